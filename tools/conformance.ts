@@ -1,0 +1,219 @@
+// Runs the op tests that TensorFlow.js publishes inside its npm package against Weft, per device.
+//
+//   deno task conformance [--device cpu|webgpu|both] [--file PART] [--grep PART] [--list] [--verbose]
+//                         [--propose] [--subject weft|tfjs]
+//
+// --file and --grep keep the test files and specs whose names contain PART. --list says which files run and which
+// names the others miss. --propose prints entries for tools/conformance/expected_failures.json to be given a reason.
+// --subject tfjs runs the suite against TensorFlow.js itself, which checks this harness.
+//
+// What differs by design: an error must be thrown on purpose but may have another text (see jasmine_util.ts), and
+// numbers must be closer than TensorFlow.js asks (see test_util.ts). Exit status 0 means that the outcome is exactly
+// what tools/conformance/expected_failures.json says.
+
+import { TextLineStream } from "./conformance/text_lines.ts";
+import { parseArgs } from "node:util";
+import { type BundledFile, bundleSuite, scanSuite } from "./conformance/bundle.ts";
+import { judge, readExpectations, type Verdict } from "./conformance/expectations.ts";
+import { findSuite } from "./conformance/files.ts";
+import { fromFileUrl } from "./conformance/paths.ts";
+import {
+  MISSING,
+  RESULT_MARKER,
+  type RunRequest,
+  type SpecResult,
+} from "./conformance/protocol.ts";
+import { loadSubject, SUBJECTS } from "./conformance/subject.ts";
+
+const EXPECTATIONS = new URL("./conformance/expected_failures.json", import.meta.url);
+const CHILD = new URL("./conformance/run.ts", import.meta.url);
+
+/** How many unexpected failures are printed in full. */
+const MAX_PRINTED = 60;
+
+interface Options {
+  readonly devices: readonly string[];
+  readonly file: string;
+  readonly grep: string;
+  readonly subject: string;
+  readonly list: boolean;
+  readonly verbose: boolean;
+  readonly propose: boolean;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      device: { type: "string", default: "both" },
+      file: { type: "string", default: "" },
+      grep: { type: "string", default: "" },
+      subject: { type: "string", default: "weft" },
+      list: { type: "boolean", default: false },
+      verbose: { type: "boolean", default: false },
+      propose: { type: "boolean", default: false },
+    },
+  });
+  if (!["cpu", "webgpu", "both"].includes(values.device)) {
+    throw new RangeError(`Cannot use --device ${values.device}: it is one of cpu, webgpu, both`);
+  }
+  if (!(SUBJECTS as readonly string[]).includes(values.subject)) {
+    throw new RangeError(`Cannot use --subject ${values.subject}: it is one of ${SUBJECTS}`);
+  }
+  return {
+    ...values,
+    devices: values.device === "both" ? ["cpu", "webgpu"] : [values.device],
+  };
+}
+
+/** Runs the bundle in a child process and collects what it says. */
+async function runOnDevice(request: RunRequest): Promise<SpecResult[]> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", fromFileUrl(CHILD), JSON.stringify(request)],
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const results: SpecResult[] = [];
+  let started: SpecResult | null = null;
+  const stderr = new Response(child.stderr).text();
+  for await (const line of child.stdout.pipeThrough(new TextLineStream())) {
+    if (!line.startsWith(RESULT_MARKER)) continue;
+    const result = JSON.parse(line.slice(RESULT_MARKER.length)) as SpecResult;
+    if (result.status === "started") {
+      started = result;
+    } else {
+      results.push(result);
+      started = null;
+    }
+  }
+  const { code } = await child.status;
+  if (code !== 0) {
+    const message = `Process ended with status ${code}\n${(await stderr).trim().slice(-2000)}`;
+    const where = started ??
+      { file: "", spec: results.length === 0 ? "(loading)" : "(after all specs)" };
+    results.push({ file: where.file, spec: where.spec, status: "failed", message });
+  }
+  return results;
+}
+
+function printList(
+  files: readonly BundledFile[],
+  excluded: readonly { name: string; reason: string }[],
+): void {
+  for (const { name, specs, source, fileMissing } of files) {
+    console.log(
+      source === null
+        ? `skip  ${name} (${specs}): no ${fileMissing.join(", ")}`
+        : `run   ${name} (${specs})`,
+    );
+  }
+  for (const { name, reason } of excluded) console.log(`never ${name}: ${reason}`);
+}
+
+/** Prints which names are missing and how many specs wait for each, most wanted first. */
+function printMissing(files: readonly BundledFile[], results: readonly SpecResult[]): void {
+  const wanted = new Map<string, number>();
+  const add = (names: readonly string[], count: number) =>
+    names.forEach((name) => wanted.set(name, (wanted.get(name) ?? 0) + count));
+  for (const { source, fileMissing, specs } of files) if (source === null) add(fileMissing, specs);
+  for (const { status, message } of results) {
+    if (status !== "skipped" || !message.startsWith(MISSING)) continue;
+    add(message.slice(MISSING.length).split(", "), 1);
+  }
+  if (wanted.size === 0) return;
+  const parts = [...wanted].sort((a, b) => b[1] - a[1]).map(([name, count]) =>
+    `${name} (${count})`
+  );
+  console.log(`Missing names, with the specs that need them: ${parts.join(", ")}`);
+}
+
+function printVerdict(
+  device: string,
+  { unexpected, fixed, stale }: Verdict,
+  propose: boolean,
+): void {
+  for (const { file, spec, message } of unexpected.slice(0, MAX_PRINTED)) {
+    console.log(`FAILED [${device}] ${file}: ${spec}\n    ${message.replaceAll("\n", "\n    ")}`);
+  }
+  if (unexpected.length > MAX_PRINTED) console.log(`… and ${unexpected.length - MAX_PRINTED} more`);
+  if (unexpected.length > 0) {
+    const perFile = Map.groupBy(unexpected, ({ file }) => file);
+    const counts = [...perFile].sort((a, b) => b[1].length - a[1].length);
+    console.log(
+      `Failures by file: ${counts.map(([file, all]) => `${file} ${all.length}`).join(", ")}`,
+    );
+  }
+  for (const { file, spec } of fixed) {
+    console.log(`PASSES NOW [${device}] ${file}: ${spec} (take it out of expected_failures.json)`);
+  }
+  for (const entry of stale) {
+    console.log(`STALE [${device}] no spec matches ${JSON.stringify(entry)}`);
+  }
+  if (propose) {
+    const entries = unexpected.map(({ file, spec }) => ({ file, spec, device, reason: "" }));
+    console.log(JSON.stringify(entries, null, 2));
+  }
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  const suite = await findSuite(options.file);
+  const subject = await loadSubject(options.subject);
+  const Tensor = subject.api.Tensor as { prototype: object };
+  const missingMethods = new Set(suite.methods.filter((name) => !(name in Tensor.prototype)));
+  const files = await scanSuite(suite, { api: subject.api, missingMethods });
+  if (options.list) {
+    printList(files, suite.excluded);
+    return 0;
+  }
+  const isWeft = options.subject === "weft";
+  const entries = isWeft ? await readExpectations(EXPECTATIONS) : [];
+  const skippedInFiles = files
+    .filter(({ source }) => source === null)
+    .reduce((sum, { specs }) => sum + specs, 0);
+  const total = { passed: 0, failed: 0, known: 0, skipped: 0 };
+  let good = true;
+  const folder = await Deno.makeTempDir({ prefix: "weft-conformance-" });
+  try {
+    const bundle = await bundleSuite(suite, files, folder);
+    for (const device of options.devices) {
+      const started = performance.now();
+      const request = { subject: options.subject, device, bundle: bundle.path, grep: options.grep };
+      const results = await runOnDevice(request);
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      const verdict = judge(results, entries, device);
+      if (options.verbose) {
+        for (const { file, spec, status } of results) console.log(`${status} ${file}: ${spec}`);
+      }
+      printVerdict(device, verdict, options.propose);
+      printMissing(files, results);
+      const count = (status: string) => results.filter((result) => result.status === status).length;
+      const [passed, failed] = [count("passed"), count("failed")];
+      const skipped = count("skipped") + skippedInFiles;
+      const isRun = (result: SpecResult) => result.status !== "skipped";
+      const filesRun = new Set(results.filter(isRun).map(({ file }) => file)).size;
+      total.passed += passed;
+      total.failed += verdict.unexpected.length;
+      total.known += verdict.expected.length;
+      total.skipped += skipped;
+      // A partial run cannot tell a stale entry from one it did not ask for.
+      const isWhole = options.file === "" && options.grep === "";
+      good &&= verdict.unexpected.length === 0 && verdict.fixed.length === 0 && passed > 0 &&
+        !(isWhole && verdict.stale.length > 0);
+      console.log(
+        `${subject.name} on ${device}: ${passed} passed, ${failed} failed ` +
+          `(${verdict.expected.length} of them expected), ${skipped} skipped ` +
+          `(${files.length - filesRun} of ${files.length} files whole), ${seconds} s`,
+      );
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+  console.log(
+    `${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped, ` +
+      `${total.known} known failures`,
+  );
+  return good ? 0 : 1;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,0 +1,26 @@
+// Packages from npm that the conformance run loads on demand: the test suite itself, the runner, the parser.
+//
+// They are imported through computed specifiers, so that type-checking the repository neither fetches them nor reads
+// their types. The versions are those of deno.json; what serves development tools alone is named here.
+
+const OWN_VERSIONS: Readonly<Record<string, string>> = {
+  "@tensorflow/tfjs": "npm:@tensorflow/tfjs@4.22.0",
+  "acorn": "npm:acorn@8.15.0",
+};
+
+function specifierOf(name: string, path: string): string {
+  return (OWN_VERSIONS[name] ?? name) + path;
+}
+
+/** Imports a package, or a file of it (`path` such as "/lib/x.js"), fetching it into Deno's cache the first time. */
+export async function importNpm<T>(name: string, path = ""): Promise<T> {
+  return await import(specifierOf(name, path)) as T;
+}
+
+/** The folder a package lies in, for reading its files. */
+export async function npmFolder(name: string): Promise<URL> {
+  const manifest = specifierOf(name, "/package.json");
+  // Importing the manifest first makes Deno fetch the package, so that it can be resolved to a file.
+  await import(manifest, { with: { type: "json" } });
+  return new URL(".", import.meta.resolve(manifest));
+}

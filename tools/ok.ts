@@ -1,0 +1,88 @@
+/**
+ * `deno task ok`: everything that a change must pass, cheapest first. It goes on after a failure,
+ * so that one run tells all.
+ *
+ * `deno task ok lint check` runs those steps, `deno task ok --skip=test` all but that one.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import { run } from "./command.ts";
+import { prepareWebGpu } from "./environment.ts";
+import { enterRoot, entryPoints, exists } from "./files.ts";
+import { chooseImports, type ImportSource } from "./jsr.ts";
+
+/** One thing to pass: the arguments for Deno. */
+interface Step {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+/** What is type-checked beside the entry points, where it exists. */
+const FOLDERS = ["src", "tests", "tools", "examples", "bench"];
+
+function allSteps(imports: ImportSource): Step[] {
+  const everything = [...entryPoints(), ...FOLDERS.filter((folder) => exists(folder))];
+  return [
+    { name: "fmt", args: ["fmt", "--check"] },
+    { name: "lint", args: ["lint"] },
+    { name: "shaders", args: ["run", "-A", "tools/shaders.ts", "--check"] },
+    { name: "check", args: ["check", ...imports.args, ...everything] },
+    {
+      // The types that browsers have, without Deno's.
+      name: "browser-check",
+      args: ["check", "--config", "tools/browser_check.json", ...entryPoints()],
+    },
+    { name: "doc-lint", args: ["doc", "--lint", "--quiet", ...imports.args, ...entryPoints()] },
+    {
+      name: "architecture",
+      args: ["test", "-A", "--no-check", ...imports.args, "tests/architecture_test.ts"],
+    },
+    { name: "test", args: ["run", "-A", "tools/test.ts"] },
+    { name: "doc-test", args: ["run", "-A", "tools/doc_test.ts"] },
+    { name: "publish", args: ["publish", "--dry-run", "--allow-dirty", ...imports.args] },
+  ];
+}
+
+/** The steps that the command line asks for, or null when it names one that is not there. */
+function chosenSteps(steps: readonly Step[], args: string[]): Step[] | null {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { skip: { type: "string", multiple: true, default: [] } },
+  });
+  const unknown = [...positionals, ...values.skip].filter((name) =>
+    !steps.some((step) => step.name === name)
+  );
+  if (unknown.length > 0) {
+    console.error(`Cannot find the step "${unknown[0]}": there are ${steps.map((s) => s.name)}`);
+    return null;
+  }
+  return steps.filter(({ name }) =>
+    !values.skip.includes(name) && (positionals.length === 0 || positionals.includes(name))
+  );
+}
+
+async function main(args: string[]): Promise<number> {
+  enterRoot();
+  prepareWebGpu();
+  const imports = await chooseImports();
+  const steps = chosenSteps(allSteps(imports), args);
+  if (steps === null) return 2;
+
+  const results: string[] = [];
+  let failures = 0;
+  for (const { name, args } of steps) {
+    console.log(`\n== ${name}: deno ${args.join(" ")}`);
+    const start = performance.now();
+    const { code } = await run(Deno.execPath(), args);
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    results.push(`${code === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+    if (code !== 0) failures++;
+  }
+  console.log(`\n${results.join("\n")}`);
+  return failures === 0 ? 0 : 1;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,0 +1,80 @@
+/**
+ * `deno task test`: runs the tests on every device this machine has.
+ *
+ * Arguments go to `deno test` (files, `--filter`, `--parallel`…). It needs nothing but Deno: where
+ * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
+ * software one is installed if the system lets us, and what then still cannot run is listed.
+ *
+ * Tests see `WEFT_TEST_WEBGPU=1` or `0` and name the half that needs an adapter "… [webgpu]".
+ * `WEFT_REQUIRE_WEBGPU=1` makes it an error that there is no adapter.
+ *
+ * @module
+ */
+
+import { describeAdapter, findOrInstallAdapter } from "./adapter.ts";
+import { prepareWebGpu } from "./environment.ts";
+import { enterRoot, exists } from "./files.ts";
+import { chooseImports } from "./jsr.ts";
+import { type SkippedTest, TestOutput } from "./test_output.ts";
+
+/** Marks the tests that need a WebGPU adapter, at the end of their names. */
+const WEBGPU_MARK = "[webgpu]";
+
+// Types are checked by `deno task ok`; here they would cost more than the tests.
+const TEST_FLAGS = ["test", "--allow-all", "--no-check"];
+
+async function main(args: string[]): Promise<number> {
+  enterRoot();
+  prepareWebGpu();
+  const adapter = await findOrInstallAdapter(console.log);
+  const imports = await chooseImports();
+  console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
+  console.log(`Imports: ${imports.description}`);
+
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [...TEST_FLAGS, ...imports.args, ...withDefaultFiles(args)],
+    env: {
+      WEFT_TEST_WEBGPU: adapter ? "1" : "0",
+      ...(Deno.stdout.isTerminal() && !Deno.noColor ? { FORCE_COLOR: "1" } : {}),
+    },
+    stdout: "piped",
+  });
+  const child = command.spawn();
+  const output = new TestOutput();
+  await output.tee(child.stdout, Deno.stdout);
+  const { code, signal } = await child.status;
+
+  reportSkipped(output.skipped, adapter !== null);
+  const counts = output.counts ?? { passed: 0, failed: 0, skipped: 0 };
+  if (code !== 0 && counts.failed === 0) {
+    const end = signal === null ? `with status ${code}` : `by ${signal}`;
+    console.log(`The test process ended ${end} although no test failed: counted as one failure`);
+    counts.failed = 1;
+  }
+  const isMissing = adapter === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") === "1";
+  if (isMissing) console.log("WEFT_REQUIRE_WEBGPU is set and there is no WebGPU adapter");
+  console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  return code !== 0 ? code : isMissing ? 1 : 0;
+}
+
+/** Adds the tests folder unless the arguments name files themselves. */
+function withDefaultFiles(args: string[]): string[] {
+  const given = args[0] === "--" ? args.slice(1) : args;
+  const isFile = (arg: string, i: number) =>
+    !arg.startsWith("-") && given[i - 1] !== "--filter" && (exists(arg) || /\*|\.ts$/.test(arg));
+  return given.some(isFile) ? given : [...given, "tests/"];
+}
+
+/** Lists the tests that did not run: first those that want an adapter, then the others. */
+function reportSkipped(skipped: readonly SkippedTest[], hasAdapter: boolean): void {
+  const webgpu = skipped.filter(({ name }) => name.endsWith(WEBGPU_MARK));
+  const other = skipped.filter(({ name }) => !name.endsWith(WEBGPU_MARK));
+  const reason = hasAdapter ? "not possible on this adapter" : "no WebGPU adapter";
+  for (const [title, tests] of [[reason, webgpu], ["other reasons", other]] as const) {
+    if (tests.length === 0) continue;
+    console.log(`Skipped (${title}): ${tests.length}`);
+    for (const { file, name } of tests) console.log(`  ${file}: ${name}`);
+  }
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
