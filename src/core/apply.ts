@@ -1,0 +1,166 @@
+/**
+ * apply: hands an op to the current interpreter (eager or graph) and tells the tapes about it.
+ * May import core only.
+ */
+import type { Attrs, OpDef } from "./op.ts";
+import type { NdArray } from "./nd_array.ts";
+import type { DType } from "./dtype.ts";
+import { Tensor, type TensorContext, type TensorLike } from "./tensor.ts";
+import { InternalError } from "./errors.ts";
+
+/** An input as an interpreter gets it: a tensor, or a literal that need not become one. */
+export type OpInput = Tensor | NdArray;
+
+/** Gives meaning to ops: executes them, or adds them to a graph. */
+export interface Interpreter {
+  /** True where results are symbolic. */
+  readonly symbolic: boolean;
+  /** Applies an op; returns its outputs and the completed attributes through `Applied`. */
+  apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[];
+  /** Makes a tensor of a literal. */
+  constant(value: NdArray): Tensor;
+  /** Runs a function and disposes the tensors it made, but for those it returns. Absent where nothing needs to be disposed. */
+  readonly tidy?: <T>(fn: () => T) => T;
+}
+
+/** One application, as a tape sees it. */
+export interface Application {
+  /** The op. */
+  readonly def: OpDef;
+  /** Its inputs. */
+  readonly inputs: readonly OpInput[];
+  /** Its outputs. */
+  readonly outputs: readonly Tensor[];
+  /** Attributes as given. */
+  readonly attrs: Attrs;
+}
+
+/** Something that watches applications, such as a tape. */
+export interface Recorder {
+  /** Called after each application, innermost recorder last. */
+  record(application: Application): void;
+}
+
+let base: Interpreter | undefined;
+let current: Interpreter | undefined;
+let recorders: readonly Recorder[] = [];
+
+/** Sets the interpreter that works where no graph is entered: eager execution. */
+export function setBaseInterpreter(interpreter: Interpreter): void {
+  base = interpreter;
+  current ??= interpreter;
+}
+
+/** The interpreter in force. */
+export function currentInterpreter(): Interpreter {
+  if (current === undefined) throw new InternalError("Cannot apply an op: no runtime is loaded");
+  return current;
+}
+
+/** Runs `fn` under another interpreter; `null` means eager execution. */
+export function withInterpreter<R>(interpreter: Interpreter | null, fn: () => R): R {
+  const before = current;
+  current = interpreter ?? base;
+  try {
+    return fn();
+  } finally {
+    current = before;
+  }
+}
+
+/** Runs `fn` with these recorders in place of the current ones. */
+export function withRecorders<R>(list: readonly Recorder[], fn: () => R): R {
+  const before = recorders;
+  recorders = list;
+  try {
+    return fn();
+  } finally {
+    recorders = before;
+  }
+}
+
+/** The recorders in force, outermost first. */
+export function currentRecorders(): readonly Recorder[] {
+  return recorders;
+}
+
+/** Sets the recorders in force: for a tape that starts and stops outside a callback. */
+export function setRecorders(list: readonly Recorder[]): void {
+  recorders = list;
+}
+
+/**
+ * Applies an op: eager execution computes, a graph adds a node. Tapes are told.
+ * Throws `TypeError` and `ValueError` for inputs that do not fit, an `OpError` where a kernel fails.
+ */
+export function apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor[] {
+  const outputs = currentInterpreter().apply(def, inputs, attrs);
+  if (recorders.length > 0) announce({ def, inputs, outputs, attrs }, recorders);
+  else if (hasContext(inputs)) flowOn({ def, inputs, outputs, attrs });
+  return outputs;
+}
+
+/** Tells tapes and contexts of an application that was not made by {@linkcode apply}, or not at once. */
+export function announce(application: Application, list: readonly Recorder[]): void {
+  for (const r of list) r.record(application);
+  if (hasContext(application.inputs)) flowOn(application);
+}
+
+function hasContext(inputs: readonly OpInput[]): boolean {
+  for (let i = 0; i < inputs.length; i++) {
+    const x = inputs[i];
+    if (x instanceof Tensor && x.context !== null) return true;
+  }
+  return false;
+}
+
+/** Passes the contexts of the inputs on to the outputs. One that only watches gives way to one that owns. */
+function flowOn(application: Application): void {
+  const contexts = new Set<TensorContext>();
+  for (const x of application.inputs) if (x instanceof Tensor && x.context) contexts.add(x.context);
+  for (const c of contexts) {
+    for (const o of application.outputs) {
+      if (o.context === null || o.context.watchesOnly) o.context = c;
+      c.adopt(o);
+    }
+    c.record?.(application);
+  }
+}
+
+/** {@linkcode apply} for ops of one output. */
+export function apply1(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor {
+  return apply(def, inputs, attrs)[0];
+}
+const NO_ATTRS: Attrs = {};
+
+/** Runs what is made of several ops as one: tensors made on the way are disposed, those returned are not. */
+export function compose<T>(fn: () => T): T {
+  const { tidy } = currentInterpreter();
+  return tidy && !keeping ? tidy(fn) : fn();
+}
+
+let keeping = false;
+
+/** Runs `fn` with {@linkcode compose} disposing nothing: for recorders that keep no tensors alive themselves. */
+export function keepingAll<R>(fn: () => R): R {
+  const before = keeping;
+  keeping = true;
+  try {
+    return fn();
+  } finally {
+    keeping = before;
+  }
+}
+
+/** Dtype of an input. */
+export function dtypeOf(input: OpInput): DType {
+  return input.dtype;
+}
+
+/** True for tensors, eager and symbolic. */
+export function isTensor(value: unknown): value is Tensor {
+  return value instanceof Tensor;
+}
+
+/** Converts a tensor-like value to what `apply` takes. Re-exported by `ops/convert_input.ts` with dtype rules. */
+export type { TensorLike };

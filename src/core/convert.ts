@@ -1,0 +1,315 @@
+/**
+ * From JavaScript values to host arrays: dtype and shape inference, range checks.
+ * May import dtype, shape, nd_array, errors.
+ */
+import {
+  type DType,
+  dtypeOfArray,
+  DTYPES,
+  type HostData,
+  isBigInt,
+  isInteger,
+  makeData,
+  type TypedArray,
+} from "./dtype.ts";
+import { type Shape, shapeText, sizeOf } from "./shape.ts";
+import { NdArray, numberToBfloat16, type Scalar } from "./nd_array.ts";
+import { ValueError } from "./errors.ts";
+
+/** Anything that can become a tensor but is not one yet. */
+export type ArrayLikeValue =
+  | number
+  | bigint
+  | boolean
+  | string
+  | TypedArray
+  | NdArray
+  | ArrayLikeObject
+  | readonly ArrayLikeValue[];
+
+/** Something shaped like an array of another library: `shape`, `dtype` and `data` in row-major order. */
+export interface ArrayLikeObject {
+  /** Dimensions. */
+  readonly shape: readonly number[];
+  /** Element type name. */
+  readonly dtype: string;
+  /** Row-major elements. */
+  readonly data: unknown;
+}
+
+/** How to convert. */
+export interface ConvertOptions {
+  /** Wanted dtype; inferred where it is not given. */
+  readonly dtype?: DType | undefined;
+  /** Wanted shape; its size must be the value's, unless the value is one element to repeat. */
+  readonly shape?: Shape | undefined;
+  /** True: a number that the dtype cannot hold exactly is a `TypeError`. False: it wraps or truncates. */
+  readonly strict?: boolean;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** UTF-8 bytes of a string; bytes stay as they are. */
+export function encodeString(value: string | Uint8Array): Uint8Array {
+  return typeof value === "string" ? encoder.encode(value) : value;
+}
+
+/** Text of UTF-8 bytes. */
+export function decodeString(value: Uint8Array): string {
+  return decoder.decode(value);
+}
+
+/** Makes a host array. The data of typed arrays is not copied. Throws `ValueError`, `TypeError` or `RangeError` for what does not fit. */
+export function toNdArray(value: unknown, options: ConvertOptions = {}): NdArray {
+  const array = convert(value, options);
+  return options.shape === undefined ? array : withShape(array, options.shape);
+}
+
+function withShape(array: NdArray, shape: Shape): NdArray {
+  const size = sizeOf(shape);
+  if (array.size === size) return new NdArray(array.dtype, [...shape], array.data);
+  if (array.size !== 1) {
+    throw new ValueError(
+      `Cannot make a tensor of shape ${
+        shapeText(shape)
+      } (${size} elements): based on the provided shape, the values have ${array.size}`,
+    );
+  }
+  const out = NdArray.zeros(array.dtype, [...shape]);
+  const slots = DTYPES[array.dtype].slots;
+  const from = array.data as unknown[], to = out.data as unknown[];
+  for (let i = 0; i < to.length; i++) to[i] = from[i % slots];
+  return out;
+}
+
+function convert(value: unknown, { dtype, strict }: ConvertOptions): NdArray {
+  if (value instanceof NdArray) {
+    return dtype === undefined || dtype === value.dtype ? value : castArray(value, dtype);
+  }
+  const own = dtypeOfArray(value);
+  if (own !== undefined) {
+    if (dtype === "string" && own === "uint8") {
+      return new NdArray("string", [], [value as Uint8Array]);
+    }
+    const data = value as TypedArray;
+    const slots = dtype === undefined ? 1 : DTYPES[dtype].slots;
+    if (slots === 2 && (own === "float32" || own === "float64")) {
+      const pairs = own === (dtype === "complex64" ? "float32" : "float64")
+        ? data
+        : (dtype === "complex64"
+          ? new Float32Array(data as Float64Array)
+          : new Float64Array(data as Float32Array));
+      return new NdArray(dtype!, [data.length / 2], pairs);
+    }
+    const plain = data instanceof Uint8ClampedArray
+      ? new Uint8Array(data.buffer, data.byteOffset, data.length)
+      : data;
+    if (dtype === "bool" && own === "uint8") return new NdArray("bool", [plain.length], plain);
+    const array = new NdArray(own, [plain.length], plain);
+    return dtype === undefined || dtype === own ? array : castArray(array, dtype);
+  }
+  if (isArrayLikeObject(value)) {
+    const inner = toNdArray(value.data, { shape: value.shape });
+    return dtype === undefined || dtype === inner.dtype ? inner : castArray(inner, dtype);
+  }
+  const shape: number[] = [];
+  for (let v = value; Array.isArray(v) || ArrayBuffer.isView(v); v = (v as unknown[])[0]) {
+    if (dtype === "string" && v instanceof Uint8Array) break;
+    if (isBytesList(v)) {
+      shape.push(v.length);
+      break;
+    }
+    if (dtypeIsComplexLeaf(v, dtype)) break;
+    shape.push((v as unknown[]).length);
+    if ((v as unknown[]).length === 0) break;
+  }
+  const leaves: unknown[] = [];
+  collect(value, shape, 0, leaves, dtype);
+  const kind = dtype ?? inferDType(leaves);
+  return new NdArray(kind, shape, fillLeaves(leaves, kind, strict ?? false));
+}
+
+function isBytesList(v: unknown): v is Uint8Array[] {
+  return Array.isArray(v) && v.length > 0 && v[0] instanceof Uint8Array &&
+    v.some((e) => e instanceof Uint8Array) &&
+    new Set(v.map((e) => (e as Uint8Array).length)).size > 1;
+}
+
+function dtypeIsComplexLeaf(v: unknown, dtype: DType | undefined): boolean {
+  return dtype !== undefined && DTYPES[dtype].kind === "complex" && Array.isArray(v) &&
+    v.length === 2 &&
+    typeof v[0] === "number" && typeof v[1] === "number";
+}
+
+function isArrayLikeObject(value: unknown): value is ArrayLikeObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const v = value as Record<string, unknown>;
+  return Array.isArray(v.shape) && v.data !== undefined && typeof v.data !== "function";
+}
+
+function collect(
+  value: unknown,
+  shape: readonly number[],
+  axis: number,
+  out: unknown[],
+  dtype?: DType,
+): void {
+  if (axis === shape.length) {
+    const leaf = ArrayBuffer.isView(value) || dtypeIsComplexLeaf(value, dtype) ? value : value;
+    if (Array.isArray(leaf) && !dtypeIsComplexLeaf(leaf, dtype)) {
+      throw new ValueError(
+        `Cannot convert a ragged nested array: element at depth ${axis} is an array of ${leaf.length}, wanted a value`,
+      );
+    }
+    out.push(leaf);
+    return;
+  }
+  const list = value as ArrayLike<unknown>;
+  if (!(Array.isArray(value) || ArrayBuffer.isView(value)) || list.length !== shape[axis]) {
+    throw new ValueError(
+      `Cannot convert a ragged nested array: an element at depth ${axis} has ${
+        Array.isArray(value) || ArrayBuffer.isView(value) ? `length ${list.length}` : "no length"
+      }, wanted ${shape[axis]} entries as its siblings have`,
+    );
+  }
+  for (let i = 0; i < list.length; i++) collect(list[i], shape, axis + 1, out, dtype);
+}
+
+function inferDType(leaves: readonly unknown[]): DType {
+  if (leaves.length === 0) return "float32";
+  const v = leaves[0];
+  switch (typeof v) {
+    case "number":
+      return leaves.some((l) => typeof l === "bigint") ? "int64" : "float32";
+    case "bigint":
+      return "int64";
+    case "boolean":
+      return leaves.some((l) => typeof l === "number") ? "float32" : "bool";
+    case "string":
+      return "string";
+  }
+  if (v instanceof Uint8Array) return "string";
+  throw new TypeError(
+    `Cannot convert ${
+      describe(v)
+    } to a tensor: wanted numbers, booleans, bigints, strings or bytes`,
+  );
+}
+
+/** Short text of a JavaScript value for messages. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
+  if (typeof value === "object") {
+    const name = (value as { constructor?: { name?: string } }).constructor?.name ?? "object";
+    return Array.isArray(value) ? `an array of ${value.length}` : `a value of type ${name}`;
+  }
+  return typeof value === "string"
+    ? JSON.stringify(value)
+    : `${String(value)} of type ${typeof value}`;
+}
+
+function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): HostData {
+  const data = makeData(dtype, leaves.length) as unknown[];
+  const kind = DTYPES[dtype].kind;
+  const put = elementWriter(dtype, strict);
+  for (let i = 0; i < leaves.length; i++) {
+    const leaf = leaves[i];
+    if (kind === "complex") {
+      const pair = Array.isArray(leaf) ? leaf : [leaf, 0];
+      data[2 * i] = Number(pair[0]);
+      data[2 * i + 1] = Number(pair[1]);
+    } else data[i] = put(leaf);
+  }
+  return data as HostData;
+}
+
+const INT_RANGE: Partial<Record<DType, readonly [number, number]>> = {
+  int8: [-128, 127],
+  uint8: [0, 255],
+  int16: [-32768, 32767],
+  uint16: [0, 65535],
+  int32: [-2147483648, 2147483647],
+  uint32: [0, 4294967295],
+};
+
+function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
+  const kind = DTYPES[dtype].kind;
+  const fail = (leaf: unknown): never => {
+    throw new TypeError(`Cannot convert ${describe(leaf)} to ${dtype}`);
+  };
+  if (kind === "handle") return (leaf) => leaf;
+  if (kind === "string") {
+    return (leaf) =>
+      typeof leaf === "string" || leaf instanceof Uint8Array ? encodeString(leaf) : fail(leaf);
+  }
+  if (kind === "bool") {
+    // NaN is not zero.
+    return (leaf) =>
+      typeof leaf === "boolean" || typeof leaf === "number"
+        ? (leaf === false || leaf === 0 ? 0 : 1)
+        : fail(leaf);
+  }
+  if (isBigInt(dtype)) {
+    const [lo, hi] = dtype === "int64" ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n];
+    return (leaf) => {
+      if (typeof leaf === "boolean") return leaf ? 1n : 0n;
+      if (typeof leaf === "number") {
+        if (!Number.isInteger(leaf)) return strict ? fail(leaf) : BigInt(Math.trunc(leaf) || 0);
+        return check(BigInt(leaf));
+      }
+      return typeof leaf === "bigint" ? check(leaf) : fail(leaf);
+      function check(v: bigint): bigint {
+        return strict && (v < lo || v > hi) ? fail(leaf) : v;
+      }
+    };
+  }
+  const range = INT_RANGE[dtype];
+  return (leaf) => {
+    if (typeof leaf === "boolean") return leaf ? 1 : 0;
+    if (typeof leaf === "bigint" && !strict) leaf = Number(leaf);
+    if (typeof leaf === "bigint" && range) leaf = Number(leaf);
+    if (typeof leaf !== "number") return fail(leaf);
+    if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(leaf) : leaf;
+    if (strict && (!Number.isInteger(leaf) || leaf < range[0] || leaf > range[1])) {
+      return fail(leaf);
+    }
+    return leaf;
+  };
+}
+
+/** Converts each element as TensorFlow's Cast does: floats to integers truncate, anything to bool asks `!= 0`. */
+export function castArray(array: NdArray, dtype: DType): NdArray {
+  if (array.dtype === dtype) return array;
+  const from = DTYPES[array.dtype], to = DTYPES[dtype];
+  if (
+    from.kind === "string" || to.kind === "string" || from.kind === "handle" || to.kind === "handle"
+  ) {
+    throw new TypeError(`Cannot cast ${array.dtype} to ${dtype}`);
+  }
+  const out = NdArray.zeros(dtype, array.shape);
+  const dst = out.data as unknown as (number | bigint)[];
+  const simple = to.kind === "float" && dtype !== "bfloat16" && array.dtype !== "bfloat16" &&
+    from.slots === 1 && !isBigInt(array.dtype);
+  if (simple) {
+    (out.data as Float32Array).set(array.data as unknown as ArrayLike<number>);
+    return out;
+  }
+  const put = elementWriter(dtype, false);
+  const int = isInteger(dtype);
+  for (let i = 0, n = array.size; i < n; i++) {
+    const v = array.at(i);
+    if (to.kind === "complex") {
+      const pair = Array.isArray(v) ? v : [Number(v), 0];
+      dst[2 * i] = pair[0];
+      dst[2 * i + 1] = pair[1];
+      continue;
+    }
+    let s: Scalar = Array.isArray(v) ? v[0] : v;
+    if (int && typeof s === "number" && !isBigInt(dtype)) s = Math.trunc(s);
+    if (to.kind === "bool" && typeof s === "bigint") s = s !== 0n;
+    dst[i] = put(s) as number | bigint;
+  }
+  return out;
+}

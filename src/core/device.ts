@@ -1,0 +1,97 @@
+/**
+ * What the runtime knows of a device: memory and prepared kernels. Devices know no graph and no tensor.
+ * May import core only.
+ */
+import type { NdArray } from "./nd_array.ts";
+import type { ConcreteSpec } from "./tensor_spec.ts";
+import type { OpDef, Problem } from "./op.ts";
+import type { DType } from "./dtype.ts";
+
+/** A piece of device memory; only its device looks inside. */
+export type DeviceBuffer = unknown;
+
+/** What a device has done so far; differences give a run's metadata. */
+export interface DeviceCounters {
+  /** Compute dispatches recorded. */
+  dispatches: number;
+  /** Queue submissions. */
+  submits: number;
+  /** Copies from device to host that were waited for. */
+  readbacks: number;
+  /** Bytes they brought. */
+  bytesToHost: number;
+  /** Bytes uploaded. */
+  bytesToDevice: number;
+  /** Buffers created (not taken from the pool). */
+  buffersCreated: number;
+  /** Bind groups created. */
+  bindGroupsCreated: number;
+  /** Pipelines compiled. */
+  pipelinesCreated: number;
+}
+
+/** A kernel chosen, planned and compiled for one problem; may be run many times. */
+export interface PreparedKernel {
+  /** Variant name, for profiles and tests. */
+  readonly name: string;
+  /** Runs on buffers of its device; host inputs are `undefined` there. Returns one buffer per output. */
+  run(inputs: readonly (DeviceBuffer | undefined)[]): DeviceBuffer[];
+  /** For outputs whose shape depends on values: returns host arrays (CPU only). */
+  readonly dynamic?: (inputs: readonly (DeviceBuffer | undefined)[]) => NdArray[];
+}
+
+/** One device. */
+export interface Device {
+  /** `/device:CPU:0`. */
+  readonly name: string;
+  /** `CPU` or `GPU`. */
+  readonly type: "CPU" | "GPU";
+  /** Human text: adapter or processor. */
+  readonly description: string;
+  /** True for a GPU emulated on the processor. */
+  readonly software: boolean;
+  /** True where the garbage collector does not see the memory: tensors that are dropped give it back through a net. */
+  readonly managed: boolean;
+  /** Running totals. */
+  readonly counters: DeviceCounters;
+  /** True where the device can hold this dtype. */
+  supports(dtype: DType): boolean;
+  /** Prepares a kernel, or null where the device has none for this problem. */
+  prepare(def: OpDef, problem: Problem): PreparedKernel | null;
+  /** Copies a host array to the device. */
+  upload(array: NdArray): DeviceBuffer;
+  /** Reads buffers at once, or null where the device cannot. */
+  readSync(reads: readonly BufferRead[]): NdArray[] | null;
+  /** Reads buffers, all in one round trip. */
+  read(reads: readonly BufferRead[]): Promise<NdArray[]>;
+  /** Gives memory back. */
+  free(buffer: DeviceBuffer, spec: ConcreteSpec): void;
+  /** Memory held for reuse, and live device buffers. */
+  memory(): { poolBytes: number; gpuBuffers: number };
+  /** Throws a typed error where the device was lost or reported an error since the last call. */
+  check(): void;
+  /** Frees everything. */
+  destroy(): void;
+}
+
+/** One buffer to read. */
+export interface BufferRead {
+  /** The memory. */
+  readonly buffer: DeviceBuffer;
+  /** What it holds. */
+  readonly spec: ConcreteSpec;
+}
+
+/** Fresh counters. */
+export function newCounters(): DeviceCounters {
+  return {
+    dispatches: 0,
+    submits: 0,
+    readbacks: 0,
+    bytesToHost: 0,
+    bytesToDevice: 0,
+    buffersCreated: 0,
+    bindGroupsCreated: 0,
+    pipelinesCreated: 0,
+  };
+}

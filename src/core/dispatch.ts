@@ -1,0 +1,203 @@
+/**
+ * GPU work as data: programs, dispatches, adapter profiles. Kernels return it, devices record it.
+ * May import core types only.
+ */
+import type { Problem } from "./op.ts";
+import type { DType } from "./dtype.ts";
+
+/** What a kernel may know of the adapter. */
+export interface Profile {
+  /** `software` adapters want no barriers and no workgroup memory. */
+  readonly family: "gpu" | "software";
+  /** Subgroup width; 0 where subgroup operations cannot be used. */
+  readonly subgroup: number;
+  /** True where WGSL must say `enable subgroups;`. */
+  readonly subgroupDirective: boolean;
+  /** Width of the hardware vectors a software adapter runs on. */
+  readonly lanes: number;
+  /** True where `enable f16;` works. */
+  readonly f16: boolean;
+  /** Largest storage binding in bytes. */
+  readonly maxBinding: number;
+  /** Storage buffers one dispatch may bind. */
+  readonly maxBuffers: number;
+  /** Invocations a workgroup may have. */
+  readonly maxInvocations: number;
+  /** Bytes of workgroup memory. */
+  readonly maxWorkgroupBytes: number;
+  /** Workgroups along one axis of a grid. */
+  readonly maxGrid: number;
+}
+
+/** A WGSL program: its bindings are storage buffers in order, then one uniform block where it has parameters. */
+export interface Program {
+  /** Name for messages and profiles. */
+  readonly name: string;
+  /** Whole WGSL source; its entry point is `main`. Also the cache key. */
+  readonly source: string;
+  /** Access of each storage binding: `read` or `read_write`. */
+  readonly bindings: readonly ("read" | "read_write")[];
+  /** True where the last binding is the uniform block. */
+  readonly hasParams: boolean;
+}
+
+/** The part of a buffer that is bound, in bytes; all of it where absent. `offset` is a multiple of 256. */
+export interface BufferRange {
+  /** First byte. */
+  readonly offset?: number;
+  /** How many bytes. */
+  readonly size?: number;
+}
+
+/** Which buffer is bound, and which part of it. `temp` buffers live for the op only. */
+export type BufferRef =
+  & BufferRange
+  & (
+    | { readonly input: number }
+    | { readonly output: number }
+    | { readonly temp: number }
+  );
+
+/** One dispatch of a program. */
+export interface Dispatch {
+  /** The program. */
+  readonly program: Program;
+  /** Buffers in binding order. */
+  readonly buffers: readonly BufferRef[];
+  /** Words of the uniform block (bits of floats included). */
+  readonly params: readonly number[];
+  /** Workgroups; the device folds what exceeds its limit only where the program uses `flatId`. */
+  readonly grid: readonly [number, number, number];
+}
+
+/** All that one application does on the GPU. */
+export interface GpuPlan {
+  /** Dispatches in order. */
+  readonly dispatches: readonly Dispatch[];
+  /** Bytes of each temporary buffer. */
+  readonly temps?: readonly number[];
+  /** Output → input whose buffer it may share without a copy (views). */
+  readonly alias?: Readonly<Record<number, number>>;
+}
+
+/** One way to run an op on a GPU. */
+export interface GpuVariant {
+  /** Name for tests and tuning. */
+  readonly name: string;
+  /** Whether it can run this problem here. Default: always. */
+  readonly fits?: (problem: Problem, profile: Profile) => boolean;
+  /** The work. */
+  readonly plan: (problem: Problem, profile: Profile) => GpuPlan;
+}
+
+/** Dtypes a GPU buffer can hold; float16 besides where the profile says so. */
+export const GPU_DTYPES: readonly DType[] = ["float32", "int32", "uint32", "bool"];
+
+/** WGSL type of an element in a storage buffer. `bool` is stored as u32. */
+export function wgslType(dtype: DType): string {
+  switch (dtype) {
+    case "float32":
+      return "f32";
+    case "float16":
+      return "f16";
+    case "int32":
+      return "i32";
+    case "uint32":
+    case "bool":
+      return "u32";
+  }
+  throw new TypeError(`Cannot put ${dtype} on the GPU`);
+}
+
+/** Bytes of one element in a GPU buffer. */
+export function gpuBytes(dtype: DType): number {
+  return dtype === "float16" ? 2 : 4;
+}
+
+/** What `makeProgram` takes. */
+export interface ProgramInit {
+  /** Name for messages and profiles. */
+  readonly name: string;
+  /** WGSL element types of the inputs, bound as `in0`, `in1`, …: `f32`, `vec4<f32>`. */
+  readonly inputs: readonly string[];
+  /** WGSL element types of the outputs, bound as `out0`, `out1`, …. */
+  readonly outputs: readonly string[];
+  /** Uniform fields, read as `p.name`: `"n"` is u32, `"n:i32"` and `"x:f32"` otherwise. */
+  readonly params?: readonly string[];
+  /** Workgroup size. */
+  readonly workgroup: readonly [number, number, number];
+  /** Declarations before `main`. */
+  readonly prelude?: string;
+  /** Statements of `main`. In scope: `gid`, `lid`, `wid`, `nwg` (vec3<u32>) and `lidx` (u32). */
+  readonly body: string;
+  /** WGSL directives, e.g. `enable f16;`. */
+  readonly enable?: readonly string[];
+}
+
+const programs = new Map<string, Program>();
+
+/** Builds a program; equal sources give the same object. */
+export function makeProgram(init: ProgramInit): Program {
+  let b = 0;
+  const lines: string[] = [...(init.enable ?? [])];
+  const bindings: ("read" | "read_write")[] = [];
+  init.inputs.forEach((t, i) => {
+    lines.push(`@group(0) @binding(${b++}) var<storage, read> in${i}: array<${t}>;`);
+    bindings.push("read");
+  });
+  init.outputs.forEach((t, i) => {
+    lines.push(`@group(0) @binding(${b++}) var<storage, read_write> out${i}: array<${t}>;`);
+    bindings.push("read_write");
+  });
+  const params = init.params ?? [];
+  if (params.length > 0) {
+    const fields = params.map((f) => {
+      const [name, type = "u32"] = f.split(":");
+      return `  ${name}: ${type},`;
+    });
+    lines.push(
+      `struct Params {\n${fields.join("\n")}\n}`,
+      `@group(0) @binding(${b}) var<uniform> p: Params;`,
+    );
+  }
+  if (init.prelude) lines.push(init.prelude);
+  lines.push(
+    `@compute @workgroup_size(${init.workgroup.join(", ")})`,
+    `fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation_id) lid: vec3<u32>,`,
+    `  @builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, @builtin(local_invocation_index) lidx: u32) {`,
+    init.body,
+    `}`,
+  );
+  const source = lines.join("\n");
+  let program = programs.get(source);
+  if (!program) {
+    program = { name: init.name, source, bindings, hasParams: params.length > 0 };
+    programs.set(source, program);
+  }
+  return program;
+}
+
+/** Flat invocation index of a 1-D program whose grid may have been folded by {@linkcode gridFor}. */
+export function flatId(workgroup: number): string {
+  return `(wid.x + wid.y * nwg.x) * ${workgroup}u + lidx`;
+}
+
+/** Grid for `threads` invocations of a 1-D program, folded to two axes above the limit. Index with {@linkcode flatId}. */
+export function gridFor(
+  threads: number,
+  workgroup: number,
+  profile: Profile,
+): [number, number, number] {
+  const groups = Math.max(1, Math.ceil(threads / workgroup));
+  if (groups <= profile.maxGrid) return [groups, 1, 1];
+  const y = Math.ceil(groups / profile.maxGrid);
+  return [Math.ceil(groups / y), y, 1];
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+/** The word whose bits are this float: for parameters declared `:f32`. */
+export function f32Bits(value: number): number {
+  scratch.setFloat32(0, value, true);
+  return scratch.getUint32(0, true);
+}

@@ -1,0 +1,303 @@
+/**
+ * Element types: names, TensorFlow numbers, storage arrays, groups, promotion.
+ * May import nothing but errors.
+ */
+
+/** Name of an element type, as in TensorFlow. */
+export type DType =
+  | "float32"
+  | "float64"
+  | "float16"
+  | "bfloat16"
+  | "int8"
+  | "int16"
+  | "int32"
+  | "int64"
+  | "uint8"
+  | "uint16"
+  | "uint32"
+  | "uint64"
+  | "bool"
+  | "string"
+  | "complex64"
+  | "complex128"
+  | "resource"
+  | "variant";
+
+/** A typed array that can hold tensor elements. */
+export type TypedArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | BigInt64Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Uint16Array
+  | Uint32Array
+  | BigUint64Array
+  | Float16ArrayLike;
+
+/** `Float16Array` where the runtime has it (Deno, browsers; not Node 20). */
+export interface Float16ArrayLike extends ArrayLike<number> {
+  /** Elements in order. */
+  [Symbol.iterator](): IterableIterator<number>;
+  /** Value by name. */
+  [index: number]: number;
+  /** Underlying memory. */
+  readonly buffer: ArrayBufferLike;
+  /** Length in bytes. */
+  readonly byteLength: number;
+  /** Offset into the buffer in bytes. */
+  readonly byteOffset: number;
+  /** Bytes per element. */
+  readonly BYTES_PER_ELEMENT: number;
+  /** Copies elements in. */
+  set(array: ArrayLike<number>, offset?: number): void;
+  /** A copy of a range. */
+  slice(start?: number, end?: number): Float16ArrayLike;
+  /** A view of a range. */
+  subarray(start?: number, end?: number): Float16ArrayLike;
+  /** Writes one value everywhere. */
+  fill(value: number, start?: number, end?: number): Float16ArrayLike;
+}
+
+/** What a host array stores: a typed array, byte strings, or opaque handles. */
+export type HostData = TypedArray | Uint8Array[] | unknown[];
+
+/** What kind of number a dtype holds. */
+export type DTypeKind = "float" | "int" | "uint" | "bool" | "complex" | "string" | "handle";
+
+interface ArrayMaker {
+  new (length: number): TypedArray;
+  new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
+}
+
+/** Facts about one dtype. */
+export interface DTypeInfo {
+  readonly name: DType;
+  readonly kind: DTypeKind;
+  /** Number in TensorFlow's `DataType` enum. */
+  readonly tf: number;
+  /** TensorFlow's C++ name, used in its messages (`float`, `double`, `half`). */
+  readonly tfName: string;
+  /** Enum constant in GraphDef JSON, e.g. `DT_FLOAT`. */
+  readonly tfEnum: string;
+  /** Bytes of one element on the host; 0 where elements are objects. */
+  readonly bytes: number;
+  /** Array class; undefined where elements are objects or the runtime lacks it. */
+  readonly array: ArrayMaker | undefined;
+  /** Array slots per element: 2 for complex. */
+  readonly slots: number;
+}
+
+const float16Array = (globalThis as { Float16Array?: ArrayMaker }).Float16Array;
+
+function info(
+  name: DType,
+  kind: DTypeKind,
+  tf: number,
+  tfName: string,
+  tfEnum: string,
+  bytes: number,
+  array?: unknown,
+): DTypeInfo {
+  return {
+    name,
+    kind,
+    tf,
+    tfName,
+    tfEnum,
+    bytes,
+    array: array as ArrayMaker | undefined,
+    slots: kind === "complex" ? 2 : 1,
+  };
+}
+
+/** Every dtype and its facts. */
+export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
+  float32: info("float32", "float", 1, "float", "DT_FLOAT", 4, Float32Array),
+  float64: info("float64", "float", 2, "double", "DT_DOUBLE", 8, Float64Array),
+  int32: info("int32", "int", 3, "int32", "DT_INT32", 4, Int32Array),
+  uint8: info("uint8", "uint", 4, "uint8", "DT_UINT8", 1, Uint8Array),
+  int16: info("int16", "int", 5, "int16", "DT_INT16", 2, Int16Array),
+  int8: info("int8", "int", 6, "int8", "DT_INT8", 1, Int8Array),
+  string: info("string", "string", 7, "string", "DT_STRING", 0),
+  complex64: info("complex64", "complex", 8, "complex64", "DT_COMPLEX64", 8, Float32Array),
+  int64: info("int64", "int", 9, "int64", "DT_INT64", 8, BigInt64Array),
+  bool: info("bool", "bool", 10, "bool", "DT_BOOL", 1, Uint8Array),
+  bfloat16: info("bfloat16", "float", 14, "bfloat16", "DT_BFLOAT16", 2, Uint16Array),
+  uint16: info("uint16", "uint", 17, "uint16", "DT_UINT16", 2, Uint16Array),
+  complex128: info("complex128", "complex", 18, "complex128", "DT_COMPLEX128", 16, Float64Array),
+  float16: info("float16", "float", 19, "half", "DT_HALF", 2, float16Array),
+  resource: info("resource", "handle", 20, "resource", "DT_RESOURCE", 0),
+  variant: info("variant", "handle", 21, "variant", "DT_VARIANT", 0),
+  uint32: info("uint32", "uint", 22, "uint32", "DT_UINT32", 4, Uint32Array),
+  uint64: info("uint64", "uint", 23, "uint64", "DT_UINT64", 8, BigUint64Array),
+};
+
+const byName = new Map<string, DType>(Object.keys(DTYPES).map((k) => [k, k as DType]));
+for (const d of Object.values(DTYPES)) {
+  if (!byName.has(d.tfName)) byName.set(d.tfName, d.name);
+  byName.set(d.tfEnum, d.name);
+}
+
+/** The dtype a value spells: a name, TensorFlow's C++ name or enum constant. Throws `TypeError` for anything else. */
+export function asDType(value: unknown): DType {
+  const d = typeof value === "string" ? byName.get(value) : undefined;
+  if (d === undefined) {
+    throw new TypeError(
+      `Cannot convert the argument \`type_value\`: ${show(value)} to a TensorFlow DType`,
+    );
+  }
+  return d;
+}
+
+/** True where `value` spells a dtype. */
+export function isDType(value: unknown): value is DType {
+  return typeof value === "string" && byName.has(value);
+}
+
+function show(value: unknown): string {
+  try {
+    return typeof value === "function"
+      ? value.name || "function"
+      : JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+/** True for floating and complex dtypes: those gradients flow through. */
+export function isTrainable(dtype: DType): boolean {
+  const k = DTYPES[dtype].kind;
+  return k === "float" || k === "complex" || dtype === "resource" || dtype === "variant";
+}
+
+/** True for float16, bfloat16, float32, float64. */
+export function isFloating(dtype: DType): boolean {
+  return DTYPES[dtype].kind === "float";
+}
+
+/** True for signed and unsigned integers (not bool). */
+export function isInteger(dtype: DType): boolean {
+  const k = DTYPES[dtype].kind;
+  return k === "int" || k === "uint";
+}
+
+/** True for the dtypes whose host elements are `bigint`. */
+export function isBigInt(dtype: DType): boolean {
+  return dtype === "int64" || dtype === "uint64";
+}
+
+/** Bytes that `size` elements of `dtype` take on the host. */
+export function bytesOf(dtype: DType, size: number): number {
+  return DTYPES[dtype].bytes * size;
+}
+
+/** A zeroed host array for `size` elements. Throws `TypeError` where the runtime has no array for the dtype. */
+export function makeData(dtype: DType, size: number): HostData {
+  const d = DTYPES[dtype];
+  if (d.array) return new d.array(size * d.slots);
+  if (d.kind === "string") return Array.from({ length: size }, () => EMPTY_BYTES);
+  if (d.kind === "handle") return new Array<unknown>(size).fill(null);
+  throw new TypeError(`Cannot make a ${dtype} array: this runtime has no Float16Array`);
+}
+const EMPTY_BYTES = new Uint8Array(0);
+
+/** Groups that op signatures name, e.g. `T: floating`. */
+export const DTYPE_GROUPS: Readonly<Record<string, readonly DType[]>> = {
+  type: Object.keys(DTYPES) as DType[],
+  floating: ["float32", "float64", "float16", "bfloat16"],
+  complex: ["complex64", "complex128"],
+  integer: ["int32", "int64", "int8", "int16", "uint8", "uint16", "uint32", "uint64"],
+  real: [
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int32",
+    "int64",
+    "int8",
+    "int16",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+  ],
+  numeric: [
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int32",
+    "int64",
+    "int8",
+    "int16",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "complex64",
+    "complex128",
+  ],
+  index: ["int32", "int64"],
+};
+
+const RANK: readonly DType[] = [
+  "bool",
+  "uint8",
+  "int8",
+  "uint16",
+  "int16",
+  "int32",
+  "uint32",
+  "int64",
+  "uint64",
+  "bfloat16",
+  "float16",
+  "float32",
+  "float64",
+  "complex64",
+  "complex128",
+];
+
+/** The dtype two operands are brought to, as TensorFlow.js does: the wider one of bool < int < float < complex. */
+export function promote(a: DType, b: DType): DType {
+  if (a === b) return a;
+  const i = RANK.indexOf(a), j = RANK.indexOf(b);
+  if (i < 0 || j < 0) throw new TypeError(`Cannot upcast ${a} with ${b}`);
+  return RANK[Math.max(i, j)];
+}
+
+/** The dtype of a typed array's elements, or undefined where it is none. `Uint8ClampedArray` counts as uint8. */
+export function dtypeOfArray(value: unknown): DType | undefined {
+  if (!ArrayBuffer.isView(value) || value instanceof DataView) return undefined;
+  switch (Object.prototype.toString.call(value)) {
+    case "[object Float32Array]":
+      return "float32";
+    case "[object Float64Array]":
+      return "float64";
+    case "[object Float16Array]":
+      return "float16";
+    case "[object Int8Array]":
+      return "int8";
+    case "[object Int16Array]":
+      return "int16";
+    case "[object Int32Array]":
+      return "int32";
+    case "[object BigInt64Array]":
+      return "int64";
+    case "[object Uint8Array]":
+    case "[object Uint8ClampedArray]":
+      return "uint8";
+    case "[object Uint16Array]":
+      return "uint16";
+    case "[object Uint32Array]":
+      return "uint32";
+    case "[object BigUint64Array]":
+      return "uint64";
+  }
+  return undefined;
+}

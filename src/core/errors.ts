@@ -1,0 +1,182 @@
+/**
+ * Error classes: the run-time family of TensorFlow (17 codes) and the build-time ones.
+ * May import nothing.
+ */
+
+/** What an error knows about the place it arose in. */
+export interface ErrorDetails {
+  /** TensorFlow op type, e.g. `MatMul`. */
+  readonly op?: string | undefined;
+  /** Graph node name, e.g. `dense/MatMul`. */
+  readonly node?: string | undefined;
+  /** Inputs as `dtype[shape]` texts. */
+  readonly inputs?: readonly string[] | undefined;
+  /** The original error. */
+  readonly cause?: unknown;
+}
+
+/** A failure while a graph, an eager op or a script body runs. Follows TensorFlow `tf.errors.OpError`. */
+export class OpError extends Error {
+  /** Name of the class. */
+  override readonly name: string = "OpError";
+  /** TensorFlow's numeric status code. */
+  readonly code: number = 2;
+  /** Op type the error arose in. */
+  readonly op: string | undefined;
+  /** Node name the error arose in. */
+  readonly node: string | undefined;
+  /** Specs of the inputs at the failing op. */
+  readonly inputs: readonly string[] | undefined;
+
+  /** Makes an error with the place it arose in. */
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.op = details.op;
+    this.node = details.node;
+    this.inputs = details.inputs;
+  }
+}
+
+/** The operation was cancelled (code 1). */
+export class CancelledError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "CancelledError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 1;
+}
+/** An error of no known class, such as a plain `Error` thrown by a script body (code 2). */
+export class UnknownError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "UnknownError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 2;
+}
+/** An argument of wrong value, shape or dtype at run time (code 3). */
+export class InvalidArgumentError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "InvalidArgumentError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 3;
+}
+/** The time limit passed before the work ended (code 4). */
+export class DeadlineExceededError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "DeadlineExceededError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 4;
+}
+/** Something asked for does not exist (code 5). */
+export class NotFoundError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "NotFoundError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 5;
+}
+/** Something to be created exists already (code 6). */
+export class AlreadyExistsError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "AlreadyExistsError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 6;
+}
+/** Permission was denied (code 7). */
+export class PermissionDeniedError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "PermissionDeniedError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 7;
+}
+/** Memory or another resource ran out (code 8). */
+export class ResourceExhaustedError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "ResourceExhaustedError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 8;
+}
+/** The system is not in the state the operation needs (code 9). */
+export class FailedPreconditionError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "FailedPreconditionError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 9;
+}
+/** The operation was aborted (code 10). */
+export class AbortedError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "AbortedError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 10;
+}
+/** Past the end of a sequence (code 11). */
+export class OutOfRangeError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "OutOfRangeError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 11;
+}
+/** The operation is not implemented here (code 12). */
+export class UnimplementedError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "UnimplementedError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 12;
+}
+/** An invariant of the runtime was broken (code 13). */
+export class InternalError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "InternalError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 13;
+}
+/** A device or a server is gone for now (code 14). */
+export class UnavailableError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "UnavailableError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 14;
+}
+/** Data was lost or corrupted (code 15). */
+export class DataLossError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "DataLossError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 15;
+}
+/** The caller is not authenticated (code 16). */
+export class UnauthenticatedError extends OpError {
+  /** Name of the class. */
+  override readonly name: string = "UnauthenticatedError";
+  /** TensorFlow's numeric status code. */
+  override readonly code: number = 16;
+}
+
+/** A value that cannot be used, found while building. Python's `ValueError`. */
+export class ValueError extends RangeError {
+  /** Name of the class. */
+  override readonly name: string = "ValueError";
+}
+/** A missing registration or name. Python's `LookupError` (and `KeyError`). */
+export class LookupError extends Error {
+  /** Name of the class. */
+  override readonly name: string = "LookupError";
+}
+/** Use of something in a state that forbids it. Python's `RuntimeError`. */
+export class RuntimeError extends Error {
+  /** Name of the class. */
+  override readonly name: string = "RuntimeError";
+}
+/** A symbolic tensor used where a value is needed, e.g. in an `if`. */
+export class OperatorNotAllowedInGraphError extends TypeError {
+  /** Name of the class. */
+  override readonly name: string = "OperatorNotAllowedInGraphError";
+}
+/** Thrown by a script body or a generator to say that there is no more data. */
+export class StopIteration extends Error {
+  /** Name of the class. */
+  override readonly name: string = "StopIteration";
+}
+/** Thrown by a script body for what it does not implement. */
+export class NotImplementedError extends Error {
+  /** Name of the class. */
+  override readonly name: string = "NotImplementedError";
+}

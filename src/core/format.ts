@@ -1,0 +1,83 @@
+/**
+ * Host arrays as text, laid out as TensorFlow.js prints tensors: columns aligned, long axes cut in the middle.
+ * May import core only.
+ */
+import { decodeString } from "./convert.ts";
+import type { NdArray, Scalar } from "./nd_array.ts";
+
+/** Axes longer than this are cut. */
+const LONG = 20;
+/** Elements shown at either end of a cut axis. */
+const ENDS = 3;
+const DIGITS = 7;
+
+/** `Tensor`, then the elements, in `verbose` form preceded by dtype, rank and shape. */
+export function tensorText(array: NdArray, verbose = false): string {
+  const head = verbose
+    ? [
+      `  dtype: ${array.dtype}`,
+      `  rank: ${array.rank}`,
+      `  shape: [${array.shape}]`,
+      `  values:`,
+    ]
+    : [];
+  return ["Tensor", ...head, `    ${elementsText(array)}`].join("\n");
+}
+
+/** Elements in nested brackets; lines after the first are indented by four, to stand below a first that is. */
+function elementsText(array: NdArray): string {
+  const { shape } = array, rank = shape.length;
+  if (rank === 0) {
+    const value = array.at(0);
+    return value instanceof Uint8Array ? decodeString(value) : elementText(value);
+  }
+  const columns = shape[rank - 1];
+  const widths = new Map<number, number>();
+  if (rank > 1) {
+    for (const c of shown(columns)) {
+      let width = 0;
+      for (let i = c; c >= 0 && i < array.size; i += columns) {
+        width = Math.max(width, elementText(array.at(i)).length);
+      }
+      widths.set(c, width);
+    }
+  }
+  const block = (axis: number, offset: number, size: number): string => {
+    const inner = shape[axis] === 0 ? 0 : size / shape[axis];
+    const parts = shown(shape[axis]).map((i) => {
+      if (i < 0) return "...";
+      if (axis < rank - 1) return block(axis + 1, offset + i * inner, inner);
+      return elementText(array.at(offset + i)).padEnd(widths.get(i) ?? 0);
+    });
+    if (axis === rank - 1) return `[${parts.join(", ")}]`;
+    const indent = " ".repeat(5 + axis), gap = "\n".repeat(rank - 1 - axis);
+    // A cut takes a line of its own, without the empty ones between blocks.
+    return `[${
+      parts.map((p, i) => {
+        if (i === parts.length - 1) return p;
+        return p === "..."
+          ? `${p},\n${indent}`
+          : `${p},${parts[i + 1] === "..." ? "\n" : gap}${indent}`;
+      }).join("")
+    }]`;
+  };
+  return block(0, 0, array.size);
+}
+
+/** Indices that are shown along an axis; -1 stands for those that are left out. */
+function shown(n: number): number[] {
+  if (n <= LONG) return Array.from({ length: n }, (_, i) => i);
+  return [0, 1, 2, -1, n - ENDS, n - 2, n - 1];
+}
+
+function elementText(value: Scalar): string {
+  if (typeof value === "number") return numberText(value);
+  if (value instanceof Uint8Array) return `'${decodeString(value)}'`;
+  if (Array.isArray(value)) return `${numberText(value[0])} + ${numberText(value[1])}j`;
+  return String(value);
+}
+
+function numberText(value: number): string {
+  if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
+  return String(Number(Math.abs(value) < 1e-4 ? value.toPrecision(DIGITS) : value.toFixed(DIGITS)));
+}

@@ -1,0 +1,185 @@
+/**
+ * NdArray: the host array that script bodies and fetches see.
+ * May import dtype, shape, errors.
+ */
+import { type DType, DTYPES, type HostData, makeData } from "./dtype.ts";
+import { type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
+import { ValueError } from "./errors.ts";
+
+/** One element as JavaScript sees it: bytes for strings, `[re, im]` for complex. */
+export type Scalar = number | bigint | boolean | Uint8Array | readonly [number, number];
+/** Elements in nested arrays; tensors give strings as text. */
+export type Nested = Scalar | string | readonly Nested[];
+
+/**
+ * A row-major host array. 64-bit integers are `bigint`, strings are bytes, complex numbers are interleaved pairs.
+ *
+ * @example
+ * ```ts
+ * import { NdArray } from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const a = new NdArray("float32", [2, 2], new Float32Array([1, 2, 3, 4]));
+ * assertEquals(a.get(1, 0), 3);
+ * assertEquals(a.map((x) => Number(x) * 2).toArray(), [[2, 4], [6, 8]]);
+ * ```
+ */
+export class NdArray {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Dimensions. */
+  readonly shape: readonly number[];
+  /** Elements in row-major order, not copied. */
+  readonly data: HostData;
+
+  /** Wraps `data` without a copy. Throws `ValueError` where its length does not fit the shape. */
+  constructor(dtype: DType, shape: Shape, data: HostData) {
+    if (data.length !== sizeOf(shape) * DTYPES[dtype].slots) {
+      throw new ValueError(
+        `Cannot make an NdArray of shape ${
+          shapeText(shape)
+        } and dtype ${dtype}: data has ${data.length} entries, wanted ${
+          sizeOf(shape) * DTYPES[dtype].slots
+        }`,
+      );
+    }
+    this.dtype = dtype;
+    this.shape = shape;
+    this.data = data;
+  }
+
+  /** A zero-filled array. */
+  static zeros(dtype: DType, shape: Shape): NdArray {
+    return new NdArray(dtype, shape, makeData(dtype, sizeOf(shape)));
+  }
+
+  /** Number of dimensions. */
+  get rank(): number {
+    return this.shape.length;
+  }
+  /** Number of dimensions, NumPy's spelling. */
+  get ndim(): number {
+    return this.shape.length;
+  }
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+  /** Row-major strides in elements. */
+  get strides(): readonly number[] {
+    return stridesOf(this.shape);
+  }
+
+  /** The element at a flat index. */
+  at(flat: number): Scalar {
+    const d = this.data;
+    switch (DTYPES[this.dtype].kind) {
+      case "bool":
+        return d[flat] !== 0;
+      case "complex":
+        return [d[2 * flat] as number, d[2 * flat + 1] as number];
+      default:
+        return this.dtype === "bfloat16" ? bfloat16ToNumber(d[flat] as number) : d[flat] as Scalar;
+    }
+  }
+
+  /** The only element. Throws `ValueError` where there is not exactly one. */
+  item(): Scalar {
+    if (this.size !== 1) {
+      throw new ValueError(
+        `Cannot take item() of shape ${shapeText(this.shape)}: it must hold exactly one element`,
+      );
+    }
+    return this.at(0);
+  }
+
+  /** The element at these indices; negative ones count from the end. Throws `ValueError` out of bounds. */
+  get(...indices: number[]): Scalar {
+    if (indices.length !== this.shape.length) {
+      throw new ValueError(
+        `Cannot get element: received ${indices.length} indices for rank ${this.shape.length}`,
+      );
+    }
+    const strides = stridesOf(this.shape);
+    let flat = 0;
+    indices.forEach((index, i) => {
+      const n = this.shape[i];
+      const j = index < 0 ? index + n : index;
+      if (!Number.isInteger(j) || j < 0 || j >= n) {
+        throw new ValueError(
+          `Cannot get element: index ${index} is out of bounds for axis ${i} of size ${n}`,
+        );
+      }
+      flat += j * strides[i];
+    });
+    return this.at(flat);
+  }
+
+  /** A new array of the same dtype and shape with `fn(element, flatIndex)` in each place. */
+  map(fn: (value: Scalar, index: number) => Scalar): NdArray {
+    const out = NdArray.zeros(this.dtype, this.shape);
+    for (let i = 0; i < this.size; i++) setElement(out, i, fn(this.at(i), i));
+    return out;
+  }
+
+  /** A copy that shares nothing. */
+  copy(): NdArray {
+    const { data, dtype } = this;
+    const own = dtype === "string"
+      ? (data as Uint8Array[]).map((bytes) => bytes.slice())
+      : data.slice();
+    return new NdArray(dtype, [...this.shape], own as HostData);
+  }
+
+  /** The same elements under another shape, not copied. Throws `ValueError` where the sizes differ. */
+  reshape(shape: Shape): NdArray {
+    return new NdArray(this.dtype, shape, this.data);
+  }
+
+  /** Nested JavaScript arrays; a plain element for rank 0. */
+  toArray(): Nested {
+    const build = (axis: number, offset: number, step: number): Nested => {
+      if (axis === this.shape.length) return this.at(offset);
+      const inner = this.shape[axis] === 0 ? 0 : step / this.shape[axis];
+      return Array.from(
+        { length: this.shape[axis] },
+        (_, i) => build(axis + 1, offset + i * inner, inner),
+      );
+    };
+    return build(0, 0, this.size);
+  }
+}
+
+/** Writes one element, wrapping integers as the typed array does. */
+export function setElement(array: NdArray, flat: number, value: Scalar): void {
+  const d = array.data as { [i: number]: unknown };
+  switch (DTYPES[array.dtype].kind) {
+    case "complex": {
+      const [re, im] = typeof value === "number" ? [value, 0] : value as [number, number];
+      d[2 * flat] = re;
+      d[2 * flat + 1] = im;
+      return;
+    }
+    case "bool":
+      d[flat] = value ? 1 : 0;
+      return;
+    default:
+      d[flat] = array.dtype === "bfloat16" ? numberToBfloat16(Number(value)) : value;
+  }
+}
+
+const f32 = new Float32Array(1);
+const u32 = new Uint32Array(f32.buffer);
+
+/** Value of bfloat16 bits. */
+export function bfloat16ToNumber(bits: number): number {
+  u32[0] = bits << 16;
+  return f32[0];
+}
+
+/** Bits of the nearest bfloat16, ties to even. */
+export function numberToBfloat16(value: number): number {
+  f32[0] = value;
+  const bits = u32[0];
+  if (Number.isNaN(value)) return (bits >>> 16) | 0x40;
+  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
+}

@@ -1,0 +1,356 @@
+/**
+ * defineOp and the registry: one value holds everything true about an op.
+ * May import core only.
+ */
+import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
+import type { PartialShape } from "./shape.ts";
+import type { ConcreteSpec, Spec } from "./tensor_spec.ts";
+import type { NdArray } from "./nd_array.ts";
+import type { Tensor, TensorLike } from "./tensor.ts";
+import type { GpuVariant } from "./dispatch.ts";
+import type { Expr, PointwiseExpr } from "./scalar.ts";
+import { ValueError } from "./errors.ts";
+
+/** Attributes of one application of an op. */
+// deno-lint-ignore no-explicit-any
+export type Attrs = Readonly<Record<string, any>>;
+
+/** A concrete application: what a kernel is chosen and planned for. */
+export interface Problem {
+  /** Specs of the inputs. */
+  readonly inputs: readonly ConcreteSpec[];
+  /** Values of host inputs, at the same places; undefined elsewhere. */
+  readonly hosts: readonly (NdArray | undefined)[];
+  /** Specs of the outputs. */
+  readonly outputs: readonly ConcreteSpec[];
+  /** Attributes, defaults filled in. */
+  readonly attrs: Attrs;
+}
+
+/**
+ * Computes on host arrays: `inputs` row-major, `outputs` allocated (not zeroed) and to be filled.
+ * An op whose output shape depends on values returns new arrays instead.
+ */
+export type CpuKernel = (
+  inputs: readonly NdArray[],
+  outputs: readonly NdArray[],
+  problem: Problem,
+) => void | readonly NdArray[];
+
+/** What a gradient rule may ask. */
+export interface GradContext {
+  /** Attributes of the forward application, defaults filled in. */
+  readonly attrs: Attrs;
+  /** Specs of the forward inputs. */
+  readonly inputs: readonly Spec[];
+  /** Specs of the forward outputs. */
+  readonly outputs: readonly Spec[];
+  /** Which inputs need a gradient; a rule may skip the others. */
+  readonly needs: readonly boolean[];
+  /** Which outputs a gradient flows into. The gradients of the others are zeros, made when a rule reads them. */
+  readonly given: readonly boolean[];
+  /** Shape of an input as a host value: a literal where it is known, else a `Shape` op. */
+  shapeOf(input: number): TensorLike;
+  /** Brings a gradient down to the shape of an input that was broadcast. */
+  sumLike(grad: Tensor, input: number): Tensor;
+}
+
+/** Gradient rule: `saves` names the inputs and outputs it reads. */
+export interface GradRule {
+  /** True: the op may read variables that are no inputs of it; `vjp` gets the handles of those asked for as further inputs. */
+  readonly captures?: boolean | ((attrs: Attrs) => boolean);
+  /** Names of inputs and outputs that `vjp` reads. */
+  readonly saves: readonly string[];
+  /** True: outputs that no gradient reached have null there, rather than zeros. */
+  readonly partial?: boolean;
+  /** False for attributes with which the op is not differentiable. Default: always differentiable. */
+  readonly applies?: (attrs: Attrs) => boolean;
+  /**
+   * One gradient per input (`null` for none), from one per output. Written with ordinary ops.
+   * Outputs that carry no gradient (integers, handles) have null there.
+   */
+  readonly vjp: (
+    saved: Readonly<Record<string, Tensor>>,
+    dys: readonly Tensor[],
+    ctx: GradContext,
+  ) => readonly (Tensor | null)[];
+}
+
+/** How a fuser sees the op. */
+export type OpKind = "pointwise" | "reduce" | "anchor" | "view" | "opaque";
+/** Side effects: `ordered` ones keep program order and are never dropped from a function. */
+export type OpEffects = "none" | "unordered" | "ordered";
+
+/** What `defineOp` takes. */
+export interface OpInit {
+  /** TensorFlow op name. */
+  readonly name: string;
+  /** Inputs as in TensorFlow's OpDef: `"x: T"`, `"values: N * T"`, `"input: Tin"`. */
+  readonly inputs: readonly string[];
+  /** Outputs likewise. */
+  readonly outputs: readonly string[];
+  /** Attributes as in TensorFlow's OpDef: `"T: floating"`, `"transpose_a: bool = false"`. */
+  readonly attrs?: readonly string[];
+  /** Shapes of the outputs; throws `ValueError` for inputs that do not fit. */
+  readonly infer: (inputs: readonly Spec[], attrs: Attrs) => readonly PartialShape[];
+  /** The meaning in smaller ops. Runs with concrete or symbolic tensors. Host inputs arrive as they were given. */
+  readonly expand?: (inputs: readonly Tensor[], attrs: Attrs) => readonly Tensor[];
+  /** Gradient; `null`: not differentiable, gradients are cut. Absent: through `expand`, else a `LookupError`. */
+  readonly grad?: GradRule | null;
+  /** Host kernel in plain loops, every dtype the signature allows. */
+  readonly cpu?: CpuKernel;
+  /** Device kernels, tried in order. */
+  readonly gpu?: readonly GpuVariant[];
+  /** How a fuser sees it. Default `opaque`. */
+  readonly kind?: OpKind;
+  /** Side effects. Default `none`. */
+  readonly effects?: OpEffects;
+  /** Inputs that kernels read on the host: axes, shapes, permutations. */
+  readonly hostInputs?: readonly string[];
+  /** Pointwise ops: the scalar expression. */
+  readonly pointwise?: PointwiseExpr;
+  /** Ops of several outputs that are pointwise in all inputs but scalars: one expression per output. */
+  readonly pointwiseAll?: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
+  /** Runs on the host thread by the executor itself (scripts, control flow): name of its runner. */
+  readonly host?: boolean;
+  /** Never folded, merged or cached: random ops, script ops that are stateful. */
+  readonly stateful?: boolean;
+}
+
+/** One parsed argument of a signature. */
+export interface ArgDef {
+  /** Its name. */
+  readonly name: string;
+  /** Fixed dtype, where it has one. */
+  readonly dtype?: DType;
+  /** Attribute that gives the dtype. */
+  readonly typeAttr?: string;
+  /** Attribute that gives the list of dtypes. */
+  readonly typeListAttr?: string;
+  /** Attribute that gives how many there are. */
+  readonly numberAttr?: string;
+}
+
+/** One parsed attribute of a signature. */
+export interface AttrDef {
+  /** Its name. */
+  readonly name: string;
+  /** `type`, `bool`, `int`, `float`, `string`, `shape`, `func`, `tensor`, or `list(…)` of these. */
+  readonly type: string;
+  /** Allowed dtypes. */
+  readonly allowed?: readonly DType[];
+  /** Default, where there is one. */
+  readonly default?: unknown;
+}
+
+/** A registered op. */
+export interface OpDef extends OpInit {
+  /** Small number for cache keys. */
+  readonly id: number;
+  /** Parsed inputs. */
+  readonly inputArgs: readonly ArgDef[];
+  /** Parsed outputs. */
+  readonly outputArgs: readonly ArgDef[];
+  /** Parsed attributes. */
+  readonly attrDefs: readonly AttrDef[];
+  /** Whether each input, by position of its argument, is a host input. */
+  readonly isHostInput: readonly boolean[];
+  /** How a fuser sees it. */
+  readonly kind: OpKind;
+  /** Side effects. */
+  readonly effects: OpEffects;
+}
+
+const registry = new Map<string, OpDef>();
+
+/** Defines and registers an op. Throws `ValueError` where the name is taken or the signature cannot be read. */
+export function defineOp(init: OpInit): OpDef {
+  if (registry.has(init.name)) {
+    throw new ValueError(`Cannot define op "${init.name}": it is defined already`);
+  }
+  const attrDefs = (init.attrs ?? []).map((a) => parseAttr(init.name, a));
+  const inputArgs = init.inputs.map((a) => parseArg(init.name, a, attrDefs));
+  const outputArgs = init.outputs.map((a) => parseArg(init.name, a, attrDefs));
+  const def: OpDef = {
+    ...init,
+    id: registry.size,
+    inputArgs,
+    outputArgs,
+    attrDefs,
+    isHostInput: inputArgs.map((a) => init.hostInputs?.includes(a.name) ?? false),
+    kind: init.kind ?? (init.pointwise ? "pointwise" : "opaque"),
+    effects: init.effects ?? "none",
+  };
+  registry.set(init.name, def);
+  return def;
+}
+
+/** The op of this name, or undefined. */
+export function lookupOp(name: string): OpDef | undefined {
+  return registry.get(name);
+}
+
+/** Every op, in order of definition. */
+export function registeredOps(): OpDef[] {
+  return [...registry.values()];
+}
+
+function parseArg(op: string, text: string, attrs: readonly AttrDef[]): ArgDef {
+  const m = /^(\w+): (?:(\w+) \* )?(\w+)$/.exec(text);
+  if (!m) {
+    throw new ValueError(
+      `Cannot read argument "${text}" of op "${op}": wanted "name: T" or "name: N * T"`,
+    );
+  }
+  const [, name, numberAttr, type] = m;
+  const attr = attrs.find((a) => a.name === type);
+  const base = numberAttr ? { name, numberAttr } : { name };
+  if (attr?.type === "list(type)") return { ...base, typeListAttr: type };
+  if (attr?.type === "type") return { ...base, typeAttr: type };
+  return { ...base, dtype: asDType(type) };
+}
+
+function parseAttr(op: string, text: string): AttrDef {
+  const m = /^(\w+): ([^=]+?)(?: >= \d+)?(?: = (.*))?$/.exec(text);
+  if (!m) {
+    throw new ValueError(
+      `Cannot read attribute "${text}" of op "${op}": wanted "name: type = default"`,
+    );
+  }
+  const [, name, spec, dflt] = m;
+  const set = /^\{(.*)\}$/.exec(spec);
+  const group = DTYPE_GROUPS[spec];
+  let def: AttrDef;
+  if (set) def = { name, type: "type", allowed: set[1].split(",").map((t) => asDType(t.trim())) };
+  else if (group) def = { name, type: "type", allowed: group };
+  else def = { name, type: spec };
+  if (dflt === undefined) return def;
+  const value = def.type === "type" ? asDType(dflt) : JSON.parse(dflt);
+  return { ...def, default: value };
+}
+
+/** Attributes with defaults and inferred dtypes filled in, and the dtype of each output. */
+export interface Bound {
+  /** Complete attributes. */
+  readonly attrs: Attrs;
+  /** Output dtypes. */
+  readonly outputs: readonly DType[];
+}
+
+/** Checks inputs against the signature. Throws `TypeError` with TensorFlow's phrases for dtypes that do not fit. */
+export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs): Bound {
+  const full: Record<string, unknown> = {};
+  for (const a of def.attrDefs) if (a.default !== undefined) full[a.name] = a.default;
+  for (const k of Object.keys(attrs)) if (attrs[k] !== undefined) full[k] = attrs[k];
+  const boundBy: Record<string, string> = {};
+  let i = 0;
+  for (let a = 0; a < def.inputArgs.length; a++) {
+    const arg = def.inputArgs[a];
+    const last = a === def.inputArgs.length - 1;
+    let count = 1;
+    if (arg.typeListAttr) {
+      const list = full[arg.typeListAttr] as DType[] | undefined;
+      count = list ? list.length : last ? inputs.length - i : 0;
+      if (!list) full[arg.typeListAttr] = inputs.slice(i, i + count).map((s) => s.dtype);
+    } else if (arg.numberAttr) {
+      count = (full[arg.numberAttr] as number | undefined) ??
+        inputs.length - i - (def.inputArgs.length - 1 - a);
+      full[arg.numberAttr] = count;
+    }
+    for (let k = 0; k < count; k++, i++) {
+      const spec = inputs[i];
+      if (spec === undefined) {
+        throw new TypeError(
+          `Missing input '${arg.name}' of '${def.name}' Op: received ${inputs.length} inputs`,
+        );
+      }
+      const want = arg.typeListAttr ? (full[arg.typeListAttr] as DType[])[k] : arg.dtype;
+      if (want !== undefined) {
+        if (want !== spec.dtype) {
+          throw new TypeError(
+            `Input '${arg.name}' of '${def.name}' Op has type ${spec.dtype} that does not match expected type of ${want}`,
+          );
+        }
+      } else if (arg.typeAttr) bindType(def, arg, arg.typeAttr, spec.dtype, full, boundBy);
+    }
+  }
+  if (i < inputs.length) {
+    throw new TypeError(
+      `Too many inputs for '${def.name}' Op: received ${inputs.length}, wanted ${i}`,
+    );
+  }
+  for (const a of def.attrDefs) {
+    if (full[a.name] === undefined) {
+      throw new ValueError(`Missing attr '${a.name}' of '${def.name}' Op`);
+    }
+    if (a.type === "type" && a.allowed && !a.allowed.includes(full[a.name] as DType)) {
+      throw new TypeError(
+        `Value passed to parameter '${
+          boundBy[a.name] ?? a.name
+        }' of '${def.name}' Op has DataType ${full[a.name]} not in list of allowed values: ${
+          a.allowed.join(", ")
+        }`,
+      );
+    }
+  }
+  const outputs: DType[] = [];
+  for (const arg of def.outputArgs) {
+    if (arg.typeListAttr) outputs.push(...(full[arg.typeListAttr] as DType[]));
+    else {
+      const n = arg.numberAttr ? full[arg.numberAttr] as number : 1;
+      const t = arg.dtype ?? full[arg.typeAttr!] as DType;
+      for (let k = 0; k < n; k++) outputs.push(t);
+    }
+  }
+  return { attrs: full, outputs };
+}
+
+function bindType(
+  def: OpDef,
+  arg: ArgDef,
+  attr: string,
+  dtype: DType,
+  full: Record<string, unknown>,
+  boundBy: Record<string, string>,
+): void {
+  const known = full[attr] as DType | undefined;
+  if (
+    known === undefined ||
+    (!(attr in boundBy) && def.attrDefs.find((a) => a.name === attr)?.default === known)
+  ) {
+    full[attr] = dtype;
+  } else if (known !== dtype) {
+    throw new TypeError(
+      `Input '${arg.name}' of '${def.name}' Op has type ${dtype} that does not match type ${known} of argument '${
+        boundBy[attr] ?? attr
+      }'`,
+    );
+  }
+  boundBy[attr] ??= arg.name;
+}
+
+/** Output specs of an application: dtypes from the signature, shapes from `infer`. */
+export function inferOutputs(
+  def: OpDef,
+  inputs: readonly Spec[],
+  attrs: Attrs,
+): { attrs: Attrs; outputs: Spec[] } {
+  const bound = bindSignature(def, inputs, attrs);
+  const shapes = def.infer(inputs, bound.attrs);
+  return {
+    attrs: bound.attrs,
+    outputs: bound.outputs.map((dtype, i) => ({ dtype, shape: shapes[i] })),
+  };
+}
+
+/** Position among flat inputs → position of the argument it belongs to. */
+export function argOfInput(def: OpDef, flat: number, total: number): number {
+  let i = 0;
+  for (let a = 0; a < def.inputArgs.length; a++) {
+    const arg = def.inputArgs[a];
+    const n = arg.numberAttr || arg.typeListAttr ? total - (def.inputArgs.length - 1) : 1;
+    if (flat < i + n) return a;
+    i += n;
+  }
+  return def.inputArgs.length - 1;
+}

@@ -1,0 +1,264 @@
+/**
+ * Scalar expressions: what a pointwise op computes for one element. Printers turn them into WGSL, JavaScript and WebAssembly.
+ * May import dtype and errors.
+ */
+import { type DType, DTYPES } from "./dtype.ts";
+import { ValueError } from "./errors.ts";
+
+/** Scalar primitives. Adding one means a line in each printer. */
+export type ScalarOp =
+  | "arg"
+  | "const"
+  | "cast"
+  | "add"
+  | "sub"
+  | "mul"
+  | "div"
+  | "floordiv"
+  | "floormod"
+  | "truncmod"
+  | "pow"
+  | "atan2"
+  | "min"
+  | "max"
+  | "neg"
+  | "abs"
+  | "sign"
+  | "floor"
+  | "ceil"
+  | "round"
+  | "trunc"
+  | "sqrt"
+  | "rsqrt"
+  | "exp"
+  | "expm1"
+  | "log"
+  | "log1p"
+  | "sin"
+  | "cos"
+  | "tan"
+  | "asin"
+  | "acos"
+  | "atan"
+  | "sinh"
+  | "cosh"
+  | "tanh"
+  | "asinh"
+  | "acosh"
+  | "atanh"
+  | "erf"
+  | "lt"
+  | "le"
+  | "gt"
+  | "ge"
+  | "eq"
+  | "ne"
+  | "and"
+  | "or"
+  | "xor"
+  | "not"
+  | "select"
+  | "isnan"
+  | "isinf"
+  | "isfinite"
+  | "bitand"
+  | "bitor"
+  | "bitxor"
+  | "bitnot"
+  | "shl"
+  | "shr"
+  | "real"
+  | "imag"
+  | "conj"
+  | "complex";
+
+/** A node of an expression. Shared nodes are computed once. */
+export interface Expr {
+  /** Primitive. */
+  readonly op: ScalarOp;
+  /** Operands. */
+  readonly args: readonly Expr[];
+  /** Argument number (`arg`) or value (`const`). */
+  readonly value?: number;
+  /** Target (`cast`). */
+  readonly dtype?: DType;
+}
+
+/** Builds an expression from the arguments; `attrs` are the op's. */
+export type PointwiseExpr = (
+  args: readonly Expr[],
+  attrs: Readonly<Record<string, unknown>>,
+) => Expr;
+
+function node(op: ScalarOp, ...args: (Expr | number)[]): Expr {
+  return { op, args: args.map((a) => (typeof a === "number" ? constant(a) : a)) };
+}
+
+/** The i-th operand. */
+export function argument(i: number): Expr {
+  return { op: "arg", args: [], value: i };
+}
+/** A number, in the type of what it meets. */
+export function constant(value: number): Expr {
+  return { op: "const", args: [], value };
+}
+/** Conversion to another dtype. */
+export function castTo(x: Expr, dtype: DType): Expr {
+  return { op: "cast", args: [x], dtype };
+}
+
+type E = Expr | number;
+/** Builders, one per primitive; numbers stand for constants. */
+export const scalar = {
+  add: (a: E, b: E): Expr => node("add", a, b),
+  sub: (a: E, b: E): Expr => node("sub", a, b),
+  mul: (a: E, b: E): Expr => node("mul", a, b),
+  div: (a: E, b: E): Expr => node("div", a, b),
+  floordiv: (a: E, b: E): Expr => node("floordiv", a, b),
+  floormod: (a: E, b: E): Expr => node("floormod", a, b),
+  truncmod: (a: E, b: E): Expr => node("truncmod", a, b),
+  pow: (a: E, b: E): Expr => node("pow", a, b),
+  atan2: (a: E, b: E): Expr => node("atan2", a, b),
+  min: (a: E, b: E): Expr => node("min", a, b),
+  max: (a: E, b: E): Expr => node("max", a, b),
+  neg: (a: E): Expr => node("neg", a),
+  abs: (a: E): Expr => node("abs", a),
+  sign: (a: E): Expr => node("sign", a),
+  floor: (a: E): Expr => node("floor", a),
+  ceil: (a: E): Expr => node("ceil", a),
+  round: (a: E): Expr => node("round", a),
+  trunc: (a: E): Expr => node("trunc", a),
+  sqrt: (a: E): Expr => node("sqrt", a),
+  rsqrt: (a: E): Expr => node("rsqrt", a),
+  exp: (a: E): Expr => node("exp", a),
+  expm1: (a: E): Expr => node("expm1", a),
+  log: (a: E): Expr => node("log", a),
+  log1p: (a: E): Expr => node("log1p", a),
+  sin: (a: E): Expr => node("sin", a),
+  cos: (a: E): Expr => node("cos", a),
+  tan: (a: E): Expr => node("tan", a),
+  asin: (a: E): Expr => node("asin", a),
+  acos: (a: E): Expr => node("acos", a),
+  atan: (a: E): Expr => node("atan", a),
+  sinh: (a: E): Expr => node("sinh", a),
+  cosh: (a: E): Expr => node("cosh", a),
+  tanh: (a: E): Expr => node("tanh", a),
+  asinh: (a: E): Expr => node("asinh", a),
+  acosh: (a: E): Expr => node("acosh", a),
+  atanh: (a: E): Expr => node("atanh", a),
+  erf: (a: E): Expr => node("erf", a),
+  lt: (a: E, b: E): Expr => node("lt", a, b),
+  le: (a: E, b: E): Expr => node("le", a, b),
+  gt: (a: E, b: E): Expr => node("gt", a, b),
+  ge: (a: E, b: E): Expr => node("ge", a, b),
+  eq: (a: E, b: E): Expr => node("eq", a, b),
+  ne: (a: E, b: E): Expr => node("ne", a, b),
+  and: (a: E, b: E): Expr => node("and", a, b),
+  or: (a: E, b: E): Expr => node("or", a, b),
+  xor: (a: E, b: E): Expr => node("xor", a, b),
+  not: (a: E): Expr => node("not", a),
+  select: (cond: E, yes: E, no: E): Expr => node("select", cond, yes, no),
+  isnan: (a: E): Expr => node("isnan", a),
+  isinf: (a: E): Expr => node("isinf", a),
+  isfinite: (a: E): Expr => node("isfinite", a),
+  bitand: (a: E, b: E): Expr => node("bitand", a, b),
+  bitor: (a: E, b: E): Expr => node("bitor", a, b),
+  bitxor: (a: E, b: E): Expr => node("bitxor", a, b),
+  bitnot: (a: E): Expr => node("bitnot", a),
+  shl: (a: E, b: E): Expr => node("shl", a, b),
+  shr: (a: E, b: E): Expr => node("shr", a, b),
+  real: (a: E): Expr => node("real", a),
+  imag: (a: E): Expr => node("imag", a),
+  conj: (a: E): Expr => node("conj", a),
+  complex: (a: E, b: E): Expr => node("complex", a, b),
+} as const;
+
+const PREDICATES: ReadonlySet<ScalarOp> = new Set([
+  "lt",
+  "le",
+  "gt",
+  "ge",
+  "eq",
+  "ne",
+  "and",
+  "or",
+  "xor",
+  "not",
+  "isnan",
+  "isinf",
+  "isfinite",
+]);
+
+/** Result dtype of an expression; constants take `hint`. */
+export function exprType(e: Expr, args: readonly DType[], hint?: DType): DType {
+  if (e.op === "arg") return args[e.value!];
+  if (e.op === "const") return hint ?? "float32";
+  if (e.op === "cast") return e.dtype!;
+  if (PREDICATES.has(e.op)) return "bool";
+  const operands = e.op === "select" ? e.args.slice(1) : e.args;
+  const t = operandType(operands, args, hint);
+  if (e.op === "complex") return t === "float64" ? "complex128" : "complex64";
+  if (DTYPES[t].kind === "complex" && (e.op === "real" || e.op === "imag" || e.op === "abs")) {
+    return t === "complex128" ? "float64" : "float32";
+  }
+  return t;
+}
+
+/** Dtype that operands share: that of the first that is not a bare constant. */
+export function operandType(
+  operands: readonly Expr[],
+  args: readonly DType[],
+  hint?: DType,
+): DType {
+  for (const o of operands) if (!isBareConst(o)) return exprType(o, args, hint);
+  return hint ?? "float32";
+}
+
+function isBareConst(e: Expr): boolean {
+  if (e.op === "const") return true;
+  if (e.op === "arg" || e.op === "cast" || PREDICATES.has(e.op)) return false;
+  return (e.op === "select" ? e.args.slice(1) : e.args).every(isBareConst);
+}
+
+/** A text that is equal for equal expressions: cache key. Shared nodes are written once, so it stays short. */
+export function exprKey(...exprs: readonly Expr[]): string {
+  const seen = new Map<Expr, number>();
+  const visit = (e: Expr): string => {
+    switch (e.op) {
+      case "arg":
+        return `$${e.value}`;
+      case "const":
+        return Object.is(e.value, -0) ? "-0" : String(e.value);
+    }
+    const before = seen.get(e);
+    if (before !== undefined) return `#${before}`;
+    const args = e.args.map(visit).join(",");
+    seen.set(e, seen.size);
+    return `${e.op === "cast" ? e.dtype : e.op}(${args})`;
+  };
+  return exprs.map(visit).join(";");
+}
+
+/**
+ * The expression with its arguments replaced: how a fuser joins ops. Shared nodes stay shared; pass one `memo` for all
+ * expressions of one op.
+ */
+export function substitute(
+  e: Expr,
+  args: readonly Expr[],
+  memo: Map<Expr, Expr> = new Map(),
+): Expr {
+  if (e.op === "arg") {
+    const a = args[e.value!];
+    if (a === undefined) {
+      throw new ValueError(
+        `Cannot substitute argument ${e.value}: ${args.length} expressions given`,
+      );
+    }
+    return a;
+  }
+  if (e.args.length === 0) return e;
+  let r = memo.get(e);
+  if (!r) memo.set(e, r = { ...e, args: e.args.map((a) => substitute(a, args, memo)) });
+  return r;
+}

@@ -1,0 +1,367 @@
+/**
+ * WGSL functions behind the scalar primitives: elementary functions of float32 to within a few units in the last place on every
+ * adapter (the built-in sin, log, pow and atan2 may be far off). The polynomials are minimax fits of this project.
+ * Straight-line code, no arrays.
+ * May import scalar_wgsl_basic.
+ */
+import { BASIC_HELPERS, type WgslHelper } from "./scalar_wgsl_basic.ts";
+
+const EXPONENTIALS: Record<string, WgslHelper> = {
+  // 2**n for n in [-252, 254], in two factors.
+  scale_: {
+    text: `fn scale_(r: f32, n: i32) -> f32 {
+  let h = n >> 1u;
+  return r * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(n - h + 127) << 23u);
+}`,
+  },
+  exp_: {
+    needs: ["isnan_", "inf_", "scale_"],
+    text: `fn exp_(x: f32) -> f32 {
+  if (isnan_(x)) { return x; }
+  if (x > 88.72284) { return inf_(); }
+  if (x < -104.0) { return 0.0; }
+  let k = round(x * 1.44269504);
+  let r = (x - k * 0.693359375) + k * 2.12194440e-4;
+  let p = r + r * r * (0.5 + r * (0.16666515 + r * (0.041666377 + r * (0.008369435 + r * 0.0013943034))));
+  return scale_(1.0 + p, i32(k));
+}`,
+  },
+  expm1_: {
+    needs: ["exp_"],
+    text: `fn expm1_(x: f32) -> f32 {
+  if (abs(x) <= 0.5) {
+    if (x == 0.0) { return x; }
+    return x + x * x * (0.5 + x * (0.16666663 + x * (0.04166587 + x * (0.008333705 + x * (0.0013981225 + x * 1.9805942e-4)))));
+  }
+  return exp_(x) - 1.0;
+}`,
+  },
+  // log(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1], plus k log 2.
+  logcore_: {
+    text: `fn logcore_(f: f32, k: f32) -> f32 {
+  let s = f / (2.0 + f);
+  let z = s * s;
+  let r = z * (0.6666666 + z * (0.40000355 + z * (0.28535882 + z * 0.23610665)));
+  let h = 0.5 * f * f;
+  return k * 0.693359375 - ((h - (s * (h + r) - k * 2.12194440e-4)) - f);
+}`,
+  },
+  log_: {
+    needs: ["isnan_", "isnegative_", "nan_", "inf_", "logcore_"],
+    text: `fn log_(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  if ((bits & 0x7fffffffu) == 0u) { return -inf_(); }
+  if (isnegative_(x) || isnan_(x)) { return nan_(); }
+  if (bits == 0x7f800000u) { return x; }
+  var u = bits; var k = 0.0;
+  // A subnormal number, which floating-point units may flush, is its bits times 2**-149.
+  if (bits < 0x00800000u) { u = bitcast<u32>(f32(bits)); k = -149.0; }
+  let e = bitcast<i32>(u - 0x3f3504f3u) >> 23u;
+  let m = bitcast<f32>(u - (bitcast<u32>(e) << 23u));
+  return logcore_(m - 1.0, k + f32(e));
+}`,
+  },
+  log1p_: {
+    needs: ["log_", "logcore_"],
+    text: `fn log1p_(x: f32) -> f32 {
+  if (x > -0.29 && x < 0.41) { return select(logcore_(x, 0.0), x, x == 0.0); }
+  return log_(1.0 + x);
+}`,
+  },
+  // Whole exponents up to 64 by squaring; else 2**(y log2 x) with the whole part of y log2 x kept apart.
+  pow_: {
+    needs: ["isnan_", "isinf_", "nan_", "inf_", "log_", "exp_", "scale_", "isnegative_"],
+    text: `fn pow_(x: f32, y: f32) -> f32 {
+  if (y == 0.0 || x == 1.0) { return 1.0; }
+  if (isnan_(x) || isnan_(y)) { return nan_(); }
+  let a = abs(x);
+  let whole = floor(y) == y;
+  let odd = whole && abs(y) < 16777216.0 && (y - 2.0 * floor(y * 0.5)) == 1.0;
+  let flip = isnegative_(x) && odd;
+  if (isinf_(y)) { return select(select(0.0, inf_(), (a > 1.0) == (y > 0.0)), 1.0, a == 1.0); }
+  if (isinf_(x) || x == 0.0) {
+    let m = select(0.0, inf_(), (x == 0.0) == (y < 0.0));
+    return select(m, -m, flip);
+  }
+  if (x < 0.0 && !whole) { return nan_(); }
+  if (whole && abs(y) <= 64.0) {
+    var r = 1.0; var b = a; var n = u32(abs(y));
+    while (n > 0u) { if ((n & 1u) == 1u) { r = r * b; } n = n >> 1u; if (n > 0u) { b = b * b; } }
+    // Where the power leaves the range of normal numbers its reciprocal is of no use.
+    if (y > 0.0 || (r > 1e-37 && r < 1e37)) {
+      r = select(r, 1.0 / r, y < 0.0);
+      return select(r, -r, flip);
+    }
+  }
+  let e = bitcast<i32>(bitcast<u32>(a) - 0x3f3504f3u) >> 23u;
+  let m = bitcast<f32>(bitcast<u32>(a) - (bitcast<u32>(e) << 23u));
+  let k = f32(e);
+  let hi = bitcast<f32>(bitcast<u32>(y) & 0xfffff000u);
+  let top = hi * k;
+  if (abs(top) > 400.0) {
+    let big = select(0.0, inf_(), top > 0.0);
+    return select(big, -big, flip);
+  }
+  let t = y * log_(m);
+  let n = round(top);
+  let f = (top - n) + (y - hi) * k;
+  let rest = f * 0.69314718 + t;
+  if (abs(rest) > 90.0 || abs(rest + n * 0.69314718) > 104.0) {
+    let r = exp_(rest + n * 0.69314718);
+    return select(r, -r, flip);
+  }
+  let j = round(rest * 1.44269504);
+  let r = scale_(exp_((rest - j * 0.693359375) + j * 2.12194440e-4), i32(n + j));
+  return select(r, -r, flip);
+}`,
+  },
+  erf_: {
+    needs: ["isnan_", "exp_", "withsign_"],
+    text: `fn erf_(x: f32) -> f32 {
+  if (isnan_(x)) { return x; }
+  let a = abs(x);
+  if (a < 1.0) {
+    let z = x * x;
+    return x * (1.1283791 + z * (-0.37612626 + z * (0.112835854 + z * (-0.026853813 + z * (0.0051883277 + z * (-8.0101937e-4 + z * 7.853861e-5))))));
+  }
+  if (a > 3.94) { return withsign_(1.0, x); }
+  let e = -3.5371882e-4 + a * (-1.12704 + a * (-0.6382257 + a * (-0.10303737 + a * (0.02180532 + a * (-0.002939608 + a * 1.8557407e-4)))));
+  return withsign_(1.0 - exp_(e), x);
+}`,
+  },
+};
+
+const HYPERBOLIC: Record<string, WgslHelper> = {
+  sinh_: {
+    needs: ["isnan_", "exp_", "withsign_"],
+    text: `fn sinh_(x: f32) -> f32 {
+  if (isnan_(x)) { return x; }
+  let a = abs(x);
+  if (a < 1.0) {
+    let z = x * x;
+    return x + x * z * (0.16666667 + z * (0.0083333505 + z * (1.9836066e-4 + z * 2.8174395e-6)));
+  }
+  if (a > 88.0) { let h = exp_(0.5 * a); return withsign_((0.5 * h) * h, x); }
+  let e = exp_(a);
+  return withsign_(0.5 * (e - 1.0 / e), x);
+}`,
+  },
+  cosh_: {
+    needs: ["isnan_", "exp_"],
+    text: `fn cosh_(x: f32) -> f32 {
+  if (isnan_(x)) { return x; }
+  let a = abs(x);
+  if (a > 88.0) { let h = exp_(0.5 * a); return (0.5 * h) * h; }
+  let e = exp_(a);
+  return 0.5 * (e + 1.0 / e);
+}`,
+  },
+  tanh_: {
+    needs: ["isnan_", "exp_", "withsign_"],
+    text: `fn tanh_(x: f32) -> f32 {
+  if (isnan_(x)) { return x; }
+  let a = abs(x);
+  if (a < 0.625) {
+    let z = x * x;
+    if (x == 0.0) { return x; }
+    return x + x * z * (-0.33333278 + z * (0.13331328 + z * (-0.05372923 + z * (0.020602008 + z * -0.0056607886))));
+  }
+  if (a > 9.1) { return withsign_(1.0, x); }
+  return withsign_(1.0 - 2.0 / (exp_(2.0 * a) + 1.0), x);
+}`,
+  },
+  asinh_: {
+    needs: ["isnan_", "log_", "log1p_", "withsign_"],
+    text: `fn asinh_(x: f32) -> f32 {
+  if (isnan_(x)) { return x; }
+  let a = abs(x);
+  if (a > 1e9) { return withsign_(log_(a) + 0.69314718, x); }
+  return withsign_(log1p_(a + a * a / (1.0 + sqrt(a * a + 1.0))), x);
+}`,
+  },
+  acosh_: {
+    needs: ["isnan_", "log_", "log1p_", "nan_"],
+    text: `fn acosh_(x: f32) -> f32 {
+  if (x < 1.0 || isnan_(x)) { return nan_(); }
+  if (x > 1e9) { return log_(x) + 0.69314718; }
+  let t = x - 1.0;
+  return log1p_(t + sqrt(2.0 * t + t * t));
+}`,
+  },
+  atanh_: {
+    needs: ["isnan_", "inf_", "nan_", "log1p_", "withsign_"],
+    text: `fn atanh_(x: f32) -> f32 {
+  let a = abs(x);
+  if (a > 1.0 || isnan_(x)) { return nan_(); }
+  if (a == 1.0) { return withsign_(inf_(), x); }
+  return withsign_(0.5 * log1p_(2.0 * a / (1.0 - a)), x);
+}`,
+  },
+};
+
+const CIRCULAR: Record<string, WgslHelper> = {
+  mulhi_: {
+    text: `fn mulhi_(a: u32, b: u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let mid = ah * bl + ((al * bl) >> 16u);
+  return ah * bh + (mid >> 16u) + (((mid & 0xffffu) + al * bh) >> 16u);
+}`,
+  },
+  // Word i of the binary digits of 2/pi.
+  twooverpi_: {
+    text: `fn twooverpi_(i: u32) -> u32 {
+  let low = select(select(select(0u, 0xa2f9836eu, i == 1u), 0x4e441529u, i == 2u), 0xfc2757d1u, i == 3u);
+  return select(select(select(low, 0xf534ddc0u, i == 4u), 0xdb629599u, i == 5u), 0x3c439041u, i > 5u);
+}`,
+  },
+  // x minus the nearest multiple of pi/2, and that multiple modulo 4. Payne and Hanek's way where x is large.
+  quarter_: {
+    needs: ["mulhi_", "twooverpi_"],
+    text: `fn quarter_(x: f32) -> vec2<f32> {
+  let a = abs(x);
+  var k: f32; var r: f32;
+  if (a < 2000.0) {
+    k = round(a * 0.63661977);
+    r = ((a - k * 1.5703125) - k * 4.8375129699707031e-4) - k * 7.5497900e-8;
+    k = k - 4.0 * floor(k * 0.25);
+  } else {
+    let bits = bitcast<u32>(a);
+    let e = (bits >> 23u) - 127u;
+    let m = (bits & 0x007fffffu) | 0x00800000u;
+    let w = e >> 5u; let s = e & 31u;
+    let t = (32u - s) & 31u;
+    let keep = select(0xffffffffu, 0u, s == 0u);
+    let w0 = twooverpi_(w); let w1 = twooverpi_(w + 1u); let w2 = twooverpi_(w + 2u); let w3 = twooverpi_(w + 3u);
+    let d0 = (w0 << s) | ((w1 >> t) & keep);
+    let d1 = (w1 << s) | ((w2 >> t) & keep);
+    let d2 = (w2 << s) | ((w3 >> t) & keep);
+    let low = mulhi_(m, d2);
+    let mid = m * d1;
+    let sum = mid + low;
+    var hi = m * d0 + mulhi_(m, d1) + select(0u, 1u, sum < mid);
+    let q = (hi + 0x00400000u) >> 23u;
+    // What is left of the turn, as a signed fraction of 2**55.
+    let whole = bitcast<i32>(hi - (q << 23u));
+    let fraction = f32(whole) * 1.1920929e-7 + f32(sum >> 8u) * 7.1054274e-15;
+    k = f32(q & 3u);
+    r = fraction * 1.57079633;
+  }
+  let flip = (bitcast<u32>(x) & 0x80000000u) != 0u;
+  return vec2<f32>(select(r, -r, flip), select(k, select(4.0 - k, 0.0, k == 0.0), flip));
+}`,
+  },
+  sincore_: {
+    text: `fn sincore_(r: f32) -> f32 {
+  let z = r * r;
+  return r + r * z * (-0.16666654 + z * (0.008332131 + z * -1.951084e-4));
+}`,
+  },
+  coscore_: {
+    text: `fn coscore_(r: f32) -> f32 {
+  let z = r * r;
+  return 1.0 - 0.5 * z + z * z * (0.041666646 + z * (-0.0013887306 + z * 2.4431205e-5));
+}`,
+  },
+  sin_: {
+    needs: ["isfinite_", "nan_", "quarter_", "sincore_", "coscore_"],
+    text: `fn sin_(x: f32) -> f32 {
+  if (!isfinite_(x)) { return nan_(); }
+  if (x == 0.0) { return x; }
+  let q = quarter_(x);
+  let k = u32(q.y);
+  let r = select(sincore_(q.x), coscore_(q.x), (k & 1u) == 1u);
+  return select(r, -r, (k & 2u) == 2u);
+}`,
+  },
+  cos_: {
+    needs: ["isfinite_", "nan_", "quarter_", "sincore_", "coscore_"],
+    text: `fn cos_(x: f32) -> f32 {
+  if (!isfinite_(x)) { return nan_(); }
+  let q = quarter_(x);
+  let k = u32(q.y) + 1u;
+  let r = select(sincore_(q.x), coscore_(q.x), (k & 1u) == 1u);
+  return select(r, -r, (k & 2u) == 2u);
+}`,
+  },
+  tan_: {
+    needs: ["isfinite_", "nan_", "quarter_", "sincore_", "coscore_"],
+    text: `fn tan_(x: f32) -> f32 {
+  if (!isfinite_(x)) { return nan_(); }
+  if (x == 0.0) { return x; }
+  let q = quarter_(x);
+  let s = sincore_(q.x); let c = coscore_(q.x);
+  return select(s / c, -c / s, (u32(q.y) & 1u) == 1u);
+}`,
+  },
+  // Angle whose tangent is a, for a >= 0.
+  atancore_: {
+    text: `fn atancore_(a: f32) -> f32 {
+  let turn = a > 2.4142135;
+  let half = !turn && a > 0.41421357;
+  let t = select(select(a, (a - 1.0) / (a + 1.0), half), -1.0 / a, turn);
+  let z = t * t;
+  let r = t + t * z * (-0.33333313 + z * (0.19998378 + z * (-0.14241607 + z * (0.10578599 + z * -0.060374953))));
+  return r + select(select(0.0, 0.78539816, half), 1.57079633, turn);
+}`,
+  },
+  atan_: {
+    needs: ["isnan_", "isinf_", "atancore_", "withsign_"],
+    text: `fn atan_(x: f32) -> f32 {
+  if (isnan_(x)) { return x; }
+  if (isinf_(x)) { return withsign_(1.57079633, x); }
+  return withsign_(atancore_(abs(x)), x);
+}`,
+  },
+  atan2_: {
+    needs: ["isnan_", "isinf_", "isnegative_", "nan_", "atancore_", "withsign_"],
+    text: `fn atan2_(y: f32, x: f32) -> f32 {
+  if (isnan_(x) || isnan_(y)) { return nan_(); }
+  let a = abs(y); let b = abs(x);
+  var r: f32;
+  if (isinf_(y)) {
+    r = select(1.57079633, 0.78539816, isinf_(x));
+  } else if (a == 0.0 || isinf_(x)) {
+    r = 0.0;
+  } else if (a > b) {
+    r = 1.57079633 - atancore_(b / a);
+  } else {
+    r = atancore_(a / b);
+  }
+  if (isnegative_(x)) { r = 3.14159265 - r; }
+  return withsign_(r, y);
+}`,
+  },
+  asincore_: {
+    text: `fn asincore_(a: f32) -> f32 {
+  let z = a * a;
+  return a + a * z * (0.1666666 + z * (0.07500542 + z * (0.04450936 + z * (0.0318737 + z * (0.014180113 + z * 0.03789116)))));
+}`,
+  },
+  asin_: {
+    needs: ["isnan_", "nan_", "asincore_", "withsign_"],
+    text: `fn asin_(x: f32) -> f32 {
+  let a = abs(x);
+  if (a > 1.0 || isnan_(x)) { return nan_(); }
+  if (a <= 0.5) { return select(asincore_(x), x, x == 0.0); }
+  return withsign_(1.57079633 - 2.0 * asincore_(sqrt(0.5 * (1.0 - a))), x);
+}`,
+  },
+  acos_: {
+    needs: ["isnan_", "nan_", "asincore_"],
+    text: `fn acos_(x: f32) -> f32 {
+  let a = abs(x);
+  if (a > 1.0 || isnan_(x)) { return nan_(); }
+  if (a <= 0.5) { return 1.57079633 - asincore_(x); }
+  let r = 2.0 * asincore_(sqrt(0.5 * (1.0 - a)));
+  return select(r, 3.14159265 - r, x < 0.0);
+}`,
+  },
+};
+
+/** Every function by name, each after those it needs. */
+export const WGSL_HELPERS: Readonly<Record<string, WgslHelper>> = {
+  ...BASIC_HELPERS,
+  ...EXPONENTIALS,
+  ...HYPERBOLIC,
+  ...CIRCULAR,
+};

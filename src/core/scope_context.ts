@@ -1,0 +1,30 @@
+/**
+ * Scopes that apply to eager and graph building alike: the device asked for and the name prefix.
+ * May import core only.
+ */
+
+/** What surrounds the code that builds or runs ops. */
+export interface ScopeContext {
+  /** Device asked for by `device()`, canonical or partial; null where none is. */
+  readonly device: string | null;
+  /** Name asked for the next op that a graph adds; null where it takes its type's name. */
+  readonly opName: string | null;
+}
+
+let context: ScopeContext = { device: null, opName: null };
+
+/** The scopes in force. */
+export function currentScope(): ScopeContext {
+  return context;
+}
+
+/** Runs `fn` inside changed scopes. */
+export function withScope<R>(change: Partial<ScopeContext>, fn: () => R): R {
+  const before = context;
+  context = { ...context, ...change };
+  try {
+    return fn();
+  } finally {
+    context = before;
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Partial and concrete shapes: merging, broadcasting, strides, text.
+ * May import errors only.
+ */
+import { ValueError } from "./errors.ts";
+
+/** A fully known shape. */
+export type Shape = readonly number[];
+/** A shape of known rank with perhaps unknown (`null`) dimensions, or `null` for unknown rank. */
+export type PartialShape = readonly (number | null)[] | null;
+
+/** Number of elements. */
+export function sizeOf(shape: Shape): number {
+  let n = 1;
+  for (let i = 0; i < shape.length; i++) n *= shape[i];
+  return n;
+}
+
+/** True where every dimension is known. */
+export function isConcrete(shape: PartialShape): shape is Shape {
+  if (shape === null) return false;
+  for (let i = 0; i < shape.length; i++) if (shape[i] === null) return false;
+  return true;
+}
+
+/** True where both are the same known shape. */
+export function sameShape(a: PartialShape, b: PartialShape): boolean {
+  if (a === null || b === null) return a === b;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** `[2,?]`, or `<unknown>` where the rank is unknown. */
+export function shapeText(shape: PartialShape): string {
+  return shape === null ? "<unknown>" : `[${shape.map((d) => d ?? "?").join(",")}]`;
+}
+
+/** Python's spelling, `(2, None)`, which TensorFlow's messages about feeds use. */
+export function shapeTuple(shape: PartialShape): string {
+  if (shape === null) return "<unknown>";
+  const inner = shape.map((d) => d ?? "None").join(", ");
+  return shape.length === 1 ? `(${inner},)` : `(${inner})`;
+}
+
+/** True where a concrete or partial shape could be the other. */
+export function compatible(a: PartialShape, b: PartialShape): boolean {
+  if (a === null || b === null) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) {
+    if (a[i] !== null && b[i] !== null && a[i] !== b[i]) return false;
+  }
+  return true;
+}
+
+/** The shape both promise. Throws `ValueError` with TensorFlow's phrases where they conflict. */
+export function mergeShapes(a: PartialShape, b: PartialShape): PartialShape {
+  if (a === null) return b;
+  if (b === null) return a;
+  if (a.length !== b.length) {
+    throw new ValueError(`Shapes must be equal rank, but are ${a.length} and ${b.length}`);
+  }
+  return a.map((d, i) => {
+    const e = b[i];
+    if (d !== null && e !== null && d !== e) {
+      throw new ValueError(
+        `Dimension ${i} in both shapes must be equal, but are ${d} and ${e}. Shapes are ${
+          shapeText(a)
+        } and ${shapeText(b)}`,
+      );
+    }
+    return d ?? e;
+  });
+}
+
+/** What is known of a value that is one of the two: equal dimensions stay, others become unknown. */
+export function relaxShapes(a: PartialShape, b: PartialShape): PartialShape {
+  if (a === null || b === null || a.length !== b.length) return null;
+  return a.map((d, i) => (d === b[i] ? d : null));
+}
+
+/** The shape two operands broadcast to. Throws `ValueError` with TensorFlow's phrase where they do not. */
+export function broadcastShapes(a: PartialShape, b: PartialShape): PartialShape {
+  if (a === null || b === null) return null;
+  const rank = Math.max(a.length, b.length);
+  const out: (number | null)[] = new Array(rank);
+  for (let i = 0; i < rank; i++) {
+    const x = i < rank - a.length ? 1 : a[i - (rank - a.length)];
+    const y = i < rank - b.length ? 1 : b[i - (rank - b.length)];
+    if (x === 1) out[i] = y;
+    else if (y === 1) out[i] = x;
+    else if (x === null || y === null) out[i] = x ?? y;
+    else if (x === y) out[i] = x;
+    else throw new ValueError(`Incompatible shapes: ${shapeText(a)} vs. ${shapeText(b)}`);
+  }
+  return out;
+}
+
+/** Row-major strides in elements. */
+export function stridesOf(shape: Shape): number[] {
+  const s = new Array<number>(shape.length);
+  let n = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    s[i] = n;
+    n *= shape[i];
+  }
+  return s;
+}
+
+/** Strides that read `shape` as if it were broadcast to `to`: 0 along stretched axes. */
+export function broadcastStrides(shape: Shape, to: Shape): number[] {
+  const own = stridesOf(shape);
+  const lead = to.length - shape.length;
+  return to.map((_, i) => (i < lead || shape[i - lead] === 1 ? 0 : own[i - lead]));
+}
+
+/** An axis counted from the front. Throws `ValueError` where it is outside `[-rank, rank)`. */
+export function normalizeAxis(axis: number, rank: number): number {
+  if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
+    throw new ValueError(`Invalid axis ${axis}: it must be in the range [${-rank}, ${rank})`);
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+/** Sorted unique axes counted from the front; all axes where none is given. */
+export function normalizeAxes(
+  axes: readonly number[] | number | null | undefined,
+  rank: number,
+): number[] {
+  if (axes === null || axes === undefined) return Array.from({ length: rank }, (_, i) => i);
+  const list = typeof axes === "number" ? [axes] : axes;
+  return [...new Set(list.map((a) => normalizeAxis(a, rank)))].sort((a, b) => a - b);
+}

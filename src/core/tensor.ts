@@ -1,0 +1,230 @@
+/**
+ * Tensor: the one public handle, eager or symbolic. The op methods (`x.add(y)`) are put on its prototype by `ops/chained.ts`.
+ * May import core only.
+ */
+import type { DType } from "./dtype.ts";
+import type { HostData } from "./dtype.ts";
+import { isConcrete, type PartialShape, shapeText, sizeOf } from "./shape.ts";
+import type { NdArray, Nested, Scalar } from "./nd_array.ts";
+import type { ArrayLikeValue } from "./convert.ts";
+import type { Spec } from "./tensor_spec.ts";
+import type { GraphNode } from "./graph_node.ts";
+import type { Application } from "./apply.ts";
+import type { ChainedOps } from "./chained_ops.ts";
+import { OperatorNotAllowedInGraphError, RuntimeError, ValueError } from "./errors.ts";
+
+/** A tensor, or anything that can become one. */
+export type TensorLike = Tensor | ArrayLikeValue;
+
+/**
+ * What surrounds tensors by data flow rather than by time: the body of a script op that may await.
+ * Results of ops on a tensor with a context get the same context.
+ */
+export interface TensorContext {
+  /** Told of each application on its tensors. */
+  record?(application: Application): void;
+  /** Owns what such applications make. */
+  adopt(t: Tensor): void;
+  /** True: it owns nothing, and gives way to a context that does. */
+  readonly watchesOnly?: boolean;
+}
+
+/** A tensor whose value can be replaced, seen from here. */
+export interface VariableLike extends Tensor {
+  /** True where tapes and optimizers consider it. */
+  readonly trainable: boolean;
+  /** Replaces the value. */
+  assign(value: TensorLike): unknown;
+  /** Adds to the value. */
+  assignAdd(value: TensorLike): unknown;
+  /** Subtracts from the value. */
+  assignSub(value: TensorLike): unknown;
+}
+
+/** Makes variables; set by the runtime. */
+export const variableMaker: {
+  make: ((value: Tensor, trainable?: boolean, name?: string, dtype?: DType) => VariableLike) | null;
+} = { make: null };
+
+let nextId = 1;
+
+/** A fresh tensor id. */
+export function newTensorId(): number {
+  return nextId++;
+}
+
+/**
+ * A multi-dimensional array on some device, or the promise of one inside a graph.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using x = tf.tensor([[1, 2], [3, 4]]);
+ * assertEquals(x.shape, [2, 2]);
+ * assertEquals(x.add(1).arraySync(), [[2, 3], [4, 5]]);
+ * ```
+ */
+export abstract class Tensor implements Spec {
+  /** Number that names this tensor within the process. */
+  readonly id: number;
+  /** Element type. */
+  readonly dtype: DType;
+  /** The script body this flows through, if any. */
+  context: TensorContext | null = null;
+  /** Known dimensions: `null` for unknown ones, `null` as a whole where the rank is unknown. */
+  abstract readonly staticShape: PartialShape;
+
+  /** Made by eager execution and by graphs, not by users. */
+  constructor(dtype: DType, id: number = newTensorId()) {
+    this.dtype = dtype;
+    this.id = id;
+  }
+
+  /** Dimensions. Throws `ValueError` for a symbolic tensor with unknown dimensions. */
+  get shape(): number[] {
+    const s = this.staticShape;
+    if (!isConcrete(s)) {
+      throw new ValueError(
+        s === null
+          ? `Cannot take the shape of ${this}: as_list() is not defined on an unknown TensorShape; its rank is unknown, use staticShape or tf.shape`
+          : `Cannot take the shape of ${this}: ${
+            shapeText(s)
+          } has unknown dimensions, use staticShape or tf.shape`,
+      );
+    }
+    return s as number[];
+  }
+  /** Number of dimensions. Throws `ValueError` where it is unknown. */
+  get rank(): number {
+    const s = this.staticShape;
+    if (s === null) {
+      throw new ValueError(`Cannot take the length of shape with unknown rank: ${this}`);
+    }
+    return s.length;
+  }
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+  /** Bytes per row-major step along each axis but the last, in elements, as TensorFlow.js has it. */
+  get strides(): number[] {
+    const shape = this.shape;
+    const out: number[] = [];
+    let n = 1;
+    for (let i = shape.length - 1; i > 0; i--) out.unshift(n *= shape[i]);
+    return out;
+  }
+
+  /** True for a tensor inside a graph. */
+  get isSymbolic(): boolean {
+    return false;
+  }
+  /** The value ops read: this tensor, or what a variable holds now. */
+  readValue(): Tensor {
+    return this;
+  }
+  /** What an op reads at once: this tensor, or the value a variable holds now, which stays the variable's to free. */
+  asOpInput(): Tensor {
+    return this;
+  }
+  /** True once `dispose()` has been called. */
+  get isDisposed(): boolean {
+    return false;
+  }
+  /** The graph this belongs to. Throws `RuntimeError` for eager tensors. */
+  get graph(): GraphNode["graph"] {
+    throw new RuntimeError("Tensor.graph is undefined when eager execution is enabled");
+  }
+  /** The operation that makes this. Throws `RuntimeError` for eager tensors. */
+  get op(): GraphNode {
+    throw new RuntimeError("Tensor.op is undefined when eager execution is enabled");
+  }
+  /** `op:index` in a graph. Throws `RuntimeError` for eager tensors. */
+  get name(): string {
+    throw new RuntimeError("Tensor.name is undefined when eager execution is enabled");
+  }
+  /** Full name of the device this lives on, or is placed on; empty where none was asked for. */
+  get device(): string {
+    return "";
+  }
+
+  /** Reads the elements, awaiting the device. Typed array; bytes per element for strings. */
+  data(): Promise<HostData> {
+    return Promise.reject(this.#noValue("data()"));
+  }
+  /** Reads the elements at once: on the CPU everywhere, on the GPU in Deno. Throws `FailedPreconditionError` elsewhere. */
+  dataSync(): HostData {
+    throw this.#noValue("dataSync()");
+  }
+  /** Reads the elements as nested arrays. */
+  array(): Promise<Nested> {
+    return Promise.reject(this.#noValue("array()"));
+  }
+  /** Reads the elements as nested arrays at once; see {@linkcode Tensor.dataSync}. */
+  arraySync(): Nested {
+    throw this.#noValue("arraySync()");
+  }
+  /** Reads the elements as a host array. */
+  ndarray(): Promise<NdArray> {
+    return Promise.reject(this.#noValue("ndarray()"));
+  }
+  /** Reads the elements as a host array at once; see {@linkcode Tensor.dataSync}. */
+  ndarraySync(): NdArray {
+    throw this.#noValue("ndarraySync()");
+  }
+  /** Reads the only element at once. Throws `ValueError` where there is not exactly one. */
+  item(): number {
+    throw this.#noValue("item()");
+  }
+  /** Reads the only element at once, as a number, bigint, boolean, bytes or `[re, im]`. */
+  scalar(): Scalar {
+    throw this.#noValue("scalar()");
+  }
+  /** A variable that starts with this value. See `tf.variable`. */
+  variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {
+    if (variableMaker.make === null) {
+      throw new RuntimeError("Cannot make a variable: no runtime is loaded");
+    }
+    return variableMaker.make(this, trainable, name, dtype);
+  }
+  /** Frees the memory, once no view of it is left. */
+  dispose(): void {}
+  /** Keeps this alive when the surrounding `tidy()` or `scope()` ends. */
+  keep(): this {
+    return this;
+  }
+  /** Refines the static shape; on a script op's output a promise that is checked at run time. Throws `ValueError` on conflict. */
+  abstract setShape(shape: PartialShape): void;
+
+  /** Frees the memory at the end of a `using` block. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+  /** Text: of an eager tensor its elements as `print` writes them, with `verbose` also dtype, rank and shape. */
+  toString(_verbose?: boolean): string {
+    return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;
+  }
+  /** Refuses implicit conversion: a tensor is not a number. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return this.toString();
+    throw new OperatorNotAllowedInGraphError(
+      `Using ${this} as a JavaScript number is not allowed: use tf ops, or item() where a value can be read`,
+    );
+  }
+  /** Refuses iteration, as TensorFlow does for symbolic tensors. */
+  [Symbol.iterator](): Iterator<never> {
+    throw new OperatorNotAllowedInGraphError(
+      `Iterating over a symbolic tf.Tensor is not allowed: ${this}`,
+    );
+  }
+
+  #noValue(what: string): Error {
+    return new OperatorNotAllowedInGraphError(
+      `Cannot call ${what} of ${this}: it is a symbolic tensor and has no value, run it with Session.run`,
+    );
+  }
+}
+
+/** The op methods every tensor has. */
+export interface Tensor extends ChainedOps {}

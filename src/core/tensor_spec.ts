@@ -1,0 +1,90 @@
+/**
+ * TensorSpec: what is known of a tensor before it exists.
+ * May import dtype, shape, nd_array.
+ */
+import { asDType, type DType } from "./dtype.ts";
+import { compatible, isConcrete, type PartialShape, type Shape, shapeText } from "./shape.ts";
+import type { NdArray } from "./nd_array.ts";
+
+/** Dtype and (partial) shape, and where it is already known, the value. */
+export interface Spec {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Known dimensions; `null` for what is not known. */
+  readonly shape: PartialShape;
+  /** The value where it is a constant. */
+  readonly value?: NdArray | undefined;
+}
+
+/** A spec with every dimension known. */
+export interface ConcreteSpec {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Dimensions. */
+  readonly shape: Shape;
+}
+
+/** Class part of {@linkcode TensorSpec}; make one by calling `TensorSpec(shape, dtype)` or with `new`. */
+export class TensorSpecClass implements Spec {
+  /** Known dimensions; `null` for what is not known. */
+  readonly shape: PartialShape;
+  /** Element type. */
+  readonly dtype: DType;
+  /** Name used by concrete functions. */
+  readonly name: string | undefined;
+
+  /** Makes a spec. Throws `TypeError` for a bad dtype. */
+  constructor(shape: PartialShape, dtype: DType = "float32", name?: string) {
+    this.shape = shape;
+    this.dtype = asDType(dtype);
+    this.name = name;
+  }
+
+  /** True where a tensor of this dtype and shape fits. */
+  isCompatibleWith(other: Spec): boolean {
+    return other.dtype === this.dtype && compatible(this.shape, other.shape);
+  }
+
+  /** `float32[2,?]`. */
+  toString(): string {
+    return specText(this);
+  }
+}
+
+/** A tensor's dtype and partial shape. Follows TensorFlow `tf.TensorSpec`. */
+export type TensorSpec = TensorSpecClass;
+
+/** How {@linkcode TensorSpec} is called. */
+export interface TensorSpecMaker {
+  /** Makes a spec. */
+  (shape: PartialShape, dtype?: DType, name?: string): TensorSpec;
+  /** Makes a spec. */
+  new (shape: PartialShape, dtype?: DType, name?: string): TensorSpec;
+}
+
+function makeSpec(shape: PartialShape, dtype: DType = "float32", name?: string): TensorSpec {
+  return new TensorSpecClass(shape, dtype, name);
+}
+makeSpec.prototype = TensorSpecClass.prototype;
+
+/**
+ * Makes a spec: `shape` has `null` for unknown dimensions, or is `null` for unknown rank. Works with and without `new`.
+ *
+ * @example
+ * ```ts
+ * import { TensorSpec } from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(String(TensorSpec([null, 3], "float32")), "float32[?,3]");
+ * ```
+ */
+export const TensorSpec: TensorSpecMaker = makeSpec as unknown as TensorSpecMaker;
+
+/** `float32[2,?]`. */
+export function specText(spec: Spec): string {
+  return `${spec.dtype}${spec.shape === null ? "<unknown>" : shapeText(spec.shape)}`;
+}
+
+/** True where every dimension is known. */
+export function isConcreteSpec(spec: Spec): spec is ConcreteSpec {
+  return isConcrete(spec.shape);
+}

@@ -1,0 +1,31 @@
+/**
+ * Stack texts without the library's own frames, so that the user's line comes first.
+ * May import nothing.
+ */
+
+/** Where this library's modules are, or null in a bundle, where nothing tells its lines from the user's. */
+const HOME = /\/core\/user_stack\.[jt]s$/.test(import.meta.url)
+  ? new URL("../", import.meta.url).href
+  : null;
+
+/** The frames of a stack text that are not this library's, one a line; all of them where nothing else is left. */
+export function userFrames(stack: string | undefined): string {
+  const frames = framesOf(stack);
+  const theirs = frames.filter(isUsers);
+  return (theirs.length > 0 ? theirs : frames).join("\n");
+}
+
+/** Gives an error a stack that begins at the user's line. */
+export function trimStack(error: Error): void {
+  error.stack = [`${error.name}: ${error.message}`, ...framesOf(error.stack).filter(isUsers)].join(
+    "\n",
+  );
+}
+
+function framesOf(stack: string | undefined): string[] {
+  return (stack ?? "").split("\n").filter((line) => /^\s+at |@.+:\d+/.test(line));
+}
+
+function isUsers(frame: string): boolean {
+  return (HOME === null || !frame.includes(HOME)) && !/\((<anonymous>|native)\)|ext:/.test(frame);
+}
