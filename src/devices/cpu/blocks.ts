@@ -1,0 +1,24 @@
+/**
+ * Lengths in parts, bytes in cache lines.
+ * May import nothing.
+ */
+
+/** Parts of a length: as many as needed, of even size. */
+export function evenBlocks(
+  length: number,
+  most: number,
+  multiple: number,
+): { from: number; size: number }[] {
+  const count = Math.max(1, Math.ceil(length / most));
+  const size = Math.ceil(length / count / multiple) * multiple;
+  const blocks = [];
+  for (let from = 0; from < length; from += size) {
+    blocks.push({ from, size: Math.min(size, length - from) });
+  }
+  return blocks;
+}
+
+/** A whole number of cache lines. */
+export function roundUp(bytes: number): number {
+  return Math.ceil(bytes / 64) * 64;
+}

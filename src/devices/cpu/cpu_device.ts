@@ -1,0 +1,226 @@
+/**
+ * The CPU device. Tensors of float32, int32, uint32 and bool live in one WebAssembly memory, where vector kernels made at run time
+ * work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on views.
+ * May import core, kernels and this folder.
+ */
+import {
+  type BufferRead,
+  type Device,
+  type DeviceBuffer,
+  type DeviceCounters,
+  newCounters,
+  type PreparedKernel,
+} from "../../core/device.ts";
+import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../core/dtype.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
+import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { CompileRefused, Engine } from "./engine.ts";
+import type { Heap, Pointer } from "./heap.ts";
+import type { FastRun } from "./fast.ts";
+import { prepareFast } from "./kernels.ts";
+
+/** Dtypes whose tensors are blocks of the heap. */
+const IN_HEAP: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
+
+/** Runs kernels on the processor. A buffer is the address of a block, or a host array for dtypes that vector code does not know. */
+export class CpuDevice implements Device {
+  readonly name = "/device:CPU:0";
+  readonly type = "CPU";
+  readonly software = false;
+  readonly managed = true;
+  readonly counters: DeviceCounters = newCounters();
+  #engine: Engine | null | undefined;
+
+  /** Makes its own engine at first use, unless one is given; `null` keeps everything in JavaScript. */
+  constructor(engine?: Engine | null) {
+    this.#engine = engine;
+  }
+
+  /** Memory and compiled kernels; null where the environment has no WebAssembly. */
+  get engine(): Engine | null {
+    return this.#engine === undefined ? this.#engine = makeEngine() : this.#engine;
+  }
+
+  get description(): string {
+    if (this.engine === null) return "JavaScript";
+    const { simd, relaxed, shared } = this.engine.features;
+    const has = [
+      simd ? "SIMD" : "no SIMD",
+      ...(relaxed ? ["fused multiply-add"] : []),
+      ...(shared ? ["shared memory"] : []),
+    ];
+    return `WebAssembly with ${has.join(", ")}`;
+  }
+
+  supports(_dtype: DType): boolean {
+    return true;
+  }
+
+  prepare(def: OpDef, problem: Problem): PreparedKernel | null {
+    const { cpu } = def;
+    if (!problem.outputs.every(isConcreteSpec)) return cpu ? this.#dynamic(cpu, problem) : null;
+    const { engine } = this;
+    const fast = engine && fastKernel(engine, def, problem);
+    if (fast) return { name: "simd", run: runFast(engine.heap, fast, problem) };
+    return cpu ? { name: "loops", run: (inputs) => this.#runLoops(cpu, problem, inputs) } : null;
+  }
+
+  #runLoops(
+    cpu: CpuKernel,
+    problem: Problem,
+    inputs: readonly (DeviceBuffer | undefined)[],
+  ): DeviceBuffer[] {
+    const buffers = problem.outputs.map((spec) => this.#make(spec));
+    // Views last: making a block may move what views look at.
+    const outs = problem.outputs.map((spec, i) => this.#view(buffers[i], spec));
+    try {
+      cpu(this.#views(problem, inputs), outs, problem);
+    } catch (e) {
+      buffers.forEach((b, i) => this.free(b, problem.outputs[i]));
+      throw e;
+    }
+    return buffers;
+  }
+
+  /** Outputs whose shapes depend on values: the kernel makes them. */
+  #dynamic(cpu: CpuKernel, problem: Problem): PreparedKernel {
+    return {
+      name: "loops",
+      run: () => [],
+      dynamic: (
+        inputs,
+      ) => [...cpu(this.#views(problem, inputs), [], problem) as readonly NdArray[]],
+    };
+  }
+
+  #views(problem: Problem, inputs: readonly (DeviceBuffer | undefined)[]): NdArray[] {
+    return inputs.map((b, i) => problem.hosts[i] ?? this.#view(b, problem.inputs[i]));
+  }
+
+  /** A host array over a buffer, not copied: gone when the heap grows. */
+  #view(buffer: DeviceBuffer, spec: ConcreteSpec): NdArray {
+    if (typeof buffer !== "number") {
+      return new NdArray(spec.dtype, spec.shape, buffer as HostData);
+    }
+    const { memory } = this.engine!.heap;
+    const data = new (DTYPES[spec.dtype].array!)(memory.buffer, buffer, sizeOf(spec.shape));
+    return new NdArray(spec.dtype, spec.shape, data);
+  }
+
+  /** Memory for a tensor, zeroed. */
+  #make(spec: ConcreteSpec): DeviceBuffer {
+    const { engine } = this;
+    if (engine === null || !inHeap(spec)) return makeData(spec.dtype, sizeOf(spec.shape));
+    const bytes = byteLength(spec);
+    const pointer = engine.heap.alloc(bytes);
+    engine.zero(pointer, bytes);
+    return pointer;
+  }
+
+  upload(array: NdArray): DeviceBuffer {
+    const heap = this.engine?.heap;
+    if (!heap || !inHeap(array)) return array.data.slice();
+    const pointer = heap.alloc(byteLength(array));
+    const { data } = array;
+    if (data.length === 1) setOne(heap, array.dtype, pointer, data[0] as number);
+    else {
+      (this.#view(pointer, array).data as TypedArray).set(data as Float32Array & BigInt64Array);
+    }
+    return pointer;
+  }
+
+  readSync(reads: readonly BufferRead[]): NdArray[] {
+    return reads.map(({ buffer, spec }) => {
+      const shape = [...spec.shape];
+      if (typeof buffer !== "number") {
+        return new NdArray(spec.dtype, shape, (buffer as HostData).slice() as HostData);
+      }
+      const data = makeData(spec.dtype, sizeOf(shape)) as TypedArray;
+      if (data.length === 1) data[0] = getOne(this.engine!.heap, spec.dtype, buffer);
+      else data.set(this.#view(buffer, spec).data as Float32Array & BigInt64Array);
+      return new NdArray(spec.dtype, shape, data);
+    });
+  }
+
+  read(reads: readonly BufferRead[]): Promise<NdArray[]> {
+    return Promise.resolve(this.readSync(reads));
+  }
+
+  free(buffer: DeviceBuffer, spec: ConcreteSpec): void {
+    if (typeof buffer === "number") this.engine!.heap.free(buffer, byteLength(spec));
+  }
+
+  memory(): { poolBytes: number; gpuBuffers: number } {
+    return { poolBytes: this.#engine?.heap.poolBytes ?? 0, gpuBuffers: 0 };
+  }
+  check(): void {}
+  destroy(): void {}
+}
+
+/** An engine, or null where there is no WebAssembly or no memory for it. */
+function makeEngine(): Engine | null {
+  try {
+    return new Engine();
+  } catch {
+    return null;
+  }
+}
+
+/** The vector kernel, or null where there is none or its module may not be compiled. */
+function fastKernel(engine: Engine, def: OpDef, problem: Problem): FastRun | null {
+  const { inputs, outputs, hosts } = problem;
+  if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
+    return null;
+  }
+  try {
+    return prepareFast(engine, def, problem);
+  } catch (e) {
+    if (e instanceof CompileRefused) return null;
+    throw e;
+  }
+}
+
+/** The kernel between allocation and return; written out for the common case of one output. */
+function runFast(
+  heap: Heap,
+  fast: FastRun,
+  { outputs }: Problem,
+): (inputs: readonly DeviceBuffer[]) => DeviceBuffer[] {
+  const bytes = outputs.map(byteLength);
+  if (outputs.length === 1) {
+    const [only] = bytes;
+    return (inputs) => {
+      const out = [heap.alloc(only)];
+      fast(out, inputs as readonly Pointer[]);
+      return out;
+    };
+  }
+  return (inputs) => {
+    const outs = bytes.map((n) => heap.alloc(n));
+    fast(outs, inputs as readonly Pointer[]);
+    return outs;
+  };
+}
+
+function inHeap(spec: ConcreteSpec): boolean {
+  return IN_HEAP.has(spec.dtype);
+}
+
+function byteLength(spec: ConcreteSpec): number {
+  return sizeOf(spec.shape) * DTYPES[spec.dtype].bytes;
+}
+
+function setOne(heap: Heap, dtype: DType, pointer: Pointer, value: number): void {
+  if (dtype === "float32") heap.f32[pointer >>> 2] = value;
+  else if (dtype === "bool") heap.u8[pointer] = value;
+  else heap.i32[pointer >>> 2] = value;
+}
+
+function getOne(heap: Heap, dtype: DType, pointer: Pointer): number {
+  if (dtype === "float32") return heap.f32[pointer >>> 2];
+  if (dtype === "bool") return heap.u8[pointer];
+  const value = heap.i32[pointer >>> 2];
+  return dtype === "uint32" ? value >>> 0 : value;
+}

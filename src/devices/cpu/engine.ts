@@ -1,0 +1,153 @@
+/**
+ * Heap and compiled modules: what kernels of the CPU device are made with.
+ * May import heap and wasm.
+ */
+import { Heap, type Pointer } from "./heap.ts";
+import { FUNCTIONS_PER_MODULE, LAYOUT } from "./thread_layout.ts";
+import { type ThreadCall, Threads } from "./threads.ts";
+import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
+import { ModuleBuilder } from "./wasm/module_builder.ts";
+
+/** A compiled function: takes addresses and numbers. */
+export type WasmFunction = (...args: number[]) => number;
+/** A call of a compiled function. */
+export type WasmCall = readonly [run: WasmFunction, args: readonly number[]];
+/** What a compiled module exports. */
+export type WasmExports = Readonly<Record<string, WasmFunction>>;
+
+/** Arguments that a call shared with threads can have. */
+const MOST_ARGUMENTS = LAYOUT.callWords - 2;
+/** Less work than this, in floating point operations, is done by one thread. */
+const WORTH_SHARING = 4e6;
+
+/** Compiles kernels into one memory, each once. */
+export class Engine {
+  /** What may be emitted. */
+  readonly features: WasmFeatures;
+  /** Where tensors live. */
+  readonly heap: Heap;
+  readonly #compiled = new Map<string, WasmExports>();
+  #scratch = { pointer: 0, bytes: 0 };
+  /** Threads over the heap. */
+  readonly threads: Threads;
+
+  /** `features` may ask for less than the machine has. */
+  constructor(features: WasmFeatures = probeFeatures(), limit?: number) {
+    this.heap = new Heap(features.shared, limit);
+    this.features = {
+      ...features,
+      simd: features.simd && this.#mayCompile(),
+      shared: this.heap.shared,
+    };
+    this.threads = new Threads(this.heap);
+  }
+
+  /** Room for the kernel that runs now; the next one gets the same. Throws `ResourceExhaustedError` where there is none. */
+  scratch(bytes: number): Pointer {
+    if (this.#scratch.bytes < bytes) {
+      if (this.#scratch.bytes > 0) this.heap.free(this.#scratch.pointer, this.#scratch.bytes);
+      this.#scratch = { pointer: 0, bytes: 0 };
+      const size = Math.max(bytes, 1 << 16);
+      this.#scratch = { pointer: this.heap.alloc(size), bytes: size };
+    }
+    return this.#scratch.pointer;
+  }
+
+  /** Remembers the code of a module: threads compile it again. */
+  #number(code: Uint8Array, exports: WasmExports): void {
+    const module = this.#code.length;
+    this.#code.push(code);
+    Object.values(exports).forEach((f, i) =>
+      this.#numbers.set(f, module * FUNCTIONS_PER_MODULE + i)
+    );
+  }
+  readonly #code: Uint8Array[] = [];
+  readonly #numbers = new Map<WasmFunction, number>();
+
+  /** Into how many parts this much work (in floating point operations) is best cut. */
+  parts(operations: number): number {
+    if (operations < WORTH_SHARING) return 1;
+    const threads = this.threads.available(operations);
+    // A few parts for each thread: none waits long for another.
+    return threads === 1 ? 1 : Math.min(4 * threads, Math.floor(operations / (WORTH_SHARING / 4)));
+  }
+
+  /** Makes several calls of compiled functions, by threads where there are some. Their order is not given. */
+  callAll(calls: readonly WasmCall[]): void {
+    if (calls.length > 1 && this.threads.available(0) > 1 && this.#share(calls)) return;
+    for (const [run, args] of calls) run(...args);
+  }
+
+  /** False where threads cannot have one of the functions. */
+  #share(calls: readonly WasmCall[]): boolean {
+    const known: ThreadCall[] = [];
+    for (const [run, args] of calls) {
+      const number = this.#numbers.get(run) ?? -1;
+      const module = Math.floor(number / FUNCTIONS_PER_MODULE);
+      if (number < 0 || args.length > MOST_ARGUMENTS) return false;
+      if (!this.threads.publish(module, this.#code[module])) return false;
+      known.push({ number, run, args });
+    }
+    this.threads.run(known);
+    return true;
+  }
+
+  /** False where modules may not be compiled: then there is memory, and no vector code. */
+  #mayCompile(): boolean {
+    try {
+      this.#zero = this.compile("zero", (m) => {
+        m.function("run", ["i32", "i32"], null, (f, to, count) => f.fill(to, 0, count));
+      }).run;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+  #zero: WasmFunction | undefined;
+
+  /** Zeroes memory. */
+  zero(pointer: Pointer, bytes: number): void {
+    if (this.#zero) this.#zero(pointer, bytes);
+    else this.heap.u8.fill(0, pointer, pointer + bytes);
+  }
+
+  /** The exports of the module that `build` writes; built once for each key. */
+  compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
+    let exports = this.#compiled.get(key);
+    if (exports === undefined) {
+      const { memory, maximum, shared } = this.heap;
+      const m = new ModuleBuilder({ shared, maximum });
+      build(m);
+      const env = { ...HOST_FUNCTIONS, memory };
+      const code = m.finish();
+      const instance = instantiate(code, env);
+      this.#compiled.set(key, exports = instance.exports as unknown as WasmExports);
+      if (shared) this.#number(code, exports);
+    }
+    return exports;
+  }
+}
+
+/** Thrown where the environment does not let us compile: a content security policy, or a limit on modules compiled at once. */
+export class CompileRefused extends Error {
+  override readonly name: string = "CompileRefused";
+}
+
+function instantiate(
+  code: Uint8Array<ArrayBuffer>,
+  env: WebAssembly.ModuleImports,
+): WebAssembly.Instance {
+  try {
+    return new WebAssembly.Instance(new WebAssembly.Module(code), { env });
+  } catch (cause) {
+    throw new CompileRefused(`Cannot compile a kernel of ${code.length} bytes`, { cause });
+  }
+}
+
+/** JavaScript that modules may import, for the rare elements that vector code does not handle. */
+export const HOST_FUNCTIONS: Readonly<Record<string, (...args: number[]) => number>> = {
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  fmod: (a, b) => a % b,
+};

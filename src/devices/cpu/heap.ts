@@ -1,0 +1,224 @@
+/**
+ * The memory of the CPU device: one growing WebAssembly.Memory cut into blocks. A block is named by its address alone; who frees it
+ * knows how many bytes it asked for. Blocks are multiples of 64 bytes, so kernels may read and write whole vectors past the end.
+ * May import core.
+ */
+import { ResourceExhaustedError } from "../../core/errors.ts";
+
+/** Address of a block: a whole number below 2^32, never 0. */
+export type Pointer = number;
+
+const PAGE = 65536;
+const MAX_PAGES = 65536;
+/** Blocks up to here come from slabs and go back to lists by size; larger ones are cut from free ranges and joined again. */
+const SMALL = 256 * 1024;
+const SLAB = 1024 * 1024;
+/** Address 0 stays unused, and so does the first cache line. */
+const FIRST = 64;
+/** Kept free at the end: kernels may read, not write, this far past a block. */
+const GUARD = 512;
+
+/** A free range of addresses. */
+interface Range {
+  start: number;
+  end: number;
+}
+
+/** A memory cut into blocks. Views of a memory that is not shared die when it grows: make them when needed, never keep them. */
+export class Heap {
+  /** The memory that modules import. */
+  readonly memory: WebAssembly.Memory;
+  /** Upper limit of {@linkcode memory}, in pages, as its import must name it. */
+  readonly maximum: number;
+  /** True where other threads can see it. */
+  readonly shared: boolean;
+  /** All of it as float32; replaced when it grows. */
+  f32!: Float32Array;
+  /** All of it as int32; replaced when it grows. */
+  i32!: Int32Array;
+  /** All of it as bytes; replaced when it grows. */
+  u8!: Uint8Array;
+
+  readonly #bySize: number[][] = [];
+  readonly #ranges: Range[] = [];
+  #slab: Range = { start: 0, end: 0 };
+  #live = 0;
+
+  /** Makes the memory; a shared one only where it can be had. `limit` bounds it, in bytes. */
+  constructor(shared: boolean, limit: number = MAX_PAGES * PAGE) {
+    const pages = Math.min(MAX_PAGES, Math.ceil(limit / PAGE));
+    const made = (shared ? makeMemory(true, pages) : null) ?? makeMemory(false, pages);
+    if (made === null) {
+      throw new ResourceExhaustedError(
+        "Cannot make a WebAssembly memory: the engine refuses every size",
+      );
+    }
+    ({ memory: this.memory, maximum: this.maximum, shared: this.shared } = made);
+    this.#ranges.push({ start: FIRST, end: this.memory.buffer.byteLength - GUARD });
+    this.#look();
+  }
+
+  /** Bytes in blocks in use. */
+  get liveBytes(): number {
+    return this.#live;
+  }
+  /** Bytes held and not in use. */
+  get poolBytes(): number {
+    return this.memory.buffer.byteLength - this.#live;
+  }
+
+  /** Bytes of the block that serves a request for this many. */
+  static blockBytes(bytes: number): number {
+    if (bytes <= 1024) return bytes <= 64 ? 64 : (bytes + 63) & ~63;
+    if (bytes > SMALL) return Math.ceil(bytes / 4096) * 4096;
+    // Eight sizes between a power of two and the next: at most an eighth is lost.
+    const shift = 28 - Math.clz32(bytes - 1);
+    return ((bytes + (1 << shift) - 1) >> shift) << shift;
+  }
+
+  /** A block for this many bytes, not cleared. Throws `ResourceExhaustedError` where there is no room. */
+  alloc(bytes: number): Pointer {
+    const size = Heap.blockBytes(bytes);
+    this.#live += size;
+    if (size <= SMALL) {
+      const list = this.#bySize[sizeNumber(size)];
+      if (list !== undefined && list.length > 0) return list.pop()!;
+      return this.#fromSlab(size);
+    }
+    return this.#fromRanges(size);
+  }
+
+  /** Gives a block back; `bytes` as it was asked for. */
+  free(pointer: Pointer, bytes: number): void {
+    const size = Heap.blockBytes(bytes);
+    this.#live -= size;
+    if (size <= SMALL) (this.#bySize[sizeNumber(size)] ??= []).push(pointer);
+    else this.#join(pointer, pointer + size);
+  }
+
+  #fromSlab(size: number): Pointer {
+    if (this.#slab.end - this.#slab.start < size) {
+      this.#recycle(this.#slab);
+      const start = this.#fromRanges(SLAB);
+      this.#slab = { start, end: start + SLAB };
+    }
+    const pointer = this.#slab.start;
+    this.#slab.start += size;
+    return pointer;
+  }
+
+  /** Cuts what is left of a slab into small blocks. */
+  #recycle(rest: Range): void {
+    while (rest.end - rest.start >= 64) {
+      const left = rest.end - rest.start;
+      let size = Heap.blockBytes(left);
+      if (size > left) size = 2 ** Math.floor(Math.log2(left));
+      (this.#bySize[sizeNumber(size)] ??= []).push(rest.start);
+      rest.start += size;
+    }
+  }
+
+  /** The tightest free range, cut; grows the memory where none is wide enough. */
+  #fromRanges(size: number): Pointer {
+    const ranges = this.#ranges;
+    let best = -1, spare = Infinity;
+    for (let i = 0; i < ranges.length; i++) {
+      const more = ranges[i].end - ranges[i].start - size;
+      if (more >= 0 && more < spare) {
+        best = i;
+        spare = more;
+        if (more === 0) break;
+      }
+    }
+    if (best < 0) best = this.#grow(size);
+    const range = ranges[best], pointer = range.start;
+    range.start += size;
+    if (range.start === range.end) ranges.splice(best, 1);
+    return pointer;
+  }
+
+  /** Grows so that the last range is at least `size` wide; returns its number. */
+  #grow(size: number): number {
+    const top = this.memory.buffer.byteLength - GUARD;
+    const last = this.#ranges.at(-1);
+    const need = size - (last && last.end === top ? top - last.start : 0);
+    const pages = Math.ceil(need / PAGE);
+    const most = this.maximum - (top + GUARD) / PAGE;
+    const wish = Math.min(most, Math.max(pages, Math.ceil(top / PAGE / 4)));
+    if (pages > most || (!this.#growBy(wish) && !this.#growBy(pages))) {
+      this.#live -= size;
+      throw new ResourceExhaustedError(
+        `OOM when allocating ${size} bytes on /device:CPU:0: ${this.#live} bytes are in use, of at most ${
+          this.maximum * PAGE
+        }`,
+      );
+    }
+    this.#join(top, this.memory.buffer.byteLength - GUARD);
+    return this.#ranges.length - 1;
+  }
+
+  #growBy(pages: number): boolean {
+    if (pages <= 0 || this.memory.buffer.byteLength / PAGE + pages > this.maximum) return false;
+    try {
+      this.memory.grow(pages);
+    } catch {
+      return false;
+    }
+    this.#look();
+    return true;
+  }
+
+  /** Adds a free range, joined to its neighbours. */
+  #join(start: number, end: number): void {
+    const ranges = this.#ranges;
+    let low = 0, high = ranges.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ranges[middle].start < start) low = middle + 1;
+      else high = middle;
+    }
+    const before = ranges[low - 1], after = ranges[low];
+    if (before?.end === start) {
+      before.end = end;
+      if (after?.start === end) {
+        before.end = after.end;
+        ranges.splice(low, 1);
+      }
+    } else if (after?.start === end) after.start = start;
+    else ranges.splice(low, 0, { start, end });
+  }
+
+  #look(): void {
+    const { buffer } = this.memory;
+    this.f32 = new Float32Array(buffer);
+    this.i32 = new Int32Array(buffer);
+    this.u8 = new Uint8Array(buffer);
+  }
+}
+
+/** A number for each size of small blocks, without gaps that matter. */
+function sizeNumber(size: number): number {
+  if (size <= 1024) return size >> 6;
+  const shift = 28 - Math.clz32(size - 1);
+  return 16 + (shift - 7) * 8 + ((size >> shift) - 8);
+}
+
+function makeMemory(
+  shared: boolean,
+  pages: number,
+): { memory: WebAssembly.Memory; maximum: number; shared: boolean } | null {
+  // Engines reserve the addresses of a shared memory at once, and not all have four gigabytes of them.
+  for (let maximum = pages; maximum >= Math.min(pages, 1024); maximum = maximum >> 1) {
+    try {
+      const memory = new WebAssembly.Memory({
+        initial: Math.min(32, maximum),
+        maximum,
+        ...(shared ? { shared } : {}),
+      });
+      return { memory, maximum, shared };
+    } catch {
+      // Try a smaller one.
+    }
+  }
+  return null;
+}

@@ -1,0 +1,121 @@
+/**
+ * The table of vector kernels: which op, in which shapes and dtypes, runs on what.
+ * May import core, kernels and this folder.
+ */
+import type { OpDef, Problem } from "../../core/op.ts";
+import { argument, type Expr } from "../../core/scalar.ts";
+import type { Epilogue } from "../../kernels/gemm_epilogue.ts";
+import { meaningOf } from "../../kernels/host_meaning.ts";
+import { prepareConv, prepareInputGradient } from "./conv.ts";
+import { prepareFilterGradient } from "./conv_filter.ts";
+import { prepareCopy } from "./copy.ts";
+import {
+  prepareDepthwise,
+  prepareDepthwiseFilterGradient,
+  prepareDepthwiseInputGradient,
+} from "./depthwise.ts";
+import type { Engine } from "./engine.ts";
+import type { FastPrepare, FastRun } from "./fast.ts";
+import { prepareMatMul } from "./gemm.ts";
+import type { Finish } from "./gemm_kernel.ts";
+import { preparePointwise } from "./pointwise.ts";
+import { POOL_KERNELS } from "./pool.ts";
+import { RANDOM_KERNELS } from "./random.ts";
+import { reduction } from "./reduce.ts";
+import { RESIZE_KERNELS } from "./resize.ts";
+import { ROW_KERNELS } from "./rows.ts";
+
+/** A kernel that applies a finish to each of its sums. */
+type Finishing = (engine: Engine, problem: Problem, finish?: Finish) => FastRun | null;
+
+const plain = (prepare: Finishing): FastPrepare => (engine, problem) => prepare(engine, problem);
+
+/** The finish is what the op means. */
+const fused = (prepare: Finishing): FastPrepare => (engine, problem, def) => {
+  const epilogue = meaningOf(def)?.epilogue?.(problem);
+  return epilogue ? prepare(engine, problem, finishOf(epilogue)) : null;
+};
+
+function finishOf({ expr, operands }: Epilogue): Finish {
+  return { expr, operands: operands.map((o) => o.per) };
+}
+
+const prepareMatMulEpilogue: FastPrepare = (engine, problem) => {
+  const { expr, per } = problem.attrs as { expr: Expr; per: Finish["operands"] };
+  return prepareMatMul(engine, problem, { expr, operands: per });
+};
+
+/** Several expressions of the same inputs. */
+const prepareFused: FastPrepare = (engine, { inputs, outputs, attrs }) =>
+  preparePointwise(engine, attrs.exprs as Expr[], inputs, outputs[0].shape);
+
+/** The same expressions for each member: shared scalars, then the member's arrays. */
+const prepareGrouped: FastPrepare = (engine, { inputs, outputs, attrs }) => {
+  const { exprs, scalars, arrays } = attrs as { exprs: Expr[]; scalars: number; arrays: number };
+  const each: FastRun[] = [];
+  for (let m = 0; m * exprs.length < outputs.length; m++) {
+    const own = [
+      ...inputs.slice(0, scalars),
+      ...inputs.slice(scalars + m * arrays, scalars + (m + 1) * arrays),
+    ];
+    const run = preparePointwise(engine, exprs, own, outputs[m * exprs.length].shape);
+    if (run === null) return null;
+    each.push((outs, ins) =>
+      run(outs.slice(m * exprs.length, (m + 1) * exprs.length), [
+        ...ins.slice(0, scalars),
+        ...ins.slice(scalars + m * arrays, scalars + (m + 1) * arrays),
+      ])
+    );
+  }
+  return (outs, ins) => each.forEach((run) => run(outs, ins));
+};
+
+const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
+  ["MatMul", plain(prepareMatMul)],
+  ["BatchMatMul", plain(prepareMatMul)],
+  ["BatchMatMulV2", plain(prepareMatMul)],
+  ["_MatMulEpilogue", prepareMatMulEpilogue],
+  ["_FusedMatMul", fused(prepareMatMul)],
+  ["Conv2D", plain(prepareConv)],
+  ["Conv3D", plain(prepareConv)],
+  ["_FusedConv2D", fused(prepareConv)],
+  ["Conv2DBackpropInput", prepareInputGradient],
+  ["Conv3DBackpropInputV2", prepareInputGradient],
+  ["Conv2DBackpropFilter", prepareFilterGradient],
+  ["Conv3DBackpropFilterV2", prepareFilterGradient],
+  ["DepthwiseConv2dNative", plain(prepareDepthwise)],
+  ["_FusedDepthwiseConv2dNative", fused(prepareDepthwise)],
+  ["DepthwiseConv2dNativeBackpropInput", prepareDepthwiseInputGradient],
+  ["DepthwiseConv2dNativeBackpropFilter", prepareDepthwiseFilterGradient],
+  ["_FusedPointwise", prepareFused],
+  ["_GroupedUpdate", prepareGrouped],
+  ["Sum", reduction("sum")],
+  ["Mean", reduction("mean")],
+  ["Prod", reduction("prod")],
+  ["Max", reduction("max")],
+  ["Min", reduction("min")],
+  ...POOL_KERNELS,
+  ...RANDOM_KERNELS,
+  ...RESIZE_KERNELS,
+  ...ROW_KERNELS,
+]);
+
+/** The vector kernel for a problem, or null. */
+export function prepareFast(engine: Engine, def: OpDef, problem: Problem): FastRun | null {
+  if (!engine.features.simd) return null;
+  const prepare = kernels.get(def.name);
+  if (prepare) return prepare(engine, problem, def);
+  const copy = meaningOf(def)?.copy;
+  if (copy) return prepareCopy(engine, problem, copy);
+  const exprs = expressionsOf(def, problem);
+  return exprs && preparePointwise(engine, exprs, problem.inputs, problem.outputs[0].shape);
+}
+
+function expressionsOf(def: OpDef, problem: Problem): readonly Expr[] | null {
+  const { inputs, attrs } = problem;
+  const args = inputs.map((_, i) => argument(i));
+  if (def.pointwiseAll) return def.pointwiseAll(args, attrs);
+  const meaning = meaningOf(def)?.pointwise;
+  if (meaning) return meaning(problem);
+  return def.pointwise ? [def.pointwise(args, attrs)] : null;
+}

@@ -1,0 +1,87 @@
+/**
+ * Starts the threads themselves: workers of Node's kind where there are such (Deno and Node: they do not keep the process alive),
+ * else web workers from a Blob. The code of a worker is a text.
+ * May import thread_layout.
+ */
+import { FUNCTIONS_PER_MODULE, LAYOUT } from "./thread_layout.ts";
+
+/** More threads than this wait for memory rather than compute. */
+const MOST_WORKERS = 7;
+
+interface NodeWorkers {
+  readonly Worker: new (source: string, options: object) => { unref(): void };
+}
+interface NodeProcess {
+  readonly getBuiltinModule?: (name: string) => unknown;
+}
+
+function builtin<T>(name: string): T | undefined {
+  const { process } = globalThis as { process?: NodeProcess };
+  return process?.getBuiltinModule?.(name) as T | undefined;
+}
+
+/** How many workers this machine has use for, beside the thread that asks. */
+export function workerCount(): number {
+  const cores = globalThis.navigator?.hardwareConcurrency ??
+    builtin<{ availableParallelism?: () => number }>("node:os")?.availableParallelism?.() ?? 1;
+  return Math.max(0, Math.min(MOST_WORKERS, cores - 1));
+}
+
+/** Starts workers over a memory. False where there can be none. */
+export function startWorkers(count: number, memory: WebAssembly.Memory, control: number): boolean {
+  const node = builtin<NodeWorkers>("node:worker_threads");
+  const data = { memory, control };
+  if (node) {
+    for (let i = 0; i < count; i++) {
+      const source =
+        `const { workerData } = require("node:worker_threads");\n(${WORKER})(workerData);`;
+      new node.Worker(source, { eval: true, workerData: data }).unref();
+    }
+    return true;
+  }
+  // A web worker that waits keeps a Deno process alive: one without Node's workers does without.
+  if ("Deno" in globalThis || typeof Worker !== "function" || typeof Blob !== "function") {
+    return false;
+  }
+  const source = `onmessage = ({ data }) => (${WORKER})(data);`;
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  for (let i = 0; i < count; i++) new Worker(url).postMessage(data);
+  return true;
+}
+
+/** Polls before a thread sleeps: the next job often comes at once. */
+const PATIENCE = 20000;
+
+/** What a worker does, forever: waits for a job, takes calls until there are none. */
+const WORKER = `({ memory, control }) => {
+  const words = new Int32Array(memory.buffer), base = control >>> 2;
+  const env = { memory, sin: Math.sin, cos: Math.cos, tan: Math.tan, fmod: (a, b) => a % b };
+  const functions = new Map();
+  const find = (number) => {
+    let f = functions.get(number);
+    if (f) return f;
+    const module = Math.floor(number / ${FUNCTIONS_PER_MODULE}), entry = base + ${LAYOUT.modules} + 2 * module;
+    const code = new Uint8Array(memory.buffer, words[entry], words[entry + 1]).slice();
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(code), { env });
+    Object.values(exports).forEach((f, i) => functions.set(module * ${FUNCTIONS_PER_MODULE} + i, f));
+    return functions.get(number);
+  };
+  let seen = 0;
+  Atomics.add(words, base + ${LAYOUT.ready}, 1);
+  for (;;) {
+    for (let i = 0; i < ${PATIENCE} && Atomics.load(words, base + ${LAYOUT.job}) === seen; i++);
+    Atomics.wait(words, base + ${LAYOUT.job}, seen);
+    seen = Atomics.load(words, base + ${LAYOUT.job});
+    for (;;) {
+      const k = Atomics.add(words, base + ${LAYOUT.next}, 1);
+      if (k >= words[base + ${LAYOUT.count}]) break;
+      const at = base + ${LAYOUT.calls} + k * ${LAYOUT.callWords};
+      try {
+        find(words[at])(...words.subarray(at + 2, at + 2 + words[at + 1]));
+      } catch {
+        words[base + ${LAYOUT.failed}] = 1;
+      }
+      Atomics.add(words, base + ${LAYOUT.done}, 1);
+    }
+  }
+}`;

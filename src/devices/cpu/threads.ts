@@ -1,0 +1,168 @@
+/**
+ * Threads of the CPU device: they wait in shared memory for calls of compiled functions. The thread that asks takes part, and goes
+ * on when all calls are done; so threads change nothing but time.
+ * May import this folder.
+ */
+import { LAYOUT } from "./thread_layout.ts";
+import { startWorkers, workerCount } from "./thread_worker.ts";
+import type { Heap, Pointer } from "./heap.ts";
+
+/** One call: a function by its number, and its arguments. */
+export interface ThreadCall {
+  /** Number of the module and of its export. */
+  readonly number: number;
+  /** The function here. */
+  readonly run: (...args: number[]) => number;
+  /** Whole numbers of 32 bits. */
+  readonly args: readonly number[];
+}
+
+/** No call has this number. */
+const NONE = 1 << 30;
+/** Room for the code that threads compile. */
+const CODE_BYTES = 1 << 20;
+const CONTROL_BYTES = 4 * LAYOUT.words;
+/** Floating point operations after which the first thread is worth starting: a tenth of a second. */
+const START_AFTER = 5e9;
+/** And the others, for each millisecond that starting one took. */
+const WORTH_STARTING = 2e8;
+
+/** Jobs in a row that threads made slow, after which they rest; and for how many milliseconds. */
+const MOST_BAD = 4, REST = 100;
+
+/** The threads of one heap. */
+export class Threads {
+  readonly #heap: Heap;
+  #control: Pointer = 0;
+  #code: { at: Pointer; end: Pointer } = { at: 0, end: 0 };
+  #most = Infinity;
+  #started = 0;
+  #work = 0;
+  #startAfter = START_AFTER;
+  readonly #published = new Map<number, boolean>();
+
+  /** Starts nothing yet. */
+  constructor(heap: Heap) {
+    this.#heap = heap;
+  }
+
+  /** Threads that can take part now, this one included. Counts the work that is asked about, and starts threads as it pays. */
+  available(operations: number): number {
+    if (this.#started < this.#most) {
+      this.#work += operations;
+      if (this.#work >= this.#startAfter) this.start(1);
+    }
+    if (this.#started === 0 || (this.#restUntil > 0 && this.#rests())) return 1;
+    return 1 + Atomics.load(this.#heap.i32, this.#word(LAYOUT.ready));
+  }
+
+  /** True while the processors have other things to do. */
+  #rests(): boolean {
+    if (performance.now() < this.#restUntil) return true;
+    this.#restUntil = 0;
+    return false;
+  }
+
+  /** Judges a job by the time that this thread waited for the others: on a busy machine it is faster alone. */
+  #judge(begun: number, waited: number): void {
+    const now = performance.now();
+    const isBad = now - waited > 0.1 + 0.3 * (now - begun);
+    this.#bad = isBad ? this.#bad + 1 : Math.max(0, this.#bad - 1);
+    if (this.#bad < MOST_BAD || !this.mayRest) return;
+    this.#bad = MOST_BAD - 1;
+    this.#restUntil = now + REST;
+  }
+  #bad = 0;
+  #restUntil = 0;
+  /** False: threads take part however busy the machine is. */
+  mayRest = true;
+
+  #word(offset: number): number {
+    return (this.#control >>> 2) + offset;
+  }
+
+  /** How many threads were started, beside this one. */
+  get started(): number {
+    return this.#started;
+  }
+
+  /** Starts some more threads, now: as many as the machine has use for. They take part when they are up. */
+  start(count: number): void {
+    const before = performance.now();
+    if (this.#most === Infinity) this.#most = this.#heap.shared ? workerCount() : 0;
+    count = Math.min(count, this.#most - this.#started);
+    if (count <= 0) return;
+    try {
+      if (this.#control === 0) this.#makeControl();
+      if (startWorkers(count, this.#heap.memory, this.#control)) this.#started += count;
+      else this.#most = this.#started;
+    } catch {
+      this.#most = this.#started;
+    }
+    // The next one when this one has been worth it: starting takes this thread's time.
+    this.#startAfter = this.#work + (performance.now() - before) * WORTH_STARTING;
+  }
+
+  #makeControl(): void {
+    this.#control = this.#heap.alloc(CONTROL_BYTES);
+    const code = this.#heap.alloc(CODE_BYTES);
+    this.#code = { at: code, end: code + CODE_BYTES };
+    this.#heap.u8.fill(0, this.#control, this.#control + CONTROL_BYTES);
+    this.#heap.i32[this.#word(LAYOUT.next)] = NONE;
+  }
+
+  /** Lets threads find a module by its number. False where there is no room. */
+  publish(module: number, code: Uint8Array): boolean {
+    let known = this.#published.get(module);
+    if (known === undefined) {
+      const length = (code.length + 63) & ~63;
+      known = module < LAYOUT.mostModules && this.#code.at + length <= this.#code.end;
+      if (known) {
+        this.#heap.u8.set(code, this.#code.at);
+        const entry = this.#word(LAYOUT.modules + 2 * module);
+        this.#heap.i32[entry] = this.#code.at;
+        this.#heap.i32[entry + 1] = code.length;
+        this.#code.at += length;
+      }
+      this.#published.set(module, known);
+    }
+    return known;
+  }
+
+  /** Runs all calls, in any order, and returns when they are done. Throws where one failed. */
+  run(calls: readonly ThreadCall[]): void {
+    const { i32 } = this.#heap;
+    const word = (offset: number): number => this.#word(offset);
+    for (let first = 0; first < calls.length; first += LAYOUT.mostCalls) {
+      const begun = performance.now();
+      const count = Math.min(LAYOUT.mostCalls, calls.length - first);
+      for (let k = 0; k < count; k++) {
+        const { number, args } = calls[first + k];
+        const at = word(LAYOUT.calls + k * LAYOUT.callWords);
+        i32[at] = number;
+        i32[at + 1] = args.length;
+        for (let a = 0; a < args.length; a++) i32[at + 2 + a] = args[a];
+      }
+      i32[word(LAYOUT.count)] = count;
+      Atomics.store(i32, word(LAYOUT.done), 0);
+      // From here on calls can be taken; a thread that comes late finds the number of no call.
+      Atomics.store(i32, word(LAYOUT.next), 0);
+      Atomics.add(i32, word(LAYOUT.job), 1);
+      Atomics.notify(i32, word(LAYOUT.job));
+      for (;;) {
+        const k = Atomics.add(i32, word(LAYOUT.next), 1);
+        if (k >= count) break;
+        const { run, args } = calls[first + k];
+        run(...args);
+        Atomics.add(i32, word(LAYOUT.done), 1);
+      }
+      const waiting = performance.now();
+      while (Atomics.load(i32, word(LAYOUT.done)) < count);
+      this.#judge(begun, waiting);
+      Atomics.store(i32, word(LAYOUT.next), NONE);
+      if (i32[word(LAYOUT.failed)] !== 0) {
+        throw new Error("Cannot go on: a thread of the CPU device failed");
+      }
+    }
+  }
+}

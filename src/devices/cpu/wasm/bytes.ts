@@ -1,0 +1,100 @@
+/**
+ * Writes the WebAssembly binary format: bytes, LEB128 numbers, names, length-prefixed parts.
+ * May import nothing.
+ */
+
+/** A growing list of bytes. */
+export class ByteWriter {
+  #bytes: number[] = [];
+
+  /** What was written so far. */
+  get bytes(): readonly number[] {
+    return this.#bytes;
+  }
+
+  /** Appends one byte. */
+  u8(value: number): this {
+    this.#bytes.push(value & 0xff);
+    return this;
+  }
+
+  /** Appends an unsigned LEB128 number. */
+  u32(value: number): this {
+    this.all(unsigned(value));
+    return this;
+  }
+
+  /** Appends bytes as they are. */
+  all(bytes: readonly number[]): this {
+    for (const b of bytes) this.#bytes.push(b);
+    return this;
+  }
+
+  /** Appends a name: its length and its UTF-8 bytes. */
+  name(text: string): this {
+    return this.sized(new TextEncoder().encode(text));
+  }
+
+  /** Appends bytes after their number. */
+  sized(bytes: ArrayLike<number>): this {
+    this.u32(bytes.length);
+    for (let i = 0; i < bytes.length; i++) this.#bytes.push(bytes[i]);
+    return this;
+  }
+
+  /** Appends a section: its id, its length, and what `write` writes. Nothing for an empty list. */
+  section<T>(id: number, items: readonly T[], write: (w: ByteWriter, item: T) => void): this {
+    if (items.length === 0) return this;
+    const body = new ByteWriter().u32(items.length);
+    for (const item of items) write(body, item);
+    return this.u8(id).sized(body.bytes);
+  }
+
+  /** A copy as an array that `WebAssembly.Module` takes. */
+  finish(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#bytes);
+  }
+}
+
+/** Unsigned LEB128 of a number below 2^32. */
+export function unsigned(value: number): number[] {
+  const out: number[] = [];
+  let v = value >>> 0;
+  while (v > 0x7f) {
+    out.push((v & 0x7f) | 0x80);
+    v >>>= 7;
+  }
+  out.push(v);
+  return out;
+}
+
+/** Signed LEB128 of a number taken modulo 2^32. */
+export function signed(value: number): number[] {
+  const out: number[] = [];
+  let v = value | 0;
+  for (;;) {
+    const low = v & 0x7f;
+    v >>= 7;
+    if ((v === 0 && (low & 0x40) === 0) || (v === -1 && (low & 0x40) !== 0)) return [...out, low];
+    out.push(low | 0x80);
+  }
+}
+
+/** Signed LEB128 of a 64-bit number. */
+export function signed64(value: bigint): number[] {
+  const out: number[] = [];
+  let v = BigInt.asIntN(64, value);
+  for (;;) {
+    const low = Number(v & 0x7fn);
+    v >>= 7n;
+    if ((v === 0n && (low & 0x40) === 0) || (v === -1n && (low & 0x40) !== 0)) return [...out, low];
+    out.push(low | 0x80);
+  }
+}
+
+/** The little-endian bytes of a typed array. */
+export function littleEndian(
+  values: Float32Array | Float64Array | Int32Array | BigInt64Array,
+): number[] {
+  return [...new Uint8Array(values.buffer, values.byteOffset, values.byteLength)];
+}

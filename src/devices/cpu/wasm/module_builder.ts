@@ -1,0 +1,102 @@
+/**
+ * A WebAssembly module: one imported memory, imported and own functions, exports.
+ *
+ * ```ts ignore
+ * const m = new ModuleBuilder({ shared: false });
+ * m.function("add", ["i32", "i32", "i32", "i32"], null, (f, out, a, b, end) => {
+ *   const i = f.variable("i32", 0);
+ *   f.until(i, end, 16, () => f.store(i32.add(out, i), f32x4.add(f32x4.load(i32.add(a, i)), f32x4.load(i32.add(b, i)))));
+ * });
+ * ```
+ * May import bytes, value and function_builder.
+ */
+import { ByteWriter } from "./bytes.ts";
+import { FunctionBuilder, type FunctionRef, type Local, type Locals } from "./function_builder.ts";
+import { typeByte, type ValueType } from "./value.ts";
+
+/** The memory a module imports as `env.memory`. */
+export interface MemoryImport {
+  /** Backed by a SharedArrayBuffer. */
+  readonly shared: boolean;
+  /** Upper limit in pages of 64 KiB; shared memories must name theirs. */
+  readonly maximum?: number;
+}
+
+/** Largest memory of 32-bit addresses, in pages. */
+export const MAX_PAGES = 65536;
+
+/** Collects functions and writes the module. */
+export class ModuleBuilder {
+  readonly #memory: MemoryImport;
+  readonly #types: string[] = [];
+  readonly #imports: { name: string; type: number }[] = [];
+  readonly #functions: { name: string | null; type: number; body: number[] }[] = [];
+
+  /** Every module of ours imports the one memory. */
+  constructor(memory: MemoryImport) {
+    this.#memory = memory;
+  }
+
+  /** Imports `env[name]`. Imports come before own functions. */
+  import<const P extends readonly ValueType[], R extends ValueType | null>(
+    name: string,
+    params: P,
+    result: R,
+  ): FunctionRef<P, R> {
+    if (this.#functions.length > 0) {
+      throw new Error(`Cannot import ${name}: imports come before functions`);
+    }
+    this.#imports.push({ name, type: this.#type(params, result) });
+    return { index: this.#imports.length - 1, params, result };
+  }
+
+  /** Adds a function; `name` exports it, null keeps it inside. */
+  function<const P extends readonly ValueType[], R extends ValueType | null>(
+    name: string | null,
+    params: P,
+    result: R,
+    body: (f: FunctionBuilder, ...params: Locals<P>) => void,
+  ): FunctionRef<P, R> {
+    const f = new FunctionBuilder(params);
+    body(f, ...FunctionBuilder.parameters(params) as unknown as Locals<P>);
+    this.#functions.push({ name, type: this.#type(params, result), body: f.finish() });
+    return { index: this.#imports.length + this.#functions.length - 1, params, result };
+  }
+
+  #type(params: readonly ValueType[], result: ValueType | null): number {
+    const w = new ByteWriter().u8(0x60).sized(params.map(typeByte)).sized(
+      result === null ? [] : [typeByte(result)],
+    );
+    const text = w.bytes.join();
+    const known = this.#types.indexOf(text);
+    return known >= 0 ? known : this.#types.push(text) - 1;
+  }
+
+  /** The module in binary form. */
+  finish(): Uint8Array<ArrayBuffer> {
+    const { shared, maximum = MAX_PAGES } = this.#memory;
+    const limits = (w: ByteWriter): ByteWriter =>
+      shared ? w.u8(3).u32(0).u32(maximum) : w.u8(0).u32(0);
+    const imports = [
+      (w: ByteWriter) => limits(w.name("env").name("memory").u8(2)),
+      ...this.#imports.map(({ name, type }) => (w: ByteWriter) =>
+        w.name("env").name(name).u8(0).u32(type)
+      ),
+    ];
+    const first = this.#imports.length;
+    const exported = this.#functions.flatMap((
+      { name },
+      i,
+    ) => (name === null ? [] : [{ name, index: first + i }]));
+    return new ByteWriter()
+      .all([0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
+      .section(1, this.#types, (w, t) => w.all(t.split(",").map(Number)))
+      .section(2, imports, (w, write) => write(w))
+      .section(3, this.#functions, (w, { type }) => w.u32(type))
+      .section(7, exported, (w, { name, index }) => w.name(name).u8(0).u32(index))
+      .section(10, this.#functions, (w, { body }) => w.sized(body))
+      .finish();
+  }
+}
+
+export type { FunctionBuilder, FunctionRef, Local };

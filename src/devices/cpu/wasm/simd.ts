@@ -1,0 +1,120 @@
+/**
+ * What vector code is written with: multiply-add, polynomials, choices, detours through f64 and through JavaScript.
+ * May import the emitter.
+ */
+import type { FunctionBuilder, FunctionRef } from "./function_builder.ts";
+import { f32, f32x4, f64, f64x2, i32x4 } from "./instructions.ts";
+import type { Value } from "./value.ts";
+
+/** Four f32. */
+export type F4 = Value<"f32x4">;
+/** Two f64. */
+export type D2 = Value<"f64x2">;
+/** Four i32, or four masks of all ones or all zeros. */
+export type I4 = Value<"i32x4">;
+
+/** JavaScript functions of one or two numbers that a module has imported, by name. */
+export type HostImports = ReadonlyMap<string, FunctionRef<readonly "f64"[], "f64">>;
+
+/** Vector code within one function. Constants are kept in variables; results are named, so they may be used more than once. */
+export class Simd {
+  /** The function being written. */
+  readonly f: FunctionBuilder;
+  readonly #relaxed: boolean;
+  readonly #host: HostImports;
+
+  /** `relaxed` allows fused multiply-add. */
+  constructor(f: FunctionBuilder, relaxed: boolean, host: HostImports = new Map()) {
+    this.f = f;
+    this.#relaxed = relaxed;
+    this.#host = host;
+  }
+
+  /** A constant in four lanes. */
+  k(value: number): F4 {
+    return this.f.constant("f32x4", value);
+  }
+  /** A constant in two lanes. */
+  d(value: number): D2 {
+    return this.f.constant("f64x2", value);
+  }
+  /** An integer constant in four lanes. */
+  i(value: number): I4 {
+    return this.f.constant("i32x4", value);
+  }
+
+  /** `a * b + c`. */
+  madd(a: F4, b: F4, c: F4): F4 {
+    return this.#relaxed ? f32x4.relaxedMadd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
+  }
+  /** `a * b + c`. */
+  madd64(a: D2, b: D2, c: D2): D2 {
+    return this.#relaxed ? f64x2.relaxedMadd(a, b, c) : f64x2.add(f64x2.mul(a, b), c);
+  }
+
+  /** `c[0] + c[1] x + c[2] x² …`. `x` must be a variable. */
+  poly(x: F4, c: readonly number[]): F4 {
+    let r = this.k(c[c.length - 1]);
+    for (let i = c.length - 2; i >= 0; i--) r = this.madd(r, x, this.k(c[i]));
+    return r;
+  }
+  /** `c[0] + c[1] x + c[2] x² …`. `x` must be a variable. */
+  poly64(x: D2, c: readonly number[]): D2 {
+    let r = this.d(c[c.length - 1]);
+    for (let i = c.length - 2; i >= 0; i--) r = this.madd64(r, x, this.d(c[i]));
+    return r;
+  }
+
+  /** `|x|` with the sign of `s`. */
+  copySign(x: F4, s: F4): F4 {
+    return f32x4.or(x, f32x4.and(s, this.k(-0)));
+  }
+  /** `|x|` with the sign of `s`. */
+  copySign64(x: D2, s: D2): D2 {
+    return f64x2.or(x, f64x2.and(s, this.d(-0)));
+  }
+
+  /** Computes in f64: both halves of the operands are widened, given to `fn`, and rounded back. */
+  wide(args: readonly F4[], fn: (...args: D2[]) => D2): F4 {
+    const low = args.map((x) => this.f.let(f64x2.ofF32(x)));
+    const high = args.map((x) => this.f.let(f64x2.ofF32(f32x4.shuffle(x, x, [2, 3, 2, 3]))));
+    const a = this.f.let(f32x4.ofF64(fn(...low)));
+    return this.f.let(f32x4.shuffle(a, f32x4.ofF64(fn(...high)), [0, 1, 4, 5]));
+  }
+
+  /** Computes on int32 or uint32 lanes in f64, where every one of them and every quotient is exact. */
+  wideInts(a: I4, b: I4, signed: boolean, fn: (a: D2, b: D2) => D2): I4 {
+    const widen = signed ? f64x2.ofI32 : f64x2.ofU32, narrow = signed ? i32x4.ofF64 : i32x4.ofF64U;
+    const half = (x: I4): I4 => i32x4.shuffle(x, x, [2, 3, 2, 3]);
+    const low = narrow(fn(this.f.let(widen(a)), this.f.let(widen(b))));
+    const named = this.f.let(low);
+    return this.f.let(
+      i32x4.shuffle(named, narrow(fn(this.f.let(widen(half(a))), this.f.let(widen(half(b))))), [
+        0,
+        1,
+        4,
+        5,
+      ]),
+    );
+  }
+
+  /** Where any lane of `rare` is set, recomputes all lanes by the JavaScript function. */
+  rareHost(
+    result: F4,
+    rare: I4,
+    name: string,
+    args: readonly F4[],
+    anyTrue: (mask: I4) => Value<"i32">,
+  ): F4 {
+    const fn = this.#host.get(name);
+    if (fn === undefined) throw new Error(`Cannot call ${name}: the module does not import it`);
+    const out = this.f.variable("f32x4", result);
+    this.f.if(anyTrue(rare), () => {
+      for (let lane = 0; lane < 4; lane++) {
+        const wide = args.map((a) => f64.ofF32(f32x4.lane(a, lane)));
+        this.f.set(out, f32x4.withLane(out, lane, f32.ofF64(this.f.call(fn, ...wide))));
+      }
+    });
+    return out;
+  }
+}

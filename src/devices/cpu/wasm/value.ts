@@ -1,0 +1,90 @@
+/**
+ * Typed WebAssembly expressions: `Value<"f32x4">` is code that leaves one f32x4 on the stack. An expression used twice is
+ * computed twice: name it with `FunctionBuilder.let`.
+ * May import bytes.
+ */
+import { littleEndian, signed, signed64 } from "./bytes.ts";
+
+/** Types of one number. */
+export type ScalarType = "i32" | "i64" | "f32" | "f64";
+/** Types of 128 bits, seen as lanes. */
+export type VectorType = "i8x16" | "i16x8" | "i32x4" | "i64x2" | "f32x4" | "f64x2";
+/** Types a value can have. WebAssembly knows one vector type; the lanes are ours. */
+export type ValueType = ScalarType | VectorType;
+
+/** Bytes, nested so that joining expressions copies nothing. */
+export type Code = readonly (number | Code)[];
+
+/** An expression. */
+export class Value<T extends ValueType = ValueType> {
+  /** Type of what it leaves on the stack. */
+  readonly type: T;
+  /** The instructions, operands first. */
+  readonly code: Code;
+  /** Its value, where it is a constant number. */
+  readonly constant: number | undefined;
+
+  /** Made by the instruction tables below. */
+  constructor(type: T, code: Code, constant?: number) {
+    this.type = type;
+    this.code = code;
+    this.constant = constant;
+  }
+}
+
+/** A value, or a number that stands for a constant of its type (all lanes of a vector). */
+export type Operand<T extends ValueType> = Value<T> | number;
+
+/** The byte that names a type in the binary format. */
+export function typeByte(type: ValueType): number {
+  switch (type) {
+    case "i32":
+      return 0x7f;
+    case "i64":
+      return 0x7e;
+    case "f32":
+      return 0x7d;
+    case "f64":
+      return 0x7c;
+    default:
+      return 0x7b;
+  }
+}
+
+/** The constant of this type; a vector has it in all lanes. */
+export function constant<T extends ValueType>(type: T, value: number): Value<T> {
+  const bytes = (
+    lanes: Float32Array | Float64Array | Int32Array | BigInt64Array,
+  ): Code => [0xfd, 0x0c, littleEndian(lanes)];
+  switch (type) {
+    case "i32":
+      return new Value(type, [0x41, signed(value)], value | 0);
+    case "i64":
+      return new Value(type, [0x42, signed64(BigInt(value))], value);
+    case "f32":
+      return new Value(type, [0x43, littleEndian(new Float32Array([value]))], value);
+    case "f64":
+      return new Value(type, [0x44, littleEndian(new Float64Array([value]))], value);
+    case "f32x4":
+      return new Value(type, bytes(new Float32Array(4).fill(value)), value);
+    case "f64x2":
+      return new Value(type, bytes(new Float64Array(2).fill(value)), value);
+    case "i32x4":
+      return new Value(type, bytes(new Int32Array(4).fill(value)), value);
+    case "i64x2":
+      return new Value(type, bytes(new BigInt64Array(2).fill(BigInt(value))), value);
+    case "i16x8":
+      return new Value(
+        type,
+        bytes(new Int32Array(4).fill((value & 0xffff) | (value << 16))),
+        value,
+      );
+    default:
+      return new Value(type, bytes(new Int32Array(4).fill((value & 0xff) * 0x01010101)), value);
+  }
+}
+
+/** The operand as a value. */
+export function lift<T extends ValueType>(type: T, x: Operand<T>): Value<T> {
+  return typeof x === "number" ? constant(type, x) : x;
+}

@@ -1,0 +1,259 @@
+/**
+ * Elementary functions on two f64 that come from f32 and go back to f32: exact to about eleven digits, so the rounded result is
+ * the nearest or next to it. For functions whose f32 forms lose digits.
+ * May import the emitter.
+ */
+import { f64x2, i64x2 } from "./instructions.ts";
+import type { D2, Simd } from "./simd.ts";
+
+/** `(eʳ - 1 - r) / r²` for |r| ≤ ln 2 / 2. */
+const EXP = [
+  0.5000000000429612,
+  0.16666666785145098,
+  0.04166666439441545,
+  0.008333281602787552,
+  0.0013889197961035416,
+  0.0001990907391302255,
+  0.000024708271356560436,
+];
+/** `(artanh s / s - 1) / s²` in s². */
+const LOG = [
+  0.33333333337922566,
+  0.19999997802552105,
+  0.14286055548371437,
+  0.1108805063921639,
+  0.09792748474045865,
+];
+/** `(sin r / r - 1) / r²` in r², for |r| ≤ π/4. */
+const SIN = [
+  -0.1666666666663128,
+  0.008333333325213414,
+  -0.00019841263790135847,
+  0.000002755535060124002,
+  -2.4761122236208725e-8,
+];
+/** `(cos r - 1 + r²/2) / r⁴` in r². */
+const COS = [
+  0.04166666662247789,
+  -0.0013888883722515506,
+  0.00002479951170923388,
+  -2.72095420410013e-7,
+];
+/** `(arctan t / t - 1) / t²` in t², for |t| ≤ tan π/8. */
+const ATAN = [
+  -0.3333333333168504,
+  0.1999999968359995,
+  -0.1428569348362033,
+  0.11110447051397028,
+  -0.09079097054661667,
+  0.07568233866685546,
+  -0.05889867286477655,
+  0.0308760225953472,
+];
+const LN2_HIGH = 0.6931471805592082, LN2_LOW = 7.371002565167799e-13;
+const HALF_PI_HIGH = 1.5707963267341256, HALF_PI_LOW = 6.077100506506192e-11;
+/** Adding this leaves an integer in the low bits. */
+const ROUND = 6755399441055744;
+
+/** Beyond this, multiples of π/2 are no longer exact: see {@linkcode Simd.rareHost}. */
+export const TRIG_LIMIT = 1.6e6;
+
+/** `2ⁿ` and `eʳ - 1` where `x = n ln 2 + r`. x must lie within ±700. */
+function reduceExp(s: Simd, x: D2): { scale: D2; minusOne: D2 } {
+  const { f } = s;
+  const t = f.let(s.madd64(x, s.d(Math.LOG2E), s.d(ROUND)));
+  const n = f.let(f64x2.sub(t, s.d(ROUND)));
+  const r = f.let(s.madd64(n, s.d(-LN2_LOW), s.madd64(n, s.d(-LN2_HIGH), x)));
+  const minusOne = f.let(s.madd64(f64x2.mul(r, r), s.poly64(r, EXP), r));
+  const scale = f.let(
+    f64x2.ofBits(i64x2.shl(i64x2.add(i64x2.ofBits(t), f.constant("i64x2", 1023)), 52)),
+  );
+  return { scale, minusOne };
+}
+
+/** Far enough for every f32: its results there are 0 or infinite. */
+function bounded(s: Simd, x: D2): D2 {
+  return s.f.let(f64x2.pmax(f64x2.pmin(x, s.d(200)), s.d(-200)));
+}
+
+/** eˣ, taken as e^±200 further out. */
+export function exp(s: Simd, x: D2): D2 {
+  const { scale, minusOne } = reduceExp(s, bounded(s, x));
+  return s.f.let(s.madd64(scale, minusOne, scale));
+}
+
+/** eˣ - 1. */
+export function expm1(s: Simd, x: D2): D2 {
+  const { scale, minusOne } = reduceExp(s, bounded(s, x));
+  const e = s.madd64(scale, minusOne, f64x2.sub(scale, s.d(1)));
+  return s.f.let(f64x2.select(x, e, f64x2.eq(x, s.d(0))));
+}
+
+/** Natural logarithm; never of a subnormal f64. */
+export function log(s: Simd, x: D2): D2 {
+  const { f } = s;
+  const bits = f.let(i64x2.ofBits(x));
+  // The exponent that leaves √½ ≤ m < √2, as an integer in the low bits of a float near 2⁵².
+  const shifted = f.let(
+    i64x2.add(bits, f.constant("i64x2", 0x3ff0000000000000 - 0x3fe6a09e667f3bcc)),
+  );
+  const e = f.let(i64x2.shrU(shifted, 52));
+  const n = f.let(
+    f64x2.sub(f64x2.ofBits(i64x2.or(e, i64x2.ofBits(s.d(2 ** 52)))), s.d(2 ** 52 + 1023)),
+  );
+  const unscale = i64x2.sub(i64x2.shl(e, 52), f.constant("i64x2", 0x3ff0000000000000));
+  const y = f.let(f64x2.sub(f64x2.ofBits(i64x2.sub(bits, unscale)), s.d(1)));
+  const q = f.let(f64x2.div(y, f64x2.add(y, s.d(2))));
+  const z = f.let(f64x2.mul(q, q));
+  const twice = f.let(f64x2.add(q, q));
+  const fraction = s.madd64(f64x2.mul(twice, z), s.poly64(z, LOG), twice);
+  const result = f.let(s.madd64(n, s.d(Math.LN2), fraction));
+  const large = f64x2.select(x, result, f64x2.eq(x, s.d(Infinity)));
+  const outside = f64x2.select(s.d(-Infinity), s.d(NaN), f64x2.eq(x, s.d(0)));
+  return f.let(f64x2.select(large, outside, f64x2.gt(x, s.d(0))));
+}
+
+/** log(1 + x). */
+export function log1p(s: Simd, x: D2): D2 {
+  const { f } = s;
+  const u = f.let(f64x2.add(x, s.d(1)));
+  const l = log(s, u);
+  // What the rounding of 1 + x lost.
+  const lost = f64x2.div(f64x2.sub(x, f64x2.sub(u, s.d(1))), u);
+  const exact = f64x2.select(x, f64x2.add(l, lost), f64x2.eq(x, s.d(0)));
+  // Where there is nothing to correct: up to -1, and at ∞.
+  const corrected = f64x2.select(exact, l, f64x2.gt(x, s.d(-1)));
+  return f.let(f64x2.select(x, corrected, f64x2.eq(x, s.d(Infinity))));
+}
+
+/** Hyperbolic sine. */
+export function sinh(s: Simd, x: D2): D2 {
+  const { f } = s;
+  const e = expm1(s, f.let(f64x2.abs(x)));
+  const sum = f64x2.add(e, f64x2.div(e, f64x2.add(e, s.d(1))));
+  return f.let(s.copySign64(f64x2.mul(sum, s.d(0.5)), x));
+}
+
+/** Hyperbolic cosine. */
+export function cosh(s: Simd, x: D2): D2 {
+  const e = exp(s, s.f.let(f64x2.abs(x)));
+  return s.f.let(f64x2.mul(f64x2.add(e, f64x2.div(s.d(1), e)), s.d(0.5)));
+}
+
+/** Inverse hyperbolic sine. */
+export function asinh(s: Simd, x: D2): D2 {
+  const { f } = s;
+  const a = f.let(f64x2.abs(x));
+  const z = f.let(f64x2.mul(a, a));
+  const root = f64x2.add(f64x2.sqrt(f64x2.add(z, s.d(1))), s.d(1));
+  const r = log1p(s, f.let(f64x2.add(a, f64x2.div(z, root))));
+  return f.let(s.copySign64(f64x2.select(a, r, f64x2.eq(a, s.d(Infinity))), x));
+}
+
+/** Inverse hyperbolic cosine. */
+export function acosh(s: Simd, x: D2): D2 {
+  const { f } = s;
+  const t = f.let(f64x2.sub(x, s.d(1)));
+  const r = log1p(s, f.let(f64x2.add(t, f64x2.sqrt(f64x2.mul(t, f64x2.add(t, s.d(2)))))));
+  return f.let(f64x2.select(s.d(NaN), r, f64x2.lt(t, s.d(0))));
+}
+
+/** Inverse hyperbolic tangent. */
+export function atanh(s: Simd, x: D2): D2 {
+  const { f } = s;
+  const a = f.let(f64x2.abs(x));
+  const r = log1p(s, f.let(f64x2.div(f64x2.add(a, a), f64x2.sub(s.d(1), a))));
+  return f.let(s.copySign64(f64x2.mul(r, s.d(0.5)), x));
+}
+
+/** sin and cos of x, which must lie within {@linkcode TRIG_LIMIT}. */
+export function sinCos(s: Simd, x: D2): { sin: D2; cos: D2 } {
+  const { f } = s;
+  const n = f.let(f64x2.nearest(f64x2.mul(x, s.d(2 / Math.PI))));
+  const r = f.let(s.madd64(n, s.d(-HALF_PI_LOW), s.madd64(n, s.d(-HALF_PI_HIGH), x)));
+  const z = f.let(f64x2.mul(r, r));
+  const sin = f.let(s.madd64(f64x2.mul(r, z), s.poly64(z, SIN), r));
+  const cos = f.let(s.madd64(f64x2.mul(z, z), s.poly64(z, COS), s.madd64(z, s.d(-0.5), s.d(1))));
+  const half = f.let(f64x2.mul(n, s.d(0.5)));
+  const turns = f.let(f64x2.floor(half));
+  const odd = f.let(f64x2.ne(half, turns));
+  const quarter = f.let(f64x2.mul(turns, s.d(0.5)));
+  const flip = f.let(f64x2.and(f64x2.ofBits(f64x2.ne(quarter, f64x2.floor(quarter))), s.d(-0)));
+  const oddFlip = f64x2.and(f64x2.ofBits(odd), s.d(-0));
+  return {
+    sin: f.let(f64x2.xor(f64x2.select(cos, sin, odd), flip)),
+    cos: f.let(f64x2.xor(f64x2.select(sin, cos, odd), f64x2.xor(flip, oddFlip))),
+  };
+}
+
+/** Sine; 0 keeps its sign. */
+export function sin(s: Simd, x: D2): D2 {
+  return s.f.let(f64x2.select(x, sinCos(s, x).sin, f64x2.eq(x, s.d(0))));
+}
+/** Cosine. */
+export function cos(s: Simd, x: D2): D2 {
+  return sinCos(s, x).cos;
+}
+/** Tangent; 0 keeps its sign. */
+export function tan(s: Simd, x: D2): D2 {
+  const both = sinCos(s, x);
+  return s.f.let(f64x2.select(x, f64x2.div(both.sin, both.cos), f64x2.eq(x, s.d(0))));
+}
+
+/** The angle of the point (x, y). */
+export function atan2(s: Simd, y: D2, x: D2): D2 {
+  const { f } = s;
+  const ay = f.let(f64x2.abs(y)), ax = f.let(f64x2.abs(x));
+  const steep = f.let(f64x2.gt(ay, ax));
+  const low = f.let(f64x2.select(ax, ay, steep)), high = f.let(f64x2.select(ay, ax, steep));
+  // Above tan π/8 the angle is measured from π/4.
+  const beyond = f64x2.ofBits(f64x2.gt(low, f64x2.mul(high, s.d(Math.SQRT2 - 1))));
+  const wide = f.let(f64x2.or(beyond, f64x2.ofBits(f64x2.eq(low, s.d(Infinity)))));
+  const num = f64x2.select(f64x2.sub(low, high), low, wide),
+    den = f64x2.select(f64x2.add(low, high), high, wide);
+  const ratio = f64x2.div(num, den);
+  // Equal legs: 0/0 and ∞/∞ among them, where the angle is 0 and π/4.
+  const t = f.let(f64x2.select(s.d(0), ratio, f64x2.eq(low, high)));
+  const z = f.let(f64x2.mul(t, t));
+  const base = f64x2.and(wide, s.d(Math.PI / 4));
+  const inner = f.let(f64x2.add(base, s.madd64(f64x2.mul(t, z), s.poly64(z, ATAN), t)));
+  const first = f.let(f64x2.select(f64x2.sub(s.d(Math.PI / 2), inner), inner, steep));
+  const left = f.let(f64x2.ofBits(i64x2.shr(i64x2.ofBits(x), 63)));
+  const r = f64x2.select(f64x2.sub(s.d(Math.PI), first), first, left);
+  return f.let(s.copySign64(r, y));
+}
+
+/** Inverse tangent. */
+export function atan(s: Simd, x: D2): D2 {
+  return atan2(s, x, s.d(1));
+}
+/** The third side of a right triangle with hypotenuse 1; NaN for |x| > 1. */
+function leg(s: Simd, x: D2): D2 {
+  return s.f.let(f64x2.sqrt(f64x2.mul(f64x2.sub(s.d(1), x), f64x2.add(s.d(1), x))));
+}
+/** Inverse sine. */
+export function asin(s: Simd, x: D2): D2 {
+  return atan2(s, x, leg(s, x));
+}
+/** Inverse cosine. */
+export function acos(s: Simd, x: D2): D2 {
+  return atan2(s, leg(s, x), x);
+}
+
+/** xʸ as C and TensorFlow have it: powers of 1 are 1, and of -1 where y is infinite. */
+export function pow(s: Simd, x: D2, y: D2): D2 {
+  const { f } = s;
+  const base = f.let(f64x2.abs(x));
+  const power = exp(s, f.let(f64x2.mul(y, log(s, base))));
+  const magnitude = f.let(f64x2.select(s.d(1), power, f64x2.eq(base, s.d(1))));
+  const whole = f.let(f64x2.eq(y, f64x2.trunc(y)));
+  const half = f.let(f64x2.mul(y, s.d(0.5)));
+  const odd = f64x2.and(f64x2.ofBits(whole), f64x2.ofBits(f64x2.ne(half, f64x2.trunc(half))));
+  const sign = f64x2.and(f64x2.and(odd, x), s.d(-0));
+  // A negative number has only whole powers.
+  const undefined_ = f64x2.andNot(f64x2.ofBits(f64x2.lt(x, s.d(0))), f64x2.ofBits(whole));
+  const infinite = f64x2.eq(x, s.d(-Infinity));
+  const bad = f64x2.andNot(undefined_, f64x2.ofBits(infinite));
+  const r = f64x2.select(s.d(NaN), f64x2.or(magnitude, sign), bad);
+  return f.let(f64x2.select(s.d(1), r, f64x2.eq(y, s.d(0))));
+}

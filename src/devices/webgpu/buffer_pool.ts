@@ -1,0 +1,110 @@
+/**
+ * GPU buffers by size class, reused instead of destroyed.
+ * May import core.
+ */
+import type { DeviceCounters } from "../../core/device.ts";
+
+/** A pooled buffer. */
+export interface PooledBuffer {
+  /** The WebGPU buffer. */
+  readonly gpu: GPUBuffer;
+  /** Its size: the class, not what was asked for. */
+  readonly bytes: number;
+  /** Number that names it in bind-group keys. */
+  readonly id: number;
+  /** Last command batch that uses it: an upload must not overtake that batch. */
+  batch: number;
+}
+
+/** Above this many bytes a flush is cheaper than one more buffer. */
+const SMALL = 1 << 16;
+const LIMIT_BYTES = 512 * 2 ** 20;
+
+/** Size class: multiples of an eighth of a power of two, at least 256 bytes. */
+export function sizeClass(bytes: number): number {
+  if (bytes <= 256) return 256;
+  const step = Math.max(256, 2 ** Math.floor(Math.log2(bytes - 1)) / 8);
+  return Math.ceil(bytes / step) * step;
+}
+
+/** Hands out storage buffers and takes them back. */
+export class BufferPool {
+  readonly #device: GPUDevice;
+  readonly #counters: DeviceCounters;
+  readonly #free = new Map<number, PooledBuffer[]>();
+  readonly #onDestroy: (id: number) => void;
+  #freeBytes = 0;
+  #live = 0;
+  #nextId = 1;
+
+  constructor(device: GPUDevice, counters: DeviceCounters, onDestroy: (id: number) => void) {
+    this.#device = device;
+    this.#counters = counters;
+    this.#onDestroy = onDestroy;
+  }
+
+  /** Bytes held for reuse. */
+  get poolBytes(): number {
+    return this.#freeBytes;
+  }
+  /** Buffers in use or held. */
+  get buffers(): number {
+    return this.#live;
+  }
+
+  /** A storage buffer of at least `bytes`; its content is arbitrary. */
+  take(bytes: number): PooledBuffer {
+    const size = sizeClass(bytes);
+    const reused = this.#free.get(size)?.pop();
+    if (!reused) return this.#create(size);
+    this.#freeBytes -= size;
+    return reused;
+  }
+
+  /** A storage buffer that commands of `batch` do not use; a small one is made where all free ones are used. */
+  takeIdle(bytes: number, batch: number): PooledBuffer {
+    const size = sizeClass(bytes);
+    const list = this.#free.get(size);
+    const at = list?.findIndex((b) => b.batch !== batch) ?? -1;
+    if (at < 0) return size <= SMALL ? this.#create(size) : this.take(bytes);
+    this.#freeBytes -= size;
+    return list!.splice(at, 1)[0];
+  }
+
+  #create(size: number): PooledBuffer {
+    this.#counters.buffersCreated++;
+    this.#live++;
+    const gpu = this.#device.createBuffer({
+      size,
+      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+    });
+    return { gpu, bytes: size, id: this.#nextId++, batch: -1 };
+  }
+
+  /** Takes a buffer back. */
+  give(buffer: PooledBuffer): void {
+    if (this.#freeBytes + buffer.bytes > LIMIT_BYTES) {
+      this.#live--;
+      this.#onDestroy(buffer.id);
+      buffer.gpu.destroy();
+      return;
+    }
+    let list = this.#free.get(buffer.bytes);
+    if (!list) this.#free.set(buffer.bytes, list = []);
+    list.push(buffer);
+    this.#freeBytes += buffer.bytes;
+  }
+
+  /** Destroys what is held for reuse. */
+  trim(): void {
+    for (const list of this.#free.values()) {
+      for (const b of list) {
+        this.#live--;
+        this.#onDestroy(b.id);
+        b.gpu.destroy();
+      }
+    }
+    this.#free.clear();
+    this.#freeBytes = 0;
+  }
+}

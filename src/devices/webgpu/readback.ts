@@ -1,0 +1,152 @@
+/**
+ * Device-to-host copies: all buffers of one request in one staging copy, synchronously where the runtime allows.
+ * May import core.
+ */
+import type { DeviceCounters } from "../../core/device.ts";
+
+/** A range to read. */
+export interface ReadRange {
+  /** Source. */
+  readonly buffer: GPUBuffer;
+  /** Bytes, a multiple of 4. */
+  readonly bytes: number;
+}
+
+interface Staging {
+  readonly buffer: GPUBuffer;
+  readonly bytes: number;
+}
+
+/** Reads buffers through mapped staging memory. */
+export class Readback {
+  readonly #device: GPUDevice;
+  readonly #counters: DeviceCounters;
+  readonly #submit: (record: (encoder: GPUCommandEncoder) => void) => void;
+  readonly #free: Staging[] = [];
+  #sync: boolean;
+
+  /** `submit` records copies behind all work so far and submits. */
+  constructor(
+    device: GPUDevice,
+    counters: DeviceCounters,
+    submit: (record: (encoder: GPUCommandEncoder) => void) => void,
+  ) {
+    this.#device = device;
+    this.#counters = counters;
+    this.#submit = submit;
+    this.#sync = probeSyncMap(device);
+  }
+
+  /** True where {@linkcode Readback.readSync} works. */
+  get canSync(): boolean {
+    return this.#sync;
+  }
+
+  /** Reads at once, or null where the runtime cannot. */
+  readSync(ranges: readonly ReadRange[]): ArrayBuffer[] | null {
+    if (!this.#sync) return null;
+    const { staging, offsets, total } = this.#copy(ranges);
+    staging.buffer.mapAsync(GPUMapMode.READ, 0, total).catch(() => {});
+    let bytes: ArrayBuffer;
+    try {
+      bytes = staging.buffer.getMappedRange(0, total);
+    } catch {
+      // The runtime changed its mind: never try again.
+      this.#sync = false;
+      return null;
+    }
+    return this.#finish(staging, bytes, ranges, offsets);
+  }
+
+  /** Reads, awaiting the map. */
+  async read(ranges: readonly ReadRange[]): Promise<ArrayBuffer[]> {
+    const { staging, offsets, total } = this.#copy(ranges);
+    await staging.buffer.mapAsync(GPUMapMode.READ, 0, total);
+    return this.#finish(staging, staging.buffer.getMappedRange(0, total), ranges, offsets);
+  }
+
+  #copy(ranges: readonly ReadRange[]): { staging: Staging; offsets: number[]; total: number } {
+    const offsets: number[] = [];
+    let total = 0;
+    for (const r of ranges) {
+      offsets.push(total);
+      total += Math.ceil(r.bytes / 8) * 8;
+    }
+    const staging = this.#take(total);
+    // Mapping without a submit in between can read stale data (wgpu 29), so the copy is always submitted first.
+    this.#submit((encoder) => {
+      ranges.forEach((r, i) => {
+        if (r.bytes > 0) {
+          encoder.copyBufferToBuffer(r.buffer, 0, staging.buffer, offsets[i], r.bytes);
+        }
+      });
+    });
+    this.#counters.readbacks++;
+    this.#counters.bytesToHost += ranges.reduce((n, r) => n + r.bytes, 0);
+    return { staging, offsets, total };
+  }
+
+  #finish(
+    staging: Staging,
+    mapped: ArrayBuffer,
+    ranges: readonly ReadRange[],
+    offsets: readonly number[],
+  ): ArrayBuffer[] {
+    const out = ranges.length === 1
+      ? [detach(mapped, ranges[0].bytes)]
+      : ranges.map((r, i) => mapped.slice(offsets[i], offsets[i] + r.bytes));
+    staging.buffer.unmap();
+    this.#free.push(staging);
+    return out;
+  }
+
+  #take(bytes: number): Staging {
+    const size = Math.max(4096, 2 ** Math.ceil(Math.log2(Math.max(1, bytes))));
+    const i = this.#free.findIndex((s) => s.bytes === size);
+    if (i >= 0) return this.#free.splice(i, 1)[0];
+    this.#counters.buffersCreated++;
+    // Deno aborts when a buffer that was never mapped is read synchronously: map it at creation.
+    const buffer = this.#device.createBuffer({
+      size,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+      mappedAtCreation: true,
+    });
+    buffer.unmap();
+    return { buffer, bytes: size };
+  }
+}
+
+/** Deno hands out its own copy, which `transfer` makes ours for nothing; browsers refuse, and the range dies at unmap. */
+function detach(mapped: ArrayBuffer, bytes: number): ArrayBuffer {
+  if (CAN_TRANSFER && mapped.byteLength === bytes) return mapped.transfer();
+  return mapped.slice(0, bytes);
+}
+
+const CAN_TRANSFER = ((): boolean => {
+  const version = (globalThis as { Deno?: { version?: { deno?: string } } }).Deno?.version?.deno;
+  if (!version) return false;
+  const [major, minor, patch] = version.split(/[.+-]/).map(Number);
+  return major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 5)));
+})();
+
+/** True where `mapAsync` has already mapped when it returns: Deno. */
+function probeSyncMap(device: GPUDevice): boolean {
+  const buffer = device.createBuffer({
+    size: 16,
+    usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    mappedAtCreation: true,
+  });
+  buffer.unmap();
+  device.queue.submit([]);
+  const mapping = buffer.mapAsync(GPUMapMode.READ);
+  try {
+    buffer.getMappedRange();
+    mapping.catch(() => {});
+    buffer.unmap();
+    buffer.destroy();
+    return true;
+  } catch {
+    mapping.then(() => buffer.destroy(), () => {});
+    return false;
+  }
+}

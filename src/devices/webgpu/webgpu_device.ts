@@ -1,0 +1,277 @@
+/**
+ * The WebGPU device: records dispatches into one open pass, reads back in one copy, reports errors on the next call.
+ * May import core and its own folder.
+ */
+import {
+  type BufferRead,
+  type Device,
+  type DeviceBuffer,
+  type DeviceCounters,
+  newCounters,
+  type PreparedKernel,
+} from "../../core/device.ts";
+import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
+import {
+  type Dispatch,
+  GPU_DTYPES,
+  gpuBytes,
+  type GpuPlan,
+  type Profile,
+} from "../../core/dispatch.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { OpDef, Problem } from "../../core/op.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { InternalError, UnavailableError } from "../../core/errors.ts";
+import { type AdapterResult, requestDevice } from "./adapter.ts";
+import { BufferPool, type PooledBuffer } from "./buffer_pool.ts";
+import { type ParamSlot, ParamsRing } from "./params_ring.ts";
+import { type Pipeline, Pipelines } from "./pipelines.ts";
+import { Readback } from "./readback.ts";
+
+const FIRST_BATCH = 16;
+const MAX_BATCH = 256;
+const MAX_BATCH_BYTES = 256 * 2 ** 20;
+
+interface Launch {
+  readonly pipeline: Pipeline;
+  readonly dispatch: Dispatch;
+  readonly words: Uint32Array<ArrayBuffer>;
+  readonly key: string;
+  readonly slot: ParamSlot;
+}
+
+/** A device over the default adapter; null where there is none. */
+export async function createWebGpuDevice(): Promise<WebGpuDevice | null> {
+  const found = await requestDevice();
+  return found && new WebGpuDevice(found);
+}
+
+/** Records kernels on a GPUDevice. */
+export class WebGpuDevice implements Device {
+  readonly name = "/device:GPU:0";
+  readonly type = "GPU";
+  readonly managed = true;
+  readonly description: string;
+  readonly software: boolean;
+  readonly counters: DeviceCounters = newCounters();
+  /** What kernels may rely on. */
+  readonly profile: Profile;
+  /** The WebGPU device, for exchange with other libraries. */
+  readonly gpu: GPUDevice;
+  readonly #pool: BufferPool;
+  readonly #params: ParamsRing;
+  readonly #pipelines: Pipelines;
+  readonly #readback: Readback;
+  #encoder: GPUCommandEncoder | null = null;
+  #pass: GPUComputePassEncoder | null = null;
+  #pipelineInPass: Pipeline | null = null;
+  #batch = 0;
+  #recorded = 0;
+  #recordedBytes = 0;
+  #batchLimit = FIRST_BATCH;
+  #error: Error | null = null;
+  #lost: Error | null = null;
+
+  constructor({ device, profile, description, software }: AdapterResult) {
+    this.gpu = device;
+    this.profile = profile;
+    this.description = description;
+    this.software = software;
+    this.#params = new ParamsRing(device, () => this.flush());
+    this.#pipelines = new Pipelines(
+      device,
+      this.counters,
+      this.#params.buffer,
+      (e) => this.#error ??= e,
+    );
+    this.#pool = new BufferPool(device, this.counters, (id) => this.#pipelines.forget(id));
+    this.#readback = new Readback(device, this.counters, (record) => this.#submit(record));
+    device.addEventListener("uncapturederror", (event) => {
+      this.#error ??= new InternalError(
+        `Cannot continue: WebGPU reported ${(event as GPUUncapturedErrorEvent).error.message}`,
+      );
+    });
+    device.lost.then((info) => {
+      const why = info.message || info.reason;
+      this.#lost = new UnavailableError(`Cannot continue: the GPU device was lost: ${why}`);
+    });
+  }
+
+  supports(dtype: DType): boolean {
+    return GPU_DTYPES.includes(dtype) || (dtype === "float16" && this.profile.f16);
+  }
+
+  prepare(def: OpDef, problem: Problem): PreparedKernel | null {
+    for (const variant of def.gpu ?? []) {
+      if (variant.fits && !variant.fits(problem, this.profile)) continue;
+      return this.prepareKernel(variant.name, variant.plan(problem, this.profile), problem.outputs);
+    }
+    return null;
+  }
+
+  /** Compiles a plan into something that can be run many times. */
+  prepareKernel(name: string, plan: GpuPlan, outputs: readonly ConcreteSpec[]): PreparedKernel {
+    const launches: Launch[] = plan.dispatches.map((dispatch) => {
+      const words = new Uint32Array(Math.max(4, Math.ceil(dispatch.params.length / 4) * 4));
+      words.set(dispatch.params.map((w) => w >>> 0));
+      return {
+        pipeline: this.#pipelines.pipeline(dispatch.program),
+        dispatch,
+        words,
+        key: words.join(),
+        slot: { offset: 0, epoch: -1 },
+      };
+    });
+    const outputBytes = outputs.map((o) => storageBytes(o));
+    const temps = plan.temps ?? [];
+    return {
+      name,
+      run: (inputs) => {
+        this.check();
+        const outs = outputBytes.map((b) => this.#pool.take(b));
+        const scratch = temps.map((b) => this.#pool.take(b));
+        for (const launch of launches) {
+          this.#record(launch, inputs as readonly PooledBuffer[], outs, scratch);
+        }
+        for (const b of scratch) this.#pool.give(b);
+        return outs;
+      },
+    };
+  }
+
+  #record(
+    launch: Launch,
+    inputs: readonly PooledBuffer[],
+    outs: readonly PooledBuffer[],
+    temps: readonly PooledBuffer[],
+  ): void {
+    const { pipeline, dispatch } = launch;
+    const offset = dispatch.program.hasParams
+      ? this.#params.resolve(launch.slot, launch.key, launch.words)
+      : 0;
+    const buffers = dispatch.buffers.map((ref) =>
+      "input" in ref ? inputs[ref.input] : "output" in ref ? outs[ref.output] : temps[ref.temp]
+    );
+    const pass = this.#openPass();
+    for (const b of buffers) {
+      b.batch = this.#batch;
+      this.#recordedBytes += b.bytes;
+    }
+    if (this.#pipelineInPass !== pipeline) {
+      pass.setPipeline(pipeline.gpu);
+      this.#pipelineInPass = pipeline;
+    }
+    pass.setBindGroup(
+      0,
+      this.#pipelines.group(pipeline, buffers, dispatch.buffers),
+      dispatch.program.hasParams ? [offset] : [],
+    );
+    pass.dispatchWorkgroups(...dispatch.grid);
+    this.counters.dispatches++;
+    if (++this.#recorded >= this.#batchLimit || this.#recordedBytes > MAX_BATCH_BYTES) {
+      this.flush();
+      this.#batchLimit = Math.min(MAX_BATCH, this.#batchLimit * 2);
+    }
+  }
+
+  #openPass(): GPUComputePassEncoder {
+    this.#encoder ??= this.gpu.createCommandEncoder();
+    return this.#pass ??= this.#encoder.beginComputePass();
+  }
+
+  /** Submits what was recorded. */
+  flush(): void {
+    if (this.#encoder) this.#submit();
+  }
+
+  #submit(record?: (encoder: GPUCommandEncoder) => void): void {
+    this.#pass?.end();
+    this.#pass = null;
+    this.#pipelineInPass = null;
+    const encoder = this.#encoder ?? this.gpu.createCommandEncoder();
+    this.#encoder = null;
+    record?.(encoder);
+    this.gpu.queue.submit([encoder.finish()]);
+    this.counters.submits++;
+    this.#batch++;
+    this.#recorded = 0;
+    this.#recordedBytes = 0;
+    if (record) this.#batchLimit = FIRST_BATCH;
+  }
+
+  upload(array: NdArray): DeviceBuffer {
+    this.check();
+    // writeBuffer runs before commands that are recorded but not submitted: it must not meet a buffer those use.
+    const buffer = this.#pool.takeIdle(storageBytes(array), this.#batch);
+    if (buffer.batch === this.#batch) this.flush();
+    const bytes = toDeviceBytes(array);
+    if (bytes.byteLength > 0) this.gpu.queue.writeBuffer(buffer.gpu, 0, bytes);
+    this.counters.bytesToDevice += bytes.byteLength;
+    return buffer;
+  }
+
+  readSync(reads: readonly BufferRead[]): NdArray[] | null {
+    this.check();
+    const ranges = reads.map((r) => ({
+      buffer: (r.buffer as PooledBuffer).gpu,
+      bytes: storageBytes(r.spec),
+    }));
+    const raw = this.#readback.readSync(ranges);
+    return raw && raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
+  }
+
+  async read(reads: readonly BufferRead[]): Promise<NdArray[]> {
+    this.check();
+    const ranges = reads.map((r) => ({
+      buffer: (r.buffer as PooledBuffer).gpu,
+      bytes: storageBytes(r.spec),
+    }));
+    const raw = await this.#readback.read(ranges);
+    this.check();
+    return raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
+  }
+
+  free(buffer: DeviceBuffer): void {
+    this.#pool.give(buffer as PooledBuffer);
+  }
+  memory(): { poolBytes: number; gpuBuffers: number } {
+    return { poolBytes: this.#pool.poolBytes, gpuBuffers: this.#pool.buffers };
+  }
+  check(): void {
+    if (this.#lost) throw this.#lost;
+    if (this.#error) {
+      const e = this.#error;
+      this.#error = null;
+      throw e;
+    }
+  }
+  destroy(): void {
+    this.gpu.destroy();
+  }
+}
+
+/** Bytes a buffer of this spec takes on the GPU: at least one word, whole words. */
+function storageBytes(spec: ConcreteSpec): number {
+  return Math.max(4, Math.ceil(sizeOf(spec.shape) * gpuBytes(spec.dtype) / 4) * 4);
+}
+
+function toDeviceBytes(array: NdArray): Uint8Array<ArrayBuffer> {
+  const data = array.dtype === "bool"
+    ? Uint32Array.from(array.data as Uint8Array)
+    : array.data as TypedArray;
+  const view = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  if (view.byteLength % 4 === 0) return view;
+  const padded = new Uint8Array(Math.ceil(view.byteLength / 4) * 4);
+  padded.set(view);
+  return padded;
+}
+
+function fromDeviceBytes(bytes: ArrayBuffer, spec: ConcreteSpec): NdArray {
+  const size = sizeOf(spec.shape);
+  const shape = [...spec.shape];
+  if (spec.dtype === "bool") {
+    return new NdArray("bool", shape, Uint8Array.from(new Uint32Array(bytes, 0, size)));
+  }
+  return new NdArray(spec.dtype, shape, new DTYPES[spec.dtype].array!(bytes, 0, size) as HostData);
+}

@@ -1,0 +1,165 @@
+/**
+ * Gathering convolution with a register tile in each invocation and no workgroup memory, for software adapters.
+ * May import core.
+ */
+import type { DType } from "../core/dtype.ts";
+import { makeProgram, type Program } from "../core/dispatch.ts";
+import {
+  axisNames,
+  gatherParams,
+  originText,
+  outText,
+  phaseText,
+  placeText,
+} from "./conv_gather.ts";
+import { columnLoads } from "./gemm_columns.ts";
+import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
+import { addProducts, declareSums, elementType, LANES, loaded, storeSums } from "./gemm_text.ts";
+import type { RegisterTile } from "./gemm_tiles.ts";
+
+/** What shapes the text. */
+export interface ConvSource {
+  /** Element type of image and filter. */
+  readonly dtype: DType;
+  /** Element type stored. */
+  readonly out: DType;
+  /** There is a depth axis. */
+  readonly deep: boolean;
+  /** The filter is read transposed. */
+  readonly transposed: boolean;
+  /** There is more than one phase. */
+  readonly phased: boolean;
+  /** The image is read four channels at a time. */
+  readonly wideA: boolean;
+  /** The filter is read four at a time. */
+  readonly wideB: boolean;
+  /** Four channels are stored at once. */
+  readonly wideC: boolean;
+  /** What happens before a store. */
+  readonly epilogue?: Epilogue | undefined;
+}
+
+/** Uniform fields, in order; those of the axes follow. */
+export const CONV_REGISTER_PARAMS = [
+  "m",
+  "n",
+  "channels",
+  "ldb",
+  "ldc",
+  "col0",
+  "zbase",
+  "groups",
+  "rowgroups",
+  "lanemask",
+  "laneshift",
+] as const;
+
+const programs = new Map<string, Program>();
+
+/** The program for a source and a tile; `lanes` invocations form a workgroup. */
+export function convRegisterProgram(
+  source: ConvSource,
+  { rows, vecs }: RegisterTile,
+  lanes: number,
+): Program {
+  const { dtype, out, deep, transposed, phased, wideA, wideB, wideC } = source;
+  const finish = printEpilogue(source.epilogue, dtype, out, wideC ? 4 : 1, 2);
+  const key = [rows, vecs, lanes, deep, transposed, phased, wideA, wideB, wideC, finish.key].join();
+  let program = programs.get(key);
+  if (program) return program;
+  const names = axisNames(deep);
+  const each = (f: (i: number) => string | string[]): string[] =>
+    Array.from({ length: rows }, (_, i) => f(i)).flat();
+  const t = sumType(dtype);
+  const b = columnLoads({
+    dtype,
+    transposed,
+    wide: wideB,
+    base: "0u",
+    at: transposed ? "k" : "(kb + k)",
+    ...(transposed ? { shift: "kb" } : {}),
+  }, vecs);
+  const zero = wideA ? `vec4<${t}>()` : `${t}(0)`;
+  const step = wideA ? 4 : 1;
+  const lines = [
+    "let g = wid.x + wid.y * nwg.x;",
+    "if (g >= p.groups) { return; }",
+    "let gm = g % p.rowgroups; let gn = g / p.rowgroups;",
+    "let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift;",
+    `let r0 = (gm * (${lanes}u >> p.laneshift) + lm) * ${rows}u;`,
+    `let c0 = (gn * (p.lanemask + 1u) + ln) * ${vecs}u;`,
+    "if (r0 >= p.m || c0 * 4u >= p.n) { return; }",
+    ...phaseText(deep, phased, "(wid.z + p.zbase)"),
+    ...each((
+      i,
+    ) => [...placeText(deep, `min(r0 + ${i}u, p.m - 1u)`, `_${i}`), ...originText(deep, `_${i}`)]),
+    ...b.setup,
+    ...declareSums(rows, vecs, dtype),
+  ];
+  // One loop per axis; the position of each row is narrowed axis by axis.
+  let before = (i: number): string => `i32(n_${i})`;
+  let inside = (_: number): string => "true";
+  let tap = "0u";
+  for (const a of names) {
+    const last = inside, base = before;
+    lines.push(
+      `for (var u${a} = 0u; u${a} < n${a}; u${a}++) {`,
+      ...each((i) => [
+        `let ${a}p_${i} = ${a}0_${i} + i32(u${a}) * p.${a}step;`,
+        `let ${a}in_${i} = ${last(i)} && u32(${a}p_${i}) < p.${a}limit;`,
+        `let ${a}b_${i} = ${base(i)} * i32(p.${a}limit) + ${a}p_${i};`,
+      ]),
+      `let t${a} = ${tap} * p.${a}taps + f${a} + u${a} * p.${a}phases;`,
+    );
+    before = (i) => `${a}b_${i}`;
+    inside = (i) => `${a}in_${i}`;
+    tap = `t${a}`;
+  }
+  lines.push(
+    transposed ? `let kb = ${tap} * p.n * p.ldb;` : `let kb = ${tap} * p.channels;`,
+    ...each((i) =>
+      `let ai${i} = u32(select(0, ${before(i)}, ${inside(i)})) * ${
+        wideA ? "(p.channels / 4u)" : "p.channels"
+      };`
+    ),
+    `for (var k = 0u; k < p.channels; k += ${step}u) {`,
+    ...each((i) =>
+      `let a${i} = select(${zero}, ${
+        loaded(dtype, wideA, `in0[ai${i} + ${wideA ? "k / 4u" : "k"}]`)
+      }, ${inside(i)});`
+    ),
+    ...b.load(step),
+  );
+  for (let q = 0; q < step; q++) {
+    lines.push(
+      ...addProducts(
+        rows,
+        vecs,
+        (i) => (wideA ? `a${i}.${LANES[q]}` : `a${i}`),
+        (j) => b.value(j, q),
+      ),
+    );
+  }
+  lines.push("}", ...names.map(() => "}"));
+  if (phased) lines.push(...each((i) => outText(deep, `_${i}`).lines));
+  lines.push(...storeSums(rows, vecs, {
+    wide: wideC,
+    dtype,
+    accumulate: false,
+    rowAt: (i) => `${phased ? outText(deep, `_${i}`).pixel : `(r0 + ${i}u)`} * p.ldc`,
+    rowIn: (i) => `r0 + ${i}u < p.m${phased ? ` && ${outText(deep, `_${i}`).inside}` : ""}`,
+    column: (j) => `(c0 + ${j}u)`,
+  }));
+  program = makeProgram({
+    name: `conv_register_${rows}x${vecs * 4}`,
+    enable: finish.enable,
+    inputs: [elementType(dtype, wideA), elementType(dtype, wideB), ...finish.inputs],
+    outputs: [finish.output],
+    params: [...CONV_REGISTER_PARAMS, ...gatherParams(deep)],
+    workgroup: [lanes, 1, 1],
+    prelude: finish.prelude,
+    body: lines.join("\n"),
+  });
+  programs.set(key, program);
+  return program;
+}

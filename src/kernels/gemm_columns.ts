@@ -1,0 +1,76 @@
+/**
+ * How an invocation's register tile loads the columns of B, stored by rows or transposed.
+ * May import core.
+ */
+import type { DType } from "../core/dtype.ts";
+import { LANES, loaded } from "./gemm_text.ts";
+
+/** Texts that load one operand and name its values. */
+export interface Loads {
+  /** Statements before the loop. */
+  readonly setup: readonly string[];
+  /** Loads for `count` (4 or 1) steps of `k`. */
+  readonly load: (count: 4 | 1) => readonly string[];
+  /** The scalar (of A) or vector (of B) for step `q`. */
+  readonly value: (index: number, q: number) => string;
+}
+
+/** Facts about B. */
+export interface ColumnSource {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Stored `[n, k]`. */
+  readonly transposed: boolean;
+  /** Read four at a time along its last axis. */
+  readonly wide: boolean;
+  /** Text of where the matrix begins. */
+  readonly base: string;
+  /** Text of the first of the steps: a row of B, or a column of the transposed one. */
+  readonly at: string;
+  /** Text of what is added to every position, for matrices that change within the loop. */
+  readonly shift?: string;
+}
+
+const each = <T>(n: number, f: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => f(i));
+const four = (f: (e: number) => string): string => `vec4(${each(4, f).join(", ")})`;
+
+/** Vectors of columns `4j` to `4j + 3` from `c0` on, clamped to `p.n`; rows are `p.ldb` apart. */
+export function columnLoads(source: ColumnSource, vecs: number): Loads {
+  const { dtype, transposed, wide, base, at, shift } = source;
+  const get = (text: string): string =>
+    loaded(dtype, wide, `in1[${text}${shift ? ` + ${shift}` : ""}]`);
+  const value = (j: number, q: number): string => `b${j}_${q}`;
+  if (!transposed) {
+    const setup = wide
+      ? each(vecs, (j) => `let bi${j} = ${base} + min(c0 + ${j}u, p.n / 4u - 1u);`)
+      : each(vecs * 4, (e) => `let bi${e} = ${base} + min(c0 * 4u + ${e}u, p.n - 1u);`);
+    const one = (j: number, q: number): string =>
+      wide ? get(`bi${j} + bk${q}`) : four((e) => get(`bi${4 * j + e} + bk${q}`));
+    return {
+      setup,
+      load: (count) =>
+        each(count, (q) =>
+          `let bk${q} = (${at} + ${q}u) * p.ldb; ` +
+          each(vecs, (j) => `let b${j}_${q} = ${one(j, q)};`).join(" ")),
+      value,
+    };
+  }
+  return {
+    setup: each(vecs * 4, (e) => `let bi${e} = ${base} + min(c0 * 4u + ${e}u, p.n - 1u) * p.ldb;`),
+    load: (count) =>
+      wide
+        ? [
+          ...each(vecs * 4, (e) => `let w${e} = ${get(`bi${e} + ${at} / 4u`)};`),
+          ...each(4, (q) =>
+            each(vecs, (j) => `let b${j}_${q} = ${four((e) => `w${4 * j + e}.${LANES[q]}`)};`).join(
+              " ",
+            )),
+        ]
+        : each(count, (q) =>
+          each(vecs, (j) =>
+            `let b${j}_${q} = ${
+              four((e) => get(`bi${4 * j + e} + ${at} + ${q}u`))
+            };`).join(" ")),
+    value,
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * What happens to each sum of a matrix product or convolution before it is stored: bias, activation, residual, cast.
+ * May import core.
+ */
+import type { DType } from "../core/dtype.ts";
+import { type BufferRef, wgslType } from "../core/dispatch.ts";
+import { type Expr, exprKey, exprType } from "../core/scalar.ts";
+import { printWgsl, registerType } from "../core/scalar_wgsl.ts";
+
+/** A further operand of an epilogue. */
+export interface EpilogueOperand {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Where it lies. */
+  readonly buffer: BufferRef;
+  /** One value for `all` elements, one per `column` of the result (a bias), or one per `element` (a residual). */
+  readonly per: "all" | "column" | "element";
+}
+
+/** An expression over the sum (argument 0) and further operands (arguments 1 and up). */
+export interface Epilogue {
+  /** The expression. */
+  readonly expr: Expr;
+  /** Its operands. */
+  readonly operands: readonly EpilogueOperand[];
+}
+
+/** An epilogue printed for one kernel. */
+export interface PrintedEpilogue {
+  /** Declares `finish(v, at, column)`: `at` and `column` count what is stored at once. */
+  readonly prelude: string;
+  /** WGSL types of the operands' buffers. */
+  readonly inputs: readonly string[];
+  /** WGSL type of the result's buffer. */
+  readonly output: string;
+  /** Directives needed. */
+  readonly enable: readonly string[];
+  /** Equal for equal texts. */
+  readonly key: string;
+}
+
+/** Type in which sums of elements of this dtype are kept. */
+export function sumType(dtype: DType): "f32" | "i32" | "u32" {
+  return dtype === "int32" ? "i32" : dtype === "uint32" ? "u32" : "f32";
+}
+
+/**
+ * Prints an epilogue. `wide` elements (1 or 4) are stored at once; operands are bound from input `first` on.
+ * Without one, sums are stored in the result's dtype.
+ */
+export function printEpilogue(
+  epilogue: Epilogue | undefined,
+  sum: DType,
+  out: DType,
+  wide: 1 | 4,
+  first: number,
+): PrintedEpilogue {
+  const acc = sumType(sum);
+  const vec = (t: string): string => (wide === 4 ? `vec4<${t}>` : t);
+  const output = vec(wgslType(out));
+  const head = `fn finish(v: ${vec(acc)}, at: u32, column: u32) -> ${output}`;
+  if (!epilogue) {
+    return {
+      prelude: `${head} { return ${output}(v); }`,
+      inputs: [],
+      output,
+      enable: out === "float16" || sum === "float16" ? ["enable f16;"] : [],
+      key: `${sum}>${out}/${wide}`,
+    };
+  }
+  const { expr, operands } = epilogue;
+  const accType: DType = acc === "f32" ? "float32" : acc === "i32" ? "int32" : "uint32";
+  const dtypes = [accType, ...operands.map((o) => o.dtype)];
+  const printed = printWgsl([expr], dtypes, ["x", ...operands.map((_, i) => `e${i}`)]);
+  const args = operands.map((o, i) => `, e${i}: ${registerType(o.dtype)}`).join("");
+  const result = registerType(exprType(expr, dtypes));
+  const lines = [
+    printed.prelude,
+    `fn epilogue_(x: ${acc}${args}) -> ${result} {`,
+    ...printed.lines,
+    `return ${printed.results[0]};\n}`,
+    `${head} {`,
+  ];
+  operands.forEach((o, i) => {
+    lines.push(
+      `let o${i} = in${first + i}[${
+        o.per === "all" ? "0" : o.per === "column" ? "column" : "at"
+      }];`,
+    );
+  });
+  const call = (lane: string): string => {
+    const values = operands.map((o, i) => {
+      const text = o.per === "all" ? `o${i}` : `o${i}${lane}`;
+      return `, ${o.dtype === "bool" ? `(${text} != 0u)` : text}`;
+    });
+    const text = `epilogue_(v${lane}${values.join("")})`;
+    return result === "bool" ? `select(0u, 1u, ${text})` : `${wgslType(out)}(${text})`;
+  };
+  const lanes = wide === 4 ? [".x", ".y", ".z", ".w"] : [""];
+  lines.push(`return ${wide === 4 ? `${output}(${lanes.map(call).join(", ")})` : call("")};\n}`);
+  return {
+    prelude: lines.filter((l) => l !== "").join("\n"),
+    inputs: operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : vec(wgslType(o.dtype)))),
+    output,
+    enable: [out, sum, ...dtypes].includes("float16") ? ["enable f16;"] : [],
+    key: `${sum}>${out}/${wide}:${exprKey(expr)}:${operands.map((o) => o.dtype + o.per)}`,
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * Which tile a product of `m` rows and `n` columns gets, and the grid that covers it.
+ * May import core.
+ */
+import type { Profile } from "../core/dispatch.ts";
+import { sharedBytes, sharedThreads, type SharedTile } from "./gemm_shared.ts";
+
+/** Rows and vectors of columns that one invocation sums. */
+export interface RegisterTile {
+  /** Rows; a multiple of 4 where rows are read four at a time. */
+  readonly rows: number;
+  /** Vectors of 4 columns. */
+  readonly vecs: number;
+}
+
+/** Tiles of the shared kernel, largest first. */
+export const SHARED_TILES: readonly SharedTile[] = [
+  { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
+  { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8 },
+  { bm: 64, bn: 64, bk: 16, tm: 8, tn: 8 },
+  { bm: 32, bn: 64, bk: 16, tm: 4, tn: 8 },
+  { bm: 32, bn: 32, bk: 32, tm: 4, tn: 4 },
+  { bm: 16, bn: 64, bk: 32, tm: 4, tn: 4 },
+];
+
+/** Invocations that keep a GPU busy. */
+const WANTED_INVOCATIONS = 8192;
+/** Processor threads to give work to on a software adapter. */
+const WANTED_THREADS = 4;
+
+/** The shared tile that takes least time, and into how many parts to cut sums of `terms`. */
+export function chooseSharedTile(
+  m: number,
+  n: number,
+  terms: number,
+  batch: number,
+  profile: Profile,
+): { tile: SharedTile; splits: number } {
+  const fitting = SHARED_TILES.filter((t) =>
+    sharedThreads(t) <= profile.maxInvocations && sharedBytes(t) <= profile.maxWorkgroupBytes
+  );
+  const groups = (t: SharedTile): number => Math.ceil(m / t.bm) * Math.ceil(n / t.bn) * batch;
+  const cost = (t: SharedTile): number => {
+    // Work of an invocation, times how often the GPU is filled; more where less of what is loaded is used again.
+    const fills = Math.max(1, groups(t) * sharedThreads(t) / WANTED_INVOCATIONS);
+    return fills * t.tm * t.tn * (1 + 1 / t.tm + 1 / t.tn + 8 / t.bm + 8 / t.bn);
+  };
+  const tile = fitting.reduce((best, t) => (cost(t) < cost(best) ? t : best));
+  const wanted = Math.ceil(WANTED_INVOCATIONS / sharedThreads(tile));
+  return { tile, splits: splitsFor(groups(tile), terms, 256, wanted) };
+}
+
+/** What a register tile costs a software adapter for four terms of its sums: loads weigh most. */
+export interface TileLoads {
+  /** Loads of this many rows. */
+  readonly rows: (rows: number) => number;
+  /** Loads of this many vectors of columns. */
+  readonly columns: (vecs: number) => number;
+  /** Rows a tile may have. */
+  readonly allowed: readonly number[];
+}
+
+/** Loads of operands read four at a time, or one at a time. */
+export function tileLoads(
+  wideA: boolean,
+  wideB: boolean,
+  transposedB: boolean,
+  allowed: readonly number[],
+): TileLoads {
+  return {
+    rows: (rows) => (wideA ? rows : 2.5 * rows),
+    columns: (vecs) => (wideB ? 4 : transposedB ? 16 : 10) * vecs,
+    allowed,
+  };
+}
+
+/** The register tile that takes least time, and the workgroups it takes. `splits`: sums can be cut into parts. */
+export function chooseRegisterTile(
+  m: number,
+  n: number,
+  batch: number,
+  loads: TileLoads,
+  lanes: number,
+  splits = false,
+): { tile: RegisterTile; groups: number } {
+  let best: RegisterTile = { rows: 8, vecs: 4 }, least = Infinity;
+  for (const rows of loads.allowed) {
+    for (const vecs of [1, 2, 4]) {
+      const tile = { rows, vecs };
+      const groups = registerGroups(m, n, tile, lanes).groups * batch;
+      // Sums that can be cut into parts keep every thread busy.
+      const waves = splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
+      // Nanoseconds on llvmpipe: a vector multiply and add 1.3, a load 22.
+      const cost = waves *
+        (rows * vecs * 4 * 1.3 + (loads.rows(rows) + loads.columns(vecs)) * 22 + 40);
+      if (cost < least) [least, best] = [cost, tile];
+    }
+  }
+  return { tile: best, groups: registerGroups(m, n, best, lanes).groups * batch };
+}
+
+/** How a workgroup's lanes are laid over rows and columns, and how many workgroups that takes. */
+export function registerGroups(
+  m: number,
+  n: number,
+  { rows, vecs }: RegisterTile,
+  lanes: number,
+): { groups: number; rowgroups: number; across: number } {
+  let best = { groups: Infinity, rowgroups: 1, across: lanes };
+  for (let across = lanes; across >= 1; across /= 2) {
+    const rowgroups = Math.ceil(m / (rows * lanes / across));
+    const groups = rowgroups * Math.ceil(n / (vecs * 4 * across));
+    if (groups < best.groups) best = { groups, rowgroups, across };
+  }
+  return best;
+}
+
+/** Parts that sums of `terms` are cut into where there would be fewer than `wanted` workgroups; each has `least` terms. */
+export function splitsFor(groups: number, terms: number, least: number, wanted: number): number {
+  if (groups >= wanted || terms < 2 * least) return 1;
+  return Math.max(1, Math.min(64, Math.floor(terms / least), Math.ceil(wanted / groups)));
+}
+
+/** A grid of `groups` workgroups, folded to two axes above the limit. */
+export function foldGrid(groups: number, { maxGrid }: Profile): [number, number] {
+  if (groups <= maxGrid) return [Math.max(1, groups), 1];
+  const y = Math.ceil(groups / maxGrid);
+  return [Math.ceil(groups / y), y];
+}

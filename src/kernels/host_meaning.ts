@@ -1,0 +1,41 @@
+/**
+ * What host kernels compute, as data: the CPU device reads it where it has faster code than the kernel's own loops.
+ * May import core and kernels.
+ */
+import type { CpuKernel, OpDef, Problem } from "../core/op.ts";
+import type { Expr } from "../core/scalar.ts";
+import type { CopyMap } from "./copy_map.ts";
+import type { Epilogue } from "./gemm_epilogue.ts";
+
+/** What an op means to a device. */
+export interface HostMeaning {
+  /** Output i is expression i of the inputs, broadcast. */
+  readonly pointwise?: (problem: Problem) => readonly Expr[];
+  /** The output is a copy of input `from`; places read from nowhere get the element in input `fill`, or zero. */
+  readonly copy?: {
+    readonly from: number;
+    readonly map: (problem: Problem) => CopyMap;
+    readonly fill: number | undefined;
+  };
+  /** The output is that of another op on the first two inputs, and then this; null where no kernel knows it. */
+  readonly epilogue?: (problem: Problem) => Epilogue | null;
+}
+
+const byKernel = new WeakMap<CpuKernel, HostMeaning>();
+const byName = new Map<string, HostMeaning>();
+
+/** The kernel, and what it means. */
+export function withMeaning(kernel: CpuKernel, meaning: HostMeaning): CpuKernel {
+  byKernel.set(kernel, meaning);
+  return kernel;
+}
+
+/** Says what an op without a host kernel means. */
+export function setMeaning(op: string, meaning: HostMeaning): void {
+  byName.set(op, meaning);
+}
+
+/** What an op means, where somebody said. */
+export function meaningOf(def: OpDef): HostMeaning | undefined {
+  return (def.cpu && byKernel.get(def.cpu)) ?? byName.get(def.name);
+}

@@ -1,0 +1,196 @@
+/**
+ * Pooling on the GPU: the variants of MaxPool, AvgPool, their gradients and MaxPoolWithArgmax.
+ * May import core.
+ */
+import {
+  type BufferRef,
+  type Dispatch,
+  f32Bits,
+  type GpuPlan,
+  type GpuVariant,
+  gridFor,
+  type Profile,
+  type Program,
+} from "../core/dispatch.ts";
+import type { Problem } from "../core/op.ts";
+import { type Shape, sizeOf } from "../core/shape.ts";
+import { forwardGather, gatherWords, isDeep } from "./conv_gather.ts";
+import {
+  isChannelsFirst,
+  spatialAxes,
+  type WindowGeometry,
+  windowGeometry,
+} from "./conv_geometry.ts";
+import { convFits } from "./conv_gpu.ts";
+import { channelsLast, type Operand } from "./conv_layout.ts";
+import { poolGradProgram, type PoolKind, poolProgram, type PoolSource } from "./pool_programs.ts";
+
+/** The geometry of a pooling over an image of this shape. */
+function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
+  const first = isChannelsFirst(attrs);
+  const window = spatialAxes(shape.length, first).map((a) => (attrs.ksize as number[])[a]);
+  return windowGeometry(shape, window, shape[first ? 1 : shape.length - 1], attrs);
+}
+
+function sourceOf(g: WindowGeometry, dtype: PoolSource["dtype"], profile: Profile): PoolSource {
+  return {
+    dtype,
+    deep: isDeep(forwardGather(g)),
+    wide: g.channels % 4 === 0 && inCount(g) > 0 && outCount(g) > 0,
+    workgroup: profile.family === "software" ? profile.lanes : 64,
+  };
+}
+
+function dispatch(
+  program: Program,
+  buffers: readonly BufferRef[],
+  g: WindowGeometry,
+  source: PoolSource,
+  count: number,
+  batched: boolean,
+  profile: Profile,
+): Dispatch {
+  const width = source.wide ? 4 : 1, total = count / width;
+  return {
+    program,
+    buffers,
+    params: [
+      total,
+      g.channels / width,
+      batched ? 1 : 0,
+      f32Bits(-Infinity),
+      ...gatherWords(forwardGather(g), source.deep),
+    ],
+    grid: gridFor(total, source.workgroup, profile),
+  };
+}
+
+function outCount(g: WindowGeometry): number {
+  return g.batch * g.axes[0].out * g.axes[1].out * g.axes[2].out * g.channels;
+}
+function inCount(g: WindowGeometry): number {
+  return g.batch * g.axes[0].in * g.axes[1].in * g.axes[2].in * g.channels;
+}
+
+/** A kernel of one plan over images: `inputs` are positions of the op's inputs, `image` the one whose shape decides. */
+function variant(
+  name: string,
+  inputs: readonly number[],
+  shapeOf: (problem: Problem) => Shape,
+  plan: (
+    geometry: WindowGeometry,
+    ins: readonly BufferRef[],
+    outs: readonly BufferRef[],
+    problem: Problem,
+    profile: Profile,
+  ) => GpuPlan,
+): GpuVariant {
+  return {
+    name,
+    fits: (problem, profile) => convFits(problem, profile),
+    plan: (problem, profile) => {
+      const geometry = poolGeometry(shapeOf(problem), problem.attrs);
+      if (problem.outputs.some((o) => sizeOf(o.shape) === 0)) return { dispatches: [] };
+      const outs = problem.outputs.map((_, output): BufferRef => ({ output }));
+      if (!geometry.channelsFirst) {
+        return plan(geometry, inputs.map((input) => ({ input })), outs, problem, profile);
+      }
+      const operand = (
+        buffer: BufferRef,
+        spec: { dtype: Operand["dtype"]; shape: Shape },
+      ): Operand => ({
+        buffer,
+        shape: spec.shape,
+        dtype: spec.dtype,
+        image: true,
+      });
+      return channelsLast(
+        inputs.map((input) => operand({ input }, problem.inputs[input])),
+        problem.outputs.map((o, output) => operand({ output }, o)),
+        profile,
+        (a, c) => plan({ ...geometry, channelsFirst: false }, a, c, problem, profile),
+      );
+    },
+  };
+}
+
+const last = (problem: Problem): PoolSource["dtype"] =>
+  problem.inputs[problem.inputs.length - 1].dtype;
+const ofInput = (problem: Problem): Shape => problem.inputs[0].shape;
+
+function windows(kind: PoolKind, name: string, inputs: readonly number[]): GpuVariant {
+  return variant(name, inputs, ofInput, (g, ins, outs, problem, profile) => {
+    const source = sourceOf(g, last(problem), profile);
+    const batched = Boolean(problem.attrs.include_batch_in_index);
+    return {
+      dispatches: [
+        dispatch(
+          poolProgram(kind, source),
+          [...ins, ...outs],
+          g,
+          source,
+          outCount(g),
+          batched,
+          profile,
+        ),
+      ],
+    };
+  });
+}
+
+/** Greatest element of each window. */
+export const MAX_POOL_VARIANTS: readonly GpuVariant[] = [windows("max", "max_pool", [0])];
+
+/** Mean of each window. */
+export const AVG_POOL_VARIANTS: readonly GpuVariant[] = [windows("avg", "avg_pool", [0])];
+
+/** Gradient of the gradient of the greatest element. */
+export const MAX_POOL_GRAD_GRAD_VARIANTS: readonly GpuVariant[] = [
+  windows("pick", "max_pool_grad_grad", [0, 2]),
+];
+
+/** Greatest element and where it stands. */
+export const ARG_MAX_POOL_VARIANTS: readonly GpuVariant[] = [
+  windows("argmax", "max_pool_argmax", [0]),
+];
+
+/** Gradient of the greatest element: first which tap won in each window, then what each element collects. */
+export const MAX_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
+  variant("max_pool_grad", [0, 2], ofInput, (g, [x, dy], [dx], problem, profile) => {
+    const source = sourceOf(g, last(problem), profile);
+    const images = sourceOf(g, problem.inputs[0].dtype, profile);
+    const taps: BufferRef = { temp: 0 };
+    return {
+      dispatches: [
+        dispatch(poolProgram("tap", images), [x, taps], g, images, outCount(g), false, profile),
+        dispatch(
+          poolGradProgram("max", source),
+          [dy, taps, dx],
+          g,
+          source,
+          inCount(g),
+          false,
+          profile,
+        ),
+      ],
+      temps: [Math.max(16, outCount(g) * 4)],
+    };
+  }),
+];
+
+/** Gradient of the mean. */
+export const AVG_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
+  variant(
+    "avg_pool_grad",
+    [1],
+    ({ outputs: [dx] }) => dx.shape,
+    (g, [dy], [dx], problem, profile) => {
+      const source = sourceOf(g, last(problem), profile);
+      return {
+        dispatches: [
+          dispatch(poolGradProgram("avg", source), [dy, dx], g, source, inCount(g), false, profile),
+        ],
+      };
+    },
+  ),
+];

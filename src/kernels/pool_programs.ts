@@ -1,0 +1,274 @@
+/**
+ * WGSL of pooling and its gradients: one result, or four channels of one, an invocation. Images have channels last.
+ * May import core.
+ */
+import type { DType } from "../core/dtype.ts";
+import { flatId, makeProgram, type Program, wgslType } from "../core/dispatch.ts";
+import { axisNames, gatherParams, originText, placeText } from "./conv_gather.ts";
+import { sumType } from "./gemm_epilogue.ts";
+import { elementType, loaded } from "./gemm_text.ts";
+
+/** What a pooling kernel makes. */
+export type PoolKind =
+  /** Greatest elements. */
+  | "max"
+  /** Means. */
+  | "avg"
+  /** The tap of the greatest element, as u32. */
+  | "tap"
+  /** What stands in a second operand at the greatest element. */
+  | "pick"
+  /** Greatest elements and their flat positions. */
+  | "argmax";
+
+/** What shapes a pooling kernel. */
+export interface PoolSource {
+  /** Element type. */
+  readonly dtype: DType;
+  /** There is a depth axis. */
+  readonly deep: boolean;
+  /** Four channels at once. */
+  readonly wide: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** Each element gets the tap of a filter added first: dilation. The filter is bound after the image. */
+  readonly filter?: boolean;
+}
+
+/** Uniform fields, in order; those of the axes follow. Channels count what is moved at once. */
+export const POOL_PARAMS = ["total", "channels", "batched", "lowest:f32"] as const;
+
+interface Types {
+  readonly acc: string;
+  readonly vec: string;
+  readonly index: string;
+  readonly flag: string;
+  readonly store: (value: string) => string;
+}
+
+function typesOf({ dtype, wide }: PoolSource): Types {
+  const acc = sumType(dtype), vec = wide ? `vec4<${acc}>` : acc;
+  return {
+    acc,
+    vec,
+    index: wide ? "vec4<u32>" : "u32",
+    flag: wide ? "vec4<bool>" : "bool",
+    store: (value) => (dtype === "float16" ? `${elementType(dtype, wide)}(${value})` : value),
+  };
+}
+
+function enables({ dtype }: PoolSource): string[] {
+  return dtype === "float16" ? ["enable f16;"] : [];
+}
+
+/** Statements that split the invocation's index into channel `c`, image `n` and places. */
+function indexText({ deep, workgroup }: PoolSource): string[] {
+  return [
+    `let i = ${flatId(workgroup)};`,
+    "if (i >= p.total) { return; }",
+    "let c = i % p.channels; let b = i / p.channels;",
+    ...placeText(deep, "b", ""),
+  ];
+}
+
+/** Nests `body` in loops over the taps of a window; in scope `px`, the pixel, and `tap`. Counts valid taps as `a` + `count`. */
+function windowLoops(deep: boolean, body: readonly string[]): string[] {
+  const names = axisNames(deep);
+  const lines: string[] = names.map((a) => `var ${a}count = 0u;`);
+  let pixel = "n", tap = "0u";
+  for (const a of names) {
+    lines.push(
+      `${a}count = 0u;`,
+      `for (var u${a} = 0u; u${a} < p.${a}taps; u${a}++) {`,
+      `let ${a}p = u32(${a}0 + i32(u${a}) * p.${a}step);`,
+      `if (${a}p >= p.${a}limit) { continue; }`,
+      `${a}count++;`,
+    );
+    pixel = `(${pixel} * p.${a}limit + ${a}p)`;
+    tap = `(${tap} * p.${a}taps + u${a})`;
+  }
+  return [...lines, `let px = ${pixel}; let tap = ${tap};`, ...body, ...names.map(() => "}")];
+}
+
+/** Windows as results. Inputs: the image and, to `pick`, what is picked from. */
+export function poolProgram(kind: PoolKind, source: PoolSource): Program {
+  const { dtype, deep, wide, workgroup } = source;
+  const { acc, vec, index, flag, store } = typesOf(source);
+  const names = axisNames(deep);
+  const element = loaded(dtype, wide, "in0[px * p.channels + c]");
+  const load = source.filter
+    ? `let v = ${element} + ${loaded(dtype, wide, "in1[tap * p.channels + c]")};`
+    : `let v = ${element};`;
+  const lowest = acc === "f32"
+    ? `${vec}(p.lowest)`
+    : acc === "i32"
+    ? `${vec}(-2147483647 - 1)`
+    : `${vec}(0u)`;
+  const nan = (x: string): string =>
+    `((bitcast<${index}>(${x}) & ${index}(0x7fffffffu)) > ${index}(0x7f800000u))`;
+  // The first element, then any that is greater; a NaN gives way to a number.
+  const take = acc === "f32"
+    ? `let take = (v > best) | (${nan("best")} & (${nan("v")} == ${flag}(false))) | ${flag}(none);`
+    : `let take = (v > best) | ${flag}(none);`;
+  const start = [`var best = ${lowest};`, `var where_ = ${index}(0u);`, "var none = true;"];
+  const search = windowLoops(deep, [
+    load,
+    take,
+    "best = select(best, v, take);",
+    `where_ = select(where_, ${index}(${kind === "tap" ? "tap" : "px"}), take);`,
+    "none = false;",
+  ]);
+  const lanes = wide ? ["x", "y", "z", "w"] : [];
+  const parts: Record<PoolKind, { lines: string[]; inputs: string[]; outputs: string[] }> = {
+    max: {
+      lines: [
+        `var best = ${lowest};`,
+        ...windowLoops(deep, [load, "best = select(best, v, v > best);"]),
+        `out0[i] = ${store("best")};`,
+      ],
+      inputs: [elementType(dtype, wide)],
+      outputs: [elementType(dtype, wide)],
+    },
+    avg: {
+      lines: [
+        `var sum = ${vec}(0);`,
+        ...windowLoops(deep, [load, "sum += v;"]),
+        // An axis with no valid tap leaves the inner counts of an earlier window untouched: they do not matter.
+        `let count = ${names.map((a) => `${a}count`).join(" * ")};`,
+        `out0[i] = ${store(`select(${vec}(0), sum / ${acc}(max(count, 1u)), count > 0u)`)};`,
+      ],
+      inputs: [elementType(dtype, wide)],
+      outputs: [elementType(dtype, wide)],
+    },
+    tap: {
+      lines: [
+        ...start,
+        ...search,
+        `out0[i] = select(where_, ${index}(0xffffffffu), ${flag}(none));`,
+      ],
+      inputs: [elementType(dtype, wide)],
+      outputs: [index],
+    },
+    pick: {
+      lines: [
+        ...start,
+        ...search,
+        wide
+          ? `out0[i] = ${elementType(dtype, true)}(${
+            lanes.map((l, e) =>
+              `select(${
+                wgslType(dtype)
+              }(0), in1[(where_.${l} * p.channels + c) * 4u + ${e}u], !none)`
+            ).join(", ")
+          });`
+          : `out0[i] = select(${wgslType(dtype)}(0), in1[where_ * p.channels + c], !none);`,
+      ],
+      inputs: [elementType(dtype, wide), wgslType(dtype)],
+      outputs: [elementType(dtype, wide)],
+    },
+    argmax: {
+      lines: [
+        ...start,
+        ...search,
+        `out0[i] = ${store("best")};`,
+        `let pixels = ${names.map((a) => `p.${a}limit`).join(" * ")};`,
+        `let at = where_ - ${index}(select(n * pixels, 0u, p.batched != 0u));`,
+        wide
+          ? `out1[i] = vec4<i32>((at * p.channels + c) * 4u + vec4(0u, 1u, 2u, 3u));`
+          : "out1[i] = i32(at * p.channels + c);",
+      ],
+      inputs: [elementType(dtype, wide)],
+      outputs: [elementType(dtype, wide), wide ? "vec4<i32>" : "i32"],
+    },
+  };
+  const { lines, inputs, outputs } = parts[kind];
+  if (source.filter) inputs.push(elementType(dtype, wide));
+  return makeProgram({
+    name: `pool_${kind}`,
+    enable: enables(source),
+    inputs,
+    outputs,
+    params: [...POOL_PARAMS, ...gatherParams(deep)],
+    workgroup: [workgroup, 1, 1],
+    body: [...indexText(source), ...originText(deep, ""), ...lines].join("\n"),
+  });
+}
+
+/** Elements of the image as results: each collects from the windows it lies in. Inputs: the gradient and, for `max`, taps. */
+export function poolGradProgram(kind: "max" | "avg", source: PoolSource): Program {
+  const { dtype, deep, wide, workgroup } = source;
+  const { acc, vec, index, store } = typesOf(source);
+  const names = axisNames(deep);
+  const lines = [
+    `let i = ${flatId(workgroup)};`,
+    "if (i >= p.total) { return; }",
+    "let c = i % p.channels; let b = i / p.channels;",
+  ];
+  let rest = "b";
+  for (const a of [...names].reverse()) {
+    lines.push(`let ${a} = ${rest} % p.${a}limit; let ${a}r = ${rest} / p.${a}limit;`);
+    rest = `${a}r`;
+  }
+  lines.push(`let n = ${rest};`, `var sum = ${vec}(0);`);
+  let place = "n", tap = "0u";
+  for (const a of names) {
+    lines.push(
+      `for (var u${a} = 0u; u${a} < p.${a}taps; u${a}++) {`,
+      // A negative position wraps to a large one.
+      `let ${a}a = u32(i32(${a}) - p.${a}add - i32(u${a}) * p.${a}step);`,
+      `let ${a}t = ${a}a / p.${a}mul;`,
+      `if (${a}t >= p.${a}rows || ${a}t * p.${a}mul != ${a}a) { continue; }`,
+    );
+    if (kind === "avg") {
+      lines.push(
+        `let ${a}o = i32(${a}t * p.${a}mul) + p.${a}add;`,
+        `let ${a}lo = select(0, (p.${a}step - 1 - ${a}o) / p.${a}step, ${a}o < 0);`,
+        `let ${a}hi = min(i32(p.${a}taps) - 1, (i32(p.${a}limit) - 1 - ${a}o) / p.${a}step);`,
+        `let ${a}count = ${a}hi - ${a}lo + 1;`,
+      );
+    }
+    place = `(${place} * p.${a}rows + ${a}t)`;
+    tap = `(${tap} * p.${a}taps + u${a})`;
+  }
+  lines.push(`let at = ${place} * p.channels + c;`, `let g = ${loaded(dtype, wide, "in0[at]")};`);
+  lines.push(
+    kind === "max"
+      ? `sum += select(${vec}(0), g, in1[at] == ${index}(${tap}));`
+      : `sum += g / ${acc}(${names.map((a) => `${a}count`).join(" * ")});`,
+    ...names.map(() => "}"),
+    `out0[i] = ${store("sum")};`,
+  );
+  return makeProgram({
+    name: `pool_${kind}_grad`,
+    enable: enables(source),
+    inputs: kind === "max" ? [elementType(dtype, wide), index] : [elementType(dtype, wide)],
+    outputs: [elementType(dtype, wide)],
+    params: [...POOL_PARAMS, ...gatherParams(deep)],
+    workgroup: [workgroup, 1, 1],
+    body: lines.join("\n"),
+  });
+}
+
+/** Elements of the gradient of a dilation's filter: each collects from the windows in which it won. Inputs: gradient, taps. */
+export function dilationFilterProgram(source: PoolSource): Program {
+  const { dtype, wide, workgroup } = source;
+  const { vec, index, store } = typesOf(source);
+  return makeProgram({
+    name: "dilation_filter",
+    enable: enables(source),
+    inputs: [elementType(dtype, wide), index],
+    outputs: [elementType(dtype, wide)],
+    params: ["total", "channels", "places"],
+    workgroup: [workgroup, 1, 1],
+    body: `let i = ${flatId(workgroup)};
+if (i >= p.total) { return; }
+let c = i % p.channels; let tap = i / p.channels;
+var sum = ${vec}(0);
+for (var place = 0u; place < p.places; place++) {
+  let at = place * p.channels + c;
+  let g = ${loaded(dtype, wide, "in0[at]")};
+  sum += select(${vec}(0), g, in1[at] == ${index}(tap));
+}
+out0[i] = ${store("sum")};`,
+  });
+}

@@ -1,0 +1,153 @@
+/**
+ * The WGSL programs of reductions: an invocation per (partial) result, and a workgroup per (partial) row.
+ * May import core.
+ */
+import type { DType } from "../core/dtype.ts";
+import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
+import {
+  type AccType,
+  type Combine,
+  combineHelpers,
+  combineText,
+  enablesFor,
+  horizontal,
+  INFINITY,
+  narrow,
+  vec,
+  widen,
+  workgroupTree,
+} from "./reduce_wgsl.ts";
+
+/** Which element types a program reads and writes: a dtype in tensors, an accumulator type in partial results. */
+export interface Element {
+  readonly storage: string;
+  /** float16 in a tensor: the one storage type that is not its accumulator type. */
+  readonly dtype: DType | null;
+}
+
+/** One reduction of elements to elements. */
+export interface Step {
+  readonly combine: Combine;
+  readonly type: AccType;
+  /** Text of the result of nothing. */
+  readonly identity: string;
+  readonly from: Element;
+  readonly to: Element;
+  /** Divisor of the results; null for none. */
+  readonly count: number | null;
+}
+
+/** How four elements are taken at once: along the inner axis, along the reduced one, or not. */
+export type Wide = "inner" | "length" | "none";
+
+function helpersFor(step: Step, widths: readonly number[]): string {
+  return [INFINITY, ...widths.map((w) => combineHelpers(step.combine, step.type, w))].filter((t) =>
+    t !== ""
+  ).join("\n");
+}
+
+function storeText(step: Step, width: number, value: string): string {
+  const divided = step.count === null ? value : `(${value}) / p.count`;
+  return step.to.dtype === null ? divided : narrow(step.to.dtype, width, `(${divided})`);
+}
+
+/** Program `strided`: inputs `[outer, rows, columns]`, results `[outer, parts, columns]`. */
+export function stridedProgram(step: Step, wide: Wide, workgroup: number): Program {
+  const width = wide === "none" ? 1 : 4;
+  const { combine, type, from, to } = step;
+  const acc = vec(type, width);
+  const load = (
+    index: string,
+  ): string => (from.dtype === null ? `in0[${index}]` : widen(from.dtype, width, `in0[${index}]`));
+  const fold = (a: string, b: string): string => combineText(combine, type, width, a, b);
+  const result = wide === "length" ? horizontal(combine, type, "a0") : "a0";
+  return makeProgram({
+    name: `reduce_${combine}_strided`,
+    enable: enablesFor(from.dtype ?? "float32", to.dtype ?? "float32"),
+    inputs: [vec(from.storage, width)],
+    outputs: [wide === "inner" ? vec(to.storage, 4) : to.storage],
+    params: ["n", "columns", "rows", "parts", "stripe", "chunk", "count:f32"],
+    workgroup: [workgroup, 1, 1],
+    prelude: helpersFor(step, wide === "length" ? [1, 4] : [width]),
+    body: `let i = ${flatId(workgroup)};
+if (i >= p.n) { return; }
+let c = i % p.columns;
+let q = i / p.columns;
+let part = q % p.parts;
+let o = q / p.parts;
+let step = p.stripe * p.columns;
+let run = part / p.stripe;
+let first = run * p.chunk + part % p.stripe;
+let last = min((run + 1u) * p.chunk, p.rows);
+var k = (o * p.rows + first) * p.columns + c;
+var left = select(0u, (last - first + p.stripe - 1u) / p.stripe, last > first);
+let id = ${acc}(${step.identity});
+var a0 = id;
+var a1 = id;
+var a2 = id;
+var a3 = id;
+for (; left >= 4u; left -= 4u) {
+  let v0 = ${load("k")};
+  let v1 = ${load("k + step")};
+  let v2 = ${load("k + 2u * step")};
+  let v3 = ${load("k + 3u * step")};
+  a0 = ${fold("a0", "v0")};
+  a1 = ${fold("a1", "v1")};
+  a2 = ${fold("a2", "v2")};
+  a3 = ${fold("a3", "v3")};
+  k += 4u * step;
+}
+for (; left > 0u; left -= 1u) {
+  let v = ${load("k")};
+  a0 = ${fold("a0", "v")};
+  k += step;
+}
+a0 = ${fold("a0", "a1")};
+a2 = ${fold("a2", "a3")};
+a0 = ${fold("a0", "a2")};
+out0[i] = ${storeText(step, wide === "inner" ? 4 : 1, result)};`,
+  });
+}
+
+/** Program `rows`: inputs `[groups / parts, n]`, one result a group. */
+export function rowsProgram(step: Step, width: number, workgroup: number): Program {
+  const { combine, type, from, to } = step;
+  const acc = vec(type, width);
+  const load = (
+    index: string,
+  ): string => (from.dtype === null ? `in0[${index}]` : widen(from.dtype, width, `in0[${index}]`));
+  const fold = (a: string, b: string): string => combineText(combine, type, width, a, b);
+  const fold1 = (a: string, b: string): string => combineText(combine, type, 1, a, b);
+  return makeProgram({
+    name: `reduce_${combine}_rows`,
+    enable: enablesFor(from.dtype ?? "float32", to.dtype ?? "float32"),
+    inputs: [vec(from.storage, width)],
+    outputs: [to.storage],
+    params: ["groups", "n", "parts", "count:f32"],
+    workgroup: [workgroup, 1, 1],
+    prelude: `${helpersFor(step, width === 4 ? [1, 4] : [1])}
+var<workgroup> shared_: array<${type}, ${workgroup}>;`,
+    body: `let g = wid.x + wid.y * nwg.x;
+if (g >= p.groups) { return; }
+let base = (g / p.parts) * p.n;
+let step = p.parts * ${workgroup}u;
+var k = (g % p.parts) * ${workgroup}u + lidx;
+let id = ${acc}(${step.identity});
+var a0 = id;
+var a1 = id;
+for (; k + step < p.n; k += 2u * step) {
+  let v0 = ${load("base + k")};
+  let v1 = ${load("base + k + step")};
+  a0 = ${fold("a0", "v0")};
+  a1 = ${fold("a1", "v1")};
+}
+if (k < p.n) {
+  let v = ${load("base + k")};
+  a0 = ${fold("a0", "v")};
+}
+a0 = ${fold("a0", "a1")};
+shared_[lidx] = ${width === 4 ? horizontal(combine, type, "a0") : "a0"};
+${workgroupTree("shared_", workgroup, fold1)}
+if (lidx == 0u) { out0[g] = ${storeText(step, 1, "shared_[0]")}; }`,
+  });
+}
