@@ -1,0 +1,236 @@
+/**
+ * Puts the op methods on tensors: one table, which must hold every method of {@linkcode ChainedOps}.
+ * May import core and other ops.
+ */
+import type { ChainedOps } from "../core/chained_ops.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { argMax, argMin } from "./arg_reduce.ts";
+import { concat, split, stack, unstack } from "./array_join.ts";
+import { reverse, transpose } from "./array_move.ts";
+import { mirrorPad, pad } from "./array_pad.ts";
+import { broadcastTo, tile } from "./array_repeat.ts";
+import { slice } from "./array_slice.ts";
+import { stridedSlice } from "./array_strided_slice.ts";
+import { expandDims, identity, reshape, squeeze } from "./array_view.ts";
+import { cast } from "./cast.ts";
+import { conv1d, conv2d, conv2dTranspose } from "./conv.ts";
+import { depthwiseConv2d, separableConv2d } from "./conv_depthwise.ts";
+import { dilation2d } from "./dilation.ts";
+import { onesLike, zerosLike } from "./creation.ts";
+import { gather } from "./gather.ts";
+import { resizeBilinear, resizeNearestNeighbor } from "./image_resize.ts";
+import { localResponseNormalization } from "./local_response_norm.ts";
+import { dot, matMul } from "./matmul.ts";
+import { batchNorm } from "./normalize.ts";
+import { oneHot } from "./numbering.ts";
+import { elu, leakyRelu, prelu, relu, relu6, selu } from "./pointwise_activation.ts";
+import { add, div, divNoNan, floorDiv, mod, mul, neg, sub } from "./pointwise_arithmetic.ts";
+import {
+  equal,
+  greater,
+  greaterEqual,
+  isFinite,
+  isInf,
+  isNaN,
+  less,
+  lessEqual,
+  notEqual,
+} from "./pointwise_compare.ts";
+import { erf, exp, expm1, log, log1p } from "./pointwise_exponential.ts";
+import { logicalAnd, logicalNot, logicalOr, logicalXor } from "./pointwise_logical.ts";
+import { pow, reciprocal, rsqrt, sqrt, square, squaredDifference } from "./pointwise_power.ts";
+import { abs, ceil, floor, round, sign, step } from "./pointwise_rounding.ts";
+import { clipByValue, maximum, minimum, where } from "./pointwise_select.ts";
+import { logSigmoid, sigmoid, softplus } from "./pointwise_sigmoid.ts";
+import {
+  acos,
+  acosh,
+  asin,
+  asinh,
+  atan,
+  atan2,
+  atanh,
+  cos,
+  cosh,
+  sin,
+  sinh,
+  tan,
+  tanh,
+} from "./pointwise_trigonometric.ts";
+import { avgPool, maxPool, pool } from "./pool_functions.ts";
+import { print } from "./print.ts";
+import { all, any, max, mean, min, prod, sum } from "./reduce.ts";
+import { euclideanNorm, logSumExp, norm } from "./reduce_derived.ts";
+import { cumprod, cumsum } from "./scan.ts";
+import { unsortedSegmentSum } from "./segment.ts";
+import { unique } from "./set_ops.ts";
+import { logSoftmax, softmax } from "./softmax.ts";
+import { batchToSpaceND, depthToSpace, spaceToBatchND } from "./space_batch.ts";
+import { fft, ifft, irfft, rfft } from "./spectral.ts";
+import { topk } from "./topk.ts";
+
+/** A method as a function of the tensor it is called on. */
+type Method<F extends (...args: never[]) => unknown> = (
+  self: Tensor,
+  ...args: Parameters<F>
+) => ReturnType<F>;
+
+const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
+  abs,
+  acos,
+  acosh,
+  add,
+  all,
+  any,
+  argMax,
+  argMin,
+  as1D: (self) => reshape(self, [-1]),
+  as2D: (self, ...shape) => reshape(self, shape),
+  as3D: (self, ...shape) => reshape(self, shape),
+  as4D: (self, ...shape) => reshape(self, shape),
+  as5D: (self, ...shape) => reshape(self, shape),
+  asin,
+  asinh,
+  asScalar: (self) => reshape(self, []),
+  asType: (self, dtype) => cast(self, dtype),
+  atan,
+  atan2,
+  atanh,
+  avgPool,
+  batchNorm,
+  batchToSpaceND,
+  broadcastTo,
+  cast,
+  ceil,
+  clipByValue,
+  clone: (self) => identity(self),
+  concat: (self, tensors, axis) => concat([self, ...listOf(tensors)], axis),
+  conv1d,
+  conv2d,
+  conv2dTranspose,
+  cos,
+  cosh,
+  cumprod,
+  cumsum,
+  depthToSpace,
+  depthwiseConv2d,
+  dilation2d,
+  div,
+  divNoNan,
+  dot,
+  elu,
+  equal,
+  erf,
+  euclideanNorm,
+  exp,
+  expandDims,
+  expm1,
+  fft: (self) => fft(self),
+  flatten: (self) => reshape(self, [-1]),
+  floor,
+  floorDiv,
+  gather,
+  greater,
+  greaterEqual,
+  ifft: (self) => ifft(self),
+  irfft: (self) => irfft(self),
+  isFinite,
+  isInf,
+  isNaN,
+  leakyRelu,
+  less,
+  lessEqual,
+  localResponseNormalization,
+  log,
+  log1p,
+  logicalAnd,
+  logicalNot,
+  logicalOr,
+  logicalXor,
+  logSigmoid,
+  logSoftmax,
+  logSumExp,
+  matMul,
+  max,
+  maximum,
+  maxPool,
+  mean,
+  min,
+  minimum,
+  mirrorPad,
+  mod,
+  mul,
+  neg,
+  norm,
+  notEqual,
+  oneHot,
+  onesLike,
+  pad,
+  pool,
+  pow,
+  prelu,
+  print,
+  prod,
+  reciprocal,
+  relu,
+  relu6,
+  reshape,
+  reshapeAs: (self, x) => reshape(self, x.shape),
+  resizeBilinear,
+  resizeNearestNeighbor,
+  reverse,
+  rfft: (self) => rfft(self),
+  round,
+  rsqrt,
+  selu,
+  separableConv2d,
+  sigmoid,
+  sign,
+  sin,
+  sinh,
+  slice,
+  softmax,
+  softplus,
+  spaceToBatchND,
+  split,
+  sqrt,
+  square,
+  squaredDifference,
+  squeeze,
+  stack: (self, x, axis) => stack([self, ...listOf(x)], axis),
+  step,
+  stridedSlice,
+  sub,
+  sum,
+  tan,
+  tanh,
+  tile,
+  toBool: (self) => cast(self, "bool"),
+  toFloat: (self) => cast(self, "float32"),
+  toInt: (self) => cast(self, "int32"),
+  topk,
+  transpose: (self, perm) => transpose(self, perm),
+  unique,
+  unsortedSegmentSum,
+  unstack,
+  where: (self, condition, x) => where(condition, self, x),
+  zerosLike,
+};
+
+/** A tensor, or a list of them, as a list. */
+function listOf(x: TensorLike | readonly TensorLike[]): readonly TensorLike[] {
+  return Array.isArray(x) ? x : [x as TensorLike];
+}
+
+/** Puts the methods on `Tensor.prototype`. */
+export function installChainedOps(): void {
+  for (const [name, fn] of Object.entries(METHODS) as [string, Method<() => unknown>][]) {
+    Object.defineProperty(Tensor.prototype, name, {
+      value(this: Tensor, ...args: []): unknown {
+        return fn(this, ...args);
+      },
+      writable: true,
+      configurable: true,
+    });
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Kernels for both devices from one description of a copy.
+ * May import core and kernels.
+ */
+import type { GpuVariant } from "../core/dispatch.ts";
+import type { CpuKernel, Problem } from "../core/op.ts";
+import { sizeOf } from "../core/shape.ts";
+import { copyCpu } from "../kernels/copy_cpu.ts";
+import { copyFits, copyGpu, type CopyOptions } from "../kernels/copy_gpu.ts";
+import type { CopyMap } from "../kernels/copy_map.ts";
+import { bindableInPieces, bindsWhole } from "../kernels/copy_pieces.ts";
+import { withMeaning } from "../kernels/host_meaning.ts";
+import { transposeFits, transposeGpu } from "../kernels/transpose_gpu.ts";
+
+/** How a problem of an op is a copy. */
+export type MapOf = (problem: Problem) => CopyMap;
+
+/** Kernels of an op that copies input `from`; places read from nowhere get the element in input `fill`, or zero. */
+export function copyKernels(
+  from: number,
+  map: MapOf,
+  fill?: number,
+): { readonly cpu: CpuKernel; readonly gpu: readonly GpuVariant[] } {
+  const options: CopyOptions = {
+    from: { input: from },
+    ...(fill === undefined ? {} : { fill: { input: fill } }),
+  };
+  return {
+    cpu: withMeaning(
+      (ins, [out], problem) =>
+        copyCpu(map(problem), ins[from], out, fill === undefined ? undefined : ins[fill]),
+      { copy: { from, map, fill } },
+    ),
+    gpu: [{
+      name: "transpose",
+      fits: (problem, profile) =>
+        bindsWhole(problem, profile) && transposeFits(map(problem), profile),
+      plan: (problem, profile) =>
+        transposeGpu(map(problem), from, problem.outputs[0].dtype, profile),
+    }, {
+      name: "copy",
+      fits: (problem, profile) =>
+        bindableInPieces(problem.inputs[from], 2, profile) && copyFits(map(problem)),
+      plan: (problem, profile) =>
+        copyGpu(map(problem), problem.outputs[0].dtype, profile, {
+          ...options,
+          fromCount: sizeOf(problem.inputs[from].shape),
+        }),
+    }],
+  };
+}

@@ -1,0 +1,236 @@
+/**
+ * Convolutions with bias and activation in one op.
+ * May import core, kernels and other ops.
+ */
+import { apply1, type OpInput } from "../core/apply.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { ValueError } from "../core/errors.ts";
+import { convFits, forwardGeometry } from "../kernels/conv_gpu.ts";
+import { depthwiseGeometry, planDepthwise } from "../kernels/conv_depthwise_gpu.ts";
+import { planConv } from "../kernels/conv_plan.ts";
+import { isChannelsFirst } from "../kernels/conv_geometry.ts";
+import { reshape } from "./array_view.ts";
+import { Conv2D, CONV_2D_ATTRS, convAttrs } from "./conv.ts";
+import { DepthwiseConv2dNative } from "./conv_depthwise.ts";
+import {
+  checkSame,
+  extentOf,
+  type Padding,
+  type PerAxis,
+  type RoundingMode,
+  toFilter,
+  windowAttrs,
+  withBatch,
+} from "./conv_arguments.ts";
+import {
+  type Activation,
+  activationOp,
+  applySteps,
+  defineFused,
+  isFusable,
+} from "./fused_activation.ts";
+import { slopes } from "./fused_matmul.ts";
+import { asTensor, castInput, shapeOfInput, toInput } from "./input.ts";
+
+const REFS = { a: { input: 0 }, b: { input: 1 }, c: { output: 0 } } as const;
+
+const FusedConv2D = defineFused({
+  name: "_FusedConv2D",
+  base: Conv2D,
+  attrs: CONV_2D_ATTRS.map((a) => (a.startsWith("T:") ? "T: floating" : a)),
+  baseAttrs: convAttrs,
+  fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
+  plan: (problem, profile, epilogue) => {
+    const { dtype } = problem.outputs[0];
+    return planConv(
+      { ...REFS, geometry: forwardGeometry(problem), dtype, out: dtype, epilogue },
+      profile,
+    );
+  },
+});
+
+const FusedDepthwiseConv2D = defineFused({
+  name: "_FusedDepthwiseConv2dNative",
+  base: DepthwiseConv2dNative,
+  attrs: [
+    "T: floating",
+    "strides: list(int)",
+    "padding: string",
+    "explicit_paddings: list(int) = []",
+    'data_format: string = "NHWC"',
+    "dilations: list(int) = [1, 1, 1, 1]",
+  ],
+  baseAttrs: convAttrs,
+  fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
+  plan: (problem, profile, epilogue) => {
+    const [x, filter] = problem.inputs, { dtype } = problem.outputs[0];
+    const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
+    return planDepthwise({ ...REFS, geometry, dtype, out: dtype, epilogue }, profile);
+  },
+});
+
+/** What {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d} take. */
+export interface FusedConvOptions {
+  /** Image, with or without batch. */
+  readonly x: TensorLike;
+  /** Filter. */
+  readonly filter: TensorLike;
+  /** Steps between places. */
+  readonly strides: PerAxis;
+  /** Padding. */
+  readonly pad: Padding;
+  /** Layout of the image. Default `NHWC`. */
+  readonly dataFormat?: "NHWC" | "NCHW";
+  /** Steps between taps. */
+  readonly dilations?: PerAxis;
+  /** Rounding of output extents. */
+  readonly dimRoundingMode?: RoundingMode;
+  /** One number per output channel, or one. */
+  readonly bias?: TensorLike | null;
+  /** Applied last. */
+  readonly activation?: Activation;
+  /** Slopes of `prelu`. */
+  readonly preluActivationWeights?: TensorLike | null;
+  /** Slope of `leakyrelu`. Default 0.2. */
+  readonly leakyreluAlpha?: number;
+}
+
+/**
+ * {@linkcode conv2d} with bias and activation in one kernel where the device has one. TensorFlow op `_FusedConv2D`.
+ * Throws `ValueError` for an unknown activation and shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4], [2, 2, 1]);
+ * const filter = tf.tensor([1, -1], [1, 1, 1, 2]);
+ * const y = tf.fused.conv2d({ x, filter, strides: 2, pad: "valid", bias: [1, 1], activation: "relu" });
+ * assertEquals(y.arraySync(), [[[2, 0]]]);
+ * ```
+ */
+export function fusedConv2d(options: FusedConvOptions): Tensor {
+  return fusedConv(
+    options,
+    "fused conv2d",
+    FusedConv2D,
+    Conv2D,
+    (filter) => extentOf(filter, 3),
+  );
+}
+
+/**
+ * {@linkcode depthwiseConv2d} with bias and activation in one kernel where the device has one. TensorFlow op
+ * `_FusedDepthwiseConv2dNative`. Throws `ValueError` for an unknown activation and shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4], [1, 2, 2]);
+ * const filter = tf.tensor([1, -1], [1, 1, 2, 1]);
+ * const y = tf.fused.depthwiseConv2d({ x, filter, strides: 1, pad: "valid", activation: "relu" });
+ * assertEquals(y.arraySync(), [[[1, 0], [3, 0]]]);
+ * ```
+ */
+export function fusedDepthwiseConv2d(options: FusedConvOptions): Tensor {
+  return fusedConv(
+    options,
+    "fused depthwiseConv2d",
+    FusedDepthwiseConv2D,
+    DepthwiseConv2dNative,
+    (filter) => {
+      const channels = extentOf(filter, 2), m = extentOf(filter, 3);
+      return channels === null || m === null ? null : channels * m;
+    },
+  );
+}
+
+function fusedConv(
+  options: FusedConvOptions,
+  fn: string,
+  fused: OpDef,
+  plain: OpDef,
+  channelsOf: (filter: OpInput) => number | null,
+): Tensor {
+  const { strides, pad, dilations, dimRoundingMode } = options;
+  const { dataFormat = "NHWC", activation = "linear", leakyreluAlpha = 0.2 } = options;
+  const op = activationOp(activation);
+  const { x, restore } = withBatch(options.x, 4, fn);
+  const filter = toFilter(options.filter, 4, fn);
+  const first = dataFormat === "NCHW";
+  checkSame(
+    extentOf(x, first ? 1 : 3),
+    extentOf(filter, 2),
+    `Error in ${fn}: depth of input must match input depth for filter`,
+  );
+  const window = windowAttrs({
+    fn,
+    input: shapeOfInput(x),
+    window: [extentOf(filter, 0), extentOf(filter, 1)],
+    strides,
+    pad,
+    dataFormat,
+    dilations,
+    dimRoundingMode,
+  });
+  const channels = channelsOf(filter);
+  const bias = options.bias == null ? null : biasInput(options.bias, x, channels, first, fn);
+  const alpha = op === "Prelu"
+    ? slopesInput(options.preluActivationWeights, x, channels, first, fn)
+    : null;
+  const spec = (t: OpInput | null) => t && { dtype: t.dtype, shape: shapeOfInput(t) };
+  if (!first && (bias !== null || op !== null) && isFusable([spec(bias), spec(alpha)], channels)) {
+    const extra = [bias, alpha].filter((t): t is OpInput => t !== null);
+    return restore(apply1(fused, [x, filter, ...extra], {
+      ...window,
+      fused_ops: [...(bias === null ? [] : ["BiasAdd"]), ...(op === null ? [] : [op])],
+      leakyrelu_alpha: leakyreluAlpha,
+      num_args: extra.length,
+    }));
+  }
+  const y = apply1(plain, [x, filter], window as unknown as Attrs);
+  return restore(
+    applySteps(y, bias && asTensor(bias), op, alpha && asTensor(alpha), leakyreluAlpha),
+  );
+}
+
+/** A bias of one number, one per channel (with channels first it gets axes behind it), or shaped like the result. */
+function biasInput(
+  bias: TensorLike,
+  x: OpInput,
+  channels: number | null,
+  first: boolean,
+  fn: string,
+): OpInput {
+  const input = castInput(toInput(bias, "bias", fn), x.dtype);
+  const shape = shapeOfInput(input);
+  if (shape === null) return input;
+  const [size] = shape;
+  if (shape.length === 1 && size !== null && channels !== null && size !== channels && size !== 1) {
+    throw new ValueError(
+      `Error in ${fn}: bias must have 1 or ${channels} elements, received ${size}`,
+    );
+  }
+  return first && shape.length === 1 ? reshape(asTensor(input), [-1, 1, 1]) : input;
+}
+
+function slopesInput(
+  weights: TensorLike | null | undefined,
+  x: OpInput,
+  channels: number | null,
+  first: boolean,
+  fn: string,
+): OpInput {
+  const input = slopes(weights, x);
+  const shape = shapeOfInput(input);
+  if (shape === null || shape.length !== 1) return input;
+  const [size] = shape;
+  if (size !== null && channels !== null && size !== channels && size !== 1) {
+    throw new ValueError(
+      `Error in ${fn}: preluActivationWeights must have 1 or ${channels} elements, received ${size}`,
+    );
+  }
+  return first ? reshape(asTensor(input), [-1, 1, 1]) : input;
+}

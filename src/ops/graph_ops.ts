@@ -1,0 +1,130 @@
+/**
+ * Ops that have meaning in graphs: constants, placeholders, no-op, shape assertions, variables' handles.
+ * May import core.
+ */
+import { apply1, currentInterpreter } from "../core/apply.ts";
+import { asDType, type DType } from "../core/dtype.ts";
+import { defineOp } from "../core/op.ts";
+import {
+  compatible,
+  isConcrete,
+  mergeShapes,
+  type PartialShape,
+  shapeText,
+} from "../core/shape.ts";
+import { withScope } from "../core/scope_context.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { InvalidArgumentError, RuntimeError } from "../core/errors.ts";
+import { toInput } from "./input.ts";
+
+defineOp({
+  name: "Const",
+  inputs: [],
+  outputs: ["output: dtype"],
+  attrs: ["value: tensor", "dtype: type"],
+  infer: (_, { value }) => [value.shape],
+  grad: null,
+  host: true,
+});
+
+const Placeholder = defineOp({
+  name: "Placeholder",
+  inputs: [],
+  outputs: ["output: dtype"],
+  attrs: ["dtype: type", "shape: shape = null"],
+  infer: (_, { shape }) => [shape],
+  grad: null,
+  host: true,
+});
+
+const PlaceholderWithDefault = defineOp({
+  name: "PlaceholderWithDefault",
+  inputs: ["input: dtype"],
+  outputs: ["output: dtype"],
+  attrs: ["dtype: type", "shape: shape = null"],
+  infer: (_, { shape }) => [shape],
+  grad: { saves: [], vjp: (_, [dy]) => [dy] },
+  kind: "view",
+});
+
+defineOp({ name: "NoOp", inputs: [], outputs: [], infer: () => [], grad: null, host: true });
+
+const EnsureShape = defineOp({
+  name: "EnsureShape",
+  inputs: ["input: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "shape: shape"],
+  infer: ([x], { shape }) => {
+    if (isConcrete(x.shape) && !compatible(x.shape, shape)) {
+      throw new InvalidArgumentError(
+        `Shape of tensor ${shapeText(x.shape)} is not compatible with expected shape ${
+          shapeText(shape)
+        }`,
+        { op: "EnsureShape" },
+      );
+    }
+    return [compatible(x.shape, shape) ? mergeShapes(x.shape, shape) : shape];
+  },
+  grad: { saves: [], vjp: (_, [dy]) => [dy] },
+  kind: "view",
+});
+
+/**
+ * A value to be fed. `shape` has null for unknown dimensions and is null for unknown rank. TensorFlow op `Placeholder`.
+ * Throws `RuntimeError` in eager mode.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = new tf.Graph().asDefault(() => tf.neg(tf.placeholder("float32", [null], "x")));
+ * const out = await new tf.Session({ graph: y.graph }).run(y, { feeds: { "x:0": [1, 2] } }) as tf.NdArray;
+ * assertEquals(out.toArray(), [-1, -2]);
+ * ```
+ */
+export function placeholder(dtype: DType, shape: PartialShape = null, name?: string): Tensor {
+  if (!currentInterpreter().symbolic) {
+    throw new RuntimeError(
+      "tf.placeholder() is not compatible with eager execution: call it inside graph.asDefault()",
+    );
+  }
+  return withScope(
+    { opName: name ?? null },
+    () => apply1(Placeholder, [], { dtype: asDType(dtype), shape }),
+  );
+}
+
+/**
+ * A value that may be fed, and is `input` where it is not. TensorFlow op `PlaceholderWithDefault`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = new tf.Graph().asDefault(() => tf.add(tf.placeholderWithDefault(2, [], "x"), 1));
+ * const sess = new tf.Session({ graph: y.graph });
+ * assertEquals([await sess.run(y), await sess.run(y, { feeds: { "x:0": 5 } })], [3, 6]);
+ * ```
+ */
+export function placeholderWithDefault(
+  input: TensorLike,
+  shape: PartialShape = null,
+  name?: string,
+): Tensor {
+  const x = toInput(input, "input", "placeholderWithDefault");
+  return withScope({ opName: name ?? null }, () => apply1(PlaceholderWithDefault, [x], { shape }));
+}
+
+/**
+ * The tensor, checked at run time to have this (partial) shape. TensorFlow op `EnsureShape`. Throws `InvalidArgumentError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.ensureShape([1, 2], [null]).shape, [2]);
+ * ```
+ */
+export function ensureShape(x: TensorLike, shape: PartialShape): Tensor {
+  return apply1(EnsureShape, [toInput(x, "x", "ensureShape")], { shape });
+}

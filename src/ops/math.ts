@@ -1,0 +1,5 @@
+/**
+ * The namespace `tf.math`.
+ * May import core and other ops.
+ */
+export { confusionMatrix } from "./count.ts";
