@@ -1,0 +1,105 @@
+/**
+ * FuncGraph: the graph of a traced function. What comes from outside is captured as a further input; effects keep program order.
+ * May import core and graph files.
+ */
+import { lookupOp, type OpDef } from "../core/op.ts";
+import { withScope } from "../core/scope_context.ts";
+import type { DType } from "../core/dtype.ts";
+import type { PartialShape } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { EffectOrder, isRead } from "./effect_order.ts";
+import { Graph } from "./graph.ts";
+import type { Operation, SymbolicTensor } from "./operation.ts";
+
+/** A value from outside and the placeholder that stands for it. */
+export interface Capture {
+  /** Tensor of an outer graph, or an eager one. */
+  readonly outer: Tensor;
+  /** Placeholder in the function. */
+  readonly inner: SymbolicTensor;
+}
+
+/** A function's body. */
+export class FuncGraph extends Graph {
+  /** Name of the function. */
+  readonly name: string;
+  /** Placeholders of the arguments, captures not included. */
+  readonly inputs: SymbolicTensor[] = [];
+  /** Results. */
+  outputs: SymbolicTensor[] = [];
+  /** Values from outside. */
+  readonly captures: Capture[] = [];
+  /** Handles of the variables it uses, as they are outside. */
+  readonly resources: Tensor[] = [];
+  /** Operations that run for their effect, in program order. */
+  readonly effects: Operation[] = [];
+  readonly #order = new EffectOrder();
+  #stateful = false;
+  readonly #captured = new Map<number, SymbolicTensor>();
+
+  /** An empty body. */
+  constructor(name: string) {
+    super();
+    this.name = name;
+  }
+
+  /** True where two calls with the same arguments may differ: it reads variables or has effects. */
+  get stateful(): boolean {
+    return this.#stateful;
+  }
+
+  /** Adds an argument. */
+  addInput(dtype: DType, shape: PartialShape, name = "args"): SymbolicTensor {
+    const t = this.#placeholder(dtype, shape, name);
+    this.inputs.push(t);
+    return t;
+  }
+
+  #placeholder(dtype: DType, shape: PartialShape, name: string): SymbolicTensor {
+    return this.atRoot(() =>
+      withScope(
+        { opName: null, device: null },
+        () => this.addOp(lookupOp("Placeholder")!, [], { dtype, shape }, { name }).outputs[0],
+      )
+    );
+  }
+
+  /** Brings an eager tensor in as a further input. */
+  protected override capture(x: Tensor): SymbolicTensor {
+    return this.#captureAs(x);
+  }
+  /** Brings a tensor of another graph in as a further input. */
+  protected override foreign(x: SymbolicTensor, _def: OpDef): SymbolicTensor {
+    return this.#captureAs(x);
+  }
+  /** The placeholder that stands for an outer tensor. */
+  captureOf(x: Tensor): SymbolicTensor {
+    return this.#captureAs(x);
+  }
+
+  #captureAs(x: Tensor): SymbolicTensor {
+    let inner = this.#captured.get(x.id);
+    if (!inner) {
+      inner = this.#placeholder(x.dtype, x.staticShape, "captured");
+      this.#captured.set(x.id, inner);
+      this.captures.push({ outer: x.keep(), inner });
+    }
+    return inner;
+  }
+
+  /** Notes a variable that the body uses. */
+  protected override onResource(x: Tensor): void {
+    this.resources.push(x);
+  }
+
+  /** Automatic control dependencies. */
+  protected override onOperation(op: Operation): void {
+    if (op.def.effects !== "ordered" && !op.attrs._ordered) return;
+    for (const before of this.#order.follow(op)) {
+      if (!op.controlInputs.includes(before)) op.controlInputs.push(before);
+    }
+    this.#stateful = true;
+    // A read that nobody uses need not happen.
+    if (!isRead(op)) this.effects.push(op);
+  }
+}

@@ -1,0 +1,383 @@
+/**
+ * Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it turns `apply` into nodes.
+ * May import core.
+ */
+import {
+  currentInterpreter,
+  type Interpreter,
+  type OpInput,
+  withInterpreter,
+} from "../core/apply.ts";
+import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { type Spec, specText } from "../core/tensor_spec.ts";
+import { currentScope, withScope } from "../core/scope_context.ts";
+import { LookupError, OpError, RuntimeError, ValueError } from "../core/errors.ts";
+import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { type GraphDefJson, type GraphDefOptions, toGraphDef } from "./graph_def.ts";
+import { constantValue, Operation, SymbolicTensor } from "./operation.ts";
+
+const ROOT_NAME = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;
+const SCOPED_NAME = /^[A-Za-z0-9_.\\/>-]*$/;
+
+interface ControlScope {
+  readonly controls: readonly Operation[];
+  /** Operations made inside: consuming one of them makes a control edge needless. */
+  readonly made: Set<Operation>;
+}
+
+let graphCount = 0;
+
+/** An error with enough frames to reach from an op that a gradient rule makes to the user's line. */
+function captureSite(): Error {
+  // V8 has this limit, other engines do not mind.
+  const limits = Error as { stackTraceLimit?: number };
+  const before = limits.stackTraceLimit;
+  limits.stackTraceLimit = 40;
+  const site = new Error();
+  if (before !== undefined) limits.stackTraceLimit = before;
+  return site;
+}
+
+/**
+ * A dataflow graph. Follows TensorFlow `tf.Graph`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const y = g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1));
+ * await using sess = new tf.Session({ graph: g });
+ * assertEquals(await sess.run(y, { feeds: { "x:0": 2 } }), 3);
+ * ```
+ */
+export class Graph {
+  /** Text that names the graph in messages. */
+  readonly key: string = `graph_${graphCount++}`;
+  readonly #operations: Operation[] = [];
+  readonly #byName = new Map<string, Operation>();
+  readonly #names = new Map<string, number>();
+  readonly #unfeedable = new Set<number>();
+  readonly #resources = new Map<unknown, SymbolicTensor>();
+  #scope = "";
+  #controls: readonly ControlScope[] = [];
+  #colocation: Operation | null = null;
+  #finalized = false;
+  /** Shapes promised with `setShape` so far: plans check the promises that were made before them. */
+  promises = 0;
+  /** How `apply` adds to this graph. */
+  readonly interpreter: GraphInterpreter = {
+    symbolic: true,
+    graph: this,
+    apply: (def, inputs, attrs) => this.addOp(def, inputs, attrs).outputs.slice(),
+    constant: (value) => this.constant(value),
+  };
+
+  /** Operations in the order they were made. */
+  get operations(): readonly Operation[] {
+    return this.#operations;
+  }
+  /** Grows with each operation; plans are made for one version. */
+  get version(): number {
+    return this.#operations.length;
+  }
+  /** True after `finalize()`. */
+  get finalized(): boolean {
+    return this.#finalized;
+  }
+  /** Current name scope, with its `/`. */
+  get scopeName(): string {
+    return this.#scope;
+  }
+
+  /** Runs `fn` with this graph as the place where ops go. */
+  asDefault<R>(fn: () => R): R {
+    return withInterpreter(this.interpreter, fn);
+  }
+
+  /** Forbids further operations. */
+  finalize(): void {
+    this.#finalized = true;
+  }
+
+  /** Adds an operation. Throws `RuntimeError` after `finalize()`, and what `infer` throws for inputs that do not fit. */
+  addOp(
+    def: OpDef,
+    inputs: readonly OpInput[],
+    attrs: Attrs,
+    options: { name?: string | undefined; device?: string } = {},
+  ): Operation {
+    this.#checkOpen();
+    const wanted = options.name ?? currentScope().opName ?? def.name.replace(/^_+/, "");
+    const tensors = withScope({ opName: null }, () => inputs.map((x) => this.convertInput(x, def)));
+    const specs = tensors.map((t): Spec => ({
+      dtype: t.dtype,
+      shape: t.staticShape,
+      value: constantValue(t),
+    }));
+    let inferred: { attrs: Attrs; outputs: Spec[] };
+    try {
+      inferred = inferOutputs(def, specs, attrs);
+    } catch (e) {
+      throw this.#located(e, def, specs);
+    }
+    const name = this.uniqueName(this.#scopedName(wanted));
+    const op = new Operation(this, this.#operations.length, {
+      name,
+      def,
+      inputs: tensors,
+      controlInputs: this.#controlsFor(tensors),
+      attrs: this.#colocation
+        ? { ...inferred.attrs, _class: [`loc:@${this.#colocation.name}`] }
+        : inferred.attrs,
+      device: options.device ?? this.#colocation?.device ?? currentScope().device ?? "",
+      outputs: inferred.outputs,
+      site: captureSite(),
+    });
+    this.#operations.push(op);
+    this.#byName.set(name, op);
+    for (const c of this.#controls) c.made.add(op);
+    this.onOperation(op);
+    return op;
+  }
+
+  /** Called for each new operation: function graphs order effects here. */
+  protected onOperation(_op: Operation): void {}
+
+  /** Brings an input into this graph: literals and eager tensors become constants. Throws `ValueError` for a tensor of another graph. */
+  convertInput(x: OpInput, def: OpDef): SymbolicTensor {
+    if (x instanceof NdArray) return this.constant(x);
+    if (x instanceof SymbolicTensor) return x.graph === this ? x : this.foreign(x, def);
+    const resource = resourceOf(x);
+    if (resource !== undefined) return this.resource(x, resource);
+    return this.capture(x);
+  }
+
+  /** An eager tensor used in this graph. */
+  protected capture(x: Tensor): SymbolicTensor {
+    return this.constant(x.ndarraySync());
+  }
+
+  /** A tensor of another graph used in this one. */
+  protected foreign(x: SymbolicTensor, def: OpDef): SymbolicTensor {
+    throw new ValueError(
+      `Cannot use ${x} as an input of ${def.name} in ${this.key}: tensors must be from the same graph as the op, this one is of ${x.graph.key}`,
+    );
+  }
+
+  /** The node that stands for a variable: one per variable. */
+  protected resource(x: Tensor, resource: Resource): SymbolicTensor {
+    let t = this.#resources.get(resource);
+    if (!t) {
+      const { dtype, shape, sharedName } = resource;
+      t = withScope(
+        { opName: null },
+        () =>
+          this.atRoot(() =>
+            this.addOp(lookupOp("VarHandleOp")!, [], {
+              dtype,
+              shape,
+              shared_name: sharedName,
+              _resource: resource,
+            }, {
+              name: sharedName,
+            }).outputs[0]
+          ),
+      );
+      this.#resources.set(resource, t);
+      this.onResource(x, t);
+    }
+    return t;
+  }
+  /** Called when a variable is first used in this graph. */
+  protected onResource(_x: Tensor, _node: SymbolicTensor): void {}
+
+  /** A `Const` node. The graph has a copy: it must not see what the caller writes later. */
+  constant(given: NdArray, name?: string): SymbolicTensor {
+    const value = DTYPES[given.dtype].kind === "handle" ? given : given.copy();
+    return this.addOp(lookupOp("Const")!, [], { value, dtype: value.dtype }, { name }).outputs[0];
+  }
+
+  /** Runs `fn` outside name scopes and control dependencies. */
+  atRoot<R>(fn: () => R): R {
+    const [scope, controls] = [this.#scope, this.#controls];
+    this.#scope = "";
+    this.#controls = [];
+    try {
+      return fn();
+    } finally {
+      this.#scope = scope;
+      this.#controls = controls;
+    }
+  }
+
+  /** A name not taken yet: `x`, `x_1`, …; letters' case does not make a difference. Reserves it. */
+  uniqueName(wanted: string): string {
+    const key = wanted.toLowerCase();
+    const n = this.#names.get(key);
+    this.#names.set(key, (n ?? 0) + 1);
+    if (n === undefined) return wanted;
+    for (let i = n;; i++) {
+      const candidate = `${wanted}_${i}`;
+      if (!this.#names.has(candidate.toLowerCase())) {
+        this.#names.set(key, i + 1);
+        this.#names.set(candidate.toLowerCase(), 1);
+        return candidate;
+      }
+    }
+  }
+
+  #scopedName(wanted: string): string {
+    if (wanted.endsWith("/")) return wanted.slice(0, -1);
+    const pattern = this.#scope === "" ? ROOT_NAME : SCOPED_NAME;
+    if (!pattern.test(wanted)) {
+      throw new ValueError(
+        `'${wanted}' is not a valid ${this.#scope === "" ? "root " : ""}scope name`,
+      );
+    }
+    return this.#scope + wanted;
+  }
+
+  /** Runs `fn` with names prefixed; a name that ends in `/` re-enters that scope, empty or null resets to the root. */
+  nameScope<R>(name: string | null, fn: (scope: string) => R): R {
+    const before = this.#scope;
+    if (name === null || name === "") this.#scope = "";
+    else if (name.endsWith("/")) this.#scope = name;
+    else this.#scope = `${this.uniqueName(this.#scopedName(name))}/`;
+    try {
+      return fn(this.#scope);
+    } finally {
+      this.#scope = before;
+    }
+  }
+
+  /** Runs `fn` so that the operations made inside run after `controls`; null clears the dependencies around it. */
+  controlDependencies<R>(controls: readonly (Operation | Tensor)[] | null, fn: () => R): R {
+    const before = this.#controls;
+    if (controls === null) this.#controls = [];
+    else {
+      const ops = controls.map((c) => {
+        const op = c instanceof Operation ? c : (c as SymbolicTensor).operation;
+        if (op?.graph !== this) {
+          throw new ValueError(
+            `Cannot depend on ${c}: it is not an operation or tensor of this graph`,
+          );
+        }
+        return op;
+      });
+      this.#controls = [...before, { controls: ops, made: new Set() }];
+    }
+    try {
+      return fn();
+    } finally {
+      this.#controls = before;
+    }
+  }
+
+  #controlsFor(inputs: readonly SymbolicTensor[]): Operation[] {
+    const out = new Set<Operation>();
+    const sources = inputs.map((t) => t.operation);
+    for (const { controls, made } of this.#controls) {
+      if (sources.some((s) => made.has(s))) continue;
+      for (const c of controls) if (!sources.includes(c)) out.add(c);
+    }
+    return [...out];
+  }
+
+  /** Runs `fn` with new operations on the device of `op`. */
+  colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
+    const before = this.#colocation;
+    this.#colocation = op instanceof Operation ? op : (op as SymbolicTensor).operation;
+    try {
+      return fn();
+    } finally {
+      this.#colocation = before;
+    }
+  }
+
+  /** The operation of this name. Throws `ValueError` for a tensor's name, `LookupError` for an unknown one. */
+  getOperationByName(name: string): Operation {
+    const op = this.#byName.get(name);
+    if (op) return op;
+    if (name.includes(":")) {
+      throw new ValueError(`Name '${name}' appears to refer to a Tensor, not a Operation.`);
+    }
+    throw new LookupError(`The name '${name}' refers to an Operation not in the graph.`);
+  }
+
+  /** The tensor `op:index`. Throws `ValueError` for a name that is none, `LookupError` for what does not exist. */
+  getTensorByName(name: string): SymbolicTensor {
+    const m = /^(.+):(\d+)$/.exec(name);
+    if (!m) {
+      throw new ValueError(
+        this.#byName.has(name)
+          ? `The name '${name}' refers to an Operation, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".`
+          : `The name '${name}' looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".`,
+      );
+    }
+    const op = this.#byName.get(m[1]);
+    if (!op) {
+      throw new LookupError(
+        `The name '${name}' refers to a Tensor which does not exist. The operation, '${
+          m[1]
+        }', does not exist in the graph.`,
+      );
+    }
+    const t = op.outputs[Number(m[2])];
+    if (!t) {
+      throw new LookupError(
+        `The name '${name}' refers to a Tensor which does not exist. The operation, '${
+          m[1]
+        }', exists but only has ${op.outputs.length} outputs.`,
+      );
+    }
+    return t;
+  }
+
+  /** The operation of this name, or undefined. */
+  findOperation(name: string): Operation | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The graph as a GraphDef in proto3 JSON form. Throws `ValueError` for scripts that have no registered name. */
+  toGraphDef(options: GraphDefOptions = {}): GraphDefJson {
+    return toGraphDef(this, options);
+  }
+
+  /** Forbids feeding a tensor. */
+  preventFeeding(t: Tensor): void {
+    this.#unfeedable.add(t.id);
+  }
+  /** False after `preventFeeding`. */
+  isFeedable(t: Tensor): boolean {
+    return !this.#unfeedable.has(t.id);
+  }
+
+  #checkOpen(): void {
+    if (this.#finalized) throw new RuntimeError("Graph is finalized and cannot be modified.");
+  }
+
+  #located(e: unknown, def: OpDef, specs: readonly Spec[]): unknown {
+    if (!(e instanceof Error) || e instanceof OpError) return e;
+    const where = ` (in ${def.name} "${this.#scope}${
+      currentScope().opName ?? def.name
+    }" with inputs ${specs.map(specText).join(", ")})`;
+    if (!e.message.includes(where)) e.message += where;
+    return e;
+  }
+}
+
+/** The graph that ops go into now, or null in eager mode. */
+export function currentGraph(): Graph | null {
+  const i = currentInterpreter() as Partial<GraphInterpreter>;
+  return i.graph ?? null;
+}
+
+/** A graph as an interpreter of ops. */
+export interface GraphInterpreter extends Interpreter {
+  /** The graph. */
+  readonly graph: Graph;
+}

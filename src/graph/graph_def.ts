@@ -1,0 +1,393 @@
+/**
+ * GraphDef in proto3 JSON form: writing a graph, its functions and its attributes.
+ * May import core and graph files.
+ */
+import { type DType, DTYPES } from "../core/dtype.ts";
+import type { AttrDef, OpDef } from "../core/op.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { ValueError } from "../core/errors.ts";
+import type { FuncGraph } from "./func_graph.ts";
+import type { Graph } from "./graph.ts";
+import type { Operation, SymbolicTensor } from "./operation.ts";
+
+/** A graph in proto3 JSON form. */
+export interface GraphDefJson {
+  /** Nodes in topological order. */
+  node: NodeDefJson[];
+  /** Functions. */
+  library?: { function: FunctionDefJson[] };
+  /** Version of the producer. */
+  versions: { producer: number; minConsumer?: number };
+}
+
+/** A node. */
+export interface NodeDefJson {
+  /** Unique name. */
+  name: string;
+  /** Op type. */
+  op: string;
+  /** Data inputs, then control inputs `^name`. */
+  input?: string[];
+  /** Requested device. */
+  device?: string;
+  /** Attributes. */
+  attr?: Record<string, AttrValueJson>;
+}
+
+/** A function. */
+export interface FunctionDefJson {
+  /** Name and arguments. */
+  signature: {
+    name: string;
+    inputArg: ArgDefJson[];
+    outputArg: ArgDefJson[];
+    isStateful?: boolean;
+  };
+  /** Body; inputs are written `node:output_name:index` or an argument's name. */
+  nodeDef: NodeDefJson[];
+  /** Output argument → value in the body. */
+  ret: Record<string, string>;
+  /** Nodes that run for their effect. */
+  controlRet?: Record<string, string>;
+}
+
+/** An argument of a function. */
+export interface ArgDefJson {
+  /** Name. */
+  name: string;
+  /** Dtype enum. */
+  type: string;
+}
+
+/** A shape. */
+export interface ShapeJson {
+  /** Dimensions; size "-1" is unknown. */
+  dim?: { size: string }[];
+  /** True for unknown rank. */
+  unknownRank?: boolean;
+}
+
+/** A constant. */
+export interface TensorJson {
+  /** Dtype enum. */
+  dtype: string;
+  /** Shape. */
+  tensorShape: ShapeJson;
+  /** Little-endian elements, base64. */
+  tensorContent?: string;
+  /** Strings, base64 each. */
+  stringVal?: string[];
+}
+
+/** An attribute: one field is set. */
+export interface AttrValueJson {
+  /** Bytes, base64. */
+  s?: string;
+  /** 64-bit integer as text. */
+  i?: string;
+  /** Float. */
+  f?: number | "NaN" | "Infinity" | "-Infinity";
+  /** Boolean. */
+  b?: boolean;
+  /** Dtype enum. */
+  type?: string;
+  /** Shape. */
+  shape?: ShapeJson;
+  /** Constant. */
+  tensor?: TensorJson;
+  /** Function. */
+  func?: { name: string };
+  /** List of one of these. */
+  list?: {
+    s?: string[];
+    i?: string[];
+    f?: number[];
+    b?: boolean[];
+    type?: string[];
+    shape?: ShapeJson[];
+  };
+}
+
+/** How to write. */
+export interface GraphDefOptions {
+  /** True: static shapes are written to `_output_shapes`. Default false, but script ops always have theirs written. */
+  readonly addShapes?: boolean;
+  /** True: scripts without a registered name are written with their process-local token. Default false: a `ValueError`. */
+  readonly allowAnonymousScripts?: boolean;
+}
+
+/** A function as attributes hold it: a body, and perhaps which of the op's inputs go to its captures. */
+interface FunctionAttr {
+  readonly f?: FunctionAttr;
+  readonly from?: readonly number[];
+  readonly graph?: FuncGraph;
+  readonly outputs?: readonly SymbolicTensor[];
+  readonly name?: string;
+}
+
+/** What script ops keep in `_script`. */
+interface ScriptAttr {
+  readonly token: string;
+  readonly registered: boolean;
+  readonly args: unknown;
+  readonly outputs: { readonly structure: unknown; readonly single: boolean };
+}
+
+/** Producer version written, that of TensorFlow 2.21. */
+export const PRODUCER = 2474;
+
+/** Writes a graph. Throws `ValueError` for scripts that have no registered name, listing them. */
+export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDefJson {
+  const writer = new Writer(options);
+  const node = graph.operations.map((op) => writer.node(op, (t) => edge(t)));
+  writer.checkAnonymous();
+  const def: GraphDefJson = { node, versions: { producer: PRODUCER } };
+  if (writer.functions.size > 0) def.library = { function: [...writer.functions.values()] };
+  return def;
+}
+
+function edge(t: SymbolicTensor): string {
+  return t.valueIndex === 0 ? t.operation.name : `${t.operation.name}:${t.valueIndex}`;
+}
+
+class Writer {
+  readonly functions = new Map<string, FunctionDefJson>();
+  readonly #options: GraphDefOptions;
+  readonly #anonymous: string[] = [];
+
+  constructor(options: GraphDefOptions) {
+    this.#options = options;
+  }
+
+  checkAnonymous(): void {
+    if (this.#anonymous.length === 0) return;
+    throw new ValueError(
+      `Cannot write a GraphDef with anonymous script functions: ${
+        this.#anonymous.join(", ")
+      }. Name them with tf.registerScript("ns.name@1", func), or pass { allowAnonymousScripts: true }`,
+    );
+  }
+
+  node(op: Operation, input: (t: SymbolicTensor) => string): NodeDefJson {
+    const def: NodeDefJson = { name: op.name, op: op.type };
+    const inputs = [...op.inputs.map(input), ...op.controlInputs.map((c) => `^${c.name}`)];
+    if (inputs.length > 0) def.input = inputs;
+    if (op.device !== "") def.device = op.device;
+    const attr = this.#attrs(op);
+    if (Object.keys(attr).length > 0) def.attr = attr;
+    return def;
+  }
+
+  #attrs(op: Operation): Record<string, AttrValueJson> {
+    const out: Record<string, AttrValueJson> = {};
+    for (const a of op.def.attrDefs) {
+      if (a.name.startsWith("_")) continue;
+      const value = op.attrs[a.name];
+      if (a.type === "func") out[a.name] = { func: { name: this.#functionName(value, op) } };
+      else if (value !== undefined && value !== null || a.type === "shape") {
+        out[a.name] = attrToJson(a, value);
+      }
+    }
+    if (op.attrs._class) {
+      out._class = { list: { s: (op.attrs._class as string[]).map(base64Text) } };
+    }
+    const script = op.attrs._script as ScriptAttr | null | undefined;
+    if (script) this.#scriptAttrs(op, script, out);
+    else if (op.type === "VarHandleOp" || op.type === "ReadVariableOp") {
+      const shape = (op.attrs._shape ?? op.attrs.shape) as PartialShape;
+      if (op.type === "ReadVariableOp") out._shape = { shape: shapeToJson(shape) };
+    }
+    if (this.#options.addShapes || script) {
+      const n = visibleOutputs(op);
+      if (n > 0) {
+        out._output_shapes = {
+          list: { shape: op.outputs.slice(0, n).map((t) => shapeToJson(t.staticShape)) },
+        };
+      }
+    }
+    return sorted(out);
+  }
+
+  #scriptAttrs(op: Operation, script: ScriptAttr, out: Record<string, AttrValueJson>): void {
+    if (!script.registered) {
+      if (!this.#options.allowAnonymousScripts) {
+        this.#anonymous.push(`"${op.name}" (token ${script.token})`);
+      }
+    }
+    out._script_args = { s: base64Text(JSON.stringify(script.args)) };
+    out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };
+  }
+
+  #functionName(value: unknown, op: Operation): string {
+    const attr = value as FunctionAttr;
+    const concrete = (attr.f ?? attr) as Required<Pick<FunctionAttr, "graph" | "outputs" | "name">>;
+    let name = concrete.name;
+    // One body may be called with other captures, or return more for a gradient: each is a function of its own.
+    for (let n = 1; this.functions.has(name) && this.#made.get(name) !== value; n++) {
+      name = `${concrete.name}_${n}`;
+    }
+    if (!this.functions.has(name)) {
+      this.#made.set(name, value);
+      this.#function(name, concrete.graph, concrete.outputs, attr, op);
+    }
+    return name;
+  }
+  readonly #made = new Map<string, unknown>();
+
+  #function(
+    name: string,
+    graph: FuncGraph,
+    outputs: readonly SymbolicTensor[],
+    attr: FunctionAttr,
+    op: Operation,
+  ): void {
+    const def: FunctionDefJson = {
+      signature: { name, inputArg: [], outputArg: [] },
+      nodeDef: [],
+      ret: {},
+    };
+    this.functions.set(name, def);
+    const argOf = new Map<SymbolicTensor, string>();
+    const args = functionInputs(graph, attr, op);
+    args.forEach(({ dtype, inner }, i) => {
+      const arg = `arg${i}`;
+      def.signature.inputArg.push({ name: arg, type: DTYPES[dtype].tfEnum });
+      for (const t of inner) argOf.set(t, arg);
+    });
+    const input = (t: SymbolicTensor): string =>
+      argOf.get(t) ?? `${t.operation.name}:${outputName(t)}`;
+    for (const o of graph.operations) {
+      if (!o.outputs.some((t) => argOf.has(t))) def.nodeDef.push(this.node(o, input));
+    }
+    const results = [...outputs.map(input), ...passedOn(attr, op, args.length, outputs.length)];
+    const types = [
+      ...outputs.map((t) => t.dtype),
+      ...args.slice(outputs.length).map((a) => a.dtype),
+    ];
+    results.forEach((value, i) => {
+      def.signature.outputArg.push({ name: `out${i}`, type: DTYPES[types[i]].tfEnum });
+      def.ret[`out${i}`] = value;
+    });
+    if (graph.stateful) {
+      def.signature.isStateful = true;
+      def.controlRet = Object.fromEntries(graph.effects.map((e) => [e.name, e.name]));
+    }
+  }
+}
+
+/** Arguments of the written function: for If and While all inputs of the op, as TensorFlow wants. */
+function functionInputs(
+  graph: FuncGraph,
+  attr: FunctionAttr,
+  op: Operation,
+): { dtype: DType; inner: SymbolicTensor[] }[] {
+  const handles = graph.operations.filter((o) => o.type === "VarHandleOp").map((o) => o.outputs[0]);
+  const captured = [...graph.captures.map((c) => c.inner), ...handles];
+  if (!attr.from) {
+    return [...graph.inputs, ...captured].map((t) => ({ dtype: t.dtype, inner: [t] }));
+  }
+  const opInputs = op.type === "If" ? op.inputs.slice(1) : op.inputs;
+  const own = graph.inputs;
+  return opInputs.map((t, i) => ({
+    dtype: t.dtype,
+    inner: [...(i < own.length ? [own[i]] : []), ...captured.filter((_, k) => attr.from![k] === i)],
+  }));
+}
+
+/** TensorFlow's While bodies hand on what they only read. */
+function passedOn(attr: FunctionAttr, op: Operation, args: number, outputs: number): string[] {
+  if (op.type !== "While" || op.attrs.body !== attr) return [];
+  return Array.from({ length: args - outputs }, (_, k) => `arg${outputs + k}`);
+}
+
+function outputName(t: SymbolicTensor): string {
+  const { def } = t.operation;
+  let i = 0;
+  for (const arg of def.outputArgs) {
+    const variadic = arg.numberAttr !== undefined || arg.typeListAttr !== undefined;
+    const n = variadic
+      ? visibleOutputs(t.operation) - (def.outputArgs.length - 1 - hiddenArgs(def))
+      : 1;
+    if (t.valueIndex < i + n) return `${arg.name}:${t.valueIndex - i}`;
+    i += n;
+  }
+  return `output:${t.valueIndex}`;
+}
+
+function hiddenArgs(def: OpDef): number {
+  return def.outputArgs.filter((a) => a.name === "tape").length;
+}
+
+/** Outputs that a GraphDef knows: not the tape of a script, a loop or a branch. */
+export function visibleOutputs(op: Operation): number {
+  return op.outputs.length - hiddenArgs(op.def);
+}
+
+function sorted<T>(record: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** An attribute in JSON form. */
+export function attrToJson(def: AttrDef, value: unknown): AttrValueJson {
+  switch (def.type) {
+    case "type":
+      return { type: DTYPES[value as DType].tfEnum };
+    case "bool":
+      return { b: value as boolean };
+    case "int":
+      return { i: String(value) };
+    case "float":
+      return { f: floatToJson(value as number) };
+    case "string":
+      return { s: base64Text(value as string) };
+    case "shape":
+      return { shape: shapeToJson(value as PartialShape) };
+    case "tensor":
+      return { tensor: tensorToJson(value as NdArray) };
+    case "list(type)":
+      return { list: { type: (value as DType[]).map((t) => DTYPES[t].tfEnum) } };
+    case "list(int)":
+      return { list: { i: (value as number[]).map(String) } };
+    case "list(float)":
+      return { list: { f: value as number[] } };
+    case "list(bool)":
+      return { list: { b: value as boolean[] } };
+    case "list(string)":
+      return { list: { s: (value as string[]).map(base64Text) } };
+    case "list(shape)":
+      return { list: { shape: (value as PartialShape[]).map(shapeToJson) } };
+  }
+  throw new ValueError(`Cannot write attribute "${def.name}" of type ${def.type} to a GraphDef`);
+}
+
+function floatToJson(v: number): number | "NaN" | "Infinity" | "-Infinity" {
+  return Number.isFinite(v) ? v : String(v) as "NaN" | "Infinity" | "-Infinity";
+}
+
+/** A shape in JSON form. */
+export function shapeToJson(shape: PartialShape): ShapeJson {
+  return shape === null
+    ? { unknownRank: true }
+    : { dim: shape.map((d) => ({ size: String(d ?? -1) })) };
+}
+
+/** A constant in JSON form. */
+export function tensorToJson(a: NdArray): TensorJson {
+  const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
+  if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(base64) };
+  const d = a.data as Float32Array;
+  return { ...base, tensorContent: base64(new Uint8Array(d.buffer, d.byteOffset, d.byteLength)) };
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 0x8000) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  }
+  return btoa(text);
+}
+
+function base64Text(text: string): string {
+  return base64(new TextEncoder().encode(text));
+}

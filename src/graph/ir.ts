@@ -1,0 +1,140 @@
+/**
+ * The plan's view of a graph: only what the fetches need, in an order that respects data and control edges. Passes rewrite it.
+ * May import core and graph files.
+ */
+import type { DType } from "../core/dtype.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
+import type { PartialShape } from "../core/shape.ts";
+import type { Operation, SymbolicTensor } from "./operation.ts";
+
+/** A value that flows. */
+export interface IrValue {
+  /** Who makes it. */
+  readonly node: IrNode;
+  /** Which of the node's outputs. */
+  readonly index: number;
+  /** Element type. */
+  readonly dtype: DType;
+  /** What is known of its shape. */
+  readonly shape: PartialShape;
+  /** True where the shape is a user's promise that must be checked. */
+  readonly promised: boolean;
+}
+
+/** A node of a plan. */
+export interface IrNode {
+  /** Name for messages. */
+  readonly name: string;
+  /** Op definition. */
+  readonly def: OpDef;
+  /** Attributes. */
+  readonly attrs: Attrs;
+  /** Data inputs. */
+  readonly inputs: IrValue[];
+  /** Nodes that must run before. */
+  readonly controls: IrNode[];
+  /** Results. */
+  readonly outputs: IrValue[];
+  /** Requested device; empty where none was. */
+  readonly device: string;
+  /** The operation it stems from. */
+  readonly source: Operation;
+  /** For a fed value: its number among the feeds. */
+  readonly feed: number;
+}
+
+/** What a run computes. */
+export interface IrGraph {
+  /** Nodes in topological order. */
+  readonly nodes: IrNode[];
+  /** Values to return. */
+  readonly fetches: IrValue[];
+  /** Nodes to run for their effect. */
+  readonly targets: IrNode[];
+}
+
+/** What to build. */
+export interface IrRequest {
+  /** Tensors to return. */
+  readonly fetches: readonly SymbolicTensor[];
+  /** Operations to run for their effect. */
+  readonly targets: readonly Operation[];
+  /** Tensors whose values are given: their producers are not run for them. */
+  readonly feeds: readonly SymbolicTensor[];
+}
+
+/** The part of a graph that a run needs. */
+export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
+  const fed = new Map<SymbolicTensor, IrValue>();
+  const nodes: IrNode[] = [];
+  feeds.forEach((t, feed) => {
+    const node = makeNode(t.operation, [], [], feed);
+    const value: IrValue = {
+      node,
+      index: 0,
+      dtype: t.dtype,
+      shape: t.staticShape,
+      promised: false,
+    };
+    node.outputs.push(value);
+    nodes.push(node);
+    fed.set(t, value);
+  });
+  const made = new Map<Operation, IrNode>();
+  // A fed placeholder has no work of its own left to wait for.
+  const controlsOf = (op: Operation): Operation[] =>
+    op.controlInputs.filter((c) => c.type !== "Placeholder" || !fed.has(c.outputs[0]));
+  const need = (root: Operation): void => {
+    // Iterative: graphs may be deeper than the call stack.
+    const stack: [Operation, boolean][] = [[root, false]];
+    while (stack.length > 0) {
+      const [op, ready] = stack.pop()!;
+      if (made.has(op)) continue;
+      if (!ready) {
+        stack.push([op, true]);
+        for (const c of controlsOf(op)) if (!made.has(c)) stack.push([c, false]);
+        for (let i = op.inputs.length - 1; i >= 0; i--) {
+          const t = op.inputs[i];
+          if (!fed.has(t) && !made.has(t.operation)) stack.push([t.operation, false]);
+        }
+        continue;
+      }
+      const inputs = op.inputs.map((t) =>
+        fed.get(t) ?? made.get(t.operation)!.outputs[t.valueIndex]
+      );
+      const node = makeNode(op, inputs, controlsOf(op).map((c) => made.get(c)!), -1);
+      op.outputs.forEach((t, index) =>
+        node.outputs.push({
+          node,
+          index,
+          dtype: t.dtype,
+          shape: t.staticShape,
+          promised: t.promised,
+        })
+      );
+      made.set(op, node);
+      nodes.push(node);
+    }
+  };
+  for (const t of fetches) if (!fed.has(t)) need(t.operation);
+  for (const op of targets) need(op);
+  return {
+    nodes,
+    fetches: fetches.map((t) => fed.get(t) ?? made.get(t.operation)!.outputs[t.valueIndex]),
+    targets: targets.map((op) => made.get(op)!),
+  };
+}
+
+function makeNode(op: Operation, inputs: IrValue[], controls: IrNode[], feed: number): IrNode {
+  return {
+    name: op.name,
+    def: op.def,
+    attrs: op.attrs,
+    inputs,
+    controls,
+    outputs: [],
+    device: op.device,
+    source: op,
+    feed,
+  };
+}

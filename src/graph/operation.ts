@@ -1,0 +1,184 @@
+/**
+ * Operation and SymbolicTensor: the nodes of a graph and what they put out.
+ * May import core.
+ */
+import type { Attrs, OpDef } from "../core/op.ts";
+import { lookupOp } from "../core/op.ts";
+import { compatible, mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { Tensor } from "../core/tensor.ts";
+import { type Spec, specText } from "../core/tensor_spec.ts";
+import { ValueError } from "../core/errors.ts";
+import type { GraphNode } from "../core/graph_node.ts";
+import type { Graph } from "./graph.ts";
+
+/** What a graph says when it makes an operation. */
+export interface OperationInit {
+  /** Unique name. */
+  readonly name: string;
+  /** Op definition. */
+  readonly def: OpDef;
+  /** Data inputs, all of the same graph. */
+  readonly inputs: readonly SymbolicTensor[];
+  /** Operations that must run before. */
+  readonly controlInputs: readonly Operation[];
+  /** Attributes, defaults filled in. */
+  readonly attrs: Attrs;
+  /** Requested device. */
+  readonly device: string;
+  /** Output specs. */
+  readonly outputs: readonly Spec[];
+  /** Made where user code made it: its stack says so. */
+  readonly site: Error;
+}
+
+/** A node of a graph. Made by ops, not by users. */
+export class Operation implements GraphNode {
+  /** Unique name. */
+  readonly name: string;
+  /** Definition of the op. */
+  readonly def: OpDef;
+  /** Data inputs. */
+  readonly inputs: readonly SymbolicTensor[];
+  /** Operations that must run before. */
+  readonly controlInputs: Operation[];
+  /** Requested device, empty where none was. */
+  readonly device: string;
+  /** Results; functions may get hidden further ones for gradients. */
+  readonly outputs: SymbolicTensor[];
+  /** The graph. */
+  readonly graph: Graph;
+  /** Position in the graph. */
+  readonly index: number;
+  readonly #site: Error;
+  #attrs: Attrs;
+
+  /** Made by {@linkcode Graph}. */
+  constructor(graph: Graph, index: number, init: OperationInit) {
+    this.graph = graph;
+    this.index = index;
+    this.name = init.name;
+    this.def = init.def;
+    this.inputs = init.inputs;
+    this.controlInputs = [...init.controlInputs];
+    this.device = init.device;
+    this.#attrs = init.attrs;
+    this.#site = init.site;
+    this.outputs = init.outputs.map((spec, i) => new SymbolicTensor(this, i, spec));
+  }
+
+  /** Stack text of the place that made it: written out only when it is asked for. */
+  get definitionSite(): string {
+    return this.#site.stack ?? "";
+  }
+  /** TensorFlow op type. */
+  get type(): string {
+    return this.def.name;
+  }
+  /** Attributes, defaults filled in. */
+  get attrs(): Attrs {
+    return this.#attrs;
+  }
+  /** Replaces attributes: how a function node gets hidden outputs when its gradient is built. */
+  setAttrs(attrs: Attrs): void {
+    this.#attrs = attrs;
+  }
+  /** Adds a hidden output. */
+  addOutput(spec: Spec): SymbolicTensor {
+    const t = new SymbolicTensor(this, this.outputs.length, spec);
+    this.outputs.push(t);
+    return t;
+  }
+  /** One attribute. Throws `ValueError` where there is none of this name. */
+  getAttr(name: string): unknown {
+    if (!(name in this.#attrs)) {
+      throw new ValueError(`Operation '${this.name}' has no attr named '${name}'`);
+    }
+    return this.#attrs[name];
+  }
+  /** `<tf.Operation 'x' type=Placeholder>`. */
+  toString(): string {
+    return `<tf.Operation '${this.name}' type=${this.type}>`;
+  }
+}
+
+/** A tensor inside a graph. */
+export class SymbolicTensor extends Tensor {
+  /** The operation that makes it. */
+  readonly operation: Operation;
+  /** Which of its outputs. */
+  readonly valueIndex: number;
+  #shape: PartialShape;
+  /** Set where `setShape` promised more than the op knows, to be checked at run time. */
+  promised = false;
+
+  /** Made by {@linkcode Operation}. */
+  constructor(operation: Operation, index: number, spec: Spec) {
+    super(spec.dtype);
+    this.operation = operation;
+    this.valueIndex = index;
+    this.#shape = spec.shape;
+  }
+
+  /** True for a tensor inside a graph. */
+  override get isSymbolic(): boolean {
+    return true;
+  }
+  /** Known dimensions. */
+  override get staticShape(): PartialShape {
+    return this.#shape;
+  }
+  /** The graph this belongs to. */
+  override get graph(): Graph {
+    return this.operation.graph;
+  }
+  /** The operation that makes this. */
+  override get op(): Operation {
+    return this.operation;
+  }
+  /** `op:index`. */
+  override get name(): string {
+    return `${this.operation.name}:${this.valueIndex}`;
+  }
+  /** Full name of the device. */
+  override get device(): string {
+    return this.operation.device;
+  }
+  /** Operations that read this. */
+  consumers(): Operation[] {
+    return this.graph.operations.filter((o) => o.inputs.includes(this));
+  }
+  /** Refines the static shape. Throws `ValueError` on conflict. */
+  override setShape(shape: PartialShape): void {
+    const merged = mergeShapes(this.#shape, shape);
+    if (sameShape(merged, this.#shape)) return;
+    this.promised = true;
+    this.graph.promises++;
+    this.#shape = merged;
+  }
+  /** Short text for messages. */
+  override toString(): string {
+    return `<tf.Tensor '${this.name}' ${specText({ dtype: this.dtype, shape: this.#shape })}>`;
+  }
+}
+
+/** The value of a tensor that is known while building: a constant, or the shape of something of known shape. */
+export function constantValue(t: SymbolicTensor): NdArray | undefined {
+  const { operation } = t;
+  if (operation.type === "Const") return operation.attrs.value as NdArray;
+  if (operation.type === "Shape") {
+    const s = operation.inputs[0].staticShape;
+    if (s !== null && !s.includes(null)) {
+      return new NdArray("int32", [s.length], Int32Array.from(s as number[]));
+    }
+  }
+  if (operation.type === "Identity") return constantValue(operation.inputs[0]);
+  return undefined;
+}
+
+/** True where a value of this spec may stand for the tensor. */
+export function fits(t: Tensor, spec: Spec): boolean {
+  return t.dtype === spec.dtype && compatible(t.staticShape, spec.shape);
+}
+
+export { lookupOp };

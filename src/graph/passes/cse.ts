@@ -1,0 +1,90 @@
+/**
+ * Common subexpressions: pure nodes of the same op, attributes and inputs become one. Script ops are the same by their token.
+ * May import core and graph files.
+ */
+import { NdArray } from "../../core/nd_array.ts";
+import type { OpDef } from "../../core/op.ts";
+import { sameShape } from "../../core/shape.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { replaceValues } from "./replace.ts";
+
+/** Constants up to this many elements are compared by value. */
+const SMALL = 64;
+
+/** The graph with equal pure nodes merged. */
+export function cse(ir: IrGraph): IrGraph {
+  const numbers = new Map<IrValue, number>();
+  const values = new Map<IrValue, IrValue>();
+  const nodes = new Map<IrNode, IrNode>();
+  const known = new Map<string, IrNode>();
+  for (const node of ir.nodes) {
+    const key = isPure(node) ? keyOf(node, numbers) : null;
+    const first = key === null ? undefined : known.get(key);
+    if (first && samePromises(first, node)) {
+      nodes.set(node, first);
+      node.outputs.forEach((v, i) => {
+        values.set(v, first.outputs[i]);
+        numbers.set(v, numbers.get(first.outputs[i])!);
+      });
+      continue;
+    }
+    if (key !== null) known.set(key, node);
+    for (const v of node.outputs) numbers.set(v, numbers.size);
+  }
+  return nodes.size === 0 ? ir : replaceValues(ir, values, nodes);
+}
+
+/** True for nodes whose results depend on inputs and attributes alone. */
+export function isPure({ def, attrs, feed }: IrNode): boolean {
+  if (feed >= 0 || def.stateful || def.effects !== "none" || attrs._ordered) return false;
+  return !def.host || def.name === "Const" || runsScript(def);
+}
+
+/** True for ops whose kernel is a user's function. */
+export function runsScript(def: OpDef): boolean {
+  return def.attrDefs.some((a) => a.type === "script");
+}
+
+function samePromises(a: IrNode, b: IrNode): boolean {
+  return a.outputs.every((v, i) => {
+    const w = b.outputs[i];
+    return v.promised === w.promised && (!v.promised || sameShape(v.shape, w.shape));
+  });
+}
+
+function keyOf(node: IrNode, numbers: ReadonlyMap<IrValue, number>): string {
+  let key = `${node.def.id}@${node.device}`;
+  for (const v of node.inputs) key += `,${numbers.get(v)}`;
+  for (const c of node.controls) key += `^${objectKey(c)}`;
+  for (const name of Object.keys(node.attrs).sort()) {
+    key += `;${name}=${valueKey(node.attrs[name])}`;
+  }
+  return key;
+}
+
+/** A text that is equal for equal attribute values. Objects are equal by identity, or where they say so with a `mergeKey`. */
+function valueKey(v: unknown): string {
+  if (Object.is(v, -0)) return "-0";
+  if (v === null || (typeof v !== "object" && typeof v !== "function")) {
+    return `${typeof v}:${String(v)}`;
+  }
+  if (Array.isArray(v)) return `[${v.map(valueKey)}]`;
+  if (v instanceof NdArray) return arrayKey(v);
+  const { mergeKey } = v as { readonly mergeKey?: unknown };
+  return typeof mergeKey === "string" ? `<${mergeKey}>` : objectKey(v);
+}
+
+function arrayKey(a: NdArray): string {
+  if (!ArrayBuffer.isView(a.data) || a.size > SMALL) return objectKey(a);
+  const { buffer, byteOffset, byteLength } = a.data;
+  return `${a.dtype}[${a.shape}]${new Uint8Array(buffer, byteOffset, byteLength)}`;
+}
+
+let count = 0;
+const objects = new WeakMap<object, number>();
+
+function objectKey(v: object): string {
+  let n = objects.get(v);
+  if (n === undefined) objects.set(v, n = ++count);
+  return `#${n}`;
+}

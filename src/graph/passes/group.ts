@@ -1,0 +1,179 @@
+/**
+ * Grouping: updates of several variables by one rule become one op, so that an optimizer's step is one dispatch; and so do small
+ * sums over first axes, such as the gradients of biases.
+ * May import core and graph files.
+ */
+import { lookupOp } from "../../core/op.ts";
+import { argument } from "../../core/scalar.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { isConcrete, sizeOf } from "../../core/shape.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { isPure } from "./cse.ts";
+
+/** Members one group may have: its kernel has a branch for each. */
+const MAX_MEMBERS = 16;
+/** Rows that one invocation may add up: more of them, and the sum deserves dispatches of its own. */
+const MAX_ROWS = 1024;
+
+/** The graph with updates that differ in their arrays only joined, and small column sums joined. */
+export function groupAlike(ir: IrGraph): IrGraph {
+  const groups = new Map<string, IrNode[]>();
+  const numbers = new Map<IrNode, number>();
+  ir.nodes.forEach((n, i) => numbers.set(n, i));
+  for (const node of ir.nodes) {
+    const key = isUpdate(node)
+      ? ruleOf(node, numbers)
+      : isColumnSum(node)
+      ? `sums@${node.device}`
+      : null;
+    if (key === null) continue;
+    const list = groups.get(key);
+    if (list && list.length < MAX_MEMBERS) list.push(node);
+    else groups.set(key, [node]);
+  }
+  let result = ir;
+  for (const members of groups.values()) {
+    if (members.length < 2) continue;
+    // Earlier joins made copies: find the members by what they were.
+    const now = members.map((m) =>
+      result.nodes.find((n) => n.source === m.source && n.def === m.def && n.name === m.name)
+    );
+    if (now.includes(undefined)) continue;
+    const nodes = now as IrNode[];
+    result =
+      sortWith(result, nodes, isUpdate(nodes[0]) ? updateNode(nodes) : columnSumNode(nodes)) ??
+        result;
+  }
+  return result;
+}
+
+/** A sum or mean over the first axis of a matrix, or over a vector, that is too small to fill an adapter by itself. */
+function isColumnSum(node: IrNode): boolean {
+  if (
+    (node.def.name !== "Sum" && node.def.name !== "Mean") || !isPure(node) ||
+    node.controls.length > 0
+  ) return false;
+  const [x, axes] = node.inputs;
+  if (
+    x.dtype !== "float32" || !isConcrete(x.shape) || x.shape.length < 1 || x.shape.length > 2 ||
+    node.outputs[0].promised
+  ) return false;
+  if (axes.node.def.name !== "Const" || axes.node.feed >= 0) return false;
+  const list = Array.from((axes.node.attrs.value as NdArray).data as Int32Array);
+  return list.length === 1 && (list[0] === 0 || list[0] === -x.shape.length) && x.shape[0] > 0 &&
+    x.shape[0] <= MAX_ROWS &&
+    sizeOf(x.shape) > 0;
+}
+
+function columnSumNode(members: readonly IrNode[]): IrNode {
+  return {
+    ...members[0],
+    def: lookupOp("_GroupedColumnSum")!,
+    attrs: {
+      N: members.length,
+      T: "float32",
+      shapes: members.map((m) => m.outputs[0].shape),
+      scales: members.map((
+        m,
+      ) => (m.def.name === "Mean" ? 1 / (m.inputs[0].shape![0] as number) : 1)),
+    },
+    inputs: members.map((m) => m.inputs[0]),
+    controls: [],
+    outputs: [],
+  };
+}
+
+function isUpdate(node: IrNode): boolean {
+  return node.def.pointwiseAll !== undefined && isPure(node) && node.controls.length === 0 &&
+    node.outputs.every((v) =>
+      v.dtype === "float32" && !v.promised && isConcrete(v.shape) && sizeOf(v.shape) > 0
+    );
+}
+
+/** Equal for nodes of the same op, attributes, device and scalars. */
+function ruleOf(node: IrNode, numbers: ReadonlyMap<IrNode, number>): string {
+  const scalars = node.inputs.filter(isScalarInput(node)).map((v) =>
+    `${numbers.get(v.node)}:${v.index}`
+  );
+  return `${node.def.id}@${node.device}|${JSON.stringify(node.attrs)}|${scalars}`;
+}
+
+/** An update's inputs are the variable and its slots, one per output, then scalars, and the gradient last. */
+function isScalarInput(node: IrNode): (v: IrValue, i: number) => boolean {
+  const slots = node.outputs.length;
+  const last = node.inputs.length - 1;
+  return (_, i) => i >= slots && i !== last;
+}
+
+function updateNode(members: readonly IrNode[]): IrNode {
+  const [first] = members;
+  const scalar = isScalarInput(first);
+  const scalars = first.inputs.filter(scalar);
+  const arrays = members.map((m) => m.inputs.filter((v, i) => !scalar(v, i)));
+  let s = 0, a = 0;
+  // The rule's arguments: scalars come first, then one member's arrays.
+  const args = first.inputs.map((v, i) => argument(scalar(v, i) ? s++ : scalars.length + a++));
+  const inputs = [...scalars, ...arrays.flat()];
+  return {
+    ...first,
+    def: lookupOp("_GroupedUpdate")!,
+    attrs: {
+      Tin: inputs.map((v) => v.dtype),
+      Tout: members.flatMap((m) => m.outputs.map((v) => v.dtype)),
+      exprs: first.def.pointwiseAll!(args, first.attrs),
+      scalars: scalars.length,
+      arrays: arrays[0].length,
+    },
+    inputs,
+    controls: [],
+    outputs: [],
+  };
+}
+
+/** Rebuilds the graph with `group` in place of the members, in an order in which it can stand; null where one depends on another. */
+function sortWith(ir: IrGraph, list: readonly IrNode[], group: IrNode): IrGraph | null {
+  const members = new Set(list);
+  const copies = new Map<IrNode, IrNode>();
+  const values = new Map<IrValue, IrValue>();
+  const out: IrNode[] = [];
+  const open = new Set<IrNode>();
+  const [first] = list;
+  const stand = (node: IrNode): IrNode => (members.has(node) ? first : node);
+  const place = (root: IrNode): boolean => {
+    const stack: [IrNode, boolean][] = [[stand(root), false]];
+    while (stack.length > 0) {
+      const [node, ready] = stack.pop()!;
+      if (copies.has(node)) continue;
+      const template = node === first ? group : node;
+      const needs = [...template.inputs.map((v) => stand(v.node)), ...template.controls.map(stand)];
+      if (!ready) {
+        if (open.has(node)) return false;
+        open.add(node);
+        stack.push([node, true]);
+        for (const n of needs) if (!copies.has(n)) stack.push([n, false]);
+        continue;
+      }
+      const copy: IrNode = {
+        ...template,
+        inputs: template.inputs.map((v) => values.get(v)!),
+        controls: [...new Set(template.controls.map((c) => copies.get(stand(c))!))],
+        outputs: [],
+      };
+      const made = node === first ? list.flatMap((m) => m.outputs) : node.outputs;
+      for (const v of made) {
+        const w: IrValue = { ...v, node: copy, index: copy.outputs.length };
+        copy.outputs.push(w);
+        values.set(v, w);
+      }
+      copies.set(node, copy);
+      out.push(copy);
+    }
+    return true;
+  };
+  for (const node of ir.nodes) if (!place(node)) return null;
+  return {
+    nodes: out,
+    fetches: ir.fetches.map((v) => values.get(v)!),
+    targets: ir.targets.map((n) => copies.get(stand(n))!),
+  };
+}

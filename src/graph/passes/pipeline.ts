@@ -1,0 +1,46 @@
+/**
+ * The passes every plan goes through after folding, in order; each can be switched off to find out which one is wrong.
+ * May import core and graph files.
+ */
+import type { IrGraph } from "../ir.ts";
+import { cse } from "./cse.ts";
+import { fuseEpilogues } from "./epilogue.ts";
+import { fuse } from "./fuse.ts";
+import { groupAlike } from "./group.ts";
+import { verify } from "./verify.ts";
+
+/** Passes by name. */
+export const PASSES: Readonly<Record<PassName, (ir: IrGraph) => IrGraph>> = {
+  cse: cse,
+  fuse: fuse,
+  epilogue: fuseEpilogues,
+  group: groupAlike,
+};
+/** Name of a pass. */
+export type PassName = "cse" | "fuse" | "epilogue" | "group";
+
+/** Passes that pay where GPU kernels have an epilogue, and cost elsewhere. */
+const GPU_ONLY: readonly PassName[] = ["epilogue", "group"];
+
+/** What the pipeline does; tests change it. */
+export const pipelineOptions: {
+  /** Passes that are on. */
+  passes: readonly PassName[];
+  /** True: the graph is verified after each pass. */
+  verify: boolean;
+  /** Told of the graph before the first and after each pass. */
+  trace: ((stage: string, ir: IrGraph) => void) | null;
+} = { passes: ["cse", "fuse", "epilogue", "group"], verify: false, trace: null };
+
+/** Runs the passes that are on, for plans of which most will run on `target`. */
+export function runPasses(ir: IrGraph, target: "CPU" | "GPU" = "CPU"): IrGraph {
+  const { passes, verify: checks, trace } = pipelineOptions;
+  trace?.("built", ir);
+  for (const name of passes) {
+    if (target === "CPU" && GPU_ONLY.includes(name)) continue;
+    ir = PASSES[name](ir);
+    if (checks) verify(ir, name);
+    trace?.(name, ir);
+  }
+  return ir;
+}

@@ -1,0 +1,66 @@
+/**
+ * Scope functions users call: names, control dependencies, colocation. In eager mode they just run the function.
+ * May import core and graph files.
+ */
+import type { Tensor } from "../core/tensor.ts";
+import { currentGraph } from "./graph.ts";
+import type { Operation } from "./operation.ts";
+
+/**
+ * Prefixes the names of operations made inside; `fn` gets the full prefix. Follows TensorFlow `tf.name_scope`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = new tf.Graph().asDefault(() => tf.nameScope("dense", () => tf.neg(1)));
+ * assertEquals(y.name, "dense/Neg:0");
+ * ```
+ */
+export function nameScope<R>(name: string | null, fn: (scope: string) => R): R {
+  const graph = currentGraph();
+  return graph ? graph.nameScope(name, fn) : fn("");
+}
+
+/**
+ * Operations made inside run after `controls`; null clears the dependencies around it. Follows TensorFlow `tf.control_dependencies`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const b = g.asDefault(() => {
+ *   const a = tf.placeholder("float32", [], "a");
+ *   return tf.controlDependencies([a], () => tf.placeholder("float32", [], "b"));
+ * });
+ * assertEquals(b.op.controlInputs.map((o) => o.name), ["a"]);
+ * ```
+ */
+export function controlDependencies<R>(
+  controls: readonly (Operation | Tensor)[] | null,
+  fn: () => R,
+): R {
+  const graph = currentGraph();
+  return graph ? graph.controlDependencies(controls, fn) : fn();
+}
+
+/**
+ * Operations made inside go on the device of `op`. Follows TensorFlow `tf.colocate_with`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const y = g.asDefault(() => {
+ *   const x = tf.device("/CPU:0", () => tf.placeholder("float32", [], "x"));
+ *   return tf.colocateWith(x, () => tf.neg(x));
+ * });
+ * assertEquals(y.device, "/device:CPU:0");
+ * ```
+ */
+export function colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
+  const graph = currentGraph();
+  return graph ? graph.colocateWith(op, fn) : fn();
+}

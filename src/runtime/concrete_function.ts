@@ -1,0 +1,398 @@
+/**
+ * ConcreteFunction: a traced body with its plan, and the forward and backward variants that differentiate it.
+ * May import core, ops, autodiff, graph and runtime files.
+ */
+import { apply, currentRecorders, type OpInput, withInterpreter } from "../core/apply.ts";
+import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
+import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { FailedPreconditionError, InternalError } from "../core/errors.ts";
+import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { zerosOfTensor } from "../ops/creation.ts";
+import { backprop, type Seed } from "../autodiff/backprop.ts";
+import { mayCapture } from "../autodiff/steps.ts";
+import { stepsTo } from "../autodiff/gradients.ts";
+import { FuncGraph } from "../graph/func_graph.ts";
+import { buildIr } from "../graph/ir.ts";
+import { runPasses } from "../graph/passes/pipeline.ts";
+import { type Operation, SymbolicTensor } from "../graph/operation.ts";
+import { makePlan, type Plan } from "./plan.ts";
+import { foldOrdinary } from "./folder.ts";
+import { execute, type RunValue } from "./executor.ts";
+import { constantTensor, setHostRunner } from "./eager.ts";
+import { HandleStorage } from "./storage.ts";
+import { EagerTensor } from "./tensor.ts";
+import { newRunContext, type RunContext, setHostOp } from "./run_context.ts";
+import { cpuDevice, defaultDevice } from "./devices.ts";
+
+const NEVER = new AbortController().signal;
+const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
+
+function callOp(name: string, effects: "none" | "ordered"): OpDef {
+  return defineOp({
+    name,
+    inputs: ["args: Tin"],
+    outputs: ["output: Tout"],
+    attrs: ["Tin: list(type)", "Tout: list(type)", "f: func"],
+    infer: (_, { f }) => (f as ConcreteFunction).outputs.map((t) => t.staticShape),
+    grad: {
+      captures: (attrs) => (attrs.f as ConcreteFunction).mayCapture,
+      saves: ["output"],
+      partial: true,
+      vjp: (saved, dys, ctx) => callGradient(saved, dys, ctx.attrs, ctx.inputs.length),
+    },
+    effects,
+    stateful: effects === "ordered",
+    host: true,
+  });
+}
+
+/** Calls a pure function. Its inputs are arguments, captured tensors, and the handles of variables it uses. */
+export const PartitionedCall: OpDef = callOp("PartitionedCall", "none");
+/** Calls a function that has effects. */
+export const StatefulPartitionedCall: OpDef = callOp("StatefulPartitionedCall", "ordered");
+
+/** A body for one set of input specs. */
+export class ConcreteFunction {
+  /** The body. */
+  readonly graph: FuncGraph;
+  /** What is computed. */
+  readonly outputs: readonly SymbolicTensor[];
+  readonly #plans = new Map<string, Plan>();
+  #forward: ForwardBackward | null = null;
+  #mayCapture: boolean | null = null;
+
+  /** Outputs may be more than the graph's own: a forward variant also returns what the gradient needs. */
+  constructor(graph: FuncGraph, outputs: readonly SymbolicTensor[] = graph.outputs) {
+    this.graph = graph;
+    this.outputs = outputs;
+  }
+
+  /** Name of the function. */
+  get name(): string {
+    return this.graph.name;
+  }
+  /** The op that calls it. */
+  get op(): OpDef {
+    return this.graph.stateful ? StatefulPartitionedCall : PartitionedCall;
+  }
+
+  /** The plan for the default device in force. */
+  plan(): Plan {
+    const key = defaultDevice().name;
+    let plan = this.#plans.get(key);
+    if (!plan) {
+      const ir = buildIr({
+        fetches: this.outputs,
+        targets: this.graph.effects,
+        feeds: [...this.graph.inputs, ...this.graph.captures.map((c) => c.inner)],
+      });
+      plan = makePlan(runPasses(foldOrdinary(ir), defaultDevice().type));
+      this.#plans.set(key, plan);
+    }
+    return plan;
+  }
+
+  /** True where an op of the body may read variables that are no inputs of it, as the body of a script does. */
+  get mayCapture(): boolean {
+    return this.#mayCapture ??= this.graph.operations.some(mayCapture);
+  }
+
+  /** The variant that also returns what the gradient needs, and the gradient as a function of that. */
+  get differentiable(): ForwardBackward {
+    if (!this.#forward) {
+      this.#forward = differentiate(this);
+      partsByForward.set(this.#forward.forward, this.#forward);
+    }
+    return this.#forward;
+  }
+}
+
+/** A differentiable function: what to call instead, and its gradients. */
+export interface ForwardBackward {
+  /** Returns the outputs, then every value of the body that gradients of any order read. */
+  readonly forward: ConcreteFunction;
+  /** Number of outputs of the function itself. */
+  readonly outputs: number;
+  /**
+   * The gradient: `first` where only the function's own outputs have one, `full` where the further outputs have one too, as for higher
+   * orders. `variables` are those asked for that are no inputs of the function: its ops may read them unseen.
+   */
+  backward(order: "first" | "full", variables: readonly Tensor[]): Backward;
+}
+
+/** A gradient as a function. */
+export interface Backward {
+  /** Takes the gradients of outputs `dyFor`, then the values of outputs `reads`; null where no gradient flows. */
+  readonly f: ConcreteFunction | null;
+  /** Outputs of `forward` whose gradients it takes. */
+  readonly dyFor: readonly number[];
+  /** Outputs of `forward` whose values it takes. */
+  readonly reads: readonly number[];
+  /** For each input of the call, its place among the results, or -1. */
+  readonly dxAt: readonly number[];
+}
+
+interface TracedBackward {
+  readonly graph: FuncGraph;
+  readonly dyFor: readonly number[];
+  readonly dxAt: readonly number[];
+  readonly needs: readonly SymbolicTensor[];
+}
+
+/** Stands for whatever variable a body may read unseen, so that what its gradient reads is returned by forward variants. */
+class AnyVariable extends Tensor {
+  readonly staticShape: readonly number[] = [];
+  readonly resource: Resource = {
+    id: this.id,
+    dtype: "float32",
+    shape: [],
+    sharedName: "any_variable",
+    trainable: true,
+  };
+  override setShape(): void {}
+}
+const ANY: readonly Tensor[] = [new AnyVariable("resource")];
+
+/** Traces gradients of the outputs, then of what those read, until nothing more is read. */
+function differentiate(f: ConcreteFunction): ForwardBackward {
+  const all = [...f.outputs];
+  const addNeeds = ({ needs }: TracedBackward): boolean => {
+    const fresh = needs.filter((t) => !all.includes(t));
+    all.push(...fresh);
+    return fresh.length > 0;
+  };
+  const first = traceBackward(f, f.outputs);
+  let full = first;
+  while (addNeeds(full)) full = traceBackward(f, all);
+  if (f.mayCapture) {
+    while (addNeeds(traceBackward(f, all, ANY)));
+    full = traceBackward(f, all);
+  }
+  const finish = ({ graph, dyFor, dxAt, needs }: TracedBackward): Backward => ({
+    f: graph.outputs.length === 0 ? null : new ConcreteFunction(graph),
+    dyFor,
+    dxAt,
+    reads: needs.map((t) => all.indexOf(t)),
+  });
+  const known = new Map<string, Backward>([["first:", finish(first)], ["full:", finish(full)]]);
+  const forward = all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all);
+  return {
+    forward,
+    outputs: f.outputs.length,
+    backward(order, variables) {
+      const key = `${order}:${variables.map((v) => resourceOf(v)!.id)}`;
+      let found = known.get(key);
+      if (!found) {
+        found = finish(traceBackward(f, order === "first" ? f.outputs : all, variables));
+        known.set(key, found);
+      }
+      return found;
+    },
+  };
+}
+
+/** Traces the gradient of `ys` with respect to what the function takes, and of `unseen` variables that its ops may read. */
+function traceBackward(
+  f: ConcreteFunction,
+  ys: readonly SymbolicTensor[],
+  unseen: readonly Tensor[] = [],
+): TracedBackward {
+  const graph = new FuncGraph(`${f.name}_grad`);
+  const dyFor: number[] = [];
+  const seeds: Seed[] = [];
+  ys.forEach((y, i) => {
+    if (!hasGradient(y.dtype)) return;
+    dyFor.push(i);
+    seeds.push({ id: y.id, grad: graph.addInput(y.dtype, y.staticShape, "grad") });
+  });
+  const variables = [...f.graph.resources, ...unseen];
+  const sources = [
+    ...[...f.graph.inputs, ...f.graph.captures.map((c) => c.inner)].map((
+      t,
+    ) => (hasGradient(t.dtype) ? t.id : -1)),
+    ...variables.map((r) => resourceOf(r)!.id),
+  ];
+  const steps = stepsTo(ys, variables).map((s) => s.step);
+  const grads = graph.asDefault(() => backprop(steps, seeds, { sources }));
+  const dxAt = grads.map((g) => {
+    if (g === null) return -1;
+    // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
+    graph.outputs.push(g instanceof SymbolicTensor && g.graph === graph ? g : graph.captureOf(g));
+    return graph.outputs.length - 1;
+  });
+  // What the gradient captured from the body becomes inputs.
+  const captured = graph.captures.splice(0);
+  for (const c of captured) graph.inputs.push(c.inner);
+  return { graph, dyFor, dxAt, needs: captured.map((c) => c.outer as SymbolicTensor) };
+}
+
+function hasGradient(dtype: DType): boolean {
+  return isTrainable(dtype) && dtype !== "resource" && dtype !== "variant";
+}
+
+/** Inputs of a call: arguments, captures, handles. */
+export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
+  return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
+}
+
+/** Attributes of a call. */
+export function callAttrs(f: ConcreteFunction, inputs: readonly OpInput[]): Attrs {
+  return { Tin: inputs.map((x) => x.dtype), Tout: f.outputs.map((t) => t.dtype), f };
+}
+
+/** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
+export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
+  const inputs = callInputs(f, args);
+  const taped = currentRecorders().length > 0 ||
+    inputs.some((x) => x instanceof Tensor && x.context !== null);
+  const called = taped && !isSymbolicCall(inputs) ? f.differentiable.forward : f;
+  return apply(f.op, inputs, callAttrs(called, inputs)).slice(0, f.outputs.length);
+}
+
+function isSymbolicCall(inputs: readonly OpInput[]): boolean {
+  return inputs.some((x) => x instanceof Tensor && x.isSymbolic);
+}
+
+/** {@linkcode callFunction} for eager code, awaiting bodies. */
+export async function callFunctionAsync(
+  f: ConcreteFunction,
+  args: readonly OpInput[],
+): Promise<Tensor[]> {
+  const inputs = callInputs(f, args);
+  const recorders = currentRecorders();
+  const called = recorders.length > 0 ? f.differentiable.forward : f;
+  const attrs = callAttrs(called, inputs);
+  const outputs = asTensors(await run(called, inputs, newRunContext(NEVER)));
+  for (const r of recorders) r.record({ def: f.op, inputs, outputs, attrs });
+  return outputs.slice(0, f.outputs.length);
+}
+
+/** Runs the body now: values of arguments and captures in, values of outputs out. */
+export function run(
+  f: ConcreteFunction,
+  inputs: readonly OpInput[],
+  context: RunContext,
+): RunValue[] | Promise<RunValue[]> {
+  const n = f.graph.inputs.length + f.graph.captures.length;
+  return execute(f.plan(), inputs.slice(0, n) as RunValue[], context);
+}
+
+/** Values of a run as tensors that the scopes in force own. */
+export function asTensors(values: readonly RunValue[]): EagerTensor[] {
+  return values.map((v) => {
+    if (v instanceof NdArray && DTYPES[v.dtype].kind === "handle") {
+      return new EagerTensor(
+        v.dtype,
+        v.shape,
+        new HandleStorage(cpuDevice(), v.data as unknown[], v),
+      );
+    }
+    if (v instanceof NdArray) return constantTensor(v, defaultDevice());
+    if (!(v instanceof EagerTensor)) return v;
+    const t = new EagerTensor(v.dtype, v.staticShape, v.storage.retain(), v.id);
+    v.dispose();
+    return t;
+  });
+}
+
+/**
+ * One call under a recorder, for control flow that is differentiated: the application is recorded with what its gradient needs.
+ * Returns the function's own outputs.
+ */
+export function runRecorded(
+  f: ConcreteFunction,
+  inputs: readonly OpInput[],
+  context: RunContext,
+  record: (def: OpDef, inputs: readonly OpInput[], outputs: Tensor[], attrs: Attrs) => void,
+): Tensor[] | Promise<Tensor[]> {
+  const { forward } = f.differentiable;
+  const attrs = callAttrs(forward, inputs);
+  const finish = (values: RunValue[]): Tensor[] => {
+    const tensors = asTensors(values);
+    record(f.op, inputs, tensors, attrs);
+    return tensors.slice(0, f.outputs.length);
+  };
+  const out = run(forward, inputs, context);
+  return out instanceof Promise ? out.then(finish) : finish(out);
+}
+
+function callGradient(
+  saved: Readonly<Record<string, Tensor>>,
+  dys: readonly Tensor[],
+  attrs: Attrs,
+  inputs: number,
+): (Tensor | null)[] {
+  const called = attrs.f as ConcreteFunction;
+  const first = saved["output:0"];
+  const { parts, values } = first?.isSymbolic
+    ? extendNode(first.op as unknown as Operation, called)
+    : { parts: partsOf(called), values: called.outputs.map((_, k) => saved[`output:${k}`]) };
+  const own = callInputs(called, called.graph.inputs).length;
+  const unseen = Array.from({ length: inputs - own }, (_, k) => saved[`args:${own + k}`]);
+  const order = dys.slice(parts.outputs).some((d) => d) ? "full" : "first";
+  const backward = parts.backward(order, unseen);
+  if (backward.f === null) return new Array<null>(inputs).fill(null);
+  const given = backward.dyFor.map((i) => dys[i] ?? zerosOfTensor(values[i]));
+  const grads = callFunction(backward.f, [...given, ...backward.reads.map((i) => values[i])]);
+  return backward.dxAt.map((at) => (at < 0 ? null : grads[at]));
+}
+
+/** The parts a recorded call was made with: it called the forward variant. */
+function partsOf(called: ConcreteFunction): ForwardBackward {
+  const known = partsByForward.get(called);
+  if (known) return known;
+  throw new InternalError(
+    `Cannot differentiate a call of ${called.name}: its forward variant was not called`,
+  );
+}
+
+/** Gives a call in a graph the further outputs that its gradient reads. */
+function extendNode(
+  node: Operation,
+  f: ConcreteFunction,
+): { parts: ForwardBackward; values: Tensor[] } {
+  const known = partsByForward.get(f);
+  if (known) return { parts: known, values: node.outputs };
+  const parts = f.differentiable;
+  if (parts.forward !== f) {
+    for (const t of parts.forward.outputs.slice(node.outputs.length)) {
+      node.addOutput({ dtype: t.dtype, shape: t.staticShape });
+    }
+    node.setAttrs({
+      ...node.attrs,
+      f: parts.forward,
+      Tout: parts.forward.outputs.map((t) => t.dtype),
+    });
+  }
+  return { parts, values: node.outputs };
+}
+
+for (const def of [PartitionedCall, StatefulPartitionedCall]) {
+  setHostRunner(def, (inputs, attrs) => {
+    const f = attrs.f as ConcreteFunction;
+    const out = withInterpreter(null, () => run(f, inputs, newRunContext(NEVER)));
+    if (out instanceof Promise) {
+      out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
+      throw new FailedPreconditionError(
+        `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
+        { op: def.name },
+      );
+    }
+    return asTensors(out);
+  });
+  setHostOp(
+    def.name,
+    ({ inputs, attrs, context }) => run(attrs.f as ConcreteFunction, inputs, context),
+  );
+}
+
+/** Placeholder spec of a traced argument. */
+export interface ArgumentSpec {
+  /** Element type. */
+  readonly dtype: DType;
+  /** What is known of the shape. */
+  readonly shape: PartialShape;
+}

@@ -1,0 +1,193 @@
+/**
+ * The devices of this process: finding, naming, choosing.
+ * May import core and devices.
+ */
+import type { Device } from "../core/device.ts";
+import { CpuDevice } from "../devices/cpu/cpu_device.ts";
+import { createWebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
+import { currentScope, withScope } from "../core/scope_context.ts";
+import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { environment } from "./environment.ts";
+
+const cpu: Device = new CpuDevice();
+let gpu: Device | null = null;
+let chosen: Device | null = null;
+let probing: Promise<Device | null> | null = null;
+
+/** The CPU device. */
+export function cpuDevice(): Device {
+  return cpu;
+}
+/** The GPU device, or null where none was found yet. */
+export function gpuDevice(): Device | null {
+  return gpu;
+}
+/** Where ops go that ask for no device. */
+export function defaultDevice(): Device {
+  return chosen ?? cpu;
+}
+
+/** The device that the scopes in force ask for; else the default. */
+export function scopeDevice(): Device {
+  const asked = currentScope().device;
+  return asked ? findDevice(asked) : defaultDevice();
+}
+
+async function probe(): Promise<Device | null> {
+  probing ??= createWebGpuDevice();
+  gpu = await probing;
+  return gpu;
+}
+
+/**
+ * Finds the adapters and chooses the default device: a hardware GPU, else the CPU; `WEFT_DEVICE=cpu|webgpu` overrides.
+ * Eager work on the CPU needs no `ready()`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * await tf.ready();
+ * console.log(tf.getBackend(), tf.listDevices());
+ * ```
+ */
+export async function ready(): Promise<void> {
+  const found = await probe();
+  if (chosen) return;
+  const wish = environment("WEFT_DEVICE");
+  if (wish !== undefined && wish !== "cpu" && wish !== "webgpu") {
+    throw new ValueError(`Cannot use WEFT_DEVICE=${wish}: wanted "cpu" or "webgpu"`);
+  }
+  if (wish === "webgpu" && !found) {
+    throw new ValueError("Cannot use WEFT_DEVICE=webgpu: no WebGPU adapter was found");
+  }
+  const useGpu = found !== null && (wish === "webgpu" || (wish === undefined && !found.software));
+  chosen = useGpu ? found : cpu;
+}
+
+/** Makes `"webgpu"` or `"cpu"` the default device. False where it cannot be had. */
+export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
+  if (name === "cpu") chosen = cpu;
+  else if (name === "webgpu") {
+    const found = await probe();
+    if (!found) return false;
+    chosen = found;
+  } else return false;
+  return true;
+}
+
+/** Name of the default device's backend. */
+export function getBackend(): "webgpu" | "cpu" {
+  return defaultDevice().type === "GPU" ? "webgpu" : "cpu";
+}
+
+/** A device as `listDevices` describes it. */
+export interface DeviceInfo {
+  /** `/device:CPU:0`. */
+  readonly name: string;
+  /** `CPU` or `GPU`. */
+  readonly type: "CPU" | "GPU";
+  /** Adapter or processor. */
+  readonly description: string;
+  /** True for a GPU emulated on the processor. */
+  readonly software: boolean;
+}
+
+/** The devices found so far; call `ready()` first to see GPUs. */
+export function listDevices(): DeviceInfo[] {
+  return (gpu ? [cpu, gpu] : [cpu]).map(({ name, type, description, software }) => ({
+    name,
+    type,
+    description,
+    software,
+  }));
+}
+
+/** Parts of a device name. */
+export interface DeviceSpec {
+  /** Job, e.g. `worker`. */
+  readonly job?: string;
+  /** Replica number. */
+  readonly replica?: number;
+  /** Task number. */
+  readonly task?: number;
+  /** `CPU` or `GPU`. */
+  readonly type?: string;
+  /** Device number. */
+  readonly index?: number;
+}
+
+/** Reads `/job:J/replica:R/task:T/device:TYPE:N` or any part of it. Throws `ValueError` with TensorFlow's phrase. */
+export function parseDevice(text: string): DeviceSpec {
+  const spec: { -readonly [K in keyof DeviceSpec]: DeviceSpec[K] } = {};
+  for (const part of text.split("/").filter((s) => s !== "")) {
+    const [key, a, b] = part.split(":");
+    if (key === "job" && a) spec.job = a;
+    else if (key === "replica" && a) spec.replica = Number(a);
+    else if (key === "task" && a) spec.task = Number(a);
+    else if (key === "device" && a) Object.assign(spec, deviceParts(a, b));
+    else if (/^(cpu|gpu)$/i.test(key)) Object.assign(spec, deviceParts(key, a));
+    else {
+      throw new ValueError(
+        `Unknown attribute '${key}' is encountered while parsing the device spec: '${text}'`,
+      );
+    }
+  }
+  return spec;
+}
+
+function deviceParts(type: string, index: string | undefined): DeviceSpec {
+  return {
+    type: type.toUpperCase(),
+    ...(index === undefined || index === "*" ? {} : { index: Number(index) }),
+  };
+}
+
+/** Field-wise merge; `inner` wins. Returns a canonical name. */
+export function mergeDevices(outer: string | null, inner: string): string {
+  return deviceText({ ...(outer ? parseDevice(outer) : {}), ...parseDevice(inner) });
+}
+
+/** Canonical text of a device spec. */
+export function deviceText(s: DeviceSpec): string {
+  let t = "";
+  if (s.job !== undefined) t += `/job:${s.job}`;
+  if (s.replica !== undefined) t += `/replica:${s.replica}`;
+  if (s.task !== undefined) t += `/task:${s.task}`;
+  if (s.type !== undefined) t += `/device:${s.type}:${s.index ?? "0"}`;
+  return t;
+}
+
+/** The device a name means. Throws `InvalidArgumentError` where there is none, naming those there are. */
+export function findDevice(name: string): Device {
+  const spec = parseDevice(name);
+  const list = gpu ? [cpu, gpu] : [cpu];
+  const type = spec.type;
+  if (type === undefined) return defaultDevice();
+  const found = list.find((d) => d.type === type && (spec.index ?? 0) === 0);
+  if (!found) {
+    throw new InvalidArgumentError(
+      `Cannot find device ${name}: available devices are [ ${
+        list.map((d) => `/job:localhost/replica:0/task:0${d.name}`).join(", ")
+      } ]. Make sure the device specification refers to a valid device, and that tf.ready() was awaited`,
+    );
+  }
+  return found;
+}
+
+/**
+ * Runs `fn` with ops placed on the named device, eager or in a graph; `null` clears the scopes around it.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = tf.device("/CPU:0", () => tf.add(1, 2));
+ * assertEquals(y.item(), 3);
+ * ```
+ */
+export function device<R>(name: string | null, fn: () => R): R {
+  return withScope(
+    { device: name === null ? null : mergeDevices(currentScope().device, name) },
+    fn,
+  );
+}

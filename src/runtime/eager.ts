@@ -1,0 +1,341 @@
+/**
+ * The eager interpreter: picks a device, finds or prepares the kernel, runs it.
+ * May import core, devices through the Device interface, storage and tensor.
+ */
+import {
+  apply,
+  type Interpreter,
+  type OpInput,
+  setBaseInterpreter,
+  withInterpreter,
+  withRecorders,
+} from "../core/apply.ts";
+import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
+import type { Device, PreparedKernel } from "../core/device.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { Tensor } from "../core/tensor.ts";
+import { type ConcreteSpec, isConcreteSpec, specText } from "../core/tensor_spec.ts";
+import { currentScope, withScope } from "../core/scope_context.ts";
+import { isConcrete, type Shape } from "../core/shape.ts";
+import {
+  InternalError,
+  InvalidArgumentError,
+  OpError,
+  UnimplementedError,
+} from "../core/errors.ts";
+import { asEager, EagerTensor, tidy, wrapBuffer } from "./tensor.ts";
+import { specId } from "./spec_id.ts";
+import { Storage } from "./storage.ts";
+import { cpuDevice, defaultDevice, findDevice } from "./devices.ts";
+
+/** A prepared application: everything but the buffers. */
+interface Launch {
+  readonly device: Device;
+  /** null: through `expand`, or a view. */
+  readonly kernel: PreparedKernel | null;
+  readonly attrs: Attrs;
+  readonly outputs: readonly ConcreteSpec[];
+  /** Numbers of the outputs' specs. */
+  readonly outputIds: readonly number[];
+  readonly hosts: readonly (NdArray | undefined)[];
+}
+
+const LAUNCH_LIMIT = 8192;
+/** By text, and by number for the many applications of one or two inputs and nothing else. */
+const launches = new Map<string, Launch>(), simple = new Map<number, Launch>();
+
+/** Runs ops at once. */
+export const eagerInterpreter: Interpreter = {
+  symbolic: false,
+  apply: executeEagerly,
+  constant: (value) => constantTensor(value, targetDevice()),
+  tidy: (fn) => tidy(fn),
+};
+
+/** Installs eager execution as what happens outside graphs. */
+export function installEager(): void {
+  setBaseInterpreter(eagerInterpreter);
+}
+
+/** The device asked for; else the GPU where an input lives there; else the default. */
+function targetDevice(inputs: readonly OpInput[] = []): Device {
+  const asked = currentScope().device;
+  if (asked) return findDevice(asked);
+  for (const x of inputs) {
+    if (x instanceof EagerTensor && x.storage.device.type === "GPU") return x.storage.device;
+  }
+  return defaultDevice();
+}
+
+/** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
+export function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  return def.host
+    ? hostRunner(def)(inputs, attrs)
+    : executeOn(def, inputs, attrs, targetDevice(inputs));
+}
+
+/** Executes an op on a device, or on the CPU where that device has no kernel for it. */
+export function executeOn(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+  asked: Device,
+): Tensor[] {
+  for (let i = 0; i < inputs.length; i++) {
+    if (inputs[i] instanceof Tensor) asEager(inputs[i] as Tensor);
+  }
+  const number = simpleKey(def, asked, inputs, attrs);
+  let launch = number === 0 ? undefined : simple.get(number);
+  if (launch === undefined) {
+    const hosts = hostValues(def, inputs);
+    const key = number === 0 ? launchKey(def, asked, inputs, hosts, attrs) : "";
+    launch = number === 0 ? launches.get(key) : undefined;
+    if (launch === undefined) {
+      launch = prepareLaunch(def, inputs, hosts, attrs, asked);
+      if (number === 0) remember(launches, key, launch);
+      else remember(simple, number, launch);
+    }
+  }
+  return runLaunch(def, launch, inputs);
+}
+
+function remember<K>(map: Map<K, Launch>, key: K, launch: Launch): void {
+  if (map.size >= LAUNCH_LIMIT) map.clear();
+  map.set(key, launch);
+}
+
+const SPEC_IDS = 2 ** 18;
+
+/** A number for an application of one or two tensors without attributes and host inputs; else 0. */
+function simpleKey(def: OpDef, device: Device, inputs: readonly OpInput[], attrs: Attrs): number {
+  const n = inputs.length;
+  if (def.hostInputs !== undefined || n === 0 || n > 2) return 0;
+  for (const _ in attrs) return 0;
+  let key = def.id * 4 + (device.type === "GPU" ? 2 : 0) + n - 1;
+  for (let i = 0; i < 2; i++) {
+    const x = inputs[i];
+    const id = x === undefined
+      ? 0
+      : x instanceof EagerTensor
+      ? x.specId
+      : specId(x.dtype, (x as NdArray).shape);
+    if (id >= SPEC_IDS) return 0;
+    key = key * SPEC_IDS + id;
+  }
+  return key;
+}
+
+function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+  const { device, kernel, outputs } = launch;
+  if (def.kind === "view" && inputs.length > 0) {
+    const source = onDevice(
+      inputs[0],
+      inputs[0] instanceof EagerTensor ? inputs[0].storage.device : device,
+    );
+    const spec = outputs[0];
+    const view = new EagerTensor(spec.dtype, spec.shape, source.storage.retain());
+    if (source !== inputs[0]) source.dispose();
+    return [view];
+  }
+  if (kernel === null) return runExpand(def, launch, inputs);
+  let temporary: EagerTensor[] | undefined;
+  try {
+    const buffers: unknown[] = [];
+    for (let i = 0; i < inputs.length; i++) {
+      if (launch.hosts[i] !== undefined) {
+        buffers.push(undefined);
+        continue;
+      }
+      const t = onDevice(inputs[i], device);
+      if (t !== inputs[i]) (temporary ??= []).push(t);
+      buffers.push(t.storage.buffer);
+    }
+    if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
+    const made = kernel.run(buffers), results: Tensor[] = new Array(made.length);
+    for (let i = 0; i < made.length; i++) {
+      const t = wrapBuffer(device, made[i], outputs[i].dtype, outputs[i].shape);
+      t.specId = launch.outputIds[i];
+      results[i] = t;
+    }
+    return results;
+  } catch (e) {
+    throw located(e, def, inputs);
+  } finally {
+    if (temporary) { for (const t of temporary) t.dispose(); }
+  }
+}
+
+function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+  const results = tidy(() =>
+    withInterpreter(
+      null,
+      () =>
+        withRecorders([], () =>
+          withScope({ device: launch.device.name }, () =>
+            def.expand!(
+              inputs.map((x) => (x instanceof Tensor ? x : x as unknown as Tensor)),
+              launch.attrs,
+            ).slice())),
+    )
+  );
+  // An expansion may hand an input back; the result must be a handle of its own.
+  return results.map((r) =>
+    r as unknown instanceof NdArray
+      ? constantTensor(r as unknown as NdArray, launch.device)
+      : inputs.includes(r)
+      ? new EagerTensor(
+        r.dtype,
+        (r as EagerTensor).staticShape,
+        (r as EagerTensor).storage.retain(),
+      )
+      : r
+  );
+}
+
+function prepareLaunch(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  hosts: readonly (NdArray | undefined)[],
+  attrs: Attrs,
+  asked: Device,
+): Launch {
+  const specs = inputs.map((x, i) => ({
+    dtype: x.dtype,
+    shape: concreteShape(x),
+    value: hosts[i],
+  }));
+  const inferred = inferOutputs(def, specs, attrs);
+  const dynamic = !inferred.outputs.every(isConcreteSpec);
+  const base = {
+    attrs: inferred.attrs,
+    outputs: inferred.outputs as ConcreteSpec[],
+    outputIds: inferred.outputs.map((s) => (isConcreteSpec(s) ? specId(s.dtype, s.shape) : 0)),
+    hosts,
+  };
+  if (def.kind === "view") return { ...base, device: asked, kernel: null };
+  const problem: Problem = { inputs: specs, hosts, outputs: base.outputs, attrs: inferred.attrs };
+  const fits = [...specs.filter((_, i) => hosts[i] === undefined), ...inferred.outputs]
+    .every((s) => asked.supports(s.dtype));
+  for (const device of fits && !dynamic ? [asked, cpuDevice()] : [cpuDevice()]) {
+    const kernel = device.prepare(def, problem);
+    if (kernel) return { ...base, device, kernel };
+    if (def.expand) return { ...base, device, kernel: null };
+  }
+  throw new UnimplementedError(
+    `No kernel for ${def.name} with inputs ${specs.map(specText).join(", ")} on ${asked.name}`,
+    { op: def.name, inputs: specs.map(specText) },
+  );
+}
+
+function concreteShape(x: OpInput): Shape {
+  const s = x instanceof Tensor ? x.staticShape : x.shape;
+  if (!isConcrete(s)) throw new InternalError(`Cannot run on ${x}: its shape is not known`);
+  return s;
+}
+
+/** Values of the op's host inputs: literals as they are, tensors read back. */
+function hostValues(def: OpDef, inputs: readonly OpInput[]): (NdArray | undefined)[] {
+  if (!def.hostInputs) return NO_HOSTS[inputs.length] ??= inputs.map(() => undefined);
+  return inputs.map((x, i) => {
+    if (!def.isHostInput[argOfInput(def, i, inputs.length)]) return undefined;
+    return x instanceof NdArray ? x : (x as EagerTensor).ndarraySync();
+  });
+}
+const NO_HOSTS: (undefined[] | undefined)[] = [];
+
+function launchKey(
+  def: OpDef,
+  device: Device,
+  inputs: readonly OpInput[],
+  hosts: readonly (NdArray | undefined)[],
+  attrs: Attrs,
+): string {
+  let key = `${def.id}${device.type}`;
+  for (let i = 0; i < inputs.length; i++) {
+    const x = inputs[i];
+    key += `|${x instanceof EagerTensor ? x.specId : specId(x.dtype, (x as NdArray).shape)}`;
+    const host = hosts[i];
+    if (host !== undefined) key += `=${host.data}`;
+  }
+  return key + attrsKey(attrs);
+}
+
+/** A text that is equal for equal attributes. */
+export function attrsKey(attrs: Attrs): string {
+  let key = "";
+  for (const name in attrs) {
+    const v = attrs[name];
+    key += typeof v === "object" || typeof v === "function"
+      ? `;${name}=${objectKey(v)}`
+      : `;${name}=${v}`;
+  }
+  return key;
+}
+
+let nextObject = 1;
+const objectNumbers = new WeakMap<object, number>();
+function objectKey(v: object | null): string {
+  if (v === null) return "null";
+  if (Array.isArray(v)) {
+    return `[${
+      v.map((e) => (typeof e === "object" || typeof e === "function" ? objectKey(e) : e))
+    }]`;
+  }
+  let n = objectNumbers.get(v);
+  if (n === undefined) objectNumbers.set(v, n = nextObject++);
+  return `#${n}`;
+}
+
+/** The input as a tensor on this device; a new tensor, owned by the caller, where it was elsewhere. */
+export function onDevice(input: OpInput, device: Device): EagerTensor {
+  if (input instanceof NdArray) return constantTensor(input, device);
+  const t = asEager(input);
+  if (t.storage.device === device) return t;
+  return constantTensor(t.ndarraySync(), device);
+}
+
+/** Uploads a literal. */
+export function constantTensor(value: NdArray, device: Device): EagerTensor {
+  const home = device.supports(value.dtype) ? device : cpuDevice();
+  return new EagerTensor(
+    value.dtype,
+    value.shape,
+    new Storage(home, home.upload(value), { dtype: value.dtype, shape: value.shape }),
+  );
+}
+
+/** Runs ops that the host executes itself (scripts, control flow); set by those who define them. */
+export type HostRunner = (inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
+const hostRunners = new Map<string, HostRunner>();
+
+/** Says how an op with `host: true` runs eagerly. */
+export function setHostRunner(def: OpDef, runner: HostRunner): void {
+  hostRunners.set(def.name, runner);
+}
+
+function hostRunner(def: OpDef): HostRunner {
+  const r = hostRunners.get(def.name);
+  if (!r) {
+    throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
+      op: def.name,
+    });
+  }
+  return r;
+}
+
+function located(e: unknown, def: OpDef, inputs: readonly OpInput[]): unknown {
+  if (e instanceof OpError && e.op !== undefined) return e;
+  const texts = inputs.map((x) =>
+    specText({ dtype: x.dtype, shape: x instanceof Tensor ? x.staticShape : x.shape })
+  );
+  if (e instanceof OpError) {
+    const Same = e.constructor as new (m: string, d: object) => OpError;
+    return new Same(e.message, { op: def.name, inputs: texts, cause: e.cause });
+  }
+  if (e instanceof RangeError || e instanceof TypeError) {
+    return new InvalidArgumentError(e.message, { op: def.name, inputs: texts, cause: e });
+  }
+  return e;
+}
+
+export { apply };

@@ -1,0 +1,95 @@
+/**
+ * Feeds: what a run is given, checked and made its own.
+ * May import core, graph and runtime files.
+ */
+import { describe, toNdArray } from "../core/convert.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { compatible, isConcrete, shapeText, shapeTuple } from "../core/shape.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
+import type { SymbolicTensor } from "../graph/operation.ts";
+import { copyArray, type RunValue } from "./run_value.ts";
+import { EagerTensor } from "./tensor.ts";
+
+/**
+ * A fed value as the run's own: a copy of a host array, or a handle on a tensor, which stays on its device.
+ * Throws `TypeError` for another dtype, `ValueError` for another shape.
+ */
+export function feedValue(t: SymbolicTensor, value: TensorLike): RunValue {
+  if (value instanceof Tensor) {
+    if (value.isSymbolic) {
+      throw new TypeError(
+        `The value of a feed cannot be a tf.Tensor object of a graph. Acceptable feed values are JavaScript scalars, strings, nested arrays, typed arrays, NdArrays and eager tensors; received ${value} for ${t.name}`,
+      );
+    }
+    const read = value.readValue();
+    try {
+      if (read instanceof EagerTensor && read.dtype === t.dtype) {
+        checkShape(t, read.staticShape);
+        return read.hold();
+      }
+      value = read.ndarraySync();
+    } finally {
+      if (read !== value) read.dispose();
+    }
+  }
+  const typed = value instanceof NdArray || ArrayBuffer.isView(value);
+  let array: NdArray;
+  try {
+    array = toNdArray(value, { dtype: typed ? undefined : t.dtype, strict: true });
+    if (array.dtype !== t.dtype) array = convertFeed(array, t);
+  } catch (e) {
+    if (e instanceof TypeError) {
+      throw new TypeError(
+        `Type of feed value ${
+          describe(value)
+        } is not compatible with Tensor type ${t.dtype} of ${t.name}: ${e.message}`,
+      );
+    }
+    throw e;
+  }
+  checkShape(t, array.shape);
+  // The run must not see what the caller writes later.
+  return copyArray(array);
+}
+
+function checkShape(t: SymbolicTensor, shape: readonly number[]): void {
+  if (compatible(t.staticShape, shape)) return;
+  throw new ValueError(
+    `Cannot feed value of shape ${shapeTuple(shape)} for Tensor ${t.name}, which has shape ${
+      shapeTuple(t.staticShape)
+    }`,
+  );
+}
+
+function convertFeed(array: NdArray, t: SymbolicTensor): NdArray {
+  const from = DTYPES[array.dtype], to = DTYPES[t.dtype];
+  const widens = to.kind === "complex" || (to.kind === "float" && from.kind !== "complex") ||
+    (from.kind === to.kind && from.bytes <= to.bytes) ||
+    (from.kind === "uint" && to.kind === "int" && from.bytes < to.bytes) ||
+    (to.kind === "bool" && array.dtype === "uint8");
+  if (!widens || from.kind === "string" || to.kind === "string") {
+    throw new TypeError(`Cannot convert ${array.dtype} to ${t.dtype} without loss`);
+  }
+  return toNdArray(array, { dtype: t.dtype });
+}
+
+/** The error of a placeholder that nobody fed. */
+export function unfedPlaceholder(
+  name: string,
+  dtype: keyof typeof DTYPES,
+  shape: readonly (number | null)[] | null,
+): InvalidArgumentError {
+  const where = shape === null
+    ? ""
+    : ` and shape ${
+      isConcrete(shape) ? shapeText(shape) : `[${shape.map((d) => d ?? "?").join(",")}]`
+    }`;
+  return new InvalidArgumentError(
+    `You must feed a value for placeholder tensor '${name}' with dtype ${
+      DTYPES[dtype].tfName
+    }${where}`,
+    { op: "Placeholder", node: name },
+  );
+}

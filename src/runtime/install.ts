@@ -1,0 +1,21 @@
+/**
+ * Connects the parts when the library is loaded: eager execution, tape memory, host ops.
+ * May import core, autodiff, graph and runtime files.
+ */
+import { setTapeMemory } from "../autodiff/tape.ts";
+import { installChainedOps } from "../ops/chained.ts";
+import { installDebug } from "./debug.ts";
+import { installEager } from "./eager.ts";
+import { EagerTensor, tidy } from "./tensor.ts";
+import "../ops/fused.ts";
+import "../ops/graph_ops.ts";
+import "./graph_host_ops.ts";
+import "./variable.ts";
+
+installEager();
+installDebug();
+installChainedOps();
+setTapeMemory({
+  hold: (t) => (t instanceof EagerTensor ? t.hold() : t),
+  tidy,
+});

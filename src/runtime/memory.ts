@@ -1,0 +1,56 @@
+/**
+ * Live totals: tensors, bytes, pools, registries.
+ * May import core, autodiff and runtime files.
+ */
+import { tapeCount } from "../autodiff/tape.ts";
+import { gpuDevice } from "./devices.ts";
+import { totals } from "./storage.ts";
+
+/** What is alive. */
+export interface MemoryInfo {
+  /** Tensor handles not disposed. */
+  readonly numTensors: number;
+  /** Bytes of the memory they share. */
+  readonly numBytes: number;
+  /** Pieces of memory. */
+  readonly numDataBuffers: number;
+  /** Bytes that devices hold for reuse. */
+  readonly poolBytes: number;
+  /** GPU buffers, in use and held. */
+  readonly gpuBuffers: number;
+  /** Scripts registered by name or kept by live graphs. */
+  readonly registeredScripts: number;
+  /** Tapes not disposed. */
+  readonly liveTapes: number;
+  /** Always false: totals are exact. TensorFlow.js has this field. */
+  readonly unreliable: boolean;
+}
+
+/** Counts registered scripts; set by `script/`. */
+export const scriptCounter: { count: () => number } = { count: () => 0 };
+
+/**
+ * Counts what is alive; flat counts over a loop mean that nothing leaks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const before = tf.memory().numTensors;
+ * tf.scalar(1).dispose();
+ * assertEquals(tf.memory().numTensors, before);
+ * ```
+ */
+export function memory(): MemoryInfo {
+  const gpu = gpuDevice()?.memory();
+  return {
+    numTensors: totals.tensors,
+    numBytes: totals.bytes,
+    numDataBuffers: totals.storages,
+    poolBytes: gpu?.poolBytes ?? 0,
+    gpuBuffers: gpu?.gpuBuffers ?? 0,
+    registeredScripts: scriptCounter.count(),
+    liveTapes: tapeCount.live,
+    unreliable: false,
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * What one run of a plan carries along: cancellation, counters, and how the host ops of a plan execute.
+ * May import core and tensor.
+ */
+import type { OpInput } from "../core/apply.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
+import type { Device } from "../core/device.ts";
+import { UnimplementedError } from "../core/errors.ts";
+import type { EagerTensor } from "./tensor.ts";
+
+let runs = 0;
+
+/**
+ * Shared by everything one `session.run` or function call does. An `AbortSignal` is made only for who asks for it: most runs end
+ * before anybody could cancel them.
+ */
+export class RunContext {
+  /** Number of the run. */
+  readonly run: number = ++runs;
+  /** Script bodies called so far. */
+  hostCalls = 0;
+  readonly #outer: AbortSignal | null;
+  #controller: AbortController | null = null;
+  #listeners: Set<(reason: unknown) => void> | null = null;
+  #aborted = false;
+  #reason: unknown;
+
+  /** `outer` ends the run when it aborts. */
+  constructor(outer: AbortSignal | null = null) {
+    this.#outer = outer;
+  }
+
+  /** True once the run failed, was cancelled or timed out. */
+  get aborted(): boolean {
+    return this.#aborted || this.#outer?.aborted === true;
+  }
+  /** Why it was aborted. */
+  get reason(): unknown {
+    return this.#aborted ? this.#reason : this.#outer?.reason;
+  }
+
+  /** Aborts when the run fails, is cancelled or times out. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
+    const own = this.#controller.signal;
+    return this.#outer ? AbortSignal.any([own, this.#outer]) : own;
+  }
+
+  /** Ends the run: what is in flight is told, and its results are dropped. Later calls change nothing. */
+  abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    const listeners = this.#listeners;
+    this.#listeners = null;
+    this.#outer?.removeEventListener("abort", this.#follow);
+    for (const tell of listeners ?? []) tell(reason);
+    this.#controller?.abort(reason);
+  }
+
+  /** Calls `tell` when the run is aborted. Returns how to take that back. */
+  onAbort(tell: (reason: unknown) => void): () => void {
+    if (this.aborted) {
+      tell(this.reason);
+      return () => {};
+    }
+    if (!this.#listeners) {
+      this.#listeners = new Set();
+      this.#outer?.addEventListener("abort", this.#follow);
+    }
+    this.#listeners.add(tell);
+    return () => {
+      this.#listeners?.delete(tell);
+      if (this.#listeners?.size !== 0) return;
+      this.#listeners = null;
+      this.#outer?.removeEventListener("abort", this.#follow);
+    };
+  }
+
+  readonly #follow = (): void => this.abort(this.#outer!.reason);
+}
+
+/** One call of a host op by the executor. */
+export interface HostCall {
+  /** Node name. */
+  readonly node: string;
+  /** Op. */
+  readonly def: OpDef;
+  /** Attributes. */
+  readonly attrs: Attrs;
+  /** Inputs; host arrays where the op asked for them. The executor's, but for those in `given`. */
+  readonly inputs: readonly OpInput[];
+  /** Which inputs are host arrays that nobody else reads any more: the op may have them without a copy. */
+  readonly given: readonly boolean[];
+  /** Where the node was placed. */
+  readonly device: Device;
+  /** Which outputs somebody reads. */
+  readonly wanted: readonly boolean[];
+  /** The operation the node stems from: knows the place that made it. */
+  readonly source: { readonly definitionSite: string };
+  /** The run. */
+  readonly context: RunContext;
+}
+
+/** Results of a host op: tensors it owns no longer, or host arrays. */
+export type HostResults = readonly (OpInput | null)[];
+/** How a host op runs inside a plan. */
+export type HostOp = (call: HostCall) => HostResults | Promise<HostResults>;
+
+/** What the planner must know of a host op. */
+export interface HostOpOptions {
+  /** True: its tensors must be on the device it was placed on; what is elsewhere is brought there with the others of its boundary. */
+  readonly local?: boolean;
+}
+
+const hostOps = new Map<string, HostOp>();
+const localOps = new Set<string>();
+
+/** Says how an op with `host: true` runs inside a plan. */
+export function setHostOp(name: string, run: HostOp, { local = false }: HostOpOptions = {}): void {
+  hostOps.set(name, run);
+  if (local) localOps.add(name);
+}
+
+/** How an op with `host: true` runs inside a plan. Throws `UnimplementedError` where nobody said. */
+export function hostOp(def: OpDef): HostOp {
+  const op = hostOps.get(def.name);
+  if (!op) {
+    throw new UnimplementedError(`Cannot run ${def.name}: it has no host implementation`, {
+      op: def.name,
+    });
+  }
+  return op;
+}
+
+/** True where an op wants its tensors on its own device; see {@linkcode HostOpOptions}. */
+export function isLocal(def: OpDef): boolean {
+  return !def.host || localOps.has(def.name);
+}
+
+/** A fresh run, which ends when `signal` aborts. */
+export function newRunContext(signal?: AbortSignal): RunContext {
+  return new RunContext(signal);
+}
+
+export type { EagerTensor };

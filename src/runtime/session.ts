@@ -1,0 +1,351 @@
+/**
+ * Session: runs parts of a graph. Plans are made once per set of fetches and feeds.
+ * May import core, graph and runtime files.
+ */
+import { DTYPES } from "../core/dtype.ts";
+import { describe } from "../core/convert.ts";
+import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
+import { NdArray, type Scalar } from "../core/nd_array.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import {
+  CancelledError,
+  DeadlineExceededError,
+  LookupError,
+  RuntimeError,
+  ValueError,
+} from "../core/errors.ts";
+import type { GraphLike } from "../core/graph_node.ts";
+import { currentGraph, type Graph } from "../graph/graph.ts";
+import { Operation, SymbolicTensor } from "../graph/operation.ts";
+import { buildIr, type IrGraph } from "../graph/ir.ts";
+import { defaultDevice } from "./devices.ts";
+import { runPasses } from "../graph/passes/pipeline.ts";
+import { cse } from "../graph/passes/cse.ts";
+import { feedValue } from "./feeds.ts";
+import { Folder } from "./folder.ts";
+import { makePlan, type Plan } from "./plan.ts";
+import { execute, releasePlan } from "./executor.ts";
+import { newRunContext, type RunContext } from "./run_context.ts";
+import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
+import { fillMetadata, type RunMetadata, snapshotCounters } from "./metadata.ts";
+
+/** Something to fetch: a tensor gives its value, an operation null, a name either. */
+export type Fetch = Tensor | Operation | string;
+/** A fetched value: an array, a scalar for rank 0, null for an operation. */
+export type Fetched = NdArray | Scalar | null;
+/** Values to feed, by tensor or by name. */
+export type Feeds = ReadonlyMap<Tensor | string, TensorLike> | Readonly<Record<string, TensorLike>>;
+
+/** Options of {@linkcode Session.run}. */
+export interface RunOptions {
+  /** Values for placeholders, or for any other tensor. */
+  readonly feeds?: Feeds | undefined;
+  /** Milliseconds after which the run rejects with `DeadlineExceededError`. */
+  readonly timeoutMs?: number | undefined;
+  /** Cancels the run. */
+  readonly signal?: AbortSignal | undefined;
+  /** Filled with what the run did. */
+  readonly metadata?: Partial<RunMetadata> | undefined;
+}
+
+/** Options of {@linkcode Session}. */
+export interface SessionOptions {
+  /** The graph; default the one being built. */
+  readonly graph?: Graph | GraphLike | undefined;
+  /** False: an op that cannot run on the device asked for is an error. Default true. */
+  readonly allowSoftPlacement?: boolean;
+}
+
+const PLAN_LIMIT = 256;
+
+/** What one run computes, of what. */
+interface Request {
+  readonly wanted: readonly SymbolicTensor[];
+  readonly targets: readonly Operation[];
+  readonly fed: readonly SymbolicTensor[];
+  readonly values: readonly RunValue[];
+}
+
+/**
+ * Runs operations of a graph. Follows TensorFlow `tf.compat.v1.Session`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const { x, y } = g.asDefault(() => {
+ *   const x = tf.placeholder("float32", [null, 2], "x");
+ *   return { x, y: tf.mul(x, x) };
+ * });
+ * await using sess = new tf.Session({ graph: g });
+ * const out = await sess.run({ y }, { feeds: new Map([[x, [[1, 2]]]]) }) as { y: tf.NdArray };
+ * assertEquals(out.y.toArray(), [[1, 4]]);
+ * ```
+ */
+export class Session {
+  /** The graph that is run. */
+  readonly graph: Graph;
+  readonly #soft: boolean;
+  readonly #plans = new Map<string, { readonly plan: Plan; readonly promises: number }>();
+  readonly #running = new Set<RunContext>();
+  readonly #folder = new Folder();
+  #closed = false;
+
+  /** Opens a session. Throws `RuntimeError` where there is no graph. */
+  constructor({ graph, allowSoftPlacement = true }: SessionOptions = {}) {
+    const g = (graph ?? currentGraph()) as Graph | undefined;
+    if (!g) {
+      throw new RuntimeError("Cannot open a Session: pass { graph }, there is no default graph");
+    }
+    this.graph = g;
+    this.#soft = allowSoftPlacement;
+  }
+
+  /** Runs what the fetches need and returns their values in the same nest. Rejects with the first error of a node. */
+  run(fetches: Tensor | string, options?: RunOptions): Promise<Fetched>;
+  /** Runs an operation for its effect. */
+  run(fetches: Operation, options?: RunOptions): Promise<null>;
+  /** Runs a list of fetches. */
+  run(fetches: readonly Fetch[], options?: RunOptions): Promise<Fetched[]>;
+  /** Runs any nest of fetches. */
+  run(fetches: Nest<Fetch>, options?: RunOptions): Promise<Nest<Fetched>>;
+  async run(fetches: Nest<Fetch>, options: RunOptions = {}): Promise<Nest<Fetched>> {
+    if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
+    if (this.graph.version === 0) {
+      throw new RuntimeError(
+        "The Session graph is empty. Add operations to the graph before calling run().",
+      );
+    }
+    const { signal, metadata } = options;
+    if (signal?.aborted) {
+      throw new CancelledError("Cannot run: the signal is aborted already", {
+        cause: signal.reason,
+      });
+    }
+    const nested = isNested(fetches);
+    const leaves = nested ? flatten(fetches as Nest<Fetch>) : [fetches as Fetch];
+    const resolved = leaves.map((f) => this.#fetch(f));
+    const { tensors: fed, values } = this.#feeds(options.feeds);
+    const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
+    // A body may write into what was fed: who fetches it gets it as it was.
+    const kept: RunValue[] = [];
+    const places = resolved.map((r) => {
+      if (r instanceof Operation) return targets.push(r), null;
+      const i = fed.indexOf(r);
+      if (i < 0) return { from: wanted.push(r) - 1, isFed: false };
+      const v = values[i];
+      return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
+    });
+    const before = metadata && snapshotCounters();
+    const context = newRunContext();
+    let arrays: NdArray[];
+    try {
+      arrays = await this.#execute({ wanted, targets, fed, values }, context, options);
+    } catch (e) {
+      kept.forEach(releaseValue);
+      throw e;
+    }
+    const feeds = kept.length > 0 ? await toHost(kept) : [];
+    if (metadata) fillMetadata(metadata, before!, context.hostCalls);
+    const out = places.map((p) => p && unwrap((p.isFed ? feeds : arrays)[p.from]));
+    return nested ? packAs<Fetched>(fetches, out) : out[0];
+  }
+
+  /** Runs a plan to its end, or to the first of an error, the time limit, the caller's signal and `close()`. */
+  #execute(
+    request: Request,
+    context: RunContext,
+    { signal, timeoutMs }: RunOptions,
+  ): NdArray[] | Promise<NdArray[]> {
+    let feeds: readonly RunValue[] | null = request.values;
+    const dropFeeds = (): void => {
+      feeds?.forEach(releaseValue);
+      feeds = null;
+    };
+    const go = (plan: Plan): NdArray[] | Promise<NdArray[]> => {
+      // From here on the feeds are the run's.
+      const given = feeds ?? [];
+      feeds = null;
+      const out = execute(plan, given, context, { ownsFeeds: true, toHost: true });
+      return out instanceof Promise ? out.then((v) => toHost(v, context)) : toHost(out, context);
+    };
+    this.#running.add(context);
+    let work: NdArray[] | Promise<NdArray[]> | undefined;
+    try {
+      const plan = this.#plan(request, context);
+      work = plan instanceof Promise ? plan.then(go) : go(plan);
+    } finally {
+      if (!(work instanceof Promise)) {
+        this.#running.delete(context);
+        dropFeeds();
+      }
+    }
+    if (!(work instanceof Promise)) return work;
+    const pending = work;
+    return new Promise<NdArray[]>((resolve, reject) => {
+      const cancel = (): void =>
+        context.abort(new CancelledError("The run was cancelled", { cause: signal?.reason }));
+      const timer = timeoutMs === undefined ? undefined : setTimeout(() => {
+        context.abort(
+          new DeadlineExceededError(
+            `Timed out waiting for notification: the run took longer than ${timeoutMs} ms`,
+          ),
+        );
+      }, timeoutMs);
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", cancel);
+        this.#running.delete(context);
+      };
+      signal?.addEventListener("abort", cancel);
+      context.onAbort((reason) => {
+        end();
+        dropFeeds();
+        reject(reason);
+      });
+      pending.then((v) => {
+        end();
+        resolve(v);
+      }, (e) => {
+        end();
+        dropFeeds();
+        reject(e);
+      });
+    });
+  }
+
+  #plan(
+    { wanted: fetches, targets, fed: feeds }: Request,
+    context: RunContext,
+  ): Plan | Promise<Plan> {
+    const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
+    const key = `${defaultDevice().name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
+      ids(feeds)
+    }`;
+    const known = this.#plans.get(key);
+    const { promises } = this.graph;
+    if (known?.promises === promises) return known.plan;
+    const ir = this.#folder.fold(cse(buildIr({ fetches, targets, feeds })), context);
+    const make = (folded: IrGraph): Plan => {
+      if (this.#closed) throw closedError();
+      const plan = makePlan(runPasses(folded, defaultDevice().type), { softPlacement: this.#soft });
+      // Two runs may have planned the same while a body was folded.
+      const other = this.#plans.get(key);
+      if (other?.promises === promises) return other.plan;
+      if (other) releasePlan(other.plan);
+      else if (this.#plans.size >= PLAN_LIMIT) {
+        const [oldest, old] = this.#plans.entries().next().value!;
+        this.#plans.delete(oldest);
+        releasePlan(old.plan);
+      }
+      this.#plans.set(key, { plan, promises });
+      return plan;
+    };
+    return ir instanceof Promise ? ir.then(make) : make(ir);
+  }
+
+  #fetch(f: unknown): SymbolicTensor | Operation {
+    if (f === null || f === undefined) {
+      throw new TypeError(
+        `Argument \`fetch\` = ${f} has invalid type "${
+          f === null ? "null" : "undefined"
+        }". Cannot be null`,
+      );
+    }
+    if (f instanceof SymbolicTensor || f instanceof Operation) {
+      if (f.graph !== this.graph) {
+        throw new ValueError(
+          `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${f} is not an element of this graph.)`,
+        );
+      }
+      return f;
+    }
+    if (typeof f !== "string") {
+      throw new TypeError(
+        `Argument \`fetch\` = ${
+          describe(f)
+        } has invalid type, must be a string or Tensor. (Can not convert a ${typeof f} into a Tensor or Operation.)`,
+      );
+    }
+    try {
+      return f.includes(":") ? this.graph.getTensorByName(f) : this.graph.getOperationByName(f);
+    } catch (e) {
+      throw new ValueError(
+        `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. ("${(e as Error).message}")`,
+      );
+    }
+  }
+
+  #feeds(feeds: Feeds | undefined): { tensors: SymbolicTensor[]; values: RunValue[] } {
+    const tensors: SymbolicTensor[] = [], values: RunValue[] = [];
+    if (feeds === undefined) return { tensors, values };
+    const entries: Iterable<[Tensor | string, TensorLike]> = feeds instanceof Map
+      ? feeds
+      : Object.entries(feeds);
+    try {
+      for (const [key, value] of entries) {
+        const t = this.#feedKey(key);
+        if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
+        if (tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
+        tensors.push(t);
+        values.push(feedValue(t, value));
+      }
+    } catch (e) {
+      values.forEach(releaseValue);
+      throw e;
+    }
+    return { tensors, values };
+  }
+
+  #feedKey(key: unknown): SymbolicTensor {
+    if (key instanceof SymbolicTensor) {
+      if (key.graph !== this.graph) {
+        throw new TypeError(
+          `Cannot interpret feeds key as Tensor: ${key} is not an element of this graph.`,
+        );
+      }
+      return key;
+    }
+    if (typeof key !== "string") {
+      throw new TypeError(
+        `Cannot interpret feeds key as Tensor: Can not convert a ${typeof key} into a Tensor.`,
+      );
+    }
+    try {
+      return this.graph.getTensorByName(key);
+    } catch (e) {
+      if (!(e instanceof ValueError || e instanceof LookupError)) throw e;
+      throw new TypeError(`Cannot interpret feeds key as Tensor: ${e.message}`);
+    }
+  }
+
+  /** Cancels what is running and frees what plans hold. Later runs throw `RuntimeError`. */
+  close(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    const error = closedError();
+    this.#folder.close(error);
+    for (const context of [...this.#running]) context.abort(error);
+    for (const { plan } of this.#plans.values()) releasePlan(plan);
+    this.#plans.clear();
+    return Promise.resolve();
+  }
+  /** Closes at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function closedError(): CancelledError {
+  return new CancelledError("Session has been closed.");
+}
+
+/** A rank-0 array as a scalar; others stay arrays. */
+function unwrap(a: NdArray): Fetched {
+  if (a.shape.length > 0) return a;
+  if (DTYPES[a.dtype].kind === "handle") return a;
+  return a.at(0);
+}
+
+export { toHost };
