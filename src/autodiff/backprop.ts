@@ -1,0 +1,223 @@
+/**
+ * Reverse-mode differentiation over steps: one algorithm for tapes and graphs.
+ * May import core and ops.
+ */
+import {
+  type Application,
+  currentInterpreter,
+  type OpInput,
+  type Recorder,
+  withRecorders,
+} from "../core/apply.ts";
+import { isTrainable } from "../core/dtype.ts";
+import { apply1, currentRecorders, keepingAll } from "../core/apply.ts";
+import { bindSignature, type GradContext, lookupOp } from "../core/op.ts";
+import { isConcrete, sameShape } from "../core/shape.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { InternalError, LookupError } from "../core/errors.ts";
+import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
+import { add } from "../ops/pointwise_arithmetic.ts";
+import { reshape } from "../ops/array_view.ts";
+import { sum } from "../ops/reduce.ts";
+import { zerosOfSpec } from "../ops/creation.ts";
+
+/** A value to differentiate, and the gradient that flows into it. */
+export interface Seed {
+  /** Tensor id. */
+  readonly id: number;
+  /** Incoming gradient. */
+  readonly grad: Tensor;
+}
+
+/** Hooks around each step: the graph names scopes and devices with it. */
+export type AroundStep = (
+  step: Step,
+  run: () => readonly (Tensor | null)[],
+) => readonly (Tensor | null)[];
+
+/** What {@linkcode backprop} takes besides steps and seeds. */
+export interface BackpropOptions {
+  /** Ids of the values wanted. */
+  readonly sources: readonly number[];
+  /** Ids through which no gradient flows. */
+  readonly stops?: ReadonlySet<number>;
+  /** Handles of variables among the sources: steps that may read variables unseen get them as inputs. */
+  readonly variables?: readonly Tensor[];
+  /** Wraps each gradient rule. */
+  readonly around?: AroundStep;
+}
+
+/** Gradients of the seeds with respect to the sources, null where not connected. Throws `LookupError` for an op with no gradient rule. */
+export function backprop(
+  steps: readonly Step[],
+  seeds: readonly Seed[],
+  options: BackpropOptions,
+): (Tensor | null)[] {
+  const { sources, stops, variables = [], around = (_, run) => run() } = options;
+  const reached = new Set<number>(sources);
+  const useful: Step[] = [];
+  for (const taken of steps) {
+    if (!isDifferentiable(taken)) continue;
+    const step = withVariables(taken, variables);
+    if (!step.inputs.some((i) => reached.has(i.id) && isTrainable(i.dtype) && !stops?.has(i.id))) {
+      continue;
+    }
+    useful.push(step);
+    for (const o of step.outputs) if (isTrainable(o.dtype)) reached.add(o.id);
+  }
+  const grads = new Map<number, Tensor[]>();
+  const give = (id: number, g: Tensor): void => {
+    const list = grads.get(id);
+    if (list) list.push(g);
+    else grads.set(id, [g]);
+  };
+  const total = (id: number): Tensor | null => {
+    const list = grads.get(id);
+    if (!list) return null;
+    while (list.length > 1) list.push(add(list.shift()!, list.shift()!));
+    return list[0];
+  };
+  for (const s of seeds) if (reached.has(s.id)) give(s.id, s.grad);
+  const wanted = new Set(sources);
+  for (let k = useful.length - 1; k >= 0; k--) {
+    const step = useful[k];
+    const dys = step.outputs.map((o) => (o.id !== 0 && reached.has(o.id) ? total(o.id) : null));
+    for (const o of step.outputs) if (!wanted.has(o.id)) grads.delete(o.id);
+    if (dys.every((d) => d === null)) continue;
+    const needs = step.inputs.map((i) =>
+      reached.has(i.id) && isTrainable(i.dtype) && !stops?.has(i.id)
+    );
+    const dxs = around(step, () => stepGradient(step, dys, needs));
+    if (dxs.length !== step.inputs.length) {
+      throw new InternalError(
+        `Gradient of ${step.def.name} returned ${dxs.length} values, wanted one for each of ${step.inputs.length} inputs`,
+      );
+    }
+    dxs.forEach((dx, i) => {
+      if (dx !== null && needs[i]) give(step.inputs[i].id, dx);
+    });
+  }
+  return sources.map(total);
+}
+
+/** True where a gradient flows through the step at all. */
+export function isDifferentiable({ def, attrs }: Pick<Step, "def" | "attrs">): boolean {
+  return def.grad !== null && def.grad?.applies?.(attrs) !== false;
+}
+
+function hasGradient(v: StepValue): boolean {
+  return isTrainable(v.dtype) && v.dtype !== "resource" && v.dtype !== "variant";
+}
+
+function stepGradient(
+  step: Step,
+  dys: readonly (Tensor | null)[],
+  needs: readonly boolean[],
+): readonly (Tensor | null)[] {
+  const { def } = step;
+  const { attrs } = bindSignature(def, step.inputs, step.attrs);
+  if (def.grad) {
+    const ctx = gradContext(step, attrs, needs, dys.map((d) => d !== null));
+    return def.grad.vjp(
+      savedByName(step),
+      def.grad.partial ? dys as readonly Tensor[] : withZeros(step, dys),
+      ctx,
+    );
+  }
+  if (!def.expand) {
+    throw new LookupError(
+      `No gradient defined for operation '${def.name}' (op type: ${def.name}). In general every operation must have an associated gradient rule for correct autodiff`,
+    );
+  }
+  return expandGradient(step, attrs, dys, needs);
+}
+
+/** The gradients of the outputs; zeros stand in for missing ones, made when they are read. */
+function withZeros(step: Step, dys: readonly (Tensor | null)[]): readonly Tensor[] {
+  if (!dys.includes(null)) return dys as readonly Tensor[];
+  const filled: Tensor[] = new Array<Tensor>(dys.length);
+  dys.forEach((d, i) => {
+    let value = d;
+    const o = step.outputs[i];
+    const get = (): Tensor => {
+      if (value === null && hasGradient(o)) value = zerosOfSpec(o, step.kept.get(`o${i}`));
+      return value as Tensor;
+    };
+    Object.defineProperty(filled, i, { get, enumerable: true });
+  });
+  return filled;
+}
+
+/** Differentiates an op through its expansion, computed again. */
+function expandGradient(
+  step: Step,
+  attrs: GradContext["attrs"],
+  dys: readonly (Tensor | null)[],
+  needs: readonly boolean[],
+): (Tensor | null)[] {
+  const inputs = step.inputs.map((_, i) => step.kept.get(`i${i}`)!);
+  const inner: Step[] = [];
+  const recorder: Recorder = { record: (a: Application) => void inner.push(makeStep(a, (t) => t)) };
+  const outputs = withRecorders(
+    [...currentRecorders(), recorder],
+    // The steps hold what they read as it is; whoever asked for the gradient disposes it all.
+    () => keepingAll(() => step.def.expand!(inputs as Tensor[], attrs)),
+  );
+  const seeds = outputs.flatMap((o, i) => (dys[i] === null ? [] : [{ id: o.id, grad: dys[i] }]));
+  // A tensor that is several inputs has one gradient in all: the first of them gets it.
+  const ids = inputs.map((x, i) => (x instanceof Tensor && needs[i] ? x.id : -1));
+  const sources = ids.map((id, i) => (ids.indexOf(id) === i ? id : -1));
+  return backprop(inner, seeds, { sources });
+}
+
+function gradContext(
+  step: Step,
+  attrs: GradContext["attrs"],
+  needs: readonly boolean[],
+  given: readonly boolean[],
+): GradContext {
+  return {
+    attrs,
+    given,
+    inputs: step.inputs,
+    outputs: step.outputs,
+    needs,
+    shapeOf(i: number): TensorLike {
+      const s = step.inputs[i].shape;
+      if (isConcrete(s)) return new NdArray("int32", [s.length], Int32Array.from(s));
+      return apply1(lookupOp("Shape")!, [keptInput(step, i)]);
+    },
+    sumLike(grad: Tensor, i: number): Tensor {
+      const want = step.inputs[i].shape, have = grad.staticShape;
+      if (isConcrete(want) && isConcrete(have)) return sumToShape(grad, have, want);
+      if (sameShape(want, have) && want !== null && !want.includes(null)) return grad;
+      return apply1(lookupOp("SumLike")!, [grad, keptInput(step, i)]);
+    },
+  };
+}
+
+/** A graph keeps every input at hand; a tape knows every shape and never asks. */
+function keptInput(step: Step, i: number): OpInput {
+  const t = step.kept.get(`i${i}`);
+  if (t === undefined) {
+    throw new InternalError(
+      `Cannot differentiate ${step.def.name}: input ${i} was not kept and its shape is unknown`,
+    );
+  }
+  return t;
+}
+
+/** Sums the axes that broadcasting stretched. */
+export function sumToShape(grad: Tensor, have: readonly number[], want: readonly number[]): Tensor {
+  if (sameShape(have, want)) return grad;
+  const lead = have.length - want.length;
+  const axes = have.flatMap((d, i) => (i < lead || (want[i - lead] === 1 && d !== 1) ? [i] : []));
+  const reduced = axes.length > 0 ? sum(grad, axes) : grad;
+  return sameShape(reduced.staticShape, want) ? reduced : reshape(reduced, [...want]);
+}
+
+/** True where ops build graphs now. */
+export function isBuildingGraph(): boolean {
+  return currentInterpreter().symbolic;
+}

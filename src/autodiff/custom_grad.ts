@@ -1,0 +1,127 @@
+/**
+ * customGrad: a function with a gradient of its own, as an op that passes the value through.
+ * May import core and ops.
+ */
+import { apply1, withRecorders } from "../core/apply.ts";
+import { describe } from "../core/convert.ts";
+import { ValueError } from "../core/errors.ts";
+import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
+import { Tensor } from "../core/tensor.ts";
+import { tapeMemory } from "./tape.ts";
+
+/** Gives tensors to the gradient function, which gets them as its second argument. */
+export type SaveFunction = (tensors: readonly Tensor[]) => void;
+
+/** An argument of the function given to {@linkcode customGrad}: the inputs, and the save function last. */
+export type CustomGradArgument = Tensor & SaveFunction;
+
+/** What the function given to {@linkcode customGrad} returns. */
+export interface CustomGradResult {
+  /** The result. */
+  readonly value: Tensor;
+  /** From the gradient of `value` and the saved tensors to one gradient per input. Written with ordinary ops. */
+  readonly gradFunc: (dy: Tensor, saved: Tensor[]) => Tensor | readonly Tensor[];
+}
+
+type VectorJacobian = (dy: Tensor, saved: Tensor[], ctx: GradContext) => readonly (Tensor | null)[];
+
+/**
+ * The value, with the gradient that `_gradient` computes for `inputs` from what was saved. The value itself carries no
+ * gradient: how it came about does not matter.
+ */
+const CustomGradient: OpDef = defineOp({
+  name: "_CustomGradient",
+  inputs: ["value: T", "inputs: Tinputs", "saved: Tsaved"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "Tinputs: list(type)", "Tsaved: list(type)", "_gradient: func"],
+  infer: ([value]) => [value.shape],
+  kind: "view",
+  grad: {
+    saves: ["saved"],
+    vjp: (saved, [dy], ctx) => {
+      const kept: Tensor[] = [];
+      while (`saved:${kept.length}` in saved) kept.push(saved[`saved:${kept.length}`]);
+      const dxs = (ctx.attrs._gradient as VectorJacobian)(dy, kept, ctx);
+      return [null, ...dxs, ...kept.map(() => null)];
+    },
+  },
+});
+
+/**
+ * A function with its own gradient. `f` gets the inputs and `save`, and returns `{ value, gradFunc }`; `gradFunc(dy, saved)`
+ * gives one gradient per input. Tensors that `gradFunc` needs must be saved. Works under tapes, in graphs, and for higher
+ * orders. Follows TensorFlow.js `customGrad`.
+ * Throws `TypeError` for inputs that are no tensors and for results of another form.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * // The square, whose gradient is made to be |x| instead of 2x.
+ * const op = tf.customGrad((x, save) => {
+ *   save([x]);
+ *   return { value: tf.mul(x, x), gradFunc: (dy, [x]) => tf.mul(dy, tf.abs(x)) };
+ * });
+ * assertEquals(tf.grad((x) => op(x))([-2, 3]).arraySync(), [2, 3]);
+ * ```
+ */
+export function customGrad(
+  f: (...args: CustomGradArgument[]) => CustomGradResult,
+): (...inputs: Tensor[]) => Tensor {
+  if (typeof f !== "function") {
+    throw new TypeError(`The f passed in customGrad(f) must be a function, but got ${describe(f)}`);
+  }
+  return (...inputs) => {
+    if (!inputs.every((x) => x instanceof Tensor)) {
+      throw new TypeError("The args passed in customGrad(f)(x1, x2,...) must all be tensors");
+    }
+    const xs = inputs.map((x) => x.readValue());
+    return tapeMemory().tidy(() => {
+      const saved: Tensor[] = [];
+      const save: SaveFunction = (tensors) => void saved.push(...tensors);
+      const result = withRecorders([], () => f(...[...xs, save] as CustomGradArgument[]));
+      const { value, gradFunc } = checkResult(result);
+      const attrs = {
+        Tinputs: xs.map((x) => x.dtype),
+        Tsaved: saved.map((x) => x.dtype),
+        _gradient: vectorJacobian(gradFunc, xs.length),
+      };
+      return apply1(CustomGradient, [value, ...xs, ...saved], attrs);
+    });
+  };
+}
+
+function checkResult(result: CustomGradResult): CustomGradResult {
+  if (!(result?.value instanceof Tensor)) {
+    throw new TypeError(
+      "The function f passed in customGrad(f) must return an object where `obj.value` is a tensor",
+    );
+  }
+  if (typeof result.gradFunc !== "function") {
+    throw new TypeError(
+      "The function f passed in customGrad(f) must return an object where `obj.gradFunc` is a function",
+    );
+  }
+  return result;
+}
+
+/** The user's gradient function, checked. */
+function vectorJacobian(gradFunc: CustomGradResult["gradFunc"], inputs: number): VectorJacobian {
+  return (dy, saved) => {
+    const found = gradFunc(dy, saved);
+    const dxs = found instanceof Tensor ? [found] : found;
+    if (!Array.isArray(dxs) || dxs.length !== inputs) {
+      throw new ValueError(
+        `The function f passed in customGrad(f) must return an object where \`obj.gradFunc\` is a function that returns the same number of tensors as inputs passed to f(...): received ${
+          Array.isArray(dxs) ? dxs.length : describe(dxs)
+        }, wanted ${inputs}`,
+      );
+    }
+    if (!dxs.every((d) => d instanceof Tensor)) {
+      throw new TypeError(
+        "The function f passed in customGrad(f) must return an object where `obj.gradFunc` is a function that returns a list of only tensors",
+      );
+    }
+    return dxs;
+  };
+}

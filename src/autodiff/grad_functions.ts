@@ -1,0 +1,312 @@
+/**
+ * grad, grads, valueAndGrad, valueAndGrads, variableGrads: functions from functions to their gradients.
+ * May import core and ops.
+ */
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { Tensor as TensorClass } from "../core/tensor.ts";
+import { describe } from "../core/convert.ts";
+import { sameShape, shapeText } from "../core/shape.ts";
+import { ValueError } from "../core/errors.ts";
+import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { identity } from "../ops/array_view.ts";
+import { asTensor, toInput } from "../ops/input.ts";
+import { gradients, stepsTo } from "./gradients.ts";
+import { GradientTape, tapeMemory } from "./tape.ts";
+
+/** A value and the gradient of one input. */
+export interface ValueAndGrad {
+  /** What the function returned. */
+  readonly value: Tensor;
+  /** Gradient with respect to its input. */
+  readonly grad: Tensor;
+}
+
+/** A value and the gradients of all inputs. */
+export interface ValueAndGrads {
+  /** What the function returned. */
+  readonly value: Tensor;
+  /** Gradient with respect to each input. */
+  readonly grads: Tensor[];
+}
+
+/** A value and the gradients of variables, by the variables' names. */
+export interface ValueAndVariableGrads {
+  /** The scalar the function returned. */
+  readonly value: Tensor;
+  /** Gradients by variable name; those that are not connected are left out. */
+  readonly grads: Record<string, Tensor>;
+}
+
+/** A variable, seen from here: a tensor over a resource. */
+interface VariableLike extends Tensor {
+  readonly trainable: boolean;
+  readonly resource: Resource;
+}
+
+/**
+ * The gradient function of `f(x)`: `grad(f)(x, dy?)` gives dy·df/dx, summed over the outputs of `f`. `dy` has the shape of
+ * `f(x)` and is ones where absent. Gradient functions can be differentiated again. Follows TensorFlow.js `grad`.
+ * Throws `ValueError` where the result does not depend on `x`, or `dy` has another shape.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const cube = (x: tf.Tensor) => tf.mul(x, tf.mul(x, x));
+ * assertEquals(tf.grad(cube)(2).item(), 12);
+ * assertEquals(tf.grad(tf.grad(cube))(2).item(), 12);
+ * ```
+ */
+export function grad(f: (x: Tensor) => Tensor): (x: TensorLike, dy?: TensorLike) => Tensor {
+  checkFunction(f, "grad");
+  return (x, dy) =>
+    tapeMemory().tidy(() => differentiate(f as Fn, [source(x, "x", "grad")], dy, "grad").grads[0]);
+}
+
+/**
+ * The gradient function of `f(x1, x2, …)`: `grads(f)([x1, x2], dy?)` gives one gradient per input.
+ * Follows TensorFlow.js `grads`. Throws as {@linkcode grad} does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const [da, db] = tf.grads((a, b) => tf.mul(a, b))([2, 3]);
+ * assertEquals([da.item(), db.item()], [3, 2]);
+ * ```
+ */
+export function grads(
+  f: (...xs: Tensor[]) => Tensor,
+): (xs: readonly TensorLike[], dy?: TensorLike) => Tensor[] {
+  checkFunction(f, "grads");
+  return (xs, dy) => {
+    checkList(xs, "grads");
+    return tapeMemory().tidy(() =>
+      differentiate(f, xs.map((x, i) => source(x, `xs[${i}]`, "grads")), dy, "grads").grads
+    );
+  };
+}
+
+/**
+ * Like {@linkcode grad}, and gives the value of `f(x)` as well: `{ value, grad }`. Follows TensorFlow.js `valueAndGrad`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { value, grad } = tf.valueAndGrad((x) => tf.mul(x, x))(tf.scalar(3));
+ * assertEquals([value.item(), grad.item()], [9, 6]);
+ * ```
+ */
+export function valueAndGrad(
+  f: (x: Tensor) => Tensor,
+): (x: Tensor, dy?: Tensor) => ValueAndGrad {
+  checkFunction(f, "valueAndGrad");
+  return (x, dy) => {
+    checkTensor(x, "x", "valueAndGrad");
+    if (dy != null) checkTensor(dy, "dy", "valueAndGrad");
+    return tapeMemory().tidy(() => {
+      const { value, grads } = differentiate(f as Fn, [x], dy, "valueAndGrad");
+      return { value, grad: grads[0] };
+    });
+  };
+}
+
+/**
+ * Like {@linkcode grads}, and gives the value as well: `{ value, grads }`. Follows TensorFlow.js `valueAndGrads`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { value, grads } = tf.valueAndGrads((a, b) => tf.mul(a, b))([tf.scalar(2), tf.scalar(3)]);
+ * assertEquals([value.item(), grads[0].item(), grads[1].item()], [6, 3, 2]);
+ * ```
+ */
+export function valueAndGrads(
+  f: (...xs: Tensor[]) => Tensor,
+): (xs: readonly Tensor[], dy?: Tensor) => ValueAndGrads {
+  checkFunction(f, "valueAndGrads");
+  return (xs, dy) => {
+    checkList(xs, "valueAndGrads");
+    xs.forEach((x, i) => checkTensor(x, `xs[${i}]`, "valueAndGrads"));
+    if (dy != null) checkTensor(dy, "dy", "valueAndGrads");
+    return tapeMemory().tidy(() => differentiate(f, [...xs], dy, "valueAndGrads"));
+  };
+}
+
+/**
+ * The scalar `f()` and its gradients with respect to variables, by name: those of `varList`, else all trainable ones that
+ * `f` reads. Follows TensorFlow.js `variableGrads`.
+ * Throws `ValueError` where no variable is trainable, none is connected to the result, or the result is not a scalar.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using w = tf.variable(3, true, "w");
+ * const { value, grads } = tf.variableGrads(() => tf.mul(w, w));
+ * assertEquals([value.item(), grads.w.item()], [9, 6]);
+ * ```
+ */
+export function variableGrads(
+  f: () => Tensor,
+  varList?: readonly Tensor[],
+): ValueAndVariableGrads {
+  checkFunction(f, "variableGrads");
+  const { value, resources, grads } = gradientsOfVariables(f, varList);
+  const byName: Record<string, Tensor> = {};
+  resources.forEach((r, i) => {
+    const g = grads[i];
+    if (g !== null) byName[r.sharedName] = g;
+  });
+  return { value, grads: byName };
+}
+
+/** {@linkcode variableGrads} with the variables' resources: names need not be unique. */
+export function gradientsOfVariables(
+  f: () => Tensor,
+  varList?: readonly Tensor[],
+): { value: Tensor; resources: Resource[]; grads: (Tensor | null)[] } {
+  const given = varList == null ? undefined : variablesIn(varList);
+  const wanted = given?.filter((v) => v.trainable);
+  if (wanted?.length === 0) {
+    throw new ValueError(
+      `variableGrads() expects at least one of the input variables to be trainable, but none of the ${
+        given!.length
+      } variables is trainable`,
+    );
+  }
+  return tapeMemory().tidy(() => {
+    using tape = new GradientTape({ watchAccessedVariables: wanted === undefined });
+    if (wanted) tape.watch(wanted);
+    const value = f();
+    checkResult(value, "variableGrads");
+    if (value.staticShape !== null && value.staticShape.length !== 0) {
+      throw new ValueError(
+        `The f passed in variableGrads(f) must return a scalar, but it returned a rank-${value.staticShape.length} tensor`,
+      );
+    }
+    let resources = wanted?.map((v) => v.resource) ?? tape.watchedVariables();
+    // A tape knows its sources by their ids, and a resource has that of its variable.
+    const sources = resources as unknown as Tensor[];
+    let grads = sources.length === 0 ? [] : tape.gradient(value, sources) as (Tensor | null)[];
+    if (value.isSymbolic && grads.every((g) => g === null)) {
+      // The graph was built before: it remembers what the tape did not see.
+      resources = wanted?.map((v) => v.resource) ?? variablesBehind(value);
+      grads = resources.length === 0 ? [] : gradients(value, resources.map(variableOf));
+    }
+    if (grads.every((g) => g === null)) {
+      throw new ValueError(
+        "Cannot find a connection between any variable and the result of the loss function y=f(x): make sure that the operations that use variables are inside the function f passed to minimize()",
+      );
+    }
+    return { value, resources, grads };
+  });
+}
+
+/** The trainable variables that a tensor of a graph depends on. */
+function variablesBehind(y: Tensor): Resource[] {
+  const found = new Map<number, Resource>();
+  for (const { node } of stepsTo([y])) {
+    for (const t of node.inputs) {
+      const resource = resourceOf(t);
+      if (resource?.trainable) found.set(resource.id, resource);
+    }
+  }
+  return [...found.values()];
+}
+
+function variableOf(resource: Resource): Tensor {
+  const { variable } = resource as Resource & { readonly variable?: Tensor | null };
+  if (!variable) {
+    throw new ValueError(
+      `Cannot differentiate with respect to '${resource.sharedName}': its variable is gone`,
+    );
+  }
+  return variable;
+}
+
+type Fn = (...xs: Tensor[]) => Tensor;
+
+function differentiate(
+  f: Fn,
+  xs: Tensor[],
+  dy: TensorLike | undefined | null,
+  fn: string,
+): ValueAndGrads {
+  if (xs.length === 0) {
+    throw new ValueError(`Cannot differentiate in ${fn}: received an empty list of inputs`);
+  }
+  // One tensor given twice is two arguments, each with a gradient of its own.
+  const sources = xs.map((x, i) => (xs.indexOf(x) < i ? identity(x) : x));
+  using tape = new GradientTape({ watchAccessedVariables: false });
+  tape.watch(sources);
+  const value = f(...sources);
+  checkResult(value, fn);
+  const seed = dy == null ? undefined : asTensor(toInput(dy, "dy", fn, { dtype: value.dtype }));
+  if (
+    seed && seed.staticShape && value.staticShape && !sameShape(seed.staticShape, value.staticShape)
+  ) {
+    throw new ValueError(
+      `The shape of dy passed in ${fn}(f)(x, dy) must match the shape returned by f(x): received ${
+        shapeText(seed.staticShape)
+      }, wanted ${shapeText(value.staticShape)}`,
+    );
+  }
+  const found = tape.gradient(
+    value,
+    sources,
+    seed ? { outputGradients: seed } : {},
+  ) as (Tensor | null)[];
+  const missing = found.findIndex((g) => g === null);
+  if (missing >= 0) {
+    throw new ValueError(
+      `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable`,
+    );
+  }
+  return { value, grads: found as Tensor[] };
+}
+
+function source(x: TensorLike, arg: string, fn: string): Tensor {
+  return asTensor(toInput(x, arg, `tf.${fn}`));
+}
+
+function checkFunction(f: unknown, fn: string): void {
+  if (typeof f !== "function") {
+    throw new TypeError(`The f passed in ${fn}(f) must be a function, but got ${describe(f)}`);
+  }
+}
+
+function checkList(xs: unknown, fn: string): void {
+  if (!Array.isArray(xs)) {
+    throw new TypeError(
+      `The args passed in ${fn}(f)(args) must be an array of tensors, but got ${describe(xs)}`,
+    );
+  }
+}
+
+function checkTensor(x: unknown, arg: string, fn: string): void {
+  if (!(x instanceof TensorClass)) {
+    throw new TypeError(
+      `Argument '${arg}' passed to ${fn}(f)(x) must be a tensor, but got ${describe(x)}`,
+    );
+  }
+}
+
+function checkResult(value: unknown, fn: string): void {
+  if (!(value instanceof TensorClass)) {
+    throw new TypeError(
+      `The f passed in ${fn}(f) must return a tensor, but it returned ${describe(value)}`,
+    );
+  }
+}
+
+function variablesIn(list: readonly Tensor[]): VariableLike[] {
+  if (!Array.isArray(list) || !list.every((v) => v instanceof TensorClass && "trainable" in v)) {
+    throw new TypeError(
+      "The varList passed in variableGrads(f, varList) must be an array of variables",
+    );
+  }
+  return list as VariableLike[];
+}

@@ -1,0 +1,162 @@
+/**
+ * gradients: symbolic differentiation of a graph, by the same backprop the tape uses.
+ * May import core and ops.
+ */
+import { currentInterpreter, type OpInput } from "../core/apply.ts";
+import { isTrainable } from "../core/dtype.ts";
+import { type GraphNode, handleOf } from "../core/graph_node.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { RuntimeError, ValueError } from "../core/errors.ts";
+import { withScope } from "../core/scope_context.ts";
+import { backprop, type Seed } from "./backprop.ts";
+import { type Step, stepValue, withVariables } from "./steps.ts";
+import { onesOfTensor, zerosOfTensor } from "../ops/creation.ts";
+import { asTensor, toInput } from "../ops/input.ts";
+
+/** Options of {@linkcode gradients}. */
+export interface GradientsOptions {
+  /** Gradient that flows into each y; ones where absent. */
+  readonly gradYs?: readonly (TensorLike | null)[];
+  /** Tensors through which no gradient flows. */
+  readonly stopGradients?: readonly Tensor[];
+  /** `"none"` (default) gives null for what is not connected, `"zero"` zeros. */
+  readonly unconnectedGradients?: "none" | "zero";
+  /** Name scope of the gradient operations. */
+  readonly name?: string;
+}
+
+/** A graph that can be differentiated: it can prefix names. */
+interface ScopedGraph {
+  nameScope<R>(name: string | null, fn: (scope: string) => R): R;
+}
+
+/**
+ * Adds operations that compute the gradient of the sum of `ys` with respect to each of `xs`. Follows TensorFlow `tf.gradients`.
+ * Throws `RuntimeError` in eager mode, `LookupError` for an op without a gradient, `ValueError` for a length mismatch.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const dx = g.asDefault(() => {
+ *   const x = tf.placeholder("float32", [], "x");
+ *   return tf.gradients(tf.mul(x, x), [x])[0]!;
+ * });
+ * assertEquals(await new tf.Session({ graph: g }).run(dx, { feeds: { "x:0": 3 } }), 6);
+ * ```
+ */
+export function gradients(
+  ys: Tensor | readonly Tensor[],
+  xs: Tensor | readonly Tensor[],
+  options: GradientsOptions = {},
+): (Tensor | null)[] {
+  if (!currentInterpreter().symbolic && !(firstOf(ys)?.isSymbolic)) {
+    throw new RuntimeError(
+      "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.",
+    );
+  }
+  const targets = listOf(ys).map((y) => y.readValue()), sources = listOf(xs);
+  const graph = targets[0]?.graph;
+  if (!graph) throw new ValueError("Cannot differentiate: ys is empty");
+  return graph.asDefault(() =>
+    (graph as unknown as ScopedGraph).nameScope(
+      options.name ?? "gradients",
+      () => build(targets, sources, options),
+    )
+  );
+}
+
+function listOf(x: Tensor | readonly Tensor[]): readonly Tensor[] {
+  return x instanceof Tensor ? [x] : x;
+}
+function firstOf(x: Tensor | readonly Tensor[]): Tensor | undefined {
+  return listOf(x)[0];
+}
+
+function build(
+  ys: readonly Tensor[],
+  xs: readonly Tensor[],
+  options: GradientsOptions,
+): (Tensor | null)[] {
+  const { gradYs, stopGradients = [], unconnectedGradients = "none" } = options;
+  if (gradYs && gradYs.length !== ys.length) {
+    throw new ValueError(`Length mismatch. Passed ${gradYs.length} grad_ys for ${ys.length} ys`);
+  }
+  const seeds: Seed[] = ys.flatMap((y, i) => {
+    const given = gradYs?.[i];
+    if (!isTrainable(y.dtype)) return [];
+    if (given == null && (y.dtype === "complex64" || y.dtype === "complex128")) {
+      throw new TypeError(
+        `Gradients of complex tensors (${y}) must set grad_ys (y.dtype = ${y.dtype})`,
+      );
+    }
+    const grad = given == null
+      ? onesOfTensor(y)
+      : asTensor(toInput(given, `gradYs[${i}]`, "gradients", { dtype: y.dtype }));
+    return [{ id: y.id, grad }];
+  });
+  // Bodies of scripts may read variables that are no inputs of theirs.
+  const steps = stepsTo(ys, xs.flatMap((x) => handleOf(x) ?? []));
+  const sourceIds = xs.map((x) => (isTrainable(x.dtype) ? x.id : -1));
+  const found = backprop(steps.map((s) => s.step), seeds, {
+    sources: sourceIds,
+    stops: new Set(stopGradients.map((t) => t.id)),
+    around: (step, run) => {
+      const node = nodeOf.get(step);
+      if (!node) return run();
+      const graph = node.graph as unknown as ScopedGraph;
+      return withScope(
+        { device: node.device || null },
+        () => graph.nameScope(`${node.name.split("/").at(-1)}_grad`, run),
+      );
+    },
+  });
+  return found.map((g, i) => {
+    if (g === null) {
+      return unconnectedGradients === "zero" ? zerosOfTensor(xs[i].readValue()) : null;
+    }
+    if (xs[i].isSymbolic && g.isSymbolic) g.setShape(xs[i].staticShape);
+    return g;
+  });
+}
+
+/** A step and the operation it stands for. */
+export interface NodeStep {
+  /** The operation. */
+  readonly node: GraphNode;
+  /** The step. */
+  readonly step: Step;
+}
+const nodeOf = new WeakMap<Step, GraphNode>();
+
+/** The operations that lead to `ys`, as steps in topological order. Ops that may read `variables` unseen get their handles as inputs. */
+export function stepsTo(ys: readonly Tensor[], variables: readonly Tensor[] = []): NodeStep[] {
+  const seen = new Set<GraphNode>();
+  const stack: GraphNode[] = ys.map((y) => y.op);
+  while (stack.length > 0) {
+    const node = stack.pop()!;
+    if (seen.has(node)) continue;
+    seen.add(node);
+    for (const t of node.inputs) stack.push(t.op);
+  }
+  return [...seen].sort((a, b) => a.index - b.index).map((node) => ({
+    node,
+    step: nodeStep(node, variables),
+  }));
+}
+
+function nodeStep(node: GraphNode, variables: readonly Tensor[]): Step {
+  const kept = new Map<string, OpInput>();
+  node.inputs.forEach((t, i) => kept.set(`i${i}`, t));
+  node.outputs.forEach((t, i) => kept.set(`o${i}`, t));
+  const step = withVariables({
+    def: node.def,
+    attrs: node.attrs,
+    inputs: node.inputs.map(stepValue),
+    outputs: node.outputs.map(stepValue),
+    kept,
+  }, variables);
+  nodeOf.set(step, node);
+  return step;
+}

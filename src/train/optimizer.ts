@@ -1,0 +1,409 @@
+/**
+ * Optimizer: what all optimizers share. Gradients, slots, the step count, saving; each one adds the update op of a variable.
+ * May import core, ops, autodiff and runtime.
+ */
+import { apply, currentInterpreter, type OpInput, withInterpreter } from "../core/apply.ts";
+import { describe } from "../core/convert.ts";
+import type { DType } from "../core/dtype.ts";
+import { NdArray, setElement } from "../core/nd_array.ts";
+import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
+import { ValueError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { gradientsOfVariables } from "../autodiff/grad_functions.ts";
+import { cast } from "../ops/cast.ts";
+import { fill } from "../ops/creation.ts";
+import { device } from "../runtime/devices.ts";
+import { dispose, tidy } from "../runtime/tensor.ts";
+import {
+  type Variable,
+  variable,
+  variableByName,
+  type VariableState,
+} from "../runtime/variable.ts";
+import { type Arithmetic, numberArithmetic, tensorArithmetic } from "./arithmetic.ts";
+
+/** A tensor with a name. */
+export interface NamedTensor {
+  /** The name. */
+  readonly name: string;
+  /** The tensor; null where there is no gradient. */
+  readonly tensor: Tensor | null;
+}
+
+/** Gradients by variable name, or as a list. */
+export type NamedGradients = Readonly<Record<string, Tensor | null>> | readonly NamedTensor[];
+
+/** Settings of an optimizer as plain JSON values. */
+export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
+
+/** A cost: a function that computes it or, in a graph, a tensor. */
+export type Cost = (() => Tensor) | Tensor;
+
+/** How an optimizer's slot is made and named. */
+export interface SlotInit {
+  /** Ending of its name in `getWeights()`: `m` for `dense/kernel/m`. */
+  readonly name: string;
+  /** What it is filled with at first. Default 0. */
+  readonly initial?: number;
+}
+
+/** The operation of a graph that does a step. */
+export type StepOperation = NonNullable<ReturnType<Variable["assign"]>>;
+
+/** What is kept for one variable. */
+interface Kept {
+  readonly name: string;
+  readonly slots: readonly Variable[];
+}
+
+/** The graph being built, as far as a step needs it. */
+interface StepGraph {
+  controlDependencies<R>(controls: readonly StepOperation[], fn: () => R): R;
+  addOp(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): StepOperation;
+}
+
+/** Classes of optimizers know the order of their constructor's arguments, for `fromConfig`. */
+interface OptimizerClass<T> {
+  new (...args: never[]): T;
+  readonly configOrder: readonly string[];
+}
+
+/**
+ * Changes variables so that a loss falls. Made by the functions in `tf.train`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * const optimizer = tf.train.sgd(0.1);
+ * for (let i = 0; i < 50; i++) optimizer.minimize(() => tf.square(tf.sub(w, 3)));
+ * assert(Math.abs(w.item() - 3) < 1e-3);
+ * ```
+ */
+export abstract class Optimizer {
+  /** Name in saved configurations, as in Keras. */
+  static readonly className: string = "Optimizer";
+  readonly #kept = new Map<number, Kept>();
+  #saved: NamedTensor[] = [];
+  #count = 0;
+  #countVariable: Variable | null = null;
+  #rate: number;
+  #rateVariable: Variable | null = null;
+
+  /** Starts with a learning rate. Throws `ValueError` where it is no number. */
+  constructor(learningRate: number) {
+    this.#rate = checkedNumber(learningRate, "learningRate", this.getClassName());
+  }
+
+  /** Slots of each variable, in the update op's order. */
+  protected abstract readonly slots: readonly SlotInit[];
+  /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
+  protected abstract readonly update: OpDef;
+  /** Attributes of the update op. */
+  protected abstract attrs(): Attrs;
+  /** The update op's scalars from the number of this step (from 1) and the learning rate. */
+  protected scalars<N>(_step: N, rate: N, _a: Arithmetic<N>): readonly N[] {
+    return [rate];
+  }
+  /** Order of the slots in `getWeights()`. */
+  protected get savedOrder(): readonly number[] {
+    return this.slots.map((_, i) => i);
+  }
+  /** Settings as plain values, from which `fromConfig` makes an equal optimizer. */
+  abstract getConfig(): OptimizerConfig;
+
+  /** Makes an optimizer from what `getConfig()` gave. Each class takes its own. */
+  static fromConfig<T extends Optimizer>(cls: OptimizerClass<T>, config: OptimizerConfig): T {
+    return new cls(...cls.configOrder.map((key) => config[key]) as never[]);
+  }
+
+  /** Name in saved configurations. */
+  getClassName(): string {
+    return (this.constructor as typeof Optimizer).className;
+  }
+
+  /** The learning rate; setting it holds for the steps that follow, compiled ones too. */
+  get learningRate(): number {
+    return this.#rate;
+  }
+  set learningRate(rate: number) {
+    this.#rate = checkedNumber(rate, "learningRate", this.getClassName());
+    this.#rateVariable?.assign(this.#rate);
+  }
+
+  /** How many steps were applied. */
+  get iterations(): number {
+    return this.#countVariable ? Number(this.#countVariable.dataSync()[0]) : this.#count;
+  }
+
+  /**
+   * Computes the cost `f()` and applies one step for its gradients: to the variables in `varList`, else to all trainable ones
+   * that the cost depends on. Returns the cost where `returnCost` is true, else null; inside a graph the operation that does
+   * the step, and there the cost may be a tensor that was built before.
+   * Throws `ValueError` where no variable is connected to the cost or the cost is not a scalar.
+   */
+  minimize(f: Cost, returnCost: true, varList?: readonly Tensor[]): Tensor;
+  /** Applies one step; the cost is not returned. */
+  minimize(f: Cost, returnCost?: false, varList?: readonly Tensor[]): StepOperation | null;
+  /** Applies one step; the cost is returned where it is asked for. */
+  minimize(
+    f: Cost,
+    returnCost?: boolean,
+    varList?: readonly Tensor[],
+  ): Tensor | StepOperation | null;
+  minimize(
+    f: Cost,
+    returnCost = false,
+    varList?: readonly Tensor[],
+  ): Tensor | StepOperation | null {
+    if (typeof f !== "function") {
+      if (!f.isSymbolic) {
+        throw new ValueError(
+          "Cannot minimize a tensor outside of graphs: it has forgotten what it was computed from, pass a function",
+        );
+      }
+      return f.graph.asDefault(() => this.minimize(() => f, returnCost, varList));
+    }
+    const { value, resources, grads } = gradientsOfVariables(f, varList);
+    const operation = this.#apply(
+      resources.map((r, i) => [variableOf(r as VariableState), grads[i]] as const),
+    );
+    dispose(grads.filter((g) => g !== null));
+    if (returnCost) return value;
+    value.dispose();
+    return operation;
+  }
+
+  /** The scalar `f()` and its gradients by variable name. */
+  computeGradients(
+    f: () => Tensor,
+    varList?: readonly Tensor[],
+  ): { value: Tensor; grads: Record<string, Tensor> } {
+    const { value, resources, grads } = gradientsOfVariables(f, varList);
+    const named = resources.flatMap((r, i): [string, Tensor][] => {
+      const g = grads[i];
+      return g === null ? [] : [[r.sharedName, g]];
+    });
+    return { value, grads: Object.fromEntries(named) };
+  }
+
+  /**
+   * Applies one step. Gradients are named by their variables; null leaves a variable as it is.
+   * Inside a graph returns the operation that does it, else null. Throws `ValueError` for a name that no variable has.
+   */
+  applyGradients(gradients: NamedGradients): StepOperation | null {
+    const list = Array.isArray(gradients)
+      ? gradients as readonly NamedTensor[]
+      : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
+    return this.#apply(list.map(({ name, tensor }) => {
+      const v = variableByName(name);
+      if (!v) {
+        throw new ValueError(
+          `Cannot apply the gradient of '${name}': there is no variable of that name`,
+        );
+      }
+      return [v, tensor ?? null];
+    }));
+  }
+
+  #apply(pairs: readonly (readonly [Variable, Tensor | null])[]): StepOperation | null {
+    const isSymbolic = currentInterpreter().symbolic;
+    const done: (StepOperation | null)[] = [];
+    tidy(() => {
+      const scalars = this.#stepScalars(isSymbolic);
+      const attrs = this.attrs();
+      for (const [v, gradient] of pairs) {
+        const slots = this.#slotsOf(v);
+        if (gradient === null) continue;
+        const state = [v, ...slots].map((s) => s.readValue());
+        const next = apply(this.update, [...state, ...scalars(v.dtype), gradient], attrs);
+        [v, ...slots].forEach((s, i) => done.push(s.assign(next[i])));
+      }
+      // The step is counted when everything that reads the count is done.
+      done.push(after(done, () => this.#countStep(isSymbolic)));
+    });
+    return after(done, group);
+  }
+
+  /** The scalars of this step as tensors of a dtype, made once per dtype. */
+  #stepScalars(isSymbolic: boolean): (dtype: DType) => Tensor[] {
+    const made = new Map<DType, Tensor[]>();
+    const make = isSymbolic ? this.#symbolicScalars() : this.#eagerScalars();
+    return (dtype) => {
+      let tensors = made.get(dtype);
+      if (!tensors) made.set(dtype, tensors = make(dtype));
+      return tensors;
+    };
+  }
+
+  #eagerScalars(): (dtype: DType) => Tensor[] {
+    const values = this.scalars(this.iterations + 1, this.#rate, numberArithmetic);
+    return (dtype) =>
+      values.map((value) => {
+        const literal = NdArray.zeros(dtype, []);
+        setElement(literal, 0, value);
+        return currentInterpreter().constant(literal);
+      });
+  }
+
+  /** In a graph the step and the rate are read at each run. The arithmetic stays on the host. */
+  #symbolicScalars(): (dtype: DType) => Tensor[] {
+    const { step, rate } = this.#hostVariables();
+    const values = device("/CPU:0", () =>
+      this.scalars(
+        tensorArithmetic.add(cast(step.readValue(), "float32"), tensorArithmetic.number(1)),
+        rate.readValue(),
+        tensorArithmetic,
+      ));
+    return (dtype) => values.map((v) => cast(v, dtype));
+  }
+
+  /** The step count and the rate as variables on the host, which compiled steps read. */
+  #hostVariables(): { step: Variable; rate: Variable } {
+    withInterpreter(null, () =>
+      device("/CPU:0", () => {
+        this.#countVariable ??= variable(this.#count, false, undefined, "int32");
+        this.#rateVariable ??= variable(this.#rate, false);
+      }));
+    return { step: this.#countVariable!, rate: this.#rateVariable! };
+  }
+
+  #countStep(isSymbolic: boolean): StepOperation | null {
+    if (isSymbolic || this.#countVariable) {
+      return device("/CPU:0", () => this.#hostVariables().step.assignAdd(1));
+    }
+    this.#count++;
+    return null;
+  }
+
+  #slotsOf(v: Variable): readonly Variable[] {
+    let kept = this.#kept.get(v.id);
+    if (kept) return kept.slots;
+    const index = this.#kept.size;
+    const initial = (slot: SlotInit, k: number): Tensor =>
+      this.#savedSlot(`${v.name}/${slot.name}`, k, index, v) ??
+        fill(v.shape, slot.initial ?? 0, v.dtype);
+    kept = {
+      name: v.name,
+      slots: withInterpreter(
+        null,
+        () =>
+          device(
+            v.device,
+            () => tidy(() => this.slots.map((slot, k) => variable(initial(slot, k), false))),
+          ),
+      ),
+    };
+    this.#kept.set(v.id, kept);
+    return kept.slots;
+  }
+
+  /** A slot value given to `setWeights()`: by name, else by position. */
+  #savedSlot(name: string, slot: number, index: number, v: Variable): Tensor | null {
+    const count = this.#saved.length / Math.max(1, this.slots.length);
+    const found = this.#saved.find((s) => s.name === name) ??
+      this.#saved[this.savedOrder.indexOf(slot) * count + index];
+    if (!found?.tensor) return null;
+    if (String(found.tensor.shape) !== String(v.shape)) {
+      throw new ValueError(
+        `Cannot restore ${found.name} of ${this.getClassName()}: the saved shape is [${found.tensor.shape}], that of variable '${v.name}' [${v.shape}]`,
+      );
+    }
+    return found.tensor;
+  }
+
+  /** The step count (`iter`) and the slots, named by their variables. The slots' tensors are the optimizer's own. */
+  // deno-lint-ignore require-await
+  async getWeights(): Promise<{ name: string; tensor: Tensor }[]> {
+    const iter = withInterpreter(
+      null,
+      () => currentInterpreter().constant(new NdArray("int32", [], Int32Array.of(this.iterations))),
+    );
+    const out: { name: string; tensor: Tensor }[] = [{ name: "iter", tensor: iter }];
+    for (const k of this.savedOrder) {
+      for (const { name, slots } of this.#kept.values()) {
+        out.push({ name: `${name}/${this.slots[k].name}`, tensor: slots[k] });
+      }
+    }
+    return out;
+  }
+
+  /** Restores what `getWeights()` gave; slots are matched by name, else by order. Rejects with `ValueError` where there are too many or too few. */
+  async setWeights(
+    weights: readonly { readonly name: string; readonly tensor: Tensor }[],
+  ): Promise<void> {
+    if (weights.length === 0) {
+      throw new ValueError(`Cannot set the weights of ${this.getClassName()}: the list is empty`);
+    }
+    const [iter, ...rest] = weights;
+    if (this.slots.length === 0 ? rest.length > 0 : rest.length % this.slots.length !== 0) {
+      throw new ValueError(
+        `Cannot set the weights of ${this.getClassName()}: received ${rest.length} slots, wanted a multiple of ${this.slots.length}`,
+      );
+    }
+    const count = Number((await iter.tensor.data())[0]);
+    const copies = await Promise.all(
+      rest.map(async ({ name, tensor }) => ({ name, value: await tensor.ndarray() })),
+    );
+    this.#disposeSlots();
+    this.#count = count;
+    this.#countVariable?.assign(count);
+    this.#saved = copies.map(({ name, value }) => ({
+      name,
+      tensor: currentInterpreter().constant(value).keep(),
+    }));
+  }
+
+  #disposeSlots(): void {
+    for (const { slots } of this.#kept.values()) slots.forEach((slot) => slot.dispose());
+    this.#kept.clear();
+    for (const { tensor } of this.#saved) tensor?.dispose();
+    this.#saved = [];
+  }
+
+  /** Frees the slots. */
+  dispose(): void {
+    this.#disposeSlots();
+    this.#count = this.iterations;
+    this.#countVariable?.dispose();
+    this.#rateVariable?.dispose();
+    this.#countVariable = this.#rateVariable = null;
+  }
+  /** Frees the slots at the end of a `using` block. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+function checkedNumber(value: unknown, name: string, className: string): number {
+  if (typeof value !== "number" || Number.isNaN(value)) {
+    throw new ValueError(
+      `Cannot make ${className}: ${name} must be defined as a number, received ${describe(value)}`,
+    );
+  }
+  return value;
+}
+
+function variableOf(state: VariableState): Variable {
+  if (state.variable === null) {
+    throw new ValueError(`Cannot train '${state.sharedName}': its variable is gone`);
+  }
+  return state.variable;
+}
+
+/** Runs `fn` with new operations after those in the list; eagerly just runs it. */
+function after(
+  done: readonly (StepOperation | null)[],
+  fn: () => StepOperation | null,
+): StepOperation | null {
+  const { graph } = currentInterpreter() as unknown as { graph?: StepGraph };
+  const operations = done.filter((o) => o !== null);
+  return graph ? graph.controlDependencies(operations, fn) : fn();
+}
+
+/** An operation that does nothing but wait for the control dependencies in force; null eagerly. */
+function group(): StepOperation | null {
+  const { graph } = currentInterpreter() as unknown as { graph?: StepGraph };
+  return graph ? graph.addOp(lookupOp("NoOp")!, [], {}) : null;
+}
