@@ -1,0 +1,147 @@
+/**
+ * Calling a body: its context argument, time limit, cancellation, and the errors it throws.
+ * May import core and runtime's run context.
+ */
+import { DeadlineExceededError } from "../core/errors.ts";
+import type { RunContext } from "../runtime/run_context.ts";
+import { placeText } from "../runtime/run_errors.ts";
+import type { Script, ScriptContext } from "./script.ts";
+import { packArguments } from "./marshal.ts";
+import { mapResultError, mapScriptError, type ScriptPlace } from "./script_errors.ts";
+import { callWorker } from "./worker_pool.ts";
+
+/** Who calls. */
+export interface CallSite extends ScriptPlace {
+  /** The run; null in eager mode, which nobody cancels. */
+  readonly context: RunContext | null;
+}
+
+/** What a body gets as its last argument. The signal is made when it is asked for. */
+class BodyContext implements ScriptContext {
+  readonly node: string;
+  readonly run: number;
+  readonly #context: RunContext | null;
+  readonly #limit: AbortController | null;
+  #signal: AbortSignal | null = null;
+
+  constructor(site: CallSite, limit: AbortController | null) {
+    this.node = site.node ?? site.op;
+    this.run = site.context?.run ?? 0;
+    this.#context = site.context;
+    this.#limit = limit;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal ??= this.#makeSignal();
+  }
+
+  #makeSignal(): AbortSignal {
+    const run = this.#context?.signal;
+    const limit = this.#limit?.signal;
+    if (run && limit) return AbortSignal.any([run, limit]);
+    return run ?? limit ?? new AbortController().signal;
+  }
+}
+
+/** Who hears of a body that outlives its call. */
+export interface LateBody {
+  /** The call ends before its body: the run ended, or the time limit passed. */
+  abandon(): void;
+  /** The body has ended after all, with this result, or undefined where it failed. */
+  endLate(result: unknown): void;
+}
+
+/**
+ * Calls a body with `values` in the places of its inputs, and hands what it returns to `use`. A promise where the body returns one;
+ * that promise settles as soon as the run ends or the time limit passes, and `late` hears what becomes of the body.
+ * Throws (or rejects with) an `OpError`.
+ */
+export function callBody<R>(
+  script: Script,
+  values: readonly unknown[],
+  site: CallSite,
+  use: (result: unknown) => R,
+  late: LateBody,
+): R | Promise<R> {
+  const limit = script.timeoutMs === undefined ? null : new AbortController();
+  const context = new BodyContext(site, limit);
+  let result: unknown;
+  try {
+    if (script.worker) result = callWorker(script, packArguments(script, values), context);
+    else if (script.flat && values.length === 1) result = script.func(values[0], context);
+    else result = script.func(...packArguments(script, values), context);
+  } catch (e) {
+    throw mapScriptError(e, site);
+  }
+  if (isPromise(result)) return settle(result, script, site, limit, use, late);
+  try {
+    return use(result);
+  } catch (e) {
+    throw mapResultError(e, site);
+  }
+}
+
+/** True for promises and other thenables. */
+export function isPromise(v: unknown): v is PromiseLike<unknown> {
+  return typeof v === "object" && v !== null &&
+    typeof (v as { then?: unknown }).then === "function";
+}
+
+function settle<R>(
+  result: PromiseLike<unknown>,
+  script: Script,
+  site: CallSite,
+  limit: AbortController | null,
+  use: (result: unknown) => R,
+  late: LateBody,
+): Promise<R> {
+  return new Promise((resolve, reject) => {
+    let isOpen = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let forget = (): void => {};
+    /** True for the first who settles. */
+    const close = (): boolean => {
+      if (!isOpen) return false;
+      isOpen = false;
+      clearTimeout(timer);
+      forget();
+      return true;
+    };
+    if (site.context) {
+      forget = site.context.onAbort((reason) => {
+        if (!close()) return;
+        late.abandon();
+        reject(reason);
+      });
+    }
+    if (limit) {
+      timer = setTimeout(() => {
+        if (!close()) return;
+        const error = lateError(script.timeoutMs!, site);
+        late.abandon();
+        reject(error);
+        limit.abort(error);
+      }, script.timeoutMs);
+    }
+    Promise.resolve(result).then((value) => {
+      if (!close()) return late.endLate(value);
+      try {
+        resolve(use(value));
+      } catch (e) {
+        reject(mapResultError(e, site));
+      }
+    }, (e) => {
+      if (close()) reject(mapScriptError(e, site));
+      else late.endLate(undefined);
+    });
+  });
+}
+
+function lateError(ms: number, site: CallSite): DeadlineExceededError {
+  return new DeadlineExceededError(
+    `Timed out waiting for ${site.node ?? site.op}: its body took longer than ${ms} ms${
+      placeText(site.node, site.source?.definitionSite)
+    }`,
+    { op: site.op, node: site.node },
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * What the four script functions share: reading arguments, adding a node, running now.
+ * May import core, ops, graph and this folder.
+ */
+import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
+import { describe } from "../core/convert.ts";
+import { dtypeOfArray } from "../core/dtype.ts";
+import { isPlainObject } from "../core/nest.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { OpDef } from "../core/op.ts";
+import { withScope } from "../core/scope_context.ts";
+import { Tensor } from "../core/tensor.ts";
+import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
+import { toInput } from "../ops/input.ts";
+import { currentGraph } from "../graph/graph.ts";
+import type { Script } from "./script.ts";
+import { packOutputs } from "./tout.ts";
+
+/** Arguments of a script call: the nest with numbered leaves, and the leaves. */
+export interface Arguments {
+  /** The nest. */
+  readonly args: unknown;
+  /** The leaves. */
+  readonly inputs: OpInput[];
+}
+
+/** Reads `inp`. Throws `TypeError` for what is no list, or an element that is no tensor. */
+export function readArguments(inp: unknown, op: string): Arguments {
+  if (inp instanceof Tensor && inp.isSymbolic) {
+    throw new OperatorNotAllowedInGraphError(
+      `Iterating over a symbolic tf.Tensor is not allowed: inp of ${op} must be a list of tensors, received ${inp}`,
+    );
+  }
+  if (!Array.isArray(inp)) {
+    throw new TypeError(
+      `inp of ${op} must be a list of tensors: ${describe(inp)} is not iterable as one`,
+    );
+  }
+  const inputs: OpInput[] = [];
+  const visit = (v: unknown, top: boolean): unknown => {
+    if (Array.isArray(v) && (top || isStructure(v))) return v.map((e) => visit(e, false));
+    if (isPlainObject(v) && !("shape" in v && "data" in v)) {
+      const out: Record<string, unknown> = {};
+      for (const k of Object.keys(v).sort()) out[k] = visit(v[k], false);
+      return out;
+    }
+    inputs.push(convert(v, op));
+    return 0;
+  };
+  return { args: visit(inp, true), inputs };
+}
+
+/** A nested list is a structure where a tensor or typed array is in it; plain numbers are one tensor. */
+function isStructure(list: readonly unknown[]): boolean {
+  return list.length === 0 ||
+    list.some((v) =>
+      v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
+      isPlainObject(v) ||
+      (Array.isArray(v) && isStructure(v) && v.length > 0)
+    );
+}
+
+function convert(v: unknown, op: string): OpInput {
+  try {
+    return toInput(v as Tensor, "input", op);
+  } catch (e) {
+    throw new TypeError(
+      `Tensors in list passed to 'input' of '${op}' Op have types [<NOT CONVERTIBLE TO TENSOR>] that are invalid. Tensors: [${
+        describe(v)
+      }]`,
+      { cause: e },
+    );
+  }
+}
+
+/** Adds the node, or runs the op now; returns outputs in the nest of `Tout`. */
+export function callScript(
+  def: OpDef,
+  script: Script,
+  inputs: readonly OpInput[],
+  name: string | undefined,
+): unknown {
+  const attrs = {
+    token: script.token,
+    Tin: inputs.map((x) => x.dtype),
+    Tout: script.outputs.specs.map((s) => s.dtype),
+    _script: script,
+  };
+  const n = script.outputs.specs.length;
+  const graph = currentGraph();
+  if (!graph) return packOutputs(script.outputs, apply(def, inputs, attrs).slice(0, n));
+  if (n > 0) {
+    const outputs = withScope({ opName: name ?? null }, () => apply(def, inputs, attrs));
+    return packOutputs(script.outputs, outputs.slice(0, n));
+  }
+  const op = graph.addOp(def, inputs, attrs, { name });
+  return def.name === "PyFuncStateless" ? [] : op;
+}
+
+/** True where ops build graphs now. */
+export function isSymbolicNow(): boolean {
+  return currentInterpreter().symbolic;
+}

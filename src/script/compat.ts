@@ -1,0 +1,5 @@
+/**
+ * Namespace `tf.compat`: TensorFlow 1's spellings.
+ * May import this folder.
+ */
+export * as v1 from "./compat_v1.ts";

@@ -1,0 +1,60 @@
+/**
+ * The decorator form of script functions: `numpyFunction({ Tout })(func)`.
+ * May import this folder.
+ */
+import type { ScriptInput, ScriptResult } from "./numpy_function.ts";
+import type { ScriptFunction } from "./script.ts";
+import { isPlainObject } from "../core/nest.ts";
+import type { Tout } from "./tout.ts";
+
+/** What the decorator form takes. */
+export interface DecoratorOptions<T> {
+  /** What the body returns. */
+  readonly Tout: T;
+}
+
+/** Wraps a body; the wrapper takes the body's tensors and returns the op's outputs. */
+export type Decorated<T extends Tout> = (
+  func: ScriptFunction,
+) => (...args: ScriptInput[]) => ScriptResult<T>;
+
+/** Calls a script function with what the decorator form collected. */
+type Call = (
+  func: ScriptFunction,
+  args: readonly unknown[],
+  Tout: unknown,
+  options: Record<string, unknown>,
+) => unknown;
+
+/**
+ * The decorator, where the arguments are those of the decorator form; null where they are those of a call.
+ * Throws `TypeError` with TensorFlow's phrases for what is neither.
+ */
+export function decorator(
+  name: string,
+  func: unknown,
+  inp: unknown,
+  tout: unknown,
+  call: Call,
+): unknown {
+  const isOptions = isPlainObject(func);
+  const given = (isOptions ? func : { func }) as Record<string, unknown>;
+  const inputs = isOptions ? given.inp ?? inp : inp;
+  const declared = isOptions ? given.Tout ?? tout : tout;
+  const hasFunc = given.func !== undefined && given.func !== null;
+  const hasInputs = inputs !== undefined && inputs !== null;
+  if (hasFunc && hasInputs && !isOptions) return null;
+  if (declared === undefined) {
+    throw new TypeError(`Missing required argument: 'Tout' of tf.${name}`);
+  }
+  if (!hasFunc && hasInputs) {
+    throw new TypeError(
+      `Don't set the \`inp\` argument when using tf.${name} as a decorator (\`func\` not given).`,
+    );
+  }
+  if (hasFunc) {
+    throw new TypeError(`Missing argument \`inp\`: tf.${name} was given a function but no inputs`);
+  }
+  const { Tout: _tout, func: _func, inp: _inp, ...options } = given;
+  return (body: ScriptFunction) => (...args: unknown[]) => call(body, args, declared, options);
+}

@@ -1,0 +1,47 @@
+/**
+ * Scripts of imported graphs: made from what was registered under the node's token.
+ * May import core.
+ */
+import type { DType } from "../core/dtype.ts";
+import { isNested } from "../core/nest.ts";
+import type { Attrs } from "../core/op.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { findScript, type RegisteredScript, type Script } from "./script.ts";
+import { outputsOf } from "./tout.ts";
+
+const made = new WeakMap<Attrs, Script>();
+
+/** The script that a node of an imported graph runs. */
+export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Script {
+  let script = made.get(attrs);
+  if (!script) {
+    const shapes = attrs._output_shapes as PartialShape[] | null;
+    const specs = (attrs.Tout as DType[]).map((dtype, i) => ({
+      dtype,
+      shape: shapes?.[i] ?? null,
+    }));
+    const structure = attrs._script_structure ?? (specs.length === 1 ? 0 : specs.map(() => 0));
+    const args = attrs._script_args ?? (attrs.Tin as DType[]).map(() => 0);
+    script = {
+      func: found.func,
+      token: attrs.token,
+      args,
+      outputs: outputsOf(specs, structure),
+      shapeFn: found.shapeFn,
+      vjp: found.vjp,
+      registered: true,
+      flat: (args as unknown[]).every((a) => !isNested(a)),
+      mergeKey: attrs.token,
+    };
+    made.set(attrs, script);
+  }
+  return script;
+}
+
+/** The script of a node, made here or imported; null where its token is not registered. */
+export function findScriptOf(attrs: Attrs): Script | null {
+  const own = attrs._script as Script | null;
+  if (own) return own;
+  const found = findScript(attrs.token);
+  return found ? scriptFromRegistry(attrs, found) : null;
+}

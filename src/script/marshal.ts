@@ -1,0 +1,292 @@
+/**
+ * Between tensors and a body's JavaScript values: arguments in, normalised and checked results out.
+ * May import core and runtime values.
+ */
+import type { OpInput } from "../core/apply.ts";
+import { describe, encodeString, toNdArray } from "../core/convert.ts";
+import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
+import { isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
+import { copyArray } from "../runtime/run_value.ts";
+import { foreignArray, isForeignArray } from "./foreign_array.ts";
+import { outputShapes, type Script } from "./script.ts";
+
+/** The arguments of a call: `inp`'s nest with values in it. */
+export function packArguments(script: Script, values: readonly unknown[]): readonly unknown[] {
+  if (script.flat) return values;
+  return packAs(script.args, values) as unknown[];
+}
+
+/** True for something that is one value by itself: a tensor, an array with a dtype, bytes. */
+function isTyped(v: unknown): boolean {
+  return v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
+    isForeignArray(v);
+}
+
+/** A body's result as one value per declared output. Throws `InvalidArgumentError` with TensorFlow's count message. */
+export function splitResult(script: Script, result: unknown): unknown[] {
+  const { specs, structure, single } = script.outputs;
+  const n = specs.length;
+  const count = (m: number): InvalidArgumentError =>
+    new InvalidArgumentError(
+      `${script.token} returns ${m} values, but expects to see ${n} values.`,
+    );
+  if (result === undefined || result === null) {
+    if (n === 0) return [];
+    throw count(0);
+  }
+  if (single) {
+    if (
+      Array.isArray(result) &&
+      result.some((v) =>
+        v === null || isTyped(v) && !(v instanceof Uint8Array && specs[0].dtype === "string")
+      )
+    ) {
+      if (result.length !== 1) throw count(result.length);
+      return [result[0]];
+    }
+    return [result];
+  }
+  if (Array.isArray(structure)) {
+    if (!Array.isArray(result)) {
+      if (isForeignArray(result) || !isPlainObject(result)) {
+        if (n === 1) return matchStructure(script, structure, [result]);
+        throw count(1);
+      }
+      throw unsupported(result);
+    }
+    if (result.length !== structure.length) throw count(result.length);
+  }
+  return matchStructure(script, structure, result);
+}
+
+function matchStructure(script: Script, structure: unknown, value: unknown): unknown[] {
+  if (!isNested(structure)) return [value];
+  const differ = (how: string): InvalidArgumentError =>
+    new InvalidArgumentError(
+      `${how} ${script.token} returned ${describe(value)}, while Tout has structure ${
+        structureText(structure)
+      }`,
+    );
+  if (Array.isArray(structure)) {
+    if (!Array.isArray(value)) {
+      throw differ(
+        `TypeError: The two structures don't have the same sequence type. Input structure has type ${
+          typeName(value)
+        }, while shallow structure has type Array.`,
+      );
+    }
+    if (value.length !== structure.length) {
+      throw differ(
+        `ValueError: The two structures don't have the same sequence length. Input structure has length ${value.length}, while shallow structure has length ${structure.length}.`,
+      );
+    }
+    return structure.flatMap((s, i) => matchStructure(script, s, value[i]));
+  }
+  if (!isPlainObject(value)) {
+    throw differ(
+      `TypeError: The two structures don't have the same type. Input structure has type ${
+        typeName(value)
+      }, while shallow structure has type Object.`,
+    );
+  }
+  const record = structure as Record<string, unknown>;
+  const keys = Object.keys(record).sort();
+  const given = Object.keys(value).sort();
+  if (keys.join() !== given.join()) {
+    throw differ(
+      `ValueError: The shallow_tree's keys are not a subset of the input_tree's keys, or others are left over: received [${given}], wanted [${keys}].`,
+    );
+  }
+  return keys.flatMap((k) => matchStructure(script, record[k], value[k]));
+}
+
+function typeName(v: unknown): string {
+  if (v === null || typeof v !== "object") return v === null ? "null" : typeof v;
+  return (v as { constructor?: { name?: string } }).constructor?.name ?? "object";
+}
+
+function unsupported(v: unknown): InternalError {
+  return new InternalError(`Unsupported object type ${typeName(v)}`);
+}
+
+/** Static shapes that the results of one call must keep to: declared ones, and what `shapeFn` makes of the actual inputs. */
+export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readonly PartialShape[] {
+  if (!script.shapeFn) return script.outputs.shapes;
+  return outputShapes(
+    script,
+    inputs.map((x) =>
+      x instanceof Tensor
+        ? { dtype: x.dtype, shape: x.staticShape }
+        : { dtype: x.dtype, shape: x.shape, value: x }
+    ),
+  );
+}
+
+/** One numpy-style result as a host array that shares nothing with the body. Throws `InvalidArgumentError` or `InternalError`. */
+export function hostResult(
+  script: Script,
+  i: number,
+  value: unknown,
+  shape: PartialShape,
+): NdArray {
+  const { dtype } = script.outputs.specs[i];
+  let array: NdArray;
+  if (value instanceof Tensor) {
+    const t = value.readValue();
+    array = t.ndarraySync();
+    if (t !== value) t.dispose();
+  } else if (isTyped(value)) {
+    const typed = typedResult(value, dtype);
+    checkDType(script, i, typed.dtype, dtype);
+    // What came from a worker is nobody else's.
+    array = script.worker ? typed : copyArray(typed);
+  } else array = plainResult(script, i, value, dtype);
+  checkDType(script, i, array.dtype, dtype);
+  checkShape(script, i, array.shape, shape);
+  return array;
+}
+
+function typedResult(value: unknown, dtype: DType): NdArray {
+  if (value instanceof NdArray) return value;
+  if (value instanceof Uint8Array && dtype === "string") return new NdArray("string", [], [value]);
+  return isForeignArray(value) ? foreignArray(value) : toNdArray(value);
+}
+
+/** JS numbers, booleans, strings and nested arrays take the declared dtype, where it holds them. */
+function plainResult(script: Script, i: number, value: unknown, dtype: DType): NdArray {
+  const leaf = firstLeaf(value);
+  const isValue = ["number", "bigint", "boolean", "string"].includes(typeof leaf) ||
+    dtypeOfArray(leaf) !== undefined || Array.isArray(leaf);
+  if (!isValue) throw unsupported(leaf);
+  if (typeof leaf === "string" && dtype !== "string") checkDType(script, i, "string", dtype);
+  try {
+    if (typeof value === "string") return new NdArray("string", [], [encodeString(value)]);
+    const array = toNdArray(value, { dtype, strict: true });
+    checkRange(array, value);
+    return dtype === "string" ? copyArray(array) : array;
+  } catch (e) {
+    if (!(e instanceof TypeError || e instanceof RangeError)) throw e;
+    throw new InvalidArgumentError(
+      `${e.name}: ${e.message}: ${i}-th value returned by ${script.token} must fit ${
+        DTYPES[dtype].tfName
+      }`,
+      { cause: e },
+    );
+  }
+}
+
+/** Throws `RangeError` where a number was too big for the dtype, or is no truth value where one is wanted. */
+function checkRange(array: NdArray, value: unknown): void {
+  const { dtype, data } = array;
+  const { kind } = DTYPES[dtype];
+  if (kind === "bool") {
+    for (const v of leavesOf(value)) {
+      if (typeof v === "number" && v !== 0 && v !== 1) {
+        throw new RangeError(`Cannot convert ${v} to bool`);
+      }
+    }
+  } else if (
+    (kind === "float" || kind === "complex") && dtype !== "float64" && dtype !== "complex128"
+  ) {
+    const isLost = dtype === "bfloat16"
+      ? (x: number) => (x & 0x7fff) === 0x7f80
+      : (x: number) => x === Infinity || x === -Infinity;
+    if (!(data as Float32Array).some(isLost)) return;
+    for (const v of leavesOf(value)) {
+      if (typeof v === "number" && Number.isFinite(v) && !Number.isFinite(round(dtype, v))) {
+        throw new RangeError(`Cannot convert ${v} to ${dtype}: it is out of range`);
+      }
+    }
+  }
+}
+
+function round(dtype: DType, v: number): number {
+  return toNdArray(v, { dtype }).at(0) as number;
+}
+
+function* leavesOf(v: unknown): Generator<unknown> {
+  if (Array.isArray(v)) { for (const e of v) yield* leavesOf(e); }
+  else yield v;
+}
+
+function firstLeaf(v: unknown): unknown {
+  while (Array.isArray(v) && v.length > 0) v = v[0];
+  return v;
+}
+
+/** Throws `InvalidArgumentError` with TensorFlow's phrase where dtypes differ. */
+function checkDType(script: Script, i: number, actual: DType, wanted: DType): void {
+  if (actual === wanted) return;
+  throw new InvalidArgumentError(
+    `${i}-th value returned by ${script.token} is ${DTYPES[actual].tfName}, but expects ${
+      DTYPES[wanted].tfName
+    }`,
+  );
+}
+
+/** Throws `InvalidArgumentError` where the value breaks the declared shape. */
+function checkShape(
+  script: Script,
+  i: number,
+  actual: readonly number[],
+  declared: PartialShape,
+): void {
+  if (compatible(declared, actual)) return;
+  throw new InvalidArgumentError(
+    `${i}-th value returned by ${script.token} has shape ${
+      shapeText(actual)
+    }, which is not compatible with the declared shape ${shapeText(declared)}`,
+  );
+}
+
+/** One eager-style result: a tensor of the declared dtype, or a literal of it. */
+export function eagerResult(
+  script: Script,
+  i: number,
+  value: unknown,
+  shape: PartialShape,
+): OpInput {
+  if (value instanceof Tensor) return tensorResult(script, i, value, shape);
+  try {
+    return hostResult(script, i, value, shape);
+  } catch (e) {
+    if (!(e instanceof InternalError)) throw e;
+    throw new InvalidArgumentError(
+      `ValueError: Attempt to convert a value (${describe(value)}) with an unsupported type (${
+        typeName(value)
+      }) to a Tensor: ${i}-th value returned by ${script.token}`,
+    );
+  }
+}
+
+function tensorResult(script: Script, i: number, value: Tensor, shape: PartialShape): Tensor {
+  const { dtype } = script.outputs.specs[i];
+  if (value.dtype === "resource" || "resource" in value) {
+    throw new UnknownError(
+      "RuntimeError: Attempting to return a variable from an eagerly executed py_func. Only numeric data structures like Tensors or NdArrays should be returned; to return the value of a variable, make sure to obtain the Tensor backing it by calling `.readValue()` on the variable in question",
+    );
+  }
+  if (value.isSymbolic) {
+    throw new InvalidArgumentError(
+      `TypeError: ${value} is out of scope and cannot be used here: it belongs to a graph, return a tensor made in the body`,
+    );
+  }
+  if (value.isDisposed) {
+    throw new InvalidArgumentError(
+      `ValueError: ${i}-th value returned by ${script.token} is a disposed tensor: ${value}`,
+    );
+  }
+  if (value.dtype !== dtype) {
+    throw new InvalidArgumentError(
+      `ValueError: Tensor conversion requested dtype ${dtype} for Tensor with dtype ${value.dtype}: ${i}-th value returned by ${script.token} is ${
+        DTYPES[value.dtype].tfName
+      }, but expects ${DTYPES[dtype].tfName}`,
+    );
+  }
+  checkShape(script, i, value.shape, shape);
+  return value;
+}

@@ -1,0 +1,255 @@
+/**
+ * numpyFunction, pyFunc and contrib.framework.pyFunc: scripts whose bodies get host arrays.
+ * May import core, ops, graph and this folder.
+ */
+import { describe } from "../core/convert.ts";
+import { isPlainObject } from "../core/nest.ts";
+import type { TensorLike } from "../core/tensor.ts";
+import type { Operation } from "../graph/operation.ts";
+import type { Tensor } from "../core/tensor.ts";
+import type { TensorSpec } from "../core/tensor_spec.ts";
+import { callScript, isSymbolicNow, readArguments } from "./call.ts";
+import {
+  checkCallable,
+  makeScript,
+  type Script,
+  type ScriptFunction,
+  type ScriptVjp,
+  type ShapeFunction,
+  type WorkerOption,
+} from "./script.ts";
+import { PyFunc, PyFuncStateless } from "./script_ops.ts";
+import { outputsOf, packOutputs, parseTout, type Tout } from "./tout.ts";
+import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";
+import { runNumpyStyleAsync } from "./run_numpy_style.ts";
+
+/** Arguments of a script: tensors, values, or nests of them. */
+export type ScriptInput = TensorLike | readonly ScriptInput[] | {
+  readonly [key: string]: ScriptInput;
+};
+
+/** Options of {@linkcode numpyFunction}. */
+export interface NumpyFunctionOptions {
+  /** False: the body is a pure function and may be folded, merged or dropped. Default true. */
+  readonly stateful?: boolean;
+  /** Node name. */
+  readonly name?: string;
+  /** Output shapes from input specs. */
+  readonly shapeFn?: ShapeFunction;
+  /** Gradient. */
+  readonly vjp?: ScriptVjp;
+  /** Milliseconds one call may take. */
+  readonly timeoutMs?: number;
+  /**
+   * Runs the body in another thread: `true` sends its source, which must need nothing from around it; `{ module, export }` names a
+   * function of a module by its absolute URL. The body's arrays are handed over, and it can be ended while it runs.
+   */
+  readonly worker?: WorkerOption;
+}
+
+/** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. */
+export type ScriptResult<T> = T extends string ? Tensor
+  : T extends readonly [] ? Operation
+  : T extends TensorSpec ? Tensor
+  : { [K in keyof T]: ScriptResult<T[K]> };
+
+function prepare(
+  func: unknown,
+  inp: unknown,
+  tout: unknown,
+  options: NumpyFunctionOptions,
+  op: string,
+): { script: Script; inputs: ReturnType<typeof readArguments>["inputs"] } {
+  checkCallable(func);
+  const outputs = parseTout(tout);
+  const { args, inputs } = readArguments(inp, op);
+  return { script: makeScript({ ...options, func, args, outputs }), inputs };
+}
+
+/**
+ * Wraps a function of host arrays as an op. `func(...args, ctx)` gets one `NdArray` per element of `inp` (nests keep their nesting)
+ * and returns what `Tout` declares; it may be async inside graphs. All inputs of one boundary come in one readback.
+ * Follows TensorFlow `tf.numpy_function`. Called with options alone it is a decorator: `numpyFunction({ Tout })(func)`.
+ * Throws `ValueError` where `func` is not callable, `TypeError` for a bad `inp` or `Tout`; in eager mode the body's error as an `OpError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertAlmostEquals } from "@std/assert";
+ * const sinh = (x: tf.NdArray) => x.map((v) => Math.sinh(Number(v)));
+ * const y = tf.numpyFunction(sinh, [tf.scalar(1)], "float32");
+ * assertAlmostEquals(y.item(), 1.1752, 1e-4);
+ * ```
+ */
+export function numpyFunction<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  options?: NumpyFunctionOptions,
+): ScriptResult<T>;
+/** The decorator form: `numpyFunction({ Tout })(func)`. */
+export function numpyFunction<const T extends Tout>(
+  options: DecoratorOptions<T> & NumpyFunctionOptions,
+): Decorated<T>;
+export function numpyFunction(
+  func: unknown,
+  inp?: unknown,
+  tout?: unknown,
+  options: NumpyFunctionOptions = {},
+): unknown {
+  const decorated = decorator(
+    "numpyFunction",
+    func,
+    inp,
+    tout,
+    (f, args, t, given) =>
+      numpyFunction(f, args as ScriptInput[], t as "float32", given as NumpyFunctionOptions),
+  );
+  if (decorated !== null) return decorated;
+  const def = options.stateful === false ? PyFuncStateless : PyFunc;
+  const { script, inputs } = prepare(func, inp, tout, options, def.name);
+  return callScript(def, script, inputs, options.name);
+}
+
+/**
+ * {@linkcode numpyFunction} for eager code whose body is async, or whose inputs can only be read asynchronously. In a graph it adds the node.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = await tf.numpyFunctionAsync(async (x: tf.NdArray) => await Promise.resolve(x), [tf.scalar(2)], "float32");
+ * assertEquals((y as tf.Tensor).item(), 2);
+ * ```
+ */
+export function numpyFunctionAsync<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  options: NumpyFunctionOptions = {},
+): Promise<ScriptResult<T>> {
+  return callAsync(func, inp, Tout, options) as Promise<ScriptResult<T>>;
+}
+
+async function callAsync(
+  func: unknown,
+  inp: unknown,
+  Tout: unknown,
+  options: NumpyFunctionOptions,
+): Promise<unknown> {
+  const def = options.stateful === false ? PyFuncStateless : PyFunc;
+  const { script, inputs } = prepare(func, inp, Tout, options, def.name);
+  if (isSymbolicNow()) return callScript(def, script, inputs, options.name);
+  const attrs = {
+    token: script.token,
+    Tin: inputs.map((x) => x.dtype),
+    Tout: script.outputs.specs.map((s) => s.dtype),
+    _script: script,
+  };
+  return packOutputs(script.outputs, await runNumpyStyleAsync(inputs, attrs, def));
+}
+
+/** Options of {@linkcode pyFunc}. */
+export interface PyFuncOptions {
+  /** False: the body is a pure function. Default true. */
+  readonly stateful?: boolean;
+  /** Node name. */
+  readonly name?: string;
+}
+
+/**
+ * TensorFlow 1's spelling of {@linkcode numpyFunction}. Follows `tf.compat.v1.py_func`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const [a, b] = tf.pyFunc((x: tf.NdArray) => [x, x.map((v) => Number(v) + 1)], [tf.scalar(1)], ["float32", "float32"]);
+ * assertEquals([a.item(), b.item()], [1, 2]);
+ * ```
+ */
+export function pyFunc<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  options: PyFuncOptions = {},
+): ScriptResult<T> {
+  return numpyFunction(func, inp, Tout, options);
+}
+
+/** Options of {@linkcode contribPyFunc}. */
+export interface ContribPyFuncOptions {
+  /** Positional arguments, in any nest. */
+  readonly args?: readonly ScriptInput[];
+  /** Keyword arguments: the body gets them as one object after the positional ones. */
+  readonly kwargs?: { readonly [key: string]: ScriptInput };
+  /** Output dtypes, in any nest, or a function of the arguments that returns them. */
+  // deno-lint-ignore no-explicit-any
+  readonly outputTypes?: Tout | ((...args: any[]) => Tout);
+  /** Output shapes: like `outputTypes` with shapes for dtypes, or a function of the arguments. */
+  // deno-lint-ignore no-explicit-any
+  readonly outputShapes?: unknown | ((...args: any[]) => unknown);
+  /** False: the body is a pure function. Default true. */
+  readonly stateful?: boolean;
+  /** Node name. */
+  readonly name?: string;
+}
+
+/**
+ * `tf.contrib.framework.py_func` of TensorFlow 1: {@linkcode pyFunc} with keyword arguments, nested outputs and output shapes.
+ * Throws `TypeError` where `args` is no list or `kwargs` no object.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = tf.contrib.framework.pyFunc((x: tf.NdArray, { by }: { by: tf.NdArray }) => x.map((v) => Number(v) * Number(by.item())), {
+ *   args: [tf.tensor([1, 2])],
+ *   kwargs: { by: tf.scalar(3) },
+ *   outputTypes: "float32",
+ *   outputShapes: [2],
+ * }) as tf.Tensor;
+ * assertEquals(y.arraySync(), [3, 6]);
+ * ```
+ */
+export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOptions = {}): unknown {
+  const { args = [], kwargs, outputTypes, outputShapes, stateful = true, name } = options;
+  if (!Array.isArray(args)) {
+    throw new TypeError(`args must be list and not ${describe(args)}. args: ${describe(args)}`);
+  }
+  if (kwargs !== undefined && !isPlainObject(kwargs)) {
+    throw new TypeError(
+      `kwargs must be dict and not ${describe(kwargs)}. args: ${describe(kwargs)}`,
+    );
+  }
+  checkCallable(func);
+  const all = kwargs === undefined ? args : [...args, kwargs];
+  const types = typeof outputTypes === "function" ? outputTypes(...all) : outputTypes;
+  const shapes = typeof outputShapes === "function" ? outputShapes(...all) : outputShapes;
+  const outputs = parseTout(types);
+  if (outputs.specs.length === 0) {
+    throw new TypeError("outputTypes of contrib.framework.pyFunc must name at least one output");
+  }
+  const def = stateful ? PyFunc : PyFuncStateless;
+  const { args: nest, inputs } = readArguments(all, def.name);
+  const declared = shapes === undefined || shapes === null ? outputs : outputsOf(
+    flattenShapes(outputs.structure, shapes).map((shape, i) => ({
+      dtype: outputs.specs[i].dtype,
+      shape,
+    })),
+    outputs.structure,
+  );
+  return callScript(def, makeScript({ func, args: nest, outputs: declared }), inputs, name);
+}
+
+/** Shapes in the order of the outputs: a shape is an array of numbers and nulls, so the outputs' nest says where they begin. */
+function flattenShapes(structure: unknown, shapes: unknown): (readonly (number | null)[] | null)[] {
+  if (structure === 0) return [shapes as readonly (number | null)[] | null];
+  if (Array.isArray(structure)) {
+    return structure.flatMap((s, i) => flattenShapes(s, (shapes as unknown[])[i]));
+  }
+  const record = structure as Record<string, unknown>;
+  return Object.keys(record).sort().flatMap((k) =>
+    flattenShapes(record[k], (shapes as Record<string, unknown>)[k])
+  );
+}

@@ -1,0 +1,126 @@
+/**
+ * pyFunction: scripts whose bodies get tensors and are differentiated.
+ * May import core and this folder.
+ */
+import type { OpInput } from "../core/apply.ts";
+import { callScript, isSymbolicNow, readArguments } from "./call.ts";
+import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";
+import { runEagerly, runEagerlyAsync } from "./eager_style_now.ts";
+import type { ScriptInput, ScriptResult } from "./numpy_function.ts";
+import {
+  checkCallable,
+  makeScript,
+  type Script,
+  type ScriptFunction,
+  type ShapeFunction,
+} from "./script.ts";
+import { EagerPyFunc } from "./script_ops.ts";
+import { packOutputs, parseTout, type Tout } from "./tout.ts";
+
+/** Options of {@linkcode pyFunction}. */
+export interface PyFunctionOptions {
+  /** Node name. */
+  readonly name?: string;
+  /** Output shapes from input specs. */
+  readonly shapeFn?: ShapeFunction;
+  /** Milliseconds one call may take. */
+  readonly timeoutMs?: number;
+  /** True: an input that gets no gradient is an error, which finds bodies that cut the tape. */
+  readonly strictGradients?: boolean;
+}
+
+/**
+ * Wraps a function of tensors as an op that is differentiated through its body. `func(...args, ctx)` runs eagerly on the op's device
+ * and may use control flow; it may be async inside graphs. Follows TensorFlow `tf.py_function`.
+ * Called with options alone it is a decorator: `pyFunction({ Tout })(func)`.
+ * Throws `ValueError` where `func` is not callable, `TypeError` for a bad `inp` or `Tout`; in eager mode the body's error as an `OpError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const cube = (x: tf.Tensor) => tf.mul(x, tf.mul(x, x));
+ * const g = new tf.Graph();
+ * const [y, dx] = g.asDefault(() => {
+ *   const x = tf.placeholder("float32", [], "x");
+ *   const y = tf.pyFunction(cube, [x], "float32");
+ *   return [y, tf.gradients(y, [x])[0]!];
+ * });
+ * assertEquals(await new tf.Session({ graph: g }).run([y, dx], { feeds: { "x:0": 2 } }), [8, 12]);
+ * ```
+ */
+export function pyFunction<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  options?: PyFunctionOptions,
+): ScriptResult<T>;
+/** The decorator form: `pyFunction({ Tout })(func)`. */
+export function pyFunction<const T extends Tout>(
+  options: DecoratorOptions<T> & PyFunctionOptions,
+): Decorated<T>;
+export function pyFunction(
+  func: unknown,
+  inp?: unknown,
+  tout?: unknown,
+  options: PyFunctionOptions = {},
+): unknown {
+  const decorated = decorator(
+    "pyFunction",
+    func,
+    inp,
+    tout,
+    (f, args, t, given) =>
+      pyFunction(f, args as ScriptInput[], t as "float32", given as PyFunctionOptions),
+  );
+  if (decorated !== null) return decorated;
+  const { script, inputs } = prepare(func, inp, tout, options);
+  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options.name);
+  return packOutputs(script.outputs, runEagerly(script, inputs));
+}
+
+/**
+ * {@linkcode pyFunction} for eager code whose body is async. In a graph it adds the node.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = await tf.pyFunctionAsync(async (x: tf.Tensor) => {
+ *   const [v] = await x.data();
+ *   return v as number > 0 ? tf.square(x) : x;
+ * }, [tf.scalar(3)], "float32");
+ * assertEquals((y as tf.Tensor).item(), 9);
+ * ```
+ */
+export function pyFunctionAsync<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  options: PyFunctionOptions = {},
+): Promise<ScriptResult<T>> {
+  return callAsync(func, inp, Tout, options) as Promise<ScriptResult<T>>;
+}
+
+async function callAsync(
+  func: unknown,
+  inp: unknown,
+  Tout: unknown,
+  options: PyFunctionOptions,
+): Promise<unknown> {
+  const { script, inputs } = prepare(func, inp, Tout, options);
+  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options.name);
+  return packOutputs(script.outputs, await runEagerlyAsync(script, inputs));
+}
+
+function prepare(
+  func: unknown,
+  inp: unknown,
+  tout: unknown,
+  options: PyFunctionOptions,
+): { script: Script; inputs: OpInput[] } {
+  checkCallable(func);
+  const outputs = parseTout(tout);
+  const { args, inputs } = readArguments(inp, "EagerPyFunc");
+  return { script: makeScript({ ...options, func, args, outputs }), inputs };
+}

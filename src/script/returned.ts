@@ -1,0 +1,33 @@
+/**
+ * Tensors that a body made and returned: they are the call's, as what it made otherwise.
+ * May import core and runtime's tensors.
+ */
+import { isPlainObject } from "../core/nest.ts";
+import { Tensor } from "../core/tensor.ts";
+import { EagerTensor } from "../runtime/tensor.ts";
+
+/**
+ * Frees the tensors in a body's result that are younger than the call, whose first id is `first`, and were not kept. What a body
+ * makes after an await belongs to no scope, so this is who frees it.
+ */
+export function freeReturned(result: unknown, first: number): void {
+  if (result === null || typeof result !== "object" || ArrayBuffer.isView(result)) return;
+  const seen = new Set<unknown>();
+  const visit = (v: unknown): void => {
+    if (v instanceof Tensor) {
+      if (v instanceof EagerTensor && v.id > first && !v.kept) v.dispose();
+      return;
+    }
+    if (v === null || typeof v !== "object" || seen.has(v)) return;
+    // Long lists of numbers hold no tensors.
+    const list = Array.isArray(v)
+      ? (typeof v[0] === "object" ? v : [])
+      : isPlainObject(v)
+      ? Object.values(v)
+      : [];
+    if (list.length === 0) return;
+    seen.add(v);
+    for (const e of list) visit(e);
+  };
+  visit(result);
+}

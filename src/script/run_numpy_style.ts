@@ -1,0 +1,186 @@
+/**
+ * Numpy-style scripts: how PyFunc runs in a plan and in eager mode.
+ * May import core and runtime's tensors and registries of host ops.
+ */
+import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
+import type { Attrs } from "../core/op.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { newTensorId, type Tensor } from "../core/tensor.ts";
+import { FailedPreconditionError } from "../core/errors.ts";
+import { constantTensor, setHostRunner } from "../runtime/eager.ts";
+import { EagerTensor, withOwner } from "../runtime/tensor.ts";
+import { type HostCall, type HostResults, setHostOp } from "../runtime/run_context.ts";
+import { hostCallTotal } from "../runtime/metadata.ts";
+import { scopeDevice } from "../runtime/devices.ts";
+import { copyArray } from "../runtime/run_value.ts";
+import { callBody, type CallSite, isPromise } from "./body.ts";
+import { freeReturned } from "./returned.ts";
+import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
+import { type Script, unknownToken } from "./script.ts";
+import { findScriptOf } from "./imported.ts";
+import { PyFunc, PyFuncStateless } from "./script_ops.ts";
+
+/** The script of a node. Throws `InvalidArgumentError` with TensorFlow's phrase for an unknown token. */
+export function scriptOf(attrs: Attrs, node?: string): Script {
+  const script = findScriptOf(attrs);
+  if (!script) throw unknownToken(attrs.token, node);
+  return script;
+}
+
+/** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
+function callNumpyStyle(
+  script: Script,
+  values: readonly unknown[],
+  shapes: readonly PartialShape[],
+  site: CallSite,
+): NdArray[] | Promise<NdArray[]> {
+  const owned: EagerTensor[] = [];
+  const first = newTensorId();
+  const use = (result: unknown): NdArray[] => {
+    try {
+      return splitResult(script, result).map((v, i) => hostResult(script, i, v, shapes[i]));
+    } finally {
+      freeReturned(result, first);
+    }
+  };
+  const free = (): void => {
+    for (const t of owned) {
+      if (t.kept) t.guard();
+      else t.dispose();
+    }
+  };
+  const late = {
+    abandon: () => {},
+    endLate: (result: unknown) => freeReturned(result, first),
+  };
+  let out: NdArray[] | Promise<NdArray[]> | undefined;
+  try {
+    out = withOwner(
+      owned,
+      () => callBody(script, values, site, use, late),
+    );
+  } finally {
+    if (owned.length > 0 && !(out instanceof Promise)) free();
+  }
+  return owned.length > 0 && out instanceof Promise ? out.finally(free) : out;
+}
+
+function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
+  const script = scriptOf(call.attrs, call.node);
+  call.context.hostCalls++;
+  hostCallTotal.count++;
+  const shapes = shapesOfCall(script, call.inputs);
+  // What a body writes is its own: it gets what nobody else reads, or a copy. Bytes of strings may be shared by tensors.
+  const values = call.inputs.map((
+    x,
+    i,
+  ) => (call.given[i] && x.dtype !== "string" ? x : copyArray(x as NdArray)));
+  return callNumpyStyle(script, values, shapes, {
+    op: call.def.name,
+    node: call.node,
+    token: script.token,
+    source: call.source,
+    context: call.context,
+  });
+}
+
+/** Reads inputs to the host, those on one device in one copy; null where that must be awaited. The arrays are the caller's. */
+export function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
+  const remote = remoteInputs(inputs);
+  if (remote.length === 0) {
+    return inputs.map((x) => (x instanceof NdArray ? copyArray(x) : ownArray(x.ndarraySync())));
+  }
+  const { device } = remote[0].storage;
+  device.check();
+  const read = device.readSync(remote.map(readOf));
+  return read && withRead(inputs, read);
+}
+
+/** Reads inputs to the host in one copy, awaiting the device. The arrays are the caller's. */
+export async function readInputs(inputs: readonly OpInput[]): Promise<NdArray[]> {
+  const now = readInputsSync(inputs);
+  if (now) return now;
+  const remote = remoteInputs(inputs);
+  return withRead(inputs, await remote[0].storage.device.read(remote.map(readOf)));
+}
+
+function remoteInputs(inputs: readonly OpInput[]): EagerTensor[] {
+  return inputs.filter((x): x is EagerTensor =>
+    x instanceof EagerTensor && x.storage.device.type === "GPU"
+  );
+}
+
+function withRead(inputs: readonly OpInput[], read: readonly NdArray[]): NdArray[] {
+  let k = 0;
+  return inputs.map((x) => {
+    if (x instanceof NdArray) return copyArray(x);
+    return x instanceof EagerTensor && x.storage.device.type === "GPU"
+      ? read[k++]
+      : ownArray(x.ndarraySync());
+  });
+}
+
+/** What a read of a host tensor gives is a copy already, but for the bytes of strings. */
+function ownArray(a: NdArray): NdArray {
+  return a.dtype === "string" ? copyArray(a) : a;
+}
+
+function readOf(
+  t: EagerTensor,
+): { buffer: unknown; spec: { dtype: EagerTensor["dtype"]; shape: readonly number[] } } {
+  return { buffer: t.storage.buffer, spec: { dtype: t.dtype, shape: t.staticShape } };
+}
+
+function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => Tensor[] {
+  return (inputs, attrs) => {
+    const script = scriptOf(attrs);
+    if (script.worker) throw mustAwait(op, script, "its body runs in a worker");
+    const values = readInputsSync(inputs);
+    if (values === null) {
+      throw mustAwait(
+        op,
+        script,
+        "its inputs are on a device that can only be read asynchronously",
+      );
+    }
+    hostCallTotal.count++;
+    const device = scopeDevice();
+    const shapes = shapesOfCall(script, inputs);
+    const out = callNumpyStyle(script, values, shapes, { op, token: script.token, context: null });
+    if (!isPromise(out)) return out.map((a) => constantTensor(a, device));
+    (out as Promise<NdArray[]>).catch(() => {});
+    throw mustAwait(op, script, "its body is async");
+  };
+}
+
+function mustAwait(op: string, script: Script, why: string): FailedPreconditionError {
+  return new FailedPreconditionError(
+    `Cannot run ${op} ${script.token} synchronously: ${why}, await numpyFunctionAsync instead`,
+    { op },
+  );
+}
+
+/** Runs a numpy-style script now, awaiting its inputs and its body. Tapes that are active at the call see it. */
+export async function runNumpyStyleAsync(
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+  def: typeof PyFunc,
+): Promise<Tensor[]> {
+  const script = scriptOf(attrs);
+  const recorders = currentRecorders();
+  const device = scopeDevice();
+  const values = await readInputs(inputs);
+  hostCallTotal.count++;
+  const shapes = shapesOfCall(script, inputs);
+  const site = { op: def.name, token: script.token, context: null };
+  const arrays = await callNumpyStyle(script, values, shapes, site);
+  const outputs = arrays.map((a) => constantTensor(a, device));
+  announce({ def, inputs, outputs, attrs }, recorders);
+  return outputs;
+}
+
+setHostOp("PyFunc", runInPlan);
+setHostOp("PyFuncStateless", runInPlan);
+setHostRunner(PyFunc, runEagerly("PyFunc"));
+setHostRunner(PyFuncStateless, runEagerly("PyFuncStateless"));

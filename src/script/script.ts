@@ -1,0 +1,236 @@
+/**
+ * Script: the user's function with all that was said about it, and the registry of named scripts.
+ * May import core.
+ */
+import type { Tensor } from "../core/tensor.ts";
+import type { Spec } from "../core/tensor_spec.ts";
+import { mergeShapes, type PartialShape } from "../core/shape.ts";
+import { AlreadyExistsError, InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { describe } from "../core/convert.ts";
+import { isNested, structureText } from "../core/nest.ts";
+import { type Outputs, parseTout, type Tout } from "./tout.ts";
+import { workerBody } from "./worker_pool.ts";
+
+/** What a body gets as its last argument. */
+export interface ScriptContext {
+  /** Aborts when the run is cancelled, times out or its session closes. */
+  readonly signal: AbortSignal;
+  /** Name of the node, or of the op in eager mode. */
+  readonly node: string;
+  /** Number of the run; 0 in eager mode. */
+  readonly run: number;
+}
+
+/** A script body. */
+// deno-lint-ignore no-explicit-any
+export type ScriptFunction = (...args: any[]) => unknown;
+
+/** Computes output specs or shapes from the (partial) input specs. */
+export type ShapeFunction = (...inputs: Spec[]) => unknown;
+
+/** Gradient of a numpy-style body: one gradient (or null) per input, written with ordinary ops. */
+export type ScriptVjp = (
+  saved: { inputs: Tensor[]; outputs: Tensor[] },
+  ...dys: Tensor[]
+) => readonly (Tensor | null)[] | Tensor | null;
+
+/** What a script is made of. */
+export interface ScriptInit {
+  /** The body. */
+  readonly func: ScriptFunction;
+  /** Name in the GraphDef. */
+  readonly token: string;
+  /** Nest of the arguments; leaves are numbered inputs. */
+  readonly args: unknown;
+  /** Declared outputs. */
+  readonly outputs: Outputs;
+  /** Keyword arguments come last as one object. */
+  readonly keywords?: boolean;
+  /** Output shapes from input specs. */
+  readonly shapeFn?: ShapeFunction | undefined;
+  /** Gradient. */
+  readonly vjp?: ScriptVjp | undefined;
+  /** Milliseconds one call may take. */
+  readonly timeoutMs?: number | undefined;
+  /** Where the body runs. */
+  readonly worker?: WorkerOption | undefined;
+  /** True: an input that the body cut from the tape is an error. */
+  readonly strictGradients?: boolean | undefined;
+}
+
+/** Runs a body in a worker: its own source, or an export of a module. */
+export type WorkerOption = boolean | { readonly module: string; readonly export?: string };
+
+/** A script as its node holds it. */
+export interface Script extends ScriptInit {
+  /** True for registered scripts, which a GraphDef may name. */
+  readonly registered: boolean;
+  /** True where the arguments are a plain list of inputs. */
+  readonly flat: boolean;
+  /** Equal for scripts that do the same: those of one token that are called alike. */
+  readonly mergeKey: string;
+}
+
+/** What `registerScript` remembers. */
+export interface RegisteredScript {
+  /** The body. */
+  readonly func: ScriptFunction;
+  /** Declared outputs. */
+  readonly Tout?: Tout | undefined;
+  /** Output shapes from input specs. */
+  readonly shapeFn?: ShapeFunction | undefined;
+  /** Gradient. */
+  readonly vjp?: ScriptVjp | undefined;
+  /** False for a pure body. */
+  readonly stateful?: boolean | undefined;
+}
+
+const byToken = new Map<string, RegisteredScript>();
+const tokenOf = new WeakMap<ScriptFunction, string>();
+let anonymous = 0;
+let calls = 0;
+const TOKEN = /^[A-Za-z0-9_.\-/]+@\d+$/;
+
+/**
+ * Gives a body a stable name, so that graphs which use it can be saved and loaded where the same registration was made.
+ * Returns the body. Throws `ValueError` for a bad name, `AlreadyExistsError` for one that another body has.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const double = tf.registerScript("example.double@1", (x: tf.NdArray) => x.map((v) => 2 * Number(v)));
+ * assertEquals(tf.numpyFunction(double, [tf.scalar(2)], "float32").item(), 4);
+ * ```
+ */
+export function registerScript<F extends ScriptFunction>(
+  token: string,
+  func: F,
+  options: Omit<RegisteredScript, "func"> = {},
+): F {
+  checkCallable(func);
+  if (!TOKEN.test(token)) {
+    throw new ValueError(
+      `Cannot register script "${token}": wanted a name and a version, as in "acme.nms@1"`,
+    );
+  }
+  const known = byToken.get(token);
+  if (known && known.func !== func) {
+    throw new AlreadyExistsError(
+      `Cannot register script "${token}": another function has that name`,
+    );
+  }
+  if (options.Tout !== undefined) parseTout(options.Tout);
+  byToken.set(token, { ...options, func });
+  tokenOf.set(func, token);
+  return func;
+}
+
+/**
+ * Forgets a registered script: graphs that name it can no longer be loaded. True where there was one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * tf.registerScript("example.temporary@1", (x: tf.NdArray) => x);
+ * assertEquals(tf.unregisterScript("example.temporary@1"), true);
+ * ```
+ */
+export function unregisterScript(token: string): boolean {
+  const known = byToken.get(token);
+  if (known) tokenOf.delete(known.func);
+  return byToken.delete(token);
+}
+
+/** The script registered under a token. */
+export function findScript(token: string): RegisteredScript | undefined {
+  return byToken.get(token);
+}
+
+/** Number of registered scripts. */
+export function registeredScriptCount(): number {
+  return byToken.size;
+}
+
+/** Token of a body: its registered name, or a fresh `pyfunc_N`. */
+export function makeScript(init: Omit<ScriptInit, "token">): Script {
+  checkCallable(init.func);
+  const token = tokenOf.get(init.func);
+  const known = token === undefined ? undefined : byToken.get(token);
+  if (init.worker) workerBody(init.func, init.worker);
+  const own = token ?? `pyfunc_${anonymous++}`;
+  return {
+    ...init,
+    shapeFn: init.shapeFn ?? known?.shapeFn,
+    vjp: init.vjp ?? known?.vjp,
+    token: own,
+    registered: token !== undefined,
+    flat: (init.args as unknown[]).every((a) => !isNested(a)),
+    mergeKey: token === undefined || init.shapeFn || init.worker
+      ? `${own}#${calls++}`
+      : mergeKeyOf(own, init),
+  };
+}
+
+function mergeKeyOf(
+  token: string,
+  { args, outputs, timeoutMs }: Omit<ScriptInit, "token">,
+): string {
+  return [
+    token,
+    structureText(args),
+    structureText(outputs.structure),
+    JSON.stringify(outputs.shapes),
+    timeoutMs,
+  ].join(";");
+}
+
+/** Throws `ValueError` with TensorFlow's phrase where `func` cannot be called. */
+export function checkCallable(func: unknown): asserts func is ScriptFunction {
+  if (typeof func !== "function") {
+    throw new ValueError(`Expected func to be callable. Received func=${describe(func)}`);
+  }
+}
+
+/** Static shapes of a script's outputs: declared, and refined by `shapeFn`. */
+export function outputShapes(script: Script, inputs: readonly Spec[]): PartialShape[] {
+  const declared = script.outputs.specs.map((s) => s.shape);
+  if (!script.shapeFn) return declared;
+  const given = script.shapeFn(...inputs);
+  const list = declared.length === 1 && !isListOfShapes(given) ? [given] : given as unknown[];
+  if (!Array.isArray(list) || list.length !== declared.length) {
+    throw new ValueError(
+      `shapeFn of ${script.token} returned ${
+        Array.isArray(list) ? `${list.length} shapes` : describe(given)
+      }, wanted ${declared.length}`,
+    );
+  }
+  return list.map((s, i) => {
+    const spec = s as { shape?: PartialShape; dtype?: string } | PartialShape;
+    const isSpec = spec !== null && !Array.isArray(spec);
+    if (
+      isSpec && (spec as Spec).dtype !== undefined &&
+      (spec as Spec).dtype !== script.outputs.specs[i].dtype
+    ) {
+      throw new ValueError(
+        `shapeFn of ${script.token} returned dtype ${
+          (spec as Spec).dtype
+        } for output ${i}, which Tout declares ${script.outputs.specs[i].dtype}`,
+      );
+    }
+    return mergeShapes(declared[i], isSpec ? (spec as Spec).shape : spec as PartialShape);
+  });
+}
+
+function isListOfShapes(v: unknown): boolean {
+  return Array.isArray(v) && v.length === 1 && v[0] !== null && typeof v[0] === "object";
+}
+
+/** The error of a token nobody registered. */
+export function unknownToken(token: string, node?: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `ValueError: Could not find callback with key=${token} in the registry.`,
+    { op: "PyFunc", node },
+  );
+}

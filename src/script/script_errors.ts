@@ -1,0 +1,107 @@
+/**
+ * From what a body throws, and from results that do not fit, to TensorFlow's error classes.
+ * May import core and runtime's errors of runs.
+ */
+import * as errors from "../core/errors.ts";
+import { OpError } from "../core/errors.ts";
+import { trimStack, userFrames } from "../core/user_stack.ts";
+import { placeText } from "../runtime/run_errors.ts";
+
+/** Where a body was called. */
+export interface ScriptPlace {
+  /** TensorFlow op type. */
+  readonly op: string;
+  /** Node name, absent in eager mode. */
+  readonly node?: string | undefined;
+  /** Token of the script. */
+  readonly token: string;
+  /** Knows the place that made the node. */
+  readonly source?: { readonly definitionSite: string } | undefined;
+}
+
+type OpErrorClass = new (message: string, details: errors.ErrorDetails) => OpError;
+
+/** The classes by TensorFlow's code. */
+const CLASSES: readonly OpErrorClass[] = [
+  errors.UnknownError,
+  errors.CancelledError,
+  errors.UnknownError,
+  errors.InvalidArgumentError,
+  errors.DeadlineExceededError,
+  errors.NotFoundError,
+  errors.AlreadyExistsError,
+  errors.PermissionDeniedError,
+  errors.ResourceExhaustedError,
+  errors.FailedPreconditionError,
+  errors.AbortedError,
+  errors.OutOfRangeError,
+  errors.UnimplementedError,
+  errors.InternalError,
+  errors.UnavailableError,
+  errors.DataLossError,
+  errors.UnauthenticatedError,
+];
+
+/**
+ * The `OpError` that stands for what a body threw: the original is its cause; text and stack of the original, the node and the place
+ * that made it are in the message. An `OpError` keeps its class.
+ */
+export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
+  const Class = classFor(thrown);
+  const error = new Class(bodyText(thrown) + placeText(place.node, place.source?.definitionSite), {
+    op: place.op,
+    node: place.node ?? (thrown instanceof OpError ? thrown.node : undefined),
+    cause: thrown,
+  });
+  trimStack(error);
+  return error;
+}
+
+/** The error of a result that does not fit what was declared, with the node it arose in. Other errors are a body's. */
+export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
+  if (!(thrown instanceof OpError) || thrown.node !== undefined) {
+    return mapScriptError(thrown, place);
+  }
+  const Class = classFor(thrown);
+  const error = new Class(thrown.message + placeText(place.node, place.source?.definitionSite), {
+    op: place.op,
+    node: place.node,
+    cause: thrown.cause,
+  });
+  trimStack(error);
+  return error;
+}
+
+function classFor(thrown: unknown): OpErrorClass {
+  if (thrown instanceof OpError) return CLASSES[thrown.code] ?? errors.UnknownError;
+  if (isOutOfMemory(thrown)) return errors.ResourceExhaustedError;
+  if (thrown instanceof errors.StopIteration) return errors.OutOfRangeError;
+  if (thrown instanceof errors.NotImplementedError) return errors.UnimplementedError;
+  // ValueError is a RangeError.
+  if (thrown instanceof TypeError || thrown instanceof RangeError) {
+    return errors.InvalidArgumentError;
+  }
+  return errors.UnknownError;
+}
+
+function isOutOfMemory(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return thrown.name === "GPUOutOfMemoryError" ||
+    (thrown instanceof RangeError && /allocation failed|out of memory/i.test(thrown.message));
+}
+
+/** Name, text, stack, and once more name and text: what Python's traceback gives TensorFlow. */
+function bodyText(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return `Error: ${textOf(thrown)}`;
+  const head = `${thrown.name}: ${thrown.message}`;
+  const frames = userFrames(thrown.stack);
+  return frames === "" ? head : `${head}\n${frames}\n\n${head}`;
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return Object.prototype.toString.call(thrown);
+  }
+}

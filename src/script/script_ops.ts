@@ -1,0 +1,102 @@
+/**
+ * The script ops themselves: PyFunc, PyFuncStateless, EagerPyFunc. Their kernel is the user's function.
+ * May import core, ops and runtime's run tape.
+ */
+import { type DType, isTrainable } from "../core/dtype.ts";
+import { type Attrs, defineOp, type GradRule, type OpDef } from "../core/op.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import type { Spec } from "../core/tensor_spec.ts";
+import { ValueError } from "../core/errors.ts";
+import { asTensor } from "../ops/input.ts";
+import { tapeGradient } from "../runtime/run_tape.ts";
+import { findScriptOf } from "./imported.ts";
+import { outputShapes, type Script } from "./script.ts";
+
+const ATTRS = [
+  "token: string",
+  "Tin: list(type)",
+  "Tout: list(type)",
+  "_script: script = null",
+  "_output_shapes: list(shape) = null",
+];
+
+/** Static shapes: what the script computes, else what a GraphDef carried along. */
+function inferShapes(inputs: readonly Spec[], attrs: Attrs): PartialShape[] {
+  const script = attrs._script as Script | null;
+  if (script) return outputShapes(script, inputs);
+  return (attrs._output_shapes as PartialShape[] | null) ?? (attrs.Tout as DType[]).map(() => null);
+}
+
+const vjpRule: GradRule = {
+  saves: ["input", "output"],
+  applies: (attrs) => findScriptOf(attrs)?.vjp !== undefined,
+  vjp: (saved, dys, ctx) => {
+    const script = findScriptOf(ctx.attrs)!;
+    const list = (name: string, n: number): Tensor[] =>
+      Array.from({ length: n }, (_, k) => asTensor(saved[`${name}:${k}`]));
+    const given = script.vjp!(
+      { inputs: list("input", ctx.inputs.length), outputs: list("output", ctx.outputs.length) },
+      ...dys,
+    );
+    const grads = given === null || given instanceof Tensor ? [given] : [...given];
+    if (grads.length !== ctx.inputs.length) {
+      throw new ValueError(
+        `vjp of ${script.token} returned ${grads.length} gradients, wanted one for each of ${ctx.inputs.length} inputs`,
+      );
+    }
+    return grads.map((g, i) => (isTrainable(ctx.inputs[i].dtype) ? g : null));
+  },
+};
+
+/** Numpy-style body with effects. */
+export const PyFunc: OpDef = defineOp({
+  name: "PyFunc",
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout"],
+  attrs: ATTRS,
+  hostInputs: ["input"],
+  infer: inferShapes,
+  grad: vjpRule,
+  effects: "ordered",
+  stateful: true,
+  host: true,
+});
+
+/** Numpy-style body that is a pure function: may be folded, merged and dropped. */
+export const PyFuncStateless: OpDef = defineOp({
+  name: "PyFuncStateless",
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout"],
+  attrs: ATTRS,
+  hostInputs: ["input"],
+  infer: inferShapes,
+  grad: vjpRule,
+  host: true,
+});
+
+/** Eager-style body. Its last, hidden output is the tape of the call: the gradient takes it along a graph edge. */
+export const EagerPyFunc: OpDef = defineOp({
+  name: "EagerPyFunc",
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout", "tape: variant"],
+  attrs: [...ATTRS, "is_async: bool = false"],
+  infer: (inputs, attrs) => [...inferShapes(inputs, attrs), []],
+  grad: {
+    captures: true,
+    saves: ["input", "tape"],
+    vjp: (saved, dys, ctx) => {
+      const inputs = Array.from({ length: ctx.inputs.length }, (_, k) => saved[`input:${k}`]);
+      return tapeGradient(
+        saved.tape,
+        inputs,
+        dys,
+        ctx,
+        (ctx.attrs._script as Script | null)?.strictGradients,
+      );
+    },
+  },
+  effects: "ordered",
+  stateful: true,
+  host: true,
+});

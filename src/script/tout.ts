@@ -1,0 +1,63 @@
+/**
+ * Tout: what a script returns. One dtype, a TensorSpec, or lists and objects of them.
+ * May import core.
+ */
+import { asDType, type DType } from "../core/dtype.ts";
+import { isNested, isPlainObject, packAs } from "../core/nest.ts";
+import { TensorSpecClass } from "../core/tensor_spec.ts";
+import type { PartialShape } from "../core/shape.ts";
+import type { TensorSpec } from "../core/tensor_spec.ts";
+
+/** What a script returns: a dtype or spec for one output, a list or object for several, `[]` for none. */
+export type Tout = DType | TensorSpec | readonly Tout[] | { readonly [key: string]: Tout };
+
+/** One declared output. */
+export interface OutputSpec {
+  /** Its dtype. */
+  readonly dtype: DType;
+  /** Its shape as far as it was declared. */
+  readonly shape: PartialShape;
+}
+
+/** A `Tout` taken apart. */
+export interface Outputs {
+  /** Flat outputs; object keys sorted. */
+  readonly specs: readonly OutputSpec[];
+  /** Their shapes. */
+  readonly shapes: readonly PartialShape[];
+  /** The nest, with any leaf values. */
+  readonly structure: unknown;
+  /** True where it is one dtype or spec, not a list or object. */
+  readonly single: boolean;
+}
+
+/** Takes a `Tout` apart. Throws `TypeError` with TensorFlow's phrase for what is no dtype. */
+export function parseTout(tout: unknown): Outputs {
+  const specs: OutputSpec[] = [];
+  const visit = (t: unknown): unknown => {
+    if (t instanceof TensorSpecClass) {
+      specs.push({ dtype: t.dtype, shape: t.shape });
+      return 0;
+    }
+    if (Array.isArray(t)) return t.map(visit);
+    if (isPlainObject(t) && Object.keys(t).length > 0) {
+      const out: Record<string, unknown> = {};
+      for (const k of Object.keys(t).sort()) out[k] = visit(t[k]);
+      return out;
+    }
+    specs.push({ dtype: asDType(t), shape: null });
+    return 0;
+  };
+  const structure = visit(tout);
+  return outputsOf(specs, structure);
+}
+
+/** Outputs of these specs in this nest. */
+export function outputsOf(specs: readonly OutputSpec[], structure: unknown): Outputs {
+  return { specs, shapes: specs.map((s) => s.shape), structure, single: !isNested(structure) };
+}
+
+/** Puts outputs into the nest that `Tout` had. */
+export function packOutputs<T>(outputs: Outputs, values: readonly T[]): unknown {
+  return packAs(outputs.structure, values);
+}
