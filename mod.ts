@@ -1,0 +1,434 @@
+/**
+ * Weft: TensorFlow's graph runtime and script ops on WebGPU, in TypeScript.
+ *
+ * @module
+ */
+import "./src/runtime/install.ts";
+import "./src/script/install.ts";
+
+/** Error classes of TensorFlow: `tf.errors.InvalidArgumentError` and its siblings. */
+export * as errors from "./src/core/errors.ts";
+export {
+  LookupError,
+  NotImplementedError,
+  OperatorNotAllowedInGraphError,
+  RuntimeError,
+  StopIteration,
+  ValueError,
+} from "./src/core/errors.ts";
+export type { DType, TypedArray } from "./src/core/dtype.ts";
+export { NdArray } from "./src/core/nd_array.ts";
+export { TensorSpec } from "./src/core/tensor_spec.ts";
+export { Tensor, type TensorLike } from "./src/core/tensor.ts";
+
+// runtime
+export { device, getBackend, listDevices, ready, setBackend } from "./src/runtime/devices.ts";
+export { dispose, keep, scope, tidy } from "./src/runtime/tensor.ts";
+export { memory } from "./src/runtime/memory.ts";
+
+export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/metadata.ts";
+export { cond, whileLoop } from "./src/runtime/control_flow.ts";
+export { tfFunction as function } from "./src/runtime/function.ts";
+export { importGraphDef } from "./src/runtime/import_graph_def.ts";
+export {
+  type Feeds,
+  type Fetch,
+  type Fetched,
+  type RunOptions,
+  Session,
+  type SessionOptions,
+} from "./src/runtime/session.ts";
+export { disposeVariables, Variable, variable } from "./src/runtime/variable.ts";
+
+// graph
+export { Graph } from "./src/graph/graph.ts";
+export type { GraphDefJson, GraphDefOptions } from "./src/graph/graph_def.ts";
+export { Operation } from "./src/graph/operation.ts";
+export { colocateWith, controlDependencies, nameScope } from "./src/graph/scopes.ts";
+export { ensureShape, placeholder, placeholderWithDefault } from "./src/ops/graph_ops.ts";
+
+// scripts
+export {
+  contribPyFunc,
+  type ContribPyFuncOptions,
+  numpyFunction,
+  numpyFunctionAsync,
+  type NumpyFunctionOptions,
+  pyFunc,
+  type PyFuncOptions,
+  type ScriptInput,
+  type ScriptResult,
+} from "./src/script/numpy_function.ts";
+export { pyFunction, pyFunctionAsync, type PyFunctionOptions } from "./src/script/py_function.ts";
+export {
+  type RegisteredScript,
+  registerScript,
+  type ScriptContext,
+  type ScriptFunction,
+  type ScriptVjp,
+  type ShapeFunction,
+  unregisterScript,
+  type WorkerOption,
+} from "./src/script/script.ts";
+export type { Tout } from "./src/script/tout.ts";
+/** TensorFlow 1's spellings: `tf.compat.v1.pyFunc`. */
+export * as compat from "./src/script/compat.ts";
+/** What TensorFlow 1 kept in contrib: `tf.contrib.framework.pyFunc`. */
+export * as contrib from "./src/script/contrib.ts";
+
+// autodiff
+export { GradientTape } from "./src/autodiff/tape.ts";
+export { gradients } from "./src/autodiff/gradients.ts";
+export {
+  customGrad,
+  type CustomGradArgument,
+  type CustomGradResult,
+  type SaveFunction,
+} from "./src/autodiff/custom_grad.ts";
+export {
+  grad,
+  grads,
+  valueAndGrad,
+  valueAndGrads,
+  variableGrads,
+} from "./src/autodiff/grad_functions.ts";
+/** Files: npy, npz, safetensors. */
+export * as io from "./src/io/mod.ts";
+
+// train
+/** Optimizers. */
+export * as train from "./src/train/mod.ts";
+export { Optimizer, type OptimizerConfig } from "./src/train/optimizer.ts";
+export {
+  AdadeltaOptimizer,
+  AdagradOptimizer,
+  AdamaxOptimizer,
+  AdamOptimizer,
+  AdamWOptimizer,
+  MomentumOptimizer,
+  RMSPropOptimizer,
+  SGDOptimizer,
+} from "./src/train/optimizers.ts";
+
+// ops
+export { print } from "./src/ops/print.ts";
+/** Losses. */
+export * as losses from "./src/ops/losses.ts";
+export { Reduction } from "./src/ops/losses.ts";
+export { elu, leakyRelu, prelu, relu, relu6, selu } from "./src/ops/pointwise_activation.ts";
+export {
+  add,
+  addN,
+  div,
+  divNoNan,
+  floorDiv,
+  mod,
+  mul,
+  neg,
+  sub,
+} from "./src/ops/pointwise_arithmetic.ts";
+export {
+  equal,
+  greater,
+  greaterEqual,
+  isFinite,
+  isInf,
+  isNaN,
+  less,
+  lessEqual,
+  notEqual,
+} from "./src/ops/pointwise_compare.ts";
+export { complex, conj, imag, real } from "./src/ops/pointwise_complex.ts";
+export { erf, exp, expm1, log, log1p, xdivy, xlogy } from "./src/ops/pointwise_exponential.ts";
+export {
+  bitwiseAnd,
+  bitwiseInvert,
+  bitwiseOr,
+  bitwiseXor,
+  leftShift,
+  logicalAnd,
+  logicalNot,
+  logicalOr,
+  logicalXor,
+  rightShift,
+} from "./src/ops/pointwise_logical.ts";
+export {
+  pow,
+  reciprocal,
+  rsqrt,
+  sqrt,
+  square,
+  squaredDifference,
+} from "./src/ops/pointwise_power.ts";
+export { abs, ceil, floor, round, sign, step } from "./src/ops/pointwise_rounding.ts";
+export { clipByValue, maximum, minimum, where } from "./src/ops/pointwise_select.ts";
+export { gelu, logSigmoid, sigmoid, softplus, softsign } from "./src/ops/pointwise_sigmoid.ts";
+export {
+  acos,
+  acosh,
+  asin,
+  asinh,
+  atan,
+  atan2,
+  atanh,
+  cos,
+  cosh,
+  sin,
+  sinh,
+  tan,
+  tanh,
+} from "./src/ops/pointwise_trigonometric.ts";
+export { cast } from "./src/ops/cast.ts";
+export {
+  expandDims,
+  identity,
+  identity as clone,
+  rank,
+  reshape,
+  shape,
+  size,
+  squeeze,
+  stopGradient,
+} from "./src/ops/array_view.ts";
+export { all, any, type Axes, max, mean, min, prod, sum } from "./src/ops/reduce.ts";
+export { euclideanNorm, logSumExp, type Moments, moments, norm } from "./src/ops/reduce_derived.ts";
+export { argMax, argMin } from "./src/ops/arg_reduce.ts";
+export { dropout } from "./src/ops/dropout.ts";
+/** Windows and short-time transforms. */
+export * as signal from "./src/ops/signal.ts";
+export { inTopKAsync } from "./src/ops/in_top_k.ts";
+export { fft, ifft, irfft, rfft } from "./src/ops/spectral.ts";
+/** Fourier transforms. */
+export * as spectral from "./src/ops/spectral.ts";
+export { bincount, denseBincount } from "./src/ops/count.ts";
+/** Functions that TensorFlow.js keeps in `tf.math`. */
+export * as math from "./src/ops/math.ts";
+export {
+  argsort,
+  lowerBound,
+  searchSorted,
+  sort,
+  type SortDirection,
+  topk,
+  type TopKResult,
+  upperBound,
+} from "./src/ops/topk.ts";
+export {
+  batchNorm,
+  batchNorm2d,
+  batchNorm3d,
+  batchNorm4d,
+  layerNorm,
+  movingAverage,
+} from "./src/ops/normalize.ts";
+export { localResponseNormalization } from "./src/ops/local_response_norm.ts";
+import "./src/ops/fused_batch_norm.ts";
+export {
+  type CrossEntropyArgs,
+  logSoftmax,
+  softmax,
+  softmaxCrossEntropyWithLogits,
+  type SparseCrossEntropyArgs,
+  sparseSoftmaxCrossEntropyWithLogits,
+} from "./src/ops/softmax.ts";
+export { cumprod, cumsum } from "./src/ops/scan.ts";
+export {
+  constant,
+  fill,
+  ones,
+  onesLike,
+  scalar,
+  tensor,
+  tensor1d,
+  tensor2d,
+  tensor3d,
+  tensor4d,
+  tensor5d,
+  tensor6d,
+  zeros,
+  zerosLike,
+} from "./src/ops/creation.ts";
+export {
+  concat,
+  concat1d,
+  concat2d,
+  concat3d,
+  concat4d,
+  split,
+  stack,
+  unstack,
+} from "./src/ops/array_join.ts";
+export {
+  reverse,
+  reverse1d,
+  reverse2d,
+  reverse3d,
+  reverse4d,
+  roll,
+  transpose,
+} from "./src/ops/array_move.ts";
+export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./src/ops/array_pad.ts";
+export { broadcastArgs, broadcastTo, tile } from "./src/ops/array_repeat.ts";
+export { slice, slice1d, slice2d, slice3d, slice4d } from "./src/ops/array_slice.ts";
+export { stridedSlice } from "./src/ops/array_strided_slice.ts";
+export { diag, diagPart, eye, linspace, meshgrid, oneHot, range } from "./src/ops/numbering.ts";
+export {
+  buffer,
+  type BufferElement,
+  type BufferValues,
+  TensorBuffer,
+} from "./src/ops/tensor_buffer.ts";
+export { gather, gatherND } from "./src/ops/gather.ts";
+export {
+  scatterND,
+  sparseToDense,
+  tensorScatterAdd,
+  tensorScatterUpdate,
+} from "./src/ops/scatter.ts";
+export { segmentSum, unsortedSegmentSum } from "./src/ops/segment.ts";
+export {
+  multinomial,
+  rand,
+  randomGamma,
+  randomNormal,
+  randomStandardNormal,
+  randomUniform,
+  randomUniformInt,
+  truncatedNormal,
+} from "./src/ops/random.ts";
+export { type Seed, setRandomSeed } from "./src/ops/random_state.ts";
+/** Random seeds and numbers. */
+export * as random from "./src/ops/random_namespace.ts";
+/** Images: resizing, crops, transforms, suppression. */
+export * as image from "./src/ops/image.ts";
+/** Sparse tensors as their indices, values and shape. */
+export * as sparse from "./src/ops/sparse.ts";
+/** Strings. */
+export * as string from "./src/ops/string.ts";
+export {
+  booleanMaskAsync,
+  setdiff1dAsync,
+  unique,
+  type UniqueResult,
+  whereAsync,
+} from "./src/ops/set_ops.ts";
+export {
+  batchToSpaceND,
+  depthToSpace,
+  spaceToBatchND,
+  spaceToDepth,
+} from "./src/ops/space_batch.ts";
+export { dot, matMul, outerProduct } from "./src/ops/matmul.ts";
+export { conv1d, conv2d, conv2dTranspose } from "./src/ops/conv.ts";
+export { conv3d, conv3dTranspose } from "./src/ops/conv_3d.ts";
+export { depthwiseConv2d, separableConv2d } from "./src/ops/conv_depthwise.ts";
+export { dilation2d } from "./src/ops/dilation.ts";
+export { einsum } from "./src/ops/einsum.ts";
+/** Products and convolutions with bias and activation in one op. */
+export * as fused from "./src/ops/fused_namespace.ts";
+/** Linear algebra. */
+export * as linalg from "./src/ops/linalg.ts";
+export {
+  avgPool,
+  avgPool3d,
+  maxPool,
+  maxPool3d,
+  maxPoolWithArgmax,
+  pool,
+} from "./src/ops/pool_functions.ts";
+
+// data
+/** Input pipelines. */
+export * as data from "./src/data/mod.ts";
+
+export { type AttentionOptions, scaledDotProductAttention } from "./src/ops/attention.ts";
+
+// types that signatures mention
+export type {
+  ValueAndGrad,
+  ValueAndGrads,
+  ValueAndVariableGrads,
+} from "./src/autodiff/grad_functions.ts";
+export type { GradientsOptions } from "./src/autodiff/gradients.ts";
+export type { TapeGradientOptions, UnconnectedGradients } from "./src/autodiff/tape.ts";
+export type { Application, Interpreter, OpInput } from "./src/core/apply.ts";
+export type {
+  ChainedOps,
+  ChainedPadding,
+  ChainedPerAxis,
+  ChainedRounding,
+} from "./src/core/chained_ops.ts";
+export type { ArrayLikeObject, ArrayLikeValue } from "./src/core/convert.ts";
+export type {
+  BufferRead,
+  Device,
+  DeviceBuffer,
+  DeviceCounters,
+  PreparedKernel,
+} from "./src/core/device.ts";
+export type {
+  BufferRange,
+  BufferRef,
+  Dispatch,
+  GpuPlan,
+  GpuVariant,
+  Profile,
+  Program,
+} from "./src/core/dispatch.ts";
+export type { Float16ArrayLike, HostData } from "./src/core/dtype.ts";
+export type { GraphLike, GraphNode, Resource } from "./src/core/graph_node.ts";
+export type { Nested, Scalar } from "./src/core/nd_array.ts";
+export type { Nest } from "./src/core/nest.ts";
+export type {
+  ArgDef,
+  AttrDef,
+  Attrs,
+  CpuKernel,
+  GradContext,
+  GradRule,
+  OpDef,
+  OpEffects,
+  OpInit,
+  OpKind,
+  Problem,
+} from "./src/core/op.ts";
+export type { Expr, PointwiseExpr, ScalarOp } from "./src/core/scalar.ts";
+export type { PartialShape, Shape } from "./src/core/shape.ts";
+export type { TensorContext, VariableLike } from "./src/core/tensor.ts";
+export type { ConcreteSpec, Spec, TensorSpecMaker } from "./src/core/tensor_spec.ts";
+export type { Capture, FuncGraph } from "./src/graph/func_graph.ts";
+export type { GraphInterpreter } from "./src/graph/graph.ts";
+export type {
+  ArgDefJson,
+  AttrValueJson,
+  FunctionDefJson,
+  NodeDefJson,
+  ShapeJson,
+  TensorJson,
+} from "./src/graph/graph_def.ts";
+export type { SymbolicTensor } from "./src/graph/operation.ts";
+export type { Paddings } from "./src/ops/array_pad.ts";
+export type { Padding, PerAxis, RoundingMode } from "./src/ops/conv_arguments.ts";
+export type { PooledWithArgmax } from "./src/ops/pool_functions.ts";
+export type { Pairs } from "./src/ops/space_batch.ts";
+export type { WhileOptions } from "./src/runtime/control_flow.ts";
+export type { DeviceInfo } from "./src/runtime/devices.ts";
+export type {
+  ConcreteFunctionHandle,
+  FunctionOptions,
+  TracedFunction,
+} from "./src/runtime/function.ts";
+export type { ImportOptions } from "./src/runtime/import_graph_def.ts";
+export type { MemoryInfo } from "./src/runtime/memory.ts";
+export type { Storage } from "./src/runtime/storage.ts";
+export type { EagerTensor, Scope } from "./src/runtime/tensor.ts";
+export type { VariableState } from "./src/runtime/variable.ts";
+export type { Decorated, DecoratorOptions } from "./src/script/decorator.ts";
+export type { Arithmetic } from "./src/train/arithmetic.ts";
+export type {
+  Cost,
+  NamedGradients,
+  NamedTensor,
+  SlotInit,
+  StepOperation,
+} from "./src/train/optimizer.ts";

@@ -1,0 +1,212 @@
+/**
+ * Stages that put consecutive elements under a new leading axis.
+ * May import core and this folder.
+ */
+import { encodeString } from "../core/convert.ts";
+import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";
+import { DataLossError, InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { NdArray, type Scalar, setElement } from "../core/nd_array.ts";
+import { type PartialShape, sameShape, shapeText, stridesOf } from "../core/shape.ts";
+import { TensorSpec } from "../core/tensor_spec.ts";
+import { type Element, leavesIn, stackRows } from "./element.ts";
+import { checkCount, makeSource, type Source, withLeading } from "./source.ts";
+
+/** Options of {@linkcode Dataset.batch}. */
+export interface BatchOptions {
+  /** True: a last batch that is smaller is left out, so that the batch size is static. Default false. */
+  readonly dropRemainder?: boolean;
+}
+
+/** Options of {@linkcode Dataset.paddedBatch}. */
+export interface PaddedBatchOptions extends BatchOptions {
+  /** Shape of each component, in the element's structure; null pads to the longest of the batch. Default: the static shapes. */
+  readonly paddedShapes?: unknown;
+  /** Value to pad each component with, in the element's structure; one value serves all. Default 0, false or the empty string. */
+  readonly paddingValues?: unknown;
+}
+
+type Join = (rows: readonly NdArray[], component: number) => NdArray;
+
+function joined(
+  input: Source,
+  kind: string,
+  specs: readonly TensorSpec[],
+  batchSize: number,
+  { dropRemainder = false }: BatchOptions,
+  join: Join,
+): Source {
+  const n = checkCount(batchSize, "batchSize", 1);
+  const batches = input.size === null ? null : input.size / n;
+  return makeSource({
+    kind,
+    specs: withLeading(specs, dropRemainder ? n : null),
+    structure: input.structure,
+    size: batches === null ? null : dropRemainder ? Math.floor(batches) : Math.ceil(batches),
+    async *open(place) {
+      let rows: Element[] = [];
+      const batch = (): Element => specs.map((_, c) => join(rows.map((row) => row[c]), c));
+      for await (const element of input.open(place)) {
+        rows.push(element);
+        if (rows.length < n) continue;
+        yield batch();
+        rows = [];
+      }
+      if (rows.length > 0 && !dropRemainder) yield batch();
+    },
+  });
+}
+
+/** `n` elements of equal shapes to one. */
+export function batchSource(input: Source, n: number, options: BatchOptions): Source {
+  return joined(input, "Batch", input.specs, n, options, stackRows);
+}
+
+/** `n` elements to one, each padded at the ends of its axes. */
+export function paddedBatchSource(input: Source, n: number, options: PaddedBatchOptions): Source {
+  const { specs, structure } = input;
+  const shapes = options.paddedShapes === undefined
+    ? specs.map(({ shape }) => shape)
+    : componentsOf(options.paddedShapes, structure, "paddedShapes") as PartialShape[];
+  const padded = specs.map((spec, i): TensorSpec => {
+    const shape = shapes[i];
+    if (shape === null) {
+      throw new ValueError(
+        `Cannot pad component ${i} of unknown rank: pass paddedShapes, or declare the shape in the stage before`,
+      );
+    }
+    const rank = spec.shape?.length ?? shape.length;
+    if (rank !== shape.length) {
+      throw new ValueError(
+        `The padded shape ${
+          shapeText(shape)
+        } is not compatible with the corresponding input component shape ${shapeText(spec.shape)}.`,
+      );
+    }
+    const dims = shape.map((d) => (d === null || d < 0 ? null : d));
+    spec.shape?.forEach((d, k) => {
+      if (d !== null && dims[k] !== null && d > dims[k]) {
+        throw new ValueError(
+          `The padded shape ${
+            shapeText(dims)
+          } is not compatible with the corresponding input component shape ${
+            shapeText(spec.shape)
+          }.`,
+        );
+      }
+    });
+    return TensorSpec(dims, spec.dtype);
+  });
+  const values = paddingValues(options.paddingValues, padded, structure);
+  // A dimension that is left open and known to be equal in all elements stays known.
+  const known = padded.map((spec, i) =>
+    TensorSpec(openDims(spec.shape!, specs[i].shape), spec.dtype)
+  );
+  return joined(
+    input,
+    "PaddedBatch",
+    known,
+    n,
+    options,
+    (rows, c) => padRows(rows, padded[c].shape!, values[c], c),
+  );
+}
+
+function openDims(wanted: NonNullable<PartialShape>, given: PartialShape): PartialShape {
+  return given === null ? wanted : wanted.map((d, k) => d ?? given[k]);
+}
+
+function componentsOf(nest: unknown, structure: unknown, what: string): unknown[] {
+  const leaves = leavesIn(structure, nest);
+  if (leaves === null) {
+    throw new TypeError(`Cannot use ${what}: it must have the structure of the elements`);
+  }
+  return leaves;
+}
+
+function paddingValues(given: unknown, specs: readonly TensorSpec[], structure: unknown): Scalar[] {
+  const single = ["number", "bigint", "boolean", "string", "undefined"].includes(typeof given);
+  const leaves = single ? specs.map(() => given) : componentsOf(given, structure, "paddingValues");
+  return specs.map(({ dtype }, i) => paddingValue(leaves[i], dtype));
+}
+
+function paddingValue(value: unknown, dtype: DType): Scalar {
+  const { kind } = DTYPES[dtype];
+  if (value === undefined || value === null) {
+    return kind === "string"
+      ? new Uint8Array()
+      : kind === "complex"
+      ? [0, 0]
+      : kind === "bool"
+      ? false
+      : isBigInt(dtype)
+      ? 0n
+      : 0;
+  }
+  const isText = typeof value === "string" || value instanceof Uint8Array;
+  if (isText !== (kind === "string")) {
+    throw new TypeError(
+      `Mismatched type between padding value ${
+        String(value)
+      } and input dataset's component of ${dtype}`,
+    );
+  }
+  if (isText) return encodeString(value);
+  return isBigInt(dtype) ? BigInt(value as number) : value as Scalar;
+}
+
+function padRows(
+  rows: readonly NdArray[],
+  wanted: NonNullable<PartialShape>,
+  value: Scalar,
+  component: number,
+): NdArray {
+  for (const row of rows) checkRow(row, wanted, component);
+  const shape = wanted.map((d, k) => d ?? Math.max(...rows.map((row) => row.shape[k])));
+  if (rows.every((row) => sameShape(row.shape, shape))) return stackRows(rows, component);
+  const out = NdArray.zeros(rows[0].dtype, [rows.length, ...shape]);
+  if (!isZero(value) || out.dtype === "string") {
+    for (let i = 0; i < out.size; i++) setElement(out, i, value);
+  }
+  const strides = stridesOf(out.shape).map((s) => s * DTYPES[out.dtype].slots);
+  rows.forEach((row, i) => copyCorner(row, out.data, i * strides[0], strides.slice(1)));
+  return out;
+}
+
+function isZero(value: Scalar): boolean {
+  return Array.isArray(value)
+    ? value.every((v) => v === 0)
+    : Object.is(value, 0) || value === 0n || value === false;
+}
+
+function checkRow({ shape }: NdArray, wanted: NonNullable<PartialShape>, component: number): void {
+  if (shape.length !== wanted.length) {
+    throw new InvalidArgumentError(
+      `All elements in a batch must have the same rank as the padded shape for component${component}: expected rank ${wanted.length} but got element with rank ${shape.length}`,
+      { op: "PaddedBatchDataset" },
+    );
+  }
+  if (wanted.every((d, k) => d === null || shape[k] <= d)) return;
+  throw new DataLossError(
+    `Attempted to pad to a smaller size than the input element: component ${component} has shape ${
+      shapeText(shape)
+    }, wanted at most ${shapeText(wanted)}`,
+    { op: "PaddedBatchDataset" },
+  );
+}
+
+/** Copies an array to the corner of a larger one that starts at `offset`. */
+function copyCorner(from: NdArray, to: HostData, offset: number, strides: readonly number[]): void {
+  const last = from.shape.length - 1;
+  const slots = DTYPES[from.dtype].slots;
+  const source = from.data as unknown[], target = to as unknown[];
+  let read = 0;
+  const visit = (axis: number, at: number): void => {
+    if (axis >= last) {
+      const run = (last < 0 ? 1 : from.shape[last]) * slots;
+      for (let i = 0; i < run; i++) target[at + i] = source[read++];
+      return;
+    }
+    for (let i = 0; i < from.shape[axis]; i++) visit(axis + 1, at + i * strides[axis]);
+  };
+  if (from.size > 0) visit(0, offset);
+}

@@ -1,0 +1,279 @@
+/**
+ * Dataset: a pipeline of elements, and iteration over it.
+ * May import core, runtime's tensors and this folder.
+ */
+import { packAs } from "../core/nest.ts";
+import type { TensorSpec } from "../core/tensor_spec.ts";
+import {
+  type BatchOptions,
+  batchSource,
+  type PaddedBatchOptions,
+  paddedBatchSource,
+} from "./batch.ts";
+import {
+  type Element,
+  handOut,
+  handOutHost,
+  type HostOf,
+  type SpecsOf,
+  type TensorNest,
+  type TensorsOf,
+} from "./element.ts";
+import { filterSource, type MapOptions, mapSource } from "./map.ts";
+import {
+  cacheSource,
+  prefetchSource,
+  repeatSource,
+  type ShuffleOptions,
+  shuffleSource,
+  skipSource,
+  takeSource,
+} from "./order.ts";
+import type { Elements, Source } from "./source.ts";
+import type { ElementFunction } from "./trace.ts";
+
+/** Components of an element that is a list, as arguments of a function; any other element is the only argument. */
+// deno-lint-ignore no-explicit-any
+export type Components<E> = E extends readonly any[] ? E : [E];
+
+/**
+ * A sequence of elements, each a tensor or a nest of tensors, that is computed while it is iterated. Follows TensorFlow `tf.data.Dataset`.
+ *
+ * Every stage gives a new dataset and leaves this one as it is. Nothing is computed before `for await` asks for an element, and each
+ * pass computes anew. Inside the pipeline elements are host arrays, and functions run on the CPU; the tensors that an iteration hands
+ * out are on the default device.
+ *
+ * **Who frees what.** The tensors of an element belong to whoever iterates: free them with `tf.dispose(element)`, with
+ * `for await (using element of dataset)`, or by a `tf.scope()` around the loop. The pipeline itself, its buffers and its cache hold no
+ * tensors, so that leaving a loop early leaks nothing.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const squares = tf.data.range(5).map((x) => tf.square(x)).batch(2);
+ * const seen: unknown[] = [];
+ * for await (using batch of squares) seen.push(batch.arraySync());
+ * assertEquals(seen, [[0, 1], [4, 9], [16]]);
+ * ```
+ */
+export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
+  readonly #source: Source;
+
+  /** Made by `tf.data.range` and its siblings. */
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /**
+   * The last stage, for datasets that are made of this one.
+   * @internal
+   */
+  get source(): Source {
+    return this.#source;
+  }
+  /** What is known of every element: a spec per tensor, in the element's nest. */
+  get elementSpec(): SpecsOf<E> {
+    return packAs<TensorSpec>(this.#source.structure, this.#source.specs) as SpecsOf<E>;
+  }
+  /** Number of elements: `Infinity` for endless datasets, null where it shows only in iterating. */
+  get size(): number | null {
+    return this.#source.size;
+  }
+
+  /**
+   * Puts each element through `fn`, which is traced once, as by `tf.function`: script ops in it run for every element and keep the shapes
+   * they declare. A list is spread over a function of several parameters, and is one argument to a function of one.
+   * With `numParallelCalls` several elements are computed at once, so that bodies which await overlap; they keep their order unless
+   * `deterministic` is false. Throws `TypeError` where `fn` returns a promise or no tensors; an iteration rejects with the error of a
+   * body, in its class (but for `StopIteration`, which is an `InvalidArgumentError` here).
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const pairs = tf.data.fromTensorSlices([tf.tensor([1, 2]), tf.tensor([10, 20])]);
+   * const sums = pairs.map((x, y) => ({ sum: tf.add(x, y) }));
+   * assertEquals(String(sums.elementSpec.sum), "float32[]");
+   * for await (using e of sums.take(1)) assertEquals(e.sum.item(), 11);
+   * ```
+   */
+  map<R>(fn: (...components: Components<E>) => R, options?: MapOptions): Dataset<TensorsOf<R>>;
+  /** `fn` of the whole element. */
+  map<R>(fn: (element: E) => R, options?: MapOptions): Dataset<TensorsOf<R>>;
+  map(fn: ElementFunction, options: MapOptions = {}): Dataset {
+    return new Dataset(mapSource(this.#source, fn, options));
+  }
+
+  /**
+   * Keeps the elements for which `predicate`, traced as in {@linkcode Dataset.map}, says true. Throws `ValueError` where it does not return a boolean scalar.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const large = tf.data.range(5).filter((x) => tf.greater(x, 2));
+   * assertEquals(await Array.fromAsync(large.asNumpyIterator(), (x) => x.item()), [3, 4]);
+   * ```
+   */
+  filter(predicate: (...components: Components<E>) => unknown): Dataset<E>;
+  /** `predicate` of the whole element. */
+  filter(predicate: (element: E) => unknown): Dataset<E>;
+  filter(predicate: ElementFunction): Dataset<E> {
+    return new Dataset(filterSource(this.#source, predicate));
+  }
+
+  /**
+   * Puts `batchSize` elements at a time under a new first axis. The last batch may be smaller, so that the axis is unknown in
+   * `elementSpec`, unless `dropRemainder` leaves it out. An iteration rejects with `InvalidArgumentError` where shapes in a batch differ.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const pairs = tf.data.range(5).batch(2, { dropRemainder: true });
+   * assertEquals(String(pairs.elementSpec), "int32[2]");
+   * ```
+   */
+  batch(batchSize: number, options: BatchOptions = {}): Dataset<E> {
+    return new Dataset(batchSource(this.#source, batchSize, options));
+  }
+
+  /**
+   * Like {@linkcode Dataset.batch} for elements of different shapes, which are padded at the ends of their axes. Throws `ValueError` for a shape that
+   * cannot hold the elements; an iteration rejects with `DataLossError` where an element is larger than its padded shape.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const words = tf.data.fromGenerator(() => [[1], [2, 3]], tf.TensorSpec([null], "int32"));
+   * for await (using batch of words.paddedBatch(2)) assertEquals(batch.arraySync(), [[1, 0], [2, 3]]);
+   * ```
+   */
+  paddedBatch(batchSize: number, options: PaddedBatchOptions = {}): Dataset<E> {
+    return new Dataset(paddedBatchSource(this.#source, batchSize, options));
+  }
+
+  /**
+   * Draws each element at random from the next `bufferSize`. The same `seed` gives the same orders; every pass has another order
+   * unless `reshuffleEachIteration` is false.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const order = (seed: number) => Array.fromAsync(tf.data.range(9).shuffle(9, seed), (x) => x.item());
+   * assertEquals(await order(1), await order(1));
+   * ```
+   */
+  shuffle(
+    bufferSize: number,
+    seed?: number | string | ShuffleOptions,
+    reshuffleEachIteration = true,
+  ): Dataset<E> {
+    const options = typeof seed === "object"
+      ? seed
+      : { reshuffleEachIteration, ...(seed === undefined ? {} : { seed }) };
+    return new Dataset(shuffleSource(this.#source, bufferSize, options));
+  }
+
+  /** Passes over the elements `count` times; without end where it is absent or -1. */
+  repeat(count = -1): Dataset<E> {
+    return new Dataset(repeatSource(this.#source, count));
+  }
+  /** The first `count` elements; later ones are not computed. -1 takes all. */
+  take(count: number): Dataset<E> {
+    return new Dataset(takeSource(this.#source, count));
+  }
+  /** All but the first `count` elements, which are computed and dropped. -1 skips all. */
+  skip(count: number): Dataset<E> {
+    return new Dataset(skipSource(this.#source, count));
+  }
+  /** Computes up to `bufferSize` elements ahead while the consumer awaits; -1 chooses a number. */
+  prefetch(bufferSize: number): Dataset<E> {
+    return new Dataset(prefetchSource(this.#source, bufferSize));
+  }
+  /** Keeps the elements of the first complete pass in memory: later passes do not compute the stages before. */
+  cache(): Dataset<E> {
+    return new Dataset(cacheSource(this.#source));
+  }
+
+  /** Starts a pass. Its elements belong to the caller, or to the scope in force. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<E & Disposable> {
+    return new Pass(
+      this.#source,
+      (element, structure) => handOut(element, structure) as E & Disposable,
+    );
+  }
+
+  /**
+   * A pass that gives `NdArray`s in place of tensors. Nothing needs to be freed.
+   * TensorFlow `Dataset.as_numpy_iterator`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * assertEquals(await Array.fromAsync(tf.data.range(3).asNumpyIterator(), (x) => x.item()), [0, 1, 2]);
+   * ```
+   */
+  asNumpyIterator(): AsyncIterableIterator<HostOf<E>> {
+    return new Pass(
+      this.#source,
+      (element, structure) => handOutHost(element, structure) as HostOf<E>,
+    );
+  }
+
+  /** Every element at once; the caller owns them. */
+  async toArray(): Promise<(E & Disposable)[]> {
+    const elements: (E & Disposable)[] = [];
+    // Node 20 has no Array.fromAsync.
+    for await (const element of this) elements.push(element);
+    return elements;
+  }
+
+  /** Calls `fn` with each element and frees it when `fn` is done, awaited where it returns a promise. */
+  async forEachAsync(fn: (element: E) => unknown): Promise<void> {
+    for await (using element of this) await fn(element);
+  }
+
+  /** `<MapDataset:5 elementSpec=…>`. */
+  toString(): string {
+    return `<${this.#source.name} elementSpec=[${this.#source.specs.join(", ")}]>`;
+  }
+}
+
+/** One iteration. Ends for good at the first error. */
+class Pass<T> implements AsyncIterableIterator<T> {
+  readonly #stop = new AbortController();
+  readonly #elements: Elements;
+  readonly #show: (element: Element, structure: unknown) => T;
+  readonly #structure: unknown;
+
+  constructor(source: Source, show: (element: Element, structure: unknown) => T) {
+    this.#elements = source.open({ path: "Iterator::Root", signal: this.#stop.signal });
+    this.#structure = source.structure;
+    this.#show = show;
+  }
+
+  async next(): Promise<IteratorResult<T>> {
+    try {
+      const { done, value } = await this.#elements.next();
+      return done
+        ? { done, value: undefined }
+        : { done: false, value: this.#show(value, this.#structure) };
+    } catch (error) {
+      this.#stop.abort(error);
+      throw error;
+    }
+  }
+  async return(): Promise<IteratorResult<T>> {
+    this.#stop.abort(new DOMException("The iteration was left", "AbortError"));
+    await this.#elements.return();
+    return { done: true, value: undefined };
+  }
+  [Symbol.asyncIterator](): AsyncIterableIterator<T> {
+    return this;
+  }
+}

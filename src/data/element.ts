@@ -1,0 +1,207 @@
+/**
+ * Elements of a dataset: their types, and the host arrays they are made of while they move through a pipeline.
+ * May import core, script's types and runtime's tensors.
+ */
+import { describe, toNdArray } from "../core/convert.ts";
+import {
+  type DType,
+  dtypeOfArray,
+  DTYPES,
+  type HostData,
+  makeData,
+  type TypedArray,
+} from "../core/dtype.ts";
+import { InvalidArgumentError } from "../core/errors.ts";
+import { NdArray, type Nested } from "../core/nd_array.ts";
+import { isPlainObject, type Nest, packAs } from "../core/nest.ts";
+import { compatible, sameShape, shapeText, sizeOf } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import { type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
+import { defaultDevice } from "../runtime/devices.ts";
+import { constantTensor } from "../runtime/eager.ts";
+import type { Tout } from "../script/tout.ts";
+
+/** An element as it moves through a pipeline: one host array per component. Nobody writes to them. */
+export type Element = readonly NdArray[];
+
+/** A tensor, or a list or object of such. */
+export type TensorNest = Tensor | readonly TensorNest[] | { readonly [key: string]: TensorNest };
+
+/** A value that is one tensor by itself, not a structure of several. */
+export type OneTensor =
+  | Tensor
+  | NdArray
+  | TypedArray
+  | number
+  | bigint
+  | boolean
+  | string
+  | PlainValues;
+/** Numbers, booleans or strings in nested lists. */
+export type PlainValues = readonly (number | bigint | boolean | string | PlainValues)[];
+
+/** The nest of tensors that a nest of values becomes. */
+export type TensorsOf<T> = [Nested] extends [T] ? Tensor
+  : T extends OneTensor ? Tensor
+  : T extends object ? { readonly [K in keyof T]: TensorsOf<T[K]> }
+  : Tensor;
+
+/** The nest of tensors that a nest of dtypes or specs declares. */
+export type TensorsOfSpec<T> = [Tout] extends [T] ? TensorNest
+  : T extends string | TensorSpec ? Tensor
+  : { readonly [K in keyof T]: TensorsOfSpec<T[K]> };
+
+/** The nest of specs of a nest of tensors. */
+export type SpecsOf<E> = E extends Tensor ? TensorSpec : { readonly [K in keyof E]: SpecsOf<E[K]> };
+
+/** A nest of tensors with host arrays in place of tensors. */
+export type HostOf<E> = E extends Tensor ? NdArray
+  : { readonly [K in keyof E]: HostOf<E[K]> };
+
+/** What a dataset knows of all its elements. */
+export interface ElementType {
+  /** Spec of each component. */
+  readonly specs: readonly TensorSpec[];
+  /** The nest, with any leaf values. */
+  readonly structure: unknown;
+}
+
+/** A nest of values taken apart: what is no structure is one tensor. */
+export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknown } {
+  const leaves: unknown[] = [];
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value) && isStructure(value)) return value.map(visit);
+    if (isPlainObject(value) && !("shape" in value && "data" in value)) {
+      const keys = Object.keys(value);
+      const out: Record<string, unknown> = Object.fromEntries(keys.map((key) => [key, 0]));
+      for (const key of keys.sort()) out[key] = visit(value[key]);
+      return out;
+    }
+    leaves.push(value);
+    return 0;
+  };
+  return { structure: visit(nest), leaves };
+}
+
+/** A list with something that is a tensor by itself is a structure; nested lists of plain values are one tensor. */
+function isStructure(list: readonly unknown[]): boolean {
+  return list.some((v) =>
+    v instanceof Tensor || v instanceof NdArray || v instanceof TensorSpecClass ||
+    dtypeOfArray(v) !== undefined || isPlainObject(v) || (Array.isArray(v) && isStructure(v))
+  );
+}
+
+/** The values that stand in `value` where `structure` has its leaves; null where the structures differ. */
+export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
+  const leaves: unknown[] = [];
+  const visit = (s: unknown, v: unknown): boolean => {
+    if (Array.isArray(s)) {
+      return Array.isArray(v) && v.length === s.length && s.every((e, i) => visit(e, v[i]));
+    }
+    if (isPlainObject(s)) {
+      const keys = Object.keys(s).sort();
+      return isPlainObject(v) && Object.keys(v).length === keys.length &&
+        keys.every((key) => key in v && visit(s[key], v[key]));
+    }
+    leaves.push(v);
+    return true;
+  };
+  return visit(structure, value) ? leaves : null;
+}
+
+/** The value as a host array that nobody else can write to. Throws `TypeError` for what is no tensor. */
+export function hostArray(value: unknown, dtype?: DType): NdArray {
+  const array = toNdArray(value, { dtype, strict: true });
+  return isShared(value) ? array.copy() : array;
+}
+
+/** True where a host array made of the value looks at the value's own memory. */
+function isShared(value: unknown): boolean {
+  return value instanceof NdArray || ArrayBuffer.isView(value) ||
+    (isPlainObject(value) && ArrayBuffer.isView(value.data));
+}
+
+/** Row `i` of an array, not copied. */
+export function rowOf(array: NdArray, i: number): NdArray {
+  const shape = array.shape.slice(1);
+  const step = sizeOf(shape) * DTYPES[array.dtype].slots;
+  const { data } = array;
+  const part = ArrayBuffer.isView(data)
+    ? (data as Float32Array).subarray(i * step, (i + 1) * step)
+    : (data as readonly unknown[]).slice(i * step, (i + 1) * step);
+  return new NdArray(array.dtype, shape, part as HostData);
+}
+
+/** Equal-shaped arrays under one new leading axis. Throws `InvalidArgumentError` where their shapes differ. */
+export function stackRows(rows: readonly NdArray[], component: number): NdArray {
+  const { dtype, shape } = rows[0];
+  const step = rows[0].data.length;
+  const data = makeData(dtype, rows.length * sizeOf(shape));
+  rows.forEach((row, i) => {
+    if (!sameShape(row.shape, shape)) throw batchMismatch(rows, i, component);
+    putAt(data, row.data, i * step);
+  });
+  return new NdArray(dtype, [rows.length, ...shape], data);
+}
+
+function batchMismatch(rows: readonly NdArray[], i: number, component: number): Error {
+  const [first, other] = [rows[0], rows[i]].map((row) => shapeText(row.shape));
+  return new InvalidArgumentError(
+    `Cannot batch tensors with different shapes in component ${component}. First element had shape ${first} and element ${i} had shape ${other}. ` +
+      `Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: ${other}, [batch]: ${first}`,
+    { op: "BatchDataset" },
+  );
+}
+
+/** Copies `from` into `to` at an offset, for typed arrays and lists alike. */
+export function putAt(to: HostData, from: HostData, offset: number): void {
+  if (ArrayBuffer.isView(to)) (to as Float32Array).set(from as Float32Array, offset);
+  else for (let i = 0; i < from.length; i++) (to as unknown[])[offset + i] = from[i];
+}
+
+/** Throws `InvalidArgumentError` with TensorFlow's phrase where a component does not fit its spec. */
+export function checkElement(element: Element, specs: readonly TensorSpec[]): void {
+  element.forEach((array, i) => {
+    if (compatible(specs[i].shape, array.shape)) return;
+    throw new InvalidArgumentError(
+      `Incompatible shapes at component ${i}: expected ${shapeText(specs[i].shape)} but got ${
+        shapeText(array.shape)
+      }.`,
+    );
+  });
+}
+
+/** The element as tensors on the default device, owned by the caller or the scope in force. */
+export function handOut(element: Element, structure: unknown): TensorNest {
+  const device = defaultDevice();
+  return withDispose(
+    packAs<Tensor>(structure, element.map((a) => constantTensor(a, device))) as TensorNest,
+  );
+}
+
+/** The element as host arrays that are shared with nobody. */
+export function handOutHost(element: Element, structure: unknown): Nest<NdArray> {
+  return packAs<NdArray>(structure, element.map((a) => a.copy()));
+}
+
+/** Lets `using` dispose a list or object of tensors. */
+function withDispose(nest: TensorNest): TensorNest {
+  if (nest instanceof Tensor) return nest;
+  return Object.defineProperty(nest, Symbol.dispose, {
+    value: () => disposeAll(nest),
+    enumerable: false,
+  });
+}
+
+function disposeAll(nest: TensorNest): void {
+  if (nest instanceof Tensor) nest.dispose();
+  else for (const value of Object.values(nest)) disposeAll(value as TensorNest);
+}
+
+/** Short text of a yielded value for messages, in Python's manner for lists. */
+export function valueText(value: unknown): string {
+  if (typeof value === "string" || typeof value === "number") return String(value);
+  if (!Array.isArray(value)) return describe(value);
+  const text = `[${value.slice(0, 6).map(valueText).join(", ")}${value.length > 6 ? ", …" : ""}]`;
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

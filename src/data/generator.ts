@@ -1,0 +1,181 @@
+/**
+ * fromGenerator: elements that a JavaScript generator yields, checked against what was declared.
+ * May import core, script and runtime's tensors.
+ */
+import { InvalidArgumentError, StopIteration } from "../core/errors.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { isPlainObject, packAs } from "../core/nest.ts";
+import { compatible, shapeTuple } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
+import { EagerTensor, withOwner } from "../runtime/tensor.ts";
+import { mapScriptError } from "../script/script_errors.ts";
+import { parseTout, type Tout } from "../script/tout.ts";
+import { type Element, hostArray, leavesIn, valueText } from "./element.ts";
+import { makeSource, type Source } from "./source.ts";
+
+/** Yields the values of elements, one after the other. */
+export type GeneratorFunction = (
+  // deno-lint-ignore no-explicit-any
+  ...args: any[]
+) => Iterable<unknown> | Iterator<unknown> | AsyncIterable<unknown> | AsyncIterator<unknown>;
+
+/** Options of {@linkcode fromGenerator}. */
+export interface FromGeneratorOptions<T extends Tout = Tout> {
+  /** What an element is: a spec or dtype, or a list or object of them. */
+  readonly outputSignature: T;
+  /** Arguments of the generator. */
+  readonly args?: readonly unknown[];
+}
+
+type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
+
+/** Elements that `generator` yields; a fresh call for each pass. */
+export function generatorSource(
+  generator: GeneratorFunction,
+  { outputSignature, args = [] }: FromGeneratorOptions,
+): Source {
+  if (typeof generator !== "function") {
+    throw new TypeError(
+      "`generator` must be a JavaScript callable that returns an iterable or an iterator",
+    );
+  }
+  const { specs, structure } = parseTout(outputSignature);
+  const declared = specs.map(({ shape, dtype }) => TensorSpec(shape, dtype));
+  return makeSource({
+    kind: "Generator",
+    specs: declared,
+    structure,
+    size: null,
+    async *open() {
+      // What the generator makes belongs to this pass: what it yields is freed once read, the rest at the end.
+      const owned: EagerTensor[] = [];
+      const within = <R>(fn: () => R): R => withOwner(owned, fn);
+      let iterator: AnyIterator | undefined;
+      try {
+        iterator = located(() => within(() => iteratorOf(generator(...args))));
+        for (;;) {
+          const step = await nextOf(iterator, within);
+          if (step.done) {
+            iterator = undefined;
+            return;
+          }
+          yield await readElement(step.value, declared, structure, owned);
+        }
+      } finally {
+        await within(() => iterator?.return?.());
+        for (const t of owned) if (!t.kept) t.dispose();
+      }
+    },
+  });
+}
+
+function iteratorOf(made: unknown): AnyIterator {
+  const iterable = made as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined;
+  const iterator = iterable?.[Symbol.asyncIterator]?.() ?? iterable?.[Symbol.iterator]?.() ?? made;
+  if (typeof (iterator as AnyIterator | null)?.next === "function") return iterator as AnyIterator;
+  throw new TypeError(
+    `\`generator\` must return an iterable or an iterator, received ${valueText(made)}`,
+  );
+}
+
+async function nextOf(
+  iterator: AnyIterator,
+  within: <R>(fn: () => R) => R,
+): Promise<IteratorResult<unknown>> {
+  try {
+    return await within(() => iterator.next());
+  } catch (error) {
+    if (error instanceof StopIteration) return { done: true, value: undefined };
+    throw mapped(error);
+  }
+}
+
+function located<R>(fn: () => R): R {
+  try {
+    return fn();
+  } catch (error) {
+    throw mapped(error);
+  }
+}
+
+function mapped(error: unknown): Error {
+  return mapScriptError(error, { op: "GeneratorDataset", token: "generator" });
+}
+
+/** A yielded value as host arrays of the declared dtypes and shapes. Throws `InvalidArgumentError` with TensorFlow's phrases. */
+async function readElement(
+  value: unknown,
+  specs: readonly TensorSpec[],
+  structure: unknown,
+  owned: EagerTensor[],
+): Promise<Element> {
+  const leaves = leavesIn(structure, value);
+  if (leaves === null) {
+    const wanted = signatureText(packAs(structure, specs));
+    throw refused(
+      `\`generator\` yielded an element that did not match the expected structure. The expected structure was ${wanted}, but the yielded element was ${
+        valueText(value)
+      }.`,
+    );
+  }
+  const arrays: NdArray[] = [];
+  for (let i = 0; i < leaves.length; i++) {
+    const array = await readLeaf(leaves[i], specs[i]);
+    if (!compatible(specs[i].shape, array.shape)) {
+      throw refused(
+        `\`generator\` yielded an element of shape ${
+          shapeTuple(array.shape)
+        } where an element of shape ${shapeTuple(specs[i].shape)} was expected.`,
+      );
+    }
+    arrays.push(array);
+  }
+  for (const leaf of leaves) free(leaf, owned);
+  return arrays;
+}
+
+async function readLeaf(leaf: unknown, { dtype }: TensorSpec): Promise<NdArray> {
+  const fail = (cause?: unknown): never => {
+    throw refused(
+      `\`generator\` yielded an element that could not be converted to the expected type. The expected type was ${dtype}, but the yielded element was ${
+        valueText(leaf)
+      }.`,
+      cause,
+    );
+  };
+  if (leaf instanceof Tensor) {
+    const array = await leaf.ndarray();
+    return array.dtype === dtype ? array : fail();
+  }
+  try {
+    return hostArray(leaf, dtype);
+  } catch (cause) {
+    return fail(cause);
+  }
+}
+
+/** Frees a yielded tensor that the generator made. */
+function free(leaf: unknown, owned: EagerTensor[]): void {
+  if (!(leaf instanceof EagerTensor) || leaf.kept) return;
+  const i = owned.lastIndexOf(leaf);
+  if (i < 0) return;
+  owned.splice(i, 1);
+  leaf.dispose();
+}
+
+function refused(text: string, cause?: unknown): InvalidArgumentError {
+  return new InvalidArgumentError(`TypeError: ${text}`, { op: "GeneratorDataset", cause });
+}
+
+/** A signature in Python's manner: `(tf.float32, tf.int32)`. */
+function signatureText(nest: unknown): string {
+  if (nest instanceof TensorSpecClass) return `tf.${nest.dtype}`;
+  if (Array.isArray(nest)) {
+    return `(${nest.map(signatureText).join(", ")}${nest.length === 1 ? "," : ""})`;
+  }
+  if (!isPlainObject(nest)) return String(nest);
+  return `{${
+    Object.keys(nest).sort().map((key) => `'${key}': ${signatureText(nest[key])}`).join(", ")
+  }}`;
+}

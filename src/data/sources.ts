@@ -1,0 +1,146 @@
+/**
+ * Where elements come from: ranges, tensors, rows of tensors, several datasets side by side.
+ * May import core and this folder.
+ */
+import { type DType, isBigInt, makeData } from "../core/dtype.ts";
+import { ValueError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { isNested } from "../core/nest.ts";
+import { Tensor } from "../core/tensor.ts";
+import { TensorSpec } from "../core/tensor_spec.ts";
+import { type Element, hostArray, rowOf, takeApart } from "./element.ts";
+import { looked, makeSource, type Source } from "./source.ts";
+
+/** The numbers from `start` to before `stop`. */
+export function rangeSource(start: number, stop: number, step: number, dtype: DType): Source {
+  if (![start, stop, step].every(Number.isFinite) || step === 0) {
+    throw new ValueError(
+      `Cannot make a range from ${start} to ${stop} by ${step}: wanted finite numbers and a step`,
+    );
+  }
+  const size = Math.max(0, Math.ceil((stop - start) / step));
+  return makeSource({
+    kind: "Range",
+    specs: [TensorSpec([], dtype)],
+    structure: 0,
+    size,
+    async *open() {
+      for (let i = 0; i < size; i++) yield [scalarOf(start + i * step, dtype)];
+    },
+  });
+}
+
+function scalarOf(value: number, dtype: DType): NdArray {
+  const data = makeData(dtype, 1);
+  (data as unknown as (number | bigint)[])[0] = isBigInt(dtype) ? BigInt(value) : value;
+  return new NdArray(dtype, [], data);
+}
+
+/** A nest of values, kept as they are now. */
+interface Values {
+  readonly specs: readonly TensorSpec[];
+  readonly structure: unknown;
+  /** Tensors on devices that are read asynchronously arrive later. */
+  readonly arrays: Promise<Element>;
+}
+
+function keepValues(nest: unknown): Values {
+  const { leaves, structure } = takeApart(nest);
+  const kept = leaves.map((leaf) => (leaf instanceof Tensor ? leaf : hostArray(leaf)));
+  const specs = kept.map((x) => TensorSpec(x.shape, x.dtype));
+  const arrays = Promise.all(kept.map((x) => (x instanceof Tensor ? x.ndarray() : x)));
+  return { specs, structure, arrays: looked(arrays) };
+}
+
+/** One element per row of the tensors. */
+export function slicesSource(nest: unknown): Source {
+  const { specs, structure, arrays } = keepValues(nest);
+  if (specs.length === 0) {
+    throw new ValueError("Cannot slice an empty structure: wanted at least one tensor");
+  }
+  const sizes = specs.map(({ shape }) => shape![0]);
+  if (sizes.includes(undefined!)) {
+    throw new ValueError(
+      "Cannot slice a scalar: Unbatching a tensor is only supported for rank >= 1",
+    );
+  }
+  const size = sizes[0]!;
+  const other = sizes.find((n) => n !== size);
+  if (other !== undefined) {
+    throw new ValueError(
+      `Cannot slice tensors of different lengths: Dimensions ${size} and ${other} are not compatible`,
+    );
+  }
+  return makeSource({
+    kind: "TensorSlice",
+    specs: specs.map(({ shape, dtype }) => TensorSpec(shape!.slice(1), dtype)),
+    structure,
+    size,
+    async *open() {
+      const whole = await arrays;
+      for (let i = 0; i < size; i++) yield whole.map((array) => rowOf(array, i));
+    },
+  });
+}
+
+/** One element: the tensors themselves. */
+export function tensorsSource(nest: unknown): Source {
+  const { specs, structure, arrays } = keepValues(nest);
+  return makeSource({
+    kind: "Tensor",
+    specs,
+    structure,
+    size: 1,
+    async *open() {
+      yield await arrays;
+    },
+  });
+}
+
+/** Elements of several stages side by side, as long as all have one. `nest` has numbers for the inputs. */
+export function zipSource(inputs: readonly Source[], nest: unknown): Source {
+  if (inputs.length === 0) {
+    throw new ValueError("Cannot zip an empty structure: wanted at least one dataset");
+  }
+  const build = (n: unknown): unknown => {
+    if (typeof n === "number") return inputs[n].structure;
+    if (Array.isArray(n)) return n.map(build);
+    return Object.fromEntries(
+      Object.entries(n as object).map(([key, value]) => [key, build(value)]),
+    );
+  };
+  const sizes = inputs.map((input) => input.size);
+  const order = sortedLeaves(nest);
+  return makeSource({
+    kind: "Zip",
+    specs: order.flatMap((i) => inputs[i].specs),
+    structure: build(nest),
+    size: sizes.includes(null) ? null : Math.min(...sizes as number[]),
+    async *open(place) {
+      const streams = inputs.map((input, i) =>
+        input.open({ ...place, path: `${place.path}[${i}]` })
+      );
+      try {
+        for (;;) {
+          const parts: Element[] = [];
+          for (const stream of streams) {
+            const { done, value } = await stream.next();
+            if (done) return;
+            parts.push(value);
+          }
+          yield order.flatMap((i) => parts[i]);
+        }
+      } finally {
+        for (const stream of streams) await stream.return();
+      }
+    },
+  });
+}
+
+/** The numbers in a nest, object keys sorted: the order in which components are kept. */
+function sortedLeaves(nest: unknown): number[] {
+  if (!isNested(nest)) return [nest as number];
+  if (Array.isArray(nest)) return nest.flatMap(sortedLeaves);
+  const record = nest as Record<string, unknown>;
+  return Object.keys(record).sort().flatMap((key) => sortedLeaves(record[key]));
+}

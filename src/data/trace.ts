@@ -1,0 +1,114 @@
+/**
+ * Functions of elements: traced once into a graph on the CPU, run on host arrays.
+ * May import core, ops, runtime and this folder.
+ */
+import { describe } from "../core/convert.ts";
+import { InvalidArgumentError, OpError, OutOfRangeError, ValueError } from "../core/errors.ts";
+import { type Nest, packAs } from "../core/nest.ts";
+import { withScope } from "../core/scope_context.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { TensorSpec } from "../core/tensor_spec.ts";
+import { identity } from "../ops/array_view.ts";
+import { asTensor, toInput } from "../ops/input.ts";
+import { callInputs, ConcreteFunction, run } from "../runtime/concrete_function.ts";
+import { tfFunction } from "../runtime/function.ts";
+import { newRunContext } from "../runtime/run_context.ts";
+import { toHost } from "../runtime/session.ts";
+import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
+import type { Place } from "./source.ts";
+
+/** A function of elements as users write it: of the whole element, or of a list's components. */
+// deno-lint-ignore no-explicit-any
+export type ElementFunction = (...args: any[]) => unknown;
+
+/** A traced function of elements. */
+export interface Traced extends ElementType {
+  /** Computes one element. Rejects with the body's error. */
+  run(element: Element, place: Place): Promise<Element>;
+}
+
+/** Traces a function for elements of a type. Throws `TypeError` where it is async or returns what is no tensor. */
+export function traceFunction(fn: ElementFunction, input: ElementType, method: string): Traced {
+  if (typeof fn !== "function") {
+    throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
+  }
+  let structure: unknown;
+  const body = (...leaves: Tensor[]): Tensor[] => {
+    const result = fn(...argumentsOf(fn, packAs<Tensor>(input.structure, leaves)));
+    if (typeof (result as PromiseLike<unknown> | null)?.then === "function") {
+      throw new TypeError(
+        `Cannot trace the function of ${method}(): it returned a promise; put what must be awaited into tf.numpyFunction or tf.pyFunction, whose bodies may be async`,
+      );
+    }
+    const parts = takeApart(result);
+    structure = parts.structure;
+    const seen = new Set<Tensor>(leaves);
+    return parts.leaves.map((leaf) => {
+      const t = outputTensor(leaf, method);
+      // An output for each component, also where two are the same tensor.
+      const own = seen.has(t) ? identity(t) : t;
+      seen.add(own);
+      return own;
+    });
+  };
+  // Pipelines run on the host, as TensorFlow's do, unless the function itself asks for another device.
+  const { graph } = withScope(
+    { device: "/device:CPU:0" },
+    () =>
+      tfFunction(body, { name: `Dataset_${method}_${fn.name || "fn"}` }).getConcreteFunction(
+        ...input.specs,
+      ),
+  );
+  // Promises about outputs are checked here, as properties of the element.
+  for (const t of graph.outputs) t.promised = false;
+  const concrete = new ConcreteFunction(graph);
+  const specs = graph.outputs.map((t) => TensorSpec(t.staticShape, t.dtype));
+  return {
+    specs,
+    structure,
+    async run(element, { signal }) {
+      const values = await run(concrete, callInputs(concrete, element), newRunContext(signal));
+      const arrays = await toHost(values);
+      checkElement(arrays, specs);
+      return arrays;
+    },
+  };
+}
+
+/** A list is spread over a function of several parameters; anything else, and a list for one parameter, is one argument. */
+function argumentsOf(fn: ElementFunction, element: Nest<Tensor>): unknown[] {
+  return Array.isArray(element) && fn.length !== 1 ? element : [element];
+}
+
+function outputTensor(leaf: unknown, method: string): Tensor {
+  try {
+    return asTensor(toInput(leaf as Tensor, "result", method));
+  } catch (cause) {
+    throw new TypeError(
+      `Cannot use what the function of ${method}() returned: wanted tensors, or lists and objects of them, received ${
+        describe(leaf)
+      }`,
+      { cause },
+    );
+  }
+}
+
+/** The error of a user's function, with TensorFlow's words about where it arose. Its class stays, but the end of data is no error's to claim. */
+export function functionError(error: unknown, name: string, { path }: Place): unknown {
+  if (!(error instanceof OpError)) return error;
+  const where =
+    `Error in user-defined function passed to ${name} transformation with iterator: ${path}`;
+  const ended = error instanceof OutOfRangeError;
+  const Class = ended
+    ? InvalidArgumentError
+    : error.constructor as new (m: string, d: object) => OpError;
+  const text = ended
+    ? `Function invocation produced OutOfRangeError: ${error.message}`
+    : error.message;
+  return new Class(`${where}: ${text}`, {
+    op: error.op,
+    node: error.node,
+    inputs: error.inputs,
+    cause: error.cause ?? error,
+  });
+}

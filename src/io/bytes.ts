@@ -1,0 +1,81 @@
+/**
+ * Little helpers on bytes: arrays over them whatever their alignment, byte order, concatenation, CRC-32.
+ * May import core.
+ */
+import { type DType, DTYPES, type HostData, type TypedArray } from "../core/dtype.ts";
+import { DataLossError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { type Shape, sizeOf } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+
+/** Bytes over a plain buffer, as files want them. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** What can be written: a host array, or a tensor, which is read. */
+export type Writable = NdArray | Tensor;
+
+/** The value to write. Throws what reading a tensor throws. */
+export async function hostArray(value: Writable): Promise<NdArray> {
+  return value instanceof Tensor ? await value.ndarray() : value;
+}
+
+/** An array over a copy of little-endian bytes. Throws `DataLossError` where their number does not fit the shape. */
+export function arrayFromBytes(
+  dtype: DType,
+  shape: Shape,
+  bytes: Uint8Array,
+  what: string,
+): NdArray {
+  const { array, bytes: width } = DTYPES[dtype];
+  const wanted = sizeOf(shape) * width;
+  if (bytes.length !== wanted) {
+    throw new DataLossError(
+      `Cannot read ${what}: ${dtype}[${shape}] takes ${wanted} bytes, received ${bytes.length}`,
+    );
+  }
+  if (array === undefined) {
+    throw new TypeError(`Cannot read ${what}: this runtime has no array for ${dtype}`);
+  }
+  const copy = bytes.slice();
+  return new NdArray(dtype, [...shape], new array(copy.buffer as ArrayBuffer) as HostData);
+}
+
+/** The elements as little-endian bytes, not copied. */
+export function bytesOfArray(array: NdArray): Bytes {
+  const data = array.data as TypedArray;
+  return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+}
+
+/** Reverses the bytes of each element of `width` bytes, in place. */
+export function swapBytes(bytes: Uint8Array, width: number): void {
+  for (let i = 0; i + width <= bytes.length; i += width) bytes.subarray(i, i + width).reverse();
+}
+
+/** Parts one after the other. */
+export function concatBytes(parts: readonly Uint8Array[]): Bytes {
+  const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
+  let at = 0;
+  for (const p of parts) {
+    out.set(p, at);
+    at += p.length;
+  }
+  return out;
+}
+
+/** A view for reading numbers. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
+  let c = n;
+  for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
+  return c;
+});
+
+/** CRC-32 as zip files have it. */
+export function crc32(bytes: Uint8Array): number {
+  let c = 0xffffffff;
+  for (let i = 0; i < bytes.length; i++) c = CRC_TABLE[(c ^ bytes[i]) & 0xff] ^ (c >>> 8);
+  return (c ^ 0xffffffff) >>> 0;
+}

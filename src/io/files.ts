@@ -1,0 +1,56 @@
+/**
+ * Reading and writing whole files, in Deno and in Node.
+ * May import core.
+ */
+import { NotFoundError, UnimplementedError } from "../core/errors.ts";
+import type { Bytes } from "./bytes.ts";
+
+/** What we use of Node's `fs/promises`. */
+interface FilePromises {
+  readFile(path: string | URL): Promise<Uint8Array>;
+  writeFile(path: string | URL, bytes: Uint8Array): Promise<void>;
+}
+
+interface NodeProcess {
+  getBuiltinModule?(name: string): unknown;
+}
+
+async function fileSystem(): Promise<FilePromises> {
+  const { Deno: deno, process } = globalThis as {
+    Deno?: FilePromises;
+    process?: NodeProcess;
+  };
+  if (deno) return deno;
+  const name = "node:fs/promises";
+  const builtin = process?.getBuiltinModule?.(name) as FilePromises | undefined;
+  if (builtin) return builtin;
+  try {
+    return await import(name) as FilePromises;
+  } catch (e) {
+    throw new UnimplementedError(
+      "Cannot use files here: this runtime has none, pass bytes instead of a path",
+      {
+        cause: e,
+      },
+    );
+  }
+}
+
+/** The bytes of a file. Rejects with `NotFoundError` where there is none, `UnimplementedError` in browsers. */
+export async function readBytes(path: string | URL): Promise<Uint8Array> {
+  const fs = await fileSystem();
+  try {
+    return await fs.readFile(path);
+  } catch (e) {
+    const { code, name } = e as { code?: string; name?: string };
+    if (code === "ENOENT" || name === "NotFound") {
+      throw new NotFoundError(`Cannot read ${path}: there is no such file`, { cause: e });
+    }
+    throw e;
+  }
+}
+
+/** Writes a file, replacing what was there. Rejects with `UnimplementedError` in browsers. */
+export async function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
+  await (await fileSystem()).writeFile(path, bytes);
+}

@@ -1,0 +1,17 @@
+/**
+ * Files of arrays: npy, npz, safetensors; and variables saved in them. The public name is `tf.io`.
+ * May import core and its own folder.
+ */
+export type { Bytes, Writable } from "./bytes.ts";
+export { readNpy, writeNpy } from "./npy.ts";
+export { readNpz, writeNpz } from "./npz.ts";
+export { readSafetensors, type Safetensors, writeSafetensors } from "./safetensors.ts";
+export {
+  type LoadOptions,
+  loadVariables,
+  restoreVariables,
+  saveVariables,
+  serializeVariables,
+  type VariableFormat,
+  type Variables,
+} from "./variables.ts";

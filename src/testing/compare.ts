@@ -1,0 +1,140 @@
+/**
+ * Comparison of host arrays: exact for integers, in units in the last place for floats.
+ * May import core.
+ */
+import { type DType, DTYPES } from "../core/dtype.ts";
+import type { NdArray, Scalar } from "../core/nd_array.ts";
+import { sameShape, shapeText } from "../core/shape.ts";
+
+/** How far two arrays may be apart. */
+export interface Tolerance {
+  /** Units in the last place of the wanted value. */
+  readonly ulps: number;
+  /** The same of the largest wanted value, for sums whose terms cancel. */
+  readonly ulpsOfLargest: number;
+  /** Absolute difference that never matters. Default 0. */
+  readonly absolute?: number;
+}
+
+/** Relative spacing of the numbers of a dtype; 0 for exact dtypes. */
+export function epsilonOf(dtype: DType): number {
+  switch (dtype) {
+    case "float32":
+    case "complex64":
+      return 2 ** -23;
+    case "float64":
+    case "complex128":
+      return 2 ** -52;
+    case "float16":
+      return 2 ** -10;
+    case "bfloat16":
+      return 2 ** -7;
+  }
+  return 0;
+}
+
+/** Smallest positive normal number: below it, hardware may flush to zero. */
+function leastNormal(dtype: DType): number {
+  return epsilonOf(dtype) === 2 ** -52 ? 2 ** -1022 : dtype === "float16" ? 2 ** -14 : 2 ** -126;
+}
+
+/** Numbers of an array, complex ones as two each; `bigint` stays exact as text elsewhere. */
+export function numbersOf(array: NdArray): Float64Array {
+  const { slots, kind } = DTYPES[array.dtype];
+  const out = new Float64Array(array.size * slots);
+  for (let i = 0; i < array.size; i++) {
+    const v = array.at(i);
+    if (kind === "complex") [out[2 * i], out[2 * i + 1]] = v as readonly [number, number];
+    else out[i] = Number(v);
+  }
+  return out;
+}
+
+/** What is wrong with `actual`, or null. Dtypes may differ in width; `dtype` says which precision counts. */
+export function difference(
+  actual: NdArray,
+  wanted: NdArray,
+  dtype: DType,
+  tolerance: Tolerance,
+): string | null {
+  if (!sameShape(actual.shape, wanted.shape)) {
+    return `has shape ${shapeText(actual.shape)}, wanted ${shapeText(wanted.shape)}`;
+  }
+  const { kind } = DTYPES[dtype];
+  if (
+    kind === "string" || kind === "handle" ||
+    actual.dtype === wanted.dtype && epsilonOf(dtype) === 0
+  ) {
+    return exactDifference(actual, wanted);
+  }
+  const a = numbersOf(actual), w = numbersOf(wanted);
+  if (kind === "int" || kind === "uint") wrap(w, dtype);
+  const eps = epsilonOf(dtype);
+  let largest = 0;
+  for (const v of w) if (Number.isFinite(v) && Math.abs(v) > largest) largest = Math.abs(v);
+  const fixed = eps * tolerance.ulpsOfLargest * largest + (tolerance.absolute ?? 0) +
+    (eps === 0 ? 0 : leastNormal(dtype));
+  const limit = dtype === "float16"
+    ? 65504
+    : eps === 2 ** -52
+    ? Number.MAX_VALUE
+    : 3.4028234663852886e38;
+  let worst = -1, excess = 0;
+  for (let i = 0; i < w.length; i++) {
+    if (Object.is(a[i], w[i]) || a[i] === w[i]) continue;
+    // Beyond the dtype's range, infinity is as good.
+    if (
+      Math.abs(w[i]) >= limit * (1 - eps * 4) && Math.abs(a[i]) >= limit * (1 - eps * 4) &&
+      Math.sign(a[i]) === Math.sign(w[i])
+    ) continue;
+    const bound = fixed + eps * tolerance.ulps * Math.abs(w[i]);
+    const apart = Math.abs(a[i] - w[i]);
+    if (apart <= bound) continue;
+    const over = Number.isNaN(apart) ? Infinity : apart / (bound || Number.MIN_VALUE);
+    if (worst < 0 || over > excess) [worst, excess] = [i, over];
+  }
+  if (worst < 0) return null;
+  const slots = DTYPES[wanted.dtype].slots;
+  const apart = Math.abs(a[worst] - w[worst]);
+  const ulps = eps === 0 || !(apart >= 0)
+    ? ""
+    : `, ${(apart / (eps * Math.abs(w[worst]) || eps)).toPrecision(3)} ulp`;
+  return `is ${a[worst]} at ${position(wanted.shape, Math.floor(worst / slots))}, wanted ${
+    w[worst]
+  }${ulps}`;
+}
+
+/** Brings whole numbers to what they are in an integer dtype that wraps around. */
+function wrap(values: Float64Array, dtype: DType): void {
+  const { bytes, kind } = DTYPES[dtype];
+  const fit = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isInteger(values[i])) values[i] = Number(fit(bytes * 8, BigInt(values[i])));
+  }
+}
+
+function exactDifference(actual: NdArray, wanted: NdArray): string | null {
+  const a = actual.data, w = wanted.data;
+  for (let i = 0; i < w.length; i++) {
+    const same = w[i] instanceof Uint8Array ? String(a[i]) === String(w[i]) : a[i] === w[i];
+    if (same) continue;
+    const slots = DTYPES[wanted.dtype].slots;
+    return `is ${show(a[i] as Scalar)} at ${
+      position(wanted.shape, Math.floor(i / slots))
+    }, wanted ${show(w[i] as Scalar)}`;
+  }
+  return null;
+}
+
+function show(v: Scalar): string {
+  return v instanceof Uint8Array ? JSON.stringify(new TextDecoder().decode(v)) : String(v);
+}
+
+function position(shape: readonly number[], flat: number): string {
+  const index: number[] = [];
+  for (let i = shape.length - 1; i >= 0; i--) {
+    index.unshift(flat % shape[i]);
+    flat = Math.floor(flat / shape[i]);
+  }
+  return `[${index}]`;
+}

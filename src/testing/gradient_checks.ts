@@ -1,0 +1,262 @@
+/**
+ * Checks of gradient rules: central differences, honest saves, literals as inputs, second order, the GPU.
+ * May import core, ops, autodiff and runtime.
+ */
+import { apply, type OpInput } from "../core/apply.ts";
+import { castArray } from "../core/convert.ts";
+import { type DType, isTrainable } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { bindSignature, type GradContext, type OpDef, type Problem } from "../core/op.ts";
+import { sizeOf } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { flatten } from "../core/nest.ts";
+import { sumToShape } from "../autodiff/backprop.ts";
+import { makeStep, savedByName } from "../autodiff/steps.ts";
+import { GradientTape } from "../autodiff/tape.ts";
+import { mul } from "../ops/pointwise_arithmetic.ts";
+import { onesOfTensor } from "../ops/creation.ts";
+import { cpuDevice, device } from "../runtime/devices.ts";
+import { tidy } from "../runtime/tensor.ts";
+import { difference } from "./compare.ts";
+import { analyticGradients, type CheckedFunction, gradDifference } from "./grad_check.ts";
+import { drawInputs, type OpSample } from "./op_sample.ts";
+import { dtypesOf, type OpCase } from "./op_case.ts";
+import { inputsOn, isHostInput, problemOf } from "./run_op.ts";
+
+/** Largest inputs whose gradients are checked: differences run the op twice an element. */
+const MOST_ELEMENTS = 4096;
+
+/** Checks the gradient of one case; done in float32 (or the sample's first dtype) and its double width only. */
+export async function checkGradient(
+  c: OpCase,
+  inputs: readonly NdArray[],
+  problem: Problem,
+): Promise<void> {
+  const { def, sample } = c;
+  const dtypes = sample.gradientDTypes ??
+    [dtypesOf(def, sample).find((d) => isTrainable(d)), "complex64"];
+  if (!dtypes.includes(c.dtype)) return;
+  const wrt = differentiable(def, inputs, sample);
+  if (wrt.length === 0 || !problem.outputs.some((o) => isTrainable(o.dtype))) return;
+  if (def.grad === null || def.grad?.applies?.(problem.attrs) === false) return;
+  if (inputs.some((a) => sizeOf(a.shape) > MOST_ELEMENTS)) return;
+  const name = cpuDevice().name;
+  if (def.grad === undefined && def.expand === undefined) {
+    await c.run(
+      "gradient exists",
+      name,
+      () =>
+        "the op has floating inputs and outputs, no gradient rule and no expansion; say grad: null where it has none",
+    );
+    return;
+  }
+  const wide = widest(def, sample, inputs);
+  const fn = appliedTo(def, sample, wide, wrt);
+  const sources = wrt.map((i) => wide[i]);
+  if (sample.gradient !== false && !def.stateful) {
+    await c.run("gradient = differences", name, () => gradDifference(fn, sources, {}));
+    if (sample.secondOrder !== false) {
+      await c.run(
+        "second order",
+        name,
+        () => gradDifference(gradientOf(fn), sources, { elements: 6 }),
+      );
+    }
+  }
+  if (wrt.length > 1) {
+    await c.run("gradient with literal inputs", name, () => compareLiterals(c, wide, wrt));
+  }
+  const { gpu } = c;
+  if (gpu !== null && !def.stateful) {
+    await c.run("gradient on the gpu", gpu.name, () => {
+      const narrow = appliedTo(def, sample, inputs, wrt);
+      const own = wrt.map((i) => inputs[i]);
+      const all = own.map((_, k) => k);
+      const host = analyticGradients(narrow, own, all),
+        found = analyticGradients(narrow, own, all, gpu.name);
+      return compareGradients(found.grads, host.grads, wrt, 1024);
+    });
+  }
+}
+
+/** The inputs that gradients may flow to. */
+export function differentiable(def: OpDef, inputs: readonly NdArray[], sample: OpSample): number[] {
+  if (sample.wrt) return [...sample.wrt];
+  return inputs.flatMap((
+    a,
+    i,
+  ) => (isTrainable(a.dtype) && !isHostInput(def, i, inputs.length) ? [i] : []));
+}
+
+/** The op as a function of the inputs to differentiate; the others are held. */
+export function appliedTo(
+  def: OpDef,
+  sample: OpSample,
+  inputs: readonly NdArray[],
+  wrt: readonly number[],
+): CheckedFunction {
+  return (...xs) => {
+    const given: OpInput[] = inputsOn(def, inputs, cpuDevice());
+    wrt.forEach((i, k) => {
+      (given[i] as Tensor).dispose();
+      given[i] = xs[k];
+    });
+    return apply(def, given, sample.attrs ?? {});
+  };
+}
+
+/** The gradient function of a function, itself differentiable. */
+function gradientOf(fn: CheckedFunction): CheckedFunction {
+  return (...xs) => {
+    using tape = new GradientTape();
+    tape.watch(xs);
+    const outputs = flatten(fn(...xs)).filter((o) => isTrainable(o.dtype));
+    // A seed that is not constant along the outputs, so that sums do not hide a wrong place.
+    const seeds = outputs.map((o) => {
+      const ones = onesOfTensor(o);
+      const data = ones.ndarraySync().map((v, i) => {
+        const w = 0.5 + (i % 7) / 7;
+        return Array.isArray(v) ? [w, 0.25] : w;
+      });
+      return mul(ones, data);
+    });
+    return flatten(tape.gradient(outputs, xs, { outputGradients: seeds })).filter((g) =>
+      g !== null
+    ) as Tensor[];
+  };
+}
+
+function widest(def: OpDef, sample: OpSample, inputs: readonly NdArray[]): NdArray[] {
+  const to: Partial<Record<DType, DType>> = {
+    float32: "float64",
+    float16: "float64",
+    bfloat16: "float64",
+    complex64: "complex128",
+  };
+  const wide = inputs.map((a, i) => {
+    const target = to[a.dtype];
+    return target === undefined || isHostInput(def, i, inputs.length) ? a : castArray(a, target);
+  });
+  try {
+    problemOf(def, wide, sample.attrs ?? {});
+    return wide;
+  } catch {
+    return [...inputs];
+  }
+}
+
+function compareGradients(
+  found: readonly (NdArray | null)[],
+  wanted: readonly (NdArray | null)[],
+  wrt: readonly number[],
+  ulps: number,
+): string | null {
+  for (const [k, g] of found.entries()) {
+    const w = wanted[k];
+    if (g === null || w === null) {
+      if (g !== w) {
+        return `gradient of input ${wrt[k]} is ${
+          g === null ? "missing" : "there"
+        }, wanted otherwise`;
+      }
+      continue;
+    }
+    const wrong = difference(g, w, g.dtype, { ulps, ulpsOfLargest: ulps / 4, absolute: 1e-6 });
+    if (wrong !== null) return `gradient of input ${wrt[k]} ${wrong}`;
+  }
+  return null;
+}
+
+/** A rule must work where the other inputs were given as literals. */
+function compareLiterals(
+  c: OpCase,
+  inputs: readonly NdArray[],
+  wrt: readonly number[],
+): string | null {
+  const { def, sample } = c;
+  const full = analyticGradients(
+    appliedTo(def, sample, inputs, wrt),
+    wrt.map((i) => inputs[i]),
+    wrt.map((_, k) => k),
+  );
+  for (const [k, i] of wrt.entries()) {
+    const alone: CheckedFunction = (x) =>
+      apply(def, inputs.map((a, j) => (j === i ? x : a)), sample.attrs ?? {});
+    const { grads } = analyticGradients(alone, [inputs[i]], [0]);
+    const wrong = compareGradients(grads, [full.grads[k]], [i], 64);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+}
+
+/** Runs the gradient rules and notes what they read. Null, or what is wrong with `saves`. */
+export function unreadSaves(def: OpDef, samples: readonly OpSample[]): string | null {
+  const rule = def.grad;
+  if (!rule || def.host) return null;
+  const names = [...def.inputArgs, ...def.outputArgs].map((a) => a.name);
+  const unknown = rule.saves.filter((s) => !names.includes(s));
+  if (unknown.length > 0) {
+    return `saves names ${unknown.join(", ")}, the op has ${names.join(", ")}`;
+  }
+  const read = new Set<string>();
+  let runs = 0;
+  for (const sample of samples) {
+    const dtype = dtypesOf(def, sample).find((d) => isTrainable(d));
+    if (dtype === undefined) continue;
+    const inputs = drawInputs(sample, dtype);
+    if (inputs.some((a) => a.size > MOST_ELEMENTS)) continue;
+    try {
+      tidy(() => device(cpuDevice().name, () => runRule(def, sample, inputs, read)));
+      runs++;
+    } catch {
+      // Whatever throws here fails another check with its own message.
+    }
+  }
+  const foreign = [...read].filter((n) => !rule.saves.includes(n));
+  if (foreign.length > 0) {
+    return `the gradient rule reads ${foreign.join(", ")}, which saves does not name`;
+  }
+  const unread = rule.saves.filter((s) => !read.has(s));
+  return runs > 0 && unread.length > 0
+    ? `saves names ${unread.join(", ")}, which the gradient rule never reads`
+    : null;
+}
+
+function runRule(
+  def: OpDef,
+  sample: OpSample,
+  inputs: readonly NdArray[],
+  read: Set<string>,
+): void {
+  const given = inputsOn(def, inputs, cpuDevice());
+  const outputs = apply(def, given, sample.attrs ?? {});
+  const step = makeStep({ def, inputs: given, outputs, attrs: sample.attrs ?? {} }, (t) => t);
+  const ctx: GradContext = {
+    attrs: bindSignature(def, step.inputs, step.attrs).attrs,
+    inputs: step.inputs,
+    outputs: step.outputs,
+    needs: step.inputs.map((i) => isTrainable(i.dtype)),
+    given: step.outputs.map((o) => isTrainable(o.dtype)),
+    shapeOf: (i) => {
+      const s = step.inputs[i].shape as readonly number[];
+      return new NdArray("int32", [s.length], Int32Array.from(s));
+    },
+    sumLike: (g, i) => sumToShape(g, g.shape, step.inputs[i].shape as readonly number[]),
+  };
+  const saved = new Proxy(savedByName(step), {
+    get(target, name): unknown {
+      if (typeof name !== "string") return Reflect.get(target, name);
+      read.add(name.replace(/:\d+$/, ""));
+      return target[name];
+    },
+    ownKeys(target): string[] {
+      for (const name of Object.keys(target)) read.add(name.replace(/:\d+$/, ""));
+      return Object.keys(target);
+    },
+  });
+  // Outputs without a gradient have null there.
+  const dys = outputs.map((
+    o,
+  ) => (isTrainable(o.dtype) ? onesOfTensor(o) : null as unknown as Tensor));
+  def.grad!.vjp(saved, dys, ctx);
+}

@@ -1,0 +1,218 @@
+/**
+ * Checks that a graph computes what eager execution does: with known, partial and unknown shapes, and its gradients too.
+ * May import core, graph, autodiff and runtime.
+ */
+import { apply, type OpInput } from "../core/apply.ts";
+import { isTrainable } from "../core/dtype.ts";
+import { NdArray, type Scalar } from "../core/nd_array.ts";
+import { toNdArray } from "../core/convert.ts";
+import type { PartialShape } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { gradients } from "../autodiff/gradients.ts";
+import { Graph } from "../graph/graph.ts";
+import { placeholder } from "../ops/graph_ops.ts";
+import { cpuDevice, device } from "../runtime/devices.ts";
+import { importGraphDef } from "../runtime/import_graph_def.ts";
+import { Session } from "../runtime/session.ts";
+import { analyticGradients, weightsFor } from "./grad_check.ts";
+import { difference, type Tolerance } from "./compare.ts";
+import { appliedTo, differentiable } from "./gradient_checks.ts";
+import { dtypesOf, type OpCase } from "./op_case.ts";
+import { isHostInput } from "./run_op.ts";
+
+/** How much of a placeholder's shape the graph knows. */
+interface Form {
+  /** Name in messages. */
+  readonly name: string;
+  /** What is known of a shape. */
+  readonly blur: (shape: readonly number[]) => PartialShape;
+  /** True: host inputs are fed as well. */
+  readonly feedsHosts: boolean;
+}
+
+const FORMS: readonly Form[] = [
+  { name: "known shapes", blur: (s) => s, feedsHosts: false },
+  { name: "unknown dimensions", blur: (s) => s.map(() => null), feedsHosts: false },
+  { name: "unknown rank", blur: () => null, feedsHosts: false },
+  { name: "unknown dimensions, fed host inputs", blur: (s) => s.map(() => null), feedsHosts: true },
+];
+
+// The same kernels run, but a graph may join them.
+const TOLERANCE: Tolerance = { ulps: 256, ulpsOfLargest: 64, absolute: 1e-6 };
+
+/** Runs the op in graphs and compares with what it gave eagerly; done in the sample's first dtype. */
+export async function checkGraph(
+  c: OpCase,
+  inputs: readonly NdArray[],
+  outputs: readonly NdArray[],
+): Promise<void> {
+  if (c.def.stateful || c.dtype !== dtypesOf(c.def, c.sample)[0]) return;
+  const hasHosts = inputs.some((_, i) => isHostInput(c.def, i, inputs.length));
+  for (const form of FORMS) {
+    if (form.feedsHosts && !hasHosts) continue;
+    await c.run(
+      "graph = eager",
+      `${cpuDevice().name}, ${form.name}`,
+      async () =>
+        compareAll(
+          await runInGraph(c, inputs, form, cpuDevice().name, (ys) => ys),
+          outputs,
+          "output",
+        ),
+    );
+  }
+  await c.run("GraphDef round trip", cpuDevice().name, () => roundTrip(c, inputs, outputs));
+  const { gpu } = c;
+  if (gpu !== null && [...inputs, ...outputs].every((a) => gpu.supports(a.dtype))) {
+    const tolerance: Tolerance = {
+      ulps: c.sample.gpuUlps ?? 512,
+      ulpsOfLargest: 128,
+      absolute: c.sample.gpuAbsolute ?? 1e-6,
+    };
+    await c.run(
+      "graph = eager",
+      gpu.name,
+      async () =>
+        compareAll(
+          await runInGraph(c, inputs, FORMS[0], gpu.name, (ys) => ys),
+          outputs,
+          "output",
+          tolerance,
+        ),
+    );
+  }
+  const wrt = differentiable(c.def, inputs, c.sample);
+  if (wrt.length === 0 || !outputs.some((o) => isTrainable(o.dtype))) return;
+  if (c.def.grad === null || c.def.grad?.applies?.(c.sample.attrs ?? {}) === false) return;
+  if (c.def.grad === undefined && c.def.expand === undefined) return;
+  let wanted: readonly (NdArray | null)[] = [];
+  try {
+    wanted = analyticGradients(
+      appliedTo(c.def, c.sample, inputs, wrt),
+      wrt.map((i) => inputs[i]),
+      wrt.map((_, k) => k),
+    ).grads;
+  } catch {
+    return; // Reported by the gradient checks.
+  }
+  for (const form of FORMS) {
+    if (form.feedsHosts && !hasHosts) continue;
+    await c.run("graph gradient = tape gradient", `${cpuDevice().name}, ${form.name}`, async () => {
+      const missing = new Set<number>();
+      const found = await runInGraph(c, inputs, form, cpuDevice().name, (ys, xs) => {
+        const float = ys.flatMap((y, k) => (isTrainable(y.dtype) ? [k] : []));
+        const gradYs = float.map((k) => weightsFor(outputs[k], k));
+        const grads = gradients(float.map((k) => ys[k]), wrt.map((i) => xs[i] as Tensor), {
+          gradYs,
+        });
+        grads.forEach((g, k) => g === null && missing.add(k));
+        return grads.filter((g) => g !== null);
+      });
+      const expected = wanted.filter((_, k) => !missing.has(k));
+      if (wanted.some((w, k) => (w === null) !== missing.has(k))) {
+        return `gradients of inputs ${
+          [...missing].map((k) => wrt[k])
+        } are missing in the graph, those of ${
+          wanted.flatMap((w, k) => (w === null ? [wrt[k]] : []))
+        } by tape`;
+      }
+      return compareAll(found, expected as NdArray[], "gradient");
+    });
+  }
+}
+
+interface Built {
+  readonly graph: Graph;
+  readonly feeds: ReadonlyMap<Tensor, NdArray>;
+  readonly fetches: readonly Tensor[];
+}
+
+function buildGraph(
+  c: OpCase,
+  inputs: readonly NdArray[],
+  form: Form,
+  on: string,
+  fetch: (ys: readonly Tensor[], xs: readonly OpInput[]) => readonly Tensor[],
+): Built {
+  const graph = new Graph();
+  const feeds = new Map<Tensor, NdArray>();
+  const fetches = graph.asDefault(() =>
+    device(on, () => {
+      const xs = inputs.map((a, i): OpInput => {
+        if (isHostInput(c.def, i, inputs.length) && !form.feedsHosts) return a;
+        const p = placeholder(a.dtype, form.blur(a.shape));
+        feeds.set(p, a);
+        return p;
+      });
+      return fetch(apply(c.def, xs, c.sample.attrs ?? {}), xs);
+    })
+  );
+  return { graph, feeds, fetches };
+}
+
+async function runInGraph(
+  c: OpCase,
+  inputs: readonly NdArray[],
+  form: Form,
+  on: string,
+  fetch: (ys: readonly Tensor[], xs: readonly OpInput[]) => readonly Tensor[],
+): Promise<NdArray[]> {
+  return await runGraph(buildGraph(c, inputs, form, on, fetch));
+}
+
+async function runGraph({ graph, feeds, fetches }: Built): Promise<NdArray[]> {
+  if (fetches.length === 0) return [];
+  const session = new Session({ graph });
+  try {
+    const values = await session.run(fetches, { feeds });
+    return values.map((v, k) =>
+      v instanceof NdArray ? v : toNdArray(v as Scalar, { dtype: fetches[k].dtype, shape: [] })
+    );
+  } finally {
+    await session.close();
+  }
+}
+
+/** The graph written as a GraphDef and read again computes the same; null where it does. */
+async function roundTrip(
+  c: OpCase,
+  inputs: readonly NdArray[],
+  outputs: readonly NdArray[],
+): Promise<string | null> {
+  const built = buildGraph(c, inputs, FORMS[1], cpuDevice().name, (ys) => ys);
+  const text = JSON.stringify(built.graph.toGraphDef());
+  const graph = new Graph();
+  const names = [...built.feeds.keys(), ...built.fetches].map((t) => t.name);
+  const found = graph.asDefault(() =>
+    importGraphDef(JSON.parse(text), { prefix: "", returnElements: names })
+  ) as Tensor[];
+  const feeds = new Map([...built.feeds.values()].map((value, i) => [found[i], value]));
+  const again = JSON.stringify(graph.toGraphDef());
+  if (again !== text) {
+    return `written again it is another text: ${again.slice(0, 400)}, first it was ${
+      text.slice(0, 400)
+    }`;
+  }
+  return compareAll(
+    await runGraph({ graph, feeds, fetches: found.slice(feeds.size) }),
+    outputs,
+    "output",
+  );
+}
+
+function compareAll(
+  found: readonly NdArray[],
+  wanted: readonly NdArray[],
+  what: string,
+  tolerance: Tolerance = TOLERANCE,
+): string | null {
+  if (found.length !== wanted.length) return `${found.length} values, wanted ${wanted.length}`;
+  for (const [k, a] of found.entries()) {
+    if (a.dtype !== wanted[k].dtype) {
+      return `${what} ${k} has dtype ${a.dtype}, wanted ${wanted[k].dtype}`;
+    }
+    const wrong = difference(a, wanted[k], a.dtype, tolerance);
+    if (wrong !== null) return `${what} ${k} ${wrong}`;
+  }
+  return null;
+}

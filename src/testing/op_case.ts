@@ -1,0 +1,71 @@
+/**
+ * What one check of an op is about, and the dtypes a sample may be checked in.
+ * May import core and devices.
+ */
+import { type DType, DTYPES } from "../core/dtype.ts";
+import type { OpDef } from "../core/op.ts";
+import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
+import { hasFreeInput, isFree, type OpSample } from "./op_sample.ts";
+
+/** What a check gets: the case, and where to report. */
+export interface OpCase {
+  /** The op. */
+  readonly def: OpDef;
+  /** The sample. */
+  readonly sample: OpSample;
+  /** Dtype of its free inputs. */
+  readonly dtype: DType;
+  /** The GPU device, where it is to be checked. */
+  readonly gpu: WebGpuDevice | null;
+  /** Runs one check and counts it; what it returns or throws is a failure. */
+  run(
+    check: string,
+    device: string,
+    fn: () => Promise<string | null> | string | null,
+  ): Promise<void>;
+}
+
+/** Dtypes in the order they are checked; the first one is checked most. */
+const ORDER: readonly DType[] = [
+  "float32",
+  "int32",
+  "bool",
+  "float64",
+  "float16",
+  "bfloat16",
+  "int64",
+  "uint8",
+  "int8",
+  "int16",
+  "uint16",
+  "uint32",
+  "uint64",
+  "complex64",
+  "complex128",
+  "string",
+];
+
+/** The dtypes that the sample's free inputs can take. */
+export function dtypesOf(def: OpDef, sample: OpSample): DType[] {
+  if (!hasFreeInput(sample)) return ["float32"];
+  if (sample.dtypes) return [...sample.dtypes];
+  const free = sample.inputs.flatMap((x, i) => (isFree(x) ? [i] : []));
+  let allowed: readonly DType[] = ORDER;
+  for (const i of free) {
+    const arg = def.inputArgs[argumentOf(def, i, sample.inputs.length)];
+    if (arg.dtype) allowed = allowed.filter((d) => d === arg.dtype);
+    const list = def.attrDefs.find((a) => a.name === (arg.typeAttr ?? arg.typeListAttr))?.allowed;
+    if (list) allowed = allowed.filter((d) => list.includes(d));
+  }
+  const canHold = (d: DType): boolean => d !== "float16" || DTYPES.float16.array !== undefined;
+  return ORDER.filter((d) => allowed.includes(d) && canHold(d));
+}
+
+function argumentOf(def: OpDef, flat: number, total: number): number {
+  let i = 0;
+  for (const [a, arg] of def.inputArgs.entries()) {
+    i += arg.numberAttr || arg.typeListAttr ? total - (def.inputArgs.length - 1) : 1;
+    if (flat < i) return a;
+  }
+  return def.inputArgs.length - 1;
+}

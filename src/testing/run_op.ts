@@ -1,0 +1,203 @@
+/**
+ * Runs one op on host arrays: eagerly on a device, by its CPU kernel into poisoned outputs, or by a forced GPU variant.
+ * May import core, ops, devices and runtime.
+ */
+import { apply, type OpInput, withRecorders } from "../core/apply.ts";
+import type { Device, DeviceBuffer } from "../core/device.ts";
+import type { GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
+import { DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
+import { sizeOf } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { type ConcreteSpec, isConcreteSpec } from "../core/tensor_spec.ts";
+import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
+import { device as onDevice } from "../runtime/devices.ts";
+import { constantTensor } from "../runtime/eager.ts";
+import { tidy } from "../runtime/tensor.ts";
+
+/** True where the op reads this flat input on the host. */
+export function isHostInput(def: OpDef, flat: number, total: number): boolean {
+  return def.isHostInput[argOfInput(def, flat, total)] ?? false;
+}
+
+/** The concrete problem that these inputs pose. Output shapes may be unknown where they depend on values. */
+export function problemOf(def: OpDef, inputs: readonly NdArray[], attrs: Attrs): Problem {
+  const hosts = inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? a : undefined));
+  const specs = inputs.map((a, i) => ({ dtype: a.dtype, shape: a.shape, value: hosts[i] }));
+  const inferred = inferOutputs(def, specs, attrs);
+  return {
+    inputs: specs,
+    hosts,
+    outputs: inferred.outputs as ConcreteSpec[],
+    attrs: inferred.attrs,
+  };
+}
+
+/** True where every output shape is known before the kernel runs. */
+export function isStatic(problem: Problem): boolean {
+  return problem.outputs.every(isConcreteSpec);
+}
+
+/** Tensors on a device for the inputs that are not host inputs, literals for those that are. */
+export function inputsOn(def: OpDef, inputs: readonly NdArray[], device: Device): OpInput[] {
+  return inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? a : constantTensor(a, device)));
+}
+
+/** Disposes what {@linkcode inputsOn} made. */
+export function disposeInputs(inputs: readonly OpInput[]): void {
+  for (const x of inputs) if (!(x instanceof NdArray)) x.dispose();
+}
+
+/** Runs the op eagerly on a device and reads its outputs. */
+export async function runEagerly(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+  device: Device,
+): Promise<NdArray[]> {
+  const outputs = tidy(() => onDevice(device.name, () => apply(def, inputs, attrs)));
+  try {
+    return await Promise.all(outputs.map((o) => o.ndarray()));
+  } finally {
+    for (const o of outputs) o.dispose();
+  }
+}
+
+/** Runs the op's expansion eagerly on the CPU and reads its outputs. */
+export async function runExpansion(
+  def: OpDef,
+  inputs: readonly NdArray[],
+  attrs: Attrs,
+  device: Device,
+): Promise<NdArray[]> {
+  const problem = problemOf(def, inputs, attrs);
+  const given = inputsOn(def, inputs, device);
+  const outputs = tidy(() =>
+    onDevice(
+      device.name,
+      () => withRecorders([], () => [...def.expand!(given as Tensor[], problem.attrs)]),
+    )
+  );
+  const arrays = await Promise.all(outputs.map((o) => o.ndarray()));
+  for (const o of outputs) o.dispose();
+  disposeInputs(given);
+  return arrays;
+}
+
+/** Runs the CPU kernel into outputs full of garbage, so that an element it forgets shows. */
+export function runCpuKernel(def: OpDef, inputs: readonly NdArray[], problem: Problem): NdArray[] {
+  if (!isStatic(problem)) return [...def.cpu!(inputs, [], problem) as readonly NdArray[]];
+  const outputs = problem.outputs.map((o) => {
+    const data = makeData(o.dtype, sizeOf(o.shape));
+    if (ArrayBuffer.isView(data)) new Uint8Array(data.buffer as ArrayBuffer).fill(0xff);
+    return new NdArray(o.dtype, [...o.shape], data);
+  });
+  def.cpu!(inputs, outputs, problem);
+  return outputs;
+}
+
+/** One variant's plan under one profile. */
+export interface ForcedPlan {
+  /** Variant name. */
+  readonly variant: string;
+  /** Profile it was planned for, in words. */
+  readonly profile: string;
+  /** Workgroups one axis of a grid may have there. */
+  readonly maxGrid: number;
+  /** The work. */
+  readonly plan: GpuPlan;
+}
+
+/** The profiles that variants are planned for: the device's own, the other kernel family, no subgroups. */
+export function profilesOf(own: Profile): Map<string, Profile> {
+  const family = own.family === "gpu" ? "software" : "gpu";
+  return new Map<string, Profile>([
+    [own.family, own],
+    [family, { ...own, family }],
+    ...(own.subgroup > 0 ? [["no subgroups", { ...own, subgroup: 0 }] as const] : []),
+  ]);
+}
+
+/** Axes of the largest grid, and how many workgroups the largest dispatch has. */
+function extentOf(plan: GpuPlan): { axis: number; groups: number } {
+  let axis = 0, groups = 0;
+  for (const { grid: [x, y, z] } of plan.dispatches) {
+    axis = Math.max(axis, x, y, z);
+    groups = Math.max(groups, x * y * z);
+  }
+  return { axis, groups };
+}
+
+/**
+ * The different plans of every variant that fits, over all profiles, and once more where a grid may have so few workgroups
+ * along an axis that it must fold.
+ */
+export function forcedPlans(
+  variants: readonly GpuVariant[],
+  problem: Problem,
+  own: Profile,
+): ForcedPlan[] {
+  const plans = new Map<string, ForcedPlan>();
+  const add = (variant: GpuVariant, name: string, profile: Profile): GpuPlan | null => {
+    if (variant.fits && !variant.fits(problem, profile)) return null;
+    const plan = variant.plan(problem, profile);
+    const key = JSON.stringify(plan);
+    if (!plans.has(key)) {
+      plans.set(key, { variant: variant.name, profile: name, maxGrid: profile.maxGrid, plan });
+    }
+    return plan;
+  };
+  for (const [name, profile] of profilesOf(own)) {
+    for (const variant of variants) {
+      const plan = add(variant, name, profile);
+      if (plan === null) continue;
+      const { axis, groups } = extentOf(plan);
+      const maxGrid = Math.max(2, Math.ceil(Math.sqrt(groups)));
+      if (maxGrid < axis) add(variant, `${name}, small grids`, { ...profile, maxGrid });
+    }
+  }
+  return [...plans.values()];
+}
+
+/** Runs a plan on host arrays, in buffers that held garbage before. */
+export async function runPlan(
+  device: WebGpuDevice,
+  forced: ForcedPlan,
+  inputs: readonly NdArray[],
+  problem: Problem,
+): Promise<NdArray[]> {
+  const buffers = inputs.map((a, i) => (problem.hosts[i] ? undefined : device.upload(a)));
+  const kernel = device.prepareKernel(forced.variant, forced.plan, problem.outputs);
+  const words = [
+    ...problem.outputs.map((o) => Math.ceil(sizeOf(o.shape) * (o.dtype === "float16" ? 2 : 4) / 4)),
+    ...(forced.plan.temps ?? []).map((bytes) => Math.ceil(bytes / 4)),
+  ];
+  const poison: [DeviceBuffer, ConcreteSpec][] = words.map((n) => {
+    const spec = { dtype: "uint32", shape: [Math.max(1, n)] } as const;
+    return [
+      device.upload(
+        new NdArray("uint32", spec.shape, new Uint32Array(spec.shape[0]).fill(0xffffffff)),
+      ),
+      spec,
+    ];
+  });
+  for (const [buffer] of poison) device.free(buffer);
+  const outputs = kernel.run(buffers);
+  try {
+    return await device.read(outputs.map((buffer, i) => ({ buffer, spec: problem.outputs[i] })));
+  } finally {
+    for (const b of outputs) device.free(b);
+    for (const b of buffers) if (b !== undefined) device.free(b);
+  }
+}
+
+/** True where both hold the same bits. */
+export function sameBits(a: NdArray, b: NdArray): boolean {
+  if (DTYPES[a.dtype].array === undefined) return String(a.data) === String(b.data);
+  const x = a.data as TypedArray, y = b.data as TypedArray;
+  const bytes = (t: TypedArray): Uint8Array =>
+    new Uint8Array(t.buffer as ArrayBuffer, t.byteOffset, t.byteLength);
+  const p = bytes(x), q = bytes(y);
+  return p.length === q.length && p.every((v, i) => v === q[i]);
+}
