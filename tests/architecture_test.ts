@@ -1,0 +1,153 @@
+/**
+ * The import law of the house, and what else every file under src/ keeps to. The law is read from
+ * what `deno info --json` says, so nothing has to be declared twice.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import {
+  findCycles,
+  isLocal,
+  type ModuleGraph,
+  reachable,
+  readModuleGraph,
+} from "../tools/module_graph.ts";
+import { entryPoints, exists, list, read } from "../tools/files.ts";
+
+/** The folders (or single files) under src/ below the public entries, lowest first. */
+const BELOW = [
+  ...["core", "shaders_generated", "kernels", "ops", "graph", "devices", "autodiff"],
+  ...["runtime", "script", "data", "train", "io"],
+] as const;
+
+/** What each part of src/ may import beside itself. */
+const LAW: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  shaders_generated: [],
+  kernels: ["core", "shaders_generated"],
+  ops: ["core", "kernels"],
+  graph: ["core"],
+  devices: ["core", "kernels", "shaders_generated"],
+  autodiff: ["core", "ops"],
+  script: ["core", "ops", "autodiff", "graph", "runtime"],
+  runtime: ["core", "kernels", "ops", "graph", "autodiff", "devices"],
+  data: ["core", "ops", "autodiff", "runtime", "script"],
+  train: ["core", "ops", "autodiff", "runtime", "script"],
+  io: ["core", "ops", "autodiff", "runtime", "script"],
+  testing: BELOW,
+  tf: [...BELOW, "mod"],
+  tfjs: [...BELOW, "mod"],
+  numpy: [...BELOW, "mod"],
+  mod: BELOW,
+};
+
+/** Files longer than this are mentioned, and longer than the second are refused. */
+const LONG = 400, TOO_LONG = 700;
+
+const GENERATED = "src/shaders_generated.ts";
+
+const sources = list("src", ".ts");
+let cached: Promise<ModuleGraph> | undefined;
+
+/** The graph of every entry point and every file under src/, also of those nobody imports. */
+function moduleGraph(): Promise<ModuleGraph> {
+  return cached ??= readModuleGraph([...new Set([...entryPoints(), ...sources])]);
+}
+
+Deno.test("every module loads", async () => {
+  const { errors } = await moduleGraph();
+  report("These modules cannot be loaded", [...errors].map(([file, error]) => `${file}: ${error}`));
+});
+
+Deno.test("src/ keeps the import law", async () => {
+  const violations: string[] = [];
+  for (const [file, edges] of (await moduleGraph()).imports) {
+    const part = partOf(file);
+    if (part === null) continue;
+    if (!(part in LAW)) {
+      violations.push(`${file}: the law knows no part "${part}"`);
+      continue;
+    }
+    for (const { target } of edges) {
+      const other = partOf(target);
+      if (!isLocal(target) || other === part) continue;
+      if (other !== null && LAW[part].includes(other)) continue;
+      const wanted = LAW[part].join(", ") || "nothing else";
+      violations.push(`${file} imports ${target}: ${part} may import ${wanted}`);
+    }
+  }
+  report("These imports break the law", violations);
+});
+
+Deno.test("src/ has no import cycles", async () => {
+  // Two files may know each other's types: nothing runs too early by that.
+  const cycles = findCycles(await moduleGraph(), (edge) => !edge.typeOnly);
+  report("These files import each other", cycles.map((cycle) => [...cycle, cycle[0]].join(" -> ")));
+});
+
+Deno.test("mod.ts reaches no package", async () => {
+  const found = reachable(await moduleGraph(), "mod.ts")
+    // Node's built-in modules may be asked for where they are wanted, but not by everybody.
+    .filter(([, { target, dynamic }]) =>
+      !isLocal(target) && !(dynamic && target.startsWith("node:"))
+    )
+    .map(([file, { target }]) => `${file} imports ${target}`);
+  report("mod.ts must run anywhere without packages", found);
+});
+
+Deno.test({
+  name: "mod.ts holds nothing but imports and exports",
+  ignore: !exists("mod.ts"),
+  fn() {
+    const logic = statements(read("mod.ts")).filter((text) =>
+      !/^(import\b|export\s*(type\s*)?[{*])/.test(text)
+    );
+    report("mod.ts holds other statements", logic.map((text) => text.split("\n")[0]));
+  },
+});
+
+Deno.test("every file under src/ opens by saying what it is for and what it may import", () => {
+  const bad = sources.filter((file) => {
+    const opening = /^\s*(?:\/\*[^]*?\*\/|(?:\/\/.*\n\s*)+)/.exec(read(file))?.[0] ?? "";
+    return file !== GENERATED && (opening.length < 40 || !/may import/i.test(opening));
+  });
+  report(`These files do not open with a comment that has the words "May import"`, bad);
+});
+
+Deno.test("every file under src/ is short enough to read", () => {
+  const tooLong: string[] = [];
+  for (const file of sources.filter((file) => file !== GENERATED)) {
+    const lines = read(file).split("\n").length - 1;
+    if (lines > LONG) console.log(`note: ${file} has ${lines} lines, ${LONG} is plenty`);
+    if (lines > TOO_LONG) tooLong.push(`${file}: ${lines} lines, at most ${TOO_LONG}`);
+  }
+  report("These files are too long", tooLong);
+});
+
+Deno.test("statements() splits a module and drops its comments", () => {
+  const text =
+    `// a; b\n/** c; */ export * from "./x;y.ts";\nexport { a, b } from "z";\nlet c = 1;`;
+  assertEquals(statements(text), [
+    'export * from "./x;y.ts"',
+    'export { a, b } from "z"',
+    "let c = 1",
+  ]);
+});
+
+/** Fails with one line for each violation. */
+function report(title: string, violations: readonly string[]): void {
+  assert(violations.length === 0, `${title}:\n  ${violations.join("\n  ")}`);
+}
+
+/** The part of the house that a file belongs to, or null outside of src/ and mod.ts. */
+function partOf(file: string): string | null {
+  return file === "mod.ts" ? "mod" : /^src\/(\w+)(?:\/|\.ts$)/.exec(file)?.[1] ?? null;
+}
+
+function statements(text: string): string[] {
+  const tokens = /\/\/.*|\/\*[^]*?\*\/|"[^"\n]*"|'[^'\n]*'|;/g;
+  const marked = text.replace(
+    tokens,
+    (token) => token === ";" ? "\0" : token[0] === "/" ? "" : token,
+  );
+  return marked.split("\0").map((statement) => statement.trim()).filter((statement) => statement);
+}

@@ -1,0 +1,93 @@
+import * as tf from "@weft/weft";
+import { assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+/** x², whose gradient is made to be |x|·dy. */
+const odd = tf.customGrad((x, save) => {
+  save([x]);
+  return { value: tf.square(x), gradFunc: (dy, [x]) => tf.mul(dy, tf.abs(x)) };
+});
+
+testOnDevices("customGrad() puts its own gradient in place", () => {
+  assertEquals(odd(tf.tensor([-2, 3])).arraySync(), [4, 9]);
+  assertEquals(tf.grad((x) => odd(x))([-2, 3]).arraySync(), [2, 3]);
+  assertEquals(tf.grad((x) => tf.mul(odd(tf.mul(2, x)), x))([1.5]).arraySync(), [2 * 3 * 1.5 + 9]);
+});
+
+testOnDevices("customGrad() is differentiated again through its gradient function", () => {
+  assertEquals(tf.grad(tf.grad((x) => odd(x)))([-2, 3]).arraySync(), [-1, 1]);
+});
+
+testOnDevices("customGrad() gives one gradient per input", () => {
+  const f = tf.customGrad((a, b, save) => {
+    save([b, a]);
+    return { value: tf.mul(a, b), gradFunc: (dy, [b, a]) => [tf.mul(dy, a), tf.mul(dy, b)] };
+  });
+  const [da, db] = tf.grads((a, b) => f(a, b))([2, 5]);
+  assertEquals([da.item(), db.item()], [2, 5]);
+});
+
+testOnDevices(
+  "customGrad() frees what its function made, but for what is saved while a tape lives",
+  () => {
+    const x = tf.tensor([1, 2]);
+    const before = tf.memory().numTensors;
+    const f = tf.customGrad((x, save) => {
+      const e = tf.exp(tf.mul(x, 2));
+      save([e]);
+      return { value: tf.add(e, 1), gradFunc: (dy, [e]) => tf.mul(dy, e) };
+    });
+    f(x).dispose();
+    assertEquals(tf.memory().numTensors, before);
+    tf.grad((x) => f(x))(x).dispose();
+    assertEquals(tf.memory().numTensors, before);
+  },
+);
+
+testOnDevices("customGrad() follows tapes and variables", () => {
+  using v = tf.variable([3, -4]);
+  using tape = new tf.GradientTape();
+  const y = odd(v);
+  assertEquals((tape.gradient(y, v) as tf.Tensor).arraySync(), [3, 4]);
+});
+
+Deno.test("customGrad() holds in graphs: gradients(), second order and functions", async () => {
+  const g = new tf.Graph();
+  const { x, fetches } = g.asDefault(() => {
+    const x = tf.placeholder("float32", [null]);
+    const y = odd(x);
+    const [dx] = tf.gradients(y, [x]);
+    const [ddx] = tf.gradients(dx!, [x]);
+    return { x, fetches: [y, dx!, ddx!] };
+  });
+  await using session = new tf.Session({ graph: g });
+  const out = await session.run(fetches, { feeds: new Map([[x, [-2, 3]]]) }) as tf.NdArray[];
+  assertEquals(out.map((a) => a.toArray()), [[4, 9], [2, 3], [-1, 1]]);
+
+  const f = tf.function((x: tf.Tensor) => tf.sum(odd(x)));
+  assertEquals(tf.grad((x) => f(x))([-2, 3]).arraySync(), [2, 3]);
+  assertEquals(f(tf.tensor([-2, 3])).item(), 13);
+});
+
+Deno.test("customGrad() refuses what is no tensor and results of another form", () => {
+  const x = tf.scalar(1);
+  const run = (f: unknown): unknown => tf.grad((x) => tf.customGrad(f as never)(x))(x);
+  assertThrows(() => tf.customGrad(3 as never), TypeError, "must be a function");
+  assertThrows(() => odd(1 as never), TypeError, "must all be tensors");
+  assertThrows(() => run(() => ({ value: 1 })), TypeError, "`obj.value` is a tensor");
+  assertThrows(
+    () => run((x: tf.Tensor) => ({ value: x })),
+    TypeError,
+    "`obj.gradFunc` is a function",
+  );
+  assertThrows(
+    () => run((x: tf.Tensor) => ({ value: x, gradFunc: (dy: tf.Tensor) => [dy, dy] })),
+    tf.ValueError,
+    "received 2, wanted 1",
+  );
+  assertThrows(
+    () => run((x: tf.Tensor) => ({ value: x, gradFunc: () => [1] })),
+    TypeError,
+    "list of only tensors",
+  );
+});

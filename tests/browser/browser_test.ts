@@ -1,0 +1,222 @@
+/**
+ * The tests, run in Chromium: all that touches a GPU in a page that is cross-origin isolated, so every
+ * kernel is compiled by Tint as well; and what runs on the CPU in a page that is not, where the
+ * WebAssembly memory cannot be shared.
+ *
+ * `WEFT_BROWSER_TESTS=conv,matmul` runs the files with these words in their paths, `WEFT_BROWSER_LOG=1`
+ * tells of every test, and `WEFT_CHROMIUM=none` skips it all.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { findChromium, type Page, runPage } from "../../tools/browser.ts";
+import { NOT_ELSEWHERE } from "./excluded.ts";
+import { bundleTests, lonelyTests, portableTests, type TestBundle } from "./bundle.ts";
+import type { HostOptions, TestReport } from "./host.ts";
+import { sampleWork, type WorkResults } from "./sample_work.ts";
+
+/** What a page tells of itself. */
+interface Facts {
+  readonly isolated: boolean;
+  readonly adapter: string | null;
+  readonly cpu: string;
+  readonly work: Readonly<Record<string, WorkResults>>;
+}
+/** What came of a page. */
+interface Outcome {
+  readonly facts: Facts;
+  readonly reports: readonly TestReport[];
+}
+
+const chromium = await findChromium();
+const ignore = chromium === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";
+const only = Deno.env.get("WEFT_BROWSER_TESTS")?.split(",");
+const files = [
+  ...portableTests().filter((file) => only?.some((part) => file.includes(part)) ?? true),
+  "tests/browser/page_cases.ts",
+  "tests/browser/page_ops.ts",
+];
+
+/** Whether to write a line for each test in a page. */
+const LOG = Deno.env.get("WEFT_BROWSER_LOG") === "1";
+
+/** Errors of tests that read a GPU tensor at once, which browsers cannot. */
+const NEEDS_SYNC_READ = "Cannot (read|run|call) .* synchronously";
+
+/** Tests that the GPU page leaves out, each with the reason. */
+const NOT_ON_GPU = {
+  "tests/op_check_test.ts": "tests/browser/page_ops.ts does what browsers can",
+  "tests/ops/conv_kernels_test.ts":
+    "SwiftShader takes minutes to compile kernels made for hardware",
+  "tests/ops/matmul_kernels_test.ts": "likewise",
+};
+
+const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptions }>> = {
+  gpu: {
+    isolated: true,
+    host: {
+      env: { WEFT_TEST_WEBGPU: "1" },
+      only: "\\[webgpu\\]$|^In a browser",
+      impossible: NEEDS_SYNC_READ,
+      skipFiles: Object.keys(NOT_ON_GPU),
+    },
+  },
+  cpu: { isolated: false, host: { env: { WEFT_TEST_WEBGPU: "0" }, only: "^(?!.*\\[webgpu\\]$)" } },
+};
+
+let bundled: Promise<TestBundle> | undefined;
+const outcomes = new Map<string, Promise<Outcome>>();
+
+/** Runs a page once, whoever asks. */
+function outcomeOf(name: "gpu" | "cpu"): Promise<Outcome> {
+  let outcome = outcomes.get(name);
+  if (!outcome) outcomes.set(name, outcome = run(name));
+  return outcome;
+}
+
+async function run(name: "gpu" | "cpu"): Promise<Outcome> {
+  if (chromium === null) throw new Error("Cannot find Chromium: WEFT_REQUIRE_WEBGPU wants it");
+  const { isolated, host } = PAGES[name];
+  const reports: TestReport[] = [];
+  let facts: Facts | undefined;
+  const page = {
+    isolated,
+    files: pageFiles(await (bundled ??= bundleTests(files)), {
+      ...host,
+      alone: lonelyTests(files),
+    }),
+  };
+  await runPage(chromium, page, (message) => {
+    const { kind, ...rest } = message as { kind: "facts" | "test" | "error"; error: string };
+    if (kind === "error") throw new Error(`The page failed: ${rest.error}`);
+    if (kind === "facts") facts = rest as unknown as Facts;
+    else {
+      const report = rest as unknown as TestReport;
+      reports.push(report);
+      if (LOG) console.log(`${name} ${report.status} ${report.milliseconds | 0} ms ${report.name}`);
+    }
+  });
+  if (facts === undefined) throw new Error("The page said nothing of itself");
+  return { facts, reports };
+}
+
+function pageFiles(bundle: TestBundle, host: HostOptions): Page["files"] {
+  const script = `
+    const send = (message) => fetch("/message", { method: "POST", body: JSON.stringify(message) });
+    addEventListener("error", (e) => send({ kind: "error", error: e.message }));
+    async function facts() {
+      const { sampleWork, describeCpu } = await import("/work.js");
+      const work = { cpu: await sampleWork("cpu") };
+      const adapter = await navigator.gpu?.requestAdapter();
+      if (adapter) work.webgpu = await sampleWork("webgpu");
+      const { vendor, architecture, description } = adapter?.info ?? {};
+      return {
+        isolated: crossOriginIsolated,
+        adapter: adapter ? [vendor, architecture, description].join(" ") : null,
+        cpu: describeCpu(),
+        work,
+      };
+    }
+    async function main() {
+      const { TestHost } = await import("/host.js");
+      globalThis.weftTestHost = new TestHost(${JSON.stringify(host)});
+      const step = Number(new URLSearchParams(location.search).get("step"));
+      if (step === 0) await send({ kind: "facts", ...await facts() });
+      await import("/tests.js");
+      const host = globalThis.weftTestHost;
+      const groups = host.groups();
+      if (step < groups.length) {
+        await host.run(groups[step], (report) => send({ kind: "test", ...report }));
+        if (step + 1 < groups.length) return void (location.search = "?step=" + (step + 1));
+      }
+      await send(null);
+    }
+    main().catch(async (e) => {
+      await send({ kind: "error", error: String(e?.stack ?? e) });
+      await send(null);
+    });`;
+  const js = (body: string) => ({ type: "text/javascript; charset=utf-8", body });
+  const html = `<!doctype html><meta charset="utf-8"><title>Weft</title>
+    <link rel="icon" href="data:,"><script type="module">${script}</script>`;
+  return new Map([
+    ["/", { type: "text/html; charset=utf-8", body: html }],
+    ["/host.js", js(bundle.host)],
+    ["/work.js", js(bundle.work)],
+    ["/tests.js", js(bundle.tests)],
+    ["/worker_main.ts", js(bundle.worker)],
+  ]);
+}
+
+function near(actual: WorkResults, wanted: WorkResults, tolerance: number): void {
+  assertEquals(Object.keys(actual), Object.keys(wanted));
+  for (const [name, values] of Object.entries(wanted)) {
+    assertEquals(actual[name].length, values.length, name);
+    values.forEach((value, i) => {
+      const off = Math.abs(actual[name][i] - value);
+      assert(off <= tolerance, `${name}[${i}] is ${actual[name][i]}, in Deno ${value}`);
+    });
+  }
+}
+
+Deno.test({
+  name: "Chromium computes on the CPU what Deno computes [chromium]",
+  ignore,
+  async fn() {
+    near((await outcomeOf("cpu")).facts.work.cpu, await sampleWork("cpu"), 1e-6);
+    near((await outcomeOf("gpu")).facts.work.cpu, await sampleWork("cpu"), 1e-6);
+  },
+});
+
+Deno.test({
+  name: "Chromium computes on the GPU what Deno computes on the CPU [chromium]",
+  ignore,
+  async fn() {
+    const { facts } = await outcomeOf("gpu");
+    assert(facts.adapter !== null, "Chromium has no adapter");
+    near(facts.work.webgpu, await sampleWork("cpu"), 1e-5);
+  },
+});
+
+Deno.test({
+  name: "Memory is shared in pages that are isolated, and not in others [chromium]",
+  ignore,
+  async fn() {
+    for (const name of ["gpu", "cpu"] as const) {
+      const { facts } = await outcomeOf(name);
+      assertEquals(facts.isolated, PAGES[name].isolated);
+      assertEquals(/shared/.test(facts.cpu), PAGES[name].isolated, facts.cpu);
+    }
+  },
+});
+
+for (const file of files) {
+  Deno.test({
+    name: `${file} passes [chromium]`,
+    ignore,
+    async fn() {
+      const texts: string[] = [];
+      for (const name of ["gpu", "cpu"] as const) {
+        for (const report of (await outcomeOf(name)).reports) {
+          if (report.file !== file || report.status !== "failed" || report.name in NOT_ELSEWHERE) {
+            continue;
+          }
+          texts.push(
+            `${report.name}, ${name} page\n    ${report.error.replaceAll("\n", "\n    ")}`,
+          );
+        }
+      }
+      assert(texts.length === 0, `${texts.length} failed:\n${texts.join("\n")}`);
+    },
+  });
+}
+
+Deno.test({
+  name: "every file of tests has run in some page [chromium]",
+  ignore,
+  async fn() {
+    const reports = [...(await outcomeOf("gpu")).reports, ...(await outcomeOf("cpu")).reports];
+    const run = new Set(reports.filter((r) => r.status !== "ignored").map((r) => r.file));
+    assertEquals(files.filter((file) => !run.has(file) && !(file in NOT_ON_GPU)), []);
+    const impossible = reports.filter((r) => r.status === "impossible").length;
+    console.log(`Chromium: ${reports.length} tests, ${impossible} need to read a GPU at once`);
+  },
+});

@@ -1,0 +1,60 @@
+/**
+ * Tests that other platforms than Deno do not run, by how their paths start, each with the reason.
+ */
+
+/** Paths from the repository's root. */
+export const EXCLUDED: Readonly<Record<string, string>> = {
+  "tests/architecture_test.ts": "reads the sources",
+  "tests/browser/": "starts browsers",
+  "tests/examples/": "runs programs",
+  "tests/import_map_test.ts": "reads deno.json",
+  "tests/node/": "starts Node",
+  "tests/npm_only/": "compares our assertions with Node's",
+  "tests/ops/array_op_check_test.ts": "tests/op_check_test.ts does the same",
+  "tests/ops/image_op_check_test.ts": "tests/op_check_test.ts does the same",
+  "tests/tools_test.ts": "tests our tools",
+};
+
+/** The reason that holds in Node as well. */
+export const BUNDLED: string =
+  "looks for the name of a source file in a stack, and a bundle has none";
+const NO_ASYNC_STORAGE =
+  "browsers cannot tell whose code goes on after an await: the garbage collector finds what it made";
+
+/** Names of tests that fail in other platforms, each with the reason. */
+export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntries(
+  ["cpu", "webgpu"].flatMap((device) => [
+    [
+      `1.6 an OpError keeps its class; node, cause, text and both stacks are there [${device}]`,
+      BUNDLED,
+    ],
+    [
+      `G23 an error in the backward pass names the gradient's node, and where the forward op was made [${device}]`,
+      BUNDLED,
+    ],
+    [
+      `a compiled MLP step with Adam is 9 dispatches and 1 submit, and makes nothing new when warm [${device}]`,
+      "SwiftShader takes fewer buffers a kernel, so the step has more",
+    ],
+    [
+      `runs that are in flight when the session closes end, and what comes after leaves nothing [${device}]`,
+      NO_ASYNC_STORAGE,
+    ],
+    [
+      `thousands of runs of unreliable bodies leave nothing behind, and their errors name their nodes [${device}]`,
+      NO_ASYNC_STORAGE,
+    ],
+    [
+      `what a body makes after an await is its own, used or not, until it keeps it [${device}]`,
+      NO_ASYNC_STORAGE,
+    ],
+    [
+      `strictGradients makes an input without a gradient an error [${device}]`,
+      "runs at once, and GPU tensors are read later in browsers",
+    ],
+    [
+      `WebGpuDevice makes nothing new when warm [${device}]`,
+      "reads at once, which leaves its copies mapped in browsers",
+    ],
+  ]),
+);

@@ -1,0 +1,21 @@
+/** Values as text, for messages of failed tests. */
+
+const MOST = 2000;
+
+/** A value as something like JSON; long texts are cut. */
+export function inspect(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value, (_, v) => {
+      if (typeof v === "bigint") return `${v}n`;
+      if (typeof v === "number" && !Number.isFinite(v) || Object.is(v, -0)) return `${v}`;
+      if (ArrayBuffer.isView(v)) return Array.from(v as Float32Array);
+      if (v instanceof Error) return `${v.name}: ${v.message}`;
+      return v;
+    });
+  } catch {
+    // It holds itself.
+  }
+  text ??= String(value);
+  return text.length > MOST ? `${text.slice(0, MOST)}…` : text;
+}

@@ -1,0 +1,12 @@
+/** What tests/npm_only/assert.ts needs of node:assert, for platforms without it. */
+
+import { inspect } from "./inspect.ts";
+
+/** Says how two values differ. */
+export class AssertionError extends Error {
+  override readonly name: string = "AssertionError";
+
+  constructor({ actual, expected }: { actual: unknown; expected: unknown }) {
+    super(`actual ${inspect(actual)}\nexpected ${inspect(expected)}`);
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Tests for platforms other than Deno: scripts, graphs, gradients, reading and memory, on both devices.
+ * They run in the pages of browser_test.ts and in Node.
+ */
+
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import * as tf from "@weft/weft";
+import { testOnDevices } from "../devices.ts";
+
+testOnDevices("scripts run in a graph", async () => {
+  const f = tf.function((x: tf.Tensor) => {
+    const shifted = tf.numpyFunction(
+      (a) =>
+        new tf.NdArray("float32", a.shape, Float32Array.from(a.data as Float32Array, (v) => v + 1)),
+      [tf.mul(x, 2)],
+      "float32",
+    ) as tf.Tensor;
+    return tf.sum(tf.reshape(shifted, [3]));
+  });
+  const x = tf.tensor1d([1, 2, 3]);
+  const y = await f.async(x) as tf.Tensor;
+  assertEquals(Array.from(await y.data() as Float32Array), [15]);
+  tf.dispose([x, y]);
+});
+
+testOnDevices("gradients go through scripts", async () => {
+  const g = tf.function((x: tf.Tensor) => {
+    const y = tf.pyFunction((a) => tf.mul(tf.square(a), a), [x], "float32") as tf.Tensor;
+    return tf.gradients(tf.sum(y), [x])[0]!;
+  });
+  const x = tf.tensor1d([1, 2, -3]);
+  const dx = await g.async(x) as tf.Tensor;
+  assertEquals(Array.from(await dx.data() as Float32Array), [3, 12, 27]);
+  tf.dispose([x, dx]);
+});
+
+testOnDevices("second gradients agree with the formula", async () => {
+  const x = tf.tensor1d([0.5, -1, 2]);
+  const second = tf.grad((v: tf.Tensor) =>
+    tf.sum(tf.grad((u: tf.Tensor) => tf.sum(tf.pow(u, 4)))(v))
+  );
+  const y = second(x);
+  const values = Array.from(await y.data() as Float32Array);
+  values.forEach((v, i) => assert(Math.abs(v - 12 * [0.25, 1, 4][i]) < 1e-3, `${values}`));
+  tf.dispose([x, y]);
+});
+
+testOnDevices("a session runs what a graph holds", async () => {
+  const graph = new tf.Graph();
+  const [x, y] = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [null, 2]);
+    return [x, tf.matMul(x, tf.ones([2, 2]))];
+  });
+  const session = new tf.Session({ graph });
+  const out = await session.run(y, {
+    feeds: new Map([[x, [[3, 4]]]]),
+  });
+  assertEquals((out as tf.NdArray).toArray(), [[7, 7]]);
+  await session.close();
+});
+
+testOnDevices("memory stays flat over repeated work", async (device) => {
+  const w = tf.ones([16, 16]);
+  const step = tf.function((x: tf.Tensor) =>
+    tf.grad((v: tf.Tensor) => tf.sum(tf.tanh(tf.matMul(v, w))))(x)
+  );
+  const once = async () => {
+    const x = tf.ones([8, 16]);
+    const y = await step.async(x) as tf.Tensor;
+    await y.data();
+    tf.tidy(() => void tf.softmax(tf.add(x, y)));
+    tf.dispose([x, y]);
+  };
+  const counts = () => {
+    const { numTensors, numDataBuffers } = tf.memory();
+    return {
+      numTensors,
+      numDataBuffers,
+      gpuBuffers: device === "webgpu" ? tf.memory().gpuBuffers : 0,
+    };
+  };
+  for (let i = 0; i < 3; i++) await once();
+  const before = counts();
+  for (let i = 0; i < 20; i++) await once();
+  assertEquals(counts(), before);
+  w.dispose();
+});
+
+Deno.test({
+  name: "In a browser a GPU tensor cannot be read at once, and the error says what to do [webgpu]",
+  ignore: Deno.env.get("WEFT_TEST_WEBGPU") !== "1",
+  async fn() {
+    assert(await tf.setBackend("webgpu"));
+    const x = tf.add(tf.tensor1d([1, 2]), 1);
+    assertThrows(() => x.dataSync(), tf.errors.FailedPreconditionError, "await data() instead");
+    assertEquals(Array.from(await x.data() as Float32Array), [2, 3]);
+    const f = tf.function((v: tf.Tensor) =>
+      tf.numpyFunction((a) => a, [v], "float32") as tf.Tensor
+    );
+    const error = await assertRejects(async () => void await f(x), tf.errors.OpError);
+    assert(/async/.test(error.message), error.message);
+    x.dispose();
+  },
+});
+
+Deno.test("large tensors outgrow the first memory", async () => {
+  assert(await tf.setBackend("cpu"));
+  const n = 3 * 2 ** 20;
+  const kept = tf.range(0, 1000);
+  const large = tf.add(tf.ones([n]), tf.fill([n], 2));
+  const sum = tf.sum(large);
+  assertEquals(Array.from(await sum.data() as Float32Array), [3 * n]);
+  assertEquals((await kept.data())[999], 999);
+  tf.dispose([kept, large, sum]);
+});

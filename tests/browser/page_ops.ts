@@ -1,0 +1,123 @@
+/**
+ * Every kernel of every op, in a browser: compiled by Tint, then run and compared with the CPU.
+ *
+ * It does the part of opCheck that says something new there. Large kernels with barriers, which are
+ * made for hardware, are compiled only where the adapter is software: SwiftShader takes minutes for
+ * some of them.
+ */
+
+import { assertEquals } from "@std/assert";
+import { type DType, type NdArray, setBackend } from "@weft/weft";
+import type { Program } from "../../src/core/dispatch.ts";
+import { DTYPES } from "../../src/core/dtype.ts";
+import { lookupOp, type OpDef } from "../../src/core/op.ts";
+import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
+import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
+import { difference } from "../../src/testing/compare.ts";
+import { dtypesOf } from "../../src/testing/op_case.ts";
+import { drawInputs, type OpSample } from "../../src/testing/op_sample.ts";
+import {
+  disposeInputs,
+  forcedPlans,
+  inputsOn,
+  isStatic,
+  problemOf,
+  runEagerly,
+  runPlan,
+} from "../../src/testing/run_op.ts";
+import { HAS_WEBGPU } from "../devices.ts";
+import { FAMILIES } from "../op_samples/mod.ts";
+
+/** Units in the last place: as in opCheck, twice for functions that WGSL leaves loose. */
+const ULPS: Partial<Record<DType, number>> = { float32: 256, complex64: 256, float16: 16 };
+/** Characters of WGSL above which a kernel with barriers is not run by software. */
+const LARGE = 6000;
+
+const compiled = new Map<Program, Promise<string>>();
+
+/** What Tint says of a program; nothing where it is right. */
+function compile(gpu: WebGpuDevice, program: Program): Promise<string> {
+  let messages = compiled.get(program);
+  if (messages === undefined) {
+    const module = gpu.gpu.createShaderModule({ code: program.source });
+    messages = module.getCompilationInfo().then((info) =>
+      info.messages.map((m) => `${program.name}:${m.lineNum} ${m.type}: ${m.message}`).join("\n")
+    );
+    compiled.set(program, messages);
+  }
+  return messages;
+}
+
+function isHeavy(gpu: WebGpuDevice, program: Program): boolean {
+  return gpu.software && program.source.length > LARGE &&
+    program.source.includes("workgroupBarrier");
+}
+
+/** Checks one sample in one dtype; returns what is wrong. */
+async function checkSample(
+  def: OpDef,
+  sample: OpSample,
+  dtype: DType,
+  gpu: WebGpuDevice,
+): Promise<string[]> {
+  const inputs = drawInputs(sample, dtype);
+  const attrs = sample.attrs ?? {};
+  const problem = problemOf(def, inputs, attrs);
+  const free = problem.inputs.filter((_, i) => problem.hosts[i] === undefined);
+  if (![...free, ...problem.outputs].every((s) => gpu.supports(s.dtype))) return [];
+  const host = inputsOn(def, inputs, cpuDevice());
+  const wanted = await runEagerly(def, host, attrs, cpuDevice());
+  disposeInputs(host);
+  const wrong: string[] = [];
+  const compare = (where: string, outputs: readonly NdArray[]) => {
+    if (def.stateful) return;
+    for (const [k, output] of outputs.entries()) {
+      const ulps = Math.max(sample.ulps ?? 0, sample.gpuUlps ?? 0, ULPS[output.dtype] ?? 16);
+      const tolerance = { ulps, ulpsOfLargest: ulps / 4, absolute: sample.gpuAbsolute ?? 1e-6 };
+      const text = difference(output, wanted[k], output.dtype, tolerance);
+      if (text !== null) wrong.push(`${where}: output ${k} ${text}`);
+    }
+  };
+  if (def.gpu && isStatic(problem)) {
+    for (const { variant, profile, plan, maxGrid } of forcedPlans(def.gpu, problem, gpu.profile)) {
+      const where = `variant "${variant}" (${profile})`;
+      const programs = plan.dispatches.map((d) => d.program);
+      const messages = (await Promise.all(programs.map((p) => compile(gpu, p)))).filter((m) => m);
+      wrong.push(...messages.map((m) => `${where}: ${m}`));
+      if (messages.length > 0 || programs.some((p) => isHeavy(gpu, p))) continue;
+      compare(where, await runPlan(gpu, { variant, profile, plan, maxGrid }, inputs, problem));
+    }
+  }
+  // Others go through the host, which eager code in browsers cannot.
+  if (
+    isStatic(problem) &&
+    (def.expand || def.gpu?.some((v) => v.fits?.(problem, gpu.profile) ?? true))
+  ) {
+    const given = inputsOn(def, inputs, gpu);
+    compare("eagerly", await runEagerly(def, given, attrs, gpu));
+    disposeInputs(given);
+  }
+  return wrong;
+}
+
+for (const [name, samples] of Object.values(FAMILIES).flatMap((table) => Object.entries(table))) {
+  Deno.test({
+    name: `the kernels of ${name} compile on Tint and agree with the CPU [webgpu]`,
+    ignore: !HAS_WEBGPU,
+    async fn() {
+      await setBackend("webgpu");
+      await setBackend("cpu");
+      const gpu = gpuDevice() as WebGpuDevice;
+      const def = lookupOp(name)!;
+      const wrong: string[] = [];
+      for (const [k, sample] of samples.entries()) {
+        const dtypes = dtypesOf(def, sample).filter((d) => gpu.supports(d) && d in DTYPES);
+        for (const dtype of k === 0 ? dtypes : dtypes.slice(0, 1)) {
+          const texts = await checkSample(def, sample, dtype, gpu);
+          wrong.push(...texts.map((text) => `sample ${k}, ${dtype}, ${text}`));
+        }
+      }
+      assertEquals(wrong.slice(0, 8), []);
+    },
+  });
+}

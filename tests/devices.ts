@@ -1,0 +1,41 @@
+/**
+ * Tests that run once on each device: `testOnDevices("tanh() …", async (device) => { … })` registers
+ * "tanh() … [cpu]" and "tanh() … [webgpu]".
+ */
+
+import { setBackend } from "@weft/weft";
+
+/** A device that tests run on, as `setBackend` names it. */
+export type TestDevice = "cpu" | "webgpu";
+
+/**
+ * Whether WebGPU tests can run. `deno task test` says so; under a bare `deno test` nobody does and
+ * they are skipped.
+ */
+export const HAS_WEBGPU: boolean = Deno.env.get("WEFT_TEST_WEBGPU") === "1";
+
+/** The devices, for tests that loop themselves. Those on "webgpu" need `ignore: !HAS_WEBGPU`. */
+export const DEVICES: readonly TestDevice[] = ["cpu", "webgpu"];
+
+/**
+ * Registers a test once for each device, which is the default device while the test runs.
+ *
+ * @param name Says what holds, without the device.
+ * @param fn The test.
+ */
+export function testOnDevices(
+  name: string,
+  fn: (device: TestDevice, t: Deno.TestContext) => void | Promise<void>,
+): void {
+  for (const device of DEVICES) {
+    Deno.test({
+      // tools/test.ts finds the tests that want an adapter by this ending.
+      name: `${name} [${device}]`,
+      ignore: device === "webgpu" && !HAS_WEBGPU,
+      async fn(t) {
+        if (!await setBackend(device)) throw new Error(`Cannot use the device "${device}"`);
+        await fn(device, t);
+      },
+    });
+  }
+}

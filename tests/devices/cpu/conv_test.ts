@@ -1,0 +1,96 @@
+/** Convolutions and their gradients in vector code, against the ops' own loops. */
+
+import { assert } from "@std/assert";
+import { NdArray } from "../../../src/core/nd_array.ts";
+import type { Engine } from "../../../src/devices/cpu/engine.ts";
+import { ENGINES, randomSource } from "./engines.ts";
+import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
+
+const random = randomSource(6);
+function make(shape: readonly number[]): NdArray {
+  const x = NdArray.zeros("float32", [...shape]);
+  (x.data as Float32Array).forEach((_, i, d) => d[i] = random() - 0.5);
+  return x;
+}
+
+function compare(
+  engine: Engine,
+  name: string,
+  inputs: NdArray[],
+  attrs: Record<string, unknown>,
+): NdArray {
+  const got = runFast(engine, op(name), inputs, attrs)?.[0],
+    want = runLoops(op(name), inputs, attrs)[0];
+  const text = `${name} of ${inputs.map((x) => `[${x.shape}]`)} ${JSON.stringify(attrs)}`;
+  assert(got !== undefined, `no vector code for ${text}`);
+  for (let i = 0; i < want.size; i++) {
+    const [a, b] = [got.data[i] as number, want.data[i] as number];
+    assert(
+      Math.abs(a - b) <= 1e-5 * (1 + Math.abs(b)),
+      `${text}: element ${i} is ${a}, wanted ${b}`,
+    );
+  }
+  return want;
+}
+
+interface Case {
+  readonly x: number[];
+  readonly filter: number[];
+  readonly attrs: Record<string, unknown>;
+}
+const attrs = (
+  stride: number,
+  padding: string,
+  dilation = 1,
+  more = {},
+): Record<string, unknown> => ({
+  strides: [1, stride, stride, 1],
+  dilations: [1, dilation, dilation, 1],
+  padding,
+  ...more,
+});
+const CASES: readonly Case[] = [
+  { x: [1, 1, 1, 1], filter: [1, 1, 1, 1], attrs: attrs(1, "VALID") },
+  { x: [2, 5, 6, 3], filter: [1, 1, 3, 4], attrs: attrs(1, "SAME") },
+  { x: [2, 5, 6, 3], filter: [1, 1, 3, 4], attrs: attrs(2, "SAME") },
+  { x: [1, 7, 9, 1], filter: [3, 3, 1, 5], attrs: attrs(1, "SAME") },
+  { x: [2, 8, 7, 3], filter: [3, 2, 3, 9], attrs: attrs(1, "VALID") },
+  { x: [3, 9, 9, 5], filter: [3, 3, 5, 17], attrs: attrs(2, "SAME") },
+  { x: [1, 12, 11, 2], filter: [5, 4, 2, 3], attrs: attrs(3, "SAME") },
+  { x: [1, 12, 11, 2], filter: [5, 4, 2, 3], attrs: attrs(3, "VALID") },
+  { x: [2, 9, 8, 4], filter: [3, 3, 4, 6], attrs: attrs(1, "SAME", 2) },
+  { x: [1, 9, 8, 4], filter: [2, 3, 4, 6], attrs: attrs(1, "VALID", 3) },
+  {
+    x: [1, 5, 5, 2],
+    filter: [3, 3, 2, 4],
+    attrs: attrs(2, "EXPLICIT", 1, { explicit_paddings: [0, 0, 2, 1, 0, 3, 0, 0] }),
+  },
+  { x: [1, 3, 3, 300], filter: [3, 3, 300, 8], attrs: attrs(1, "SAME") },
+  { x: [1, 4, 4, 8], filter: [3, 3, 8, 530], attrs: attrs(1, "SAME") },
+  { x: [0, 4, 4, 2], filter: [3, 3, 2, 3], attrs: attrs(1, "SAME") },
+  { x: [40, 40, 40, 3], filter: [3, 3, 3, 4], attrs: attrs(2, "SAME") },
+  { x: [1, 2, 2, 3], filter: [1, 1, 3, 4], attrs: attrs(3, "VALID") },
+];
+
+for (const [name, engine] of ENGINES) {
+  Deno.test(`convolutions and their gradients agree with the loops: ${name}`, () => {
+    for (const { x: shape, filter: filterShape, attrs } of CASES) {
+      const x = make(shape), filter = make(filterShape);
+      const y = compare(engine, "Conv2D", [x, filter], attrs);
+      const dy = make(y.shape);
+      compare(engine, "Conv2DBackpropInput", [ints(...shape), filter, dy], attrs);
+      compare(engine, "Conv2DBackpropFilter", [x, ints(...filterShape), dy], attrs);
+    }
+  });
+
+  Deno.test(`convolutions over three axes and their gradients agree with the loops: ${name}`, () => {
+    for (const [stride, padding] of [[1, "SAME"], [2, "VALID"], [2, "SAME"]]) {
+      const all = { strides: [1, stride, 1, stride, 1], padding, dilations: [1, 1, 1, 1, 1] };
+      const x = make([2, 5, 4, 6, 3]), filter = make([2, 3, 3, 3, 5]);
+      const y = compare(engine, "Conv3D", [x, filter], all);
+      const dy = make(y.shape);
+      compare(engine, "Conv3DBackpropInputV2", [ints(...x.shape), filter, dy], all);
+      compare(engine, "Conv3DBackpropFilterV2", [x, ints(...filter.shape), dy], all);
+    }
+  });
+}

@@ -1,0 +1,115 @@
+/** The CPU device: memory of tensors, kernels of either kind, environments that have less. */
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import * as tf from "@weft/weft";
+import { InvalidArgumentError, ResourceExhaustedError } from "../../../src/core/errors.ts";
+import { NdArray } from "../../../src/core/nd_array.ts";
+import type { Problem } from "../../../src/core/op.ts";
+import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
+import { CompileRefused, Engine } from "../../../src/devices/cpu/engine.ts";
+import { op } from "./kernel_runs.ts";
+
+const features = { simd: true, relaxed: false, shared: false };
+
+function addProblem(dtype: "float32" | "float64" | "int32"): Problem {
+  const spec = { dtype, shape: [3] };
+  return {
+    inputs: [spec, spec],
+    hosts: [undefined, undefined],
+    outputs: [spec],
+    attrs: { T: dtype },
+  };
+}
+
+/** Adds two arrays on a device; the name of the kernel and the result. */
+function add(device: CpuDevice, dtype: "float32" | "float64" | "int32"): [string, number[]] {
+  const problem = addProblem(dtype), [spec] = problem.inputs;
+  const kernel = device.prepare(op("AddV2"), problem)!;
+  const x = NdArray.zeros(dtype, [3]);
+  (x.data as Float32Array).set([1, 2, 3]);
+  const a = device.upload(x), b = device.upload(x);
+  const [buffer] = kernel.run([a, b]);
+  const [sum] = device.readSync([{ buffer, spec }]);
+  [a, b, buffer].forEach((p) => device.free(p, spec));
+  return [kernel.name, Array.from(sum.data as Float32Array)];
+}
+
+Deno.test("the device uses vector code where it has some, and loops elsewhere", () => {
+  const device = new CpuDevice(new Engine(features));
+  assertEquals(add(device, "float32"), ["simd", [2, 4, 6]]);
+  assertEquals(add(device, "int32"), ["simd", [2, 4, 6]]);
+  assertEquals(add(device, "float64"), ["loops", [2, 4, 6]]);
+  assertEquals(device.engine!.heap.liveBytes, 0);
+});
+
+Deno.test("the device works without SIMD and without WebAssembly", () => {
+  const plain = new CpuDevice(new Engine({ simd: false, relaxed: false, shared: false }));
+  assertEquals(add(plain, "float32"), ["loops", [2, 4, 6]]);
+  assertEquals(plain.engine!.heap.liveBytes, 0);
+  const nothing = new CpuDevice(null);
+  assertEquals(add(nothing, "float32"), ["loops", [2, 4, 6]]);
+  assertEquals(nothing.description, "JavaScript");
+});
+
+Deno.test("the device falls back to loops where modules may not be compiled", () => {
+  const { Module } = WebAssembly;
+  const refuse = (): void => {
+    WebAssembly.Module = class {
+      constructor() {
+        throw new WebAssembly.CompileError("not allowed here");
+      }
+    } as unknown as typeof Module;
+  };
+  try {
+    refuse();
+    const engine = new Engine(features);
+    assertEquals(engine.features.simd, false);
+    assertEquals(add(new CpuDevice(engine), "float32"), ["loops", [2, 4, 6]]);
+    WebAssembly.Module = Module;
+    // Allowed at first, and refused for one module: one that is too large to be compiled at once.
+    const later = new Engine(features);
+    refuse();
+    assertThrows(() => later.compile("new", () => {}), CompileRefused);
+    assertEquals(add(new CpuDevice(later), "float32"), ["loops", [2, 4, 6]]);
+  } finally {
+    WebAssembly.Module = Module;
+  }
+});
+
+Deno.test("views of tensors survive the growth of memory", () => {
+  const device = new CpuDevice(new Engine(features));
+  const spec = { dtype: "float32", shape: [1 << 18] } as const;
+  const buffers = Array.from({ length: 40 }, (_, i) => {
+    return device.upload(new NdArray("float32", spec.shape, new Float32Array(1 << 18).fill(i)));
+  });
+  buffers.forEach((buffer, i) => {
+    const [{ data }] = device.readSync([{ buffer, spec }]);
+    assertEquals([data[0], data[data.length - 1]], [i, i]);
+    // What was read is a copy.
+    (data as Float32Array)[0] = -1;
+  });
+  assertEquals((device.readSync([{ buffer: buffers[3], spec }])[0].data as Float32Array)[0], 3);
+});
+
+Deno.test("a kernel that throws gives its memory back", () => {
+  const device = new CpuDevice(new Engine(features));
+  const def = {
+    ...op("AddV2"),
+    pointwise: undefined,
+    cpu: () => {
+      throw new InvalidArgumentError("no");
+    },
+  };
+  const kernel = device.prepare(def as never, addProblem("float32"))!;
+  const x = device.upload(NdArray.zeros("float32", [3]));
+  const before = device.engine!.heap.liveBytes;
+  assertThrows(() => kernel.run([x, x]), InvalidArgumentError);
+  assertEquals(device.engine!.heap.liveBytes, before);
+});
+
+Deno.test("a tensor too large for memory is ResourceExhaustedError", async () => {
+  await tf.setBackend("cpu");
+  const error = assertThrows(() => tf.fill([40000, 40000], 1), ResourceExhaustedError);
+  assert(error.message.startsWith("OOM when allocating"), error.message);
+  assertEquals(tf.add(tf.scalar(1), 1).item(), 2);
+});

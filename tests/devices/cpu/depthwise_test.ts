@@ -1,0 +1,94 @@
+/** Depthwise convolutions and their gradients in vector code, against the ops' own loops. */
+
+import { assert } from "@std/assert";
+import { NdArray } from "../../../src/core/nd_array.ts";
+import type { Engine } from "../../../src/devices/cpu/engine.ts";
+import { ENGINES, randomSource } from "./engines.ts";
+import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
+
+const random = randomSource(12);
+function make(...shape: number[]): NdArray {
+  const x = NdArray.zeros("float32", shape);
+  (x.data as Float32Array).forEach((_, i, d) => d[i] = random() - 0.5);
+  return x;
+}
+
+function assertClose(got: NdArray, want: NdArray, text: string): void {
+  for (let i = 0; i < want.size; i++) {
+    const [a, b] = [got.data[i] as number, want.data[i] as number];
+    assert(
+      Math.abs(a - b) <= 1e-5 * (1 + Math.abs(b)),
+      `${text}: element ${i} is ${a}, wanted ${b}`,
+    );
+  }
+}
+
+function compare(
+  engine: Engine,
+  name: string,
+  inputs: NdArray[],
+  attrs: Record<string, unknown>,
+): NdArray {
+  const text = `${name} of ${inputs.map((x) => `[${x.shape}]`)} ${JSON.stringify(attrs)}`;
+  const got = runFast(engine, op(name), inputs, attrs), [want] = runLoops(op(name), inputs, attrs);
+  assert(got !== null, `no vector code for ${text}`);
+  assertClose(got[0], want, text);
+  return want;
+}
+
+const CASES: readonly [
+  x: number[],
+  window: [number, number],
+  stride: number,
+  padding: string,
+  dilation: number,
+][] = [
+  [[1, 1, 1, 1], [1, 1], 1, "VALID", 1],
+  [[2, 6, 7, 5], [3, 3], 1, "SAME", 1],
+  [[2, 6, 7, 16], [3, 3], 2, "SAME", 1],
+  [[1, 9, 9, 21], [3, 2], 1, "VALID", 2],
+  [[3, 8, 8, 4], [5, 5], 3, "SAME", 1],
+  [[0, 8, 8, 4], [3, 3], 1, "SAME", 1],
+  [[2, 7, 6, 6], [4, 3], 1, "VALID", 1],
+  [[1, 3, 3, 4], [5, 5], 1, "SAME", 1],
+];
+
+for (const [name, engine] of ENGINES) {
+  Deno.test(`depthwise convolutions and their gradients agree with the loops: ${name}`, () => {
+    for (const [shape, [h, w], stride, padding, dilation] of CASES) {
+      const attrs = {
+        strides: [1, stride, stride, 1],
+        dilations: [1, dilation, dilation, 1],
+        padding,
+      };
+      const x = make(...shape), filter = make(h, w, shape[3], 1);
+      const y = compare(engine, "DepthwiseConv2dNative", [x, filter], attrs);
+      const dy = make(...y.shape);
+      compare(engine, "DepthwiseConv2dNativeBackpropInput", [ints(...shape), filter, dy], attrs);
+      // Dilated windows are left to the loops.
+      if (dilation === 1) {
+        compare(
+          engine,
+          "DepthwiseConv2dNativeBackpropFilter",
+          [x, ints(...filter.shape), dy],
+          attrs,
+        );
+      }
+    }
+  });
+
+  Deno.test(`depthwise convolutions with bias and activation are their parts: ${name}`, () => {
+    const attrs = { strides: [1, 1, 1, 1], padding: "SAME" };
+    const x = make(2, 5, 5, 7), filter = make(3, 3, 7, 1);
+    for (const bias of [make(7), make(1)]) {
+      const got = runFast(engine, op("_FusedDepthwiseConv2dNative"), [x, filter, bias], {
+        ...attrs,
+        fused_ops: ["BiasAdd", "Relu6"],
+        num_args: 1,
+      });
+      assert(got !== null);
+      const [y] = runLoops(op("DepthwiseConv2dNative"), [x, filter], attrs);
+      assertClose(got[0], runLoops(op("Relu6"), runLoops(op("AddV2"), [y, bias]))[0], "fused");
+    }
+  });
+}

@@ -1,0 +1,127 @@
+/** Ops that are several in one: against their parts, and against the loops. */
+
+import { assert, assertAlmostEquals } from "@std/assert";
+import { NdArray } from "../../../src/core/nd_array.ts";
+import { argument, type Expr, scalar as s } from "../../../src/core/scalar.ts";
+import { ENGINES, randomSource } from "./engines.ts";
+import { op, runFast, runLoops } from "./kernel_runs.ts";
+
+const random = randomSource(10);
+function make(...shape: number[]): NdArray {
+  const x = NdArray.zeros("float32", shape);
+  (x.data as Float32Array).forEach((_, i, d) => d[i] = random() - 0.5);
+  return x;
+}
+
+function assertClose(got: ArrayLike<unknown>, want: ArrayLike<unknown>, text: string): void {
+  for (let i = 0; i < want.length; i++) {
+    assertAlmostEquals(got[i] as number, want[i] as number, 1e-5, `${text}, element ${i}`);
+  }
+}
+
+for (const [name, engine] of ENGINES) {
+  Deno.test(`products and convolutions with bias and activation are their parts: ${name}`, () => {
+    for (const activation of ["Relu", "Sigmoid", "Prelu", null]) {
+      for (const bias of [make(9), make(1), null]) {
+        const extra = [...(bias ? [bias] : []), ...(activation === "Prelu" ? [make(9)] : [])];
+        const fused_ops = [...(bias ? ["BiasAdd"] : []), ...(activation ? [activation] : [])];
+        const apply = (y: NdArray): NdArray => {
+          const b = bias ? runLoops(op("AddV2"), [y, bias])[0] : y;
+          return activation === null ? b : runLoops(
+            op(activation),
+            activation === "Prelu" ? [b, extra[extra.length - 1]] : [b],
+          )[0];
+        };
+        const attrs = { fused_ops, num_args: extra.length };
+        for (const m of [1, 7, 50]) {
+          const a = make(m, 20), b = make(20, 9);
+          const got = runFast(engine, op("_FusedMatMul"), [a, b, ...extra], attrs);
+          assert(got !== null);
+          assertClose(
+            got[0].data,
+            apply(runLoops(op("MatMul"), [a, b])[0]).data,
+            `matMul ${m} ${fused_ops}`,
+          );
+        }
+        const window = { strides: [1, 1, 1, 1], padding: "SAME" };
+        const x = make(30, 20, 20, 3), filter = make(3, 3, 3, 9);
+        const got = runFast(engine, op("_FusedConv2D"), [x, filter, ...extra], {
+          ...attrs,
+          ...window,
+        });
+        assert(got !== null);
+        assertClose(
+          got[0].data,
+          apply(runLoops(op("Conv2D"), [x, filter], window)[0]).data,
+          `conv2d ${fused_ops}`,
+        );
+      }
+    }
+  });
+
+  Deno.test(`an epilogue reads operands per element through all blocks: ${name}`, () => {
+    const attrs = {
+      expr: s.add(argument(0), s.mul(argument(1), argument(2))),
+      per: ["element", "column"],
+      Toperand: ["float32", "float32"],
+    };
+    const [a, b, residual, scale] = [make(7000, 5), make(5, 6), make(7000, 6), make(6)];
+    const got = runFast(engine, op("_MatMulEpilogue"), [a, b, residual, scale], attrs)![0];
+    const product = runLoops(op("MatMul"), [a, b])[0];
+    const want = runLoops(op("AddV2"), [product, runLoops(op("Mul"), [residual, scale])[0]])[0];
+    assertClose(got.data, want.data, "epilogue");
+  });
+
+  Deno.test(`expressions of several outputs are what the loops give: ${name}`, () => {
+    const [x, y] = [argument(0), argument(1)];
+    const exprs: Expr[] = [s.add(x, y), s.mul(s.exp(x), y), s.lt(x, y)];
+    const attrs = { Tin: ["float32", "float32"], Tout: ["float32", "float32", "bool"], exprs };
+    const inputs = [make(5, 7), make(7)];
+    const got = runFast(engine, op("_FusedPointwise"), inputs, attrs)!;
+    runLoops(op("_FusedPointwise"), inputs, attrs).forEach((w, i) =>
+      assertClose(got[i].data, w.data, `output ${i}`)
+    );
+  });
+
+  Deno.test(`grouped updates reach every member: ${name}`, () => {
+    const [rate, variable, gradient] = [0, 1, 2].map(argument);
+    const attrs = {
+      Tin: new Array(5).fill("float32"),
+      Tout: new Array(4).fill("float32"),
+      exprs: [s.sub(variable, s.mul(rate, gradient)), s.mul(gradient, gradient)],
+      scalars: 1,
+      arrays: 2,
+    };
+    const inputs = [make(), make(3, 5), make(3, 5), make(70), make(70)];
+    const got = runFast(engine, op("_GroupedUpdate"), inputs, attrs)!;
+    runLoops(op("_GroupedUpdate"), inputs, attrs).forEach((w, i) =>
+      assertClose(got[i].data, w.data, `output ${i}`)
+    );
+  });
+}
+
+for (const [name, engine] of ENGINES) {
+  Deno.test(`updates of optimizers run in vector code: ${name}`, () => {
+    for (const update of ["_ApplyMomentum", "_ApplyAdam"]) {
+      const def = op(update);
+      const count = def.inputArgs.length, state = def.outputArgs.length;
+      const inputs = def.inputArgs.map((
+        _,
+        i,
+      ) => (i < state || i === count - 1 ? make(3, 7) : make()));
+      // Slots that are averages of squares are not negative, and rates are below one.
+      inputs.forEach((x) => (x.data as Float32Array).forEach((v, i, d) => d[i] = Math.abs(v)));
+      const attrs = Object.fromEntries(
+        def.attrDefs.filter((a) => a.type === "float").map((a) => [a.name, 0.25]),
+      );
+      const flags = Object.fromEntries(
+        def.attrDefs.filter((a) => a.type === "bool").map((a) => [a.name, false]),
+      );
+      const got = runFast(engine, def, inputs, { ...attrs, ...flags });
+      assert(got !== null, update);
+      runLoops(def, inputs, { ...attrs, ...flags }).forEach((w, i) =>
+        assertClose(got[i].data, w.data, `${update} ${i}`)
+      );
+    }
+  });
+}

@@ -1,0 +1,82 @@
+/** Runs the vector kernel of a registered op, and the op's own loops, on the same arrays. */
+
+import "@weft/weft";
+import {
+  type Attrs,
+  inferOutputs,
+  lookupOp,
+  type OpDef,
+  type Problem,
+} from "../../../src/core/op.ts";
+import { NdArray } from "../../../src/core/nd_array.ts";
+import type { ConcreteSpec } from "../../../src/core/tensor_spec.ts";
+import type { Engine } from "../../../src/devices/cpu/engine.ts";
+import { prepareFast } from "../../../src/devices/cpu/kernels.ts";
+import { DTYPES } from "../../../src/core/dtype.ts";
+import { put, take } from "./engines.ts";
+
+/** The op of this name. */
+export function op(name: string): OpDef {
+  const def = lookupOp(name);
+  if (!def) throw new Error(`No op ${name}`);
+  return def;
+}
+
+function problemOf(def: OpDef, inputs: readonly NdArray[], attrs: Attrs): Problem {
+  const isHost = (i: number): boolean => def.isHostInput[Math.min(i, def.isHostInput.length - 1)];
+  const specs = inputs.map((x, i) => ({
+    dtype: x.dtype,
+    shape: x.shape,
+    value: isHost(i) ? x : undefined,
+  }));
+  const inferred = inferOutputs(def, specs, attrs);
+  return {
+    inputs: specs,
+    hosts: inputs.map((x, i) => (isHost(i) ? x : undefined)),
+    outputs: inferred.outputs as ConcreteSpec[],
+    attrs: inferred.attrs,
+  };
+}
+
+/** What the vector kernel computes, or null where there is none. */
+export function runFast(
+  engine: Engine,
+  def: OpDef,
+  inputs: readonly NdArray[],
+  attrs: Attrs = {},
+): NdArray[] | null {
+  const problem = problemOf(def, inputs, attrs);
+  const run = prepareFast(engine, def, problem);
+  if (run === null) return null;
+  const ins = inputs.map((x, i) => (problem.hosts[i] ? undefined : put(engine, x)));
+  // Garbage, as in a block that was used before.
+  const outs = problem.outputs.map((spec) => {
+    const junk = NdArray.zeros(spec.dtype, spec.shape);
+    (junk.data as Float32Array).fill(77);
+    return put(engine, junk);
+  });
+  run(outs, ins as number[]);
+  const results = problem.outputs.map((spec, i) => {
+    const like = NdArray.zeros(spec.dtype, spec.shape);
+    (like.data as Float32Array).set(take(engine, outs[i], like));
+    engine.heap.free(outs[i], like.data.length * DTYPES[spec.dtype].bytes);
+    return like;
+  });
+  ins.forEach((p, i) =>
+    p !== undefined && engine.heap.free(p, inputs[i].data.length * DTYPES[inputs[i].dtype].bytes)
+  );
+  return results;
+}
+
+/** What the op's own loops compute. */
+export function runLoops(def: OpDef, inputs: readonly NdArray[], attrs: Attrs = {}): NdArray[] {
+  const problem = problemOf(def, inputs, attrs);
+  const outs = problem.outputs.map((spec) => NdArray.zeros(spec.dtype, spec.shape));
+  def.cpu!(inputs, outs, problem);
+  return outs;
+}
+
+/** An int32 vector: axes, shapes. */
+export function ints(...values: number[]): NdArray {
+  return new NdArray("int32", [values.length], new Int32Array(values));
+}

@@ -1,0 +1,102 @@
+/** Threads: the same results as without, and a process that ends by itself. */
+
+import { assert, assertEquals } from "@std/assert";
+import { NdArray } from "../../../src/core/nd_array.ts";
+import { Engine } from "../../../src/devices/cpu/engine.ts";
+import { i32 } from "../../../src/devices/cpu/wasm/instructions.ts";
+import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
+import { randomSource } from "./engines.ts";
+import { op, runFast } from "./kernel_runs.ts";
+
+const features = probeFeatures();
+
+/** An engine whose threads are up; null where there can be none. */
+async function threadedEngine(): Promise<Engine | null> {
+  const engine = new Engine(features);
+  engine.threads.mayRest = false;
+  engine.threads.start(2);
+  if (engine.threads.started === 0) return null;
+  while (engine.threads.available(0) <= engine.threads.started) {
+    await new Promise((done) => setTimeout(done, 1));
+  }
+  return engine;
+}
+
+const random = randomSource(14);
+function make(...shape: number[]): NdArray {
+  const x = NdArray.zeros("float32", shape);
+  (x.data as Float32Array).forEach((_, i, d) => d[i] = random() - 0.5);
+  return x;
+}
+
+const conv = { strides: [1, 1, 1, 1], padding: "SAME" };
+const pool = { ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID" };
+const CASES: readonly [name: string, inputs: NdArray[], attrs?: Record<string, unknown>][] = [
+  ["MatMul", [make(130, 200), make(200, 700)]],
+  ["MatMul", [make(300, 130), make(300, 200)], { transpose_a: true }],
+  ["MatMul", [make(130, 300), make(200, 300)], { transpose_b: true }],
+  ["MatMul", [make(1, 700), make(700, 2000)]],
+  ["MatMul", [make(1, 700), make(2000, 700)], { transpose_b: true }],
+  ["BatchMatMulV2", [make(12, 64, 70), make(12, 70, 64)]],
+  ["Conv2D", [make(5, 20, 20, 16), make(3, 3, 16, 40)], conv],
+  ["AddV2", [make(1000, 700), make(1000, 700)]],
+  ["AddV2", [make(1000, 701), make(701)]],
+  ["Greater", [make(500000), make(500000)]],
+  ["Softmax", [make(1001, 303)]],
+  ["MaxPool", [make(7, 60, 60, 20)], pool],
+];
+
+Deno.test({
+  name: "threads compute the same bits",
+  ignore: !features.shared,
+  async fn() {
+    const threaded = await threadedEngine(), alone = new Engine(features);
+    if (threaded === null) return;
+    let shared = 0;
+    const { threads } = threaded;
+    const run = threads.run.bind(threads);
+    threads.run = (calls) => {
+      shared++;
+      run(calls);
+    };
+    for (const [name, inputs, attrs] of CASES) {
+      const before = shared;
+      const [got] = runFast(threaded, op(name), inputs, attrs)!,
+        [want] = runFast(alone, op(name), inputs, attrs)!;
+      assert(shared > before, `${name} of [${inputs[0].shape}] was not shared`);
+      assertEquals(got.data, want.data, `${name} of [${inputs[0].shape}]`);
+    }
+    // Many jobs, one after the other: none is lost, none runs twice.
+    const add = threaded.compile("test add", (m) => {
+      m.function("run", ["i32", "i32"], null, (f, to, count) => {
+        f.times(count, () => f.store(to, i32.add(i32.load(to), 1)));
+      });
+    });
+    const counters = threaded.heap.alloc(64 * 100);
+    threaded.zero(counters, 6400);
+    for (let round = 0; round < 2000; round++) {
+      threaded.callAll(
+        Array.from({ length: 7 }, (_, k) => [add.run, [counters + 64 * k, 3]] as const),
+      );
+    }
+    for (let k = 0; k < 7; k++) assertEquals(threaded.heap.i32[(counters >>> 2) + 16 * k], 6000);
+  },
+});
+
+Deno.test({
+  name: "a process with threads ends by itself",
+  ignore: !features.shared,
+  async fn() {
+    const module = new URL("../../../src/devices/cpu/engine.ts", import.meta.url);
+    const code = `import { Engine } from ${JSON.stringify(module.href)};
+      const engine = new Engine();
+      engine.threads.start(2);
+      console.log("started", engine.threads.started);`;
+    const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--no-check", "--ext=ts", code],
+      signal: AbortSignal.timeout(20000),
+    }).output();
+    assert(success, "it was ended from outside");
+    assert(new TextDecoder().decode(stdout).startsWith("started"));
+  },
+});

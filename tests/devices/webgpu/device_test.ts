@@ -1,0 +1,184 @@
+/** The WebGPU device: recording, caching, reading, errors. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  createWebGpuDevice,
+  type WebGpuDevice,
+} from "../../../src/devices/webgpu/webgpu_device.ts";
+import { makeProgram } from "../../../src/core/dispatch.ts";
+import { HAS_WEBGPU } from "../../devices.ts";
+
+function gpuTest(name: string, fn: () => Promise<void> | void): void {
+  Deno.test({
+    name: `${name} [webgpu]`,
+    ignore: !HAS_WEBGPU,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn,
+  });
+}
+
+async function freshDevice(): Promise<WebGpuDevice> {
+  const device = await createWebGpuDevice();
+  assert(device !== null);
+  return device;
+}
+
+const SPEC = { dtype: "float32", shape: [4] } as const;
+const VALUES = new tf.NdArray("float32", [4], new Float32Array([1, 2, 3, 4]));
+/** Doubles four floats. */
+const DOUBLE = makeProgram({
+  name: "double",
+  inputs: ["f32"],
+  outputs: ["f32"],
+  params: ["n"],
+  workgroup: [4, 1, 1],
+  body: "if (gid.x < p.n) { out0[gid.x] = 2.0 * in0[gid.x]; }",
+});
+const PLAN = {
+  dispatches: [{
+    program: DOUBLE,
+    buffers: [{ input: 0 }, { output: 0 }],
+    params: [4],
+    grid: [1, 1, 1] as const,
+  }],
+};
+
+gpuTest("WebGpuDevice records many kernels into one submission", async () => {
+  const device = await freshDevice();
+  const kernel = device.prepareKernel("double", PLAN, [SPEC]);
+  let buffer = device.upload(VALUES);
+  const before = { ...device.counters };
+  for (let i = 0; i < 10; i++) [buffer] = kernel.run([buffer]);
+  const [out] = device.readSync([{ buffer, spec: SPEC }]) ??
+    await device.read([{ buffer, spec: SPEC }]);
+  assertEquals([...out.data as Float32Array], [1024, 2048, 3072, 4096]);
+  assertEquals([
+    device.counters.dispatches - before.dispatches,
+    device.counters.submits - before.submits,
+    device.counters.readbacks - before.readbacks,
+  ], [10, 1, 1]);
+  device.destroy();
+});
+
+gpuTest("WebGpuDevice makes nothing new when warm", async () => {
+  const device = await freshDevice();
+  const kernel = device.prepareKernel("double", PLAN, [SPEC]);
+  const step = (): void => {
+    const input = device.upload(VALUES);
+    const [out] = kernel.run([input]);
+    device.readSync([{ buffer: out, spec: SPEC }]);
+    device.free(input);
+    device.free(out);
+  };
+  for (let i = 0; i < 4; i++) step();
+  const { buffersCreated, bindGroupsCreated, pipelinesCreated } = device.counters;
+  for (let i = 0; i < 20; i++) step();
+  const c = device.counters;
+  assertEquals([c.buffersCreated, c.bindGroupsCreated, c.pipelinesCreated], [
+    buffersCreated,
+    bindGroupsCreated,
+    pipelinesCreated,
+  ]);
+  device.destroy();
+});
+
+gpuTest("WebGpuDevice reads several buffers in one copy", async () => {
+  const device = await freshDevice();
+  const a = device.upload(VALUES),
+    b = device.upload(new tf.NdArray("bool", [3], new Uint8Array([1, 0, 1])));
+  const reads = [{ buffer: a, spec: SPEC }, {
+    buffer: b,
+    spec: { dtype: "bool", shape: [3] } as const,
+  }];
+  const out = device.readSync(reads) ?? await device.read(reads);
+  assertEquals([[...out[0].data as Float32Array], [...out[1].data as Uint8Array]], [[1, 2, 3, 4], [
+    1,
+    0,
+    1,
+  ]]);
+  assertEquals(device.counters.readbacks, 1);
+  device.destroy();
+});
+
+gpuTest("WebGpuDevice keeps an upload from overtaking recorded work", async () => {
+  const device = await freshDevice();
+  const kernel = device.prepareKernel("double", PLAN, [SPEC]);
+  const outputs = [];
+  for (let i = 0; i < 50; i++) {
+    const input = device.upload(new tf.NdArray("float32", [4], new Float32Array(4).fill(i)));
+    outputs.push(kernel.run([input])[0]);
+    device.free(input);
+  }
+  const reads = outputs.map((buffer) => ({ buffer, spec: SPEC }));
+  const out = device.readSync(reads) ?? await device.read(reads);
+  assertEquals(
+    out.map((a) => (a.data as Float32Array)[0]),
+    Array.from({ length: 50 }, (_, i) => 2 * i),
+  );
+  device.destroy();
+});
+
+gpuTest("a program that does not compile is reported with numbered lines", async () => {
+  const device = await freshDevice();
+  const broken = makeProgram({
+    name: "broken",
+    inputs: ["f32"],
+    outputs: ["f32"],
+    workgroup: [1, 1, 1],
+    body: "out0[0] = no_such_function(in0[0]);",
+  });
+  const plan = {
+    dispatches: [{
+      program: broken,
+      buffers: [{ input: 0 }, { output: 0 }],
+      params: [],
+      grid: [1, 1, 1] as const,
+    }],
+  };
+  const input = device.upload(VALUES);
+  const kernel = device.prepareKernel("broken", plan, [SPEC]);
+  await assertRejects(
+    async () => {
+      const [buffer] = kernel.run([input]);
+      await device.read([{ buffer, spec: SPEC }]);
+      await device.read([{ buffer, spec: SPEC }]);
+    },
+    tf.errors.InternalError,
+    "   1 | @group(0)",
+  );
+  device.destroy();
+});
+
+gpuTest("a lost device fails the next call", async () => {
+  const device = await freshDevice();
+  device.gpu.destroy();
+  await device.gpu.lost;
+  await assertRejects(async () => {
+    device.upload(VALUES);
+    await Promise.resolve();
+  }, tf.errors.OpError);
+});
+
+gpuTest("memory of dropped tensors returns to the pool", async () => {
+  await tf.setBackend("webgpu");
+  const run = (): void => tf.tidy(() => void tf.add(tf.tensor([1, 2, 3]), 1).dataSync());
+  run();
+  const before = tf.memory();
+  for (let i = 0; i < 100; i++) run();
+  const after = tf.memory();
+  assertEquals([after.numTensors, after.numDataBuffers, after.gpuBuffers], [
+    before.numTensors,
+    before.numDataBuffers,
+    before.gpuBuffers,
+  ]);
+  await tf.setBackend("cpu");
+});
+
+Deno.test("device() names the devices there are when asked for another", () => {
+  assertThrows(
+    () => tf.device("/GPU:7", () => tf.add(1, 2)),
+    tf.errors.InvalidArgumentError,
+    "available devices are [",
+  );
+});

@@ -1,0 +1,78 @@
+/** Plans: order, devices, boundaries; placement asked for and refused. */
+import * as tf from "@weft/weft";
+import { assertEquals, assertRejects } from "@std/assert";
+import { planTrace } from "../../src/runtime/plan.ts";
+import { planText } from "../../src/runtime/plan_text.ts";
+import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+
+async function planOf(build: () => tf.Tensor | tf.Tensor[], feeds: tf.Feeds): Promise<string[]> {
+  const graph = new tf.Graph();
+  const fetches = graph.asDefault(build);
+  let text = "";
+  planTrace.print = (plan) => text = planText(plan);
+  try {
+    await using sess = new tf.Session({ graph });
+    await sess.run(fetches as tf.Tensor, { feeds });
+  } finally {
+    planTrace.print = null;
+  }
+  return text.split("\n").map((l) => l.replace(/ {2}#.*/, ""));
+}
+/** Adds the arrays up, element by element. */
+function sum(...args: unknown[]): tf.NdArray {
+  const arrays = args.filter((a) => a instanceof tf.NdArray);
+  return arrays[0].map((_, i) => arrays.reduce((s, a) => s + Number(a.data[i]), 0));
+}
+
+Deno.test({
+  name: "a plan reads all that two scripts of one boundary need in one copy [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const lines = await planOf(() => {
+      const x = tf.placeholder("float32", [2], "x");
+      const a = tf.exp(x), b = tf.sqrt(x), spec = tf.TensorSpec([2], "float32");
+      const p = tf.numpyFunction(sum, [a], spec), q = tf.numpyFunction(sum, [b, a], spec);
+      return tf.matMul(tf.reshape(p, [1, 2]), tf.reshape(q, [2, 1]));
+    }, { "x:0": [1, 4] });
+    await tf.setBackend("cpu");
+    assertEquals(lines.filter((l) => l.startsWith("read")).length, 1);
+    assertEquals(
+      lines.filter((l) => /^(Gpu|Host)/.test(l)).map((l) =>
+        l.replace(/.*= /, "").replace(/\(.*/, "")
+      ),
+      [
+        "Exp",
+        "Sqrt",
+        "PyFunc",
+        "PyFunc",
+        "MatMul",
+      ],
+    );
+  },
+});
+
+Deno.test("a plan keeps on the CPU what asks for it, and what a GPU cannot hold", async () => {
+  if (HAS_WEBGPU) await tf.setBackend("webgpu");
+  const lines = await planOf(() => {
+    const x = tf.placeholder("float32", [2], "x");
+    const here = tf.device("/CPU:0", () => tf.exp(x));
+    return [here, tf.neg(tf.cast(x, "float64"))];
+  }, { "x:0": [1, 4] });
+  await tf.setBackend("cpu");
+  assertEquals(lines.filter((l) => l.startsWith("Gpu")), []);
+});
+
+testOnDevices("a placement that cannot be met is refused where soft placement is off", async () => {
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() =>
+    tf.device("/GPU:0", () => tf.numpyFunction(() => 1, [], "float32", { name: "h" }))
+  );
+  const hard = new tf.Session({ graph, allowSoftPlacement: false });
+  await assertRejects(
+    () => hard.run(y),
+    tf.errors.InvalidArgumentError,
+    "Cannot assign a device for operation h: {{node h}} was explicitly assigned to /device:GPU:0",
+  );
+  assertEquals(await new tf.Session({ graph }).run(y), 1);
+});

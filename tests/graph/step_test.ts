@@ -1,0 +1,109 @@
+/** Compiled training steps: what they cost on the GPU, and that they compute what eager code does. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals } from "@std/assert";
+import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+
+interface Mlp {
+  readonly vars: tf.Variable[];
+  readonly loss: (x: tf.Tensor, y: tf.Tensor) => tf.Tensor;
+}
+
+function mlp(sizes: readonly [number, number, number]): Mlp {
+  const [i, h, o] = sizes;
+  const init = (shape: number[]): tf.Tensor => tf.randomNormal(shape, 0, 0.1, "float32", 7);
+  const vars = [
+    tf.variable(init([i, h])),
+    tf.variable(tf.zeros([h])),
+    tf.variable(init([h, o])),
+    tf.variable(tf.zeros([o])),
+  ];
+  const [w1, b1, w2, b2] = vars;
+  const loss = (x: tf.Tensor, y: tf.Tensor): tf.Tensor => {
+    const logits = tf.add(tf.matMul(tf.relu(tf.add(tf.matMul(x, w1), b1)), w2), b2);
+    return tf.mean(tf.softmaxCrossEntropyWithLogits({ labels: y, logits }));
+  };
+  return { vars, loss };
+}
+
+function batch(n: number, inputs: number, classes: number): { x: tf.Tensor; y: tf.Tensor } {
+  const x = tf.randomUniform([n, inputs], 0, 1, "float32", 3);
+  const y = tf.cast(tf.oneHot(tf.mod(tf.range(0, n, 1, "int32"), classes), classes), "float32");
+  return { x, y };
+}
+
+Deno.test({
+  name:
+    "a compiled MLP step with Adam is 9 dispatches and 1 submit, and makes nothing new when warm [webgpu]",
+  ignore: !HAS_WEBGPU,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const { vars, loss } = mlp([784, 256, 10]);
+    const optimizer = tf.train.adam(0.001);
+    const step = tf.function((x: tf.Tensor, y: tf.Tensor) =>
+      optimizer.minimize(() => loss(x, y), true, vars)!
+    );
+    const { x, y } = batch(128, 784, 10);
+    const read = async (): Promise<number> => {
+      using l = step(x, y);
+      return (await l.data())[0] as number;
+    };
+    const first = await read();
+    for (let k = 0; k < 30; k++) await read();
+    const counts = await tf.profile(read);
+    assertEquals([counts.dispatches, counts.submits, counts.readbacks, counts.bytesToHost], [
+      9,
+      1,
+      1,
+      4,
+    ]);
+    assertEquals([counts.buffersCreated, counts.bindGroupsCreated, counts.pipelinesCreated], [
+      0,
+      0,
+      0,
+    ]);
+    assert(counts.result < first / 2, `the loss went from ${first} to ${counts.result}`);
+    const before = tf.memory();
+    for (let k = 0; k < 200; k++) step(x, y).dispose();
+    await read();
+    const after = tf.memory();
+    assertEquals([after.numTensors, after.numDataBuffers], [
+      before.numTensors,
+      before.numDataBuffers,
+    ]);
+    assert(
+      after.gpuBuffers <= before.gpuBuffers + 64,
+      `${after.gpuBuffers} buffers after running ahead, ${before.gpuBuffers} before`,
+    );
+    for (const v of vars) v.dispose();
+    optimizer.dispose();
+    await tf.setBackend("cpu");
+  },
+});
+
+testOnDevices("20 compiled steps end where 20 eager steps do", () => {
+  const run = (compiled: boolean): number[] => {
+    const { vars, loss } = mlp([12, 9, 5]);
+    const optimizer = tf.train.adam(0.01);
+    const body = (x: tf.Tensor, y: tf.Tensor): tf.Tensor =>
+      optimizer.minimize(() => loss(x, y), true, vars)!;
+    const step = compiled ? tf.function(body) : body;
+    const { x, y } = batch(11, 12, 5);
+    const out: number[] = [];
+    for (let k = 0; k < 20; k++) {
+      using l = step(x, y);
+      out.push(l.item());
+    }
+    for (const v of vars) {
+      out.push(...v.dataSync() as Float32Array);
+      v.dispose();
+    }
+    optimizer.dispose();
+    return out;
+  };
+  const eager = run(false), compiled = run(true);
+  eager.forEach((v, i) =>
+    assert(Math.abs(v - compiled[i]) <= 1e-4 * (1 + Math.abs(v)), `${v} and ${compiled[i]} at ${i}`)
+  );
+});

@@ -1,0 +1,114 @@
+/**
+ * The tests, run in Node on the CPU: an engine without Float16Array, relaxed SIMD and `using`.
+ *
+ * `WEFT_NODE_TESTS=conv,matmul` runs the files with these words in their paths, `WEFT_NODE_LOG=1`
+ * tells of every test, and `WEFT_NODE=none` skips it all.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { findNode, inNode } from "../../tools/node.ts";
+import { BUNDLED, NOT_ELSEWHERE } from "../browser/excluded.ts";
+import { bundleTests, lonelyTests, portableTests } from "../browser/bundle.ts";
+import type { TestReport } from "../browser/host.ts";
+import { sampleWork, type WorkResults } from "../browser/sample_work.ts";
+
+const node = await findNode();
+const only = Deno.env.get("WEFT_NODE_TESTS")?.split(",");
+const files = [
+  ...portableTests().filter((file) => only?.some((part) => file.includes(part)) ?? true),
+  "tests/browser/page_cases.ts",
+];
+
+/** Whether to write a line for each test. */
+const LOG = Deno.env.get("WEFT_NODE_LOG") === "1";
+
+interface Facts {
+  readonly work: WorkResults;
+  readonly cpu: string;
+}
+interface Outcome extends Facts {
+  readonly reports: readonly TestReport[];
+}
+
+let outcome: Promise<Outcome> | undefined;
+
+async function run(): Promise<Outcome> {
+  const bundle = await bundleTests(files, { target: "node20" });
+  const script = `
+    import { writeSync } from "node:fs";
+    const send = (message) => writeSync(1, "@weft " + JSON.stringify(message) + "\\n");
+    const { TestHost } = await import("./host.mjs");
+    const host = globalThis.weftTestHost = new TestHost({
+      env: { WEFT_TEST_WEBGPU: "0" },
+      only: "^(?!.*\\\\[webgpu\\\\]$)",
+      alone: ${JSON.stringify(lonelyTests(files))},
+      impossible: "no Float16Array|no array for float16",
+    });
+    const { sampleWork, describeCpu } = await import("./work.mjs");
+    if (process.argv[2] === undefined) send({ work: await sampleWork("cpu"), cpu: describeCpu() });
+    // The tests use what Node 20 lacks; the library must not, and has done its work above without.
+    Promise.withResolvers ??= function () {
+      let resolve, reject;
+      const promise = new Promise((a, b) => (resolve = a, reject = b));
+      return { promise, resolve, reject };
+    };
+    Array.fromAsync ??= async (items, map = (x) => x) => {
+      const all = [];
+      for await (const item of items) all.push(await map(item));
+      return all;
+    };
+    await import("./tests.mjs");
+    const files = process.argv.slice(2);
+    if (files.length === 0) send({ groups: host.groups() });
+    else await host.run(files, (report) => send({ report }));
+    process.exit(0);`;
+  const program = new Map([
+    ["main.mjs", script],
+    ["host.mjs", bundle.host],
+    ["work.mjs", bundle.work],
+    ["tests.mjs", bundle.tests],
+  ]);
+  return await inNode(node!, program, "@weft ", async (start) => {
+    const [facts, { groups }] = await start([]) as [Facts, { groups: string[][] }];
+    const reports: TestReport[] = [];
+    for (const group of groups) {
+      for (const { report } of await start(group) as { report: TestReport }[]) {
+        reports.push(report);
+        if (LOG) console.log(report.status, report.milliseconds | 0, "ms", report.name);
+      }
+    }
+    return { ...facts, reports };
+  });
+}
+
+Deno.test({
+  name: "Node computes on the CPU what Deno computes [node]",
+  ignore: node === null,
+  async fn() {
+    const { work, cpu, reports } = await (outcome ??= run());
+    const missing = reports.filter((r) => r.status === "impossible").length;
+    console.log(`Node: ${reports.length} tests, ${missing} need Float16Array; ${cpu}`);
+    assert(reports.length > 0, "Node ran no tests");
+    for (const [name, values] of Object.entries(await sampleWork("cpu"))) {
+      assertEquals(work[name].length, values.length, name);
+      values.forEach((value, i) => {
+        const off = Math.abs(work[name][i] - value);
+        assert(off <= 1e-6, `${name}[${i}] is ${work[name][i]}, in Deno ${value}`);
+      });
+    }
+  },
+});
+
+for (const file of files) {
+  Deno.test({
+    name: `${file} passes [node]`,
+    ignore: node === null,
+    async fn() {
+      const { reports } = await (outcome ??= run());
+      const own = reports.filter((r) => r.file === file);
+      const failed = own.filter((r) => r.status === "failed" && NOT_ELSEWHERE[r.name] !== BUNDLED);
+      const texts = failed.map((r) => `${r.name}\n    ${r.error.replaceAll("\n", "\n    ")}`);
+      assert(texts.length === 0, `${texts.length} of ${own.length} failed:\n${texts.join("\n")}`);
+    },
+  });
+}

@@ -1,0 +1,71 @@
+/** Samples of ops whose output shapes depend on values, of sparse tensors, and of strings. */
+
+import { any, bools, ints, sample, type SampleTable, vector } from "./inputs.ts";
+import { NdArray } from "@weft/weft";
+
+/** A string vector as given. */
+const texts = (...values: string[]): NdArray =>
+  new NdArray("string", [values.length], values.map((v) => new TextEncoder().encode(v)));
+const text = (value: string): NdArray => texts(value).reshape([]);
+const longs = (...values: number[]): NdArray =>
+  new NdArray("int64", [values.length], BigInt64Array.from(values, BigInt));
+const matrix = (...rows: number[][]): NdArray =>
+  new NdArray("int32", [rows.length, rows[0].length], Int32Array.from(rows.flat()));
+const repeated = { shape: [7], values: [3, 1, 3, 2, 1, 5, 3] };
+
+export const DYNAMIC: SampleTable = {
+  Where: [
+    sample([bools(2, 3)]),
+    sample([{ shape: [5], values: [0, 1, 0, 2, 0] }], {}, { dtypes: ["float32", "int32", "bool"] }),
+    sample([bools(0)]),
+    sample([bools()]),
+  ],
+  UniqueV2: [
+    sample([repeated, vector(0)]),
+    sample([matrix([1, 2], [3, 4], [1, 2]), vector(0)]),
+    sample([matrix([1, 2, 1], [3, 4, 3]), vector(1)]),
+    sample([texts("b", "a", "b"), vector(0)]),
+  ],
+  ListDiff: [
+    sample([repeated, { shape: [2], values: [3, 5] }]),
+    sample([texts("a", "b", "c"), texts("b")]),
+    sample([{ shape: [0], values: [] }, repeated], {}, { dtypes: ["float32"] }),
+  ],
+  SparseFillEmptyRows: [
+    sample([matrix([0, 1], [2, 0], [2, 3]), any(3), vector(4, 5), any()]),
+    sample([matrix([0, 0], [1, 0]), any(2), vector(2, 1), any()]),
+  ],
+  SparseReshape: [
+    sample([matrix([0, 1], [2, 0]), vector(3, 4), vector(2, -1)]),
+    sample([matrix([0, 1, 1], [1, 0, 0]), vector(2, 2, 3), vector(12)]),
+  ],
+  SparseSegmentSum: [
+    sample([any(5, 3), vector(4, 0, 0, 2), vector(0, 0, 1, 3)]),
+    sample([any(4), ints(0, 3, 3), vector(0, 1, 1)]),
+  ],
+  SparseSegmentMean: [
+    sample([any(5, 3), vector(4, 0, 0, 2), vector(0, 0, 1, 1)], {}, {
+      integersFollowFloats: false,
+    }),
+    sample([any(4), ints(0, 3, 3), vector(0, 1, 1)], {}, { integersFollowFloats: false }),
+  ],
+  StringSplit: [
+    sample([texts("a b", "", "c  d e"), text(" ")]),
+    sample([texts("a,b"), text(",")], { skip_empty: false }),
+  ],
+  StringNGrams: [
+    sample([texts("a", "b", "c", "d"), longs(0, 1, 4)], {
+      separator: "|",
+      ngram_widths: [2, 1],
+      left_pad: "<",
+      right_pad: ">",
+      pad_width: -1,
+      preserve_short_sequences: false,
+    }),
+  ],
+  StaticRegexReplace: [
+    sample([texts("abab", "xyz")], { pattern: "a(b)", rewrite: "\\1!", replace_global: true }),
+    sample([texts("abab")], { pattern: "ab", rewrite: "", replace_global: false }),
+  ],
+  StringToHashBucketFast: [sample([texts("hello", "", "wörld")], { num_buckets: 10 })],
+};

@@ -1,0 +1,120 @@
+/** Samples of fused products and convolutions, of dilation and of linear algebra. */
+
+import type { OpSample, SampleValues } from "@weft/weft/testing";
+import { any, distinct, number, sample, type SampleTable } from "./inputs.ts";
+
+const FUSED = [[], ["BiasAdd"], ["BiasAdd", "Relu"], ["Elu"], ["BiasAdd", "Relu6"], ["LeakyRelu"], [
+  "BiasAdd",
+  "Sigmoid",
+], ["Tanh"]];
+
+/** One sample for each list of steps; `make` gives the operands, `bias` the shape of what BiasAdd takes. */
+function fused(
+  operands: readonly SampleValues[],
+  bias: readonly number[],
+  attrs: OpSample["attrs"],
+  steps: readonly string[][] = FUSED,
+): OpSample[] {
+  return steps.map((fused_ops) => {
+    const extra = [
+      ...(fused_ops.includes("BiasAdd") ? [distinct(...bias)] : []),
+      ...(fused_ops.includes("Prelu") ? [distinct(...bias)] : []),
+    ];
+    return sample([...operands, ...extra], { ...attrs, fused_ops, num_args: extra.length });
+  });
+}
+
+/** A well-conditioned matrix. */
+const solid: SampleValues = {
+  shape: [3, 3],
+  values: [3, 0.5, -0.25, 1, 2.5, 0.75, -0.5, 0.25, 2],
+};
+const NO_GRADIENT = {
+  "gradient on the gpu": "not implemented for wide matrices, as in TensorFlow",
+};
+const pair = (s: number): number[] => [1, s, s, 1];
+
+/** Image, filter, result, attributes. */
+const DILATIONS: readonly [number[], number[], number[], Record<string, unknown>][] = [
+  [[1, 4, 4, 4], [2, 2, 4], [1, 4, 4, 4], { strides: pair(1), rates: pair(1), padding: "SAME" }],
+  [[2, 5, 6, 3], [2, 3, 3], [2, 2, 2, 3], { strides: pair(2), rates: pair(1), padding: "VALID" }],
+  [[1, 7, 6, 4], [3, 2, 4], [1, 3, 4, 4], { strides: pair(1), rates: pair(2), padding: "VALID" }],
+];
+const NEVER = {
+  gradient: false,
+  secondOrder: false,
+  skip: {
+    "gradient on the gpu": "has none, as in TensorFlow",
+    "graph gradient = tape gradient": "has none, as in TensorFlow",
+    "gradient with literal inputs": "has none, as in TensorFlow",
+  },
+};
+
+/** By TensorFlow op name. */
+export const LINALG: SampleTable = {
+  _FusedMatMul: [
+    ...fused([any(3, 4), any(4, 8)], [8], {}),
+    ...fused([any(5, 3), any(7, 5)], [7], { transpose_a: true, transpose_b: true }, [[
+      "BiasAdd",
+      "Prelu",
+    ], ["Prelu"]]),
+    ...fused([any(9, 4), any(4, 5)], [1], {}, [["BiasAdd", "Relu"]]),
+    ...fused([any(2, 3), any(3, 4)], [2, 4], {}, [["BiasAdd"]]),
+  ],
+  _FusedConv2D: [
+    ...fused(
+      [any(1, 4, 5, 4), any(3, 3, 4, 4)],
+      [4],
+      { strides: pair(1), padding: "SAME" },
+      FUSED.slice(0, 4),
+    ),
+    ...fused([any(1, 5, 5, 3), any(2, 2, 3, 5)], [5], { strides: pair(2), padding: "VALID" }, [[
+      "BiasAdd",
+      "Prelu",
+    ]]),
+    ...fused([any(2, 3, 3, 4), any(1, 1, 4, 8)], [8], { strides: pair(1), padding: "VALID" }, [[
+      "BiasAdd",
+      "Sigmoid",
+    ]]),
+  ],
+  _FusedDepthwiseConv2dNative: [
+    ...fused(
+      [any(1, 4, 5, 4), any(3, 3, 4, 1)],
+      [4],
+      { strides: pair(1), padding: "SAME" },
+      FUSED.slice(0, 4),
+    ),
+    ...fused([any(1, 5, 5, 3), any(2, 2, 3, 2)], [6], { strides: pair(2), padding: "VALID" }, [[
+      "BiasAdd",
+      "Prelu",
+    ]]),
+  ],
+  Dilation2D: DILATIONS.map(([x, filter, , attrs], i) =>
+    sample([distinct(...x), distinct(...filter)], attrs, { secondOrder: false, gradient: i < 2 })
+  ),
+  Dilation2DBackpropInput: DILATIONS.map(([x, filter, y, attrs]) =>
+    sample([distinct(...x), distinct(...filter), any(...y)], attrs, NEVER)
+  ),
+  Dilation2DBackpropFilter: DILATIONS.map(([x, filter, y, attrs]) =>
+    sample([distinct(...x), distinct(...filter), any(...y)], attrs, NEVER)
+  ),
+  MatrixBandPart: [
+    sample([any(3, 4), number(1), number(0)]),
+    sample([any(2, 5, 3), number(-1), number(1)]),
+    sample([any(4, 4), number(0), number(-1)]),
+    sample([any(0, 3), number(0), number(0)]),
+  ],
+  MatrixTriangularSolve: [
+    sample([solid, any(3, 2)]),
+    sample([solid, any(3, 1)], { lower: false }),
+    sample([solid, any(3, 4)], { adjoint: true }),
+    sample([solid, any(3, 4)], { lower: false, adjoint: true }),
+  ],
+  Qr: [
+    sample([solid]),
+    sample([any(4, 3)]),
+    sample([any(2, 3, 2)]),
+    sample([any(3, 5)], {}, { gradient: false, skip: NO_GRADIENT }),
+    sample([any(4, 2)], { full_matrices: true }, { gradient: false, skip: NO_GRADIENT }),
+  ],
+};

@@ -1,0 +1,67 @@
+/** The samples of every op, by TensorFlow op name, and the ops that are tested elsewhere. */
+
+import { ARRAY } from "./array.ts";
+import { ARRAY_INDEX_SAMPLES } from "./array_index.ts";
+import { ARRAY_MOVE_SAMPLES } from "./array_move.ts";
+import { DYNAMIC } from "./dynamic.ts";
+import { IMAGE } from "./image.ts";
+import type { SampleTable } from "./inputs.ts";
+import { LINALG } from "./linalg.ts";
+import { LINEAR } from "./linear.ts";
+import { OPTIMIZER } from "./optimizer.ts";
+import { POINTWISE } from "./pointwise.ts";
+import { RANDOM } from "./random.ts";
+import { REDUCE } from "./reduce.ts";
+import { ROW_OPS } from "./rows.ts";
+
+/** Families of ops, each a file here. */
+export const FAMILIES: Readonly<Record<string, SampleTable>> = {
+  array: ARRAY,
+  array_index: ARRAY_INDEX_SAMPLES,
+  array_move: ARRAY_MOVE_SAMPLES,
+  dynamic: DYNAMIC,
+  image: IMAGE,
+  linalg: LINALG,
+  linear: LINEAR,
+  optimizer: OPTIMIZER,
+  pointwise: POINTWISE,
+  random: RANDOM,
+  reduce: REDUCE,
+  rows: ROW_OPS,
+};
+
+/** Ops without samples, each with the reason. */
+export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
+  Const: "has meaning in graphs only: tests/graph",
+  Placeholder: "has meaning in graphs only: tests/graph",
+  PlaceholderWithDefault: "has meaning in graphs only: tests/graph",
+  _FusedPointwise: "takes expressions: tests/ops/fused_test.ts",
+  _GroupedColumnSum: "made by plans only: tests/ops/fused_test.ts",
+  _GroupedUpdate: "takes expressions: tests/ops/fused_test.ts",
+  _MatMulEpilogue: "takes expressions: tests/ops/fused_test.ts",
+  NoOp: "has neither inputs nor outputs: tests/graph",
+  EnsureShape: "checks at run time: tests/graph",
+  VarHandleOp: "state: tests/runtime",
+  ReadVariableOp: "state: tests/runtime",
+  AssignVariableOp: "state: tests/runtime",
+  AssignAddVariableOp: "state: tests/runtime",
+  AssignSubVariableOp: "state: tests/runtime",
+  ResourceApplyGradientDescent: "state: tests/train",
+  ResourceApplyMomentum: "state: tests/train",
+  ResourceApplyAdagrad: "state: tests/train",
+  ResourceApplyAdagradV2: "state: tests/train",
+  ResourceApplyAdadelta: "state: tests/train",
+  ResourceApplyRMSProp: "state: tests/train",
+  ResourceApplyCenteredRMSProp: "state: tests/train",
+  ResourceApplyAdam: "state: tests/train",
+  ResourceApplyAdaMax: "state: tests/train",
+  PyFunc: "runs the user's code: tests/script",
+  PyFuncStateless: "runs the user's code: tests/script",
+  EagerPyFunc: "runs the user's code: tests/script",
+  TapeGradient: "goes backward through a script or a loop: tests/script, tests/runtime",
+  PartitionedCall: "calls a function: tests/runtime",
+  StatefulPartitionedCall: "calls a function: tests/runtime",
+  If: "control flow: tests/runtime",
+  While: "control flow: tests/runtime",
+  _CustomGradient: "carries the user's gradient: tests/autodiff",
+};

@@ -1,0 +1,189 @@
+/** Samples of the optimizers' updates, against plain loops. */
+
+import { any, positive, sample, type SampleTable } from "./inputs.ts";
+import type { OpSample, Reference } from "@weft/weft/testing";
+import { NdArray } from "@weft/weft";
+
+type Numbers = readonly number[];
+type Settings = { readonly [k: string]: number };
+
+/** Lifts a function of one element to arrays; rank-0 inputs are the step's scalars. */
+function elementwise(update: (x: Numbers, a: Settings) => Numbers): Reference {
+  return (inputs, attrs) => {
+    const [variable] = inputs;
+    const outputs: Float64Array[] = [];
+    for (let i = 0; i < variable.size; i++) {
+      const now = inputs.map((x) => Number(x.at(x.rank === 0 ? 0 : i)));
+      update(now, attrs as Settings).forEach((v, k) =>
+        (outputs[k] ??= new Float64Array(variable.size))[i] = v
+      );
+    }
+    return outputs.map((data) => new NdArray("float64", variable.shape, data));
+  };
+}
+
+const rate = { shape: [], values: [0.125] };
+/** Settings that every dtype holds exactly. */
+const A = { rho: 0.875, momentum: 0.5, epsilon: 0.0625, beta1: 0.75, beta2: 0.875 };
+
+/** `slots` are drawn like the variable but positive. */
+function updates(
+  slots: number,
+  scalars: number,
+  attrs: { readonly [k: string]: number | boolean },
+  update: (x: Numbers, a: Settings) => Numbers,
+): OpSample[] {
+  return [[2, 3], [7], [1], [0], [4, 8]].filter((shape) => shape[0] > 0).map((shape) =>
+    sample(
+      [
+        any(...shape),
+        ...Array.from({ length: slots }, () => positive(...shape)),
+        ...Array.from({ length: scalars }, () => rate),
+        any(...shape),
+      ],
+      attrs,
+      { reference: elementwise(update), secondOrder: false, gpuUlps: 512 },
+    )
+  );
+}
+
+const { sqrt } = Math;
+
+export const OPTIMIZER: SampleTable = {
+  _ApplyGradientDescent: updates(0, 1, {}, ([x, lr, g]) => [x - lr * g]),
+  _ApplyMomentum: [
+    ...updates(1, 1, { momentum: A.momentum }, ([x, a, lr, g], { momentum }) => {
+      const next = a * momentum + g;
+      return [x - lr * next, next];
+    }),
+    ...updates(
+      1,
+      1,
+      { momentum: A.momentum, use_nesterov: true },
+      ([x, a, lr, g], { momentum }) => {
+        const next = a * momentum + g;
+        return [x - lr * (g + momentum * next), next];
+      },
+    ).slice(0, 1),
+  ],
+  _ApplyAdagrad: [
+    ...updates(1, 1, { epsilon: A.epsilon }, ([x, a, lr, g], { epsilon }) => {
+      const next = a + g * g;
+      return [x - lr * g / sqrt(next + epsilon), next];
+    }),
+    ...updates(1, 1, { epsilon: A.epsilon, outside: true }, ([x, a, lr, g], { epsilon }) => {
+      const next = a + g * g;
+      return [x - lr * g / (sqrt(next) + epsilon), next];
+    }).slice(0, 1),
+  ],
+  _ApplyAdadelta: [
+    ...updates(2, 1, { rho: A.rho, epsilon: A.epsilon }, ([x, a, u, lr, g], { rho, epsilon }) => {
+      const next = rho * a + (1 - rho) * g * g;
+      const step = sqrt(u + epsilon) / sqrt(next + epsilon) * g;
+      return [x - lr * step, next, rho * u + (1 - rho) * step * step];
+    }),
+    ...updates(
+      2,
+      1,
+      { rho: A.rho, epsilon: A.epsilon, tfjs: true },
+      ([x, a, u, lr, g], { rho, epsilon }) => {
+        const step = sqrt(u + epsilon) / sqrt(a + epsilon) * g;
+        return [x - lr * step, rho * a + (1 - rho) * g * g, rho * u + (1 - rho) * step * step];
+      },
+    ).slice(0, 1),
+  ],
+  _ApplyRMSProp: updates(
+    2,
+    1,
+    { rho: A.rho, momentum: A.momentum, epsilon: A.epsilon },
+    ([x, ms, mom, lr, g], a) => {
+      const next = a.rho * ms + (1 - a.rho) * g * g;
+      const step = a.momentum * mom + lr * g / sqrt(next + a.epsilon);
+      return [x - step, next, step];
+    },
+  ),
+  _ApplyCenteredRMSProp: [
+    sample(
+      [
+        any(2, 3),
+        { shape: [2, 3], low: -0.25, high: 0.25 },
+        { shape: [2, 3], low: 2, high: 3 },
+        any(2, 3),
+        rate,
+        any(2, 3),
+      ],
+      { rho: A.rho, momentum: A.momentum, epsilon: A.epsilon },
+      {
+        secondOrder: false,
+        gpuUlps: 512,
+        reference: elementwise(([x, mg, ms, mom, lr, g], a) => {
+          const square = a.rho * ms + (1 - a.rho) * g * g, mean = a.rho * mg + (1 - a.rho) * g;
+          const step = a.momentum * mom + lr * g / sqrt(square - mean * mean + a.epsilon);
+          return [x - step, mean, square, step];
+        }),
+      },
+    ),
+    sample(
+      [
+        any(5),
+        { shape: [5], low: -0.25, high: 0.25 },
+        { shape: [5], low: 2, high: 3 },
+        any(5),
+        rate,
+        any(5),
+      ],
+      { rho: A.rho, momentum: A.momentum, epsilon: A.epsilon, tfjs: true },
+      {
+        secondOrder: false,
+        gpuUlps: 512,
+        reference: elementwise(([x, mg, ms, mom, lr, g], a) => {
+          const square = a.rho * ms + (1 - a.rho) * g * g, mean = a.rho * mg + (1 - a.rho) * g;
+          const step = a.momentum * mom + lr * g / sqrt(square - (mean * mean + a.epsilon));
+          return [x - step, mean, square, step];
+        }),
+      },
+    ),
+  ],
+  _ApplyAdam: [
+    ...updates(
+      2,
+      2,
+      { beta1: A.beta1, beta2: A.beta2, epsilon: A.epsilon },
+      ([x, m, v, alpha, c2, g], a) => {
+        const m1 = a.beta1 * m + (1 - a.beta1) * g, v1 = a.beta2 * v + (1 - a.beta2) * g * g;
+        return [x - alpha * m1 / (sqrt(v1 * c2) + a.epsilon), m1, v1];
+      },
+    ),
+    ...updates(
+      2,
+      2,
+      { beta1: A.beta1, beta2: A.beta2, epsilon: A.epsilon, use_nesterov: true },
+      ([x, m, v, alpha, c2, g], a) => {
+        const m1 = a.beta1 * m + (1 - a.beta1) * g, v1 = a.beta2 * v + (1 - a.beta2) * g * g;
+        return [
+          x - alpha * (a.beta1 * m1 + (1 - a.beta1) * g) / (sqrt(v1 * c2) + a.epsilon),
+          m1,
+          v1,
+        ];
+      },
+    ).slice(0, 1),
+  ],
+  _ApplyAdaMax: updates(
+    2,
+    1,
+    { beta1: A.beta1, beta2: A.beta2, epsilon: A.epsilon },
+    ([x, m, v, alpha, g], a) => {
+      const m1 = a.beta1 * m + (1 - a.beta1) * g, v1 = Math.max(a.beta2 * v, Math.abs(g));
+      return [x - alpha * m1 / (v1 + a.epsilon), m1, v1];
+    },
+  ),
+  _ApplyAdamW: updates(
+    2,
+    2,
+    { beta1: A.beta1, beta2: A.beta2, epsilon: A.epsilon },
+    ([x, m, v, alpha, decay, g], a) => {
+      const m1 = a.beta1 * m + (1 - a.beta1) * g, v1 = a.beta2 * v + (1 - a.beta2) * g * g;
+      return [x - x * decay - alpha * m1 / (sqrt(v1) + a.epsilon), m1, v1];
+    },
+  ),
+};

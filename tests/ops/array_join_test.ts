@@ -1,0 +1,47 @@
+import * as tf from "@weft/weft";
+import { assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+testOnDevices("concat() joins along any axis, empty parts and all", () => {
+  const a = tf.tensor([[1, 2], [3, 4]]), b = tf.tensor([[5], [6]]);
+  assertEquals(tf.concat([a, b], 1).arraySync(), [[1, 2, 5], [3, 4, 6]]);
+  assertEquals(tf.concat([a, b], -1).shape, [2, 3]);
+  assertEquals(tf.concat([a, tf.zeros([0, 2]), a]).shape, [4, 2]);
+  assertEquals(tf.concat([a]).arraySync(), a.arraySync());
+  assertEquals(tf.concat([["a"], ["b", "c"]]).arraySync(), ["a", "b", "c"]);
+  assertEquals(tf.concat([tf.tensor([1], [1], "int32"), tf.tensor([1.5])]).dtype, "float32");
+  assertThrows(() => tf.concat([a, b]), RangeError, "must be equal elsewhere");
+  assertThrows(() => tf.concat([a, tf.tensor([1])]), RangeError);
+  assertThrows(() => tf.concat([]), RangeError);
+});
+
+testOnDevices("concat() joins more parts than one dispatch can bind", () => {
+  const parts = Array.from({ length: 20 }, (_, i) => tf.fill([2, i % 3 + 1], i));
+  const row = parts.flatMap((_, i) => new Array(i % 3 + 1).fill(i));
+  assertEquals(tf.concat(parts, 1).arraySync(), [row, row]);
+  const back = tf.split(tf.concat(parts, 1), parts.map((_, i) => i % 3 + 1), 1);
+  back.forEach((t, i) => assertEquals(t.arraySync(), parts[i].arraySync()));
+});
+
+testOnDevices("stack() and unstack() undo each other along every axis", () => {
+  const parts = [0, 1, 2].map((k) =>
+    tf.tensor([[1, 2, 3, 4], [5, 6, 7, 8]].map((r) => r.map((v) => v + 10 * k)))
+  );
+  for (const axis of [0, 1, 2, -1, -3]) {
+    const whole = tf.stack(parts, axis);
+    assertEquals(whole.shape[axis < 0 ? axis + 3 : axis], 3);
+    tf.unstack(whole, axis).forEach((t, k) => assertEquals(t.arraySync(), parts[k].arraySync()));
+  }
+  assertThrows(() => tf.stack([tf.zeros([2]), tf.zeros([3])]), RangeError);
+  assertThrows(() => tf.unstack(tf.zeros([2]), 1), RangeError);
+});
+
+testOnDevices("split() cuts into equal or given parts", () => {
+  const x = tf.tensor([[1, 2, 3, 4], [5, 6, 7, 8]]);
+  assertEquals(tf.split(x, 2, 1).map((t) => t.arraySync()), [[[1, 2], [5, 6]], [[3, 4], [7, 8]]]);
+  assertEquals(tf.split(x, [1, -1, 1], 1).map((t) => t.shape), [[2, 1], [2, 2], [2, 1]]);
+  assertEquals(tf.split(x, 2).map((t) => t.arraySync()), [[[1, 2, 3, 4]], [[5, 6, 7, 8]]]);
+  assertThrows(() => tf.split(x, 3, 1), RangeError, "evenly divide");
+  assertThrows(() => tf.split(x, [1, 2], 1), RangeError, "sum of sizes");
+  assertThrows(() => tf.split(x, [-1, -1], 1), RangeError, "only one negative");
+});

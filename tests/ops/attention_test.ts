@@ -1,0 +1,117 @@
+/** Attention: against a loop, over shapes, masks and kernels. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+import { compareVariants, noise } from "./force_variant.ts";
+
+/** `[batch, time, heads, depth]` attention in float64. */
+function reference(q: tf.NdArray, k: tf.NdArray, v: tf.NdArray, causal: boolean): number[] {
+  const [batch, n, heads, depth] = q.shape, m = k.shape[1];
+  const [Q, K, V] = [q, k, v].map((a) => a.data as Float32Array);
+  const out: number[] = new Array(Q.length).fill(0);
+  for (let b = 0; b < batch; b++) {
+    for (let t = 0; t < n; t++) {
+      for (let h = 0; h < heads; h++) {
+        const at = ((b * n + t) * heads + h) * depth;
+        const scores: number[] = [];
+        for (let s = 0; s < m; s++) {
+          const from = ((b * m + s) * heads + h) * depth;
+          let dot = 0;
+          for (let d = 0; d < depth; d++) dot += Q[at + d] * K[from + d];
+          scores.push(causal && s > t + m - n ? -Infinity : dot / Math.sqrt(depth));
+        }
+        const top = Math.max(...scores);
+        const weights = scores.map((s) => Math.exp(s - top));
+        const total = weights.reduce((a, w) => a + w, 0);
+        weights.forEach((w, s) => {
+          const from = ((b * m + s) * heads + h) * depth;
+          for (let d = 0; d < depth; d++) out[at + d] += w / total * V[from + d];
+        });
+      }
+    }
+  }
+  return out;
+}
+
+const SHAPES: readonly [number, number, number, number, number][] = [
+  [1, 1, 1, 1, 4],
+  [2, 5, 5, 3, 8],
+  [1, 3, 9, 2, 12],
+  [1, 17, 33, 1, 64],
+  [2, 4, 4, 2, 5],
+];
+
+testOnDevices("scaledDotProductAttention() attends as a loop does", () => {
+  for (const [b, n, m, h, d] of SHAPES) {
+    for (const causal of [false, true]) {
+      const q = noise("float32", [b, n, h, d], 1),
+        k = noise("float32", [b, m, h, d], 2),
+        v = noise("float32", [b, m, h, d], 3);
+      using y = tf.scaledDotProductAttention(q, k, v, { causal });
+      const want = reference(q, k, v, causal);
+      (y.dataSync() as Float32Array).forEach((x, i) =>
+        assert(
+          Math.abs(x - want[i]) < 1e-5,
+          `${[b, n, m, h, d, causal]} at ${i}: ${x} and ${want[i]}`,
+        )
+      );
+    }
+  }
+});
+
+Deno.test({
+  name: "every attention kernel agrees with the CPU [webgpu]",
+  ignore: !HAS_WEBGPU,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const ran = new Set<string>();
+    for (const [b, n, m, h, d] of SHAPES.filter((s) => s[4] % 4 === 0)) {
+      for (const causal of [false, true]) {
+        const inputs = [
+          noise("float32", [b, n, h, d], 1),
+          noise("float32", [b, m, h, d], 2),
+          noise("float32", [b, m, h, d], 3),
+        ];
+        for (
+          const name of await compareVariants("_Attention", inputs, { causal, scale: 0.3 }, {
+            absolute: 1e-5,
+          })
+        ) ran.add(name);
+      }
+    }
+    assertEquals([...ran], ["streaming"]);
+  },
+});
+
+testOnDevices("scaledDotProductAttention() is differentiated", () => {
+  const x = noise("float32", [1, 3, 1, 4], 5);
+  const f = (t: tf.Tensor): tf.Tensor =>
+    tf.sum(tf.square(tf.scaledDotProductAttention(t, t, t, { causal: true })));
+  const dx = tf.grad(f)(tf.tensor(x)).dataSync() as Float32Array;
+  for (let i = 0; i < x.size; i++) {
+    const moved = (e: number): number =>
+      f(tf.tensor(x.map((v, j) => Number(v) + (i === j ? e : 0)))).item();
+    const slope = (moved(1e-2) - moved(-1e-2)) / 2e-2;
+    assert(Math.abs(dx[i] - slope) < 5e-3, `${dx[i]} and ${slope} at ${i}`);
+  }
+});
+
+Deno.test("scaledDotProductAttention() refuses shapes that do not fit", () => {
+  const x = tf.ones([1, 3, 2, 4]);
+  assertThrows(
+    () => tf.scaledDotProductAttention(tf.ones([3, 4]), x, x),
+    tf.ValueError,
+    "query must have shape [batch, time, heads, depth]",
+  );
+  assertThrows(
+    () => tf.scaledDotProductAttention(x, tf.ones([1, 3, 2, 8]), x),
+    tf.ValueError,
+    "Cannot attend from",
+  );
+  assertThrows(
+    () => tf.scaledDotProductAttention(tf.ones([1, 4, 2, 4]), x, x, { causal: true }),
+    tf.ValueError,
+    "sees no key",
+  );
+});

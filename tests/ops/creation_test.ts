@@ -1,0 +1,129 @@
+import * as tf from "@weft/weft";
+import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+testOnDevices("tensor() takes nested values, flat values with a shape, and typed arrays", () => {
+  assertEquals(tf.tensor([[1, 2], [3, 4]]).shape, [2, 2]);
+  assertEquals(tf.tensor([1, 2, 3, 4], [2, 2]).arraySync(), [[1, 2], [3, 4]]);
+  const cases: [unknown, tf.DType][] = [
+    [[1, 2], "float32"],
+    [[true], "bool"],
+    [["a"], "string"],
+    [[1n], "int64"],
+    [new Int32Array(2), "int32"],
+    [new Float64Array(2), "float64"],
+    [new Uint8Array(2), "int32"],
+  ];
+  for (const [value, dtype] of cases) assertEquals(tf.tensor(value as tf.TensorLike).dtype, dtype);
+  assertEquals(tf.tensor(new Uint8Array(2), [2], "uint8").dtype, "uint8");
+  assertThrows(() => tf.tensor([1, 2, 3], [2, 2]), RangeError, "provided shape");
+  assertThrows(() => tf.tensor([[1, 2], [3]] as tf.TensorLike), RangeError, "ragged");
+  assertThrows(() => tf.tensor([[1, 2]], [2, 1]), RangeError, "does not match");
+});
+
+testOnDevices("tensor1d() to tensor6d() insist on their rank", () => {
+  assertEquals(tf.tensor2d([1, 2], [1, 2]).shape, [1, 2]);
+  assertThrows(() => tf.tensor1d([[1]]), RangeError);
+  assertThrows(() => tf.tensor2d([1, 2]), RangeError, "shape must be provided");
+  assertThrows(() => tf.tensor3d([1, 2], [1, 2]), RangeError, "3 dimensions");
+  assertThrows(() => tf.scalar([1] as unknown as number), TypeError);
+});
+
+testOnDevices("constant() repeats one value and names its node", () => {
+  assertEquals(tf.constant(3, "int32", [2, 2]).arraySync(), [[3, 3], [3, 3]]);
+  assertEquals(tf.constant([1, 2, 3, 4], null, [2, 2]).dtype, "float32");
+  const g = new tf.Graph();
+  assertEquals(g.asDefault(() => tf.constant(1, "float32", [], "one")).name, "one:0");
+});
+
+testOnDevices("fills hold their value in every dtype", () => {
+  const cases: [tf.DType, unknown][] = [
+    ["float32", 1],
+    ["int32", 1],
+    ["bool", true],
+    ["float64", 1],
+    ["int64", 1n],
+    ["uint8", 1],
+    ["bfloat16", 1],
+    ["complex64", [1, 0]],
+  ];
+  for (const [dtype, one] of cases) {
+    for (const n of [1, 5, 8]) {
+      assertEquals(tf.ones([n], dtype).arraySync(), new Array(n).fill(one));
+      assertEquals(tf.onesLike(tf.zeros([n], dtype)).arraySync(), new Array(n).fill(one));
+    }
+  }
+  assertEquals(tf.fill([2], "x").arraySync(), ["x", "x"]);
+  assertEquals(tf.fill([3], -2.5).arraySync(), [-2.5, -2.5, -2.5]);
+  assertEquals(Object.is((tf.fill([1], -0).dataSync() as Float32Array)[0], -0), true);
+  assertEquals(Number.isNaN(tf.fill([1], NaN).item()), true);
+  assertEquals(tf.fill([2], tf.scalar(4, "int32")).arraySync(), [4, 4]);
+  assertThrows(() => tf.zeros([-1]), RangeError);
+  assertThrows(() => tf.ones([1.5]), RangeError);
+});
+
+testOnDevices("range() and linspace() count", () => {
+  assertEquals(tf.range(0, 5).arraySync(), [0, 1, 2, 3, 4]);
+  assertEquals(tf.range(5, 0).arraySync(), [5, 4, 3, 2, 1]);
+  assertEquals(tf.range(10, 0, -4, "int32").arraySync(), [10, 6, 2]);
+  assertEquals(tf.range(0, 1, -1).shape, [0]);
+  const tenths = tf.range(0, 1, 0.1).dataSync() as Float32Array;
+  assertEquals(tenths.length, 10);
+  tenths.forEach((v, i) => assertAlmostEquals(v, i / 10, 1e-6));
+  assertEquals(tf.linspace(-1, 1, 5).arraySync(), [-1, -0.5, 0, 0.5, 1]);
+  assertEquals(tf.linspace(3, 9, 1).arraySync(), [3]);
+  const thirds = tf.linspace(0, 1, 4).dataSync() as Float32Array;
+  assertEquals(thirds[3], 1);
+  assertThrows(() => tf.range(0, 1, 0), RangeError);
+});
+
+testOnDevices("eye(), diag() and meshgrid() make patterns", () => {
+  assertEquals(tf.eye(2, 3).arraySync(), [[1, 0, 0], [0, 1, 0]]);
+  assertEquals(tf.eye(2, 2, [2], "int32").arraySync(), [[[1, 0], [0, 1]], [[1, 0], [0, 1]]]);
+  assertEquals(tf.diag([1, 2, 3]).arraySync(), [[1, 0, 0], [0, 2, 0], [0, 0, 3]]);
+  assertEquals(tf.diag(tf.tensor([[1, 2], [3, 4]])).shape, [2, 2, 2, 2]);
+  assertEquals(tf.diagPart(tf.diag([1, 2, 3])).arraySync(), [1, 2, 3]);
+  const [x, y] = tf.meshgrid([1, 2, 3], [4, 5], { indexing: "ij" });
+  assertEquals([x.arraySync(), y.arraySync()], [[[1, 1], [2, 2], [3, 3]], [[4, 5], [4, 5], [
+    4,
+    5,
+  ]]]);
+});
+
+testOnDevices("buffer() is filled element by element", () => {
+  const b = tf.buffer([2, 3], "int32");
+  b.set(7, 1, 2);
+  assertEquals(b.get(1, 2), 7);
+  assertEquals(b.indexToLoc(4), [1, 1]);
+  assertEquals(b.locToIndex([1, 1]), 4);
+  const t = b.toTensor();
+  b.set(9, 0, 0);
+  assertEquals(t.arraySync(), [[0, 0, 0], [0, 0, 7]]);
+  assertThrows(() => b.get(2, 0), RangeError);
+  assertThrows(() => b.set(1, 2), RangeError);
+});
+
+testOnDevices("shapes, ranks and sizes come from the tensor, in graphs at run time", async () => {
+  assertEquals(tf.shape(tf.zeros([2, 3])).arraySync(), [2, 3]);
+  assertEquals([tf.rank(tf.zeros([2, 3])).item(), tf.size(tf.zeros([2, 3])).item()], [2, 6]);
+  const g = new tf.Graph();
+  const { x, out } = g.asDefault(() => {
+    const x = tf.placeholder("float32");
+    return { x, out: [tf.rank(x), tf.size(x), tf.transpose(x), tf.reverse(x)] };
+  });
+  const session = new tf.Session({ graph: g });
+  const [rank, size, turned, back] = await session.run(out, {
+    feeds: new Map([[x, [[1, 2, 3]]]]),
+  }) as [
+    number,
+    number,
+    tf.NdArray,
+    tf.NdArray,
+  ];
+  assertEquals([rank, size, turned.toArray(), back.toArray()], [2, 3, [[1], [2], [3]], [[
+    3,
+    2,
+    1,
+  ]]]);
+  await session.close();
+});

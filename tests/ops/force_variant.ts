@@ -1,0 +1,109 @@
+/**
+ * Runs every GPU variant of an op by force, under each kind of adapter, and compares it with the CPU kernel.
+ */
+
+import { assert } from "@std/assert";
+import { type DType, NdArray, setBackend } from "@weft/weft";
+import { lookupOp } from "../../src/core/op.ts";
+import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
+import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
+import { difference } from "../../src/testing/compare.ts";
+import {
+  disposeInputs,
+  forcedPlans,
+  inputsOn,
+  problemOf,
+  runEagerly,
+  runPlan,
+} from "../../src/testing/run_op.ts";
+import { HAS_WEBGPU } from "../devices.ts";
+
+/** Numbers in [0, 1), the same every time. */
+export function random(seed: number): () => number {
+  let s = seed >>> 0;
+  return () => {
+    s = (Math.imul(s, 1664525) + 1013904223) >>> 0;
+    return ((s >>> 8) ^ (s >>> 20)) / 2 ** 24;
+  };
+}
+
+/** A host array of numbers `make` gives. */
+export function filled(
+  dtype: DType,
+  shape: readonly number[],
+  make: (index: number) => number,
+): NdArray {
+  const size = shape.reduce((a, b) => a * b, 1);
+  const array = NdArray.zeros(dtype, shape);
+  const data = array.data as Float32Array;
+  for (let i = 0; i < size; i++) data[i] = make(i);
+  return array;
+}
+
+/** Floats between -1 and 1, or whole numbers between -50 and 50, or booleans. */
+export function noise(dtype: DType, shape: readonly number[], seed = 1): NdArray {
+  const next = random(seed * 7919 + shape.length);
+  if (dtype === "bool") return filled(dtype, shape, () => (next() < 0.5 ? 1 : 0));
+  if (dtype === "float32") return filled(dtype, shape, () => 2 * next() - 1);
+  if (dtype === "uint32") return filled(dtype, shape, () => Math.floor(next() * 100));
+  return filled(dtype, shape, () => Math.floor(next() * 101) - 50);
+}
+
+/** An int32 vector: axes. */
+export function vector(...values: number[]): NdArray {
+  return new NdArray("int32", [values.length], Int32Array.from(values));
+}
+
+/** An int32 scalar: an axis. */
+export function number(value: number): NdArray {
+  return new NdArray("int32", [], Int32Array.of(value));
+}
+
+/** How near floats must be: units in the last place, of the value and of the largest value. */
+export interface Nearness {
+  readonly ulps?: number;
+  readonly ulpsOfLargest?: number;
+  readonly absolute?: number;
+}
+
+/**
+ * Runs all variants and fails where one differs from the CPU. Returns the names of the variants that ran,
+ * so that a test can say that those it means were among them.
+ */
+export async function compareVariants(
+  op: string,
+  inputs: readonly NdArray[],
+  attrs: Record<string, unknown> = {},
+  { ulps = 16, ulpsOfLargest = 16, absolute = 0 }: Nearness = {},
+): Promise<Set<string>> {
+  const def = lookupOp(op)!;
+  const ran = new Set<string>();
+  if (!HAS_WEBGPU) return ran;
+  assert(await setBackend("webgpu"));
+  const gpu = gpuDevice() as WebGpuDevice;
+  const given = inputsOn(def, inputs, cpuDevice());
+  const wanted = await runEagerly(def, given, attrs, cpuDevice());
+  disposeInputs(given);
+  const problem = problemOf(def, inputs, attrs);
+  const plans = forcedPlans(def.gpu ?? [], problem, gpu.profile);
+  assert(plans.length > 0, `${op} has no GPU variant for ${inputs.map((i) => `[${i.shape}]`)}`);
+  for (const forced of plans) {
+    ran.add(forced.variant);
+    const outputs = await runPlan(gpu, forced, inputs, problem);
+    for (const [k, o] of outputs.entries()) {
+      const wrong = difference(o, wanted[k], o.dtype, { ulps, ulpsOfLargest, absolute });
+      assert(
+        wrong === null,
+        `${op} variant "${forced.variant}" (${forced.profile}) of ${
+          inputs.map((i) => `${i.dtype}[${i.shape}]`).join(" ")
+        } ${JSON.stringify(attrs)}: output ${k} ${wrong}`,
+      );
+    }
+  }
+  return ran;
+}
+
+/** Registers a test that needs a GPU. */
+export function testOnGpu(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name: `${name} [webgpu]`, ignore: !HAS_WEBGPU, fn });
+}

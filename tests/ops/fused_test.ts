@@ -1,0 +1,79 @@
+/** The ops that plans make of others: every kernel against the CPU, over shapes with edges. */
+import { assertEquals } from "@std/assert";
+import { argument, type Expr, scalar as s } from "../../src/core/scalar.ts";
+import { compareVariants, noise, testOnGpu } from "./force_variant.ts";
+
+const arg = (n: number): Expr[] => Array.from({ length: n }, (_, i) => argument(i));
+const float = (n: number): string[] => new Array<string>(n).fill("float32");
+
+testOnGpu("fused pointwise kernels agree with the CPU", async () => {
+  const [a, b, c] = arg(3);
+  const exprs = [s.mul(s.tanh(s.add(a, b)), s.select(s.gt(c, 0), a, s.neg(c)))];
+  const shapes: number[][][] = [
+    [[7], [7], [7]],
+    [[16], [16], [16]],
+    [[3, 5], [5], [3, 1]],
+    [[2, 1, 4], [3, 1], []],
+    [[1031], [1], [1031]],
+    [[0], [0], [1]],
+  ];
+  for (const list of shapes) {
+    const inputs = list.map((shape, i) => noise("float32", shape, i + 1));
+    await compareVariants("_FusedPointwise", inputs, { exprs, Tin: float(3), Tout: float(1) }, {
+      absolute: 1e-6,
+    });
+  }
+});
+
+testOnGpu("matrix products with an epilogue agree with the CPU", async () => {
+  const [sum, bias, residual, factor] = arg(4);
+  const expr = s.add(s.max(s.mul(s.add(sum, bias), factor), 0), residual);
+  const cases: [number, number, number, boolean, boolean][] = [
+    [1, 1, 1, false, false],
+    [3, 5, 7, true, true],
+    [33, 65, 17, false, true],
+    [128, 10, 256, true, false],
+    [1, 300, 40, false, false],
+    [64, 64, 2048, false, false],
+  ];
+  for (const [m, n, k, transpose_a, transpose_b] of cases) {
+    const inputs = [
+      noise("float32", transpose_a ? [k, m] : [m, k], 1),
+      noise("float32", transpose_b ? [n, k] : [k, n], 2),
+      noise("float32", [n], 3),
+      noise("float32", [m, n], 4),
+      noise("float32", [], 5),
+    ];
+    const per = ["column", "element", "all"];
+    const attrs = { transpose_a, transpose_b, expr, per, Toperand: float(3) };
+    await compareVariants("_MatMulEpilogue", inputs, attrs, { absolute: 1e-5 * Math.sqrt(k) });
+  }
+});
+
+testOnGpu("grouped updates agree with the CPU, however many buffers an adapter binds", async () => {
+  const [rate, v, m, g] = arg(4);
+  const next = s.add(s.mul(m, 0.9), g);
+  const exprs = [s.sub(v, s.mul(rate, next)), next];
+  for (const sizes of [[1], [5, 3], [256, 10, 1, 77], [16, 16, 16, 16, 16, 16, 16, 16, 16]]) {
+    const inputs = [
+      noise("float32", [], 9),
+      ...sizes.flatMap((n, i) => [0, 1, 2].map((k) => noise("float32", [n], 10 * i + k))),
+    ];
+    const attrs = {
+      exprs,
+      scalars: 1,
+      arrays: 3,
+      Tin: float(inputs.length),
+      Tout: float(2 * sizes.length),
+    };
+    const ran = await compareVariants("_GroupedUpdate", inputs, attrs, { absolute: 1e-6 });
+    assertEquals([...ran], ["grouped"]);
+  }
+});
+
+testOnGpu("grouped column sums agree with the CPU", async () => {
+  const shapes = [[128, 10], [128, 256], [128], [1, 3], [1000, 7]];
+  const inputs = shapes.map((shape, i) => noise("float32", shape, i + 1));
+  const attrs = { shapes: shapes.map((shape) => shape.slice(1)), scales: [1, 1, 1 / 128, 1, 0.5] };
+  await compareVariants("_GroupedColumnSum", inputs, attrs, { absolute: 1e-4 });
+});

@@ -1,0 +1,93 @@
+/**
+ * Plans for buffers larger than one binding: run with a binding limit made small, they must give the same results.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { type DType, NdArray, setBackend } from "@weft/weft";
+import type { Profile } from "../../src/core/dispatch.ts";
+import { lookupOp } from "../../src/core/op.ts";
+import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
+import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
+import {
+  disposeInputs,
+  inputsOn,
+  problemOf,
+  runEagerly,
+  runPlan,
+} from "../../src/testing/run_op.ts";
+import { HAS_WEBGPU } from "../devices.ts";
+
+/** A limit of so many bytes makes pieces of every buffer below. */
+const LIMIT = 4096;
+
+function counted(dtype: DType, ...shape: number[]): NdArray {
+  const out = NdArray.zeros(dtype, shape);
+  const data = out.data as Float32Array;
+  for (let i = 0; i < data.length; i++) data[i] = (i * 7919) % 1009;
+  return out;
+}
+
+function ints(shape: number[], ...values: number[]): NdArray {
+  return new NdArray("int32", shape, Int32Array.from(values));
+}
+
+/** Indices in `[0, below)`. */
+function places(count: number, below: number): NdArray {
+  return ints([count, 1], ...Array.from({ length: count }, (_, i) => (i * 31) % below));
+}
+
+const flatPlaces = (count: number, below: number): NdArray => places(count, below).reshape([count]);
+
+const CASES: readonly { op: string; inputs: NdArray[]; attrs?: Record<string, unknown> }[] = [
+  { op: "Slice", inputs: [counted("float32", 50, 60), ints([2], 3, 4), ints([2], 45, 52)] },
+  { op: "Transpose", inputs: [counted("float32", 50, 60), ints([2], 1, 0)] },
+  { op: "Transpose", inputs: [counted("int32", 51, 61), ints([2], 1, 0)] },
+  { op: "ReverseV2", inputs: [counted("float32", 50, 60), ints([1], 0)] },
+  { op: "Pad", inputs: [counted("float32", 50, 60), ints([2, 2], 1, 2, 3, 1)] },
+  { op: "Fill", inputs: [ints([1], 3001), new NdArray("float32", [], Float32Array.of(2.5))] },
+  { op: "GatherV2", inputs: [counted("float32", 50, 60), flatPlaces(40, 50), ints([], 0)] },
+  { op: "GatherV2", inputs: [counted("float32", 50, 61), flatPlaces(40, 50), ints([], 0)] },
+  { op: "ScatterNd", inputs: [places(10, 50), counted("float32", 10, 60), ints([2], 50, 60)] },
+  { op: "ScatterNd", inputs: [places(40, 50), counted("float32", 40, 12), ints([2], 120, 12)] },
+  {
+    op: "TensorScatterUpdate",
+    inputs: [counted("float32", 50, 60), ints([3, 1], 4, 20, 49), counted("float32", 3, 60)],
+  },
+  { op: "StatelessRandomUniform", inputs: [ints([1], 4000), ints([2], 3, 4)] },
+  { op: "StatelessRandomUniform", inputs: [ints([1], 4001), ints([2], 3, 4)] },
+];
+
+Deno.test({
+  name: "buffers larger than one binding are read and written in pieces [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    assert(await setBackend("webgpu"));
+    const gpu = gpuDevice() as WebGpuDevice;
+    const profile: Profile = { ...gpu.profile, maxBinding: LIMIT, maxBuffers: 16 };
+    for (const { op, inputs, attrs = {} } of CASES) {
+      const def = lookupOp(op)!;
+      const problem = problemOf(def, inputs, attrs);
+      const variant = def.gpu!.find((v) => v.fits?.(problem, profile) ?? true);
+      assert(variant !== undefined, `${op} has no variant for small bindings`);
+      const plan = variant.plan(problem, profile);
+      const words = plan.dispatches.flatMap((d) => d.buffers.map((b) => b.size ?? 0));
+      assert(words.some((bytes) => bytes > 0), `${op} binds whole buffers`);
+      assert(words.every((bytes) => bytes <= LIMIT), `${op} binds more than the limit`);
+      const given = inputsOn(def, inputs, cpuDevice());
+      const [wanted] = await runEagerly(def, given, attrs, cpuDevice());
+      disposeInputs(given);
+      const [got] = await runPlan(
+        gpu,
+        {
+          variant: variant.name,
+          profile: "small",
+          maxGrid: profile.maxGrid,
+          plan,
+        },
+        inputs,
+        problem,
+      );
+      assertEquals(got.toArray(), wanted.toArray(), op);
+    }
+  },
+});

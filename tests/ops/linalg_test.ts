@@ -1,0 +1,63 @@
+import * as tf from "@weft/weft";
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+import { noise } from "./force_variant.ts";
+
+function close(a: tf.Tensor, b: tf.Tensor, tolerance = 1e-5): void {
+  assertEquals(a.shape, b.shape);
+  assert(tf.max(tf.abs(tf.sub(a, b))).item() <= tolerance);
+}
+
+testOnDevices("qr() gives orthonormal columns and an upper triangle", () => {
+  for (
+    const [shape, full] of [[[4, 3], false], [[3, 4], false], [[4, 2], true], [
+      [2, 3, 3],
+      false,
+    ]] as const
+  ) {
+    const x = tf.tensor(noise("float32", shape, 3));
+    const [q, r] = tf.linalg.qr(x, full);
+    close(tf.matMul(q, r), x);
+    const k = q.shape[q.rank - 1];
+    close(tf.matMul(q, q, true, false), tf.zeros([...q.shape.slice(0, -2), k, k]).add(tf.eye(k)));
+    close(tf.linalg.bandPart(r, 0, -1), r, 0);
+  }
+});
+
+testOnDevices("gramSchmidt() makes vectors orthonormal", () => {
+  const y = tf.linalg.gramSchmidt(tf.tensor(noise("float32", [3, 4], 5))) as tf.Tensor;
+  close(tf.matMul(y, y, false, true), tf.eye(3));
+  assertThrows(() => tf.linalg.gramSchmidt(tf.ones([3, 2])), RangeError, "exceeds");
+});
+
+testOnDevices("bandPart() keeps diagonals", () => {
+  const x = tf.tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9]]);
+  assertEquals(tf.linalg.bandPart(x, 0, 0).arraySync(), [[1, 0, 0], [0, 5, 0], [0, 0, 9]]);
+  assertEquals(tf.linalg.bandPart(x, 1, -1).arraySync(), [[1, 2, 3], [4, 5, 6], [0, 8, 9]]);
+  assertThrows(() => tf.linalg.bandPart(x, 4, 0), RangeError, "num_lower");
+});
+
+testOnDevices("triangularSolve() undoes the product with a triangle", () => {
+  const a = tf.add(tf.tensor(noise("float32", [4, 4], 1)), tf.mul(tf.eye(4), 3)),
+    x = tf.tensor(noise("float32", [4, 2], 2));
+  for (const lower of [true, false]) {
+    for (const adjoint of [true, false]) {
+      const triangle = tf.linalg.bandPart(a, lower ? -1 : 0, lower ? 0 : -1);
+      close(tf.linalg.triangularSolve(a, tf.matMul(triangle, x, adjoint), lower, adjoint), x);
+    }
+  }
+});
+
+testOnDevices("qr() has gradients", () => {
+  const x = tf.tensor([[3, 1], [1, 2], [0.5, -1]]);
+  const f = (a: tf.Tensor): tf.Tensor => {
+    const [q, r] = tf.linalg.qr(a);
+    return tf.add(tf.sum(tf.mul(q, [[1, 2], [3, 4], [5, 6]])), tf.sum(tf.square(r)));
+  };
+  const dx = tf.grad(f)(x).dataSync() as Float32Array, data = x.dataSync() as Float32Array;
+  for (let i = 0; i < 6; i++) {
+    const at = (h: number): number =>
+      f(tf.tensor(data.map((v, j) => (j === i ? v + h : v)), [3, 2])).item();
+    assertAlmostEquals(dx[i], (at(1e-2) - at(-1e-2)) / 2e-2, 5e-2);
+  }
+});

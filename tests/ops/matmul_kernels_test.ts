@@ -1,0 +1,237 @@
+import { assert } from "@std/assert";
+import { type DType, NdArray, setBackend } from "@weft/weft";
+import type { Profile } from "../../src/core/dispatch.ts";
+import { lookupOp } from "../../src/core/op.ts";
+import { chooseKernel, type KernelChoice, planMatMul } from "../../src/kernels/matmul_plan.ts";
+import { SHARED_TILES } from "../../src/kernels/gemm_tiles.ts";
+import { matMulTask } from "../../src/kernels/matmul_gpu.ts";
+import { gpuDevice } from "../../src/runtime/devices.ts";
+import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
+import { difference } from "../../src/testing/compare.ts";
+import { problemOf, runPlan } from "../../src/testing/run_op.ts";
+import { noise, testOnGpu } from "./force_variant.ts";
+
+interface Case {
+  readonly batchA?: readonly number[];
+  readonly batchB?: readonly number[];
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly transA?: boolean;
+  readonly transB?: boolean;
+  readonly dtype?: DType;
+}
+
+function operands(
+  { batchA = [], batchB = [], m, n, k, transA, transB, dtype = "float32" }: Case,
+): NdArray[] {
+  return [
+    noise(dtype, [...batchA, ...(transA ? [k, m] : [m, k])], 3),
+    noise(dtype, [...batchB, ...(transB ? [n, k] : [k, n])], 5),
+  ];
+}
+
+/** The product in float64, element by element; int32 wraps. */
+function reference(problem: ReturnType<typeof problemOf>, [a, b]: readonly NdArray[]): NdArray {
+  const { shape } = matMulTask(problem);
+  const out = problem.outputs[0];
+  const integer = out.dtype !== "float32";
+  const data = integer
+    ? new Int32Array(shape.batch * shape.m * shape.n)
+    : new Float64Array(shape.batch * shape.m * shape.n);
+  const x = a.data as Float32Array, y = b.data as Float32Array;
+  const { m, n, k, transA, transB, batch, walk } = shape;
+  for (let z = 0; z < batch; z++) {
+    let za = 0, zb = 0, rest = z;
+    for (let d = walk.dims.length - 1; d >= 0; d--) {
+      za += (rest % walk.dims[d]) * walk.strides[0][d];
+      zb += (rest % walk.dims[d]) * walk.strides[1][d];
+      rest = Math.floor(rest / walk.dims[d]);
+    }
+    for (let i = 0; i < m; i++) {
+      for (let j = 0; j < n; j++) {
+        let s = 0;
+        for (let q = 0; q < k; q++) {
+          const p = x[za * m * k + (transA ? q * m + i : i * k + q)];
+          const r = y[zb * k * n + (transB ? j * k + q : q * n + j)];
+          s = integer ? (s + Math.imul(p, r)) | 0 : s + p * r;
+        }
+        data[(z * m + i) * n + j] = s;
+      }
+    }
+  }
+  return new NdArray(integer ? "int32" : "float64", out.shape, data);
+}
+
+async function check(
+  c: Case,
+  choices: (profile: Profile) => readonly (KernelChoice | null)[],
+  change: Partial<Profile> = {},
+): Promise<void> {
+  assert(await setBackend("webgpu"));
+  const gpu = gpuDevice() as WebGpuDevice;
+  const profile = { ...gpu.profile, ...change };
+  const def = lookupOp("BatchMatMulV2")!;
+  const inputs = operands(c);
+  const problem = problemOf(def, inputs, { adj_x: c.transA ?? false, adj_y: c.transB ?? false });
+  const wanted = reference(problem, inputs);
+  for (const given of choices(profile)) {
+    const task = matMulTask(problem);
+    const choice = given ?? chooseKernel(task, profile);
+    const plan = planMatMul(task, profile, choice);
+    const forced = { variant: choice.kind, profile: "forced", maxGrid: profile.maxGrid, plan };
+    const [out] = await runPlan(gpu, forced, inputs, problem);
+    const wrong = difference(out, wanted, out.dtype, { ulps: 8, ulpsOfLargest: 8 + c.k / 16 });
+    assert(wrong === null, `${JSON.stringify(c)} by ${JSON.stringify(choice)}: ${wrong}`);
+  }
+}
+
+const SIZES: readonly [number, number, number][] = [
+  [1, 1, 1],
+  [1, 5, 3],
+  [7, 1, 9],
+  [8, 16, 4],
+  [9, 17, 5],
+  [33, 65, 18],
+  [36, 68, 20],
+  [64, 64, 32],
+  [130, 20, 34],
+  [12, 132, 7],
+];
+
+function layouts(): { transA: boolean; transB: boolean }[] {
+  return [false, true].flatMap((transA) => [false, true].map((transB) => ({ transA, transB })));
+}
+
+testOnGpu("matMul register tiles are right for every layout and edge", async () => {
+  const choices: KernelChoice[] = [[8, 4], [4, 2], [8, 1]].map(([rows, vecs]) => ({
+    kind: "register",
+    tile: { rows, vecs },
+    lanes: 8,
+    splits: 1,
+  }));
+  for (const [m, n, k] of SIZES) {
+    for (const layout of layouts()) {
+      await check({ m, n, k, ...layout }, () => choices);
+    }
+  }
+});
+
+testOnGpu("matMul register tiles of one and two rows are right", async () => {
+  const choices: KernelChoice[] = [[1, 4], [2, 1], [1, 1]].map(([rows, vecs]) => ({
+    kind: "register",
+    tile: { rows, vecs },
+    lanes: 4,
+    splits: 1,
+  }));
+  for (const [m, n, k] of SIZES) {
+    for (const transB of [false, true]) {
+      await check({ m, n, k, transB }, () => choices);
+    }
+  }
+});
+
+testOnGpu("matMul shared tiles are right for every layout and edge", async () => {
+  const choices = (tiles: typeof SHARED_TILES): KernelChoice[] =>
+    tiles.map((tile) => ({ kind: "shared", tile, splits: 1 }));
+  const small = choices(SHARED_TILES.filter((t) => t.bm * t.bn <= 1024)).slice(0, 1);
+  for (const [m, n, k] of SIZES) {
+    for (const layout of layouts()) {
+      await check({ m, n, k, ...layout }, () => small);
+    }
+  }
+  // More rows of workgroups than a band has.
+  await check({ m: 300, n: 70, k: 12 }, () => small);
+  // Each size of tile, with one layout of its own.
+  for (const [i, choice] of choices(SHARED_TILES).entries()) {
+    const layout = layouts()[i % 4];
+    await check({ m: 133, n: 67, k: 19, ...layout }, () => [choice]);
+    await check({ m: 132, n: 136, k: 36, ...layout }, () => [choice]);
+  }
+});
+
+testOnGpu("matMul adds up the parts of long sums", async () => {
+  for (const layout of layouts()) {
+    for (const k of [1000, 1003]) {
+      await check({ m: 6, n: 12, k, batchA: [2], batchB: [2], ...layout }, () => [
+        { kind: "register", tile: { rows: 4, vecs: 2 }, lanes: 8, splits: 3 },
+        { kind: "shared", tile: SHARED_TILES[4], splits: 5 },
+      ]);
+    }
+  }
+});
+
+testOnGpu("matMul kernels for few vectors are right", async () => {
+  const dots = (matrixIsB: boolean): KernelChoice[] => [
+    { kind: "dot", matrixIsB, rows: 4, lanes: 1, threads: 8 },
+    { kind: "dot", matrixIsB, rows: 1, lanes: 32, threads: 64 },
+    { kind: "dot", matrixIsB, rows: 2, lanes: 8, threads: 64 },
+  ];
+  for (const k of [8, 37, 300]) {
+    for (const few of [1, 2, 3, 4]) {
+      await check({ m: few, n: 70, k, transB: true }, () => dots(true));
+      await check({ m: 70, n: few, k, transB: true }, () => dots(false));
+    }
+    await check({ m: 1, n: 9, k, transA: true, transB: true }, () => dots(true));
+    await check({ m: 9, n: 1, k }, () => dots(false));
+    for (const few of [1, 3, 8]) {
+      for (const transA of [false, true]) {
+        for (const n of [40, 71]) {
+          await check(
+            { m: few, n, k, transA },
+            () => [{ kind: "columns", rows: 8, columns: 16, slices: 8 }],
+          );
+        }
+      }
+    }
+  }
+});
+
+testOnGpu("matMul broadcasts batches", async () => {
+  const cases: Partial<Case>[] = [
+    { batchA: [3], batchB: [3] },
+    { batchA: [3], batchB: [1] },
+    { batchA: [], batchB: [3] },
+    { batchA: [2, 1, 3], batchB: [4, 1] },
+    { batchA: [2, 3, 2], batchB: [2, 1, 2] },
+    { batchA: [20], batchB: [20] },
+  ];
+  const families = ["software", "gpu"] as const;
+  for (const batches of cases) {
+    for (const layout of layouts()) {
+      for (const family of families) {
+        await check({ m: 5, n: 12, k: 8, ...batches, ...layout }, () => [null], {
+          family,
+          maxGrid: 8,
+        });
+        await check({ m: 1, n: 9, k: 16, ...batches, ...layout }, () => [null], { family });
+      }
+    }
+  }
+});
+
+testOnGpu("matMul is exact for int32", async () => {
+  for (const family of ["software", "gpu"] as const) {
+    for (const layout of layouts()) {
+      await check({ m: 9, n: 20, k: 33, dtype: "int32", ...layout }, () => [null], { family });
+      await check({ m: 1, n: 20, k: 64, dtype: "int32", ...layout }, () => [null], { family });
+    }
+  }
+});
+
+testOnGpu("matMul cuts what exceeds a binding", async () => {
+  const maxBinding = 4096;
+  for (const family of ["software", "gpu"] as const) {
+    for (const layout of layouts()) {
+      for (
+        const [m, n, k] of [[1, 64, 200], [200, 4, 64], [60, 60, 60], [1, 201, 40], [3, 5, 201]]
+      ) {
+        await check({ m, n, k, ...layout }, () => [null], { family, maxBinding });
+      }
+      await check({ m: 40, n: 36, k: 32, batchA: [3], batchB: [1], ...layout }, () => [null], {
+        family,
+        maxBinding,
+      });
+    }
+  }
+});

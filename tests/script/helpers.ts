@@ -1,0 +1,90 @@
+/** What the tests of script ops share: running a piece of graph, both modes at once, and looking for leaks. */
+import * as tf from "@weft/weft";
+import { assertEquals } from "@std/assert";
+
+/** What may be fetched, in any nest. */
+// deno-lint-ignore no-explicit-any
+export type Any = any;
+
+/** A session on a new graph with what `build` returns. Close it with `await using`. */
+export function open<T>(
+  build: () => T,
+  options: tf.SessionOptions = {},
+): { sess: tf.Session; parts: T } & AsyncDisposable {
+  const graph = new tf.Graph();
+  const parts = graph.asDefault(build);
+  const sess = new tf.Session({ graph, ...options });
+  return { sess, parts, [Symbol.asyncDispose]: () => sess.close() };
+}
+
+/** Builds a graph, fetches what `build` returned, and gives values as plain JavaScript. */
+export async function evaluate(build: () => unknown, feeds?: tf.Feeds): Promise<Any> {
+  await using g = open(build);
+  return plain(await g.sess.run(g.parts as Any, { feeds }));
+}
+
+/** Arrays as nested lists, strings decoded, everything else as it is. */
+export function plain(value: Any): Any {
+  if (value instanceof tf.Tensor) return plain(value.ndarraySync());
+  if (value instanceof tf.NdArray) return plain(value.toArray());
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  if (Array.isArray(value)) return value.map(plain);
+  if (
+    value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype
+  ) {
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, plain(v)]));
+  }
+  return value;
+}
+
+/** What the same code gives in a graph and in eager mode; eager tensors are freed. */
+export async function bothModes(build: () => unknown): Promise<{ graph: Any; eager: Any }> {
+  const graph = await evaluate(build);
+  const eager = tf.tidy(() => plain(build()));
+  return { graph, eager };
+}
+
+/** Asserts that graph and eager mode give this. */
+export async function assertBoth(build: () => unknown, expected: unknown): Promise<void> {
+  assertEquals(await bothModes(build), { graph: expected, eager: expected });
+}
+
+/** The error that graph and eager mode end with, which must be of the same class. */
+export async function errorOfBoth(build: () => unknown): Promise<Error> {
+  const graph = await errorOf(() => evaluate(build));
+  const eager = await errorOf(() => tf.tidy(() => void build()));
+  assertEquals(
+    [eager.name, eager.constructor],
+    [graph.name, graph.constructor],
+    `${graph.message}\n--- and eagerly ---\n${eager.message}`,
+  );
+  return graph;
+}
+
+/** What `fn` throws or rejects with. */
+export async function errorOf(fn: () => unknown): Promise<tf.errors.OpError> {
+  try {
+    await fn();
+  } catch (e) {
+    return e as tf.errors.OpError;
+  }
+  throw new Error("Expected an error, but there was none");
+}
+
+/** Totals that a loop must leave where they were. */
+export function totals(): Record<string, number> {
+  const { numTensors, numBytes, numDataBuffers, registeredScripts, liveTapes } = tf.memory();
+  return { numTensors, numBytes, numDataBuffers, registeredScripts, liveTapes };
+}
+
+/** Asserts that `fn` leaves no tensor, tape or registered script behind. */
+export async function assertFlat(fn: () => unknown): Promise<void> {
+  const before = totals();
+  await fn();
+  assertEquals(totals(), before);
+}
+
+/** A promise with its ends outside. */
+export function deferred<T = void>(): PromiseWithResolvers<T> {
+  return Promise.withResolvers<T>();
+}

@@ -1,0 +1,61 @@
+/** The tools that other tests rely on: what they read out of other programs' words. */
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { generate } from "../tools/shaders.ts";
+import { TestOutput } from "../tools/test_output.ts";
+
+function readOutput(text: string): TestOutput {
+  const output = new TestOutput();
+  for (const line of text.split("\n")) output.line(line);
+  return output;
+}
+
+Deno.test("TestOutput reads the summary", () => {
+  const cases = {
+    "ok | 3 passed | 0 failed (2ms)": [3, 0, 0],
+    "ok | 3 passed (2 steps) | 0 failed | 4 ignored | 13 filtered out (1s)": [3, 0, 4],
+    "FAILED | 1 passed (1 step) | 2 failed (1 step) | 10 ignored (3 steps) (64ms)": [1, 2, 10],
+    "\x1b[31mFAILED\x1b[0m | 0 passed | 12 failed \x1b[38;5;245m(1m3s)\x1b[0m": [0, 12, 0],
+  };
+  for (const [line, [passed, failed, skipped]] of Object.entries(cases)) {
+    assertEquals(readOutput(line).counts, { passed, failed, skipped });
+  }
+  assertEquals(readOutput("running 1 test from ./a_test.ts\nok | nothing").counts, null);
+});
+
+Deno.test("TestOutput names the skipped tests but not their steps", () => {
+  const output = readOutput(
+    "running 2 tests from ./tests/a_test.ts\na ... ok (1ms)\nb ... c [webgpu] ... ignored (0ms)\n" +
+      "  step ... ignored (0ms)\nrunning 1 test from ./tests/b_test.ts\nd ... ignored (0ms)",
+  );
+  assertEquals(output.skipped, [
+    { file: "./tests/a_test.ts", name: "b ... c [webgpu]" },
+    { file: "./tests/b_test.ts", name: "d" },
+  ]);
+});
+
+Deno.test("TestOutput copies what it reads, also when it comes in pieces", async () => {
+  const text = "rünning\nok | 1 passed | 0 failed (1ms)";
+  const bytes = new TextEncoder().encode(text);
+  const pieces = ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte)));
+  const copied: number[] = [];
+  const output = new TestOutput();
+  await output.tee(pieces, {
+    write: (bytes) => Promise.resolve((copied.push(...bytes), bytes.length)),
+  });
+  assertEquals(copied, [...bytes]);
+  assertEquals(output.counts, { passed: 1, failed: 0, skipped: 0 });
+});
+
+Deno.test("generate() makes an importable module of any shaders", async () => {
+  const source = "// `a` ${b} \\ \u2028\nfn f() {}\n";
+  for (const shaders of [[], [["shaders/mat-mul/tiled.wgsl", source]]] as [string, string][][]) {
+    const module = await import(`data:text/typescript,${encodeURIComponent(generate(shaders))}`);
+    assertEquals({ ...module }, shaders.length === 0 ? {} : { MAT_MUL_TILED_WGSL: source });
+  }
+});
+
+Deno.test("generate() refuses two shaders with one name", () => {
+  const shaders: [string, string][] = [["shaders/a_b.wgsl", ""], ["shaders/a/b.wgsl", ""]];
+  assertThrows(() => generate(shaders), Error, "shaders/a_b.wgsl has that name");
+});

@@ -1,0 +1,283 @@
+import * as tf from "@weft/weft";
+import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+type Make = () => tf.Optimizer;
+
+/** What each optimizer makes of a variable that starts at `x0` with the gradient `2x`, step by step, in plain numbers. */
+const OPTIMIZERS: Record<string, [Make, (x0: number, steps: number) => number]> = {
+  sgd: [() => tf.train.sgd(0.1), loop(() => (x, g) => x - 0.1 * g)],
+  momentum: [
+    () => tf.train.momentum(0.1, 0.5),
+    loop(() => {
+      let m = 0;
+      return (x, g) => x - 0.1 * (m = 0.5 * m + g);
+    }),
+  ],
+  "momentum, Nesterov's": [
+    () => tf.train.momentum(0.1, 0.5, true),
+    loop(() => {
+      let m = 0;
+      return (x, g) => x - 0.1 * (g + 0.5 * (m = 0.5 * m + g));
+    }),
+  ],
+  adagrad: [
+    () => tf.train.adagrad(0.1, 0.2),
+    loop(() => {
+      let a = 0.2;
+      return (x, g) => x - 0.1 * g / Math.sqrt((a += g * g) + 1e-7);
+    }),
+  ],
+  adadelta: [
+    () => tf.train.adadelta(0.5, 0.9, 1e-3),
+    loop(() => {
+      let a = 0, u = 0;
+      return (x, g) => {
+        const step = Math.sqrt(u + 1e-3) / Math.sqrt(a + 1e-3) * g;
+        a = 0.9 * a + 0.1 * g * g;
+        u = 0.9 * u + 0.1 * step * step;
+        return x - 0.5 * step;
+      };
+    }),
+  ],
+  rmsprop: [
+    () => tf.train.rmsprop(0.1, 0.8, 0.5, 1e-3),
+    loop(() => {
+      let ms = 0, mom = 0;
+      return (x, g) => {
+        ms = 0.8 * ms + 0.2 * g * g;
+        mom = 0.5 * mom + 0.1 * g / Math.sqrt(ms + 1e-3);
+        return x - mom;
+      };
+    }),
+  ],
+  "rmsprop, centered": [
+    () => tf.train.rmsprop(0.01, 0.8, 0.5, 1e-3, true),
+    loop(() => {
+      let ms = 0, mg = 0, mom = 0;
+      return (x, g) => {
+        ms = 0.8 * ms + 0.2 * g * g;
+        mg = 0.8 * mg + 0.2 * g;
+        mom = 0.5 * mom + 0.01 * g / Math.sqrt(ms - (mg * mg + 1e-3));
+        return x - mom;
+      };
+    }),
+  ],
+  adam: [
+    () => tf.train.adam(0.1, 0.8, 0.9),
+    loop(() => {
+      let m = 0, v = 0, t = 0;
+      return (x, g) => {
+        t++;
+        m = 0.8 * m + 0.2 * g;
+        v = 0.9 * v + 0.1 * g * g;
+        return x - 0.1 * (m / (1 - 0.8 ** t)) / (Math.sqrt(v / (1 - 0.9 ** t)) + 1e-7);
+      };
+    }),
+  ],
+  adamax: [
+    () => tf.train.adamax(0.1, 0.8, 0.9, 1e-7, 0.5),
+    loop(() => {
+      let m = 0, v = 0, t = 0;
+      return (x, g) => {
+        t++;
+        m = 0.8 * m + 0.2 * g;
+        v = Math.max(0.9 * v, Math.abs(g));
+        return x - 0.1 / (1 + 0.5 * (t - 1)) / (1 - 0.8 ** t) * m / (v + 1e-7);
+      };
+    }),
+  ],
+  adamw: [
+    () => tf.train.adamw(0.1, 0.04, 0.8, 0.9),
+    loop(() => {
+      let m = 0, v = 0, t = 0;
+      return (x, g) => {
+        t++;
+        m = 0.8 * m + 0.2 * g;
+        v = 0.9 * v + 0.1 * g * g;
+        const alpha = 0.1 * Math.sqrt(1 - 0.9 ** t) / (1 - 0.8 ** t);
+        return x - 0.1 * 0.04 * x - alpha * m / (Math.sqrt(v) + 1e-7);
+      };
+    }),
+  ],
+};
+
+function loop(
+  start: () => (x: number, g: number) => number,
+): (x0: number, steps: number) => number {
+  return (x, steps) => {
+    const update = start();
+    for (let i = 0; i < steps; i++) x = update(x, 2 * x);
+    return x;
+  };
+}
+
+const START = [2, -4, 0.5, 3, -1];
+
+function assertSteps(
+  v: tf.Tensor,
+  wanted: (x0: number, steps: number) => number,
+  steps: number,
+): void {
+  (v.arraySync() as number[]).forEach((x, i) =>
+    assertAlmostEquals(x, wanted(START[i], steps), 2e-5)
+  );
+}
+
+for (const [name, [make, wanted]] of Object.entries(OPTIMIZERS)) {
+  testOnDevices(`${name} takes the steps that its formula says`, () => {
+    using v = tf.variable(START);
+    const optimizer = make();
+    for (let i = 1; i <= 4; i++) {
+      const cost = optimizer.minimize(() => tf.sum(tf.square(v)), true);
+      const before = START.map((x) => wanted(x, i - 1) ** 2).reduce((a, b) => a + b);
+      assertAlmostEquals(cost.item(), before, 1e-4 * before);
+      cost.dispose();
+      assertSteps(v, wanted, i);
+      assertEquals(optimizer.iterations, i);
+    }
+    optimizer.dispose();
+  });
+
+  testOnDevices(`${name} takes the same steps inside a compiled function`, () => {
+    using v = tf.variable(START);
+    const optimizer = make();
+    const step = tf.function(() => {
+      const cost = tf.sum(tf.square(v));
+      optimizer.minimize(cost);
+      return cost;
+    });
+    for (let i = 1; i <= 3; i++) step().dispose();
+    assertSteps(v, wanted, 3);
+    assertEquals([optimizer.iterations, step.traceCount], [3, 1]);
+    // An eager step goes on from there.
+    optimizer.minimize(() => tf.sum(tf.square(v)));
+    assertSteps(v, wanted, 4);
+    optimizer.dispose();
+  });
+
+  Deno.test(`${name} takes the same steps as an operation of a graph`, async () => {
+    using v = tf.variable(START);
+    const optimizer = make();
+    const graph = new tf.Graph();
+    const train = graph.asDefault(() => {
+      const cost = tf.sum(tf.square(v));
+      return optimizer.minimize(cost);
+    });
+    await using session = new tf.Session({ graph });
+    for (let i = 1; i <= 3; i++) assertEquals(await session.run(train!), null);
+    assertSteps(v, wanted, 3);
+    assertEquals(optimizer.iterations, 3);
+    optimizer.dispose();
+  });
+
+  testOnDevices(`${name} goes on from saved weights, and frees everything`, async () => {
+    const before = tf.memory().numTensors;
+    const v = tf.variable(START), w = tf.variable(START);
+    const first = make(), second = make();
+    const cost = (x: tf.Variable) => () => tf.sum(tf.square(x));
+    for (let i = 0; i < 2; i++) first.minimize(cost(v));
+    const weights = await first.getWeights();
+    assertEquals([weights[0].name, weights[0].tensor.item()], ["iter", 2]);
+    assert(weights.slice(1).every(({ name }) => name.startsWith(`${v.name}/`)));
+    await second.setWeights(weights);
+    weights[0].tensor.dispose();
+    w.assign(v.ndarraySync());
+    first.minimize(cost(v));
+    second.minimize(cost(w));
+    assertEquals(w.arraySync(), v.arraySync());
+    assertEquals([first.iterations, second.iterations], [3, 3]);
+    const again = (first.constructor as typeof tf.AdamOptimizer).fromConfig(
+      first.constructor as never,
+      first.getConfig(),
+    ) as tf.Optimizer;
+    assertEquals(again.getConfig(), first.getConfig());
+    assertEquals(again.getClassName(), first.getClassName());
+    for (const x of [first, second, again, v, w]) x.dispose();
+    assertEquals(tf.memory().numTensors, before);
+  });
+}
+
+testOnDevices(
+  "a step of a variable is one dispatch, and allocates nothing in the end",
+  async (device) => {
+    const vs = [tf.variable([1, 2]), tf.variable([[3]]), tf.variable(tf.ones([5, 7]))];
+    const optimizer = tf.train.adam(0.1);
+    const grads = vs.map((v) => ({ name: v.name, tensor: tf.onesLike(v) }));
+    optimizer.applyGradients(grads);
+    const before = tf.memory().numTensors;
+    optimizer.applyGradients(grads);
+    const { dispatches } = await tf.profile(() => void optimizer.applyGradients(grads));
+    assertEquals(tf.memory().numTensors, before);
+    if (device === "webgpu") assertEquals(dispatches, vs.length);
+    tf.dispose([...vs, ...grads.map((g) => g.tensor)]);
+    optimizer.dispose();
+  },
+);
+
+Deno.test("applyGradients() takes gradients by name or as a list, and leaves out null", () => {
+  using a = tf.variable([1, 2], true, "apply/a"), b = tf.variable(3, true, "apply/b");
+  const optimizer = tf.train.sgd(1);
+  optimizer.applyGradients({ "apply/a": tf.tensor([1, 1]), "apply/b": null });
+  optimizer.applyGradients([{ name: "apply/b", tensor: tf.scalar(1) }]);
+  assertEquals([a.arraySync(), b.item()], [[0, 1], 2]);
+  const { value, grads } = optimizer.computeGradients(() => tf.mul(tf.sum(a), b));
+  assertEquals([value.item(), grads["apply/a"].arraySync(), grads["apply/b"].item()], [
+    2,
+    [2, 2],
+    1,
+  ]);
+  assertThrows(() => optimizer.applyGradients({ nobody: tf.scalar(1) }), tf.ValueError, "'nobody'");
+});
+
+Deno.test("minimize() trains those of varList only", () => {
+  using a = tf.variable(1), b = tf.variable(1), frozen = tf.variable(1, false);
+  const optimizer = tf.train.sgd(0.5);
+  const cost = (): tf.Tensor => tf.mul(tf.mul(a, b), frozen);
+  optimizer.minimize(cost, false, [b]);
+  assertEquals([a.item(), b.item()], [1, 0.5]);
+  optimizer.minimize(cost);
+  assertEquals([a.item(), b.item(), frozen.item()], [0.75, 0, 1]);
+});
+
+testOnDevices("the learning rate can be set between steps, compiled ones too", () => {
+  using v = tf.variable(8);
+  const optimizer = tf.train.sgd(0.25);
+  const step = tf.function(() => {
+    optimizer.minimize(() => tf.square(v));
+    return tf.identity(v);
+  });
+  assertEquals(step().item(), 4);
+  optimizer.learningRate = 0.125;
+  assertEquals(step().item(), 3);
+  optimizer.minimize(() => tf.square(v));
+  assertEquals(v.item(), 2.25);
+  assertEquals(step.traceCount, 1);
+  optimizer.dispose();
+});
+
+testOnDevices("float64 variables keep their precision", () => {
+  using v = tf.variable([1 / 3], true, undefined, "float64");
+  const optimizer = tf.train.sgd(0.1);
+  optimizer.minimize(() => tf.sum(tf.square(v)));
+  assertAlmostEquals((v.dataSync() as Float64Array)[0], (1 / 3) * 0.8, 1e-15);
+});
+
+Deno.test("optimizers refuse what they cannot use", async () => {
+  assertThrows(
+    () => tf.train.rmsprop(null as never),
+    tf.ValueError,
+    "learningRate must be defined",
+  );
+  assertThrows(() => tf.train.sgd(NaN), tf.ValueError, "learningRate");
+  const optimizer = tf.train.adam(0.1);
+  assertThrows(() => optimizer.minimize(tf.scalar(1)), tf.ValueError, "pass a function");
+  await assertRejects(() => optimizer.setWeights([]), tf.ValueError, "the list is empty");
+  const iter = { name: "iter", tensor: tf.scalar(1, "int32") },
+    slot = { name: "x/m", tensor: tf.zeros([2]) };
+  await assertRejects(() => optimizer.setWeights([iter, slot]), tf.ValueError, "received 1 slots");
+  await optimizer.setWeights([iter, slot, { ...slot, name: "x/v" }]);
+  using v = tf.variable([1, 2, 3]);
+  assertThrows(() => optimizer.minimize(() => tf.sum(v)), tf.ValueError, "saved shape is [2]");
+  optimizer.dispose();
+});
