@@ -1,0 +1,45 @@
+// Child process of the cold-start row: loads one system, computes once, prints one number.
+//
+//   deno run -A bench/cold.ts weft|tfjs|jax cpu|webgpu
+
+import { createJaxPeer, type JaxArray } from "./peers/jax.ts";
+import { createTfjsPeer, type Tf } from "./peers/tfjs.ts";
+import { createWeftPeer } from "./peers/weft.ts";
+import type { Device } from "./row.ts";
+
+/** Width of the square matrices; all their elements are 1 / SIZE. */
+export const SIZE = 64;
+
+/** What the computation gives: an element of softmax over equal values. */
+export const EXPECTED: number = 1 / SIZE;
+
+function filled(): Float32Array<ArrayBuffer> {
+  return new Float32Array(SIZE * SIZE).fill(1 / SIZE);
+}
+
+async function computeTf(tf: Tf): Promise<number> {
+  const x = tf.tensor2d(filled(), [SIZE, SIZE]);
+  return (await tf.softmax(tf.relu(tf.matMul(x, x))).data())[0]!;
+}
+
+async function computeJax(device: Device): Promise<number> {
+  const { jax: { jit, nn, numpy }, array } = await createJaxPeer(device);
+  const x = array(filled(), [SIZE, SIZE]);
+  const compute = jit((x: JaxArray) => nn.softmax(nn.relu(numpy.matmul(x.ref, x))));
+  return (await compute(x).data())[0] as number;
+}
+
+async function compute(system: string, device: Device): Promise<number> {
+  if (system === "jax") return await computeJax(device);
+  if (system === "tfjs") return await computeTf((await createTfjsPeer(device)).tf);
+  const weft = await createWeftPeer(device);
+  if (weft === null) throw new Error("Cannot find Weft");
+  return await computeTf(weft.tf);
+}
+
+if (import.meta.main) {
+  const [system, device] = Deno.args;
+  // Libraries print advice on the console; the marker tells our line from theirs.
+  console.log(`RESULT ${await compute(system!, device as Device)}`);
+  Deno.exit(0);
+}

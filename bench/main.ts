@@ -1,0 +1,123 @@
+// Times Weft beside TensorFlow.js and jax-js on the same machine, in one process.
+//
+//   deno task bench [cpu|webgpu] [--only ID]... [--heavy] [--quick] [--write] [--list]
+//   deno task bench script        (script ops; see script.ts)
+//
+// Without a device both tables are made. --only keeps the rows whose id contains ID (a row asked for so runs even where
+// it is heavy), --heavy runs the heavy rows on software adapters too, --quick takes few samples, --write puts the tables
+// into bench/RESULTS.md.
+
+import { parseArgs } from "node:util";
+import { adapterName, isSoftwareAdapter } from "./gpu_wait.ts";
+import { createJaxPeer } from "./peers/jax.ts";
+import { createTfjsPeer } from "./peers/tfjs.ts";
+import { createWeftPeer } from "./peers/weft.ts";
+import { writeResults } from "./results.ts";
+import type { Device, Row } from "./row.ts";
+import { ROWS } from "./rows/mod.ts";
+import { EFFORT, type Effort, type Peers, type RowResult, runRow } from "./runner.ts";
+import { participants, type Table, textTable } from "./table.ts";
+
+const RESULTS = new URL("./RESULTS.md", import.meta.url);
+
+interface Options {
+  readonly devices: readonly Device[];
+  readonly only: readonly string[];
+  readonly heavy: boolean;
+  readonly write: boolean;
+  readonly list: boolean;
+  readonly effort: Effort;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      only: { type: "string", multiple: true, default: [] },
+      heavy: { type: "boolean", default: false },
+      quick: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+    },
+  });
+  for (const name of positionals) {
+    if (name !== "cpu" && name !== "webgpu") {
+      throw new RangeError(`Cannot use device "${name}": it is one of cpu, webgpu`);
+    }
+  }
+  return {
+    ...values,
+    devices: positionals.length > 0 ? positionals as Device[] : ["cpu", "webgpu"],
+    effort: values.quick ? EFFORT.quick : EFFORT.normal,
+  };
+}
+
+/** Sets up every system that can be had; one that cannot is reported and left out. */
+async function createPeers(device: Device): Promise<Peers> {
+  async function tryCreate<T>(name: string, create: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await create();
+    } catch (error) {
+      console.error(`Cannot set up ${name} on ${device}: ${error}`);
+      return undefined;
+    }
+  }
+  const weft = await tryCreate("Weft", () => createWeftPeer(device)) ?? undefined;
+  const tfjs = await tryCreate("TensorFlow.js", () => createTfjsPeer(device));
+  const jax = await tryCreate("jax-js", () => createJaxPeer(device));
+  return {
+    ...(weft && { weft, weftFunction: weft }),
+    ...(tfjs && { tfjs }),
+    ...(jax && { jax }),
+  };
+}
+
+function selectRows(device: Device, { only, heavy }: Options, isSlow: boolean): Row[] {
+  return ROWS.filter((row) => {
+    if (row.devices && !row.devices.includes(device)) return false;
+    if (only.length > 0) return only.some((part) => row.id.includes(part));
+    return heavy || !isSlow || !row.heavy;
+  });
+}
+
+async function processorName(): Promise<string> {
+  const info = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
+  const model = info.match(/^model name\s*:\s*(.*)$/m)?.[1] ?? Deno.build.arch;
+  return `${model}, ${navigator.hardwareConcurrency} cores`;
+}
+
+async function runTable(device: Device, options: Options): Promise<void> {
+  const isSlow = device === "cpu" || await isSoftwareAdapter();
+  const rows = selectRows(device, options, isSlow);
+  const machine = device === "cpu" ? await processorName() : await adapterName();
+  const peers = await createPeers(device);
+  const results: RowResult[] = [];
+  const table: Table = { device, peers, results };
+  console.log(`${device} on ${machine}\n${participants(table).join(", ")}`);
+  for (const row of rows) {
+    results.push(await runRow(row, peers, options.effort));
+    // Progress goes to the other stream, so that the tables can be redirected.
+    console.error(
+      textTable({ ...table, results: results.slice(-1) }).split("\n").slice(1).join("\n"),
+    );
+  }
+  console.log(`\n${textTable(table)}\n`);
+  if (options.write) {
+    await writeResults(RESULTS, table, { machine, date: new Date().toISOString().slice(0, 10) });
+  }
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === "script") return await (await import("./script.ts")).main();
+  const options = readOptions(args);
+  if (options.list) {
+    for (const { id, what } of ROWS) console.log(`${id.padEnd(20)} ${what}`);
+    return 0;
+  }
+  for (const device of options.devices) await runTable(device, options);
+  return 0;
+}
+
+// Workers and devices of the peers keep the event loop alive.
+if (import.meta.main) Deno.exit(await main(Deno.args));

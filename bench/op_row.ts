@@ -1,0 +1,111 @@
+// Rows that are one expression over random inputs: written once for the TensorFlow-like systems and once for jax-js.
+
+import type { Tensor } from "@tensorflow/tfjs-core";
+import type { JaxArray, JaxPeer } from "./peers/jax.ts";
+import { type Tf, type TfjsPeer, tfOutput } from "./peers/tfjs.ts";
+import { weftOutput, type WeftPeer } from "./peers/weft.ts";
+import { normals, sizeOf } from "./random.ts";
+import type { Case, Row, Sample } from "./row.ts";
+
+/** The host values of a row's inputs, in order. */
+export type Values = readonly Float32Array<ArrayBuffer>[];
+
+/** What an expression row says. */
+export interface OpRow extends Pick<Row, "id" | "what" | "flop" | "bytes" | "devices" | "heavy"> {
+  /** Shapes of the inputs. */
+  readonly inputs: readonly (readonly number[])[];
+  /** Standard deviation of the inputs' values; 1 where absent. */
+  readonly deviation?: number;
+  /** The inputs' values, where they are not all random. */
+  makeInputs?(): Values;
+  /** The expression, for Weft and TensorFlow.js. */
+  tf(tf: Tf, ...inputs: Tensor[]): Tensor;
+  /** The expression for jax-js, compiled with `jit`; absent where it cannot be written. */
+  jax?(jax: JaxPeer["jax"], ...inputs: JaxArray[]): JaxArray;
+  /** Brings inputs into the layout of the jax-js expression, with their shapes. */
+  jaxInputs?(values: Values): { values: Float32Array<ArrayBuffer>; shape: readonly number[] }[];
+  /** Brings the jax-js result back into the layout of the others. */
+  jaxResult?(result: ArrayLike<number>): ArrayLike<number>;
+  /** Some values of the result in float64. */
+  expected(inputs: Values): readonly Sample[];
+  readonly tolerance?: number;
+}
+
+/** Turns an expression into a row. */
+export function opRow(op: OpRow): Row {
+  const { id, what, inputs: shapes, deviation, tolerance } = op;
+  let cached: Values | null = null;
+  function hostValues(): Values {
+    cached ??= op.makeInputs?.() ??
+      shapes.map((shape, i) => normals(sizeOf(shape), i + 1, deviation));
+    return cached;
+  }
+
+  function tensorsOf(tf: Tf): Tensor[] {
+    return hostValues().map((values, i) => tf.tensor(values, [...shapes[i]!]));
+  }
+
+  function weft({ tf }: WeftPeer): Case {
+    const inputs = tensorsOf(tf);
+    return {
+      call: () => weftOutput(tf, tf.tidy(() => op.tf(tf, ...inputs))),
+      dispose: () => tf.dispose(inputs),
+    };
+  }
+
+  function weftFunction({ tf }: WeftPeer): Case {
+    const inputs = tensorsOf(tf);
+    const traced = tf.function((...args: Tensor[]) => op.tf(tf, ...args));
+    return {
+      call: () => weftOutput(tf, traced(...inputs)),
+      dispose: () => tf.dispose(inputs),
+    };
+  }
+
+  function tfjs({ tf }: TfjsPeer): Case {
+    const inputs = tensorsOf(tf);
+    return {
+      call: () => tfOutput(tf.tidy(() => op.tf(tf, ...inputs))),
+      dispose: () => tf.dispose(inputs),
+    };
+  }
+
+  function jax(expression: NonNullable<OpRow["jax"]>): NonNullable<Row["jax"]> {
+    return (peer) => {
+      const values = op.jaxInputs?.(hostValues()) ??
+        hostValues().map((values, i) => ({ values, shape: shapes[i]! }));
+      const inputs = values.map(({ values, shape }) => peer.array(values, shape));
+      const compiled = peer.jax.jit((...args: JaxArray[]) => expression(peer.jax, ...args));
+      async function result(): Promise<ArrayLike<number>> {
+        const output = await peer.start(compiled(...inputs.map((input) => input.ref)));
+        const data = await output.data();
+        output.dispose();
+        return op.jaxResult?.(data) ?? data;
+      }
+      return {
+        call: () => peer.start(compiled(...inputs.map((input) => input.ref))),
+        result,
+        dispose: () => inputs.forEach((input) => input.dispose()),
+      };
+    };
+  }
+
+  const optional = Object.fromEntries(
+    (["flop", "bytes", "devices", "heavy"] as const)
+      .filter((key) => op[key] !== undefined)
+      .map((key) => [key, op[key]]),
+  );
+  return {
+    ...optional,
+    id,
+    what,
+    weft,
+    weftFunction,
+    tfjs,
+    ...(op.jax && { jax: jax(op.jax) }),
+    check: {
+      expected: () => op.expected(hostValues()),
+      ...(tolerance !== undefined && { tolerance }),
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// Weft itself, set up like its peers.
+
+import type { Tensor } from "@tensorflow/tfjs-core";
+import type { Device, Output } from "../row.ts";
+import type { Peer } from "./peer.ts";
+import type { Tf } from "./tfjs.ts";
+
+/** What rows use of Weft beyond the names it shares with TensorFlow.js. */
+interface WeftOnly {
+  function<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R;
+  listDevices(): readonly { type: string; description?: string; software?: boolean }[];
+}
+
+/** Weft's functions: TensorFlow.js's names, and Weft's own. */
+export type Weft = Tf & WeftOnly;
+
+/** Weft on one device. */
+export interface WeftPeer extends Peer {
+  readonly tf: Weft;
+}
+
+/** Sets Weft up on a device; null where the checkout has no library yet. */
+export async function createWeftPeer(device: Device): Promise<WeftPeer | null> {
+  const entry = new URL("../../mod.ts", import.meta.url);
+  try {
+    await Deno.stat(entry);
+  } catch {
+    return null;
+  }
+  const tf: Weft = await import(entry.href);
+  await tf.ready();
+  if (!await tf.setBackend(device)) throw new Error(`Cannot start Weft on ${device}`);
+  const manifest = await import("../../deno.json", { with: { type: "json" } });
+  return {
+    name: "Weft",
+    version: manifest.default.version,
+    device,
+    engine: device,
+    tf,
+    async finish(last: Output): Promise<void> {
+      // Reading one element of the last output waits for the queue; it costs Weft a small dispatch its peers are spared.
+      if (device === "webgpu") await last.firstElement?.();
+    },
+  };
+}
+
+/** A Weft tensor as the output of a case. */
+export function weftOutput(tf: Weft, tensor: Tensor): Output {
+  return {
+    data: () => tensor.data(),
+    dispose: () => tensor.dispose(),
+    async firstElement(): Promise<void> {
+      // One element, so that the wait is not a download.
+      const first = tf.tidy(() => tf.slice(tf.reshape(tensor, [-1]), [0], [1]));
+      await first.data();
+      first.dispose();
+    },
+  };
+}

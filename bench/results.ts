@@ -1,0 +1,53 @@
+// Keeps bench/RESULTS.md: one section per device and machine, replaced when it is measured again.
+
+import { markdownTable, participants, type Table } from "./table.ts";
+
+const HEADING = `# Results
+
+Milliseconds a call, median of interleaved rounds in one process, the wait for the device included; every result checked
+against a float64 reference first. "ours ×" is the better peer divided by the better of Weft's two columns: above 1 Weft
+is faster. "Weft" is op by op, "Weft function" is the same code inside \`tf.function\`. Made by
+\`deno task bench --write\`.
+`;
+
+/** What is said about the machine. */
+export interface Circumstances {
+  /** Names the section: the adapter, or the processor. */
+  readonly machine: string;
+  readonly date: string;
+}
+
+function sectionTitle(table: Table, machine: string): string {
+  return `## ${table.device === "cpu" ? "CPU" : "WebGPU"}: ${machine}`;
+}
+
+function section(table: Table, { machine, date }: Circumstances): string {
+  const runtime = `Deno ${Deno.version.deno}, V8 ${Deno.version.v8}, ${Deno.build.os}`;
+  const systems = participants(table).join(", ");
+  return [
+    sectionTitle(table, machine),
+    "",
+    `${date}, ${runtime}. ${systems}.`,
+    "",
+    markdownTable(table),
+    "",
+  ].join("\n");
+}
+
+/** Splits a results file into its sections by their titles. */
+function sectionsOf(text: string): Map<string, string> {
+  const parts = text.split(/^(?=## )/m).filter((part) => part.startsWith("## "));
+  return new Map(parts.map((part) => [part.split("\n")[0]!, part.trimEnd() + "\n"]));
+}
+
+/** Writes a table into the file, in place of what that machine had before. */
+export async function writeResults(
+  url: URL,
+  table: Table,
+  circumstances: Circumstances,
+): Promise<void> {
+  const old = await Deno.readTextFile(url).catch(() => "");
+  const sections = sectionsOf(old);
+  sections.set(sectionTitle(table, circumstances.machine), section(table, circumstances));
+  await Deno.writeTextFile(url, [HEADING, ...sections.values()].join("\n"));
+}

@@ -1,0 +1,72 @@
+// Scaled dot-product attention, causal: written out in ordinary ops, as users of the peers must.
+
+import { opRow } from "../op_row.ts";
+import { normals, spread } from "../random.ts";
+import type { Row, Sample } from "../row.ts";
+
+const HEADS = 12;
+
+const WIDTH = 64;
+
+const SCALE = 1 / Math.sqrt(WIDTH);
+
+const MASKED = -1e9;
+
+/** The causal mask of a length: 0 where a query may look, a large negative number elsewhere. */
+function causalMask(length: number): Float32Array<ArrayBuffer> {
+  return Float32Array.from(
+    { length: length * length },
+    (_, i) => i % length <= Math.floor(i / length) ? 0 : MASKED,
+  );
+}
+
+function attentionSamples([q, k, v]: readonly Float32Array[], length: number): Sample[] {
+  return spread(HEADS * length * WIDTH, 24).map((index) => {
+    const row = Math.floor(index / WIDTH);
+    const [head, query] = [Math.floor(row / length), row % length];
+    const start = head * length * WIDTH;
+    let total = 0;
+    let weighted = 0;
+    for (let key = 0; key <= query; key++) {
+      let score = 0;
+      for (let i = 0; i < WIDTH; i++) {
+        score += q![start + query * WIDTH + i]! * k![start + key * WIDTH + i]!;
+      }
+      const weight = Math.exp(score * SCALE);
+      total += weight;
+      weighted += weight * v![start + key * WIDTH + index % WIDTH]!;
+    }
+    return { index, value: weighted / total };
+  });
+}
+
+function attention(length: number, options: { heavy?: boolean } = {}): Row {
+  const shape = [HEADS, length, WIDTH];
+  return opRow({
+    id: `attention_${length}`,
+    what: `causal attention, ${HEADS} heads of ${WIDTH}, length ${length}`,
+    flop: 4 * HEADS * length * length * WIDTH,
+    inputs: [shape, shape, shape, [length, length]],
+    makeInputs() {
+      const size = HEADS * length * WIDTH;
+      return [normals(size, 1), normals(size, 2), normals(size, 3), causalMask(length)];
+    },
+    tf(tf, q, k, v, mask) {
+      const scores = tf.mul(tf.matMul(q!, k!, false, true), SCALE);
+      return tf.matMul(tf.softmax(tf.add(scores, mask!)), v!);
+    },
+    jax({ numpy, nn }, q, k, v, mask) {
+      const scores = numpy.matmul(q!, numpy.swapaxes(k!, 1, 2)).mul(SCALE);
+      return numpy.matmul(nn.softmax(scores.add(mask!)), v!);
+    },
+    expected: (values) => attentionSamples(values, length),
+    ...options,
+  });
+}
+
+/** Rows of this file. */
+export const ATTENTION_ROWS: readonly Row[] = [
+  attention(128),
+  attention(512),
+  attention(1024, { heavy: true }),
+];

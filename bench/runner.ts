@@ -1,0 +1,175 @@
+// Runs a row: sets every system up, checks what it computes, then times all of them in interleaved rounds.
+//
+// A sample is the time of several calls and one wait for the device, divided by the number of calls, so that the wait
+// (10 ms in some runtimes) does not drown a call. Rounds go through the systems in turn, so that a machine that slows
+// down slows all of them. The median of the rounds is what the table shows.
+
+import type { Peer } from "./peers/peer.ts";
+import type { Case, Check, Output, Row, Sample, System } from "./row.ts";
+import { SYSTEMS } from "./row.ts";
+
+/** The systems of a table that could be set up. */
+export type Peers = Partial<Record<System, Peer>>;
+
+/** How long to measure. */
+export interface Effort {
+  readonly minRounds: number;
+  readonly maxRounds: number;
+  /** Calls are repeated until a sample takes this long. */
+  readonly sampleMs: number;
+  /** After the minimum of rounds, stop when a row has taken this long. */
+  readonly rowMs: number;
+}
+
+/** Effort of an ordinary run and of a quick look. */
+export const EFFORT: Readonly<Record<"normal" | "quick", Effort>> = {
+  normal: { minRounds: 3, maxRounds: 9, sampleMs: 40, rowMs: 4000 },
+  quick: { minRounds: 2, maxRounds: 3, sampleMs: 10, rowMs: 1000 },
+};
+
+const MAX_CALLS_PER_SAMPLE = 2000;
+
+const DEFAULT_TOLERANCE = 1e-4;
+
+/** What one system did with a row. */
+export type Measurement =
+  | { readonly kind: "time"; readonly medianMs: number; readonly bestMs: number }
+  | { readonly kind: "wrong"; readonly error: number }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** A row with its measurements. */
+export interface RowResult {
+  readonly row: Row;
+  readonly cells: Partial<Record<System, Measurement>>;
+}
+
+interface Runner {
+  readonly system: System;
+  readonly peer: Peer;
+  readonly case: Case;
+  readonly result: ArrayLike<number>;
+  calls: number;
+  readonly samples: number[];
+}
+
+/** The error of a result relative to the largest magnitude expected; Infinity where a value is missing or not finite. */
+function errorOf(result: ArrayLike<number>, expected: readonly Sample[]): number {
+  const scale = Math.max(...expected.map(({ value }) => Math.abs(value)), Number.MIN_VALUE);
+  const errors = expected.map(({ index, value }) => Math.abs((result[index] ?? NaN) - value));
+  return errors.every(Number.isFinite) ? Math.max(...errors) / scale : Infinity;
+}
+
+/** The middle result of all systems, value by value: what each is compared with where no reference reaches. */
+function consensus(results: readonly ArrayLike<number>[]): Sample[] {
+  return Array.from(results[0]!, (_, index) => ({
+    index,
+    value: median(results.map((result) => result[index] ?? NaN)),
+  }));
+}
+
+/** Takes the runners out whose results are wrong, leaving a cell that says so. */
+function checkResults(
+  runners: readonly Runner[],
+  { expected, tolerance = DEFAULT_TOLERANCE, agrees }: Check,
+  cells: Partial<Record<System, Measurement>>,
+): Runner[] {
+  if (runners.length === 0) return [];
+  const reference = [expected()];
+  if (agrees) reference.push(consensus(runners.map(({ result }) => result)));
+  return runners.filter(({ system, result, case: case_ }) => {
+    const error = Math.max(...reference.map((samples) => errorOf(result, samples)));
+    if (error <= tolerance) return true;
+    cells[system] = { kind: "wrong", error };
+    case_.dispose?.();
+    return false;
+  });
+}
+
+async function call(case_: Case): Promise<Output> {
+  const output = case_.call();
+  return output instanceof Promise ? await output : output;
+}
+
+async function sample(runner: Runner, row: Row): Promise<number> {
+  const started = performance.now();
+  let last: Output | null = null;
+  for (let i = 0; i < runner.calls; i++) {
+    const output = runner.case.call();
+    const next: Output = output instanceof Promise ? await output : output;
+    last?.dispose();
+    last = next;
+  }
+  if (!row.readsBack) await runner.peer.finish(last!);
+  const elapsed = performance.now() - started;
+  last!.dispose();
+  return elapsed / runner.calls;
+}
+
+async function resultOf(case_: Case): Promise<ArrayLike<number>> {
+  if (case_.result) return await case_.result();
+  const output = await call(case_);
+  const data = await output.data();
+  output.dispose();
+  return data;
+}
+
+async function setUp(row: Row, system: System, peer: Peer): Promise<Runner | Measurement | null> {
+  // The type of each builder's peer is the one the table stores under the same name.
+  const build = row[system] as ((peer: Peer) => Case | Promise<Case>) | undefined;
+  if (build === undefined) return null;
+  try {
+    const case_ = await build.call(row, peer);
+    const result = await resultOf(case_);
+    const runner = { system, peer, case: case_, result, calls: 1, samples: [] };
+    await sample(runner, row);
+    return runner;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "failed", reason: reason.split("\n")[0]! };
+  }
+}
+
+async function calibrate(runner: Runner, row: Row, sampleMs: number): Promise<void> {
+  const first = await sample(runner, row);
+  runner.calls = Math.max(1, Math.min(MAX_CALLS_PER_SAMPLE, Math.round(sampleMs / first)));
+  // A first estimate counts the wait in full; once more with many calls gives the true number.
+  if (runner.calls > 1) {
+    const second = await sample(runner, row);
+    runner.calls = Math.max(1, Math.min(MAX_CALLS_PER_SAMPLE, Math.round(sampleMs / second)));
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** Measures one row on all systems of a table. */
+export async function runRow(row: Row, peers: Peers, effort: Effort): Promise<RowResult> {
+  const cells: Partial<Record<System, Measurement>> = {};
+  const candidates: Runner[] = [];
+  for (const system of SYSTEMS) {
+    const peer = peers[system];
+    const outcome = peer && await setUp(row, system, peer);
+    if (!outcome) continue;
+    if ("kind" in outcome) cells[system] = outcome;
+    else candidates.push(outcome);
+  }
+  const runners = row.check ? checkResults(candidates, row.check, cells) : candidates;
+  for (const runner of runners) await calibrate(runner, row, effort.sampleMs);
+  const started = performance.now();
+  for (let round = 0; round < effort.maxRounds; round++) {
+    if (round >= effort.minRounds && performance.now() - started > effort.rowMs) break;
+    // Each round starts with another system, so that none always follows the same one.
+    for (const i of runners.keys()) {
+      const runner = runners[(i + round) % runners.length]!;
+      runner.samples.push(await sample(runner, row));
+    }
+  }
+  for (const { system, samples, case: case_ } of runners) {
+    cells[system] = { kind: "time", medianMs: median(samples), bestMs: Math.min(...samples) };
+    case_.dispose?.();
+  }
+  return { row, cells };
+}

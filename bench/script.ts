@@ -1,0 +1,214 @@
+// Times script ops: what a call of a host function costs inside graphs, functions and eagerly.
+//
+//   deno task bench script
+//
+// With WEFT_BENCH_PYTHON naming a Python that has TensorFlow, its times are measured in the same run. Otherwise
+// those of TensorFlow 2.21 on a CPU with two cores, measured once on another machine, stand beside Weft's: they say
+// what order of magnitude users are used to, nothing more. Targets are Weft's own.
+
+import * as tf from "@weft/weft";
+
+/** One line of the table; times in microseconds. */
+interface Row {
+  readonly what: string;
+  readonly tensorflow?: number;
+  readonly target?: number;
+  /** Sets the work up. */
+  make(): { call(): unknown; free?(): unknown };
+}
+
+const numpy = (x: tf.Tensor): tf.Tensor => tf.numpyFunction((v: tf.NdArray) => v, [x], "float32");
+const eager = (x: tf.Tensor): tf.Tensor => tf.pyFunction((v: tf.Tensor) => v, [x], "float32");
+
+/** Session.run of a chain of scripts with scalar identity bodies. */
+function chain(
+  what: string,
+  script: (x: tf.Tensor) => tf.Tensor,
+  length: number,
+  tensorflow: number,
+  target?: number,
+): Row {
+  return {
+    what: `Session.run, chain of ${length} ${what}`,
+    tensorflow,
+    ...(target === undefined ? {} : { target }),
+    make() {
+      const graph = new tf.Graph();
+      const { x, y } = graph.asDefault(() => {
+        const x = tf.placeholder("float32", [], "x");
+        let y = x;
+        for (let i = 0; i < length; i++) y = script(y);
+        return { x, y };
+      });
+      const sess = new tf.Session({ graph });
+      const feeds = new Map([[x, 1]]);
+      return { call: () => sess.run(y, { feeds }), free: () => sess.close() };
+    },
+  };
+}
+
+/** An eager call on a scalar. */
+function eagerly(
+  what: string,
+  script: (x: tf.Tensor) => tf.Tensor,
+  tensorflow?: number,
+  target?: number,
+): Row {
+  return {
+    what: `eager ${what}`,
+    ...(tensorflow === undefined ? {} : { tensorflow }),
+    ...(target === undefined ? {} : { target }),
+    make() {
+      const x = tf.scalar(1);
+      return { call: () => script(x).dispose(), free: () => x.dispose() };
+    },
+  };
+}
+
+/** A call of a traced function. */
+function traced(what: string, script: (x: tf.Tensor) => tf.Tensor, tensorflow: number): Row {
+  return {
+    what: `tf.function with ${what}`,
+    tensorflow,
+    make() {
+      const x = tf.scalar(1);
+      const f = tf.function((x: tf.Tensor) => script(x));
+      return { call: () => (f(x) as tf.Tensor).dispose(), free: () => x.dispose() };
+    },
+  };
+}
+
+/** A run whose body gets and returns many values; nothing is fetched. */
+function identity(size: number, tensorflow: number): Row {
+  return {
+    what: `numpyFunction, identity of ${size.toExponential(0)} float32`,
+    tensorflow,
+    make() {
+      const graph = new tf.Graph();
+      const op = graph.asDefault(() => numpy(tf.constant(new Float32Array(size))).op);
+      const sess = new tf.Session({ graph });
+      return { call: () => sess.run(op as tf.Operation), free: () => sess.close() };
+    },
+  };
+}
+
+/** The gradient of a script in a graph. */
+const GRADIENT: Row = {
+  what: "Session.run, gradient of pyFunction",
+  make() {
+    const graph = new tf.Graph();
+    const dx = graph.asDefault(() => {
+      const x = tf.placeholder("float32", [], "x");
+      return tf.gradients(tf.pyFunction((x: tf.Tensor) => tf.square(x), [x], "float32"), [x])[0]!;
+    });
+    const sess = new tf.Session({ graph });
+    return { call: () => sess.run(dx, { feeds: { "x:0": 3 } }), free: () => sess.close() };
+  },
+};
+
+/** A script between two ops of the GPU: one readback, one upload. */
+const BOUNDARY: Row = {
+  what: "one boundary: mul, numpyFunction, add, 1024 values",
+  target: 300,
+  make() {
+    const graph = new tf.Graph();
+    const y = graph.asDefault(() => {
+      const x = tf.mul(tf.placeholder("float32", [1024], "x"), 2);
+      return tf.add(
+        tf.numpyFunction((v: tf.NdArray) => v, [x], tf.TensorSpec([1024], "float32")),
+        1,
+      ).op;
+    });
+    const sess = new tf.Session({ graph });
+    const feeds = { "x:0": new Float32Array(1024) };
+    return { call: () => sess.run(y as tf.Operation, { feeds }), free: () => sess.close() };
+  },
+};
+
+const CPU_ROWS: readonly Row[] = [
+  chain("numpyFunction", numpy, 1, 204, 20),
+  chain("numpyFunction", numpy, 10, 449, 60),
+  chain("numpyFunction", numpy, 100, 2740, 400),
+  chain("pyFunction", eager, 1, 214),
+  chain("pyFunction", eager, 10, 508),
+  chain("pyFunction", eager, 100, 3350),
+  GRADIENT,
+  eagerly("numpyFunction", numpy, 20, 5),
+  eagerly("pyFunction", eager, undefined, 15),
+  traced("numpyFunction", numpy, 296),
+  traced("pyFunction", eager, 318),
+  traced("no script", (x) => tf.identity(x), 220),
+  identity(1e5, 183),
+  identity(1e6, 314),
+  identity(1e7, 21_000),
+];
+
+/** Least time of a call in microseconds, over rounds of about 20 ms: others on the machine only add to it. */
+async function timeOf({ make }: Row): Promise<number> {
+  const { call, free } = make();
+  const run = async (calls: number): Promise<number> => {
+    const started = performance.now();
+    for (let i = 0; i < calls; i++) {
+      const result = call();
+      if (result instanceof Promise) await result;
+    }
+    return (performance.now() - started) * 1000 / calls;
+  };
+  let each = await run(3);
+  // Twice, since the first estimate is of code that was not compiled yet.
+  for (let i = 0; i < 2; i++) each = await run(Math.max(1, Math.ceil(20_000 / each)));
+  const rounds: number[] = [];
+  for (let i = 0; i < 9; i++) rounds.push(await run(Math.max(1, Math.ceil(20_000 / each))));
+  await free?.();
+  return Math.min(...rounds);
+}
+
+async function table(title: string, rows: readonly Row[]): Promise<void> {
+  const number = (n: number | undefined): string =>
+    (n === undefined ? "–" : n >= 100 ? n.toFixed(0) : n.toFixed(1)).padStart(10);
+  console.log(
+    `${title.padEnd(52)}${"Weft µs".padStart(10)}${"TF 2.21".padStart(10)}${"target".padStart(10)}`,
+  );
+  for (const row of rows) {
+    const time = await timeOf(row);
+    const isLate = row.target !== undefined && time > row.target ? "  above target" : "";
+    console.log(
+      row.what.padEnd(52) + number(time) + number(row.tensorflow) + number(row.target) + isLate,
+    );
+  }
+  console.log();
+}
+
+/** TensorFlow's times by row, measured now, or null without a Python that has it. */
+async function measureTensorFlow(): Promise<Record<string, number> | null> {
+  const python = Deno.env.get("WEFT_BENCH_PYTHON");
+  if (python === undefined) return null;
+  const script = new URL("script_tensorflow.py", import.meta.url).pathname;
+  const { code, stdout, stderr } = await new Deno.Command(python, { args: [script] }).output();
+  if (code === 0) return JSON.parse(new TextDecoder().decode(stdout));
+  console.error(new TextDecoder().decode(stderr));
+  throw new Error(`Cannot time TensorFlow: ${python} exited with ${code}`);
+}
+
+/** Runs the tables. */
+export async function main(): Promise<number> {
+  await tf.setBackend("cpu");
+  const measured = await measureTensorFlow();
+  const isNow = measured === null ? "TensorFlow from elsewhere" : "TensorFlow in this run";
+  const rows = CPU_ROWS.map((row) =>
+    measured === null ? row : { ...row, tensorflow: measured[row.what] ?? NaN }
+  );
+  await table(`CPU (${isNow})`, rows);
+  if (await tf.setBackend("webgpu")) {
+    const adapter = tf.listDevices().find((d) => d.type === "GPU")?.description;
+    await table(
+      `WebGPU (${adapter})`,
+      [BOUNDARY, chain("numpyFunction", numpy, 10, NaN), GRADIENT].map((r) =>
+        ({ ...r, tensorflow: undefined }) as unknown as Row
+      ),
+    );
+  }
+  return 0;
+}
+
+if (import.meta.main) Deno.exit(await main());
