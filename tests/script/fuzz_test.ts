@@ -99,16 +99,18 @@ testOnDevices(
     const NODES = ["numpy_a", "eager_b", "eager_c", "numpy_d"];
     reliable = true;
     const good = await g.sess.run(g.parts, { feeds: { "x:0": [1, 2] } });
-    reliable = false;
     const before = totals();
     const counts = { right: 0, failed: 0, cancelled: 0 };
     for (let batch = 0; batch < 200; batch++) {
+      // A slow machine's runs may all meet their abort; in a calm batch those left alone end well.
+      reliable = batch % 10 === 0;
+      const calm = reliable;
       await Promise.all(Array.from({ length: 50 }, async () => {
         const stop = new AbortController();
         const run = g.sess.run(g.parts, { feeds: { "x:0": [1, 2] }, signal: stop.signal });
         for (let i = Math.floor(next() * 40); i > 0; i--) await Promise.resolve();
         if (next() < 0.3) stop.abort();
-        else setTimeout(() => stop.abort(), 1);
+        else if (!calm) setTimeout(() => stop.abort(), 1);
         try {
           assertEquals(await run, good);
           counts.right++;
