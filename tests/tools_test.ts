@@ -47,15 +47,23 @@ Deno.test("TestOutput copies what it reads, also when it comes in pieces", async
   assertEquals(output.counts, { passed: 1, failed: 0, skipped: 0 });
 });
 
-Deno.test("generate() makes an importable module of any shaders", async () => {
-  const source = "// `a` ${b} \\ \u2028\nfn f() {}\n";
+Deno.test("generate() makes an importable module of the functions of any shaders", async () => {
+  const source =
+    "// `a` ${b} \\ \u2028\n\n// f\nfn f() {}\r\nfn g() -> i32 {\n  // fn h()\n  f();\n}\n";
+  const made = {
+    f: { needs: [], text: "fn f() {}" },
+    g: { needs: ["f"], text: "fn g() -> i32 {\n  f();\n}" },
+  };
   for (const shaders of [[], [["shaders/mat-mul/tiled.wgsl", source]]] as [string, string][][]) {
     const module = await import(`data:text/typescript,${encodeURIComponent(generate(shaders))}`);
-    assertEquals({ ...module }, shaders.length === 0 ? {} : { MAT_MUL_TILED_WGSL: source });
+    assertEquals({ ...module }, shaders.length === 0 ? {} : { MAT_MUL_TILED_WGSL: made });
   }
 });
 
-Deno.test("generate() refuses two shaders with one name", () => {
+Deno.test("generate() refuses two shaders with one name, and what is no function", () => {
   const shaders: [string, string][] = [["shaders/a_b.wgsl", ""], ["shaders/a/b.wgsl", ""]];
   assertThrows(() => generate(shaders), Error, "shaders/a_b.wgsl has that name");
+  assertThrows(() => generate([["shaders/a.wgsl", "var x = 1;"]]), Error, "into functions");
+  const turned = "fn f() { g(); }\nfn g() {}\n";
+  assertThrows(() => generate([["shaders/a.wgsl", turned]]), Error, "must stand before it");
 });

@@ -1,12 +1,13 @@
 /**
  * Prints scalar expressions as WGSL. NaN and infinity are tested by bits: compilers may assume they do not exist.
- * May import core only.
+ * May import core and the shaders.
  */
 import { type DType, DTYPES } from "./dtype.ts";
 import { type Expr, exprType, operandType, type ScalarOp } from "./scalar.ts";
 import { UnimplementedError } from "./errors.ts";
 import { f32Bits } from "./dispatch.ts";
-import { WGSL_HELPERS } from "./scalar_wgsl_math.ts";
+import { SCALAR_WGSL } from "../shaders_generated.ts";
+import { wgslFunctions } from "./wgsl_functions.ts";
 
 /** Printed statements, result texts and the helper functions they call. */
 export interface PrintedWgsl {
@@ -77,11 +78,7 @@ export function printWgsl(
   const used = new Set<string>();
   const memo = new Map<Expr, Map<string, string>>();
   let n = 0;
-  const use = (helper: string): string => {
-    for (const d of WGSL_HELPERS[helper].needs ?? []) use(d);
-    used.add(helper);
-    return helper;
-  };
+  const use = (helper: string): string => (used.add(helper), helper);
   const print = (e: Expr, hint: DType): string => {
     let byHint = memo.get(e);
     if (!byHint) memo.set(e, byHint = new Map());
@@ -112,14 +109,7 @@ export function printWgsl(
     out.push(t);
     return print(e, t);
   });
-  const prelude = helperText(used);
-  return { lines, results, dtypes: out, prelude };
-}
-
-/** Declarations of these helper functions, in an order that both compilers take. */
-export function helperText(used: ReadonlySet<string>): string {
-  return Object.keys(WGSL_HELPERS).filter((h) => used.has(h)).map((h) => WGSL_HELPERS[h].text)
-    .join("\n");
+  return { lines, results, dtypes: out, prelude: wgslFunctions(SCALAR_WGSL, used) };
 }
 
 /** A WGSL literal of a dtype, in its register type. */
@@ -210,7 +200,7 @@ function nodeOfKind(
   if (ARITHMETIC.has(op)) return `(${a} ${INFIX[op]} ${b})`;
   const call = b === undefined ? `(${a})` : `(${a}, ${b})`;
   if (FLOAT_BUILTIN.has(op)) return op + call;
-  return `${op}_` in WGSL_HELPERS ? use(`${op}_`) + call : undefined;
+  return `${op}_` in SCALAR_WGSL ? use(`${op}_`) + call : undefined;
 }
 
 function boolNode(op: ScalarOp, a: string, b: string): string | undefined {

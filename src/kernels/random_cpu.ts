@@ -98,14 +98,6 @@ function inverseErf(x: number): number {
   return p * x;
 }
 
-/** WGSL expression of the polynomial above in `w`. */
-export const INVERSE_ERF_WGSL: string = INVERSE_ERF.slice(1).reduce(
-  (text: string, c) => `fma(${text}, w, ${c})`,
-  String(INVERSE_ERF[0]),
-);
-/** WGSL literal of {@linkcode TRUNCATED_MASS}. */
-export const TRUNCATED_MASS_WGSL: string = String(TRUNCATED_MASS);
-
 /** Whole numbers in `[low, high)`, or of full range where no bounds are given. */
 export function drawIntsCpu(out: NdArray, seed: NdArray, low?: NdArray, high?: NdArray): void {
   const [k0, k1] = keyOf(seed);

@@ -1,6 +1,6 @@
 /**
  * Random numbers on the GPU: the same bits as on the host, two elements for each counter.
- * May import core.
+ * May import core and the shaders.
  */
 import {
   type Dispatch,
@@ -14,44 +14,24 @@ import {
 } from "../core/dispatch.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";
+import { wgslFunctions } from "../core/wgsl_functions.ts";
 import { piecesOf } from "./copy_pieces.ts";
 import { STREAM_WORKGROUP, wordEnables } from "./copy_fill.ts";
-import {
-  type Distribution,
-  INVERSE_ERF_WGSL,
-  TRUNCATED_MASS_WGSL,
-  uniformBits,
-} from "./random_cpu.ts";
-import { THREEFRY_WGSL } from "./random_threefry.ts";
+import { RANDOM_WGSL } from "../shaders_generated.ts";
+import { type Distribution, uniformBits } from "./random_cpu.ts";
 
-// Angles are reduced on the integer side, so that sine and cosine need no range reduction and err by rounding only.
-const NORMAL = `fn draw(w: vec2<u32>) -> vec2<f32> {
-let e = (f32(0xffffffffu - w.x) + 0.5) * 0x1p-32;
-let near = e * fma(e, fma(e, fma(e, fma(e, fma(e, 0.16666667, 0.2), 0.25), 0.33333334), 0.5), 1.0);
-let far = -log((f32(w.x) + 0.5) * 0x1p-32);
-let radius = sqrt(2.0 * select(far, near, w.x >= 0xf0000000u));
-let q = (w.y + 0x20000000u) >> 30u;
-let t = f32(i32(w.y - (q << 30u))) * 1.4629180792671596e-9;
-let u = t * t;
-let s = t * fma(u, fma(u, fma(u, fma(u, 2.7557319e-6, -1.984127e-4), 8.3333333e-3), -0.16666667), 1.0);
-let c = fma(u, fma(u, fma(u, fma(u, fma(u, -2.7557319e-7, 2.4801587e-5), -1.3888889e-3), 4.1666668e-2), -0.5), 1.0);
-let odd = (q & 1u) == 1u;
-let x = select(c, s, odd);
-let y = select(s, c, odd);
-return radius * vec2<f32>(select(x, -x, q == 1u || q == 2u), select(y, -y, q >= 2u));
-}`;
-
-const TRUNCATED = `fn bounded(word: u32) -> f32 {
-let x = (f32(i32(word ^ 0x80000000u)) + 0.5) * 0x1p-31 * ${TRUNCATED_MASS_WGSL};
-let w = -log((1.0 - x) * (1.0 + x)) - 2.5;
-return 1.4142135 * x * ${INVERSE_ERF_WGSL};
-}
-fn draw(w: vec2<u32>) -> vec2<f32> { return vec2<f32>(bounded(w.x), bounded(w.y)); }`;
+const THREEFRY = wgslFunctions(RANDOM_WGSL, ["threefry"]);
 
 function uniform(bits: number): string {
   return `fn draw(w: vec2<u32>) -> vec2<f32> { return vec2<f32>(w >> vec2<u32>(${
     32 - bits
   }u)) * 0x1p-${bits}; }`;
+}
+
+/** `draw` as a function of the library. */
+function drawing(name: string): string {
+  return `${wgslFunctions(RANDOM_WGSL, [name])}
+fn draw(w: vec2<u32>) -> vec2<f32> { return ${name}(w); }`;
 }
 
 /** Fills the output with numbers drawn from `distribution`; the key is in input `seed`. */
@@ -61,11 +41,9 @@ export function drawGpu(
   distribution: Distribution,
   profile: Profile,
 ): GpuPlan {
-  const helper = distribution === "normal"
-    ? NORMAL
-    : distribution === "truncated"
-    ? TRUNCATED
-    : uniform(uniformBits(out.dtype));
+  const helper = distribution === "uniform"
+    ? uniform(uniformBits(out.dtype))
+    : drawing(distribution === "normal" ? "normalpair" : "truncatedpair");
   return pairs(`random_${distribution}`, helper, "f32", out, seed, [], profile);
 }
 
@@ -107,7 +85,7 @@ function pairs(
     outputs: [wide ? `vec4<${type}>` : type],
     params: ["n", "first", "size", ...(params.length > 0 ? ["low", "range"] : [])],
     workgroup: [STREAM_WORKGROUP, 1, 1],
-    prelude: `${THREEFRY_WGSL}\n${helper}`,
+    prelude: `${THREEFRY}\n${helper}`,
     body: `let id = ${flatId(STREAM_WORKGROUP)};
 if (id >= p.n) { return; }
 let key = vec2<u32>(in0[0], in0[1]);
@@ -153,7 +131,7 @@ export function multinomialGpu(
     enable: wordEnables(wgslType(logits.dtype)),
     params: ["n", "classes", "samples"],
     workgroup: [STREAM_WORKGROUP, 1, 1],
-    prelude: THREEFRY_WGSL,
+    prelude: THREEFRY,
     body: `let id = ${flatId(STREAM_WORKGROUP)};
 if (id >= p.n) { return; }
 let base = (id / p.samples) * p.classes;

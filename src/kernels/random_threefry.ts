@@ -50,25 +50,3 @@ export function threefryWords(key: Words, counter: Words): Words {
   threefry(key[0], key[1], counter[0], counter[1], out);
   return [out[0], out[1]];
 }
-
-/** WGSL function `threefry(key, counter)`. */
-export const THREEFRY_WGSL: string = threefryWgsl();
-
-function threefryWgsl(): string {
-  const lines = [
-    "fn threefry(k: vec2<u32>, c: vec2<u32>) -> vec2<u32> {",
-    `let k2 = ${PARITY}u ^ k.x ^ k.y;`,
-    "var x = c.x + k.x;",
-    "var y = c.y + k.y;",
-  ];
-  const keys = ["k.x", "k.y", "k2"];
-  for (let group = 0; group < 5; group++) {
-    for (let i = 0; i < 4; i++) {
-      const r = ROTATIONS[(group % 2) * 4 + i];
-      lines.push(`x += y; y = ((y << ${r}u) | (y >> ${32 - r}u)) ^ x;`);
-    }
-    lines.push(`x += ${keys[(group + 1) % 3]}; y += ${keys[(group + 2) % 3]} + ${group + 1}u;`);
-  }
-  lines.push("return vec2<u32>(x, y);", "}");
-  return lines.join("\n");
-}

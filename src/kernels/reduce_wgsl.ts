@@ -1,11 +1,12 @@
 /**
  * WGSL pieces that reductions share: accumulator types, identities, NaN-keeping minimum and maximum, trees over a workgroup.
- * May import core.
+ * May import core and the shaders.
  */
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import type { DType } from "../core/dtype.ts";
 import { GPU_DTYPES, gpuBytes, type Profile, wgslType } from "../core/dispatch.ts";
 import { sizeOf } from "../core/shape.ts";
+import { SCALAR_WGSL } from "../shaders_generated.ts";
 
 /**
  * Loop iterations that one invocation may take in all. Mesa's software rasterizer leaves its loops after 65 535 of them,
@@ -101,9 +102,9 @@ export function identityText(combine: Combine, type: AccType): string {
 }
 
 /** Declares `inf_()`: WGSL has no literal for infinity. */
-export const INFINITY = "fn inf_() -> f32 { var u = 0x7f800000u; return bitcast<f32>(u); }";
+export const INFINITY: string = SCALAR_WGSL.inf_.text;
 /** Declares `nan_()`. */
-export const NOT_A_NUMBER = "fn nan_() -> f32 { var u = 0x7fc00000u; return bitcast<f32>(u); }";
+export const NOT_A_NUMBER: string = SCALAR_WGSL.nan_.text;
 
 /** Statements that combine `shared_` over the workgroup; afterwards `shared_[0]` holds the result for every invocation. */
 export function workgroupTree(

@@ -1,22 +1,150 @@
-/**
- * WGSL functions behind the scalar primitives: elementary functions of float32 to within a few units in the last place on every
- * adapter (the built-in sin, log, pow and atan2 may be far off). The polynomials are minimax fits of this project.
- * Straight-line code, no arrays.
- * May import scalar_wgsl_basic.
- */
-import { BASIC_HELPERS, type WgslHelper } from "./scalar_wgsl_basic.ts";
+// Functions behind the scalar primitives of src/core/scalar.ts, by name: `exp_` computes `exp`. The elementary functions are right to
+// a few units in the last place on every adapter, where the built-in sin, log, pow and atan2 may be far off; their polynomials
+// are minimax fits of this project. Straight-line code, no arrays. Each function stands after those it calls.
 
-const EXPONENTIALS: Record<string, WgslHelper> = {
-  // 2**n for n in [-252, 254], in two factors.
-  scale_: {
-    text: `fn scale_(r: f32, n: i32) -> f32 {
+// --- Tests and comparisons. NaN and infinity are tested by bits: compilers may assume that they do not exist.
+
+fn isnan_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+
+fn isinf_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+
+fn isfinite_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
+
+fn isnegative_(x: f32) -> bool { return (bitcast<u32>(x) & 0x80000000u) != 0u; }
+
+// Through a variable: constant NaN and infinity are errors.
+fn nan_() -> f32 { var u = 0x7fc00000u; return bitcast<f32>(u); }
+
+fn inf_() -> f32 { var u = 0x7f800000u; return bitcast<f32>(u); }
+
+fn withsign_(r: f32, x: f32) -> f32 {
+  return bitcast<f32>((bitcast<u32>(r) & 0x7fffffffu) | (bitcast<u32>(x) & 0x80000000u));
+}
+
+fn lt_(a: f32, b: f32) -> bool { return a < b && !isnan_(a) && !isnan_(b); }
+
+fn le_(a: f32, b: f32) -> bool { return a <= b && !isnan_(a) && !isnan_(b); }
+
+fn eq_(a: f32, b: f32) -> bool { return a == b && !isnan_(a) && !isnan_(b); }
+
+fn min_(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isnan_(b)), a, isnan_(a)); }
+
+fn max_(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isnan_(b)), a, isnan_(a)); }
+
+fn sign_(x: f32) -> f32 { return select(sign(x), x, x == 0.0 || isnan_(x)); }
+
+// --- Conversions to integers, saturating; NaN becomes 0.
+
+fn toint_(x: f32) -> i32 {
+  let r = i32(clamp(x, -2147483648.0, 2147483520.0));
+  return select(select(r, 2147483647, x >= 2147483648.0), 0, isnan_(x));
+}
+
+fn touint_(x: f32) -> u32 {
+  let r = u32(clamp(x, 0.0, 4294967040.0));
+  return select(select(r, 0xffffffffu, x >= 4294967296.0), 0u, isnan_(x));
+}
+
+// --- Integers: a division by zero gives 0.
+
+fn ipow_(a: i32, b: i32) -> i32 {
+  if (b < 0) { return select(select(0, select(-1, 1, (b & 1) == 0), a == -1), 1, a == 1); }
+  var r = 1; var x = a; var n = b;
+  while (n > 0) { if ((n & 1) == 1) { r = r * x; } x = x * x; n = n >> 1u; }
+  return r;
+}
+
+fn upow_(a: u32, b: u32) -> u32 {
+  var r = 1u; var x = a; var n = b;
+  while (n > 0u) { if ((n & 1u) == 1u) { r = r * x; } x = x * x; n = n >> 1u; }
+  return r;
+}
+
+fn idiv_(a: i32, b: i32) -> i32 { if (b == 0) { return 0; } return a / b; }
+
+fn udiv_(a: u32, b: u32) -> u32 { if (b == 0u) { return 0u; } return a / b; }
+
+fn umod_(a: u32, b: u32) -> u32 { if (b == 0u) { return 0u; } return a % b; }
+
+fn itruncmod_(a: i32, b: i32) -> i32 { if (b == 0) { return 0; } return a - b * (a / b); }
+
+fn ifloordiv_(a: i32, b: i32) -> i32 {
+  if (b == 0) { return 0; }
+  let q = a / b; let r = a - b * q;
+  return select(q, q - 1, r != 0 && ((r < 0) != (b < 0)));
+}
+
+fn ifloormod_(a: i32, b: i32) -> i32 {
+  if (b == 0) { return 0; }
+  let r = a - b * (a / b);
+  return select(r, r + b, r != 0 && ((r < 0) != (b < 0)));
+}
+
+// --- Quotients and remainders.
+
+// The floor of the rounded quotient. Built-in quotients may be off by some units: near a whole number n the remainder, from
+// products that need no rounding, says on which side the true quotient is, and whether it rounds to n.
+fn floordiv_(a: f32, b: f32) -> f32 {
+  let t = a / b;
+  let n = round(t);
+  if (!(abs(t - n) <= abs(t) * 4.8e-7) || n == 0.0 || abs(t) >= 8388608.0) { return floor(t); }
+  let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+  let nh = bitcast<f32>(bitcast<u32>(n) & 0xfffff000u);
+  let bl = b - bh; let nl = n - nh;
+  let r = (((a - nh * bh) - nh * bl) - nl * bh) - nl * bl;
+  let unit = bitcast<f32>(bitcast<u32>(abs(n)) & 0x7f800000u);
+  let half = unit * select(5.9604645e-8, 2.9802322e-8, n == unit);
+  let below = r != 0.0 && ((r < 0.0) != (b < 0.0)) && abs(r) > abs(b) * half;
+  return select(n, n - 1.0, below);
+}
+
+// Exact without a fused multiply-add: eight bits of the quotient go at a time, so that their products with either half of
+// the divisor need no rounding.
+fn truncmod_(a: f32, b: f32) -> f32 {
+  if (isnan_(a) || isnan_(b) || isinf_(a) || b == 0.0) { return nan_(); }
+  if (isinf_(b)) { return a; }
+  let y = abs(b);
+  var r = abs(a);
+  for (var i = 0; i < 40 && r >= y; i++) {
+    let excess = i32(bitcast<u32>(r) >> 23u) - i32(bitcast<u32>(y) >> 23u) - 7;
+    let e = max(excess, 0); let h = e >> 1u;
+    let s = y * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(e - h + 127) << 23u);
+    let hi = bitcast<f32>(bitcast<u32>(s) & 0xfffff000u);
+    let q = trunc(r / s);
+    r = (r - q * hi) - q * (s - hi);
+    r = select(r, r + s, r < 0.0);
+    r = select(r, r - s, r >= s);
+  }
+  return withsign_(r, a);
+}
+
+fn floormod_(a: f32, b: f32) -> f32 {
+  let r = truncmod_(a, b);
+  return select(r, r + b, r != 0.0 && ((r < 0.0) != (b < 0.0)));
+}
+
+// --- Roots.
+
+fn sqrt_(x: f32) -> f32 {
+  if (x < 0.0 || isnan_(x)) { return nan_(); }
+  return select(sqrt(x), x, x == 0.0);
+}
+
+fn rsqrt_(x: f32) -> f32 {
+  if (x < 0.0 || isnan_(x)) { return nan_(); }
+  if (x == 0.0) { return select(inf_(), -inf_(), isnegative_(x)); }
+  return select(1.0 / sqrt(x), 0.0, isinf_(x));
+}
+
+// --- Exponentials, logarithms, powers.
+
+// 2**n for n in [-252, 254], in two factors.
+fn scale_(r: f32, n: i32) -> f32 {
   let h = n >> 1u;
   return r * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(n - h + 127) << 23u);
-}`,
-  },
-  exp_: {
-    needs: ["isnan_", "inf_", "scale_"],
-    text: `fn exp_(x: f32) -> f32 {
+}
+
+fn exp_(x: f32) -> f32 {
   if (isnan_(x)) { return x; }
   if (x > 88.72284) { return inf_(); }
   if (x < -104.0) { return 0.0; }
@@ -24,31 +152,26 @@ const EXPONENTIALS: Record<string, WgslHelper> = {
   let r = (x - k * 0.693359375) + k * 2.12194440e-4;
   let p = r + r * r * (0.5 + r * (0.16666515 + r * (0.041666377 + r * (0.008369435 + r * 0.0013943034))));
   return scale_(1.0 + p, i32(k));
-}`,
-  },
-  expm1_: {
-    needs: ["exp_"],
-    text: `fn expm1_(x: f32) -> f32 {
+}
+
+fn expm1_(x: f32) -> f32 {
   if (abs(x) <= 0.5) {
     if (x == 0.0) { return x; }
     return x + x * x * (0.5 + x * (0.16666663 + x * (0.04166587 + x * (0.008333705 + x * (0.0013981225 + x * 1.9805942e-4)))));
   }
   return exp_(x) - 1.0;
-}`,
-  },
-  // log(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1], plus k log 2.
-  logcore_: {
-    text: `fn logcore_(f: f32, k: f32) -> f32 {
+}
+
+// log(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1], plus k log 2.
+fn logcore_(f: f32, k: f32) -> f32 {
   let s = f / (2.0 + f);
   let z = s * s;
   let r = z * (0.6666666 + z * (0.40000355 + z * (0.28535882 + z * 0.23610665)));
   let h = 0.5 * f * f;
   return k * 0.693359375 - ((h - (s * (h + r) - k * 2.12194440e-4)) - f);
-}`,
-  },
-  log_: {
-    needs: ["isnan_", "isnegative_", "nan_", "inf_", "logcore_"],
-    text: `fn log_(x: f32) -> f32 {
+}
+
+fn log_(x: f32) -> f32 {
   let bits = bitcast<u32>(x);
   if ((bits & 0x7fffffffu) == 0u) { return -inf_(); }
   if (isnegative_(x) || isnan_(x)) { return nan_(); }
@@ -59,19 +182,16 @@ const EXPONENTIALS: Record<string, WgslHelper> = {
   let e = bitcast<i32>(u - 0x3f3504f3u) >> 23u;
   let m = bitcast<f32>(u - (bitcast<u32>(e) << 23u));
   return logcore_(m - 1.0, k + f32(e));
-}`,
-  },
-  log1p_: {
-    needs: ["log_", "logcore_"],
-    text: `fn log1p_(x: f32) -> f32 {
+}
+
+// A subnormal number, which floating-point units may flush, is its bits times 2**-149.
+fn log1p_(x: f32) -> f32 {
   if (x > -0.29 && x < 0.41) { return select(logcore_(x, 0.0), x, x == 0.0); }
   return log_(1.0 + x);
-}`,
-  },
-  // Whole exponents up to 64 by squaring; else 2**(y log2 x) with the whole part of y log2 x kept apart.
-  pow_: {
-    needs: ["isnan_", "isinf_", "nan_", "inf_", "log_", "exp_", "scale_", "isnegative_"],
-    text: `fn pow_(x: f32, y: f32) -> f32 {
+}
+
+// Whole exponents up to 64 by squaring; else 2**(y log2 x) with the whole part of y log2 x kept apart.
+fn pow_(x: f32, y: f32) -> f32 {
   if (y == 0.0 || x == 1.0) { return 1.0; }
   if (isnan_(x) || isnan_(y)) { return nan_(); }
   let a = abs(x);
@@ -113,11 +233,9 @@ const EXPONENTIALS: Record<string, WgslHelper> = {
   let j = round(rest * 1.44269504);
   let r = scale_(exp_((rest - j * 0.693359375) + j * 2.12194440e-4), i32(n + j));
   return select(r, -r, flip);
-}`,
-  },
-  erf_: {
-    needs: ["isnan_", "exp_", "withsign_"],
-    text: `fn erf_(x: f32) -> f32 {
+}
+
+fn erf_(x: f32) -> f32 {
   if (isnan_(x)) { return x; }
   let a = abs(x);
   if (a < 1.0) {
@@ -127,14 +245,11 @@ const EXPONENTIALS: Record<string, WgslHelper> = {
   if (a > 3.94) { return withsign_(1.0, x); }
   let e = -3.5371882e-4 + a * (-1.12704 + a * (-0.6382257 + a * (-0.10303737 + a * (0.02180532 + a * (-0.002939608 + a * 1.8557407e-4)))));
   return withsign_(1.0 - exp_(e), x);
-}`,
-  },
-};
+}
 
-const HYPERBOLIC: Record<string, WgslHelper> = {
-  sinh_: {
-    needs: ["isnan_", "exp_", "withsign_"],
-    text: `fn sinh_(x: f32) -> f32 {
+// --- Hyperbolic functions.
+
+fn sinh_(x: f32) -> f32 {
   if (isnan_(x)) { return x; }
   let a = abs(x);
   if (a < 1.0) {
@@ -144,21 +259,17 @@ const HYPERBOLIC: Record<string, WgslHelper> = {
   if (a > 88.0) { let h = exp_(0.5 * a); return withsign_((0.5 * h) * h, x); }
   let e = exp_(a);
   return withsign_(0.5 * (e - 1.0 / e), x);
-}`,
-  },
-  cosh_: {
-    needs: ["isnan_", "exp_"],
-    text: `fn cosh_(x: f32) -> f32 {
+}
+
+fn cosh_(x: f32) -> f32 {
   if (isnan_(x)) { return x; }
   let a = abs(x);
   if (a > 88.0) { let h = exp_(0.5 * a); return (0.5 * h) * h; }
   let e = exp_(a);
   return 0.5 * (e + 1.0 / e);
-}`,
-  },
-  tanh_: {
-    needs: ["isnan_", "exp_", "withsign_"],
-    text: `fn tanh_(x: f32) -> f32 {
+}
+
+fn tanh_(x: f32) -> f32 {
   if (isnan_(x)) { return x; }
   let a = abs(x);
   if (a < 0.625) {
@@ -168,56 +279,45 @@ const HYPERBOLIC: Record<string, WgslHelper> = {
   }
   if (a > 9.1) { return withsign_(1.0, x); }
   return withsign_(1.0 - 2.0 / (exp_(2.0 * a) + 1.0), x);
-}`,
-  },
-  asinh_: {
-    needs: ["isnan_", "log_", "log1p_", "withsign_"],
-    text: `fn asinh_(x: f32) -> f32 {
+}
+
+fn asinh_(x: f32) -> f32 {
   if (isnan_(x)) { return x; }
   let a = abs(x);
   if (a > 1e9) { return withsign_(log_(a) + 0.69314718, x); }
   return withsign_(log1p_(a + a * a / (1.0 + sqrt(a * a + 1.0))), x);
-}`,
-  },
-  acosh_: {
-    needs: ["isnan_", "log_", "log1p_", "nan_"],
-    text: `fn acosh_(x: f32) -> f32 {
+}
+
+fn acosh_(x: f32) -> f32 {
   if (x < 1.0 || isnan_(x)) { return nan_(); }
   if (x > 1e9) { return log_(x) + 0.69314718; }
   let t = x - 1.0;
   return log1p_(t + sqrt(2.0 * t + t * t));
-}`,
-  },
-  atanh_: {
-    needs: ["isnan_", "inf_", "nan_", "log1p_", "withsign_"],
-    text: `fn atanh_(x: f32) -> f32 {
+}
+
+fn atanh_(x: f32) -> f32 {
   let a = abs(x);
   if (a > 1.0 || isnan_(x)) { return nan_(); }
   if (a == 1.0) { return withsign_(inf_(), x); }
   return withsign_(0.5 * log1p_(2.0 * a / (1.0 - a)), x);
-}`,
-  },
-};
+}
 
-const CIRCULAR: Record<string, WgslHelper> = {
-  mulhi_: {
-    text: `fn mulhi_(a: u32, b: u32) -> u32 {
+// --- Circular functions.
+
+fn mulhi_(a: u32, b: u32) -> u32 {
   let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
   let mid = ah * bl + ((al * bl) >> 16u);
   return ah * bh + (mid >> 16u) + (((mid & 0xffffu) + al * bh) >> 16u);
-}`,
-  },
-  // Word i of the binary digits of 2/pi.
-  twooverpi_: {
-    text: `fn twooverpi_(i: u32) -> u32 {
+}
+
+// Word i of the binary digits of 2/pi.
+fn twooverpi_(i: u32) -> u32 {
   let low = select(select(select(0u, 0xa2f9836eu, i == 1u), 0x4e441529u, i == 2u), 0xfc2757d1u, i == 3u);
   return select(select(select(low, 0xf534ddc0u, i == 4u), 0xdb629599u, i == 5u), 0x3c439041u, i > 5u);
-}`,
-  },
-  // x minus the nearest multiple of pi/2, and that multiple modulo 4. Payne and Hanek's way where x is large.
-  quarter_: {
-    needs: ["mulhi_", "twooverpi_"],
-    text: `fn quarter_(x: f32) -> vec2<f32> {
+}
+
+// x minus the nearest multiple of pi/2, and that multiple modulo 4. Payne and Hanek's way where x is large.
+fn quarter_(x: f32) -> vec2<f32> {
   let a = abs(x);
   var k: f32; var r: f32;
   if (a < 2000.0) {
@@ -248,73 +348,60 @@ const CIRCULAR: Record<string, WgslHelper> = {
   }
   let flip = (bitcast<u32>(x) & 0x80000000u) != 0u;
   return vec2<f32>(select(r, -r, flip), select(k, select(4.0 - k, 0.0, k == 0.0), flip));
-}`,
-  },
-  sincore_: {
-    text: `fn sincore_(r: f32) -> f32 {
+}
+
+fn sincore_(r: f32) -> f32 {
   let z = r * r;
   return r + r * z * (-0.16666654 + z * (0.008332131 + z * -1.951084e-4));
-}`,
-  },
-  coscore_: {
-    text: `fn coscore_(r: f32) -> f32 {
+}
+
+fn coscore_(r: f32) -> f32 {
   let z = r * r;
   return 1.0 - 0.5 * z + z * z * (0.041666646 + z * (-0.0013887306 + z * 2.4431205e-5));
-}`,
-  },
-  sin_: {
-    needs: ["isfinite_", "nan_", "quarter_", "sincore_", "coscore_"],
-    text: `fn sin_(x: f32) -> f32 {
+}
+
+fn sin_(x: f32) -> f32 {
   if (!isfinite_(x)) { return nan_(); }
   if (x == 0.0) { return x; }
   let q = quarter_(x);
   let k = u32(q.y);
   let r = select(sincore_(q.x), coscore_(q.x), (k & 1u) == 1u);
   return select(r, -r, (k & 2u) == 2u);
-}`,
-  },
-  cos_: {
-    needs: ["isfinite_", "nan_", "quarter_", "sincore_", "coscore_"],
-    text: `fn cos_(x: f32) -> f32 {
+}
+
+fn cos_(x: f32) -> f32 {
   if (!isfinite_(x)) { return nan_(); }
   let q = quarter_(x);
   let k = u32(q.y) + 1u;
   let r = select(sincore_(q.x), coscore_(q.x), (k & 1u) == 1u);
   return select(r, -r, (k & 2u) == 2u);
-}`,
-  },
-  tan_: {
-    needs: ["isfinite_", "nan_", "quarter_", "sincore_", "coscore_"],
-    text: `fn tan_(x: f32) -> f32 {
+}
+
+fn tan_(x: f32) -> f32 {
   if (!isfinite_(x)) { return nan_(); }
   if (x == 0.0) { return x; }
   let q = quarter_(x);
   let s = sincore_(q.x); let c = coscore_(q.x);
   return select(s / c, -c / s, (u32(q.y) & 1u) == 1u);
-}`,
-  },
-  // Angle whose tangent is a, for a >= 0.
-  atancore_: {
-    text: `fn atancore_(a: f32) -> f32 {
+}
+
+// Angle whose tangent is a, for a >= 0.
+fn atancore_(a: f32) -> f32 {
   let turn = a > 2.4142135;
   let half = !turn && a > 0.41421357;
   let t = select(select(a, (a - 1.0) / (a + 1.0), half), -1.0 / a, turn);
   let z = t * t;
   let r = t + t * z * (-0.33333313 + z * (0.19998378 + z * (-0.14241607 + z * (0.10578599 + z * -0.060374953))));
   return r + select(select(0.0, 0.78539816, half), 1.57079633, turn);
-}`,
-  },
-  atan_: {
-    needs: ["isnan_", "isinf_", "atancore_", "withsign_"],
-    text: `fn atan_(x: f32) -> f32 {
+}
+
+fn atan_(x: f32) -> f32 {
   if (isnan_(x)) { return x; }
   if (isinf_(x)) { return withsign_(1.57079633, x); }
   return withsign_(atancore_(abs(x)), x);
-}`,
-  },
-  atan2_: {
-    needs: ["isnan_", "isinf_", "isnegative_", "nan_", "atancore_", "withsign_"],
-    text: `fn atan2_(y: f32, x: f32) -> f32 {
+}
+
+fn atan2_(y: f32, x: f32) -> f32 {
   if (isnan_(x) || isnan_(y)) { return nan_(); }
   let a = abs(y); let b = abs(x);
   var r: f32;
@@ -329,39 +416,24 @@ const CIRCULAR: Record<string, WgslHelper> = {
   }
   if (isnegative_(x)) { r = 3.14159265 - r; }
   return withsign_(r, y);
-}`,
-  },
-  asincore_: {
-    text: `fn asincore_(a: f32) -> f32 {
+}
+
+fn asincore_(a: f32) -> f32 {
   let z = a * a;
   return a + a * z * (0.1666666 + z * (0.07500542 + z * (0.04450936 + z * (0.0318737 + z * (0.014180113 + z * 0.03789116)))));
-}`,
-  },
-  asin_: {
-    needs: ["isnan_", "nan_", "asincore_", "withsign_"],
-    text: `fn asin_(x: f32) -> f32 {
+}
+
+fn asin_(x: f32) -> f32 {
   let a = abs(x);
   if (a > 1.0 || isnan_(x)) { return nan_(); }
   if (a <= 0.5) { return select(asincore_(x), x, x == 0.0); }
   return withsign_(1.57079633 - 2.0 * asincore_(sqrt(0.5 * (1.0 - a))), x);
-}`,
-  },
-  acos_: {
-    needs: ["isnan_", "nan_", "asincore_"],
-    text: `fn acos_(x: f32) -> f32 {
+}
+
+fn acos_(x: f32) -> f32 {
   let a = abs(x);
   if (a > 1.0 || isnan_(x)) { return nan_(); }
   if (a <= 0.5) { return 1.57079633 - asincore_(x); }
   let r = 2.0 * asincore_(sqrt(0.5 * (1.0 - a)));
   return select(r, 3.14159265 - r, x < 0.0);
-}`,
-  },
-};
-
-/** Every function by name, each after those it needs. */
-export const WGSL_HELPERS: Readonly<Record<string, WgslHelper>> = {
-  ...BASIC_HELPERS,
-  ...EXPONENTIALS,
-  ...HYPERBOLIC,
-  ...CIRCULAR,
-};
+}
