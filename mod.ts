@@ -299,6 +299,8 @@ export {
 export { type Seed, setRandomSeed } from "./src/ops/random_state.ts";
 /** Random seeds and numbers. */
 export * as random from "./src/ops/random_namespace.ts";
+/** Images of pages as tensors, and back. */
+export * as browser from "./src/ops/browser_namespace.ts";
 /** Images: resizing, crops, transforms, suppression. */
 export * as image from "./src/ops/image.ts";
 /** Sparse tensors as their indices, values and shape. */
@@ -318,6 +320,7 @@ export {
   spaceToBatchND,
   spaceToDepth,
 } from "./src/ops/space_batch.ts";
+export { basicLSTMCell, type LSTMCellFunc, multiRNNCell } from "./src/ops/rnn_cell.ts";
 export { dot, matMul, outerProduct } from "./src/ops/matmul.ts";
 export { conv1d, conv2d, conv2dTranspose } from "./src/ops/conv.ts";
 export { conv3d, conv3dTranspose } from "./src/ops/conv_3d.ts";

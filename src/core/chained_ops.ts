@@ -12,6 +12,22 @@ export type ChainedRounding = "floor" | "round" | "ceil";
 /** One number for all spatial axes, or one per axis. */
 export type ChainedPerAxis = number | readonly number[];
 
+/** The elements of a tensor in a buffer, to be read and set one by one; `tf.TensorBuffer`. */
+export interface ChainedBuffer {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Dimensions. */
+  readonly shape: number[];
+  /** Number of elements. */
+  readonly size: number;
+  /** The element at these indices. */
+  get(...locs: number[]): number | string | boolean | bigint;
+  /** Sets the element at these indices. */
+  set(value: number | string | boolean | bigint, ...locs: number[]): void;
+  /** A tensor of the elements. */
+  toTensor(): Tensor;
+}
+
 /** Methods every tensor has, named as the functions of the same name. */
 export interface ChainedOps {
   /** Magnitude. See `tf.abs`. */
@@ -76,6 +92,12 @@ export interface ChainedOps {
   ): Tensor;
   /** Repeated to a shape. See `tf.broadcastTo`. */
   broadcastTo(shape: TensorLike): Tensor;
+  /** A copy of the elements in a buffer; awaits the device. See `tf.buffer`. */
+  buffer(): Promise<ChainedBuffer>;
+  /** A copy of the elements in a buffer, at once; see `dataSync()`. */
+  bufferSync(): ChainedBuffer;
+  /** A copy of the elements as bytes; of strings, the bytes of each. */
+  bytes(): Promise<Uint8Array[] | Uint8Array>;
   /** In another dtype. See `tf.cast`. */
   cast(dtype: DType): Tensor;
   /** Rounded up. See `tf.ceil`. */

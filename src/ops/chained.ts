@@ -67,6 +67,7 @@ import { unique } from "./set_ops.ts";
 import { logSoftmax, softmax } from "./softmax.ts";
 import { batchToSpaceND, depthToSpace, spaceToBatchND } from "./space_batch.ts";
 import { fft, ifft, irfft, rfft } from "./spectral.ts";
+import { bufferOf } from "./tensor_buffer.ts";
 import { topk } from "./topk.ts";
 
 /** A method as a function of the tensor it is called on. */
@@ -100,6 +101,14 @@ const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
   batchNorm,
   batchToSpaceND,
   broadcastTo,
+  buffer: async (self) => bufferOf(self, await self.data()),
+  bufferSync: (self) => bufferOf(self, self.dataSync()),
+  bytes: async (self) => {
+    const data = await self.data();
+    return Array.isArray(data)
+      ? data as Uint8Array[]
+      : new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
+  },
   cast,
   ceil,
   clipByValue,

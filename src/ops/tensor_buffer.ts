@@ -2,7 +2,16 @@
  * TensorBuffer: elements to be set one by one before a tensor is made of them.
  * May import core and ops.
  */
-import { asDType, type DType, DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
+import type { ChainedBuffer } from "../core/chained_ops.ts";
+import { decodeString } from "../core/convert.ts";
+import {
+  asDType,
+  type DType,
+  DTYPES,
+  type HostData,
+  makeData,
+  type TypedArray,
+} from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { shapeText, sizeOf } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
@@ -25,7 +34,7 @@ export type BufferValues = TypedArray | BufferElement[];
  * assertEquals(b.toTensor().arraySync(), [[0, 3], [0, 0]]);
  * ```
  */
-export class TensorBuffer {
+export class TensorBuffer implements ChainedBuffer {
   /** Element type. */
   readonly dtype: DType;
   /** Dimensions. */
@@ -120,6 +129,12 @@ export class TensorBuffer {
     const values = Array.isArray(this.values) ? this.values : (this.values as Float32Array).slice();
     return tensor(values as TensorLike, this.shape, this.dtype);
   }
+}
+
+/** A copy of a tensor's elements as a buffer. */
+export function bufferOf({ shape, dtype }: Tensor, data: HostData): TensorBuffer {
+  const values = Array.isArray(data) ? (data as Uint8Array[]).map(decodeString) : data.slice();
+  return new TensorBuffer(shape, dtype, values);
 }
 
 /**

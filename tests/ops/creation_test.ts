@@ -127,3 +127,15 @@ testOnDevices("shapes, ranks and sizes come from the tensor, in graphs at run ti
   ]]]);
   await session.close();
 });
+
+testOnDevices("buffer(), bufferSync() and bytes() copy the elements of a tensor", async () => {
+  const t = tf.tensor([[1, 2], [3, 4]], undefined, "int32");
+  const b = await t.buffer();
+  b.set(9, 1, 0);
+  assertEquals([b.get(0, 1), b.toTensor().arraySync()], [2, [[1, 2], [9, 4]]]);
+  assertEquals([t.bufferSync().get(1, 0), t.bufferSync().dtype], [3, "int32"]);
+  assertEquals(await t.bytes(), new Uint8Array(Int32Array.of(1, 2, 3, 4).buffer));
+  const s = tf.tensor(["a", "bc"]);
+  assertEquals(s.bufferSync().get(1), "bc");
+  assertEquals(await s.bytes(), [Uint8Array.of(97), Uint8Array.of(98, 99)]);
+});

@@ -1,0 +1,47 @@
+/** tf.browser: images as tensors, and back. */
+import * as tf from "@weft/weft";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+const pixels = { width: 2, height: 1, data: new Uint8ClampedArray([1, 2, 3, 4, 5, 6, 7, 8]) };
+
+Deno.test("fromPixels() takes channels of pixels and of canvases", () => {
+  const canvas = { width: 2, height: 1, getContext: () => ({ getImageData: () => pixels }) };
+  for (const source of [pixels, canvas]) {
+    assertEquals(tf.browser.fromPixels(source).arraySync(), [[[1, 2, 3], [5, 6, 7]]]);
+    assertEquals(tf.browser.fromPixels(source, 1).arraySync(), [[[1], [5]]]);
+    assertEquals(tf.browser.fromPixels(source, 4).dtype, "int32");
+  }
+});
+
+testOnDevices("toPixels() makes bytes of grey and coloured images", async () => {
+  const cases: [tf.TensorLike, number[]][] = [
+    [tf.tensor([[0, 1]]), [0, 0, 0, 255, 255, 255, 255, 255]],
+    [tf.tensor([[[0.5], [1]]]), [128, 128, 128, 255, 255, 255, 255, 255]],
+    [tf.tensor([[[1, 2, 3]]], undefined, "int32"), [1, 2, 3, 255]],
+    [[[[1, 2, 3, 4]]], [1, 2, 3, 4]],
+    [tf.zeros([0, 3]), []],
+  ];
+  for (const [image, bytes] of cases) assertEquals([...await tf.browser.toPixels(image)], bytes);
+});
+
+Deno.test("fromPixels() and toPixels() refuse what is no image, and leave nothing", async () => {
+  const before = tf.memory().numTensors;
+  assertThrows(() => tf.browser.fromPixels(pixels, 5), tf.ValueError, "1 to 4");
+  assertThrows(() => tf.browser.fromPixels(5 as never), TypeError, "but was 5");
+  const blind = { width: 1, height: 1, getContext: () => null };
+  assertThrows(() => tf.browser.fromPixels(blind), tf.ValueError, "no 2d context");
+  const refused: [tf.TensorLike, string][] = [
+    [[[300]], "in the range [0 - 255] but encountered 300"],
+    [[[-1]], "encountered -1"],
+    [[1, 2], "rank 2 or 3"],
+    [[[[1, 2]]], "1, 3 or 4 channels"],
+  ];
+  for (const [image, message] of refused) {
+    await assertRejects(() => tf.browser.toPixels(image), tf.ValueError, message);
+  }
+  using bools = tf.tensor([[true]]);
+  await assertRejects(() => tf.browser.toPixels(bools), tf.ValueError, "bool");
+  bools.dispose();
+  assertEquals(tf.memory().numTensors, before);
+});
