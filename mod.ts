@@ -356,6 +356,7 @@ export type { GradientsOptions } from "./src/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/autodiff/tape.ts";
 export type { Application, Interpreter, OpInput } from "./src/core/apply.ts";
 export type {
+  ChainedBuffer,
   ChainedOps,
   ChainedPadding,
   ChainedPerAxis,
