@@ -308,6 +308,14 @@ export * as sparse from "./src/ops/sparse.ts";
 /** Strings. */
 export * as string from "./src/ops/string.ts";
 export {
+  raggedGather,
+  raggedRange,
+  type RaggedRanges,
+  type RaggedRows,
+  raggedTensorToTensor,
+} from "./src/ops/ragged.ts";
+export type { RowPartition } from "./src/kernels/ragged_cpu.ts";
+export {
   booleanMaskAsync,
   setdiff1dAsync,
   unique,

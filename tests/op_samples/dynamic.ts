@@ -49,6 +49,30 @@ export const DYNAMIC: SampleTable = {
     }),
     sample([any(4), ints(0, 3, 3), vector(0, 1, 1)], {}, { integersFollowFloats: false }),
   ],
+  RaggedRange: [
+    sample([vector(0, 5, 8, 5), vector(8, 7, 8, 1), vector(2, 1, 1, -1)]),
+    sample(
+      [{ shape: [], values: [1] }, { shape: [], values: [3] }, { shape: [], values: [0.5] }],
+      {},
+      {
+        dtypes: ["float32"],
+      },
+    ),
+  ],
+  RaggedGather: [
+    sample([vector(0, 3, 3, 7, 9), any(9), vector(2, 1, 0, 3)], { OUTPUT_RAGGED_RANK: 1 }),
+    sample([vector(0, 1, 3), vector(0, 2, 2, 4), any(4, 2), matrix([1, 0], [1, 1])], {
+      OUTPUT_RAGGED_RANK: 3,
+    }),
+  ],
+  RaggedTensorToTensor: [
+    sample([vector(-1, 3), any(6), any(), vector(0, 2, 2, 6)], {
+      row_partition_types: ["ROW_SPLITS"],
+    }),
+    sample([vector(4, -1, 2), any(4, 2), any(2), vector(3), vector(0, 0, 2, 2)], {
+      row_partition_types: ["FIRST_DIM_SIZE", "VALUE_ROWIDS"],
+    }),
+  ],
   StringSplit: [
     sample([texts("a b", "", "c  d e"), text(" ")]),
     sample([texts("a,b"), text(",")], { skip_empty: false }),

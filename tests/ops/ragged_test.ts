@@ -1,0 +1,50 @@
+/** Ragged tensors as splits and values; TensorFlow.js's own tests of them run in the conformance suite. */
+import * as tf from "@weft/weft";
+import { assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+testOnDevices(
+  "raggedTensorToTensor() fills up rows, by the shape asked for or the least that holds them",
+  () => {
+    const values = [1, 2, 3, 4], splits = [[0, 2, 2, 3], [0, 1, 1, 4]];
+    const natural = [[[1, 9, 9], [9, 9, 9]], [[9, 9, 9], [9, 9, 9]], [[2, 3, 4], [9, 9, 9]]];
+    const kinds: tf.RowPartition[] = ["ROW_SPLITS", "ROW_SPLITS"];
+    for (const shape of [-1, [-1, -1, -1], [3, 2, 3]]) {
+      assertEquals(tf.raggedTensorToTensor(shape, values, 9, splits, kinds).arraySync(), natural);
+    }
+    assertEquals(tf.raggedTensorToTensor([2, -1, 1], values, 9, splits, kinds).arraySync(), [
+      [[1], [9]],
+      [[9], [9]],
+    ]);
+  },
+);
+
+Deno.test("ragged shapes are known in a graph as far as they can be", () => {
+  new tf.Graph().asDefault(() => {
+    const splits = tf.placeholder("int32", [4]), values = tf.placeholder("float32", [null, 5]);
+    const natural = tf.raggedTensorToTensor(-1, values, 0, [splits], ["ROW_SPLITS"]);
+    assertEquals(natural.staticShape, [null, null, 5]);
+    const asked = tf.raggedTensorToTensor([3, -1, 5], values, 0, [splits], ["ROW_SPLITS"]);
+    assertEquals(asked.staticShape, [3, null, 5]);
+    assertEquals(tf.raggedRange(splits, 9, 1).rtNestedSplits.staticShape, [5]);
+    const rows = tf.raggedGather([splits], values, tf.placeholder("int32", [2, 2]), 2);
+    assertEquals(rows.outputDenseValues.staticShape, [null, 5]);
+  });
+});
+
+Deno.test("ragged partitions that do not fit are refused", () => {
+  const cases: [tf.RowPartition[], number[][], string][] = [
+    [["VALUE_ROWIDS"], [[0, 1]], "Cannot handle VALUE_ROWIDS in the first row partition"],
+    [["ROW_SPLITS", "FIRST_DIM_SIZE"], [[0, 1], [1]], "Cannot handle FIRST_DIM_SIZE after"],
+    [["ROW_SPLITS", "ROW_SPLITS"], [[0, 2], [0, 1]], "Row partition 1 is of 1 rows"],
+    [["FIRST_DIM_SIZE", "VALUE_ROWIDS"], [[2], [1, 0]], "must be sorted"],
+    [["ROW_SPLITS"], [[0, 5]], "must not point past values"],
+  ];
+  for (const [kinds, partitions, message] of cases) {
+    assertThrows(
+      () => tf.raggedTensorToTensor(-1, [1, 2], 0, partitions, kinds),
+      tf.errors.InvalidArgumentError,
+      message,
+    );
+  }
+});
