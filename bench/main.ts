@@ -1,13 +1,15 @@
 // Times Weft beside TensorFlow.js and jax-js on the same machine, in one process.
 //
-//   deno task bench [cpu|webgpu] [--only ID]... [--heavy] [--quick] [--write] [--list]
+//   deno task bench [cpu|webgpu] [--threads N]... [--only ID]... [--heavy] [--quick] [--write] [--list]
 //   deno task bench script        (script ops; see script.ts)
 //
-// Without a device both tables are made. --only keeps the rows whose id contains ID (a row asked for so runs even where
+// Without a device all tables are made. There is a table of the CPU for each number of threads, one and two where nothing
+// is said, each made by a process of its own. --only keeps the rows whose id contains ID (a row asked for so runs even where
 // it is heavy), --heavy runs the heavy rows on software adapters too, --quick takes few samples, --write puts the tables
 // into bench/RESULTS.md.
 
 import { parseArgs } from "node:util";
+import { run } from "../tools/command.ts";
 import { adapterName, isSoftwareAdapter } from "./gpu_wait.ts";
 import { createJaxPeer } from "./peers/jax.ts";
 import { createTfjsPeer } from "./peers/tfjs.ts";
@@ -17,13 +19,17 @@ import type { Device, Row } from "./row.ts";
 import { ROWS } from "./rows/mod.ts";
 import { EFFORT, type Effort, type Peers, type RowResult, runRow } from "./runner.ts";
 import { participants, type Table, textTable } from "./table.ts";
+import { limitThreads, threadsText } from "./threads.ts";
 
 const RESULTS = new URL("./RESULTS.md", import.meta.url);
 
 interface Options {
   readonly devices: readonly Device[];
+  /** Numbers of threads, a table of the CPU each. */
+  readonly threads: readonly number[];
   readonly only: readonly string[];
   readonly heavy: boolean;
+  readonly quick: boolean;
   readonly write: boolean;
   readonly list: boolean;
   readonly effort: Effort;
@@ -34,6 +40,7 @@ function readOptions(args: readonly string[]): Options {
     args: [...args],
     allowPositionals: true,
     options: {
+      threads: { type: "string", multiple: true, default: [] },
       only: { type: "string", multiple: true, default: [] },
       heavy: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
@@ -46,8 +53,15 @@ function readOptions(args: readonly string[]): Options {
       throw new RangeError(`Cannot use device "${name}": it is one of cpu, webgpu`);
     }
   }
+  const threads = values.threads.map(Number);
+  for (const count of threads) {
+    if (!Number.isInteger(count) || count < 1) {
+      throw new RangeError(`Cannot use ${count} threads: the number of threads is 1 or more`);
+    }
+  }
   return {
     ...values,
+    threads: threads.length > 0 ? threads : [1, 2].slice(0, navigator.hardwareConcurrency),
     devices: positionals.length > 0 ? positionals as Device[] : ["cpu", "webgpu"],
     effort: values.quick ? EFFORT.quick : EFFORT.normal,
   };
@@ -81,16 +95,18 @@ function selectRows(device: Device, { only, heavy }: Options, isSlow: boolean): 
   });
 }
 
-async function processorName(): Promise<string> {
+async function processorName(threads: number): Promise<string> {
   const info = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
   const model = info.match(/^model name\s*:\s*(.*)$/m)?.[1] ?? Deno.build.arch;
-  return `${model}, ${navigator.hardwareConcurrency} cores`;
+  return `${model}, ${threadsText(threads)}`;
 }
 
 async function runTable(device: Device, options: Options): Promise<void> {
   const isSlow = device === "cpu" || await isSoftwareAdapter();
   const rows = selectRows(device, options, isSlow);
-  const machine = device === "cpu" ? await processorName() : await adapterName();
+  const [threads] = options.threads;
+  const machine = device === "cpu" ? await processorName(threads!) : await adapterName();
+  if (device === "cpu") limitThreads(threads!);
   const peers = await createPeers(device);
   const results: RowResult[] = [];
   const table: Table = { device, peers, results };
@@ -108,6 +124,16 @@ async function runTable(device: Device, options: Options): Promise<void> {
   }
 }
 
+/** Makes a table of the CPU in a process of its own: threads that were started once stay. */
+async function runApart(threads: number, options: Options): Promise<number> {
+  const { only, heavy, quick, write } = options;
+  const flags = Object.entries({ heavy, quick, write }).filter(([, set]) => set)
+    .map(([name]) => `--${name}`);
+  const rows = only.map((id) => `--only=${id}`);
+  const program = ["run", "-A", "tools/run.ts", "bench/main.ts", "cpu", `--threads=${threads}`];
+  return (await run(Deno.execPath(), [...program, ...flags, ...rows])).code;
+}
+
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "script") return await (await import("./script.ts")).main();
   const options = readOptions(args);
@@ -115,8 +141,12 @@ async function main(args: readonly string[]): Promise<number> {
     for (const { id, what } of ROWS) console.log(`${id.padEnd(20)} ${what}`);
     return 0;
   }
-  for (const device of options.devices) await runTable(device, options);
-  return 0;
+  let code = 0;
+  for (const device of options.devices) {
+    if (device === "webgpu" || options.threads.length === 1) await runTable(device, options);
+    else for (const threads of options.threads) code = await runApart(threads, options) || code;
+  }
+  return code;
 }
 
 // Workers and devices of the peers keep the event loop alive.

@@ -3,6 +3,7 @@
 import type * as JaxNamespace from "@jax-js/jax";
 import { queueWaiter } from "../gpu_wait.ts";
 import type { Device, Output } from "../row.ts";
+import { threadsText } from "../threads.ts";
 import { type Peer, versionOf } from "./peer.ts";
 
 /** The functions of jax-js. */
@@ -43,7 +44,7 @@ export async function createJaxPeer(device: Device): Promise<JaxPeer> {
   if (device === "cpu") {
     return {
       ...common,
-      engine: "wasm SIMD, threads",
+      engine: `wasm SIMD, ${threadsText(navigator.hardwareConcurrency)}`,
       async start(result: JaxArray): Promise<Output> {
         await result.blockUntilReady();
         return jaxOutput(result);

@@ -2,6 +2,7 @@
 
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { Device, Output } from "../row.ts";
+import { threadsText } from "../threads.ts";
 import type { Peer } from "./peer.ts";
 import type { Tf } from "./tfjs.ts";
 
@@ -35,7 +36,7 @@ export async function createWeftPeer(device: Device): Promise<WeftPeer | null> {
     name: "Weft",
     version: manifest.default.version,
     device,
-    engine: device,
+    engine: device === "cpu" ? `cpu, ${threadsText(navigator.hardwareConcurrency)}` : device,
     tf,
     async finish(last: Output): Promise<void> {
       // Reading one element of the last output waits for the queue; it costs Weft a small dispatch its peers are spared.

@@ -9,12 +9,14 @@ import { GPT_ROWS } from "./gpt.ts";
 import { LATENCY_ROWS } from "./latency.ts";
 import { MATMUL_ROWS } from "./matmul.ts";
 import { MLP_ROWS } from "./mlp.ts";
+import { PEAK_ROWS } from "./peak.ts";
 import { POINTWISE_ROWS } from "./pointwise.ts";
 import { REDUCE_ROWS } from "./reduce.ts";
 import { TRANSFER_ROWS } from "./transfer.ts";
 
 /** Every row there is. */
 export const ROWS: readonly Row[] = [
+  ...PEAK_ROWS,
   ...MATMUL_ROWS,
   ...POINTWISE_ROWS,
   ...REDUCE_ROWS,
