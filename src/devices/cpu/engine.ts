@@ -115,8 +115,8 @@ export class Engine {
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
     let exports = this.#compiled.get(key);
     if (exports === undefined) {
-      const { memory, maximum, shared } = this.heap;
-      const m = new ModuleBuilder({ shared, maximum });
+      const { memory, minimum, maximum, shared } = this.heap;
+      const m = new ModuleBuilder({ shared, minimum, maximum });
       build(m);
       const env = { ...HOST_FUNCTIONS, memory };
       const code = m.finish();

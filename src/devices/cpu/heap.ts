@@ -28,6 +28,8 @@ interface Range {
 export class Heap {
   /** The memory that modules import. */
   readonly memory: WebAssembly.Memory;
+  /** Pages of {@linkcode memory} from the beginning. */
+  readonly minimum: number;
   /** Upper limit of {@linkcode memory}, in pages, as its import must name it. */
   readonly maximum: number;
   /** True where other threads can see it. */
@@ -54,6 +56,7 @@ export class Heap {
       );
     }
     ({ memory: this.memory, maximum: this.maximum, shared: this.shared } = made);
+    this.minimum = this.memory.buffer.byteLength / PAGE;
     this.#ranges.push({ start: FIRST, end: this.memory.buffer.byteLength - GUARD });
     this.#look();
   }

@@ -18,6 +18,8 @@ import { typeByte, type ValueType } from "./value.ts";
 export interface MemoryImport {
   /** Backed by a SharedArrayBuffer. */
   readonly shared: boolean;
+  /** Pages that are always there: engines that check addresses in code check offsets below it once, when compiling. */
+  readonly minimum?: number;
   /** Upper limit in pages of 64 KiB; shared memories must name theirs. */
   readonly maximum?: number;
 }
@@ -74,9 +76,9 @@ export class ModuleBuilder {
 
   /** The module in binary form. */
   finish(): Uint8Array<ArrayBuffer> {
-    const { shared, maximum = MAX_PAGES } = this.#memory;
+    const { shared, minimum = 0, maximum = MAX_PAGES } = this.#memory;
     const limits = (w: ByteWriter): ByteWriter =>
-      shared ? w.u8(3).u32(0).u32(maximum) : w.u8(0).u32(0);
+      shared ? w.u8(3).u32(minimum).u32(maximum) : w.u8(0).u32(minimum);
     const imports = [
       (w: ByteWriter) => limits(w.name("env").name("memory").u8(2)),
       ...this.#imports.map(({ name, type }) => (w: ByteWriter) =>
