@@ -18,26 +18,32 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph) => IrGraph>> = {
 };
 /** Name of a pass. */
 export type PassName = "cse" | "fuse" | "epilogue" | "group";
-
-/** Passes that pay where GPU kernels have an epilogue, and cost elsewhere. */
-const GPU_ONLY: readonly PassName[] = ["epilogue", "group"];
+/** Where most of a plan runs. */
+export type PassTarget = "CPU" | "GPU";
 
 /** What the pipeline does; tests change it. */
 export const pipelineOptions: {
-  /** Passes that are on. */
-  passes: readonly PassName[];
+  /** Passes that are on, by the device on which most of a plan will run. */
+  passes: Readonly<Record<PassTarget, readonly PassName[]>>;
   /** True: the graph is verified after each pass. */
   verify: boolean;
   /** Told of the graph before the first and after each pass. */
   trace: ((stage: string, ir: IrGraph) => void) | null;
-} = { passes: ["cse", "fuse", "epilogue", "group"], verify: false, trace: null };
+} = {
+  passes: {
+    // The others pay where a dispatch has a price, and cost where it has none.
+    CPU: ["cse", "fuse"],
+    GPU: ["cse", "fuse", "epilogue", "group"],
+  },
+  verify: false,
+  trace: null,
+};
 
 /** Runs the passes that are on, for plans of which most will run on `target`. */
-export function runPasses(ir: IrGraph, target: "CPU" | "GPU" = "CPU"): IrGraph {
+export function runPasses(ir: IrGraph, target: PassTarget = "CPU"): IrGraph {
   const { passes, verify: checks, trace } = pipelineOptions;
   trace?.("built", ir);
-  for (const name of passes) {
-    if (target === "CPU" && GPU_ONLY.includes(name)) continue;
+  for (const name of passes[target]) {
     ir = PASSES[name](ir);
     if (checks) verify(ir, name);
     trace?.(name, ir);
