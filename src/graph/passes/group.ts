@@ -8,6 +8,7 @@ import { argument } from "../../core/scalar.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { Clusters, type Joined, joinNodes } from "./clusters.ts";
 import { isPure } from "./cse.ts";
 
 /** Members one group may have: its kernel has a branch for each. */
@@ -17,9 +18,10 @@ const MAX_ROWS = 1024;
 
 /** The graph with updates that differ in their arrays only joined, and small column sums joined. */
 export function groupAlike(ir: IrGraph): IrGraph {
-  const groups = new Map<string, IrNode[]>();
+  const groups = new Map<string, IrNode[][]>();
   const numbers = new Map<IrNode, number>();
   ir.nodes.forEach((n, i) => numbers.set(n, i));
+  const clusters = new Clusters(ir);
   for (const node of ir.nodes) {
     const key = isUpdate(node)
       ? ruleOf(node, numbers)
@@ -27,24 +29,20 @@ export function groupAlike(ir: IrGraph): IrGraph {
       ? `sums@${node.device}`
       : null;
     if (key === null) continue;
-    const list = groups.get(key);
-    if (list && list.length < MAX_MEMBERS) list.push(node);
-    else groups.set(key, [node]);
+    const lists = groups.get(key) ?? [];
+    groups.set(key, lists);
+    const open = lists.find((list) => list.length < MAX_MEMBERS && clusters.unite(list[0], node));
+    if (open) open.push(node);
+    else lists.push([node]);
   }
-  let result = ir;
-  for (const members of groups.values()) {
-    if (members.length < 2) continue;
-    // Earlier joins made copies: find the members by what they were.
-    const now = members.map((m) =>
-      result.nodes.find((n) => n.source === m.source && n.def === m.def && n.name === m.name)
-    );
-    if (now.includes(undefined)) continue;
-    const nodes = now as IrNode[];
-    result =
-      sortWith(result, nodes, isUpdate(nodes[0]) ? updateNode(nodes) : columnSumNode(nodes)) ??
-        result;
-  }
-  return result;
+  const joins = [...groups.values()].flat().filter((list) => list.length > 1).map((
+    members,
+  ): Joined => ({
+    members,
+    node: isUpdate(members[0]) ? updateNode(members) : columnSumNode(members),
+    outputs: members.flatMap((m) => m.outputs),
+  }));
+  return joins.length === 0 ? ir : joinNodes(ir, joins);
 }
 
 /** A sum or mean over the first axis of a matrix, or over a vector, that is too small to fill an adapter by itself. */
@@ -127,53 +125,5 @@ function updateNode(members: readonly IrNode[]): IrNode {
     inputs,
     controls: [],
     outputs: [],
-  };
-}
-
-/** Rebuilds the graph with `group` in place of the members, in an order in which it can stand; null where one depends on another. */
-function sortWith(ir: IrGraph, list: readonly IrNode[], group: IrNode): IrGraph | null {
-  const members = new Set(list);
-  const copies = new Map<IrNode, IrNode>();
-  const values = new Map<IrValue, IrValue>();
-  const out: IrNode[] = [];
-  const open = new Set<IrNode>();
-  const [first] = list;
-  const stand = (node: IrNode): IrNode => (members.has(node) ? first : node);
-  const place = (root: IrNode): boolean => {
-    const stack: [IrNode, boolean][] = [[stand(root), false]];
-    while (stack.length > 0) {
-      const [node, ready] = stack.pop()!;
-      if (copies.has(node)) continue;
-      const template = node === first ? group : node;
-      const needs = [...template.inputs.map((v) => stand(v.node)), ...template.controls.map(stand)];
-      if (!ready) {
-        if (open.has(node)) return false;
-        open.add(node);
-        stack.push([node, true]);
-        for (const n of needs) if (!copies.has(n)) stack.push([n, false]);
-        continue;
-      }
-      const copy: IrNode = {
-        ...template,
-        inputs: template.inputs.map((v) => values.get(v)!),
-        controls: [...new Set(template.controls.map((c) => copies.get(stand(c))!))],
-        outputs: [],
-      };
-      const made = node === first ? list.flatMap((m) => m.outputs) : node.outputs;
-      for (const v of made) {
-        const w: IrValue = { ...v, node: copy, index: copy.outputs.length };
-        copy.outputs.push(w);
-        values.set(v, w);
-      }
-      copies.set(node, copy);
-      out.push(copy);
-    }
-    return true;
-  };
-  for (const node of ir.nodes) if (!place(node)) return null;
-  return {
-    nodes: out,
-    fetches: ir.fetches.map((v) => values.get(v)!),
-    targets: ir.targets.map((n) => copies.get(stand(n))!),
   };
 }
