@@ -27,7 +27,6 @@ import {
   registerGroups,
   type RegisterTile,
   splitsFor,
-  tileLoads,
 } from "./gemm_tiles.ts";
 import { planMatMul } from "./matmul_plan.ts";
 import type { MatMulShape } from "./matmul_shape.ts";
@@ -133,7 +132,7 @@ function planGather(
     const { groups, rowgroups, across } = registerGroups(m, n, choice.tile, profile.lanes);
     return {
       dispatches: layers(phases, profile, (zbase, depth) => ({
-        program: convRegisterProgram(source, choice.tile, profile.lanes),
+        program: convRegisterProgram(source, choice.tile, profile),
         buffers: [task.a, task.b, ...operands, task.c],
         params: [
           m,
@@ -226,13 +225,8 @@ function chooseGather(
     const { tile, splits } = chooseSharedTile(m, n, k, phases, profile);
     return { kind: "shared", tile, splits: splits * m * n * 4 > profile.maxBinding ? 1 : splits };
   }
-  const { tile } = chooseRegisterTile(
-    m,
-    n,
-    phases,
-    tileLoads(wideA, wideB, transposed, [1, 2, 4, 8]),
-    profile.lanes,
-  );
+  const loads = { wideA, wideB, transB: transposed, quads: false };
+  const { tile } = chooseRegisterTile([m, n, phases], loads, profile);
   return { kind: "register", tile, splits: 1 };
 }
 
@@ -264,7 +258,7 @@ export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvCh
     const { groups, rowgroups, across } = registerGroups(m, n, choice.tile, profile.lanes);
     const step = Math.ceil(lines / splits);
     dispatches = layers(splits, profile, (zbase, depth) => ({
-      program: filterRegisterProgram(source, choice.tile, profile.lanes),
+      program: filterRegisterProgram(source, choice.tile, profile),
       buffers,
       params: [
         m,
@@ -339,8 +333,8 @@ function chooseFilter(
   if (profile.family === "gpu") {
     return { kind: "shared", ...chooseSharedTile(m, n, k, 1, profile) };
   }
-  const loads = tileLoads(wideA, wideB, false, wideA ? [4, 8] : [1, 2, 4, 8]);
-  const { tile, groups } = chooseRegisterTile(m, n, 1, loads, profile.lanes, lines >= 32);
+  const loads = { wideA, wideB, transB: false, quads: wideA, splits: lines >= 32 };
+  const { tile, groups } = chooseRegisterTile([m, n, 1], loads, profile);
   return { kind: "register", tile, splits: splitsFor(groups, lines, 4, 8) };
 }
 

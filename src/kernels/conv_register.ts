@@ -13,6 +13,7 @@ import {
   placeText,
 } from "./conv_gather.ts";
 import { columnLoads } from "./gemm_columns.ts";
+import { deal, laneDirectives, lanePlace, type LaneProfile } from "./gemm_rows.ts";
 import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
 import { addProducts, declareSums, elementType, LANES, loaded, storeSums } from "./gemm_text.ts";
 import type { RegisterTile } from "./gemm_tiles.ts";
@@ -56,20 +57,37 @@ export const CONV_REGISTER_PARAMS = [
 
 const programs = new Map<string, Program>();
 
-/** The program for a source and a tile; `lanes` invocations form a workgroup. */
+/** The program for a source and a tile. */
 export function convRegisterProgram(
   source: ConvSource,
-  { rows, vecs }: RegisterTile,
-  lanes: number,
+  tile: RegisterTile,
+  profile: LaneProfile,
 ): Program {
+  const { rows, vecs, across } = tile, { lanes, subgroupDirective } = profile;
   const { dtype, out, deep, transposed, phased, wideA, wideB, wideC } = source;
   const finish = printEpilogue(source.epilogue, dtype, out, wideC ? 4 : 1, 2);
-  const key = [rows, vecs, lanes, deep, transposed, phased, wideA, wideB, wideC, finish.key].join();
+  const key = [
+    rows,
+    vecs,
+    across,
+    lanes,
+    subgroupDirective,
+    deep,
+    transposed,
+    phased,
+    wideA,
+    wideB,
+    wideC,
+    finish.key,
+  ].join();
   let program = programs.get(key);
   if (program) return program;
   const names = axisNames(deep);
-  const each = (f: (i: number) => string | string[]): string[] =>
-    Array.from({ length: rows }, (_, i) => f(i)).flat();
+  // The rows whose image an invocation loads: its own, or its share of those of its row of lanes.
+  const dealt = across === undefined ? undefined : deal(rows, 1, across, lanes);
+  const each = (f: (h: number) => string | string[]): string[] =>
+    Array.from({ length: dealt?.loads(1) ?? rows }, (_, h) => f(h)).flat();
+  const rowOf = (h: number): string => (dealt ? dealt.unit(h) : `${h}u`);
   const t = sumType(dtype);
   const b = columnLoads({
     dtype,
@@ -84,15 +102,12 @@ export function convRegisterProgram(
   const lines = [
     "let g = wid.x + wid.y * nwg.x;",
     "if (g >= p.groups) { return; }",
-    "let gm = g % p.rowgroups; let gn = g / p.rowgroups;",
-    "let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift;",
-    `let r0 = (gm * (${lanes}u >> p.laneshift) + lm) * ${rows}u;`,
-    `let c0 = (gn * (p.lanemask + 1u) + ln) * ${vecs}u;`,
-    "if (r0 >= p.m || c0 * 4u >= p.n) { return; }",
+    ...lanePlace(tile, lanes),
     ...phaseText(deep, phased, "(wid.z + p.zbase)"),
-    ...each((
-      i,
-    ) => [...placeText(deep, `min(r0 + ${i}u, p.m - 1u)`, `_${i}`), ...originText(deep, `_${i}`)]),
+    ...each((h) => [
+      ...placeText(deep, `min(r0 + ${rowOf(h)}, p.m - 1u)`, `_${h}`),
+      ...originText(deep, `_${h}`),
+    ]),
     ...b.setup,
     ...declareSums(rows, vecs, dtype),
   ];
@@ -129,30 +144,37 @@ export function convRegisterProgram(
       }, ${inside(i)});`
     ),
     ...b.load(step),
+    ...addProducts(tile, step, {
+      row: (i) => (dealt ? [`let x${i} = ${dealt.value(i, 0, (h) => `a${h}`)};`] : []),
+      value: (i, q) => (dealt ? "x" : "a") + i + (wideA ? `.${LANES[q]}` : ""),
+    }, b),
+    "}",
+    ...names.map(() => "}"),
   );
-  for (let q = 0; q < step; q++) {
-    lines.push(
-      ...addProducts(
-        rows,
-        vecs,
-        (i) => (wideA ? `a${i}.${LANES[q]}` : `a${i}`),
-        (j) => b.value(j, q),
-      ),
-    );
+  if (phased) {
+    // Where the result of each row goes; the largest number is nowhere.
+    lines.push(...each((h) => {
+      const { lines: places, inside, pixel } = outText(deep, `_${h}`);
+      return [
+        ...places,
+        `let o${h} = select(0xffffffffu, ${pixel}, r0 + ${rowOf(h)} < p.m && ${inside});`,
+      ];
+    }));
+    for (let i = 0; i < rows; i++) {
+      lines.push(`let to${i} = ${dealt ? dealt.value(i, 0, (h) => `o${h}`) : `o${i}`};`);
+    }
   }
-  lines.push("}", ...names.map(() => "}"));
-  if (phased) lines.push(...each((i) => outText(deep, `_${i}`).lines));
   lines.push(...storeSums(rows, vecs, {
     wide: wideC,
     dtype,
     accumulate: false,
-    rowAt: (i) => `${phased ? outText(deep, `_${i}`).pixel : `(r0 + ${i}u)`} * p.ldc`,
-    rowIn: (i) => `r0 + ${i}u < p.m${phased ? ` && ${outText(deep, `_${i}`).inside}` : ""}`,
+    rowAt: (i) => `${phased ? `to${i}` : `(r0 + ${i}u)`} * p.ldc`,
+    rowIn: (i) => (phased ? `to${i} != 0xffffffffu` : `r0 + ${i}u < p.m`),
     column: (j) => `(c0 + ${j}u)`,
   }));
   program = makeProgram({
     name: `conv_register_${rows}x${vecs * 4}`,
-    enable: finish.enable,
+    enable: [...finish.enable, ...laneDirectives(tile, profile)],
     inputs: [elementType(dtype, wideA), elementType(dtype, wideB), ...finish.inputs],
     outputs: [finish.output],
     params: [...CONV_REGISTER_PARAMS, ...gatherParams(deep)],

@@ -3,17 +3,7 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { LANES, loaded } from "./gemm_text.ts";
-
-/** Texts that load one operand and name its values. */
-export interface Loads {
-  /** Statements before the loop. */
-  readonly setup: readonly string[];
-  /** Loads for `count` (4 or 1) steps of `k`. */
-  readonly load: (count: 4 | 1) => readonly string[];
-  /** The scalar (of A) or vector (of B) for step `q`. */
-  readonly value: (index: number, q: number) => string;
-}
+import { LANES, loaded, type Loads } from "./gemm_text.ts";
 
 /** Facts about B. */
 export interface ColumnSource {

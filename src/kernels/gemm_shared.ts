@@ -142,7 +142,9 @@ export function sharedProgram(source: SharedSource): Program {
       lines.push(`let b${j} = sb[${q * bn / 4}u + tx + ${j * across}u];`);
     }
     lines.push(
-      ...addProducts(tm, tn / 4, (i) => `a${i >> 2}.${LANES[i & 3]}`, (j) => `b${j}`),
+      ...addProducts({ rows: tm, vecs: tn / 4 }, 1, {
+        value: (i) => `a${i >> 2}.${LANES[i & 3]}`,
+      }, { value: (j) => `b${j}` }),
       "}",
     );
   }

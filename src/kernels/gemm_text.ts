@@ -55,16 +55,33 @@ export function declareSums(rows: number, vecs: number, dtype: DType): string[] 
   return lines;
 }
 
-/** Adds `a(row) * b(vector)` to every sum. */
+/** Texts that load one operand and name its values. */
+export interface Loads {
+  /** Statements before the loop. */
+  readonly setup: readonly string[];
+  /** Loads for `count` (4 or 1) steps of `k`. */
+  readonly load: (count: 4 | 1) => readonly string[];
+  /** Statements before the products of row `index` in each of `count` steps. */
+  readonly row?: (index: number, count: 4 | 1) => readonly string[];
+  /** The scalar (of A) or vector (of B) for step `q`. */
+  readonly value: (index: number, q: number) => string;
+}
+
+/** Adds the products of `count` steps to every sum of a tile, row by row. */
 export function addProducts(
-  rows: number,
-  vecs: number,
-  a: (row: number) => string,
-  b: (vec: number) => string,
+  { rows, vecs }: { rows: number; vecs: number },
+  count: 4 | 1,
+  a: Pick<Loads, "row" | "value">,
+  b: Pick<Loads, "value">,
 ): string[] {
   const lines: string[] = [];
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < vecs; j++) lines.push(`s${i}_${j} += ${a(i)} * ${b(j)};`);
+    lines.push(...(a.row?.(i, count) ?? []));
+    for (let q = 0; q < count; q++) {
+      for (let j = 0; j < vecs; j++) {
+        lines.push(`s${i}_${j} += ${a.value(i, q)} * ${b.value(j, q)};`);
+      }
+    }
   }
   return lines;
 }

@@ -11,6 +11,8 @@ export interface RegisterTile {
   readonly rows: number;
   /** Vectors of 4 columns. */
   readonly vecs: number;
+  /** Lanes side by side that load their rows together, by subgroup operations. Absent: each loads its own. */
+  readonly across?: number;
 }
 
 /** Tiles of the shared kernel, largest first. */
@@ -50,50 +52,57 @@ export function chooseSharedTile(
   return { tile, splits: splitsFor(groups(tile), terms, 256, wanted) };
 }
 
-/** What a register tile costs a software adapter for four terms of its sums: loads weigh most. */
+/** What decides how many loads a register tile takes. */
 export interface TileLoads {
-  /** Loads of this many rows. */
-  readonly rows: (rows: number) => number;
-  /** Loads of this many vectors of columns. */
-  readonly columns: (vecs: number) => number;
-  /** Rows a tile may have. */
-  readonly allowed: readonly number[];
+  /** Rows are read four at a time. */
+  readonly wideA: boolean;
+  /** Columns are read four at a time. */
+  readonly wideB: boolean;
+  /** Columns are read along the sums. */
+  readonly transB: boolean;
+  /** Rows are read across the sums, so that a tile has a multiple of 4. */
+  readonly quads: boolean;
+  /** Sums can be cut into parts. */
+  readonly splits?: boolean;
 }
 
-/** Loads of operands read four at a time, or one at a time. */
-export function tileLoads(
-  wideA: boolean,
-  wideB: boolean,
-  transposedB: boolean,
-  allowed: readonly number[],
-): TileLoads {
-  return {
-    rows: (rows) => (wideA ? rows : 2.5 * rows),
-    columns: (vecs) => (wideB ? 4 : transposedB ? 16 : 10) * vecs,
-    allowed,
-  };
+/** Nanoseconds of a load, however many lanes it serves, and of a multiply and add of all lanes: on llvmpipe. */
+const LOAD = 50, PRODUCT = 0.55;
+/** A load of one element is that much cheaper than one of four. */
+const NARROW = 0.6;
+
+/** Nanoseconds for four terms of a tile's sums. */
+function tileCost(
+  { rows, vecs, across }: RegisterTile,
+  { wideA, wideB, transB }: TileLoads,
+): number {
+  const rowLoads = (wideA ? rows : 4 * NARROW * rows) / (across ?? 1);
+  const columnLoads = (wideB ? 4 : (transB ? 16 : 16 * NARROW)) * vecs;
+  return rows * vecs * 16 * PRODUCT + (Math.max(1, rowLoads) + columnLoads) * LOAD + 2 * LOAD;
 }
 
-/** The register tile that takes least time, and the workgroups it takes. `splits`: sums can be cut into parts. */
+/** The register tile that takes least time, and the workgroups it takes. */
 export function chooseRegisterTile(
-  m: number,
-  n: number,
-  batch: number,
+  [m, n, batch]: readonly [number, number, number],
   loads: TileLoads,
-  lanes: number,
-  splits = false,
+  { lanes, subgroup }: Pick<Profile, "lanes" | "subgroup">,
 ): { tile: RegisterTile; groups: number } {
   let best: RegisterTile = { rows: 8, vecs: 4 }, least = Infinity;
-  for (const rows of loads.allowed) {
-    for (const vecs of [1, 2, 4]) {
-      const tile = { rows, vecs };
-      const groups = registerGroups(m, n, tile, lanes).groups * batch;
-      // Sums that can be cut into parts keep every thread busy.
-      const waves = splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
-      // Nanoseconds on llvmpipe: a vector multiply and add 1.3, a load 22.
-      const cost = waves *
-        (rows * vecs * 4 * 1.3 + (loads.rows(rows) + loads.columns(vecs)) * 22 + 40);
-      if (cost < least) [least, best] = [cost, tile];
+  const consider = (tile: RegisterTile): void => {
+    const groups = registerGroups(m, n, tile, lanes).groups * batch;
+    // Sums that can be cut into parts keep every thread busy.
+    const waves = loads.splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
+    const cost = waves * tileCost(tile, loads);
+    if (cost < least) [least, best] = [cost, tile];
+  };
+  for (const rows of loads.quads ? [4, 8] : [1, 2, 4, 8]) {
+    for (const vecs of [1, 2, 4]) consider({ rows, vecs });
+  }
+  if (subgroup === lanes) {
+    for (let across = lanes; across > 1; across /= 2) {
+      for (const rows of [4, 8, 16, 32]) {
+        for (const vecs of [1, 2]) consider({ rows, vecs, across });
+      }
     }
   }
   return { tile: best, groups: registerGroups(m, n, best, lanes).groups * batch };
@@ -103,11 +112,11 @@ export function chooseRegisterTile(
 export function registerGroups(
   m: number,
   n: number,
-  { rows, vecs }: RegisterTile,
+  { rows, vecs, across: fixed }: RegisterTile,
   lanes: number,
 ): { groups: number; rowgroups: number; across: number } {
   let best = { groups: Infinity, rowgroups: 1, across: lanes };
-  for (let across = lanes; across >= 1; across /= 2) {
+  for (let across = fixed ?? lanes; across >= (fixed ?? 1); across /= 2) {
     const rowgroups = Math.ceil(m / (rows * lanes / across));
     const groups = rowgroups * Math.ceil(n / (vecs * 4 * across));
     if (groups < best.groups) best = { groups, rowgroups, across };

@@ -13,7 +13,6 @@ import {
   registerGroups,
   type RegisterTile,
   splitsFor,
-  tileLoads,
 } from "./gemm_tiles.ts";
 import { registerProgram } from "./matmul_register.ts";
 import { matMulSharedProgram } from "./matmul_shared.ts";
@@ -78,12 +77,13 @@ export function chooseKernel(task: MatMulTask, profile: Profile): KernelChoice {
     : chooseRegister(task, profile);
 }
 
-function chooseRegister({ shape }: MatMulTask, { lanes }: Profile): KernelChoice {
+function chooseRegister({ shape }: MatMulTask, profile: Profile): KernelChoice {
   const { m, n, k, transA, transB, batch } = shape;
   const { wideA, wideB } = wideAccess(shape);
-  const loads = tileLoads(wideA, wideB, transB, transA && wideA ? [4, 8] : [1, 2, 4, 8]);
-  const { tile, groups } = chooseRegisterTile(m, n, batch, loads, lanes, k >= 1024);
-  return { kind: "register", tile, lanes, splits: groups >= 4 ? 1 : splitsFor(groups, k, 256, 8) };
+  const loads = { wideA, wideB, transB, quads: transA && wideA, splits: k >= 1024 };
+  const { tile, groups } = chooseRegisterTile([m, n, batch], loads, profile);
+  const splits = groups >= 4 ? 1 : splitsFor(groups, k, 256, 8);
+  return { kind: "register", tile, lanes: profile.lanes, splits };
 }
 
 /** Plans a product. `choice` overrides the chosen kernel. */
@@ -213,7 +213,7 @@ function dispatchBatches(
       const { groups, rowgroups, across } = registerGroups(m, n, choice.tile, choice.lanes);
       const [x, y] = foldGrid(groups, profile);
       return {
-        program: registerProgram(source, choice.tile, choice.lanes),
+        program: registerProgram(source, choice.tile, { ...profile, lanes: choice.lanes }),
         buffers,
         params: [
           m,

@@ -3,7 +3,7 @@ import { type DType, NdArray, setBackend } from "@weft/weft";
 import type { Profile } from "../../src/core/dispatch.ts";
 import { lookupOp } from "../../src/core/op.ts";
 import { chooseKernel, type KernelChoice, planMatMul } from "../../src/kernels/matmul_plan.ts";
-import { SHARED_TILES } from "../../src/kernels/gemm_tiles.ts";
+import { type RegisterTile, SHARED_TILES } from "../../src/kernels/gemm_tiles.ts";
 import { matMulTask } from "../../src/kernels/matmul_gpu.ts";
 import { gpuDevice } from "../../src/runtime/devices.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
@@ -130,6 +130,23 @@ testOnGpu("matMul register tiles of one and two rows are right", async () => {
     }
   }
 });
+
+testOnGpu(
+  "matMul register tiles whose lanes share their rows are right for every layout and edge",
+  async () => {
+    const tiles: RegisterTile[] = [
+      { rows: 32, vecs: 1, across: 8 },
+      { rows: 4, vecs: 2, across: 8 },
+      { rows: 8, vecs: 1, across: 2 },
+    ];
+    const choices = ({ subgroup: lanes }: Profile): KernelChoice[] =>
+      tiles.filter(({ across = 1 }) => across <= lanes)
+        .map((tile) => ({ kind: "register", tile, lanes, splits: 1 }));
+    for (const [m, n, k] of SIZES) {
+      for (const layout of layouts()) await check({ m, n, k, ...layout }, choices);
+    }
+  },
+);
 
 testOnGpu("matMul shared tiles are right for every layout and edge", async () => {
   const choices = (tiles: typeof SHARED_TILES): KernelChoice[] =>

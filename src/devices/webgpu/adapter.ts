@@ -33,13 +33,9 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   const gpu = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
   const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) return null;
-  const requiredFeatures: GPUFeatureName[] = [];
-  for (const f of ["shader-f16", "timestamp-query", "subgroups"] as GPUFeatureName[]) {
-    if (adapter.features.has(f)) requiredFeatures.push(f);
-  }
   const requiredLimits: Record<string, number> = {};
   for (const l of LIMITS) requiredLimits[l] = adapter.limits[l];
-  const device = await adapter.requestDevice({ requiredFeatures, requiredLimits });
+  const device = await requestFeatures(adapter, requiredLimits);
   const info = adapter.info;
   const description = [info?.vendor, info?.architecture, info?.device, info?.description].filter((
     t,
@@ -47,11 +43,16 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   const fallback = (info as { isFallbackAdapter?: boolean }).isFallbackAdapter ?? false;
   const software = fallback || /llvmpipe|swiftshader/i.test(description);
   const limits = device.limits;
+  const subgroups = await probeSubgroups(device, info);
   const profile: Profile = {
     family: software ? "software" : "gpu",
-    subgroup: 0,
-    subgroupDirective: false,
-    lanes: /swiftshader/i.test(description) ? 4 : 8,
+    subgroup: subgroups.size,
+    subgroupDirective: subgroups.directive,
+    lanes: software && subgroups.size > 0
+      ? subgroups.size
+      : /swiftshader/i.test(description)
+      ? 4
+      : 8,
     f16: device.features.has("shader-f16"),
     maxBinding: limits.maxStorageBufferBindingSize,
     maxBuffers: limits.maxStorageBuffersPerShaderStage,
@@ -60,4 +61,48 @@ export async function requestDevice(): Promise<AdapterResult | null> {
     maxGrid: limits.maxComputeWorkgroupsPerDimension,
   };
   return { device, profile, description, software };
+}
+
+/** A device with the optional features we use. Deno has subgroups without listing them. */
+async function requestFeatures(
+  adapter: GPUAdapter,
+  requiredLimits: Record<string, number>,
+): Promise<GPUDevice> {
+  const listed = (["shader-f16", "timestamp-query", "subgroups"] as GPUFeatureName[])
+    .filter((f) => adapter.features.has(f));
+  const hidden = "subgroups" as GPUFeatureName;
+  if (!listed.includes(hidden) && "Deno" in globalThis) {
+    try {
+      return await adapter.requestDevice({ requiredFeatures: [...listed, hidden], requiredLimits });
+    } catch {
+      // The adapter does not have them: it still gives a device without.
+    }
+  }
+  return await adapter.requestDevice({ requiredFeatures: listed, requiredLimits });
+}
+
+const SUBGROUP_PROBE = `@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(4)
+fn main(@builtin(subgroup_invocation_id) lane: u32) {
+  out[lane] = subgroupBroadcast(lane, 1u) + subgroupShuffle(lane, lane ^ 1u);
+}`;
+
+/** The width of all subgroups, and whether WGSL must ask for them; width 0 where they vary or do not compile. */
+async function probeSubgroups(
+  device: GPUDevice,
+  { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 }: {
+    subgroupMinSize?: number;
+    subgroupMaxSize?: number;
+  },
+): Promise<{ size: number; directive: boolean }> {
+  if (least === most && least > 0 && device.features.has("subgroups" as GPUFeatureName)) {
+    for (const directive of [true, false]) {
+      device.pushErrorScope("validation");
+      device.createShaderModule({
+        code: (directive ? "enable subgroups;\n" : "") + SUBGROUP_PROBE,
+      });
+      if (await device.popErrorScope() === null) return { size: least, directive };
+    }
+  }
+  return { size: 0, directive: false };
 }
