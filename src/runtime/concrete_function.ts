@@ -20,12 +20,12 @@ import { runPasses } from "../graph/passes/pipeline.ts";
 import { type Operation, SymbolicTensor } from "../graph/operation.ts";
 import { makePlan, type Plan } from "./plan.ts";
 import { foldOrdinary } from "./folder.ts";
-import { execute, type RunValue } from "./executor.ts";
+import { execute, releasePlan, type RunValue } from "./executor.ts";
 import { constantTensor, setHostRunner } from "./eager.ts";
 import { HandleStorage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 import { newRunContext, type RunContext, setHostOp } from "./run_context.ts";
-import { cpuDevice, defaultDevice } from "./devices.ts";
+import { cpuDevice, defaultDevice, deviceGeneration } from "./devices.ts";
 
 const NEVER = new AbortController().signal;
 const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
@@ -61,6 +61,7 @@ export class ConcreteFunction {
   /** What is computed. */
   readonly outputs: readonly SymbolicTensor[];
   readonly #plans = new Map<string, Plan>();
+  #generation = deviceGeneration();
   #forward: ForwardBackward | null = null;
   #mayCapture: boolean | null = null;
 
@@ -82,6 +83,11 @@ export class ConcreteFunction {
   /** The plan for the default device in force. */
   plan(): Plan {
     const key = defaultDevice().name;
+    if (this.#generation !== deviceGeneration()) {
+      for (const plan of this.#plans.values()) releasePlan(plan);
+      this.#plans.clear();
+      this.#generation = deviceGeneration();
+    }
     let plan = this.#plans.get(key);
     if (!plan) {
       const ir = buildIr({

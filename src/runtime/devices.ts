@@ -4,7 +4,7 @@
  */
 import type { Device } from "../core/device.ts";
 import { CpuDevice } from "../devices/cpu/cpu_device.ts";
-import { createWebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
+import { createWebGpuDevice, type WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { environment } from "./environment.ts";
@@ -13,6 +13,8 @@ const cpu: Device = new CpuDevice();
 let gpu: Device | null = null;
 let chosen: Device | null = null;
 let probing: Promise<Device | null> | null = null;
+let generation = 0;
+const forgetters: (() => void)[] = [];
 
 /** The CPU device. */
 export function cpuDevice(): Device {
@@ -33,15 +35,46 @@ export function scopeDevice(): Device {
   return asked ? findDevice(asked) : defaultDevice();
 }
 
-async function probe(): Promise<Device | null> {
-  probing ??= createWebGpuDevice();
-  gpu = await probing;
-  return gpu;
+/** How many lost devices have been replaced: plans made before the last time are of no use. */
+export function deviceGeneration(): number {
+  return generation;
+}
+
+/** Registers what forgets kernels of a lost device when the next one takes its place. */
+export function onDeviceReplaced(forget: () => void): void {
+  forgetters.push(forget);
+}
+
+function probe(): Promise<Device | null> {
+  return probing ??= createWebGpuDevice().then(adopt);
+}
+
+/** Takes a new device into use, in the place of one that was lost. */
+function adopt(found: WebGpuDevice | null): Device | null {
+  if (found === null) {
+    // Where a device was lost, the next ready() may find one again.
+    if (gpu !== null) probing = null;
+    return null;
+  }
+  const before = gpu;
+  gpu = found;
+  found.lost.then(() => {
+    probing = null;
+    // Not where the device was of no use: that might go on for ever.
+    if (found.counters.submits > 0) void probe().catch(() => probing = null);
+  });
+  if (before !== null) {
+    if (chosen === before) chosen = found;
+    generation++;
+    for (const forget of forgetters) forget();
+  }
+  return found;
 }
 
 /**
  * Finds the adapters and chooses the default device: a hardware GPU, else the CPU; `WEFT_DEVICE=cpu|webgpu` overrides.
- * Eager work on the CPU needs no `ready()`.
+ * Eager work on the CPU needs no `ready()`. After `UnavailableError`, which says that the GPU device was lost, it waits for
+ * the next one.
  *
  * @example
  * ```ts

@@ -26,7 +26,7 @@ import {
 import { asEager, EagerTensor, tidy, wrapBuffer } from "./tensor.ts";
 import { specId } from "./spec_id.ts";
 import { Storage } from "./storage.ts";
-import { cpuDevice, defaultDevice, findDevice } from "./devices.ts";
+import { cpuDevice, defaultDevice, findDevice, onDeviceReplaced } from "./devices.ts";
 
 /** A prepared application: everything but the buffers. */
 interface Launch {
@@ -43,6 +43,10 @@ interface Launch {
 const LAUNCH_LIMIT = 8192;
 /** By text, and by number for the many applications of one or two inputs and nothing else. */
 const launches = new Map<string, Launch>(), simple = new Map<number, Launch>();
+onDeviceReplaced(() => {
+  launches.clear();
+  simple.clear();
+});
 
 /** Runs ops at once. */
 export const eagerInterpreter: Interpreter = {
@@ -199,6 +203,7 @@ function prepareLaunch(
   attrs: Attrs,
   asked: Device,
 ): Launch {
+  asked.check();
   const specs = inputs.map((x, i) => ({
     dtype: x.dtype,
     shape: concreteShape(x),

@@ -18,7 +18,7 @@ import type { GraphLike } from "../core/graph_node.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { buildIr, type IrGraph } from "../graph/ir.ts";
-import { defaultDevice } from "./devices.ts";
+import { defaultDevice, deviceGeneration } from "./devices.ts";
 import { runPasses } from "../graph/passes/pipeline.ts";
 import { cse } from "../graph/passes/cse.ts";
 import { feedValue } from "./feeds.ts";
@@ -88,6 +88,7 @@ export class Session {
   readonly graph: Graph;
   readonly #soft: boolean;
   readonly #plans = new Map<string, { readonly plan: Plan; readonly promises: number }>();
+  #generation = deviceGeneration();
   readonly #running = new Set<RunContext>();
   readonly #folder = new Folder();
   #closed = false;
@@ -223,6 +224,7 @@ export class Session {
     const key = `${defaultDevice().name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
       ids(feeds)
     }`;
+    if (this.#generation !== deviceGeneration()) this.#releasePlans();
     const known = this.#plans.get(key);
     const { promises } = this.graph;
     if (known?.promises === promises) return known.plan;
@@ -327,10 +329,16 @@ export class Session {
     const error = closedError();
     this.#folder.close(error);
     for (const context of [...this.#running]) context.abort(error);
-    for (const { plan } of this.#plans.values()) releasePlan(plan);
-    this.#plans.clear();
+    this.#releasePlans();
     return Promise.resolve();
   }
+
+  #releasePlans(): void {
+    for (const { plan } of this.#plans.values()) releasePlan(plan);
+    this.#plans.clear();
+    this.#generation = deviceGeneration();
+  }
+
   /** Closes at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();

@@ -3,6 +3,7 @@
  * May import core.
  */
 import type { DeviceCounters } from "../../core/device.ts";
+import { ResourceExhaustedError } from "../../core/errors.ts";
 
 /** A pooled buffer. */
 export interface PooledBuffer {
@@ -33,6 +34,8 @@ export class BufferPool {
   readonly #counters: DeviceCounters;
   readonly #free = new Map<number, PooledBuffer[]>();
   readonly #onDestroy: (id: number) => void;
+  /** Bytes of the largest buffer there can be. */
+  readonly #most: number;
   #freeBytes = 0;
   #live = 0;
   #nextId = 1;
@@ -41,6 +44,7 @@ export class BufferPool {
     this.#device = device;
     this.#counters = counters;
     this.#onDestroy = onDestroy;
+    this.#most = device.limits.maxBufferSize;
   }
 
   /** Bytes held for reuse. */
@@ -52,23 +56,48 @@ export class BufferPool {
     return this.#live;
   }
 
-  /** A storage buffer of at least `bytes`; its content is arbitrary. */
+  /**
+   * A storage buffer of at least `bytes`; its content is arbitrary. Throws `ResourceExhaustedError` where no buffer of the
+   * device may be so large.
+   */
   take(bytes: number): PooledBuffer {
-    const size = sizeClass(bytes);
+    const size = this.#sizeFor(bytes);
     const reused = this.#free.get(size)?.pop();
     if (!reused) return this.#create(size);
     this.#freeBytes -= size;
     return reused;
   }
 
+  /** Buffers of these sizes. Where one cannot be had none is taken. */
+  takeAll(sizes: readonly number[]): PooledBuffer[] {
+    const taken: PooledBuffer[] = [];
+    try {
+      for (const bytes of sizes) taken.push(this.take(bytes));
+    } catch (e) {
+      for (const b of taken) this.give(b);
+      throw e;
+    }
+    return taken;
+  }
+
   /** A storage buffer that commands of `batch` do not use; a small one is made where all free ones are used. */
   takeIdle(bytes: number, batch: number): PooledBuffer {
-    const size = sizeClass(bytes);
+    const size = this.#sizeFor(bytes);
     const list = this.#free.get(size);
     const at = list?.findIndex((b) => b.batch !== batch) ?? -1;
     if (at < 0) return size <= SMALL ? this.#create(size) : this.take(bytes);
     this.#freeBytes -= size;
     return list!.splice(at, 1)[0];
+  }
+
+  #sizeFor(bytes: number): number {
+    const most = this.#most;
+    if (bytes > most) {
+      throw new ResourceExhaustedError(
+        `Cannot make a GPU buffer of ${bytes} bytes: the device's maxBufferSize is ${most}`,
+      );
+    }
+    return Math.min(sizeClass(bytes), most);
   }
 
   #create(size: number): PooledBuffer {

@@ -3,6 +3,7 @@
  * May import core.
  */
 import type { DeviceCounters } from "../../core/device.ts";
+import { ResourceExhaustedError, UnavailableError } from "../../core/errors.ts";
 
 /** A range to read. */
 export interface ReadRange {
@@ -51,7 +52,7 @@ export class Readback {
     try {
       bytes = staging.buffer.getMappedRange(0, total);
     } catch {
-      // The runtime changed its mind: never try again.
+      // The runtime changed its mind, or the device is going: never try again.
       this.#sync = false;
       return null;
     }
@@ -106,13 +107,19 @@ export class Readback {
     if (i >= 0) return this.#free.splice(i, 1)[0];
     this.#counters.buffersCreated++;
     // Deno aborts when a buffer that was never mapped is read synchronously: map it at creation.
-    const buffer = this.#device.createBuffer({
-      size,
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-      mappedAtCreation: true,
-    });
-    buffer.unmap();
-    return { buffer, bytes: size };
+    try {
+      const buffer = this.#device.createBuffer({
+        size,
+        usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+        mappedAtCreation: true,
+      });
+      buffer.unmap();
+      return { buffer, bytes: size };
+    } catch (cause) {
+      const message = `Cannot make a buffer of ${size} bytes to read GPU memory`;
+      if (cause instanceof RangeError) throw new ResourceExhaustedError(message, { cause });
+      throw new UnavailableError(message, { cause });
+    }
   }
 }
 

@@ -22,9 +22,10 @@ import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import { InternalError, UnavailableError } from "../../core/errors.ts";
+import { UnavailableError } from "../../core/errors.ts";
 import { type AdapterResult, requestDevice } from "./adapter.ts";
 import { BufferPool, type PooledBuffer } from "./buffer_pool.ts";
+import { deviceError, lossError } from "./device_errors.ts";
 import { type ParamSlot, ParamsRing } from "./params_ring.ts";
 import { type Pipeline, Pipelines } from "./pipelines.ts";
 import { Readback } from "./readback.ts";
@@ -59,6 +60,8 @@ export class WebGpuDevice implements Device {
   readonly profile: Profile;
   /** The WebGPU device, for exchange with other libraries. */
   readonly gpu: GPUDevice;
+  /** Resolves with the error of every further call, once the device is lost. */
+  readonly lost: Promise<UnavailableError>;
   readonly #pool: BufferPool;
   readonly #params: ParamsRing;
   readonly #pipelines: Pipelines;
@@ -71,7 +74,7 @@ export class WebGpuDevice implements Device {
   #recordedBytes = 0;
   #batchLimit = FIRST_BATCH;
   #error: Error | null = null;
-  #lost: Error | null = null;
+  #lost: UnavailableError | null = null;
 
   constructor({ device, profile, description, software }: AdapterResult) {
     this.gpu = device;
@@ -88,14 +91,9 @@ export class WebGpuDevice implements Device {
     this.#pool = new BufferPool(device, this.counters, (id) => this.#pipelines.forget(id));
     this.#readback = new Readback(device, this.counters, (record) => this.#submit(record));
     device.addEventListener("uncapturederror", (event) => {
-      this.#error ??= new InternalError(
-        `Cannot continue: WebGPU reported ${(event as GPUUncapturedErrorEvent).error.message}`,
-      );
+      this.#error ??= deviceError((event as GPUUncapturedErrorEvent).error);
     });
-    device.lost.then((info) => {
-      const why = info.message || info.reason;
-      this.#lost = new UnavailableError(`Cannot continue: the GPU device was lost: ${why}`);
-    });
+    this.lost = device.lost.then((info) => this.#lost = lossError(info));
   }
 
   supports(dtype: DType): boolean {
@@ -123,14 +121,14 @@ export class WebGpuDevice implements Device {
         slot: { offset: 0, epoch: -1 },
       };
     });
-    const outputBytes = outputs.map((o) => storageBytes(o));
-    const temps = plan.temps ?? [];
+    const { temps = [] } = plan;
+    const sizes = [...outputs.map((o) => storageBytes(o)), ...temps];
     return {
       name,
       run: (inputs) => {
         this.check();
-        const outs = outputBytes.map((b) => this.#pool.take(b));
-        const scratch = temps.map((b) => this.#pool.take(b));
+        const outs = this.#pool.takeAll(sizes);
+        const scratch = outs.splice(outputs.length);
         for (const launch of launches) {
           this.#record(launch, inputs as readonly PooledBuffer[], outs, scratch);
         }
@@ -227,9 +225,16 @@ export class WebGpuDevice implements Device {
       buffer: (r.buffer as PooledBuffer).gpu,
       bytes: storageBytes(r.spec),
     }));
-    const raw = await this.#readback.read(ranges);
+    const raw = await this.#readback.read(ranges).catch((e) => this.#failedRead(e));
     this.check();
     return raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
+  }
+
+  /** Why a copy could not be read: the loss of the device, of which we may be told a moment later, or what the queue says. */
+  async #failedRead(cause: unknown): Promise<never> {
+    await this.gpu.queue.onSubmittedWorkDone().catch(() => {});
+    this.check();
+    throw new UnavailableError("Cannot read GPU memory: the copy failed", { cause });
   }
 
   free(buffer: DeviceBuffer): void {
