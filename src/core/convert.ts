@@ -1,6 +1,6 @@
 /**
  * From JavaScript values to host arrays: dtype and shape inference, range checks.
- * May import dtype, shape, nd_array, errors.
+ * May import dtype, shape, nd_array, foreign_array, errors.
  */
 import {
   type DType,
@@ -12,6 +12,7 @@ import {
   makeData,
   type TypedArray,
 } from "./dtype.ts";
+import { isForeignArray, readForeignArray } from "./foreign_array.ts";
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
 import { NdArray, numberToBfloat16, type Scalar } from "./nd_array.ts";
 import { ValueError } from "./errors.ts";
@@ -27,13 +28,13 @@ export type ArrayLikeValue =
   | ArrayLikeObject
   | readonly ArrayLikeValue[];
 
-/** Something shaped like an array of another library: `shape`, `dtype` and `data` in row-major order. */
+/** Something shaped like an array of another library, such as numpy-ts; its elements are copied. */
 export interface ArrayLikeObject {
   /** Dimensions. */
   readonly shape: readonly number[];
   /** Element type name. */
   readonly dtype: string;
-  /** Row-major elements. */
+  /** Elements, in row-major order unless the strides say otherwise. */
   readonly data: unknown;
 }
 
@@ -109,8 +110,12 @@ function convert(value: unknown, { dtype, strict }: ConvertOptions): NdArray {
     const array = new NdArray(own, [plain.length], plain);
     return dtype === undefined || dtype === own ? array : castArray(array, dtype);
   }
-  if (isArrayLikeObject(value)) {
-    const inner = toNdArray(value.data, { shape: value.shape });
+  if (isForeignArray(value)) {
+    const { data, ...spec } = readForeignArray(value);
+    // Its library may reuse the memory once nobody holds the array any more.
+    const inner = ArrayBuffer.isView(data)
+      ? new NdArray(spec.dtype, spec.shape, data as TypedArray).copy()
+      : toNdArray(data, spec);
     return dtype === undefined || dtype === inner.dtype ? inner : castArray(inner, dtype);
   }
   const shape: number[] = [];
@@ -140,12 +145,6 @@ function dtypeIsComplexLeaf(v: unknown, dtype: DType | undefined): boolean {
   return dtype !== undefined && DTYPES[dtype].kind === "complex" && Array.isArray(v) &&
     v.length === 2 &&
     typeof v[0] === "number" && typeof v[1] === "number";
-}
-
-function isArrayLikeObject(value: unknown): value is ArrayLikeObject {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const v = value as Record<string, unknown>;
-  return Array.isArray(v.shape) && v.data !== undefined && typeof v.data !== "function";
 }
 
 function collect(

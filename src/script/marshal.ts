@@ -5,13 +5,13 @@
 import type { OpInput } from "../core/apply.ts";
 import { describe, encodeString, toNdArray } from "../core/convert.ts";
 import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
+import { isForeignArray } from "../core/foreign_array.ts";
 import { isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
 import { copyArray } from "../runtime/run_value.ts";
-import { foreignArray, isForeignArray } from "./foreign_array.ts";
 import { outputShapes, type Script } from "./script.ts";
 
 /** The arguments of a call: `inp`'s nest with values in it. */
@@ -142,8 +142,8 @@ export function hostResult(
   } else if (isTyped(value)) {
     const typed = typedResult(value, dtype);
     checkDType(script, i, typed.dtype, dtype);
-    // What came from a worker is nobody else's.
-    array = script.worker ? typed : copyArray(typed);
+    // What came from a worker is nobody else's, and arrays of other libraries were copied to be read.
+    array = script.worker || isForeignArray(value) ? typed : copyArray(typed);
   } else array = plainResult(script, i, value, dtype);
   checkDType(script, i, array.dtype, dtype);
   checkShape(script, i, array.shape, shape);
@@ -153,20 +153,21 @@ export function hostResult(
 function typedResult(value: unknown, dtype: DType): NdArray {
   if (value instanceof NdArray) return value;
   if (value instanceof Uint8Array && dtype === "string") return new NdArray("string", [], [value]);
-  return isForeignArray(value) ? foreignArray(value) : toNdArray(value);
+  return toNdArray(value);
 }
 
 /** JS numbers, booleans, strings and nested arrays take the declared dtype, where it holds them. */
 function plainResult(script: Script, i: number, value: unknown, dtype: DType): NdArray {
   const leaf = firstLeaf(value);
   const isValue = ["number", "bigint", "boolean", "string"].includes(typeof leaf) ||
-    dtypeOfArray(leaf) !== undefined || Array.isArray(leaf);
+    dtypeOfArray(leaf) !== undefined || Array.isArray(leaf) || isComplexNumber(value);
   if (!isValue) throw unsupported(leaf);
   if (typeof leaf === "string" && dtype !== "string") checkDType(script, i, "string", dtype);
   try {
     if (typeof value === "string") return new NdArray("string", [], [encodeString(value)]);
-    const array = toNdArray(value, { dtype, strict: true });
-    checkRange(array, value);
+    const plain = isComplexNumber(value) ? complexPair(script, i, value, dtype) : value;
+    const array = toNdArray(plain, { dtype, strict: true });
+    checkRange(array, plain);
     return dtype === "string" ? copyArray(array) : array;
   } catch (e) {
     if (!(e instanceof TypeError || e instanceof RangeError)) throw e;
@@ -177,6 +178,24 @@ function plainResult(script: Script, i: number, value: unknown, dtype: DType): N
       { cause: e },
     );
   }
+}
+
+/** True for a complex number of another library. */
+function isComplexNumber(v: unknown): v is { re: number; im: number } {
+  if (typeof v !== "object" || v === null) return false;
+  const { re, im } = v as Record<string, unknown>;
+  return typeof re === "number" && typeof im === "number";
+}
+
+/** The number as our own. Throws `InvalidArgumentError` where the declared dtype is not complex. */
+function complexPair(
+  script: Script,
+  i: number,
+  { re, im }: { re: number; im: number },
+  dtype: DType,
+): readonly [number, number] {
+  if (DTYPES[dtype].kind !== "complex") checkDType(script, i, "complex128", dtype);
+  return [re, im];
 }
 
 /** Throws `RangeError` where a number was too big for the dtype, or is no truth value where one is wanted. */

@@ -1,12 +1,10 @@
 /**
  * Arrays of other libraries: anything with `shape`, `dtype` and `data`, as numpy-ts has it.
- * May import core.
+ * May import dtype, shape, nd_array.
  */
-import { type DType, dtypeOfArray, DTYPES, type HostData, isDType } from "../core/dtype.ts";
-import { toNdArray } from "../core/convert.ts";
-import { NdArray } from "../core/nd_array.ts";
-import { sizeOf, stridesOf } from "../core/shape.ts";
-import { InternalError } from "../core/errors.ts";
+import { type DType, dtypeOfArray, DTYPES, isDType } from "./dtype.ts";
+import { NdArray } from "./nd_array.ts";
+import { sizeOf, stridesOf } from "./shape.ts";
 
 /** What such an array has. */
 export interface ForeignArray {
@@ -25,28 +23,38 @@ export interface ForeignArray {
 /** True for an array of another library. */
 export function isForeignArray(v: unknown): v is ForeignArray {
   return typeof v === "object" && v !== null && !Array.isArray(v) && !(v instanceof NdArray) &&
-    Array.isArray((v as ForeignArray).shape) && (v as ForeignArray).dtype !== undefined;
+    Array.isArray((v as ForeignArray).shape) && (v as ForeignArray).dtype !== undefined &&
+    (v as ForeignArray).data !== undefined && typeof (v as ForeignArray).data !== "function";
 }
 
-/** The array as one of ours, sharing its elements where they are in row-major order. Throws `InternalError` for what cannot be read. */
-export function foreignArray(v: ForeignArray): NdArray {
+/** A foreign array read: its elements in row-major order, under our name of their type. */
+export interface RowMajor {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Dimensions. */
+  readonly shape: readonly number[];
+  /** Elements: still the array's own, where they were in this order. */
+  readonly data: ArrayLike<unknown>;
+}
+
+/** Reads a foreign array. Throws `TypeError` for an element type or a layout that cannot be read. */
+export function readForeignArray(v: ForeignArray): RowMajor {
   const dtype = dtypeOfForeign(v);
   const { shape, data } = isRowMajor(v, dtype) ? v : straightened(v, dtype);
-  if (DTYPES[dtype].array) return new NdArray(dtype, [...shape], data as HostData);
-  return toNdArray(data, { dtype, shape });
+  return { dtype, shape: [...shape], data: data as ArrayLike<unknown> };
 }
 
 function dtypeOfForeign({ dtype, data }: ForeignArray): DType {
   const own = dtypeOfArray(data);
   if (own === undefined && !Array.isArray(data)) {
-    throw new InternalError(
+    throw new TypeError(
       `Unsupported array type: data of dtype ${String(dtype)} is no typed array and no list`,
     );
   }
   if (isDType(dtype) && (own === undefined || DTYPES[dtype].array === DTYPES[own].array)) {
     return dtype;
   }
-  if (own === undefined) throw new InternalError(`Unsupported array type: dtype ${String(dtype)}`);
+  if (own === undefined) throw new TypeError(`Unsupported array type: dtype ${String(dtype)}`);
   return own;
 }
 
@@ -60,7 +68,7 @@ function isRowMajor({ shape, data, strides }: ForeignArray, dtype: DType): boole
 function straightened(v: ForeignArray, dtype: DType): ForeignArray {
   const copy = typeof v.copy === "function" ? v.copy() : undefined;
   if (isForeignArray(copy) && isRowMajor(copy, dtype)) return copy;
-  throw new InternalError(
+  throw new TypeError(
     `Unsupported array layout: an array of shape [${v.shape}] with ${
       (v.data as ArrayLike<unknown>).length
     } elements is not in row-major order, return a copy that is`,
