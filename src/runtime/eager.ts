@@ -10,35 +10,19 @@ import {
   withInterpreter,
   withRecorders,
 } from "../core/apply.ts";
-import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
-import type { Device, PreparedKernel } from "../core/device.ts";
+import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
+import type { Device } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
-import { type ConcreteSpec, isConcreteSpec, specText } from "../core/tensor_spec.ts";
+import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
-import { isConcrete, type Shape } from "../core/shape.ts";
-import {
-  InternalError,
-  InvalidArgumentError,
-  OpError,
-  UnimplementedError,
-} from "../core/errors.ts";
+import { isConcrete } from "../core/shape.ts";
+import { InternalError, UnimplementedError } from "../core/errors.ts";
 import { asEager, EagerTensor, tidy, wrapBuffer } from "./tensor.ts";
+import { type Launch, ofOp, prepareLaunch } from "./launch.ts";
 import { specId } from "./spec_id.ts";
 import { Storage } from "./storage.ts";
 import { cpuDevice, defaultDevice, findDevice, onDeviceReplaced } from "./devices.ts";
-
-/** A prepared application: everything but the buffers. */
-interface Launch {
-  readonly device: Device;
-  /** null: through `expand`, or a view. */
-  readonly kernel: PreparedKernel | null;
-  readonly attrs: Attrs;
-  readonly outputs: readonly ConcreteSpec[];
-  /** Numbers of the outputs' specs. */
-  readonly outputIds: readonly number[];
-  readonly hosts: readonly (NdArray | undefined)[];
-}
 
 const LAUNCH_LIMIT = 8192;
 /** By text, and by number for the many applications of one or two inputs and nothing else. */
@@ -95,7 +79,7 @@ export function executeOn(
     const key = number === 0 ? launchKey(def, asked, inputs, hosts, attrs) : "";
     launch = number === 0 ? launches.get(key) : undefined;
     if (launch === undefined) {
-      launch = prepareLaunch(def, inputs, hosts, attrs, asked);
+      launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs, device: asked });
       if (number === 0) remember(launches, key, launch);
       else remember(simple, number, launch);
     }
@@ -163,7 +147,7 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
     }
     return results;
   } catch (e) {
-    throw located(e, def, inputs);
+    throw ofOp(e, def, inputs.map(specOf));
   } finally {
     if (temporary) { for (const t of temporary) t.dispose(); }
   }
@@ -196,46 +180,10 @@ function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
   );
 }
 
-function prepareLaunch(
-  def: OpDef,
-  inputs: readonly OpInput[],
-  hosts: readonly (NdArray | undefined)[],
-  attrs: Attrs,
-  asked: Device,
-): Launch {
-  asked.check();
-  const specs = inputs.map((x, i) => ({
-    dtype: x.dtype,
-    shape: concreteShape(x),
-    value: hosts[i],
-  }));
-  const inferred = inferOutputs(def, specs, attrs);
-  const dynamic = !inferred.outputs.every(isConcreteSpec);
-  const base = {
-    attrs: inferred.attrs,
-    outputs: inferred.outputs as ConcreteSpec[],
-    outputIds: inferred.outputs.map((s) => (isConcreteSpec(s) ? specId(s.dtype, s.shape) : 0)),
-    hosts,
-  };
-  if (def.kind === "view") return { ...base, device: asked, kernel: null };
-  const problem: Problem = { inputs: specs, hosts, outputs: base.outputs, attrs: inferred.attrs };
-  const fits = [...specs.filter((_, i) => hosts[i] === undefined), ...inferred.outputs]
-    .every((s) => asked.supports(s.dtype));
-  for (const device of fits && !dynamic ? [asked, cpuDevice()] : [cpuDevice()]) {
-    const kernel = device.prepare(def, problem);
-    if (kernel) return { ...base, device, kernel };
-    if (def.expand) return { ...base, device, kernel: null };
-  }
-  throw new UnimplementedError(
-    `No kernel for ${def.name} with inputs ${specs.map(specText).join(", ")} on ${asked.name}`,
-    { op: def.name, inputs: specs.map(specText) },
-  );
-}
-
-function concreteShape(x: OpInput): Shape {
-  const s = x instanceof Tensor ? x.staticShape : x.shape;
-  if (!isConcrete(s)) throw new InternalError(`Cannot run on ${x}: its shape is not known`);
-  return s;
+function specOf(x: OpInput): ConcreteSpec {
+  const shape = x instanceof Tensor ? x.staticShape : x.shape;
+  if (!isConcrete(shape)) throw new InternalError(`Cannot run on ${x}: its shape is not known`);
+  return { dtype: x.dtype, shape };
 }
 
 /** Values of the op's host inputs: literals as they are, tensors read back. */
@@ -326,21 +274,6 @@ function hostRunner(def: OpDef): HostRunner {
     });
   }
   return r;
-}
-
-function located(e: unknown, def: OpDef, inputs: readonly OpInput[]): unknown {
-  if (e instanceof OpError && e.op !== undefined) return e;
-  const texts = inputs.map((x) =>
-    specText({ dtype: x.dtype, shape: x instanceof Tensor ? x.staticShape : x.shape })
-  );
-  if (e instanceof OpError) {
-    const Same = e.constructor as new (m: string, d: object) => OpError;
-    return new Same(e.message, { op: def.name, inputs: texts, cause: e.cause });
-  }
-  if (e instanceof RangeError || e instanceof TypeError) {
-    return new InvalidArgumentError(e.message, { op: def.name, inputs: texts, cause: e });
-  }
-  return e;
 }
 
 export { apply };

@@ -24,9 +24,10 @@ import { cse } from "../graph/passes/cse.ts";
 import { feedValue } from "./feeds.ts";
 import { Folder } from "./folder.ts";
 import { makePlan, type Plan } from "./plan.ts";
-import { execute, releasePlan } from "./executor.ts";
+import { execute } from "./executor.ts";
 import { newRunContext, type RunContext } from "./run_context.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
+import { releasePlan } from "./slots.ts";
 import { fillMetadata, type RunMetadata, snapshotCounters } from "./metadata.ts";
 
 /** Something to fetch: a tensor gives its value, an operation null, a name either. */
