@@ -126,12 +126,20 @@ export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readon
   );
 }
 
+/** How a numpy-style result is taken. */
+export interface ResultOptions {
+  /** The static shape it must keep to. */
+  readonly shape: PartialShape;
+  /** True: the array may be the body's own, since it is copied before the body can write to it again. */
+  readonly shared?: boolean;
+}
+
 /** One numpy-style result as a host array that shares nothing with the body. Throws `InvalidArgumentError` or `InternalError`. */
 export function hostResult(
   script: Script,
   i: number,
   value: unknown,
-  shape: PartialShape,
+  { shape, shared = false }: ResultOptions,
 ): NdArray {
   const { dtype } = script.outputs.specs[i];
   let array: NdArray;
@@ -143,7 +151,8 @@ export function hostResult(
     const typed = typedResult(value, dtype);
     checkDType(script, i, typed.dtype, dtype);
     // What came from a worker is nobody else's, and arrays of other libraries were copied to be read.
-    array = script.worker || isForeignArray(value) ? typed : copyArray(typed);
+    const isOwn = shared && dtype !== "string";
+    array = isOwn || script.worker || isForeignArray(value) ? typed : copyArray(typed);
   } else array = plainResult(script, i, value, dtype);
   checkDType(script, i, array.dtype, dtype);
   checkShape(script, i, array.shape, shape);
@@ -271,7 +280,7 @@ export function eagerResult(
 ): OpInput {
   if (value instanceof Tensor) return tensorResult(script, i, value, shape);
   try {
-    return hostResult(script, i, value, shape);
+    return hostResult(script, i, value, { shape });
   } catch (e) {
     if (!(e instanceof InternalError)) throw e;
     throw new InvalidArgumentError(

@@ -28,18 +28,30 @@ export function scriptOf(attrs: Attrs, node?: string): Script {
   return script;
 }
 
+/** A call of a numpy-style body. */
+interface NumpyStyleCall {
+  /** What it gets. */
+  readonly values: readonly unknown[];
+  /** Static shapes of its results. */
+  readonly shapes: readonly PartialShape[];
+  /** True: results are copied at once, so they may be the body's own. */
+  readonly shared?: boolean;
+  /** Where it is made. */
+  readonly site: CallSite;
+}
+
 /** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
 function callNumpyStyle(
   script: Script,
-  values: readonly unknown[],
-  shapes: readonly PartialShape[],
-  site: CallSite,
+  { values, shapes, shared = false, site }: NumpyStyleCall,
 ): NdArray[] | Promise<NdArray[]> {
   const owned: EagerTensor[] = [];
   const first = newTensorId();
   const use = (result: unknown): NdArray[] => {
     try {
-      return splitResult(script, result).map((v, i) => hostResult(script, i, v, shapes[i]));
+      return splitResult(script, result).map((v, i) =>
+        hostResult(script, i, v, { shape: shapes[i], shared })
+      );
     } finally {
       freeReturned(result, first);
     }
@@ -76,12 +88,16 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
     x,
     i,
   ) => (call.given[i] && x.dtype !== "string" ? x : copyArray(x as NdArray)));
-  return callNumpyStyle(script, values, shapes, {
-    op: call.def.name,
-    node: call.node,
-    token: script.token,
-    source: call.source,
-    context: call.context,
+  return callNumpyStyle(script, {
+    values,
+    shapes,
+    site: {
+      op: call.def.name,
+      node: call.node,
+      token: script.token,
+      source: call.source,
+      context: call.context,
+    },
   });
 }
 
@@ -147,7 +163,8 @@ function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => T
     hostCallTotal.count++;
     const device = scopeDevice();
     const shapes = shapesOfCall(script, inputs);
-    const out = callNumpyStyle(script, values, shapes, { op, token: script.token, context: null });
+    const site = { op, token: script.token, context: null };
+    const out = callNumpyStyle(script, { values, shapes, shared: true, site });
     if (!isPromise(out)) return out.map((a) => constantTensor(a, device));
     (out as Promise<NdArray[]>).catch(() => {});
     throw mustAwait(op, script, "its body is async");
@@ -174,7 +191,7 @@ export async function runNumpyStyleAsync(
   hostCallTotal.count++;
   const shapes = shapesOfCall(script, inputs);
   const site = { op: def.name, token: script.token, context: null };
-  const arrays = await callNumpyStyle(script, values, shapes, site);
+  const arrays = await callNumpyStyle(script, { values, shapes, site });
   const outputs = arrays.map((a) => constantTensor(a, device));
   announce({ def, inputs, outputs, attrs }, recorders);
   return outputs;
