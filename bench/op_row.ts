@@ -3,7 +3,7 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { JaxArray, JaxPeer } from "./peers/jax.ts";
 import { type Tf, type TfjsPeer, tfOutput } from "./peers/tfjs.ts";
-import { weftOutput, type WeftPeer } from "./peers/weft.ts";
+import { type Weft, weftOutput, type WeftPeer } from "./peers/weft.ts";
 import { normals, sizeOf } from "./random.ts";
 import type { Case, Row, Sample } from "./row.ts";
 
@@ -18,8 +18,10 @@ export interface OpRow extends Pick<Row, "id" | "what" | "flop" | "bytes" | "dev
   readonly deviation?: number;
   /** The inputs' values, where they are not all random. */
   makeInputs?(): Values;
-  /** The expression, for Weft and TensorFlow.js. */
+  /** The expression, for TensorFlow.js and for Weft. */
   tf(tf: Tf, ...inputs: Tensor[]): Tensor;
+  /** Weft's expression, where it has an op that TensorFlow.js lacks. */
+  weft?(tf: Weft, ...inputs: Tensor[]): Tensor;
   /** The expression for jax-js, compiled with `jit`; absent where it cannot be written. */
   jax?(jax: JaxPeer["jax"], ...inputs: JaxArray[]): JaxArray;
   /** Brings inputs into the layout of the jax-js expression, with their shapes. */
@@ -45,17 +47,19 @@ export function opRow(op: OpRow): Row {
     return hostValues().map((values, i) => tf.tensor(values, [...shapes[i]!]));
   }
 
+  const weftExpression = op.weft ?? op.tf;
+
   function weft({ tf }: WeftPeer): Case {
     const inputs = tensorsOf(tf);
     return {
-      call: () => weftOutput(tf, tf.tidy(() => op.tf(tf, ...inputs))),
+      call: () => weftOutput(tf, tf.tidy(() => weftExpression(tf, ...inputs))),
       dispose: () => tf.dispose(inputs),
     };
   }
 
   function weftFunction({ tf }: WeftPeer): Case {
     const inputs = tensorsOf(tf);
-    const traced = tf.function((...args: Tensor[]) => op.tf(tf, ...args));
+    const traced = tf.function((...args: Tensor[]) => weftExpression(tf, ...args));
     return {
       call: () => weftOutput(tf, traced(...inputs)),
       dispose: () => tf.dispose(inputs),

@@ -9,6 +9,12 @@ import type { Tf } from "./tfjs.ts";
 /** What rows use of Weft beyond the names it shares with TensorFlow.js. */
 interface WeftOnly {
   function<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R;
+  scaledDotProductAttention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    options?: { causal?: boolean; scale?: number },
+  ): Tensor;
   listDevices(): readonly { type: string; description?: string; software?: boolean }[];
 }
 

@@ -1,4 +1,5 @@
-// Scaled dot-product attention, causal: written out in ordinary ops, as users of the peers must.
+// Scaled dot-product attention, causal. Weft has an op for it. TensorFlow.js has none, and jax-js's is made of ordinary ops,
+// so for both it is written out in the layout that suits them.
 
 import { opRow } from "../op_row.ts";
 import { normals, spread } from "../random.ts";
@@ -54,6 +55,12 @@ function attention(length: number, options: { heavy?: boolean } = {}): Row {
     tf(tf, q, k, v, mask) {
       const scores = tf.mul(tf.matMul(q!, k!, false, true), SCALE);
       return tf.matMul(tf.softmax(tf.add(scores, mask!)), v!);
+    },
+    weft(tf, q, k, v) {
+      // Heads that come first are the same as a batch of them.
+      const [query, key, value] = [q!, k!, v!].map((x) => tf.reshape(x, [HEADS, length, 1, WIDTH]));
+      const result = tf.scaledDotProductAttention(query!, key!, value!, { causal: true });
+      return tf.reshape(result, shape);
     },
     jax({ numpy, nn }, q, k, v, mask) {
       const scores = numpy.matmul(q!, numpy.swapaxes(k!, 1, 2)).mul(SCALE);

@@ -1,5 +1,5 @@
 /**
- * Attention on the GPU in one pass over the keys: each invocation keeps one query row, its running maximum, sum and result in
+ * Attention on the GPU in one pass over the keys: each invocation keeps query rows, their running maximum, sum and result in
  * registers, so the matrix of scores never exists.
  * May import core.
  */
@@ -15,9 +15,15 @@ import {
   type Program,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
+import { attentionTileProgram } from "./attention_tiles.ts";
+import { LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 /** Registers for the query and the result of one row: a limit of the hardware. */
 const MAX_DEPTH = 128;
+const WORKGROUP = 64;
+/** Vectors of queries that an invocation of a software adapter keeps, and as many of results. */
+const TILE_VECTORS = 32;
+const MAX_TILE_ROWS = 4;
 
 /** Extents of attention over `[batch, time, heads, depth]`. */
 interface Extents {
@@ -34,41 +40,75 @@ function extents({ inputs: [q, k] }: Problem): Extents {
 }
 
 /** One dispatch for attention with or without a causal mask. */
-export const ATTENTION_VARIANTS: readonly GpuVariant[] = [{
-  name: "streaming",
-  fits: (problem, profile) => {
-    if (profile.family === "software") return false;
-    const { depth, keys, queries, batch, heads } = extents(problem);
-    return problem.inputs.length === 3 && problem.inputs.every((i) => i.dtype === "float32") &&
-      depth % 4 === 0 && depth > 0 &&
-      depth <= MAX_DEPTH && keys > 0 && keys < 65_535 && queries * batch * heads > 0;
+export const ATTENTION_VARIANTS: readonly GpuVariant[] = [
+  { name: "streaming", fits: (q, p) => p.family === "gpu" && fits(q), plan: planStreaming },
+  {
+    name: "shared tiles",
+    fits: (q, p) => p.family === "software" && p.subgroup > 0 && fits(q),
+    plan: (problem, profile) => planTiles(problem, profile, true),
   },
-  plan: planAttention,
-}];
+  {
+    name: "tiles",
+    fits: (q, p) => p.family === "software" && fits(q),
+    plan: (problem, profile) => planTiles(problem, profile, false),
+  },
+];
 
-function planAttention(problem: Problem, profile: Profile): GpuPlan {
+function fits(problem: Problem): boolean {
+  const { depth, keys, queries, batch, heads } = extents(problem);
+  return problem.inputs.length === 3 && problem.inputs.every((i) => i.dtype === "float32") &&
+    depth % 4 === 0 && depth > 0 && depth <= MAX_DEPTH &&
+    keys > 0 && keys < LOOP_LIMIT && queries * batch * heads > 0;
+}
+
+function planTiles(problem: Problem, profile: Profile, shares: boolean): GpuPlan {
   const { batch, queries, keys, heads, depth } = extents(problem);
-  const workgroup = profile.family === "software" ? profile.lanes : 64;
+  const lanes = shares ? profile.subgroup : profile.lanes;
+  const vectors = depth / 4;
+  const rows = Math.max(1, Math.min(MAX_TILE_ROWS, Math.floor(TILE_VECTORS / vectors)));
+  const blocks = Math.ceil(queries / (rows * lanes));
+  const groups = blocks * heads * batch;
+  const program = attentionTileProgram({
+    vectors,
+    causal: Boolean(problem.attrs.causal),
+    lanes,
+    shares,
+    rows,
+    ragged: queries % (rows * lanes) !== 0,
+    enable: shares && profile.subgroupDirective ? ["enable subgroups;"] : [],
+  });
+  return {
+    dispatches: [{
+      program,
+      buffers: [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }],
+      params: [groups, blocks, queries, keys, heads, f32Bits(problem.attrs.scale)],
+      grid: gridFor(groups, 1, profile),
+    }],
+  };
+}
+
+function planStreaming(problem: Problem, profile: Profile): GpuPlan {
+  const { batch, queries, keys, heads, depth } = extents(problem);
   const rows = batch * queries * heads;
   const dispatch: Dispatch = {
-    program: attentionProgram(depth / 4, Boolean(problem.attrs.causal), workgroup),
+    program: streamingProgram(depth / 4, Boolean(problem.attrs.causal)),
     buffers: [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }],
     params: [rows, queries, keys, heads, f32Bits(problem.attrs.scale)],
-    grid: gridFor(rows, workgroup, profile),
+    grid: gridFor(rows, WORKGROUP, profile),
   };
   return { dispatches: [dispatch] };
 }
 
 const programs = new Map<string, Program>();
 
-function attentionProgram(vectors: number, causal: boolean, workgroup: number): Program {
-  const key = `${vectors},${causal},${workgroup}`;
+function streamingProgram(vectors: number, causal: boolean): Program {
+  const key = `${vectors},${causal}`;
   let program = programs.get(key);
   if (program) return program;
   const each = (line: (j: number) => string): string[] =>
     Array.from({ length: vectors }, (_, j) => line(j));
   const body = [
-    `let row = ${flatId(workgroup)};`,
+    `let row = ${flatId(WORKGROUP)};`,
     `if (row >= p.rows) { return; }`,
     // Neighbouring invocations take neighbouring queries of one head, so that they read the same keys.
     `let t = row % p.queries;`,
@@ -107,7 +147,7 @@ function attentionProgram(vectors: number, causal: boolean, workgroup: number): 
     inputs: ["vec4<f32>", "vec4<f32>", "vec4<f32>"],
     outputs: ["vec4<f32>"],
     params: ["rows", "queries", "keys", "heads", "scale:f32"],
-    workgroup: [workgroup, 1, 1],
+    workgroup: [WORKGROUP, 1, 1],
     body: body.join("\n"),
   });
   programs.set(key, program);

@@ -11,7 +11,7 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { ATTENTION_VARIANTS } from "../kernels/attention_gpu.ts";
 import { transpose } from "./array_move.ts";
-import { reshape } from "./array_view.ts";
+import { expandDims, reshape, squeeze } from "./array_view.ts";
 import { onesOfTensor } from "./creation.ts";
 import { cumsum } from "./scan.ts";
 import { range } from "./numbering.ts";
@@ -66,7 +66,11 @@ function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {
 }
 
 function composed(q: Tensor, k: Tensor, v: Tensor, { scale, causal }: Attrs): Tensor {
-  const heads = (x: Tensor): Tensor => transpose(x, [0, 2, 1, 3]);
+  // A single head is brought forward without moving anything.
+  const single = [q, k, v].every((x) => x.staticShape?.[2] === 1);
+  const swap = (x: Tensor, from: number, to: number): Tensor =>
+    single ? expandDims(squeeze(x, [from]), to) : transpose(x, [0, 2, 1, 3]);
+  const heads = (x: Tensor): Tensor => swap(x, 2, 1);
   let scores = mul(matMul(heads(q), heads(k), false, true), scale);
   if (causal) {
     const masked = toNdArray(MASKED, { dtype: q.dtype });
@@ -76,7 +80,7 @@ function composed(q: Tensor, k: Tensor, v: Tensor, { scale, causal }: Attrs): Te
       masked,
     );
   }
-  return transpose(matMul(softmax(scores), heads(v)), [0, 2, 1, 3]);
+  return swap(matMul(softmax(scores), heads(v)), 1, 2);
 }
 
 /** Where a key is no later than its query; both are counted from the end. */
