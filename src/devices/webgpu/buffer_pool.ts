@@ -34,13 +34,22 @@ export class BufferPool {
   readonly #counters: DeviceCounters;
   readonly #free = new Map<number, PooledBuffer[]>();
   readonly #onDestroy: (id: number) => void;
+  readonly #limit: number;
+  /** Given up while recorded commands use them. */
+  readonly #doomed: PooledBuffer[] = [];
   /** Bytes of the largest buffer there can be. */
   readonly #most: number;
   #freeBytes = 0;
   #live = 0;
   #nextId = 1;
 
-  constructor(device: GPUDevice, counters: DeviceCounters, onDestroy: (id: number) => void) {
+  /** Holds at most `limit` bytes for reuse. */
+  constructor(
+    device: GPUDevice,
+    counters: DeviceCounters,
+    { onDestroy, limit = LIMIT_BYTES }: { onDestroy: (id: number) => void; limit?: number },
+  ) {
+    this.#limit = limit;
     this.#device = device;
     this.#counters = counters;
     this.#onDestroy = onDestroy;
@@ -69,12 +78,12 @@ export class BufferPool {
   }
 
   /** Buffers of these sizes. Where one cannot be had none is taken. */
-  takeAll(sizes: readonly number[]): PooledBuffer[] {
+  takeAll(sizes: readonly number[], batch: number): PooledBuffer[] {
     const taken: PooledBuffer[] = [];
     try {
       for (const bytes of sizes) taken.push(this.take(bytes));
     } catch (e) {
-      for (const b of taken) this.give(b);
+      for (const b of taken) this.give(b, batch);
       throw e;
     }
     return taken;
@@ -110,12 +119,14 @@ export class BufferPool {
     return { gpu, bytes: size, id: this.#nextId++, batch: -1 };
   }
 
-  /** Takes a buffer back. */
-  give(buffer: PooledBuffer): void {
-    if (this.#freeBytes + buffer.bytes > LIMIT_BYTES) {
-      this.#live--;
-      this.#onDestroy(buffer.id);
-      buffer.gpu.destroy();
+  /**
+   * Takes a buffer back. Beyond the limit it is destroyed: at once, or, where recorded commands of `batch` use it, at
+   * {@linkcode BufferPool.submitted}.
+   */
+  give(buffer: PooledBuffer, batch: number): void {
+    if (this.#freeBytes + buffer.bytes > this.#limit) {
+      if (buffer.batch === batch) this.#doomed.push(buffer);
+      else this.#destroy(buffer);
       return;
     }
     let list = this.#free.get(buffer.bytes);
@@ -124,16 +135,14 @@ export class BufferPool {
     this.#freeBytes += buffer.bytes;
   }
 
-  /** Destroys what is held for reuse. */
-  trim(): void {
-    for (const list of this.#free.values()) {
-      for (const b of list) {
-        this.#live--;
-        this.#onDestroy(b.id);
-        b.gpu.destroy();
-      }
-    }
-    this.#free.clear();
-    this.#freeBytes = 0;
+  /** Destroys what waited for recorded commands to be submitted. */
+  submitted(): void {
+    for (const buffer of this.#doomed.splice(0)) this.#destroy(buffer);
+  }
+
+  #destroy(buffer: PooledBuffer): void {
+    this.#live--;
+    this.#onDestroy(buffer.id);
+    buffer.gpu.destroy();
   }
 }

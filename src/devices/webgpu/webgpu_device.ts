@@ -88,7 +88,9 @@ export class WebGpuDevice implements Device {
       this.#params.buffer,
       (e) => this.#error ??= e,
     );
-    this.#pool = new BufferPool(device, this.counters, (id) => this.#pipelines.forget(id));
+    this.#pool = new BufferPool(device, this.counters, {
+      onDestroy: (id) => this.#pipelines.forget(id),
+    });
     this.#readback = new Readback(device, this.counters, (record) => this.#submit(record));
     device.addEventListener("uncapturederror", (event) => {
       this.#error ??= deviceError((event as GPUUncapturedErrorEvent).error);
@@ -127,12 +129,12 @@ export class WebGpuDevice implements Device {
       name,
       run: (inputs) => {
         this.check();
-        const outs = this.#pool.takeAll(sizes);
+        const outs = this.#pool.takeAll(sizes, this.#batch);
         const scratch = outs.splice(outputs.length);
         for (const launch of launches) {
           this.#record(launch, inputs as readonly PooledBuffer[], outs, scratch);
         }
-        for (const b of scratch) this.#pool.give(b);
+        for (const b of scratch) this.#pool.give(b, this.#batch);
         return outs;
       },
     };
@@ -193,6 +195,7 @@ export class WebGpuDevice implements Device {
     this.gpu.queue.submit([encoder.finish()]);
     this.counters.submits++;
     this.#batch++;
+    this.#pool.submitted();
     this.#recorded = 0;
     this.#recordedBytes = 0;
     if (record) this.#batchLimit = FIRST_BATCH;
@@ -238,7 +241,7 @@ export class WebGpuDevice implements Device {
   }
 
   free(buffer: DeviceBuffer): void {
-    this.#pool.give(buffer as PooledBuffer);
+    this.#pool.give(buffer as PooledBuffer, this.#batch);
   }
   memory(): { poolBytes: number; gpuBuffers: number } {
     return { poolBytes: this.#pool.poolBytes, gpuBuffers: this.#pool.buffers };
