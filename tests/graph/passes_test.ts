@@ -59,7 +59,7 @@ Deno.test("fuse() makes one op of a tree of pointwise ops, small constants inclu
 
 Deno.test("fuse() leaves apart what is fetched, read elsewhere, smaller, or placed elsewhere", () => {
   const count = (build: () => tf.Tensor | tf.Tensor[]): number =>
-    optimized(build).filter((l) => l.includes("= ")).length;
+    optimized(build, ["fuse"]).filter((l) => l.includes("= ")).length;
   const cases: [string, () => tf.Tensor | tf.Tensor[], number][] = [
     ["fetched", () => {
       const a = tf.exp(x());
@@ -74,7 +74,75 @@ Deno.test("fuse() leaves apart what is fetched, read elsewhere, smaller, or plac
     ["together", () => tf.neg(tf.exp(x())), 2],
   ];
   for (const [what, build, nodes] of cases) {
-    assertEquals(count(build), nodes, `${what}: ${optimized(build).join("\n")}`);
+    assertEquals(count(build), nodes, `${what}: ${optimized(build, ["fuse"]).join("\n")}`);
+  }
+});
+
+Deno.test("mergePointwise() makes one op of several outputs where an array is read less often", () => {
+  const y = (): tf.Tensor => x([4], "y");
+  const cases: [string, () => tf.Tensor | tf.Tensor[], string][] = [
+    ["a result that is fetched and read", () => {
+      const a = tf.exp(x());
+      return [a, tf.neg(a)];
+    }, "%1 = _FusedPointwise(%0) : float32[4], float32[4]"],
+    ["the same operand", () => {
+      const t = x();
+      return [tf.exp(t), tf.mul(t, y())];
+    }, "%2 = _FusedPointwise(%0, %1) : float32[4], float32[4]"],
+    ["a result that nobody else reads", () => {
+      const t = x(), a = tf.exp(t), b = tf.add(a, y());
+      return [tf.mul(a, b), tf.sum(b)];
+    }, "%2 = _FusedPointwise(%0, %1) : float32[4], float32[4]"],
+  ];
+  for (const [what, build, line] of cases) {
+    const lines = optimized(build, ["merge"]);
+    assert(lines.includes(line), `${what}: ${lines.join("\n")}`);
+  }
+});
+
+Deno.test("mergePointwise() leaves apart what shares nothing, waits, differs in shape or place, or needs too many buffers", () => {
+  const cases: [string, () => tf.Tensor[]][] = [
+    ["shares nothing", () => [tf.exp(x()), tf.neg(x([4], "y"))]],
+    ["shares a scalar", () => {
+      const s = x([], "s");
+      return [tf.mul(x(), s), tf.add(x([4], "y"), s)];
+    }],
+    ["a way through another op", () => {
+      const a = tf.exp(x());
+      return [tf.add(a, tf.cumsum(a))];
+    }],
+    ["unknown shape", () => {
+      const t = tf.placeholder("float32", [null], "x");
+      return [tf.exp(t), tf.neg(t)];
+    }],
+    ["other shape", () => {
+      const t = x();
+      return [tf.exp(t), tf.mul(t, x([3, 4], "y"))];
+    }],
+    ["elsewhere", () => {
+      const t = x();
+      return [tf.exp(t), tf.device("/CPU:0", () => tf.neg(t))];
+    }],
+    ["after a script", () => {
+      const t = x();
+      const s = tf.numpyFunction(
+        (p: tf.NdArray) => p,
+        [tf.cumsum(t)],
+        tf.TensorSpec([4], "float32"),
+      );
+      return [tf.exp(t), tf.mul(t, s)];
+    }],
+    ["nine buffers", () => {
+      const [t, ...rest] = "tabcdef".split("").map((name) => x([4], name));
+      return [tf.addN([t, ...rest]), tf.exp(t), tf.neg(t)];
+    }],
+  ];
+  for (const [what, build] of cases) {
+    const lines = optimized(build, ["merge"]);
+    const most = what === "nine buffers" ? 2 : 1;
+    for (const l of lines.filter((l) => l.includes("_FusedPointwise"))) {
+      assert(l.split(" : ")[1].split("32[").length - 1 <= most, `${what}: ${lines.join("\n")}`);
+    }
   }
 });
 

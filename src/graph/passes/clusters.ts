@@ -100,7 +100,9 @@ export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
       out.push(copy);
     }
   };
-  ir.nodes.forEach(place);
+  // A cluster stands where its last member did, unless it is needed before.
+  const last = new Map(ir.nodes.map((n) => [unitOf(n), n]));
+  for (const node of ir.nodes) if (last.get(unitOf(node)) === node) place(node);
   return {
     nodes: out,
     fetches: ir.fetches.map((v) => values.get(v)!),

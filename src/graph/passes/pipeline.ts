@@ -7,6 +7,7 @@ import { cse } from "./cse.ts";
 import { fuseEpilogues } from "./epilogue.ts";
 import { fuse } from "./fuse.ts";
 import { groupAlike } from "./group.ts";
+import { mergePointwise } from "./merge.ts";
 import { verify } from "./verify.ts";
 
 /** Passes by name. */
@@ -14,10 +15,11 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph) => IrGraph>> = {
   cse: cse,
   fuse: fuse,
   epilogue: fuseEpilogues,
+  merge: mergePointwise,
   group: groupAlike,
 };
 /** Name of a pass. */
-export type PassName = "cse" | "fuse" | "epilogue" | "group";
+export type PassName = "cse" | "fuse" | "epilogue" | "merge" | "group";
 /** Where most of a plan runs. */
 export type PassTarget = "CPU" | "GPU";
 
@@ -32,8 +34,8 @@ export const pipelineOptions: {
 } = {
   passes: {
     // The others pay where a dispatch has a price, and cost where it has none.
-    CPU: ["cse", "fuse"],
-    GPU: ["cse", "fuse", "epilogue", "group"],
+    CPU: ["cse", "fuse", "merge"],
+    GPU: ["cse", "fuse", "epilogue", "merge", "group"],
   },
   verify: false,
   trace: null,

@@ -5,7 +5,7 @@
 import { InternalError } from "../../core/errors.ts";
 import { inferOutputs } from "../../core/op.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
-import type { IrGraph, IrNode } from "../ir.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 
 /** Throws `InternalError` where a node stands before what it needs, a value is not its node's, or dtypes and shapes do not fit the op. */
 export function verify(ir: IrGraph, after: string): IrGraph {
@@ -53,8 +53,10 @@ export function verify(ir: IrGraph, after: string): IrGraph {
 /** The graph as text: one node a line. */
 export function irText(ir: IrGraph): string {
   const number = new Map(ir.nodes.map((n, i) => [n, i]));
+  const valueText = ({ node, index }: IrValue): string =>
+    `%${number.get(node)}${index > 0 ? `:${index}` : ""}`;
   const lines = ir.nodes.map((n, i) => {
-    const inputs = n.inputs.map((v) => `%${number.get(v.node)}${v.index > 0 ? `:${v.index}` : ""}`);
+    const inputs = n.inputs.map(valueText);
     const controls = n.controls.map((c) => `^%${number.get(c)}`);
     const outputs = n.outputs.map((v) => `${v.dtype}${shapeText(v.shape)}`).join(", ");
     const place = n.device === "" ? "" : ` @${n.device}`;
@@ -62,7 +64,7 @@ export function irText(ir: IrGraph): string {
       [...inputs, ...controls].join(", ")
     })${place} : ${outputs}  # ${n.name}`;
   });
-  return [...lines, `return ${ir.fetches.map((v) => `%${number.get(v.node)}`).join(", ")}`].join(
+  return [...lines, `return ${ir.fetches.map(valueText).join(", ")}`].join(
     "\n",
   );
 }

@@ -1,0 +1,93 @@
+/**
+ * Merging: pointwise ops of one shape that read what another makes, or the same arrays, become one op of several outputs. What
+ * one of them loads or computes is loaded and computed once.
+ * May import core and graph files.
+ */
+import type { Expr } from "../../core/scalar.ts";
+import { isConcrete, sameShape } from "../../core/shape.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { Clusters, type Joined, joinNodes } from "./clusters.ts";
+import {
+  expressionsOf,
+  fusedNode,
+  isPointwise,
+  MAX_BUFFERS,
+  MAX_NODES,
+  outside,
+  readersOf,
+  withoutUnused,
+} from "./pointwise_nodes.ts";
+
+/** The graph with neighbouring pointwise ops merged, where an array is read less often for it. */
+export function mergePointwise(ir: IrGraph): IrGraph {
+  const mergeable = ir.nodes.filter((n) =>
+    isPointwise(n) && n.outputs.every((v) => isConcrete(v.shape))
+  );
+  const known = new Set(mergeable);
+  const readers = readersOf(ir), clusters = new Clusters(ir), waits = hostWaits(ir);
+  const fetched = new Set(ir.fetches);
+  const leaves = (v: IrValue, set: ReadonlySet<IrNode>): boolean =>
+    fetched.has(v) || readers.get(v.node)!.some((r) => !set.has(r) && r.inputs.includes(v));
+  const outputsOf = (set: ReadonlySet<IrNode>): IrValue[] =>
+    [...set].flatMap((n) => n.outputs.filter((v) => leaves(v, set)));
+  const fits = (a: IrNode, b: IrNode): boolean => {
+    if (
+      a.device !== b.device || waits.get(a) !== waits.get(b) ||
+      !sameShape(a.outputs[0].shape, b.outputs[0].shape)
+    ) return false;
+    const set = new Set([...clusters.setOf(a), ...clusters.setOf(b)]);
+    const inputs = new Set([...set].flatMap(outside).filter((v) => !set.has(v.node)));
+    const buffers = inputs.size + outputsOf(set).length;
+    return inputs.size > 0 && buffers <= MAX_BUFFERS && work(set) <= MAX_NODES;
+  };
+  const order = new Map(ir.nodes.map((n, i) => [n, i]));
+  const merged = new Set<ReadonlySet<IrNode>>();
+  for (const node of mergeable) {
+    const shared = outside(node).filter((v) => sameShape(v.shape, node.outputs[0].shape));
+    const earlier = shared.flatMap((
+      v,
+    ) => [v.node, ...readers.get(v.node)!.filter((r) => r.inputs.includes(v))])
+      .filter((n) => known.has(n) && order.get(n)! < order.get(node)!);
+    for (const other of new Set(earlier)) {
+      if (clusters.setOf(node).has(other) || !fits(other, node)) continue;
+      clusters.unite(other, node);
+    }
+  }
+  for (const node of mergeable) if (clusters.setOf(node).size > 1) merged.add(clusters.setOf(node));
+  const joins = [...merged].map((set): Joined => {
+    const members = new Set(mergeable.filter((n) => set.has(n)));
+    const outputs = outputsOf(members);
+    return { members, node: fusedNode(members, outputs), outputs };
+  });
+  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+}
+
+/** How many steps on the host lie before each node: ops of different numbers must not wait for each other. */
+function hostWaits(ir: IrGraph): Map<IrNode, number> {
+  const waits = new Map<IrNode, number>();
+  for (const node of ir.nodes) {
+    const before = [...node.inputs.map((v) => v.node), ...node.controls];
+    waits.set(
+      node,
+      before.reduce((n, b) => Math.max(n, waits.get(b)! + (isHostStep(b) ? 1 : 0)), 0),
+    );
+  }
+  return waits;
+}
+
+function isHostStep({ def, feed }: IrNode): boolean {
+  if (feed >= 0 || def.name === "Const") return false;
+  return def.host === true || (!def.gpu && !def.expand && def.kind !== "view");
+}
+
+/** Scalar operations of a set of nodes. */
+function work(set: Iterable<IrNode>): number {
+  const seen = new Set<Expr>();
+  const visit = (e: Expr): void => {
+    if (seen.has(e)) return;
+    seen.add(e);
+    e.args.forEach(visit);
+  };
+  for (const node of set) expressionsOf(node).forEach(visit);
+  return seen.size;
+}

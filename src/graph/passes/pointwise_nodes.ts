@@ -1,0 +1,103 @@
+/**
+ * What passes that join pointwise ops share: which nodes they are, their expressions, and the node that a set of them becomes.
+ * May import core and graph files.
+ */
+import type { DType } from "../../core/dtype.ts";
+import { lookupOp } from "../../core/op.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { argument, castTo, constant, type Expr, substitute } from "../../core/scalar.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { isPure } from "./cse.ts";
+
+/** Storage buffers that WebGPU promises. */
+export const MAX_BUFFERS = 8;
+/** Expressions larger than this are left apart: printing and compiling them would cost more than they save. */
+export const MAX_NODES = 200;
+
+/** True for a pure op whose outputs are expressions of its inputs, in dtypes whose arithmetic every printer has. */
+export function isPointwise(node: IrNode): boolean {
+  return node.def.pointwise !== undefined && isPure(node) && node.controls.length === 0 &&
+    node.outputs.every((v) => !v.promised) &&
+    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype));
+}
+
+function isSimple(dtype: DType): boolean {
+  return dtype === "float32" || dtype === "int32" || dtype === "uint32" || dtype === "bool";
+}
+
+/** One expression over the node's inputs for each of its outputs. */
+export function expressionsOf({ def, attrs, inputs }: IrNode): readonly Expr[] {
+  if (def.name === "_FusedPointwise") return attrs.exprs;
+  return [def.pointwise!(inputs.map((_, i) => argument(i)), attrs)];
+}
+
+/** A rank-0 constant as an expression, where every printer gives it the same value. */
+export function literal(v: IrValue): Expr | null {
+  if (v.node.def.name !== "Const" || v.node.feed >= 0) return null;
+  const array = v.node.attrs.value as NdArray;
+  if (array.shape.length > 0 || (v.dtype !== "float32" && v.dtype !== "int32")) return null;
+  const value = (array.data as Float32Array)[0];
+  if (!Number.isFinite(value) || (v.dtype === "int32" && Math.abs(value) > 2 ** 23)) return null;
+  return castTo(constant(value), v.dtype);
+}
+
+/** Inputs that stay inputs: small constants become part of the expression. */
+export function outside(node: IrNode): IrValue[] {
+  return node.inputs.filter((v) => literal(v) === null);
+}
+
+/** The node that computes `outputs`, which are values of `members`, from what is outside of these. */
+export function fusedNode(members: ReadonlySet<IrNode>, outputs: readonly IrValue[]): IrNode {
+  const inputs = [
+    ...new Set([...members].flatMap(outside).filter((v) => !members.has(v.node))),
+  ];
+  const exprs = new Map<IrValue, Expr>(inputs.map((v, i) => [v, argument(i)]));
+  const exprOf = (v: IrValue): Expr => {
+    const known = exprs.get(v) ?? literal(v);
+    if (known) return known;
+    const args = v.node.inputs.map(exprOf);
+    const memo = new Map<Expr, Expr>();
+    const own = expressionsOf(v.node).map((e) => substitute(e, args, memo));
+    v.node.outputs.forEach((w, i) => exprs.set(w, own[i]));
+    return own[v.index];
+  };
+  return {
+    ...outputs[outputs.length - 1].node,
+    def: lookupOp("_FusedPointwise")!,
+    attrs: {
+      Tin: inputs.map((v) => v.dtype),
+      Tout: outputs.map((v) => v.dtype),
+      exprs: outputs.map(exprOf),
+    },
+    inputs,
+    controls: [],
+    outputs: [],
+  };
+}
+
+/** The graph without constants that nobody reads. */
+export function withoutUnused(ir: IrGraph): IrGraph {
+  const used = new Set<IrNode>([...ir.fetches.map((v) => v.node), ...ir.targets]);
+  for (const node of ir.nodes) {
+    for (const v of node.inputs) used.add(v.node);
+    for (const c of node.controls) used.add(c);
+  }
+  return {
+    ...ir,
+    nodes: ir.nodes.filter((n) => n.def.name !== "Const" || n.feed >= 0 || used.has(n)),
+  };
+}
+
+/** Who reads each node's values. */
+export function readersOf(ir: IrGraph): Map<IrNode, IrNode[]> {
+  const readers = new Map<IrNode, IrNode[]>(ir.nodes.map((n) => [n, []]));
+  for (const node of ir.nodes) for (const v of node.inputs) readers.get(v.node)!.push(node);
+  return readers;
+}
+
+/** Nodes whose results somebody outside the graph wants, or waits for. */
+export function heldNodes(ir: IrGraph): Set<IrNode> {
+  const held = new Set<IrNode>([...ir.fetches.map((v) => v.node), ...ir.targets]);
+  for (const node of ir.nodes) for (const c of node.controls) held.add(c);
+  return held;
+}
