@@ -78,6 +78,36 @@ Deno.test("fuse() leaves apart what is fetched, read elsewhere, smaller, or plac
   }
 });
 
+Deno.test("fuse() computes again what is cheap and read by several, where nothing more is loaded for it", () => {
+  const cases: [string, () => tf.Tensor[], number][] = [
+    ["cheap, of a value that others read too", () => {
+      const t = x(), a = tf.mul(t, 2);
+      return [tf.sum(tf.exp(a)), tf.sum(tf.tanh(a)), tf.sum(t)];
+    }, 2],
+    ["costly", () => {
+      const t = x(), a = tf.tanh(t);
+      return [tf.sum(tf.exp(a)), tf.sum(tf.neg(a)), tf.sum(t)];
+    }, 3],
+    ["of two values", () => {
+      const t = x(), u = x([4], "u"), a = tf.add(t, u);
+      return [tf.sum(tf.exp(a)), tf.sum(tf.tanh(a)), tf.sum(t), tf.sum(u)];
+    }, 3],
+    ["read by a reduction as well", () => {
+      const t = x(), a = tf.add(t, t);
+      return [tf.sum(tf.exp(a)), tf.sum(tf.tanh(a)), tf.sum(a), tf.sum(t)];
+    }, 3],
+    ["of a product that nobody else reads", () => {
+      const a = tf.neg(tf.matMul(x([2, 2]), x([2, 2], "u")));
+      return [tf.sum(tf.exp(a)), tf.sum(tf.tanh(a))];
+    }, 3],
+  ];
+  for (const [what, build, nodes] of cases) {
+    const lines = optimized(build, ["fuse"]);
+    const pointwise = lines.filter((l) => !/Placeholder|Const|Sum|MatMul|return/.test(l));
+    assertEquals(pointwise.length, nodes, `${what}: ${lines.join("\n")}`);
+  }
+});
+
 Deno.test("mergePointwise() makes one op of several outputs where an array is read less often", () => {
   const y = (): tf.Tensor => x([4], "y");
   const cases: [string, () => tf.Tensor | tf.Tensor[], string][] = [

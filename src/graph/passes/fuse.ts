@@ -1,21 +1,30 @@
 /**
- * Fusion: pointwise ops whose results are read by one other pointwise op only become part of it.
+ * Fusion: pointwise ops whose results are read by one other pointwise op only become part of it. Cheap ones that several such ops
+ * read become part of each of them, where storing the result would cost more than computing it again.
  * May import core and graph files.
  */
 import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { joinNodes } from "./clusters.ts";
 import {
+  expressionsOf,
   fusedNode,
   heldNodes,
   isPointwise,
+  isProduct,
   literal,
   MAX_BUFFERS,
   MAX_NODES,
   outside,
   readersOf,
   withoutUnused,
+  workOf,
 } from "./pointwise_nodes.ts";
+
+/** Groups that may compute the same again. */
+const MAX_COPIES = 4;
+/** Work of an element that is done again rather than stored and loaded. */
+const CHEAP = 4;
 
 /** A set of pointwise nodes that become one. */
 interface Group {
@@ -26,21 +35,30 @@ interface Group {
   readonly inputs: Set<IrValue>;
 }
 
+/** What groups are made from. */
+interface Context {
+  readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
+  readonly held: ReadonlySet<IrNode>;
+  readonly groups: ReadonlyMap<IrNode, readonly Group[]>;
+}
+
 /** The graph with chains and trees of pointwise ops fused. */
 export function fuse(ir: IrGraph): IrGraph {
-  const readers = readersOf(ir), held = heldNodes(ir);
-  const groupOf = new Map<IrNode, Group>();
+  const groups = new Map<IrNode, Group[]>();
+  const context: Context = { readers: readersOf(ir), held: heldNodes(ir), groups };
   for (let i = ir.nodes.length - 1; i >= 0; i--) {
     const node = ir.nodes[i];
     if (!isPointwise(node) || node.outputs.length !== 1) continue;
-    const group = held.has(node) ? null : groupToJoin(node, readers.get(node)!, groupOf);
-    if (group) join(group, node, groupOf);
-    else {
-      const own: Group = { root: node, members: new Set([node]), inputs: new Set(outside(node)) };
-      groupOf.set(node, own);
-    }
+    const joined = groupsToJoin(node, context);
+    for (const group of joined) join(group, node);
+    groups.set(
+      node,
+      joined.length > 0
+        ? joined
+        : [{ root: node, members: new Set([node]), inputs: new Set(outside(node)) }],
+    );
   }
-  const joins = [...new Set(groupOf.values())]
+  const joins = [...new Set([...groups.values()].flat())]
     .filter((g) => g.members.size > 1 || foldsConstants(g))
     .map(({ root, members }) => ({
       members,
@@ -50,27 +68,45 @@ export function fuse(ir: IrGraph): IrGraph {
   return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
 }
 
-/** The one group that reads this node and nothing else does; null where there is none or it must stay apart. */
-function groupToJoin(
-  node: IrNode,
-  readers: readonly IrNode[],
-  groupOf: ReadonlyMap<IrNode, Group>,
-): Group | null {
-  const group = readers.length > 0 ? groupOf.get(readers[0]) : undefined;
-  if (!group || readers.some((r) => groupOf.get(r) !== group)) return null;
-  if (group.root.device !== node.device) return null;
-  // Fusing a small value into a large one would compute it again for each element.
-  if (!sameShape(node.outputs[0].shape, group.root.outputs[0].shape)) return null;
-  const inputs = new Set([...group.inputs, ...outside(node)]);
-  inputs.delete(node.outputs[0]);
-  return inputs.size < MAX_BUFFERS && group.members.size < MAX_NODES / 4 ? group : null;
+/** The groups that read this node, where nothing else does and it may become part of them; none where it must stay apart. */
+function groupsToJoin(node: IrNode, context: Context): Group[] {
+  const { readers, held, groups } = context;
+  const list = readers.get(node)!;
+  if (held.has(node) || list.length === 0 || !list.every((r) => groups.has(r))) return [];
+  const joined = [...new Set(list.flatMap((r) => groups.get(r)!))];
+  if (!joined.every((g) => mayJoin(node, g))) return [];
+  return joined.length === 1 || isWorthCopies(node, joined, context) ? joined : [];
 }
 
-function join(group: Group, node: IrNode, groupOf: Map<IrNode, Group>): void {
+function mayJoin(node: IrNode, group: Group): boolean {
+  const inputs = new Set([...group.inputs, ...outside(node)]);
+  inputs.delete(node.outputs[0]);
+  return group.root.device === node.device &&
+    // Fusing a small value into a large one would compute it again for each element.
+    sameShape(node.outputs[0].shape, group.root.outputs[0].shape) &&
+    inputs.size < MAX_BUFFERS && group.members.size < MAX_NODES / 4;
+}
+
+/** True where less is read and written if each group computes the node itself. */
+function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context): boolean {
+  if (groups.length > MAX_COPIES || workOf(expressionsOf(node)) > CHEAP) return false;
+  const large = outside(node).filter((v) => sameShape(v.shape, node.outputs[0].shape));
+  // What would not be stored but for this saves nothing.
+  const stored = large.every((v) =>
+    context.held.has(v.node) || new Set(context.readers.get(v.node)).size > 1 ||
+    !(isPointwise(v.node) || isProduct(v.node))
+  );
+  const further = groups.reduce(
+    (n, g) => n + large.filter((v) => !g.inputs.has(v)).length - 1,
+    0,
+  );
+  return stored && further <= 0;
+}
+
+function join(group: Group, node: IrNode): void {
   group.members.add(node);
   group.inputs.delete(node.outputs[0]);
   for (const v of outside(node)) group.inputs.add(v);
-  groupOf.set(node, group);
 }
 
 function foldsConstants(group: Group): boolean {

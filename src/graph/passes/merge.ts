@@ -3,7 +3,6 @@
  * one of them loads or computes is loaded and computed once.
  * May import core and graph files.
  */
-import type { Expr } from "../../core/scalar.ts";
 import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { Clusters, type Joined, joinNodes } from "./clusters.ts";
@@ -16,6 +15,7 @@ import {
   outside,
   readersOf,
   withoutUnused,
+  workOf,
 } from "./pointwise_nodes.ts";
 
 /** The graph with neighbouring pointwise ops merged, where an array is read less often for it. */
@@ -38,7 +38,8 @@ export function mergePointwise(ir: IrGraph): IrGraph {
     const set = new Set([...clusters.setOf(a), ...clusters.setOf(b)]);
     const inputs = new Set([...set].flatMap(outside).filter((v) => !set.has(v.node)));
     const buffers = inputs.size + outputsOf(set).length;
-    return inputs.size > 0 && buffers <= MAX_BUFFERS && work(set) <= MAX_NODES;
+    return inputs.size > 0 && buffers <= MAX_BUFFERS &&
+      workOf([...set].flatMap(expressionsOf)) <= 4 * MAX_NODES;
   };
   const order = new Map(ir.nodes.map((n, i) => [n, i]));
   const merged = new Set<ReadonlySet<IrNode>>();
@@ -78,16 +79,4 @@ function hostWaits(ir: IrGraph): Map<IrNode, number> {
 function isHostStep({ def, feed }: IrNode): boolean {
   if (feed >= 0 || def.name === "Const") return false;
   return def.host === true || (!def.gpu && !def.expand && def.kind !== "view");
-}
-
-/** Scalar operations of a set of nodes. */
-function work(set: Iterable<IrNode>): number {
-  const seen = new Set<Expr>();
-  const visit = (e: Expr): void => {
-    if (seen.has(e)) return;
-    seen.add(e);
-    e.args.forEach(visit);
-  };
-  for (const node of set) expressionsOf(node).forEach(visit);
-  return seen.size;
 }

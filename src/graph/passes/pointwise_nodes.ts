@@ -5,7 +5,14 @@
 import type { DType } from "../../core/dtype.ts";
 import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { argument, castTo, constant, type Expr, substitute } from "../../core/scalar.ts";
+import {
+  argument,
+  castTo,
+  constant,
+  type Expr,
+  type ScalarOp,
+  substitute,
+} from "../../core/scalar.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { isPure } from "./cse.ts";
 
@@ -29,6 +36,29 @@ function isSimple(dtype: DType): boolean {
 export function expressionsOf({ def, attrs, inputs }: IrNode): readonly Expr[] {
   if (def.name === "_FusedPointwise") return attrs.exprs;
   return [def.pointwise!(inputs.map((_, i) => argument(i)), attrs)];
+}
+
+/** Primitives that take one or two instructions. */
+const LIGHT: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
+  ...["arg", "const", "cast", "add", "sub", "mul", "neg", "abs", "min", "max"] as const,
+  ...["lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "select"] as const,
+]);
+
+/** Instructions that expressions take for an element, roughly. */
+export function workOf(exprs: readonly Expr[]): number {
+  const seen = new Set<Expr>();
+  const visit = (e: Expr): number => {
+    if (seen.has(e)) return 0;
+    seen.add(e);
+    const own = e.args.length === 0 ? 0 : LIGHT.has(e.op) ? 1 : 10;
+    return e.args.reduce((n, a) => n + visit(a), own);
+  };
+  return exprs.reduce((n, e) => n + visit(e), 0);
+}
+
+/** True for ops that end with an expression over each of their sums where one is given. */
+export function isProduct({ def }: IrNode): boolean {
+  return def.name === "MatMul";
 }
 
 /** A rank-0 constant as an expression, where every printer gives it the same value. */
