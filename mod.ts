@@ -27,7 +27,10 @@ export { dispose, keep, scope, tidy } from "./src/runtime/tensor.ts";
 export { memory } from "./src/runtime/memory.ts";
 
 export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/metadata.ts";
-export { cond, whileLoop } from "./src/runtime/control_flow.ts";
+export { cond } from "./src/runtime/cond.ts";
+export { whileLoop } from "./src/runtime/while_loop.ts";
+export { foldl, foldr, mapFn, scan } from "./src/runtime/functional_ops.ts";
+export { TensorArray } from "./src/runtime/tensor_array.ts";
 export { tfFunction as function } from "./src/runtime/function.ts";
 export { importGraphDef } from "./src/runtime/import_graph_def.ts";
 export {
@@ -423,7 +426,15 @@ export type { Paddings } from "./src/ops/array_pad.ts";
 export type { Padding, PerAxis, RoundingMode } from "./src/ops/conv_arguments.ts";
 export type { PooledWithArgmax } from "./src/ops/pool_functions.ts";
 export type { Pairs } from "./src/ops/space_batch.ts";
-export type { WhileOptions } from "./src/runtime/control_flow.ts";
+export type { LoopVariable, LoopVariables, WhileOptions } from "./src/runtime/while_loop.ts";
+export type {
+  FoldOptions,
+  LiteralElems,
+  MapOptions,
+  ScanOptions,
+  TensorsOf,
+} from "./src/runtime/functional_ops.ts";
+export type { TensorArrayOptions } from "./src/runtime/tensor_array.ts";
 export type { DeviceInfo } from "./src/runtime/devices.ts";
 export type {
   ConcreteFunctionHandle,

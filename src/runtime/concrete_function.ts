@@ -305,27 +305,6 @@ export function asTensors(values: readonly RunValue[]): EagerTensor[] {
   });
 }
 
-/**
- * One call under a recorder, for control flow that is differentiated: the application is recorded with what its gradient needs.
- * Returns the function's own outputs.
- */
-export function runRecorded(
-  f: ConcreteFunction,
-  inputs: readonly OpInput[],
-  context: RunContext,
-  record: (def: OpDef, inputs: readonly OpInput[], outputs: Tensor[], attrs: Attrs) => void,
-): Tensor[] | Promise<Tensor[]> {
-  const { forward } = f.differentiable;
-  const attrs = callAttrs(forward, inputs);
-  const finish = (values: RunValue[]): Tensor[] => {
-    const tensors = asTensors(values);
-    record(f.op, inputs, tensors, attrs);
-    return tensors.slice(0, f.outputs.length);
-  };
-  const out = run(forward, inputs, context);
-  return out instanceof Promise ? out.then(finish) : finish(out);
-}
-
 function callGradient(
   saved: Readonly<Record<string, Tensor>>,
   dys: readonly Tensor[],

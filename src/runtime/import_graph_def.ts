@@ -2,23 +2,17 @@
  * importGraphDef: reading a GraphDef in proto3 JSON form into the current graph.
  * May import core, graph and runtime files.
  */
-import { asDType, type DType, DTYPES, isBigInt } from "../core/dtype.ts";
-import { type AttrDef, lookupOp, type OpDef } from "../core/op.ts";
-import { NdArray } from "../core/nd_array.ts";
-import { type PartialShape, sizeOf } from "../core/shape.ts";
+import { asDType, type DType, DTYPES } from "../core/dtype.ts";
+import { lookupOp, type OpDef } from "../core/op.ts";
+import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
-import type {
-  AttrValueJson,
-  FunctionDefJson,
-  GraphDefJson,
-  NodeDefJson,
-  ShapeJson,
-  TensorJson,
-} from "../graph/graph_def.ts";
+import type { FunctionDefJson, GraphDefJson, NodeDefJson, ShapeJson } from "../graph/graph_def.ts";
+import { attrFromJson, shapeFromJson, text } from "../graph/graph_def_values.ts";
+import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { VariableState } from "./variable.ts";
 
@@ -242,9 +236,10 @@ class Reader {
   }
 
   #attrs(op: OpDef, def: NodeDefJson, inputs: readonly SymbolicTensor[]): Record<string, unknown> {
+    const given = op.name === "While" ? whileAttrs(def, inputs) : def.attr;
     const out: Record<string, unknown> = {};
     for (const a of op.attrDefs) {
-      const value = def.attr?.[a.name];
+      const value = given?.[a.name];
       if (value === undefined) {
         if (
           a.default === undefined && a.type !== "type" && !a.name.startsWith("_") && a.name !== "N"
@@ -255,17 +250,17 @@ class Reader {
             } -> ${op.outputs.join(", ")}> at node "${def.name}"`,
           );
         }
-      } else {out[a.name] = a.type === "func"
-          ? this.#function(op, value.func!.name, inputs)
-          : attrFromJson(a, value);}
+      } else if (a.type !== "func") out[a.name] = attrFromJson(a, value);
+    }
+    for (const a of op.attrDefs.filter((a) => a.type === "func")) {
+      const f = this.#library.get(given![a.name].func!.name);
+      const own = OWN_ARGUMENTS[op.name]?.(out);
+      if (own !== undefined && f.graph.stateful) out._ordered = true;
+      out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
     }
     if (def.attr?._script_args) {
       out._script_args = JSON.parse(text(def.attr._script_args.s!));
       out._script_structure = JSON.parse(text(def.attr._script_structure.s!));
-    }
-    if (op.name === "While") {
-      out.Tin = out.Tout = inputs.map((t) => t.dtype);
-      out._shapes = inputs.map((t) => t.staticShape);
     }
     if (op.name === "VarHandleOp") {
       out._resource = VariableState.uninitialized(
@@ -279,13 +274,40 @@ class Reader {
     }
     return out;
   }
+}
 
-  #function(op: OpDef, name: string, inputs: readonly SymbolicTensor[]): unknown {
-    const f = this.#library.get(name);
-    if (op.name !== "If" && op.name !== "While") return f;
-    // Imported functions take all inputs of the op as arguments and capture nothing.
-    return { f, from: op.name === "If" ? inputs.slice(1).map((_, i) => i) : [] };
-  }
+/** How many inputs of an op of control flow are arguments of its functions rather than captured. -1: the predicate of If is none either. */
+const OWN_ARGUMENTS: Readonly<
+  Record<string, (attrs: Readonly<Record<string, unknown>>) => number>
+> = {
+  If: () => -1,
+  While: ({ Tout }) => (Tout as unknown[]).length,
+  Scan: ({ elems, states }) => (elems as number) + (states as number),
+};
+
+/** A function that was read takes all inputs of its op as arguments and captures nothing. */
+function branchOf(
+  f: ConcreteFunction,
+  op: OpDef,
+  { inputs, own }: { readonly inputs: number; readonly own: number },
+): Branch {
+  const total = own < 0 ? inputs - 1 : inputs;
+  const from = Array.from({ length: total }, (_, i) => i).slice(Math.max(own, 0));
+  // The body of a While also returns what it was only given.
+  if (op.name !== "While" || f.outputs.length <= own) return { f, from };
+  return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
+}
+
+/** TensorFlow's While has one list of types, and takes out all that goes in. */
+function whileAttrs(def: NodeDefJson, inputs: readonly SymbolicTensor[]): NodeDefJson["attr"] {
+  const all = { list: { type: inputs.map((t) => DTYPES[t.dtype].tfEnum) } };
+  const Tout = def.attr?.Tout ?? all;
+  const n = Tout.list!.type!.length;
+  const written = def.attr?.output_shapes?.list?.shape ?? [];
+  const shape = written.length === n
+    ? written
+    : new Array<ShapeJson>(n).fill({ unknownRank: true });
+  return { ...def.attr, Tin: all, Tout, output_shapes: { list: { shape } } };
 }
 
 function outputIndex(op: Operation, name: string, k: number): number {
@@ -299,106 +321,4 @@ function outputIndex(op: Operation, name: string, k: number): number {
       : 1;
   }
   return k;
-}
-
-function attrFromJson(def: AttrDef, v: AttrValueJson): unknown {
-  switch (def.type) {
-    case "type":
-      return asDType(v.type);
-    case "bool":
-      return v.b ?? false;
-    case "int":
-      return Number(v.i ?? 0);
-    case "float":
-      return Number(v.f ?? 0);
-    case "string":
-      return text(v.s ?? "");
-    case "shape":
-      return shapeFromJson(v.shape ?? {});
-    case "tensor":
-      return tensorFromJson(v.tensor!);
-    case "list(type)":
-      return (v.list?.type ?? []).map(asDType);
-    case "list(int)":
-      return (v.list?.i ?? []).map(Number);
-    case "list(float)":
-      return (v.list?.f ?? []).map(Number);
-    case "list(bool)":
-      return v.list?.b ?? [];
-    case "list(string)":
-      return (v.list?.s ?? []).map(text);
-    case "list(shape)":
-      return (v.list?.shape ?? []).map(shapeFromJson);
-  }
-  throw new ValueError(`Cannot read attribute "${def.name}" of type ${def.type} from a GraphDef`);
-}
-
-function shapeFromJson(s: ShapeJson): PartialShape {
-  if (s.unknownRank) return null;
-  return (s.dim ?? []).map((d) => (Number(d.size) < 0 ? null : Number(d.size)));
-}
-
-function tensorFromJson(t: TensorJson): NdArray {
-  const dtype = asDType(t.dtype);
-  const shape = shapeFromJson(t.tensorShape ?? {}) as number[];
-  if (dtype === "string") return new NdArray(dtype, shape, (t.stringVal ?? []).map(bytes));
-  const info = DTYPES[dtype];
-  if (t.tensorContent === undefined) return listedValues(t, dtype, shape);
-  const raw = bytes(t.tensorContent);
-  return new NdArray(
-    dtype,
-    shape,
-    new info.array!(raw.buffer as ArrayBuffer, 0, sizeOf(shape) * info.slots),
-  );
-}
-
-/** Values in a field of their own type: the last one stands for all that follow, none at all for zeros. */
-function listedValues(t: TensorJson, dtype: DType, shape: readonly number[]): NdArray {
-  const out = NdArray.zeros(dtype, shape);
-  const field = VALUE_FIELDS[dtype];
-  const values = field === undefined
-    ? undefined
-    : (t as unknown as Record<string, unknown>)[field] as
-      | readonly (number | string | boolean)[]
-      | undefined;
-  if (!values || values.length === 0) return out;
-  const { slots } = DTYPES[dtype];
-  const data = out.data as { [i: number]: number | bigint };
-  const half = field === "halfVal" ? new Uint16Array((out.data as Uint16Array).buffer) : null;
-  const read = (v: number | string | boolean): number | bigint =>
-    isBigInt(dtype) ? BigInt(v) : Number(v);
-  for (let i = 0; i < out.size * slots; i++) {
-    const v = read(values[i < values.length ? i : values.length - slots + i % slots]);
-    // Halves come as their bits.
-    if (half) half[i] = Number(v);
-    else data[i] = v;
-  }
-  return out;
-}
-
-/** Where a TensorProto keeps elements that are not packed into bytes. */
-const VALUE_FIELDS: Partial<Record<DType, string>> = {
-  float32: "floatVal",
-  float64: "doubleVal",
-  float16: "halfVal",
-  bfloat16: "halfVal",
-  int8: "intVal",
-  int16: "intVal",
-  int32: "intVal",
-  uint8: "intVal",
-  uint16: "intVal",
-  int64: "int64Val",
-  uint32: "uint32Val",
-  uint64: "uint64Val",
-  bool: "boolVal",
-  complex64: "scomplexVal",
-  complex128: "dcomplexVal",
-};
-
-function bytes(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-}
-
-function text(base64: string): string {
-  return new TextDecoder().decode(bytes(base64));
 }

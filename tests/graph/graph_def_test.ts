@@ -123,3 +123,23 @@ Deno.test("toGraphDef() refuses anonymous scripts unless told", () => {
   assertThrows(() => g.toGraphDef(), tf.ValueError, '"mine"');
   assertEquals(g.toGraphDef({ allowAnonymousScripts: true }).node.length, 1);
 });
+
+Deno.test("importGraphDef() reads a While as TensorFlow writes it", async () => {
+  const a = new tf.Graph();
+  a.asDefault(() => {
+    const x = tf.placeholder("float32", [], "x");
+    tf.whileLoop((i) => tf.less(i, 3), (i, y) => [tf.add(i, 1), tf.mul(y, x)], [tf.scalar(0), x]);
+  });
+  const def = a.toGraphDef();
+  const loop = def.node.find((n) => n.op === "While")!;
+  const { Tin, cond, body } = loop.attr!;
+  loop.attr = { T: Tin, cond, body, parallel_iterations: { i: "10" } };
+  const b = new tf.Graph();
+  b.asDefault(() => tf.importGraphDef(def, { prefix: "" }));
+  const results = [0, 1, 2].map((i) => `${loop.name}:${i}`);
+  assertEquals(await new tf.Session({ graph: b }).run(results, { feeds: { "x:0": 2 } }), [
+    3,
+    16,
+    2,
+  ]);
+});

@@ -1,0 +1,115 @@
+/**
+ * Values of a GraphDef: attributes, shapes and constants read from their JSON form.
+ * May import core and graph files.
+ */
+import { asDType, type DType, DTYPES, isBigInt } from "../core/dtype.ts";
+import type { AttrDef } from "../core/op.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { type PartialShape, sizeOf } from "../core/shape.ts";
+import { ValueError } from "../core/errors.ts";
+import type { AttrValueJson, ShapeJson, TensorJson } from "./graph_def.ts";
+
+/** An attribute from its JSON form. Throws `ValueError` for a type that files do not hold. */
+export function attrFromJson(def: AttrDef, v: AttrValueJson): unknown {
+  switch (def.type) {
+    case "type":
+      return asDType(v.type);
+    case "bool":
+      return v.b ?? false;
+    case "int":
+      return Number(v.i ?? 0);
+    case "float":
+      return Number(v.f ?? 0);
+    case "string":
+      return text(v.s ?? "");
+    case "shape":
+      return shapeFromJson(v.shape ?? {});
+    case "tensor":
+      return tensorFromJson(v.tensor!);
+    case "list(type)":
+      return (v.list?.type ?? []).map(asDType);
+    case "list(int)":
+      return (v.list?.i ?? []).map(Number);
+    case "list(float)":
+      return (v.list?.f ?? []).map(Number);
+    case "list(bool)":
+      return v.list?.b ?? [];
+    case "list(string)":
+      return (v.list?.s ?? []).map(text);
+    case "list(shape)":
+      return (v.list?.shape ?? []).map(shapeFromJson);
+  }
+  throw new ValueError(`Cannot read attribute "${def.name}" of type ${def.type} from a GraphDef`);
+}
+
+/** A shape from its JSON form. */
+export function shapeFromJson(s: ShapeJson): PartialShape {
+  if (s.unknownRank) return null;
+  return (s.dim ?? []).map((d) => (Number(d.size) < 0 ? null : Number(d.size)));
+}
+
+function tensorFromJson(t: TensorJson): NdArray {
+  const dtype = asDType(t.dtype);
+  const shape = shapeFromJson(t.tensorShape ?? {}) as number[];
+  if (dtype === "string") return new NdArray(dtype, shape, (t.stringVal ?? []).map(bytes));
+  const info = DTYPES[dtype];
+  if (t.tensorContent === undefined) return listedValues(t, dtype, shape);
+  const raw = bytes(t.tensorContent);
+  return new NdArray(
+    dtype,
+    shape,
+    new info.array!(raw.buffer as ArrayBuffer, 0, sizeOf(shape) * info.slots),
+  );
+}
+
+/** Values in a field of their own type: the last one stands for all that follow, none at all for zeros. */
+function listedValues(t: TensorJson, dtype: DType, shape: readonly number[]): NdArray {
+  const out = NdArray.zeros(dtype, shape);
+  const field = VALUE_FIELDS[dtype];
+  const values = field === undefined
+    ? undefined
+    : (t as unknown as Record<string, unknown>)[field] as
+      | readonly (number | string | boolean)[]
+      | undefined;
+  if (!values || values.length === 0) return out;
+  const { slots } = DTYPES[dtype];
+  const data = out.data as { [i: number]: number | bigint };
+  const half = field === "halfVal" ? new Uint16Array((out.data as Uint16Array).buffer) : null;
+  const read = (v: number | string | boolean): number | bigint =>
+    isBigInt(dtype) ? BigInt(v) : Number(v);
+  for (let i = 0; i < out.size * slots; i++) {
+    const v = read(values[i < values.length ? i : values.length - slots + i % slots]);
+    // Halves come as their bits.
+    if (half) half[i] = Number(v);
+    else data[i] = v;
+  }
+  return out;
+}
+
+/** Where a TensorProto keeps elements that are not packed into bytes. */
+const VALUE_FIELDS: Partial<Record<DType, string>> = {
+  float32: "floatVal",
+  float64: "doubleVal",
+  float16: "halfVal",
+  bfloat16: "halfVal",
+  int8: "intVal",
+  int16: "intVal",
+  int32: "intVal",
+  uint8: "intVal",
+  uint16: "intVal",
+  int64: "int64Val",
+  uint32: "uint32Val",
+  uint64: "uint64Val",
+  bool: "boolVal",
+  complex64: "scomplexVal",
+  complex128: "dcomplexVal",
+};
+
+function bytes(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+}
+
+/** The text in base64 bytes. */
+export function text(base64: string): string {
+  return new TextDecoder().decode(bytes(base64));
+}

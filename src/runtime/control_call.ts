@@ -1,0 +1,114 @@
+/**
+ * ControlCall: one call of a control flow op inside a plan. It runs the op's functions, taped where a gradient is wanted.
+ * May import core, autodiff's recorder and runtime files.
+ */
+import { type OpInput, withInterpreter, withRecorders } from "../core/apply.ts";
+import { isTrainable } from "../core/dtype.ts";
+import { withScope } from "../core/scope_context.ts";
+import { Tensor } from "../core/tensor.ts";
+import { StepRecorder } from "../autodiff/tape.ts";
+import type { Branch } from "./branch.ts";
+import { asTensors, callAttrs, type ConcreteFunction, run } from "./concrete_function.ts";
+import { onDevice } from "./eager.ts";
+import type { HostCall, HostResults } from "./run_context.ts";
+import { RunTape, tapeValue } from "./run_tape.ts";
+import type { RunValue } from "./run_value.ts";
+import { EagerTensor, withOwner } from "./tensor.ts";
+
+/** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
+export class ControlCall {
+  /** The call. */
+  readonly call: HostCall;
+  /** Inputs of the functions: those of the call, or the tape's own handles on them. */
+  readonly inputs: readonly OpInput[];
+  /** Records what the functions do; null where no gradient is wanted. */
+  readonly recorder: StepRecorder | null;
+  readonly #owned: EagerTensor[] = [];
+
+  /** `inputs`: those of the call that the functions get. */
+  constructor(call: HostCall, inputs: readonly OpInput[]) {
+    this.call = call;
+    this.recorder = call.wanted.at(-1) ? new StepRecorder() : null;
+    this.inputs = this.recorder ? inputs.map((x) => this.#source(x)) : inputs;
+  }
+
+  /** Sources of a tape are handles of its own. */
+  #source(x: OpInput): OpInput {
+    if (x instanceof Tensor && x.dtype === "resource") return x;
+    return withOwner(this.#owned, () => {
+      const t = onDevice(x, this.call.device);
+      const own = t === x ? new EagerTensor(t.dtype, t.staticShape, t.storage.retain()) : t;
+      if (isTrainable(own.dtype)) this.recorder!.watch(own.id);
+      return own;
+    });
+  }
+
+  /** Runs a function. Unless there is a tape the results are the caller's to free. */
+  run(branch: Branch, args: readonly OpInput[]): OpInput[] | Promise<OpInput[]> {
+    const inputs = [...args, ...branch.from.map((i) => this.inputs[i])];
+    const { context } = this.call;
+    if (context.aborted) throw context.reason;
+    return this.recorder
+      ? this.#runRecorded(branch.f, inputs, this.recorder)
+      : run(branch.f, inputs, context);
+  }
+
+  /** Records the call as one application, with what its gradient needs. */
+  #runRecorded(
+    f: ConcreteFunction,
+    inputs: readonly OpInput[],
+    recorder: StepRecorder,
+  ): Tensor[] | Promise<Tensor[]> {
+    const { forward } = f.differentiable;
+    const finish = (values: RunValue[]): Tensor[] => {
+      const outputs = withOwner(this.#owned, () => asTensors(values));
+      recorder.record({ def: f.op, inputs, outputs, attrs: callAttrs(forward, inputs) });
+      return outputs.slice(0, f.outputs.length);
+    };
+    const out = run(forward, inputs, this.call.context);
+    return out instanceof Promise ? out.then(finish) : finish(out);
+  }
+
+  /** Runs eager code as a part of the call: on its device and taped. What it makes is freed when the call ends. */
+  within<R>(fn: () => R): R {
+    const recorders = this.recorder ? [this.recorder] : [];
+    const scope = { device: this.call.device.name, opName: null };
+    return withInterpreter(
+      null,
+      () => withRecorders(recorders, () => withScope(scope, () => withOwner(this.#owned, fn))),
+    );
+  }
+
+  /** Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. */
+  settle(
+    work: () => readonly OpInput[] | Promise<readonly OpInput[]>,
+  ): HostResults | Promise<HostResults> {
+    const fail = (e: unknown): never => {
+      this.recorder?.release();
+      this.#end();
+      throw e;
+    };
+    let values: readonly OpInput[] | Promise<readonly OpInput[]>;
+    try {
+      values = work();
+    } catch (e) {
+      return fail(e);
+    }
+    return values instanceof Promise
+      ? values.then((v) => this.#finish(v), fail)
+      : this.#finish(values);
+  }
+
+  #finish(values: readonly OpInput[]): HostResults {
+    const tape = this.recorder && new RunTape(this.recorder, this.inputs, values);
+    const results = tape
+      ? values.map((v) => (v instanceof EagerTensor ? v.hold() : v))
+      : [...values];
+    this.#end();
+    return [...results, tape && tapeValue(tape)];
+  }
+
+  #end(): void {
+    for (const t of this.#owned) t.dispose();
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Scan: the op behind mapFn, scan and folds. It runs a function on each row of its elements, hands on a state and stacks the results,
+ * each once: a loop that carries a TensorArray would copy it at every step.
+ * May import core, ops and runtime files.
+ */
+import { apply, type OpInput } from "../core/apply.ts";
+import { defineOp, type OpDef } from "../core/op.ts";
+import {
+  mergeShapes,
+  type PartialShape,
+  relaxShapes,
+  sameShape,
+  shapeText,
+} from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import type { Spec } from "../core/tensor_spec.ts";
+import { InvalidArgumentError } from "../core/errors.ts";
+import { stack, unstack } from "../ops/array_join.ts";
+import { fill } from "../ops/creation.ts";
+import { shapeOfInput } from "../ops/input.ts";
+import { type Branch, CaptureList, tapeGrad, type Traced } from "./branch.ts";
+import { ControlCall } from "./control_call.ts";
+import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
+import { EagerTensor } from "./tensor.ts";
+
+/**
+ * Inputs: `elems` tensors whose rows are visited, `states` first values of the state, then what the function captures. The function
+ * takes a row of each and the state, and returns the next state and results. Outputs: the last state, then the results stacked.
+ */
+export const Scan: OpDef = defineOp({
+  name: "Scan",
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout", "tape: variant"],
+  attrs: [
+    "Tin: list(type)",
+    "Tout: list(type)",
+    "body: func",
+    "elems: int",
+    "states: int",
+    "reverse: bool = false",
+  ],
+  infer: (inputs, { body, elems, states }) => {
+    const results = (body as Branch).f.outputs.map((t) => t.staticShape);
+    const n = rowCount(inputs.slice(0, elems));
+    return [
+      ...inputs.slice(elems, elems + states).map((s, i) => relaxShapes(s.shape, results[i])),
+      ...results.slice(states).map((s) => s && [n, ...s]),
+      [],
+    ];
+  },
+  grad: tapeGrad,
+  host: true,
+});
+
+function shapeOf(e: Spec | Tensor): PartialShape {
+  return e instanceof Tensor ? e.staticShape : e.shape;
+}
+
+/** The common number of rows, null where it is not known. Throws `ValueError` where shapes disagree. */
+export function rowCount(elems: readonly (Spec | Tensor)[]): number | null {
+  const first = elems.map((e) => shapeOf(e)?.slice(0, 1) ?? null);
+  return first.reduce<PartialShape>((a, b) => mergeShapes(a, b), null)?.[0] ?? null;
+}
+
+/** Shape of `n` rows stacked; unknown dimensions of a row are zero. */
+export function rowsShape(n: number, row: PartialShape): number[] {
+  return [n, ...(row ?? []).map((d) => d ?? 0)];
+}
+
+/** Adds a Scan to the graph being built. Results: the last state, then what is stacked. */
+export function addScan(
+  { f }: Traced,
+  { elems, states, reverse }: {
+    readonly elems: readonly Tensor[];
+    readonly states: readonly Tensor[];
+    readonly reverse: boolean;
+  },
+): Tensor[] {
+  const list = new CaptureList();
+  const body = list.branch(f, elems.length + states.length);
+  const inputs = [...elems, ...states, ...list.inputs];
+  return apply(Scan, inputs, {
+    Tin: inputs.map((x) => x.dtype),
+    Tout: f.outputs.map((t) => t.dtype),
+    body,
+    elems: elems.length,
+    states: states.length,
+    reverse,
+    ...(f.graph.stateful ? { _ordered: true } : {}),
+  }).slice(0, f.outputs.length);
+}
+
+function runScan(call: HostCall): HostResults | Promise<HostResults> {
+  const { body, elems, states: count, reverse } = call.attrs as {
+    body: Branch;
+    elems: number;
+    states: number;
+    reverse: boolean;
+  };
+  const control = new ControlCall(call, call.inputs);
+  const { inputs } = control;
+  const mine = (values: readonly OpInput[], args: readonly OpInput[]): OpInput[] => {
+    if (control.recorder) return [...values];
+    const seen = new Set(args);
+    return values.map((v) => {
+      if (seen.has(v) && v instanceof EagerTensor) return v.hold();
+      seen.add(v);
+      return v;
+    });
+  };
+  const free = (values: readonly OpInput[]): void => {
+    if (!control.recorder) { for (const v of values) if (v instanceof EagerTensor) v.dispose(); }
+  };
+  const outputs = body.f.outputs.slice(count);
+  const collected: OpInput[][] = outputs.map(() => []);
+  let state = mine(inputs.slice(elems, elems + count), inputs);
+  const advance = (values: readonly OpInput[], args: readonly OpInput[]): void => {
+    const results = mine(values, args);
+    const before = state;
+    state = results.slice(0, count);
+    checkStates(state, before, call.node);
+    free(before);
+    results.slice(count).forEach((v, k) => collected[k].push(v));
+  };
+  const finish = (n: number): OpInput[] => {
+    const stacked = collected.map((values, k) => {
+      if (reverse) values.reverse();
+      const all = control.within(() =>
+        n === 0
+          ? fill(rowsShape(0, outputs[k].staticShape), 0, outputs[k].dtype)
+          : stack(values as Tensor[])
+      );
+      free(values);
+      return control.recorder ? all : (all as EagerTensor).hold();
+    });
+    return [...state, ...stacked];
+  };
+  const results = control.settle(() => {
+    const rows = control.within(() => inputs.slice(0, elems).map((x) => rowsOf(x, call.node)));
+    const n = rows[0].length;
+    const unequal = rows.find((r) => r.length !== n);
+    if (unequal) {
+      throw new InvalidArgumentError(
+        `Cannot visit elements of ${n} and of ${unequal.length} rows at once: all elems must have the same first dimension`,
+        { op: "Scan", node: call.node },
+      );
+    }
+    const step = (k: number): OpInput[] | Promise<OpInput[]> => {
+      for (; k < n; k++) {
+        const args = [...rows.map((r) => r[reverse ? n - 1 - k : k]), ...state];
+        const out = control.run(body, args);
+        if (out instanceof Promise) {
+          const next = k + 1;
+          return out.then((values) => {
+            advance(values, args);
+            return step(next);
+          });
+        }
+        advance(out, args);
+      }
+      return finish(n);
+    };
+    return step(0);
+  });
+  return results;
+}
+
+function rowsOf(x: OpInput, node: string): Tensor[] {
+  const shape = shapeOfInput(x);
+  if (shape?.length === 0) {
+    throw new InvalidArgumentError(
+      "Elements in elems must be 1+ dimensional Tensors, not scalars",
+      {
+        op: "Scan",
+        node,
+      },
+    );
+  }
+  return shape?.[0] === 0 ? [] : unstack(x);
+}
+
+function checkStates(next: readonly OpInput[], before: readonly OpInput[], node: string): void {
+  next.forEach((v, i) => {
+    const want = shapeOfInput(before[i]), have = shapeOfInput(v);
+    if (sameShape(want, have)) return;
+    throw new InvalidArgumentError(
+      `State ${i} enters an iteration with shape ${shapeText(want)}, but has shape ${
+        shapeText(have)
+      } after it`,
+      { op: "Scan", node },
+    );
+  });
+}
+
+setHostOp("Scan", runScan);

@@ -1,0 +1,273 @@
+/**
+ * whileLoop: an op that repeats a function while another says so. Its gradient is the tape of what it did, which flows along an edge.
+ * May import core, ops and runtime files.
+ */
+import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
+import { defineOp, type OpDef } from "../core/op.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { specText } from "../core/tensor_spec.ts";
+import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { asTensor, toInput } from "../ops/input.ts";
+import { CaptureList, flowOf, tapeGrad, trace, unflow } from "./branch.ts";
+import { ControlCall } from "./control_call.ts";
+import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
+import { EagerTensor } from "./tensor.ts";
+import { TensorArray } from "./tensor_array.ts";
+
+/** Repeats a function while another says so. Inputs: the loop variables, then what the functions capture. */
+export const While: OpDef = defineOp({
+  name: "While",
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout", "tape: variant"],
+  attrs: [
+    "Tin: list(type)",
+    "Tout: list(type)",
+    "cond: func",
+    "body: func",
+    "maximum_iterations: int = -1",
+    "output_shapes: list(shape)",
+  ],
+  infer: (_, { output_shapes }) => [...(output_shapes as PartialShape[]), []],
+  grad: tapeGrad,
+  host: true,
+});
+
+/** Options of {@linkcode whileLoop}. */
+export interface WhileOptions {
+  /** Stops after so many iterations. */
+  readonly maximumIterations?: number;
+  /** Shapes that hold in every iteration, in the order of the variables; null dimensions may vary. */
+  readonly shapeInvariants?: readonly (PartialShape | undefined)[];
+}
+
+/** What a loop may carry. */
+export type LoopVariable = TensorLike | TensorArray;
+/** What a loop's functions get and must return for its variables. */
+export type LoopVariables<V extends readonly LoopVariable[]> = {
+  -readonly [K in keyof V]: V[K] extends TensorArray ? TensorArray : Tensor;
+};
+
+/**
+ * Repeats `body` on the loop variables while `condition` is true. In eager mode a plain loop. TensorFlow op `While`.
+ * Throws `ValueError` where a variable's dtype or shape changes from one iteration to the next without a shape invariant.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const power = tf.function((x: tf.Tensor) =>
+ *   tf.whileLoop((i) => tf.less(i, 3), (i, y) => [tf.add(i, 1), tf.mul(y, x)], [tf.scalar(0), tf.onesLike(x)])[1]
+ * );
+ * assertEquals(power(tf.scalar(2)).item(), 8);
+ * ```
+ */
+export function whileLoop<const V extends readonly LoopVariable[]>(
+  condition: (...vars: LoopVariables<V>) => TensorLike,
+  body: (...vars: LoopVariables<V>) => readonly LoopVariable[] | LoopVariable,
+  vars: V,
+  options: WhileOptions = {},
+): LoopVariables<V> {
+  for (const [name, fn] of [["cond", condition], ["body", body]]) {
+    if (typeof fn !== "function") throw new TypeError(`'${name}' must be callable`);
+  }
+  const { shapeInvariants } = options;
+  if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
+  if (shapeInvariants && shapeInvariants.length !== vars.length) {
+    throw new ValueError(
+      `The two structures don't have the same nested structure: received ${shapeInvariants.length} shape invariants for ${vars.length} loop variables`,
+    );
+  }
+  const start = vars.map((v, i) => asTensor(toInput(flowOf(v), `vars[${i}]`, "whileLoop")));
+  const wrap = (ts: readonly Tensor[]): LoopVariables<V> =>
+    ts.map((t, i) => unflow(vars[i], t)) as LoopVariables<V>;
+  const test = (...ts: Tensor[]): Tensor => predicate(condition(...wrap(ts)));
+  const next = (...ts: Tensor[]): Tensor[] =>
+    asList(body(...wrap(ts))).map((r, i) =>
+      asTensor(toInput(flowOf(r), `body[${i}]`, "whileLoop"))
+    );
+  const loop: Loop = {
+    test,
+    next,
+    start,
+    shapes: start.map((t, i) => shapeInvariants?.[i] ?? invariantOf(vars[i], t)),
+    limit: options.maximumIterations ?? -1,
+  };
+  return wrap(currentInterpreter().symbolic ? addLoop(loop) : loopEagerly(loop));
+}
+
+/** A loop over plain tensors. */
+interface Loop {
+  readonly test: (...vars: Tensor[]) => Tensor;
+  readonly next: (...vars: Tensor[]) => Tensor[];
+  readonly start: readonly Tensor[];
+  readonly shapes: readonly PartialShape[];
+  /** Most iterations, or -1. */
+  readonly limit: number;
+}
+
+/** A list that grows has no known length in a loop. */
+function invariantOf(v: LoopVariable, { staticShape }: Tensor): PartialShape {
+  const grows = v instanceof TensorArray && v.dynamicSize;
+  return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
+}
+
+function addLoop({ test, next, start, shapes, limit }: Loop): Tensor[] {
+  const specs = start.map((t, i) => ({ dtype: t.dtype, shape: shapes[i] }));
+  start.forEach((t, i) => {
+    if (!compatible(t.staticShape, shapes[i])) {
+      throw new ValueError(
+        `The shape invariant specified for ${t.name} is not compatible with the initial shape of the loop variable. It enters the loop with shape ${
+          shapeText(t.staticShape)
+        }, but the specified shape invariant is ${shapeText(shapes[i])}`,
+      );
+    }
+  });
+  const c = trace(test, specs, "while_cond");
+  const b = trace(next, specs, "while_body");
+  checkLoop(b.f.outputs, start, shapes);
+  const list = new CaptureList();
+  const n = start.length;
+  const cond = list.branch(c.f, n), body = list.branch(b.f, n);
+  const inputs = [...start, ...list.inputs];
+  const effects = c.f.graph.stateful || b.f.graph.stateful;
+  return apply(While, inputs, {
+    Tin: inputs.map((x) => x.dtype),
+    Tout: start.map((t) => t.dtype),
+    cond,
+    body,
+    maximum_iterations: limit,
+    output_shapes: shapes,
+    ...(effects ? { _ordered: true } : {}),
+  }).slice(0, n);
+}
+
+function asList(r: readonly LoopVariable[] | LoopVariable): readonly LoopVariable[] {
+  return Array.isArray(r) ? r as readonly LoopVariable[] : [r as LoopVariable];
+}
+
+function predicate(value: TensorLike): Tensor {
+  const t = asTensor(toInput(value, "condition", "whileLoop"));
+  if (t.staticShape !== null && t.staticShape.length !== 0) {
+    throw new ValueError(
+      `The condition of whileLoop must be a scalar: received shape ${shapeText(t.staticShape)}`,
+    );
+  }
+  return t;
+}
+
+function loopEagerly({ test, next, start, limit }: Loop): Tensor[] {
+  let vars = [...start];
+  for (let i = 0; i !== limit && test(...vars).scalar(); i++) {
+    const results = next(...vars);
+    if (results.length !== vars.length) throw wrongCount(results.length, vars.length);
+    vars = results;
+  }
+  return vars;
+}
+
+function wrongCount(got: number, want: number): ValueError {
+  return new ValueError(
+    `The number of inputs and outputs of the loop body differ: received ${got} from body for ${want} loop variables`,
+  );
+}
+
+function checkLoop(
+  results: readonly Tensor[],
+  start: readonly Tensor[],
+  shapes: readonly PartialShape[],
+): void {
+  if (results.length !== start.length) throw wrongCount(results.length, start.length);
+  results.forEach((r, i) => {
+    if (r.dtype !== start[i].dtype) {
+      throw new TypeError(
+        `Loop variable ${i} enters the loop with type ${
+          start[i].dtype
+        }, but has type ${r.dtype} after one iteration`,
+      );
+    }
+    const want = shapes[i];
+    const varies = want !== null &&
+      (r.staticShape === null || r.staticShape.length !== want.length ||
+        want.some((d, k) => d !== null && r.staticShape![k] !== d));
+    if (varies) {
+      throw new ValueError(
+        `Input tensor '${start[i]}' enters the loop with shape ${shapeText(want)}, but has shape ${
+          shapeText(r.staticShape)
+        } after one iteration. To allow the shape to vary across iterations, use the \`shape_invariants\` argument`,
+      );
+    }
+  });
+}
+
+function runWhile(call: HostCall): HostResults | Promise<HostResults> {
+  const { cond: test, body, maximum_iterations: limit, output_shapes: shapes } = call.attrs;
+  const control = new ControlCall(call, call.inputs);
+  let vars = control.inputs.slice(0, shapes.length);
+  const initial = new Set<OpInput>(vars);
+  let iteration = 0;
+  const goesOn = ([p]: readonly OpInput[]): boolean | Promise<boolean> => {
+    const read = (a: NdArray): boolean => {
+      if (p instanceof EagerTensor && !control.recorder) p.dispose();
+      return Boolean(a.item());
+    };
+    if (p instanceof NdArray) return Boolean(p.item());
+    const t = p as EagerTensor;
+    const now = t.storage.device.readSync([{
+      buffer: t.storage.buffer,
+      spec: { dtype: t.dtype, shape: t.staticShape },
+    }]);
+    return now ? read(now[0]) : t.ndarray().then(read);
+  };
+  const advance = (next: OpInput[]): void => {
+    next.forEach((v, i) => {
+      const shape = v instanceof Tensor ? v.staticShape : v.shape;
+      if (!compatible(shapes[i], shape)) {
+        throw new InvalidArgumentError(
+          `Loop variable ${i} has ${
+            specText({ dtype: v.dtype, shape })
+          } after iteration ${iteration}, which breaks its shape invariant ${shapeText(shapes[i])}`,
+          { op: "While", node: call.node },
+        );
+      }
+    });
+    if (!control.recorder) {
+      for (const v of vars) {
+        if (v instanceof EagerTensor && !initial.has(v) && !next.includes(v)) v.dispose();
+      }
+    }
+    vars = next;
+    iteration++;
+  };
+  const step = (): void | Promise<void> => {
+    for (;;) {
+      if (iteration === limit) return;
+      const tested = control.run(test, vars);
+      const more = tested instanceof Promise ? tested.then(goesOn) : goesOn(tested);
+      if (more instanceof Promise) {
+        return more.then((m) => (m ? continueWith(control.run(body, vars)) : undefined));
+      }
+      if (!more) return;
+      const next = control.run(body, vars);
+      if (next instanceof Promise) return continueWith(next);
+      advance(next);
+    }
+  };
+  const continueWith = (next: OpInput[] | Promise<OpInput[]>): Promise<void> =>
+    Promise.resolve(next).then((n) => {
+      advance(n);
+      return step();
+    });
+  // Loop variables that never ran through the body are the executor's: hand out handles of our own.
+  const results = (): OpInput[] =>
+    vars.map((
+      v,
+    ) => (v instanceof EagerTensor && initial.has(v) && !control.recorder ? v.hold() : v));
+  return control.settle(() => {
+    const done = step();
+    return done instanceof Promise ? done.then(results) : results();
+  });
+}
+
+setHostOp("While", runWhile);
