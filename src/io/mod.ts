@@ -12,6 +12,7 @@ export {
   restoreVariables,
   saveVariables,
   serializeVariables,
+  type Stateful,
   type VariableFormat,
   type Variables,
 } from "./variables.ts";

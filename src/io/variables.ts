@@ -1,12 +1,13 @@
 /**
- * Checkpoints: variables saved to and restored from safetensors or npz files.
- * May import core, runtime and its own folder.
+ * Checkpoints: variables and optimizers saved to and restored from safetensors or npz files.
+ * May import core, ops and its own folder.
  */
 import { InvalidArgumentError, NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, type Nest } from "../core/nest.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { Tensor, type VariableLike } from "../core/tensor.ts";
+import { tensor } from "../ops/creation.ts";
 import type { Bytes } from "./bytes.ts";
 import { readBytes, writeBytes } from "./files.ts";
 import { readNpz, writeNpz } from "./npz.ts";
@@ -21,55 +22,105 @@ export interface LoadOptions {
   readonly strict?: boolean;
 }
 
-/** Variables in an array or in nested objects. In arrays they go by their own names, in objects by the path of keys. */
-export type Variables = Nest<VariableLike>;
+/** What has a state of named tensors besides variables: an optimizer, with its step count and its slots. */
+export interface Stateful {
+  /** The step count, named `iter`, and one tensor for each slot of a variable, named `variable/slot`. */
+  getWeights(): Promise<{ name: string; tensor: Tensor }[]>;
+  /** Takes such tensors back. */
+  setWeights(weights: readonly { readonly name: string; readonly tensor: Tensor }[]): Promise<void>;
+}
 
-/** Names and variables. Throws `ValueError` where a name comes twice. */
-function namedVariables(variables: Variables): Map<string, VariableLike> {
-  const out = new Map<string, VariableLike>();
+/**
+ * Variables and optimizers in an array or in nested objects. In arrays variables go by their own names, in objects by the path of keys.
+ * What an optimizer keeps for a variable goes by the optimizer's path and the variable's name in the file.
+ */
+export type Variables = Nest<VariableLike | Stateful>;
+
+/** What a nest holds. */
+interface Contents {
+  /** By name in the file. */
+  readonly variables: Map<string, VariableLike>;
+  /** By prefix of their names in the file. */
+  readonly optimizers: Map<string, Stateful>;
+}
+
+function isStateful(value: unknown): value is Stateful {
+  return typeof value === "object" && value !== null &&
+    typeof (value as Partial<Stateful>).getWeights === "function";
+}
+
+/** Names and what they mean. Throws `ValueError` where a name comes twice. */
+function contentsOf(nest: Variables): Contents {
+  const variables = new Map<string, VariableLike>(), optimizers = new Map<string, Stateful>();
+  const add = <T>(to: Map<string, T>, name: string, value: T): void => {
+    if (to.has(name)) {
+      throw new ValueError(`Cannot save variables: two of them are called "${name}"`);
+    }
+    to.set(name, value);
+  };
   const visit = (value: unknown, path: readonly string[]): void => {
     if (value instanceof Tensor) {
-      const name = path.length > 0 ? path.join("/") : value.name;
-      if (out.has(name)) {
-        throw new ValueError(`Cannot save variables: two of them are called "${name}"`);
-      }
-      out.set(name, value as VariableLike);
-    } else if (Array.isArray(value)) {
+      add(variables, path.length > 0 ? path.join("/") : value.name, value as VariableLike);
+    } else if (isStateful(value)) add(optimizers, path.map((key) => `${key}/`).join(""), value);
+    else if (Array.isArray(value)) {
       value.forEach((v, i) => visit(v, path.length > 0 ? [...path, String(i)] : []));
     } else if (isPlainObject(value)) {
       for (const key of Object.keys(value)) visit(value[key], [...path, key]);
     } else {throw new TypeError(
-        `Cannot save variables: wanted variables in arrays and objects, received ${typeof value}`,
+        `Cannot save variables: wanted variables and optimizers in arrays and objects, received ${typeof value}`,
       );}
   };
-  visit(variables, []);
-  return out;
+  visit(nest, []);
+  return { variables, optimizers };
+}
+
+/** The name of a slot with its variable's part replaced. */
+function renamed(name: string, names: ReadonlyMap<string, string>): string {
+  const end = name.lastIndexOf("/");
+  return end < 0 ? name : (names.get(name.slice(0, end)) ?? name.slice(0, end)) + name.slice(end);
 }
 
 /**
- * The values of variables (or tensors) as the bytes of a file. Rejects with `ValueError` where a name comes twice.
+ * The values of variables (or tensors) and the state of optimizers as the bytes of a file: training goes on from it exactly where it was.
+ * Rejects with `ValueError` where a name comes twice.
  *
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
  * import { assertEquals } from "@std/assert";
- * using w = tf.variable([1, 2], true, "w");
- * const bytes = await tf.io.serializeVariables([w]);
- * w.assign([0, 0]);
- * await tf.io.restoreVariables([w], bytes);
- * assertEquals(w.arraySync(), [1, 2]);
+ * using w = tf.variable([1, 2]);
+ * using optimizer = tf.train.momentum(0.25, 0.5);
+ * const step = () => optimizer.minimize(() => tf.sum(tf.square(w)));
+ * step();
+ * const bytes = await tf.io.serializeVariables({ w, optimizer });
+ * step();
+ * const second = w.arraySync();
+ * await tf.io.restoreVariables({ w, optimizer }, bytes);
+ * step();
+ * assertEquals(w.arraySync(), second);
  * ```
  */
 export async function serializeVariables(
   variables: Variables,
   format: VariableFormat = "safetensors",
 ): Promise<Bytes> {
-  const named = Object.fromEntries(namedVariables(variables));
+  const { variables: found, optimizers } = contentsOf(variables);
+  const named: Record<string, Tensor> = Object.fromEntries(found);
+  const inFile = new Map([...found].map(([name, v]) => [v.name, name]));
+  for (const [prefix, optimizer] of optimizers) {
+    for (const { name, tensor } of await optimizer.getWeights()) {
+      const full = prefix + renamed(name, inFile);
+      if (Object.hasOwn(named, full)) {
+        throw new ValueError(`Cannot save variables: two of them are called "${full}"`);
+      }
+      named[full] = tensor;
+    }
+  }
   return format === "npz" ? await writeNpz(named) : await writeSafetensors(named);
 }
 
 /**
- * Assigns the values in the bytes of a safetensors or npz file to variables of the same names.
+ * Assigns the values in the bytes of a safetensors or npz file to variables of the same names, and gives optimizers their state back.
  * Rejects with `NotFoundError` for names that only one side has (unless `strict` is false), `InvalidArgumentError` for
  * another shape or dtype, `DataLossError` for a damaged file. Nothing is assigned where anything does not fit.
  */
@@ -82,9 +133,16 @@ export async function restoreVariables(
   const arrays: Record<string, NdArray> = isZip
     ? await readNpz(bytes)
     : readSafetensors(bytes).tensors;
-  const named = namedVariables(variables);
-  const missing = [...named.keys()].filter((name) => !Object.hasOwn(arrays, name));
-  const extra = Object.keys(arrays).filter((name) => !named.has(name));
+  const { variables: named, optimizers } = contentsOf(variables);
+  const states = [...optimizers].map(([prefix, optimizer]) => ({
+    prefix,
+    optimizer,
+    names: Object.keys(arrays).filter((name) => name.startsWith(prefix) && !named.has(name)),
+  }));
+  const missing = [...named.keys(), ...states.map(({ prefix }) => `${prefix}iter`)]
+    .filter((name) => !Object.hasOwn(arrays, name));
+  const known = new Set([...named.keys(), ...states.flatMap((s) => s.names)]);
+  const extra = Object.keys(arrays).filter((name) => !known.has(name));
   if (strict && (missing.length > 0 || extra.length > 0)) {
     throw new NotFoundError(
       `Cannot restore variables: the file lacks [${missing.join(", ")}] and has [${
@@ -101,6 +159,20 @@ export async function restoreVariables(
           shapeText(a.shape)
         }, the variable is ${v.dtype}${shapeText(v.staticShape)}`,
       );
+    }
+  }
+  const here = new Map([...named].map(([name, v]) => [name, v.name]));
+  for (const { prefix, optimizer, names } of states) {
+    if (missing.includes(`${prefix}iter`)) continue;
+    const slots = names.filter((name) => name !== `${prefix}iter`);
+    const weights = [`${prefix}iter`, ...slots].map((name) => ({
+      name: renamed(name.slice(prefix.length), here),
+      tensor: tensor(arrays[name]),
+    }));
+    try {
+      await optimizer.setWeights(weights);
+    } finally {
+      for (const w of weights) w.tensor.dispose();
     }
   }
   for (const [name, v] of pairs) v.assign(arrays[name]);

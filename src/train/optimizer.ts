@@ -2,16 +2,15 @@
  * Optimizer: what all optimizers share. Gradients, slots, the step count, saving; each one adds the update op of a variable.
  * May import core, ops, autodiff and runtime.
  */
-import { apply, currentInterpreter, type OpInput, withInterpreter } from "../core/apply.ts";
+import { apply, currentInterpreter, withInterpreter } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import type { DType } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
-import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { gradientsOfVariables } from "../autodiff/grad_functions.ts";
 import { cast } from "../ops/cast.ts";
-import { fill } from "../ops/creation.ts";
 import { device } from "../runtime/devices.ts";
 import { dispose, tidy } from "../runtime/tensor.ts";
 import {
@@ -21,6 +20,8 @@ import {
   type VariableState,
 } from "../runtime/variable.ts";
 import { type Arithmetic, numberArithmetic, tensorArithmetic } from "./arithmetic.ts";
+import { type SlotInit, Slots } from "./slots.ts";
+import { after, group, type StepOperation } from "./step_graph.ts";
 
 /** A tensor with a name. */
 export interface NamedTensor {
@@ -38,29 +39,6 @@ export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
 
 /** A cost: a function that computes it or, in a graph, a tensor. */
 export type Cost = (() => Tensor) | Tensor;
-
-/** How an optimizer's slot is made and named. */
-export interface SlotInit {
-  /** Ending of its name in `getWeights()`: `m` for `dense/kernel/m`. */
-  readonly name: string;
-  /** What it is filled with at first. Default 0. */
-  readonly initial?: number;
-}
-
-/** The operation of a graph that does a step. */
-export type StepOperation = NonNullable<ReturnType<Variable["assign"]>>;
-
-/** What is kept for one variable. */
-interface Kept {
-  readonly name: string;
-  readonly slots: readonly Variable[];
-}
-
-/** The graph being built, as far as a step needs it. */
-interface StepGraph {
-  controlDependencies<R>(controls: readonly StepOperation[], fn: () => R): R;
-  addOp(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): StepOperation;
-}
 
 /** Classes of optimizers know the order of their constructor's arguments, for `fromConfig`. */
 interface OptimizerClass<T> {
@@ -84,8 +62,11 @@ interface OptimizerClass<T> {
 export abstract class Optimizer {
   /** Name in saved configurations, as in Keras. */
   static readonly className: string = "Optimizer";
-  readonly #kept = new Map<number, Kept>();
-  #saved: NamedTensor[] = [];
+  readonly #slots: Slots = new Slots(() => ({
+    className: this.getClassName(),
+    slots: this.slots,
+    savedOrder: this.savedOrder,
+  }));
   #count = 0;
   #countVariable: Variable | null = null;
   #rate: number;
@@ -214,7 +195,7 @@ export abstract class Optimizer {
       const scalars = this.#stepScalars(isSymbolic);
       const attrs = this.attrs();
       for (const [v, gradient] of pairs) {
-        const slots = this.#slotsOf(v);
+        const slots = this.#slots.of(v);
         if (gradient === null) continue;
         const state = [v, ...slots].map((s) => s.readValue());
         const next = apply(this.update, [...state, ...scalars(v.dtype), gradient], attrs);
@@ -277,42 +258,6 @@ export abstract class Optimizer {
     return null;
   }
 
-  #slotsOf(v: Variable): readonly Variable[] {
-    let kept = this.#kept.get(v.id);
-    if (kept) return kept.slots;
-    const index = this.#kept.size;
-    const initial = (slot: SlotInit, k: number): Tensor =>
-      this.#savedSlot(`${v.name}/${slot.name}`, k, index, v) ??
-        fill(v.shape, slot.initial ?? 0, v.dtype);
-    kept = {
-      name: v.name,
-      slots: withInterpreter(
-        null,
-        () =>
-          device(
-            v.device,
-            () => tidy(() => this.slots.map((slot, k) => variable(initial(slot, k), false))),
-          ),
-      ),
-    };
-    this.#kept.set(v.id, kept);
-    return kept.slots;
-  }
-
-  /** A slot value given to `setWeights()`: by name, else by position. */
-  #savedSlot(name: string, slot: number, index: number, v: Variable): Tensor | null {
-    const count = this.#saved.length / Math.max(1, this.slots.length);
-    const found = this.#saved.find((s) => s.name === name) ??
-      this.#saved[this.savedOrder.indexOf(slot) * count + index];
-    if (!found?.tensor) return null;
-    if (String(found.tensor.shape) !== String(v.shape)) {
-      throw new ValueError(
-        `Cannot restore ${found.name} of ${this.getClassName()}: the saved shape is [${found.tensor.shape}], that of variable '${v.name}' [${v.shape}]`,
-      );
-    }
-    return found.tensor;
-  }
-
   /** The step count (`iter`) and the slots, named by their variables. The slots' tensors are the optimizer's own. */
   // deno-lint-ignore require-await
   async getWeights(): Promise<{ name: string; tensor: Tensor }[]> {
@@ -320,16 +265,13 @@ export abstract class Optimizer {
       null,
       () => currentInterpreter().constant(new NdArray("int32", [], Int32Array.of(this.iterations))),
     );
-    const out: { name: string; tensor: Tensor }[] = [{ name: "iter", tensor: iter }];
-    for (const k of this.savedOrder) {
-      for (const { name, slots } of this.#kept.values()) {
-        out.push({ name: `${name}/${this.slots[k].name}`, tensor: slots[k] });
-      }
-    }
-    return out;
+    return [{ name: "iter", tensor: iter }, ...this.#slots.list()];
   }
 
-  /** Restores what `getWeights()` gave; slots are matched by name, else by order. Rejects with `ValueError` where there are too many or too few. */
+  /**
+   * Restores what `getWeights()` gave; slots are matched by name, else by order. Steps that were compiled before go on from there.
+   * Rejects with `ValueError` where there are too many or too few, or one has another shape.
+   */
   async setWeights(
     weights: readonly { readonly name: string; readonly tensor: Tensor }[],
   ): Promise<void> {
@@ -337,34 +279,19 @@ export abstract class Optimizer {
       throw new ValueError(`Cannot set the weights of ${this.getClassName()}: the list is empty`);
     }
     const [iter, ...rest] = weights;
-    if (this.slots.length === 0 ? rest.length > 0 : rest.length % this.slots.length !== 0) {
-      throw new ValueError(
-        `Cannot set the weights of ${this.getClassName()}: received ${rest.length} slots, wanted a multiple of ${this.slots.length}`,
-      );
-    }
     const count = Number((await iter.tensor.data())[0]);
-    const copies = await Promise.all(
-      rest.map(async ({ name, tensor }) => ({ name, value: await tensor.ndarray() })),
+    this.#slots.restore(
+      await Promise.all(
+        rest.map(async ({ name, tensor }) => ({ name, value: await tensor.ndarray() })),
+      ),
     );
-    this.#disposeSlots();
     this.#count = count;
     this.#countVariable?.assign(count);
-    this.#saved = copies.map(({ name, value }) => ({
-      name,
-      tensor: currentInterpreter().constant(value).keep(),
-    }));
-  }
-
-  #disposeSlots(): void {
-    for (const { slots } of this.#kept.values()) slots.forEach((slot) => slot.dispose());
-    this.#kept.clear();
-    for (const { tensor } of this.#saved) tensor?.dispose();
-    this.#saved = [];
   }
 
   /** Frees the slots. */
   dispose(): void {
-    this.#disposeSlots();
+    this.#slots.dispose();
     this.#count = this.iterations;
     this.#countVariable?.dispose();
     this.#rateVariable?.dispose();
@@ -392,18 +319,4 @@ function variableOf(state: VariableState): Variable {
   return state.variable;
 }
 
-/** Runs `fn` with new operations after those in the list; eagerly just runs it. */
-function after(
-  done: readonly (StepOperation | null)[],
-  fn: () => StepOperation | null,
-): StepOperation | null {
-  const { graph } = currentInterpreter() as unknown as { graph?: StepGraph };
-  const operations = done.filter((o) => o !== null);
-  return graph ? graph.controlDependencies(operations, fn) : fn();
-}
-
-/** An operation that does nothing but wait for the control dependencies in force; null eagerly. */
-function group(): StepOperation | null {
-  const { graph } = currentInterpreter() as unknown as { graph?: StepGraph };
-  return graph ? graph.addOp(lookupOp("NoOp")!, [], {}) : null;
-}
+export type { SlotInit, StepOperation };

@@ -1,0 +1,143 @@
+/**
+ * Slots: the variables an optimizer keeps for each variable that it trains, and how they are saved and restored.
+ * May import core, ops and runtime.
+ */
+import { currentInterpreter, withInterpreter } from "../core/apply.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { sameShape, shapeText } from "../core/shape.ts";
+import { ValueError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { fill } from "../ops/creation.ts";
+import { device } from "../runtime/devices.ts";
+import { tidy } from "../runtime/tensor.ts";
+import { type Variable, variable } from "../runtime/variable.ts";
+
+/** How an optimizer's slot is made and named. */
+export interface SlotInit {
+  /** Ending of its name in `getWeights()`: `m` for `dense/kernel/m`. */
+  readonly name: string;
+  /** What it is filled with at first. Default 0. */
+  readonly initial?: number;
+}
+
+/** What an optimizer says about its slots. */
+export interface SlotPlan {
+  /** The optimizer, for messages. */
+  readonly className: string;
+  /** Slots of each variable, in the update op's order. */
+  readonly slots: readonly SlotInit[];
+  /** Their order when saved. */
+  readonly savedOrder: readonly number[];
+}
+
+/** A value with a name. */
+export interface SavedSlot {
+  /** `variable/slot`. */
+  readonly name: string;
+  /** The value. */
+  readonly value: NdArray;
+}
+
+/** The slots of one optimizer. */
+export class Slots {
+  readonly #plan: () => SlotPlan;
+  readonly #kept = new Map<
+    number,
+    { readonly name: string; readonly slots: readonly Variable[] }
+  >();
+  /** Values restored for variables that were not trained yet. */
+  #saved: readonly SavedSlot[] = [];
+
+  /** `plan` is asked when slots are made, saved or restored. */
+  constructor(plan: () => SlotPlan) {
+    this.#plan = plan;
+  }
+
+  /** The slots of a variable, made where there are none yet. Throws `ValueError` where a restored value has another shape. */
+  of(v: Variable): readonly Variable[] {
+    const known = this.#kept.get(v.id);
+    if (known) return known.slots;
+    const { slots } = this.#plan();
+    const index = this.#kept.size;
+    const initial = (slot: SlotInit, k: number): Tensor => {
+      const saved = this.#savedFor(v.name, k, index, v.shape);
+      return saved
+        ? currentInterpreter().constant(saved)
+        : fill(v.shape, slot.initial ?? 0, v.dtype);
+    };
+    const made = withInterpreter(
+      null,
+      () =>
+        device(
+          v.device,
+          () => tidy(() => slots.map((slot, k) => variable(initial(slot, k), false))),
+        ),
+    );
+    this.#kept.set(v.id, { name: v.name, slots: made });
+    return made;
+  }
+
+  /** A restored value: by name, else by position. */
+  #savedFor(
+    name: string,
+    slot: number,
+    index: number,
+    shape: readonly number[],
+  ): NdArray | null {
+    const { className, slots, savedOrder } = this.#plan();
+    const count = this.#saved.length / Math.max(1, slots.length);
+    const found = this.#saved.find((s) => s.name === `${name}/${slots[slot].name}`) ??
+      this.#saved[savedOrder.indexOf(slot) * count + index];
+    if (!found) return null;
+    if (!sameShape(found.value.shape, shape)) {
+      throw new ValueError(
+        `Cannot restore ${found.name} of ${className}: the saved shape is ${
+          shapeText(found.value.shape)
+        }, that of variable '${name}' ${shapeText(shape)}`,
+      );
+    }
+    return found.value;
+  }
+
+  /** All slots, named by their variables. They are the optimizer's own. */
+  list(): { name: string; tensor: Tensor }[] {
+    const { slots, savedOrder } = this.#plan();
+    return savedOrder.flatMap((k) =>
+      [...this.#kept.values()].map((kept) => ({
+        name: `${kept.name}/${slots[k].name}`,
+        tensor: kept.slots[k] as Tensor,
+      }))
+    );
+  }
+
+  /**
+   * Takes saved values: slots that exist are assigned, so that compiled steps go on with them; the others are made from what was saved.
+   * Throws `ValueError` where the number of slots or a shape differs; nothing is changed then.
+   */
+  restore(saved: readonly SavedSlot[]): void {
+    const { className, slots } = this.#plan();
+    if (slots.length === 0 ? saved.length > 0 : saved.length % slots.length !== 0) {
+      throw new ValueError(
+        `Cannot set the weights of ${className}: received ${saved.length} slots, wanted a multiple of ${slots.length}`,
+      );
+    }
+    const before = this.#saved;
+    this.#saved = saved;
+    try {
+      const pairs = [...this.#kept.values()].flatMap(({ name, slots: kept }, index) =>
+        kept.map((slot, k) => [slot, this.#savedFor(name, k, index, slot.shape)] as const)
+      );
+      for (const [slot, value] of pairs) if (value) slot.assign(value);
+    } catch (e) {
+      this.#saved = before;
+      throw e;
+    }
+  }
+
+  /** Frees the slots. */
+  dispose(): void {
+    for (const { slots } of this.#kept.values()) slots.forEach((slot) => slot.dispose());
+    this.#kept.clear();
+    this.#saved = [];
+  }
+}

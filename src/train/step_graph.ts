@@ -1,0 +1,35 @@
+/**
+ * What a training step needs of the graph being built, if any.
+ * May import core and runtime.
+ */
+import { currentInterpreter, type OpInput } from "../core/apply.ts";
+import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
+import type { Variable } from "../runtime/variable.ts";
+
+/** The operation of a graph that does a step. */
+export type StepOperation = NonNullable<ReturnType<Variable["assign"]>>;
+
+/** The graph being built, as far as a step needs it. */
+interface StepGraph {
+  controlDependencies<R>(controls: readonly StepOperation[], fn: () => R): R;
+  addOp(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): StepOperation;
+}
+
+function currentGraph(): StepGraph | undefined {
+  return (currentInterpreter() as unknown as { graph?: StepGraph }).graph;
+}
+
+/** Runs `fn` with new operations after those in the list; eagerly just runs it. */
+export function after(
+  done: readonly (StepOperation | null)[],
+  fn: () => StepOperation | null,
+): StepOperation | null {
+  const graph = currentGraph();
+  const operations = done.filter((o) => o !== null);
+  return graph ? graph.controlDependencies(operations, fn) : fn();
+}
+
+/** An operation that does nothing but wait for the control dependencies in force; null eagerly. */
+export function group(): StepOperation | null {
+  return currentGraph()?.addOp(lookupOp("NoOp")!, [], {}) ?? null;
+}
