@@ -8,7 +8,7 @@ import type { DType } from "../core/dtype.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { EffectOrder, isRead } from "./effect_order.ts";
-import { Graph } from "./graph.ts";
+import { currentGraph, Graph } from "./graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
 /** A value from outside and the placeholder that stands for it. */
@@ -36,11 +36,13 @@ export class FuncGraph extends Graph {
   readonly #order = new EffectOrder();
   #stateful = false;
   readonly #captured = new Map<number, SymbolicTensor>();
+  readonly #outer: Graph | null;
 
-  /** An empty body. */
-  constructor(name: string) {
+  /** An empty body, inside the graph being built or another one: it may use what is there. */
+  constructor(name: string, outer: Graph | null = currentGraph()) {
     super();
     this.name = name;
+    this.#outer = outer;
   }
 
   /** True where two calls with the same arguments may differ: it reads variables or has effects. */
@@ -80,11 +82,28 @@ export class FuncGraph extends Graph {
   #captureAs(x: Tensor): SymbolicTensor {
     let inner = this.#captured.get(x.id);
     if (!inner) {
+      this.#checkScope(x);
       inner = this.#placeholder(x.dtype, x.staticShape, "captured");
       this.#captured.set(x.id, inner);
       this.captures.push({ outer: x.keep(), inner });
     }
     return inner;
+  }
+
+  /** What another body computes exists only while that one runs. */
+  #checkScope(x: Tensor): void {
+    if (!x.isSymbolic) return;
+    const { graph } = x as SymbolicTensor;
+    let outer = this.#outer;
+    while (outer !== null && outer !== graph) {
+      outer = outer instanceof FuncGraph ? outer.#outer : null;
+    }
+    if (outer !== null) return;
+    throw new TypeError(
+      `${x} is out of scope and cannot be used here, in ${this.name}: it belongs to ${
+        graph instanceof FuncGraph ? `the body of ${graph.name}, return it from there` : graph.key
+      }`,
+    );
   }
 
   /** Notes a variable that the body uses. */

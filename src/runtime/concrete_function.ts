@@ -207,7 +207,7 @@ function traceBackward(
   ys: readonly SymbolicTensor[],
   unseen: readonly Tensor[] = [],
 ): TracedBackward {
-  const graph = new FuncGraph(`${f.name}_grad`);
+  const graph = new FuncGraph(`${f.name}_grad`, f.graph);
   const dyFor: number[] = [];
   const seeds: Seed[] = [];
   ys.forEach((y, i) => {

@@ -14,6 +14,7 @@ import type { FunctionDefJson, GraphDefJson, NodeDefJson, ShapeJson } from "../g
 import { attrFromJson, shapeFromJson, text } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
+import { mergeDevices } from "./devices.ts";
 import { VariableState } from "./variable.ts";
 
 /** Options of {@linkcode importGraphDef}. */
@@ -99,6 +100,7 @@ function checkScripts(def: GraphDefJson): void {
 class Library {
   readonly #defs: Map<string, FunctionDefJson>;
   readonly #built = new Map<string, ConcreteFunction>();
+  readonly #open = new Set<string>();
 
   constructor(defs: readonly FunctionDefJson[]) {
     this.#defs = new Map(defs.map((d) => [d.signature.name, d]));
@@ -107,6 +109,9 @@ class Library {
   get(name: string): ConcreteFunction {
     const known = this.#built.get(name);
     if (known) return known;
+    if (this.#open.has(name)) {
+      throw new ValueError(`Cannot import: function ${name} calls itself`);
+    }
     const def = this.#defs.get(name);
     if (!def) throw new NotFoundError(`Function ${name} is not in the GraphDef's library`);
     const graph = new FuncGraph(name);
@@ -116,9 +121,11 @@ class Library {
         reader.replace(arg.name, graph.addInput(asDType(arg.type), null, arg.name));
       }
       reader.nodes(def.nodeDef);
-      graph.outputs = def.signature.outputArg.map((o) => reader.tensor(def.ret[o.name]));
+      graph.outputs = def.signature.outputArg.map((o) => reader.tensor(def.ret[o.name], name));
     };
+    this.#open.add(name);
     graph.asDefault(build);
+    this.#open.delete(name);
     const f = new ConcreteFunction(graph);
     this.#built.set(name, f);
     return f;
@@ -141,11 +148,11 @@ class Reader {
   }
 
   /** The tensor an input text means: `x`, `x:1`, or `x:output:1` inside functions. */
-  tensor(name: string): SymbolicTensor {
+  tensor(name: string, reader?: string): SymbolicTensor {
     const known = this.#replaced.get(name) ?? this.#replaced.get(`${name}:0`);
     if (known) return known;
     const parts = name.split(":");
-    const op = this.operation(parts[0]);
+    const op = this.operation(parts[0], reader);
     const index = parts.length === 3
       ? outputIndex(op, parts[1], Number(parts[2]))
       : Number(parts[1] ?? 0);
@@ -158,15 +165,23 @@ class Reader {
     return t;
   }
 
-  operation(name: string): Operation {
+  operation(name: string, reader?: string): Operation {
     const op = this.#operations.get(name);
-    if (!op) throw new ValueError(`Cannot import: node "${name}" is not in the GraphDef`);
-    return op;
+    if (op) return op;
+    throw new ValueError(
+      reader === undefined
+        ? `Cannot import: Requested return_element '${name}' not found in graph_def`
+        : `Cannot import: Node '${reader}': Unknown input node '${name}'`,
+    );
   }
 
   /** Adds nodes, each after those it reads, whatever order they stand in. */
   nodes(defs: readonly NodeDefJson[]): void {
-    const byName = new Map(defs.map((d) => [d.name, d]));
+    const byName = new Map<string, NodeDefJson>();
+    for (const d of defs) {
+      if (byName.has(d.name)) throw new ValueError(`Cannot import: Node '${d.name}' is not unique`);
+      byName.set(d.name, d);
+    }
     const state = new Map<string, "open" | "done">();
     for (const root of defs) {
       const stack: [NodeDefJson, boolean][] = [[root, false]];
@@ -207,15 +222,15 @@ class Reader {
     }
     const data = (def.input ?? []).filter((i) => !i.startsWith("^"));
     const controls = (def.input ?? []).filter((i) => i.startsWith("^")).map((i) =>
-      this.operation(i.slice(1))
+      this.operation(i.slice(1), def.name)
     );
-    const inputs = data.map((i) => this.tensor(i));
+    const inputs = data.map((i) => this.tensor(i, def.name));
     const attrs = this.#attrs(op, def, inputs);
     const add = (): Operation => {
       try {
         return this.#graph.addOp(op, inputs, attrs, {
           name: def.name,
-          ...(def.device ? { device: def.device } : {}),
+          ...(def.device ? { device: mergeDevices(null, def.device) } : {}),
         });
       } catch (e) {
         if (!(e instanceof TypeError)) throw e;

@@ -91,7 +91,10 @@ export function whileLoop<const V extends readonly LoopVariable[]>(
     test,
     next,
     start,
-    shapes: start.map((t, i) => shapeInvariants?.[i] ?? invariantOf(vars[i], t)),
+    shapes: start.map((t, i) => {
+      const given = shapeInvariants?.[i];
+      return given === undefined ? invariantOf(vars[i], t) : given;
+    }),
     limit: options.maximumIterations ?? -1,
   };
   return wrap(currentInterpreter().symbolic ? addLoop(loop) : loopEagerly(loop));

@@ -113,7 +113,7 @@ Deno.test("importGraphDef() names what is missing or wrong", () => {
   assertThrows(
     read([{ name: "a", op: "Neg", input: ["zz"] }]),
     tf.ValueError,
-    'node "zz" is not in the GraphDef',
+    "Node 'a': Unknown input node 'zz'",
   );
 });
 
