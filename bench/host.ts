@@ -4,9 +4,10 @@
 //
 // Each chain is so many products of 2×2 matrices, which no system merges, so it is as many kernels in all of them. The
 // time of a call is fitted by a line over the lengths: the intercept is what a call costs, the slope what a kernel adds.
-// On the CPU a call ends with its result computed. On WebGPU only the call is timed, which records (and may submit) the
-// work; the queue is waited for outside. "tiny" chains alternate an in-place sign change with a reversal, the cheapest
-// kernels there are: they are Weft's alone, since its peers would merge them.
+// On the CPU a call ends with its result computed. On WebGPU only recording is timed: what is submitted meanwhile is held
+// back until the clock stands still, since software adapters execute it on the processor that records. "tiny" chains
+// alternate a change of sign with a reversal, the cheapest kernels there are: they are Weft's alone, since its peers
+// would merge them.
 
 import { createJaxPeer, type JaxArray, type JaxPeer } from "./peers/jax.ts";
 import { createTfjsPeer, type TfjsPeer } from "./peers/tfjs.ts";
@@ -162,19 +163,42 @@ function jaxRow(peer: JaxPeer): Row {
 /** Calls between waits for the queue. */
 const CALLS = 4;
 
+/** Runs `fn` and submits only afterwards what it gave to queues. Returns the time `fn` took, in milliseconds. */
+async function timeRecording(fn: () => Promise<void>): Promise<number> {
+  const { submit } = GPUQueue.prototype;
+  const held: [GPUQueue, GPUCommandBuffer[]][] = [];
+  GPUQueue.prototype.submit = function (buffers): undefined {
+    held.push([this, [...buffers]]);
+  };
+  try {
+    const started = performance.now();
+    await fn();
+    return performance.now() - started;
+  } finally {
+    GPUQueue.prototype.submit = submit;
+    for (const [queue, buffers] of held) queue.submit(buffers);
+  }
+}
+
+async function timeAll(fn: () => Promise<void>): Promise<number> {
+  const started = performance.now();
+  await fn();
+  return performance.now() - started;
+}
+
 /** Median time of a call in microseconds. */
 async function timeOf(row: Row, length: number, waits: boolean): Promise<number> {
   const chain = await row.make(length);
   const { call, wait } = chain;
   const round = async (calls: number): Promise<number> => {
-    const started = performance.now();
-    for (let i = 0; i < calls; i++) {
-      const result = call();
-      if (result instanceof Promise) await result;
-    }
-    const time = (performance.now() - started) * 1000 / calls;
+    const ms = await (waits ? timeRecording : timeAll)(async () => {
+      for (let i = 0; i < calls; i++) {
+        const result = call();
+        if (result instanceof Promise) await result;
+      }
+    });
     if (waits) await wait?.();
-    return time;
+    return ms * 1000 / calls;
   };
   const warm = performance.now() + 200;
   for (let i = 0; i < 5 || (performance.now() < warm && i < 200); i++) await round(CALLS);

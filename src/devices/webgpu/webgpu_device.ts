@@ -11,13 +11,7 @@ import {
   type PreparedKernel,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
-import {
-  type Dispatch,
-  GPU_DTYPES,
-  gpuBytes,
-  type GpuPlan,
-  type Profile,
-} from "../../core/dispatch.ts";
+import { GPU_DTYPES, gpuBytes, type GpuPlan, type Profile } from "../../core/dispatch.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -26,21 +20,15 @@ import { UnavailableError } from "../../core/errors.ts";
 import { type AdapterResult, requestDevice } from "./adapter.ts";
 import { BufferPool, type PooledBuffer } from "./buffer_pool.ts";
 import { deviceError, lossError } from "./device_errors.ts";
-import { type ParamSlot, ParamsRing } from "./params_ring.ts";
+import { type KernelBuffers, Launch } from "./launch.ts";
+import { ParamsRing } from "./params_ring.ts";
 import { type Pipeline, Pipelines } from "./pipelines.ts";
 import { Readback } from "./readback.ts";
 
 const FIRST_BATCH = 16;
 const MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 256 * 2 ** 20;
-
-interface Launch {
-  readonly pipeline: Pipeline;
-  readonly dispatch: Dispatch;
-  readonly words: Uint32Array<ArrayBuffer>;
-  readonly key: string;
-  readonly slot: ParamSlot;
-}
+const NO_BUFFERS: readonly PooledBuffer[] = [];
 
 /** A device over the default adapter; null where there is none. */
 export async function createWebGpuDevice(): Promise<WebGpuDevice | null> {
@@ -69,6 +57,8 @@ export class WebGpuDevice implements Device {
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
   #pipelineInPass: Pipeline | null = null;
+  /** The dynamic offset that is set next. */
+  readonly #offset = new Uint32Array(1);
   #batch = 0;
   #recorded = 0;
   #recordedBytes = 0;
@@ -112,17 +102,7 @@ export class WebGpuDevice implements Device {
 
   /** Compiles a plan into something that can be run many times. */
   prepareKernel(name: string, plan: GpuPlan, outputs: readonly ConcreteSpec[]): PreparedKernel {
-    const launches: Launch[] = plan.dispatches.map((dispatch) => {
-      const words = new Uint32Array(Math.max(4, Math.ceil(dispatch.params.length / 4) * 4));
-      words.set(dispatch.params.map((w) => w >>> 0));
-      return {
-        pipeline: this.#pipelines.pipeline(dispatch.program),
-        dispatch,
-        words,
-        key: words.join(),
-        slot: { offset: 0, epoch: -1 },
-      };
-    });
+    const launches = plan.dispatches.map((d) => new Launch(d, this.#pipelines));
     const { temps = [] } = plan;
     const sizes = [...outputs.map((o) => storageBytes(o)), ...temps];
     return {
@@ -130,44 +110,36 @@ export class WebGpuDevice implements Device {
       run: (inputs) => {
         this.check();
         const outs = this.#pool.takeAll(sizes, this.#batch);
-        const scratch = outs.splice(outputs.length);
-        for (const launch of launches) {
-          this.#record(launch, inputs as readonly PooledBuffer[], outs, scratch);
-        }
+        const scratch = temps.length === 0 ? NO_BUFFERS : outs.splice(outputs.length);
+        const buffers = { inputs: inputs as readonly PooledBuffer[], outs, temps: scratch };
+        for (let i = 0; i < launches.length; i++) this.#record(launches[i], buffers);
         for (const b of scratch) this.#pool.give(b, this.#batch);
         return outs;
       },
     };
   }
 
-  #record(
-    launch: Launch,
-    inputs: readonly PooledBuffer[],
-    outs: readonly PooledBuffer[],
-    temps: readonly PooledBuffer[],
-  ): void {
-    const { pipeline, dispatch } = launch;
-    const offset = dispatch.program.hasParams
-      ? this.#params.resolve(launch.slot, launch.key, launch.words)
-      : 0;
-    const buffers = dispatch.buffers.map((ref) =>
-      "input" in ref ? inputs[ref.input] : "output" in ref ? outs[ref.output] : temps[ref.temp]
-    );
+  #record(launch: Launch, from: KernelBuffers): void {
+    const { pipeline, dispatch, buffers } = launch;
+    const { hasParams } = dispatch.program;
+    if (hasParams) {
+      this.#offset[0] = this.#params.resolve(launch.slot, launch.key, launch.words);
+    }
+    const group = launch.bind(from, this.#pipelines);
     const pass = this.#openPass();
-    for (const b of buffers) {
-      b.batch = this.#batch;
-      this.#recordedBytes += b.bytes;
+    for (let i = 0; i < buffers.length; i++) {
+      buffers[i].batch = this.#batch;
+      this.#recordedBytes += buffers[i].bytes;
     }
     if (this.#pipelineInPass !== pipeline) {
       pass.setPipeline(pipeline.gpu);
       this.#pipelineInPass = pipeline;
     }
-    pass.setBindGroup(
-      0,
-      this.#pipelines.group(pipeline, buffers, dispatch.buffers),
-      dispatch.program.hasParams ? [offset] : [],
-    );
-    pass.dispatchWorkgroups(...dispatch.grid);
+    // A typed array with its range costs the runtime much less than a list of numbers.
+    if (hasParams) pass.setBindGroup(0, group, this.#offset, 0, 1);
+    else pass.setBindGroup(0, group);
+    const { grid } = dispatch;
+    pass.dispatchWorkgroups(grid[0], grid[1], grid[2]);
     this.counters.dispatches++;
     if (++this.#recorded >= this.#batchLimit || this.#recordedBytes > MAX_BATCH_BYTES) {
       this.flush();
