@@ -202,8 +202,13 @@ export class RowWriter {
   /** The largest element of the row, in all lanes; NaN is passed over. */
   greatest(p: number): F4 {
     const { f } = this;
-    const top = f.variable("f32x4", this.s.k(-Infinity));
-    this.vectors([p], ([v]) => f.set(top, f32x4.pmax(top, v)), { fill: -Infinity, unroll: 2 });
+    // One for each copy of the body: else each comparison would wait for the one before.
+    const tops = [0, 1].map(() => f.variable("f32x4", this.s.k(-Infinity)));
+    this.vectors([p], ([v]) => {
+      const top = tops[this.#copy];
+      f.set(top, f32x4.pmax(top, v));
+    }, { fill: -Infinity, unroll: 2 });
+    const top = f.let(f32x4.pmax(tops[0], tops[1]));
     const two = f.let(f32x4.pmax(top, f32x4.shuffle(top, top, [2, 3, 0, 1])));
     return f.let(f32x4.pmax(two, f32x4.shuffle(two, two, [1, 0, 3, 2])));
   }

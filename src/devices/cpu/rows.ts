@@ -98,7 +98,7 @@ const softmax: Body = (w) => {
   w.each(() => {
     const sum = exponentials(w, x, w.greatest(x), (e, { put }) => put(y, e));
     const factor = w.narrow(f64x2.div(w.s.d(1), sum));
-    w.vectors([y], ([e], { put }) => put(y, f32x4.mul(e, factor)));
+    w.vectors([y], ([e], { put }) => put(y, f32x4.mul(e, factor)), { unroll: 2 });
   });
 };
 
