@@ -35,7 +35,7 @@ export async function createWeftPeer(device: Device): Promise<WeftPeer | null> {
     return null;
   }
   const tf: Weft = await import(entry.href);
-  await tf.ready();
+  // Like its peers it is told which device to use; `ready()` would look for an adapter first.
   if (!await tf.setBackend(device)) throw new Error(`Cannot start Weft on ${device}`);
   const manifest = await import("../../deno.json", { with: { type: "json" } });
   return {

@@ -14,22 +14,30 @@ interface Process {
   getBuiltinModule?(name: string): { AsyncLocalStorage: new () => AsyncStorage } | undefined;
 }
 
-const { process } = globalThis as { process?: Process };
-const Storage = process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;
-const storage = Storage ? new Storage() : null;
+let found: AsyncStorage | null | undefined;
 let waiting = 0;
+
+/** Looked for at first use: in Deno asking for `process` alone loads a dozen modules. */
+function findStorage(): AsyncStorage | null {
+  if (found !== undefined) return found;
+  const { process } = globalThis as { process?: Process };
+  const Storage = process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;
+  return found = Storage ? new Storage() : null;
+}
 
 /** Runs a body: what follows its awaits is `owner`'s as well. */
 export function runOwned<R>(owner: AmbientOwner, fn: () => R): R {
+  const storage = findStorage();
   return storage ? storage.run(owner, fn) : fn();
 }
 
 /** A body began to wait. Each call is followed by one of {@linkcode endOwning}, unless the body never ends. */
 export function beginOwning(): void {
+  const storage = findStorage();
   if (storage && waiting++ === 0) setAmbientOwner(() => storage.getStore());
 }
 
 /** A body has ended. */
 export function endOwning(): void {
-  if (storage && --waiting === 0) setAmbientOwner(null);
+  if (findStorage() && --waiting === 0) setAmbientOwner(null);
 }
