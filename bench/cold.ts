@@ -1,6 +1,6 @@
 // Child process of the cold-start row: loads one system, computes once, prints one number.
 //
-//   deno run -A bench/cold.ts weft|tfjs|jax cpu|webgpu
+//   deno run -A bench/cold.ts weft|tfjs|jax cpu|webgpu [module of Weft]
 
 import { createJaxPeer, type JaxArray } from "./peers/jax.ts";
 import { createTfjsPeer, type Tf } from "./peers/tfjs.ts";
@@ -29,17 +29,15 @@ async function computeJax(device: Device): Promise<number> {
   return (await compute(x).data())[0] as number;
 }
 
-async function compute(system: string, device: Device): Promise<number> {
+async function compute(system: string, device: Device, entry?: string): Promise<number> {
   if (system === "jax") return await computeJax(device);
   if (system === "tfjs") return await computeTf((await createTfjsPeer(device)).tf);
-  const weft = await createWeftPeer(device);
-  if (weft === null) throw new Error("Cannot find Weft");
-  return await computeTf(weft.tf);
+  return await computeTf((await createWeftPeer(device, entry)).tf);
 }
 
 if (import.meta.main) {
-  const [system, device] = Deno.args;
+  const [system, device, entry] = Deno.args;
   // Libraries print advice on the console; the marker tells our line from theirs.
-  console.log(`RESULT ${await compute(system!, device as Device)}`);
+  console.log(`RESULT ${await compute(system!, device as Device, entry)}`);
   Deno.exit(0);
 }

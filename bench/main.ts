@@ -78,7 +78,7 @@ async function createPeers(device: Device): Promise<Peers> {
       return undefined;
     }
   }
-  const weft = await tryCreate("Weft", () => createWeftPeer(device)) ?? undefined;
+  const weft = await tryCreate("Weft", () => createWeftPeer(device));
   const tfjs = await tryCreate("TensorFlow.js", () => createTfjsPeer(device));
   const jax = await tryCreate("jax-js", () => createJaxPeer(device));
   return {

@@ -26,15 +26,12 @@ export interface WeftPeer extends Peer {
   readonly tf: Weft;
 }
 
-/** Sets Weft up on a device; null where the checkout has no library yet. */
-export async function createWeftPeer(device: Device): Promise<WeftPeer | null> {
-  const entry = new URL("../../mod.ts", import.meta.url);
-  try {
-    await Deno.stat(entry);
-  } catch {
-    return null;
-  }
-  const tf: Weft = await import(entry.href);
+/** The library's sources. */
+const ENTRY = new URL("../../mod.ts", import.meta.url).href;
+
+/** Sets Weft up on a device, from its sources or from a bundle of them. */
+export async function createWeftPeer(device: Device, entry: string = ENTRY): Promise<WeftPeer> {
+  const tf: Weft = await import(entry);
   // Like its peers it is told which device to use; `ready()` would look for an adapter first.
   if (!await tf.setBackend(device)) throw new Error(`Cannot start Weft on ${device}`);
   const manifest = await import("../../deno.json", { with: { type: "json" } });
