@@ -182,6 +182,14 @@ export function flatId(workgroup: number): string {
   return `(wid.x + wid.y * nwg.x) * ${workgroup}u + lidx`;
 }
 
+/** Invocations from which a software adapter's threads all have work where workgroups are large. */
+const MANY = 4096;
+
+/** Workgroup of a 1-D program: a software adapter takes few invocations together while there are few, as starting a workgroup costs. */
+export function workgroupFor(threads: number, profile: Profile): number {
+  return profile.family === "gpu" || threads >= MANY ? 64 : profile.lanes;
+}
+
 /** Grid for `threads` invocations of a 1-D program, folded to two axes above the limit. Index with {@linkcode flatId}. */
 export function gridFor(
   threads: number,

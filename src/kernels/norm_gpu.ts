@@ -15,6 +15,7 @@ import {
   type Profile,
   type Program,
   wgslType,
+  workgroupFor,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
@@ -155,7 +156,7 @@ function columnDispatch(
 ): Dispatch {
   const width = columns % 4 === 0 ? 4 : 1, cols = columns / width;
   const threads = parts * cols;
-  const workgroup = profile.family === "gpu" ? 64 : threads >= 4096 ? 64 : profile.lanes;
+  const workgroup = workgroupFor(threads, profile);
   const key = `${dtype},${to},${width},${workgroup}`;
   let program = cache.get(key);
   if (!program) {

@@ -11,6 +11,7 @@ import {
   gridFor,
   type Profile,
   type Program,
+  workgroupFor,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
@@ -32,12 +33,31 @@ function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
   return windowGeometry(shape, window, shape[first ? 1 : shape.length - 1], attrs);
 }
 
-function sourceOf(g: WindowGeometry, dtype: PoolSource["dtype"], profile: Profile): PoolSource {
+/** Taps that a program for software adapters spells out at most: their loops cost more than what is in them. */
+const MAX_TAPS = 16;
+
+/** What shapes a kernel of `count` results. */
+function sourceOf(
+  g: WindowGeometry,
+  dtype: PoolSource["dtype"],
+  count: number,
+  profile: Profile,
+): PoolSource {
+  const deep = isDeep(forwardGather(g));
+  const wide = g.channels % 4 === 0 && inCount(g) > 0 && outCount(g) > 0;
+  const axes = g.axes.slice(deep ? 0 : 1);
+  const taps = axes.map((a) => a.filter);
+  const few = profile.family === "software" && taps.reduce((a, b) => a * b, 1) <= MAX_TAPS;
   return {
     dtype,
-    deep: isDeep(forwardGather(g)),
-    wide: g.channels % 4 === 0 && inCount(g) > 0 && outCount(g) > 0,
-    workgroup: profile.family === "software" ? profile.lanes : 64,
+    deep,
+    wide,
+    workgroup: workgroupFor(count / (wide ? 4 : 1), profile),
+    taps: few ? taps : undefined,
+    inside: few &&
+      axes.every((a) =>
+        a.before === 0 && (a.out - 1) * a.stride + (a.filter - 1) * a.dilation < a.in
+      ),
   };
 }
 
@@ -120,7 +140,7 @@ const ofInput = (problem: Problem): Shape => problem.inputs[0].shape;
 
 function windows(kind: PoolKind, name: string, inputs: readonly number[]): GpuVariant {
   return variant(name, inputs, ofInput, (g, ins, outs, problem, profile) => {
-    const source = sourceOf(g, last(problem), profile);
+    const source = sourceOf(g, last(problem), outCount(g), profile);
     const batched = Boolean(problem.attrs.include_batch_in_index);
     return {
       dispatches: [
@@ -157,8 +177,8 @@ export const ARG_MAX_POOL_VARIANTS: readonly GpuVariant[] = [
 /** Gradient of the greatest element: first which tap won in each window, then what each element collects. */
 export const MAX_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
   variant("max_pool_grad", [0, 2], ofInput, (g, [x, dy], [dx], problem, profile) => {
-    const source = sourceOf(g, last(problem), profile);
-    const images = sourceOf(g, problem.inputs[0].dtype, profile);
+    const source = sourceOf(g, last(problem), inCount(g), profile);
+    const images = sourceOf(g, problem.inputs[0].dtype, outCount(g), profile);
     const taps: BufferRef = { temp: 0 };
     return {
       dispatches: [
@@ -185,7 +205,7 @@ export const AVG_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
     [1],
     ({ outputs: [dx] }) => dx.shape,
     (g, [dy], [dx], problem, profile) => {
-      const source = sourceOf(g, last(problem), profile);
+      const source = sourceOf(g, last(problem), inCount(g), profile);
       return {
         dispatches: [
           dispatch(poolGradProgram("avg", source), [dy, dx], g, source, inCount(g), false, profile),

@@ -31,6 +31,10 @@ export interface PoolSource {
   readonly wide: boolean;
   /** Invocations of a workgroup. */
   readonly workgroup: number;
+  /** Taps of each axis of `axisNames`, where the program spells them out; loops otherwise. */
+  readonly taps?: readonly number[] | undefined;
+  /** No tap of any window is outside; only where taps are spelled out. */
+  readonly inside?: boolean | undefined;
   /** Each element gets the tap of a filter added first: dilation. The filter is bound after the image. */
   readonly filter?: boolean;
 }
@@ -71,7 +75,48 @@ function indexText({ deep, workgroup }: PoolSource): string[] {
   ];
 }
 
-/** Nests `body` in loops over the taps of a window; in scope `px`, the pixel, and `tap`. Counts valid taps as `a` + `count`. */
+/** Does `body` for the taps of a window; in scope `px`, the pixel, and `tap`. Counts valid taps as `a` + `count`. */
+function overWindow(source: PoolSource, body: readonly string[]): string[] {
+  return source.taps ? windowBlocks(source, source.taps, body) : windowLoops(source.deep, body);
+}
+
+/** A block for each tap. */
+function windowBlocks(
+  { deep, inside }: PoolSource,
+  taps: readonly number[],
+  body: readonly string[],
+): string[] {
+  const names = axisNames(deep);
+  const lines: string[] = [];
+  names.forEach((a, d) => {
+    const valid = Array.from({ length: taps[d] }, (_, u) => {
+      lines.push(`let ${a}p${u} = u32(${a}0 + ${u} * p.${a}step);`);
+      return `select(0u, 1u, ${a}p${u} < p.${a}limit)`;
+    });
+    lines.push(`let ${a}count = ${inside ? `${taps[d]}u` : valid.join(" + ")};`);
+  });
+  const total = taps.reduce((a, b) => a * b, 1);
+  for (let tap = 0; tap < total; tap++) {
+    let rest = tap;
+    const at = [...taps].reverse().map((n) => {
+      const u = rest % n;
+      rest = (rest - u) / n;
+      return u;
+    }).reverse();
+    const places = names.map((a, d) => ({ axis: a, text: `${a}p${at[d]}` }));
+    const pixel = places.reduce((text, p) => `(${text} * p.${p.axis}limit + ${p.text})`, "n");
+    const valid = places.map((p) => `${p.text} < p.${p.axis}limit`).join(" && ");
+    lines.push(
+      inside ? "{" : `if (${valid}) {`,
+      `let px = ${pixel}; let tap = ${tap}u;`,
+      ...body,
+      "}",
+    );
+  }
+  return lines;
+}
+
+/** Nested loops over the taps. */
 function windowLoops(deep: boolean, body: readonly string[]): string[] {
   const names = axisNames(deep);
   const lines: string[] = names.map((a) => `var ${a}count = 0u;`);
@@ -111,7 +156,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     ? `let take = (v > best) | (${nan("best")} & (${nan("v")} == ${flag}(false))) | ${flag}(none);`
     : `let take = (v > best) | ${flag}(none);`;
   const start = [`var best = ${lowest};`, `var where_ = ${index}(0u);`, "var none = true;"];
-  const search = windowLoops(deep, [
+  const search = overWindow(source, [
     load,
     take,
     "best = select(best, v, take);",
@@ -123,7 +168,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     max: {
       lines: [
         `var best = ${lowest};`,
-        ...windowLoops(deep, [load, "best = select(best, v, v > best);"]),
+        ...overWindow(source, [load, "best = select(best, v, v > best);"]),
         `out0[i] = ${store("best")};`,
       ],
       inputs: [elementType(dtype, wide)],
@@ -132,7 +177,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     avg: {
       lines: [
         `var sum = ${vec}(0);`,
-        ...windowLoops(deep, [load, "sum += v;"]),
+        ...overWindow(source, [load, "sum += v;"]),
         // An axis with no valid tap leaves the inner counts of an earlier window untouched: they do not matter.
         `let count = ${names.map((a) => `${a}count`).join(" * ")};`,
         `out0[i] = ${store(`select(${vec}(0), sum / ${acc}(max(count, 1u)), count > 0u)`)};`,

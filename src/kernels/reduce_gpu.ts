@@ -15,6 +15,7 @@ import {
   type Profile,
   type Program,
   wgslType,
+  workgroupFor,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
@@ -233,11 +234,9 @@ function stridedDispatch(
   const threads = outer * parts * columns;
   const stripe = stripeOf(columns, parts, profile);
   const chunk = Math.ceil(rows / Math.ceil(parts / stripe));
-  const workgroup = profile.family === "gpu"
-    ? (threads >= 65536 ? 256 : 64)
-    : threads >= 4096
-    ? 64
-    : profile.lanes;
+  const workgroup = profile.family === "gpu" && threads >= 65536
+    ? 256
+    : workgroupFor(threads, profile);
   const program = cached(
     `s,${stepKey(step)},${wide},${workgroup}`,
     () => stridedProgram(step, wide, workgroup),

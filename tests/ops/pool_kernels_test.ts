@@ -81,6 +81,8 @@ const CASES: readonly Case[] = [
   { x: [1, 7, 7, 8], window: [7, 7], padding: "VALID" },
   { x: [1, 6, 6, 4], window: [1, 1], strides: [2, 2] },
   { x: [2, 5, 7, 4], window: [2, 2], dtype: "int32" },
+  { x: [2, 64, 34, 17], window: [2, 2], strides: [2, 2], padding: "VALID" },
+  { x: [1, 32, 34, 20], window: [3, 2], strides: [1, 2] },
 ];
 
 for (const c of CASES) {
