@@ -9,7 +9,7 @@ import { gpuDevice } from "../../src/runtime/devices.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { difference } from "../../src/testing/compare.ts";
 import { problemOf, runPlan } from "../../src/testing/run_op.ts";
-import { noise, testOnGpu } from "./force_variant.ts";
+import { noise, random, testOnGpu } from "./force_variant.ts";
 
 interface Case {
   readonly batchA?: readonly number[];
@@ -131,22 +131,31 @@ testOnGpu("matMul register tiles of one and two rows are right", async () => {
   }
 });
 
-testOnGpu(
-  "matMul register tiles whose lanes share their rows are right for every layout and edge",
-  async () => {
-    const tiles: RegisterTile[] = [
-      { rows: 32, vecs: 1, across: 8 },
-      { rows: 4, vecs: 2, across: 8 },
-      { rows: 8, vecs: 1, across: 2 },
-    ];
-    const choices = ({ subgroup: lanes }: Profile): KernelChoice[] =>
-      tiles.filter(({ across = 1 }) => across <= lanes)
-        .map((tile) => ({ kind: "register", tile, lanes, splits: 1 }));
-    for (const [m, n, k] of SIZES) {
-      for (const layout of layouts()) await check({ m, n, k, ...layout }, choices);
-    }
-  },
-);
+/** Tiles whose lanes share their rows, and one whose lanes do not; as wide as this adapter's subgroups allow. */
+function registerChoices({ subgroup, lanes }: Profile): KernelChoice[] {
+  const tiles: RegisterTile[] = [
+    { rows: 4, vecs: 1, across: subgroup },
+    { rows: 8, vecs: 1, across: subgroup / 2 },
+    { rows: 4, vecs: 2, across: subgroup },
+    { rows: 4, vecs: 1 },
+  ];
+  return tiles.filter(({ across = 2 }) => across > 1)
+    .map((tile) => ({ kind: "register", tile, lanes, splits: 1 }));
+}
+
+testOnGpu("matMul register tiles are right for random shapes and layouts", async () => {
+  const next = random(17);
+  const upTo = (n: number): number => 1 + Math.floor(next() * n);
+  for (let i = 0; i < 250; i++) {
+    // Half the extents divide by 4: those take the wide loads.
+    const [m, n, k] = [70, 70, 40].map(upTo).map((x) => next() < 0.5 ? 4 * Math.ceil(x / 4) : x);
+    const layout = layouts()[upTo(4) - 1];
+    await check({ m, n, k, ...layout }, (profile) => {
+      const choices = registerChoices(profile);
+      return [choices[i % choices.length]];
+    });
+  }
+});
 
 testOnGpu("matMul shared tiles are right for every layout and edge", async () => {
   const choices = (tiles: typeof SHARED_TILES): KernelChoice[] =>
