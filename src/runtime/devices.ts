@@ -190,6 +190,13 @@ export function deviceText(s: DeviceSpec): string {
   return t;
 }
 
+/** True where a device of this process is meant. */
+export function isHere({ job, replica, task, type, index }: DeviceSpec): boolean {
+  const known = type === undefined || type === "CPU" || (type === "GPU" && gpu !== null);
+  return known && [index, replica, task].every((n) => (n ?? 0) === 0) &&
+    (job ?? "localhost") === "localhost";
+}
+
 /** The device a name means. Throws `InvalidArgumentError` where there is none, naming those there are. */
 export function findDevice(name: string): Device {
   const spec = parseDevice(name);

@@ -9,7 +9,7 @@ import { InvalidArgumentError } from "../core/errors.ts";
 import { DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { isLocal } from "./run_context.ts";
-import { cpuDevice, defaultDevice, gpuDevice, parseDevice } from "./devices.ts";
+import { cpuDevice, defaultDevice, gpuDevice, isHere, parseDevice } from "./devices.ts";
 
 /** A node ready to run. */
 export interface PlanStep {
@@ -57,20 +57,14 @@ export interface Plan {
   readonly uses: readonly number[];
 }
 
-/** How to plan. */
-export interface PlanOptions {
-  /** False: a device that cannot run an op placed on it is an error. Default true. */
-  readonly softPlacement?: boolean;
-}
-
 /** Told of each plan; for debugging. */
 export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null };
 
-/** Makes a plan. Throws `InvalidArgumentError` for a hard placement that cannot be met. */
-export function makePlan(ir: IrGraph, options: PlanOptions = {}): Plan {
+/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
+export function makePlan(ir: IrGraph): Plan {
   const device = new Map<IrNode, Device>();
   for (const node of ir.nodes) {
-    device.set(node, placeNode(node, device, options.softPlacement ?? true));
+    device.set(node, placeNode(node, device));
   }
   const depth = new Map<IrNode, number>();
   for (const node of ir.nodes) depth.set(node, depthOf(node, device, depth));
@@ -198,17 +192,14 @@ function readsOfBoundaries(
 }
 
 /** Where a node runs: what was asked for, if it can; else beside its inputs or on the default device. */
-function placeNode(node: IrNode, placed: ReadonlyMap<IrNode, Device>, soft: boolean): Device {
+function placeNode(node: IrNode, placed: ReadonlyMap<IrNode, Device>): Device {
   const cpu = cpuDevice(), gpu = gpuDevice();
   if (node.feed >= 0 || node.def.name === "Const") return cpu;
   const able = gpu !== null && canRunOnGpu(node, gpu);
   if (node.device !== "") {
-    const { type, index } = parseDevice(node.device);
-    const exists = type === undefined ||
-      (type === "CPU" ? (index ?? 0) === 0 : type === "GPU" && gpu !== null && (index ?? 0) === 0);
-    if (!soft && (!exists || (type === "GPU" && !able))) throw cannotPlace(node);
-    if (type === "GPU" && exists && able) return gpu!;
-    if (type !== undefined) return cpu;
+    const spec = parseDevice(node.device);
+    if (spec.type === "GPU" && able && isHere(spec)) return gpu;
+    if (spec.type !== undefined) return cpu;
   }
   if (!able) return cpu;
   if (node.def.kind === "view") return placed.get(node.inputs[0].node)!;
@@ -227,6 +218,21 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
   if (!node.def.gpu && !node.def.expand && node.def.kind !== "view") return false;
   return node.inputs.every((v, i) => needsHost(node, i) || gpu.supports(v.dtype)) &&
     node.outputs.every((v) => gpu.supports(v.dtype) && v.shape !== undefined);
+}
+
+/**
+ * Checks that every node can run on the device that was asked for, before anything is computed beforehand.
+ * Throws `InvalidArgumentError` for one that cannot.
+ */
+export function checkPlacement({ nodes }: IrGraph): void {
+  const gpu = gpuDevice();
+  for (const node of nodes) {
+    if (node.device === "" || node.feed >= 0) continue;
+    const spec = parseDevice(node.device);
+    const able = spec.type !== "GPU" || node.def.name === "Const" ||
+      (gpu !== null && canRunOnGpu(node, gpu));
+    if (!able || !isHere(spec)) throw cannotPlace(node);
+  }
 }
 
 function cannotPlace(node: IrNode): InvalidArgumentError {

@@ -23,7 +23,7 @@ import { runPasses } from "../graph/passes/pipeline.ts";
 import { cse } from "../graph/passes/cse.ts";
 import { feedValue } from "./feeds.ts";
 import { Folder } from "./folder.ts";
-import { makePlan, type Plan } from "./plan.ts";
+import { checkPlacement, makePlan, type Plan } from "./plan.ts";
 import { execute } from "./executor.ts";
 import { newRunContext, type RunContext } from "./run_context.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
@@ -229,10 +229,12 @@ export class Session {
     const known = this.#plans.get(key);
     const { promises } = this.graph;
     if (known?.promises === promises) return known.plan;
-    const ir = this.#folder.fold(cse(buildIr({ fetches, targets, feeds })), context);
+    const built = cse(buildIr({ fetches, targets, feeds }));
+    if (!this.#soft) checkPlacement(built);
+    const ir = this.#folder.fold(built, context);
     const make = (folded: IrGraph): Plan => {
       if (this.#closed) throw closedError();
-      const plan = makePlan(runPasses(folded, defaultDevice().type), { softPlacement: this.#soft });
+      const plan = makePlan(runPasses(folded, defaultDevice().type));
       // Two runs may have planned the same while a body was folded.
       const other = this.#plans.get(key);
       if (other?.promises === promises) return other.plan;
