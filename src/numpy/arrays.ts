@@ -10,7 +10,7 @@ import type { NdArray } from "../core/nd_array.ts";
 import { stridesOf } from "../core/shape.ts";
 
 /** An array of numpy-ts, of any dtype. */
-export type NDArray = InstanceType<typeof numpy.NDArray>;
+export type NDArray = InstanceType<(typeof numpy)["NDArray"]>;
 
 /** What numpy-ts keeps an array's elements in; it exports the arrays, but not this class. */
 interface Storage {

@@ -39,6 +39,7 @@ export class BufferPool {
   readonly #doomed: PooledBuffer[] = [];
   /** Bytes of the largest buffer there can be. */
   readonly #most: number;
+  readonly #adopted = new WeakMap<GPUBuffer, PooledBuffer>();
   #freeBytes = 0;
   #live = 0;
   #nextId = 1;
@@ -117,6 +118,16 @@ export class BufferPool {
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
     });
     return { gpu, bytes: size, id: this.#nextId++, batch: -1 };
+  }
+
+  /** A buffer that somebody else made, and frees: it never comes into the pool. */
+  adopt(gpu: GPUBuffer): PooledBuffer {
+    let buffer = this.#adopted.get(gpu);
+    if (!buffer) {
+      buffer = { gpu, bytes: gpu.size, id: this.#nextId++, batch: -1 };
+      this.#adopted.set(gpu, buffer);
+    }
+    return buffer;
   }
 
   /**

@@ -215,6 +215,22 @@ export class WebGpuDevice implements Device {
   free(buffer: DeviceBuffer): void {
     this.#pool.give(buffer as PooledBuffer, this.#batch);
   }
+  /** The WebGPU buffer behind a buffer, for another library on this device: what was recorded is submitted, so that it reads what it should. */
+  lend(buffer: DeviceBuffer): GPUBuffer {
+    this.flush();
+    return (buffer as PooledBuffer).gpu;
+  }
+  /**
+   * Another library's buffer on this device, for kernels and reads; it stays that library's, which must have submitted what writes it.
+   * Its size must be a multiple of 16 bytes: kernels may bind it as vectors of four.
+   */
+  adopt(gpu: GPUBuffer): DeviceBuffer {
+    return this.#pool.adopt(gpu);
+  }
+  /** Ends the use of an adopted buffer: after it, its owner may write it. */
+  release(buffer: DeviceBuffer): void {
+    if ((buffer as PooledBuffer).batch === this.#batch) this.flush();
+  }
   memory(): { poolBytes: number; gpuBuffers: number } {
     return { poolBytes: this.#pool.poolBytes, gpuBuffers: this.#pool.buffers };
   }
