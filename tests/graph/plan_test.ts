@@ -42,8 +42,7 @@ Deno.test({
         l.replace(/.*= /, "").replace(/\(.*/, "")
       ),
       [
-        "Exp",
-        "Sqrt",
+        "_FusedPointwise",
         "PyFunc",
         "PyFunc",
         "MatMul",

@@ -125,7 +125,7 @@ testOnDevices(
           throw new Error(
             `On ${device}, of ${r.numRuns} runs:\n${
               list.map((s) => stepText(s, MAKERS)).join("\n")
-            }\n${r.errorInstance}`,
+            }\n${(r.errorInstance as Error).stack}`,
           );
         },
       },

@@ -37,8 +37,9 @@ export function mergePointwise(ir: IrGraph): IrGraph {
     ) return false;
     const set = new Set([...clusters.setOf(a), ...clusters.setOf(b)]);
     const inputs = new Set([...set].flatMap(outside).filter((v) => !set.has(v.node)));
-    const buffers = inputs.size + outputsOf(set).length;
-    return inputs.size > 0 && buffers <= MAX_BUFFERS &&
+    const outputs = outputsOf(set).length;
+    // Ops that others only wait for have no value to give.
+    return inputs.size > 0 && outputs > 0 && inputs.size + outputs <= MAX_BUFFERS &&
       workOf([...set].flatMap(expressionsOf)) <= 4 * MAX_NODES;
   };
   const order = new Map(ir.nodes.map((n, i) => [n, i]));
