@@ -2,24 +2,18 @@
  * The ops that plans put in place of several others. Users do not see them.
  * May import core and kernels.
  */
-import { apply1 } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
-import { type Attrs, defineOp, type OpDef, type Problem } from "../core/op.ts";
-import type { GpuVariant } from "../core/dispatch.ts";
+import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
 import type { Expr } from "../core/scalar.ts";
-import { broadcastShapes, type PartialShape, sizeOf } from "../core/shape.ts";
-import type { EpilogueOperand } from "../kernels/gemm_epilogue.ts";
+import { broadcastShapes, type PartialShape } from "../core/shape.ts";
 import {
   groupedFits,
   type GroupLayout,
   planColumnSums,
   planGrouped,
 } from "../kernels/grouped_update.ts";
-import { matMulTask } from "../kernels/matmul_gpu.ts";
-import { planMatMul } from "../kernels/matmul_plan.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
 import { pointwiseFits, pointwiseGpu } from "../kernels/pointwise_gpu.ts";
-import { matMul, productShape } from "./matmul.ts";
 
 /** A tree of pointwise ops: `exprs[i]` of the inputs is output i. */
 export const FusedPointwise: OpDef = defineOp({
@@ -99,64 +93,4 @@ export const GroupedColumnSum: OpDef = defineOp({
     name: "grouped",
     plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
   }],
-});
-
-/** How an epilogue reads an operand. */
-export type OperandAccess = EpilogueOperand["per"];
-
-function operands({ inputs, attrs }: Problem): EpilogueOperand[] {
-  return (attrs.per as OperandAccess[]).map((per, i) => ({
-    dtype: inputs[2 + i].dtype,
-    buffer: { input: 2 + i },
-    per,
-  }));
-}
-
-/** True where each operand has as many elements as its access reads. */
-function operandsFit({ inputs, outputs: [out], attrs }: Problem): boolean {
-  const size = { all: 1, column: out.shape[1], element: sizeOf(out.shape) };
-  return (attrs.per as OperandAccess[]).every((per, i) =>
-    sizeOf(inputs[2 + i].shape) === size[per]
-  );
-}
-
-const matMulEpilogue: GpuVariant = {
-  name: "matmul_epilogue",
-  fits: (problem, profile) =>
-    problem.inputs[0].dtype === "float32" && sizeOf(problem.outputs[0].shape) > 0 &&
-    operandsFit(problem) &&
-    problem.inputs.length + 1 <= profile.maxBuffers,
-  plan: (problem, profile) =>
-    planMatMul({
-      ...matMulTask(problem),
-      epilogue: { expr: problem.attrs.expr as Expr, operands: operands(problem) },
-    }, profile),
-};
-
-/** A matrix product whose every sum goes through an expression before it is stored: bias, activation, mask. Argument 0 is the sum. */
-export const MatMulEpilogue: OpDef = defineOp({
-  name: "_MatMulEpilogue",
-  inputs: ["a: T", "b: T", "operand: Toperand"],
-  outputs: ["product: T"],
-  attrs: [
-    "T: {float32}",
-    "Toperand: list(type)",
-    "transpose_a: bool = false",
-    "transpose_b: bool = false",
-    "expr: expr",
-    "per: list(string)",
-  ],
-  infer: ([a, b], { transpose_a, transpose_b }) => [
-    productShape("MatMul", a, b, transpose_a, transpose_b, true),
-  ],
-  grad: null,
-  gpu: [matMulEpilogue],
-  expand: ([a, b, ...rest], attrs: Attrs) => {
-    const inputs = [matMul(a, b, attrs.transpose_a, attrs.transpose_b), ...rest];
-    return [apply1(FusedPointwise, inputs, {
-      Tin: inputs.map((t): DType => t.dtype),
-      Tout: ["float32"],
-      exprs: [attrs.expr],
-    })];
-  },
 });

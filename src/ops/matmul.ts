@@ -117,7 +117,8 @@ function defineBatched(name: string): OpDef {
   return def;
 }
 defineBatched("BatchMatMul");
-const BatchMatMulV2 = defineBatched("BatchMatMulV2");
+/** Products of batches of matrices. */
+export const BatchMatMulV2: OpDef = defineBatched("BatchMatMulV2");
 
 /** Product of two inputs of one dtype. */
 function product(a: OpInput, b: OpInput, transA: boolean, transB: boolean): Tensor {

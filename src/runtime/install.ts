@@ -8,6 +8,7 @@ import { installDebug } from "./debug.ts";
 import { installEager } from "./eager.ts";
 import { EagerTensor, tidy } from "./tensor.ts";
 import "../ops/fused.ts";
+import "../ops/fused_epilogue.ts";
 import "../ops/graph_ops.ts";
 import "./graph_host_ops.ts";
 import "./variable.ts";

@@ -50,6 +50,44 @@ testOnGpu("matrix products with an epilogue agree with the CPU", async () => {
   }
 });
 
+testOnGpu("convolutions and batches of products with an epilogue agree with the CPU", async () => {
+  const [sum, bias, residual] = arg(3);
+  const expr = s.max(s.add(s.add(sum, bias), residual), 0);
+  const conv = (padding: string, stride: number) => ({
+    strides: [1, stride, stride, 1],
+    padding,
+    explicit_paddings: [],
+    data_format: "NHWC",
+    dilations: [1, 1, 1, 1],
+  });
+  const cases: [string, number[], number[], number[], Record<string, unknown>][] = [
+    ["_BatchMatMulV2Epilogue", [3, 5, 7], [3, 7, 4], [3, 5, 4], { adj_x: false, adj_y: false }],
+    ["_BatchMatMulV2Epilogue", [2, 1, 16, 8], [3, 12, 8], [2, 3, 16, 12], {
+      adj_x: false,
+      adj_y: true,
+    }],
+    ["_BatchMatMulV2Epilogue", [2, 64, 65], [2, 64, 33], [2, 65, 33], {
+      adj_x: true,
+      adj_y: false,
+    }],
+    ["_Conv2DEpilogue", [2, 7, 9, 3], [3, 3, 3, 8], [2, 7, 9, 8], conv("SAME", 1)],
+    ["_Conv2DEpilogue", [1, 8, 8, 4], [3, 3, 4, 5], [1, 3, 3, 5], conv("VALID", 2)],
+    ["_Conv2DEpilogue", [2, 6, 6, 8], [1, 1, 8, 16], [2, 6, 6, 16], conv("SAME", 1)],
+    ["_DepthwiseConv2dNativeEpilogue", [2, 7, 9, 4], [3, 3, 4, 1], [2, 7, 9, 4], conv("SAME", 1)],
+    ["_DepthwiseConv2dNativeEpilogue", [1, 8, 8, 3], [3, 3, 3, 2], [1, 3, 3, 6], conv("VALID", 2)],
+  ];
+  for (const [op, a, b, out, own] of cases) {
+    const inputs = [
+      noise("float32", a, 1),
+      noise("float32", b, 2),
+      noise("float32", [out.at(-1)!], 3),
+      noise("float32", out, 4),
+    ];
+    const attrs = { ...own, expr, per: ["column", "element"], Toperand: float(2) };
+    await compareVariants(op, inputs, attrs, { absolute: 1e-4 });
+  }
+});
+
 testOnGpu("grouped updates agree with the CPU, however many buffers an adapter binds", async () => {
   const [rate, v, m, g] = arg(4);
   const next = s.add(s.mul(m, 0.9), g);

@@ -40,11 +40,6 @@ function finishOf({ expr, operands }: Epilogue): Finish {
   return { expr, operands: operands.map((o) => o.per) };
 }
 
-const prepareMatMulEpilogue: FastPrepare = (engine, problem) => {
-  const { expr, per } = problem.attrs as { expr: Expr; per: Finish["operands"] };
-  return prepareMatMul(engine, problem, { expr, operands: per });
-};
-
 /** Several expressions of the same inputs. */
 const prepareFused: FastPrepare = (engine, { inputs, outputs, attrs }) =>
   preparePointwise(engine, attrs.exprs as Expr[], inputs, outputs[0].shape);
@@ -74,16 +69,18 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ["MatMul", plain(prepareMatMul)],
   ["BatchMatMul", plain(prepareMatMul)],
   ["BatchMatMulV2", plain(prepareMatMul)],
-  ["_MatMulEpilogue", prepareMatMulEpilogue],
+  ["_MatMulEpilogue", fused(prepareMatMul)],
   ["_FusedMatMul", fused(prepareMatMul)],
   ["Conv2D", plain(prepareConv)],
   ["Conv3D", plain(prepareConv)],
+  ["_Conv2DEpilogue", fused(prepareConv)],
   ["_FusedConv2D", fused(prepareConv)],
   ["Conv2DBackpropInput", prepareInputGradient],
   ["Conv3DBackpropInputV2", prepareInputGradient],
   ["Conv2DBackpropFilter", prepareFilterGradient],
   ["Conv3DBackpropFilterV2", prepareFilterGradient],
   ["DepthwiseConv2dNative", plain(prepareDepthwise)],
+  ["_DepthwiseConv2dNativeEpilogue", fused(prepareDepthwise)],
   ["_FusedDepthwiseConv2dNative", fused(prepareDepthwise)],
   ["DepthwiseConv2dNativeBackpropInput", prepareDepthwiseInputGradient],
   ["DepthwiseConv2dNativeBackpropFilter", prepareDepthwiseFilterGradient],

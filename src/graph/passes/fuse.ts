@@ -7,11 +7,11 @@ import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { joinNodes } from "./clusters.ts";
 import {
+  epilogueOp,
   expressionsOf,
   fusedNode,
   heldNodes,
   isPointwise,
-  isProduct,
   literal,
   MAX_BUFFERS,
   MAX_NODES,
@@ -94,7 +94,7 @@ function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context)
   // What would not be stored but for this saves nothing.
   const stored = large.every((v) =>
     context.held.has(v.node) || new Set(context.readers.get(v.node)).size > 1 ||
-    !(isPointwise(v.node) || isProduct(v.node))
+    !(isPointwise(v.node) || epilogueOp(v.node) !== undefined)
   );
   const further = groups.reduce(
     (n, g) => n + large.filter((v) => !g.inputs.has(v)).length - 1,

@@ -3,7 +3,7 @@
  * May import core and graph files.
  */
 import type { DType } from "../../core/dtype.ts";
-import { lookupOp } from "../../core/op.ts";
+import { lookupOp, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import {
   argument,
@@ -56,9 +56,11 @@ export function workOf(exprs: readonly Expr[]): number {
   return exprs.reduce((n, e) => n + visit(e), 0);
 }
 
-/** True for ops that end with an expression over each of their sums where one is given. */
-export function isProduct({ def }: IrNode): boolean {
-  return def.name === "MatMul";
+/** The op that ends this one with an expression over each of its sums; undefined where there is none. */
+export function epilogueOp({ def, attrs }: IrNode): OpDef | undefined {
+  // Where channels come first, a bias is no row of the result.
+  if (def.kind !== "anchor" || String(attrs.data_format ?? "").startsWith("NC")) return undefined;
+  return lookupOp(`_${def.name}Epilogue`);
 }
 
 /** A rank-0 constant as an expression, where every printer gives it the same value. */

@@ -72,6 +72,34 @@ for (const [name, engine] of ENGINES) {
     assertClose(got.data, want.data, "epilogue");
   });
 
+  Deno.test(`convolutions end with an epilogue: ${name}`, () => {
+    const attrs = {
+      expr: s.max(s.add(s.add(argument(0), argument(1)), argument(2)), 0),
+      Toperand: ["float32", "float32"],
+    };
+    const window = {
+      strides: [1, 1, 1, 1],
+      padding: "SAME",
+      explicit_paddings: [],
+      dilations: [1, 1, 1, 1],
+    };
+    const cases: [string, number[], number[], string[]][] = [
+      ["Conv2D", [3, 3, 4, 8], [2, 7, 9, 8], ["column", "element"]],
+      ["Conv2D", [1, 1, 4, 5], [2, 7, 9, 5], ["element", "column"]],
+      ["DepthwiseConv2dNative", [3, 3, 4, 1], [2, 7, 9, 4], ["column", "all"]],
+    ];
+    for (const [base, filter, out, per] of cases) {
+      const shapes = { column: [out[3]], element: out, all: [] };
+      const rest = per.map((p) => make(...shapes[p as keyof typeof shapes]));
+      const inputs = [make(2, 7, 9, 4), make(...filter), ...rest];
+      const got = runFast(engine, op(`_${base}Epilogue`), inputs, { ...window, ...attrs, per });
+      assert(got !== null);
+      const product = runLoops(op(base), inputs.slice(0, 2), window)[0];
+      const sum = rest.reduce((y, r) => runLoops(op("AddV2"), [y, r])[0], product);
+      assertClose(got[0].data, runLoops(op("Relu"), [sum])[0].data, base);
+    }
+  });
+
   Deno.test(`expressions of several outputs are what the loops give: ${name}`, () => {
     const [x, y] = [argument(0), argument(1)];
     const exprs: Expr[] = [s.add(x, y), s.mul(s.exp(x), y), s.lt(x, y)];

@@ -1,0 +1,105 @@
+/**
+ * Products and convolutions that end with an expression over each of their sums. Plans put them in place of two ops; users do not
+ * see them. The op of `MatMul` is `_MatMulEpilogue`, and so on.
+ * May import core, kernels and other ops.
+ */
+import { apply1 } from "../core/apply.ts";
+import type { GpuPlan, Profile } from "../core/dispatch.ts";
+import type { DType } from "../core/dtype.ts";
+import { type Attrs, defineOp, type OpDef, type Problem } from "../core/op.ts";
+import type { Expr } from "../core/scalar.ts";
+import { sizeOf } from "../core/shape.ts";
+import { depthwiseGeometry, planDepthwise } from "../kernels/conv_depthwise_gpu.ts";
+import { isChannelsFirst } from "../kernels/conv_geometry.ts";
+import { convFits, forwardGeometry } from "../kernels/conv_gpu.ts";
+import { planConv } from "../kernels/conv_plan.ts";
+import type { Epilogue, EpilogueOperand } from "../kernels/gemm_epilogue.ts";
+import { setMeaning } from "../kernels/host_meaning.ts";
+import { matMulTask } from "../kernels/matmul_gpu.ts";
+import { planMatMul } from "../kernels/matmul_plan.ts";
+import { Conv2D } from "./conv.ts";
+import { DepthwiseConv2dNative } from "./conv_depthwise.ts";
+import { FusedPointwise } from "./fused.ts";
+import { BatchMatMulV2, MatMul } from "./matmul.ts";
+
+/** How an epilogue reads an operand. */
+export type OperandAccess = EpilogueOperand["per"];
+
+/** The epilogue of a problem; null where an operand has not as many elements as its access reads. */
+function epilogueOf({ inputs, outputs: [out], attrs }: Problem): Epilogue | null {
+  const size = { all: 1, column: out.shape[out.shape.length - 1], element: sizeOf(out.shape) };
+  const operands = (attrs.per as OperandAccess[]).map((per, i): EpilogueOperand => ({
+    dtype: inputs[2 + i].dtype,
+    buffer: { input: 2 + i },
+    per,
+  }));
+  const fit = operands.every(({ per }, i) => sizeOf(inputs[2 + i].shape) === size[per]);
+  return fit ? { expr: attrs.expr as Expr, operands } : null;
+}
+
+/** How the GPU makes a product that ends with an epilogue. */
+interface ProductInit {
+  readonly fits?: (problem: Problem, profile: Profile) => boolean;
+  readonly plan: (problem: Problem, profile: Profile, epilogue: Epilogue) => GpuPlan;
+}
+
+/** Defines the op that ends another with an expression. Its inputs are the other's two, then the operands; argument 0 is the sum. */
+function defineEpilogue(base: OpDef, { fits, plan }: ProductInit): OpDef {
+  const name = `_${base.name}Epilogue`;
+  const [a, b] = base.inputArgs;
+  setMeaning(name, { epilogue: epilogueOf });
+  return defineOp({
+    name,
+    inputs: [`${a.name}: T`, `${b.name}: T`, "operand: Toperand"],
+    outputs: [`${base.outputArgs[0].name}: T`],
+    attrs: [
+      ...base.attrs!.map((text) => (text.startsWith("T:") ? "T: {float32}" : text)),
+      "Toperand: list(type)",
+      "expr: expr",
+      "per: list(string)",
+    ],
+    infer: (inputs, attrs) => base.infer(inputs.slice(0, 2), attrs),
+    grad: null,
+    gpu: [{
+      name: name.slice(1),
+      fits: (problem, profile) =>
+        sizeOf(problem.outputs[0].shape) > 0 && epilogueOf(problem) !== null &&
+        problem.inputs.length + 1 <= profile.maxBuffers && (fits?.(problem, profile) ?? true),
+      plan: (problem, profile) => plan(problem, profile, epilogueOf(problem)!),
+    }],
+    expand: ([x, y, ...rest], attrs: Attrs) => {
+      const own = Object.fromEntries(base.attrDefs.map((d) => [d.name, attrs[d.name]]));
+      const inputs = [apply1(base, [x, y], own), ...rest];
+      return [apply1(FusedPointwise, inputs, {
+        Tin: inputs.map((t): DType => t.dtype),
+        Tout: ["float32"],
+        exprs: [attrs.expr],
+      })];
+    },
+  });
+}
+
+const matrices: ProductInit = {
+  plan: (problem, profile, epilogue) => planMatMul({ ...matMulTask(problem), epilogue }, profile),
+};
+defineEpilogue(MatMul, matrices);
+defineEpilogue(BatchMatMulV2, matrices);
+
+const REFS = { a: { input: 0 }, b: { input: 1 }, c: { output: 0 } } as const;
+const FLOAT = { dtype: "float32", out: "float32" } as const;
+const lastChannels = (problem: Problem, profile: Profile): boolean =>
+  !isChannelsFirst(problem.attrs) && convFits(problem, profile);
+
+defineEpilogue(Conv2D, {
+  fits: lastChannels,
+  plan: (problem, profile, epilogue) =>
+    planConv({ ...REFS, ...FLOAT, geometry: forwardGeometry(problem), epilogue }, profile),
+});
+defineEpilogue(DepthwiseConv2dNative, {
+  fits: lastChannels,
+  plan: (problem, profile, epilogue) => {
+    const [x, filter] = problem.inputs;
+    const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
+    return planDepthwise({ ...REFS, ...FLOAT, geometry, epilogue }, profile);
+  },
+});
