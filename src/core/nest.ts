@@ -58,11 +58,17 @@ export function mapNest<T, U>(fn: (leaf: T) => U, nest: Nest<T>): Nest<U> {
   return packAs(nest, flatten(nest).map(fn));
 }
 
+/** Keys that could be read as something else are quoted. */
+function keyText(key: string): string {
+  return /^\w+$/.test(key) ? key : JSON.stringify(key);
+}
+
 /** A text that is equal for equal structures, e.g. `[.,{a:.}]`. */
 export function structureText(nest: unknown): string {
   if (Array.isArray(nest)) return `[${nest.map(structureText).join(",")}]`;
   if (isPlainObject(nest)) {
-    return `{${Object.keys(nest).sort().map((k) => `${k}:${structureText(nest[k])}`).join(",")}}`;
+    const entries = Object.keys(nest).sort().map((k) => `${keyText(k)}:${structureText(nest[k])}`);
+    return `{${entries.join(",")}}`;
   }
   return ".";
 }

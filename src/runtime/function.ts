@@ -7,8 +7,8 @@ import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
 import { flatten, isNested, mapNest, type Nest, packAs, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { compatible, type PartialShape, relaxShapes } from "../core/shape.ts";
-import { Tensor } from "../core/tensor.ts";
+import { compatible, relaxShapes } from "../core/shape.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Spec, specText, TensorSpecClass } from "../core/tensor_spec.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
@@ -33,7 +33,7 @@ export interface FunctionOptions {
 /** A body for one signature, callable with tensors. */
 export interface ConcreteFunctionHandle {
   /** Calls it with one tensor per placeholder. */
-  (...tensors: Tensor[]): unknown;
+  (...tensors: TensorLike[]): unknown;
   /** The traced graph. */
   readonly graph: FuncGraph;
   /** Specs of its inputs. */
@@ -76,7 +76,8 @@ let functionCount = 0;
 
 /**
  * Traces `fn` into a graph for each new input signature and runs that. Tensors and typed arrays are inputs by dtype and shape,
- * other JavaScript values are constants of the trace. Script ops inside run at every call. Follows TensorFlow `tf.function`.
+ * other JavaScript values are constants of the trace: primitives by type and value, objects and variables by identity. Variables may
+ * be made on the first trace only. Script ops inside run at every call. Follows TensorFlow `tf.function`.
  * Exported as `tf.function`. Throws `TypeError` for arguments that do not fit `inputSignature`, or results that are no tensors.
  *
  * @example
@@ -96,6 +97,12 @@ export function tfFunction<A extends any[], R>(
 ): TracedFunction<A, R> {
   if (typeof fn !== "function") {
     throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
+  }
+  const { inputSignature } = options;
+  if (inputSignature && fn.length > inputSignature.length) {
+    throw new TypeError(
+      `input_signature missing type constraint for argument ${inputSignature.length}: the function has ${fn.length}`,
+    );
   }
   const tracer = new Tracer(fn as (...args: unknown[]) => unknown, options);
   const call = (...args: A): R => {
@@ -146,7 +153,9 @@ class Tracer {
     let { key, specs } = binding;
     let trace = this.#traces.get(key);
     if (!trace && this.#options.reduceRetracing) {
-      const last = this.#lastSpecs.get(binding.structure);
+      // Shapes vary for one set of dtypes.
+      const kind = `${binding.structure}${specs.map((s) => s.dtype)}`;
+      const last = this.#lastSpecs.get(kind);
       if (last) {
         specs = specs.map((s, i) => ({
           dtype: s.dtype,
@@ -155,30 +164,29 @@ class Tracer {
         key = keyOf(binding.structure, specs);
         trace = this.#traces.get(key);
       }
-      this.#lastSpecs.set(binding.structure, specs);
+      this.#lastSpecs.set(kind, specs);
     }
     if (!trace) this.#traces.set(key, trace = this.#trace(specs, binding.rebuild));
     return { trace, inputs: binding.inputs };
   }
 
   concrete(args: readonly unknown[]): ConcreteFunctionHandle {
-    const like = args.length === 0 && this.#options.inputSignature
-      ? [...this.#options.inputSignature]
-      : args;
-    const binding = bindArguments(like);
+    const { inputSignature } = this.#options;
+    const binding = inputSignature ? signatureBinding(inputSignature) : bindArguments(args);
     let trace = this.#traces.get(binding.key);
     if (!trace) this.#traces.set(binding.key, trace = this.#trace(binding.specs, binding.rebuild));
     const made = trace;
-    const call = (...tensors: Tensor[]): unknown =>
+    const { graph, outputs } = made.concrete;
+    const inputs = graph.inputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape }));
+    const call = (...tensors: TensorLike[]): unknown =>
       packResult(
         made,
-        callFunction(made.concrete, tensors.map((t, i) => toInput(t, `args[${i}]`, this.#name))),
+        callFunction(made.concrete, fitInputs(tensors, inputs, bindingError(tensors))),
       );
-    const { graph, outputs } = made.concrete;
     return Object.assign(call, {
       graph,
-      inputs: graph.inputs as readonly Spec[],
-      outputs: outputs as readonly Spec[],
+      inputs,
+      outputs: outputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape })),
     });
   }
 
@@ -191,7 +199,7 @@ class Tracer {
       withRecorders([], () => this.#fn(...rebuild(placeholders)))
     );
     if (Variable.created !== before) {
-      if (this.#madeVariables || this.count > 1) {
+      if (this.#madeVariables || this.#traces.size > 0) {
         throw new ValueError(
           "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once or created outside tf.function.",
         );
@@ -239,14 +247,18 @@ function collectResult(graph: FuncGraph, result: unknown, name: string): unknown
 }
 
 const objectIds = new WeakMap<object, number>();
+const symbolIds = new Map<symbol, number>();
 let nextObject = 1;
 
+/** A text that is equal for equal values only: 1, true, "1" and 1n differ. Objects go by identity. */
 function valueKey(v: unknown): string {
-  if (typeof v === "object" && v !== null || typeof v === "function") {
-    let n = objectIds.get(v);
-    if (n === undefined) objectIds.set(v, n = nextObject++);
+  if (typeof v === "object" && v !== null || typeof v === "function" || typeof v === "symbol") {
+    const ids = (typeof v === "symbol" ? symbolIds : objectIds) as Map<unknown, number>;
+    let n = ids.get(v);
+    if (n === undefined) ids.set(v, n = nextObject++);
     return `#${n}`;
   }
+  if (typeof v === "string") return JSON.stringify(v);
   return `${typeof v}:${Object.is(v, -0) ? "-0" : String(v)}`;
 }
 
@@ -271,10 +283,7 @@ function bindArguments(args: readonly unknown[]): Binding {
     const input = toInput(v as Tensor, "args", "function");
     keys.push("T");
     inputs.push(input);
-    specs.push({
-      dtype: input.dtype,
-      shape: input instanceof Tensor ? input.staticShape : input.shape,
-    });
+    specs.push(specOf(input));
     return specs.length - 1;
   });
   const structure = `${structureText(args)}(${keys.join()})`;
@@ -296,53 +305,71 @@ function bindToSignature(
   args: readonly unknown[],
   signature: readonly Nest<TensorSpec>[],
 ): Binding {
-  const fail = (why: string): never => {
+  const fail = bindingError(args);
+  checkCount(args, signature.length, fail);
+  const wanted = flatten(signature as Nest<TensorSpec>);
+  const inputs = fitInputs(leavesLike(args, signature, fail), wanted, fail);
+  return { ...signatureBinding(signature), inputs };
+}
+
+/** What is traced for a signature, whatever the arguments. */
+function signatureBinding(signature: readonly Nest<TensorSpec>[]): Binding {
+  const wanted = flatten(signature as Nest<TensorSpec>);
+  return {
+    key: "signature",
+    structure: "signature",
+    inputs: [],
+    specs: wanted.map(({ dtype, shape }): Spec => ({ dtype, shape })),
+    rebuild: (placeholders) => packAs(signature, placeholders) as unknown[],
+  };
+}
+
+/** How the binding of arguments fails. */
+type Fail = (why: string) => never;
+
+function bindingError(args: readonly unknown[]): Fail {
+  return (why) => {
     throw new TypeError(
       `Binding inputs to tf.function failed due to \`${why}\`. Received args: ${
         args.map(describe).join(", ")
       }`,
     );
   };
-  if (args.length < signature.length) fail(`missing a required argument: number ${args.length}`);
-  if (args.length > signature.length) {
-    fail(`too many positional arguments: received ${args.length}, wanted ${signature.length}`);
+}
+
+function checkCount(args: readonly unknown[], wanted: number, fail: Fail): void {
+  if (args.length < wanted) fail(`missing a required argument: number ${args.length}`);
+  if (args.length > wanted) {
+    fail(`too many positional arguments: received ${args.length}, wanted ${wanted}`);
   }
-  const wanted = flatten(signature as Nest<TensorSpec>);
-  const given = leavesLike(args, signature, fail);
-  const inputs = given.map((v, i) => {
+}
+
+/** Values as inputs of these specs: literals are converted, tensors must fit. */
+function fitInputs(values: readonly unknown[], wanted: readonly Spec[], fail: Fail): OpInput[] {
+  checkCount(values, wanted.length, fail);
+  return values.map((v, i) => {
     const spec = wanted[i];
     let input: OpInput;
     try {
-      input = toInput(
-        v as Tensor,
-        `args[${i}]`,
-        "function",
-        v instanceof Tensor ? {} : { dtype: spec.dtype },
-      );
+      const options = v instanceof Tensor ? {} : { dtype: spec.dtype };
+      input = toInput(v as TensorLike, `args[${i}]`, "function", options);
     } catch (e) {
       return fail((e as Error).message);
     }
-    const actual: Spec = {
-      dtype: input.dtype,
-      shape: input instanceof Tensor ? input.staticShape : input.shape,
-    };
+    const actual = specOf(input);
     if (actual.dtype !== spec.dtype || !compatible(actual.shape, spec.shape)) {
       fail(`Can not cast TensorSpec ${specText(actual)} to TensorSpec ${specText(spec)}`);
     }
     return input;
   });
-  const specs = wanted.map((s): Spec => ({ dtype: s.dtype, shape: s.shape as PartialShape }));
-  return {
-    key: "signature",
-    structure: "signature",
-    inputs,
-    specs,
-    rebuild: (placeholders) => packAs(signature, placeholders) as unknown[],
-  };
+}
+
+function specOf(x: OpInput): Spec {
+  return { dtype: x.dtype, shape: x instanceof Tensor ? x.staticShape : x.shape };
 }
 
 /** Leaves of `value` in the nest of `like`: a nested array of numbers stands for one tensor where `like` has a spec. */
-function leavesLike(value: unknown, like: unknown, fail: (why: string) => never): unknown[] {
+function leavesLike(value: unknown, like: unknown, fail: Fail): unknown[] {
   if (like instanceof TensorSpecClass) return [value];
   if (Array.isArray(like)) {
     if (!Array.isArray(value) || value.length !== like.length) {
