@@ -27,6 +27,7 @@ export { dispose, keep, scope, tidy } from "./src/runtime/tensor.ts";
 export { memory } from "./src/runtime/memory.ts";
 
 export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/metadata.ts";
+export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/runtime/trace.ts";
 export { cond } from "./src/runtime/cond.ts";
 export { whileLoop } from "./src/runtime/while_loop.ts";
 export { foldl, foldr, mapFn, scan } from "./src/runtime/functional_ops.ts";

@@ -70,6 +70,8 @@ export interface Device {
   memory(): { poolBytes: number; gpuBuffers: number };
   /** Throws a typed error where the device was lost or reported an error since the last call. */
   check(): void;
+  /** Tells {@linkcode tracer} what the device itself measured since it was set. Absent where it measures nothing. */
+  settleTrace?(): Promise<void>;
   /** Frees everything. */
   destroy(): void;
 }
@@ -81,6 +83,33 @@ export interface BufferRead {
   /** What it holds. */
   readonly spec: ConcreteSpec;
 }
+
+/** A kernel, as it is shown to who debugs. */
+export interface KernelInfo {
+  /** Device. */
+  readonly device: string;
+  /** Op. */
+  readonly op: string;
+  /** Which of its kernels. */
+  readonly name: string;
+  /** Specs it was prepared for: inputs, then outputs. */
+  readonly specs: string;
+  /** What it consists of: dispatches of WGSL programs, or modules by their keys. */
+  readonly parts: readonly KernelPart[];
+}
+
+/** A part of a kernel. */
+export interface KernelPart {
+  /** What tells the part from all others. */
+  readonly key: string;
+  /** Workgroups, on a GPU. */
+  readonly workgroups?: readonly number[];
+  /** Source, where it has one. */
+  readonly source?: string;
+}
+
+/** Told of each kernel that is prepared; for debugging. */
+export const kernelTrace: { print: ((kernel: KernelInfo) => void) | null } = { print: null };
 
 /** Fresh counters. */
 export function newCounters(): DeviceCounters {

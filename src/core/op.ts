@@ -4,7 +4,7 @@
  */
 import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
 import type { PartialShape } from "./shape.ts";
-import type { ConcreteSpec, Spec } from "./tensor_spec.ts";
+import { type ConcreteSpec, type Spec, specText } from "./tensor_spec.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";
 import type { GpuVariant } from "./dispatch.ts";
@@ -353,4 +353,9 @@ export function argOfInput(def: OpDef, flat: number, total: number): number {
     i += n;
   }
   return def.inputArgs.length - 1;
+}
+
+/** Specs of a problem, inputs and outputs. */
+export function problemText({ inputs, outputs }: Problem): string {
+  return `${inputs.map(specText).join(", ")} -> ${outputs.map(specText).join(", ")}`;
 }

@@ -5,6 +5,7 @@
 import { apply, currentRecorders, type OpInput, withInterpreter } from "../core/apply.ts";
 import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
+import { traced, tracer } from "../core/trace.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -91,15 +92,19 @@ export class ConcreteFunction {
     }
     let plan = this.#plans.get(key);
     if (!plan) {
-      const ir = buildIr({
-        fetches: this.outputs,
-        targets: this.graph.effects,
-        feeds: [...this.graph.inputs, ...this.graph.captures.map((c) => c.inner)],
-      });
-      plan = makePlan(runPasses(foldOrdinary(ir), defaultDevice().type));
+      plan = traced({ name: "plan", category: "plan" }, () => this.#makePlan());
       this.#plans.set(key, plan);
     }
     return plan;
+  }
+
+  #makePlan(): Plan {
+    const ir = buildIr({
+      fetches: this.outputs,
+      targets: this.graph.effects,
+      feeds: [...this.graph.inputs, ...this.graph.captures.map((c) => c.inner)],
+    });
+    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type));
   }
 
   /** True where an op of the body may read variables that are no inputs of it, as the body of a script does. */
@@ -284,7 +289,9 @@ export function run(
   context: RunContext,
 ): RunValue[] | Promise<RunValue[]> {
   const n = f.graph.inputs.length + f.graph.captures.length;
-  return execute(f.plan(), inputs.slice(0, n) as RunValue[], context);
+  const work = (): RunValue[] | Promise<RunValue[]> =>
+    execute(f.plan(), inputs.slice(0, n) as RunValue[], context);
+  return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);
 }
 
 /** Values of a run as tensors that the scopes in force own. */

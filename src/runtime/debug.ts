@@ -1,9 +1,11 @@
 /**
- * WEFT_DEBUG: prints what becomes of each graph. `passes` shows every stage, `plan` the steps with their devices and reads.
+ * WEFT_DEBUG: prints what becomes of each graph. `passes` shows every stage, `plan` the steps with their devices and reads,
+ * `kernels` what is prepared to run them: each kernel the first time, with its source where it has one.
  * May import core, graph and runtime files.
  */
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
 import { irText, verify } from "../graph/passes/verify.ts";
+import { type KernelInfo, kernelTrace } from "../core/device.ts";
 import { environment } from "./environment.ts";
 import { planTrace } from "./plan.ts";
 import { planText } from "./plan_text.ts";
@@ -20,4 +22,21 @@ export function installDebug(): void {
   if (wanted.has("plan")) {
     planTrace.print = (plan) => console.error(`weft: plan\n${planText(plan)}`);
   }
+  if (wanted.has("kernels")) {
+    const shown = new Set<string>();
+    kernelTrace.print = (kernel) => {
+      const text = kernelText(kernel);
+      if (!shown.has(text)) console.error(`weft: kernel ${text}`);
+      shown.add(text);
+    };
+  }
+}
+
+/** A kernel as text: op, kernel, device and specs, then each part with its key, workgroups and source. */
+export function kernelText({ device, op, name, specs, parts }: KernelInfo): string {
+  const lines = parts.map(({ key, workgroups, source }) => {
+    const groups = workgroups === undefined ? "" : `  workgroups ${workgroups.join("×")}`;
+    return `  key ${key}${groups}${source === undefined ? "" : `\n${source}`}`;
+  });
+  return [`${op} by "${name}" on ${device}: ${specs}`, ...lines].join("\n");
 }

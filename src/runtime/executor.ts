@@ -7,6 +7,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { withScope } from "../core/scope_context.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
+import { traced, tracer } from "../core/trace.ts";
 import { executeOn } from "./eager.ts";
 import { outsideScopes } from "./tensor.ts";
 import type { Plan, PlanStep } from "./plan.ts";
@@ -35,11 +36,14 @@ export function execute(
   context: RunContext,
   options: ExecuteOptions = {},
 ): RunValue[] | Promise<RunValue[]> {
-  return shielded(() => new Execution(plan, feeds, context, options).run());
+  return shielded(context, () => new Execution(plan, feeds, context, options).run());
 }
 
 /** Runs code of a plan with nothing of the caller's around it: eagerly, outside scopes and tapes. */
-function shielded<R>(fn: () => R): R {
+function shielded<R>({ counter }: RunContext, fn: () => R): R {
+  return counter === null ? alone(fn) : counter.within(() => alone(fn));
+}
+function alone<R>(fn: () => R): R {
   return withInterpreter(
     null,
     () => withRecorders([], () => withScope(NO_SCOPE, () => outsideScopes(fn))),
@@ -136,18 +140,25 @@ class Execution {
     const { node } = step;
     let results: HostResults | Promise<HostResults>;
     try {
-      if (!node.def.host) {
-        const inputs = step.inputs.map((slot, i) =>
-          step.onHost[i] ? this.#slots.host(slot) : this.#slots.tensor(slot, step.device, true)
-        );
-        results = executeOn(node.def, inputs, node.attrs, step.device);
-      } else results = this.#callHost(step);
+      results = tracer === null ? this.#compute(step) : traced(
+        { name: node.name, category: "step", details: { op: node.def.name } },
+        () => this.#compute(step),
+      );
     } catch (e) {
       throw locatedAt(e, node);
     }
     if (results instanceof Promise) {
       results.then((r) => this.#complete(step, r), (e) => this.#fail(locatedAt(e, node)));
     } else this.#store(step, results);
+  }
+
+  #compute(step: PlanStep): HostResults | Promise<HostResults> {
+    const { node, inputs, onHost, device } = step;
+    if (node.def.host) return this.#callHost(step);
+    const values = inputs.map((slot, i) =>
+      onHost[i] ? this.#slots.host(slot) : this.#slots.tensor(slot, device, true)
+    );
+    return executeOn(node.def, values, node.attrs, device);
   }
 
   #callHost(step: PlanStep): HostResults | Promise<HostResults> {
@@ -186,7 +197,7 @@ class Execution {
   #resume(fn: () => void): void {
     if (this.#failed) return;
     try {
-      shielded(() => {
+      shielded(this.#context, () => {
         fn();
         while (this.#queue.length > 0 && !this.#failed) {
           this.#start(this.#plan.steps[this.#queue.shift()!]);

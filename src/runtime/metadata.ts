@@ -19,15 +19,37 @@ export function snapshotCounters(): RunMetadata {
   return { ...(gpuDevice()?.counters ?? newCounters()), hostCalls: hostCallTotal.count };
 }
 
-/** Writes the difference since `before` into `target`. */
-export function fillMetadata(
-  target: Partial<RunMetadata>,
-  before: RunMetadata,
-  hostCalls?: number,
-): void {
+/** What was counted since `before`. */
+function countsSince(before: RunMetadata): RunMetadata {
   const now = snapshotCounters();
-  for (const key of Object.keys(now) as (keyof RunMetadata)[]) target[key] = now[key] - before[key];
-  if (hostCalls !== undefined) target.hostCalls = hostCalls;
+  for (const key of Object.keys(now) as (keyof RunMetadata)[]) now[key] -= before[key];
+  return now;
+}
+
+/**
+ * Counts what one run does, also where others run meanwhile: only the stretches of code that work for this run are counted.
+ * Commands of several runs may be submitted together; who submits them counts the submission.
+ */
+export class RunCounter {
+  /** Counts so far. */
+  readonly total: RunMetadata = { ...newCounters(), hostCalls: 0 };
+  #isCounting = false;
+
+  /** Runs code that works for the run. */
+  within<R>(fn: () => R): R {
+    if (this.#isCounting) return fn();
+    this.#isCounting = true;
+    const before = snapshotCounters();
+    try {
+      return fn();
+    } finally {
+      this.#isCounting = false;
+      const counts = countsSince(before);
+      for (const key of Object.keys(counts) as (keyof RunMetadata)[]) {
+        this.total[key] += counts[key];
+      }
+    }
+  }
 }
 
 /** What {@linkcode profile} returns: the counts, and what the function returned. */
@@ -51,7 +73,5 @@ export interface ProfileInfo<T> extends RunMetadata {
 export async function profile<T>(fn: () => T | Promise<T>): Promise<ProfileInfo<T>> {
   const before = snapshotCounters();
   const result = await fn();
-  const counts: Partial<RunMetadata> = {};
-  fillMetadata(counts, before);
-  return { ...counts as RunMetadata, result };
+  return { ...countsSince(before), result };
 }

@@ -6,6 +6,7 @@ import type { OpInput } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import type { Device } from "../core/device.ts";
 import { UnimplementedError } from "../core/errors.ts";
+import type { RunCounter } from "./metadata.ts";
 import type { EagerTensor } from "./tensor.ts";
 
 let runs = 0;
@@ -19,6 +20,8 @@ export class RunContext {
   readonly run: number = ++runs;
   /** Script bodies called so far. */
   hostCalls = 0;
+  /** Counts what the run does on the devices; null where nobody asked. */
+  counter: RunCounter | null = null;
   readonly #outer: AbortSignal | null;
   #controller: AbortController | null = null;
   #listeners: Set<(reason: unknown) => void> | null = null;

@@ -3,10 +3,11 @@
  * run on bare buffers: no handles, look-ups or shape rules in between.
  * May import core and runtime files.
  */
-import type { Device, DeviceBuffer } from "../core/device.ts";
+import type { Device, DeviceBuffer, PreparedKernel } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { sameShape } from "../core/shape.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
+import { traced, tracer } from "../core/trace.ts";
 import { ofOp } from "./launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "./run_errors.ts";
@@ -71,8 +72,10 @@ export class Segment {
     if (slots.isReleased) return 0;
     for (const p of this.#prepared) if (p.fits(inputs)) return p.run(inputs, slots);
     const given = this.#inputs.map((slot, i) => ({ slot, value: inputs[i] }));
-    const prepared = new Prepared(
-      layOut(this.#steps, given, { plan: this.#plan, device: this.#device, slots }),
+    const context = { plan: this.#plan, device: this.#device, slots };
+    const prepared = traced(
+      { name: "prepare", category: "plan", details: { steps: this.#steps.length } },
+      () => new Prepared(layOut(this.#steps, given, context)),
     );
     if (this.#prepared.length === MEMORY) this.#prepared.pop();
     this.#prepared.unshift(prepared);
@@ -83,6 +86,15 @@ export class Segment {
 /** True for steps that are kernels with nothing left to find out but specs. */
 function isPlain(plan: Plan, { node, inputs, onHost }: PlanStep): boolean {
   return !node.def.host && inputs.every((slot, i) => !onHost[i] || plan.kinds[slot] === CONSTANT);
+}
+
+function runTraced(
+  { node }: PlanStep,
+  kernel: PreparedKernel,
+  args: readonly (DeviceBuffer | undefined)[],
+): DeviceBuffer[] {
+  const details = { op: node.def.name, kernel: kernel.name };
+  return traced({ name: node.name, category: "step", details }, () => kernel.run(args));
 }
 
 /** A segment for one set of input specs. */
@@ -139,9 +151,9 @@ class Prepared {
         if (isArray && isRead) buffers[slot] = device.upload(inputs[i] as NdArray);
       }
       for (; done < work.length; done++) {
-        const { kernel, from, args, to, frees, drops } = work[done];
+        const { step, kernel, from, args, to, frees, drops } = work[done];
         for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
-        const made = kernel.run(args);
+        const made = tracer === null ? kernel.run(args) : runTraced(step, kernel, args);
         for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
         for (let i = 0; i < frees.length; i++) {
           device.free(buffers[frees[i]], this.#specs[frees[i]]);

@@ -14,6 +14,7 @@ import {
   RuntimeError,
   ValueError,
 } from "../core/errors.ts";
+import { traced, tracer } from "../core/trace.ts";
 import type { GraphLike } from "../core/graph_node.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
@@ -28,7 +29,7 @@ import { execute } from "./executor.ts";
 import { newRunContext, type RunContext } from "./run_context.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "./slots.ts";
-import { fillMetadata, type RunMetadata, snapshotCounters } from "./metadata.ts";
+import { RunCounter, type RunMetadata } from "./metadata.ts";
 
 /** Something to fetch: a tensor gives its value, an operation null, a name either. */
 export type Fetch = Tensor | Operation | string;
@@ -139,17 +140,21 @@ export class Session {
       const v = values[i];
       return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
     });
-    const before = metadata && snapshotCounters();
     const context = newRunContext();
+    if (metadata) context.counter = new RunCounter();
     let arrays: NdArray[];
     try {
-      arrays = await this.#execute({ wanted, targets, fed, values }, context, options);
+      const request = { wanted, targets, fed, values };
+      arrays = await (tracer === null ? this.#execute(request, context, options) : traced(
+        { name: "Session.run", category: "run", details: { run: context.run } },
+        () => this.#execute(request, context, options),
+      ));
     } catch (e) {
       kept.forEach(releaseValue);
       throw e;
     }
     const feeds = kept.length > 0 ? await toHost(kept) : [];
-    if (metadata) fillMetadata(metadata, before!, context.hostCalls);
+    if (metadata) Object.assign(metadata, context.counter?.total, { hostCalls: context.hostCalls });
     const out = places.map((p) => p && unwrap((p.isFed ? feeds : arrays)[p.from]));
     return nested ? packAs<Fetched>(fetches, out) : out[0];
   }
@@ -170,7 +175,10 @@ export class Session {
       const given = feeds ?? [];
       feeds = null;
       const out = execute(plan, given, context, { ownsFeeds: true, toHost: true });
-      return out instanceof Promise ? out.then((v) => toHost(v, context)) : toHost(out, context);
+      const { counter } = context;
+      const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
+        counter === null ? toHost(v, context) : counter.within(() => toHost(v, context));
+      return out instanceof Promise ? out.then(fetch) : fetch(out);
     };
     this.#running.add(context);
     let work: NdArray[] | Promise<NdArray[]> | undefined;
@@ -217,18 +225,27 @@ export class Session {
     });
   }
 
-  #plan(
-    { wanted: fetches, targets, fed: feeds }: Request,
-    context: RunContext,
-  ): Plan | Promise<Plan> {
+  #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
+    const { wanted: fetches, targets, fed: feeds } = request;
     const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
     const key = `${defaultDevice().name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
       ids(feeds)
     }`;
     if (this.#generation !== deviceGeneration()) this.#releasePlans();
     const known = this.#plans.get(key);
+    if (known?.promises === this.graph.promises) return known.plan;
+    return traced(
+      { name: "plan", category: "plan" },
+      () => this.#makePlan(key, request, context),
+    );
+  }
+
+  #makePlan(
+    key: string,
+    { wanted: fetches, targets, fed: feeds }: Request,
+    context: RunContext,
+  ): Plan | Promise<Plan> {
     const { promises } = this.graph;
-    if (known?.promises === promises) return known.plan;
     const built = cse(buildIr({ fetches, targets, feeds }));
     if (!this.#soft) checkPlacement(built);
     const ir = this.#folder.fold(built, context);

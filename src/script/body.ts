@@ -3,6 +3,7 @@
  * May import core and runtime's run context.
  */
 import { DeadlineExceededError } from "../core/errors.ts";
+import { traced, tracer } from "../core/trace.ts";
 import type { RunContext } from "../runtime/run_context.ts";
 import { placeText } from "../runtime/run_errors.ts";
 import type { Script, ScriptContext } from "./script.ts";
@@ -57,6 +58,21 @@ export interface LateBody {
  * Throws (or rejects with) an `OpError`.
  */
 export function callBody<R>(
+  script: Script,
+  values: readonly unknown[],
+  site: CallSite,
+  use: (result: unknown) => R,
+  late: LateBody,
+): R | Promise<R> {
+  if (tracer === null) return runBody(script, values, site, use, late);
+  const name = `${site.op} ${site.node ?? script.token}`;
+  return traced(
+    { name, category: "script", details: { token: script.token, run: site.context?.run } },
+    () => runBody(script, values, site, use, late),
+  );
+}
+
+function runBody<R>(
   script: Script,
   values: readonly unknown[],
   site: CallSite,

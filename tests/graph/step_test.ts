@@ -64,18 +64,51 @@ Deno.test({
       0,
     ]);
     assert(counts.result < first / 2, `the loss went from ${first} to ${counts.result}`);
-    const before = tf.memory();
-    for (let k = 0; k < 200; k++) step(x, y).dispose();
+    const before = tf.memory(), resident = Deno.memoryUsage().rss;
+    for (let k = 0; k < 1000; k++) step(x, y).dispose();
     await read();
     const after = tf.memory();
-    assertEquals([after.numTensors, after.numDataBuffers], [
+    assertEquals([after.numTensors, after.numDataBuffers, after.numBytes], [
       before.numTensors,
       before.numDataBuffers,
+      before.numBytes,
     ]);
     assert(
       after.gpuBuffers <= before.gpuBuffers + 64,
       `${after.gpuBuffers} buffers after running ahead, ${before.gpuBuffers} before`,
     );
+    // A step makes 2.5 MB: had any of it stayed, this would be gigabytes.
+    const grown = (Deno.memoryUsage().rss - resident) / 2 ** 20;
+    assert(grown < 256, `the process grew by ${grown} MiB`);
+    for (const v of vars) v.dispose();
+    optimizer.dispose();
+    await tf.setBackend("cpu");
+  },
+});
+
+Deno.test({
+  name: "a second batch size compiles no new WGSL for a compiled step [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const { vars, loss } = mlp([24, 16, 8]);
+    const optimizer = tf.train.adam(0.001);
+    const step = tf.function(
+      (x: tf.Tensor, y: tf.Tensor) => optimizer.minimize(() => loss(x, y), true, vars)!,
+      {
+        inputSignature: [tf.TensorSpec([null, 24], "float32"), tf.TensorSpec([null, 8], "float32")],
+      },
+    );
+    const run = (n: number): void => {
+      const { x, y } = batch(n, 24, 8);
+      step(x, y).dispose();
+      tf.dispose([x, y]);
+    };
+    run(64);
+    run(64);
+    const { x, y } = batch(96, 24, 8);
+    const counts = await tf.profile(() => step(x, y).dispose());
+    assertEquals([step.traceCount, counts.pipelinesCreated], [1, 0]);
     for (const v of vars) v.dispose();
     optimizer.dispose();
     await tf.setBackend("cpu");

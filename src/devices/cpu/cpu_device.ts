@@ -8,12 +8,13 @@ import {
   type Device,
   type DeviceBuffer,
   type DeviceCounters,
+  kernelTrace,
   newCounters,
   type PreparedKernel,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
+import { type CpuKernel, type OpDef, type Problem, problemText } from "../../core/op.ts";
 import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { CompileRefused, Engine } from "./engine.ts";
@@ -59,6 +60,21 @@ export class CpuDevice implements Device {
   }
 
   prepare(def: OpDef, problem: Problem): PreparedKernel | null {
+    const { print } = kernelTrace;
+    if (print === null) return this.#prepare(def, problem);
+    const keys: string[] = [];
+    if (this.engine) this.engine.asked = keys;
+    const kernel = this.#prepare(def, problem);
+    if (this.engine) this.engine.asked = null;
+    if (kernel) {
+      const parts = [...new Set(keys)].map((key) => ({ key }));
+      const specs = problemText(problem);
+      print({ device: this.name, op: def.name, name: kernel.name, specs, parts });
+    }
+    return kernel;
+  }
+
+  #prepare(def: OpDef, problem: Problem): PreparedKernel | null {
     const { cpu } = def;
     if (!problem.outputs.every(isConcreteSpec)) return cpu ? this.#dynamic(cpu, problem) : null;
     const { engine } = this;

@@ -26,6 +26,8 @@ export class Engine {
   readonly features: WasmFeatures;
   /** Where tensors live. */
   readonly heap: Heap;
+  /** Gets the keys of modules that kernels ask for; null where nobody wants to know. */
+  asked: string[] | null = null;
   readonly #compiled = new Map<string, WasmExports>();
   #scratch = { pointer: 0, bytes: 0 };
   /** Threads over the heap. */
@@ -113,6 +115,7 @@ export class Engine {
 
   /** The exports of the module that `build` writes; built once for each key. */
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
+    this.asked?.push(key);
     let exports = this.#compiled.get(key);
     if (exports === undefined) {
       const { memory, minimum, maximum, shared } = this.heap;

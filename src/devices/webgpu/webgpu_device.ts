@@ -7,23 +7,26 @@ import {
   type Device,
   type DeviceBuffer,
   type DeviceCounters,
+  kernelTrace,
   newCounters,
   type PreparedKernel,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
 import { GPU_DTYPES, gpuBytes, type GpuPlan, type Profile } from "../../core/dispatch.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import type { OpDef, Problem } from "../../core/op.ts";
+import { type OpDef, type Problem, problemText } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { UnavailableError } from "../../core/errors.ts";
+import { type Span, traced, tracer } from "../../core/trace.ts";
 import { type AdapterResult, requestDevice } from "./adapter.ts";
 import { BufferPool, type PooledBuffer } from "./buffer_pool.ts";
 import { deviceError, lossError } from "./device_errors.ts";
 import { type KernelBuffers, Launch } from "./launch.ts";
 import { ParamsRing } from "./params_ring.ts";
 import { type Pipeline, Pipelines } from "./pipelines.ts";
-import { Readback } from "./readback.ts";
+import { Readback, type ReadRange } from "./readback.ts";
+import { Timestamps } from "./timestamps.ts";
 
 const FIRST_BATCH = 16;
 const MAX_BATCH = 256;
@@ -59,6 +62,7 @@ export class WebGpuDevice implements Device {
   #pipelineInPass: Pipeline | null = null;
   /** The dynamic offset that is set next. */
   readonly #offset = new Uint32Array(1);
+  #timestamps: Timestamps | null = null;
   #batch = 0;
   #recorded = 0;
   #recordedBytes = 0;
@@ -95,7 +99,19 @@ export class WebGpuDevice implements Device {
   prepare(def: OpDef, problem: Problem): PreparedKernel | null {
     for (const variant of def.gpu ?? []) {
       if (variant.fits && !variant.fits(problem, this.profile)) continue;
-      return this.prepareKernel(variant.name, variant.plan(problem, this.profile), problem.outputs);
+      const plan = variant.plan(problem, this.profile);
+      kernelTrace.print?.({
+        device: this.name,
+        op: def.name,
+        name: variant.name,
+        specs: problemText(problem),
+        parts: plan.dispatches.map(({ program, params, grid }) => ({
+          key: `${program.name} (${params.join()})`,
+          workgroups: grid,
+          source: program.source,
+        })),
+      });
+      return this.prepareKernel(variant.name, plan, problem.outputs);
     }
     return null;
   }
@@ -112,11 +128,29 @@ export class WebGpuDevice implements Device {
         const outs = this.#pool.takeAll(sizes, this.#batch);
         const scratch = temps.length === 0 ? NO_BUFFERS : outs.splice(outputs.length);
         const buffers = { inputs: inputs as readonly PooledBuffer[], outs, temps: scratch };
-        for (let i = 0; i < launches.length; i++) this.#record(launches[i], buffers);
+        for (let i = 0; i < launches.length; i++) {
+          if (tracer === null) this.#record(launches[i], buffers);
+          else this.#recordTraced(launches[i], buffers);
+        }
         for (const b of scratch) this.#pool.give(b, this.#batch);
         return outs;
       },
     };
+  }
+
+  /** While somebody traces, each dispatch is a pass of its own, so that it can be timed. */
+  #recordTraced(launch: Launch, from: KernelBuffers): void {
+    const { name } = launch.dispatch.program;
+    this.#endPass();
+    this.#timestamps ??= Timestamps.of(this.gpu);
+    const timestampWrites = this.#timestamps?.next(name);
+    this.#encoder ??= this.gpu.createCommandEncoder();
+    this.#pass = this.#encoder.beginComputePass(timestampWrites && { timestampWrites });
+    const { grid } = launch.dispatch;
+    traced({ name, category: "dispatch", details: { workgroups: grid } }, () => {
+      this.#record(launch, from);
+      this.#endPass();
+    });
   }
 
   #record(launch: Launch, from: KernelBuffers): void {
@@ -157,14 +191,20 @@ export class WebGpuDevice implements Device {
     if (this.#encoder) this.#submit();
   }
 
-  #submit(record?: (encoder: GPUCommandEncoder) => void): void {
+  #endPass(): void {
     this.#pass?.end();
     this.#pass = null;
     this.#pipelineInPass = null;
+  }
+
+  #submit(record?: (encoder: GPUCommandEncoder) => void): void {
+    this.#endPass();
     const encoder = this.#encoder ?? this.gpu.createCommandEncoder();
     this.#encoder = null;
     record?.(encoder);
+    const timed = this.#timestamps?.resolve(encoder);
     this.gpu.queue.submit([encoder.finish()]);
+    timed?.submitted();
     this.counters.submits++;
     this.#batch++;
     this.#pool.submitted();
@@ -174,6 +214,12 @@ export class WebGpuDevice implements Device {
   }
 
   upload(array: NdArray): DeviceBuffer {
+    if (tracer === null) return this.#upload(array);
+    const details = { dtype: array.dtype, shape: array.shape };
+    return traced({ name: "upload", category: "upload", details }, () => this.#upload(array));
+  }
+
+  #upload(array: NdArray): DeviceBuffer {
     this.check();
     // writeBuffer runs before commands that are recorded but not submitted: it must not meet a buffer those use.
     const buffer = this.#pool.takeIdle(storageBytes(array), this.#batch);
@@ -186,21 +232,17 @@ export class WebGpuDevice implements Device {
 
   readSync(reads: readonly BufferRead[]): NdArray[] | null {
     this.check();
-    const ranges = reads.map((r) => ({
-      buffer: (r.buffer as PooledBuffer).gpu,
-      bytes: storageBytes(r.spec),
-    }));
-    const raw = this.#readback.readSync(ranges);
+    const ranges = rangesOf(reads);
+    const read = (): ArrayBuffer[] | null => this.#readback.readSync(ranges);
+    const raw = this.#readback.canSync ? traced(readbackSpan(ranges), read) : null;
     return raw && raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
   }
 
   async read(reads: readonly BufferRead[]): Promise<NdArray[]> {
     this.check();
-    const ranges = reads.map((r) => ({
-      buffer: (r.buffer as PooledBuffer).gpu,
-      bytes: storageBytes(r.spec),
-    }));
-    const raw = await this.#readback.read(ranges).catch((e) => this.#failedRead(e));
+    const ranges = rangesOf(reads);
+    const raw = await traced(readbackSpan(ranges), () => this.#readback.read(ranges))
+      .catch((e) => this.#failedRead(e));
     this.check();
     return raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
   }
@@ -242,9 +284,29 @@ export class WebGpuDevice implements Device {
       throw e;
     }
   }
+  async settleTrace(): Promise<void> {
+    const timestamps = this.#timestamps;
+    if (timestamps === null) return;
+    this.flush();
+    this.#timestamps = null;
+    for (const span of await timestamps.collect()) tracer?.(span);
+    timestamps.destroy();
+  }
   destroy(): void {
     this.gpu.destroy();
   }
+}
+
+function rangesOf(reads: readonly BufferRead[]): ReadRange[] {
+  return reads.map((r) => ({
+    buffer: (r.buffer as PooledBuffer).gpu,
+    bytes: storageBytes(r.spec),
+  }));
+}
+
+function readbackSpan(ranges: readonly ReadRange[]): Pick<Span, "name" | "category" | "details"> {
+  const bytes = ranges.reduce((n, r) => n + r.bytes, 0);
+  return { name: "readback", category: "readback", details: { buffers: ranges.length, bytes } };
 }
 
 /** Bytes a buffer of this spec takes on the GPU: at least one word, whole words. */

@@ -2,6 +2,7 @@
  * The passes every plan goes through after folding, in order; each can be switched off to find out which one is wrong.
  * May import core and graph files.
  */
+import { traced } from "../../core/trace.ts";
 import type { IrGraph } from "../ir.ts";
 import { cse } from "./cse.ts";
 import { fuseEpilogues } from "./epilogue.ts";
@@ -46,7 +47,8 @@ export function runPasses(ir: IrGraph, target: PassTarget = "CPU"): IrGraph {
   const { passes, verify: checks, trace } = pipelineOptions;
   trace?.("built", ir);
   for (const name of passes[target]) {
-    ir = PASSES[name](ir);
+    const before = ir;
+    ir = traced({ name, category: "pass" }, () => PASSES[name](before));
     if (checks) verify(ir, name);
     trace?.(name, ir);
   }

@@ -1,0 +1,140 @@
+/** trace(): what happened when; and what runs are told of themselves. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { kernelTrace } from "../../src/core/device.ts";
+import { tracer } from "../../src/core/trace.ts";
+import { kernelText } from "../../src/runtime/debug.ts";
+import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+
+const spec = tf.TensorSpec([4], "float32");
+
+/** Matrix products around a script. */
+function scriptInTheMiddle(body: (v: tf.NdArray) => tf.NdArray | Promise<tf.NdArray>): {
+  x: tf.Tensor;
+  y: tf.Tensor;
+  graph: tf.Graph;
+} {
+  const graph = new tf.Graph();
+  return graph.asDefault(() => {
+    const x = tf.placeholder("float32", [4], "x");
+    const y = tf.cumsum(tf.numpyFunction(body, [tf.cumsum(x)], spec, { name: "middle" }));
+    return { x, y, graph };
+  });
+}
+
+testOnDevices("trace() tells what a run did, in spans that lie within it", async (device) => {
+  const { x, y, graph } = scriptInTheMiddle((v) => v);
+  await using sess = new tf.Session({ graph });
+  const { result, trace } = await tf.trace(() =>
+    sess.run(y, { feeds: new Map([[x, [1, 2, 3, 4]]]) })
+  );
+  assertEquals((result as tf.NdArray).toArray(), [1, 4, 10, 20]);
+  assertEquals(tracer, null);
+  const { traceEvents } = JSON.parse(JSON.stringify(trace)) as tf.Trace;
+  const count = (cat: string): number => traceEvents.filter((e) => e.cat === cat).length;
+  const onGpu = device === "webgpu";
+  assertEquals(
+    ["run", "script", "readback", "upload"].map((c) => count(c)),
+    // The run and the script end at once; feeds and the script's result go up.
+    [1, 1, onGpu ? 2 : 0, onGpu ? 2 : 0],
+  );
+  assert(count("plan") >= 1 && count("pass") >= 1 && count("step") >= 3);
+  assertEquals(count("dispatch") > 0, onGpu);
+  const run = traceEvents.find((e) => e.cat === "run")!;
+  for (const e of traceEvents.filter((e) => e.ph === "X" && e.tid === run.tid)) {
+    assert(e.ts >= run.ts && e.ts + e.dur! <= run.ts + run.dur! + 0.01, `${e.name} leaves the run`);
+  }
+});
+
+testOnDevices("trace() tells of bodies that are awaited as spans that may overlap", async () => {
+  const { x, y, graph } = scriptInTheMiddle(async (v) => {
+    await Promise.resolve();
+    return v;
+  });
+  await using sess = new tf.Session({ graph });
+  const run = (): Promise<unknown> => sess.run(y, { feeds: new Map([[x, [1, 2, 3, 4]]]) });
+  const { trace } = await tf.trace(() => Promise.all([run(), run()]));
+  const of = (ph: string): string[] =>
+    trace.traceEvents.filter((e) => e.ph === ph && e.cat === "script").map((e) => e.name);
+  assertEquals(of("b"), ["PyFunc middle", "PyFunc middle"]);
+  assertEquals(of("e"), of("b"));
+});
+
+Deno.test("trace() passes on what the function throws, and stops listening", async () => {
+  await assertRejects(() => tf.trace(() => Promise.reject(new RangeError("no"))), RangeError, "no");
+  assertEquals(tracer, null);
+});
+
+Deno.test({
+  name: "trace() shows dispatches by the GPU's own clock, where there is one [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const adapter = await navigator.gpu.requestAdapter();
+    using x = tf.ones([64, 64]);
+    const { result, trace } = await tf.trace(() => tf.tidy(() => tf.matMul(tf.softmax(x), x)));
+    const dispatches = trace.traceEvents.filter((e) => e.cat === "dispatch");
+    const gpu = dispatches.filter((e) => e.tid === 2), host = dispatches.filter((e) => e.tid === 1);
+    assertEquals(
+      gpu.map((e) => e.name),
+      adapter!.features.has("timestamp-query") ? host.map((e) => e.name) : [],
+    );
+    for (const [i, e] of gpu.entries()) assert(e.ts >= host[i]!.ts, `${e.name} ran too early`);
+    assertEquals(result.dataSync()[0], 1);
+    result.dispose();
+    await tf.setBackend("cpu");
+  },
+});
+
+testOnDevices("kernels are described when they are prepared: key, workgroups, source", (device) => {
+  const texts: string[] = [];
+  kernelTrace.print = (kernel) => texts.push(kernelText(kernel));
+  try {
+    // A shape that no other test uses is prepared here.
+    const f = tf.function((x: tf.Tensor) => tf.neg(tf.cumsum(tf.exp(x), 1)));
+    using x = tf.ones([3, 1237]);
+    (f(x) as tf.Tensor).dispose();
+  } finally {
+    kernelTrace.print = null;
+  }
+  const exp = texts.find((t) => /^(Exp|_FusedPointwise) by "/.test(t))!;
+  assert(exp.includes("float32[3,1237] -> float32[3,1237]"), exp);
+  if (device === "webgpu") {
+    assert(/on \/device:GPU:0: .*\n {2}key .* workgroups \d+×1×1\n[^]*@compute/.test(exp), exp);
+  } else assert(/on \/device:CPU:0: .*\n {2}key pointwise /.test(exp), exp);
+});
+
+Deno.test({
+  name: "metadata counts what its own run did, also where runs overlap [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const { x, y, graph } = scriptInTheMiddle(async (v) => {
+      await Promise.resolve();
+      return v;
+    });
+    await using sess = new tf.Session({ graph });
+    const run = async (): Promise<tf.RunMetadata> => {
+      const metadata = {};
+      await sess.run(y, { feeds: new Map([[x, [1, 2, 3, 4]]]), metadata });
+      return metadata as tf.RunMetadata;
+    };
+    await run();
+    const alone = await run();
+    assertEquals(
+      [alone.dispatches, alone.readbacks, alone.bytesToHost, alone.bytesToDevice, alone.hostCalls],
+      [2, 2, 32, 32, 1],
+    );
+    for (const one of await Promise.all([run(), run(), run()])) {
+      const { dispatches, readbacks, bytesToHost, bytesToDevice, hostCalls } = one;
+      assertEquals([dispatches, readbacks, bytesToHost, bytesToDevice, hostCalls], [
+        2,
+        2,
+        32,
+        32,
+        1,
+      ]);
+    }
+    await tf.setBackend("cpu");
+  },
+});
