@@ -20,7 +20,7 @@ export interface AdapterFacts {
   readonly software: boolean;
 }
 
-const PROBE_TIMEOUT_MS = 60_000;
+const PROBE_TIMEOUT_MS = 180_000;
 
 /** The adapter that a program started now would get, or null where there is none. */
 export async function findAdapter(): Promise<AdapterFacts | null> {

@@ -28,8 +28,8 @@ const FLAGS = [
   "--no-first-run",
 ];
 
-/** A page goes quiet while a large kernel is compiled, but not for so long. */
-const SILENCE_MS = 180_000;
+/** A page goes quiet while a large kernel is compiled, on a slow machine for minutes, but not for so long. */
+const SILENCE_MS = 480_000;
 
 /** Where the page sends its messages. */
 const MESSAGES = "/message";
@@ -54,7 +54,7 @@ export interface Page {
 export async function findChromium(): Promise<string | null> {
   const named = Deno.env.get("WEFT_CHROMIUM");
   for (const name of named ? [named] : NAMES) {
-    const { code } = await capture(name, ["--version"], { timeoutMs: 20_000 });
+    const { code } = await capture(name, ["--version"], { timeoutMs: 120_000 });
     if (code === 0) return name;
   }
   return null;
@@ -68,7 +68,7 @@ export async function findChromium(): Promise<string | null> {
  * @param chromium What {@linkcode findChromium} found.
  * @param page The page.
  * @param onMessage Receives the messages, in order.
- * @throws {Error} Where Chromium ends first, or the page says nothing for three minutes.
+ * @throws {Error} Where Chromium ends first, or the page says nothing for eight minutes.
  */
 export async function runPage(
   chromium: string,

@@ -8,12 +8,13 @@ import { capture } from "./command.ts";
 
 /** The oldest Node that Weft runs in. */
 const OLDEST = 20;
-const TIMEOUT_MS = 300_000;
+/** Ends what hangs. All tests take half a minute; a slow machine may take ten times that. */
+const TIMEOUT_MS = 900_000;
 
 /** The program that is Node 20 or later, or null where there is none. `WEFT_NODE` names another one. */
 export async function findNode(): Promise<string | null> {
   const name = Deno.env.get("WEFT_NODE") ?? "node";
-  const { code, stdout } = await capture(name, ["--version"], { timeoutMs: 20_000 });
+  const { code, stdout } = await capture(name, ["--version"], { timeoutMs: 120_000 });
   return code === 0 && Number(/^v(\d+)/.exec(stdout)?.[1]) >= OLDEST ? name : null;
 }
 

@@ -162,7 +162,11 @@ export function planDepthwiseFilter(task: ConvTask, profile: Profile): GpuPlan {
   const taps = w.filter <= MAX_TAPS ? w.filter : 1;
   const total = size / taps / width;
   const wanted = profile.family === "gpu" ? 16384 : 64;
-  const splits = Math.max(1, Math.min(lines, profile.maxGrid, 256, Math.ceil(wanted / total)));
+  const room = Math.floor(profile.maxBinding / (4 * size));
+  const splits = Math.max(
+    1,
+    Math.min(lines, profile.maxGrid, 256, Math.ceil(wanted / total), room),
+  );
   const sum = dtype === "float16" ? "float32" : dtype;
   const out = splits > 1 ? sum : task.out;
   const dispatches: Dispatch[] = [{

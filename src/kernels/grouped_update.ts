@@ -4,6 +4,7 @@
  * May import core.
  */
 import {
+  type BufferRange,
   type BufferRef,
   type Dispatch,
   f32Bits,
@@ -18,6 +19,7 @@ import type { Problem } from "../core/op.ts";
 import { type Expr, exprKey } from "../core/scalar.ts";
 import { printWgsl } from "../core/scalar_wgsl.ts";
 import { sizeOf } from "../core/shape.ts";
+import { piecesOf } from "./copy_pieces.ts";
 
 const WORKGROUP = 64;
 
@@ -31,29 +33,30 @@ export interface GroupLayout {
   readonly arrays: number;
 }
 
-/** True where the adapter can bind at least one member. */
+/** True where the adapter can bind at least one member, in pieces if need be. */
 export function groupedFits({ exprs, scalars, arrays }: GroupLayout, profile: Profile): boolean {
   return scalars + arrays + exprs.length <= profile.maxBuffers;
 }
 
-/** One dispatch for as many members as the adapter can bind at once. */
+/** One dispatch for as many members, or pieces of large ones, as the adapter can bind at once. */
 export function planGrouped(layout: GroupLayout, { outputs }: Problem, profile: Profile): GpuPlan {
   const { exprs, scalars, arrays } = layout;
-  const members = outputs.length / exprs.length;
-  const each = Math.min(
-    members,
-    Math.floor((profile.maxBuffers - scalars) / (arrays + exprs.length)),
+  const parts = range(outputs.length / exprs.length).flatMap((m) =>
+    piecesOf(sizeOf(outputs[m * exprs.length].shape), 4, profile).map((piece) => ({ m, ...piece }))
   );
+  const each = Math.floor((profile.maxBuffers - scalars) / (arrays + exprs.length));
   const dispatches: Dispatch[] = [];
-  for (let from = 0; from < members; from += each) {
-    const list = Array.from({ length: Math.min(each, members - from) }, (_, k) => from + k);
-    const vectors = list.map((m) => Math.ceil(sizeOf(outputs[m * exprs.length].shape) / 4));
+  for (let from = 0; from < parts.length; from += each) {
+    const list = parts.slice(from, from + each);
+    const vectors = list.map(({ count }) => Math.ceil(count / 4));
     const buffers: BufferRef[] = [
-      ...Array.from({ length: scalars }, (_, input) => ({ input })),
-      ...list.flatMap((m) =>
-        Array.from({ length: arrays }, (_, k) => ({ input: scalars + m * arrays + k }))
+      ...range(scalars).map((input) => ({ input })),
+      ...list.flatMap(({ m, range: part }) =>
+        range(arrays).map((k) => ({ input: scalars + m * arrays + k, ...wholeVectors(part) }))
       ),
-      ...list.flatMap((m) => exprs.map((_, k) => ({ output: m * exprs.length + k }))),
+      ...list.flatMap(({ m, range: part }) =>
+        exprs.map((_, k) => ({ output: m * exprs.length + k, ...wholeVectors(part) }))
+      ),
     ];
     dispatches.push({
       program: groupProgram(layout, list.length),
@@ -63,6 +66,13 @@ export function planGrouped(layout: GroupLayout, { outputs }: Problem, profile: 
     });
   }
   return { dispatches };
+}
+
+/** The range to the end of its last vector: buffers have room for it. */
+function wholeVectors({ offset, size }: BufferRange): BufferRange {
+  return offset === undefined || size === undefined
+    ? {}
+    : { offset, size: Math.ceil(size / 16) * 16 };
 }
 
 const programs = new Map<string, Program>();

@@ -5,6 +5,7 @@
 import { GPU_DTYPES, type GpuVariant, type Profile } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { chooseKernel, type KernelChoice, planMatMul } from "./matmul_plan.ts";
+import { pieces } from "./matmul_pieces.ts";
 import { matMulShape } from "./matmul_shape.ts";
 import type { MatMulTask } from "./matmul_source.ts";
 
@@ -22,10 +23,11 @@ export function matMulTask({ inputs: [a, b], outputs: [out], attrs }: Problem): 
   };
 }
 
-/** True where the GPU can multiply elements of this dtype. */
-export function matMulFits({ inputs: [a] }: Problem, profile: Profile): boolean {
-  return a.dtype !== "bool" &&
-    (GPU_DTYPES.includes(a.dtype) || (a.dtype === "float16" && profile.f16));
+/** True where the GPU can multiply elements of this dtype, and bind the matrices in pieces. */
+export function matMulFits(problem: Problem, profile: Profile): boolean {
+  const { dtype } = problem.inputs[0];
+  return dtype !== "bool" && (GPU_DTYPES.includes(dtype) || (dtype === "float16" && profile.f16)) &&
+    pieces(matMulTask(problem), profile.maxBinding) !== null;
 }
 
 function variant(kind: KernelChoice["kind"]): GpuVariant {

@@ -3,7 +3,6 @@
  * May import core.
  */
 import { type BufferRef, gpuBytes } from "../core/dispatch.ts";
-import { InternalError } from "../core/errors.ts";
 import { matrixPairs } from "./matmul_shape.ts";
 import type { MatMulTask } from "./matmul_source.ts";
 
@@ -52,8 +51,11 @@ interface Area {
 /** Alignment of offsets in bytes. */
 const ALIGN = 256;
 
-/** One piece where everything fits; else one product at a time, cut along the axis that makes the largest part fit. */
-export function pieces(task: MatMulTask, maxBinding: number): Piece[] {
+/**
+ * One piece where everything fits; else one product at a time, cut along the axis that makes the largest part fit. Null where
+ * not even single rows do.
+ */
+export function pieces(task: MatMulTask, maxBinding: number): Piece[] | null {
   const { shape, dtype, out } = task;
   const { m, n, k, batch } = shape;
   const whole = { m: [0, m], n: [0, n], k: [0, k] } as const;
@@ -76,10 +78,14 @@ export function pieces(task: MatMulTask, maxBinding: number): Piece[] {
       c: all(task.c),
     }];
   }
-  return pairs.flatMap((pair, i) => {
+  const list: Piece[] = [];
+  for (const [i, pair] of pairs.entries()) {
     const starts = { a: pair.a * m * k, b: pair.b * k * n, c: i * m * n };
-    return cut(task, whole, starts, maxBinding, true, true);
-  });
+    const cuts = cut(task, whole, starts, maxBinding, true, true);
+    if (cuts === null) return null;
+    list.push(...cuts);
+  }
+  return list;
 }
 
 function area({ m, n, k }: Area): Pick<Piece, "m0" | "m1" | "n0" | "n1" | "k0" | "k1"> {
@@ -93,7 +99,7 @@ function cut(
   maxBinding: number,
   first: boolean,
   last: boolean,
-): Piece[] {
+): Piece[] | null {
   const { shape, dtype, out } = task;
   const { transA, transB } = shape;
   // The span of a rectangle of a row-major matrix, in elements.
@@ -115,7 +121,8 @@ function cut(
   const over = (["c", "a", "b"] as const).filter((name) => bytes(name) > maxBinding);
   if (over.length === 0) {
     const bind = (name: "a" | "b" | "c"): Bound =>
-      bound(
+      // Without terms the operands are empty, and have no spans.
+      shape.k === 0 && name !== "c" ? { ref: task[name], base: 0 } : bound(
         task[name],
         starts[name] + spans[name][0],
         spans[name],
@@ -126,25 +133,25 @@ function cut(
   // The axis along which the operand's rows run is the only one that makes its span smaller.
   const axis = over[0] === "c" ? "m" : over[0] === "a" ? (transA ? "k" : "m") : transB ? "n" : "k";
   const [from, to] = part[axis];
-  const count = Math.ceil(bytes(over[0]) / (maxBinding - 2 * ALIGN));
+  const room = maxBinding - 2 * ALIGN;
+  if (room <= 0) return null;
+  const count = Math.ceil(bytes(over[0]) / room);
   const step = Math.ceil((to - from) / Math.max(2, count) / 4) * 4;
-  if (step >= to - from) {
-    throw new InternalError(
-      `Cannot cut a matrix product: one row is larger than a binding of ${maxBinding} bytes`,
-    );
-  }
+  if (step >= to - from) return null;
   const list: Piece[] = [];
   for (let x = from; x < to; x += step) {
     const end = Math.min(to, x + step);
     const inner = axis === "k";
-    list.push(...cut(
+    const cuts = cut(
       task,
       { ...part, [axis]: [x, end] },
       starts,
       maxBinding,
       first && (!inner || x === from),
       last && (!inner || end === to),
-    ));
+    );
+    if (cuts === null) return null;
+    list.push(...cuts);
   }
   return list;
 }

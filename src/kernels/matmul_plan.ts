@@ -94,7 +94,7 @@ export function planMatMul(
 ): GpuPlan {
   const { shape } = task;
   if (shape.m * shape.n * shape.batch === 0) return { dispatches: [] };
-  const list = pieces(task, profile.maxBinding);
+  const list = pieces(task, profile.maxBinding)!;
   const splits = "splits" in choice && list.length === 1 ? choice.splits : 1;
   if (splits > 1) {
     const bytes = splits * shape.batch * shape.m * shape.n * 4;

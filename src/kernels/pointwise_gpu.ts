@@ -3,12 +3,14 @@
  * May import core.
  */
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
-import { sizeOf } from "../core/shape.ts";
+import { broadcastShapes, type Shape, sizeOf } from "../core/shape.ts";
 import type { DType } from "../core/dtype.ts";
 import {
+  type BufferRange,
   type Dispatch,
   flatId,
   GPU_DTYPES,
+  gpuBytes,
   type GpuPlan,
   gridFor,
   makeProgram,
@@ -23,6 +25,8 @@ import { collapseBroadcast } from "./broadcast.ts";
 const WORKGROUP = 256;
 /** Words that fit the uniform block. */
 const MAX_PARAMS = 64;
+/** Alignment of the parts of buffers that are bound, in bytes. */
+const ALIGN = 256;
 const programs = new Map<string, Program>();
 
 /** How an operand is indexed: like the output, always its only element, or by one of the stride sets. */
@@ -48,11 +52,14 @@ export function pointwiseFits(
 ): boolean {
   const ok = (t: DType): boolean => GPU_DTYPES.includes(t) || (t === "float16" && profile.f16);
   const dtypes = ins.map((i) => i.dtype);
-  return dtypes.every(ok) && exprs.every((e) => ok(exprType(e, dtypes))) &&
-    ins.length + exprs.length <= profile.maxBuffers;
+  if (!dtypes.every(ok) || !exprs.every((e) => ok(exprType(e, dtypes)))) return false;
+  if (ins.length + exprs.length > profile.maxBuffers) return false;
+  const shape = ins.map((i) => i.shape).reduce((a: Shape, b) => broadcastShapes(a, b) as Shape, []);
+  const outs = exprs.map((e) => exprType(e, dtypes));
+  return cut(ins, outs, shape, layOut(ins, shape), profile) !== null;
 }
 
-/** One dispatch that computes `exprs[i]` of the inputs into output i, broadcasting. */
+/** One dispatch, or as many as large buffers are bound in pieces, that computes `exprs[i]` of the inputs into output i, broadcasting. */
 export function pointwiseGpu(
   exprs: readonly Expr[],
   ins: readonly ConcreteSpec[],
@@ -65,11 +72,11 @@ export function pointwiseGpu(
     ...ins.map((_, input) => ({ input })),
     ...exprs.map((_, output) => ({ output })),
   ];
-  const layout = layOut(ins, out, size);
+  const layout = layOut(ins, out.shape);
   const dtypes = ins.map((i) => i.dtype);
+  const outs = exprs.map((e) => exprType(e, dtypes));
   const words = indexWords(layout);
-  const params = [size / layout.wide, ...words];
-  const bake = params.length > MAX_PARAMS;
+  const bake = words.length >= MAX_PARAMS;
   // Which strides are 1, and in baked programs all of them, are part of the source.
   const shape = bake ? words.join() : layout.strides.map((s) => s[s.length - 1] === 1).join();
   const key = `${
@@ -78,23 +85,68 @@ export function pointwiseGpu(
   let program = programs.get(key);
   if (!program) programs.set(key, program = print(exprs, dtypes, layout, bake));
   return {
-    dispatches: [{
+    dispatches: cut(ins, outs, out.shape, layout, profile)!.map(({ count, ranges }) => ({
       program,
-      buffers,
-      params: bake ? params.slice(0, 1) : params,
-      grid: gridFor(size / layout.wide, WORKGROUP, profile),
-    }],
+      buffers: buffers.map((b, k) => ({ ...b, ...ranges[k] })),
+      params: [count / layout.wide, ...(bake ? [] : words)],
+      grid: gridFor(count / layout.wide, WORKGROUP, profile),
+    })),
   };
 }
 
-function layOut(ins: readonly ConcreteSpec[], out: ConcreteSpec, size: number): Layout {
+/** Neighbouring elements of the results, and the part of each buffer that they take. */
+interface Piece {
+  readonly count: number;
+  readonly ranges: readonly BufferRange[];
+}
+
+/** Pieces along the outermost axis whose parts of the buffers can be bound; null where there are none. */
+function cut(
+  ins: readonly ConcreteSpec[],
+  outs: readonly DType[],
+  shape: Shape,
+  { access, dims, strides }: Layout,
+  profile: Profile,
+): Piece[] | null {
+  const size = sizeOf(shape), rows = dims[0] ?? size, most = profile.maxBinding;
+  if (size === 0) return [];
+  const fixed = ins.filter((_, k) =>
+    access[k] === "only" || strides[access[k] as number]?.[0] === 0
+  );
+  if (fixed.some((s) => sizeOf(s.shape) * gpuBytes(s.dtype) > most)) return null;
+  // Bytes from one row to the next; 0 where all rows read the same.
+  const rowBytes = [
+    ...ins.map(({ dtype }, k) => {
+      const a = access[k];
+      return gpuBytes(dtype) * (a === "only" ? 0 : a === "like" ? size / rows : strides[a][0]);
+    }),
+    ...outs.map((dtype) => gpuBytes(dtype) * size / rows),
+  ];
+  const widest = Math.max(...rowBytes);
+  if (rows * widest <= most) return [{ count: size, ranges: rowBytes.map(() => ({})) }];
+  // Rows between which every buffer is cut at a multiple of the alignment.
+  let unit = 1;
+  while (rowBytes.some((bytes) => bytes * unit % ALIGN !== 0)) unit *= 2;
+  const step = Math.floor(most / widest / unit) * unit;
+  if (step === 0) return null;
+  return Array.from({ length: Math.ceil(rows / step) }, (_, k) => {
+    const first = k * step, n = Math.min(step, rows - first);
+    const ranges = rowBytes.map((bytes): BufferRange =>
+      bytes === 0 ? {} : { offset: first * bytes, size: Math.ceil(n * bytes / 4) * 4 }
+    );
+    return { count: n * size / rows, ranges };
+  });
+}
+
+function layOut(ins: readonly ConcreteSpec[], out: Shape): Layout {
+  const size = sizeOf(out);
   const sizes = ins.map((i) => sizeOf(i.shape));
   if (sizes.every((n) => n === size || n === 1)) {
     const access = sizes.map((n): Access => (n === size ? "like" : "only"));
     const wide = size % 4 === 0 && access.includes("like") ? 4 : 1;
     return { wide, access, dims: [], strides: [] };
   }
-  const walk = collapseBroadcast(out.shape, ins.map((i) => i.shape));
+  const walk = collapseBroadcast(out, ins.map((i) => i.shape));
   const inner = walk.dims.length - 1;
   const strides: (readonly number[])[] = [];
   const access = walk.strides.map((s, k): Access => {

@@ -281,7 +281,7 @@ out1[t] = i32(at);`,
   for (let size = 2; size <= length; size *= 2) {
     // The last round sorts each row one way, whatever row it is.
     const mask = size === length ? 0 : size;
-    for (let half = size / 2; half > 0; half /= 2) {
+    for (let half = size / 2; half >= 1; half /= 2) {
       dispatches.push({
         program: step,
         buffers: [keys, at],

@@ -61,7 +61,7 @@ const Transpose = defineOp({
     const { shape } = inputs[0];
     const strides = stridesOf(shape);
     return { base: 0, axes: hostInts(hosts[1]!).map((p) => axisOf(shape, strides, p)) };
-  }),
+  }, { transposes: true }),
 });
 
 function axisOf(shape: readonly number[], strides: readonly number[], axis: number): AxisMap {

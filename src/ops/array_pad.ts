@@ -93,7 +93,7 @@ const PadV2 = defineOp({
       return [inner, null, ctx.needs[2] ? ctx.sumLike(sub(sum(dy), sum(inner)), 2) : null];
     },
   },
-  ...copyKernels(0, constantMap, 2),
+  ...copyKernels(0, constantMap, { fill: 2 }),
 });
 
 /** 0 where the border is not repeated (`REFLECT`), 1 where it is (`SYMMETRIC`). */

@@ -15,11 +15,19 @@ import { transposeFits, transposeGpu } from "../kernels/transpose_gpu.ts";
 /** How a problem of an op is a copy. */
 export type MapOf = (problem: Problem) => CopyMap;
 
-/** Kernels of an op that copies input `from`; places read from nowhere get the element in input `fill`, or zero. */
+/** What else is known of an op that copies. */
+interface CopyKernelOptions {
+  /** Input whose element places get that are read from nowhere. Default: zero. */
+  readonly fill?: number;
+  /** True: the copy may be a transpose, for which there are kernels of their own. */
+  readonly transposes?: boolean;
+}
+
+/** Kernels of an op that copies input `from`. */
 export function copyKernels(
   from: number,
   map: MapOf,
-  fill?: number,
+  { fill, transposes = false }: CopyKernelOptions = {},
 ): { readonly cpu: CpuKernel; readonly gpu: readonly GpuVariant[] } {
   const options: CopyOptions = {
     from: { input: from },
@@ -31,13 +39,7 @@ export function copyKernels(
         copyCpu(map(problem), ins[from], out, fill === undefined ? undefined : ins[fill]),
       { copy: { from, map, fill } },
     ),
-    gpu: [{
-      name: "transpose",
-      fits: (problem, profile) =>
-        bindsWhole(problem, profile) && transposeFits(map(problem), profile),
-      plan: (problem, profile) =>
-        transposeGpu(map(problem), from, problem.outputs[0].dtype, profile),
-    }, {
+    gpu: [...(transposes ? [transposeOf(from, map)] : []), {
       name: "copy",
       fits: (problem, profile) =>
         bindableInPieces(problem.inputs[from], 2, profile) && copyFits(map(problem)),
@@ -47,5 +49,14 @@ export function copyKernels(
           fromCount: sizeOf(problem.inputs[from].shape),
         }),
     }],
+  };
+}
+
+function transposeOf(from: number, map: MapOf): GpuVariant {
+  return {
+    name: "transpose",
+    fits: (problem, profile) =>
+      bindsWhole(problem, profile) && transposeFits(map(problem), profile),
+    plan: (problem, profile) => transposeGpu(map(problem), from, problem.outputs[0].dtype, profile),
   };
 }

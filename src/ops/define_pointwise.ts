@@ -58,7 +58,8 @@ export function definePointwise(
     ...(init.grad === undefined ? {} : { grad: init.grad }),
     ...(init.expand === undefined ? {} : { expand: init.expand }),
     cpu: (ins, outs, { attrs }) => pointwiseCpu([bind(attrs)], ins, outs),
-    gpu: [{
+    // No complex number is ever on a GPU.
+    gpu: init.types === "complex" || init.attrs?.some((a) => a.includes("complex")) ? [] : [{
       name: "pointwise",
       fits: ({ inputs, attrs }, profile) => pointwiseFits([bind(attrs)], inputs, profile),
       plan: ({ inputs, outputs, attrs }, profile) =>

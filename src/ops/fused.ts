@@ -6,6 +6,7 @@ import type { DType } from "../core/dtype.ts";
 import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
 import type { Expr } from "../core/scalar.ts";
 import { broadcastShapes, type PartialShape } from "../core/shape.ts";
+import { bindsWhole } from "../kernels/copy_pieces.ts";
 import {
   groupedFits,
   type GroupLayout,
@@ -91,6 +92,7 @@ export const GroupedColumnSum: OpDef = defineOp({
     }),
   gpu: [{
     name: "grouped",
+    fits: bindsWhole,
     plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
   }],
 });

@@ -15,7 +15,7 @@ import { convFits, forwardGeometry } from "../kernels/conv_gpu.ts";
 import { planConv } from "../kernels/conv_plan.ts";
 import type { Epilogue, EpilogueOperand } from "../kernels/gemm_epilogue.ts";
 import { setMeaning } from "../kernels/host_meaning.ts";
-import { matMulTask } from "../kernels/matmul_gpu.ts";
+import { matMulFits, matMulTask } from "../kernels/matmul_gpu.ts";
 import { planMatMul } from "../kernels/matmul_plan.ts";
 import { Conv2D } from "./conv.ts";
 import { DepthwiseConv2dNative } from "./conv_depthwise.ts";
@@ -80,6 +80,7 @@ function defineEpilogue(base: OpDef, { fits, plan }: ProductInit): OpDef {
 }
 
 const matrices: ProductInit = {
+  fits: matMulFits,
   plan: (problem, profile, epilogue) => planMatMul({ ...matMulTask(problem), epilogue }, profile),
 };
 defineEpilogue(MatMul, matrices);

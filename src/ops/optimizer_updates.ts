@@ -4,7 +4,7 @@
  * May import core and kernels.
  */
 import { apply1, type OpInput } from "../core/apply.ts";
-import type { BufferRef, Dispatch, GpuPlan, Profile } from "../core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
 import { InternalError } from "../core/errors.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { type Attrs, defineOp, lookupOp, type OpDef, type Problem } from "../core/op.ts";
@@ -13,6 +13,9 @@ import { mergeShapes } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
 import { pointwiseFits, pointwiseGpu } from "../kernels/pointwise_gpu.ts";
+
+/** Storage buffers that a kernel may have on every adapter. */
+const LEAST_BUFFERS = 8;
 
 /** New variable first, then the new slots, from the arguments in the op's order. */
 export type UpdateExpressions = (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
@@ -41,6 +44,15 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
     if (!made) bound.set(values, made = update(args, values));
     return made;
   };
+  const apart: GpuVariant = {
+    name: "one output each",
+    fits: ({ inputs, attrs }, profile) =>
+      expressions(attrs).every((e) => {
+        const used = usedBy(e);
+        return pointwiseFits([renumber(e, used)], used.map((i) => inputs[i]), profile);
+      }),
+    plan: (problem, profile) => planApart(expressions(problem.attrs), problem, profile),
+  };
   const def = defineOp({
     name,
     inputs: inputs.map((i) => `${i}: T`),
@@ -59,15 +71,7 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
       fits: ({ inputs, attrs }, profile) => pointwiseFits(expressions(attrs), inputs, profile),
       plan: ({ inputs, outputs, attrs }, profile) =>
         pointwiseGpu(expressions(attrs), inputs, outputs[0], profile),
-    }, {
-      name: "one output each",
-      fits: ({ inputs, attrs }, profile) =>
-        expressions(attrs).every((e) => {
-          const used = usedBy(e);
-          return pointwiseFits([renumber(e, used)], used.map((i) => inputs[i]), profile);
-        }),
-      plan: (problem, profile) => planApart(expressions(problem.attrs), problem, profile),
-    }],
+    }, ...(inputs.length + state.length > LEAST_BUFFERS ? [apart] : [])],
   });
   return def;
 }

@@ -4,7 +4,7 @@
  */
 import { apply, type OpInput, withRecorders } from "../core/apply.ts";
 import type { Device, DeviceBuffer } from "../core/device.ts";
-import type { GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
+import { gpuBytes, type GpuPlan, type GpuVariant, type Profile } from "../core/dispatch.ts";
 import { DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
@@ -129,9 +129,21 @@ function extentOf(plan: GpuPlan): { axis: number; groups: number } {
   return { axis, groups };
 }
 
+/** The smallest limit of bindings that kernels are forced to. */
+const LEAST_BINDING = 1024;
+
+/** A limit of bindings that cuts the largest buffers of a problem into a few pieces; none where they are small. */
+function smallBinding({ inputs, hosts, outputs }: Problem): number {
+  const bytes = [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs].map((s) =>
+    sizeOf(s.shape as readonly number[]) * gpuBytes(s.dtype)
+  );
+  const largest = Math.max(...bytes), limit = Math.ceil(largest / 4 / 256) * 256;
+  return largest <= LEAST_BINDING ? Infinity : Math.max(LEAST_BINDING, limit);
+}
+
 /**
  * The different plans of every variant that fits, over all profiles, and once more where a grid may have so few workgroups
- * along an axis that it must fold.
+ * along an axis that it must fold, and where bindings are so small that buffers are bound in pieces.
  */
 export function forcedPlans(
   variants: readonly GpuVariant[],
@@ -148,10 +160,14 @@ export function forcedPlans(
     }
     return plan;
   };
+  const maxBinding = smallBinding(problem);
   for (const [name, profile] of profilesOf(own)) {
     for (const variant of variants) {
       const plan = add(variant, name, profile);
       if (plan === null) continue;
+      if (maxBinding < profile.maxBinding) {
+        add(variant, `${name}, small bindings`, { ...profile, maxBinding });
+      }
       const { axis, groups } = extentOf(plan);
       const maxGrid = Math.max(2, Math.ceil(Math.sqrt(groups)));
       if (maxGrid < axis) add(variant, `${name}, small grids`, { ...profile, maxGrid });

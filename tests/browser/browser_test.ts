@@ -48,6 +48,7 @@ const NOT_ON_GPU = {
   "tests/ops/conv_kernels_test.ts":
     "SwiftShader takes minutes to compile kernels made for hardware",
   "tests/ops/matmul_kernels_test.ts": "likewise",
+  "tests/ops/random_shapes_test.ts": "likewise",
 };
 
 const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptions }>> = {

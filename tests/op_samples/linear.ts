@@ -63,6 +63,8 @@ const batched = (): OpSample[] => [
   sample([any(2, 3, 4), any(2, 4, 5)]),
   sample([any(2, 4, 3), any(2, 5, 4)], { adj_x: true, adj_y: true }),
   sample([any(3, 2, 9, 17), any(3, 2, 17, 9)]),
+  sample([any(2, 3, 16), any(2, 16, 1)]),
+  sample([any(2, 5, 9), any(2, 9, 33)]),
   sample([any(0, 2, 3), any(0, 3, 2)]),
 ];
 
@@ -256,7 +258,10 @@ export const LINEAR: SampleTable = {
   AvgPool: pools(POOLS, any),
   MaxPool3D: pools(POOLS_3D, distinct),
   AvgPool3D: pools(POOLS_3D, any),
-  MaxPoolWithArgmax: pools(POOLS.slice(0, 3), distinct),
+  MaxPoolWithArgmax: [
+    ...pools(POOLS.slice(0, 3), distinct),
+    ...pools(POOLS.slice(0, 3).map(([s, attrs]) => [s, { ...attrs, Targmax: "int32" }]), distinct),
+  ],
   MaxPoolGrad: [
     pooledGrad([1, 4, 4, 1], pair(2), pair(2), "output"),
     pooledGrad([2, 5, 6, 3], pair(3), pair(2), "output"),

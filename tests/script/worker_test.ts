@@ -321,7 +321,8 @@ async function runProgram(text: string): Promise<{ success: boolean; stdout: str
     await Deno.writeTextFile(file, text.replace("@weft/weft", import.meta.resolve("../../mod.ts")));
     const { success, stdout } = await new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--no-check", "--no-config", file],
-      signal: AbortSignal.timeout(60_000),
+      // Only what hangs meets this, however busy the machine is.
+      signal: AbortSignal.timeout(300_000),
     }).output();
     return { success, stdout: new TextDecoder().decode(stdout) };
   } finally {

@@ -33,6 +33,8 @@ export class Pipelines {
   readonly #counters: DeviceCounters;
   readonly #params: GPUBuffer;
   readonly #fail: (error: Error) => void;
+  /** Bytes of the largest storage binding. */
+  readonly #most: number;
   readonly #pipelines = new Map<Program, Pipeline>();
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
@@ -48,6 +50,7 @@ export class Pipelines {
     this.#counters = counters;
     this.#params = params;
     this.#fail = fail;
+    this.#most = Math.floor(device.limits.maxStorageBufferBindingSize / 4) * 4;
   }
 
   /** The pipeline of a program. A compile error is reported to `fail` with numbered lines. */
@@ -87,7 +90,9 @@ export class Pipelines {
     if (group) return group;
     this.#counters.bindGroupsCreated++;
     const entries: GPUBindGroupEntry[] = buffers.map((b, binding) => {
-      const { offset = 0, size } = ranges[binding];
+      const { offset = 0 } = ranges[binding];
+      // The spare room of a pooled buffer may be more than a binding can hold.
+      const size = ranges[binding].size ?? (b.bytes > this.#most ? this.#most : undefined);
       return {
         binding,
         resource: { buffer: b.gpu, offset, ...(size === undefined ? {} : { size }) },

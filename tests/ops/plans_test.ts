@@ -1,0 +1,178 @@
+/**
+ * What kernels ask of an adapter, checked as data, without one: no plan may go beyond the limits it was made for, and every
+ * variant must be of use to somebody.
+ */
+
+import { assertEquals } from "@std/assert";
+import "@weft/weft";
+import {
+  type BufferRef,
+  type Dispatch,
+  GPU_DTYPES,
+  gpuBytes,
+  type GpuPlan,
+  type Profile,
+} from "../../src/core/dispatch.ts";
+import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/core/op.ts";
+import { sizeOf } from "../../src/core/shape.ts";
+import { dtypesOf } from "../../src/testing/op_case.ts";
+import { drawInputs } from "../../src/testing/op_sample.ts";
+import { isStatic, problemOf } from "../../src/testing/run_op.ts";
+import { FAMILIES, WITHOUT_SAMPLES } from "../op_samples/mod.ts";
+
+/** What every adapter can do. */
+const LEAST: Profile = {
+  family: "gpu",
+  subgroup: 0,
+  subgroupDirective: false,
+  lanes: 8,
+  f16: true,
+  maxBinding: 128 * 2 ** 20,
+  maxBuffers: 8,
+  maxInvocations: 256,
+  maxWorkgroupBytes: 16384,
+  maxGrid: 65535,
+};
+const MORE: Profile = {
+  ...LEAST,
+  maxBuffers: 10,
+  maxInvocations: 1024,
+  maxWorkgroupBytes: 49152,
+};
+
+const FORMS: Readonly<Record<string, Partial<Profile>>> = {
+  gpu: { family: "gpu" },
+  "gpu, subgroups of 32": { family: "gpu", subgroup: 32, subgroupDirective: true },
+  "software, 8 lanes": { family: "software" },
+  "software, 4 lanes": { family: "software", lanes: 4 },
+};
+const LIMITS: Readonly<Record<string, Profile>> = {
+  "the least limits": LEAST,
+  "larger limits": MORE,
+  "small bindings": { ...LEAST, maxBinding: 2048 },
+  "small grids": { ...LEAST, maxGrid: 60 },
+};
+const PROFILES: readonly (readonly [string, Profile])[] = Object.entries(FORMS).flatMap(
+  ([form, own]) =>
+    Object.entries(LIMITS).map(([limits, p]) => [`${form}, ${limits}`, { ...p, ...own }] as const),
+);
+/** WebGPU's least for the third axis of workgroups; the others may have all invocations. */
+const MAX_DEPTH = 64;
+const MAX_PARAMS = 64;
+/** Alignment of bound parts, in bytes; buffers have room up to there. */
+const ALIGN = 256;
+
+/** Every problem that the samples pose to a GPU. */
+function* problems(): Generator<{ def: OpDef; problem: Problem }> {
+  const dtypes = new Set<string>([...GPU_DTYPES, "float16"]);
+  for (const table of Object.values(FAMILIES)) {
+    for (const [name, samples] of Object.entries(table)) {
+      const def = lookupOp(name)!;
+      if (!def.gpu) continue;
+      for (const sample of samples) {
+        for (const dtype of dtypesOf(def, sample)) {
+          const problem = problemOf(def, drawInputs(sample, dtype), sample.attrs ?? {});
+          const bound = problem.inputs.filter((_, i) => problem.hosts[i] === undefined);
+          if (!isStatic(problem)) continue;
+          if (![...bound, ...problem.outputs].every((s) => dtypes.has(s.dtype))) continue;
+          yield { def, problem };
+        }
+      }
+    }
+  }
+}
+
+function bytesOf(ref: BufferRef, plan: GpuPlan, problem: Problem): number {
+  if ("temp" in ref) return plan.temps![ref.temp];
+  const spec = "input" in ref ? problem.inputs[ref.input] : problem.outputs[ref.output];
+  return Math.max(4, Math.ceil(sizeOf(spec.shape) * gpuBytes(spec.dtype) / 4) * 4);
+}
+
+function nameOf(ref: BufferRef): string {
+  return "input" in ref
+    ? `input ${ref.input}`
+    : "output" in ref
+    ? `output ${ref.output}`
+    : `temporary ${ref.temp}`;
+}
+
+/** Bytes of workgroup memory that a source declares. */
+function workgroupBytes(source: string): number {
+  let bytes = 0;
+  for (const [, type] of source.matchAll(/var<workgroup>\s*\w+\s*:\s*([^;]+);/g)) {
+    const [, element, count = "1"] = /^(?:array<(.+?), *(\d+)u?>|.+)$/.exec(type)!;
+    const [, lanes = "1", scalar] = /^(?:vec(\d)<)?(\w+)/.exec(element ?? type)!;
+    const wide = lanes === "3" ? 4 : Number(lanes);
+    bytes += wide * (scalar === "f16" ? 2 : 4) * Number(count);
+  }
+  return bytes;
+}
+
+/** What a dispatch asks for that the adapter need not have. */
+function* excesses(
+  { program, buffers, grid, params }: Dispatch,
+  plan: GpuPlan,
+  problem: Problem,
+  profile: Profile,
+): Generator<string> {
+  const { bindings, source } = program;
+  if (bindings.length !== buffers.length) yield `${buffers.length} buffers, wants ${bindings}`;
+  if (buffers.length > profile.maxBuffers) yield `${buffers.length} buffers`;
+  if (params.length > MAX_PARAMS) yield `${params.length} parameters`;
+  if (grid.some((n) => n < 1 || n > profile.maxGrid)) yield `a grid of [${grid}]`;
+  const [, x, y = "1", z = "1"] = /@workgroup_size\((\d+)(?:, (\d+))?(?:, (\d+))?\)/.exec(source)!;
+  if (+x * +y * +z > profile.maxInvocations || +z > MAX_DEPTH) yield `workgroups of ${x}x${y}x${z}`;
+  const shared = workgroupBytes(source);
+  if (shared > profile.maxWorkgroupBytes) yield `${shared} bytes of workgroup memory`;
+  for (const [k, ref] of buffers.entries()) {
+    const all = bytesOf(ref, plan, problem), { offset = 0 } = ref;
+    const bytes = ref.size ?? all - offset;
+    const name = nameOf(ref);
+    if (bytes > profile.maxBinding) yield `${bytes} bytes of ${name}`;
+    if (offset % ALIGN !== 0 || bytes % 4 !== 0 || bytes <= 0) {
+      yield `${bytes} bytes at ${offset} of ${name}`;
+    }
+    if (offset + bytes > Math.ceil(all / ALIGN) * ALIGN) yield `${name} beyond its end`;
+    const twice = buffers.findIndex((other, i) => i < k && nameOf(other) === name);
+    if (twice >= 0 && (bindings[k] !== "read" || bindings[twice] !== "read")) {
+      yield `${name} bound twice and written`;
+    }
+  }
+}
+
+Deno.test("no plan asks for more than the adapter it is made for has", () => {
+  const wrong = new Map<string, string>();
+  for (const { def, problem } of problems()) {
+    for (const [limits, profile] of PROFILES) {
+      for (const variant of def.gpu!) {
+        if (variant.fits && !variant.fits(problem, profile)) continue;
+        const plan = variant.plan(problem, profile);
+        for (const dispatch of plan.dispatches) {
+          for (const text of excesses(dispatch, plan, problem, profile)) {
+            const inputs = problem.inputs.map((s) => `${s.dtype}[${s.shape}]`).join(" ");
+            wrong.set(
+              `${def.name} "${variant.name}" under ${limits}`,
+              `${dispatch.program.name} asks for ${text}, inputs ${inputs}`,
+            );
+          }
+        }
+      }
+    }
+  }
+  assertEquals([...wrong].map(([where, text]) => `${where}: ${text}`).slice(0, 20), []);
+});
+
+Deno.test("every variant of every op is chosen for some sample on some adapter", () => {
+  const chosen = new Set<string>();
+  const able = new Set<string>();
+  for (const { def, problem } of problems()) {
+    for (const [, profile] of PROFILES) {
+      const fitting = def.gpu!.filter((v) => v.fits?.(problem, profile) ?? true);
+      fitting.forEach((v, i) => (i === 0 ? chosen : able).add(`${def.name} "${v.name}"`));
+    }
+  }
+  const all = registeredOps().filter((def) => !(def.name in WITHOUT_SAMPLES)).flatMap((def) =>
+    (def.gpu ?? []).map((v) => `${def.name} "${v.name}"`)
+  );
+  assertEquals(all.filter((name) => !chosen.has(name)), []);
+});
