@@ -12,6 +12,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/npm_only/": "compares our assertions with Node's",
   "tests/ops/array_op_check_test.ts": "tests/op_check_test.ts does the same",
   "tests/ops/image_op_check_test.ts": "tests/op_check_test.ts does the same",
+  "tests/tfjs/": "imports TensorFlow.js by a name that only Deno knows",
   "tests/tools_test.ts": "tests our tools",
 };
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 
 /** Examples that check what they print. They must run without any permission. */
-const EXAMPLES = ["log_huber", "sinh", "contrib_py_func", "tf_function"];
+const EXAMPLES = ["log_huber", "sinh", "contrib_py_func", "tf_function", "numpy", "tfjs"];
 
 for (const name of EXAMPLES) {
   Deno.test(`examples/${name}.ts runs without permissions and finds what it expects`, async () => {
