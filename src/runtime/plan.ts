@@ -66,6 +66,7 @@ export function makePlan(ir: IrGraph): Plan {
   for (const node of ir.nodes) {
     device.set(node, placeNode(node, device));
   }
+  moveViewsOfFeeds(ir.nodes, device);
   const depth = new Map<IrNode, number>();
   for (const node of ir.nodes) depth.set(node, depthOf(node, device, depth));
   const onGpu = (n: IrNode): number => (runsOnGpu(n, device) ? 1 : 0);
@@ -204,6 +205,28 @@ function placeNode(node: IrNode, placed: ReadonlyMap<IrNode, Device>): Device {
   if (!able) return cpu;
   if (node.def.kind === "view") return placed.get(node.inputs[0].node)!;
   return defaultDevice();
+}
+
+/** Moves views of what is fed to the GPU where all their users are: what is fed may be there already, and need not be read. */
+function moveViewsOfFeeds(nodes: readonly IrNode[], device: Map<IrNode, Device>): void {
+  const gpu = gpuDevice();
+  if (gpu === null) return;
+  const users = new Map<IrNode, "GPU" | "host">();
+  for (const node of nodes.toReversed()) {
+    const movable = users.get(node) === "GPU" && node.device === "" && isViewOfFeed(node);
+    if (movable && canRunOnGpu(node, gpu)) device.set(node, gpu);
+    const onGpu = runsOnGpu(node, device);
+    node.inputs.forEach((v, i) => {
+      const here = onGpu && !needsHost(node, i) ? "GPU" : "host";
+      if (here === "host" || !users.has(v.node)) users.set(v.node, here);
+    });
+  }
+}
+
+function isViewOfFeed(node: IrNode): boolean {
+  let source = node;
+  while (source.def.kind === "view" && source.inputs.length > 0) source = source.inputs[0].node;
+  return source !== node && source.feed >= 0;
 }
 
 function canRunOnGpu(node: IrNode, gpu: Device): boolean {

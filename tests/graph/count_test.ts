@@ -64,3 +64,16 @@ testOnGpu("attention is one dispatch on every kind of adapter", async () => {
   }
   await tf.setBackend("cpu");
 });
+
+testOnGpu("views of arguments stay on the GPU", async () => {
+  await tf.setBackend("webgpu");
+  using x = tf.randomNormal([12, 6]);
+  const f = tf.function((x: tf.Tensor) => {
+    const view = tf.expandDims(tf.reshape(x, [6, 12]), 1);
+    return tf.reshape(tf.softmax(view), [72]);
+  });
+  f(x).dispose();
+  const counts = await tf.profile(() => f(x).dispose());
+  assertEquals([counts.dispatches, counts.readbacks], [1, 0]);
+  await tf.setBackend("cpu");
+});
