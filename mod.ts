@@ -23,6 +23,7 @@ export { Tensor, type TensorLike } from "./src/core/tensor.ts";
 
 // runtime
 export { device, getBackend, listDevices, ready, setBackend } from "./src/runtime/devices.ts";
+export { type TunedKernels, tunedKernels, tuneKernels } from "./src/runtime/tuning.ts";
 export { dispose, keep, scope, tidy } from "./src/runtime/tensor.ts";
 export { memory } from "./src/runtime/memory.ts";
 

@@ -27,6 +27,30 @@ export interface Profile {
   readonly maxWorkgroupBytes: number;
   /** Workgroups along one axis of a grid. */
   readonly maxGrid: number;
+  /** Chooses kernels by timing them; absent where the first candidate is taken. */
+  readonly chooser?: KernelChooser;
+}
+
+/** Several kernels for the same work. */
+export interface Candidates {
+  /** Equal for work that wants the same kernel: the op, its layout, its shape in powers of two. */
+  readonly key: string;
+  /** A name for each candidate, the default first. */
+  readonly names: readonly string[];
+  /** The work of one candidate, without temporaries of others. */
+  readonly plan: (index: number) => GpuPlan;
+  /** Bytes of each input that plans bind. */
+  readonly inputs: readonly number[];
+  /** Bytes of each output that plans bind. */
+  readonly outputs: readonly number[];
+}
+
+/** Times candidates, or remembers which was best. */
+export interface KernelChooser {
+  /** False where it would always take the first. */
+  readonly active: boolean;
+  /** Index of the candidate to use. */
+  choose(candidates: Candidates): number;
 }
 
 /** A WGSL program: its bindings are storage buffers in order, then one uniform block where it has parameters. */

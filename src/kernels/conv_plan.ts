@@ -3,7 +3,13 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import type { BufferRef, Dispatch, GpuPlan, Profile } from "../core/dispatch.ts";
+import {
+  type BufferRef,
+  type Dispatch,
+  gpuBytes,
+  type GpuPlan,
+  type Profile,
+} from "../core/dispatch.ts";
 import { isPointwiseWindow, outPlaces, tapCount, type WindowGeometry } from "./conv_geometry.ts";
 import { filterRegisterProgram } from "./conv_filter_register.ts";
 import {
@@ -21,13 +27,14 @@ import type { Epilogue } from "./gemm_epilogue.ts";
 import type { SharedTile } from "./gemm_shared.ts";
 import { planSplitSum } from "./gemm_split.ts";
 import {
-  chooseRegisterTile,
-  chooseSharedTile,
   foldGrid,
+  rankRegisterTiles,
+  rankSharedTiles,
   registerGroups,
   type RegisterTile,
   splitsFor,
 } from "./gemm_tiles.ts";
+import { tunedChoice, type TunedWork } from "./gemm_tuning.ts";
 import { planMatMul } from "./matmul_plan.ts";
 import type { MatMulShape } from "./matmul_shape.ts";
 
@@ -123,7 +130,21 @@ function planGather(
     wideC,
     epilogue: task.epilogue,
   };
-  const choice = forced ?? chooseGather(source, m, n, k, phases, profile);
+  const candidates = gatherCandidates(source, [m, n, k, phases], profile);
+  const choice = forced ?? tunedChoice(candidates, profile, () =>
+    gather.transposed
+      ? tunedConv(
+        task,
+        "conv_input",
+        ["result", "filter", "image"],
+        (bare, choice) => planConvInput(bare, profile, choice),
+      )
+      : tunedConv(
+        task,
+        "conv",
+        ["image", "filter", "result"],
+        (bare, choice) => planConv(bare, profile, choice),
+      ));
   const words = gatherWords(gather, deep);
   const ldb = (gather.transposed ? channels : n) / (source.wideB ? 4 : 1),
     ldc = n / (wideC ? 4 : 1);
@@ -213,21 +234,56 @@ function sumDType(dtype: DType): DType {
   return dtype === "float16" ? "float32" : dtype;
 }
 
-function chooseGather(
+/** Kernels for a gather, the likely best first. */
+function gatherCandidates(
   { wideA, wideB, transposed }: ConvSource,
-  m: number,
-  n: number,
-  k: number,
-  phases: number,
+  [m, n, k, phases]: readonly [number, number, number, number],
   profile: Profile,
-): ConvChoice {
+): ConvChoice[] {
   if (profile.family === "gpu") {
-    const { tile, splits } = chooseSharedTile(m, n, k, phases, profile);
-    return { kind: "shared", tile, splits: splits * m * n * 4 > profile.maxBinding ? 1 : splits };
+    return rankSharedTiles(m, n, k, phases, profile).map(({ tile, splits }) => ({
+      kind: "shared",
+      tile,
+      splits: splits * m * n * 4 > profile.maxBinding ? 1 : splits,
+    }));
   }
   const loads = { wideA, wideB, transB: transposed, quads: false };
-  const { tile } = chooseRegisterTile([m, n, phases], loads, profile);
-  return { kind: "register", tile, splits: 1 };
+  return rankRegisterTiles([m, n, phases], loads, profile).map(({ tile }) => ({
+    kind: "register",
+    tile,
+    splits: 1,
+  }));
+}
+
+/** What a device needs to time kernels for a task; `plan` gets the task with nothing but its operands. */
+function tunedConv(
+  { geometry: g, dtype, out }: ConvTask,
+  name: string,
+  [a, b, c]: readonly ("image" | "filter" | "result")[],
+  plan: (task: ConvTask, choice: ConvChoice) => GpuPlan,
+): TunedWork & { readonly plan: (choice: ConvChoice) => GpuPlan } {
+  const places = g.batch * outPlaces(g), taps = tapCount(g);
+  const sizes = {
+    image: g.batch * g.axes.reduce((p, axis) => p * axis.in, 1) * g.channels,
+    filter: taps * g.channels * g.outChannels,
+    result: places * g.outChannels,
+  };
+  const bare: ConvTask = {
+    geometry: g,
+    dtype,
+    out,
+    a: { input: 0 },
+    b: { input: 1 },
+    c: { output: 0 },
+  };
+  return {
+    name: `${name} ${dtype} ${g.channels % 4 === 0} ${g.outChannels % 4 === 0}`,
+    extents: [places, taps, g.channels, g.outChannels],
+    flop: 2 * places * sizes.filter,
+    inputs: [a, b].map((of) => sizes[of] * gpuBytes(dtype)),
+    output: sizes[c] * gpuBytes(out),
+    plan: (choice) => plan(bare, choice),
+  };
 }
 
 /** Plans the gradient of the filter. */
@@ -248,7 +304,14 @@ export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvCh
   }
   const deep = isDeep(gather), wideA = g.channels % 4 === 0, wideB = n % 4 === 0;
   const lines = k / Math.max(1, gather.axes[2].rows);
-  const choice = forced ?? chooseFilter(m, n, k, lines, wideA, wideB, profile);
+  const candidates = filterCandidates([m, n, k, lines], { wideA, wideB }, profile);
+  const choice = forced ?? tunedChoice(candidates, profile, () =>
+    tunedConv(
+      task,
+      "conv_filter",
+      ["image", "result", "filter"],
+      (bare, choice) => planConvFilter(bare, profile, choice),
+    ));
   const splits = choice.splits * m * n * 4 > profile.maxBinding ? 1 : choice.splits;
   const source = { dtype, out: splits > 1 ? sumDType(dtype) : task.out, deep, wideA, wideB };
   const width = wideB ? 4 : 1, words = gatherWords(gather, deep);
@@ -321,21 +384,20 @@ export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvCh
   return { dispatches, temps: [splits * m * n * 4] };
 }
 
-function chooseFilter(
-  m: number,
-  n: number,
-  k: number,
-  lines: number,
-  wideA: boolean,
-  wideB: boolean,
+function filterCandidates(
+  [m, n, k, lines]: readonly [number, number, number, number],
+  { wideA, wideB }: { wideA: boolean; wideB: boolean },
   profile: Profile,
-): ConvChoice {
+): ConvChoice[] {
   if (profile.family === "gpu") {
-    return { kind: "shared", ...chooseSharedTile(m, n, k, 1, profile) };
+    return rankSharedTiles(m, n, k, 1, profile).map((tiled) => ({ kind: "shared", ...tiled }));
   }
   const loads = { wideA, wideB, transB: false, quads: wideA, splits: lines >= 32 };
-  const { tile, groups } = chooseRegisterTile([m, n, 1], loads, profile);
-  return { kind: "register", tile, splits: splitsFor(groups, lines, 4, 8) };
+  return rankRegisterTiles([m, n, 1], loads, profile).map(({ tile, groups }) => ({
+    kind: "register",
+    tile,
+    splits: splitsFor(groups, lines, 4, 8),
+  }));
 }
 
 /** Dispatches for a third axis that may exceed the grid's. */

@@ -30,14 +30,14 @@ const WANTED_INVOCATIONS = 8192;
 /** Processor threads to give work to on a software adapter. */
 const WANTED_THREADS = 4;
 
-/** The shared tile that takes least time, and into how many parts to cut sums of `terms`. */
-export function chooseSharedTile(
+/** Shared tiles, the one that takes least time first, and into how many parts to cut sums of `terms`. */
+export function rankSharedTiles(
   m: number,
   n: number,
   terms: number,
   batch: number,
   profile: Profile,
-): { tile: SharedTile; splits: number } {
+): { tile: SharedTile; splits: number }[] {
   const fitting = SHARED_TILES.filter((t) =>
     sharedThreads(t) <= profile.maxInvocations && sharedBytes(t) <= profile.maxWorkgroupBytes
   );
@@ -47,9 +47,10 @@ export function chooseSharedTile(
     const fills = Math.max(1, groups(t) * sharedThreads(t) / WANTED_INVOCATIONS);
     return fills * t.tm * t.tn * (1 + 1 / t.tm + 1 / t.tn + 8 / t.bm + 8 / t.bn);
   };
-  const tile = fitting.reduce((best, t) => (cost(t) < cost(best) ? t : best));
-  const wanted = Math.ceil(WANTED_INVOCATIONS / sharedThreads(tile));
-  return { tile, splits: splitsFor(groups(tile), terms, 256, wanted) };
+  return fitting.sort((a, b) => cost(a) - cost(b)).map((tile) => {
+    const wanted = Math.ceil(WANTED_INVOCATIONS / sharedThreads(tile));
+    return { tile, splits: splitsFor(groups(tile), terms, 256, wanted) };
+  });
 }
 
 /** What decides how many loads a register tile takes. */
@@ -81,31 +82,29 @@ function tileCost(
   return rows * vecs * 16 * PRODUCT + (Math.max(1, rowLoads) + columnLoads) * LOAD + 2 * LOAD;
 }
 
-/** The register tile that takes least time, and the workgroups it takes. */
-export function chooseRegisterTile(
+/** Register tiles, the one that takes least time first, and the workgroups each takes. */
+export function rankRegisterTiles(
   [m, n, batch]: readonly [number, number, number],
   loads: TileLoads,
   { lanes, subgroup }: Pick<Profile, "lanes" | "subgroup">,
-): { tile: RegisterTile; groups: number } {
-  let best: RegisterTile = { rows: 8, vecs: 4 }, least = Infinity;
-  const consider = (tile: RegisterTile): void => {
-    const groups = registerGroups(m, n, tile, lanes).groups * batch;
-    // Sums that can be cut into parts keep every thread busy.
-    const waves = loads.splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
-    const cost = waves * tileCost(tile, loads);
-    if (cost < least) [least, best] = [cost, tile];
-  };
+): { tile: RegisterTile; groups: number }[] {
+  const tiles: RegisterTile[] = [];
   for (const rows of loads.quads ? [4, 8] : [1, 2, 4, 8]) {
-    for (const vecs of [1, 2, 4]) consider({ rows, vecs });
+    for (const vecs of [1, 2, 4]) tiles.push({ rows, vecs });
   }
   if (subgroup === lanes) {
     for (let across = lanes; across > 1; across /= 2) {
       for (const rows of [4, 8, 16, 32]) {
-        for (const vecs of [1, 2]) consider({ rows, vecs, across });
+        for (const vecs of [1, 2]) tiles.push({ rows, vecs, across });
       }
     }
   }
-  return { tile: best, groups: registerGroups(m, n, best, lanes).groups * batch };
+  return tiles.map((tile) => {
+    const groups = registerGroups(m, n, tile, lanes).groups * batch;
+    // Sums that can be cut into parts keep every thread busy.
+    const waves = loads.splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
+    return { tile, groups, cost: waves * tileCost(tile, loads) };
+  }).sort((a, b) => a.cost - b.cost);
 }
 
 /** How a workgroup's lanes are laid over rows and columns, and how many workgroups that takes. */

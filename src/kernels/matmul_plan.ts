@@ -3,20 +3,27 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import type { BufferRef, Dispatch, GpuPlan, Profile } from "../core/dispatch.ts";
+import {
+  type BufferRef,
+  type Dispatch,
+  gpuBytes,
+  type GpuPlan,
+  type Profile,
+} from "../core/dispatch.ts";
 import type { SharedTile } from "./gemm_shared.ts";
 import { type Piece, pieces } from "./matmul_pieces.ts";
 import {
-  chooseRegisterTile,
-  chooseSharedTile,
   foldGrid,
+  rankRegisterTiles,
+  rankSharedTiles,
   registerGroups,
   type RegisterTile,
   splitsFor,
 } from "./gemm_tiles.ts";
 import { registerProgram } from "./matmul_register.ts";
 import { matMulSharedProgram } from "./matmul_shared.ts";
-import type { MatMulShape } from "./matmul_shape.ts";
+import { tunedChoice } from "./gemm_tuning.ts";
+import { type MatMulShape, matrixPairs } from "./matmul_shape.ts";
 import type { MatMulSource, MatMulTask } from "./matmul_source.ts";
 import { planSplitSum } from "./gemm_split.ts";
 import { columnsProgram, dotProgram } from "./matmul_vector.ts";
@@ -55,42 +62,80 @@ export function wideAccess(shape: MatMulShape): { wideA: boolean; wideB: boolean
   };
 }
 
-/** The kernel for a product on this adapter. */
+/** The kernel for a product on this adapter, before any timing. */
 export function chooseKernel(task: MatMulTask, profile: Profile): KernelChoice {
+  return kernelCandidates(task, profile)[0];
+}
+
+/** Kernels for a product on this adapter, the likely best first. */
+function kernelCandidates(task: MatMulTask, profile: Profile): readonly KernelChoice[] {
   const { m, n, k, transA, transB, batch } = task.shape;
   const gpu = profile.family === "gpu";
   const alongB = transB || n === 1, alongA = !transA || m === 1;
   if (alongA && alongB && Math.min(m, n) <= 4 && k >= 8) {
     const matrixIsB = m <= n;
-    if (!gpu) return { kind: "dot", matrixIsB, rows: 4, lanes: 1, threads: profile.lanes };
+    if (!gpu) return [{ kind: "dot", matrixIsB, rows: 4, lanes: 1, threads: profile.lanes }];
     const lanes = k >= 256 ? 32 : 8;
-    return { kind: "dot", matrixIsB, rows: 1, lanes, threads: 64 };
+    return [{ kind: "dot", matrixIsB, rows: 1, lanes, threads: 64 }];
   }
   if (gpu && !transB && m <= 8 && n >= 32) {
     const rows = m <= 1 ? 1 : m <= 2 ? 2 : m <= 4 ? 4 : 8;
     const columns = 16;
     const slices = k >= 64 ? 16 : 4;
-    return { kind: "columns", rows, columns, slices: Math.min(slices, rows === 8 ? 8 : 16) };
+    return [{ kind: "columns", rows, columns, slices: Math.min(slices, rows === 8 ? 8 : 16) }];
   }
   return gpu
-    ? { kind: "shared", ...chooseSharedTile(m, n, k, batch, profile) }
-    : chooseRegister(task, profile);
+    ? rankSharedTiles(m, n, k, batch, profile).map((tiled) => ({ kind: "shared", ...tiled }))
+    : registerCandidates(task, profile);
 }
 
-function chooseRegister({ shape }: MatMulTask, profile: Profile): KernelChoice {
+function registerCandidates({ shape }: MatMulTask, profile: Profile): KernelChoice[] {
   const { m, n, k, transA, transB, batch } = shape;
   const { wideA, wideB } = wideAccess(shape);
   const loads = { wideA, wideB, transB, quads: transA && wideA, splits: k >= 1024 };
-  const { tile, groups } = chooseRegisterTile([m, n, batch], loads, profile);
-  const splits = groups >= 4 ? 1 : splitsFor(groups, k, 256, 8);
-  return { kind: "register", tile, lanes: profile.lanes, splits };
+  return rankRegisterTiles([m, n, batch], loads, profile).map(({ tile, groups }) => ({
+    kind: "register",
+    tile,
+    lanes: profile.lanes,
+    splits: groups >= 4 ? 1 : splitsFor(groups, k, 256, 8),
+  }));
+}
+
+/** The kernel for a product on this adapter, by timing where the device does that. */
+function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
+  const { shape, dtype, out } = task;
+  const { m, n, k, batch, transA, transB } = shape;
+  return tunedChoice(kernelCandidates(task, profile), profile, () => {
+    const { wideA, wideB } = wideAccess(shape);
+    const matrices = (of: "a" | "b"): number =>
+      1 + matrixPairs(shape).reduce((most, pair) => Math.max(most, pair[of]), 0);
+    const bare: MatMulTask = {
+      shape,
+      dtype,
+      out,
+      a: { input: 0 },
+      b: { input: 1 },
+      c: { output: 0 },
+    };
+    return {
+      name: ["matmul", dtype, ...[transA, transB, wideA, wideB].map(Number)].join(" "),
+      extents: [batch, m, n, k],
+      flop: 2 * batch * m * n * k,
+      inputs: [
+        matrices("a") * m * k * gpuBytes(dtype),
+        matrices("b") * k * n * gpuBytes(dtype),
+      ],
+      output: batch * m * n * gpuBytes(out),
+      plan: (choice) => planMatMul(bare, profile, choice),
+    };
+  });
 }
 
 /** Plans a product. `choice` overrides the chosen kernel. */
 export function planMatMul(
   task: MatMulTask,
   profile: Profile,
-  choice: KernelChoice = chooseKernel(task, profile),
+  choice: KernelChoice = tunedKernel(task, profile),
 ): GpuPlan {
   const { shape } = task;
   if (shape.m * shape.n * shape.batch === 0) return { dispatches: [] };

@@ -10,7 +10,7 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { environment } from "./environment.ts";
 
 const cpu: Device = new CpuDevice();
-let gpu: Device | null = null;
+let gpu: WebGpuDevice | null = null;
 let chosen: Device | null = null;
 let probing: Promise<Device | null> | null = null;
 let generation = 0;
@@ -21,7 +21,7 @@ export function cpuDevice(): Device {
   return cpu;
 }
 /** The GPU device, or null where none was found yet. */
-export function gpuDevice(): Device | null {
+export function gpuDevice(): WebGpuDevice | null {
   return gpu;
 }
 /** Where ops go that ask for no device. */
@@ -64,6 +64,8 @@ function adopt(found: WebGpuDevice | null): Device | null {
     if (found.counters.submits > 0) void probe().catch(() => probing = null);
   });
   if (before !== null) {
+    found.tuner.timing = before.tuner.timing;
+    found.tuner.remember(before.tuner.choices);
     if (chosen === before) chosen = found;
     generation++;
     for (const forget of forgetters) forget();

@@ -45,6 +45,7 @@ const FORMS: Readonly<Record<string, Partial<Profile>>> = {
   "gpu, subgroups of 32": { family: "gpu", subgroup: 32, subgroupDirective: true },
   "software, 8 lanes": { family: "software" },
   "software, 4 lanes": { family: "software", lanes: 4 },
+  "software, subgroups of 8": { family: "software", subgroup: 8 },
 };
 const LIMITS: Readonly<Record<string, Profile>> = {
   "the least limits": LEAST,

@@ -12,7 +12,13 @@ import {
   type PreparedKernel,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
-import { GPU_DTYPES, gpuBytes, type GpuPlan, type Profile } from "../../core/dispatch.ts";
+import {
+  type Candidates,
+  GPU_DTYPES,
+  gpuBytes,
+  type GpuPlan,
+  type Profile,
+} from "../../core/dispatch.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type OpDef, type Problem, problemText } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -27,6 +33,7 @@ import { ParamsRing } from "./params_ring.ts";
 import { type Pipeline, Pipelines } from "./pipelines.ts";
 import { Readback, type ReadRange } from "./readback.ts";
 import { Timestamps } from "./timestamps.ts";
+import { type Trial, Tuner } from "./tuner.ts";
 
 const FIRST_BATCH = 16;
 const MAX_BATCH = 256;
@@ -49,6 +56,8 @@ export class WebGpuDevice implements Device {
   readonly counters: DeviceCounters = newCounters();
   /** What kernels may rely on. */
   readonly profile: Profile;
+  /** Chooses among kernels for large work. */
+  readonly tuner: Tuner;
   /** The WebGPU device, for exchange with other libraries. */
   readonly gpu: GPUDevice;
   /** Resolves with the error of every further call, once the device is lost. */
@@ -72,7 +81,11 @@ export class WebGpuDevice implements Device {
 
   constructor({ device, profile, description, software }: AdapterResult) {
     this.gpu = device;
-    this.profile = profile;
+    this.tuner = new Tuner({
+      clock: () => performance.now(),
+      begin: (candidates) => this.#trial(candidates),
+    });
+    this.profile = { ...profile, chooser: this.tuner };
     this.description = description;
     this.software = software;
     this.#params = new ParamsRing(device, () => this.flush());
@@ -151,6 +164,29 @@ export class WebGpuDevice implements Device {
       this.#record(launch, from);
       this.#endPass();
     });
+  }
+
+  /** Runs plans on zeros, where the end of a run can be waited for at once. */
+  #trial({ inputs, outputs }: Candidates): Trial | null {
+    if (!this.#readback.canSync) return null;
+    const words = (bytes: number): ConcreteSpec => ({
+      dtype: "uint32",
+      shape: [Math.ceil(bytes / 4)],
+    });
+    const kernels = new Map<GpuPlan, PreparedKernel>();
+    const given = inputs.map((bytes) => this.upload(NdArray.zeros("uint32", words(bytes).shape)));
+    return {
+      run: (plan) => {
+        let kernel = kernels.get(plan);
+        if (kernel === undefined) {
+          kernels.set(plan, kernel = this.prepareKernel("trial", plan, outputs.map(words)));
+        }
+        const results = kernel.run(given);
+        this.readSync([{ buffer: results[0], spec: { dtype: "uint32", shape: [1] } }]);
+        for (const buffer of results) this.free(buffer);
+      },
+      end: () => given.forEach((buffer) => this.free(buffer)),
+    };
   }
 
   #record(launch: Launch, from: KernelBuffers): void {

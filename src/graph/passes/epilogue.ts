@@ -73,8 +73,9 @@ function withEpilogue(product: IrNode, reader: IrNode, per: readonly string[]): 
   const operands = reader.inputs.filter((_, i) => i !== at);
   let next = 1;
   const args = reader.inputs.map((_, i) => argument(i === at ? 0 : next++));
+  // What can fail is the product: errors name it.
   return {
-    ...reader,
+    ...product,
     def: epilogueOp(product)!,
     attrs: {
       ...product.attrs,

@@ -1,0 +1,87 @@
+/**
+ * Chooses among kernels for the same work: remembers which was fastest, and, when asked to, finds out.
+ * May import core.
+ */
+import type { Candidates, GpuPlan, KernelChooser } from "../../core/dispatch.ts";
+
+/** Runs candidates on buffers of its own. */
+export interface Trial {
+  /** Runs a plan and waits for its end. */
+  run(plan: GpuPlan): void;
+  /** Gives the buffers up. */
+  end(): void;
+}
+
+/** What a tuner needs of its device. */
+export interface TunerHost {
+  /** Milliseconds since some moment. */
+  readonly clock: () => number;
+  /** Buffers for candidates; null where nothing can wait for the device. */
+  readonly begin: (candidates: Candidates) => Trial | null;
+}
+
+/** Times of each candidate, of which the least counts: whatever else the machine does only adds. */
+const ROUNDS = 3;
+
+/** Chooses kernels by the names of candidates that were the fastest of their key. */
+export class Tuner implements KernelChooser {
+  /** True: candidates of a new key are timed when they are first met. */
+  timing = false;
+  readonly #host: TunerHost;
+  readonly #fastest = new Map<string, string>();
+
+  constructor(host: TunerHost) {
+    this.#host = host;
+  }
+
+  get active(): boolean {
+    return this.timing || this.#fastest.size > 0;
+  }
+
+  /** Names of the fastest candidates by key. */
+  get choices(): Record<string, string> {
+    return Object.fromEntries(this.#fastest);
+  }
+
+  /** Adds choices made before. */
+  remember(choices: Readonly<Record<string, string>>): void {
+    for (const [key, name] of Object.entries(choices)) this.#fastest.set(key, name);
+  }
+
+  /** Forgets every choice. */
+  forget(): void {
+    this.#fastest.clear();
+  }
+
+  choose(candidates: Candidates): number {
+    const { key, names } = candidates;
+    const known = names.indexOf(this.#fastest.get(key) ?? "");
+    if (known >= 0 || !this.timing) return Math.max(0, known);
+    const best = this.#time(candidates);
+    if (best === null) return 0;
+    this.#fastest.set(key, names[best]);
+    return best;
+  }
+
+  /** Index of the fastest; null where it cannot be told. */
+  #time(candidates: Candidates): number | null {
+    const trial = this.#host.begin(candidates);
+    if (trial === null) return null;
+    const { clock } = this.#host;
+    const plans = candidates.names.map((_, i) => candidates.plan(i));
+    const least = plans.map(() => Infinity);
+    try {
+      for (const plan of plans) trial.run(plan);
+      for (let round = 0; round < ROUNDS; round++) {
+        plans.forEach((plan, i) => {
+          const start = clock();
+          trial.run(plan);
+          least[i] = Math.min(least[i], clock() - start);
+        });
+      }
+    } finally {
+      trial.end();
+    }
+    return least.indexOf(Math.min(...least));
+  }
+}

@@ -1,0 +1,96 @@
+/** Choosing kernels by time: on a clock that the candidates themselves move, and on the device. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals } from "@std/assert";
+import type { Candidates, GpuPlan } from "../../../src/core/dispatch.ts";
+import { Tuner } from "../../../src/devices/webgpu/tuner.ts";
+import { gpuDevice } from "../../../src/runtime/devices.ts";
+import { HAS_WEBGPU } from "../../devices.ts";
+
+/** Candidates that take these milliseconds, one list a run; the last goes on. */
+function candidates(key: string, times: readonly (readonly number[])[]): {
+  work: Candidates;
+  tuner: Tuner;
+  runs: () => number;
+} {
+  let now = 0, runs = 0;
+  const plans = times.map((): GpuPlan => ({ dispatches: [] }));
+  const left = times.map((list) => [...list]);
+  const tuner = new Tuner({
+    clock: () => now,
+    begin: () => ({
+      run(plan) {
+        const list = left[plans.indexOf(plan)];
+        now += list.length > 1 ? list.shift()! : list[0];
+        runs++;
+      },
+      end() {},
+    }),
+  });
+  const names = times.map((_, i) => `kernel ${i}`);
+  const work = { key, names, plan: (i: number) => plans[i], inputs: [4], outputs: [4] };
+  return { work, tuner, runs: () => runs };
+}
+
+Deno.test("Tuner takes the first candidate and runs nothing unless it is asked to time", () => {
+  const { work, tuner, runs } = candidates("a", [[5], [1]]);
+  assertEquals([tuner.active, tuner.choose(work), runs()], [false, 0, 0]);
+});
+
+Deno.test("Tuner takes the candidate whose least time is least, and remembers it", () => {
+  // The first run, which compiles, does not count, nor does a run that something disturbed.
+  const { work, tuner, runs } = candidates("a", [[1, 9], [50, 3, 80], [2, 4]]);
+  tuner.timing = true;
+  assertEquals(tuner.choose(work), 1);
+  const after = runs();
+  assertEquals([tuner.choose(work), runs()], [1, after]);
+  assertEquals(tuner.choices, { a: "kernel 1" });
+});
+
+Deno.test("Tuner follows choices made before, and ignores names it does not know", () => {
+  const { work, tuner, runs } = candidates("a", [[1], [1]]);
+  tuner.remember({ a: "kernel 1" });
+  assertEquals([tuner.active, tuner.choose(work), runs()], [true, 1, 0]);
+  tuner.remember({ a: "a kernel of another version" });
+  assertEquals([tuner.choose(work), runs()], [0, 0]);
+  tuner.forget();
+  assertEquals(tuner.active, false);
+});
+
+Deno.test("Tuner takes the first candidate where nothing can wait for the device", () => {
+  const tuner = new Tuner({ clock: () => 0, begin: () => null });
+  tuner.timing = true;
+  assertEquals([tuner.choose(candidates("a", [[2], [1]]).work), tuner.choices], [0, {}]);
+});
+
+Deno.test({
+  name: "tuneKernels times large products and convolutions once each [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    assert(await tf.setBackend("webgpu"));
+    const { counters } = gpuDevice()!;
+    const work = (): void =>
+      tf.tidy(() => {
+        tf.matMul(tf.ones([8, 8]), tf.ones([8, 8]));
+        tf.matMul(tf.ones([208, 208]), tf.ones([208, 208]));
+        tf.conv2d(tf.ones([1, 32, 32, 32]), tf.ones([3, 3, 32, 32]), 1, "same");
+      });
+    try {
+      tf.tuneKernels(true);
+      work();
+      const tuned = tf.tunedKernels();
+      const kinds = Object.keys(tuned.choices).map((key) => key.split(" ")[0]);
+      assertEquals(kinds.sort(), ["conv", "matmul"]);
+      const product = await tf.matMul(tf.ones([208, 208]), tf.ones([208, 208])).data();
+      assertEquals([...new Set(product)], [208]);
+      // What was saved makes the same choices, and times nothing.
+      tf.tuneKernels(JSON.parse(JSON.stringify(tuned)));
+      const { readbacks } = counters;
+      work();
+      assertEquals([tf.tunedKernels(), counters.readbacks], [tuned, readbacks]);
+      tf.tuneKernels({ ...tuned, adapter: "another" });
+      assertEquals(tf.tunedKernels().choices, {});
+    } finally {
+      tf.tuneKernels(false);
+    }
+  },
+});
