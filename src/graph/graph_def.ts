@@ -3,11 +3,11 @@
  * May import core and graph files.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
-import type { AttrDef, OpDef } from "../core/op.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import type { OpDef } from "../core/op.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import type { FuncGraph } from "./func_graph.ts";
+import { attrToJson, base64Text, shapeToJson } from "./graph_def_values.ts";
 import type { Graph } from "./graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
@@ -189,6 +189,7 @@ class Writer {
         out[a.name] = attrToJson(a, value);
       }
     }
+    if (isLoop(op)) writeLoop(op, out);
     if (op.attrs._class) {
       out._class = { list: { s: (op.attrs._class as string[]).map(base64Text) } };
     }
@@ -287,7 +288,7 @@ function functionInputs(
   if (!attr.from) {
     return [...graph.inputs, ...captured].map((t) => ({ dtype: t.dtype, inner: [t] }));
   }
-  const opInputs = op.type === "If" ? op.inputs.slice(1) : op.inputs;
+  const opInputs = /If$/.test(op.type) ? op.inputs.slice(1) : op.inputs;
   const own = graph.inputs;
   return opInputs.map((t, i) => ({
     dtype: t.dtype,
@@ -295,9 +296,23 @@ function functionInputs(
   }));
 }
 
+/** TensorFlow's While has one list of types and gives out all that goes in; which of them are loop variables stands beside. */
+function writeLoop(op: Operation, attr: Record<string, AttrValueJson>): void {
+  const rest = op.inputs.slice((op.attrs.Tout as DType[]).length);
+  attr._loop_vars = { i: String(op.inputs.length - rest.length) };
+  attr.T = attr.Tin;
+  delete attr.Tin;
+  delete attr.Tout;
+  attr.output_shapes.list!.shape!.push(...rest.map((t) => shapeToJson(t.staticShape)));
+}
+
+function isLoop(op: Operation): boolean {
+  return /^(Stateless)?While$/.test(op.type);
+}
+
 /** TensorFlow's While bodies hand on what they only read. */
 function passedOn(attr: FunctionAttr, op: Operation, args: number, outputs: number): string[] {
-  if (op.type !== "While" || op.attrs.body !== attr) return [];
+  if (!isLoop(op) || op.attrs.body !== attr) return [];
   return Array.from({ length: args - outputs }, (_, k) => `arg${outputs + k}`);
 }
 
@@ -326,68 +341,4 @@ export function visibleOutputs(op: Operation): number {
 
 function sorted<T>(record: Record<string, T>): Record<string, T> {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** An attribute in JSON form. */
-export function attrToJson(def: AttrDef, value: unknown): AttrValueJson {
-  switch (def.type) {
-    case "type":
-      return { type: DTYPES[value as DType].tfEnum };
-    case "bool":
-      return { b: value as boolean };
-    case "int":
-      return { i: String(value) };
-    case "float":
-      return { f: floatToJson(value as number) };
-    case "string":
-      return { s: base64Text(value as string) };
-    case "shape":
-      return { shape: shapeToJson(value as PartialShape) };
-    case "tensor":
-      return { tensor: tensorToJson(value as NdArray) };
-    case "list(type)":
-      return { list: { type: (value as DType[]).map((t) => DTYPES[t].tfEnum) } };
-    case "list(int)":
-      return { list: { i: (value as number[]).map(String) } };
-    case "list(float)":
-      return { list: { f: value as number[] } };
-    case "list(bool)":
-      return { list: { b: value as boolean[] } };
-    case "list(string)":
-      return { list: { s: (value as string[]).map(base64Text) } };
-    case "list(shape)":
-      return { list: { shape: (value as PartialShape[]).map(shapeToJson) } };
-  }
-  throw new ValueError(`Cannot write attribute "${def.name}" of type ${def.type} to a GraphDef`);
-}
-
-function floatToJson(v: number): number | "NaN" | "Infinity" | "-Infinity" {
-  return Number.isFinite(v) ? v : String(v) as "NaN" | "Infinity" | "-Infinity";
-}
-
-/** A shape in JSON form. */
-export function shapeToJson(shape: PartialShape): ShapeJson {
-  return shape === null
-    ? { unknownRank: true }
-    : { dim: shape.map((d) => ({ size: String(d ?? -1) })) };
-}
-
-/** A constant in JSON form. */
-export function tensorToJson(a: NdArray): TensorJson {
-  const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
-  if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(base64) };
-  const d = a.data as Float32Array;
-  return { ...base, tensorContent: base64(new Uint8Array(d.buffer, d.byteOffset, d.byteLength)) };
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 0x8000) {
-    text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
-  }
-  return btoa(text);
-}
-
-function base64Text(text: string): string {
-  return base64(new TextEncoder().encode(text));
 }

@@ -1,5 +1,5 @@
 /**
- * Values of a GraphDef: attributes, shapes and constants read from their JSON form.
+ * Values of a GraphDef: attributes, shapes and constants in JSON form, read and written.
  * May import core and graph files.
  */
 import { asDType, type DType, DTYPES, isBigInt } from "../core/dtype.ts";
@@ -112,4 +112,69 @@ function bytes(base64: string): Uint8Array {
 /** The text in base64 bytes. */
 export function text(base64: string): string {
   return new TextDecoder().decode(bytes(base64));
+}
+
+/** An attribute in JSON form. */
+export function attrToJson(def: AttrDef, value: unknown): AttrValueJson {
+  switch (def.type) {
+    case "type":
+      return { type: DTYPES[value as DType].tfEnum };
+    case "bool":
+      return { b: value as boolean };
+    case "int":
+      return { i: String(value) };
+    case "float":
+      return { f: floatToJson(value as number) };
+    case "string":
+      return { s: base64Text(value as string) };
+    case "shape":
+      return { shape: shapeToJson(value as PartialShape) };
+    case "tensor":
+      return { tensor: tensorToJson(value as NdArray) };
+    case "list(type)":
+      return { list: { type: (value as DType[]).map((t) => DTYPES[t].tfEnum) } };
+    case "list(int)":
+      return { list: { i: (value as number[]).map(String) } };
+    case "list(float)":
+      return { list: { f: value as number[] } };
+    case "list(bool)":
+      return { list: { b: value as boolean[] } };
+    case "list(string)":
+      return { list: { s: (value as string[]).map(base64Text) } };
+    case "list(shape)":
+      return { list: { shape: (value as PartialShape[]).map(shapeToJson) } };
+  }
+  throw new ValueError(`Cannot write attribute "${def.name}" of type ${def.type} to a GraphDef`);
+}
+
+function floatToJson(v: number): number | "NaN" | "Infinity" | "-Infinity" {
+  return Number.isFinite(v) ? v : String(v) as "NaN" | "Infinity" | "-Infinity";
+}
+
+/** A shape in JSON form. */
+export function shapeToJson(shape: PartialShape): ShapeJson {
+  return shape === null
+    ? { unknownRank: true }
+    : { dim: shape.map((d) => ({ size: String(d ?? -1) })) };
+}
+
+/** A constant in JSON form. */
+export function tensorToJson(a: NdArray): TensorJson {
+  const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
+  if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(base64) };
+  const d = a.data as Float32Array;
+  return { ...base, tensorContent: base64(new Uint8Array(d.buffer, d.byteOffset, d.byteLength)) };
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 0x8000) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  }
+  return btoa(text);
+}
+
+/** A text as base64 bytes. */
+export function base64Text(text: string): string {
+  return base64(new TextEncoder().encode(text));
 }

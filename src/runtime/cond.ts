@@ -15,30 +15,42 @@ import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 import { tapeGradient } from "./run_tape.ts";
 import type { TensorArray } from "./tensor_array.ts";
 
-/** Runs one of two functions. Inputs: the predicate, then what either captures. */
-export const If: OpDef = defineOp({
-  name: "If",
-  inputs: ["cond: bool", "input: Tin"],
-  outputs: ["output: Tout", "tape: variant"],
-  attrs: ["Tin: list(type)", "Tout: list(type)", "then_branch: func", "else_branch: func"],
-  hostInputs: ["cond"],
-  infer: (_, { then_branch, else_branch }) => [
-    ...(then_branch as Branch).f.outputs.map((t, i) =>
-      relaxShapes(t.staticShape, (else_branch as Branch).f.outputs[i].staticShape)
-    ),
-    [],
-  ],
-  grad: {
-    captures: branchesCapture,
-    saves: ["input", "tape"],
-    vjp: (saved, dys, ctx) => {
-      const rest = { ...ctx, inputs: ctx.inputs.slice(1) };
-      const inputs = Array.from({ length: rest.inputs.length }, (_, k) => saved[`input:${k}`]);
-      return [null, ...tapeGradient(saved.tape, inputs, dys, rest)];
+function branchOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["cond: bool", "input: Tin"],
+    outputs: ["output: Tout", "tape: variant"],
+    attrs: [
+      "Tcond: type = bool",
+      "Tin: list(type)",
+      "Tout: list(type)",
+      "then_branch: func",
+      "else_branch: func",
+    ],
+    hostInputs: ["cond"],
+    infer: (_, { then_branch, else_branch }) => [
+      ...(then_branch as Branch).f.outputs.map((t, i) =>
+        relaxShapes(t.staticShape, (else_branch as Branch).f.outputs[i].staticShape)
+      ),
+      [],
+    ],
+    grad: {
+      captures: branchesCapture,
+      saves: ["input", "tape"],
+      vjp: (saved, dys, ctx) => {
+        const rest = { ...ctx, inputs: ctx.inputs.slice(1) };
+        const inputs = Array.from({ length: rest.inputs.length }, (_, k) => saved[`input:${k}`]);
+        return [null, ...tapeGradient(saved.tape, inputs, dys, rest)];
+      },
     },
-  },
-  host: true,
-});
+    host: true,
+  });
+}
+
+/** Runs one of two functions. Inputs: the predicate, then what either captures. */
+export const If: OpDef = branchOp("If");
+/** {@linkcode If} for functions without effects. */
+export const StatelessIf: OpDef = branchOp("StatelessIf");
 
 /**
  * Runs `thenFn` where `pred` is true, else `elseFn`; both must return the same nest of tensors of the same dtypes.
@@ -83,7 +95,7 @@ export function cond<T extends Nest<Tensor | TensorArray>>(
   }
   const then_branch = list.branch(a.f, 0), else_branch = list.branch(b.f, 0);
   const effects = a.f.graph.stateful || b.f.graph.stateful;
-  const outputs = apply(If, [p, ...list.inputs], {
+  const outputs = apply(effects ? If : StatelessIf, [p, ...list.inputs], {
     Tin: list.inputs.map((x) => x.dtype),
     Tout: a.f.outputs.map((o) => o.dtype),
     then_branch,
@@ -101,4 +113,4 @@ function runIf(call: HostCall): HostResults | Promise<HostResults> {
   );
 }
 
-setHostOp("If", runIf);
+for (const { name } of [If, StatelessIf]) setHostOp(name, runIf);

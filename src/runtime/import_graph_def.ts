@@ -251,7 +251,7 @@ class Reader {
   }
 
   #attrs(op: OpDef, def: NodeDefJson, inputs: readonly SymbolicTensor[]): Record<string, unknown> {
-    const given = op.name === "While" ? whileAttrs(def, inputs) : def.attr;
+    const given = isLoop(op) ? whileAttrs(def, inputs) : def.attr;
     const out: Record<string, unknown> = {};
     for (const a of op.attrDefs) {
       const value = given?.[a.name];
@@ -269,7 +269,7 @@ class Reader {
     }
     for (const a of op.attrDefs.filter((a) => a.type === "func")) {
       const f = this.#library.get(given![a.name].func!.name);
-      const own = OWN_ARGUMENTS[op.name]?.(out);
+      const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out);
       if (own !== undefined && f.graph.stateful) out._ordered = true;
       out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
     }
@@ -291,6 +291,10 @@ class Reader {
   }
 }
 
+function isLoop(op: OpDef): boolean {
+  return /^(Stateless)?While$/.test(op.name);
+}
+
 /** How many inputs of an op of control flow are arguments of its functions rather than captured. -1: the predicate of If is none either. */
 const OWN_ARGUMENTS: Readonly<
   Record<string, (attrs: Readonly<Record<string, unknown>>) => number>
@@ -309,20 +313,24 @@ function branchOf(
   const total = own < 0 ? inputs - 1 : inputs;
   const from = Array.from({ length: total }, (_, i) => i).slice(Math.max(own, 0));
   // The body of a While also returns what it was only given.
-  if (op.name !== "While" || f.outputs.length <= own) return { f, from };
+  if (!isLoop(op) || f.outputs.length <= own) return { f, from };
   return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
 }
 
-/** TensorFlow's While has one list of types, and takes out all that goes in. */
+/** TensorFlow's While has one list of types, and gives out all that goes in. Ours says how many of them are loop variables. */
 function whileAttrs(def: NodeDefJson, inputs: readonly SymbolicTensor[]): NodeDefJson["attr"] {
-  const all = { list: { type: inputs.map((t) => DTYPES[t.dtype].tfEnum) } };
-  const Tout = def.attr?.Tout ?? all;
-  const n = Tout.list!.type!.length;
+  const type = inputs.map((t) => DTYPES[t.dtype].tfEnum);
+  const n = Number(def.attr?._loop_vars?.i ?? inputs.length);
   const written = def.attr?.output_shapes?.list?.shape ?? [];
-  const shape = written.length === n
-    ? written
+  const shape = written.length >= n
+    ? written.slice(0, n)
     : new Array<ShapeJson>(n).fill({ unknownRank: true });
-  return { ...def.attr, Tin: all, Tout, output_shapes: { list: { shape } } };
+  return {
+    ...def.attr,
+    Tin: { list: { type } },
+    Tout: { list: { type: type.slice(0, n) } },
+    output_shapes: { list: { shape } },
+  };
 }
 
 function outputIndex(op: Operation, name: string, k: number): number {

@@ -9,30 +9,38 @@ import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { specText } from "../core/tensor_spec.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
-import { asTensor, toInput } from "../ops/input.ts";
+import { asTensor, intScalar, toInput } from "../ops/input.ts";
+import { add } from "../ops/pointwise_arithmetic.ts";
+import { less } from "../ops/pointwise_compare.ts";
+import { logicalAnd } from "../ops/pointwise_logical.ts";
 import { CaptureList, flowOf, tapeGrad, trace, unflow } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 import { EagerTensor } from "./tensor.ts";
 import { TensorArray } from "./tensor_array.ts";
 
+function loopOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: Tin"],
+    outputs: ["output: Tout", "tape: variant"],
+    attrs: [
+      "Tin: list(type)",
+      "Tout: list(type)",
+      "cond: func",
+      "body: func",
+      "output_shapes: list(shape)",
+    ],
+    infer: (_, { output_shapes }) => [...(output_shapes as PartialShape[]), []],
+    grad: tapeGrad,
+    host: true,
+  });
+}
+
 /** Repeats a function while another says so. Inputs: the loop variables, then what the functions capture. */
-export const While: OpDef = defineOp({
-  name: "While",
-  inputs: ["input: Tin"],
-  outputs: ["output: Tout", "tape: variant"],
-  attrs: [
-    "Tin: list(type)",
-    "Tout: list(type)",
-    "cond: func",
-    "body: func",
-    "maximum_iterations: int = -1",
-    "output_shapes: list(shape)",
-  ],
-  infer: (_, { output_shapes }) => [...(output_shapes as PartialShape[]), []],
-  grad: tapeGrad,
-  host: true,
-});
+export const While: OpDef = loopOp("While");
+/** {@linkcode While} for functions without effects. */
+export const StatelessWhile: OpDef = loopOp("StatelessWhile");
 
 /** Options of {@linkcode whileLoop}. */
 export interface WhileOptions {
@@ -97,7 +105,8 @@ export function whileLoop<const V extends readonly LoopVariable[]>(
     }),
     limit: options.maximumIterations ?? -1,
   };
-  return wrap(currentInterpreter().symbolic ? addLoop(loop) : loopEagerly(loop));
+  if (!currentInterpreter().symbolic) return wrap(loopEagerly(loop));
+  return wrap(loop.limit < 0 ? addLoop(loop) : addLoop(counted(loop)).slice(1));
 }
 
 /** A loop over plain tensors. */
@@ -116,7 +125,18 @@ function invariantOf(v: LoopVariable, { staticShape }: Tensor): PartialShape {
   return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
 }
 
-function addLoop({ test, next, start, shapes, limit }: Loop): Tensor[] {
+/** The loop with a counter as its first variable: how TensorFlow limits the number of iterations. */
+function counted({ test, next, start, shapes, limit }: Loop): Loop {
+  return {
+    test: (count, ...vars) => logicalAnd(less(count, limit), test(...vars)),
+    next: (count, ...vars) => [add(count, 1), ...next(...vars)],
+    start: [asTensor(intScalar(0)), ...start],
+    shapes: [[], ...shapes],
+    limit: -1,
+  };
+}
+
+function addLoop({ test, next, start, shapes }: Loop): Tensor[] {
   const specs = start.map((t, i) => ({ dtype: t.dtype, shape: shapes[i] }));
   start.forEach((t, i) => {
     if (!compatible(t.staticShape, shapes[i])) {
@@ -135,12 +155,11 @@ function addLoop({ test, next, start, shapes, limit }: Loop): Tensor[] {
   const cond = list.branch(c.f, n), body = list.branch(b.f, n);
   const inputs = [...start, ...list.inputs];
   const effects = c.f.graph.stateful || b.f.graph.stateful;
-  return apply(While, inputs, {
+  return apply(effects ? While : StatelessWhile, inputs, {
     Tin: inputs.map((x) => x.dtype),
     Tout: start.map((t) => t.dtype),
     cond,
     body,
-    maximum_iterations: limit,
     output_shapes: shapes,
     ...(effects ? { _ordered: true } : {}),
   }).slice(0, n);
@@ -205,7 +224,7 @@ function checkLoop(
 }
 
 function runWhile(call: HostCall): HostResults | Promise<HostResults> {
-  const { cond: test, body, maximum_iterations: limit, output_shapes: shapes } = call.attrs;
+  const { cond: test, body, output_shapes: shapes } = call.attrs;
   const control = new ControlCall(call, call.inputs);
   let vars = control.inputs.slice(0, shapes.length);
   const initial = new Set<OpInput>(vars);
@@ -231,7 +250,7 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
           `Loop variable ${i} has ${
             specText({ dtype: v.dtype, shape })
           } after iteration ${iteration}, which breaks its shape invariant ${shapeText(shapes[i])}`,
-          { op: "While", node: call.node },
+          { op: call.def.name, node: call.node },
         );
       }
     });
@@ -245,7 +264,6 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   };
   const step = (): void | Promise<void> => {
     for (;;) {
-      if (iteration === limit) return;
       const tested = control.run(test, vars);
       const more = tested instanceof Promise ? tested.then(goesOn) : goesOn(tested);
       if (more instanceof Promise) {
@@ -273,4 +291,4 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   });
 }
 
-setHostOp("While", runWhile);
+for (const { name } of [While, StatelessWhile]) setHostOp(name, runWhile);

@@ -1,6 +1,7 @@
 /** GraphDef: writing, reading, functions, scripts, and what is refused. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
 
 const square = tf.registerScript(
   "weft.tests.square@1",
@@ -124,22 +125,52 @@ Deno.test("toGraphDef() refuses anonymous scripts unless told", () => {
   assertEquals(g.toGraphDef({ allowAnonymousScripts: true }).node.length, 1);
 });
 
-Deno.test("importGraphDef() reads a While as TensorFlow writes it", async () => {
-  const a = new tf.Graph();
-  a.asDefault(() => {
-    const x = tf.placeholder("float32", [], "x");
-    tf.whileLoop((i) => tf.less(i, 3), (i, y) => [tf.add(i, 1), tf.mul(y, x)], [tf.scalar(0), x]);
+// Written by TensorFlow 2.21 for a placeholder `x` and a result `y`.
+const WRITTEN: Readonly<Record<string, tf.GraphDefJson>> = JSON.parse(
+  await Deno.readTextFile(new URL("tensorflow_loops.json", import.meta.url)),
+);
+/** What they compute, and its derivative. */
+const COMPUTED: Readonly<Record<string, readonly [(x: number) => number, (x: number) => number]>> =
+  {
+    "a loop of at most 2 iterations": [(x) => x ** 3, (x) => 3 * x ** 2],
+    "a branch in a loop": [(x) => x ** 3 - x, (x) => 3 * x ** 2 - 1],
+  };
+
+for (const [name, def] of Object.entries(WRITTEN)) {
+  testOnDevices(`importGraphDef() reads ${name} as TensorFlow writes it`, async () => {
+    const graph = new tf.Graph();
+    const fetches = graph.asDefault(() => {
+      const [x, y] = tf.importGraphDef(def, { prefix: "", returnElements: ["x:0", "y:0"] });
+      return [y, tf.gradients(y as tf.Tensor, x as tf.Tensor)[0]!];
+    });
+    const [value, slope] = COMPUTED[name];
+    await using session = new tf.Session({ graph });
+    for (const x of [2, 2.125]) {
+      assertEquals(await session.run(fetches, { feeds: { "x:0": x } }), [value(x), slope(x)]);
+    }
   });
-  const def = a.toGraphDef();
-  const loop = def.node.find((n) => n.op === "While")!;
-  const { Tin, cond, body } = loop.attr!;
-  loop.attr = { T: Tin, cond, body, parallel_iterations: { i: "10" } };
-  const b = new tf.Graph();
-  b.asDefault(() => tf.importGraphDef(def, { prefix: "" }));
-  const results = [0, 1, 2].map((i) => `${loop.name}:${i}`);
-  assertEquals(await new tf.Session({ graph: b }).run(results, { feeds: { "x:0": 2 } }), [
-    3,
-    16,
-    2,
+}
+
+Deno.test("toGraphDef() writes loops and branches with TensorFlow's attributes", () => {
+  const g = new tf.Graph();
+  g.asDefault(() => {
+    const x = tf.placeholder("float32", [], "x");
+    const y = tf.cond(tf.greater(x, 0), () => tf.neg(x), () => x);
+    tf.whileLoop((i) => tf.less(i, 3), (i, y) => [tf.add(i, 1), tf.mul(y, x)], [tf.constant(0), y]);
+  });
+  const { node, library } = g.toGraphDef();
+  const named = (op: string): tf.NodeDefJson => node.find((n) => n.op === op)!;
+  const branch = named("StatelessIf").attr!, loop = named("StatelessWhile").attr!;
+  assertEquals([branch.Tcond, branch.Tin, branch.Tout], [
+    { type: "DT_BOOL" },
+    { list: { type: ["DT_FLOAT"] } },
+    { list: { type: ["DT_FLOAT"] } },
   ]);
+  // The loop gives out all that goes in: what it carries, and what its functions read.
+  const floats = ["DT_FLOAT", "DT_FLOAT", "DT_FLOAT"];
+  assertEquals([loop.T, loop._loop_vars], [{ list: { type: floats } }, { i: "2" }]);
+  assertEquals(loop.output_shapes!.list!.shape!.length, 3);
+  const body = library!.function.find((f) => f.signature.name === loop.body.func!.name)!;
+  const { inputArg, outputArg } = body.signature;
+  assertEquals([inputArg.map((a) => a.type), outputArg.map((a) => a.type)], [floats, floats]);
 });
