@@ -49,7 +49,8 @@ export interface ScanOptions<I = unknown> extends FoldOptions<I> {
 
 /**
  * Calls `fn` on each row of `elems` and stacks what it returns, in the nest it returns. `elems` is a tensor or a nest of tensors with
- * the same first dimension; `fn` gets their rows in that nest. In a graph `fn` is traced once.
+ * the same first dimension; `fn` gets their rows in that nest. In a graph `fn` is traced once; where it has no effects, the bodies
+ * of scripts in it that await run at the same time.
  * Throws `ValueError` for scalars and for first dimensions that differ. Follows TensorFlow `tf.map_fn`.
  *
  * @example

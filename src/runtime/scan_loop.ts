@@ -145,6 +145,18 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
         { op: "Scan", node: call.node },
       );
     }
+    // Calls that hand on nothing need not wait for each other.
+    const all = (): OpInput[] | Promise<OpInput[]> => {
+      const args = Array.from({ length: n }, (_, k) => rows.map((r) => r[reverse ? n - 1 - k : k]));
+      const outs = args.map((a) => control.run(body, a));
+      const collect = (values: readonly OpInput[][]): OpInput[] => {
+        values.forEach((v, k) => advance(v, args[k]));
+        return finish(n);
+      };
+      return outs.some((o) => o instanceof Promise)
+        ? Promise.all(outs).then(collect)
+        : collect(outs as OpInput[][]);
+    };
     const step = (k: number): OpInput[] | Promise<OpInput[]> => {
       for (; k < n; k++) {
         const args = [...rows.map((r) => r[reverse ? n - 1 - k : k]), ...state];
@@ -160,7 +172,7 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
       }
       return finish(n);
     };
-    return step(0);
+    return count === 0 && !body.f.graph.stateful ? all() : step(0);
   });
   return results;
 }

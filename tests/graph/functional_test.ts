@@ -277,6 +277,26 @@ testOnDevices("loops over rows await their bodies, and leave nothing behind", as
   assertEquals([after.numTensors, after.liveTapes], [before.numTensors, before.liveTapes]);
 });
 
+testOnDevices("mapFn() without effects awaits all bodies at the same time", async () => {
+  const started: (() => void)[] = [];
+  const meet = (a: tf.NdArray): Promise<tf.NdArray> =>
+    new Promise((resolve) => {
+      started.push(() => resolve(a));
+      if (started.length === 3) { for (const go of started.reverse()) go(); }
+    });
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() =>
+    tf.mapFn(
+      (v) =>
+        tf.numpyFunction(meet, [v], tf.TensorSpec([], "float32"), { stateful: false }) as tf.Tensor,
+      tf.placeholder("float32", [3], "x"),
+    )
+  );
+  await using session = new tf.Session({ graph });
+  const out = await session.run(y, { feeds: { "x:0": [1, 2, 3] } }) as tf.NdArray;
+  assertEquals(out.toArray(), [1, 2, 3]);
+});
+
 testOnDevices("loops over rows give variables their gradients", async () => {
   using w = tf.variable(2);
   const loss = (x: tf.Tensor): tf.Tensor =>
