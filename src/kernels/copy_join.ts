@@ -12,10 +12,10 @@ import {
   type Profile,
   type Program,
 } from "../core/dispatch.ts";
-import { type DType, DTYPES } from "../core/dtype.ts";
+import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
-import { STREAM_WORKGROUP, wordEnables, wordType } from "./copy_fill.ts";
+import { STREAM_WORKGROUP, wordEnables, wordsOf, wordType } from "./copy_fill.ts";
 
 /** Rows, and how many elements of each row every part holds. */
 export interface RowParts {
@@ -37,11 +37,12 @@ export function joinCpu(
   whole: NdArray,
   { rows, widths }: RowParts,
 ): void {
+  const from = parts.map((p) => wordsOf(p.data, p.dtype).words);
+  const { words: to, slots } = wordsOf(whole.data, whole.dtype);
   eachRun(
-    whole,
-    widths,
+    widths.map((w) => w * slots),
     rows,
-    (k, begin, at, width) => copyRun(parts[k].data, begin, whole.data, at, width),
+    (k, begin, at, width) => copyRun(from[k], begin, to, at, width),
   );
 }
 
@@ -51,38 +52,38 @@ export function splitCpu(
   parts: readonly NdArray[],
   { rows, widths }: RowParts,
 ): void {
+  const to = parts.map((p) => wordsOf(p.data, p.dtype).words);
+  const { words: from, slots } = wordsOf(whole.data, whole.dtype);
   eachRun(
-    whole,
-    widths,
+    widths.map((w) => w * slots),
     rows,
-    (k, begin, at, width) => copyRun(whole.data, at, parts[k].data, begin, width),
+    (k, begin, at, width) => copyRun(from, at, to[k], begin, width),
   );
 }
 
 function eachRun(
-  whole: NdArray,
   widths: readonly number[],
   rows: number,
   copy: (part: number, begin: number, at: number, width: number) => void,
 ): void {
-  const slots = DTYPES[whole.dtype].slots;
   let at = 0;
   for (let r = 0; r < rows; r++) {
-    widths.forEach((w, k) => {
-      const width = w * slots;
+    widths.forEach((width, k) => {
       copy(k, r * width, at, width);
       at += width;
     });
   }
 }
 
-function copyRun(from: unknown, begin: number, to: unknown, at: number, width: number): void {
-  if (width > 32 && !Array.isArray(from)) {
-    (to as Float32Array).set((from as Float32Array).subarray(begin, begin + width), at);
-  } else {
-    const a = from as unknown[], b = to as unknown[];
-    for (let i = 0; i < width; i++) b[at + i] = a[begin + i];
-  }
+function copyRun(
+  from: Int32Array,
+  begin: number,
+  to: Int32Array,
+  at: number,
+  width: number,
+): void {
+  if (width > 32 && !Array.isArray(from)) to.set(from.subarray(begin, begin + width), at);
+  else for (let i = 0; i < width; i++) to[at + i] = from[begin + i];
 }
 
 /** Dispatches that join: as many parts in each as the adapter can bind. */
