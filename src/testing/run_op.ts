@@ -165,7 +165,8 @@ export function forcedPlans(
     for (const variant of variants) {
       const plan = add(variant, name, profile);
       if (plan === null) continue;
-      if (maxBinding < profile.maxBinding) {
+      // In the device's own family alone: pieces have programs of their own, and many.
+      if (profile === own && maxBinding < profile.maxBinding) {
         add(variant, `${name}, small bindings`, { ...profile, maxBinding });
       }
       const { axis, groups } = extentOf(plan);
