@@ -386,9 +386,11 @@ export type {
 export type {
   BufferRange,
   BufferRef,
+  Candidates,
   Dispatch,
   GpuPlan,
   GpuVariant,
+  KernelChooser,
   Profile,
   Program,
 } from "./src/core/dispatch.ts";
