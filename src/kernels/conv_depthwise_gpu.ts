@@ -9,18 +9,19 @@ import {
   type GpuVariant,
   gridFor,
   type Profile,
+  workgroupFor,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { type WindowGeometry, windowGeometry } from "./conv_geometry.ts";
 import type { ConvTask } from "./conv_plan.ts";
 import { convFits, planImages } from "./conv_gpu.ts";
 import {
-  DEPTHWISE_WORKGROUP,
   filterProgram,
   oneInputProgram,
   oneProgram,
   rowsProgram,
 } from "./conv_depthwise_programs.ts";
+import { type DepthwiseTile, tileProgram, tileResults } from "./conv_depthwise_tile.ts";
 import { planSplitSum } from "./gemm_split.ts";
 
 /** Longest row of taps that a program spells out. */
@@ -34,10 +35,6 @@ function isWide(g: WindowGeometry): boolean {
   return g.outChannels === g.channels && g.channels % 4 === 0;
 }
 
-function workgroupOf(profile: Profile): number {
-  return profile.family === "software" ? profile.lanes : DEPTHWISE_WORKGROUP;
-}
-
 /** Plans the convolution. */
 export function planDepthwise(task: ConvTask, profile: Profile): GpuPlan {
   const { geometry: g, epilogue } = task;
@@ -48,9 +45,9 @@ export function planDepthwise(task: ConvTask, profile: Profile): GpuPlan {
     return rows(task, profile, false);
   }
   const wide = isWide(g),
-    workgroup = workgroupOf(profile),
     width = wide ? 4 : 1,
-    total = count / width;
+    total = count / width,
+    workgroup = workgroupFor(total, profile);
   return {
     dispatches: [{
       program: oneProgram({ dtype: task.dtype, out: task.out, wide, workgroup, epilogue }),
@@ -82,12 +79,21 @@ function buffersOf({ a, b, c, epilogue }: ConvTask): BufferRef[] {
 function rows(task: ConvTask, profile: Profile, backward: boolean): GpuPlan {
   const { geometry: g, dtype, out, epilogue } = task;
   const [, h, w] = g.axes;
-  const pixels = w.stride === 1 ? 4 : 2, workgroup = workgroupOf(profile);
+  const results = profile.family === "software" && h.dilation === 1
+    ? tileResults({
+      taps: [h.filter, w.filter],
+      stride: [h.stride, w.stride],
+      places: backward ? [h.in, w.in] : [h.out, w.out],
+    })
+    : null;
+  if (results) return tiles(task, profile, { results, backward });
+  const pixels = w.stride === 1 ? 4 : 2;
   const [yrows, xrows, ylimit, xlimit] = backward
     ? [h.in, w.in, h.out, w.out]
     : [h.out, w.out, h.in, w.in];
   const blocks = Math.ceil(xrows / pixels), c4 = g.channels / 4;
   const total = g.batch * yrows * blocks * c4;
+  const workgroup = workgroupFor(total, profile);
   return {
     dispatches: [{
       program: rowsProgram({
@@ -120,6 +126,47 @@ function rows(task: ConvTask, profile: Profile, backward: boolean): GpuPlan {
   };
 }
 
+/** The same in rectangles. */
+function tiles(
+  task: ConvTask,
+  profile: Profile,
+  { results, backward }: Pick<DepthwiseTile, "results" | "backward">,
+): GpuPlan {
+  const { geometry: g, dtype, out, epilogue } = task;
+  const [, h, w] = g.axes, axes = [h, w];
+  const rows = axes.map((a) => (backward ? a.in : a.out));
+  const limits = axes.map((a) => (backward ? a.out : a.in));
+  const blocks = rows.map((n, d) => Math.ceil(n / results[d]));
+  const c4 = g.channels / 4;
+  const total = g.batch * blocks[0] * blocks[1] * c4;
+  const workgroup = workgroupFor(total, profile);
+  return {
+    dispatches: [{
+      program: tileProgram({
+        dtype,
+        out,
+        taps: [h.filter, w.filter],
+        stride: [h.stride, w.stride],
+        backward,
+        results,
+        even: rows.every((n, d) => n % results[d] === 0),
+        workgroup,
+        epilogue,
+      }),
+      buffers: buffersOf(task),
+      params: [
+        total,
+        c4,
+        ...blocks,
+        ...rows,
+        ...limits,
+        ...axes.map((a) => (backward ? a.before : -a.before)),
+      ],
+      grid: gridFor(total, workgroup, profile),
+    }],
+  };
+}
+
 /** Plans the gradient of the image. */
 export function planDepthwiseInput(task: ConvTask, profile: Profile): GpuPlan {
   const { geometry: g } = task;
@@ -130,9 +177,9 @@ export function planDepthwiseInput(task: ConvTask, profile: Profile): GpuPlan {
     return rows(task, profile, true);
   }
   const wide = isWide(g),
-    workgroup = workgroupOf(profile),
     width = wide ? 4 : 1,
-    total = count / width;
+    total = count / width,
+    workgroup = workgroupFor(total, profile);
   return {
     dispatches: [{
       program: oneInputProgram({ dtype: task.dtype, out: task.out, wide, workgroup }),
@@ -158,9 +205,10 @@ export function planDepthwiseFilter(task: ConvTask, profile: Profile): GpuPlan {
   const [, h, w] = g.axes;
   const size = h.filter * w.filter * g.outChannels, lines = g.batch * h.out;
   if (size === 0) return { dispatches: [] };
-  const wide = isWide(g), workgroup = workgroupOf(profile), width = wide ? 4 : 1;
+  const wide = isWide(g), width = wide ? 4 : 1;
   const taps = w.filter <= MAX_TAPS ? w.filter : 1;
   const total = size / taps / width;
+  const workgroup = workgroupFor(total, profile);
   const wanted = profile.family === "gpu" ? 16384 : 64;
   const room = Math.floor(profile.maxBinding / (4 * size));
   const splits = Math.max(

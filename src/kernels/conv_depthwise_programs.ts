@@ -8,9 +8,6 @@ import { flatId, makeProgram, type Program, wgslType } from "../core/dispatch.ts
 import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
 import { elementType, loaded } from "./gemm_text.ts";
 
-/** Invocations of a workgroup. */
-export const DEPTHWISE_WORKGROUP = 64;
-
 const each = (n: number, f: (i: number) => string): string[] =>
   Array.from({ length: n }, (_, i) => f(i));
 
