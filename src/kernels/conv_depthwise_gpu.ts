@@ -13,7 +13,7 @@ import {
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { type WindowGeometry, windowGeometry } from "./conv_geometry.ts";
-import type { ConvTask } from "./conv_plan.ts";
+import type { ConvTask } from "./conv_candidates.ts";
 import { convFits, planImages } from "./conv_gpu.ts";
 import {
   filterProgram,

@@ -15,7 +15,8 @@ import { sizeOf } from "../core/shape.ts";
 import { hasPhases } from "./conv_gather.ts";
 import { type WindowGeometry, windowGeometry } from "./conv_geometry.ts";
 import { channelsLast, type Operand } from "./conv_layout.ts";
-import { type ConvTask, planConv, planConvFilter, planConvInput } from "./conv_plan.ts";
+import type { ConvTask } from "./conv_candidates.ts";
+import { planConv, planConvFilter, planConvInput } from "./conv_plan.ts";
 
 /** True where the GPU can hold and bind every operand. */
 export function convFits({ inputs, hosts, outputs }: Problem, profile: Profile): boolean {

@@ -3,14 +3,15 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
+import type { BufferRef, Dispatch, GpuPlan, Profile } from "../core/dispatch.ts";
 import {
-  type BufferRef,
-  type Dispatch,
-  gpuBytes,
-  type GpuPlan,
-  type Profile,
-} from "../core/dispatch.ts";
-import { isPointwiseWindow, outPlaces, tapCount, type WindowGeometry } from "./conv_geometry.ts";
+  type ConvChoice,
+  type ConvTask,
+  filterCandidates,
+  gatherCandidates,
+  tunedConv,
+} from "./conv_candidates.ts";
+import { isPointwiseWindow, outPlaces, tapCount } from "./conv_geometry.ts";
 import { filterRegisterProgram } from "./conv_filter_register.ts";
 import {
   backwardGather,
@@ -23,43 +24,11 @@ import {
 } from "./conv_gather.ts";
 import { convRegisterProgram, type ConvSource } from "./conv_register.ts";
 import { convSharedProgram, filterSharedProgram } from "./conv_shared.ts";
-import type { Epilogue } from "./gemm_epilogue.ts";
-import type { SharedTile } from "./gemm_shared.ts";
 import { planSplitSum } from "./gemm_split.ts";
-import {
-  foldGrid,
-  rankRegisterTiles,
-  rankSharedTiles,
-  registerGroups,
-  type RegisterTile,
-  splitsFor,
-} from "./gemm_tiles.ts";
-import { tunedChoice, type TunedWork } from "./gemm_tuning.ts";
+import { foldGrid, registerGroups } from "./gemm_tiles.ts";
+import { tunedChoice } from "./gemm_tuning.ts";
 import { planMatMul } from "./matmul_plan.ts";
 import type { MatMulShape } from "./matmul_shape.ts";
-
-/** A convolution or gradient to plan; images have channels last. */
-export interface ConvTask {
-  /** Extents. */
-  readonly geometry: WindowGeometry;
-  /** Element type. */
-  readonly dtype: DType;
-  /** Element type stored. */
-  readonly out: DType;
-  /** First operand: the image, or the gradient of the result where that of the image is wanted. */
-  readonly a: BufferRef;
-  /** Second operand: the filter, or the gradient of the result where that of the filter is wanted. */
-  readonly b: BufferRef;
-  /** Result. */
-  readonly c: BufferRef;
-  /** What happens before a store. */
-  readonly epilogue?: Epilogue | undefined;
-}
-
-/** A kernel and its extents. */
-export type ConvChoice =
-  | { readonly kind: "register"; readonly tile: RegisterTile; readonly splits: number }
-  | { readonly kind: "shared"; readonly tile: SharedTile; readonly splits: number };
 
 /** Plans the convolution. */
 export function planConv(task: ConvTask, profile: Profile, choice?: ConvChoice): GpuPlan {
@@ -234,58 +203,6 @@ function sumDType(dtype: DType): DType {
   return dtype === "float16" ? "float32" : dtype;
 }
 
-/** Kernels for a gather, the likely best first. */
-function gatherCandidates(
-  { wideA, wideB, transposed }: ConvSource,
-  [m, n, k, phases]: readonly [number, number, number, number],
-  profile: Profile,
-): ConvChoice[] {
-  if (profile.family === "gpu") {
-    return rankSharedTiles(m, n, k, phases, profile).map(({ tile, splits }) => ({
-      kind: "shared",
-      tile,
-      splits: splits * m * n * 4 > profile.maxBinding ? 1 : splits,
-    }));
-  }
-  const loads = { wideA, wideB, transB: transposed, quads: false };
-  return rankRegisterTiles([m, n, phases], loads, profile).map(({ tile }) => ({
-    kind: "register",
-    tile,
-    splits: 1,
-  }));
-}
-
-/** What a device needs to time kernels for a task; `plan` gets the task with nothing but its operands. */
-function tunedConv(
-  { geometry: g, dtype, out }: ConvTask,
-  name: string,
-  [a, b, c]: readonly ("image" | "filter" | "result")[],
-  plan: (task: ConvTask, choice: ConvChoice) => GpuPlan,
-): TunedWork & { readonly plan: (choice: ConvChoice) => GpuPlan } {
-  const places = g.batch * outPlaces(g), taps = tapCount(g);
-  const sizes = {
-    image: g.batch * g.axes.reduce((p, axis) => p * axis.in, 1) * g.channels,
-    filter: taps * g.channels * g.outChannels,
-    result: places * g.outChannels,
-  };
-  const bare: ConvTask = {
-    geometry: g,
-    dtype,
-    out,
-    a: { input: 0 },
-    b: { input: 1 },
-    c: { output: 0 },
-  };
-  return {
-    name: `${name} ${dtype} ${g.channels % 4 === 0} ${g.outChannels % 4 === 0}`,
-    extents: [places, taps, g.channels, g.outChannels],
-    flop: 2 * places * sizes.filter,
-    inputs: [a, b].map((of) => sizes[of] * gpuBytes(dtype)),
-    output: sizes[c] * gpuBytes(out),
-    plan: (choice) => plan(bare, choice),
-  };
-}
-
 /** Plans the gradient of the filter. */
 export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvChoice): GpuPlan {
   const { geometry: g, dtype } = task;
@@ -382,22 +299,6 @@ export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvCh
     splits,
   }, profile));
   return { dispatches, temps: [splits * m * n * 4] };
-}
-
-function filterCandidates(
-  [m, n, k, lines]: readonly [number, number, number, number],
-  { wideA, wideB }: { wideA: boolean; wideB: boolean },
-  profile: Profile,
-): ConvChoice[] {
-  if (profile.family === "gpu") {
-    return rankSharedTiles(m, n, k, 1, profile).map((tiled) => ({ kind: "shared", ...tiled }));
-  }
-  const loads = { wideA, wideB, transB: false, quads: wideA, splits: lines >= 32 };
-  return rankRegisterTiles([m, n, 1], loads, profile).map(({ tile, groups }) => ({
-    kind: "register",
-    tile,
-    splits: splitsFor(groups, lines, 4, 8),
-  }));
 }
 
 /** Dispatches for a third axis that may exceed the grid's. */

@@ -5,13 +5,8 @@ import type { GpuPlan, Profile } from "../../src/core/dispatch.ts";
 import { lookupOp } from "../../src/core/op.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { windowGeometry } from "../../src/kernels/conv_geometry.ts";
-import {
-  type ConvChoice,
-  type ConvTask,
-  planConv,
-  planConvFilter,
-  planConvInput,
-} from "../../src/kernels/conv_plan.ts";
+import type { ConvChoice, ConvTask } from "../../src/kernels/conv_candidates.ts";
+import { planConv, planConvFilter, planConvInput } from "../../src/kernels/conv_plan.ts";
 import type { RegisterTile } from "../../src/kernels/gemm_tiles.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
 import { difference } from "../../src/testing/compare.ts";
