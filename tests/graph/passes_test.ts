@@ -2,40 +2,10 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { buildIr } from "../../src/graph/ir.ts";
-import {
-  PASSES,
-  type PassName,
-  pipelineOptions,
-  runPasses,
-} from "../../src/graph/passes/pipeline.ts";
-import { irText, verify } from "../../src/graph/passes/verify.ts";
+import { verify } from "../../src/graph/passes/verify.ts";
 import type { SymbolicTensor } from "../../src/graph/operation.ts";
+import { optimized } from "./graph_text.ts";
 
-const NAMES = Object.keys(PASSES) as PassName[];
-
-function withPasses<R>(passes: readonly PassName[], fn: () => R): R {
-  const before = { ...pipelineOptions };
-  Object.assign(pipelineOptions, { passes: { CPU: passes, GPU: passes }, verify: true });
-  try {
-    return fn();
-  } finally {
-    Object.assign(pipelineOptions, before);
-  }
-}
-
-/** What the passes make of the graph that `build` returns the results of. */
-function optimized(
-  build: () => tf.Tensor | tf.Tensor[],
-  passes: readonly PassName[] = NAMES,
-): string[] {
-  const results = new tf.Graph().asDefault(build);
-  const fetches = (Array.isArray(results) ? results : [results]) as unknown as SymbolicTensor[];
-  const text = withPasses(
-    passes,
-    () => irText(runPasses(buildIr({ fetches, targets: [], feeds: [] }))),
-  );
-  return text.split("\n").map((line) => line.replace(/ {2}#.*/, ""));
-}
 const x = (shape: number[] = [4], name = "x"): tf.Tensor => tf.placeholder("float32", shape, name);
 
 Deno.test("fuse() makes one op of a tree of pointwise ops, small constants included", () => {

@@ -4,23 +4,27 @@
  */
 import { traced } from "../../core/trace.ts";
 import type { IrGraph } from "../ir.ts";
+import { fuseAttention } from "./attention.ts";
 import { cse } from "./cse.ts";
 import { fuseEpilogues } from "./epilogue.ts";
 import { fuse } from "./fuse.ts";
 import { groupAlike } from "./group.ts";
 import { mergePointwise } from "./merge.ts";
+import { rewrite } from "./rewrite.ts";
 import { verify } from "./verify.ts";
 
 /** Passes by name. */
 export const PASSES: Readonly<Record<PassName, (ir: IrGraph) => IrGraph>> = {
   cse: cse,
+  rewrite: rewrite,
+  attention: fuseAttention,
   fuse: fuse,
   epilogue: fuseEpilogues,
   merge: mergePointwise,
   group: groupAlike,
 };
 /** Name of a pass. */
-export type PassName = "cse" | "fuse" | "epilogue" | "merge" | "group";
+export type PassName = "cse" | "rewrite" | "attention" | "fuse" | "epilogue" | "merge" | "group";
 /** Where most of a plan runs. */
 export type PassTarget = "CPU" | "GPU";
 
@@ -34,9 +38,9 @@ export const pipelineOptions: {
   trace: ((stage: string, ir: IrGraph) => void) | null;
 } = {
   passes: {
-    // The others pay where a dispatch has a price, and cost where it has none.
-    CPU: ["cse", "fuse", "merge"],
-    GPU: ["cse", "fuse", "epilogue", "merge", "group"],
+    // The others pay where a dispatch has a price, or where only the GPU has a kernel.
+    CPU: ["cse", "rewrite", "fuse", "epilogue", "merge"],
+    GPU: ["cse", "rewrite", "attention", "fuse", "epilogue", "merge", "group"],
   },
   verify: false,
   trace: null,

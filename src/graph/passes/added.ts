@@ -1,0 +1,41 @@
+/**
+ * Nodes that passes add to a plan's graph. They stem from the operation in whose place they stand.
+ * May import core and graph files.
+ */
+import { type Attrs, inferOutputs, lookupOp } from "../../core/op.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import type { IrNode, IrValue } from "../ir.ts";
+
+/** A node without outputs, for the place of `like`. */
+export function addedNode(
+  like: IrNode,
+  op: string,
+  inputs: readonly IrValue[],
+  attrs: Attrs = {},
+): IrNode {
+  return { ...like, def: lookupOp(op)!, attrs, inputs: [...inputs], controls: [], outputs: [] };
+}
+
+/** The only value of a new node. */
+export function addedValue(
+  like: IrNode,
+  op: string,
+  inputs: readonly IrValue[],
+  attrs: Attrs = {},
+): IrValue {
+  const specs = inputs.map(({ dtype, shape, node }) => ({ dtype, shape, value: node.attrs.value }));
+  const inferred = inferOutputs(lookupOp(op)!, specs, attrs);
+  const node = addedNode(like, op, inputs, inferred.attrs);
+  return valueOf(node, inferred.outputs[0]);
+}
+
+/** A new constant. */
+export function constantNode(like: IrNode, value: NdArray): IrValue {
+  return valueOf(addedNode(like, "Const", [], { value, dtype: value.dtype }), value);
+}
+
+function valueOf(node: IrNode, { dtype, shape }: Pick<IrValue, "dtype" | "shape">): IrValue {
+  const value: IrValue = { node, index: 0, dtype, shape, promised: false };
+  node.outputs.push(value);
+  return value;
+}

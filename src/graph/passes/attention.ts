@@ -1,0 +1,110 @@
+/**
+ * Attention: products with a softmax between them become one op that never stores the scores.
+ * May import core and graph files.
+ */
+import { NdArray } from "../../core/nd_array.ts";
+import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { addedNode, addedValue, constantNode } from "./added.ts";
+import {
+  any,
+  applyRules,
+  either,
+  integersOf,
+  type Match,
+  number,
+  op,
+  type Pattern,
+  type Rule,
+} from "./patterns.ts";
+
+/** A float32 value of known shape: batches of matrices. */
+const batches = (name: string): Pattern =>
+  any(name, ({ dtype, shape }) => dtype === "float32" && isConcrete(shape) && shape.length >= 3);
+
+/** `[batch, time, heads, depth]` with heads and time exchanged. */
+const heads = (name: string): Pattern => (v, match) => {
+  const perm = v.node.def.name === "Transpose" ? integersOf(v.node.inputs[1]) : null;
+  return perm?.join() === "0,2,1,3" && op("Transpose", [batches(name), () => true])(v, match);
+};
+
+function scores(q: Pattern, k: Pattern): Pattern {
+  const product: Pattern = (v, match) =>
+    !v.node.attrs.adj_x && v.node.attrs.adj_y === true && op("BatchMatMulV2", [q, k])(v, match);
+  return either(
+    op("Mul", [product, number("scale")], true),
+    op("RealDiv|Div", [product, number("divisor")]),
+    product,
+  );
+}
+
+function attended(part: (name: string) => Pattern): Pattern {
+  const weights = op("Softmax", [scores(part("query"), part("key"))]);
+  return (v, match) =>
+    !v.node.attrs.adj_x && !v.node.attrs.adj_y &&
+    op("BatchMatMulV2", [weights, part("value")])(v, match);
+}
+
+function scaleOf(match: Match): number {
+  if (match.values.has("scale")) return match.number("scale");
+  return match.values.has("divisor") ? 1 / match.number("divisor") : 1;
+}
+
+/** Query, key and value where no batch is broadcast and the result is like the query. */
+function operandsOf(match: Match): readonly IrValue[] | null {
+  const list = ["query", "key", "value"].map((name) => match.get(name));
+  const [q, k, v] = list.map(({ shape }) => shape as Shape);
+  const rank = q.length;
+  const alike = k.length === rank && k.every((d, i) => d === v[i]) &&
+    v.length === rank && sizeOf(q) > 0 && sizeOf(k) > 0;
+  return alike ? list : null;
+}
+
+const attrsOf = (match: Match): object => ({ T: "float32", scale: scaleOf(match), causal: false });
+
+/** Between exchanges of heads and time: the op's own layout. */
+const withHeads: Rule = {
+  pattern: (v, match) => {
+    const perm = v.node.def.name === "Transpose" ? integersOf(v.node.inputs[1]) : null;
+    return perm?.join() === "0,2,1,3" &&
+      op("Transpose", [attended(heads), () => true])(v, match);
+  },
+  replace: (match, root) => {
+    const list = operandsOf(match);
+    if (list === null) return null;
+    const [q, k] = list.map((v) => v.shape as Shape);
+    if (q[0] !== k[0] || q[2] !== k[2] || q[3] !== k[3]) return null;
+    return addedNode(root, "_Attention", list, attrsOf(match));
+  },
+};
+
+/** Batches of matrices: each is a batch with one head. */
+const withBatches: Rule = {
+  pattern: attended(batches),
+  replace: (match, root) => {
+    const list = operandsOf(match);
+    if (list === null) return null;
+    const [q, k] = list.map((v) => v.shape as Shape);
+    const outer = q.slice(0, -2);
+    if (outer.some((d, i) => d !== k[i]) || q.at(-1) !== k.at(-1)) return null;
+    const single = list.map((v) => {
+      const shape = v.shape as Shape;
+      return reshaped(root, v, [sizeOf(outer), shape.at(-2)!, 1, shape.at(-1)!]);
+    });
+    const result = addedValue(root, "_Attention", single, attrsOf(match));
+    return addedNode(root, "Reshape", [result, vector(root, q)], { T: "float32", Tshape: "int32" });
+  },
+};
+
+function reshaped(like: IrNode, v: IrValue, shape: Shape): IrValue {
+  return addedValue(like, "Reshape", [v, vector(like, shape)]);
+}
+
+function vector(like: IrNode, values: Shape): IrValue {
+  return constantNode(like, new NdArray("int32", [values.length], Int32Array.from(values)));
+}
+
+/** The graph with attention in place of its parts. */
+export function fuseAttention(ir: IrGraph): IrGraph {
+  return applyRules(ir, [withHeads, withBatches]);
+}

@@ -1,0 +1,40 @@
+/** What passes make of a graph, as text, for tests that compare it. */
+import type * as tf from "@weft/weft";
+import { Graph } from "@weft/weft";
+import { buildIr } from "../../src/graph/ir.ts";
+import {
+  PASSES,
+  type PassName,
+  pipelineOptions,
+  runPasses,
+} from "../../src/graph/passes/pipeline.ts";
+import { irText } from "../../src/graph/passes/verify.ts";
+import type { SymbolicTensor } from "../../src/graph/operation.ts";
+
+/** All passes. */
+export const PASS_NAMES = Object.keys(PASSES) as PassName[];
+
+/** Calls `fn` with these passes on and the graph verified after each. */
+export function withPasses<R>(passes: readonly PassName[], fn: () => R): R {
+  const before = { ...pipelineOptions };
+  Object.assign(pipelineOptions, { passes: { CPU: passes, GPU: passes }, verify: true });
+  try {
+    return fn();
+  } finally {
+    Object.assign(pipelineOptions, before);
+  }
+}
+
+/** What the passes make of the graph that `build` returns the results of: one node a line, without names. */
+export function optimized(
+  build: () => tf.Tensor | tf.Tensor[],
+  passes: readonly PassName[] = PASS_NAMES,
+): string[] {
+  const results = new Graph().asDefault(build);
+  const fetches = (Array.isArray(results) ? results : [results]) as unknown as SymbolicTensor[];
+  const text = withPasses(
+    passes,
+    () => irText(runPasses(buildIr({ fetches, targets: [], feeds: [] }))),
+  );
+  return text.split("\n").map((line) => line.replace(/ {2}#.*/, ""));
+}
