@@ -9,6 +9,7 @@ import {
   runPasses,
 } from "../../src/graph/passes/pipeline.ts";
 import { irText } from "../../src/graph/passes/verify.ts";
+import { foldOrdinary } from "../../src/runtime/folder.ts";
 import type { SymbolicTensor } from "../../src/graph/operation.ts";
 
 /** All passes. */
@@ -25,7 +26,7 @@ export function withPasses<R>(passes: readonly PassName[], fn: () => R): R {
   }
 }
 
-/** What the passes make of the graph that `build` returns the results of: one node a line, without names. */
+/** What folding and the passes make of the graph that `build` returns the results of: one node a line, without names. */
 export function optimized(
   build: () => tf.Tensor | tf.Tensor[],
   passes: readonly PassName[] = PASS_NAMES,
@@ -34,7 +35,7 @@ export function optimized(
   const fetches = (Array.isArray(results) ? results : [results]) as unknown as SymbolicTensor[];
   const text = withPasses(
     passes,
-    () => irText(runPasses(buildIr({ fetches, targets: [], feeds: [] }))),
+    () => irText(runPasses(foldOrdinary(buildIr({ fetches, targets: [], feeds: [] })))),
   );
   return text.split("\n").map((line) => line.replace(/ {2}#.*/, ""));
 }
