@@ -232,7 +232,10 @@ function isViewOfFeed(node: IrNode): boolean {
 function canRunOnGpu(node: IrNode, gpu: Device): boolean {
   if (node.def.host) {
     // Function-valued and eager-style script ops run where their tensors are; the others are the host's.
-    return node.def.hostInputs === undefined && node.def.inputArgs.length > 0 &&
+    const takesTensors = node.def.hostInputs === undefined
+      ? node.def.inputArgs.length > 0
+      : node.inputs.some((_, i) => !needsHost(node, i));
+    return takesTensors &&
       node.inputs.every((v) =>
         v.dtype === "resource" || v.dtype === "variant" || gpu.supports(v.dtype)
       ) &&

@@ -75,3 +75,29 @@ testOnDevices("a placement that cannot be met is refused where soft placement is
   );
   assertEquals(await new tf.Session({ graph }).run(y), 1);
 });
+
+Deno.test({
+  name: "a cond and its gradient stay on the GPU: one readback for what is fetched [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const graph = new tf.Graph();
+    const fetches = graph.asDefault(() => {
+      const x = tf.placeholder("float32", [100], "x"), p = tf.placeholder("bool", [], "p");
+      const y = tf.mul(tf.cond(p, () => tf.square(x), () => tf.neg(x)), 3);
+      return [y, tf.gradients(y, x)[0]!];
+    });
+    await using session = new tf.Session({ graph });
+    using x = tf.ones([100]);
+    for (const [p, slope] of [[true, 6], [false, -3]] as const) {
+      const metadata: Partial<tf.RunMetadata> = {};
+      const feeds = { "x:0": x, "p:0": p };
+      // The first run uploads constants.
+      await session.run(fetches, { feeds });
+      const [, dx] = await session.run(fetches, { feeds, metadata }) as tf.NdArray[];
+      assertEquals(dx.get(99), slope);
+      assertEquals([metadata.readbacks, metadata.bytesToHost, metadata.bytesToDevice], [1, 800, 0]);
+    }
+    await tf.setBackend("cpu");
+  },
+});
