@@ -65,7 +65,9 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   PartitionedCall: "calls a function: tests/graph",
   StatefulPartitionedCall: "calls a function: tests/graph",
   If: "control flow: tests/graph",
+  StatelessIf: "control flow: tests/graph",
   While: "control flow: tests/graph",
+  StatelessWhile: "control flow: tests/graph",
   Scan: "control flow: tests/graph",
   _CustomGradient: "carries the user's gradient: tests/autodiff",
 };
