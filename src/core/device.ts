@@ -40,6 +40,14 @@ export interface PreparedKernel {
   readonly dynamic?: (inputs: readonly (DeviceBuffer | undefined)[]) => NdArray[];
 }
 
+/** What it costs to move values between a device and the host. */
+export interface TransferCost {
+  /** Milliseconds that a readback takes, however small. */
+  readonly latencyMs: number;
+  /** Bytes that are moved in a millisecond. */
+  readonly bytesPerMs: number;
+}
+
 /** One device. */
 export interface Device {
   /** `/device:CPU:0`. */
@@ -52,6 +60,8 @@ export interface Device {
   readonly software: boolean;
   /** True where the garbage collector does not see the memory: tensors that are dropped give it back through a net. */
   readonly managed: boolean;
+  /** What it costs to bring values from and to it. */
+  readonly transfer: TransferCost;
   /** Running totals. */
   readonly counters: DeviceCounters;
   /** True where the device can hold this dtype. */

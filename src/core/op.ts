@@ -113,6 +113,8 @@ export interface OpInit {
   readonly pointwiseAll?: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
   /** Runs on the host thread by the executor itself (scripts, control flow): name of its runner. */
   readonly host?: boolean;
+  /** Kernels read no more of the inputs than dtypes and shapes: values need not be there. */
+  readonly shapeOnly?: boolean;
   /** Never folded, merged or cached: random ops, script ops that are stateful. */
   readonly stateful?: boolean;
 }

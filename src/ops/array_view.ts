@@ -92,7 +92,8 @@ const Shape = defineOp({
   attrs: ["T: type", "out_type: index = int32"],
   infer: ([x]) => [[x.shape === null ? null : x.shape.length]],
   grad: null,
-  cpu: ([x], [out]) =>
+  shapeOnly: true,
+  cpu: (_, [out], { inputs: [x] }) =>
     x.shape.forEach((d, i) => setElement(out, i, out.dtype === "int64" ? BigInt(d) : d)),
 });
 
@@ -103,7 +104,8 @@ const Rank = defineOp({
   attrs: ["T: type"],
   infer: () => [[]],
   grad: null,
-  cpu: ([x], [out]) => void ((out.data as Int32Array)[0] = x.shape.length),
+  shapeOnly: true,
+  cpu: (_, [out], { inputs: [x] }) => void ((out.data as Int32Array)[0] = x.shape.length),
 });
 
 const Size = defineOp({
@@ -113,7 +115,8 @@ const Size = defineOp({
   attrs: ["T: type", "out_type: index = int32"],
   infer: () => [[]],
   grad: null,
-  cpu: ([x], [out], { attrs }) => {
+  shapeOnly: true,
+  cpu: (_, [out], { inputs: [x], attrs }) => {
     const to = out.data as unknown as (number | bigint)[];
     to[0] = attrs.out_type === "int64" ? BigInt(sizeOf(x.shape)) : sizeOf(x.shape);
   },

@@ -4,7 +4,7 @@
  */
 import { type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
 import type { Device, PreparedKernel } from "../core/device.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { NdArray } from "../core/nd_array.ts";
 import { type ConcreteSpec, isConcreteSpec, specText } from "../core/tensor_spec.ts";
 import { InvalidArgumentError, OpError, UnimplementedError } from "../core/errors.ts";
 import { cpuDevice } from "./devices.ts";
@@ -38,14 +38,20 @@ export interface LaunchRequest {
   readonly device: Device;
 }
 
+const NOTHING = new NdArray("float32", [0], new Float32Array(0));
+
 /** Prepares an op. Throws what its shape rule throws, and `UnimplementedError` where no device has a kernel for it. */
 export function prepareLaunch(
   def: OpDef,
-  { specs, hosts, attrs, device: asked }: LaunchRequest,
+  request: LaunchRequest,
 ): Launch {
+  const { specs, attrs, device: asked } = request;
+  let { hosts } = request;
   asked.check();
   const inputs = specs.map(({ dtype, shape }, i) => ({ dtype, shape, value: hosts[i] }));
   const inferred = inferOutputs(def, inputs, attrs);
+  // What is not read need not be brought anywhere.
+  if (def.shapeOnly) hosts = specs.map(() => NOTHING);
   const dynamic = !inferred.outputs.every(isConcreteSpec);
   const base = {
     attrs: inferred.attrs,

@@ -2,13 +2,11 @@
  * Plans: nodes placed on devices and put in an order with one readback per host boundary.
  * May import core, graph and devices.
  */
-import { argOfInput } from "../core/op.ts";
 import type { Device } from "../core/device.ts";
 import type { IrGraph, IrNode, IrValue } from "../graph/ir.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
-import { DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import { isLocal } from "./run_context.ts";
+import { depthsOf, type DeviceType, inOrder, leavesGpu, needsHost, place } from "./place.ts";
 import { cpuDevice, defaultDevice, gpuDevice, isHere, parseDevice } from "./devices.ts";
 
 /** A node ready to run. */
@@ -62,26 +60,23 @@ export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null
 
 /** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
 export function makePlan(ir: IrGraph): Plan {
-  const device = new Map<IrNode, Device>();
-  for (const node of ir.nodes) {
-    device.set(node, placeNode(node, device));
-  }
-  moveViewsOfFeeds(ir.nodes, device);
-  const depth = new Map<IrNode, number>();
-  for (const node of ir.nodes) depth.set(node, depthOf(node, device, depth));
-  const onGpu = (n: IrNode): number => (runsOnGpu(n, device) ? 1 : 0);
-  const order = ir.nodes.map((node, i) => ({ node, i }));
-  order.sort((a, b) =>
-    depth.get(a.node)! - depth.get(b.node)! || onGpu(a.node) - onGpu(b.node) || a.i - b.i
-  );
-
+  const { type: preferred } = defaultDevice();
+  const gpu = gpuDevice();
+  const types = place(ir, {
+    preferred,
+    required: requiredDevice,
+    transfer: (gpu ?? cpuDevice()).transfer,
+  });
+  const runsOnGpu = (node: IrNode): boolean => types.get(node) === "GPU";
+  const deviceOf = (node: IrNode): Device => (runsOnGpu(node) ? gpu! : cpuDevice());
+  const depth = depthsOf(ir, runsOnGpu);
   const slotOf = new Map<IrValue, number>();
   let slots = 0;
   const constants: { slot: number; value: NdArray }[] = [];
   const feeds: number[] = [];
   const stepOf = new Map<IrNode, number>();
   const planned: IrNode[] = [];
-  for (const { node } of order) {
+  for (const node of inOrder(ir, runsOnGpu, depth)) {
     for (const v of node.outputs) slotOf.set(v, slots++);
     if (node.feed >= 0) feeds[node.feed] = slotOf.get(node.outputs[0])!;
     else if (node.def.name === "Const") {
@@ -98,17 +93,17 @@ export function makePlan(ir: IrGraph): Plan {
   for (const { slot } of constants) kinds[slot] = 1;
   for (const slot of feeds) kinds[slot] = 2;
   const before: number[][] = planned.map(() => []);
-  const reads = readsOfBoundaries(planned, device, depth, slotOf);
+  const reads = readsOfBoundaries(planned, runsOnGpu, depth, slotOf);
   const steps = planned.map((node, index): PlanStep => {
     const after = new Set<number>();
     for (const c of node.controls) if (stepOf.has(c)) after.add(stepOf.get(c)!);
     for (const v of node.inputs) if (stepOf.has(v.node)) after.add(stepOf.get(v.node)!);
     for (const a of after) before[a].push(index);
-    const offGpu = node.inputs.map((_, i) => leavesGpu(node, i, device));
+    const offGpu = node.inputs.map((_, i) => leavesGpu(node, i, runsOnGpu));
     return {
       index,
       node,
-      device: device.get(node)!,
+      device: deviceOf(node),
       inputs: node.inputs.map((v) => slotOf.get(v)!),
       onHost: node.inputs.map((_, i) => needsHost(node, i)),
       offGpu,
@@ -117,7 +112,7 @@ export function makePlan(ir: IrGraph): Plan {
       before: before[index],
       reads: reads.get(depth.get(node)!) ?? [],
       mayRead: node.inputs.some((v, i) =>
-        offGpu[i] && (v.node.feed >= 0 || v.node.def.host || runsOnGpu(v.node, device))
+        offGpu[i] && (v.node.feed >= 0 || v.node.def.host || runsOnGpu(v.node))
       ),
       wanted: node.outputs.map((v) => uses[slotOf.get(v)!] > 0),
     };
@@ -135,44 +130,10 @@ export function makePlan(ir: IrGraph): Plan {
   return plan;
 }
 
-/** True where the node's value must be on the host for this input. */
-function needsHost(node: IrNode, input: number): boolean {
-  return node.def.isHostInput[argOfInput(node.def, input, node.inputs.length)] ?? false;
-}
-
-/** True where an input of the node must not stay in GPU memory: the op reads it on the host, or works on the CPU. */
-function leavesGpu(node: IrNode, input: number, device: ReadonlyMap<IrNode, Device>): boolean {
-  if (DTYPES[node.inputs[input].dtype].kind === "handle") return false;
-  return needsHost(node, input) || (isLocal(node.def) && !runsOnGpu(node, device));
-}
-
-/** True where the node is recorded with GPU work rather than run between readbacks. */
-function runsOnGpu(node: IrNode, device: ReadonlyMap<IrNode, Device>): boolean {
-  return device.get(node)!.type === "GPU";
-}
-
-/** How many readbacks must come before the node can run. */
-function depthOf(
-  node: IrNode,
-  device: ReadonlyMap<IrNode, Device>,
-  depth: ReadonlyMap<IrNode, number>,
-): number {
-  const gpu = runsOnGpu(node, device);
-  let d = 0;
-  node.inputs.forEach((v, i) => {
-    const crosses = runsOnGpu(v.node, device) && (!gpu || needsHost(node, i));
-    d = Math.max(d, depth.get(v.node)! + (crosses ? 1 : 0));
-  });
-  for (const c of node.controls) {
-    d = Math.max(d, depth.get(c)! + (!gpu && runsOnGpu(c, device) ? 1 : 0));
-  }
-  return d;
-}
-
 /** What the steps of each depth read to the host: they make one boundary. */
 function readsOfBoundaries(
   nodes: readonly IrNode[],
-  device: ReadonlyMap<IrNode, Device>,
+  runsOnGpu: (node: IrNode) => boolean,
   depth: ReadonlyMap<IrNode, number>,
   slotOf: ReadonlyMap<IrValue, number>,
 ): Map<number, number[]> {
@@ -181,7 +142,7 @@ function readsOfBoundaries(
   for (const node of nodes) {
     node.inputs.forEach((v, i) => {
       const slot = slotOf.get(v)!;
-      if (seen.has(slot) || !runsOnGpu(v.node, device) || !leavesGpu(node, i, device)) return;
+      if (seen.has(slot) || !runsOnGpu(v.node) || !leavesGpu(node, i, runsOnGpu)) return;
       seen.add(slot);
       const d = depth.get(node)!;
       const list = byDepth.get(d);
@@ -192,41 +153,16 @@ function readsOfBoundaries(
   return byDepth;
 }
 
-/** Where a node runs: what was asked for, if it can; else beside its inputs or on the default device. */
-function placeNode(node: IrNode, placed: ReadonlyMap<IrNode, Device>): Device {
-  const cpu = cpuDevice(), gpu = gpuDevice();
-  if (node.feed >= 0 || node.def.name === "Const") return cpu;
+/** Where a node must run: where it was asked for, if it can; on the CPU, if it can run nowhere else; null where it may choose. */
+function requiredDevice(node: IrNode): DeviceType | null {
+  const gpu = gpuDevice();
   const able = gpu !== null && canRunOnGpu(node, gpu);
   if (node.device !== "") {
     const spec = parseDevice(node.device);
-    if (spec.type === "GPU" && able && isHere(spec)) return gpu;
-    if (spec.type !== undefined) return cpu;
+    if (spec.type === "GPU" && able && isHere(spec)) return "GPU";
+    if (spec.type !== undefined) return "CPU";
   }
-  if (!able) return cpu;
-  if (node.def.kind === "view") return placed.get(node.inputs[0].node)!;
-  return defaultDevice();
-}
-
-/** Moves views of what is fed to the GPU where all their users are: what is fed may be there already, and need not be read. */
-function moveViewsOfFeeds(nodes: readonly IrNode[], device: Map<IrNode, Device>): void {
-  const gpu = gpuDevice();
-  if (gpu === null) return;
-  const users = new Map<IrNode, "GPU" | "host">();
-  for (const node of nodes.toReversed()) {
-    const movable = users.get(node) === "GPU" && node.device === "" && isViewOfFeed(node);
-    if (movable && canRunOnGpu(node, gpu)) device.set(node, gpu);
-    const onGpu = runsOnGpu(node, device);
-    node.inputs.forEach((v, i) => {
-      const here = onGpu && !needsHost(node, i) ? "GPU" : "host";
-      if (here === "host" || !users.has(v.node)) users.set(v.node, here);
-    });
-  }
-}
-
-function isViewOfFeed(node: IrNode): boolean {
-  let source = node;
-  while (source.def.kind === "view" && source.inputs.length > 0) source = source.inputs[0].node;
-  return source !== node && source.feed >= 0;
+  return able ? null : "CPU";
 }
 
 function canRunOnGpu(node: IrNode, gpu: Device): boolean {

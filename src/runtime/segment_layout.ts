@@ -148,7 +148,7 @@ class Registers {
       this.#work.push({
         step,
         kernel,
-        from: inputs.map((slot, i) => step.onHost[i] ? -1 : this.#register(slot)),
+        from: inputs.map((slot, i) => launch.hosts[i] ? -1 : this.#register(slot)),
         args: new Array(inputs.length).fill(undefined),
         to: outputs,
         frees: [],

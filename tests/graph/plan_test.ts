@@ -62,6 +62,69 @@ Deno.test("a plan keeps on the CPU what asks for it, and what a GPU cannot hold"
   assertEquals(lines.filter((l) => l.startsWith("Gpu")), []);
 });
 
+testOnDevices("a script in the middle divides a plan at one readback", async (device) => {
+  const lines = await planOf(() => {
+    const x = tf.placeholder("float32", [2, 2], "x");
+    const a = tf.matMul(x, x), b = tf.cumsum(x);
+    const p = tf.numpyFunction(sum, [a, b], tf.TensorSpec([2, 2], "float32"));
+    return tf.cumsum(tf.matMul(p, a));
+  }, { "x:0": [[1, 2], [3, 4]] });
+  const plan = [
+    "$0 = feed 0",
+    "Gpu  $1 = MatMul($0, $0)",
+    "Gpu  $2 = Cumsum($0, $3 on host)",
+    "read $1, $2",
+    "Host $4 = PyFunc($1 on host, $2 on host)",
+    "Gpu  $5 = MatMul($4, $1)",
+    "Gpu  $6 = Cumsum($5, $3 on host)",
+    "return $6",
+  ];
+  // Slots are numbered in the order of the plan; constants come before all else in the text.
+  const shape = (l: string): string => l.replace(/\$\d+/g, "$").replace(/ on host/g, "");
+  const onDevice = device === "webgpu"
+    ? plan
+    : plan.filter((l) => !l.startsWith("read")).map((l) => l.replace("Gpu ", "Cpu "));
+  assertEquals(
+    lines.filter((l) => !l.includes("constant") && !(device === "cpu" && l.startsWith("read")))
+      .map(shape),
+    onDevice.map(shape),
+  );
+});
+
+Deno.test({
+  name: "a compiled step reads its variables, computes, and assigns, without a readback [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const w = tf.variable(tf.ones([4, 2])), optimizer = tf.train.sgd(0.1);
+    let text = "";
+    planTrace.print = (plan) => text = planText(plan);
+    try {
+      const step = tf.function((x: tf.Tensor) =>
+        optimizer.minimize(() => tf.mean(tf.square(tf.matMul(x, w))), true, [w])!
+      );
+      tf.tidy(() => step(tf.ones([3, 4])));
+    } finally {
+      planTrace.print = null;
+    }
+    const lines = text.split("\n");
+    assertEquals(lines.filter((l) => l.startsWith("read")), []);
+    // The learning rate is the host's; all else stays on the GPU.
+    assertEquals(
+      lines.filter((l) => l.startsWith("Cpu")).map((l) => l.replace(/\$\d+/g, "$").slice(0, 21)),
+      ["Cpu  $ = Identity($) "],
+    );
+    const ops = lines.filter((l) => /^(Gpu|Host)/.test(l))
+      .map((l) => `${l.slice(0, 4)} ${/(\w+)\(/.exec(l)![1]}`);
+    assertEquals(ops[0], "Host VarHandleOp");
+    assertEquals(ops.at(-1), "Host AssignVariableOp");
+    assertEquals(ops.filter((o) => o === "Gpu  MatMul").length, 2);
+    w.dispose();
+    optimizer.dispose();
+    await tf.setBackend("cpu");
+  },
+});
+
 testOnDevices("a placement that cannot be met is refused where soft placement is off", async () => {
   const graph = new tf.Graph();
   const y = graph.asDefault(() =>

@@ -69,7 +69,7 @@ testOnDevices("a step that fails between others says where, and frees what is th
   const { x, y } = graph.asDefault(() => {
     const x = tf.placeholder("float32", null, "x");
     const z = tf.cumsum(tf.square(x), 0);
-    return { x, y: tf.neg(tf.matMul(tf.reverse(z, [0]), z)) };
+    return { x, y: tf.cumsum(tf.matMul(tf.reverse(z, [0]), z)) };
   });
   await using sess = new tf.Session({ graph });
   const run = (rows: number[][]): Promise<unknown> => sess.run(y, { feeds: new Map([[x, rows]]) });

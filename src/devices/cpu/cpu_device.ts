@@ -11,6 +11,7 @@ import {
   kernelTrace,
   newCounters,
   type PreparedKernel,
+  type TransferCost,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -31,6 +32,7 @@ export class CpuDevice implements Device {
   readonly type = "CPU";
   readonly software = false;
   readonly managed = true;
+  readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
   readonly counters: DeviceCounters = newCounters();
   #engine: Engine | null | undefined;
 

@@ -25,6 +25,7 @@ export class Readback {
   readonly #submit: (record: (encoder: GPUCommandEncoder) => void) => void;
   readonly #free: Staging[] = [];
   #sync: boolean;
+  #latencyMs = 1;
 
   /** `submit` records copies behind all work so far and submits. */
   constructor(
@@ -35,7 +36,12 @@ export class Readback {
     this.#device = device;
     this.#counters = counters;
     this.#submit = submit;
-    this.#sync = probeSyncMap(device);
+    this.#sync = probeSyncMap(device, (ms) => this.#latencyMs = ms);
+  }
+
+  /** Milliseconds a readback takes, however small: what the first map took where it must be awaited. */
+  get latencyMs(): number {
+    return this.#sync ? SYNC_MS : this.#latencyMs;
   }
 
   /** True where {@linkcode Readback.readSync} works. */
@@ -136,8 +142,11 @@ const CAN_TRANSFER = ((): boolean => {
   return major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 5)));
 })();
 
-/** True where `mapAsync` has already mapped when it returns: Deno. */
-function probeSyncMap(device: GPUDevice): boolean {
+/** Milliseconds of a readback that nothing must await. */
+const SYNC_MS = 0.1;
+
+/** True where `mapAsync` has already mapped when it returns: Deno. Elsewhere `tell` hears how long it took. */
+function probeSyncMap(device: GPUDevice, tell: (ms: number) => void): boolean {
   const buffer = device.createBuffer({
     size: 16,
     usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
@@ -145,6 +154,7 @@ function probeSyncMap(device: GPUDevice): boolean {
   });
   buffer.unmap();
   device.queue.submit([]);
+  const started = performance.now();
   const mapping = buffer.mapAsync(GPUMapMode.READ);
   try {
     buffer.getMappedRange();
@@ -153,7 +163,10 @@ function probeSyncMap(device: GPUDevice): boolean {
     buffer.destroy();
     return true;
   } catch {
-    mapping.then(() => buffer.destroy(), () => {});
+    mapping.then(() => {
+      tell(performance.now() - started);
+      buffer.destroy();
+    }, () => {});
     return false;
   }
 }

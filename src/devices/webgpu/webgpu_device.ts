@@ -10,6 +10,7 @@ import {
   kernelTrace,
   newCounters,
   type PreparedKernel,
+  type TransferCost,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
 import {
@@ -38,6 +39,8 @@ import { type Trial, Tuner } from "./tuner.ts";
 const FIRST_BATCH = 16;
 const MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 256 * 2 ** 20;
+/** What both directions manage at least, for placement. */
+const BYTES_PER_MS = 5e6;
 const NO_BUFFERS: readonly PooledBuffer[] = [];
 
 /** A device over the default adapter; null where there is none. */
@@ -105,6 +108,9 @@ export class WebGpuDevice implements Device {
     this.lost = device.lost.then((info) => this.#lost = lossError(info));
   }
 
+  get transfer(): TransferCost {
+    return { latencyMs: this.#readback.latencyMs, bytesPerMs: BYTES_PER_MS };
+  }
   supports(dtype: DType): boolean {
     return GPU_DTYPES.includes(dtype) || (dtype === "float16" && this.profile.f16);
   }
