@@ -56,7 +56,8 @@ const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptio
     isolated: true,
     host: {
       env: { WEFT_TEST_WEBGPU: "1" },
-      only: "\\[webgpu\\]$|^In a browser",
+      // Only here is there memory for threads to share.
+      only: "\\[webgpu\\]$|^In a browser|^threads compute",
       impossible: NEEDS_SYNC_READ,
       skipFiles: Object.keys(NOT_ON_GPU),
     },

@@ -1,6 +1,6 @@
 /** Plans: order, devices, boundaries; placement asked for and refused. */
 import * as tf from "@weft/weft";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { planTrace } from "../../src/runtime/plan.ts";
 import { planText } from "../../src/runtime/plan_text.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
@@ -117,7 +117,7 @@ Deno.test({
     const ops = lines.filter((l) => /^(Gpu|Host)/.test(l))
       .map((l) => `${l.slice(0, 4)} ${/(\w+)\(/.exec(l)![1]}`);
     assertEquals(ops[0], "Host VarHandleOp");
-    assertEquals(ops.at(-1), "Host AssignVariableOp");
+    assert(/^Host Assign(Add)?VariableOp$/.test(ops.at(-1)!), ops.at(-1));
     assertEquals(ops.filter((o) => o === "Gpu  MatMul").length, 2);
     w.dispose();
     optimizer.dispose();

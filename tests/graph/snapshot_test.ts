@@ -108,7 +108,7 @@ const MODELS: readonly Model[] = [
       %10 = _Attention(%9, %7, %5) : float32[2,8,1,4]
       %11 = Reshape(%10, %3) : float32[2,8,4]
       return %11`,
-    dispatches: 8,
+    dispatches: 1,
   },
 ];
 

@@ -17,8 +17,6 @@ export type WasmExports = Readonly<Record<string, WasmFunction>>;
 
 /** Arguments that a call shared with threads can have. */
 const MOST_ARGUMENTS = LAYOUT.callWords - 2;
-/** Less work than this, in floating point operations, is done by one thread. */
-const WORTH_SHARING = 4e6;
 
 /** Compiles kernels into one memory, each once. */
 export class Engine {
@@ -32,6 +30,8 @@ export class Engine {
   #scratch = { pointer: 0, bytes: 0 };
   /** Threads over the heap. */
   readonly threads: Threads;
+  /** Less work than this, in floating point operations, is done by one thread. */
+  worthSharing = 4e6;
 
   /** `features` may ask for less than the machine has. */
   constructor(features: WasmFeatures = probeFeatures(), limit?: number) {
@@ -68,10 +68,11 @@ export class Engine {
 
   /** Into how many parts this much work (in floating point operations) is best cut. */
   parts(operations: number): number {
-    if (operations < WORTH_SHARING) return 1;
+    if (operations < this.worthSharing) return 1;
     const threads = this.threads.available(operations);
     // A few parts for each thread: none waits long for another.
-    return threads === 1 ? 1 : Math.min(4 * threads, Math.floor(operations / (WORTH_SHARING / 4)));
+    const most = Math.floor(operations / (this.worthSharing / 4));
+    return threads === 1 ? 1 : Math.min(4 * threads, most);
   }
 
   /** Makes several calls of compiled functions, by threads where there are some. Their order is not given. */

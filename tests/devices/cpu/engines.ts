@@ -1,9 +1,11 @@
 /** Engines to test kernels on: with and without fused multiply-add and shared memory, as far as this machine has them. */
 
+import { assert } from "@std/assert";
 import { DTYPES } from "../../../src/core/dtype.ts";
 import type { NdArray } from "../../../src/core/nd_array.ts";
 import { Engine } from "../../../src/devices/cpu/engine.ts";
 import type { Pointer } from "../../../src/devices/cpu/heap.ts";
+import { workerCount } from "../../../src/devices/cpu/thread_worker.ts";
 import { probeFeatures, type WasmFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 
 const has = probeFeatures();
@@ -19,6 +21,21 @@ export const ENGINES: readonly (readonly [string, Engine])[] = wanted
   .map((
     w,
   ) => [`${w.relaxed ? "fused" : "plain"}, ${w.shared ? "shared" : "own"} memory`, new Engine(w)]);
+
+/** An engine whose threads are up and take part in whatever is shared; null where there can be none. */
+export async function threadedEngine(): Promise<Engine | null> {
+  const engine = new Engine(has);
+  engine.threads.mayRest = false;
+  engine.threads.start(2);
+  if (engine.threads.started === 0) {
+    assert(!has.shared || workerCount() === 0, "there is use for threads, and none was started");
+    return null;
+  }
+  while (engine.threads.available(0) <= engine.threads.started) {
+    await new Promise((done) => setTimeout(done, 1));
+  }
+  return engine;
+}
 
 /** A block with this array in it. */
 export function put(engine: Engine, array: NdArray): Pointer {

@@ -1,0 +1,314 @@
+/** Kernels of the CPU device, each with random cases and what they should give: reductions, rows, copies, broadcasts. */
+
+import { NdArray } from "../../../src/core/nd_array.ts";
+import { sizeOf } from "../../../src/core/shape.ts";
+import { ints } from "./kernel_runs.ts";
+import { broadcast, type Case, type Kernel } from "./oracle_cases.ts";
+import type { Dice } from "./oracle_random.ts";
+import { eachIndex, type Expected, exponentials, placeOf, rows, Sums } from "./oracles.ts";
+
+const numbers = (x: NdArray): ArrayLike<number> => x.data as Float32Array;
+
+/** NaN is handed on, by both. */
+const FOLDS: Readonly<Record<string, (a: number, b: number) => number>> = {
+  Max: Math.max,
+  Min: Math.min,
+  Prod: (a, b) => a * b,
+};
+const STARTS: Readonly<Record<string, number>> = { Max: -Infinity, Min: Infinity, Prod: 1 };
+
+function reduction(kind: "Sum" | "Mean" | "Prod" | "Max" | "Min", dtype: "float32" | "int32") {
+  return (dice: Dice): Case => {
+    const shape = anyShape(dice, dice.between(0, 4), 60);
+    const axes = shape.map((_, d) => d).filter(() => dice.chance(0.5));
+    const x = dtype === "int32"
+      ? dice.integers(shape)
+      : dice.floats(shape, kind === "Prod" ? 3 : 1);
+    const kept = shape.map((n, d) => (axes.includes(d) ? 1 : n));
+    const sums = new Sums(sizeOf(kept)), values = sums.values;
+    if (kind in STARTS) values.fill(STARTS[kind]);
+    eachIndex(shape, (index, at) => {
+      const to = placeOf(index, kept), v = numbers(x)[at];
+      if (kind === "Sum" || kind === "Mean") sums.add(to, v);
+      else if (kind === "Prod" && dtype === "int32") values[to] = Math.imul(values[to], v);
+      else values[to] = FOLDS[kind](values[to], v);
+    });
+    const inputs = [x, ints(...axes)];
+    if (dtype === "int32") {
+      const nothing = kind === "Max" ? -2147483648 : 2147483647;
+      return {
+        inputs,
+        outputs: [{ values: values.map((v) => (Math.abs(v) === Infinity ? nothing : v | 0)) }],
+      };
+    }
+    const count = sizeOf(shape) / sizeOf(kept);
+    if (kind === "Mean") {
+      values.forEach((v, i) => values[i] = v / count);
+      sums.scale.forEach((v, i) => sums.scale[i] = v / count);
+    }
+    const scale = kind === "Prod" ? values.map((v) => 4 * Math.abs(v) + 2 ** -125) : sums.scale;
+    return { inputs, outputs: [{ values, scale }] };
+  };
+}
+
+/** Small extents; now and then larger ones of few axes. */
+function anyShape(dice: Dice, rank: number, most: number): number[] {
+  return dice.shape(rank, rank < 3 && dice.chance(0.2) ? most : rank < 4 ? 6 : 4);
+}
+
+/** A matrix or a stack of them, and the length of its rows. */
+function rowShape(dice: Dice): number[] {
+  return [...dice.shape(dice.between(0, 2), 4), dice.between(1, dice.chance(0.2) ? 150 : 12)];
+}
+
+const softmaxRow = (x: ArrayLike<number>, log: boolean) => (at: number, n: number): number[] => {
+  const { shifted, e, sum } = exponentials(x, at, n);
+  return log ? shifted.map((v) => v - Math.log(sum)) : e.map((v) => v / sum);
+};
+
+function softmax(log: boolean) {
+  return (dice: Dice): Case => {
+    const x = dice.floats(rowShape(dice), 20);
+    return { inputs: [x], outputs: [rows(x.shape, softmaxRow(numbers(x), log))] };
+  };
+}
+
+function softmaxGrad(log: boolean) {
+  return (dice: Dice): Case => {
+    const x = dice.plain(rowShape(dice), 6), dy = dice.plain(x.shape), g = numbers(dy);
+    const y = new NdArray(
+      "float32",
+      x.shape,
+      Float32Array.from(rows(x.shape, softmaxRow(numbers(x), log)).values),
+    );
+    const of = numbers(y);
+    const expected = rows(x.shape, (at, n) => {
+      let total = 0;
+      for (let i = at; i < at + n; i++) total += log ? g[i] : g[i] * of[i];
+      return Array.from(
+        { length: n },
+        (_, i) => log ? g[at + i] - Math.exp(of[at + i]) * total : of[at + i] * (g[at + i] - total),
+      );
+    });
+    return { inputs: [y, dy], outputs: [expected] };
+  };
+}
+
+function crossEntropy(sparse: boolean) {
+  return (dice: Dice): Case => {
+    const [m, n] = [dice.extent(6), dice.between(1, 30)];
+    const x = dice.plain([m, n], 10), labels = dice.plain([m, n]);
+    const places = Array.from({ length: m }, () => dice.between(0, n - 1));
+    const want = (at: number, i: number): number =>
+      sparse ? Number(places[at / n] === i) : numbers(labels)[at + i];
+    const loss = new Sums(m);
+    const back = rows([m, n], (at, n) => {
+      const { shifted, e, sum } = exponentials(numbers(x), at, n);
+      shifted.forEach((v, i) => loss.add(at / n, want(at, i) * (Math.log(sum) - v)));
+      return e.map((v, i) => v / sum - want(at, i));
+    });
+    const given = sparse ? new NdArray("int32", [m], Int32Array.from(places)) : labels;
+    const scale = loss.scale.map((v) => 4 * v + 1);
+    return {
+      inputs: [x, given],
+      attrs: sparse ? { Tlabels: "int32" } : {},
+      outputs: [{ values: loss.values, scale }, back],
+    };
+  };
+}
+
+function layerNorm(gradient: boolean) {
+  return (dice: Dice): Case => {
+    const shape = rowShape(dice), n = shape[shape.length - 1], epsilon = 1e-3;
+    const x = dice.plain(shape, 4),
+      scale = dice.plain([n]),
+      other = dice.plain(gradient ? shape : [n]);
+    const v = numbers(x), s = numbers(scale), o = numbers(other);
+    const dscale = new Sums(n), doffset = new Sums(n);
+    const expected = rows(shape, (at) => {
+      const row = Array.from({ length: n }, (_, i) => v[at + i]);
+      const mean = row.reduce((a, b) => a + b, 0) / n;
+      const r = 1 / Math.sqrt(row.reduce((a, b) => a + (b - mean) ** 2, 0) / n + epsilon);
+      const h = row.map((x) => (x - mean) * r);
+      if (!gradient) return h.map((x, i) => x * s[i] + o[i]);
+      const g = h.map((_, i) => o[at + i] * s[i]);
+      h.forEach((x, i) => {
+        dscale.add(i, o[at + i] * x);
+        doffset.add(i, o[at + i]);
+      });
+      const [a, b] = [g, g.map((x, i) => x * h[i])].map((l) => l.reduce((p, q) => p + q, 0) / n);
+      return h.map((x, i) => r * (g[i] - a - x * b));
+      // A row of equal elements is divided by √ε: errors grow as much.
+    }, () => (gradient ? 200 : 20));
+    const attrs = { epsilon };
+    if (!gradient) return { inputs: [x, scale, other], attrs, outputs: [expected] };
+    const wide = ({ values, scale }: Sums): Expected => ({
+      values,
+      scale: scale.map((t) => 20 * t + 20),
+    });
+    return { inputs: [other, x, scale], attrs, outputs: [expected, wide(dscale), wide(doffset)] };
+  };
+}
+
+/** A copy: where each element of the result comes from; null is zero. */
+function copied(
+  x: NdArray,
+  shape: readonly number[],
+  from: (index: number[]) => number[] | null,
+): Expected {
+  const values = new Float64Array(sizeOf(shape));
+  eachIndex(shape, (index, at) => {
+    const source = from(index);
+    values[at] = source === null ? 0 : numbers(x)[placeOf(source, x.shape)];
+  });
+  return { values };
+}
+
+function copySource(dice: Dice, rank: number): NdArray {
+  const shape = anyShape(dice, rank, 30);
+  return dice.chance(0.5) ? dice.floats(shape) : dice.integers(shape);
+}
+
+const COPIES: Readonly<Record<string, (dice: Dice) => Case>> = {
+  Transpose(dice) {
+    const x = copySource(dice, dice.between(0, 5)), order = dice.shuffled(x.shape.length);
+    const shape = order.map((d) => x.shape[d]);
+    const from = (index: number[]): number[] => x.shape.map((_, d) => index[order.indexOf(d)]);
+    return { inputs: [x, ints(...order)], outputs: [copied(x, shape, from)] };
+  },
+  Slice(dice) {
+    const x = copySource(dice, dice.between(1, 4));
+    const begin = x.shape.map((n) => dice.between(0, n));
+    const size = x.shape.map((n, d) => dice.between(0, n - begin[d]));
+    const from = (index: number[]): number[] => index.map((i, d) => begin[d] + i);
+    return { inputs: [x, ints(...begin), ints(...size)], outputs: [copied(x, size, from)] };
+  },
+  StridedSlice(dice) {
+    const x = copySource(dice, dice.between(1, 4));
+    const steps = x.shape.map(() => dice.pick(1, 2, 3, -1, -2));
+    const begin = x.shape.map((n) => dice.between(0, Math.max(0, n - 1)));
+    const end = x.shape.map((n) => dice.between(0, n));
+    const shape = x.shape.map((n, d) =>
+      n === 0 ? 0 : Math.max(0, Math.ceil((end[d] - begin[d]) / steps[d]))
+    );
+    const from = (index: number[]): number[] => index.map((i, d) => begin[d] + i * steps[d]);
+    return {
+      inputs: [x, ints(...begin), ints(...end), ints(...steps)],
+      outputs: [copied(x, shape, from)],
+    };
+  },
+  Pad(dice) {
+    const x = copySource(dice, dice.between(1, 4));
+    const pads = x.shape.map(() => [dice.between(0, 3), dice.between(0, 3)]);
+    const shape = x.shape.map((n, d) => n + pads[d][0] + pads[d][1]);
+    const from = (index: number[]): number[] | null => {
+      const at = index.map((i, d) => i - pads[d][0]);
+      return at.every((i, d) => i >= 0 && i < x.shape[d]) ? at : null;
+    };
+    const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
+    return { inputs: [x, paddings], outputs: [copied(x, shape, from)] };
+  },
+  Tile(dice) {
+    const x = copySource(dice, dice.between(1, 4)), times = x.shape.map(() => dice.between(0, 3));
+    const shape = x.shape.map((n, d) => n * times[d]);
+    const from = (index: number[]): number[] => index.map((i, d) => i % x.shape[d]);
+    return { inputs: [x, ints(...times)], outputs: [copied(x, shape, from)] };
+  },
+  BroadcastTo(dice) {
+    const shape = dice.shape(dice.between(0, 4), 6);
+    const own = shape.map((n) => (dice.chance(0.4) ? 1 : n)).slice(dice.between(0, shape.length));
+    const x = dice.floats(own);
+    return {
+      inputs: [x, ints(...shape)],
+      outputs: [copied(x, shape, (index) => index.slice(shape.length - own.length))],
+    };
+  },
+  MirrorPad(dice) {
+    const x = copySource(dice, dice.between(1, 4));
+    // There is nothing to reflect in an empty axis, and TensorFlow says so.
+    const mode = x.size === 0 ? "SYMMETRIC" : dice.pick("REFLECT", "SYMMETRIC");
+    const skip = mode === "REFLECT" ? 1 : 0;
+    const pads = x.shape.map((n) =>
+      [0, 0].map(() => dice.between(0, Math.max(0, Math.min(3, n - skip))))
+    );
+    const shape = x.shape.map((n, d) => n + pads[d][0] + pads[d][1]);
+    const from = (index: number[]): number[] =>
+      index.map((i, d) => {
+        const at = i - pads[d][0], n = x.shape[d];
+        if (at < 0) return -at - 1 + skip;
+        return at < n ? at : 2 * n - 1 - at - skip;
+      });
+    const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
+    return { inputs: [x, paddings], attrs: { mode }, outputs: [copied(x, shape, from)] };
+  },
+  Roll(dice) {
+    const x = copySource(dice, dice.between(1, 4)), rank = x.shape.length;
+    const axis = dice.between(0, rank - 1), shift = dice.between(-9, 9), n = x.shape[axis];
+    const from = (index: number[]): number[] =>
+      index.map((i, d) => (d === axis ? (((i - shift) % n) + n) % n : i));
+    return { inputs: [x, ints(shift), ints(axis)], outputs: [copied(x, x.shape, from)] };
+  },
+  ReverseV2(dice) {
+    const x = copySource(dice, dice.between(1, 4));
+    const axes = x.shape.map((_, d) => d).filter(() => dice.chance(0.5));
+    const from = (index: number[]): number[] =>
+      index.map((i, d) => (axes.includes(d) ? x.shape[d] - 1 - i : i));
+    return { inputs: [x, ints(...axes)], outputs: [copied(x, x.shape, from)] };
+  },
+};
+
+/** Pointwise ops of two arguments: float32 is rounded once, int32 wraps. */
+const BINARY: Readonly<
+  Record<
+    string,
+    readonly [float: (a: number, b: number) => number, int: (a: number, b: number) => number]
+  >
+> = {
+  AddV2: [(a, b) => a + b, (a, b) => (a + b) | 0],
+  Sub: [(a, b) => a - b, (a, b) => (a - b) | 0],
+  Mul: [(a, b) => a * b, Math.imul],
+  Maximum: [Math.max, Math.max],
+  Minimum: [Math.min, Math.min],
+  Less: [(a, b) => Number(a < b), (a, b) => Number(a < b)],
+  Equal: [(a, b) => Number(a === b), (a, b) => Number(a === b)],
+  SquaredDifference: [(a, b) => Math.fround(a - b) ** 2, (a, b) => Math.imul(a - b, a - b)],
+};
+
+function binary(name: string) {
+  return (dice: Dice): Case => {
+    const shape = anyShape(dice, dice.between(0, 6), 40),
+      isInt = dice.chance(0.4);
+    const own = (): number[] =>
+      shape.map((n) => (dice.chance(0.25) ? 1 : n)).slice(
+        dice.chance(0.3) ? dice.between(0, shape.length) : 0,
+      );
+    const [a, b] = [own(), own()].map((s) => (isInt ? dice.integers(s) : dice.floats(s)));
+    const both = broadcast(a.shape, b.shape), values = new Float64Array(sizeOf(both));
+    const compute = BINARY[name][isInt ? 1 : 0];
+    eachIndex(both, (index, at) => {
+      const v = compute(numbers(a)[placeOf(index, a.shape)], numbers(b)[placeOf(index, b.shape)]);
+      values[at] = isInt ? v : Math.fround(v);
+    });
+    return { inputs: [a, b], outputs: [{ values }] };
+  };
+}
+
+/** Kernels over rows, axes and single elements. */
+export const ROW_KERNELS: readonly Kernel[] = [
+  ...(["Sum", "Mean", "Prod", "Max", "Min"] as const).map((
+    kind,
+  ): Kernel => [kind, reduction(kind, "float32")]),
+  ...(["Sum", "Prod", "Max", "Min"] as const).map((
+    kind,
+  ): Kernel => [kind, reduction(kind, "int32")]),
+  ["Softmax", softmax(false)],
+  ["LogSoftmax", softmax(true)],
+  ["_SoftmaxGrad", softmaxGrad(false)],
+  ["_LogSoftmaxGrad", softmaxGrad(true)],
+  ["SoftmaxCrossEntropyWithLogits", crossEntropy(false)],
+  ["SparseSoftmaxCrossEntropyWithLogits", crossEntropy(true)],
+  ["_LayerNorm", layerNorm(false)],
+  ["_LayerNormGrad", layerNorm(true)],
+  ...Object.entries(COPIES),
+  ...Object.keys(BINARY).map((name): Kernel => [name, binary(name)]),
+];

@@ -1,0 +1,67 @@
+/**
+ * Every kernel of the CPU device on random small shapes, against float64: with fused multiply-add and without it, cut up among
+ * threads, and the op's own loops.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import type { NdArray } from "../../../src/core/nd_array.ts";
+import { ENGINES, threadedEngine } from "./engines.ts";
+import { op, runFast, runLoops } from "./kernel_runs.ts";
+import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
+import { Dice } from "./oracle_random.ts";
+import type { Expected } from "./oracles.ts";
+import { ROW_KERNELS } from "./oracle_row_cases.ts";
+
+const CASES = 500;
+/** Roundings that a sum may suffer, each of half a unit in the last place. */
+const ROUNDINGS = 12;
+
+const threads = threadedEngine();
+
+function textOf([name]: Kernel, { inputs, attrs }: Case, output: number): string {
+  const shapes = inputs.map((x) => `${x.dtype}[${x.shape}]`).join(", ");
+  return `${name} of ${shapes} ${JSON.stringify(attrs ?? {})}, output ${output}`;
+}
+
+function assertClose(got: NdArray, { values, scale }: Expected, text: () => string): void {
+  assert(got.size === values.length, `${text()}: ${got.size} elements, wanted ${values.length}`);
+  for (let i = 0; i < values.length; i++) {
+    const a = Number(got.data[i]), b = values[i];
+    const same = Number.isNaN(b)
+      ? Number.isNaN(a)
+      : a === b || Math.abs(a - b) <= (scale?.[i] ?? 0) * ROUNDINGS * 2 ** -24;
+    assert(same, `${text()}: element ${i} is ${a}, wanted ${b}`);
+  }
+}
+
+[...PRODUCT_KERNELS, ...ROW_KERNELS].forEach((kernel, seed) => {
+  const [name, make] = kernel;
+  Deno.test(`${name} agrees with float64 on ${CASES} cases of kind ${seed}`, async () => {
+    const def = op(name), threaded = await threads;
+    // As much as can be is shared.
+    if (threaded) threaded.worthSharing = 1;
+    let inVectors = 0;
+    for (let i = 0; i < CASES; i++) {
+      const made = make(new Dice(CASES * seed + i)), { inputs, attrs } = made;
+      const check = (results: readonly NdArray[] | null, how: string): void =>
+        made.outputs.forEach((expected, k) => {
+          if (results) {
+            assertClose(results[k], expected, () => `${how}: ${textOf(kernel, made, k)}`);
+          }
+        });
+      const results = ENGINES.map(([how, engine]) => {
+        const own = runFast(engine, def, inputs, attrs);
+        check(own, how);
+        return own;
+      });
+      if (results.some((r) => r !== null)) inVectors++;
+      if (def.cpu) check(runLoops(def, inputs, attrs), "loops");
+      if (threaded === null) continue;
+      // Threads change nothing, not a bit.
+      const shared = runFast(threaded, def, inputs, attrs), [alone] = results;
+      shared?.forEach((x, k) => assertEquals(x.data, alone![k].data, textOf(kernel, made, k)));
+    }
+    // Some shapes are left to the loops.
+    assert(inVectors > 0.6 * CASES || ENGINES.length === 0, `${name}: ${inVectors} in vector code`);
+  });
+});

@@ -1,0 +1,69 @@
+/** Whole processes: with threads they end by themselves, and they do without what they are not given. */
+
+import { assert, assertEquals } from "@std/assert";
+
+const root = new URL("../../../", import.meta.url);
+const ENGINE = JSON.stringify(new URL("src/devices/cpu/engine.ts", root).href);
+const WEFT = JSON.stringify(new URL("mod.ts", root).href);
+
+/** A product large enough to be shared, and what became of it. */
+const WORK = `
+  const x = tf.fill([300, 300], 0.5);
+  for (let i = 0; i < 300; i++) tf.matMul(x, x).dispose();
+  console.log((await tf.matMul(x, x).data())[7]);`;
+
+/** Runs a program that has no permission; gives what it wrote. */
+async function runAlone(code: string): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "weft_process_" });
+  try {
+    await Deno.writeTextFile(`${folder}/main.ts`, code);
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-prompt", "--no-check", "--no-config", `${folder}/main.ts`],
+      signal: AbortSignal.timeout(120_000),
+    }).output();
+    assert(success, `it failed or was ended from outside: ${new TextDecoder().decode(stderr)}`);
+    return new TextDecoder().decode(stdout).trim();
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("a process with threads ends by itself", async () => {
+  const text = await runAlone(`
+    import { Engine } from ${ENGINE};
+    const engine = new Engine();
+    engine.threads.start(2);
+    console.log("started", engine.threads.started);`);
+  assert(text.startsWith("started"));
+});
+
+Deno.test("a process without permissions computes, and ends by itself", async () => {
+  const text = await runAlone(`import * as tf from ${WEFT};
+    await tf.setBackend("cpu");${WORK}`);
+  assertEquals(text, "75");
+});
+
+Deno.test("a process on one processor starts no threads", async () => {
+  const text = await runAlone(`
+    Object.defineProperty(navigator, "hardwareConcurrency", { value: 1 });
+    const { Engine } = await import(${ENGINE});
+    const engine = new Engine();
+    engine.threads.start(2);
+    console.log(engine.threads.started, engine.threads.available(1e12));`);
+  assertEquals(text, "0 1");
+});
+
+Deno.test("a process whose workers are refused computes in one thread", async () => {
+  const text = await runAlone(`
+    import * as tf from ${WEFT};
+    import { Engine } from ${ENGINE};
+    const real = process.getBuiltinModule;
+    process.getBuiltinModule = (name) => name === "node:worker_threads"
+      ? { Worker: class { constructor() { throw new Error("No workers here"); } } }
+      : real(name);
+    const engine = new Engine();
+    engine.threads.start(2);
+    console.log(engine.threads.started, engine.threads.available(1e12));
+    await tf.setBackend("cpu");${WORK}`);
+  assertEquals(text, "0 1\n75");
+});
