@@ -1,6 +1,6 @@
 /** Plans: order, devices, boundaries; placement asked for and refused. */
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { planTrace } from "../../src/runtime/plan.ts";
 import { planText } from "../../src/runtime/plan_text.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
@@ -117,7 +117,8 @@ Deno.test({
     const ops = lines.filter((l) => /^(Gpu|Host)/.test(l))
       .map((l) => `${l.slice(0, 4)} ${/(\w+)\(/.exec(l)![1]}`);
     assertEquals(ops[0], "Host VarHandleOp");
-    assert(/^Host Assign(Add)?VariableOp$/.test(ops.at(-1)!), ops.at(-1));
+    // The count of steps is advanced last.
+    assertEquals(ops.slice(-2), ["Host AssignVariableOp", "Host AssignAddVariableOp"]);
     assertEquals(ops.filter((o) => o === "Gpu  MatMul").length, 2);
     w.dispose();
     optimizer.dispose();
@@ -137,30 +138,4 @@ testOnDevices("a placement that cannot be met is refused where soft placement is
     "Cannot assign a device for operation h: {{node h}} was explicitly assigned to /device:GPU:0",
   );
   assertEquals(await new tf.Session({ graph }).run(y), 1);
-});
-
-Deno.test({
-  name: "a cond and its gradient stay on the GPU: one readback for what is fetched [webgpu]",
-  ignore: !HAS_WEBGPU,
-  async fn() {
-    await tf.setBackend("webgpu");
-    const graph = new tf.Graph();
-    const fetches = graph.asDefault(() => {
-      const x = tf.placeholder("float32", [100], "x"), p = tf.placeholder("bool", [], "p");
-      const y = tf.mul(tf.cond(p, () => tf.square(x), () => tf.neg(x)), 3);
-      return [y, tf.gradients(y, x)[0]!];
-    });
-    await using session = new tf.Session({ graph });
-    using x = tf.ones([100]);
-    for (const [p, slope] of [[true, 6], [false, -3]] as const) {
-      const metadata: Partial<tf.RunMetadata> = {};
-      const feeds = { "x:0": x, "p:0": p };
-      // The first run uploads constants.
-      await session.run(fetches, { feeds });
-      const [, dx] = await session.run(fetches, { feeds, metadata }) as tf.NdArray[];
-      assertEquals(dx.get(99), slope);
-      assertEquals([metadata.readbacks, metadata.bytesToHost, metadata.bytesToDevice], [1, 800, 0]);
-    }
-    await tf.setBackend("cpu");
-  },
 });
