@@ -29,7 +29,7 @@ function options(): Options {
   const { values } = parseArgs({
     args: Deno.args,
     options: {
-      epochs: { type: "string", default: "3" },
+      epochs: { type: "string", default: "2" },
       seed: { type: "string", default: "1" },
       chart: { type: "string", default: "out/mnist.svg" },
     },
