@@ -49,6 +49,7 @@ const NOT_ON_GPU = {
     "SwiftShader takes minutes to compile kernels made for hardware",
   "tests/ops/matmul_kernels_test.ts": "likewise",
   "tests/ops/random_shapes_test.ts": "likewise",
+  "tests/ops/special_kernels_test.ts": "likewise",
 };
 
 const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptions }>> = {

@@ -49,6 +49,50 @@ export function noise(dtype: DType, shape: readonly number[], seed = 1): NdArray
   return filled(dtype, shape, () => Math.floor(next() * 101) - 50);
 }
 
+/** Floats at which kernels go wrong. No quotient of two is so small that an adapter may take it for 0. */
+export const SPECIAL_FLOATS: readonly number[] = [
+  1,
+  NaN,
+  -2,
+  Infinity,
+  0,
+  -Infinity,
+  -0,
+  3e30,
+  -1,
+  0.5,
+  2,
+];
+/** Whole numbers at which kernels go wrong. */
+export const SPECIAL_INTS: readonly number[] = [
+  1,
+  2147483647,
+  -1,
+  -2147483648,
+  0,
+  46341,
+  -46341,
+  65536,
+  7,
+  -65537,
+  3,
+];
+
+/** An array over the special values of a dtype; `every` says how many ordinary numbers are between them. */
+export function special(
+  dtype: "float32" | "int32",
+  shape: number[],
+  every = 1,
+  shift = 0,
+): NdArray {
+  const list = dtype === "float32" ? SPECIAL_FLOATS : SPECIAL_INTS;
+  return filled(
+    dtype,
+    shape,
+    (i) => i % every === 0 ? list[(i / every + shift) % list.length] : (i % 7) - 3,
+  );
+}
+
 /** An int32 vector: axes. */
 export function vector(...values: number[]): NdArray {
   return new NdArray("int32", [values.length], Int32Array.from(values));

@@ -39,9 +39,13 @@ async function lose(): Promise<void> {
   await device.lost;
 }
 
-/** Waits until WebGPU has told of what was done. */
-async function settle(): Promise<void> {
-  await gpu().gpu.queue.onSubmittedWorkDone();
+/** Does what WebGPU reports as an error, and waits for the report. */
+async function reported(provoke: () => unknown): Promise<void> {
+  const told = new Promise((resolve) =>
+    gpu().gpu.addEventListener("uncapturederror", resolve, { once: true })
+  );
+  provoke();
+  await told;
 }
 
 async function values(x: tf.Tensor): Promise<number[]> {
@@ -254,8 +258,7 @@ for (const [what, provoke, Class, text] of REPORTS) {
       ];
       for (const call of calls) {
         assertEquals(await call(), [2, 4]);
-        provoke();
-        await settle();
+        await reported(provoke);
         await assertRejects(call, Class as never, text);
         assertEquals(await call(), [2, 4]);
       }
