@@ -6,7 +6,7 @@ import * as tfjs from "@tensorflow/tfjs-core";
 import { toNdArray } from "../core/convert.ts";
 import { type DType, isDType } from "../core/dtype.ts";
 import { FailedPreconditionError, RuntimeError } from "../core/errors.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { scopeDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager.ts";
@@ -61,7 +61,7 @@ class AdoptedStorage extends Storage {
  */
 export function toTfjs(t: Tensor): TfjsTensor {
   const x = readable(t);
-  return lend(x) ?? fromHost(x.ndarraySync());
+  return lend(x) ?? fromHost(x.size === 0 ? NdArray.zeros(x.dtype, x.shape) : x.ndarraySync());
 }
 
 /**
@@ -200,14 +200,24 @@ function fromValues(t: TfjsTensor, values: tfjs.backend_util.BackendValues): Eag
 }
 
 function readNow(t: TfjsTensor): tfjs.backend_util.BackendValues {
+  const backend = sharedBackend();
+  if (backend !== null && backend.refCount(t.dataId) > 0) {
+    const values = backend.readNow(t.dataId);
+    if (values === null) throw notNow();
+    return values;
+  }
   try {
     return tfjs.engine().readSync(t.dataId);
   } catch (cause) {
-    throw new FailedPreconditionError(
-      `Cannot read a tensor of TensorFlow.js synchronously: its backend "${tfjs.getBackend()}" refused, await fromTfjsAsync or share a device`,
-      { cause },
-    );
+    throw notNow(cause);
   }
+}
+
+function notNow(cause?: unknown): FailedPreconditionError {
+  return new FailedPreconditionError(
+    `Cannot read a tensor of TensorFlow.js synchronously: its backend "${tfjs.getBackend()}" reads only asynchronously here, await fromTfjsAsync instead`,
+    { cause },
+  );
 }
 
 function dtypeOf(t: TfjsTensor): DType {

@@ -2,7 +2,7 @@
  * TensorFlow.js's WebGPU backend on our device: it binds our buffers as they are, and gives them back when it is done.
  * May import core, devices, runtime's storage, and @tensorflow/tfjs-core.
  */
-import type * as tfjs from "@tensorflow/tfjs-core";
+import * as tfjs from "@tensorflow/tfjs-core";
 import type { DType } from "../core/dtype.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
@@ -16,6 +16,10 @@ interface TensorData {
   readonly dtype: tfjs.DataType;
   readonly shape: number[];
   readonly resource?: unknown;
+  readonly complexTensorInfos?: {
+    readonly real: tfjs.TensorInfo;
+    readonly imag: tfjs.TensorInfo;
+  };
   values: tfjs.backend_util.BackendValues | null;
 }
 
@@ -54,6 +58,8 @@ export interface SharedBackend extends tfjs.KernelBackend {
   lentStorage(id: object): Storage | null;
   /** A tensor of TensorFlow.js over our memory, which is held until that has no use for it. */
   lend(storage: Storage, shape: readonly number[], dtype: DType): TfjsTensor;
+  /** The elements, where they can be read at once without drawing them on a canvas, as TensorFlow.js does; else null. */
+  readNow(id: object): tfjs.backend_util.BackendValues | null;
   /** Submits what was recorded. */
   flush(): void;
 }
@@ -119,15 +125,25 @@ function sharedBackendClass(
     }
     override readSync(id: object): tfjs.backend_util.BackendValues {
       const data = this.tensorMap.get(id);
+      return this.readNow(id) ?? exact(data, super.readSync(id));
+    }
+    readNow(id: object): tfjs.backend_util.BackendValues | null {
+      const data = this.tensorMap.get(id);
+      if (data.values) return exact(data, data.values);
+      if (data.complexTensorInfos) return this.#readComplex(data.complexTensorInfos);
       const resource = this.bufferOf(id);
-      // Where we can read at once, TensorFlow.js need not draw the elements on a canvas.
-      if (resource !== null && !data.values) {
-        this.flush();
-        const { dtype, shape } = data;
-        const read = weft.readSync([{ buffer: weft.adopt(resource), spec: { dtype, shape } }]);
-        if (read !== null) data.values = read[0].data as tfjs.backend_util.TypedArray;
-      }
-      return exact(data, super.readSync(id));
+      if (resource === null) return null;
+      this.flush();
+      const { dtype, shape } = data;
+      const read = weft.readSync([{ buffer: weft.adopt(resource), spec: { dtype, shape } }]);
+      return read && (data.values = read[0].data as tfjs.backend_util.TypedArray);
+    }
+    #readComplex(
+      { real, imag }: NonNullable<TensorData["complexTensorInfos"]>,
+    ): tfjs.backend_util.BackendValues | null {
+      const parts = [real, imag].map(({ dataId }) => this.readNow(dataId) as Float32Array | null);
+      if (parts[0] === null || parts[1] === null) return null;
+      return tfjs.backend_util.mergeRealAndImagArrays(parts[0], parts[1]);
     }
   };
 }

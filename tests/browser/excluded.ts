@@ -12,8 +12,12 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/npm_only/": "compares our assertions with Node's",
   "tests/ops/array_op_check_test.ts": "tests/op_check_test.ts does the same",
   "tests/ops/image_op_check_test.ts": "tests/op_check_test.ts does the same",
-  "tests/tfjs/": "imports TensorFlow.js by a name that only Deno knows",
   "tests/tools_test.ts": "tests our tools",
+};
+
+/** Paths that Node does not run either, though browsers do. */
+export const NOT_IN_NODE: Readonly<Record<string, string>> = {
+  "tests/tfjs/": "a bundle has TensorFlow.js as browsers want it, and so it does not start",
 };
 
 /** The reason that holds in Node as well. */

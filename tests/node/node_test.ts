@@ -7,7 +7,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { findNode, inNode } from "../../tools/node.ts";
-import { BUNDLED, NOT_ELSEWHERE } from "../browser/excluded.ts";
+import { BUNDLED, NOT_ELSEWHERE, NOT_IN_NODE } from "../browser/excluded.ts";
 import { bundleTests, lonelyTests, portableTests } from "../browser/bundle.ts";
 import type { TestReport } from "../browser/host.ts";
 import { sampleWork, type WorkResults } from "../browser/sample_work.ts";
@@ -15,7 +15,10 @@ import { sampleWork, type WorkResults } from "../browser/sample_work.ts";
 const node = await findNode();
 const only = Deno.env.get("WEFT_NODE_TESTS")?.split(",");
 const files = [
-  ...portableTests().filter((file) => only?.some((part) => file.includes(part)) ?? true),
+  ...portableTests().filter((file) =>
+    (only?.some((part) => file.includes(part)) ?? true) &&
+    !Object.keys(NOT_IN_NODE).some((start) => file.startsWith(start))
+  ),
   "tests/browser/page_cases.ts",
 ];
 

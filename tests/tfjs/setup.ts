@@ -3,14 +3,12 @@ import * as tf from "@weft/weft";
 import { fromTfjs, shareDevice } from "@weft/weft/tfjs";
 import * as tfjs from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
+// The union package: the core alone registers no gradients.
+import "npm:@tensorflow/tfjs@4.22.0";
 import { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
 import { assertEquals } from "@std/assert";
 import { type TestDevice, testOnDevices } from "../devices.ts";
 import { totals } from "../script/helpers.ts";
-
-/** The union package: the core alone registers no gradients. Computed, so that type-checking does not fetch it. */
-const UNION_PACKAGE = "npm:@tensorflow/tfjs@4.22.0";
-await import(UNION_PACKAGE);
 // Without it TensorFlow.js gives advice about Node on the console.
 tfjs.enableProdMode();
 
