@@ -106,6 +106,10 @@ const STAYS: readonly [string, PassName, Build][] = [
     const [q, k, v] = qkv([2, 5, 4]);
     return tf.matMul(tf.softmax(tf.add(scores(q, k), place([5, 5], "m"))), v);
   }],
+  ["attention of a depth without kernels", "attention", () => {
+    const [q, k, v] = qkv([2, 5, 3]);
+    return tf.matMul(tf.softmax(scores(q, k)), v);
+  }],
   ["attention whose weights are fetched", "attention", () => {
     const [q, k, v] = qkv([2, 5, 4]), p = tf.softmax(scores(q, k));
     return [tf.matMul(p, v), p];

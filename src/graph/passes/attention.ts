@@ -56,9 +56,13 @@ function operandsOf(match: Match): readonly IrValue[] | null {
   const [q, k, v] = list.map(({ shape }) => shape as Shape);
   const rank = q.length;
   const alike = k.length === rank && k.every((d, i) => d === v[i]) &&
-    v.length === rank && sizeOf(q) > 0 && sizeOf(k) > 0;
+    v.length === rank && q[rank - 1] % 4 === 0 && q[rank - 1] <= MAX_DEPTH && sizeOf(q) > 0 &&
+    sizeOf(k) > 0;
   return alike ? list : null;
 }
+
+/** Other depths have no kernel: their parts are better apart. */
+const MAX_DEPTH = 128;
 
 const attrsOf = (match: Match): object => ({ T: "float32", scale: scaleOf(match), causal: false });
 
