@@ -111,7 +111,7 @@ Deno.test({
   async fn() {
     assert(await setBackend("webgpu"));
     const gpu = gpuDevice() as WebGpuDevice;
-    const profile: Profile = { ...gpu.profile, maxBinding: LIMIT, maxBuffers: 16 };
+    const profile: Profile = { ...gpu.profile, maxBinding: LIMIT };
     for (const { op, inputs, attrs = {} } of CASES) {
       const def = lookupOp(op)!;
       const problem = problemOf(def, inputs, attrs);
