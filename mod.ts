@@ -382,6 +382,7 @@ export type {
   DeviceBuffer,
   DeviceCounters,
   PreparedKernel,
+  TransferCost,
 } from "./src/core/device.ts";
 export type {
   BufferRange,
