@@ -112,7 +112,8 @@ class Execution {
   #runSegment(segments: (Segment | null)[], start: number): number {
     const known = segments[start];
     const segment = known === undefined ? segments[start] = Segment.at(this.#plan, start) : known;
-    const ran = segment === null ? 0 : segment.run(this.#slots);
+    if (segment === null) return 0;
+    const ran = segment.run(this.#slots);
     this.#states.fill(DONE, start, start + ran);
     this.#left -= ran;
     return ran;

@@ -49,7 +49,7 @@ export class Slots {
   readonly #memory: PlanMemory;
   readonly #kinds: Uint8Array;
   /** Host copies of values that live on a device. */
-  readonly #hosts: (NdArray | undefined)[] = [];
+  readonly #hosts: (NdArray | undefined)[];
   #reading: Map<number, Promise<void>> | null = null;
   #ended = false;
 
@@ -58,6 +58,8 @@ export class Slots {
     this.#plan = plan;
     this.#memory = memoryOf(plan);
     this.values = new Array(plan.slots).fill(undefined);
+    // Filled: reading past the end of a list is slow.
+    this.#hosts = new Array(plan.slots).fill(undefined);
     this.uses = plan.uses.slice();
     this.#kinds = plan.kinds;
     for (const { slot, value } of plan.constants) this.values[slot] = value;
