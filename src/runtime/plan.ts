@@ -189,10 +189,10 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
 export function checkPlacement({ nodes }: IrGraph): void {
   const gpu = gpuDevice();
   for (const node of nodes) {
-    if (node.device === "" || node.feed >= 0) continue;
+    // Constants are wherever they are read.
+    if (node.device === "" || node.feed >= 0 || node.def.name === "Const") continue;
     const spec = parseDevice(node.device);
-    const able = spec.type !== "GPU" || node.def.name === "Const" ||
-      (gpu !== null && canRunOnGpu(node, gpu));
+    const able = spec.type !== "GPU" || (gpu !== null && canRunOnGpu(node, gpu));
     if (!able || !isHere(spec)) throw cannotPlace(node);
   }
 }

@@ -44,9 +44,12 @@ const NEEDS_SYNC_READ = "Cannot (read|run|call) .* synchronously";
 
 /** Tests that the GPU page leaves out, each with the reason. */
 const NOT_ON_GPU = {
+  "tests/graph/model_equality_test.ts": "SwiftShader takes minutes for kernels of whole models",
+  "tests/graph/random_graphs_test.ts": "SwiftShader takes half a minute for its many kernels",
   "tests/op_check_test.ts": "tests/browser/page_ops.ts does what browsers can",
   "tests/ops/conv_kernels_test.ts":
     "SwiftShader takes minutes to compile kernels made for hardware",
+  "tests/ops/fused_test.ts": "likewise",
   "tests/ops/matmul_kernels_test.ts": "likewise",
   "tests/ops/random_shapes_test.ts": "likewise",
   "tests/ops/special_kernels_test.ts": "likewise",
