@@ -55,6 +55,14 @@ async function run(): Promise<Outcome> {
       const promise = new Promise((a, b) => (resolve = a, reject = b));
       return { promise, resolve, reject };
     };
+    Map.groupBy ??= (items, keyOf) => {
+      const groups = new Map();
+      for (const item of items) {
+        const key = keyOf(item);
+        groups.has(key) ? groups.get(key).push(item) : groups.set(key, [item]);
+      }
+      return groups;
+    };
     Array.fromAsync ??= async (items, map = (x) => x) => {
       const all = [];
       for await (const item of items) all.push(await map(item));
