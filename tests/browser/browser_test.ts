@@ -44,7 +44,8 @@ const NEEDS_SYNC_READ = "Cannot (read|run|call) .* synchronously";
 
 /** Tests that the GPU page leaves out, each with the reason. */
 const NOT_ON_GPU = {
-  "tests/graph/model_equality_test.ts": "SwiftShader takes minutes for kernels of whole models",
+  "tests/graph/model_equality_test.ts":
+    "the GPU process was seen to grow to 11 GB here; why is not known yet",
   "tests/graph/random_graphs_test.ts": "SwiftShader takes half a minute for its many kernels",
   "tests/op_check_test.ts": "tests/browser/page_ops.ts does what browsers can",
   "tests/ops/conv_kernels_test.ts":
