@@ -1,42 +1,27 @@
 /**
- * Convolutions over one and two axes, and their gradients, which are each other's.
+ * Convolutions over one and two axes.
  * May import core and kernels.
  */
-import { apply1, type OpInput } from "../core/apply.ts";
-import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
-import type { PartialShape } from "../core/shape.ts";
-import { shapeText } from "../core/shape.ts";
-import { type Spec, specText } from "../core/tensor_spec.ts";
+import { apply1 } from "../core/apply.ts";
+import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import {
-  convBackwardFilter,
-  convBackwardInput,
-  convForward,
-  runConv,
-} from "../kernels/conv_cpu.ts";
-import {
-  checkRank,
-  isChannelsFirst,
-  orderShape,
-  spatialAttrs,
-  spatialAxes,
-  spatialOutputs,
-  windowGeometry,
-} from "../kernels/conv_geometry.ts";
+import { convBackwardFilter, convBackwardInput, convForward } from "../kernels/conv_cpu.ts";
 import { CONV_FILTER_VARIANTS, CONV_INPUT_VARIANTS, CONV_VARIANTS } from "../kernels/conv_gpu.ts";
-import { expandDims, hostInts, squeeze } from "./array_view.ts";
+import { expandDims, squeeze } from "./array_view.ts";
 import {
   checkSame,
+  convArguments,
   extentOf,
   type Padding,
   type PerAxis,
   type RoundingMode,
   toFilter,
-  windowAttrs,
+  transposedArguments,
   withBatch,
 } from "./conv_arguments.ts";
-import { asTensor, intVector, shapeOfInput, toIndexInput } from "./input.ts";
+import { defineConvFamily } from "./conv_family.ts";
+import { asTensor } from "./input.ts";
 
 /** Attributes shared by the two-dimensional ops. */
 export const CONV_2D_ATTRS: readonly string[] = [
@@ -49,169 +34,27 @@ export const CONV_2D_ATTRS: readonly string[] = [
   "dilations: list(int) = [1, 1, 1, 1]",
 ];
 
-/** Shape of a convolution of any number of axes. Throws `ValueError` where shapes do not fit. */
-export function convShape(
-  op: string,
-  x: Spec,
-  filter: Spec,
-  attrs: Attrs,
-  rank: number,
-): PartialShape {
-  checkRank(x.shape, rank, op, "input");
-  checkRank(filter.shape, rank, op, "filter");
-  const first = isChannelsFirst(attrs);
-  const spatial = spatialAttrs(attrs, rank);
-  const s = x.shape ?? new Array<null>(rank).fill(null),
-    f = filter.shape ?? new Array<null>(rank).fill(null);
-  const channels = s[first ? 1 : rank - 1], wanted = f[rank - 2];
-  if (channels !== null && wanted !== null && channels !== wanted) {
-    throw new ValueError(
-      `Cannot convolve ${specText(x)} with ${
-        specText(filter)
-      } in ${op}: depth of input (${channels}) must match input depth for filter ${wanted}`,
-    );
-  }
-  const sizes = spatialAxes(rank, first).map((a) => s[a]);
-  return orderShape(s[0], spatialOutputs(sizes, f.slice(0, rank - 2), spatial), f[rank - 1], first);
-}
-
-/** Checks that a gradient has the shape of the convolution's result. Throws `ValueError` where it has not. */
-export function checkGradient(op: string, want: PartialShape, dy: PartialShape): void {
-  if (want === null || dy === null) return;
-  if (
-    want.length !== dy.length || want.some((d, i) => d !== null && dy[i] !== null && d !== dy[i])
-  ) {
-    throw new ValueError(
-      `Cannot compute ${op}: out_backprop must have shape ${shapeText(want)}, received ${
-        shapeText(dy)
-      }`,
-    );
-  }
-}
+const FAMILY = defineConvFamily({
+  fn: "conv2d",
+  rank: 4,
+  attrs: CONV_2D_ATTRS,
+  forward: { name: "Conv2D", cpu: convForward, gpu: CONV_VARIANTS },
+  inputGradient: {
+    name: "Conv2DBackpropInput",
+    sizes: "Tsizes",
+    cpu: convBackwardInput,
+    gpu: CONV_INPUT_VARIANTS,
+  },
+  filterGradient: {
+    name: "Conv2DBackpropFilter",
+    sizes: "Tsizes",
+    cpu: convBackwardFilter,
+    gpu: CONV_FILTER_VARIANTS,
+  },
+});
 
 /** Convolution over two axes. */
-export const Conv2D: OpDef = defineOp({
-  name: "Conv2D",
-  inputs: ["input: T", "filter: T"],
-  outputs: ["output: T"],
-  attrs: CONV_2D_ATTRS,
-  kind: "anchor",
-  infer: ([x, filter], attrs) => [convShape("Conv2D", x, filter, attrs, 4)],
-  grad: {
-    saves: ["input", "filter"],
-    vjp: ({ input, filter }, [dy], { attrs, needs, shapeOf }) => [
-      needs[0] ? inputGradient(shapeOf(0), filter, dy, attrs) : null,
-      needs[1] ? filterGradient(input, shapeOf(1), dy, attrs) : null,
-    ],
-  },
-  cpu: ([x, filter], [out], { attrs }) =>
-    runConv(
-      convForward,
-      windowGeometry(x.shape, filter.shape, filter.shape[3], attrs),
-      x,
-      filter,
-      out,
-    ),
-  gpu: CONV_VARIANTS,
-});
-
-const Conv2DBackpropInput = defineOp({
-  name: "Conv2DBackpropInput",
-  inputs: ["input_sizes: Tsizes", "filter: T", "out_backprop: T"],
-  outputs: ["output: T"],
-  attrs: [...CONV_2D_ATTRS, "Tsizes: index = int32"],
-  hostInputs: ["input_sizes"],
-  kind: "anchor",
-  infer: ([sizes, filter, dy], attrs) => {
-    checkRank(filter.shape, 4, "Conv2DBackpropInput", "filter");
-    checkRank(dy.shape, 4, "Conv2DBackpropInput", "out_backprop");
-    if (sizes.value === undefined) return [[null, null, null, null]];
-    const shape = hostInts(sizes.value);
-    checkGradient(
-      "Conv2DBackpropInput",
-      convShape("Conv2DBackpropInput", { dtype: dy.dtype, shape }, filter, attrs, 4),
-      dy.shape,
-    );
-    return [shape];
-  },
-  grad: {
-    saves: ["filter", "out_backprop"],
-    vjp: ({ filter, out_backprop }, [g], { attrs, needs, shapeOf }) => [
-      null,
-      needs[1] ? filterGradient(g, shapeOf(1), out_backprop, attrs) : null,
-      needs[2] ? apply1(Conv2D, [g, filter], convAttrs(attrs)) : null,
-    ],
-  },
-  cpu: ([, filter, dy], [out], { attrs }) =>
-    runConv(
-      convBackwardInput,
-      windowGeometry(out.shape, filter.shape, filter.shape[3], attrs),
-      dy,
-      filter,
-      out,
-    ),
-  gpu: CONV_INPUT_VARIANTS,
-});
-
-const Conv2DBackpropFilter = defineOp({
-  name: "Conv2DBackpropFilter",
-  inputs: ["input: T", "filter_sizes: Tsizes", "out_backprop: T"],
-  outputs: ["output: T"],
-  attrs: [...CONV_2D_ATTRS, "Tsizes: index = int32"],
-  hostInputs: ["filter_sizes"],
-  kind: "anchor",
-  infer: ([x, sizes, dy], attrs) => {
-    checkRank(x.shape, 4, "Conv2DBackpropFilter", "input");
-    checkRank(dy.shape, 4, "Conv2DBackpropFilter", "out_backprop");
-    if (sizes.value === undefined) return [[null, null, null, null]];
-    const shape = hostInts(sizes.value);
-    checkGradient(
-      "Conv2DBackpropFilter",
-      convShape("Conv2DBackpropFilter", x, { dtype: dy.dtype, shape }, attrs, 4),
-      dy.shape,
-    );
-    return [shape];
-  },
-  grad: {
-    saves: ["input", "out_backprop"],
-    vjp: ({ input, out_backprop }, [g], { attrs, needs, shapeOf }) => [
-      needs[0] ? inputGradient(shapeOf(0), g, out_backprop, attrs) : null,
-      null,
-      needs[2] ? apply1(Conv2D, [input, g], convAttrs(attrs)) : null,
-    ],
-  },
-  cpu: ([x, , dy], [out], { attrs }) =>
-    runConv(
-      convBackwardFilter,
-      windowGeometry(x.shape, out.shape, out.shape[3], attrs),
-      x,
-      dy,
-      out,
-    ),
-  gpu: CONV_FILTER_VARIANTS,
-});
-
-/** The attributes that a convolution and its gradients share. */
-export function convAttrs(attrs: Attrs): Attrs {
-  const { strides, padding, explicit_paddings, data_format, dilations } = attrs;
-  return { strides, padding, explicit_paddings, data_format, dilations };
-}
-
-function inputGradient(sizes: TensorLike, filter: OpInput, dy: OpInput, attrs: Attrs): Tensor {
-  return apply1(
-    Conv2DBackpropInput,
-    [toIndexInput(sizes, "inputSizes", "conv2d"), filter, dy],
-    convAttrs(attrs),
-  );
-}
-
-function filterGradient(x: OpInput, sizes: TensorLike, dy: OpInput, attrs: Attrs): Tensor {
-  return apply1(
-    Conv2DBackpropFilter,
-    [x, toIndexInput(sizes, "filterSizes", "conv2d"), dy],
-    convAttrs(attrs),
-  );
-}
+export const Conv2D: OpDef = FAMILY.forward;
 
 /**
  * Convolution over two axes: `x` is `[batch, height, width, inChannels]` (or without batch), `filter`
@@ -236,24 +79,9 @@ export function conv2d(
   dilations: PerAxis = 1,
   dimRoundingMode?: RoundingMode,
 ): Tensor {
-  const { x: input, restore } = withBatch(x, 4, "conv2d");
-  const kernel = toFilter(filter, 4, "conv2d");
-  const attrs = windowAttrs({
-    fn: "conv2d",
-    input: shapeOfInput(input),
-    window: [extentOf(kernel, 0), extentOf(kernel, 1)],
-    strides,
-    pad,
-    dataFormat,
-    dilations,
-    dimRoundingMode,
-  });
-  checkSame(
-    extentOf(input, dataFormat === "NHWC" ? 3 : 1),
-    extentOf(kernel, 2),
-    "Error in conv2d: depth of input must match input depth for filter",
-  );
-  return restore(apply1(Conv2D, [input, kernel], attrs as unknown as Attrs));
+  const args = { x, filter, strides, pad, dataFormat, dilations, dimRoundingMode };
+  const { x: input, filter: kernel, attrs, restore } = convArguments("conv2d", 4, args);
+  return restore(apply1(Conv2D, [input, kernel], attrs));
 }
 
 /**
@@ -327,40 +155,11 @@ export function conv2dTranspose(
   pad: Padding,
   dimRoundingMode?: RoundingMode,
 ): Tensor {
-  const { x: input, restore } = withBatch(x, 4, "conv2dTranspose");
-  const kernel = toFilter(filter, 4, "conv2dTranspose");
-  checkSame(
-    extentOf(input, 3),
-    extentOf(kernel, 3),
-    "Error in conv2dTranspose: depth of input must match that of filter",
+  const args = { x, filter, outputShape, strides, pad, dataFormat: "NHWC", dimRoundingMode };
+  const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
+    "conv2dTranspose",
+    4,
+    args,
   );
-  const list = Array.isArray(outputShape) ? outputShape as readonly number[] : null;
-  const full = list !== null && list.length === 3 ? [extentOf(input, 0) ?? 1, ...list] : list;
-  if (full !== null) {
-    if (full.length !== 4) {
-      throw new ValueError(
-        `Error in conv2dTranspose: outputShape must have 3 or 4 entries, received ${
-          shapeText(full)
-        }`,
-      );
-    }
-    checkSame(
-      full[3],
-      extentOf(kernel, 2),
-      "Error in conv2dTranspose: depth of outputShape must match that of filter",
-    );
-  }
-  const attrs = windowAttrs({
-    fn: "conv2dTranspose",
-    input: full,
-    window: [extentOf(kernel, 0), extentOf(kernel, 1)],
-    strides,
-    pad,
-    dataFormat: "NHWC",
-    dimRoundingMode,
-  });
-  const sizes = full === null
-    ? toIndexInput(outputShape, "outputShape", "conv2dTranspose")
-    : intVector(full);
-  return restore(apply1(Conv2DBackpropInput, [sizes, kernel, input], attrs as unknown as Attrs));
+  return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
 }

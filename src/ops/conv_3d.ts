@@ -1,32 +1,18 @@
 /**
- * Convolutions over three axes, and their gradients.
+ * Convolutions over three axes.
  * May import core and kernels.
  */
-import { apply1, type OpInput } from "../core/apply.ts";
-import { type Attrs, defineOp } from "../core/op.ts";
-import { shapeText } from "../core/shape.ts";
+import { apply1 } from "../core/apply.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
-import { ValueError } from "../core/errors.ts";
-import {
-  convBackwardFilter,
-  convBackwardInput,
-  convForward,
-  runConv,
-} from "../kernels/conv_cpu.ts";
-import { checkRank, windowGeometry } from "../kernels/conv_geometry.ts";
+import { convBackwardFilter, convBackwardInput, convForward } from "../kernels/conv_cpu.ts";
 import { CONV_FILTER_VARIANTS, CONV_INPUT_VARIANTS, CONV_VARIANTS } from "../kernels/conv_gpu.ts";
-import { hostInts } from "./array_view.ts";
-import { checkGradient, convAttrs, convShape } from "./conv.ts";
 import {
-  checkSame,
-  extentOf,
+  convArguments,
   type Padding,
   type PerAxis,
-  toFilter,
-  windowAttrs,
-  withBatch,
+  transposedArguments,
 } from "./conv_arguments.ts";
-import { intVector, shapeOfInput, toIndexInput } from "./input.ts";
+import { defineConvFamily } from "./conv_family.ts";
 
 // `explicit_paddings` is ours: TensorFlow knows only SAME and VALID here.
 const ATTRS = [
@@ -38,116 +24,23 @@ const ATTRS = [
   "dilations: list(int) = [1, 1, 1, 1, 1]",
 ];
 
-const Conv3D = defineOp({
-  name: "Conv3D",
-  inputs: ["input: T", "filter: T"],
-  outputs: ["output: T"],
+const FAMILY = defineConvFamily({
+  fn: "conv3d",
+  rank: 5,
   attrs: ATTRS,
-  kind: "anchor",
-  infer: ([x, filter], attrs) => [convShape("Conv3D", x, filter, attrs, 5)],
-  grad: {
-    saves: ["input", "filter"],
-    vjp: ({ input, filter }, [dy], { attrs, needs, shapeOf }) => [
-      needs[0] ? inputGradient(shapeOf(0), filter, dy, attrs) : null,
-      needs[1] ? filterGradient(input, shapeOf(1), dy, attrs) : null,
-    ],
+  forward: { name: "Conv3D", cpu: convForward, gpu: CONV_VARIANTS },
+  inputGradient: {
+    name: "Conv3DBackpropInputV2",
+    sizes: "Tshape",
+    cpu: convBackwardInput,
+    gpu: CONV_INPUT_VARIANTS,
   },
-  cpu: ([x, filter], [out], { attrs }) =>
-    runConv(
-      convForward,
-      windowGeometry(x.shape, filter.shape, filter.shape[4], attrs),
-      x,
-      filter,
-      out,
-    ),
-  gpu: CONV_VARIANTS,
+  filterGradient: {
+    name: "Conv3DBackpropFilterV2",
+    cpu: convBackwardFilter,
+    gpu: CONV_FILTER_VARIANTS,
+  },
 });
-
-const BackpropInput = defineOp({
-  name: "Conv3DBackpropInputV2",
-  inputs: ["input_sizes: Tshape", "filter: T", "out_backprop: T"],
-  outputs: ["output: T"],
-  attrs: [...ATTRS, "Tshape: index = int32"],
-  hostInputs: ["input_sizes"],
-  kind: "anchor",
-  infer: ([sizes, filter, dy], attrs) => {
-    checkRank(filter.shape, 5, "Conv3DBackpropInputV2", "filter");
-    checkRank(dy.shape, 5, "Conv3DBackpropInputV2", "out_backprop");
-    if (sizes.value === undefined) return [[null, null, null, null, null]];
-    const shape = hostInts(sizes.value);
-    const want = convShape("Conv3DBackpropInputV2", { dtype: dy.dtype, shape }, filter, attrs, 5);
-    checkGradient("Conv3DBackpropInputV2", want, dy.shape);
-    return [shape];
-  },
-  grad: {
-    saves: ["filter", "out_backprop"],
-    vjp: ({ filter, out_backprop }, [g], { attrs, needs, shapeOf }) => [
-      null,
-      needs[1] ? filterGradient(g, shapeOf(1), out_backprop, attrs) : null,
-      needs[2] ? apply1(Conv3D, [g, filter], convAttrs(attrs)) : null,
-    ],
-  },
-  cpu: ([, filter, dy], [out], { attrs }) =>
-    runConv(
-      convBackwardInput,
-      windowGeometry(out.shape, filter.shape, filter.shape[4], attrs),
-      dy,
-      filter,
-      out,
-    ),
-  gpu: CONV_INPUT_VARIANTS,
-});
-
-const BackpropFilter = defineOp({
-  name: "Conv3DBackpropFilterV2",
-  inputs: ["input: T", "filter_sizes: int32", "out_backprop: T"],
-  outputs: ["output: T"],
-  attrs: ATTRS,
-  hostInputs: ["filter_sizes"],
-  kind: "anchor",
-  infer: ([x, sizes, dy], attrs) => {
-    checkRank(x.shape, 5, "Conv3DBackpropFilterV2", "input");
-    checkRank(dy.shape, 5, "Conv3DBackpropFilterV2", "out_backprop");
-    if (sizes.value === undefined) return [[null, null, null, null, null]];
-    const shape = hostInts(sizes.value);
-    const want = convShape("Conv3DBackpropFilterV2", x, { dtype: dy.dtype, shape }, attrs, 5);
-    checkGradient("Conv3DBackpropFilterV2", want, dy.shape);
-    return [shape];
-  },
-  grad: {
-    saves: ["input", "out_backprop"],
-    vjp: ({ input, out_backprop }, [g], { attrs, needs, shapeOf }) => [
-      needs[0] ? inputGradient(shapeOf(0), g, out_backprop, attrs) : null,
-      null,
-      needs[2] ? apply1(Conv3D, [input, g], convAttrs(attrs)) : null,
-    ],
-  },
-  cpu: ([x, , dy], [out], { attrs }) =>
-    runConv(
-      convBackwardFilter,
-      windowGeometry(x.shape, out.shape, out.shape[4], attrs),
-      x,
-      dy,
-      out,
-    ),
-  gpu: CONV_FILTER_VARIANTS,
-});
-
-function inputGradient(sizes: TensorLike, filter: OpInput, dy: OpInput, attrs: Attrs): Tensor {
-  return apply1(
-    BackpropInput,
-    [toIndexInput(sizes, "inputSizes", "conv3d"), filter, dy],
-    convAttrs(attrs),
-  );
-}
-
-function filterGradient(x: OpInput, sizes: TensorLike, dy: OpInput, attrs: Attrs): Tensor {
-  return apply1(
-    BackpropFilter,
-    [x, toIndexInput(sizes, "filterSizes", "conv3d"), dy],
-    convAttrs(attrs),
-  );
-}
 
 /**
  * Convolution over three axes: `x` is `[batch, depth, height, width, inChannels]` (or without batch), `filter` `[depth,
@@ -170,23 +63,9 @@ export function conv3d(
   dataFormat: "NDHWC" | "NCDHW" = "NDHWC",
   dilations: PerAxis = 1,
 ): Tensor {
-  const { x: input, restore } = withBatch(x, 5, "conv3d");
-  const kernel = toFilter(filter, 5, "conv3d");
-  checkSame(
-    extentOf(input, dataFormat === "NCDHW" ? 1 : 4),
-    extentOf(kernel, 3),
-    "Error in conv3d: depth of input must match input depth for filter",
-  );
-  const attrs = windowAttrs({
-    fn: "conv3d",
-    input: shapeOfInput(input),
-    window: [0, 1, 2].map((a) => extentOf(kernel, a)),
-    strides,
-    pad,
-    dataFormat,
-    dilations,
-  });
-  return restore(apply1(Conv3D, [input, kernel], attrs as unknown as Attrs));
+  const args = { x, filter, strides, pad, dataFormat, dilations };
+  const { x: input, filter: kernel, attrs, restore } = convArguments("conv3d", 5, args);
+  return restore(apply1(FAMILY.forward, [input, kernel], attrs));
 }
 
 /**
@@ -210,35 +89,11 @@ export function conv3dTranspose(
   strides: PerAxis,
   pad: Padding,
 ): Tensor {
-  const { x: input, restore } = withBatch(x, 5, "conv3dTranspose");
-  const kernel = toFilter(filter, 5, "conv3dTranspose");
-  const full = outputShape.length === 4
-    ? [extentOf(input, 0) ?? 1, ...outputShape]
-    : [...outputShape];
-  if (full.length !== 5) {
-    throw new ValueError(
-      `Error in conv3dTranspose: outputShape must have 4 or 5 entries, received ${shapeText(full)}`,
-    );
-  }
-  checkSame(
-    extentOf(input, 4),
-    extentOf(kernel, 4),
-    "Error in conv3dTranspose: depth of input must match that of filter",
+  const args = { x, filter, outputShape, strides, pad, dataFormat: "NDHWC" };
+  const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
+    "conv3dTranspose",
+    5,
+    args,
   );
-  checkSame(
-    full[4],
-    extentOf(kernel, 3),
-    "Error in conv3dTranspose: depth of outputShape must match that of filter",
-  );
-  const attrs = windowAttrs({
-    fn: "conv3dTranspose",
-    input: full,
-    window: [0, 1, 2].map((a) => extentOf(kernel, a)),
-    strides,
-    pad,
-    dataFormat: "NDHWC",
-  });
-  return restore(
-    apply1(BackpropInput, [intVector(full), kernel, input], attrs as unknown as Attrs),
-  );
+  return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
 }

@@ -9,7 +9,7 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { dilatedExtent } from "../kernels/conv_geometry.ts";
 import { expandDims, squeeze } from "./array_view.ts";
-import { asTensor, shapeOfInput, toInput } from "./input.ts";
+import { asTensor, intVector, shapeOfInput, toIndexInput, toInput } from "./input.ts";
 
 /** Padding: a name, the same number of zeros on every side, or `[before, after]` per axis of the input. */
 export type Padding = "valid" | "same" | number | readonly (readonly [number, number])[];
@@ -38,8 +38,8 @@ export interface WindowArguments {
   readonly dimRoundingMode?: RoundingMode | undefined;
 }
 
-/** TensorFlow's spatial attributes. */
-export interface WindowAttrs {
+/** TensorFlow's spatial attributes; a type, not an interface, so that it passes for attributes of an op. */
+export type WindowAttrs = {
   /** Per axis of the input. */
   readonly strides: number[];
   /** `SAME`, `VALID` or `EXPLICIT`. */
@@ -50,7 +50,7 @@ export interface WindowAttrs {
   readonly data_format: string;
   /** Per axis of the input. */
   readonly dilations: number[];
-}
+};
 
 /** One number per spatial axis. Throws `ValueError` for another count or values below 1. */
 export function perAxis(value: PerAxis, count: number, fn: string, what: string): number[] {
@@ -222,4 +222,117 @@ export function toFilter(filter: TensorLike, rank: number, fn: string, arg = "fi
     );
   }
   return input;
+}
+
+/** What {@linkcode convArguments} takes: what users pass to a convolution. */
+export interface ConvArguments {
+  /** Input, with or without batch. */
+  readonly x: TensorLike;
+  /** Filter. */
+  readonly filter: TensorLike;
+  /** Steps between places. */
+  readonly strides: PerAxis;
+  /** Padding. */
+  readonly pad: Padding;
+  /** Layout of the input. */
+  readonly dataFormat: string;
+  /** Steps between taps. */
+  readonly dilations?: PerAxis | undefined;
+  /** Rounding. */
+  readonly dimRoundingMode?: RoundingMode | undefined;
+}
+
+/** A convolution ready to be applied. */
+export interface ConvInputs extends Batched {
+  /** The filter. */
+  readonly filter: OpInput;
+  /** Attributes of the op. */
+  readonly attrs: WindowAttrs;
+}
+
+/** Inputs and attributes of a convolution on inputs of `rank`. Throws `ValueError` where they do not fit. */
+export function convArguments(fn: string, rank: 4 | 5, args: ConvArguments): ConvInputs {
+  const { strides, pad, dataFormat, dilations, dimRoundingMode } = args;
+  const { x, restore } = withBatch(args.x, rank, fn);
+  const filter = toFilter(args.filter, rank, fn);
+  const attrs = windowAttrs({
+    fn,
+    input: shapeOfInput(x),
+    window: windowOf(filter, rank),
+    strides,
+    pad,
+    dataFormat,
+    dilations,
+    dimRoundingMode,
+  });
+  checkSame(
+    extentOf(x, dataFormat[1] === "C" ? 1 : rank - 1),
+    extentOf(filter, rank - 2),
+    `Error in ${fn}: depth of input must match input depth for filter`,
+  );
+  return { x, filter, attrs, restore };
+}
+
+/** What {@linkcode transposedArguments} takes: what users pass to a transposed convolution. */
+export interface TransposedArguments {
+  /** Input, with or without batch. */
+  readonly x: TensorLike;
+  /** Filter. */
+  readonly filter: TensorLike;
+  /** Shape of the result, with or without batch. */
+  readonly outputShape: readonly number[] | Tensor;
+  /** Steps between places. */
+  readonly strides: PerAxis;
+  /** Padding. */
+  readonly pad: Padding;
+  /** Layout of the result. */
+  readonly dataFormat: string;
+  /** Rounding. */
+  readonly dimRoundingMode?: RoundingMode | undefined;
+}
+
+/** A transposed convolution ready to be applied. */
+export interface TransposedInputs extends ConvInputs {
+  /** Shape of the result. */
+  readonly sizes: OpInput;
+}
+
+/** Inputs and attributes of a transposed convolution to results of `rank`. Throws `ValueError` where they do not fit. */
+export function transposedArguments(
+  fn: string,
+  rank: 4 | 5,
+  args: TransposedArguments,
+): TransposedInputs {
+  const { outputShape, strides, pad, dataFormat, dimRoundingMode } = args;
+  const { x, restore } = withBatch(args.x, rank, fn);
+  const filter = toFilter(args.filter, rank, fn);
+  checkSame(
+    extentOf(x, rank - 1),
+    extentOf(filter, rank - 1),
+    `Error in ${fn}: depth of input must match that of filter`,
+  );
+  const list = Array.isArray(outputShape) ? outputShape as readonly number[] : null;
+  const full = list?.length === rank - 1 ? [extentOf(x, 0) ?? 1, ...list] : list;
+  if (full !== null) {
+    if (full.length !== rank) {
+      throw new ValueError(
+        `Error in ${fn}: outputShape must have ${rank - 1} or ${rank} entries, received ${
+          shapeText(full)
+        }`,
+      );
+    }
+    checkSame(
+      full[rank - 1],
+      extentOf(filter, rank - 2),
+      `Error in ${fn}: depth of outputShape must match that of filter`,
+    );
+  }
+  const window = windowOf(filter, rank);
+  const attrs = windowAttrs({ fn, input: full, window, strides, pad, dataFormat, dimRoundingMode });
+  const sizes = full === null ? toIndexInput(outputShape, "outputShape", fn) : intVector(full);
+  return { x, filter, sizes, attrs, restore };
+}
+
+function windowOf(filter: OpInput, rank: number): (number | null)[] {
+  return Array.from({ length: rank - 2 }, (_, axis) => extentOf(filter, axis));
 }

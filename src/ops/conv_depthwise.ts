@@ -1,48 +1,36 @@
 /**
- * Depthwise and separable convolutions, and their gradients.
+ * Depthwise and separable convolutions.
  * May import core and kernels.
  */
-import { apply1, type OpInput } from "../core/apply.ts";
-import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
-import type { PartialShape } from "../core/shape.ts";
-import { type Spec, specText } from "../core/tensor_spec.ts";
+import { apply1 } from "../core/apply.ts";
+import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { runConv } from "../kernels/conv_cpu.ts";
 import {
   depthwiseBackwardFilter,
   depthwiseBackwardInput,
   depthwiseForward,
 } from "../kernels/conv_depthwise_cpu.ts";
 import {
-  checkRank,
-  isChannelsFirst,
-  orderShape,
-  spatialAttrs,
-  spatialAxes,
-  spatialOutputs,
-  windowGeometry,
-} from "../kernels/conv_geometry.ts";
-import {
   DEPTHWISE_FILTER_VARIANTS,
   DEPTHWISE_INPUT_VARIANTS,
   DEPTHWISE_VARIANTS,
 } from "../kernels/conv_depthwise_gpu.ts";
-import { hostInts } from "./array_view.ts";
-import { checkGradient, conv2d, convAttrs } from "./conv.ts";
+import { conv2d } from "./conv.ts";
 import {
   checkSame,
+  convArguments,
   extentOf,
   type Padding,
   type PerAxis,
   type RoundingMode,
   toFilter,
-  windowAttrs,
   withBatch,
 } from "./conv_arguments.ts";
-import { shapeOfInput, toIndexInput } from "./input.ts";
+import { defineConvFamily } from "./conv_family.ts";
 
-const ATTRS = [
+/** Attributes shared by the depthwise ops. */
+export const DEPTHWISE_ATTRS: readonly string[] = [
   "T: floating",
   "strides: list(int)",
   "padding: string",
@@ -51,132 +39,24 @@ const ATTRS = [
   "dilations: list(int) = [1, 1, 1, 1]",
 ];
 
-/** Shape of a depthwise convolution. Throws `ValueError` where shapes do not fit. */
-export function depthwiseShape(op: string, x: Spec, filter: Spec, attrs: Attrs): PartialShape {
-  checkRank(x.shape, 4, op, "input");
-  checkRank(filter.shape, 4, op, "filter");
-  const first = isChannelsFirst(attrs);
-  const spatial = spatialAttrs(attrs, 4);
-  const s = x.shape ?? [null, null, null, null], f = filter.shape ?? [null, null, null, null];
-  const channels = s[first ? 1 : 3];
-  if (channels !== null && f[2] !== null && channels !== f[2]) {
-    throw new ValueError(
-      `Cannot convolve ${specText(x)} with ${
-        specText(filter)
-      } in ${op}: depth of input (${channels}) must match that of filter, received ${f[2]}`,
-    );
-  }
-  const known = channels ?? f[2];
-  const sizes = spatialAxes(4, first).map((a) => s[a]);
-  return orderShape(
-    s[0],
-    spatialOutputs(sizes, f.slice(0, 2), spatial),
-    known === null || f[3] === null ? null : known * f[3],
-    first,
-  );
-}
-
 /** Convolution of each channel. */
-export const DepthwiseConv2dNative: OpDef = defineOp({
-  name: "DepthwiseConv2dNative",
-  inputs: ["input: T", "filter: T"],
-  outputs: ["output: T"],
-  attrs: ATTRS,
-  kind: "anchor",
-  infer: ([x, filter], attrs) => [depthwiseShape("DepthwiseConv2dNative", x, filter, attrs)],
-  grad: {
-    saves: ["input", "filter"],
-    vjp: ({ input, filter }, [dy], { attrs, needs, shapeOf }) => [
-      needs[0] ? inputGradient(shapeOf(0), filter, dy, attrs) : null,
-      needs[1] ? filterGradient(input, shapeOf(1), dy, attrs) : null,
-    ],
+export const DepthwiseConv2dNative: OpDef = defineConvFamily({
+  fn: "depthwiseConv2d",
+  rank: 4,
+  depthwise: true,
+  attrs: DEPTHWISE_ATTRS,
+  forward: { name: "DepthwiseConv2dNative", cpu: depthwiseForward, gpu: DEPTHWISE_VARIANTS },
+  inputGradient: {
+    name: "DepthwiseConv2dNativeBackpropInput",
+    cpu: depthwiseBackwardInput,
+    gpu: DEPTHWISE_INPUT_VARIANTS,
   },
-  cpu: ([x, filter], [out], { attrs }) =>
-    runConv(
-      depthwiseForward,
-      windowGeometry(x.shape, filter.shape, filter.shape[2] * filter.shape[3], attrs),
-      x,
-      filter,
-      out,
-    ),
-  gpu: DEPTHWISE_VARIANTS,
-});
-
-const BackpropInput = defineOp({
-  name: "DepthwiseConv2dNativeBackpropInput",
-  inputs: ["input_sizes: int32", "filter: T", "out_backprop: T"],
-  outputs: ["output: T"],
-  attrs: ATTRS,
-  hostInputs: ["input_sizes"],
-  kind: "anchor",
-  infer: ([sizes, filter, dy], attrs) => {
-    if (sizes.value === undefined) return [[null, null, null, null]];
-    const shape = hostInts(sizes.value);
-    const op = "DepthwiseConv2dNativeBackpropInput";
-    checkGradient(op, depthwiseShape(op, { dtype: dy.dtype, shape }, filter, attrs), dy.shape);
-    return [shape];
+  filterGradient: {
+    name: "DepthwiseConv2dNativeBackpropFilter",
+    cpu: depthwiseBackwardFilter,
+    gpu: DEPTHWISE_FILTER_VARIANTS,
   },
-  grad: {
-    saves: ["filter", "out_backprop"],
-    vjp: ({ filter, out_backprop }, [g], { attrs, needs, shapeOf }) => [
-      null,
-      needs[1] ? filterGradient(g, shapeOf(1), out_backprop, attrs) : null,
-      needs[2] ? apply1(DepthwiseConv2dNative, [g, filter], convAttrs(attrs)) : null,
-    ],
-  },
-  cpu: ([, filter, dy], [out], { attrs }) =>
-    runConv(
-      depthwiseBackwardInput,
-      windowGeometry(out.shape, filter.shape, filter.shape[2] * filter.shape[3], attrs),
-      dy,
-      filter,
-      out,
-    ),
-  gpu: DEPTHWISE_INPUT_VARIANTS,
-});
-
-const BackpropFilter = defineOp({
-  name: "DepthwiseConv2dNativeBackpropFilter",
-  inputs: ["input: T", "filter_sizes: int32", "out_backprop: T"],
-  outputs: ["output: T"],
-  attrs: ATTRS,
-  hostInputs: ["filter_sizes"],
-  kind: "anchor",
-  infer: ([x, sizes, dy], attrs) => {
-    if (sizes.value === undefined) return [[null, null, null, null]];
-    const shape = hostInts(sizes.value);
-    const op = "DepthwiseConv2dNativeBackpropFilter";
-    checkGradient(op, depthwiseShape(op, x, { dtype: dy.dtype, shape }, attrs), dy.shape);
-    return [shape];
-  },
-  grad: {
-    saves: ["input", "out_backprop"],
-    vjp: ({ input, out_backprop }, [g], { attrs, needs, shapeOf }) => [
-      needs[0] ? inputGradient(shapeOf(0), g, out_backprop, attrs) : null,
-      null,
-      needs[2] ? apply1(DepthwiseConv2dNative, [input, g], convAttrs(attrs)) : null,
-    ],
-  },
-  cpu: ([x, , dy], [out], { attrs }) =>
-    runConv(
-      depthwiseBackwardFilter,
-      windowGeometry(x.shape, out.shape, out.shape[2] * out.shape[3], attrs),
-      x,
-      dy,
-      out,
-    ),
-  gpu: DEPTHWISE_FILTER_VARIANTS,
-});
-
-function inputGradient(sizes: TensorLike, filter: OpInput, dy: OpInput, attrs: Attrs): Tensor {
-  const shape = toIndexInput(sizes, "inputSizes", "depthwiseConv2d");
-  return apply1(BackpropInput, [shape, filter, dy], convAttrs(attrs));
-}
-
-function filterGradient(x: OpInput, sizes: TensorLike, dy: OpInput, attrs: Attrs): Tensor {
-  const shape = toIndexInput(sizes, "filterSizes", "depthwiseConv2d");
-  return apply1(BackpropFilter, [x, shape, dy], convAttrs(attrs));
-}
+}).forward;
 
 /**
  * Convolution of each channel with its own filters: `x` is `[batch, height, width, channels]` (or without batch), `filter`
@@ -201,24 +81,9 @@ export function depthwiseConv2d(
   dilations: PerAxis = 1,
   dimRoundingMode?: RoundingMode,
 ): Tensor {
-  const { x: input, restore } = withBatch(x, 4, "depthwiseConv2d");
-  const kernel = toFilter(filter, 4, "depthwiseConv2d");
-  checkSame(
-    extentOf(input, dataFormat === "NHWC" ? 3 : 1),
-    extentOf(kernel, 2),
-    "Error in depthwiseConv2d: number of input channels must match the inChannels dimension of filter",
-  );
-  const attrs = windowAttrs({
-    fn: "depthwiseConv2d",
-    input: shapeOfInput(input),
-    window: [extentOf(kernel, 0), extentOf(kernel, 1)],
-    strides,
-    pad,
-    dataFormat,
-    dilations,
-    dimRoundingMode,
-  });
-  return restore(apply1(DepthwiseConv2dNative, [input, kernel], attrs as unknown as Attrs));
+  const args = { x, filter, strides, pad, dataFormat, dilations, dimRoundingMode };
+  const { x: input, filter: kernel, attrs, restore } = convArguments("depthwiseConv2d", 4, args);
+  return restore(apply1(DepthwiseConv2dNative, [input, kernel], attrs));
 }
 
 /**

@@ -3,7 +3,7 @@
  * May import core, kernels and other ops.
  */
 import { apply1, type OpInput } from "../core/apply.ts";
-import type { Attrs, OpDef } from "../core/op.ts";
+import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { convFits, forwardGeometry } from "../kernels/conv_gpu.ts";
@@ -11,17 +11,15 @@ import { depthwiseGeometry, planDepthwise } from "../kernels/conv_depthwise_gpu.
 import { planConv } from "../kernels/conv_plan.ts";
 import { isChannelsFirst } from "../kernels/conv_geometry.ts";
 import { reshape } from "./array_view.ts";
-import { Conv2D, CONV_2D_ATTRS, convAttrs } from "./conv.ts";
-import { DepthwiseConv2dNative } from "./conv_depthwise.ts";
+import { Conv2D, CONV_2D_ATTRS } from "./conv.ts";
+import { convAttrs } from "./conv_family.ts";
+import { DEPTHWISE_ATTRS, DepthwiseConv2dNative } from "./conv_depthwise.ts";
 import {
-  checkSame,
+  convArguments,
   extentOf,
   type Padding,
   type PerAxis,
   type RoundingMode,
-  toFilter,
-  windowAttrs,
-  withBatch,
 } from "./conv_arguments.ts";
 import {
   type Activation,
@@ -53,14 +51,7 @@ const FusedConv2D = defineFused({
 const FusedDepthwiseConv2D = defineFused({
   name: "_FusedDepthwiseConv2dNative",
   base: DepthwiseConv2dNative,
-  attrs: [
-    "T: floating",
-    "strides: list(int)",
-    "padding: string",
-    "explicit_paddings: list(int) = []",
-    'data_format: string = "NHWC"',
-    "dilations: list(int) = [1, 1, 1, 1]",
-  ],
+  attrs: DEPTHWISE_ATTRS,
   baseAttrs: convAttrs,
   fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
   plan: (problem, profile, epilogue) => {
@@ -154,27 +145,10 @@ function fusedConv(
   plain: OpDef,
   channelsOf: (filter: OpInput) => number | null,
 ): Tensor {
-  const { strides, pad, dilations, dimRoundingMode } = options;
   const { dataFormat = "NHWC", activation = "linear", leakyreluAlpha = 0.2 } = options;
   const op = activationOp(activation);
-  const { x, restore } = withBatch(options.x, 4, fn);
-  const filter = toFilter(options.filter, 4, fn);
+  const { x, filter, attrs, restore } = convArguments(fn, 4, { ...options, dataFormat });
   const first = dataFormat === "NCHW";
-  checkSame(
-    extentOf(x, first ? 1 : 3),
-    extentOf(filter, 2),
-    `Error in ${fn}: depth of input must match input depth for filter`,
-  );
-  const window = windowAttrs({
-    fn,
-    input: shapeOfInput(x),
-    window: [extentOf(filter, 0), extentOf(filter, 1)],
-    strides,
-    pad,
-    dataFormat,
-    dilations,
-    dimRoundingMode,
-  });
   const channels = channelsOf(filter);
   const bias = options.bias == null ? null : biasInput(options.bias, x, channels, first, fn);
   const alpha = op === "Prelu"
@@ -184,13 +158,13 @@ function fusedConv(
   if (!first && (bias !== null || op !== null) && isFusable([spec(bias), spec(alpha)], channels)) {
     const extra = [bias, alpha].filter((t): t is OpInput => t !== null);
     return restore(apply1(fused, [x, filter, ...extra], {
-      ...window,
+      ...attrs,
       fused_ops: [...(bias === null ? [] : ["BiasAdd"]), ...(op === null ? [] : [op])],
       leakyrelu_alpha: leakyreluAlpha,
       num_args: extra.length,
     }));
   }
-  const y = apply1(plain, [x, filter], window as unknown as Attrs);
+  const y = apply1(plain, [x, filter], attrs);
   return restore(
     applySteps(y, bias && asTensor(bias), op, alpha && asTensor(alpha), leakyreluAlpha),
   );
