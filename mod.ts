@@ -20,12 +20,15 @@ export type { DType, TypedArray } from "./src/core/dtype.ts";
 export { NdArray } from "./src/core/nd_array.ts";
 export { TensorSpec } from "./src/core/tensor_spec.ts";
 export { Tensor, type TensorLike } from "./src/core/tensor.ts";
+export type { GpuData, TensorGpuData } from "./src/core/gpu_data.ts";
 
 // runtime
 export { device, getBackend, listDevices, ready, setBackend } from "./src/runtime/devices.ts";
 export { type TunedKernels, tunedKernels, tuneKernels } from "./src/runtime/tuning.ts";
 export { dispose, keep, scope, tidy } from "./src/runtime/tensor.ts";
 export { memory } from "./src/runtime/memory.ts";
+export { nextFrame } from "./src/core/next_frame.ts";
+export { webgpuDevice } from "./src/runtime/gpu_memory.ts";
 
 export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/metadata.ts";
 export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/runtime/trace.ts";

@@ -76,6 +76,8 @@ export interface Device {
   read(reads: readonly BufferRead[]): Promise<NdArray[]>;
   /** Gives memory back. */
   free(buffer: DeviceBuffer, spec: ConcreteSpec): void;
+  /** The WebGPU buffer behind a buffer, for others on the same GPU to read. Absent where there is none. */
+  lend?(buffer: DeviceBuffer): GPUBuffer;
   /** Memory held for reuse, and live device buffers. */
   memory(): { poolBytes: number; gpuBuffers: number };
   /** Throws a typed error where the device was lost or reported an error since the last call. */

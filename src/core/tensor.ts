@@ -8,6 +8,7 @@ import { isConcrete, type PartialShape, shapeText, sizeOf } from "./shape.ts";
 import type { NdArray, Nested, Scalar } from "./nd_array.ts";
 import type { ArrayLikeValue } from "./convert.ts";
 import type { Spec } from "./tensor_spec.ts";
+import type { TensorGpuData } from "./gpu_data.ts";
 import type { GraphNode } from "./graph_node.ts";
 import type { Application } from "./apply.ts";
 import type { ChainedOps } from "./chained_ops.ts";
@@ -180,6 +181,13 @@ export abstract class Tensor implements Spec {
   /** Reads the only element at once, as a number, bigint, boolean, bytes or `[re, im]`. */
   scalar(): Scalar {
     throw this.#noValue("scalar()");
+  }
+  /**
+   * The GPU memory itself, to read in shaders of your own, on the device `tf.webgpuDevice()`. Dispose `tensorRef` when that is done.
+   * Throws `FailedPreconditionError` for tensors that are not on the GPU.
+   */
+  dataToGPU(): TensorGpuData {
+    throw this.#noValue("dataToGPU()");
   }
   /** A variable that starts with this value. See `tf.variable`. */
   variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {

@@ -66,6 +66,26 @@ export function fromPixels(pixels: PixelSource, numChannels: number = 3): Tensor
   return tensor(out, [height, width, numChannels], "int32");
 }
 
+/**
+ * {@linkcode fromPixels} for images that may still be loading: it waits until they are decoded. Rejects where they cannot be, and as
+ * `fromPixels` throws. Follows TensorFlow.js `tf.browser.fromPixelsAsync`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = { width: 1, height: 1, data: new Uint8ClampedArray([1, 2, 3, 255]) };
+ * assertEquals((await tf.browser.fromPixelsAsync(image, 1)).arraySync(), [[[1]]]);
+ * ```
+ */
+export async function fromPixelsAsync(
+  pixels: PixelSource,
+  numChannels: number = 3,
+): Promise<Tensor> {
+  await (pixels as { decode?(): Promise<void> } | null)?.decode?.();
+  return fromPixels(pixels, numChannels);
+}
+
 function pixelsOf(pixels: PixelSource): PixelData {
   if (typeof pixels !== "object" || pixels === null) {
     throw new TypeError(

@@ -6,6 +6,7 @@ import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { asDType, type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { InternalError, ValueError } from "../core/errors.ts";
+import { type GpuData, gpuDataReader, isGpuData } from "../core/gpu_data.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { withScope } from "../core/scope_context.ts";
 import { isConcrete, type Shape, shapeText, sizeOf } from "../core/shape.ts";
@@ -16,7 +17,8 @@ import { asTensor, intVector, toInput } from "./input.ts";
 
 /**
  * A tensor of these values: nested arrays, typed arrays, or flat values with a shape.
- * Numbers are float32, booleans bool, strings string, bigints int64, unless `dtype` says otherwise.
+ * Numbers are float32, booleans bool, strings string, bigints int64, unless `dtype` says otherwise. Outside graphs also of a buffer
+ * on the device `tf.webgpuDevice()`: `tf.tensor({ buffer, zeroCopy? }, shape, dtype)`.
  * Throws `ValueError` where values and shape do not fit, `TypeError` for what is no value.
  * TensorFlow op `Const`.
  *
@@ -27,8 +29,21 @@ import { asTensor, intVector, toInput } from "./input.ts";
  * assertEquals(tf.tensor([1, 2, 3, 4], [2, 2], "int32").arraySync(), [[1, 2], [3, 4]]);
  * ```
  */
-export function tensor(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+export function tensor(
+  values: TensorLike | GpuData,
+  shape?: readonly number[],
+  dtype?: DType,
+): Tensor {
+  if (isGpuData(values)) return gpuTensor(values, shape, dtype);
   return currentInterpreter().constant(literal(values, shape, dtype));
+}
+
+function gpuTensor(data: GpuData, shape?: readonly number[], dtype?: DType): Tensor {
+  if (!shape) throw new ValueError("Cannot make a tensor of a GPU buffer: it needs a shape");
+  if (gpuDataReader.read === null) {
+    throw new InternalError("Cannot make a tensor of a GPU buffer: no runtime is loaded");
+  }
+  return gpuDataReader.read(data, shape, asDType(dtype ?? "float32"));
 }
 
 function literal(values: TensorLike, shape?: readonly number[], dtype?: DType): NdArray {

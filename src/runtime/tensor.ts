@@ -12,6 +12,7 @@ import {
   sizeOf,
 } from "../core/shape.ts";
 import { tensorText } from "../core/format.ts";
+import type { TensorGpuData } from "../core/gpu_data.ts";
 import type { NdArray, Nested, Scalar } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
 import { flatten } from "../core/nest.ts";
@@ -128,6 +129,20 @@ export class EagerTensor extends Tensor {
   /** Reads the only element at once. */
   override item(): number {
     return this.scalar() as number;
+  }
+
+  /** The GPU memory itself, held by `tensorRef`, which the scope in force owns. */
+  override dataToGPU(): TensorGpuData {
+    this.#checkAlive();
+    const { device, buffer } = this.storage;
+    device.check();
+    if (device.lend === undefined) {
+      throw new FailedPreconditionError(
+        `Cannot give the GPU memory of ${this}: it is on ${device.name}, compute it on the GPU first`,
+      );
+    }
+    const tensorRef = new EagerTensor(this.dtype, this.staticShape, this.storage.retain());
+    return { buffer: device.lend(buffer), tensorRef };
   }
 
   /** Frees the memory, once no view of it is left. */

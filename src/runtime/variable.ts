@@ -9,6 +9,7 @@ import { asDType, type DType, type HostData } from "../core/dtype.ts";
 import type { NdArray, Nested, Scalar } from "../core/nd_array.ts";
 import { compatible, type PartialShape, shapeTuple } from "../core/shape.ts";
 import type { Resource } from "../core/graph_node.ts";
+import type { TensorGpuData } from "../core/gpu_data.ts";
 import { newTensorId, Tensor, type TensorLike, variableMaker } from "../core/tensor.ts";
 import { FailedPreconditionError, ValueError } from "../core/errors.ts";
 import {
@@ -255,6 +256,10 @@ export class Variable extends Tensor {
   /** Reads the only element at once. */
   override item(): number {
     return this.resource.value.item();
+  }
+  /** The GPU memory of the value that the variable has now. */
+  override dataToGPU(): TensorGpuData {
+    return this.resource.value.dataToGPU();
   }
   /** Checks the value's shape. Throws `ValueError` on conflict. */
   override setShape(shape: PartialShape): void {

@@ -1,6 +1,6 @@
 /** tf.browser: images as tensors, and back. */
 import * as tf from "@weft/weft";
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 
 const pixels = { width: 2, height: 1, data: new Uint8ClampedArray([1, 2, 3, 4, 5, 6, 7, 8]) };
@@ -12,6 +12,23 @@ Deno.test("fromPixels() takes channels of pixels and of canvases", () => {
     assertEquals(tf.browser.fromPixels(source, 1).arraySync(), [[[1], [5]]]);
     assertEquals(tf.browser.fromPixels(source, 4).dtype, "int32");
   }
+});
+
+Deno.test("fromPixelsAsync() waits until an image is decoded", async () => {
+  let decoded = false;
+  const context = { getImageData: () => (assert(decoded), pixels) };
+  const image = {
+    width: 2,
+    height: 1,
+    getContext: () => context,
+    decode: async () => void await Promise.resolve().then(() => decoded = true),
+  };
+  using x = await tf.browser.fromPixelsAsync(image);
+  assertEquals(x.arraySync(), [[[1, 2, 3], [5, 6, 7]]]);
+  const broken = { ...image, decode: () => Promise.reject(new Error("no image")) };
+  await assertRejects(() => tf.browser.fromPixelsAsync(broken), Error, "no image");
+  await assertRejects(() => tf.browser.fromPixelsAsync(pixels, 5), tf.ValueError, "1 to 4");
+  await assertRejects(() => tf.browser.fromPixelsAsync(null as never), TypeError, "but was null");
 });
 
 testOnDevices("toPixels() makes bytes of grey and coloured images", async () => {
@@ -44,4 +61,20 @@ Deno.test("fromPixels() and toPixels() refuse what is no image, and leave nothin
   await assertRejects(() => tf.browser.toPixels(bools), tf.ValueError, "bool");
   bools.dispose();
   assertEquals(tf.memory().numTensors, before);
+});
+
+Deno.test("nextFrame() lets tasks that wait run first, and waits for a page where there is one", async () => {
+  const order: string[] = [];
+  setTimeout(() => order.push("task"), 0);
+  await tf.nextFrame();
+  assertEquals(order, ["task"]);
+  const page = globalThis as { requestAnimationFrame?: (draw: () => void) => void };
+  if (page.requestAnimationFrame) return;
+  page.requestAnimationFrame = (draw) => queueMicrotask(() => (order.push("frame"), draw()));
+  try {
+    await tf.nextFrame();
+  } finally {
+    delete page.requestAnimationFrame;
+  }
+  assertEquals(order, ["task", "frame"]);
 });

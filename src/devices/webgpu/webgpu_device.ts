@@ -311,6 +311,21 @@ export class WebGpuDevice implements Device {
   adopt(gpu: GPUBuffer): DeviceBuffer {
     return this.#pool.adopt(gpu);
   }
+  /** Bytes a buffer of this spec takes. */
+  bytesOf(spec: ConcreteSpec): number {
+    return storageBytes(spec);
+  }
+  /** A copy of what another's buffer holds once all that was submitted has run; its owner may then change it. */
+  copyIn(gpu: GPUBuffer, spec: ConcreteSpec): DeviceBuffer {
+    this.check();
+    const bytes = storageBytes(spec);
+    const buffer = this.#pool.take(bytes);
+    this.#endPass();
+    this.#encoder ??= this.gpu.createCommandEncoder();
+    this.#encoder.copyBufferToBuffer(gpu, 0, buffer.gpu, 0, bytes);
+    this.flush();
+    return buffer;
+  }
   /** Ends the use of an adopted buffer: after it, its owner may write it. */
   release(buffer: DeviceBuffer): void {
     if ((buffer as PooledBuffer).batch === this.#batch) this.flush();
