@@ -21,15 +21,15 @@ import { runPasses } from "../graph/passes/pipeline.ts";
 import { type Operation, SymbolicTensor } from "../graph/operation.ts";
 import { makePlan, type Plan } from "./plan.ts";
 import { foldOrdinary } from "./folder.ts";
-import { execute, type RunValue } from "./executor.ts";
+import { execute, executeAlone, type RunValue } from "./executor.ts";
 import { releasePlan } from "./slots.ts";
 import { constantTensor, setHostRunner } from "./eager.ts";
+import { Results } from "./results.ts";
 import { HandleStorage } from "./storage.ts";
-import { EagerTensor } from "./tensor.ts";
+import { EagerTensor, outsideScopes } from "./tensor.ts";
 import { newRunContext, type RunContext, setHostOp } from "./run_context.ts";
 import { cpuDevice, defaultDevice, deviceGeneration } from "./devices.ts";
 
-const NEVER = new AbortController().signal;
 const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
 
 function callOp(name: string, effects: "none" | "ordered"): OpDef {
@@ -250,10 +250,15 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
   return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
 }
 
-/** Attributes of a call. */
+/** Attributes of a call: the same object for all calls of a function. */
 export function callAttrs(f: ConcreteFunction, inputs: readonly OpInput[]): Attrs {
-  return { Tin: inputs.map((x) => x.dtype), Tout: f.outputs.map((t) => t.dtype), f };
+  const known = attrsOf.get(f);
+  if (known !== undefined && (known.Tin as DType[]).length === inputs.length) return known;
+  const attrs = { Tin: inputs.map((x) => x.dtype), Tout: f.outputs.map((t) => t.dtype), f };
+  attrsOf.set(f, attrs);
+  return attrs;
 }
+const attrsOf = new WeakMap<ConcreteFunction, Attrs>();
 
 /** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
 export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
@@ -277,7 +282,7 @@ export async function callFunctionAsync(
   const recorders = currentRecorders();
   const called = recorders.length > 0 ? f.differentiable.forward : f;
   const attrs = callAttrs(called, inputs);
-  const outputs = asTensors(await run(called, inputs, newRunContext(NEVER)));
+  const outputs = asTensors(await run(called, inputs, newRunContext()));
   for (const r of recorders) r.record({ def: f.op, inputs, outputs, attrs });
   return outputs.slice(0, f.outputs.length);
 }
@@ -288,9 +293,21 @@ export function run(
   inputs: readonly OpInput[],
   context: RunContext,
 ): RunValue[] | Promise<RunValue[]> {
+  const out = start(f, inputs, context);
+  return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
+}
+
+function start(
+  f: ConcreteFunction,
+  inputs: readonly OpInput[],
+  context: RunContext,
+): Results | RunValue[] | Promise<RunValue[]> {
   const n = f.graph.inputs.length + f.graph.captures.length;
-  const work = (): RunValue[] | Promise<RunValue[]> =>
-    execute(f.plan(), inputs.slice(0, n) as RunValue[], context);
+  const work = (): Results | RunValue[] | Promise<RunValue[]> => {
+    const plan = f.plan(), feeds = inputs.slice(0, n) as RunValue[];
+    return (context.counter === null ? executeAlone(plan, feeds) : null) ??
+      execute(plan, feeds, context);
+  };
   return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);
 }
 
@@ -366,7 +383,8 @@ function extendNode(
 for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   setHostRunner(def, (inputs, attrs) => {
     const f = attrs.f as ConcreteFunction;
-    const out = withInterpreter(null, () => run(f, inputs, newRunContext(NEVER)));
+    const out = withInterpreter(null, () => start(f, inputs, newRunContext()));
+    if (out instanceof Results) return out.tensors();
     if (out instanceof Promise) {
       out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
       throw new FailedPreconditionError(

@@ -13,6 +13,7 @@ import { outsideScopes } from "./tensor.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { hostOp, type HostResults, isLocal, type RunContext } from "./run_context.ts";
 import { locatedAt } from "./run_errors.ts";
+import type { Results } from "./results.ts";
 import { releaseValue, type RunValue } from "./run_value.ts";
 import { Segment, segmentsOf } from "./segment.ts";
 import { Slots } from "./slots.ts";
@@ -37,6 +38,14 @@ export function execute(
   options: ExecuteOptions = {},
 ): RunValue[] | Promise<RunValue[]> {
   return shielded(context, () => new Execution(plan, feeds, context, options).run());
+}
+
+/**
+ * Runs a plan that is nothing but kernels of one device which ran before on such feeds: at once, with neither handles nor counts
+ * of readers; null for any other, which {@linkcode execute} runs. Feeds stay the caller's. Throws as `execute` does.
+ */
+export function executeAlone(plan: Plan, feeds: readonly RunValue[]): Results | null {
+  return segmentsOf(plan)[0]?.runAlone(feeds) ?? null;
 }
 
 /** Runs code of a plan with nothing of the caller's around it: eagerly, outside scopes and tapes. */

@@ -9,31 +9,86 @@ import { NdArray } from "../core/nd_array.ts";
 import { compatible, isConcrete, shapeText, shapeTuple } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { SymbolicTensor } from "../graph/operation.ts";
-import { copyArray, type RunValue } from "./run_value.ts";
-import { EagerTensor } from "./tensor.ts";
+import { copyArray, releaseValue, type RunValue } from "./run_value.ts";
+import { asEager, EagerTensor } from "./tensor.ts";
 
-/**
- * A fed value as the run's own: a copy of a host array, or a handle on a tensor, which stays on its device.
- * Throws `TypeError` for another dtype, `ValueError` for another shape.
- */
-export function feedValue(t: SymbolicTensor, value: TensorLike): RunValue {
-  if (value instanceof Tensor) {
-    if (value.isSymbolic) {
-      throw new TypeError(
-        `The value of a feed cannot be a tf.Tensor object of a graph. Acceptable feed values are JavaScript scalars, strings, nested arrays, typed arrays, NdArrays and eager tensors; received ${value} for ${t.name}`,
-      );
+/** What a run is fed, in order. */
+export class Fed {
+  /** The tensors that are fed. */
+  readonly tensors: SymbolicTensor[] = [];
+  readonly #values: RunValue[] = [];
+  /** Which values are the run's own; what is not may be changed or freed by the caller once the run waits. */
+  readonly #isOwn: boolean[] = [];
+
+  /** The values. */
+  get values(): readonly RunValue[] {
+    return this.#values;
+  }
+
+  /** Adds a value. Throws `TypeError` for another dtype, `ValueError` for another shape. */
+  add(t: SymbolicTensor, value: TensorLike): void {
+    if (value instanceof EagerTensor && value.dtype === t.dtype) {
+      checkShape(t, asEager(value).staticShape);
+      this.#push(t, value, false);
+    } else if (value instanceof Tensor) {
+      this.#push(t, readFeed(t, value), true);
+    } else this.#push(t, arrayFor(t, value), false);
+  }
+
+  #push(t: SymbolicTensor, value: RunValue, isOwn: boolean): void {
+    this.tensors.push(t);
+    this.#values.push(value);
+    this.#isOwn.push(isOwn);
+  }
+
+  /** Makes every value the run's own: a copy of a host array, or a handle on a tensor, which stays on its device. */
+  own(): readonly RunValue[] {
+    for (let i = 0; i < this.#values.length; i++) {
+      if (this.#isOwn[i]) continue;
+      const v = this.#values[i];
+      this.#values[i] = v instanceof NdArray ? copyArray(v) : v.hold();
+      this.#isOwn[i] = true;
     }
-    const read = value.readValue();
-    try {
-      if (read instanceof EagerTensor && read.dtype === t.dtype) {
-        checkShape(t, read.staticShape);
-        return read.hold();
-      }
-      value = read.ndarraySync();
-    } finally {
-      if (read !== value) read.dispose();
+    return this.#values;
+  }
+
+  /** {@linkcode Fed.own}, and hands the values over: {@linkcode Fed.release} frees them no more. */
+  take(): readonly RunValue[] {
+    this.own();
+    this.#isOwn.fill(false);
+    return this.#values;
+  }
+
+  /** Frees what is the run's own. */
+  release(): void {
+    for (let i = 0; i < this.#values.length; i++) {
+      if (this.#isOwn[i]) releaseValue(this.#values[i]);
+      this.#isOwn[i] = false;
     }
   }
+}
+
+/** A fed tensor that must be read first: a variable, or one of another dtype. */
+function readFeed(t: SymbolicTensor, value: Tensor): RunValue {
+  if (value.isSymbolic) {
+    throw new TypeError(
+      `The value of a feed cannot be a tf.Tensor object of a graph. Acceptable feed values are JavaScript scalars, strings, nested arrays, typed arrays, NdArrays and eager tensors; received ${value} for ${t.name}`,
+    );
+  }
+  const read = value.readValue();
+  try {
+    if (read instanceof EagerTensor && read.dtype === t.dtype) {
+      checkShape(t, read.staticShape);
+      return read.hold();
+    }
+    return arrayFor(t, read.ndarraySync());
+  } finally {
+    if (read !== value) read.dispose();
+  }
+}
+
+/** A value as a host array, which may share the caller's memory. */
+function arrayFor(t: SymbolicTensor, value: TensorLike): NdArray {
   const typed = value instanceof NdArray || ArrayBuffer.isView(value);
   let array: NdArray;
   try {
@@ -50,8 +105,7 @@ export function feedValue(t: SymbolicTensor, value: TensorLike): RunValue {
     throw e;
   }
   checkShape(t, array.shape);
-  // The run must not see what the caller writes later.
-  return copyArray(array);
+  return array;
 }
 
 function checkShape(t: SymbolicTensor, shape: readonly number[]): void {

@@ -11,8 +11,10 @@ import { traced, tracer } from "../core/trace.ts";
 import { ofOp } from "./launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "./run_errors.ts";
+import { Results } from "./results.ts";
+import { type RunValue } from "./run_value.ts";
 import { type Input, type Layout, layOut, type Output, type Work } from "./segment_layout.ts";
-import { CONSTANT, type Slots } from "./slots.ts";
+import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
 import { Storage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 
@@ -37,6 +39,11 @@ export class Segment {
   readonly #device: Device;
   /** Slots that are read and not made here, but for constants. */
   readonly #inputs: readonly number[];
+  /** How often each input is read here, as far as it could be prepared. */
+  #reads: readonly number[];
+  /** Where the inputs are among the feeds; null where the plan is more than this segment. */
+  readonly #feeds: readonly number[] | null;
+  readonly #memory: PlanMemory;
   readonly #prepared: Prepared[] = [];
 
   /** The longest segment that begins with this step; null where there is none. */
@@ -55,19 +62,44 @@ export class Segment {
     const made = new Set(steps.flatMap((s) => s.outputs));
     this.#inputs = [...new Set(steps.flatMap((s) => s.inputs))]
       .filter((slot) => !made.has(slot) && plan.kinds[slot] !== CONSTANT);
+    this.#reads = readsOf(steps, this.#inputs);
+    this.#feeds = steps.length === plan.steps.length
+      ? this.#inputs.map((slot) => plan.feeds.indexOf(slot))
+      : null;
+    this.#memory = memoryOf(plan);
+  }
+
+  /**
+   * Runs the whole plan on feeds that stay the caller's; null where that takes more than this segment, or where it was not
+   * prepared for them.
+   */
+  runAlone(feeds: readonly RunValue[]): Results | null {
+    const at = this.#feeds;
+    if (at === null || this.#memory.released) return null;
+    const inputs: RunValue[] = [];
+    for (let i = 0; i < at.length; i++) {
+      const v = feeds[at[i]];
+      if (v instanceof EagerTensor && v.storage.device !== this.#device) return null;
+      inputs.push(v);
+    }
+    for (const p of this.#prepared) if (p.fits(inputs)) return p.runAlone(inputs);
+    return null;
   }
 
   /** Runs as many of the steps as it can, from the first on, and returns their number: 0 where an input must be fetched first. */
   run(slots: Slots): number {
-    const inputs: (EagerTensor | NdArray)[] = [];
+    const inputs: RunValue[] = [];
     for (let i = 0; i < this.#inputs.length; i++) {
       const slot = this.#inputs[i];
       let v = slots.values[slot];
-      if (!(v instanceof EagerTensor) || v.storage.device !== this.#device) {
-        v = slots.tensor(slot, this.#device, true) as EagerTensor | NdArray;
+      // An array that is read nowhere else needs no tensor.
+      const isOurs = v instanceof NdArray && slots.uses[slot] === this.#reads[i] &&
+        this.#device.supports(v.dtype);
+      if (!isOurs && (!(v instanceof EagerTensor) || v.storage.device !== this.#device)) {
+        v = slots.tensor(slot, this.#device, true) as RunValue;
         if (v instanceof EagerTensor && v.storage.device !== this.#device) return 0;
       }
-      inputs.push(v);
+      inputs.push(v!);
     }
     if (slots.isReleased) return 0;
     for (const p of this.#prepared) if (p.fits(inputs)) return p.run(inputs, slots);
@@ -75,8 +107,11 @@ export class Segment {
     const context = { plan: this.#plan, device: this.#device, slots };
     const prepared = traced(
       { name: "prepare", category: "plan", details: { steps: this.#steps.length } },
-      () => new Prepared(layOut(this.#steps, given, context)),
+      () => new Prepared(layOut(this.#steps, given, context), this.#plan),
     );
+    if (prepared.length < this.#steps.length) {
+      this.#reads = readsOf(this.#steps.slice(0, prepared.length), this.#inputs);
+    }
     if (this.#prepared.length === MEMORY) this.#prepared.pop();
     this.#prepared.unshift(prepared);
     return prepared.run(inputs, slots);
@@ -86,6 +121,12 @@ export class Segment {
 /** True for steps that are kernels with nothing left to find out but specs. */
 function isPlain(plan: Plan, { node, inputs, onHost }: PlanStep): boolean {
   return !node.def.host && inputs.every((slot, i) => !onHost[i] || plan.kinds[slot] === CONSTANT);
+}
+
+/** How often the steps read each of these slots. */
+function readsOf(steps: readonly PlanStep[], slots: readonly number[]): number[] {
+  const inputs = steps.flatMap((s) => s.inputs);
+  return slots.map((slot) => inputs.filter((s) => s === slot).length);
 }
 
 function runTraced(
@@ -100,7 +141,8 @@ function runTraced(
 /** A segment for one set of input specs. */
 class Prepared {
   readonly #device: Device;
-  readonly #length: number;
+  /** How many steps it covers. */
+  readonly length: number;
   readonly #inputs: readonly Input[];
   readonly #work: readonly Work[];
   readonly #outputs: readonly Output[];
@@ -109,11 +151,13 @@ class Prepared {
   readonly #specs: readonly ConcreteSpec[];
   /** Constants hold their place; everything else is there while the segment runs. */
   readonly #buffers: DeviceBuffer[];
+  /** Outputs in the order of the plan's fetches, where that is all the plan computes; else null. */
+  readonly #fetches: readonly Output[] | null;
 
-  constructor(parts: Layout) {
+  constructor(parts: Layout, plan: Plan) {
     ({
       device: this.#device,
-      length: this.#length,
+      length: this.length,
       inputs: this.#inputs,
       work: this.#work,
       outputs: this.#outputs,
@@ -121,10 +165,11 @@ class Prepared {
       specs: this.#specs,
       buffers: this.#buffers,
     } = parts);
+    this.#fetches = fetchesOf(parts, plan);
   }
 
   /** True where it was prepared for such inputs. */
-  fits(inputs: readonly (EagerTensor | NdArray)[]): boolean {
+  fits(inputs: readonly RunValue[]): boolean {
     for (let i = 0; i < inputs.length; i++) {
       const v = inputs[i], { spec, isArray } = this.#inputs[i];
       const shape = v instanceof NdArray ? v.shape : v.staticShape;
@@ -137,7 +182,24 @@ class Prepared {
   }
 
   /** Runs it and returns how many steps that were. */
-  run(inputs: readonly (EagerTensor | NdArray)[], slots: Slots): number {
+  run(inputs: readonly RunValue[], slots: Slots): number {
+    this.#compute(inputs, slots);
+    this.#hand(inputs, slots);
+    return this.length;
+  }
+
+  /** Runs it as all of its plan; null where it is not. The inputs stay the caller's. */
+  runAlone(inputs: readonly RunValue[]): Results | null {
+    const fetches = this.#fetches;
+    if (fetches === null) return null;
+    this.#compute(inputs, null);
+    const buffers: DeviceBuffer[] = [];
+    for (let i = 0; i < fetches.length; i++) buffers.push(this.#buffers[fetches[i].register]);
+    return new Results(this.#device, buffers, fetches);
+  }
+
+  /** Fills the registers that outputs have. `slots` hears what is read no more; null: the inputs are somebody else's. */
+  #compute(inputs: readonly RunValue[], slots: Slots | null): void {
     const buffers = this.#buffers, device = this.#device, work = this.#work;
     let done = 0;
     try {
@@ -158,7 +220,7 @@ class Prepared {
         for (let i = 0; i < frees.length; i++) {
           device.free(buffers[frees[i]], this.#specs[frees[i]]);
         }
-        for (let i = 0; i < drops.length; i++) slots.drop(drops[i]);
+        if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }
       }
     } catch (e) {
       this.#free(done);
@@ -166,12 +228,10 @@ class Prepared {
       const specs = step.inputs.map((slot) => this.#specs[slot]);
       throw locatedAt(ofOp(e, step.node.def, specs), step.node);
     }
-    this.#hand(inputs, slots);
-    return this.#length;
   }
 
   /** Makes values of what is read later, and counts what was read. */
-  #hand(inputs: readonly (EagerTensor | NdArray)[], slots: Slots): void {
+  #hand(inputs: readonly RunValue[], slots: Slots): void {
     const device = this.#device, outputs = this.#outputs;
     for (let i = 0; i < outputs.length; i++) {
       const { slot, register, spec, uses, input, sibling } = outputs[i];
@@ -201,4 +261,14 @@ class Prepared {
     }
     for (const r of live) this.#device.free(this.#buffers[r], this.#specs[r]);
   }
+}
+
+/** The outputs that are fetched, where nothing else of the plan is left and each has memory of its own. */
+function fetchesOf({ length, outputs }: Layout, plan: Plan): readonly Output[] | null {
+  if (length < plan.steps.length || new Set(plan.fetches).size < plan.fetches.length) return null;
+  const found = plan.fetches.map((slot) => outputs.find((o) => o.slot === slot));
+  return found.every((o): o is Output => o !== undefined && o.input < 0) &&
+      found.length === outputs.length && outputs.every((o) => o.sibling < 0)
+    ? found
+    : null;
 }

@@ -22,10 +22,10 @@ import { buildIr, type IrGraph } from "../graph/ir.ts";
 import { defaultDevice, deviceGeneration } from "./devices.ts";
 import { runPasses } from "../graph/passes/pipeline.ts";
 import { cse } from "../graph/passes/cse.ts";
-import { feedValue } from "./feeds.ts";
+import { Fed } from "./feeds.ts";
 import { Folder } from "./folder.ts";
 import { checkPlacement, makePlan, type Plan } from "./plan.ts";
-import { execute } from "./executor.ts";
+import { execute, executeAlone } from "./executor.ts";
 import { newRunContext, type RunContext } from "./run_context.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "./slots.ts";
@@ -64,8 +64,7 @@ const PLAN_LIMIT = 256;
 interface Request {
   readonly wanted: readonly SymbolicTensor[];
   readonly targets: readonly Operation[];
-  readonly fed: readonly SymbolicTensor[];
-  readonly values: readonly RunValue[];
+  readonly fed: Fed;
 }
 
 /**
@@ -129,26 +128,27 @@ export class Session {
     const nested = isNested(fetches);
     const leaves = nested ? flatten(fetches as Nest<Fetch>) : [fetches as Fetch];
     const resolved = leaves.map((f) => this.#fetch(f));
-    const { tensors: fed, values } = this.#feeds(options.feeds);
+    const fed = this.#feeds(options.feeds);
     const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
     // A body may write into what was fed: who fetches it gets it as it was.
     const kept: RunValue[] = [];
     const places = resolved.map((r) => {
       if (r instanceof Operation) return targets.push(r), null;
-      const i = fed.indexOf(r);
+      const i = fed.tensors.indexOf(r);
       if (i < 0) return { from: wanted.push(r) - 1, isFed: false };
-      const v = values[i];
+      const v = fed.values[i];
       return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
     });
     const context = newRunContext();
     if (metadata) context.counter = new RunCounter();
     let arrays: NdArray[];
     try {
-      const request = { wanted, targets, fed, values };
-      arrays = await (tracer === null ? this.#execute(request, context, options) : traced(
+      const request = { wanted, targets, fed };
+      const started = tracer === null ? this.#execute(request, context, options) : traced(
         { name: "Session.run", category: "run", details: { run: context.run } },
         () => this.#execute(request, context, options),
-      ));
+      );
+      arrays = started instanceof Promise ? await started : started;
     } catch (e) {
       kept.forEach(releaseValue);
       throw e;
@@ -163,37 +163,33 @@ export class Session {
   #execute(
     request: Request,
     context: RunContext,
-    { signal, timeoutMs }: RunOptions,
+    options: RunOptions,
   ): NdArray[] | Promise<NdArray[]> {
-    let feeds: readonly RunValue[] | null = request.values;
-    const dropFeeds = (): void => {
-      feeds?.forEach(releaseValue);
-      feeds = null;
-    };
-    const go = (plan: Plan): NdArray[] | Promise<NdArray[]> => {
-      // From here on the feeds are the run's.
-      const given = feeds ?? [];
-      feeds = null;
-      const out = execute(plan, given, context, { ownsFeeds: true, toHost: true });
-      const { counter } = context;
-      const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
-        counter === null ? toHost(v, context) : counter.within(() => toHost(v, context));
-      return out instanceof Promise ? out.then(fetch) : fetch(out);
-    };
+    const { fed } = request;
     this.#running.add(context);
     let work: NdArray[] | Promise<NdArray[]> | undefined;
     try {
       const plan = this.#plan(request, context);
-      work = plan instanceof Promise ? plan.then(go) : go(plan);
+      work = plan instanceof Promise
+        ? plan.then((plan) => runPlan(plan, fed, context))
+        : runPlan(plan, fed, context);
     } finally {
       if (!(work instanceof Promise)) {
         this.#running.delete(context);
-        dropFeeds();
+        fed.release();
       }
     }
-    if (!(work instanceof Promise)) return work;
-    const pending = work;
-    return new Promise<NdArray[]>((resolve, reject) => {
+    return work instanceof Promise ? this.#guard(work, request, context, options) : work;
+  }
+
+  /** What a run that waits comes to: its results, or the first reason to end it. */
+  #guard(
+    work: Promise<NdArray[]>,
+    { fed }: Request,
+    context: RunContext,
+    { signal, timeoutMs }: RunOptions,
+  ): Promise<NdArray[]> {
+    return new Promise((resolve, reject) => {
       const cancel = (): void =>
         context.abort(new CancelledError("The run was cancelled", { cause: signal?.reason }));
       const timer = timeoutMs === undefined ? undefined : setTimeout(() => {
@@ -211,22 +207,22 @@ export class Session {
       signal?.addEventListener("abort", cancel);
       context.onAbort((reason) => {
         end();
-        dropFeeds();
+        fed.release();
         reject(reason);
       });
-      pending.then((v) => {
+      work.then((v) => {
         end();
         resolve(v);
       }, (e) => {
         end();
-        dropFeeds();
+        fed.release();
         reject(e);
       });
     });
   }
 
   #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
-    const { wanted: fetches, targets, fed: feeds } = request;
+    const { wanted: fetches, targets, fed: { tensors: feeds } } = request;
     const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
     const key = `${defaultDevice().name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
       ids(feeds)
@@ -242,10 +238,12 @@ export class Session {
 
   #makePlan(
     key: string,
-    { wanted: fetches, targets, fed: feeds }: Request,
+    { wanted: fetches, targets, fed }: Request,
     context: RunContext,
   ): Plan | Promise<Plan> {
-    const { promises } = this.graph;
+    const { promises } = this.graph, feeds = fed.tensors;
+    // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
+    fed.own();
     const built = cse(buildIr({ fetches, targets, feeds }));
     if (!this.#soft) checkPlacement(built);
     const ir = this.#folder.fold(built, context);
@@ -299,9 +297,9 @@ export class Session {
     }
   }
 
-  #feeds(feeds: Feeds | undefined): { tensors: SymbolicTensor[]; values: RunValue[] } {
-    const tensors: SymbolicTensor[] = [], values: RunValue[] = [];
-    if (feeds === undefined) return { tensors, values };
+  #feeds(feeds: Feeds | undefined): Fed {
+    const fed = new Fed();
+    if (feeds === undefined) return fed;
     const entries: Iterable<[Tensor | string, TensorLike]> = feeds instanceof Map
       ? feeds
       : Object.entries(feeds);
@@ -309,15 +307,14 @@ export class Session {
       for (const [key, value] of entries) {
         const t = this.#feedKey(key);
         if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
-        if (tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
-        tensors.push(t);
-        values.push(feedValue(t, value));
+        if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
+        fed.add(t, value);
       }
     } catch (e) {
-      values.forEach(releaseValue);
+      fed.release();
       throw e;
     }
-    return { tensors, values };
+    return fed;
   }
 
   #feedKey(key: unknown): SymbolicTensor {
@@ -363,6 +360,21 @@ export class Session {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** Runs a plan. Where it calls nobody, the feeds need not be its own. */
+function runPlan(plan: Plan, fed: Fed, context: RunContext): NdArray[] | Promise<NdArray[]> {
+  const { counter } = context;
+  const counted = <R>(fn: () => R): R => counter === null ? fn() : counter.within(fn);
+  const alone = counted(() => executeAlone(plan, fed.values));
+  if (alone !== null) {
+    fed.release();
+    return counted(() => alone.arrays());
+  }
+  const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
+    counted(() => toHost(v, context));
+  const out = execute(plan, fed.take(), context, { ownsFeeds: true, toHost: true });
+  return out instanceof Promise ? out.then(fetch) : fetch(out);
 }
 
 function closedError(): CancelledError {

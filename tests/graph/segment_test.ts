@@ -1,6 +1,10 @@
 /** Segments: what runs without handles frees what it must, and notices new shapes. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { ConcreteFunction } from "../../src/runtime/concrete_function.ts";
+import { execute, executeAlone } from "../../src/runtime/executor.ts";
+import { newRunContext } from "../../src/runtime/run_context.ts";
+import type { EagerTensor } from "../../src/runtime/tensor.ts";
 import { testOnDevices } from "../devices.ts";
 
 testOnDevices("a compiled call leaves nothing behind but its results", () => {
@@ -42,6 +46,25 @@ testOnDevices("a compiled call gives back its input where it is returned as it c
   }
   assertEquals(x.arraySync(), [[1, 2], [3, 4]]);
   x.dispose();
+});
+
+testOnDevices("a session fetches a result twice, and a view beside what it is of", async () => {
+  const graph = new tf.Graph();
+  const { x, y, view, one } = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [2], "x");
+    const y = tf.cumsum(x), one = tf.ones([1]);
+    return { x, y, view: tf.reshape(y, [1, 2]), one };
+  });
+  await using sess = new tf.Session({ graph });
+  for (let round = 0; round < 3; round++) {
+    const feeds = new Map([[x, [round, 1]]]);
+    const out = await sess.run([y, y, view, x, one], { feeds }) as tf.NdArray[];
+    const sums = [round, round + 1];
+    assertEquals(out.map((a) => a.toArray()), [sums, sums, [sums], [round, 1], [1]]);
+    out[0].data[0] = 100;
+    assertEquals(out[1].toArray(), sums);
+    assertEquals((await sess.run(y, { feeds }) as tf.NdArray).toArray(), sums);
+  }
 });
 
 testOnDevices("a plan is prepared anew for each shape, and remembers more than one", async () => {
@@ -105,4 +128,29 @@ testOnDevices("kernels that fail when they run free what was made before them", 
   bad.dispose();
   if (tf.getBackend() === "cpu") assertEquals(tf.memory().numBytes, before.numBytes);
   tf.dispose([x, good]);
+});
+
+testOnDevices("kernels alone run without slots once they are prepared, scripts do not", () => {
+  const bodies: Record<string, { body: (x: tf.Tensor) => tf.Tensor; alone: boolean }> = {
+    kernels: { body: (x) => tf.reverse(tf.cumsum(x), [0]), alone: true },
+    "a view of a result": { body: (x) => tf.reshape(tf.cumsum(x), [-1, 1]), alone: true },
+    "a view of an argument": { body: (x) => tf.reshape(x, [-1, 1]), alone: false },
+    "a script": {
+      body: (x) => tf.numpyFunction((x) => x, [tf.cumsum(x)], "float32") as tf.Tensor,
+      alone: false,
+    },
+  };
+  for (const [name, { body, alone }] of Object.entries(bodies)) {
+    const { graph } = tf.function(body).getConcreteFunction(tf.TensorSpec([null], "float32"));
+    const plan = new ConcreteFunction(graph).plan();
+    for (const n of [2, 3, 2]) {
+      const x = tf.ones([n]) as EagerTensor;
+      if (n === 3) assertEquals(executeAlone(plan, [x]), null, `${name}, new shape`);
+      tf.dispose(execute(plan, [x], newRunContext()));
+      const results = executeAlone(plan, [x]);
+      assertEquals(results !== null, alone, name);
+      tf.dispose(results?.tensors());
+      x.dispose();
+    }
+  }
 });

@@ -1,0 +1,109 @@
+/** What is fed to a run: seen as it was when the run was called, brought to the device once, and freed. */
+import * as tf from "@weft/weft";
+import { assertEquals } from "@std/assert";
+import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+
+interface Model {
+  readonly sess: tf.Session;
+  readonly x: tf.Tensor;
+  readonly y: tf.Tensor;
+}
+
+/** cumsum(x·x) reversed, with a script in the middle where asked for. */
+function model(script?: (x: tf.NdArray) => tf.NdArray | Promise<tf.NdArray>): Model {
+  const graph = new tf.Graph();
+  const { x, y } = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [4], "x");
+    const square = tf.cumsum(tf.mul(x, x));
+    const z = script ? tf.numpyFunction(script, [square], "float32") as tf.Tensor : square;
+    return { x, y: tf.reverse(tf.add(z, tf.reverse(x, [0])), [0]) };
+  });
+  return { sess: new tf.Session({ graph }), x, y };
+}
+
+const WANTED = [31, 16, 8, 5];
+
+async function result({ sess, x, y }: Model, value: tf.TensorLike): Promise<unknown> {
+  return (await sess.run(y, { feeds: new Map([[x, value]]) }) as tf.NdArray).toArray();
+}
+
+const SCRIPTS = {
+  "no script": undefined,
+  "a script": (x: tf.NdArray) => x,
+  "a script that awaits": (x: tf.NdArray) => Promise.resolve(x),
+} as const;
+
+for (const [what, script] of Object.entries(SCRIPTS)) {
+  testOnDevices(`what is written to a fed array after the call is not seen: ${what}`, async () => {
+    const m = model(script);
+    for (let round = 0; round < 3; round++) {
+      const data = Float32Array.of(1, 2, 3, 4);
+      const running = result(m, data);
+      data.fill(9);
+      assertEquals(await running, WANTED);
+    }
+    await m.sess.close();
+  });
+}
+
+testOnDevices("a script that writes to what the caller fed does not change the run", async () => {
+  const data = Float32Array.of(1, 2, 3, 4);
+  const m = model((x) => {
+    data.fill(9);
+    return x;
+  });
+  for (let round = 0; round < 3; round++) {
+    data.set([1, 2, 3, 4]);
+    assertEquals(await result(m, data), WANTED);
+  }
+  await m.sess.close();
+});
+
+testOnDevices("runs leave nothing behind, whatever they are fed", async () => {
+  const m = model();
+  const tensor = tf.tensor([1, 2, 3, 4]), variable = tf.variable([1, 2, 3, 4]);
+  const integers = tf.tensor([1, 2, 3, 4], [4], "int32");
+  const values: tf.TensorLike[] = [
+    [1, 2, 3, 4],
+    Float32Array.of(1, 2, 3, 4),
+    new tf.NdArray("float32", [4], Float32Array.of(1, 2, 3, 4)),
+    tensor,
+    variable,
+    integers,
+  ];
+  for (const value of values) assertEquals(await result(m, value), WANTED);
+  const before = tf.memory();
+  for (let round = 0; round < 3; round++) {
+    for (const value of values) assertEquals(await result(m, value), WANTED);
+  }
+  const after = tf.memory();
+  assertEquals([after.numTensors, after.numBytes, after.numDataBuffers], [
+    before.numTensors,
+    before.numBytes,
+    before.numDataBuffers,
+  ]);
+  assertEquals(tensor.arraySync(), [1, 2, 3, 4]);
+  assertEquals(variable.arraySync(), [1, 2, 3, 4]);
+  tf.dispose([tensor, variable, integers]);
+  await m.sess.close();
+});
+
+Deno.test({
+  name: "a fed array goes up once, before and after a script [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    const plain = model(), scripted = model((x) => x);
+    const data = Float32Array.of(1, 2, 3, 4);
+    for (let round = 0; round < 3; round++) {
+      const one = await tf.profile(() => result(plain, data));
+      assertEquals(one.bytesToDevice, 16);
+      // What the script returns goes up as well.
+      const two = await tf.profile(() => result(scripted, data));
+      assertEquals(two.bytesToDevice, 32);
+    }
+    await plain.sess.close();
+    await scripted.sess.close();
+    await tf.setBackend("cpu");
+  },
+});
