@@ -17,7 +17,9 @@ export interface PrintedWgsl {
   readonly results: string[];
   /** Dtype per result. */
   readonly dtypes: DType[];
-  /** Helper function declarations needed. */
+  /** Names of the helper functions that are called. */
+  readonly helpers: readonly string[];
+  /** Their declarations. */
   readonly prelude: string;
 }
 
@@ -109,7 +111,8 @@ export function printWgsl(
     out.push(t);
     return print(e, t);
   });
-  return { lines, results, dtypes: out, prelude: wgslFunctions(SCALAR_WGSL, used) };
+  const helpers = [...used];
+  return { lines, results, dtypes: out, helpers, prelude: wgslFunctions(SCALAR_WGSL, helpers) };
 }
 
 /** A WGSL literal of a dtype, in its register type. */

@@ -1,5 +1,5 @@
 /**
- * What happens to each sum of a matrix product or convolution before it is stored: bias, activation, residual, cast.
+ * What happens to each sum of a matrix product, convolution or reduction before it is stored: bias, activation, residual, cast.
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
@@ -27,8 +27,12 @@ export interface Epilogue {
 
 /** An epilogue printed for one kernel. */
 export interface PrintedEpilogue {
-  /** Declares `finish(v, at, column)`: `at` and `column` count what is stored at once. */
+  /** Declares `finish(v, at, column)`: `at` and `column` count what is stored at once. Helper functions come before it. */
   readonly prelude: string;
+  /** Names of these helper functions. */
+  readonly helpers: readonly string[];
+  /** The prelude without them. */
+  readonly text: string;
   /** WGSL types of the operands' buffers. */
   readonly inputs: readonly string[];
   /** WGSL type of the result's buffer. */
@@ -60,8 +64,11 @@ export function printEpilogue(
   const output = vec(wgslType(out));
   const head = `fn finish(v: ${vec(acc)}, at: u32, column: u32) -> ${output}`;
   if (!epilogue) {
+    const text = `${head} { return ${output}(v); }`;
     return {
-      prelude: `${head} { return ${output}(v); }`,
+      prelude: text,
+      helpers: [],
+      text,
       inputs: [],
       output,
       enable: out === "float16" || sum === "float16" ? ["enable f16;"] : [],
@@ -75,7 +82,6 @@ export function printEpilogue(
   const args = operands.map((o, i) => `, e${i}: ${registerType(o.dtype)}`).join("");
   const result = registerType(exprType(expr, dtypes));
   const lines = [
-    printed.prelude,
     `fn epilogue_(x: ${acc}${args}) -> ${result} {`,
     ...printed.lines,
     `return ${printed.results[0]};\n}`,
@@ -98,8 +104,11 @@ export function printEpilogue(
   };
   const lanes = wide === 4 ? [".x", ".y", ".z", ".w"] : [""];
   lines.push(`return ${wide === 4 ? `${output}(${lanes.map(call).join(", ")})` : call("")};\n}`);
+  const text = lines.join("\n");
   return {
-    prelude: lines.filter((l) => l !== "").join("\n"),
+    prelude: printed.prelude === "" ? text : `${printed.prelude}\n${text}`,
+    helpers: printed.helpers,
+    text,
     inputs: operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : vec(wgslType(o.dtype)))),
     output,
     enable: [out, sum, ...dtypes].includes("float16") ? ["enable f16;"] : [],

@@ -6,6 +6,7 @@ import type { CpuKernel, OpDef, Problem } from "../core/op.ts";
 import type { Expr } from "../core/scalar.ts";
 import type { CopyMap } from "./copy_map.ts";
 import type { Epilogue } from "./gemm_epilogue.ts";
+import type { ReduceTask } from "./reduce_task.ts";
 
 /** What an op means to a device. */
 export interface HostMeaning {
@@ -19,6 +20,8 @@ export interface HostMeaning {
   };
   /** The output is that of another op on the first two inputs, and then this; null where no kernel knows it. */
   readonly epilogue?: (problem: Problem) => Epilogue | null;
+  /** The output is this reduction; null where no kernel knows it. */
+  readonly reduction?: (problem: Problem) => ReduceTask | null;
 }
 
 const byKernel = new WeakMap<CpuKernel, HostMeaning>();

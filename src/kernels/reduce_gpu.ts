@@ -18,7 +18,10 @@ import {
   workgroupFor,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
+import { exprKey } from "../core/scalar.ts";
 import { sizeOf } from "../core/shape.ts";
+import type { ConcreteSpec } from "../core/tensor_spec.ts";
+import { type Epilogue, printEpilogue } from "./gemm_epilogue.ts";
 import type { ReduceOp } from "./reduce_cpu.ts";
 import { axesOf, reduceLayout } from "./reduce_layout.ts";
 import {
@@ -28,6 +31,8 @@ import {
   stridedProgram,
   type Wide,
 } from "./reduce_programs.ts";
+import { printSource, sourceKey, sourceLayout, sourceWords } from "./reduce_source.ts";
+import type { Prologue, ReduceTask } from "./reduce_task.ts";
 import { accType, type Combine, fitsGpu, identityText, LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
@@ -44,69 +49,93 @@ const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
 const FAR = 2 ** 18;
 const NEAR_ROWS = 32;
 
+/** Words of the uniform block that walks of operands may take. */
+const MAX_WORDS = 48;
+
+/** One dispatch of a reduction: the step, and what it reads and writes. */
+interface Work {
+  readonly step: Omit<Step, "source" | "finish">;
+  readonly prologue: Prologue | null;
+  readonly epilogue: Epilogue | null;
+  readonly source: BufferRef;
+  readonly target: BufferRef;
+  /** Element type of the result, for the epilogue. */
+  readonly dtype: DType;
+}
+
 /** One pass: `[outer, length, inner]` → `[outer, parts, inner]`. */
 interface Pass {
   readonly outer: number;
   readonly length: number;
   readonly inner: number;
   readonly parts: number;
+  /** Parts that lie interleaved; their number is a multiple of it. */
+  readonly stripe: number;
 }
 
 const cache = new Map<string, Program>();
 
 /** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
-export function reduceVariants(op: ReduceOp): GpuVariant[] {
-  const fits = (problem: Problem, profile: Profile): boolean =>
-    fitsGpu([problem.inputs[0], problem.outputs[0]], profile) &&
+export function reduceVariants(taskOf: (problem: Problem) => ReduceTask | null): GpuVariant[] {
+  const fits = (problem: Problem, profile: Profile): boolean => {
+    const task = taskOf(problem);
+    if (task === null || !fitsGpu(bound(problem), profile)) return false;
+    const { op, dtype, prologue } = task;
     // Integer means divide exactly on the host.
-    !(op === "mean" && accType(problem.inputs[0].dtype) !== "f32");
+    return !(op === "mean" && accType(dtype) !== "f32") &&
+      (prologue === null || sourceWords(sourceLayout(prologue, 1)).length <= MAX_WORDS);
+  };
   return [
     {
       name: "rows",
       fits: (problem, profile) => profile.family === "gpu" && fits(problem, profile),
-      plan: (problem, profile) => planReduction(op, problem, profile, true),
+      plan: (problem, profile) => planReduction(taskOf(problem)!, profile, true),
     },
     {
       name: "strided",
       fits,
-      plan: (problem, profile) => planReduction(op, problem, profile, false),
+      plan: (problem, profile) => planReduction(taskOf(problem)!, profile, false),
     },
   ];
 }
 
-function planReduction(
-  op: ReduceOp,
-  problem: Problem,
-  profile: Profile,
-  workgroups: boolean,
-): GpuPlan {
-  const [x] = problem.inputs, [out] = problem.outputs;
-  const size = sizeOf(out.shape);
-  if (size === 0) return { dispatches: [] };
-  const layout = reduceLayout(x.shape, axesOf(problem.hosts[1]!, x.shape.length));
+/** What a reduction binds. */
+function bound({ inputs, hosts, outputs }: Problem): ConcreteSpec[] {
+  return [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
+}
+
+function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean): GpuPlan {
+  const { op, out } = task;
+  if (sizeOf(out.shape) === 0) return { dispatches: [] };
+  const layout = reduceLayout(task.shape, axesOf(task.axes, task.shape.length));
   const passes = passesOf(layout.dims, layout.reduced, profile, workgroups);
-  const type = accType(x.dtype);
+  const type = accType(task.dtype);
   const partial: Element = { storage: type, dtype: null };
   const temps: number[] = [];
   const dispatches: Dispatch[] = [];
   let source: BufferRef = { input: 0 };
   passes.forEach((pass, k) => {
     const last = k === passes.length - 1;
-    const step: Step = {
-      combine: COMBINE[op],
-      type,
-      identity: op === "all" ? "1u" : identityText(COMBINE[op], type),
-      from: k === 0 ? { storage: wgslType(x.dtype), dtype: x.dtype } : partial,
-      to: last ? { storage: wgslType(out.dtype), dtype: out.dtype } : partial,
-      // A mean of nothing is NaN.
-      count: last && op === "mean" ? layout.count || NaN : null,
-    };
     const target: BufferRef = last ? { output: 0 } : { temp: temps.length };
     if (!last) temps.push(pass.outer * pass.parts * pass.inner * 4);
     const useRows = workgroups && pass.inner === 1 && pass.length >= 64;
-    dispatches.push(
-      (useRows ? rowsDispatch : stridedDispatch)(step, pass, source, target, profile),
-    );
+    const work: Work = {
+      step: {
+        combine: COMBINE[op],
+        type,
+        identity: op === "all" ? "1u" : identityText(COMBINE[op], type),
+        from: k === 0 ? { storage: wgslType(task.dtype), dtype: task.dtype } : partial,
+        to: last ? { storage: wgslType(out.dtype), dtype: out.dtype } : partial,
+        // A mean of nothing is NaN.
+        count: last && op === "mean" ? layout.count || NaN : null,
+      },
+      prologue: k === 0 ? task.prologue : null,
+      epilogue: last ? task.epilogue : null,
+      source,
+      target,
+      dtype: task.dtype,
+    };
+    dispatches.push((useRows ? rowsDispatch : stridedDispatch)(work, pass, profile));
     source = target;
   });
   return { dispatches, temps };
@@ -128,11 +157,11 @@ function passesOf(
     const outer = dims.slice(0, d).reduce((a, b) => a * b, 1);
     const length = dims[d];
     const parts = partsOf(outer, length, inner, profile, workgroups);
-    passes.push({ outer, length, inner, parts });
-    if (parts > 1) passes.push({ outer, length: parts, inner, parts: 1 });
+    passes.push({ outer, length, inner, parts, stripe: stripeOf(inner, parts, profile) });
+    if (parts > 1) passes.push({ outer, length: parts, inner, parts: 1, stripe: 1 });
   }
   // Nothing to reduce: a pass over an axis of extent 1 copies (and divides by 1).
-  if (passes.length === 0) passes.push({ outer: 1, length: 1, inner, parts: 1 });
+  if (passes.length === 0) passes.push({ outer: 1, length: 1, inner, parts: 1, stripe: 1 });
   return passes;
 }
 
@@ -165,12 +194,13 @@ function partsOf(
     // Rows that are read soon after each other stay in the cache.
     parts = Math.max(needed, Math.ceil(length / NEAR_ROWS));
   }
-  const stripe = stripeOf(inner % 4 === 0 ? inner / 4 : inner, parts, profile);
+  const stripe = stripeOf(inner, parts, profile);
   return Math.ceil(parts / stripe) * stripe;
 }
 
 /** Parts that lie interleaved, so that neighbouring invocations read neighbouring elements. */
-function stripeOf(columns: number, parts: number, profile: Profile): number {
+function stripeOf(inner: number, parts: number, profile: Profile): number {
+  const columns = inner % 4 === 0 ? inner / 4 : inner;
   return Math.min(parts, Math.ceil((profile.family === "software" ? profile.lanes : 64) / columns));
 }
 
@@ -180,14 +210,57 @@ function cached(key: string, make: () => Program): Program {
   return p;
 }
 
-function stepKey(step: Step): string {
+/** What a work's program depends on besides how many elements it takes at once. */
+function workKey({ step, epilogue, dtype }: Work): string {
+  const after = epilogue
+    ? `${dtype}${exprKey(epilogue.expr)}${epilogue.operands.map((o) => o.dtype + o.per)}`
+    : "";
   return `${step.combine},${step.identity},${step.from.storage},${step.to.storage},${
     step.count !== null
-  }`;
+  },${after}`;
 }
 
-function countWord(step: Step): number {
-  return f32Bits(step.count ?? 1);
+/** The step with its texts: `width` elements are read at once, `stored` results written. */
+function printStep(work: Work, width: 1 | 4, stored: 1 | 4): Step {
+  const { step, prologue, epilogue, dtype } = work;
+  const source = prologue && printSource(prologue, sourceLayout(prologue, width));
+  const first = source?.inputs.length ?? 1;
+  return {
+    ...step,
+    source,
+    finish: epilogue && printEpilogue(epilogue, dtype, step.to.dtype!, stored, first),
+  };
+}
+
+/** How many elements a program may take at once, where it would take `width`. */
+function widthOf({ prologue }: Work, width: 1 | 4): 1 | 4 {
+  return prologue ? sourceLayout(prologue, width).wide : width;
+}
+
+/** A dispatch of a work; its program is made by `make` where it is not known. */
+function dispatchOf(
+  work: Work,
+  width: 1 | 4,
+  init: {
+    readonly key: string;
+    readonly make: () => Program;
+    readonly params: readonly number[];
+    readonly grid: Dispatch["grid"];
+  },
+): Dispatch {
+  const { step, prologue, epilogue, source, target } = work;
+  const layout = prologue && sourceLayout(prologue, width);
+  const from = prologue && layout ? sourceKey(prologue, layout) : "";
+  return {
+    program: cached(`${init.key},${workKey(work)},${from}`, init.make),
+    buffers: [
+      ...(prologue?.buffers ?? [source]),
+      ...(epilogue?.operands.map((o) => o.buffer) ?? []),
+      target,
+    ],
+    params: [...init.params, f32Bits(step.count ?? 1), ...(layout ? sourceWords(layout) : [])],
+    grid: init.grid,
+  };
 }
 
 /** Sums partial float32 results `[parts, columns]` over the first axis into a tensor of this dtype. */
@@ -199,75 +272,58 @@ export function sumRowsDispatch(
   target: BufferRef,
   profile: Profile,
 ): Dispatch {
-  const step: Step = {
-    combine: "sum",
-    type: "f32",
-    identity: identityText("sum", "f32"),
-    from: { storage: "f32", dtype: null },
-    to: { storage: wgslType(dtype), dtype },
-    count: null,
-  };
-  return stridedDispatch(
-    step,
-    { outer: 1, length: parts, inner: columns, parts: 1 },
+  const work: Work = {
+    step: {
+      combine: "sum",
+      type: "f32",
+      identity: identityText("sum", "f32"),
+      from: { storage: "f32", dtype: null },
+      to: { storage: wgslType(dtype), dtype },
+      count: null,
+    },
+    prologue: null,
+    epilogue: null,
     source,
     target,
-    profile,
-  );
+    dtype: "float32",
+  };
+  const pass: Pass = { outer: 1, length: parts, inner: columns, parts: 1, stripe: 1 };
+  return stridedDispatch(work, pass, profile);
 }
 
-function stridedDispatch(
-  step: Step,
-  pass: Pass,
-  source: BufferRef,
-  target: BufferRef,
-  profile: Profile,
-): Dispatch {
-  const { outer, length, inner, parts } = pass;
-  const wide: Wide = inner % 4 === 0
+function stridedDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
+  const { outer, length, inner, parts, stripe } = pass;
+  const wanted: Wide = inner % 4 === 0
     ? "inner"
     : inner === 1 && length % 4 === 0 && length >= 8 * parts
     ? "length"
     : "none";
+  const wide = widthOf(work, wanted === "none" ? 1 : 4) === 4 ? wanted : "none";
   const columns = wide === "inner" ? inner / 4 : inner;
   const rows = wide === "length" ? length / 4 : length;
   const threads = outer * parts * columns;
-  const stripe = stripeOf(columns, parts, profile);
   const chunk = Math.ceil(rows / Math.ceil(parts / stripe));
   const workgroup = profile.family === "gpu" && threads >= 65536
     ? 256
     : workgroupFor(threads, profile);
-  const program = cached(
-    `s,${stepKey(step)},${wide},${workgroup}`,
-    () => stridedProgram(step, wide, workgroup),
-  );
-  return {
-    program,
-    buffers: [source, target],
-    params: [threads, columns, rows, parts, stripe, chunk, countWord(step)],
+  const width = wide === "none" ? 1 : 4;
+  return dispatchOf(work, width, {
+    key: `s,${wide},${workgroup}`,
+    make: () => stridedProgram(printStep(work, width, wide === "inner" ? 4 : 1), wide, workgroup),
+    params: [threads, columns, rows, parts, stripe, chunk],
     grid: gridFor(threads, workgroup, profile),
-  };
+  });
 }
 
-function rowsDispatch(
-  step: Step,
-  pass: Pass,
-  source: BufferRef,
-  target: BufferRef,
-  profile: Profile,
-): Dispatch {
-  const width = pass.length % 4 === 0 ? 4 : 1;
+function rowsDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
+  const width = widthOf(work, pass.length % 4 === 0 ? 4 : 1);
   const length = pass.length / width;
   const groups = pass.outer * pass.parts;
   const workgroup = length >= 256 ? 256 : 64;
-  const program = cached(
-    `r,${stepKey(step)},${width},${workgroup}`,
-    () => rowsProgram(step, width, workgroup),
-  );
-  return {
-    program,
-    buffers: [source, target],
-    params: [groups, length, pass.parts, countWord(step)],
+  return dispatchOf(work, width, {
+    key: `r,${width},${workgroup}`,
+    make: () => rowsProgram(printStep(work, width, 1), width, workgroup),
+    params: [groups, length, pass.parts],
     grid: gridFor(groups, 1, profile),
-  };
+  });
 }

@@ -1,9 +1,12 @@
 /**
  * The WGSL programs of reductions: an invocation per (partial) result, and a workgroup per (partial) row.
- * May import core.
+ * May import core and the shaders.
  */
 import type { DType } from "../core/dtype.ts";
 import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
+import { wgslFunctions } from "../core/wgsl_functions.ts";
+import { SCALAR_WGSL } from "../shaders_generated.ts";
+import type { PrintedEpilogue } from "./gemm_epilogue.ts";
 import {
   type AccType,
   type Combine,
@@ -11,7 +14,6 @@ import {
   combineText,
   enablesFor,
   horizontal,
-  INFINITY,
   narrow,
   vec,
   widen,
@@ -25,6 +27,18 @@ export interface Element {
   readonly dtype: DType | null;
 }
 
+/** Elements that are computed on the way. */
+export interface Source {
+  /** Declares `load_(i)`: as many neighbours as the program takes at once, in their accumulator type. */
+  readonly text: string;
+  /** Names of the helper functions it calls. */
+  readonly helpers: readonly string[];
+  /** WGSL types of the operands' buffers. */
+  readonly inputs: readonly string[];
+  /** Its uniform fields. */
+  readonly params: readonly string[];
+}
+
 /** One reduction of elements to elements. */
 export interface Step {
   readonly combine: Combine;
@@ -35,19 +49,39 @@ export interface Step {
   readonly to: Element;
   /** Divisor of the results; null for none. */
   readonly count: number | null;
+  /** Where elements come from; null for one array. */
+  readonly source: Source | null;
+  /** What is done to each result; null for nothing. */
+  readonly finish: PrintedEpilogue | null;
 }
 
 /** How four elements are taken at once: along the inner axis, along the reduced one, or not. */
 export type Wide = "inner" | "length" | "none";
 
 function helpersFor(step: Step, widths: readonly number[]): string {
-  return [INFINITY, ...widths.map((w) => combineHelpers(step.combine, step.type, w))].filter((t) =>
-    t !== ""
-  ).join("\n");
+  const { source, finish } = step;
+  return [
+    wgslFunctions(SCALAR_WGSL, ["inf_", ...(source?.helpers ?? []), ...(finish?.helpers ?? [])]),
+    ...widths.map((w) => combineHelpers(step.combine, step.type, w)),
+    source?.text ?? "",
+    finish?.text ?? "",
+  ].filter((t) => t !== "").join("\n");
 }
 
-function storeText(step: Step, width: number, value: string): string {
+/** Text of the elements at an index, in their accumulator type. */
+function loadText({ from, source }: Step, width: number, index: string): string {
+  if (source) return `load_(${index})`;
+  return from.dtype === null ? `in0[${index}]` : widen(from.dtype, width, `in0[${index}]`);
+}
+
+/** WGSL types of the input buffers. */
+function inputTypes({ from, source, finish }: Step, width: number): string[] {
+  return [...(source?.inputs ?? [vec(from.storage, width)]), ...(finish?.inputs ?? [])];
+}
+
+function storeText(step: Step, width: number, value: string, at: string): string {
   const divided = step.count === null ? value : `(${value}) / p.count`;
+  if (step.finish) return `finish(${divided}, ${at}, 0u)`;
   return step.to.dtype === null ? divided : narrow(step.to.dtype, width, `(${divided})`);
 }
 
@@ -56,17 +90,24 @@ export function stridedProgram(step: Step, wide: Wide, workgroup: number): Progr
   const width = wide === "none" ? 1 : 4;
   const { combine, type, from, to } = step;
   const acc = vec(type, width);
-  const load = (
-    index: string,
-  ): string => (from.dtype === null ? `in0[${index}]` : widen(from.dtype, width, `in0[${index}]`));
+  const load = (index: string): string => loadText(step, width, index);
   const fold = (a: string, b: string): string => combineText(combine, type, width, a, b);
   const result = wide === "length" ? horizontal(combine, type, "a0") : "a0";
   return makeProgram({
     name: `reduce_${combine}_strided`,
     enable: enablesFor(from.dtype ?? "float32", to.dtype ?? "float32"),
-    inputs: [vec(from.storage, width)],
+    inputs: inputTypes(step, width),
     outputs: [wide === "inner" ? vec(to.storage, 4) : to.storage],
-    params: ["n", "columns", "rows", "parts", "stripe", "chunk", "count:f32"],
+    params: [
+      "n",
+      "columns",
+      "rows",
+      "parts",
+      "stripe",
+      "chunk",
+      "count:f32",
+      ...(step.source?.params ?? []),
+    ],
     workgroup: [workgroup, 1, 1],
     prelude: helpersFor(step, wide === "length" ? [1, 4] : [width]),
     body: `let i = ${flatId(workgroup)};
@@ -105,7 +146,7 @@ for (; left > 0u; left -= 1u) {
 a0 = ${fold("a0", "a1")};
 a2 = ${fold("a2", "a3")};
 a0 = ${fold("a0", "a2")};
-out0[i] = ${storeText(step, wide === "inner" ? 4 : 1, result)};`,
+out0[i] = ${storeText(step, wide === "inner" ? 4 : 1, result, "i")};`,
   });
 }
 
@@ -113,17 +154,15 @@ out0[i] = ${storeText(step, wide === "inner" ? 4 : 1, result)};`,
 export function rowsProgram(step: Step, width: number, workgroup: number): Program {
   const { combine, type, from, to } = step;
   const acc = vec(type, width);
-  const load = (
-    index: string,
-  ): string => (from.dtype === null ? `in0[${index}]` : widen(from.dtype, width, `in0[${index}]`));
+  const load = (index: string): string => loadText(step, width, index);
   const fold = (a: string, b: string): string => combineText(combine, type, width, a, b);
   const fold1 = (a: string, b: string): string => combineText(combine, type, 1, a, b);
   return makeProgram({
     name: `reduce_${combine}_rows`,
     enable: enablesFor(from.dtype ?? "float32", to.dtype ?? "float32"),
-    inputs: [vec(from.storage, width)],
+    inputs: inputTypes(step, width),
     outputs: [to.storage],
-    params: ["groups", "n", "parts", "count:f32"],
+    params: ["groups", "n", "parts", "count:f32", ...(step.source?.params ?? [])],
     workgroup: [workgroup, 1, 1],
     prelude: `${helpersFor(step, width === 4 ? [1, 4] : [1])}
 var<workgroup> shared_: array<${type}, ${workgroup}>;`,
@@ -148,6 +187,6 @@ if (k < p.n) {
 a0 = ${fold("a0", "a1")};
 shared_[lidx] = ${width === 4 ? horizontal(combine, type, "a0") : "a0"};
 ${workgroupTree("shared_", workgroup, fold1)}
-if (lidx == 0u) { out0[g] = ${storeText(step, 1, "shared_[0]")}; }`,
+if (lidx == 0u) { out0[g] = ${storeText(step, 1, "shared_[0]", "g")}; }`,
   });
 }

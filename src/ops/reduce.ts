@@ -17,6 +17,7 @@ import { isConcrete, normalizeAxes, type PartialShape, sizeOf } from "../core/sh
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { reduceCpu, type ReduceOp } from "../kernels/reduce_cpu.ts";
 import { reduceVariants } from "../kernels/reduce_gpu.ts";
+import { plainTask } from "../kernels/reduce_task.ts";
 import { expandDims, hostInts, reshape, shape } from "./array_view.ts";
 import { cast } from "./cast.ts";
 import { asTensor, castInput, intScalar, intVector, shapeOfInput, toInput } from "./input.ts";
@@ -75,7 +76,7 @@ function defineReduction(name: string, op: ReduceOp, types: string, grad: GradRu
     infer: ([x, axes], { keep_dims }) => [reducedShape(x.shape, axes.value, keep_dims)],
     grad,
     cpu,
-    gpu: reduceVariants(op),
+    gpu: reduceVariants(plainTask(op)),
   });
 }
 
@@ -177,13 +178,20 @@ const prodGrad: GradRule = {
   },
 };
 
-const Sum = defineReduction("Sum", "sum", "numeric", sumGrad);
-const Mean = defineReduction("Mean", "mean", "numeric", meanGrad);
-const Prod = defineReduction("Prod", "prod", "numeric", prodGrad);
-const Max = defineReduction("Max", "max", "real", extremeGrad);
-const Min = defineReduction("Min", "min", "real", extremeGrad);
-const Any = defineReduction("Any", "any", "bool", null);
-const All = defineReduction("All", "all", "bool", null);
+/** TensorFlow op `Sum`. */
+export const Sum: OpDef = defineReduction("Sum", "sum", "numeric", sumGrad);
+/** TensorFlow op `Mean`. */
+export const Mean: OpDef = defineReduction("Mean", "mean", "numeric", meanGrad);
+/** TensorFlow op `Prod`. */
+export const Prod: OpDef = defineReduction("Prod", "prod", "numeric", prodGrad);
+/** TensorFlow op `Max`. */
+export const Max: OpDef = defineReduction("Max", "max", "real", extremeGrad);
+/** TensorFlow op `Min`. */
+export const Min: OpDef = defineReduction("Min", "min", "real", extremeGrad);
+/** TensorFlow op `Any`. */
+export const Any: OpDef = defineReduction("Any", "any", "bool", null);
+/** TensorFlow op `All`. */
+export const All: OpDef = defineReduction("All", "all", "bool", null);
 
 /** Booleans count as int32, as in TensorFlow.js. */
 function countable(x: TensorLike, fn: string): OpInput {

@@ -9,6 +9,7 @@ import { installEager } from "./eager.ts";
 import { EagerTensor, tidy } from "./tensor.ts";
 import "../ops/fused.ts";
 import "../ops/fused_epilogue.ts";
+import "../ops/fused_reduction.ts";
 import "../ops/graph_ops.ts";
 import "./graph_host_ops.ts";
 import "./variable.ts";

@@ -46,7 +46,7 @@ export function groupAlike(ir: IrGraph): IrGraph {
 }
 
 /** A sum or mean over the first axis of a matrix, or over a vector, that is too small to fill an adapter by itself. */
-function isColumnSum(node: IrNode): boolean {
+export function isColumnSum(node: IrNode): boolean {
   if (
     (node.def.name !== "Sum" && node.def.name !== "Mean") || !isPure(node) ||
     node.controls.length > 0

@@ -10,6 +10,7 @@ import { fuseEpilogues } from "./epilogue.ts";
 import { fuse } from "./fuse.ts";
 import { groupAlike } from "./group.ts";
 import { mergePointwise } from "./merge.ts";
+import { fuseReductions } from "./reductions.ts";
 import { rewrite } from "./rewrite.ts";
 import { verify } from "./verify.ts";
 
@@ -20,11 +21,20 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph) => IrGraph>> = {
   attention: fuseAttention,
   fuse: fuse,
   epilogue: fuseEpilogues,
+  reductions: fuseReductions,
   merge: mergePointwise,
   group: groupAlike,
 };
 /** Name of a pass. */
-export type PassName = "cse" | "rewrite" | "attention" | "fuse" | "epilogue" | "merge" | "group";
+export type PassName =
+  | "cse"
+  | "rewrite"
+  | "attention"
+  | "fuse"
+  | "epilogue"
+  | "reductions"
+  | "merge"
+  | "group";
 /** Where most of a plan runs. */
 export type PassTarget = "CPU" | "GPU";
 
@@ -39,8 +49,8 @@ export const pipelineOptions: {
 } = {
   passes: {
     // The others pay where a dispatch has a price, or where only the GPU has a kernel.
-    CPU: ["cse", "rewrite", "fuse", "epilogue", "merge"],
-    GPU: ["cse", "rewrite", "attention", "fuse", "epilogue", "merge", "group"],
+    CPU: ["cse", "rewrite", "fuse", "epilogue", "reductions", "merge"],
+    GPU: ["cse", "rewrite", "attention", "fuse", "epilogue", "reductions", "merge", "group"],
   },
   verify: false,
   trace: null,

@@ -1,0 +1,141 @@
+/**
+ * Reductions: a pointwise op that nothing but reductions reads is computed while they read it, and a pointwise op that is the only
+ * reader of a reduction where its results are stored.
+ * May import core and graph files.
+ */
+import { lookupOp, type OpDef } from "../../core/op.ts";
+import { argument, type Expr, substitute } from "../../core/scalar.ts";
+import { sameShape } from "../../core/shape.ts";
+import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type Joined, joinNodes } from "./clusters.ts";
+import { isPure } from "./cse.ts";
+import { isColumnSum } from "./group.ts";
+import {
+  expressionsOf,
+  fusedNode,
+  heldNodes,
+  isPointwise,
+  MAX_BUFFERS,
+  outside,
+  readersOf,
+  withoutUnused,
+  workOf,
+} from "./pointwise_nodes.ts";
+
+/** Reductions that may compute the same again. */
+const MAX_COPIES = 4;
+/** Work of an element that is done again rather than stored and loaded. */
+const CHEAP = 4;
+
+/** What the pass knows of a graph. */
+interface Context {
+  readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
+  readonly held: ReadonlySet<IrNode>;
+}
+
+/** The graph with pointwise ops moved into the reductions beside them. */
+export function fuseReductions(ir: IrGraph): IrGraph {
+  const context: Context = { readers: readersOf(ir), held: heldNodes(ir) };
+  // Small ones are grouped: what only ends a sum stays apart for that.
+  const groups = ir.nodes.filter(isColumnSum).length > 1;
+  const taken = new Set<IrNode>();
+  const joins: Joined[] = [];
+  for (const node of ir.nodes) {
+    if (!isReduction(node)) continue;
+    const before = taken.has(node.inputs[0].node) ? null : producerOf(node, context);
+    const after = before === null && groups && isColumnSum(node)
+      ? null
+      : readerOf(node, before, context);
+    if (before === null && after === null) continue;
+    if (after) taken.add(after);
+    const members = [before, node, after].filter((n) => n !== null);
+    joins.push({
+      members,
+      node: fusedReduction(node, before, after),
+      outputs: (after ?? node).outputs,
+    });
+  }
+  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+}
+
+function fusedOp({ def }: IrNode): OpDef | undefined {
+  return def.kind === "reduce" ? lookupOp(`_Fused${def.name}`) : undefined;
+}
+
+function isReduction(node: IrNode): boolean {
+  return fusedOp(node) !== undefined && isPure(node) && node.controls.length === 0 &&
+    node.outputs[0].promised === false;
+}
+
+/** The op whose elements are reduced, where it need not stand by itself. */
+function producerOf(node: IrNode, { readers, held }: Context): IrNode | null {
+  const producer = node.inputs[0].node;
+  const list = readers.get(producer)!;
+  const inputs = outside(producer);
+  const fits = isPointwise(producer) && producer.outputs.length === 1 && !held.has(producer) &&
+    inputs.length > 0 && inputs.length < MAX_BUFFERS &&
+    list.every((r) =>
+      isReduction(r) && r.device === producer.device && r.inputs[0].node === producer &&
+      r.inputs[1].node !== producer
+    );
+  return fits && (list.length === 1 || isWorthCopies(producer, list.length)) ? producer : null;
+}
+
+/** True where `copies` reductions read no more than they would if the result were stored. */
+function isWorthCopies(producer: IrNode, copies: number): boolean {
+  if (copies > MAX_COPIES || workOf(expressionsOf(producer)) > CHEAP) return false;
+  const shape = producer.outputs[0].shape;
+  const large = outside(producer).filter((v) => sameShape(v.shape, shape)).length;
+  return large * copies <= large + 1 + copies;
+}
+
+/** The op that reads the results, and nothing else does, where it may be done as they are stored. */
+function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Context): IrNode | null {
+  const [reader, ...others] = readers.get(node)!;
+  if (reader === undefined || others.length > 0 || held.has(node)) return null;
+  const [result] = node.outputs, [out] = reader.outputs;
+  if (
+    !isPointwise(reader) || reader.outputs.length !== 1 || reader.device !== node.device ||
+    !sameShape(out.shape, result.shape) || result.dtype === "bool"
+  ) return null;
+  const further = furtherOf(reader, result);
+  const fit = further.every(({ shape }) =>
+    shape !== null && (sameShape(shape, out.shape) || shape.every((d) => d === 1))
+  );
+  const operands = before ? outside(before).length : 1;
+  return fit && operands + further.length < MAX_BUFFERS ? reader : null;
+}
+
+/** What a reader takes besides the result. */
+function furtherOf(reader: IrNode, result: IrValue): IrValue[] {
+  return [...new Set(outside(reader))].filter((v) => v !== result);
+}
+
+function fusedReduction(node: IrNode, before: IrNode | null, after: IrNode | null): IrNode {
+  const [x, axes] = node.inputs, [result] = node.outputs;
+  const source = before && fusedNode(new Set([before]), before.outputs);
+  const operands = source?.inputs ?? [x];
+  const further = after ? furtherOf(after, result) : [];
+  // What can fail is the reduction: errors name it.
+  return {
+    ...node,
+    def: fusedOp(node)!,
+    attrs: {
+      keep_dims: node.attrs.keep_dims,
+      T: (after ?? node).outputs[0].dtype,
+      Tidx: axes.dtype,
+      Toperand: operands.map((v) => v.dtype),
+      Tfurther: further.map((v) => v.dtype),
+      expr: source ? source.attrs.exprs[0] : argument(0),
+      finish: after ? finishOf(after, [result, ...further]) : argument(0),
+    },
+    inputs: [axes, ...operands, ...further],
+    outputs: [],
+  };
+}
+
+/** The expression of a reader over these values. */
+function finishOf(reader: IrNode, values: readonly IrValue[]): Expr {
+  const { inputs, attrs: { exprs } } = fusedNode(new Set([reader]), reader.outputs);
+  return substitute(exprs[0], inputs.map((v) => argument(values.indexOf(v))));
+}
