@@ -21,7 +21,7 @@ import type { Finish } from "./gemm_kernel.ts";
 import { preparePointwise } from "./pointwise.ts";
 import { POOL_KERNELS } from "./pool.ts";
 import { RANDOM_KERNELS } from "./random.ts";
-import { reduction } from "./reduce.ts";
+import { prepareFusedReduction, reduction } from "./reduce.ts";
 import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
 
@@ -91,6 +91,11 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ["Prod", reduction("prod")],
   ["Max", reduction("max")],
   ["Min", reduction("min")],
+  ["_FusedSum", prepareFusedReduction],
+  ["_FusedMean", prepareFusedReduction],
+  ["_FusedProd", prepareFusedReduction],
+  ["_FusedMax", prepareFusedReduction],
+  ["_FusedMin", prepareFusedReduction],
   ...POOL_KERNELS,
   ...RANDOM_KERNELS,
   ...RESIZE_KERNELS,

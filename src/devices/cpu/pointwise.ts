@@ -23,7 +23,7 @@ export type PointwiseRun = (outs: readonly Pointer[], ins: readonly Pointer[]) =
 /** Loops inside the module, at most: more axes are walked by JavaScript. */
 const MAX_RANK = 4;
 /** Expressions of more instructions than this are not unrolled. */
-const LIGHT = 12;
+export const LIGHT = 12;
 
 /** The kernel for these expressions and shapes, or null where an expression or dtype has no vector code. */
 export function preparePointwise(
@@ -55,7 +55,7 @@ export function preparePointwise(
 }
 
 /** Work of one element, in floating point operations: what reading and writing it costs, and its arithmetic. */
-function workOf(exprs: readonly Expr[], operands: number): number {
+export function workOf(exprs: readonly Expr[], operands: number): number {
   return 4 * operands + 5 * simdWeight(exprs);
 }
 
@@ -271,14 +271,19 @@ class Row {
 }
 
 /** One element in all lanes. */
-function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {
+export function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {
   if (dtype === "float32") return f.let(f32x4.loadSplat(p));
   if (dtype !== "bool") return f.let(i32x4.loadSplat(p));
   return f.let(i32x4.ne(i32x4.splat(i32.load8u(p)), 0));
 }
 
 /** `unroll` vectors from `p` on. Sixteen booleans are one load. */
-function loadGroup(f: FunctionBuilder, dtype: DType, p: Value<"i32">, unroll: number): Lanes[] {
+export function loadGroup(
+  f: FunctionBuilder,
+  dtype: DType,
+  p: Value<"i32">,
+  unroll: number,
+): Lanes[] {
   const each = Array.from({ length: unroll }, (_, u) => u);
   if (dtype === "float32") return each.map((u) => f.let(f32x4.load(p, 16 * u)));
   if (dtype !== "bool") return each.map((u) => f.let(i32x4.load(p, 16 * u)));

@@ -1,14 +1,18 @@
 /**
  * The loops of reductions: rows into one result each, columns into one result each. Float32 sums are taken in short runs that are
  * added up in float64; products are in float64 throughout.
- * May import this folder.
+ * May import core and this folder.
  */
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import { type Expr, exprKey } from "../../core/scalar.ts";
 import type { Engine, WasmExports } from "./engine.ts";
 import type { Heap, Pointer } from "./heap.ts";
+import { LIGHT, loadGroup, loadSplat } from "./pointwise.ts";
+import { importHosts, type Lanes, printSimd, simdWeight } from "./print_simd.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
 import type { Basic, Bits, Loads } from "./wasm/instruction_types.ts";
-import type { D2, F4 } from "./wasm/simd.ts";
+import { type D2, type F4, Simd } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
 
 type Lane4 = "f32x4" | "i32x4";
@@ -141,19 +145,37 @@ export const REDUCERS: Readonly<Record<string, Reducer>> = {
   "min int32": ownReducer("i32x4", i32x4, 2147483647, i32x4.min, Math.min),
 } as unknown as Record<string, Reducer>;
 
+/** Where elements come from: an expression over operands, read row by row. */
+export interface ReduceSource {
+  /** The expression; argument 0 alone for one array as it is. */
+  readonly expr: Expr;
+  /** Element types of the operands. */
+  readonly dtypes: readonly DType[];
+  /** Whether each operand moves along a row, or is the same for all of it. */
+  readonly moves: readonly boolean[];
+}
+
 /**
- * The module of a reducer: `rows(x, m, n, acc)`, `columns(x, m, n, step, acc)`, and `settle(out, acc, n, divisor)`, which rounds
- * float64 accumulators to float32.
+ * The module of a reducer: `rows(…x, m, n, acc, accStep, …steps)`, `columns(…x, m, n, acc, …steps)`, where `x` and `steps` are the
+ * operands and their bytes from row to row; and `settle(out, acc, n, divisor)`, which rounds float64 accumulators to float32.
  */
-export function reducerModule(engine: Engine, name: string, reducer: Reducer): WasmExports {
-  return engine.compile(`reduce ${name}`, (m) => {
-    m.function("rows", ["i32", "i32", "i32", "i32"], null, (f, ...p) => writeRows(f, reducer, p));
-    m.function(
-      "columns",
-      ["i32", "i32", "i32", "i32", "i32"],
-      null,
-      (f, ...p) => writeColumns(f, reducer, p),
-    );
+export function reducerModule(
+  engine: Engine,
+  name: string,
+  reducer: Reducer,
+  source: ReduceSource,
+): WasmExports {
+  const { expr, dtypes, moves } = source;
+  return engine.compile(`reduce ${name} ${exprKey(expr)} ${dtypes} ${moves}`, (m) => {
+    const hosts = importHosts(m, [expr]), operands = dtypes.length;
+    const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed, hosts);
+    const params = (count: number): "i32"[] => new Array<"i32">(2 * operands + count).fill("i32");
+    m.function("rows", params(4), null, (f, ...p) => {
+      writeRows(simd(f), reducer, source, p as I[]);
+    });
+    m.function("columns", params(3), null, (f, ...p) => {
+      writeColumns(simd(f), reducer, source, p as I[]);
+    });
     m.function("settle", ["i32", "i32", "i32", "f64"], null, (f, out, acc, n, divisor) => {
       const by = f.let(f64x2.splat(divisor));
       f.while(i32.gt(n, 0), () => {
@@ -167,14 +189,70 @@ export function reducerModule(engine: Engine, name: string, reducer: Reducer): W
   });
 }
 
+/** The elements of one row, as they are computed. */
+class SourceRow<T extends Lane4> {
+  readonly #s: Simd;
+  readonly #source: ReduceSource;
+  readonly #at: readonly I[];
+  #still: readonly (Lanes | null)[] = [];
+
+  /** `at` are variables: where each operand is read next. */
+  constructor(s: Simd, source: ReduceSource, at: readonly I[]) {
+    this.#s = s;
+    this.#source = source;
+    this.#at = at;
+  }
+
+  /** Reads what is the same for the whole row. */
+  begin(): void {
+    const { dtypes, moves } = this.#source;
+    this.#still = this.#at.map((p, k) => moves[k] ? null : loadSplat(this.#s.f, dtypes[k], p));
+  }
+
+  /** The next `count` vectors, 1 or 4. */
+  load(count: number): Value<T>[] {
+    const { expr, dtypes } = this.#source;
+    const args = this.#at.map((p, k) => {
+      const fixed = this.#still[k];
+      return fixed
+        ? new Array<Lanes>(count).fill(fixed)
+        : loadGroup(this.#s.f, dtypes[k], p, count);
+    });
+    return Array.from(
+      { length: count },
+      (_, u) => printSimd(this.#s, [expr], dtypes, args.map((a) => a[u]))[0] as Value<T>,
+    );
+  }
+
+  /** Goes on by so many elements. */
+  advance(elements: number): void {
+    const { dtypes, moves } = this.#source;
+    this.#at.forEach((p, k) => {
+      if (moves[k]) this.#s.f.advance(p, elements * DTYPES[dtypes[k]].bytes);
+    });
+  }
+}
+
+/** True where the expression is cheap enough to be written several times. */
+function isLight({ expr }: ReduceSource): boolean {
+  return simdWeight([expr]) <= LIGHT;
+}
+
 /** Folds each row of `n` elements into one accumulator. */
 function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
-  f: FunctionBuilder,
+  simd: Simd,
   r: Reducer<T, S>,
-  [x, m, n, acc]: readonly I[],
+  source: ReduceSource,
+  p: readonly I[],
 ): void {
-  const left = f.local("i32"), run = f.local("i32");
-  const width = r.run > 0 ? 4 : 1;
+  const { f } = simd, operands = source.dtypes.length;
+  const starts = p.slice(0, operands), steps = p.slice(operands + 4);
+  const [m, n, acc, accStep] = p.slice(operands, operands + 4);
+  const at = starts.map(() => f.local("i32"));
+  const row = new SourceRow<T>(simd, source, at);
+  const left = f.local("i32"), again = f.local("i32");
+  const run = isLight(source) ? r.run : Math.min(r.run, 1);
+  const width = run > 1 ? 4 : 1;
   const state = f.local(r.state), bad = f.local("i32x4");
   const sums = Array.from({ length: width }, () => f.local(r.type));
   const identity = f.constant(r.type, r.identity);
@@ -182,7 +260,7 @@ function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
   const lanes = f.let(laneNumbers(f));
   const mask = f.let(i32x4.lt(lanes, i32x4.splat(tail)));
   const next = (): void => {
-    f.advance(x, 16 * width);
+    row.advance(4 * width);
     f.advance(left, -4 * width);
   };
   const watch = (v: Value<T>): Value<T> => {
@@ -192,37 +270,37 @@ function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
   const both = (a: Value<T>, b: Value<T>): Value<T> => f.let(r.quick(a, b));
   const take = (v: Value<T>): void => f.set(state, r.take(state, v));
   f.while(i32.gt(m, 0), () => {
+    starts.forEach((x, k) => f.set(at[k], x));
+    row.begin();
     f.set(left, n);
     f.set(state, f.constant(r.state, r.identity));
     if (r.watchesNaN) f.set(bad, f.constant("i32x4", 0));
     f.while(i32.ge(left, 4 * width), () => {
-      sums.forEach((s, u) => f.set(s, r.table.load(x, 16 * u)));
+      row.load(width).forEach((v, u) => f.set(sums[u], v));
       sums.forEach(watch);
       next();
-      if (r.run > 1) {
-        f.set(run, r.run - 1);
-        f.while(i32.and(i32.gt(run, 0), i32.ge(left, 4 * width)), () => {
-          sums.forEach((s, u) => f.set(s, r.quick(s, watch(f.let(r.table.load(x, 16 * u))))));
+      if (run > 1) {
+        f.set(again, run - 1);
+        f.while(i32.and(i32.gt(again, 0), i32.ge(left, 4 * width)), () => {
+          row.load(width).forEach((v, u) => f.set(sums[u], r.quick(sums[u], watch(f.let(v)))));
           next();
-          f.advance(run, -1);
+          f.advance(again, -1);
         });
       }
       take(width === 1 ? sums[0] : both(both(sums[0], sums[1]), both(sums[2], sums[3])));
     });
     if (width > 1) {
       f.while(i32.ge(left, 4), () => {
-        take(f.let(r.table.load(x)));
-        f.advance(x, 16);
+        take(f.let(row.load(1)[0]));
+        row.advance(4);
         f.advance(left, -4);
       });
     }
-    f.if(tail, () => {
-      take(f.let(r.table.select(r.table.load(x), identity, mask)));
-      f.advance(x, i32.shl(tail, 2));
-    });
+    f.if(tail, () => take(f.let(r.table.select(row.load(1)[0], identity, mask))));
     if (r.watchesNaN) f.if(i32.anyTrue(bad), () => f.set(state, f.constant(r.state, NaN)));
     r.keep(f, acc, state);
-    f.advance(acc, r.bytes);
+    f.advance(acc, accStep);
+    starts.forEach((x, k) => f.advance(x, steps[k]));
     f.advance(m, -1);
   });
 }
@@ -235,12 +313,22 @@ function laneNumbers(f: FunctionBuilder): Value<"i32x4"> {
   );
 }
 
-/** Folds `m` rows, `step` bytes apart, into `n` accumulators. */
+/** Rows that are combined before they are folded, at most; pointers of more of them would not stay in registers. */
+function rowsAtOnce(r: Reducer, source: ReduceSource): number {
+  if (r.run === 0 || !isLight(source)) return 1;
+  return source.dtypes.length <= 2 ? 8 : 4;
+}
+
+/** Folds `m` rows into `n` accumulators. */
 function writeColumns<T extends Lane4, S extends Lane4 | "f64x2">(
-  f: FunctionBuilder,
+  simd: Simd,
   r: Reducer<T, S>,
-  [x, m, n, step, acc]: readonly I[],
+  source: ReduceSource,
+  p: readonly I[],
 ): void {
+  const { f } = simd, operands = source.dtypes.length;
+  const starts = p.slice(0, operands), steps = p.slice(operands + 3);
+  const [m, n, acc] = p.slice(operands, operands + 3);
   const left = f.local("i32"), to = f.local("i32");
   const joined = (values: readonly Value<T>[]): Value<T> => {
     if (values.length === 1) return values[0];
@@ -256,26 +344,29 @@ function writeColumns<T extends Lane4, S extends Lane4 | "f64x2">(
     return f.let(r.table.select(f.constant(r.type, NaN), joined(values), bad));
   };
   const pass = (count: number): void => {
-    const rows = Array.from({ length: count }, () => f.local("i32"));
-    rows.forEach((p, i) => f.set(p, i === 0 ? x : i32.add(rows[i - 1], step)));
+    const at = Array.from({ length: count }, () => starts.map(() => f.local("i32")));
+    at.forEach((row, i) =>
+      row.forEach((x, k) => f.set(x, i === 0 ? starts[k] : i32.add(at[i - 1][k], steps[k])))
+    );
+    const rows = at.map((pointers) => new SourceRow<T>(simd, source, pointers));
+    rows.forEach((row) => row.begin());
     f.set(to, acc);
     f.set(left, n);
-    f.while(i32.ge(left, 4), () => {
-      r.fold(f, to, join(rows.map((p) => f.let(r.table.load(p)))));
-      rows.forEach((p) => f.advance(p, 16));
-      f.advance(to, 4 * r.bytes);
-      f.advance(left, -4);
-    });
-    f.while(i32.gt(left, 0), () => {
-      r.foldOne(f, to, join(rows.map((p) => f.let(r.table.loadFirst(p)))));
-      rows.forEach((p) => f.advance(p, 4));
-      f.advance(to, r.bytes);
-      f.advance(left, -1);
-    });
-    f.advance(x, i32.mul(step, count));
+    const turn = (
+      elements: number,
+      fold: (f: FunctionBuilder, acc: Value<"i32">, v: Value<T>) => void,
+    ): void => {
+      fold(f, to, join(rows.map((row) => f.let(row.load(1)[0]))));
+      rows.forEach((row) => row.advance(elements));
+      f.advance(to, elements * r.bytes);
+      f.advance(left, -elements);
+    };
+    f.while(i32.ge(left, 4), () => turn(4, r.fold));
+    f.while(i32.gt(left, 0), () => turn(1, r.foldOne));
+    starts.forEach((x, k) => f.advance(x, i32.mul(steps[k], count)));
     f.advance(m, -count);
   };
-  // Short runs: eight rows before they are folded.
-  if (r.run > 0) f.while(i32.ge(m, 8), () => pass(8));
+  const most = rowsAtOnce(r as unknown as Reducer, source);
+  if (most > 1) f.while(i32.ge(m, most), () => pass(most));
   f.while(i32.gt(m, 0), () => pass(1));
 }
