@@ -49,7 +49,7 @@ fn normalpair(w: vec2<u32>) -> vec2<f32> {
   let odd = (q & 1u) == 1u;
   let x = select(c, s, odd);
   let y = select(s, c, odd);
-  return radius * vec2<f32>(select(x, -x, q == 1u || q == 2u), select(y, -y, q >= 2u));
+  return radius * vec2<f32>(select(x, -x, (q == 1u) | (q == 2u)), select(y, -y, q >= 2u));
 }
 
 // A normal number within two standard deviations: the inverse error function of Giles, over the mass that lies there.

@@ -21,17 +21,17 @@ fn withsign_(r: f32, x: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(r) & 0x7fffffffu) | (bitcast<u32>(x) & 0x80000000u));
 }
 
-fn lt_(a: f32, b: f32) -> bool { return a < b && !isnan_(a) && !isnan_(b); }
+fn lt_(a: f32, b: f32) -> bool { return (a < b) & !isnan_(a) & !isnan_(b); }
 
-fn le_(a: f32, b: f32) -> bool { return a <= b && !isnan_(a) && !isnan_(b); }
+fn le_(a: f32, b: f32) -> bool { return (a <= b) & !isnan_(a) & !isnan_(b); }
 
-fn eq_(a: f32, b: f32) -> bool { return a == b && !isnan_(a) && !isnan_(b); }
+fn eq_(a: f32, b: f32) -> bool { return (a == b) & !isnan_(a) & !isnan_(b); }
 
 fn min_(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, isnan_(b)), a, isnan_(a)); }
 
 fn max_(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, isnan_(b)), a, isnan_(a)); }
 
-fn sign_(x: f32) -> f32 { return select(sign(x), x, x == 0.0 || isnan_(x)); }
+fn sign_(x: f32) -> f32 { return select(sign(x), x, (x == 0.0) | isnan_(x)); }
 
 // --- Conversions to integers, saturating; NaN becomes 0.
 
@@ -71,13 +71,13 @@ fn itruncmod_(a: i32, b: i32) -> i32 { if (b == 0) { return 0; } return a - b * 
 fn ifloordiv_(a: i32, b: i32) -> i32 {
   if (b == 0) { return 0; }
   let q = a / b; let r = a - b * q;
-  return select(q, q - 1, r != 0 && ((r < 0) != (b < 0)));
+  return select(q, q - 1, (r != 0) & ((r < 0) != (b < 0)));
 }
 
 fn ifloormod_(a: i32, b: i32) -> i32 {
   if (b == 0) { return 0; }
   let r = a - b * (a / b);
-  return select(r, r + b, r != 0 && ((r < 0) != (b < 0)));
+  return select(r, r + b, (r != 0) & ((r < 0) != (b < 0)));
 }
 
 // --- Quotients and remainders.
@@ -94,7 +94,7 @@ fn floordiv_(a: f32, b: f32) -> f32 {
   let r = (((a - nh * bh) - nh * bl) - nl * bh) - nl * bl;
   let unit = bitcast<f32>(bitcast<u32>(abs(n)) & 0x7f800000u);
   let half = unit * select(5.9604645e-8, 2.9802322e-8, n == unit);
-  let below = r != 0.0 && ((r < 0.0) != (b < 0.0)) && abs(r) > abs(b) * half;
+  let below = (r != 0.0) & ((r < 0.0) != (b < 0.0)) & (abs(r) > abs(b) * half);
   return select(n, n - 1.0, below);
 }
 
@@ -120,7 +120,7 @@ fn truncmod_(a: f32, b: f32) -> f32 {
 
 fn floormod_(a: f32, b: f32) -> f32 {
   let r = truncmod_(a, b);
-  return select(r, r + b, r != 0.0 && ((r < 0.0) != (b < 0.0)));
+  return select(r, r + b, (r != 0.0) & ((r < 0.0) != (b < 0.0)));
 }
 
 // --- Roots.
@@ -196,8 +196,8 @@ fn pow_(x: f32, y: f32) -> f32 {
   if (isnan_(x) || isnan_(y)) { return nan_(); }
   let a = abs(x);
   let whole = floor(y) == y;
-  let odd = whole && abs(y) < 16777216.0 && (y - 2.0 * floor(y * 0.5)) == 1.0;
-  let flip = isnegative_(x) && odd;
+  let odd = whole & (abs(y) < 16777216.0) & ((y - 2.0 * floor(y * 0.5)) == 1.0);
+  let flip = isnegative_(x) & odd;
   if (isinf_(y)) { return select(select(0.0, inf_(), (a > 1.0) == (y > 0.0)), 1.0, a == 1.0); }
   if (isinf_(x) || x == 0.0) {
     let m = select(0.0, inf_(), (x == 0.0) == (y < 0.0));
@@ -388,7 +388,7 @@ fn tan_(x: f32) -> f32 {
 // Angle whose tangent is a, for a >= 0.
 fn atancore_(a: f32) -> f32 {
   let turn = a > 2.4142135;
-  let half = !turn && a > 0.41421357;
+  let half = !turn & (a > 0.41421357);
   let t = select(select(a, (a - 1.0) / (a + 1.0), half), -1.0 / a, turn);
   let z = t * t;
   let r = t + t * z * (-0.33333313 + z * (0.19998378 + z * (-0.14241607 + z * (0.10578599 + z * -0.060374953))));

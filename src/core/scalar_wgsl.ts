@@ -218,11 +218,11 @@ function boolNode(op: ScalarOp, a: string, b: string): string | undefined {
     case "or":
     case "add":
     case "max":
-      return `(${a} || ${b})`;
+      return `(${a} | ${b})`;
     case "and":
     case "mul":
     case "min":
-      return `(${a} && ${b})`;
+      return `(${a} & ${b})`;
     case "isfinite":
       return "true";
     case "isnan":

@@ -121,7 +121,7 @@ function makeArgProgram(
     stage === "first" ? `out0[t] = ${k}; out1[t] = ${a};` : `out0[t] = ${a};`;
   // Parts are interleaved: of equal elements the one in front must be told by its index.
   const better = (k: string, a: string, best: string, bestAt: string): string =>
-    `(${k} > ${best} || (${k} == ${best} && ${a} < ${bestAt}))`;
+    `((${k} > ${best}) | ((${k} == ${best}) & (${a} < ${bestAt})))`;
   const start = rows
     ? `let t = wid.x + wid.y * nwg.x;
 if (t >= p.n) { return; }

@@ -99,7 +99,7 @@ export function tileProgram(tile: DepthwiseTile): Program {
       ...range(width).map((j) =>
         `let v${r}_${j} = select(vec4<${t}>(), ${
           loaded(dtype, true, `in0[y_${r} + x_${j}]`)
-        }, iny${r} && inx${j});`
+        }, iny${r} & inx${j});`
       ),
       ...productsOfRow(tile, r),
     );

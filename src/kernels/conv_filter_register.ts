@@ -11,6 +11,7 @@ import { printEpilogue, sumType } from "./gemm_epilogue.ts";
 import { deal, laneDirectives, lanePlace, type LaneProfile } from "./gemm_rows.ts";
 import {
   addProducts,
+  allOf,
   declareSums,
   elementType,
   LANES,
@@ -151,13 +152,14 @@ function imageLoads(
     line: (image) =>
       held.flatMap((_, h) => {
         const text: string[] = [];
-        let at = `i32(${image})`, inside = "true";
+        const inside: string[] = [];
+        let at = `i32(${image})`;
         for (const a of outer) {
           text.push(`let ${a}p_${h} = i32(${a}l * p.${a}mul) + ${a}off_${h};`);
-          inside += ` && u32(${a}p_${h}) < p.${a}limit`;
+          inside.push(`u32(${a}p_${h}) < p.${a}limit`);
           at = `(${at} * i32(p.${a}limit) + ${a}p_${h})`;
         }
-        text.push(`let in_${h} = ${inside}; let at_${h} = ${at} * i32(p.xlimit);`);
+        text.push(`let in_${h} = ${allOf(inside)}; let at_${h} = ${at} * i32(p.xlimit);`);
         return text;
       }),
     load: (count) =>
@@ -166,7 +168,7 @@ function imageLoads(
         const channel = wideA ? `(p.channels / 4u) + c_${h} / 4u` : `p.channels + c_${h}`;
         const index = `u32(select(0, at_${h} + x_${name}, ok_${name})) * ${channel}`;
         return `let x_${name} = i32((x + ${step}) * p.xmul) + xoff_${h}; ` +
-          `let ok_${name} = in_${h} && u32(x_${name}) < p.xlimit; ` +
+          `let ok_${name} = ${allOf([`in_${h}`, `u32(x_${name}) < p.xlimit`])}; ` +
           `let ${name} = select(${zero}, ${loaded(dtype, wideA, `in0[${index}]`)}, ok_${name});`;
       }),
     row: (i, count) =>

@@ -4,6 +4,7 @@
  * May import core.
  */
 import type { WindowAxis, WindowGeometry } from "./conv_geometry.ts";
+import { allOf } from "./gemm_text.ts";
 
 /** One axis of a gather. Place `t` of phase `f` reads `t * mul + add + u * step` for its taps `f + u * phases`. */
 export interface GatherAxis {
@@ -207,5 +208,5 @@ export function outText(
   );
   let pixel = `n${suffix}`;
   for (const a of names) pixel = `(${pixel} * p.${a}olimit + ${a}o${suffix})`;
-  return { lines, inside: names.map((a) => `${a}o${suffix} < p.${a}olimit`).join(" && "), pixel };
+  return { lines, inside: allOf(names.map((a) => `${a}o${suffix} < p.${a}olimit`)), pixel };
 }

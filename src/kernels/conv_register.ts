@@ -15,7 +15,15 @@ import {
 import { columnLoads } from "./gemm_columns.ts";
 import { deal, laneDirectives, lanePlace, type LaneProfile } from "./gemm_rows.ts";
 import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
-import { addProducts, declareSums, elementType, LANES, loaded, storeSums } from "./gemm_text.ts";
+import {
+  addProducts,
+  allOf,
+  declareSums,
+  elementType,
+  LANES,
+  loaded,
+  storeSums,
+} from "./gemm_text.ts";
 import type { RegisterTile } from "./gemm_tiles.ts";
 
 /** What shapes the text. */
@@ -113,7 +121,7 @@ export function convRegisterProgram(
   ];
   // One loop per axis; the position of each row is narrowed axis by axis.
   let before = (i: number): string => `i32(n_${i})`;
-  let inside = (_: number): string => "true";
+  let inside = (_: number): string[] => [];
   let tap = "0u";
   for (const a of names) {
     const last = inside, base = before;
@@ -121,13 +129,13 @@ export function convRegisterProgram(
       `for (var u${a} = 0u; u${a} < n${a}; u${a}++) {`,
       ...each((i) => [
         `let ${a}p_${i} = ${a}0_${i} + i32(u${a}) * p.${a}step;`,
-        `let ${a}in_${i} = ${last(i)} && u32(${a}p_${i}) < p.${a}limit;`,
+        `let ${a}in_${i} = ${allOf([...last(i), `u32(${a}p_${i}) < p.${a}limit`])};`,
         `let ${a}b_${i} = ${base(i)} * i32(p.${a}limit) + ${a}p_${i};`,
       ]),
       `let t${a} = ${tap} * p.${a}taps + f${a} + u${a} * p.${a}phases;`,
     );
     before = (i) => `${a}b_${i}`;
-    inside = (i) => `${a}in_${i}`;
+    inside = (i) => [`${a}in_${i}`];
     tap = `t${a}`;
   }
   lines.push(
@@ -157,7 +165,7 @@ export function convRegisterProgram(
       const { lines: places, inside, pixel } = outText(deep, `_${h}`);
       return [
         ...places,
-        `let o${h} = select(0xffffffffu, ${pixel}, r0 + ${rowOf(h)} < p.m && ${inside});`,
+        `let o${h} = select(0xffffffffu, ${pixel}, ${allOf([`r0 + ${rowOf(h)} < p.m`, inside])});`,
       ];
     }));
     for (let i = 0; i < rows; i++) {

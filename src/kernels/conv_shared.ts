@@ -21,7 +21,7 @@ import {
   type SharedTile,
   TRANSPOSE_BLOCK,
 } from "./gemm_shared.ts";
-import { elementType, loaded } from "./gemm_text.ts";
+import { allOf, elementType, loaded } from "./gemm_text.ts";
 import { plainBlocks } from "./matmul_shared.ts";
 
 const each = (f: (i: number) => string): string[] => [0, 1, 2, 3].map(f);
@@ -101,7 +101,7 @@ function pixelText(deep: boolean, i: number, t: string, suffix: string): string[
     pixel = `(${pixel} * i32(p.${a}limit) + ${a}p${suffix})`;
   }
   lines.push(
-    `let in${suffix} = ${inside.join(" && ")};`,
+    `let in${suffix} = ${allOf(inside)};`,
     `let px${suffix} = u32(select(0, ${pixel}, in${suffix}));`,
   );
   return lines;
@@ -122,7 +122,7 @@ function patchRows({ dtype, deep, wideA }: ConvSource): BlockLoader {
       ...each((i) =>
         `let w${i} = select(vec4<${t}>(), ${
           loaded(dtype, true, `in0[px_${i} * (p.channels / 4u) + c / 4u]`)
-        }, in_${i} && k < k1);`
+        }, ${allOf([`in_${i}`, "k < k1"])});`
       ),
       ...TRANSPOSE_BLOCK,
     );
@@ -132,9 +132,9 @@ function patchRows({ dtype, deep, wideA }: ConvSource): BlockLoader {
       lines.push(
         ...[0, 1, 2, 3].flatMap((i) => pixelText(deep, i, "", `_${i}`)),
         ...each((i) =>
-          `let e${i} = select(${t}(0), ${
-            loaded(dtype, false, `in0[px_${i} * p.channels + c]`)
-          }, in_${i} && k + ${q}u < k1);`
+          `let e${i} = select(${t}(0), ${loaded(dtype, false, `in0[px_${i} * p.channels + c]`)}, ${
+            allOf([`in_${i}`, `k + ${q}u < k1`])
+          });`
         ),
         `v${q} = vec4(e0, e1, e2, e3);`,
         "}",
@@ -251,14 +251,14 @@ function patchColumns({ dtype, deep, wideA }: FilterGradSource): BlockLoader {
   const pixel = (q: number, s: string): string[] => {
     const lines: string[] = [];
     let text = `i32(n_${q})`;
-    const inside: string[] = [];
+    const inside = [`k + ${q}u < k1`];
     for (const a of names) {
       lines.push(`let ${a}p${s}_${q} = i32(${a}_${q} * p.${a}mul) + ${a}off${s};`);
       inside.push(`u32(${a}p${s}_${q}) < p.${a}limit`);
       text = `(${text} * i32(p.${a}limit) + ${a}p${s}_${q})`;
     }
     lines.push(
-      `let in${s}_${q} = k + ${q}u < k1 && ${inside.join(" && ")};`,
+      `let in${s}_${q} = ${allOf(inside)};`,
       `let px${s}_${q} = u32(select(0, ${text}, in${s}_${q}));`,
     );
     return lines;

@@ -220,12 +220,12 @@ function stepLines(axis: AxisMap, d: number): string[] {
     case "window": {
       const distance = step > 0 ? `c${d} - p.b${d}` : `p.b${d} - c${d}`;
       if (Math.abs(step) === 1) {
-        return [`let t${d} = ${distance};`, `ok = ok && t${d} < p.e${d};`, `o += t${d} * p.s${d};`];
+        return [`let t${d} = ${distance};`, `ok &= t${d} < p.e${d};`, `o += t${d} * p.s${d};`];
       }
       return [
         `let w${d} = ${distance};`,
         `let t${d} = w${d} / p.k${d};`,
-        `ok = ok && t${d} < p.e${d} && t${d} * p.k${d} == w${d};`,
+        `ok &= (t${d} < p.e${d}) & (t${d} * p.k${d} == w${d});`,
         `o += t${d} * p.s${d};`,
       ];
     }

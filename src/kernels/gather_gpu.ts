@@ -26,7 +26,7 @@ export function rowLines(buffer: string, at: string, depth: number): string {
   for (let k = 0; k < depth; k++) {
     lines.push(
       `let x${k} = u32(${buffer}[(${at}) * ${depth}u + ${k}u]);`,
-      `ok = ok && x${k} < p.d${k};`,
+      `ok &= x${k} < p.d${k};`,
       `row = row * p.d${k} + x${k};`,
     );
   }

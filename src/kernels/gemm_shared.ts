@@ -6,7 +6,7 @@
 import type { DType } from "../core/dtype.ts";
 import { makeProgram, type Program } from "../core/dispatch.ts";
 import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
-import { addProducts, declareSums, LANES, storeSums } from "./gemm_text.ts";
+import { addProducts, allOf, declareSums, LANES, storeSums } from "./gemm_text.ts";
 
 /** Extents of a tile, all multiples of 4. */
 export interface SharedTile {
@@ -157,7 +157,7 @@ export function sharedProgram(source: SharedSource): Program {
     dtype,
     accumulate,
     rowAt: (i) => placed[i]?.at ?? `p.cbase + ${split ? "zs" : "z"} * p.cz + ${row(i)} * p.ldc`,
-    rowIn: (i) => `${row(i)} < p.m${placed[i] ? ` && ${placed[i]!.inside}` : ""}`,
+    rowIn: (i) => allOf([`${row(i)} < p.m`, ...placed[i] ? [placed[i]!.inside] : []]),
     column: (j) => `(c0 / 4u + tx + ${j * across}u)`,
   }));
   return makeProgram({

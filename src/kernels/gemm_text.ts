@@ -20,6 +20,14 @@ export function loaded(dtype: DType, wide: boolean, text: string): string {
   return wide ? `vec4<f32>(${text})` : `f32(${text})`;
 }
 
+/**
+ * The text of a value that is true where all conditions are. `&&` would branch, which a chain of loads need not, and which
+ * SwiftShader takes exponential time and memory to compile in a loop.
+ */
+export function allOf(conditions: readonly string[]): string {
+  return conditions.map((c) => (/^\w+$/.test(c) ? c : `(${c})`)).join(" & ");
+}
+
 /** Names of the uniform fields that {@linkcode batchOffsets} reads. */
 export function batchParams(rank: number): string[] {
   const names: string[] = [];

@@ -43,7 +43,7 @@ let r = line - box * p.rows;
 let owner = u32(${owners}[box]);
 let py = place(${boxes}[4u * box], ${boxes}[4u * box + 2u], p.height, r, p.rows);
 let px = place(${boxes}[4u * box + 1u], ${boxes}[4u * box + 3u], p.width, c, p.columns);
-let inside = py >= 0.0 && py <= f32(p.height - 1u) && px >= 0.0 && px <= f32(p.width - 1u);
+let inside = (py >= 0.0) & (py <= f32(p.height - 1u)) & (px >= 0.0) & (px <= f32(p.width - 1u));
 ${corner("y", "py")}
 ${corner("x", "px")}`;
 }

@@ -34,7 +34,7 @@ export const BAND_PART_VARIANTS: readonly GpuVariant[] = [{
       body: `let i = ${flatId(WORKGROUP)};
 if (i >= p.total) { return; }
 let c = i % p.columns; let r = i / p.columns % p.rows;
-out0[i] = select(${type}(0), in0[i], r <= c + p.lower && c <= r + p.upper);`,
+out0[i] = select(${type}(0), in0[i], (r <= c + p.lower) & (c <= r + p.upper));`,
     });
     return {
       dispatches: [{

@@ -79,7 +79,7 @@ function variant(
 
 /** True where (key, index) `a` comes before `b`. */
 function comesBefore(ka: string, ia: string, kb: string, ib: string): string {
-  return `(${ka} > ${kb} || (${ka} == ${kb} && ${ia} < ${ib}))`;
+  return `((${ka} > ${kb}) | ((${ka} == ${kb}) & (${ia} < ${ib})))`;
 }
 
 function planThread({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPlan {
@@ -104,7 +104,7 @@ for (var j = 0u; j < p.k; j += 1u) {
   var at = 0xffffffffu;
   for (var c = 0u; c < p.columns; c += 1u) {
     let key = key_(${widen(dtype, 1, "in0[base + c]")});
-    let open = j == 0u || ${comesBefore("lastKey", "lastAt", "key", "c")};
+    let open = (j == 0u) | ${comesBefore("lastKey", "lastAt", "key", "c")};
     if (open && ${comesBefore("key", "c", "best", "at")}) { best = key; at = c; }
   }
   lastKey = best;

@@ -163,6 +163,25 @@ Deno.test("no plan asks for more than the adapter it is made for has", () => {
   assertEquals([...wrong].map(([where, text]) => `${where}: ${text}`).slice(0, 20), []);
 });
 
+Deno.test("no value in a kernel is computed by branches", () => {
+  // SwiftShader compiles a row of them, in a loop, in exponential time and memory.
+  const wrong = new Map<string, string>();
+  for (const { def, problem } of problems()) {
+    for (const [, profile] of PROFILES) {
+      for (const variant of def.gpu!) {
+        if (variant.fits && !variant.fits(problem, profile)) continue;
+        for (const { program } of variant.plan(problem, profile).dispatches) {
+          const line = program.source.split("\n").find((text) =>
+            /&&|\|\|/.test(text) && !/\b(if|for|while)\b/.test(text)
+          );
+          if (line !== undefined) wrong.set(`${def.name} "${variant.name}"`, line);
+        }
+      }
+    }
+  }
+  assertEquals([...wrong], []);
+});
+
 Deno.test("every variant of every op is chosen for some sample on some adapter", () => {
   const chosen = new Set<string>();
   const able = new Set<string>();
