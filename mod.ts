@@ -3,6 +3,7 @@
  *
  * @module
  */
+import "./src/modules_generated.ts";
 import "./src/runtime/install.ts";
 import "./src/script/install.ts";
 

@@ -1,6 +1,7 @@
 /** The tools that other tests rely on: what they read out of other programs' words. */
 
 import { assertEquals, assertThrows } from "@std/assert";
+import { generate as generateModules } from "../tools/modules.ts";
 import { generate } from "../tools/shaders.ts";
 import { TestOutput } from "../tools/test_output.ts";
 
@@ -66,4 +67,23 @@ Deno.test("generate() refuses two shaders with one name, and what is no function
   assertThrows(() => generate([["shaders/a.wgsl", "var x = 1;"]]), Error, "into functions");
   const turned = "fn f() { g(); }\nfn g() {}\n";
   assertThrows(() => generate([["shaders/a.wgsl", turned]]), Error, "must stand before it");
+});
+
+Deno.test("generate() lists what mod.ts loads, each module after those it imports", () => {
+  const file = { typeOnly: false, dynamic: false };
+  const imports = new Map([
+    ["mod.ts", [
+      { ...file, target: "src/modules_generated.ts" },
+      { ...file, target: "src/b.ts" },
+      { ...file, target: "src/types.ts", typeOnly: true },
+      { ...file, target: "src/late.ts", dynamic: true },
+    ]],
+    ["src/modules_generated.ts", [{ ...file, target: "src/deleted.ts" }]],
+    ["src/b.ts", [{ ...file, target: "src/core/a.ts" }]],
+  ]);
+  const lines = generateModules({ imports, errors: new Map() }).split("\n");
+  assertEquals(lines.filter((line) => line !== "" && !line.startsWith("//")), [
+    'import "./core/a.ts";',
+    'import "./b.ts";',
+  ]);
 });
