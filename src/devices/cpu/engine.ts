@@ -75,9 +75,12 @@ export class Engine {
     return threads === 1 ? 1 : Math.min(4 * threads, most);
   }
 
-  /** Makes several calls of compiled functions, by threads where there are some. Their order is not given. */
-  callAll(calls: readonly WasmCall[]): void {
-    if (calls.length > 1 && this.threads.available(0) > 1 && this.#share(calls)) return;
+  /**
+   * Makes several calls of compiled functions, by threads where there are some. Their order is not given. `operations` is the work
+   * in them, where {@linkcode parts} was not asked about it.
+   */
+  callAll(calls: readonly WasmCall[], operations = 0): void {
+    if (calls.length > 1 && this.threads.available(operations) > 1 && this.#share(calls)) return;
     for (const [run, args] of calls) run(...args);
   }
 

@@ -18,7 +18,13 @@ import type { FastPrepare, FastRun } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
 import { preparePointwise, workOf } from "./pointwise.ts";
 import { simdPrints } from "./print_simd.ts";
-import { type Reducer, reducerModule, REDUCERS, type ReduceSource } from "./reduce_kernel.ts";
+import {
+  isLight,
+  type Reducer,
+  reducerModule,
+  REDUCERS,
+  type ReduceSource,
+} from "./reduce_kernel.ts";
 
 /** Columns are reduced in blocks whose accumulators stay in the nearest cache. */
 const BLOCK_COLUMNS = 2048;
@@ -28,6 +34,8 @@ const NARROW = 16;
 const WORTH_CALL = 64;
 /** Parts of a reduction, at most. Their number hangs on the work alone: sums are the same for any number of threads. */
 const MOST_PARTS = 32;
+/** Columns of a part, at least. */
+const PART_COLUMNS = 128;
 
 /** A reduction of float32 or int32; null for what it does not know. */
 export function reduction(op: ReduceOp): FastPrepare {
@@ -131,6 +139,8 @@ class Walk {
   readonly #resultSteps: readonly number[];
   /** Rows that are taken as one. */
   readonly #joined: number;
+  /** Operations of a call, and in how many parts it is made. */
+  readonly #work: number;
   readonly #parts: number;
 
   constructor(
@@ -163,11 +173,15 @@ class Walk {
     this.callSize = m * n;
     const narrow = Math.floor(NARROW / n);
     const dense = this.#steps.every((step, k) => step === n * this.#widths[k]);
-    this.#joined = !isRows && dense && narrow >= 2 && m >= 4 * narrow ? narrow : 1;
-    const work = m * n * workOf([expr], dtypes.length);
-    this.#parts = this.calls !== 1 || this.#joined > 1 || work < engine.worthSharing
+    this.#joined = !isRows && dense && isLight({ expr }) && narrow >= 2 && m >= 4 * narrow
+      ? narrow
+      : 1;
+    this.#work = m * n * workOf([expr], dtypes.length);
+    const share = this.#work / engine.worthSharing;
+    // Light columns wait for memory, which takes them best in whole rows.
+    this.#parts = this.calls !== 1 || share < 1 || (!isRows && isLight({ expr }))
       ? 1
-      : Math.min(MOST_PARTS, Math.floor(4 * work / engine.worthSharing));
+      : Math.min(MOST_PARTS, Math.floor(4 * share));
   }
 
   /** Rounds accumulators in float64. */
@@ -220,16 +234,20 @@ class Walk {
     const { m, n, acc } = block, { bytes, fill, foldRows } = this.#reducer;
     const parts = this.#parts, { heap } = this.#engine;
     // Rows or columns with results of their own need no folding.
-    if (this.#accStep > 0) return this.#engine.callAll(this.#cutRows(block, () => acc, bytes));
-    if (!this.#isRows && n >= parts * NARROW) {
-      return this.#engine.callAll(this.#cutColumns(block, () => acc, bytes));
+    if (this.#accStep > 0) return this.#share(this.#cutRows(block, () => acc, bytes));
+    if (!this.#isRows && n >= 4 * PART_COLUMNS) {
+      return this.#share(this.#cutColumns(block, () => acc, bytes));
     }
     const results = this.#isRows ? 1 : n;
     const accOf = (part: number): Pointer => spare + part * results * bytes;
     fill(heap, spare, parts * results);
     const calls = m === 1 ? this.#cutColumns(block, accOf, 0) : this.#cutRows(block, accOf, 0);
-    this.#engine.callAll(calls);
+    this.#share(calls);
     foldRows(heap, spare, parts, results, acc);
+  }
+
+  #share(calls: readonly WasmCall[]): void {
+    this.#engine.callAll(calls, this.#work);
   }
 
   /** Runs of rows; their accumulators are `accStep` bytes apart. */
@@ -246,7 +264,8 @@ class Walk {
 
   /** Runs of columns; their accumulators are `accStep` bytes apart. */
   #cutColumns({ x, m, n }: Block, accOf: (part: number) => Pointer, accStep: number): WasmCall[] {
-    return evenBlocks(n, Math.ceil(n / this.#parts), 64).flatMap(({ from, size }, part) =>
+    const most = Math.max(PART_COLUMNS, Math.ceil(n / this.#parts));
+    return evenBlocks(n, most, 64).flatMap(({ from, size }, part) =>
       this.#callsOf({
         x: x.map((p, k) => p + from * this.#widths[k]),
         m,

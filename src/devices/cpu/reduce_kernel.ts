@@ -234,7 +234,7 @@ class SourceRow<T extends Lane4> {
 }
 
 /** True where the expression is cheap enough to be written several times. */
-function isLight({ expr }: ReduceSource): boolean {
+export function isLight({ expr }: Pick<ReduceSource, "expr">): boolean {
   return simdWeight([expr]) <= LIGHT;
 }
 
@@ -313,10 +313,13 @@ function laneNumbers(f: FunctionBuilder): Value<"i32x4"> {
   );
 }
 
+/** Expressions of more instructions than this are written as seldom as can be. */
+const HEAVY = 60;
+
 /** Rows that are combined before they are folded, at most; pointers of more of them would not stay in registers. */
 function rowsAtOnce(r: Reducer, source: ReduceSource): number {
-  if (r.run === 0 || !isLight(source)) return 1;
-  return source.dtypes.length <= 2 ? 8 : 4;
+  if (r.run === 0 || simdWeight([source.expr]) > HEAVY) return 1;
+  return isLight(source) && source.dtypes.length <= 2 ? 8 : 4;
 }
 
 /** Folds `m` rows into `n` accumulators. */
