@@ -241,7 +241,9 @@ class Walk {
     const results = this.#isRows ? 1 : n;
     const accOf = (part: number): Pointer => spare + part * results * bytes;
     fill(heap, spare, parts * results);
-    const calls = m === 1 ? this.#cutColumns(block, accOf, 0) : this.#cutRows(block, accOf, 0);
+    const calls = this.#isRows && m === 1
+      ? this.#cutColumns(block, accOf, 0)
+      : this.#cutRows(block, accOf, 0);
     this.#share(calls);
     foldRows(heap, spare, parts, results, acc);
   }

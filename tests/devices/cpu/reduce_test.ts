@@ -2,7 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import { ENGINES, randomSource, ulps } from "./engines.ts";
+import { argument, type Expr } from "../../../src/core/scalar.ts";
+import { ENGINES, randomSource, threadedEngine, ulps } from "./engines.ts";
 import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
 
 const CASES: readonly (readonly [number[], number[]])[] = [
@@ -99,3 +100,55 @@ for (const [name, engine] of ENGINES) {
     );
   });
 }
+
+/** The reduction of an op of these operands, computed on the way. */
+function fused(kind: string, expr: Expr, operands: readonly NdArray[], axes: readonly number[]) {
+  const attrs = {
+    ...{ T: "float32", Tidx: "int32", Tfurther: [], keep_dims: false, expr },
+    ...{ Toperand: operands.map((o) => o.dtype), finish: argument(0) },
+  };
+  return { def: op(`_Fused${kind}`), inputs: [ints(...axes), ...operands], attrs };
+}
+
+Deno.test("reductions in parts are near those in one piece, and the same bits with threads and without", async () => {
+  const random = randomSource(3);
+  const array = (...shape: number[]): NdArray => {
+    const x = NdArray.zeros("float32", shape);
+    (x.data as Float32Array).forEach((_, i, d) => d[i] = random());
+    return x;
+  };
+  const engines = [await threadedEngine(), ...ENGINES.map(([, e]) => e)].filter((e) => e !== null);
+  const [a, b] = [argument(0), argument(1)];
+  const light = op("Mul").pointwise!([a, b], {}), costly = op("Exp").pointwise!([light], {});
+  for (
+    const [shape, axes] of [...CASES, [[2, 700], [0]], [[3, 2, 65], [0, 2]]] as typeof CASES
+  ) {
+    if (shape.includes(0)) continue;
+    const x = array(...shape), y = array(...shape.map((n, i) => (i % 2 ? 1 : n)));
+    const runs = ["Sum", "Max"].flatMap((kind) => [
+      { def: op(kind), inputs: [x, ints(...axes)], attrs: {} },
+      fused(kind, light, [x, y], axes),
+      fused(kind, costly, [x, y], axes),
+    ]);
+    for (const { def, inputs, attrs } of runs) {
+      const results = engines.map((engine) => {
+        const before = engine.worthSharing;
+        const whole = runFast(engine, def, inputs, attrs);
+        engine.worthSharing = 16;
+        const parts = runFast(engine, def, inputs, attrs);
+        engine.worthSharing = before;
+        assertEquals(parts === null, whole === null);
+        parts?.[0].data.forEach((v, i) => {
+          const w = whole![0].data[i] as number;
+          assert(ulps(v as number, w) <= 2, `${def.name} of [${shape}] over ${axes}: ${v}, ${w}`);
+        });
+        return { parts, features: engine.features };
+      });
+      for (const { parts, features } of results) {
+        if (features.relaxed === results[0].features.relaxed) {
+          assertEquals(parts, results[0].parts, `${def.name} of [${shape}] over ${axes}`);
+        }
+      }
+    }
+  }
+});

@@ -1,0 +1,230 @@
+/** Pointwise ops in the reductions beside them: what becomes of a graph, and that it computes the same. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals } from "@std/assert";
+import { difference } from "../../src/testing/compare.ts";
+import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+import { optimized, withPasses } from "./graph_text.ts";
+
+type Inputs = Readonly<Record<"a" | "b" | "column" | "row" | "scalar" | "i", tf.Tensor>>;
+type Build = (t: Inputs) => tf.Tensor | tf.Tensor[];
+
+/** What is reduced in each case, the dispatches it takes on the GPU, and the ops that the passes leave. */
+const FUSED: readonly [what: string, ops: string[], Build][] = [
+  ["a sum of products", ["_FusedSum"], ({ a, b }) => tf.sum(tf.mul(a, b), [0, 1, 2])],
+  ["a mean of rows", ["_FusedMean"], ({ a, column }) => tf.mean(tf.square(tf.sub(a, column)), -1)],
+  ["a mean of columns", ["_FusedMean"], ({ a, row }) => tf.mean(tf.square(tf.sub(a, row)), [0, 1])],
+  ["a mean of the middle", ["_FusedMean"], ({ a, row }) => tf.mean(tf.mul(a, row), 1, true)],
+  ["a sum of both ends", ["_FusedSum"], ({ a, column }) => tf.sum(tf.mul(a, column), [0, 2])],
+  ["the greatest of magnitudes", ["_FusedMax"], ({ a }) => tf.max(tf.abs(a))],
+  ["the least of columns", ["_FusedMin"], ({ a, scalar }) => tf.min(tf.sub(scalar, a), 0)],
+  ["a product", ["_FusedProd"], ({ a }) => tf.prod(tf.add(tf.mul(a, 0.01), 1), 1)],
+  ["an all", ["_FusedAll"], ({ a }) => tf.all(tf.greater(a, -3), [0, 2])],
+  ["an any", ["_FusedAny"], ({ a, b }) => tf.any(tf.logicalAnd(tf.less(a, b), tf.less(b, 0)), 2)],
+  ["a count", ["_FusedSum"], ({ a, b }) => tf.sum(tf.cast(tf.less(a, b), "int32"), 1)],
+  ["integers", ["_FusedMax"], ({ i }) => tf.max(tf.mul(i, tf.add(i, 1)), 0)],
+  ["costly elements", ["_FusedSum"], ({ a, b }) => tf.sum(tf.mul(tf.tanh(a), tf.exp(b)), 1)],
+  ["costly columns", ["_FusedSum"], ({ a }) => tf.sum(tf.log(tf.add(tf.square(a), 1)), [0, 1])],
+  ["several operands", ["_FusedSum"], ({ a, b, row, column, scalar }) => {
+    return tf.sum(tf.add(tf.mul(a, row), tf.mul(tf.mul(b, column), scalar)), [0, 1]);
+  }],
+  ["a norm", ["_FusedSum"], ({ a }) => tf.sqrt(tf.add(tf.sum(tf.square(a), 2), 1e-3))],
+  [
+    "a reader alone",
+    ["_FusedMean"],
+    ({ a, scalar }) => tf.mul(tf.mean(a, [1, 2]), scalar),
+  ],
+  [
+    "a reader with an operand",
+    ["_FusedSum"],
+    ({ a, b, column }) => tf.sub(column, tf.mul(0.1, tf.sum(tf.mul(a, b), [0, 1]))),
+  ],
+  ["a reader of another dtype", ["_FusedMax"], ({ a }) => tf.greater(tf.max(a, 0), 0.5)],
+  ["what two reductions read", ["_FusedSum", "_FusedMax"], ({ a }) => {
+    const t = tf.abs(a);
+    return [tf.sum(t, 0), tf.max(t, 1)];
+  }],
+];
+
+const APART: readonly [what: string, Build][] = [
+  ["what is fetched", ({ a }) => {
+    const t = tf.abs(a);
+    return [tf.sum(t), t];
+  }],
+  ["what another op reads", ({ a }) => {
+    const t = tf.abs(a);
+    return [tf.sum(t), tf.matMul(t, t, false, true)];
+  }],
+  ["what costs much and two reductions read", ({ a }) => {
+    const t = tf.tanh(a);
+    return [tf.sum(t, 0), tf.max(t, 1)];
+  }],
+  ["what must run first", ({ a, b }) => {
+    const t = tf.abs(a), u = tf.controlDependencies([t], () => tf.identity(b));
+    return [tf.sum(t), u];
+  }],
+  ["what waits", ({ a, b }) => {
+    const t = tf.controlDependencies([tf.tanh(b)], () => tf.abs(a));
+    return [tf.sum(t), tf.transpose(b)];
+  }],
+  ["what is elsewhere", ({ a }) => tf.sum(tf.device("/CPU:0", () => tf.abs(a)))],
+  ["sums that are fetched and read", ({ a }) => {
+    const t = tf.sum(a, [0, 2]);
+    return [t, tf.neg(t)];
+  }],
+  ["a reader that is larger", ({ a }) => tf.sub(a, tf.mean(a, -1, true))],
+];
+
+const SHAPES: Readonly<Record<keyof Inputs, (number | null)[]>> = {
+  a: [3, 8, 12],
+  b: [3, 8, 12],
+  column: [12],
+  row: [3, 8, 1],
+  scalar: [],
+  i: [7, 5],
+};
+
+function fed(build: Build, shapes: Readonly<Record<string, (number | null)[]>>): tf.Tensor[] {
+  const inputs = Object.entries(shapes).map(([name, shape]) => [
+    name,
+    tf.placeholder(name === "i" ? "int32" : "float32", shape, name),
+  ]);
+  const made = build(Object.fromEntries(inputs));
+  return Array.isArray(made) ? made : [made];
+}
+
+const opsOf = (lines: readonly string[]): string[] =>
+  lines.flatMap((l) => / = (\w+)\(/.exec(l)?.[1] ?? [])
+    .filter((op) => op !== "Placeholder" && op !== "Const");
+
+for (const [what, ops, build] of FUSED) {
+  Deno.test(`fuseReductions() leaves of ${what} ${ops.join(" and ")}`, () => {
+    const lines = optimized(() => fed(build, SHAPES), ["fuse", "reductions"]);
+    assertEquals(opsOf(lines), ops, lines.join("\n"));
+  });
+}
+
+Deno.test("fuseReductions() leaves apart what others need, and what is not alike", () => {
+  for (const [what, build] of APART) {
+    const both = ["fuse", "reductions"] as const;
+    assertEquals(
+      optimized(() => fed(build, SHAPES), both),
+      optimized(() => fed(build, SHAPES), ["fuse"]),
+      what,
+    );
+  }
+});
+
+Deno.test("fuseReductions() leaves sums to be grouped that nothing is computed for", () => {
+  const lines = optimized(() => {
+    const [x, y] = ["x", "y"].map((name) => tf.placeholder("float32", [8, 4], name));
+    return [tf.neg(tf.sum(x, 0)), tf.neg(tf.sum(y, 0))];
+  });
+  assert(opsOf(lines).includes("_GroupedColumnSum"), lines.join("\n"));
+});
+
+const TOLERANCE = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-6 };
+
+/** Values for placeholders; unknown extents are `unknown`. */
+function feedsOf(
+  shapes: Readonly<Record<string, (number | null)[]>>,
+  unknown: number,
+): Map<string, tf.NdArray> {
+  return new Map(
+    Object.entries(shapes).map(([name, partial], k) => {
+      const shape = partial.map((d) => d ?? unknown), size = shape.reduce((n, d) => n * d, 1);
+      const value = (i: number): number => 2 * Math.sin(i * 1.7 + k) + 0.01 * (i % 7);
+      const array = name === "i"
+        ? new tf.NdArray("int32", shape, Int32Array.from({ length: size }, (_, i) => i * 37 % 91))
+        : new tf.NdArray("float32", shape, Float32Array.from({ length: size }, (_, i) => value(i)));
+      return [`${name}:0`, array];
+    }),
+  );
+}
+
+async function compare(
+  build: Build,
+  shapes: Readonly<Record<string, (number | null)[]>>,
+  extents: readonly number[],
+  what: string,
+): Promise<void> {
+  const graph = new tf.Graph();
+  const fetches = graph.asDefault(() => fed(build, shapes));
+  for (const extent of extents) {
+    const feeds = feedsOf(shapes, extent);
+    const results: tf.NdArray[][] = [];
+    for (const passes of [[], ["fuse", "reductions"]] as const) {
+      await using session = new tf.Session({ graph });
+      const out = await withPasses(passes, () => session.run(fetches, { feeds }));
+      const scalar = (v: unknown): tf.NdArray =>
+        new tf.NdArray("float32", [], Float32Array.of(Number(v)));
+      results.push(out.map((v) => v instanceof tf.NdArray ? v : scalar(v)));
+    }
+    results[0].forEach((wanted, k) => {
+      const wrong = difference(results[1][k], wanted, "float32", TOLERANCE);
+      assert(wrong === null, `${what}, extent ${extent}: result ${k} ${wrong}`);
+    });
+  }
+}
+
+testOnDevices("fused reductions compute what their parts do", async (device) => {
+  for (const [what, , build] of FUSED) {
+    await compare(build, SHAPES, [0], `${what} on ${device}`);
+  }
+});
+
+testOnDevices("fused reductions of unknown extents are prepared for each", async (device) => {
+  const shapes = { ...SHAPES, a: [null, 8, null], b: [null, 8, null], row: [null, 8, 1] };
+  for (const [what, , build] of FUSED.filter(([, , f]) => !/column/.test(String(f)))) {
+    await compare(build, shapes, [5, 1, 13], `${what} on ${device}`);
+  }
+});
+
+testOnDevices("large fused reductions, in parts, compute what their parts do", async (device) => {
+  const wide = { a: [2, 40, 700], b: [2, 40, 700], column: [700], row: [2, 40, 1], scalar: [] };
+  const long = { a: [300, 41, 6], b: [300, 41, 6], column: [6], row: [300, 41, 1], scalar: [] };
+  const cases = FUSED.filter(([what]) => what !== "integers" && what !== "a product");
+  for (const shapes of [wide, long]) {
+    for (const [what, , build] of cases) {
+      await compare(build, shapes, [0], `${what} of ${shapes.a} on ${device}`);
+    }
+  }
+});
+
+testOnDevices("fused reductions of nothing are what reductions of nothing are", async (device) => {
+  const shapes = { ...SHAPES, a: [null, 8, 12], b: [null, 8, 12], row: [null, 8, 1] };
+  for (const [what, , build] of FUSED) await compare(build, shapes, [0], `${what} on ${device}`);
+});
+
+Deno.test({
+  name: "a fused reduction of rows is one dispatch [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    await tf.setBackend("webgpu");
+    {
+      using a = tf.randomNormal([64, 48]);
+      const f = tf.function((x: tf.Tensor) => tf.sqrt(tf.mean(tf.square(tf.sub(x, 0.5)), 1)));
+      f(a).dispose();
+      const { dispatches } = await tf.profile(() => f(a).dispose());
+      assertEquals(dispatches, 1);
+    }
+    await tf.setBackend("cpu");
+  },
+});
+
+testOnDevices("gradients of what is reduced are the same with fused reductions and without", () => {
+  const f = tf.function((x: tf.Tensor, y: tf.Tensor): tf.Tensor[] => {
+    const loss = tf.sqrt(tf.add(tf.mean(tf.square(tf.sub(tf.mul(x, y), 0.25))), 1e-3));
+    return tf.gradients(loss, [x, y]) as tf.Tensor[];
+  });
+  const x = tf.randomNormal([6, 10], 0, 1, "float32", 3);
+  const y = tf.randomNormal([10], 0, 1, "float32", 4);
+  const fused = f(x, y).map((t) => t.ndarraySync());
+  const eager = tf.grads((x: tf.Tensor, y: tf.Tensor) =>
+    tf.sqrt(tf.add(tf.mean(tf.square(tf.sub(tf.mul(x, y), 0.25))), 1e-3))
+  )([x, y]).map((t) => t.ndarraySync());
+  fused.forEach((g, k) => {
+    const wrong = difference(g, eager[k], "float32", TOLERANCE);
+    assert(wrong === null, `gradient ${k} ${wrong}`);
+  });
+  tf.dispose([x, y]);
+});
