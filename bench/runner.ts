@@ -27,7 +27,8 @@ export const EFFORT: Readonly<Record<"normal" | "quick", Effort>> = {
   quick: { minRounds: 2, maxRounds: 3, sampleMs: 10, rowMs: 1000 },
 };
 
-const MAX_CALLS_PER_SAMPLE = 2000;
+/** Calls in a sample, at most: what is queued on a device fills its memory, what is read back does not. */
+const MOST_CALLS = { queued: 2000, read: 50_000 };
 
 const DEFAULT_TOLERANCE = 1e-4;
 
@@ -130,12 +131,13 @@ async function setUp(row: Row, system: System, peer: Peer): Promise<Runner | Mea
 }
 
 async function calibrate(runner: Runner, row: Row, sampleMs: number): Promise<void> {
+  const most = row.readsBack ? MOST_CALLS.read : MOST_CALLS.queued;
   const first = await sample(runner, row);
-  runner.calls = Math.max(1, Math.min(MAX_CALLS_PER_SAMPLE, Math.round(sampleMs / first)));
+  runner.calls = Math.max(1, Math.min(most, Math.round(sampleMs / first)));
   // A first estimate counts the wait in full; once more with many calls gives the true number.
   if (runner.calls > 1) {
     const second = await sample(runner, row);
-    runner.calls = Math.max(1, Math.min(MAX_CALLS_PER_SAMPLE, Math.round(sampleMs / second)));
+    runner.calls = Math.max(1, Math.min(most, Math.round(sampleMs / second)));
   }
 }
 

@@ -18,7 +18,7 @@ import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
 import { isConcrete } from "../core/shape.ts";
 import { InternalError, UnimplementedError } from "../core/errors.ts";
-import { asEager, EagerTensor, tidy, wrapBuffer } from "./tensor.ts";
+import { asEager, EagerTensor, tidy } from "./tensor.ts";
 import { type Launch, ofOp, prepareLaunch } from "./launch.ts";
 import { specId } from "./spec_id.ts";
 import { Storage } from "./storage.ts";
@@ -134,14 +134,16 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
         buffers.push(undefined);
         continue;
       }
-      const t = onDevice(inputs[i], device);
-      if (t !== inputs[i]) (temporary ??= []).push(t);
+      const input = inputs[i];
+      const t = onDevice(input, device);
+      if (t !== input) (temporary ??= []).push(t);
       buffers.push(t.storage.buffer);
     }
     if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
     const made = kernel.run(buffers), results: Tensor[] = new Array(made.length);
     for (let i = 0; i < made.length; i++) {
-      const t = wrapBuffer(device, made[i], outputs[i].dtype, outputs[i].shape);
+      const spec = outputs[i];
+      const t = new EagerTensor(spec.dtype, spec.shape, new Storage(device, made[i], spec));
       t.specId = launch.outputIds[i];
       results[i] = t;
     }

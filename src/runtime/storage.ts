@@ -18,7 +18,8 @@ export class Storage {
   readonly buffer: DeviceBuffer;
   /** What was allocated. */
   readonly spec: ConcreteSpec;
-  readonly #bytes: number;
+  /** Bytes of it. */
+  readonly bytes: number;
   #refs = 1;
 
   /** Takes ownership of `buffer`. */
@@ -26,9 +27,9 @@ export class Storage {
     this.device = device;
     this.buffer = buffer;
     this.spec = spec;
-    this.#bytes = DTYPES[spec.dtype].bytes * sizeOf(spec.shape);
+    this.bytes = DTYPES[spec.dtype].bytes * sizeOf(spec.shape);
     totals.storages++;
-    totals.bytes += this.#bytes;
+    totals.bytes += this.bytes;
   }
 
   /** Holders of this storage. */
@@ -46,7 +47,7 @@ export class Storage {
   release(): void {
     if (--this.#refs !== 0) return;
     totals.storages--;
-    totals.bytes -= this.#bytes;
+    totals.bytes -= this.bytes;
     this.free();
   }
 

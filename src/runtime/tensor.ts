@@ -18,9 +18,13 @@ import { Tensor } from "../core/tensor.ts";
 import { flatten } from "../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../core/errors.ts";
 import { specId } from "./spec_id.ts";
-import { Storage, totals } from "./storage.ts";
+import { type Storage, totals } from "./storage.ts";
 
 const lost = new FinalizationRegistry<Storage>((storage) => storage.reclaim());
+/** Small tensors made lately: most are disposed soon, and registering costs more than a small op does. */
+const recent: EagerTensor[] = [];
+const MOST_RECENT = 64, SMALL_BYTES = 1 << 16;
+let nextRecent = 0;
 
 /** A tensor that holds a value on a device. */
 export class EagerTensor extends Tensor {
@@ -30,6 +34,7 @@ export class EagerTensor extends Tensor {
   readonly storage: Storage;
   #disposed = false;
   #guarded = false;
+  #registered = false;
   #specId = 0;
   /** True: no scope may dispose it. */
   kept = false;
@@ -61,6 +66,15 @@ export class EagerTensor extends Tensor {
   guard(): void {
     if (this.#guarded || this.#disposed || !this.storage.device.managed) return;
     this.#guarded = true;
+    if (this.storage.bytes > SMALL_BYTES) return this.#register();
+    const older = recent[nextRecent];
+    recent[nextRecent] = this;
+    nextRecent = (nextRecent + 1) % MOST_RECENT;
+    if (older !== undefined && !older.#disposed) older.#register();
+  }
+
+  #register(): void {
+    this.#registered = true;
     lost.register(this, this.storage, this);
   }
 
@@ -150,7 +164,7 @@ export class EagerTensor extends Tensor {
     if (this.#disposed) return;
     this.#disposed = true;
     totals.tensors--;
-    if (this.#guarded) lost.unregister(this);
+    if (this.#registered) lost.unregister(this);
     this.storage.release();
   }
   /** Keeps this alive past the scopes in force. */
@@ -198,16 +212,6 @@ function plainStrings(a: NdArray): Nested {
       ? new TextDecoder().decode(n) as unknown as Nested
       : (n as readonly Nested[]).map(decode);
   return decode(a.toArray());
-}
-
-/** An eager tensor over `buffer`, newly allocated on `device`. */
-export function wrapBuffer(
-  device: Storage["device"],
-  buffer: unknown,
-  dtype: DType,
-  shape: readonly number[],
-): EagerTensor {
-  return new EagerTensor(dtype, shape, new Storage(device, buffer, { dtype, shape }));
 }
 
 /** The tensor as an eager one. Throws `TypeError` for symbolic tensors, with TensorFlow's phrase. */

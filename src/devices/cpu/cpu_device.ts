@@ -150,16 +150,27 @@ export class CpuDevice implements Device {
   }
 
   readSync(reads: readonly BufferRead[]): NdArray[] {
-    return reads.map(({ buffer, spec }) => {
-      const shape = [...spec.shape];
-      if (typeof buffer !== "number") {
-        return new NdArray(spec.dtype, shape, (buffer as HostData).slice() as HostData);
-      }
-      const data = makeData(spec.dtype, sizeOf(shape)) as TypedArray;
-      if (data.length === 1) data[0] = getOne(this.engine!.heap, spec.dtype, buffer);
-      else data.set(this.#view(buffer, spec).data as Float32Array & BigInt64Array);
-      return new NdArray(spec.dtype, shape, data);
-    });
+    const arrays: NdArray[] = [];
+    for (let i = 0; i < reads.length; i++) {
+      const { buffer, spec } = reads[i];
+      arrays.push(new NdArray(spec.dtype, spec.shape.slice(), this.#copy(buffer, spec)));
+    }
+    return arrays;
+  }
+
+  #copy(buffer: DeviceBuffer, spec: ConcreteSpec): HostData {
+    if (typeof buffer !== "number") return (buffer as HostData).slice() as HostData;
+    const size = sizeOf(spec.shape), { heap } = this.engine!;
+    if (size === 1) {
+      const data = makeData(spec.dtype, 1) as TypedArray;
+      data[0] = getOne(heap, spec.dtype, buffer);
+      return data;
+    }
+    if (spec.dtype === "float32") {
+      const first = buffer >>> 2;
+      return heap.f32.slice(first, first + size);
+    }
+    return this.#view(buffer, spec).data.slice() as HostData;
   }
 
   read(reads: readonly BufferRead[]): Promise<NdArray[]> {

@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../../../", import.meta.url);
 const ENGINE = JSON.stringify(new URL("src/devices/cpu/engine.ts", root).href);
+const DEVICES = JSON.stringify(new URL("src/runtime/devices.ts", root).href);
 const WEFT = JSON.stringify(new URL("mod.ts", root).href);
 
 /** A product large enough to be shared, and what became of it. */
@@ -13,12 +14,12 @@ const WORK = `
   console.log((await tf.matMul(x, x).data())[7]);`;
 
 /** Runs a program that has no permission; gives what it wrote. */
-async function runAlone(code: string): Promise<string> {
+async function runAlone(code: string, ...flags: string[]): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "weft_process_" });
   try {
     await Deno.writeTextFile(`${folder}/main.ts`, code);
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-prompt", "--no-check", "--no-config", `${folder}/main.ts`],
+      args: ["run", "--no-prompt", "--no-check", "--no-config", ...flags, `${folder}/main.ts`],
       signal: AbortSignal.timeout(120_000),
     }).output();
     assert(success, `it failed or was ended from outside: ${new TextDecoder().decode(stderr)}`);
@@ -66,4 +67,28 @@ Deno.test("a process whose workers are refused computes in one thread", async ()
     console.log(engine.threads.started, engine.threads.available(1e12));
     await tf.setBackend("cpu");${WORK}`);
   assertEquals(text, "0 1\n75");
+});
+
+Deno.test("tensors that are dropped give their memory back, all but the latest small ones", async () => {
+  const text = await runAlone(
+    `
+    import * as tf from ${WEFT};
+    import { cpuDevice } from ${DEVICES};
+    const free = () => cpuDevice().memory().poolBytes;
+    await tf.setBackend("cpu");
+    tf.zeros([40_000_000]).dispose();
+    for (const [size, mayStay] of [[100, 80], [20_000, 16]]) {
+      const x = tf.zeros([size]);
+      const before = free();
+      for (let i = 0; i < 1000; i++) tf.neg(x);
+      for (let i = 0; i < 20; i++) {
+        gc();
+        await new Promise((done) => setTimeout(done));
+      }
+      console.log(before - free() <= mayStay * size * 5);
+      x.dispose();
+    }`,
+    "--v8-flags=--expose-gc",
+  );
+  assertEquals(text, "true\ntrue");
 });
