@@ -6,7 +6,6 @@ import { apply, currentRecorders, type OpInput, withInterpreter } from "../core/
 import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
 import { traced, tracer } from "../core/trace.ts";
-import type { PartialShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { FailedPreconditionError, InternalError } from "../core/errors.ts";
@@ -398,12 +397,4 @@ for (const def of [PartitionedCall, StatefulPartitionedCall]) {
     def.name,
     ({ inputs, attrs, context }) => run(attrs.f as ConcreteFunction, inputs, context),
   );
-}
-
-/** Placeholder spec of a traced argument. */
-export interface ArgumentSpec {
-  /** Element type. */
-  readonly dtype: DType;
-  /** What is known of the shape. */
-  readonly shape: PartialShape;
 }

@@ -6,8 +6,10 @@ import type { Device } from "../core/device.ts";
 import type { IrGraph, IrNode, IrValue } from "../graph/ir.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { depthsOf, type DeviceType, inOrder, leavesGpu, needsHost, place } from "./place.ts";
 import { cpuDevice, defaultDevice, gpuDevice, isHere, parseDevice } from "./devices.ts";
+import { constantOf } from "./run_context.ts";
 
 /** A node ready to run. */
 export interface PlanStep {
@@ -43,8 +45,8 @@ export interface Plan {
   readonly steps: readonly PlanStep[];
   /** Number of value slots. */
   readonly slots: number;
-  /** Values known from the start: slot and constant. */
-  readonly constants: readonly { readonly slot: number; readonly value: NdArray }[];
+  /** Values known from the start, by slot: host arrays, and handles of variables. */
+  readonly constants: readonly { readonly slot: number; readonly value: NdArray | Tensor }[];
   /** Slot per feed. */
   readonly feeds: readonly number[];
   /** What each slot holds: 0 a result, 1 a constant, 2 a feed. */
@@ -72,16 +74,19 @@ export function makePlan(ir: IrGraph): Plan {
   const depth = depthsOf(ir, runsOnGpu);
   const slotOf = new Map<IrValue, number>();
   let slots = 0;
-  const constants: { slot: number; value: NdArray }[] = [];
+  const constants: { slot: number; value: NdArray | Tensor }[] = [];
   const feeds: number[] = [];
   const stepOf = new Map<IrNode, number>();
   const planned: IrNode[] = [];
   for (const node of inOrder(ir, runsOnGpu, depth)) {
     for (const v of node.outputs) slotOf.set(v, slots++);
-    if (node.feed >= 0) feeds[node.feed] = slotOf.get(node.outputs[0])!;
-    else if (node.def.name === "Const") {
-      constants.push({ slot: slotOf.get(node.outputs[0])!, value: node.attrs.value });
-    } else {
+    if (node.feed >= 0) {
+      feeds[node.feed] = slotOf.get(node.outputs[0])!;
+      continue;
+    }
+    const value = valueOf(node);
+    if (value !== undefined) constants.push({ slot: slotOf.get(node.outputs[0])!, value });
+    else {
       stepOf.set(node, planned.length);
       planned.push(node);
     }
@@ -128,6 +133,12 @@ export function makePlan(ir: IrGraph): Plan {
   };
   planTrace.print?.(plan);
   return plan;
+}
+
+/** The value of a node that is the same at every run. */
+function valueOf({ def, attrs, controls }: IrNode): NdArray | Tensor | undefined {
+  if (def.name === "Const") return attrs.value;
+  return controls.length === 0 ? constantOf(def, attrs) : undefined;
 }
 
 /** What the steps of each depth read to the host: they make one boundary. */

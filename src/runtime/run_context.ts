@@ -6,6 +6,7 @@ import type { OpInput } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import type { Device } from "../core/device.ts";
 import { UnimplementedError } from "../core/errors.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { RunCounter } from "./metadata.ts";
 import type { EagerTensor } from "./tensor.ts";
 
@@ -142,6 +143,18 @@ export function hostOp(def: OpDef): HostOp {
 /** True where an op wants its tensors on its own device; see {@linkcode HostOpOptions}. */
 export function isLocal(def: OpDef): boolean {
   return !def.host || localOps.has(def.name);
+}
+
+const constantOps = new Map<string, (attrs: Attrs) => Tensor>();
+
+/** Says what an op without inputs gives at every run: plans have it from the start, and run nothing for it. */
+export function setConstantOp(name: string, make: (attrs: Attrs) => Tensor): void {
+  constantOps.set(name, make);
+}
+
+/** What an op gives at every run; undefined where nobody said. */
+export function constantOf(def: OpDef, attrs: Attrs): Tensor | undefined {
+  return constantOps.get(def.name)?.(attrs);
 }
 
 /** A fresh run, which ends when `signal` aborts. */

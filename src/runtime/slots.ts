@@ -62,7 +62,7 @@ export class Slots {
     this.#hosts = new Array(plan.slots).fill(undefined);
     this.uses = plan.uses.slice();
     this.#kinds = plan.kinds;
-    for (const { slot, value } of plan.constants) this.values[slot] = value;
+    for (const { slot, value } of plan.constants) this.values[slot] = value as RunValue;
     if (ownsFeeds && feeds.length > 0) {
       this.#kinds = plan.kinds.slice();
       for (const slot of plan.feeds) this.#kinds[slot] = RESULT;

@@ -24,7 +24,7 @@ import type { Operation } from "../graph/operation.ts";
 import { evaluateNow } from "./evaluate.ts";
 import { EagerTensor, outsideScopes } from "./tensor.ts";
 import { constantTensor, setHostRunner } from "./eager.ts";
-import { setHostOp } from "./run_context.ts";
+import { setConstantOp, setHostOp } from "./run_context.ts";
 import { defaultDevice, scopeDevice } from "./devices.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
 
@@ -406,6 +406,7 @@ function withEager(value: OpInput, use: (v: EagerTensor) => void): void {
 }
 
 setHostOp("VarHandleOp", ({ attrs }) => [new VariableHandle(attrs._resource)]);
+setConstantOp("VarHandleOp", (attrs) => new VariableHandle(attrs._resource));
 setHostOp("ReadVariableOp", ({ inputs }) => [stateOf(inputs[0]).read()]);
 setHostOp("AssignVariableOp", ({ inputs: [handle, value] }) => {
   withEager(value, (v) => stateOf(handle).assign(v));

@@ -66,6 +66,10 @@ Deno.test({
     assert(counts.result < first / 2, `the loss went from ${first} to ${counts.result}`);
     const before = tf.memory(), resident = Deno.memoryUsage().rss;
     for (let k = 0; k < 1000; k++) step(x, y).dispose();
+    const ahead = await tf.profile(() => {
+      for (let k = 0; k < 50; k++) step(x, y).dispose();
+    });
+    assertEquals([ahead.buffersCreated, ahead.bindGroupsCreated], [0, 0]);
     await read();
     const after = tf.memory();
     assertEquals([after.numTensors, after.numDataBuffers, after.numBytes], [

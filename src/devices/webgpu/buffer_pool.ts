@@ -15,7 +15,24 @@ export interface PooledBuffer {
   readonly id: number;
   /** Last command batch that uses it: an upload must not overtake that batch. */
   batch: number;
+  /** True while the pool may hand it out. */
+  isFree: boolean;
+  /** True while it stands in a list of the pool: one that was taken by name stands there still. */
+  isListed: boolean;
+  /** The list it comes back to. */
+  readonly list: PooledBuffer[];
 }
+
+/** Buffers of one size, the last given back at the end. */
+export interface SizeClass {
+  /** Bytes of each. */
+  readonly bytes: number;
+  /** Free ones, and some that were taken by name meanwhile. */
+  readonly list: PooledBuffer[];
+}
+
+/** What a kernel took before: the last buffer for each place, and the one before it. */
+export type Taken = (PooledBuffer | undefined)[];
 
 /** Above this many bytes a flush is cheaper than one more buffer. */
 const SMALL = 1 << 16;
@@ -32,7 +49,9 @@ export function sizeClass(bytes: number): number {
 export class BufferPool {
   readonly #device: GPUDevice;
   readonly #counters: DeviceCounters;
-  readonly #free = new Map<number, PooledBuffer[]>();
+  readonly #classes = new Map<number, SizeClass>();
+  /** Small buffers that uploads use, the longest unused first. */
+  readonly #uploads = new Map<number, PooledBuffer[]>();
   readonly #onDestroy: (id: number) => void;
   readonly #limit: number;
   /** Given up while recorded commands use them. */
@@ -66,23 +85,42 @@ export class BufferPool {
     return this.#live;
   }
 
-  /**
-   * A storage buffer of at least `bytes`; its content is arbitrary. Throws `ResourceExhaustedError` where no buffer of the
-   * device may be so large.
-   */
-  take(bytes: number): PooledBuffer {
+  /** The class of buffers that hold `bytes`. Throws `ResourceExhaustedError` where no buffer of the device may be so large. */
+  classOf(bytes: number): SizeClass {
     const size = this.#sizeFor(bytes);
-    const reused = this.#free.get(size)?.pop();
-    if (!reused) return this.#create(size);
-    this.#freeBytes -= size;
-    return reused;
+    let found = this.#classes.get(size);
+    if (!found) this.#classes.set(size, found = { bytes: size, list: [] });
+    return found;
   }
 
-  /** Buffers of these sizes. Where one cannot be had none is taken. */
-  takeAll(sizes: readonly number[], batch: number): PooledBuffer[] {
+  /** A storage buffer; its content is arbitrary. */
+  take({ bytes, list }: SizeClass): PooledBuffer {
+    for (let b = list.pop(); b !== undefined; b = list.pop()) {
+      b.isListed = false;
+      if (b.isFree) return this.#claim(b);
+    }
+    return this.#create(bytes, list);
+  }
+
+  /**
+   * Buffers of these classes. Where one cannot be had none is taken. Those of `before` are preferred, and it is brought up to date:
+   * a kernel that gets the same buffers again needs no new bind group.
+   */
+  takeAll(classes: readonly SizeClass[], before: Taken, batch: number): PooledBuffer[] {
     const taken: PooledBuffer[] = [];
     try {
-      for (const bytes of sizes) taken.push(this.take(bytes));
+      for (let i = 0; i < classes.length; i++) {
+        const last = before[2 * i], other = before[2 * i + 1];
+        if (last !== undefined && last.isFree) {
+          taken.push(this.#claim(last));
+          continue;
+        }
+        // Whoever replaces what it made the time before uses two buffers in turns.
+        const b = other !== undefined && other.isFree ? this.#claim(other) : this.take(classes[i]);
+        before[2 * i + 1] = last;
+        before[2 * i] = b;
+        taken.push(b);
+      }
     } catch (e) {
       for (const b of taken) this.give(b, batch);
       throw e;
@@ -90,14 +128,32 @@ export class BufferPool {
     return taken;
   }
 
-  /** A storage buffer that commands of `batch` do not use; a small one is made where all free ones are used. */
+  #claim(buffer: PooledBuffer): PooledBuffer {
+    buffer.isFree = false;
+    this.#freeBytes -= buffer.bytes;
+    return buffer;
+  }
+
+  /**
+   * A storage buffer that commands of `batch` do not use, where there is one; else a small one is made. Small ones come back in
+   * turns, so that kernels meet the same ones together again.
+   */
   takeIdle(bytes: number, batch: number): PooledBuffer {
     const size = this.#sizeFor(bytes);
-    const list = this.#free.get(size);
-    const at = list?.findIndex((b) => b.batch !== batch) ?? -1;
-    if (at < 0) return size <= SMALL ? this.#create(size) : this.take(bytes);
-    this.#freeBytes -= size;
-    return list!.splice(at, 1)[0];
+    if (size <= SMALL) {
+      let list = this.#uploads.get(size);
+      if (!list) this.#uploads.set(size, list = []);
+      if (list.length === 0 || list[0].batch === batch) return this.#create(size, list);
+      const b = list.shift()!;
+      b.isListed = false;
+      return this.#claim(b);
+    }
+    const found = this.classOf(bytes), { list } = found;
+    const at = list.findIndex((b) => b.isFree && b.batch !== batch);
+    if (at < 0) return this.take(found);
+    const [b] = list.splice(at, 1);
+    b.isListed = false;
+    return this.#claim(b);
   }
 
   #sizeFor(bytes: number): number {
@@ -110,23 +166,25 @@ export class BufferPool {
     return Math.min(sizeClass(bytes), most);
   }
 
-  #create(size: number): PooledBuffer {
+  #create(size: number, list: PooledBuffer[]): PooledBuffer {
     this.#counters.buffersCreated++;
     this.#live++;
     const gpu = this.#device.createBuffer({
       size,
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
     });
-    return { gpu, bytes: size, id: this.#nextId++, batch: -1 };
+    return this.#buffer(gpu, list);
+  }
+
+  #buffer(gpu: GPUBuffer, list: PooledBuffer[]): PooledBuffer {
+    const { size: bytes } = gpu;
+    return { gpu, bytes, id: this.#nextId++, batch: -1, isFree: false, isListed: false, list };
   }
 
   /** A buffer that somebody else made, and frees: it never comes into the pool. */
   adopt(gpu: GPUBuffer): PooledBuffer {
     let buffer = this.#adopted.get(gpu);
-    if (!buffer) {
-      buffer = { gpu, bytes: gpu.size, id: this.#nextId++, batch: -1 };
-      this.#adopted.set(gpu, buffer);
-    }
+    if (!buffer) this.#adopted.set(gpu, buffer = this.#buffer(gpu, []));
     return buffer;
   }
 
@@ -140,10 +198,11 @@ export class BufferPool {
       else this.#destroy(buffer);
       return;
     }
-    let list = this.#free.get(buffer.bytes);
-    if (!list) this.#free.set(buffer.bytes, list = []);
-    list.push(buffer);
+    buffer.isFree = true;
     this.#freeBytes += buffer.bytes;
+    if (buffer.isListed) return;
+    buffer.isListed = true;
+    buffer.list.push(buffer);
   }
 
   /** Destroys what waited for recorded commands to be submitted. */

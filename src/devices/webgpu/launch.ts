@@ -10,16 +10,6 @@ import type { Pipeline, Pipelines } from "./pipelines.ts";
 /** Bind groups a launch remembers. Buffers come back from the pool in turns: a step that replaces variables takes few. */
 const RECENT = 4;
 
-/** Where a kernel's buffers come from. */
-export interface KernelBuffers {
-  /** Inputs; host inputs are undefined. */
-  readonly inputs: readonly (PooledBuffer | undefined)[];
-  /** Outputs. */
-  readonly outs: readonly PooledBuffer[];
-  /** What lives for the kernel only. */
-  readonly temps: readonly PooledBuffer[];
-}
-
 interface Recent {
   readonly ids: readonly number[];
   readonly group: GPUBindGroup;
@@ -39,38 +29,42 @@ export class Launch {
   readonly slot: ParamSlot = { offset: 0, epoch: -1 };
   /** Buffers of the last {@linkcode Launch.bind}, in binding order. */
   readonly buffers: PooledBuffer[];
+  /** For each binding the input's number, or -1 - the number among outputs and temporaries. */
+  readonly #from: readonly number[];
   readonly #recent: Recent[] = [];
   #oldest = 0;
 
-  /** Compiles the program, where that has not happened. */
-  constructor(dispatch: Dispatch, pipelines: Pipelines) {
+  /** Compiles the program, where that has not happened. `outputs`: how many the kernel has. */
+  constructor(dispatch: Dispatch, outputs: number, pipelines: Pipelines) {
     this.dispatch = dispatch;
     this.pipeline = pipelines.pipeline(dispatch.program);
+    this.#from = dispatch.buffers.map((ref) =>
+      "input" in ref ? ref.input : -1 - ("output" in ref ? ref.output : outputs + ref.temp)
+    );
     this.words = new Uint32Array(Math.max(4, Math.ceil(dispatch.params.length / 4) * 4));
     this.words.set(dispatch.params.map((w) => w >>> 0));
     this.key = this.words.join();
     this.buffers = new Array(dispatch.buffers.length);
   }
 
-  /** The bind group of these buffers. */
-  bind({ inputs, outs, temps }: KernelBuffers, pipelines: Pipelines): GPUBindGroup {
-    const { buffers } = this;
-    const refs = this.dispatch.buffers;
-    for (let i = 0; i < refs.length; i++) {
-      const ref = refs[i];
-      buffers[i] = "input" in ref
-        ? inputs[ref.input]!
-        : "output" in ref
-        ? outs[ref.output]
-        : temps[ref.temp];
+  /** The bind group of the kernel's inputs (host inputs are undefined) and of its own buffers: outputs, then temporaries. */
+  bind(
+    inputs: readonly (PooledBuffer | undefined)[],
+    own: readonly PooledBuffer[],
+    pipelines: Pipelines,
+  ): GPUBindGroup {
+    const buffers = this.buffers, from = this.#from, recent = this.#recent;
+    for (let i = 0; i < from.length; i++) {
+      buffers[i] = from[i] >= 0 ? inputs[from[i]]! : own[-1 - from[i]];
     }
-    for (const { ids, group } of this.#recent) {
+    for (let k = 0; k < recent.length; k++) {
+      const { ids, group } = recent[k];
       let i = 0;
       while (i < ids.length && ids[i] === buffers[i].id) i++;
       if (i === ids.length) return group;
     }
-    const group = pipelines.group(this.pipeline, buffers, refs);
-    this.#recent[this.#oldest] = { ids: buffers.map((b) => b.id), group };
+    const group = pipelines.group(this.pipeline, buffers, this.dispatch.buffers);
+    recent[this.#oldest] = { ids: buffers.map((b) => b.id), group };
     this.#oldest = (this.#oldest + 1) % RECENT;
     return group;
   }

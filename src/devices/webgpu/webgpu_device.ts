@@ -27,9 +27,9 @@ import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { UnavailableError } from "../../core/errors.ts";
 import { type Span, traced, tracer } from "../../core/trace.ts";
 import { type AdapterResult, requestDevice } from "./adapter.ts";
-import { BufferPool, type PooledBuffer } from "./buffer_pool.ts";
+import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { deviceError, lossError } from "./device_errors.ts";
-import { type KernelBuffers, Launch } from "./launch.ts";
+import { Launch } from "./launch.ts";
 import { ParamsRing } from "./params_ring.ts";
 import { type Pipeline, Pipelines } from "./pipelines.ts";
 import { Readback, type ReadRange } from "./readback.ts";
@@ -41,7 +41,6 @@ const MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 256 * 2 ** 20;
 /** What both directions manage at least, for placement. */
 const BYTES_PER_MS = 5e6;
-const NO_BUFFERS: readonly PooledBuffer[] = [];
 
 /** A device over the default adapter; null where there is none. */
 export async function createWebGpuDevice(): Promise<WebGpuDevice | null> {
@@ -137,28 +136,33 @@ export class WebGpuDevice implements Device {
 
   /** Compiles a plan into something that can be run many times. */
   prepareKernel(name: string, plan: GpuPlan, outputs: readonly ConcreteSpec[]): PreparedKernel {
-    const launches = plan.dispatches.map((d) => new Launch(d, this.#pipelines));
-    const { temps = [] } = plan;
-    const sizes = [...outputs.map((o) => storageBytes(o)), ...temps];
+    const launches = plan.dispatches.map((d) => new Launch(d, outputs.length, this.#pipelines));
+    const sizes = [...outputs.map((o) => storageBytes(o)), ...plan.temps ?? []];
+    let classes: readonly SizeClass[] | null = null;
+    const before: Taken = [];
     return {
       name,
-      run: (inputs) => {
+      run: (given) => {
         this.check();
-        const outs = this.#pool.takeAll(sizes, this.#batch);
-        const scratch = temps.length === 0 ? NO_BUFFERS : outs.splice(outputs.length);
-        const buffers = { inputs: inputs as readonly PooledBuffer[], outs, temps: scratch };
+        classes ??= sizes.map((bytes) => this.#pool.classOf(bytes));
+        const inputs = given as readonly (PooledBuffer | undefined)[];
+        const own = this.#pool.takeAll(classes, before, this.#batch);
         for (let i = 0; i < launches.length; i++) {
-          if (tracer === null) this.#record(launches[i], buffers);
-          else this.#recordTraced(launches[i], buffers);
+          if (tracer === null) this.#record(launches[i], inputs, own);
+          else this.#recordTraced(launches[i], inputs, own);
         }
-        for (const b of scratch) this.#pool.give(b, this.#batch);
-        return outs;
+        while (own.length > outputs.length) this.#pool.give(own.pop()!, this.#batch);
+        return own;
       },
     };
   }
 
   /** While somebody traces, each dispatch is a pass of its own, so that it can be timed. */
-  #recordTraced(launch: Launch, from: KernelBuffers): void {
+  #recordTraced(
+    launch: Launch,
+    inputs: readonly (PooledBuffer | undefined)[],
+    own: readonly PooledBuffer[],
+  ): void {
     const { name } = launch.dispatch.program;
     this.#endPass();
     this.#timestamps ??= Timestamps.of(this.gpu);
@@ -167,7 +171,7 @@ export class WebGpuDevice implements Device {
     this.#pass = this.#encoder.beginComputePass(timestampWrites && { timestampWrites });
     const { grid } = launch.dispatch;
     traced({ name, category: "dispatch", details: { workgroups: grid } }, () => {
-      this.#record(launch, from);
+      this.#record(launch, inputs, own);
       this.#endPass();
     });
   }
@@ -195,13 +199,17 @@ export class WebGpuDevice implements Device {
     };
   }
 
-  #record(launch: Launch, from: KernelBuffers): void {
+  #record(
+    launch: Launch,
+    inputs: readonly (PooledBuffer | undefined)[],
+    own: readonly PooledBuffer[],
+  ): void {
     const { pipeline, dispatch, buffers } = launch;
     const { hasParams } = dispatch.program;
     if (hasParams) {
       this.#offset[0] = this.#params.resolve(launch.slot, launch.key, launch.words);
     }
-    const group = launch.bind(from, this.#pipelines);
+    const group = launch.bind(inputs, own, this.#pipelines);
     const pass = this.#openPass();
     for (let i = 0; i < buffers.length; i++) {
       buffers[i].batch = this.#batch;

@@ -1,14 +1,18 @@
 /** The pool of GPU buffers, on a device that only counts. */
 import { assertEquals } from "@std/assert";
 import { newCounters } from "../../../src/core/device.ts";
-import { BufferPool } from "../../../src/devices/webgpu/buffer_pool.ts";
+import {
+  BufferPool,
+  type PooledBuffer,
+  type Taken,
+} from "../../../src/devices/webgpu/buffer_pool.ts";
 
 /** A pool that holds 1,024 bytes, and the ids of the buffers that were destroyed. */
 function countingPool(): { pool: BufferPool; destroyed: number[] } {
   const destroyed: number[] = [];
   const device = {
     limits: { maxBufferSize: 1 << 20 },
-    createBuffer: () => ({ destroy: () => {} }),
+    createBuffer: ({ size }: { size: number }) => ({ size, destroy: () => {} }),
   } as unknown as GPUDevice;
   const onDestroy = (id: number): void => void destroyed.push(id);
   return {
@@ -19,17 +23,79 @@ function countingPool(): { pool: BufferPool; destroyed: number[] } {
 
 Deno.test("BufferPool hands a buffer out again", () => {
   const { pool } = countingPool();
-  const first = pool.take(512);
+  const first = pool.take(pool.classOf(512));
   pool.give(first, 0);
-  assertEquals([pool.take(512) === first, pool.buffers, pool.poolBytes], [true, 1, 0]);
+  assertEquals([pool.take(pool.classOf(512)) === first, pool.buffers, pool.poolBytes], [
+    true,
+    1,
+    0,
+  ]);
 });
 
 Deno.test("BufferPool destroys what is beyond its limit, but not before the commands that use it", () => {
   const { pool, destroyed } = countingPool();
-  const [a, b, c] = [1024, 1024, 1024].map((bytes) => pool.take(bytes));
+  const [a, b, c] = [1024, 1024, 1024].map((bytes) => pool.take(pool.classOf(bytes)));
   c.batch = 7;
   for (const buffer of [a, b, c]) pool.give(buffer, 7);
   assertEquals(destroyed, [b.id]);
   pool.submitted();
   assertEquals([destroyed, pool.buffers, pool.poolBytes], [[b.id, c.id], 1, 1024]);
+});
+
+Deno.test("BufferPool gives a kernel the buffers it had, or those of the time before", () => {
+  const { pool } = countingPool();
+  const classes = [pool.classOf(256), pool.classOf(256)], before: Taken = [];
+  const first = pool.takeAll(classes, before, 0);
+  const others = [pool.take(classes[0]), pool.take(classes[0])];
+  for (const b of [...first, ...others]) pool.give(b, 0);
+  assertEquals(pool.takeAll(classes, before, 0), first);
+  // While they are in use it takes others, and then both in turns.
+  const second = pool.takeAll(classes, before, 0);
+  assertEquals(second.map((b) => others.includes(b)), [true, true]);
+  let [had, has] = [first, second];
+  for (let round = 0; round < 4; round++) {
+    for (const b of had) pool.give(b, 0);
+    assertEquals(pool.takeAll(classes, before, 0), had);
+    [had, has] = [has, had];
+  }
+  assertEquals([pool.buffers, pool.poolBytes], [4, 0]);
+});
+
+Deno.test("BufferPool hands no buffer to two who ask", () => {
+  const { pool } = countingPool();
+  const classes = [pool.classOf(256)], before: Taken = [];
+  const live = new Set<unknown>();
+  const use = (b: PooledBuffer): PooledBuffer => {
+    assertEquals(live.has(b), false);
+    live.add(b);
+    return b;
+  };
+  const kept: PooledBuffer[] = [];
+  for (let i = 0; i < 200; i++) {
+    kept.push(use(i % 3 === 0 ? pool.take(classes[0]) : pool.takeAll(classes, before, i)[0]));
+    if (i % 5 === 4) kept.push(use(pool.takeIdle(256, i)));
+    while (kept.length > 2 + i % 2) {
+      const [b] = kept.splice((i * 7) % kept.length, 1);
+      live.delete(b);
+      pool.give(b, i);
+    }
+  }
+  assertEquals(pool.poolBytes, (pool.buffers - kept.length) * 256);
+});
+
+Deno.test("BufferPool hands small buffers to uploads in turns, never one of the batch", () => {
+  const { pool } = countingPool();
+  const used = new Set<PooledBuffer>();
+  for (let batch = 0; batch < 4; batch++) {
+    const order: PooledBuffer[] = [];
+    for (let k = 0; k < 3; k++) {
+      const b = pool.takeIdle(4, batch);
+      assertEquals(order.includes(b), false);
+      b.batch = batch;
+      order.push(b);
+      used.add(b);
+      pool.give(b, batch);
+    }
+    assertEquals(order, [...used]);
+  }
 });
