@@ -5,7 +5,8 @@
 import type { Device, DeviceBuffer } from "../core/device.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
-import { type EagerTensor, wrapBuffer } from "./tensor.ts";
+import { Storage } from "./storage.ts";
+import { EagerTensor } from "./tensor.ts";
 
 /** Results on one device, each with memory of its own. Whoever gets them calls one of the methods, once. */
 export class Results {
@@ -27,8 +28,8 @@ export class Results {
   /** Tensors, which belong to the scope in force. */
   tensors(): EagerTensor[] {
     return this.#buffers.map((buffer, i) => {
-      const { dtype, shape } = this.#of[i].spec;
-      return wrapBuffer(this.#device, buffer, dtype, shape);
+      const { spec } = this.#of[i];
+      return new EagerTensor(spec.dtype, spec.shape, new Storage(this.#device, buffer, spec));
     });
   }
 

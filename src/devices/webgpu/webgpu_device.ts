@@ -327,7 +327,7 @@ export class WebGpuDevice implements Device {
   copyIn(gpu: GPUBuffer, spec: ConcreteSpec): DeviceBuffer {
     this.check();
     const bytes = storageBytes(spec);
-    const buffer = this.#pool.take(bytes);
+    const buffer = this.#pool.take(this.#pool.classOf(bytes));
     this.#endPass();
     this.#encoder ??= this.gpu.createCommandEncoder();
     this.#encoder.copyBufferToBuffer(gpu, 0, buffer.gpu, 0, bytes);
