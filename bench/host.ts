@@ -7,10 +7,12 @@
 // On the CPU a call ends with its result computed. On WebGPU only recording is timed: what is submitted meanwhile is held
 // back until the clock stands still, since software adapters execute it on the processor that records. "tiny" chains
 // alternate a change of sign with a reversal, the cheapest kernels there are: they are Weft's alone, since its peers
-// would merge them.
+// would merge them. On WebGPU a row of the bare calls says what the runtime itself takes: what a kernel adds beyond it is
+// the library's.
 
 import { createJaxPeer, type JaxArray, type JaxPeer } from "./peers/jax.ts";
 import { createTfjsPeer, type TfjsPeer } from "./peers/tfjs.ts";
+import { BareCalls } from "./bare_calls.ts";
 import { adapterName } from "./gpu_wait.ts";
 import type { Device } from "./row.ts";
 import * as tf from "@weft/weft";
@@ -160,6 +162,19 @@ function jaxRow(peer: JaxPeer): Row {
   };
 }
 
+/** The floor of every other row. */
+const bareRow: Row = {
+  what: "WebGPU's own calls, nothing else",
+  async make(length) {
+    const calls = await BareCalls.create();
+    return {
+      call: () => calls.record(length),
+      wait: () => calls.wait(),
+      free: () => calls.free(),
+    };
+  },
+};
+
 /** Calls between waits for the queue. */
 const CALLS = 4;
 
@@ -250,6 +265,7 @@ async function rowsOf(device: Device): Promise<Row[]> {
     functionRow("Weft, function", false, limit),
     eagerRow("Weft, eager, tiny", true),
     eagerRow("Weft, eager", false),
+    ...(device === "webgpu" ? [bareRow] : []),
     ...peers,
   ];
 }

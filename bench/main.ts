@@ -60,12 +60,26 @@ function readOptions(args: readonly string[]): Options {
       throw new RangeError(`Cannot use ${count} threads: the number of threads is 1 or more`);
     }
   }
+  const devices = positionals.length > 0 ? positionals as Device[] : ["cpu", "webgpu"] as const;
+  checkIds(values.only, devices);
   return {
     ...values,
     threads: threads.length > 0 ? threads : [1, 2].slice(0, navigator.hardwareConcurrency),
-    devices: positionals.length > 0 ? positionals as Device[] : ["cpu", "webgpu"],
+    devices,
     effort: values.quick ? EFFORT.quick : EFFORT.normal,
   };
+}
+
+/** Throws `RangeError` for a text that no id of a row for these devices contains. */
+function checkIds(only: readonly string[], devices: readonly Device[]): void {
+  const ids = ROWS.filter((row) => devices.some((d) => row.devices?.includes(d) ?? true))
+    .map((row) => row.id);
+  for (const part of only) {
+    if (ids.some((id) => id.includes(part))) continue;
+    throw new RangeError(
+      `Cannot find a row for "${part}" on ${devices.join(" or ")}: ids are ${ids.join(", ")}`,
+    );
+  }
 }
 
 /** Sets up every system that can be had; one that cannot is reported and left out. */
