@@ -32,8 +32,10 @@ const BLOCK_COLUMNS = 2048;
 const NARROW = 16;
 /** Elements that one call should take, where an expression makes calls small. */
 const WORTH_CALL = 64;
-/** Parts of a reduction, at most. Their number hangs on the work alone: sums are the same for any number of threads. */
+/** Parts of a reduction, at most. */
 const MOST_PARTS = 32;
+/** Operations of a part whose results are folded: a constant, since sums must be the same for any threads. */
+const FOLDED_WORK = 1e6;
 /** Columns of a part, at least. */
 const PART_COLUMNS = 128;
 
@@ -142,6 +144,8 @@ class Walk {
   /** Operations of a call, and in how many parts it is made. */
   readonly #work: number;
   readonly #parts: number;
+  /** True: the parts have results of their own, which need no folding. */
+  readonly #ownsResults: boolean;
 
   constructor(
     engine: Engine,
@@ -177,11 +181,12 @@ class Walk {
       ? narrow
       : 1;
     this.#work = m * n * workOf([expr], dtypes.length);
-    const share = this.#work / engine.worthSharing;
+    // Rows that are kept have results of their own, and so do columns that are many enough to be cut.
+    this.#ownsResults = keepsRows || (!isRows && (m === 1 || n >= 4 * PART_COLUMNS));
+    const least = this.#ownsResults ? engine.worthSharing / 4 : FOLDED_WORK;
+    const most = Math.min(MOST_PARTS, Math.floor(this.#work / least));
     // Light columns wait for memory, which takes them best in whole rows.
-    this.#parts = this.calls !== 1 || share < 1 || (!isRows && isLight({ expr }))
-      ? 1
-      : Math.min(MOST_PARTS, Math.floor(4 * share));
+    this.#parts = this.calls !== 1 || most < 4 || (!isRows && isLight({ expr })) ? 1 : most;
   }
 
   /** Rounds accumulators in float64. */
@@ -192,7 +197,8 @@ class Walk {
   /** Memory that {@linkcode run} needs beside the `size` accumulators. */
   spareBytes(size: number): number {
     const { bytes } = this.#reducer;
-    return roundUp(this.#parts > 1 ? this.#parts * size * bytes : NARROW * bytes);
+    const folded = this.#parts > 1 && !this.#ownsResults ? this.#parts * size : 0;
+    return roundUp(bytes * Math.max(folded, NARROW));
   }
 
   /** Folds all elements into the accumulators. */
@@ -233,10 +239,9 @@ class Walk {
   #runParts(block: Block, spare: Pointer): void {
     const { m, n, acc } = block, { bytes, fill, foldRows } = this.#reducer;
     const parts = this.#parts, { heap } = this.#engine;
-    // Rows or columns with results of their own need no folding.
-    if (this.#accStep > 0) return this.#share(this.#cutRows(block, () => acc, bytes));
-    if (!this.#isRows && n >= 4 * PART_COLUMNS) {
-      return this.#share(this.#cutColumns(block, () => acc, bytes));
+    if (this.#ownsResults) {
+      const cut = this.#isRows ? this.#cutRows : this.#cutColumns;
+      return this.#share(cut.call(this, block, () => acc, bytes));
     }
     const results = this.#isRows ? 1 : n;
     const accOf = (part: number): Pointer => spare + part * results * bytes;
