@@ -11,7 +11,11 @@ import { type RowKernel, type RowPass, type RowRun, rowsOf, rowVariants } from "
 const GREATEST: RowPass = {
   accumulators: [{ name: "m", combine: "max", start: "-inf_()", value: "x0" }],
 };
-const TOTAL = { name: "s", combine: "sum", start: "0.0", value: "exp(x0 - m)" } as const;
+const TOTAL = { name: "s", combine: "sum", start: "0.0", value: "power_(x0 - m)" } as const;
+/** `exp` that keeps NaN: on SwiftShader the built-in one does not. */
+const POWER = `fn power_(d: V) -> V {
+  return select(exp(d), d, (bitcast<U>(d) & U(0x7fffffffu)) > U(0x7f800000u));
+}`;
 
 function fits({ inputs, outputs }: Problem, profile: Profile): boolean {
   return fitsGpu([...inputs, ...outputs], profile);
@@ -19,7 +23,13 @@ function fits({ inputs, outputs }: Problem, profile: Profile): boolean {
 
 function unary(name: string, passes: readonly RowPass[], text: string): GpuVariant[] {
   return rowVariants(fits, ({ inputs: [x] }): [RowKernel, RowRun] => [
-    { name, inputs: [{ kind: "row", dtype: x.dtype }], passes, rows: [[x.dtype, text]] },
+    {
+      name,
+      prelude: POWER,
+      inputs: [{ kind: "row", dtype: x.dtype }],
+      passes,
+      rows: [[x.dtype, text]],
+    },
     { ...rowsOf(x.shape), buffers: [{ input: 0 }, { output: 0 }] },
   ]);
 }
@@ -70,6 +80,7 @@ export const crossEntropyVariants: readonly GpuVariant[] = rowVariants(
   ({ inputs: [x, labels] }): [RowKernel, RowRun] => [
     {
       name: "cross_entropy",
+      prelude: POWER,
       inputs: [{ kind: "row", dtype: x.dtype }, { kind: "row", dtype: labels.dtype }],
       passes: [GREATEST, {
         accumulators: [
@@ -92,7 +103,7 @@ export const sparseCrossEntropyVariants: readonly GpuVariant[] = rowVariants(
   ({ inputs: [x, labels] }): [RowKernel, RowRun] => [
     {
       name: "sparse_cross_entropy",
-      prelude: NOT_A_NUMBER,
+      prelude: `${NOT_A_NUMBER}\n${POWER}`,
       inputs: [{ kind: "row", dtype: x.dtype }, { kind: "scalar", dtype: labels.dtype }],
       passes: [GREATEST, {
         each: "let hit = ci == U(u32(x1));",
