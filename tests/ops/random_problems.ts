@@ -11,6 +11,8 @@ export interface RandomProblem {
   readonly inputs: readonly NdArray[];
   /** Attributes. */
   readonly attrs?: Readonly<Record<string, unknown>>;
+  /** How far results may be off where they are small, if more than rounding. */
+  readonly absolute?: number;
 }
 
 /** Sides at which kernels go wrong. */
@@ -76,12 +78,13 @@ export class Draw {
 }
 
 /** A shape that broadcasts to another: axes left out in front, and sides of 1. */
-function broadcastOf(shape: readonly number[], d: Draw): number[] {
+export function broadcastOf(shape: readonly number[], d: Draw): number[] {
   const cut = d.coin() ? 0 : d.whole(0, shape.length);
   return shape.slice(cut).map((n) => (d.whole(0, 3) === 0 ? 1 : n));
 }
 
-const NUMBERS = ["float32", "int32", "uint32"] as const;
+/** Dtypes of four bytes. */
+export const NUMBERS = ["float32", "int32", "uint32"] as const;
 
 function pointwise(d: Draw): RandomProblem {
   const shape = d.shape(d.whole(0, 4), 5000), dtype = d.pick(NUMBERS);
@@ -154,7 +157,8 @@ function batchMatMul(d: Draw): RandomProblem {
   };
 }
 
-interface Window {
+/** A window over images. */
+export interface Window {
   readonly x: number[];
   readonly filter: [number, number];
   readonly out: [number, number];
@@ -162,7 +166,7 @@ interface Window {
 }
 
 /** Images and a window that has at least one place in them. */
-function window(d: Draw, channels: number, dilates = true): Window {
+export function window(d: Draw, channels: number, dilates = true): Window {
   const filter: [number, number] = [d.whole(1, 4), d.whole(1, 4)];
   const padding = d.pick(["SAME", "VALID"]);
   const [step, wide] = [d.whole(1, 3), dilates && d.coin() ? 2 : 1];
