@@ -64,16 +64,16 @@ gpuTest("WebGpuDevice records many kernels into one submission", async () => {
 gpuTest("WebGpuDevice makes nothing new when warm", async () => {
   const device = await freshDevice();
   const kernel = device.prepareKernel("double", PLAN, [SPEC]);
-  const step = (): void => {
+  const step = async (): Promise<void> => {
     const input = device.upload(VALUES);
     const [out] = kernel.run([input]);
-    device.readSync([{ buffer: out, spec: SPEC }]);
+    await device.read([{ buffer: out, spec: SPEC }]);
     device.free(input);
     device.free(out);
   };
-  for (let i = 0; i < 4; i++) step();
+  for (let i = 0; i < 4; i++) await step();
   const { buffersCreated, bindGroupsCreated, pipelinesCreated } = device.counters;
-  for (let i = 0; i < 20; i++) step();
+  for (let i = 0; i < 20; i++) await step();
   const c = device.counters;
   assertEquals([c.buffersCreated, c.bindGroupsCreated, c.pipelinesCreated], [
     buffersCreated,

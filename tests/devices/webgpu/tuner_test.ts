@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Candidates, GpuPlan } from "../../../src/core/dispatch.ts";
 import { Tuner } from "../../../src/devices/webgpu/tuner.ts";
 import { gpuDevice } from "../../../src/runtime/devices.ts";
+import type { WebGpuDevice } from "../../../src/devices/webgpu/webgpu_device.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
 
 /** Candidates that take these milliseconds, one list a run; the last goes on. */
@@ -63,10 +64,44 @@ Deno.test("Tuner takes the first candidate where nothing can wait for the device
 });
 
 Deno.test({
+  name: "tuneKernels follows choices that were saved, wherever they were made [webgpu]",
+  ignore: !HAS_WEBGPU,
+  async fn() {
+    assert(await tf.setBackend("webgpu"));
+    const { tuner, description: adapter } = gpuDevice() as WebGpuDevice;
+    const met: Candidates[] = [], taken: number[] = [];
+    const choose = tuner.choose;
+    tuner.choose = (work) => {
+      met.push(work);
+      taken.push(choose.call(tuner, work));
+      return taken.at(-1)!;
+    };
+    // Each time another size of one key: what was met before keeps its kernel.
+    const work = async (n: number): Promise<number[]> => {
+      using y = tf.tidy(() => tf.matMul(tf.ones([n, 260]), tf.ones([260, 258])));
+      return [...new Set(await y.data() as Float32Array)];
+    };
+    try {
+      tf.tuneKernels({ adapter, choices: { "another key": "a kernel" } });
+      assertEquals([await work(258), taken], [[260], [0]]);
+      const { key, names } = met[0];
+      tf.tuneKernels({ adapter, choices: { [key]: names.at(-1)! } });
+      assertEquals([await work(262), taken], [[260], [0, names.length - 1]]);
+      assert(names.length > 1);
+    } finally {
+      tuner.choose = choose;
+      tf.tuneKernels(false);
+    }
+  },
+});
+
+Deno.test({
   name: "tuneKernels times large products and convolutions once each [webgpu]",
   ignore: !HAS_WEBGPU,
   async fn() {
     assert(await tf.setBackend("webgpu"));
+    // Timing is reading at once.
+    tf.tidy(() => tf.add(tf.scalar(1), 1).dataSync());
     const { counters } = gpuDevice()!;
     const work = (): void =>
       tf.tidy(() => {
