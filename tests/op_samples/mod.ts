@@ -42,6 +42,12 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   _Conv2DEpilogue: "takes expressions: tests/ops/fused_test.ts",
   _DepthwiseConv2dNativeEpilogue: "takes expressions: tests/ops/fused_test.ts",
   _MatMulEpilogue: "takes expressions: tests/ops/fused_test.ts",
+  ...Object.fromEntries(
+    ["Sum", "Mean", "Prod", "Max", "Min", "Any", "All"].map((name) => [
+      `_Fused${name}`,
+      "takes expressions: tests/ops/fused_test.ts",
+    ]),
+  ),
   NoOp: "has neither inputs nor outputs: tests/graph",
   EnsureShape: "checks at run time: tests/graph",
   VarHandleOp: "state: tests/graph",

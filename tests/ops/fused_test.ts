@@ -1,5 +1,6 @@
 /** The ops that plans make of others: every kernel against the CPU, over shapes with edges. */
 import { assertEquals } from "@std/assert";
+import { NdArray } from "@weft/weft";
 import { argument, type Expr, scalar as s } from "../../src/core/scalar.ts";
 import { compareVariants, noise, testOnGpu } from "./force_variant.ts";
 
@@ -22,6 +23,56 @@ testOnGpu("fused pointwise kernels agree with the CPU", async () => {
     await compareVariants("_FusedPointwise", inputs, { exprs, Tin: float(3), Tout: float(1) }, {
       absolute: 1e-6,
     });
+  }
+});
+
+testOnGpu("reductions of what is computed on the way agree with the CPU", async () => {
+  const [a, b, c] = arg(3);
+  const sum = s.add(s.mul(a, b), c), truth = s.gt(s.add(a, b), c);
+  const finish = s.add(s.mul(a, b), 0.5);
+  const cases: [number[], number[], number[], number[]][] = [
+    [[7], [7], [], [0]],
+    [[3, 5], [5], [3, 1], [1]],
+    [[3, 5], [5], [3, 1], [0]],
+    [[6, 12], [12], [6, 1], [0]],
+    [[64, 12], [64, 1], [12], [0]],
+    [[700, 12], [12], [700, 1], [0]],
+    [[2, 3, 4], [3, 1], [2, 1, 4], [0, 2]],
+    [[3, 1031], [3, 1], [1031], [1]],
+    [[3, 2064], [3, 1], [2064], [1]],
+    [[9001], [], [1], [0]],
+    [[40, 300], [300], [40, 1], [0, 1]],
+    [[2, 0, 3], [3], [], [1]],
+  ];
+  for (const [i, [x, y, z, axes]] of cases.entries()) {
+    // Kernels differ by shape; two of the others go with each.
+    const others = i % 2 ? ["Max", "Any"] : ["Mean", "Prod"];
+    const keep_dims = axes.length === 1;
+    const inputs = [
+      new NdArray("int32", [axes.length], Int32Array.from(axes)),
+      ...[x, y, z].map((shape, i) => noise("float32", shape, i + 1)),
+    ];
+    const kept = x.flatMap((n, i) => (axes.includes(i) ? (keep_dims ? [1] : []) : [n]));
+    const attrs = { keep_dims, Tidx: "int32", Toperand: float(3) };
+    const further = [noise("float32", kept, 4), noise("float32", [], 5)];
+    const run = (op: string, rest: object, more: typeof further = []): Promise<unknown> =>
+      compareVariants(`_Fused${op}`, [...inputs, ...more], {
+        ...{ ...attrs, T: "float32", Tfurther: float(more.length), expr: sum },
+        ...{ finish: argument(0), ...rest },
+      }, { absolute: 2e-4 });
+    await run("Sum", {});
+    await run(i % 2 ? "Mean" : "Min", { finish: s.sub(finish, c) }, further);
+    for (const op of others) {
+      const expr = op === "Prod" ? s.add(1, s.mul(sum, 1e-4)) : op === "Any" ? truth : sum;
+      await run(op, { expr, T: op === "Any" ? "bool" : "float32" });
+    }
+  }
+  const truths = [[9, 33], [33], []].map((shape, i) => noise("float32", shape, i + 1));
+  const all = { Toperand: float(3), Tfurther: [], Tidx: "int32", T: "bool", keep_dims: false };
+  for (const axis of [0, 1]) {
+    const axes = new NdArray("int32", [1], Int32Array.of(axis));
+    const more = { ...all, expr: truth, finish: argument(0) };
+    await compareVariants("_FusedAll", [axes, ...truths], more, {});
   }
 });
 
