@@ -242,13 +242,20 @@ export function prepareMatMul(
   const transA = attrs.transpose_a ?? attrs.adj_x, transB = attrs.transpose_b ?? attrs.adj_y;
   const shape = matMulShape(a.shape, b.shape, out.shape, transA, transB);
   if (shape.batch === 0) return () => {};
-  if (finish && shape.batch !== 1) return null;
-  if (shape.batch > 1) return prepareBatches(engine, shape);
+  if (shape.batch > 1) {
+    // Few rows, or one column, are faster by themselves than with a finish.
+    if (finish && (shape.m <= THIN_ROWS || shape.n === 1)) return null;
+    return prepareBatches(engine, shape, finish);
+  }
   const product = prepareProduct(engine, shape, finish);
   return ([c], [a, b, ...operands]) => product(c, a, b, operands);
 }
 
-function prepareBatches(engine: Engine, shape: MatMulShape): FastRun {
+function prepareBatches(
+  engine: Engine,
+  shape: MatMulShape,
+  finish: Finish | undefined,
+): FastRun {
   const { m, n, k } = shape;
   const pairs = matrixPairs(shape).map(({ a, b }, i): Matrices => ({
     a: 4 * a * m * k,
@@ -256,17 +263,22 @@ function prepareBatches(engine: Engine, shape: MatMulShape): FastRun {
     c: 4 * i * m * n,
   }));
   if (m === 0 || n === 0) return () => {};
+  /** Operands per element as they lie beside the matrix of C at this offset. */
+  const beside = (operands: readonly Pointer[], c: number): readonly Pointer[] =>
+    finish ? operands.map((p, i) => (finish.operands[i] === "element" ? p + c : p)) : NONE;
   // Matrices that are packed together stay in the second cache together.
   const together = Math.max(1, Math.min(64, Math.floor(BATCH_BYTES / (4 * (k * n + m * k)))));
   if (together === 1 || m <= THIN_ROWS || n === 1) {
-    const product = prepareProduct(engine, shape);
-    return ([c], [a, b]) => pairs.forEach((p) => product(c + p.c, a + p.a, b + p.b));
+    const product = prepareProduct(engine, shape, finish);
+    return ([c], [a, b, ...operands]) =>
+      pairs.forEach((p) => product(c + p.c, a + p.a, b + p.b, beside(operands, p.c)));
   }
-  const blocks = prepareBlocks(engine, shape, undefined, together);
-  return ([c], [a, b]) => {
+  const blocks = prepareBlocks(engine, shape, finish, together);
+  return ([c], [a, b, ...operands]) => {
     for (let first = 0; first < pairs.length; first += together) {
       const some = pairs.slice(first, first + together);
-      blocks(some.map((p) => ({ a: a + p.a, b: b + p.b, c: c + p.c })), []);
+      const matrices = some.map((p) => ({ a: a + p.a, b: b + p.b, c: c + p.c }));
+      blocks(matrices, beside(operands, some[0].c));
     }
   };
 }

@@ -70,6 +70,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ["BatchMatMul", plain(prepareMatMul)],
   ["BatchMatMulV2", plain(prepareMatMul)],
   ["_MatMulEpilogue", fused(prepareMatMul)],
+  ["_BatchMatMulV2Epilogue", fused(prepareMatMul)],
   ["_FusedMatMul", fused(prepareMatMul)],
   ["Conv2D", plain(prepareConv)],
   ["Conv3D", plain(prepareConv)],

@@ -153,3 +153,41 @@ for (const [name, engine] of ENGINES) {
     }
   });
 }
+
+for (const [name, engine] of ENGINES) {
+  Deno.test(`batches of products end with an epilogue: ${name}`, () => {
+    const [sum, bias, residual, factor] = [0, 1, 2, 3].map(argument);
+    const expr = s.add(s.max(s.mul(s.add(sum, bias), factor), -0.25), residual);
+    const per = ["column", "element", "all"];
+    const cases: [number[], number[], boolean, boolean][] = [
+      [[2, 7, 5], [2, 5, 9], false, false],
+      [[3, 2, 16, 20], [2, 20, 24], false, false],
+      [[5, 33, 40], [5, 17, 40], false, true],
+      [[4, 40, 33], [4, 40, 17], true, false],
+      [[1, 3, 12, 9], [2, 1, 9, 10], false, false],
+      [[2, 300, 310], [2, 310, 500], false, false],
+    ];
+    for (const [x, y, adj_x, adj_y] of cases) {
+      const a = make(...x), b = make(...y), attrs = { adj_x, adj_y };
+      const [product] = runLoops(op("BatchMatMulV2"), [a, b], attrs);
+      const n = product.shape[product.rank - 1];
+      const extra = [make(n), make(...product.shape), make()];
+      const [p, o, r] = [product, ...extra].map((t) => t.data as Float32Array);
+      const f = extra[2].data[0] as number;
+      const want = p.map((v, i) => Math.max((v + o[i % n]) * f, -0.25) + r[i]);
+      const rest = { expr, per, Toperand: per.map(() => "float32") };
+      const def = op("_BatchMatMulV2Epilogue");
+      const got = runFast(engine, def, [a, b, ...extra], { ...attrs, ...rest });
+      assert(got !== null);
+      const scale = Math.sqrt(x[x.length - 1]);
+      assertClose(
+        got[0].data.map((v) => Number(v) / scale),
+        want.map((v) => v / scale),
+        `[${x}] · [${y}]`,
+      );
+    }
+    const thin = [make(3, 1, 8), make(3, 8, 9)];
+    const attrs = { expr: s.add(sum, 1), per: [], Toperand: [] };
+    assert(runFast(engine, op("_BatchMatMulV2Epilogue"), thin, attrs) === null, "thin");
+  });
+}
