@@ -37,6 +37,17 @@ const scores = (q: tf.Tensor, k: tf.Tensor): tf.Tensor => tf.mul(tf.matMul(q, k,
 const qkv = (shape: number[]): tf.Tensor[] => ["q", "k", "v"].map((name) => place(shape, name));
 const turned = (t: tf.Tensor): tf.Tensor => tf.transpose(t, [0, 2, 1, 3]);
 
+/** What to add to scores of `n` queries and `m` keys, counted from the end: 0 where a key is seen. */
+const causal = (n: number, m: number, low: number): tf.NdArray => {
+  const value = (_: unknown, i: number): number => i % m <= Math.floor(i / m) + m - n ? 0 : low;
+  return new tf.NdArray("float32", [n, m], Float32Array.from({ length: n * m }, value));
+};
+/** Attention with scores as `mask` leaves them. */
+const masked = (mask: (s: tf.Tensor) => tf.Tensor, keys = 5): tf.Tensor => {
+  const [q, k, v] = [5, keys, keys].map((n, i) => place([2, n, 4], "qkv"[i]));
+  return tf.matMul(tf.softmax(mask(scores(q, k))), v);
+};
+
 const MATCHES: readonly [string, PassName, string, Build][] = [
   ["softmax", "rewrite", "Softmax", () => softmax(x())],
   ["softmax of unknown batch", "rewrite", "Softmax", () => softmax(place([null, 4], "x"))],
@@ -60,6 +71,42 @@ const MATCHES: readonly [string, PassName, string, Build][] = [
   ["attention of heads", "attention", "_Attention", () => {
     const [q, k, v] = qkv([2, 5, 3, 4]).map(turned);
     return turned(tf.matMul(tf.softmax(tf.div(tf.matMul(q, k, false, true), 2)), v));
+  }],
+  [
+    "attention with a causal sum",
+    "attention",
+    "_Attention",
+    () => masked((s) => tf.add(s, causal(5, 5, -1e9))),
+  ],
+  [
+    "attention with an infinite mask for more keys",
+    "attention",
+    "_Attention",
+    () => masked((s) => tf.add(tf.reshape(causal(5, 7, -Infinity), [1, 5, 7]), s), 7),
+  ],
+  [
+    "attention with chosen scores",
+    "attention",
+    "_Attention",
+    () => masked((s) => tf.where(tf.equal(causal(5, 5, -1), 0), s, -1e9)),
+  ],
+  [
+    "attention with hidden scores",
+    "attention",
+    "_Attention",
+    () => masked((s) => tf.where(tf.less(causal(5, 5, -1), 0), -Infinity, s)),
+  ],
+  [
+    "attention with a triangle",
+    "attention",
+    "_Attention",
+    () =>
+      masked((s) => tf.where(tf.greater(tf.linalg.bandPart(tf.ones([5, 5]), -1, 0), 0), s, -1e9)),
+  ],
+  ["causal attention of heads", "attention", "_Attention", () => {
+    const [q, k, v] = qkv([2, 5, 3, 4]).map(turned);
+    const s = tf.add(tf.mul(tf.matMul(q, k, false, true), 0.5), causal(5, 5, -1e9));
+    return turned(tf.matMul(tf.softmax(s), v));
   }],
 ];
 
@@ -106,6 +153,26 @@ const STAYS: readonly [string, PassName, Build][] = [
     const [q, k, v] = qkv([2, 5, 4]);
     return tf.matMul(tf.softmax(tf.add(scores(q, k), place([5, 5], "m"))), v);
   }],
+  ["attention with a mask that hides too much", "attention", () => {
+    const mask = causal(5, 5, -1e9);
+    (mask.data as Float32Array)[0] = -1e9;
+    return masked((s) => tf.add(s, mask));
+  }],
+  [
+    "attention with a mask that only lowers",
+    "attention",
+    () => masked((s) => tf.add(s, causal(5, 5, -10))),
+  ],
+  [
+    "attention with scores in the place of what is hidden",
+    "attention",
+    () => masked((s) => tf.where(tf.equal(causal(5, 5, -1), 0), -1e9, s)),
+  ],
+  [
+    "attention with a mask that makes batches",
+    "attention",
+    () => masked((s) => tf.add(s, tf.reshape(causal(5, 5, -1e9), [1, 1, 5, 5]))),
+  ],
   ["attention of a depth without kernels", "attention", () => {
     const [q, k, v] = qkv([2, 5, 3]);
     return tf.matMul(tf.softmax(scores(q, k)), v);

@@ -1,5 +1,6 @@
 /**
- * Attention: products with a softmax between them become one op that never stores the scores.
+ * Attention: products with a softmax between them become one op that never stores the scores. A mask is known where it is a
+ * constant that hides from each query the keys after it.
  * May import core and graph files.
  */
 import { NdArray } from "../../core/nd_array.ts";
@@ -38,8 +39,56 @@ function scores(q: Pattern, k: Pattern): Pattern {
   );
 }
 
+/** Scores this low weigh nothing: as low as float16 goes. */
+const HIDDEN = -65504;
+
+/** A constant whose rows and columns are queries and keys: `wanted` says what it holds where a key is seen, and where it is not. */
+function causal(name: string, wanted: (value: number, isSeen: boolean) => boolean): Pattern {
+  return any(name, ({ node }) => {
+    if (node.def.name !== "Const" || node.feed >= 0) return false;
+    const { shape, data, size } = node.attrs.value as NdArray;
+    const [n, m] = shape.slice(-2);
+    // Queries and keys are counted from the end; each query sees a key.
+    return shape.length >= 2 && size === n * m && n <= m &&
+      Array.prototype.every.call(
+        data,
+        (value, i) => wanted(Number(value), i % m <= Math.floor(i / m) + m - n),
+      );
+  });
+}
+
+/** A constant that holds one number, so low that nothing is left of a score. */
+const low: Pattern = ({ node, dtype }) => {
+  if (node.def.name !== "Const" || node.feed >= 0 || dtype !== "float32") return false;
+  const { data, size } = node.attrs.value as NdArray;
+  return size === 1 && (data as Float32Array)[0] <= HIDDEN;
+};
+
+const added = causal("mask", (v, isSeen) => isSeen ? v === 0 : v <= HIDDEN);
+const seen = causal("mask", (v, isSeen) => (v === 1) === isSeen);
+const hidden = causal("mask", (v, isSeen) => (v === 1) !== isSeen);
+
+/** Scores, of which a mask may leave some. */
+function masked(p: Pattern): Pattern {
+  return either(
+    op("AddV2|Add", [p, added], true),
+    op("SelectV2|Select", [seen, p, low]),
+    op("SelectV2|Select", [hidden, low, p]),
+    p,
+  );
+}
+
+/** Whether keys are masked; null where the mask is made for other numbers of queries and keys. */
+function isCausal(match: Match, queries: number, keys: number): boolean | null {
+  const mask = match.values.get("mask")?.shape as Shape | undefined;
+  if (mask === undefined) return false;
+  // A mask of more axes than scores have would add some to the result.
+  if (mask.length > match.get("query").shape!.length) return null;
+  return mask.at(-2) === queries && mask.at(-1) === keys ? true : null;
+}
+
 function attended(part: (name: string) => Pattern): Pattern {
-  const weights = op("Softmax", [scores(part("query"), part("key"))]);
+  const weights = op("Softmax", [masked(scores(part("query"), part("key")))]);
   return (v, match) =>
     !v.node.attrs.adj_x && !v.node.attrs.adj_y &&
     op("BatchMatMulV2", [weights, part("value")])(v, match);
@@ -64,7 +113,11 @@ function operandsOf(match: Match): readonly IrValue[] | null {
 /** Other depths have no kernel: their parts are better apart. */
 const MAX_DEPTH = 128;
 
-const attrsOf = (match: Match): object => ({ T: "float32", scale: scaleOf(match), causal: false });
+const attrsOf = (match: Match, causal: boolean): object => ({
+  T: "float32",
+  scale: scaleOf(match),
+  causal,
+});
 
 /** Between exchanges of heads and time: the op's own layout. */
 const withHeads: Rule = {
@@ -77,8 +130,9 @@ const withHeads: Rule = {
     const list = operandsOf(match);
     if (list === null) return null;
     const [q, k] = list.map((v) => v.shape as Shape);
-    if (q[0] !== k[0] || q[2] !== k[2] || q[3] !== k[3]) return null;
-    return addedNode(root, "_Attention", list, attrsOf(match));
+    const causal = isCausal(match, q[1], k[1]);
+    if (q[0] !== k[0] || q[2] !== k[2] || q[3] !== k[3] || causal === null) return null;
+    return addedNode(root, "_Attention", list, attrsOf(match, causal));
   },
 };
 
@@ -90,12 +144,13 @@ const withBatches: Rule = {
     if (list === null) return null;
     const [q, k] = list.map((v) => v.shape as Shape);
     const outer = q.slice(0, -2);
-    if (outer.some((d, i) => d !== k[i]) || q.at(-1) !== k.at(-1)) return null;
+    const causal = isCausal(match, q.at(-2)!, k.at(-2)!);
+    if (causal === null || outer.some((d, i) => d !== k[i]) || q.at(-1) !== k.at(-1)) return null;
     const single = list.map((v) => {
       const shape = v.shape as Shape;
       return reshaped(root, v, [sizeOf(outer), shape.at(-2)!, 1, shape.at(-1)!]);
     });
-    const result = addedValue(root, "_Attention", single, attrsOf(match));
+    const result = addedValue(root, "_Attention", single, attrsOf(match, causal));
     return addedNode(root, "Reshape", [result, vector(root, q)], { T: "float32", Tshape: "int32" });
   },
 };
