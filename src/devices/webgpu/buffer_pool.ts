@@ -56,6 +56,9 @@ export class BufferPool {
   readonly #limit: number;
   /** Given up while recorded commands use them. */
   readonly #doomed: PooledBuffer[] = [];
+  /** In use, though there was no memory for them. */
+  readonly #failed = new Set<PooledBuffer>();
+  readonly #onFail: (error: GPUError) => void;
   /** Bytes of the largest buffer there can be. */
   readonly #most: number;
   readonly #adopted = new WeakMap<GPUBuffer, PooledBuffer>();
@@ -63,13 +66,21 @@ export class BufferPool {
   #live = 0;
   #nextId = 1;
 
-  /** Holds at most `limit` bytes for reuse. */
+  /**
+   * Holds at most `limit` bytes for reuse. `onFail` hears of buffers that there was no memory for, which WebGPU says later;
+   * after it no recorded commands may be left.
+   */
   constructor(
     device: GPUDevice,
     counters: DeviceCounters,
-    { onDestroy, limit = LIMIT_BYTES }: { onDestroy: (id: number) => void; limit?: number },
+    { onDestroy, onFail, limit = LIMIT_BYTES }: {
+      onDestroy: (id: number) => void;
+      onFail: (error: GPUError) => void;
+      limit?: number;
+    },
   ) {
     this.#limit = limit;
+    this.#onFail = onFail;
     this.#device = device;
     this.#counters = counters;
     this.#onDestroy = onDestroy;
@@ -83,6 +94,19 @@ export class BufferPool {
   /** Buffers in use or held. */
   get buffers(): number {
     return this.#live;
+  }
+
+  /** Buffers in use that there was no memory for. */
+  get failed(): number {
+    return this.#failed.size;
+  }
+
+  /** Throws `ResourceExhaustedError` where there was no memory for one of these. */
+  refuse(buffers: readonly (PooledBuffer | undefined)[]): void {
+    if (!buffers.some((b) => b !== undefined && this.#failed.has(b))) return;
+    throw new ResourceExhaustedError(
+      "Cannot use this tensor: there was no GPU memory for it when it was made",
+    );
   }
 
   /** The class of buffers that hold `bytes`. Throws `ResourceExhaustedError` where no buffer of the device may be so large. */
@@ -169,16 +193,35 @@ export class BufferPool {
   #create(size: number, list: PooledBuffer[]): PooledBuffer {
     this.#counters.buffersCreated++;
     this.#live++;
+    this.#device.pushErrorScope("out-of-memory");
     const gpu = this.#device.createBuffer({
       size,
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
     });
-    return this.#buffer(gpu, list);
+    const buffer = this.#buffer(gpu, list);
+    this.#device.popErrorScope().then((error) => error && this.#fail(buffer, error), () => {});
+    return buffer;
   }
 
   #buffer(gpu: GPUBuffer, list: PooledBuffer[]): PooledBuffer {
     const { size: bytes } = gpu;
     return { gpu, bytes, id: this.#nextId++, batch: -1, isFree: false, isListed: false, list };
+  }
+
+  /** There was no memory for a buffer: it never comes into the pool, and what the pool holds is given up. */
+  #fail(buffer: PooledBuffer, error: GPUError): void {
+    this.#onFail(error);
+    this.#failed.add(buffer);
+    const lists = [...this.#classes.values()].map((c) => c.list);
+    for (const list of [...lists, ...this.#uploads.values()]) {
+      for (const held of list.splice(0)) {
+        held.isListed = false;
+        if (!held.isFree) continue;
+        this.#claim(held);
+        this.#failed.delete(held);
+        this.#destroy(held);
+      }
+    }
   }
 
   /** A buffer that somebody else made, and frees: it never comes into the pool. */
@@ -193,6 +236,7 @@ export class BufferPool {
    * {@linkcode BufferPool.submitted}.
    */
   give(buffer: PooledBuffer, batch: number): void {
+    if (this.#failed.delete(buffer)) return this.#destroy(buffer);
     if (this.#freeBytes + buffer.bytes > this.#limit) {
       if (buffer.batch === batch) this.#doomed.push(buffer);
       else this.#destroy(buffer);

@@ -80,6 +80,8 @@ export class WebGpuDevice implements Device {
   #batchLimit = FIRST_BATCH;
   #error: Error | null = null;
   #lost: UnavailableError | null = null;
+  /** Work that was submitted with buffers that there was no memory for. */
+  #failing = 0;
 
   constructor({ device, profile, description, software }: AdapterResult) {
     this.gpu = device;
@@ -99,12 +101,25 @@ export class WebGpuDevice implements Device {
     );
     this.#pool = new BufferPool(device, this.counters, {
       onDestroy: (id) => this.#pipelines.forget(id),
+      onFail: (error) => this.#failed(error),
     });
     this.#readback = new Readback(device, this.counters, (record) => this.#submit(record));
     device.addEventListener("uncapturederror", (event) => {
-      this.#error ??= deviceError((event as GPUUncapturedErrorEvent).error);
+      const { error } = event as GPUUncapturedErrorEvent;
+      // What commands say of a buffer that there was no memory for has been told already.
+      const isEcho = this.#failing + this.#pool.failed > 0 && error instanceof GPUValidationError;
+      if (!isEcho) this.#error ??= deviceError(error);
     });
     this.lost = device.lost.then((info) => this.#lost = lossError(info));
+  }
+
+  /** There was no memory for a buffer: the next call fails, and recorded commands that use it do nothing. */
+  #failed(error: GPUError): void {
+    this.#error ??= deviceError(error);
+    this.#failing++;
+    this.flush();
+    const settle = (): number => this.#failing--;
+    this.gpu.queue.onSubmittedWorkDone().then(settle, settle);
   }
 
   get transfer(): TransferCost {
@@ -146,6 +161,7 @@ export class WebGpuDevice implements Device {
         this.check();
         classes ??= sizes.map((bytes) => this.#pool.classOf(bytes));
         const inputs = given as readonly (PooledBuffer | undefined)[];
+        if (this.#pool.failed > 0) this.#pool.refuse(inputs);
         const own = this.#pool.takeAll(classes, before, this.#batch);
         for (let i = 0; i < launches.length; i++) {
           if (tracer === null) this.#record(launches[i], inputs, own);
@@ -281,7 +297,7 @@ export class WebGpuDevice implements Device {
   }
 
   readSync(reads: readonly BufferRead[]): NdArray[] | null {
-    this.check();
+    this.#checkReads(reads);
     const ranges = rangesOf(reads);
     const read = (): ArrayBuffer[] | null => this.#readback.readSync(ranges);
     const raw = this.#readback.canSync ? traced(readbackSpan(ranges), read) : null;
@@ -289,12 +305,17 @@ export class WebGpuDevice implements Device {
   }
 
   async read(reads: readonly BufferRead[]): Promise<NdArray[]> {
-    this.check();
+    this.#checkReads(reads);
     const ranges = rangesOf(reads);
     const raw = await traced(readbackSpan(ranges), () => this.#readback.read(ranges))
       .catch((e) => this.#failedRead(e));
     this.check();
     return raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
+  }
+
+  #checkReads(reads: readonly BufferRead[]): void {
+    this.check();
+    if (this.#pool.failed > 0) this.#pool.refuse(reads.map((r) => r.buffer as PooledBuffer));
   }
 
   /** Why a copy could not be read: the loss of the device, of which we may be told a moment later, or what the queue says. */

@@ -1,5 +1,6 @@
 /** The pool of GPU buffers, on a device that only counts. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
+import { ResourceExhaustedError } from "../../../src/core/errors.ts";
 import { newCounters } from "../../../src/core/device.ts";
 import {
   BufferPool,
@@ -8,16 +9,27 @@ import {
 } from "../../../src/devices/webgpu/buffer_pool.ts";
 
 /** A pool that holds 1,024 bytes, and the ids of the buffers that were destroyed. */
-function countingPool(): { pool: BufferPool; destroyed: number[] } {
-  const destroyed: number[] = [];
+function countingPool(...errors: (GPUError | null)[]): {
+  pool: BufferPool;
+  destroyed: number[];
+  failures: string[];
+} {
+  const destroyed: number[] = [], failures: string[] = [];
   const device = {
     limits: { maxBufferSize: 1 << 20 },
     createBuffer: ({ size }: { size: number }) => ({ size, destroy: () => {} }),
+    pushErrorScope: () => {},
+    popErrorScope: () => Promise.resolve(errors.shift() ?? null),
   } as unknown as GPUDevice;
   const onDestroy = (id: number): void => void destroyed.push(id);
   return {
-    pool: new BufferPool(device, newCounters(), { onDestroy, limit: 1024 }),
+    pool: new BufferPool(device, newCounters(), {
+      onDestroy,
+      onFail: ({ message }) => failures.push(message),
+      limit: 1024,
+    }),
     destroyed,
+    failures,
   };
 }
 
@@ -98,4 +110,16 @@ Deno.test("BufferPool hands small buffers to uploads in turns, never one of the 
     }
     assertEquals(order, [...used]);
   }
+});
+
+Deno.test("BufferPool never hands out a buffer that there was no memory for, and gives up what it holds", async () => {
+  const { pool, destroyed, failures } = countingPool(null, null, { message: "full" } as GPUError);
+  const [free, used, failed] = [256, 512, 768].map((bytes) => pool.take(pool.classOf(bytes)));
+  pool.give(free, 0);
+  await Promise.resolve();
+  assertEquals([failures, destroyed, pool.failed, pool.poolBytes], [["full"], [free.id], 1, 0]);
+  pool.refuse([used, undefined]);
+  assertThrows(() => pool.refuse([used, failed]), ResourceExhaustedError, "no GPU memory");
+  pool.give(failed, 0);
+  assertEquals([destroyed, pool.failed, pool.buffers], [[free.id, failed.id], 0, 1]);
 });

@@ -276,3 +276,52 @@ gpuTest("a buffer that no adapter has is refused at once, and nothing is lost", 
   using y = tf.add(tf.tensor1d([1, 2]), 1);
   assertEquals(await values(y), [2, 3]);
 });
+
+/** Lets the device have no memory for the next buffer that is made. */
+function runOut({ gpu }: WebGpuDevice): void {
+  const { createBuffer, popErrorScope } = gpu;
+  gpu.createBuffer = (descriptor) => {
+    gpu.createBuffer = createBuffer;
+    gpu.popErrorScope = async () => {
+      gpu.popErrorScope = popErrorScope;
+      await gpu.popErrorScope();
+      return new GPUOutOfMemoryError("no room");
+    };
+    // What WebGPU gives then: a buffer that is invalid, and of which nothing is said here.
+    gpu.pushErrorScope("validation");
+    const size = 8 * Math.ceil(gpu.limits.maxBufferSize / 8) + 8;
+    const buffer = gpu.createBuffer({ ...descriptor, size });
+    popErrorScope.call(gpu).catch(() => {});
+    return buffer;
+  };
+}
+
+gpuTest(
+  "a buffer without memory fails the next call and every use of it, and no other",
+  async () => {
+    const shape = [31, 1009];
+    const total = async (x: tf.Tensor): Promise<number> => {
+      using sum = tf.sum(x);
+      return (await values(sum))[0];
+    };
+    using x = tf.ones(shape);
+    assertEquals(await total(x), 31279);
+    const before = tf.memory().numTensors;
+    const kept: tf.Tensor[] = [];
+    runOut(gpu());
+    // As many as it takes to have none in the pool.
+    while (gpu().gpu.createBuffer !== GPUDevice.prototype.createBuffer) kept.push(tf.add(x, 1));
+    await gpu().gpu.queue.onSubmittedWorkDone();
+    await assertRejects(() => total(x), ResourceExhaustedError, "out of memory, no room");
+    const failed = kept.pop()!;
+    await assertRejects(() => failed.data(), ResourceExhaustedError, "no GPU memory for it");
+    assertThrows(() => tf.neg(failed), ResourceExhaustedError, "no GPU memory for it");
+    assertEquals(await total(x), 31279);
+    tf.dispose([failed, ...kept]);
+    for (let k = 0; k < 3; k++) {
+      using y = tf.add(x, 2);
+      assertEquals(await total(y), 3 * 31279);
+    }
+    assertEquals(tf.memory().numTensors, before);
+  },
+);
