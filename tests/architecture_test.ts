@@ -91,6 +91,11 @@ Deno.test("src/modules_generated.ts imports all that mod.ts loads", async () => 
   report("This list must be written anew", isFresh ? [] : [`${MODULES}: run "deno task modules"`]);
 });
 
+Deno.test("mod.ts loads no GPU kernel before a GPU is asked for", () => {
+  const found = [...read(MODULES).matchAll(/^import "(.*(?:_gpu|_wgsl|webgpu_device)\.ts)";$/gm)];
+  report("These files belong to the device", found.map(([, file]) => file));
+});
+
 Deno.test("mod.ts reaches no package", async () => {
   const found = reachable(await moduleGraph(), "mod.ts")
     // Node's built-in modules may be asked for where they are wanted, but not by everybody.

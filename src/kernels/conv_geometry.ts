@@ -217,6 +217,16 @@ export function windowGeometry(
   };
 }
 
+/** The geometry of a dilation: `rates` are its dilations. */
+export function dilationGeometry(
+  image: Shape,
+  filter: readonly number[],
+  attrs: Attrs,
+): WindowGeometry {
+  const { strides, rates, padding } = attrs;
+  return windowGeometry(image, filter, filter[2], { strides, dilations: rates, padding });
+}
+
 /** Number of output places of one image. */
 export function outPlaces(g: WindowGeometry): number {
   return g.axes[0].out * g.axes[1].out * g.axes[2].out;

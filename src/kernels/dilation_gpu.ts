@@ -13,7 +13,7 @@ import {
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { forwardGather, gatherWords, isDeep } from "./conv_gather.ts";
-import { tapCount, type WindowGeometry, windowGeometry } from "./conv_geometry.ts";
+import { dilationGeometry, tapCount, type WindowGeometry } from "./conv_geometry.ts";
 import { convFits } from "./conv_gpu.ts";
 import {
   dilationFilterProgram,
@@ -21,16 +21,6 @@ import {
   poolProgram,
   type PoolSource,
 } from "./pool_programs.ts";
-
-/** The geometry of a dilation: `rates` are its dilations. */
-export function dilationGeometry(
-  image: readonly number[],
-  filter: readonly number[],
-  attrs: Problem["attrs"],
-): WindowGeometry {
-  const { strides, rates, padding } = attrs;
-  return windowGeometry(image, filter, filter[2], { strides, dilations: rates, padding });
-}
 
 function sourceOf(g: WindowGeometry, dtype: PoolSource["dtype"], profile: Profile): PoolSource {
   return {

@@ -8,7 +8,7 @@ import { defineOp, type OpDef } from "../core/op.ts";
 import { normalizeAxis, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type ArgOp, argReduceCpu } from "../kernels/arg_reduce_cpu.ts";
-import { argReduceVariants } from "../kernels/arg_reduce_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { hostInts } from "./array_view.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "./input.ts";
 
@@ -33,7 +33,7 @@ function defineArg(name: string, op: ArgOp): OpDef {
     grad: null,
     cpu: ([x, dimension], [out]) =>
       argReduceCpu(op, x, normalizeAxis(hostInts(dimension)[0], x.shape.length), out),
-    gpu: argReduceVariants(op),
+    gpu: onGpu(({ argReduceVariants }) => argReduceVariants(op)),
   });
 }
 

@@ -9,7 +9,7 @@ import { mergeShapes, type PartialShape } from "../core/shape.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { ATTENTION_VARIANTS } from "../kernels/attention_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { transpose } from "./array_move.ts";
 import { expandDims, reshape, squeeze } from "./array_view.ts";
 import { onesOfTensor } from "./creation.ts";
@@ -40,7 +40,7 @@ const Attention: OpDef = defineOp({
     return [attentionShape(q, k, v)];
   },
   expand: ([q, k, v], attrs) => [composed(q, k, v, attrs)],
-  gpu: ATTENTION_VARIANTS,
+  gpu: onGpu(({ ATTENTION_VARIANTS }) => ATTENTION_VARIANTS),
 });
 
 function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {

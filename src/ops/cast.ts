@@ -9,7 +9,7 @@ import { defineOp, lookupOp } from "../core/op.ts";
 import { argument, castTo } from "../core/scalar.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
-import { pointwiseFits, pointwiseGpu } from "../kernels/pointwise_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { toInput } from "./input.ts";
 
 const Cast = defineOp({
@@ -26,13 +26,13 @@ const Cast = defineOp({
     if (x.dtype === "string" || y.dtype === "string") castArray(x, y.dtype);
     pointwiseCpu([castTo(argument(0), y.dtype)], [x], [y]);
   },
-  gpu: [{
+  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
     name: "cast",
     fits: ({ inputs, attrs }, profile) =>
       pointwiseFits([castTo(argument(0), attrs.DstT)], inputs, profile),
     plan: ({ inputs, outputs, attrs }, profile) =>
       pointwiseGpu([castTo(argument(0), attrs.DstT)], inputs, outputs[0], profile),
-  }],
+  }]),
 });
 
 /**

@@ -7,7 +7,7 @@ import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { convBackwardFilter, convBackwardInput, convForward } from "../kernels/conv_cpu.ts";
-import { CONV_FILTER_VARIANTS, CONV_INPUT_VARIANTS, CONV_VARIANTS } from "../kernels/conv_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { expandDims, squeeze } from "./array_view.ts";
 import {
   checkSame,
@@ -38,18 +38,18 @@ const FAMILY = defineConvFamily({
   fn: "conv2d",
   rank: 4,
   attrs: CONV_2D_ATTRS,
-  forward: { name: "Conv2D", cpu: convForward, gpu: CONV_VARIANTS },
+  forward: { name: "Conv2D", cpu: convForward, gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS) },
   inputGradient: {
     name: "Conv2DBackpropInput",
     sizes: "Tsizes",
     cpu: convBackwardInput,
-    gpu: CONV_INPUT_VARIANTS,
+    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS),
   },
   filterGradient: {
     name: "Conv2DBackpropFilter",
     sizes: "Tsizes",
     cpu: convBackwardFilter,
-    gpu: CONV_FILTER_VARIANTS,
+    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS),
   },
 });
 

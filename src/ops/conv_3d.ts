@@ -5,7 +5,7 @@
 import { apply1 } from "../core/apply.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { convBackwardFilter, convBackwardInput, convForward } from "../kernels/conv_cpu.ts";
-import { CONV_FILTER_VARIANTS, CONV_INPUT_VARIANTS, CONV_VARIANTS } from "../kernels/conv_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import {
   convArguments,
   type Padding,
@@ -28,17 +28,17 @@ const FAMILY = defineConvFamily({
   fn: "conv3d",
   rank: 5,
   attrs: ATTRS,
-  forward: { name: "Conv3D", cpu: convForward, gpu: CONV_VARIANTS },
+  forward: { name: "Conv3D", cpu: convForward, gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS) },
   inputGradient: {
     name: "Conv3DBackpropInputV2",
     sizes: "Tshape",
     cpu: convBackwardInput,
-    gpu: CONV_INPUT_VARIANTS,
+    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS),
   },
   filterGradient: {
     name: "Conv3DBackpropFilterV2",
     cpu: convBackwardFilter,
-    gpu: CONV_FILTER_VARIANTS,
+    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS),
   },
 });
 

@@ -11,11 +11,7 @@ import {
   depthwiseBackwardInput,
   depthwiseForward,
 } from "../kernels/conv_depthwise_cpu.ts";
-import {
-  DEPTHWISE_FILTER_VARIANTS,
-  DEPTHWISE_INPUT_VARIANTS,
-  DEPTHWISE_VARIANTS,
-} from "../kernels/conv_depthwise_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { conv2d } from "./conv.ts";
 import {
   checkSame,
@@ -45,16 +41,20 @@ export const DepthwiseConv2dNative: OpDef = defineConvFamily({
   rank: 4,
   depthwise: true,
   attrs: DEPTHWISE_ATTRS,
-  forward: { name: "DepthwiseConv2dNative", cpu: depthwiseForward, gpu: DEPTHWISE_VARIANTS },
+  forward: {
+    name: "DepthwiseConv2dNative",
+    cpu: depthwiseForward,
+    gpu: onGpu(({ DEPTHWISE_VARIANTS }) => DEPTHWISE_VARIANTS),
+  },
   inputGradient: {
     name: "DepthwiseConv2dNativeBackpropInput",
     cpu: depthwiseBackwardInput,
-    gpu: DEPTHWISE_INPUT_VARIANTS,
+    gpu: onGpu(({ DEPTHWISE_INPUT_VARIANTS }) => DEPTHWISE_INPUT_VARIANTS),
   },
   filterGradient: {
     name: "DepthwiseConv2dNativeBackpropFilter",
     cpu: depthwiseBackwardFilter,
-    gpu: DEPTHWISE_FILTER_VARIANTS,
+    gpu: onGpu(({ DEPTHWISE_FILTER_VARIANTS }) => DEPTHWISE_FILTER_VARIANTS),
   },
 }).forward;
 

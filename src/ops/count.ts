@@ -9,7 +9,7 @@ import { compatible, isConcrete, type PartialShape, sameShape, shapeText } from 
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { bincountCpu } from "../kernels/count_cpu.ts";
-import { bincountVariants } from "../kernels/count_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { hostInts, reshape } from "./array_view.ts";
 import { asTensor, castInput, intScalar, shapeOfInput, toInput } from "./input.ts";
 import { add, mul } from "./pointwise_arithmetic.ts";
@@ -46,10 +46,12 @@ const Bincount = defineOp({
   },
   grad: null,
   cpu: ([x, size, weights], [out]) => bincountCpu(flat(x), weights, hostInts(size)[0], false, out),
-  gpu: bincountVariants.map((v) => ({
-    ...v,
-    fits: (problem, profile) => problem.inputs[0].shape.length === 1 && v.fits!(problem, profile),
-  })),
+  gpu: onGpu(({ bincountVariants }) =>
+    bincountVariants.map((v) => ({
+      ...v,
+      fits: (problem, profile) => problem.inputs[0].shape.length === 1 && v.fits!(problem, profile),
+    }))
+  ),
 });
 
 function flat(x: Parameters<typeof bincountCpu>[0]): Parameters<typeof bincountCpu>[0] {
@@ -75,7 +77,7 @@ const DenseBincount = defineOp({
   grad: null,
   cpu: ([x, size, weights], [out], { attrs }: { readonly attrs: Attrs }) =>
     bincountCpu(x, weights, hostInts(size)[0], attrs.binary_output, out),
-  gpu: bincountVariants,
+  gpu: onGpu(({ bincountVariants }) => bincountVariants),
 });
 
 /**

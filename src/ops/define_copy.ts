@@ -6,11 +6,11 @@ import type { GpuVariant } from "../core/dispatch.ts";
 import type { CpuKernel, Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
 import { copyCpu } from "../kernels/copy_cpu.ts";
-import { copyFits, copyGpu, type CopyOptions } from "../kernels/copy_gpu.ts";
+import type { CopyOptions } from "../kernels/copy_gpu.ts";
+import { type GpuKernels, onGpu } from "../kernels/gpu_kernels.ts";
 import type { CopyMap } from "../kernels/copy_map.ts";
 import { bindableInPieces, bindsWhole } from "../kernels/copy_pieces.ts";
 import { withMeaning } from "../kernels/host_meaning.ts";
-import { transposeFits, transposeGpu } from "../kernels/transpose_gpu.ts";
 
 /** How a problem of an op is a copy. */
 export type MapOf = (problem: Problem) => CopyMap;
@@ -39,20 +39,24 @@ export function copyKernels(
         copyCpu(map(problem), ins[from], out, fill === undefined ? undefined : ins[fill]),
       { copy: { from, map, fill } },
     ),
-    gpu: [...(transposes ? [transposeOf(from, map)] : []), {
+    gpu: onGpu((kernels) => [...(transposes ? [transposeOf(from, map, kernels)] : []), {
       name: "copy",
       fits: (problem, profile) =>
-        bindableInPieces(problem.inputs[from], 2, profile) && copyFits(map(problem)),
+        bindableInPieces(problem.inputs[from], 2, profile) && kernels.copyFits(map(problem)),
       plan: (problem, profile) =>
-        copyGpu(map(problem), problem.outputs[0].dtype, profile, {
+        kernels.copyGpu(map(problem), problem.outputs[0].dtype, profile, {
           ...options,
           fromCount: sizeOf(problem.inputs[from].shape),
         }),
-    }],
+    }]),
   };
 }
 
-function transposeOf(from: number, map: MapOf): GpuVariant {
+function transposeOf(
+  from: number,
+  map: MapOf,
+  { transposeFits, transposeGpu }: GpuKernels,
+): GpuVariant {
   return {
     name: "transpose",
     fits: (problem, profile) =>

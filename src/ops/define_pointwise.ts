@@ -7,7 +7,7 @@ import { argument, type Expr, type PointwiseExpr } from "../core/scalar.ts";
 import { broadcastShapes, type PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
-import { pointwiseFits, pointwiseGpu } from "../kernels/pointwise_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 
 /** Dtypes of functions that are defined for floats and complex numbers. */
 export const FLOAT_OR_COMPLEX = "{bfloat16, half, float, double, complex64, complex128}";
@@ -45,6 +45,8 @@ export function definePointwise(
     if (!e) made.set(attrs, e = expr(args, attrs));
     return e;
   };
+  // No complex number is ever on a GPU.
+  const isComplex = init.types === "complex" || init.attrs?.some((a) => a.includes("complex"));
   return defineOp({
     name,
     inputs,
@@ -58,13 +60,12 @@ export function definePointwise(
     ...(init.grad === undefined ? {} : { grad: init.grad }),
     ...(init.expand === undefined ? {} : { expand: init.expand }),
     cpu: (ins, outs, { attrs }) => pointwiseCpu([bind(attrs)], ins, outs),
-    // No complex number is ever on a GPU.
-    gpu: init.types === "complex" || init.attrs?.some((a) => a.includes("complex")) ? [] : [{
+    gpu: isComplex ? [] : onGpu(({ pointwiseFits, pointwiseGpu }) => [{
       name: "pointwise",
       fits: ({ inputs, attrs }, profile) => pointwiseFits([bind(attrs)], inputs, profile),
       plan: ({ inputs, outputs, attrs }, profile) =>
         pointwiseGpu([bind(attrs)], inputs, outputs[0], profile),
-    }],
+    }]),
   });
 }
 

@@ -6,13 +6,8 @@ import type { GpuVariant, Profile } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { bindable } from "../kernels/copy_pieces.ts";
 import type { RowLayout } from "../kernels/gather_layout.ts";
-import {
-  atomicAddGpu,
-  atomicFits,
-  type ScatterInputs,
-  searchAddGpu,
-  searchFits,
-} from "../kernels/scatter_gpu.ts";
+import type { ScatterInputs } from "../kernels/scatter_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 
 /** A search for few rows or few places, else atomic additions, else (float16) the search after all. */
 export function scatterAddVariants(
@@ -22,23 +17,25 @@ export function scatterAddVariants(
   const narrow = (p: Problem, profile: Profile): boolean =>
     p.inputs[inputs.indices].dtype === "int32" &&
     bindable(p.inputs[inputs.rows], profile) && bindable(p.inputs[inputs.indices], profile);
-  const search: GpuVariant["plan"] = (p, profile) =>
-    searchAddGpu(layout(p), p.outputs[0].dtype, inputs, profile);
-  return [
-    {
-      name: "search",
-      fits: (p, profile) => narrow(p, profile) && searchFits(layout(p)),
-      plan: search,
-    },
-    {
-      name: "atomic",
-      fits: (p, profile) => narrow(p, profile) && atomicFits(layout(p), p.outputs[0].dtype),
-      plan: (p, profile) => atomicAddGpu(layout(p), p.outputs[0].dtype, inputs, profile),
-    },
-    {
-      name: "search_all",
-      fits: (p, profile) => narrow(p, profile) && layout(p).dims.length <= 32,
-      plan: search,
-    },
-  ];
+  return onGpu(({ atomicAddGpu, atomicFits, searchAddGpu, searchFits }) => {
+    const search: GpuVariant["plan"] = (p, profile) =>
+      searchAddGpu(layout(p), p.outputs[0].dtype, inputs, profile);
+    return [
+      {
+        name: "search",
+        fits: (p, profile) => narrow(p, profile) && searchFits(layout(p)),
+        plan: search,
+      },
+      {
+        name: "atomic",
+        fits: (p, profile) => narrow(p, profile) && atomicFits(layout(p), p.outputs[0].dtype),
+        plan: (p, profile) => atomicAddGpu(layout(p), p.outputs[0].dtype, inputs, profile),
+      },
+      {
+        name: "search_all",
+        fits: (p, profile) => narrow(p, profile) && layout(p).dims.length <= 32,
+        plan: search,
+      },
+    ];
+  });
 }

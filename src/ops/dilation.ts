@@ -8,14 +8,14 @@ import type { PartialShape } from "../core/shape.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { LookupError, ValueError } from "../core/errors.ts";
-import { checkRank, spatialAttrs, spatialOutputs } from "../kernels/conv_geometry.ts";
-import { dilationCpu, dilationFilterCpu, dilationInputCpu } from "../kernels/dilation_cpu.ts";
 import {
-  DILATION_FILTER_VARIANTS,
-  DILATION_INPUT_VARIANTS,
-  DILATION_VARIANTS,
+  checkRank,
   dilationGeometry,
-} from "../kernels/dilation_gpu.ts";
+  spatialAttrs,
+  spatialOutputs,
+} from "../kernels/conv_geometry.ts";
+import { dilationCpu, dilationFilterCpu, dilationInputCpu } from "../kernels/dilation_cpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import {
   checkSame,
   extentOf,
@@ -60,7 +60,7 @@ const BackpropInput = defineOp({
   grad: NO_GRADIENT,
   cpu: ([x, filter, dy], [dx], { attrs }) =>
     dilationInputCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, dx),
-  gpu: DILATION_INPUT_VARIANTS,
+  gpu: onGpu(({ DILATION_INPUT_VARIANTS }) => DILATION_INPUT_VARIANTS),
 });
 
 const BackpropFilter = defineOp({
@@ -72,7 +72,7 @@ const BackpropFilter = defineOp({
   grad: NO_GRADIENT,
   cpu: ([x, filter, dy], [df], { attrs }) =>
     dilationFilterCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, df),
-  gpu: DILATION_FILTER_VARIANTS,
+  gpu: onGpu(({ DILATION_FILTER_VARIANTS }) => DILATION_FILTER_VARIANTS),
 });
 
 const Dilation2D = defineOp({
@@ -90,7 +90,7 @@ const Dilation2D = defineOp({
   },
   cpu: ([x, filter], [out], { attrs }) =>
     dilationCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, out),
-  gpu: DILATION_VARIANTS,
+  gpu: onGpu(({ DILATION_VARIANTS }) => DILATION_VARIANTS),
 });
 
 /**

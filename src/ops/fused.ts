@@ -7,14 +7,9 @@ import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
 import type { Expr } from "../core/scalar.ts";
 import { broadcastShapes, type PartialShape } from "../core/shape.ts";
 import { bindsWhole } from "../kernels/copy_pieces.ts";
-import {
-  groupedFits,
-  type GroupLayout,
-  planColumnSums,
-  planGrouped,
-} from "../kernels/grouped_update.ts";
+import type { GroupLayout } from "../kernels/grouped_update.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
-import { pointwiseFits, pointwiseGpu } from "../kernels/pointwise_gpu.ts";
 
 /** A tree of pointwise ops: `exprs[i]` of the inputs is output i. */
 export const FusedPointwise: OpDef = defineOp({
@@ -33,12 +28,12 @@ export const FusedPointwise: OpDef = defineOp({
   pointwise: (_, { exprs }) => (exprs as Expr[])[0],
   grad: null,
   cpu: (ins, outs, { attrs }) => pointwiseCpu(attrs.exprs, ins, outs),
-  gpu: [{
+  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
     name: "fused",
     fits: ({ inputs, attrs }, profile) => pointwiseFits(attrs.exprs, inputs, profile),
     plan: ({ inputs, outputs, attrs }, profile) =>
       pointwiseGpu(attrs.exprs, inputs, outputs[0], profile),
-  }],
+  }]),
 });
 
 /** Updates of several variables by one rule: inputs are the rule's scalars, then each member's arrays. */
@@ -66,11 +61,11 @@ export const GroupedUpdate: OpDef = defineOp({
       );
     }
   },
-  gpu: [{
+  gpu: onGpu(({ groupedFits, planGrouped }) => [{
     name: "grouped",
     fits: ({ attrs }, profile) => groupedFits(attrs as GroupLayout & Attrs, profile),
     plan: (problem, profile) => planGrouped(problem.attrs as GroupLayout & Attrs, problem, profile),
-  }],
+  }]),
 });
 
 /** Sums over the first axis of several matrices or vectors, each times a factor. */
@@ -90,9 +85,9 @@ export const GroupedColumnSum: OpDef = defineOp({
         (outs[m].data as Float32Array)[c] = sum * attrs.scales[m];
       }
     }),
-  gpu: [{
+  gpu: onGpu(({ planColumnSums }) => [{
     name: "grouped",
     fits: bindsWhole,
     plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
-  }],
+  }]),
 });

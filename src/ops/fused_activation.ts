@@ -20,6 +20,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { InternalError, UnimplementedError, ValueError } from "../core/errors.ts";
 import type { Epilogue, EpilogueOperand } from "../kernels/gemm_epilogue.ts";
 import { setMeaning } from "../kernels/host_meaning.ts";
+import { type GpuKernels, onGpu } from "../kernels/gpu_kernels.ts";
 import { asTensor } from "./input.ts";
 import { add, mul } from "./pointwise_arithmetic.ts";
 import { less } from "./pointwise_compare.ts";
@@ -96,6 +97,14 @@ export function fusedEpilogue({ inputs, outputs: [out], attrs }: Problem): Epilo
   return { expr: expression(attrs), operands };
 }
 
+/** How the GPU makes a product that ends with an epilogue. */
+export interface GpuProduct {
+  /** Whether there is a kernel for it. */
+  readonly fits: (problem: Problem, profile: Profile) => boolean;
+  /** The product with the epilogue. */
+  readonly plan: (problem: Problem, profile: Profile, epilogue: Epilogue) => GpuPlan;
+}
+
 /** What a fused op is made of. */
 export interface FusedInit {
   /** TensorFlow op name. */
@@ -106,10 +115,8 @@ export interface FusedInit {
   readonly attrs: readonly string[];
   /** The attributes to give the base op. */
   readonly baseAttrs: (attrs: Attrs) => Attrs;
-  /** Whether the GPU has a kernel for the product. */
-  readonly fits: (problem: Problem, profile: Profile) => boolean;
-  /** The product with an epilogue. */
-  readonly plan: (problem: Problem, profile: Profile, epilogue: Epilogue) => GpuPlan;
+  /** The product on the GPU. */
+  readonly gpu: (kernels: GpuKernels) => GpuProduct;
 }
 
 /** Defines an op that adds bias and activation to another. On the host it is its parts, which have fast kernels of their own. */
@@ -173,13 +180,16 @@ export function defineFused(init: FusedInit): OpDef {
         return [...base.grad!.vjp(saved, [dx], inner), ...rest];
       },
     },
-    gpu: [{
-      name: name.replaceAll("_", "").toLowerCase(),
-      fits: (problem, profile) =>
-        init.fits(problem, profile) && problem.inputs.length <= profile.maxBuffers - 1 &&
-        fusedEpilogue(problem) !== null,
-      plan: (problem, profile) => init.plan(problem, profile, fusedEpilogue(problem)!),
-    }],
+    gpu: onGpu((kernels) => {
+      const { fits, plan } = init.gpu(kernels);
+      return [{
+        name: name.replaceAll("_", "").toLowerCase(),
+        fits: (problem, profile) =>
+          fits(problem, profile) && problem.inputs.length <= profile.maxBuffers - 1 &&
+          fusedEpilogue(problem) !== null,
+        plan: (problem, profile) => plan(problem, profile, fusedEpilogue(problem)!),
+      }];
+    }),
   });
 }
 

@@ -6,9 +6,6 @@ import { apply1, type OpInput } from "../core/apply.ts";
 import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { convFits, forwardGeometry } from "../kernels/conv_gpu.ts";
-import { depthwiseGeometry, planDepthwise } from "../kernels/conv_depthwise_gpu.ts";
-import { planConv } from "../kernels/conv_plan.ts";
 import { isChannelsFirst } from "../kernels/conv_geometry.ts";
 import { reshape } from "./array_view.ts";
 import { Conv2D, CONV_2D_ATTRS } from "./conv.ts";
@@ -38,14 +35,16 @@ const FusedConv2D = defineFused({
   base: Conv2D,
   attrs: CONV_2D_ATTRS.map((a) => (a.startsWith("T:") ? "T: floating" : a)),
   baseAttrs: convAttrs,
-  fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
-  plan: (problem, profile, epilogue) => {
-    const { dtype } = problem.outputs[0];
-    return planConv(
-      { ...REFS, geometry: forwardGeometry(problem), dtype, out: dtype, epilogue },
-      profile,
-    );
-  },
+  gpu: ({ convFits, forwardGeometry, planConv }) => ({
+    fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
+    plan: (problem, profile, epilogue) => {
+      const { dtype } = problem.outputs[0];
+      return planConv(
+        { ...REFS, geometry: forwardGeometry(problem), dtype, out: dtype, epilogue },
+        profile,
+      );
+    },
+  }),
 });
 
 const FusedDepthwiseConv2D = defineFused({
@@ -53,12 +52,14 @@ const FusedDepthwiseConv2D = defineFused({
   base: DepthwiseConv2dNative,
   attrs: DEPTHWISE_ATTRS,
   baseAttrs: convAttrs,
-  fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
-  plan: (problem, profile, epilogue) => {
-    const [x, filter] = problem.inputs, { dtype } = problem.outputs[0];
-    const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
-    return planDepthwise({ ...REFS, geometry, dtype, out: dtype, epilogue }, profile);
-  },
+  gpu: ({ convFits, depthwiseGeometry, planDepthwise }) => ({
+    fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
+    plan: (problem, profile, epilogue) => {
+      const [x, filter] = problem.inputs, { dtype } = problem.outputs[0];
+      const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
+      return planDepthwise({ ...REFS, geometry, dtype, out: dtype, epilogue }, profile);
+    },
+  }),
 });
 
 /** What {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d} take. */

@@ -4,22 +4,18 @@
  * May import core, kernels and other ops.
  */
 import { apply1 } from "../core/apply.ts";
-import type { GpuPlan, Profile } from "../core/dispatch.ts";
 import type { DType } from "../core/dtype.ts";
 import { type Attrs, defineOp, type OpDef, type Problem } from "../core/op.ts";
 import type { Expr } from "../core/scalar.ts";
 import { sizeOf } from "../core/shape.ts";
-import { depthwiseGeometry, planDepthwise } from "../kernels/conv_depthwise_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { isChannelsFirst } from "../kernels/conv_geometry.ts";
-import { convFits, forwardGeometry } from "../kernels/conv_gpu.ts";
-import { planConv } from "../kernels/conv_plan.ts";
 import type { Epilogue, EpilogueOperand } from "../kernels/gemm_epilogue.ts";
 import { setMeaning } from "../kernels/host_meaning.ts";
-import { matMulFits, matMulTask } from "../kernels/matmul_gpu.ts";
-import { planMatMul } from "../kernels/matmul_plan.ts";
 import { Conv2D } from "./conv.ts";
 import { DepthwiseConv2dNative } from "./conv_depthwise.ts";
 import { FusedPointwise } from "./fused.ts";
+import type { FusedInit } from "./fused_activation.ts";
 import { BatchMatMulV2, MatMul } from "./matmul.ts";
 
 /** How an epilogue reads an operand. */
@@ -37,14 +33,8 @@ function epilogueOf({ inputs, outputs: [out], attrs }: Problem): Epilogue | null
   return fit ? { expr: attrs.expr as Expr, operands } : null;
 }
 
-/** How the GPU makes a product that ends with an epilogue. */
-interface ProductInit {
-  readonly fits?: (problem: Problem, profile: Profile) => boolean;
-  readonly plan: (problem: Problem, profile: Profile, epilogue: Epilogue) => GpuPlan;
-}
-
 /** Defines the op that ends another with an expression. Its inputs are the other's two, then the operands; argument 0 is the sum. */
-function defineEpilogue(base: OpDef, { fits, plan }: ProductInit): OpDef {
+function defineEpilogue(base: OpDef, gpu: FusedInit["gpu"]): OpDef {
   const name = `_${base.name}Epilogue`;
   const [a, b] = base.inputArgs;
   setMeaning(name, { epilogue: epilogueOf });
@@ -60,13 +50,16 @@ function defineEpilogue(base: OpDef, { fits, plan }: ProductInit): OpDef {
     ],
     infer: (inputs, attrs) => base.infer(inputs.slice(0, 2), attrs),
     grad: null,
-    gpu: [{
-      name: name.slice(1),
-      fits: (problem, profile) =>
-        sizeOf(problem.outputs[0].shape) > 0 && epilogueOf(problem) !== null &&
-        problem.inputs.length + 1 <= profile.maxBuffers && (fits?.(problem, profile) ?? true),
-      plan: (problem, profile) => plan(problem, profile, epilogueOf(problem)!),
-    }],
+    gpu: onGpu((kernels) => {
+      const { fits, plan } = gpu(kernels);
+      return [{
+        name: name.slice(1),
+        fits: (problem, profile) =>
+          sizeOf(problem.outputs[0].shape) > 0 && epilogueOf(problem) !== null &&
+          problem.inputs.length + 1 <= profile.maxBuffers && fits(problem, profile),
+        plan: (problem, profile) => plan(problem, profile, epilogueOf(problem)!),
+      }];
+    }),
     expand: ([x, y, ...rest], attrs: Attrs) => {
       const own = Object.fromEntries(base.attrDefs.map((d) => [d.name, attrs[d.name]]));
       const inputs = [apply1(base, [x, y], own), ...rest];
@@ -79,28 +72,26 @@ function defineEpilogue(base: OpDef, { fits, plan }: ProductInit): OpDef {
   });
 }
 
-const matrices: ProductInit = {
+const matrices: FusedInit["gpu"] = ({ matMulFits, matMulTask, planMatMul }) => ({
   fits: matMulFits,
   plan: (problem, profile, epilogue) => planMatMul({ ...matMulTask(problem), epilogue }, profile),
-};
+});
 defineEpilogue(MatMul, matrices);
 defineEpilogue(BatchMatMulV2, matrices);
 
 const REFS = { a: { input: 0 }, b: { input: 1 }, c: { output: 0 } } as const;
 const FLOAT = { dtype: "float32", out: "float32" } as const;
-const lastChannels = (problem: Problem, profile: Profile): boolean =>
-  !isChannelsFirst(problem.attrs) && convFits(problem, profile);
 
-defineEpilogue(Conv2D, {
-  fits: lastChannels,
+defineEpilogue(Conv2D, ({ convFits, forwardGeometry, planConv }) => ({
+  fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
   plan: (problem, profile, epilogue) =>
     planConv({ ...REFS, ...FLOAT, geometry: forwardGeometry(problem), epilogue }, profile),
-});
-defineEpilogue(DepthwiseConv2dNative, {
-  fits: lastChannels,
+}));
+defineEpilogue(DepthwiseConv2dNative, ({ convFits, depthwiseGeometry, planDepthwise }) => ({
+  fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
   plan: (problem, profile, epilogue) => {
     const [x, filter] = problem.inputs;
     const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
     return planDepthwise({ ...REFS, ...FLOAT, geometry, epilogue }, profile);
   },
-});
+}));

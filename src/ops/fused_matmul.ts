@@ -6,8 +6,6 @@ import { apply1, type OpInput } from "../core/apply.ts";
 import { isConcrete } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { matMulFits, matMulTask } from "../kernels/matmul_gpu.ts";
-import { planMatMul } from "../kernels/matmul_plan.ts";
 import { reshape } from "./array_view.ts";
 import {
   type Activation,
@@ -28,8 +26,10 @@ const FusedMatMul = defineFused({
     "T: {bfloat16, float16, float32, float64}",
   ],
   baseAttrs: ({ transpose_a, transpose_b }) => ({ transpose_a, transpose_b }),
-  fits: matMulFits,
-  plan: (problem, profile, epilogue) => planMatMul({ ...matMulTask(problem), epilogue }, profile),
+  gpu: ({ matMulFits, matMulTask, planMatMul }) => ({
+    fits: matMulFits,
+    plan: (problem, profile, epilogue) => planMatMul({ ...matMulTask(problem), epilogue }, profile),
+  }),
 });
 
 /** What {@linkcode fusedMatMul} takes. */

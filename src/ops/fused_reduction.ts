@@ -12,7 +12,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { Epilogue, EpilogueOperand } from "../kernels/gemm_epilogue.ts";
 import { setMeaning } from "../kernels/host_meaning.ts";
 import type { ReduceOp } from "../kernels/reduce_cpu.ts";
-import { reduceVariants } from "../kernels/reduce_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import type { ReduceTask } from "../kernels/reduce_task.ts";
 import { FusedPointwise } from "./fused.ts";
 import { All, Any, Max, Mean, Min, Prod, reducedShape, Sum } from "./reduce.ts";
@@ -92,7 +92,7 @@ function defineFusedReduction(base: OpDef, op: ReduceOp): OpDef {
       return [reducedShape(shape, axes.value, keep_dims)];
     },
     grad: null,
-    gpu: reduceVariants(task),
+    gpu: onGpu(({ reduceVariants }) => reduceVariants(task)),
     expand: ([axes, ...rest], { keep_dims, Toperand, expr, finish }: Attrs) => {
       const x = pointwise(rest.slice(0, Toperand.length), expr);
       const y = apply1(base, [x, axes as OpInput], { keep_dims });

@@ -19,7 +19,7 @@ import type { Profile } from "../core/dispatch.ts";
 import type { ConcreteSpec, Spec } from "../core/tensor_spec.ts";
 import { bindable, bindableInPieces } from "../kernels/copy_pieces.ts";
 import { gatherCpu } from "../kernels/gather_cpu.ts";
-import { gatherFits, gatherGpu } from "../kernels/gather_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { axisLayout, type RowLayout, vectorLayout } from "../kernels/gather_layout.ts";
 import { scatterCpu } from "../kernels/scatter_cpu.ts";
 import { hostInts, knownInts, literalInts } from "./array_view.ts";
@@ -99,7 +99,7 @@ const GatherV2 = defineOp({
       layoutOf(table.shape, indices.shape, hostInts(axis)[0], attrs.batch_dims),
       out,
     ),
-  gpu: [{
+  gpu: onGpu(({ gatherGpu }) => [{
     name: "gather",
     fits: ({ inputs }, profile) => tableFits(inputs, profile),
     plan: ({ inputs: [table, indices], hosts, attrs }, profile) =>
@@ -108,7 +108,7 @@ const GatherV2 = defineOp({
         table.dtype,
         profile,
       ),
-  }],
+  }]),
 });
 
 function gatherGrad(
@@ -186,13 +186,13 @@ const GatherNd = defineOp({
   },
   cpu: ([table, indices], [out]) =>
     gatherCpu(table, indices, vectorLayout(table.shape, indices.shape), out),
-  gpu: [{
+  gpu: onGpu(({ gatherFits, gatherGpu }) => [{
     name: "gather",
     fits: ({ inputs }, profile) =>
       tableFits(inputs, profile) && gatherFits(vectorLayout(inputs[0].shape, inputs[1].shape)),
     plan: ({ inputs: [table, indices] }, profile) =>
       gatherGpu(vectorLayout(table.shape, indices.shape), table.dtype, profile),
-  }],
+  }]),
 });
 
 /** A shape in the dtype that the indices have, as ScatterNd wants it. */

@@ -10,7 +10,7 @@ import { type PartialShape, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { boundWhole } from "../kernels/copy_pieces.ts";
 import { cropBoxesGradCpu, cropCpu, cropImageGradCpu } from "../kernels/image_crop_cpu.ts";
-import { cropGpu, cropImageGradGpu } from "../kernels/image_crop_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { hostInts, knownInts } from "./array_view.ts";
 import { slice } from "./array_slice.ts";
 import { shapeFromHost } from "./fill_ops.ts";
@@ -63,11 +63,13 @@ const CropAndResize = defineOp({
     },
   },
   cpu: (ins, [out], { attrs }) => cropCpu(ins, out, attrs),
-  gpu: boundWhole([{
-    name: "crop",
-    plan: ({ inputs: [image], outputs: [out], attrs }, profile) =>
-      cropGpu(image, out, attrs, profile),
-  }]),
+  gpu: onGpu(({ cropGpu }) =>
+    boundWhole([{
+      name: "crop",
+      plan: ({ inputs: [image], outputs: [out], attrs }, profile) =>
+        cropGpu(image, out, attrs, profile),
+    }])
+  ),
 });
 
 const CropAndResizeGradImage = defineOp({
@@ -90,12 +92,14 @@ const CropAndResizeGradImage = defineOp({
     ],
   },
   cpu: (ins, [out], { attrs }) => cropImageGradCpu(ins, out, attrs),
-  gpu: boundWhole([{
-    name: "atomic",
-    fits: ({ outputs }) => outputs[0].dtype === "float32",
-    plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
-      cropImageGradGpu(dy, dx, attrs, profile),
-  }]),
+  gpu: onGpu(({ cropImageGradGpu }) =>
+    boundWhole([{
+      name: "atomic",
+      fits: ({ outputs }) => outputs[0].dtype === "float32",
+      plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
+        cropImageGradGpu(dy, dx, attrs, profile),
+    }])
+  ),
 });
 
 function cropSize(shape: TensorLike): ReturnType<typeof intVector> | Tensor {

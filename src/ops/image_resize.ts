@@ -16,7 +16,7 @@ import {
   resizeNearestCpu,
   resizeNearestGradCpu,
 } from "../kernels/image_resize_cpu.ts";
-import { resizeBilinearGpu, resizeGradGpu, resizeNearestGpu } from "../kernels/image_resize_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { expandDims, hostInts, knownInts, reshape, shape as shapeOf } from "./array_view.ts";
 import { slice } from "./array_slice.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "./input.ts";
@@ -69,11 +69,13 @@ const ResizeBilinear = defineOp({
     ],
   },
   cpu: ([x], [out], { attrs }) => resizeBilinearCpu(x, out, attrs),
-  gpu: boundWhole([{
-    name: "bilinear",
-    plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
-      resizeBilinearGpu(x, out, attrs, profile),
-  }]),
+  gpu: onGpu(({ resizeBilinearGpu }) =>
+    boundWhole([{
+      name: "bilinear",
+      plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
+        resizeBilinearGpu(x, out, attrs, profile),
+    }])
+  ),
 });
 
 /** Gradient of ResizeBilinear; takes the size of the images where TensorFlow's op takes the images. */
@@ -92,11 +94,13 @@ const ResizeBilinearBack = defineOp({
     ],
   },
   cpu: ([dy], [dx], { attrs }) => resizeBilinearGradCpu(dy, dx, attrs),
-  gpu: boundWhole([{
-    name: "gather",
-    plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
-      resizeGradGpu("bilinear", dy, dx, attrs, profile),
-  }]),
+  gpu: onGpu(({ resizeGradGpu }) =>
+    boundWhole([{
+      name: "gather",
+      plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
+        resizeGradGpu("bilinear", dy, dx, attrs, profile),
+    }])
+  ),
 });
 
 defineOp({
@@ -136,11 +140,13 @@ const ResizeNearestNeighbor = defineOp({
     ],
   },
   cpu: ([x], [out], { attrs }) => resizeNearestCpu(x, out, attrs),
-  gpu: boundWhole([{
-    name: "nearest",
-    plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
-      resizeNearestGpu(x, out, attrs, profile),
-  }]),
+  gpu: onGpu(({ resizeNearestGpu }) =>
+    boundWhole([{
+      name: "nearest",
+      plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
+        resizeNearestGpu(x, out, attrs, profile),
+    }])
+  ),
 });
 
 const ResizeNearestNeighborGrad = defineOp({
@@ -158,11 +164,13 @@ const ResizeNearestNeighborGrad = defineOp({
     ],
   },
   cpu: ([dy], [dx], { attrs }) => resizeNearestGradCpu(dy, dx, attrs),
-  gpu: boundWhole([{
-    name: "gather",
-    plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
-      resizeGradGpu("nearest", dy, dx, attrs, profile),
-  }]),
+  gpu: onGpu(({ resizeGradGpu }) =>
+    boundWhole([{
+      name: "gather",
+      plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
+        resizeGradGpu("nearest", dy, dx, attrs, profile),
+    }])
+  ),
 });
 
 type Resize = (images: OpInput, size: OpInput, attrs: Attrs) => Tensor;

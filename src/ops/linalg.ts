@@ -8,7 +8,7 @@ import { broadcastShapes } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { UnimplementedError, ValueError } from "../core/errors.ts";
 import { bandPartCpu, qrCpu, triangularSolveCpu } from "../kernels/linalg_cpu.ts";
-import { BAND_PART_VARIANTS } from "../kernels/linalg_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { concat, stack, unstack } from "./array_join.ts";
 import { transpose } from "./array_move.ts";
 import { broadcastTo } from "./array_repeat.ts";
@@ -69,7 +69,7 @@ const MatrixBandPart = defineOp({
     ) => [apply1(MatrixBandPart, [dy, num_lower, num_upper]), null, null],
   },
   cpu: ([x, lower, upper], [out]) => bandPartCpu(x, out, Number(lower.at(0)), Number(upper.at(0))),
-  gpu: BAND_PART_VARIANTS,
+  gpu: onGpu(({ BAND_PART_VARIANTS }) => BAND_PART_VARIANTS),
 });
 
 const MatrixTriangularSolve = defineOp({

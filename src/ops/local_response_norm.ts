@@ -8,7 +8,7 @@ import { type Attrs, defineOp } from "../core/op.ts";
 import { mergeShapes, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { lrnCpu, type LrnOptions, windowSumCpu } from "../kernels/norm_cpu.ts";
-import { lrnVariants, windowSumVariants } from "../kernels/norm_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { expandDims, squeeze } from "./array_view.ts";
 import { asTensor, shapeOfInput, toFloatInput } from "./input.ts";
 import { add, div, mul, sub } from "./pointwise_arithmetic.ts";
@@ -23,7 +23,7 @@ const WindowSum = defineOp({
   infer: ([x]) => [x.shape],
   grad: { saves: [], vjp: (_, [dy], { attrs }) => [windowSum(dy, attrs.radius)] },
   cpu: ([x], [out], { attrs }) => windowSumCpu(x, attrs.radius, out),
-  gpu: windowSumVariants,
+  gpu: onGpu(({ windowSumVariants }) => windowSumVariants),
 });
 
 function windowSum(x: Tensor, radius: number): Tensor {
@@ -70,7 +70,7 @@ const Lrn = defineOp({
     },
   },
   cpu: ([x], [out], { attrs }) => lrnCpu(x, optionsOf(attrs), out),
-  gpu: lrnVariants,
+  gpu: onGpu(({ lrnVariants }) => lrnVariants),
 });
 
 const LrnGrad = defineOp({

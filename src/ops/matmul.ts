@@ -9,7 +9,7 @@ import { type Spec, specText } from "../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { matMulCpu } from "../kernels/matmul_cpu.ts";
-import { MATMUL_VARIANTS } from "../kernels/matmul_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { matMulShape } from "../kernels/matmul_shape.ts";
 import { reshape } from "./array_view.ts";
 import { asTensor, castInput, shapeOfInput, toInput, toMatchingInputs } from "./input.ts";
@@ -87,7 +87,7 @@ export const MatMul: OpDef = defineOp({
       b,
       out,
     ),
-  gpu: MATMUL_VARIANTS,
+  gpu: onGpu(({ MATMUL_VARIANTS }) => MATMUL_VARIANTS),
 });
 
 function defineBatched(name: string): OpDef {
@@ -112,7 +112,7 @@ function defineBatched(name: string): OpDef {
     },
     cpu: ([x, y], [out], { attrs: { adj_x, adj_y } }) =>
       matMulCpu(matMulShape(x.shape, y.shape, out.shape, adj_x, adj_y), x, y, out, adj_x, adj_y),
-    gpu: MATMUL_VARIANTS,
+    gpu: onGpu(({ MATMUL_VARIANTS }) => MATMUL_VARIANTS),
   });
   return def;
 }

@@ -18,7 +18,7 @@ import {
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { toNdArray } from "../core/convert.ts";
 import { layerNormCpu, layerNormGradCpu } from "../kernels/norm_cpu.ts";
-import { layerNormGradVariants, layerNormVariants } from "../kernels/norm_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { concat } from "./array_join.ts";
 import { broadcastTo } from "./array_repeat.ts";
 import { slice } from "./array_slice.ts";
@@ -104,7 +104,7 @@ const LayerNorm = defineOp({
       apply(LayerNormGrad, [dy, x, scale], { epsilon: attrs.epsilon }),
   },
   cpu: (ins, [out], { attrs }) => layerNormCpu(ins, attrs.epsilon, out),
-  gpu: layerNormVariants,
+  gpu: onGpu(({ layerNormVariants }) => layerNormVariants),
 });
 
 const LayerNormGrad = defineOp({
@@ -123,7 +123,7 @@ const LayerNormGrad = defineOp({
     return [dx, sumOverRows(mul(dy, h), scale), sumOverRows(dy, scale)];
   },
   cpu: (ins, outs, { attrs }) => layerNormGradCpu(ins, attrs.epsilon, outs),
-  gpu: layerNormGradVariants,
+  gpu: onGpu(({ layerNormGradVariants }) => layerNormGradVariants),
 });
 
 /**

@@ -12,7 +12,7 @@ import { argument, type Expr, scalar as s, type ScalarOp } from "../core/scalar.
 import { mergeShapes } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
-import { pointwiseFits, pointwiseGpu } from "../kernels/pointwise_gpu.ts";
+import { type GpuKernels, onGpu } from "../kernels/gpu_kernels.ts";
 
 /** Storage buffers that a kernel may have on every adapter. */
 const LEAST_BUFFERS = 8;
@@ -44,15 +44,20 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
     if (!made) bound.set(values, made = update(args, values));
     return made;
   };
-  const apart: GpuVariant = {
+  const apart = ({ pointwiseFits, pointwiseGpu }: GpuKernels): GpuVariant => ({
     name: "one output each",
     fits: ({ inputs, attrs }, profile) =>
       expressions(attrs).every((e) => {
         const used = usedBy(e);
         return pointwiseFits([renumber(e, used)], used.map((i) => inputs[i]), profile);
       }),
-    plan: (problem, profile) => planApart(expressions(problem.attrs), problem, profile),
-  };
+    plan: ({ inputs, outputs, attrs }, profile) =>
+      planApart(
+        expressions(attrs),
+        (e, used, k) =>
+          pointwiseGpu([renumber(e, used)], used.map((i) => inputs[i]), outputs[k], profile),
+      ),
+  });
   const def = defineOp({
     name,
     inputs: inputs.map((i) => `${i}: T`),
@@ -66,12 +71,13 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
     pointwiseAll: update,
     expand: (tensors, values) => asOps(expressions(values), tensors),
     cpu: (ins, outs, { attrs }) => pointwiseCpu(expressions(attrs), ins, outs),
-    gpu: [{
+    gpu: onGpu((kernels) => [{
       name: "together",
-      fits: ({ inputs, attrs }, profile) => pointwiseFits(expressions(attrs), inputs, profile),
+      fits: ({ inputs, attrs }, profile) =>
+        kernels.pointwiseFits(expressions(attrs), inputs, profile),
       plan: ({ inputs, outputs, attrs }, profile) =>
-        pointwiseGpu(expressions(attrs), inputs, outputs[0], profile),
-    }, ...(inputs.length + state.length > LEAST_BUFFERS ? [apart] : [])],
+        kernels.pointwiseGpu(expressions(attrs), inputs, outputs[0], profile),
+    }, ...(inputs.length + state.length > LEAST_BUFFERS ? [apart(kernels)] : [])]),
   });
   return def;
 }
@@ -90,12 +96,11 @@ function usedBy(e: Expr): number[] {
 /** One dispatch per output, with only the inputs it reads: for adapters that bind few buffers. */
 function planApart(
   exprs: readonly Expr[],
-  { inputs, outputs }: Problem,
-  profile: Profile,
+  planOne: (e: Expr, used: readonly number[], output: number) => GpuPlan,
 ): GpuPlan {
   const dispatches = exprs.flatMap((e, k): Dispatch[] => {
     const used = usedBy(e);
-    const plan = pointwiseGpu([renumber(e, used)], used.map((i) => inputs[i]), outputs[k], profile);
+    const plan = planOne(e, used, k);
     const place = (ref: BufferRef): BufferRef => {
       if ("input" in ref) return { ...ref, input: used[ref.input] };
       return "output" in ref ? { ...ref, output: k } : ref;

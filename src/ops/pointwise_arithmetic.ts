@@ -12,7 +12,7 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { withMeaning } from "../kernels/host_meaning.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
-import { pointwiseFits, pointwiseGpu } from "../kernels/pointwise_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import { castInput, shapeOfInput, toInput, toInputs, toMatchingInputs } from "./input.ts";
 
@@ -117,12 +117,12 @@ const AddN = defineOp({
   cpu: withMeaning((ins, outs) => pointwiseCpu([sumOf(ins.length)], ins, outs), {
     pointwise: ({ inputs }) => [sumOf(inputs.length)],
   }),
-  gpu: [{
+  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
     name: "pointwise",
     fits: ({ inputs }, profile) => pointwiseFits([sumOf(inputs.length)], inputs, profile),
     plan: ({ inputs, outputs }, profile) =>
       pointwiseGpu([sumOf(inputs.length)], inputs, outputs[0], profile),
-  }],
+  }]),
 });
 
 /** Complex conjugate; real tensors stay as they are. */

@@ -25,14 +25,7 @@ import {
   maxPoolGradCpu,
   maxPoolGradGradCpu,
 } from "../kernels/pool_cpu.ts";
-import {
-  ARG_MAX_POOL_VARIANTS,
-  AVG_POOL_GRAD_VARIANTS,
-  AVG_POOL_VARIANTS,
-  MAX_POOL_GRAD_GRAD_VARIANTS,
-  MAX_POOL_GRAD_VARIANTS,
-  MAX_POOL_VARIANTS,
-} from "../kernels/pool_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { hostInts } from "./array_view.ts";
 import { toIndexInput } from "./input.ts";
 
@@ -118,7 +111,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     cpu: ([x, , dd], [out], { attrs: a }) =>
       maxPoolGradGradCpu(geometry(name.max, x.shape, a), x, dd, out),
-    gpu: MAX_POOL_GRAD_GRAD_VARIANTS,
+    gpu: onGpu(({ MAX_POOL_GRAD_GRAD_VARIANTS }) => MAX_POOL_GRAD_GRAD_VARIANTS),
   });
 
   const maxGrad: OpDef = defineOp({
@@ -143,7 +136,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     cpu: ([x, , dy], [out], { attrs: a }) =>
       maxPoolGradCpu(geometry(name.max, x.shape, a), x, dy, out),
-    gpu: MAX_POOL_GRAD_VARIANTS,
+    gpu: onGpu(({ MAX_POOL_GRAD_VARIANTS }) => MAX_POOL_GRAD_VARIANTS),
   });
 
   const max = defineOp({
@@ -161,7 +154,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
       ) => [apply1(maxGrad, [input, output, dy], shared(ctx.attrs))],
     },
     cpu: ([x], [out], { attrs: a }) => maxPoolCpu(geometry(name.max, x.shape, a), x, out),
-    gpu: MAX_POOL_VARIANTS,
+    gpu: onGpu(({ MAX_POOL_VARIANTS }) => MAX_POOL_VARIANTS),
   });
 
   const avgGrad: OpDef = defineOp({
@@ -177,7 +170,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     grad: { saves: [], vjp: (_, [g], ctx) => [null, apply1(avg, [g], shared(ctx.attrs))] },
     cpu: ([, dy], [out], { attrs: a }) => avgPoolGradCpu(geometry(name.avg, out.shape, a), dy, out),
-    gpu: AVG_POOL_GRAD_VARIANTS,
+    gpu: onGpu(({ AVG_POOL_GRAD_VARIANTS }) => AVG_POOL_GRAD_VARIANTS),
   });
 
   const avg: OpDef = defineOp({
@@ -193,7 +186,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
       ],
     },
     cpu: ([x], [out], { attrs: a }) => avgPoolCpu(geometry(name.avg, x.shape, a), x, out),
-    gpu: AVG_POOL_VARIANTS,
+    gpu: onGpu(({ AVG_POOL_VARIANTS }) => AVG_POOL_VARIANTS),
   });
   return { max, avg, maxGrad };
 }
@@ -235,7 +228,7 @@ const MaxPoolWithArgmax = defineOp({
       argmax,
       attrs.include_batch_in_index,
     ),
-  gpu: ARG_MAX_POOL_VARIANTS,
+  gpu: onGpu(({ ARG_MAX_POOL_VARIANTS }) => ARG_MAX_POOL_VARIANTS),
 });
 
 /** Applies a pooling op of two or three axes. */

@@ -17,7 +17,7 @@ import {
   multinomialCpu,
 } from "../kernels/random_cpu.ts";
 import { bindsWhole } from "../kernels/copy_pieces.ts";
-import { drawGpu, drawIntsGpu, multinomialGpu } from "../kernels/random_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { knownInts } from "./array_view.ts";
 import { shapeFromHost } from "./fill_ops.ts";
 import { drawKey, nextSeed, type SeedSource } from "./random_state.ts";
@@ -46,11 +46,11 @@ function defineReal(
     infer: ([shape, seed]) => [drawnShape(shape, seed)],
     grad: null,
     cpu: ([, seed], [out]) => drawCpu(out, seed, distribution),
-    gpu: [{
+    gpu: onGpu(({ drawGpu }) => [{
       name: "pairs",
       fits: ({ inputs }) => inputs[1].dtype === "int32",
       plan: ({ outputs: [out] }, profile) => drawGpu(out, 1, distribution, profile),
-    }],
+    }]),
   });
   const drawn = defineOp({
     name: stateful,
@@ -96,14 +96,14 @@ const StatelessRandomUniformInt = defineOp({
   },
   grad: null,
   cpu: ([, seed, low, high], [out]) => drawIntsCpu(out, seed, low, high),
-  gpu: [{
+  gpu: onGpu(({ drawIntsGpu }) => [{
     name: "pairs",
     fits: ({ inputs }) => inputs[1].dtype === "int32",
     plan: ({ outputs: [out], hosts }, profile) => {
       const { low, range } = bounds(hosts[2], hosts[3]);
       return drawIntsGpu(out, 1, low, range, profile);
     },
-  }],
+  }]),
 });
 
 const StatelessRandomUniformFullInt = defineOp({
@@ -119,11 +119,11 @@ const StatelessRandomUniformFullInt = defineOp({
   infer: ([shape, seed]) => [drawnShape(shape, seed)],
   grad: null,
   cpu: ([, seed], [out]) => drawIntsCpu(out, seed),
-  gpu: [{
+  gpu: onGpu(({ drawIntsGpu }) => [{
     name: "pairs",
     fits: ({ inputs }) => inputs[1].dtype === "int32",
     plan: ({ outputs: [out] }, profile) => drawIntsGpu(out, 1, 0, 0, profile),
-  }],
+  }]),
 });
 
 const RandomUniformInt = defineOp({
@@ -160,13 +160,13 @@ const StatelessMultinomial = defineOp({
   infer: ([logits, samples]) => [sampledShape(logits, samples)],
   grad: null,
   cpu: ([logits, , seed], [out]) => multinomialCpu(logits, seed, out),
-  gpu: [{
+  gpu: onGpu(({ multinomialGpu }) => [{
     name: "scan",
     fits: (problem, profile) =>
       problem.inputs[2].dtype === "int32" && problem.outputs[0].dtype === "int32" &&
       bindsWhole(problem, profile),
     plan: ({ inputs, outputs: [out] }, profile) => multinomialGpu(inputs[0], out, 2, profile),
-  }],
+  }]),
 });
 
 const Multinomial = defineOp({

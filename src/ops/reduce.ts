@@ -16,7 +16,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { isConcrete, normalizeAxes, type PartialShape, sizeOf } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { reduceCpu, type ReduceOp } from "../kernels/reduce_cpu.ts";
-import { reduceVariants } from "../kernels/reduce_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { plainTask } from "../kernels/reduce_task.ts";
 import { expandDims, hostInts, reshape, shape } from "./array_view.ts";
 import { cast } from "./cast.ts";
@@ -76,7 +76,7 @@ function defineReduction(name: string, op: ReduceOp, types: string, grad: GradRu
     infer: ([x, axes], { keep_dims }) => [reducedShape(x.shape, axes.value, keep_dims)],
     grad,
     cpu,
-    gpu: reduceVariants(plainTask(op)),
+    gpu: onGpu(({ reduceVariants }) => reduceVariants(plainTask(op))),
   });
 }
 

@@ -9,8 +9,7 @@ import { normalizeAxis, type PartialShape } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { linearScanCpu, scanCpu, type ScanOp, shiftCpu } from "../kernels/scan_cpu.ts";
-import { scanVariants } from "../kernels/scan_gpu.ts";
-import { linearScanVariants, shiftVariants } from "../kernels/scan_linear_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { hostInts } from "./array_view.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "./input.ts";
 import { FLOAT_OR_COMPLEX } from "./define_pointwise.ts";
@@ -45,7 +44,7 @@ function defineScan(name: string, op: ScanOp, grad: GradRule): OpDef {
         exclusive: attrs.exclusive,
         reverse: attrs.reverse,
       }, out),
-    gpu: scanVariants(op),
+    gpu: onGpu(({ scanVariants }) => scanVariants(op)),
   });
 }
 
@@ -83,7 +82,7 @@ const LinearScan = defineOp({
       reverse: attrs.reverse,
       shift: attrs.shift,
     }, out),
-  gpu: linearScanVariants,
+  gpu: onGpu(({ linearScanVariants }) => linearScanVariants),
 });
 
 /** Moves elements `by` places along an axis; zeros move in. */
@@ -99,7 +98,7 @@ const Shift = defineOp({
     vjp: ({ axis }, [dy], { attrs }) => [shiftBy(dy, axis, -attrs.by), null],
   },
   cpu: ([x, axis], [out], { attrs }) => shiftCpu(x, axisOf(axis, x.shape.length), attrs.by, out),
-  gpu: shiftVariants,
+  gpu: onGpu(({ shiftVariants }) => shiftVariants),
 });
 
 function shiftBy(x: Tensor, axis: OpInput, by: number): Tensor {

@@ -10,10 +10,9 @@ import { mergeShapes, type PartialShape, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { bindable } from "../kernels/copy_pieces.ts";
-import { gatherFits } from "../kernels/gather_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { type RowLayout, vectorLayout } from "../kernels/gather_layout.ts";
 import { scatterCpu } from "../kernels/scatter_cpu.ts";
-import { writeGpu } from "../kernels/scatter_gpu.ts";
 import { hostInts, literalInts, reshape } from "./array_view.ts";
 import { broadcastTo } from "./array_repeat.ts";
 import { scatterAddVariants } from "./define_scatter.ts";
@@ -99,7 +98,7 @@ const TensorScatterUpdate = defineOp({
   },
   cpu: ([x, indices, updates], [out], problem) =>
     scatterCpu(updates, indices, layoutOf(problem, 1), out, { how: "write", start: x }),
-  gpu: [{
+  gpu: onGpu(({ gatherFits, writeGpu }) => [{
     name: "write",
     fits: (problem, profile) =>
       problem.inputs[1].dtype === "int32" && gatherFits(layoutOf(problem, 1)) &&
@@ -111,7 +110,7 @@ const TensorScatterUpdate = defineOp({
         { rows: 2, indices: 1, start: 0 },
         profile,
       ),
-  }],
+  }]),
 });
 
 const SparseToDense = defineOp({

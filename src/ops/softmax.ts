@@ -21,14 +21,7 @@ import {
   softmaxGradCpu,
   sparseCrossEntropyCpu,
 } from "../kernels/softmax_cpu.ts";
-import {
-  crossEntropyVariants,
-  logSoftmaxGradVariants,
-  logSoftmaxVariants,
-  softmaxGradVariants,
-  softmaxVariants,
-  sparseCrossEntropyVariants,
-} from "../kernels/softmax_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { concat } from "./array_join.ts";
 import { expandDims, reshape, shape, stopGradient } from "./array_view.ts";
 import { slice } from "./array_slice.ts";
@@ -54,7 +47,7 @@ const SoftmaxGrad = defineOp({
   infer: ([y, dy]) => [mergeShapes(y.shape, dy.shape)],
   expand: ([y, dy]) => [mul(y, sub(dy, sum(mul(y, dy), -1, true)))],
   cpu: ([y, dy], [out]) => softmaxGradCpu(y, dy, out),
-  gpu: softmaxGradVariants,
+  gpu: onGpu(({ softmaxGradVariants }) => softmaxGradVariants),
 });
 
 /** `dy - exp(y) * sum(dy)`, along the last axis: the gradient of log-softmax from its result. */
@@ -66,7 +59,7 @@ const LogSoftmaxGrad = defineOp({
   infer: ([y, dy]) => [mergeShapes(y.shape, dy.shape)],
   expand: ([y, dy]) => [sub(dy, mul(exp(y), sum(dy, -1, true)))],
   cpu: ([y, dy], [out]) => logSoftmaxGradCpu(y, dy, out),
-  gpu: logSoftmaxGradVariants,
+  gpu: onGpu(({ logSoftmaxGradVariants }) => logSoftmaxGradVariants),
 });
 
 const Softmax = defineOp({
@@ -78,7 +71,7 @@ const Softmax = defineOp({
   expand: ([x]) => [composed(x, -1)],
   grad: { saves: ["softmax"], vjp: ({ softmax: y }, [dy]) => [apply1(SoftmaxGrad, [y, dy])] },
   cpu: ([x], [out]) => softmaxCpu(x, out),
-  gpu: softmaxVariants,
+  gpu: onGpu(({ softmaxVariants }) => softmaxVariants),
 });
 
 const LogSoftmax = defineOp({
@@ -93,7 +86,7 @@ const LogSoftmax = defineOp({
     vjp: ({ logsoftmax: y }, [dy]) => [apply1(LogSoftmaxGrad, [y, dy])],
   },
   cpu: ([x], [out]) => logSoftmaxCpu(x, out),
-  gpu: logSoftmaxVariants,
+  gpu: onGpu(({ logSoftmaxVariants }) => logSoftmaxVariants),
 });
 
 function composed(x: Tensor, axis: number): Tensor {
@@ -158,7 +151,7 @@ const CrossEntropy = defineOp({
     return [neg(sum(mul(labels, logs), -1)), sub(exp(logs), labels)];
   },
   cpu: crossEntropyCpu,
-  gpu: crossEntropyVariants,
+  gpu: onGpu(({ crossEntropyVariants }) => crossEntropyVariants),
 });
 
 const SparseCrossEntropy = defineOp({
@@ -176,7 +169,7 @@ const SparseCrossEntropy = defineOp({
     vjp: ({ features, backprop }, dys, ctx) => [logitsGradient(features, backprop, dys, ctx), null],
   },
   cpu: sparseCrossEntropyCpu,
-  gpu: sparseCrossEntropyVariants,
+  gpu: onGpu(({ sparseCrossEntropyVariants }) => sparseCrossEntropyVariants),
 });
 
 /**

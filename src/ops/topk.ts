@@ -10,8 +10,7 @@ import { normalizeAxis, type PartialShape, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { pickCpu, placeCpu, searchSortedCpu, topkCpu } from "../kernels/topk_cpu.ts";
-import { topkVariants } from "../kernels/topk_gpu.ts";
-import { pickVariants, placeVariants, searchVariants } from "../kernels/topk_search_gpu.ts";
+import { onGpu } from "../kernels/gpu_kernels.ts";
 import { transpose } from "./array_move.ts";
 import { hostInts, shape } from "./array_view.ts";
 import { lastExtent } from "./host_shape.ts";
@@ -47,7 +46,7 @@ const Pick = defineOp({
     vjp: ({ indices }, [dy], ctx) => [place(indices, dy, lastExtent(ctx.shapeOf(0))), null],
   },
   cpu: ([x, indices], [out]) => pickCpu(x, indices, out),
-  gpu: pickVariants,
+  gpu: onGpu(({ pickVariants }) => pickVariants),
 });
 
 /** Rows of zeros with elements at indices; no two indices of a row are alike. */
@@ -63,7 +62,7 @@ const Place = defineOp({
     vjp: ({ indices }, [dx]) => [null, apply1(Pick, [dx, indices]), null],
   },
   cpu: ([indices, updates], [out]) => placeCpu(indices, updates, out),
-  gpu: placeVariants,
+  gpu: onGpu(({ placeVariants }) => placeVariants),
 });
 
 function place(indices: Tensor, updates: Tensor, size: OpInput): Tensor {
@@ -97,7 +96,7 @@ const TopK = defineOp({
     ) => [place(indices, dvalues, lastExtent(ctx.shapeOf(0))), null],
   },
   cpu: ([x], outs) => topkCpu(x, outs[0].shape[outs[0].shape.length - 1], outs),
-  gpu: topkVariants,
+  gpu: onGpu(({ topkVariants }) => topkVariants),
 });
 
 /** Greatest elements and where they are. */
@@ -230,7 +229,7 @@ function defineSearch(name: string, upper: boolean): OpDef {
     },
     grad: null,
     cpu: (ins, [out]) => searchSortedCpu(ins, upper, out),
-    gpu: searchVariants(upper),
+    gpu: onGpu(({ searchVariants }) => searchVariants(upper)),
   });
 }
 

@@ -4,7 +4,8 @@
  */
 import type { Device } from "../core/device.ts";
 import { CpuDevice } from "../devices/cpu/cpu_device.ts";
-import { createWebGpuDevice, type WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
+import { openWebGpuDevice } from "../devices/webgpu/open.ts";
+import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { environment } from "./environment.ts";
@@ -46,7 +47,7 @@ export function onDeviceReplaced(forget: () => void): void {
 }
 
 function probe(): Promise<Device | null> {
-  return probing ??= createWebGpuDevice().then(adopt);
+  return probing ??= openWebGpuDevice().then(adopt);
 }
 
 /** Takes a new device into use, in the place of one that was lost. */

@@ -15,6 +15,8 @@ import {
 } from "../../src/core/dispatch.ts";
 import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/core/op.ts";
 import { sizeOf } from "../../src/core/shape.ts";
+// Brings the kernels, whether there is an adapter or not.
+import "../../src/devices/webgpu/webgpu_device.ts";
 import { dtypesOf } from "../../src/testing/op_case.ts";
 import { drawInputs } from "../../src/testing/op_sample.ts";
 import { isStatic, problemOf } from "../../src/testing/run_op.ts";

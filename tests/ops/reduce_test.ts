@@ -1,6 +1,8 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { lookupOp } from "../../src/core/op.ts";
+// Brings the kernels, whether there is an adapter or not.
+import "../../src/devices/webgpu/webgpu_device.ts";
 import { testOnDevices } from "../devices.ts";
 import { compareVariants, noise, testOnGpu, vector } from "./force_variant.ts";
 

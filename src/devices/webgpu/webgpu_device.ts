@@ -1,6 +1,6 @@
 /**
  * The WebGPU device: records dispatches into one open pass, reads back in one copy, reports errors on the next call.
- * May import core and its own folder.
+ * May import core, kernels and its own folder.
  */
 import {
   type BufferRead,
@@ -26,7 +26,9 @@ import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { UnavailableError } from "../../core/errors.ts";
 import { type Span, traced, tracer } from "../../core/trace.ts";
-import { type AdapterResult, requestDevice } from "./adapter.ts";
+import * as kernels from "../../kernels/gpu.ts";
+import { bringGpuKernels } from "../../kernels/gpu_kernels.ts";
+import type { AdapterResult } from "./adapter.ts";
 import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { deviceError, lossError } from "./device_errors.ts";
 import { Launch } from "./launch.ts";
@@ -42,11 +44,7 @@ const MAX_BATCH_BYTES = 256 * 2 ** 20;
 /** What both directions manage at least, for placement. */
 const BYTES_PER_MS = 5e6;
 
-/** A device over the default adapter; null where there is none. */
-export async function createWebGpuDevice(): Promise<WebGpuDevice | null> {
-  const found = await requestDevice();
-  return found && new WebGpuDevice(found);
-}
+bringGpuKernels(kernels);
 
 /** Records kernels on a GPUDevice. */
 export class WebGpuDevice implements Device {

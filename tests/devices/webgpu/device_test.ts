@@ -1,10 +1,8 @@
 /** The WebGPU device: recording, caching, reading, errors. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import {
-  createWebGpuDevice,
-  type WebGpuDevice,
-} from "../../../src/devices/webgpu/webgpu_device.ts";
+import { openWebGpuDevice } from "../../../src/devices/webgpu/open.ts";
+import type { WebGpuDevice } from "../../../src/devices/webgpu/webgpu_device.ts";
 import { makeProgram } from "../../../src/core/dispatch.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
 
@@ -19,7 +17,7 @@ function gpuTest(name: string, fn: () => Promise<void> | void): void {
 }
 
 async function freshDevice(): Promise<WebGpuDevice> {
-  const device = await createWebGpuDevice();
+  const device = await openWebGpuDevice();
   assert(device !== null);
   return device;
 }

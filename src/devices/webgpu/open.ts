@@ -1,0 +1,15 @@
+/**
+ * Opens the WebGPU device. Its code and its kernels are loaded here, once there is an adapter: a process that stays on the CPU
+ * never waits for them.
+ * May import core and its own folder.
+ */
+import { requestDevice } from "./adapter.ts";
+import type { WebGpuDevice } from "./webgpu_device.ts";
+
+/** A device over the default adapter; null where there is none. */
+export async function openWebGpuDevice(): Promise<WebGpuDevice | null> {
+  const found = await requestDevice();
+  if (found === null) return null;
+  const { WebGpuDevice } = await import("./webgpu_device.ts");
+  return new WebGpuDevice(found);
+}
