@@ -4,10 +4,10 @@
  * May import core and kernels.
  */
 import { apply1, type OpInput } from "../core/apply.ts";
-import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, GpuVariant } from "../core/dispatch.ts";
 import { InternalError } from "../core/errors.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
-import { type Attrs, defineOp, lookupOp, type OpDef, type Problem } from "../core/op.ts";
+import { type Attrs, defineOp, lookupOp, type OpDef } from "../core/op.ts";
 import { argument, type Expr, scalar as s, type ScalarOp } from "../core/scalar.ts";
 import { mergeShapes } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
