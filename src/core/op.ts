@@ -164,13 +164,19 @@ export interface OpDef extends OpInit {
 }
 
 const registry = new Map<string, OpDef>();
+/** Attributes by their text: most ops share theirs with others. */
+const knownAttrs = new Map<string, AttrDef>();
 
 /** Defines and registers an op. Throws `ValueError` where the name is taken or the signature cannot be read. */
 export function defineOp(init: OpInit): OpDef {
   if (registry.has(init.name)) {
     throw new ValueError(`Cannot define op "${init.name}": it is defined already`);
   }
-  const attrDefs = (init.attrs ?? []).map((a) => parseAttr(init.name, a));
+  const attrDefs = (init.attrs ?? []).map((text) => {
+    let parsed = knownAttrs.get(text);
+    if (parsed === undefined) knownAttrs.set(text, parsed = parseAttr(init.name, text));
+    return parsed;
+  });
   const inputArgs = init.inputs.map((a) => parseArg(init.name, a, attrDefs));
   const outputArgs = init.outputs.map((a) => parseArg(init.name, a, attrDefs));
   const def: OpDef = {

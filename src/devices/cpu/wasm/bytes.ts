@@ -20,26 +20,24 @@ export class ByteWriter {
 
   /** Appends an unsigned LEB128 number. */
   u32(value: number): this {
-    this.all(unsigned(value));
+    this.#bytes.push(...unsigned(value));
     return this;
   }
 
   /** Appends bytes as they are. */
   all(bytes: readonly number[]): this {
-    for (const b of bytes) this.#bytes.push(b);
+    this.#bytes = this.#bytes.concat(bytes);
     return this;
   }
 
   /** Appends a name: its length and its UTF-8 bytes. */
   name(text: string): this {
-    return this.sized(new TextEncoder().encode(text));
+    return this.sized([...new TextEncoder().encode(text)]);
   }
 
   /** Appends bytes after their number. */
-  sized(bytes: ArrayLike<number>): this {
-    this.u32(bytes.length);
-    for (let i = 0; i < bytes.length; i++) this.#bytes.push(bytes[i]);
-    return this;
+  sized(bytes: readonly number[]): this {
+    return this.u32(bytes.length).all(bytes);
   }
 
   /** Appends a section: its id, its length, and what `write` writes. Nothing for an empty list. */

@@ -18,10 +18,10 @@ export interface WasmFeatures {
 /** Looks once; a test may ask for less than there is with `Engine`. */
 export function probeFeatures(): WasmFeatures {
   if (typeof WebAssembly !== "object") return { simd: false, relaxed: false, shared: false };
-  const simd = valid(false, () => f32x4.add(f32x4.load(0), 1));
+  const relaxed = valid(false, () => f32x4.relaxedMadd(f32x4.load(0), f32x4.load(16), 1));
   return {
-    simd,
-    relaxed: simd && valid(false, () => f32x4.relaxedMadd(f32x4.load(0), f32x4.load(16), 1)),
+    simd: relaxed || valid(false, () => f32x4.add(f32x4.load(0), 1)),
+    relaxed,
     shared: typeof SharedArrayBuffer === "function" && valid(true, () => f32x4.const(0)),
   };
 }
