@@ -3,6 +3,7 @@
 //   deno task bench [cpu|webgpu] [--threads N]... [--only ID]... [--heavy] [--quick] [--write] [--list]
 //   deno task bench script        (script ops; see script.ts)
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
+//   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
 //
 // Without a device all tables are made. There is a table of the CPU for each number of threads, one and two where nothing
 // is said, each made by a process of its own. --only keeps the rows whose id contains ID (a row asked for so runs even where
@@ -152,6 +153,7 @@ async function runApart(threads: number, options: Options): Promise<number> {
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "script") return await (await import("./script.ts")).main();
   if (args[0] === "host") return await (await import("./host.ts")).main(args.slice(1));
+  if (args[0] === "gemm") return await (await import("./gemm.ts")).main();
   const options = readOptions(args);
   if (options.list) {
     for (const { id, what } of ROWS) console.log(`${id.padEnd(20)} ${what}`);

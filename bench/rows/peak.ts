@@ -11,7 +11,11 @@ const SUMS = 12;
 const ROUNDS = 1 << 18;
 const LANES = 4;
 
-function bareLoop(): Case {
+/** Operations of a call of the loop. */
+export const BARE_FLOP: number = 2 * LANES * SUMS * ROUNDS;
+
+/** The loop, ready to be called. */
+export function bareLoop(): Case {
   const memory = new WebAssembly.Memory({ initial: 1 });
   const m = new ModuleBuilder({ shared: false });
   m.function("run", ["i32"], null, (f, rounds) => {
@@ -40,7 +44,7 @@ function bareLoop(): Case {
 export const PEAK_ROWS: readonly Row[] = [{
   id: "peak",
   what: "bare loop of multiply-adds, one thread",
-  flop: 2 * LANES * SUMS * ROUNDS,
+  flop: BARE_FLOP,
   devices: ["cpu"],
   readsBack: true,
   weft: bareLoop,
