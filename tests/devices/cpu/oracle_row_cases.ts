@@ -150,16 +150,17 @@ function layerNorm(gradient: boolean) {
   };
 }
 
-/** A copy: where each element of the result comes from; null is zero. */
+/** A copy: where each element of the result comes from; null is `rest`. */
 function copied(
   x: NdArray,
   shape: readonly number[],
   from: (index: number[]) => number[] | null,
+  rest = 0,
 ): Expected {
   const values = new Float64Array(sizeOf(shape));
   eachIndex(shape, (index, at) => {
     const source = from(index);
-    values[at] = source === null ? 0 : numbers(x)[placeOf(source, x.shape)];
+    values[at] = source === null ? rest : numbers(x)[placeOf(source, x.shape)];
   });
   return { values };
 }
@@ -167,6 +168,21 @@ function copied(
 function copySource(dice: Dice, rank: number): NdArray {
   const shape = anyShape(dice, rank, 30);
   return dice.chance(0.5) ? dice.floats(shape) : dice.integers(shape);
+}
+
+function padded(dice: Dice, hasValue: boolean): Case {
+  const x = copySource(dice, dice.between(1, 4));
+  const pads = x.shape.map(() => [dice.between(0, 3), dice.between(0, 3)]);
+  const shape = x.shape.map((n, d) => n + pads[d][0] + pads[d][1]);
+  const from = (index: number[]): number[] | null => {
+    const at = index.map((i, d) => i - pads[d][0]);
+    return at.every((i, d) => i >= 0 && i < x.shape[d]) ? at : null;
+  };
+  const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
+  if (!hasValue) return { inputs: [x, paddings], outputs: [copied(x, shape, from)] };
+  const value = x.dtype === "int32" ? dice.integers([]) : dice.floats([]);
+  const outputs = [copied(x, shape, from, numbers(value)[0])];
+  return { inputs: [x, paddings, value], outputs };
 }
 
 const COPIES: Readonly<Record<string, (dice: Dice) => Case>> = {
@@ -197,17 +213,8 @@ const COPIES: Readonly<Record<string, (dice: Dice) => Case>> = {
       outputs: [copied(x, shape, from)],
     };
   },
-  Pad(dice) {
-    const x = copySource(dice, dice.between(1, 4));
-    const pads = x.shape.map(() => [dice.between(0, 3), dice.between(0, 3)]);
-    const shape = x.shape.map((n, d) => n + pads[d][0] + pads[d][1]);
-    const from = (index: number[]): number[] | null => {
-      const at = index.map((i, d) => i - pads[d][0]);
-      return at.every((i, d) => i >= 0 && i < x.shape[d]) ? at : null;
-    };
-    const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
-    return { inputs: [x, paddings], outputs: [copied(x, shape, from)] };
-  },
+  Pad: (dice) => padded(dice, false),
+  PadV2: (dice) => padded(dice, true),
   Tile(dice) {
     const x = copySource(dice, dice.between(1, 4)), times = x.shape.map(() => dice.between(0, 3));
     const shape = x.shape.map((n, d) => n * times[d]);

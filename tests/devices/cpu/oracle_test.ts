@@ -8,9 +8,11 @@ import type { NdArray } from "../../../src/core/nd_array.ts";
 import { ENGINES, threadedEngine } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
+import { FUSED_KERNELS } from "./oracle_fused_cases.ts";
 import { Dice } from "./oracle_random.ts";
 import type { Expected } from "./oracles.ts";
 import { ROW_KERNELS } from "./oracle_row_cases.ts";
+import { UNARY_KERNELS } from "./oracle_unary_cases.ts";
 
 const CASES = 500;
 /** Roundings that a sum may suffer, each of half a unit in the last place. */
@@ -34,7 +36,7 @@ function assertClose(got: NdArray, { values, scale }: Expected, text: () => stri
   }
 }
 
-[...PRODUCT_KERNELS, ...ROW_KERNELS].forEach((kernel, seed) => {
+[...PRODUCT_KERNELS, ...ROW_KERNELS, ...FUSED_KERNELS, ...UNARY_KERNELS].forEach((kernel, seed) => {
   const [name, make] = kernel;
   Deno.test(`${name} agrees with float64 on ${CASES} cases of kind ${seed}`, async () => {
     const def = op(name), threaded = await threads;
