@@ -3,7 +3,6 @@
  * May import core types only.
  */
 import type { Problem } from "./op.ts";
-import type { DType } from "./dtype.ts";
 
 /** What a kernel may know of the adapter. */
 export interface Profile {
@@ -114,30 +113,6 @@ export interface GpuVariant {
   readonly plan: (problem: Problem, profile: Profile) => GpuPlan;
 }
 
-/** Dtypes a GPU buffer can hold; float16 besides where the profile says so. */
-export const GPU_DTYPES: readonly DType[] = ["float32", "int32", "uint32", "bool"];
-
-/** WGSL type of an element in a storage buffer. `bool` is stored as u32. */
-export function wgslType(dtype: DType): string {
-  switch (dtype) {
-    case "float32":
-      return "f32";
-    case "float16":
-      return "f16";
-    case "int32":
-      return "i32";
-    case "uint32":
-    case "bool":
-      return "u32";
-  }
-  throw new TypeError(`Cannot put ${dtype} on the GPU`);
-}
-
-/** Bytes of one element in a GPU buffer. */
-export function gpuBytes(dtype: DType): number {
-  return dtype === "float16" ? 2 : 4;
-}
-
 /** What `makeProgram` takes. */
 export interface ProgramInit {
   /** Name for messages and profiles. */
@@ -154,7 +129,7 @@ export interface ProgramInit {
   readonly prelude?: string;
   /** Statements of `main`. In scope: `gid`, `lid`, `wid`, `nwg` (vec3<u32>) and `lidx` (u32). */
   readonly body: string;
-  /** WGSL directives, e.g. `enable f16;`. */
+  /** WGSL directives, e.g. `enable subgroups;`; that of f16 comes by itself. */
   readonly enable?: readonly string[];
 }
 
@@ -163,7 +138,7 @@ const programs = new Map<string, Program>();
 /** Builds a program; equal sources give the same object. */
 export function makeProgram(init: ProgramInit): Program {
   let b = 0;
-  const lines: string[] = [...(init.enable ?? [])];
+  const lines: string[] = [];
   const bindings: ("read" | "read_write")[] = [];
   init.inputs.forEach((t, i) => {
     lines.push(`@group(0) @binding(${b++}) var<storage, read> in${i}: array<${t}>;`);
@@ -192,7 +167,9 @@ export function makeProgram(init: ProgramInit): Program {
     init.body,
     `}`,
   );
-  const source = lines.join("\n");
+  const text = lines.join("\n");
+  const enable = [...(/\bf16\b/.test(text) ? ["enable f16;"] : []), ...(init.enable ?? [])];
+  const source = [...enable, text].join("\n");
   let program = programs.get(source);
   if (!program) {
     program = { name: init.name, source, bindings, hasParams: params.length > 0 };

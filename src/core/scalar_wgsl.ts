@@ -6,6 +6,7 @@ import { type DType, DTYPES } from "./dtype.ts";
 import { type Expr, exprType, operandType, type ScalarOp } from "./scalar.ts";
 import { UnimplementedError } from "./errors.ts";
 import { f32Bits } from "./dispatch.ts";
+import { loadText, storeText } from "./gpu_storage.ts";
 import { SCALAR_WGSL } from "../shaders_generated.ts";
 import { wgslFunctions } from "./wgsl_functions.ts";
 
@@ -42,13 +43,13 @@ export function registerType(dtype: DType): string {
 /** Register text of a value loaded from a storage buffer. */
 export function loadElement(dtype: DType, text: string): string {
   if (dtype === "bool") return `(${text} != 0u)`;
-  return dtype === "float16" ? `f32(${text})` : text;
+  return loadText(dtype, text);
 }
 
 /** Storage text of a value in a register. */
 export function storeElement(dtype: DType, text: string): string {
   if (dtype === "bool") return `select(0u, 1u, ${text})`;
-  return dtype === "float16" ? `f16(${text})` : text;
+  return storeText(dtype, text);
 }
 
 const INFIX: Partial<Record<ScalarOp, string>> = {

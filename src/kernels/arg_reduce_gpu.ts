@@ -14,14 +14,14 @@ import {
   makeProgram,
   type Profile,
   type Program,
-  wgslType,
 } from "../core/dispatch.ts";
+import { loadText, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { ArgOp } from "./arg_reduce_cpu.ts";
 import { keyFunction } from "./order_wgsl.ts";
 import { axesOf, type Line, lineOf } from "./reduce_layout.ts";
-import { enablesFor, fitsGpu, LOOP_LIMIT, widen } from "./reduce_wgsl.ts";
+import { fitsGpu, LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 const WORKGROUP = 256;
 const cache = new Map<string, Program>();
@@ -115,7 +115,7 @@ function makeArgProgram(
   workgroup: number,
 ): Program {
   const second = stage === "second";
-  const key = second ? "in0[k]" : `key_(${widen(dtype, 1, "in0[k]")})`;
+  const key = second ? "in0[k]" : `key_(${loadText(dtype, "in0[k]")})`;
   const at = second ? "in1[k]" : "i32(r)";
   const store = (k: string, a: string): string =>
     stage === "first" ? `out0[t] = ${k}; out1[t] = ${a};` : `out0[t] = ${a};`;
@@ -151,7 +151,6 @@ workgroupBarrier();`,
   }
   return makeProgram({
     name: `arg_${op}_${stage}`,
-    enable: second ? [] : enablesFor(dtype),
     inputs: second ? ["u32", "i32"] : [wgslType(dtype)],
     outputs: stage === "first" ? ["u32", "i32"] : ["i32"],
     params: ["n", "inner", "length", "parts"],

@@ -3,7 +3,8 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { type BufferRef, gpuBytes, type GpuPlan, type Profile } from "../core/dispatch.ts";
+import type { BufferRef, GpuPlan, Profile } from "../core/dispatch.ts";
+import { gpuBytes } from "../core/gpu_storage.ts";
 import { outPlaces, tapCount, type WindowGeometry } from "./conv_geometry.ts";
 import type { ConvSource } from "./conv_register.ts";
 import type { Epilogue } from "./gemm_epilogue.ts";

@@ -11,6 +11,7 @@ import {
   type Profile,
   workgroupFor,
 } from "../core/dispatch.ts";
+import { accDType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { type WindowGeometry, windowGeometry } from "./conv_geometry.ts";
 import type { ConvTask } from "./conv_candidates.ts";
@@ -215,7 +216,7 @@ export function planDepthwiseFilter(task: ConvTask, profile: Profile): GpuPlan {
     1,
     Math.min(lines, profile.maxGrid, 256, Math.ceil(wanted / total), room),
   );
-  const sum = dtype === "float16" ? "float32" : dtype;
+  const sum = accDType(dtype);
   const out = splits > 1 ? sum : task.out;
   const dispatches: Dispatch[] = [{
     program: filterProgram({ dtype, out, wide, workgroup }, taps),

@@ -4,9 +4,10 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { flatId, makeProgram, type Program, wgslType } from "../core/dispatch.ts";
-import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
-import { elementType, loaded } from "./gemm_text.ts";
+import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
+import { accType, loadText, wgslType } from "../core/gpu_storage.ts";
+import { type Epilogue, printEpilogue } from "./gemm_epilogue.ts";
+import { elementType } from "./gemm_text.ts";
 
 const each = (n: number, f: (i: number) => string): string[] =>
   Array.from({ length: n }, (_, i) => f(i));
@@ -50,7 +51,7 @@ export const ROWS_PARAMS = [
 /** Four channels of `pixels` neighbours: each element of an image row is loaded once for all the taps that meet it. */
 export function rowsProgram(s: RowsSource): Program {
   const { dtype, out, taps, stride, backward, pixels, workgroup } = s;
-  const t = sumType(dtype), finish = printEpilogue(s.epilogue, dtype, out, 4, 2);
+  const t = accType(dtype), finish = printEpilogue(s.epilogue, dtype, out, 4, 2);
   const span = (pixels - 1) * stride + taps;
   const lines = [
     `let i = ${flatId(workgroup)};`,
@@ -71,12 +72,12 @@ export function rowsProgram(s: RowsSource): Program {
     "let base = (n * p.ylimit + u32(ys)) * p.xlimit * p.c4;",
     ...each(
       taps,
-      (f) => `let f${f} = ${loaded(dtype, true, `in1[(u * ${taps}u + ${f}u) * p.c4 + c]`)};`,
+      (f) => `let f${f} = ${loadText(dtype, `in1[(u * ${taps}u + ${f}u) * p.c4 + c]`, 4)};`,
     ),
     ...each(
       span,
       (j) =>
-        `let v${j} = select(vec4<${t}>(), ${loaded(dtype, true, `in0[base + xi${j}]`)}, in${j}_);`,
+        `let v${j} = select(vec4<${t}>(), ${loadText(dtype, `in0[base + xi${j}]`, 4)}, in${j}_);`,
     ),
   ];
   for (let j = 0; j < pixels; j++) {
@@ -95,7 +96,6 @@ export function rowsProgram(s: RowsSource): Program {
   );
   return makeProgram({
     name: `depthwise_rows_${taps}`,
-    enable: finish.enable,
     inputs: [elementType(dtype, true), elementType(dtype, true), ...finish.inputs],
     outputs: [finish.output],
     params: ROWS_PARAMS,
@@ -141,11 +141,10 @@ export const ONE_PARAMS = [
 /** One result: any filter, any number of filters a channel. */
 export function oneProgram(s: OneSource): Program {
   const { dtype, out, wide, workgroup } = s;
-  const t = wide ? `vec4<${sumType(dtype)}>` : sumType(dtype);
+  const t = wide ? `vec4<${accType(dtype)}>` : accType(dtype);
   const finish = printEpilogue(s.epilogue, dtype, out, wide ? 4 : 1, 2);
   return makeProgram({
     name: "depthwise_one",
-    enable: finish.enable,
     inputs: [elementType(dtype, wide), elementType(dtype, wide), ...finish.inputs],
     outputs: [finish.output],
     params: ONE_PARAMS,
@@ -163,9 +162,9 @@ for (var u = 0u; u < p.ytaps; u++) {
   for (var v = 0u; v < p.xtaps; v++) {
     let xs = x * p.xstride + v * p.xdilation - p.xbefore;
     if (xs >= p.xlimit) { continue; }
-    s += ${loaded(dtype, wide, "in0[((n * p.ylimit + ys) * p.xlimit + xs) * p.channels + c]")} * ${
-      loaded(dtype, wide, "in1[(u * p.xtaps + v) * width + oc]")
-    };
+    s += ${
+      loadText(dtype, "in0[((n * p.ylimit + ys) * p.xlimit + xs) * p.channels + c]", wide ? 4 : 1)
+    } * ${loadText(dtype, "in1[(u * p.xtaps + v) * width + oc]", wide ? 4 : 1)};
   }
 }
 out0[i] = finish(s, i, oc);`,
@@ -175,11 +174,10 @@ out0[i] = finish(s, i, oc);`,
 /** One element of the gradient of the image: any stride and dilation. Rows are those of the image, limits those of the gradient. */
 export function oneInputProgram(s: OneSource): Program {
   const { dtype, out, wide, workgroup } = s;
-  const t = wide ? `vec4<${sumType(dtype)}>` : sumType(dtype);
+  const t = wide ? `vec4<${accType(dtype)}>` : accType(dtype);
   const finish = printEpilogue(undefined, dtype, out, wide ? 4 : 1, 2);
   return makeProgram({
     name: "depthwise_input_one",
-    enable: finish.enable,
     inputs: [elementType(dtype, wide), elementType(dtype, wide)],
     outputs: [finish.output],
     params: ONE_PARAMS,
@@ -203,7 +201,9 @@ for (var u = 0u; u < p.ytaps; u++) {
     let g = ((n * p.ylimit + ys) * p.xlimit + xs) * width + c * p.filters;
     let f = (u * p.xtaps + v) * width + c * p.filters;
     for (var q = 0u; q < p.filters; q++) {
-      s += ${loaded(dtype, wide, "in0[g + q]")} * ${loaded(dtype, wide, "in1[f + q]")};
+      s += ${loadText(dtype, "in0[g + q]", wide ? 4 : 1)} * ${
+      loadText(dtype, "in1[f + q]", wide ? 4 : 1)
+    };
     }
   }
 }
@@ -234,12 +234,11 @@ export const DEPTHWISE_FILTER_PARAMS = [
 /** Elements of the gradient of the filter: `taps` neighbours along a row, summed over some lines of places. `wid.z` counts parts. */
 export function filterProgram(s: OneSource, taps: number): Program {
   const { dtype, out, wide, workgroup } = s;
-  const t = wide ? `vec4<${sumType(dtype)}>` : sumType(dtype);
+  const t = wide ? `vec4<${accType(dtype)}>` : accType(dtype);
   const stored = wide ? `vec4<${wgslType(out)}>` : wgslType(out);
   const finish = printEpilogue(undefined, dtype, out, wide ? 4 : 1, 2);
   return makeProgram({
     name: `depthwise_filter_${taps}`,
-    enable: finish.enable,
     inputs: [elementType(dtype, wide), elementType(dtype, wide)],
     outputs: [stored],
     params: DEPTHWISE_FILTER_PARAMS,
@@ -258,15 +257,15 @@ export function filterProgram(s: OneSource, taps: number): Program {
       "let ys = y * p.ystride + u * p.ydilation - p.ybefore;",
       "if (ys >= p.ylimit) { continue; }",
       "for (var x = 0u; x < p.xrows; x++) {",
-      `let g = ${loaded(dtype, wide, "in1[(line * p.xrows + x) * width + oc]")};`,
+      `let g = ${loadText(dtype, "in1[(line * p.xrows + x) * width + oc]", wide ? 4 : 1)};`,
       ...each(taps, (f) =>
         [
           `let x${f} = x * p.xstride + (v0 + ${f}u) * p.xdilation - p.xbefore; let in${f}_ = x${f} < p.xlimit;`,
           `s${f} += g * select(${t}(), ${
-            loaded(
+            loadText(
               dtype,
-              wide,
               `in0[((n * p.ylimit + ys) * p.xlimit + select(0u, x${f}, in${f}_)) * p.channels + c]`,
+              wide ? 4 : 1,
             )
           }, in${f}_);`,
         ].join("\n")),

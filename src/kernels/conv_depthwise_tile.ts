@@ -5,8 +5,9 @@
  */
 import type { DType } from "../core/dtype.ts";
 import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
-import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
-import { elementType, loaded } from "./gemm_text.ts";
+import { accType, loadText } from "../core/gpu_storage.ts";
+import { type Epilogue, printEpilogue } from "./gemm_epilogue.ts";
+import { elementType } from "./gemm_text.ts";
 
 /** What shapes {@linkcode tileProgram}. Pairs are of height and width. */
 export interface DepthwiseTile {
@@ -72,7 +73,7 @@ export function tileResults(
 /** Four channels of a rectangle of neighbours. */
 export function tileProgram(tile: DepthwiseTile): Program {
   const { dtype, out, taps, stride, backward, results, even, workgroup } = tile;
-  const t = sumType(dtype), finish = printEpilogue(tile.epilogue, dtype, out, 4, 2);
+  const t = accType(dtype), finish = printEpilogue(tile.epilogue, dtype, out, 4, 2);
   const [height, width] = spanOf(tile);
   const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
   const first = (d: number): string => (backward ? ` - ${taps[d] - 1}` : "");
@@ -88,7 +89,7 @@ export function tileProgram(tile: DepthwiseTile): Program {
       `let inx${j} = u32(xs + ${j}) < p.xlimit; let x_${j} = u32(select(0, xs + ${j}, inx${j})) * p.c4;`
     ),
     ...range(taps[0] * taps[1]).map((f) =>
-      `let f${f} = ${loaded(dtype, true, `in1[${f}u * p.c4 + c]`)};`
+      `let f${f} = ${loadText(dtype, `in1[${f}u * p.c4 + c]`, 4)};`
     ),
     ...range(results[0] * results[1]).map((s) => `var s${s} = vec4<${t}>();`),
   ];
@@ -98,7 +99,7 @@ export function tileProgram(tile: DepthwiseTile): Program {
       `let y_${r} = (n * p.ylimit + u32(select(0, ys + ${r}, iny${r}))) * p.xlimit * p.c4 + c;`,
       ...range(width).map((j) =>
         `let v${r}_${j} = select(vec4<${t}>(), ${
-          loaded(dtype, true, `in0[y_${r} + x_${j}]`)
+          loadText(dtype, `in0[y_${r} + x_${j}]`, 4)
         }, iny${r} & inx${j});`
       ),
       ...productsOfRow(tile, r),
@@ -116,7 +117,6 @@ out0[at${s}] = finish(s${s}, at${s}, c);`;
   );
   return makeProgram({
     name: `depthwise_tile_${taps[0]}x${taps[1]}`,
-    enable: finish.enable,
     inputs: [elementType(dtype, true), elementType(dtype, true), ...finish.inputs],
     outputs: [finish.output],
     params: TILE_PARAMS,

@@ -4,10 +4,11 @@
  * May import core.
  */
 import { makeProgram, type Program } from "../core/dispatch.ts";
+import { accType, loadText } from "../core/gpu_storage.ts";
 import { axisNames, gatherParams } from "./conv_gather.ts";
 import type { FilterGradSource } from "./conv_shared.ts";
 import { columnLoads } from "./gemm_columns.ts";
-import { printEpilogue, sumType } from "./gemm_epilogue.ts";
+import { printEpilogue } from "./gemm_epilogue.ts";
 import { deal, laneDirectives, lanePlace, type LaneProfile } from "./gemm_rows.ts";
 import {
   addProducts,
@@ -15,7 +16,6 @@ import {
   declareSums,
   elementType,
   LANES,
-  loaded,
   type Loads,
   storeSums,
 } from "./gemm_text.ts";
@@ -97,7 +97,7 @@ export function filterRegisterProgram(
   );
   program = makeProgram({
     name: `conv_filter_register_${rows}x${vecs * 4}`,
-    enable: [...finish.enable, ...laneDirectives(tile, profile)],
+    enable: laneDirectives(tile, profile),
     inputs: [elementType(dtype, wideA), elementType(dtype, wideB)],
     outputs: [finish.output],
     params: [...FILTER_REGISTER_PARAMS, ...gatherParams(deep)],
@@ -115,7 +115,7 @@ function imageLoads(
   { rows, across }: RegisterTile,
   lanes: number,
 ): Loads & { line: (image: string) => readonly string[] } {
-  const names = axisNames(deep), outer = names.slice(0, -1), t = sumType(dtype);
+  const names = axisNames(deep), outer = names.slice(0, -1), t = accType(dtype);
   const units = wideA ? rows / 4 : rows;
   const dealt = across === undefined ? undefined : deal(units, 4, across, lanes);
   // What an invocation loads: a unit (four channels, or one) at a place.
@@ -169,7 +169,9 @@ function imageLoads(
         const index = `u32(select(0, at_${h} + x_${name}, ok_${name})) * ${channel}`;
         return `let x_${name} = i32((x + ${step}) * p.xmul) + xoff_${h}; ` +
           `let ok_${name} = ${allOf([`in_${h}`, `u32(x_${name}) < p.xlimit`])}; ` +
-          `let ${name} = select(${zero}, ${loaded(dtype, wideA, `in0[${index}]`)}, ok_${name});`;
+          `let ${name} = select(${zero}, ${
+            loadText(dtype, `in0[${index}]`, wideA ? 4 : 1)
+          }, ok_${name});`;
       }),
     row: (i, count) =>
       dealt && (!wideA || i % 4 === 0)

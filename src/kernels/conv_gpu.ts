@@ -2,14 +2,8 @@
  * Convolutions on the GPU: the variants of Conv2D, Conv3D and their gradients.
  * May import core.
  */
-import {
-  type BufferRef,
-  GPU_DTYPES,
-  gpuBytes,
-  type GpuPlan,
-  type GpuVariant,
-  type Profile,
-} from "../core/dispatch.ts";
+import type { BufferRef, GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
+import { GPU_DTYPES, gpuBytes } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
 import { hasPhases } from "./conv_gather.ts";
@@ -22,7 +16,7 @@ import { planConv, planConvFilter, planConvInput } from "./conv_plan.ts";
 export function convFits({ inputs, hosts, outputs }: Problem, profile: Profile): boolean {
   const specs = [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
   return specs.every(({ dtype, shape }) =>
-    dtype !== "bool" && (GPU_DTYPES.includes(dtype) || (dtype === "float16" && profile.f16)) &&
+    dtype !== "bool" && GPU_DTYPES.includes(dtype) &&
     sizeOf(shape) * gpuBytes(dtype) <= profile.maxBinding
   );
 }

@@ -3,13 +3,8 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import {
-  type BufferRef,
-  type Dispatch,
-  gpuBytes,
-  type GpuPlan,
-  type Profile,
-} from "../core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, Profile } from "../core/dispatch.ts";
+import { gpuBytes } from "../core/gpu_storage.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import { copyGpu } from "./copy_gpu.ts";
 import { plainAxis } from "./copy_map.ts";

@@ -2,8 +2,8 @@
  * From convolutions and their gradients to dispatches.
  * May import core.
  */
-import type { DType } from "../core/dtype.ts";
 import type { BufferRef, Dispatch, GpuPlan, Profile } from "../core/dispatch.ts";
+import { accDType } from "../core/gpu_storage.ts";
 import {
   type ConvChoice,
   type ConvTask,
@@ -174,7 +174,7 @@ function planGather(
       })),
     };
   }
-  const partial = { ...source, out: sumDType(dtype), epilogue: undefined };
+  const partial = { ...source, out: accDType(dtype), epilogue: undefined };
   return {
     dispatches: [
       ...layers(splits, profile, (zbase, depth) => ({
@@ -186,7 +186,7 @@ function planGather(
       planSplitSum({
         partial: { temp: 0 },
         out: task.c,
-        sum: sumDType(dtype),
+        sum: accDType(dtype),
         dtype: out,
         batch: 1,
         size: m * n,
@@ -197,10 +197,6 @@ function planGather(
     ],
     temps: [splits * m * n * 4],
   };
-}
-
-function sumDType(dtype: DType): DType {
-  return dtype === "float16" ? "float32" : dtype;
 }
 
 /** Plans the gradient of the filter. */
@@ -230,7 +226,7 @@ export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvCh
       (bare, choice) => planConvFilter(bare, profile, choice),
     ));
   const splits = choice.splits * m * n * 4 > profile.maxBinding ? 1 : choice.splits;
-  const source = { dtype, out: splits > 1 ? sumDType(dtype) : task.out, deep, wideA, wideB };
+  const source = { dtype, out: splits > 1 ? accDType(dtype) : task.out, deep, wideA, wideB };
   const width = wideB ? 4 : 1, words = gatherWords(gather, deep);
   const buffers: BufferRef[] = [task.a, task.b, splits > 1 ? { temp: 0 } : task.c];
   let dispatches: Dispatch[];
@@ -291,7 +287,7 @@ export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvCh
   dispatches.push(planSplitSum({
     partial: { temp: 0 },
     out: task.c,
-    sum: sumDType(dtype),
+    sum: accDType(dtype),
     dtype: task.out,
     batch: 1,
     size: m * n,

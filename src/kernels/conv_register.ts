@@ -4,6 +4,7 @@
  */
 import type { DType } from "../core/dtype.ts";
 import { makeProgram, type Program } from "../core/dispatch.ts";
+import { accType, loadText } from "../core/gpu_storage.ts";
 import {
   axisNames,
   gatherParams,
@@ -14,16 +15,8 @@ import {
 } from "./conv_gather.ts";
 import { columnLoads } from "./gemm_columns.ts";
 import { deal, laneDirectives, lanePlace, type LaneProfile } from "./gemm_rows.ts";
-import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
-import {
-  addProducts,
-  allOf,
-  declareSums,
-  elementType,
-  LANES,
-  loaded,
-  storeSums,
-} from "./gemm_text.ts";
+import { type Epilogue, printEpilogue } from "./gemm_epilogue.ts";
+import { addProducts, allOf, declareSums, elementType, LANES, storeSums } from "./gemm_text.ts";
 import type { RegisterTile } from "./gemm_tiles.ts";
 
 /** What shapes the text. */
@@ -96,7 +89,7 @@ export function convRegisterProgram(
   const each = (f: (h: number) => string | string[]): string[] =>
     Array.from({ length: dealt?.loads(1) ?? rows }, (_, h) => f(h)).flat();
   const rowOf = (h: number): string => (dealt ? dealt.unit(h) : `${h}u`);
-  const t = sumType(dtype);
+  const t = accType(dtype);
   const b = columnLoads({
     dtype,
     transposed,
@@ -148,7 +141,7 @@ export function convRegisterProgram(
     `for (var k = 0u; k < p.channels; k += ${step}u) {`,
     ...each((i) =>
       `let a${i} = select(${zero}, ${
-        loaded(dtype, wideA, `in0[ai${i} + ${wideA ? "k / 4u" : "k"}]`)
+        loadText(dtype, `in0[ai${i} + ${wideA ? "k / 4u" : "k"}]`, wideA ? 4 : 1)
       }, ${inside(i)});`
     ),
     ...b.load(step),
@@ -182,7 +175,7 @@ export function convRegisterProgram(
   }));
   program = makeProgram({
     name: `conv_register_${rows}x${vecs * 4}`,
-    enable: [...finish.enable, ...laneDirectives(tile, profile)],
+    enable: laneDirectives(tile, profile),
     inputs: [elementType(dtype, wideA), elementType(dtype, wideB), ...finish.inputs],
     outputs: [finish.output],
     params: [...CONV_REGISTER_PARAMS, ...gatherParams(deep)],

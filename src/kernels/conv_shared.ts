@@ -4,6 +4,7 @@
  */
 import type { DType } from "../core/dtype.ts";
 import type { Program } from "../core/dispatch.ts";
+import { accType, loadText } from "../core/gpu_storage.ts";
 import {
   axisNames,
   gatherParams,
@@ -13,7 +14,6 @@ import {
   placeText,
 } from "./conv_gather.ts";
 import type { ConvSource } from "./conv_register.ts";
-import { sumType } from "./gemm_epilogue.ts";
 import {
   type BlockLoader,
   SHARED_PARAMS,
@@ -21,7 +21,7 @@ import {
   type SharedTile,
   TRANSPOSE_BLOCK,
 } from "./gemm_shared.ts";
-import { allOf, elementType, loaded } from "./gemm_text.ts";
+import { allOf, elementType } from "./gemm_text.ts";
 import { plainBlocks } from "./matmul_shared.ts";
 
 const each = (f: (i: number) => string): string[] => [0, 1, 2, 3].map(f);
@@ -109,7 +109,7 @@ function pixelText(deep: boolean, i: number, t: string, suffix: string): string[
 
 /** Patches as rows: four places, four terms. */
 function patchRows({ dtype, deep, wideA }: ConvSource): BlockLoader {
-  const t = sumType(dtype);
+  const t = accType(dtype);
   const setup = [0, 1, 2, 3].flatMap((i) => [
     ...placeText(deep, `min(at0 + ${i}u, p.m - 1u)`, `A_${i}`),
     ...originText(deep, `A_${i}`),
@@ -121,7 +121,7 @@ function patchRows({ dtype, deep, wideA }: ConvSource): BlockLoader {
       ...[0, 1, 2, 3].flatMap((i) => pixelText(deep, i, "", `_${i}`)),
       ...each((i) =>
         `let w${i} = select(vec4<${t}>(), ${
-          loaded(dtype, true, `in0[px_${i} * (p.channels / 4u) + c / 4u]`)
+          loadText(dtype, `in0[px_${i} * (p.channels / 4u) + c / 4u]`, 4)
         }, ${allOf([`in_${i}`, "k < k1"])});`
       ),
       ...TRANSPOSE_BLOCK,
@@ -132,7 +132,7 @@ function patchRows({ dtype, deep, wideA }: ConvSource): BlockLoader {
       lines.push(
         ...[0, 1, 2, 3].flatMap((i) => pixelText(deep, i, "", `_${i}`)),
         ...each((i) =>
-          `let e${i} = select(${t}(0), ${loaded(dtype, false, `in0[px_${i} * p.channels + c]`)}, ${
+          `let e${i} = select(${t}(0), ${loadText(dtype, `in0[px_${i} * p.channels + c]`)}, ${
             allOf([`in_${i}`, `k + ${q}u < k1`])
           });`
         ),
@@ -155,7 +155,7 @@ function filterTap(deep: boolean, suffix: string): string {
 
 /** The filter `[taps, n, channels]`: four columns, four terms. */
 function turnedFilter({ dtype, deep, wideB }: ConvSource): BlockLoader {
-  const t = sumType(dtype);
+  const t = accType(dtype);
   const lines: string[] = [];
   if (wideB) {
     lines.push(
@@ -163,7 +163,7 @@ function turnedFilter({ dtype, deep, wideB }: ConvSource): BlockLoader {
       `let ft = ${filterTap(deep, "")} * p.n;`,
       ...each((i) =>
         `let w${i} = select(vec4<${t}>(), ${
-          loaded(dtype, true, `in1[(ft + min(at + ${i}u, p.n - 1u)) * p.ldb + c / 4u]`)
+          loadText(dtype, `in1[(ft + min(at + ${i}u, p.n - 1u)) * p.ldb + c / 4u]`, 4)
         }, k < k1);`
       ),
       ...TRANSPOSE_BLOCK,
@@ -174,9 +174,8 @@ function turnedFilter({ dtype, deep, wideB }: ConvSource): BlockLoader {
         ...tapText(deep, `min(k + ${q}u, k1 - 1u)`, `_${q}`),
         `let ft${q} = ${filterTap(deep, `_${q}`)} * p.n;`,
         `let v${q} = select(vec4<${t}>(), vec4(${
-          each((i) =>
-            loaded(dtype, false, `in1[(ft${q} + min(at + ${i}u, p.n - 1u)) * p.ldb + c_${q}]`)
-          ).join(", ")
+          each((i) => loadText(dtype, `in1[(ft${q} + min(at + ${i}u, p.n - 1u)) * p.ldb + c_${q}]`))
+            .join(", ")
         }), k + ${q}u < k1);`,
       );
     }
@@ -233,7 +232,7 @@ export function filterSharedProgram(
 
 /** Patches as columns: four taps and channels, four places. */
 function patchColumns({ dtype, deep, wideA }: FilterGradSource): BlockLoader {
-  const t = sumType(dtype);
+  const t = accType(dtype);
   const names = axisNames(deep);
   const tapOf = (row: string, s: string): string[] => {
     const lines = [`let tr${s} = ${row} / p.channels; let tc${s} = ${row} - tr${s} * p.channels;`];
@@ -270,7 +269,7 @@ function patchColumns({ dtype, deep, wideA }: FilterGradSource): BlockLoader {
       lines.push(
         ...pixel(q, "A"),
         `let v${q} = select(vec4<${t}>(), ${
-          loaded(dtype, true, `in0[pxA_${q} * (p.channels / 4u) + tcA / 4u]`)
+          loadText(dtype, `in0[pxA_${q} * (p.channels / 4u) + tcA / 4u]`, 4)
         }, inA_${q});`,
       );
     } else {
@@ -279,7 +278,7 @@ function patchColumns({ dtype, deep, wideA }: FilterGradSource): BlockLoader {
         `let v${q} = vec4(${
           each((i) =>
             `select(${t}(0), ${
-              loaded(dtype, false, `in0[pxA${i}_${q} * p.channels + tcA${i}]`)
+              loadText(dtype, `in0[pxA${i}_${q} * p.channels + tcA${i}]`)
             }, inA${i}_${q})`
           )
             .join(", ")

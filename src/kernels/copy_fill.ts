@@ -6,13 +6,12 @@ import { type DType, DTYPES, type HostData } from "../core/dtype.ts";
 import {
   f32Bits,
   flatId,
-  gpuBytes,
   type GpuPlan,
   gridFor,
   makeProgram,
   type Profile,
-  wgslType,
 } from "../core/dispatch.ts";
+import { gpuBytes, wordType } from "../core/gpu_storage.ts";
 import { type NdArray, setElement } from "../core/nd_array.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";
@@ -20,16 +19,6 @@ import { piecesOf } from "./copy_pieces.ts";
 
 /** Invocations in a workgroup of streaming kernels. */
 export const STREAM_WORKGROUP = 256;
-
-/** WGSL type under which a kernel that only moves elements sees them: every 4-byte dtype is `u32`. */
-export function wordType(dtype: DType): "u32" | "f16" {
-  return dtype === "float16" ? "f16" : (wgslType(dtype), "u32");
-}
-
-/** Directives a program over this word type needs. */
-export function wordEnables(word: string): string[] {
-  return word.includes("f16") ? ["enable f16;"] : [];
-}
 
 /** The parameter word of a value of this dtype; float16 travels as float32. */
 export function valueWord(value: number, dtype: DType): number {
@@ -61,7 +50,6 @@ export function fillGpu(
   const value = literal ? wordOfParam(word, "p.value") : "in0[0]";
   const program = makeProgram({
     name: "fill",
-    enable: wordEnables(word),
     inputs: literal ? [] : [word],
     outputs: [wide ? `vec4<${word}>` : word],
     params: literal ? ["n", "value"] : ["n"],

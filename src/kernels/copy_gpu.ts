@@ -6,17 +6,17 @@
 import {
   type BufferRef,
   flatId,
-  gpuBytes,
   type GpuPlan,
   gridFor,
   makeProgram,
   type Profile,
   type Program,
 } from "../core/dispatch.ts";
+import { gpuBytes, wordType } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
 import { type AxisMap, type CopyMap, groupedBy, mayFill, mergeAxes } from "./copy_map.ts";
 import { type PiecedSource, piecedSource, piecesOf } from "./copy_pieces.ts";
-import { STREAM_WORKGROUP, wordEnables, wordType } from "./copy_fill.ts";
+import { STREAM_WORKGROUP } from "./copy_fill.ts";
 
 /** How many results an invocation stores, and how it finds them. */
 type Form =
@@ -171,7 +171,6 @@ function printProgram(
   } else main.push(`let i = p.first + id;`, place, read, `out0[id] = v;`);
   return makeProgram({
     name: "copy",
-    enable: wordEnables(word),
     inputs: fill ? [...types, word] : types,
     outputs: [form === "one" ? word : `vec4<${word}>`],
     params,

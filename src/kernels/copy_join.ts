@@ -12,10 +12,11 @@ import {
   type Profile,
   type Program,
 } from "../core/dispatch.ts";
+import { wordType } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
-import { STREAM_WORKGROUP, wordEnables, wordsOf, wordType } from "./copy_fill.ts";
+import { STREAM_WORKGROUP, wordsOf } from "./copy_fill.ts";
 
 /** Rows, and how many elements of each row every part holds. */
 export interface RowParts {
@@ -142,7 +143,6 @@ function joinProgram(way: "join" | "split", parts: number, type: string): Progra
   const place = "row * p.total + p.start + j";
   return makeProgram({
     name: way,
-    enable: wordEnables(type),
     inputs: way === "join" ? list.map(() => type) : [type],
     outputs: way === "join" ? [type] : list.map(() => type),
     params: [

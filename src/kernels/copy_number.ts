@@ -10,19 +10,11 @@ import {
   gridFor,
   makeProgram,
   type Profile,
-  wgslType,
 } from "../core/dispatch.ts";
+import { accType, wgslType, wordType } from "../core/gpu_storage.ts";
 import { type NdArray, type Scalar, setElement } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
-import {
-  fillCpu,
-  STREAM_WORKGROUP,
-  valueWord,
-  wordEnables,
-  wordOfParam,
-  wordsOf,
-  wordType,
-} from "./copy_fill.ts";
+import { fillCpu, STREAM_WORKGROUP, valueWord, wordOfParam, wordsOf } from "./copy_fill.ts";
 
 /** `start + i * step`; the last element is `last` where that is given. */
 export function rampCpu(out: NdArray, start: Scalar, step: Scalar, last?: number): void {
@@ -49,13 +41,11 @@ export function rampGpu(
 ): GpuPlan {
   if (size === 0) return { dispatches: [] };
   const type = wgslType(dtype);
-  const real = type === "f32" || type === "f16";
-  const [of, word] = real ? ["f32", f32Bits] as const : [type, (v: number) => v >>> 0] as const;
+  const of = accType(dtype), word = of === "f32" ? f32Bits : (v: number): number => v >>> 0;
   const value = `p.start + ${of}(i) * p.step`;
   const end = last !== undefined && size > 1;
   const program = makeProgram({
     name: "ramp",
-    enable: wordEnables(type),
     inputs: [],
     outputs: [type],
     params: ["n", `start:${of}`, `step:${of}`, `last:${of}`],
@@ -123,7 +113,6 @@ export function oneHotGpu(
   const word = wordType(dtype);
   const program = makeProgram({
     name: "one_hot",
-    enable: wordEnables(word),
     inputs: ["i32"],
     outputs: [word],
     params: ["n", "depth", "inner", "on", "off"],

@@ -2,13 +2,8 @@
  * Buffers larger than one binding: results are made in pieces, sources are bound several times, side by side.
  * May import core.
  */
-import {
-  type BufferRange,
-  type BufferRef,
-  gpuBytes,
-  type GpuVariant,
-  type Profile,
-} from "../core/dispatch.ts";
+import type { BufferRange, BufferRef, GpuVariant, Profile } from "../core/dispatch.ts";
+import { gpuBytes } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";

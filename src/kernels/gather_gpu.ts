@@ -2,17 +2,11 @@
  * Picking rows on the GPU. An index out of range gives zeros.
  * May import core.
  */
-import {
-  flatId,
-  gpuBytes,
-  type GpuPlan,
-  gridFor,
-  makeProgram,
-  type Profile,
-} from "../core/dispatch.ts";
+import { flatId, type GpuPlan, gridFor, makeProgram, type Profile } from "../core/dispatch.ts";
+import { gpuBytes, wordType } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
 import { piecedSource, piecesOf } from "./copy_pieces.ts";
-import { STREAM_WORKGROUP, wordEnables, wordType } from "./copy_fill.ts";
+import { STREAM_WORKGROUP } from "./copy_fill.ts";
 import type { RowLayout } from "./gather_layout.ts";
 
 /** Parameters that {@linkcode rowLines} reads. */
@@ -52,7 +46,6 @@ export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): Gp
   const table = piecedSource({ input: 0 }, batch * outer * extent * width, type, bytes, 1, profile);
   const program = makeProgram({
     name: "gather",
-    enable: wordEnables(type),
     inputs: ["i32", ...table.types],
     outputs: [type],
     params: ["n", "first", "outer", "count", "inner", "extent", ...dimParams(dims.length)],

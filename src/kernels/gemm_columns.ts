@@ -2,8 +2,9 @@
  * How an invocation's register tile loads the columns of B, stored by rows or transposed.
  * May import core.
  */
+import { loadText } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
-import { LANES, loaded, type Loads } from "./gemm_text.ts";
+import { LANES, type Loads } from "./gemm_text.ts";
 
 /** Facts about B. */
 export interface ColumnSource {
@@ -28,7 +29,7 @@ const four = (f: (e: number) => string): string => `vec4(${each(4, f).join(", ")
 export function columnLoads(source: ColumnSource, vecs: number): Loads {
   const { dtype, transposed, wide, base, at, shift } = source;
   const get = (text: string): string =>
-    loaded(dtype, wide, `in1[${text}${shift ? ` + ${shift}` : ""}]`);
+    loadText(dtype, `in1[${text}${shift ? ` + ${shift}` : ""}]`, wide ? 4 : 1);
   const value = (j: number, q: number): string => `b${j}_${q}`;
   if (!transposed) {
     const setup = wide

@@ -3,7 +3,8 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { type BufferRef, wgslType } from "../core/dispatch.ts";
+import type { BufferRef } from "../core/dispatch.ts";
+import { accDType, accType, vec, wgslType } from "../core/gpu_storage.ts";
 import { type Expr, exprKey, exprType } from "../core/scalar.ts";
 import { printWgsl, registerType } from "../core/scalar_wgsl.ts";
 
@@ -37,15 +38,8 @@ export interface PrintedEpilogue {
   readonly inputs: readonly string[];
   /** WGSL type of the result's buffer. */
   readonly output: string;
-  /** Directives needed. */
-  readonly enable: readonly string[];
   /** Equal for equal texts. */
   readonly key: string;
-}
-
-/** Type in which sums of elements of this dtype are kept. */
-export function sumType(dtype: DType): "f32" | "i32" | "u32" {
-  return dtype === "int32" ? "i32" : dtype === "uint32" ? "u32" : "f32";
 }
 
 /**
@@ -59,10 +53,10 @@ export function printEpilogue(
   wide: 1 | 4,
   first: number,
 ): PrintedEpilogue {
-  const acc = sumType(sum);
-  const vec = (t: string): string => (wide === 4 ? `vec4<${t}>` : t);
-  const output = vec(wgslType(out));
-  const head = `fn finish(v: ${vec(acc)}, at: u32, column: u32) -> ${output}`;
+  const acc = accType(sum);
+  const own = (t: string): string => vec(t, wide);
+  const output = own(wgslType(out));
+  const head = `fn finish(v: ${own(acc)}, at: u32, column: u32) -> ${output}`;
   if (!epilogue) {
     const text = `${head} { return ${output}(v); }`;
     return {
@@ -71,13 +65,11 @@ export function printEpilogue(
       text,
       inputs: [],
       output,
-      enable: out === "float16" || sum === "float16" ? ["enable f16;"] : [],
       key: `${sum}>${out}/${wide}`,
     };
   }
   const { expr, operands } = epilogue;
-  const accType: DType = acc === "f32" ? "float32" : acc === "i32" ? "int32" : "uint32";
-  const dtypes = [accType, ...operands.map((o) => o.dtype)];
+  const dtypes = [accDType(sum), ...operands.map((o) => o.dtype)];
   const printed = printWgsl([expr], dtypes, ["x", ...operands.map((_, i) => `e${i}`)]);
   const args = operands.map((o, i) => `, e${i}: ${registerType(o.dtype)}`).join("");
   const result = registerType(exprType(expr, dtypes));
@@ -109,9 +101,8 @@ export function printEpilogue(
     prelude: printed.prelude === "" ? text : `${printed.prelude}\n${text}`,
     helpers: printed.helpers,
     text,
-    inputs: operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : vec(wgslType(o.dtype)))),
+    inputs: operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : own(wgslType(o.dtype)))),
     output,
-    enable: [out, sum, ...dtypes].includes("float16") ? ["enable f16;"] : [],
     key: `${sum}>${out}/${wide}:${exprKey(expr)}:${operands.map((o) => o.dtype + o.per)}`,
   };
 }

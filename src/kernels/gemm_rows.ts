@@ -4,8 +4,9 @@
  * lanes next to nothing.
  * May import core.
  */
+import { loadText } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
-import { LANES, loaded, type Loads } from "./gemm_text.ts";
+import { LANES, type Loads } from "./gemm_text.ts";
 import type { RegisterTile } from "./gemm_tiles.ts";
 
 /** Facts about A. */
@@ -90,7 +91,7 @@ function each<T>(n: number, f: (i: number) => T): T[] {
 }
 
 function ownRows({ dtype, transA, wideA }: RowSource, rows: number): Loads {
-  const get = (text: string): string => loaded(dtype, wideA, `in0[${text}]`);
+  const get = (text: string): string => loadText(dtype, `in0[${text}]`, wideA ? 4 : 1);
   if (!transA) {
     return {
       setup: each(
@@ -153,7 +154,7 @@ function sharedRows(
     load: (count) =>
       each(
         dealt.loads(Math.min(count, steps)),
-        (h) => `let a${h} = ${loaded(dtype, wideA, `in0[ai${h} + ${offset}]`)};`,
+        (h) => `let a${h} = ${loadText(dtype, `in0[ai${h} + ${offset}]`, wideA ? 4 : 1)};`,
       ),
     row: (i, count) => {
       if (steps === 1) return [`let x${i} = ${value(i, 0)};`];

@@ -5,7 +5,8 @@
  */
 import type { DType } from "../core/dtype.ts";
 import { makeProgram, type Program } from "../core/dispatch.ts";
-import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
+import { accType } from "../core/gpu_storage.ts";
+import { type Epilogue, printEpilogue } from "./gemm_epilogue.ts";
 import { addProducts, allOf, declareSums, LANES, storeSums } from "./gemm_text.ts";
 
 /** Extents of a tile, all multiples of 4. */
@@ -106,7 +107,7 @@ export const SHARED_PARAMS = [
 export function sharedProgram(source: SharedSource): Program {
   const { tile, dtype, out, a, b, wideC, accumulate, split } = source;
   const { bm, bn, bk, tm, tn } = tile;
-  const threads = sharedThreads(tile), acc = sumType(dtype);
+  const threads = sharedThreads(tile), acc = accType(dtype);
   const finish = printEpilogue(source.epilogue, dtype, out, wideC ? 4 : 1, 2);
   const across = bn / tn, down = bm / tm;
   const lines = [
@@ -162,7 +163,6 @@ export function sharedProgram(source: SharedSource): Program {
   }));
   return makeProgram({
     name: `${source.name}_${bm}x${bn}`,
-    enable: finish.enable,
     inputs: [a.buffer, b.buffer, ...finish.inputs],
     outputs: [finish.output],
     params: [...SHARED_PARAMS, ...source.params],

@@ -11,7 +11,8 @@ import {
   makeProgram,
   type Profile,
 } from "../core/dispatch.ts";
-import { type Epilogue, printEpilogue, sumType } from "./gemm_epilogue.ts";
+import { accType } from "../core/gpu_storage.ts";
+import { type Epilogue, printEpilogue } from "./gemm_epilogue.ts";
 
 /** What to add up. */
 export interface SplitSum {
@@ -40,13 +41,12 @@ const WORKGROUP = 64;
 /** One dispatch; four elements an invocation where columns allow. */
 export function planSplitSum(s: SplitSum, profile: Profile): Dispatch {
   const wide = s.columns % 4 === 0 ? 4 : 1;
-  const t = sumType(s.sum), vec = wide === 4 ? `vec4<${t}>` : t;
+  const t = accType(s.sum), vec = wide === 4 ? `vec4<${t}>` : t;
   const finish = printEpilogue(s.epilogue, s.sum, s.dtype, wide, 1);
   const total = s.batch * s.size / wide;
   return {
     program: makeProgram({
       name: "gemm_split_sum",
-      enable: finish.enable,
       inputs: [vec, ...finish.inputs],
       outputs: [finish.output],
       params: ["total", "size", "columns", "splits"],

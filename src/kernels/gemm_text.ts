@@ -2,9 +2,8 @@
  * Pieces of WGSL that matrix products and convolutions share: batches, tiles of sums, stores.
  * May import core.
  */
+import { accType, wgslType } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
-import { wgslType } from "../core/dispatch.ts";
-import { sumType } from "./gemm_epilogue.ts";
 
 /** Lanes of a vector, as WGSL spells them. */
 export const LANES = "xyzw";
@@ -12,12 +11,6 @@ export const LANES = "xyzw";
 /** WGSL type of a buffer of this dtype read one or four at a time. */
 export function elementType(dtype: DType, wide: boolean): string {
   return wide ? `vec4<${wgslType(dtype)}>` : wgslType(dtype);
-}
-
-/** The text of a load, converted to the type of sums. */
-export function loaded(dtype: DType, wide: boolean, text: string): string {
-  if (dtype !== "float16") return text;
-  return wide ? `vec4<f32>(${text})` : `f32(${text})`;
 }
 
 /**
@@ -58,7 +51,7 @@ export function batchOffsets(rank: number): string[] {
 export function declareSums(rows: number, vecs: number, dtype: DType): string[] {
   const lines: string[] = [];
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < vecs; j++) lines.push(`var s${i}_${j} = vec4<${sumType(dtype)}>();`);
+    for (let j = 0; j < vecs; j++) lines.push(`var s${i}_${j} = vec4<${accType(dtype)}>();`);
   }
   return lines;
 }
@@ -113,7 +106,7 @@ export interface StoreText {
 /** Stores a tile through `finish`; columns beyond `p.n` (in elements) are left out. */
 export function storeSums(rows: number, vecs: number, store: StoreText): string[] {
   const { wide, dtype, accumulate } = store;
-  const t = sumType(dtype);
+  const t = accType(dtype);
   const lines: string[] = [];
   for (let i = 0; i < rows; i++) {
     lines.push(`if (${store.rowIn(i)}) {`, `let at = ${store.rowAt(i)};`);

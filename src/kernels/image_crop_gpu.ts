@@ -10,12 +10,12 @@ import {
   gridFor,
   makeProgram,
   type Profile,
-  wgslType,
 } from "../core/dispatch.ts";
+import { wgslType } from "../core/gpu_storage.ts";
 import type { Attrs } from "../core/op.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";
-import { fillGpu, STREAM_WORKGROUP, wordEnables } from "./copy_fill.ts";
+import { fillGpu, STREAM_WORKGROUP } from "./copy_fill.ts";
 import { imageDims } from "./image_geometry.ts";
 
 const PARAMS = ["n", "batch", "height", "width", "depth", "rows", "columns", "outside:f32"];
@@ -76,7 +76,6 @@ export function cropGpu(
     `f32(in0[((owner * p.height + ${y}) * p.width + ${x}) * p.depth + d])`;
   const program = makeProgram({
     name: "crop_and_resize",
-    enable: wordEnables(stored),
     inputs: [stored, "f32", "i32"],
     outputs: ["f32"],
     params: PARAMS,

@@ -9,12 +9,12 @@ import {
   gridFor,
   makeProgram,
   type Profile,
-  wgslType,
 } from "../core/dispatch.ts";
+import { accType, wgslType, wordType } from "../core/gpu_storage.ts";
 import type { Attrs } from "../core/op.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";
-import { STREAM_WORKGROUP, wordEnables, wordType } from "./copy_fill.ts";
+import { STREAM_WORKGROUP } from "./copy_fill.ts";
 import { axisScale, imageDims } from "./image_geometry.ts";
 
 const PARAMS = ["n", "height", "width", "depth", "rows", "columns", "down:f32", "across:f32"];
@@ -80,7 +80,6 @@ export function resizeBilinearGpu(
     `${real}(in0[((b * p.height + ${y}) * p.width + ${xx}) * p.depth + d])`;
   const program = makeProgram({
     name: "resize_bilinear",
-    enable: wordEnables(stored),
     inputs: [wide ? `vec4<${stored}>` : stored],
     outputs: [real],
     params: PARAMS,
@@ -125,7 +124,6 @@ export function resizeNearestGpu(
   const word = wide ? `vec4<${wordType(x.dtype)}>` : wordType(x.dtype);
   const program = makeProgram({
     name: "resize_nearest",
-    enable: wordEnables(word),
     inputs: [word],
     outputs: [word],
     params: PARAMS,
@@ -159,7 +157,7 @@ export function resizeGradGpu(
   const wide = dx.shape[3] % 4 === 0;
   const unit = wide ? 4 : 1;
   const given = wgslType(dy.dtype), stored = wgslType(dx.dtype);
-  const sum = stored === "i32" || stored === "u32" ? stored : "f32";
+  const sum = accType(dx.dtype);
   const vector = (t: string): string => (wide ? `vec4<${t}>` : t);
   const half = attrs.half_pixel_centers ? "0.5" : "0.0";
   // Output coordinates that reach within one pixel; the first and last pixel also stand for all beyond.
@@ -183,7 +181,6 @@ return select(0.0, 1.0, nearest(at, scale, extent) == mine);
   const term = `${vector(sum)}(in0[((b * p.rows + y) * p.columns + x) * p.depth + d])`;
   const program = makeProgram({
     name: `resize_${way}_grad`,
-    enable: wordEnables(`${given} ${stored}`),
     inputs: [vector(given)],
     outputs: [vector(stored)],
     params: [...PARAMS, "up:f32", "back:f32"],

@@ -9,13 +9,13 @@ import {
   gridFor,
   makeProgram,
   type Profile,
-  wgslType,
 } from "../core/dispatch.ts";
+import { wgslType } from "../core/gpu_storage.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { setElement } from "../core/nd_array.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";
-import { STREAM_WORKGROUP, wordEnables } from "./copy_fill.ts";
+import { STREAM_WORKGROUP } from "./copy_fill.ts";
 import { imageDims } from "./image_geometry.ts";
 import { floatsOf } from "./image_resize_cpu.ts";
 import { Accumulator } from "./scatter_accumulate.ts";
@@ -190,7 +190,6 @@ let below = (1.0 - fx) * at(b, top + 1.0, left, d) + fx * at(b, top + 1.0, left 
 v = (1.0 - (y - top)) * above + (y - top) * below;`;
   const program = makeProgram({
     name: "warp",
-    enable: wordEnables(stored),
     inputs: [stored, "f32"],
     outputs: [stored],
     params: ["n", "height", "width", "depth", "rows", "columns", "step", "fill:f32"],

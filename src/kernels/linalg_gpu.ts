@@ -2,14 +2,8 @@
  * Bands of matrices on the GPU.
  * May import core.
  */
-import {
-  flatId,
-  gpuBytes,
-  type GpuVariant,
-  gridFor,
-  makeProgram,
-  wgslType,
-} from "../core/dispatch.ts";
+import { flatId, type GpuVariant, gridFor, makeProgram } from "../core/dispatch.ts";
+import { gpuBytes, wgslType } from "../core/gpu_storage.ts";
 import { sizeOf } from "../core/shape.ts";
 
 const WORKGROUP = 64;
@@ -26,7 +20,6 @@ export const BAND_PART_VARIANTS: readonly GpuVariant[] = [{
     const type = wgslType(x.dtype);
     const program = makeProgram({
       name: "band_part",
-      enable: x.dtype === "float16" ? ["enable f16;"] : [],
       inputs: [type],
       outputs: [type],
       params: ["total", "rows", "columns", "lower", "upper"],

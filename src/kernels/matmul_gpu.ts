@@ -2,7 +2,8 @@
  * Matrix products on the GPU: the variants of MatMul and BatchMatMul.
  * May import core.
  */
-import { GPU_DTYPES, type GpuVariant, type Profile } from "../core/dispatch.ts";
+import type { GpuVariant, Profile } from "../core/dispatch.ts";
+import { GPU_DTYPES } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { chooseKernel, type KernelChoice, planMatMul } from "./matmul_plan.ts";
 import { pieces } from "./matmul_pieces.ts";
@@ -26,7 +27,7 @@ export function matMulTask({ inputs: [a, b], outputs: [out], attrs }: Problem): 
 /** True where the GPU can multiply elements of this dtype, and bind the matrices in pieces. */
 export function matMulFits(problem: Problem, profile: Profile): boolean {
   const { dtype } = problem.inputs[0];
-  return dtype !== "bool" && (GPU_DTYPES.includes(dtype) || (dtype === "float16" && profile.f16)) &&
+  return dtype !== "bool" && GPU_DTYPES.includes(dtype) &&
     pieces(matMulTask(problem), profile.maxBinding) !== null;
 }
 

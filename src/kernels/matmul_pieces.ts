@@ -2,7 +2,8 @@
  * Cuts a matrix product whose operands are larger than a binding may be.
  * May import core.
  */
-import { type BufferRef, gpuBytes } from "../core/dispatch.ts";
+import type { BufferRef } from "../core/dispatch.ts";
+import { gpuBytes } from "../core/gpu_storage.ts";
 import { matrixPairs } from "./matmul_shape.ts";
 import type { MatMulTask } from "./matmul_source.ts";
 

@@ -2,14 +2,8 @@
  * From a matrix product to dispatches: which kernel, which tile, and how what exceeds a binding is cut.
  * May import core.
  */
-import type { DType } from "../core/dtype.ts";
-import {
-  type BufferRef,
-  type Dispatch,
-  gpuBytes,
-  type GpuPlan,
-  type Profile,
-} from "../core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, Profile } from "../core/dispatch.ts";
+import { accDType, gpuBytes } from "../core/gpu_storage.ts";
 import type { SharedTile } from "./gemm_shared.ts";
 import { type Piece, pieces } from "./matmul_pieces.ts";
 import {
@@ -144,7 +138,7 @@ export function planMatMul(
   if (splits > 1) {
     const bytes = splits * shape.batch * shape.m * shape.n * 4;
     if (bytes <= profile.maxBinding) {
-      const part = { ...task, c: { temp: 0 }, epilogue: undefined, out: sumDType(task.dtype) };
+      const part = { ...task, c: { temp: 0 }, epilogue: undefined, out: accDType(task.dtype) };
       const dispatches = [
         ...dispatchPiece(
           part,
@@ -156,7 +150,7 @@ export function planMatMul(
         planSplitSum({
           partial: { temp: 0 },
           out: task.c,
-          sum: sumDType(task.dtype),
+          sum: accDType(task.dtype),
           dtype: task.out,
           batch: shape.batch,
           size: shape.m * shape.n,
@@ -169,10 +163,6 @@ export function planMatMul(
     }
   }
   return { dispatches: list.flatMap((piece) => dispatchPiece(task, piece, profile, choice, 1)) };
-}
-
-function sumDType(dtype: DType): DType {
-  return dtype === "float16" ? "float32" : dtype;
 }
 
 /** Batches beyond the grid's third axis take further dispatches. */

@@ -115,7 +115,7 @@ export function registerProgram(
   }));
   program = makeProgram({
     name: `matmul_register_${rows}x${vecs * 4}`,
-    enable: [...finish.enable, ...laneDirectives(tile, profile)],
+    enable: laneDirectives(tile, profile),
     inputs: [elementType(dtype, wideA), elementType(dtype, wideB), ...finish.inputs],
     outputs: [finish.output],
     params: [...REGISTER_PARAMS, ...batchParams(batchRank)],

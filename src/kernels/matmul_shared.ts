@@ -3,8 +3,8 @@
  * May import core.
  */
 import type { Program } from "../core/dispatch.ts";
+import { accType, loadText } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
-import { sumType } from "./gemm_epilogue.ts";
 import {
   type BlockLoader,
   SHARED_PARAMS,
@@ -12,7 +12,7 @@ import {
   type SharedTile,
   TRANSPOSE_BLOCK,
 } from "./gemm_shared.ts";
-import { batchOffsets, batchParams, elementType, loaded } from "./gemm_text.ts";
+import { batchOffsets, batchParams, elementType } from "./gemm_text.ts";
 import type { MatMulSource } from "./matmul_source.ts";
 
 /** Uniform fields, in order; the batch fields follow. */
@@ -113,8 +113,8 @@ export interface PlainMatrix {
 export function plainBlocks(
   { dtype, buffer, alongK, wide, base, stride, extent }: PlainMatrix,
 ): BlockLoader {
-  const t = sumType(dtype), zero = `vec4<${t}>()`;
-  const get = (text: string): string => loaded(dtype, wide, `${buffer}[${text}]`);
+  const t = accType(dtype), zero = `vec4<${t}>()`;
+  const get = (text: string): string => loadText(dtype, `${buffer}[${text}]`, wide ? 4 : 1);
   const each = (f: (i: number) => string): string[] => [0, 1, 2, 3].map(f);
   const lines: string[] = [];
   if (alongK && wide) {

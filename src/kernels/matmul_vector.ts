@@ -4,8 +4,9 @@
  * May import core.
  */
 import { makeProgram, type Program } from "../core/dispatch.ts";
-import { printEpilogue, sumType } from "./gemm_epilogue.ts";
-import { batchOffsets, batchParams, elementType, LANES, loaded } from "./gemm_text.ts";
+import { accType, loadText } from "../core/gpu_storage.ts";
+import { printEpilogue } from "./gemm_epilogue.ts";
+import { batchOffsets, batchParams, elementType, LANES } from "./gemm_text.ts";
 import type { MatMulSource } from "./matmul_source.ts";
 
 const each = (n: number, f: (i: number) => string): string[] =>
@@ -46,7 +47,7 @@ export const DOT_PARAMS = [
 export function dotProgram(source: MatMulSource, tile: DotTile): Program {
   const { dtype, out, wideA: wide, batchRank } = source;
   const { matrixIsB, vectors, rows, lanes, threads } = tile;
-  const t = sumType(dtype), sum = wide ? `vec4<${t}>` : t;
+  const t = accType(dtype), sum = wide ? `vec4<${t}>` : t;
   const finish = printEpilogue(source.epilogue, dtype, out, 1, 2);
   const [x, v] = matrixIsB ? ["in1", "in0"] : ["in0", "in1"];
   const [xbase, vbase] = matrixIsB
@@ -64,8 +65,8 @@ export function dotProgram(source: MatMulSource, tile: DotTile): Program {
   for (let i = 0; i < rows; i++) lines.push(...each(vectors, (j) => `var s${i}_${j} = ${sum}();`));
   lines.push(
     `for (var k = lane; k < p.k; k += ${lanes}u) {`,
-    ...each(rows, (i) => `let m${i} = ${loaded(dtype, wide, `${x}[x${i} + k]`)};`),
-    ...each(vectors, (j) => `let w${j} = ${loaded(dtype, wide, `${v}[v${j} + k]`)};`),
+    ...each(rows, (i) => `let m${i} = ${loadText(dtype, `${x}[x${i} + k]`, wide ? 4 : 1)};`),
+    ...each(vectors, (j) => `let w${j} = ${loadText(dtype, `${v}[v${j} + k]`, wide ? 4 : 1)};`),
   );
   for (let i = 0; i < rows; i++) {
     lines.push(...each(vectors, (j) => `s${i}_${j} += m${i} * w${j};`));
@@ -118,7 +119,6 @@ export function dotProgram(source: MatMulSource, tile: DotTile): Program {
   }
   return makeProgram({
     name: `matmul_dot_${matrixIsB ? "b" : "a"}${vectors}`,
-    enable: finish.enable,
     inputs: [elementType(dtype, wide), elementType(dtype, wide), ...finish.inputs],
     outputs: [finish.output],
     params: [...DOT_PARAMS, ...batchParams(batchRank)],
@@ -163,11 +163,11 @@ export const COLUMNS_PARAMS = [
 export function columnsProgram(source: MatMulSource, tile: ColumnsTile): Program {
   const { dtype, out, wideB, wideC, batchRank } = source;
   const { rows, columns, slices } = tile;
-  const t = sumType(dtype), threads = columns * slices;
+  const t = accType(dtype), threads = columns * slices;
   const finish = printEpilogue(source.epilogue, dtype, out, wideC ? 4 : 1, 2);
   const b = wideB
-    ? loaded(dtype, true, "in1[bi + k * p.ldb]")
-    : `vec4(${each(4, (e) => loaded(dtype, false, `in1[bi${e} + k * p.ldb]`)).join(", ")})`;
+    ? loadText(dtype, "in1[bi + k * p.ldb]", 4)
+    : `vec4(${each(4, (e) => loadText(dtype, `in1[bi${e} + k * p.ldb]`)).join(", ")})`;
   const lines = [
     `let tx = lidx % ${columns}u; let slice = lidx / ${columns}u;`,
     `let c = (wid.x + wid.y * nwg.x) * ${columns}u + tx;`,
@@ -180,7 +180,7 @@ export function columnsProgram(source: MatMulSource, tile: ColumnsTile): Program
     ...each(rows, (i) => `var s${i} = vec4<${t}>();`),
     `for (var k = slice; k < p.k; k += ${slices}u) {`,
     `let b = ${b};`,
-    ...each(rows, (i) => `s${i} += ${loaded(dtype, false, `in0[ai${i} + k * p.akstep]`)} * b;`),
+    ...each(rows, (i) => `s${i} += ${loadText(dtype, `in0[ai${i} + k * p.akstep]`)} * b;`),
     "}",
     ...each(rows, (i) => `part[${i * threads}u + lidx] = s${i};`),
     "workgroupBarrier();",
@@ -220,7 +220,6 @@ export function columnsProgram(source: MatMulSource, tile: ColumnsTile): Program
   lines.push("}");
   return makeProgram({
     name: `matmul_columns_${rows}`,
-    enable: finish.enable,
     inputs: [elementType(dtype, false), elementType(dtype, wideB), ...finish.inputs],
     outputs: [finish.output],
     params: [...COLUMNS_PARAMS, ...batchParams(batchRank)],

@@ -14,13 +14,13 @@ import {
   makeProgram,
   type Profile,
   type Program,
-  wgslType,
   workgroupFor,
 } from "../core/dispatch.ts";
+import { loadText, storeText, vec, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
 import { sumRowsDispatch } from "./reduce_gpu.ts";
-import { enablesFor, fitsGpu, LOOP_LIMIT, narrow, vec, widen } from "./reduce_wgsl.ts";
+import { fitsGpu, LOOP_LIMIT } from "./reduce_wgsl.ts";
 import {
   rowDispatch,
   type RowForm,
@@ -160,12 +160,11 @@ function columnDispatch(
   const key = `${dtype},${to},${width},${workgroup}`;
   let program = cache.get(key);
   if (!program) {
-    const load = (k: number): string => widen(dtype, width, `in${k}[at]`);
-    const store = (v: string): string => (to === null ? v : narrow(to, width, v));
+    const load = (k: number): string => loadText(dtype, `in${k}[at]`, width);
+    const store = (v: string): string => (to === null ? v : storeText(to, v, width));
     const type = vec(to === null ? "f32" : wgslType(to), width), v = vec("f32", width);
     program = makeProgram({
       name: "layer_norm_columns",
-      enable: enablesFor(dtype, to ?? "float32"),
       inputs: [vec(wgslType(dtype), width), vec(wgslType(dtype), width), "f32", "f32"],
       outputs: [type, type],
       params: ["n", "cols", "rows", "parts"],
@@ -210,13 +209,12 @@ function windowVariants(
       const [x] = problem.inputs, size = sizeOf(x.shape);
       if (size === 0) return { dispatches: [] };
       const { columns } = rowsOf(x.shape);
-      const load = (at: string): string => widen(x.dtype, 1, `in0[${at}]`);
+      const load = (at: string): string => loadText(x.dtype, `in0[${at}]`);
       const key = `${name},${x.dtype}`;
       let program = cache.get(key);
       if (!program) {
         program = makeProgram({
           name,
-          enable: enablesFor(x.dtype),
           inputs: [wgslType(x.dtype)],
           outputs: [wgslType(x.dtype)],
           params: ["n", "columns", "radius", ...params],
@@ -232,7 +230,7 @@ for (var k = c - min(c, p.radius); k <= last; k += 1u) {
   s += ${value};
 }
 let v = ${load("t")};
-out0[t] = ${narrow(x.dtype, 1, `(${result})`)};`,
+out0[t] = ${storeText(x.dtype, `(${result})`)};`,
         });
         cache.set(key, program);
       }

@@ -9,15 +9,13 @@ import {
   type BufferRange,
   type Dispatch,
   flatId,
-  GPU_DTYPES,
-  gpuBytes,
   type GpuPlan,
   gridFor,
   makeProgram,
   type Profile,
   type Program,
-  wgslType,
 } from "../core/dispatch.ts";
+import { GPU_DTYPES, gpuBytes, wgslType } from "../core/gpu_storage.ts";
 import { type Expr, exprKey, exprType } from "../core/scalar.ts";
 import { storeElement } from "../core/scalar_wgsl.ts";
 import { wgslFunctions } from "../core/wgsl_functions.ts";
@@ -44,7 +42,7 @@ export function pointwiseFits(
   ins: readonly ConcreteSpec[],
   profile: Profile,
 ): boolean {
-  const ok = (t: DType): boolean => GPU_DTYPES.includes(t) || (t === "float16" && profile.f16);
+  const ok = (t: DType): boolean => GPU_DTYPES.includes(t);
   const dtypes = ins.map((i) => i.dtype);
   if (!dtypes.every(ok) || !exprs.every((e) => ok(exprType(e, dtypes)))) return false;
   if (ins.length + exprs.length > profile.maxBuffers) return false;
@@ -148,7 +146,6 @@ function print(
   });
   return makeProgram({
     name: "pointwise",
-    enable: [...dtypes, ...outs].includes("float16") ? ["enable f16;"] : [],
     inputs: printed.inputs,
     outputs: outs.map(vec),
     params: bake ? ["n"] : ["n", ...names],

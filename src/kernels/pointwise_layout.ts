@@ -2,11 +2,11 @@
  * How a GPU kernel walks operands that are broadcast: each is indexed by the place of an element of the result.
  * May import core.
  */
+import { wgslType } from "../core/gpu_storage.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import type { DType } from "../core/dtype.ts";
-import { wgslType } from "../core/dispatch.ts";
-import { type Expr } from "../core/scalar.ts";
+import type { Expr } from "../core/scalar.ts";
 import { loadElement, printWgsl } from "../core/scalar_wgsl.ts";
 import { collapseBroadcast } from "./broadcast.ts";
 

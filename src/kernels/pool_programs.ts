@@ -3,10 +3,10 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { flatId, makeProgram, type Program, wgslType } from "../core/dispatch.ts";
+import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
+import { accType, loadText, storeText, wgslType } from "../core/gpu_storage.ts";
 import { axisNames, gatherParams, originText, placeText } from "./conv_gather.ts";
-import { sumType } from "./gemm_epilogue.ts";
-import { elementType, loaded } from "./gemm_text.ts";
+import { elementType } from "./gemm_text.ts";
 
 /** What a pooling kernel makes. */
 export type PoolKind =
@@ -51,18 +51,14 @@ interface Types {
 }
 
 function typesOf({ dtype, wide }: PoolSource): Types {
-  const acc = sumType(dtype), vec = wide ? `vec4<${acc}>` : acc;
+  const acc = accType(dtype), vec = wide ? `vec4<${acc}>` : acc;
   return {
     acc,
     vec,
     index: wide ? "vec4<u32>" : "u32",
     flag: wide ? "vec4<bool>" : "bool",
-    store: (value) => (dtype === "float16" ? `${elementType(dtype, wide)}(${value})` : value),
+    store: (value) => storeText(dtype, value, wide ? 4 : 1),
   };
-}
-
-function enables({ dtype }: PoolSource): string[] {
-  return dtype === "float16" ? ["enable f16;"] : [];
 }
 
 /** Statements that split the invocation's index into channel `c`, image `n` and places. */
@@ -140,9 +136,9 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
   const { dtype, deep, wide, workgroup } = source;
   const { acc, vec, index, flag, store } = typesOf(source);
   const names = axisNames(deep);
-  const element = loaded(dtype, wide, "in0[px * p.channels + c]");
+  const element = loadText(dtype, "in0[px * p.channels + c]", wide ? 4 : 1);
   const load = source.filter
-    ? `let v = ${element} + ${loaded(dtype, wide, "in1[tap * p.channels + c]")};`
+    ? `let v = ${element} + ${loadText(dtype, "in1[tap * p.channels + c]", wide ? 4 : 1)};`
     : `let v = ${element};`;
   const lowest = acc === "f32"
     ? `${vec}(p.lowest)`
@@ -230,7 +226,6 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
   if (source.filter) inputs.push(elementType(dtype, wide));
   return makeProgram({
     name: `pool_${kind}`,
-    enable: enables(source),
     inputs,
     outputs,
     params: [...POOL_PARAMS, ...gatherParams(deep)],
@@ -275,7 +270,10 @@ export function poolGradProgram(kind: "max" | "avg", source: PoolSource): Progra
     place = `(${place} * p.${a}rows + ${a}t)`;
     tap = `(${tap} * p.${a}taps + u${a})`;
   }
-  lines.push(`let at = ${place} * p.channels + c;`, `let g = ${loaded(dtype, wide, "in0[at]")};`);
+  lines.push(
+    `let at = ${place} * p.channels + c;`,
+    `let g = ${loadText(dtype, "in0[at]", wide ? 4 : 1)};`,
+  );
   lines.push(
     kind === "max"
       ? `sum += select(${vec}(0), g, in1[at] == ${index}(${tap}));`
@@ -285,7 +283,6 @@ export function poolGradProgram(kind: "max" | "avg", source: PoolSource): Progra
   );
   return makeProgram({
     name: `pool_${kind}_grad`,
-    enable: enables(source),
     inputs: kind === "max" ? [elementType(dtype, wide), index] : [elementType(dtype, wide)],
     outputs: [elementType(dtype, wide)],
     params: [...POOL_PARAMS, ...gatherParams(deep)],
@@ -300,7 +297,6 @@ export function dilationFilterProgram(source: PoolSource): Program {
   const { vec, index, store } = typesOf(source);
   return makeProgram({
     name: "dilation_filter",
-    enable: enables(source),
     inputs: [elementType(dtype, wide), index],
     outputs: [elementType(dtype, wide)],
     params: ["total", "channels", "places"],
@@ -311,7 +307,7 @@ let c = i % p.channels; let tap = i / p.channels;
 var sum = ${vec}(0);
 for (var place = 0u; place < p.places; place++) {
   let at = place * p.channels + c;
-  let g = ${loaded(dtype, wide, "in0[at]")};
+  let g = ${loadText(dtype, "in0[at]", wide ? 4 : 1)};
   sum += select(${vec}(0), g, in1[at] == ${index}(tap));
 }
 out0[i] = ${store("sum")};`,

@@ -5,18 +5,17 @@
 import {
   type Dispatch,
   flatId,
-  gpuBytes,
   type GpuPlan,
   gridFor,
   makeProgram,
   type Profile,
-  wgslType,
 } from "../core/dispatch.ts";
+import { gpuBytes, wgslType } from "../core/gpu_storage.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";
 import { wgslFunctions } from "../core/wgsl_functions.ts";
 import { piecesOf } from "./copy_pieces.ts";
-import { STREAM_WORKGROUP, wordEnables } from "./copy_fill.ts";
+import { STREAM_WORKGROUP } from "./copy_fill.ts";
 import { RANDOM_WGSL } from "../shaders_generated.ts";
 import { type Distribution, uniformBits } from "./random_cpu.ts";
 
@@ -80,7 +79,6 @@ function pairs(
   const vector = (text: string): string => (type === drawn ? text : `vec4<${type}>(${text})`);
   const program = makeProgram({
     name,
-    enable: wordEnables(type),
     inputs: ["u32"],
     outputs: [wide ? `vec4<${type}>` : type],
     params: ["n", "first", "size", ...(params.length > 0 ? ["low", "range"] : [])],
@@ -128,7 +126,6 @@ export function multinomialGpu(
     name: "multinomial",
     inputs: [wgslType(logits.dtype), "u32"],
     outputs: ["i32"],
-    enable: wordEnables(wgslType(logits.dtype)),
     params: ["n", "classes", "samples"],
     workgroup: [STREAM_WORKGROUP, 1, 1],
     prelude: THREEFRY,

@@ -14,9 +14,9 @@ import {
   gridFor,
   type Profile,
   type Program,
-  wgslType,
   workgroupFor,
 } from "../core/dispatch.ts";
+import { accType, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { exprKey } from "../core/scalar.ts";
 import { sizeOf } from "../core/shape.ts";
@@ -33,7 +33,7 @@ import {
 } from "./reduce_programs.ts";
 import { printSource, sourceKey, sourceLayout, sourceWords } from "./reduce_source.ts";
 import type { Prologue, ReduceTask } from "./reduce_task.ts";
-import { accType, type Combine, fitsGpu, identityText, LOOP_LIMIT } from "./reduce_wgsl.ts";
+import { type Combine, fitsGpu, identityText, LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
   sum: "sum",

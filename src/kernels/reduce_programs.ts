@@ -4,19 +4,15 @@
  */
 import type { DType } from "../core/dtype.ts";
 import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
+import { type AccType, loadText, storeText, vec } from "../core/gpu_storage.ts";
 import { wgslFunctions } from "../core/wgsl_functions.ts";
 import { SCALAR_WGSL } from "../shaders_generated.ts";
 import type { PrintedEpilogue } from "./gemm_epilogue.ts";
 import {
-  type AccType,
   type Combine,
   combineHelpers,
   combineText,
-  enablesFor,
   horizontal,
-  narrow,
-  vec,
-  widen,
   workgroupTree,
 } from "./reduce_wgsl.ts";
 
@@ -69,9 +65,9 @@ function helpersFor(step: Step, widths: readonly number[]): string {
 }
 
 /** Text of the elements at an index, in their accumulator type. */
-function loadText({ from, source }: Step, width: number, index: string): string {
+function loaded({ from, source }: Step, width: number, index: string): string {
   if (source) return `load_(${index})`;
-  return from.dtype === null ? `in0[${index}]` : widen(from.dtype, width, `in0[${index}]`);
+  return from.dtype === null ? `in0[${index}]` : loadText(from.dtype, `in0[${index}]`, width);
 }
 
 /** WGSL types of the input buffers. */
@@ -79,23 +75,22 @@ function inputTypes({ from, source, finish }: Step, width: number): string[] {
   return [...(source?.inputs ?? [vec(from.storage, width)]), ...(finish?.inputs ?? [])];
 }
 
-function storeText(step: Step, width: number, value: string, at: string): string {
+function stored(step: Step, width: number, value: string, at: string): string {
   const divided = step.count === null ? value : `(${value}) / p.count`;
   if (step.finish) return `finish(${divided}, ${at}, 0u)`;
-  return step.to.dtype === null ? divided : narrow(step.to.dtype, width, `(${divided})`);
+  return step.to.dtype === null ? divided : storeText(step.to.dtype, `(${divided})`, width);
 }
 
 /** Program `strided`: inputs `[outer, rows, columns]`, results `[outer, parts, columns]`. */
 export function stridedProgram(step: Step, wide: Wide, workgroup: number): Program {
   const width = wide === "none" ? 1 : 4;
-  const { combine, type, from, to } = step;
+  const { combine, type, to } = step;
   const acc = vec(type, width);
-  const load = (index: string): string => loadText(step, width, index);
+  const load = (index: string): string => loaded(step, width, index);
   const fold = (a: string, b: string): string => combineText(combine, type, width, a, b);
   const result = wide === "length" ? horizontal(combine, type, "a0") : "a0";
   return makeProgram({
     name: `reduce_${combine}_strided`,
-    enable: enablesFor(from.dtype ?? "float32", to.dtype ?? "float32"),
     inputs: inputTypes(step, width),
     outputs: [wide === "inner" ? vec(to.storage, 4) : to.storage],
     params: [
@@ -146,20 +141,19 @@ for (; left > 0u; left -= 1u) {
 a0 = ${fold("a0", "a1")};
 a2 = ${fold("a2", "a3")};
 a0 = ${fold("a0", "a2")};
-out0[i] = ${storeText(step, wide === "inner" ? 4 : 1, result, "i")};`,
+out0[i] = ${stored(step, wide === "inner" ? 4 : 1, result, "i")};`,
   });
 }
 
 /** Program `rows`: inputs `[groups / parts, n]`, one result a group. */
 export function rowsProgram(step: Step, width: number, workgroup: number): Program {
-  const { combine, type, from, to } = step;
+  const { combine, type, to } = step;
   const acc = vec(type, width);
-  const load = (index: string): string => loadText(step, width, index);
+  const load = (index: string): string => loaded(step, width, index);
   const fold = (a: string, b: string): string => combineText(combine, type, width, a, b);
   const fold1 = (a: string, b: string): string => combineText(combine, type, 1, a, b);
   return makeProgram({
     name: `reduce_${combine}_rows`,
-    enable: enablesFor(from.dtype ?? "float32", to.dtype ?? "float32"),
     inputs: inputTypes(step, width),
     outputs: [to.storage],
     params: ["groups", "n", "parts", "count:f32", ...(step.source?.params ?? [])],
@@ -187,6 +181,6 @@ if (k < p.n) {
 a0 = ${fold("a0", "a1")};
 shared_[lidx] = ${width === 4 ? horizontal(combine, type, "a0") : "a0"};
 ${workgroupTree("shared_", workgroup, fold1)}
-if (lidx == 0u) { out0[g] = ${storeText(step, 1, "shared_[0]", "g")}; }`,
+if (lidx == 0u) { out0[g] = ${stored(step, 1, "shared_[0]", "g")}; }`,
   });
 }

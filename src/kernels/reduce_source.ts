@@ -2,6 +2,7 @@
  * WGSL of reductions whose elements are computed on the way.
  * May import core.
  */
+import { accType, vec } from "../core/gpu_storage.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import type { DType } from "../core/dtype.ts";
 import { exprKey, exprType } from "../core/scalar.ts";
@@ -15,7 +16,6 @@ import {
 } from "./pointwise_layout.ts";
 import type { Source } from "./reduce_programs.ts";
 import type { Prologue } from "./reduce_task.ts";
-import { accType, vec } from "./reduce_wgsl.ts";
 
 /** How operands are indexed where `width` elements are wanted at once; as many are not always to be had. */
 export function sourceLayout({ operands, shape }: Prologue, width: 1 | 4): Layout {

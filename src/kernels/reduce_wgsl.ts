@@ -3,8 +3,8 @@
  * May import core and the shaders.
  */
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
-import type { DType } from "../core/dtype.ts";
-import { GPU_DTYPES, gpuBytes, type Profile, wgslType } from "../core/dispatch.ts";
+import type { Profile } from "../core/dispatch.ts";
+import { type AccType, GPU_DTYPES, gpuBytes, vec } from "../core/gpu_storage.ts";
 import { sizeOf } from "../core/shape.ts";
 import { SCALAR_WGSL } from "../shaders_generated.ts";
 
@@ -17,41 +17,12 @@ export const LOOP_LIMIT = 60000;
 /** How two accumulators become one. */
 export type Combine = "sum" | "prod" | "max" | "min";
 
-/** Scalar types accumulators have. */
-export type AccType = "f32" | "i32" | "u32";
-
-/** Type in which values of a dtype are accumulated. */
-export function accType(dtype: DType): AccType {
-  return dtype === "float16" ? "f32" : wgslType(dtype) as AccType;
-}
-
 /** True where the GPU can hold and bind all of these. */
 export function fitsGpu(specs: readonly ConcreteSpec[], profile: Profile): boolean {
   return specs.length <= profile.maxBuffers &&
     specs.every((s) =>
-      (GPU_DTYPES.includes(s.dtype) || (s.dtype === "float16" && profile.f16)) &&
-      sizeOf(s.shape) * gpuBytes(s.dtype) <= profile.maxBinding
+      GPU_DTYPES.includes(s.dtype) && sizeOf(s.shape) * gpuBytes(s.dtype) <= profile.maxBinding
     );
-}
-
-/** `enable` directives that these dtypes need. */
-export function enablesFor(...dtypes: readonly DType[]): string[] {
-  return dtypes.includes("float16") ? ["enable f16;"] : [];
-}
-
-/** Text of a vector type. */
-export function vec(type: string, width: number): string {
-  return width === 1 ? type : `vec${width}<${type}>`;
-}
-
-/** A loaded value in its accumulator type. */
-export function widen(dtype: DType, width: number, text: string): string {
-  return dtype === "float16" ? `${vec("f32", width)}(${text})` : text;
-}
-
-/** A computed value in its storage type. */
-export function narrow(dtype: DType, width: number, text: string): string {
-  return dtype === "float16" ? `${vec("f16", width)}(${text})` : text;
 }
 
 /** The bit tests and combiners for one accumulator type and width: `isnan4_`, `max4_`, … */

@@ -16,19 +16,11 @@ import {
   makeProgram,
   type Profile,
   type Program,
-  wgslType,
 } from "../core/dispatch.ts";
+import { loadText, storeText, vec, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
-import {
-  type Combine,
-  enablesFor,
-  INFINITY,
-  LOOP_LIMIT,
-  narrow,
-  vec,
-  widen,
-} from "./reduce_wgsl.ts";
+import { type Combine, INFINITY, LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 /** An input of a row kernel. */
 export interface RowInput {
@@ -184,11 +176,10 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
     )
     : [];
   const results = scalars.map(([t, text], k) =>
-    `out${kernel.rows.length + k}[row] = ${narrow(t, 1, `(${text})`)};`
+    `out${kernel.rows.length + k}[row] = ${storeText(t, `(${text})`)};`
   );
   return makeProgram({
     name: kernel.name,
-    enable: enablesFor(...kernel.inputs.map((i) => i.dtype), ...kernel.rows.map(([t]) => t)),
     inputs: kernel.inputs.map((
       i,
     ) => (i.kind === "scalar" ? wgslType(i.dtype) : vec(wgslType(i.dtype), width))),
@@ -212,13 +203,13 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
       ...kernel.inputs.map((
         i,
         k,
-      ) => (i.kind === "scalar" ? `let x${k} = ${widen(i.dtype, 1, `in${k}[row]`)};` : "")),
+      ) => (i.kind === "scalar" ? `let x${k} = ${loadText(i.dtype, `in${k}[row]`)};` : "")),
       ...registerLoads(kernel, form),
       ...kernel.passes.map((pass) => passText(kernel, pass, form)),
       ...overRow(kernel, form, [
         kernel.each ?? "",
         ...kernel.rows.map(([t, text], k) =>
-          `out${k}[base + c] = ${narrow(t, width, `(${text})`)};`
+          `out${k}[base + c] = ${storeText(t, `(${text})`, width)};`
         ),
       ]),
       groups && results.length > 0
@@ -236,7 +227,7 @@ function registerLoads(kernel: RowKernel, { registers, workgroup, width }: Form)
     kernel.inputs.forEach((i, k) => {
       if (i.kind !== "row") return;
       lines.push(`var r_${k}_${r} = V(0.0);`);
-      loads.push(`r_${k}_${r} = ${widen(i.dtype, width, `in${k}[base + c_${r}]`)};`);
+      loads.push(`r_${k}_${r} = ${loadText(i.dtype, `in${k}[base + c_${r}]`, width)};`);
     });
     lines.push(`if (c_${r} < p.cols) { ${loads.join(" ")} }`);
   }
@@ -257,7 +248,7 @@ function overRow(
       if (kind === "scalar" || !uses(`x${k}`)) return;
       const loaded = kind === "row" && register !== null
         ? `r_${k}_${register}`
-        : widen(dtype, width, `in${k}[${kind === "row" ? "base + c" : "c"}]`);
+        : loadText(dtype, `in${k}[${kind === "row" ? "base + c" : "c"}]`, width);
       lines.push(`let x${k} = ${loaded};`);
     });
     if (uses("ci")) {

@@ -13,22 +13,13 @@ import {
   makeProgram,
   type Profile,
   type Program,
-  wgslType,
 } from "../core/dispatch.ts";
+import { type AccType, accType, loadText, storeText, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import type { DType } from "../core/dtype.ts";
 import type { ScanOp } from "./scan_cpu.ts";
 import { axesOf, type Line, lineOf } from "./reduce_layout.ts";
-import {
-  type AccType,
-  accType,
-  enablesFor,
-  fitsGpu,
-  LOOP_LIMIT,
-  narrow,
-  widen,
-  workgroupTree,
-} from "./reduce_wgsl.ts";
+import { fitsGpu, LOOP_LIMIT, workgroupTree } from "./reduce_wgsl.ts";
 
 const WORKGROUP = 256;
 /** Elements a workgroup takes at once: four an invocation. */
@@ -203,8 +194,8 @@ function lineProgram(scan: Scan, step: LineStep, workgroup: number): Program {
   const { type } = scan;
   const from = step.from === null ? type : wgslType(step.from),
     to = step.to === null ? type : wgslType(step.to);
-  const load = step.from === null ? "in0[k]" : widen(step.from, 1, "in0[k]");
-  const store = (v: string): string => `out0[k] = ${step.to === null ? v : narrow(step.to, 1, v)};`;
+  const load = step.from === null ? "in0[k]" : loadText(step.from, "in0[k]");
+  const store = (v: string): string => `out0[k] = ${step.to === null ? v : storeText(step.to, v)};`;
   const fold = `a = a ${combine(scan.op)} ${load};`;
   const each = step.write === "total"
     ? fold
@@ -213,7 +204,6 @@ function lineProgram(scan: Scan, step: LineStep, workgroup: number): Program {
     : `${fold} ${store("a")}`;
   return makeProgram({
     name: `scan_${scan.op}_${step.write}`,
-    enable: enablesFor(step.from ?? "float32", step.to ?? "float32"),
     inputs: step.init ? [from, type] : [from],
     outputs: [to],
     params: ["n", "inner", "length", "chunks", "chunk"],
@@ -314,7 +304,6 @@ function totalProgram(scan: Scan, step: LineStep): Program {
   const { type, op } = scan;
   return makeProgram({
     name: `scan_${op}_totals`,
-    enable: enablesFor(step.from!),
     inputs: [wgslType(step.from!)],
     outputs: [type],
     params: ["groups", "length", "chunks", "chunk"],
@@ -323,7 +312,7 @@ function totalProgram(scan: Scan, step: LineStep): Program {
     body: `${CHUNK}
 var a = ${identity(scan)};
 for (var k = first + lidx; k < last; k += ${WORKGROUP}u) { a = a ${combine(op)} ${
-      widen(step.from!, 1, "in0[base + k]")
+      loadText(step.from!, "in0[base + k]")
     }; }
 shared_[lidx] = a;
 ${workgroupTree("shared_", WORKGROUP, (x, y) => `${x} ${combine(op)} ${y}`)}
@@ -337,12 +326,12 @@ function tileProgram(scan: Scan, step: LineStep): Program {
   const lanes = [0, 1, 2, 3];
   const loads = lanes.map((l) =>
     `var v${l} = ${identity(scan)};
-  if (k0 + ${l}u < last) { v${l} = ${widen(dtype, 1, `in0[${place(scan, `(k0 + ${l}u)`)}]`)}; }`
+  if (k0 + ${l}u < last) { v${l} = ${loadText(dtype, `in0[${place(scan, `(k0 + ${l}u)`)}]`)}; }`
   );
   const stores = lanes.map((l) => {
     const value = step.exclusive ? `e${l}` : `e${l} ${c} v${l}`;
     return `if (k0 + ${l}u < last) { out0[${place(scan, `(k0 + ${l}u)`)}] = ${
-      narrow(dtype, 1, `(${value})`)
+      storeText(dtype, `(${value})`)
     }; }`;
   });
   // Hillis and Steele over the workgroup, between two halves of shared memory.
@@ -358,7 +347,6 @@ function tileProgram(scan: Scan, step: LineStep): Program {
   const end = Math.log2(WORKGROUP) % 2 === 0 ? 0 : WORKGROUP;
   return makeProgram({
     name: `scan_${op}_tiles`,
-    enable: enablesFor(dtype),
     inputs: step.init ? [wgslType(dtype), type] : [wgslType(dtype)],
     outputs: [wgslType(dtype)],
     params: ["groups", "length", "chunks", "chunk"],

@@ -2,17 +2,11 @@
  * Linear recurrences and shifts along an axis on the GPU.
  * May import core.
  */
-import {
-  flatId,
-  type GpuVariant,
-  gridFor,
-  makeProgram,
-  type Program,
-  wgslType,
-} from "../core/dispatch.ts";
+import { flatId, type GpuVariant, gridFor, makeProgram, type Program } from "../core/dispatch.ts";
+import { loadText, storeText, wgslType } from "../core/gpu_storage.ts";
 import { sizeOf } from "../core/shape.ts";
 import { axesOf, lineOf } from "./reduce_layout.ts";
-import { enablesFor, fitsGpu, LOOP_LIMIT, narrow, widen } from "./reduce_wgsl.ts";
+import { fitsGpu, LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 const cache = new Map<string, Program>();
 function cached(key: string, make: () => Program): Program {
@@ -33,14 +27,13 @@ export const linearScanVariants: readonly GpuVariant[] = [{
     const { outer, length, inner } = lineOf(a.shape, axesOf(hosts[2]!, a.shape.length)[0]);
     const threads = outer * inner, workgroup = profile.family === "gpu" ? 64 : profile.lanes;
     const load = (buffer: string, index: string): string =>
-      widen(a.dtype, 1, `${buffer}[${index}]`);
+      loadText(a.dtype, `${buffer}[${index}]`);
     const sign = attrs.reverse ? "-" : "+", back = attrs.reverse ? "+" : "-";
     const program = cached(
       `linear,${a.dtype},${attrs.reverse},${attrs.shift},${workgroup}`,
       () =>
         makeProgram({
           name: "linear_scan",
-          enable: enablesFor(a.dtype),
           inputs: [wgslType(a.dtype), wgslType(a.dtype)],
           outputs: [wgslType(a.dtype)],
           params: ["n", "inner", "length"],
@@ -51,11 +44,11 @@ var k = (t / p.inner) * p.length * p.inner + t % p.inner${
             attrs.reverse ? " + (p.length - 1u) * p.inner" : ""
           };
 var s = ${load("in1", "k")};
-out0[k] = ${narrow(a.dtype, 1, "s")};
+out0[k] = ${storeText(a.dtype, "s")};
 for (var l = 1u; l < p.length; l += 1u) {
   k = k ${sign} p.inner;
   s = ${load("in1", "k")} + ${load("in0", attrs.shift ? `k ${back} p.inner` : "k")} * s;
-  out0[k] = ${narrow(a.dtype, 1, "s")};
+  out0[k] = ${storeText(a.dtype, "s")};
 }`,
         }),
     );
@@ -82,7 +75,6 @@ export const shiftVariants: readonly GpuVariant[] = [{
     const program = cached(`shift,${type},${forward}`, () =>
       makeProgram({
         name: "shift",
-        enable: enablesFor(x.dtype),
         inputs: [type],
         outputs: [type],
         params: ["n", "inner", "length", "by"],

@@ -6,16 +6,15 @@
 import {
   type Dispatch,
   flatId,
-  gpuBytes,
   type GpuPlan,
   gridFor,
   makeProgram,
   type Profile,
-  wgslType,
 } from "../core/dispatch.ts";
+import { accType, gpuBytes, vec, wgslType, wordType } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
 import { piecesOf } from "./copy_pieces.ts";
-import { STREAM_WORKGROUP, wordEnables, wordType } from "./copy_fill.ts";
+import { STREAM_WORKGROUP } from "./copy_fill.ts";
 import { dimParams, rowLines } from "./gather_gpu.ts";
 import type { RowLayout } from "./gather_layout.ts";
 
@@ -61,13 +60,10 @@ export function searchAddGpu(
   const size = batch * outer * extent * inner;
   if (size === 0) return { dispatches: [] };
   const wide = inner % 4 === 0;
-  const scalar = wgslType(dtype);
-  const type = wide ? `vec4<${scalar}>` : scalar;
-  const sum = scalar === "f16" ? type.replace("f16", "f32") : type;
+  const type = vec(wgslType(dtype), wide ? 4 : 1), sum = vec(accType(dtype), wide ? 4 : 1);
   const start = inputs.start !== undefined;
   const program = makeProgram({
     name: "scatter_search",
-    enable: wordEnables(scalar),
     inputs: start ? [type, "i32", type] : [type, "i32"],
     outputs: [type],
     params: ["n", "begin", "outer", "count", "inner", "extent", ...dimParams(dims.length)],
@@ -161,7 +157,6 @@ function startGpu(
   const group = wide ? 4 : 1;
   const program = makeProgram({
     name: "scatter_start",
-    enable: wordEnables(word),
     inputs: start ? [type] : [],
     outputs: [type],
     params: ["n"],
@@ -192,7 +187,6 @@ function eachElement(
   if (n === 0) return [];
   const program = makeProgram({
     name: cell === type ? "scatter_write" : "scatter_add",
-    enable: wordEnables(type),
     inputs: [type, "i32"],
     outputs: [cell],
     params: [

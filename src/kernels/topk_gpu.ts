@@ -15,11 +15,11 @@ import {
   makeProgram,
   type Profile,
   type Program,
-  wgslType,
 } from "../core/dispatch.ts";
+import { loadText, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { keyFunction } from "./order_wgsl.ts";
-import { enablesFor, fitsGpu, LOOP_LIMIT, widen } from "./reduce_wgsl.ts";
+import { fitsGpu, LOOP_LIMIT } from "./reduce_wgsl.ts";
 import { rowsOf } from "./row_gpu.ts";
 
 const WORKGROUP = 256;
@@ -88,7 +88,6 @@ function planThread({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPla
   const program = cached(`thread,${dtype},${workgroup}`, () =>
     makeProgram({
       name: "topk_thread",
-      enable: enablesFor(dtype),
       inputs: [type],
       outputs: [type, "i32"],
       params: ["rows", "columns", "k"],
@@ -103,7 +102,7 @@ for (var j = 0u; j < p.k; j += 1u) {
   var best = 0u;
   var at = 0xffffffffu;
   for (var c = 0u; c < p.columns; c += 1u) {
-    let key = key_(${widen(dtype, 1, "in0[base + c]")});
+    let key = key_(${loadText(dtype, "in0[base + c]")});
     let open = (j == 0u) | ${comesBefore("lastKey", "lastAt", "key", "c")};
     if (open && ${comesBefore("key", "c", "best", "at")}) { best = key; at = c; }
   }
@@ -153,14 +152,13 @@ function pieceProgram(dtype: DType, first: boolean, last: boolean): Program {
   const type = wgslType(dtype);
   const values = first ? "in0" : "in2";
   const load = first
-    ? `keys_[e] = key_(${widen(dtype, 1, "in0[row * p.length + c]")});\n    at_[e] = c;`
+    ? `keys_[e] = key_(${loadText(dtype, "in0[row * p.length + c]")});\n    at_[e] = c;`
     : `keys_[e] = in0[row * p.length + c];\n    at_[e] = in1[row * p.length + c];`;
   const store = last
     ? `out0[to] = ${values}[row * p.columns + at_[e]];\n  out1[to] = i32(at_[e]);`
     : `out0[to] = keys_[e];\n  out1[to] = at_[e];`;
   return makeProgram({
     name: "topk_piece",
-    enable: enablesFor(dtype),
     inputs: [...(first ? [type] : ["u32", "u32"]), ...(last && !first ? [type] : [])],
     outputs: last ? [type, "i32"] : ["u32", "u32"],
     params: ["groups", "length", "pieces", "kept", "columns"],
@@ -216,7 +214,6 @@ function planBitonic({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPl
   const fill = cached(`fill,${dtype},${workgroup}`, () =>
     makeProgram({
       name: "topk_keys",
-      enable: enablesFor(dtype),
       inputs: [type],
       outputs: ["u32", "u32"],
       params: ["n", "columns", "length"],
@@ -228,7 +225,7 @@ let c = t % p.length;
 var key = 0u;
 var at = 0xffffffffu;
 if (c < p.columns) {
-  key = key_(${widen(dtype, 1, "in0[(t / p.length) * p.columns + c]")});
+  key = key_(${loadText(dtype, "in0[(t / p.length) * p.columns + c]")});
   at = c;
 }
 out0[t] = key;
@@ -260,7 +257,6 @@ if (${comesBefore("kb", "ib", "ka", "ia")} == falling) {
   const fetch = cached(`fetch,${dtype},${workgroup}`, () =>
     makeProgram({
       name: "topk_values",
-      enable: enablesFor(dtype),
       inputs: [type, "u32"],
       outputs: [type, "i32"],
       params: ["n", "columns", "length", "k"],

@@ -11,11 +11,11 @@ import {
   makeProgram,
   type Profile,
   type Program,
-  wgslType,
 } from "../core/dispatch.ts";
+import { wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
-import { enablesFor, fitsGpu } from "./reduce_wgsl.ts";
+import { fitsGpu } from "./reduce_wgsl.ts";
 import { rowsOf } from "./row_gpu.ts";
 
 const WORKGROUP = 64;
@@ -46,7 +46,6 @@ export const pickVariants: readonly GpuVariant[] = [{
     const program = cached(`pick,${type}`, () =>
       makeProgram({
         name: "pick",
-        enable: enablesFor(x.dtype),
         inputs: [type, "i32"],
         outputs: [type],
         params: ["n", "columns", "k"],
@@ -73,7 +72,6 @@ export const placeVariants: readonly GpuVariant[] = [{
     const clear = cached(`clear,${type}`, () =>
       makeProgram({
         name: "clear",
-        enable: enablesFor(updates.dtype),
         inputs: [],
         outputs: [type],
         params: ["n"],
@@ -85,7 +83,6 @@ out0[t] = ${type}(0);`,
     const place = cached(`place,${type}`, () =>
       makeProgram({
         name: "place",
-        enable: enablesFor(updates.dtype),
         inputs: ["i32", type],
         outputs: [type],
         params: ["n", "columns", "k"],
@@ -116,7 +113,6 @@ export function searchVariants(upper: boolean): GpuVariant[] {
       const program = cached(`search,${type},${upper}`, () =>
         makeProgram({
           name: upper ? "upper_bound" : "lower_bound",
-          enable: enablesFor(sorted.dtype),
           inputs: [type, type],
           outputs: ["i32"],
           params: ["n", "columns", "k"],

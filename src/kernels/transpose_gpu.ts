@@ -4,9 +4,10 @@
  * May import core.
  */
 import { flatId, type GpuPlan, gridFor, makeProgram, type Profile } from "../core/dispatch.ts";
+import { wordType } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
 import { type AxisMap, type CopyMap, mergeAxes } from "./copy_map.ts";
-import { STREAM_WORKGROUP, wordEnables, wordType } from "./copy_fill.ts";
+import { STREAM_WORKGROUP } from "./copy_fill.ts";
 
 /** Side of a workgroup's tile. */
 const TILE = 32;
@@ -69,7 +70,6 @@ function tiles(t: Transpose, from: number, dtype: DType, profile: Profile): GpuP
   const steps = Array.from({ length: TILE / TILE_ROWS }, (_, k) => k * TILE_ROWS);
   const program = makeProgram({
     name: "transpose_tiles",
-    enable: wordEnables(word),
     inputs: [word],
     outputs: [word],
     params: ["groups", "down", "across", "rows", "columns", "base", "batch_stride", "stride"],
@@ -120,7 +120,6 @@ function blocks(t: Transpose, from: number, dtype: DType, profile: Profile): Gpu
   const n = t.batch * down * across;
   const program = makeProgram({
     name: "transpose_blocks",
-    enable: wordEnables(type),
     inputs: [type],
     outputs: [type],
     params: ["n", "down", "across", "base", "batch_stride", "stride"],

@@ -4,7 +4,8 @@
  */
 import { apply, type OpInput, withRecorders } from "../core/apply.ts";
 import type { Device, DeviceBuffer } from "../core/device.ts";
-import { gpuBytes, type GpuPlan, type GpuVariant, type Profile } from "../core/dispatch.ts";
+import type { GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
+import { gpuBytes } from "../core/gpu_storage.ts";
 import { DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
@@ -187,7 +188,7 @@ export async function runPlan(
   const buffers = inputs.map((a, i) => (problem.hosts[i] ? undefined : device.upload(a)));
   const kernel = device.prepareKernel(forced.variant, forced.plan, problem.outputs);
   const words = [
-    ...problem.outputs.map((o) => Math.ceil(sizeOf(o.shape) * (o.dtype === "float16" ? 2 : 4) / 4)),
+    ...problem.outputs.map((o) => Math.ceil(sizeOf(o.shape) * gpuBytes(o.dtype) / 4)),
     ...(forced.plan.temps ?? []).map((bytes) => Math.ceil(bytes / 4)),
   ];
   const poison: [DeviceBuffer, ConcreteSpec][] = words.map((n) => {

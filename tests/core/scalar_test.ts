@@ -20,7 +20,8 @@ import { collapseBroadcast } from "../../src/kernels/broadcast.ts";
 import { interpretLoop, pointwiseCpu } from "../../src/kernels/pointwise_cpu.ts";
 import { pointwiseGpu } from "../../src/kernels/pointwise_gpu.ts";
 import { exprType } from "../../src/core/scalar.ts";
-import { GPU_DTYPES, type Profile } from "../../src/core/dispatch.ts";
+import type { Profile } from "../../src/core/dispatch.ts";
+import { GPU_DTYPES } from "../../src/core/gpu_storage.ts";
 import { printWgsl } from "../../src/core/scalar_wgsl.ts";
 import { testOnDevices } from "../devices.ts";
 

@@ -5,14 +5,8 @@
 
 import { assertEquals } from "@std/assert";
 import "@weft/weft";
-import {
-  type BufferRef,
-  type Dispatch,
-  GPU_DTYPES,
-  gpuBytes,
-  type GpuPlan,
-  type Profile,
-} from "../../src/core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../src/core/dispatch.ts";
+import { GPU_DTYPES, gpuBytes } from "../../src/core/gpu_storage.ts";
 import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/core/op.ts";
 import { sizeOf } from "../../src/core/shape.ts";
 // Brings the kernels, whether there is an adapter or not.
@@ -67,7 +61,7 @@ const ALIGN = 256;
 
 /** Every problem that the samples pose to a GPU. */
 function* problems(): Generator<{ def: OpDef; problem: Problem }> {
-  const dtypes = new Set<string>([...GPU_DTYPES, "float16"]);
+  const dtypes = new Set<string>(GPU_DTYPES);
   for (const table of Object.values(FAMILIES)) {
     for (const [name, samples] of Object.entries(table)) {
       const def = lookupOp(name)!;

@@ -13,13 +13,8 @@ import {
   type TransferCost,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
-import {
-  type Candidates,
-  GPU_DTYPES,
-  gpuBytes,
-  type GpuPlan,
-  type Profile,
-} from "../../core/dispatch.ts";
+import type { Candidates, GpuPlan, Profile } from "../../core/dispatch.ts";
+import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type OpDef, type Problem, problemText } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";

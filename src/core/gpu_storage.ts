@@ -1,0 +1,78 @@
+/**
+ * How the elements of a dtype lie in a GPU buffer, and how WGSL loads, computes and stores them.
+ * May import dtype.
+ */
+import type { DType } from "./dtype.ts";
+
+/** Type in which a kernel computes with elements. */
+export type AccType = "f32" | "i32" | "u32";
+
+/** How a dtype lies in a buffer. */
+interface Storage {
+  /** WGSL type of an element. */
+  readonly type: AccType | "f16";
+  /** Type in which it is computed with and summed. */
+  readonly acc: AccType;
+  /** Bytes of an element. */
+  readonly bytes: 2 | 4;
+}
+
+const STORAGES: Partial<Record<DType, Storage>> = {
+  float32: { type: "f32", acc: "f32", bytes: 4 },
+  // Half the bytes, but the arithmetic of float32: sums keep their precision, and each result rounds once.
+  float16: { type: "f16", acc: "f32", bytes: 2 },
+  int32: { type: "i32", acc: "i32", bytes: 4 },
+  uint32: { type: "u32", acc: "u32", bytes: 4 },
+  bool: { type: "u32", acc: "u32", bytes: 4 },
+};
+
+/** Dtypes a GPU buffer can hold. */
+export const GPU_DTYPES: readonly DType[] = Object.keys(STORAGES) as DType[];
+
+function storageOf(dtype: DType): Storage {
+  const storage = STORAGES[dtype];
+  if (storage === undefined) throw new TypeError(`Cannot put ${dtype} on the GPU`);
+  return storage;
+}
+
+/** WGSL type of an element in a storage buffer. `bool` is stored as u32. */
+export function wgslType(dtype: DType): string {
+  return storageOf(dtype).type;
+}
+
+/** Bytes of one element in a GPU buffer. */
+export function gpuBytes(dtype: DType): number {
+  return storageOf(dtype).bytes;
+}
+
+/** Type in which elements are computed with and summed: float16 in f32. */
+export function accType(dtype: DType): AccType {
+  return storageOf(dtype).acc;
+}
+
+/** Dtype whose elements are stored as those of this one are computed with. */
+export function accDType(dtype: DType): DType {
+  return dtype === "float16" ? "float32" : dtype;
+}
+
+/** WGSL type under which a kernel that only moves elements sees them: every 4-byte dtype is `u32`. */
+export function wordType(dtype: DType): "u32" | "f16" {
+  return storageOf(dtype).bytes === 2 ? "f16" : "u32";
+}
+
+/** Text of a vector type; of the scalar where `width` is 1. */
+export function vec(type: string, width: number): string {
+  return width === 1 ? type : `vec${width}<${type}>`;
+}
+
+/** Text of a loaded element, or of `width` neighbours, in the type they are computed with. */
+export function loadText(dtype: DType, text: string, width: number = 1): string {
+  const { type, acc } = storageOf(dtype);
+  return type === acc ? text : `${vec(acc, width)}(${text})`;
+}
+
+/** Text of a computed value, or of `width` neighbours, as it is stored. */
+export function storeText(dtype: DType, text: string, width: number = 1): string {
+  const { type, acc } = storageOf(dtype);
+  return type === acc ? text : `${vec(type, width)}(${text})`;
+}
