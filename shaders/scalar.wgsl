@@ -45,6 +45,29 @@ fn touint_(x: f32) -> u32 {
   return select(select(r, 0xffffffffu, x >= 4294967296.0), 0u, isnan_(x));
 }
 
+// --- float16 in the low half of a word, by integers alone: adapters differ in what they make of what is too large or too small.
+
+// The nearest float16, of two as near the even one. From 65520 on it is infinity.
+fn halfbits_(x: f32) -> u32 {
+  let a = bitcast<u32>(x) & 0x7fffffffu;
+  let normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  let shift = min(126u - min(a >> 23u, 125u), 31u);
+  let m = (a & 0x7fffffu) | 0x800000u;
+  let small = (m + (1u << (shift - 1u)) - 1u + ((m >> shift) & 1u)) >> shift;
+  let finite = select(min(normal, 0x7c00u), small, a < 0x38800000u);
+  let large = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  return (bitcast<u32>(x) >> 16u & 0x8000u) | select(finite, large, a >= 0x47800000u);
+}
+
+fn halfvalue_(h: u32) -> f32 {
+  let e = h & 0x7c00u;
+  let normal = bitcast<f32>(((h & 0x7fffu) << 13u) + select(0x38000000u, 0x70000000u, e == 0x7c00u));
+  let x = select(normal, f32(h & 0x3ffu) * 0x1p-24, e == 0u);
+  return bitcast<f32>(bitcast<u32>(x) | ((h & 0x8000u) << 16u));
+}
+
+fn tohalf_(x: f32) -> f32 { return halfvalue_(halfbits_(x)); }
+
 // --- Integers: a division by zero gives 0.
 
 fn ipow_(a: i32, b: i32) -> i32 {

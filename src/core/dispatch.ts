@@ -111,6 +111,8 @@ export interface GpuVariant {
   readonly fits?: (problem: Problem, profile: Profile) => boolean;
   /** The work. */
   readonly plan: (problem: Problem, profile: Profile) => GpuPlan;
+  /** True where results depend on their dtype beyond its rounding: wider copies will not do. */
+  readonly exactDtype?: boolean;
 }
 
 /** What `makeProgram` takes. */

@@ -3,7 +3,7 @@
  * May import core and the shaders.
  */
 import { type DType, DTYPES } from "./dtype.ts";
-import { type Expr, exprType, operandType, type ScalarOp } from "./scalar.ts";
+import { castTo, type Expr, exprType, operandType, type ScalarOp } from "./scalar.ts";
 import { UnimplementedError } from "./errors.ts";
 import { f32Bits } from "./dispatch.ts";
 import { loadText, storeText } from "./gpu_storage.ts";
@@ -110,7 +110,9 @@ export function printWgsl(
   const results = exprs.map((e) => {
     const t = exprType(e, dtypes);
     out.push(t);
-    return print(e, t);
+    // Storing rounds by itself.
+    const isRounding = e.op === "cast" && t === "float16";
+    return print(isRounding ? castTo(e.args[0], "float32") : e, t);
   });
   const helpers = [...used];
   return { lines, results, dtypes: out, helpers, prelude: wgslFunctions(SCALAR_WGSL, helpers) };
@@ -146,7 +148,9 @@ export function wgslConst(
 function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => string): string {
   const fromFloat = DTYPES[from].kind === "float";
   // Rounds to float16 where a chain of ops would have.
-  if (to === "float16") return from === to ? x : `f32(f16(${fromFloat ? x : `f32(${x})`}))`;
+  if (to === "float16") {
+    return from === to ? x : `${use("tohalf_")}(${fromFloat ? x : `f32(${x})`})`;
+  }
   if (from === to || (fromFloat && to === "float32")) return x;
   if (to === "bool" && fromFloat) return `((bitcast<u32>(${x}) & 0x7fffffffu) != 0u)`;
   if (to === "bool") return `(${x} != ${wgslConst(0, from)})`;

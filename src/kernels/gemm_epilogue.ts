@@ -6,7 +6,7 @@ import type { DType } from "../core/dtype.ts";
 import type { BufferRef } from "../core/dispatch.ts";
 import { accDType, accType, vec, wgslType } from "../core/gpu_storage.ts";
 import { type Expr, exprKey, exprType } from "../core/scalar.ts";
-import { printWgsl, registerType } from "../core/scalar_wgsl.ts";
+import { loadElement, printWgsl, registerType, storeElement } from "../core/scalar_wgsl.ts";
 
 /** A further operand of an epilogue. */
 export interface EpilogueOperand {
@@ -88,11 +88,10 @@ export function printEpilogue(
   });
   const call = (lane: string): string => {
     const values = operands.map((o, i) => {
-      const text = o.per === "all" ? `o${i}` : `o${i}${lane}`;
-      return `, ${o.dtype === "bool" ? `(${text} != 0u)` : text}`;
+      return `, ${loadElement(o.dtype, o.per === "all" ? `o${i}` : `o${i}${lane}`)}`;
     });
     const text = `epilogue_(v${lane}${values.join("")})`;
-    return result === "bool" ? `select(0u, 1u, ${text})` : `${wgslType(out)}(${text})`;
+    return result === "bool" ? storeElement("bool", text) : `${wgslType(out)}(${text})`;
   };
   const lanes = wide === 4 ? [".x", ".y", ".z", ".w"] : [""];
   lines.push(`return ${wide === 4 ? `${output}(${lanes.map(call).join(", ")})` : call("")};\n}`);

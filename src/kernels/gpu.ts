@@ -12,6 +12,7 @@ export * from "./count_gpu.ts";
 export * from "./dilation_gpu.ts";
 export * from "./gather_gpu.ts";
 export * from "./grouped_update.ts";
+export * from "./half_gpu.ts";
 export * from "./image_crop_gpu.ts";
 export * from "./image_resize_gpu.ts";
 export * from "./linalg_gpu.ts";

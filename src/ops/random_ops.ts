@@ -48,6 +48,8 @@ function defineReal(
     cpu: ([, seed], [out]) => drawCpu(out, seed, distribution),
     gpu: onGpu(({ drawGpu }) => [{
       name: "pairs",
+      // Numbers have as many bits as the dtype: more would round up to 1.
+      exactDtype: true,
       fits: ({ inputs }) => inputs[1].dtype === "int32",
       plan: ({ outputs: [out] }, profile) => drawGpu(out, 1, distribution, profile),
     }]),

@@ -13,6 +13,7 @@ import { sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type ConcreteSpec, isConcreteSpec } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
+import { runnableVariants } from "../kernels/half_gpu.ts";
 import { device as onDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager.ts";
 import { tidy } from "../runtime/tensor.ts";
@@ -162,8 +163,9 @@ export function forcedPlans(
     return plan;
   };
   const maxBinding = smallBinding(problem);
+  const runnable = runnableVariants(variants, problem, own);
   for (const [name, profile] of profilesOf(own)) {
-    for (const variant of variants) {
+    for (const variant of runnable) {
       const plan = add(variant, name, profile);
       if (plan === null) continue;
       // In the device's own family alone: pieces have programs of their own, and many.

@@ -7,6 +7,7 @@ import { assertEquals } from "@std/assert";
 import "@weft/weft";
 import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../src/core/dispatch.ts";
 import { GPU_DTYPES, gpuBytes } from "../../src/core/gpu_storage.ts";
+import { runnableVariants } from "../../src/kernels/half_gpu.ts";
 import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/core/op.ts";
 import { sizeOf } from "../../src/core/shape.ts";
 // Brings the kernels, whether there is an adapter or not.
@@ -38,6 +39,7 @@ const MORE: Profile = {
 
 const FORMS: Readonly<Record<string, Partial<Profile>>> = {
   gpu: { family: "gpu" },
+  "gpu without f16": { family: "gpu", f16: false },
   "gpu, subgroups of 32": { family: "gpu", subgroup: 32, subgroupDirective: true },
   "software, 8 lanes": { family: "software" },
   "software, 4 lanes": { family: "software", lanes: 4 },
@@ -141,9 +143,12 @@ Deno.test("no plan asks for more than the adapter it is made for has", () => {
   const wrong = new Map<string, string>();
   for (const { def, problem } of problems()) {
     for (const [limits, profile] of PROFILES) {
-      for (const variant of def.gpu!) {
+      for (const variant of runnableVariants(def.gpu!, problem, profile)) {
         if (variant.fits && !variant.fits(problem, profile)) continue;
         const plan = variant.plan(problem, profile);
+        if (!profile.f16 && plan.dispatches.some((d) => /\bf16\b/.test(d.program.source))) {
+          wrong.set(`${def.name} "${variant.name}" under ${limits}`, "asks for f16");
+        }
         for (const dispatch of plan.dispatches) {
           for (const text of excesses(dispatch, plan, problem, profile)) {
             const inputs = problem.inputs.map((s) => `${s.dtype}[${s.shape}]`).join(" ");
@@ -183,7 +188,8 @@ Deno.test("every variant of every op is chosen for some sample on some adapter",
   const able = new Set<string>();
   for (const { def, problem } of problems()) {
     for (const [, profile] of PROFILES) {
-      const fitting = def.gpu!.filter((v) => v.fits?.(problem, profile) ?? true);
+      const fitting = runnableVariants(def.gpu!, problem, profile)
+        .filter((v) => v.fits?.(problem, profile) ?? true);
       fitting.forEach((v, i) => (i === 0 ? chosen : able).add(`${def.name} "${v.name}"`));
     }
   }

@@ -53,7 +53,7 @@ export async function requestDevice(): Promise<AdapterResult | null> {
       : /swiftshader/i.test(description)
       ? 4
       : 8,
-    f16: device.features.has("shader-f16"),
+    f16: device.features.has("shader-f16") && await compiles(device, HALF_PROBE),
     maxBinding: limits.maxStorageBufferBindingSize,
     maxBuffers: limits.maxStorageBuffersPerShaderStage,
     maxInvocations: limits.maxComputeInvocationsPerWorkgroup,
@@ -81,6 +81,18 @@ async function requestFeatures(
   return await adapter.requestDevice({ requiredFeatures: listed, requiredLimits });
 }
 
+const HALF_PROBE = `enable f16;
+@group(0) @binding(0) var<storage, read> x: array<f16>;
+@group(0) @binding(1) var<storage, read_write> out: array<vec4<f16>>;
+@compute @workgroup_size(1)
+fn main() { out[0] = vec4<f16>(vec4<f32>(f32(x[0]))); }`;
+
+async function compiles(device: GPUDevice, code: string): Promise<boolean> {
+  device.pushErrorScope("validation");
+  device.createShaderModule({ code });
+  return await device.popErrorScope() === null;
+}
+
 const SUBGROUP_PROBE = `@group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(4)
 fn main(@builtin(subgroup_invocation_id) lane: u32) {
@@ -97,11 +109,8 @@ async function probeSubgroups(
 ): Promise<{ size: number; directive: boolean }> {
   if (least === most && least > 0 && device.features.has("subgroups" as GPUFeatureName)) {
     for (const directive of [true, false]) {
-      device.pushErrorScope("validation");
-      device.createShaderModule({
-        code: (directive ? "enable subgroups;\n" : "") + SUBGROUP_PROBE,
-      });
-      if (await device.popErrorScope() === null) return { size: least, directive };
+      const code = (directive ? "enable subgroups;\n" : "") + SUBGROUP_PROBE;
+      if (await compiles(device, code)) return { size: least, directive };
     }
   }
   return { size: 0, directive: false };

@@ -23,6 +23,7 @@ import { UnavailableError } from "../../core/errors.ts";
 import { type Span, traced, tracer } from "../../core/trace.ts";
 import * as kernels from "../../kernels/gpu.ts";
 import { bringGpuKernels } from "../../kernels/gpu_kernels.ts";
+import { runnableVariants } from "../../kernels/half_gpu.ts";
 import type { AdapterResult } from "./adapter.ts";
 import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { deviceError, lossError } from "./device_errors.ts";
@@ -119,11 +120,11 @@ export class WebGpuDevice implements Device {
     return { latencyMs: this.#readback.latencyMs, bytesPerMs: BYTES_PER_MS };
   }
   supports(dtype: DType): boolean {
-    return GPU_DTYPES.includes(dtype) || (dtype === "float16" && this.profile.f16);
+    return GPU_DTYPES.includes(dtype);
   }
 
   prepare(def: OpDef, problem: Problem): PreparedKernel | null {
-    for (const variant of def.gpu ?? []) {
+    for (const variant of runnableVariants(def.gpu ?? [], problem, this.profile)) {
       if (variant.fits && !variant.fits(problem, this.profile)) continue;
       const plan = variant.plan(problem, this.profile);
       kernelTrace.print?.({
