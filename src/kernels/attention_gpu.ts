@@ -16,6 +16,7 @@ import {
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { attentionTileProgram } from "./attention_tiles.ts";
+import { throughFloat32 } from "./half_gpu.ts";
 import { LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 /** Registers for the query and the result of one row: a limit of the hardware. */
@@ -39,19 +40,23 @@ function extents({ inputs: [q, k] }: Problem): Extents {
   return { batch, queries, keys: k.shape[1], heads, depth };
 }
 
-/** One dispatch for attention with or without a causal mask. */
+/** One dispatch for attention with or without a causal mask; float16 goes through float32, as its scores should. */
 export const ATTENTION_VARIANTS: readonly GpuVariant[] = [
-  { name: "streaming", fits: (q, p) => p.family === "gpu" && fits(q), plan: planStreaming },
-  {
+  throughFloat32({
+    name: "streaming",
+    fits: (q, p) => p.family === "gpu" && fits(q),
+    plan: planStreaming,
+  }),
+  throughFloat32({
     name: "shared tiles",
     fits: (q, p) => p.family === "software" && p.subgroup > 0 && fits(q),
     plan: (problem, profile) => planTiles(problem, profile, true),
-  },
-  {
+  }),
+  throughFloat32({
     name: "tiles",
     fits: (q, p) => p.family === "software" && fits(q),
     plan: (problem, profile) => planTiles(problem, profile, false),
-  },
+  }),
 ];
 
 function fits(problem: Problem): boolean {

@@ -41,9 +41,10 @@ function defineEpilogue(base: OpDef, gpu: FusedInit["gpu"]): OpDef {
   return defineOp({
     name,
     inputs: [`${a.name}: T`, `${b.name}: T`, "operand: Toperand"],
-    outputs: [`${base.outputArgs[0].name}: T`],
+    outputs: [`${base.outputArgs[0].name}: Tout`],
     attrs: [
-      ...base.attrs!.map((text) => (text.startsWith("T:") ? "T: {float32}" : text)),
+      ...base.attrs!.map((text) => (text.startsWith("T:") ? "T: {float16, float32}" : text)),
+      "Tout: {float16, float32} = float32",
       "Toperand: list(type)",
       "expr: expr",
       "per: list(string)",
@@ -65,7 +66,7 @@ function defineEpilogue(base: OpDef, gpu: FusedInit["gpu"]): OpDef {
       const inputs = [apply1(base, [x, y], own), ...rest];
       return [apply1(FusedPointwise, inputs, {
         Tin: inputs.map((t): DType => t.dtype),
-        Tout: ["float32"],
+        Tout: [attrs.Tout],
         exprs: [attrs.expr],
       })];
     },
@@ -80,18 +81,24 @@ defineEpilogue(MatMul, matrices);
 defineEpilogue(BatchMatMulV2, matrices);
 
 const REFS = { a: { input: 0 }, b: { input: 1 }, c: { output: 0 } } as const;
-const FLOAT = { dtype: "float32", out: "float32" } as const;
+const dtypesOf = ({ inputs, outputs }: Problem): { dtype: DType; out: DType } => ({
+  dtype: inputs[0].dtype,
+  out: outputs[0].dtype,
+});
 
 defineEpilogue(Conv2D, ({ convFits, forwardGeometry, planConv }) => ({
   fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
   plan: (problem, profile, epilogue) =>
-    planConv({ ...REFS, ...FLOAT, geometry: forwardGeometry(problem), epilogue }, profile),
+    planConv(
+      { ...REFS, ...dtypesOf(problem), geometry: forwardGeometry(problem), epilogue },
+      profile,
+    ),
 }));
 defineEpilogue(DepthwiseConv2dNative, ({ convFits, depthwiseGeometry, planDepthwise }) => ({
   fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
   plan: (problem, profile, epilogue) => {
     const [x, filter] = problem.inputs;
     const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
-    return planDepthwise({ ...REFS, ...FLOAT, geometry, epilogue }, profile);
+    return planDepthwise({ ...REFS, ...dtypesOf(problem), geometry, epilogue }, profile);
   },
 }));

@@ -2,7 +2,8 @@
  * Epilogues: a pointwise op that is the only reader of a product or convolution happens where its sums are stored.
  * May import core and graph files.
  */
-import { argument, substitute } from "../../core/scalar.ts";
+import type { DType } from "../../core/dtype.ts";
+import { argument, castTo, substitute } from "../../core/scalar.ts";
 import { type PartialShape, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
@@ -12,16 +13,17 @@ import {
   heldNodes,
   isPointwise,
   MAX_BUFFERS,
+  type PassTarget,
   readersOf,
 } from "./pointwise_nodes.ts";
 
 /** The graph with pointwise readers moved into the products before them. */
-export function fuseEpilogues(ir: IrGraph): IrGraph {
+export function fuseEpilogues(ir: IrGraph, target: PassTarget): IrGraph {
   const readers = readersOf(ir), held = heldNodes(ir);
   const taken = new Set<IrNode>();
   const joins: Joined[] = [];
   for (const node of ir.nodes) {
-    if (!isPointwise(node) || node.outputs.length !== 1) continue;
+    if (!isPointwise(node, target) || node.outputs.length !== 1) continue;
     const at = node.inputs.findIndex((v) =>
       isProduct(v.node) && readers.get(v.node)!.length === 1 && !held.has(v.node) &&
       !taken.has(v.node)
@@ -40,8 +42,12 @@ export function fuseEpilogues(ir: IrGraph): IrGraph {
   return joins.length === 0 ? ir : joinNodes(ir, joins);
 }
 
+function isFloat(dtype: DType): boolean {
+  return dtype === "float32" || dtype === "float16";
+}
+
 function isProduct(node: IrNode): boolean {
-  return epilogueOp(node) !== undefined && node.outputs[0].dtype === "float32" &&
+  return epilogueOp(node) !== undefined && isFloat(node.outputs[0].dtype) &&
     node.controls.length === 0 && !node.outputs[0].promised;
 }
 
@@ -50,7 +56,7 @@ function accesses(reader: IrNode, at: number): string[] | null {
   const product = reader.inputs[at];
   const out = reader.outputs[0];
   if (
-    reader.device !== product.node.device || out.dtype !== "float32" ||
+    reader.device !== product.node.device || !isFloat(out.dtype) ||
     !sameShape(out.shape, product.shape)
   ) return null;
   const list = reader.inputs.filter((_, i) => i !== at).map((v) => access(v, out.shape));
@@ -72,13 +78,16 @@ function withEpilogue(product: IrNode, reader: IrNode, per: readonly string[]): 
   const at = reader.inputs.findIndex((v) => v.node === product);
   const operands = reader.inputs.filter((_, i) => i !== at);
   let next = 1;
-  const args = reader.inputs.map((_, i) => argument(i === at ? 0 : next++));
+  const { dtype } = product.outputs[0];
+  const sum = dtype === "float16" ? castTo(argument(0), dtype) : argument(0);
+  const args = reader.inputs.map((_, i) => (i === at ? sum : argument(next++)));
   // What can fail is the product: errors name it.
   return {
     ...product,
     def: epilogueOp(product)!,
     attrs: {
       ...product.attrs,
+      Tout: reader.outputs[0].dtype,
       Toperand: operands.map((v) => v.dtype),
       expr: substitute(expressionsOf(reader)[0], args),
       per,

@@ -16,6 +16,7 @@ import {
   MAX_BUFFERS,
   MAX_NODES,
   outside,
+  type PassTarget,
   readersOf,
   withoutUnused,
   workOf,
@@ -40,15 +41,16 @@ interface Context {
   readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
   readonly held: ReadonlySet<IrNode>;
   readonly groups: ReadonlyMap<IrNode, readonly Group[]>;
+  readonly target: PassTarget;
 }
 
 /** The graph with chains and trees of pointwise ops fused. */
-export function fuse(ir: IrGraph): IrGraph {
+export function fuse(ir: IrGraph, target: PassTarget): IrGraph {
   const groups = new Map<IrNode, Group[]>();
-  const context: Context = { readers: readersOf(ir), held: heldNodes(ir), groups };
+  const context: Context = { readers: readersOf(ir), held: heldNodes(ir), groups, target };
   for (let i = ir.nodes.length - 1; i >= 0; i--) {
     const node = ir.nodes[i];
-    if (!isPointwise(node) || node.outputs.length !== 1) continue;
+    if (!isPointwise(node, target) || node.outputs.length !== 1) continue;
     const joined = groupsToJoin(node, context);
     for (const group of joined) join(group, node);
     groups.set(
@@ -94,7 +96,7 @@ function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context)
   // What would not be stored but for this saves nothing.
   const stored = large.every((v) =>
     context.held.has(v.node) || new Set(context.readers.get(v.node)).size > 1 ||
-    !(isPointwise(v.node) || epilogueOp(v.node) !== undefined)
+    !(isPointwise(v.node, context.target) || epilogueOp(v.node) !== undefined)
   );
   const further = groups.reduce(
     (n, g) => n + large.filter((v) => !g.inputs.has(v)).length - 1,

@@ -13,15 +13,16 @@ import {
   MAX_BUFFERS,
   MAX_NODES,
   outside,
+  type PassTarget,
   readersOf,
   withoutUnused,
   workOf,
 } from "./pointwise_nodes.ts";
 
 /** The graph with neighbouring pointwise ops merged, where an array is read less often for it. */
-export function mergePointwise(ir: IrGraph): IrGraph {
+export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
   const mergeable = ir.nodes.filter((n) =>
-    isPointwise(n) && n.outputs.every((v) => isConcrete(v.shape))
+    isPointwise(n, target) && n.outputs.every((v) => isConcrete(v.shape))
   );
   const known = new Set(mergeable);
   const readers = readersOf(ir), clusters = new Clusters(ir), waits = hostWaits(ir);

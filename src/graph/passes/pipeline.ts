@@ -10,12 +10,13 @@ import { fuseEpilogues } from "./epilogue.ts";
 import { fuse } from "./fuse.ts";
 import { groupAlike } from "./group.ts";
 import { mergePointwise } from "./merge.ts";
+import type { PassTarget } from "./pointwise_nodes.ts";
 import { fuseReductions } from "./reductions.ts";
 import { rewrite } from "./rewrite.ts";
 import { verify } from "./verify.ts";
 
 /** Passes by name. */
-export const PASSES: Readonly<Record<PassName, (ir: IrGraph) => IrGraph>> = {
+export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget) => IrGraph>> = {
   cse: cse,
   rewrite: rewrite,
   attention: fuseAttention,
@@ -35,8 +36,6 @@ export type PassName =
   | "reductions"
   | "merge"
   | "group";
-/** Where most of a plan runs. */
-export type PassTarget = "CPU" | "GPU";
 
 /** What the pipeline does; tests change it. */
 export const pipelineOptions: {
@@ -62,7 +61,7 @@ export function runPasses(ir: IrGraph, target: PassTarget = "CPU"): IrGraph {
   trace?.("built", ir);
   for (const name of passes[target]) {
     const before = ir;
-    ir = traced({ name, category: "pass" }, () => PASSES[name](before));
+    ir = traced({ name, category: "pass" }, () => PASSES[name](before, target));
     if (checks) verify(ir, name);
     trace?.(name, ir);
   }

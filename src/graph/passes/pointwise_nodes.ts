@@ -16,20 +16,31 @@ import {
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { isPure } from "./cse.ts";
 
+/** Where most of a plan runs. */
+export type PassTarget = "CPU" | "GPU";
+
 /** Storage buffers that WebGPU promises. */
 export const MAX_BUFFERS = 8;
 /** Expressions larger than this are left apart: printing and compiling them would cost more than they save. */
 export const MAX_NODES = 200;
 
 /** True for a pure op whose outputs are expressions of its inputs, in dtypes whose arithmetic every printer has. */
-export function isPointwise(node: IrNode): boolean {
+export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.pointwise !== undefined && isPure(node) && node.controls.length === 0 &&
     node.outputs.every((v) => !v.promised) &&
-    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype));
+    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype, target));
 }
 
-function isSimple(dtype: DType): boolean {
-  return dtype === "float32" || dtype === "int32" || dtype === "uint32" || dtype === "bool";
+function isSimple(dtype: DType, target: PassTarget): boolean {
+  // Vector code of the CPU has no float16: what joined it would lose its own.
+  return dtype === "float32" || dtype === "int32" || dtype === "uint32" || dtype === "bool" ||
+    (dtype === "float16" && target === "GPU");
+}
+
+/** An op's result as the next op would find it: float16 rounds between them. */
+export function betweenOps(e: Expr, dtype: DType): Expr {
+  const isRounded = dtype !== "float16" || (e.op === "cast" && e.dtype === "float16");
+  return isRounded ? e : castTo(castTo(e, "float32"), "float16");
 }
 
 /** One expression over the node's inputs for each of its outputs. */
@@ -67,7 +78,8 @@ export function epilogueOp({ def, attrs }: IrNode): OpDef | undefined {
 export function literal(v: IrValue): Expr | null {
   if (v.node.def.name !== "Const" || v.node.feed >= 0) return null;
   const array = v.node.attrs.value as NdArray;
-  if (array.shape.length > 0 || (v.dtype !== "float32" && v.dtype !== "int32")) return null;
+  const isKnown = v.dtype === "float32" || v.dtype === "float16" || v.dtype === "int32";
+  if (array.shape.length > 0 || !isKnown) return null;
   const value = (array.data as Float32Array)[0];
   if (!Number.isFinite(value) || (v.dtype === "int32" && Math.abs(value) > 2 ** 23)) return null;
   return castTo(constant(value), v.dtype);
@@ -90,8 +102,8 @@ export function fusedNode(members: ReadonlySet<IrNode>, outputs: readonly IrValu
     const args = v.node.inputs.map(exprOf);
     const memo = new Map<Expr, Expr>();
     const own = expressionsOf(v.node).map((e) => substitute(e, args, memo));
-    v.node.outputs.forEach((w, i) => exprs.set(w, own[i]));
-    return own[v.index];
+    v.node.outputs.forEach((w, i) => exprs.set(w, betweenOps(own[i], w.dtype)));
+    return exprs.get(v)!;
   };
   return {
     ...outputs[outputs.length - 1].node,

@@ -27,6 +27,9 @@ const MAX_COPIES = 4;
 /** Work of an element that is done again rather than stored and loaded. */
 const CHEAP = 4;
 
+/** float16 stays apart: what is reduced would not be rounded before. */
+const WITHOUT_HALF = "CPU";
+
 /** What the pass knows of a graph. */
 interface Context {
   readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
@@ -72,7 +75,8 @@ function producerOf(node: IrNode, { readers, held }: Context): IrNode | null {
   const producer = node.inputs[0].node;
   const list = readers.get(producer)!;
   const inputs = outside(producer);
-  const fits = isPointwise(producer) && producer.outputs.length === 1 && !held.has(producer) &&
+  const fits = isPointwise(producer, WITHOUT_HALF) && producer.outputs.length === 1 &&
+    !held.has(producer) &&
     inputs.length > 0 && inputs.length < MAX_BUFFERS &&
     list.every((r) =>
       isReduction(r) && r.device === producer.device && r.inputs[0].node === producer &&
@@ -95,7 +99,8 @@ function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Contex
   if (reader === undefined || others.length > 0 || held.has(node)) return null;
   const [result] = node.outputs, [out] = reader.outputs;
   if (
-    !isPointwise(reader) || reader.outputs.length !== 1 || reader.device !== node.device ||
+    !isPointwise(reader, WITHOUT_HALF) || reader.outputs.length !== 1 ||
+    reader.device !== node.device ||
     !sameShape(out.shape, result.shape) || result.dtype === "bool"
   ) return null;
   const further = furtherOf(reader, result);
