@@ -56,7 +56,7 @@ fn halfbits_(x: f32) -> u32 {
   let small = (m + (1u << (shift - 1u)) - 1u + ((m >> shift) & 1u)) >> shift;
   let finite = select(min(normal, 0x7c00u), small, a < 0x38800000u);
   let large = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  return (bitcast<u32>(x) >> 16u & 0x8000u) | select(finite, large, a >= 0x47800000u);
+  return ((bitcast<u32>(x) >> 16u) & 0x8000u) | select(finite, large, a >= 0x47800000u);
 }
 
 fn halfvalue_(h: u32) -> f32 {
