@@ -91,7 +91,7 @@ export async function main(): Promise<number> {
   const bare: Work = { flop: BARE_FLOP, call: () => void loop.call() };
   const inner = innerKernel();
   console.log(
-    "one thread            GFLOP/s  of the bare loop: median, best tenth  of the inner kernel",
+    "one thread                  GFLOP/s  of the bare loop: median, best tenth  of the inner kernel",
   );
   for (const [m, k, n] of SHAPES) {
     const a = tf.tensor(normals(m * k, 1), [m, k]), b = tf.tensor(normals(k * n, 2), [k, n]);
@@ -112,7 +112,7 @@ export async function main(): Promise<number> {
       quantile(ofBare, 0.9).toFixed(2).padStart(12),
       quantile(ofInner, 0.5).toFixed(2).padStart(21),
     ];
-    console.log(`[${m}, ${k}] × [${k}, ${n}]`.padEnd(20) + cells.join(""));
+    console.log(`[${m}, ${k}] × [${k}, ${n}]`.padEnd(26) + cells.join(""));
   }
   return 0;
 }
