@@ -181,7 +181,7 @@ for (const [name, engine] of ENGINES) {
       assert(got !== null);
       const scale = Math.sqrt(x[x.length - 1]);
       assertClose(
-        got[0].data.map((v) => Number(v) / scale),
+        Array.from(got[0].data as Float32Array, (v) => v / scale),
         want.map((v) => v / scale),
         `[${x}] · [${y}]`,
       );
