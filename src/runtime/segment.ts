@@ -12,7 +12,7 @@ import { ofOp } from "./launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "./run_errors.ts";
 import { Results } from "./results.ts";
-import { type RunValue } from "./run_value.ts";
+import type { RunValue } from "./run_value.ts";
 import { type Input, type Layout, layOut, type Output, type Work } from "./segment_layout.ts";
 import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
 import { Storage } from "./storage.ts";
