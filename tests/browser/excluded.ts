@@ -46,10 +46,6 @@ export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntrie
       BUNDLED,
     ],
     [
-      `a compiled MLP step with Adam is 9 dispatches and 1 submit, and makes nothing new when warm [${device}]`,
-      "SwiftShader takes fewer buffers a kernel, so the step has more",
-    ],
-    [
       `runs that are in flight when the session closes end, and what comes after leaves nothing [${device}]`,
       NO_ASYNC_STORAGE,
     ],
@@ -60,22 +56,6 @@ export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntrie
     [
       `what a body makes after an await is its own, used or not, until it keeps it [${device}]`,
       NO_ASYNC_STORAGE,
-    ],
-    [
-      `strictGradients makes an input without a gradient an error [${device}]`,
-      "runs at once, and GPU tensors are read later in browsers",
-    ],
-    [
-      `tuneKernels times large products and convolutions once each [${device}]`,
-      "nothing is timed where the end of GPU work cannot be waited for at once",
-    ],
-    [
-      `trace() tells what a run did, in spans that lie within it [${device}]`,
-      "reads are awaited in browsers, so a run has another kind of span",
-    ],
-    [
-      `WebGpuDevice makes nothing new when warm [${device}]`,
-      "reads at once, which leaves its copies mapped in browsers",
     ],
   ]),
 ]);

@@ -1,9 +1,7 @@
 /**
  * Every kernel of every op, in a browser: compiled by Tint, then run and compared with the CPU.
  *
- * It does the part of opCheck that says something new there. Large kernels with barriers, which are
- * made for hardware, are compiled only where the adapter is software: SwiftShader takes minutes for
- * some of them.
+ * It does the part of opCheck that says something new there.
  */
 
 import { assertEquals } from "@std/assert";
@@ -30,8 +28,6 @@ import { FAMILIES } from "../op_samples/mod.ts";
 
 /** Units in the last place: as in opCheck, twice for functions that WGSL leaves loose. */
 const ULPS: Partial<Record<DType, number>> = { float32: 256, complex64: 256, float16: 16 };
-/** Characters of WGSL above which a kernel with barriers is not run by software. */
-const LARGE = 6000;
 
 const compiled = new Map<Program, Promise<string>>();
 
@@ -46,11 +42,6 @@ function compile(gpu: WebGpuDevice, program: Program): Promise<string> {
     compiled.set(program, messages);
   }
   return messages;
-}
-
-function isHeavy(gpu: WebGpuDevice, program: Program): boolean {
-  return gpu.software && program.source.length > LARGE &&
-    program.source.includes("workgroupBarrier");
 }
 
 /** Checks one sample in one dtype; returns what is wrong. */
@@ -84,7 +75,7 @@ async function checkSample(
       const programs = plan.dispatches.map((d) => d.program);
       const messages = (await Promise.all(programs.map((p) => compile(gpu, p)))).filter((m) => m);
       wrong.push(...messages.map((m) => `${where}: ${m}`));
-      if (messages.length > 0 || programs.some((p) => isHeavy(gpu, p))) continue;
+      if (messages.length > 0) continue;
       compare(where, await runPlan(gpu, { variant, profile, plan, maxGrid }, inputs, problem));
     }
   }
