@@ -48,7 +48,6 @@ const NOT_ON_GPU = {
   // These pass, but SwiftShader compiles each of their programs for a second.
   "tests/graph/random_graphs_test.ts": "more problems for programs that other tests have",
   "tests/ops/conv_kernels_test.ts": "the same kernels as tests/ops/random_shapes_test.ts",
-  "tests/ops/conv_tiles_test.ts": "likewise",
   "tests/ops/fused_test.ts": "likewise",
   "tests/ops/matmul_kernels_test.ts": "likewise",
 };
