@@ -39,6 +39,9 @@ const FUSED: readonly [what: string, ops: string[], Build][] = [
     ({ a, b, column }) => tf.sub(column, tf.mul(0.1, tf.sum(tf.mul(a, b), [0, 1]))),
   ],
   ["a reader of another dtype", ["_FusedMax"], ({ a }) => tf.greater(tf.max(a, 0), 0.5)],
+  ["a reader of two reductions", ["_FusedSum", "_FusedMax"], ({ a, b }) => {
+    return tf.add(tf.max(tf.abs(a), 0), tf.sum(tf.abs(b), 0));
+  }],
   ["what two reductions read", ["_FusedSum", "_FusedMax"], ({ a }) => {
     const t = tf.abs(a);
     return [tf.sum(t, 0), tf.max(t, 1)];
@@ -188,6 +191,22 @@ testOnDevices("large fused reductions, in parts, compute what their parts do", a
       await compare(build, shapes, [0], `${what} of ${shapes.a} on ${device}`);
     }
   }
+});
+
+testOnDevices("results with unknown extents may be broadcast by what reads them", async () => {
+  const g = new tf.Graph();
+  const [x, y, most, product] = g.asDefault(() => {
+    const x = tf.placeholder("float32", [null, 3]), y = tf.placeholder("float32", [null, 3]);
+    return [x, y, tf.mul(tf.max(x, 0, true), y), tf.mul(tf.matMul(x, tf.ones([3, 3])), y)];
+  });
+  const feeds = new Map([[x, [[1, 2, 3]]], [y, [[1, 1, 1], [2, 2, 2]]]]);
+  await using session = new tf.Session({ graph: g });
+  const results = await session.run([most, product], { feeds }) as tf.NdArray[];
+  assertEquals(results.map((r) => r.toArray()), [[[1, 2, 3], [2, 4, 6]], [[6, 6, 6], [
+    12,
+    12,
+    12,
+  ]]]);
 });
 
 testOnDevices("fused reductions of nothing are what reductions of nothing are", async (device) => {

@@ -4,7 +4,7 @@
  */
 import type { DType } from "../../core/dtype.ts";
 import { argument, castTo, substitute } from "../../core/scalar.ts";
-import { type PartialShape, sameShape } from "../../core/shape.ts";
+import { isConcrete, type PartialShape, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import {
@@ -71,7 +71,8 @@ function access({ shape }: IrValue, out: PartialShape): string | null {
   if (
     columns !== null && shape.at(-1) === columns && shape.slice(0, -1).every((d) => d === 1)
   ) return "column";
-  return sameShape(shape, out) ? "element" : null;
+  // With unknown extents, one of the two may be broadcast to the other.
+  return isConcrete(shape) && sameShape(shape, out) ? "element" : null;
 }
 
 function withEpilogue(product: IrNode, reader: IrNode, per: readonly string[]): IrNode {

@@ -5,7 +5,7 @@
  */
 import { lookupOp, type OpDef } from "../../core/op.ts";
 import { argument, type Expr, substitute } from "../../core/scalar.ts";
-import { sameShape } from "../../core/shape.ts";
+import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import { isPure } from "./cse.ts";
@@ -46,9 +46,11 @@ export function fuseReductions(ir: IrGraph): IrGraph {
   for (const node of ir.nodes) {
     if (!isReduction(node)) continue;
     const before = taken.has(node.inputs[0].node) ? null : producerOf(node, context);
-    const after = before === null && groups && isColumnSum(node)
+    const reader = before === null && groups && isColumnSum(node)
       ? null
       : readerOf(node, before, context);
+    // One that reads two reductions can stand in the place of one of them only.
+    const after = reader !== null && taken.has(reader) ? null : reader;
     if (before === null && after === null) continue;
     if (after) taken.add(after);
     const members = [before, node, after].filter((n) => n !== null);
@@ -104,8 +106,10 @@ function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Contex
     !sameShape(out.shape, result.shape) || result.dtype === "bool"
   ) return null;
   const further = furtherOf(reader, result);
+  // An operand with unknown extents may broadcast the results, whatever their shapes look like.
   const fit = further.every(({ shape }) =>
-    shape !== null && (sameShape(shape, out.shape) || shape.every((d) => d === 1))
+    shape !== null && isConcrete(shape) &&
+    (sameShape(shape, out.shape) || shape.every((d) => d === 1))
   );
   const operands = before ? outside(before).length : 1;
   return fit && operands + further.length < MAX_BUFFERS ? reader : null;
