@@ -16,6 +16,8 @@ export interface Profile {
   readonly lanes: number;
   /** True where `enable f16;` works. */
   readonly f16: boolean;
+  /** True where WGSL has `u64` and a load takes as long however wide it is: elements may then go by eights. */
+  readonly words64: boolean;
   /** Largest storage binding in bytes. */
   readonly maxBinding: number;
   /** Storage buffers one dispatch may bind. */

@@ -1,5 +1,6 @@
 /**
- * Pointwise kernels for the GPU: one invocation computes four neighbours where shapes allow, one element otherwise.
+ * Pointwise kernels for the GPU: one invocation computes four neighbours where shapes allow, eight where the adapter loads
+ * them as fast, one element otherwise.
  * May import core and the shaders.
  */
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
@@ -15,7 +16,8 @@ import {
   type Profile,
   type Program,
 } from "../core/dispatch.ts";
-import { GPU_DTYPES, gpuBytes, wgslType } from "../core/gpu_storage.ts";
+import { GPU_DTYPES, gpuBytes, vec, wgslType } from "../core/gpu_storage.ts";
+import { EIGHT, joinEight } from "../core/eight_wgsl.ts";
 import { type Expr, exprKey, exprType } from "../core/scalar.ts";
 import { storeElement } from "../core/scalar_wgsl.ts";
 import { wgslFunctions } from "../core/wgsl_functions.ts";
@@ -32,6 +34,8 @@ import {
 const WORKGROUP = 256;
 /** Words that fit the uniform block. */
 const MAX_PARAMS = 64;
+/** Elements from which going by eights is worth programs of its own. */
+const MANY = 16384;
 /** Alignment of the parts of buffers that are bound, in bytes. */
 const ALIGN = 256;
 const programs = new Map<string, Program>();
@@ -48,7 +52,8 @@ export function pointwiseFits(
   if (ins.length + exprs.length > profile.maxBuffers) return false;
   const shape = ins.map((i) => i.shape).reduce((a: Shape, b) => broadcastShapes(a, b) as Shape, []);
   const outs = exprs.map((e) => exprType(e, dtypes));
-  return cut(ins, outs, shape, layOut(ins, shape), profile) !== null;
+  const layout = layOut(ins, shape, most(ins, outs, shape, profile));
+  return cut(ins, outs, shape, layout, profile) !== null;
 }
 
 /** One dispatch, or as many as large buffers are bound in pieces, that computes `exprs[i]` of the inputs into output i, broadcasting. */
@@ -64,9 +69,9 @@ export function pointwiseGpu(
     ...ins.map((_, input) => ({ input })),
     ...exprs.map((_, output) => ({ output })),
   ];
-  const layout = layOut(ins, out.shape);
   const dtypes = ins.map((i) => i.dtype);
   const outs = exprs.map((e) => exprType(e, dtypes));
+  const layout = layOut(ins, out.shape, most(ins, outs, out.shape, profile));
   const words = indexWords(layout);
   const bake = words.length >= MAX_PARAMS;
   // In baked programs all strides are part of the source.
@@ -81,6 +86,17 @@ export function pointwiseGpu(
       grid: gridFor(count / layout.wide, WORKGROUP, profile),
     })),
   };
+}
+
+/** Neighbours an invocation may compute at once. */
+function most(
+  ins: readonly ConcreteSpec[],
+  outs: readonly DType[],
+  shape: Shape,
+  { words64 }: Profile,
+): 4 | 8 {
+  const words = [...ins.map((i) => i.dtype), ...outs].every((t) => gpuBytes(t) === 4);
+  return words64 && words && sizeOf(shape) >= MANY ? 8 : 4;
 }
 
 /** Neighbouring elements of the results, and the part of each buffer that they take. */
@@ -138,16 +154,21 @@ function print(
   const names = indexNames(layout), words = indexWords(layout);
   const word = (name: string): string => (bake ? `${words[names.indexOf(name)]}u` : `p.${name}`);
   const printed = printElements(exprs, dtypes, layout, word);
-  const vec = (t: DType): string => (wide === 4 ? `vec4<${wgslType(t)}>` : wgslType(t));
   const lines = [`let i = ${flatId(WORKGROUP)};`, `if (i >= p.n) { return; }`, ...printed.lines];
   printed.lanes.forEach((lanes, k) => {
     const texts = lanes.map((text) => storeElement(outs[k], text));
-    lines.push(`out${k}[i] = ${wide === 4 ? `${vec(outs[k])}(${texts.join(", ")})` : texts[0]};`);
+    const type = wgslType(outs[k]);
+    const four = (h: number): string => `${vec(type, 4)}(${texts.slice(4 * h, 4 * h + 4)})`;
+    lines.push(
+      `out${k}[i] = ${
+        wide === 8 ? joinEight(type, four(0), four(1)) : wide === 4 ? four(0) : texts[0]
+      };`,
+    );
   });
   return makeProgram({
     name: "pointwise",
     inputs: printed.inputs,
-    outputs: outs.map(vec),
+    outputs: outs.map((t) => (wide === 8 ? EIGHT : vec(wgslType(t), wide))),
     params: bake ? ["n"] : ["n", ...names],
     workgroup: [WORKGROUP, 1, 1],
     prelude: wgslFunctions(SCALAR_WGSL, printed.helpers),

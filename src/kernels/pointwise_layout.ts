@@ -2,7 +2,8 @@
  * How a GPU kernel walks operands that are broadcast: each is indexed by the place of an element of the result.
  * May import core.
  */
-import { wgslType } from "../core/gpu_storage.ts";
+import { EIGHT, splitEight } from "../core/eight_wgsl.ts";
+import { vec, wgslType } from "../core/gpu_storage.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import type { DType } from "../core/dtype.ts";
@@ -16,7 +17,7 @@ export type Access = "like" | "only" | number;
 /** Where the operands of one problem are. */
 export interface Layout {
   /** Elements that are computed at once. */
-  readonly wide: 1 | 4;
+  readonly wide: 1 | 4 | 8;
   /** How each operand is indexed. */
   readonly access: readonly Access[];
   /** Extents of the loop nest, in elements; empty where no operand is strided. */
@@ -26,12 +27,12 @@ export interface Layout {
 }
 
 /** The layout of operands that are broadcast to `out`, where at most `most` neighbours are taken at once. */
-export function layOut(ins: readonly ConcreteSpec[], out: Shape, most: 1 | 4 = 4): Layout {
+export function layOut(ins: readonly ConcreteSpec[], out: Shape, most: Layout["wide"]): Layout {
   const size = sizeOf(out);
   const sizes = ins.map((i) => sizeOf(i.shape));
   if (sizes.every((n) => n === size || n === 1)) {
     const access = sizes.map((n): Access => (n === size ? "like" : "only"));
-    const wide = most === 4 && size % 4 === 0 && access.includes("like") ? 4 : 1;
+    const wide = access.includes("like") ? widest(most, [size]) : 1;
     return { wide, access, dims: [], strides: [] };
   }
   const walk = collapseBroadcast(out, ins.map((i) => i.shape));
@@ -44,13 +45,19 @@ export function layOut(ins: readonly ConcreteSpec[], out: Shape, most: 1 | 4 = 4
     const known = strides.findIndex((t) => t.join() === text);
     return known >= 0 ? known : strides.push(s) - 1;
   });
-  const rows = (s: readonly number[]): boolean =>
-    s[inner] === 0 || (s[inner] === 1 && s.every((n, d) => d === inner || n % 4 === 0));
-  const wide = most === 4 && walk.dims[inner] % 4 === 0 && strides.every(rows) ? 4 : 1;
-  return { wide, access, dims: walk.dims, strides };
+  const { dims } = walk;
+  if (strides.some((s) => s[inner] > 1)) return { wide: 1, access, dims, strides };
+  const starts = strides.flatMap((s) => s[inner] === 1 ? s.slice(0, inner) : []);
+  return { wide: widest(most, [dims[inner], ...starts]), access, dims, strides };
 }
 
-/** Extents and strides in the units of the kernel: in fours where neighbours go together. */
+/** How many neighbours, at most `most`, go together where all these numbers of elements must be whole numbers of them. */
+function widest(most: Layout["wide"], counts: readonly number[]): Layout["wide"] {
+  const fits = (wide: number): boolean => wide <= most && counts.every((n) => n % wide === 0);
+  return fits(8) ? 8 : fits(4) ? 4 : 1;
+}
+
+/** Extents and strides in the units of the kernel: in fours or eights where neighbours go together. */
 export function indexWords({ wide, dims, strides }: Layout): number[] {
   const inner = dims.length - 1;
   return [
@@ -78,7 +85,7 @@ export interface PrintedElements {
   readonly helpers: readonly string[];
   /** Statements after which the results are there. */
   readonly lines: readonly string[];
-  /** For each expression the register texts of its neighbours. */
+  /** For each expression the register texts of its neighbours; of eight, the even ones come first. */
   readonly lanes: readonly (readonly string[])[];
   /** WGSL types of the operands' buffers. */
   readonly inputs: readonly string[];
@@ -106,19 +113,26 @@ export function printElements(
     const terms = dims.map((_, d) => `x${d} * ${word(`s${g}_${d}`)}`);
     lines.push(`let at${g} = ${terms.join(" + ")};`);
   });
-  /** Whether an operand brings four neighbours at once. */
+  /** Whether an operand brings as many neighbours as go together. */
   const isVector = access.map((a) =>
-    wide === 4 && (a === "like" || (typeof a === "number" && strides[a][inner] === 1))
+    wide > 1 && (a === "like" || (typeof a === "number" && strides[a][inner] === 1))
   );
   access.forEach((a, k) => {
     const index = a === "like" ? "i" : a === "only" ? "0" : `at${a}`;
     const text = `in${k}[${index}]`;
     lines.push(`let v${k} = ${isVector[k] ? text : loadElement(dtypes[k], text)};`);
+    if (wide < 8 || !isVector[k]) return;
+    splitEight(wgslType(dtypes[k]), `v${k}`).forEach((four, h) =>
+      lines.push(`let v${k}_${h} = ${four};`)
+    );
   });
   let helpers: readonly string[] = [];
   const lanes: string[][] = exprs.map(() => []);
   for (let c = 0; c < wide; c++) {
-    const args = dtypes.map((t, k) => isVector[k] ? loadElement(t, `v${k}.${"xyzw"[c]}`) : `v${k}`);
+    const four = wide === 8 ? `_${c >> 2}` : "";
+    const args = dtypes.map((t, k) =>
+      isVector[k] ? loadElement(t, `v${k}${four}.${"xyzw"[c & 3]}`) : `v${k}`
+    );
     const printed = printWgsl(exprs, dtypes, args);
     const own = (text: string): string =>
       wide === 1 ? text : text.replace(/\bt(\d+)\b/g, `t$1_${c}`);
@@ -126,6 +140,8 @@ export function printElements(
     lines.push(...printed.lines.map(own));
     printed.results.forEach((r, k) => lanes[k].push(own(r)));
   }
-  const inputs = dtypes.map((t, k) => (isVector[k] ? `vec4<${wgslType(t)}>` : wgslType(t)));
+  const inputs = dtypes.map((t, k) =>
+    isVector[k] && wide === 8 ? EIGHT : vec(wgslType(t), isVector[k] ? 4 : 1)
+  );
   return { helpers, lines, lanes, inputs };
 }

@@ -234,7 +234,7 @@ function printStep(work: Work, width: 1 | 4, stored: 1 | 4): Step {
 
 /** How many elements a program may take at once, where it would take `width`. */
 function widthOf({ prologue }: Work, width: 1 | 4): 1 | 4 {
-  return prologue ? sourceLayout(prologue, width).wide : width;
+  return prologue && sourceLayout(prologue, width).wide < width ? 1 : width;
 }
 
 /** A dispatch of a work; its program is made by `make` where it is not known. */

@@ -111,13 +111,14 @@ export interface ForcedPlan {
   readonly plan: GpuPlan;
 }
 
-/** The profiles that variants are planned for: the device's own, the other kernel family, no subgroups. */
+/** The profiles that variants are planned for: the device's own, the other kernel family, no subgroups, no 64-bit words. */
 export function profilesOf(own: Profile): Map<string, Profile> {
   const family = own.family === "gpu" ? "software" : "gpu";
   return new Map<string, Profile>([
     [own.family, own],
     [family, { ...own, family }],
     ...(own.subgroup > 0 ? [["no subgroups", { ...own, subgroup: 0 }] as const] : []),
+    ...(own.words64 ? [["no 64-bit words", { ...own, words64: false }] as const] : []),
   ]);
 }
 

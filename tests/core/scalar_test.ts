@@ -251,6 +251,7 @@ Deno.test("pointwiseGpu() fits its parameters into the uniform block", () => {
     subgroupDirective: false,
     lanes: 8,
     f16: false,
+    words64: false,
     maxBinding: 2 ** 27,
     maxBuffers: 16,
     maxInvocations: 256,

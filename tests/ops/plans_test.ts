@@ -24,6 +24,7 @@ const LEAST: Profile = {
   subgroupDirective: false,
   lanes: 8,
   f16: true,
+  words64: false,
   maxBinding: 128 * 2 ** 20,
   maxBuffers: 8,
   maxInvocations: 256,
@@ -44,6 +45,7 @@ const FORMS: Readonly<Record<string, Partial<Profile>>> = {
   "software, 8 lanes": { family: "software" },
   "software, 4 lanes": { family: "software", lanes: 4 },
   "software, subgroups of 8": { family: "software", subgroup: 8 },
+  "software, 64-bit words": { family: "software", subgroup: 8, words64: true },
 };
 const LIMITS: Readonly<Record<string, Profile>> = {
   "the least limits": LEAST,

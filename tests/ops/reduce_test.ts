@@ -198,6 +198,7 @@ Deno.test("reductions plan no loop that a software adapter leaves early", () => 
     subgroupDirective: false,
     lanes: 8,
     f16: false,
+    words64: false,
     maxBinding: 2 ** 40,
     maxBuffers: 8,
     maxInvocations: 256,

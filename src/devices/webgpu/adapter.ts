@@ -35,13 +35,13 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   if (!adapter) return null;
   const requiredLimits: Record<string, number> = {};
   for (const l of LIMITS) requiredLimits[l] = adapter.limits[l];
-  const device = await requestFeatures(adapter, requiredLimits);
   const info = adapter.info;
   const description = [info?.vendor, info?.architecture, info?.device, info?.description].filter((
     t,
   ) => t).join(" ");
   const fallback = (info as { isFallbackAdapter?: boolean }).isFallbackAdapter ?? false;
   const software = fallback || /llvmpipe|swiftshader/i.test(description);
+  const device = await requestFeatures(adapter, requiredLimits, description);
   const limits = device.limits;
   const subgroups = await probeSubgroups(device, info);
   const profile: Profile = {
@@ -54,6 +54,7 @@ export async function requestDevice(): Promise<AdapterResult | null> {
       ? 4
       : 8,
     f16: device.features.has("shader-f16") && await compiles(device, HALF_PROBE),
+    words64: device.features.has(WORDS64),
     maxBinding: limits.maxStorageBufferBindingSize,
     maxBuffers: limits.maxStorageBuffersPerShaderStage,
     maxInvocations: limits.maxComputeInvocationsPerWorkgroup,
@@ -63,17 +64,29 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   return { device, profile, description, software };
 }
 
-/** A device with the optional features we use. Deno has subgroups without listing them. */
+const SUBGROUPS = "subgroups" as GPUFeatureName;
+/** Deno's name of 64-bit integers in WGSL. */
+const WORDS64 = "wgpu-shader-int64" as GPUFeatureName;
+
+/**
+ * A device with the optional features we use. Deno has subgroups and 64-bit integers without listing them; the latter are for
+ * llvmpipe, which loads lane by lane, 64 bits as fast as 32.
+ */
 async function requestFeatures(
   adapter: GPUAdapter,
   requiredLimits: Record<string, number>,
+  description: string,
 ): Promise<GPUDevice> {
-  const listed = (["shader-f16", "timestamp-query", "subgroups"] as GPUFeatureName[])
+  const listed = (["shader-f16", "timestamp-query", SUBGROUPS] as GPUFeatureName[])
     .filter((f) => adapter.features.has(f));
-  const hidden = "subgroups" as GPUFeatureName;
-  if (!listed.includes(hidden) && "Deno" in globalThis) {
+  const sets = [listed];
+  if ("Deno" in globalThis) {
+    sets.unshift([...new Set([...listed, SUBGROUPS])]);
+    if (/llvmpipe/i.test(description)) sets.unshift([...sets[0], WORDS64]);
+  }
+  for (const requiredFeatures of sets.slice(0, -1)) {
     try {
-      return await adapter.requestDevice({ requiredFeatures: [...listed, hidden], requiredLimits });
+      return await adapter.requestDevice({ requiredFeatures, requiredLimits });
     } catch {
       // The adapter does not have them: it still gives a device without.
     }
