@@ -1,10 +1,11 @@
 /**
  * Kernels over rows: each row is read a few times, reduced to a few numbers each time, and written. One dispatch, in two forms:
  * an invocation per row (no barriers: software adapters, short rows), or a workgroup per row, which keeps rows of moderate
- * length in registers.
+ * length in registers. Elements of a row are taken by fours, or by two fours in one load where the adapter has such loads.
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
+import { EIGHT, joinEight, splitEight } from "../core/eight_wgsl.ts";
 import {
   type BufferRef,
   type Dispatch,
@@ -17,7 +18,7 @@ import {
   type Profile,
   type Program,
 } from "../core/dispatch.ts";
-import { loadText, storeText, vec, wgslType } from "../core/gpu_storage.ts";
+import { gpuBytes, loadText, storeText, vec, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import { type Combine, INFINITY, LOOP_LIMIT } from "./reduce_wgsl.ts";
@@ -138,12 +139,14 @@ export function rowDispatch(
   form: RowForm,
 ): Dispatch {
   const { rows, columns, buffers } = run;
-  const width = columns % 4 === 0 ? 4 : 1;
-  const cols = columns / width;
   const groups = form === "workgroup";
+  const types = [...kernel.inputs.map((i) => i.dtype), ...kernel.rows.map(([t]) => t)];
+  const eights = profile.words64 && !groups && columns % 8 === 0 &&
+    types.every((t) => gpuBytes(t) === 4);
+  const width = eights ? 8 : columns % 4 === 0 ? 4 : 1;
+  const cols = columns / width;
   const workgroup = groups ? (cols > 64 ? 256 : 64) : profile.family === "gpu" ? 64 : profile.lanes;
   const registers = groups && cols <= workgroup * REGISTERS ? Math.ceil(cols / workgroup) : 0;
-  const types = [...kernel.inputs.map((i) => i.dtype), ...kernel.rows.map(([t]) => t)];
   const key = `${kernel.name},${types},${form},${width},${workgroup},${registers}`;
   let program = cache.get(key);
   if (!program) {
@@ -159,7 +162,8 @@ export function rowDispatch(
 }
 
 interface Form {
-  readonly width: number;
+  /** Elements that are loaded at once; the kernel's texts see four of eight at a time. */
+  readonly width: 1 | 4 | 8;
   readonly workgroup: number;
   readonly registers: number;
   readonly groups: boolean;
@@ -180,18 +184,18 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
   );
   return makeProgram({
     name: kernel.name,
-    inputs: kernel.inputs.map((
-      i,
-    ) => (i.kind === "scalar" ? wgslType(i.dtype) : vec(wgslType(i.dtype), width))),
+    inputs: kernel.inputs.map(({ kind, dtype }) =>
+      kind === "scalar" ? wgslType(dtype) : storageType(dtype, width)
+    ),
     outputs: [
-      ...kernel.rows.map(([t]) => vec(wgslType(t), width)),
+      ...kernel.rows.map(([t]) => storageType(t, width)),
       ...scalars.map(([t]) => wgslType(t)),
     ],
     params: ["rows", "cols", "columns:f32", ...(kernel.params ?? [])],
     workgroup: [workgroup, 1, 1],
     prelude: [
-      `alias V = ${vec("f32", width)};`,
-      `alias U = ${vec("u32", width)};`,
+      `alias V = ${vec("f32", Math.min(4, width))};`,
+      `alias U = ${vec("u32", Math.min(4, width))};`,
       INFINITY,
       kernel.prelude ?? "",
       ...shared,
@@ -206,17 +210,17 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
       ) => (i.kind === "scalar" ? `let x${k} = ${loadText(i.dtype, `in${k}[row]`)};` : "")),
       ...registerLoads(kernel, form),
       ...kernel.passes.map((pass) => passText(kernel, pass, form)),
-      ...overRow(kernel, form, [
-        kernel.each ?? "",
-        ...kernel.rows.map(([t, text], k) =>
-          `out${k}[base + c] = ${storeText(t, `(${text})`, width)};`
-        ),
-      ]),
+      ...overRow(kernel, form, [kernel.each ?? ""], kernel.rows),
       groups && results.length > 0
         ? `if (lidx == 0u) { ${results.join(" ")} }`
         : results.join("\n"),
     ].filter((l) => l !== "").join("\n"),
   });
+}
+
+/** Storage type of what is loaded at once. */
+function storageType(dtype: DType, width: number): string {
+  return width === 8 ? EIGHT : vec(wgslType(dtype), width);
 }
 
 function registerLoads(kernel: RowKernel, { registers, workgroup, width }: Form): string[] {
@@ -234,29 +238,47 @@ function registerLoads(kernel: RowKernel, { registers, workgroup, width }: Form)
   return lines;
 }
 
-/** Statements for each element (or four) of the row that this invocation takes. */
+/** Statements for each element (or four) of the row that this invocation takes, and what is written there. */
 function overRow(
   kernel: RowKernel,
-  { width, workgroup, registers, groups }: Form,
+  form: Form,
   statements: readonly string[],
+  rows: RowKernel["rows"] = [],
 ): string[] {
-  const body = statements.filter((s) => s !== "").join("\n  ");
-  const uses = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(body);
+  const { width, workgroup, registers, groups } = form;
+  const given = statements.filter((s) => s !== "").join("\n  ");
+  const text = [given, ...rows.map(([_, value]) => value)].join("\n");
+  const uses = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(text);
   const element = (at: string, register: number | null): string => {
     const lines = [`let c = ${at};`];
+    // What the texts see of each input: of eight elements the even four, then the odd four.
+    const halves: string[][] = width === 8 ? [[], []] : [[]];
     kernel.inputs.forEach(({ kind, dtype }, k) => {
       if (kind === "scalar" || !uses(`x${k}`)) return;
-      const loaded = kind === "row" && register !== null
-        ? `r_${k}_${register}`
-        : loadText(dtype, `in${k}[${kind === "row" ? "base + c" : "c"}]`, width);
-      lines.push(`let x${k} = ${loaded};`);
+      const stored = `in${k}[${kind === "row" ? "base + c" : "c"}]`;
+      if (width === 8) {
+        lines.push(`let w${k} = ${stored};`);
+        splitEight(wgslType(dtype), `w${k}`).forEach((v, h) => halves[h].push(`let x${k} = ${v};`));
+      } else {
+        const kept = kind === "row" && register !== null;
+        lines.push(`let x${k} = ${kept ? `r_${k}_${register}` : loadText(dtype, stored, width)};`);
+      }
     });
-    if (uses("ci")) {
-      lines.push(
-        width === 4 ? `let ci = U(4u * c, 4u * c + 1u, 4u * c + 2u, 4u * c + 3u);` : `let ci = c;`,
+    if (uses("ci")) halves.forEach((half, h) => half.push(`let ci = ${columnsText(width, h)};`));
+    if (width < 8) {
+      const stores = rows.map(([t, value], k) =>
+        `out${k}[base + c] = ${storeText(t, `(${value})`, width)};`
       );
+      return block([...lines, ...halves[0], given, ...stores]);
     }
-    return `{\n  ${lines.join("\n  ")}\n  ${body}\n}`;
+    const results = rows.flatMap((_, k) => halves.map((_, h) => `var y${k}_${h}: V;`));
+    const stores = rows.map(([t], k) =>
+      `out${k}[base + c] = ${joinEight(wgslType(t), `y${k}_0`, `y${k}_1`)};`
+    );
+    const texts = halves.map((half, h) =>
+      block([...half, given, ...rows.map(([_, value], k) => `y${k}_${h} = ${value};`)])
+    );
+    return block([...lines, ...results, ...texts, ...stores]);
   };
   if (registers > 0) {
     return Array.from(
@@ -265,14 +287,27 @@ function overRow(
     );
   }
   if (groups) return [`for (var k = lidx; k < p.cols; k += ${workgroup}u) ${element("k", null)}`];
+  // Sixteen elements at a time.
+  const steps = width === 8 ? 2 : 4;
   return [
     `{\nvar k = 0u;`,
-    `for (; k + 4u <= p.cols; k += 4u) {`,
-    ...[0, 1, 2, 3].map((d) => element(d === 0 ? "k" : `k + ${d}u`, null)),
+    `for (; k + ${steps}u <= p.cols; k += ${steps}u) {`,
+    ...Array.from({ length: steps }, (_, d) => element(d === 0 ? "k" : `k + ${d}u`, null)),
     `}`,
     `for (; k < p.cols; k += 1u) ${element("k", null)}`,
     `}`,
   ];
+}
+
+/** Text of the columns of what stands at `c`: the even or the odd ones of eight. */
+function columnsText(width: number, half: number): string {
+  if (width === 1) return "c";
+  const at = (e: number): string => `${width}u * c + ${width === 4 ? e : 2 * e + half}u`;
+  return `U(${[0, 1, 2, 3].map(at).join(", ")})`;
+}
+
+function block(lines: readonly string[]): string {
+  return `{\n  ${lines.filter((l) => l !== "").join("\n  ")}\n}`;
 }
 
 function join(combine: Combine, a: string, b: string): string {
