@@ -16,7 +16,7 @@ import {
   type Program,
   workgroupFor,
 } from "../core/dispatch.ts";
-import { accType, wgslType } from "../core/gpu_storage.ts";
+import { accType, gpuBytes, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { exprKey } from "../core/scalar.ts";
 import { sizeOf } from "../core/shape.ts";
@@ -48,6 +48,8 @@ const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
 /** Elements of a column reduction on a software adapter from which its rows are taken in runs, and the length of a run. */
 const FAR = 2 ** 18;
 const NEAR_ROWS = 32;
+/** Results of a column reduction from which an invocation makes eight. */
+const MANY_RESULTS = 256;
 
 /** Words of the uniform block that walks of operands may take. */
 const MAX_WORDS = 48;
@@ -63,16 +65,21 @@ interface Work {
   readonly dtype: DType;
 }
 
-/** One pass: `[outer, length, inner]` → `[outer, parts, inner]`. */
-interface Pass {
+/** What a pass takes and leaves: `[outer, length, inner]` → `[outer, parts, inner]`. */
+interface Extents {
   readonly outer: number;
   readonly length: number;
   readonly inner: number;
   readonly parts: number;
+}
+
+/** One pass. */
+interface Pass extends Extents {
   /** Parts that lie interleaved; their number is a multiple of it. */
   readonly stripe: number;
 }
 
+const SINGLE: Wide = { axis: "none", width: 1 };
 const cache = new Map<string, Program>();
 
 /** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
@@ -108,7 +115,10 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
   const { op, out } = task;
   if (sizeOf(out.shape) === 0) return { dispatches: [] };
   const layout = reduceLayout(task.shape, axesOf(task.axes, task.shape.length));
-  const passes = passesOf(layout.dims, layout.reduced, profile, workgroups);
+  // Only elements that lie there as words are taken by eights.
+  const words = task.prologue === null && gpuBytes(task.dtype) === 4;
+  const own = words ? profile : { ...profile, words64: false };
+  const passes = passesOf(layout.dims, layout.reduced, own, workgroups);
   const type = accType(task.dtype);
   const partial: Element = { storage: type, dtype: null };
   const temps: number[] = [];
@@ -135,7 +145,7 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
       target,
       dtype: task.dtype,
     };
-    dispatches.push((useRows ? rowsDispatch : stridedDispatch)(work, pass, profile));
+    dispatches.push((useRows ? rowsDispatch : stridedDispatch)(work, pass, own));
     source = target;
   });
   return { dispatches, temps };
@@ -157,7 +167,8 @@ function passesOf(
     const outer = dims.slice(0, d).reduce((a, b) => a * b, 1);
     const length = dims[d];
     const parts = partsOf(outer, length, inner, profile, workgroups);
-    passes.push({ outer, length, inner, parts, stripe: stripeOf(inner, parts, profile) });
+    const extents: Extents = { outer, length, inner, parts };
+    passes.push({ ...extents, stripe: stripeOf(extents, profile) });
     if (parts > 1) passes.push({ outer, length: parts, inner, parts: 1, stripe: 1 });
   }
   // Nothing to reduce: a pass over an axis of extent 1 copies (and divides by 1).
@@ -194,14 +205,25 @@ function partsOf(
     // Rows that are read soon after each other stay in the cache.
     parts = Math.max(needed, Math.ceil(length / NEAR_ROWS));
   }
-  const stripe = stripeOf(inner, parts, profile);
+  const stripe = stripeOf({ outer, length, inner, parts }, profile);
   return Math.ceil(parts / stripe) * stripe;
 }
 
 /** Parts that lie interleaved, so that neighbouring invocations read neighbouring elements. */
-function stripeOf(inner: number, parts: number, profile: Profile): number {
-  const columns = inner % 4 === 0 ? inner / 4 : inner;
-  return Math.min(parts, Math.ceil((profile.family === "software" ? profile.lanes : 64) / columns));
+function stripeOf(pass: Extents, { family, lanes, words64 }: Profile): number {
+  const { axis, width } = wideOf(pass, words64);
+  const columns = axis === "inner" ? pass.inner / width : pass.inner;
+  return Math.min(pass.parts, Math.ceil((family === "software" ? lanes : 64) / columns));
+}
+
+/** Which elements an invocation takes together. */
+function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide {
+  if (inner % 4 === 0) {
+    const eight = eights && inner % 8 === 0 && outer * inner >= MANY_RESULTS;
+    return { axis: "inner", width: eight ? 8 : 4 };
+  }
+  if (inner > 1 || length % 4 !== 0 || length < 8 * parts) return SINGLE;
+  return { axis: "length", width: eights && length % 8 === 0 && length >= 16 * parts ? 8 : 4 };
 }
 
 function cached(key: string, make: () => Program): Program {
@@ -221,7 +243,7 @@ function workKey({ step, epilogue, dtype }: Work): string {
 }
 
 /** The step with its texts: `width` elements are read at once, `stored` results written. */
-function printStep(work: Work, width: 1 | 4, stored: 1 | 4): Step {
+function printStep(work: Work, width: Wide["width"], stored: 1 | 4): Step {
   const { step, prologue, epilogue, dtype } = work;
   const source = prologue && printSource(prologue, sourceLayout(prologue, width));
   const first = source?.inputs.length ?? 1;
@@ -233,14 +255,14 @@ function printStep(work: Work, width: 1 | 4, stored: 1 | 4): Step {
 }
 
 /** How many elements a program may take at once, where it would take `width`. */
-function widthOf({ prologue }: Work, width: 1 | 4): 1 | 4 {
+function widthOf({ prologue }: Work, width: Wide["width"]): Wide["width"] {
   return prologue && sourceLayout(prologue, width).wide < width ? 1 : width;
 }
 
 /** A dispatch of a work; its program is made by `make` where it is not known. */
 function dispatchOf(
   work: Work,
-  width: 1 | 4,
+  width: Wide["width"],
   init: {
     readonly key: string;
     readonly make: () => Program;
@@ -293,23 +315,21 @@ export function sumRowsDispatch(
 
 function stridedDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
   const { outer, length, inner, parts, stripe } = pass;
-  const wanted: Wide = inner % 4 === 0
-    ? "inner"
-    : inner === 1 && length % 4 === 0 && length >= 8 * parts
-    ? "length"
-    : "none";
-  const wide = widthOf(work, wanted === "none" ? 1 : 4) === 4 ? wanted : "none";
-  const columns = wide === "inner" ? inner / 4 : inner;
-  const rows = wide === "length" ? length / 4 : length;
+  const { step, epilogue } = work;
+  const halves = step.from.storage === "f16" || step.to.storage === "f16";
+  const wanted = wideOf(pass, profile.words64 && !halves && epilogue === null);
+  const wide = widthOf(work, wanted.width) === wanted.width ? wanted : SINGLE;
+  const { axis, width } = wide;
+  const columns = axis === "inner" ? inner / width : inner;
+  const rows = axis === "length" ? length / width : length;
   const threads = outer * parts * columns;
   const chunk = Math.ceil(rows / Math.ceil(parts / stripe));
   const workgroup = profile.family === "gpu" && threads >= 65536
     ? 256
     : workgroupFor(threads, profile);
-  const width = wide === "none" ? 1 : 4;
   return dispatchOf(work, width, {
-    key: `s,${wide},${workgroup}`,
-    make: () => stridedProgram(printStep(work, width, wide === "inner" ? 4 : 1), wide, workgroup),
+    key: `s,${axis},${width},${workgroup}`,
+    make: () => stridedProgram(printStep(work, width, axis === "inner" ? 4 : 1), wide, workgroup),
     params: [threads, columns, rows, parts, stripe, chunk],
     grid: gridFor(threads, workgroup, profile),
   });

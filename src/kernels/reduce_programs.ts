@@ -3,6 +3,7 @@
  * May import core and the shaders.
  */
 import type { DType } from "../core/dtype.ts";
+import { EIGHT, joinEight, splitEight } from "../core/eight_wgsl.ts";
 import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
 import { type AccType, loadText, storeText, vec } from "../core/gpu_storage.ts";
 import { wgslFunctions } from "../core/wgsl_functions.ts";
@@ -51,8 +52,11 @@ export interface Step {
   readonly finish: PrintedEpilogue | null;
 }
 
-/** How four elements are taken at once: along the inner axis, along the reduced one, or not. */
-export type Wide = "inner" | "length" | "none";
+/** How elements are taken together: along the inner axis or along the reduced one, four or eight at once; or not. */
+export interface Wide {
+  readonly axis: "inner" | "length" | "none";
+  readonly width: 1 | 4 | 8;
+}
 
 function helpersFor(step: Step, widths: readonly number[]): string {
   const { source, finish } = step;
@@ -72,7 +76,8 @@ function loaded({ from, source }: Step, width: number, index: string): string {
 
 /** WGSL types of the input buffers. */
 function inputTypes({ from, source, finish }: Step, width: number): string[] {
-  return [...(source?.inputs ?? [vec(from.storage, width)]), ...(finish?.inputs ?? [])];
+  const own = width === 8 ? EIGHT : vec(from.storage, width);
+  return [...(source?.inputs ?? [own]), ...(finish?.inputs ?? [])];
 }
 
 function stored(step: Step, width: number, value: string, at: string): string {
@@ -82,17 +87,37 @@ function stored(step: Step, width: number, value: string, at: string): string {
 }
 
 /** Program `strided`: inputs `[outer, rows, columns]`, results `[outer, parts, columns]`. */
-export function stridedProgram(step: Step, wide: Wide, workgroup: number): Program {
-  const width = wide === "none" ? 1 : 4;
+export function stridedProgram(step: Step, { axis, width }: Wide, workgroup: number): Program {
   const { combine, type, to } = step;
-  const acc = vec(type, width);
-  const load = (index: string): string => loaded(step, width, index);
-  const fold = (a: string, b: string): string => combineText(combine, type, width, a, b);
-  const result = wide === "length" ? horizontal(combine, type, "a0") : "a0";
+  const four = Math.min(4, width), eights = width === 8;
+  const fold = (a: string, b: string): string => combineText(combine, type, four, a, b);
+  // Four accumulators go round; of eight elements the even four go to one and the odd four to the next.
+  const take = (load: number, at: string): string[] => {
+    const values = eights ? splitEight(type, `v${load}`) : [`v${load}`];
+    return [
+      `let v${load} = ${eights ? `in0[${at}]` : loaded(step, width, at)};`,
+      ...values.map((v, h) => {
+        const a = `a${(load * values.length + h) % 4}`;
+        return `${a} = ${fold(a, v)};`;
+      }),
+    ];
+  };
+  const all = fold(`(${fold("a0", "a1")})`, `(${fold("a2", "a3")})`);
+  const total = axis === "length" ? horizontal(combine, type, "all") : "all";
+  const store = axis === "inner" && eights
+    ? `out0[i] = ${
+      joinEight(
+        to.storage,
+        stored(step, 4, fold("a0", "a2"), "i"),
+        stored(step, 4, fold("a1", "a3"), "i"),
+      )
+    };`
+    : `let all = ${all};
+out0[i] = ${stored(step, axis === "inner" ? 4 : 1, total, "i")};`;
   return makeProgram({
     name: `reduce_${combine}_strided`,
     inputs: inputTypes(step, width),
-    outputs: [wide === "inner" ? vec(to.storage, 4) : to.storage],
+    outputs: [axis === "inner" ? eights ? EIGHT : vec(to.storage, 4) : to.storage],
     params: [
       "n",
       "columns",
@@ -104,7 +129,7 @@ export function stridedProgram(step: Step, wide: Wide, workgroup: number): Progr
       ...(step.source?.params ?? []),
     ],
     workgroup: [workgroup, 1, 1],
-    prelude: helpersFor(step, wide === "length" ? [1, 4] : [width]),
+    prelude: helpersFor(step, axis === "length" ? [1, 4] : [four]),
     body: `let i = ${flatId(workgroup)};
 if (i >= p.n) { return; }
 let c = i % p.columns;
@@ -117,31 +142,23 @@ let first = run * p.chunk + part % p.stripe;
 let last = min((run + 1u) * p.chunk, p.rows);
 var k = (o * p.rows + first) * p.columns + c;
 var left = select(0u, (last - first + p.stripe - 1u) / p.stripe, last > first);
-let id = ${acc}(${step.identity});
+let id = ${vec(type, four)}(${step.identity});
 var a0 = id;
 var a1 = id;
 var a2 = id;
 var a3 = id;
 for (; left >= 4u; left -= 4u) {
-  let v0 = ${load("k")};
-  let v1 = ${load("k + step")};
-  let v2 = ${load("k + 2u * step")};
-  let v3 = ${load("k + 3u * step")};
-  a0 = ${fold("a0", "v0")};
-  a1 = ${fold("a1", "v1")};
-  a2 = ${fold("a2", "v2")};
-  a3 = ${fold("a3", "v3")};
+  ${
+      ["k", "k + step", "k + 2u * step", "k + 3u * step"].flatMap((at, load) => take(load, at))
+        .join("\n  ")
+    }
   k += 4u * step;
 }
 for (; left > 0u; left -= 1u) {
-  let v = ${load("k")};
-  a0 = ${fold("a0", "v")};
+  ${take(0, "k").join("\n  ")}
   k += step;
 }
-a0 = ${fold("a0", "a1")};
-a2 = ${fold("a2", "a3")};
-a0 = ${fold("a0", "a2")};
-out0[i] = ${stored(step, wide === "inner" ? 4 : 1, result, "i")};`,
+${store}`,
   });
 }
 

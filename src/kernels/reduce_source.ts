@@ -17,9 +17,9 @@ import {
 import type { Source } from "./reduce_programs.ts";
 import type { Prologue } from "./reduce_task.ts";
 
-/** How operands are indexed where `width` elements are wanted at once; as many are not always to be had. */
-export function sourceLayout({ operands, shape }: Prologue, width: 1 | 4): Layout {
-  return layOut(operands, shape, width);
+/** How operands are indexed where `width` elements are wanted at once; as many are not always to be had, and never eight. */
+export function sourceLayout({ operands, shape }: Prologue, width: Layout["wide"]): Layout {
+  return layOut(operands, shape, width === 1 ? 1 : 4);
 }
 
 /** Words of the fields that {@linkcode printSource} declares. */
