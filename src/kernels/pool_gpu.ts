@@ -36,15 +36,21 @@ function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
 /** Taps that a program for software adapters spells out at most: their loops cost more than what is in them. */
 const MAX_TAPS = 16;
 
-/** What shapes a kernel of `count` results. */
+/** Results from which there are enough invocations that make eight. */
+const MANY = 2048;
+
+/** What shapes a kernel of `count` results; one of two fours where `kind` can take them. */
 function sourceOf(
   g: WindowGeometry,
   dtype: PoolSource["dtype"],
   count: number,
   profile: Profile,
+  kind?: PoolKind,
 ): PoolSource {
   const deep = isDeep(forwardGather(g));
   const wide = g.channels % 4 === 0 && inCount(g) > 0 && outCount(g) > 0;
+  const plain = (kind === "max" || kind === "avg") && dtype !== "float16";
+  const eights = plain && profile.words64 && wide && g.channels % 8 === 0 && count >= MANY;
   const axes = g.axes.slice(deep ? 0 : 1);
   const taps = axes.map((a) => a.filter);
   const few = profile.family === "software" && taps.reduce((a, b) => a * b, 1) <= MAX_TAPS;
@@ -52,13 +58,19 @@ function sourceOf(
     dtype,
     deep,
     wide,
-    workgroup: workgroupFor(count / (wide ? 4 : 1), profile),
+    eights,
+    workgroup: workgroupFor(count / widthOf({ wide, eights }), profile),
     taps: few ? taps : undefined,
     inside: few &&
       axes.every((a) =>
         a.before === 0 && (a.out - 1) * a.stride + (a.filter - 1) * a.dilation < a.in
       ),
   };
+}
+
+/** Channels that an invocation makes. */
+function widthOf({ wide, eights }: Pick<PoolSource, "wide" | "eights">): number {
+  return eights ? 8 : wide ? 4 : 1;
 }
 
 function dispatch(
@@ -70,7 +82,7 @@ function dispatch(
   batched: boolean,
   profile: Profile,
 ): Dispatch {
-  const width = source.wide ? 4 : 1, total = count / width;
+  const width = widthOf(source), total = count / width;
   return {
     program,
     buffers,
@@ -140,7 +152,7 @@ const ofInput = (problem: Problem): Shape => problem.inputs[0].shape;
 
 function windows(kind: PoolKind, name: string, inputs: readonly number[]): GpuVariant {
   return variant(name, inputs, ofInput, (g, ins, outs, problem, profile) => {
-    const source = sourceOf(g, last(problem), outCount(g), profile);
+    const source = sourceOf(g, last(problem), outCount(g), profile, kind);
     const batched = Boolean(problem.attrs.include_batch_in_index);
     return {
       dispatches: [

@@ -1,8 +1,9 @@
 /**
- * WGSL of pooling and its gradients: one result, or four channels of one, an invocation. Images have channels last.
+ * WGSL of pooling and its gradients: one result, or four or eight channels of one, an invocation. Images have channels last.
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
+import { EIGHT, joinEight, splitEight } from "../core/eight_wgsl.ts";
 import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
 import { accType, loadText, storeText, wgslType } from "../core/gpu_storage.ts";
 import { axisNames, gatherParams, originText, placeText } from "./conv_gather.ts";
@@ -29,6 +30,8 @@ export interface PoolSource {
   readonly deep: boolean;
   /** Four channels at once. */
   readonly wide: boolean;
+  /** Besides, eight channels in one load, as two fours; only to `max` and `avg`. */
+  readonly eights?: boolean;
   /** Invocations of a workgroup. */
   readonly workgroup: number;
   /** Taps of each axis of `axisNames`, where the program spells them out; loops otherwise. */
@@ -160,26 +163,40 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     "none = false;",
   ]);
   const lanes = wide ? ["x", "y", "z", "w"] : [];
+  const plain = source.eights ? EIGHT : elementType(dtype, wide);
+  /** A statement for the channels that go together, each four of eight by itself: `v` and `r`, so numbered. */
+  const fours = (text: string): string[] =>
+    source.eights ? ["0", "1"].map((h) => text.replace(/\b[vr]\b/g, `$&_${h}`)) : [text];
+  const loads = source.eights
+    ? [
+      `let w = in0[px * p.channels + c];`,
+      ...splitEight(acc, "w").map((four, h) => `let v_${h} = ${four};`),
+    ]
+    : [load];
+  const storeAll = (value: string): string => {
+    const [even, odd] = fours(value);
+    return `out0[i] = ${source.eights ? joinEight(acc, even, odd) : store(even)};`;
+  };
   const parts: Record<PoolKind, { lines: string[]; inputs: string[]; outputs: string[] }> = {
     max: {
       lines: [
-        `var best = ${lowest};`,
-        ...overWindow(source, [load, "best = select(best, v, v > best);"]),
-        `out0[i] = ${store("best")};`,
+        ...fours(`var r = ${lowest};`),
+        ...overWindow(source, [...loads, ...fours("r = select(r, v, v > r);")]),
+        storeAll("r"),
       ],
-      inputs: [elementType(dtype, wide)],
-      outputs: [elementType(dtype, wide)],
+      inputs: [plain],
+      outputs: [plain],
     },
     avg: {
       lines: [
-        `var sum = ${vec}(0);`,
-        ...overWindow(source, [load, "sum += v;"]),
+        ...fours(`var r = ${vec}(0);`),
+        ...overWindow(source, [...loads, ...fours("r += v;")]),
         // An axis with no valid tap leaves the inner counts of an earlier window untouched: they do not matter.
         `let count = ${names.map((a) => `${a}count`).join(" * ")};`,
-        `out0[i] = ${store(`select(${vec}(0), sum / ${acc}(max(count, 1u)), count > 0u)`)};`,
+        storeAll(`select(${vec}(0), r / ${acc}(max(count, 1u)), count > 0u)`),
       ],
-      inputs: [elementType(dtype, wide)],
-      outputs: [elementType(dtype, wide)],
+      inputs: [plain],
+      outputs: [plain],
     },
     tap: {
       lines: [

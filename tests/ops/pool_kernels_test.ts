@@ -83,6 +83,8 @@ const CASES: readonly Case[] = [
   { x: [2, 5, 7, 4], window: [2, 2], dtype: "int32" },
   { x: [2, 64, 34, 17], window: [2, 2], strides: [2, 2], padding: "VALID" },
   { x: [1, 32, 34, 20], window: [3, 2], strides: [1, 2] },
+  { x: [2, 14, 13, 40], window: [3, 2], strides: [1, 2] },
+  { x: [1, 5, 5, 2048], window: [5, 5], padding: "VALID" },
 ];
 
 for (const c of CASES) {
