@@ -167,14 +167,18 @@ fn scale_(r: f32, n: i32) -> f32 {
   return r * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(n - h + 127) << 23u);
 }
 
-fn exp_(x: f32) -> f32 {
-  if (isnan_(x)) { return x; }
-  if (x > 88.72284) { return inf_(); }
-  if (x < -104.0) { return 0.0; }
+// The exponential of what is neither so large nor so small that it leaves the range of floats.
+fn expcore_(x: f32) -> f32 {
   let k = round(x * 1.44269504);
   let r = (x - k * 0.693359375) + k * 2.12194440e-4;
   let p = r + r * r * (0.5 + r * (0.16666515 + r * (0.041666377 + r * (0.008369435 + r * 0.0013943034))));
   return scale_(1.0 + p, i32(k));
+}
+
+// Without a branch, like tanh_: where many invocations go together, each pays for both sides, and for the choice.
+fn exp_(x: f32) -> f32 {
+  let y = expcore_(clamp(x, -104.0, 88.72284));
+  return select(select(select(y, inf_(), x > 88.72284), 0.0, x < -104.0), x, isnan_(x));
 }
 
 fn expm1_(x: f32) -> f32 {
@@ -293,15 +297,11 @@ fn cosh_(x: f32) -> f32 {
 }
 
 fn tanh_(x: f32) -> f32 {
-  if (isnan_(x)) { return x; }
   let a = abs(x);
-  if (a < 0.625) {
-    let z = x * x;
-    if (x == 0.0) { return x; }
-    return x + x * z * (-0.33333278 + z * (0.13331328 + z * (-0.05372923 + z * (0.020602008 + z * -0.0056607886))));
-  }
-  if (a > 9.1) { return withsign_(1.0, x); }
-  return withsign_(1.0 - 2.0 / (exp_(2.0 * a) + 1.0), x);
+  let z = a * a;
+  let small = a + a * z * (-0.33333278 + z * (0.13331328 + z * (-0.05372923 + z * (0.020602008 + z * -0.0056607886))));
+  let large = 1.0 - 2.0 / (expcore_(2.0 * min(a, 9.1)) + 1.0);
+  return select(withsign_(select(large, small, a < 0.625), x), x, isnan_(x));
 }
 
 fn asinh_(x: f32) -> f32 {
