@@ -1,7 +1,8 @@
 /**
  * Clusters: sets of nodes that become one node each, without making a cycle.
- * May import graph files.
+ * May import core and graph files.
  */
+import { InternalError } from "../../core/errors.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 
 /** A partition of a graph's nodes, at first one set each. */
@@ -63,10 +64,12 @@ export interface Joined {
   readonly outputs: readonly IrValue[];
 }
 
-/** Copies `ir` with clusters replaced, in an order in which everything can stand. */
+/** Copies `ir` with clusters replaced, in an order in which everything can stand. Throws `InternalError` where there is none. */
 export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
   const joinOf = new Map<IrNode, Joined>();
   for (const join of joins) for (const m of join.members) joinOf.set(m, join);
+  // What waits for its inputs: meeting it again is a cycle, which would be walked forever.
+  const waiting = new Set<IrNode | Joined>();
   const copies = new Map<IrNode | Joined, IrNode>();
   const values = new Map<IrValue, IrValue>();
   const out: IrNode[] = [];
@@ -79,6 +82,10 @@ export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
       if (copies.has(unit)) continue;
       const { inputs, controls, ...rest } = templateOf(unit);
       if (!ready) {
+        if (waiting.has(unit)) {
+          throw new InternalError(`Cannot join nodes: "${templateOf(unit).name}" needs itself`);
+        }
+        waiting.add(unit);
         stack.push([unit, true]);
         for (const n of [...inputs.map((v) => v.node), ...controls]) {
           if (!copies.has(unitOf(n))) stack.push([unitOf(n), false]);
