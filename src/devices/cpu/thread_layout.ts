@@ -10,12 +10,10 @@ export const FUNCTIONS_PER_MODULE = 16;
 export interface ThreadLayout {
   /** Counts jobs; threads wait for it to change. */
   readonly job: number;
-  /** Next call to take. */
-  readonly next: number;
+  /** Calls that nobody has taken; the last one is taken first. Below one: there are none. */
+  readonly left: number;
   /** Calls done. */
   readonly done: number;
-  /** Calls of the job. */
-  readonly count: number;
   /** Threads that are up. */
   readonly ready: number;
   /** Set where a call failed. */
@@ -37,11 +35,10 @@ export interface ThreadLayout {
 /** See {@linkcode ThreadLayout}. */
 export const LAYOUT: ThreadLayout = {
   job: 0,
-  next: 16,
+  left: 16,
   done: 32,
-  count: 48,
-  ready: 49,
-  failed: 50,
+  ready: 48,
+  failed: 49,
   calls: 64,
   callWords: 32,
   mostCalls: 512,

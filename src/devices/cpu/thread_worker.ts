@@ -73,8 +73,8 @@ const WORKER = `({ memory, control }) => {
     Atomics.wait(words, base + ${LAYOUT.job}, seen);
     seen = Atomics.load(words, base + ${LAYOUT.job});
     for (;;) {
-      const k = Atomics.add(words, base + ${LAYOUT.next}, 1);
-      if (k >= words[base + ${LAYOUT.count}]) break;
+      const k = Atomics.sub(words, base + ${LAYOUT.left}, 1) - 1;
+      if (k < 0) break;
       const at = base + ${LAYOUT.calls} + k * ${LAYOUT.callWords};
       try {
         find(words[at])(...words.subarray(at + 2, at + 2 + words[at + 1]));

@@ -17,8 +17,6 @@ export interface ThreadCall {
   readonly args: readonly number[];
 }
 
-/** No call has this number. */
-const NONE = 1 << 30;
 /** Room for the code that threads compile. */
 const CODE_BYTES = 1 << 20;
 const CONTROL_BYTES = 4 * LAYOUT.words;
@@ -108,7 +106,6 @@ export class Threads {
     const code = this.#heap.alloc(CODE_BYTES);
     this.#code = { at: code, end: code + CODE_BYTES };
     this.#heap.u8.fill(0, this.#control, this.#control + CONTROL_BYTES);
-    this.#heap.i32[this.#word(LAYOUT.next)] = NONE;
   }
 
   /** Lets threads find a module by its number. False where there is no room. */
@@ -143,15 +140,15 @@ export class Threads {
         i32[at + 1] = args.length;
         for (let a = 0; a < args.length; a++) i32[at + 2 + a] = args[a];
       }
-      i32[word(LAYOUT.count)] = count;
       Atomics.store(i32, word(LAYOUT.done), 0);
-      // From here on calls can be taken; a thread that comes late finds the number of no call.
-      Atomics.store(i32, word(LAYOUT.next), 0);
+      // From here on calls can be taken. One word says how many are left: a thread that comes late, after any wait, either takes a
+      // call of this job or none.
+      Atomics.store(i32, word(LAYOUT.left), count);
       Atomics.add(i32, word(LAYOUT.job), 1);
       Atomics.notify(i32, word(LAYOUT.job));
       for (;;) {
-        const k = Atomics.add(i32, word(LAYOUT.next), 1);
-        if (k >= count) break;
+        const k = Atomics.sub(i32, word(LAYOUT.left), 1) - 1;
+        if (k < 0) break;
         const { run, args } = calls[first + k];
         run(...args);
         Atomics.add(i32, word(LAYOUT.done), 1);
@@ -159,7 +156,6 @@ export class Threads {
       const waiting = performance.now();
       while (Atomics.load(i32, word(LAYOUT.done)) < count);
       this.#judge(begun, waiting);
-      Atomics.store(i32, word(LAYOUT.next), NONE);
       if (i32[word(LAYOUT.failed)] !== 0) {
         throw new Error("Cannot go on: a thread of the CPU device failed");
       }
