@@ -3,7 +3,7 @@
  * May import core, ops, devices and runtime.
  */
 import { apply, type OpInput, withRecorders } from "../core/apply.ts";
-import type { Device, DeviceBuffer } from "../core/device.ts";
+import type { Device } from "../core/device.ts";
 import type { GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
 import { gpuBytes } from "../core/gpu_storage.ts";
 import { DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
@@ -194,16 +194,13 @@ export async function runPlan(
     ...problem.outputs.map((o) => Math.ceil(sizeOf(o.shape) * gpuBytes(o.dtype) / 4)),
     ...(forced.plan.temps ?? []).map((bytes) => Math.ceil(bytes / 4)),
   ];
-  const poison: [DeviceBuffer, ConcreteSpec][] = words.map((n) => {
-    const spec = { dtype: "uint32", shape: [Math.max(1, n)] } as const;
-    return [
-      device.upload(
-        new NdArray("uint32", spec.shape, new Uint32Array(spec.shape[0]).fill(0xffffffff)),
-      ),
-      spec,
-    ];
-  });
-  for (const [buffer] of poison) device.free(buffer);
+  // Uploads have buffers of their own: kernels get those that copies were in.
+  const most = new Uint32Array(Math.max(1, ...words)).fill(0xffffffff);
+  const garbage = device.upload(new NdArray("uint32", [most.length], most));
+  const poisoned = words.map((n) =>
+    device.copyIn(device.lend(garbage), { dtype: "uint32", shape: [Math.max(1, n)] })
+  );
+  for (const buffer of [garbage, ...poisoned]) device.free(buffer);
   const outputs = kernel.run(buffers);
   try {
     return await device.read(outputs.map((buffer, i) => ({ buffer, spec: problem.outputs[i] })));
