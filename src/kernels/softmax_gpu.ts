@@ -12,9 +12,12 @@ const GREATEST: RowPass = {
   accumulators: [{ name: "m", combine: "max", start: "-inf_()", value: "x0" }],
 };
 const TOTAL = { name: "s", combine: "sum", start: "0.0", value: "power_(x0 - m)" } as const;
-/** `exp` that keeps NaN: on SwiftShader the built-in one does not. */
-const POWER = `fn power_(d: V) -> V {
+/** `exp` and `log` that keep NaN: on SwiftShader the built-in ones do not. */
+const KEEP_NAN = `fn power_(d: V) -> V {
   return select(exp(d), d, (bitcast<U>(d) & U(0x7fffffffu)) > U(0x7f800000u));
+}
+fn logarithm_(s: f32) -> f32 {
+  return select(log(s), s, (bitcast<u32>(s) & 0x7fffffffu) > 0x7f800000u);
 }`;
 
 function fits({ inputs, outputs }: Problem, profile: Profile): boolean {
@@ -25,7 +28,7 @@ function unary(name: string, passes: readonly RowPass[], text: string): GpuVaria
   return rowVariants(fits, ({ inputs: [x] }): [RowKernel, RowRun] => [
     {
       name,
-      prelude: POWER,
+      prelude: KEEP_NAN,
       inputs: [{ kind: "row", dtype: x.dtype }],
       passes,
       rows: [[x.dtype, text]],
@@ -44,7 +47,7 @@ export const softmaxVariants: readonly GpuVariant[] = unary(
 /** Variants of LogSoftmax. */
 export const logSoftmaxVariants: readonly GpuVariant[] = unary(
   "log_softmax",
-  [GREATEST, { accumulators: [TOTAL], after: "let l = log(s);" }],
+  [GREATEST, { accumulators: [TOTAL], after: "let l = logarithm_(s);" }],
   "x0 - m - l",
 );
 
@@ -80,7 +83,7 @@ export const crossEntropyVariants: readonly GpuVariant[] = rowVariants(
   ({ inputs: [x, labels] }): [RowKernel, RowRun] => [
     {
       name: "cross_entropy",
-      prelude: POWER,
+      prelude: KEEP_NAN,
       inputs: [{ kind: "row", dtype: x.dtype }, { kind: "row", dtype: labels.dtype }],
       passes: [GREATEST, {
         accumulators: [
@@ -91,7 +94,7 @@ export const crossEntropyVariants: readonly GpuVariant[] = rowVariants(
         after: "let q = 1.0 / s;",
       }],
       rows: [[x.dtype, "exp(x0 - m) * q - x1"]],
-      scalars: [[x.dtype, "t * log(s) - d"]],
+      scalars: [[x.dtype, "t * logarithm_(s) - d"]],
     },
     { ...rowsOf(x.shape), buffers: [{ input: 0 }, { input: 1 }, { output: 1 }, { output: 0 }] },
   ],
@@ -103,7 +106,7 @@ export const sparseCrossEntropyVariants: readonly GpuVariant[] = rowVariants(
   ({ inputs: [x, labels] }): [RowKernel, RowRun] => [
     {
       name: "sparse_cross_entropy",
-      prelude: `${NOT_A_NUMBER}\n${POWER}`,
+      prelude: `${NOT_A_NUMBER}\n${KEEP_NAN}`,
       inputs: [{ kind: "row", dtype: x.dtype }, { kind: "scalar", dtype: labels.dtype }],
       passes: [GREATEST, {
         each: "let hit = ci == U(u32(x1));",
@@ -118,7 +121,7 @@ let q = select(1.0 / s, nan_(), bad);`,
       }],
       each: "let hit = ci == U(u32(x1));",
       rows: [[x.dtype, "exp(x0 - m) * q - select(V(0.0), V(1.0), hit)"]],
-      scalars: [[x.dtype, "select(log(s) - d, nan_(), bad)"]],
+      scalars: [[x.dtype, "select(logarithm_(s) - d, nan_(), bad)"]],
     },
     { ...rowsOf(x.shape), buffers: [{ input: 0 }, { input: 1 }, { output: 1 }, { output: 0 }] },
   ],
