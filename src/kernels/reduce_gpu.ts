@@ -216,6 +216,9 @@ function stripeOf(pass: Extents, { family, lanes, words64 }: Profile): number {
   return Math.min(pass.parts, Math.ceil((family === "software" ? lanes : 64) / columns));
 }
 
+/** As many as are worth programs that take eight at once. */
+const MANY_ELEMENTS = 16384;
+
 /** Which elements an invocation takes together. */
 function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide {
   if (inner % 4 === 0) {
@@ -223,7 +226,10 @@ function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide
     return { axis: "inner", width: eight ? 8 : 4 };
   }
   if (inner > 1 || length % 4 !== 0 || length < 8 * parts) return SINGLE;
-  return { axis: "length", width: eights && length % 8 === 0 && length >= 16 * parts ? 8 : 4 };
+  // Of few it gains nothing, and every other batch size would ask for another program.
+  const eight = eights && length % 8 === 0 && length >= 16 * parts &&
+    outer * length >= MANY_ELEMENTS;
+  return { axis: "length", width: eight ? 8 : 4 };
 }
 
 function cached(key: string, make: () => Program): Program {

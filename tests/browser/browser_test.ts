@@ -47,9 +47,16 @@ const NOT_ON_GPU = {
   "tests/op_check_test.ts": "tests/browser/page_ops.ts does what browsers can",
   // These pass, but SwiftShader compiles each of their programs for a second.
   "tests/graph/random_graphs_test.ts": "more problems for programs that other tests have",
-  "tests/ops/conv_kernels_test.ts": "the same kernels as tests/ops/random_shapes_test.ts",
-  "tests/ops/fused_test.ts": "likewise",
-  "tests/ops/matmul_kernels_test.ts": "likewise",
+  ...Object.fromEntries(
+    [
+      ...["arg_reduce", "attention", "conv_kernels", "fused", "matmul_kernels", "normalize"],
+      ...["pool_kernels", "reduce", "scan", "softmax", "topk"],
+    ].map((name) => [
+      `tests/ops/${name}_test.ts`,
+      "tests/ops/random_shapes_test.ts runs every variant of these ops",
+    ]),
+  ),
+  "tests/script/concurrency_test.ts": "thousands of runs, which the other page does",
 };
 
 const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptions }>> = {

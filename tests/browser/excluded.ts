@@ -6,6 +6,8 @@
 export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/architecture_test.ts": "reads the sources",
   "tests/browser/": "starts browsers",
+  "tests/devices/cpu/oracle_test.ts":
+    "thousands of problems for WebAssembly that is the same everywhere",
   "tests/devices/webgpu/packed_half_test.ts": "hides f16 from all tests of a page",
   "tests/examples/": "runs programs",
   "tests/import_map_test.ts": "reads deno.json",
