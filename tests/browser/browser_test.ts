@@ -42,18 +42,21 @@ const LOG = Deno.env.get("WEFT_BROWSER_LOG") === "1";
 /** Errors of tests that read a GPU tensor at once, which browsers cannot. */
 const NEEDS_SYNC_READ = "Cannot (read|run|call) .* synchronously";
 
+const inOps = (name: string): string => `ops/${name}`;
+
 /** Tests that the GPU page leaves out, each with the reason. */
 const NOT_ON_GPU = {
   "tests/op_check_test.ts": "tests/browser/page_ops.ts does what browsers can",
   // These pass, but SwiftShader compiles each of their programs for a second.
-  "tests/graph/random_graphs_test.ts": "more problems for programs that other tests have",
   ...Object.fromEntries(
     [
-      ...["arg_reduce", "attention", "conv_kernels", "fused", "matmul_kernels", "normalize"],
-      ...["pool_kernels", "reduce", "scan", "softmax", "topk"],
+      ...["graph/model_equality", "graph/random_graphs", "graph/reductions"],
+      ...["arg_reduce", "attention", "conv_kernels", "conv_tiles", "fused", "half"].map(inOps),
+      ...["matmul_kernels", "normalize", "pool_kernels", "random_shapes", "reduce"].map(inOps),
+      ...["scan", "softmax", "special_kernels", "topk"].map(inOps),
     ].map((name) => [
-      `tests/ops/${name}_test.ts`,
-      "tests/ops/random_shapes_test.ts runs every variant of these ops",
+      `tests/${name}_test.ts`,
+      "more problems for kernels that tests/browser/page_ops.ts runs",
     ]),
   ),
   "tests/script/concurrency_test.ts": "thousands of runs, which the other page does",
@@ -63,8 +66,7 @@ const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptio
   gpu: {
     isolated: true,
     host: {
-      // Of random shapes as many as every variant needs.
-      env: { WEFT_TEST_WEBGPU: "1", WEFT_PROBLEMS: "1" },
+      env: { WEFT_TEST_WEBGPU: "1" },
       // Only here is there memory for threads to share.
       only: "\\[webgpu\\]$|^In a browser|^threads compute",
       impossible: NEEDS_SYNC_READ,
