@@ -110,10 +110,27 @@ function checkGradient(op: string, want: PartialShape, dy: PartialShape): void {
   }
 }
 
+/** The shape that `sizes` holds, where the operands that it completes give a result like `dy`. Throws `ValueError` where they do not. */
+function gradientShape(
+  family: ConvFamilyDefinition,
+  op: string,
+  { sizes, dy, operands }: {
+    readonly sizes: Spec;
+    readonly dy: Spec;
+    readonly operands: (sized: Spec) => readonly [Spec, Spec];
+  },
+  attrs: Attrs,
+): PartialShape {
+  checkRank(dy.shape, family.rank, op, "out_backprop");
+  if (sizes.value === undefined) return new Array<null>(family.rank).fill(null);
+  const shape = hostInts(sizes.value);
+  checkGradient(op, convShape(family, op, operands({ dtype: dy.dtype, shape }), attrs), dy.shape);
+  return shape;
+}
+
 /** Defines a convolution and its gradients. */
 export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
   const { fn, rank, depthwise, attrs } = family;
-  const unknown: PartialShape = new Array<null>(rank).fill(null);
   const geometry = (x: Shape, filter: Shape, attrs: Attrs) => {
     const channels = depthwise ? filter[rank - 2] * filter[rank - 1] : filter[rank - 1];
     return windowGeometry(x, filter, channels, attrs);
@@ -159,12 +176,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
     infer: ([sizes, filter, dy], attrs) => {
       const op = family.inputGradient.name;
       checkRank(filter.shape, rank, op, "filter");
-      checkRank(dy.shape, rank, op, "out_backprop");
-      if (sizes.value === undefined) return [unknown];
-      const shape = hostInts(sizes.value);
-      const x = { dtype: dy.dtype, shape };
-      checkGradient(op, convShape(family, op, [x, filter], attrs), dy.shape);
-      return [shape];
+      return [gradientShape(family, op, { sizes, dy, operands: (x) => [x, filter] }, attrs)];
     },
     grad: {
       saves: ["filter", "out_backprop"],
@@ -193,12 +205,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
     infer: ([x, sizes, dy], attrs) => {
       const op = family.filterGradient.name;
       checkRank(x.shape, rank, op, "input");
-      checkRank(dy.shape, rank, op, "out_backprop");
-      if (sizes.value === undefined) return [unknown];
-      const shape = hostInts(sizes.value);
-      const filter = { dtype: dy.dtype, shape };
-      checkGradient(op, convShape(family, op, [x, filter], attrs), dy.shape);
-      return [shape];
+      return [gradientShape(family, op, { sizes, dy, operands: (filter) => [x, filter] }, attrs)];
     },
     grad: {
       saves: ["input", "out_backprop"],
