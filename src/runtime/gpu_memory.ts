@@ -3,10 +3,10 @@
  * May import core, devices and runtime files.
  */
 import { currentInterpreter } from "../core/apply.ts";
-import { type DType, DTYPES } from "../core/dtype.ts";
+import type { DType } from "../core/dtype.ts";
 import { FailedPreconditionError, ValueError } from "../core/errors.ts";
 import { type GpuData, gpuDataReader } from "../core/gpu_data.ts";
-import { isConcrete, shapeText } from "../core/shape.ts";
+import { shapeText } from "../core/shape.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { gpuDevice } from "./devices.ts";
@@ -43,15 +43,17 @@ function found(action: string): WebGpuDevice {
   return device;
 }
 
-/** A buffer of somebody else's. */
-class AdoptedStorage extends Storage {
+/** A buffer of somebody else's, which the device uses and does not free. */
+export class AdoptedStorage extends Storage {
   readonly #gpu: WebGpuDevice;
 
+  /** The buffer's maker must have submitted what writes it. */
   constructor(gpu: WebGpuDevice, buffer: GPUBuffer, spec: ConcreteSpec) {
     super(gpu, gpu.adopt(buffer), spec);
     this.#gpu = gpu;
   }
 
+  /** Ends the use: from here on the owner may write it. */
   protected override free(): void {
     this.#gpu.release(this.buffer);
   }
@@ -69,10 +71,10 @@ function tensorOfGpuData(
     );
   }
   const device = found(`make ${what}`);
-  if (!isConcrete(shape) || shape.some((d) => !Number.isInteger(d) || d < 0)) {
+  if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
     throw new ValueError(`Cannot make ${what}: the shape must be of non-negative integers`);
   }
-  if (!(dtype in DTYPES) || !device.supports(dtype)) {
+  if (!device.supports(dtype)) {
     throw new ValueError(`Cannot make ${what}: the device does not hold this dtype`);
   }
   const spec = { dtype, shape: [...shape] };

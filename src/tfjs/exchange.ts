@@ -10,7 +10,7 @@ import { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { scopeDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager.ts";
-import { Storage } from "../runtime/storage.ts";
+import { AdoptedStorage } from "../runtime/gpu_memory.ts";
 import { asEager, EagerTensor } from "../runtime/tensor.ts";
 import { sharedBackend } from "./share_device.ts";
 import type { SharedBackend, TfjsTensor } from "./shared_backend.ts";
@@ -19,14 +19,14 @@ import type { SharedBackend, TfjsTensor } from "./shared_backend.ts";
 const TFJS_DTYPES: readonly DType[] = ["float32", "int32", "bool", "string", "complex64"];
 
 /** Memory of TensorFlow.js in our hands. Its `tidy` looks for tensors in whatever a function returns, so the fields are out of its sight. */
-class AdoptedStorage extends Storage {
+class TfjsStorage extends AdoptedStorage {
   readonly #held: TfjsTensor;
   readonly #backend: SharedBackend;
 
   /** `held` keeps the memory alive. */
   constructor(backend: SharedBackend, buffer: GPUBuffer, held: TfjsTensor) {
     const spec = { dtype: held.dtype, shape: [...held.shape] };
-    super(backend.weft, backend.weft.adopt(buffer), spec);
+    super(backend.weft, buffer, spec);
     this.#backend = backend;
     this.#held = held;
   }
@@ -37,7 +37,7 @@ class AdoptedStorage extends Storage {
   }
 
   protected override free(): void {
-    this.#backend.weft.release(this.buffer);
+    super.free();
     this.#held.dispose();
   }
 }
@@ -99,7 +99,7 @@ function lend(x: EagerTensor): TfjsTensor | null {
   const backend = sharedBackend();
   const { storage, dtype, staticShape } = x;
   if (backend === null || tfjs.backend() !== backend || x.size === 0) return null;
-  const dataId = storage instanceof AdoptedStorage ? storage.dataIdOn(backend) : null;
+  const dataId = storage instanceof TfjsStorage ? storage.dataIdOn(backend) : null;
   if (dataId !== null) return handleOn(backend, dataId, staticShape, dtype);
   return storage.device === backend.weft ? backend.lend(storage, staticShape, dtype) : null;
 }
@@ -191,7 +191,7 @@ function adopt(t: TfjsTensor): EagerTensor | null {
   if (buffer === null) return null;
   backend.flush();
   const held = tfjs.keep(handleOn(backend, t.dataId, t.shape, dtypeOf(t)));
-  return new EagerTensor(dtypeOf(t), [...t.shape], new AdoptedStorage(backend, buffer, held));
+  return new EagerTensor(dtypeOf(t), [...t.shape], new TfjsStorage(backend, buffer, held));
 }
 
 function fromValues(t: TfjsTensor, values: tfjs.backend_util.BackendValues): EagerTensor {
