@@ -8,24 +8,18 @@ import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { joinNodes } from "./clusters.ts";
 import {
   epilogueOp,
-  expressionsOf,
   fusedNode,
   heldNodes,
   isPointwise,
   literal,
   MAX_BUFFERS,
   MAX_NODES,
+  mayBeCopied,
   outside,
   type PassTarget,
   readersOf,
   withoutUnused,
-  workOf,
 } from "./pointwise_nodes.ts";
-
-/** Groups that may compute the same again. */
-const MAX_COPIES = 4;
-/** Work of an element that is done again rather than stored and loaded. */
-const CHEAP = 4;
 
 /** A set of pointwise nodes that become one. */
 interface Group {
@@ -91,7 +85,7 @@ function mayJoin(node: IrNode, group: Group): boolean {
 
 /** True where less is read and written if each group computes the node itself. */
 function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context): boolean {
-  if (groups.length > MAX_COPIES || workOf(expressionsOf(node)) > CHEAP) return false;
+  if (!mayBeCopied(node, groups.length)) return false;
   const large = outside(node).filter((v) => sameShape(v.shape, node.outputs[0].shape));
   // What would not be stored but for this saves nothing.
   const stored = large.every((v) =>

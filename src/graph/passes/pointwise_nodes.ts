@@ -24,6 +24,16 @@ export const MAX_BUFFERS = 8;
 /** Expressions larger than this are left apart: printing and compiling them would cost more than they save. */
 export const MAX_NODES = 200;
 
+/** Readers that may compute the same again. */
+const MAX_COPIES = 4;
+/** Work of an element that is done again rather than stored and loaded. */
+const CHEAP = 4;
+
+/** True where so many readers may each compute the node themselves. */
+export function mayBeCopied(node: IrNode, copies: number): boolean {
+  return copies <= MAX_COPIES && workOf(expressionsOf(node)) <= CHEAP;
+}
+
 /** True for a pure op whose outputs are expressions of its inputs, in dtypes whose arithmetic every printer has. */
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.pointwise !== undefined && isPure(node) && node.controls.length === 0 &&

@@ -11,21 +11,15 @@ import { type Joined, joinNodes } from "./clusters.ts";
 import { isPure } from "./cse.ts";
 import { isColumnSum } from "./group.ts";
 import {
-  expressionsOf,
   fusedNode,
   heldNodes,
   isPointwise,
   MAX_BUFFERS,
+  mayBeCopied,
   outside,
   readersOf,
   withoutUnused,
-  workOf,
 } from "./pointwise_nodes.ts";
-
-/** Reductions that may compute the same again. */
-const MAX_COPIES = 4;
-/** Work of an element that is done again rather than stored and loaded. */
-const CHEAP = 4;
 
 /** float16 stays apart: what is reduced would not be rounded before. */
 const WITHOUT_HALF = "CPU";
@@ -89,7 +83,7 @@ function producerOf(node: IrNode, { readers, held }: Context): IrNode | null {
 
 /** True where `copies` reductions read no more than they would if the result were stored. */
 function isWorthCopies(producer: IrNode, copies: number): boolean {
-  if (copies > MAX_COPIES || workOf(expressionsOf(producer)) > CHEAP) return false;
+  if (!mayBeCopied(producer, copies)) return false;
   const shape = producer.outputs[0].shape;
   const large = outside(producer).filter((v) => sameShape(v.shape, shape)).length;
   return large * copies <= large + 1 + copies;
