@@ -50,6 +50,8 @@ const FAR = 2 ** 18;
 const NEAR_ROWS = 32;
 /** Results of a column reduction from which an invocation makes eight. */
 const MANY_RESULTS = 256;
+/** Elements from which rows are worth programs that take eight at once. */
+const MANY_ELEMENTS = 16384;
 
 /** Words of the uniform block that walks of operands may take. */
 const MAX_WORDS = 48;
@@ -215,9 +217,6 @@ function stripeOf(pass: Extents, { family, lanes, words64 }: Profile): number {
   const columns = axis === "inner" ? pass.inner / width : pass.inner;
   return Math.min(pass.parts, Math.ceil((family === "software" ? lanes : 64) / columns));
 }
-
-/** As many as are worth programs that take eight at once. */
-const MANY_ELEMENTS = 16384;
 
 /** Which elements an invocation takes together. */
 function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide {

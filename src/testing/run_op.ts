@@ -1,6 +1,6 @@
 /**
  * Runs one op on host arrays: eagerly on a device, by its CPU kernel into poisoned outputs, or by a forced GPU variant.
- * May import core, ops, devices and runtime.
+ * May import core, ops, kernels, devices and runtime.
  */
 import { apply, type OpInput, withRecorders } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";

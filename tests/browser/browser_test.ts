@@ -42,22 +42,18 @@ const LOG = Deno.env.get("WEFT_BROWSER_LOG") === "1";
 /** Errors of tests that read a GPU tensor at once, which browsers cannot. */
 const NEEDS_SYNC_READ = "Cannot (read|run|call) .* synchronously";
 
-const inOps = (name: string): string => `ops/${name}`;
+/** Files that pass there, but SwiftShader compiles each of their programs for a second, and page_ops.ts has the same kernels. */
+const SLOW_TO_COMPILE = `
+graph/model_equality graph/random_graphs graph/reductions
+ops/arg_reduce ops/attention ops/conv_kernels ops/conv_tiles ops/fused ops/half ops/matmul_kernels ops/normalize
+ops/pool_kernels ops/random_shapes ops/reduce ops/scan ops/softmax ops/special_kernels ops/topk
+`.trim().split(/\s+/);
 
 /** Tests that the GPU page leaves out, each with the reason. */
 const NOT_ON_GPU = {
   "tests/op_check_test.ts": "tests/browser/page_ops.ts does what browsers can",
-  // These pass, but SwiftShader compiles each of their programs for a second.
   ...Object.fromEntries(
-    [
-      ...["graph/model_equality", "graph/random_graphs", "graph/reductions"],
-      ...["arg_reduce", "attention", "conv_kernels", "conv_tiles", "fused", "half"].map(inOps),
-      ...["matmul_kernels", "normalize", "pool_kernels", "random_shapes", "reduce"].map(inOps),
-      ...["scan", "softmax", "special_kernels", "topk"].map(inOps),
-    ].map((name) => [
-      `tests/${name}_test.ts`,
-      "more problems for kernels that tests/browser/page_ops.ts runs",
-    ]),
+    SLOW_TO_COMPILE.map((name) => [`tests/${name}_test.ts`, "slow to compile"]),
   ),
   "tests/script/concurrency_test.ts": "thousands of runs, which the other page does",
 };
