@@ -72,24 +72,26 @@ const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptio
   cpu: { isolated: false, host: { env: { WEFT_TEST_WEBGPU: "0" }, only: "^(?!.*\\[webgpu\\]$)" } },
 };
 
-let bundled: Promise<TestBundle> | undefined;
-const outcomes = new Map<string, Promise<Outcome>>();
+let outcomes: Readonly<Record<"gpu" | "cpu", Promise<Outcome>>> | undefined;
 
-/** Runs a page once, whoever asks. */
+/** What came of a page. All run once, side by side, whoever asks first; each failure is for who asks about its page. */
 function outcomeOf(name: "gpu" | "cpu"): Promise<Outcome> {
-  let outcome = outcomes.get(name);
-  if (!outcome) outcomes.set(name, outcome = run(name));
-  return outcome;
+  if (outcomes === undefined) {
+    const bundle = bundleTests(files);
+    outcomes = { gpu: run("gpu", bundle), cpu: run("cpu", bundle) };
+    for (const outcome of Object.values(outcomes)) outcome.catch(() => {});
+  }
+  return outcomes[name];
 }
 
-async function run(name: "gpu" | "cpu"): Promise<Outcome> {
+async function run(name: "gpu" | "cpu", bundle: Promise<TestBundle>): Promise<Outcome> {
   if (chromium === null) throw new Error("Cannot find Chromium: WEFT_REQUIRE_WEBGPU wants it");
   const { isolated, host } = PAGES[name];
   const reports: TestReport[] = [];
   let facts: Facts | undefined;
   const page = {
     isolated,
-    files: pageFiles(await (bundled ??= bundleTests(files)), {
+    files: pageFiles(await bundle, {
       ...host,
       alone: lonelyTests(files),
     }),
