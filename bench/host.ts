@@ -215,8 +215,8 @@ async function timeOf(row: Row, length: number, waits: boolean): Promise<number>
     if (waits) await wait?.();
     return ms * 1000 / calls;
   };
-  const warm = performance.now() + 200;
-  for (let i = 0; i < 5 || (performance.now() < warm && i < 200); i++) await round(CALLS);
+  const warm = performance.now() + 500;
+  for (let i = 0; i < 5 || (performance.now() < warm && i < 2000); i++) await round(CALLS);
   const calls = waits ? CALLS : Math.max(CALLS, Math.ceil(2000 / await round(CALLS)));
   const rounds: number[] = [];
   const end = performance.now() + 250;

@@ -40,6 +40,15 @@ export interface PreparedKernel {
   readonly dynamic?: (inputs: readonly (DeviceBuffer | undefined)[]) => NdArray[];
 }
 
+/**
+ * Runs a row of kernels: through `compute`, which returns their results, or by giving again what that did before on the same
+ * inputs. The results are the caller's either way. `compute` must do nothing but run the same prepared kernels each time.
+ */
+export type Sequence = (
+  inputs: readonly DeviceBuffer[],
+  compute: () => readonly DeviceBuffer[],
+) => readonly DeviceBuffer[];
+
 /** What it costs to move values between a device and the host. */
 export interface TransferCost {
   /** Milliseconds that a readback takes, however small. */
@@ -68,6 +77,8 @@ export interface Device {
   supports(dtype: DType): boolean;
   /** Prepares a kernel, or null where the device has none for this problem. */
   prepare(def: OpDef, problem: Problem): PreparedKernel | null;
+  /** Makes a sequence, which remembers what a row of kernels did. Absent where that gains nothing. */
+  sequence?(): Sequence;
   /** Copies a host array to the device. */
   upload(array: NdArray): DeviceBuffer;
   /** Reads buffers at once, or null where the device cannot. */

@@ -3,7 +3,7 @@
  * run on bare buffers: no handles, look-ups or shape rules in between.
  * May import core and runtime files.
  */
-import type { Device, DeviceBuffer, PreparedKernel } from "../core/device.ts";
+import type { Device, DeviceBuffer, PreparedKernel, Sequence } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { sameShape } from "../core/shape.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
@@ -151,6 +151,8 @@ class Prepared {
   readonly #specs: readonly ConcreteSpec[];
   /** Constants hold their place; everything else is there while the segment runs. */
   readonly #buffers: DeviceBuffer[];
+  /** Remembers what the kernels did, where nothing else is run or uploaded. */
+  readonly #sequence: Sequence | undefined;
   /** Outputs in the order of the plan's fetches, where that is all the plan computes; else null. */
   readonly #fetches: readonly Output[] | null;
 
@@ -166,6 +168,9 @@ class Prepared {
       buffers: this.#buffers,
     } = parts);
     this.#fetches = fetchesOf(parts, plan);
+    // What is uploaded lies elsewhere each time.
+    const isUploaded = this.#inputs.some((x) => x.isArray && x.isRead);
+    this.#sequence = this.#fetches !== null && !isUploaded ? this.#device.sequence?.() : undefined;
   }
 
   /** True where it was prepared for such inputs. */
@@ -192,10 +197,24 @@ class Prepared {
   runAlone(inputs: readonly RunValue[]): Results | null {
     const fetches = this.#fetches;
     if (fetches === null) return null;
-    this.#compute(inputs, null);
-    const buffers: DeviceBuffer[] = [];
-    for (let i = 0; i < fetches.length; i++) buffers.push(this.#buffers[fetches[i].register]);
-    return new Results(this.#device, buffers, fetches);
+    const compute = (): DeviceBuffer[] => {
+      this.#compute(inputs, null);
+      return fetches.map((f) => this.#buffers[f.register]);
+    };
+    return new Results(
+      this.#device,
+      this.#sequence?.(this.#given(inputs), compute) ?? compute(),
+      fetches,
+    );
+  }
+
+  /** What the kernels read of the inputs, where the sequence stands for them. */
+  #given(inputs: readonly RunValue[]): DeviceBuffer[] {
+    const given: DeviceBuffer[] = [];
+    for (let i = 0; i < inputs.length; i++) {
+      if (this.#inputs[i].isRead) given.push((inputs[i] as EagerTensor).storage.buffer);
+    }
+    return given;
   }
 
   /** Fills the registers that outputs have. `slots` hears what is read no more; null: the inputs are somebody else's. */

@@ -121,7 +121,7 @@ export class BufferPool {
   take({ bytes, list }: SizeClass): PooledBuffer {
     for (let b = list.pop(); b !== undefined; b = list.pop()) {
       b.isListed = false;
-      if (b.isFree) return this.#claim(b);
+      if (b.isFree) return this.claim(b);
     }
     return this.#create(bytes, list);
   }
@@ -136,11 +136,11 @@ export class BufferPool {
       for (let i = 0; i < classes.length; i++) {
         const last = before[2 * i], other = before[2 * i + 1];
         if (last !== undefined && last.isFree) {
-          taken.push(this.#claim(last));
+          taken.push(this.claim(last));
           continue;
         }
         // Whoever replaces what it made the time before uses two buffers in turns.
-        const b = other !== undefined && other.isFree ? this.#claim(other) : this.take(classes[i]);
+        const b = other !== undefined && other.isFree ? this.claim(other) : this.take(classes[i]);
         before[2 * i + 1] = last;
         before[2 * i] = b;
         taken.push(b);
@@ -152,7 +152,8 @@ export class BufferPool {
     return taken;
   }
 
-  #claim(buffer: PooledBuffer): PooledBuffer {
+  /** Takes a buffer that is free. */
+  claim(buffer: PooledBuffer): PooledBuffer {
     buffer.isFree = false;
     this.#freeBytes -= buffer.bytes;
     return buffer;
@@ -170,14 +171,14 @@ export class BufferPool {
       if (list.length === 0 || list[0].batch === batch) return this.#create(size, list);
       const b = list.shift()!;
       b.isListed = false;
-      return this.#claim(b);
+      return this.claim(b);
     }
     const found = this.classOf(bytes), { list } = found;
     const at = list.findIndex((b) => b.isFree && b.batch !== batch);
     if (at < 0) return this.take(found);
     const [b] = list.splice(at, 1);
     b.isListed = false;
-    return this.#claim(b);
+    return this.claim(b);
   }
 
   #sizeFor(bytes: number): number {
@@ -217,7 +218,7 @@ export class BufferPool {
       for (const held of list.splice(0)) {
         held.isListed = false;
         if (!held.isFree) continue;
-        this.#claim(held);
+        this.claim(held);
         this.#failed.delete(held);
         this.#destroy(held);
       }

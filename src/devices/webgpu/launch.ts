@@ -21,6 +21,10 @@ export class Launch {
   readonly pipeline: Pipeline;
   /** The dispatch. */
   readonly dispatch: Dispatch;
+  /** Its workgroups. */
+  readonly grid: Dispatch["grid"];
+  /** True where it has a uniform block. */
+  readonly hasParams: boolean;
   /** The uniform block, whole slots of 16 bytes. */
   readonly words: Uint32Array<ArrayBuffer>;
   /** The same as text. */
@@ -37,6 +41,8 @@ export class Launch {
   /** Compiles the program, where that has not happened. `outputs`: how many the kernel has. */
   constructor(dispatch: Dispatch, outputs: number, pipelines: Pipelines) {
     this.dispatch = dispatch;
+    this.grid = dispatch.grid;
+    this.hasParams = dispatch.program.hasParams;
     this.pipeline = pipelines.pipeline(dispatch.program);
     this.#from = dispatch.buffers.map((ref) =>
       "input" in ref ? ref.input : -1 - ("output" in ref ? ref.output : outputs + ref.temp)

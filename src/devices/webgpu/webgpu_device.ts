@@ -10,6 +10,7 @@ import {
   kernelTrace,
   newCounters,
   type PreparedKernel,
+  type Sequence,
   type TransferCost,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
@@ -28,15 +29,12 @@ import type { AdapterResult } from "./adapter.ts";
 import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { deviceError, lossError } from "./device_errors.ts";
 import { Launch } from "./launch.ts";
-import { ParamsRing } from "./params_ring.ts";
-import { type Pipeline, Pipelines } from "./pipelines.ts";
+import { Pipelines } from "./pipelines.ts";
 import { Readback, type ReadRange } from "./readback.ts";
-import { Timestamps } from "./timestamps.ts";
+import { Take, Takes } from "./sequence.ts";
+import { Stream } from "./stream.ts";
 import { type Trial, Tuner } from "./tuner.ts";
 
-const FIRST_BATCH = 16;
-const MAX_BATCH = 256;
-const MAX_BATCH_BYTES = 256 * 2 ** 20;
 /** What both directions manage at least, for placement. */
 const BYTES_PER_MS = 5e6;
 
@@ -59,19 +57,11 @@ export class WebGpuDevice implements Device {
   /** Resolves with the error of every further call, once the device is lost. */
   readonly lost: Promise<UnavailableError>;
   readonly #pool: BufferPool;
-  readonly #params: ParamsRing;
+  readonly #stream: Stream;
   readonly #pipelines: Pipelines;
   readonly #readback: Readback;
-  #encoder: GPUCommandEncoder | null = null;
-  #pass: GPUComputePassEncoder | null = null;
-  #pipelineInPass: Pipeline | null = null;
-  /** The dynamic offset that is set next. */
-  readonly #offset = new Uint32Array(1);
-  #timestamps: Timestamps | null = null;
-  #batch = 0;
-  #recorded = 0;
-  #recordedBytes = 0;
-  #batchLimit = FIRST_BATCH;
+  /** Where what is recorded is remembered. */
+  #take: Take | null = null;
   #error: Error | null = null;
   #lost: UnavailableError | null = null;
   /** Work that was submitted with buffers that there was no memory for. */
@@ -86,18 +76,22 @@ export class WebGpuDevice implements Device {
     this.profile = { ...profile, chooser: this.tuner };
     this.description = description;
     this.software = software;
-    this.#params = new ParamsRing(device, () => this.flush());
+    this.#stream = new Stream(device, this.counters, () => this.#pool.submitted());
     this.#pipelines = new Pipelines(
       device,
       this.counters,
-      this.#params.buffer,
+      this.#stream.params.buffer,
       (e) => this.#error ??= e,
     );
     this.#pool = new BufferPool(device, this.counters, {
       onDestroy: (id) => this.#pipelines.forget(id),
       onFail: (error) => this.#failed(error),
     });
-    this.#readback = new Readback(device, this.counters, (record) => this.#submit(record));
+    this.#readback = new Readback(
+      device,
+      this.counters,
+      (record) => this.#stream.submitRead(record),
+    );
     device.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
       // What commands say of a buffer that there was no memory for has been told already.
@@ -156,34 +150,54 @@ export class WebGpuDevice implements Device {
         classes ??= sizes.map((bytes) => this.#pool.classOf(bytes));
         const inputs = given as readonly (PooledBuffer | undefined)[];
         if (this.#pool.failed > 0) this.#pool.refuse(inputs);
-        const own = this.#pool.takeAll(classes, before, this.#batch);
-        for (let i = 0; i < launches.length; i++) {
-          if (tracer === null) this.#record(launches[i], inputs, own);
-          else this.#recordTraced(launches[i], inputs, own);
-        }
-        while (own.length > outputs.length) this.#pool.give(own.pop()!, this.#batch);
+        const own = this.#pool.takeAll(classes, before, this.#stream.batch);
+        for (let i = 0; i < launches.length; i++) this.#record(launches[i], inputs, own);
+        if (this.#take !== null) { for (const b of own) this.#take.own.add(b); }
+        while (own.length > outputs.length) this.#pool.give(own.pop()!, this.#stream.batch);
         return own;
       },
     };
   }
 
-  /** While somebody traces, each dispatch is a pass of its own, so that it can be timed. */
-  #recordTraced(
-    launch: Launch,
-    inputs: readonly (PooledBuffer | undefined)[],
-    own: readonly PooledBuffer[],
-  ): void {
-    const { name } = launch.dispatch.program;
-    this.#endPass();
-    this.#timestamps ??= Timestamps.of(this.gpu);
-    const timestampWrites = this.#timestamps?.next(name);
-    this.#encoder ??= this.gpu.createCommandEncoder();
-    this.#pass = this.#encoder.beginComputePass(timestampWrites && { timestampWrites });
-    const { grid } = launch.dispatch;
-    traced({ name, category: "dispatch", details: { workgroups: grid } }, () => {
-      this.#record(launch, inputs, own);
-      this.#endPass();
-    });
+  sequence(): Sequence {
+    const takes = new Takes();
+    return (given, compute) => {
+      const inputs = given as readonly PooledBuffer[];
+      if (tracer !== null || this.#take !== null || this.#pool.failed > 0) return compute();
+      const take = takes.find(inputs);
+      if (take !== null) return this.#replay(take);
+      return takes.isWanted ? this.#remember(takes, inputs, compute) : compute();
+    };
+  }
+
+  #remember(
+    takes: Takes,
+    inputs: readonly PooledBuffer[],
+    compute: () => readonly DeviceBuffer[],
+  ): readonly DeviceBuffer[] {
+    const take = this.#take = new Take(inputs.slice());
+    try {
+      take.outputs = compute() as readonly PooledBuffer[];
+      takes.keep(take);
+      return take.outputs;
+    } finally {
+      this.#take = null;
+    }
+  }
+
+  /** Records again what a take holds. */
+  #replay({ commands, used, outputs }: Take): readonly DeviceBuffer[] {
+    this.check();
+    const stream = this.#stream;
+    let batch = stream.batch;
+    for (let i = 0; i < commands.length; i++) {
+      const { launch, group, bytes } = commands[i];
+      batch = stream.dispatch(launch, group, bytes);
+    }
+    // Some were used last by a batch before it: to say a later one is safe.
+    for (const buffer of used) buffer.batch = batch;
+    for (let i = 0; i < outputs.length; i++) this.#pool.claim(outputs[i]);
+    return outputs;
   }
 
   /** Runs plans on zeros, where the end of a run can be waited for at once. */
@@ -214,63 +228,20 @@ export class WebGpuDevice implements Device {
     inputs: readonly (PooledBuffer | undefined)[],
     own: readonly PooledBuffer[],
   ): void {
-    const { pipeline, dispatch, buffers } = launch;
-    const { hasParams } = dispatch.program;
-    if (hasParams) {
-      this.#offset[0] = this.#params.resolve(launch.slot, launch.key, launch.words);
-    }
     const group = launch.bind(inputs, own, this.#pipelines);
-    const pass = this.#openPass();
-    for (let i = 0; i < buffers.length; i++) {
-      buffers[i].batch = this.#batch;
-      this.#recordedBytes += buffers[i].bytes;
-    }
-    if (this.#pipelineInPass !== pipeline) {
-      pass.setPipeline(pipeline.gpu);
-      this.#pipelineInPass = pipeline;
-    }
-    // A typed array with its range costs the runtime much less than a list of numbers.
-    if (hasParams) pass.setBindGroup(0, group, this.#offset, 0, 1);
-    else pass.setBindGroup(0, group);
-    const { grid } = dispatch;
-    pass.dispatchWorkgroups(grid[0], grid[1], grid[2]);
-    this.counters.dispatches++;
-    if (++this.#recorded >= this.#batchLimit || this.#recordedBytes > MAX_BATCH_BYTES) {
-      this.flush();
-      this.#batchLimit = Math.min(MAX_BATCH, this.#batchLimit * 2);
-    }
-  }
-
-  #openPass(): GPUComputePassEncoder {
-    this.#encoder ??= this.gpu.createCommandEncoder();
-    return this.#pass ??= this.#encoder.beginComputePass();
+    const { buffers } = launch;
+    let bytes = 0;
+    for (let i = 0; i < buffers.length; i++) bytes += buffers[i].bytes;
+    const batch = this.#stream.dispatch(launch, group, bytes);
+    for (let i = 0; i < buffers.length; i++) buffers[i].batch = batch;
+    if (this.#take === null) return;
+    this.#take.commands.push({ launch, group, bytes });
+    for (const b of buffers) this.#take.used.add(b);
   }
 
   /** Submits what was recorded. */
   flush(): void {
-    if (this.#encoder) this.#submit();
-  }
-
-  #endPass(): void {
-    this.#pass?.end();
-    this.#pass = null;
-    this.#pipelineInPass = null;
-  }
-
-  #submit(record?: (encoder: GPUCommandEncoder) => void): void {
-    this.#endPass();
-    const encoder = this.#encoder ?? this.gpu.createCommandEncoder();
-    this.#encoder = null;
-    record?.(encoder);
-    const timed = this.#timestamps?.resolve(encoder);
-    this.gpu.queue.submit([encoder.finish()]);
-    timed?.submitted();
-    this.counters.submits++;
-    this.#batch++;
-    this.#pool.submitted();
-    this.#recorded = 0;
-    this.#recordedBytes = 0;
-    if (record) this.#batchLimit = FIRST_BATCH;
+    this.#stream.flush();
   }
 
   upload(array: NdArray): DeviceBuffer {
@@ -282,8 +253,8 @@ export class WebGpuDevice implements Device {
   #upload(array: NdArray): DeviceBuffer {
     this.check();
     // writeBuffer runs before commands that are recorded but not submitted: it must not meet a buffer those use.
-    const buffer = this.#pool.takeIdle(storageBytes(array), this.#batch);
-    if (buffer.batch === this.#batch) this.flush();
+    const buffer = this.#pool.takeIdle(storageBytes(array), this.#stream.batch);
+    if (buffer.batch === this.#stream.batch) this.flush();
     const bytes = toDeviceBytes(array);
     if (bytes.byteLength > 0) this.gpu.queue.writeBuffer(buffer.gpu, 0, bytes);
     this.counters.bytesToDevice += bytes.byteLength;
@@ -320,7 +291,7 @@ export class WebGpuDevice implements Device {
   }
 
   free(buffer: DeviceBuffer): void {
-    this.#pool.give(buffer as PooledBuffer, this.#batch);
+    this.#pool.give(buffer as PooledBuffer, this.#stream.batch);
   }
   /** The WebGPU buffer behind a buffer, for another library on this device: what was recorded is submitted, so that it reads what it should. */
   lend(buffer: DeviceBuffer): GPUBuffer {
@@ -343,15 +314,12 @@ export class WebGpuDevice implements Device {
     this.check();
     const bytes = storageBytes(spec);
     const buffer = this.#pool.take(this.#pool.classOf(bytes));
-    this.#endPass();
-    this.#encoder ??= this.gpu.createCommandEncoder();
-    this.#encoder.copyBufferToBuffer(gpu, 0, buffer.gpu, 0, bytes);
-    this.flush();
+    this.#stream.submit((encoder) => encoder.copyBufferToBuffer(gpu, 0, buffer.gpu, 0, bytes));
     return buffer;
   }
   /** Ends the use of an adopted buffer: after it, its owner may write it. */
   release(buffer: DeviceBuffer): void {
-    if ((buffer as PooledBuffer).batch === this.#batch) this.flush();
+    if ((buffer as PooledBuffer).batch === this.#stream.batch) this.flush();
   }
   memory(): { poolBytes: number; gpuBuffers: number } {
     return { poolBytes: this.#pool.poolBytes, gpuBuffers: this.#pool.buffers };
@@ -364,13 +332,8 @@ export class WebGpuDevice implements Device {
       throw e;
     }
   }
-  async settleTrace(): Promise<void> {
-    const timestamps = this.#timestamps;
-    if (timestamps === null) return;
-    this.flush();
-    this.#timestamps = null;
-    for (const span of await timestamps.collect()) tracer?.(span);
-    timestamps.destroy();
+  settleTrace(): Promise<void> {
+    return this.#stream.settleTrace();
   }
   destroy(): void {
     this.gpu.destroy();
