@@ -454,7 +454,7 @@ export type { ImportOptions } from "./src/runtime/import_graph_def.ts";
 export type { MemoryInfo } from "./src/runtime/memory.ts";
 export type { Storage } from "./src/runtime/storage.ts";
 export type { EagerTensor, Scope } from "./src/runtime/tensor.ts";
-export type { VariableState } from "./src/runtime/variable.ts";
+export type { VariableState } from "./src/runtime/variable_state.ts";
 export type { Decorated, DecoratorOptions } from "./src/script/decorator.ts";
 export type { Arithmetic } from "./src/train/arithmetic.ts";
 export type {

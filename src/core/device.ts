@@ -40,14 +40,13 @@ export interface PreparedKernel {
   readonly dynamic?: (inputs: readonly (DeviceBuffer | undefined)[]) => NdArray[];
 }
 
-/**
- * Runs a row of kernels: through `compute`, which returns their results, or by giving again what that did before on the same
- * inputs. The results are the caller's either way. `compute` must do nothing but run the same prepared kernels each time.
- */
-export type Sequence = (
-  inputs: readonly DeviceBuffer[],
-  compute: () => readonly DeviceBuffer[],
-) => readonly DeviceBuffer[];
+/** A row of prepared kernels that runs again and again: the device remembers what they did, where that gains anything. */
+export interface Sequence {
+  /** Does again what the kernels did before, on these inputs. Returns the results, which are the caller's; null where they must run. */
+  replay(inputs: readonly DeviceBuffer[]): readonly DeviceBuffer[] | null;
+  /** Runs the kernels, through `compute`, which returns their results: the same kernels in the same order each time. */
+  record(inputs: readonly DeviceBuffer[], compute: () => readonly DeviceBuffer[]): void;
+}
 
 /** What it costs to move values between a device and the host. */
 export interface TransferCost {
@@ -77,8 +76,8 @@ export interface Device {
   supports(dtype: DType): boolean;
   /** Prepares a kernel, or null where the device has none for this problem. */
   prepare(def: OpDef, problem: Problem): PreparedKernel | null;
-  /** Makes a sequence, which remembers what a row of kernels did. Absent where that gains nothing. */
-  sequence?(): Sequence;
+  /** Makes a sequence of kernels that read these buffers each time, beside their inputs. Absent where that gains nothing. */
+  sequence?(constants: readonly DeviceBuffer[]): Sequence;
   /** Copies a host array to the device. */
   upload(array: NdArray): DeviceBuffer;
   /** Reads buffers at once, or null where the device cannot. */

@@ -18,11 +18,13 @@ import { castInput, shapeOfInput, toInput, toInputs, toMatchingInputs } from "./
 
 const BINARY = { inputs: ["x", "y"], types: "numeric" };
 
-const AddV2 = definePointwise("AddV2", ([x, y]) => s.add(x, y), {
+/** Sum, with broadcasting. */
+export const AddV2: OpDef = definePointwise("AddV2", ([x, y]) => s.add(x, y), {
   ...BINARY,
   grad: binaryGrad([], (_, g) => g, (_, g) => g),
 });
-const Sub = definePointwise("Sub", ([x, y]) => s.sub(x, y), {
+/** Difference, with broadcasting. */
+export const Sub: OpDef = definePointwise("Sub", ([x, y]) => s.sub(x, y), {
   ...BINARY,
   grad: binaryGrad([], (_, g) => g, (_, g) => neg(g)),
 });

@@ -120,7 +120,9 @@ class Execution {
   /** Runs the segment that begins with this step, if any; returns how many steps that were. */
   #runSegment(segments: (Segment | null)[], start: number): number {
     const known = segments[start];
-    const segment = known === undefined ? segments[start] = Segment.at(this.#plan, start) : known;
+    const segment = known === undefined
+      ? segments[start] = Segment.at(this.#plan, start, this.#slots)
+      : known;
     if (segment === null) return 0;
     const ran = segment.run(this.#slots);
     this.#states.fill(DONE, start, start + ran);

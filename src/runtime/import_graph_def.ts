@@ -15,7 +15,7 @@ import { attrFromJson, shapeFromJson, text } from "../graph/graph_def_values.ts"
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
-import { VariableState } from "./variable.ts";
+import { VariableState } from "./variable_state.ts";
 
 /** Options of {@linkcode importGraphDef}. */
 export interface ImportOptions {

@@ -1,22 +1,30 @@
 /**
- * Segments: neighbouring kernels of one device in a plan. They are prepared once for each set of concrete input specs and then
- * run on bare buffers: no handles, look-ups or shape rules in between.
- * May import core and runtime files.
+ * Segments: neighbouring kernels of one device in a plan, with the reads and assignments of variables that live there. They are
+ * prepared once for each set of concrete input specs and then run on bare buffers: no handles, look-ups or shape rules in between.
+ * May import core, ops and runtime files.
  */
 import type { Device, DeviceBuffer, PreparedKernel, Sequence } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { AssignVariableOp } from "../ops/variable.ts";
 import { sameShape } from "../core/shape.ts";
-import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { ofOp } from "./launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "./run_errors.ts";
 import { Results } from "./results.ts";
 import type { RunValue } from "./run_value.ts";
-import { type Input, type Layout, layOut, type Output, type Work } from "./segment_layout.ts";
+import {
+  isLoaded,
+  type Layout,
+  layOut,
+  type Output,
+  type Owner,
+  variableOf,
+} from "./segment_layout.ts";
 import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
 import { Storage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
+import type { VariableState } from "./variable_state.ts";
 
 /** Sets of input specs a segment stays prepared for. */
 const MEMORY = 8;
@@ -47,18 +55,33 @@ export class Segment {
   readonly #prepared: Prepared[] = [];
 
   /** The longest segment that begins with this step; null where there is none. */
-  static at(plan: Plan, start: number): Segment | null {
-    const { device } = plan.steps[start];
+  static at(plan: Plan, start: number, slots: Slots): Segment | null {
+    const variableAt = (step: PlanStep): VariableState | undefined =>
+      variableOf(step, (slot) => slots.values[slot]);
+    const first = plan.steps[start], read = variableAt(first);
+    const device = read === undefined ? first.device : read.storage?.device;
+    if (device === undefined) return null;
+    const made = new Set<number>();
     const last = Math.min(plan.steps.length, start + MAX_STEPS);
-    let end = start;
-    while (end < last && plan.steps[end].device === device && isPlain(plan, plan.steps[end])) end++;
-    return end === start ? null : new Segment(plan, plan.steps.slice(start, end));
+    let end = start, kernels = 0;
+    for (; end < last; end++) {
+      const step = plan.steps[end], state = variableAt(step);
+      if (state === undefined) {
+        if (step.device !== device || !isPlain(plan, step)) break;
+        kernels++;
+      } else if (step.node.def === AssignVariableOp) {
+        // What comes from elsewhere stays where it is.
+        if (!made.has(step.inputs[1])) break;
+      } else if (state.storage?.device !== device) break;
+      for (const slot of step.outputs) made.add(slot);
+    }
+    return kernels === 0 ? null : new Segment(plan, plan.steps.slice(start, end), device);
   }
 
-  private constructor(plan: Plan, steps: readonly PlanStep[]) {
+  private constructor(plan: Plan, steps: readonly PlanStep[], device: Device) {
     this.#plan = plan;
     this.#steps = steps;
-    this.#device = steps[0].device;
+    this.#device = device;
     const made = new Set(steps.flatMap((s) => s.outputs));
     this.#inputs = [...new Set(steps.flatMap((s) => s.inputs))]
       .filter((slot) => !made.has(slot) && plan.kinds[slot] !== CONSTANT);
@@ -140,56 +163,54 @@ function runTraced(
 
 /** A segment for one set of input specs. */
 class Prepared {
-  readonly #device: Device;
-  /** How many steps it covers. */
-  readonly length: number;
-  readonly #inputs: readonly Input[];
-  readonly #work: readonly Work[];
-  readonly #outputs: readonly Output[];
-  /** Slots of the run that are read here and later, and how often here. */
-  readonly #used: readonly (readonly [slot: number, uses: number])[];
-  readonly #specs: readonly ConcreteSpec[];
+  readonly #layout: Layout;
+  /** What runs of the kernels left for the device to remember; absent where it remembers nothing, or arrays are uploaded. */
+  readonly #sequence: Sequence | undefined;
   /** Constants hold their place; everything else is there while the segment runs. */
   readonly #buffers: DeviceBuffer[];
-  /** Remembers what the kernels did, where nothing else is run or uploaded. */
-  readonly #sequence: Sequence | undefined;
+  /** Memory of the variables that are read, while the segment runs. */
+  readonly #loaded: (Storage | null)[] = [];
+  /** Memory that was made here, as far as somebody has it. */
+  readonly #storages: (Storage | null)[];
   /** Outputs in the order of the plan's fetches, where that is all the plan computes; else null. */
   readonly #fetches: readonly Output[] | null;
 
-  constructor(parts: Layout, plan: Plan) {
-    ({
-      device: this.#device,
-      length: this.length,
-      inputs: this.#inputs,
-      work: this.#work,
-      outputs: this.#outputs,
-      used: this.#used,
-      specs: this.#specs,
-      buffers: this.#buffers,
-    } = parts);
-    this.#fetches = fetchesOf(parts, plan);
-    // What is uploaded lies elsewhere each time.
-    const isUploaded = this.#inputs.some((x) => x.isArray && x.isRead);
-    this.#sequence = this.#fetches !== null && !isUploaded ? this.#device.sequence?.() : undefined;
+  constructor(layout: Layout, plan: Plan) {
+    this.#layout = layout;
+    this.#buffers = layout.buffers;
+    this.#storages = layout.made.map(() => null);
+    this.#fetches = fetchesOf(layout, plan);
+    const isUploaded = layout.inputs.some((x) => x.isArray && x.isRead);
+    const constants = layout.buffers.filter((b) => b !== undefined);
+    this.#sequence = isUploaded ? undefined : layout.device.sequence?.(constants);
   }
 
-  /** True where it was prepared for such inputs. */
+  /** How many steps it covers. */
+  get length(): number {
+    return this.#layout.length;
+  }
+
+  /** True where it was prepared for such inputs, and for such variables. */
   fits(inputs: readonly RunValue[]): boolean {
+    const { inputs: wanted, loads, device } = this.#layout;
     for (let i = 0; i < inputs.length; i++) {
-      const v = inputs[i], { spec, isArray } = this.#inputs[i];
+      const v = inputs[i], { spec, isArray } = wanted[i];
       const shape = v instanceof NdArray ? v.shape : v.staticShape;
       if (
         v.dtype !== spec.dtype || (shape !== spec.shape && !sameShape(shape, spec.shape)) ||
         v instanceof NdArray !== isArray
       ) return false;
     }
+    for (let i = 0; i < loads.length; i++) if (!isLoaded(loads[i], device)) return false;
     return true;
   }
 
   /** Runs it and returns how many steps that were. */
   run(inputs: readonly RunValue[], slots: Slots): number {
+    if (this.length === 0) return 0;
     this.#compute(inputs, slots);
     this.#hand(inputs, slots);
+    this.#assign(inputs);
     return this.length;
   }
 
@@ -197,38 +218,50 @@ class Prepared {
   runAlone(inputs: readonly RunValue[]): Results | null {
     const fetches = this.#fetches;
     if (fetches === null) return null;
-    const compute = (): DeviceBuffer[] => {
-      this.#compute(inputs, null);
-      return fetches.map((f) => this.#buffers[f.register]);
-    };
-    return new Results(
-      this.#device,
-      this.#sequence?.(this.#given(inputs), compute) ?? compute(),
-      fetches,
-    );
-  }
-
-  /** What the kernels read of the inputs, where the sequence stands for them. */
-  #given(inputs: readonly RunValue[]): DeviceBuffer[] {
-    const given: DeviceBuffer[] = [];
-    for (let i = 0; i < inputs.length; i++) {
-      if (this.#inputs[i].isRead) given.push((inputs[i] as EagerTensor).storage.buffer);
+    this.#compute(inputs, null);
+    const buffers: DeviceBuffer[] = [], { made, device } = this.#layout;
+    for (let i = 0; i < fetches.length; i++) {
+      buffers.push(this.#buffers[made[fetches[i].owner.index]]);
     }
-    return given;
+    this.#assign(inputs);
+    return new Results(device, buffers, fetches);
   }
 
-  /** Fills the registers that outputs have. `slots` hears what is read no more; null: the inputs are somebody else's. */
+  /** Fills the registers that outlive it. `slots` hears what is read no more; null: the inputs are somebody else's. */
   #compute(inputs: readonly RunValue[], slots: Slots | null): void {
-    const buffers = this.#buffers, device = this.#device, work = this.#work;
+    const { inputs: wanted, loads, made, work } = this.#layout;
+    const buffers = this.#buffers, given: DeviceBuffer[] = [];
+    for (let i = 0; i < inputs.length; i++) {
+      const { slot, isRead } = wanted[i], v = inputs[i];
+      if (isRead) buffers[slot] = v instanceof EagerTensor ? v.storage.buffer : undefined;
+      if (isRead) given.push(buffers[slot]);
+    }
+    for (let i = 0; i < loads.length; i++) {
+      const storage = loads[i].state.storage!;
+      this.#loaded[i] = storage;
+      given.push(buffers[loads[i].register] = storage.buffer);
+    }
+    if (this.#sequence === undefined) return this.#runKernels(inputs, slots);
+    const results = this.#sequence.replay(given);
+    if (results === null) {
+      this.#sequence.record(given, () => {
+        this.#runKernels(inputs, slots);
+        return made.map((register) => buffers[register]);
+      });
+      return;
+    }
+    for (let i = 0; i < made.length; i++) buffers[made[i]] = results[i];
+    if (slots === null) return;
+    for (const { drops } of work) for (let i = 0; i < drops.length; i++) slots.drop(drops[i]);
+  }
+
+  #runKernels(inputs: readonly RunValue[], slots: Slots | null): void {
+    const { inputs: wanted, work, device, specs } = this.#layout;
+    const buffers = this.#buffers;
     let done = 0;
     try {
       for (let i = 0; i < inputs.length; i++) {
-        const { slot, isRead } = this.#inputs[i];
-        const v = inputs[i];
-        if (isRead) buffers[slot] = v instanceof EagerTensor ? v.storage.buffer : undefined;
-      }
-      for (let i = 0; i < inputs.length; i++) {
-        const { slot, isArray, isRead } = this.#inputs[i];
+        const { slot, isArray, isRead } = wanted[i];
         if (isArray && isRead) buffers[slot] = device.upload(inputs[i] as NdArray);
       }
       for (; done < work.length; done++) {
@@ -236,58 +269,70 @@ class Prepared {
         for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
         const made = tracer === null ? kernel.run(args) : runTraced(step, kernel, args);
         for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
-        for (let i = 0; i < frees.length; i++) {
-          device.free(buffers[frees[i]], this.#specs[frees[i]]);
-        }
+        for (let i = 0; i < frees.length; i++) device.free(buffers[frees[i]], specs[frees[i]]);
         if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }
       }
     } catch (e) {
       this.#free(done);
       const { step } = work[done];
-      const specs = step.inputs.map((slot) => this.#specs[slot]);
-      throw locatedAt(ofOp(e, step.node.def, specs), step.node);
+      const inputSpecs = step.inputs.map((slot) => specs[slot]);
+      throw locatedAt(ofOp(e, step.node.def, inputSpecs), step.node);
     }
   }
 
   /** Makes values of what is read later, and counts what was read. */
   #hand(inputs: readonly RunValue[], slots: Slots): void {
-    const device = this.#device, outputs = this.#outputs;
+    const { outputs, used } = this.#layout;
     for (let i = 0; i < outputs.length; i++) {
-      const { slot, register, spec, uses, input, sibling } = outputs[i];
-      const shared = sibling >= 0 ? slots.values[sibling] : input >= 0 ? inputs[input] : undefined;
-      const t = shared instanceof EagerTensor
-        ? new EagerTensor(spec.dtype, spec.shape, shared.storage.retain())
-        : new EagerTensor(
-          spec.dtype,
-          spec.shape,
-          new Storage(device, this.#buffers[register], this.#specs[register]),
-        );
+      const { slot, spec, uses, owner } = outputs[i];
       slots.uses[slot] -= uses;
-      slots.values[slot] = t;
+      slots.values[slot] = new EagerTensor(spec.dtype, spec.shape, this.#hold(owner, inputs));
     }
-    for (const [slot, uses] of this.#used) slots.used(slot, uses);
+    for (const [slot, uses] of used) slots.used(slot, uses);
+  }
+
+  /** Gives variables their new values: all of them are known before the first is replaced. */
+  #assign(inputs: readonly RunValue[]): void {
+    const { stores } = this.#layout;
+    if (stores.length > 0) {
+      const next = stores.map(({ owner }) => this.#hold(owner, inputs));
+      for (let i = 0; i < stores.length; i++) stores[i].state.replace(stores[i].shape, next[i]);
+    }
+    this.#loaded.fill(null);
+    this.#storages.fill(null);
+  }
+
+  /** A reference to memory that outlives the segment. */
+  #hold({ kind, index }: Owner, inputs: readonly RunValue[]): Storage {
+    if (kind === "input") return (inputs[index] as EagerTensor).storage.retain();
+    const known = kind === "load" ? this.#loaded[index] : this.#storages[index];
+    if (known !== null) return known.retain();
+    const { device, made, specs } = this.#layout, register = made[index];
+    return this.#storages[index] = new Storage(device, this.#buffers[register], specs[register]);
   }
 
   /** Frees what the first `done` kernels left behind. */
   #free(done: number): void {
+    const { inputs, work, device, specs } = this.#layout;
     const live = new Set<number>();
-    for (const { slot, isArray, isRead } of this.#inputs) {
+    for (const { slot, isArray, isRead } of inputs) {
       if (isArray && isRead && this.#buffers[slot] !== undefined) live.add(slot);
     }
-    for (const { to, frees } of this.#work.slice(0, done)) {
+    for (const { to, frees } of work.slice(0, done)) {
       for (const r of to) live.add(r);
       for (const r of frees) live.delete(r);
     }
-    for (const r of live) this.#device.free(this.#buffers[r], this.#specs[r]);
+    for (const r of live) device.free(this.#buffers[r], specs[r]);
   }
 }
 
 /** The outputs that are fetched, where nothing else of the plan is left and each has memory of its own. */
-function fetchesOf({ length, outputs }: Layout, plan: Plan): readonly Output[] | null {
+function fetchesOf({ length, outputs, stores }: Layout, plan: Plan): readonly Output[] | null {
   if (length < plan.steps.length || new Set(plan.fetches).size < plan.fetches.length) return null;
   const found = plan.fetches.map((slot) => outputs.find((o) => o.slot === slot));
-  return found.every((o): o is Output => o !== undefined && o.input < 0) &&
-      found.length === outputs.length && outputs.every((o) => o.sibling < 0)
-    ? found
-    : null;
+  const holders = [...outputs, ...stores].map(({ owner }) => owner);
+  const isOwn = (o: Output | undefined): o is Output =>
+    o !== undefined && o.owner.kind === "made" &&
+    holders.filter((h) => h.kind === "made" && h.index === o.owner.index).length === 1;
+  return found.every(isOwn) && found.length === outputs.length ? found : null;
 }

@@ -7,11 +7,10 @@ import type { Attrs } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import { asDType, type DType, type HostData } from "../core/dtype.ts";
 import type { NdArray, Nested, Scalar } from "../core/nd_array.ts";
-import { compatible, type PartialShape, shapeTuple } from "../core/shape.ts";
-import type { Resource } from "../core/graph_node.ts";
+import { type PartialShape, shapeTuple } from "../core/shape.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
-import { newTensorId, Tensor, type TensorLike, variableMaker } from "../core/tensor.ts";
-import { FailedPreconditionError, ValueError } from "../core/errors.ts";
+import { Tensor, type TensorLike, variableMaker } from "../core/tensor.ts";
+import { ValueError } from "../core/errors.ts";
 import {
   AssignAddVariableOp,
   AssignSubVariableOp,
@@ -27,98 +26,7 @@ import { constantTensor, setHostRunner } from "./eager.ts";
 import { setConstantOp, setHostOp } from "./run_context.ts";
 import { defaultDevice, scopeDevice } from "./devices.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
-
-/** The value of a variable. Ops read it as it is; only the variable frees it. */
-class VariableValue extends EagerTensor {
-  /** Shares the memory of `value`. */
-  constructor(value: EagerTensor) {
-    super(value.dtype, value.staticShape, value.storage.retain());
-  }
-  /** Does nothing: the value is the variable's. */
-  override dispose(): void {}
-  /** Frees the value. */
-  release(): void {
-    super.dispose();
-  }
-}
-
-/** The state behind a variable: what graphs refer to. */
-export class VariableState implements Resource {
-  /** The variable's tensor id. */
-  readonly id: number;
-  /** True where tapes watch it by themselves. */
-  readonly trainable: boolean;
-  /** Dtype of the value. */
-  readonly dtype: DType;
-  /** Shape of the value. */
-  readonly shape: PartialShape;
-  /** Name graphs give it. */
-  readonly sharedName: string;
-  /** The variable over it, which users hold. */
-  variable: Variable | null = null;
-  #value: VariableValue | null;
-
-  /** Takes over `value`; null leaves the variable uninitialised. */
-  constructor(value: EagerTensor | null, init: Resource) {
-    this.id = init.id;
-    this.trainable = init.trainable;
-    this.dtype = init.dtype;
-    this.shape = init.shape;
-    this.sharedName = init.sharedName;
-    this.#value = value && outsideScopes(() => new VariableValue(value));
-    value?.dispose();
-  }
-
-  /** A variable without a value yet, as imported graphs have. */
-  static uninitialized(dtype: DType, shape: PartialShape, sharedName: string): VariableState {
-    return new VariableState(null, {
-      id: newTensorId(),
-      dtype,
-      shape,
-      sharedName,
-      trainable: true,
-    });
-  }
-
-  /** The value now. Throws `FailedPreconditionError` after `dispose()`. */
-  get value(): EagerTensor {
-    if (this.#value === null) {
-      throw new FailedPreconditionError(
-        `Could not find variable ${this.sharedName}. This could mean that the variable has been deleted. It can also mean that it is uninitialized`,
-      );
-    }
-    return this.#value;
-  }
-  /** True after `dispose()`. */
-  get isDisposed(): boolean {
-    return this.#value === null;
-  }
-  /** A handle on the value now: later assignments do not change it. */
-  read(): EagerTensor {
-    const v = this.value;
-    return new EagerTensor(v.dtype, v.staticShape, v.storage.retain());
-  }
-  /** Replaces the value; `next` stays the caller's. */
-  assign(next: EagerTensor): void {
-    if (next.dtype !== this.dtype || !compatible(this.shape, next.staticShape)) {
-      throw new ValueError(
-        `Cannot assign value to variable '${this.sharedName}': Shape mismatch. The variable shape ${
-          shapeTuple(this.shape)
-        } and dtype ${this.dtype}, and the assigned value shape ${
-          shapeTuple(next.staticShape)
-        } and dtype ${next.dtype} are incompatible`,
-      );
-    }
-    const before = this.#value;
-    this.#value = outsideScopes(() => new VariableValue(next));
-    before?.release();
-  }
-  /** Frees the value. */
-  dispose(): void {
-    this.#value?.release();
-    this.#value = null;
-  }
-}
+import { VariableHandle, VariableState } from "./variable_state.ts";
 
 let variableCount = 0;
 /** Variables not disposed, by name. */
@@ -280,21 +188,6 @@ function sameOrUnknown(x: OpInput, shape: readonly number[]): boolean {
   const s = x instanceof Tensor ? x.staticShape : x.shape;
   return s === null ||
     (s.length === shape.length && s.every((d, i) => d === null || d === shape[i]));
-}
-
-/** The handle that ops get: a resource tensor with the variable's id, so that gradients find it. */
-export class VariableHandle extends Tensor {
-  readonly staticShape: readonly number[] = [];
-  /** The variable's state. */
-  readonly resource: VariableState;
-
-  /** `id` is the variable's. */
-  constructor(resource: VariableState) {
-    super("resource", resource.id);
-    this.resource = resource;
-  }
-  /** Checks the value's shape. Throws `ValueError` on conflict. */
-  override setShape(): void {}
 }
 
 /**

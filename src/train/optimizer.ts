@@ -13,12 +13,8 @@ import { gradientsOfVariables } from "../autodiff/grad_functions.ts";
 import { cast } from "../ops/cast.ts";
 import { device } from "../runtime/devices.ts";
 import { dispose, tidy } from "../runtime/tensor.ts";
-import {
-  type Variable,
-  variable,
-  variableByName,
-  type VariableState,
-} from "../runtime/variable.ts";
+import { Variable, variable, variableByName } from "../runtime/variable.ts";
+import type { VariableState } from "../runtime/variable_state.ts";
 import { type Arithmetic, numberArithmetic, tensorArithmetic } from "./arithmetic.ts";
 import { type SlotInit, Slots } from "./slots.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
@@ -313,10 +309,8 @@ function checkedNumber(value: unknown, name: string, className: string): number 
 }
 
 function variableOf(state: VariableState): Variable {
-  if (state.variable === null) {
-    throw new ValueError(`Cannot train '${state.sharedName}': its variable is gone`);
-  }
-  return state.variable;
+  if (state.variable instanceof Variable) return state.variable;
+  throw new ValueError(`Cannot train '${state.sharedName}': its variable is gone`);
 }
 
 export type { SlotInit, StepOperation };

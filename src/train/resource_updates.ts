@@ -12,7 +12,7 @@ import { RESOURCE_UPDATES, type ResourceUpdate } from "../ops/resource_updates.t
 import { setHostRunner } from "../runtime/eager.ts";
 import { setHostOp } from "../runtime/run_context.ts";
 import { type EagerTensor, tidy } from "../runtime/tensor.ts";
-import type { VariableState } from "../runtime/variable.ts";
+import type { VariableState } from "../runtime/variable_state.ts";
 
 function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): void {
   if (attrs.update_slots === false) {

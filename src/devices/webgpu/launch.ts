@@ -59,10 +59,16 @@ export class Launch {
     own: readonly PooledBuffer[],
     pipelines: Pipelines,
   ): GPUBindGroup {
-    const buffers = this.buffers, from = this.#from, recent = this.#recent;
+    const buffers = this.buffers, from = this.#from;
     for (let i = 0; i < from.length; i++) {
       buffers[i] = from[i] >= 0 ? inputs[from[i]]! : own[-1 - from[i]];
     }
+    return this.groupOf(buffers, pipelines);
+  }
+
+  /** The bind group of buffers in binding order. */
+  groupOf(buffers: readonly PooledBuffer[], pipelines: Pipelines): GPUBindGroup {
+    const recent = this.#recent;
     for (let k = 0; k < recent.length; k++) {
       const { ids, group } = recent[k];
       let i = 0;

@@ -31,7 +31,7 @@ import { deviceError, lossError } from "./device_errors.ts";
 import { Launch } from "./launch.ts";
 import { Pipelines } from "./pipelines.ts";
 import { Readback, type ReadRange } from "./readback.ts";
-import { Take, Takes } from "./sequence.ts";
+import { type Take, Takes } from "./sequence.ts";
 import { Stream } from "./stream.ts";
 import { type Trial, Tuner } from "./tuner.ts";
 
@@ -60,7 +60,7 @@ export class WebGpuDevice implements Device {
   readonly #stream: Stream;
   readonly #pipelines: Pipelines;
   readonly #readback: Readback;
-  /** Where what is recorded is remembered. */
+  /** Hears of what is recorded. */
   #take: Take | null = null;
   #error: Error | null = null;
   #lost: UnavailableError | null = null;
@@ -152,52 +152,35 @@ export class WebGpuDevice implements Device {
         if (this.#pool.failed > 0) this.#pool.refuse(inputs);
         const own = this.#pool.takeAll(classes, before, this.#stream.batch);
         for (let i = 0; i < launches.length; i++) this.#record(launches[i], inputs, own);
-        if (this.#take !== null) { for (const b of own) this.#take.own.add(b); }
+        this.#take?.took(own);
         while (own.length > outputs.length) this.#pool.give(own.pop()!, this.#stream.batch);
         return own;
       },
     };
   }
 
-  sequence(): Sequence {
-    const takes = new Takes();
-    return (given, compute) => {
-      const inputs = given as readonly PooledBuffer[];
-      if (tracer !== null || this.#take !== null || this.#pool.failed > 0) return compute();
-      const take = takes.find(inputs);
-      if (take !== null) return this.#replay(take);
-      return takes.isWanted ? this.#remember(takes, inputs, compute) : compute();
+  sequence(constants: readonly DeviceBuffer[]): Sequence {
+    const takes = new Takes(constants);
+    const recorder = { stream: this.#stream, pool: this.#pool, pipelines: this.#pipelines };
+    return {
+      replay: (inputs) => {
+        if (tracer !== null || this.#pool.failed > 0) return null;
+        const take = takes.find();
+        if (take === null) return null;
+        this.check();
+        return take.replay(inputs as readonly PooledBuffer[], recorder);
+      },
+      record: (inputs, compute) => {
+        const take = this.#take === null ? takes.begin(inputs as readonly PooledBuffer[]) : null;
+        if (take === null) return void compute();
+        this.#take = take;
+        try {
+          if (take.finish(compute() as readonly PooledBuffer[])) takes.keep(take);
+        } finally {
+          this.#take = null;
+        }
+      },
     };
-  }
-
-  #remember(
-    takes: Takes,
-    inputs: readonly PooledBuffer[],
-    compute: () => readonly DeviceBuffer[],
-  ): readonly DeviceBuffer[] {
-    const take = this.#take = new Take(inputs.slice());
-    try {
-      take.outputs = compute() as readonly PooledBuffer[];
-      takes.keep(take);
-      return take.outputs;
-    } finally {
-      this.#take = null;
-    }
-  }
-
-  /** Records again what a take holds. */
-  #replay({ commands, used, outputs }: Take): readonly DeviceBuffer[] {
-    this.check();
-    const stream = this.#stream;
-    let batch = stream.batch;
-    for (let i = 0; i < commands.length; i++) {
-      const { launch, group, bytes } = commands[i];
-      batch = stream.dispatch(launch, group, bytes);
-    }
-    // Some were used last by a batch before it: to say a later one is safe.
-    for (const buffer of used) buffer.batch = batch;
-    for (let i = 0; i < outputs.length; i++) this.#pool.claim(outputs[i]);
-    return outputs;
   }
 
   /** Runs plans on zeros, where the end of a run can be waited for at once. */
@@ -234,9 +217,7 @@ export class WebGpuDevice implements Device {
     for (let i = 0; i < buffers.length; i++) bytes += buffers[i].bytes;
     const batch = this.#stream.dispatch(launch, group, bytes);
     for (let i = 0; i < buffers.length; i++) buffers[i].batch = batch;
-    if (this.#take === null) return;
-    this.#take.commands.push({ launch, group, bytes });
-    for (const b of buffers) this.#take.used.add(b);
+    this.#take?.add(launch, group, bytes);
   }
 
   /** Submits what was recorded. */
