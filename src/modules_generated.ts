@@ -202,6 +202,7 @@ import "./core/user_stack.ts";
 import "./runtime/run_errors.ts";
 import "./runtime/results.ts";
 import "./runtime/slots.ts";
+import "./runtime/variable_state.ts";
 import "./runtime/segment_layout.ts";
 import "./runtime/segment.ts";
 import "./runtime/executor.ts";

@@ -39,3 +39,15 @@ export function testOnDevices(
     });
   }
 }
+
+/** {@linkcode testOnDevices} for what only a GPU has. */
+export function testOnGpu(name: string, fn: () => void | Promise<void>): void {
+  Deno.test({
+    name: `${name} [webgpu]`,
+    ignore: !HAS_WEBGPU,
+    async fn() {
+      if (!await setBackend("webgpu")) throw new Error('Cannot use the device "webgpu"');
+      await fn();
+    },
+  });
+}

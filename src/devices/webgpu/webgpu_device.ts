@@ -168,10 +168,12 @@ export class WebGpuDevice implements Device {
         const take = takes.find();
         if (take === null) return null;
         this.check();
-        return take.replay(inputs as readonly PooledBuffer[], recorder);
+        return take.replay(inputs as readonly PooledBuffer[]);
       },
       record: (inputs, compute) => {
-        const take = this.#take === null ? takes.begin(inputs as readonly PooledBuffer[]) : null;
+        const take = this.#take === null
+          ? takes.begin(inputs as readonly PooledBuffer[], recorder)
+          : null;
         if (take === null) return void compute();
         this.#take = take;
         try {
