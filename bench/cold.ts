@@ -1,8 +1,9 @@
 // Child process of the cold-start row: loads one system, computes once, prints one number.
 //
-//   deno run -A bench/cold.ts weft|tfjs|jax cpu|webgpu [module of Weft]
+//   deno run -A bench/cold.ts weft|tfjs|jax|onnx cpu|webgpu [module of Weft]
 
 import { createJaxPeer, type JaxArray } from "./peers/jax.ts";
+import { createOnnxPeer } from "./peers/onnx.ts";
 import { createTfjsPeer, type Tf } from "./peers/tfjs.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import type { Device } from "./row.ts";
@@ -29,8 +30,19 @@ async function computeJax(device: Device): Promise<number> {
   return (await compute(x).data())[0] as number;
 }
 
+async function computeOnnx(): Promise<number> {
+  const { compile } = await createOnnxPeer();
+  const input = { values: filled(), shape: [SIZE, SIZE] };
+  const compiled = await compile(
+    [input],
+    (graph, x) => graph.op("Softmax", [graph.op("Relu", [graph.op("MatMul", [x!, x!])])]),
+  );
+  return (await (await compiled.call()).data())[0]!;
+}
+
 async function compute(system: string, device: Device, entry?: string): Promise<number> {
   if (system === "jax") return await computeJax(device);
+  if (system === "onnx") return await computeOnnx();
   if (system === "tfjs") return await computeTf((await createTfjsPeer(device)).tf);
   return await computeTf((await createWeftPeer(device, entry)).tf);
 }

@@ -1,4 +1,4 @@
-// Times Weft beside TensorFlow.js and jax-js on the same machine, in one process.
+// Times Weft beside TensorFlow.js, jax-js and, on the CPU, onnxruntime-web on the same machine, in one process.
 //
 //   deno task bench [cpu|webgpu] [--threads N]... [--only ID]... [--heavy] [--quick] [--write] [--list]
 //   deno task bench script        (script ops; see script.ts)
@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { run } from "../tools/command.ts";
 import { adapterName, isSoftwareAdapter } from "./gpu_wait.ts";
 import { createJaxPeer } from "./peers/jax.ts";
+import { createOnnxPeer } from "./peers/onnx.ts";
 import { createTfjsPeer } from "./peers/tfjs.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import { writeResults } from "./results.ts";
@@ -96,10 +97,12 @@ async function createPeers(device: Device): Promise<Peers> {
   const weft = await tryCreate("Weft", () => createWeftPeer(device));
   const tfjs = await tryCreate("TensorFlow.js", () => createTfjsPeer(device));
   const jax = await tryCreate("jax-js", () => createJaxPeer(device));
+  const onnx = device === "cpu" ? await tryCreate("onnxruntime-web", createOnnxPeer) : undefined;
   return {
     ...(weft && { weft, weftFunction: weft }),
     ...(tfjs && { tfjs }),
     ...(jax && { jax }),
+    ...(onnx && { onnx }),
   };
 }
 

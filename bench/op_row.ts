@@ -1,7 +1,9 @@
-// Rows that are one expression over random inputs: written once for the TensorFlow-like systems and once for jax-js.
+// Rows that are one expression over random inputs: written once for the TensorFlow-like systems, once for jax-js and once
+// for onnxruntime-web.
 
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { JaxArray, JaxPeer } from "./peers/jax.ts";
+import type { OnnxExpression, OnnxPeer } from "./peers/onnx.ts";
 import { type Tf, type TfjsPeer, tfOutput } from "./peers/tfjs.ts";
 import { type Weft, weftOutput, type WeftPeer } from "./peers/weft.ts";
 import { normals, sizeOf } from "./random.ts";
@@ -9,6 +11,18 @@ import type { Case, Row, Sample } from "./row.ts";
 
 /** The host values of a row's inputs, in order. */
 export type Values = readonly Float32Array<ArrayBuffer>[];
+
+/** An input of a row, with the shape it is given in. */
+interface Shaped {
+  readonly values: Float32Array<ArrayBuffer>;
+  readonly shape: readonly number[];
+}
+
+/** The way into another layout and back. */
+export interface ChannelsFirst {
+  inputs(values: Values): readonly Shaped[];
+  result(result: ArrayLike<number>): ArrayLike<number>;
+}
 
 /** What an expression row says. */
 export interface OpRow extends Pick<Row, "id" | "what" | "flop" | "bytes" | "devices" | "heavy"> {
@@ -24,10 +38,12 @@ export interface OpRow extends Pick<Row, "id" | "what" | "flop" | "bytes" | "dev
   weft?(tf: Weft, ...inputs: Tensor[]): Tensor;
   /** The expression for jax-js, compiled with `jit`; absent where it cannot be written. */
   jax?(jax: JaxPeer["jax"], ...inputs: JaxArray[]): JaxArray;
-  /** Brings inputs into the layout of the jax-js expression, with their shapes. */
-  jaxInputs?(values: Values): { values: Float32Array<ArrayBuffer>; shape: readonly number[] }[];
-  /** Brings the jax-js result back into the layout of the others. */
-  jaxResult?(result: ArrayLike<number>): ArrayLike<number>;
+  /** The expression for onnxruntime-web, compiled into a session; absent where it cannot be written. */
+  readonly onnx?: OnnxExpression;
+  /** Which inputs a model would hold as its weights: onnxruntime-web may rearrange them beforehand. */
+  readonly weights?: readonly number[];
+  /** How jax-js and onnxruntime-web see images and filters; as the others do where absent. */
+  readonly channelsFirst?: ChannelsFirst;
   /** Some values of the result in float64. */
   expected(inputs: Values): readonly Sample[];
   readonly tolerance?: number;
@@ -45,6 +61,12 @@ export function opRow(op: OpRow): Row {
 
   function tensorsOf(tf: Tf): Tensor[] {
     return hostValues().map((values, i) => tf.tensor(values, [...shapes[i]!]));
+  }
+
+  /** What a compiled expression takes, in its layout. */
+  function compiledInputs(): readonly Shaped[] {
+    return op.channelsFirst?.inputs(hostValues()) ??
+      hostValues().map((values, i) => ({ values, shape: shapes[i]! }));
   }
 
   const weftExpression = op.weft ?? op.tf;
@@ -76,21 +98,32 @@ export function opRow(op: OpRow): Row {
 
   function jax(expression: NonNullable<OpRow["jax"]>): NonNullable<Row["jax"]> {
     return (peer) => {
-      const values = op.jaxInputs?.(hostValues()) ??
-        hostValues().map((values, i) => ({ values, shape: shapes[i]! }));
-      const inputs = values.map(({ values, shape }) => peer.array(values, shape));
+      const inputs = compiledInputs().map(({ values, shape }) => peer.array(values, shape));
       const compiled = peer.jax.jit((...args: JaxArray[]) => expression(peer.jax, ...args));
       async function result(): Promise<ArrayLike<number>> {
         const output = await peer.start(compiled(...inputs.map((input) => input.ref)));
         const data = await output.data();
         output.dispose();
-        return op.jaxResult?.(data) ?? data;
+        return op.channelsFirst?.result(data) ?? data;
       }
       return {
         call: () => peer.start(compiled(...inputs.map((input) => input.ref))),
         result,
         dispose: () => inputs.forEach((input) => input.dispose()),
       };
+    };
+  }
+
+  function onnx(expression: OnnxExpression): NonNullable<Row["onnx"]> {
+    return async (peer: OnnxPeer) => {
+      const inputs = compiledInputs()
+        .map((input, i) => ({ ...input, isWeight: op.weights?.includes(i) ?? false }));
+      const compiled = await peer.compile(inputs, expression);
+      async function result(): Promise<ArrayLike<number>> {
+        const data = await (await compiled.call()).data();
+        return op.channelsFirst?.result(data) ?? data;
+      }
+      return { ...compiled, result };
     };
   }
 
@@ -107,6 +140,7 @@ export function opRow(op: OpRow): Row {
     weftFunction,
     tfjs,
     ...(op.jax && { jax: jax(op.jax) }),
+    ...(op.onnx && { onnx: onnx(op.onnx) }),
     check: {
       expected: () => op.expected(hostValues()),
       ...(tolerance !== undefined && { tolerance }),

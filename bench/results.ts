@@ -5,9 +5,10 @@ import { markdownTable, participants, type Table } from "./table.ts";
 const HEADING = `# Results
 
 Milliseconds a call, median of interleaved rounds in one process, the wait for the device included; every result checked
-against a float64 reference first. "ours ×" is the better peer divided by the better of Weft's two columns: above 1 Weft
-is faster. "Weft" is op by op, "Weft function" is the same code inside \`tf.function\`. Made by
-\`deno task bench --write\`.
+against a float64 reference first. "ours ×" is the best peer divided by the better of Weft's two columns: above 1 Weft
+is faster. "Weft" is op by op, "Weft function" is the same code inside \`tf.function\`. onnxruntime-web runs a model compiled
+beforehand; it is fed from JavaScript's memory and answers there, so its times hold these copies. Filters and weights of
+layers are part of its models. Made by \`deno task bench --write\`.
 `;
 
 /** What is said about the machine. */

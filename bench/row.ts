@@ -4,6 +4,7 @@
 // the same way for all of them, and compares what they computed with a float64 reference.
 
 import type { JaxPeer } from "./peers/jax.ts";
+import type { OnnxPeer } from "./peers/onnx.ts";
 import type { TfjsPeer } from "./peers/tfjs.ts";
 import type { WeftPeer } from "./peers/weft.ts";
 
@@ -11,7 +12,7 @@ import type { WeftPeer } from "./peers/weft.ts";
 export type Device = "cpu" | "webgpu";
 
 /** The columns of a table; Weft appears twice, called op by op and as one traced function. */
-export const SYSTEMS = ["weft", "weftFunction", "tfjs", "jax"] as const;
+export const SYSTEMS = ["weft", "weftFunction", "tfjs", "jax", "onnx"] as const;
 
 /** A column of a table. */
 export type System = typeof SYSTEMS[number];
@@ -68,5 +69,7 @@ export interface Row {
   weftFunction?(peer: WeftPeer): Case | Promise<Case>;
   tfjs?(peer: TfjsPeer): Case | Promise<Case>;
   jax?(peer: JaxPeer): Case | Promise<Case>;
+  /** Absent where the runtime lacks what the row does: it infers and does not train. */
+  onnx?(peer: OnnxPeer): Case | Promise<Case>;
   readonly check?: Check;
 }

@@ -2,7 +2,8 @@
 //
 // A sample is the time of several calls and one wait for the device, divided by the number of calls, so that the wait
 // (10 ms in some runtimes) does not drown a call. Rounds go through the systems in turn, so that a machine that slows
-// down slows all of them. The median of the rounds is what the table shows.
+// down slows all of them. Threads that still spin are let come to rest before the next system has its turn. The median of
+// the rounds is what the table shows.
 
 import type { Peer } from "./peers/peer.ts";
 import type { Case, Check, Output, Row, Sample, System } from "./row.ts";
@@ -103,6 +104,7 @@ async function sample(runner: Runner, row: Row): Promise<number> {
   if (!row.readsBack) await runner.peer.finish(last!);
   const elapsed = performance.now() - started;
   last!.dispose();
+  await runner.peer.settle?.();
   return elapsed / runner.calls;
 }
 

@@ -12,11 +12,16 @@ export interface Table {
   readonly results: readonly RowResult[];
 }
 
+/** Whose better column counts on either side of the ratio. */
+const OURS: readonly System[] = ["weft", "weftFunction"];
+const THEIRS: readonly System[] = SYSTEMS.filter((system) => !OURS.includes(system));
+
 const TITLES: Readonly<Record<System, string>> = {
   weft: "Weft",
   weftFunction: "Weft function",
   tfjs: "TensorFlow.js",
   jax: "jax-js",
+  onnx: "onnxruntime-web",
 };
 
 function formatMs(ms: number): string {
@@ -40,9 +45,9 @@ function bestMs(cells: RowResult["cells"], systems: readonly System[]): number |
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** How many times faster Weft's better column is than the better peer. */
+/** How many times faster Weft's better column is than the best peer. */
 export function advantage({ cells }: RowResult): number | null {
-  const [ours, theirs] = [bestMs(cells, ["weft", "weftFunction"]), bestMs(cells, ["tfjs", "jax"])];
+  const [ours, theirs] = [bestMs(cells, OURS), bestMs(cells, THEIRS)];
   return ours === null || theirs === null ? null : theirs / ours;
 }
 

@@ -11,6 +11,8 @@ export interface Peer {
   readonly engine: string;
   /** Resolves when all work queued so far is done; `last` is the output of the last call. */
   finish(last: Output): Promise<void>;
+  /** Resolves when its threads sleep; only where they look for more work for a while after the last call. */
+  settle?(): Promise<void>;
 }
 
 /** The folder an npm package is installed in. */

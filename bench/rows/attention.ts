@@ -1,5 +1,5 @@
-// Scaled dot-product attention, causal. Weft has an op for it. TensorFlow.js has none, and jax-js's is made of ordinary ops,
-// so for both it is written out in the layout that suits them.
+// Scaled dot-product attention, causal. Weft and onnxruntime-web have an op for it. TensorFlow.js has none, and jax-js's is
+// made of ordinary ops, so for both it is written out in the layout that suits them.
 
 import { opRow } from "../op_row.ts";
 import { normals, spread } from "../random.ts";
@@ -65,6 +65,11 @@ function attention(length: number, options: { heavy?: boolean } = {}): Row {
     jax({ numpy, nn }, q, k, v, mask) {
       const scores = numpy.matmul(q!, numpy.swapaxes(k!, 1, 2)).mul(SCALE);
       return numpy.matmul(nn.softmax(scores.add(mask!)), v!);
+    },
+    onnx(graph, q, k, v) {
+      const heads = graph.integers(1, HEADS, length, WIDTH);
+      const inputs = [q!, k!, v!].map((x) => graph.op("Reshape", [x, heads]));
+      return graph.op("Attention", inputs, { is_causal: 1 });
     },
     expected: (values) => attentionSamples(values, length),
     ...options,

@@ -34,10 +34,11 @@ async function bundleCase(device: Device): Promise<Case> {
 }
 
 const what = "new process: import, matmul 64, relu, softmax, read";
-const peers: Pick<Row, "readsBack" | "tfjs" | "jax" | "check"> = {
+const peers: Pick<Row, "readsBack" | "tfjs" | "jax" | "onnx" | "check"> = {
   readsBack: true,
   tfjs: ({ device }) => processCase("tfjs", device),
   jax: ({ device }) => processCase("jax", device),
+  onnx: ({ device }) => processCase("onnx", device),
   check: { expected: () => [{ index: 0, value: EXPECTED }] },
 };
 

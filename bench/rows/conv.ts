@@ -1,5 +1,5 @@
 // Convolutions and pools at the shapes of ResNet-50 and MobileNet v2. Weft and TensorFlow.js take [batch, height,
-// width, channels]; jax-js takes channels first, so its inputs are turned before the clock starts.
+// width, channels]; jax-js and onnxruntime-web take channels first, so their inputs are turned before the clock starts.
 
 import { permute, type Shape4 } from "../layout.ts";
 import { opRow, type Values } from "../op_row.ts";
@@ -96,13 +96,22 @@ function convRow(id: string, what: string, conv: Conv): Row {
         depthwise ? { featureGroupCount: from } : {},
       );
     },
-    jaxInputs: ([x, w]) => [
-      { values: permute(x!, inputShape, [0, 3, 1, 2]), shape: [batch, from, size, size] },
-      depthwise
-        ? { values: permute(w!, filterShape, [2, 3, 0, 1]), shape: [from, 1, kernel, kernel] }
-        : { values: permute(w!, filterShape, [3, 2, 0, 1]), shape: [to, from, kernel, kernel] },
-    ],
-    jaxResult: (result) => permute(result, [batch, to, outputSize, outputSize], [0, 2, 3, 1]),
+    onnx: (graph, x, w) =>
+      graph.op("Conv", [x!, w!], {
+        strides: [stride, stride],
+        pads: [before, before, after, after],
+        group: depthwise ? from : 1,
+      }),
+    weights: [1],
+    channelsFirst: {
+      inputs: ([x, w]) => [
+        { values: permute(x!, inputShape, [0, 3, 1, 2]), shape: [batch, from, size, size] },
+        depthwise
+          ? { values: permute(w!, filterShape, [2, 3, 0, 1]), shape: [from, 1, kernel, kernel] }
+          : { values: permute(w!, filterShape, [3, 2, 0, 1]), shape: [to, from, kernel, kernel] },
+      ],
+      result: (result) => permute(result, [batch, to, outputSize, outputSize], [0, 2, 3, 1]),
+    },
     expected: (values) => convSamples(conv, values),
   });
 }
@@ -137,10 +146,17 @@ function poolRow(
       const tiles = x!.reshape([batch, channels, outputSize, window, outputSize, window]);
       return max ? numpy.max(tiles, [3, 5]) : numpy.mean(tiles, [3, 5]);
     },
-    jaxInputs: ([x]) => [
-      { values: permute(x!, shape, [0, 3, 1, 2]), shape: [batch, channels, size, size] },
-    ],
-    jaxResult: (result) => permute(result, [batch, channels, outputSize, outputSize], [0, 2, 3, 1]),
+    onnx(graph, x) {
+      if (outputSize === 1 && !max) return graph.op("GlobalAveragePool", [x!]);
+      const windows = { kernel_shape: [window, window], strides: [window, window] };
+      return graph.op(max ? "MaxPool" : "AveragePool", [x!], windows);
+    },
+    channelsFirst: {
+      inputs: ([x]) => [
+        { values: permute(x!, shape, [0, 3, 1, 2]), shape: [batch, channels, size, size] },
+      ],
+      result: (result) => permute(result, [batch, channels, outputSize, outputSize], [0, 2, 3, 1]),
+    },
     expected: ([x]) =>
       spread(batch * outputSize ** 2 * channels).map((index) => {
         const position = Math.floor(index / channels);

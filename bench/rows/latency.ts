@@ -2,6 +2,7 @@
 
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { JaxArray, JaxPeer } from "../peers/jax.ts";
+import type { OnnxInput, OnnxPeer } from "../peers/onnx.ts";
 import { type Tf, type TfjsPeer, tfOutput } from "../peers/tfjs.ts";
 import { weftOutput, type WeftPeer } from "../peers/weft.ts";
 import { normals, spread } from "../random.ts";
@@ -57,6 +58,10 @@ function readBackJax({ jax, array }: JaxPeer, size: number): Case {
   };
 }
 
+function onnxInputs(size: number): OnnxInput[] {
+  return inputs(size).map((values) => ({ values, shape: size === 1 ? [] : [size] }));
+}
+
 function readBackRow(id: string, what: string, size: number): Row {
   return {
     id,
@@ -78,6 +83,7 @@ function readBackRow(id: string, what: string, size: number): Row {
     },
     tfjs: ({ tf }) => readBackTf(tf, size),
     jax: (peer) => readBackJax(peer, size),
+    onnx: (peer) => peer.compile(onnxInputs(size), (graph, a, b) => graph.op("Add", [a!, b!])),
     check: {
       expected() {
         const [a, b] = inputs(size);
@@ -111,7 +117,8 @@ function chainTensors(tf: Tf): [Tensor, Tensor] {
 
 const CHAIN_ROW: Row = {
   id: "chain_400",
-  what: `${CHAIN_LENGTH} dependent small ops, ${SIZE} elements each (jax-js: without jit)`,
+  what:
+    `${CHAIN_LENGTH} dependent small ops, ${SIZE} elements each (jax-js: without jit; onnxruntime-web: one graph)`,
   weft({ tf }: WeftPeer): Case {
     const [a, b] = chainTensors(tf);
     return { call: () => weftOutput(tf, chainTf(tf, a, b)), dispose: () => tf.dispose([a, b]) };
@@ -140,6 +147,12 @@ const CHAIN_ROW: Row = {
       dispose: () => [a, b].forEach((x) => x!.dispose()),
     };
   },
+  onnx: (peer: OnnxPeer) =>
+    peer.compile(onnxInputs(SIZE), (graph, a, b) => {
+      let x = graph.op("Add", [a!, b!]);
+      for (let i = 1; i < CHAIN_LENGTH; i++) x = graph.op(i % 2 === 0 ? "Add" : "Sub", [x, b!]);
+      return x;
+    }),
   check: {
     expected() {
       const [a] = inputs(SIZE);

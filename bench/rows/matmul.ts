@@ -1,6 +1,6 @@
 // Matrix products: squares, an odd size, and the shapes of GPT-2 small and BERT.
 
-import { opRow } from "../op_row.ts";
+import { type OpRow, opRow } from "../op_row.ts";
 import { spread } from "../random.ts";
 import type { Row, Sample } from "../row.ts";
 
@@ -22,7 +22,7 @@ function product(
   id: string,
   what: string,
   [m, k, n]: readonly [number, number, number],
-  options: { heavy?: boolean } = {},
+  options: Pick<OpRow, "heavy" | "weights"> = {},
 ): Row {
   return opRow({
     id,
@@ -31,6 +31,7 @@ function product(
     inputs: [[m, k], [k, n]],
     tf: (tf, a, b) => tf.matMul(a!, b!),
     jax: ({ numpy }, a, b) => numpy.matmul(a!, b!),
+    onnx: (graph, a, b) => graph.op("MatMul", [a!, b!]),
     expected: (values) => productSamples(values, [m, k, n]),
     ...options,
   });
@@ -55,6 +56,11 @@ const fcGelu: Row = opRow({
     return tf.mul(tf.mul(y, 0.5), tf.add(tf.tanh(tf.mul(cubic, Math.sqrt(2 / Math.PI))), 1));
   },
   jax: ({ numpy, nn }, x, w, bias) => nn.gelu(numpy.matmul(x!, w!).add(bias!)),
+  onnx(graph, x, w, bias) {
+    const y = graph.op("Add", [graph.op("MatMul", [x!, w!]), bias!]);
+    return graph.op("Gelu", [y], { approximate: "tanh" });
+  },
+  weights: [1, 2],
   expected([x, w, bias]) {
     return productSamples([x!, w!], FC_SHAPE)
       .map(({ index, value }) => ({ index, value: gelu(value + bias![index % FC_SHAPE[2]]!) }));
@@ -72,10 +78,13 @@ export const MATMUL_ROWS: readonly Row[] = [
   product("mm1021", "matmul, prime size", [1021, 1021, 1021]),
   product("mm2048", "matmul", [2048, 2048, 2048], { heavy: true }),
   product("mm4096", "matmul", [4096, 4096, 4096], { heavy: true }),
-  product("matvec", "matrix times vector", [4096, 4096, 1]),
-  product("gpt2_qkv", "GPT-2 qkv", [128, 768, 2304]),
+  product("matvec", "matrix times vector", [4096, 4096, 1], { weights: [0] }),
+  product("gpt2_qkv", "GPT-2 qkv", [128, 768, 2304], { weights: [1] }),
   fcGelu,
-  product("gpt2_proj2", "GPT-2 projection", [128, 3072, 768]),
-  product("gpt2_logits", "GPT-2 logits (154 MB of weights)", [1, 768, 50257], { heavy: true }),
-  product("bert_ffn", "BERT feed-forward", [384, 768, 3072]),
+  product("gpt2_proj2", "GPT-2 projection", [128, 3072, 768], { weights: [1] }),
+  product("gpt2_logits", "GPT-2 logits (154 MB of weights)", [1, 768, 50257], {
+    heavy: true,
+    weights: [1],
+  }),
+  product("bert_ffn", "BERT feed-forward", [384, 768, 3072], { weights: [1] }),
 ];

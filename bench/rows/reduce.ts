@@ -41,6 +41,7 @@ export const REDUCE_ROWS: readonly Row[] = [
     inputs: [[ROWS, COLUMNS]],
     tf: (tf, x) => tf.sum(x!, -1),
     jax: (_, x) => x!.sum(1),
+    onnx: (graph, x) => graph.op("ReduceSum", [x!, graph.integers(-1)], { keepdims: 0 }),
     expected: ([x]) => spread(ROWS).map((index) => ({ index, value: sum(rowOf(x!, index)) })),
   }),
   opRow({
@@ -50,6 +51,7 @@ export const REDUCE_ROWS: readonly Row[] = [
     inputs: [[ROWS, COLUMNS]],
     tf: (tf, x) => tf.sum(x!),
     jax: (_, x) => x!.sum(),
+    onnx: (graph, x) => graph.op("ReduceSum", [x!], { keepdims: 0 }),
     expected: ([x]) => [{ index: 0, value: sum(x!) }],
     // The sum of a million normals of mixed sign is small beside its terms.
     tolerance: 1e-2,
@@ -61,6 +63,7 @@ export const REDUCE_ROWS: readonly Row[] = [
     inputs: [[ROWS, COLUMNS]],
     tf: (tf, x) => tf.max(x!, 0),
     jax: ({ numpy }, x) => numpy.max(x!, 0),
+    onnx: (graph, x) => graph.op("ReduceMax", [x!, graph.integers(0)], { keepdims: 0 }),
     expected: ([x]) =>
       spread(COLUMNS).map((index) => ({
         index,
@@ -74,6 +77,7 @@ export const REDUCE_ROWS: readonly Row[] = [
     inputs: [[ROWS, COLUMNS]],
     tf: (tf, x) => tf.softmax(x!),
     jax: ({ nn }, x) => nn.softmax(x!),
+    onnx: (graph, x) => graph.op("Softmax", [x!]),
     expected: ([x]) =>
       rowSamples(x!, (row) => {
         const total = sum(row.map(Math.exp));
@@ -96,6 +100,11 @@ export const REDUCE_ROWS: readonly Row[] = [
       const centred = x!.sub(mean);
       const variance = numpy.mean(numpy.square(centred.ref), 1, { keepdims: true });
       return centred.div(numpy.sqrt(variance.add(EPSILON))).mul(1.5).add(0.5);
+    },
+    onnx(graph, x) {
+      const [scale, offset] = [1.5, 0.5]
+        .map((value) => graph.constant(new Float32Array(COLUMNS).fill(value), [COLUMNS]));
+      return graph.op("LayerNormalization", [x!, scale!, offset!], { epsilon: { float: EPSILON } });
     },
     expected: ([x]) =>
       rowSamples(x!, (row) => {
