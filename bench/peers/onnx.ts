@@ -5,7 +5,10 @@ import { threadsText } from "../threads.ts";
 import { OnnxGraph, type OnnxValue } from "./onnx_model.ts";
 import type { Peer } from "./peer.ts";
 
-/** Computed, and of no import map, so that neither type-checking nor the tests fetch its 140 MB. */
+/**
+ * Computed, and of no import map, so that neither type-checking nor the tests fetch its 140 MB. Deno takes the entry point
+ * made for Node: the browser's starts threads from blob URLs, which modules of npm packages cannot import.
+ */
 const PACKAGE = "npm:onnxruntime-web@1.30.0";
 
 /** A tensor in JavaScript's memory. */
@@ -57,7 +60,7 @@ const SPIN_MS = 80;
 
 /** Sets onnxruntime-web up with as many threads as there are processors. */
 export async function createOnnxPeer(): Promise<OnnxPeer> {
-  // It puts Node's workers in the place of the runtime's, which later workers of other systems do not expect.
+  // Its loader leaves Node's workers in the global place of the web's, where other systems look for theirs.
   const { Worker } = globalThis;
   const ort: Onnx = await import(PACKAGE);
   ort.env.wasm.numThreads = navigator.hardwareConcurrency;
