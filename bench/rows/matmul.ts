@@ -76,6 +76,7 @@ export const MATMUL_ROWS: readonly Row[] = [
   product("mm512", "matmul", [512, 512, 512]),
   product("mm1024", "matmul", [1024, 1024, 1024]),
   product("mm1021", "matmul, prime size", [1021, 1021, 1021]),
+  product("mm509", "matmul, odd sizes", [509, 1021, 257]),
   product("mm2048", "matmul", [2048, 2048, 2048], { heavy: true }),
   product("mm4096", "matmul", [4096, 4096, 4096], { heavy: true }),
   product("matvec", "matrix times vector", [4096, 4096, 1], {
