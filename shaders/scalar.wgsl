@@ -161,24 +161,32 @@ fn rsqrt_(x: f32) -> f32 {
 
 // --- Exponentials, logarithms, powers.
 
-// 2**n for n in [-252, 254], in two factors.
+// r * 2**n where that is a normal number. By a product, as software adapters shift lane by lane.
+fn shift_(r: f32, n: i32) -> f32 { return bitcast<f32>(bitcast<i32>(r) + n * 8388608); }
+
+// r * 2**n for r near 1 and n in [-252, 254].
 fn scale_(r: f32, n: i32) -> f32 {
-  let h = n >> 1u;
-  return r * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(n - h + 127) << 23u);
+  let h = clamp(n, -125, 127);
+  return shift_(r, h) * shift_(1.0, n - h);
 }
 
-// The exponential of what is neither so large nor so small that it leaves the range of floats.
+// exp(x) / 2**k for the whole number k nearest to x / log 2.
+fn expfraction_(x: f32, k: f32) -> f32 {
+  let r = (x - k * 0.693359375) + k * 2.12194440e-4;
+  return 1.0 + (r + r * r * (0.5 + r * (0.16666515 + r * (0.041666377 + r * (0.008369435 + r * 0.0013943034)))));
+}
+
+// The exponential of what is neither so large nor so small that it leaves the range of normal numbers.
 fn expcore_(x: f32) -> f32 {
   let k = round(x * 1.44269504);
-  let r = (x - k * 0.693359375) + k * 2.12194440e-4;
-  let p = r + r * r * (0.5 + r * (0.16666515 + r * (0.041666377 + r * (0.008369435 + r * 0.0013943034))));
-  return scale_(1.0 + p, i32(k));
+  return shift_(expfraction_(x, k), i32(k));
 }
 
 // Without a branch, like tanh_: where many invocations go together, each pays for both sides, and for the choice.
 fn exp_(x: f32) -> f32 {
-  let y = expcore_(clamp(x, -104.0, 88.72284));
-  return select(select(select(y, inf_(), x > 88.72284), 0.0, x < -104.0), x, isnan_(x));
+  let y = clamp(x, -104.0, 89.0);
+  let k = round(y * 1.44269504);
+  return select(scale_(expfraction_(y, k), i32(k)), x, isnan_(x));
 }
 
 fn expm1_(x: f32) -> f32 {
