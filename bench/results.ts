@@ -8,7 +8,7 @@ Milliseconds a call, median of interleaved rounds in one process, the wait for t
 against a float64 reference first. "ours ×" is the best peer divided by the better of Weft's two columns: above 1 Weft
 is faster. "Weft" is op by op, "Weft function" is the same code inside \`tf.function\`. onnxruntime-web runs a model compiled
 beforehand; it is fed from JavaScript's memory and answers there, so its times hold these copies. Filters and weights of
-layers are part of its models. Made by \`deno task bench --write\`.
+layers are part of its models. A system that takes seconds for a call is timed by one call. Made by \`deno task bench --write\`.
 `;
 
 /** What is said about the machine. */

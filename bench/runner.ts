@@ -3,7 +3,8 @@
 // A sample is the time of several calls and one wait for the device, divided by the number of calls, so that the wait
 // (10 ms in some runtimes) does not drown a call. Rounds go through the systems in turn, so that a machine that slows
 // down slows all of them. Threads that still spin are let come to rest before the next system has its turn. The median of
-// the rounds is what the table shows.
+// the rounds is what the table shows. A system that takes seconds for a call is timed by one call after the checked one,
+// before the rounds of the others.
 
 import type { Peer } from "./peers/peer.ts";
 import type { Case, Check, Output, Row, Sample, System } from "./row.ts";
@@ -20,12 +21,14 @@ export interface Effort {
   readonly sampleMs: number;
   /** After the minimum of rounds, stop when a row has taken this long. */
   readonly rowMs: number;
+  /** A system whose call takes longer is called no more. */
+  readonly slowMs: number;
 }
 
 /** Effort of an ordinary run and of a quick look. */
 export const EFFORT: Readonly<Record<"normal" | "quick", Effort>> = {
-  normal: { minRounds: 3, maxRounds: 9, sampleMs: 40, rowMs: 4000 },
-  quick: { minRounds: 2, maxRounds: 3, sampleMs: 10, rowMs: 1000 },
+  normal: { minRounds: 3, maxRounds: 9, sampleMs: 40, rowMs: 4000, slowMs: 8000 },
+  quick: { minRounds: 2, maxRounds: 3, sampleMs: 10, rowMs: 1000, slowMs: 3000 },
 };
 
 /** Calls in a sample, at most: what is queued on a device fills its memory, what is read back does not. */
@@ -116,15 +119,21 @@ async function resultOf(case_: Case): Promise<ArrayLike<number>> {
   return data;
 }
 
-async function setUp(row: Row, system: System, peer: Peer): Promise<Runner | Measurement | null> {
+/** A system made ready for a row; with a sample already where its call takes longer than `slowMs`. */
+async function setUp(
+  row: Row,
+  [system, peer]: readonly [System, Peer],
+  { slowMs }: Effort,
+): Promise<Runner | Measurement | null> {
   // The type of each builder's peer is the one the table stores under the same name.
   const build = row[system] as ((peer: Peer) => Case | Promise<Case>) | undefined;
   if (build === undefined) return null;
   try {
     const case_ = await build.call(row, peer);
     const result = await resultOf(case_);
-    const runner = { system, peer, case: case_, result, calls: 1, samples: [] };
-    await sample(runner, row);
+    const runner: Runner = { system, peer, case: case_, result, calls: 1, samples: [] };
+    const first = await sample(runner, row);
+    if (first > slowMs) runner.samples.push(first);
     return runner;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -155,19 +164,20 @@ export async function runRow(row: Row, peers: Peers, effort: Effort): Promise<Ro
   const candidates: Runner[] = [];
   for (const system of SYSTEMS) {
     const peer = peers[system];
-    const outcome = peer && await setUp(row, system, peer);
+    const outcome = peer && await setUp(row, [system, peer], effort);
     if (!outcome) continue;
     if ("kind" in outcome) cells[system] = outcome;
     else candidates.push(outcome);
   }
   const runners = row.check ? checkResults(candidates, row.check, cells) : candidates;
-  for (const runner of runners) await calibrate(runner, row, effort.sampleMs);
+  const timed = runners.filter(({ samples }) => samples.length === 0);
+  for (const runner of timed) await calibrate(runner, row, effort.sampleMs);
   const started = performance.now();
   for (let round = 0; round < effort.maxRounds; round++) {
     if (round >= effort.minRounds && performance.now() - started > effort.rowMs) break;
     // Each round starts with another system, so that none always follows the same one.
-    for (const i of runners.keys()) {
-      const runner = runners[(i + round) % runners.length]!;
+    for (const i of timed.keys()) {
+      const runner = timed[(i + round) % timed.length]!;
       runner.samples.push(await sample(runner, row));
     }
   }
