@@ -14,6 +14,8 @@ export interface ColumnSource {
   readonly transposed: boolean;
   /** Read four at a time along its last axis. */
   readonly wide: boolean;
+  /** Elements by which each row begins further from a whole four than the row before, where it is read by fours nevertheless. */
+  readonly skew?: number;
   /** Text of where the matrix begins. */
   readonly base: string;
   /** Text of the first of the steps: a row of B, or a column of the transposed one. */
@@ -27,10 +29,11 @@ const four = (f: (e: number) => string): string => `vec4(${each(4, f).join(", ")
 
 /** Vectors of columns `4j` to `4j + 3` from `c0` on, clamped to `p.n`; rows are `p.ldb` apart. */
 export function columnLoads(source: ColumnSource, vecs: number): Loads {
-  const { dtype, transposed, wide, base, at, shift } = source;
+  const { dtype, transposed, wide, skew = 0, base, at, shift } = source;
   const get = (text: string): string =>
     loadText(dtype, `in1[${text}${shift ? ` + ${shift}` : ""}]`, wide ? 4 : 1);
   const value = (j: number, q: number): string => `b${j}_${q}`;
+  if (skew > 0) return skewedLoads(source, skew, vecs);
   if (!transposed) {
     const setup = wide
       ? each(vecs, (j) => `let bi${j} = ${base} + min(c0 + ${j}u, p.n / 4u - 1u);`)
@@ -63,5 +66,33 @@ export function columnLoads(source: ColumnSource, vecs: number): Loads {
               four((e) => get(`bi${4 * j + e} + ${at} + ${q}u`))
             };`).join(" ")),
     value,
+  };
+}
+
+/**
+ * Rows whose length is no multiple of 4, read by fours: every fourth row begins at one, the others `skew`, twice and three times
+ * that later. What is read beyond the last row belongs to columns beyond `p.n`. `p.ldb` counts elements.
+ */
+function skewedLoads({ dtype, base, at }: ColumnSource, skew: number, vecs: number): Loads {
+  const row = (q: number): string => {
+    const late = q * skew % 4;
+    const fours = each(
+      vecs + (late > 0 ? 1 : 0),
+      (h) => `let w${q}_${h} = ${loadText(dtype, `in1[bi + bk${q} + ${h}u]`, 4)};`,
+    );
+    const column = (j: number): string =>
+      late === 0
+        ? `w${q}_${j}`
+        : `vec4(w${q}_${j}.${LANES.slice(late)}, w${q}_${j + 1}.${LANES.slice(0, late)})`;
+    return [
+      `let bk${q} = ${at} / 4u * p.ldb + ${q}u * p.ldb / 4u;`,
+      ...fours,
+      ...each(vecs, (j) => `let b${j}_${q} = ${column(j)};`),
+    ].join(" ");
+  };
+  return {
+    setup: [`let bi = ${base} + c0;`],
+    load: (count) => each(count, row),
+    value: (j, q) => `b${j}_${q}`,
   };
 }

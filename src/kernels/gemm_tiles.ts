@@ -59,6 +59,8 @@ export interface TileLoads {
   readonly wideA: boolean;
   /** Columns are read four at a time. */
   readonly wideB: boolean;
+  /** Columns are read four at a time, though their rows begin anywhere. */
+  readonly skewed?: boolean;
   /** Columns are read along the sums. */
   readonly transB: boolean;
   /** Rows are read across the sums, so that a tile has a multiple of 4. */
@@ -75,10 +77,10 @@ const NARROW = 0.6;
 /** Nanoseconds for four terms of a tile's sums. */
 function tileCost(
   { rows, vecs, across }: RegisterTile,
-  { wideA, wideB, transB }: TileLoads,
+  { wideA, wideB, skewed, transB }: TileLoads,
 ): number {
   const rowLoads = (wideA ? rows : 4 * NARROW * rows) / (across ?? 1);
-  const columnLoads = (wideB ? 4 : (transB ? 16 : 16 * NARROW)) * vecs;
+  const columnLoads = skewed ? 4 * vecs + 3 : (wideB ? 4 : transB ? 16 : 16 * NARROW) * vecs;
   return rows * vecs * 16 * PRODUCT + (Math.max(1, rowLoads) + columnLoads) * LOAD + 2 * LOAD;
 }
 

@@ -46,13 +46,17 @@ export type KernelChoice =
   };
 
 /** Which accesses can be four wide. */
-export function wideAccess(shape: MatMulShape): { wideA: boolean; wideB: boolean; wideC: boolean } {
+export function wideAccess(
+  shape: MatMulShape,
+): Pick<MatMulSource, "wideA" | "wideB" | "wideC" | "skewB"> {
   const { m, n, k, transA, transB } = shape;
   const filled = m > 0 && n > 0 && k > 0;
   return {
     wideA: filled && (transA ? m : k) % 4 === 0,
     wideB: filled && (transB ? k : n) % 4 === 0,
     wideC: filled && n % 4 === 0,
+    // Every fourth row, every matrix and every piece of one begin at a whole four.
+    skewB: filled && !transB && k % 4 === 0 ? n % 4 : 0,
   };
 }
 
@@ -85,8 +89,9 @@ function kernelCandidates(task: MatMulTask, profile: Profile): readonly KernelCh
 
 function registerCandidates({ shape }: MatMulTask, profile: Profile): KernelChoice[] {
   const { m, n, k, transA, transB, batch } = shape;
-  const { wideA, wideB } = wideAccess(shape);
-  const loads = { wideA, wideB, transB, quads: transA && wideA, splits: k >= 1024 };
+  const { wideA, wideB, skewB } = wideAccess(shape);
+  const skewed = skewB > 0, quads = transA && wideA;
+  const loads = { wideA, wideB, skewed, transB, quads, splits: k >= 1024 };
   return rankRegisterTiles([m, n, batch], loads, profile).map(({ tile, groups }) => ({
     kind: "register",
     tile,
@@ -100,7 +105,7 @@ function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
   const { shape, dtype, out } = task;
   const { m, n, k, batch, transA, transB } = shape;
   return tunedChoice(kernelCandidates(task, profile), profile, () => {
-    const { wideA, wideB } = wideAccess(shape);
+    const { wideA, wideB, skewB } = wideAccess(shape);
     const matrices = (of: "a" | "b"): number =>
       1 + matrixPairs(shape).reduce((most, pair) => Math.max(most, pair[of]), 0);
     const bare: MatMulTask = {
@@ -112,7 +117,7 @@ function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
       c: { output: 0 },
     };
     return {
-      name: ["matmul", dtype, ...[transA, transB, wideA, wideB].map(Number)].join(" "),
+      name: ["matmul", dtype, ...[transA, transB, wideA, wideB, skewB].map(Number)].join(" "),
       extents: [batch, m, n, k],
       flop: 2 * batch * m * n * k,
       inputs: [
@@ -211,13 +216,15 @@ function dispatchBatches(
     ? { ...wide, wideA: false }
     : wide;
   const { wideA, wideB, wideC } = ofVectors;
-  const a4 = wideA ? 4 : 1, b4 = wideB ? 4 : 1, c4 = wideC ? 4 : 1;
+  const skewB = choice.kind === "register" ? wide.skewB : 0;
+  const a4 = wideA ? 4 : 1, b4 = wideB || skewB > 0 ? 4 : 1, c4 = wideC ? 4 : 1;
   const source: MatMulSource = {
     dtype,
     out: task.out,
     transA,
     transB,
     ...ofVectors,
+    skewB,
     tail: (piece.k1 - piece.k0) % 4 !== 0,
     batchRank: batched ? walk.dims.length : 0,
     accumulate: !piece.first,
@@ -226,7 +233,7 @@ function dispatchBatches(
   };
   const m = piece.m1 - piece.m0, n = piece.n1 - piece.n0, k = piece.k1 - piece.k0;
   const lda = (transA ? shape.m : shape.k) / a4,
-    ldb = (transB ? shape.k : shape.n) / b4,
+    ldb = skewB > 0 ? shape.n : (transB ? shape.k : shape.n) / b4,
     ldc = shape.n / c4;
   const abase = piece.a.base / a4, bbase = piece.b.base / b4, cbase = piece.c.base / c4;
   const cz = shape.m * shape.n / c4;

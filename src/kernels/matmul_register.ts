@@ -50,8 +50,9 @@ export function registerProgram(
   profile: LaneProfile,
 ): Program {
   const { lanes } = profile, { rows, vecs } = tile;
-  const { dtype, out, wideC, transA, transB, wideA, wideB, tail, batchRank, accumulate, split } =
+  const { dtype, out, wideC, transA, transB, wideA, skewB, tail, batchRank, accumulate, split } =
     source;
+  const wideB = source.wideB || skewB > 0;
   const finish = printEpilogue(source.epilogue, dtype, out, wideC ? 4 : 1, 2);
   const key = [
     rows,
@@ -63,6 +64,7 @@ export function registerProgram(
     transB,
     wideA,
     wideB,
+    skewB,
     tail,
     batchRank,
     accumulate,
@@ -73,7 +75,7 @@ export function registerProgram(
   if (program) return program;
   const a = rowLoads(source, tile, lanes),
     b = columnLoads(
-      { dtype, transposed: transB, wide: wideB, base: "p.bbase + zb", at: "k" },
+      { dtype, transposed: transB, wide: wideB, skew: skewB, base: "p.bbase + zb", at: "k" },
       vecs,
     );
   const lines = [

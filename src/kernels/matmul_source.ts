@@ -39,6 +39,8 @@ export interface MatMulSource {
   readonly wideA: boolean;
   /** B likewise. */
   readonly wideB: boolean;
+  /** Elements by which each row of B begins further from a whole four than the row before: 0, or B is read by fours nevertheless. */
+  readonly skewB: number;
   /** C is stored four at a time. */
   readonly wideC: boolean;
   /** `k` may not be a multiple of 4. */

@@ -97,6 +97,9 @@ const SIZES: readonly [number, number, number][] = [
   [64, 64, 32],
   [130, 20, 34],
   [12, 132, 7],
+  [11, 23, 12],
+  [6, 22, 8],
+  [9, 77, 16],
 ];
 
 function layouts(): { transA: boolean; transB: boolean }[] {
