@@ -24,7 +24,13 @@ import {
 } from "./conv_geometry.ts";
 import { convFits } from "./conv_gpu.ts";
 import { channelsLast, type Operand } from "./conv_layout.ts";
-import { poolGradProgram, type PoolKind, poolProgram, type PoolSource } from "./pool_programs.ts";
+import {
+  poolGradProgram,
+  type PoolKind,
+  poolProgram,
+  type PoolSource,
+  poolTileGradProgram,
+} from "./pool_programs.ts";
 
 /** The geometry of a pooling over an image of this shape. */
 function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
@@ -39,6 +45,11 @@ const MAX_TAPS = 16;
 /** Results from which there are enough invocations that make eight. */
 const MANY = 2048;
 
+/** Taps of a window. */
+function tapsOf(g: WindowGeometry): number {
+  return g.axes.reduce((n, a) => n * a.filter, 1);
+}
+
 /** What shapes a kernel of `count` results; one of two fours where `kind` can take them. */
 function sourceOf(
   g: WindowGeometry,
@@ -52,15 +63,14 @@ function sourceOf(
   const plain = (kind === "max" || kind === "avg") && dtype !== "float16";
   const eights = plain && profile.words64 && wide && g.channels % 8 === 0 && count >= MANY;
   const axes = g.axes.slice(deep ? 0 : 1);
-  const taps = axes.map((a) => a.filter);
-  const few = profile.family === "software" && taps.reduce((a, b) => a * b, 1) <= MAX_TAPS;
+  const few = profile.family === "software" && tapsOf(g) <= MAX_TAPS;
   return {
     dtype,
     deep,
     wide,
     eights,
     workgroup: workgroupFor(count / widthOf({ wide, eights }), profile),
-    taps: few ? taps : undefined,
+    taps: few ? axes.map((a) => a.filter) : undefined,
     inside: few &&
       axes.every((a) =>
         a.before === 0 && (a.out - 1) * a.stride + (a.filter - 1) * a.dilation < a.in
@@ -186,9 +196,29 @@ export const ARG_MAX_POOL_VARIANTS: readonly GpuVariant[] = [
   windows("argmax", "max_pool_argmax", [0]),
 ];
 
-/** Gradient of the greatest element: first which tap won in each window, then what each element collects. */
+/** True where each element lies in just one window, and windows are small enough to be spelled out. */
+function tilesImage(g: WindowGeometry): boolean {
+  return tapsOf(g) <= MAX_TAPS &&
+    g.axes.every((a) =>
+      a.before === 0 && a.dilation === 1 && a.stride === a.filter && a.out * a.stride === a.in
+    );
+}
+
+/**
+ * Gradient of the greatest element. Where windows overlap, first which tap won in each window, then what each element collects;
+ * where they do not, both at once.
+ */
 export const MAX_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
   variant("max_pool_grad", [0, 2], ofInput, (g, [x, dy], [dx], problem, profile) => {
+    if (tilesImage(g)) {
+      const source = sourceOf(g, last(problem), outCount(g), profile);
+      const axes = g.axes.slice(source.deep ? 0 : 1);
+      const tiles = { ...source, taps: axes.map((a) => a.filter), inside: true };
+      const program = poolTileGradProgram(tiles);
+      return {
+        dispatches: [dispatch(program, [x, dy, dx], g, tiles, outCount(g), false, profile)],
+      };
+    }
     const source = sourceOf(g, last(problem), inCount(g), profile);
     const images = sourceOf(g, problem.inputs[0].dtype, outCount(g), profile);
     const taps: BufferRef = { temp: 0 };

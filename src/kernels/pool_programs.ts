@@ -134,34 +134,53 @@ function windowLoops(deep: boolean, body: readonly string[]): string[] {
   return [...lines, `let px = ${pixel}; let tap = ${tap};`, ...body, ...names.map(() => "}")];
 }
 
-/** Windows as results. Inputs: the image and, to `pick`, what is picked from. */
-export function poolProgram(kind: PoolKind, source: PoolSource): Program {
-  const { dtype, deep, wide, workgroup } = source;
-  const { acc, vec, index, flag, store } = typesOf(source);
-  const names = axisNames(deep);
-  const element = loadText(dtype, "in0[px * p.channels + c]", wide ? 4 : 1);
-  const load = source.filter
-    ? `let v = ${element} + ${loadText(dtype, "in1[tap * p.channels + c]", wide ? 4 : 1)};`
+/** Declares `v`, the element at a tap. */
+function elementText({ dtype, wide, filter }: PoolSource): string {
+  const load = (text: string): string => loadText(dtype, text, wide ? 4 : 1);
+  const element = load("in0[px * p.channels + c]");
+  return filter
+    ? `let v = ${element} + ${load("in1[tap * p.channels + c]")};`
     : `let v = ${element};`;
-  const lowest = acc === "f32"
+}
+
+/** Something below every element. */
+function lowestText({ acc, vec }: Types): string {
+  return acc === "f32"
     ? `${vec}(p.lowest)`
     : acc === "i32"
     ? `${vec}(-2147483647 - 1)`
     : `${vec}(0u)`;
+}
+
+/** Statements that find `best`, the greatest element of the window, and its `tap` or `px` as `where_`; `none` where there is no tap. */
+function searchText(source: PoolSource, name: "tap" | "px"): string[] {
+  const types = typesOf(source), { acc, index, flag } = types;
   const nan = (x: string): string =>
     `((bitcast<${index}>(${x}) & ${index}(0x7fffffffu)) > ${index}(0x7f800000u))`;
-  // The first element, then any that is greater; a NaN gives way to a number.
-  const take = acc === "f32"
-    ? `let take = (v > best) | (${nan("best")} & (${nan("v")} == ${flag}(false))) | ${flag}(none);`
-    : `let take = (v > best) | ${flag}(none);`;
-  const start = [`var best = ${lowest};`, `var where_ = ${index}(0u);`, "var none = true;"];
-  const search = overWindow(source, [
-    load,
-    take,
-    "best = select(best, v, take);",
-    `where_ = select(where_, ${index}(${kind === "tap" ? "tap" : "px"}), take);`,
-    "none = false;",
-  ]);
+  return [
+    `var best = ${lowestText(types)};`,
+    `var where_ = ${index}(0u);`,
+    "var none = true;",
+    ...overWindow(source, [
+      elementText(source),
+      // The first element, then any that is greater; a NaN gives way to a number.
+      acc === "f32"
+        ? `let take = (v > best) | (${nan("best")} & (${
+          nan("v")
+        } == ${flag}(false))) | ${flag}(none);`
+        : `let take = (v > best) | ${flag}(none);`,
+      "best = select(best, v, take);",
+      `where_ = select(where_, ${index}(${name}), take);`,
+      "none = false;",
+    ]),
+  ];
+}
+
+/** Windows as results. Inputs: the image and, to `pick`, what is picked from. */
+export function poolProgram(kind: PoolKind, source: PoolSource): Program {
+  const { dtype, deep, wide, workgroup } = source;
+  const types = typesOf(source), { acc, vec, index, flag, store } = types;
+  const names = axisNames(deep);
   const lanes = wide ? ["x", "y", "z", "w"] : [];
   const plain = source.eights ? EIGHT : elementType(dtype, wide);
   /** A statement for the channels that go together, each four of eight by itself: `v` and `r`, so numbered. */
@@ -172,7 +191,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
       `let w = in0[px * p.channels + c];`,
       ...splitEight(acc, "w").map((four, h) => `let v_${h} = ${four};`),
     ]
-    : [load];
+    : [elementText(source)];
   const storeAll = (value: string): string => {
     const [even, odd] = fours(value);
     return `out0[i] = ${source.eights ? joinEight(acc, even, odd) : store(even)};`;
@@ -180,7 +199,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
   const parts: Record<PoolKind, { lines: string[]; inputs: string[]; outputs: string[] }> = {
     max: {
       lines: [
-        ...fours(`var r = ${lowest};`),
+        ...fours(`var r = ${lowestText(types)};`),
         ...overWindow(source, [...loads, ...fours("r = select(r, v, v > r);")]),
         storeAll("r"),
       ],
@@ -200,8 +219,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     },
     tap: {
       lines: [
-        ...start,
-        ...search,
+        ...searchText(source, "tap"),
         `out0[i] = select(where_, ${index}(0xffffffffu), ${flag}(none));`,
       ],
       inputs: [elementType(dtype, wide)],
@@ -209,8 +227,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     },
     pick: {
       lines: [
-        ...start,
-        ...search,
+        ...searchText(source, "px"),
         wide
           ? `out0[i] = ${elementType(dtype, true)}(${
             lanes.map((l, e) =>
@@ -226,8 +243,7 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     },
     argmax: {
       lines: [
-        ...start,
-        ...search,
+        ...searchText(source, "px"),
         `out0[i] = ${store("best")};`,
         `let pixels = ${names.map((a) => `p.${a}limit`).join(" * ")};`,
         `let at = where_ - ${index}(select(n * pixels, 0u, p.batched != 0u));`,
@@ -248,6 +264,29 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
     params: [...POOL_PARAMS, ...gatherParams(deep)],
     workgroup: [workgroup, 1, 1],
     body: [...indexText(source), ...originText(deep, ""), ...lines].join("\n"),
+  });
+}
+
+/** Elements of the image as results, where each lies in just one window, by the window. Inputs: the image and the gradient. */
+export function poolTileGradProgram(source: PoolSource): Program {
+  const { dtype, deep, wide, workgroup } = source;
+  const { vec, index, store } = typesOf(source), element = elementType(dtype, wide);
+  const value = store(`select(${vec}(0), g, where_ == ${index}(tap))`);
+  return makeProgram({
+    name: "pool_max_tile_grad",
+    inputs: [element, element],
+    outputs: [element],
+    params: [...POOL_PARAMS, ...gatherParams(deep)],
+    workgroup: [workgroup, 1, 1],
+    body: [
+      ...indexText(source),
+      ...originText(deep, ""),
+      ...searchText(source, "tap"),
+      `let g = ${loadText(dtype, "in1[i]", wide ? 4 : 1)};`,
+      "{",
+      ...overWindow(source, [`out0[px * p.channels + c] = ${value};`]),
+      "}",
+    ].join("\n"),
   });
 }
 

@@ -81,6 +81,8 @@ const CASES: readonly Case[] = [
   { x: [1, 7, 7, 8], window: [7, 7], padding: "VALID" },
   { x: [1, 6, 6, 4], window: [1, 1], strides: [2, 2] },
   { x: [2, 5, 7, 4], window: [2, 2], dtype: "int32" },
+  { x: [2, 8, 6, 4], window: [2, 2], strides: [2, 2] },
+  { x: [1, 9, 4, 3], window: [3, 2], strides: [3, 2], dtype: "int32" },
   { x: [2, 64, 34, 17], window: [2, 2], strides: [2, 2], padding: "VALID" },
   { x: [1, 32, 34, 20], window: [3, 2], strides: [1, 2] },
   { x: [2, 14, 13, 40], window: [3, 2], strides: [1, 2] },
@@ -96,6 +98,8 @@ for (const c of CASES) {
 
 testOnGpu("pooling takes channels first and three axes", async () => {
   await compareAll({ x: [2, 3, 8, 7], window: [3, 2], strides: [2, 1], format: "NCHW" });
+  await compareAll({ x: [2, 3, 6, 8], window: [3, 2], strides: [3, 2], format: "NCHW" });
+  await compareAll({ x: [1, 4, 6, 2, 4], window: [2, 3, 1], strides: [2, 3, 1] });
   await compareAll({ x: [1, 5, 6, 4, 4], window: [2, 3, 2], strides: [2, 1, 2] });
   await compareAll({ x: [2, 4, 5, 3, 2], window: [2, 2, 2], format: "NCDHW" });
 });
@@ -129,11 +133,9 @@ testOnGpu("maximum pooling passes over NaN", async () => {
   ) => (i % 3 === 0 ? NaN : i % 7 === 0 ? -Infinity : v));
   const attrs = attrsOf({ x: x.shape, window: [3, 3] });
   await compareVariants("MaxPool", [new NdArray("float32", x.shape, data)], attrs, NEAR);
-  const dy = noise("float32", x.shape, 8);
-  await compareVariants(
-    "MaxPoolGrad",
-    [new NdArray("float32", x.shape, data), dy, dy],
-    attrs,
-    NEAR,
-  );
+  const image = new NdArray("float32", x.shape, data), dy = noise("float32", x.shape, 8);
+  await compareVariants("MaxPoolGrad", [image, dy, dy], attrs, NEAR);
+  const tiles = attrsOf({ x: x.shape, window: [3, 3], strides: [3, 3] });
+  const places = noise("float32", [1, 2, 2, 4], 9);
+  await compareVariants("MaxPoolGrad", [image, places, places], tiles, NEAR);
 });
