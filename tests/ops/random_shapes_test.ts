@@ -25,12 +25,13 @@ import { testOnGpu } from "./force_variant.ts";
 import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
 import { MORE_RANDOM_PROBLEMS, WITHOUT_RANDOM_PROBLEMS } from "./random_problems_more.ts";
 
-/** Problems of each op; `WEFT_PROBLEMS=500` asks for more. */
-const PROBLEMS = Number(Deno.env.get("WEFT_PROBLEMS") ?? 12);
-/** Problems after which a variant that fitted none is an error. */
-const LONGEST = 100;
+const ASKED = Deno.env.get("WEFT_PROBLEMS");
+/** Problems that each variant is given; `WEFT_PROBLEMS=500` asks for more, and prints how long they took. */
+const PROBLEMS = Number(ASKED ?? 12);
+/** Draws for each problem of a variant, after which one that fitted too few is an error. */
+const DRAWS = 40;
 /** Programs that each variant may have compiled: software takes its time for each. */
-const MOST_PROGRAMS = PROBLEMS;
+const MOST_PROGRAMS = ASKED === undefined ? PROBLEMS : Infinity;
 const NEAR = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-6 };
 
 const ALL = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS };
@@ -47,31 +48,58 @@ Deno.test("every kind of variant has problems of random shapes, or a reason why 
   assertEquals(Object.keys(WITHOUT_RANDOM_PROBLEMS).filter((name) => !all.has(name)), []);
 });
 
+/** What became of a variant. */
+interface Tally {
+  /** Problems that it fitted. */
+  problems: number;
+  /** Plans that were compared. */
+  plans: number;
+  /** What they had compiled. */
+  readonly programs: Set<Program>;
+}
+
 for (const [op, draw] of Object.entries(ALL)) {
   testOnGpu(`${op} of random shapes agrees with the CPU in every variant`, async () => {
     await setBackend("webgpu");
-    const gpu = gpuDevice() as WebGpuDevice;
+    const gpu = gpuDevice() as WebGpuDevice, started = performance.now();
     const def = lookupOp(op)!;
-    const programs = new Map(def.gpu!.map((v) => [v.name, new Set<Program>()]));
+    const tallies = new Map(
+      def.gpu!.map((v): [string, Tally] => [
+        v.name,
+        { problems: 0, plans: 0, programs: new Set() },
+      ]),
+    );
     const wrong: string[] = [];
-    const ran = (): boolean => [...programs.values()].every((own) => own.size > 0);
-    // More than were asked for where some variant has not fitted yet.
+    const few = (): string[] =>
+      [...tallies].flatMap(([name, { problems }]) => (problems < PROBLEMS ? [name] : []));
     for (
       let seed = 0;
-      (seed < PROBLEMS || (seed < LONGEST && !ran())) && wrong.length < 4;
+      seed < PROBLEMS * DRAWS && few().length > 0 && wrong.length < 4;
       seed++
     ) {
       const { inputs, attrs = {}, absolute = NEAR.absolute } = draw(new Draw(seed));
       const problem = problemOf(def, inputs, attrs);
       if (!isStatic(problem)) throw new Error(`${op} has no shape before it is run`);
+      // Where some variant fits seldom, the others have had theirs.
+      const wanting = new Set(few());
+      const plans = forcedPlans(
+        def.gpu!.filter(({ name }) => wanting.has(name)),
+        problem,
+        gpu.profile,
+      );
+      if (plans.length === 0) continue;
+      for (const name of new Set(plans.map((p) => p.variant))) tallies.get(name)!.problems++;
       const given = inputsOn(def, inputs, cpuDevice());
       const wanted = await runEagerly(def, given, attrs, cpuDevice());
       disposeInputs(given);
-      for (const forced of forcedPlans(def.gpu!, problem, gpu.profile)) {
-        const own = programs.get(forced.variant)!,
+      for (const forced of plans) {
+        const own = tallies.get(forced.variant)!,
           used = forced.plan.dispatches.map((d) => d.program);
-        if (own.size >= MOST_PROGRAMS && !used.every((program) => own.has(program))) continue;
-        for (const program of used) own.add(program);
+        if (
+          own.programs.size >= MOST_PROGRAMS && !used.every((program) => own.programs.has(program))
+        ) continue;
+        for (const program of used) own.programs.add(program);
+        own.plans++;
         const outputs = await runPlan(gpu, forced, inputs, problem);
         for (const [k, output] of outputs.entries()) {
           const text = difference(output, wanted[k], output.dtype, { ...NEAR, absolute });
@@ -85,7 +113,15 @@ for (const [op, draw] of Object.entries(ALL)) {
         }
       }
     }
+    if (ASKED !== undefined) report(op, tallies, performance.now() - started);
     assertEquals(wrong, []);
-    assertEquals([...programs].filter(([, own]) => own.size === 0), [], "These did not run");
+    assertEquals(few(), [], `These fitted fewer than ${PROBLEMS} problems`);
   });
+}
+
+function report(op: string, tallies: ReadonlyMap<string, Tally>, ms: number): void {
+  const lines = [...tallies].map(([name, { problems, plans, programs }]) =>
+    `${op}, "${name}": ${problems} problems, ${plans} plans, ${programs.size} programs`
+  );
+  console.log(lines.join("\n") + `\n${op}: ${(ms / 1000).toFixed(1)} s`);
 }
