@@ -76,9 +76,10 @@ export function copyGpu(
   const type = unit === 4 ? `vec4<${word}>` : word;
   const bytes = gpuBytes(dtype);
   const from = options.from ?? { input: 0 }, to = options.to ?? { output: 0 };
+  // Elements past the last whole vector are read by no group of four.
   const source = piecedSource(
     from,
-    (options.fromCount ?? 0) / unit,
+    Math.floor((options.fromCount ?? 0) / unit),
     type,
     bytes * unit,
     0,

@@ -6,6 +6,7 @@ import { apply, type OpInput, withRecorders } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
 import type { GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
 import { gpuBytes } from "../core/gpu_storage.ts";
+import { InternalError } from "../core/errors.ts";
 import { DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
@@ -181,8 +182,25 @@ export function forcedPlans(
   return [...plans.values()];
 }
 
-/** Runs a plan on host arrays, in buffers that held garbage before. */
+/** Runs a plan on host arrays, in buffers that held garbage before. Throws `InternalError` where WebGPU refuses it. */
 export async function runPlan(
+  device: WebGpuDevice,
+  forced: ForcedPlan,
+  inputs: readonly NdArray[],
+  problem: Problem,
+): Promise<NdArray[]> {
+  // What is refused leaves the staging copy as it was: full of the results of the plan before, which may be the same.
+  device.gpu.pushErrorScope("validation");
+  const [ran] = await Promise.allSettled([runUnchecked(device, forced, inputs, problem)]);
+  const error = await device.gpu.popErrorScope();
+  if (error !== null) {
+    throw new InternalError(`Cannot run ${forced.variant}: WebGPU reported ${error.message}`);
+  }
+  if (ran.status === "rejected") throw ran.reason;
+  return ran.value;
+}
+
+async function runUnchecked(
   device: WebGpuDevice,
   forced: ForcedPlan,
   inputs: readonly NdArray[],
