@@ -36,8 +36,10 @@ export interface Profile {
 export interface Candidates {
   /** Equal for work that wants the same kernel: the op, its layout, its shape in powers of two. */
   readonly key: string;
-  /** A name for each candidate, the default first. */
+  /** A name for each candidate, the default first and then the likely best. */
   readonly names: readonly string[];
+  /** Multiplications and additions that the work takes. */
+  readonly flop: number;
   /** The work of one candidate, without temporaries of others. */
   readonly plan: (index: number) => GpuPlan;
   /** Bytes of each input that plans bind. */

@@ -20,6 +20,10 @@ export interface TunerHost {
   readonly begin: (candidates: Candidates) => Trial | null;
 }
 
+/** Multiplications and additions below which the first candidate is taken: about a millisecond of a processor's work. */
+const LARGE = 2 ** 24;
+/** Candidates that are timed. */
+const MOST = 4;
 /** Times of each candidate, of which the least counts: whatever else the machine does only adds. */
 const ROUNDS = 3;
 
@@ -54,7 +58,8 @@ export class Tuner implements KernelChooser {
   }
 
   choose(candidates: Candidates): number {
-    const { key, names } = candidates;
+    const { key, names, flop } = candidates;
+    if (flop < LARGE) return 0;
     const known = names.indexOf(this.#fastest.get(key) ?? "");
     if (known >= 0 || !this.timing) return Math.max(0, known);
     const best = this.#time(candidates);
@@ -68,7 +73,7 @@ export class Tuner implements KernelChooser {
     const trial = this.#host.begin(candidates);
     if (trial === null) return null;
     const { clock } = this.#host;
-    const plans = candidates.names.map((_, i) => candidates.plan(i));
+    const plans = candidates.names.slice(0, MOST).map((_, i) => candidates.plan(i));
     const least = plans.map(() => Infinity);
     try {
       for (const plan of plans) trial.run(plan);

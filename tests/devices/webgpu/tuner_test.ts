@@ -28,7 +28,8 @@ function candidates(key: string, times: readonly (readonly number[])[]): {
     }),
   });
   const names = times.map((_, i) => `kernel ${i}`);
-  const work = { key, names, plan: (i: number) => plans[i], inputs: [4], outputs: [4] };
+  const plan = (i: number): GpuPlan => plans[i];
+  const work = { key, names, flop: 2 ** 24, plan, inputs: [4], outputs: [4] };
   return { work, tuner, runs: () => runs };
 }
 
@@ -45,6 +46,13 @@ Deno.test("Tuner takes the candidate whose least time is least, and remembers it
   const after = runs();
   assertEquals([tuner.choose(work), runs()], [1, after]);
   assertEquals(tuner.choices, { a: "kernel 1" });
+});
+
+Deno.test("Tuner takes the first candidate of small work, and times four of large work", () => {
+  const { work, tuner, runs } = candidates("a", [[5], [4], [3], [2], [1]]);
+  tuner.timing = true;
+  assertEquals([tuner.choose({ ...work, flop: 2 ** 24 - 1 }), runs()], [0, 0]);
+  assertEquals(tuner.choose(work), 3);
 });
 
 Deno.test("Tuner follows choices made before, and ignores names it does not know", () => {
