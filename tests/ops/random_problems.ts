@@ -129,7 +129,10 @@ function rows(d: Draw): RandomProblem {
 }
 
 function matMul(d: Draw): RandomProblem {
-  const [m, n, k] = [d.side(140), d.side(140), d.side(140, 0)];
+  // Long sums are cut into parts, where they are few.
+  const long = d.whole(0, 5) === 0;
+  const [m, n] = long ? [d.side(17), d.side(33)] : [d.side(140), d.side(140)];
+  const k = long ? d.whole(512, 1300) : d.side(140, 0);
   const dtype = d.pick(["float32", "int32"] as const);
   // One matrix times few vectors: kernels of their own.
   const thin = d.whole(0, 2) === 0, rows = thin ? d.whole(1, 4) : m;
@@ -140,7 +143,13 @@ function matMul(d: Draw): RandomProblem {
       d.values(transpose_b ? [n, k] : [k, n], dtype),
     ],
     attrs: { transpose_a, transpose_b },
+    absolute: roundings(k),
   };
+}
+
+/** How far a sum of so many products of numbers up to 1 may be off, though it be near 0. */
+function roundings(terms: number): number {
+  return Math.max(1e-6, terms * 2 ** -23);
 }
 
 function batchMatMul(d: Draw): RandomProblem {
@@ -187,18 +196,28 @@ export function window(d: Draw, channels: number, dilates = true): Window {
   };
 }
 
+/** Channels that are summed: now and then so many that sums are cut into parts. */
+function depth(d: Draw): number {
+  return d.whole(0, 7) === 0 ? d.whole(33, 80) : d.side(9);
+}
+
 function conv(d: Draw): RandomProblem {
-  const channels = d.side(9);
+  const channels = depth(d);
   const { x, filter, attrs } = window(d, channels);
-  return { inputs: [d.values(x), d.values([...filter, channels, d.side(33)])], attrs };
+  return {
+    inputs: [d.values(x), d.values([...filter, channels, d.side(33)])],
+    attrs,
+    absolute: roundings(filter[0] * filter[1] * channels),
+  };
 }
 
 function convInput(d: Draw): RandomProblem {
-  const channels = d.side(9), made = d.side(17);
+  const channels = d.side(9), made = depth(d);
   const { x, filter, out, attrs } = window(d, channels);
   return {
     inputs: [vector(...x), d.values([...filter, channels, made]), d.values([x[0], ...out, made])],
     attrs,
+    absolute: roundings(filter[0] * filter[1] * made),
   };
 }
 
@@ -208,6 +227,7 @@ function convFilter(d: Draw): RandomProblem {
   return {
     inputs: [d.values(x), vector(...filter, channels, made), d.values([x[0], ...out, made])],
     attrs,
+    absolute: roundings(x[0] * out[0] * out[1]),
   };
 }
 

@@ -325,12 +325,12 @@ function groupedSum(d: Draw): RandomProblem {
 
 /** A problem of `op` in floats, with what its result's shape is. */
 function floating(op: string, d: Draw): Required<RandomProblem> & { out: readonly number[] } {
-  const { inputs, attrs = {} } = RANDOM_PROBLEMS[op](d);
+  const { inputs, attrs = {}, absolute = 0 } = RANDOM_PROBLEMS[op](d);
   const floats = inputs.map((a) =>
     a.dtype === "float32" ? a : filled("float32", a.shape, (i) => Number(a.data[i]) / 50)
   );
   const [{ shape: out }] = problemOf(lookupOp(op)!, floats, attrs).outputs;
-  return { inputs: floats, attrs, out, absolute: 1e-5 };
+  return { inputs: floats, attrs, out, absolute: Math.max(1e-5, absolute) };
 }
 
 /** Products with a bias and a residual added, and what is below 0 cut off. */
