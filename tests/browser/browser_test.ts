@@ -45,7 +45,7 @@ const NEEDS_SYNC_READ = "Cannot (read|run|call) .* synchronously";
 /** Files that pass there, but SwiftShader compiles each of their programs for a second, and page_ops.ts has the same kernels. */
 const SLOW_TO_COMPILE = `
 graph/model_equality graph/random_graphs graph/reductions
-ops/arg_reduce ops/attention ops/conv_kernels ops/conv_tiles ops/fused ops/half ops/matmul_kernels ops/normalize
+ops/arg_reduce ops/attention ops/candidates ops/conv_kernels ops/fused ops/half ops/matmul_kernels ops/normalize
 ops/pool_kernels ops/random_shapes ops/reduce ops/scan ops/softmax ops/special_kernels ops/topk
 `.trim().split(/\s+/);
 

@@ -174,22 +174,35 @@ export interface Window {
   readonly attrs: { strides: number[]; dilations: number[]; padding: string };
 }
 
+/** What windows may do. */
+interface WindowOptions {
+  /** Leave elements out between those they see. Default: yes. */
+  readonly dilates?: boolean;
+  /** Step differently along each axis. Default: no. */
+  readonly uneven?: boolean;
+}
+
 /** Images and a window that has at least one place in them. */
-export function window(d: Draw, channels: number, dilates = true): Window {
+export function window(
+  d: Draw,
+  channels: number,
+  { dilates = true, uneven = false }: WindowOptions = {},
+): Window {
   const filter: [number, number] = [d.whole(1, 4), d.whole(1, 4)];
   const padding = d.pick(["SAME", "VALID"]);
   const [step, wide] = [d.whole(1, 3), dilates && d.coin() ? 2 : 1];
+  const steps = [step, uneven && d.coin() ? d.whole(1, 3) : step];
   const reach = filter.map((f) => (f - 1) * wide + 1);
   const [h, w] = reach.map((r) => r - 1 + d.side(17));
   const out = [h, w].map((n, i) =>
-    padding === "SAME" ? Math.ceil(n / step) : Math.floor((n - reach[i]) / step) + 1
+    padding === "SAME" ? Math.ceil(n / steps[i]) : Math.floor((n - reach[i]) / steps[i]) + 1
   ) as [number, number];
   return {
     x: [d.whole(1, 2), h, w, channels],
     filter,
     out,
     attrs: {
-      strides: [1, step, step, 1],
+      strides: [1, ...steps, 1],
       dilations: [1, wide, wide, 1],
       padding,
     },
@@ -203,7 +216,7 @@ function depth(d: Draw): number {
 
 function conv(d: Draw): RandomProblem {
   const channels = depth(d);
-  const { x, filter, attrs } = window(d, channels);
+  const { x, filter, attrs } = window(d, channels, { uneven: true });
   return {
     inputs: [d.values(x), d.values([...filter, channels, d.side(33)])],
     attrs,
@@ -213,7 +226,7 @@ function conv(d: Draw): RandomProblem {
 
 function convInput(d: Draw): RandomProblem {
   const channels = d.side(9), made = depth(d);
-  const { x, filter, out, attrs } = window(d, channels);
+  const { x, filter, out, attrs } = window(d, channels, { uneven: true });
   return {
     inputs: [vector(...x), d.values([...filter, channels, made]), d.values([x[0], ...out, made])],
     attrs,
@@ -223,7 +236,7 @@ function convInput(d: Draw): RandomProblem {
 
 function convFilter(d: Draw): RandomProblem {
   const channels = d.side(9), made = d.side(17);
-  const { x, filter, out, attrs } = window(d, channels);
+  const { x, filter, out, attrs } = window(d, channels, { uneven: true });
   return {
     inputs: [d.values(x), vector(...filter, channels, made), d.values([x[0], ...out, made])],
     attrs,
@@ -238,13 +251,13 @@ function depthwise(d: Draw): RandomProblem {
 }
 
 function pool(d: Draw): RandomProblem {
-  const { x, filter, attrs } = window(d, d.side(9), false);
+  const { x, filter, attrs } = window(d, d.side(9), { dilates: false });
   const { strides, padding } = attrs;
   return { inputs: [d.values(x)], attrs: { ksize: [1, ...filter, 1], strides, padding } };
 }
 
 function avgPoolGrad(d: Draw): RandomProblem {
-  const { x, filter, out, attrs } = window(d, d.side(9), false);
+  const { x, filter, out, attrs } = window(d, d.side(9), { dilates: false });
   const { strides, padding } = attrs;
   return {
     inputs: [vector(...x), d.values([x[0], ...out, x[3]])],

@@ -140,7 +140,9 @@ function dilation(d: Draw, gradient = false): RandomProblem {
 }
 
 function pooled(d: Draw): { x: NdArray; y: NdArray; attrs: Record<string, unknown> } {
-  const { x: shape, filter, attrs: { strides, padding } } = window(d, d.side(9), false);
+  const { x: shape, filter, attrs: { strides, padding } } = window(d, d.side(9), {
+    dilates: false,
+  });
   const attrs = { ksize: [1, ...filter, 1], strides, padding }, x = distinct(shape, d);
   const def = lookupOp("MaxPool")!;
   return { x, y: runCpuKernel(def, [x], problemOf(def, [x], attrs))[0], attrs };

@@ -1,0 +1,175 @@
+/**
+ * Kernels that a device may choose among for products and convolutions: each candidate by its index, on random shapes.
+ */
+
+import { assertEquals } from "@std/assert";
+import { setBackend } from "@weft/weft";
+import type { Candidates, Profile, Program } from "../../src/core/dispatch.ts";
+import { lookupOp, type OpDef, type Problem } from "../../src/core/op.ts";
+import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
+import { SHARED_TILES } from "../../src/kernels/gemm_tiles.ts";
+import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
+import { difference } from "../../src/testing/compare.ts";
+import {
+  disposeInputs,
+  type ForcedPlan,
+  inputsOn,
+  problemOf,
+  runEagerly,
+  runPlan,
+} from "../../src/testing/run_op.ts";
+import { testOnGpu } from "./force_variant.ts";
+import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
+import { MORE_RANDOM_PROBLEMS } from "./random_problems_more.ts";
+
+const ASKED = Deno.env.get("WEFT_PROBLEMS");
+/** Problems of each kind of work and of adapter; `WEFT_PROBLEMS=500` asks for more, and prints how long they took. */
+const PROBLEMS = Number(ASKED ?? 48);
+/** Draws for each problem: not all have candidates. */
+const DRAWS = 8;
+/** Programs that each candidate may have compiled: software takes its time for each. */
+const MOST_PROGRAMS = ASKED === undefined ? 1 : 6;
+const NEAR = { ulps: 64, ulpsOfLargest: 64 };
+const DRAW = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS };
+
+/** Work by the kernels that do it. */
+const WORK: readonly {
+  /** What keys of candidates begin with. */
+  readonly kinds: readonly string[];
+  /** Ops that ask for it. */
+  readonly ops: readonly string[];
+  /** Ops whose programs take longest to compile: met where many problems are asked for. */
+  readonly longest?: readonly string[];
+  /** Adapters of which some candidate cuts sums into parts, among many problems. */
+  readonly parts: readonly Profile["family"][];
+}[] = [
+  {
+    kinds: ["matmul"],
+    ops: ["MatMul", "BatchMatMulV2"],
+    longest: ["_MatMulEpilogue"],
+    parts: ["software", "gpu"],
+  },
+  {
+    kinds: ["conv", "conv_input"],
+    ops: ["Conv2D", "Conv2DBackpropInput"],
+    longest: ["_Conv2DEpilogue", "Conv3D"],
+    parts: ["gpu"],
+  },
+  { kinds: ["conv_filter"], ops: ["Conv2DBackpropFilter"], parts: ["software"] },
+];
+
+/** One candidate's work. */
+interface Candidate extends ForcedPlan {
+  /** Its kernel and tile. */
+  readonly tile: string;
+  /** Parts that sums are cut into. */
+  readonly parts: number;
+}
+
+/** The plans of all candidates for a problem; none where a device has nothing to choose. */
+function candidatesOf(
+  def: OpDef,
+  problem: Problem,
+  { own, kinds }: { own: Profile; kinds: readonly string[] },
+): Candidate[] {
+  let names: readonly string[] = [], index = 0;
+  const choose = (met: Candidates): number => {
+    if (!kinds.includes(met.key.split(" ")[0])) return 0;
+    names = met.names;
+    return index;
+  };
+  const profile = { ...own, chooser: { active: true, choose } };
+  const variant = def.gpu!.find(({ fits }) => fits?.(problem, profile) ?? true);
+  if (variant === undefined) return [];
+  const list: Candidate[] = [];
+  do {
+    const plan = variant.plan(problem, profile);
+    if (names.length === 0) return [];
+    const [tile, parts] = names[index].split(" /");
+    list.push({
+      variant: variant.name,
+      profile: names[index],
+      maxGrid: profile.maxGrid,
+      plan,
+      tile,
+      parts: Number(parts),
+    });
+  } while (++index < names.length);
+  return list;
+}
+
+/** What became of a candidate. */
+interface Tally {
+  runs: number;
+  readonly programs: Set<Program>;
+}
+
+/** Candidates that a problem is given to: those it has programs for, and the one with the fewest, which may have another. */
+function given(candidates: readonly Candidate[], tallies: ReadonlyMap<string, Tally>): Candidate[] {
+  const known = ({ tile, plan }: Candidate): boolean =>
+    plan.dispatches.every((d) => tallies.get(tile)!.programs.has(d.program));
+  const count = ({ tile }: Candidate): number => tallies.get(tile)!.programs.size;
+  const [next] = candidates.filter((c) => !known(c) && count(c) < MOST_PROGRAMS)
+    .sort((a, b) => count(a) - count(b));
+  return candidates.filter((c) => c === next || known(c));
+}
+
+for (const { kinds, ops: usual, longest = [], parts } of WORK) {
+  const ops = ASKED === undefined ? usual : [...usual, ...longest];
+  for (const family of ["software", "gpu"] as const) {
+    testOnGpu(`every ${family} candidate for ${kinds.join(" and ")} is right`, async () => {
+      await setBackend("webgpu");
+      const gpu = gpuDevice() as WebGpuDevice, started = performance.now();
+      const tallies = new Map<string, Tally>(), wrong: string[] = [];
+      let problems = 0, cut = false;
+      for (let seed = 0; seed < PROBLEMS * DRAWS && problems < PROBLEMS; seed++) {
+        const op = ops[seed % ops.length], def = lookupOp(op)!;
+        const { inputs, attrs = {}, absolute = 1e-6 } = DRAW[op](new Draw(seed));
+        const problem = problemOf(def, inputs, attrs);
+        const candidates = candidatesOf(def, problem, { own: { ...gpu.profile, family }, kinds });
+        for (const { tile } of candidates) {
+          if (!tallies.has(tile)) tallies.set(tile, { runs: 0, programs: new Set() });
+        }
+        const list = given(candidates, tallies);
+        if (list.length === 0) continue;
+        problems++;
+        const host = inputsOn(def, inputs, cpuDevice());
+        const [wanted] = await runEagerly(def, host, attrs, cpuDevice());
+        disposeInputs(host);
+        for (const candidate of list) {
+          const tally = tallies.get(candidate.tile)!;
+          for (const { program } of candidate.plan.dispatches) tally.programs.add(program);
+          tally.runs++;
+          cut ||= candidate.parts > 1;
+          const [out] = await runPlan(gpu, candidate, inputs, problem);
+          const text = difference(out, wanted, out.dtype, { ...NEAR, absolute });
+          if (text === null) continue;
+          const shapes = inputs.map((a) => `${a.dtype}[${a.shape}]`).join(" ");
+          wrong.push(
+            `seed ${seed}, ${op} by ${candidate.profile} of ${shapes} ${
+              JSON.stringify(attrs)
+            }: ${text}`,
+          );
+        }
+      }
+      if (ASKED !== undefined) report(tallies, performance.now() - started);
+      assertEquals(wrong, []);
+      assertEquals(problems, PROBLEMS);
+      assertEquals([...tallies].filter(([, { runs }]) => runs === 0), [], "Never forced");
+      const { maxInvocations, maxWorkgroupBytes } = gpu.profile;
+      if (family === "gpu" && maxInvocations >= 256 && maxWorkgroupBytes >= 16384) {
+        assertEquals(tallies.size, SHARED_TILES.length);
+      }
+      if (ASKED !== undefined && parts.includes(family)) assertEquals(cut, true, "No sum was cut");
+    });
+  }
+}
+
+function report(tallies: ReadonlyMap<string, Tally>, ms: number): void {
+  const runs = [...tallies.values()].map((t) => t.runs);
+  const programs = [...tallies.values()].reduce((n, t) => n + t.programs.size, 0);
+  console.log(
+    `${tallies.size} candidates, ${Math.min(...runs)} to ${Math.max(...runs)} problems each, ` +
+      `${programs} programs, ${(ms / 1000).toFixed(1)} s`,
+  );
+}
