@@ -41,6 +41,8 @@ const flatPlaces = (count: number, below: number): NdArray => places(count, belo
 
 const CASES: readonly { op: string; inputs: NdArray[]; attrs?: Record<string, unknown> }[] = [
   { op: "Slice", inputs: [counted("float32", 50, 60), ints([2], 3, 4), ints([2], 45, 52)] },
+  // The last piece holds less than a vector, which is how the others are read.
+  { op: "Slice", inputs: [counted("float32", 2049), ints([1], 2020), ints([1], 12)] },
   { op: "Transpose", inputs: [counted("float32", 50, 60), ints([2], 1, 0)] },
   { op: "Transpose", inputs: [counted("int32", 51, 61), ints([2], 1, 0)] },
   { op: "ReverseV2", inputs: [counted("float32", 50, 60), ints([1], 0)] },
