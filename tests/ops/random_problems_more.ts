@@ -415,6 +415,5 @@ export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomPr
 
 /** Variants that no problem of random shape is for, each with the reason. */
 export const WITHOUT_RANDOM_PROBLEMS: Readonly<Record<string, string>> = {
-  pairs: "random numbers: tests/ops/random_test.ts compares them at many sizes",
-  scan: "random numbers: tests/ops/random_test.ts draws them",
+  scan: "random choices, which a rounding may change: tests/ops/random_test.ts draws them",
 };

@@ -24,6 +24,7 @@ import {
 } from "../../src/testing/run_op.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
+import { MOVED_RANDOM_PROBLEMS } from "./random_problems_moved.ts";
 import { MORE_RANDOM_PROBLEMS, WITHOUT_RANDOM_PROBLEMS } from "./random_problems_more.ts";
 
 const ASKED = Deno.env.get("WEFT_PROBLEMS");
@@ -35,7 +36,7 @@ const DRAWS = 40;
 const MOST_PROGRAMS = ASKED === undefined ? 12 : 128;
 const NEAR = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-6 };
 
-const ALL = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS };
+const ALL = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS, ...MOVED_RANDOM_PROBLEMS };
 
 Deno.test("every kind of variant has problems of random shapes, or a reason why not", () => {
   const names = (ops: readonly OpDef[]): string[] =>

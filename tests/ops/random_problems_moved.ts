@@ -1,0 +1,203 @@
+/**
+ * Further problems of random shapes: elements that are moved, windows in three dimensions, fused reductions, random numbers.
+ */
+
+import type { DType, NdArray } from "@weft/weft";
+import { lookupOp } from "../../src/core/op.ts";
+import { argument, scalar as s } from "../../src/core/scalar.ts";
+import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
+import { filled, number, vector } from "./force_variant.ts";
+import { type Draw, NUMBERS, RANDOM_PROBLEMS, type RandomProblem } from "./random_problems.ts";
+
+/** A shape without empty sides. */
+function solid(d: Draw, rank: number, elements: number): number[] {
+  return d.shape(rank, elements).map((n) => Math.max(1, n));
+}
+
+function roll(d: Draw): RandomProblem {
+  const shape = solid(d, d.whole(1, 3), 4000), axes = d.axes(shape.length);
+  const shifts = axes.map(() => d.whole(-300, 300));
+  return { inputs: [d.values(shape, d.pick(NUMBERS)), vector(...shifts), vector(...axes)] };
+}
+
+function mirrorPad(d: Draw): RandomProblem {
+  const shape = solid(d, d.whole(1, 3), 2000), mode = d.pick(["REFLECT", "SYMMETRIC"]);
+  const most = shape.map((n) => Math.min(5, mode === "REFLECT" ? n - 1 : n));
+  const widths = most.flatMap((n) => [d.whole(0, n), d.whole(0, n)]);
+  return {
+    inputs: [
+      d.values(shape, d.pick(NUMBERS)),
+      filled("int32", [shape.length, 2], (i) => widths[i]),
+    ],
+    attrs: { mode },
+  };
+}
+
+function stridedSlice(d: Draw): RandomProblem {
+  const shape = solid(d, d.whole(1, 4), 6000),
+    cuts = shape.map((n) => {
+      const begin = d.whole(0, n - 1), step = d.whole(1, 3);
+      if (d.coin()) return [begin, d.whole(begin, n), step];
+      const end = d.whole(-1, begin);
+      // Before the first element: -1 would be the last.
+      return [begin, end < 0 ? -n - 1 : end, -step];
+    });
+  const part = (i: number): NdArray => vector(...cuts.map((cut) => cut[i]));
+  return { inputs: [d.values(shape, d.pick(NUMBERS)), part(0), part(1), part(2)] };
+}
+
+function stridedSliceGrad(d: Draw): RandomProblem {
+  const { inputs } = stridedSlice(d), [x, ...cuts] = inputs;
+  const [{ shape }] = problemOf(lookupOp("StridedSlice")!, inputs, {}).outputs;
+  return { inputs: [vector(...x.shape), ...cuts, d.values(shape as number[])] };
+}
+
+function pack(d: Draw): RandomProblem {
+  const shape = d.shape(d.whole(0, 3), 600), dtype = d.pick(NUMBERS);
+  return {
+    inputs: Array.from({ length: d.whole(1, 9) }, () => d.values(shape, dtype)),
+    attrs: { axis: d.whole(-1, shape.length) },
+  };
+}
+
+function unpack(d: Draw): RandomProblem {
+  const shape = d.shape(d.whole(1, 3), 600), axis = d.whole(0, shape.length - 1);
+  const num = shape[axis] = d.whole(1, 9);
+  return { inputs: [d.values(shape, d.pick(NUMBERS))], attrs: { axis, num } };
+}
+
+function splitV(d: Draw): RandomProblem {
+  const sizes = Array.from({ length: d.whole(1, 9) }, () => d.side(33, 0));
+  const shape = d.shape(d.whole(1, 3), 300), axis = d.whole(0, shape.length - 1);
+  shape[axis] = sizes.reduce((a, b) => a + b, 0);
+  return {
+    inputs: [d.values(shape, d.pick(NUMBERS)), vector(...sizes), number(axis)],
+    attrs: { num_split: sizes.length },
+  };
+}
+
+/** Updates are whole numbers, whose sums do not depend on the order. */
+function gatherGrad(d: Draw): RandomProblem {
+  const shape = solid(d, d.whole(1, 3), 2000), axis = d.whole(0, shape.length - 1);
+  const count = d.side(65);
+  const dy = filled("float32", shape.with(axis, count), () => d.whole(-9, 9));
+  return { inputs: [dy, d.ints([count], 0, shape[axis] - 1), vector(...shape), number(axis)] };
+}
+
+function weightedCounts(d: Draw): RandomProblem {
+  const size = d.whole(1, 200), shape = d.coin() ? [d.side(300)] : [d.side(9), d.side(65)];
+  const weights = filled("float32", d.coin() ? shape : [0], () => d.whole(0, 9));
+  return { inputs: [d.ints(shape, 0, size + 5), number(size), weights] };
+}
+
+/** Volumes and a window that has at least one place in them. */
+function volumes(d: Draw, channels: number): {
+  readonly x: number[];
+  readonly filter: number[];
+  readonly out: number[];
+  readonly attrs: { readonly strides: number[]; readonly padding: string };
+} {
+  const filter = [d.whole(1, 3), d.whole(1, 3), d.whole(1, 3)], step = d.whole(1, 2);
+  const sides = filter.map((f) => f - 1 + d.side(5)), padding = d.pick(["SAME", "VALID"]);
+  return {
+    x: [d.whole(1, 2), ...sides, channels],
+    filter,
+    out: sides.map((n, i) => Math.ceil((padding === "SAME" ? n : n - filter[i] + 1) / step)),
+    attrs: { strides: [1, step, step, step, 1], padding },
+  };
+}
+
+function conv3dInput(d: Draw): RandomProblem {
+  const channels = d.side(9), made = d.side(9), { x, filter, out, attrs } = volumes(d, channels);
+  const dy = d.values([x[0], ...out, made]);
+  return { inputs: [vector(...x), d.values([...filter, channels, made]), dy], attrs };
+}
+
+function conv3dFilter(d: Draw): RandomProblem {
+  const channels = d.side(9), made = d.side(9), { x, filter, out, attrs } = volumes(d, channels);
+  const dy = d.values([x[0], ...out, made]);
+  return { inputs: [d.values(x), vector(...filter, channels, made), dy], attrs };
+}
+
+function pool3d(d: Draw): RandomProblem {
+  const { x, filter, attrs } = volumes(d, d.side(9));
+  return { inputs: [d.values(x)], attrs: { ...attrs, ksize: [1, ...filter, 1] } };
+}
+
+function avgPool3dGrad(d: Draw): RandomProblem {
+  const { x, filter, out, attrs } = volumes(d, d.side(9));
+  return {
+    inputs: [vector(...x), d.values([x[0], ...out, x[4]])],
+    attrs: { ...attrs, ksize: [1, ...filter, 1] },
+  };
+}
+
+/** The input and result of a pool whose numbers are distinct, and a gradient of the one or the other. */
+function maxPool3dGrad(d: Draw, of: "output" | "input"): RandomProblem {
+  const { x: shape, filter, attrs: window } = volumes(d, d.side(9)), start = d.whole(1, 7000);
+  const x = filled("float32", shape, (i) => ((i + start) * 4243 % 7919) / 64);
+  const attrs = { ...window, ksize: [1, ...filter, 1] }, def = lookupOp("MaxPool3D")!;
+  const [y] = runCpuKernel(def, [x], problemOf(def, [x], attrs));
+  const dy = filled("float32", of === "output" ? y.shape : shape, () => d.whole(-9, 9));
+  return { inputs: [x, y, dy], attrs };
+}
+
+/** A product of two arrays, reduced. */
+function fusedReduction(op: string): (d: Draw) => RandomProblem {
+  return (d) => {
+    const { inputs: [x, axes], attrs } = RANDOM_PROBLEMS[op](d);
+    return {
+      inputs: [axes, d.values(x.shape), d.values(x.shape)],
+      attrs: {
+        ...attrs,
+        expr: s.mul(argument(0), argument(1)),
+        finish: argument(0),
+        T: "float32",
+        Toperand: ["float32", "float32"],
+        Tfurther: [],
+        Tidx: "int32",
+      },
+      absolute: 2e-4,
+    };
+  };
+}
+
+function drawn(dtype: DType, ...bounds: number[]): (d: Draw) => RandomProblem {
+  return (d) => ({
+    inputs: [
+      vector(...d.shape(d.whole(0, 3), 5000)),
+      vector(d.whole(0, 2 ** 31 - 1), d.whole(0, 2 ** 31 - 1)),
+      ...bounds.map(number),
+    ],
+    attrs: { dtype },
+    // Normal numbers go through a logarithm and a cosine.
+    absolute: 1e-5,
+  });
+}
+
+/** By op. */
+export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomProblem>> = {
+  Roll: roll,
+  MirrorPad: mirrorPad,
+  StridedSlice: stridedSlice,
+  StridedSliceGrad: stridedSliceGrad,
+  Pack: pack,
+  Unpack: unpack,
+  SplitV: splitV,
+  GatherGrad: gatherGrad,
+  DenseBincount: weightedCounts,
+  Conv3DBackpropInputV2: conv3dInput,
+  Conv3DBackpropFilterV2: conv3dFilter,
+  MaxPool3D: pool3d,
+  AvgPool3D: pool3d,
+  AvgPool3DGrad: avgPool3dGrad,
+  MaxPool3DGrad: (d) => maxPool3dGrad(d, "output"),
+  MaxPool3DGradGrad: (d) => maxPool3dGrad(d, "input"),
+  _FusedSum: fusedReduction("Sum"),
+  _FusedMax: fusedReduction("Max"),
+  StatelessRandomUniform: drawn("float32"),
+  StatelessRandomNormal: drawn("float32"),
+  StatelessTruncatedNormal: drawn("float32"),
+  StatelessRandomUniformFullInt: drawn("int32"),
+  StatelessRandomUniformInt: drawn("int32", -5, 70000),
+};
