@@ -8,12 +8,8 @@
 // who the neighbours are, and the share of the inner kernel what packing and cache misses cost.
 
 import { Engine } from "../src/devices/cpu/engine.ts";
-import {
-  PANEL_COLUMNS,
-  panelArguments,
-  panelKernel,
-  panelRows,
-} from "../src/devices/cpu/gemm_kernel.ts";
+import { panelArguments, panelKernel } from "../src/devices/cpu/gemm_kernel.ts";
+import { PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm_tile.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import { normals } from "./random.ts";
 import { BARE_FLOP, bareLoop } from "./rows/peak.ts";
@@ -50,7 +46,7 @@ function innerKernel(): Work {
   }
   heap.f32.fill(0.5, aBase >>> 2, (aBase + rows * rowBytes) >>> 2);
   heap.f32.fill(0.5, b >>> 2, (b >>> 2) + PANEL_COLUMNS * depth);
-  const run = panelKernel(engine, rows, true, undefined);
+  const run = panelKernel(engine, rows, engine.features.objects ? "objects" : "packed", undefined);
   const args = panelArguments({
     panels: pointers,
     count: 1,
@@ -62,6 +58,7 @@ function innerKernel(): Work {
     bStep: 4 * PANEL_COLUMNS,
     // The same panel of B each time.
     bPanelStep: 0,
+    block: engine.nextBlock(),
     cBase: heap.alloc(4 * rows * columns),
     columns,
     add: false,

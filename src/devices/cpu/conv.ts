@@ -15,7 +15,7 @@ import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
 import type { Engine, WasmCall } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
-import type { Finish } from "./gemm_kernel.ts";
+import type { Finish } from "./gemm_tile.ts";
 import type { Pointer } from "./heap.ts";
 import { prepareProduct } from "./gemm.ts";
 import { packing } from "./gemm_pack.ts";

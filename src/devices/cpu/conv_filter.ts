@@ -8,7 +8,7 @@ import { forwardAxes } from "./padded_images.ts";
 import type { Engine, WasmCall } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import { prepareProduct } from "./gemm.ts";
-import { panelRows } from "./gemm_kernel.ts";
+import { panelRows } from "./gemm_tile.ts";
 import { packing } from "./gemm_pack.ts";
 import { RowTable } from "./gemm_rows.ts";
 import { evenBlocks, roundUp } from "./blocks.ts";

@@ -15,7 +15,7 @@ import {
 } from "./depthwise_rows.ts";
 import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
-import type { Finish } from "./gemm_kernel.ts";
+import type { Finish } from "./gemm_tile.ts";
 import type { Pointer } from "./heap.ts";
 import { importHosts, printSimd } from "./print_simd.ts";
 import { windowKernel, WindowTable } from "./windows.ts";

@@ -4,6 +4,7 @@
  */
 import { Heap, type Pointer } from "./heap.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT } from "./thread_layout.ts";
+import { panelObjectsModule } from "./panel_objects.ts";
 import { type ThreadCall, Threads } from "./threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
@@ -41,7 +42,10 @@ export class Engine {
       simd: features.simd && this.#mayCompile(),
       shared: this.heap.shared,
     };
-    this.threads = new Threads(this.heap);
+    this.threads = new Threads(
+      this.heap,
+      this.features.objects ? panelObjectsModule(this.heap) : null,
+    );
   }
 
   /** Room for the kernel that runs now; the next one gets the same. Throws `ResourceExhaustedError` where there is none. */
@@ -54,6 +58,12 @@ export class Engine {
     }
     return this.#scratch.pointer;
   }
+
+  /** A number that no block of a matrix has had. */
+  nextBlock(): number {
+    return this.#blocks = (this.#blocks + 1) | 0;
+  }
+  #blocks = 0;
 
   /** Remembers the code of a module: threads compile it again. */
   #number(code: Uint8Array, exports: WasmExports): void {
@@ -117,6 +127,14 @@ export class Engine {
     else this.heap.u8.fill(0, pointer, pointer + bytes);
   }
 
+  /** What kernels import that keep panels as objects. */
+  #panels(): WebAssembly.ModuleImports {
+    const { memory } = this.heap;
+    this.#objects ??= instantiate(panelObjectsModule(this.heap), { memory }).exports;
+    return this.#objects as WebAssembly.ModuleImports;
+  }
+  #objects: WebAssembly.Exports | undefined;
+
   /** The exports of the module that `build` writes; built once for each key. */
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
     this.asked?.push(key);
@@ -125,7 +143,7 @@ export class Engine {
       const { memory, minimum, maximum, shared } = this.heap;
       const m = new ModuleBuilder({ shared, minimum, maximum });
       build(m);
-      const env = { ...HOST_FUNCTIONS, memory };
+      const env = { ...HOST_FUNCTIONS, memory, ...(m.importsGlobals ? this.#panels() : {}) };
       const code = m.finish();
       const instance = instantiate(code, env);
       this.#compiled.set(key, exports = instance.exports as unknown as WasmExports);

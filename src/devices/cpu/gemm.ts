@@ -6,24 +6,24 @@ import { type MatMulShape, matMulShape, matrixPairs } from "../../kernels/matmul
 import type { Problem } from "../../core/op.ts";
 import type { Engine, WasmCall } from "./engine.ts";
 import type { FastRun } from "./fast.ts";
-import {
-  type Finish,
-  PANEL_COLUMNS,
-  panelArguments,
-  panelKernel,
-  panelRows,
-} from "./gemm_kernel.ts";
+import { panelArguments, panelKernel } from "./gemm_kernel.ts";
+import { BLOCK_DEPTH, type Finish, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { packing } from "./gemm_pack.ts";
 import { RowTable } from "./gemm_rows.ts";
 import { evenBlocks, roundUp } from "./blocks.ts";
-import { operandsFrom, type PackB, type RowsHere, Sums, type SumsItem } from "./gemm_sums.ts";
+import {
+  operandsFrom,
+  type PackB,
+  type RowsHere,
+  Sums,
+  type SumsItem,
+  worthObjects,
+} from "./gemm_sums.ts";
 import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
 import type { Pointer } from "./heap.ts";
 
 /** Rows whose pointers are in memory at once. */
 const BLOCK_ROWS = 6144;
-/** Longest sums that are one block. */
-const MOST_DEPTH = 256;
 /** Products of fewer multiplications are not worth sharing among threads. */
 const MOST_SMALL = 1 << 20;
 /** Rows that are turned at once where A is stored transposed. */
@@ -70,7 +70,7 @@ export function prepareProduct(engine: Engine, product: Product, finish?: Finish
       return (c, a, b) => turned(c, b, a);
     }
   }
-  if (isDirect(product) && k <= MOST_DEPTH && m * n * k <= MOST_SMALL) {
+  if (isDirect(product) && k <= BLOCK_DEPTH && m * n * k <= MOST_SMALL) {
     return prepareDirect(engine, product, finish);
   }
   const blocks = prepareBlocks(engine, product, finish, 1);
@@ -92,13 +92,15 @@ function prepareDirect(
   const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
+  const source = worthObjects(engine, table.panels, n) ? "objects" : "direct";
   const kernels = table.groups.map((group) => ({
     group,
-    run: panelKernel(engine, group.rows, false, finish),
+    run: panelKernel(engine, group.rows, source, finish),
   }));
   const tableBytes = roundUp(table.bytes);
   const bytes = 64 + tableBytes + (turn ? turn.listBytes + roundUp(turn.step * m) : 0);
   return (c, a, b, operands = NONE) => {
+    const block = engine.nextBlock();
     const segments = engine.scratch(bytes), panels = segments + 64, list = panels + tableBytes;
     heap.i32[segments >>> 2] = 0;
     table.put(heap, panels);
@@ -119,7 +121,8 @@ function prepareDirect(
         aBase,
         b,
         bStep: 4 * n,
-        bPanelStep: 4 * PANEL_COLUMNS,
+        bPanelStep: PANEL_BYTES,
+        block,
         cBase: c,
         columns: n,
         add: false,

@@ -3,7 +3,7 @@
  * May import this folder.
  */
 import type { Engine, WasmExports, WasmFunction } from "./engine.ts";
-import { PANEL_COLUMNS } from "./gemm_kernel.ts";
+import { PANEL_COLUMNS } from "./gemm_tile.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "./wasm/instructions.ts";
 import type { F4 } from "./wasm/simd.ts";

@@ -3,7 +3,7 @@
  * May import this folder.
  */
 import type { Engine } from "./engine.ts";
-import { panelRows } from "./gemm_kernel.ts";
+import { panelRows } from "./gemm_tile.ts";
 import type { Heap, Pointer } from "./heap.ts";
 
 /** Panels of the same number of rows. */

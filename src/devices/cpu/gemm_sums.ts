@@ -4,14 +4,17 @@
  */
 import { evenBlocks, roundUp } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
-import { type Finish, PANEL_COLUMNS, panelArguments, panelKernel } from "./gemm_kernel.ts";
+import { panelArguments, panelKernel } from "./gemm_kernel.ts";
+import {
+  BLOCK_COLUMNS,
+  BLOCK_DEPTH,
+  type Finish,
+  PANEL_BYTES,
+  PANEL_COLUMNS,
+} from "./gemm_tile.ts";
 import type { RowTable } from "./gemm_rows.ts";
 import type { Pointer } from "./heap.ts";
-
-/** Length of the sums of one block: a panel of A stays in the nearest cache. */
-const BLOCK_DEPTH = 256;
-/** Columns of one block: the block of B stays in the second cache. */
-const BLOCK_COLUMNS = 512;
+import { CHUNK } from "./panel_objects.ts";
 
 /** Part of the rows of B: some segments whole, or a piece of one. */
 export interface DepthBlock {
@@ -87,6 +90,15 @@ export function panelStep(depth: number): number {
   return 32 * depth + 64;
 }
 
+/** Fewer panels of rows or columns are not worth the copies. */
+const OBJECT_ROWS = 4, OBJECT_COLUMNS = 40;
+
+/** True where panels had better be objects: see panel_objects.ts. */
+export function worthObjects({ features }: Engine, panels: number, columns: number): boolean {
+  return features.objects && panels >= OBJECT_ROWS && columns >= OBJECT_COLUMNS &&
+    columns <= BLOCK_COLUMNS;
+}
+
 function depthBlocks(segments: number, length: number): DepthBlock[] {
   if (segments === 0) return [{ from: 0, size: 0, segment: 0, segments: 0, start: 0, length: 0 }];
   const blocks: DepthBlock[] = [];
@@ -137,14 +149,18 @@ export class Sums {
     this.#columns = spec.pack
       ? evenBlocks(spec.columns, BLOCK_COLUMNS, PANEL_COLUMNS)
       : [{ from: 0, size: spec.columns }];
+    const panels = Math.max(...spec.tables.map((t) => t.panels));
+    const whole = this.#depths.every((d) => d.segments <= 1 || d.length % CHUNK === 0);
+    const width = Math.max(...this.#columns.map((c) => c.size));
+    const objects = whole && worthObjects(engine, panels, width);
+    const source = objects ? "objects" : spec.pack ? "packed" : "direct";
     const sizes = new Set(spec.tables.flatMap((t) => t.groups.map((g) => g.rows)));
     this.#kernels = new Map(
-      [...sizes].map((rows) => [rows, panelKernel(engine, rows, spec.pack !== null, spec.finish)]),
+      [...sizes].map((rows) => [rows, panelKernel(engine, rows, source, spec.finish)]),
     );
     this.#segments = Int32Array.from(spec.segments);
-    const panels = Math.ceil(Math.max(...this.#columns.map((c) => c.size)) / PANEL_COLUMNS);
     const depth = Math.max(...this.#depths.map((d) => d.size));
-    this.#blockBytes = spec.pack ? panels * panelStep(depth) : 0;
+    this.#blockBytes = spec.pack ? Math.ceil(width / PANEL_COLUMNS) * panelStep(depth) : 0;
     this.#kept = keep;
   }
 
@@ -209,12 +225,14 @@ export class Sums {
           ),
         );
       }
+      const numbers = items.map(() => engine.nextBlock());
       for (let block = 0; block < items[0].rows.length; block++) {
         const turns = items.flatMap((item) => [...item.rows[block].turn?.(depth) ?? []]);
         if (turns.length > 0) engine.callAll(turns);
         engine.callAll(items.flatMap(({ b, rows }, i) => {
           const packed = packs ? at + (this.#kept ? 0 : i * this.#blockBytes) : null;
-          return this.#panels(work, b, packed, rows[block], depth, columns, operands, add, each);
+          const here = { number: numbers[i], depth, columns };
+          return this.#panels(work, b, packed, rows[block], here, operands, add, each);
         }));
       }
     });
@@ -226,8 +244,7 @@ export class Sums {
     b: Pointer,
     packed: Pointer | null,
     { table, at: panels, a, c }: RowsHere,
-    depth: DepthBlock,
-    columns: ColumnBlock,
+    { number, depth, columns }: { number: number; depth: DepthBlock; columns: ColumnBlock },
     operands: readonly Pointer[],
     add: boolean,
     parts: number,
@@ -245,8 +262,9 @@ export class Sums {
           segmentBytes: 4 * depth.length,
           aBase: a(depth) + 4 * depth.start,
           b: packed ?? b + 4 * (depth.from * width + columns.from),
-          bStep: 4 * width,
-          bPanelStep: packed === null ? 4 * PANEL_COLUMNS : panelStep(depth.size),
+          bStep: packed === null ? 4 * width : PANEL_BYTES,
+          bPanelStep: packed === null ? PANEL_BYTES : panelStep(depth.size),
+          block: number,
           cBase: c + 4 * columns.from,
           columns: columns.size,
           add: add || depth !== this.#depths[0],

@@ -17,7 +17,7 @@ import {
 import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import { prepareMatMul } from "./gemm.ts";
-import type { Finish } from "./gemm_kernel.ts";
+import type { Finish } from "./gemm_tile.ts";
 import { preparePointwise } from "./pointwise.ts";
 import { POOL_KERNELS } from "./pool.ts";
 import { RANDOM_KERNELS } from "./random.ts";

@@ -27,10 +27,19 @@ export function workerCount(): number {
   return Math.max(0, Math.min(MOST_WORKERS, cores - 1));
 }
 
+/** What a worker is told. */
+export interface WorkerData {
+  /** The memory they share. */
+  readonly memory: WebAssembly.Memory;
+  /** Where in it the control block is. */
+  readonly control: number;
+  /** A module whose exports each worker's kernels import; null for none. */
+  readonly objects: Uint8Array | null;
+}
+
 /** Starts workers over a memory. False where there can be none. */
-export function startWorkers(count: number, memory: WebAssembly.Memory, control: number): boolean {
+export function startWorkers(count: number, data: WorkerData): boolean {
   const node = builtin<NodeWorkers>("node:worker_threads");
-  const data = { memory, control };
   if (node) {
     for (let i = 0; i < count; i++) {
       const source =
@@ -53,17 +62,18 @@ export function startWorkers(count: number, memory: WebAssembly.Memory, control:
 const PATIENCE = 20000;
 
 /** What a worker does, forever: waits for a job, takes calls until there are none. */
-const WORKER = `({ memory, control }) => {
+const WORKER = `({ memory, control, objects }) => {
   const words = new Int32Array(memory.buffer), base = control >>> 2;
   const env = { memory, sin: Math.sin, cos: Math.cos, tan: Math.tan, fmod: (a, b) => a % b };
+  const instantiate = (code) => new WebAssembly.Instance(new WebAssembly.Module(code), { env }).exports;
+  if (objects) Object.assign(env, instantiate(objects));
   const functions = new Map();
   const find = (number) => {
     let f = functions.get(number);
     if (f) return f;
     const module = Math.floor(number / ${FUNCTIONS_PER_MODULE}), entry = base + ${LAYOUT.modules} + 2 * module;
     const code = new Uint8Array(memory.buffer, words[entry], words[entry + 1]).slice();
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(code), { env });
-    Object.values(exports).forEach((f, i) => functions.set(module * ${FUNCTIONS_PER_MODULE} + i, f));
+    Object.values(instantiate(code)).forEach((f, i) => functions.set(module * ${FUNCTIONS_PER_MODULE} + i, f));
     return functions.get(number);
   };
   let seen = 0;

@@ -31,6 +31,7 @@ const MOST_BAD = 4, REST = 100;
 /** The threads of one heap. */
 export class Threads {
   readonly #heap: Heap;
+  readonly #objects: Uint8Array | null;
   #control: Pointer = 0;
   #code: { at: Pointer; end: Pointer } = { at: 0, end: 0 };
   #most = Infinity;
@@ -39,9 +40,10 @@ export class Threads {
   #startAfter = START_AFTER;
   readonly #published = new Map<number, boolean>();
 
-  /** Starts nothing yet. */
-  constructor(heap: Heap) {
+  /** Starts nothing yet. `objects` is the module of what each thread imports for itself. */
+  constructor(heap: Heap, objects: Uint8Array | null) {
     this.#heap = heap;
+    this.#objects = objects;
   }
 
   /** Threads that can take part now, this one included. Counts the work that is asked about, and starts threads as it pays. */
@@ -92,8 +94,10 @@ export class Threads {
     if (count <= 0) return;
     try {
       if (this.#control === 0) this.#makeControl();
-      if (startWorkers(count, this.#heap.memory, this.#control)) this.#started += count;
-      else this.#most = this.#started;
+      const { memory } = this.#heap;
+      if (startWorkers(count, { memory, control: this.#control, objects: this.#objects })) {
+        this.#started += count;
+      } else this.#most = this.#started;
     } catch {
       this.#most = this.#started;
     }

@@ -9,7 +9,7 @@ import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
 import { CompileRefused, Engine } from "../../../src/devices/cpu/engine.ts";
 import { op } from "./kernel_runs.ts";
 
-const features = { simd: true, relaxed: false, shared: false };
+const features = { simd: true, relaxed: false, shared: false, objects: false };
 
 function addProblem(dtype: "float32" | "float64" | "int32"): Problem {
   const spec = { dtype, shape: [3] };
@@ -43,7 +43,9 @@ Deno.test("the device uses vector code where it has some, and loops elsewhere", 
 });
 
 Deno.test("the device works without SIMD and without WebAssembly", () => {
-  const plain = new CpuDevice(new Engine({ simd: false, relaxed: false, shared: false }));
+  const plain = new CpuDevice(
+    new Engine({ simd: false, relaxed: false, shared: false, objects: false }),
+  );
   assertEquals(add(plain, "float32"), ["loops", [2, 4, 6]]);
   assertEquals(plain.engine!.heap.liveBytes, 0);
   const nothing = new CpuDevice(null);

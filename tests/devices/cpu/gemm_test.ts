@@ -3,9 +3,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, scalar as s } from "../../../src/core/scalar.ts";
-import type { Engine } from "../../../src/devices/cpu/engine.ts";
+import { Engine } from "../../../src/devices/cpu/engine.ts";
 import { prepareProduct, type Product } from "../../../src/devices/cpu/gemm.ts";
-import type { Finish } from "../../../src/devices/cpu/gemm_kernel.ts";
+import type { Finish } from "../../../src/devices/cpu/gemm_tile.ts";
+import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";
 
 /** Products on blocks: result, and in float64 the result and the sums of absolute values. */
@@ -134,3 +135,26 @@ for (const [name, engine] of ENGINES) {
     }
   });
 }
+
+Deno.test("panels as objects give the bits that panels in memory give", () => {
+  const has = probeFeatures(), random = randomSource(4);
+  const make = (size: number): Float32Array => new Float32Array(size).map(() => random() - 0.5);
+  const finish: Finish = { expr: s.max(s.add(argument(0), argument(1)), 0), operands: ["column"] };
+  for (const relaxed of new Set([has.relaxed, false])) {
+    const engines = [has.objects, false].map((objects) => new Engine({ ...has, relaxed, objects }));
+    // Depths that end in the first and the second half of a chunk, columns in the middle of a panel, several blocks of each.
+    for (const [m, n, k] of [[24, 40, 8], [25, 64, 3], [31, 47, 262], [25, 530, 270]]) {
+      for (const [transA, transB] of [[false, false], [true, false], [false, true]]) {
+        const a = make(m * k), b = make(k * n), operands = [make(n)];
+        const product = { m, n, k, transA, transB };
+        // The second time, other numbers take the places of the first.
+        for (const sign of [1, -1]) {
+          const [got, want] = engines.map((engine) =>
+            multiply(engine, product, a, b.map((x) => sign * x), { finish, operands }).got
+          );
+          assertEquals(got, want, `${m}x${n}x${k} ${transA} ${transB} ${relaxed}`);
+        }
+      }
+    }
+  }
+});

@@ -5,11 +5,12 @@
 import { unsigned } from "./bytes.ts";
 import { i32 } from "./instructions.ts";
 import {
+  bytesOf,
   type Code,
   constant,
   lift,
   type Operand,
-  typeByte,
+  typeBytes,
   Value,
   type ValueType,
   type VectorType,
@@ -150,6 +151,11 @@ export class FunctionBuilder {
     this.#code.push(lift("i32", address).code, value.code, 0xfd, op, align, unsigned(offset), lane);
   }
 
+  /** Code for its effect. */
+  effect(code: Code): void {
+    this.#code.push(code);
+  }
+
   /** Copies bytes; the ranges may overlap. */
   copy(to: Operand<"i32">, from: Operand<"i32">, bytes: Operand<"i32">): void {
     this.#code.push(
@@ -255,20 +261,15 @@ export class FunctionBuilder {
   /** The body in binary form: declarations of locals, instructions, end. */
   finish(): number[] {
     const locals = this.#types.slice(this.#params);
-    const runs: [number, number][] = [];
+    const runs: [count: number, name: string, bytes: readonly number[]][] = [];
     for (const t of locals) {
-      const byte = typeByte(t), last = runs.at(-1);
-      if (last && last[1] === byte) last[0]++;
-      else runs.push([1, byte]);
+      const bytes = typeBytes(t), name = bytes.join(), last = runs.at(-1);
+      if (last && last[1] === name) last[0]++;
+      else runs.push([1, name, bytes]);
     }
-    const declarations = runs.map(([n, byte]) => [unsigned(n), byte]);
+    const declarations = runs.map(([n, , bytes]) => [unsigned(n), bytes]);
     return bytesOf([unsigned(runs.length), declarations, this.#prologue, this.#code, END]);
   }
 }
 
 const STORES = { i32: [0x36], i64: [0x37], f32: [0x38], f64: [0x39] } as const;
-
-/** The engine flattens faster than code of ours that runs for the first time. */
-function bytesOf(code: Code): number[] {
-  return (code as readonly unknown[]).flat(Infinity) as number[];
-}

@@ -9,11 +9,18 @@ import { littleEndian, signed, signed64 } from "./bytes.ts";
 export type ScalarType = "i32" | "i64" | "f32" | "f64";
 /** Types of 128 bits, seen as lanes. */
 export type VectorType = "i8x16" | "i16x8" | "i32x4" | "i64x2" | "f32x4" | "f64x2";
+/** A reference to an object of the module's type of this number, or null. */
+export type RefType = `ref ${number}`;
 /** Types a value can have. WebAssembly knows one vector type; the lanes are ours. */
-export type ValueType = ScalarType | VectorType;
+export type ValueType = ScalarType | VectorType | RefType;
 
 /** Bytes, nested so that joining expressions copies nothing. */
 export type Code = readonly (number | Code)[];
+
+/** Code in a row. The engine flattens faster than code of ours that runs for the first time. */
+export function bytesOf(code: Code): number[] {
+  return (code as readonly unknown[]).flat(Infinity) as number[];
+}
 
 /** An expression. */
 export class Value<T extends ValueType = ValueType> {
@@ -35,20 +42,24 @@ export class Value<T extends ValueType = ValueType> {
 /** A value, or a number that stands for a constant of its type (all lanes of a vector). */
 export type Operand<T extends ValueType> = Value<T> | number;
 
-/** The byte that names a type in the binary format. */
-export function typeByte(type: ValueType): number {
+/** The bytes that name a type in the binary format. */
+export function typeBytes(type: ValueType): readonly number[] {
   switch (type) {
     case "i32":
-      return 0x7f;
+      return [0x7f];
     case "i64":
-      return 0x7e;
+      return [0x7e];
     case "f32":
-      return 0x7d;
+      return [0x7d];
     case "f64":
-      return 0x7c;
+      return [0x7c];
     default:
-      return 0x7b;
+      return isRef(type) ? [0x63, Number(type.slice(4))] : [0x7b];
   }
+}
+
+function isRef(type: ValueType): type is RefType {
+  return type.startsWith("ref ");
 }
 
 /** The constant of this type; a vector has it in all lanes. */
