@@ -52,12 +52,7 @@ export function prepareConv(engine: Engine, problem: Problem, finish?: Finish): 
     return ([y], [p, f, ...operands]) => product(y, p, f, operands);
   }
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
-  const pack = packing(engine);
-  const packB: PackB = (to, b, depth, columns, step) => {
-    const from = b + 4 * (depth.from * oc + columns.from);
-    return [[pack.rows, [to, from, depth.size, columns.size, 4 * oc, step]]];
-  };
-  const run = runConv(engine, [{ rows, packB }], rows.padded, oc, finish);
+  const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, finish);
   return ([y], [p, f, ...operands]) => run(y, p, f, operands);
 }
 
@@ -106,7 +101,7 @@ export const prepareInputGradient: FastPrepare = (engine, problem) => {
           }
           return calls;
         };
-        parts.push({ rows, packB });
+        parts.push({ rows, pack: packB });
       }
     }
   }
@@ -148,7 +143,7 @@ function phasesOf(a: WindowAxis): Phase[] {
 
 interface ConvPart {
   readonly rows: ConvRows;
-  readonly packB: PackB;
+  readonly pack: PackB | "rows";
 }
 
 /** Runs the parts over groups of images, each group padded into memory of its own where the window overhangs. */
@@ -160,13 +155,13 @@ function runConv(
   finish?: Finish,
 ): (c: Pointer, a: Pointer, b: Pointer, operands: readonly Pointer[]) => void {
   const many = padded.groups.length > 1;
-  const sums = parts.map(({ rows, packB }) => {
+  const sums = parts.map(({ rows, pack }) => {
     const spec = {
       columns,
       segments: rows.segments,
       length: rows.length,
       tables: rows.tables,
-      pack: packB,
+      pack,
       finish,
     };
     // Packed once for all groups where that is not much memory.

@@ -44,7 +44,6 @@ export const prepareFilterGradient: FastPrepare = (
   const blocks = evenBlocks(count, BLOCK_ROWS, panelRows(engine));
   const tables = [...new Set(blocks.map((b) => b.size))]
     .map((size) => new RowTable(engine, size, (i) => i * TURNED_STEP, (i) => 4 * oc * i));
-  const pack = packing(engine);
   const kinds = [...new Set(padded.groups.map((group) => group.images))];
   const sums = kinds.map((images) =>
     new Sums(engine, {
@@ -52,10 +51,7 @@ export const prepareFilterGradient: FastPrepare = (
       segments: [0],
       length: images * places,
       tables,
-      pack: (to, b, depth, columns, step) => {
-        const from = b + 4 * (depth.from * oc + columns.from);
-        return [[pack.rows, [to, from, depth.size, columns.size, 4 * oc, step]]];
-      },
+      pack: "rows",
     })
   );
   const lists = kinds.map((images) => rows.list(images));

@@ -166,7 +166,7 @@ function prepareBlocks(
     segments: k === 0 ? [] : [0],
     length: k,
     tables: [...tables.values()],
-    pack: direct ? null : packDense(engine, n, k, transB),
+    pack: direct ? null : transB ? packTransposed(engine, k) : "rows",
     finish,
   });
   const tableBytes = [...tables.values()].reduce((s, t) => s + roundUp(t.bytes), 0);
@@ -220,18 +220,12 @@ function turner(engine: Engine, m: number, k: number) {
   };
 }
 
-/** B is dense: `[k, n]`, or `[n, k]` where it is transposed. */
-function packDense(engine: Engine, n: number, k: number, transB: boolean): PackB {
+/** B is stored `[n, k]`. */
+function packTransposed(engine: Engine, k: number): PackB {
   const pack = packing(engine);
-  if (transB) {
-    return (to, b, depth, columns, step) => {
-      const from = b + 4 * (columns.from * k + depth.from);
-      return [[pack.columns, [to, from, depth.size, columns.size, 4 * k, step]]];
-    };
-  }
   return (to, b, depth, columns, step) => {
-    const from = b + 4 * (depth.from * n + columns.from);
-    return [[pack.rows, [to, from, depth.size, columns.size, 4 * n, step]]];
+    const from = b + 4 * (columns.from * k + depth.from);
+    return [[pack.columns, [to, from, depth.size, columns.size, 4 * k, step]]];
   };
 }
 

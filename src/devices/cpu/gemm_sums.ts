@@ -12,6 +12,7 @@ import {
   PANEL_BYTES,
   PANEL_COLUMNS,
 } from "./gemm_tile.ts";
+import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
 import type { Pointer } from "./heap.ts";
 import { CHUNK } from "./panel_objects.ts";
@@ -57,8 +58,8 @@ export interface SumsSpec {
   readonly length: number;
   /** Panel sizes that will run. */
   readonly tables: readonly RowTable[];
-  /** How B is packed; null: it is dense and used as it lies. */
-  readonly pack: PackB | null;
+  /** How B is packed. "rows": it lies as dense rows, which are packed where that pays; null: so it does, and never is. */
+  readonly pack: PackB | "rows" | null;
   /** Applied to each sum. */
   readonly finish?: Finish | undefined;
 }
@@ -130,10 +131,20 @@ function depthBlocks(segments: number, length: number): DepthBlock[] {
   return blocks;
 }
 
+/** Packs B that lies as dense rows. */
+function packRows(engine: Engine, { columns: width }: SumsSpec): PackB {
+  const { rows } = packing(engine);
+  return (to, b, depth, columns, step) => {
+    const from = b + 4 * (depth.from * width + columns.from);
+    return [[rows, [to, from, depth.size, columns.size, 4 * width, step]]];
+  };
+}
+
 /** The sums `C[i] = Σ over segments A[i][segment] · B`, in blocks. */
 export class Sums {
   readonly #engine: Engine;
   readonly #spec: SumsSpec;
+  readonly #pack: PackB | null;
   readonly #depths: readonly DepthBlock[];
   readonly #columns: readonly ColumnBlock[];
   readonly #kernels: ReadonlyMap<number, WasmFunction>;
@@ -153,15 +164,16 @@ export class Sums {
     const whole = this.#depths.every((d) => d.segments <= 1 || d.length % CHUNK === 0);
     const width = Math.max(...this.#columns.map((c) => c.size));
     const objects = whole && worthObjects(engine, panels, width);
-    const source = objects ? "objects" : spec.pack ? "packed" : "direct";
+    this.#pack = spec.pack === "rows" ? (objects ? null : packRows(engine, spec)) : spec.pack;
+    const source = objects ? "objects" : this.#pack ? "packed" : "direct";
     const sizes = new Set(spec.tables.flatMap((t) => t.groups.map((g) => g.rows)));
     this.#kernels = new Map(
       [...sizes].map((rows) => [rows, panelKernel(engine, rows, source, spec.finish)]),
     );
     this.#segments = Int32Array.from(spec.segments);
     const depth = Math.max(...this.#depths.map((d) => d.size));
-    this.#blockBytes = spec.pack ? Math.ceil(width / PANEL_COLUMNS) * panelStep(depth) : 0;
-    this.#kept = keep;
+    this.#blockBytes = this.#pack ? Math.ceil(width / PANEL_COLUMNS) * panelStep(depth) : 0;
+    this.#kept = keep && this.#pack !== null;
   }
 
   /** Bytes of memory it works in for this many items at once; from there on it is the caller's. */
@@ -202,7 +214,7 @@ export class Sums {
     const step = panelStep(depth.size);
     return evenBlocks(size, Math.ceil(size / parts), PANEL_COLUMNS).flatMap((part) => {
       const to = at + part.from / PANEL_COLUMNS * step;
-      return [...this.#spec.pack!(to, b, depth, { from: from + part.from, size: part.size }, step)];
+      return [...this.#pack!(to, b, depth, { from: from + part.from, size: part.size }, step)];
     });
   }
 
@@ -214,7 +226,7 @@ export class Sums {
     const engine = this.#engine;
     engine.heap.i32.set(this.#segments, work >>> 2);
     const rows = items.reduce((n, item) => item.rows.reduce((m, r) => m + r.table.rows, n), 0);
-    const packs = this.#spec.pack !== null;
+    const packs = this.#pack !== null;
     this.#eachBlock(work, (depth, columns, at) => {
       const parts = engine.parts(2 * rows * columns.size * depth.size);
       const each = Math.ceil(parts / items.length);
