@@ -386,6 +386,7 @@ export type {
   DeviceBuffer,
   DeviceCounters,
   PreparedKernel,
+  Sequence,
   TransferCost,
 } from "./src/core/device.ts";
 export type {
