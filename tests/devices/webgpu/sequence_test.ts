@@ -111,7 +111,7 @@ testOnGpu("training steps are given again", () => {
     const optimizer = tf.train.momentum(0.1, 0.9);
     const body = (): tf.Tensor =>
       optimizer.minimize(
-        () => tf.mean(tf.square(tf.sub(tf.tanh(tf.matMul(x, w)), labels))) as tf.Scalar,
+        () => tf.mean(tf.square(tf.sub(tf.tanh(tf.matMul(x, w)), labels))),
         true,
         [w],
       ) as tf.Tensor;
