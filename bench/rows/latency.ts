@@ -178,7 +178,11 @@ const CHAIN_ROW: Row = {
 
 /** Rows of this file. */
 export const LATENCY_ROWS: readonly Row[] = [
-  readBackRow("scalar_add_read", "add of scalars in the device's memory, read back (Weft: synchronously)", 1),
+  readBackRow(
+    "scalar_add_read",
+    "add of scalars in the device's memory, read back (Weft: synchronously)",
+    1,
+  ),
   readBackRow("add_1000_read", "add of 1000 elements, read back (Weft: synchronously)", SIZE),
   CHAIN_ROW,
 ];
