@@ -44,7 +44,7 @@ export class Engine {
     };
     this.threads = new Threads(
       this.heap,
-      this.features.objects ? panelObjectsModule(this.heap) : null,
+      this.features.objects ? () => panelObjectsModule(this.heap) : null,
     );
   }
 

@@ -4,12 +4,12 @@
  */
 import { type MatMulShape, matMulShape, matrixPairs } from "../../kernels/matmul_shape.ts";
 import type { Problem } from "../../core/op.ts";
-import type { Engine, WasmCall } from "./engine.ts";
+import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { FastRun } from "./fast.ts";
-import { panelArguments, panelKernel } from "./gemm_kernel.ts";
+import { panelArguments, panelKernel, type PanelSource } from "./gemm_kernel.ts";
 import { BLOCK_DEPTH, type Finish, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { packing } from "./gemm_pack.ts";
-import { RowTable } from "./gemm_rows.ts";
+import { type PanelGroup, RowTable } from "./gemm_rows.ts";
 import { evenBlocks, roundUp } from "./blocks.ts";
 import {
   operandsFrom,
@@ -32,6 +32,9 @@ const BLOCK_TURNED = 192;
 const DIRECT_ROWS = 18, DIRECT_BYTES = 1 << 19;
 /** B of up to this size is used as it lies by any number of rows. */
 const NEAR_BYTES = 1 << 14;
+
+/** Runs of a small product before its larger kernel is compiled: the bits are the same. */
+const RUNS_BEFORE_OBJECTS = 8;
 
 /** Matrices of a batch that are computed together, in bytes. */
 const BATCH_BYTES = 1 << 20;
@@ -92,14 +95,14 @@ function prepareDirect(
   const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
-  const source = worthObjects(engine, table.panels, n) ? "objects" : "direct";
-  const kernels = table.groups.map((group) => ({
-    group,
-    run: panelKernel(engine, group.rows, source, finish),
-  }));
+  const kernelsFor = (source: PanelSource): { group: PanelGroup; run: WasmFunction }[] =>
+    table.groups.map((group) => ({ group, run: panelKernel(engine, group.rows, source, finish) }));
+  let kernels = kernelsFor("direct"), runs = 0;
+  const worth = worthObjects(engine, table.panels, n);
   const tableBytes = roundUp(table.bytes);
   const bytes = 64 + tableBytes + (turn ? turn.listBytes + roundUp(turn.step * m) : 0);
   return (c, a, b, operands = NONE) => {
+    if (worth && ++runs === RUNS_BEFORE_OBJECTS) kernels = kernelsFor("objects");
     const block = engine.nextBlock();
     const segments = engine.scratch(bytes), panels = segments + 64, list = panels + tableBytes;
     heap.i32[segments >>> 2] = 0;

@@ -9,12 +9,9 @@ import { type Finish, PANEL_COLUMNS, type Tile } from "./gemm_tile.ts";
 import { eachTile, type PanelParams } from "./gemm_walk.ts";
 import { CHUNK, type PanelObjects } from "./panel_objects.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
-import { f32x4, i32 } from "./wasm/instructions.ts";
-import type { F4 } from "./wasm/simd.ts";
+import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
 
 type I = Local<"i32">;
-/** Bytes of a row of A that are one chunk. */
-const CHUNK_BYTES = 4 * CHUNK;
 
 /** Writes the body of the kernel. */
 export function writeObjectPanels(
@@ -26,11 +23,14 @@ export function writeObjectPanels(
 ): void {
   const depthBytes = f.variable("i32", i32.mul(p.segmentCount, p.segmentBytes));
   const chunks = f.variable("i32", i32.shrU(depthBytes, 5));
-  const rest = f.variable("i32", i32.shrU(i32.and(depthBytes, CHUNK_BYTES - 1), 2));
-  objects.unlessHeld(p.block, () => copyB(f, objects, p, chunks, rest));
+  const rest = f.variable("i32", i32.shrU(i32.and(depthBytes, 4 * CHUNK - 1), 2));
+  const all = f.variable("i32", i32.add(chunks, i32.ne(rest, 0)));
+  // All chunks but a last one that is half empty.
+  const whole = f.variable("i32", i32.add(chunks, i32.gt(rest, CHUNK / 2)));
+  objects.unlessHeld(p.block, () => copyB(f, objects, p, depthBytes, all));
   const i = f.local("i32"), at = f.local("i32");
   const begin = (): void => {
-    copyA(f, objects, tile.rows, p, rest);
+    copyA(f, objects, tile.rows, p);
     f.set(at, 0);
   };
   const steps = (count: number): void => {
@@ -44,8 +44,8 @@ export function writeObjectPanels(
   eachTile(f, tile.rows.length, p, finish, begin, (target) => {
     tile.clear();
     f.set(i, 0);
-    f.until(i, chunks, 1, () => steps(CHUNK));
-    f.if(rest, () => f.if(i32.gt(rest, CHUNK / 2), () => steps(CHUNK), () => steps(CHUNK / 2)));
+    f.until(i, whole, 1, () => steps(CHUNK));
+    f.if(i32.ne(whole, all), () => steps(CHUNK / 2));
     tile.store(target);
   });
 }
@@ -55,13 +55,14 @@ function copyB(
   f: FunctionBuilder,
   objects: PanelObjects,
   { b, bStep, bPanelStep, columns }: PanelParams,
-  chunks: I,
-  rest: I,
+  depthBytes: I,
+  all: I,
 ): void {
-  const first = f.variable("i32", b), chunk = f.variable("i32", 0);
+  const first = f.variable("i32", b), chunk = f.variable("i32", 0), none = f.constant("f32x4", -0);
+  const rows = f.variable("i32", i32.shrU(depthBytes, 2));
   const from = f.local("i32"), row = f.local("i32"), at = f.local("i32"), left = f.local("i32");
-  const all = f.variable("i32", i32.add(chunks, i32.ne(rest, 0)));
-  const panels = (load: (k: number) => readonly [F4, F4]): void => {
+  const low = f.local("f32x4"), high = f.local("f32x4");
+  f.until(chunk, all, 1, () => {
     f.set(from, first);
     f.set(at, chunk);
     f.set(left, columns);
@@ -69,29 +70,22 @@ function copyB(
       f.set(row, from);
       const to = objects.chunkOfB(at);
       for (let k = 0; k < CHUNK; k++) {
-        load(k).forEach((x, half) => to.set(k, half, x));
-        f.advance(row, bStep);
+        f.set(low, none);
+        f.set(high, none);
+        f.if(i32.gt(rows, k), () => {
+          f.set(low, f32x4.load(row));
+          f.set(high, f32x4.load(row, 16));
+          f.advance(row, bStep);
+        });
+        to.set(k, 0, low);
+        to.set(k, 1, high);
       }
       f.advance(from, bPanelStep);
       f.advance(at, all);
       f.advance(left, -PANEL_COLUMNS);
     });
-  };
-  f.until(chunk, chunks, 1, () => {
-    panels(() => [f32x4.load(row), f32x4.load(row, 16)]);
     f.advance(first, i32.mul(bStep, CHUNK));
-  });
-  f.if(rest, () => {
-    const low = f.local("f32x4"), high = f.local("f32x4"), none = f.constant("f32x4", -0);
-    panels((k) => {
-      f.set(low, none);
-      f.set(high, none);
-      f.if(i32.gt(rest, k), () => {
-        f.set(low, f32x4.load(row));
-        f.set(high, f32x4.load(row, 16));
-      });
-      return [low, high];
-    });
+    f.advance(rows, -CHUNK);
   });
 }
 
@@ -101,37 +95,34 @@ function copyA(
   objects: PanelObjects,
   rows: readonly number[],
   { panel, segments, segmentCount, segmentBytes, aBase }: PanelParams,
-  rest: I,
 ): void {
   const a = rows.map(() => f.local("i32"));
-  const segment = f.variable("i32", segments), left = f.variable("i32", segmentCount);
-  const i = f.variable("i32", 0), base = f.local("i32"), end = f.local("i32");
-  f.while(i32.gt(left, 0), () => {
+  const segment = f.variable("i32", segments), count = f.variable("i32", segmentCount);
+  const i = f.variable("i32", 0), base = f.local("i32"), left = f.local("i32");
+  // Which lanes are of the segment, as bits.
+  const masks = [0, 4].map((lane) => ({ lane, bits: f.local("i32x4") }));
+  const counted = [1, 2, 3].reduce((v, l) => i32x4.withLane(v, l, l), i32x4.const(0));
+  const numbers = f.let(counted);
+  f.while(i32.gt(count, 0), () => {
     f.set(base, i32.add(aBase, i32.load(segment)));
     rows.forEach((r) => f.set(a[r], i32.add(i32.load(panel, 4 * (rows.length + r)), base)));
-    f.set(end, i32.add(a[0], i32.and(segmentBytes, -CHUNK_BYTES)));
-    f.while(i32.ltU(a[0], end), () => {
+    f.set(left, i32.shrU(segmentBytes, 2));
+    f.while(i32.gt(left, 0), () => {
       const to = objects.chunkOfA(i);
+      masks.forEach(({ lane, bits }) =>
+        f.set(bits, i32x4.gt(i32x4.splat(left), i32x4.add(numbers, lane)))
+      );
       rows.forEach((r) => {
-        for (const half of [0, 4]) {
-          const x = f.let(f32x4.load(a[r], 4 * half));
-          [0, 1, 2, 3].forEach((l) => to.set(half + l, r, f32x4.shuffle(x, x, [l, l, l, l])));
+        for (const { lane, bits } of masks) {
+          const x = f.let(f32x4.and(f32x4.load(a[r], 4 * lane), f32x4.ofBits(bits)));
+          [0, 1, 2, 3].forEach((l) => to.set(lane + l, r, f32x4.shuffle(x, x, [l, l, l, l])));
         }
-        f.advance(a[r], CHUNK_BYTES);
+        f.advance(a[r], 4 * CHUNK);
       });
       f.advance(i, 1);
+      f.advance(left, -CHUNK);
     });
     f.advance(segment, 4);
-    f.advance(left, -1);
-  });
-  f.if(rest, () => {
-    const to = objects.chunkOfA(i), x = f.local("f32x4"), none = f.constant("f32x4", 0);
-    for (let k = 0; k < CHUNK; k++) {
-      rows.forEach((r) => {
-        f.set(x, none);
-        f.if(i32.gt(rest, k), () => f.set(x, f32x4.loadSplat(a[r], 4 * k)));
-        to.set(k, r, x);
-      });
-    }
+    f.advance(count, -1);
   });
 }

@@ -31,7 +31,7 @@ const MOST_BAD = 4, REST = 100;
 /** The threads of one heap. */
 export class Threads {
   readonly #heap: Heap;
-  readonly #objects: Uint8Array | null;
+  readonly #objects: (() => Uint8Array) | null;
   #control: Pointer = 0;
   #code: { at: Pointer; end: Pointer } = { at: 0, end: 0 };
   #most = Infinity;
@@ -40,8 +40,8 @@ export class Threads {
   #startAfter = START_AFTER;
   readonly #published = new Map<number, boolean>();
 
-  /** Starts nothing yet. `objects` is the module of what each thread imports for itself. */
-  constructor(heap: Heap, objects: Uint8Array | null) {
+  /** Starts nothing yet. `objects` makes the module of what each thread imports for itself. */
+  constructor(heap: Heap, objects: (() => Uint8Array) | null) {
     this.#heap = heap;
     this.#objects = objects;
   }
@@ -94,8 +94,8 @@ export class Threads {
     if (count <= 0) return;
     try {
       if (this.#control === 0) this.#makeControl();
-      const { memory } = this.#heap;
-      if (startWorkers(count, { memory, control: this.#control, objects: this.#objects })) {
+      const { memory } = this.#heap, objects = this.#objects?.() ?? null;
+      if (startWorkers(count, { memory, control: this.#control, objects })) {
         this.#started += count;
       } else this.#most = this.#started;
     } catch {
