@@ -1,5 +1,7 @@
 /**
  * Kernels that a device may choose among for products and convolutions: each candidate by its index, on random shapes.
+ *
+ * With `WEFT_PROBLEMS=500` five minutes on two cores with a software adapter.
  */
 
 import { assertEquals } from "@std/assert";
