@@ -29,7 +29,7 @@ import type { VariableState } from "./variable_state.ts";
 /** Sets of input specs a segment stays prepared for. */
 const MEMORY = 8;
 /** Steps in a segment, at most: one that cannot be prepared ends it, and what follows is looked at again. */
-const MAX_STEPS = 256;
+const MAX_STEPS = 1024;
 
 const segments = new WeakMap<Plan, (Segment | null)[]>();
 
