@@ -56,8 +56,7 @@ export class Segment {
 
   /** The longest segment that begins with this step; null where there is none. */
   static at(plan: Plan, start: number, slots: Slots): Segment | null {
-    const variableAt = (step: PlanStep): VariableState | undefined =>
-      variableOf(step, (slot) => slots.values[slot]);
+    const variableAt = (step: PlanStep): VariableState | undefined => variableOf(step, plan, slots);
     const first = plan.steps[start], read = variableAt(first);
     const device = read === undefined ? first.device : read.storage?.device;
     if (device === undefined) return null;
@@ -209,8 +208,10 @@ class Prepared {
   run(inputs: readonly RunValue[], slots: Slots): number {
     if (this.length === 0) return 0;
     this.#compute(inputs, slots);
+    // Before inputs are dropped, whose memory some may have.
+    const next = this.#nextValues(inputs);
     this.#hand(inputs, slots);
-    this.#assign(inputs);
+    this.#assign(next);
     return this.length;
   }
 
@@ -223,7 +224,7 @@ class Prepared {
     for (let i = 0; i < fetches.length; i++) {
       buffers.push(this.#buffers[made[fetches[i].owner.index]]);
     }
-    this.#assign(inputs);
+    this.#assign(this.#nextValues(inputs));
     return new Results(device, buffers, fetches);
   }
 
@@ -291,13 +292,15 @@ class Prepared {
     for (const [slot, uses] of used) slots.used(slot, uses);
   }
 
-  /** Gives variables their new values: all of them are known before the first is replaced. */
-  #assign(inputs: readonly RunValue[]): void {
+  /** The memory of what is assigned: all of it is held before the first value is replaced. */
+  #nextValues(inputs: readonly RunValue[]): Storage[] {
+    return this.#layout.stores.map(({ owner }) => this.#hold(owner, inputs));
+  }
+
+  /** Gives variables their new values, and ends the run. */
+  #assign(next: readonly Storage[]): void {
     const { stores } = this.#layout;
-    if (stores.length > 0) {
-      const next = stores.map(({ owner }) => this.#hold(owner, inputs));
-      for (let i = 0; i < stores.length; i++) stores[i].state.replace(stores[i].shape, next[i]);
-    }
+    for (let i = 0; i < stores.length; i++) stores[i].state.replace(stores[i].shape, next[i]);
     this.#loaded.fill(null);
     this.#storages.fill(null);
   }

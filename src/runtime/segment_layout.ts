@@ -157,13 +157,14 @@ const COMBINE: ReadonlyMap<OpDef, OpDef> = new Map([
 ]);
 const HANDLE: ConcreteSpec = { dtype: "resource", shape: [] };
 
-/** The variable that a step reads or assigns; undefined for steps that do neither. */
+/** The variable that a step reads or assigns, the same at each run; undefined for steps that do neither. */
 export function variableOf(
   { node: { def }, inputs }: PlanStep,
-  valueOf: (slot: number) => unknown,
+  plan: Plan,
+  slots: Slots,
 ): VariableState | undefined {
   if (def !== ReadVariableOp && def !== AssignVariableOp && !COMBINE.has(def)) return undefined;
-  const handle = valueOf(inputs[0]);
+  const handle = plan.kinds[inputs[0]] === CONSTANT ? slots.values[inputs[0]] : undefined;
   return handle instanceof VariableHandle ? handle.resource : undefined;
 }
 
@@ -199,7 +200,7 @@ class Registers {
 
   /** Adds a step; false where it must be run by itself. */
   add(step: PlanStep): boolean {
-    const state = variableOf(step, (slot) => this.#context.slots.values[slot]);
+    const state = variableOf(step, this.#context.plan, this.#context.slots);
     if (state !== undefined) return this.#addVariable(step, state);
     const { node, inputs, outputs } = step;
     const launch = this.#prepare(step);

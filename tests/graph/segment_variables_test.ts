@@ -101,6 +101,30 @@ for (const { name, values, step, plain } of CASES) {
   });
 }
 
+testOnDevices("a variable keeps what a script gave it through a view", async () => {
+  const graph = new tf.Graph();
+  const v = tf.variable([[0, 0]]);
+  const { x, y } = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [2], "x");
+    const made = tf.numpyFunction((a: tf.NdArray) => a, [x], "float32") as tf.Tensor;
+    made.setShape([2]);
+    // Nobody else reads what the script returned.
+    const sums = tf.cumsum(made);
+    const assign = v.assign(tf.reshape(made, [1, 2]));
+    return { x, y: tf.controlDependencies([assign!], () => tf.neg(sums)) };
+  });
+  await using sess = new tf.Session({ graph });
+  for (let i = 1; i < 5; i++) {
+    const out = await sess.run(y, { feeds: new Map([[x, [i, i + 1]]]) }) as tf.NdArray;
+    assertEquals(out.toArray(), [-i, -2 * i - 1]);
+    // Memory that was free would be somebody else's now.
+    using other = tf.mul(tf.tensor([7, 7]), 1);
+    assertEquals(other.arraySync(), [7, 7]);
+    assertEquals(v.arraySync(), [[i, i + 1]]);
+  }
+  v.dispose();
+});
+
 testOnDevices("a compiled step over a disposed variable says so each time", () => {
   const v = tf.variable([1, 2, 3]);
   const f = tf.function((x: tf.Tensor) => tf.cumsum(tf.mul(v, x)));
