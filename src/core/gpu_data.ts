@@ -29,6 +29,8 @@ export const gpuDataReader: {
 /** Whether a value is GPU data. */
 export function isGpuData(value: unknown): value is GpuData {
   if (typeof value !== "object" || value === null || !("buffer" in value)) return false;
+  // Deno loads its WebGPU when the name is read first, which takes milliseconds: not for arrays.
+  if (ArrayBuffer.isView(value)) return false;
   const { GPUBuffer } = globalThis as { GPUBuffer?: new () => object };
   return GPUBuffer !== undefined && value.buffer instanceof GPUBuffer;
 }

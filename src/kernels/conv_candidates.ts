@@ -49,7 +49,7 @@ export function gatherCandidates(
     }));
   }
   const loads = { wideA, wideB, transB: transposed, quads: false };
-  return rankRegisterTiles([m, n, phases], loads, profile).map(({ tile }) => ({
+  return rankRegisterTiles([m, n, k, phases], loads, profile).map(({ tile }) => ({
     kind: "register",
     tile,
     splits: 1,
@@ -97,7 +97,7 @@ export function filterCandidates(
     return rankSharedTiles(m, n, k, 1, profile).map((tiled) => ({ kind: "shared", ...tiled }));
   }
   const loads = { wideA, wideB, transB: false, quads: wideA, splits: lines >= 32 };
-  return rankRegisterTiles([m, n, 1], loads, profile).map(({ tile, groups }) => ({
+  return rankRegisterTiles([m, n, k, 1], loads, profile).map(({ tile, groups }) => ({
     kind: "register",
     tile,
     splits: splitsFor(groups, lines, 4, 8),

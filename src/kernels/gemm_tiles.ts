@@ -73,6 +73,11 @@ export interface TileLoads {
 const LOAD = 50, PRODUCT = 0.55;
 /** A load of one element is that much cheaper than one of four. */
 const NARROW = 0.6;
+/**
+ * Nanoseconds of each run that a vector of sums in the kernel's text must save: to compile it takes llvmpipe (8 lanes) 1 ms
+ * and SwiftShader (4 lanes) 9 ms, which a small product seldom wins back in less than 500 runs.
+ */
+const textCost = (lanes: number): number => lanes > 4 ? 2000 : 18000;
 
 /** Nanoseconds for four terms of a tile's sums. */
 function tileCost(
@@ -84,9 +89,9 @@ function tileCost(
   return rows * vecs * 16 * PRODUCT + (Math.max(1, rowLoads) + columnLoads) * LOAD + 2 * LOAD;
 }
 
-/** Register tiles, the one that takes least time first, and the workgroups each takes. */
+/** Register tiles for sums of `k` terms, the one that takes least time first, and the workgroups each takes. */
 export function rankRegisterTiles(
-  [m, n, batch]: readonly [number, number, number],
+  [m, n, k, batch]: readonly [number, number, number, number],
   loads: TileLoads,
   { lanes, subgroup }: Pick<Profile, "lanes" | "subgroup">,
 ): { tile: RegisterTile; groups: number }[] {
@@ -105,7 +110,8 @@ export function rankRegisterTiles(
     const groups = registerGroups(m, n, tile, lanes).groups * batch;
     // Sums that can be cut into parts keep every thread busy.
     const waves = loads.splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
-    return { tile, groups, cost: waves * tileCost(tile, loads) };
+    const cost = waves * tileCost(tile, loads) * k / 4 + tile.rows * tile.vecs * textCost(lanes);
+    return { tile, groups, cost };
   }).sort((a, b) => a.cost - b.cost);
 }
 

@@ -92,7 +92,7 @@ function registerCandidates({ shape }: MatMulTask, profile: Profile): KernelChoi
   const { wideA, wideB, skewB } = wideAccess(shape);
   const skewed = skewB > 0, quads = transA && wideA;
   const loads = { wideA, wideB, skewed, transB, quads, splits: k >= 1024 };
-  return rankRegisterTiles([m, n, batch], loads, profile).map(({ tile, groups }) => ({
+  return rankRegisterTiles([m, n, k, batch], loads, profile).map(({ tile, groups }) => ({
     kind: "register",
     tile,
     lanes: profile.lanes,

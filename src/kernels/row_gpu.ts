@@ -90,6 +90,8 @@ export type RowForm = "workgroup" | "thread";
 
 /** Vectors of a row that an invocation of a workgroup keeps in registers. */
 const REGISTERS = 4;
+/** Elements from which on several loads an iteration save more time than their text takes to compile. */
+const MANY = 8192;
 const cache = new Map<string, Program>();
 
 /** A tensor as rows of its last axis. */
@@ -147,10 +149,12 @@ export function rowDispatch(
   const cols = columns / width;
   const workgroup = groups ? (cols > 64 ? 256 : 64) : profile.family === "gpu" ? 64 : profile.lanes;
   const registers = groups && cols <= workgroup * REGISTERS ? Math.ceil(cols / workgroup) : 0;
-  const key = `${kernel.name},${types},${form},${width},${workgroup},${registers}`;
+  // Sixteen elements an iteration.
+  const steps = rows * columns < MANY ? 1 : width === 8 ? 2 : 4;
+  const key = `${kernel.name},${types},${form},${width},${workgroup},${registers},${steps}`;
   let program = cache.get(key);
   if (!program) {
-    program = makeRowProgram(kernel, { width, workgroup, registers, groups });
+    program = makeRowProgram(kernel, { width, workgroup, registers, groups, steps });
     cache.set(key, program);
   }
   return {
@@ -167,6 +171,8 @@ interface Form {
   readonly workgroup: number;
   readonly registers: number;
   readonly groups: boolean;
+  /** Loads an iteration where an invocation takes a whole row. */
+  readonly steps: number;
 }
 
 function makeRowProgram(kernel: RowKernel, form: Form): Program {
@@ -245,7 +251,7 @@ function overRow(
   statements: readonly string[],
   rows: RowKernel["rows"] = [],
 ): string[] {
-  const { width, workgroup, registers, groups } = form;
+  const { width, workgroup, registers, groups, steps } = form;
   const given = statements.filter((s) => s !== "").join("\n  ");
   const text = [given, ...rows.map(([_, value]) => value)].join("\n");
   const uses = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(text);
@@ -287,13 +293,14 @@ function overRow(
     );
   }
   if (groups) return [`for (var k = lidx; k < p.cols; k += ${workgroup}u) ${element("k", null)}`];
-  // Sixteen elements at a time.
-  const steps = width === 8 ? 2 : 4;
-  return [
-    `{\nvar k = 0u;`,
+  const several = steps === 1 ? [] : [
     `for (; k + ${steps}u <= p.cols; k += ${steps}u) {`,
     ...Array.from({ length: steps }, (_, d) => element(d === 0 ? "k" : `k + ${d}u`, null)),
     `}`,
+  ];
+  return [
+    `{\nvar k = 0u;`,
+    ...several,
     `for (; k < p.cols; k += 1u) ${element("k", null)}`,
     `}`,
   ];
