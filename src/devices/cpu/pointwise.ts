@@ -11,7 +11,15 @@ import { collapseBroadcast, type Walk } from "../../kernels/broadcast.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import { evenBlocks } from "./blocks.ts";
 import type { Pointer } from "./heap.ts";
-import { importHosts, type Lanes, printSimd, simdPrints, simdWeight } from "./print_simd.ts";
+import {
+  importHosts,
+  isLongChain,
+  type Lanes,
+  printSimd,
+  printSimdGroup,
+  simdPrints,
+  simdWeight,
+} from "./print_simd.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "./wasm/instructions.ts";
 import { Simd } from "./wasm/simd.ts";
@@ -22,7 +30,7 @@ export type PointwiseRun = (outs: readonly Pointer[], ins: readonly Pointer[]) =
 
 /** Loops inside the module, at most: more axes are walked by JavaScript. */
 const MAX_RANK = 4;
-/** Expressions of more instructions than this are not unrolled. */
+/** Expressions of more instructions than this are not unrolled, but for long chains. */
 export const LIGHT = 12;
 
 /** The kernel for these expressions and shapes, or null where an expression or dtype has no vector code. */
@@ -196,7 +204,7 @@ class Row {
     this.#dtypes = dtypes;
     this.#moves = moves;
     this.#outTypes = exprs.map((e) => exprType(e, dtypes));
-    this.#unroll = simdWeight(exprs) > LIGHT ? 1 : 4;
+    this.#unroll = simdWeight(exprs) <= LIGHT || isLongChain(exprs) ? 4 : 1;
   }
 
   /** Whole blocks, whose ends may be overrun by up to 64 bytes. Parameters: outputs, inputs, number of elements. */
@@ -252,13 +260,7 @@ class Row {
     const left = f.variable("i32", n);
     f.while(i32.gt(left, 0), () => {
       const args = this.#load(ins, still, unroll);
-      const results: Lanes[][] = this.#exprs.map(() => []);
-      for (let u = 0; u < unroll; u++) {
-        printSimd(this.#s, this.#exprs, this.#dtypes, args.map((a) => a[u])).forEach((r, k) =>
-          results[k].push(r)
-        );
-      }
-      results.forEach((r, k) => {
+      printSimdGroup(this.#s, this.#exprs, this.#dtypes, args, unroll).forEach((r, k) => {
         storeGroup(f, this.#outTypes[k], outs[k], r);
         f.advance(outs[k], 4 * unroll * DTYPES[this.#outTypes[k]].bytes);
       });

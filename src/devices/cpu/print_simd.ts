@@ -173,6 +173,24 @@ export function simdWeight(exprs: readonly Expr[]): number {
   return exprs.reduce((n, e) => n + visit(e), 0);
 }
 
+/** Dependent instructions above which the processor does not look ahead to the next elements. */
+const LONG = 64;
+
+/** True where so much of the expressions waits for what comes before it that several elements should be computed side by side. */
+export function isLongChain(exprs: readonly Expr[]): boolean {
+  const depths = new Map<Expr, number>();
+  const visit = (e: Expr): number => {
+    let depth = depths.get(e);
+    if (depth === undefined) {
+      depth = 1 + e.args.reduce((most, a) => Math.max(most, visit(a)), 0);
+      depths.set(e, depth);
+    }
+    return depth;
+  };
+  const deepest = exprs.reduce((most, e) => Math.max(most, visit(e)), 0);
+  return deepest > LONG && 2 * deepest > simdWeight(exprs);
+}
+
 /** Prints expressions over `args[i]`, four elements of argument i; the results are variables. */
 export function printSimd(
   s: Simd,
@@ -180,32 +198,47 @@ export function printSimd(
   dtypes: readonly DType[],
   args: readonly Lanes[],
 ): Lanes[] {
-  const memo = new Map<Expr, Map<DType, Lanes>>();
-  const print = (e: Expr, hint: DType): Lanes => {
+  return printSimdGroup(s, exprs, dtypes, args.map((a) => [a]), 1).map(([r]) => r);
+}
+
+/** Prints expressions over `args[i][u]`, for `count` times four elements side by side: the results by expression. */
+export function printSimdGroup(
+  s: Simd,
+  exprs: readonly Expr[],
+  dtypes: readonly DType[],
+  args: readonly (readonly Lanes[])[],
+  count: number,
+): (readonly Lanes[])[] {
+  const each = Array.from({ length: count }, (_, u) => u);
+  const memo = new Map<Expr, Map<DType, Lanes[]>>();
+  const print = (e: Expr, hint: DType): readonly Lanes[] => {
     let byHint = memo.get(e);
     if (!byHint) memo.set(e, byHint = new Map());
     const known = byHint.get(hint);
     if (known) return known;
-    const r = nameLanes(s, printNode(e, hint));
-    byHint.set(hint, r);
-    return r;
+    const printed = printNode(e, hint).map((x) => nameLanes(s, x));
+    byHint.set(hint, printed);
+    return printed;
   };
-  const printNode = (e: Expr, hint: DType): Lanes => {
+  const printNode = (e: Expr, hint: DType): readonly Lanes[] => {
     if (e.op === "arg") return args[e.value!];
-    if (e.op === "const") return printConst(s, e.value!, hint);
+    if (e.op === "const") return each.map(() => printConst(s, e.value!, hint));
     const operands = e.op === "select" ? e.args.slice(1) : e.args;
     const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
-    const x = operands.map((o) => print(o, type));
-    if (e.op === "cast") return printCast(s, x[0], type, e.dtype!);
-    if (e.op === "select") {
-      const mask = print(e.args[0], "bool");
-      return type === "float32"
-        ? f32x4.select(x[0] as F4, x[1] as F4, mask)
-        : i32x4.select(x[0] as I4, x[1] as I4, mask);
-    }
-    if (type === "float32") return printFloat(s, e, x as F4[]);
-    if (type === "bool") return printBool(s, e.op, x as I4[]);
-    return printInt(s, e, x as I4[], type === "int32");
+    const printed = operands.map((o) => print(o, type));
+    const mask = e.op === "select" ? print(e.args[0], "bool") : [];
+    return each.map((u) => {
+      const x = printed.map((lanes) => lanes[u]);
+      if (e.op === "cast") return printCast(s, x[0], type, e.dtype!);
+      if (e.op === "select") {
+        return type === "float32"
+          ? f32x4.select(x[0] as F4, x[1] as F4, mask[u])
+          : i32x4.select(x[0] as I4, x[1] as I4, mask[u]);
+      }
+      if (type === "float32") return printFloat(s, e, x as F4[]);
+      if (type === "bool") return printBool(s, e.op, x as I4[]);
+      return printInt(s, e, x as I4[], type === "int32");
+    });
   };
   return exprs.map((e) => print(e, exprType(e, dtypes)));
 }

@@ -8,7 +8,7 @@ import { type Expr, exprKey } from "../../core/scalar.ts";
 import type { Engine, WasmExports } from "./engine.ts";
 import type { Heap, Pointer } from "./heap.ts";
 import { LIGHT, loadGroup, loadSplat } from "./pointwise.ts";
-import { importHosts, type Lanes, printSimd, simdWeight } from "./print_simd.ts";
+import { importHosts, type Lanes, printSimdGroup, simdWeight } from "./print_simd.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
 import type { Basic, Bits, Loads } from "./wasm/instruction_types.ts";
@@ -218,10 +218,7 @@ class SourceRow<T extends Lane4> {
         ? new Array<Lanes>(count).fill(fixed)
         : loadGroup(this.#s.f, dtypes[k], p, count);
     });
-    return Array.from(
-      { length: count },
-      (_, u) => printSimd(this.#s, [expr], dtypes, args.map((a) => a[u]))[0] as Value<T>,
-    );
+    return printSimdGroup(this.#s, [expr], dtypes, args, count)[0] as Value<T>[];
   }
 
   /** Goes on by so many elements. */

@@ -236,13 +236,16 @@ for (const [name, engine] of ENGINES) {
           ? s.xor(argument(0), argument(1))
           : s.sub(argument(0), argument(1));
         compareWithLoops(engine, [light, s.lt(argument(0), argument(1))], [x, y]);
-        let heavy: Expr = light;
-        for (let i = 0; i < 12; i++) {
-          heavy = dtype === "bool"
-            ? s.and(s.not(heavy), argument(1))
-            : s.add(heavy, s.neg(argument(i % 2)));
+        // Light ones are unrolled, heavy ones are not, long chains are computed side by side.
+        for (const length of [12, 40]) {
+          let chain: Expr = light;
+          for (let i = 0; i < length; i++) {
+            chain = dtype === "bool"
+              ? s.xor(s.not(chain), argument(i % 2))
+              : s.add(s.neg(chain), argument(i % 2));
+          }
+          compareWithLoops(engine, [chain], [x, y]);
         }
-        compareWithLoops(engine, [heavy], [x, y]);
       }
     }
   });
