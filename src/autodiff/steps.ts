@@ -3,7 +3,7 @@
  * May import core.
  */
 import type { Application, OpInput } from "../core/apply.ts";
-import type { Attrs, OpDef } from "../core/op.ts";
+import type { ArgDef, Attrs, OpDef } from "../core/op.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -49,7 +49,7 @@ export function forEachPosition(
   attrs: Attrs,
   visit: (name: string, position: string, index: number | null) => void,
 ): void {
-  const walk = (args: OpDef["inputArgs"], total: number, prefix: string): void => {
+  const walk = (args: readonly ArgDef[], total: number, prefix: string): void => {
     let flat = 0;
     for (const arg of args) {
       const variadic = arg.numberAttr !== undefined || arg.typeListAttr !== undefined;
@@ -63,8 +63,8 @@ export function forEachPosition(
       for (let k = 0; k < n; k++) visit(arg.name, `${prefix}${flat++}`, variadic ? k : null);
     }
   };
-  walk(def.inputArgs, inputs, "i");
-  walk(def.outputArgs, outputs, "o");
+  walk(def.signature.inputArgs, inputs, "i");
+  walk(def.signature.outputArgs, outputs, "o");
 }
 
 /** What the gradient rule gets: by argument name, `name:k` for variadic ones. */

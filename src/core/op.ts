@@ -145,18 +145,56 @@ export interface AttrDef {
   readonly default?: unknown;
 }
 
+/** Arguments and attributes of an op, read from their texts when they are first asked for: most ops never are. */
+export class Signature {
+  readonly #init: OpInit;
+  #attrDefs: readonly AttrDef[] | null = null;
+  #inputArgs: readonly ArgDef[] | null = null;
+  #outputArgs: readonly ArgDef[] | null = null;
+  #isHostInput: readonly boolean[] | null = null;
+
+  /** Of these texts. */
+  constructor(init: OpInit) {
+    this.#init = init;
+  }
+
+  /** Attributes. Throws `ValueError`, as the others do, where a text cannot be read. */
+  get attrDefs(): readonly AttrDef[] {
+    const { name, attrs } = this.#init;
+    return this.#attrDefs ??= (attrs ?? []).map((text) => {
+      let parsed = knownAttrs.get(text);
+      if (parsed === undefined) knownAttrs.set(text, parsed = parseAttr(name, text));
+      return parsed;
+    });
+  }
+
+  /** Inputs. */
+  get inputArgs(): readonly ArgDef[] {
+    return this.#inputArgs ??= this.#args(this.#init.inputs);
+  }
+
+  /** Outputs. */
+  get outputArgs(): readonly ArgDef[] {
+    return this.#outputArgs ??= this.#args(this.#init.outputs);
+  }
+
+  /** Whether each input, by position of its argument, is a host input. */
+  get isHostInput(): readonly boolean[] {
+    const { hostInputs } = this.#init;
+    return this.#isHostInput ??= this.inputArgs.map((a) => hostInputs?.includes(a.name) ?? false);
+  }
+
+  #args(texts: readonly string[]): ArgDef[] {
+    return texts.map((text) => parseArg(this.#init.name, text, this.attrDefs));
+  }
+}
+
 /** A registered op. */
 export interface OpDef extends OpInit {
   /** Small number for cache keys. */
   readonly id: number;
-  /** Parsed inputs. */
-  readonly inputArgs: readonly ArgDef[];
-  /** Parsed outputs. */
-  readonly outputArgs: readonly ArgDef[];
-  /** Parsed attributes. */
-  readonly attrDefs: readonly AttrDef[];
-  /** Whether each input, by position of its argument, is a host input. */
-  readonly isHostInput: readonly boolean[];
+  /** What its texts of arguments and attributes say. */
+  readonly signature: Signature;
   /** How a fuser sees it. */
   readonly kind: OpKind;
   /** Side effects. */
@@ -167,25 +205,15 @@ const registry = new Map<string, OpDef>();
 /** Attributes by their text: most ops share theirs with others. */
 const knownAttrs = new Map<string, AttrDef>();
 
-/** Defines and registers an op. Throws `ValueError` where the name is taken or the signature cannot be read. */
+/** Defines and registers an op. Throws `ValueError` where the name is taken. */
 export function defineOp(init: OpInit): OpDef {
   if (registry.has(init.name)) {
     throw new ValueError(`Cannot define op "${init.name}": it is defined already`);
   }
-  const attrDefs = (init.attrs ?? []).map((text) => {
-    let parsed = knownAttrs.get(text);
-    if (parsed === undefined) knownAttrs.set(text, parsed = parseAttr(init.name, text));
-    return parsed;
-  });
-  const inputArgs = init.inputs.map((a) => parseArg(init.name, a, attrDefs));
-  const outputArgs = init.outputs.map((a) => parseArg(init.name, a, attrDefs));
   const def: OpDef = {
     ...init,
     id: registry.size,
-    inputArgs,
-    outputArgs,
-    attrDefs,
-    isHostInput: inputArgs.map((a) => init.hostInputs?.includes(a.name) ?? false),
+    signature: new Signature(init),
     kind: init.kind ?? (init.pointwise ? "pointwise" : "opaque"),
     effects: init.effects ?? "none",
   };
@@ -248,13 +276,13 @@ export interface Bound {
 /** Checks inputs against the signature. Throws `TypeError` with TensorFlow's phrases for dtypes that do not fit. */
 export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs): Bound {
   const full: Record<string, unknown> = {};
-  for (const a of def.attrDefs) if (a.default !== undefined) full[a.name] = a.default;
+  for (const a of def.signature.attrDefs) if (a.default !== undefined) full[a.name] = a.default;
   for (const k of Object.keys(attrs)) if (attrs[k] !== undefined) full[k] = attrs[k];
   const boundBy: Record<string, string> = {};
   let i = 0;
-  for (let a = 0; a < def.inputArgs.length; a++) {
-    const arg = def.inputArgs[a];
-    const last = a === def.inputArgs.length - 1;
+  for (let a = 0; a < def.signature.inputArgs.length; a++) {
+    const arg = def.signature.inputArgs[a];
+    const last = a === def.signature.inputArgs.length - 1;
     let count = 1;
     if (arg.typeListAttr) {
       const list = full[arg.typeListAttr] as DType[] | undefined;
@@ -262,7 +290,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
       if (!list) full[arg.typeListAttr] = inputs.slice(i, i + count).map((s) => s.dtype);
     } else if (arg.numberAttr) {
       count = (full[arg.numberAttr] as number | undefined) ??
-        inputs.length - i - (def.inputArgs.length - 1 - a);
+        inputs.length - i - (def.signature.inputArgs.length - 1 - a);
       full[arg.numberAttr] = count;
     }
     for (let k = 0; k < count; k++, i++) {
@@ -287,7 +315,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
       `Too many inputs for '${def.name}' Op: received ${inputs.length}, wanted ${i}`,
     );
   }
-  for (const a of def.attrDefs) {
+  for (const a of def.signature.attrDefs) {
     if (full[a.name] === undefined) {
       throw new ValueError(`Missing attr '${a.name}' of '${def.name}' Op`);
     }
@@ -302,7 +330,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
     }
   }
   const outputs: DType[] = [];
-  for (const arg of def.outputArgs) {
+  for (const arg of def.signature.outputArgs) {
     if (arg.typeListAttr) outputs.push(...(full[arg.typeListAttr] as DType[]));
     else {
       const n = arg.numberAttr ? full[arg.numberAttr] as number : 1;
@@ -324,7 +352,7 @@ function bindType(
   const known = full[attr] as DType | undefined;
   if (
     known === undefined ||
-    (!(attr in boundBy) && def.attrDefs.find((a) => a.name === attr)?.default === known)
+    (!(attr in boundBy) && def.signature.attrDefs.find((a) => a.name === attr)?.default === known)
   ) {
     full[attr] = dtype;
   } else if (known !== dtype) {
@@ -354,13 +382,13 @@ export function inferOutputs(
 /** Position among flat inputs → position of the argument it belongs to. */
 export function argOfInput(def: OpDef, flat: number, total: number): number {
   let i = 0;
-  for (let a = 0; a < def.inputArgs.length; a++) {
-    const arg = def.inputArgs[a];
-    const n = arg.numberAttr || arg.typeListAttr ? total - (def.inputArgs.length - 1) : 1;
+  for (let a = 0; a < def.signature.inputArgs.length; a++) {
+    const arg = def.signature.inputArgs[a];
+    const n = arg.numberAttr || arg.typeListAttr ? total - (def.signature.inputArgs.length - 1) : 1;
     if (flat < i + n) return a;
     i += n;
   }
-  return def.inputArgs.length - 1;
+  return def.signature.inputArgs.length - 1;
 }
 
 /** Specs of a problem, inputs and outputs. */

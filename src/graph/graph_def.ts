@@ -181,7 +181,7 @@ class Writer {
 
   #attrs(op: Operation): Record<string, AttrValueJson> {
     const out: Record<string, AttrValueJson> = {};
-    for (const a of op.def.attrDefs) {
+    for (const a of op.def.signature.attrDefs) {
       if (a.name.startsWith("_")) continue;
       const value = op.attrs[a.name];
       if (a.type === "func") out[a.name] = { func: { name: this.#functionName(value, op) } };
@@ -319,10 +319,10 @@ function passedOn(attr: FunctionAttr, op: Operation, args: number, outputs: numb
 function outputName(t: SymbolicTensor): string {
   const { def } = t.operation;
   let i = 0;
-  for (const arg of def.outputArgs) {
+  for (const arg of def.signature.outputArgs) {
     const variadic = arg.numberAttr !== undefined || arg.typeListAttr !== undefined;
     const n = variadic
-      ? visibleOutputs(t.operation) - (def.outputArgs.length - 1 - hiddenArgs(def))
+      ? visibleOutputs(t.operation) - (def.signature.outputArgs.length - 1 - hiddenArgs(def))
       : 1;
     if (t.valueIndex < i + n) return `${arg.name}:${t.valueIndex - i}`;
     i += n;
@@ -331,7 +331,7 @@ function outputName(t: SymbolicTensor): string {
 }
 
 function hiddenArgs(def: OpDef): number {
-  return def.outputArgs.filter((a) => a.name === "tape").length;
+  return def.signature.outputArgs.filter((a) => a.name === "tape").length;
 }
 
 /** Outputs that a GraphDef knows: not the tape of a script, a loop or a branch. */

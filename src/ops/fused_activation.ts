@@ -122,7 +122,8 @@ export interface FusedInit {
 /** Defines an op that adds bias and activation to another. On the host it is its parts, which have fast kernels of their own. */
 export function defineFused(init: FusedInit): OpDef {
   const { name, base } = init;
-  const [first, second] = base.inputArgs.map((a) => a.name), result = base.outputArgs[0].name;
+  const [first, second] = base.signature.inputArgs.map((a) => a.name),
+    result = base.signature.outputArgs[0].name;
   const product = (inputs: readonly Tensor[], attrs: Attrs): Tensor =>
     apply1(base, inputs.slice(0, 2), init.baseAttrs(attrs));
   setMeaning(name, { epilogue: fusedEpilogue });

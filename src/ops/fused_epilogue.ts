@@ -36,12 +36,12 @@ function epilogueOf({ inputs, outputs: [out], attrs }: Problem): Epilogue | null
 /** Defines the op that ends another with an expression. Its inputs are the other's two, then the operands; argument 0 is the sum. */
 function defineEpilogue(base: OpDef, gpu: FusedInit["gpu"]): OpDef {
   const name = `_${base.name}Epilogue`;
-  const [a, b] = base.inputArgs;
+  const [a, b] = base.signature.inputArgs;
   setMeaning(name, { epilogue: epilogueOf });
   return defineOp({
     name,
     inputs: [`${a.name}: T`, `${b.name}: T`, "operand: Toperand"],
-    outputs: [`${base.outputArgs[0].name}: Tout`],
+    outputs: [`${base.signature.outputArgs[0].name}: Tout`],
     attrs: [
       ...base.attrs!.map((text) => (text.startsWith("T:") ? "T: {float16, float32}" : text)),
       "Tout: {float16, float32} = float32",
@@ -62,7 +62,7 @@ function defineEpilogue(base: OpDef, gpu: FusedInit["gpu"]): OpDef {
       }];
     }),
     expand: ([x, y, ...rest], attrs: Attrs) => {
-      const own = Object.fromEntries(base.attrDefs.map((d) => [d.name, attrs[d.name]]));
+      const own = Object.fromEntries(base.signature.attrDefs.map((d) => [d.name, attrs[d.name]]));
       const inputs = [apply1(base, [x, y], own), ...rest];
       return [apply1(FusedPointwise, inputs, {
         Tin: inputs.map((t): DType => t.dtype),

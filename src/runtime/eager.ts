@@ -192,7 +192,7 @@ function specOf(x: OpInput): ConcreteSpec {
 function hostValues(def: OpDef, inputs: readonly OpInput[]): (NdArray | undefined)[] {
   if (!def.hostInputs) return NO_HOSTS[inputs.length] ??= inputs.map(() => undefined);
   return inputs.map((x, i) => {
-    if (!def.isHostInput[argOfInput(def, i, inputs.length)]) return undefined;
+    if (!def.signature.isHostInput[argOfInput(def, i, inputs.length)]) return undefined;
     return x instanceof NdArray ? x : (x as EagerTensor).ndarraySync();
   });
 }

@@ -253,7 +253,7 @@ class Reader {
   #attrs(op: OpDef, def: NodeDefJson, inputs: readonly SymbolicTensor[]): Record<string, unknown> {
     const given = isLoop(op) ? whileAttrs(def, inputs) : def.attr;
     const out: Record<string, unknown> = {};
-    for (const a of op.attrDefs) {
+    for (const a of op.signature.attrDefs) {
       const value = given?.[a.name];
       if (value === undefined) {
         if (
@@ -267,7 +267,7 @@ class Reader {
         }
       } else if (a.type !== "func") out[a.name] = attrFromJson(a, value);
     }
-    for (const a of op.attrDefs.filter((a) => a.type === "func")) {
+    for (const a of op.signature.attrDefs.filter((a) => a.type === "func")) {
       const f = this.#library.get(given![a.name].func!.name);
       const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out);
       if (own !== undefined && f.graph.stateful) out._ordered = true;
@@ -335,7 +335,7 @@ function whileAttrs(def: NodeDefJson, inputs: readonly SymbolicTensor[]): NodeDe
 
 function outputIndex(op: Operation, name: string, k: number): number {
   let i = 0;
-  for (const arg of op.def.outputArgs) {
+  for (const arg of op.def.signature.outputArgs) {
     if (arg.name === name) return i + k;
     i += arg.numberAttr
       ? op.attrs[arg.numberAttr] as number

@@ -214,7 +214,7 @@ export function inOrder(
 
 /** True where the node's value must be on the host for this input. */
 export function needsHost({ def, inputs }: IrNode, input: number): boolean {
-  return def.isHostInput[argOfInput(def, input, inputs.length)] ?? false;
+  return def.signature.isHostInput[argOfInput(def, input, inputs.length)] ?? false;
 }
 
 /** True where an input of the node must not stay in GPU memory: the op reads it on the host, or works on the CPU. */

@@ -180,7 +180,7 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
   if (node.def.host) {
     // Function-valued and eager-style script ops run where their tensors are; the others are the host's.
     const takesTensors = node.def.hostInputs === undefined
-      ? node.def.inputArgs.length > 0
+      ? node.def.signature.inputArgs.length > 0
       : node.inputs.some((_, i) => !needsHost(node, i));
     return takesTensors &&
       node.inputs.every((v) =>

@@ -193,7 +193,7 @@ function compareLiterals(
 export function unreadSaves(def: OpDef, samples: readonly OpSample[]): string | null {
   const rule = def.grad;
   if (!rule || def.host) return null;
-  const names = [...def.inputArgs, ...def.outputArgs].map((a) => a.name);
+  const names = [...def.signature.inputArgs, ...def.signature.outputArgs].map((a) => a.name);
   const unknown = rule.saves.filter((s) => !names.includes(s));
   if (unknown.length > 0) {
     return `saves names ${unknown.join(", ")}, the op has ${names.join(", ")}`;

@@ -52,9 +52,10 @@ export function dtypesOf(def: OpDef, sample: OpSample): DType[] {
   const free = sample.inputs.flatMap((x, i) => (isFree(x) ? [i] : []));
   let allowed: readonly DType[] = ORDER;
   for (const i of free) {
-    const arg = def.inputArgs[argumentOf(def, i, sample.inputs.length)];
+    const arg = def.signature.inputArgs[argumentOf(def, i, sample.inputs.length)];
     if (arg.dtype) allowed = allowed.filter((d) => d === arg.dtype);
-    const list = def.attrDefs.find((a) => a.name === (arg.typeAttr ?? arg.typeListAttr))?.allowed;
+    const list = def.signature.attrDefs.find((a) => a.name === (arg.typeAttr ?? arg.typeListAttr))
+      ?.allowed;
     if (list) allowed = allowed.filter((d) => list.includes(d));
   }
   const canHold = (d: DType): boolean => d !== "float16" || DTYPES.float16.array !== undefined;
@@ -63,9 +64,9 @@ export function dtypesOf(def: OpDef, sample: OpSample): DType[] {
 
 function argumentOf(def: OpDef, flat: number, total: number): number {
   let i = 0;
-  for (const [a, arg] of def.inputArgs.entries()) {
-    i += arg.numberAttr || arg.typeListAttr ? total - (def.inputArgs.length - 1) : 1;
+  for (const [a, arg] of def.signature.inputArgs.entries()) {
+    i += arg.numberAttr || arg.typeListAttr ? total - (def.signature.inputArgs.length - 1) : 1;
     if (flat < i) return a;
   }
-  return def.inputArgs.length - 1;
+  return def.signature.inputArgs.length - 1;
 }

@@ -47,7 +47,7 @@ function widened(
     const to = widerDType(c, def, a.dtype, i, inputs.length);
     if (to === a.dtype) return a;
     changed = true;
-    const { typeAttr } = def.inputArgs[argOfInput(def, i, inputs.length)];
+    const { typeAttr } = def.signature.inputArgs[argOfInput(def, i, inputs.length)];
     if (typeAttr !== undefined && attrs[typeAttr] === a.dtype) attrs[typeAttr] = to;
     return castArray(a, to);
   });
@@ -55,8 +55,8 @@ function widened(
 }
 
 function widerDType(c: OpCase, def: OpDef, dtype: DType, flat: number, total: number): DType {
-  const { typeAttr, typeListAttr } = def.inputArgs[argOfInput(def, flat, total)];
-  const attr = def.attrDefs.find((a) => a.name === (typeAttr ?? typeListAttr));
+  const { typeAttr, typeListAttr } = def.signature.inputArgs[argOfInput(def, flat, total)];
+  const attr = def.signature.attrDefs.find((a) => a.name === (typeAttr ?? typeListAttr));
   if (attr === undefined) return dtype;
   const { kind } = DTYPES[dtype];
   let wide: DType = dtype;

@@ -21,7 +21,7 @@ import { tidy } from "../runtime/tensor.ts";
 
 /** True where the op reads this flat input on the host. */
 export function isHostInput(def: OpDef, flat: number, total: number): boolean {
-  return def.isHostInput[argOfInput(def, flat, total)] ?? false;
+  return def.signature.isHostInput[argOfInput(def, flat, total)] ?? false;
 }
 
 /** The concrete problem that these inputs pose. Output shapes may be unknown where they depend on values. */

@@ -42,7 +42,7 @@ export function isPure({ def, attrs, feed }: IrNode): boolean {
 
 /** True for ops whose kernel is a user's function. */
 export function runsScript(def: OpDef): boolean {
-  return def.attrDefs.some((a) => a.type === "script");
+  return def.signature.attrDefs.some((a) => a.type === "script");
 }
 
 function samePromises(a: IrNode, b: IrNode): boolean {

@@ -132,18 +132,18 @@ for (const [name, engine] of ENGINES) {
   Deno.test(`updates of optimizers run in vector code: ${name}`, () => {
     for (const update of ["_ApplyMomentum", "_ApplyAdam"]) {
       const def = op(update);
-      const count = def.inputArgs.length, state = def.outputArgs.length;
-      const inputs = def.inputArgs.map((
+      const count = def.signature.inputArgs.length, state = def.signature.outputArgs.length;
+      const inputs = def.signature.inputArgs.map((
         _,
         i,
       ) => (i < state || i === count - 1 ? make(3, 7) : make()));
       // Slots that are averages of squares are not negative, and rates are below one.
       inputs.forEach((x) => (x.data as Float32Array).forEach((v, i, d) => d[i] = Math.abs(v)));
       const attrs = Object.fromEntries(
-        def.attrDefs.filter((a) => a.type === "float").map((a) => [a.name, 0.25]),
+        def.signature.attrDefs.filter((a) => a.type === "float").map((a) => [a.name, 0.25]),
       );
       const flags = Object.fromEntries(
-        def.attrDefs.filter((a) => a.type === "bool").map((a) => [a.name, false]),
+        def.signature.attrDefs.filter((a) => a.type === "bool").map((a) => [a.name, false]),
       );
       const got = runFast(engine, def, inputs, { ...attrs, ...flags });
       assert(got !== null, update);

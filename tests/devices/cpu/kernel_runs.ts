@@ -23,7 +23,8 @@ export function op(name: string): OpDef {
 }
 
 function problemOf(def: OpDef, inputs: readonly NdArray[], attrs: Attrs): Problem {
-  const isHost = (i: number): boolean => def.isHostInput[Math.min(i, def.isHostInput.length - 1)];
+  const isHost = (i: number): boolean =>
+    def.signature.isHostInput[Math.min(i, def.signature.isHostInput.length - 1)];
   const specs = inputs.map((x, i) => ({
     dtype: x.dtype,
     shape: x.shape,
