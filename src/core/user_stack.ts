@@ -3,9 +3,14 @@
  * May import nothing.
  */
 
-/** Where this library's modules are, or null in a bundle, where nothing tells its lines from the user's. */
+/**
+ * Where this library's modules are: its sources, or the files of its package, as tools/build.ts names them. Null in a user's bundle,
+ * where nothing tells its lines from the user's.
+ */
 const HOME = /\/core\/user_stack\.[jt]s$/.test(import.meta.url)
   ? new URL("../", import.meta.url).href
+  : /\/weft-chunk-\w+\.js$/.test(import.meta.url)
+  ? new URL("./", import.meta.url).href
   : null;
 
 /** The frames of a stack text that are not this library's, one a line; all of them where nothing else is left. */
