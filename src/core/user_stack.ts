@@ -13,6 +13,9 @@ const HOME = /\/core\/user_stack\.[jt]s$/.test(import.meta.url)
   ? new URL("./", import.meta.url).href
   : null;
 
+/** Frames of the engine, and of the code that a package holds for its workers. */
+const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
+
 /** The frames of a stack text that are not this library's, one a line; all of them where nothing else is left. */
 export function userFrames(stack: string | undefined): string {
   const frames = framesOf(stack);
@@ -32,5 +35,5 @@ function framesOf(stack: string | undefined): string[] {
 }
 
 function isUsers(frame: string): boolean {
-  return (HOME === null || !frame.includes(HOME)) && !/\((<anonymous>|native)\)|ext:/.test(frame);
+  return (HOME === null || !frame.includes(HOME)) && !NOBODYS.test(frame);
 }
