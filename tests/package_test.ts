@@ -5,7 +5,7 @@ import { build, stop } from "esbuild";
 import ts from "typescript";
 import { buildPackage } from "../tools/build.ts";
 import { capture } from "../tools/command.ts";
-import { readConfig, ROOT } from "../tools/files.ts";
+import { read, readConfig, ROOT } from "../tools/files.ts";
 import { findNode } from "../tools/node.ts";
 import { HAS_WEBGPU } from "./devices.ts";
 
@@ -189,8 +189,15 @@ Deno.test("the package loads the GPU's code only when a GPU is asked for", async
     }
   }
   const holders = modules.map(({ specifier }) => specifier)
-    .filter((file) => /\bclass WebGpuDevice\b/.test(Deno.readTextFileSync(new URL(file))));
+    .filter((file) => /\bclass WebGpuDevice\b/.test(read(file)));
   assertEquals(holders.map((file) => loaded.has(file)), [false]);
+});
+
+Deno.test("the package refers to no file that a bundler would have to find", () => {
+  const found = [...Deno.readDirSync(`${home}/package`)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".js"))
+    .filter((name) => /\(\s*"\.[^"]*",\s*import\.meta\.url/.test(read(`${home}/package/${name}`)));
+  assertEquals(found, []);
 });
 
 /** Right and wrong uses: where types were lost, nothing would be wrong with the wrong ones. */

@@ -7,11 +7,8 @@
  * Where this library's modules are: its sources, or the files of its package, as tools/build.ts names them. Null in a user's bundle,
  * where nothing tells its lines from the user's.
  */
-const HOME = /\/core\/user_stack\.[jt]s$/.test(import.meta.url)
-  ? new URL("../", import.meta.url).href
-  : /\/weft-chunk-\w+\.js$/.test(import.meta.url)
-  ? new URL("./", import.meta.url).href
-  : null;
+const HOME = /^(.*\/)(?:core\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)?.[1] ??
+  null;
 
 /** Frames of the engine, and of the code that a package holds for its workers. */
 const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
