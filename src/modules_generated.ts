@@ -217,6 +217,7 @@ import "./runtime/variable.ts";
 import "./runtime/install.ts";
 import "./runtime/metadata.ts";
 import "./script/tout.ts";
+import "./script/worker_code.ts";
 import "./script/worker_thread.ts";
 import "./script/worker_wire.ts";
 import "./script/worker_pool.ts";

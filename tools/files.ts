@@ -41,6 +41,8 @@ export function list(folder: string, ending: string): string[] {
 /** The parts of deno.json that tools read. */
 export interface Config {
   readonly name: string;
+  readonly version: string;
+  readonly license: string;
   readonly exports: Readonly<Record<string, string>>;
   readonly imports: Readonly<Record<string, string>>;
 }

@@ -41,7 +41,7 @@ function allSteps(imports: ImportSource): Step[] {
     },
     { name: "test", args: ["run", "-A", "tools/test.ts"] },
     { name: "doc-test", args: ["run", "-A", "tools/doc_test.ts"] },
-    { name: "publish", args: ["publish", "--dry-run", "--allow-dirty", ...imports.args] },
+    { name: "publish", args: ["run", "-A", "tools/run.ts", "tools/build.ts", "--check"] },
   ];
 }
 

@@ -29,7 +29,7 @@ export interface WeftPeer extends Peer {
 /** The library's sources. */
 const ENTRY = new URL("../../mod.ts", import.meta.url).href;
 
-/** Sets Weft up on a device, from its sources or from a bundle of them. */
+/** Sets Weft up on a device, from its sources or from a package made of them. */
 export async function createWeftPeer(device: Device, entry: string = ENTRY): Promise<WeftPeer> {
   const tf: Weft = await import(entry);
   // Like its peers it is told which device to use; `ready()` would look for an adapter first.

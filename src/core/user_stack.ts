@@ -3,10 +3,15 @@
  * May import nothing.
  */
 
-/** Where this library's modules are, or null in a bundle, where nothing tells its lines from the user's. */
-const HOME = /\/core\/user_stack\.[jt]s$/.test(import.meta.url)
-  ? new URL("../", import.meta.url).href
-  : null;
+/**
+ * Where this library's modules are: its sources, or the files of its package, as tools/build.ts names them. Null in a user's bundle,
+ * where nothing tells its lines from the user's.
+ */
+const HOME = /^(.*\/)(?:core\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)?.[1] ??
+  null;
+
+/** Frames of the engine, and of the code that a package holds for its workers. */
+const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
 
 /** The frames of a stack text that are not this library's, one a line; all of them where nothing else is left. */
 export function userFrames(stack: string | undefined): string {
@@ -27,5 +32,5 @@ function framesOf(stack: string | undefined): string[] {
 }
 
 function isUsers(frame: string): boolean {
-  return (HOME === null || !frame.includes(HOME)) && !/\((<anonymous>|native)\)|ext:/.test(frame);
+  return (HOME === null || !frame.includes(HOME)) && !NOBODYS.test(frame);
 }

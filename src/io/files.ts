@@ -25,7 +25,7 @@ async function fileSystem(): Promise<FilePromises> {
   const builtin = process?.getBuiltinModule?.(name) as FilePromises | undefined;
   if (builtin) return builtin;
   try {
-    return await import(name) as FilePromises;
+    return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as FilePromises;
   } catch (e) {
     throw new UnimplementedError(
       "Cannot use files here: this runtime has none, pass bytes instead of a path",

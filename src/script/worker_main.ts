@@ -63,6 +63,11 @@ async function evaluateModule(text: string): Promise<Body> {
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   try {
     return (await import(url)).default;
+  } catch (e) {
+    // Node imports no blobs. Elsewhere they are better: their names in a stack are short.
+    if ((e as { code?: string }).code !== "ERR_UNSUPPORTED_ESM_URL_SCHEME") throw e;
+    const named = `${text}\n//# sourceURL=body.js`;
+    return (await import(`data:text/javascript,${encodeURIComponent(named)}`)).default;
   } finally {
     URL.revokeObjectURL(url);
   }

@@ -1,8 +1,9 @@
 /**
  * One worker, whatever the platform calls it: a Node-style thread where there are such, which tell when they end and do not keep the
  * process alive while idle; a Web Worker elsewhere.
- * May import the wire format.
+ * May import the wire format and the worker's code.
  */
+import { workerCode } from "./worker_code.ts";
 import type { WorkerCall, WorkerReply } from "./worker_wire.ts";
 
 /** Who hears of a worker. */
@@ -45,15 +46,21 @@ export function startThread(events: ThreadEvents): Thread {
   const { process } = globalThis as {
     process?: { getBuiltinModule?(name: string): NodeThreads | undefined };
   };
-  const isLocal = import.meta.url.startsWith("file:");
-  const threads = isLocal && !threadOptions.webWorkers
-    ? process?.getBuiltinModule?.("node:worker_threads")
-    : undefined;
-  return threads ? startNodeWorker(threads, events) : startWebWorker(events);
+  const threads = process?.getBuiltinModule?.("node:worker_threads");
+  const code = workerCode();
+  // They take code and files, nothing from elsewhere.
+  const isLocal = typeof code === "string" || code.protocol === "file:";
+  return threads && isLocal && !threadOptions.webWorkers
+    ? startNodeWorker(threads, code, events)
+    : startWebWorker(code, events);
 }
 
-function startNodeWorker({ Worker }: NodeThreads, events: ThreadEvents): Thread {
-  const worker = new Worker(new URL("./worker_main.ts", import.meta.url));
+function startNodeWorker(
+  { Worker }: NodeThreads,
+  code: URL | string,
+  events: ThreadEvents,
+): Thread {
+  const worker = new Worker(typeof code === "string" ? dataUrl(code) : code);
   worker.on("message", (reply: WorkerReply) => events.reply(reply));
   worker.on("error", (error: Error) => events.fail(error));
   worker.on("messageerror", (error: Error) => events.fail(error));
@@ -69,13 +76,13 @@ function startNodeWorker({ Worker }: NodeThreads, events: ThreadEvents): Thread 
   };
 }
 
-function startWebWorker(events: ThreadEvents): Thread {
+function startWebWorker(code: URL | string, events: ThreadEvents): Thread {
   if (typeof Worker === "undefined") {
     throw new Error(
       "Cannot run a body in a worker: this platform has neither node:worker_threads nor Web Workers",
     );
   }
-  const worker = new Worker(new URL("./worker_main.ts", import.meta.url), { type: "module" });
+  const worker = new Worker(typeof code === "string" ? blobUrl(code) : code, { type: "module" });
   let idle: ReturnType<typeof setTimeout> | undefined;
   worker.onmessage = ({ data }) => events.reply(data);
   worker.onmessageerror = () => events.fail(new Error("The worker's answer cannot be read"));
@@ -99,4 +106,15 @@ function startWebWorker(events: ThreadEvents): Thread {
       worker.terminate();
     },
   };
+}
+
+function dataUrl(code: string): URL {
+  return new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+}
+
+let blob: string | undefined;
+
+/** The place of the code on the web, where a worker must come from the page's own origin, which that of a data URL is not. */
+function blobUrl(code: string): string {
+  return blob ??= URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
 }

@@ -15,6 +15,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/npm_only/": "compares our assertions with Node's",
   "tests/ops/array_op_check_test.ts": "tests/op_check_test.ts does the same",
   "tests/ops/image_op_check_test.ts": "tests/op_check_test.ts does the same",
+  "tests/package_test.ts": "tests what is published",
   "tests/protobuf_test.ts": "tests our benches",
   "tests/tools_test.ts": "tests our tools",
 };

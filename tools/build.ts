@@ -1,0 +1,188 @@
+/**
+ * `deno task build`: writes dist/, the package as it is published to JSR and npm: each entry point one file of JavaScript over
+ * files that they share, since a process looks up one file in less time than hundreds, with declarations beside them.
+ *
+ * `deno task build --check` then asks Deno whether it could be published.
+ *
+ * Nothing is minified: stack texts stay readable, and a start would not be faster for it.
+ *
+ * @module
+ */
+
+import { build, type BuildOptions, type Plugin, stop } from "esbuild";
+import { run } from "./command.ts";
+import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
+
+/** Where `deno task build` puts the package. */
+const FOLDER = "dist";
+
+/** The folder of declarations in the package. */
+const TYPES = "types";
+
+/** What the files of JavaScript may use: what the oldest Node that Weft runs in has. */
+const TARGET = "node20";
+
+/** Packages that some entries import, and who needs them brings. */
+const PEERS = ["@tensorflow/tfjs-core", "numpy-ts"];
+
+/** Files that go into the package as they are. */
+const COPIED = ["README.md", "LICENSE"];
+
+/** An entry of the package. */
+interface Entry {
+  /** Its name among the exports: `./numpy`. */
+  readonly name: string;
+  /** The module it is made of: `src/numpy/mod.ts`. */
+  readonly source: string;
+  /** Its file, without an ending: `numpy`. */
+  readonly file: string;
+}
+
+/** What {@linkcode buildPackage} may leave out. */
+export interface PackageOptions {
+  /** Whether to make declarations. Default: true. */
+  readonly types?: boolean;
+}
+
+/** Writes the package into an empty folder, given by its path. */
+export async function buildPackage(
+  folder: string,
+  { types = true }: PackageOptions = {},
+): Promise<void> {
+  const config = readConfig();
+  const entries = Object.entries(config.exports).map(([name, path]) => ({
+    name,
+    source: path.slice("./".length),
+    file: name === "." ? "mod" : name.slice("./".length),
+  }));
+  const files = new Map(COPIED.map((file) => [file, read(file)]));
+  for (const [name, text] of await code(entries)) files.set(name, text);
+  if (types) await addTypes(entries, files);
+  files.set("deno.json", json(denoConfig(config, entries)));
+  files.set("package.json", json(npmManifest(config, entries)));
+  for (const [name, text] of files) {
+    const path = `${folder}/${name}`;
+    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    await Deno.writeTextFile(path, text);
+  }
+}
+
+/** The files of JavaScript: one for each entry, those they share, and what is loaded only when it is asked for. */
+async function code(entries: readonly Entry[]): Promise<[string, string][]> {
+  try {
+    const { outputFiles } = await build({
+      ...COMMON,
+      entryPoints: Object.fromEntries(entries.map(({ file, source }) => [file, source])),
+      outdir: "/",
+      splitting: true,
+      packages: "external",
+      // src/core/user_stack.ts knows the library's own files by their names.
+      chunkNames: "weft-[name]-[hash]",
+      plugins: [WORKER],
+    });
+    return outputFiles.map(({ path, text }) => [path.replace(/^.*[/\\]/, ""), text]);
+  } finally {
+    await stop();
+  }
+}
+
+const COMMON = {
+  absWorkingDir: decodeURIComponent(ROOT.pathname),
+  bundle: true,
+  format: "esm",
+  target: TARGET,
+  write: false,
+} satisfies BuildOptions;
+
+/** Puts the code of script workers where src/script/worker_code.ts names its file: no bundler has to know of it. */
+const WORKER: Plugin = {
+  name: "worker",
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\]script[/\\]worker_code\.ts$/ }, async () => {
+      const { outputFiles } = await build({
+        ...COMMON,
+        entryPoints: ["src/script/worker_main.ts"],
+        minifyWhitespace: true,
+        minifySyntax: true,
+        // The name in stack texts, where the whole code would stand else.
+        footer: { js: "//# sourceURL=weft_worker.js" },
+      });
+      const text = JSON.stringify(outputFiles[0]!.text);
+      return { contents: `export const workerCode = () => ${text};`, loader: "js" };
+    });
+  },
+};
+
+/** Adds declarations, and to each entry a line that leads Deno and JSR to its own. */
+async function addTypes(entries: readonly Entry[], files: Map<string, string>): Promise<void> {
+  // TypeScript takes a while to load, and who only measures needs no declarations.
+  const { declarations } = await import("./declarations.ts");
+  for (const [path, text] of declarations(entries.map(({ source }) => source))) {
+    files.set(`${TYPES}/${path}`, text);
+  }
+  for (const entry of entries) {
+    const name = `${entry.file}.js`;
+    files.set(name, `// @ts-self-types="${typesOf(entry)}"\n${files.get(name)}`);
+  }
+}
+
+function typesOf({ source }: Entry): string {
+  return `./${TYPES}/${source.replace(/\.ts$/, ".d.ts")}`;
+}
+
+function denoConfig({ name, version, license, imports }: Config, entries: readonly Entry[]) {
+  return {
+    name,
+    version,
+    license,
+    exports: Object.fromEntries(entries.map(({ name, file }) => [name, `./${file}.js`])),
+    imports: Object.fromEntries(PEERS.map((name) => [name, imports[name]])),
+    // A package.json beside it would have packages looked for in a node_modules folder.
+    nodeModulesDir: "none",
+    // The folder is ignored by git, and would be by `deno publish`.
+    publish: { exclude: ["!**/*"] },
+  };
+}
+
+function npmManifest({ name, version, license, imports }: Config, entries: readonly Entry[]) {
+  return {
+    name,
+    version,
+    description: firstSentence(read(entries[0]!.source)),
+    license,
+    type: "module",
+    exports: Object.fromEntries(
+      entries.map((
+        entry,
+      ) => [entry.name, { types: typesOf(entry), default: `./${entry.file}.js` }]),
+    ),
+    // Ops make themselves known where their modules run.
+    sideEffects: true,
+    engines: { node: ">=20" },
+    peerDependencies: Object.fromEntries(
+      PEERS.map((name) => [name, `^${imports[name]!.split("@").at(-1)}`]),
+    ),
+    peerDependenciesMeta: Object.fromEntries(PEERS.map((name) => [name, { optional: true }])),
+  };
+}
+
+/** The first line of a module's comment. */
+function firstSentence(source: string): string {
+  return /^\/\*\*\n \* (.*)$/m.exec(source)?.[1] ?? "";
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  enterRoot();
+  await Deno.remove(FOLDER, { recursive: true }).catch(() => {});
+  await buildPackage(FOLDER);
+  console.log(`${FOLDER}: written`);
+  if (!args.includes("--check")) return 0;
+  Deno.chdir(FOLDER);
+  return (await run(Deno.execPath(), ["publish", "--dry-run", "--allow-dirty"])).code;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
