@@ -63,7 +63,11 @@ function sourceOf(
   const plain = (kind === "max" || kind === "avg") && dtype !== "float16";
   const eights = plain && profile.words64 && wide && g.channels % 8 === 0 && count >= MANY;
   const axes = g.axes.slice(deep ? 0 : 1);
-  const few = profile.family === "software" && tapsOf(g) <= MAX_TAPS;
+  const isSoftware = profile.family === "software", few = isSoftware && tapsOf(g) <= MAX_TAPS;
+  const inside = axes.every((a) =>
+    a.before === 0 && (a.out - 1) * a.stride + (a.filter - 1) * a.dilation < a.in
+  );
+  const row = axes[axes.length - 1].filter;
   return {
     dtype,
     deep,
@@ -71,10 +75,8 @@ function sourceOf(
     eights,
     workgroup: workgroupFor(count / widthOf({ wide, eights }), profile),
     taps: few ? axes.map((a) => a.filter) : undefined,
-    inside: few &&
-      axes.every((a) =>
-        a.before === 0 && (a.out - 1) * a.stride + (a.filter - 1) * a.dilation < a.in
-      ),
+    inside,
+    run: isSoftware && !few && inside && row <= MAX_TAPS ? row : undefined,
   };
 }
 

@@ -36,8 +36,10 @@ export interface PoolSource {
   readonly workgroup: number;
   /** Taps of each axis of `axisNames`, where the program spells them out; loops otherwise. */
   readonly taps?: readonly number[] | undefined;
-  /** No tap of any window is outside; only where taps are spelled out. */
+  /** No tap of any window is outside. */
   readonly inside?: boolean | undefined;
+  /** Taps of the last axis, where only these are spelled out, in loops over the others; only where all are `inside`. */
+  readonly run?: number | undefined;
   /** Each element gets the tap of a filter added first: dilation. The filter is bound after the image. */
   readonly filter?: boolean;
 }
@@ -76,7 +78,7 @@ function indexText({ deep, workgroup }: PoolSource): string[] {
 
 /** Does `body` for the taps of a window; in scope `px`, the pixel, and `tap`. Counts valid taps as `a` + `count`. */
 function overWindow(source: PoolSource, body: readonly string[]): string[] {
-  return source.taps ? windowBlocks(source, source.taps, body) : windowLoops(source.deep, body);
+  return source.taps ? windowBlocks(source, source.taps, body) : windowLoops(source, body);
 }
 
 /** A block for each tap. */
@@ -116,22 +118,32 @@ function windowBlocks(
 }
 
 /** Nested loops over the taps. */
-function windowLoops(deep: boolean, body: readonly string[]): string[] {
-  const names = axisNames(deep);
-  const lines: string[] = names.map((a) => `var ${a}count = 0u;`);
+function windowLoops({ deep, inside, run }: PoolSource, body: readonly string[]): string[] {
+  const names = axisNames(deep), looped = run === undefined ? names : names.slice(0, -1);
+  const lines = names.map((a) => inside ? `let ${a}count = p.${a}taps;` : `var ${a}count = 0u;`);
   let pixel = "n", tap = "0u";
-  for (const a of names) {
+  for (const a of looped) {
     lines.push(
-      `${a}count = 0u;`,
+      ...(inside ? [] : [`${a}count = 0u;`]),
       `for (var u${a} = 0u; u${a} < p.${a}taps; u${a}++) {`,
       `let ${a}p = u32(${a}0 + i32(u${a}) * p.${a}step);`,
-      `if (${a}p >= p.${a}limit) { continue; }`,
-      `${a}count++;`,
+      ...(inside ? [] : [`if (${a}p >= p.${a}limit) { continue; }`, `${a}count++;`]),
     );
     pixel = `(${pixel} * p.${a}limit + ${a}p)`;
     tap = `(${tap} * p.${a}taps + u${a})`;
   }
-  return [...lines, `let px = ${pixel}; let tap = ${tap};`, ...body, ...names.map(() => "}")];
+  if (run === undefined) lines.push(`let px = ${pixel}; let tap = ${tap};`, ...body);
+  else {
+    const a = names[names.length - 1];
+    lines.push(
+      `let px0 = ${pixel} * p.${a}limit + u32(${a}0);`,
+      `let tap0 = ${tap} * p.${a}taps;`,
+    );
+    for (let u = 0; u < run; u++) {
+      lines.push(`{ let px = px0 + ${u}u * u32(p.${a}step); let tap = tap0 + ${u}u;`, ...body, "}");
+    }
+  }
+  return [...lines, ...looped.map(() => "}")];
 }
 
 /** Declares `v`, the element at a tap. */

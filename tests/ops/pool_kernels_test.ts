@@ -78,6 +78,12 @@ const CASES: readonly Case[] = [
   { x: [2, 8, 7, 4], window: [3, 3], strides: [2, 2] },
   { x: [1, 9, 6, 3], window: [3, 2], strides: [1, 3], padding: [1, 2, 0, 1] },
   { x: [1, 9, 9, 4], window: [2, 3], dilations: [3, 2] },
+  // More taps than are spelled out: those of a line, where no window reaches over an edge.
+  { x: [2, 7, 7, 8], window: [7, 7], padding: "VALID" },
+  { x: [1, 12, 13, 3], window: [5, 4], strides: [2, 3], padding: "VALID" },
+  { x: [1, 13, 12, 4], window: [5, 5], dilations: [3, 2], padding: "VALID" },
+  { x: [1, 6, 20, 2], window: [2, 17], padding: "VALID" },
+  { x: [1, 5, 6, 7, 4], window: [3, 3, 3], strides: [1, 2, 1], padding: "VALID" },
   { x: [1, 7, 7, 8], window: [7, 7], padding: "VALID" },
   { x: [1, 6, 6, 4], window: [1, 1], strides: [2, 2] },
   { x: [2, 5, 7, 4], window: [2, 2], dtype: "int32" },
