@@ -86,30 +86,49 @@ function stored(step: Step, width: number, value: string, at: string): string {
   return step.to.dtype === null ? divided : storeText(step.to.dtype, `(${divided})`, width);
 }
 
+/** Declares `keep_`: values, or the NaN whose bits were the greatest. */
+function keepText(width: number): string {
+  const f = vec("f32", width), u = vec("u32", width);
+  return `fn keep_(x: ${f}, bits: ${u}) -> ${f} {
+  return select(x, bitcast<${f}>(bits), bits > ${u}(0x7f800000u));
+}`;
+}
+
 /** Program `strided`: inputs `[outer, rows, columns]`, results `[outer, parts, columns]`. */
 export function stridedProgram(step: Step, { axis, width }: Wide, workgroup: number): Program {
   const { combine, type, to } = step;
   const four = Math.min(4, width), eights = width === 8;
-  const fold = (a: string, b: string): string => combineText(combine, type, four, a, b);
+  // Extremes lose NaN on the way, and what they lose is found by the greatest bits: cheaper than a look at each result.
+  const loses = type === "f32" && (combine === "max" || combine === "min");
+  const fold = (a: string, b: string): string =>
+    loses ? `${combine}(${a}, ${b})` : combineText(combine, type, four, a, b);
+  const kept = (value: string, bits: string): string => loses ? `keep_(${value}, ${bits})` : value;
   // Four accumulators go round; of eight elements the even four go to one and the odd four to the next.
   const take = (load: number, at: string): string[] => {
     const values = eights ? splitEight(type, `v${load}`) : [`v${load}`];
     return [
       `let v${load} = ${eights ? `in0[${at}]` : loaded(step, width, at)};`,
-      ...values.map((v, h) => {
-        const a = `a${(load * values.length + h) % 4}`;
-        return `${a} = ${fold(a, v)};`;
+      ...values.flatMap((v, h) => {
+        const n = (load * values.length + h) % 4, x = `x${load}${h}`;
+        return loses
+          ? [
+            `let ${x} = ${v};`,
+            `a${n} = ${fold(`a${n}`, x)};`,
+            `b${n % 2} = max(b${n % 2}, bitcast<${bits}>(${x}) & ${bits}(0x7fffffffu));`,
+          ]
+          : [`a${n} = ${fold(`a${n}`, v)};`];
       }),
     ];
   };
-  const all = fold(`(${fold("a0", "a1")})`, `(${fold("a2", "a3")})`);
+  const bits = vec("u32", four);
+  const all = kept(fold(`(${fold("a0", "a1")})`, `(${fold("a2", "a3")})`), "max(b0, b1)");
   const total = axis === "length" ? horizontal(combine, type, "all") : "all";
   const store = axis === "inner" && eights
     ? `out0[i] = ${
       joinEight(
         to.storage,
-        stored(step, 4, fold("a0", "a2"), "i"),
-        stored(step, 4, fold("a1", "a3"), "i"),
+        stored(step, 4, kept(fold("a0", "a2"), "b0"), "i"),
+        stored(step, 4, kept(fold("a1", "a3"), "b1"), "i"),
       )
     };`
     : `let all = ${all};
@@ -129,7 +148,13 @@ out0[i] = ${stored(step, axis === "inner" ? 4 : 1, total, "i")};`;
       ...(step.source?.params ?? []),
     ],
     workgroup: [workgroup, 1, 1],
-    prelude: helpersFor(step, axis === "length" ? [1, 4] : [four]),
+    prelude: [
+      helpersFor(
+        step,
+        loses ? (axis === "length" ? [1] : []) : axis === "length" ? [1, 4] : [four],
+      ),
+      loses ? keepText(four) : "",
+    ].join("\n"),
     body: `let i = ${flatId(workgroup)};
 if (i >= p.n) { return; }
 let c = i % p.columns;
@@ -147,6 +172,7 @@ var a0 = id;
 var a1 = id;
 var a2 = id;
 var a3 = id;
+${loses ? `var b0 = ${bits}(0u); var b1 = b0;` : ""}
 for (; left >= 4u; left -= 4u) {
   ${
       ["k", "k + step", "k + 2u * step", "k + 3u * step"].flatMap((at, load) => take(load, at))
