@@ -416,6 +416,7 @@ export type {
   OpInit,
   OpKind,
   Problem,
+  Signature,
 } from "./src/core/op.ts";
 export type { Expr, PointwiseExpr, ScalarOp } from "./src/core/scalar.ts";
 export type { PartialShape, Shape } from "./src/core/shape.ts";
