@@ -1,10 +1,9 @@
 /** The WebGPU device: recording, caching, reading, errors. */
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { openWebGpuDevice } from "../../../src/devices/webgpu/open.ts";
-import type { WebGpuDevice } from "../../../src/devices/webgpu/webgpu_device.ts";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { makeProgram } from "../../../src/core/dispatch.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
+import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
 
 function gpuTest(name: string, fn: () => Promise<void> | void): void {
   Deno.test({
@@ -16,35 +15,9 @@ function gpuTest(name: string, fn: () => Promise<void> | void): void {
   });
 }
 
-async function freshDevice(): Promise<WebGpuDevice> {
-  const device = await openWebGpuDevice();
-  assert(device !== null);
-  return device;
-}
-
-const SPEC = { dtype: "float32", shape: [4] } as const;
-const VALUES = new tf.NdArray("float32", [4], new Float32Array([1, 2, 3, 4]));
-/** Doubles four floats. */
-const DOUBLE = makeProgram({
-  name: "double",
-  inputs: ["f32"],
-  outputs: ["f32"],
-  params: ["n"],
-  workgroup: [4, 1, 1],
-  body: "if (gid.x < p.n) { out0[gid.x] = 2.0 * in0[gid.x]; }",
-});
-const PLAN = {
-  dispatches: [{
-    program: DOUBLE,
-    buffers: [{ input: 0 }, { output: 0 }],
-    params: [4],
-    grid: [1, 1, 1] as const,
-  }],
-};
-
 gpuTest("WebGpuDevice records many kernels into one submission", async () => {
   const device = await freshDevice();
-  const kernel = device.prepareKernel("double", PLAN, [SPEC]);
+  const kernel = device.prepareKernel("double", DOUBLE_PLAN, [SPEC]);
   let buffer = device.upload(VALUES);
   const before = { ...device.counters };
   for (let i = 0; i < 10; i++) [buffer] = kernel.run([buffer]);
@@ -61,7 +34,7 @@ gpuTest("WebGpuDevice records many kernels into one submission", async () => {
 
 gpuTest("WebGpuDevice makes nothing new when warm", async () => {
   const device = await freshDevice();
-  const kernel = device.prepareKernel("double", PLAN, [SPEC]);
+  const kernel = device.prepareKernel("double", DOUBLE_PLAN, [SPEC]);
   const step = async (): Promise<void> => {
     const input = device.upload(VALUES);
     const [out] = kernel.run([input]);
@@ -101,7 +74,7 @@ gpuTest("WebGpuDevice reads several buffers in one copy", async () => {
 
 gpuTest("WebGpuDevice keeps an upload from overtaking recorded work", async () => {
   const device = await freshDevice();
-  const kernel = device.prepareKernel("double", PLAN, [SPEC]);
+  const kernel = device.prepareKernel("double", DOUBLE_PLAN, [SPEC]);
   const outputs = [];
   for (let i = 0; i < 50; i++) {
     const input = device.upload(new tf.NdArray("float32", [4], new Float32Array(4).fill(i)));

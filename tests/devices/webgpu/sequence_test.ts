@@ -2,9 +2,8 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { Launch } from "../../../src/devices/webgpu/launch.ts";
-import { openWebGpuDevice } from "../../../src/devices/webgpu/open.ts";
-import { makeProgram } from "../../../src/core/dispatch.ts";
 import { testOnGpu } from "../../devices.ts";
+import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
 
 /** How many dispatches were made by kernels while `fn` ran: those that were not given again. */
 function dispatchesMade(fn: () => void): number {
@@ -131,27 +130,10 @@ testOnGpu("training steps are given again", () => {
   tf.dispose([x, labels]);
 });
 
-const DOUBLE = makeProgram({
-  name: "double",
-  inputs: ["f32"],
-  outputs: ["f32"],
-  params: ["n"],
-  workgroup: [4, 1, 1],
-  body: "if (gid.x < p.n) { out0[gid.x] = 2.0 * in0[gid.x]; }",
-});
-
 testOnGpu("a sequence whose inputs cannot be told apart is not recorded", async () => {
-  const device = (await openWebGpuDevice())!;
-  const spec = { dtype: "float32", shape: [4] } as const;
-  const kernel = device.prepareKernel("double", {
-    dispatches: [{
-      program: DOUBLE,
-      buffers: [{ input: 0 }, { output: 0 }],
-      params: [4],
-      grid: [1, 1, 1],
-    }],
-  }, [spec]);
-  const buffer = device.upload(new tf.NdArray("float32", [4], new Float32Array([1, 2, 3, 4])));
+  const device = await freshDevice();
+  const kernel = device.prepareKernel("double", DOUBLE_PLAN, [SPEC]);
+  const buffer = device.upload(VALUES);
   for (
     const [inputs, constants, isGiven] of [
       [[buffer], [], true],
