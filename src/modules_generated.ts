@@ -148,6 +148,7 @@ import "./devices/cpu/wasm/function_builder.ts";
 import "./devices/cpu/wasm/module_builder.ts";
 import "./devices/cpu/wasm/objects.ts";
 import "./devices/cpu/panel_objects.ts";
+import "./devices/cpu/thread_gain.ts";
 import "./devices/cpu/thread_worker.ts";
 import "./devices/cpu/threads.ts";
 import "./devices/cpu/wasm/features.ts";

@@ -3,6 +3,7 @@
  * on when all calls are done; so threads change nothing but time.
  * May import this folder.
  */
+import { ThreadGain } from "./thread_gain.ts";
 import { LAYOUT } from "./thread_layout.ts";
 import { startWorkers, workerCount } from "./thread_worker.ts";
 import type { Heap, Pointer } from "./heap.ts";
@@ -24,9 +25,6 @@ const CONTROL_BYTES = 4 * LAYOUT.words;
 const START_AFTER = 5e9;
 /** And the others, for each millisecond that starting one took. */
 const WORTH_STARTING = 2e8;
-
-/** Jobs in a row that threads made slow, after which they rest; and for how many milliseconds. */
-const MOST_BAD = 4, REST = 100;
 
 /** The threads of one heap. */
 export class Threads {
@@ -52,30 +50,17 @@ export class Threads {
       this.#work += operations;
       if (this.#work >= this.#startAfter) this.start(1);
     }
-    if (this.#started === 0 || (this.#restUntil > 0 && this.#rests())) return 1;
-    return 1 + Atomics.load(this.#heap.i32, this.#word(LAYOUT.ready));
+    if (this.#started === 0 || (this.#gain.rests(operations) && this.mayRest)) return 1;
+    return this.#ready;
   }
-
-  /** True while the processors have other things to do. */
-  #rests(): boolean {
-    if (performance.now() < this.#restUntil) return true;
-    this.#restUntil = 0;
-    return false;
-  }
-
-  /** Judges a job by the time that this thread waited for the others: on a busy machine it is faster alone. */
-  #judge(begun: number, waited: number): void {
-    const now = performance.now();
-    const isBad = now - waited > 0.1 + 0.3 * (now - begun);
-    this.#bad = isBad ? this.#bad + 1 : Math.max(0, this.#bad - 1);
-    if (this.#bad < MOST_BAD || !this.mayRest) return;
-    this.#bad = MOST_BAD - 1;
-    this.#restUntil = now + REST;
-  }
-  #bad = 0;
-  #restUntil = 0;
+  readonly #gain = new ThreadGain();
   /** False: threads take part however busy the machine is. */
   mayRest = true;
+
+  /** Threads that are up, this one included. */
+  get #ready(): number {
+    return 1 + Atomics.load(this.#heap.i32, this.#word(LAYOUT.ready));
+  }
 
   #word(offset: number): number {
     return (this.#control >>> 2) + offset;
@@ -150,16 +135,20 @@ export class Threads {
       Atomics.store(i32, word(LAYOUT.left), count);
       Atomics.add(i32, word(LAYOUT.job), 1);
       Atomics.notify(i32, word(LAYOUT.job));
-      for (;;) {
+      const own: number[] = [];
+      for (let before = performance.now();;) {
         const k = Atomics.sub(i32, word(LAYOUT.left), 1) - 1;
         if (k < 0) break;
         const { run, args } = calls[first + k];
         run(...args);
         Atomics.add(i32, word(LAYOUT.done), 1);
+        const after = performance.now();
+        own.push(after - before);
+        before = after;
       }
-      const waiting = performance.now();
       while (Atomics.load(i32, word(LAYOUT.done)) < count);
-      this.#judge(begun, waiting);
+      const took = performance.now() - begun;
+      this.#gain.add({ took, threads: this.#ready, calls: count, own });
       if (i32[word(LAYOUT.failed)] !== 0) {
         throw new Error("Cannot go on: a thread of the CPU device failed");
       }
