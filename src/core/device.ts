@@ -5,7 +5,7 @@
 import type { NdArray } from "./nd_array.ts";
 import type { ConcreteSpec } from "./tensor_spec.ts";
 import type { OpDef, Problem } from "./op.ts";
-import type { DType } from "./dtype.ts";
+import type { DType, HostData } from "./dtype.ts";
 
 /** A piece of device memory; only its device looks inside. */
 export type DeviceBuffer = unknown;
@@ -82,6 +82,8 @@ export interface Device {
   upload(array: NdArray): DeviceBuffer;
   /** Reads buffers at once, or null where the device cannot. */
   readSync(reads: readonly BufferRead[]): NdArray[] | null;
+  /** Reads one buffer's elements at once. Absent where that gains nothing over {@linkcode readSync}. */
+  readData?(buffer: DeviceBuffer, spec: ConcreteSpec): HostData;
   /** Reads buffers, all in one round trip. */
   read(reads: readonly BufferRead[]): Promise<NdArray[]>;
   /** Gives memory back. */

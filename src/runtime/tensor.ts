@@ -119,11 +119,15 @@ export class EagerTensor extends Tensor {
   }
   /** Reads the elements, awaiting the device. */
   override async data(): Promise<HostData> {
-    return (await this.ndarray()).data;
+    return this.storage.device.readData ? this.dataSync() : (await this.ndarray()).data;
   }
   /** Reads the elements at once. */
   override dataSync(): HostData {
-    return this.ndarraySync().data;
+    const { device, buffer } = this.storage;
+    if (device.readData === undefined) return this.ndarraySync().data;
+    this.#checkAlive();
+    device.check();
+    return device.readData(buffer, { dtype: this.dtype, shape: this.staticShape });
   }
   /** Reads the elements as nested arrays. */
   override async array(): Promise<Nested> {

@@ -153,12 +153,12 @@ export class CpuDevice implements Device {
     const arrays: NdArray[] = [];
     for (let i = 0; i < reads.length; i++) {
       const { buffer, spec } = reads[i];
-      arrays.push(new NdArray(spec.dtype, spec.shape.slice(), this.#copy(buffer, spec)));
+      arrays.push(new NdArray(spec.dtype, spec.shape.slice(), this.readData(buffer, spec)));
     }
     return arrays;
   }
 
-  #copy(buffer: DeviceBuffer, spec: ConcreteSpec): HostData {
+  readData(buffer: DeviceBuffer, spec: ConcreteSpec): HostData {
     if (typeof buffer !== "number") return (buffer as HostData).slice() as HostData;
     const size = sizeOf(spec.shape), { heap } = this.engine!;
     if (size === 1) {
