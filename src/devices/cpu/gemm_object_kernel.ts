@@ -112,13 +112,14 @@ function copyA(
       masks.forEach(({ lane, bits }) =>
         f.set(bits, i32x4.gt(i32x4.splat(left), i32x4.add(numbers, lane)))
       );
-      rows.forEach((r) => {
-        for (const { lane, bits } of masks) {
-          const x = f.let(f32x4.and(f32x4.load(a[r], 4 * lane), f32x4.ofBits(bits)));
-          [0, 1, 2, 3].forEach((l) => to.set(lane + l, r, f32x4.shuffle(x, x, [l, l, l, l])));
+      for (const { lane, bits } of masks) {
+        const x = rows.map((r) => f.let(f32x4.and(f32x4.load(a[r], 4 * lane), f32x4.ofBits(bits))));
+        // Neighbours one after the other: processors join stores to one cache line.
+        for (const l of [0, 1, 2, 3]) {
+          rows.forEach((r) => to.set(lane + l, r, f32x4.shuffle(x[r], x[r], [l, l, l, l])));
         }
-        f.advance(a[r], 4 * CHUNK);
-      });
+      }
+      rows.forEach((r) => f.advance(a[r], 4 * CHUNK));
       f.advance(i, 1);
       f.advance(left, -CHUNK);
     });
