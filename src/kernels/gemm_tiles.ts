@@ -79,6 +79,9 @@ const NARROW = 0.6;
  */
 const textCost = (lanes: number): number => lanes > 4 ? 2000 : 18000;
 
+/** Products of elements in a small product. */
+const SMALL = 2 ** 20;
+
 /** Nanoseconds for four terms of a tile's sums. */
 function tileCost(
   { rows, vecs, across }: RegisterTile,
@@ -106,13 +109,21 @@ export function rankRegisterTiles(
       }
     }
   }
+  // Small products that differ little should share a kernel: another one would cost more than it saves.
+  const isSmall = m * n * k * batch <= SMALL;
+  const [rows, columns, terms] = isSmall ? [m, n, k].map(nextPower) : [m, n, k];
   return tiles.map((tile) => {
-    const groups = registerGroups(m, n, tile, lanes).groups * batch;
+    const groups = registerGroups(rows, columns, tile, lanes).groups * batch;
     // Sums that can be cut into parts keep every thread busy.
     const waves = loads.splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
-    const cost = waves * tileCost(tile, loads) * k / 4 + tile.rows * tile.vecs * textCost(lanes);
-    return { tile, groups, cost };
+    const time = waves * tileCost(tile, loads) * terms / 4;
+    return { tile, groups, cost: time + tile.rows * tile.vecs * textCost(lanes) };
   }).sort((a, b) => a.cost - b.cost);
+}
+
+/** The least power of two that is not below a number. */
+export function nextPower(n: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, n)));
 }
 
 /** How a workgroup's lanes are laid over rows and columns, and how many workgroups that takes. */

@@ -3,7 +3,7 @@
  * May import core.
  */
 import type { GpuPlan, Profile } from "../core/dispatch.ts";
-import type { RegisterTile } from "./gemm_tiles.ts";
+import { nextPower, type RegisterTile } from "./gemm_tiles.ts";
 import type { SharedTile } from "./gemm_shared.ts";
 
 /** A kernel with a tile and parts of sums. */
@@ -41,7 +41,7 @@ export function tunedChoice<C>(
   const { name, extents, flop, inputs, output, plan } = work();
   return tiled[
     chooser.choose({
-      key: `${name} ${extents.map((n) => 2 ** Math.ceil(Math.log2(Math.max(1, n)))).join("x")}`,
+      key: `${name} ${extents.map(nextPower).join("x")}`,
       names: tiled.map((c) => `${c.kind} ${Object.values(c.tile).join("x")} /${c.splits}`),
       flop,
       plan: (i) => plan(tiled[i]),
