@@ -149,10 +149,7 @@ out0[i] = ${stored(step, axis === "inner" ? 4 : 1, total, "i")};`;
     ],
     workgroup: [workgroup, 1, 1],
     prelude: [
-      helpersFor(
-        step,
-        loses ? (axis === "length" ? [1] : []) : axis === "length" ? [1, 4] : [four],
-      ),
+      helpersFor(step, [...(axis === "length" ? [1] : []), ...(loses ? [] : [four])]),
       loses ? keepText(four) : "",
     ].join("\n"),
     body: `let i = ${flatId(workgroup)};

@@ -149,8 +149,8 @@ export function rowDispatch(
   const cols = columns / width;
   const workgroup = groups ? (cols > 64 ? 256 : 64) : profile.family === "gpu" ? 64 : profile.lanes;
   const registers = groups && cols <= workgroup * REGISTERS ? Math.ceil(cols / workgroup) : 0;
-  // Sixteen elements an iteration.
-  const steps = rows * columns < MANY ? 1 : width === 8 ? 2 : 4;
+  // Sixteen elements an iteration, where an invocation takes a whole row.
+  const steps = groups || rows * columns < MANY ? 1 : width === 8 ? 2 : 4;
   const key = `${kernel.name},${types},${form},${width},${workgroup},${registers},${steps}`;
   let program = cache.get(key);
   if (!program) {
