@@ -275,14 +275,15 @@ export interface Bound {
 
 /** Checks inputs against the signature. Throws `TypeError` with TensorFlow's phrases for dtypes that do not fit. */
 export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs): Bound {
+  const { inputArgs, outputArgs, attrDefs } = def.signature;
   const full: Record<string, unknown> = {};
-  for (const a of def.signature.attrDefs) if (a.default !== undefined) full[a.name] = a.default;
+  for (const a of attrDefs) if (a.default !== undefined) full[a.name] = a.default;
   for (const k of Object.keys(attrs)) if (attrs[k] !== undefined) full[k] = attrs[k];
   const boundBy: Record<string, string> = {};
   let i = 0;
-  for (let a = 0; a < def.signature.inputArgs.length; a++) {
-    const arg = def.signature.inputArgs[a];
-    const last = a === def.signature.inputArgs.length - 1;
+  for (let a = 0; a < inputArgs.length; a++) {
+    const arg = inputArgs[a];
+    const last = a === inputArgs.length - 1;
     let count = 1;
     if (arg.typeListAttr) {
       const list = full[arg.typeListAttr] as DType[] | undefined;
@@ -290,7 +291,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
       if (!list) full[arg.typeListAttr] = inputs.slice(i, i + count).map((s) => s.dtype);
     } else if (arg.numberAttr) {
       count = (full[arg.numberAttr] as number | undefined) ??
-        inputs.length - i - (def.signature.inputArgs.length - 1 - a);
+        inputs.length - i - (inputArgs.length - 1 - a);
       full[arg.numberAttr] = count;
     }
     for (let k = 0; k < count; k++, i++) {
@@ -315,7 +316,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
       `Too many inputs for '${def.name}' Op: received ${inputs.length}, wanted ${i}`,
     );
   }
-  for (const a of def.signature.attrDefs) {
+  for (const a of attrDefs) {
     if (full[a.name] === undefined) {
       throw new ValueError(`Missing attr '${a.name}' of '${def.name}' Op`);
     }
@@ -330,7 +331,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
     }
   }
   const outputs: DType[] = [];
-  for (const arg of def.signature.outputArgs) {
+  for (const arg of outputArgs) {
     if (arg.typeListAttr) outputs.push(...(full[arg.typeListAttr] as DType[]));
     else {
       const n = arg.numberAttr ? full[arg.numberAttr] as number : 1;
@@ -381,14 +382,15 @@ export function inferOutputs(
 
 /** Position among flat inputs → position of the argument it belongs to. */
 export function argOfInput(def: OpDef, flat: number, total: number): number {
+  const { inputArgs } = def.signature;
   let i = 0;
-  for (let a = 0; a < def.signature.inputArgs.length; a++) {
-    const arg = def.signature.inputArgs[a];
-    const n = arg.numberAttr || arg.typeListAttr ? total - (def.signature.inputArgs.length - 1) : 1;
+  for (let a = 0; a < inputArgs.length; a++) {
+    const arg = inputArgs[a];
+    const n = arg.numberAttr || arg.typeListAttr ? total - (inputArgs.length - 1) : 1;
     if (flat < i + n) return a;
     i += n;
   }
-  return def.signature.inputArgs.length - 1;
+  return inputArgs.length - 1;
 }
 
 /** Specs of a problem, inputs and outputs. */

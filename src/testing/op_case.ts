@@ -3,7 +3,7 @@
  * May import core and devices.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
-import type { OpDef } from "../core/op.ts";
+import { argOfInput, type OpDef } from "../core/op.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { hasFreeInput, isFree, type OpSample } from "./op_sample.ts";
 
@@ -52,7 +52,7 @@ export function dtypesOf(def: OpDef, sample: OpSample): DType[] {
   const free = sample.inputs.flatMap((x, i) => (isFree(x) ? [i] : []));
   let allowed: readonly DType[] = ORDER;
   for (const i of free) {
-    const arg = def.signature.inputArgs[argumentOf(def, i, sample.inputs.length)];
+    const arg = def.signature.inputArgs[argOfInput(def, i, sample.inputs.length)];
     if (arg.dtype) allowed = allowed.filter((d) => d === arg.dtype);
     const list = def.signature.attrDefs.find((a) => a.name === (arg.typeAttr ?? arg.typeListAttr))
       ?.allowed;
@@ -60,13 +60,4 @@ export function dtypesOf(def: OpDef, sample: OpSample): DType[] {
   }
   const canHold = (d: DType): boolean => d !== "float16" || DTYPES.float16.array !== undefined;
   return ORDER.filter((d) => allowed.includes(d) && canHold(d));
-}
-
-function argumentOf(def: OpDef, flat: number, total: number): number {
-  let i = 0;
-  for (const [a, arg] of def.signature.inputArgs.entries()) {
-    i += arg.numberAttr || arg.typeListAttr ? total - (def.signature.inputArgs.length - 1) : 1;
-    if (flat < i) return a;
-  }
-  return def.signature.inputArgs.length - 1;
 }
