@@ -6,8 +6,10 @@
 import { f32x4, i32x4 } from "./instructions.ts";
 import type { F4, I4, Simd } from "./simd.ts";
 
-/** `(eʳ - 1 - r) / r²` for |r| ≤ ln 2 / 2. */
+/** `eʳ` for |r| ≤ ln 2 / 2: the first two are exact. */
 const EXP = [
+  1,
+  1,
   0.4999999403953552,
   0.16666509211063385,
   0.04166853055357933,
@@ -55,25 +57,26 @@ const ERFC = [
   -0.0001924194220919162,
 ];
 
-/** Adding this rounds to an integer, which then stands in the low bits. */
-const ROUND = 12582912;
-const ROUND_BITS = 0x4b400000;
+/** What the exponent 0 is stored as. */
+const BIAS = 127;
+/** Adding this rounds to an integer, which then stands in the low bits, as an exponent is stored. */
+const ROUND = 1.5 * 2 ** 23 + BIAS;
+const ROUND_BITS = 0x4b400000 + BIAS;
 /** ln 2 in two parts; the first has few bits, so its multiples are exact. */
 const LN2_HIGH = 0.693359375, LN2_LOW = -0.00021219444005469057;
 
-/** `x = n ln 2 + r`: `eʳ`, and n as the low bits of an integer. */
+/** `x = n ln 2 + r`: `eʳ`, and n as a stored exponent in the low bits of an integer. */
 function reduceExp(s: Simd, x: F4): { power: F4; bits: I4 } {
   const { f } = s;
   const t = f.let(s.madd(x, s.k(Math.LOG2E), s.k(ROUND)));
   const n = f.let(f32x4.sub(t, s.k(ROUND)));
   const r = f.let(s.madd(n, s.k(-LN2_LOW), s.madd(n, s.k(-LN2_HIGH), x)));
-  const power = f.let(f32x4.add(s.madd(f32x4.mul(r, r), s.poly(r, EXP), r), s.k(1)));
-  return { power, bits: i32x4.ofBits(t) };
+  return { power: f.let(s.poly(r, EXP)), bits: i32x4.ofBits(t) };
 }
 
 /** 2ⁿ for n within the exponents of normal numbers. */
 function powerOfTwo(s: Simd, n: I4): F4 {
-  return f32x4.ofBits(i32x4.shl(i32x4.add(n, s.i(127)), 23));
+  return f32x4.ofBits(i32x4.shl(i32x4.add(n, s.i(BIAS)), 23));
 }
 
 /** eˣ. */
@@ -93,14 +96,13 @@ export function exp(s: Simd, x: F4): F4 {
 /** eˣ where x is known to lie within ±87, or NaN. */
 function expBounded(s: Simd, x: F4): F4 {
   const { power, bits } = reduceExp(s, x);
-  return s.f.let(f32x4.mul(power, f32x4.ofBits(i32x4.add(i32x4.shl(bits, 23), s.i(127 << 23)))));
+  return s.f.let(f32x4.mul(power, f32x4.ofBits(i32x4.shl(bits, 23))));
 }
 
 /** eˣ where x is not positive, or NaN; 0 where the result is not a normal number. */
 export function expNegative(s: Simd, x: F4): F4 {
-  const limit = s.k(-87.33);
-  const e = expBounded(s, s.f.let(f32x4.pmax(x, limit)));
-  return s.f.let(f32x4.andNot(e, f32x4.ofBits(f32x4.lt(x, limit))));
+  // Below the limit the exponent is anything, and the result is thrown away.
+  return s.f.let(f32x4.andNot(expBounded(s, x), f32x4.ofBits(f32x4.lt(x, s.k(-87.33)))));
 }
 
 /** Natural logarithm. */
