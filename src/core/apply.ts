@@ -89,6 +89,9 @@ export function setRecorders(list: readonly Recorder[]): void {
   recorders = list;
 }
 
+/** What ops without attributes are applied with. */
+export const NO_ATTRS: Attrs = {};
+
 /**
  * Applies an op: eager execution computes, a graph adds a node. Tapes are told.
  * Throws `TypeError` and `ValueError` for inputs that do not fit, an `OpError` where a kernel fails.
@@ -131,7 +134,6 @@ function flowOn(application: Application): void {
 export function apply1(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor {
   return apply(def, inputs, attrs)[0];
 }
-const NO_ATTRS: Attrs = {};
 
 /** Runs what is made of several ops as one: tensors made on the way are disposed, those returned are not. */
 export function compose<T>(fn: () => T): T {

@@ -5,6 +5,7 @@
 import {
   apply,
   type Interpreter,
+  NO_ATTRS,
   type OpInput,
   setBaseInterpreter,
   withInterpreter,
@@ -25,11 +26,14 @@ import { Storage } from "./storage.ts";
 import { cpuDevice, defaultDevice, findDevice, onDeviceReplaced } from "./devices.ts";
 
 const LAUNCH_LIMIT = 8192;
-/** By text, and by number for the many applications of one or two inputs and nothing else. */
+/** By text, and by number for the many applications of at most two inputs and nothing else. */
 const launches = new Map<string, Launch>(), simple = new Map<number, Launch>();
+/** Of the latter, the last one of each op, device and number of inputs: the next is often like it. */
+const latest: ({ first: number; second: number; launch: Launch } | undefined)[] = [];
 onDeviceReplaced(() => {
   launches.clear();
   simple.clear();
+  latest.length = 0;
 });
 
 /** Runs ops at once. */
@@ -72,19 +76,32 @@ export function executeOn(
   for (let i = 0; i < inputs.length; i++) {
     if (inputs[i] instanceof Tensor) asEager(inputs[i] as Tensor);
   }
-  const number = simpleKey(def, asked, inputs, attrs);
-  let launch = number === 0 ? undefined : simple.get(number);
-  if (launch === undefined) {
-    const hosts = hostValues(def, inputs);
-    const key = number === 0 ? launchKey(def, asked, inputs, hosts, attrs) : "";
-    launch = number === 0 ? launches.get(key) : undefined;
-    if (launch === undefined) {
-      launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs, device: asked });
-      if (number === 0) remember(launches, key, launch);
-      else remember(simple, number, launch);
-    }
-  }
+  const launch = def.hostInputs === undefined && inputs.length <= 2 && isEmpty(attrs)
+    ? simpleLaunch(def, asked, inputs)
+    : anyLaunch(def, asked, inputs, attrs);
   return runLaunch(def, launch, inputs);
+}
+
+function isEmpty(attrs: Attrs): boolean {
+  if (attrs === NO_ATTRS) return true;
+  for (const _ in attrs) return false;
+  return true;
+}
+
+function anyLaunch(
+  def: OpDef,
+  device: Device,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+): Launch {
+  const hosts = hostValues(def, inputs);
+  const key = launchKey(def, device, inputs, hosts, attrs);
+  let launch = launches.get(key);
+  if (launch === undefined) {
+    launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs, device });
+    remember(launches, key, launch);
+  }
+  return launch;
 }
 
 function remember<K>(map: Map<K, Launch>, key: K, launch: Launch): void {
@@ -94,50 +111,45 @@ function remember<K>(map: Map<K, Launch>, key: K, launch: Launch): void {
 
 const SPEC_IDS = 2 ** 18;
 
-/** A number for an application of one or two tensors without attributes and host inputs; else 0. */
-function simpleKey(def: OpDef, device: Device, inputs: readonly OpInput[], attrs: Attrs): number {
+/** The launch of an application of at most two inputs, without attributes and host inputs. */
+function simpleLaunch(def: OpDef, device: Device, inputs: readonly OpInput[]): Launch {
   const n = inputs.length;
-  if (def.hostInputs !== undefined || n === 0 || n > 2) return 0;
-  for (const _ in attrs) return 0;
-  let key = def.id * 4 + (device.type === "GPU" ? 2 : 0) + n - 1;
-  for (let i = 0; i < 2; i++) {
-    const x = inputs[i];
-    const id = x === undefined
-      ? 0
-      : x instanceof EagerTensor
-      ? x.specId
-      : specId(x.dtype, (x as NdArray).shape);
-    if (id >= SPEC_IDS) return 0;
-    key = key * SPEC_IDS + id;
+  const first = n > 0 ? specIdOf(inputs[0]) : 0, second = n > 1 ? specIdOf(inputs[1]) : 0;
+  const slot = def.id * 6 + (device.type === "GPU" ? 3 : 0) + n;
+  const last = latest[slot];
+  if (last !== undefined && last.first === first && last.second === second) return last.launch;
+  if (first >= SPEC_IDS || second >= SPEC_IDS) return anyLaunch(def, device, inputs, NO_ATTRS);
+  const key = (slot * SPEC_IDS + first) * SPEC_IDS + second;
+  let launch = simple.get(key);
+  if (launch === undefined) {
+    const hosts = hostValues(def, inputs);
+    launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs: NO_ATTRS, device });
+    remember(simple, key, launch);
   }
-  return key;
+  latest[slot] = { first, second, launch };
+  return launch;
+}
+
+function specIdOf(x: OpInput): number {
+  return x instanceof EagerTensor ? x.specId : specId(x.dtype, (x as NdArray).shape);
 }
 
 function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
   const { device, kernel, outputs } = launch;
-  if (def.kind === "view" && inputs.length > 0) {
-    const source = onDevice(
-      inputs[0],
-      inputs[0] instanceof EagerTensor ? inputs[0].storage.device : device,
-    );
-    const spec = outputs[0];
-    const view = new EagerTensor(spec.dtype, spec.shape, source.storage.retain());
-    if (source !== inputs[0]) source.dispose();
-    return [view];
-  }
+  if (def.kind === "view" && inputs.length > 0) return [viewOf(inputs[0], launch)];
   if (kernel === null) return runExpand(def, launch, inputs);
   let temporary: EagerTensor[] | undefined;
   try {
-    const buffers: unknown[] = [];
+    const buffers: unknown[] = new Array(inputs.length);
     for (let i = 0; i < inputs.length; i++) {
       if (launch.hosts[i] !== undefined) {
-        buffers.push(undefined);
+        buffers[i] = undefined;
         continue;
       }
       const input = inputs[i];
       const t = onDevice(input, device);
       if (t !== input) (temporary ??= []).push(t);
-      buffers.push(t.storage.buffer);
+      buffers[i] = t.storage.buffer;
     }
     if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
     const made = kernel.run(buffers), results: Tensor[] = new Array(made.length);
@@ -153,6 +165,13 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
   } finally {
     if (temporary) { for (const t of temporary) t.dispose(); }
   }
+}
+
+function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTensor {
+  const source = onDevice(input, input instanceof EagerTensor ? input.storage.device : device);
+  const view = new EagerTensor(spec.dtype, spec.shape, source.storage.retain());
+  if (source !== input) source.dispose();
+  return view;
 }
 
 function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
@@ -207,8 +226,7 @@ function launchKey(
 ): string {
   let key = `${def.id}${device.type}`;
   for (let i = 0; i < inputs.length; i++) {
-    const x = inputs[i];
-    key += `|${x instanceof EagerTensor ? x.specId : specId(x.dtype, (x as NdArray).shape)}`;
+    key += `|${specIdOf(inputs[i])}`;
     const host = hosts[i];
     if (host !== undefined) key += `=${host.data}`;
   }

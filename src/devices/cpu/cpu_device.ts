@@ -26,6 +26,9 @@ import { prepareFast } from "./kernels.ts";
 /** Dtypes whose tensors are blocks of the heap. */
 const IN_HEAP: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
 
+/** Elements from which on a value is handed out as a copy of a view. */
+const COPIED = 256;
+
 /** Runs kernels on the processor. A buffer is the address of a block, or a host array for dtypes that vector code does not know. */
 export class CpuDevice implements Device {
   readonly name = "/device:CPU:0";
@@ -167,8 +170,11 @@ export class CpuDevice implements Device {
       return data;
     }
     if (spec.dtype === "float32") {
-      const first = buffer >>> 2;
-      return heap.f32.slice(first, first + size);
+      const first = buffer >>> 2, end = first + size;
+      // A copy, unlike a slice, is not cleared before it is filled, which pays for the view it needs.
+      return size < COPIED
+        ? heap.f32.slice(first, end)
+        : new Float32Array(heap.f32.subarray(first, end));
     }
     return this.#view(buffer, spec).data.slice() as HostData;
   }
