@@ -194,6 +194,7 @@ import "./runtime/spec_id.ts";
 import "./runtime/storage.ts";
 import "./runtime/tensor.ts";
 import "./runtime/launch.ts";
+import "./runtime/launch_cache.ts";
 import "./runtime/eager.ts";
 import "./ops/fused.ts";
 import "./ops/fused_epilogue.ts";

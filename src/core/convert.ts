@@ -84,7 +84,7 @@ function withShape(array: NdArray, shape: Shape): NdArray {
   return out;
 }
 
-function convert(value: unknown, { dtype, strict }: ConvertOptions): NdArray {
+function convert(value: unknown, { dtype, strict = false }: ConvertOptions): NdArray {
   if (value instanceof NdArray) {
     return dtype === undefined || dtype === value.dtype ? value : castArray(value, dtype);
   }
@@ -118,6 +118,22 @@ function convert(value: unknown, { dtype, strict }: ConvertOptions): NdArray {
       : toNdArray(data, spec);
     return dtype === undefined || dtype === inner.dtype ? inner : castArray(inner, dtype);
   }
+  if (typeof value === "number" && takesNumbers(dtype ?? "float32", strict)) {
+    const data = makeData(dtype ?? "float32", 1) as number[];
+    data[0] = value;
+    return new NdArray(dtype ?? "float32", [], data as unknown as HostData);
+  }
+  const shape = shapeOfNested(value, dtype);
+  const numbers = nestedNumbers(value, shape, dtype ?? "float32", strict);
+  if (numbers !== null) return new NdArray(dtype ?? "float32", shape, numbers);
+  const leaves: unknown[] = [];
+  collect(value, shape, 0, leaves, dtype);
+  const kind = dtype ?? inferDType(leaves);
+  return new NdArray(kind, shape, fillLeaves(leaves, kind, strict));
+}
+
+/** Lengths of the first list, of its first list, and so on. */
+function shapeOfNested(value: unknown, dtype: DType | undefined): number[] {
   const shape: number[] = [];
   for (let v = value; Array.isArray(v) || ArrayBuffer.isView(v); v = (v as unknown[])[0]) {
     if (dtype === "string" && v instanceof Uint8Array) break;
@@ -129,10 +145,51 @@ function convert(value: unknown, { dtype, strict }: ConvertOptions): NdArray {
     shape.push((v as unknown[]).length);
     if ((v as unknown[]).length === 0) break;
   }
-  const leaves: unknown[] = [];
-  collect(value, shape, 0, leaves, dtype);
-  const kind = dtype ?? inferDType(leaves);
-  return new NdArray(kind, shape, fillLeaves(leaves, kind, strict ?? false));
+  return shape;
+}
+
+/** True where an array of the dtype takes any number as it is. */
+function takesNumbers(dtype: DType, strict: boolean): boolean {
+  const { kind } = DTYPES[dtype];
+  return isPlain(dtype) && kind !== "bool" && (kind === "float" || !strict);
+}
+
+/** Elements of lists that hold numbers and nothing else, at full speed; null where they hold something else or are ragged. */
+function nestedNumbers(
+  value: unknown,
+  shape: Shape,
+  dtype: DType,
+  strict: boolean,
+): HostData | null {
+  let first = value;
+  for (let axis = 0; axis < shape.length; axis++) first = (first as unknown[])[0];
+  if (typeof first !== "number" || !takesNumbers(dtype, strict)) return null;
+  const data = makeData(dtype, sizeOf(shape));
+  return copyNumbers(value, shape, 0, data as number[], 0) ? data : null;
+}
+
+function copyNumbers(
+  list: unknown,
+  shape: Shape,
+  axis: number,
+  to: number[],
+  at: number,
+): boolean {
+  const n = shape[axis];
+  if (!Array.isArray(list) || list.length !== n) return false;
+  if (axis === shape.length - 1) {
+    for (let i = 0; i < n; i++) {
+      const x = list[i];
+      if (typeof x !== "number") return false;
+      to[at + i] = x;
+    }
+    return true;
+  }
+  const below = sizeOf(shape.slice(axis + 1));
+  for (let i = 0; i < n; i++) {
+    if (!copyNumbers(list[i], shape, axis + 1, to, at + i * below)) return false;
+  }
+  return true;
 }
 
 function isBytesList(v: unknown): v is Uint8Array[] {
@@ -155,13 +212,12 @@ function collect(
   dtype?: DType,
 ): void {
   if (axis === shape.length) {
-    const leaf = ArrayBuffer.isView(value) || dtypeIsComplexLeaf(value, dtype) ? value : value;
-    if (Array.isArray(leaf) && !dtypeIsComplexLeaf(leaf, dtype)) {
+    if (Array.isArray(value) && !dtypeIsComplexLeaf(value, dtype)) {
       throw new ValueError(
-        `Cannot convert a ragged nested array: element at depth ${axis} is an array of ${leaf.length}, wanted a value`,
+        `Cannot convert a ragged nested array: element at depth ${axis} is an array of ${value.length}, wanted a value`,
       );
     }
-    out.push(leaf);
+    out.push(value);
     return;
   }
   const list = value as ArrayLike<unknown>;
@@ -278,6 +334,13 @@ function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknow
   };
 }
 
+/** True where the array of the dtype holds the elements as JavaScript numbers, and rounds, truncates or wraps what it is given. */
+function isPlain(dtype: DType): boolean {
+  const { kind } = DTYPES[dtype];
+  return (kind === "float" || kind === "int" || kind === "uint" || kind === "bool") &&
+    dtype !== "bfloat16" && !isBigInt(dtype);
+}
+
 /** Converts each element as TensorFlow's Cast does: floats to integers truncate, anything to bool asks `!= 0`. */
 export function castArray(array: NdArray, dtype: DType): NdArray {
   if (array.dtype === dtype) return array;
@@ -289,10 +352,10 @@ export function castArray(array: NdArray, dtype: DType): NdArray {
   }
   const out = NdArray.zeros(dtype, array.shape);
   const dst = out.data as unknown as (number | bigint)[];
-  const simple = to.kind === "float" && dtype !== "bfloat16" && array.dtype !== "bfloat16" &&
-    from.slots === 1 && !isBigInt(array.dtype);
-  if (simple) {
-    (out.data as Float32Array).set(array.data as unknown as ArrayLike<number>);
+  if (isPlain(array.dtype) && isPlain(dtype)) {
+    const data = array.data as TypedArray as Float32Array;
+    if (to.kind !== "bool") (out.data as Float32Array).set(data);
+    else for (let i = 0; i < data.length; i++) dst[i] = data[i] === 0 ? 0 : 1;
     return out;
   }
   const put = elementWriter(dtype, false);

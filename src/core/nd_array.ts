@@ -137,15 +137,26 @@ export class NdArray {
 
   /** Nested JavaScript arrays; a plain element for rank 0. */
   toArray(): Nested {
+    const { shape } = this, last = shape.length - 1;
     const build = (axis: number, offset: number, step: number): Nested => {
-      if (axis === this.shape.length) return this.at(offset);
-      const inner = this.shape[axis] === 0 ? 0 : step / this.shape[axis];
-      return Array.from(
-        { length: this.shape[axis] },
-        (_, i) => build(axis + 1, offset + i * inner, inner),
-      );
+      if (axis > last) return this.at(offset);
+      if (axis === last) return this.#row(offset, shape[last]);
+      const inner = shape[axis] === 0 ? 0 : step / shape[axis], list: Nested[] = [];
+      for (let i = 0; i < shape[axis]; i++) list.push(build(axis + 1, offset + i * inner, inner));
+      return list;
     };
     return build(0, 0, this.size);
+  }
+
+  /** `n` elements from a flat index on, those of the common dtypes without a detour. */
+  #row(offset: number, n: number): Nested[] {
+    const { data, dtype } = this, row: Nested[] = [];
+    if (dtype === "float32" || dtype === "int32") {
+      for (let i = 0; i < n; i++) row.push(data[offset + i] as number);
+    } else if (dtype === "bool") {
+      for (let i = 0; i < n; i++) row.push(data[offset + i] !== 0);
+    } else for (let i = 0; i < n; i++) row.push(this.at(offset + i));
+    return row;
   }
 }
 

@@ -104,12 +104,12 @@ export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
 
 /** An int32 literal of rank 1. */
 export function intVector(values: readonly number[]): NdArray {
-  return new NdArray("int32", [values.length], Int32Array.from(values));
+  return new NdArray("int32", [values.length], new Int32Array(values));
 }
 
 /** An int32 literal of rank 0. */
 export function intScalar(value: number): NdArray {
-  return new NdArray("int32", [], Int32Array.of(value));
+  return new NdArray("int32", [], new Int32Array([value]));
 }
 
 /** Static shape of an input. */

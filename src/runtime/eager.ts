@@ -5,36 +5,22 @@
 import {
   apply,
   type Interpreter,
-  NO_ATTRS,
   type OpInput,
   setBaseInterpreter,
   withInterpreter,
   withRecorders,
 } from "../core/apply.ts";
-import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
 import type { Device } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
-import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
-import { isConcrete } from "../core/shape.ts";
-import { InternalError, UnimplementedError } from "../core/errors.ts";
+import { UnimplementedError } from "../core/errors.ts";
 import { asEager, EagerTensor, tidy } from "./tensor.ts";
-import { type Launch, ofOp, prepareLaunch } from "./launch.ts";
-import { specId } from "./spec_id.ts";
+import { type Launch, ofOp } from "./launch.ts";
+import { findLaunch, specOf } from "./launch_cache.ts";
 import { Storage } from "./storage.ts";
-import { cpuDevice, defaultDevice, findDevice, onDeviceReplaced } from "./devices.ts";
-
-const LAUNCH_LIMIT = 8192;
-/** By text, and by number for the many applications of at most two inputs and nothing else. */
-const launches = new Map<string, Launch>(), simple = new Map<number, Launch>();
-/** Of the latter, the last one of each op, device and number of inputs: the next is often like it. */
-const latest: ({ first: number; second: number; launch: Launch } | undefined)[] = [];
-onDeviceReplaced(() => {
-  launches.clear();
-  simple.clear();
-  latest.length = 0;
-});
+import { cpuDevice, defaultDevice, findDevice } from "./devices.ts";
 
 /** Runs ops at once. */
 export const eagerInterpreter: Interpreter = {
@@ -76,62 +62,7 @@ export function executeOn(
   for (let i = 0; i < inputs.length; i++) {
     if (inputs[i] instanceof Tensor) asEager(inputs[i] as Tensor);
   }
-  const launch = def.hostInputs === undefined && inputs.length <= 2 && isEmpty(attrs)
-    ? simpleLaunch(def, asked, inputs)
-    : anyLaunch(def, asked, inputs, attrs);
-  return runLaunch(def, launch, inputs);
-}
-
-function isEmpty(attrs: Attrs): boolean {
-  if (attrs === NO_ATTRS) return true;
-  for (const _ in attrs) return false;
-  return true;
-}
-
-function anyLaunch(
-  def: OpDef,
-  device: Device,
-  inputs: readonly OpInput[],
-  attrs: Attrs,
-): Launch {
-  const hosts = hostValues(def, inputs);
-  const key = launchKey(def, device, inputs, hosts, attrs);
-  let launch = launches.get(key);
-  if (launch === undefined) {
-    launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs, device });
-    remember(launches, key, launch);
-  }
-  return launch;
-}
-
-function remember<K>(map: Map<K, Launch>, key: K, launch: Launch): void {
-  if (map.size >= LAUNCH_LIMIT) map.clear();
-  map.set(key, launch);
-}
-
-const SPEC_IDS = 2 ** 18;
-
-/** The launch of an application of at most two inputs, without attributes and host inputs. */
-function simpleLaunch(def: OpDef, device: Device, inputs: readonly OpInput[]): Launch {
-  const n = inputs.length;
-  const first = n > 0 ? specIdOf(inputs[0]) : 0, second = n > 1 ? specIdOf(inputs[1]) : 0;
-  const slot = def.id * 6 + (device.type === "GPU" ? 3 : 0) + n;
-  const last = latest[slot];
-  if (last !== undefined && last.first === first && last.second === second) return last.launch;
-  if (first >= SPEC_IDS || second >= SPEC_IDS) return anyLaunch(def, device, inputs, NO_ATTRS);
-  const key = (slot * SPEC_IDS + first) * SPEC_IDS + second;
-  let launch = simple.get(key);
-  if (launch === undefined) {
-    const hosts = hostValues(def, inputs);
-    launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs: NO_ATTRS, device });
-    remember(simple, key, launch);
-  }
-  latest[slot] = { first, second, launch };
-  return launch;
-}
-
-function specIdOf(x: OpInput): number {
-  return x instanceof EagerTensor ? x.specId : specId(x.dtype, (x as NdArray).shape);
+  return runLaunch(def, findLaunch(def, asked, inputs, attrs), inputs);
 }
 
 function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
@@ -199,64 +130,6 @@ function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
       )
       : r
   );
-}
-
-function specOf(x: OpInput): ConcreteSpec {
-  const shape = x instanceof Tensor ? x.staticShape : x.shape;
-  if (!isConcrete(shape)) throw new InternalError(`Cannot run on ${x}: its shape is not known`);
-  return { dtype: x.dtype, shape };
-}
-
-/** Values of the op's host inputs: literals as they are, tensors read back. */
-function hostValues(def: OpDef, inputs: readonly OpInput[]): (NdArray | undefined)[] {
-  if (!def.hostInputs) return NO_HOSTS[inputs.length] ??= inputs.map(() => undefined);
-  return inputs.map((x, i) => {
-    if (!def.signature.isHostInput[argOfInput(def, i, inputs.length)]) return undefined;
-    return x instanceof NdArray ? x : (x as EagerTensor).ndarraySync();
-  });
-}
-const NO_HOSTS: (undefined[] | undefined)[] = [];
-
-function launchKey(
-  def: OpDef,
-  device: Device,
-  inputs: readonly OpInput[],
-  hosts: readonly (NdArray | undefined)[],
-  attrs: Attrs,
-): string {
-  let key = `${def.id}${device.type}`;
-  for (let i = 0; i < inputs.length; i++) {
-    key += `|${specIdOf(inputs[i])}`;
-    const host = hosts[i];
-    if (host !== undefined) key += `=${host.data}`;
-  }
-  return key + attrsKey(attrs);
-}
-
-/** A text that is equal for equal attributes. */
-export function attrsKey(attrs: Attrs): string {
-  let key = "";
-  for (const name in attrs) {
-    const v = attrs[name];
-    key += typeof v === "object" || typeof v === "function"
-      ? `;${name}=${objectKey(v)}`
-      : `;${name}=${v}`;
-  }
-  return key;
-}
-
-let nextObject = 1;
-const objectNumbers = new WeakMap<object, number>();
-function objectKey(v: object | null): string {
-  if (v === null) return "null";
-  if (Array.isArray(v)) {
-    return `[${
-      v.map((e) => (typeof e === "object" || typeof e === "function" ? objectKey(e) : e))
-    }]`;
-  }
-  let n = objectNumbers.get(v);
-  if (n === undefined) objectNumbers.set(v, n = nextObject++);
-  return `#${n}`;
 }
 
 /** The input as a tensor on this device; a new tensor, owned by the caller, where it was elsewhere. */

@@ -1,0 +1,212 @@
+/**
+ * Finds the launch of an application: among the last few of its op by comparing, among all by a text.
+ * May import core, devices, launch and tensor.
+ */
+import { NO_ATTRS, type OpInput } from "../core/apply.ts";
+import type { Device } from "../core/device.ts";
+import { InternalError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
+import { isConcrete } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import type { ConcreteSpec } from "../core/tensor_spec.ts";
+import { onDeviceReplaced } from "./devices.ts";
+import { type Launch, prepareLaunch } from "./launch.ts";
+import { specId } from "./spec_id.ts";
+import { EagerTensor } from "./tensor.ts";
+
+/** A launch, and what an application must be like to be served by it. */
+interface Entry {
+  readonly specIds: readonly number[];
+  /** Copies of the values of host inputs, at their places. */
+  readonly hosts: readonly (NumberArray | undefined)[];
+  /** Copies of the attributes. */
+  readonly attrs: Readonly<Record<string, unknown>>;
+  readonly launch: Launch;
+}
+type NumberArray = ArrayLike<number | bigint>;
+
+/** The last applications of one op on one device, the most recent first. */
+const recent: (Entry[] | undefined)[] = [];
+const MOST_RECENT = 16;
+/** Longer host inputs and attributes are compared as texts only. */
+const MOST_VALUES = 32;
+
+const launches = new Map<string, Launch>();
+const MOST_LAUNCHES = 8192;
+
+onDeviceReplaced(() => {
+  recent.length = 0;
+  launches.clear();
+});
+
+/** The launch of an op on a device for these inputs and attributes. Throws what preparing it throws. */
+export function findLaunch(
+  def: OpDef,
+  device: Device,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+): Launch {
+  const slot = 2 * def.id + (device.type === "GPU" ? 1 : 0);
+  const entries = recent[slot] ??= [];
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i];
+    if (!serves(entry, inputs, attrs)) continue;
+    if (i > 0) {
+      // One step: what is applied in turn keeps its place.
+      entries[i] = entries[i - 1];
+      entries[i - 1] = entry;
+    }
+    return entry.launch;
+  }
+  const hosts = hostValues(def, inputs), specIds = inputs.map(specIdOf);
+  const launch = launchByText(def, { device, inputs, specIds, hosts, attrs });
+  const entry = entryOf(inputs, specIds, hosts, attrs, launch);
+  if (entry !== null) {
+    if (entries.length === MOST_RECENT) entries.pop();
+    entries.push(entry);
+  }
+  return launch;
+}
+
+function serves(
+  { specIds, hosts, attrs }: Entry,
+  inputs: readonly OpInput[],
+  given: Attrs,
+): boolean {
+  const n = inputs.length;
+  if (n !== specIds.length) return false;
+  for (let i = 0; i < n; i++) {
+    const x = inputs[i], host = hosts[i];
+    if (specIdOf(x) !== specIds[i]) return false;
+    if (host !== undefined && !(x instanceof NdArray && sameValues(x.data as NumberArray, host))) {
+      return false;
+    }
+  }
+  return sameAttrs(attrs, given);
+}
+
+function sameValues(a: NumberArray, b: NumberArray): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+function sameAttrs(a: Attrs, b: Attrs): boolean {
+  if (a === b) return true;
+  let more = 0;
+  for (const name in a) {
+    const x = a[name], y = b[name];
+    if (x !== y && !(Array.isArray(x) && Array.isArray(y) && sameValues(x, y))) return false;
+    more++;
+  }
+  for (const _ in b) more--;
+  return more === 0;
+}
+
+/** What to compare with; null where that is not just numbers and names. */
+function entryOf(
+  inputs: readonly OpInput[],
+  specIds: readonly number[],
+  hosts: readonly (NdArray | undefined)[],
+  attrs: Attrs,
+  launch: Launch,
+): Entry | null {
+  const values: (NumberArray | undefined)[] = [];
+  let copies: Record<string, unknown> = NO_ATTRS;
+  for (const [i, host] of hosts.entries()) {
+    if (host !== undefined && (!(inputs[i] instanceof NdArray) || !isComparable(host.data))) {
+      return null;
+    }
+    values.push(host?.data.slice() as NumberArray | undefined);
+  }
+  for (const name in attrs) {
+    const value = attrs[name];
+    if (typeof value === "object" && value !== null) {
+      if (!Array.isArray(value) || !isComparable(value)) return null;
+    }
+    if (copies === NO_ATTRS) copies = {};
+    copies[name] = Array.isArray(value) ? value.slice() : value;
+  }
+  return { specIds, hosts: values, attrs: copies, launch };
+}
+
+function isComparable(values: ArrayLike<unknown>): boolean {
+  if (values.length > MOST_VALUES) return false;
+  for (let i = 0; i < values.length; i++) {
+    if (typeof values[i] === "object" || typeof values[i] === "function") return false;
+  }
+  return true;
+}
+
+/** An application, and what was found out about it. */
+interface Found {
+  readonly device: Device;
+  readonly inputs: readonly OpInput[];
+  readonly specIds: readonly number[];
+  readonly hosts: readonly (NdArray | undefined)[];
+  readonly attrs: Attrs;
+}
+
+function launchByText(def: OpDef, { device, inputs, specIds, hosts, attrs }: Found): Launch {
+  let key = `${def.id}${device.type}`;
+  for (let i = 0; i < inputs.length; i++) {
+    key += `|${specIds[i]}`;
+    const host = hosts[i];
+    if (host !== undefined) key += `=${host.data}`;
+  }
+  key += attrsKey(attrs);
+  let launch = launches.get(key);
+  if (launch === undefined) {
+    launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs, device });
+    if (launches.size >= MOST_LAUNCHES) launches.clear();
+    launches.set(key, launch);
+  }
+  return launch;
+}
+
+/** A text that is equal for equal attributes. */
+function attrsKey(attrs: Attrs): string {
+  let key = "";
+  for (const name in attrs) {
+    const v = attrs[name];
+    key += typeof v === "object" || typeof v === "function"
+      ? `;${name}=${objectKey(v)}`
+      : `;${name}=${v}`;
+  }
+  return key;
+}
+
+let nextObject = 1;
+const objectNumbers = new WeakMap<object, number>();
+function objectKey(v: object | null): string {
+  if (v === null) return "null";
+  if (Array.isArray(v)) {
+    return `[${
+      v.map((e) => (typeof e === "object" || typeof e === "function" ? objectKey(e) : e))
+    }]`;
+  }
+  let n = objectNumbers.get(v);
+  if (n === undefined) objectNumbers.set(v, n = nextObject++);
+  return `#${n}`;
+}
+
+function specIdOf(x: OpInput): number {
+  return x instanceof EagerTensor ? x.specId : specId(x.dtype, (x as NdArray).shape);
+}
+
+/** What an input is. */
+export function specOf(x: OpInput): ConcreteSpec {
+  const shape = x instanceof Tensor ? x.staticShape : x.shape;
+  if (!isConcrete(shape)) throw new InternalError(`Cannot run on ${x}: its shape is not known`);
+  return { dtype: x.dtype, shape };
+}
+
+/** Values of the op's host inputs: literals as they are, tensors read back. */
+function hostValues(def: OpDef, inputs: readonly OpInput[]): (NdArray | undefined)[] {
+  if (!def.hostInputs) return inputs.map(() => undefined);
+  return inputs.map((x, i) => {
+    if (!def.signature.isHostInput[argOfInput(def, i, inputs.length)]) return undefined;
+    return x instanceof NdArray ? x : (x as EagerTensor).ndarraySync();
+  });
+}
