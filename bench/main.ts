@@ -1,6 +1,7 @@
 // Times Weft beside TensorFlow.js, jax-js and, on the CPU, onnxruntime-web on the same machine, in one process.
 //
 //   deno task bench [cpu|webgpu] [--threads N]... [--only ID]... [--heavy] [--quick] [--write] [--list]
+//   deno task bench ops [cpu|webgpu] …    (the same flags; many common ops beside TensorFlow.js's; see op_rows/)
 //   deno task bench script        (script ops; see script.ts)
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
@@ -17,6 +18,7 @@ import { createJaxPeer } from "./peers/jax.ts";
 import { createOnnxPeer } from "./peers/onnx.ts";
 import { createTfjsPeer } from "./peers/tfjs.ts";
 import { createWeftPeer } from "./peers/weft.ts";
+import { OP_ROWS } from "./op_rows/mod.ts";
 import { writeResults } from "./results.ts";
 import type { Device, Row } from "./row.ts";
 import { ROWS } from "./rows/mod.ts";
@@ -27,6 +29,8 @@ import { limitThreads, threadsText } from "./threads.ts";
 const RESULTS = new URL("./RESULTS.md", import.meta.url);
 
 interface Options {
+  /** The table of many ops, not that of the rows that aims are set for. */
+  readonly ops: boolean;
   readonly devices: readonly Device[];
   /** Numbers of threads, a table of the CPU each. */
   readonly threads: readonly number[];
@@ -51,6 +55,8 @@ function readOptions(args: readonly string[]): Options {
       list: { type: "boolean", default: false },
     },
   });
+  const ops = positionals[0] === "ops";
+  if (ops) positionals.shift();
   for (const name of positionals) {
     if (name !== "cpu" && name !== "webgpu") {
       throw new RangeError(`Cannot use device "${name}": it is one of cpu, webgpu`);
@@ -63,29 +69,34 @@ function readOptions(args: readonly string[]): Options {
     }
   }
   const devices = positionals.length > 0 ? positionals as Device[] : ["cpu", "webgpu"] as const;
-  checkIds(values.only, devices);
+  checkIds(values.only, rowsOn(devices, ops));
   return {
     ...values,
+    ops,
     threads: threads.length > 0 ? threads : [1, 2].slice(0, navigator.hardwareConcurrency),
     devices,
     effort: values.quick ? EFFORT.quick : EFFORT.normal,
   };
 }
 
-/** Throws `RangeError` for a text that no id of a row for these devices contains. */
-function checkIds(only: readonly string[], devices: readonly Device[]): void {
-  const ids = ROWS.filter((row) => devices.some((d) => row.devices?.includes(d) ?? true))
-    .map((row) => row.id);
+/** The rows that tables of one of these devices may have. */
+function rowsOn(devices: readonly Device[], ops: boolean): Row[] {
+  return (ops ? OP_ROWS : ROWS).filter((row) =>
+    devices.some((d) => row.devices?.includes(d) ?? true)
+  );
+}
+
+/** Throws `RangeError` for a text that no id of the rows contains. */
+function checkIds(only: readonly string[], rows: readonly Row[]): void {
+  const ids = rows.map((row) => row.id);
   for (const part of only) {
     if (ids.some((id) => id.includes(part))) continue;
-    throw new RangeError(
-      `Cannot find a row for "${part}" on ${devices.join(" or ")}: ids are ${ids.join(", ")}`,
-    );
+    throw new RangeError(`Cannot find a row for "${part}": ids are ${ids.join(", ")}`);
   }
 }
 
 /** Sets up every system that can be had; one that cannot is reported and left out. */
-async function createPeers(device: Device): Promise<Peers> {
+async function createPeers(device: Device, ops: boolean): Promise<Peers> {
   async function tryCreate<T>(name: string, create: () => Promise<T>): Promise<T | undefined> {
     try {
       return await create();
@@ -96,6 +107,7 @@ async function createPeers(device: Device): Promise<Peers> {
   }
   const weft = await tryCreate("Weft", () => createWeftPeer(device));
   const tfjs = await tryCreate("TensorFlow.js", () => createTfjsPeer(device));
+  if (ops) return { ...(weft && { weft }), ...(tfjs && { tfjs }) };
   const jax = await tryCreate("jax-js", () => createJaxPeer(device));
   const onnx = device === "cpu" ? await tryCreate("onnxruntime-web", createOnnxPeer) : undefined;
   return {
@@ -106,9 +118,8 @@ async function createPeers(device: Device): Promise<Peers> {
   };
 }
 
-function selectRows(device: Device, { only, heavy }: Options, isSlow: boolean): Row[] {
-  return ROWS.filter((row) => {
-    if (row.devices && !row.devices.includes(device)) return false;
+function selectRows(device: Device, { only, heavy, ops }: Options, isSlow: boolean): Row[] {
+  return rowsOn([device], ops).filter((row) => {
     if (only.length > 0) return only.some((part) => row.id.includes(part));
     return heavy || !isSlow || !row.heavy;
   });
@@ -126,9 +137,9 @@ async function runTable(device: Device, options: Options): Promise<void> {
   const [threads] = options.threads;
   const machine = device === "cpu" ? await processorName(threads!) : await adapterName();
   if (device === "cpu") limitThreads(threads!);
-  const peers = await createPeers(device);
+  const peers = await createPeers(device, options.ops);
   const results: RowResult[] = [];
-  const table: Table = { device, peers, results };
+  const table: Table = { device, ops: options.ops, peers, results };
   console.log(`${device} on ${machine}\n${participants(table).join(", ")}`);
   for (const row of rows) {
     results.push(await runRow(row, peers, options.effort));
@@ -145,11 +156,12 @@ async function runTable(device: Device, options: Options): Promise<void> {
 
 /** Makes a table of the CPU in a process of its own: threads that were started once stay. */
 async function runApart(threads: number, options: Options): Promise<number> {
-  const { only, heavy, quick, write } = options;
+  const { ops, only, heavy, quick, write } = options;
   const flags = Object.entries({ heavy, quick, write }).filter(([, set]) => set)
     .map(([name]) => `--${name}`);
   const rows = only.map((id) => `--only=${id}`);
-  const program = ["run", "-A", "tools/run.ts", "bench/main.ts", "cpu", `--threads=${threads}`];
+  const what = [...(ops ? ["ops"] : []), "cpu", `--threads=${threads}`];
+  const program = ["run", "-A", "tools/run.ts", "bench/main.ts", ...what];
   return (await run(Deno.execPath(), [...program, ...flags, ...rows])).code;
 }
 
@@ -159,7 +171,9 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "gemm") return await (await import("./gemm.ts")).main();
   const options = readOptions(args);
   if (options.list) {
-    for (const { id, what } of ROWS) console.log(`${id.padEnd(20)} ${what}`);
+    for (const { id, what } of rowsOn(options.devices, options.ops)) {
+      console.log(`${id.padEnd(20)} ${what}`);
+    }
     return 0;
   }
   let code = 0;

@@ -9,6 +9,7 @@ against a float64 reference first. "ours ×" is the best peer divided by the bet
 is faster. "Weft" is op by op, "Weft function" is the same code inside \`tf.function\`. onnxruntime-web runs a model compiled
 beforehand; it is fed from JavaScript's memory and answers there, so its times hold these copies. Filters and weights of
 layers are part of its models. A system that takes seconds for a call is timed by one call. Made by \`deno task bench --write\`.
+Tables of many ops, made by \`deno task bench ops --write\`, are checked by comparing the two systems.
 `;
 
 /** What is said about the machine. */
@@ -19,7 +20,8 @@ export interface Circumstances {
 }
 
 function sectionTitle(table: Table, machine: string): string {
-  return `## ${table.device === "cpu" ? "CPU" : "WebGPU"}: ${machine}`;
+  const device = table.device === "cpu" ? "CPU" : "WebGPU";
+  return `## ${device}${table.ops ? ", many ops" : ""}: ${machine}`;
 }
 
 function section(table: Table, { machine, date }: Circumstances): string {

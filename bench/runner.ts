@@ -57,11 +57,21 @@ interface Runner {
   readonly samples: number[];
 }
 
-/** The error of a result relative to the largest magnitude expected; Infinity where a value is missing or not finite. */
+/** The error of a result relative to the largest magnitude expected; Infinity where a value is missing or not finite, but should be. */
 function errorOf(result: ArrayLike<number>, expected: readonly Sample[]): number {
-  const scale = Math.max(...expected.map(({ value }) => Math.abs(value)), Number.MIN_VALUE);
-  const errors = expected.map(({ index, value }) => Math.abs((result[index] ?? NaN) - value));
-  return errors.every(Number.isFinite) ? Math.max(...errors) / scale : Infinity;
+  let scale = Number.MIN_VALUE, worst = 0;
+  for (const { value } of expected) {
+    if (Number.isFinite(value)) scale = Math.max(scale, Math.abs(value));
+  }
+  for (const { index, value } of expected) {
+    const got = result[index];
+    if (got === undefined) return Infinity;
+    if (Object.is(got, value) || got === value) continue;
+    const error = Math.abs(Number(got) - value);
+    if (!Number.isFinite(error)) return Infinity;
+    worst = Math.max(worst, error);
+  }
+  return worst / scale;
 }
 
 /** The middle result of all systems, value by value: what each is compared with where no reference reaches. */

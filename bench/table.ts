@@ -8,6 +8,8 @@ import type { Measurement, Peers, RowResult } from "./runner.ts";
 /** All that a table shows. */
 export interface Table {
   readonly device: Device;
+  /** True for the table of many ops. */
+  readonly ops: boolean;
   readonly peers: Peers;
   readonly results: readonly RowResult[];
 }

@@ -85,6 +85,26 @@ function withShape(array: NdArray, shape: Shape): NdArray {
 }
 
 function convert(value: unknown, { dtype, strict = false }: ConvertOptions): NdArray {
+  if (typeof value === "number" && takesNumbers(dtype ?? "float32", strict)) {
+    const data = makeData(dtype ?? "float32", 1) as number[];
+    data[0] = value;
+    return new NdArray(dtype ?? "float32", [], data as unknown as HostData);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    const array = convertArray(value, dtype);
+    if (array !== null) return array;
+  }
+  const shape = shapeOfNested(value, dtype);
+  const numbers = nestedNumbers(value, shape, dtype ?? "float32", strict);
+  if (numbers !== null) return new NdArray(dtype ?? "float32", shape, numbers);
+  const leaves: unknown[] = [];
+  collect(value, shape, 0, leaves, dtype);
+  const kind = dtype ?? inferDType(leaves);
+  return new NdArray(kind, shape, fillLeaves(leaves, kind, strict));
+}
+
+/** Converts typed arrays, host arrays and those of other libraries; null for what is none of them. */
+function convertArray(value: object, dtype: DType | undefined): NdArray | null {
   if (value instanceof NdArray) {
     return dtype === undefined || dtype === value.dtype ? value : castArray(value, dtype);
   }
@@ -118,18 +138,7 @@ function convert(value: unknown, { dtype, strict = false }: ConvertOptions): NdA
       : toNdArray(data, spec);
     return dtype === undefined || dtype === inner.dtype ? inner : castArray(inner, dtype);
   }
-  if (typeof value === "number" && takesNumbers(dtype ?? "float32", strict)) {
-    const data = makeData(dtype ?? "float32", 1) as number[];
-    data[0] = value;
-    return new NdArray(dtype ?? "float32", [], data as unknown as HostData);
-  }
-  const shape = shapeOfNested(value, dtype);
-  const numbers = nestedNumbers(value, shape, dtype ?? "float32", strict);
-  if (numbers !== null) return new NdArray(dtype ?? "float32", shape, numbers);
-  const leaves: unknown[] = [];
-  collect(value, shape, 0, leaves, dtype);
-  const kind = dtype ?? inferDType(leaves);
-  return new NdArray(kind, shape, fillLeaves(leaves, kind, strict));
+  return null;
 }
 
 /** Lengths of the first list, of its first list, and so on. */
@@ -350,12 +359,14 @@ export function castArray(array: NdArray, dtype: DType): NdArray {
   ) {
     throw new TypeError(`Cannot cast ${array.dtype} to ${dtype}`);
   }
+  if (isPlain(array.dtype) && isPlain(dtype) && to.kind !== "bool") {
+    return new NdArray(dtype, array.shape, new (to.array!)(array.data as Float32Array));
+  }
   const out = NdArray.zeros(dtype, array.shape);
   const dst = out.data as unknown as (number | bigint)[];
   if (isPlain(array.dtype) && isPlain(dtype)) {
-    const data = array.data as TypedArray as Float32Array;
-    if (to.kind !== "bool") (out.data as Float32Array).set(data);
-    else for (let i = 0; i < data.length; i++) dst[i] = data[i] === 0 ? 0 : 1;
+    const data = array.data as Float32Array;
+    for (let i = 0; i < data.length; i++) dst[i] = data[i] === 0 ? 0 : 1;
     return out;
   }
   const put = elementWriter(dtype, false);

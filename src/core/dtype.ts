@@ -71,6 +71,7 @@ export type DTypeKind = "float" | "int" | "uint" | "bool" | "complex" | "string"
 
 interface ArrayMaker {
   new (length: number): TypedArray;
+  new (values: ArrayLike<number>): TypedArray;
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
 }
 

@@ -16,6 +16,7 @@ import {
 } from "./depthwise.ts";
 import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
+import { FILL_KERNELS } from "./fill.ts";
 import { prepareMatMul } from "./gemm.ts";
 import type { Finish } from "./gemm_tile.ts";
 import { preparePointwise } from "./pointwise.ts";
@@ -97,6 +98,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ["_FusedProd", prepareFusedReduction],
   ["_FusedMax", prepareFusedReduction],
   ["_FusedMin", prepareFusedReduction],
+  ...FILL_KERNELS,
   ...POOL_KERNELS,
   ...RANDOM_KERNELS,
   ...RESIZE_KERNELS,

@@ -8,6 +8,7 @@ import type { NdArray } from "../../../src/core/nd_array.ts";
 import { ENGINES, threadedEngine } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
+import { FILL_KERNELS } from "./oracle_fill_cases.ts";
 import { FUSED_KERNELS } from "./oracle_fused_cases.ts";
 import { Dice } from "./oracle_random.ts";
 import type { Expected } from "./oracles.ts";
@@ -36,7 +37,13 @@ function assertClose(got: NdArray, { values, scale }: Expected, text: () => stri
   }
 }
 
-[...PRODUCT_KERNELS, ...ROW_KERNELS, ...FUSED_KERNELS, ...UNARY_KERNELS].forEach((kernel, seed) => {
+[
+  ...PRODUCT_KERNELS,
+  ...ROW_KERNELS,
+  ...FUSED_KERNELS,
+  ...UNARY_KERNELS,
+  ...FILL_KERNELS,
+].forEach((kernel, seed) => {
   const [name, make] = kernel;
   Deno.test(`${name} agrees with float64 on ${CASES} cases of kind ${seed}`, async () => {
     const def = op(name), threaded = await threads;
