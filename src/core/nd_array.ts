@@ -137,15 +137,15 @@ export class NdArray {
 
   /** Nested JavaScript arrays; a plain element for rank 0. */
   toArray(): Nested {
-    const { shape } = this, last = shape.length - 1;
-    const build = (axis: number, offset: number, step: number): Nested => {
-      if (axis > last) return this.at(offset);
-      if (axis === last) return this.#row(offset, shape[last]);
-      const inner = shape[axis] === 0 ? 0 : step / shape[axis], list: Nested[] = [];
-      for (let i = 0; i < shape[axis]; i++) list.push(build(axis + 1, offset + i * inner, inner));
-      return list;
-    };
-    return build(0, 0, this.size);
+    return this.shape.length === 0 ? this.at(0) : this.#nest(0, 0, this.size);
+  }
+
+  /** The `size` elements from a flat index on, nested along this axis and those after it. */
+  #nest(axis: number, offset: number, size: number): Nested[] {
+    const n = this.shape[axis], list: Nested[] = [];
+    if (axis === this.shape.length - 1) return this.#row(offset, n);
+    for (let i = 0; i < n; i++) list.push(this.#nest(axis + 1, offset + i * (size / n), size / n));
+    return list;
   }
 
   /** `n` elements from a flat index on, those of the common dtypes without a detour. */

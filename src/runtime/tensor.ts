@@ -13,7 +13,7 @@ import {
 } from "../core/shape.ts";
 import { tensorText } from "../core/format.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
-import type { NdArray, Nested, Scalar } from "../core/nd_array.ts";
+import { NdArray, type Nested, type Scalar } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
 import { flatten } from "../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../core/errors.ts";
@@ -106,16 +106,7 @@ export class EagerTensor extends Tensor {
   }
   /** Reads the value as a host array at once. */
   override ndarraySync(): NdArray {
-    this.#checkAlive();
-    const { device, buffer } = this.storage;
-    device.check();
-    const out = device.readSync([{ buffer, spec: { dtype: this.dtype, shape: this.staticShape } }]);
-    if (out === null) {
-      throw new FailedPreconditionError(
-        `Cannot read ${this} synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
-      );
-    }
-    return out[0];
+    return new NdArray(this.dtype, this.staticShape.slice(), this.dataSync());
   }
   /** Reads the elements, awaiting the device. */
   override async data(): Promise<HostData> {
@@ -123,11 +114,18 @@ export class EagerTensor extends Tensor {
   }
   /** Reads the elements at once. */
   override dataSync(): HostData {
-    const { device, buffer } = this.storage;
-    if (device.readData === undefined) return this.ndarraySync().data;
     this.#checkAlive();
+    const { device, buffer } = this.storage;
     device.check();
-    return device.readData(buffer, { dtype: this.dtype, shape: this.staticShape });
+    const spec = { dtype: this.dtype, shape: this.staticShape };
+    if (device.readData !== undefined) return device.readData(buffer, spec);
+    const out = device.readSync([{ buffer, spec }]);
+    if (out === null) {
+      throw new FailedPreconditionError(
+        `Cannot read ${this} synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
+      );
+    }
+    return out[0].data;
   }
   /** Reads the elements as nested arrays. */
   override async array(): Promise<Nested> {

@@ -5,6 +5,7 @@
 import { Heap, type Pointer } from "./heap.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT } from "./thread_layout.ts";
 import { panelObjectsModule } from "./panel_objects.ts";
+import { workerCount } from "./thread_worker.ts";
 import { type ThreadCall, Threads } from "./threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
@@ -18,6 +19,12 @@ export type WasmExports = Readonly<Record<string, WasmFunction>>;
 
 /** Arguments that a call shared with threads can have. */
 const MOST_ARGUMENTS = LAYOUT.callWords - 2;
+
+/** What the machine has. Memory that no thread would share is not shared: the engine gets at it faster. */
+function usefulFeatures(): WasmFeatures {
+  const features = probeFeatures();
+  return { ...features, shared: features.shared && workerCount() > 0 };
+}
 
 /** Compiles kernels into one memory, each once. */
 export class Engine {
@@ -35,7 +42,7 @@ export class Engine {
   worthSharing = 4e6;
 
   /** `features` may ask for less than the machine has. */
-  constructor(features: WasmFeatures = probeFeatures(), limit?: number) {
+  constructor(features: WasmFeatures = usefulFeatures(), limit?: number) {
     this.heap = new Heap(features.shared, limit);
     this.features = {
       ...features,
