@@ -262,6 +262,7 @@ import "./runtime/while_loop.ts";
 import "./graph/scopes.ts";
 import "./runtime/scan_loop.ts";
 import "./runtime/functional_ops.ts";
+import "./runtime/function_binding.ts";
 import "./runtime/function.ts";
 import "./runtime/session.ts";
 import "./script/call.ts";

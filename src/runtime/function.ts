@@ -5,20 +5,29 @@
 import { currentInterpreter, type OpInput, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
-import { flatten, isNested, mapNest, type Nest, packAs, structureText } from "../core/nest.ts";
+import { flatten, isNested, mapNest, type Nest, packAs } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { compatible, relaxShapes } from "../core/shape.ts";
+import { relaxShapes } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { type Spec, specText, TensorSpecClass } from "../core/tensor_spec.ts";
-import type { TensorSpec } from "../core/tensor_spec.ts";
+import type { Spec, TensorSpec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
-import { toInput } from "../ops/input.ts";
-import { asTensor } from "../ops/input.ts";
+import { asTensor, toInput } from "../ops/input.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import { Operation, type SymbolicTensor } from "../graph/operation.ts";
 import { callFunction, callFunctionAsync, ConcreteFunction } from "./concrete_function.ts";
+import {
+  bindArguments,
+  type Binding,
+  bindingError,
+  bindToSignature,
+  fitInputs,
+  keyOf,
+  matchPattern,
+  type Pattern,
+  patternOf,
+  signatureBinding,
+} from "./function_binding.ts";
 import { Variable } from "./variable.ts";
-import type { EagerTensor } from "./tensor.ts";
 
 /** Options of {@linkcode tfFunction}. */
 export interface FunctionOptions {
@@ -59,17 +68,6 @@ interface Trace {
   readonly concrete: ConcreteFunction;
   /** Nest of the result: numbers are outputs, null is null. */
   readonly result: unknown;
-}
-
-interface Binding {
-  readonly key: string;
-  readonly structure: string;
-  /** Values of tensor arguments. */
-  readonly inputs: OpInput[];
-  /** Spec of each tensor argument. */
-  readonly specs: Spec[];
-  /** Puts placeholders in the places of tensors. */
-  readonly rebuild: (placeholders: readonly Tensor[]) => unknown[];
 }
 
 let functionCount = 0;
@@ -125,6 +123,7 @@ export function tfFunction<A extends any[], R>(
 }
 
 function packResult(trace: Trace, outputs: readonly Tensor[]): unknown {
+  if (typeof trace.result === "number") return outputs[trace.result];
   return mapNest<number | null, Tensor | null>(
     (i) => (i === null ? null : outputs[i]),
     trace.result as Nest<number | null>,
@@ -146,7 +145,18 @@ class Tracer {
     this.#name = options.name ?? `__inference_${fn.name || "function"}_${functionCount++}`;
   }
 
+  /** The trace for these arguments, and what to call it with. */
   bind(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
+    const latest = this.#latest, known = latest && matchPattern(latest.pattern, args);
+    if (known) return { trace: latest.trace, inputs: known };
+    const bound = this.#find(args), pattern = patternOf(args);
+    this.#latest = pattern && { pattern, trace: bound.trace };
+    return bound;
+  }
+  /** Of the last call: the next one is often like it. */
+  #latest: { pattern: Pattern; trace: Trace } | null = null;
+
+  #find(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
     const binding = this.#options.inputSignature
       ? bindToSignature(args, this.#options.inputSignature)
       : bindArguments(args);
@@ -245,143 +255,3 @@ function collectResult(graph: FuncGraph, result: unknown, name: string): unknown
     ? packAs(result, flatten<unknown>(result as Nest<unknown>).map(leaf))
     : leaf(result);
 }
-
-const objectIds = new WeakMap<object, number>();
-const symbolIds = new Map<symbol, number>();
-let nextObject = 1;
-
-/** A text that is equal for equal values only: 1, true, "1" and 1n differ. Objects go by identity. */
-function valueKey(v: unknown): string {
-  if (typeof v === "object" && v !== null || typeof v === "function" || typeof v === "symbol") {
-    const ids = (typeof v === "symbol" ? symbolIds : objectIds) as Map<unknown, number>;
-    let n = ids.get(v);
-    if (n === undefined) ids.set(v, n = nextObject++);
-    return `#${n}`;
-  }
-  if (typeof v === "string") return JSON.stringify(v);
-  return `${typeof v}:${Object.is(v, -0) ? "-0" : String(v)}`;
-}
-
-function isTensorLike(v: unknown): boolean {
-  return (v instanceof Tensor && !(v instanceof Variable)) || v instanceof NdArray ||
-    dtypeOfArray(v) !== undefined;
-}
-
-function bindArguments(args: readonly unknown[]): Binding {
-  const inputs: OpInput[] = [], specs: Spec[] = [], keys: string[] = [];
-  const leaves = flatten<unknown>(args as Nest<unknown>);
-  const slots = leaves.map((v) => {
-    if (v instanceof TensorSpecClass) {
-      keys.push("T");
-      specs.push({ dtype: v.dtype, shape: v.shape });
-      return specs.length - 1;
-    }
-    if (!isTensorLike(v)) {
-      keys.push(valueKey(v));
-      return -1;
-    }
-    const input = toInput(v as Tensor, "args", "function");
-    keys.push("T");
-    inputs.push(input);
-    specs.push(specOf(input));
-    return specs.length - 1;
-  });
-  const structure = `${structureText(args)}(${keys.join()})`;
-  return {
-    key: keyOf(structure, specs),
-    structure,
-    inputs,
-    specs,
-    rebuild: (placeholders) =>
-      packAs(args, slots.map((s, i) => (s < 0 ? leaves[i] : placeholders[s]))) as unknown[],
-  };
-}
-
-function keyOf(structure: string, specs: readonly Spec[]): string {
-  return structure + specs.map(specText).join();
-}
-
-function bindToSignature(
-  args: readonly unknown[],
-  signature: readonly Nest<TensorSpec>[],
-): Binding {
-  const fail = bindingError(args);
-  checkCount(args, signature.length, fail);
-  const wanted = flatten(signature as Nest<TensorSpec>);
-  const inputs = fitInputs(leavesLike(args, signature, fail), wanted, fail);
-  return { ...signatureBinding(signature), inputs };
-}
-
-/** What is traced for a signature, whatever the arguments. */
-function signatureBinding(signature: readonly Nest<TensorSpec>[]): Binding {
-  const wanted = flatten(signature as Nest<TensorSpec>);
-  return {
-    key: "signature",
-    structure: "signature",
-    inputs: [],
-    specs: wanted.map(({ dtype, shape }): Spec => ({ dtype, shape })),
-    rebuild: (placeholders) => packAs(signature, placeholders) as unknown[],
-  };
-}
-
-/** How the binding of arguments fails. */
-type Fail = (why: string) => never;
-
-function bindingError(args: readonly unknown[]): Fail {
-  return (why) => {
-    throw new TypeError(
-      `Binding inputs to tf.function failed due to \`${why}\`. Received args: ${
-        args.map(describe).join(", ")
-      }`,
-    );
-  };
-}
-
-function checkCount(args: readonly unknown[], wanted: number, fail: Fail): void {
-  if (args.length < wanted) fail(`missing a required argument: number ${args.length}`);
-  if (args.length > wanted) {
-    fail(`too many positional arguments: received ${args.length}, wanted ${wanted}`);
-  }
-}
-
-/** Values as inputs of these specs: literals are converted, tensors must fit. */
-function fitInputs(values: readonly unknown[], wanted: readonly Spec[], fail: Fail): OpInput[] {
-  checkCount(values, wanted.length, fail);
-  return values.map((v, i) => {
-    const spec = wanted[i];
-    let input: OpInput;
-    try {
-      const options = v instanceof Tensor ? {} : { dtype: spec.dtype };
-      input = toInput(v as TensorLike, `args[${i}]`, "function", options);
-    } catch (e) {
-      return fail((e as Error).message);
-    }
-    const actual = specOf(input);
-    if (actual.dtype !== spec.dtype || !compatible(actual.shape, spec.shape)) {
-      fail(`Can not cast TensorSpec ${specText(actual)} to TensorSpec ${specText(spec)}`);
-    }
-    return input;
-  });
-}
-
-function specOf(x: OpInput): Spec {
-  return { dtype: x.dtype, shape: x instanceof Tensor ? x.staticShape : x.shape };
-}
-
-/** Leaves of `value` in the nest of `like`: a nested array of numbers stands for one tensor where `like` has a spec. */
-function leavesLike(value: unknown, like: unknown, fail: Fail): unknown[] {
-  if (like instanceof TensorSpecClass) return [value];
-  if (Array.isArray(like)) {
-    if (!Array.isArray(value) || value.length !== like.length) {
-      fail(`the nest differs: wanted a list of ${like.length}`);
-    }
-    return like.flatMap((l, i) => leavesLike((value as unknown[])[i], l, fail));
-  }
-  const record = like as Record<string, unknown>;
-  if (!isNested(value) || Array.isArray(value)) fail("the nest differs: wanted an object");
-  return Object.keys(record).sort().flatMap((k) =>
-    leavesLike((value as Record<string, unknown>)[k], record[k], fail)
-  );
-}
-
-export type { EagerTensor };
