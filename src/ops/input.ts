@@ -2,12 +2,11 @@
  * From what users pass to what `apply` takes: tensors stay, variables are read, JavaScript values become literals.
  * May import core.
  */
-import type { OpInput } from "../core/apply.ts";
+import { apply1, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { apply1 } from "../core/apply.ts";
 import { lookupOp } from "../core/op.ts";
 import type { PartialShape } from "../core/shape.ts";
 
@@ -78,38 +77,92 @@ export function toMatchingInputs(
   fn: string,
   names: readonly [string, string] = ["a", "b"],
 ): [OpInput, OpInput] {
-  const x = toInput(a, names[0], fn, literalOptions(a, b));
-  const y = toInput(b, names[1], fn, literalOptions(b, a));
+  const x = toOperand(a, b, { arg: names[0], fn });
+  const y = toOperand(b, a, { arg: names[1], fn });
   if (x.dtype === y.dtype) return [x, y];
   const t = promote(x.dtype, y.dtype);
   return [castInput(x, t), castInput(y, t)];
 }
 
-function literalOptions(literal: TensorLike, other: TensorLike): InputOptions {
-  if (typeof literal !== "number" || !(other instanceof Tensor || other instanceof NdArray)) {
-    return {};
+function toOperand(
+  x: TensorLike,
+  other: TensorLike,
+  { arg, fn }: { arg: string; fn: string },
+): OpInput {
+  if (typeof x !== "number" || !(other instanceof Tensor || other instanceof NdArray)) {
+    return toInput(x, arg, fn);
   }
-  const t = other.dtype;
-  const kind = DTYPES[t].kind;
-  if (kind === "float" || kind === "complex") return { dtype: t };
-  return isInteger(t) && Number.isInteger(literal) ? { dtype: t } : {};
+  const { dtype } = other, { kind } = DTYPES[dtype];
+  if (dtype === "float32") return literal(dtype, [], [Math.fround(x)]);
+  const takes = kind === "float" || kind === "complex" || (isInteger(dtype) && Number.isInteger(x));
+  return toInput(x, arg, fn, takes ? { dtype } : {});
 }
 
 /** A host input: axes, shapes, permutations. Numbers become an int32 literal. */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
+  if (Array.isArray(x) && x.every(isNumber)) return intVector(x);
   return toInput(x, arg, fn, {
     dtype: x instanceof NdArray || x instanceof Tensor ? undefined : "int32",
   });
 }
 
+const isNumber = (x: unknown): x is number => typeof x === "number";
+
 /** An int32 literal of rank 1. */
 export function intVector(values: readonly number[]): NdArray {
-  return new NdArray("int32", [values.length], new Int32Array(values));
+  return literal("int32", [values.length], values);
 }
 
 /** An int32 literal of rank 0. */
 export function intScalar(value: number): NdArray {
-  return new NdArray("int32", [], new Int32Array([value]));
+  return literal("int32", [], [value]);
+}
+
+/**
+ * Literals of eager code made lately: some engines take longer to make a small typed array than to run a small op. Nobody
+ * writes into them. A graph keeps its own, which its user may fetch.
+ */
+const lately: (NdArray | undefined)[] = [];
+const MOST_VALUES = 8, PLACES = 1024;
+
+function literal(
+  dtype: "int32" | "float32",
+  shape: readonly number[],
+  values: readonly number[],
+): NdArray {
+  if (values.length > MOST_VALUES || currentInterpreter().symbolic) {
+    return newLiteral(dtype, shape, values);
+  }
+  let hash = 2 * shape.length + (dtype === "int32" ? 1 : 0);
+  // A float counts by a multiple of it, so that halves and thirds differ.
+  for (let i = 0; i < values.length; i++) hash = (hash * 31 + values[i] * 4099) | 0;
+  const known = lately[hash &= PLACES - 1];
+  return known !== undefined && isLiteral(known, dtype, shape, values)
+    ? known
+    : lately[hash] = newLiteral(dtype, shape, values);
+}
+
+function isLiteral(
+  known: NdArray,
+  dtype: DType,
+  shape: readonly number[],
+  values: readonly number[],
+): boolean {
+  const { data } = known;
+  if (known.dtype !== dtype || known.rank !== shape.length || data.length !== values.length) {
+    return false;
+  }
+  for (let i = 0; i < values.length; i++) if (!Object.is(data[i], values[i])) return false;
+  return true;
+}
+
+function newLiteral(
+  dtype: "int32" | "float32",
+  shape: readonly number[],
+  values: readonly number[],
+): NdArray {
+  const data = dtype === "int32" ? new Int32Array(values) : new Float32Array(values);
+  return new NdArray(dtype, shape, data);
 }
 
 /** Static shape of an input. */

@@ -69,17 +69,22 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
   const { device, kernel, outputs } = launch;
   if (def.kind === "view" && inputs.length > 0) return [viewOf(inputs[0], launch)];
   if (kernel === null) return runExpand(def, launch, inputs);
-  let temporary: EagerTensor[] | undefined;
+  let moved: EagerTensor[] | undefined, uploaded: number[] | undefined;
+  const buffers: unknown[] = new Array(inputs.length);
   try {
-    const buffers: unknown[] = new Array(inputs.length);
     for (let i = 0; i < inputs.length; i++) {
       if (launch.hosts[i] !== undefined) {
         buffers[i] = undefined;
         continue;
       }
       const input = inputs[i];
+      if (input instanceof NdArray) {
+        buffers[i] = device.upload(input);
+        (uploaded ??= []).push(i);
+        continue;
+      }
       const t = onDevice(input, device);
-      if (t !== input) (temporary ??= []).push(t);
+      if (t !== input) (moved ??= []).push(t);
       buffers[i] = t.storage.buffer;
     }
     if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
@@ -94,7 +99,8 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
   } catch (e) {
     throw ofOp(e, def, inputs.map(specOf));
   } finally {
-    if (temporary) { for (const t of temporary) t.dispose(); }
+    if (moved) { for (const t of moved) t.dispose(); }
+    if (uploaded) { for (const i of uploaded) device.free(buffers[i], specOf(inputs[i])); }
   }
 }
 
