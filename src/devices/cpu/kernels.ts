@@ -6,6 +6,8 @@ import type { OpDef, Problem } from "../../core/op.ts";
 import { argument, type Expr } from "../../core/scalar.ts";
 import type { Epilogue } from "../../kernels/gemm_epilogue.ts";
 import { meaningOf } from "../../kernels/host_meaning.ts";
+import { ARG_KERNELS } from "./arg_reduce.ts";
+import { BOOL_KERNELS } from "./bool_reduce.ts";
 import { prepareConv, prepareInputGradient } from "./conv.ts";
 import { prepareFilterGradient } from "./conv_filter.ts";
 import { prepareCopy } from "./copy.ts";
@@ -98,6 +100,8 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ["_FusedProd", prepareFusedReduction],
   ["_FusedMax", prepareFusedReduction],
   ["_FusedMin", prepareFusedReduction],
+  ...ARG_KERNELS,
+  ...BOOL_KERNELS,
   ...FILL_KERNELS,
   ...POOL_KERNELS,
   ...RANDOM_KERNELS,

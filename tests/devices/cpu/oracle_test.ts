@@ -10,6 +10,7 @@ import { op, runFast, runLoops } from "./kernel_runs.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
 import { FILL_KERNELS } from "./oracle_fill_cases.ts";
 import { FUSED_KERNELS } from "./oracle_fused_cases.ts";
+import { INDEX_KERNELS } from "./oracle_index_cases.ts";
 import { Dice } from "./oracle_random.ts";
 import type { Expected } from "./oracles.ts";
 import { ROW_KERNELS } from "./oracle_row_cases.ts";
@@ -43,6 +44,7 @@ function assertClose(got: NdArray, { values, scale }: Expected, text: () => stri
   ...FUSED_KERNELS,
   ...UNARY_KERNELS,
   ...FILL_KERNELS,
+  ...INDEX_KERNELS,
 ].forEach((kernel, seed) => {
   const [name, make] = kernel;
   Deno.test(`${name} agrees with float64 on ${CASES} cases of kind ${seed}`, async () => {

@@ -87,6 +87,7 @@ function sample(type: ValueType, name: string, make: Instruction): Value {
     f32x4: "f32",
     f64x2: "f64",
     i32x4: "i32",
+    i8x16: "i32",
     f32: "i32",
     i32: "i32",
   };
@@ -113,7 +114,7 @@ function sample(type: ValueType, name: string, make: Instruction): Value {
     };
     return make(of((type.includes("x") ? vectors : scalars)[from]));
   }
-  if (/^(anyTrue|allTrue|bitmask)$/.test(name)) return make(of("i32x4"));
+  if (/^(anyTrue|allTrue|allBytesTrue|bitmask)$/.test(name)) return make(of("i32x4"));
   if (name === "narrow") {
     return make(of(type === "i8x16" ? "i16x8" : "i32x4"), of(type === "i8x16" ? "i16x8" : "i32x4"));
   }

@@ -113,11 +113,15 @@ export interface I32 extends Arithmetic<"i32">, Comparisons<"i32", "i32"> {
   readonly shr: Binary<"i32">;
   readonly shrU: Binary<"i32">;
   readonly rotl: Binary<"i32">;
+  /** Zero bits below the lowest one. */
+  readonly ctz: Unary<"i32">;
   readonly ofF32Bits: Unary<"f32", "i32">;
   /** 1 where any bit is set. */
   readonly anyTrue: Unary<"i32x4", "i32">;
   /** 1 where no lane is 0. */
   readonly allTrue: Unary<"i32x4", "i32">;
+  /** 1 where no byte is 0. */
+  readonly allBytesTrue: Unary<"i8x16", "i32">;
   /** The top bits of the lanes. */
   readonly bitmask: Unary<"i32x4", "i32">;
 }
@@ -215,6 +219,10 @@ export interface I8x16 extends Basic<"i8x16">, Bits<"i8x16"> {
   readonly loadSplat: Load<"i8x16">;
   /** Four bytes of memory in the low lanes, zeros in the others. */
   readonly loadFour: Load<"i8x16">;
+  readonly splat: Unary<"i32", "i8x16">;
+  readonly ltU: Binary<"i8x16">;
+  readonly minU: Binary<"i8x16">;
+  readonly maxU: Binary<"i8x16">;
   /** Two vectors of i16 lanes, saturated. */
   readonly narrow: Binary<"i16x8", "i8x16">;
 }

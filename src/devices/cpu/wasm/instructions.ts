@@ -209,9 +209,11 @@ export const i32: I32 = {
   shr: binary("i32", 0x75, "i32"),
   shrU: binary("i32", 0x76, "i32"),
   rotl: binary("i32", 0x77, "i32"),
+  ctz: unary("i32", 0x68, "i32"),
   ofF32Bits: unary("f32", 0xbc, "i32"),
   anyTrue: unary("i32x4", SIMD + 83, "i32"),
   allTrue: unary("i32x4", SIMD + 163, "i32"),
+  allBytesTrue: unary("i8x16", SIMD + 99, "i32"),
   bitmask: unary("i32x4", SIMD + 164, "i32"),
 };
 
@@ -327,5 +329,9 @@ export const i8x16: I8x16 = {
   load: load("i8x16", SIMD + 0, 0),
   loadSplat: load("i8x16", SIMD + 7, 0),
   loadFour: load("i8x16", SIMD + 92, 0),
+  splat: unary("i32", SIMD + 15, "i8x16"),
+  ltU: binary("i8x16", SIMD + 38, "i8x16"),
+  minU: binary("i8x16", SIMD + 119, "i8x16"),
+  maxU: binary("i8x16", SIMD + 121, "i8x16"),
   narrow: binary("i16x8", SIMD + 101, "i8x16"),
 };
