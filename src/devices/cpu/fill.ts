@@ -14,7 +14,7 @@ import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
 import type { F4, I4 } from "./wasm/simd.ts";
 
 /** Bytes written in a turn: blocks of memory may be overrun by as many. */
-const TURN = 64;
+export const TURN = 64;
 
 /** Fills this many bytes with a word. */
 function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) => void {
@@ -43,7 +43,7 @@ function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) =>
 const bits = new DataView(new ArrayBuffer(4));
 
 /** Four bytes of elements of this value. */
-function wordOf(dtype: DType, value: number): number {
+export function wordOf(dtype: DType, value: number): number {
   if (dtype === "bool") return value === 0 ? 0 : 0x01010101;
   if (dtype === "float32") bits.setFloat32(0, value);
   else bits.setInt32(0, value);

@@ -21,6 +21,7 @@ import type { FastPrepare, FastRun } from "./fast.ts";
 import { FILL_KERNELS } from "./fill.ts";
 import { prepareMatMul } from "./gemm.ts";
 import type { Finish } from "./gemm_tile.ts";
+import { ONE_HOT_KERNEL } from "./one_hot.ts";
 import { preparePointwise } from "./pointwise.ts";
 import { POOL_KERNELS } from "./pool.ts";
 import { RANDOM_KERNELS } from "./random.ts";
@@ -103,6 +104,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ...ARG_KERNELS,
   ...BOOL_KERNELS,
   ...FILL_KERNELS,
+  ONE_HOT_KERNEL,
   ...POOL_KERNELS,
   ...RANDOM_KERNELS,
   ...RESIZE_KERNELS,

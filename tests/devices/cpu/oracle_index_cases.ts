@@ -1,4 +1,4 @@
-/** Kernels that answer with truth or with places, each with random cases and what they should give. */
+/** Kernels that answer with truth or with places, or mark places, each with random cases and what they should give. */
 
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
@@ -85,7 +85,31 @@ function place(kind: "ArgMax" | "ArgMin", dtype: "float32" | "int32") {
   };
 }
 
-/** Kernels whose results are truth or places. */
+function oneHot(dice: Dice): Case {
+  const shape = dice.shape(dice.between(0, 3), 9), axis = dice.between(-1, shape.length);
+  const at = axis < 0 ? shape.length : axis, depth = dice.extent(dice.chance(0.3) ? 70 : 6);
+  const T = dice.pick<"float32" | "int32">("float32", "int32");
+  const x = new NdArray(
+    "int32",
+    shape,
+    Int32Array.from({ length: sizeOf(shape) }, () => dice.between(-2, depth + 1)),
+  );
+  const [on, off] = [1, 0].map((usual) => {
+    const value = NdArray.zeros(T, []);
+    (value.data as Float32Array)[0] = dice.chance(0.5) ? usual : dice.between(-9, 9);
+    return value;
+  });
+  const result = [...shape.slice(0, at), depth, ...shape.slice(at)];
+  const values = new Float64Array(sizeOf(result));
+  eachIndex(result, (index, place) => {
+    const source = placeOf(index.filter((_, d) => d !== at), shape);
+    values[place] = Number((x.data[source] === index[at] ? on : off).data[0]);
+  });
+  const count = new NdArray("int32", [], Int32Array.of(depth));
+  return { inputs: [x, count, on, off], attrs: { axis, T, TI: "int32" }, outputs: [{ values }] };
+}
+
+/** Kernels of truth and places. */
 export const INDEX_KERNELS: readonly Kernel[] = [
   ["Any", truth("Any")],
   ["All", truth("All")],
@@ -93,4 +117,5 @@ export const INDEX_KERNELS: readonly Kernel[] = [
   ["ArgMin", place("ArgMin", "float32")],
   ["ArgMax", place("ArgMax", "int32")],
   ["ArgMin", place("ArgMin", "int32")],
+  ["OneHot", oneHot],
 ];
