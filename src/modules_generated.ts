@@ -187,6 +187,7 @@ import "./devices/cpu/reduce.ts";
 import "./devices/cpu/resize.ts";
 import "./devices/cpu/row_writer.ts";
 import "./devices/cpu/rows.ts";
+import "./devices/cpu/scatter.ts";
 import "./devices/cpu/kernels.ts";
 import "./devices/cpu/cpu_device.ts";
 import "./devices/webgpu/adapter.ts";

@@ -2,6 +2,7 @@
  * How indices name rows: the loops that gathers and scatters share.
  * May import core.
  */
+import { isBigInt } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
@@ -58,19 +59,21 @@ export function rowsOf(
   skip: "none" | "negative",
 ): Int32Array {
   const depth = dims.length;
-  const data = indices.data as unknown as ArrayLike<number | bigint>;
-  const n = depth === 0 ? sizeOf(indices.shape.slice(0, -1)) : data.length / depth;
-  const rows = new Int32Array(n);
-  for (let j = 0; j < n; j++) {
+  if (depth === 0) return new Int32Array(sizeOf(indices.shape.slice(0, -1)));
+  const rows = new Int32Array(indices.data.length / depth);
+  const data = isBigInt(indices.dtype)
+    ? Float64Array.from(indices.data as unknown as ArrayLike<bigint>, Number)
+    : indices.data as Int32Array;
+  for (let j = 0, i = 0; j < rows.length; j++, i += depth) {
     let row = 0;
     for (let k = 0; k < depth; k++) {
-      const v = Number(data[j * depth + k]);
+      const v = data[i + k], extent = dims[k];
       if (v < 0 && skip === "negative") {
         row = -1;
         break;
       }
-      if (v < 0 || v >= dims[k]) throw outOfRange(indices, j, dims);
-      row = row * dims[k] + v;
+      if (v < 0 || v >= extent) throw outOfRange(indices, j, dims);
+      row = row * extent + v;
     }
     rows[j] = row;
   }

@@ -5,8 +5,10 @@
 import type { CpuKernel, OpDef, Problem } from "../core/op.ts";
 import type { Expr } from "../core/scalar.ts";
 import type { CopyMap } from "./copy_map.ts";
+import type { RowLayout } from "./gather_layout.ts";
 import type { Epilogue } from "./gemm_epilogue.ts";
 import type { ReduceTask } from "./reduce_task.ts";
+import type { ScatterInputs } from "./scatter_gpu.ts";
 
 /** What an op means to a device. */
 export interface HostMeaning {
@@ -17,6 +19,15 @@ export interface HostMeaning {
     readonly from: number;
     readonly map: (problem: Problem) => CopyMap;
     readonly fill: number | undefined;
+  };
+  /** Rows of an input are put where others say. */
+  readonly scatter?: {
+    readonly layout: (problem: Problem) => RowLayout;
+    readonly inputs: ScatterInputs;
+    /** `add` sums, `write` keeps the last. */
+    readonly how: "add" | "write";
+    /** `negative`: rows with a negative index are left out. */
+    readonly skip: "none" | "negative";
   };
   /** The output is that of another op on the first two inputs, and then this; null where no kernel knows it. */
   readonly epilogue?: (problem: Problem) => Epilogue | null;

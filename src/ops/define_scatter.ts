@@ -1,16 +1,44 @@
 /**
- * GPU variants of ops that add rows to places.
+ * Kernels of ops that put rows in places, from one description.
  * May import core and kernels.
  */
 import type { GpuVariant, Profile } from "../core/dispatch.ts";
-import type { Problem } from "../core/op.ts";
+import type { CpuKernel, Problem } from "../core/op.ts";
 import { bindable } from "../kernels/copy_pieces.ts";
 import type { RowLayout } from "../kernels/gather_layout.ts";
-import type { ScatterInputs } from "../kernels/scatter_gpu.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
+import { type HostMeaning, withMeaning } from "../kernels/host_meaning.ts";
+import { scatterCpu } from "../kernels/scatter_cpu.ts";
+import type { ScatterInputs } from "../kernels/scatter_gpu.ts";
+
+/** The host kernel, and what it means. */
+export function scatterKernel(scatter: NonNullable<HostMeaning["scatter"]>): CpuKernel {
+  const { layout, inputs: { rows, indices, start }, how, skip } = scatter;
+  return withMeaning(
+    (ins, [out], problem) =>
+      scatterCpu(ins[rows], ins[indices], layout(problem), out, {
+        how,
+        skip,
+        start: start === undefined ? undefined : ins[start],
+      }),
+    { scatter },
+  );
+}
+
+/** Kernels of an op that adds rows to places. With `skip`, rows with a negative index are left out. */
+export function scatterAddKernels(
+  layout: (problem: Problem) => RowLayout,
+  inputs: ScatterInputs,
+  skip: "none" | "negative" = "none",
+): { readonly cpu: CpuKernel; readonly gpu: readonly GpuVariant[] } {
+  return {
+    cpu: scatterKernel({ layout, inputs, how: "add", skip }),
+    gpu: scatterAddVariants(layout, inputs),
+  };
+}
 
 /** A search for few rows or few places, else atomic additions, which are of float32 for float16. */
-export function scatterAddVariants(
+function scatterAddVariants(
   layout: (problem: Problem) => RowLayout,
   inputs: ScatterInputs,
 ): readonly GpuVariant[] {

@@ -21,9 +21,8 @@ import { bindable, bindableInPieces } from "../kernels/copy_pieces.ts";
 import { gatherCpu } from "../kernels/gather_cpu.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
 import { axisLayout, type RowLayout, vectorLayout } from "../kernels/gather_layout.ts";
-import { scatterCpu } from "../kernels/scatter_cpu.ts";
 import { hostInts, knownInts, literalInts } from "./array_view.ts";
-import { scatterAddVariants } from "./define_scatter.ts";
+import { scatterAddKernels } from "./define_scatter.ts";
 import { shapeFromHost } from "./fill_ops.ts";
 import { intScalar, shapeOfInput, toIndexInput, toInput } from "./input.ts";
 
@@ -152,9 +151,7 @@ const GatherGrad = defineOp({
       null,
     ],
   },
-  cpu: ([dy, indices], [out], problem) =>
-    scatterCpu(dy, indices, gradLayout(problem), out, { how: "add" }),
-  gpu: scatterAddVariants(gradLayout, { rows: 0, indices: 1 }),
+  ...scatterAddKernels(gradLayout, { rows: 0, indices: 1 }),
 });
 
 function gatheredVectors(table: Spec, indices: Spec): PartialShape {

@@ -15,7 +15,7 @@ import { type RowLayout, vectorLayout } from "../kernels/gather_layout.ts";
 import { scatterCpu } from "../kernels/scatter_cpu.ts";
 import { hostInts, literalInts, reshape } from "./array_view.ts";
 import { broadcastTo } from "./array_repeat.ts";
-import { scatterAddVariants } from "./define_scatter.ts";
+import { scatterAddKernels, scatterKernel } from "./define_scatter.ts";
 import { filledWith, shapeFromHost } from "./fill_ops.ts";
 import { zerosLike } from "./creation.ts";
 import { gatherND, indexInput } from "./gather.ts";
@@ -66,9 +66,7 @@ const ScatterNd = defineOp({
     [indices, updates, shape],
   ) => [scatteredShape(indices.shape, updates.shape, shapeFromHost(shape))],
   grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [null, gatherND(dy, indices), null] },
-  cpu: ([indices, updates], [out], problem) =>
-    scatterCpu(updates, indices, layoutOf(problem, 0), out, { how: "add" }),
-  gpu: scatterAddVariants((problem) => layoutOf(problem, 0), { rows: 1, indices: 0 }),
+  ...scatterAddKernels((problem) => layoutOf(problem, 0), { rows: 1, indices: 0 }),
 });
 
 const TensorScatterAdd = defineOp({
@@ -78,9 +76,7 @@ const TensorScatterAdd = defineOp({
   attrs: ["T: numeric", "Tindices: index = int32"],
   infer: ([x, indices, updates]) => [scatteredShape(indices.shape, updates.shape, x.shape)],
   grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [dy, null, gatherND(dy, indices)] },
-  cpu: ([x, indices, updates], [out], problem) =>
-    scatterCpu(updates, indices, layoutOf(problem, 1), out, { how: "add", start: x }),
-  gpu: scatterAddVariants((problem) => layoutOf(problem, 1), { rows: 2, indices: 1, start: 0 }),
+  ...scatterAddKernels((problem) => layoutOf(problem, 1), { rows: 2, indices: 1, start: 0 }),
 });
 
 const TensorScatterUpdate = defineOp({
@@ -96,8 +92,12 @@ const TensorScatterUpdate = defineOp({
       return [apply1(TensorScatterUpdate, [dy, indices, zerosLike(picked)]), null, picked];
     },
   },
-  cpu: ([x, indices, updates], [out], problem) =>
-    scatterCpu(updates, indices, layoutOf(problem, 1), out, { how: "write", start: x }),
+  cpu: scatterKernel({
+    layout: (problem) => layoutOf(problem, 1),
+    inputs: { rows: 2, indices: 1, start: 0 },
+    how: "write",
+    skip: "none",
+  }),
   gpu: onGpu(({ gatherFits, writeGpu }) => [{
     name: "write",
     fits: (problem, profile) =>

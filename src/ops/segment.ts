@@ -11,7 +11,7 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { RowLayout } from "../kernels/gather_layout.ts";
 import { scatterCpu } from "../kernels/scatter_cpu.ts";
 import { hostInts, knownInts } from "./array_view.ts";
-import { scatterAddVariants } from "./define_scatter.ts";
+import { scatterAddKernels } from "./define_scatter.ts";
 import { gather, indexInput } from "./gather.ts";
 import { castInput, intScalar, shapeOfInput, toIndexInput, toInput } from "./input.ts";
 
@@ -47,9 +47,7 @@ const UnsortedSegmentSum = defineOp({
     saves: ["segment_ids"],
     vjp: ({ segment_ids }, [dy]) => [pickSegments(dy, segment_ids), null, null],
   },
-  cpu: ([data, ids], [out], problem) =>
-    scatterCpu(data, ids, layoutOf(problem), out, { how: "add", skip: "negative" }),
-  gpu: scatterAddVariants(layoutOf, { rows: 0, indices: 1 }),
+  ...scatterAddKernels(layoutOf, { rows: 0, indices: 1 }, "negative"),
 });
 
 /** Each element's segment; zeros where the id is negative, which is not part of any. */

@@ -28,6 +28,7 @@ import { RANDOM_KERNELS } from "./random.ts";
 import { prepareFusedReduction, reduction } from "./reduce.ts";
 import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
+import { prepareScatter } from "./scatter.ts";
 
 /** A kernel that applies a finish to each of its sums. */
 type Finishing = (engine: Engine, problem: Problem, finish?: Finish) => FastRun | null;
@@ -116,8 +117,9 @@ export function prepareFast(engine: Engine, def: OpDef, problem: Problem): FastR
   if (!engine.features.simd) return null;
   const prepare = kernels.get(def.name);
   if (prepare) return prepare(engine, problem, def);
-  const copy = meaningOf(def)?.copy;
+  const { copy, scatter } = meaningOf(def) ?? {};
   if (copy) return prepareCopy(engine, problem, copy);
+  if (scatter) return prepareScatter(engine, problem, scatter);
   const exprs = expressionsOf(def, problem);
   return exprs && preparePointwise(engine, exprs, problem.inputs, problem.outputs[0].shape);
 }

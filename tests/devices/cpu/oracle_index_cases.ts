@@ -5,7 +5,7 @@ import { sizeOf } from "../../../src/core/shape.ts";
 import { ints } from "./kernel_runs.ts";
 import type { Case, Kernel } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";
-import { eachIndex, placeOf } from "./oracles.ts";
+import { eachIndex, placeOf, Sums } from "./oracles.ts";
 
 /** Small extents; often one that is long. */
 function longShape(dice: Dice, rank: number): number[] {
@@ -109,6 +109,85 @@ function oneHot(dice: Dice): Case {
   return { inputs: [x, count, on, off], attrs: { axis, T, TI: "int32" }, outputs: [{ values }] };
 }
 
+/** Index vectors into the leading axes, one a row: often the same place twice. */
+function scatter(start: "zeros" | "added to" | "written over") {
+  return (dice: Dice): Case => {
+    const rank = dice.between(1, 4), shape = Array.from({ length: rank }, () => dice.between(1, 5));
+    const depth = dice.between(1, rank), count = dice.extent(7), isInt = dice.chance(0.5);
+    if (depth < rank && dice.chance(0.3)) shape[rank - 1] = dice.between(1, 40);
+    const of = (own: readonly number[]): NdArray => isInt ? dice.integers(own) : dice.plain(own);
+    const inner = shape.slice(depth), width = sizeOf(inner), updates = of([count, ...inner]);
+    const vectors = Array.from(
+      { length: count },
+      () => shape.slice(0, depth).map((n) => dice.between(0, n - 1)),
+    );
+    const indices = new NdArray("int32", [count, depth], Int32Array.from(vectors.flat()));
+    const before = start === "zeros" ? NdArray.zeros(updates.dtype, shape) : of(shape);
+    const sums = new Sums(sizeOf(shape)), { values } = sums;
+    (before.data as Float32Array).forEach((v, i) => sums.add(i, v));
+    vectors.forEach((vector, row) => {
+      const to = width * dense(vector, shape.slice(0, depth));
+      for (let i = 0; i < width; i++) {
+        const v = Number(updates.data[row * width + i]);
+        if (start === "written over") values[to + i] = v;
+        else if (isInt) values[to + i] = (values[to + i] + v) | 0;
+        else sums.add(to + i, v);
+      }
+    });
+    const outputs = [isInt || start === "written over" ? { values } : sums];
+    if (start === "zeros") return { inputs: [indices, updates, ints(...shape)], outputs };
+    return { inputs: [before, indices, updates], outputs };
+  };
+}
+
+function segmentSum(dice: Dice): Case {
+  const lead = dice.shape(dice.between(1, 2), 6), inner = dice.shape(dice.between(0, 2), 7);
+  const segments = dice.between(1, 6), x = dice.plain([...lead, ...inner]), width = sizeOf(inner);
+  const ids = Int32Array.from({ length: sizeOf(lead) }, () => dice.between(-2, segments - 1));
+  const sums = new Sums(segments * width);
+  ids.forEach((id, row) => {
+    for (let i = 0; id >= 0 && i < width; i++) {
+      sums.add(id * width + i, Number(x.data[row * width + i]));
+    }
+  });
+  const num = new NdArray("int32", [], Int32Array.of(segments));
+  return { inputs: [x, new NdArray("int32", lead, ids), num], outputs: [sums] };
+}
+
+/** Along any axis, with indices of their own for each batch. */
+function gatherGrad(dice: Dice): Case {
+  const shape = Array.from({ length: dice.between(1, 4) }, () => dice.between(1, 5));
+  const axis = dice.between(0, shape.length - 1), batch_dims = dice.between(0, axis);
+  const own = dice.shape(dice.between(0, 2), 5), batch = shape.slice(0, batch_dims);
+  const indices = new NdArray(
+    "int32",
+    [...batch, ...own],
+    Int32Array.from(
+      { length: sizeOf(batch) * sizeOf(own) },
+      () => dice.between(0, shape[axis] - 1),
+    ),
+  );
+  const dy = dice.plain([...shape.slice(0, axis), ...own, ...shape.slice(axis + 1)]);
+  const sums = new Sums(sizeOf(shape));
+  eachIndex(dy.shape, (index, at) => {
+    const pick = [...index.slice(0, batch_dims), ...index.slice(axis, axis + own.length)];
+    const place = Number(indices.data[dense(pick, indices.shape)]);
+    const to = [...index.slice(0, axis), place, ...index.slice(axis + own.length)];
+    sums.add(dense(to, shape), Number(dy.data[at]));
+  });
+  const where = new NdArray("int32", [], Int32Array.of(axis));
+  return {
+    inputs: [dy, indices, ints(...shape), where],
+    attrs: { batch_dims, Tindices: "int32" },
+    outputs: [sums],
+  };
+}
+
+/** The place of an index; unlike `placeOf`, nothing is broadcast. */
+function dense(index: readonly number[], shape: readonly number[]): number {
+  return shape.reduce((at, n, d) => at * n + index[d], 0);
+}
+
 /** Kernels of truth and places. */
 export const INDEX_KERNELS: readonly Kernel[] = [
   ["Any", truth("Any")],
@@ -118,4 +197,9 @@ export const INDEX_KERNELS: readonly Kernel[] = [
   ["ArgMax", place("ArgMax", "int32")],
   ["ArgMin", place("ArgMin", "int32")],
   ["OneHot", oneHot],
+  ["ScatterNd", scatter("zeros")],
+  ["TensorScatterAdd", scatter("added to")],
+  ["TensorScatterUpdate", scatter("written over")],
+  ["UnsortedSegmentSum", segmentSum],
+  ["GatherGrad", gatherGrad],
 ];
