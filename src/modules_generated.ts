@@ -176,6 +176,7 @@ import "./devices/cpu/copy.ts";
 import "./devices/cpu/depthwise_rows.ts";
 import "./devices/cpu/depthwise.ts";
 import "./devices/cpu/fill.ts";
+import "./devices/cpu/join.ts";
 import "./devices/cpu/one_hot.ts";
 import "./devices/cpu/pointwise.ts";
 import "./devices/cpu/pool.ts";

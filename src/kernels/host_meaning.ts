@@ -4,6 +4,7 @@
  */
 import type { CpuKernel, OpDef, Problem } from "../core/op.ts";
 import type { Expr } from "../core/scalar.ts";
+import type { RowExchange } from "./copy_join.ts";
 import type { CopyMap } from "./copy_map.ts";
 import type { RowLayout } from "./gather_layout.ts";
 import type { Epilogue } from "./gemm_epilogue.ts";
@@ -29,6 +30,8 @@ export interface HostMeaning {
     /** `negative`: rows with a negative index are left out. */
     readonly skip: "none" | "negative";
   };
+  /** The op joins or splits. */
+  readonly exchange?: RowExchange;
   /** The output is that of another op on the first two inputs, and then this; null where no kernel knows it. */
   readonly epilogue?: (problem: Problem) => Epilogue | null;
   /** The output is this reduction; null where no kernel knows it. */

@@ -4,7 +4,7 @@
  */
 import { apply, apply1, type OpInput } from "../core/apply.ts";
 import { ValueError } from "../core/errors.ts";
-import { defineOp, type GradContext, type Problem } from "../core/op.ts";
+import { defineOp, type GradContext, type OpDef, type Problem } from "../core/op.ts";
 import {
   compatible,
   mergeShapes,
@@ -18,11 +18,13 @@ import { boundWhole } from "../kernels/copy_pieces.ts";
 import {
   joinCpu,
   joinGpu,
+  type RowExchange,
   type RowParts,
   rowParts,
   splitCpu,
   splitGpu,
 } from "../kernels/copy_join.ts";
+import { withMeaning } from "../kernels/host_meaning.ts";
 import { hostInts, literalInts } from "./array_view.ts";
 import { intScalar, intVector, toInput } from "./input.ts";
 
@@ -31,10 +33,44 @@ function knownInt(spec: Spec | undefined): number | undefined {
   return spec?.value && hostInts(spec.value)[0];
 }
 
-function joinParts({ inputs, outputs }: Problem, axis: number, count: number): RowParts {
-  const shape = outputs[0].shape;
+/** Kernels of an op that joins its first inputs, or splits input `from`. */
+function exchangeKernels(
+  way: RowExchange["way"],
+  partsOf: (problem: Problem) => RowParts,
+  from = 0,
+): Pick<OpDef, "cpu" | "gpu"> {
+  return {
+    cpu: withMeaning((ins, outs, problem) => {
+      const parts = partsOf(problem);
+      if (way === "join") joinCpu(ins.slice(0, parts.widths.length), outs[0], parts);
+      else splitCpu(ins[from], outs, parts);
+    }, { exchange: { way, from, partsOf } }),
+    gpu: boundWhole([{
+      name: way,
+      plan: (problem, profile) => {
+        const parts = partsOf(problem);
+        return way === "join"
+          ? joinGpu(parts, problem.outputs[0].dtype, profile)
+          : splitGpu(parts, problem.inputs[from].dtype, profile, from);
+      },
+    }]),
+  };
+}
+
+/** The tensors are the parts of one of this shape. */
+function partsAlong(
+  shape: readonly number[],
+  axis: number,
+  tensors: readonly { shape: readonly number[] }[],
+): RowParts {
   const a = normalizeAxis(axis, shape.length);
-  return rowParts(shape, a, inputs.slice(0, count).map((s) => s.shape[a]));
+  return rowParts(shape, a, tensors.map((t) => t.shape[a]));
+}
+
+/** The same for an axis that the parts have not. */
+function slicesAlong(shape: readonly number[], axis: number): RowParts {
+  const a = normalizeAxis(axis, shape.length);
+  return rowParts(shape, a, new Array<number>(shape[a]).fill(1));
 }
 
 const ConcatV2 = defineOp({
@@ -48,21 +84,11 @@ const ConcatV2 = defineOp({
     saves: ["axis"],
     vjp: ({ axis }, [dy], ctx) => [...concatGrad(dy, axis, ctx), null],
   },
-  cpu: (ins, [out], problem) => {
-    const n = ins.length - 1;
-    joinCpu(ins.slice(0, n), out, joinParts(problem, hostInts(ins[n])[0], n));
-  },
-  gpu: boundWhole([{
-    name: "join",
-    plan: (problem, profile) => {
-      const n = problem.inputs.length - 1;
-      return joinGpu(
-        joinParts(problem, hostInts(problem.hosts[n]!)[0], n),
-        problem.outputs[0].dtype,
-        profile,
-      );
-    },
-  }]),
+  ...exchangeKernels(
+    "join",
+    ({ inputs, hosts, outputs: [{ shape }] }) =>
+      partsAlong(shape, hostInts(hosts.at(-1)!)[0], inputs.slice(0, -1)),
+  ),
 });
 
 function concatShape(shapes: readonly PartialShape[], axis: number | undefined): PartialShape {
@@ -119,13 +145,11 @@ const ConcatParts = defineOp({
     saves: ["axis"],
     vjp: ({ axis }, dys) => [joined(dys, axis), ...dys.map(() => null), null],
   },
-  cpu: (ins, parts) =>
-    splitCpu(ins[0], parts, splitParts(ins[0].shape, hostInts(ins.at(-1)!)[0], parts)),
-  gpu: boundWhole([{
-    name: "split",
-    plan: ({ inputs: [{ shape, dtype }], hosts, outputs }, profile) =>
-      splitGpu(splitParts(shape, hostInts(hosts.at(-1)!)[0], outputs), dtype, profile),
-  }]),
+  ...exchangeKernels(
+    "split",
+    ({ inputs, hosts, outputs }) =>
+      partsAlong(inputs[0].shape, hostInts(hosts.at(-1)!)[0], outputs),
+  ),
 });
 
 const Pack = defineOp({
@@ -140,21 +164,7 @@ const Pack = defineOp({
     return [[...shape.slice(0, a), specs.length, ...shape.slice(a)]];
   },
   grad: { saves: [], vjp: (_, [dy], { attrs, inputs }) => unpacked(dy, inputs.length, attrs.axis) },
-  cpu: (ins, [out], { attrs }) => {
-    const a = normalizeAxis(attrs.axis, out.shape.length);
-    joinCpu(ins, out, rowParts(out.shape, a, ins.map(() => 1)));
-  },
-  gpu: boundWhole([{
-    name: "join",
-    plan: ({ inputs, outputs, attrs }, profile) => {
-      const { shape, dtype } = outputs[0];
-      return joinGpu(
-        rowParts(shape, normalizeAxis(attrs.axis, shape.length), inputs.map(() => 1)),
-        dtype,
-        profile,
-      );
-    },
-  }]),
+  ...exchangeKernels("join", ({ outputs: [{ shape }], attrs }) => slicesAlong(shape, attrs.axis)),
 });
 
 const Unpack = defineOp({
@@ -175,22 +185,7 @@ const Unpack = defineOp({
     return new Array(num).fill(shape.filter((_, i) => i !== a));
   },
   grad: { saves: [], vjp: (_, dys, { attrs }) => [packed(dys, attrs.axis)] },
-  cpu: ([x], outs, { attrs }) => {
-    splitCpu(
-      x,
-      outs,
-      rowParts(x.shape, normalizeAxis(attrs.axis, x.shape.length), outs.map(() => 1)),
-    );
-  },
-  gpu: boundWhole([{
-    name: "split",
-    plan: ({ inputs: [{ shape, dtype }], outputs, attrs }, profile) =>
-      splitGpu(
-        rowParts(shape, normalizeAxis(attrs.axis, shape.length), outputs.map(() => 1)),
-        dtype,
-        profile,
-      ),
-  }]),
+  ...exchangeKernels("split", ({ inputs: [{ shape }], attrs }) => slicesAlong(shape, attrs.axis)),
 });
 
 const Split = defineOp({
@@ -216,27 +211,12 @@ const Split = defineOp({
     );
   },
   grad: { saves: ["split_dim"], vjp: ({ split_dim }, dys) => [null, joined(dys, split_dim)] },
-  cpu: ([dim, x], outs) => splitCpu(x, outs, splitParts(x.shape, hostInts(dim)[0], outs)),
-  gpu: boundWhole([{
-    name: "split",
-    plan: ({ inputs, hosts, outputs }, profile) =>
-      splitGpu(
-        splitParts(inputs[1].shape, hostInts(hosts[0]!)[0], outputs),
-        inputs[1].dtype,
-        profile,
-        1,
-      ),
-  }]),
+  ...exchangeKernels(
+    "split",
+    ({ inputs, hosts, outputs }) => partsAlong(inputs[1].shape, hostInts(hosts[0]!)[0], outputs),
+    1,
+  ),
 });
-
-function splitParts(
-  shape: readonly number[],
-  axis: number,
-  outs: readonly { shape: readonly number[] }[],
-): RowParts {
-  const a = normalizeAxis(axis, shape.length);
-  return rowParts(shape, a, outs.map((o) => o.shape[a]));
-}
 
 const SplitV = defineOp({
   name: "SplitV",
@@ -259,16 +239,10 @@ const SplitV = defineOp({
     saves: ["split_dim"],
     vjp: ({ split_dim }, dys) => [joined(dys, split_dim), null, null],
   },
-  cpu: ([x, , dim], outs) => splitCpu(x, outs, splitParts(x.shape, hostInts(dim)[0], outs)),
-  gpu: boundWhole([{
-    name: "split",
-    plan: ({ inputs, hosts, outputs }, profile) =>
-      splitGpu(
-        splitParts(inputs[0].shape, hostInts(hosts[2]!)[0], outputs),
-        inputs[0].dtype,
-        profile,
-      ),
-  }]),
+  ...exchangeKernels(
+    "split",
+    ({ inputs, hosts, outputs }) => partsAlong(inputs[0].shape, hostInts(hosts[2]!)[0], outputs),
+  ),
 });
 
 /** The sizes, with one -1 replaced by what is left. */

@@ -21,6 +21,7 @@ import type { FastPrepare, FastRun } from "./fast.ts";
 import { FILL_KERNELS } from "./fill.ts";
 import { prepareMatMul } from "./gemm.ts";
 import type { Finish } from "./gemm_tile.ts";
+import { prepareExchange } from "./join.ts";
 import { ONE_HOT_KERNEL } from "./one_hot.ts";
 import { preparePointwise } from "./pointwise.ts";
 import { POOL_KERNELS } from "./pool.ts";
@@ -117,8 +118,9 @@ export function prepareFast(engine: Engine, def: OpDef, problem: Problem): FastR
   if (!engine.features.simd) return null;
   const prepare = kernels.get(def.name);
   if (prepare) return prepare(engine, problem, def);
-  const { copy, scatter } = meaningOf(def) ?? {};
+  const { copy, exchange, scatter } = meaningOf(def) ?? {};
   if (copy) return prepareCopy(engine, problem, copy);
+  if (exchange) return prepareExchange(engine, problem, exchange);
   if (scatter) return prepareScatter(engine, problem, scatter);
   const exprs = expressionsOf(def, problem);
   return exprs && preparePointwise(engine, exprs, problem.inputs, problem.outputs[0].shape);

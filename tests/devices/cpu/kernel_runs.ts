@@ -1,18 +1,12 @@
 /** Runs the vector kernel of a registered op, and the op's own loops, on the same arrays. */
 
 import "@weft/weft";
-import {
-  type Attrs,
-  inferOutputs,
-  lookupOp,
-  type OpDef,
-  type Problem,
-} from "../../../src/core/op.ts";
+import { type Attrs, lookupOp, type OpDef } from "../../../src/core/op.ts";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import type { ConcreteSpec } from "../../../src/core/tensor_spec.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
 import { prepareFast } from "../../../src/devices/cpu/kernels.ts";
 import { DTYPES } from "../../../src/core/dtype.ts";
+import { problemOf } from "../../../src/testing/run_op.ts";
 import { put, take } from "./engines.ts";
 
 /** The op of this name. */
@@ -20,23 +14,6 @@ export function op(name: string): OpDef {
   const def = lookupOp(name);
   if (!def) throw new Error(`No op ${name}`);
   return def;
-}
-
-function problemOf(def: OpDef, inputs: readonly NdArray[], attrs: Attrs): Problem {
-  const isHost = (i: number): boolean =>
-    def.signature.isHostInput[Math.min(i, def.signature.isHostInput.length - 1)];
-  const specs = inputs.map((x, i) => ({
-    dtype: x.dtype,
-    shape: x.shape,
-    value: isHost(i) ? x : undefined,
-  }));
-  const inferred = inferOutputs(def, specs, attrs);
-  return {
-    inputs: specs,
-    hosts: inputs.map((x, i) => (isHost(i) ? x : undefined)),
-    outputs: inferred.outputs as ConcreteSpec[],
-    attrs: inferred.attrs,
-  };
 }
 
 /** What the vector kernel computes, or null where there is none. */

@@ -34,6 +34,10 @@ export class Dice {
   shape(rank: number, most: number): number[] {
     return Array.from({ length: rank }, () => this.extent(most));
   }
+  /** Small extents; now and then larger ones of few axes. */
+  anyShape(rank: number, most: number): number[] {
+    return this.shape(rank, rank < 3 && this.chance(0.2) ? most : rank < 4 ? 6 : 4);
+  }
   /** True so often. */
   chance(probability: number): boolean {
     return this.#next() < probability;
@@ -64,6 +68,12 @@ export class Dice {
     const data = Int32Array.from({ length: sizeOf(shape) }, () => (this.#next() * 2 ** 32) | 0);
     this.#sprinkle(data, INT_EDGES);
     return new NdArray("int32", [...shape], data);
+  }
+
+  /** True and false. */
+  truths(shape: readonly number[]): NdArray {
+    const data = Uint8Array.from({ length: sizeOf(shape) }, () => Number(this.chance(0.5)));
+    return new NdArray("bool", [...shape], data);
   }
 
   #sprinkle(data: Float32Array | Int32Array, values: readonly number[]): void {

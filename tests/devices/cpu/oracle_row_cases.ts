@@ -1,4 +1,4 @@
-/** Kernels of the CPU device, each with random cases and what they should give: reductions, rows, copies, broadcasts. */
+/** Kernels of the CPU device, each with random cases and what they should give: reductions, rows, broadcasts. */
 
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
@@ -19,7 +19,7 @@ const STARTS: Readonly<Record<string, number>> = { Max: -Infinity, Min: Infinity
 
 function reduction(kind: "Sum" | "Mean" | "Prod" | "Max" | "Min", dtype: "float32" | "int32") {
   return (dice: Dice): Case => {
-    const shape = anyShape(dice, dice.between(0, 4), 60);
+    const shape = dice.anyShape(dice.between(0, 4), 60);
     const axes = shape.map((_, d) => d).filter(() => dice.chance(0.5));
     const x = dtype === "int32"
       ? dice.integers(shape)
@@ -49,11 +49,6 @@ function reduction(kind: "Sum" | "Mean" | "Prod" | "Max" | "Min", dtype: "float3
     const scale = kind === "Prod" ? values.map((v) => 4 * Math.abs(v) + 2 ** -125) : sums.scale;
     return { inputs, outputs: [{ values, scale }] };
   };
-}
-
-/** Small extents; now and then larger ones of few axes. */
-function anyShape(dice: Dice, rank: number, most: number): number[] {
-  return dice.shape(rank, rank < 3 && dice.chance(0.2) ? most : rank < 4 ? 6 : 4);
 }
 
 /** A matrix or a stack of them, and the length of its rows. */
@@ -150,120 +145,6 @@ function layerNorm(gradient: boolean) {
   };
 }
 
-/** A copy: where each element of the result comes from; null is `rest`. */
-function copied(
-  x: NdArray,
-  shape: readonly number[],
-  from: (index: number[]) => number[] | null,
-  rest = 0,
-): Expected {
-  const values = new Float64Array(sizeOf(shape));
-  eachIndex(shape, (index, at) => {
-    const source = from(index);
-    values[at] = source === null ? rest : numbers(x)[placeOf(source, x.shape)];
-  });
-  return { values };
-}
-
-function copySource(dice: Dice, rank: number): NdArray {
-  const shape = anyShape(dice, rank, 30);
-  return dice.chance(0.5) ? dice.floats(shape) : dice.integers(shape);
-}
-
-function padded(dice: Dice, hasValue: boolean): Case {
-  const x = copySource(dice, dice.between(1, 4));
-  const pads = x.shape.map(() => [dice.between(0, 3), dice.between(0, 3)]);
-  const shape = x.shape.map((n, d) => n + pads[d][0] + pads[d][1]);
-  const from = (index: number[]): number[] | null => {
-    const at = index.map((i, d) => i - pads[d][0]);
-    return at.every((i, d) => i >= 0 && i < x.shape[d]) ? at : null;
-  };
-  const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
-  if (!hasValue) return { inputs: [x, paddings], outputs: [copied(x, shape, from)] };
-  const value = x.dtype === "int32" ? dice.integers([]) : dice.floats([]);
-  const outputs = [copied(x, shape, from, numbers(value)[0])];
-  return { inputs: [x, paddings, value], outputs };
-}
-
-const COPIES: Readonly<Record<string, (dice: Dice) => Case>> = {
-  Transpose(dice) {
-    const x = copySource(dice, dice.between(0, 5)), order = dice.shuffled(x.shape.length);
-    const shape = order.map((d) => x.shape[d]);
-    const from = (index: number[]): number[] => x.shape.map((_, d) => index[order.indexOf(d)]);
-    return { inputs: [x, ints(...order)], outputs: [copied(x, shape, from)] };
-  },
-  Slice(dice) {
-    const x = copySource(dice, dice.between(1, 4));
-    const begin = x.shape.map((n) => dice.between(0, n));
-    const size = x.shape.map((n, d) => dice.between(0, n - begin[d]));
-    const from = (index: number[]): number[] => index.map((i, d) => begin[d] + i);
-    return { inputs: [x, ints(...begin), ints(...size)], outputs: [copied(x, size, from)] };
-  },
-  StridedSlice(dice) {
-    const x = copySource(dice, dice.between(1, 4));
-    const steps = x.shape.map(() => dice.pick(1, 2, 3, -1, -2));
-    const begin = x.shape.map((n) => dice.between(0, Math.max(0, n - 1)));
-    const end = x.shape.map((n) => dice.between(0, n));
-    const shape = x.shape.map((n, d) =>
-      n === 0 ? 0 : Math.max(0, Math.ceil((end[d] - begin[d]) / steps[d]))
-    );
-    const from = (index: number[]): number[] => index.map((i, d) => begin[d] + i * steps[d]);
-    return {
-      inputs: [x, ints(...begin), ints(...end), ints(...steps)],
-      outputs: [copied(x, shape, from)],
-    };
-  },
-  Pad: (dice) => padded(dice, false),
-  PadV2: (dice) => padded(dice, true),
-  Tile(dice) {
-    const x = copySource(dice, dice.between(1, 4)), times = x.shape.map(() => dice.between(0, 3));
-    const shape = x.shape.map((n, d) => n * times[d]);
-    const from = (index: number[]): number[] => index.map((i, d) => i % x.shape[d]);
-    return { inputs: [x, ints(...times)], outputs: [copied(x, shape, from)] };
-  },
-  BroadcastTo(dice) {
-    const shape = dice.shape(dice.between(0, 4), 6);
-    const own = shape.map((n) => (dice.chance(0.4) ? 1 : n)).slice(dice.between(0, shape.length));
-    const x = dice.floats(own);
-    return {
-      inputs: [x, ints(...shape)],
-      outputs: [copied(x, shape, (index) => index.slice(shape.length - own.length))],
-    };
-  },
-  MirrorPad(dice) {
-    const x = copySource(dice, dice.between(1, 4));
-    // There is nothing to reflect in an empty axis, and TensorFlow says so.
-    const mode = x.size === 0 ? "SYMMETRIC" : dice.pick("REFLECT", "SYMMETRIC");
-    const skip = mode === "REFLECT" ? 1 : 0;
-    const pads = x.shape.map((n) =>
-      [0, 0].map(() => dice.between(0, Math.max(0, Math.min(3, n - skip))))
-    );
-    const shape = x.shape.map((n, d) => n + pads[d][0] + pads[d][1]);
-    const from = (index: number[]): number[] =>
-      index.map((i, d) => {
-        const at = i - pads[d][0], n = x.shape[d];
-        if (at < 0) return -at - 1 + skip;
-        return at < n ? at : 2 * n - 1 - at - skip;
-      });
-    const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
-    return { inputs: [x, paddings], attrs: { mode }, outputs: [copied(x, shape, from)] };
-  },
-  Roll(dice) {
-    const x = copySource(dice, dice.between(1, 4)), rank = x.shape.length;
-    const axis = dice.between(0, rank - 1), shift = dice.between(-9, 9), n = x.shape[axis];
-    const from = (index: number[]): number[] =>
-      index.map((i, d) => (d === axis ? (((i - shift) % n) + n) % n : i));
-    return { inputs: [x, ints(shift), ints(axis)], outputs: [copied(x, x.shape, from)] };
-  },
-  ReverseV2(dice) {
-    const x = copySource(dice, dice.between(1, 4));
-    const axes = x.shape.map((_, d) => d).filter(() => dice.chance(0.5));
-    const from = (index: number[]): number[] =>
-      index.map((i, d) => (axes.includes(d) ? x.shape[d] - 1 - i : i));
-    return { inputs: [x, ints(...axes)], outputs: [copied(x, x.shape, from)] };
-  },
-};
-
 /** Pointwise ops of two arguments: float32 is rounded once, int32 wraps. */
 const BINARY: Readonly<
   Record<
@@ -283,7 +164,7 @@ const BINARY: Readonly<
 
 function binary(name: string) {
   return (dice: Dice): Case => {
-    const shape = anyShape(dice, dice.between(0, 6), 40),
+    const shape = dice.anyShape(dice.between(0, 6), 40),
       isInt = dice.chance(0.4);
     const own = (): number[] =>
       shape.map((n) => (dice.chance(0.25) ? 1 : n)).slice(
@@ -316,6 +197,5 @@ export const ROW_KERNELS: readonly Kernel[] = [
   ["SparseSoftmaxCrossEntropyWithLogits", crossEntropy(true)],
   ["_LayerNorm", layerNorm(false)],
   ["_LayerNormGrad", layerNorm(true)],
-  ...Object.entries(COPIES),
   ...Object.keys(BINARY).map((name): Kernel => [name, binary(name)]),
 ];

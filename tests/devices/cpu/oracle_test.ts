@@ -8,6 +8,7 @@ import type { NdArray } from "../../../src/core/nd_array.ts";
 import { ENGINES, threadedEngine } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
+import { COPY_KERNELS } from "./oracle_copy_cases.ts";
 import { FILL_KERNELS } from "./oracle_fill_cases.ts";
 import { FUSED_KERNELS } from "./oracle_fused_cases.ts";
 import { INDEX_KERNELS } from "./oracle_index_cases.ts";
@@ -38,14 +39,17 @@ function assertClose(got: NdArray, { values, scale }: Expected, text: () => stri
   }
 }
 
-[
+const KERNELS: readonly Kernel[] = [
   ...PRODUCT_KERNELS,
   ...ROW_KERNELS,
+  ...COPY_KERNELS,
   ...FUSED_KERNELS,
   ...UNARY_KERNELS,
   ...FILL_KERNELS,
   ...INDEX_KERNELS,
-].forEach((kernel, seed) => {
+];
+
+KERNELS.forEach((kernel, seed) => {
   const [name, make] = kernel;
   Deno.test(`${name} agrees with float64 on ${CASES} cases of kind ${seed}`, async () => {
     const def = op(name), threaded = await threads;
