@@ -5,7 +5,8 @@
 import type { Problem } from "../../core/op.ts";
 import { type AxisMap, type CopyMap, mayFill, mergeAxes, stepOf } from "../../kernels/copy_map.ts";
 import type { HostMeaning } from "../../kernels/host_meaning.ts";
-import { copyModule, NOWHERE, rowsModule } from "./copy_kernel.ts";
+import { type CopyRun, NOWHERE, prepareTables, type Segment } from "./copy_rows.ts";
+import { turnModule } from "./copy_turn.ts";
 import type { Engine } from "./engine.ts";
 import type { FastRun } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
@@ -14,6 +15,8 @@ import type { Pointer } from "./heap.ts";
 const MOST_ENTRIES = 1 << 16;
 /** Both sides of a block that is turned have at least this extent. */
 const TURN_AT_LEAST = 4;
+/** A last axis of more segments gets a table. */
+const MOST_SEGMENTS = 4;
 
 /** The kernel of an op that copies, or null for other elements than of four bytes. */
 export function prepareCopy(
@@ -32,9 +35,6 @@ export function prepareCopy(
     run(to, ins[from], fill === undefined ? 0 : engine.heap.i32[ins[fill] >>> 2]);
 }
 
-/** Fills a block from another; `fill` is the word for places that are read from nowhere. */
-export type CopyRun = (to: Pointer, from: Pointer, fill: number) => void;
-
 /** The axis along which the input is contiguous, where that is not the last: then blocks are turned. */
 function turnedAxis(map: CopyMap): number {
   const last = map.axes[map.axes.length - 1];
@@ -45,7 +45,7 @@ function turnedAxis(map: CopyMap): number {
 }
 
 function prepareTurn(engine: Engine, { axes, base }: CopyMap, turned: number): CopyRun {
-  const { turn } = copyModule(engine);
+  const { turn } = turnModule(engine);
   const last = axes.length - 1;
   const outSteps = new Array<number>(axes.length);
   for (let d = last, n = 4; d >= 0; d--) {
@@ -70,63 +70,43 @@ function prepareTurn(engine: Engine, { axes, base }: CopyMap, turned: number): C
   };
 }
 
-/** The last axis as one run: fill, elements that follow each other (or stand still), fill. */
-export interface Run {
-  readonly before: number;
-  readonly count: number;
-  readonly after: number;
-  readonly offset: number;
-  readonly stands: boolean;
-}
-
-function runOf({ dim, stride, rule, begin = 0, extent = 0, step = 1 }: AxisMap): Run | null {
-  if (rule === "plain" && (stride === 1 || stride === 0)) {
-    return { before: 0, count: dim, after: 0, offset: 0, stands: stride === 0 };
-  }
-  if (rule !== "window" || stride !== 1 || step !== 1) return null;
-  const before = Math.min(dim, Math.max(0, begin)),
-    end = Math.max(before, Math.min(dim, begin + extent));
-  return {
-    before,
-    count: end - before,
-    after: dim - end,
-    offset: 4 * (before - begin),
-    stands: false,
-  };
-}
-
 function prepareRows(engine: Engine, { axes, base }: CopyMap): CopyRun | null {
   const last = axes.length - 1;
-  const run = runOf(axes[last]);
-  const listed = run ? axes.slice(0, last) : axes;
+  const segments = segmentsOf(axes[last]);
+  const listed = segments ? axes.slice(0, last) : axes;
   if (listed.reduce((n, a) => n + a.dim, 0) > MOST_ENTRIES) return null;
-  const copy = prepareTables(engine, listed.map(tableOf), run);
+  const copy = prepareTables(engine, listed.map(tableOf), segments);
   return (to, from, fill) => copy(to, from + 4 * base, fill);
 }
 
-/** Copies through a table for each axis of what its coordinates read, in bytes; then the last axis as one run, if it is one. */
-export function prepareTables(
-  engine: Engine,
-  tables: readonly Int32Array[],
-  run: Run | null,
-): CopyRun {
-  const data = Int32Array.from(tables.flatMap((t) => [...t]));
-  const below = run ? run.before + run.count + run.after : 1;
-  const volumes = tables.map((_, d) => tables.slice(d + 1).reduce((n, t) => n * t.length, below));
-  const module = rowsModule(
-    engine,
-    tables.length,
-    run === null ? "table" : run.stands ? "still" : "run",
-  );
-  const numbers = [
-    ...tables.flatMap((t, d) => [t.length, volumes[d]]),
-    ...(run ? [run.before, run.count, run.after, run.offset] : []),
-  ];
-  return (to, from, fill) => {
-    const at = engine.scratch(data.byteLength);
-    engine.heap.i32.set(data, at >>> 2);
-    module(to, from, fill, at, ...numbers);
-  };
+/** The last axis as a few segments, or null. */
+function segmentsOf(axis: AxisMap): Segment[] | null {
+  const { dim, stride, rule } = axis;
+  if (rule === "plain" && Math.abs(stride) < 2) {
+    return [{ kind: stride === 0 ? "still" : stride > 0 ? "run" : "back", count: dim, offset: 0 }];
+  }
+  const segments: Segment[] = [];
+  const isFilled = (step: number): boolean => rule === "window" && step < 0;
+  for (let c = 0; c < dim;) {
+    if (segments.length === MOST_SEGMENTS) return null;
+    const first = stepOf(axis, c), filled = isFilled(first);
+    let end = c + 1, way = 0;
+    for (; end < dim; end++) {
+      const step = stepOf(axis, end);
+      if (filled !== isFilled(step)) break;
+      if (end === c + 1 && !filled) way = step - first;
+      if (!filled && step !== first + (end - c) * way) break;
+    }
+    const count = end - c, move = way * stride;
+    if (Math.abs(move) > 1) return null;
+    segments.push({
+      kind: filled ? "fill" : move < 0 ? "back" : move > 0 || count === 1 ? "run" : "still",
+      count,
+      offset: filled ? 0 : 4 * first * stride,
+    });
+    c = end;
+  }
+  return segments;
 }
 
 /** Where each coordinate reads, in bytes. */

@@ -10,7 +10,7 @@ import {
   nearestOf,
   sourceOf,
 } from "../../kernels/image_geometry.ts";
-import { prepareTables } from "./copy.ts";
+import { prepareTables } from "./copy_rows.ts";
 import type { Engine } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { Local } from "./wasm/function_builder.ts";
@@ -125,7 +125,7 @@ const prepareNearest: FastPrepare = (
   const run = prepareTables(
     engine,
     [images, table(height, rows, 4 * width * depth), table(width, columns, 4 * depth)],
-    { before: 0, count: depth, after: 0, offset: 0, stands: false },
+    [{ kind: "run", count: depth, offset: 0 }],
   );
   return ([y], [p]) => run(y, p, 0);
 };

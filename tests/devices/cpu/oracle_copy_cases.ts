@@ -25,7 +25,7 @@ function copied(
 }
 
 function copySource(dice: Dice, rank: number): NdArray {
-  const shape = dice.anyShape(rank, 30);
+  const shape = dice.anyShape(rank, 60);
   return dice.chance(0.5) ? dice.floats(shape) : dice.integers(shape);
 }
 
