@@ -23,8 +23,12 @@ export function cropPlace(
     : 0.5 * (begin + end) * span;
 }
 
-/** How the corners around a place weigh: `[index, weight]` per axis; null outside of the image. */
-function corners(place: number, extent: number, nearest: boolean): [number, number, number] | null {
+/** The two pixels around a place and how far it is from the first; null outside of the image. */
+export function corners(
+  place: number,
+  extent: number,
+  nearest: boolean,
+): [low: number, high: number, far: number] | null {
   if (!(place >= 0 && place <= extent - 1)) return null;
   if (nearest) {
     const at = Math.floor(place + 0.5);
@@ -32,6 +36,13 @@ function corners(place: number, extent: number, nearest: boolean): [number, numb
   }
   const low = Math.floor(place);
   return [low, Math.ceil(place), place - low];
+}
+
+/** Throws `InvalidArgumentError` where a box is of no image. */
+export function checkOwner(box: number, owner: number, batch: number): void {
+  if (owner < 0 || owner >= batch) {
+    throw new InvalidArgumentError(`box_index[${box}] = ${owner} is not in [0, ${batch})`);
+  }
 }
 
 interface Crops {
@@ -61,9 +72,7 @@ function eachPixel(
   let pixel = 0;
   for (let k = 0; k < owners.length; k++) {
     const owner = owners[k];
-    if (owner < 0 || owner >= image.batch) {
-      throw new InvalidArgumentError(`box_index[${k}] = ${owner} is not in [0, ${image.batch})`);
-    }
+    checkOwner(k, owner, image.batch);
     const [y1, x1, y2, x2] = boxes.subarray(4 * k, 4 * k + 4);
     for (let r = 0; r < rows; r++) {
       const y = corners(cropPlace(y1, y2, image.height, r, rows), image.height, nearest);
@@ -86,7 +95,8 @@ export function cropCpu([x, boxes, owners]: readonly NdArray[], out: NdArray, at
     rows: out.shape[1],
     columns: out.shape[2],
   };
-  eachPixel(crops, attrs.method === "nearest", (_, owner, y, x, pixel) => {
+  const nearest = attrs.method === "nearest";
+  eachPixel(crops, nearest, (_, owner, y, x, pixel) => {
     for (let d = 0; d < depth; d++) {
       if (!y || !x) {
         to[pixel * depth + d] = attrs.extrapolation_value;
@@ -94,6 +104,10 @@ export function cropCpu([x, boxes, owners]: readonly NdArray[], out: NdArray, at
       }
       const at = (yy: number, xx: number): number =>
         from[((owner * height + yy) * width + xx) * depth + d];
+      if (nearest) {
+        to[pixel * depth + d] = at(y[0], x[0]);
+        continue;
+      }
       const above = at(y[0], x[0]) + (at(y[0], x[1]) - at(y[0], x[0])) * x[2];
       const below = at(y[1], x[0]) + (at(y[1], x[1]) - at(y[1], x[0])) * x[2];
       to[pixel * depth + d] = above + (below - above) * y[2];

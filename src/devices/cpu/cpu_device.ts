@@ -224,19 +224,20 @@ function runFast(
   { outputs }: Problem,
 ): (inputs: readonly DeviceBuffer[]) => DeviceBuffer[] {
   const bytes = outputs.map(byteLength);
-  if (outputs.length === 1) {
-    const [only] = bytes;
-    return (inputs) => {
-      const out = [heap.alloc(only)];
-      fast(out, inputs as readonly Pointer[]);
-      return out;
-    };
-  }
-  return (inputs) => {
-    const outs = bytes.map((n) => heap.alloc(n));
-    fast(outs, inputs as readonly Pointer[]);
+  const run = (outs: Pointer[], inputs: readonly DeviceBuffer[]): Pointer[] => {
+    try {
+      fast(outs, inputs as readonly Pointer[]);
+    } catch (e) {
+      outs.forEach((p, i) => heap.free(p, bytes[i]));
+      throw e;
+    }
     return outs;
   };
+  if (outputs.length === 1) {
+    const [only] = bytes;
+    return (inputs) => run([heap.alloc(only)], inputs);
+  }
+  return (inputs) => run(bytes.map((n) => heap.alloc(n)), inputs);
 }
 
 function inHeap(spec: ConcreteSpec): boolean {

@@ -11,6 +11,7 @@ import { BOOL_KERNELS } from "./bool_reduce.ts";
 import { prepareConv, prepareInputGradient } from "./conv.ts";
 import { prepareFilterGradient } from "./conv_filter.ts";
 import { prepareCopy } from "./copy.ts";
+import { CROP_KERNELS } from "./crop.ts";
 import {
   prepareDepthwise,
   prepareDepthwiseFilterGradient,
@@ -30,6 +31,7 @@ import { prepareFusedReduction, reduction } from "./reduce.ts";
 import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
 import { prepareScatter } from "./scatter.ts";
+import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
 
 /** A kernel that applies a finish to each of its sums. */
 type Finishing = (engine: Engine, problem: Problem, finish?: Finish) => FastRun | null;
@@ -110,7 +112,9 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ...POOL_KERNELS,
   ...RANDOM_KERNELS,
   ...RESIZE_KERNELS,
+  ...CROP_KERNELS,
   ...ROW_KERNELS,
+  ...WINDOW_SUM_KERNELS,
 ]);
 
 /** The vector kernel for a problem, or null. */

@@ -11,7 +11,7 @@ import {
   sourceOf,
 } from "../../kernels/image_geometry.ts";
 import { prepareTables } from "./copy_rows.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, WasmFunction } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { Local } from "./wasm/function_builder.ts";
 import { f32x4, i32 } from "./wasm/instructions.ts";
@@ -22,7 +22,31 @@ import { storePart } from "./windows.ts";
 type I = Local<"i32">;
 
 /** Bytes of a table entry: two places and how far between them. */
-const ENTRY = 12;
+export const ENTRY = 12;
+
+/** Writes an entry of a table: two places, `step` bytes each, and how far between them. */
+export function putEntry(
+  table: DataView,
+  entry: number,
+  [low, high, far]: readonly [number, number, number],
+  step: number,
+): void {
+  table.setInt32(ENTRY * entry, low * step, true);
+  table.setInt32(ENTRY * entry + 4, high * step, true);
+  table.setFloat32(ENTRY * entry + 8, far, true);
+}
+
+/**
+ * Images between the places of a table: `run(to, from, table, batch, rows, columns, depth, bytes of an image, gap)`. The table has
+ * entries for rows, then for columns; `gap` bytes are skipped after each row.
+ */
+export function interpolation(engine: Engine, method: "bilinear" | "nearest"): WasmFunction {
+  return engine.compile(`resize ${method}`, (m) => {
+    m.function("run", new Array<"i32">(9).fill("i32"), null, (f, ...p) => {
+      writeResize(new Simd(f, engine.features.relaxed), p as unknown as I[], method);
+    });
+  }).run;
+}
 
 const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
   if (x.dtype !== "float32" || out.dtype !== "float32") return null;
@@ -31,38 +55,25 @@ const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], att
   if (batch * rows * columns * depth === 0) return () => {};
   const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
   const table = new DataView(new ArrayBuffer(ENTRY * (rows + columns)));
-  const put = (
-    at: number,
-    [low, high, far]: readonly [number, number, number],
-    step: number,
-  ): void => {
-    table.setInt32(at, low * step, true);
-    table.setInt32(at + 4, high * step, true);
-    table.setFloat32(at + 8, far, true);
-  };
   for (let r = 0; r < rows; r++) {
-    put(ENTRY * r, between(vertical, sourceOf(vertical, r)), 4 * width * depth);
+    putEntry(table, r, between(vertical, sourceOf(vertical, r)), 4 * width * depth);
   }
   for (let c = 0; c < columns; c++) {
-    put(ENTRY * (rows + c), between(horizontal, sourceOf(horizontal, c)), 4 * depth);
+    putEntry(table, rows + c, between(horizontal, sourceOf(horizontal, c)), 4 * depth);
   }
-  const { run } = engine.compile("resize bilinear", (m) => {
-    m.function("run", new Array<"i32">(8).fill("i32"), null, (f, ...p) => {
-      writeBilinear(new Simd(f, engine.features.relaxed), p as unknown as I[]);
-    });
-  });
+  const run = interpolation(engine, "bilinear");
   const words = new Int32Array(table.buffer);
   return ([y], [p]) => {
     const at = engine.scratch(words.byteLength);
     engine.heap.i32.set(words, at >>> 2);
-    run(y, p, at, batch, rows, columns, depth, 4 * height * width * depth);
+    run(y, p, at, batch, rows, columns, depth, 4 * height * width * depth, 0);
   };
 };
 
-/** Parameters: to, from, table, batch, rows, columns, depth, bytes of an image. */
-function writeBilinear(
+function writeResize(
   s: Simd,
-  [to, from, table, batch, rows, columns, depth, imageBytes]: readonly I[],
+  [to, from, table, batch, rows, columns, depth, imageBytes, gap]: readonly I[],
+  method: "bilinear" | "nearest",
 ): void {
   const { f } = s;
   const column = f.local("i32"),
@@ -84,7 +95,7 @@ function writeBilinear(
         const place = (line: Value<"i32">, at: Value<"i32">): F4 =>
           f.let(f32x4.load(i32.add(i32.add(line, at), channel)));
         const pixel = (): F4 =>
-          mix(
+          method === "nearest" ? place(top, before) : mix(
             mix(place(top, before), place(top, after), along),
             mix(place(bottom, before), place(bottom, after), along),
             down,
@@ -103,6 +114,7 @@ function writeBilinear(
         });
         f.advance(column, ENTRY);
       });
+      f.advance(to, gap);
       f.advance(row, ENTRY);
     });
     f.advance(from, imageBytes);

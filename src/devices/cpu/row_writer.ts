@@ -9,6 +9,8 @@ import type { Value } from "./wasm/value.ts";
 
 /** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */
 export interface Place {
+  /** Where the vector stands. */
+  readonly address: (pointer: number) => Value<"i32">;
   /** Stores a vector, or what of it belongs to the row. */
   readonly put: (pointer: number, v: F4) => void;
   /** Adds a vector to float64 sums, one per column; past the end of the row it must hold 0. */
@@ -126,6 +128,7 @@ export class RowWriter {
     const { f } = this;
     this.#copy = copy;
     body(pointers.map((p) => f.let(f32x4.load(this.#address(p), 16 * copy))), {
+      address: (p) => i32.add(this.#address(p), 16 * copy),
       put: (p, v) => f.store(this.#address(p), v, 16 * copy),
       addTo: (p, v) => this.#addTo(p, v, copy),
       clear: (v) => v,
@@ -142,6 +145,7 @@ export class RowWriter {
       return fill === 0 ? clear(v) : f32x4.select(v, this.s.k(fill), this.#mask);
     };
     body(pointers.map((p) => f.let(load(p))), {
+      address: (p) => this.#address(p),
       put: (p, v) => this.#putPart(this.#address(p), v),
       addTo: (p, v) => this.#addTo(p, v, 0),
       clear,

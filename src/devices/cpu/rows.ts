@@ -15,7 +15,7 @@ import type { D2, F4 } from "./wasm/simd.ts";
 import * as wide from "./wasm/wide_math.ts";
 
 /** Rows and their length. */
-function rowsOf(shape: Shape): { m: number; n: number } {
+export function rowsOf(shape: Shape): { m: number; n: number } {
   const n = shape.length === 0 ? 1 : shape[shape.length - 1];
   return { m: n === 0 ? 0 : sizeOf(shape) / n, n };
 }
@@ -23,7 +23,12 @@ function rowsOf(shape: Shape): { m: number; n: number } {
 type Body = (w: RowWriter) => void;
 
 /** A kernel of `pointers` addresses, the number of rows and their length. */
-function rowKernel(engine: Engine, name: string, pointers: number, body: Body): WasmFunction {
+export function rowKernel(
+  engine: Engine,
+  name: string,
+  pointers: number,
+  body: (w: RowWriter) => void,
+): WasmFunction {
   return engine.compile(`rows ${name}`, (m) => {
     m.function("run", new Array<"i32">(pointers + 2).fill("i32"), null, (f, ...p) => {
       body(

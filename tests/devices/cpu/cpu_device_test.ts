@@ -7,6 +7,7 @@ import { NdArray } from "../../../src/core/nd_array.ts";
 import type { Problem } from "../../../src/core/op.ts";
 import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
 import { CompileRefused, Engine } from "../../../src/devices/cpu/engine.ts";
+import { problemOf } from "../../../src/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
 
 const features = { simd: true, relaxed: false, shared: false, objects: false };
@@ -106,6 +107,23 @@ Deno.test("a kernel that throws gives its memory back", () => {
   const x = device.upload(NdArray.zeros("float32", [3]));
   const before = device.engine!.heap.liveBytes;
   assertThrows(() => kernel.run([x, x]), InvalidArgumentError);
+  assertEquals(device.engine!.heap.liveBytes, before);
+});
+
+Deno.test("a vector kernel that throws gives its memory back", () => {
+  const device = new CpuDevice(new Engine(features));
+  const [image, boxes] = [[1, 4, 4, 1], [1, 4]].map((s) => NdArray.zeros("float32", s));
+  const owners = new NdArray("int32", [1], Int32Array.of(1));
+  const inputs = [image, boxes, owners, new NdArray("int32", [2], Int32Array.of(3, 3))];
+  const crop = op("CropAndResize");
+  const kernel = device.prepare(crop, problemOf(crop, inputs, {}))!;
+  assertEquals(kernel.name, "simd");
+  const buffers = inputs.slice(0, 3).map((x) => device.upload(x));
+  const run = (): unknown => kernel.run([...buffers, undefined]);
+  // The first time, room for its tables may be made.
+  assertThrows(run, InvalidArgumentError);
+  const before = device.engine!.heap.liveBytes;
+  assertThrows(run, InvalidArgumentError);
   assertEquals(device.engine!.heap.liveBytes, before);
 });
 

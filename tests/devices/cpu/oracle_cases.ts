@@ -219,6 +219,48 @@ function resize(nearest: boolean) {
   };
 }
 
+function crop(dice: Dice): Case {
+  const [h, w, c] = [dice.between(1, 6), dice.between(1, 6), dice.extent(9)];
+  const batch = dice.between(1, 3), count = dice.extent(4);
+  const to = [dice.between(1, 7), dice.between(1, 7)], shape = [count, ...to, c];
+  const nearest = dice.chance(0.4), rest = dice.pick(0, -2.5);
+  const x = nearest ? dice.floats([batch, h, w, c]) : dice.plain([batch, h, w, c]);
+  const owners = Int32Array.from({ length: count }, () => dice.between(0, batch - 1));
+  // Edges inside and outside, in either order, and now and then none.
+  const edges = Float32Array.from(
+    { length: 4 * count },
+    () => dice.chance(0.03) ? NaN : dice.between(-2, 12) / 10,
+  );
+  const place = (begin: number, end: number, extent: number, at: number, steps: number): number =>
+    steps === 1
+      ? 0.5 * (begin + end) * (extent - 1)
+      : begin * (extent - 1) + at * (end - begin) * (extent - 1) / (steps - 1);
+  const values = new Float64Array(sizeOf(shape));
+  eachIndex(shape, ([k, i, j, d], at) => {
+    const [y1, x1, y2, x2] = edges.subarray(4 * k, 4 * k + 4);
+    const y = place(y1, y2, h, i, to[0]), z = place(x1, x2, w, j, to[1]);
+    const pixel = (a: number, b: number): number =>
+      floats(x)[((owners[k] * h + a) * w + b) * c + d];
+    const [a, b] = [Math.floor(y), Math.floor(z)], [p, q] = [y - a, z - b];
+    if (!(y >= 0 && y <= h - 1 && z >= 0 && z <= w - 1)) values[at] = rest;
+    else if (nearest) values[at] = pixel(Math.floor(y + 0.5), Math.floor(z + 0.5));
+    else {
+      values[at] = (1 - p) * ((1 - q) * pixel(a, b) + q * pixel(a, Math.ceil(z))) +
+        p * ((1 - q) * pixel(Math.ceil(y), b) + q * pixel(Math.ceil(y), Math.ceil(z)));
+    }
+  });
+  return {
+    inputs: [
+      x,
+      new NdArray("float32", [count, 4], edges),
+      new NdArray("int32", [count], owners),
+      ints(...to),
+    ],
+    attrs: { method: nearest ? "nearest" : "bilinear", extrapolation_value: rest },
+    outputs: [{ values, scale: values.map(() => (nearest ? 0 : 4)) }],
+  };
+}
+
 /** Kernels whose work is sums over pairs of arrays, and windows. */
 export const PRODUCT_KERNELS: readonly Kernel[] = [
   ["MatMul", matMul],
@@ -243,4 +285,5 @@ export const PRODUCT_KERNELS: readonly Kernel[] = [
   ["AvgPool3DGrad", pool(3, "average", true)],
   ["ResizeBilinear", resize(false)],
   ["ResizeNearestNeighbor", resize(true)],
+  ["CropAndResize", crop],
 ];

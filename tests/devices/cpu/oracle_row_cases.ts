@@ -145,6 +145,33 @@ function layerNorm(gradient: boolean) {
   };
 }
 
+/** Sums over windows along the last axis, and what local response normalization makes of them. */
+function windowSum(normalizes: boolean) {
+  return (dice: Dice): Case => {
+    const shape = [...dice.shape(3, 4), dice.extent(dice.chance(0.2) ? 80 : 12)];
+    const radius = dice.between(0, dice.chance(0.2) ? 90 : 6), x = dice.floats(shape, 4);
+    const n = shape[3], sums = new Sums(x.size);
+    const bias = dice.pick(1, 2, 0.5),
+      alpha = dice.pick(1, 0.1),
+      beta = dice.pick(0.5, 0.75, 1, 0.3);
+    for (let i = 0; i < x.size; i++) {
+      const row = i - i % n, at = i % n;
+      for (let k = Math.max(0, at - radius); k <= Math.min(n - 1, at + radius); k++) {
+        const v = numbers(x)[row + k];
+        sums.add(i, normalizes ? v * v : v);
+      }
+    }
+    if (!normalizes) return { inputs: [x], attrs: { radius }, outputs: [sums] };
+    const values = sums.values.map((v, i) => numbers(x)[i] * (bias + alpha * v) ** -beta);
+    const scale = values.map((v) => 2 * Math.abs(v) + 2 ** -125);
+    return {
+      inputs: [x],
+      attrs: { depth_radius: radius, bias, alpha, beta },
+      outputs: [{ values, scale }],
+    };
+  };
+}
+
 /** Pointwise ops of two arguments: float32 is rounded once, int32 wraps. */
 const BINARY: Readonly<
   Record<
@@ -197,5 +224,7 @@ export const ROW_KERNELS: readonly Kernel[] = [
   ["SparseSoftmaxCrossEntropyWithLogits", crossEntropy(true)],
   ["_LayerNorm", layerNorm(false)],
   ["_LayerNormGrad", layerNorm(true)],
+  ["_WindowSum", windowSum(false)],
+  ["LRN", windowSum(true)],
   ...Object.keys(BINARY).map((name): Kernel => [name, binary(name)]),
 ];
