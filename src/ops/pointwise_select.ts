@@ -6,7 +6,7 @@ import { apply1 } from "../core/apply.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { toNdArray } from "../core/convert.ts";
 import { defineOp, lookupOp, type OpDef } from "../core/op.ts";
-import { scalar as s } from "../core/scalar.ts";
+import { type Expr, scalar as s } from "../core/scalar.ts";
 import { mergeShapes } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -72,7 +72,12 @@ const Minimum = definePointwise("Minimum", ([x, y]) => s.min(x, y), {
     ({ x, y }, g) => where(lessEqual(x, y), 0, g),
   ),
 });
-const ClipByValue = definePointwise("ClipByValue", ([x, lo, hi]) => s.min(s.max(x, lo), hi), {
+/** The bound where `x` is beyond it; so NaN stays, and a bound that is NaN bounds nothing. */
+const clip = (x: Expr, lo: Expr, hi: Expr): Expr => {
+  const raised = s.select(s.lt(x, lo), lo, x);
+  return s.select(s.lt(hi, raised), hi, raised);
+};
+const ClipByValue = definePointwise("ClipByValue", ([x, lo, hi]) => clip(x, lo, hi), {
   inputs: ["t", "clip_value_min", "clip_value_max"],
   output: "output: T",
   types: "real",

@@ -3,7 +3,7 @@
  * `core/scalar_js.ts` means.
  * May import core and wasm.
  */
-import type { DType } from "../../core/dtype.ts";
+import { type DType, isInteger } from "../../core/dtype.ts";
 import { type Expr, exprType, operandType, type ScalarOp } from "../../core/scalar.ts";
 import { printBool, printInt } from "./print_simd_int.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
@@ -226,6 +226,10 @@ export function printSimdGroup(
     const operands = e.op === "select" ? e.args.slice(1) : e.args;
     const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
     const printed = operands.map((o) => print(o, type));
+    const bound = boundOf(e);
+    if (bound && (type === "float32" || isInteger(type))) {
+      return each.map((u) => printBound(s, bound, printed.map((lanes) => lanes[u]), type));
+    }
     const mask = e.op === "select" ? print(e.args[0], "bool") : [];
     return each.map((u) => {
       const x = printed.map((lanes) => lanes[u]);
@@ -241,6 +245,28 @@ export function printSimdGroup(
     });
   };
   return exprs.map((e) => print(e, exprType(e, dtypes)));
+}
+
+/** "max" where the expression is `x < b ? b : x`, "min" where it is `b < x ? b : x`, else null. */
+function boundOf(e: Expr): "min" | "max" | null {
+  if (e.op !== "select") return null;
+  const [cond, b, x] = e.args;
+  if (cond.op !== "lt" && cond.op !== "gt") return null;
+  const [less, more] = cond.op === "lt" ? cond.args : [cond.args[1], cond.args[0]];
+  if (isSame(less, x) && isSame(more, b)) return "max";
+  return isSame(less, b) && isSame(more, x) ? "min" : null;
+}
+
+function isSame(a: Expr, b: Expr): boolean {
+  return a === b || (a.op === "const" && b.op === "const" && Object.is(a.value, b.value));
+}
+
+/** One instruction has the meaning of such a choice, NaN and zeros of either sign included. */
+function printBound(s: Simd, bound: "min" | "max", [b, x]: Lanes[], type: DType): Lanes {
+  if (type === "float32") return f32x4[`p${bound}`](x as F4, b as F4);
+  return type === "int32"
+    ? i32x4[bound](x as I4, b as I4)
+    : i32x4[`${bound}U`](x as I4, b as I4);
 }
 
 function nameLanes(s: Simd, x: Lanes): Lanes {
