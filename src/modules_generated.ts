@@ -140,6 +140,7 @@ import "./devices/cpu/wasm/bytes.ts";
 import "./devices/cpu/wasm/value.ts";
 import "./devices/cpu/wasm/instructions.ts";
 import "./devices/cpu/print_simd_int.ts";
+import "./devices/cpu/wasm/lane_arcs.ts";
 import "./devices/cpu/wasm/lane_math.ts";
 import "./devices/cpu/wasm/wide_math.ts";
 import "./devices/cpu/print_simd.ts";

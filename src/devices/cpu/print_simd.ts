@@ -7,6 +7,7 @@ import { type DType, isInteger } from "../../core/dtype.ts";
 import { type Expr, exprType, operandType, type ScalarOp } from "../../core/scalar.ts";
 import { printBool, printInt } from "./print_simd_int.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
+import * as arcs from "./wasm/lane_arcs.ts";
 import * as lane from "./wasm/lane_math.ts";
 import type { D2, F4, HostImports, I4, Simd } from "./wasm/simd.ts";
 import type { ModuleBuilder } from "./wasm/module_builder.ts";
@@ -19,18 +20,26 @@ export type Lanes = Value<"f32x4"> | Value<"i32x4">;
 /** The dtypes that vector code computes. */
 export const SIMD_DTYPES: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
 
+/** In f32. */
+const LANE: Partial<Record<ScalarOp, (s: Simd, ...x: F4[]) => F4>> = {
+  exp: lane.exp,
+  expm1: lane.expm1,
+  log: lane.log,
+  log1p: lane.log1p,
+  tanh: lane.tanh,
+  erf: lane.erf,
+  asin: arcs.asin,
+  acos: arcs.acos,
+  atan: arcs.atan,
+  atan2: arcs.atan2,
+};
+/** Through f64. */
 const WIDE: Partial<Record<ScalarOp, (s: Simd, ...x: D2[]) => D2>> = {
-  expm1: wide.expm1,
-  log1p: wide.log1p,
   sinh: wide.sinh,
   cosh: wide.cosh,
   asinh: wide.asinh,
   acosh: wide.acosh,
   atanh: wide.atanh,
-  asin: wide.asin,
-  acos: wide.acos,
-  atan: wide.atan,
-  atan2: wide.atan2,
   pow: wide.pow,
 };
 const TRIG: Partial<Record<ScalarOp, (s: Simd, x: D2) => D2>> = {
@@ -58,15 +67,12 @@ const FLOAT = new Set<ScalarOp>([
   "trunc",
   "sqrt",
   "rsqrt",
-  "exp",
-  "log",
-  "tanh",
-  "erf",
   "isnan",
   "isinf",
   "isfinite",
   "real",
   "conj",
+  ...Object.keys(LANE) as ScalarOp[],
   ...Object.keys(WIDE) as ScalarOp[],
   ...Object.keys(TRIG) as ScalarOp[],
 ]);
@@ -163,11 +169,7 @@ export function simdWeight(exprs: readonly Expr[]): number {
   const visit = (e: Expr): number => {
     if (seen.has(e)) return 0;
     seen.add(e);
-    const own = WIDE[e.op] || TRIG[e.op]
-      ? 100
-      : e.op === "exp" || e.op === "log" || e.op === "tanh" || e.op === "erf"
-      ? 25
-      : 1;
+    const own = WIDE[e.op] || TRIG[e.op] ? 100 : LANE[e.op] ? 25 : 1;
     return e.args.reduce((n, a) => n + visit(a), own);
   };
   return exprs.reduce((n, e) => n + visit(e), 0);
@@ -225,10 +227,12 @@ export function printSimdGroup(
     if (e.op === "const") return each.map(() => printConst(s, e.value!, hint));
     const operands = e.op === "select" ? e.args.slice(1) : e.args;
     const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
+    const power = type === "float32" ? logisticPower(e) : null;
+    if (power) return print(power, type).map((x) => lane.logistic(s, x as F4));
     const printed = operands.map((o) => print(o, type));
     const bound = boundOf(e);
     if (bound && (type === "float32" || isInteger(type))) {
-      return each.map((u) => printBound(s, bound, printed.map((lanes) => lanes[u]), type));
+      return each.map((u) => printBound(bound, printed.map((lanes) => lanes[u]), type));
     }
     const mask = e.op === "select" ? print(e.args[0], "bool") : [];
     return each.map((u) => {
@@ -247,6 +251,13 @@ export function printSimdGroup(
   return exprs.map((e) => print(e, exprType(e, dtypes)));
 }
 
+/** x where the expression is `1 / (1 + eˣ)`, else null. */
+function logisticPower(e: Expr): Expr | null {
+  if (e.op !== "div" || numberOf(e.args[0]) !== 1 || e.args[1].op !== "add") return null;
+  const [one, power] = e.args[1].args;
+  return numberOf(one) === 1 && power.op === "exp" ? power.args[0] : null;
+}
+
 /** "max" where the expression is `x < b ? b : x`, "min" where it is `b < x ? b : x`, else null. */
 function boundOf(e: Expr): "min" | "max" | null {
   if (e.op !== "select") return null;
@@ -262,11 +273,9 @@ function isSame(a: Expr, b: Expr): boolean {
 }
 
 /** One instruction has the meaning of such a choice, NaN and zeros of either sign included. */
-function printBound(s: Simd, bound: "min" | "max", [b, x]: Lanes[], type: DType): Lanes {
+function printBound(bound: "min" | "max", [b, x]: Lanes[], type: DType): Lanes {
   if (type === "float32") return f32x4[`p${bound}`](x as F4, b as F4);
-  return type === "int32"
-    ? i32x4[bound](x as I4, b as I4)
-    : i32x4[`${bound}U`](x as I4, b as I4);
+  return type === "int32" ? i32x4[bound](x as I4, b as I4) : i32x4[`${bound}U`](x as I4, b as I4);
 }
 
 function nameLanes(s: Simd, x: Lanes): Lanes {
@@ -325,11 +334,6 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
     case "trunc":
     case "sqrt":
       return f32x4[e.op](a);
-    case "exp":
-    case "log":
-    case "tanh":
-    case "erf":
-      return lane[e.op](s, a);
     case "round":
       return f32x4.nearest(a);
     case "real":
@@ -366,6 +370,8 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
     const far = f.let(f32x4.gt(f32x4.abs(a), s.k(wide.TRIG_LIMIT)));
     return s.rareHost(r, far, HOST[e.op]!, [a], i32.anyTrue);
   }
+  const inLanes = LANE[e.op];
+  if (inLanes) return e.args.length === 1 ? inLanes(s, a) : inLanes(s, a, b);
   const fn = WIDE[e.op];
   if (!fn) throw new Error(`Cannot print scalar ${e.op} of float32 as vector code`);
   return s.wide(e.args.length === 1 ? [a] : [a, b], (...x) => fn(s, ...x));

@@ -39,17 +39,6 @@ const COS = [
   0.00002479951170923388,
   -2.72095420410013e-7,
 ];
-/** `(arctan t / t - 1) / t²` in t², for |t| ≤ tan π/8. */
-const ATAN = [
-  -0.3333333333168504,
-  0.1999999968359995,
-  -0.1428569348362033,
-  0.11110447051397028,
-  -0.09079097054661667,
-  0.07568233866685546,
-  -0.05889867286477655,
-  0.0308760225953472,
-];
 const LN2_HIGH = 0.6931471805592082, LN2_LOW = 7.371002565167799e-13;
 const HALF_PI_HIGH = 1.5707963267341256, HALF_PI_LOW = 6.077100506506192e-11;
 /** Adding this leaves an integer in the low bits. */
@@ -198,46 +187,6 @@ export function cos(s: Simd, x: D2): D2 {
 export function tan(s: Simd, x: D2): D2 {
   const both = sinCos(s, x);
   return s.f.let(f64x2.select(x, f64x2.div(both.sin, both.cos), f64x2.eq(x, s.d(0))));
-}
-
-/** The angle of the point (x, y). */
-export function atan2(s: Simd, y: D2, x: D2): D2 {
-  const { f } = s;
-  const ay = f.let(f64x2.abs(y)), ax = f.let(f64x2.abs(x));
-  const steep = f.let(f64x2.gt(ay, ax));
-  const low = f.let(f64x2.select(ax, ay, steep)), high = f.let(f64x2.select(ay, ax, steep));
-  // Above tan π/8 the angle is measured from π/4.
-  const beyond = f64x2.ofBits(f64x2.gt(low, f64x2.mul(high, s.d(Math.SQRT2 - 1))));
-  const wide = f.let(f64x2.or(beyond, f64x2.ofBits(f64x2.eq(low, s.d(Infinity)))));
-  const num = f64x2.select(f64x2.sub(low, high), low, wide),
-    den = f64x2.select(f64x2.add(low, high), high, wide);
-  const ratio = f64x2.div(num, den);
-  // Equal legs: 0/0 and ∞/∞ among them, where the angle is 0 and π/4.
-  const t = f.let(f64x2.select(s.d(0), ratio, f64x2.eq(low, high)));
-  const z = f.let(f64x2.mul(t, t));
-  const base = f64x2.and(wide, s.d(Math.PI / 4));
-  const inner = f.let(f64x2.add(base, s.madd64(f64x2.mul(t, z), s.poly64(z, ATAN), t)));
-  const first = f.let(f64x2.select(f64x2.sub(s.d(Math.PI / 2), inner), inner, steep));
-  const left = f.let(f64x2.ofBits(i64x2.shr(i64x2.ofBits(x), 63)));
-  const r = f64x2.select(f64x2.sub(s.d(Math.PI), first), first, left);
-  return f.let(s.copySign64(r, y));
-}
-
-/** Inverse tangent. */
-export function atan(s: Simd, x: D2): D2 {
-  return atan2(s, x, s.d(1));
-}
-/** The third side of a right triangle with hypotenuse 1; NaN for |x| > 1. */
-function leg(s: Simd, x: D2): D2 {
-  return s.f.let(f64x2.sqrt(f64x2.mul(f64x2.sub(s.d(1), x), f64x2.add(s.d(1), x))));
-}
-/** Inverse sine. */
-export function asin(s: Simd, x: D2): D2 {
-  return atan2(s, x, leg(s, x));
-}
-/** Inverse cosine. */
-export function acos(s: Simd, x: D2): D2 {
-  return atan2(s, leg(s, x), x);
 }
 
 /** xʸ as C and TensorFlow have it: powers of 1 are 1, and of -1 where y is infinite. */
