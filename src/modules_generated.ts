@@ -143,6 +143,7 @@ import "./devices/cpu/print_simd_int.ts";
 import "./devices/cpu/wasm/lane_arcs.ts";
 import "./devices/cpu/wasm/lane_math.ts";
 import "./devices/cpu/wasm/wide_math.ts";
+import "./devices/cpu/wasm/lane_power.ts";
 import "./devices/cpu/print_simd.ts";
 import "./devices/cpu/gemm_tile.ts";
 import "./devices/cpu/wasm/function_builder.ts";

@@ -9,6 +9,7 @@ import { printBool, printInt } from "./print_simd_int.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
 import * as arcs from "./wasm/lane_arcs.ts";
 import * as lane from "./wasm/lane_math.ts";
+import { pow } from "./wasm/lane_power.ts";
 import type { D2, F4, HostImports, I4, Simd } from "./wasm/simd.ts";
 import type { ModuleBuilder } from "./wasm/module_builder.ts";
 import type { Value } from "./wasm/value.ts";
@@ -40,7 +41,6 @@ const WIDE: Partial<Record<ScalarOp, (s: Simd, ...x: D2[]) => D2>> = {
   asinh: wide.asinh,
   acosh: wide.acosh,
   atanh: wide.atanh,
-  pow: wide.pow,
 };
 const TRIG: Partial<Record<ScalarOp, (s: Simd, x: D2) => D2>> = {
   sin: wide.sin,
@@ -67,6 +67,7 @@ const FLOAT = new Set<ScalarOp>([
   "trunc",
   "sqrt",
   "rsqrt",
+  "pow",
   "isnan",
   "isinf",
   "isfinite",
@@ -360,8 +361,7 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
     case "pow": {
       const exponent = e.args[1].op === "const" ? e.args[1].value : undefined;
       if (exponent === 1) return a;
-      if (exponent === 2) return f32x4.mul(a, a);
-      break;
+      return exponent === 2 ? f32x4.mul(a, a) : pow(s, a, b);
     }
   }
   const trig = TRIG[e.op];

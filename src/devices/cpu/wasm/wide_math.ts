@@ -78,8 +78,8 @@ export function expm1(s: Simd, x: D2): D2 {
   return s.f.let(f64x2.select(x, e, f64x2.eq(x, s.d(0))));
 }
 
-/** Natural logarithm; never of a subnormal f64. */
-export function log(s: Simd, x: D2): D2 {
+/** Natural logarithm of a finite number above 0, never of a subnormal f64; of others it is anything. */
+function logPositive(s: Simd, x: D2): D2 {
   const { f } = s;
   const bits = f.let(i64x2.ofBits(x));
   // The exponent that leaves √½ ≤ m < √2, as an integer in the low bits of a float near 2⁵².
@@ -96,7 +96,13 @@ export function log(s: Simd, x: D2): D2 {
   const z = f.let(f64x2.mul(q, q));
   const twice = f.let(f64x2.add(q, q));
   const fraction = s.madd64(f64x2.mul(twice, z), s.poly64(z, LOG), twice);
-  const result = f.let(s.madd64(n, s.d(Math.LN2), fraction));
+  return f.let(s.madd64(n, s.d(Math.LN2), fraction));
+}
+
+/** Natural logarithm; never of a subnormal f64. */
+export function log(s: Simd, x: D2): D2 {
+  const { f } = s;
+  const result = logPositive(s, x);
   const large = f64x2.select(x, result, f64x2.eq(x, s.d(Infinity)));
   const outside = f64x2.select(s.d(-Infinity), s.d(NaN), f64x2.eq(x, s.d(0)));
   return f.let(f64x2.select(large, outside, f64x2.gt(x, s.d(0))));
@@ -189,20 +195,7 @@ export function tan(s: Simd, x: D2): D2 {
   return s.f.let(f64x2.select(x, f64x2.div(both.sin, both.cos), f64x2.eq(x, s.d(0))));
 }
 
-/** xʸ as C and TensorFlow have it: powers of 1 are 1, and of -1 where y is infinite. */
-export function pow(s: Simd, x: D2, y: D2): D2 {
-  const { f } = s;
-  const base = f.let(f64x2.abs(x));
-  const power = exp(s, f.let(f64x2.mul(y, log(s, base))));
-  const magnitude = f.let(f64x2.select(s.d(1), power, f64x2.eq(base, s.d(1))));
-  const whole = f.let(f64x2.eq(y, f64x2.trunc(y)));
-  const half = f.let(f64x2.mul(y, s.d(0.5)));
-  const odd = f64x2.and(f64x2.ofBits(whole), f64x2.ofBits(f64x2.ne(half, f64x2.trunc(half))));
-  const sign = f64x2.and(f64x2.and(odd, x), s.d(-0));
-  // A negative number has only whole powers.
-  const undefined_ = f64x2.andNot(f64x2.ofBits(f64x2.lt(x, s.d(0))), f64x2.ofBits(whole));
-  const infinite = f64x2.eq(x, s.d(-Infinity));
-  const bad = f64x2.andNot(undefined_, f64x2.ofBits(infinite));
-  const r = f64x2.select(s.d(NaN), f64x2.or(magnitude, sign), bad);
-  return f.let(f64x2.select(s.d(1), r, f64x2.eq(y, s.d(0))));
+/** xʸ for finite x above 0; for others it is anything. */
+export function powPositive(s: Simd, x: D2, y: D2): D2 {
+  return exp(s, s.f.let(f64x2.mul(y, logPositive(s, x))));
 }
