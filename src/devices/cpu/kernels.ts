@@ -11,6 +11,7 @@ import { BOOL_KERNELS } from "./bool_reduce.ts";
 import { prepareConv, prepareInputGradient } from "./conv.ts";
 import { prepareFilterGradient } from "./conv_filter.ts";
 import { prepareCopy } from "./copy.ts";
+import { COUNT_KERNELS } from "./count.ts";
 import { CROP_KERNELS } from "./crop.ts";
 import {
   prepareDepthwise,
@@ -107,6 +108,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ["_FusedMin", prepareFusedReduction],
   ...ARG_KERNELS,
   ...BOOL_KERNELS,
+  ...COUNT_KERNELS,
   ...FILL_KERNELS,
   ONE_HOT_KERNEL,
   ...POOL_KERNELS,

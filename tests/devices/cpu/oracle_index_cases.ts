@@ -188,6 +188,36 @@ function dense(index: readonly number[], shape: readonly number[]): number {
   return shape.reduce((at, n, d) => at * n + index[d], 0);
 }
 
+function bincount(dense: boolean) {
+  return (dice: Dice): Case => {
+    const shape = dice.shape(dense ? dice.between(1, 2) : dice.between(0, 3), 40);
+    const size = dice.between(0, 12), T = dice.pick<"float32" | "int32">("float32", "int32");
+    const binary_output = dense && dice.chance(0.3), own = dice.chance(0.5) ? shape : [0];
+    const x = new NdArray(
+      "int32",
+      shape,
+      Int32Array.from({ length: sizeOf(shape) }, () => dice.between(0, 15)),
+    );
+    const weights = T === "int32" ? dice.integers(own) : dice.plain(own);
+    const lead = shape.length === 2 && dense ? [shape[0]] : [];
+    const sums = new Sums(sizeOf(lead) * size), { values } = sums;
+    (x.data as Int32Array).forEach((v, i) => {
+      if (v >= size) return;
+      const at = v + (lead.length ? Math.floor(i / shape[1]) * size : 0);
+      const weight = weights.data.length ? Number(weights.data[i]) : 1;
+      if (binary_output) values[at] = 1;
+      else if (T === "int32") values[at] = (values[at] + weight) | 0;
+      else sums.add(at, weight);
+    });
+    const count = new NdArray("int32", [], Int32Array.of(size));
+    return {
+      inputs: [x, count, weights],
+      attrs: dense ? { binary_output } : {},
+      outputs: [T === "int32" ? { values } : sums],
+    };
+  };
+}
+
 /** Kernels of truth and places. */
 export const INDEX_KERNELS: readonly Kernel[] = [
   ["Any", truth("Any")],
@@ -197,6 +227,8 @@ export const INDEX_KERNELS: readonly Kernel[] = [
   ["ArgMax", place("ArgMax", "int32")],
   ["ArgMin", place("ArgMin", "int32")],
   ["OneHot", oneHot],
+  ["Bincount", bincount(false)],
+  ["DenseBincount", bincount(true)],
   ["ScatterNd", scatter("zeros")],
   ["TensorScatterAdd", scatter("added to")],
   ["TensorScatterUpdate", scatter("written over")],
