@@ -8,9 +8,9 @@ import type { Engine, WasmCall } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import type { RowWriter } from "./row_writer.ts";
 import { rowKernel, rowsOf } from "./rows.ts";
-import { f32x4, f64x2, i32 } from "./wasm/instructions.ts";
+import { f32x4, i32 } from "./wasm/instructions.ts";
+import { pow } from "./wasm/lane_power.ts";
 import type { F4 } from "./wasm/simd.ts";
-import * as wide from "./wasm/wide_math.ts";
 
 /** Numbers of the pointers: the last three are a row with zeros around it, the bytes of a radius, and constants. */
 const Y = 0, X = 1, ROW = 2, RADIUS = 3, CONSTANTS = 4;
@@ -45,7 +45,7 @@ function bodyOf(name: string): (w: RowWriter) => void {
     const { f, s } = w;
     const bias = f.let(f32x4.loadSplat(w.pointer(CONSTANTS)));
     const alpha = f.let(f32x4.loadSplat(w.pointer(CONSTANTS), 4));
-    const power = f.let(f64x2.load(w.pointer(CONSTANTS), 16));
+    const power = f.let(f32x4.loadSplat(w.pointer(CONSTANTS), 8));
     overWindows(w, (v) => f32x4.mul(v, v), (sum, v) => {
       const scale = f.let(s.madd(sum, alpha, bias));
       const root = (): F4 => f.let(f32x4.sqrt(scale));
@@ -59,7 +59,7 @@ function bodyOf(name: string): (w: RowWriter) => void {
         case "response 1":
           return f32x4.div(v, scale);
         default:
-          return f32x4.mul(v, s.wide([scale], (x) => wide.pow(s, x, power)));
+          return f32x4.mul(v, pow(s, scale, power));
       }
     });
   };
@@ -93,9 +93,7 @@ function windowKernel(
   return ([y], [p]) => {
     const parts = engine.parts(work), blocks = evenBlocks(m, Math.ceil(m / parts), 1);
     const at = engine.scratch(CONSTANT_BYTES + blocks.length * rowBytes);
-    const { f32, memory } = engine.heap;
-    f32.set([constants.bias, constants.alpha], at >>> 2);
-    new Float64Array(memory.buffer, at + 16, 2).fill(constants.power);
+    engine.heap.f32.set([constants.bias, constants.alpha, constants.power], at >>> 2);
     engine.zero(at + CONSTANT_BYTES, blocks.length * rowBytes);
     const calls = blocks.map(({ from, size }, k): WasmCall => [run, [
       y + 4 * from * n,
