@@ -17,8 +17,8 @@ export interface Interpreter {
   readonly symbolic: boolean;
   /** Applies an op; returns its outputs and the completed attributes through `Applied`. */
   apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[];
-  /** Makes a tensor of a literal. */
-  constant(value: NdArray): Tensor;
+  /** Makes a tensor of a literal, of another dtype where that is given. */
+  constant(value: NdArray, dtype?: DType): Tensor;
   /** Runs a function and disposes the tensors it made, but for those it returns. Absent where nothing needs to be disposed. */
   readonly tidy?: <T>(fn: () => T) => T;
 }

@@ -350,6 +350,11 @@ function isPlain(dtype: DType): boolean {
     dtype !== "bfloat16" && !isBigInt(dtype);
 }
 
+/** True where assigning the elements of one array to another converts them as {@linkcode castArray} does. */
+export function isAssignable(from: DType, to: DType): boolean {
+  return from === to || (isPlain(from) && isPlain(to) && to !== "bool");
+}
+
 /** Converts each element as TensorFlow's Cast does: floats to integers truncate, anything to bool asks `!= 0`. */
 export function castArray(array: NdArray, dtype: DType): NdArray {
   if (array.dtype === dtype) return array;
@@ -359,7 +364,7 @@ export function castArray(array: NdArray, dtype: DType): NdArray {
   ) {
     throw new TypeError(`Cannot cast ${array.dtype} to ${dtype}`);
   }
-  if (isPlain(array.dtype) && isPlain(dtype) && to.kind !== "bool") {
+  if (isAssignable(array.dtype, dtype)) {
     return new NdArray(dtype, array.shape, new (to.array!)(array.data as Float32Array));
   }
   const out = NdArray.zeros(dtype, array.shape);

@@ -78,8 +78,8 @@ export interface Device {
   prepare(def: OpDef, problem: Problem): PreparedKernel | null;
   /** Makes a sequence of kernels that read these buffers each time, beside their inputs. Absent where that gains nothing. */
   sequence?(constants: readonly DeviceBuffer[]): Sequence;
-  /** Copies a host array to the device. */
-  upload(array: NdArray): DeviceBuffer;
+  /** Copies a host array to the device, as another dtype where that is given. */
+  upload(array: NdArray, dtype?: DType): DeviceBuffer;
   /** Reads buffers at once, or null where the device cannot. */
   readSync(reads: readonly BufferRead[]): NdArray[] | null;
   /** Reads one buffer's elements at once. Absent where that gains nothing over {@linkcode readSync}. */

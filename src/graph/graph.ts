@@ -9,6 +9,7 @@ import {
   withInterpreter,
 } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
+import { castArray } from "../core/convert.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -73,7 +74,7 @@ export class Graph {
     symbolic: true,
     graph: this,
     apply: (def, inputs, attrs) => this.addOp(def, inputs, attrs).outputs.slice(),
-    constant: (value) => this.constant(value),
+    constant: (value, dtype = value.dtype) => this.constant(castArray(value, dtype)),
   };
 
   /** Operations in the order they were made. */

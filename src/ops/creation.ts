@@ -3,7 +3,7 @@
  * May import core and kernels.
  */
 import { currentInterpreter, type OpInput } from "../core/apply.ts";
-import { describe, toNdArray } from "../core/convert.ts";
+import { describe, isAssignable, toNdArray } from "../core/convert.ts";
 import { asDType, type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { InternalError, ValueError } from "../core/errors.ts";
 import { type GpuData, gpuDataReader, isGpuData } from "../core/gpu_data.ts";
@@ -35,7 +35,29 @@ export function tensor(
   dtype?: DType,
 ): Tensor {
   if (isGpuData(values)) return gpuTensor(values, shape, dtype);
-  return currentInterpreter().constant(literal(values, shape, dtype));
+  return constantOf(converted(values, dtype), shape);
+}
+
+/** Values as a host array, and the dtype that the device makes of it while it copies. */
+interface Converted {
+  readonly array: NdArray;
+  readonly dtype?: DType;
+}
+
+function converted(values: TensorLike, dtype: DType | null | undefined): Converted {
+  if (values instanceof Tensor) {
+    throw new TypeError(`Cannot make a tensor of ${values}: it is one already`);
+  }
+  const own = dtypeOfArray(values);
+  const wanted = dtype === undefined || dtype === null ? typedDType(values) : asDType(dtype);
+  return own !== undefined && wanted !== undefined && isAssignable(own, wanted)
+    ? { array: toNdArray(values), dtype: wanted }
+    : { array: toNdArray(values, { dtype: wanted }) };
+}
+
+function constantOf({ array, dtype }: Converted, shape?: readonly number[]): Tensor {
+  const shaped = shape === undefined || shape === null ? array : withShape(array, shape);
+  return currentInterpreter().constant(shaped, dtype);
 }
 
 function gpuTensor(data: GpuData, shape?: readonly number[], dtype?: DType): Tensor {
@@ -46,19 +68,12 @@ function gpuTensor(data: GpuData, shape?: readonly number[], dtype?: DType): Ten
   return gpuDataReader.read(data, shape, asDType(dtype ?? "float32"));
 }
 
-function literal(values: TensorLike, shape?: readonly number[], dtype?: DType): NdArray {
-  if (values instanceof Tensor) {
-    throw new TypeError(`Cannot make a tensor of ${values}: it is one already`);
-  }
-  const wanted = dtype === undefined || dtype === null ? undefined : asDType(dtype);
-  const inferred = wanted ?? typedDType(values);
-  if (shape === undefined || shape === null) return toNdArray(values, { dtype: inferred });
+function withShape(array: NdArray, shape: readonly number[]): NdArray {
   if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
     throw new ValueError(
       `Cannot make a tensor of shape ${shapeText(shape)}: dimensions must be non-negative integers`,
     );
   }
-  const array = toNdArray(values, { dtype: inferred });
   if (array.size !== sizeOf(shape)) {
     throw new ValueError(
       `Cannot make a tensor of shape ${shapeText(shape)}: based on the provided shape it has ${
@@ -152,7 +167,7 @@ function ofRank(
       `Cannot make ${name} of shape ${shapeText(shape)}: it must have ${rank} dimensions`,
     );
   }
-  const array = literal(values, undefined, dtype);
+  const made = converted(values, dtype), { array } = made;
   if (array.rank !== rank && (array.rank !== 1 || rank === 1)) {
     throw new ValueError(
       `Cannot make ${name} of values of shape ${shapeText(array.shape)}: wanted ${rank} dimensions${
@@ -163,7 +178,7 @@ function ofRank(
   if (array.rank !== rank && !shape) {
     throw new ValueError(`Cannot make ${name} of flat values: a shape must be provided`);
   }
-  return tensor(values, shape, dtype);
+  return constantOf(made, shape);
 }
 
 /**

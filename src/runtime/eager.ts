@@ -12,6 +12,7 @@ import {
 } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import type { Device } from "../core/device.ts";
+import type { DType } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
@@ -26,7 +27,7 @@ import { cpuDevice, defaultDevice, findDevice } from "./devices.ts";
 export const eagerInterpreter: Interpreter = {
   symbolic: false,
   apply: executeEagerly,
-  constant: (value) => constantTensor(value, targetDevice()),
+  constant: (value, dtype) => constantTensor(value, targetDevice(), dtype),
   tidy: (fn) => tidy(fn),
 };
 
@@ -146,14 +147,16 @@ export function onDevice(input: OpInput, device: Device): EagerTensor {
   return constantTensor(t.ndarraySync(), device);
 }
 
-/** Uploads a literal. */
-export function constantTensor(value: NdArray, device: Device): EagerTensor {
-  const home = device.supports(value.dtype) ? device : cpuDevice();
-  return new EagerTensor(
-    value.dtype,
-    value.shape,
-    new Storage(home, home.upload(value), { dtype: value.dtype, shape: value.shape }),
-  );
+/** Uploads a literal, as another dtype where that is given. */
+export function constantTensor(
+  value: NdArray,
+  device: Device,
+  dtype: DType = value.dtype,
+): EagerTensor {
+  const home = device.supports(dtype) ? device : cpuDevice();
+  const { shape } = value;
+  const storage = new Storage(home, home.upload(value, dtype), { dtype, shape });
+  return new EagerTensor(dtype, shape, storage);
 }
 
 /** Runs ops that the host executes itself (scripts, control flow); set by those who define them. */

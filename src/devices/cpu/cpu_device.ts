@@ -14,6 +14,7 @@ import {
   type TransferCost,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../core/dtype.ts";
+import { castArray, isAssignable } from "../../core/convert.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type CpuKernel, type OpDef, type Problem, problemText } from "../../core/op.ts";
 import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
@@ -140,15 +141,16 @@ export class CpuDevice implements Device {
     return pointer;
   }
 
-  upload(array: NdArray): DeviceBuffer {
-    const heap = this.engine?.heap;
-    if (!heap || !inHeap(array)) return array.data.slice();
-    const pointer = heap.alloc(byteLength(array));
-    const { data } = array;
-    if (data.length === 1) setOne(heap, array.dtype, pointer, data[0] as number);
-    else {
-      (this.#view(pointer, array).data as TypedArray).set(data as Float32Array & BigInt64Array);
+  upload(array: NdArray, dtype: DType = array.dtype): DeviceBuffer {
+    const heap = this.engine?.heap, spec = { dtype, shape: array.shape };
+    if (!heap || !inHeap(spec) || !isAssignable(array.dtype, dtype)) {
+      const cast = castArray(array, dtype);
+      return cast === array ? array.data.slice() : this.upload(cast);
     }
+    const pointer = heap.alloc(byteLength(spec));
+    const { data } = array;
+    if (data.length === 1) setOne(heap, dtype, pointer, data[0] as number);
+    else (this.#view(pointer, spec).data as TypedArray).set(data as Float32Array & BigInt64Array);
     return pointer;
   }
 

@@ -13,6 +13,7 @@ import {
   type Sequence,
   type TransferCost,
 } from "../../core/device.ts";
+import { castArray } from "../../core/convert.ts";
 import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
 import type { Candidates, GpuPlan, Profile } from "../../core/dispatch.ts";
 import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
@@ -227,7 +228,8 @@ export class WebGpuDevice implements Device {
     this.#stream.flush();
   }
 
-  upload(array: NdArray): DeviceBuffer {
+  upload(given: NdArray, dtype: DType = given.dtype): DeviceBuffer {
+    const array = castArray(given, dtype);
     if (tracer === null) return this.#upload(array);
     const details = { dtype: array.dtype, shape: array.shape };
     return traced({ name: "upload", category: "upload", details }, () => this.#upload(array));
