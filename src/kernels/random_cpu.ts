@@ -5,6 +5,7 @@
  */
 import { isBigInt } from "../core/dtype.ts";
 import { type NdArray, setElement } from "../core/nd_array.ts";
+import { numbersOf } from "./numbers.ts";
 import { threefry } from "./random_threefry.ts";
 
 /** A distribution over real numbers. */
@@ -130,23 +131,27 @@ export function multinomialCpu(logits: NdArray, seed: NdArray, out: NdArray): vo
   const [k0, k1] = keyOf(seed);
   const words = new Uint32Array(2);
   const [batch, classes] = logits.shape, samples = out.shape[1];
-  const sums = new Float64Array(classes);
-  for (let b = 0; b < batch; b++) {
-    let most = -Infinity;
-    for (let c = 0; c < classes; c++) most = Math.max(most, Number(logits.at(b * classes + c)));
-    let total = 0;
-    for (let c = 0; c < classes; c++) {
-      sums[c] = total += Math.exp(Number(logits.at(b * classes + c)) - most);
-    }
-    for (let s = 0; s < samples; s++) {
-      const i = b * samples + s;
-      threefry(k0, k1, i >>> 1, 0, words);
+  const x = numbersOf(logits), sums = new Float64Array(classes);
+  const drawn = isBigInt(out.dtype) ? new Int32Array(out.size) : out.data as Int32Array;
+  for (let b = 0, i = 0; b < batch; b++) {
+    const first = b * classes;
+    let most = -Infinity, total = 0;
+    for (let c = 0; c < classes; c++) if (x[first + c] > most) most = x[first + c];
+    for (let c = 0; c < classes; c++) sums[c] = total += Math.exp(x[first + c] - most);
+    for (const end = i + samples; i < end; i++) {
+      // Two draws share a counter.
+      if ((i & 1) === 0 || i + samples === end) threefry(k0, k1, i >>> 1, 0, words);
       const target = (words[i & 1] >>> 8) * 2 ** -24 * total;
-      let c = 0;
-      while (c < classes - 1 && !(sums[c] > target)) c++;
-      setElement(out, i, isBigInt(out.dtype) ? BigInt(c) : c);
+      let low = 0, high = classes - 1;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if (sums[middle] > target) high = middle;
+        else low = middle + 1;
+      }
+      drawn[i] = low;
     }
   }
+  if (isBigInt(out.dtype)) (out.data as BigInt64Array).set(BigInt64Array.from(drawn, BigInt));
 }
 
 /** Numbers with the gamma distribution of shape `alpha` (broadcast along the end) and rate 1, after Marsaglia and Tsang. */

@@ -24,6 +24,7 @@ import { FILL_KERNELS } from "./fill.ts";
 import { prepareMatMul } from "./gemm.ts";
 import type { Finish } from "./gemm_tile.ts";
 import { prepareExchange } from "./join.ts";
+import { MULTINOMIAL_KERNEL } from "./multinomial.ts";
 import { ONE_HOT_KERNEL } from "./one_hot.ts";
 import { preparePointwise } from "./pointwise.ts";
 import { POOL_KERNELS } from "./pool.ts";
@@ -110,6 +111,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ...BOOL_KERNELS,
   ...COUNT_KERNELS,
   ...FILL_KERNELS,
+  MULTINOMIAL_KERNEL,
   ONE_HOT_KERNEL,
   ...POOL_KERNELS,
   ...RANDOM_KERNELS,

@@ -6,7 +6,7 @@
 import { sizeOf } from "../../core/shape.ts";
 import { PARITY, ROTATIONS } from "../../kernels/random_threefry.ts";
 import { INVERSE_ERF, TRUNCATED_MASS } from "../../kernels/random_cpu.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, WasmFunction } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
@@ -98,17 +98,27 @@ function writeDraw(
   });
 }
 
+/** `run(out, count, k0, k1)`, which may write seven elements more. */
+function drawRun(engine: Engine, name: string, draw: Draw): WasmFunction {
+  return engine.compile(`random ${name}`, (m) => {
+    m.function("run", ["i32", "i32", "i32", "i32"], null, (f, ...p) => {
+      writeDraw(f, new Simd(f, engine.features.relaxed), draw, p);
+    });
+  }).run;
+}
+
+/** Fills with numbers from 0 to below 1: `run(out, count, k0, k1)`, which may write seven more. */
+export function uniformRun(engine: Engine): WasmFunction {
+  return drawRun(engine, "uniform", uniform);
+}
+
 function drawing(name: string, draw: Draw): FastPrepare {
   return (engine: Engine, { inputs, outputs: [out], hosts }) => {
     if (out.dtype !== "float32" || inputs[1].dtype !== "int32" || hosts[1] !== undefined) {
       return null;
     }
     const size = sizeOf(out.shape);
-    const { run } = engine.compile(`random ${name}`, (m) => {
-      m.function("run", ["i32", "i32", "i32", "i32"], null, (f, ...p) => {
-        writeDraw(f, new Simd(f, engine.features.relaxed), draw, p);
-      });
-    });
+    const run = drawRun(engine, name, draw);
     return ([o], ins) => {
       const seed = ins[1] >>> 2;
       run(o, size, engine.heap.i32[seed], engine.heap.i32[seed + 1]);

@@ -88,7 +88,12 @@ function plain(
 }
 
 /** `eˣ⁻ᵐ` of each element, and their sum. */
-function exponentials(w: RowWriter, x: number, m: F4, use: (e: F4, place: Place) => void): D2 {
+export function exponentials(
+  w: RowWriter,
+  x: number,
+  m: F4,
+  use: (e: F4, place: Place) => void,
+): D2 {
   const sum = w.sum();
   w.vectors([x], ([v], place) => {
     const e = lane.expNegative(w.s, w.f.let(f32x4.sub(v, m)));

@@ -46,6 +46,24 @@ for (const [name, engine] of ENGINES) {
     );
   });
 
+  Deno.test(`indices are drawn as the loops draw them: ${name}`, () => {
+    const random = randomSource(5), attrs = { Tseed: "int32", output_dtype: "int32" };
+    for (const [batch, classes, samples] of [[1, 1, 3], [3, 2, 5], [2, 100, 101], [4, 7, 0]]) {
+      const logits = NdArray.zeros("float32", [batch, classes]);
+      for (const special of [0, NaN, -Infinity, Infinity]) {
+        (logits.data as Float32Array).forEach((_, i, d) => d[i] = 6 * random());
+        if (special !== 0) logits.data[classes >> 1] = special;
+        const count = new NdArray("int32", [], Int32Array.of(samples));
+        const inputs = [logits, count, ints(7, -8)];
+        assertEquals(
+          runFast(engine, op("StatelessMultinomial"), inputs, attrs)![0].data,
+          runLoops(op("StatelessMultinomial"), inputs, attrs)[0].data,
+          `${samples} of ${classes}, one of them ${special}`,
+        );
+      }
+    }
+  });
+
   Deno.test(`resized images are those of the loops: ${name}`, () => {
     const random = randomSource(13);
     for (

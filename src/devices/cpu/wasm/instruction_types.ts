@@ -140,7 +140,8 @@ export interface F32 extends Arithmetic<"f32">, Comparisons<"f32", "i32"> {
   readonly ofBits: Unary<"i32", "f32">;
 }
 /** Instructions on f64. */
-export interface F64 extends Arithmetic<"f64"> {
+export interface F64 extends Arithmetic<"f64">, Comparisons<"f64", "i32"> {
+  readonly load: Load<"f64">;
   readonly div: Binary<"f64">;
   readonly ofF32: Unary<"f32", "f64">;
   readonly ofI32: Unary<"i32", "f64">;

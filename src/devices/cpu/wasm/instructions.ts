@@ -237,6 +237,8 @@ export const f32: F32 = {
 /** Instructions on f64. */
 export const f64: F64 = {
   ...arithmetic("f64", 0xa0, 0xa1, 0xa2),
+  ...comparisons("f64", "i32", [0x61, 0x62, 0x63, 0x64, 0x65, 0x66]),
+  load: load("f64", 0x2b, 3),
   div: binary("f64", 0xa3, "f64"),
   ofF32: unary("f32", 0xbb, "f64"),
   ofI32: unary("i32", 0xb7, "f64"),
