@@ -198,6 +198,7 @@ import "./devices/cpu/reduce_kernel.ts";
 import "./devices/cpu/reduce.ts";
 import "./devices/cpu/scatter.ts";
 import "./devices/cpu/window_sum.ts";
+import "./devices/cpu/topk.ts";
 import "./devices/cpu/kernels.ts";
 import "./devices/cpu/cpu_device.ts";
 import "./devices/webgpu/adapter.ts";

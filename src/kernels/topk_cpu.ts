@@ -28,7 +28,7 @@ export function topkCpu(input: NdArray, k: number, [values, indices]: readonly N
   const from = input.data as Float32Array, to = values.data as Float32Array;
   const at = indices.data as Int32Array;
   const rows = x.length / n;
-  if (k >= 16 && 8 * k >= n && n <= PLACES && KEYED.has(input.dtype)) {
+  if (isSortedWhole(n, k) && n <= PLACES && KEYED.has(input.dtype)) {
     return sortedRows(input, n, k, values, indices);
   }
   const heap = new Uint32Array(k);
@@ -41,8 +41,13 @@ export function topkCpu(input: NdArray, k: number, [values, indices]: readonly N
   }
 }
 
+/** True where so much of a row is wanted that sorting it is faster than choosing. */
+export function isSortedWhole(n: number, k: number): boolean {
+  return k >= 16 && 8 * k >= n;
+}
+
 /** Places that fit beside a 32-bit key in the 53 bits of a double. */
-const PLACES = 2 ** 21;
+export const PLACES: number = 2 ** 21;
 const KEYED: ReadonlySet<string> = new Set([
   "float32",
   "int32",

@@ -34,6 +34,7 @@ import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
 import { prepareScatter } from "./scatter.ts";
 import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
+import { TOPK_KERNEL } from "./topk.ts";
 
 /** A kernel that applies a finish to each of its sums. */
 type Finishing = (engine: Engine, problem: Problem, finish?: Finish) => FastRun | null;
@@ -119,6 +120,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ...CROP_KERNELS,
   ...ROW_KERNELS,
   ...WINDOW_SUM_KERNELS,
+  TOPK_KERNEL,
 ]);
 
 /** The vector kernel for a problem, or null. */

@@ -85,6 +85,26 @@ function place(kind: "ArgMax" | "ArgMin", dtype: "float32" | "int32") {
   };
 }
 
+/** Greater first, of equals the first, NaN last. */
+function topK(dtype: "float32" | "int32") {
+  return (dice: Dice): Case => {
+    const n = dice.between(1, dice.chance(0.3) ? 300 : 20), most = n < 16 ? n : Math.ceil(n / 8);
+    const shape = [...dice.shape(dice.between(0, 2), 5), n], k = dice.between(0, most);
+    const x = contested(dice, shape, dtype), lead = shape.slice(0, -1);
+    const values = new Float64Array(sizeOf(lead) * k), places = new Float64Array(values.length);
+    const keyOf = (v: number): number => Number.isNaN(v) ? -Infinity : v === -Infinity ? -1e39 : v;
+    for (let r = 0; r < sizeOf(lead); r++) {
+      const row = Array.from({ length: n }, (_, i) => Number(x.data[r * n + i]));
+      const order = row.map((v, i) => [keyOf(v), i]).sort(([v, i], [w, j]) => w - v || i - j);
+      order.slice(0, k).forEach(([, i], place) => {
+        [values[r * k + place], places[r * k + place]] = [row[i], i];
+      });
+    }
+    const count = new NdArray("int32", [], Int32Array.of(k));
+    return { inputs: [x, count], outputs: [{ values }, { values: places }] };
+  };
+}
+
 function oneHot(dice: Dice): Case {
   const shape = dice.shape(dice.between(0, 3), 9), axis = dice.between(-1, shape.length);
   const at = axis < 0 ? shape.length : axis, depth = dice.extent(dice.chance(0.3) ? 70 : 6);
@@ -226,6 +246,8 @@ export const INDEX_KERNELS: readonly Kernel[] = [
   ["ArgMin", place("ArgMin", "float32")],
   ["ArgMax", place("ArgMax", "int32")],
   ["ArgMin", place("ArgMin", "int32")],
+  ["TopKV2", topK("float32")],
+  ["TopKV2", topK("int32")],
   ["OneHot", oneHot],
   ["Bincount", bincount(false)],
   ["DenseBincount", bincount(true)],

@@ -116,6 +116,8 @@ export interface I32 extends Arithmetic<"i32">, Comparisons<"i32", "i32"> {
   /** Zero bits below the lowest one. */
   readonly ctz: Unary<"i32">;
   readonly ofF32Bits: Unary<"f32", "i32">;
+  /** Truncates; traps where the number does not fit. */
+  readonly ofF64: Unary<"f64", "i32">;
   /** 1 where any bit is set. */
   readonly anyTrue: Unary<"i32x4", "i32">;
   /** 1 where no lane is 0. */
@@ -143,6 +145,7 @@ export interface F32 extends Arithmetic<"f32">, Comparisons<"f32", "i32"> {
 export interface F64 extends Arithmetic<"f64">, Comparisons<"f64", "i32"> {
   readonly load: Load<"f64">;
   readonly div: Binary<"f64">;
+  readonly floor: Unary<"f64">;
   readonly ofF32: Unary<"f32", "f64">;
   readonly ofI32: Unary<"i32", "f64">;
 }

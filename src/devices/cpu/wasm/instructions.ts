@@ -211,6 +211,7 @@ export const i32: I32 = {
   rotl: binary("i32", 0x77, "i32"),
   ctz: unary("i32", 0x68, "i32"),
   ofF32Bits: unary("f32", 0xbc, "i32"),
+  ofF64: unary("f64", 0xaa, "i32"),
   anyTrue: unary("i32x4", SIMD + 83, "i32"),
   allTrue: unary("i32x4", SIMD + 163, "i32"),
   allBytesTrue: unary("i8x16", SIMD + 99, "i32"),
@@ -240,6 +241,7 @@ export const f64: F64 = {
   ...comparisons("f64", "i32", [0x61, 0x62, 0x63, 0x64, 0x65, 0x66]),
   load: load("f64", 0x2b, 3),
   div: binary("f64", 0xa3, "f64"),
+  floor: unary("f64", 0x9c, "f64"),
   ofF32: unary("f32", 0xbb, "f64"),
   ofI32: unary("i32", 0xb7, "f64"),
 };
