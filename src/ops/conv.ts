@@ -2,7 +2,7 @@
  * Convolutions over one and two axes.
  * May import core and kernels.
  */
-import { apply1 } from "../core/apply.ts";
+import { apply1, compose } from "../core/apply.ts";
 import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -105,33 +105,35 @@ export function conv1d(
   dilation = 1,
   dimRoundingMode?: RoundingMode,
 ): Tensor {
-  const { x: input, restore } = withBatch(x, 3, "conv1d");
-  const kernel = toFilter(filter, 3, "conv1d");
-  if (dataFormat !== "NWC") {
-    throw new ValueError(
-      `Error in conv1d: got dataFormat of ${dataFormat} but only NWC is supported`,
+  return compose(() => {
+    const { x: input, restore } = withBatch(x, 3, "conv1d");
+    const kernel = toFilter(filter, 3, "conv1d");
+    if (dataFormat !== "NWC") {
+      throw new ValueError(
+        `Error in conv1d: got dataFormat of ${dataFormat} but only NWC is supported`,
+      );
+    }
+    checkSame(
+      extentOf(input, 2),
+      extentOf(kernel, 1),
+      "Error in conv1d: depth of input must match input depth for filter",
     );
-  }
-  checkSame(
-    extentOf(input, 2),
-    extentOf(kernel, 1),
-    "Error in conv1d: depth of input must match input depth for filter",
-  );
-  const pads: Padding = typeof pad === "number"
-    ? [[0, 0], [pad, pad]]
-    : typeof pad === "string" || pad.length === 4
-    ? pad
-    : [[0, 0], ...(pad.length === 3 ? pad.slice(1, 2) : pad)];
-  const y = conv2d(
-    expandDims(asTensor(input), 1),
-    expandDims(asTensor(kernel), 0),
-    [1, stride],
-    pads,
-    "NHWC",
-    [1, dilation],
-    dimRoundingMode,
-  );
-  return restore(squeeze(y, [1]));
+    const pads: Padding = typeof pad === "number"
+      ? [[0, 0], [pad, pad]]
+      : typeof pad === "string" || pad.length === 4
+      ? pad
+      : [[0, 0], ...(pad.length === 3 ? pad.slice(1, 2) : pad)];
+    const y = conv2d(
+      expandDims(asTensor(input), 1),
+      expandDims(asTensor(kernel), 0),
+      [1, stride],
+      pads,
+      "NHWC",
+      [1, dilation],
+      dimRoundingMode,
+    );
+    return restore(squeeze(y, [1]));
+  });
 }
 
 /**

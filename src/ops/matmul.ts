@@ -2,7 +2,7 @@
  * Products of matrices: matMul, dot, outerProduct.
  * May import core and kernels.
  */
-import { apply1, type OpInput } from "../core/apply.ts";
+import { apply1, compose, type OpInput } from "../core/apply.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import { broadcastShapes, isConcrete, type PartialShape } from "../core/shape.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
@@ -204,11 +204,13 @@ export function dot(t1: TensorLike, t2: TensorLike): Tensor {
       `Cannot take dot: inner dimensions must be equal, received ${inner1} and ${inner2}`,
     );
   }
-  const left = p!.length === 1 ? reshape(asTensor(x), [1, -1]) : x;
-  const right = q!.length === 1 ? reshape(asTensor(y), [-1, 1]) : y;
-  const result = product(left, right, false, false);
-  if (p!.length === 2 && q!.length === 2) return result;
-  return reshape(result, p!.length === 1 && q!.length === 1 ? [] : [-1]);
+  if (p!.length === 2 && q!.length === 2) return product(x, y, false, false);
+  return compose(() => {
+    const left = p!.length === 1 ? reshape(asTensor(x), [1, -1]) : x;
+    const right = q!.length === 1 ? reshape(asTensor(y), [-1, 1]) : y;
+    const shape = p!.length === 1 && q!.length === 1 ? [] : [-1];
+    return reshape(product(left, right, false, false), shape);
+  });
 }
 
 /**
@@ -230,5 +232,5 @@ export function outerProduct(v1: TensorLike, v2: TensorLike): Tensor {
       `Cannot take outerProduct: inputs must be rank 1, received ranks ${p?.length} and ${q?.length}`,
     );
   }
-  return matMul(reshape(asTensor(x), [-1, 1]), reshape(asTensor(y), [1, -1]));
+  return compose(() => matMul(reshape(asTensor(x), [-1, 1]), reshape(asTensor(y), [1, -1])));
 }

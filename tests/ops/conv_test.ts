@@ -110,6 +110,12 @@ testOnDevices("conv1d() and conv3d() agree with conv2d() on flat images", () => 
   );
 });
 
+testOnDevices("conv1d() leaves only its result", () => {
+  const x = random([2, 9, 4], 1), f = random([3, 4, 5], 2), before = tf.memory().numTensors;
+  tf.conv1d(x, f, 1, "same").dispose();
+  assertEquals(tf.memory().numTensors, before);
+});
+
 testOnDevices("fused.conv2d() is convolution, bias and activation", () => {
   const x = random([1, 6, 6, 4], 1), filter = random([3, 3, 4, 8], 2), bias = random([8], 3);
   for (const stride of [1, 2]) {

@@ -68,6 +68,13 @@ testOnDevices("dot() and outerProduct() follow the ranks", () => {
   assertThrows(() => tf.dot([1, 2], [1, 2, 3]), RangeError, "inner dimensions");
 });
 
+testOnDevices("dot() and outerProduct() leave only their result", () => {
+  const v = tf.tensor1d([1, 2, 3]), before = tf.memory().numTensors;
+  tf.dispose([tf.dot(v, v), tf.outerProduct(v, v)]);
+  assertEquals(tf.memory().numTensors, before);
+  v.dispose();
+});
+
 Deno.test("matMul() infers what partial shapes allow", () => {
   new tf.Graph().asDefault(() => {
     const a = tf.placeholder("float32", [null, 3]), b = tf.placeholder("float32", [3, null]);

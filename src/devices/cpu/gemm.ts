@@ -4,6 +4,8 @@
  */
 import { type MatMulShape, matMulShape, matrixPairs } from "../../kernels/matmul_shape.ts";
 import type { Problem } from "../../core/op.ts";
+import { argument, scalar } from "../../core/scalar.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { FastRun } from "./fast.ts";
 import { panelArguments, panelKernel, type PanelSource } from "./gemm_kernel.ts";
@@ -21,6 +23,7 @@ import {
 } from "./gemm_sums.ts";
 import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
 import type { Pointer } from "./heap.ts";
+import { preparePointwise } from "./pointwise.ts";
 
 /** Rows whose pointers are in memory at once. */
 const BLOCK_ROWS = 6144;
@@ -242,6 +245,7 @@ export function prepareMatMul(
   const transA = attrs.transpose_a ?? attrs.adj_x, transB = attrs.transpose_b ?? attrs.adj_y;
   const shape = matMulShape(a.shape, b.shape, out.shape, transA, transB);
   if (shape.batch === 0) return () => {};
+  if (shape.k === 1 && !finish) return prepareOuter(engine, [a, b, out]);
   if (shape.batch > 1) {
     // Few rows, or one column, are faster by themselves than with a finish.
     if (finish && (shape.m <= THIN_ROWS || shape.n === 1)) return null;
@@ -250,6 +254,19 @@ export function prepareMatMul(
   const product = prepareProduct(engine, shape, finish);
   return ([c], [a, b, ...operands]) => product(c, a, b, operands);
 }
+
+/** Sums of one product each: columns times rows, broadcast. */
+function prepareOuter(
+  engine: Engine,
+  [a, b, { shape }]: readonly ConcreteSpec[],
+): FastRun | null {
+  const [rows, columns] = shape.slice(-2);
+  return preparePointwise(engine, [PRODUCT], [
+    { ...a, shape: [...a.shape.slice(0, -2), rows, 1] },
+    { ...b, shape: [...b.shape.slice(0, -2), 1, columns] },
+  ], shape);
+}
+const PRODUCT = scalar.mul(argument(0), argument(1));
 
 function prepareBatches(
   engine: Engine,
