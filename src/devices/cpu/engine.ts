@@ -43,7 +43,7 @@ export class Engine {
 
   /** `features` may ask for less than the machine has. */
   constructor(features: WasmFeatures = usefulFeatures(), limit?: number) {
-    this.heap = new Heap(features.shared, limit);
+    this.heap = new Heap(features.shared, limit, features.fixed);
     this.features = {
       ...features,
       simd: features.simd && this.#mayCompile(),

@@ -10,6 +10,8 @@ export type Pointer = number;
 
 const PAGE = 65536;
 const MAX_PAGES = 65536;
+/** What there is before anything asks for more. */
+const FIRST_PAGES = 32;
 /** Blocks up to here come from slabs and go back to lists by size; larger ones are cut from free ranges and joined again. */
 const SMALL = 256 * 1024;
 const SLAB = 1024 * 1024;
@@ -41,15 +43,20 @@ export class Heap {
   /** All of it as bytes; replaced when it grows. */
   u8!: Uint8Array;
 
+  /** What of the memory has been asked for: all of it, where it grows. */
+  #bytes: number;
   readonly #bySize: number[][] = [];
   readonly #ranges: Range[] = [];
   #slab: Range = { start: 0, end: 0 };
   #live = 0;
 
-  /** Makes the memory; a shared one only where it can be had. `limit` bounds it, in bytes. */
-  constructor(shared: boolean, limit: number = MAX_PAGES * PAGE) {
+  /**
+   * Makes the memory; a shared one only where it can be had. `limit` bounds it, in bytes. A `fixed` one has all its addresses from the
+   * beginning, where the engine gives them; the machine gives memory for those that are used.
+   */
+  constructor(shared: boolean, limit: number = MAX_PAGES * PAGE, fixed: boolean = false) {
     const pages = Math.min(MAX_PAGES, Math.ceil(limit / PAGE));
-    const made = (shared ? makeMemory(true, pages) : null) ?? makeMemory(false, pages);
+    const made = (shared ? makeMemory(true, pages, fixed) : null) ?? makeMemory(false, pages);
     if (made === null) {
       throw new ResourceExhaustedError(
         "Cannot make a WebAssembly memory: the engine refuses every size",
@@ -57,7 +64,8 @@ export class Heap {
     }
     ({ memory: this.memory, maximum: this.maximum, shared: this.shared } = made);
     this.minimum = this.memory.buffer.byteLength / PAGE;
-    this.#ranges.push({ start: FIRST, end: this.memory.buffer.byteLength - GUARD });
+    this.#bytes = Math.min(this.minimum, FIRST_PAGES) * PAGE;
+    this.#ranges.push({ start: FIRST, end: this.#bytes - GUARD });
     this.#look();
   }
 
@@ -67,7 +75,7 @@ export class Heap {
   }
   /** Bytes held and not in use. */
   get poolBytes(): number {
-    return this.memory.buffer.byteLength - this.#live;
+    return this.#bytes - this.#live;
   }
 
   /** Bytes of the block that serves a request for this many. */
@@ -142,7 +150,7 @@ export class Heap {
 
   /** Grows so that the last range is at least `size` wide; returns its number. */
   #grow(size: number): number {
-    const top = this.memory.buffer.byteLength - GUARD;
+    const top = this.#bytes - GUARD;
     const last = this.#ranges.at(-1);
     const need = size - (last && last.end === top ? top - last.start : 0);
     const pages = Math.ceil(need / PAGE);
@@ -156,18 +164,22 @@ export class Heap {
         }`,
       );
     }
-    this.#join(top, this.memory.buffer.byteLength - GUARD);
+    this.#join(top, this.#bytes - GUARD);
     return this.#ranges.length - 1;
   }
 
   #growBy(pages: number): boolean {
-    if (pages <= 0 || this.memory.buffer.byteLength / PAGE + pages > this.maximum) return false;
-    try {
-      this.memory.grow(pages);
-    } catch {
-      return false;
+    const bytes = this.#bytes + pages * PAGE;
+    if (pages <= 0 || bytes > this.maximum * PAGE) return false;
+    if (bytes > this.u8.length) {
+      try {
+        this.memory.grow(pages);
+      } catch {
+        return false;
+      }
+      this.#look();
     }
-    this.#look();
+    this.#bytes = bytes;
     return true;
   }
 
@@ -209,18 +221,18 @@ function sizeNumber(size: number): number {
 function makeMemory(
   shared: boolean,
   pages: number,
+  fixed = false,
 ): { memory: WebAssembly.Memory; maximum: number; shared: boolean } | null {
   // Engines reserve the addresses of a shared memory at once, and not all have four gigabytes of them.
   for (let maximum = pages; maximum >= Math.min(pages, 1024); maximum = maximum >> 1) {
-    try {
-      const memory = new WebAssembly.Memory({
-        initial: Math.min(32, maximum),
-        maximum,
-        ...(shared ? { shared } : {}),
-      });
-      return { memory, maximum, shared };
-    } catch {
-      // Try a smaller one.
+    const first = Math.min(FIRST_PAGES, maximum);
+    for (const initial of fixed ? [maximum, first] : [first]) {
+      try {
+        const memory = new WebAssembly.Memory({ initial, maximum, ...(shared ? { shared } : {}) });
+        return { memory, maximum, shared };
+      } catch {
+        // Try a smaller one.
+      }
     }
   }
   return null;

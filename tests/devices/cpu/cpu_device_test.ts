@@ -10,7 +10,7 @@ import { CompileRefused, Engine } from "../../../src/devices/cpu/engine.ts";
 import { problemOf } from "../../../src/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
 
-const features = { simd: true, relaxed: false, shared: false, objects: false };
+const features = { simd: true, relaxed: false, shared: false, objects: false, fixed: false };
 
 function addProblem(dtype: "float32" | "float64" | "int32"): Problem {
   const spec = { dtype, shape: [3] };
@@ -45,7 +45,7 @@ Deno.test("the device uses vector code where it has some, and loops elsewhere", 
 
 Deno.test("the device works without SIMD and without WebAssembly", () => {
   const plain = new CpuDevice(
-    new Engine({ simd: false, relaxed: false, shared: false, objects: false }),
+    new Engine({ simd: false, relaxed: false, shared: false, objects: false, fixed: false }),
   );
   assertEquals(add(plain, "float32"), ["loops", [2, 4, 6]]);
   assertEquals(plain.engine!.heap.liveBytes, 0);

@@ -11,8 +11,8 @@ import { probeFeatures, type WasmFeatures } from "../../../src/devices/cpu/wasm/
 const has = probeFeatures();
 
 const wanted: WasmFeatures[] = [
-  { simd: true, relaxed: true, shared: true, objects: has.objects },
-  { simd: true, relaxed: false, shared: false, objects: false },
+  { simd: true, relaxed: true, shared: true, objects: has.objects, fixed: has.fixed },
+  { simd: true, relaxed: false, shared: false, objects: false, fixed: false },
 ];
 
 /** Names and engines. */
@@ -23,8 +23,8 @@ export const ENGINES: readonly (readonly [string, Engine])[] = wanted
   ) => [`${w.relaxed ? "fused" : "plain"}, ${w.shared ? "shared" : "own"} memory`, new Engine(w)]);
 
 /** An engine whose threads are up and take part in whatever is shared; null where there can be none. */
-export async function threadedEngine(): Promise<Engine | null> {
-  const engine = new Engine(has);
+export async function threadedEngine(features: WasmFeatures = has): Promise<Engine | null> {
+  const engine = new Engine(features);
   engine.threads.mayRest = false;
   engine.threads.start(2);
   if (engine.threads.started === 0) {

@@ -58,6 +58,24 @@ Deno.test("Heap joins large blocks that are freed", () => {
   heap.free(whole, 32 * mib);
 });
 
+Deno.test({
+  name:
+    "Heap has all addresses of a fixed memory from the beginning, and counts what was asked for",
+  ignore: !probeFeatures().shared,
+  fn() {
+    const mib = 1024 * 1024, heap = new Heap(true, 64 * mib, true);
+    assertEquals([heap.minimum, heap.maximum], [1024, 1024]);
+    const { f32 } = heap;
+    assertEquals(f32.byteLength, 64 * mib);
+    assert(heap.poolBytes < 4 * mib);
+    const blocks = [20, 30].map((n) => heap.alloc(n * mib));
+    assert(heap.f32 === f32 && heap.poolBytes < 13 * mib);
+    assertThrows(() => heap.alloc(30 * mib), ResourceExhaustedError);
+    [20, 30].forEach((n, i) => heap.free(blocks[i], n * mib));
+    assertEquals(heap.liveBytes, 0);
+  },
+});
+
 Deno.test("Heap throws ResourceExhaustedError where memory ends, and works on", () => {
   const heap = new Heap(false, 8 * 1024 * 1024);
   const small = heap.alloc(1000);

@@ -20,22 +20,29 @@ export interface WasmFeatures {
    * addresses, so loads from linear memory are checked in code, and those of fields are not.
    */
   readonly objects: boolean;
+  /**
+   * Shared memory of one size, where that pays: in Deno. The size of one that may grow is read again for each check. Not on Windows,
+   * which sets aside room for all of it.
+   */
+  readonly fixed: boolean;
 }
 
 /** Looks once; a test may ask for less than there is with `Engine`. */
 export function probeFeatures(): WasmFeatures {
   if (typeof WebAssembly !== "object") {
-    return { simd: false, relaxed: false, shared: false, objects: false };
+    return { simd: false, relaxed: false, shared: false, objects: false, fixed: false };
   }
   const relaxed = valid(false, () => f32x4.relaxedMadd(f32x4.load(0), f32x4.load(16), 1));
+  const { Deno: deno } = globalThis as { Deno?: { build?: { os?: string } } };
   return {
     simd: relaxed || valid(false, () => f32x4.add(f32x4.load(0), 1)),
     relaxed,
     shared: typeof SharedArrayBuffer === "function" && valid(true, () => f32x4.const(0)),
-    objects: "Deno" in globalThis && valid(false, (m) => {
+    objects: deno !== undefined && valid(false, (m) => {
       const struct = new VectorStruct(m, 1);
       return struct.get("f32x4", struct.make(), 0);
     }),
+    fixed: deno !== undefined && deno.build?.os !== "windows",
   };
 }
 
