@@ -11,7 +11,7 @@ import { toFloatInput } from "./input.ts";
 import { mul, toArithmeticInputs, toNumberInput } from "./pointwise_arithmetic.ts";
 import { greater, less } from "./pointwise_compare.ts";
 import { toFloatOnly } from "./pointwise_exponential.ts";
-import { where } from "./pointwise_select.ts";
+import { lowered, raised, where } from "./pointwise_select.ts";
 
 const SELU_ALPHA = 1.6732632423543772;
 const SELU_SCALE = 1.0507009873554805;
@@ -77,12 +77,12 @@ const SeluGrad = gradientOp(
   (g, y) => where(greater(y, 0), 0, g),
 );
 
-const Relu = definePointwise("Relu", ([x]) => s.max(x, 0), {
+const Relu = definePointwise("Relu", ([x]) => raised(x, 0), {
   ...FEATURES,
   types: "real",
   grad: unaryGrad(["activations"], ({ activations: y }, g) => apply1(ReluGrad, [g, y])),
 });
-const Relu6 = definePointwise("Relu6", ([x]) => s.min(s.max(x, 0), 6), {
+const Relu6 = definePointwise("Relu6", ([x]) => lowered(raised(x, 0), 6), {
   ...FEATURES,
   types: "real",
   grad: unaryGrad(["activations"], ({ activations: y }, g) => apply1(Relu6Grad, [g, y])),

@@ -72,25 +72,32 @@ const Minimum = definePointwise("Minimum", ([x, y]) => s.min(x, y), {
     ({ x, y }, g) => where(lessEqual(x, y), 0, g),
   ),
 });
-/** The bound where `x` is beyond it; so NaN stays, and a bound that is NaN bounds nothing. */
-const clip = (x: Expr, lo: Expr, hi: Expr): Expr => {
-  const raised = s.select(s.lt(x, lo), lo, x);
-  return s.select(s.lt(hi, raised), hi, raised);
-};
-const ClipByValue = definePointwise("ClipByValue", ([x, lo, hi]) => clip(x, lo, hi), {
-  inputs: ["t", "clip_value_min", "clip_value_max"],
-  output: "output: T",
-  types: "real",
-  grad: {
-    saves: ["t", "clip_value_min", "clip_value_max", "output"],
-    vjp: ({ t, clip_value_min, clip_value_max, output }, [g], ctx) => [
-      // Inside the bounds, and only there, the op hands its input on.
-      ctx.needs[0] ? ctx.sumLike(where(equal(t, output), g, 0), 0) : null,
-      ctx.needs[1] ? ctx.sumLike(where(less(t, clip_value_min), g, 0), 1) : null,
-      ctx.needs[2] ? ctx.sumLike(where(greater(t, clip_value_max), g, 0), 2) : null,
-    ],
+/** The bound where `x` is below it; so NaN stays, and a bound that is NaN bounds nothing. */
+export function raised(x: Expr, low: Expr | number): Expr {
+  return s.select(s.lt(x, low), low, x);
+}
+/** The bound where `x` is above it, as {@linkcode raised} has it. */
+export function lowered(x: Expr, high: Expr | number): Expr {
+  return s.select(s.lt(high, x), high, x);
+}
+const ClipByValue = definePointwise(
+  "ClipByValue",
+  ([x, low, high]) => lowered(raised(x, low), high),
+  {
+    inputs: ["t", "clip_value_min", "clip_value_max"],
+    output: "output: T",
+    types: "real",
+    grad: {
+      saves: ["t", "clip_value_min", "clip_value_max", "output"],
+      vjp: ({ t, clip_value_min, clip_value_max, output }, [g], ctx) => [
+        // Inside the bounds, and only there, the op hands its input on.
+        ctx.needs[0] ? ctx.sumLike(where(equal(t, output), g, 0), 0) : null,
+        ctx.needs[1] ? ctx.sumLike(where(less(t, clip_value_min), g, 0), 1) : null,
+        ctx.needs[2] ? ctx.sumLike(where(greater(t, clip_value_max), g, 0), 2) : null,
+      ],
+    },
   },
-});
+);
 
 /**
  * Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast. TensorFlow op `SelectV2`.
