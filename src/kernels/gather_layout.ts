@@ -72,7 +72,7 @@ export function rowsOf(
         row = -1;
         break;
       }
-      if (v < 0 || v >= extent) throw outOfRange(indices, j, dims);
+      if (v < 0 || v >= extent) throw outOfRange(indices, j, { dims });
       row = row * extent + v;
     }
     rows[j] = row;
@@ -80,7 +80,12 @@ export function rowsOf(
   return rows;
 }
 
-function outOfRange(indices: NdArray, j: number, dims: readonly number[]): InvalidArgumentError {
+/** Says that index vector `j` names no row. */
+export function outOfRange(
+  indices: NdArray,
+  j: number,
+  { dims }: Pick<RowLayout, "dims">,
+): InvalidArgumentError {
   const depth = dims.length;
   const vector = Array.from(
     { length: depth },

@@ -21,6 +21,8 @@ export interface HostMeaning {
     readonly map: (problem: Problem) => CopyMap;
     readonly fill: number | undefined;
   };
+  /** The output holds the rows of input 0 that input 1 names. */
+  readonly gather?: (problem: Problem) => RowLayout;
   /** Rows of an input are put where others say. */
   readonly scatter?: {
     readonly layout: (problem: Problem) => RowLayout;

@@ -6,7 +6,7 @@
 import { apply1, type OpInput } from "../core/apply.ts";
 import { isInteger } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
-import { defineOp, lookupOp, type Problem } from "../core/op.ts";
+import { type CpuKernel, defineOp, lookupOp, type Problem } from "../core/op.ts";
 import {
   mergeShapes,
   normalizeAxis,
@@ -21,6 +21,7 @@ import { bindable, bindableInPieces } from "../kernels/copy_pieces.ts";
 import { gatherCpu } from "../kernels/gather_cpu.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
 import { axisLayout, type RowLayout, vectorLayout } from "../kernels/gather_layout.ts";
+import { withMeaning } from "../kernels/host_meaning.ts";
 import { hostInts, knownInts, literalInts } from "./array_view.ts";
 import { scatterAddKernels } from "./define_scatter.ts";
 import { shapeFromHost } from "./fill_ops.ts";
@@ -69,6 +70,14 @@ function tableFits([table, indices]: readonly ConcreteSpec[], profile: Profile):
     bindableInPieces(table, 2, profile);
 }
 
+/** The host kernel of an op that picks rows of input 0 by input 1, and what it means. */
+function gatherKernel(layout: (problem: Problem) => RowLayout): CpuKernel {
+  return withMeaning(
+    ([table, indices], [out], problem) => gatherCpu(table, indices, layout(problem), out),
+    { gather: layout },
+  );
+}
+
 const GatherV2 = defineOp({
   name: "GatherV2",
   inputs: ["params: Tparams", "indices: Tindices", "axis: Taxis"],
@@ -91,13 +100,9 @@ const GatherV2 = defineOp({
       null,
     ],
   },
-  cpu: ([table, indices, axis], [out], { attrs }) =>
-    gatherCpu(
-      table,
-      indices,
-      layoutOf(table.shape, indices.shape, hostInts(axis)[0], attrs.batch_dims),
-      out,
-    ),
+  cpu: gatherKernel(({ inputs: [table, indices], hosts, attrs }) =>
+    layoutOf(table.shape, indices.shape, hostInts(hosts[2]!)[0], attrs.batch_dims)
+  ),
   gpu: onGpu(({ gatherGpu }) => [{
     name: "gather",
     fits: ({ inputs }, profile) => tableFits(inputs, profile),
@@ -181,8 +186,7 @@ const GatherNd = defineOp({
       null,
     ],
   },
-  cpu: ([table, indices], [out]) =>
-    gatherCpu(table, indices, vectorLayout(table.shape, indices.shape), out),
+  cpu: gatherKernel(({ inputs: [table, indices] }) => vectorLayout(table.shape, indices.shape)),
   gpu: onGpu(({ gatherFits, gatherGpu }) => [{
     name: "gather",
     fits: ({ inputs }, profile) =>

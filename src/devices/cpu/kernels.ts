@@ -24,6 +24,7 @@ import { FILL_KERNELS } from "./fill.ts";
 import { prepareMatMul } from "./gemm.ts";
 import type { Finish } from "./gemm_tile.ts";
 import { prepareExchange } from "./join.ts";
+import { prepareGather, prepareScatter } from "./indexed_rows.ts";
 import { MULTINOMIAL_KERNEL } from "./multinomial.ts";
 import { ONE_HOT_KERNEL } from "./one_hot.ts";
 import { preparePointwise } from "./pointwise.ts";
@@ -32,7 +33,6 @@ import { RANDOM_KERNELS } from "./random.ts";
 import { prepareFusedReduction, reduction } from "./reduce.ts";
 import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
-import { prepareScatter } from "./scatter.ts";
 import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
 import { TOPK_KERNEL } from "./topk.ts";
 
@@ -128,9 +128,10 @@ export function prepareFast(engine: Engine, def: OpDef, problem: Problem): FastR
   if (!engine.features.simd) return null;
   const prepare = kernels.get(def.name);
   if (prepare) return prepare(engine, problem, def);
-  const { copy, exchange, scatter } = meaningOf(def) ?? {};
+  const { copy, exchange, gather, scatter } = meaningOf(def) ?? {};
   if (copy) return prepareCopy(engine, problem, copy);
   if (exchange) return prepareExchange(engine, problem, exchange);
+  if (gather) return prepareGather(engine, problem, gather(problem));
   if (scatter) return prepareScatter(engine, problem, scatter);
   const exprs = expressionsOf(def, problem);
   return exprs && preparePointwise(engine, exprs, problem.inputs, problem.outputs[0].shape);

@@ -5,7 +5,7 @@ import { sizeOf } from "../../../src/core/shape.ts";
 import { ints } from "./kernel_runs.ts";
 import type { Case, Kernel } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";
-import { eachIndex, placeOf, Sums } from "./oracles.ts";
+import { eachIndex, type Expected, placeOf, Sums } from "./oracles.ts";
 
 /** Small extents; often one that is long. */
 function longShape(dice: Dice, rank: number): number[] {
@@ -203,6 +203,53 @@ function gatherGrad(dice: Dice): Case {
   };
 }
 
+/** Along any axis, or by index vectors. */
+function gather(by: "axis" | "vectors") {
+  return (dice: Dice): Case => {
+    const rank = dice.between(1, 4), shape = Array.from({ length: rank }, () => dice.between(1, 5));
+    if (dice.chance(0.3)) shape[rank - 1] = dice.between(1, 40);
+    const table = dice.chance(0.5) ? dice.floats(shape) : dice.integers(shape);
+    const of = (own: readonly number[], extent: (last: number) => number): NdArray => {
+      const data = Int32Array.from(
+        { length: sizeOf(own) },
+        (_, i) => dice.between(0, extent(i % (own[own.length - 1] ?? 1)) - 1),
+      );
+      return new NdArray("int32", [...own], data);
+    };
+    const pick = (result: readonly number[], from: (index: number[]) => number[]): Expected => {
+      const values = new Float64Array(sizeOf(result));
+      eachIndex(result, (index, at) => values[at] = Number(table.data[dense(from(index), shape)]));
+      return { values };
+    };
+    const own = dice.shape(dice.between(0, 2), 6);
+    if (by === "vectors") {
+      const depth = dice.between(1, rank);
+      const indices = of([...own, depth], (k) => shape[k]);
+      const from = (index: number[]): number[] => {
+        const first = dense(index.slice(0, own.length), own) * depth;
+        const vector = Array.from({ length: depth }, (_, k) => Number(indices.data[first + k]));
+        return [...vector, ...index.slice(own.length)];
+      };
+      const attrs = { Tindices: "int32" };
+      const outputs = [pick([...own, ...shape.slice(depth)], from)];
+      return { inputs: [table, indices], attrs, outputs };
+    }
+    const axis = dice.between(0, rank - 1), batch_dims = dice.between(0, axis);
+    const batch = shape.slice(0, batch_dims);
+    const indices = of([...batch, ...own], () => shape[axis]);
+    const from = (index: number[]): number[] => {
+      const at = [...index.slice(0, batch_dims), ...index.slice(axis, axis + own.length)];
+      const place = Number(indices.data[dense(at, indices.shape)]);
+      return [...index.slice(0, axis), place, ...index.slice(axis + own.length)];
+    };
+    return {
+      inputs: [table, indices, new NdArray("int32", [], Int32Array.of(axis))],
+      attrs: { batch_dims, Tindices: "int32" },
+      outputs: [pick([...shape.slice(0, axis), ...own, ...shape.slice(axis + 1)], from)],
+    };
+  };
+}
+
 /** The place of an index; unlike `placeOf`, nothing is broadcast. */
 function dense(index: readonly number[], shape: readonly number[]): number {
   return shape.reduce((at, n, d) => at * n + index[d], 0);
@@ -256,4 +303,6 @@ export const INDEX_KERNELS: readonly Kernel[] = [
   ["TensorScatterUpdate", scatter("written over")],
   ["UnsortedSegmentSum", segmentSum],
   ["GatherGrad", gatherGrad],
+  ["GatherV2", gather("axis")],
+  ["GatherNd", gather("vectors")],
 ];
