@@ -6,6 +6,7 @@
 import type { DType } from "../../core/dtype.ts";
 import type { ArgOp } from "../../kernels/arg_reduce_cpu.ts";
 import type { Engine, WasmExports } from "./engine.ts";
+import { turn4 } from "./gemm_pack.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "./wasm/function_builder.ts";
 import type { Bits, Comparisons, Loads } from "./wasm/instruction_types.ts";
 import { f32, f32x4, i32, i32x4 } from "./wasm/instructions.ts";
@@ -198,15 +199,8 @@ function writeNarrow<T extends Lane4>(
   const bytes = f.let(i32.shl(n, 2)), tail = f.let(i32.and(n, 3));
   const rows = [0, 1, 2, 3].map(() => f.local("i32"));
   const one = f.constant("i32x4", 1);
-  const columns = (): Value<T>[] => {
-    const v = rows.map((p) => f.let(table.load(p)));
-    const pairs = [[0, 1, 4, 5], [2, 3, 6, 7]] as const;
-    const [a, b] = pairs.map((order) => f.let(table.shuffle(v[0], v[1], order)));
-    const [c, d] = pairs.map((order) => f.let(table.shuffle(v[2], v[3], order)));
-    return [[a, c], [b, d]].flatMap(([p, q]) =>
-      ([[0, 2, 4, 6], [1, 3, 5, 7]] as const).map((order) => f.let(table.shuffle(p, q, order)))
-    );
-  };
+  const columns = (): Value<T>[] =>
+    turn4(f, rows.map((p) => f.let(f32x4.load(p)))).map((v) => table.ofBits(v));
   const take = (v: Value<T>): void => {
     found.take(v, place);
     f.set(place, i32x4.add(place, one));

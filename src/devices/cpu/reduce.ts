@@ -13,7 +13,7 @@ import type { ReduceOp } from "../../kernels/reduce_cpu.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "../../kernels/reduce_layout.ts";
 import { plainTask, type ReduceTask } from "../../kernels/reduce_task.ts";
 import { evenBlocks, roundUp } from "./blocks.ts";
-import type { Engine, WasmCall, WasmExports } from "./engine.ts";
+import type { Engine, WasmCall, WasmExports, WasmFunction } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
 import { preparePointwise, workOf } from "./pointwise.ts";
@@ -25,6 +25,7 @@ import {
   REDUCERS,
   type ReduceSource,
 } from "./reduce_kernel.ts";
+import { narrowRows } from "./reduce_narrow.ts";
 
 /** Columns are reduced in blocks whose accumulators stay in the nearest cache. */
 const BLOCK_COLUMNS = 2048;
@@ -93,7 +94,7 @@ function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): R
   }
   const axes = axesOf(task.axes, task.shape.length);
   const layout = reduceLayout(task.shape, axes, operands.map((o) => o.shape));
-  const walk = new Walk(engine, name, reducer, { expr, dtypes }, layout);
+  const walk = new Walk(engine, name, reducer, { expr, dtypes, isPlain: !prologue }, layout);
   if (prologue && walk.calls > 1 && walk.callSize < WORTH_CALL) return null;
   const size = sizeOf(task.out.shape), wide = reducer.bytes === 8;
   const accBytes = wide ? roundUp(8 * size) : 0, spareBytes = walk.spareBytes(size);
@@ -126,6 +127,8 @@ class Walk {
   readonly callSize: number;
   readonly #engine: Engine;
   readonly #module: WasmExports;
+  /** Folds four rows at a time. */
+  readonly #narrow: WasmFunction | null;
   readonly #reducer: Reducer;
   readonly #isRows: boolean;
   readonly #m: number;
@@ -151,7 +154,7 @@ class Walk {
     engine: Engine,
     name: string,
     reducer: Reducer,
-    { expr, dtypes }: Pick<ReduceSource, "expr" | "dtypes">,
+    { expr, dtypes, isPlain }: Pick<ReduceSource, "expr" | "dtypes"> & { isPlain: boolean },
     { dims, reduced, strides }: ReduceLayout,
   ) {
     const last = dims.length - 1, isRows = reduced[last];
@@ -165,6 +168,7 @@ class Walk {
     this.#engine = engine;
     this.#reducer = reducer;
     this.#module = reducerModule(engine, name, reducer, { expr, dtypes, moves });
+    this.#narrow = isPlain && keepsRows ? narrowRows(engine, name, reducer, { m, n }) : null;
     this.#isRows = isRows;
     [this.#m, this.#n] = [m, n];
     this.#steps = strides.map((s, k) => (taken === 2 ? s[last - 1] * bytes[k] : 0));
@@ -259,7 +263,10 @@ class Walk {
 
   /** Runs of rows; their accumulators are `accStep` bytes apart. */
   #cutRows({ x, m, n }: Block, accOf: (part: number) => Pointer, accStep: number): WasmCall[] {
-    return evenBlocks(m, Math.ceil(m / this.#parts), 1).flatMap(({ from, size }, part) =>
+    return evenBlocks(m, Math.ceil(m / this.#parts), this.#narrow ? 4 : 1).flatMap((
+      { from, size },
+      part,
+    ) =>
       this.#callsOf({
         x: x.map((p, k) => p + from * this.#steps[k]),
         m: size,
@@ -285,7 +292,15 @@ class Walk {
   /** The calls of a block. */
   #callsOf({ x, m, n, acc }: Block): WasmCall[] {
     const { rows, columns } = this.#module;
-    if (this.#isRows) return [[rows, [...x, m, n, acc, this.#accStep, ...this.#steps]]];
+    if (this.#isRows) {
+      const whole = this.#narrow ? m & -4 : 0, [step] = this.#steps;
+      const rest = x.map((p) => p + whole * step), to = acc + whole * this.#accStep;
+      const last: WasmCall = [rows, [...rest, m - whole, n, to, this.#accStep, ...this.#steps]];
+      const calls: WasmCall[] = this.#narrow && whole
+        ? [[this.#narrow, [...x, whole, n, acc]]]
+        : [];
+      return whole < m ? [...calls, last] : calls;
+    }
     const calls: WasmCall[] = [];
     for (let j = 0; j < n; j += BLOCK_COLUMNS) {
       const at = x.map((p, k) => p + j * this.#widths[k]);

@@ -101,8 +101,11 @@ for (const [name, engine] of ENGINES) {
   });
 }
 
-/** Enough for parts that are folded: one row, rows that go into one, columns. */
-const LARGE = [[[2, 700], [0]], [[3, 2, 65], [0, 2]], [[400_001], [0]], [[700, 601], [0, 1]], [
+/** Enough for parts that are folded: short rows, one row, rows that go into one, columns. */
+const LARGE = [[[1003, 10], [1]], [[2, 700], [0]], [[3, 2, 65], [0, 2]], [[400_001], [0]], [[
+  700,
+  601,
+], [0, 1]], [
   [50_001, 4],
   [0],
 ]];
