@@ -194,6 +194,7 @@ import "./devices/cpu/row_writer.ts";
 import "./devices/cpu/rows.ts";
 import "./devices/cpu/multinomial.ts";
 import "./devices/cpu/one_hot.ts";
+import "./devices/cpu/pool_rows.ts";
 import "./devices/cpu/pool.ts";
 import "./devices/cpu/reduce_kernel.ts";
 import "./devices/cpu/reduce_narrow.ts";

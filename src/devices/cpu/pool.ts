@@ -7,6 +7,7 @@ import { spatialAxes, type WindowGeometry, windowGeometry } from "../../kernels/
 import type { Engine } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
+import { prepareOverlapping } from "./pool_rows.ts";
 import { type WindowCode, windowKernel, WindowTable } from "./windows.ts";
 import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
 import type { F4, I4 } from "./wasm/simd.ts";
@@ -42,6 +43,8 @@ const prepareMax: FastPrepare = (engine, problem) => {
   const [x] = problem.inputs;
   const g = x.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
   if (g === null) return null;
+  const overlapping = prepareOverlapping(engine, g, "max");
+  if (overlapping) return ([y], [p]) => overlapping(y, p);
   const table = new WindowTable(g);
   const run = windowKernel(
     engine,
@@ -56,6 +59,8 @@ const prepareAverage: FastPrepare = (engine, problem) => {
   const [x] = problem.inputs;
   const g = x.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
   if (g === null) return null;
+  const overlapping = prepareOverlapping(engine, g, "average");
+  if (overlapping) return ([y], [p]) => overlapping(y, p);
   const table = new WindowTable(g);
   const run = windowKernel(engine, "average", 2, (w, [y, p]) => {
     const { f } = w;

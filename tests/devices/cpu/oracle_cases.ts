@@ -147,12 +147,14 @@ function pool(rank: number, kind: "max" | "average", gradient: boolean) {
   return (dice: Dice): Case => {
     const w = randomWindows(dice, rank, { explicit: false, dilated: false });
     const attrs = { ...windowAttrs(w), ksize: [1, ...w.window, 1] };
-    const { of } = members(w), x = dice.plain(w.input), data = floats(x);
+    const x = gradient ? dice.plain(w.input) : dice.floats(w.input);
+    const { of } = members(w), data = floats(x);
     // Few values, so that the greatest is there more than once: the first counts.
     if (dice.chance(0.5)) data.forEach((v, i) => data[i] = Math.round(4 * v));
     const results = of.map((list) =>
       kind === "max"
-        ? Math.max(...list.map((i) => data[i]))
+        // NaN is passed over.
+        ? Math.max(...list.map((i) => data[i]).filter((v) => !Number.isNaN(v)))
         : list.reduce((s, i) => s + data[i], 0) / list.length
     );
     const shape = [w.input[0], ...windowPlaces(w).out, w.input[rank + 1]];
