@@ -56,7 +56,7 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
   const each = <T>(count: number, make: (i: number) => T): T[] =>
     Array.from({ length: count }, (_, i) => make(i));
   const lengthA = f.let(i32.shl(k, 2));
-  const first = f.variable("i32", 1);
+  for (let i = 0; i < m; i++) f.fill(i32.add(c, i32.mul(step, i)), 0, i32.shl(n, 2));
   const pass = (depth: number): void => {
     const factors = each(
       m,
@@ -64,38 +64,37 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
     );
     const rows = each(depth, (u) => f.variable("i32", i32.add(b, i32.mul(step, u))));
     const to = each(m, (i) => f.variable("i32", i32.add(c, i32.mul(step, i))));
-    const sums = (
+    const left = f.variable("i32", n);
+    const turn = (
+      vectors: number,
+      columns: number,
       load: (p: I, offset: number) => F4,
       store: (p: I, v: F4, offset: number) => void,
-      offset: number,
     ): void => {
-      const values = rows.map((r) => f.let(load(r, offset)));
-      to.forEach((p, i) => {
-        const sum = f.variable("f32x4", s.k(0));
-        f.if(i32.eqz(first), () => f.set(sum, load(p, offset)));
-        values.forEach((v, u) => f.set(sum, s.madd(factors[i][u], v, sum)));
-        store(p, sum, offset);
+      f.while(i32.ge(left, columns), () => {
+        for (let v = 0; v < vectors; v++) {
+          const values = rows.map((r) => f.let(load(r, 16 * v)));
+          to.forEach((p, i) => {
+            const sum = values.reduce(
+              (sum, x, u) => s.madd(factors[i][u], x, sum),
+              load(p, 16 * v),
+            );
+            store(p, sum, 16 * v);
+          });
+        }
+        [...rows, ...to].forEach((p) => f.advance(p, 4 * columns));
+        f.advance(left, -columns);
       });
     };
-    const left = f.variable("i32", i32.and(n, -4));
-    f.while(i32.gt(left, 0), () => {
-      sums((p, o) => f32x4.load(p, o), (p, v, o) => f.store(p, v, o), 0);
-      [...rows, ...to].forEach((p) => f.advance(p, 16));
-      f.advance(left, -4);
-    });
-    f.set(left, i32.and(n, 3));
-    f.while(i32.gt(left, 0), () => {
-      sums((p) => f32x4.loadFirst(p), (p, v) => f.storeLane(p, v, 4, 0), 0);
-      [...rows, ...to].forEach((p) => f.advance(p, 4));
-      f.advance(left, -1);
-    });
-    f.set(first, 0);
+    for (const vectors of [4, 1]) {
+      turn(vectors, 4 * vectors, (p, o) => f32x4.load(p, o), (p, v, o) => f.store(p, v, o));
+    }
+    turn(1, 1, (p) => f32x4.loadFirst(p), (p, v) => f.storeLane(p, v, 4, 0));
     f.advance(a, 4 * depth);
     f.advance(b, i32.mul(step, depth));
     f.advance(k, -depth);
   };
-  const depth = m === 1 ? 8 : 4;
-  f.while(i32.ge(k, depth), () => pass(depth));
+  f.while(i32.ge(k, 4), () => pass(4));
   f.while(i32.gt(k, 0), () => pass(1));
 }
 
