@@ -19,16 +19,18 @@ const Y = 0, X = 1, ROW = 2, RADIUS = 3, CONSTANTS = 4;
 function overWindows(w: RowWriter, f: (v: F4) => F4, result: (sum: F4, v: F4) => F4): void {
   const { f: code } = w;
   const reach = code.let(i32.shl(w.pointer(RADIUS), 1));
-  const at = code.local("i32"), end = code.local("i32");
+  const at = code.local("i32"), left = code.local("i32");
   w.each(
     () => {
       w.vectors([X], ([v], { put }) => put(ROW, f(v)), { unroll: 2 });
       w.vectors([X], ([v], { put, address }) => {
         code.set(at, i32.sub(address(ROW), w.pointer(RADIUS)));
-        code.set(end, i32.add(at, reach));
-        const sum = code.variable("f32x4", f32x4.load(end));
-        code.until(at, end, 8, () => {
+        code.set(left, reach);
+        const sum = code.variable("f32x4", f32x4.load(i32.add(at, reach)));
+        code.while(i32.gt(left, 0), () => {
           code.set(sum, f32x4.add(sum, f32x4.add(f32x4.load(at), f32x4.load(at, 4))));
+          code.advance(at, 8);
+          code.advance(left, -8);
         });
         put(Y, result(sum, v));
       });
