@@ -13,6 +13,7 @@ import {
   checkSame,
   convArguments,
   extentOf,
+  inBatch,
   type Padding,
   type PerAxis,
   type RoundingMode,
@@ -80,8 +81,10 @@ export function conv2d(
   dimRoundingMode?: RoundingMode,
 ): Tensor {
   const args = { x, filter, strides, pad, dataFormat, dilations, dimRoundingMode };
-  const { x: input, filter: kernel, attrs, restore } = convArguments("conv2d", 4, args);
-  return restore(apply1(Conv2D, [input, kernel], attrs));
+  return inBatch(x, 4, () => {
+    const { x: input, filter: kernel, attrs, restore } = convArguments("conv2d", 4, args);
+    return restore(apply1(Conv2D, [input, kernel], attrs));
+  });
 }
 
 /**
@@ -158,10 +161,12 @@ export function conv2dTranspose(
   dimRoundingMode?: RoundingMode,
 ): Tensor {
   const args = { x, filter, outputShape, strides, pad, dataFormat: "NHWC", dimRoundingMode };
-  const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
-    "conv2dTranspose",
-    4,
-    args,
-  );
-  return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
+  return inBatch(x, 4, () => {
+    const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
+      "conv2dTranspose",
+      4,
+      args,
+    );
+    return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
+  });
 }

@@ -8,6 +8,7 @@ import { convBackwardFilter, convBackwardInput, convForward } from "../kernels/c
 import { onGpu } from "../kernels/gpu_kernels.ts";
 import {
   convArguments,
+  inBatch,
   type Padding,
   type PerAxis,
   transposedArguments,
@@ -64,8 +65,10 @@ export function conv3d(
   dilations: PerAxis = 1,
 ): Tensor {
   const args = { x, filter, strides, pad, dataFormat, dilations };
-  const { x: input, filter: kernel, attrs, restore } = convArguments("conv3d", 5, args);
-  return restore(apply1(FAMILY.forward, [input, kernel], attrs));
+  return inBatch(x, 5, () => {
+    const { x: input, filter: kernel, attrs, restore } = convArguments("conv3d", 5, args);
+    return restore(apply1(FAMILY.forward, [input, kernel], attrs));
+  });
 }
 
 /**
@@ -90,10 +93,12 @@ export function conv3dTranspose(
   pad: Padding,
 ): Tensor {
   const args = { x, filter, outputShape, strides, pad, dataFormat: "NDHWC" };
-  const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
-    "conv3dTranspose",
-    5,
-    args,
-  );
-  return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
+  return inBatch(x, 5, () => {
+    const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
+      "conv3dTranspose",
+      5,
+      args,
+    );
+    return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
+  });
 }

@@ -2,10 +2,10 @@
  * From what users pass to convolutions and pooling to TensorFlow's attributes.
  * May import core and kernels.
  */
-import type { OpInput } from "../core/apply.ts";
+import { compose, type OpInput } from "../core/apply.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { shapeText } from "../core/shape.ts";
-import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { dilatedExtent } from "../kernels/conv_geometry.ts";
 import { expandDims, squeeze } from "./array_view.ts";
@@ -197,6 +197,11 @@ export function withBatch(x: TensorLike, rank: number, fn: string, arg = "x"): B
     );
   }
   return { x: input, restore: (y) => y };
+}
+
+/** Runs `fn`, which calls {@linkcode withBatch}; where an axis is added, as one op. */
+export function inBatch(x: TensorLike, rank: number, fn: () => Tensor): Tensor {
+  return x instanceof Tensor && x.staticShape?.length === rank ? fn() : compose(fn);
 }
 
 /** Static extent of one axis counted from the front; null where it is not known. */

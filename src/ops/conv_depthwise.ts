@@ -2,7 +2,7 @@
  * Depthwise and separable convolutions.
  * May import core and kernels.
  */
-import { apply1 } from "../core/apply.ts";
+import { apply1, compose } from "../core/apply.ts";
 import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -17,6 +17,7 @@ import {
   checkSame,
   convArguments,
   extentOf,
+  inBatch,
   type Padding,
   type PerAxis,
   type RoundingMode,
@@ -82,8 +83,10 @@ export function depthwiseConv2d(
   dimRoundingMode?: RoundingMode,
 ): Tensor {
   const args = { x, filter, strides, pad, dataFormat, dilations, dimRoundingMode };
-  const { x: input, filter: kernel, attrs, restore } = convArguments("depthwiseConv2d", 4, args);
-  return restore(apply1(DepthwiseConv2dNative, [input, kernel], attrs));
+  return inBatch(x, 4, () => {
+    const { x: input, filter: kernel, attrs, restore } = convArguments("depthwiseConv2d", 4, args);
+    return restore(apply1(DepthwiseConv2dNative, [input, kernel], attrs));
+  });
 }
 
 /**
@@ -114,22 +117,24 @@ export function separableConv2d(
       `Error in separableConv2d: only dataFormat NHWC is supported, received ${dataFormat}`,
     );
   }
-  const { x: image, restore } = withBatch(x, 4, "separableConv2d");
-  const depthwise = toFilter(depthwiseFilter, 4, "separableConv2d", "depthwiseFilter");
-  const pointwise = toFilter(pointwiseFilter, 4, "separableConv2d", "pointwiseFilter");
-  for (const axis of [0, 1]) {
+  return compose(() => {
+    const { x: image, restore } = withBatch(x, 4, "separableConv2d");
+    const depthwise = toFilter(depthwiseFilter, 4, "separableConv2d", "depthwiseFilter");
+    const pointwise = toFilter(pointwiseFilter, 4, "separableConv2d", "pointwiseFilter");
+    for (const axis of [0, 1]) {
+      checkSame(
+        extentOf(pointwise, axis),
+        1,
+        "Error in separableConv2d: pointwise filter must be 1×1",
+      );
+    }
+    const channels = extentOf(depthwise, 2), m = extentOf(depthwise, 3);
     checkSame(
-      extentOf(pointwise, axis),
-      1,
-      "Error in separableConv2d: pointwise filter must be 1×1",
+      extentOf(pointwise, 2),
+      channels === null || m === null ? null : channels * m,
+      "Error in separableConv2d: third dimension of pointwise filter must match the output channels of the depthwise one",
     );
-  }
-  const channels = extentOf(depthwise, 2), m = extentOf(depthwise, 3);
-  checkSame(
-    extentOf(pointwise, 2),
-    channels === null || m === null ? null : channels * m,
-    "Error in separableConv2d: third dimension of pointwise filter must match the output channels of the depthwise one",
-  );
-  const middle = depthwiseConv2d(image, depthwise, strides, pad, dataFormat, dilation);
-  return restore(conv2d(middle, pointwise, 1, "valid", dataFormat));
+    const middle = depthwiseConv2d(image, depthwise, strides, pad, dataFormat, dilation);
+    return restore(conv2d(middle, pointwise, 1, "valid", dataFormat));
+  });
 }

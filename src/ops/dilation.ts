@@ -19,6 +19,7 @@ import { onGpu } from "../kernels/gpu_kernels.ts";
 import {
   checkSame,
   extentOf,
+  inBatch,
   type Padding,
   type PerAxis,
   toFilter,
@@ -113,27 +114,29 @@ export function dilation2d(
   dilations: PerAxis = 1,
   dataFormat: "NHWC" = "NHWC",
 ): Tensor {
-  const { x: input, restore } = withBatch(x, 4, "dilation2d");
-  const kernel = toFilter(filter, 3, "dilation2d");
-  if (typeof pad !== "string") {
-    throw new ValueError(`Error in dilation2d: pad must be "same" or "valid", received ${pad}`);
-  }
-  if (dataFormat !== "NHWC") {
-    throw new ValueError(`Error in dilation2d: only NHWC is supported, received ${dataFormat}`);
-  }
-  checkSame(
-    extentOf(input, 3),
-    extentOf(kernel, 2),
-    "Error in dilation2d: input and filter must have the same depth",
-  );
-  const { strides: steps, dilations: rates, padding } = windowAttrs({
-    fn: "dilation2d",
-    input: shapeOfInput(input),
-    window: [extentOf(kernel, 0), extentOf(kernel, 1)],
-    strides,
-    pad,
-    dataFormat,
-    dilations,
+  return inBatch(x, 4, () => {
+    const { x: input, restore } = withBatch(x, 4, "dilation2d");
+    const kernel = toFilter(filter, 3, "dilation2d");
+    if (typeof pad !== "string") {
+      throw new ValueError(`Error in dilation2d: pad must be "same" or "valid", received ${pad}`);
+    }
+    if (dataFormat !== "NHWC") {
+      throw new ValueError(`Error in dilation2d: only NHWC is supported, received ${dataFormat}`);
+    }
+    checkSame(
+      extentOf(input, 3),
+      extentOf(kernel, 2),
+      "Error in dilation2d: input and filter must have the same depth",
+    );
+    const { strides: steps, dilations: rates, padding } = windowAttrs({
+      fn: "dilation2d",
+      input: shapeOfInput(input),
+      window: [extentOf(kernel, 0), extentOf(kernel, 1)],
+      strides,
+      pad,
+      dataFormat,
+      dilations,
+    });
+    return restore(apply1(Dilation2D, [input, kernel], { strides: steps, rates, padding }));
   });
-  return restore(apply1(Dilation2D, [input, kernel], { strides: steps, rates, padding }));
 }

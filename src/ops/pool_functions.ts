@@ -7,6 +7,7 @@ import type { Attrs } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import {
+  inBatch,
   type Padding,
   type PerAxis,
   perAxis,
@@ -48,8 +49,10 @@ function poolAttrs(input: OpInput, args: PoolArguments): Attrs {
 }
 
 function pooled(type: "max" | "avg", x: TensorLike, args: PoolArguments): Tensor {
-  const { x: input, restore } = withBatch(x, args.axes + 2, args.fn);
-  return restore(applyPool(type, args.axes, input, poolAttrs(input, args)));
+  return inBatch(x, args.axes + 2, () => {
+    const { x: input, restore } = withBatch(x, args.axes + 2, args.fn);
+    return restore(applyPool(type, args.axes, input, poolAttrs(input, args)));
+  });
 }
 
 /**

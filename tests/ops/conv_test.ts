@@ -110,10 +110,24 @@ testOnDevices("conv1d() and conv3d() agree with conv2d() on flat images", () => 
   );
 });
 
-testOnDevices("conv1d() leaves only its result", () => {
-  const x = random([2, 9, 4], 1), f = random([3, 4, 5], 2), before = tf.memory().numTensors;
-  tf.conv1d(x, f, 1, "same").dispose();
-  assertEquals(tf.memory().numTensors, before);
+testOnDevices("convolutions and poolings of one image leave only their result", () => {
+  const image = random([6, 6, 3], 1), batch = random([1, 6, 6, 3], 1), row = random([9, 4], 1);
+  const filter = random([2, 2, 3, 2], 2), mix = random([1, 1, 6, 2], 3), f = random([3, 4, 5], 2);
+  const turned = random([2, 2, 2, 3], 4), structure = random([2, 2, 3], 5);
+  const calls: (() => tf.Tensor)[] = [
+    () => tf.conv1d(row, f, 1, "same"),
+    () => tf.conv2d(image, filter, 1, "same"),
+    () => tf.conv2dTranspose(image, turned, [6, 6, 2], 1, "same"),
+    () => tf.depthwiseConv2d(image, filter, 1, "same"),
+    () => tf.separableConv2d(batch, filter, mix, 1, "same"),
+    () => tf.dilation2d(image, structure, 1, "same"),
+    () => tf.maxPool(image, 2, 1, "same"),
+  ];
+  for (const call of calls) {
+    const before = tf.memory().numTensors;
+    call().dispose();
+    assertEquals(tf.memory().numTensors, before, String(call));
+  }
 });
 
 testOnDevices("fused.conv2d() is convolution, bias and activation", () => {
