@@ -11,15 +11,8 @@ import { collapseBroadcast, type Walk } from "../../kernels/broadcast.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import { evenBlocks } from "./blocks.ts";
 import type { Pointer } from "./heap.ts";
-import {
-  importHosts,
-  isLongChain,
-  type Lanes,
-  printSimd,
-  printSimdGroup,
-  simdPrints,
-  simdWeight,
-} from "./print_simd.ts";
+import { isLongChain, simdWeight } from "./lane_functions.ts";
+import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "./wasm/instructions.ts";
 import { Simd } from "./wasm/simd.ts";

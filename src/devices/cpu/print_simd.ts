@@ -5,15 +5,15 @@
  */
 import { type DType, isInteger } from "../../core/dtype.ts";
 import { type Expr, exprType, operandType, type ScalarOp } from "../../core/scalar.ts";
+import { LANE, TRIG, WIDE } from "./lane_functions.ts";
 import { printBool, printInt } from "./print_simd_int.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
-import * as arcs from "./wasm/lane_arcs.ts";
-import * as lane from "./wasm/lane_math.ts";
+import { logistic } from "./wasm/lane_math.ts";
 import { pow } from "./wasm/lane_power.ts";
-import type { D2, F4, HostImports, I4, Simd } from "./wasm/simd.ts";
+import type { F4, HostImports, I4, Simd } from "./wasm/simd.ts";
 import type { ModuleBuilder } from "./wasm/module_builder.ts";
 import type { Value } from "./wasm/value.ts";
-import * as wide from "./wasm/wide_math.ts";
+import { TRIG_LIMIT } from "./wasm/wide_math.ts";
 
 /** Four elements: floats, integers, or masks. */
 export type Lanes = Value<"f32x4"> | Value<"i32x4">;
@@ -21,32 +21,6 @@ export type Lanes = Value<"f32x4"> | Value<"i32x4">;
 /** The dtypes that vector code computes. */
 export const SIMD_DTYPES: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
 
-/** In f32. */
-const LANE: Partial<Record<ScalarOp, (s: Simd, ...x: F4[]) => F4>> = {
-  exp: lane.exp,
-  expm1: lane.expm1,
-  log: lane.log,
-  log1p: lane.log1p,
-  tanh: lane.tanh,
-  erf: lane.erf,
-  asin: arcs.asin,
-  acos: arcs.acos,
-  atan: arcs.atan,
-  atan2: arcs.atan2,
-};
-/** Through f64. */
-const WIDE: Partial<Record<ScalarOp, (s: Simd, ...x: D2[]) => D2>> = {
-  sinh: wide.sinh,
-  cosh: wide.cosh,
-  asinh: wide.asinh,
-  acosh: wide.acosh,
-  atanh: wide.atanh,
-};
-const TRIG: Partial<Record<ScalarOp, (s: Simd, x: D2) => D2>> = {
-  sin: wide.sin,
-  cos: wide.cos,
-  tan: wide.tan,
-};
 const COMPARE = new Set<ScalarOp>(["lt", "le", "gt", "ge", "eq", "ne"]);
 const FLOAT = new Set<ScalarOp>([
   "add",
@@ -164,36 +138,6 @@ export function importHosts(m: ModuleBuilder, exprs: readonly Expr[]): HostImpor
   );
 }
 
-/** How much work an expression is, in vector instructions, roughly: light ones are unrolled. */
-export function simdWeight(exprs: readonly Expr[]): number {
-  const seen = new Set<Expr>();
-  const visit = (e: Expr): number => {
-    if (seen.has(e)) return 0;
-    seen.add(e);
-    const own = WIDE[e.op] || TRIG[e.op] ? 100 : LANE[e.op] ? 25 : 1;
-    return e.args.reduce((n, a) => n + visit(a), own);
-  };
-  return exprs.reduce((n, e) => n + visit(e), 0);
-}
-
-/** Dependent instructions above which the processor does not look ahead to the next elements. */
-const LONG = 64;
-
-/** True where so much of the expressions waits for what comes before it that several elements should be computed side by side. */
-export function isLongChain(exprs: readonly Expr[]): boolean {
-  const depths = new Map<Expr, number>();
-  const visit = (e: Expr): number => {
-    let depth = depths.get(e);
-    if (depth === undefined) {
-      depth = 1 + e.args.reduce((most, a) => Math.max(most, visit(a)), 0);
-      depths.set(e, depth);
-    }
-    return depth;
-  };
-  const deepest = exprs.reduce((most, e) => Math.max(most, visit(e)), 0);
-  return deepest > LONG && 2 * deepest > simdWeight(exprs);
-}
-
 /** Prints expressions over `args[i]`, four elements of argument i; the results are variables. */
 export function printSimd(
   s: Simd,
@@ -229,7 +173,7 @@ export function printSimdGroup(
     const operands = e.op === "select" ? e.args.slice(1) : e.args;
     const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
     const power = type === "float32" ? logisticPower(e) : null;
-    if (power) return print(power, type).map((x) => lane.logistic(s, x as F4));
+    if (power) return print(power, type).map((x) => logistic(s, x as F4));
     const printed = operands.map((o) => print(o, type));
     const bound = boundOf(e);
     if (bound && (type === "float32" || isInteger(type))) {
@@ -367,7 +311,7 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
   const trig = TRIG[e.op];
   if (trig) {
     const r = s.wide([a], (x) => trig(s, x));
-    const far = f.let(f32x4.gt(f32x4.abs(a), s.k(wide.TRIG_LIMIT)));
+    const far = f.let(f32x4.gt(f32x4.abs(a), s.k(TRIG_LIMIT)));
     return s.rareHost(r, far, HOST[e.op]!, [a], i32.anyTrue);
   }
   const inLanes = LANE[e.op];
