@@ -214,10 +214,10 @@ class Row {
     const still = this.#still(ins);
     const at = ins.map((x, k) => (this.#moves[k] ? f.variable("i32", x) : x as Local<"i32">));
     if (this.#unroll > 1) {
-      this.#loop(outs, at, still, f.variable("i32", i32.and(n, -4 * this.#unroll)), this.#unroll);
+      this.#loop(outs, at, still, i32.and(n, -4 * this.#unroll), this.#unroll);
     }
     const rest = this.#unroll > 1 ? i32.and(n, 4 * this.#unroll - 4) : i32.and(n, -4);
-    this.#loop(outs, at, still, f.variable("i32", rest), 1);
+    this.#loop(outs, at, still, rest, 1);
     const left = f.variable("i32", i32.and(n, 3));
     f.if(left, () => {
       const args = this.#load(at, still, 1);
@@ -245,13 +245,12 @@ class Row {
     outs: Local<"i32">[],
     ins: Local<"i32">[],
     still: readonly (Lanes | null)[],
-    n: Local<"i32">,
+    n: Value<"i32">,
     unroll: number,
   ): void {
     const { f } = this.#s;
-    // Parameters may be needed again: count a copy down.
-    const left = f.variable("i32", n);
-    f.while(i32.gt(left, 0), () => {
+    const end = f.let(i32.add(outs[0], i32.mul(n, DTYPES[this.#outTypes[0]].bytes)));
+    f.while(i32.ltU(outs[0], end), () => {
       const args = this.#load(ins, still, unroll);
       printSimdGroup(this.#s, this.#exprs, this.#dtypes, args, unroll).forEach((r, k) => {
         storeGroup(f, this.#outTypes[k], outs[k], r);
@@ -260,7 +259,6 @@ class Row {
       ins.forEach((p, k) => {
         if (this.#moves[k]) f.advance(p, 4 * unroll * DTYPES[this.#dtypes[k]].bytes);
       });
-      f.advance(left, -4 * unroll);
     });
   }
 }
