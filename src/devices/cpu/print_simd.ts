@@ -273,7 +273,9 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
       return c === 0 ? f32x4.add(f32x4.pmax(x, s.k(0)), s.k(0)) : f32x4.pmax(x, s.k(c));
     }
     case "neg":
+      return f32x4.xor(a, s.k(-0));
     case "abs":
+      return s.abs(a);
     case "floor":
     case "ceil":
     case "trunc":
@@ -289,7 +291,7 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
     case "sign": {
       const one = s.copySign(s.k(1), a);
       // 0 and NaN are their own signs.
-      return f32x4.select(one, a, f32x4.gt(f32x4.abs(a), s.k(0)));
+      return f32x4.select(one, a, f32x4.gt(s.abs(a), s.k(0)));
     }
     case "floordiv":
       return f32x4.floor(f32x4.div(a, b));
@@ -299,9 +301,9 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
     case "isnan":
       return f32x4.ne(a, a);
     case "isinf":
-      return f32x4.eq(f32x4.abs(a), s.k(Infinity));
+      return f32x4.eq(s.abs(a), s.k(Infinity));
     case "isfinite":
-      return f32x4.lt(f32x4.abs(a), s.k(Infinity));
+      return f32x4.lt(s.abs(a), s.k(Infinity));
     case "pow": {
       const exponent = e.args[1].op === "const" ? e.args[1].value : undefined;
       if (exponent === 1) return a;
@@ -311,7 +313,7 @@ function printFloat(s: Simd, e: Expr, [a, b]: F4[]): Lanes {
   const trig = TRIG[e.op];
   if (trig) {
     const r = s.wide([a], (x) => trig(s, x));
-    const far = f.let(f32x4.gt(f32x4.abs(a), s.k(TRIG_LIMIT)));
+    const far = f.let(f32x4.gt(s.abs(a), s.k(TRIG_LIMIT)));
     return s.rareHost(r, far, HOST[e.op]!, [a], i32.anyTrue);
   }
   const inLanes = LANE[e.op];
@@ -334,7 +336,7 @@ function printFloatMod(s: Simd, a: F4, b: F4, floored: boolean): F4 {
     const settled = f.let(f64x2.select(x, f64x2.select(back, r, turned), f64x2.eq(q, s.d(0))));
     return s.copySign64(f64x2.abs(settled), x);
   });
-  const quotient = f32x4.abs(f32x4.div(a, b));
+  const quotient = s.abs(f32x4.div(a, b));
   const far = f.let(f32x4.ge(quotient, s.k(limit)));
   const r = s.rareHost(near, far, "fmod", [a, b], i32.anyTrue);
   if (!floored) return r;

@@ -35,7 +35,7 @@ const HALF_PI_HIGH = PI_HIGH / 2, HALF_PI_LOW = PI_LOW / 2;
  */
 function arc(s: Simd, x: F4): { far: F4; high: F4; low: F4 } {
   const { f } = s;
-  const a = f.let(f32x4.abs(x));
+  const a = f.let(s.abs(x));
   const far = f.let(f32x4.ofBits(f32x4.gt(a, s.k(0.5))));
   const z = f.let(f32x4.select(s.madd(a, s.k(-0.5), s.k(0.5)), f32x4.mul(a, a), far));
   const high = f.let(f32x4.select(f32x4.sqrt(z), a, far));
@@ -76,7 +76,7 @@ function arcTangent(s: Simd, t: F4): F4 {
 /** Inverse tangent. */
 export function atan(s: Simd, x: F4): F4 {
   const { f } = s;
-  const a = f.let(f32x4.abs(x));
+  const a = f.let(s.abs(x));
   const steep = f.let(f32x4.gt(a, s.k(1)));
   const t = f32x4.div(f32x4.select(s.k(1), a, steep), f32x4.select(a, s.k(1), steep));
   const angle = f.let(arcTangent(s, f.let(t)));
@@ -87,7 +87,7 @@ export function atan(s: Simd, x: F4): F4 {
 /** The angle of the point (x, y). */
 export function atan2(s: Simd, y: F4, x: F4): F4 {
   const { f } = s;
-  const ay = f.let(f32x4.abs(y)), ax = f.let(f32x4.abs(x));
+  const ay = f.let(s.abs(y)), ax = f.let(s.abs(x));
   const steep = f.let(f32x4.gt(ay, ax));
   const short = f.let(f32x4.select(ax, ay, steep)), long = f.let(f32x4.select(ay, ax, steep));
   // Equal legs, 0 and ∞ among them: the angle is 0 or π/4.

@@ -186,7 +186,7 @@ export function log1p(s: Simd, x: F4): F4 {
 /** Hyperbolic tangent. */
 export function tanh(s: Simd, x: F4): F4 {
   const { f } = s;
-  const a = f.let(f32x4.abs(x));
+  const a = f.let(s.abs(x));
   const z = f.let(f32x4.mul(a, a));
   const small = s.madd(f32x4.mul(a, z), s.poly(z, TANH), a);
   const e = expBounded(s, f.let(f32x4.mul(f32x4.pmin(a, s.k(10)), s.k(2))));
@@ -198,7 +198,7 @@ export function tanh(s: Simd, x: F4): F4 {
 /** Error function. */
 export function erf(s: Simd, x: F4): F4 {
   const { f } = s;
-  const a = f.let(f32x4.abs(x));
+  const a = f.let(s.abs(x));
   const z = f.let(f32x4.mul(a, a));
   const small = s.madd(a, s.poly(z, ERF), a);
   const b = f.let(f32x4.pmin(a, s.k(4)));

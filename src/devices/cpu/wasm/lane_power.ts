@@ -10,11 +10,11 @@ import { powPositive } from "./wide_math.ts";
 export function pow(s: Simd, x: F4, y: F4): F4 {
   const { f } = s;
   const infinity = s.k(Infinity);
-  const power = s.wide([f.let(f32x4.abs(x)), y], (b, e) => powPositive(s, b, e));
+  const power = s.wide([f.let(s.abs(x)), y], (b, e) => powPositive(s, b, e));
   const out = f.variable("f32x4", power);
   const finite = f32x4.and(
     f32x4.ofBits(f32x4.lt(x, infinity)),
-    f32x4.ofBits(f32x4.lt(f32x4.abs(y), infinity)),
+    f32x4.ofBits(f32x4.lt(s.abs(y), infinity)),
   );
   const ordinary = f32x4.and(finite, f32x4.ofBits(f32x4.gt(x, s.k(0))));
   f.if(i32.eqz(i32.allTrue(i32x4.ofBits(ordinary))), () => f.set(out, special(s, x, y, out)));
@@ -24,7 +24,7 @@ export function pow(s: Simd, x: F4, y: F4): F4 {
 /** xʸ for any x and y, where that of ordinary ones is known, and where the magnitude of |x|ʸ is for x < 0. */
 function special(s: Simd, x: F4, y: F4, power: F4): F4 {
   const { f } = s;
-  const base = f.let(f32x4.abs(x));
+  const base = f.let(s.abs(x));
   const endless = f.let(f32x4.ofBits(f32x4.eq(base, s.k(Infinity))));
   const shrinking = f32x4.ofBits(f32x4.lt(y, s.k(0)));
   const edge = f32x4.or(endless, f32x4.ofBits(f32x4.eq(base, s.k(0))));

@@ -65,6 +65,10 @@ export class Simd {
     return r;
   }
 
+  /** `|x|`, by a mask that stays in a register: engines make that of the instruction anew each time. */
+  abs(x: F4): F4 {
+    return f32x4.and(x, f32x4.ofBits(this.i(0x7fffffff)));
+  }
   /** `|x|` with the sign of `s`. */
   copySign(x: F4, s: F4): F4 {
     return f32x4.or(x, f32x4.and(s, this.k(-0)));
