@@ -3,7 +3,7 @@
  * May import core and kernels.
  */
 import { apply1 } from "../core/apply.ts";
-import { DTYPES } from "../core/dtype.ts";
+import { DTYPES, isInteger } from "../core/dtype.ts";
 import { toNdArray } from "../core/convert.ts";
 import { defineOp, lookupOp, type OpDef } from "../core/op.ts";
 import { type Expr, scalar as s } from "../core/scalar.ts";
@@ -170,8 +170,9 @@ export function clipByValue(x: TensorLike, min: TensorLike, max: TensorLike): Te
       `Argument 'x' passed to 'clipByValue' must be numeric tensor, but got ${input.dtype} tensor`,
     );
   }
+  // A fraction would make floats of integers.
   const bound = (v: TensorLike): TensorLike =>
-    typeof v === "number" ? toNdArray(v, { dtype: input.dtype }) : v;
+    typeof v === "number" && isInteger(input.dtype) ? toNdArray(v, { dtype: input.dtype }) : v;
   return apply1(ClipByValue, [
     input,
     toMatchingInputs(bound(min), input, "clipByValue", ["clipValueMin", "x"])[0],
