@@ -9,7 +9,14 @@ import { normalizeAxis, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { concatenated, packed, splitEqually, splitInto, unpacked } from "./array_join_ops.ts";
 import { identity } from "./array_view.ts";
-import { castInput, intScalar, shapeOfInput, toInput, toInputs } from "./input.ts";
+import {
+  castInput,
+  disposeConverted,
+  intScalar,
+  shapeOfInput,
+  toInput,
+  toInputs,
+} from "./input.ts";
 
 /** Brings all to the widest dtype among them. */
 function sameTypes(inputs: OpInput[]): OpInput[] {
@@ -35,7 +42,11 @@ export function concat(tensors: readonly TensorLike[], axis = 0): Tensor {
   const rank = inputs.map(shapeOfInput).find((s) => s !== null)?.length;
   const a = rank === undefined ? axis : normalizeAxis(axis, rank);
   if (inputs.length === 1) return identity(inputs[0]);
-  return concatenated(inputs, intScalar(a));
+  try {
+    return concatenated(inputs, intScalar(a));
+  } finally {
+    disposeConverted(inputs, tensors);
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
  * Convolutions with bias and activation in one op.
  * May import core, kernels and other ops.
  */
-import { apply1, type OpInput } from "../core/apply.ts";
+import { apply1, compose, type OpInput } from "../core/apply.ts";
 import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -146,29 +146,33 @@ function fusedConv(
   plain: OpDef,
   channelsOf: (filter: OpInput) => number | null,
 ): Tensor {
-  const { dataFormat = "NHWC", activation = "linear", leakyreluAlpha = 0.2 } = options;
-  const op = activationOp(activation);
-  const { x, filter, attrs, restore } = convArguments(fn, 4, { ...options, dataFormat });
-  const first = dataFormat === "NCHW";
-  const channels = channelsOf(filter);
-  const bias = options.bias == null ? null : biasInput(options.bias, x, channels, first, fn);
-  const alpha = op === "Prelu"
-    ? slopesInput(options.preluActivationWeights, x, channels, first, fn)
-    : null;
-  const spec = (t: OpInput | null) => t && { dtype: t.dtype, shape: shapeOfInput(t) };
-  if (!first && (bias !== null || op !== null) && isFusable([spec(bias), spec(alpha)], channels)) {
-    const extra = [bias, alpha].filter((t): t is OpInput => t !== null);
-    return restore(apply1(fused, [x, filter, ...extra], {
-      ...attrs,
-      fused_ops: [...(bias === null ? [] : ["BiasAdd"]), ...(op === null ? [] : [op])],
-      leakyrelu_alpha: leakyreluAlpha,
-      num_args: extra.length,
-    }));
-  }
-  const y = apply1(plain, [x, filter], attrs);
-  return restore(
-    applySteps(y, bias && asTensor(bias), op, alpha && asTensor(alpha), leakyreluAlpha),
-  );
+  return compose(() => {
+    const { dataFormat = "NHWC", activation = "linear", leakyreluAlpha = 0.2 } = options;
+    const op = activationOp(activation);
+    const { x, filter, attrs, restore } = convArguments(fn, 4, { ...options, dataFormat });
+    const first = dataFormat === "NCHW";
+    const channels = channelsOf(filter);
+    const bias = options.bias == null ? null : biasInput(options.bias, x, channels, first, fn);
+    const alpha = op === "Prelu"
+      ? slopesInput(options.preluActivationWeights, x, channels, first, fn)
+      : null;
+    const spec = (t: OpInput | null) => t && { dtype: t.dtype, shape: shapeOfInput(t) };
+    if (
+      !first && (bias !== null || op !== null) && isFusable([spec(bias), spec(alpha)], channels)
+    ) {
+      const extra = [bias, alpha].filter((t): t is OpInput => t !== null);
+      return restore(apply1(fused, [x, filter, ...extra], {
+        ...attrs,
+        fused_ops: [...(bias === null ? [] : ["BiasAdd"]), ...(op === null ? [] : [op])],
+        leakyrelu_alpha: leakyreluAlpha,
+        num_args: extra.length,
+      }));
+    }
+    const y = apply1(plain, [x, filter], attrs);
+    return restore(
+      applySteps(y, bias && asTensor(bias), op, alpha && asTensor(alpha), leakyreluAlpha),
+    );
+  });
 }
 
 /** A bias of one number, one per channel (with channels first it gets axes behind it), or shaped like the result. */

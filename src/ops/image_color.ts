@@ -2,6 +2,7 @@
  * Colours: greyscale and RGB, and black-and-white by a threshold.
  * May import core and ops.
  */
+import { compose } from "../core/apply.ts";
 import { ValueError } from "../core/errors.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
@@ -71,9 +72,11 @@ export function grayscaleToRGB(image: TensorLike): Tensor {
  * ```
  */
 export function rgbToGrayscale(image: TensorLike): Tensor {
-  const input = asTensor(toInput(image, "image", "rgbToGrayscale"));
-  checkChannels(shapeOfInput(input), 3, "rgbToGrayscale");
-  return cast(sum(mul(cast(input, "float32"), BRIGHTNESS), -1, true), input.dtype);
+  return compose(() => {
+    const input = asTensor(toInput(image, "image", "rgbToGrayscale"));
+    checkChannels(shapeOfInput(input), 3, "rgbToGrayscale");
+    return cast(sum(mul(cast(input, "float32"), BRIGHTNESS), -1, true), input.dtype);
+  });
 }
 
 /**
@@ -96,32 +99,34 @@ export function threshold(
   inverted = false,
   threshValue = 0.5,
 ): Tensor {
-  const input = asTensor(toInput(image, "image", "threshold"));
-  const shape = shapeOfInput(input);
-  const channels = shape?.[2];
-  if (shape && (shape.length !== 3 || (channels !== 1 && channels !== 3))) {
-    throw new ValueError(
-      `Error in threshold: image must be rank 3 with 1 or 3 channels, but got shape ${
-        shapeText(shape)
-      }`,
-    );
-  }
-  if (input.dtype !== "int32" && input.dtype !== "float32") {
-    throw new TypeError(
-      `Error in threshold: image dtype must be int32 or float32, but got ${input.dtype}`,
-    );
-  }
-  if (method !== "otsu" && method !== "binary") {
-    throw new ValueError(`Method must be binary or otsu, but was ${method}`);
-  }
-  const grey = channels === 3
-    ? split(input, 3, -1).map((c, i) => mul(cast(c, "float32"), BRIGHTNESS[i])).reduce((a, b) =>
-      add(a, b)
-    )
-    : input;
-  const level: TensorLike = method === "otsu" ? otsu(grey) : 255 * threshValue;
-  const chosen = inverted ? lessEqual(grey, level) : greater(grey, level);
-  return cast(mul(cast(chosen, "int32"), 255), "int32");
+  return compose(() => {
+    const input = asTensor(toInput(image, "image", "threshold"));
+    const shape = shapeOfInput(input);
+    const channels = shape?.[2];
+    if (shape && (shape.length !== 3 || (channels !== 1 && channels !== 3))) {
+      throw new ValueError(
+        `Error in threshold: image must be rank 3 with 1 or 3 channels, but got shape ${
+          shapeText(shape)
+        }`,
+      );
+    }
+    if (input.dtype !== "int32" && input.dtype !== "float32") {
+      throw new TypeError(
+        `Error in threshold: image dtype must be int32 or float32, but got ${input.dtype}`,
+      );
+    }
+    if (method !== "otsu" && method !== "binary") {
+      throw new ValueError(`Method must be binary or otsu, but was ${method}`);
+    }
+    const grey = channels === 3
+      ? split(input, 3, -1).map((c, i) => mul(cast(c, "float32"), BRIGHTNESS[i])).reduce((a, b) =>
+        add(a, b)
+      )
+      : input;
+    const level: TensorLike = method === "otsu" ? otsu(grey) : 255 * threshValue;
+    const chosen = inverted ? lessEqual(grey, level) : greater(grey, level);
+    return cast(mul(cast(chosen, "int32"), 255), "int32");
+  });
 }
 
 /** The brightness level that makes the two classes differ most, after Otsu; -1 where there is but one. */

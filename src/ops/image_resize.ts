@@ -2,7 +2,7 @@
  * Resizing images: bilinear, nearest neighbour, and TensorFlow's `resize`.
  * May import core and kernels.
  */
-import { apply1, type OpInput } from "../core/apply.ts";
+import { apply1, compose, type OpInput } from "../core/apply.ts";
 import { ValueError } from "../core/errors.ts";
 import { type Attrs, defineOp } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -183,24 +183,28 @@ function resizeWith(
   alignCorners: boolean,
   halfPixelCenters: boolean,
 ): Tensor {
-  const input = toInput(images, "images", fn);
-  const shape = shapeOfInput(input);
-  if (shape && shape.length !== 3 && shape.length !== 4) {
-    throw new ValueError(`Error in ${fn}: x must be rank 3 or 4, but got rank ${shape.length}`);
-  }
-  if (alignCorners && halfPixelCenters) {
-    throw new ValueError(`Error in ${fn}: If halfPixelCenters is true, alignCorners must be false`);
-  }
-  if (Array.isArray(size) && size.length !== 2) {
-    throw new ValueError(`Error in ${fn}: new shape must 2D, but got shape ${size}`);
-  }
-  const single = shape?.length === 3;
-  const batch = single ? expandDims(input, 0) : input;
-  const out = resize(batch, toIndexInput(size, "size", fn), {
-    align_corners: alignCorners,
-    half_pixel_centers: halfPixelCenters,
+  return compose(() => {
+    const input = toInput(images, "images", fn);
+    const shape = shapeOfInput(input);
+    if (shape && shape.length !== 3 && shape.length !== 4) {
+      throw new ValueError(`Error in ${fn}: x must be rank 3 or 4, but got rank ${shape.length}`);
+    }
+    if (alignCorners && halfPixelCenters) {
+      throw new ValueError(
+        `Error in ${fn}: If halfPixelCenters is true, alignCorners must be false`,
+      );
+    }
+    if (Array.isArray(size) && size.length !== 2) {
+      throw new ValueError(`Error in ${fn}: new shape must 2D, but got shape ${size}`);
+    }
+    const single = shape?.length === 3;
+    const batch = single ? expandDims(input, 0) : input;
+    const out = resize(batch, toIndexInput(size, "size", fn), {
+      align_corners: alignCorners,
+      half_pixel_centers: halfPixelCenters,
+    });
+    return single ? dropBatch(out) : out;
   });
-  return single ? dropBatch(out) : out;
 }
 
 function dropBatch(x: Tensor): Tensor {

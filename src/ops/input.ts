@@ -7,7 +7,7 @@ import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { lookupOp } from "../core/op.ts";
+import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
 import type { PartialShape } from "../core/shape.ts";
 
 /** Dtype rules for {@linkcode toInput}. */
@@ -58,6 +58,35 @@ export function castInput(x: OpInput, dtype: DType): OpInput {
   if (x.dtype === dtype) return x;
   if (x instanceof NdArray) return toNdArray(x, { dtype });
   return apply1(lookupOp("Cast")!, [x], { DstT: dtype });
+}
+
+/**
+ * {@linkcode apply1} to inputs that were made of these arguments: tensors that were cast on the way are disposed, since nobody else
+ * has them.
+ */
+export function applyConverted(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  given: readonly TensorLike[],
+  attrs?: Attrs,
+): Tensor {
+  try {
+    return apply1(def, inputs, attrs);
+  } finally {
+    disposeConverted(inputs, given);
+  }
+}
+
+/** Disposes inputs that were made of these arguments and are not theirs. */
+export function disposeConverted(
+  inputs: readonly OpInput[],
+  given: readonly TensorLike[],
+): void {
+  for (let i = 0; i < inputs.length; i++) {
+    const made = inputs[i], from = given[i];
+    if (made === from || !(made instanceof Tensor)) continue;
+    if (!(from instanceof Tensor && from.asOpInput() === made)) made.dispose();
+  }
 }
 
 /** Integer and boolean inputs of float functions become float32. */

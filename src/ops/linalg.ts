@@ -2,7 +2,7 @@
  * Linear algebra, the namespace `tf.linalg`: bandPart, gramSchmidt, qr, triangularSolve.
  * May import core, kernels and other ops.
  */
-import { apply, apply1 } from "../core/apply.ts";
+import { apply, apply1, compose } from "../core/apply.ts";
 import { defineOp, lookupOp } from "../core/op.ts";
 import { broadcastShapes } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
@@ -204,33 +204,37 @@ export function bandPart(
  * ```
  */
 export function gramSchmidt(xs: readonly Tensor[] | Tensor): Tensor[] | Tensor {
-  const isList = Array.isArray(xs);
-  const rows = isList ? xs as readonly Tensor[] : unstack(xs as Tensor, 0);
-  if (rows.length === 0) {
-    throw new ValueError("Gram-Schmidt process: wanted at least one vector, received none");
-  }
-  const dim = rows[0].shape[0];
-  for (const row of rows) {
-    if (row.rank !== 1 || row.shape[0] !== dim) {
+  return compose(() => {
+    const isList = Array.isArray(xs);
+    const rows = isList
+      ? xs.map((x, i) => asTensor(toInput(x, `xs[${i}]`, "gramSchmidt")))
+      : unstack(xs as Tensor, 0);
+    if (rows.length === 0) {
+      throw new ValueError("Gram-Schmidt process: wanted at least one vector, received none");
+    }
+    const dim = rows[0].shape[0];
+    for (const row of rows) {
+      if (row.rank !== 1 || row.shape[0] !== dim) {
+        throw new ValueError(
+          `Gram-Schmidt process: wanted vectors of one length, received ${
+            rows.map((r) => `[${r.shape}]`)
+          }`,
+        );
+      }
+    }
+    if (rows.length > dim) {
       throw new ValueError(
-        `Gram-Schmidt process: wanted vectors of one length, received ${
-          rows.map((r) => `[${r.shape}]`)
-        }`,
+        `Gram-Schmidt process: number of vectors (${rows.length}) exceeds number of dimensions (${dim})`,
       );
     }
-  }
-  if (rows.length > dim) {
-    throw new ValueError(
-      `Gram-Schmidt process: number of vectors (${rows.length}) exceeds number of dimensions (${dim})`,
-    );
-  }
-  const ys: Tensor[] = [];
-  for (const row of rows) {
-    let y = row;
-    for (const before of ys) y = sub(y, mul(sum(mul(before, y)), before));
-    ys.push(div(y, norm(y, "euclidean")));
-  }
-  return isList ? ys : stack(ys, 0);
+    const ys: Tensor[] = [];
+    for (const row of rows) {
+      let y = row;
+      for (const before of ys) y = sub(y, mul(sum(mul(before, y)), before));
+      ys.push(div(y, norm(y, "euclidean")));
+    }
+    return isList ? ys : stack(ys, 0);
+  });
 }
 
 /**

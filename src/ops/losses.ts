@@ -2,7 +2,7 @@
  * Losses: how far predictions are from labels, weighted and reduced. `tf.losses` holds them.
  * May import core and other ops.
  */
-import type { OpInput } from "../core/apply.ts";
+import { compose, type OpInput } from "../core/apply.ts";
 import { mergeShapes, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -103,8 +103,10 @@ export function computeWeightedLoss(
   weights?: TensorLike | null,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const l = asTensor(toFloatInput(losses, "losses", "computeWeightedLoss"));
-  return weighted(l, weights, reduction, "computeWeightedLoss");
+  return compose(() => {
+    const l = asTensor(toFloatInput(losses, "losses", "computeWeightedLoss"));
+    return weighted(l, weights, reduction, "computeWeightedLoss");
+  });
 }
 
 /**
@@ -123,8 +125,10 @@ export function absoluteDifference(
   weights?: TensorLike | null,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const [y, p] = operands(labels, predictions, "absoluteDifference");
-  return weighted(abs(sub(y, p)), weights, reduction, "absoluteDifference");
+  return compose(() => {
+    const [y, p] = operands(labels, predictions, "absoluteDifference");
+    return weighted(abs(sub(y, p)), weights, reduction, "absoluteDifference");
+  });
 }
 
 /**
@@ -144,8 +148,10 @@ export function cosineDistance(
   weights?: TensorLike | null,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const [y, p] = operands(labels, predictions, "cosineDistance");
-  return weighted(sub(1, sum(mul(y, p), axis, true)), weights, reduction, "cosineDistance");
+  return compose(() => {
+    const [y, p] = operands(labels, predictions, "cosineDistance");
+    return weighted(sub(1, sum(mul(y, p), axis, true)), weights, reduction, "cosineDistance");
+  });
 }
 
 /**
@@ -164,9 +170,11 @@ export function hingeLoss(
   weights?: TensorLike | null,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const [y, p] = operands(labels, predictions, "hingeLoss");
-  const sides = sub(mul(y, 2), 1);
-  return weighted(relu(sub(1, mul(sides, p))), weights, reduction, "hingeLoss");
+  return compose(() => {
+    const [y, p] = operands(labels, predictions, "hingeLoss");
+    const sides = sub(mul(y, 2), 1);
+    return weighted(relu(sub(1, mul(sides, p))), weights, reduction, "hingeLoss");
+  });
 }
 
 /**
@@ -186,11 +194,13 @@ export function huberLoss(
   delta = 1,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const [y, p] = operands(labels, predictions, "huberLoss");
-  const error = abs(sub(p, y));
-  const near = minimum(error, delta);
-  const losses = add(mul(square(near), 0.5), mul(sub(error, near), delta));
-  return weighted(losses, weights, reduction, "huberLoss");
+  return compose(() => {
+    const [y, p] = operands(labels, predictions, "huberLoss");
+    const error = abs(sub(p, y));
+    const near = minimum(error, delta);
+    const losses = add(mul(square(near), 0.5), mul(sub(error, near), delta));
+    return weighted(losses, weights, reduction, "huberLoss");
+  });
 }
 
 /**
@@ -211,10 +221,12 @@ export function logLoss(
   epsilon = 1e-7,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const [y, p] = operands(labels, predictions, "logLoss");
-  const hit = xlogy(y, add(p, epsilon));
-  const miss = xlogy(sub(1, y), add(sub(1, p), epsilon));
-  return weighted(neg(add(hit, miss)), weights, reduction, "logLoss");
+  return compose(() => {
+    const [y, p] = operands(labels, predictions, "logLoss");
+    const hit = xlogy(y, add(p, epsilon));
+    const miss = xlogy(sub(1, y), add(sub(1, p), epsilon));
+    return weighted(neg(add(hit, miss)), weights, reduction, "logLoss");
+  });
 }
 
 /**
@@ -233,8 +245,10 @@ export function meanSquaredError(
   weights?: TensorLike | null,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const [y, p] = operands(labels, predictions, "meanSquaredError");
-  return weighted(squaredDifference(y, p), weights, reduction, "meanSquaredError");
+  return compose(() => {
+    const [y, p] = operands(labels, predictions, "meanSquaredError");
+    return weighted(squaredDifference(y, p), weights, reduction, "meanSquaredError");
+  });
 }
 
 /**
@@ -254,10 +268,12 @@ export function sigmoidCrossEntropy(
   labelSmoothing = 0,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const fn = "sigmoidCrossEntropy";
-  const [y, x] = operands(multiClassLabels, logits, fn, ["multiClassLabels", "logits"]);
-  const losses = sub(softplus(x), mul(x, smooth(y, labelSmoothing, 0.5)));
-  return weighted(losses, weights, reduction, fn);
+  return compose(() => {
+    const fn = "sigmoidCrossEntropy";
+    const [y, x] = operands(multiClassLabels, logits, fn, ["multiClassLabels", "logits"]);
+    const losses = sub(softplus(x), mul(x, smooth(y, labelSmoothing, 0.5)));
+    return weighted(losses, weights, reduction, fn);
+  });
 }
 
 /**
@@ -278,11 +294,13 @@ export function softmaxCrossEntropy(
   labelSmoothing = 0,
   reduction: Reduction = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ): Tensor {
-  const fn = "softmaxCrossEntropy";
-  const [y, x] = operands(onehotLabels, logits, fn, ["onehotLabels", "logits"]);
-  const classes = labelSmoothing > 0 ? lastDimension(y, fn) : 1;
-  const labels = smooth(y, labelSmoothing, 1 / classes);
-  return weighted(softmaxCrossEntropyWithLogits({ labels, logits: x }), weights, reduction, fn);
+  return compose(() => {
+    const fn = "softmaxCrossEntropy";
+    const [y, x] = operands(onehotLabels, logits, fn, ["onehotLabels", "logits"]);
+    const classes = labelSmoothing > 0 ? lastDimension(y, fn) : 1;
+    const labels = smooth(y, labelSmoothing, 1 / classes);
+    return weighted(softmaxCrossEntropyWithLogits({ labels, logits: x }), weights, reduction, fn);
+  });
 }
 
 function lastDimension(labels: Tensor, fn: string): number {

@@ -12,7 +12,14 @@ import { matMulCpu } from "../kernels/matmul_cpu.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
 import { matMulShape } from "../kernels/matmul_shape.ts";
 import { reshape } from "./array_view.ts";
-import { asTensor, castInput, shapeOfInput, toInput, toMatchingInputs } from "./input.ts";
+import {
+  asTensor,
+  castInput,
+  disposeConverted,
+  shapeOfInput,
+  toInput,
+  toMatchingInputs,
+} from "./input.ts";
 import { conjugate } from "./pointwise_arithmetic.ts";
 
 const TYPES =
@@ -167,7 +174,11 @@ export function matMul(
   transposeB = false,
 ): Tensor {
   const [x, y] = matrices(a, b, "matMul");
-  return product(x, y, transposeA, transposeB);
+  try {
+    return product(x, y, transposeA, transposeB);
+  } finally {
+    disposeConverted([x, y], [a, b]);
+  }
 }
 
 /** Two operands of one numeric dtype. */

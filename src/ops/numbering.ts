@@ -2,7 +2,7 @@
  * Numbered and patterned tensors: range, linspace, eye, diag, meshgrid, oneHot.
  * May import core and kernels.
  */
-import { apply1, currentInterpreter } from "../core/apply.ts";
+import { apply1, compose, currentInterpreter } from "../core/apply.ts";
 import { asDType, type DType, isInteger } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type Problem } from "../core/op.ts";
@@ -246,15 +246,17 @@ export function eye(
   batchShape?: readonly number[] | null,
   dtype: DType = "float32",
 ): Tensor {
-  const array = NdArray.zeros(asDType(dtype), [numRows, numColumns]);
-  const one = array.dtype === "int64" || array.dtype === "uint64" ? 1n : 1;
-  for (let i = 0; i < Math.min(numRows, numColumns); i++) {
-    setElement(array, i * (numColumns + 1), one);
-  }
-  const matrix = currentInterpreter().constant(array);
-  return batchShape && batchShape.length > 0
-    ? broadcastTo(matrix, [...batchShape, numRows, numColumns])
-    : matrix;
+  return compose(() => {
+    const array = NdArray.zeros(asDType(dtype), [numRows, numColumns]);
+    const one = array.dtype === "int64" || array.dtype === "uint64" ? 1n : 1;
+    for (let i = 0; i < Math.min(numRows, numColumns); i++) {
+      setElement(array, i * (numColumns + 1), one);
+    }
+    const matrix = currentInterpreter().constant(array);
+    return batchShape && batchShape.length > 0
+      ? broadcastTo(matrix, [...batchShape, numRows, numColumns])
+      : matrix;
+  });
 }
 
 /**
@@ -304,26 +306,28 @@ export function meshgrid(
   y?: TensorLike,
   { indexing = "xy" }: { readonly indexing?: "xy" | "ij" } = {},
 ): Tensor[] {
-  if (indexing !== "xy" && indexing !== "ij") {
-    throw new TypeError(`Cannot make a grid with indexing ${indexing}: wanted "xy" or "ij"`);
-  }
-  if (x === undefined) return [];
-  const a = toInput(x, "x", "meshgrid");
-  if (y === undefined) return [reshape(a, [-1])];
-  const b = toInput(y, "y", "meshgrid");
-  const [m, n] = [a, b].map((t) => {
-    const s = shapeOfInput(t);
-    if (s === null || s.includes(null)) {
-      throw new ValueError("Cannot make a grid of tensors of unknown size");
+  return compose(() => {
+    if (indexing !== "xy" && indexing !== "ij") {
+      throw new TypeError(`Cannot make a grid with indexing ${indexing}: wanted "xy" or "ij"`);
     }
-    return sizeOf(s as number[]);
+    if (x === undefined) return [];
+    const a = toInput(x, "x", "meshgrid");
+    if (y === undefined) return [reshape(a, [-1])];
+    const b = toInput(y, "y", "meshgrid");
+    const [m, n] = [a, b].map((t) => {
+      const s = shapeOfInput(t);
+      if (s === null || s.includes(null)) {
+        throw new ValueError("Cannot make a grid of tensors of unknown size");
+      }
+      return sizeOf(s as number[]);
+    });
+    const columns = indexing === "xy";
+    const shape = columns ? [n, m] : [m, n];
+    return [
+      broadcastTo(reshape(a, columns ? [1, -1] : [-1, 1]), shape),
+      broadcastTo(reshape(b, columns ? [-1, 1] : [1, -1]), shape),
+    ];
   });
-  const columns = indexing === "xy";
-  const shape = columns ? [n, m] : [m, n];
-  return [
-    broadcastTo(reshape(a, columns ? [1, -1] : [-1, 1]), shape),
-    broadcastTo(reshape(b, columns ? [-1, 1] : [1, -1]), shape),
-  ];
 }
 
 /**

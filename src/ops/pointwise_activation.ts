@@ -7,7 +7,7 @@ import type { GradRule, OpDef } from "../core/op.ts";
 import { type Expr, scalar as s } from "../core/scalar.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { binaryGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
-import { toFloatInput } from "./input.ts";
+import { applyConverted, toFloatInput } from "./input.ts";
 import { mul, toArithmeticInputs, toNumberInput } from "./pointwise_arithmetic.ts";
 import { greater, less } from "./pointwise_compare.ts";
 import { toFloatOnly } from "./pointwise_exponential.ts";
@@ -138,7 +138,7 @@ const Prelu = definePointwise("Prelu", ([x, a]) => s.select(s.lt(x, 0), s.mul(x,
  * ```
  */
 export function relu(x: TensorLike): Tensor {
-  return apply1(Relu, [toNumberInput(x, "relu")]);
+  return applyConverted(Relu, [toNumberInput(x, "relu")], [x]);
 }
 
 /**
@@ -152,7 +152,7 @@ export function relu(x: TensorLike): Tensor {
  * ```
  */
 export function relu6(x: TensorLike): Tensor {
-  return apply1(Relu6, [toNumberInput(x, "relu6")]);
+  return applyConverted(Relu6, [toNumberInput(x, "relu6")], [x]);
 }
 
 /**
@@ -166,7 +166,7 @@ export function relu6(x: TensorLike): Tensor {
  * ```
  */
 export function leakyRelu(x: TensorLike, alpha = 0.2): Tensor {
-  return apply1(LeakyRelu, [toFloatInput(x, "x", "leakyRelu")], { alpha });
+  return applyConverted(LeakyRelu, [toFloatInput(x, "x", "leakyRelu")], [x], { alpha });
 }
 
 /**
@@ -180,7 +180,7 @@ export function leakyRelu(x: TensorLike, alpha = 0.2): Tensor {
  * ```
  */
 export function prelu(x: TensorLike, alpha: TensorLike): Tensor {
-  return apply1(Prelu, toArithmeticInputs(x, alpha, "prelu", ["x", "alpha"]));
+  return applyConverted(Prelu, toArithmeticInputs(x, alpha, "prelu", ["x", "alpha"]), [x, alpha]);
 }
 
 /**
@@ -208,5 +208,5 @@ export function elu(x: TensorLike): Tensor {
  * ```
  */
 export function selu(x: TensorLike): Tensor {
-  return apply1(Selu, [toFloatInput(x, "x", "selu")]);
+  return applyConverted(Selu, [toFloatInput(x, "x", "selu")], [x]);
 }

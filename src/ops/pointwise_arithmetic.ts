@@ -14,7 +14,15 @@ import { withMeaning } from "../kernels/host_meaning.ts";
 import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
-import { castInput, shapeOfInput, toInput, toInputs, toMatchingInputs } from "./input.ts";
+import {
+  applyConverted,
+  castInput,
+  disposeConverted,
+  shapeOfInput,
+  toInput,
+  toInputs,
+  toMatchingInputs,
+} from "./input.ts";
 
 const BINARY = { inputs: ["x", "y"], types: "numeric" };
 
@@ -144,6 +152,16 @@ export function toArithmeticInputs(
   return [castInput(pair[0], "int32"), castInput(pair[1], "int32")];
 }
 
+/** Two operands of one dtype that has fractions: integers and booleans become float32. */
+export function toFloatInputs(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput] {
+  const [x, y] = toMatchingInputs(a, b, fn);
+  const { kind } = DTYPES[x.dtype];
+  if (kind === "float" || kind === "complex") return [x, y];
+  const floats: [OpInput, OpInput] = [castInput(x, "float32"), castInput(y, "float32")];
+  disposeConverted([x, y], [a, b]);
+  return floats;
+}
+
 /** An operand of arithmetic: booleans count as int32. */
 export function toNumberInput(x: TensorLike, fn: string): OpInput {
   const input = toInput(x, "x", fn);
@@ -162,7 +180,7 @@ export function toNumberInput(x: TensorLike, fn: string): OpInput {
  * ```
  */
 export function add(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(AddV2, toArithmeticInputs(a, b, "add"));
+  return applyConverted(AddV2, toArithmeticInputs(a, b, "add"), [a, b]);
 }
 
 /**
@@ -176,7 +194,7 @@ export function add(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function sub(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(Sub, toArithmeticInputs(a, b, "sub"));
+  return applyConverted(Sub, toArithmeticInputs(a, b, "sub"), [a, b]);
 }
 
 /**
@@ -191,7 +209,7 @@ export function sub(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function mul(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(Mul, toArithmeticInputs(a, b, "mul"));
+  return applyConverted(Mul, toArithmeticInputs(a, b, "mul"), [a, b]);
 }
 
 /**
@@ -208,7 +226,7 @@ export function mul(a: TensorLike, b: TensorLike): Tensor {
  */
 export function div(a: TensorLike, b: TensorLike): Tensor {
   const pair = toArithmeticInputs(a, b, "div");
-  return apply1(isInteger(pair[0].dtype) ? FloorDiv : RealDiv, pair);
+  return applyConverted(isInteger(pair[0].dtype) ? FloorDiv : RealDiv, pair, [a, b]);
 }
 
 /**
@@ -223,9 +241,7 @@ export function div(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function divNoNan(a: TensorLike, b: TensorLike): Tensor {
-  const [x, y] = toArithmeticInputs(a, b, "divNoNan");
-  if (!isInteger(x.dtype)) return apply1(DivNoNan, [x, y]);
-  return apply1(DivNoNan, [castInput(x, "float32"), castInput(y, "float32")]);
+  return applyConverted(DivNoNan, toFloatInputs(a, b, "divNoNan"), [a, b]);
 }
 
 /**
@@ -240,7 +256,7 @@ export function divNoNan(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function floorDiv(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(FloorDiv, toArithmeticInputs(a, b, "floorDiv"));
+  return applyConverted(FloorDiv, toArithmeticInputs(a, b, "floorDiv"), [a, b]);
 }
 
 /**
@@ -255,7 +271,7 @@ export function floorDiv(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function mod(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(FloorMod, toArithmeticInputs(a, b, "mod"));
+  return applyConverted(FloorMod, toArithmeticInputs(a, b, "mod"), [a, b]);
 }
 
 /**
@@ -269,7 +285,7 @@ export function mod(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function neg(x: TensorLike): Tensor {
-  return apply1(Neg, [toNumberInput(x, "neg")]);
+  return applyConverted(Neg, [toNumberInput(x, "neg")], [x]);
 }
 
 /**

@@ -2,11 +2,10 @@
  * Pointwise comparisons and tests of one value. Results are bool, and nothing here is differentiable.
  * May import core and kernels.
  */
-import { apply1 } from "../core/apply.ts";
 import { scalar as s } from "../core/scalar.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { definePointwise } from "./define_pointwise.ts";
-import { toFloatInput, toMatchingInputs } from "./input.ts";
+import { applyConverted, toFloatInput, toMatchingInputs } from "./input.ts";
 import { toArithmeticInputs } from "./pointwise_arithmetic.ts";
 
 const ANY =
@@ -45,7 +44,7 @@ const IsFinite = definePointwise("IsFinite", ([x]) => s.isfinite(x), TEST);
  * ```
  */
 export function equal(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(Equal, toMatchingInputs(a, b, "equal"));
+  return applyConverted(Equal, toMatchingInputs(a, b, "equal"), [a, b]);
 }
 
 /**
@@ -60,7 +59,7 @@ export function equal(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function notEqual(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(NotEqual, toMatchingInputs(a, b, "notEqual"));
+  return applyConverted(NotEqual, toMatchingInputs(a, b, "notEqual"), [a, b]);
 }
 
 /**
@@ -74,7 +73,7 @@ export function notEqual(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function less(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(Less, toArithmeticInputs(a, b, "less"));
+  return applyConverted(Less, toArithmeticInputs(a, b, "less"), [a, b]);
 }
 
 /**
@@ -88,7 +87,7 @@ export function less(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function lessEqual(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(LessEqual, toArithmeticInputs(a, b, "lessEqual"));
+  return applyConverted(LessEqual, toArithmeticInputs(a, b, "lessEqual"), [a, b]);
 }
 
 /**
@@ -102,7 +101,7 @@ export function lessEqual(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function greater(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(Greater, toArithmeticInputs(a, b, "greater"));
+  return applyConverted(Greater, toArithmeticInputs(a, b, "greater"), [a, b]);
 }
 
 /**
@@ -116,7 +115,7 @@ export function greater(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function greaterEqual(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(GreaterEqual, toArithmeticInputs(a, b, "greaterEqual"));
+  return applyConverted(GreaterEqual, toArithmeticInputs(a, b, "greaterEqual"), [a, b]);
 }
 
 /**
@@ -130,7 +129,7 @@ export function greaterEqual(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function isNaN(x: TensorLike): Tensor {
-  return apply1(IsNan, [toFloatInput(x, "x", "isNaN")]);
+  return applyConverted(IsNan, [toFloatInput(x, "x", "isNaN")], [x]);
 }
 
 /**
@@ -144,7 +143,7 @@ export function isNaN(x: TensorLike): Tensor {
  * ```
  */
 export function isInf(x: TensorLike): Tensor {
-  return apply1(IsInf, [toFloatInput(x, "x", "isInf")]);
+  return applyConverted(IsInf, [toFloatInput(x, "x", "isInf")], [x]);
 }
 
 /**
@@ -158,5 +157,5 @@ export function isInf(x: TensorLike): Tensor {
  * ```
  */
 export function isFinite(x: TensorLike): Tensor {
-  return apply1(IsFinite, [toFloatInput(x, "x", "isFinite")]);
+  return applyConverted(IsFinite, [toFloatInput(x, "x", "isFinite")], [x]);
 }

@@ -15,7 +15,7 @@ import {
   type Saved,
   unaryGrad,
 } from "./define_pointwise.ts";
-import { toFloatInput, toMatchingInputs } from "./input.ts";
+import { applyConverted, toFloatInput, toMatchingInputs } from "./input.ts";
 import { add, conjugate, div, mul, neg } from "./pointwise_arithmetic.ts";
 import { notEqual } from "./pointwise_compare.ts";
 
@@ -101,7 +101,7 @@ export function toFloatOnly(x: TensorLike, fn: string): OpInput {
  * ```
  */
 export function exp(x: TensorLike): Tensor {
-  return apply1(Exp, [toFloatInput(x, "x", "exp")]);
+  return applyConverted(Exp, [toFloatInput(x, "x", "exp")], [x]);
 }
 
 /**
@@ -115,7 +115,7 @@ export function exp(x: TensorLike): Tensor {
  * ```
  */
 export function expm1(x: TensorLike): Tensor {
-  return apply1(Expm1, [toFloatInput(x, "x", "expm1")]);
+  return applyConverted(Expm1, [toFloatInput(x, "x", "expm1")], [x]);
 }
 
 /**
@@ -143,7 +143,7 @@ export function log(x: TensorLike): Tensor {
  * ```
  */
 export function log1p(x: TensorLike): Tensor {
-  return apply1(Log1p, [toFloatInput(x, "x", "log1p")]);
+  return applyConverted(Log1p, [toFloatInput(x, "x", "log1p")], [x]);
 }
 
 /**
@@ -157,7 +157,7 @@ export function log1p(x: TensorLike): Tensor {
  * ```
  */
 export function erf(x: TensorLike): Tensor {
-  return apply1(Erf, [toFloatInput(x, "x", "erf")]);
+  return applyConverted(Erf, [toFloatInput(x, "x", "erf")], [x]);
 }
 
 /**
@@ -171,7 +171,7 @@ export function erf(x: TensorLike): Tensor {
  * ```
  */
 export function xlogy(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(Xlogy, toMatchingInputs(x, y, "xlogy", ["x", "y"]));
+  return applyConverted(Xlogy, toMatchingInputs(x, y, "xlogy", ["x", "y"]), [x, y]);
 }
 
 /**
@@ -185,5 +185,5 @@ export function xlogy(x: TensorLike, y: TensorLike): Tensor {
  * ```
  */
 export function xdivy(x: TensorLike, y: TensorLike): Tensor {
-  return apply1(Xdivy, toMatchingInputs(x, y, "xdivy", ["x", "y"]));
+  return applyConverted(Xdivy, toMatchingInputs(x, y, "xdivy", ["x", "y"]), [x, y]);
 }

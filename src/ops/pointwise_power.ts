@@ -8,7 +8,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { type Expr, scalar as s } from "../core/scalar.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
-import { toFloatInput } from "./input.ts";
+import { applyConverted, toFloatInput } from "./input.ts";
 import {
   add,
   conjugate,
@@ -149,7 +149,7 @@ definePointwise("Inv", ([x]) => s.div(1, x), RECIPROCAL);
  * ```
  */
 export function pow(base: TensorLike, exp: TensorLike): Tensor {
-  return apply1(Pow, toArithmeticInputs(base, exp, "pow", ["base", "exp"]));
+  return applyConverted(Pow, toArithmeticInputs(base, exp, "pow", ["base", "exp"]), [base, exp]);
 }
 
 /**
@@ -163,7 +163,7 @@ export function pow(base: TensorLike, exp: TensorLike): Tensor {
  * ```
  */
 export function square(x: TensorLike): Tensor {
-  return apply1(Square, [toNumberInput(x, "square")]);
+  return applyConverted(Square, [toNumberInput(x, "square")], [x]);
 }
 
 /**
@@ -178,7 +178,7 @@ export function square(x: TensorLike): Tensor {
  * ```
  */
 export function squaredDifference(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(SquaredDifference, toArithmeticInputs(a, b, "squaredDifference"));
+  return applyConverted(SquaredDifference, toArithmeticInputs(a, b, "squaredDifference"), [a, b]);
 }
 
 /**
@@ -220,5 +220,5 @@ export function rsqrt(x: TensorLike): Tensor {
  * ```
  */
 export function reciprocal(x: TensorLike): Tensor {
-  return apply1(Reciprocal, [toFloatInput(x, "x", "reciprocal")]);
+  return applyConverted(Reciprocal, [toFloatInput(x, "x", "reciprocal")], [x]);
 }

@@ -7,6 +7,7 @@ import { type DType, DTYPES } from "../core/dtype.ts";
 import type { OpDef } from "../core/op.ts";
 import { castTo, scalar as s } from "../core/scalar.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { applyConverted } from "./input.ts";
 import { definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { conjugate, divNoNan, mul, neg, toNumberInput } from "./pointwise_arithmetic.ts";
 import { complex, imag } from "./pointwise_complex.ts";
@@ -69,7 +70,7 @@ const Step: OpDef = definePointwise(
  */
 export function abs(x: TensorLike): Tensor {
   const input = toNumberInput(x, "abs");
-  if (DTYPES[input.dtype].kind !== "complex") return apply1(Abs, [input]);
+  if (DTYPES[input.dtype].kind !== "complex") return applyConverted(Abs, [input], [x]);
   return apply1(ComplexAbs, [input], {
     Tout: input.dtype === "complex128" ? "float64" : "float32",
   });
@@ -86,7 +87,7 @@ export function abs(x: TensorLike): Tensor {
  * ```
  */
 export function sign(x: TensorLike): Tensor {
-  return apply1(Sign, [toNumberInput(x, "sign")]);
+  return applyConverted(Sign, [toNumberInput(x, "sign")], [x]);
 }
 
 /**
@@ -128,7 +129,7 @@ export function ceil(x: TensorLike): Tensor {
  * ```
  */
 export function round(x: TensorLike): Tensor {
-  return apply1(Round, [toNumberInput(x, "round")]);
+  return applyConverted(Round, [toNumberInput(x, "round")], [x]);
 }
 
 /**
@@ -142,5 +143,5 @@ export function round(x: TensorLike): Tensor {
  * ```
  */
 export function step(x: TensorLike, alpha = 0): Tensor {
-  return apply1(Step, [toNumberInput(x, "step")], { alpha });
+  return applyConverted(Step, [toNumberInput(x, "step")], [x], { alpha });
 }

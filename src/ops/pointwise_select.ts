@@ -12,7 +12,7 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { reshape } from "./array_view.ts";
 import { binaryGrad, definePointwise } from "./define_pointwise.ts";
-import { shapeOfInput, toMatchingInputs } from "./input.ts";
+import { applyConverted, shapeOfInput, toMatchingInputs } from "./input.ts";
 import { toArithmeticInputs, toNumberInput } from "./pointwise_arithmetic.ts";
 import { equal, greater, greaterEqual, less, lessEqual } from "./pointwise_compare.ts";
 import { toBoolInput } from "./pointwise_logical.ts";
@@ -111,10 +111,8 @@ const ClipByValue = definePointwise(
  * ```
  */
 export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor {
-  return apply1(SelectV2, [
-    toBoolInput(condition, "condition", "where"),
-    ...toMatchingInputs(a, b, "where"),
-  ]);
+  const test = toBoolInput(condition, "condition", "where");
+  return applyConverted(SelectV2, [test, ...toMatchingInputs(a, b, "where")], [condition, a, b]);
 }
 
 /**
@@ -129,7 +127,7 @@ export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tens
  * ```
  */
 export function maximum(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(Maximum, toArithmeticInputs(a, b, "maximum"));
+  return applyConverted(Maximum, toArithmeticInputs(a, b, "maximum"), [a, b]);
 }
 
 /**
@@ -144,7 +142,7 @@ export function maximum(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function minimum(a: TensorLike, b: TensorLike): Tensor {
-  return apply1(Minimum, toArithmeticInputs(a, b, "minimum"));
+  return applyConverted(Minimum, toArithmeticInputs(a, b, "minimum"), [a, b]);
 }
 
 /**

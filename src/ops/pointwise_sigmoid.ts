@@ -6,7 +6,7 @@ import { apply1 } from "../core/apply.ts";
 import { type Expr, scalar as s } from "../core/scalar.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
-import { toFloatInput } from "./input.ts";
+import { applyConverted, toFloatInput } from "./input.ts";
 import { add, conjugate, div, mul, neg, sub } from "./pointwise_arithmetic.ts";
 import { erf, exp, toFloatOnly } from "./pointwise_exponential.ts";
 import { pow, square } from "./pointwise_power.ts";
@@ -172,7 +172,7 @@ export function sigmoid(x: TensorLike): Tensor {
  * ```
  */
 export function logSigmoid(x: TensorLike): Tensor {
-  return apply1(LogSigmoid, [toFloatInput(x, "x", "logSigmoid")]);
+  return applyConverted(LogSigmoid, [toFloatInput(x, "x", "logSigmoid")], [x]);
 }
 
 /**
@@ -186,7 +186,7 @@ export function logSigmoid(x: TensorLike): Tensor {
  * ```
  */
 export function softplus(x: TensorLike): Tensor {
-  return apply1(Softplus, [toFloatInput(x, "x", "softplus")]);
+  return applyConverted(Softplus, [toFloatInput(x, "x", "softplus")], [x]);
 }
 
 /**
@@ -200,7 +200,7 @@ export function softplus(x: TensorLike): Tensor {
  * ```
  */
 export function softsign(x: TensorLike): Tensor {
-  return apply1(Softsign, [toFloatInput(x, "x", "softsign")]);
+  return applyConverted(Softsign, [toFloatInput(x, "x", "softsign")], [x]);
 }
 
 /**
@@ -215,5 +215,5 @@ export function softsign(x: TensorLike): Tensor {
  * ```
  */
 export function gelu(x: TensorLike, approximate = false): Tensor {
-  return apply1(Gelu, [toFloatInput(x, "x", "gelu")], { approximate });
+  return applyConverted(Gelu, [toFloatInput(x, "x", "gelu")], [x], { approximate });
 }

@@ -13,9 +13,8 @@ import {
   type Saved,
   unaryGrad,
 } from "./define_pointwise.ts";
-import { castInput, toFloatInput } from "./input.ts";
-import { isInteger } from "../core/dtype.ts";
-import { add, conjugate, div, mul, neg, sub, toArithmeticInputs } from "./pointwise_arithmetic.ts";
+import { applyConverted, toFloatInput } from "./input.ts";
+import { add, conjugate, div, mul, neg, sub, toFloatInputs } from "./pointwise_arithmetic.ts";
 import { toFloatOnly } from "./pointwise_exponential.ts";
 import { rsqrt, square } from "./pointwise_power.ts";
 
@@ -139,7 +138,7 @@ export function tan(x: TensorLike): Tensor {
  * ```
  */
 export function asin(x: TensorLike): Tensor {
-  return apply1(Asin, [toFloatInput(x, "x", "asin")]);
+  return applyConverted(Asin, [toFloatInput(x, "x", "asin")], [x]);
 }
 
 /**
@@ -153,7 +152,7 @@ export function asin(x: TensorLike): Tensor {
  * ```
  */
 export function acos(x: TensorLike): Tensor {
-  return apply1(Acos, [toFloatInput(x, "x", "acos")]);
+  return applyConverted(Acos, [toFloatInput(x, "x", "acos")], [x]);
 }
 
 /**
@@ -167,7 +166,7 @@ export function acos(x: TensorLike): Tensor {
  * ```
  */
 export function atan(x: TensorLike): Tensor {
-  return apply1(Atan, [toFloatInput(x, "x", "atan")]);
+  return applyConverted(Atan, [toFloatInput(x, "x", "atan")], [x]);
 }
 
 /**
@@ -182,9 +181,7 @@ export function atan(x: TensorLike): Tensor {
  * ```
  */
 export function atan2(a: TensorLike, b: TensorLike): Tensor {
-  const [y, x] = toArithmeticInputs(a, b, "atan2");
-  if (!isInteger(y.dtype)) return apply1(Atan2, [y, x]);
-  return apply1(Atan2, [castInput(y, "float32"), castInput(x, "float32")]);
+  return applyConverted(Atan2, toFloatInputs(a, b, "atan2"), [a, b]);
 }
 
 /**
@@ -198,7 +195,7 @@ export function atan2(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function sinh(x: TensorLike): Tensor {
-  return apply1(Sinh, [toFloatInput(x, "x", "sinh")]);
+  return applyConverted(Sinh, [toFloatInput(x, "x", "sinh")], [x]);
 }
 
 /**
@@ -240,7 +237,7 @@ export function tanh(x: TensorLike): Tensor {
  * ```
  */
 export function asinh(x: TensorLike): Tensor {
-  return apply1(Asinh, [toFloatInput(x, "x", "asinh")]);
+  return applyConverted(Asinh, [toFloatInput(x, "x", "asinh")], [x]);
 }
 
 /**
@@ -254,7 +251,7 @@ export function asinh(x: TensorLike): Tensor {
  * ```
  */
 export function acosh(x: TensorLike): Tensor {
-  return apply1(Acosh, [toFloatInput(x, "x", "acosh")]);
+  return applyConverted(Acosh, [toFloatInput(x, "x", "acosh")], [x]);
 }
 
 /**
@@ -268,5 +265,5 @@ export function acosh(x: TensorLike): Tensor {
  * ```
  */
 export function atanh(x: TensorLike): Tensor {
-  return apply1(Atanh, [toFloatInput(x, "x", "atanh")]);
+  return applyConverted(Atanh, [toFloatInput(x, "x", "atanh")], [x]);
 }

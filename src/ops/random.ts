@@ -2,7 +2,7 @@
  * Random tensors. The numbers are a function of seed and position (Threefry), the same on every device but for rounding.
  * May import core and kernels.
  */
-import { apply1, currentInterpreter } from "../core/apply.ts";
+import { apply1, compose, currentInterpreter } from "../core/apply.ts";
 import { asDType, type DType, DTYPES, isFloating } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { lookupOp } from "../core/op.ts";
@@ -212,26 +212,30 @@ export function multinomial(
   seed?: Seed | null,
   normalized = false,
 ): Tensor {
-  let rows = asTensor(toFloatInput(logits, "logits", "multinomial"));
-  const shape = shapeOfInput(rows);
-  if (shape && shape.length !== 1 && shape.length !== 2) {
-    throw new ValueError(`Rank of probabilities must be 1 or 2, but is ${shape.length}`);
-  }
-  const outcomes = shape?.at(-1);
-  if (typeof outcomes === "number" && outcomes < 2) {
-    throw new ValueError(`Error in multinomial: you need at least 2 outcomes, but got ${outcomes}`);
-  }
-  if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
-  const vector = shape?.length === 1;
-  const drawn = drawIndices(
-    seedSource(seed),
-    vector ? expandDims(rows, 0) : rows,
-    intScalar(numSamples),
-    {
-      output_dtype: "int32",
-    },
-  );
-  return vector ? reshape(drawn, [numSamples]) : drawn;
+  return compose(() => {
+    let rows = asTensor(toFloatInput(logits, "logits", "multinomial"));
+    const shape = shapeOfInput(rows);
+    if (shape && shape.length !== 1 && shape.length !== 2) {
+      throw new ValueError(`Rank of probabilities must be 1 or 2, but is ${shape.length}`);
+    }
+    const outcomes = shape?.at(-1);
+    if (typeof outcomes === "number" && outcomes < 2) {
+      throw new ValueError(
+        `Error in multinomial: you need at least 2 outcomes, but got ${outcomes}`,
+      );
+    }
+    if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
+    const vector = shape?.length === 1;
+    const drawn = drawIndices(
+      seedSource(seed),
+      vector ? expandDims(rows, 0) : rows,
+      intScalar(numSamples),
+      {
+        output_dtype: "int32",
+      },
+    );
+    return vector ? reshape(drawn, [numSamples]) : drawn;
+  });
 }
 
 /**
