@@ -15,9 +15,20 @@ const LARGE = 1 << 16;
 
 const CHAIN_LENGTH = 400;
 
-/** An output whose value is on the host already. */
+/** An output whose value is on the host already. One object and no closures: what is timed is small. */
+class HostOutput implements Output {
+  readonly #values: ArrayLike<number>;
+  constructor(values: ArrayLike<number>) {
+    this.#values = values;
+  }
+  data(): Promise<ArrayLike<number>> {
+    return Promise.resolve(this.#values);
+  }
+  dispose(): void {}
+}
+
 function hostOutput(values: ArrayLike<number>): Output {
-  return { data: () => Promise.resolve(values), dispose() {} };
+  return new HostOutput(values);
 }
 
 function inputs(size: number): Float32Array<ArrayBuffer>[] {

@@ -137,8 +137,12 @@ export function apply1(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO
 
 /** Runs what is made of several ops as one: tensors made on the way are disposed, those returned are not. */
 export function compose<T>(fn: () => T): T {
-  const { tidy } = currentInterpreter();
-  return tidy && !keeping ? tidy(fn) : fn();
+  return disposes() ? currentInterpreter().tidy!(fn) : fn();
+}
+
+/** True where what is made on the way to a result is to be disposed. */
+export function disposes(): boolean {
+  return currentInterpreter().tidy !== undefined && !keeping;
 }
 
 let keeping = false;

@@ -2,7 +2,7 @@
  * From what users pass to what `apply` takes: tensors stay, variables are read, JavaScript values become literals.
  * May import core.
  */
-import { apply1, currentInterpreter, type OpInput } from "../core/apply.ts";
+import { apply1, currentInterpreter, disposes, type OpInput } from "../core/apply.ts";
 import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { describe, toNdArray } from "../core/convert.ts";
@@ -82,6 +82,7 @@ export function disposeConverted(
   inputs: readonly OpInput[],
   given: readonly TensorLike[],
 ): void {
+  if (!disposes()) return;
   for (let i = 0; i < inputs.length; i++) {
     const made = inputs[i], from = given[i];
     if (made === from || !(made instanceof Tensor)) continue;

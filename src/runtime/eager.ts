@@ -21,7 +21,7 @@ import { asEager, EagerTensor, tidy } from "./tensor.ts";
 import { type Launch, ofOp } from "./launch.ts";
 import { findLaunch, specOf } from "./launch_cache.ts";
 import { Storage } from "./storage.ts";
-import { cpuDevice, defaultDevice, findDevice } from "./devices.ts";
+import { cpuDevice, defaultDevice, findDevice, gpuDevice } from "./devices.ts";
 
 /** Runs ops at once. */
 export const eagerInterpreter: Interpreter = {
@@ -40,6 +40,7 @@ export function installEager(): void {
 function targetDevice(inputs: readonly OpInput[] = []): Device {
   const asked = currentScope().device;
   if (asked) return findDevice(asked);
+  if (gpuDevice() === null) return defaultDevice();
   for (const x of inputs) {
     if (x instanceof EagerTensor && x.storage.device.type === "GPU") return x.storage.device;
   }
@@ -61,7 +62,9 @@ export function executeOn(
   asked: Device,
 ): Tensor[] {
   for (let i = 0; i < inputs.length; i++) {
-    if (inputs[i] instanceof Tensor) asEager(inputs[i] as Tensor);
+    const x = inputs[i];
+    // Says what is wrong with it.
+    if (x instanceof EagerTensor ? x.isDisposed : x instanceof Tensor) asEager(x as Tensor);
   }
   return runLaunch(def, findLaunch(def, asked, inputs, attrs), inputs);
 }
@@ -79,13 +82,17 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
         continue;
       }
       const input = inputs[i];
+      if (input instanceof EagerTensor && input.storage.device === device) {
+        buffers[i] = input.storage.buffer;
+        continue;
+      }
       if (input instanceof NdArray) {
         buffers[i] = device.upload(input);
         (uploaded ??= []).push(i);
         continue;
       }
       const t = onDevice(input, device);
-      if (t !== input) (moved ??= []).push(t);
+      (moved ??= []).push(t);
       buffers[i] = t.storage.buffer;
     }
     if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
