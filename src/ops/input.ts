@@ -85,8 +85,10 @@ export function disposeConverted(
   if (!disposes()) return;
   for (let i = 0; i < inputs.length; i++) {
     const made = inputs[i], from = given[i];
-    if (made === from || !(made instanceof Tensor)) continue;
-    if (!(from instanceof Tensor && from.asOpInput() === made)) made.dispose();
+    // What a variable holds is not ours: only another dtype tells of a cast.
+    if (made instanceof Tensor && from instanceof Tensor && made.dtype !== from.dtype) {
+      made.dispose();
+    }
   }
 }
 
