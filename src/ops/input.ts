@@ -132,13 +132,18 @@ function toOperand(
 
 /** A host input: axes, shapes, permutations. Numbers become an int32 literal. */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
-  if (Array.isArray(x) && x.every(isNumber)) return intVector(x);
+  if (isNumbers(x)) return intVector(x);
   return toInput(x, arg, fn, {
     dtype: x instanceof NdArray || x instanceof Tensor ? undefined : "int32",
   });
 }
 
-const isNumber = (x: unknown): x is number => typeof x === "number";
+function isNumbers(x: TensorLike): x is readonly number[] {
+  if (!Array.isArray(x)) return false;
+  // Not `every`, which passes over holes.
+  for (let i = 0; i < x.length; i++) if (typeof x[i] !== "number") return false;
+  return true;
+}
 
 /** An int32 literal of rank 1. */
 export function intVector(values: readonly number[]): NdArray {

@@ -200,27 +200,27 @@ export function matrices(a: TensorLike, b: TensorLike, fn: string): [OpInput, Op
  * ```
  */
 export function dot(t1: TensorLike, t2: TensorLike): Tensor {
-  const [x, y] = toMatchingInputs(t1, t2, "dot", ["t1", "t2"]);
-  const p = shapeOfInput(x), q = shapeOfInput(y);
-  for (const s of [p, q]) {
-    if (s === null || s.length < 1 || s.length > 2) {
+  return compose(() => {
+    const [x, y] = toMatchingInputs(t1, t2, "dot", ["t1", "t2"]);
+    const p = shapeOfInput(x), q = shapeOfInput(y);
+    for (const s of [p, q]) {
+      if (s === null || s.length < 1 || s.length > 2) {
+        throw new ValueError(
+          `Cannot take dot: inputs must be rank 1 or 2, received ranks ${p?.length} and ${q?.length}`,
+        );
+      }
+    }
+    const [inner1, inner2] = [p![p!.length - 1], q![0]];
+    if (inner1 !== null && inner2 !== null && inner1 !== inner2) {
       throw new ValueError(
-        `Cannot take dot: inputs must be rank 1 or 2, received ranks ${p?.length} and ${q?.length}`,
+        `Cannot take dot: inner dimensions must be equal, received ${inner1} and ${inner2}`,
       );
     }
-  }
-  const [inner1, inner2] = [p![p!.length - 1], q![0]];
-  if (inner1 !== null && inner2 !== null && inner1 !== inner2) {
-    throw new ValueError(
-      `Cannot take dot: inner dimensions must be equal, received ${inner1} and ${inner2}`,
-    );
-  }
-  if (p!.length === 2 && q!.length === 2) return product(x, y, false, false);
-  return compose(() => {
     const left = p!.length === 1 ? reshape(asTensor(x), [1, -1]) : x;
     const right = q!.length === 1 ? reshape(asTensor(y), [-1, 1]) : y;
-    const shape = p!.length === 1 && q!.length === 1 ? [] : [-1];
-    return reshape(product(left, right, false, false), shape);
+    const result = product(left, right, false, false);
+    if (p!.length === 2 && q!.length === 2) return result;
+    return reshape(result, p!.length === 1 && q!.length === 1 ? [] : [-1]);
   });
 }
 

@@ -26,7 +26,7 @@ interface Entry {
 }
 type NumberArray = ArrayLike<number | bigint>;
 
-/** The last applications of one op on one device, the most recent first. */
+/** Some applications of one op on one device, those that are asked for most in front. */
 const recent: (Entry[] | undefined)[] = [];
 const MOST_RECENT = 16;
 /** Longer host inputs and attributes are compared as texts only. */
@@ -88,7 +88,7 @@ function serves(
 
 function sameValues(a: NumberArray, b: NumberArray): boolean {
   if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false;
   return true;
 }
 
@@ -97,7 +97,10 @@ function sameAttrs(a: Attrs, b: Attrs): boolean {
   let more = 0;
   for (const name in a) {
     const x = a[name], y = b[name];
-    if (x !== y && !(Array.isArray(x) && Array.isArray(y) && sameValues(x, y))) return false;
+    // NaN is like itself.
+    if (!Object.is(x, y) && !(Array.isArray(x) && Array.isArray(y) && sameValues(x, y))) {
+      return false;
+    }
     more++;
   }
   for (const _ in b) more--;
@@ -122,9 +125,8 @@ function entryOf(
   }
   for (const name in attrs) {
     const value = attrs[name];
-    if (typeof value === "object" && value !== null) {
-      if (!Array.isArray(value) || !isComparable(value)) return null;
-    }
+    const isObject = typeof value === "object" && value !== null;
+    if (isObject && !(Array.isArray(value) && isComparable(value))) return null;
     if (copies === NO_ATTRS) copies = {};
     copies[name] = Array.isArray(value) ? value.slice() : value;
   }

@@ -83,6 +83,7 @@ const OTHERS: Readonly<Record<string, Call>> = {
   "meshgrid()": ({ vector }) => tf.meshgrid(vector, vector),
   "multinomial() of a vector": ({ vector }) => tf.multinomial(vector, 3),
   "dot()": ({ vector }) => tf.dot(vector, vector),
+  "dot() of two dtypes": ({ ints, square }) => tf.dot(ints, square),
   "outerProduct()": ({ vector }) => tf.outerProduct(vector, vector),
   "gramSchmidt()": ({ square }) => linalg.gramSchmidt(square),
   "gramSchmidt() of a list": () => linalg.gramSchmidt([[1, 2], [3, 5]] as never),
