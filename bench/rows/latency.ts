@@ -27,10 +27,6 @@ class HostOutput implements Output {
   dispose(): void {}
 }
 
-function hostOutput(values: ArrayLike<number>): Output {
-  return new HostOutput(values);
-}
-
 function inputs(size: number): Float32Array<ArrayBuffer>[] {
   return [normals(size, 1), normals(size, 2)];
 }
@@ -54,7 +50,7 @@ function readBackTf(tf: Tf, size: number): Case {
       const sum = tf.add(a!, b!);
       const values = await sum.data();
       sum.dispose();
-      return hostOutput(values);
+      return new HostOutput(values);
     },
     dispose: () => tf.dispose([a!, b!]),
   };
@@ -68,7 +64,7 @@ function readBackSync(tf: Tf, size: number): Case {
       const sum = tf.add(a!, b!);
       const values = sum.dataSync();
       sum.dispose();
-      return hostOutput(values);
+      return new HostOutput(values);
     },
     dispose: () => tf.dispose([a!, b!]),
   };
@@ -78,7 +74,7 @@ function readBackJax({ jax, array }: JaxPeer, size: number): Case {
   const [a, b] = inputs(size).map((values) => array(values, size === 1 ? [] : [size]));
   const add = jax.jit((x: JaxArray, y: JaxArray) => x.add(y));
   return {
-    call: async () => hostOutput(await add(a!.ref, b!.ref).data() as ArrayLike<number>),
+    call: async () => new HostOutput(await add(a!.ref, b!.ref).data() as ArrayLike<number>),
     dispose: () => [a, b].forEach((x) => x!.dispose()),
   };
 }
@@ -101,7 +97,7 @@ function readBackRow(id: string, what: string, size: number): Row {
           const sum = add(a!, b!);
           const values = sum.dataSync();
           sum.dispose();
-          return hostOutput(values);
+          return new HostOutput(values);
         },
         dispose: () => tf.dispose([a!, b!]),
       };

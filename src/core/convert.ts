@@ -85,18 +85,19 @@ function withShape(array: NdArray, shape: Shape): NdArray {
 }
 
 function convert(value: unknown, { dtype, strict = false }: ConvertOptions): NdArray {
-  if (typeof value === "number" && takesNumbers(dtype ?? "float32", strict)) {
-    const data = makeData(dtype ?? "float32", 1) as number[];
+  const ofNumbers = dtype ?? "float32";
+  if (typeof value === "number" && takesNumbers(ofNumbers, strict)) {
+    const data = makeData(ofNumbers, 1) as number[];
     data[0] = value;
-    return new NdArray(dtype ?? "float32", [], data as unknown as HostData);
+    return new NdArray(ofNumbers, [], data as unknown as HostData);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     const array = convertArray(value, dtype);
     if (array !== null) return array;
   }
   const shape = shapeOfNested(value, dtype);
-  const numbers = nestedNumbers(value, shape, dtype ?? "float32", strict);
-  if (numbers !== null) return new NdArray(dtype ?? "float32", shape, numbers);
+  const numbers = nestedNumbers(value, shape, ofNumbers, strict);
+  if (numbers !== null) return new NdArray(ofNumbers, shape, numbers);
   const leaves: unknown[] = [];
   collect(value, shape, 0, leaves, dtype);
   const kind = dtype ?? inferDType(leaves);

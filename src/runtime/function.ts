@@ -136,6 +136,8 @@ class Tracer {
   readonly #name: string;
   readonly #traces = new Map<string, Trace>();
   readonly #lastSpecs = new Map<string, Spec[]>();
+  /** Of the last call: the next one is often like it. */
+  #latest: { pattern: Pattern; trace: Trace } | null = null;
   #madeVariables = false;
   count = 0;
 
@@ -153,8 +155,6 @@ class Tracer {
     this.#latest = pattern && { pattern, trace: bound.trace };
     return bound;
   }
-  /** Of the last call: the next one is often like it. */
-  #latest: { pattern: Pattern; trace: Trace } | null = null;
 
   #find(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
     const binding = this.#options.inputSignature

@@ -10,12 +10,12 @@ import { turn4 } from "./gemm_pack.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "./wasm/function_builder.ts";
 import type { Bits, Comparisons, Loads } from "./wasm/instruction_types.ts";
 import { f32, f32x4, i32, i32x4 } from "./wasm/instructions.ts";
+import { type I4, laneNumbers } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
 import { storePart } from "./windows.ts";
 
 type I = Local<"i32">;
 type Lane4 = "f32x4" | "i32x4";
-type I4 = Value<"i32x4">;
 
 /** Elements of a row that are taken before the best of them is compared with that of all before. */
 const BLOCK = 128;
@@ -97,7 +97,7 @@ function writeRows<T extends Lane4>(
   const place = f.local("i32"), placeLeft = f.local("i32");
   const top = f.local(type), found = [0, 1, 2, 3].map(() => f.local(type));
   const none = f.constant(type, worst), tail = f.let(i32.and(n, 3));
-  const lanes = [1, 2, 3].reduce<I4>((v, i) => i32x4.withLane(v, i, i), i32x4.const(0));
+  const lanes = laneNumbers(f);
   const mask = f.let(i32x4.lt(lanes, i32x4.splat(tail)));
   const go = (vectors: number): void => {
     f.advance(at, 16 * vectors);

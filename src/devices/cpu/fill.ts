@@ -11,7 +11,7 @@ import type { FastPrepare } from "./fast.ts";
 import type { Heap, Pointer } from "./heap.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
-import type { F4, I4 } from "./wasm/simd.ts";
+import { type F4, type I4, laneNumbers } from "./wasm/simd.ts";
 
 /** Bytes written in a turn: blocks of memory may be overrun by as many. */
 export const TURN = 64;
@@ -88,7 +88,7 @@ function intRamp(engine: Engine): RampRun {
   return engine.compile("ramp i32", (m) => {
     m.function("run", ["i32", "i32", "i32", "i32"], null, (f, out, left, start, step) => {
       const by = f.let(i32x4.splat(step));
-      const lanes = [1, 2, 3].reduce<I4>((v, i) => i32x4.withLane(v, i, i), f.constant("i32x4", 0));
+      const lanes = laneNumbers(f);
       const at = f.variable("i32x4", i32x4.add(i32x4.splat(start), i32x4.mul(lanes, by)));
       const here = f.local("i32x4"), turn = f.let(i32x4.shl(by, 2));
       fours(f, [out, left], () => {

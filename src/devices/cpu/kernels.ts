@@ -23,8 +23,8 @@ import type { FastPrepare, FastRun } from "./fast.ts";
 import { FILL_KERNELS } from "./fill.ts";
 import { prepareMatMul } from "./gemm.ts";
 import type { Finish } from "./gemm_tile.ts";
-import { prepareExchange } from "./join.ts";
 import { prepareGather, prepareScatter } from "./indexed_rows.ts";
+import { prepareExchange } from "./join.ts";
 import { MULTINOMIAL_KERNEL } from "./multinomial.ts";
 import { ONE_HOT_KERNEL } from "./one_hot.ts";
 import { preparePointwise } from "./pointwise.ts";
@@ -33,8 +33,8 @@ import { RANDOM_KERNELS } from "./random.ts";
 import { prepareFusedReduction, reduction } from "./reduce.ts";
 import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
-import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
 import { TOPK_KERNEL } from "./topk.ts";
+import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
 
 /** A kernel that applies a finish to each of its sums. */
 type Finishing = (engine: Engine, problem: Problem, finish?: Finish) => FastRun | null;

@@ -10,7 +10,7 @@ import type { Engine, WasmFunction } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
-import { type D2, type F4, type I4, Simd } from "./wasm/simd.ts";
+import { type D2, type F4, type I4, laneNumbers, Simd } from "./wasm/simd.ts";
 import { log, sinCos } from "./wasm/wide_math.ts";
 
 type I = Local<"i32">;
@@ -85,7 +85,7 @@ function writeDraw(
   [out, count, k0, k1]: readonly I[],
 ): void {
   const key0 = f.let(i32x4.splat(k0)), key1 = f.let(i32x4.splat(k1));
-  const lanes = [1, 2, 3].reduce<I4>((v, i) => i32x4.withLane(v, i, i), s.i(0));
+  const lanes = laneNumbers(f);
   const counters = f.variable("i32x4", lanes);
   // Whole steps of eight: blocks of memory are longer than what they hold.
   f.while(i32.gt(count, 0), () => {

@@ -13,7 +13,7 @@ import { importHosts, type Lanes, printSimdGroup } from "./print_simd.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
 import type { Basic, Bits, Loads } from "./wasm/instruction_types.ts";
-import { type D2, type F4, Simd } from "./wasm/simd.ts";
+import { type D2, type F4, laneNumbers, Simd } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
 
 type Lane4 = "f32x4" | "i32x4";
@@ -301,14 +301,6 @@ function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
     starts.forEach((x, k) => f.advance(x, steps[k]));
     f.advance(m, -1);
   });
-}
-
-/** 0, 1, 2, 3. */
-function laneNumbers(f: FunctionBuilder): Value<"i32x4"> {
-  return [1, 2, 3].reduce<Value<"i32x4">>(
-    (v, i) => i32x4.withLane(v, i, i),
-    f.constant("i32x4", 0),
-  );
 }
 
 /** Expressions of more instructions than this are written as seldom as can be. */

@@ -4,7 +4,7 @@
  */
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
-import { type D2, type F4, type I4, Simd } from "./wasm/simd.ts";
+import { type D2, type F4, type I4, laneNumbers, Simd } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
 
 /** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */
@@ -58,7 +58,7 @@ export class RowWriter {
     this.#rows = rows;
     this.#n = n;
     this.#tail = f.let(i32.and(n, 3));
-    const lanes = [1, 2, 3].reduce<I4>((v, i) => i32x4.withLane(v, i, i), this.s.i(0));
+    const lanes = laneNumbers(f);
     this.#mask = f.let(i32x4.lt(lanes, i32x4.splat(this.#tail)));
     this.length = f.let(f64x2.ofI32(i32x4.splat(n)));
     this.#at = f.local("i32");

@@ -122,3 +122,8 @@ export class Simd {
     return out;
   }
 }
+
+/** 0, 1, 2, 3. */
+export function laneNumbers(f: FunctionBuilder): I4 {
+  return [1, 2, 3].reduce<I4>((v, i) => i32x4.withLane(v, i, i), f.constant("i32x4", 0));
+}
