@@ -69,7 +69,10 @@ export function prepareProduct(engine: Engine, product: Product, finish?: Finish
   const { m, n, k, transA } = product;
   if (m === 0 || n === 0) return () => {};
   if (!finish && k > 0) {
-    if (m <= THIN_ROWS && (m === 1 || !transA)) return prepareThin(engine, product);
+    if (m <= THIN_ROWS && (m === 1 || !transA)) {
+      // A single column lies in memory as a single row does.
+      return prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
+    }
     if (n === 1) {
       // A matrix times a vector is that vector times the matrix turned.
       const turned = prepareThin(engine, { m: 1, n: m, k, transB: !transA });

@@ -13,6 +13,8 @@ import { type F4, Simd } from "./wasm/simd.ts";
 export const THIN_ROWS = 3;
 /** Columns of C that are summed at once: they stay in the nearest cache. */
 const BLOCK = 2048;
+/** Sums of one row that grow side by side. */
+const SUMS = 4;
 
 type I = Local<"i32">;
 
@@ -111,23 +113,35 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
       { length: m },
       (_, i) => f.variable("i32", i32.add(a, i32.mul(bytes, i))),
     );
-    const sums = left.map(() => rows.map(() => f.variable("f32x4", s.k(0))));
-    const turn = (count: I, width: number, load: (p: I) => F4): void => {
-      f.while(i32.gt(count, 0), () => {
-        const values = left.map((p) => f.let(load(p)));
-        rows.forEach((r, j) => {
-          const v = f.let(load(r));
-          values.forEach((x, i) => f.set(sums[i][j], s.madd(x, v, sums[i][j])));
-        });
-        [...rows, ...left].forEach((p) => f.advance(p, 4 * width));
-        f.advance(count, -width);
+    // A few sums at once: one addition need not wait for the one before it.
+    const depth = Math.max(1, SUMS / columns);
+    const sums = left.map(() =>
+      rows.map(() => Array.from({ length: depth }, () => f.variable("f32x4", s.k(0))))
+    );
+    const turn = (vectors: number, width: number, load: (p: I, offset: number) => F4): void => {
+      const step = vectors * width;
+      f.while(i32.ge(terms, step), () => {
+        for (let u = 0; u < vectors; u++) {
+          const values = left.map((p) => f.let(load(p, 16 * u)));
+          rows.forEach((r, j) => {
+            const v = f.let(load(r, 16 * u));
+            values.forEach((x, i) => f.set(sums[i][j][u], s.madd(x, v, sums[i][j][u])));
+          });
+        }
+        [...rows, ...left].forEach((p) => f.advance(p, 4 * step));
+        f.advance(terms, -step);
       });
     };
-    turn(f.variable("i32", i32.and(k, -4)), 4, (p) => f32x4.load(p));
-    turn(f.variable("i32", i32.and(k, 3)), 1, (p) => f32x4.loadFirst(p));
+    const terms = f.variable("i32", k);
+    if (depth > 1) turn(depth, 4, (p, o) => f32x4.load(p, o));
+    turn(1, 4, (p, o) => f32x4.load(p, o));
+    turn(1, 1, (p) => f32x4.loadFirst(p));
     sums.forEach((row, i) => {
       const to = f.let(i32.add(c, i32.mul(step, i)));
-      row.forEach((v, j) => f.store(to, total(f, v), 4 * j));
+      row.forEach(([first, ...others], j) => {
+        const whole = others.reduce<F4>((sum, v) => f32x4.add(sum, v), first);
+        f.store(to, total(f, whole), 4 * j);
+      });
     });
     f.advance(b, i32.mul(bytes, columns));
     f.advance(c, 4 * columns);
