@@ -170,6 +170,7 @@ import "./devices/cpu/gemm_walk.ts";
 import "./devices/cpu/gemm_object_kernel.ts";
 import "./devices/cpu/gemm_kernel.ts";
 import "./devices/cpu/gemm_sums.ts";
+import "./devices/cpu/gemm_small.ts";
 import "./devices/cpu/gemm_thin.ts";
 import "./devices/cpu/pointwise.ts";
 import "./devices/cpu/gemm.ts";

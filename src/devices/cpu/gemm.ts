@@ -21,6 +21,7 @@ import {
   type SumsItem,
   worthObjects,
 } from "./gemm_sums.ts";
+import { isSmall, prepareSmall } from "./gemm_small.ts";
 import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
 import type { Pointer } from "./heap.ts";
 import { preparePointwise } from "./pointwise.ts";
@@ -283,6 +284,10 @@ function prepareBatches(
     c: 4 * i * m * n,
   }));
   if (m === 0 || n === 0) return () => {};
+  if (!finish && isSmall(shape)) {
+    const small = prepareSmall(engine, { ...shape, pairs: matrixPairs(shape) });
+    return ([c], [a, b]) => small(c, a, b);
+  }
   /** Operands per element as they lie beside the matrix of C at this offset. */
   const beside = (operands: readonly Pointer[], c: number): readonly Pointer[] =>
     finish ? operands.map((p, i) => (finish.operands[i] === "element" ? p + c : p)) : NONE;
