@@ -38,7 +38,8 @@ function matMul(dice: Dice): Case {
 }
 
 function batchMatMul(dice: Dice): Case {
-  const [m, n, k] = [dice.extent(9), dice.extent(9), dice.extent(9)];
+  const most = dice.chance(0.2) ? 60 : 9;
+  const [m, n, k] = [dice.extent(most), dice.extent(most), dice.extent(most)];
   const batch = dice.shape(dice.between(0, 2), 3);
   const ofBatch = (): number[] => {
     const own = batch.map((d) => (dice.chance(0.3) ? 1 : d));
