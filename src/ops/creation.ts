@@ -281,7 +281,8 @@ export function tensor6d(values: TensorLike, shape?: readonly number[], dtype?: 
  * ```
  */
 export function fill(shape: TensorLike, value: TensorLike, dtype?: DType): Tensor {
-  const element = toInput(value, "value", "fill", { dtype: dtype && asDType(dtype) });
+  const type = dtype ? asDType(dtype) : typeof value === "number" ? "float32" : undefined;
+  const element = toInput(value, "value", "fill", { dtype: type });
   return filledWith(dimsInput(shape, "fill"), element);
 }
 

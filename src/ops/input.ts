@@ -25,6 +25,10 @@ export function toInput(
 ): OpInput {
   if (x instanceof Tensor) return x.asOpInput();
   if (x instanceof NdArray && options.dtype === undefined) return x;
+  if (typeof x === "number") {
+    if (options.dtype === "float32") return literal("float32", [], [Math.fround(x)]);
+    if (options.dtype === "int32" && x === (x | 0)) return intScalar(x | 0);
+  }
   if (x === null || x === undefined || typeof x === "function" || isBareObject(x)) {
     throw new TypeError(
       `Argument '${arg}' passed to '${fn}' must be a Tensor or TensorLike, but got ${describe(x)}`,
@@ -130,9 +134,10 @@ function toOperand(
   return toInput(x, arg, fn, takes ? { dtype } : {});
 }
 
-/** A host input: axes, shapes, permutations. Numbers become an int32 literal. */
+/** A host input: axes, shapes, paddings. Numbers become an int32 literal. */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
   if (isNumbers(x)) return intVector(x);
+  if (isRows(x)) return literal("int32", [x.length, x[0].length], x.flat());
   return toInput(x, arg, fn, {
     dtype: x instanceof NdArray || x instanceof Tensor ? undefined : "int32",
   });
@@ -142,6 +147,14 @@ function isNumbers(x: TensorLike): x is readonly number[] {
   if (!Array.isArray(x)) return false;
   // Not `every`, which passes over holes.
   for (let i = 0; i < x.length; i++) if (typeof x[i] !== "number") return false;
+  return true;
+}
+
+function isRows(x: TensorLike): x is readonly (readonly number[])[] {
+  if (!Array.isArray(x) || x.length === 0) return false;
+  for (let i = 0; i < x.length; i++) {
+    if (!isNumbers(x[i]) || x[i].length !== x[0].length) return false;
+  }
   return true;
 }
 
@@ -189,6 +202,7 @@ function isLiteral(
   if (known.dtype !== dtype || known.rank !== shape.length || data.length !== values.length) {
     return false;
   }
+  for (let i = 0; i < shape.length; i++) if (known.shape[i] !== shape[i]) return false;
   for (let i = 0; i < values.length; i++) if (!Object.is(data[i], values[i])) return false;
   return true;
 }

@@ -3,7 +3,7 @@
  * May import core and kernels.
  */
 import { apply1, compose, currentInterpreter } from "../core/apply.ts";
-import { asDType, type DType, isInteger } from "../core/dtype.ts";
+import { asDType, type DType, isBigInt, isInteger } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type Problem } from "../core/op.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
@@ -24,6 +24,7 @@ import { hostInts, knownInts, reshape } from "./array_view.ts";
 import { broadcastTo } from "./array_repeat.ts";
 import { zeros } from "./creation.ts";
 import { copyKernels } from "./define_copy.ts";
+import { dimsInput } from "./fill_ops.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "./input.ts";
 import { indexInput } from "./gather.ts";
 
@@ -231,7 +232,8 @@ export function linspace(start: number, stop: number, num: number): Tensor {
 }
 
 /**
- * Ones on the diagonal, zeros elsewhere; repeated for `batchShape`. Follows TensorFlow `tf.eye`.
+ * Ones on the diagonal, zeros elsewhere; repeated for `batchShape`. Throws `ValueError` for extents that are negative or not whole.
+ * Follows TensorFlow `tf.eye`.
  *
  * @example
  * ```ts
@@ -247,16 +249,28 @@ export function eye(
   dtype: DType = "float32",
 ): Tensor {
   return compose(() => {
-    const array = NdArray.zeros(asDType(dtype), [numRows, numColumns]);
-    const one = array.dtype === "int64" || array.dtype === "uint64" ? 1n : 1;
-    for (let i = 0; i < Math.min(numRows, numColumns); i++) {
-      setElement(array, i * (numColumns + 1), one);
-    }
-    const matrix = currentInterpreter().constant(array);
+    const t = asDType(dtype);
+    dimsInput([numRows, numColumns], "eye");
+    const matrix = numRows * numColumns > MOST_UPLOADED
+      ? apply1(OneHot, [
+        range(0, numRows, 1, "int32"),
+        intScalar(numColumns),
+        ...[1, 0].map((v) => toInput(v, "value", "eye", { dtype: t })),
+      ])
+      : currentInterpreter().constant(identityMatrix(t, numRows, numColumns));
     return batchShape && batchShape.length > 0
       ? broadcastTo(matrix, [...batchShape, numRows, numColumns])
       : matrix;
   });
+}
+/** Elements of an identity matrix that are written on the host: larger ones are made where they will be. */
+const MOST_UPLOADED = 4096;
+
+function identityMatrix(dtype: DType, rows: number, columns: number): NdArray {
+  const array = NdArray.zeros(dtype, [rows, columns]);
+  const one = isBigInt(dtype) ? 1n : 1;
+  for (let i = 0; i < Math.min(rows, columns); i++) setElement(array, i * (columns + 1), one);
+  return array;
 }
 
 /**

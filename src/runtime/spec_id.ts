@@ -5,12 +5,16 @@
 import type { DType } from "../core/dtype.ts";
 import type { Shape } from "../core/shape.ts";
 
-const ids = new Map<string, number>();
+const ids = new Map<DType, Map<number | string, number>>();
+let next = 1;
 
 /** A number from 1 on, the same for the same dtype and shape as long as the process runs. */
 export function specId(dtype: DType, shape: Shape): number {
-  const key = dtype + shape;
-  let id = ids.get(key);
-  if (id === undefined) ids.set(key, id = ids.size + 1);
+  let ofDType = ids.get(dtype);
+  if (ofDType === undefined) ids.set(dtype, ofDType = new Map());
+  // Small inputs are the common ones: a number takes less to make and to find than a text.
+  const key = shape.length === 0 ? -1 : shape.length === 1 ? shape[0] : shape.join();
+  let id = ofDType.get(key);
+  if (id === undefined) ofDType.set(key, id = next++);
   return id;
 }

@@ -80,6 +80,15 @@ testOnDevices("range() and linspace() count", () => {
 testOnDevices("eye(), diag() and meshgrid() make patterns", () => {
   assertEquals(tf.eye(2, 3).arraySync(), [[1, 0, 0], [0, 1, 0]]);
   assertEquals(tf.eye(2, 2, [2], "int32").arraySync(), [[[1, 0], [0, 1]], [[1, 0], [0, 1]]]);
+  for (const dtype of ["float32", "int32", "bool", "int64", "float16"] as const) {
+    const large = tf.eye(70, 100, null, dtype);
+    assertEquals([large.shape, large.dtype], [[70, 100], dtype]);
+    const places = tf.argMax(tf.cast(large, "float32"), 1).arraySync();
+    assertEquals(places, Array.from({ length: 70 }, (_, i) => i));
+    assertEquals(tf.sum(tf.cast(large, "float32")).arraySync(), 70);
+  }
+  assertThrows(() => tf.eye(-100, -100), RangeError);
+  assertThrows(() => tf.eye(100, 100.5), RangeError);
   assertEquals(tf.diag([1, 2, 3]).arraySync(), [[1, 0, 0], [0, 2, 0], [0, 0, 3]]);
   assertEquals(tf.diag(tf.tensor([[1, 2], [3, 4]])).shape, [2, 2, 2, 2]);
   assertEquals(tf.diagPart(tf.diag([1, 2, 3])).arraySync(), [1, 2, 3]);

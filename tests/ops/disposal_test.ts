@@ -80,6 +80,7 @@ const OTHERS: Readonly<Record<string, Call>> = {
   "concat() of two dtypes": ({ x, ints }) => tf.concat([x, ints]),
   "matMul() of two dtypes": ({ x, ints }) => tf.matMul(x, ints, false, true),
   "eye() of a batch": () => tf.eye(3, 3, [2]),
+  "a large eye()": () => tf.eye(100),
   "meshgrid()": ({ vector }) => tf.meshgrid(vector, vector),
   "multinomial() of a vector": ({ vector }) => tf.multinomial(vector, 3),
   "dot()": ({ vector }) => tf.dot(vector, vector),

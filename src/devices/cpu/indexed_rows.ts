@@ -155,8 +155,10 @@ function bytesOf({ dims, inner }: RowLayout): { readonly width: number; readonly
   return { width: 4 * inner, extent: 4 * inner * sizeOf(dims) };
 }
 
-function batches(layout: RowLayout, { table, rows, places }: Batch): Batch[] {
+function batches(layout: RowLayout, whole: Batch): Batch[] {
   const { batch, outer, count } = layout, { width, extent } = bytesOf(layout);
+  if (batch === 1) return [whole];
+  const { table, rows, places } = whole;
   return Array.from({ length: batch }, (_, b) => ({
     table: table + b * outer * extent,
     rows: rows + b * outer * count * width,
