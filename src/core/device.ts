@@ -84,6 +84,8 @@ export interface Device {
   readSync(reads: readonly BufferRead[]): NdArray[] | null;
   /** Reads one buffer's elements at once. Absent where that gains nothing over {@linkcode readSync}. */
   readData?(buffer: DeviceBuffer, spec: ConcreteSpec): HostData;
+  /** Where a buffer's elements lie on the host: to be read at once, and not kept. Absent where they do not. */
+  hostElements?(buffer: DeviceBuffer, spec: ConcreteSpec): HostElements;
   /** Reads buffers, all in one round trip. */
   read(reads: readonly BufferRead[]): Promise<NdArray[]>;
   /** Gives memory back. */
@@ -106,6 +108,14 @@ export interface BufferRead {
   readonly buffer: DeviceBuffer;
   /** What it holds. */
   readonly spec: ConcreteSpec;
+}
+
+/** A buffer's elements among others on the host. */
+export interface HostElements {
+  /** Where they are. */
+  readonly data: HostData;
+  /** Index of the first. */
+  readonly from: number;
 }
 
 /** A kernel, as it is shown to who debugs. */

@@ -71,15 +71,7 @@ export class NdArray {
 
   /** The element at a flat index. */
   at(flat: number): Scalar {
-    const d = this.data;
-    switch (DTYPES[this.dtype].kind) {
-      case "bool":
-        return d[flat] !== 0;
-      case "complex":
-        return [d[2 * flat] as number, d[2 * flat + 1] as number];
-      default:
-        return this.dtype === "bfloat16" ? bfloat16ToNumber(d[flat] as number) : d[flat] as Scalar;
-    }
+    return elementAt(this, flat);
   }
 
   /** The only element. Throws `ValueError` where there is not exactly one. */
@@ -137,27 +129,54 @@ export class NdArray {
 
   /** Nested JavaScript arrays; a plain element for rank 0. */
   toArray(): Nested {
-    return this.shape.length === 0 ? this.at(0) : this.#nest(0, 0, this.size);
+    return nestElements(this);
   }
+}
 
-  /** The `size` elements from a flat index on, nested along this axis and those after it. */
-  #nest(axis: number, offset: number, size: number): Nested[] {
-    const n = this.shape[axis], list: Nested[] = [];
-    if (axis === this.shape.length - 1) return this.#row(offset, n);
-    for (let i = 0; i < n; i++) list.push(this.#nest(axis + 1, offset + i * (size / n), size / n));
-    return list;
-  }
+/** Elements, which may lie among others. */
+export interface Elements {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Dimensions. */
+  readonly shape: Shape;
+  /** Where they are. */
+  readonly data: HostData;
+}
 
-  /** `n` elements from a flat index on, those of the common dtypes without a detour. */
-  #row(offset: number, n: number): Nested[] {
-    const { data, dtype } = this, row: Nested[] = [];
-    if (dtype === "float32" || dtype === "int32") {
-      for (let i = 0; i < n; i++) row.push(data[offset + i] as number);
-    } else if (dtype === "bool") {
-      for (let i = 0; i < n; i++) row.push(data[offset + i] !== 0);
-    } else for (let i = 0; i < n; i++) row.push(this.at(offset + i));
-    return row;
+/** Elements from a flat index on as nested JavaScript arrays; a plain element for rank 0. */
+export function nestElements(a: Elements, from = 0): Nested {
+  return a.shape.length === 0 ? elementAt(a, from) : nest(a, 0, from, sizeOf(a.shape));
+}
+
+/** One element as JavaScript sees it. */
+export function elementAt({ dtype, data }: Omit<Elements, "shape">, flat: number): Scalar {
+  switch (DTYPES[dtype].kind) {
+    case "bool":
+      return data[flat] !== 0;
+    case "complex":
+      return [data[2 * flat] as number, data[2 * flat + 1] as number];
+    default:
+      return dtype === "bfloat16" ? bfloat16ToNumber(data[flat] as number) : data[flat] as Scalar;
   }
+}
+
+/** The `size` elements from a flat index on, nested along this axis and those after it. */
+function nest(a: Elements, axis: number, from: number, size: number): Nested[] {
+  const n = a.shape[axis], list: Nested[] = [];
+  if (axis === a.shape.length - 1) return row(a, from, n);
+  for (let i = 0; i < n; i++) list.push(nest(a, axis + 1, from + i * (size / n), size / n));
+  return list;
+}
+
+/** `n` elements from a flat index on, those of the common dtypes without a detour. */
+function row(a: Elements, from: number, n: number): Nested[] {
+  const { data, dtype } = a, list: Nested[] = [];
+  if (dtype === "float32" || dtype === "int32") {
+    for (let i = 0; i < n; i++) list.push(data[from + i] as number);
+  } else if (dtype === "bool") {
+    for (let i = 0; i < n; i++) list.push(data[from + i] !== 0);
+  } else for (let i = 0; i < n; i++) list.push(elementAt(a, from + i));
+  return list;
 }
 
 /** Writes one element, wrapping integers as the typed array does. */

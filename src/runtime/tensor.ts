@@ -13,7 +13,7 @@ import {
 } from "../core/shape.ts";
 import { tensorText } from "../core/format.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
-import { NdArray, type Nested, type Scalar } from "../core/nd_array.ts";
+import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
 import { flatten } from "../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../core/errors.ts";
@@ -129,18 +129,30 @@ export class EagerTensor extends Tensor {
   }
   /** Reads the elements as nested arrays. */
   override async array(): Promise<Nested> {
-    return plainStrings(await this.ndarray());
+    return this.storage.device.hostElements ? this.arraySync() : plainStrings(await this.ndarray());
   }
   /** Reads the elements as nested arrays at once. */
   override arraySync(): Nested {
-    return plainStrings(this.ndarraySync());
+    const { device, buffer } = this.storage, { dtype, staticShape: shape } = this;
+    if (device.hostElements === undefined || dtype === "string") {
+      return plainStrings(this.ndarraySync());
+    }
+    this.#checkAlive();
+    device.check();
+    const { data, from } = device.hostElements(buffer, { dtype, shape });
+    return nestElements({ dtype, shape, data }, from);
   }
   /** Reads the only element at once, in the form its dtype has in JavaScript. */
   override scalar(): Scalar {
     if (this.size !== 1) {
       throw new ValueError(`Cannot take item() of ${this}: it must hold exactly one element`);
     }
-    return this.ndarraySync().at(0);
+    const { device, buffer } = this.storage, { dtype } = this;
+    if (device.hostElements === undefined || dtype === "string") return this.ndarraySync().at(0);
+    this.#checkAlive();
+    device.check();
+    const { data, from } = device.hostElements(buffer, { dtype, shape: this.staticShape });
+    return elementAt({ dtype, data }, from);
   }
   /** Reads the only element at once. */
   override item(): number {

@@ -8,6 +8,7 @@ import {
   type Device,
   type DeviceBuffer,
   type DeviceCounters,
+  type HostElements,
   kernelTrace,
   newCounters,
   type PreparedKernel,
@@ -179,6 +180,21 @@ export class CpuDevice implements Device {
         : new Float32Array(heap.f32.subarray(first, end));
     }
     return this.#view(buffer, spec).data.slice() as HostData;
+  }
+
+  hostElements(buffer: DeviceBuffer, spec: ConcreteSpec): HostElements {
+    if (typeof buffer !== "number") return { data: buffer as HostData, from: 0 };
+    const { heap } = this.engine!;
+    switch (spec.dtype) {
+      case "float32":
+        return { data: heap.f32, from: buffer >>> 2 };
+      case "int32":
+        return { data: heap.i32, from: buffer >>> 2 };
+      case "bool":
+        return { data: heap.u8, from: buffer };
+      default:
+        return { data: this.#view(buffer, spec).data, from: 0 };
+    }
   }
 
   read(reads: readonly BufferRead[]): Promise<NdArray[]> {
