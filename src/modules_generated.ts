@@ -201,6 +201,7 @@ import "./devices/cpu/pool.ts";
 import "./devices/cpu/reduce_kernel.ts";
 import "./devices/cpu/reduce_narrow.ts";
 import "./devices/cpu/reduce.ts";
+import "./devices/cpu/topk_sort.ts";
 import "./devices/cpu/topk.ts";
 import "./devices/cpu/window_sum.ts";
 import "./devices/cpu/kernels.ts";

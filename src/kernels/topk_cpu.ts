@@ -81,7 +81,8 @@ function sortedRows(input: NdArray, n: number, k: number, values: NdArray, indic
     }
     keys.sort();
     for (let i = 0; i < k; i++, o++) {
-      const place = PLACES - 1 - keys[n - 1 - i] % PLACES;
+      // Not by a remainder: engines call a function for that of doubles.
+      const key = keys[n - 1 - i], place = PLACES - 1 - (key - Math.floor(key / PLACES) * PLACES);
       at[o] = place;
       to[o] = from[start + place];
     }

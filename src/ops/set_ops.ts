@@ -44,26 +44,33 @@ const Where = defineOp({
   },
 });
 
-/** A text that is equal for equal elements. NaN equals itself here, as bits do. */
-function keysOf(x: NdArray): (start: number, count: number, stride: number) => string {
+/** What is equal for equal elements: a number for a single one, a text. NaN equals itself here, as bits do. */
+type Key = number | string;
+
+/** Gives the key of `count` elements that follow each other. */
+function keysOf(x: NdArray): (start: number, count: number) => Key {
   if (DTYPES[x.dtype].kind === "string") {
     const data = x.data as Uint8Array[];
-    return (start, count, stride) =>
-      Array.from({ length: count }, (_, i) => `${data[start + i * stride]}`).join("|");
+    return (start, count) => data.slice(start, start + count).join("|");
   }
-  // Zero and negative zero are one number: adding zero makes them so.
+  // Zero and negative zero are one number: adding zero makes them so. As keys of a map they are one anyway.
   const real = DTYPES[x.dtype].kind === "float" && x.dtype !== "bfloat16";
   const { words, slots } = wordsOf(x.data, x.dtype);
-  const floats = x.data as Float32Array;
-  return (start, count, stride) => {
+  const values = (real ? x.data : words) as ArrayLike<number>, each = real ? 1 : slots;
+  return (start, count) => {
+    if (count * each === 1) return values[start];
     let key = "";
-    for (let i = 0; i < count; i++) {
-      const at = start + i * stride;
-      if (real) key += `${floats[at] + 0},`;
-      else for (let s = 0; s < slots; s++) key += `${words[at * slots + s]},`;
+    for (let i = start * each; i < (start + count) * each; i++) {
+      key += real ? `${values[i] + 0},` : `${values[i]},`;
     }
     return key;
   };
+}
+
+/** A vector of whole numbers. */
+function integers(dtype: "int32" | "int64", values: readonly number[]): NdArray {
+  const data = dtype === "int64" ? BigInt64Array.from(values, BigInt) : Int32Array.from(values);
+  return new NdArray(dtype, [values.length], data);
 }
 
 const UniqueV2 = defineOp({
@@ -84,18 +91,23 @@ const UniqueV2 = defineOp({
     const extent = x.shape[at];
     const outer = sizeOf(x.shape.slice(0, at)), inner = sizeOf(x.shape.slice(at + 1));
     const key = keysOf(x);
-    const seen = new Map<string, number>(), kept: number[] = [];
-    const index = NdArray.zeros(attrs.out_idx, [extent]);
-    for (let i = 0; i < extent; i++) {
+    const keyAt = (i: number): Key => {
+      if (outer === 1) return key(i * inner, inner);
       let text = "";
-      for (let o = 0; o < outer; o++) text += `${key((o * extent + i) * inner, inner, 1)};`;
-      let place = seen.get(text);
+      for (let o = 0; o < outer; o++) text += `${key((o * extent + i) * inner, inner)};`;
+      return text;
+    };
+    const seen = new Map<Key, number>(), kept: number[] = [], places: number[] = [];
+    for (let i = 0; i < extent; i++) {
+      const of = keyAt(i);
+      let place = seen.get(of);
       if (place === undefined) {
-        seen.set(text, place = kept.length);
+        seen.set(of, place = kept.length);
         kept.push(i);
       }
-      setElement(index, i, attrs.out_idx === "int64" ? BigInt(place) : place);
+      places.push(place);
     }
+    const index = integers(attrs.out_idx, places);
     const y = NdArray.zeros(x.dtype, x.shape.map((d, i) => (i === at ? kept.length : d)));
     const source = wordsOf(x.data, x.dtype), target = wordsOf(y.data, y.dtype).words;
     const width = inner * source.slots;
@@ -119,16 +131,12 @@ const ListDiff = defineOp({
   grad: null,
   cpu: ([x, y], _, { attrs }) => {
     const known = keysOf(y), key = keysOf(x);
-    const gone = new Set(Array.from({ length: y.size }, (_, i) => known(i, 1, 1)));
+    const gone = new Set(Array.from({ length: y.size }, (_, i) => known(i, 1)));
     const kept: number[] = [];
-    for (let i = 0; i < x.size; i++) if (!gone.has(key(i, 1, 1))) kept.push(i);
-    const out = NdArray.zeros(x.dtype, [kept.length]),
-      index = NdArray.zeros(attrs.out_idx, [kept.length]);
-    kept.forEach((from, to) => {
-      setElement(out, to, x.at(from) as Scalar);
-      setElement(index, to, attrs.out_idx === "int64" ? BigInt(from) : from);
-    });
-    return [out, index];
+    for (let i = 0; i < x.size; i++) if (!gone.has(key(i, 1))) kept.push(i);
+    const out = NdArray.zeros(x.dtype, [kept.length]);
+    kept.forEach((from, to) => setElement(out, to, x.at(from) as Scalar));
+    return [out, integers(attrs.out_idx, kept)];
   },
 });
 

@@ -1,6 +1,6 @@
 /**
- * The greatest elements of rows, by a heap of those found so far. Elements are compared as whole numbers that are ordered as they
- * are, four at a time with the least in the heap; few get past it.
+ * The greatest elements of rows, by a heap of those found so far, or, where many are wanted, by sorting the rows. Elements are
+ * compared as whole numbers that are ordered as they are, four at a time with the least in the heap; few get past it.
  * May import core, kernels and this folder.
  */
 import { sizeOf } from "../../core/shape.ts";
@@ -8,6 +8,7 @@ import { isSortedWhole, PLACES } from "../../kernels/topk_cpu.ts";
 import { evenBlocks, roundUp } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
+import { LEAST_SORTED, sortBytes, writeSort } from "./topk_sort.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "./wasm/function_builder.ts";
 import { f32x4, f64, i32, i32x4 } from "./wasm/instructions.ts";
 import { type I4, Simd } from "./wasm/simd.ts";
@@ -23,10 +24,11 @@ const TURN = 16;
 const prepareTopK: FastPrepare = (engine, { inputs: [{ dtype, shape }], outputs: [out, at] }) => {
   const n = shape[shape.length - 1], k = out.shape[out.shape.length - 1];
   const known = (dtype === "float32" || dtype === "int32") && at.dtype === "int32";
-  if (!known || n > PLACES || isSortedWhole(n, k)) return null;
+  if (!known || n > PLACES) return null;
   if (sizeOf(out.shape) === 0) return () => {};
-  const m = sizeOf(shape) / n, run = topKRun(engine, dtype === "float32");
-  const spareBytes = roundUp(4 * TURN + 8 * k);
+  const sorts = n >= LEAST_SORTED && isSortedWhole(n, k), isFloat = dtype === "float32";
+  const m = sizeOf(shape) / n, run = sorts ? sortRun(engine, isFloat) : topKRun(engine, isFloat);
+  const spareBytes = sorts ? sortBytes(n) : roundUp(4 * TURN + 8 * k);
   return ([values, places], [x]) => {
     const parts = engine.parts(WORK * m * n);
     const cut = evenBlocks(m, Math.ceil(m / parts), 1);
@@ -49,6 +51,15 @@ function topKRun(engine: Engine, isFloat: boolean): WasmFunction {
     m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
       const keys = isFloat ? floatKeys(new Simd(f, false)) : (v: I4): I4 => v;
       writeTopK(f, keys, sink, p as unknown as I[]);
+    });
+  }).run;
+}
+
+function sortRun(engine: Engine, isFloat: boolean): WasmFunction {
+  return engine.compile(`topk sort ${isFloat}`, (m) => {
+    m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
+      const keys = isFloat ? floatKeys(new Simd(f, false)) : (v: I4): I4 => v;
+      writeSort(f, keys, p as unknown as I[]);
     });
   }).run;
 }

@@ -88,8 +88,8 @@ function place(kind: "ArgMax" | "ArgMin", dtype: "float32" | "int32") {
 /** Greater first, of equals the first, NaN last. */
 function topK(dtype: "float32" | "int32") {
   return (dice: Dice): Case => {
-    const n = dice.between(1, dice.chance(0.3) ? 300 : 20), most = n < 16 ? n : Math.ceil(n / 8);
-    const shape = [...dice.shape(dice.between(0, 2), 5), n], k = dice.between(0, most);
+    const n = dice.between(1, dice.chance(0.4) ? 300 : 20);
+    const shape = [...dice.shape(dice.between(0, 2), 5), n], k = dice.between(0, n);
     const x = contested(dice, shape, dtype), lead = shape.slice(0, -1);
     const values = new Float64Array(sizeOf(lead) * k), places = new Float64Array(values.length);
     const keyOf = (v: number): number => Number.isNaN(v) ? -Infinity : v === -Infinity ? -1e39 : v;
