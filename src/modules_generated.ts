@@ -172,6 +172,7 @@ import "./devices/cpu/gemm_kernel.ts";
 import "./devices/cpu/gemm_sums.ts";
 import "./devices/cpu/gemm_small.ts";
 import "./devices/cpu/gemm_thin.ts";
+import "./devices/cpu/pointwise_short.ts";
 import "./devices/cpu/pointwise.ts";
 import "./devices/cpu/gemm.ts";
 import "./devices/cpu/conv.ts";

@@ -12,14 +12,12 @@ import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import { evenBlocks } from "./blocks.ts";
 import type { Pointer } from "./heap.ts";
 import { isLongChain, simdWeight } from "./lane_functions.ts";
+import { isShortRows, type PointwiseRun, shortRowsRun } from "./pointwise_short.ts";
 import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "./wasm/instructions.ts";
 import { Simd } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
-
-/** Fills outputs from inputs, given as blocks. */
-export type PointwiseRun = (outs: readonly Pointer[], ins: readonly Pointer[]) => void;
 
 /** Loops inside the module, at most: more axes are walked by JavaScript. */
 const MAX_RANK = 4;
@@ -122,6 +120,9 @@ function nestedRun(
   const volume = dims.reduce((n, d) => n * d, 1);
   if (skip === 0) {
     const work = volume * workOf(exprs, exprs.length + dtypes.length), below = volume / dims[0];
+    if (isShortRows(dims, strides)) {
+      return shortRowsRun(engine, run, { dims, strides, bytes, outBytes, work });
+    }
     return (outs, ins) => {
       const parts = engine.parts(work);
       if (parts === 1) return void run(...outs, ...ins, ...fixed);

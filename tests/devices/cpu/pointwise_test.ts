@@ -221,6 +221,10 @@ for (const [name, engine] of ENGINES) {
       [[1, 1], [1]],
       [[16, 1], [1, 64]],
       [[2, 19], [1, 19]],
+      [[1501, 3], [3]],
+      [[2], [50, 47, 2]],
+      [[7, 31, 20], [1, 1, 20]],
+      [[140, 31], [31]],
     ];
     for (const [a, b] of shapes) {
       for (const dtype of ["float32", "int32", "bool"] as const) {
