@@ -10,7 +10,6 @@ import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { collapseBroadcast, type Walk } from "../../kernels/broadcast.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import { evenBlocks } from "./blocks.ts";
-import type { Pointer } from "./heap.ts";
 import { isLongChain, simdWeight } from "./lane_functions.ts";
 import { isShortRows, type PointwiseRun, shortRowsRun } from "./pointwise_short.ts";
 import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
