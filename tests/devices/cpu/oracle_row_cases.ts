@@ -17,9 +17,18 @@ const FOLDS: Readonly<Record<string, (a: number, b: number) => number>> = {
 };
 const STARTS: Readonly<Record<string, number>> = { Max: -Infinity, Min: Infinity, Prod: 1 };
 
+/** Small extents; now and then one that is longer than runs, strips and blocks of lanes are. */
+function reducedShape(dice: Dice): number[] {
+  const shape = dice.anyShape(dice.between(0, 4), 60);
+  if (shape.length > 2 && dice.chance(0.4)) {
+    shape[dice.between(0, shape.length - 1)] = dice.between(7, 70);
+  }
+  return shape;
+}
+
 function reduction(kind: "Sum" | "Mean" | "Prod" | "Max" | "Min", dtype: "float32" | "int32") {
   return (dice: Dice): Case => {
-    const shape = dice.anyShape(dice.between(0, 4), 60);
+    const shape = reducedShape(dice);
     const axes = shape.map((_, d) => d).filter(() => dice.chance(0.5));
     const x = dtype === "int32"
       ? dice.integers(shape)

@@ -29,6 +29,10 @@ const CASES: readonly (readonly [number[], number[]])[] = [
   [[2, 0, 3], [1]],
   [[300, 2, 3], [0]],
   [[5, 300, 3], [1]],
+  [[7, 40, 21], [1]],
+  [[9, 5, 40, 3], [1, 3]],
+  [[40, 6, 3, 5], [0, 2]],
+  [[3, 2, 4100], [1]],
 ];
 
 for (const [name, engine] of ENGINES) {
@@ -102,13 +106,25 @@ for (const [name, engine] of ENGINES) {
 }
 
 /** Enough for parts that are folded: short rows, one row, rows that go into one, columns. */
-const LARGE = [[[1003, 10], [1]], [[2, 700], [0]], [[3, 2, 65], [0, 2]], [[400_001], [0]], [[
-  700,
-  601,
-], [0, 1]], [
-  [50_001, 4],
-  [0],
-]];
+const LARGE = [
+  [[1003, 10], [1]],
+  [[2, 700], [0]],
+  [[3, 2, 65], [0, 2]],
+  [[20, 301, 3], [1]],
+  [
+    [20, 6, 30, 2],
+    [1, 3],
+  ],
+  [[400_001], [0]],
+  [[
+    700,
+    601,
+  ], [0, 1]],
+  [
+    [50_001, 4],
+    [0],
+  ],
+];
 
 /** The reduction of an op of these operands, computed on the way. */
 function fused(kind: string, expr: Expr, operands: readonly NdArray[], axes: readonly number[]) {
