@@ -128,6 +128,7 @@ export function normalizeAxes(
   rank: number,
 ): number[] {
   if (axes === null || axes === undefined) return Array.from({ length: rank }, (_, i) => i);
-  const list = typeof axes === "number" ? [axes] : axes;
-  return [...new Set(list.map((a) => normalizeAxis(a, rank)))].sort((a, b) => a - b);
+  if (typeof axes === "number") return [normalizeAxis(axes, rank)];
+  if (axes.length === 1) return [normalizeAxis(axes[0], rank)];
+  return [...new Set(axes.map((a) => normalizeAxis(a, rank)))].sort((a, b) => a - b);
 }

@@ -7,7 +7,8 @@ import type { Device } from "../core/device.ts";
 import { InternalError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
-import { isConcrete } from "../core/shape.ts";
+import type { DType } from "../core/dtype.ts";
+import { isConcrete, type Shape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { onDeviceReplaced } from "./devices.ts";
@@ -18,13 +19,18 @@ import { EagerTensor } from "./tensor.ts";
 /** A launch, and what an application must be like to be served by it. */
 interface Entry {
   readonly specIds: readonly number[];
-  /** Copies of the values of host inputs, at their places. */
-  readonly hosts: readonly (NumberArray | undefined)[];
+  /** Copies of host inputs, at their places. */
+  readonly hosts: readonly (HostValue | undefined)[];
   /** Copies of the attributes. */
   readonly attrs: Readonly<Record<string, unknown>>;
   readonly launch: Launch;
 }
 type NumberArray = ArrayLike<number | bigint>;
+interface HostValue {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly data: NumberArray;
+}
 
 /** Some applications of one op on one device, those that are asked for most in front. */
 const recent: (Entry[] | undefined)[] = [];
@@ -78,12 +84,15 @@ function serves(
   if (n !== specIds.length) return false;
   for (let i = 0; i < n; i++) {
     const x = inputs[i], host = hosts[i];
-    if (specIdOf(x) !== specIds[i]) return false;
-    if (host !== undefined && !(x instanceof NdArray && sameValues(x.data as NumberArray, host))) {
-      return false;
-    }
+    if (host === undefined ? specIdOf(x) !== specIds[i] : !isHostValue(x, host)) return false;
   }
   return sameAttrs(attrs, given);
+}
+
+/** Compares piece by piece: these are a few numbers, and a number for their shape would be looked up by a text. */
+function isHostValue(x: OpInput, { dtype, shape, data }: HostValue): boolean {
+  return x instanceof NdArray && x.dtype === dtype && sameValues(x.shape, shape) &&
+    sameValues(x.data as NumberArray, data);
 }
 
 function sameValues(a: NumberArray, b: NumberArray): boolean {
@@ -115,13 +124,15 @@ function entryOf(
   attrs: Attrs,
   launch: Launch,
 ): Entry | null {
-  const values: (NumberArray | undefined)[] = [];
+  const values: (HostValue | undefined)[] = [];
   let copies: Record<string, unknown> = NO_ATTRS;
   for (const [i, host] of hosts.entries()) {
     if (host !== undefined && (!(inputs[i] instanceof NdArray) || !isComparable(host.data))) {
       return null;
     }
-    values.push(host?.data.slice() as NumberArray | undefined);
+    values.push(
+      host && { dtype: host.dtype, shape: [...host.shape], data: host.data.slice() as NumberArray },
+    );
   }
   for (const name in attrs) {
     const value = attrs[name];

@@ -4,7 +4,6 @@
  * May import core, kernels and this folder.
  */
 import type { BufferRef } from "../../core/dispatch.ts";
-import { DTYPES } from "../../core/dtype.ts";
 import { argument } from "../../core/scalar.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
