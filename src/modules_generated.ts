@@ -206,6 +206,8 @@ import "./devices/cpu/reduce_kernel.ts";
 import "./devices/cpu/reduce_nest.ts";
 import "./devices/cpu/reduce_parts.ts";
 import "./devices/cpu/reduce.ts";
+import "./devices/cpu/scan_kernel.ts";
+import "./devices/cpu/scan.ts";
 import "./devices/cpu/topk_sort.ts";
 import "./devices/cpu/topk.ts";
 import "./devices/cpu/window_sum.ts";

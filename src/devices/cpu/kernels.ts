@@ -33,6 +33,7 @@ import { RANDOM_KERNELS } from "./random.ts";
 import { prepareFusedReduction, reduction } from "./reduce.ts";
 import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
+import { SCAN_KERNELS } from "./scan.ts";
 import { TOPK_KERNEL } from "./topk.ts";
 import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
 
@@ -119,6 +120,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ...RESIZE_KERNELS,
   ...CROP_KERNELS,
   ...ROW_KERNELS,
+  ...SCAN_KERNELS,
   ...WINDOW_SUM_KERNELS,
   TOPK_KERNEL,
 ]);

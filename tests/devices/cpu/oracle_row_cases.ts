@@ -60,6 +60,36 @@ function reduction(kind: "Sum" | "Mean" | "Prod" | "Max" | "Min", dtype: "float3
   };
 }
 
+/** Sums are as large as their elements make them on the way; products are in float64. */
+function scan(op: "sum" | "prod", dtype: "float32" | "int32") {
+  return (dice: Dice): Case => {
+    const shape = [...reducedShape(dice)], isSum = op === "sum";
+    if (shape.length === 0) shape.push(dice.extent(40));
+    const axis = dice.between(0, shape.length - 1), length = shape[axis];
+    const exclusive = dice.chance(0.5), reverse = dice.chance(0.5);
+    const x = dtype === "int32" ? dice.integers(shape) : dice.floats(shape, isSum ? 1 : 3);
+    const inner = sizeOf(shape.slice(axis + 1));
+    const values = new Float64Array(x.size), scale = new Float64Array(x.size);
+    eachIndex(shape, (index, at) => {
+      if (index[axis] > 0) return;
+      let a = isSum ? 0 : 1, s = 0;
+      for (let l = 0; l < length; l++) {
+        const p = at + (reverse ? length - 1 - l : l) * inner, v = numbers(x)[p];
+        if (exclusive) [values[p], scale[p]] = [a, s];
+        a = dtype === "int32" ? (isSum ? (a + v) | 0 : Math.imul(a, v)) : isSum ? a + v : a * v;
+        s = isSum ? s + Math.abs(v) : 4 * Math.abs(a) + 2 ** -125;
+        if (!exclusive) [values[p], scale[p]] = [a, s];
+      }
+    });
+    const outputs = [dtype === "int32" ? { values } : { values, scale }];
+    return {
+      inputs: [x, ints(axis - (dice.chance(0.3) ? shape.length : 0))],
+      attrs: { exclusive, reverse },
+      outputs,
+    };
+  };
+}
+
 /** A matrix or a stack of them, and the length of its rows. */
 function rowShape(dice: Dice): number[] {
   return [...dice.shape(dice.between(0, 2), 4), dice.between(1, dice.chance(0.2) ? 150 : 12)];
@@ -225,6 +255,10 @@ export const ROW_KERNELS: readonly Kernel[] = [
   ...(["Sum", "Prod", "Max", "Min"] as const).map((
     kind,
   ): Kernel => [kind, reduction(kind, "int32")]),
+  ...(["float32", "int32"] as const).flatMap((dtype): Kernel[] => [
+    ["Cumsum", scan("sum", dtype)],
+    ["Cumprod", scan("prod", dtype)],
+  ]),
   ["Softmax", softmax(false)],
   ["LogSoftmax", softmax(true)],
   ["_SoftmaxGrad", softmaxGrad(false)],
