@@ -9,6 +9,7 @@ import { evenBlocks } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
+import { isNarrow, NARROW_BYTES, narrowSoftmax } from "./softmax_narrow.ts";
 import { f32x4, f64x2, i32 } from "./wasm/instructions.ts";
 import * as lane from "./wasm/lane_math.ts";
 import type { D2, F4 } from "./wasm/simd.ts";
@@ -284,6 +285,33 @@ const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) =
   };
 };
 
+/** Short rows are taken four at a time, and what is left of them as others are. */
+function prepareSoftmax(log: boolean): FastPrepare {
+  const any = log
+    ? plain("logSoftmax", 1, 1, HEAVY, logSoftmax)
+    : plain("softmax", 1, 1, HEAVY, softmax);
+  return (engine, problem, def) => {
+    const { m, n } = rowsOf(problem.inputs[0].shape), { dtype } = problem.inputs[0];
+    if (dtype !== "float32" || !isNarrow(m, n)) return any(engine, problem, def);
+    const run = narrowSoftmax(engine, log);
+    const single = rowKernel(engine, log ? "logSoftmax" : "softmax", 2, log ? logSoftmax : softmax);
+    const whole = m & -4, first = 4 * whole * n;
+    return ([y], [x]) => {
+      const parts = engine.parts(m * n * HEAVY);
+      if (parts === 1) run(y, x, whole, n, engine.scratch(NARROW_BYTES));
+      else {
+        const cut = evenBlocks(whole, Math.ceil(whole / parts), 4);
+        const spare = engine.scratch(NARROW_BYTES * cut.length);
+        engine.callAll(cut.map(({ from, size }, k): WasmCall => {
+          const at = 4 * from * n;
+          return [run, [y + at, x + at, size, n, spare + k * NARROW_BYTES]];
+        }));
+      }
+      if (whole < m) single(y + first, x + first, m - whole, n);
+    };
+  };
+}
+
 /** Puts a number into all lanes at the start of the scratch memory, with this much room after it. */
 function putFloat64(engine: Engine, room: number, value: number): number {
   const at = engine.scratch(16 + room);
@@ -313,8 +341,8 @@ const prepareSparseCrossEntropy: FastPrepare = (engine, { inputs: [x, labels], o
 
 /** The kernels by op name. */
 export const ROW_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["Softmax", plain("softmax", 1, 1, HEAVY, softmax)],
-  ["LogSoftmax", plain("logSoftmax", 1, 1, HEAVY, logSoftmax)],
+  ["Softmax", prepareSoftmax(false)],
+  ["LogSoftmax", prepareSoftmax(true)],
   ["_SoftmaxGrad", plain("softmaxGrad", 1, 2, LIGHT, softmaxGrad)],
   ["_LogSoftmaxGrad", plain("logSoftmaxGrad", 1, 2, HEAVY, logSoftmaxGrad)],
   ["SoftmaxCrossEntropyWithLogits", plain("crossEntropy", 2, 2, HEAVY, crossEntropy, [0])],
