@@ -1,23 +1,25 @@
 /**
- * Depthwise convolutions of one filter per channel, and their gradients. Channels last, float32.
+ * Depthwise convolutions, of one or more filters per channel, and their gradients. Channels last, float32.
  * May import core, kernels and this folder.
  */
+import { NdArray } from "../../core/nd_array.ts";
 import type { Problem } from "../../core/op.ts";
-import { exprKey } from "../../core/scalar.ts";
+import { argument, exprKey } from "../../core/scalar.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
-import { type WindowGeometry, windowGeometry } from "../../kernels/conv_geometry.ts";
-import { type ConvAxis, forwardAxes, type Padded, padImages, type Three } from "./padded_images.ts";
 import {
-  depthwiseFilterRow,
-  depthwiseRow,
-  type RowFinish,
-  type RowWindow,
-} from "./depthwise_rows.ts";
+  inPlaces,
+  type WindowAxis,
+  type WindowGeometry,
+  windowGeometry,
+} from "../../kernels/conv_geometry.ts";
+import { RowPlan, rowWindow } from "./depthwise_plan.ts";
+import { depthwiseFilterRows, depthwiseRows, type RowFinish } from "./depthwise_rows.ts";
 import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import type { Finish } from "./gemm_tile.ts";
-import type { Pointer } from "./heap.ts";
+import { preparePointwise } from "./pointwise.ts";
 import { importHosts, printSimd } from "./print_simd.ts";
+import { reduction } from "./reduce.ts";
 import { windowKernel, WindowTable } from "./windows.ts";
 import type { Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32 } from "./wasm/instructions.ts";
@@ -26,91 +28,38 @@ import type { Value } from "./wasm/value.ts";
 
 type I = Local<"i32">;
 
-/** Windows of up to this many taps have code of their own. */
-const MOST_TAPS = 25;
-
-/** The geometry, or null for several filters per channel and channels first. */
+/** The geometry, or null for channels first. */
 function geometryOf(
   input: Shape,
   filter: Shape,
   { attrs, inputs, outputs, hosts }: Problem,
 ): WindowGeometry | null {
   const isFloat = inputs.every((s, i) => hosts[i] !== undefined || s.dtype === "float32");
-  if (!isFloat || outputs[0].dtype !== "float32" || filter[3] !== 1) return null;
-  const g = windowGeometry(input, filter, filter[2], attrs);
+  if (!isFloat || outputs[0].dtype !== "float32") return null;
+  const g = windowGeometry(input, filter, filter[2] * filter[3], attrs);
   return g.channelsFirst ? null : g;
 }
 
-/** The window where it has code of its own: few taps that follow each other. */
-function rowWindow({ axes: [, h, w] }: WindowGeometry): RowWindow | null {
-  if (h.filter * w.filter > MOST_TAPS || w.dilation !== 1 || w.stride > w.filter) return null;
-  return { height: h.filter, width: w.filter, stride: w.stride };
+/** The geometry with a channel for each filter. */
+function channelPerFilter(g: WindowGeometry): WindowGeometry {
+  return { ...g, channels: g.outChannels };
 }
 
-/** Rows of places: how many of how many, and how the image lies under them. */
-interface Rows {
-  readonly batch: number;
-  readonly channels: number;
-  /** Rows of an image of the result, and places of a row. */
-  readonly out: readonly [rows: number, places: number];
-  /** Steps in the image from row to row of the result, and from row to row of the window. */
-  readonly step: readonly [stride: number, dilation: number];
-  readonly padded: Padded;
-}
-
-function rowsOf(g: WindowGeometry): Rows {
-  const [, h, w] = g.axes;
-  return {
-    batch: g.batch,
-    channels: g.channels,
-    out: [h.out, w.out],
-    step: [h.stride, h.dilation],
-    padded: padImages(forwardAxes(g), g.batch, g.channels),
-  };
-}
-
-/** Visits the rows of the result: where each is, where its window begins, and the distance of the window's rows. */
-function eachRow(
-  engine: Engine,
-  { channels, out: [rows, places], step: [stride, dilation], padded }: Rows,
-  images: Pointer,
-  visit: (out: number, image: Pointer, rowBytes: number) => void,
-  afterImage: (image: number) => void = () => {},
-): void {
-  const line = padded.steps[1];
-  const at = padded.bytes > 0 ? engine.scratch(padded.bytes) : 0;
-  padded.clear(engine, at);
-  for (const group of padded.groups) {
-    const base = padded.fill(engine, at, images, group);
-    for (let image = 0; image < group.images; image++) {
-      const number = group.first + image;
-      for (let y = 0; y < rows; y++) {
-        const out = (number * rows + y) * places * 4 * channels;
-        visit(out, base + image * padded.imageBytes + y * stride * line, dilation * line);
-      }
-      afterImage(number);
-    }
-  }
-}
-
-function finishOf(finish: Finish | undefined): Parameters<typeof depthwiseRow>[2] {
+function finishOf(finish: Finish | undefined): RowFinish | undefined {
   if (!finish) return undefined;
   const { expr, operands } = finish;
-  const apply: RowFinish = (s, sum, pointers, channel) => {
-    const args = operands.map((per, i): F4 =>
-      s.f.let(
-        per === "all" ? f32x4.loadSplat(pointers[i]) : f32x4.load(i32.add(pointers[i], channel)),
-      )
-    );
-    return printSimd(s, [expr], ["float32", ...operands.map(() => "float32" as const)], [
-      sum,
-      ...args,
-    ])[0] as F4;
-  };
+  const dtypes = ["float32", ...operands.map(() => "float32" as const)] as const;
   return {
     key: `${exprKey(expr)} ${operands}`,
     operands: operands.length,
-    apply,
+    apply: (s, sum, pointers, channel) => {
+      const args = operands.map((per, i): F4 =>
+        s.f.let(
+          per === "all" ? f32x4.loadSplat(pointers[i]) : f32x4.load(i32.add(pointers[i], channel)),
+        )
+      );
+      return printSimd(s, [expr], dtypes, [sum, ...args])[0] as F4;
+    },
     imports: (m) => importHosts(m, [expr]),
   };
 }
@@ -124,22 +73,40 @@ export function prepareDepthwise(
   const { inputs: [x, filter] } = problem;
   const g = geometryOf(x.shape, filter.shape, problem);
   if (g === null || finish?.operands.includes("element")) return null;
-  const window = rowWindow(g);
-  return window ? prepareRows(engine, g, window, finish) : prepareWindows(engine, g, finish);
+  if (g.outChannels === 0) return () => {};
+  if (rowWindow(g)) return prepareRows(engine, g, finish);
+  return g.outChannels === g.channels
+    ? prepareWindows(engine, g, finish)
+    : prepareRepeated(engine, g, finish);
 }
 
-function prepareRows(
+function prepareRows(engine: Engine, g: WindowGeometry, finish: Finish | undefined): FastRun {
+  const run = depthwiseRows(engine, { ...g, window: rowWindow(g)! }, finishOf(finish));
+  const plan = new RowPlan(g);
+  return ([y], ins) => {
+    const tables = engine.scratch(plan.bytes);
+    plan.put(engine, tables);
+    plan.run(engine, run, tables, [y, ...ins]);
+  };
+}
+
+/** One filter per channel of an image whose channels are repeated. */
+function prepareRepeated(
   engine: Engine,
   g: WindowGeometry,
-  window: RowWindow,
   finish: Finish | undefined,
-): FastRun {
-  const run = depthwiseRow(engine, window, finishOf(finish));
-  const rows = rowsOf(g);
-  return ([y], [x, filter, ...operands]) =>
-    eachRow(engine, rows, x, (out, image, rowBytes) => {
-      run(y + out, image, filter, rows.out[1], g.channels, rowBytes, ...operands);
-    });
+): FastRun | null {
+  const size = g.batch * inPlaces(g) * g.channels, shape = [size, g.outChannels / g.channels];
+  const bytes = 4 * sizeOf(shape);
+  const from = { dtype: "float32", shape: [size, 1] } as const;
+  const repeat = preparePointwise(engine, [argument(0)], [from], shape);
+  const run = prepareWindows(engine, channelPerFilter(g), finish);
+  return repeat && ((outs, [x, ...rest]) => {
+    const repeated = engine.heap.alloc(bytes);
+    repeat([repeated], [x]);
+    run(outs, [repeated, ...rest]);
+    engine.heap.free(repeated, bytes);
+  });
 }
 
 const at = (base: I, offset: I, channel: I): Value<"i32"> =>
@@ -182,11 +149,28 @@ export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
   const { inputs: [, filter], outputs: [dx] } = problem;
   const g = geometryOf(dx.shape, filter.shape, problem);
   if (g === null) return null;
-  const window = rowWindow(g);
-  if (window && g.axes.every((a) => a.stride === 1 && a.dilation === 1)) {
-    return prepareTurned(engine, g, window);
-  }
-  const bytes = 4 * sizeOf(dx.shape), table = new WindowTable(g);
+  if (g.channels === 0) return () => {};
+  if (g.outChannels === g.channels) return prepareInputGradient(engine, g);
+  const run = prepareInputGradient(engine, channelPerFilter(g));
+  const shape = [sizeOf(dx.shape), filter.shape[3]], bytes = 4 * sizeOf(shape);
+  const sum = reduction("sum")(engine, {
+    inputs: [{ dtype: "float32", shape }, { dtype: "int32", shape: [1] }],
+    hosts: [undefined, new NdArray("int32", [1], Int32Array.of(1))],
+    outputs: [{ dtype: "float32", shape: shape.slice(0, 1) }],
+    attrs: { keep_dims: false },
+  });
+  return sum && (([to], ins) => {
+    const gradients = engine.heap.alloc(bytes);
+    run([gradients], ins);
+    sum([to], [gradients]);
+    engine.heap.free(gradients, bytes);
+  });
+};
+
+/** With one filter per channel. */
+function prepareInputGradient(engine: Engine, g: WindowGeometry): FastRun {
+  if (rowWindow(g) && g.axes.every((a) => a.stride === 1)) return prepareTurned(engine, g);
+  const bytes = 4 * g.batch * inPlaces(g) * g.channels, table = new WindowTable(g);
   const run = windowKernel(engine, "depthwise input gradient", 3, (w, [to, weights, dy]) => {
     const gradient = w.load(at(dy, w.out, w.channel));
     w.taps((image, tap) => {
@@ -199,43 +183,26 @@ export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
     engine.zero(to, bytes);
     run(table, [[to, "image"], [weights, "all"], [dy, "result"]]);
   };
-};
+}
 
 /** Without strides the gradient of the image is a convolution of the gradient with the filter turned round. */
-function prepareTurned(engine: Engine, g: WindowGeometry, window: RowWindow): FastRun {
-  const run = depthwiseRow(engine, window, undefined);
-  const axes = g.axes.map((a): ConvAxis => ({
-    in: a.out,
-    out: a.in,
-    outStep: 1,
-    outFirst: 0,
-    outAll: a.in,
-    stride: 1,
-    offsets: Array.from({ length: a.filter }, (_, t) => a.before - a.filter + 1 + t),
-  })) as unknown as Three<ConvAxis>;
-  const rows: Rows = {
-    batch: g.batch,
-    channels: g.channels,
-    out: [g.axes[1].in, g.axes[2].in],
-    step: [1, 1],
-    padded: padImages(axes, g.batch, g.channels),
-  };
-  const taps = window.height * window.width, tapBytes = 4 * g.channels;
-  // The window of the first place begins where its first offset reads, which may lie inside.
-  const begin = axes.reduce(
-    (n, a, i) => n + (rows.padded.before[i] + a.offsets[0]) * rows.padded.steps[i],
-    0,
-  );
+function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
+  const axes = g.axes.map((a): WindowAxis => {
+    const reach = (a.filter - 1) * a.dilation;
+    return { ...a, in: a.out, out: a.in, before: reach - a.before, after: reach - a.after };
+  }) as unknown as WindowGeometry["axes"];
+  const run = depthwiseRows(engine, { ...g, window: rowWindow(g)! }, undefined);
+  const plan = new RowPlan({ ...g, axes });
+  const taps = g.axes[1].filter * g.axes[2].filter, tapBytes = 4 * g.channels;
   return ([to], [, filter, dy]) => {
-    const { heap } = engine;
+    const { heap } = engine, tables = engine.scratch(plan.bytes);
     const turned = heap.alloc(taps * tapBytes);
     for (let t = 0; t < taps; t++) {
       const from = filter + (taps - 1 - t) * tapBytes;
       heap.u8.copyWithin(turned + t * tapBytes, from, from + tapBytes);
     }
-    eachRow(engine, rows, dy, (out, image, rowBytes) => {
-      run(to + out, image + begin, turned, rows.out[1], g.channels, rowBytes);
-    });
+    plan.put(engine, tables);
+    plan.run(engine, run, tables, [to, dy, turned]);
     heap.free(turned, taps * tapBytes);
   };
 }
@@ -246,20 +213,19 @@ export const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => 
   const g = geometryOf(x.shape, df.shape, problem);
   const window = g && rowWindow(g);
   if (g === null || window === null) return null;
-  const row = depthwiseFilterRow(engine, window);
-  const rows = rowsOf(g);
+  if (g.outChannels === 0) return () => {};
+  const run = depthwiseFilterRows(engine, { ...g, window }), plan = new RowPlan(g);
   const { fold, settle } = wideSums(engine);
-  const size = sizeOf(df.shape), sumBytes = 32 * Math.ceil(size / 4), places = g.axes[2].out;
+  const size = sizeOf(df.shape), sumBytes = 32 * Math.ceil(size / 4);
   return ([to], [images, , dy]) => {
-    const sums = engine.heap.alloc(sumBytes);
+    const sums = engine.heap.alloc(sumBytes), tables = engine.scratch(plan.bytes);
+    plan.put(engine, tables);
     engine.zero(sums, sumBytes);
-    engine.zero(to, 4 * size);
-    eachRow(engine, rows, images, (out, image, rowBytes) => {
-      row(to, image, dy + out, places, g.channels, rowBytes);
-    }, () => {
-      fold(sums, to, size);
+    for (let image = 0; image < g.batch; image++) {
       engine.zero(to, 4 * size);
-    });
+      run(...plan.image(tables, [dy, images], image), to);
+      fold(sums, to, size);
+    }
     settle(to, sums, size);
     engine.heap.free(sums, sumBytes);
   };

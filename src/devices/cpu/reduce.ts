@@ -4,6 +4,7 @@
  * May import core, kernels and this folder.
  */
 import type { BufferRef } from "../../core/dispatch.ts";
+import type { Problem } from "../../core/op.ts";
 import { argument } from "../../core/scalar.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
@@ -27,7 +28,9 @@ import { type Reducer, REDUCERS } from "./reducer.ts";
 const WORTH_CALL = 64;
 
 /** A reduction of float32 or int32; null for what it does not know. */
-export function reduction(op: ReduceOp): FastPrepare {
+export function reduction(
+  op: ReduceOp,
+): (engine: Engine, problem: Problem) => FastRun | null {
   const task = plainTask(op);
   return (engine, problem) =>
     problem.hosts[1] === undefined ? null : prepareReduction(engine, task(problem));

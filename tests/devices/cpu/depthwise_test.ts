@@ -42,6 +42,7 @@ const CASES: readonly [
   stride: number,
   padding: string,
   dilation: number,
+  multiplier?: number,
 ][] = [
   [[1, 1, 1, 1], [1, 1], 1, "VALID", 1],
   [[2, 6, 7, 5], [3, 3], 1, "SAME", 1],
@@ -51,22 +52,29 @@ const CASES: readonly [
   [[0, 8, 8, 4], [3, 3], 1, "SAME", 1],
   [[2, 7, 6, 6], [4, 3], 1, "VALID", 1],
   [[1, 3, 3, 4], [5, 5], 1, "SAME", 1],
+  [[2, 6, 7, 5], [3, 3], 1, "SAME", 1, 2],
+  [[2, 9, 8, 3], [3, 2], 2, "SAME", 2, 3],
+  [[1, 5, 6, 1], [2, 3], 1, "VALID", 1, 2],
+  [[1, 7, 7, 7], [3, 3], 2, "VALID", 1, 5],
+  [[1, 9, 40, 6], [3, 3], 1, "SAME", 1, 1],
+  [[1, 12, 12, 3], [9, 9], 1, "SAME", 1, 2],
+  [[1, 2, 40, 300], [2, 3], 1, "SAME", 1, 1],
 ];
 
 for (const [name, engine] of ENGINES) {
   Deno.test(`depthwise convolutions and their gradients agree with the loops: ${name}`, () => {
-    for (const [shape, [h, w], stride, padding, dilation] of CASES) {
+    for (const [shape, [h, w], stride, padding, dilation, multiplier = 1] of CASES) {
       const attrs = {
         strides: [1, stride, stride, 1],
         dilations: [1, dilation, dilation, 1],
         padding,
       };
-      const x = make(...shape), filter = make(h, w, shape[3], 1);
+      const x = make(...shape), filter = make(h, w, shape[3], multiplier);
       const y = compare(engine, "DepthwiseConv2dNative", [x, filter], attrs);
       const dy = make(...y.shape);
       compare(engine, "DepthwiseConv2dNativeBackpropInput", [ints(...shape), filter, dy], attrs);
-      // Dilated windows are left to the loops.
-      if (dilation === 1) {
+      // Large windows are left to the loops.
+      if (h * w <= 49) {
         compare(
           engine,
           "DepthwiseConv2dNativeBackpropFilter",

@@ -79,14 +79,14 @@ function fusedMatMul(dice: Dice): Case {
   return { inputs: [a, b, bias], attrs: { ...attrs, ...fused }, outputs: [{ values, scale }] };
 }
 
-/** Windows of some rank over a small image. */
+/** Windows of some rank, of so many taps along an axis, over a small image. */
 function randomWindows(
   dice: Dice,
   rank: number,
-  { dilated = true, explicit = true } = {},
+  { dilated = true, explicit = true, taps = 3, channels = 20 } = {},
 ): Windows {
   const most = rank === 2 ? 9 : 5;
-  const window = Array.from({ length: rank }, () => dice.between(1, 3));
+  const window = Array.from({ length: rank }, () => dice.between(1, taps));
   const dilations = window.map(() => (dilated && dice.chance(0.25) ? dice.between(1, 2) : 1));
   const strides = window.map(() => dice.between(1, 3));
   const kind = dice.pick("SAME", "VALID", explicit ? "EXPLICIT" : "SAME");
@@ -95,7 +95,7 @@ function randomWindows(
     : kind as "SAME" | "VALID";
   // The window fits: there is a result.
   const space = window.map((n, d) => (n - 1) * dilations[d] + dice.between(1, most));
-  const input = [dice.extent(3), ...space, dice.between(1, dice.chance(0.2) ? 20 : 5)];
+  const input = [dice.extent(3), ...space, dice.between(1, dice.chance(0.2) ? channels : 5)];
   return { input, window, strides, dilations, padding };
 }
 
@@ -109,15 +109,22 @@ function windowAttrs({ padding, strides, dilations }: Windows): Attrs {
   };
 }
 
+/** Now and then large windows, whose gradient has no vector code, and so many channels that rows are cut into blocks. */
+function depthwiseExtents(dice: Dice, wanted: string): { taps?: number; channels?: number } {
+  if (dice.chance(0.1)) return { channels: 400 };
+  return wanted !== "filter" && dice.chance(0.1) ? { taps: 9 } : {};
+}
+
 /** Images are padded with zeros, and a zero times infinity is no number: only what is padded has special values. */
 function conv(rank: number, wanted: "result" | "input" | "filter", depthwise = false) {
   return (dice: Dice): Case => {
     const w = randomWindows(dice, rank, {
       explicit: rank === 2,
-      dilated: rank === 2 && !(depthwise && wanted === "filter"),
+      dilated: rank === 2,
+      ...(depthwise ? depthwiseExtents(dice, wanted) : {}),
     });
     const channels = w.input[rank + 1];
-    const more = depthwise ? 1 : dice.between(1, dice.chance(0.2) ? 20 : 5);
+    const more = depthwise ? dice.pick(1, 1, 2, 3, 4) : dice.between(1, dice.chance(0.2) ? 20 : 5);
     const filterShape = [...w.window, channels, more];
     const resultShape = [w.input[0], ...windowPlaces(w).out, depthwise ? channels * more : more];
     const x = wanted === "input" ? ints(...w.input) : dice.floats(w.input);

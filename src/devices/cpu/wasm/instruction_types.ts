@@ -229,4 +229,6 @@ export interface I8x16 extends Basic<"i8x16">, Bits<"i8x16"> {
   readonly maxU: Binary<"i8x16">;
   /** Two vectors of i16 lanes, saturated. */
   readonly narrow: Binary<"i16x8", "i8x16">;
+  /** The lanes of the first that the second names. */
+  readonly swizzle: Binary<"i8x16">;
 }

@@ -338,4 +338,5 @@ export const i8x16: I8x16 = {
   minU: binary("i8x16", SIMD + 119, "i8x16"),
   maxU: binary("i8x16", SIMD + 121, "i8x16"),
   narrow: binary("i16x8", SIMD + 101, "i8x16"),
+  swizzle: binary("i8x16", SIMD + 14, "i8x16"),
 };
