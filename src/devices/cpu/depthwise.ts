@@ -14,6 +14,7 @@ import {
 } from "../../kernels/conv_geometry.ts";
 import { RowPlan, rowWindow } from "./depthwise_plan.ts";
 import { depthwiseFilterRows, depthwiseRows, type RowFinish } from "./depthwise_rows.ts";
+import { depthwiseWide, isWide } from "./depthwise_wide.ts";
 import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import type { Finish } from "./gemm_tile.ts";
@@ -80,9 +81,11 @@ export function prepareDepthwise(
     : prepareRepeated(engine, g, finish);
 }
 
-function prepareRows(engine: Engine, g: WindowGeometry, finish: Finish | undefined): FastRun {
-  const run = depthwiseRows(engine, { ...g, window: rowWindow(g)! }, finishOf(finish));
-  const plan = new RowPlan(g);
+/** The convolution whose window has code of its own; its inputs are the image, the filter and what `finish` reads. */
+function prepareRows(engine: Engine, g: WindowGeometry, finish?: Finish): FastRun {
+  const problem = { ...g, window: rowWindow(g)! }, after = finishOf(finish), wide = isWide(g);
+  const run = (wide ? depthwiseWide : depthwiseRows)(engine, problem, after);
+  const plan = new RowPlan(g, wide);
   return ([y], ins) => {
     const tables = engine.scratch(plan.bytes);
     plan.put(engine, tables);
@@ -191,18 +194,15 @@ function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
     const reach = (a.filter - 1) * a.dilation;
     return { ...a, in: a.out, out: a.in, before: reach - a.before, after: reach - a.after };
   }) as unknown as WindowGeometry["axes"];
-  const run = depthwiseRows(engine, { ...g, window: rowWindow(g)! }, undefined);
-  const plan = new RowPlan({ ...g, axes });
+  const run = prepareRows(engine, { ...g, axes });
   const taps = g.axes[1].filter * g.axes[2].filter, tapBytes = 4 * g.channels;
-  return ([to], [, filter, dy]) => {
-    const { heap } = engine, tables = engine.scratch(plan.bytes);
-    const turned = heap.alloc(taps * tapBytes);
+  return (outs, [, filter, dy]) => {
+    const { heap } = engine, turned = heap.alloc(taps * tapBytes);
     for (let t = 0; t < taps; t++) {
       const from = filter + (taps - 1 - t) * tapBytes;
       heap.u8.copyWithin(turned + t * tapBytes, from, from + tapBytes);
     }
-    plan.put(engine, tables);
-    plan.run(engine, run, tables, [to, dy, turned]);
+    run(outs, [dy, turned]);
     heap.free(turned, taps * tapBytes);
   };
 }

@@ -62,14 +62,15 @@ export class RowPlan {
   readonly #images: number;
   readonly #work: number;
 
-  /** The geometry must have channels and filters. */
-  constructor({ axes: [, y, x], batch, channels, outChannels }: WindowGeometry) {
+  /** The geometry must have channels and filters. Places that are `apart` all count as at the left side. */
+  constructor({ axes: [, y, x], batch, channels, outChannels }: WindowGeometry, apart = false) {
     const pixel = 4 * channels, step = 4 * outChannels, line = pixel * x.in;
     const rows = rowsOf(y, line),
       blocks = blocksOf(x, {
         pixel,
         step,
         most: Math.floor(BLOCK_BYTES / (pixel * x.stride * y.filter + step)),
+        apart,
       });
     const multiplier = outChannels / channels, patterns = patternsOf(multiplier);
     // Patterns are vectors, and so stand first.
@@ -154,7 +155,7 @@ function rowsOf({ in: extent, out, filter, stride, dilation, before }: WindowAxi
 /** The places of a row in blocks. */
 function blocksOf(
   { in: extent, out, filter, stride, dilation, before }: WindowAxis,
-  { pixel, step, most }: { pixel: number; step: number; most: number },
+  { pixel, step, most, apart }: { pixel: number; step: number; most: number; apart: boolean },
 ): { count: number; table: number[] } {
   const bits = Array.from({ length: out }, (_, p) => {
     let has = 0;
@@ -164,8 +165,9 @@ function blocksOf(
     }
     return has;
   });
-  const all = 2 ** filter - 1, whole = bits.filter((has) => has === all).length;
-  const left = whole === 0 ? out : bits.indexOf(all), right = out - left - whole;
+  const isInside = (has: number): boolean => !apart && has === 2 ** filter - 1;
+  const whole = bits.filter(isInside).length;
+  const left = whole === 0 ? out : bits.findIndex(isInside), right = out - left - whole;
   const blocks = whole === 0 ? [{ from: 0, size: 0 }] : evenBlocks(whole, Math.max(4, most), 4);
   const table = blocks.flatMap(({ from, size }, i) => {
     const isFirst = i === 0, place = isFirst ? 0 : left + from;
@@ -178,7 +180,7 @@ function blocksOf(
       4 * (blocks.length * BLOCK_WORDS + (isFirst ? 0 : left)),
     ];
   });
-  return { count: blocks.length, table: [...table, ...bits.filter((has) => has !== all)] };
+  return { count: blocks.length, table: [...table, ...bits.filter((has) => !isInside(has))] };
 }
 
 /** For each remainder of a filter by the multiplier the bytes of four filters' channels, counted from that of the first. */

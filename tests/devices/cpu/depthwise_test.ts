@@ -56,9 +56,12 @@ const CASES: readonly [
   [[2, 9, 8, 3], [3, 2], 2, "SAME", 2, 3],
   [[1, 5, 6, 1], [2, 3], 1, "VALID", 1, 2],
   [[1, 7, 7, 7], [3, 3], 2, "VALID", 1, 5],
-  [[1, 9, 40, 6], [3, 3], 1, "SAME", 1, 1],
+  [[1, 9, 40, 6], [3, 3], 1, "SAME", 1],
   [[1, 12, 12, 3], [9, 9], 1, "SAME", 1, 2],
-  [[1, 2, 40, 300], [2, 3], 1, "SAME", 1, 1],
+  [[1, 2, 40, 300], [2, 3], 1, "SAME", 1],
+  [[2, 6, 6, 53], [5, 4], 1, "SAME", 1],
+  [[2, 7, 9, 44], [3, 2], 3, "SAME", 2],
+  [[1, 5, 9, 258], [2, 2], 2, "VALID", 1],
 ];
 
 for (const [name, engine] of ENGINES) {
@@ -87,8 +90,9 @@ for (const [name, engine] of ENGINES) {
 
   Deno.test(`depthwise convolutions with bias and activation are their parts: ${name}`, () => {
     const attrs = { strides: [1, 1, 1, 1], padding: "SAME" };
-    const x = make(2, 5, 5, 7), filter = make(3, 3, 7, 1);
-    for (const bias of [make(7), make(1)]) {
+    for (const [channels, multiplier, size] of [[7, 1, 1], [7, 1, 7], [5, 2, 10], [37, 1, 37]]) {
+      const x = make(2, 4, 4, channels), filter = make(3, 3, channels, multiplier);
+      const bias = make(size);
       const got = runFast(engine, op("_FusedDepthwiseConv2dNative"), [x, filter, bias], {
         ...attrs,
         fused_ops: ["BiasAdd", "Relu6"],

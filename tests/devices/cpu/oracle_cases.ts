@@ -111,7 +111,7 @@ function windowAttrs({ padding, strides, dilations }: Windows): Attrs {
 
 /** Now and then large windows, whose gradient has no vector code, and so many channels that rows are cut into blocks. */
 function depthwiseExtents(dice: Dice, wanted: string): { taps?: number; channels?: number } {
-  if (dice.chance(0.1)) return { channels: 400 };
+  if (dice.chance(0.25)) return { channels: 400 };
   return wanted !== "filter" && dice.chance(0.1) ? { taps: 9 } : {};
 }
 
