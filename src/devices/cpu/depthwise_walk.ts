@@ -13,8 +13,8 @@ import type { Value } from "./wasm/value.ts";
 
 type I = Local<"i32">;
 
-/** Places computed together where their windows lie inside. */
-const TOGETHER = [4, 2, 1] as const;
+/** Places computed together where their windows lie inside: as many as there are, but few at a time. */
+export const TOGETHER = [4, 2, 1] as const;
 
 /** One vector of channels while its code is written. */
 export interface RowCode {

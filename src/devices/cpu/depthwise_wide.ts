@@ -5,7 +5,7 @@
 import { inPlaces, outPlaces, type WindowGeometry } from "../../kernels/conv_geometry.ts";
 import { blockKernel } from "./depthwise_blocks.ts";
 import type { RowFinish, RowProblem } from "./depthwise_rows.ts";
-import { columnsOf, eachVector } from "./depthwise_walk.ts";
+import { columnsOf, eachVector, TOGETHER } from "./depthwise_walk.ts";
 import type { Engine, WasmFunction } from "./engine.ts";
 import { f32x4, i32 } from "./wasm/instructions.ts";
 
@@ -19,17 +19,21 @@ const LEAST_INSIDE = 3;
 const MUCH_SHARED = 1.7;
 /** Images and results of so many bytes, and places of so many, are read faster in order: the second cache does not hold them. */
 const FAR_BYTES = 1 << 21, FAR_PLACE_BYTES = 1 << 10;
+/** The first cache: so many lines whose addresses differ by a multiple of so much. */
+const CACHE_BYTES = 4096, LINE_BYTES = 64, CACHE_WAYS = 16;
 
 /** Whether places are better taken one by one: few of a row are inside, or what they share is less than what order saves. */
 export function isWide(g: WindowGeometry): boolean {
   if (g.channels !== g.outChannels || g.channels < LEAST_CHANNELS) return false;
-  const { out, in: extent, stride, dilation, filter, before } = g.axes[2];
+  const [, { filter: height }, { out, in: extent, stride, dilation, filter, before }] = g.axes;
   const last = Math.floor((extent - 1 - (filter - 1) * dilation + before) / stride);
   if (Math.min(out - 1, last) - Math.ceil(before / stride) < LEAST_INSIDE - 1) return true;
-  const together = 4, columns = columnsOf({ width: filter, stride, dilation }, together);
-  const bytes = 4 * g.channels * g.batch * (inPlaces(g) + outPlaces(g));
-  return together * filter < MUCH_SHARED * columns.length &&
-    (bytes > FAR_BYTES || 4 * g.channels >= FAR_PLACE_BYTES);
+  const columns = columnsOf({ width: filter, stride, dilation }, TOGETHER[0]).length;
+  // One vector of each tap and of each place read: where places are a power of two apart, the cache cannot hold them all.
+  const place = 4 * g.channels, apart = Math.max(LINE_BYTES, Math.min(CACHE_BYTES, place & -place));
+  if (height * (filter + columns) > CACHE_WAYS * CACHE_BYTES / apart) return true;
+  return TOGETHER[0] * filter < MUCH_SHARED * columns &&
+    (place * g.batch * (inPlaces(g) + outPlaces(g)) > FAR_BYTES || place >= FAR_PLACE_BYTES);
 }
 
 /** The convolution where it {@linkcode isWide}; its plan has all places apart. */
