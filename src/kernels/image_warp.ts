@@ -12,6 +12,7 @@ import {
 } from "../core/dispatch.ts";
 import { wgslType } from "../core/gpu_storage.ts";
 import type { NdArray } from "../core/nd_array.ts";
+import type { Attrs } from "../core/op.ts";
 import { setElement } from "../core/nd_array.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { sizeOf } from "../core/shape.ts";
@@ -31,6 +32,15 @@ export interface Warp {
   readonly fillMode: FillMode;
   /** Of constant edges. */
   readonly fillValue: number;
+}
+
+/** How a transform reads, by its attributes and the value beyond the edge. */
+export function warpOf(attrs: Attrs, fill: NdArray | undefined): Warp {
+  return {
+    interpolation: attrs.interpolation,
+    fillMode: attrs.fill_mode as FillMode,
+    fillValue: fill ? Number(fill.item()) : 0,
+  };
 }
 
 /** Brings a coordinate into `[0, extent)` as the fill mode says; constant edges leave it. */
@@ -250,6 +260,25 @@ export interface Rotation {
   readonly y: number;
   /** What is read beyond the edge, per channel. */
   readonly fill: readonly number[];
+}
+
+function fillsOf(fill: readonly number[], depth: number): number[] {
+  if (fill.length === 1) return new Array<number>(depth).fill(fill[0]);
+  // The fourth channel is opacity.
+  return Array.from({ length: depth }, (_, d) => (d === 3 ? 255 : fill[d] ?? 0));
+}
+
+/** The rotation of images of a shape, by its attributes. */
+export function rotationOf(
+  shape: readonly number[],
+  { radians, fill_value, center }: Attrs,
+): Rotation {
+  return {
+    radians,
+    x: shape[2] * center[0],
+    y: shape[1] * center[1],
+    fill: fillsOf(fill_value, shape[3]),
+  };
 }
 
 /** Source pixel of each output pixel, -1 beyond the edge. */

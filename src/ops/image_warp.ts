@@ -10,16 +10,15 @@ import { isConcrete, type PartialShape, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { boundWhole } from "../kernels/copy_pieces.ts";
 import {
-  type FillMode,
   ROTATE_DEPTH,
   rotateCpu,
   rotateGpu,
   rotateGradCpu,
-  type Rotation,
-  type Warp,
+  rotationOf,
   warpCpu,
   warpGpu,
   warpGradCpu,
+  warpOf,
 } from "../kernels/image_warp.ts";
 import { hostInts, knownInts, shape as shapeOf } from "./array_view.ts";
 import { slice } from "./array_slice.ts";
@@ -28,14 +27,6 @@ import { shapeFromHost } from "./fill_ops.ts";
 import { intVector, shapeOfInput, toInput } from "./input.ts";
 
 const WARP_ATTRS = ["interpolation: string", 'fill_mode: string = "CONSTANT"'];
-
-function warpOf(attrs: Attrs, fill: NdArray | undefined): Warp {
-  return {
-    interpolation: attrs.interpolation,
-    fillMode: attrs.fill_mode as FillMode,
-    fillValue: fill ? Number(fill.item()) : 0,
-  };
-}
 
 const ImageProjectiveTransformV3 = defineOp({
   name: "ImageProjectiveTransformV3",
@@ -101,21 +92,6 @@ const ProjectiveTransformBack = defineOp({
   cpu: ([dy, transforms], [dx], { attrs }) =>
     warpGradCpu(dy, transforms, warpOf(attrs, undefined), dx),
 });
-
-function fillsOf(fill: readonly number[], depth: number): number[] {
-  if (fill.length === 1) return new Array<number>(depth).fill(fill[0]);
-  // The fourth channel is opacity.
-  return Array.from({ length: depth }, (_, d) => (d === 3 ? 255 : fill[d] ?? 0));
-}
-
-function rotationOf(shape: readonly number[], { radians, fill_value, center }: Attrs): Rotation {
-  return {
-    radians,
-    x: shape[2] * center[0],
-    y: shape[1] * center[1],
-    fill: fillsOf(fill_value, shape[3]),
-  };
-}
 
 const ROTATE_ATTRS = ["radians: float", "fill_value: list(float)", "center: list(float)"];
 

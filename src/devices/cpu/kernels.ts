@@ -35,6 +35,7 @@ import { RESIZE_KERNELS } from "./resize.ts";
 import { ROW_KERNELS } from "./rows.ts";
 import { SCAN_KERNELS } from "./scan.ts";
 import { TOPK_KERNEL } from "./topk.ts";
+import { WARP_KERNELS } from "./warp.ts";
 import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
 
 /** A kernel that applies a finish to each of its sums. */
@@ -121,6 +122,7 @@ const kernels: ReadonlyMap<string, FastPrepare> = new Map<string, FastPrepare>([
   ...CROP_KERNELS,
   ...ROW_KERNELS,
   ...SCAN_KERNELS,
+  ...WARP_KERNELS,
   ...WINDOW_SUM_KERNELS,
   TOPK_KERNEL,
 ]);

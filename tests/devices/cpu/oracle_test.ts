@@ -16,6 +16,7 @@ import { Dice } from "./oracle_random.ts";
 import type { Expected } from "./oracles.ts";
 import { ROW_KERNELS } from "./oracle_row_cases.ts";
 import { UNARY_KERNELS } from "./oracle_unary_cases.ts";
+import { WARP_KERNELS } from "./oracle_warp_cases.ts";
 
 const CASES = 500;
 /** Roundings that a sum may suffer, each of half a unit in the last place. */
@@ -47,6 +48,7 @@ const KERNELS: readonly Kernel[] = [
   ...UNARY_KERNELS,
   ...FILL_KERNELS,
   ...INDEX_KERNELS,
+  ...WARP_KERNELS,
 ];
 
 KERNELS.forEach((kernel, seed) => {
