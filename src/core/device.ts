@@ -36,8 +36,8 @@ export interface PreparedKernel {
   readonly name: string;
   /** Runs on buffers of its device; host inputs are `undefined` there. Returns one buffer per output. */
   run(inputs: readonly (DeviceBuffer | undefined)[]): DeviceBuffer[];
-  /** For outputs whose shape depends on values: returns host arrays (CPU only). */
-  readonly dynamic?: (inputs: readonly (DeviceBuffer | undefined)[]) => NdArray[];
+  /** For outputs whose shape depends on values: takes buffers or host arrays, returns host arrays (CPU only). */
+  readonly dynamic?: (inputs: readonly (DeviceBuffer | NdArray | undefined)[]) => NdArray[];
 }
 
 /** A row of prepared kernels that runs again and again: the device remembers what they did, where that gains anything. */

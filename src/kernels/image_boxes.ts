@@ -23,16 +23,73 @@ export interface Kept {
   readonly scores: number[];
 }
 
-interface Candidate {
-  score: number;
-  readonly box: number;
-  /** Kept boxes before this one have had their say. */
-  checked: number;
+/** Candidates, the best of which is taken first: of equal ones, the earlier box. */
+class Queue {
+  /** By box. */
+  readonly scores: number[] = [];
+  /** A heap: no box is better than that at half its place. */
+  readonly #boxes: number[] = [];
+  #size = 0;
+
+  constructor(scores: ArrayLike<number>, above: number) {
+    for (let box = 0; box < scores.length; box++) {
+      const score = scores[box];
+      this.scores.push(score);
+      if (score > above) this.#boxes.push(box);
+    }
+    this.#size = this.#boxes.length;
+    for (let at = (this.#size >> 1) - 1; at >= 0; at--) this.#sink(at, this.#boxes[at]);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  take(): number {
+    const best = this.#boxes[0];
+    this.#sink(0, this.#boxes[--this.#size]);
+    return best;
+  }
+
+  add(box: number): void {
+    let at = this.#size++;
+    for (; at > 0; at = (at - 1) >> 1) {
+      const above = this.#boxes[(at - 1) >> 1];
+      if (!this.#isBetter(box, above)) break;
+      this.#boxes[at] = above;
+    }
+    this.#boxes[at] = box;
+  }
+
+  #sink(place: number, box: number): void {
+    let at = place;
+    for (;;) {
+      let below = 2 * at + 1;
+      if (below >= this.#size) break;
+      const other = below + 1;
+      if (other < this.#size && this.#isBetter(this.#boxes[other], this.#boxes[below])) {
+        below = other;
+      }
+      if (!this.#isBetter(this.#boxes[below], box)) break;
+      this.#boxes[at] = this.#boxes[below];
+      at = below;
+    }
+    this.#boxes[at] = box;
+  }
+
+  #isBetter(a: number, b: number): boolean {
+    const difference = this.scores[a] - this.scores[b];
+    return difference > 0 || (!(difference < 0) && a < b);
+  }
 }
 
-/** True where `a` comes before `b`: better, or as good and earlier. */
-function isBetter(a: Candidate, b: Candidate): boolean {
-  return a.score > b.score || (a.score === b.score && a.box < b.box);
+/** A box with its lesser edges first. */
+interface Frame {
+  readonly top: number;
+  readonly left: number;
+  readonly bottom: number;
+  readonly right: number;
+  readonly area: number;
 }
 
 /** Chooses boxes `[y1, x1, y2, x2]` by score. */
@@ -43,59 +100,51 @@ export function suppress(
 ): Kept {
   const { most, iouThreshold, scoreThreshold, softSigma } = options;
   const exponent = softSigma > 0 ? -0.5 / softSigma : 0;
-  const queue: Candidate[] = [];
-  for (let i = 0; i < scores.length; i++) {
-    if (scores[i] > scoreThreshold) queue.push({ score: scores[i], box: i, checked: 0 });
-  }
-  // Worst first: the best is popped from the end.
-  queue.sort((a, b) => (isBetter(a, b) ? 1 : -1));
-  const kept: Kept = { indices: [], scores: [] };
-  while (kept.indices.length < most && queue.length > 0) {
-    const candidate = queue.pop()!;
-    const before = candidate.score;
+  const queue = new Queue(scores, scoreThreshold), marks = queue.scores;
+  // Of a box that comes again: the kept ones before this have had their say.
+  const checked: (number | undefined)[] = [];
+  const indices: number[] = [], frames: Frame[] = [];
+  while (indices.length < most && queue.size > 0) {
+    const box = queue.take(), frame = frameOf(boxes, box);
+    const before = marks[box];
     if (before < scoreThreshold) break;
-    let dropped = false;
-    for (let j = kept.indices.length - 1; j >= candidate.checked; j--) {
-      const iou = overlap(boxes, candidate.box, kept.indices[j]);
+    let score = before, dropped = false;
+    for (let j = indices.length - 1; j >= (checked[box] ?? 0); j--) {
+      const iou = overlap(frame, frames[j]);
       if (iou >= iouThreshold) {
         dropped = true;
         break;
       }
-      candidate.score *= iou <= iouThreshold ? Math.exp(exponent * iou * iou) : 0;
-      if (candidate.score <= scoreThreshold) break;
+      if (!(iou <= iouThreshold)) score *= 0;
+      else if (exponent !== 0) score *= Math.exp(exponent * iou * iou);
+      if (score <= scoreThreshold) break;
     }
-    candidate.checked = kept.indices.length;
     if (dropped) continue;
-    if (candidate.score === before) {
-      kept.indices.push(candidate.box);
-      kept.scores.push(candidate.score);
-    } else if (candidate.score > scoreThreshold) insert(queue, candidate);
+    if (score === before) {
+      indices.push(box);
+      frames.push(frame);
+    } else if (score > scoreThreshold) {
+      checked[box] = indices.length;
+      marks[box] = score;
+      queue.add(box);
+    }
   }
-  return kept;
+  return { indices, scores: indices.map((box) => marks[box]) };
 }
 
-function insert(queue: Candidate[], candidate: Candidate): void {
-  let low = 0, high = queue.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBetter(candidate, queue[middle])) low = middle + 1;
-    else high = middle;
-  }
-  queue.splice(low, 0, candidate);
+function frameOf(boxes: ArrayLike<number>, box: number): Frame {
+  const y1 = boxes[4 * box], x1 = boxes[4 * box + 1];
+  const y2 = boxes[4 * box + 2], x2 = boxes[4 * box + 3];
+  const top = y1 < y2 ? y1 : y2, bottom = y1 < y2 ? y2 : y1;
+  const left = x1 < x2 ? x1 : x2, right = x1 < x2 ? x2 : x1;
+  return { top, left, bottom, right, area: (bottom - top) * (right - left) };
 }
 
 /** Intersection over union; 0 for boxes without area. */
-function overlap(boxes: ArrayLike<number>, i: number, j: number): number {
-  const side = (k: number, a: number): [number, number] => {
-    const p = boxes[4 * k + a], q = boxes[4 * k + a + 2];
-    return p < q ? [p, q] : [q, p];
-  };
-  const [top, bottom] = side(i, 0), [left, right] = side(i, 1);
-  const [top2, bottom2] = side(j, 0), [left2, right2] = side(j, 1);
-  const area = (bottom - top) * (right - left), area2 = (bottom2 - top2) * (right2 - left2);
-  if (area <= 0 || area2 <= 0) return 0;
-  const height = Math.max(0, Math.min(bottom, bottom2) - Math.max(top, top2));
-  const width = Math.max(0, Math.min(right, right2) - Math.max(left, left2));
-  const shared = height * width;
-  return shared / (area + area2 - shared);
+function overlap(a: Frame, b: Frame): number {
+  if (a.area <= 0 || b.area <= 0) return 0;
+  const height = (a.bottom < b.bottom ? a.bottom : b.bottom) - (a.top > b.top ? a.top : b.top);
+  const width = (a.right < b.right ? a.right : b.right) - (a.left > b.left ? a.left : b.left);
+  const shared = height > 0 && width > 0 ? height * width : 0;
+  return shared / (a.area + b.area - shared);
 }

@@ -9,12 +9,11 @@ import { NdArray } from "../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Kept, suppress } from "../kernels/image_boxes.ts";
-import { floatsOf } from "../kernels/image_resize_cpu.ts";
-import { intScalar, shapeOfInput, toInput } from "./input.ts";
+import { floatScalar, intScalar, shapeOfInput, toInput } from "./input.ts";
 
 function keep(ins: readonly NdArray[]): Kept {
   const [boxes, scores, most, iou, score, sigma] = ins;
-  return suppress(floatsOf(boxes), floatsOf(scores), {
+  return suppress(boxes.data as Float32Array, scores.data as Float32Array, {
     most: Math.min(Number(most.item()), scores.size),
     iouThreshold: Number(iou.item()),
     scoreThreshold: Number(score.item()),
@@ -23,7 +22,7 @@ function keep(ins: readonly NdArray[]): Kept {
 }
 
 function ints(values: readonly number[]): NdArray {
-  return new NdArray("int32", [values.length], Int32Array.from(values));
+  return new NdArray("int32", [values.length], new Int32Array(values));
 }
 
 function intItem(value: number): NdArray {
@@ -109,8 +108,8 @@ function boxInputs(
   const marks = toInput(scores, "scores", fn);
   const iou = iouThreshold ?? 0.5;
   checkBoxes(fn, shapeOfInput(frames), shapeOfInput(marks), iou);
-  const f = (v: number): OpInput => toInput(v, "threshold", fn, { dtype: "float32" });
-  return [frames, marks, intScalar(most), f(iou), f(scoreThreshold ?? -Infinity)];
+  const least = floatScalar(scoreThreshold ?? -Infinity);
+  return [frames, marks, intScalar(most), floatScalar(iou), least];
 }
 
 function checkBoxes(fn: string, boxes: PartialShape, scores: PartialShape, iou: number): void {
@@ -234,7 +233,7 @@ export function nonMaxSuppressionWithScore(
   const inputs = boxInputs(fn, boxes, scores, maxOutputSize, iouThreshold, scoreThreshold);
   const [selectedIndices, selectedScores, count] = apply(
     NonMaxSuppressionV5,
-    [...inputs, toInput(sigma, "softNmsSigma", fn, { dtype: "float32" })],
+    [...inputs, floatScalar(sigma)],
     {},
   );
   if (!count.isSymbolic) count.dispose();

@@ -24,7 +24,7 @@ import { hostInts, knownInts, shape as shapeOf } from "./array_view.ts";
 import { slice } from "./array_slice.ts";
 import { reverse } from "./array_move.ts";
 import { shapeFromHost } from "./fill_ops.ts";
-import { intVector, shapeOfInput, toInput } from "./input.ts";
+import { floatScalar, intVector, shapeOfInput, toInput } from "./input.ts";
 
 const WARP_ATTRS = ["interpolation: string", 'fill_mode: string = "CONSTANT"'];
 
@@ -83,7 +83,7 @@ const ProjectiveTransformBack = defineOp({
         ddx,
         transforms,
         imageSize(ctx.shapeOf(0)),
-        toInput(0, "fillValue", "transform", { dtype: "float32" }),
+        floatScalar(0),
       ], { interpolation: ctx.attrs.interpolation, fill_mode: ctx.attrs.fill_mode }),
       null,
       null,
@@ -183,8 +183,7 @@ export function transform(
   const size = outputShape
     ? intVector(outputShape)
     : imageSize(isConcrete(shape) ? intVector(shape) : shapeOf(images));
-  const fill = toInput(fillValue, "fillValue", "transform", { dtype: "float32" });
-  return apply1(ImageProjectiveTransformV3, [images, rows, size, fill], {
+  return apply1(ImageProjectiveTransformV3, [images, rows, size, floatScalar(fillValue)], {
     interpolation: interpolation.toUpperCase(),
     fill_mode: fillMode.toUpperCase(),
   });

@@ -26,7 +26,7 @@ export function toInput(
   if (x instanceof Tensor) return x.asOpInput();
   if (x instanceof NdArray && options.dtype === undefined) return x;
   if (typeof x === "number") {
-    if (options.dtype === "float32") return literal("float32", [], [Math.fround(x)]);
+    if (options.dtype === "float32") return floatScalar(x);
     if (options.dtype === "int32" && x === (x | 0)) return intScalar(x | 0);
   }
   if (x === null || x === undefined || typeof x === "function" || isBareObject(x)) {
@@ -129,7 +129,7 @@ function toOperand(
     return toInput(x, arg, fn);
   }
   const { dtype } = other, { kind } = DTYPES[dtype];
-  if (dtype === "float32") return literal(dtype, [], [Math.fround(x)]);
+  if (dtype === "float32") return floatScalar(x);
   const takes = kind === "float" || kind === "complex" || (isInteger(dtype) && Number.isInteger(x));
   return toInput(x, arg, fn, takes ? { dtype } : {});
 }
@@ -166,6 +166,11 @@ export function intVector(values: readonly number[]): NdArray {
 /** An int32 literal of rank 0. */
 export function intScalar(value: number): NdArray {
   return literal("int32", [], [value]);
+}
+
+/** A float32 literal of rank 0. */
+export function floatScalar(value: number): NdArray {
+  return literal("float32", [], [Math.fround(value)]);
 }
 
 /**

@@ -87,6 +87,10 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
         continue;
       }
       if (input instanceof NdArray) {
+        if (kernel.dynamic) {
+          buffers[i] = input;
+          continue;
+        }
         buffers[i] = device.upload(input);
         (uploaded ??= []).push(i);
         continue;

@@ -118,8 +118,10 @@ export class CpuDevice implements Device {
     };
   }
 
-  #views(problem: Problem, inputs: readonly (DeviceBuffer | undefined)[]): NdArray[] {
-    return inputs.map((b, i) => problem.hosts[i] ?? this.#view(b, problem.inputs[i]));
+  #views(problem: Problem, inputs: readonly (DeviceBuffer | NdArray | undefined)[]): NdArray[] {
+    return inputs.map((b, i) =>
+      b instanceof NdArray ? b : problem.hosts[i] ?? this.#view(b, problem.inputs[i])
+    );
   }
 
   /** A host array over a buffer, not copied: gone when the heap grows. */
@@ -151,6 +153,8 @@ export class CpuDevice implements Device {
     const pointer = heap.alloc(byteLength(spec));
     const { data } = array;
     if (data.length === 1) setOne(heap, dtype, pointer, data[0] as number);
+    else if (dtype === "float32") heap.f32.set(data as Float32Array, pointer >>> 2);
+    else if (dtype === "int32") heap.i32.set(data as Int32Array, pointer >>> 2);
     else (this.#view(pointer, spec).data as TypedArray).set(data as Float32Array & BigInt64Array);
     return pointer;
   }
