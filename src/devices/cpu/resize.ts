@@ -3,6 +3,7 @@
  * May import core, kernels and this folder.
  */
 import type { Problem } from "../../core/op.ts";
+import { type Shape, sizeOf } from "../../core/shape.ts";
 import {
   axisScale,
   between,
@@ -10,51 +11,34 @@ import {
   nearestOf,
   sourceOf,
 } from "../../kernels/image_geometry.ts";
+import { evenBlocks, roundUp } from "./blocks.ts";
 import { prepareTables } from "./copy_rows.ts";
-import type { Engine, WasmFunction } from "./engine.ts";
-import type { FastPrepare } from "./fast.ts";
-import type { Local } from "./wasm/function_builder.ts";
-import { f32x4, i32 } from "./wasm/instructions.ts";
-import { type F4, Simd } from "./wasm/simd.ts";
-import type { Value } from "./wasm/value.ts";
-import { storePart } from "./windows.ts";
+import type { Engine } from "./engine.ts";
+import type { FastPrepare, FastRun } from "./fast.ts";
+import { callInRooms, ENTRY, interpolation, putEntry, roomsFor } from "./interpolate.ts";
 
-type I = Local<"i32">;
+/** Work of an element, in floating point operations. */
+const WORK = 20;
 
-/** Bytes of a table entry: two places and how far between them. */
-export const ENTRY = 12;
-
-/** Writes an entry of a table: two places, `step` bytes each, and how far between them. */
-export function putEntry(
-  table: DataView,
-  entry: number,
-  [low, high, far]: readonly [number, number, number],
-  step: number,
-): void {
-  table.setInt32(ENTRY * entry, low * step, true);
-  table.setInt32(ENTRY * entry + 4, high * step, true);
-  table.setFloat32(ENTRY * entry + 8, far, true);
+/** An image of the same size is the image. */
+function prepareSame(engine: Engine, shape: Shape): FastRun {
+  const run = prepareTables(engine, [], [{ kind: "run", count: sizeOf(shape), offset: 0 }]);
+  return ([y], [x]) => run(y, x, 0);
 }
 
-/**
- * Images between the places of a table: `run(to, from, table, batch, rows, columns, depth, bytes of an image, gap)`. The table has
- * entries for rows, then for columns; `gap` bytes are skipped after each row.
- */
-export function interpolation(engine: Engine, method: "bilinear" | "nearest"): WasmFunction {
-  return engine.compile(`resize ${method}`, (m) => {
-    m.function("run", new Array<"i32">(9).fill("i32"), null, (f, ...p) => {
-      writeResize(new Simd(f, engine.features.relaxed), p as unknown as I[], method);
-    });
-  }).run;
+function isSame([, height, width]: Shape, [, rows, columns]: Shape): boolean {
+  return height === rows && width === columns;
 }
 
 const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
   if (x.dtype !== "float32" || out.dtype !== "float32") return null;
   const { batch, height, width, depth } = imageDims(x.shape);
   const [, rows, columns] = out.shape;
-  if (batch * rows * columns * depth === 0) return () => {};
+  const size = batch * rows * columns * depth;
+  if (size === 0) return () => {};
+  if (isSame(x.shape, out.shape)) return prepareSame(engine, x.shape);
   const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
-  const table = new DataView(new ArrayBuffer(ENTRY * (rows + columns)));
+  const table = new DataView(new ArrayBuffer(roundUp(ENTRY * (rows + columns))));
   for (let r = 0; r < rows; r++) {
     putEntry(table, r, between(vertical, sourceOf(vertical, r)), 4 * width * depth);
   }
@@ -64,62 +48,30 @@ const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], att
   const run = interpolation(engine, "bilinear");
   const words = new Int32Array(table.buffer);
   return ([y], [p]) => {
-    const at = engine.scratch(words.byteLength);
+    const parts = Math.min(rows, Math.ceil(engine.parts(WORK * size) / batch));
+    const blocks = evenBlocks(rows, Math.ceil(rows / parts), 1);
+    const work = { calls: batch * blocks.length, work: WORK * size };
+    const rooms = roomsFor(engine, [columns, depth], work);
+    const at = engine.scratch(words.byteLength + rooms.count * rooms.bytes);
     engine.heap.i32.set(words, at >>> 2);
-    run(y, p, at, batch, rows, columns, depth, 4 * height * width * depth, 0);
+    const calls: number[][] = [];
+    for (let b = 0; b < batch; b++) {
+      for (const { from, size } of blocks) {
+        calls.push([
+          y + 4 * (b * rows + from) * columns * depth,
+          p + 4 * b * height * width * depth,
+          at + ENTRY * from,
+          size,
+          at + ENTRY * rows,
+          columns,
+          depth,
+          0,
+        ]);
+      }
+    }
+    callInRooms(engine, run, { calls, rooms, at: at + words.byteLength });
   };
 };
-
-function writeResize(
-  s: Simd,
-  [to, from, table, batch, rows, columns, depth, imageBytes, gap]: readonly I[],
-  method: "bilinear" | "nearest",
-): void {
-  const { f } = s;
-  const column = f.local("i32"),
-    row = f.local("i32"),
-    left = f.local("i32"),
-    channel = f.local("i32");
-  const across = f.let(i32.add(table, i32.mul(rows, ENTRY)));
-  const mix = (a: F4, b: F4, far: F4): F4 => f.let(s.madd(f.let(f32x4.sub(b, a)), far, a));
-  f.times(batch, () => {
-    f.set(row, table);
-    f.times(rows, () => {
-      const top = f.let(i32.add(from, i32.load(row))),
-        bottom = f.let(i32.add(from, i32.load(row, 4)));
-      const down = f.let(f32x4.loadSplat(row, 8));
-      f.set(column, across);
-      f.times(columns, () => {
-        const before = f.let(i32.load(column)), after = f.let(i32.load(column, 4));
-        const along = f.let(f32x4.loadSplat(column, 8));
-        const place = (line: Value<"i32">, at: Value<"i32">): F4 =>
-          f.let(f32x4.load(i32.add(i32.add(line, at), channel)));
-        const pixel = (): F4 =>
-          method === "nearest" ? place(top, before) : mix(
-            mix(place(top, before), place(top, after), along),
-            mix(place(bottom, before), place(bottom, after), along),
-            down,
-          );
-        f.set(channel, 0);
-        f.set(left, depth);
-        f.while(i32.ge(left, 4), () => {
-          f.store(to, pixel());
-          f.advance(to, 16);
-          f.advance(channel, 16);
-          f.advance(left, -4);
-        });
-        f.if(left, () => {
-          storePart(f, to, pixel(), left);
-          f.advance(to, i32.shl(left, 2));
-        });
-        f.advance(column, ENTRY);
-      });
-      f.advance(to, gap);
-      f.advance(row, ENTRY);
-    });
-    f.advance(from, imageBytes);
-  });
-}
 
 const prepareNearest: FastPrepare = (
   engine: Engine,
@@ -129,6 +81,7 @@ const prepareNearest: FastPrepare = (
   const { batch, height, width, depth } = imageDims(x.shape);
   const [, rows, columns] = out.shape;
   if (batch * rows * columns * depth === 0) return () => {};
+  if (isSame(x.shape, out.shape)) return prepareSame(engine, x.shape);
   const table = (from: number, to: number, step: number): Int32Array => {
     const scale = axisScale(from, to, attrs);
     return Int32Array.from({ length: to }, (_, i) => nearestOf(scale, i) * step);
