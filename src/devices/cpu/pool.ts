@@ -7,7 +7,8 @@ import { spatialAxes, type WindowGeometry, windowGeometry } from "../../kernels/
 import type { Engine } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
-import { prepareOverlapping } from "./pool_rows.ts";
+import { prepareFolds } from "./pool_folds.ts";
+import { prepareRows } from "./pool_rows.ts";
 import { type WindowCode, windowKernel, WindowTable } from "./windows.ts";
 import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
 import type { F4, I4 } from "./wasm/simd.ts";
@@ -39,54 +40,15 @@ function greatest(w: WindowCode, x: I): Local<"f32x4">[] {
   return top;
 }
 
-const prepareMax: FastPrepare = (engine, problem) => {
-  const [x] = problem.inputs;
-  const g = x.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
-  if (g === null) return null;
-  const overlapping = prepareOverlapping(engine, g, "max");
-  if (overlapping) return ([y], [p]) => overlapping(y, p);
-  const table = new WindowTable(g);
-  const run = windowKernel(
-    engine,
-    "max",
-    2,
-    (w, [y, p]) => w.store(at(y, w.out, w.channel), greatest(w, p)),
-  );
-  return ([y], [p]) => run(table, [[y, "result"], [p, "image"]]);
-};
-
-const prepareAverage: FastPrepare = (engine, problem) => {
-  const [x] = problem.inputs;
-  const g = x.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
-  if (g === null) return null;
-  const overlapping = prepareOverlapping(engine, g, "average");
-  if (overlapping) return ([y], [p]) => overlapping(y, p);
-  const table = new WindowTable(g);
-  const run = windowKernel(engine, "average", 2, (w, [y, p]) => {
-    const { f } = w;
-    const zeros = (): Local<"f32x4">[] =>
-      Array.from({ length: w.width }, () => f.variable("f32x4", w.s.k(0)));
-    // Row by row, so that sums over large windows stay exact.
-    const sums = zeros(), row = zeros();
-    w.taps(
-      (image) =>
-        w.load(at(p, image, w.channel)).forEach((v, u) => f.set(row[u], f32x4.add(row[u], v))),
-      () => {
-        row.forEach((v, u) => {
-          f.set(sums[u], f32x4.add(sums[u], v));
-          f.set(v, w.s.k(0));
-        });
-      },
-    );
-    const count = f.let(f32x4.ofI32(i32x4.splat(w.count)));
-    const empty = f.let(f32x4.eq(count, w.s.k(0)));
-    w.store(
-      at(y, w.out, w.channel),
-      sums.map((v) => f.let(f32x4.select(w.s.k(0), f32x4.div(v, count), empty))),
-    );
-  });
-  return ([y], [p]) => run(table, [[y, "result"], [p, "image"]]);
-};
+function pooling(kind: "max" | "average"): FastPrepare {
+  return (engine, problem) => {
+    const [x] = problem.inputs;
+    const g = x.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
+    if (g === null) return null;
+    const run = prepareRows(engine, g, kind) ?? prepareFolds(engine, g, kind);
+    return ([y], [p]) => run(y, p);
+  };
+}
 
 /** Zeroes a block. */
 function clear(engine: Engine, p: Pointer, shape: readonly number[]): void {
@@ -154,8 +116,8 @@ export const POOL_KERNELS: readonly (readonly [string, FastPrepare])[] = ["", "3
   suffix,
 ) =>
   [
-    [`MaxPool${suffix}`, prepareMax],
-    [`AvgPool${suffix}`, prepareAverage],
+    [`MaxPool${suffix}`, pooling("max")],
+    [`AvgPool${suffix}`, pooling("average")],
     [`MaxPool${suffix}Grad`, prepareMaxGrad],
     [`AvgPool${suffix}Grad`, prepareAverageGrad],
   ] as const

@@ -11,7 +11,7 @@ import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, i32 } from "./wasm/instructions.ts";
 import type { ModuleBuilder } from "./wasm/module_builder.ts";
 import { type F4, type HostImports, Simd } from "./wasm/simd.ts";
-import type { Value } from "./wasm/value.ts";
+import type { Operand, Value } from "./wasm/value.ts";
 
 type I = Local<"i32">;
 
@@ -224,12 +224,26 @@ function forEntries(
 }
 
 /** Stores the first one to three lanes. */
-export function storePart(f: FunctionBuilder, address: Value<"i32">, v: F4, count: I): void {
+export function storePart(
+  f: FunctionBuilder,
+  address: Value<"i32">,
+  v: F4,
+  count: Operand<"i32">,
+): void {
   const to = f.let(address);
-  f.if(i32.gt(count, 1), () => {
-    f.storeLane(to, v, 8, 0);
-    f.if(i32.gt(count, 2), () => f.storeLane(to, v, 4, 2, 8));
-  }, () => f.storeLane(to, v, 4, 0));
+  const one = () => f.storeLane(to, v, 4, 0), two = () => f.storeLane(to, v, 8, 0);
+  const third = () => f.storeLane(to, v, 4, 2, 8);
+  if (typeof count === "number") {
+    if (count === 1) return one();
+    two();
+    if (count > 2) third();
+    return;
+  }
+  const lanes = f.let(count);
+  f.if(i32.gt(lanes, 1), () => {
+    two();
+    f.if(i32.gt(lanes, 2), third);
+  }, one);
 }
 
 /**
