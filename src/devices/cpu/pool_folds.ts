@@ -76,9 +76,10 @@ export function prepareFolds(
     start * pixel,
     count,
   ]);
-  const used = Math.max(0, ...runs.map((r) =>
-    r.start + (r.places - 1) * x.stride + (r.count - 1) * x.dilation + 1
-  ));
+  const used = Math.max(
+    0,
+    ...runs.map((r) => r.start + (r.places - 1) * x.stride + (r.count - 1) * x.dilation + 1),
+  );
   const table = Int32Array.from([...rows, ...across]);
   // Vectors reach past the end of the row.
   const tableBytes = roundUp(table.byteLength), rowBytes = roundUp(used * pixel + 16);

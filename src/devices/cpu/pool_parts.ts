@@ -29,7 +29,8 @@ export function cutRows(
     ));
   }
   const each = evenBlocks(rows, Math.ceil(rows * images / parts), 1);
-  return Array.from({ length: images }, (_, image) =>
-    each.map(({ from, size }) => ({ image, images: 1, row: from, rows: size }))
+  return Array.from(
+    { length: images },
+    (_, image) => each.map(({ from, size }) => ({ image, images: 1, row: from, rows: size })),
   ).flat();
 }

@@ -6,11 +6,9 @@ import type { WindowAxis, WindowGeometry } from "../../kernels/conv_geometry.ts"
 import { roundUp } from "./blocks.ts";
 import type { Engine, WasmCall } from "./engine.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
-import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
+import { MOST_VECTORS, type PoolCode, writeRows } from "./pool_rows_kernel.ts";
 import type { Local } from "./wasm/function_builder.ts";
-import { type F4, Simd } from "./wasm/simd.ts";
-import type { Value } from "./wasm/value.ts";
-import { storePart } from "./windows.ts";
+import { Simd } from "./wasm/simd.ts";
 
 type I = Local<"i32">;
 
@@ -57,7 +55,7 @@ export function prepareRows(
         vectors: few ? vectors : 0,
         part: few && g.channels % 4 > 0,
       } as const;
-      writePool(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
+      writeRows(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
     });
   });
   const imageBytes = row * y.in, resultRow = pixel * x.out;
@@ -117,132 +115,8 @@ function columnsOf(x: WindowAxis, step: number, kind: "max" | "average"): number
     const count = (out - 1) * stride + filter;
     return placesOf(x, { from: -before, count, step, kind });
   }
-  return Array.from({ length: out }, (_, p) =>
-    placesOf(x, { from: p * stride - before, count: filter, step, kind })
+  return Array.from(
+    { length: out },
+    (_, p) => placesOf(x, { from: p * stride - before, count: filter, step, kind }),
   ).flat();
-}
-
-/** Most vectors of channels in hand. */
-const MOST_VECTORS = 4;
-
-interface PoolCode {
-  readonly kind: "max" | "average";
-  readonly taps: readonly [down: number, across: number];
-  readonly stride: number;
-  /** Vectors of all channels; 0 where there are more than are in hand. */
-  readonly vectors: number;
-  /** Whether the last of these reaches past the channels. */
-  readonly part: boolean;
-}
-
-/** Parameters: to, from, rows, columns, counts, zeros, images, rows of the result, its columns, channels, bytes of an image. */
-function writePool(
-  s: Simd,
-  [to, from, rows, columns, counts, zeros, images, height, width, channels, imageBytes]:
-    readonly I[],
-  { kind, taps: [down, across], stride, vectors: all, part }: PoolCode,
-): void {
-  const { f } = s;
-  const each = <T>(count: number, make: (i: number) => T): T[] =>
-    Array.from({ length: count }, (_, i) => make(i));
-  const fold = (a: F4, b: F4): F4 => kind === "max" ? f32x4.pmax(a, b) : f32x4.add(a, b);
-  // NaN is passed over.
-  const first = (v: F4): F4 => kind === "max" ? f32x4.pmax(s.k(-Infinity), v) : v;
-  const pixel = f.let(i32.shl(channels, 2));
-  const row = f.local("i32"), channel = f.local("i32"), left = f.local("i32");
-  const lines = each(down, () => f.local("i32")), high = f.local("i32");
-
-  /** One row of results, for these vectors of channels. */
-  const walk = (vectors: number): void => {
-    const column = f.variable("i32", columns), count = f.variable("i32", counts);
-    const out = f.variable("i32", i32.add(to, channel)), places = f.variable("i32", width);
-    const ring = each(across, () => each(vectors, () => f.local("f32x4")));
-    const apart = stride === across;
-    const read = (into: readonly Local<"f32x4">[], more = false): void => {
-      const place = f.let(i32.load(column));
-      f.advance(column, 4);
-      const inside = (): void =>
-        lines.forEach((line, k) => {
-          const at = f.let(i32.add(line, place));
-          into.forEach((v, u) => {
-            const here = f32x4.load(at, 16 * u);
-            f.set(v, k === 0 && !more ? first(here) : fold(v, here));
-          });
-        });
-      if (kind === "max") return inside();
-      const outside = (): void => into.forEach((v) => f.set(v, s.k(0)));
-      f.if(i32.lt(place, 0), more ? () => {} : outside, inside);
-    };
-    if (!apart) ring.slice(0, across - stride).forEach((c) => read(c));
-    f.while(places, () => {
-      let results: F4[];
-      if (apart) {
-        each(across, (j) => read(ring[0], j > 0));
-        results = ring[0];
-      } else {
-        ring.slice(across - stride).forEach((c) => read(c));
-        results = each(vectors, (u) => f.let(ring.map((c): F4 => c[u]).reduce(fold)));
-      }
-      if (kind === "average") {
-        const inside = f.let(f32x4.ofI32(i32x4.splat(i32.mul(high, i32.load(count)))));
-        results = results.map((v) => f.let(f32x4.div(v, inside)));
-        f.advance(count, 4);
-      }
-      const store = (count: number): void =>
-        results.slice(0, count).forEach((v, u) => f.store(out, v, 16 * u));
-      if (part) {
-        store(vectors - 1);
-        const last = i32.add(out, 16 * (vectors - 1)), v = results[vectors - 1];
-        // What is stored past the place, the next one's results replace.
-        f.if(
-          i32.gt(places, 1),
-          () => f.store(last, v),
-          () => storePart(f, last, v, i32.and(channels, 3)),
-        );
-      } else store(vectors);
-      f.advance(out, pixel);
-      f.advance(places, -1);
-      if (!apart) ring.slice(stride).forEach((c, j) => c.forEach((v, u) => f.set(ring[j][u], v)));
-    });
-  };
-
-  f.times(images, () => {
-    f.set(row, rows);
-    f.times(height, () => {
-      f.set(channel, 0);
-      f.set(left, channels);
-      const begin = (): void =>
-        lines.forEach((line, k) => {
-          const place: Value<"i32"> = f.let(i32.load(row, 4 * k));
-          f.set(line, i32.add(i32.add(from, place), channel));
-          if (kind === "average") {
-            f.if(i32.lt(place, 0), () => f.set(line, i32.add(zeros, channel)));
-          }
-        });
-      f.set(high, i32.load(row, 4 * down));
-      const some = (vectors: number): void => {
-        begin();
-        walk(vectors);
-      };
-      if (all > 0) some(all);
-      else {
-        f.while(i32.ge(left, 4 * MOST_VECTORS), () => {
-          some(MOST_VECTORS);
-          f.advance(channel, 16 * MOST_VECTORS);
-          f.advance(left, -4 * MOST_VECTORS);
-        });
-        for (let vectors = MOST_VECTORS; vectors > 0; vectors--) {
-          f.if(i32.gt(left, 4 * (vectors - 1)), () => {
-            // Rather than reach past the channels, some are computed again.
-            f.advance(channel, i32.shl(i32.sub(left, 4 * vectors), 2));
-            some(vectors);
-            f.set(left, 0);
-          });
-        }
-      }
-      f.advance(row, 4 * (down + 1));
-      f.advance(to, i32.mul(pixel, width));
-    });
-    f.advance(from, imageBytes);
-  });
 }
