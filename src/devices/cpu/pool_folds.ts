@@ -9,36 +9,18 @@ import { cutRows, type PoolRun } from "./pool_parts.ts";
 import type { Local } from "./wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
 import { type F4, Simd } from "./wasm/simd.ts";
-import type { Value } from "./wasm/value.ts";
-import { storePart } from "./windows.ts";
+import { insideOf, storePart } from "./windows.ts";
 
 type I = Local<"i32">;
 
 /** Work of folding one element, in floating point operations. */
 const WORK = 6;
 
-/** The part of a window along one axis that lies inside. */
-interface Inside {
-  /** Where the first tap inside is. */
-  readonly start: number;
-  /** How many there are. */
-  readonly count: number;
-}
-
-function insideOf({ in: extent, out, stride, before, dilation, filter }: WindowAxis): Inside[] {
-  return Array.from({ length: out }, (_, place) => {
-    const from = place * stride - before;
-    const first = from < 0 ? Math.ceil(-from / dilation) : 0;
-    const end = Math.min(filter, Math.ceil((extent - from) / dilation));
-    return end > first
-      ? { start: from + first * dilation, count: end - first }
-      : { start: 0, count: 0 };
-  });
-}
-
 /** Places next to each other whose windows have as many taps inside, each one stride from the last. */
-interface Run extends Inside {
+interface Run {
   readonly places: number;
+  readonly start: number;
+  readonly count: number;
 }
 
 function runsOf(axis: WindowAxis): Run[] {

@@ -1,14 +1,15 @@
 /**
- * Poolings over two axes by windows of few taps, written out: a column of the window is folded once and serves all windows it is
- * in. Channels last, float32. May import kernels and this folder.
+ * Poolings over two axes by windows of few taps, which are written out.
+ * Channels last, float32. May import kernels and this folder.
  */
 import type { WindowAxis, WindowGeometry } from "../../kernels/conv_geometry.ts";
 import { roundUp } from "./blocks.ts";
 import type { Engine, WasmCall } from "./engine.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
-import { MOST_VECTORS, type PoolCode, writeRows } from "./pool_rows_kernel.ts";
+import { MOST_VECTORS, writeRows } from "./pool_rows_kernel.ts";
 import type { Local } from "./wasm/function_builder.ts";
 import { Simd } from "./wasm/simd.ts";
+import { insideOf } from "./windows.ts";
 
 type I = Local<"i32">;
 
@@ -16,8 +17,10 @@ type I = Local<"i32">;
 const MOST_TAPS = 5;
 /** Fewest channels: below, most of a vector would be idle. */
 const FEWEST_CHANNELS = 4;
-/** Work of one place of one channel, in floating point operations. */
-const WORK = 40;
+/** Bytes of the rows of a window that stay near while they are read several times. */
+const MOST_BYTES = 16384;
+/** Work of folding one element, in floating point operations. */
+const WORK = 6;
 
 /** The kernel, or null for other windows. Past the border stand copies of the border for the greatest, and zeros for averages. */
 export function prepareRows(
@@ -29,10 +32,13 @@ export function prepareRows(
   const flat = z.filter === 1 && z.in === 1 && z.out === 1;
   const small = Math.max(y.filter, x.filter) <= MOST_TAPS && g.channels >= FEWEST_CHANNELS;
   if (!flat || !small || y.dilation > 1 || x.dilation > 1) return null;
-  const counts = [y, x].map(insideOf);
+  const counts = [y, x].map((axis) => insideOf(axis).map(({ count }) => count));
   if (counts.flat().includes(0)) return null;
   const pixel = 4 * g.channels, row = pixel * x.in;
-  const columns = columnsOf(x, pixel, kind);
+  // Where the lines of a window fill much of the cache, reading them in order is worth reading some twice.
+  const long = y.filter * row > MOST_BYTES && x.filter <= 3 && 2 * x.stride > x.filter;
+  const apart = x.stride >= x.filter || long;
+  const columns = columnsOf(x, { step: pixel, kind, apart });
   const rows = Array.from({ length: y.out }, (_, p) => {
     const from = p * y.stride - y.before;
     return [...placesOf(y, { from, count: y.filter, step: row, kind }), counts[0][p]];
@@ -41,7 +47,7 @@ export function prepareRows(
   const table = Int32Array.from([...rows, ...columns, ...counts[1]]);
   const places = [rows.length, rows.length + columns.length].map((n) => 4 * n);
   const zeros = roundUp(table.byteLength);
-  const stride = Math.min(x.stride, x.filter);
+  const stride = apart ? x.filter : x.stride;
   // Few channels are taken all at once, and what is left of their last vector stored past the place.
   const vectors = Math.ceil(g.channels / 4), few = vectors <= MOST_VECTORS;
   const lanes = few ? `${vectors} ${g.channels % 4 > 0}` : "";
@@ -59,12 +65,12 @@ export function prepareRows(
     });
   });
   const imageBytes = row * y.in, resultRow = pixel * x.out;
-  const work = WORK * g.batch * g.channels * x.out * y.out;
+  const work = WORK * g.batch * g.channels * x.out * y.out * (y.filter * stride + x.filter);
   return (to, from) => {
     const parts = cutRows(engine, { images: g.batch, rows: y.out, work });
-    const at = engine.scratch(zeros + row);
+    const at = engine.scratch(zeros + row + 16);
     engine.heap.i32.set(table, at >>> 2);
-    engine.zero(at + zeros, row);
+    engine.zero(at + zeros, row + 16);
     engine.callAll(parts.map(({ image, images, row: first, rows: count }): WasmCall => [run, [
       to + (image * y.out + first) * resultRow,
       from + image * imageBytes,
@@ -79,14 +85,6 @@ export function prepareRows(
       imageBytes,
     ]]));
   };
-}
-
-/** How many taps of each place lie inside. */
-function insideOf({ out, stride, before, filter, in: extent }: WindowAxis): number[] {
-  return Array.from({ length: out }, (_, p) => {
-    const from = p * stride - before;
-    return Math.max(0, Math.min(extent, from + filter) - Math.max(0, from));
-  });
 }
 
 /** A table entry for a place outside. */
@@ -108,10 +106,17 @@ function placesOf(
   });
 }
 
-/** Where the columns are that windows read, each once where they overlap. */
-function columnsOf(x: WindowAxis, step: number, kind: "max" | "average"): number[] {
+/** Where the columns are that windows read: of each window, or each once. */
+function columnsOf(
+  x: WindowAxis,
+  { step, kind, apart }: {
+    readonly step: number;
+    readonly kind: "max" | "average";
+    readonly apart: boolean;
+  },
+): number[] {
   const { out, stride, filter, before } = x;
-  if (stride < filter) {
+  if (!apart) {
     const count = (out - 1) * stride + filter;
     return placesOf(x, { from: -before, count, step, kind });
   }

@@ -18,7 +18,7 @@ export interface PoolCode {
   readonly kind: "max" | "average";
   /** Taps of a window. */
   readonly taps: readonly [down: number, across: number];
-  /** Columns from window to window; as many as a window has where windows do not overlap. */
+  /** Columns from window to window; as many as a window has where each has its own in the table. */
   readonly stride: number;
   /** Vectors of all channels; 0 where there are more than {@linkcode MOST_VECTORS}. */
   readonly vectors: number;
@@ -69,7 +69,7 @@ export function writeRows(
       });
       f.set(high, i32.load(row, 4 * down));
       if (code.stride === across) writeApart(places);
-      else writeOverlapping(places);
+      else writeShared(places);
       f.advance(row, 4 * (down + 1));
       f.advance(to, i32.mul(pixel, width));
     });
@@ -142,7 +142,7 @@ function insideOf({ s: { f }, high }: RowCode, count: Value<"i32">): F4 {
   return f.let(f32x4.ofI32(i32x4.splat(i32.mul(high, count))));
 }
 
-/** Windows that do not overlap: place by place. */
+/** Windows with columns of their own: place by place. */
 function writeApart(row: RowCode): void {
   const { s, kind, taps: [, across], to, lines, columns, counts, zeros, width, pixel } = row;
   const { f } = s;
@@ -174,8 +174,8 @@ function writeApart(row: RowCode): void {
   });
 }
 
-/** Windows that overlap: some channels of all places, so that columns stay in variables from place to place. */
-function writeOverlapping(row: RowCode): void {
+/** Windows that share columns: some channels of all places, so that columns stay in variables from place to place. */
+function writeShared(row: RowCode): void {
   const { s, kind, taps: [, across], stride, to, lines, columns, counts, width, pixel } = row;
   const { f } = s;
   const places = f.local("i32"), column = f.local("i32"), count = f.local("i32");

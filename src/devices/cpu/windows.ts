@@ -39,7 +39,9 @@ export class WindowTable {
     this.taps = batch * places * channels * z.filter * y.filter * x.filter;
     this.imageStep = { image: step[0] * z.in, result: 4 * channels * places, all: 0 };
     this.#data = Int32Array.from(
-      axes.flatMap((a, i) => Array.from({ length: a.out }, (_, p) => entry(a, p, step[i])).flat()),
+      axes.flatMap((a, i) =>
+        insideOf(a).flatMap(({ start, count, first }) => [start * step[i], count, first])
+      ),
     );
     this.#numbers = [
       batch,
@@ -67,15 +69,27 @@ export class WindowTable {
   }
 }
 
-function entry(
-  { in: extent, stride, before, dilation, filter }: WindowAxis,
-  place: number,
-  step: number,
-): number[] {
-  const from = place * stride - before;
-  const first = from < 0 ? Math.ceil(-from / dilation) : 0;
-  const end = Math.min(filter, Math.ceil((extent - from) / dilation));
-  return [(from + first * dilation) * step, Math.max(0, end - first), first];
+/** The part of a window along one axis that lies inside the image. */
+export interface Inside {
+  /** Number of the first tap inside. */
+  readonly first: number;
+  /** Where it reads. */
+  readonly start: number;
+  /** How many taps are inside. */
+  readonly count: number;
+}
+
+/** What lies inside at each place of an axis. */
+export function insideOf(
+  { in: extent, out, stride, before, dilation, filter }: WindowAxis,
+): Inside[] {
+  return Array.from({ length: out }, (_, place) => {
+    const from = place * stride - before;
+    const first = from < 0 ? Math.ceil(-from / dilation) : 0;
+    const end = Math.min(filter, Math.ceil((extent - from) / dilation));
+    if (end <= first) return { first: 0, start: 0, count: 0 };
+    return { first, start: from + first * dilation, count: end - first };
+  });
 }
 
 /** Parameters that {@linkcode WindowTable.put} gives. */
@@ -98,7 +112,7 @@ export interface WindowCode {
   /** Vectors of channels in hand. */
   readonly width: number;
   /** Calls `visit` for each tap: where it reads in the image, in bytes without the channel, and its number in the filter. */
-  taps(visit: (image: I, tap: I) => void, afterRow?: () => void): void;
+  taps(visit: (image: I, tap: I) => void): void;
   /** Where the first tap reads. */
   readonly first: Value<"i32">;
   /** Vectors from an address on. */
@@ -124,7 +138,7 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
   const yTable = f.let(i32.add(at, i32.mul(zOut, entryBytes))),
     xTable = f.let(i32.add(yTable, i32.mul(yOut, entryBytes)));
   const z = entryLocals(f), y = entryLocals(f), x = entryLocals(f);
-  const visit = (visitTap: (image: I, tap: I) => void, afterRow?: () => void): void => {
+  const visit = (visitTap: (image: I, tap: I) => void): void => {
     const p0 = f.local("i32"), p1 = f.local("i32"), p2 = f.local("i32");
     const t0 = f.local("i32"), t1 = f.local("i32"), t2 = f.local("i32");
     const n0 = f.local("i32"), n1 = f.local("i32"), n2 = f.local("i32");
@@ -145,7 +159,6 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
           f.advance(t2, 1);
           f.advance(n2, -1);
         });
-        afterRow?.();
         f.advance(p1, yStep);
         f.advance(t1, xTaps);
         f.advance(n1, -1);

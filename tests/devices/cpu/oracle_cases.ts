@@ -86,7 +86,7 @@ function randomWindows(
   { dilated = true, explicit = true, taps = 3, channels = 20 } = {},
 ): Windows {
   const most = rank === 2 ? 9 : 5;
-  const window = Array.from({ length: rank }, () => dice.between(1, taps));
+  const window = Array.from({ length: rank }, () => dice.between(1, dice.chance(0.2) ? taps : 3));
   const dilations = window.map(() => (dilated && dice.chance(0.25) ? dice.between(1, 2) : 1));
   const strides = window.map(() => dice.between(1, 3));
   const kind = dice.pick("SAME", "VALID", explicit ? "EXPLICIT" : "SAME");
@@ -153,7 +153,13 @@ function members(w: Windows): { places: number; of: number[][] } {
 
 function pool(rank: number, kind: "max" | "average", gradient: boolean) {
   return (dice: Dice): Case => {
-    const w = randomWindows(dice, rank, { explicit: false, dilated: false });
+    const flat = rank === 2;
+    const w = randomWindows(dice, rank, {
+      explicit: flat,
+      dilated: flat,
+      taps: flat ? 7 : 4,
+      channels: 70,
+    });
     const attrs = { ...windowAttrs(w), ksize: [1, ...w.window, 1] };
     const x = gradient ? dice.plain(w.input) : dice.floats(w.input);
     const { of } = members(w), data = floats(x);
@@ -163,7 +169,7 @@ function pool(rank: number, kind: "max" | "average", gradient: boolean) {
       kind === "max"
         // NaN is passed over.
         ? Math.max(...list.map((i) => data[i]).filter((v) => !Number.isNaN(v)))
-        : list.reduce((s, i) => s + data[i], 0) / list.length
+        : list.reduce((s, i) => s + data[i], 0) / Math.max(1, list.length)
     );
     const shape = [w.input[0], ...windowPlaces(w).out, w.input[rank + 1]];
     if (!gradient) {
@@ -174,7 +180,7 @@ function pool(rank: number, kind: "max" | "average", gradient: boolean) {
     of.forEach((list, i) => {
       const g = floats(dy)[i];
       if (kind === "average") list.forEach((at) => sums.add(at, g / list.length));
-      else sums.add(list.find((at) => data[at] === results[i])!, g);
+      else if (list.length > 0) sums.add(list.find((at) => data[at] === results[i])!, g);
     });
     if (kind === "average") {
       return { inputs: [ints(...w.input), dy], attrs, outputs: [sums] };

@@ -20,6 +20,7 @@ function make(...shape: number[]): NdArray {
 
 const conv = { strides: [1, 1, 1, 1], padding: "SAME" };
 const pool = { ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID" };
+const widePool = { ksize: [1, 7, 7, 1], strides: [1, 1, 2, 1], padding: "SAME" };
 const CASES: readonly [name: string, inputs: NdArray[], attrs?: Record<string, unknown>][] = [
   ["MatMul", [make(130, 200), make(200, 700)]],
   ["MatMul", [make(300, 130), make(300, 200)], { transpose_a: true }],
@@ -33,6 +34,8 @@ const CASES: readonly [name: string, inputs: NdArray[], attrs?: Record<string, u
   ["Greater", [make(500000), make(500000)]],
   ["Softmax", [make(1001, 303)]],
   ["MaxPool", [make(7, 60, 60, 20)], pool],
+  ["AvgPool", [make(1, 201, 160, 14)], pool],
+  ["AvgPool", [make(3, 60, 70, 6)], widePool],
 ];
 
 Deno.test({
