@@ -3,6 +3,7 @@
  * May import core and kernels.
  */
 import { compose, type OpInput } from "../core/apply.ts";
+import type { Attrs } from "../core/op.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
@@ -66,8 +67,54 @@ export function perAxis(value: PerAxis, count: number, fn: string, what: string)
   return list;
 }
 
+/** Makes attributes once for each key: ops on small inputs take little longer than this. */
+export function attrsByKey<A extends Attrs>(): (key: string, make: () => A) => A {
+  const known = new Map<string, A>();
+  return (key, make) => {
+    let attrs = known.get(key);
+    if (attrs === undefined) {
+      attrs = make();
+      Object.values(attrs).forEach(Object.freeze);
+      Object.freeze(attrs);
+      if (known.size === MOST_KEYS) known.clear();
+      known.set(key, attrs);
+    }
+    return attrs;
+  };
+}
+const MOST_KEYS = 256;
+
+/** What tells windows apart whose attributes do not depend on the input, and are alike along all axes; null for others. */
+export function windowKey(
+  { strides, dilations = 1, pad, dataFormat, dimRoundingMode }: Omit<
+    WindowArguments,
+    "fn" | "input" | "window"
+  >,
+  axes: number,
+): string | null {
+  const stride = alike(strides, axes), dilation = alike(dilations, axes);
+  const plain = stride !== null && dilation !== null && typeof pad === "string" &&
+    dimRoundingMode === undefined;
+  return plain ? `${axes} ${stride} ${dilation} ${pad} ${dataFormat}` : null;
+}
+
+/** The number that is along all axes; null where there are several, or others than are wanted. */
+export function alike(value: PerAxis, axes: number): number | null {
+  if (typeof value === "number") return value;
+  if (value.length !== axes) return null;
+  for (let i = 0; i < axes; i++) if (value[i] !== value[0]) return null;
+  return typeof value[0] === "number" ? value[0] : null;
+}
+
+const attrsOfWindows = attrsByKey<WindowAttrs>();
+
 /** Converts the arguments. Throws `ValueError` for what cannot be. */
 export function windowAttrs(args: WindowArguments): WindowAttrs {
+  const key = windowKey(args, args.window.length);
+  return key === null ? convert(args) : attrsOfWindows(key, () => convert(args));
+}
+
+function convert(args: WindowArguments): WindowAttrs {
   const { fn, input, window, pad, dataFormat, dimRoundingMode } = args;
   const axes = window.length;
   const known = axes === 3 ? ["NDHWC", "NCDHW"] : ["NHWC", "NCHW"];

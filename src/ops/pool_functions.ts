@@ -7,12 +7,15 @@ import type { Attrs } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import {
+  alike,
+  attrsByKey,
   inBatch,
   type Padding,
   type PerAxis,
   perAxis,
   type RoundingMode,
   windowAttrs,
+  windowKey,
   withBatch,
 } from "./conv_arguments.ts";
 import { shapeOfInput, toInput } from "./input.ts";
@@ -29,9 +32,19 @@ interface PoolArguments {
   readonly dilations?: PerAxis | undefined;
 }
 
+const attrsOfPools = attrsByKey();
+
 function poolAttrs(input: OpInput, args: PoolArguments): Attrs {
-  const { fn, axes, filterSize, strides, pad, dimRoundingMode, dilations } = args;
+  const { axes, filterSize, strides, pad, dimRoundingMode, dilations } = args;
   const dataFormat = args.dataFormat ?? (axes === 2 ? "NHWC" : "NDHWC");
+  const size = alike(filterSize, axes);
+  const key = windowKey({ strides, pad, dimRoundingMode, dilations, dataFormat }, axes);
+  const make = () => convert(input, { ...args, dataFormat });
+  return size === null || key === null ? make() : attrsOfPools(`${size} ${key}`, make);
+}
+
+function convert(input: OpInput, args: PoolArguments & { readonly dataFormat: string }): Attrs {
+  const { fn, axes, filterSize, strides, pad, dimRoundingMode, dilations, dataFormat } = args;
   const window = perAxis(filterSize, axes, fn, "filterSize");
   const attrs = windowAttrs({
     fn,

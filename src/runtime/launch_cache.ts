@@ -139,7 +139,7 @@ function entryOf(
     const isObject = typeof value === "object" && value !== null;
     if (isObject && !(Array.isArray(value) && isComparable(value))) return null;
     if (copies === NO_ATTRS) copies = {};
-    copies[name] = Array.isArray(value) ? value.slice() : value;
+    copies[name] = Array.isArray(value) && !Object.isFrozen(value) ? value.slice() : value;
   }
   return { specIds, hosts: values, attrs: copies, launch };
 }
