@@ -213,6 +213,7 @@ import "./devices/cpu/pool_parts.ts";
 import "./devices/cpu/pool_folds.ts";
 import "./devices/cpu/pool_rows_kernel.ts";
 import "./devices/cpu/pool_rows.ts";
+import "./devices/cpu/pool_max_gradient.ts";
 import "./devices/cpu/pool.ts";
 import "./devices/cpu/resize.ts";
 import "./devices/cpu/scan_kernel.ts";

@@ -8,6 +8,7 @@ import type { Engine } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
 import { prepareFolds } from "./pool_folds.ts";
+import { prepareMaxGradient } from "./pool_max_gradient.ts";
 import { prepareRows } from "./pool_rows.ts";
 import { type WindowCode, windowKernel, WindowTable } from "./windows.ts";
 import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
@@ -59,6 +60,8 @@ const prepareMaxGrad: FastPrepare = (engine, problem) => {
   const { inputs: [x, , dy], outputs: [dx] } = problem;
   const g = x.dtype === "float32" && dy.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
   if (g === null) return null;
+  const small = prepareMaxGradient(engine, g);
+  if (small) return ([to], [p, , grad]) => small(to, p, grad);
   const table = new WindowTable(g);
   const run = windowKernel(engine, "max gradient", 3, (w, [to, p, grad]) => {
     const { f } = w;

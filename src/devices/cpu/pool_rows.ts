@@ -91,7 +91,7 @@ export function prepareRows(
 const OUTSIDE = -1;
 
 /** Where so many places from one on are, in bytes. */
-function placesOf(
+export function placesOf(
   { in: extent }: WindowAxis,
   { from, count, step, kind }: {
     readonly from: number;
@@ -107,7 +107,7 @@ function placesOf(
 }
 
 /** Where the columns are that windows read: of each window, or each once. */
-function columnsOf(
+export function columnsOf(
   x: WindowAxis,
   { step, kind, apart }: {
     readonly step: number;

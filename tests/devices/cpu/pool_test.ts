@@ -82,13 +82,17 @@ for (const [name, engine] of ENGINES) {
   });
 
   Deno.test(`maxPool passes NaN over and takes infinities: ${name}`, () => {
-    const attrs = { ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID" };
-    const values = [NaN, 1, Infinity, -Infinity, -0, 2];
-    const x = make([1, 8, 8, 5], () => values[Math.floor(random() * values.length)]);
-    const y = compare(engine, "MaxPool", [x], attrs);
-    compare(engine, "MaxPoolGrad", [x, y, make(y.shape)], attrs);
-    const nothing = make([1, 2, 2, 3], () => NaN);
-    const top = compare(engine, "MaxPool", [nothing], attrs);
-    compare(engine, "MaxPoolGrad", [nothing, top, make(top.shape)], attrs);
+    for (const [window, stride, padding] of [[2, 2, "VALID"], [3, 1, "SAME"], [7, 2, "SAME"]]) {
+      const attrs = { ksize: [1, window, window, 1], strides: [1, stride, stride, 1], padding };
+      const values = [NaN, 1, Infinity, -Infinity, -0, 2];
+      const x = make([1, 8, 8, 5], () => values[Math.floor(random() * values.length)]);
+      const y = compare(engine, "MaxPool", [x], attrs);
+      compare(engine, "MaxPoolGrad", [x, y, make(y.shape)], attrs);
+      for (const channels of [3, 7]) {
+        const nothing = make([1, 9, 9, channels], () => NaN);
+        const top = compare(engine, "MaxPool", [nothing], attrs);
+        compare(engine, "MaxPoolGrad", [nothing, top, make(top.shape)], attrs);
+      }
+    }
   });
 }
