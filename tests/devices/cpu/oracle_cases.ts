@@ -112,7 +112,7 @@ function windowAttrs({ padding, strides, dilations }: Windows): Attrs {
 /** Now and then large windows, whose gradient has no vector code, and so many channels that rows are cut into blocks. */
 function depthwiseExtents(dice: Dice, wanted: string): { taps?: number; channels?: number } {
   if (dice.chance(0.25)) return { channels: 400 };
-  return wanted !== "filter" && dice.chance(0.1) ? { taps: 9 } : {};
+  return wanted !== "filter" && dice.chance(0.3) ? { taps: 9 } : {};
 }
 
 /** Images are padded with zeros, and a zero times infinity is no number: only what is padded has special values. */
