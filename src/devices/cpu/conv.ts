@@ -11,6 +11,7 @@ import {
   type WindowGeometry,
   windowGeometry,
 } from "../../kernels/conv_geometry.ts";
+import { prepareDirect } from "./conv_direct.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
 import type { Engine, WasmCall } from "./engine.ts";
@@ -51,6 +52,8 @@ export function prepareConv(engine: Engine, problem: Problem, finish?: Finish): 
     }, finish);
     return ([y], [p, f, ...operands]) => product(y, p, f, operands);
   }
+  const direct = prepareDirect(engine, g, finish);
+  if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
   const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, finish);
   return ([y], [p, f, ...operands]) => run(y, p, f, operands);

@@ -75,8 +75,8 @@ export function convRows(
 }
 
 /** Neighbours along the last axis are one segment. */
-function segmentsOf(
-  axes: Three<ConvAxis>,
+export function segmentsOf(
+  axes: Three<Pick<ConvAxis, "offsets">>,
   step: readonly number[],
   channels: number,
 ): { segments: number[]; length: number } {

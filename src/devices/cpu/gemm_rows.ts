@@ -24,18 +24,19 @@ export class RowTable {
   readonly groups: readonly PanelGroup[];
   readonly #data: Int32Array;
 
-  /** `a(i)` and `c(i)` are the places of row i in bytes. */
+  /** `a(i)` and `c(i)` are the places of row i in bytes. A panel has at most `most` rows. */
   constructor(
     engine: Engine,
     rows: number,
     a: (row: number) => number,
     c: (row: number) => number,
+    most: number = panelRows(engine),
   ) {
     this.rows = rows;
     this.#data = new Int32Array(2 * rows);
     const groups: PanelGroup[] = [];
     let row = 0, at = 0;
-    for (const split of splitRows(rows, panelRows(engine))) {
+    for (const split of splitRows(rows, most)) {
       groups.push({ ...split, at: 4 * at });
       for (let panel = 0; panel < split.count; panel++) {
         for (let i = 0; i < split.rows; i++, row++) {
@@ -60,6 +61,10 @@ export class RowTable {
   /** Copies it to memory. */
   put(heap: Heap, to: Pointer): void {
     heap.i32.set(this.#data, to >>> 2);
+  }
+  /** Copies it among other numbers. */
+  copyTo(numbers: Int32Array, at: number): void {
+    numbers.set(this.#data, at);
   }
 }
 

@@ -69,7 +69,7 @@ export function forwardAxes({ axes }: WindowGeometry): Three<ConvAxis> {
 }
 
 /** Zeros before and after, so that everything read lies inside. */
-function paddingOf(axes: readonly ConvAxis[]): { before: number; after: number } {
+export function paddingOf(axes: readonly ConvAxis[]): { before: number; after: number } {
   let before = 0, after = 0;
   for (const { in: extent, out, stride, offsets } of axes) {
     if (out === 0) continue;
