@@ -18,7 +18,7 @@ import type { Engine, WasmCall } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import type { Finish } from "./gemm_tile.ts";
 import type { Pointer } from "./heap.ts";
-import { prepareProduct } from "./gemm.ts";
+import { prepareOuter, prepareProduct } from "./gemm.ts";
 import { packing } from "./gemm_pack.ts";
 import { roundUp } from "./blocks.ts";
 import { operandsFrom, type PackB, Sums } from "./gemm_sums.ts";
@@ -43,13 +43,16 @@ export function prepareConv(engine: Engine, problem: Problem, finish?: Finish): 
   const { channels: c, outChannels: oc } = g;
   if (g.batch * outPlaces(g) === 0 || oc === 0) return () => {};
   if (isPointwiseWindow(g)) {
-    const product = prepareProduct(engine, {
-      m: g.batch * outPlaces(g),
-      n: oc,
-      k: c,
-      transA: false,
-      transB: false,
-    }, finish);
+    const m = g.batch * outPlaces(g);
+    if (c === 1 && !finish) {
+      const specs = [[m, 1], [1, oc], [m, oc]].map((shape) => ({ dtype: x.dtype, shape }));
+      return prepareOuter(engine, specs);
+    }
+    const product = prepareProduct(
+      engine,
+      { m, n: oc, k: c, transA: false, transB: false },
+      finish,
+    );
     return ([y], [p, f, ...operands]) => product(y, p, f, operands);
   }
   const direct = prepareDirect(engine, g, finish);

@@ -260,7 +260,7 @@ export function prepareMatMul(
 }
 
 /** Sums of one product each: columns times rows, broadcast. */
-function prepareOuter(
+export function prepareOuter(
   engine: Engine,
   [a, b, { shape }]: readonly ConcreteSpec[],
 ): FastRun | null {
