@@ -175,6 +175,7 @@ import "./devices/cpu/gemm_kernel.ts";
 import "./devices/cpu/gemm_sums.ts";
 import "./devices/cpu/gemm_thin.ts";
 import "./devices/cpu/conv_direct.ts";
+import "./devices/cpu/conv_patches.ts";
 import "./devices/cpu/gemm_small.ts";
 import "./devices/cpu/pointwise_short.ts";
 import "./devices/cpu/pointwise.ts";

@@ -12,6 +12,7 @@ import {
   windowGeometry,
 } from "../../kernels/conv_geometry.ts";
 import { prepareDirect } from "./conv_direct.ts";
+import { preparePatches } from "./conv_patches.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
 import type { Engine, WasmCall } from "./engine.ts";
@@ -55,8 +56,8 @@ export function prepareConv(engine: Engine, problem: Problem, finish?: Finish): 
     );
     return ([y], [p, f, ...operands]) => product(y, p, f, operands);
   }
-  const direct = prepareDirect(engine, g, finish);
-  if (direct) return direct;
+  const own = prepareDirect(engine, g, finish) ?? preparePatches(engine, g, finish);
+  if (own) return own;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
   const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, finish);
   return ([y], [p, f, ...operands]) => run(y, p, f, operands);

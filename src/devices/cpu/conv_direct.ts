@@ -24,7 +24,6 @@ import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
 import { type Finish, LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "./gemm_tile.ts";
 import type { Pointer } from "./heap.ts";
 import { forwardAxes } from "./padded_images.ts";
-import { CHUNK } from "./panel_objects.ts";
 
 /** Filters of up to this many bytes are read whole for every few places. */
 const NEAR_BYTES = 1 << 14;
@@ -66,8 +65,7 @@ export function prepareDirect(
   const parts = convParts(engine, batch, forwardAxes(g), channels, n);
   const { length } = parts;
   const panels = Math.ceil(m / panelRows(engine));
-  const whole = length === k || length % CHUNK === 0;
-  if (m > FEW_PLACES && whole && worthObjects(engine, panels, n)) return null;
+  if (m > FEW_PLACES && worthObjects(engine, panels, n)) return null;
   if (m <= THIN_ROWS && n >= THIN_COLUMNS && !finish && parts.parts.length === 1) {
     return thinRun(engine, g, parts);
   }
@@ -88,7 +86,7 @@ function filterForm(
   length: number,
   finish: Finish | undefined,
 ): FilterForm {
-  if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= DOTS_PLACES * n)) {
+  if (n <= DOT_COLUMNS && length > 2 && (dotsLie(length, n) || m >= DOTS_PLACES * n)) {
     const segmentBytes = dotsSegmentBytes(length, n), count = k / length;
     const lies = dotsLie(length, n), pack = lies ? null : dotsPacking(engine, n);
     return {

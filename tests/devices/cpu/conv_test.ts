@@ -70,6 +70,27 @@ const CASES: readonly Case[] = [
   { x: [0, 4, 4, 2], filter: [3, 3, 2, 3], attrs: attrs(1, "SAME") },
   { x: [40, 40, 40, 3], filter: [3, 3, 3, 4], attrs: attrs(2, "SAME") },
   { x: [1, 2, 2, 3], filter: [1, 1, 3, 4], attrs: attrs(3, "VALID") },
+  // One to three places.
+  { x: [1, 5, 5, 6], filter: [5, 5, 6, 40], attrs: attrs(1, "VALID") },
+  { x: [3, 2, 3, 7], filter: [2, 3, 7, 33], attrs: attrs(1, "VALID") },
+  { x: [1, 2, 5, 7], filter: [3, 3, 7, 33], attrs: attrs(2, "SAME") },
+  // Few outputs of many inputs, sides padded by themselves.
+  { x: [2, 40, 37, 10], filter: [3, 3, 10, 1], attrs: attrs(1, "SAME") },
+  { x: [1, 41, 64, 12], filter: [5, 3, 12, 2], attrs: attrs(2, "SAME") },
+  { x: [1, 33, 44, 9], filter: [3, 5, 9, 3], attrs: attrs(1, "SAME", 2) },
+  { x: [1, 30, 50, 8], filter: [3, 1, 8, 4], attrs: attrs(1, "SAME") },
+  { x: [25, 40, 40, 2], filter: [3, 3, 2, 3], attrs: attrs(1, "SAME") },
+  { x: [2, 50, 30, 6], filter: [2, 2, 6, 8], attrs: attrs(1, "SAME") },
+  {
+    x: [1, 36, 48, 5],
+    filter: [3, 4, 5, 11],
+    attrs: attrs(2, "EXPLICIT", 1, { explicit_paddings: [0, 0, 2, 0, 1, 3, 0, 0] }),
+  },
+  // Many outputs of short runs.
+  { x: [2, 9, 11, 1], filter: [3, 3, 1, 64], attrs: attrs(1, "SAME", 2) },
+  { x: [3, 14, 15, 10], filter: [3, 3, 10, 72], attrs: attrs(1, "SAME") },
+  { x: [1, 20, 15, 30], filter: [3, 7, 30, 50], attrs: attrs(2, "VALID") },
+  { x: [30, 32, 33, 3], filter: [2, 2, 3, 48], attrs: attrs(1, "SAME") },
 ];
 
 for (const [name, engine] of ENGINES) {

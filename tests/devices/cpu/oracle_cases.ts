@@ -83,9 +83,14 @@ function fusedMatMul(dice: Dice): Case {
 function randomWindows(
   dice: Dice,
   rank: number,
-  { dilated = true, explicit = true, taps = 3, channels = 20 } = {},
+  {
+    dilated = true,
+    explicit = true,
+    taps = 3,
+    channels = 20,
+    most = rank === 2 ? 9 : 5,
+  } = {},
 ): Windows {
-  const most = rank === 2 ? 9 : 5;
   const window = Array.from({ length: rank }, () => dice.between(1, dice.chance(0.2) ? taps : 3));
   const dilations = window.map(() => (dilated && dice.chance(0.25) ? dice.between(1, 2) : 1));
   const strides = window.map(() => dice.between(1, 3));
@@ -118,13 +123,17 @@ function depthwiseExtents(dice: Dice, wanted: string): { taps?: number; channels
 /** Images are padded with zeros, and a zero times infinity is no number: only what is padded has special values. */
 function conv(rank: number, wanted: "result" | "input" | "filter", depthwise = false) {
   return (dice: Dice): Case => {
+    // Some images are so large that only their sides are padded.
+    const large = rank === 2 && dice.chance(0.04);
     const w = randomWindows(dice, rank, {
       explicit: rank === 2,
       dilated: rank === 2,
+      ...(large ? { most: 56 } : {}),
       ...(depthwise ? depthwiseExtents(dice, wanted) : {}),
     });
     const channels = w.input[rank + 1];
-    const more = depthwise ? dice.pick(1, 1, 2, 3, 4) : dice.between(1, dice.chance(0.2) ? 20 : 5);
+    const most = dice.chance(0.25) ? dice.pick(20, large ? 8 : 70) : 5;
+    const more = depthwise ? dice.pick(1, 1, 2, 3, 4) : dice.between(1, most);
     const filterShape = [...w.window, channels, more];
     const resultShape = [w.input[0], ...windowPlaces(w).out, depthwise ? channels * more : more];
     const x = wanted === "input" ? ints(...w.input) : dice.floats(w.input);
