@@ -11,7 +11,6 @@ import type { FastRun } from "./fast.ts";
 import { RowTable } from "./gemm_rows.ts";
 import { type DepthBlock, operandsFrom, type RowsHere, Sums, worthObjects } from "./gemm_sums.ts";
 import { BLOCK_DEPTH, type Finish, panelRows } from "./gemm_tile.ts";
-import type { Pointer } from "./heap.ts";
 import { forwardAxes } from "./padded_images.ts";
 import { CHUNK } from "./panel_objects.ts";
 import type { Local } from "./wasm/function_builder.ts";

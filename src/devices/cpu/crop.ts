@@ -1,22 +1,22 @@
 /**
- * Crops of images, resized. Float32.
+ * Crops of images, resized.
  * May import core, kernels and this folder.
  */
 import { checkOwner, corners, cropPlace } from "../../kernels/image_crop_cpu.ts";
 import { imageDims } from "../../kernels/image_geometry.ts";
 import { roundUp } from "./blocks.ts";
 import type { FastPrepare } from "./fast.ts";
-import { callInRooms, ENTRY, interpolation, putEntry, roomsFor } from "./interpolate.ts";
+import { callInRooms, ENTRY, interpolation, isPixels, putEntry, roomsFor } from "./interpolate.ts";
 
 /** Work of an element, in floating point operations. */
 const WORK = 20;
 
 const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], attrs }) => {
-  if (image.dtype !== "float32") return null;
+  if (!isPixels(image.dtype)) return null;
   const { batch, height, width, depth } = imageDims(image.shape);
   const [count, rows, columns] = out.shape;
   const nearest = attrs.method === "nearest", rest = attrs.extrapolation_value;
-  const run = interpolation(engine, nearest ? "nearest" : "bilinear");
+  const run = interpolation(engine, nearest ? "nearest" : "bilinear", image.dtype);
   const words = new Int32Array(ENTRY / 4 * (rows + columns) * count);
   const table = new DataView(words.buffer), tableBytes = roundUp(words.byteLength);
   const imageBytes = 4 * height * width * depth, size = rows * columns * depth;

@@ -1,18 +1,25 @@
 /**
- * Images between the places of tables, bilinear or nearest. Float32.
- * May import this folder.
+ * Images between the places of tables, bilinear or nearest: float32, of float32 or int32.
+ * May import core and this folder.
  */
+import type { DType } from "../../core/dtype.ts";
 import { roundUp } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { Pointer } from "./heap.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
-import { f32x4, i32 } from "./wasm/instructions.ts";
+import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
 import { type F4, Simd } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
 import { storePart } from "./windows.ts";
 
 type I = Local<"i32">;
 type Method = "bilinear" | "nearest";
+type Pixels = "float32" | "int32";
+
+/** True for the dtypes of images that are read. */
+export function isPixels(dtype: DType): dtype is Pixels {
+  return dtype === "float32" || dtype === "int32";
+}
 
 /** Bytes of a table entry: two places and how far between them. */
 export const ENTRY = 12;
@@ -71,10 +78,12 @@ export function callInRooms(
  * An image between places: `run(to, from, entries of rows, rows, entries of columns, columns, depth, gap, room)`. `gap` bytes are
  * skipped after each row. A line of the image is brought to the places of the columns once, not for each row that it is in.
  */
-export function interpolation(engine: Engine, method: Method): WasmFunction {
-  return engine.compile(`interpolate ${method}`, (m) => {
+export function interpolation(engine: Engine, method: Method, pixels: Pixels): WasmFunction {
+  return engine.compile(`interpolate ${method} ${pixels}`, (m) => {
     const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed);
-    const line = m.function(null, LINE_PARAMS, null, (f, ...p) => writeLine(simd(f), p, method));
+    const line = m.function(null, LINE_PARAMS, null, (f, ...p) => {
+      writeLine(simd(f), p, { method, pixels });
+    });
     m.function("run", new Array<"i32">(9).fill("i32"), null, (f, ...p) => {
       writeRows(simd(f), p as unknown as I[], method, (...args) => f.run(line, ...args));
     });
@@ -85,7 +94,11 @@ export function interpolation(engine: Engine, method: Method): WasmFunction {
 const LINE_PARAMS = ["i32", "i32", "i32", "i32", "i32"] as const;
 type Line = readonly [I, I, I, I, I];
 
-function writeLine(s: Simd, [to, line, column, columns, bytes]: Line, method: Method): void {
+function writeLine(
+  s: Simd,
+  [to, line, column, columns, bytes]: Line,
+  { method, pixels }: { method: Method; pixels: Pixels },
+): void {
   const { f } = s;
   f.times(columns, () => {
     const before = f.let(i32.add(line, i32.load(column)));
@@ -93,7 +106,10 @@ function writeLine(s: Simd, [to, line, column, columns, bytes]: Line, method: Me
     const far = f.let(f32x4.loadSplat(column, 8));
     // The last vector overruns the pixel: the next one comes after it.
     f.times(bytes, (at) => {
-      const load = (pixel: Value<"i32">): F4 => f.let(f32x4.load(i32.add(pixel, at)));
+      const load = (pixel: Value<"i32">): F4 => {
+        const place = i32.add(pixel, at);
+        return f.let(pixels === "int32" ? f32x4.ofI32(i32x4.load(place)) : f32x4.load(place));
+      };
       const v = method === "nearest" ? load(before) : mix(s, load(before), load(after), far);
       f.store(i32.add(to, at), v);
     }, 16);

@@ -1,5 +1,5 @@
 /**
- * Resizing of images: bilinear interpolation and nearest neighbours. Float32.
+ * Resizing of images: bilinear interpolation and nearest neighbours.
  * May import core, kernels and this folder.
  */
 import type { Problem } from "../../core/op.ts";
@@ -15,7 +15,7 @@ import { evenBlocks, roundUp } from "./blocks.ts";
 import { prepareTables } from "./copy_rows.ts";
 import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
-import { callInRooms, ENTRY, interpolation, putEntry, roomsFor } from "./interpolate.ts";
+import { callInRooms, ENTRY, interpolation, isPixels, putEntry, roomsFor } from "./interpolate.ts";
 
 /** Work of an element, in floating point operations. */
 const WORK = 20;
@@ -31,12 +31,12 @@ function isSame([, height, width]: Shape, [, rows, columns]: Shape): boolean {
 }
 
 const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
-  if (x.dtype !== "float32" || out.dtype !== "float32") return null;
+  if (!isPixels(x.dtype) || out.dtype !== "float32") return null;
   const { batch, height, width, depth } = imageDims(x.shape);
   const [, rows, columns] = out.shape;
   const size = batch * rows * columns * depth;
   if (size === 0) return () => {};
-  if (isSame(x.shape, out.shape)) return prepareSame(engine, x.shape);
+  if (isSame(x.shape, out.shape) && x.dtype === out.dtype) return prepareSame(engine, x.shape);
   const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
   const table = new DataView(new ArrayBuffer(roundUp(ENTRY * (rows + columns))));
   for (let r = 0; r < rows; r++) {
@@ -45,7 +45,7 @@ const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], att
   for (let c = 0; c < columns; c++) {
     putEntry(table, rows + c, between(horizontal, sourceOf(horizontal, c)), 4 * depth);
   }
-  const run = interpolation(engine, "bilinear");
+  const run = interpolation(engine, "bilinear", x.dtype);
   const words = new Int32Array(table.buffer);
   return ([y], [p]) => {
     const parts = Math.min(rows, Math.ceil(engine.parts(WORK * size) / batch));

@@ -209,7 +209,10 @@ function resize(nearest: boolean) {
     ];
     const to = [dice.between(1, 9), dice.between(1, 9)];
     const align_corners = dice.chance(0.3), half_pixel_centers = !align_corners && dice.chance(0.5);
-    const x = dice.plain([batch, h, w, c]), shape = [batch, ...to, c];
+    const x = nearest || dice.chance(0.7)
+      ? dice.plain([batch, h, w, c])
+      : dice.integers([batch, h, w, c]);
+    const shape = [batch, ...to, c];
     // TensorFlow finds the places in float32.
     const place = (at: number, from: number, extent: number): number => {
       const meet = align_corners && extent > 1;
@@ -234,7 +237,7 @@ function resize(nearest: boolean) {
       values[at] = (1 - p) * ((1 - q) * pixel(a, b) + q * pixel(a, Math.ceil(z))) +
         p * ((1 - q) * pixel(Math.ceil(y), b) + q * pixel(Math.ceil(y), Math.ceil(z)));
     });
-    const scale = values.map(() => (nearest ? 0 : 4));
+    const scale = values.map(() => (nearest ? 0 : mixedScale(x)));
     const size = new NdArray("int32", [2], Int32Array.from(to));
     return {
       inputs: [x, size],
@@ -244,12 +247,18 @@ function resize(nearest: boolean) {
   };
 }
 
+/** What errors of interpolation are judged by. */
+function mixedScale(x: NdArray): number {
+  return x.dtype === "int32" ? 2 ** 34 : 4;
+}
+
 function crop(dice: Dice): Case {
   const [h, w, c] = [dice.between(1, 6), dice.between(1, 6), dice.extent(9)];
   const batch = dice.between(1, 3), count = dice.extent(dice.chance(0.04) ? 90 : 4);
   const to = [dice.between(1, 7), dice.between(1, 7)], shape = [count, ...to, c];
   const nearest = dice.chance(0.4), rest = dice.pick(0, -2.5);
-  const x = nearest ? dice.floats([batch, h, w, c]) : dice.plain([batch, h, w, c]);
+  const pixels = [batch, h, w, c], plain = nearest ? dice.floats(pixels) : dice.plain(pixels);
+  const x = dice.chance(0.3) ? dice.integers(pixels) : plain;
   const owners = Int32Array.from({ length: count }, () => dice.between(0, batch - 1));
   // Edges inside and outside, in either order, and now and then none.
   const edges = Float32Array.from(
@@ -265,7 +274,7 @@ function crop(dice: Dice): Case {
     const [y1, x1, y2, x2] = edges.subarray(4 * k, 4 * k + 4);
     const y = place(y1, y2, h, i, to[0]), z = place(x1, x2, w, j, to[1]);
     const pixel = (a: number, b: number): number =>
-      floats(x)[((owners[k] * h + a) * w + b) * c + d];
+      Math.fround(floats(x)[((owners[k] * h + a) * w + b) * c + d]);
     const [a, b] = [Math.floor(y), Math.floor(z)], [p, q] = [y - a, z - b];
     if (!(y >= 0 && y <= h - 1 && z >= 0 && z <= w - 1)) values[at] = rest;
     else if (nearest) values[at] = pixel(Math.floor(y + 0.5), Math.floor(z + 0.5));
@@ -282,7 +291,7 @@ function crop(dice: Dice): Case {
       ints(...to),
     ],
     attrs: { method: nearest ? "nearest" : "bilinear", extrapolation_value: rest },
-    outputs: [{ values, scale: values.map(() => (nearest ? 0 : 4)) }],
+    outputs: [{ values, scale: values.map(() => (nearest ? 0 : mixedScale(x))) }],
   };
 }
 
