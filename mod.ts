@@ -385,6 +385,7 @@ export type {
   Device,
   DeviceBuffer,
   DeviceCounters,
+  HostElements,
   PreparedKernel,
   Sequence,
   TransferCost,
