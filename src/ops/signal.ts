@@ -94,8 +94,8 @@ export function frame(
       padValue,
     );
     const at = new Int32Array(frames * frameLength);
-    for (let i = 0; i < at.length; i++) {
-      at[i] = Math.floor(i / frameLength) * frameStep + i % frameLength;
+    for (let f = 0, i = 0; f < frames; f++) {
+      for (let k = 0; k < frameLength; k++) at[i++] = f * frameStep + k;
     }
     return gather(padded, new NdArray("int32", [frames, frameLength], at), rank - 1);
   });
