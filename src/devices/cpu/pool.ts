@@ -7,7 +7,7 @@ import { spatialAxes, type WindowGeometry, windowGeometry } from "../../kernels/
 import type { Engine } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
-import { prepareFolds } from "./pool_folds.ts";
+import { prepareAverageGradient, prepareFolds } from "./pool_folds.ts";
 import { prepareMaxGradient } from "./pool_max_gradient.ts";
 import { prepareRows } from "./pool_rows.ts";
 import { type WindowCode, windowKernel, WindowTable } from "./windows.ts";
@@ -98,6 +98,8 @@ const prepareAverageGrad: FastPrepare = (engine, problem) => {
   const { inputs: [, dy], outputs: [dx] } = problem;
   const g = dy.dtype === "float32" ? poolGeometry(dx.shape, problem) : null;
   if (g === null) return null;
+  const folds = prepareAverageGradient(engine, g);
+  if (folds) return ([to], [, grad]) => folds(to, grad);
   const table = new WindowTable(g);
   const run = windowKernel(engine, "average gradient", 2, (w, [to, grad]) => {
     const { f } = w;
