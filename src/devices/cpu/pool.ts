@@ -8,7 +8,7 @@ import type { Engine } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import type { Pointer } from "./heap.ts";
 import { prepareAverageGradient, prepareFolds } from "./pool_folds.ts";
-import { prepareMaxGradient } from "./pool_max_gradient.ts";
+import { prepareGradient } from "./pool_gradient.ts";
 import { prepareRows } from "./pool_rows.ts";
 import { type WindowCode, windowKernel, WindowTable } from "./windows.ts";
 import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
@@ -60,7 +60,7 @@ const prepareMaxGrad: FastPrepare = (engine, problem) => {
   const { inputs: [x, , dy], outputs: [dx] } = problem;
   const g = x.dtype === "float32" && dy.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
   if (g === null) return null;
-  const small = prepareMaxGradient(engine, g);
+  const small = prepareGradient(engine, g, "max");
   if (small) return ([to], [p, , grad]) => small(to, p, grad);
   const table = new WindowTable(g);
   const run = windowKernel(engine, "max gradient", 3, (w, [to, p, grad]) => {
@@ -98,6 +98,8 @@ const prepareAverageGrad: FastPrepare = (engine, problem) => {
   const { inputs: [, dy], outputs: [dx] } = problem;
   const g = dy.dtype === "float32" ? poolGeometry(dx.shape, problem) : null;
   if (g === null) return null;
+  const small = prepareGradient(engine, g, "average");
+  if (small) return ([to], [, grad]) => small(to, 0, grad);
   const folds = prepareAverageGradient(engine, g);
   if (folds) return ([to], [, grad]) => folds(to, grad);
   const table = new WindowTable(g);

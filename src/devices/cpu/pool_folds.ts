@@ -161,10 +161,10 @@ function windowsOver({ in: extent, out, stride, before, filter }: WindowAxis): T
   });
 }
 
-/** The gradient of averages, from that of the means; null for windows with gaps. */
+/** The gradient of averages, from that of the means; null for windows with gaps, and for thin places far apart. */
 export function prepareAverageGradient(engine: Engine, g: WindowGeometry): PoolRun | null {
   const { axes, channels } = g;
-  if (axes.some((a) => a.dilation > 1)) return null;
+  if (axes.some((a) => a.dilation > 1) || (channels < 4 && axes[2].stride > 1)) return null;
   // At a border, means are over fewer taps.
   const counts = axes.map((a) => insideOf(a).map(({ count }) => count));
   const most = counts.map((list) => Math.max(1, ...list));

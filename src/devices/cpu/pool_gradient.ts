@@ -1,5 +1,5 @@
 /**
- * Gradients of maximum poolings over two axes by windows of few taps, which are written out: place by place, some channels at a time.
+ * Gradients of poolings over two axes by windows of few taps, which are written out: place by place, some channels at a time.
  * Channels last, float32. May import kernels and this folder.
  */
 import type { WindowGeometry } from "../../kernels/conv_geometry.ts";
@@ -19,11 +19,15 @@ const MOST_TAPS = 9;
 /** Work of one tap, in floating point operations. */
 const WORK = 6;
 
-/** Writes the gradient of images `x` to `to`, from that of their maxima. */
-export type MaxGradientRun = (to: Pointer, x: Pointer, dy: Pointer) => void;
+/** Writes the gradient of images `x` to `to`, from that of what they are pooled to; averages do not look at `x`. */
+export type PoolGradientRun = (to: Pointer, x: Pointer, dy: Pointer) => void;
 
-/** The kernel, or null for other windows. */
-export function prepareMaxGradient(engine: Engine, g: WindowGeometry): MaxGradientRun | null {
+/** The kernel, or null for other windows, and for averages over windows that overlap or reach outside. */
+export function prepareGradient(
+  engine: Engine,
+  g: WindowGeometry,
+  kind: "max" | "average",
+): PoolGradientRun | null {
   const [z, y, x] = g.axes, taps = y.filter * x.filter;
   const flat = z.filter === 1 && z.in === 1 && z.out === 1;
   if (!flat || taps > MOST_TAPS || g.channels < 4 || y.dilation > 1 || x.dilation > 1) return null;
@@ -42,9 +46,10 @@ export function prepareMaxGradient(engine: Engine, g: WindowGeometry): MaxGradie
     a.stride >= a.filter && counts[i].every((n) => n === a.filter)
   );
   const whole = apart && [y, x].every((a) => a.stride * a.out === a.in && a.stride === a.filter);
-  const { run } = engine.compile(`pool max gradient ${y.filter} ${x.filter} ${apart}`, (m) => {
+  if (kind === "average" && !apart) return null;
+  const { run } = engine.compile(`pool ${kind} gradient ${y.filter} ${x.filter} ${apart}`, (m) => {
     m.function("run", new Array<"i32">(10).fill("i32"), null, (f, ...p) => {
-      const code = { down: y.filter, across: x.filter, adds: !apart };
+      const code = { kind, down: y.filter, across: x.filter, adds: !apart };
       writeGradient(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
     });
   });
@@ -73,17 +78,18 @@ export function prepareMaxGradient(engine: Engine, g: WindowGeometry): MaxGradie
 }
 
 interface GradientCode {
+  readonly kind: "max" | "average";
   readonly down: number;
   readonly across: number;
   /** Whether gradients are added to what is there. */
   readonly adds: boolean;
 }
 
-/** Parameters: to, images, gradient of the maxima, rows, columns, images, rows of maxima, columns of them, channels, bytes of an image. */
+/** Parameters: to, images, gradient, rows, columns, images, rows of the gradient, its columns, channels, bytes of an image. */
 function writeGradient(
   s: Simd,
   [to, x, dy, rows, columns, images, height, width, channels, imageBytes]: readonly I[],
-  { down, across, adds }: GradientCode,
+  { kind, down, across, adds }: GradientCode,
 ): void {
   const { f } = s;
   const each = <T>(count: number, make: (i: number) => T): T[] =>
@@ -96,8 +102,8 @@ function writeGradient(
   const tops = each(2, () => f.local("f32x4")), opens = each(2, () => f.local("f32x4"));
   const lanes = adds ? f.let(laneNumbers(f)) : null;
 
-  /** Gives the gradients of so many vectors; with a mask, only those in it. */
-  const some = (vectors: number, mask: I4 | null): void => {
+  /** Gives the gradients of so many vectors to their greatest tap; with a mask, only those in it. */
+  const toGreatest = (vectors: number, mask: I4 | null): void => {
     const top = tops.slice(0, vectors), open = opens.slice(0, vectors);
     const load = (at: I): F4[] => top.map((_, u) => f32x4.load(at, 16 * u));
     // NaN is passed over.
@@ -132,6 +138,18 @@ function writeGradient(
     const rest = open.map((v): I4 => i32x4.ofBits(v)).reduce((a, b) => i32x4.or(a, b));
     f.if(i32.anyTrue(rest), () => give(taps[0][0], { values: open, add: true }));
   };
+  /** Gives the gradients of so many vectors to all taps alike. */
+  const toAll = (vectors: number): void => {
+    const count = s.k(down * across);
+    f.set(here, i32.add(dy, channel));
+    const shares = each(vectors, (u) => f.let(f32x4.div(f32x4.load(here, 16 * u), count)));
+    f.set(from, i32.add(image, channel));
+    for (const tap of taps.flat()) {
+      f.set(here, i32.add(from, tap));
+      shares.forEach((v, u) => f.store(here, v, 16 * u));
+    }
+  };
+  const some = kind === "max" ? toGreatest : toAll;
   const step = (vectors: number): void => {
     f.advance(channel, 16 * vectors);
     f.advance(left, -4 * vectors);
