@@ -103,8 +103,9 @@ function prepare(engine: Engine, folds: Folds): PoolRun {
     });
   });
   const lines = deep.length * down.length, resultRow = pixel * across.length;
-  const taken = [...deep, ...down].reduce((n, { count }) => Math.max(n, count), 0);
-  const work = WORK * images * lines * channels * (used * taken + across.length * 2);
+  const [most, next] = [deep, down].map((list) => Math.max(0, ...list.map(({ count }) => count)));
+  const sideways = across.reduce((n, { count }) => n + count, 0);
+  const work = WORK * images * lines * channels * (used * most * next + sideways);
   return (to, from) => {
     const parts = cutRows(engine, { images, rows: lines, work });
     const at = engine.scratch(tableBytes + parts.length * rowBytes);
