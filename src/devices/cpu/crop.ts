@@ -4,9 +4,9 @@
  */
 import { checkOwner, corners, cropPlace } from "../../kernels/image_crop_cpu.ts";
 import { imageDims } from "../../kernels/image_geometry.ts";
-import { roundUp } from "./blocks.ts";
+import type { WasmCall } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
-import { callInRooms, ENTRY, interpolation, isPixels, putEntry, roomsFor } from "./interpolate.ts";
+import { ENTRY, interpolation, isPixels, putEntry } from "./interpolate.ts";
 
 /** Work of an element, in floating point operations. */
 const WORK = 20;
@@ -18,13 +18,11 @@ const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], att
   const nearest = attrs.method === "nearest", rest = attrs.extrapolation_value;
   const run = interpolation(engine, nearest ? "nearest" : "bilinear", image.dtype);
   const words = new Int32Array(ENTRY / 4 * (rows + columns) * count);
-  const table = new DataView(words.buffer), tableBytes = roundUp(words.byteLength);
+  const table = new DataView(words.buffer);
   const imageBytes = 4 * height * width * depth, size = rows * columns * depth;
 
   return ([y], [x, boxes, owners]) => {
-    const work = WORK * count * size,
-      rooms = roomsFor(engine, [columns, depth], { calls: count, work });
-    const at = engine.scratch(tableBytes + rooms.count * rooms.bytes), calls: number[][] = [];
+    const at = engine.scratch(words.byteLength), calls: WasmCall[] = [];
     const { f32, i32 } = engine.heap;
     const edges = f32.subarray(boxes >>> 2), owner = i32.subarray(owners >>> 2);
     for (let k = 0; k < count; k++) checkOwner(k, owner[k], batch);
@@ -48,7 +46,7 @@ const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], att
       const to = (y >>> 2) + k * size;
       if (down.inside < rows || across.inside < columns) f32.fill(rest, to, to + size);
       if (down.inside * across.inside === 0) continue;
-      calls.push([
+      calls.push([run, [
         4 * (to + (down.first * columns + across.first) * depth),
         x + owner[k] * imageBytes,
         at + ENTRY * begin,
@@ -57,10 +55,10 @@ const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], att
         across.inside,
         depth,
         4 * (columns - across.inside) * depth,
-      ]);
+      ]]);
     }
     i32.set(words.subarray(0, ENTRY / 4 * entry), at >>> 2);
-    callInRooms(engine, run, { calls, rooms, at: at + tableBytes });
+    engine.callAll(calls, WORK * count * size);
   };
 };
 

@@ -4,8 +4,7 @@
  */
 import type { DType } from "../../core/dtype.ts";
 import { roundUp } from "./blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
-import type { Pointer } from "./heap.ts";
+import type { Engine, WasmFunction } from "./engine.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
 import { type F4, Simd } from "./wasm/simd.ts";
@@ -13,11 +12,10 @@ import type { Value } from "./wasm/value.ts";
 import { storePart } from "./windows.ts";
 
 type I = Local<"i32">;
-type Method = "bilinear" | "nearest";
-type Pixels = "float32" | "int32";
+type Dtype = "float32" | "int32";
 
 /** True for the dtypes of images that are read. */
-export function isPixels(dtype: DType): dtype is Pixels {
+export function isPixels(dtype: DType): dtype is Dtype {
   return dtype === "float32" || dtype === "int32";
 }
 
@@ -36,56 +34,31 @@ export function putEntry(
   table.setFloat32(ENTRY * entry + 8, far, true);
 }
 
-/** Rooms of calls that are made at once. */
-export interface Rooms {
-  /** Bytes of each: two rows of a result, which vectors overrun. */
-  readonly bytes: number;
-  /** How many there are. */
-  readonly count: number;
-}
-
-/** Calls that are made at once, at most. */
-const MOST_ROOMS = 64;
-
-/** Rooms for calls that make images of so many columns: one each where threads share them, else one for all. */
-export function roomsFor(
-  engine: Engine,
-  [columns, depth]: readonly [number, number],
-  { calls, work }: { calls: number; work: number },
-): Rooms {
-  const bytes = 2 * roundUp(4 * columns * depth + 16);
-  return { bytes, count: engine.parts(work) > 1 ? Math.min(calls, MOST_ROOMS) : 1 };
-}
-
-/** Makes calls of {@linkcode interpolation}, given without their rooms: as many at once as there are rooms. */
-export function callInRooms(
-  engine: Engine,
-  run: WasmFunction,
-  { calls, rooms, at }: { calls: readonly number[][]; rooms: Rooms; at: Pointer },
-): void {
-  calls.forEach((args, k) => args.push(at + k % rooms.count * rooms.bytes));
-  if (rooms.count === 1) {
-    for (const args of calls) run(...args);
-    return;
-  }
-  for (let first = 0; first < calls.length; first += rooms.count) {
-    const some = calls.slice(first, first + rooms.count);
-    engine.callAll(some.map((args): WasmCall => [run, args]));
-  }
+/** Bytes of the room that `lines` need: two rows of a result, which vectors overrun. */
+export function roomOf(columns: number, depth: number): number {
+  return 2 * roundUp(4 * columns * depth + 16);
 }
 
 /**
- * An image between places: `run(to, from, entries of rows, rows, entries of columns, columns, depth, gap, room)`. `gap` bytes are
- * skipped after each row. A line of the image is brought to the places of the columns once, not for each row that it is in.
+ * An image between places: `run(to, from, entries of rows, rows, entries of columns, columns, depth, gap)`. `gap` bytes are skipped
+ * after each row. `lines` are bilinear too: each line of the image is brought to the columns once, which pays where rows share
+ * them. They take the address of a room as well.
  */
-export function interpolation(engine: Engine, method: Method, pixels: Pixels): WasmFunction {
-  return engine.compile(`interpolate ${method} ${pixels}`, (m) => {
+export function interpolation(
+  engine: Engine,
+  method: "nearest" | "bilinear" | "lines",
+  dtype: Dtype,
+): WasmFunction {
+  return engine.compile(`interpolate ${method} ${dtype}`, (m) => {
     const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed);
-    const line = m.function(null, LINE_PARAMS, null, (f, ...p) => {
-      writeLine(simd(f), p, { method, pixels });
-    });
-    m.function("run", new Array<"i32">(9).fill("i32"), null, (f, ...p) => {
-      writeRows(simd(f), p as unknown as I[], method, (...args) => f.run(line, ...args));
+    const params = new Array<"i32">(method === "lines" ? 9 : 8).fill("i32");
+    if (method !== "lines") {
+      m.function("run", params, null, (f, ...p) => writeDirect(simd(f), p, { method, dtype }));
+      return;
+    }
+    const line = m.function(null, LINE_PARAMS, null, (f, ...p) => writeLine(simd(f), p, dtype));
+    m.function("run", params, null, (f, ...p) => {
+      writeRows(simd(f), p, (...args) => f.run(line, ...args));
     });
   }).run;
 }
@@ -94,49 +67,129 @@ export function interpolation(engine: Engine, method: Method, pixels: Pixels): W
 const LINE_PARAMS = ["i32", "i32", "i32", "i32", "i32"] as const;
 type Line = readonly [I, I, I, I, I];
 
-function writeLine(
-  s: Simd,
-  [to, line, column, columns, bytes]: Line,
-  { method, pixels }: { method: Method; pixels: Pixels },
-): void {
-  const { f } = s;
-  f.times(columns, () => {
-    const before = f.let(i32.add(line, i32.load(column)));
-    const after = f.let(i32.add(line, i32.load(column, 4)));
-    const far = f.let(f32x4.loadSplat(column, 8));
-    // The last vector overruns the pixel: the next one comes after it.
-    f.times(bytes, (at) => {
-      const load = (pixel: Value<"i32">): F4 => {
-        const place = i32.add(pixel, at);
-        return f.let(pixels === "int32" ? f32x4.ofI32(i32x4.load(place)) : f32x4.load(place));
-      };
-      const v = method === "nearest" ? load(before) : mix(s, load(before), load(after), far);
-      f.store(i32.add(to, at), v);
-    }, 16);
-    f.advance(to, bytes);
-    f.advance(column, ENTRY);
-  });
-}
-
 function mix(s: Simd, a: F4, b: F4, far: F4): F4 {
   return s.madd(s.f.let(f32x4.sub(b, a)), far, a);
 }
 
-function writeRows(
-  s: Simd,
-  [to, from, row, rows, column, columns, depth, gap, room]: readonly I[],
-  method: Method,
-  writeLine: (...args: Line) => void,
-): void {
+/** Pixels of so many vectors are written out. */
+const MOST_VECTORS = 2;
+
+/** What the pixels of a row are made of. */
+interface Pixels {
+  /** Where they go; moved on. */
+  readonly to: I;
+  /** Entry of the column; moved on. */
+  readonly column: I;
+  readonly bytes: I;
+  /** The lines of the image that they are read from. */
+  readonly lines: readonly Value<"i32">[];
+  /** A vector of a pixel, from that of each line. */
+  readonly join: (vectors: readonly F4[]) => F4;
+  readonly nearest: boolean;
+  readonly dtype: Dtype;
+}
+
+type Vector = (at: Value<"i32">, offset?: number) => F4;
+
+/** The next pixel. */
+function writePixel(s: Simd, p: Pixels, body: (vector: Vector) => void): void {
   const { f } = s;
+  const [first, second] = [0, 4].map((offset) =>
+    p.lines.map((line) => f.let(i32.add(line, i32.load(p.column, offset))))
+  );
+  const far = f.let(f32x4.loadSplat(p.column, 8));
+  body((at, offset = 0) => {
+    const load = (place: Value<"i32">): F4 => {
+      const address = i32.add(place, at);
+      return f.let(
+        p.dtype === "int32"
+          ? f32x4.ofI32(i32x4.load(address, offset))
+          : f32x4.load(address, offset),
+      );
+    };
+    return f.let(p.join(p.lines.map((_, i) => {
+      return p.nearest ? load(first[i]) : f.let(mix(s, load(first[i]), load(second[i]), far));
+    })));
+  });
+  f.advance(p.to, p.bytes);
+  f.advance(p.column, ENTRY);
+}
+
+/** Pixels whose last vectors may overrun them. */
+function writePixels(s: Simd, count: Value<"i32">, p: Pixels): void {
+  const { f } = s;
+  const all = (body: (vector: Vector) => void): void =>
+    f.times(count, () => writePixel(s, p, body));
+  const written = (vectors: number): void => {
+    if (vectors > MOST_VECTORS) {
+      return all((vector) => f.times(p.bytes, (at) => f.store(i32.add(p.to, at), vector(at)), 16));
+    }
+    f.if(i32.gt(p.bytes, 16 * vectors), () => written(vectors + 1), () =>
+      all((vector) => {
+        for (let v = 0; v < vectors; v++) f.store(p.to, vector(i32.const(0), 16 * v), 16 * v);
+      }));
+  };
+  written(1);
+}
+
+/** Whole vectors, then what is left of the last one. */
+function writeExactly(f: FunctionBuilder, to: I, bytes: Value<"i32">, vector: Vector): void {
+  const at = f.variable("i32", 0), end = f.let(i32.and(bytes, -16));
+  const left = f.variable("i32", i32.shrU(i32.and(bytes, 15), 2));
+  for (const vectors of [2, 1]) {
+    f.until(at, i32.sub(end, 16 * (vectors - 1)), 16 * vectors, () => {
+      for (let v = 0; v < vectors; v++) f.store(i32.add(to, at), vector(at, 16 * v), 16 * v);
+    });
+  }
+  f.if(left, () => storePart(f, i32.add(to, at), f.let(vector(at)), left));
+}
+
+/** Each pixel from the four around it, or from the nearest. */
+function writeDirect(
+  s: Simd,
+  p: readonly Local[],
+  { method, dtype }: { method: "nearest" | "bilinear"; dtype: Dtype },
+): void {
+  const { f } = s, nearest = method === "nearest";
+  const [to, from, row, rows, columns0, columns, depth, gap] = p as readonly I[];
+  const bytes = f.variable("i32", i32.shl(depth, 2)), column = f.local("i32");
+  // The last vector of a pixel overruns it by up to three elements, which may be as many pixels: the last ones are written exactly.
+  const most = i32.sub(i32.sub(columns, 1), i32.shl(i32.eq(depth, 1), 1));
+  const others = f.variable("i32", most);
+  f.if(i32.lt(others, 0), () => f.set(others, 0));
+  f.times(rows, () => {
+    const line = (offset: number): Value<"i32"> => f.let(i32.add(from, i32.load(row, offset)));
+    const down = f.let(f32x4.loadSplat(row, 8));
+    const pixels: Pixels = {
+      ...{ to, column, bytes, nearest, dtype },
+      lines: nearest ? [line(0)] : [line(0), line(4)],
+      join: ([above, below]) => (nearest ? above : mix(s, above, below, down)),
+    };
+    f.set(column, columns0);
+    writePixels(s, others, pixels);
+    f.times(i32.sub(columns, others), () => {
+      writePixel(s, pixels, (vector) => writeExactly(f, to, bytes, vector));
+    });
+    f.advance(to, gap);
+    f.advance(row, ENTRY);
+  });
+}
+
+function writeLine(s: Simd, [to, line, column, columns, bytes]: Line, dtype: Dtype): void {
+  const join = ([v]: readonly F4[]): F4 => v;
+  writePixels(s, columns, { to, column, bytes, lines: [line], join, nearest: false, dtype });
+}
+
+/** Each row from two lines that were brought to the columns. */
+function writeRows(s: Simd, p: readonly Local[], writeLine: (...args: Line) => void): void {
+  const { f } = s, [to, from, row, rows, column, columns, depth, gap, room] = p as readonly I[];
   const bytes = f.variable("i32", i32.shl(depth, 2));
-  const rowBytes = f.let(i32.mul(columns, bytes)), end = f.let(i32.and(rowBytes, -16));
-  const left = f.variable("i32", i32.shrU(i32.and(rowBytes, 15), 2));
-  // Two lines that were brought to the columns: where they are now, and which they are.
+  const rowBytes = f.let(i32.mul(columns, bytes));
+  // The lines: where they are now, and which they are.
   const upper = f.variable("i32", room), top = f.variable("i32", -1);
   const lower = f.variable("i32", i32.add(room, i32.add(rowBytes, 16)));
   const bottom = f.variable("i32", -1);
-  const other = f.local("i32"), wanted = f.local("i32"), at = f.local("i32");
+  const other = f.local("i32"), wanted = f.local("i32");
   const swap = (a: I, b: I): void => {
     f.set(other, a);
     f.set(a, b);
@@ -147,15 +200,8 @@ function writeRows(
       f.set(line, wanted);
       writeLine(place, line, column, columns, bytes);
     });
-  const put = (vector: (offset: number) => F4): void => {
-    f.set(at, 0);
-    for (const vectors of [2, 1]) {
-      f.until(at, i32.sub(end, 16 * (vectors - 1)), 16 * vectors, () => {
-        for (let v = 0; v < vectors; v++) f.store(i32.add(to, at), vector(16 * v), 16 * v);
-      });
-    }
-    f.if(left, () => storePart(f, i32.add(to, at), f.let(vector(0)), left));
-  };
+  const load = (line: I, at: Value<"i32">, offset?: number): F4 =>
+    f.let(f32x4.load(i32.add(line, at), offset));
   f.times(rows, () => {
     f.set(wanted, i32.add(from, i32.load(row)));
     // Rows follow each other in either direction: what was the one line is then the other.
@@ -164,17 +210,12 @@ function writeRows(
       swap(upper, lower);
       bring(top, upper);
     });
-    const load = (line: I, offset: number): F4 => f.let(f32x4.load(i32.add(line, at), offset));
-    const copy = (): void => put((offset) => load(upper, offset));
-    if (method === "nearest") copy();
-    else {
-      f.set(wanted, i32.add(from, i32.load(row, 4)));
-      f.if(i32.ne(top, wanted), () => {
-        const far = f.let(f32x4.loadSplat(row, 8));
-        bring(bottom, lower);
-        put((offset) => mix(s, load(upper, offset), load(lower, offset), far));
-      }, copy);
-    }
+    f.set(wanted, i32.add(from, i32.load(row, 4)));
+    f.if(i32.ne(top, wanted), () => {
+      const far = f.let(f32x4.loadSplat(row, 8));
+      bring(bottom, lower);
+      writeExactly(f, to, rowBytes, (...at) => mix(s, load(upper, ...at), load(lower, ...at), far));
+    }, () => writeExactly(f, to, rowBytes, (...at) => load(upper, ...at)));
     f.advance(to, i32.add(rowBytes, gap));
     f.advance(row, ENTRY);
   });

@@ -13,9 +13,9 @@ import {
 } from "../../kernels/image_geometry.ts";
 import { evenBlocks, roundUp } from "./blocks.ts";
 import { prepareTables } from "./copy_rows.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, WasmCall } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
-import { callInRooms, ENTRY, interpolation, isPixels, putEntry, roomsFor } from "./interpolate.ts";
+import { ENTRY, interpolation, isPixels, putEntry, roomOf } from "./interpolate.ts";
 
 /** Work of an element, in floating point operations. */
 const WORK = 20;
@@ -45,19 +45,19 @@ const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], att
   for (let c = 0; c < columns; c++) {
     putEntry(table, rows + c, between(horizontal, sourceOf(horizontal, c)), 4 * depth);
   }
-  const run = interpolation(engine, "bilinear", x.dtype);
+  const lines = rows > height, room = lines ? roomOf(columns, depth) : 0;
+  const run = interpolation(engine, lines ? "lines" : "bilinear", x.dtype);
   const words = new Int32Array(table.buffer);
   return ([y], [p]) => {
-    const parts = Math.min(rows, Math.ceil(engine.parts(WORK * size) / batch));
-    const blocks = evenBlocks(rows, Math.ceil(rows / parts), 1);
-    const work = { calls: batch * blocks.length, work: WORK * size };
-    const rooms = roomsFor(engine, [columns, depth], work);
-    const at = engine.scratch(words.byteLength + rooms.count * rooms.bytes);
+    const parts = engine.parts(WORK * size), most = Math.min(rows, Math.ceil(parts / batch));
+    const blocks = evenBlocks(rows, Math.ceil(rows / most), 1);
+    // What is shared is done at once.
+    const rooms = parts > 1 ? batch * blocks.length : 1;
+    const at = engine.scratch(words.byteLength + rooms * room), calls: WasmCall[] = [];
     engine.heap.i32.set(words, at >>> 2);
-    const calls: number[][] = [];
     for (let b = 0; b < batch; b++) {
       for (const { from, size } of blocks) {
-        calls.push([
+        const args = [
           y + 4 * (b * rows + from) * columns * depth,
           p + 4 * b * height * width * depth,
           at + ENTRY * from,
@@ -66,10 +66,12 @@ const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], att
           columns,
           depth,
           0,
-        ]);
+        ];
+        if (lines) args.push(at + words.byteLength + calls.length % rooms * room);
+        calls.push([run, args]);
       }
     }
-    callInRooms(engine, run, { calls, rooms, at: at + words.byteLength });
+    engine.callAll(calls);
   };
 };
 

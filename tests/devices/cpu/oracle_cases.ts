@@ -254,7 +254,7 @@ function mixedScale(x: NdArray): number {
 
 function crop(dice: Dice): Case {
   const [h, w, c] = [dice.between(1, 6), dice.between(1, 6), dice.extent(9)];
-  const batch = dice.between(1, 3), count = dice.extent(dice.chance(0.04) ? 90 : 4);
+  const batch = dice.between(1, 3), count = dice.extent(4);
   const to = [dice.between(1, 7), dice.between(1, 7)], shape = [count, ...to, c];
   const nearest = dice.chance(0.4), rest = dice.pick(0, -2.5);
   const pixels = [batch, h, w, c], plain = nearest ? dice.floats(pixels) : dice.plain(pixels);
