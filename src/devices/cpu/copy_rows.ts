@@ -5,7 +5,6 @@
 import { evenBlocks } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { Pointer } from "./heap.ts";
-import { OWN_COPY } from "./join.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { i32, i32x4 } from "./wasm/instructions.ts";
 import type { Value } from "./wasm/value.ts";
@@ -28,6 +27,8 @@ type I = Local<"i32">;
 
 /** Segments of so few elements are written out. */
 const FEW = 4;
+/** Elements from which on the engine's own copy is worth the call that it is. */
+const OWN_COPY = 256;
 /** Work of an element, as the work of pointwise kernels is counted. */
 const WORK = 8;
 
@@ -84,7 +85,7 @@ function rowsModule(
 ): WasmFunction {
   const axes = fills.length;
   const kinds = segments?.map(({ kind, count }) =>
-    kind + (count <= FEW ? count : kind === "run" && 4 * count >= OWN_COPY ? " whole" : "")
+    kind + (count <= FEW ? count : kind === "run" && count >= OWN_COPY ? " whole" : "")
   );
   return engine.compile(`copy rows ${fills} ${kinds ?? "table"}`, (m) => {
     const count = 3 + 3 * axes + 2 * (segments?.length ?? 0);
@@ -114,7 +115,7 @@ function rowsModule(
         const source = f.let(i32.add(place, offset));
         if (kind === "fill") writeFill(f, to, count, filling);
         else if (kind === "still") writeFill(f, to, count, f.let(i32x4.loadSplat(source)));
-        else if (kind === "run" && !few && 4 * known >= OWN_COPY) {
+        else if (kind === "run" && !few && known >= OWN_COPY) {
           const bytes = f.let(i32.shl(given, 2));
           f.copy(to, source, bytes);
           f.advance(to, bytes);
@@ -143,10 +144,10 @@ function inVectors(
     return;
   }
   const left = f.variable("i32", count);
-  for (const [size, body] of [[4, vector], [1, element]] as const) {
-    f.while(i32.ge(left, size), () => {
-      step(size, body);
-      f.advance(left, -size);
+  for (const [times, size, body] of [[4, 4, vector], [1, 4, vector], [1, 1, element]] as const) {
+    f.while(i32.ge(left, times * size), () => {
+      for (let t = 0; t < times; t++) step(size, body);
+      f.advance(left, -times * size);
     });
   }
 }

@@ -13,7 +13,7 @@ import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { i32, i32x4 } from "./wasm/instructions.ts";
 
 /** Bytes from which on the engine's own copy is worth the call that it is. */
-export const OWN_COPY = 128;
+const OWN_COPY = 128;
 /** Several parts are copied block of rows by block, of so many bytes: the whole is walked once. */
 const BLOCK = 1 << 16;
 const LINE = 64;
