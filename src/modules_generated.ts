@@ -210,6 +210,7 @@ import "./kernels/random_threefry.ts";
 import "./kernels/random_cpu.ts";
 import "./devices/cpu/random.ts";
 import "./devices/cpu/row_writer.ts";
+import "./devices/cpu/softmax_long.ts";
 import "./devices/cpu/softmax_narrow.ts";
 import "./devices/cpu/rows.ts";
 import "./devices/cpu/multinomial.ts";

@@ -9,6 +9,7 @@ import { evenBlocks } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
+import { longSoftmax, ROWS_AT_ONCE } from "./softmax_long.ts";
 import { isNarrow, NARROW_BYTES, narrowSoftmax } from "./softmax_narrow.ts";
 import { f32x4, f64x2, i32 } from "./wasm/instructions.ts";
 import * as lane from "./wasm/lane_math.ts";
@@ -285,29 +286,28 @@ const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) =
   };
 };
 
-/** Short rows are taken four at a time, and what is left of them as others are. */
+/** Rows are taken several at a time, and what is left of them one by one. */
 function prepareSoftmax(log: boolean): FastPrepare {
-  const any = log
-    ? plain("logSoftmax", 1, 1, HEAVY, logSoftmax)
-    : plain("softmax", 1, 1, HEAVY, softmax);
-  return (engine, problem, def) => {
-    const { m, n } = rowsOf(problem.inputs[0].shape), { dtype } = problem.inputs[0];
-    if (dtype !== "float32" || !isNarrow(m, n)) return any(engine, problem, def);
-    const run = narrowSoftmax(engine, log);
-    const single = rowKernel(engine, log ? "logSoftmax" : "softmax", 2, log ? logSoftmax : softmax);
-    const whole = m & -4, first = 4 * whole * n;
+  const name = log ? "logSoftmax" : "softmax", body = log ? logSoftmax : softmax;
+  return (engine, { inputs: [{ dtype, shape }] }) => {
+    if (dtype !== "float32") return null;
+    const { m, n } = rowsOf(shape), narrow = isNarrow(m, n);
+    const together = narrow ? 4 : ROWS_AT_ONCE, whole = m - m % together;
+    const run = narrow ? narrowSoftmax(engine, log) : longSoftmax(engine, log);
+    const single = whole < m ? rowKernel(engine, name, 2, body) : null;
+    const spareBytes = narrow ? NARROW_BYTES : 0;
     return ([y], [x]) => {
       const parts = engine.parts(m * n * HEAVY);
-      if (parts === 1) run(y, x, whole, n, engine.scratch(NARROW_BYTES));
+      if (parts === 1) run(y, x, whole, n, engine.scratch(spareBytes));
       else {
-        const cut = evenBlocks(whole, Math.ceil(whole / parts), 4);
-        const spare = engine.scratch(NARROW_BYTES * cut.length);
+        const cut = evenBlocks(whole, Math.ceil(whole / parts), together);
+        const spare = engine.scratch(spareBytes * cut.length);
         engine.callAll(cut.map(({ from, size }, k): WasmCall => {
           const at = 4 * from * n;
-          return [run, [y + at, x + at, size, n, spare + k * NARROW_BYTES]];
+          return [run, [y + at, x + at, size, n, spare + k * spareBytes]];
         }));
       }
-      if (whole < m) single(y + first, x + first, m - whole, n);
+      single?.(y + 4 * whole * n, x + 4 * whole * n, m - whole, n);
     };
   };
 }

@@ -14,8 +14,8 @@ import { storePart } from "./windows.ts";
 
 type I = Local<"i32">;
 
-/** Rows up to this long are taken so: as many elements as are summed in float32 elsewhere. */
-const NARROW = 32;
+/** Rows up to this long are taken so: of longer ones, whole vectors take less time than turning them. */
+const NARROW = 12;
 /** Bytes that the kernel needs for itself. */
 export const NARROW_BYTES: number = 16 * NARROW;
 
