@@ -4,10 +4,12 @@
  * May import core and this folder.
  */
 import { InvalidArgumentError } from "../../core/errors.ts";
+import { argument, constant, scalar } from "../../core/scalar.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { evenBlocks } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import type { FastPrepare } from "./fast.ts";
+import { preparePointwise } from "./pointwise.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
 import { longSoftmax, ROWS_AT_ONCE } from "./softmax_long.ts";
 import { isNarrow, NARROW_BYTES, narrowSoftmax } from "./softmax_narrow.ts";
@@ -289,9 +291,14 @@ const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) =
 /** Rows are taken several at a time, and what is left of them one by one. */
 function prepareSoftmax(log: boolean): FastPrepare {
   const name = log ? "logSoftmax" : "softmax", body = log ? logSoftmax : softmax;
-  return (engine, { inputs: [{ dtype, shape }] }) => {
+  // Of one element, which may be NaN or infinite.
+  const nothing = scalar.sub(argument(0), argument(0));
+  const one = log ? nothing : scalar.add(nothing, constant(1));
+  return (engine, { inputs, outputs }) => {
+    const [{ dtype, shape }] = inputs;
     if (dtype !== "float32") return null;
     const { m, n } = rowsOf(shape), narrow = isNarrow(m, n);
+    if (n === 1) return preparePointwise(engine, [one], inputs, outputs[0].shape);
     const together = narrow ? 4 : ROWS_AT_ONCE, whole = m - m % together;
     const run = narrow ? narrowSoftmax(engine, log) : longSoftmax(engine, log);
     const single = whole < m ? rowKernel(engine, name, 2, body) : null;

@@ -19,9 +19,9 @@ const NARROW = 12;
 /** Bytes that the kernel needs for itself. */
 export const NARROW_BYTES: number = 16 * NARROW;
 
-/** True where rows of this length are best taken four at a time; of rows of one, more than four would be written. */
+/** True where rows are best taken so; there are always two elements or more, else more than four would be written. */
 export function isNarrow(m: number, n: number): boolean {
-  return m >= 4 && n >= 2 && n <= NARROW;
+  return m >= 4 && n <= NARROW;
 }
 
 /** `run(y, x, m, n, spare)` takes `m` rows, a multiple of four, of `n` elements; `log` gives the logarithm. */
