@@ -86,6 +86,13 @@ function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): R
   const layout = reduceLayout(task.shape, axes, operands.map((o) => o.shape));
   const divisor = op === "mean" ? layout.count : 1;
   if (!prologue && !inScratch) {
+    if (layout.count === 1) {
+      const bytes = 4 * sizeOf(task.out.shape);
+      return (o, [x]) => {
+        engine.heap.u8.copyWithin(o, x, x + bytes);
+        return o;
+      };
+    }
     const held = prepareHeld(engine, { name, reducer, divisor }, layout);
     if (held !== null) return held;
   }
