@@ -8,9 +8,9 @@ import { turn4 } from "./gemm_pack.ts";
 import { simdWeight } from "./lane_functions.ts";
 import { LIGHT, loadGroup, loadSplat } from "./pointwise.ts";
 import { type Lanes, printSimdGroup } from "./print_simd.ts";
-import type { Lane4, Reducer } from "./reducer.ts";
+import { highHalf, type Lane4, lowHalf, type Reducer } from "./reducer.ts";
 import type { Local } from "./wasm/function_builder.ts";
-import { f32x4, i32, i32x4 } from "./wasm/instructions.ts";
+import { f32x4, f64x2, i32, i32x4 } from "./wasm/instructions.ts";
 import { type F4, laneNumbers, type Simd } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
 
@@ -206,9 +206,11 @@ export function writeNarrow(
 ): void {
   const tail = f.let(i32.and(n, 3)), left = f.local("i32");
   const rows = [0, 1, 2, 3].map(() => f.local("i32")), state = f.local(r.type);
+  // Where nothing is combined in the elements' own type, two lanes each are in float64.
+  const halves = r.wide && r.run === 0 ? [f.local("f64x2"), f.local("f64x2")] : [];
   const take = (v: Value<typeof r.type>): void => {
-    if (r.run === 0) r.fold(f, acc, v);
-    else f.set(state, both(state, v));
+    if (halves.length === 0) return f.set(state, both(state, v));
+    [lowHalf, highHalf].forEach((half, h) => f.set(halves[h], r.wide!(halves[h], half(v as F4))));
   };
   const both = (a: Value<typeof r.type>, b: Value<typeof r.type>): Value<typeof r.type> =>
     f.let(r.wide ? r.quick(a, b) : r.take(a, b) as Value<typeof r.type>);
@@ -217,10 +219,11 @@ export function writeNarrow(
   f.while(i32.gt(m, 0), () => {
     rows.forEach((p, k) => f.set(p, k === 0 ? x : i32.add(rows[k - 1], step)));
     f.set(state, f.constant(r.type, r.identity));
+    halves.forEach((half) => f.set(half, f.constant("f64x2", r.identity)));
     f.set(left, n);
     f.while(i32.ge(left, 4), () => {
       const [a, b, c, d] = columns();
-      if (r.run === 0) [a, b, c, d].forEach(take);
+      if (halves.length > 0) [a, b, c, d].forEach(take);
       else take(both(both(a, b), both(c, d)));
       rows.forEach((p) => f.advance(p, 16));
       f.advance(left, -4);
@@ -231,7 +234,8 @@ export function writeNarrow(
       f.if(i32.gt(tail, 1), () => take(b));
       f.if(i32.gt(tail, 2), () => take(c));
     });
-    if (r.run > 0) r.fold(f, acc, state);
+    if (halves.length === 0) r.fold(f, acc, state);
+    halves.forEach((half, h) => f.store(acc, r.wide!(f64x2.load(acc, 16 * h), half), 16 * h));
     f.advance(x, i32.shl(step, 2));
     f.advance(acc, 4 * r.bytes);
     f.advance(m, -4);
