@@ -11,7 +11,7 @@ import {
   type WindowGeometry,
   windowGeometry,
 } from "../../kernels/conv_geometry.ts";
-import { prepareDirect } from "./conv_direct.ts";
+import { FEW_COLUMNS, prepareDirect } from "./conv_direct.ts";
 import { preparePatches } from "./conv_patches.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
@@ -23,6 +23,9 @@ import { prepareOuter, prepareProduct } from "./gemm.ts";
 import { packing } from "./gemm_pack.ts";
 import { roundUp } from "./blocks.ts";
 import { operandsFrom, type PackB, Sums } from "./gemm_sums.ts";
+
+/** Products of fewer rows read B in order. */
+const FEW_ROWS = 4;
 
 type Three<T> = readonly [T, T, T];
 
@@ -49,6 +52,8 @@ export function prepareConv(engine: Engine, problem: Problem, finish?: Finish): 
       const specs = [[m, 1], [1, oc], [m, oc]].map((shape) => ({ dtype: x.dtype, shape }));
       return prepareOuter(engine, specs);
     }
+    const narrow = m > FEW_ROWS && oc <= FEW_COLUMNS ? prepareDirect(engine, g, finish) : null;
+    if (narrow) return narrow;
     const product = prepareProduct(
       engine,
       { m, n: oc, k: c, transA: false, transB: false },

@@ -19,7 +19,7 @@ import {
 import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import { RowTable } from "./gemm_rows.ts";
-import { operandsFrom, panelStep, worthObjects } from "./gemm_sums.ts";
+import { type ColumnBlock, operandsFrom, panelStep, worthObjects } from "./gemm_sums.ts";
 import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
 import { type Finish, LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "./gemm_tile.ts";
 import type { Pointer } from "./heap.ts";
@@ -27,8 +27,12 @@ import { forwardAxes } from "./padded_images.ts";
 
 /** Filters of up to this many bytes are read whole for every few places. */
 const NEAR_BYTES = 1 << 14;
-/** Larger ones are read by so few places at most, or if they have few outputs. */
+/** Larger ones are read by so few places at most, or if they have few columns. */
 const FEW_PLACES = 18, FAR_BYTES = 1 << 19;
+/** Few columns. */
+export const FEW_COLUMNS = 16;
+/** Filters of so many columns at most are cut into those for tiles and a rest for sums by lanes. */
+const MOST_CUT = 32;
 /** So many places are worth packing a filter. */
 const PACKED_PLACES = 64;
 /** So many places for each output are worth turning it for sums by lanes. */
@@ -38,12 +42,16 @@ const GROUP_ROWS = 16384, GROUP_BYTES = 1 << 21;
 /** Fewer columns are not worth a kernel that goes along them. */
 const THIN_COLUMNS = 16;
 
-/** How the filter is read, and by which kernel. */
+/** How some columns of the filter are read, and by which kernel. */
 interface FilterForm {
+  /** First column. */
+  readonly from: number;
+  /** How many. */
+  readonly columns: number;
   /** Most rows of a panel. */
   readonly most: number;
   readonly kernel: (rows: number) => WasmFunction;
-  /** Bytes of memory that a packed filter takes; 0 where it is read as it lies. */
+  /** Bytes of memory that they take when packed; 0 where they are read as they lie. */
   readonly bytes: number;
   readonly pack: (to: Pointer, from: Pointer) => void;
   /** Bytes from row to row, and from panel to panel. */
@@ -69,44 +77,75 @@ export function prepareDirect(
   if (m <= THIN_ROWS && n >= THIN_COLUMNS && !finish && parts.parts.length === 1) {
     return thinRun(engine, g, parts);
   }
-  return new DirectConv(engine, g, parts, filterForm(engine, m, n, k, length, finish), finish).run;
+  const forms = filterForms(engine, { m, n, k, length }, finish);
+  return new DirectConv(engine, g, parts, forms, finish).run;
 }
 
 function fits(m: number, n: number, k: number): boolean {
   const bytes = 4 * k * Math.max(n, PANEL_COLUMNS);
   if (m <= THIN_ROWS && n >= THIN_COLUMNS) return true;
-  return bytes <= NEAR_BYTES || (bytes <= FAR_BYTES && (m <= FEW_PLACES || n <= PANEL_COLUMNS));
+  return bytes <= NEAR_BYTES || (bytes <= FAR_BYTES && (m <= FEW_PLACES || n <= FEW_COLUMNS));
 }
 
-function filterForm(
+/** A product `[m, k] · [k, n]` whose sums have segments of this length. */
+interface FilterShape {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly length: number;
+}
+
+function filterForms(engine: Engine, shape: FilterShape, finish: Finish | undefined): FilterForm[] {
+  const { m, n, length } = shape;
+  const dots = (from: number, columns: number): FilterForm =>
+    dotsForm(engine, shape, { from, size: columns }, finish);
+  const tile = (columns: number): FilterForm => tileForm(engine, shape, columns, finish);
+  if (length > 2) {
+    if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= DOTS_PLACES * n)) return [dots(0, n)];
+    // A last panel that is half empty.
+    const rest = n % PANEL_COLUMNS;
+    if (m >= PACKED_PLACES && n > rest && n <= MOST_CUT && rest > 0 && rest <= DOT_COLUMNS) {
+      return [tile(n - rest), dots(n - rest, rest)];
+    }
+  }
+  return [tile(n)];
+}
+
+function dotsForm(
   engine: Engine,
-  m: number,
-  n: number,
-  k: number,
-  length: number,
+  { n, k, length }: FilterShape,
+  { from, size }: ColumnBlock,
   finish: Finish | undefined,
 ): FilterForm {
-  if (n <= DOT_COLUMNS && length > 2 && (dotsLie(length, n) || m >= DOTS_PLACES * n)) {
-    const segmentBytes = dotsSegmentBytes(length, n), count = k / length;
-    const lies = dotsLie(length, n), pack = lies ? null : dotsPacking(engine, n);
-    return {
-      most: dotRows(engine, n),
-      kernel: (rows) => dotsKernel(engine, rows, n, finish),
-      bytes: lies ? 0 : roundUp(segmentBytes * count),
-      pack: (to, from) => void pack?.(to, from, count, length),
-      step: 0,
-      panelStep: 0,
-      rowAt: (row) => segmentBytes * row / length,
-    };
-  }
-  const most = panelRows(engine);
+  const segmentBytes = dotsSegmentBytes(length, size), count = k / length;
+  const lies = n === 1 && dotsLie(length, n), pack = lies ? null : dotsPacking(engine, size);
+  return {
+    from,
+    columns: size,
+    most: dotRows(engine, size),
+    kernel: (rows) => dotsKernel(engine, rows, size, finish),
+    bytes: lies ? 0 : roundUp(segmentBytes * count),
+    pack: (to, b) => void pack?.(to, b, count, length, 4 * n),
+    step: 0,
+    panelStep: 0,
+    rowAt: (row) => segmentBytes * row / length,
+  };
+}
+
+function tileForm(
+  engine: Engine,
+  { m, n, k }: FilterShape,
+  columns: number,
+  finish: Finish | undefined,
+): FilterForm {
+  const shared = { from: 0, columns, most: panelRows(engine) };
   if (n !== PANEL_COLUMNS && m >= PACKED_PLACES) {
     const { rows } = packing(engine), step = panelStep(k);
     return {
-      most,
+      ...shared,
       kernel: (rows) => panelKernel(engine, rows, "packed", finish),
-      bytes: roundUp(step * Math.ceil(n / PANEL_COLUMNS)),
-      pack: (to, from) => void rows(to, from, k, n, 4 * n, step),
+      bytes: roundUp(step * Math.ceil(columns / PANEL_COLUMNS)),
+      pack: (to, b) => void rows(to, b, k, columns, 4 * n, step),
       step: PANEL_BYTES,
       panelStep: step,
       rowAt: (row) => PANEL_BYTES * row,
@@ -115,7 +154,7 @@ function filterForm(
   // Rows of eight columns lie as if they were packed.
   const source = n === PANEL_COLUMNS ? "packed" : "direct";
   return {
-    most,
+    ...shared,
     kernel: (rows) => panelKernel(engine, rows, source, finish),
     bytes: 0,
     pack: () => {},
@@ -133,6 +172,7 @@ interface DirectCall {
   readonly padded: boolean;
   readonly panels: number;
   readonly segments: number;
+  readonly form: number;
   readonly filter: number;
   /** Bytes of a panel of pointers. */
   readonly panelBytes: number;
@@ -155,12 +195,13 @@ class DirectConv {
   readonly #engine: Engine;
   readonly #g: WindowGeometry;
   readonly #parts: ConvParts;
-  readonly #form: FilterForm;
+  readonly #forms: readonly FilterForm[];
   readonly #finish: Finish | undefined;
   readonly #plans: readonly Plan[];
   readonly #imageBytes: number;
   readonly #resultBytes: number;
-  readonly #filterAt: number;
+  /** Where the forms are in memory, and then the sides. */
+  readonly #formsAt: readonly number[];
   readonly #edgesAt: number;
   readonly #bytes: number;
   readonly #images: number;
@@ -170,13 +211,13 @@ class DirectConv {
     engine: Engine,
     g: WindowGeometry,
     parts: ConvParts,
-    form: FilterForm,
+    forms: readonly FilterForm[],
     finish: Finish | undefined,
   ) {
     this.#engine = engine;
     this.#g = g;
     this.#parts = parts;
-    this.#form = form;
+    this.#forms = forms;
     this.#finish = finish;
     const { batch, channels, outChannels, axes } = g, places = outPlaces(g), { edges } = parts;
     this.#imageBytes = 4 * channels * axes[0].in * axes[1].in * axes[2].in;
@@ -186,32 +227,47 @@ class DirectConv {
     this.#images = Math.max(1, Math.floor(most));
     const sizes = new Set([this.#images, batch % this.#images || this.#images]);
     this.#plans = [...sizes].map((images) => this.#plan(images));
-    this.#filterAt = roundUp(this.#plans[0].numbers.byteLength);
-    this.#edgesAt = this.#filterAt + form.bytes;
-    this.#bytes = this.#edgesAt + (edges ? edges.bytes(this.#images) : 0);
+    let at = roundUp(this.#plans[0].numbers.byteLength);
+    this.#formsAt = forms.map(({ bytes }) => (at += bytes) - bytes);
+    this.#edgesAt = at;
+    this.#bytes = at + (edges ? edges.bytes(this.#images) : 0);
   }
 
   #plan(images: number): Plan {
-    const { parts, length } = this.#parts, { edges } = this.#parts;
-    const tables = parts.map((part) => this.#table(part, images, edges?.imageBytes ?? 0));
-    const size = parts.reduce((s, p, i) => s + p.segments.length + tables[i].bytes / 4, 0);
-    const numbers = new Int32Array(size), calls: DirectCall[] = [];
+    const { parts, edges } = this.#parts;
+    const numbers: Int32Array[] = [], calls: DirectCall[] = [];
     let at = 0, panels = 0;
-    parts.forEach((part, i) => {
-      const segments = 4 * at;
-      numbers.set(part.segments, at);
-      at += part.segments.length;
-      tables[i].copyTo(numbers, at);
-      for (const group of tables[i].groups) {
-        calls.push(this.#call(part, length, { ...group, at: 4 * at + group.at, segments }));
-        panels += group.count;
-      }
-      at += tables[i].bytes / 4;
-    });
-    return { images, numbers, calls, panels };
+    const put = (own: Int32Array): number => {
+      numbers.push(own);
+      at += own.length;
+      return 4 * (at - own.length);
+    };
+    for (const part of parts) {
+      const segments = put(Int32Array.from(part.segments));
+      const tables = new Map<number, { table: RowTable; tableAt: number }>();
+      this.#forms.forEach(({ most }, form) => {
+        let here = tables.get(most);
+        if (here === undefined) {
+          const table = this.#table(part, images, edges?.imageBytes ?? 0, most);
+          tables.set(most, here = { table, tableAt: put(table.data) });
+        }
+        const { table, tableAt } = here;
+        for (const group of table.groups) {
+          calls.push(this.#call(part, form, { ...group, at: tableAt + group.at, segments }));
+          panels += group.count;
+        }
+      });
+    }
+    const all = new Int32Array(at);
+    let filled = 0;
+    for (const own of numbers) {
+      all.set(own, filled);
+      filled += own.length;
+    }
+    return { images, numbers: all, calls, panels };
   }
 
-  #table({ places, at, padded }: ConvPart, images: number, edgeBytes: number): RowTable {
+  #table({ places, at, padded }: ConvPart, images: number, edgeBytes: number, most: number) {
     const step = padded ? edgeBytes : this.#imageBytes;
     const one = Array.from({ length: places }, (_, place) => at(place));
     return new RowTable(
@@ -219,23 +275,25 @@ class DirectConv {
       images * places,
       (row) => Math.floor(row / places) * step + one[row % places].read,
       (row) => Math.floor(row / places) * this.#resultBytes + one[row % places].result,
-      this.#form.most,
+      most,
     );
   }
 
   #call(
     { padded, segments: offsets, filterRow }: ConvPart,
-    length: number,
+    form: number,
     group: { rows: number; count: number; at: number; segments: number },
   ): DirectCall {
-    const { kernel, step, panelStep, rowAt } = this.#form, { rows, count } = group;
-    const fixed = [0, 0, offsets.length, 4 * length, 0, 0, step, 0, this.#g.outChannels, LAST];
+    const { kernel, step, panelStep, rowAt, columns } = this.#forms[form], { rows, count } = group;
+    const segmentBytes = 4 * this.#parts.length;
+    const fixed = [0, 0, offsets.length, segmentBytes, 0, 0, step, 0, columns, LAST];
     return {
       kernel: kernel(rows),
       args: [...fixed, count, panelStep, 0, ...this.#finish?.operands.map(() => 0) ?? []],
       padded,
       panels: group.at,
       segments: group.segments,
+      form,
       filter: rowAt(filterRow),
       panelBytes: 8 * rows,
       count,
@@ -243,10 +301,11 @@ class DirectConv {
   }
 
   readonly run: FastRun = ([y], [x, filter, ...more]) => {
-    const engine = this.#engine, { edges } = this.#parts;
+    const engine = this.#engine, { edges } = this.#parts, forms = this.#forms;
     const base = engine.scratch(this.#bytes), sides = base + this.#edgesAt;
-    let f = filter;
-    if (this.#form.bytes > 0) this.#form.pack(f = base + this.#filterAt, filter);
+    for (let i = 0; i < forms.length; i++) {
+      if (forms[i].bytes > 0) forms[i].pack(base + this.#formsAt[i], filter + 4 * forms[i].from);
+    }
     const operands = operandsFrom(this.#finish, more, y);
     let held: Plan | undefined;
     for (let first = 0; first < this.#g.batch; first += this.#images) {
@@ -257,13 +316,17 @@ class DirectConv {
       const image = x + first * this.#imageBytes, result = y + first * this.#resultBytes;
       edges?.fill(sides, image, images);
       for (let i = 0; i < calls.length; i++) {
-        const { args, padded, panels, segments, filter } = calls[i];
+        const { args, padded, panels, segments, form, filter: rows } = calls[i];
+        const { from, bytes } = forms[form];
         args[PANELS] = base + panels;
         args[SEGMENTS] = base + segments;
         args[A] = padded ? sides : image;
-        args[B] = f + filter;
-        args[C] = result;
-        for (let k = 0; k < operands.length; k++) args[OPERANDS + k] = operands[k];
+        args[B] = (bytes > 0 ? base + this.#formsAt[form] : filter) + rows;
+        args[C] = result + 4 * from;
+        for (let k = 0; k < operands.length; k++) {
+          const perColumn = this.#finish!.operands[k] === "column";
+          args[OPERANDS + k] = operands[k] + (perColumn ? 4 * from : 0);
+        }
       }
       this.#runCalls(plan, engine.parts(this.#work * images));
     }

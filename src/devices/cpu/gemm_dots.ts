@@ -152,33 +152,36 @@ export function dotsLie(length: number, columns: number): boolean {
 }
 
 /**
- * `run(to, from, segments, length)` lays out dense rows of B: from each segment four rows at a time, of these one column after the
- * other, zeros after the last.
+ * `run(to, from, segments, length, step)` lays out rows of B that are `step` bytes apart: from each segment four rows at a time, of
+ * these one column after the other, zeros after the last.
  */
 export function dotsPacking(engine: Engine, columns: number): WasmFunction {
   return engine.compile(`gemm dots pack ${columns}`, (m) => {
-    m.function("run", ["i32", "i32", "i32", "i32"], null, (f, to, from, segments, length) => {
+    const types = ["i32", "i32", "i32", "i32", "i32"] as const;
+    m.function("run", types, null, (f, to, from, segments, length, step) => {
       const bytes = f.variable("i32", i32.shl(length, 2)), left = f.local("i32");
       const mask = restMask(f, bytes);
+      const lanes = [0, 1, 2, 3].map(() => f.local("i32"));
       const column = (j: number): F4 =>
         [1, 2, 3].reduce<F4>(
-          (v, lane) => f32x4.withLane(v, lane, f32.load(from, 4 * (columns * lane + j))),
-          f32x4.loadFirst(from, 4 * j),
+          (v, lane) => f32x4.withLane(v, lane, f32.load(lanes[lane], 4 * j)),
+          f32x4.loadFirst(lanes[0], 4 * j),
         );
-      const step = (write: (x: F4) => F4): void => {
+      const four = (write: (x: F4) => F4): void => {
+        lanes.forEach((l, i) => f.set(l, i === 0 ? from : i32.add(lanes[i - 1], step)));
         for (let j = 0; j < columns; j++) f.store(to, write(column(j)), 16 * j);
         f.advance(to, 16 * columns);
       };
       f.while(i32.gt(segments, 0), () => {
         f.set(left, length);
         f.while(i32.ge(left, 4), () => {
-          step((x) => x);
-          f.advance(from, 16 * columns);
+          four((x) => x);
+          f.advance(from, i32.shl(step, 2));
           f.advance(left, -4);
         });
         f.if(i32.gt(left, 0), () => {
-          step((x) => f32x4.and(x, f32x4.ofBits(mask)));
-          f.advance(from, i32.mul(left, 4 * columns));
+          four((x) => f32x4.and(x, f32x4.ofBits(mask)));
+          f.advance(from, i32.mul(left, step));
         });
         f.advance(segments, -1);
       });

@@ -79,7 +79,9 @@ export function panelKernel(
       return;
     }
     const micro = m.function(null, [...MICRO_PARAMS, ...extra], null, (f, ...p) => {
-      writeTile(f, tileOf(f), source === "packed", p as Local<"i32">[]);
+      // Sums of few rows would wait for each other: several grow side by side.
+      const tiles = Array.from({ length: SIDE_BY_SIDE[rows] ?? 1 }, () => tileOf(f));
+      writeTile(f, tiles, source === "packed", p as Local<"i32">[]);
     });
     m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
       writePanels(f, micro, rows, paramsOf(p as Local<"i32">[]), finish);
@@ -94,6 +96,9 @@ export function panelArguments(c: PanelCall): number[] {
   const fixed = [...rows, c.b, c.bStep, c.cBase, c.columns, mode, c.count, c.bPanelStep, c.block];
   return [...fixed, ...c.operands];
 }
+
+/** Tiles that take turns, by rows. */
+const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
 
 const MICRO_PARAMS = new Array<"i32">(10).fill("i32");
 
@@ -118,7 +123,13 @@ function writePanels(
 }
 
 /** The kernel of one panel of rows and one of columns. */
-function writeTile(f: FunctionBuilder, tile: Tile, packed: boolean, p: Local<"i32">[]): void {
+function writeTile(
+  f: FunctionBuilder,
+  tiles: readonly Tile[],
+  packed: boolean,
+  p: Local<"i32">[],
+): void {
+  const [tile, ...others] = tiles;
   const [panel, segments, segmentCount, segmentBytes, aBase, b, bStep, cBase, columns, mode] = p;
   const a = tile.rows.map(() => f.local("i32"));
   const end = f.local("i32"), base = f.local("i32");
@@ -126,7 +137,7 @@ function writeTile(f: FunctionBuilder, tile: Tile, packed: boolean, p: Local<"i3
     for (let k = 0; k < count; k++) {
       const at = packed ? PANEL_BYTES * k : 0;
       const row = [f.let(f32x4.load(b, at)), f.let(f32x4.load(b, at + 16))] as const;
-      tile.step((i) => f32x4.loadSplat(a[i], 4 * k), row);
+      tiles[k % tiles.length].step((i) => f32x4.loadSplat(a[i], 4 * k), row);
       if (!packed) f.advance(b, bStep);
     }
     if (packed) f.advance(b, PANEL_BYTES * count);
@@ -145,5 +156,6 @@ function writeTile(f: FunctionBuilder, tile: Tile, packed: boolean, p: Local<"i3
     f.advance(segments, 4);
     f.advance(segmentCount, -1);
   });
+  others.forEach((other) => tile.add(other));
   tile.store({ panel, cBase, columns, mode, operands: p.slice(MICRO_PARAMS.length) });
 }

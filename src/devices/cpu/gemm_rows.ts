@@ -22,7 +22,8 @@ export class RowTable {
   readonly rows: number;
   /** Panels by size. */
   readonly groups: readonly PanelGroup[];
-  readonly #data: Int32Array;
+  /** What lies in memory. */
+  readonly data: Int32Array;
 
   /** `a(i)` and `c(i)` are the places of row i in bytes. A panel has at most `most` rows. */
   constructor(
@@ -33,15 +34,15 @@ export class RowTable {
     most: number = panelRows(engine),
   ) {
     this.rows = rows;
-    this.#data = new Int32Array(2 * rows);
+    this.data = new Int32Array(2 * rows);
     const groups: PanelGroup[] = [];
     let row = 0, at = 0;
     for (const split of splitRows(rows, most)) {
       groups.push({ ...split, at: 4 * at });
       for (let panel = 0; panel < split.count; panel++) {
         for (let i = 0; i < split.rows; i++, row++) {
-          this.#data[at + i] = c(row);
-          this.#data[at + split.rows + i] = a(row);
+          this.data[at + i] = c(row);
+          this.data[at + split.rows + i] = a(row);
         }
         at += 2 * split.rows;
       }
@@ -55,16 +56,12 @@ export class RowTable {
   }
   /** Bytes it takes in memory. */
   get bytes(): number {
-    return this.#data.byteLength;
+    return this.data.byteLength;
   }
 
   /** Copies it to memory. */
   put(heap: Heap, to: Pointer): void {
-    heap.i32.set(this.#data, to >>> 2);
-  }
-  /** Copies it among other numbers. */
-  copyTo(numbers: Int32Array, at: number): void {
-    numbers.set(this.#data, at);
+    heap.i32.set(this.data, to >>> 2);
   }
 }
 

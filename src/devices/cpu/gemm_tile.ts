@@ -81,6 +81,14 @@ export class Tile {
     });
   }
 
+  /** Adds the sums of another one. */
+  add(other: Tile): void {
+    const { f } = this.#s;
+    this.#sums.forEach((row, i) =>
+      row.forEach((s, h) => f.set(s, f32x4.add(s, other.#sums[i][h])))
+    );
+  }
+
   /** Adds what C holds, applies the finish, stores. */
   store({ panel, cBase, columns, mode, operands }: TileTarget): void {
     const { f } = this.#s;
