@@ -5,6 +5,7 @@
  */
 import { outPlaces, tapCount, type WindowGeometry } from "../../kernels/conv_geometry.ts";
 import { evenBlocks, roundUp } from "./blocks.ts";
+import { patchKernel } from "./conv_patches.ts";
 import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
 import type { Engine, WasmFunction } from "./engine.ts";
 import type { FastRun } from "./fast.ts";
@@ -20,7 +21,7 @@ import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import { RowTable } from "./gemm_rows.ts";
 import { type ColumnBlock, operandsFrom, panelStep, worthObjects } from "./gemm_sums.ts";
-import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
+import { prepareThin } from "./gemm_thin.ts";
 import { type Finish, LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "./gemm_tile.ts";
 import type { Pointer } from "./heap.ts";
 import { forwardAxes } from "./padded_images.ts";
@@ -31,6 +32,8 @@ const NEAR_BYTES = 1 << 14;
 const FEW_PLACES = 18, FAR_BYTES = 1 << 19;
 /** Few columns. */
 export const FEW_COLUMNS = 16;
+/** So few places read a filter once, whatever its size. */
+const ONCE_PLACES = 6;
 /** Filters of so many columns at most are cut into those for tiles and a rest for sums by lanes. */
 const MOST_CUT = 32;
 /** So many places are worth packing a filter. */
@@ -74,7 +77,7 @@ export function prepareDirect(
   const { length } = parts;
   const panels = Math.ceil(m / panelRows(engine));
   if (m > FEW_PLACES && worthObjects(engine, panels, n)) return null;
-  if (m <= THIN_ROWS && n >= THIN_COLUMNS && !finish && parts.parts.length === 1) {
+  if (m <= ONCE_PLACES && n >= THIN_COLUMNS && !finish && parts.parts.length === 1) {
     return thinRun(engine, g, parts);
   }
   const forms = filterForms(engine, { m, n, k, length }, finish);
@@ -83,7 +86,7 @@ export function prepareDirect(
 
 function fits(m: number, n: number, k: number): boolean {
   const bytes = 4 * k * Math.max(n, PANEL_COLUMNS);
-  if (m <= THIN_ROWS && n >= THIN_COLUMNS) return true;
+  if (m <= ONCE_PLACES) return true;
   return bytes <= NEAR_BYTES || (bytes <= FAR_BYTES && (m <= FEW_PLACES || n <= FEW_COLUMNS));
 }
 
@@ -351,26 +354,29 @@ class DirectConv {
   }
 }
 
-/** So few places that the filter is read in order, once. */
+/** So few places that the filter is read in order, once: their patches are rows of a small matrix. */
 function thinRun(engine: Engine, g: WindowGeometry, { parts: [part], length, edges }: ConvParts) {
   const { batch, outChannels: n, channels, axes } = g, { places, at, segments } = part;
-  const m = batch * places;
-  const image = part.padded
-    ? edges!.imageBytes
-    : 4 * channels * axes[0].in * axes[1].in * axes[2].in;
-  const readAt = (row: number): number => Math.floor(row / places) * image + at(row % places).read;
-  // So few rows lie along one axis: evenly.
-  const rowStep = m > 1 ? readAt(1) - readAt(0) : 0;
-  const [begin, goOn] = [false, true].map((add) =>
-    prepareThin(engine, { m, n, k: length, transB: false, rowStep, add })
-  );
-  const first = readAt(0), bytes = edges?.bytes(batch) ?? 0;
+  const m = batch * places, k = length * segments.length;
+  const imageBytes = edges?.imageBytes ?? 4 * channels * axes[0].in * axes[1].in * axes[2].in;
+  const thin = prepareThin(engine, { m, n, k, transB: false });
+  const gather = patchKernel(engine);
+  const numbers = Int32Array.from([
+    ...segments.flatMap((offset) => [offset, 4 * length]),
+    ...Array.from(
+      { length: m },
+      (_, row) => Math.floor(row / places) * imageBytes + at(row % places).read,
+    ),
+  ]);
+  const pointers = 8 * segments.length, patches = roundUp(numbers.byteLength);
+  const sides = patches + roundUp(4 * k * m + 16), bytes = sides + (edges?.bytes(batch) ?? 0);
   const run: FastRun = ([y], [x, filter]) => {
+    const base = engine.scratch(bytes), rows = base + patches;
     let from = x;
-    if (edges) edges.fill(from = engine.scratch(bytes), x, batch);
-    segments.forEach((offset, i) => {
-      (i === 0 ? begin : goOn)(y, from + first + offset, filter + 4 * n * length * i);
-    });
+    if (edges) edges.fill(from = base + sides, x, batch);
+    engine.heap.i32.set(numbers, base >>> 2);
+    gather(rows, 4 * k, base + pointers, from, m, base, segments.length);
+    thin(y, rows, filter);
   };
   return run;
 }

@@ -115,7 +115,10 @@ export function preparePatches(
 }
 
 /** What a block of depth takes of the segments: offsets and bytes in turn. */
-function cutOut({ segments, length }: ConvRows, { start, size }: DepthBlock): Int32Array {
+function cutOut(
+  { segments, length }: ConvRows,
+  { start, size }: DepthBlock,
+): Int32Array {
   const pieces: number[] = [];
   for (let at = start; at < start + size;) {
     const first = at % length, count = Math.min(length - first, start + size - at);
@@ -125,8 +128,8 @@ function cutOut({ segments, length }: ConvRows, { start, size }: DepthBlock): In
   return Int32Array.from(pieces);
 }
 
-/** `run(to, step, pointers, base, rows, pieces, count)`: from each pointer the pieces, side by side. */
-function patchKernel(engine: Engine): WasmFunction {
+/** `run(to, step, pointers, base, rows, pieces, count)`: from each pointer the pieces (offset and bytes), side by side. */
+export function patchKernel(engine: Engine): WasmFunction {
   return engine.compile("conv patches", (m) => {
     m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
       const [to, step, pointers, base, rows, pieces, count] = p as Local<"i32">[];

@@ -18,26 +18,10 @@ const SUMS = 4;
 
 type I = Local<"i32">;
 
-/** A product of very few rows. */
-export interface ThinProduct {
-  /** Rows of C. */
-  readonly m: number;
-  /** Columns of C. */
-  readonly n: number;
-  /** Length of the sums. */
-  readonly k: number;
-  /** B is stored `[n, k]`. */
-  readonly transB: boolean;
-  /** Bytes from row to row of A, where B is not; those of a row unless given. */
-  readonly rowStep?: number;
-  /** Adds to what C holds; not where B is transposed. */
-  readonly add?: boolean;
-}
-
-/** `C[m,n] = A[m,k] · B[k,n]` for up to {@linkcode THIN_ROWS} rows. */
+/** `C[m,n] = A[m,k] · B[k,n]` for up to {@linkcode THIN_ROWS} rows; `transB`: B is stored `[n, k]`. */
 export function prepareThin(
   engine: Engine,
-  { m, n, k, transB, rowStep = 4 * k, add = false }: ThinProduct,
+  { m, n, k, transB }: { m: number; n: number; k: number; transB: boolean },
 ): (c: Pointer, a: Pointer, b: Pointer) => void {
   const { relaxed } = engine.features;
   // Reading B takes the time: as long as some four operations.
@@ -56,34 +40,29 @@ export function prepareThin(
     };
   }
   const { run } = engine.compile(`thin sum ${m}`, (b) => {
-    b.function("run", new Array<"i32">(8).fill("i32"), null, (f, ...p) => {
+    b.function("run", ["i32", "i32", "i32", "i32", "i32", "i32"], null, (f, ...p) => {
       writeSums(new Simd(f, relaxed), m, p);
     });
   });
   return (c, a, b) => {
     const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
-    const calls = evenBlocks(n, most, 16).map(({ from, size }): WasmCall => {
-      return [run, [c + 4 * from, a, b + 4 * from, size, k, 4 * n, rowStep, Number(add)]];
-    });
+    const calls = evenBlocks(n, most, 16)
+      .map(({ from, size }): WasmCall => [run, [c + 4 * from, a, b + 4 * from, size, k, 4 * n]]);
     engine.callAll(calls);
   };
 }
 
-/**
- * Adds multiples of rows of B to the rows of C. Parameters: C, A, B, columns, length of sums, bytes of a row of B and of one of A,
- * whether C is added to.
- */
-function writeSums(s: Simd, m: number, [c, a, b, n, k, step, stepA, add]: readonly I[]): void {
+/** Adds multiples of rows of B to the rows of C. Parameters: C, A, B, columns, length of sums, bytes of a row of B. */
+function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): void {
   const { f } = s;
   const each = <T>(count: number, make: (i: number) => T): T[] =>
     Array.from({ length: count }, (_, i) => make(i));
-  f.if(i32.eqz(add), () => {
-    for (let i = 0; i < m; i++) f.fill(i32.add(c, i32.mul(step, i)), 0, i32.shl(n, 2));
-  });
+  const lengthA = f.let(i32.shl(k, 2));
+  for (let i = 0; i < m; i++) f.fill(i32.add(c, i32.mul(step, i)), 0, i32.shl(n, 2));
   const pass = (depth: number): void => {
     const factors = each(
       m,
-      (i) => each(depth, (u) => f.let(f32x4.loadSplat(i32.add(a, i32.mul(stepA, i)), 4 * u))),
+      (i) => each(depth, (u) => f.let(f32x4.loadSplat(i32.add(a, i32.mul(lengthA, i)), 4 * u))),
     );
     const rows = each(depth, (u) => f.variable("i32", i32.add(b, i32.mul(step, u))));
     const to = each(m, (i) => f.variable("i32", i32.add(c, i32.mul(step, i))));
