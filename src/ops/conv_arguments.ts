@@ -86,13 +86,13 @@ const MOST_KEYS = 256;
 
 /** What tells windows apart whose attributes do not depend on the input, and are alike along all axes; null for others. */
 export function windowKey(
-  { strides, dilations = 1, pad, dataFormat, dimRoundingMode }: Omit<
+  { strides, dilations, pad, dataFormat, dimRoundingMode }: Omit<
     WindowArguments,
     "fn" | "input" | "window"
   >,
   axes: number,
 ): string | null {
-  const stride = alike(strides, axes), dilation = alike(dilations, axes);
+  const stride = alike(strides, axes), dilation = alike(dilations ?? 1, axes);
   const plain = stride !== null && dilation !== null && typeof pad === "string" &&
     dimRoundingMode === undefined;
   return plain ? `${axes} ${stride} ${dilation} ${pad} ${dataFormat}` : null;
@@ -101,7 +101,7 @@ export function windowKey(
 /** The number that is along all axes; null where there are several, or others than are wanted. */
 export function alike(value: PerAxis, axes: number): number | null {
   if (typeof value === "number") return value;
-  if (value.length !== axes) return null;
+  if (!Array.isArray(value) || value.length !== axes) return null;
   for (let i = 0; i < axes; i++) if (value[i] !== value[0]) return null;
   return typeof value[0] === "number" ? value[0] : null;
 }
