@@ -2,6 +2,7 @@
  * EagerTensor: a tensor with memory, and the scopes (`tidy`, `scope`) that own tensors.
  * May import core and storage.
  */
+import type { HostElements } from "../core/device.ts";
 import type { DType, HostData } from "../core/dtype.ts";
 import {
   isConcrete,
@@ -133,26 +134,21 @@ export class EagerTensor extends Tensor {
   }
   /** Reads the elements as nested arrays at once. */
   override arraySync(): Nested {
-    const { device, buffer } = this.storage, { dtype, staticShape: shape } = this;
-    if (device.hostElements === undefined || dtype === "string") {
-      return plainStrings(this.ndarraySync());
-    }
-    this.#checkAlive();
-    device.check();
-    const { data, from } = device.hostElements(buffer, { dtype, shape });
-    return nestElements({ dtype, shape, data }, from);
+    const known = this.#hostElements();
+    if (known === null) return plainStrings(this.ndarraySync());
+    return nestElements(
+      { dtype: this.dtype, shape: this.staticShape, data: known.data },
+      known.from,
+    );
   }
   /** Reads the only element at once, in the form its dtype has in JavaScript. */
   override scalar(): Scalar {
     if (this.size !== 1) {
       throw new ValueError(`Cannot take item() of ${this}: it must hold exactly one element`);
     }
-    const { device, buffer } = this.storage, { dtype } = this;
-    if (device.hostElements === undefined || dtype === "string") return this.ndarraySync().at(0);
-    this.#checkAlive();
-    device.check();
-    const { data, from } = device.hostElements(buffer, { dtype, shape: this.staticShape });
-    return elementAt({ dtype, data }, from);
+    const known = this.#hostElements();
+    if (known === null) return this.ndarraySync().at(0);
+    return elementAt({ dtype: this.dtype, data: known.data }, known.from);
   }
   /** Reads the only element at once. */
   override item(): number {
@@ -212,6 +208,15 @@ export class EagerTensor extends Tensor {
   override [Symbol.toPrimitive](hint: string): string {
     if (hint !== "string") return super[Symbol.toPrimitive](hint);
     return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;
+  }
+
+  /** The elements where they lie; null for strings, which are decoded, and where the host cannot get at them. */
+  #hostElements(): HostElements | null {
+    const { device, buffer } = this.storage;
+    if (device.hostElements === undefined || this.dtype === "string") return null;
+    this.#checkAlive();
+    device.check();
+    return device.hostElements(buffer, { dtype: this.dtype, shape: this.staticShape });
   }
 
   #checkAlive(): void {
