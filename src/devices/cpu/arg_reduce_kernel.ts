@@ -6,11 +6,11 @@
 import type { DType } from "../../core/dtype.ts";
 import type { ArgOp } from "../../kernels/arg_reduce_cpu.ts";
 import type { Engine, WasmExports } from "./engine.ts";
-import { turn4 } from "./gemm_pack.ts";
+import { alongRows } from "./turned_rows.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "./wasm/function_builder.ts";
 import type { Bits, Comparisons, Loads } from "./wasm/instruction_types.ts";
 import { f32, f32x4, i32, i32x4 } from "./wasm/instructions.ts";
-import { type I4, laneNumbers } from "./wasm/simd.ts";
+import { type F4, type I4, laneNumbers } from "./wasm/simd.ts";
 import type { Value } from "./wasm/value.ts";
 import { storePart } from "./windows.ts";
 
@@ -195,14 +195,11 @@ function writeNarrow<T extends Lane4>(
   [x, m, n, out]: readonly I[],
 ): void {
   const { table } = order, none = f.constant(order.type, order.worst);
-  const left = f.local("i32"), found = new Found(f, order), place = f.local("i32x4");
-  const bytes = f.let(i32.shl(n, 2)), tail = f.let(i32.and(n, 3));
+  const found = new Found(f, order), place = f.local("i32x4"), bytes = f.let(i32.shl(n, 2));
   const rows = [0, 1, 2, 3].map(() => f.local("i32"));
   const one = f.constant("i32x4", 1);
-  const columns = (): Value<T>[] =>
-    turn4(f, rows.map((p) => f.let(f32x4.load(p)))).map((v) => table.ofBits(v));
-  const take = (v: Value<T>): void => {
-    found.take(v, place);
+  const take = (column: F4): void => {
+    found.take(table.ofBits(column), place);
     f.set(place, i32x4.add(place, one));
   };
   f.while(i32.gt(m, 0), () => {
@@ -216,18 +213,7 @@ function writeNarrow<T extends Lane4>(
     f.set(found.value, none);
     f.set(found.place, i32x4.const(0));
     f.set(place, i32x4.const(0));
-    f.set(left, n);
-    f.while(i32.ge(left, 4), () => {
-      columns().forEach(take);
-      rows.forEach((p) => f.advance(p, 16));
-      f.advance(left, -4);
-    });
-    f.if(tail, () => {
-      const [a, b, c] = columns();
-      take(a);
-      f.if(i32.gt(tail, 1), () => take(b));
-      f.if(i32.gt(tail, 2), () => take(c));
-    });
+    alongRows(f, { rows, n, four: (columns) => columns.forEach(take), one: take });
     f.store(out, found.place);
     const worst = f.let(table.eq(found.value, none));
     f.if(i32.anyTrue(worst), () => {

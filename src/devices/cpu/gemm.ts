@@ -21,7 +21,7 @@ import {
   type SumsItem,
   worthObjects,
 } from "./gemm_sums.ts";
-import { isSmall, prepareSmall } from "./gemm_small.ts";
+import { isSmall, prepareSmall, type Product } from "./gemm_small.ts";
 import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
 import type { Pointer } from "./heap.ts";
 import { preparePointwise } from "./pointwise.ts";
@@ -42,20 +42,6 @@ const RUNS_BEFORE_OBJECTS = 8;
 
 /** Matrices of a batch that are computed together, in bytes. */
 const BATCH_BYTES = 1 << 20;
-
-/** One product `C[m,n] = A[m,k] · B[k,n]` of dense matrices. */
-export interface Product {
-  /** Rows of C. */
-  readonly m: number;
-  /** Columns of C. */
-  readonly n: number;
-  /** Length of the sums. */
-  readonly k: number;
-  /** A is stored `[k, m]`. */
-  readonly transA: boolean;
-  /** B is stored `[n, k]`. */
-  readonly transB: boolean;
-}
 
 /** Computes C from A and B; operands of the finish follow. */
 export type ProductRun = (

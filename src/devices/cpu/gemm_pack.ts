@@ -4,9 +4,9 @@
  */
 import type { Engine, WasmExports, WasmFunction } from "./engine.ts";
 import { PANEL_COLUMNS } from "./gemm_tile.ts";
+import { turn4 } from "./turned_rows.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "./wasm/instructions.ts";
-import type { F4 } from "./wasm/simd.ts";
 
 /** The functions of the packing module. */
 export interface Packing {
@@ -104,20 +104,6 @@ function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, pa
     f.advance(from, i32.mul(step, PANEL_COLUMNS));
     f.advance(n, -PANEL_COLUMNS);
   });
-}
-
-/** Turns four rows of four into four columns. */
-export function turn4(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4[] {
-  const ab0 = f.let(f32x4.shuffle(a, b, [0, 4, 1, 5])),
-    ab1 = f.let(f32x4.shuffle(a, b, [2, 6, 3, 7]));
-  const cd0 = f.let(f32x4.shuffle(c, d, [0, 4, 1, 5])),
-    cd1 = f.let(f32x4.shuffle(c, d, [2, 6, 3, 7]));
-  return [
-    f32x4.shuffle(ab0, cd0, [0, 1, 4, 5]),
-    f32x4.shuffle(ab0, cd0, [2, 3, 6, 7]),
-    f32x4.shuffle(ab1, cd1, [0, 1, 4, 5]),
-    f32x4.shuffle(ab1, cd1, [2, 3, 6, 7]),
-  ].map((v) => f.let(v));
 }
 
 function turnRows(

@@ -5,7 +5,7 @@
 import { evenBlocks, roundUp } from "./blocks.ts";
 import type { Engine, WasmCall } from "./engine.ts";
 import type { Pointer } from "./heap.ts";
-import { turn4 } from "./gemm_pack.ts";
+import { turn4 } from "./turned_rows.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "./wasm/instructions.ts";
 import { type F4, Simd } from "./wasm/simd.ts";
@@ -19,21 +19,28 @@ const FEW_ROWS = 3;
 
 type I = Local<"i32">;
 
-/** Products `C[m,n] = A[m,k] · B[k,n]` of the same shape. */
-export interface SmallProducts {
+/** One product `C[m,n] = A[m,k] · B[k,n]` of dense matrices. */
+export interface Product {
+  /** Rows of C. */
   readonly m: number;
+  /** Columns of C. */
   readonly n: number;
+  /** Length of the sums. */
   readonly k: number;
   /** A is stored `[k, m]`. */
   readonly transA: boolean;
   /** B is stored `[n, k]`. */
   readonly transB: boolean;
+}
+
+/** Products of the same shape. */
+export interface SmallProducts extends Product {
   /** Which matrices of A and B are multiplied, in the order of C. */
   readonly pairs: readonly { readonly a: number; readonly b: number }[];
 }
 
 /** True where a batch of such products is best computed here. */
-export function isSmall({ m, n, k, transA, transB }: Omit<SmallProducts, "pairs">): boolean {
+export function isSmall({ m, n, k, transA, transB }: Product): boolean {
   if (k === 0) return false;
   if (n > 1 && m > FEW_ROWS) return m * n * k <= MOST;
   // B, or with one column A, is read once or little more: rows of it are better multiplied as they lie than turned.

@@ -4,7 +4,7 @@
  */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { Expr } from "../../core/scalar.ts";
-import { turn4 } from "./gemm_pack.ts";
+import { alongRows } from "./turned_rows.ts";
 import { simdWeight } from "./lane_functions.ts";
 import { LIGHT, loadGroup, loadSplat } from "./pointwise.ts";
 import { type Lanes, printSimdGroup } from "./print_simd.ts";
@@ -204,7 +204,6 @@ export function writeNarrow(
   r: Reducer,
   [x, step, m, n, acc]: readonly I[],
 ): void {
-  const tail = f.let(i32.and(n, 3)), left = f.local("i32");
   const rows = [0, 1, 2, 3].map(() => f.local("i32")), state = f.local(r.type);
   // Where nothing is combined in the elements' own type, two lanes each are in float64.
   const halves = r.wide && r.run === 0 ? [f.local("f64x2"), f.local("f64x2")] : [];
@@ -214,25 +213,20 @@ export function writeNarrow(
   };
   const both = (a: Value<typeof r.type>, b: Value<typeof r.type>): Value<typeof r.type> =>
     f.let(r.wide ? r.quick(a, b) : r.take(a, b) as Value<typeof r.type>);
-  const columns = (): Value<typeof r.type>[] =>
-    turn4(f, rows.map((p) => f.let(f32x4.load(p)))).map((v) => r.table.ofBits(v));
   f.while(i32.gt(m, 0), () => {
     rows.forEach((p, k) => f.set(p, k === 0 ? x : i32.add(rows[k - 1], step)));
     f.set(state, f.constant(r.type, r.identity));
     halves.forEach((half) => f.set(half, f.constant("f64x2", r.identity)));
-    f.set(left, n);
-    f.while(i32.ge(left, 4), () => {
-      const [a, b, c, d] = columns();
-      if (halves.length > 0) [a, b, c, d].forEach(take);
-      else take(both(both(a, b), both(c, d)));
-      rows.forEach((p) => f.advance(p, 16));
-      f.advance(left, -4);
-    });
-    f.if(tail, () => {
-      const [a, b, c] = columns();
-      take(a);
-      f.if(i32.gt(tail, 1), () => take(b));
-      f.if(i32.gt(tail, 2), () => take(c));
+    const bits = (v: F4): Value<typeof r.type> => r.table.ofBits(v);
+    alongRows(f, {
+      rows,
+      n,
+      four: (columns) => {
+        const [a, b, c, d] = columns.map(bits);
+        if (halves.length > 0) [a, b, c, d].forEach(take);
+        else take(both(both(a, b), both(c, d)));
+      },
+      one: (column) => take(bits(column)),
     });
     if (halves.length === 0) r.fold(f, acc, state);
     halves.forEach((half, h) => f.store(acc, r.wide!(f64x2.load(acc, 16 * h), half), 16 * h));

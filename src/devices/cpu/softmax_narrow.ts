@@ -3,7 +3,7 @@
  * May import this folder.
  */
 import type { Engine, WasmFunction } from "./engine.ts";
-import { turn4 } from "./gemm_pack.ts";
+import { turn4 } from "./turned_rows.ts";
 import type { Local } from "./wasm/function_builder.ts";
 import { f32x4, f64x2, i32 } from "./wasm/instructions.ts";
 import * as lane from "./wasm/lane_math.ts";
