@@ -10,8 +10,9 @@ import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { collapseBroadcast, type Walk } from "../../kernels/broadcast.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
 import { evenBlocks } from "./blocks.ts";
+import type { FastRun } from "./fast.ts";
 import { isLongChain, simdWeight } from "./lane_functions.ts";
-import { isShortRows, type PointwiseRun, shortRowsRun } from "./pointwise_short.ts";
+import { isShortRows, shortRowsRun } from "./pointwise_short.ts";
 import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
 import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "./wasm/instructions.ts";
@@ -29,7 +30,7 @@ export function preparePointwise(
   exprs: readonly Expr[],
   ins: readonly ConcreteSpec[],
   out: Shape,
-): PointwiseRun | null {
+): FastRun | null {
   const dtypes = ins.map((i) => i.dtype);
   if (!engine.features.simd || !simdPrints(exprs, dtypes)) return null;
   const size = sizeOf(out);
@@ -65,10 +66,10 @@ function flatRun(
   exprs: readonly Expr[],
   dtypes: readonly DType[],
   full: readonly boolean[],
-): PointwiseRun {
+): FastRun {
   const work = n * workOf(exprs, exprs.length + dtypes.length);
   const outs = exprs.length, ins = dtypes.length;
-  const whole: PointwiseRun = outs === 1 && ins === 1
+  const whole: FastRun = outs === 1 && ins === 1
     ? (o, i) => run(o[0], i[0], n)
     : outs === 1 && ins === 2
     ? (o, i) => run(o[0], i[0], i[1], n)
@@ -95,7 +96,7 @@ function nestedRun(
   exprs: readonly Expr[],
   dtypes: readonly DType[],
   walk: Walk,
-): PointwiseRun {
+): FastRun {
   const rank = Math.min(walk.dims.length, MAX_RANK);
   const skip = walk.dims.length - rank;
   const dims = walk.dims.slice(skip);

@@ -4,10 +4,8 @@
  */
 import { evenBlocks, roundUp } from "./blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "./engine.ts";
+import type { FastRun } from "./fast.ts";
 import type { Heap, Pointer } from "./heap.ts";
-
-/** Fills outputs from inputs, given as blocks. */
-export type PointwiseRun = (outs: readonly Pointer[], ins: readonly Pointer[]) => void;
 
 /** Rows shorter than this are walked together, in blocks of so many elements that what all have in common is worth repeating. */
 const SHORT_ROW = 32, LEAST_REPEATED = 1 << 12;
@@ -39,7 +37,7 @@ export function shortRowsRun(
   engine: Engine,
   run: WasmFunction,
   { dims: [n, length], strides, bytes, outBytes, work }: ShortRows,
-): PointwiseRun {
+): FastRun {
   const times = 16 * Math.ceil(16 / length), long = times * length;
   const rows = Math.floor(n / times), rest = n % times;
   const steps = strides.map(([outer], k) => (outer === 0 ? 0 : long * bytes[k]));
