@@ -8,8 +8,8 @@
 // who the neighbours are, and the share of the inner kernel what packing and cache misses cost.
 
 import { Engine } from "../src/devices/cpu/engine.ts";
-import { panelArguments, panelKernel } from "../src/devices/cpu/gemm_kernel.ts";
-import { PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm_tile.ts";
+import { panelArguments, panelKernel } from "../src/devices/cpu/gemm/gemm_kernel.ts";
+import { PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm/gemm_tile.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import { normals } from "./random.ts";
 import { BARE_FLOP, bareLoop } from "./rows/peak.ts";

@@ -3,6 +3,7 @@
  * work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on views.
  * May import core, kernels and this folder.
  */
+import { castArray, isAssignable } from "../../core/convert.ts";
 import {
   type BufferRead,
   type Device,
@@ -15,14 +16,13 @@ import {
   type TransferCost,
 } from "../../core/device.ts";
 import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../core/dtype.ts";
-import { castArray, isAssignable } from "../../core/convert.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type CpuKernel, type OpDef, type Problem, problemText } from "../../core/op.ts";
-import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
 import { CompileRefused, Engine } from "./engine.ts";
-import type { Heap, Pointer } from "./heap.ts";
 import type { FastRun } from "./fast.ts";
+import type { Heap, Pointer } from "./heap.ts";
 import { prepareFast } from "./kernels.ts";
 
 /** Dtypes whose tensors are blocks of the heap. */

@@ -2,11 +2,11 @@
  * Heap and compiled modules: what kernels of the CPU device are made with.
  * May import heap and wasm.
  */
+import { panelObjectsModule } from "./gemm/panel_objects.ts";
 import { Heap, type Pointer } from "./heap.ts";
-import { FUNCTIONS_PER_MODULE, LAYOUT } from "./thread_layout.ts";
-import { panelObjectsModule } from "./panel_objects.ts";
-import { workerCount } from "./thread_worker.ts";
-import { type ThreadCall, Threads } from "./threads.ts";
+import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";
+import { workerCount } from "./threads/thread_worker.ts";
+import { type ThreadCall, Threads } from "./threads/threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
 

@@ -6,37 +6,37 @@ import type { OpDef, Problem } from "../../core/op.ts";
 import { argument, type Expr } from "../../core/scalar.ts";
 import type { Epilogue } from "../../kernels/gemm_epilogue.ts";
 import { meaningOf } from "../../kernels/host_meaning.ts";
-import { ARG_KERNELS } from "./arg_reduce.ts";
-import { BOOL_KERNELS } from "./bool_reduce.ts";
-import { prepareConv, prepareInputGradient } from "./conv.ts";
-import { prepareFilterGradient } from "./conv_filter.ts";
-import { prepareCopy } from "./copy.ts";
-import { COUNT_KERNELS } from "./count.ts";
-import { CROP_KERNELS } from "./crop.ts";
+import { prepareConv, prepareInputGradient } from "./conv/conv.ts";
+import { prepareFilterGradient } from "./conv/conv_filter.ts";
+import { prepareCopy } from "./copy/copy.ts";
+import { COUNT_KERNELS } from "./copy/count.ts";
+import { FILL_KERNELS } from "./copy/fill.ts";
+import { prepareGather, prepareScatter } from "./copy/indexed_rows.ts";
+import { prepareExchange } from "./copy/join.ts";
+import { ONE_HOT_KERNEL } from "./copy/one_hot.ts";
 import {
   prepareDepthwise,
   prepareDepthwiseFilterGradient,
   prepareDepthwiseInputGradient,
-} from "./depthwise.ts";
+} from "./depthwise/depthwise.ts";
 import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
-import { FILL_KERNELS } from "./fill.ts";
-import { prepareMatMul } from "./gemm.ts";
-import type { Finish } from "./gemm_tile.ts";
-import { prepareGather, prepareScatter } from "./indexed_rows.ts";
-import { prepareExchange } from "./join.ts";
-import { MULTINOMIAL_KERNEL } from "./multinomial.ts";
-import { ONE_HOT_KERNEL } from "./one_hot.ts";
-import { preparePointwise } from "./pointwise.ts";
-import { POOL_KERNELS } from "./pool.ts";
-import { RANDOM_KERNELS } from "./random.ts";
-import { prepareFusedReduction, reduction } from "./reduce.ts";
-import { RESIZE_KERNELS } from "./resize.ts";
-import { ROW_KERNELS } from "./rows.ts";
-import { SCAN_KERNELS } from "./scan.ts";
-import { TOPK_KERNEL } from "./topk.ts";
-import { WARP_KERNELS } from "./warp.ts";
-import { WINDOW_SUM_KERNELS } from "./window_sum.ts";
+import { prepareMatMul } from "./gemm/gemm.ts";
+import type { Finish } from "./gemm/gemm_tile.ts";
+import { CROP_KERNELS } from "./image/crop.ts";
+import { RESIZE_KERNELS } from "./image/resize.ts";
+import { WARP_KERNELS } from "./image/warp.ts";
+import { preparePointwise } from "./pointwise/pointwise.ts";
+import { POOL_KERNELS } from "./pool/pool.ts";
+import { MULTINOMIAL_KERNEL } from "./random/multinomial.ts";
+import { RANDOM_KERNELS } from "./random/random.ts";
+import { ARG_KERNELS } from "./reduce/arg_reduce.ts";
+import { BOOL_KERNELS } from "./reduce/bool_reduce.ts";
+import { prepareFusedReduction, reduction } from "./reduce/reduce.ts";
+import { SCAN_KERNELS } from "./reduce/scan.ts";
+import { ROW_KERNELS } from "./rows/rows.ts";
+import { TOPK_KERNEL } from "./rows/topk.ts";
+import { WINDOW_SUM_KERNELS } from "./rows/window_sum.ts";
 
 /** A kernel that applies a finish to each of its sums. */
 type Finishing = (engine: Engine, problem: Problem, finish?: Finish) => FastRun | null;

@@ -5,7 +5,7 @@ import { DTYPES } from "../../../src/core/dtype.ts";
 import type { NdArray } from "../../../src/core/nd_array.ts";
 import { Engine } from "../../../src/devices/cpu/engine.ts";
 import type { Pointer } from "../../../src/devices/cpu/heap.ts";
-import { workerCount } from "../../../src/devices/cpu/thread_worker.ts";
+import { workerCount } from "../../../src/devices/cpu/threads/thread_worker.ts";
 import { probeFeatures, type WasmFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 
 const has = probeFeatures();

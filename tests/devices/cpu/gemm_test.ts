@@ -4,9 +4,9 @@ import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, scalar as s } from "../../../src/core/scalar.ts";
 import { Engine } from "../../../src/devices/cpu/engine.ts";
-import { prepareProduct } from "../../../src/devices/cpu/gemm.ts";
-import type { Product } from "../../../src/devices/cpu/gemm_small.ts";
-import type { Finish } from "../../../src/devices/cpu/gemm_tile.ts";
+import { prepareProduct } from "../../../src/devices/cpu/gemm/gemm.ts";
+import type { Product } from "../../../src/devices/cpu/gemm/gemm_small.ts";
+import type { Finish } from "../../../src/devices/cpu/gemm/gemm_tile.ts";
 import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";
 

@@ -7,7 +7,7 @@ import { argument, castTo, type Expr, exprType, scalar as s } from "../../../src
 import { JS_HELPERS } from "../../../src/core/scalar_js.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
-import { preparePointwise } from "../../../src/devices/cpu/pointwise.ts";
+import { preparePointwise } from "../../../src/devices/cpu/pointwise/pointwise.ts";
 import { pointwiseCpu } from "../../../src/kernels/pointwise_cpu.ts";
 import { ENGINES, put, randomSource, take, ulps } from "./engines.ts";
 

@@ -2,8 +2,8 @@
  * What this engine's WebAssembly can do, found by validating modules of one function.
  * May import the emitter.
  */
-import { ModuleBuilder } from "./module_builder.ts";
 import { f32x4 } from "./instructions.ts";
+import { ModuleBuilder } from "./module_builder.ts";
 import { VectorStruct } from "./objects.ts";
 import type { F4 } from "./simd.ts";
 

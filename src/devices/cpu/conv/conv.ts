@@ -1,0 +1,221 @@
+/**
+ * Convolutions over two and three axes, and their gradients, as products of rows given by pointers. Channels last, float32.
+ * May import core, kernels and devices/cpu.
+ */
+import type { Attrs, Problem } from "../../../core/op.ts";
+import type { Shape } from "../../../core/shape.ts";
+import {
+  isPointwiseWindow,
+  outPlaces,
+  type WindowAxis,
+  type WindowGeometry,
+  windowGeometry,
+} from "../../../kernels/conv_geometry.ts";
+import { roundUp } from "../blocks.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
+import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
+import { packing } from "../gemm/gemm_pack.ts";
+import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
+import type { Finish } from "../gemm/gemm_tile.ts";
+import type { Pointer } from "../heap.ts";
+import { FEW_COLUMNS, prepareDirect } from "./conv_direct.ts";
+import { preparePatches } from "./conv_patches.ts";
+import { type ConvRows, convRows } from "./conv_rows.ts";
+import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
+
+/** Products of fewer rows read B in order. */
+const FEW_ROWS = 4;
+
+type Three<T> = readonly [T, T, T];
+
+function geometryOf(input: Shape, filter: Shape, attrs: Attrs): WindowGeometry | null {
+  const g = windowGeometry(input, filter, filter[filter.length - 1], attrs);
+  return g.channelsFirst ? null : g;
+}
+
+function allFloat({ inputs, outputs, hosts }: Problem): boolean {
+  return outputs[0].dtype === "float32" &&
+    inputs.every((s, i) => hosts[i] !== undefined || s.dtype === "float32");
+}
+
+/** Conv2D and Conv3D; `finish` reads the inputs after the first two. */
+export function prepareConv(engine: Engine, problem: Problem, finish?: Finish): FastRun | null {
+  const { inputs: [x, filter], attrs } = problem;
+  const g = allFloat(problem) ? geometryOf(x.shape, filter.shape, attrs) : null;
+  if (g === null) return null;
+  const { channels: c, outChannels: oc } = g;
+  if (g.batch * outPlaces(g) === 0 || oc === 0) return () => {};
+  if (isPointwiseWindow(g)) {
+    const m = g.batch * outPlaces(g);
+    if (c === 1 && !finish) {
+      const specs = [[m, 1], [1, oc], [m, oc]].map((shape) => ({ dtype: x.dtype, shape }));
+      return prepareOuter(engine, specs);
+    }
+    const narrow = m > FEW_ROWS && oc <= FEW_COLUMNS ? prepareDirect(engine, g, finish) : null;
+    if (narrow) return narrow;
+    const product = prepareProduct(
+      engine,
+      { m, n: oc, k: c, transA: false, transB: false },
+      finish,
+    );
+    return ([y], [p, f, ...operands]) => product(y, p, f, operands);
+  }
+  const own = prepareDirect(engine, g, finish) ?? preparePatches(engine, g, finish);
+  if (own) return own;
+  const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
+  const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, finish);
+  return ([y], [p, f, ...operands]) => run(y, p, f, operands);
+}
+
+/** Conv2DBackpropInput and Conv3DBackpropInputV2: one product for each phase of the strides. */
+export const prepareInputGradient: FastPrepare = (engine, problem) => {
+  const { inputs: [, filter], outputs: [dx], attrs } = problem;
+  const g = allFloat(problem) ? geometryOf(dx.shape, filter.shape, attrs) : null;
+  if (g === null) return null;
+  const { channels: c, outChannels: oc } = g;
+  if (g.batch * c * g.axes[0].in * g.axes[1].in * g.axes[2].in === 0) return () => {};
+  if (isPointwiseWindow(g)) {
+    const product = prepareProduct(engine, {
+      m: g.batch * outPlaces(g),
+      n: c,
+      k: oc,
+      transA: false,
+      transB: true,
+    });
+    return ([d], [, f, dy]) => product(d, dy, f);
+  }
+  const pack = packing(engine);
+  const phases = g.axes.map(phasesOf) as unknown as Three<Phase[]>;
+  const parts: ConvPart[] = [];
+  // Every phase reads the same padded gradient.
+  const reach = phases.map((list) => list.flatMap((p) => p.axis)) as unknown as Three<ConvAxis[]>;
+  for (const z of phases[0]) {
+    for (const y of phases[1]) {
+      for (const x of phases[2]) {
+        const rows = convRows(engine, g.batch, [z.axis, y.axis, x.axis], oc, c, reach);
+        const taps = z.taps.flatMap((i) =>
+          y.taps.flatMap((j) =>
+            x.taps.map((k) => (i * g.axes[1].filter + j) * g.axes[2].filter + k)
+          )
+        );
+        // Each tap is a matrix `[c, oc]` of the filter, turned.
+        const packB: PackB = (to, b, depth, columns, step) => {
+          const calls: WasmCall[] = [];
+          for (let at = depth.from; at < depth.from + depth.size;) {
+            const start = at % oc, size = Math.min(oc - start, depth.from + depth.size - at);
+            const from = b + 4 * ((taps[Math.floor(at / oc)] * c + columns.from) * oc + start);
+            calls.push([
+              pack.columns,
+              [to + 32 * (at - depth.from), from, size, columns.size, 4 * oc, step],
+            ]);
+            at += size;
+          }
+          return calls;
+        };
+        parts.push({ rows, pack: packB });
+      }
+    }
+  }
+  const run = runConv(engine, parts, parts[0].rows.padded, c);
+  return ([d], [, f, dy]) => run(d, dy, f, []);
+};
+
+/** Input places of one remainder by the stride, and the taps that reach them. */
+interface Phase {
+  readonly axis: ConvAxis;
+  readonly taps: readonly number[];
+}
+
+/** Along one axis: the gradient of place `first + step q` comes from places `q + offset` of the result. */
+function phasesOf(a: WindowAxis): Phase[] {
+  const phases: Phase[] = [];
+  for (let first = 0; first < Math.min(a.stride, a.in); first++) {
+    const found: { tap: number; offset: number }[] = [];
+    for (let tap = 0; tap < a.filter; tap++) {
+      const reach = first + a.before - tap * a.dilation;
+      if (reach % a.stride === 0) found.push({ tap, offset: reach / a.stride });
+    }
+    found.sort((p, q) => p.offset - q.offset);
+    phases.push({
+      taps: found.map((t) => t.tap),
+      axis: {
+        in: a.out,
+        out: Math.ceil((a.in - first) / a.stride),
+        outStep: a.stride,
+        outFirst: first,
+        outAll: a.in,
+        stride: 1,
+        offsets: found.map((t) => t.offset),
+      },
+    });
+  }
+  return phases;
+}
+
+interface ConvPart {
+  readonly rows: ConvRows;
+  readonly pack: PackB | "rows";
+}
+
+/** Runs the parts over groups of images, each group padded into memory of its own where the window overhangs. */
+function runConv(
+  engine: Engine,
+  parts: readonly ConvPart[],
+  padded: Padded,
+  columns: number,
+  finish?: Finish,
+): (c: Pointer, a: Pointer, b: Pointer, operands: readonly Pointer[]) => void {
+  const many = padded.groups.length > 1;
+  const sums = parts.map(({ rows, pack }) => {
+    const spec = {
+      columns,
+      segments: rows.segments,
+      length: rows.length,
+      tables: rows.tables,
+      pack,
+      finish,
+    };
+    // Packed once for all groups where that is not much memory.
+    return new Sums(engine, spec, many && rows.segments.length * rows.length * columns < 1 << 20);
+  });
+  const work = sums.reduce((n, s) => n + s.bytes(1), 0);
+  const tables = parts.reduce(
+    (n, { rows }) => n + rows.tables.reduce((m, t) => m + roundUp(t.bytes), 0),
+    0,
+  );
+  const bytes = work + tables + padded.bytes;
+  return (c, a, b, operands) => {
+    const base = engine.scratch(bytes);
+    let at = base + work;
+    const tablesAt = parts.map(({ rows }) =>
+      rows.tables.map((t) => {
+        t.put(engine.heap, at);
+        const here = at;
+        at += roundUp(t.bytes);
+        return here;
+      })
+    );
+    let own = base;
+    sums.forEach((s) => {
+      s.packAll(own, b);
+      own += s.bytes(1);
+    });
+    padded.clear(engine, at);
+    for (const group of padded.groups) {
+      const image = padded.fill(engine, at, a, group);
+      own = base;
+      parts.forEach(({ rows }, k) => {
+        const kind = group.images === padded.groups[0].images ? 0 : 1;
+        const here = {
+          table: rows.tables[kind],
+          at: tablesAt[k][kind],
+          a: () => image,
+          c: c + group.first * rows.imageBytes,
+        };
+        sums[k].run(own, [{ b, rows: [here] }], operandsFrom(finish, operands, c));
+        own += sums[k].bytes(1);
+      });
+    }
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * The gradient of a convolution's filter: patches of the image, turned block by block, times the gradient of the result.
+ * May import core, kernels and devices/cpu.
+ */
+import { isPointwiseWindow, outPlaces, windowGeometry } from "../../../kernels/conv_geometry.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { FastPrepare } from "../fast.ts";
+import { prepareProduct } from "../gemm/gemm.ts";
+import { packing } from "../gemm/gemm_pack.ts";
+import { RowTable } from "../gemm/gemm_rows.ts";
+import { type DepthBlock, type RowsHere, Sums } from "../gemm/gemm_sums.ts";
+import { panelRows } from "../gemm/gemm_tile.ts";
+import type { Pointer } from "../heap.ts";
+import { type ConvRows, convRows } from "./conv_rows.ts";
+import { forwardAxes } from "./padded_images.ts";
+
+/** Rows of the filter that are turned at once. */
+const BLOCK_ROWS = 384;
+/** Bytes of a turned row: a block of places, and an odd number of vectors. */
+const TURNED_STEP = 4 * 256 + 4 * 4 + 16;
+
+/** Conv2DBackpropFilter and Conv3DBackpropFilterV2. */
+export const prepareFilterGradient: FastPrepare = (
+  engine,
+  { inputs: [x], hosts, outputs: [df], attrs },
+) => {
+  if (x.dtype !== "float32" || df.dtype !== "float32" || hosts[1] === undefined) return null;
+  const g = windowGeometry(x.shape, df.shape, df.shape[df.shape.length - 1], attrs);
+  if (g.channelsFirst) return null;
+  const { channels: c, outChannels: oc } = g;
+  const places = outPlaces(g), total = g.batch * places;
+  if (total === 0) {
+    return ([d]) => engine.zero(d, 4 * df.shape.reduce((n, e) => n * e, 1));
+  }
+  if (isPointwiseWindow(g)) {
+    const product = prepareProduct(engine, { m: c, n: oc, k: total, transA: true, transB: false });
+    return ([d], [p, , dy]) => product(d, p, dy);
+  }
+  const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
+  const { padded } = rows;
+  const count = rows.segments.length * rows.length;
+  if (count === 0 || oc === 0) return () => {};
+  const blocks = evenBlocks(count, BLOCK_ROWS, panelRows(engine));
+  const tables = [...new Set(blocks.map((b) => b.size))]
+    .map((size) => new RowTable(engine, size, (i) => i * TURNED_STEP, (i) => 4 * oc * i));
+  const kinds = [...new Set(padded.groups.map((group) => group.images))];
+  const sums = kinds.map((images) =>
+    new Sums(engine, {
+      columns: oc,
+      segments: [0],
+      length: images * places,
+      tables,
+      pack: "rows",
+    })
+  );
+  const lists = kinds.map((images) => rows.list(images));
+  const work = Math.max(...sums.map((s) => s.bytes(1)));
+  const tableBytes = tables.reduce((n, t) => n + roundUp(t.bytes), 0);
+  const listBytes = roundUp(4 * kinds[0] * places),
+    turnedBytes = TURNED_STEP * Math.min(count, BLOCK_ROWS + 6);
+  const bytes = work + tableBytes + listBytes + roundUp(turnedBytes) + padded.bytes;
+  return ([d], [p, , dy]) => {
+    const base = engine.scratch(bytes);
+    const list = base + work + tableBytes,
+      turned = list + listBytes,
+      images = turned + roundUp(turnedBytes);
+    let at = base + work;
+    const tablesAt = tables.map((t) => {
+      t.put(engine.heap, at);
+      const here = at;
+      at += roundUp(t.bytes);
+      return here;
+    });
+    padded.clear(engine, images);
+    let held = -1;
+    for (const group of padded.groups) {
+      const kind = kinds.indexOf(group.images);
+      if (held !== kind) engine.heap.i32.set(lists[kind], list >>> 2);
+      held = kind;
+      const image = padded.fill(engine, images, p, group);
+      const turn = turner(engine, rows, turned, list, image);
+      const here = blocks.map(({ from, size }): RowsHere => {
+        const k = tables.findIndex((t) => t.rows === size);
+        return {
+          table: tables[k],
+          at: tablesAt[k],
+          c: d + 4 * oc * from,
+          // As if the rows began with the first element of the segment.
+          a: (depth) => turned - 4 * depth.start,
+          turn: (depth) => turn(depth, from, size),
+        };
+      });
+      const gradient = dy + 4 * group.first * places * oc;
+      sums[kind].run(base, [{ b: gradient, rows: here }], [], group.first > 0);
+    }
+  };
+};
+
+/** What turns the elements that places of a block hold at rows `[from, from + size)` of the filter. */
+function turner(
+  engine: Engine,
+  { segments, length }: ConvRows,
+  turned: Pointer,
+  list: Pointer,
+  image: Pointer,
+): (depth: DepthBlock, from: number, size: number) => WasmCall[] {
+  const { turn } = packing(engine);
+  return (depth, from, size) => {
+    const calls: WasmCall[] = [];
+    for (let row = from; row < from + size;) {
+      const start = row % length, count = Math.min(length - start, from + size - row);
+      const first = image + segments[Math.floor(row / length)] + 4 * start;
+      const to = turned + (row - from) * TURNED_STEP;
+      calls.push([turn, [to, TURNED_STEP, list + 4 * depth.start, first, depth.size, count]]);
+      row += count;
+    }
+    return calls;
+  };
+}

@@ -1,0 +1,161 @@
+/**
+ * A convolution in parts whose windows all read in one way: those inside the images along the last axis read the images where they
+ * lie, and of the filter the rows that are inside along the axis before; the others read the padded sides.
+ * May import devices/cpu.
+ */
+import type { Engine } from "../engine.ts";
+import { ConvEdges } from "./conv_edges.ts";
+import { segmentsOf } from "./conv_rows.ts";
+import { type ConvAxis, paddingOf, type Three } from "./padded_images.ts";
+
+/** Images of up to this many bytes, all together, are padded whole: calls cost more than copies. */
+const WHOLE_BYTES = 1 << 15;
+
+/** Places along an axis. */
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Places of all images that read alike. */
+export interface ConvPart {
+  /** Reads the padded sides, not the images. */
+  readonly padded: boolean;
+  /** Places of one image. */
+  readonly places: number;
+  /** Where a place of an image reads and where its result is, in bytes. */
+  readonly at: (place: number) => { read: number; result: number };
+  /** Offsets of the segments, in bytes. */
+  readonly segments: readonly number[];
+  /** Rows of the filter before the first segment. */
+  readonly filterRow: number;
+}
+
+/** A convolution in parts. */
+export interface ConvParts {
+  readonly parts: readonly ConvPart[];
+  /** Rows of the filter in a segment. */
+  readonly length: number;
+  /** The padded sides, where a part reads them. */
+  readonly edges: ConvEdges | null;
+}
+
+/** Cuts up a convolution of `batch` images of `channels` channels into `outChannels`. */
+export function convParts(
+  engine: Engine,
+  batch: number,
+  axes: Three<ConvAxis>,
+  channels: number,
+  outChannels: number,
+): ConvParts {
+  const [z, y, x] = axes;
+  const inside = insideOf(batch, axes, channels);
+  const hasEdges = inside.from > 0 || inside.to < x.out;
+  const edges = hasEdges
+    ? new ConvEdges(engine, axes, channels, { left: inside.from, right: inside.to })
+    : null;
+  const result = (k: number, j: number, i: number): number =>
+    4 * outChannels * ((k * y.out + j) * x.out + i);
+  const parts: ConvPart[] = [];
+  let length = channels;
+  if (edges) {
+    const { steps } = edges;
+    // Sides begin where the window of their first place does.
+    const taps = axes.map((a) => ({ offsets: a.offsets.map((o) => o - a.offsets[0]) }));
+    const columns = [
+      ...range(0, inside.from).map((i) => ({ i, column: i * x.stride })),
+      ...range(inside.to, x.out).map((i) => ({
+        i,
+        column: edges.rightColumn + (i - inside.to) * x.stride,
+      })),
+    ];
+    const own = segmentsOf([taps[0], taps[1], taps[2]], steps, channels);
+    length = own.length;
+    parts.push({
+      padded: true,
+      places: z.out * y.out * columns.length,
+      at: (place) => {
+        const { i, column } = columns[place % columns.length];
+        const line = Math.floor(place / columns.length), j = line % y.out;
+        const k = Math.floor(line / y.out);
+        return {
+          read: k * z.stride * steps[0] + j * y.stride * steps[1] + column * steps[2],
+          result: result(k, j, i),
+        };
+      },
+      segments: own.segments,
+      filterRow: 0,
+    });
+  }
+  const width = inside.to - inside.from;
+  if (width > 0) {
+    const steps = [4 * channels * y.in * x.in, 4 * channels * x.in, 4 * channels];
+    for (const { places, taps } of runsOf(y)) {
+      const offsets = y.offsets.slice(taps.from, taps.to);
+      const own = segmentsOf([z, { offsets }, x], steps, channels);
+      const height = places.to - places.from;
+      length = own.length;
+      parts.push({
+        padded: false,
+        places: z.out * height * width,
+        at: (place) => {
+          const i = inside.from + place % width, line = Math.floor(place / width);
+          const j = places.from + line % height, k = Math.floor(line / height);
+          return {
+            read: k * z.stride * steps[0] + j * y.stride * steps[1] + i * x.stride * steps[2],
+            result: result(k, j, i),
+          };
+        },
+        segments: own.segments,
+        filterRow: taps.from * x.offsets.length * channels,
+      });
+    }
+  }
+  return parts.length === 1 ? { ...joined(parts[0], length), edges } : { parts, length, edges };
+}
+
+/** The places along the last axis that read the images themselves. */
+function insideOf(
+  batch: number,
+  axes: Three<ConvAxis>,
+  channels: number,
+): Range {
+  const [z, , x] = axes;
+  const pads = axes.map((a) => paddingOf([a]));
+  if (pads.every((p) => p.before === 0 && p.after === 0)) return { from: 0, to: x.out };
+  const extents = axes.map((a, i) => a.in + pads[i].before + pads[i].after);
+  const bytes = 4 * channels * batch * extents[0] * extents[1] * extents[2];
+  const whole = { from: x.out, to: x.out };
+  if (bytes <= WHOLE_BYTES || z.in > 1 || z.out > 1 || z.offsets.length > 1) return whole;
+  const { places } = runsOf(x).find(({ taps }) => taps.to - taps.from === x.offsets.length) ??
+    { places: whole };
+  const window = x.offsets[x.offsets.length - 1] - x.offsets[0];
+  const copied = 2 * window + (x.out - (places.to - places.from)) * x.stride;
+  return copied < extents[2] / 2 ? places : whole;
+}
+
+/** Places along an axis in runs that have the same taps inside. */
+function runsOf({ in: extent, out, stride, offsets }: ConvAxis): { places: Range; taps: Range }[] {
+  const runs: { places: { from: number; to: number }; taps: Range }[] = [];
+  for (let q = 0; q < out; q++) {
+    const from = offsets.filter((o) => q * stride + o < 0).length;
+    const to = Math.max(from, offsets.filter((o) => q * stride + o < extent).length);
+    const last = runs[runs.length - 1];
+    if (last && last.taps.from === from && last.taps.to === to) last.places.to = q + 1;
+    else runs.push({ places: { from: q, to: q + 1 }, taps: { from, to } });
+  }
+  return runs;
+}
+
+/** Segments that follow each other in memory, as they do where windows are as wide as images, are one. */
+function joined(part: ConvPart, length: number): { parts: ConvPart[]; length: number } {
+  const { segments } = part;
+  const follow = segments.every((s, i) => s === segments[0] + 4 * length * i);
+  return follow && segments.length > 1
+    ? { parts: [{ ...part, segments: segments.slice(0, 1) }], length: length * segments.length }
+    : { parts: [part], length };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+}

@@ -1,0 +1,124 @@
+/**
+ * Copies of four-byte elements: transpose, slice, pad, tile, reverse and the like, from the same description the loops use.
+ * May import core, kernels and devices/cpu.
+ */
+import type { Problem } from "../../../core/op.ts";
+import {
+  type AxisMap,
+  type CopyMap,
+  mayFill,
+  mergeAxes,
+  stepOf,
+} from "../../../kernels/copy_map.ts";
+import type { HostMeaning } from "../../../kernels/host_meaning.ts";
+import type { Engine } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
+import type { Pointer } from "../heap.ts";
+import { type CopyRun, NOWHERE, prepareTables, type Segment } from "./copy_rows.ts";
+import { turnModule } from "./copy_turn.ts";
+
+/** Entries that tables may have: they are kept as long as the kernel. */
+const MOST_ENTRIES = 1 << 16;
+/** Both sides of a block that is turned have at least this extent. */
+const TURN_AT_LEAST = 4;
+/** A last axis of more segments gets a table. */
+const MOST_SEGMENTS = 4;
+
+/** The kernel of an op that copies, or null for other elements than of four bytes. */
+export function prepareCopy(
+  engine: Engine,
+  problem: Problem,
+  { from, map, fill }: NonNullable<HostMeaning["copy"]>,
+): FastRun | null {
+  const { dtype } = problem.outputs[0];
+  if (dtype === "bool") return null;
+  const merged = mergeAxes(map(problem));
+  if (merged.axes.some((a) => a.dim === 0)) return () => {};
+  const turn = turnedAxis(merged);
+  const run = turn >= 0 ? prepareTurn(engine, merged, turn) : prepareRows(engine, merged);
+  if (run === null) return null;
+  return ([to], ins) =>
+    run(to, ins[from], fill === undefined ? 0 : engine.heap.i32[ins[fill] >>> 2]);
+}
+
+/** The axis along which the input is contiguous, where that is not the last: then blocks are turned. */
+function turnedAxis(map: CopyMap): number {
+  const last = map.axes[map.axes.length - 1];
+  if (mayFill(map) || last.rule !== "plain" || last.stride < 2 || last.dim < TURN_AT_LEAST) {
+    return -1;
+  }
+  return map.axes.findIndex((a) => a.rule === "plain" && a.stride === 1 && a.dim >= TURN_AT_LEAST);
+}
+
+function prepareTurn(engine: Engine, { axes, base }: CopyMap, turned: number): CopyRun {
+  const { turn } = turnModule(engine);
+  const last = axes.length - 1;
+  const outSteps = new Array<number>(axes.length);
+  for (let d = last, n = 4; d >= 0; d--) {
+    outSteps[d] = n;
+    n *= axes[d].dim;
+  }
+  const outer = axes.map((axis, d) => ({ axis, step: outSteps[d] })).filter((_, d) =>
+    d !== turned && d !== last
+  );
+  return (to, from) => {
+    const walk = (d: number, o: Pointer, p: Pointer): void => {
+      if (d === outer.length) {
+        turn(o, p, axes[turned].dim, axes[last].dim, outSteps[turned], 4 * axes[last].stride);
+        return;
+      }
+      const { axis, step } = outer[d];
+      for (let c = 0; c < axis.dim; c++) {
+        walk(d + 1, o + c * step, p + 4 * axis.stride * stepOf(axis, c));
+      }
+    };
+    walk(0, to, from + 4 * base);
+  };
+}
+
+function prepareRows(engine: Engine, { axes, base }: CopyMap): CopyRun | null {
+  const last = axes.length - 1;
+  const segments = segmentsOf(axes[last]);
+  const listed = segments ? axes.slice(0, last) : axes;
+  if (listed.reduce((n, a) => n + a.dim, 0) > MOST_ENTRIES) return null;
+  const copy = prepareTables(engine, listed.map(tableOf), segments);
+  return (to, from, fill) => copy(to, from + 4 * base, fill);
+}
+
+/** The last axis as a few segments, or null. */
+function segmentsOf(axis: AxisMap): Segment[] | null {
+  const { dim, stride, rule } = axis;
+  if (rule === "plain" && Math.abs(stride) < 2) {
+    return [{ kind: stride === 0 ? "still" : stride > 0 ? "run" : "back", count: dim, offset: 0 }];
+  }
+  const segments: Segment[] = [];
+  const isFilled = (step: number): boolean => rule === "window" && step < 0;
+  for (let c = 0; c < dim;) {
+    if (segments.length === MOST_SEGMENTS) return null;
+    const first = stepOf(axis, c), filled = isFilled(first);
+    let end = c + 1, way = 0;
+    for (; end < dim; end++) {
+      const step = stepOf(axis, end);
+      if (filled !== isFilled(step)) break;
+      if (end === c + 1 && !filled) way = step - first;
+      if (!filled && step !== first + (end - c) * way) break;
+    }
+    const count = end - c, move = way * stride;
+    if (Math.abs(move) > 1) return null;
+    segments.push({
+      kind: filled ? "fill" : move < 0 ? "back" : move > 0 || count === 1 ? "run" : "still",
+      count,
+      offset: filled ? 0 : 4 * first * stride,
+    });
+    c = end;
+  }
+  return segments;
+}
+
+/** Where each coordinate reads, in bytes. */
+function tableOf(axis: AxisMap): Int32Array {
+  return Int32Array.from({ length: axis.dim }, (_, c) => {
+    const t = stepOf(axis, c);
+    return axis.rule === "window" && t < 0 ? NOWHERE : 4 * t * axis.stride;
+  });
+}

@@ -1,0 +1,80 @@
+/**
+ * Counting of values.
+ * May import core, kernels and devices/cpu.
+ */
+import { sizeOf } from "../../../core/shape.ts";
+import { negativeValue } from "../../../kernels/count_cpu.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
+import type { FastPrepare } from "../fast.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32, i32 } from "../wasm/instructions.ts";
+
+type I = Local<"i32">;
+
+/** What happens to the bin of a value. */
+type Kind = "one more" | "its weight more" | "one";
+
+function counting(flat: boolean): FastPrepare {
+  return (engine, { inputs: [x, , weights], outputs: [out], hosts, attrs }) => {
+    const isFloat = out.dtype === "float32";
+    if (x.dtype !== "int32" || !(isFloat || out.dtype === "int32")) return null;
+    const weighted = sizeOf(weights.shape) > 0;
+    const kind = attrs.binary_output ? "one" : weighted ? "its weight more" : "one more";
+    const run = countRun(engine, isFloat, kind);
+    const n = flat || x.shape.length < 2 ? sizeOf(x.shape) : x.shape[1];
+    const rows = n === 0 ? 0 : sizeOf(x.shape) / n;
+    const size = Number(hosts[1]!.item()), bytes = 4 * sizeOf(out.shape);
+    return ([o], [p, , w]) => {
+      engine.zero(o, bytes);
+      const negative = run(p, rows, n, size, o, w);
+      if (negative < 0) throw negativeValue(negative);
+    };
+  };
+}
+
+/** `run(x, rows, n, size, bins, weights)`: a negative value, or 0 where there is none. */
+function countRun(engine: Engine, isFloat: boolean, kind: Kind): WasmFunction {
+  return engine.compile(`count ${isFloat} ${kind}`, (m) => {
+    m.function("run", new Array<"i32">(6).fill("i32"), "i32", (f, ...p) => {
+      writeCount(f, isFloat, kind, p as unknown as I[]);
+    });
+  }).run;
+}
+
+function writeCount(
+  f: FunctionBuilder,
+  isFloat: boolean,
+  kind: Kind,
+  [x, rows, n, size, bins, weights]: readonly I[],
+): void {
+  const value = f.local("i32"), bin = f.local("i32"), left = f.local("i32");
+  const type = isFloat ? f32 : i32;
+  const add = (to: I): void => {
+    const more = kind === "one more" ? type.const(1) : type.load(weights);
+    if (kind === "one") f.store(to, type.const(1));
+    else if (isFloat) f.store(to, f32.add(f32.load(to), more as never));
+    else f.store(to, i32.add(i32.load(to), more as never));
+  };
+  f.while(i32.gt(rows, 0), () => {
+    f.set(left, n);
+    f.while(left, () => {
+      f.set(value, i32.load(x));
+      f.if(i32.ltU(value, size), () => {
+        f.set(bin, i32.add(bins, i32.shl(value, 2)));
+        add(bin);
+      }, () => f.if(i32.lt(value, 0), () => f.return(value)));
+      f.advance(x, 4);
+      if (kind === "its weight more") f.advance(weights, 4);
+      f.advance(left, -1);
+    });
+    f.advance(bins, i32.shl(size, 2));
+    f.advance(rows, -1);
+  });
+  f.result(i32.const(0));
+}
+
+/** The kernels by op name. */
+export const COUNT_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["Bincount", counting(true)],
+  ["DenseBincount", counting(false)],
+];

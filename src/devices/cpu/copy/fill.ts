@@ -1,0 +1,153 @@
+/**
+ * One value everywhere, and evenly spaced numbers.
+ * May import core and devices/cpu.
+ */
+import { type DType, DTYPES } from "../../../core/dtype.ts";
+import type { NdArray } from "../../../core/nd_array.ts";
+import { sizeOf } from "../../../core/shape.ts";
+import { evenBlocks } from "../blocks.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { FastPrepare } from "../fast.ts";
+import type { Heap, Pointer } from "../heap.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
+import { type F4, type I4, laneNumbers } from "../wasm/simd.ts";
+
+/** Bytes written in a turn: blocks of memory may be overrun by as many. */
+export const TURN = 64;
+
+/** Fills this many bytes with a word. */
+function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) => void {
+  const { run } = engine.compile("fill", (m) => {
+    m.function("run", ["i32", "i32", "i32"], null, (f, out, left, word) => {
+      const v = f.let(i32x4.splat(word));
+      f.while(i32.gt(left, 0), () => {
+        for (let at = 0; at < TURN; at += 16) f.store(out, v, at);
+        f.advance(out, TURN);
+        f.advance(left, -TURN);
+      });
+    });
+  });
+  return (out, word) => {
+    const parts = engine.parts(bytes);
+    if (parts === 1) return void run(out, bytes, word);
+    engine.callAll(
+      evenBlocks(bytes, Math.ceil(bytes / parts), TURN).map(({ from, size }): WasmCall => [
+        run,
+        [out + from, size, word],
+      ]),
+    );
+  };
+}
+
+const bits = new DataView(new ArrayBuffer(4));
+
+/** Four bytes of elements of this value. */
+export function wordOf(dtype: DType, value: number): number {
+  if (dtype === "bool") return value === 0 ? 0 : 0x01010101;
+  if (dtype === "float32") bits.setFloat32(0, value);
+  else bits.setInt32(0, value);
+  return bits.getInt32(0);
+}
+
+/** The same of an element in the heap. */
+function wordAt(heap: Heap, dtype: DType, at: Pointer): number {
+  return dtype === "bool" ? wordOf(dtype, heap.u8[at]) : heap.i32[at >>> 2];
+}
+
+function filling(valueOf: (attrs: Readonly<Record<string, unknown>>) => number): FastPrepare {
+  return (engine, { outputs: [out], attrs }) => {
+    const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
+    const word = wordOf(out.dtype, valueOf(attrs));
+    return ([o]) => run(o, word);
+  };
+}
+
+const prepareFill: FastPrepare = (engine, { outputs: [out] }) => {
+  const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
+  return ([o], [, value]) => run(o, wordAt(engine.heap, out.dtype, value));
+};
+
+/** `start + i step` in `n` elements. */
+type RampRun = (out: Pointer, n: number, start: number, step: number) => void;
+
+/** Four elements a turn. */
+function fours(
+  f: FunctionBuilder,
+  [out, left]: readonly Local<"i32">[],
+  next: () => F4 | I4,
+): void {
+  f.while(i32.gt(left, 0), () => {
+    f.store(out, next());
+    f.advance(out, 16);
+    f.advance(left, -4);
+  });
+}
+
+function intRamp(engine: Engine): RampRun {
+  return engine.compile("ramp i32", (m) => {
+    m.function("run", ["i32", "i32", "i32", "i32"], null, (f, out, left, start, step) => {
+      const by = f.let(i32x4.splat(step));
+      const lanes = laneNumbers(f);
+      const at = f.variable("i32x4", i32x4.add(i32x4.splat(start), i32x4.mul(lanes, by)));
+      const here = f.local("i32x4"), turn = f.let(i32x4.shl(by, 2));
+      fours(f, [out, left], () => {
+        f.set(here, at);
+        f.set(at, i32x4.add(at, turn));
+        return here;
+      });
+    });
+  }).run;
+}
+
+/** Computed in float64, as JavaScript does, and rounded. */
+function floatRamp(engine: Engine): RampRun {
+  return engine.compile("ramp f32", (m) => {
+    m.function("run", ["i32", "i32", "f64", "f64"], null, (f, out, left, start, step) => {
+      const from = f.let(f64x2.splat(start)), by = f.let(f64x2.splat(step));
+      const places = [0, 2].map((i) =>
+        f.variable("f64x2", f64x2.withLane(f.constant("f64x2", i), 1, i + 1))
+      );
+      fours(f, [out, left], () => {
+        const [low, high] = places.map((i) =>
+          f.let(f32x4.ofF64(f64x2.add(from, f64x2.mul(i, by))))
+        );
+        for (const i of places) f.set(i, f64x2.add(i, f.constant("f64x2", 4)));
+        return f32x4.shuffle(low, high, [0, 1, 4, 5]);
+      });
+    });
+  }).run;
+}
+
+function rampOf(engine: Engine, dtype: DType): RampRun | null {
+  if (dtype === "bool") return null;
+  return dtype === "float32" ? floatRamp(engine) : intRamp(engine);
+}
+
+const numberOf = (host: NdArray | undefined): number => Number(host!.item());
+
+const prepareRange: FastPrepare = (engine, { outputs: [out], hosts }) => {
+  const run = rampOf(engine, out.dtype), n = sizeOf(out.shape);
+  return run && (([o]) => run(o, n, numberOf(hosts[0]), numberOf(hosts[2])));
+};
+
+const prepareLinSpace: FastPrepare = (engine, { outputs: [out], hosts }) => {
+  const run = rampOf(engine, out.dtype), n = sizeOf(out.shape);
+  if (run === null || out.dtype !== "float32") return null;
+  const start = numberOf(hosts[0]), stop = numberOf(hosts[1]);
+  return ([o]) => {
+    run(o, n, start, n > 1 ? (stop - start) / (n - 1) : 0);
+    // Not what rounding makes of it.
+    if (n > 1) engine.heap.f32[(o >>> 2) + n - 1] = stop;
+  };
+};
+
+/** The kernels by op name. */
+export const FILL_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["Fill", prepareFill],
+  ["FillNumber", filling(({ value }) => value as number)],
+  ["ZerosLike", filling(() => 0)],
+  ["OnesLike", filling(() => 1)],
+  ["Range", prepareRange],
+  ["LinSpace", prepareLinSpace],
+];

@@ -1,0 +1,258 @@
+/**
+ * Rows that indices name: picked from a table, or put into one, added or written over.
+ * May import core, kernels and devices/cpu.
+ */
+import { DTYPES } from "../../../core/dtype.ts";
+import { NdArray } from "../../../core/nd_array.ts";
+import type { Problem } from "../../../core/op.ts";
+import { sizeOf } from "../../../core/shape.ts";
+import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
+import { outOfRange, type RowLayout } from "../../../kernels/gather_layout.ts";
+import type { HostMeaning } from "../../../kernels/host_meaning.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
+import type { Pointer } from "../heap.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
+
+type I = Local<"i32">;
+
+/** What happens between a row and its place in the table. */
+type Move = "pick" | "write" | "add floats" | "add ints";
+
+/** Work of an element that is picked, in floating point operations. */
+const WORK = 8;
+
+/** Where one batch begins. */
+interface Batch {
+  readonly table: Pointer;
+  readonly rows: Pointer;
+  readonly places: Pointer;
+}
+
+/** Rows of input 0 for input 1: elements of four bytes under indices of int32; null for others. */
+export function prepareGather(
+  engine: Engine,
+  { inputs: [, indices], outputs: [out] }: Problem,
+  layout: RowLayout,
+): FastRun | null {
+  if (!isKnown(out, indices)) return null;
+  const find = findPlaces(engine, layout, { spec: indices, skip: "none" });
+  const run = moveRun(engine, "pick"), size = sizeOf(out.shape);
+  if (size === 0) return () => {};
+  return ([rows], [table, at]) => {
+    const places = find(at), parts = engine.parts(WORK * size);
+    for (const batch of batches(layout, { table, rows, places })) {
+      if (parts === 1) run(...callOf(layout, batch));
+      else engine.callAll(cut(layout, batch, parts).map((c): WasmCall => [run, c]));
+    }
+  };
+}
+
+/** Rows that are put into a table: elements of four bytes under indices of int32; null for others. */
+export function prepareScatter(
+  engine: Engine,
+  problem: Problem,
+  { layout: layoutOf, inputs, how, skip }: NonNullable<HostMeaning["scatter"]>,
+): FastRun | null {
+  const [out] = problem.outputs, indices = problem.inputs[inputs.indices];
+  if (!isKnown(out, indices)) return null;
+  const layout = layoutOf(problem), find = findPlaces(engine, layout, { spec: indices, skip });
+  const add = out.dtype === "float32" ? "add floats" : "add ints";
+  const run = moveRun(engine, how === "write" ? how : add);
+  const bytes = 4 * sizeOf(out.shape);
+  const { copy } = engine.compile("copy bytes", (m) => {
+    m.function("copy", ["i32", "i32", "i32"], null, (f, to, from, n) => f.copy(to, from, n));
+  });
+  return ([o], ins) => {
+    const places = find(ins[inputs.indices]);
+    if (inputs.start === undefined) engine.zero(o, bytes);
+    else copy(o, ins[inputs.start], bytes);
+    if (layout.inner === 0) return;
+    // Not shared: two rows may have one place.
+    for (const batch of batches(layout, { table: o, rows: ins[inputs.rows], places })) {
+      run(...callOf(layout, batch));
+    }
+  };
+}
+
+function isKnown(values: ConcreteSpec, indices: ConcreteSpec): boolean {
+  return DTYPES[values.dtype].bytes === 4 && indices.dtype === "int32";
+}
+
+/** Finds the place of each index vector, in memory that the next kernel gets. Throws `InvalidArgumentError` where one has none. */
+function findPlaces(
+  engine: Engine,
+  { batch, count, dims }: RowLayout,
+  { spec, skip }: { readonly spec: ConcreteSpec; readonly skip: "none" | "negative" },
+): (indices: Pointer) => Pointer {
+  const total = batch * count, dimBytes = roundUp(4 * dims.length);
+  const { run } = engine.compile(`places ${skip}`, (m) => {
+    m.function("run", new Array<"i32">(5).fill("i32"), "i32", (f, ...p) => {
+      writePlaces(f, skip === "negative", p as unknown as I[]);
+    });
+  });
+  return (indices) => {
+    const own = engine.scratch(dimBytes + 4 * total), places = own + dimBytes;
+    engine.heap.i32.set(dims, own >>> 2);
+    const wrong = run(indices, total, dims.length, own, places);
+    if (wrong >= 0) {
+      const data = new Int32Array(engine.heap.memory.buffer, indices, sizeOf(spec.shape));
+      throw outOfRange(new NdArray("int32", spec.shape, data), wrong, { dims });
+    }
+    return places;
+  };
+}
+
+/** Parameters: index vectors, how many, their length, extents, to. The result is the vector that has no place, or -1. */
+function writePlaces(
+  f: FunctionBuilder,
+  skipsNegative: boolean,
+  [indices, count, depth, dims, to]: readonly I[],
+): void {
+  const place = f.local("i32"), value = f.local("i32"), extent = f.local("i32");
+  f.times(count, (j) => {
+    f.set(place, 0);
+    f.times(depth, (k) => {
+      f.set(value, i32.load(indices));
+      f.set(extent, i32.load(i32.add(dims, i32.shl(k, 2))));
+      const far = i32.geU(value, extent);
+      // What is negative stays so, whatever the other indices are.
+      const known = (): void => f.set(place, i32.add(i32.mul(place, extent), value));
+      if (!skipsNegative) {
+        f.if(far, () => f.return(j));
+        known();
+      } else {
+        f.if(i32.ge(place, 0), () => {
+          f.if(i32.lt(value, 0), () => f.set(place, -1), () => {
+            f.if(far, () => f.return(j));
+            known();
+          });
+        });
+      }
+      f.advance(indices, 4);
+    });
+    f.store(to, place);
+    f.advance(to, 4);
+  });
+  f.result(i32.const(-1));
+}
+
+/** Arguments of a {@linkcode moveRun}. */
+type Arguments = [
+  table: Pointer,
+  rows: Pointer,
+  places: Pointer,
+  blocks: number,
+  count: number,
+  inner: number,
+  extent: number,
+];
+
+/** Bytes of a row, and of the table's part that one block of them is in. */
+function bytesOf({ dims, inner }: RowLayout): { readonly width: number; readonly extent: number } {
+  return { width: 4 * inner, extent: 4 * inner * sizeOf(dims) };
+}
+
+function batches(layout: RowLayout, whole: Batch): Batch[] {
+  const { batch, outer, count } = layout, { width, extent } = bytesOf(layout);
+  if (batch === 1) return [whole];
+  const { table, rows, places } = whole;
+  return Array.from({ length: batch }, (_, b) => ({
+    table: table + b * outer * extent,
+    rows: rows + b * outer * count * width,
+    places: places + 4 * b * count,
+  }));
+}
+
+function callOf(layout: RowLayout, { table, rows, places }: Batch): Arguments {
+  const { outer, count, inner } = layout;
+  return [table, rows, places, outer, count, inner, bytesOf(layout).extent];
+}
+
+/** The same in parts: of the blocks, or of a single one's rows. */
+function cut(layout: RowLayout, { table, rows, places }: Batch, parts: number): Arguments[] {
+  const { outer, count } = layout, { width, extent } = bytesOf(layout);
+  if (outer > 1) {
+    return evenBlocks(outer, Math.ceil(outer / parts), 1).map(({ from, size }) =>
+      callOf({ ...layout, outer: size }, {
+        table: table + from * extent,
+        rows: rows + from * count * width,
+        places,
+      })
+    );
+  }
+  return evenBlocks(count, Math.ceil(count / parts), 1).map(({ from, size }) =>
+    callOf({ ...layout, count: size }, {
+      table,
+      rows: rows + from * width,
+      places: places + 4 * from,
+    })
+  );
+}
+
+function moveRun(engine: Engine, move: Move): WasmFunction {
+  return engine.compile(`rows ${move}`, (m) => {
+    m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
+      writeMove(f, move, p as unknown as I[]);
+    });
+  }).run;
+}
+
+/** See {@linkcode Arguments}. */
+function writeMove(
+  f: FunctionBuilder,
+  move: Move,
+  [table, rows, places, blocks, count, inner, extent]: readonly I[],
+): void {
+  const width = f.let(i32.shl(inner, 2)), place = f.local("i32");
+  const to = f.local("i32"), from = f.local("i32"), left = f.local("i32");
+  const [inTable, inRows] = move === "pick" ? [from, to] : [to, from];
+  const go = (elements: number): void => {
+    [to, from].forEach((p) => f.advance(p, 4 * elements));
+    f.advance(left, -elements);
+  };
+  const four = (offset: number): void => {
+    const v = i32x4.load(from, offset);
+    if (move === "add floats") {
+      f.store(to, f32x4.add(f32x4.load(to, offset), f32x4.ofBits(v)), offset);
+    } else f.store(to, move === "add ints" ? i32x4.add(i32x4.load(to, offset), v) : v, offset);
+  };
+  const one = (): void => {
+    if (move === "add floats") f.store(to, f32.add(f32.load(to), f32.load(from)));
+    else if (move === "add ints") f.store(to, i32.add(i32.load(to), i32.load(from)));
+    else f.store(to, i32.load(from));
+  };
+  const each = (body: () => void): void =>
+    f.times(count, (j) => {
+      f.set(place, i32.load(i32.add(places, i32.shl(j, 2))));
+      f.if(i32.ge(place, 0), () => {
+        f.set(inTable, i32.add(table, i32.mul(place, width)));
+        f.set(inRows, i32.add(rows, i32.mul(j, width)));
+        body();
+      });
+    });
+  f.while(i32.gt(blocks, 0), () => {
+    f.if(i32.eq(inner, 1), () => each(one), () => {
+      each(() => {
+        f.set(left, inner);
+        f.while(i32.ge(left, 16), () => {
+          [0, 16, 32, 48].forEach(four);
+          go(16);
+        });
+        f.while(i32.ge(left, 4), () => {
+          four(0);
+          go(4);
+        });
+        f.while(left, () => {
+          one();
+          go(1);
+        });
+      });
+    });
+    f.advance(rows, i32.mul(count, width));
+    f.advance(table, extent);
+    f.advance(blocks, -1);
+  });
+}

@@ -1,0 +1,257 @@
+/**
+ * Depthwise convolutions, of one or more filters per channel, and their gradients. Channels last, float32.
+ * May import core, kernels and devices/cpu.
+ */
+import { NdArray } from "../../../core/nd_array.ts";
+import type { Problem } from "../../../core/op.ts";
+import { argument, exprKey } from "../../../core/scalar.ts";
+import { type Shape, sizeOf } from "../../../core/shape.ts";
+import {
+  inPlaces,
+  type WindowAxis,
+  type WindowGeometry,
+  windowGeometry,
+} from "../../../kernels/conv_geometry.ts";
+import type { Engine } from "../engine.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
+import type { Finish } from "../gemm/gemm_tile.ts";
+import { preparePointwise } from "../pointwise/pointwise.ts";
+import { importHosts, printSimd } from "../pointwise/print_simd.ts";
+import { windowKernel, WindowTable } from "../pool/windows.ts";
+import { reduction } from "../reduce/reduce.ts";
+import type { Local } from "../wasm/function_builder.ts";
+import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import type { F4 } from "../wasm/simd.ts";
+import type { Value } from "../wasm/value.ts";
+import { RowPlan, rowWindow } from "./depthwise_plan.ts";
+import { depthwiseFilterRows, depthwiseRows, type RowFinish } from "./depthwise_rows.ts";
+import { depthwiseWide, isWide } from "./depthwise_wide.ts";
+
+type I = Local<"i32">;
+
+/** The geometry, or null for channels first. */
+function geometryOf(
+  input: Shape,
+  filter: Shape,
+  { attrs, inputs, outputs, hosts }: Problem,
+): WindowGeometry | null {
+  const isFloat = inputs.every((s, i) => hosts[i] !== undefined || s.dtype === "float32");
+  if (!isFloat || outputs[0].dtype !== "float32") return null;
+  const g = windowGeometry(input, filter, filter[2] * filter[3], attrs);
+  return g.channelsFirst ? null : g;
+}
+
+/** The geometry with a channel for each filter. */
+function channelPerFilter(g: WindowGeometry): WindowGeometry {
+  return { ...g, channels: g.outChannels };
+}
+
+function finishOf(finish: Finish | undefined): RowFinish | undefined {
+  if (!finish) return undefined;
+  const { expr, operands } = finish;
+  const dtypes = ["float32", ...operands.map(() => "float32" as const)] as const;
+  return {
+    key: `${exprKey(expr)} ${operands}`,
+    operands: operands.length,
+    apply: (s, sum, pointers, channel) => {
+      const args = operands.map((per, i): F4 =>
+        s.f.let(
+          per === "all" ? f32x4.loadSplat(pointers[i]) : f32x4.load(i32.add(pointers[i], channel)),
+        )
+      );
+      return printSimd(s, [expr], dtypes, [sum, ...args])[0] as F4;
+    },
+    imports: (m) => importHosts(m, [expr]),
+  };
+}
+
+/** DepthwiseConv2dNative; `finish` reads the inputs after the first two. */
+export function prepareDepthwise(
+  engine: Engine,
+  problem: Problem,
+  finish?: Finish,
+): FastRun | null {
+  const { inputs: [x, filter] } = problem;
+  const g = geometryOf(x.shape, filter.shape, problem);
+  if (g === null || finish?.operands.includes("element")) return null;
+  if (g.outChannels === 0) return () => {};
+  if (rowWindow(g)) return prepareRows(engine, g, finish);
+  return g.outChannels === g.channels
+    ? prepareWindows(engine, g, finish)
+    : prepareRepeated(engine, g, finish);
+}
+
+/** The convolution whose window has code of its own; its inputs are the image, the filter and what `finish` reads. */
+function prepareRows(engine: Engine, g: WindowGeometry, finish?: Finish): FastRun {
+  const problem = { ...g, window: rowWindow(g)! }, after = finishOf(finish), wide = isWide(g);
+  const run = (wide ? depthwiseWide : depthwiseRows)(engine, problem, after);
+  const plan = new RowPlan(g, wide);
+  return ([y], ins) => {
+    const tables = engine.scratch(plan.bytes);
+    plan.put(engine, tables);
+    plan.run(engine, run, tables, [y, ...ins]);
+  };
+}
+
+/** One filter per channel of an image whose channels are repeated. */
+function prepareRepeated(
+  engine: Engine,
+  g: WindowGeometry,
+  finish: Finish | undefined,
+): FastRun | null {
+  const size = g.batch * inPlaces(g) * g.channels, shape = [size, g.outChannels / g.channels];
+  const bytes = 4 * sizeOf(shape);
+  const from = { dtype: "float32", shape: [size, 1] } as const;
+  const repeat = preparePointwise(engine, [argument(0)], [from], shape);
+  const run = prepareWindows(engine, channelPerFilter(g), finish);
+  return repeat && ((outs, [x, ...rest]) => {
+    const repeated = engine.heap.alloc(bytes);
+    repeat([repeated], [x]);
+    run(outs, [repeated, ...rest]);
+    engine.heap.free(repeated, bytes);
+  });
+}
+
+const at = (base: I, offset: I, channel: I): Value<"i32"> =>
+  i32.add(i32.add(base, offset), channel);
+/** Address of a tap's filter at the channel in hand. */
+const ofTap = (base: I, tap: I, channels: Value<"i32">, channel: I): Value<"i32"> =>
+  i32.add(i32.add(base, i32.mul(tap, channels)), channel);
+
+/** Any window, place by place. */
+function prepareWindows(engine: Engine, g: WindowGeometry, finish: Finish | undefined): FastRun {
+  const table = new WindowTable(g);
+  const after = finishOf(finish);
+  const name = `depthwise ${after?.key}`;
+  const run = windowKernel(
+    engine,
+    name,
+    3 + (after?.operands ?? 0),
+    (w, [y, p, weights, ...operands]) => {
+      const { f, s } = w;
+      const sums = Array.from({ length: w.width }, () => f.variable("f32x4", s.k(0)));
+      w.taps((image, tap) => {
+        const factors = w.load(ofTap(weights, tap, w.channelBytes, w.channel));
+        w.load(at(p, image, w.channel)).forEach((v, u) =>
+          f.set(sums[u], s.madd(v, factors[u], sums[u]))
+        );
+      });
+      const results = sums.map((sum, u) =>
+        after ? f.let(after.apply(s, sum, operands, i32.add(w.channel, 16 * u))) : sum
+      );
+      w.store(at(y, w.out, w.channel), results);
+    },
+    after?.imports,
+  );
+  return ([y], [x, ...rest]) =>
+    run(table, [[y, "result"], [x, "image"], ...rest.map((p) => [p, "all"] as const)]);
+}
+
+/** DepthwiseConv2dNativeBackpropInput. */
+export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
+  const { inputs: [, filter], outputs: [dx] } = problem;
+  const g = geometryOf(dx.shape, filter.shape, problem);
+  if (g === null) return null;
+  if (g.channels === 0) return () => {};
+  if (g.outChannels === g.channels) return prepareInputGradient(engine, g);
+  const run = prepareInputGradient(engine, channelPerFilter(g));
+  const shape = [sizeOf(dx.shape), filter.shape[3]], bytes = 4 * sizeOf(shape);
+  const sum = reduction("sum")(engine, {
+    inputs: [{ dtype: "float32", shape }, { dtype: "int32", shape: [1] }],
+    hosts: [undefined, new NdArray("int32", [1], Int32Array.of(1))],
+    outputs: [{ dtype: "float32", shape: shape.slice(0, 1) }],
+    attrs: { keep_dims: false },
+  });
+  return sum && (([to], ins) => {
+    const gradients = engine.heap.alloc(bytes);
+    run([gradients], ins);
+    sum([to], [gradients]);
+    engine.heap.free(gradients, bytes);
+  });
+};
+
+/** With one filter per channel. */
+function prepareInputGradient(engine: Engine, g: WindowGeometry): FastRun {
+  if (rowWindow(g) && g.axes.every((a) => a.stride === 1)) return prepareTurned(engine, g);
+  const bytes = 4 * g.batch * inPlaces(g) * g.channels, table = new WindowTable(g);
+  const run = windowKernel(engine, "depthwise input gradient", 3, (w, [to, weights, dy]) => {
+    const gradient = w.load(at(dy, w.out, w.channel));
+    w.taps((image, tap) => {
+      const factors = w.load(ofTap(weights, tap, w.channelBytes, w.channel));
+      const here = w.f.let(at(to, image, w.channel));
+      w.store(here, w.load(here).map((v, u) => w.f.let(w.s.madd(gradient[u], factors[u], v))));
+    });
+  });
+  return ([to], [, weights, dy]) => {
+    engine.zero(to, bytes);
+    run(table, [[to, "image"], [weights, "all"], [dy, "result"]]);
+  };
+}
+
+/** Without strides the gradient of the image is a convolution of the gradient with the filter turned round. */
+function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
+  const axes = g.axes.map((a): WindowAxis => {
+    const reach = (a.filter - 1) * a.dilation;
+    return { ...a, in: a.out, out: a.in, before: reach - a.before, after: reach - a.after };
+  }) as unknown as WindowGeometry["axes"];
+  const run = prepareRows(engine, { ...g, axes });
+  const taps = g.axes[1].filter * g.axes[2].filter, tapBytes = 4 * g.channels;
+  return (outs, [, filter, dy]) => {
+    const { heap } = engine, turned = heap.alloc(taps * tapBytes);
+    for (let t = 0; t < taps; t++) {
+      const from = filter + (taps - 1 - t) * tapBytes;
+      heap.u8.copyWithin(turned + t * tapBytes, from, from + tapBytes);
+    }
+    run(outs, [dy, turned]);
+    heap.free(turned, taps * tapBytes);
+  };
+}
+
+/** DepthwiseConv2dNativeBackpropFilter: float32 within an image, float64 over the images. */
+export const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
+  const { inputs: [x], outputs: [df] } = problem;
+  const g = geometryOf(x.shape, df.shape, problem);
+  const window = g && rowWindow(g);
+  if (g === null || window === null) return null;
+  if (g.outChannels === 0) return () => {};
+  const run = depthwiseFilterRows(engine, { ...g, window }), plan = new RowPlan(g);
+  const { fold, settle } = wideSums(engine);
+  const size = sizeOf(df.shape), sumBytes = 32 * Math.ceil(size / 4);
+  return ([to], [images, , dy]) => {
+    const sums = engine.heap.alloc(sumBytes), tables = engine.scratch(plan.bytes);
+    plan.put(engine, tables);
+    engine.zero(sums, sumBytes);
+    for (let image = 0; image < g.batch; image++) {
+      engine.zero(to, 4 * size);
+      run(...plan.image(tables, [dy, images], image), to);
+      fold(sums, to, size);
+    }
+    settle(to, sums, size);
+    engine.heap.free(sums, sumBytes);
+  };
+};
+
+/** `fold(sums, part, count)` adds float32 to float64; `settle(out, sums, count)` rounds them. Both walk whole vectors. */
+function wideSums(engine: Engine) {
+  return engine.compile("depthwise sums", (m) => {
+    m.function("fold", ["i32", "i32", "i32"], null, (f, sums, part, count) => {
+      f.while(i32.gt(count, 0), () => {
+        const v = f.let(f32x4.load(part)), high = f32x4.shuffle(v, v, [2, 3, 2, 3]);
+        f.store(sums, f64x2.add(f64x2.load(sums), f64x2.ofF32(v)));
+        f.store(sums, f64x2.add(f64x2.load(sums, 16), f64x2.ofF32(high)), 16);
+        f.advance(sums, 32);
+        f.advance(part, 16);
+        f.advance(count, -4);
+      });
+    });
+    m.function("settle", ["i32", "i32", "i32"], null, (f, out, sums, count) => {
+      f.while(i32.gt(count, 0), () => {
+        const [low, high] = [0, 16].map((o) => f32x4.ofF64(f64x2.load(sums, o)));
+        f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
+        f.advance(out, 16);
+        f.advance(sums, 32);
+        f.advance(count, -4);
+      });
+    });
+  });
+}

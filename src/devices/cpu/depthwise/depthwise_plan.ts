@@ -1,0 +1,193 @@
+/**
+ * Where depthwise convolutions read the image, which stays where it lies: rows outside are read from a row of zeros, and of windows
+ * at the sides it is known which columns are inside. Channels last.
+ * May import kernels and devices/cpu.
+ */
+import type { WindowAxis, WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { Pointer } from "../heap.ts";
+
+/** A window: taps along both axes, the step between places of a row, and that between columns of the window. */
+export interface RowWindow {
+  readonly height: number;
+  readonly width: number;
+  readonly stride: number;
+  readonly dilation: number;
+}
+
+/** Windows of up to this many taps have code of their own. */
+const MOST_TAPS = 49;
+/** As many columns have a bit each. */
+const MOST_COLUMNS = 31;
+
+/** The window, or null where it has too many taps for code of its own. */
+export function rowWindow({ axes: [, h, w] }: WindowGeometry): RowWindow | null {
+  if (h.filter * w.filter > MOST_TAPS || w.filter > MOST_COLUMNS) return null;
+  return { height: h.filter, width: w.filter, stride: w.stride, dilation: w.dilation };
+}
+
+/** Parameters of a kernel that {@linkcode RowPlan} gives. */
+export const PLAN_PARAMS = 14;
+/**
+ * Numbers that a block of places has in the table: its offsets in a row of the image and in one of the result, its places at the
+ * left side, inside and at the right side, and where the bits of those at the sides are.
+ */
+export const BLOCK_WORDS = 6;
+
+/** Stands for a row outside. */
+const OUTSIDE = -1;
+/** Bytes of image and result that a block of places touches: they stay in the first cache while all channels pass by. */
+const BLOCK_BYTES = 1 << 14;
+/** Work of one tap of one channel, in floating point operations. */
+const WORK = 3;
+
+/** Images, or some rows of the result of one. */
+interface Part {
+  readonly image: number;
+  readonly images: number;
+  readonly row: number;
+  readonly rows: number;
+}
+
+/** Makes calls of kernels over rows. */
+export class RowPlan {
+  readonly #data: Int32Array;
+  readonly #tables: { rows: number; blocks: number; zeros: number };
+  readonly #numbers: readonly number[];
+  readonly #blocks: number;
+  readonly #rows: number;
+  readonly #steps: { table: number; row: number; image: number };
+  readonly #zeroBytes: number;
+  readonly #images: number;
+  readonly #work: number;
+
+  /** The geometry must have channels and filters. Places that are `apart` all count as at the left side. */
+  constructor({ axes: [, y, x], batch, channels, outChannels }: WindowGeometry, apart = false) {
+    const pixel = 4 * channels, step = 4 * outChannels, line = pixel * x.in;
+    const rows = rowsOf(y, line),
+      blocks = blocksOf(x, {
+        pixel,
+        step,
+        most: Math.floor(BLOCK_BYTES / (pixel * x.stride * y.filter + step)),
+        apart,
+      });
+    const multiplier = outChannels / channels, patterns = patternsOf(multiplier);
+    // Patterns are vectors, and so stand first.
+    this.#data = Int32Array.from([...patterns, ...rows, ...blocks.table]);
+    this.#tables = {
+      rows: 4 * patterns.length,
+      blocks: 4 * (patterns.length + rows.length),
+      zeros: roundUp(this.#data.byteLength),
+    };
+    this.#zeroBytes = rows.includes(OUTSIDE) ? roundUp(line) + 64 : 0;
+    this.#blocks = blocks.count;
+    this.#numbers = [pixel, step, multiplier];
+    this.#rows = y.out;
+    this.#steps = { table: 4 * y.filter, row: step * x.out, image: line * y.in };
+    this.#images = batch;
+    this.#work = WORK * batch * y.out * x.out * outChannels * y.filter * x.filter;
+  }
+
+  /** Scratch memory it needs. */
+  get bytes(): number {
+    return this.#tables.zeros + this.#zeroBytes;
+  }
+
+  /** Writes the tables to memory. */
+  put(engine: Engine, at: Pointer): void {
+    engine.heap.i32.set(this.#data, at >>> 2);
+    if (this.#zeroBytes > 0) engine.zero(at + this.#tables.zeros, this.#zeroBytes);
+  }
+
+  /** The arguments of a call over one image. */
+  image(at: Pointer, [result, images]: readonly Pointer[], image: number): number[] {
+    return this.#part(at, [result, images], { image, images: 1, row: 0, rows: this.#rows });
+  }
+
+  /** Calls a kernel for all images, in parts where that pays; `pointers` are the result, the images, and what the body takes. */
+  run(
+    engine: Engine,
+    run: WasmFunction,
+    at: Pointer,
+    [result, images, ...rest]: readonly Pointer[],
+  ): void {
+    const parts = engine.parts(this.#work), batch = this.#images;
+    const perImage = Math.ceil(parts / Math.max(1, batch));
+    const rows = evenBlocks(this.#rows, Math.ceil(this.#rows / perImage), 1);
+    const calls = evenBlocks(batch, perImage > 1 ? 1 : Math.ceil(batch / parts), 1)
+      .flatMap(({ from: image, size }) =>
+        rows.map(({ from: row, size: count }): WasmCall => {
+          const part = { image, images: size, row, rows: count };
+          return [run, [...this.#part(at, [result, images], part), ...rest]];
+        })
+      );
+    engine.callAll(calls);
+  }
+
+  #part(at: Pointer, [result, images]: readonly Pointer[], part: Part): number[] {
+    const { table, row, image } = this.#steps, { rows, blocks, zeros } = this.#tables;
+    return [
+      result + (part.image * this.#rows + part.row) * row,
+      images + part.image * image,
+      part.images,
+      at + rows + part.row * table,
+      part.rows,
+      row,
+      image,
+      at + blocks,
+      this.#blocks,
+      at + zeros,
+      at,
+      ...this.#numbers,
+    ];
+  }
+}
+
+/** For each place the rows its window reads, in bytes. */
+function rowsOf({ in: extent, out, filter, stride, dilation, before }: WindowAxis, line: number) {
+  return Array.from({ length: out * filter }, (_, i) => {
+    const at = Math.floor(i / filter) * stride - before + i % filter * dilation;
+    return at < 0 || at >= extent ? OUTSIDE : at * line;
+  });
+}
+
+/** The places of a row in blocks. */
+function blocksOf(
+  { in: extent, out, filter, stride, dilation, before }: WindowAxis,
+  { pixel, step, most, apart }: { pixel: number; step: number; most: number; apart: boolean },
+): { count: number; table: number[] } {
+  const bits = Array.from({ length: out }, (_, p) => {
+    let has = 0;
+    for (let j = 0; j < filter; j++) {
+      const at = p * stride - before + j * dilation;
+      if (at >= 0 && at < extent) has += 2 ** j;
+    }
+    return has;
+  });
+  const isInside = (has: number): boolean => !apart && has === 2 ** filter - 1;
+  const whole = bits.filter(isInside).length;
+  const left = whole === 0 ? out : bits.findIndex(isInside), right = out - left - whole;
+  const blocks = whole === 0 ? [{ from: 0, size: 0 }] : evenBlocks(whole, Math.max(4, most), 4);
+  const table = blocks.flatMap(({ from, size }, i) => {
+    const isFirst = i === 0, place = isFirst ? 0 : left + from;
+    return [
+      (place * stride - before) * pixel,
+      place * step,
+      isFirst ? left : 0,
+      size,
+      i === blocks.length - 1 ? right : 0,
+      4 * (blocks.length * BLOCK_WORDS + (isFirst ? 0 : left)),
+    ];
+  });
+  return { count: blocks.length, table: [...table, ...bits.filter((has) => !isInside(has))] };
+}
+
+/** For each remainder of a filter by the multiplier the bytes of four filters' channels, counted from that of the first. */
+function patternsOf(multiplier: number): number[] {
+  if (multiplier === 1) return [];
+  return Array.from({ length: 4 * multiplier }, (_, i) => {
+    const channel = Math.floor((Math.floor(i / 4) + i % 4) / multiplier);
+    return 0x03020100 + 0x04040404 * channel;
+  });
+}

@@ -1,0 +1,202 @@
+/**
+ * Code that walks the places of a block once for each vector of channels. Windows of neighbours that lie inside are computed
+ * together; of others the columns outside are left out.
+ * May import devices/cpu.
+ */
+import type { Engine, WasmFunction } from "../engine.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32x4, i32, i8x16 } from "../wasm/instructions.ts";
+import type { F4, Simd } from "../wasm/simd.ts";
+import type { Value } from "../wasm/value.ts";
+import { type BlockCode, blockKernel, type BlockSpec } from "./depthwise_blocks.ts";
+import type { RowWindow } from "./depthwise_plan.ts";
+
+type I = Local<"i32">;
+
+/** Places computed together where their windows lie inside: as many as there are, but few at a time. */
+export const TOGETHER = [4, 2, 1] as const;
+
+/** One vector of channels while its code is written. */
+export interface RowCode {
+  /** Vector code. */
+  readonly s: Simd;
+  /** Address of the place in hand in the result. */
+  readonly place: I;
+  /** Bytes of all channels of a place of the result. */
+  readonly step: Value<"i32">;
+  /** Offset of the channels in hand from the first of a place of the result, in bytes. */
+  readonly channel: I;
+  /** How many of the channels in hand were in the vector before, too. */
+  readonly again: I;
+  /** Stores a vector, or what of it belongs to the place. */
+  store(address: Value<"i32">, v: F4): void;
+}
+
+/** What is done with places and what their windows read. */
+export interface RowBody {
+  /** Before the places of a block. */
+  open(): void;
+  /** Before the windows of so many places. */
+  begin(count: number): void;
+  /** A vector that the tap in row `i` and column `j` of the window of place `k` reads. */
+  tap(v: F4, tap: { i: number; j: number; k: number }): void;
+  /** After the windows of so many places. */
+  end(count: number): void;
+  /** After the places of a block. */
+  close(): void;
+}
+
+/** What a kernel is written for. */
+export interface RowSpec extends BlockSpec {
+  /** Channels of the image and of the result. */
+  readonly channels: number;
+  readonly outChannels: number;
+  readonly body: (code: RowCode, pointers: readonly I[]) => RowBody;
+}
+
+/** A kernel over rows; its parameters are those of a plan and the pointers. */
+export function rowWalk(engine: Engine, spec: RowSpec): WasmFunction {
+  const { channels, outChannels } = spec;
+  const kind: RowKind = {
+    few: outChannels < 4 ? outChannels : 0,
+    repeated: outChannels !== channels,
+  };
+  const name = `${spec.name} ${kind.few} ${kind.repeated}`;
+  return blockKernel(engine, { ...spec, name }, (block, pointers) => {
+    writeWalk(block, spec, { ...kind, pointers });
+  });
+}
+
+/** Variants of the code. */
+interface RowKind {
+  /** How many channels, where they are fewer than a vector has. */
+  readonly few: number;
+  /** Whether several filters read a channel. */
+  readonly repeated: boolean;
+}
+
+function writeWalk(
+  block: BlockCode,
+  { window, body }: RowSpec,
+  { few, repeated, pointers }: RowKind & { readonly pointers: readonly I[] },
+): void {
+  const { s, pixel, step, multiplier, patterns } = block, { f } = s;
+  const lines = block.bases.map(() => f.local("i32"));
+  const place = f.local("i32"), channel = f.local("i32"), again = f.local("i32");
+  const pattern = f.local("i8x16"), bits = f.local("i32"), rest = f.local("i32");
+  const store = (address: Value<"i32">, v: F4): void => {
+    if (few === 0) return f.store(address, v);
+    if (few > 1) f.storeLane(address, v, 8, 0);
+    if (few !== 2) f.storeLane(address, v, 4, few - 1, few === 3 ? 8 : 0);
+  };
+  const { open, begin, tap, end, close } = body(
+    { s, place, step, channel, again, store },
+    pointers,
+  );
+  const load = (at: Value<"i32">): F4 => {
+    const v = f32x4.load(at);
+    return f.let(repeated ? f32x4.ofBits(i8x16.swizzle(i8x16.ofBits(v), pattern)) : v);
+  };
+  const pixels = (n: number): Value<"i32"> => n === 1 ? pixel : f.let(i32.mul(pixel, n));
+  const jump = pixels(window.stride), gap = new Map<number, Value<"i32">>();
+  for (const { gap: n } of TOGETHER.flatMap((count) => columnsOf(window, count))) {
+    if (!gap.has(n)) gap.set(n, pixels(n));
+  }
+  const after = (count: number): void => {
+    end(count);
+    lines.forEach((line) => f.advance(line, count === 1 ? jump : i32.mul(jump, count)));
+    f.advance(place, count === 1 ? step : i32.mul(step, count));
+  };
+  const inside = (count: number): void => {
+    begin(count);
+    const columns = columnsOf(window, count);
+    lines.forEach((line, i) => {
+      let at: Value<"i32"> = line;
+      columns.forEach(({ gap: n, taps }) => {
+        if (n > 0) at = f.let(i32.add(at, gap.get(n)!));
+        const v = load(at);
+        for (const { j, k } of taps) tap(v, { i, j, k });
+      });
+    });
+    after(count);
+  };
+  const side = (): void => {
+    begin(1);
+    const has = f.let(i32.load(bits)), offset = f.variable("i32", 0);
+    f.advance(bits, 4);
+    for (let j = 0; j < window.width; j++) {
+      if (j > 0) f.advance(offset, gap.get(window.dilation)!);
+      f.if(
+        i32.and(has, 2 ** j),
+        () => lines.forEach((line, i) => tap(load(i32.add(line, offset)), { i, j, k: 0 })),
+      );
+    }
+    after(1);
+  };
+  const vector = (): void => {
+    const first = f.variable("i32", block.from);
+    if (repeated) {
+      const lane = f.let(i32.shr(channel, 2)), own = f.let(i32.divU(lane, multiplier));
+      const phase = i32.sub(lane, i32.mul(own, multiplier));
+      f.set(pattern, i8x16.load(i32.add(patterns, i32.shl(phase, 4))));
+      f.advance(first, i32.shl(own, 2));
+    } else f.advance(first, channel);
+    lines.forEach((line, i) => f.set(line, i32.add(block.bases[i], first)));
+    f.set(place, i32.add(i32.add(block.result, block.to), channel));
+    f.set(bits, block.bits);
+    open();
+    f.times(block.left, side);
+    f.set(rest, block.inside);
+    for (const count of TOGETHER) {
+      f.while(i32.ge(rest, count), () => {
+        inside(count);
+        f.advance(rest, -count);
+      });
+    }
+    f.times(block.right, side);
+    close();
+  };
+  f.set(channel, 0);
+  f.set(again, 0);
+  if (few > 0) return vector();
+  eachVector(f, { channel, step, again }, vector);
+}
+
+/** A column that windows read: how far from the one before, and the taps that read it. */
+interface Column {
+  readonly gap: number;
+  readonly taps: { readonly j: number; readonly k: number }[];
+}
+
+/** The columns that the windows of so many neighbours read. */
+export function columnsOf(
+  { width, stride, dilation }: Omit<RowWindow, "height">,
+  count: number,
+): Column[] {
+  const taps = Array.from({ length: count * width }, (_, i) => {
+    const j = i % width, k = Math.floor(i / width);
+    return { at: k * stride + j * dilation, j, k };
+  });
+  const places = [...new Set(taps.map((t) => t.at))].sort((a, b) => a - b);
+  return places.map((at, c) => ({
+    gap: c === 0 ? 0 : at - places[c - 1],
+    taps: taps.filter((t) => t.at === at),
+  }));
+}
+
+/** Visits vectors of channels from where `channel` stands; the last one ends with the last channel, and has `again` of the others. */
+export function eachVector(
+  f: FunctionBuilder,
+  { channel, step, again }: { channel: I; step: Value<"i32">; again?: I },
+  visit: () => void,
+): void {
+  const last = f.let(i32.sub(step, 16));
+  f.while(i32.lt(channel, step), () => {
+    f.if(i32.gt(channel, last), () => {
+      if (again) f.set(again, i32.shr(i32.sub(channel, last), 2));
+      f.set(channel, last);
+    });
+    visit();
+    f.advance(channel, 16);
+  });
+}

@@ -1,0 +1,94 @@
+/**
+ * Depthwise convolution of places whose windows share nothing: one by one, several vectors of channels at a time.
+ * May import kernels and devices/cpu.
+ */
+import { inPlaces, outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
+import { blockKernel } from "./depthwise_blocks.ts";
+import type { RowFinish, RowProblem } from "./depthwise_rows.ts";
+import { columnsOf, eachVector, TOGETHER } from "./depthwise_walk.ts";
+
+/** Vectors of channels computed together. */
+const VECTORS = 4;
+/** Fewer channels are not worth a walk of their own at each place. */
+const LEAST_CHANNELS = 32;
+/** Fewer windows inside a row than this share nothing. */
+const LEAST_INSIDE = 3;
+/** Where so many taps read what is loaded once, loading it once pays more than reading in order. */
+const MUCH_SHARED = 1.7;
+/** Images and results of so many bytes, and places of so many, are read faster in order: the second cache does not hold them. */
+const FAR_BYTES = 1 << 21, FAR_PLACE_BYTES = 1 << 10;
+/** The first cache: so many lines whose addresses differ by a multiple of so much. */
+const CACHE_BYTES = 4096, LINE_BYTES = 64, CACHE_WAYS = 16;
+
+/** Whether places are better taken one by one: few of a row are inside, or what they share is less than what order saves. */
+export function isWide(g: WindowGeometry): boolean {
+  if (g.channels !== g.outChannels || g.channels < LEAST_CHANNELS) return false;
+  const [, { filter: height }, { out, in: extent, stride, dilation, filter, before }] = g.axes;
+  const last = Math.floor((extent - 1 - (filter - 1) * dilation + before) / stride);
+  if (Math.min(out - 1, last) - Math.ceil(before / stride) < LEAST_INSIDE - 1) return true;
+  const columns = columnsOf({ width: filter, stride, dilation }, TOGETHER[0]).length;
+  // One vector of each tap and of each place read: where places are a power of two apart, the cache cannot hold them all.
+  const place = 4 * g.channels, apart = Math.max(LINE_BYTES, Math.min(CACHE_BYTES, place & -place));
+  if (height * (filter + columns) > CACHE_WAYS * CACHE_BYTES / apart) return true;
+  return TOGETHER[0] * filter < MUCH_SHARED * columns &&
+    (place * g.batch * (inPlaces(g) + outPlaces(g)) > FAR_BYTES || place >= FAR_PLACE_BYTES);
+}
+
+/** The convolution where it {@linkcode isWide}; its plan has all places apart. */
+export function depthwiseWide(
+  engine: Engine,
+  { window }: RowProblem,
+  finish: RowFinish | undefined,
+): WasmFunction {
+  return blockKernel(engine, {
+    name: `wide ${finish?.key}`,
+    window,
+    pointers: 1 + (finish?.operands ?? 0),
+    imports: finish?.imports,
+  }, (block, [filter, ...operands]) => {
+    const { s, bases, pixel, step } = block, { f } = s;
+    const channel = f.local("i32"), has = f.local("i32");
+    const place = f.variable("i32", i32.add(block.result, block.to));
+    const image = f.local("i32"), tap = f.local("i32"), many = f.let(i32.sub(step, 16 * VECTORS));
+    const gap = f.let(i32.mul(pixel, window.dilation));
+    const sums = Array.from({ length: VECTORS }, () => f.local("f32x4"));
+    const vectors = (count: number): void => {
+      const own = sums.slice(0, count);
+      own.forEach((sum) => f.set(sum, s.k(0)));
+      f.set(tap, i32.add(filter, channel));
+      for (const base of bases) {
+        f.set(image, i32.add(base, i32.add(block.from, channel)));
+        for (let j = 0; j < window.width; j++) {
+          f.if(
+            i32.and(has, 2 ** j),
+            () =>
+              own.forEach((sum, u) =>
+                f.set(sum, s.madd(f32x4.load(image, 16 * u), f32x4.load(tap, 16 * u), sum))
+              ),
+          );
+          f.advance(image, gap);
+          f.advance(tap, step);
+        }
+      }
+      const to = f.let(i32.add(place, channel));
+      own.forEach((sum, u) => {
+        const here = u === 0 ? channel : i32.add(channel, 16 * u);
+        f.store(to, finish ? f.let(finish.apply(s, sum, operands, here)) : sum, 16 * u);
+      });
+    };
+    f.times(block.left, () => {
+      f.set(has, i32.load(block.bits));
+      f.advance(block.bits, 4);
+      f.set(channel, 0);
+      f.while(i32.le(channel, many), () => {
+        vectors(VECTORS);
+        f.advance(channel, 16 * VECTORS);
+      });
+      eachVector(f, { channel, step }, () => vectors(1));
+      f.advance(block.from, i32.mul(pixel, window.stride));
+      f.advance(place, step);
+    });
+  });
+}

@@ -1,0 +1,295 @@
+/**
+ * Matrix products of dense matrices, stored either way, in batches that broadcast.
+ * May import core, kernels and devices/cpu.
+ */
+import type { Problem } from "../../../core/op.ts";
+import { argument, scalar } from "../../../core/scalar.ts";
+import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
+import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul_shape.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
+import type { Pointer } from "../heap.ts";
+import { preparePointwise } from "../pointwise/pointwise.ts";
+import { panelArguments, panelKernel, type PanelSource } from "./gemm_kernel.ts";
+import { packing } from "./gemm_pack.ts";
+import { type PanelGroup, RowTable } from "./gemm_rows.ts";
+import { isSmall, prepareSmall, type Product } from "./gemm_small.ts";
+import {
+  operandsFrom,
+  type PackB,
+  type RowsHere,
+  Sums,
+  type SumsItem,
+  worthObjects,
+} from "./gemm_sums.ts";
+import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
+import { BLOCK_DEPTH, type Finish, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
+
+/** Rows whose pointers are in memory at once. */
+const BLOCK_ROWS = 6144;
+/** Products of fewer multiplications are not worth sharing among threads. */
+const MOST_SMALL = 1 << 20;
+/** Rows that are turned at once where A is stored transposed. */
+const BLOCK_TURNED = 192;
+/** B is used as it lies where few rows would use a packed copy and B is small. */
+const DIRECT_ROWS = 18, DIRECT_BYTES = 1 << 19;
+/** B of up to this size is used as it lies by any number of rows. */
+const NEAR_BYTES = 1 << 14;
+
+/** Runs of a small product before its larger kernel is compiled: the bits are the same. */
+const RUNS_BEFORE_OBJECTS = 8;
+
+/** Matrices of a batch that are computed together, in bytes. */
+const BATCH_BYTES = 1 << 20;
+
+/** Computes C from A and B; operands of the finish follow. */
+export type ProductRun = (
+  c: Pointer,
+  a: Pointer,
+  b: Pointer,
+  operands?: readonly Pointer[],
+) => void;
+
+/** The kernel of a product. `finish` is applied to each sum. */
+export function prepareProduct(engine: Engine, product: Product, finish?: Finish): ProductRun {
+  const { m, n, k, transA } = product;
+  if (m === 0 || n === 0) return () => {};
+  if (!finish && k > 0) {
+    if (m <= THIN_ROWS && (m === 1 || !transA)) {
+      // A single column lies in memory as a single row does.
+      return prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
+    }
+    if (n === 1) {
+      // A matrix times a vector is that vector times the matrix turned.
+      const turned = prepareThin(engine, { m: 1, n: m, k, transB: !transA });
+      return (c, a, b) => turned(c, b, a);
+    }
+  }
+  if (isDirect(product) && k <= BLOCK_DEPTH && m * n * k <= MOST_SMALL) {
+    return prepareDirect(engine, product, finish);
+  }
+  const blocks = prepareBlocks(engine, product, finish, 1);
+  return (c, a, b, operands = []) => blocks([{ a, b, c }], operands);
+}
+
+/** True where B need not be packed. */
+function isDirect({ m, n, k, transB }: Product): boolean {
+  const bytes = 4 * k * n;
+  return !transB && (bytes <= NEAR_BYTES || (m <= DIRECT_ROWS && bytes <= DIRECT_BYTES));
+}
+
+/** Small products: one block, nothing is packed or shared, so there is little to prepare. */
+function prepareDirect(
+  engine: Engine,
+  { m, n, k, transA }: Product,
+  finish: Finish | undefined,
+): ProductRun {
+  const { heap } = engine;
+  const turn = transA ? turner(engine, m, k) : null;
+  const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
+  const kernelsFor = (source: PanelSource): { group: PanelGroup; run: WasmFunction }[] =>
+    table.groups.map((group) => ({ group, run: panelKernel(engine, group.rows, source, finish) }));
+  let kernels = kernelsFor("direct"), runs = 0;
+  const worth = worthObjects(engine, table.panels, n);
+  const tableBytes = roundUp(table.bytes);
+  const bytes = 64 + tableBytes + (turn ? turn.listBytes + roundUp(turn.step * m) : 0);
+  return (c, a, b, operands = NONE) => {
+    if (worth && ++runs === RUNS_BEFORE_OBJECTS) kernels = kernelsFor("objects");
+    const block = engine.nextBlock();
+    const segments = engine.scratch(bytes), panels = segments + 64, list = panels + tableBytes;
+    heap.i32[segments >>> 2] = 0;
+    table.put(heap, panels);
+    let aBase = a;
+    if (turn) {
+      turn.putList(list);
+      aBase = list + turn.listBytes;
+      const [run, args] = turn.call(aBase, list, a, k, m);
+      run(...args);
+    }
+    for (const { group: { at, count }, run } of kernels) {
+      const args = panelArguments({
+        panels: panels + at,
+        count,
+        segments,
+        segmentCount: k === 0 ? 0 : 1,
+        segmentBytes: 4 * k,
+        aBase,
+        b,
+        bStep: 4 * n,
+        bPanelStep: PANEL_BYTES,
+        block,
+        cBase: c,
+        columns: n,
+        add: false,
+        last: true,
+        operands: operandsFrom(finish, operands, c),
+      });
+      run(...args);
+    }
+  };
+}
+const NONE: readonly Pointer[] = [];
+
+/** The matrices of one product. */
+interface Matrices {
+  readonly a: Pointer;
+  readonly b: Pointer;
+  readonly c: Pointer;
+}
+
+/** Computes up to `most` products of the same shape at once. */
+function prepareBlocks(
+  engine: Engine,
+  { m, n, k, transA, transB }: Product,
+  finish: Finish | undefined,
+  most: number,
+): (products: readonly Matrices[], operands: readonly Pointer[]) => void {
+  const { heap } = engine;
+  const turn = transA ? turner(engine, m, k) : null;
+  const blocks = evenBlocks(m, turn ? BLOCK_TURNED : BLOCK_ROWS, panelRows(engine));
+  const tables = new Map<number, RowTable>();
+  for (const { size } of blocks) {
+    if (tables.has(size)) continue;
+    tables.set(
+      size,
+      new RowTable(engine, size, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i),
+    );
+  }
+  const direct = isDirect({ m, n, k, transA, transB });
+  const sums = new Sums(engine, {
+    columns: n,
+    segments: k === 0 ? [] : [0],
+    length: k,
+    tables: [...tables.values()],
+    pack: direct ? null : transB ? packTransposed(engine, k) : "rows",
+    finish,
+  });
+  const tableBytes = [...tables.values()].reduce((s, t) => s + roundUp(t.bytes), 0);
+  const bytes = sums.bytes(most) + tableBytes + (turn ? turn.listBytes + most * turn.rowsBytes : 0);
+  return (products, operands) => {
+    const work = engine.scratch(bytes);
+    const places = new Map<number, Pointer>();
+    let at = work + sums.bytes(most);
+    for (const [size, table] of tables) {
+      table.put(heap, at);
+      places.set(size, at);
+      at += roundUp(table.bytes);
+    }
+    if (turn) turn.putList(at);
+    const items = products.map(({ a, b, c }, item): SumsItem => ({
+      b,
+      rows: blocks.map(({ from, size }): RowsHere => {
+        const here = { table: tables.get(size)!, at: places.get(size)!, c: c + 4 * n * from };
+        if (!turn) return { ...here, a: () => a + 4 * k * from };
+        const turned = at + turn.listBytes + item * turn.rowsBytes;
+        return {
+          ...here,
+          // As if the rows began with the first element of the segment.
+          a: (depth) => turned - 4 * depth.start,
+          turn: (
+            depth,
+          ) => [turn.call(turned, at, a + 4 * (depth.from * m + from), depth.size, size)],
+        };
+      }),
+    }));
+    sums.run(work, items, operandsFrom(finish, operands, products[0].c));
+  };
+}
+
+/** Turns blocks of an A that is stored `[k, m]` into rows of their own. */
+function turner(engine: Engine, m: number, k: number) {
+  const pack = packing(engine);
+  const depth = Math.min(k, 260);
+  // Rows an odd number of vectors long: else they would meet in the same cache lines.
+  const step = (depth | 4) * 4 + 16;
+  return {
+    step,
+    listBytes: roundUp(4 * depth),
+    rowsBytes: roundUp(step * Math.min(m, BLOCK_TURNED)),
+    /** The rows of A as pointers, from the first element wanted. */
+    putList: (list: Pointer): void => void pack.ramp(list, depth, 0, 4 * m),
+    call: (to: Pointer, list: Pointer, first: Pointer, size: number, rows: number): WasmCall => [
+      pack.turn,
+      [to, step, list, first, size, rows],
+    ],
+  };
+}
+
+/** B is stored `[n, k]`. */
+function packTransposed(engine: Engine, k: number): PackB {
+  const pack = packing(engine);
+  return (to, b, depth, columns, step) => {
+    const from = b + 4 * (columns.from * k + depth.from);
+    return [[pack.columns, [to, from, depth.size, columns.size, 4 * k, step]]];
+  };
+}
+
+/** MatMul and its batched kin, of float32; `finish` reads the inputs after the first two. */
+export function prepareMatMul(
+  engine: Engine,
+  { inputs: [a, b], outputs: [out], attrs }: Problem,
+  finish?: Finish,
+): FastRun | null {
+  if (out.dtype !== "float32") return null;
+  const transA = attrs.transpose_a ?? attrs.adj_x, transB = attrs.transpose_b ?? attrs.adj_y;
+  const shape = matMulShape(a.shape, b.shape, out.shape, transA, transB);
+  if (shape.batch === 0) return () => {};
+  if (shape.k === 1 && !finish) return prepareOuter(engine, [a, b, out]);
+  if (shape.batch > 1) {
+    // Few rows, or one column, are faster by themselves than with a finish.
+    if (finish && (shape.m <= THIN_ROWS || shape.n === 1)) return null;
+    return prepareBatches(engine, shape, finish);
+  }
+  const product = prepareProduct(engine, shape, finish);
+  return ([c], [a, b, ...operands]) => product(c, a, b, operands);
+}
+
+/** Sums of one product each: columns times rows, broadcast. */
+export function prepareOuter(
+  engine: Engine,
+  [a, b, { shape }]: readonly ConcreteSpec[],
+): FastRun | null {
+  const [rows, columns] = shape.slice(-2);
+  return preparePointwise(engine, [PRODUCT], [
+    { ...a, shape: [...a.shape.slice(0, -2), rows, 1] },
+    { ...b, shape: [...b.shape.slice(0, -2), 1, columns] },
+  ], shape);
+}
+const PRODUCT = scalar.mul(argument(0), argument(1));
+
+function prepareBatches(
+  engine: Engine,
+  shape: MatMulShape,
+  finish: Finish | undefined,
+): FastRun {
+  const { m, n, k } = shape;
+  const pairs = matrixPairs(shape).map(({ a, b }, i): Matrices => ({
+    a: 4 * a * m * k,
+    b: 4 * b * k * n,
+    c: 4 * i * m * n,
+  }));
+  if (m === 0 || n === 0) return () => {};
+  if (!finish && isSmall(shape)) {
+    const small = prepareSmall(engine, { ...shape, pairs: matrixPairs(shape) });
+    return ([c], [a, b]) => small(c, a, b);
+  }
+  /** Operands per element as they lie beside the matrix of C at this offset. */
+  const beside = (operands: readonly Pointer[], c: number): readonly Pointer[] =>
+    finish ? operands.map((p, i) => (finish.operands[i] === "element" ? p + c : p)) : NONE;
+  // Matrices that are packed together stay in the second cache together.
+  const together = Math.max(1, Math.min(64, Math.floor(BATCH_BYTES / (4 * (k * n + m * k)))));
+  if (together === 1 || m <= THIN_ROWS || n === 1) {
+    const product = prepareProduct(engine, shape, finish);
+    return ([c], [a, b, ...operands]) =>
+      pairs.forEach((p) => product(c + p.c, a + p.a, b + p.b, beside(operands, p.c)));
+  }
+  const blocks = prepareBlocks(engine, shape, finish, together);
+  return ([c], [a, b, ...operands]) => {
+    for (let first = 0; first < pairs.length; first += together) {
+      const some = pairs.slice(first, first + together);
+      const matrices = some.map((p) => ({ a: a + p.a, b: b + p.b, c: c + p.c }));
+      blocks(matrices, beside(operands, some[0].c));
+    }
+  };
+}

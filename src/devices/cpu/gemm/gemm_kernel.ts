@@ -1,0 +1,161 @@
+/**
+ * The inner kernels of every matrix product and convolution: tiles of up to six rows of C by eight columns, kept in registers.
+ *
+ * Rows are given by pointers: a panel begins with one pointer per row of C, then one per row of A. Each sum runs over segments of
+ * the row of A, at offsets that are the same for all rows: a plain product has one, a convolution one per row of its filter. So
+ * patches of an image are never copied.
+ * May import core and devices/cpu.
+ */
+import { exprKey } from "../../../core/scalar.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
+import { importHosts } from "../pointwise/print_simd.ts";
+import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
+import { Simd } from "../wasm/simd.ts";
+import { writeObjectPanels } from "./gemm_object_kernel.ts";
+import { ADD, type Finish, LAST, PANEL_BYTES, Tile } from "./gemm_tile.ts";
+import { eachTile, type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_walk.ts";
+import { PanelObjects } from "./panel_objects.ts";
+
+/** Runs panels of rows against panels of columns. */
+export interface PanelCall {
+  /** First panel of pointers. */
+  readonly panels: number;
+  /** How many panels of rows. */
+  readonly count: number;
+  /** Offsets of the segments, in memory. */
+  readonly segments: number;
+  /** How many segments. */
+  readonly segmentCount: number;
+  /** Bytes of a segment. */
+  readonly segmentBytes: number;
+  /** Added to the pointers of A. */
+  readonly aBase: number;
+  /** First panel of B. */
+  readonly b: number;
+  /** Bytes from row to row of B within a panel. */
+  readonly bStep: number;
+  /** Bytes from panel to panel of B. */
+  readonly bPanelStep: number;
+  /** A number that no other block of B has had: panels kept as objects are those of the block they were made for. */
+  readonly block: number;
+  /** Added to the pointers of C. */
+  readonly cBase: number;
+  /** Columns to compute. */
+  readonly columns: number;
+  /** Adds to what C holds. */
+  readonly add: boolean;
+  /** This is the last part of the sums. */
+  readonly last: boolean;
+  /** Addresses of the operands of {@linkcode Finish}; those per column begin at the first column. */
+  readonly operands: readonly number[];
+}
+
+/**
+ * How panels are read: rows of B that follow each other as eight floats, rows of B where they lie, or rows of
+ * either kind, copied to objects of the engine's heap.
+ */
+export type PanelSource = "packed" | "direct" | "objects";
+
+/** The kernel of `rows` rows. */
+export function panelKernel(
+  engine: Engine,
+  rows: number,
+  source: PanelSource,
+  finish: Finish | undefined,
+): WasmFunction {
+  const key = finish ? `${exprKey(finish.expr)} ${finish.operands}` : "";
+  return engine.compile(`gemm ${rows} ${source} ${key}`, (m) => {
+    const hosts = importHosts(m, finish ? [finish.expr] : []);
+    const relaxed = engine.features.relaxed;
+    const extra = new Array<"i32">(finish?.operands.length ?? 0).fill("i32");
+    const tileOf = (f: FunctionBuilder): Tile =>
+      new Tile(new Simd(f, relaxed, hosts), rows, finish);
+    if (source === "objects") {
+      m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
+        const objects = new PanelObjects(m, f);
+        writeObjectPanels(f, objects, tileOf(f), paramsOf(p as Local<"i32">[]), finish);
+      });
+      return;
+    }
+    const micro = m.function(null, [...MICRO_PARAMS, ...extra], null, (f, ...p) => {
+      // Sums of few rows would wait for each other: several grow side by side.
+      const tiles = Array.from({ length: SIDE_BY_SIDE[rows] ?? 1 }, () => tileOf(f));
+      writeTile(f, tiles, source === "packed", p as Local<"i32">[]);
+    });
+    m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
+      writePanels(f, micro, rows, paramsOf(p as Local<"i32">[]), finish);
+    });
+  }).run;
+}
+
+/** The arguments of a call. */
+export function panelArguments(c: PanelCall): number[] {
+  const mode = (c.add ? ADD : 0) | (c.last ? LAST : 0);
+  const rows = [c.panels, c.segments, c.segmentCount, c.segmentBytes, c.aBase];
+  const fixed = [...rows, c.b, c.bStep, c.cBase, c.columns, mode, c.count, c.bPanelStep, c.block];
+  return [...fixed, ...c.operands];
+}
+
+/** Tiles that take turns, by rows. */
+const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
+
+const MICRO_PARAMS = new Array<"i32">(10).fill("i32");
+
+/** Calls `micro` for each tile. */
+function writePanels(
+  f: FunctionBuilder,
+  micro: FunctionRef,
+  rows: number,
+  p: PanelParams,
+  finish: Finish | undefined,
+): void {
+  const b = f.local("i32");
+  const { segments, segmentCount, segmentBytes, aBase } = p;
+  eachTile(f, rows, p, finish, () => f.set(b, p.b), ({ panel, cBase, columns, mode, operands }) => {
+    f.run(
+      micro as FunctionRef<readonly "i32"[], null>,
+      ...[panel, segments, segmentCount, segmentBytes, aBase, b, p.bStep, cBase, columns, mode],
+      ...operands,
+    );
+    f.advance(b, p.bPanelStep);
+  });
+}
+
+/** The kernel of one panel of rows and one of columns. */
+function writeTile(
+  f: FunctionBuilder,
+  tiles: readonly Tile[],
+  packed: boolean,
+  p: Local<"i32">[],
+): void {
+  const [tile, ...others] = tiles;
+  const [panel, segments, segmentCount, segmentBytes, aBase, b, bStep, cBase, columns, mode] = p;
+  const a = tile.rows.map(() => f.local("i32"));
+  const end = f.local("i32"), base = f.local("i32");
+  const steps = (count: number): void => {
+    for (let k = 0; k < count; k++) {
+      const at = packed ? PANEL_BYTES * k : 0;
+      const row = [f.let(f32x4.load(b, at)), f.let(f32x4.load(b, at + 16))] as const;
+      tiles[k % tiles.length].step((i) => f32x4.loadSplat(a[i], 4 * k), row);
+      if (!packed) f.advance(b, bStep);
+    }
+    if (packed) f.advance(b, PANEL_BYTES * count);
+    a.forEach((x) => f.advance(x, 4 * count));
+  };
+  f.while(i32.gt(segmentCount, 0), () => {
+    f.set(base, i32.add(aBase, i32.load(segments)));
+    a.forEach((x, i) => f.set(x, i32.add(i32.load(panel, 4 * (a.length + i)), base)));
+    // Long steps leave the fewest instructions beside the multiply-adds, where B is read at fixed distances.
+    for (const [count, bytes] of packed ? [[8, -32], [4, 16]] : [[4, -16]]) {
+      f.set(end, i32.add(a[0], i32.and(segmentBytes, bytes)));
+      f.while(i32.ltU(a[0], end), () => steps(count));
+    }
+    f.set(end, i32.add(a[0], i32.and(segmentBytes, 15)));
+    f.while(i32.ltU(a[0], end), () => steps(1));
+    f.advance(segments, 4);
+    f.advance(segmentCount, -1);
+  });
+  others.forEach((other) => tile.add(other));
+  tile.store({ panel, cBase, columns, mode, operands: p.slice(MICRO_PARAMS.length) });
+}

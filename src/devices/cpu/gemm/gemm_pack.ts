@@ -1,0 +1,149 @@
+/**
+ * What a matrix product needs beside its inner kernel: panels of B, rows of a transposed A, lists of row pointers.
+ * May import devices/cpu.
+ */
+import type { Engine, WasmExports, WasmFunction } from "../engine.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32, f32x4, i32 } from "../wasm/instructions.ts";
+import { turn4 } from "../wasm/turned_rows.ts";
+import { PANEL_COLUMNS } from "./gemm_tile.ts";
+
+/** The functions of the packing module. */
+export interface Packing {
+  /**
+   * `rows(to, from, k, n, step, panelStep)`: `k` rows of `n` floats, `step` bytes apart, as panels of eight columns each.
+   * What lies past the last column is taken along.
+   */
+  readonly rows: WasmFunction;
+  /** `columns(to, from, k, n, step, panelStep)`: the same of a matrix stored transposed: `n` rows of `k` floats. */
+  readonly columns: WasmFunction;
+  /** `turn(to, toStep, pointers, base, count, length)`: `to[j][i] = row[i][j]` for rows given by pointers. */
+  readonly turn: WasmFunction;
+  /** `ramp(to, count, from, step)`: pointers that rise evenly. */
+  readonly ramp: WasmFunction;
+}
+
+const I6 = ["i32", "i32", "i32", "i32", "i32", "i32"] as const;
+
+/** The compiled packing module. */
+export function packing(engine: Engine): Packing {
+  const exports: WasmExports = engine.compile("gemm pack", (m) => {
+    m.function("rows", I6, null, packRows);
+    m.function("columns", I6, null, packColumns);
+    m.function("turn", I6, null, turnRows);
+    m.function("ramp", ["i32", "i32", "i32", "i32"], null, (f, to, count, from, step) => {
+      f.while(i32.gt(count, 0), () => {
+        f.store(to, from);
+        f.advance(to, 4);
+        f.advance(from, step);
+        f.advance(count, -1);
+      });
+    });
+  });
+  return exports as unknown as Packing;
+}
+
+type I = Local<"i32">;
+
+function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
+  const target = f.local("i32"), left = f.local("i32");
+  const run = (count: number): void => {
+    const rows = Array.from({ length: count }, () => f.local("i32"));
+    rows.forEach((r, i) => f.set(r, i === 0 ? from : i32.add(rows[i - 1], step)));
+    f.set(target, to);
+    f.set(left, n);
+    f.while(i32.gt(left, 0), () => {
+      rows.forEach((r, i) => {
+        f.store(target, f32x4.load(r), 32 * i);
+        f.store(target, f32x4.load(r, 16), 32 * i + 16);
+        f.advance(r, 32);
+      });
+      f.advance(target, panelStep);
+      f.advance(left, -PANEL_COLUMNS);
+    });
+    f.advance(to, 32 * count);
+    f.advance(from, i32.mul(step, count));
+    f.advance(k, -count);
+  };
+  // Along the rows, four at a time: memory is read in order.
+  f.while(i32.ge(k, 4), () => run(4));
+  f.while(i32.gt(k, 0), () => run(1));
+}
+
+function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
+  const target = f.local("i32"), left = f.local("i32"), at = f.local("i32"), last = f.local("i32");
+  f.set(last, i32.add(from, i32.mul(i32.sub(n, 1), step)));
+  const rows = Array.from({ length: PANEL_COLUMNS }, () => f.local("i32"));
+  f.while(i32.gt(n, 0), () => {
+    rows.forEach((r, i) => {
+      // Columns past the last are filled with it: they are never stored.
+      f.set(at, i === 0 ? from : i32.add(rows[i - 1], step));
+      f.if(i32.gtU(at, last), () => f.set(at, last));
+      f.set(r, at);
+    });
+    f.set(target, to);
+    f.set(left, i32.and(k, -4));
+    f.while(i32.gt(left, 0), () => {
+      for (const half of [0, 4]) {
+        turn4(f, rows.slice(half, half + 4).map((r) => f.let(f32x4.load(r)))).forEach((v, i) => {
+          f.store(target, v, 32 * i + 4 * half);
+        });
+      }
+      rows.forEach((r) => f.advance(r, 16));
+      f.advance(target, 128);
+      f.advance(left, -4);
+    });
+    f.set(left, i32.and(k, 3));
+    f.while(i32.gt(left, 0), () => {
+      rows.forEach((r, i) => f.store(target, f32.load(r), 4 * i));
+      rows.forEach((r) => f.advance(r, 4));
+      f.advance(target, 32);
+      f.advance(left, -1);
+    });
+    f.advance(to, panelStep);
+    f.advance(from, i32.mul(step, PANEL_COLUMNS));
+    f.advance(n, -PANEL_COLUMNS);
+  });
+}
+
+function turnRows(
+  f: FunctionBuilder,
+  to: I,
+  toStep: I,
+  pointers: I,
+  base: I,
+  count: I,
+  length: I,
+): void {
+  const target = f.local("i32"), left = f.local("i32");
+  const block = (rows: number): void => {
+    const r = Array.from(
+      { length: rows },
+      (_, i) => f.variable("i32", i32.add(i32.load(pointers, 4 * i), base)),
+    );
+    f.set(target, to);
+    if (rows === 4) {
+      f.set(left, i32.and(length, -4));
+      f.while(i32.gt(left, 0), () => {
+        for (const v of turn4(f, r.map((p) => f.let(f32x4.load(p))))) {
+          f.store(target, v);
+          f.advance(target, toStep);
+        }
+        r.forEach((p) => f.advance(p, 16));
+        f.advance(left, -4);
+      });
+      f.set(left, i32.and(length, 3));
+    } else f.set(left, length);
+    f.while(i32.gt(left, 0), () => {
+      r.forEach((p, i) => f.store(target, f32.load(p), 4 * i));
+      r.forEach((p) => f.advance(p, 4));
+      f.advance(target, toStep);
+      f.advance(left, -1);
+    });
+    f.advance(pointers, 4 * rows);
+    f.advance(to, 4 * rows);
+    f.advance(count, -rows);
+  };
+  f.while(i32.ge(count, 4), () => block(4));
+  f.while(i32.gt(count, 0), () => block(1));
+}

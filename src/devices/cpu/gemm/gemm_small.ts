@@ -1,0 +1,224 @@
+/**
+ * Products of small matrices in batches: one call of a kernel computes many of them.
+ * May import devices/cpu.
+ */
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { Pointer } from "../heap.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32, f32x4, i32 } from "../wasm/instructions.ts";
+import { type F4, Simd } from "../wasm/simd.ts";
+import { turn4 } from "../wasm/turned_rows.ts";
+import type { Value } from "../wasm/value.ts";
+
+/** Most multiplications of a product for which this kernel is the faster one. */
+const MOST = 1 << 14;
+/** Elements of B of which this is true for few rows: of one that is turned first, of one that is not. */
+const MOST_TURNED = 1 << 8, MOST_READ = 1 << 10;
+const FEW_ROWS = 3;
+
+type I = Local<"i32">;
+
+/** One product `C[m,n] = A[m,k] · B[k,n]` of dense matrices. */
+export interface Product {
+  /** Rows of C. */
+  readonly m: number;
+  /** Columns of C. */
+  readonly n: number;
+  /** Length of the sums. */
+  readonly k: number;
+  /** A is stored `[k, m]`. */
+  readonly transA: boolean;
+  /** B is stored `[n, k]`. */
+  readonly transB: boolean;
+}
+
+/** Products of the same shape. */
+export interface SmallProducts extends Product {
+  /** Which matrices of A and B are multiplied, in the order of C. */
+  readonly pairs: readonly { readonly a: number; readonly b: number }[];
+}
+
+/** True where a batch of such products is best computed here. */
+export function isSmall({ m, n, k, transA, transB }: Product): boolean {
+  if (k === 0) return false;
+  if (n > 1 && m > FEW_ROWS) return m * n * k <= MOST;
+  // B, or with one column A, is read once or little more: rows of it are better multiplied as they lie than turned.
+  const turns = n > 1 ? transB : !transA;
+  return k * (n > 1 ? n : m) <= (turns ? MOST_TURNED : MOST_READ);
+}
+
+/** Computes C from A and B. */
+export function prepareSmall(
+  engine: Engine,
+  products: SmallProducts,
+): (c: Pointer, a: Pointer, b: Pointer) => void {
+  const { m, n, k, transA, transB, pairs } = products;
+  if (n === 1 && m > 1) {
+    // A matrix times a vector is that vector times the matrix turned.
+    const turned = pairs.map(({ a, b }) => ({ a: b, b: a }));
+    const run = prepareSmall(engine, {
+      m: 1,
+      n: m,
+      k,
+      transA: false,
+      transB: !transA,
+      pairs: turned,
+    });
+    return (c, a, b) => run(c, b, a);
+  }
+  const variant = { transA, transB, columns: Math.min(n, LANES) };
+  const { run } = engine.compile(`small products ${Object.values(variant)}`, (module) => {
+    module.function("run", new Array<"i32">(9).fill("i32"), null, (f, ...p) => {
+      writeProducts(new Simd(f, engine.features.relaxed), variant, p);
+    });
+  });
+  const list = Int32Array.from(pairs.flatMap(({ a, b }) => [4 * m * k * a, 4 * k * n * b]));
+  const listBytes = roundUp(list.byteLength);
+  const roomBytes = transB ? roundUp(4 * k * Math.ceil(n / LANES) * LANES) : 0;
+  return (c, a, b) => {
+    const most = Math.ceil(pairs.length / engine.parts(2 * m * n * k * pairs.length));
+    const blocks = evenBlocks(pairs.length, most, 1);
+    const at = engine.scratch(listBytes + roomBytes * blocks.length);
+    engine.heap.i32.set(list, at >>> 2);
+    engine.callAll(blocks.map(({ from, size }, i): WasmCall => {
+      const room = at + listBytes + i * roomBytes;
+      return [run, [at + 8 * from, size, c + 4 * m * n * from, a, b, m, n, k, room]];
+    }));
+  };
+}
+const LANES = 4;
+
+interface Variant {
+  readonly transA: boolean;
+  readonly transB: boolean;
+  /** Columns that are stored of a vector that is the only one of its row. */
+  readonly columns: number;
+}
+
+/** Parameters: the list of offsets, how many products, C, A, B, the sizes, room for a packed B. */
+function writeProducts(
+  s: Simd,
+  { transA, transB, columns }: Variant,
+  [list, count, c, aBase, bBase, m, n, k, room]: readonly I[],
+): void {
+  const { f } = s;
+  const rowA = transA ? 4 : f.let(i32.shl(k, 2)), depthA = f.let(i32.shl(m, 2));
+  const rowC = f.let(i32.shl(n, 2));
+  // Rows of a turned B are whole vectors.
+  const rowB = transB ? f.let(i32.shl(i32.and(i32.add(n, LANES - 1), -LANES), 2)) : rowC;
+  const a = f.local("i32"), b = f.local("i32");
+  const load = (p: I, offset: number): F4 => {
+    if (transB || columns === LANES) return f32x4.load(p, offset);
+    if (columns === 1) return f32x4.loadFirst(p);
+    const pair = f32x4.loadPair(p);
+    return columns === 2 ? pair : f32x4.shuffle(pair, f32x4.loadFirst(p, 8), [0, 1, 4, 5]);
+  };
+  /** A block of C: some rows of some vectors. */
+  const block = (rows: number, vectors: number, first: Value<"i32">, to: Value<"i32">, at: I) => {
+    const lefts = transA
+      ? [f.variable("i32", first)]
+      : Array.from({ length: rows }, (_, i) => f.variable("i32", i32.add(first, i32.mul(rowA, i))));
+    const right = f.variable("i32", i32.add(b, at));
+    const sums = Array.from(
+      { length: rows },
+      () => Array.from({ length: vectors }, () => f.variable("f32x4", s.k(0))),
+    );
+    const term = (offset: number): void => {
+      const values = Array.from({ length: vectors }, (_, v) => f.let(load(right, 16 * v)));
+      f.advance(right, rowB);
+      sums.forEach((row, i) => {
+        const factor: F4 = f.let(f32x4.loadSplat(lefts[transA ? 0 : i], transA ? 4 * i : offset));
+        row.forEach((sum, v) => f.set(sum, s.madd(factor, values[v], sum)));
+      });
+    };
+    const terms = f.variable("i32", k);
+    const turn = (count: number): void => {
+      f.while(i32.ge(terms, count), () => {
+        for (let u = 0; u < count; u++) term(4 * u);
+        lefts.forEach((p) => f.advance(p, transA ? depthA : 4 * count));
+        f.advance(terms, -count);
+      });
+    };
+    if (!transA) turn(4);
+    turn(1);
+    const place = f.variable("i32", i32.add(to, at));
+    for (const row of sums) {
+      row.forEach((sum, v) => {
+        if (columns === LANES) return f.store(place, sum, 16 * v);
+        for (let lane = 0; lane < columns; lane++) f.storeLane(place, sum, 4, lane, 4 * lane);
+      });
+      f.advance(place, rowC);
+    }
+  };
+  /** All columns of some rows; the last vector lies over the one before where the columns ask for it. */
+  const across = (rows: number, first: I, to: I): void => {
+    const at = f.variable("i32", 0);
+    if (columns < LANES) return block(rows, 1, first, to, at);
+    f.while(i32.lt(at, rowC), () => {
+      f.if(i32.ge(i32.sub(rowC, at), 32), () => {
+        block(rows, 2, first, to, at);
+        f.advance(at, 32);
+      }, () => {
+        f.if(i32.gt(at, i32.sub(rowC, 16)), () => f.set(at, i32.sub(rowC, 16)));
+        block(rows, 1, first, to, at);
+        f.advance(at, 16);
+      });
+    });
+  };
+  f.times(count, () => {
+    f.set(a, i32.add(aBase, i32.load(list)));
+    f.set(b, i32.add(bBase, i32.load(list, 4)));
+    f.advance(list, 8);
+    if (transB) {
+      turnColumns(f, { to: room, from: b, n, k, step: rowB });
+      f.set(b, room);
+    }
+    const left = f.variable("i32", m);
+    for (const rows of [4, 1]) {
+      f.while(i32.ge(left, rows), () => {
+        across(rows, a, c);
+        f.advance(a, i32.mul(rowA, rows));
+        f.advance(c, i32.mul(rowC, rows));
+        f.advance(left, -rows);
+      });
+    }
+  });
+}
+
+/** Turns a matrix of `n` rows of `k` floats; the last column of the result is repeated to the end of its vector. */
+function turnColumns(
+  f: FunctionBuilder,
+  { to, from, n, k, step }: { to: I; from: I; n: I; k: I; step: Value<"i32"> },
+): void {
+  const target = f.variable("i32", to), bytes = f.let(i32.shl(k, 2));
+  const last = f.let(i32.add(from, i32.mul(i32.sub(n, 1), bytes)));
+  const next = f.variable("i32", from);
+  f.while(i32.geU(last, next), () => {
+    const rows = Array.from({ length: LANES }, () => {
+      const row = f.variable("i32", next);
+      f.if(i32.gtU(row, last), () => f.set(row, last));
+      f.advance(next, bytes);
+      return row;
+    });
+    const at = f.variable("i32", target), left = f.variable("i32", k);
+    const turn = (count: number, store: () => void): void => {
+      f.while(i32.ge(left, count), () => {
+        store();
+        rows.forEach((r) => f.advance(r, 4 * count));
+        f.advance(left, -count);
+      });
+    };
+    turn(LANES, () => {
+      for (const v of turn4(f, rows.map((r) => f.let(f32x4.load(r))))) {
+        f.store(at, v);
+        f.advance(at, step);
+      }
+    });
+    turn(1, () => {
+      rows.forEach((r, i) => f.store(at, f32.load(r), 4 * i));
+      f.advance(at, step);
+    });
+    f.advance(target, 4 * LANES);
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * Products of very few rows: every element of B is used once or twice, so B is read in order and never copied.
+ * May import devices/cpu.
+ */
+import { evenBlocks } from "../blocks.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { Pointer } from "../heap.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32, f32x4, i32 } from "../wasm/instructions.ts";
+import { type F4, Simd } from "../wasm/simd.ts";
+
+/** Most rows for which these kernels are the faster ones. */
+export const THIN_ROWS = 3;
+/** Columns of C that are summed at once: they stay in the nearest cache. */
+const BLOCK = 2048;
+/** Sums of one row that grow side by side. */
+const SUMS = 4;
+
+type I = Local<"i32">;
+
+/** `C[m,n] = A[m,k] · B[k,n]` for up to {@linkcode THIN_ROWS} rows; `transB`: B is stored `[n, k]`. */
+export function prepareThin(
+  engine: Engine,
+  { m, n, k, transB }: { m: number; n: number; k: number; transB: boolean },
+): (c: Pointer, a: Pointer, b: Pointer) => void {
+  const { relaxed } = engine.features;
+  // Reading B takes the time: as long as some four operations.
+  const operations = 8 * n * k;
+  if (transB) {
+    const { run } = engine.compile(`thin dot ${m}`, (b) => {
+      b.function("run", ["i32", "i32", "i32", "i32", "i32"], null, (f, ...p) => {
+        writeDots(new Simd(f, relaxed), m, p);
+      });
+    });
+    return (c, a, b) => {
+      const parts = m === 1 ? engine.parts(operations) : 1;
+      const calls = evenBlocks(n, Math.ceil(n / parts), 8)
+        .map(({ from, size }): WasmCall => [run, [c + 4 * from, a, b + 4 * k * from, size, k]]);
+      engine.callAll(calls);
+    };
+  }
+  const { run } = engine.compile(`thin sum ${m}`, (b) => {
+    b.function("run", ["i32", "i32", "i32", "i32", "i32", "i32"], null, (f, ...p) => {
+      writeSums(new Simd(f, relaxed), m, p);
+    });
+  });
+  return (c, a, b) => {
+    const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
+    const calls = evenBlocks(n, most, 16)
+      .map(({ from, size }): WasmCall => [run, [c + 4 * from, a, b + 4 * from, size, k, 4 * n]]);
+    engine.callAll(calls);
+  };
+}
+
+/** Adds multiples of rows of B to the rows of C. Parameters: C, A, B, columns, length of sums, bytes of a row of B. */
+function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): void {
+  const { f } = s;
+  const each = <T>(count: number, make: (i: number) => T): T[] =>
+    Array.from({ length: count }, (_, i) => make(i));
+  const lengthA = f.let(i32.shl(k, 2));
+  for (let i = 0; i < m; i++) f.fill(i32.add(c, i32.mul(step, i)), 0, i32.shl(n, 2));
+  const pass = (depth: number): void => {
+    const factors = each(
+      m,
+      (i) => each(depth, (u) => f.let(f32x4.loadSplat(i32.add(a, i32.mul(lengthA, i)), 4 * u))),
+    );
+    const rows = each(depth, (u) => f.variable("i32", i32.add(b, i32.mul(step, u))));
+    const to = each(m, (i) => f.variable("i32", i32.add(c, i32.mul(step, i))));
+    const left = f.variable("i32", n);
+    const turn = (
+      vectors: number,
+      columns: number,
+      load: (p: I, offset: number) => F4,
+      store: (p: I, v: F4, offset: number) => void,
+    ): void => {
+      f.while(i32.ge(left, columns), () => {
+        for (let v = 0; v < vectors; v++) {
+          const values = rows.map((r) => f.let(load(r, 16 * v)));
+          to.forEach((p, i) => {
+            const sum = values.reduce(
+              (sum, x, u) => s.madd(factors[i][u], x, sum),
+              load(p, 16 * v),
+            );
+            store(p, sum, 16 * v);
+          });
+        }
+        [...rows, ...to].forEach((p) => f.advance(p, 4 * columns));
+        f.advance(left, -columns);
+      });
+    };
+    for (const vectors of [4, 1]) {
+      turn(vectors, 4 * vectors, (p, o) => f32x4.load(p, o), (p, v, o) => f.store(p, v, o));
+    }
+    turn(1, 1, (p) => f32x4.loadFirst(p), (p, v) => f.storeLane(p, v, 4, 0));
+    f.advance(a, 4 * depth);
+    f.advance(b, i32.mul(step, depth));
+    f.advance(k, -depth);
+  };
+  f.while(i32.ge(k, 4), () => pass(4));
+  f.while(i32.gt(k, 0), () => pass(1));
+}
+
+/** Dot products of rows of A with rows of B. Parameters: C, A, B, rows of B, length of the rows. */
+function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
+  const { f } = s;
+  const bytes = f.let(i32.shl(k, 2)), step = f.let(i32.shl(n, 2));
+  const pass = (columns: number): void => {
+    const rows = Array.from(
+      { length: columns },
+      (_, j) => f.variable("i32", i32.add(b, i32.mul(bytes, j))),
+    );
+    const left = Array.from(
+      { length: m },
+      (_, i) => f.variable("i32", i32.add(a, i32.mul(bytes, i))),
+    );
+    // A few sums at once: one addition need not wait for the one before it.
+    const depth = Math.max(1, SUMS / columns);
+    const sums = left.map(() =>
+      rows.map(() => Array.from({ length: depth }, () => f.variable("f32x4", s.k(0))))
+    );
+    const turn = (vectors: number, width: number, load: (p: I, offset: number) => F4): void => {
+      const step = vectors * width;
+      f.while(i32.ge(terms, step), () => {
+        for (let u = 0; u < vectors; u++) {
+          const values = left.map((p) => f.let(load(p, 16 * u)));
+          rows.forEach((r, j) => {
+            const v = f.let(load(r, 16 * u));
+            values.forEach((x, i) => f.set(sums[i][j][u], s.madd(x, v, sums[i][j][u])));
+          });
+        }
+        [...rows, ...left].forEach((p) => f.advance(p, 4 * step));
+        f.advance(terms, -step);
+      });
+    };
+    const terms = f.variable("i32", k);
+    if (depth > 1) turn(depth, 4, (p, o) => f32x4.load(p, o));
+    turn(1, 4, (p, o) => f32x4.load(p, o));
+    turn(1, 1, (p) => f32x4.loadFirst(p));
+    sums.forEach((row, i) => {
+      const to = f.let(i32.add(c, i32.mul(step, i)));
+      row.forEach(([first, ...others], j) => {
+        const whole = others.reduce<F4>((sum, v) => f32x4.add(sum, v), first);
+        f.store(to, total(f, whole), 4 * j);
+      });
+    });
+    f.advance(b, i32.mul(bytes, columns));
+    f.advance(c, 4 * columns);
+    f.advance(n, -columns);
+  };
+  const columns = m === 1 ? 8 : 4;
+  f.while(i32.ge(n, columns), () => pass(columns));
+  f.while(i32.gt(n, 0), () => pass(1));
+}
+
+/** Sum of four lanes. */
+function total(f: FunctionBuilder, v: F4): ReturnType<typeof f32.const> {
+  const pair = f.let(f32x4.add(v, f32x4.shuffle(v, v, [2, 3, 0, 1])));
+  return f32.add(f32x4.lane(pair, 0), f32x4.lane(pair, 1));
+}

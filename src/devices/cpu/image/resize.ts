@@ -1,0 +1,104 @@
+/**
+ * Resizing of images: bilinear interpolation and nearest neighbours.
+ * May import core, kernels and devices/cpu.
+ */
+import type { Problem } from "../../../core/op.ts";
+import { type Shape, sizeOf } from "../../../core/shape.ts";
+import {
+  axisScale,
+  between,
+  imageDims,
+  nearestOf,
+  sourceOf,
+} from "../../../kernels/image_geometry.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import { prepareTables } from "../copy/copy_rows.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
+import { ENTRY, interpolation, isPixels, putEntry, roomOf } from "./interpolate.ts";
+
+/** Work of an element, in floating point operations. */
+const WORK = 20;
+
+/** An image of the same size is the image. */
+function prepareSame(engine: Engine, shape: Shape): FastRun {
+  const run = prepareTables(engine, [], [{ kind: "run", count: sizeOf(shape), offset: 0 }]);
+  return ([y], [x]) => run(y, x, 0);
+}
+
+function isSame([, height, width]: Shape, [, rows, columns]: Shape): boolean {
+  return height === rows && width === columns;
+}
+
+const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
+  if (!isPixels(x.dtype) || out.dtype !== "float32") return null;
+  const { batch, height, width, depth } = imageDims(x.shape);
+  const [, rows, columns] = out.shape;
+  const size = batch * rows * columns * depth;
+  if (size === 0) return () => {};
+  if (isSame(x.shape, out.shape) && x.dtype === out.dtype) return prepareSame(engine, x.shape);
+  const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
+  const table = new DataView(new ArrayBuffer(roundUp(ENTRY * (rows + columns))));
+  for (let r = 0; r < rows; r++) {
+    putEntry(table, r, between(vertical, sourceOf(vertical, r)), 4 * width * depth);
+  }
+  for (let c = 0; c < columns; c++) {
+    putEntry(table, rows + c, between(horizontal, sourceOf(horizontal, c)), 4 * depth);
+  }
+  const lines = rows > height, room = lines ? roomOf(columns, depth) : 0;
+  const run = interpolation(engine, lines ? "lines" : "bilinear", x.dtype);
+  const words = new Int32Array(table.buffer);
+  return ([y], [p]) => {
+    const parts = engine.parts(WORK * size), most = Math.min(rows, Math.ceil(parts / batch));
+    const blocks = evenBlocks(rows, Math.ceil(rows / most), 1);
+    // What is shared is done at once.
+    const rooms = parts > 1 ? batch * blocks.length : 1;
+    const at = engine.scratch(words.byteLength + rooms * room), calls: WasmCall[] = [];
+    engine.heap.i32.set(words, at >>> 2);
+    for (let b = 0; b < batch; b++) {
+      for (const { from, size } of blocks) {
+        const args = [
+          y + 4 * (b * rows + from) * columns * depth,
+          p + 4 * b * height * width * depth,
+          at + ENTRY * from,
+          size,
+          at + ENTRY * rows,
+          columns,
+          depth,
+          0,
+        ];
+        if (lines) args.push(at + words.byteLength + calls.length % rooms * room);
+        calls.push([run, args]);
+      }
+    }
+    engine.callAll(calls);
+  };
+};
+
+const prepareNearest: FastPrepare = (
+  engine: Engine,
+  { inputs: [x], outputs: [out], attrs }: Problem,
+) => {
+  if (out.dtype === "bool") return null;
+  const { batch, height, width, depth } = imageDims(x.shape);
+  const [, rows, columns] = out.shape;
+  if (batch * rows * columns * depth === 0) return () => {};
+  if (isSame(x.shape, out.shape)) return prepareSame(engine, x.shape);
+  const table = (from: number, to: number, step: number): Int32Array => {
+    const scale = axisScale(from, to, attrs);
+    return Int32Array.from({ length: to }, (_, i) => nearestOf(scale, i) * step);
+  };
+  const images = Int32Array.from({ length: batch }, (_, b) => 4 * b * height * width * depth);
+  const run = prepareTables(
+    engine,
+    [images, table(height, rows, 4 * width * depth), table(width, columns, 4 * depth)],
+    [{ kind: "run", count: depth, offset: 0 }],
+  );
+  return ([y], [p]) => run(y, p, 0);
+};
+
+/** The kernels by op name. */
+export const RESIZE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["ResizeBilinear", prepareBilinear],
+  ["ResizeNearestNeighbor", prepareNearest],
+];

@@ -1,0 +1,338 @@
+/**
+ * Pointwise kernels: scalar expressions as vector loops over broadcast operands, compiled once for each expression and pattern.
+ * Several expressions make several outputs in one pass.
+ * May import core, kernels and wasm.
+ */
+import { type DType, DTYPES } from "../../../core/dtype.ts";
+import { type Expr, exprKey, exprType } from "../../../core/scalar.ts";
+import { type Shape, sizeOf } from "../../../core/shape.ts";
+import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
+import { collapseBroadcast, type Walk } from "../../../kernels/broadcast.ts";
+import { evenBlocks } from "../blocks.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
+import { Simd } from "../wasm/simd.ts";
+import type { Value } from "../wasm/value.ts";
+import { isLongChain, simdWeight } from "./lane_functions.ts";
+import { isShortRows, shortRowsRun } from "./pointwise_short.ts";
+import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
+
+/** Loops inside the module, at most: more axes are walked by JavaScript. */
+const MAX_RANK = 4;
+/** Expressions of more instructions than this are not unrolled, but for long chains. */
+export const LIGHT = 12;
+
+/** The kernel for these expressions and shapes, or null where an expression or dtype has no vector code. */
+export function preparePointwise(
+  engine: Engine,
+  exprs: readonly Expr[],
+  ins: readonly ConcreteSpec[],
+  out: Shape,
+): FastRun | null {
+  const dtypes = ins.map((i) => i.dtype);
+  if (!engine.features.simd || !simdPrints(exprs, dtypes)) return null;
+  const size = sizeOf(out);
+  if (size === 0) return () => {};
+  const walk = collapseBroadcast(out, ins.map((i) => i.shape));
+  const key = `pointwise ${exprKey(...exprs)}|${dtypes}`;
+  if (walk.dims.length === 1) {
+    const full = walk.strides.map((s) => s[0] !== 0);
+    const { run } = engine.compile(`${key}|${full}`, (m) => {
+      const hosts = importHosts(m, exprs);
+      const params = new Array<"i32">(exprs.length + ins.length + 1).fill("i32");
+      m.function("run", params, null, (f, ...p) => {
+        new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, full).flat(
+          p as Local<"i32">[],
+        );
+      });
+    });
+    return flatRun(engine, run, size, exprs, dtypes, full);
+  }
+  return nestedRun(engine, key, exprs, ins.map((i) => i.dtype), walk);
+}
+
+/** Work of one element, in floating point operations: what reading and writing it costs, and its arithmetic. */
+export function workOf(exprs: readonly Expr[], operands: number): number {
+  return 4 * operands + 5 * simdWeight(exprs);
+}
+
+/** Whole blocks; operands that are not `full` stand still. Calls with few arguments are written out: spreading costs more than they do. */
+function flatRun(
+  engine: Engine,
+  run: WasmFunction,
+  n: number,
+  exprs: readonly Expr[],
+  dtypes: readonly DType[],
+  full: readonly boolean[],
+): FastRun {
+  const work = n * workOf(exprs, exprs.length + dtypes.length);
+  const outs = exprs.length, ins = dtypes.length;
+  const whole: FastRun = outs === 1 && ins === 1
+    ? (o, i) => run(o[0], i[0], n)
+    : outs === 1 && ins === 2
+    ? (o, i) => run(o[0], i[0], i[1], n)
+    : (o, i) => run(...o, ...i, n);
+  const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
+  const inBytes = dtypes.map((t, k) => (full[k] ? DTYPES[t].bytes : 0));
+  return (o, i) => {
+    const parts = engine.parts(work);
+    if (parts === 1) return whole(o, i);
+    // Parts of whole cache lines: a part may run past its end, but not into another.
+    engine.callAll(
+      evenBlocks(n, Math.ceil(n / parts), 64).map(({ from, size }): WasmCall => [run, [
+        ...o.map((p, k) => p + from * outBytes[k]),
+        ...i.map((p, k) => p + from * inBytes[k]),
+        size,
+      ]]),
+    );
+  };
+}
+
+function nestedRun(
+  engine: Engine,
+  key: string,
+  exprs: readonly Expr[],
+  dtypes: readonly DType[],
+  walk: Walk,
+): FastRun {
+  const rank = Math.min(walk.dims.length, MAX_RANK);
+  const skip = walk.dims.length - rank;
+  const dims = walk.dims.slice(skip);
+  const strides = walk.strides.map((s) => s.slice(skip));
+  const pattern = strides.map((s) => s.map((x) => (x === 0 ? 0 : 1)).join(""));
+  const { run } = engine.compile(`${key}|${pattern}`, (m) => {
+    const hosts = importHosts(m, exprs);
+    const count = exprs.length + dtypes.length + rank + dtypes.length * (rank - 1);
+    m.function("run", new Array<"i32">(count).fill("i32"), null, (f, ...p) => {
+      const inner = strides.map((s) => s[rank - 1] !== 0);
+      const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, inner);
+      writeNest(f, row, p as Local<"i32">[], dtypes.length, exprs.length, strides, rank);
+    });
+  });
+  const bytes = dtypes.map((t) => DTYPES[t].bytes);
+  const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
+  const fixed = [
+    ...dims,
+    ...strides.flatMap((s, k) => s.slice(0, rank - 1).map((x) => x * bytes[k])),
+  ];
+  const volume = dims.reduce((n, d) => n * d, 1);
+  if (skip === 0) {
+    const work = volume * workOf(exprs, exprs.length + dtypes.length), below = volume / dims[0];
+    if (isShortRows(dims, strides)) {
+      return shortRowsRun(engine, run, { dims, strides, bytes, outBytes, work });
+    }
+    return (outs, ins) => {
+      const parts = engine.parts(work);
+      if (parts === 1) return void run(...outs, ...ins, ...fixed);
+      engine.callAll(
+        evenBlocks(dims[0], Math.ceil(dims[0] / parts), 1).map(({ from, size }): WasmCall => [run, [
+          ...outs.map((p, k) => p + from * below * outBytes[k]),
+          ...ins.map((p, k) => p + from * strides[k][0] * bytes[k]),
+          size,
+          ...fixed.slice(1),
+        ]]),
+      );
+    };
+  }
+  const turns = walk.dims.slice(0, skip).reduce((n, d) => n * d, 1);
+  return (outs, ins) => {
+    const index = new Array<number>(skip).fill(0);
+    for (let turn = 0; turn < turns; turn++) {
+      const o = outs.map((p, k) => p + turn * volume * outBytes[k]);
+      const i = ins.map((p, k) =>
+        index.reduce((at, x, d) => at + x * walk.strides[k][d] * bytes[k], p)
+      );
+      run(...o, ...i, ...fixed);
+      for (let d = skip - 1; d >= 0 && ++index[d] === walk.dims[d]; d--) index[d] = 0;
+    }
+  };
+}
+
+/** Parameters: outputs, inputs, extents, then for each input its strides in bytes along the outer axes. */
+function writeNest(
+  f: FunctionBuilder,
+  row: Row,
+  p: Local<"i32">[],
+  ins: number,
+  outs: number,
+  strides: readonly (readonly number[])[],
+  rank: number,
+): void {
+  const out = p.slice(0, outs), first = p.slice(outs, outs + ins);
+  const dims = p.slice(outs + ins, outs + ins + rank);
+  const step = (k: number, axis: number): Local<"i32"> =>
+    p[outs + ins + rank + k * (rank - 1) + axis];
+  const level = (axis: number, at: Local<"i32">[]): void => {
+    if (axis === rank - 1) return row.exact(out, at, dims[axis]);
+    const here = at.map((x, k) => (strides[k][axis] === 0 ? x : f.variable("i32", x)));
+    f.times(dims[axis], () => {
+      level(axis + 1, here);
+      here.forEach((x, k) => {
+        if (strides[k][axis] !== 0) f.advance(x, step(k, axis));
+      });
+    });
+  };
+  level(0, first);
+}
+
+/** Writes loops along one contiguous row. Operands are walked with it, or stand still. */
+class Row {
+  readonly #s: Simd;
+  readonly #exprs: readonly Expr[];
+  readonly #dtypes: readonly DType[];
+  readonly #moves: readonly boolean[];
+  readonly #outTypes: readonly DType[];
+  /** Vectors per turn. */
+  readonly #unroll: number;
+
+  constructor(
+    s: Simd,
+    exprs: readonly Expr[],
+    dtypes: readonly DType[],
+    moves: readonly boolean[],
+  ) {
+    this.#s = s;
+    this.#exprs = exprs;
+    this.#dtypes = dtypes;
+    this.#moves = moves;
+    this.#outTypes = exprs.map((e) => exprType(e, dtypes));
+    this.#unroll = simdWeight(exprs) <= LIGHT || isLongChain(exprs) ? 4 : 1;
+  }
+
+  /** Whole blocks, whose ends may be overrun by up to 64 bytes. Parameters: outputs, inputs, number of elements. */
+  flat(p: Local<"i32">[]): void {
+    const outs = p.slice(0, this.#exprs.length),
+      ins = p.slice(outs.length, -1),
+      n = p[p.length - 1];
+    this.#loop(outs, ins, this.#still(ins), n, this.#unroll);
+  }
+
+  /** Exactly `n` elements. Moves the outputs on, leaves the inputs. */
+  exact(outs: Local<"i32">[], ins: readonly Value<"i32">[], n: Local<"i32">): void {
+    const { f } = this.#s;
+    const still = this.#still(ins);
+    const at = ins.map((x, k) => (this.#moves[k] ? f.variable("i32", x) : x as Local<"i32">));
+    if (this.#unroll > 1) {
+      this.#loop(outs, at, still, i32.and(n, -4 * this.#unroll), this.#unroll);
+    }
+    const rest = this.#unroll > 1 ? i32.and(n, 4 * this.#unroll - 4) : i32.and(n, -4);
+    this.#loop(outs, at, still, rest, 1);
+    const left = f.variable("i32", i32.and(n, 3));
+    f.if(left, () => {
+      const args = this.#load(at, still, 1);
+      printSimd(this.#s, this.#exprs, this.#dtypes, args.map((a) => a[0])).forEach((r, k) => {
+        storePart(f, this.#outTypes[k], outs[k], r, left);
+      });
+    });
+  }
+
+  /** The operands that do not move, in all lanes. */
+  #still(ins: readonly Value<"i32">[]): (Lanes | null)[] {
+    return ins.map((p, k) => (this.#moves[k] ? null : loadSplat(this.#s.f, this.#dtypes[k], p)));
+  }
+
+  #load(ins: readonly Local<"i32">[], still: readonly (Lanes | null)[], unroll: number): Lanes[][] {
+    return ins.map((p, k) => {
+      const fixed = still[k];
+      return fixed
+        ? new Array<Lanes>(unroll).fill(fixed)
+        : loadGroup(this.#s.f, this.#dtypes[k], p, unroll);
+    });
+  }
+
+  #loop(
+    outs: Local<"i32">[],
+    ins: Local<"i32">[],
+    still: readonly (Lanes | null)[],
+    n: Value<"i32">,
+    unroll: number,
+  ): void {
+    const { f } = this.#s;
+    const end = f.let(i32.add(outs[0], i32.mul(n, DTYPES[this.#outTypes[0]].bytes)));
+    f.while(i32.ltU(outs[0], end), () => {
+      const args = this.#load(ins, still, unroll);
+      printSimdGroup(this.#s, this.#exprs, this.#dtypes, args, unroll).forEach((r, k) => {
+        storeGroup(f, this.#outTypes[k], outs[k], r);
+        f.advance(outs[k], 4 * unroll * DTYPES[this.#outTypes[k]].bytes);
+      });
+      ins.forEach((p, k) => {
+        if (this.#moves[k]) f.advance(p, 4 * unroll * DTYPES[this.#dtypes[k]].bytes);
+      });
+    });
+  }
+}
+
+/** One element in all lanes. */
+export function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {
+  if (dtype === "float32") return f.let(f32x4.loadSplat(p));
+  if (dtype !== "bool") return f.let(i32x4.loadSplat(p));
+  return f.let(i32x4.ne(i32x4.splat(i32.load8u(p)), 0));
+}
+
+/** `unroll` vectors from `p` on. Sixteen booleans are one load. */
+export function loadGroup(
+  f: FunctionBuilder,
+  dtype: DType,
+  p: Value<"i32">,
+  unroll: number,
+): Lanes[] {
+  const each = Array.from({ length: unroll }, (_, u) => u);
+  if (dtype === "float32") return each.map((u) => f.let(f32x4.load(p, 16 * u)));
+  if (dtype !== "bool") return each.map((u) => f.let(i32x4.load(p, 16 * u)));
+  const zero = f.constant("i32x4", 0);
+  if (unroll === 4) {
+    const bytes = f.let(i8x16.load(p));
+    return [i16x8.ofLowU8(bytes), i16x8.ofHighU8(bytes)].map((half) => f.let(half)).flatMap((
+      half,
+    ) => [
+      f.let(i32x4.ne(i32x4.ofLowU16(half), zero)),
+      f.let(i32x4.ne(i32x4.ofHighU16(half), zero)),
+    ]);
+  }
+  return each.map((u) =>
+    f.let(i32x4.ne(i32x4.ofLowU16(i16x8.ofLowU8(i8x16.loadFour(p, 4 * u))), zero))
+  );
+}
+
+/** Masks as bytes of 0 and 1. */
+function maskBytes(f: FunctionBuilder, masks: readonly Lanes[]): Value<"i8x16"> {
+  const [a, b, c, d] = [0, 1, 2, 3].map((i) => i32x4.ofBits(masks[i % masks.length]));
+  return i8x16.and(i8x16.narrow(i16x8.narrow(a, b), i16x8.narrow(c, d)), f.constant("i8x16", 1));
+}
+
+/** Stores vectors from `p` on. */
+function storeGroup(
+  f: FunctionBuilder,
+  dtype: DType,
+  p: Value<"i32">,
+  values: readonly Lanes[],
+): void {
+  if (dtype !== "bool") values.forEach((v, u) => f.store(p, v, 16 * u));
+  else if (values.length === 4) f.store(p, maskBytes(f, values));
+  else values.forEach((v, u) => f.storeLane(p, maskBytes(f, [v]), 4, 0, 4 * u));
+}
+
+/** Stores the first one to three lanes and moves `p` past them. */
+function storePart(
+  f: FunctionBuilder,
+  dtype: DType,
+  p: Local<"i32">,
+  value: Lanes,
+  count: Value<"i32">,
+): void {
+  if (dtype === "bool") {
+    const bytes = f.let(maskBytes(f, [value]));
+    f.storeLane(p, bytes, 1, 0);
+    f.if(i32.gt(count, 1), () => f.storeLane(p, bytes, 1, 1, 1));
+    f.if(i32.gt(count, 2), () => f.storeLane(p, bytes, 1, 2, 2));
+    f.advance(p, count);
+    return;
+  }
+  f.if(i32.gt(count, 1), () => {
+    f.storeLane(p, value, 8, 0);
+    f.if(i32.gt(count, 2), () => f.storeLane(p, value, 4, 2, 8));
+  }, () => f.storeLane(p, value, 4, 0));
+  f.advance(p, i32.shl(count, 2));
+}

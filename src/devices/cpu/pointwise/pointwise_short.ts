@@ -1,0 +1,73 @@
+/**
+ * Pointwise kernels on short rows: several rows are walked as one.
+ * May import devices/cpu.
+ */
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
+import type { Heap, Pointer } from "../heap.ts";
+
+/** Rows shorter than this are walked together, in blocks of so many elements that what all have in common is worth repeating. */
+const SHORT_ROW = 32, LEAST_REPEATED = 1 << 12;
+
+/** True for short rows with operands that are alike for all of them. */
+export function isShortRows(
+  dims: readonly number[],
+  strides: readonly (readonly number[])[],
+): boolean {
+  return dims.length === 2 && dims[1] < SHORT_ROW && dims[0] * dims[1] >= LEAST_REPEATED &&
+    strides.every(([outer, inner]) => outer === 0 || inner !== 0);
+}
+
+/** Short rows. */
+export interface ShortRows {
+  /** How many, and their length. */
+  readonly dims: readonly number[];
+  /** Of the operands, in elements. */
+  readonly strides: readonly (readonly number[])[];
+  /** Of an element of each operand and of each output. */
+  readonly bytes: readonly number[];
+  readonly outBytes: readonly number[];
+  /** In floating point operations. */
+  readonly work: number;
+}
+
+/** Several short rows as one: operands that are the same for each row are repeated in memory. */
+export function shortRowsRun(
+  engine: Engine,
+  run: WasmFunction,
+  { dims: [n, length], strides, bytes, outBytes, work }: ShortRows,
+): FastRun {
+  const times = 16 * Math.ceil(16 / length), long = times * length;
+  const rows = Math.floor(n / times), rest = n % times;
+  const steps = strides.map(([outer], k) => (outer === 0 ? 0 : long * bytes[k]));
+  const isRepeated = strides.map(([outer, inner]) => outer === 0 && inner !== 0);
+  const room = roundUp(4 * long);
+  return (outs, ins) => {
+    const at = engine.scratch(room * ins.length);
+    const from = ins.map((p, k) =>
+      isRepeated[k] ? repeat(engine.heap, p, at + room * k, length * bytes[k], times) : p
+    );
+    const call = (first: number, size: number, columns: number): WasmCall => [run, [
+      ...outs.map((p, k) => p + first * long * outBytes[k]),
+      ...from.map((p, k) => p + first * steps[k]),
+      size,
+      columns,
+      ...steps,
+    ]];
+    const calls = evenBlocks(rows, Math.ceil(rows / engine.parts(work)), 1)
+      .map(({ from: first, size }) => call(first, size, long));
+    if (rest > 0) calls.push(call(rows, 1, rest * length));
+    engine.callAll(calls);
+  };
+}
+
+/** Writes bytes several times after each other. */
+function repeat(heap: Heap, from: Pointer, to: Pointer, bytes: number, times: number): Pointer {
+  heap.u8.copyWithin(to, from, from + bytes);
+  const end = bytes * times;
+  for (let done = bytes; done < end; done *= 2) {
+    heap.u8.copyWithin(to + done, to, to + Math.min(done, end - done));
+  }
+  return to;
+}

@@ -1,0 +1,191 @@
+/**
+ * Gradients of poolings over two axes by windows of few taps, which are written out: place by place, some channels at a time.
+ * Channels last, float32. May import kernels and devices/cpu.
+ */
+import type { WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { Pointer } from "../heap.ts";
+import type { Local } from "../wasm/function_builder.ts";
+import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
+import { type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
+import { cutRows } from "./pool_parts.ts";
+import { columnsOf, placesOf } from "./pool_rows.ts";
+import { insideOf } from "./windows.ts";
+
+type I = Local<"i32">;
+
+/** Most taps that are written out. */
+const MOST_TAPS = 9;
+/** Work of one tap, in floating point operations. */
+const WORK = 6;
+
+/** Writes the gradient of images `x` to `to`, from that of what they are pooled to; averages do not look at `x`. */
+export type PoolGradientRun = (to: Pointer, x: Pointer, dy: Pointer) => void;
+
+/** The kernel, or null for other windows, and for averages over windows that overlap or reach outside. */
+export function prepareGradient(
+  engine: Engine,
+  g: WindowGeometry,
+  kind: "max" | "average",
+): PoolGradientRun | null {
+  const [z, y, x] = g.axes, taps = y.filter * x.filter;
+  const flat = z.filter === 1 && z.in === 1 && z.out === 1;
+  if (!flat || taps > MOST_TAPS || g.channels < 4 || y.dilation > 1 || x.dilation > 1) return null;
+  const counts = [y, x].map((axis) => insideOf(axis).map(({ count }) => count));
+  if (counts.flat().includes(0)) return null;
+  const pixel = 4 * g.channels, row = pixel * x.in;
+  // Past the border stand copies of the border: they are not before what they are copies of.
+  const rows = Array.from({ length: y.out }, (_, p) => {
+    const from = p * y.stride - y.before;
+    return placesOf(y, { from, count: y.filter, step: row, kind: "max" });
+  }).flat();
+  const columns = columnsOf(x, { step: pixel, kind: "max", apart: true });
+  const table = Int32Array.from([...rows, ...columns]);
+  // Where no element is in two windows, gradients are stored, and else added.
+  const apart = [y, x].every((a, i) =>
+    a.stride >= a.filter && counts[i].every((n) => n === a.filter)
+  );
+  const whole = apart && [y, x].every((a) => a.stride * a.out === a.in && a.stride === a.filter);
+  if (kind === "average" && !apart) return null;
+  const { run } = engine.compile(`pool ${kind} gradient ${y.filter} ${x.filter} ${apart}`, (m) => {
+    m.function("run", new Array<"i32">(10).fill("i32"), null, (f, ...p) => {
+      const code = { kind, down: y.filter, across: x.filter, adds: !apart };
+      writeGradient(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
+    });
+  });
+  const imageBytes = row * y.in, resultRow = pixel * x.out;
+  // Threads do not share rows of the image.
+  const height = y.stride >= y.filter && y.before === 0 ? y.out : 1, unit = y.out / height;
+  const work = WORK * g.batch * g.channels * x.out * y.out * taps;
+  return (to, from, dy) => {
+    if (!whole) engine.zero(to, g.batch * imageBytes);
+    const at = engine.scratch(table.byteLength);
+    engine.heap.i32.set(table, at >>> 2);
+    const parts = cutRows(engine, { images: g.batch, rows: height, work });
+    engine.callAll(parts.map(({ image, images, row: first, rows: count }): WasmCall => [run, [
+      to + image * imageBytes,
+      from + image * imageBytes,
+      dy + (image * y.out + first * unit) * resultRow,
+      at + 4 * y.filter * first * unit,
+      at + 4 * rows.length,
+      images,
+      count * unit,
+      x.out,
+      g.channels,
+      imageBytes,
+    ]]));
+  };
+}
+
+interface GradientCode {
+  readonly kind: "max" | "average";
+  readonly down: number;
+  readonly across: number;
+  /** Whether gradients are added to what is there. */
+  readonly adds: boolean;
+}
+
+/** Parameters: to, images, gradient, rows, columns, images, rows of the gradient, its columns, channels, bytes of an image. */
+function writeGradient(
+  s: Simd,
+  [to, x, dy, rows, columns, images, height, width, channels, imageBytes]: readonly I[],
+  { kind, down, across, adds }: GradientCode,
+): void {
+  const { f } = s;
+  const each = <T>(count: number, make: (i: number) => T): T[] =>
+    Array.from({ length: count }, (_, i) => make(i));
+  const lines = each(down, () => f.local("i32"));
+  const taps = each(down, () => each(across, () => f.local("i32")));
+  const row = f.local("i32"), column = f.local("i32"), image = f.local("i32");
+  const channel = f.local("i32"), left = f.local("i32"), from = f.local("i32");
+  const here = f.local("i32");
+  const tops = each(2, () => f.local("f32x4")), opens = each(2, () => f.local("f32x4"));
+  const lanes = adds ? f.let(laneNumbers(f)) : null;
+
+  /** Gives the gradients of so many vectors to their greatest tap; with a mask, only those in it. */
+  const toGreatest = (vectors: number, mask: I4 | null): void => {
+    const top = tops.slice(0, vectors), open = opens.slice(0, vectors);
+    const load = (at: I): F4[] => top.map((_, u) => f32x4.load(at, 16 * u));
+    // NaN is passed over.
+    top.forEach((v) => f.set(v, s.k(-Infinity)));
+    f.set(from, i32.add(x, channel));
+    for (const tap of taps.flat()) {
+      f.set(here, i32.add(from, tap));
+      load(here).forEach((v, u) => f.set(top[u], f32x4.pmax(top[u], v)));
+    }
+    f.set(here, i32.add(dy, channel));
+    load(here).forEach((v, u) => f.set(open[u], mask ? f32x4.and(v, f32x4.ofBits(mask)) : v));
+    const into = f.local("i32");
+    f.set(into, i32.add(image, channel));
+    const give = (tap: I, { values, add }: { values: readonly F4[]; add: boolean }): void => {
+      f.set(here, i32.add(into, tap));
+      values.forEach((v, u) =>
+        f.store(here, add ? f32x4.add(f32x4.load(here, 16 * u), v) : v, 16 * u)
+      );
+    };
+    // Each gradient goes to the first tap that equals the maximum, and is then spent.
+    for (const tap of taps.flat()) {
+      f.set(here, i32.add(from, tap));
+      const values = load(here).map((v, u) => {
+        const first = f.let(f32x4.ofBits(f32x4.eq(v, top[u])));
+        const given = f.let(f32x4.and(open[u], first));
+        f.set(open[u], f32x4.andNot(open[u], first));
+        return given;
+      });
+      give(tap, { values, add: adds });
+    }
+    // What no tap took belongs to a window of NaN, and goes to its first tap.
+    const rest = open.map((v): I4 => i32x4.ofBits(v)).reduce((a, b) => i32x4.or(a, b));
+    f.if(i32.anyTrue(rest), () => give(taps[0][0], { values: open, add: true }));
+  };
+  /** Gives the gradients of so many vectors to all taps alike. */
+  const toAll = (vectors: number): void => {
+    const count = s.k(down * across);
+    f.set(here, i32.add(dy, channel));
+    const shares = each(vectors, (u) => f.let(f32x4.div(f32x4.load(here, 16 * u), count)));
+    f.set(from, i32.add(image, channel));
+    for (const tap of taps.flat()) {
+      f.set(here, i32.add(from, tap));
+      shares.forEach((v, u) => f.store(here, v, 16 * u));
+    }
+  };
+  const some = kind === "max" ? toGreatest : toAll;
+  const step = (vectors: number): void => {
+    f.advance(channel, 16 * vectors);
+    f.advance(left, -4 * vectors);
+  };
+
+  f.set(image, to);
+  f.times(images, () => {
+    f.set(row, rows);
+    f.times(height, () => {
+      lines.forEach((line, k) => f.set(line, i32.load(row, 4 * k)));
+      f.set(column, columns);
+      f.times(width, () => {
+        for (let j = 0; j < across; j++) {
+          const place = f.let(i32.load(column, 4 * j));
+          taps.forEach((taps, k) => f.set(taps[j], i32.add(lines[k], place)));
+        }
+        f.set(channel, 0);
+        f.set(left, channels);
+        for (const vectors of [2, 1]) {
+          f.while(i32.ge(left, 4 * vectors), () => {
+            some(vectors, null);
+            step(vectors);
+          });
+        }
+        f.if(left, () => {
+          // Some channels are looked at again; where gradients are added, theirs are not.
+          f.advance(channel, i32.shl(i32.sub(left, 4), 2));
+          const fresh = lanes && f.let(i32x4.ge(lanes, i32x4.splat(i32.sub(4, left))));
+          some(1, fresh);
+        });
+        f.advance(dy, i32.shl(channels, 2));
+        f.advance(column, 4 * across);
+      });
+      f.advance(row, 4 * down);
+    });
+    f.advance(image, imageBytes);
+    f.advance(x, imageBytes);
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * Poolings cut into parts for threads: images, or rows of results where there are few images.
+ * May import devices/cpu.
+ */
+import { evenBlocks } from "../blocks.ts";
+import type { Engine } from "../engine.ts";
+import type { Pointer } from "../heap.ts";
+
+/** Pools images of `from`. */
+export type PoolRun = (to: Pointer, from: Pointer) => void;
+
+/** What one thread does: whole images, or some rows of one. */
+export interface PoolPart {
+  readonly image: number;
+  readonly images: number;
+  readonly row: number;
+  readonly rows: number;
+}
+
+/** Cuts images of so many rows of results, `work` floating point operations in all. */
+export function cutRows(
+  engine: Engine,
+  { images, rows, work }: { readonly images: number; readonly rows: number; readonly work: number },
+): PoolPart[] {
+  const parts = engine.parts(work);
+  if (images >= parts || images === 0) {
+    return evenBlocks(images, Math.ceil(images / parts), 1).map(({ from, size }) => (
+      { image: from, images: size, row: 0, rows }
+    ));
+  }
+  const each = evenBlocks(rows, Math.ceil(rows * images / parts), 1);
+  return Array.from(
+    { length: images },
+    (_, image) => each.map(({ from, size }) => ({ image, images: 1, row: from, rows: size })),
+  ).flat();
+}

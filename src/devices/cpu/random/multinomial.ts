@@ -1,0 +1,87 @@
+/**
+ * Indices drawn with the probabilities that softmax gives.
+ * May import core and devices/cpu.
+ */
+import { sizeOf } from "../../../core/shape.ts";
+import { roundUp } from "../blocks.ts";
+import type { Engine, WasmExports } from "../engine.ts";
+import type { FastPrepare } from "../fast.ts";
+import { RowWriter } from "../rows/row_writer.ts";
+import { exponentials } from "../rows/rows.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32, f64, i32 } from "../wasm/instructions.ts";
+import { uniformRun } from "./random.ts";
+
+type I = Local<"i32">;
+
+const prepareMultinomial: FastPrepare = (engine, { inputs, outputs: [out], hosts }) => {
+  const [{ dtype, shape: [batch, classes] }, , seed] = inputs, size = sizeOf(out.shape);
+  const known = dtype === "float32" && out.dtype === "int32" && seed.dtype === "int32";
+  if (!known || hosts[2] !== undefined || classes === 0) return null;
+  const uniform = uniformRun(engine), { weigh, draw } = multinomialModule(engine);
+  const weightBytes = roundUp(4 * batch * classes), numberBytes = roundUp(4 * size);
+  // A search begins with the largest power of two below the number of classes.
+  const step = classes < 2 ? 0 : 2 ** (31 - Math.clz32(classes - 1));
+  return ([o], [x, , key]) => {
+    const weights = engine.scratch(weightBytes + numberBytes + 8 * (classes + step));
+    const numbers = weights + weightBytes, sums = numbers + numberBytes;
+    uniform(numbers, size, engine.heap.i32[key >>> 2], engine.heap.i32[(key >>> 2) + 1]);
+    weigh(weights, x, batch, classes);
+    draw(weights, batch, classes, numbers, out.shape[1], step, sums, o);
+  };
+};
+
+/** `weigh(y, x, m, n)`, which takes exponentials, and `draw`. */
+function multinomialModule(engine: Engine): WasmExports {
+  return engine.compile("multinomial", (m) => {
+    m.function("weigh", ["i32", "i32", "i32", "i32"], null, (f, y, x, rows, n) => {
+      const w = new RowWriter(f, engine.features.relaxed, [y, x], rows, n);
+      w.each(() => void exponentials(w, 1, w.greatest(1), (e, { put }) => put(0, e)));
+    });
+    m.function("draw", new Array<"i32">(8).fill("i32"), null, (f, ...p) => {
+      writeDraw(f, p as unknown as I[]);
+    });
+  });
+}
+
+/** Parameters: weights, rows of them, their length, uniform numbers, of them for each row, first step, room for sums, to. */
+function writeDraw(
+  f: FunctionBuilder,
+  [weights, batch, classes, numbers, samples, first, sums, out]: readonly I[],
+): void {
+  const total = f.local("f64"), target = f.local("f64"), sum = f.local("i32");
+  const step = f.local("i32"), low = f.local("i32"), next = f.local("i32");
+  f.while(i32.gt(batch, 0), () => {
+    f.set(total, 0);
+    f.set(sum, sums);
+    f.times(classes, () => {
+      f.set(total, f64.add(total, f64.ofF32(f32.load(weights))));
+      f.store(sum, total);
+      f.advance(weights, 4);
+      f.advance(sum, 8);
+    });
+    f.times(samples, () => {
+      f.set(target, f64.mul(f64.ofF32(f32.load(numbers)), total));
+      f.set(low, 0);
+      f.set(step, first);
+      // Sums up to `low` are not above the target: no branch depends on it.
+      f.while(step, () => {
+        f.set(next, i32.add(low, step));
+        const at = i32.sub(i32.add(sums, i32.shl(next, 3)), 8);
+        const taken = i32.and(i32.lt(next, classes), i32.eqz(f64.gt(f64.load(at), target)));
+        f.advance(low, i32.and(step, i32.sub(0, taken)));
+        f.set(step, i32.shrU(step, 1));
+      });
+      f.store(out, low);
+      f.advance(numbers, 4);
+      f.advance(out, 4);
+    });
+    f.advance(batch, -1);
+  });
+}
+
+/** The kernel by op name. */
+export const MULTINOMIAL_KERNEL: readonly [string, FastPrepare] = [
+  "StatelessMultinomial",
+  prepareMultinomial,
+];

@@ -1,0 +1,98 @@
+/**
+ * Where the greatest and least elements are along an axis: which kernel takes which shape, and how threads share it.
+ * May import core, kernels and devices/cpu.
+ */
+import type { DType } from "../../../core/dtype.ts";
+import { normalizeAxis } from "../../../core/shape.ts";
+import type { ArgOp } from "../../../kernels/arg_reduce_cpu.ts";
+import { type Line, lineOf } from "../../../kernels/reduce_layout.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
+import { argModule, COLUMNS, hasArgModule } from "./arg_reduce_kernel.ts";
+
+/** Work of an element, in floating point operations. */
+const WORK = 8;
+/** Parts of a single row, at most. */
+const MOST_PARTS = 32;
+/** Rows up to this long are taken four at a time, one in each lane. */
+const NARROW = 32;
+/** Columns of a part, at least. */
+const PART_COLUMNS = 64;
+
+function argReduction(op: ArgOp): FastPrepare {
+  return (engine, { inputs: [{ shape, dtype }], outputs: [out], hosts: [, dimension] }) => {
+    if (dimension === undefined || !hasArgModule(op, dtype) || out.dtype !== "int32") return null;
+    const line = lineOf(shape, normalizeAxis(Number(dimension.item()), shape.length));
+    const { outer, length, inner } = line;
+    if (outer * length * inner === 0) return () => {};
+    const module = argModule(engine, op, dtype);
+    if (inner > 1) return overColumns(engine, module, line);
+    if (outer === 1) return overOneRow(engine, module, { op, dtype, length });
+    return overRows(engine, outer >= 4 && length <= NARROW ? module.narrow : module.rows, line);
+  };
+}
+
+function overRows(engine: Engine, run: WasmFunction, { outer: m, length: n }: Line): FastRun {
+  return ([o], [p]) => {
+    const parts = engine.parts(WORK * m * n);
+    if (parts === 1) return void run(p, m, n, o);
+    // Whole vectors of results.
+    const cut = evenBlocks(m, Math.ceil(m / parts), 4);
+    engine.callAll(
+      cut.map(({ from, size }): WasmCall => [run, [p + 4 * from * n, size, n, o + 4 * from]]),
+    );
+  };
+}
+
+/** The parts of a row give one candidate each. */
+function overOneRow(
+  engine: Engine,
+  { rows }: WasmExports,
+  { op, dtype, length }: { readonly op: ArgOp; readonly dtype: DType; readonly length: number },
+): FastRun {
+  return ([o], [p]) => {
+    const parts = Math.min(MOST_PARTS, engine.parts(WORK * length));
+    if (parts === 1) return void rows(p, 1, length, o);
+    const cut = evenBlocks(length, Math.ceil(length / parts), 64);
+    const spare = engine.scratch(4 * parts);
+    engine.callAll(
+      cut.map(({ from, size }, k): WasmCall => [rows, [p + 4 * from, 1, size, spare + 4 * k]]),
+    );
+    const { f32, i32 } = engine.heap, data = dtype === "float32" ? f32 : i32;
+    let best = NaN, at = 0;
+    cut.forEach(({ from }, k) => {
+      const place = from + i32[(spare >>> 2) + k], v = data[(p >>> 2) + place];
+      const better = op === "max" ? v > best : v < best;
+      if (better || (best !== best && v === v)) [best, at] = [v, place];
+    });
+    i32[o >>> 2] = at;
+  };
+}
+
+function overColumns(
+  engine: Engine,
+  { columns }: WasmExports,
+  { outer, length, inner }: Line,
+): FastRun {
+  const step = 4 * inner, spareBytes = roundUp(4 * Math.min(COLUMNS, inner));
+  return ([o], [p]) => {
+    const parts = engine.parts(WORK * outer * length * inner);
+    const cut = outer > 1
+      ? evenBlocks(outer, Math.ceil(outer / parts), 1)
+      : evenBlocks(inner, Math.max(PART_COLUMNS, Math.ceil(inner / parts)), 16);
+    const spare = engine.scratch(spareBytes * cut.length);
+    engine.callAll(cut.map(({ from, size }, k): WasmCall => {
+      const own = spare + k * spareBytes;
+      return outer > 1
+        ? [columns, [p + from * length * step, size, length, inner, step, o + from * step, own]]
+        : [columns, [p + 4 * from, 1, length, size, step, o + 4 * from, own]];
+    }));
+  };
+}
+
+/** The kernels by op name. */
+export const ARG_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["ArgMax", argReduction("max")],
+  ["ArgMin", argReduction("min")],
+];

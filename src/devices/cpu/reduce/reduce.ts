@@ -1,0 +1,152 @@
+/**
+ * Reductions along any axes: sum, mean, product, maximum, minimum, of float32 and int32; of an array, or of what an expression
+ * makes of several. Results may go through a further expression.
+ * May import core, kernels and devices/cpu.
+ */
+import type { BufferRef } from "../../../core/dispatch.ts";
+import type { Problem } from "../../../core/op.ts";
+import { argument } from "../../../core/scalar.ts";
+import { sizeOf } from "../../../core/shape.ts";
+import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
+import { meaningOf } from "../../../kernels/host_meaning.ts";
+import type { ReduceOp } from "../../../kernels/reduce_cpu.ts";
+import { axesOf, type ReduceLayout, reduceLayout } from "../../../kernels/reduce_layout.ts";
+import { plainTask, type ReduceTask } from "../../../kernels/reduce_task.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
+import type { Pointer } from "../heap.ts";
+import { preparePointwise } from "../pointwise/pointwise.ts";
+import { simdPrints } from "../pointwise/print_simd.ts";
+import { heldReduction, isHeld } from "./reduce_held.ts";
+import { reducerModule } from "./reduce_kernel.ts";
+import { ReduceNest } from "./reduce_nest.ts";
+import { PART_COLUMNS, partsOf } from "./reduce_parts.ts";
+import { type Reducer, REDUCERS } from "./reducer.ts";
+
+/** Elements that one call should take, where an expression makes calls small. */
+const WORTH_CALL = 64;
+
+/** A reduction of float32 or int32; null for what it does not know. */
+export function reduction(
+  op: ReduceOp,
+): (engine: Engine, problem: Problem) => FastRun | null {
+  const task = plainTask(op);
+  return (engine, problem) =>
+    problem.hosts[1] === undefined ? null : prepareReduction(engine, task(problem));
+}
+
+/** A reduction with what comes before and after it. */
+export const prepareFusedReduction: FastPrepare = (engine, problem, def) => {
+  const task = problem.hosts[0] === undefined ? null : meaningOf(def)!.reduction!(problem);
+  return task && prepareReduction(engine, task);
+};
+
+function prepareReduction(engine: Engine, task: ReduceTask): FastRun | null {
+  const { prologue, epilogue, dtype, out } = task;
+  const results = prepareResults(engine, task, epilogue !== null);
+  if (results === null) return null;
+  const inputs = prologue?.buffers.map(inputOf) ?? [0];
+  if (!epilogue) {
+    const [first] = inputs;
+    if (inputs.length === 1) return ([o], ins) => void results(o, [ins[first]]);
+    return ([o], ins) => void results(o, inputs.map((i) => ins[i]));
+  }
+  const operands = epilogue.operands.map(({ dtype, per }): ConcreteSpec => ({
+    dtype,
+    shape: per === "all" ? [] : out.shape,
+  }));
+  const own = { dtype, shape: out.shape };
+  const finish = preparePointwise(engine, [epilogue.expr], [own, ...operands], out.shape);
+  const further = epilogue.operands.map((o) => inputOf(o.buffer));
+  return finish && ((outs, ins) => {
+    const r = results(0, inputs.map((i) => ins[i]));
+    finish(outs, [r, ...further.map((i) => ins[i])]);
+  });
+}
+
+function inputOf(ref: BufferRef): number {
+  return (ref as { readonly input: number }).input;
+}
+
+/** Reduces operands, to `o` or to scratch memory; gives back where. */
+type Results = (o: Pointer, operands: readonly Pointer[]) => Pointer;
+
+function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): Results | null {
+  const { op, dtype, prologue } = task;
+  const name = `${op === "mean" ? "sum" : op} ${dtype}`;
+  const reducer = REDUCERS[name];
+  const expr = prologue?.expr ?? argument(0);
+  const operands = prologue?.operands ?? [{ dtype, shape: task.shape }];
+  const dtypes = operands.map((o) => o.dtype);
+  if (!reducer || (op === "mean" && dtype !== "float32") || !simdPrints([expr], dtypes)) {
+    return null;
+  }
+  const axes = axesOf(task.axes, task.shape.length);
+  const layout = reduceLayout(task.shape, axes, operands.map((o) => o.shape));
+  const divisor = op === "mean" ? layout.count : 1;
+  if (!prologue && !inScratch) {
+    if (layout.count === 1) {
+      const bytes = 4 * sizeOf(task.out.shape);
+      return (o, [x]) => {
+        engine.heap.u8.copyWithin(o, x, x + bytes);
+        return o;
+      };
+    }
+    const held = prepareHeld(engine, { name, reducer, divisor }, layout);
+    if (held !== null) return held;
+  }
+  const nest = new ReduceNest({ expr, dtypes }, layout, reducer);
+  if (prologue && nest.calls > 1 && nest.callSize < WORTH_CALL) return null;
+  const size = sizeOf(task.out.shape);
+  const module = reducerModule(engine, name, reducer, nest.source);
+  const parts = partsOf(engine, nest, reducer);
+  const accBytes = reducer.wide ? roundUp(8 * size) : 0;
+  const nestBytes = parts?.bytes ?? nest.bytes;
+  const bytes = nestBytes + accBytes + (inScratch ? roundUp(4 * size) : 0);
+  return (o, x) => {
+    const scratch = engine.scratch(bytes);
+    const target = inScratch ? scratch + nestBytes + accBytes : o;
+    const acc = reducer.wide ? scratch + nestBytes : target;
+    if (parts !== null) {
+      module.fill(acc, size);
+      parts.run(module, x, acc, scratch);
+      if (reducer.wide) module.settle(target, acc, size, divisor);
+      return target;
+    }
+    const { top, count } = nest, table = nest.write(engine.heap.i32, scratch);
+    if (x.length > 1) module.whole(...x, target, acc, size, divisor, table, top, count);
+    else module.whole(x[0], target, acc, size, divisor, table, top, count);
+    return target;
+  };
+}
+
+/** The kernel for small blocks and few rows of one array; null where it does not fit. */
+function prepareHeld(
+  engine: Engine,
+  { name, reducer, divisor }: { name: string; reducer: Reducer; divisor: number },
+  { dims, reduced }: ReduceLayout,
+): Results | null {
+  const last = dims.length - 1;
+  if (last < 1 || last > 2 || reduced[last] || !reduced[last - 1]) return null;
+  const [m, n] = dims.slice(-2), outer = last === 2 ? dims[0] : 1;
+  if (!isHeld(m, n)) return null;
+  const run = heldReduction(engine, name, reducer), work = outer * m * n;
+  return (o, [x]) => {
+    const parts = engine.parts(work);
+    if (parts === 1) run(x, outer, m, 4 * n, n, o, divisor);
+    else {
+      engine.callAll(
+        outer > 1
+          ? evenBlocks(outer, Math.ceil(outer / parts), 1).map(({ from, size }): WasmCall => [
+            run,
+            [x + 4 * from * m * n, size, m, 4 * n, n, o + 4 * from * n, divisor],
+          ])
+          : evenBlocks(n, Math.max(PART_COLUMNS, Math.ceil(n / parts)), 64).map((
+            { from, size },
+          ): WasmCall => [run, [x + 4 * from, 1, m, 4 * n, size, o + 4 * from, divisor]]),
+      );
+    }
+    return o;
+  };
+}

@@ -1,0 +1,210 @@
+/**
+ * The module of a reduction: its loops over rows and columns, and the nest of groups of axes around them.
+ * May import core and devices/cpu.
+ */
+import { DTYPES } from "../../../core/dtype.ts";
+import { argument, exprKey } from "../../../core/scalar.ts";
+import type { Engine, WasmExports } from "../engine.ts";
+import { importHosts } from "../pointwise/print_simd.ts";
+import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
+import { f32x4, f64, f64x2, i32 } from "../wasm/instructions.ts";
+import { Simd } from "../wasm/simd.ts";
+import { type ReduceSource, writeColumns, writeNarrow, writeRows } from "./reduce_loops.ts";
+import type { Reducer } from "./reducer.ts";
+
+type I = Local<"i32">;
+type Fn = FunctionRef<readonly "i32"[], null>;
+
+/** Columns are reduced in blocks whose accumulators stay in the nearest cache. */
+const BLOCK_COLUMNS = 2048;
+/** Rows up to this long are reduced in lanes: as many elements as are summed in float32 elsewhere. */
+const NARROW_ROWS = 32;
+/** Several rows of few columns are taken as one of at most so many. */
+export const JOINED_COLUMNS = 16;
+/** Bytes before a table where the accumulators of such rows lie. */
+export const TABLE_ROOM: number = 8 * JOINED_COLUMNS;
+
+/** Words that a table has for each group of axes, of which the steps come last. */
+export function tableWords(operands: number): number {
+  return 3 + operands;
+}
+
+/** The innermost two groups, as words of a table. */
+export interface InnerWords {
+  /** Elements of a row. */
+  readonly n: number;
+  /** Bytes from one row's accumulator to the next: 0 where rows go into one. */
+  readonly accStep: number;
+  /** 0 where rows are reduced; for columns, how many rows are taken as one. */
+  readonly joined: number;
+}
+
+/**
+ * The module of a reducer. `x` and `steps` are the operands and their bytes from row to row.
+ *
+ * - `rows(…x, m, n, acc, accStep, …steps)`, `columns(…x, m, n, acc, …steps)`
+ * - `run(…x, acc, table, level, count)`: the nest from a level on, 0 being the innermost. The table has for level 0 the
+ *   {@linkcode InnerWords}, for each further one how far accumulators move and the count of the level below, and the steps of each;
+ *   `TABLE_ROOM` bytes before it are free.
+ * - `whole(…x, out, acc, size, divisor, table, level, count)`: begins, runs and ends.
+ * - `fill(acc, size)` begins; `settle(out, acc, size, divisor)` rounds accumulators in float64; `join(from, rows, n, acc)` folds rows
+ *   of accumulators.
+ */
+export function reducerModule(
+  engine: Engine,
+  name: string,
+  reducer: Reducer,
+  source: ReduceSource,
+): WasmExports {
+  const { expr, dtypes, moves } = source, operands = dtypes.length;
+  return engine.compile(`reduce ${name} ${exprKey(expr)} ${dtypes} ${moves}`, (m) => {
+    const hosts = importHosts(m, [expr]);
+    const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed, hosts);
+    const params = (count: number): "i32"[] => new Array<"i32">(count).fill("i32");
+    const rows = m.function("rows", params(2 * operands + 4), null, (f, ...p) => {
+      writeRows(simd(f), reducer, source, p as I[]);
+    });
+    const columns = m.function("columns", params(2 * operands + 3), null, (f, ...p) => {
+      writeColumns(simd(f), reducer, source, p as I[]);
+    });
+    const narrow = isPlain(source)
+      ? m.function(null, params(5), null, (f, ...p) => writeNarrow(simd(f), reducer, p as I[]))
+      : null;
+    const fill = m.function("fill", params(2), null, (f, ...p) => writeFill(f, reducer, p as I[]));
+    const join = m.function("join", params(4), null, (f, ...p) => writeJoin(f, reducer, p as I[]));
+    const settle = m.function("settle", ["i32", "i32", "i32", "f64"], null, writeSettle);
+    // It calls itself, so its number is needed before it is written.
+    const signature = params(operands + 4);
+    const run = { index: settle.index + 1, params: signature, result: null };
+    m.function("run", signature, null, (f, ...p) => {
+      writeRun(f, reducer, source, { rows, columns, narrow, fill, join, run }, p as I[]);
+    });
+    const wholeParams = [...params(operands + 3), "f64", ...params(3)] as "i32"[];
+    m.function("whole", wholeParams, null, (f, ...p) => {
+      const x = p.slice(0, operands), [out, acc, size, divisor, ...nest] = p.slice(operands);
+      f.run(fill, acc, size);
+      f.run(run, ...x, acc, ...nest);
+      if (reducer.wide) f.run(settle, out, acc, size, divisor as unknown as Local<"f64">);
+    });
+  });
+}
+
+/** True where the elements are those of one array. */
+function isPlain({ expr, dtypes, moves }: ReduceSource): boolean {
+  return dtypes.length === 1 && moves[0] && exprKey(expr) === exprKey(argument(0));
+}
+
+function writeFill(f: FunctionBuilder, r: Reducer, [acc, size]: readonly I[]): void {
+  const identity = f.constant(r.state, r.identity);
+  f.while(i32.gt(size, 0), () => {
+    f.store(acc, identity);
+    f.advance(acc, 16);
+    f.advance(size, -16 / r.bytes);
+  });
+}
+
+function writeJoin(f: FunctionBuilder, r: Reducer, [from, rows, n, acc]: readonly I[]): void {
+  const to = f.local("i32"), left = f.local("i32");
+  f.while(i32.gt(rows, 0), () => {
+    f.set(to, acc);
+    f.set(left, n);
+    f.while(i32.gt(left, 0), () => {
+      r.join(f, to, from);
+      [to, from].forEach((p) => f.advance(p, r.bytes));
+      f.advance(left, -1);
+    });
+    f.advance(rows, -1);
+  });
+}
+
+function writeSettle(
+  f: FunctionBuilder,
+  out: I,
+  acc: I,
+  n: I,
+  divisor: Local<"f64">,
+): void {
+  const by = f.let(f64x2.splat(divisor));
+  const sums = [0, 1].map(() => f.local("f64x2"));
+  f.while(i32.gt(n, 0), () => {
+    sums.forEach((sum, h) => f.set(sum, f64x2.load(acc, 16 * h)));
+    f.if(f64.ne(divisor, 1), () => sums.forEach((sum) => f.set(sum, f64x2.div(sum, by))));
+    const [low, high] = sums.map((sum) => f32x4.ofF64(sum));
+    f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
+    f.advance(out, 16);
+    f.advance(acc, 32);
+    f.advance(n, -4);
+  });
+}
+
+interface Parts {
+  readonly rows: Fn;
+  readonly columns: Fn;
+  readonly narrow: Fn | null;
+  readonly fill: Fn;
+  readonly join: Fn;
+  readonly run: Fn;
+}
+
+function writeRun(
+  f: FunctionBuilder,
+  r: Reducer,
+  { dtypes, moves }: ReduceSource,
+  { rows, columns, narrow, fill, join, run }: Parts,
+  p: readonly I[],
+): void {
+  const operands = dtypes.length, x = p.slice(0, operands);
+  const [acc, table, level, count] = p.slice(operands);
+  const own = f.let(i32.add(table, i32.mul(level, 4 * tableWords(operands))));
+  const word = (k: number) => f.let(i32.load(own, 4 * k));
+  const steps = x.map((_, k) => word(3 + k));
+  f.if(level, () => {
+    const accStep = word(0), inner = word(1);
+    f.while(i32.gt(count, 0), () => {
+      f.run(run, ...x, acc, table, i32.sub(level, 1), inner);
+      x.forEach((at, k) => f.advance(at, steps[k]));
+      f.advance(acc, accStep);
+      f.advance(count, -1);
+    });
+    f.return();
+  });
+  const n = f.variable("i32", word(0)), accStep = word(1), joined = word(2);
+  /** Goes on to the rows that are left. */
+  const skip = (done: Local<"i32">): void => {
+    x.forEach((at, k) => f.advance(at, i32.mul(done, steps[k])));
+    f.set(count, i32.sub(count, done));
+  };
+  f.if(joined, () => {
+    f.if(i32.gt(joined, 1), () => {
+      const spare = f.let(i32.sub(table, TABLE_ROOM)), width = f.let(i32.mul(n, joined));
+      const taken = f.variable("i32", i32.divU(count, joined));
+      f.run(fill, spare, width);
+      f.run(columns, ...x, taken, width, spare, ...steps.map((s) => i32.mul(s, joined)));
+      f.run(join, spare, joined, n, acc);
+      f.set(taken, i32.mul(taken, joined));
+      skip(taken);
+    });
+    const width = f.local("i32");
+    f.while(i32.gt(n, 0), () => {
+      f.set(width, n);
+      f.if(i32.gt(n, BLOCK_COLUMNS), () => f.set(width, i32.const(BLOCK_COLUMNS)));
+      f.run(columns, ...x, count, width, acc, ...steps);
+      x.forEach((at, k) => {
+        if (moves[k]) f.advance(at, BLOCK_COLUMNS * DTYPES[dtypes[k]].bytes);
+      });
+      f.advance(acc, BLOCK_COLUMNS * r.bytes);
+      f.advance(n, -BLOCK_COLUMNS);
+    });
+    f.return();
+  });
+  if (narrow) {
+    const isNarrow = i32.and(i32.le(n, NARROW_ROWS), i32.ge(count, 4));
+    f.if(i32.and(isNarrow, i32.gt(accStep, 0)), () => {
+      const taken = f.variable("i32", i32.and(count, -4));
+      f.run(narrow, x[0], steps[0], taken, n, acc);
+      skip(taken);
+      f.advance(acc, i32.mul(taken, r.bytes));
+    });
+  }
+  f.run(rows, ...x, count, n, acc, accStep, ...steps);
+}

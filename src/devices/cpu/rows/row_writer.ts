@@ -1,0 +1,223 @@
+/**
+ * Writes kernels over rows: each row is walked vector by vector, its last elements under a mask.
+ * May import wasm.
+ */
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
+import { type D2, type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
+import type { Value } from "../wasm/value.ts";
+
+/** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */
+export interface Place {
+  /** Where the vector stands. */
+  readonly address: (pointer: number) => Value<"i32">;
+  /** Stores a vector, or what of it belongs to the row. */
+  readonly put: (pointer: number, v: F4) => void;
+  /** Adds a vector to float64 sums, one per column; past the end of the row it must hold 0. */
+  readonly addTo: (pointer: number, v: F4) => void;
+  /** The vector with 0 past the end of the row. */
+  readonly clear: (v: F4) => F4;
+}
+
+/** A sum along a row. */
+export interface RowSum {
+  readonly parts: readonly Local<"f32x4">[];
+  readonly total: Local<"f64x2">;
+}
+
+/** Length of the runs that are summed in float32. */
+const RUN_BYTES = 16 * 64;
+
+/** A function over rows of floats. Its parameters are pointers, the number of rows, their length. */
+export class RowWriter {
+  /** The function. */
+  readonly f: FunctionBuilder;
+  /** Vector code in it. */
+  readonly s: Simd;
+  /** Length of a row as a float64, in both lanes. */
+  readonly length: D2;
+  readonly #pointers: readonly Local<"i32">[];
+  readonly #rows: Local<"i32">;
+  readonly #n: Local<"i32">;
+  readonly #tail: Value<"i32">;
+  readonly #mask: I4;
+  /** Where in the row the vector begins, in bytes. */
+  readonly #at: Local<"i32">;
+
+  /** Writes into `f`, whose parameters are given. */
+  constructor(
+    f: FunctionBuilder,
+    relaxed: boolean,
+    pointers: readonly Local<"i32">[],
+    rows: Local<"i32">,
+    n: Local<"i32">,
+  ) {
+    this.f = f;
+    this.s = new Simd(f, relaxed);
+    this.#pointers = pointers;
+    this.#rows = rows;
+    this.#n = n;
+    this.#tail = f.let(i32.and(n, 3));
+    const lanes = laneNumbers(f);
+    this.#mask = f.let(i32x4.lt(lanes, i32x4.splat(this.#tail)));
+    this.length = f.let(f64x2.ofI32(i32x4.splat(n)));
+    this.#at = f.local("i32");
+  }
+
+  /** Address of the row that a pointer stands at. */
+  pointer(p: number): Local<"i32"> {
+    return this.#pointers[p];
+  }
+
+  /** Runs `body` for each row. Pointers then move a row on; those in `single` one element, those in `still` not at all. */
+  each(body: () => void, single: readonly number[] = [], still: readonly number[] = []): void {
+    const { f } = this;
+    f.while(i32.gt(this.#rows, 0), () => {
+      body();
+      this.#pointers.forEach((p, i) => {
+        if (single.includes(i)) f.advance(p, 4);
+        else if (!still.includes(i)) f.advance(p, i32.shl(this.#n, 2));
+      });
+      f.advance(this.#rows, -1);
+    });
+  }
+
+  /**
+   * Walks the row. `body` gets a vector of each of these pointers; past the end of the row they hold `fill`.
+   * Light bodies are best written out twice.
+   */
+  vectors(
+    pointers: readonly number[],
+    body: (v: F4[], place: Place) => void,
+    { fill = 0, unroll = 1 }: { fill?: number; unroll?: number } = {},
+  ): void {
+    const { f } = this;
+    const end = f.let(i32.shl(i32.and(this.#n, -4), 2)), runEnd = f.local("i32");
+    const whole = (copies: number, to: Value<"i32">): void =>
+      f.until(this.#at, to, 16 * copies, () => {
+        for (let copy = 0; copy < copies; copy++) this.#whole(pointers, body, copy);
+      });
+    f.set(this.#at, 0);
+    this.#open.clear();
+    f.until(this.#at, end, 0, () => {
+      f.set(runEnd, i32.add(this.#at, RUN_BYTES));
+      f.if(i32.gt(runEnd, end), () => f.set(runEnd, end));
+      if (unroll > 1) whole(unroll, f.let(i32.sub(runEnd, 16 * (unroll - 1))));
+      whole(1, runEnd);
+      this.#closeSums();
+    });
+    f.if(this.#tail, () => {
+      this.#part(pointers, body, fill);
+      this.#closeSums();
+    });
+  }
+
+  #address(p: number): Value<"i32"> {
+    return i32.add(this.#pointers[p], this.#at);
+  }
+
+  #addTo(p: number, v: F4, copy: number): void {
+    const { f } = this;
+    const to = f.let(i32.add(this.#pointers[p], i32.shl(this.#at, 1)));
+    f.store(to, f64x2.add(f64x2.load(to, 32 * copy), f64x2.ofF32(v)), 32 * copy);
+    f.store(to, f64x2.add(f64x2.load(to, 32 * copy + 16), f64x2.ofF32(high(v))), 32 * copy + 16);
+  }
+
+  /** The body for a whole vector, `copy` vectors further on. */
+  #whole(pointers: readonly number[], body: (v: F4[], place: Place) => void, copy: number): void {
+    const { f } = this;
+    this.#copy = copy;
+    body(pointers.map((p) => f.let(f32x4.load(this.#address(p), 16 * copy))), {
+      address: (p) => i32.add(this.#address(p), 16 * copy),
+      put: (p, v) => f.store(this.#address(p), v, 16 * copy),
+      addTo: (p, v) => this.#addTo(p, v, copy),
+      clear: (v) => v,
+    });
+    this.#copy = 0;
+  }
+
+  /** The body for the last one to three elements. */
+  #part(pointers: readonly number[], body: (v: F4[], place: Place) => void, fill: number): void {
+    const { f } = this;
+    const clear = (v: F4): F4 => f32x4.and(v, f32x4.ofBits(this.#mask));
+    const load = (p: number): F4 => {
+      const v = f32x4.load(this.#address(p));
+      return fill === 0 ? clear(v) : f32x4.select(v, this.s.k(fill), this.#mask);
+    };
+    body(pointers.map((p) => f.let(load(p))), {
+      address: (p) => this.#address(p),
+      put: (p, v) => this.#putPart(this.#address(p), v),
+      addTo: (p, v) => this.#addTo(p, v, 0),
+      clear,
+    });
+  }
+
+  #putPart(address: Value<"i32">, v: F4): void {
+    const { f } = this;
+    const to = f.let(address), value = f.let(v);
+    f.if(i32.gt(this.#tail, 1), () => {
+      f.storeLane(to, value, 8, 0);
+      f.if(i32.gt(this.#tail, 2), () => f.storeLane(to, value, 4, 2, 8));
+    }, () => f.storeLane(to, value, 4, 0));
+  }
+
+  /** Stores lane 0 where a pointer stands. */
+  putOne(p: number, v: F4): void {
+    this.f.storeLane(this.#pointers[p], v, 4, 0);
+  }
+
+  /** A sum, begun: float32 over short runs, float64 over them. */
+  sum(): RowSum {
+    const { f, s } = this;
+    const parts = [0, 1].map(() => f.variable("f32x4", s.k(0)));
+    return { parts, total: f.variable("f64x2", s.d(0)) };
+  }
+  /** Adds all lanes of a vector. */
+  add(sum: RowSum, v: F4): void {
+    const part = sum.parts[this.#copy];
+    this.f.set(part, f32x4.add(part, v));
+    this.#open.add(sum);
+  }
+  /** The sum, in both lanes. */
+  total({ total }: RowSum): D2 {
+    return this.f.let(
+      f64x2.add(f64x2.splat(f64x2.lane(total, 0)), f64x2.splat(f64x2.lane(total, 1))),
+    );
+  }
+
+  /** Takes what the parts hold into the totals. */
+  #closeSums(): void {
+    const { f } = this;
+    for (const { parts, total } of this.#open) {
+      const both = f.let(f32x4.add(parts[0], parts[1]));
+      f.set(total, f64x2.add(total, f64x2.add(f64x2.ofF32(both), f64x2.ofF32(high(both)))));
+      parts.forEach((p) => f.set(p, this.s.k(0)));
+    }
+  }
+  readonly #open = new Set<RowSum>();
+  #copy = 0;
+
+  /** A number in both lanes, rounded, in four lanes. */
+  narrow(x: D2): F4 {
+    const { f } = this;
+    const low = f.let(f32x4.ofF64(x));
+    return f.let(f32x4.shuffle(low, low, [0, 0, 0, 0]));
+  }
+  /** The largest element of the row, in all lanes; NaN is passed over. */
+  greatest(p: number): F4 {
+    const { f } = this;
+    // One for each copy of the body: else each comparison would wait for the one before.
+    const tops = [0, 1].map(() => f.variable("f32x4", this.s.k(-Infinity)));
+    this.vectors([p], ([v]) => {
+      const top = tops[this.#copy];
+      f.set(top, f32x4.pmax(top, v));
+    }, { fill: -Infinity, unroll: 2 });
+    const top = f.let(f32x4.pmax(tops[0], tops[1]));
+    const two = f.let(f32x4.pmax(top, f32x4.shuffle(top, top, [2, 3, 0, 1])));
+    return f.let(f32x4.pmax(two, f32x4.shuffle(two, two, [1, 0, 3, 2])));
+  }
+}
+
+function high(v: F4): F4 {
+  return f32x4.shuffle(v, v, [2, 3, 2, 3]);
+}

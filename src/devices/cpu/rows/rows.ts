@@ -1,0 +1,359 @@
+/**
+ * Kernels over rows of the last axis: softmax, its logarithm, cross entropy, layer normalization, and their gradients.
+ * Float32; sums are float64.
+ * May import core and devices/cpu.
+ */
+import { InvalidArgumentError } from "../../../core/errors.ts";
+import { argument, constant, scalar } from "../../../core/scalar.ts";
+import { type Shape, sizeOf } from "../../../core/shape.ts";
+import { evenBlocks } from "../blocks.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { FastPrepare } from "../fast.ts";
+import { preparePointwise } from "../pointwise/pointwise.ts";
+import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import * as lane from "../wasm/lane_math.ts";
+import type { D2, F4 } from "../wasm/simd.ts";
+import * as wide from "../wasm/wide_math.ts";
+import { type Place, RowWriter } from "./row_writer.ts";
+import { longSoftmax, ROWS_AT_ONCE } from "./softmax_long.ts";
+import { isNarrow, NARROW_BYTES, narrowSoftmax } from "./softmax_narrow.ts";
+
+/** Rows and their length. */
+export function rowsOf(shape: Shape): { m: number; n: number } {
+  const n = shape.length === 0 ? 1 : shape[shape.length - 1];
+  return { m: n === 0 ? 0 : sizeOf(shape) / n, n };
+}
+
+type Body = (w: RowWriter) => void;
+
+/** A kernel of `pointers` addresses, the number of rows and their length. */
+export function rowKernel(
+  engine: Engine,
+  name: string,
+  pointers: number,
+  body: (w: RowWriter) => void,
+): WasmFunction {
+  return engine.compile(`rows ${name}`, (m) => {
+    m.function("run", new Array<"i32">(pointers + 2).fill("i32"), null, (f, ...p) => {
+      body(
+        new RowWriter(
+          f,
+          engine.features.relaxed,
+          p.slice(0, pointers),
+          p[pointers],
+          p[pointers + 1],
+        ),
+      );
+    });
+  }).run;
+}
+
+/** Runs a kernel over rows, in parts where that pays. `steps` are the bytes that each pointer moves from row to row. */
+function overRows(
+  engine: Engine,
+  run: WasmFunction,
+  pointers: readonly number[],
+  steps: readonly number[],
+  { m, n }: { m: number; n: number },
+  work: number,
+): void {
+  const parts = engine.parts(m * n * work);
+  if (parts === 1) return void run(...pointers, m, n);
+  engine.callAll(
+    evenBlocks(m, Math.ceil(m / parts), 1).map(({ from, size }): WasmCall => [
+      run,
+      [...pointers.map((p, i) => p + from * steps[i]), size, n],
+    ]),
+  );
+}
+
+/** Work of one element, in floating point operations. */
+const HEAVY = 50, LIGHT = 20;
+
+/** A kernel that takes outputs, inputs, and nothing else. Pointers in `single` move by one element a row. */
+function plain(
+  name: string,
+  outs: number,
+  ins: number,
+  work: number,
+  body: Body,
+  single: readonly number[] = [],
+): FastPrepare {
+  return (engine, { inputs, outputs }) => {
+    if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
+    const shape = rowsOf(inputs[0].shape);
+    const run = rowKernel(engine, name, outs + ins, body);
+    const steps = Array.from(
+      { length: outs + ins },
+      (_, i) => (single.includes(i) ? 4 : 4 * shape.n),
+    );
+    return (o, i) => overRows(engine, run, [...o, ...i], steps, shape, work);
+  };
+}
+
+/** `eˣ⁻ᵐ` of each element, and their sum. */
+export function exponentials(
+  w: RowWriter,
+  x: number,
+  m: F4,
+  use: (e: F4, place: Place) => void,
+): D2 {
+  const sum = w.sum();
+  w.vectors([x], ([v], place) => {
+    const e = lane.expNegative(w.s, w.f.let(f32x4.sub(v, m)));
+    w.add(sum, e);
+    use(e, place);
+  }, { fill: -Infinity });
+  return w.total(sum);
+}
+
+const softmax: Body = (w) => {
+  const [y, x] = [0, 1];
+  w.each(() => {
+    const sum = exponentials(w, x, w.greatest(x), (e, { put }) => put(y, e));
+    const factor = w.narrow(f64x2.div(w.s.d(1), sum));
+    w.vectors([y], ([e], { put }) => put(y, f32x4.mul(e, factor)), { unroll: 2 });
+  });
+};
+
+const logSoftmax: Body = (w) => {
+  const [y, x] = [0, 1];
+  w.each(() => {
+    const m = w.greatest(x);
+    const l = w.narrow(wide.log(w.s, exponentials(w, x, m, () => {})));
+    w.vectors([x], ([v], { put }) => put(y, f32x4.sub(f32x4.sub(v, m), l)));
+  });
+};
+
+const softmaxGrad: Body = (w) => {
+  const [dx, y, dy] = [0, 1, 2];
+  w.each(() => {
+    const sum = w.sum();
+    w.vectors([y, dy], ([a, b]) => w.add(sum, w.f.let(f32x4.mul(a, b))));
+    const total = w.narrow(w.total(sum));
+    w.vectors([y, dy], ([a, b], { put }) => put(dx, f32x4.mul(a, f32x4.sub(b, total))));
+  });
+};
+
+const logSoftmaxGrad: Body = (w) => {
+  const [dx, y, dy] = [0, 1, 2];
+  w.each(() => {
+    const sum = w.sum();
+    w.vectors([dy], ([b]) => w.add(sum, b));
+    const total = w.narrow(w.total(sum));
+    w.vectors(
+      [y, dy],
+      ([a, b], { put }) => put(dx, f32x4.sub(b, f32x4.mul(lane.exp(w.s, a), total))),
+    );
+  });
+};
+
+/** Pointers: loss, backprop, features, labels. */
+const crossEntropy: Body = (w) => {
+  const [loss, g, x, labels] = [0, 1, 2, 3];
+  w.each(() => {
+    const m = w.greatest(x);
+    const sum = exponentials(w, x, m, (e, { put }) => put(g, e));
+    const mass = w.sum(), dot = w.sum();
+    w.vectors([labels, x], ([l, v]) => {
+      w.add(mass, l);
+      // Past the end both are 0; a label of 0 counts nothing, whatever the feature.
+      w.add(dot, w.f.let(f32x4.mul(l, f32x4.sub(v, m))));
+    });
+    const log = wide.log(w.s, sum);
+    w.putOne(loss, w.narrow(f64x2.sub(f64x2.mul(w.total(mass), log), w.total(dot))));
+    const factor = w.narrow(f64x2.div(w.s.d(1), sum));
+    w.vectors([g, labels], ([e, l], { put }) => put(g, f32x4.sub(f32x4.mul(e, factor), l)));
+  }, [0]);
+};
+
+/** Pointers: loss, backprop, features, labels, one number each. */
+const sparseCrossEntropy: Body = (w) => {
+  const [loss, g, x, labels] = [0, 1, 2, 3];
+  w.each(() => {
+    const m = w.greatest(x);
+    const sum = exponentials(w, x, m, (e, { put }) => put(g, e));
+    const at = w.f.let(i32.shl(i32.load(w.pointer(labels)), 2));
+    const own = w.f.let(f32x4.sub(f32x4.loadSplat(i32.add(w.pointer(x), at)), m));
+    w.putOne(loss, w.narrow(f64x2.sub(wide.log(w.s, sum), f64x2.ofF32(own))));
+    const factor = w.narrow(f64x2.div(w.s.d(1), sum));
+    w.vectors([g], ([e], { put }) => put(g, f32x4.mul(e, factor)));
+    const place = w.f.let(i32.add(w.pointer(g), at));
+    w.f.storeLane(place, f32x4.sub(f32x4.loadSplat(place), w.s.k(1)), 4, 0);
+  }, [0, 3]);
+};
+
+/** Mean and `1 / sqrt(variance + epsilon)` of a row; the mean in two parts, the second what rounding the first left over. */
+function moments(w: RowWriter, x: number, epsilon: D2): { mean: F4; rest: F4; scale: F4 } {
+  const { f } = w;
+  const sum = w.sum();
+  w.vectors([x], ([v]) => w.add(sum, v), { unroll: 2 });
+  const mean = w.narrow(f64x2.div(w.total(sum), w.length));
+  const off = w.sum(), square = w.sum();
+  w.vectors([x], ([v], { clear }) => {
+    const d = f.let(clear(f32x4.sub(v, mean)));
+    w.add(off, d);
+    w.add(square, f32x4.mul(d, d));
+  }, { unroll: 2 });
+  const rest = f.let(f64x2.div(w.total(off), w.length));
+  const variance = f64x2.sub(f64x2.div(w.total(square), w.length), f64x2.mul(rest, rest));
+  const positive = f64x2.pmax(variance, w.s.d(0));
+  return {
+    mean,
+    rest: w.narrow(rest),
+    scale: w.narrow(f64x2.div(w.s.d(1), f64x2.sqrt(f64x2.add(positive, epsilon)))),
+  };
+}
+
+/** Pointers: y, x, scale, offset, epsilon as a float64. */
+const layerNorm: Body = (w) => {
+  const [y, x, scale, offset, epsilon] = [0, 1, 2, 3, 4];
+  const eps = w.f.let(f64x2.load(w.pointer(epsilon)));
+  w.each(
+    () => {
+      const { mean, rest, scale: r } = moments(w, x, eps);
+      w.vectors([x, scale, offset], ([v, a, b], { put }) => {
+        const h = f32x4.mul(f32x4.sub(f32x4.sub(v, mean), rest), r);
+        put(y, w.s.madd(h, a, b));
+      });
+    },
+    [],
+    [scale, offset, epsilon],
+  );
+};
+
+/** Pointers: dx, float64 sums for scale and offset, dy, x, scale, epsilon as a float64. */
+const layerNormGrad: Body = (w) => {
+  const [dx, dscale, doffset, dy, x, scale, epsilon] = [0, 1, 2, 3, 4, 5, 6];
+  const eps = w.f.let(f64x2.load(w.pointer(epsilon)));
+  w.each(
+    () => {
+      const { mean, rest, scale: r } = moments(w, x, eps);
+      const normal = (v: F4): F4 => w.f.let(f32x4.mul(f32x4.sub(f32x4.sub(v, mean), rest), r));
+      const sum = w.sum(), dot = w.sum();
+      w.vectors([x, dy, scale], ([v, d, a]) => {
+        const g = w.f.let(f32x4.mul(d, a));
+        w.add(sum, g);
+        w.add(dot, w.f.let(f32x4.mul(g, normal(v))));
+      });
+      const meanG = w.narrow(f64x2.div(w.total(sum), w.length));
+      const meanGH = w.narrow(f64x2.div(w.total(dot), w.length));
+      w.vectors([x, dy, scale], ([v, d, a], { put, addTo }) => {
+        const h = normal(v);
+        const g = f32x4.mul(d, a);
+        put(dx, f32x4.mul(r, f32x4.sub(f32x4.sub(g, meanG), f32x4.mul(h, meanGH))));
+        addTo(dscale, w.f.let(f32x4.mul(d, h)));
+        addTo(doffset, d);
+      });
+    },
+    [],
+    [dscale, doffset, scale, epsilon],
+  );
+};
+
+const prepareLayerNorm: FastPrepare = (engine, { inputs, outputs, attrs }) => {
+  if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
+  const { m, n } = rowsOf(inputs[0].shape);
+  const run = rowKernel(engine, "layerNorm", 5, layerNorm);
+  const steps = [4 * n, 4 * n, 0, 0, 0];
+  return ([y], [x, scale, offset]) => {
+    const epsilon = putFloat64(engine, 0, attrs.epsilon);
+    overRows(engine, run, [y, x, scale, offset, epsilon], steps, { m, n }, LIGHT);
+  };
+};
+
+const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) => {
+  if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
+  const { m, n } = rowsOf(inputs[1].shape);
+  const run = rowKernel(engine, "layerNormGrad", 7, layerNormGrad);
+  const { settle } = engine.compile("rows settle", (b) => {
+    b.function("settle", ["i32", "i32", "i32"], null, (f, out, sums, count) => {
+      f.while(i32.gt(count, 0), () => {
+        const [low, high] = [0, 16].map((o) => f32x4.ofF64(f64x2.load(sums, o)));
+        f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
+        f.advance(out, 16);
+        f.advance(sums, 32);
+        f.advance(count, -4);
+      });
+    });
+  });
+  const width = 8 * n + 64;
+  return ([dx, dscale, doffset], [dy, x, scale]) => {
+    const epsilon = putFloat64(engine, 2 * width, attrs.epsilon);
+    const sums = epsilon + 16;
+    engine.zero(sums, 2 * width);
+    run(dx, sums, sums + width, dy, x, scale, epsilon, m, n);
+    settle(dscale, sums, n);
+    settle(doffset, sums + width, n);
+  };
+};
+
+/** Rows are taken several at a time, and what is left of them one by one. */
+function prepareSoftmax(log: boolean): FastPrepare {
+  const name = log ? "logSoftmax" : "softmax", body = log ? logSoftmax : softmax;
+  // Of one element, which may be NaN or infinite.
+  const nothing = scalar.sub(argument(0), argument(0));
+  const one = log ? nothing : scalar.add(nothing, constant(1));
+  return (engine, { inputs, outputs }) => {
+    const [{ dtype, shape }] = inputs;
+    if (dtype !== "float32") return null;
+    const { m, n } = rowsOf(shape), narrow = isNarrow(m, n);
+    if (n === 1) return preparePointwise(engine, [one], inputs, outputs[0].shape);
+    const together = narrow ? 4 : ROWS_AT_ONCE, whole = m - m % together;
+    const run = narrow ? narrowSoftmax(engine, log) : longSoftmax(engine, log);
+    const single = whole < m ? rowKernel(engine, name, 2, body) : null;
+    const spareBytes = narrow ? NARROW_BYTES : 0;
+    return ([y], [x]) => {
+      const parts = engine.parts(m * n * HEAVY);
+      if (parts === 1) run(y, x, whole, n, engine.scratch(spareBytes));
+      else {
+        const cut = evenBlocks(whole, Math.ceil(whole / parts), together);
+        const spare = engine.scratch(spareBytes * cut.length);
+        engine.callAll(cut.map(({ from, size }, k): WasmCall => {
+          const at = 4 * from * n;
+          return [run, [y + at, x + at, size, n, spare + k * spareBytes]];
+        }));
+      }
+      single?.(y + 4 * whole * n, x + 4 * whole * n, m - whole, n);
+    };
+  };
+}
+
+/** Puts a number into all lanes at the start of the scratch memory, with this much room after it. */
+function putFloat64(engine: Engine, room: number, value: number): number {
+  const at = engine.scratch(16 + room);
+  new Float64Array(engine.heap.memory.buffer, at, 2).fill(value);
+  return at;
+}
+
+const prepareSparseCrossEntropy: FastPrepare = (engine, { inputs: [x, labels], outputs }) => {
+  if (
+    x.dtype !== "float32" || labels.dtype !== "int32" || outputs.some((s) => s.dtype !== "float32")
+  ) return null;
+  const { m, n } = rowsOf(x.shape);
+  const run = rowKernel(engine, "sparseCrossEntropy", 4, sparseCrossEntropy);
+  return ([loss, g], [p, l]) => {
+    const { i32: ints } = engine.heap;
+    for (let i = 0; i < m; i++) {
+      const label = ints[(l >>> 2) + i];
+      if (!(label >= 0 && label < n)) {
+        throw new InvalidArgumentError(
+          `Received a label value of ${label} which is outside the valid range of [0, ${n})`,
+        );
+      }
+    }
+    run(loss, g, p, l, m, n);
+  };
+};
+
+/** The kernels by op name. */
+export const ROW_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["Softmax", prepareSoftmax(false)],
+  ["LogSoftmax", prepareSoftmax(true)],
+  ["_SoftmaxGrad", plain("softmaxGrad", 1, 2, LIGHT, softmaxGrad)],
+  ["_LogSoftmaxGrad", plain("logSoftmaxGrad", 1, 2, HEAVY, logSoftmaxGrad)],
+  ["SoftmaxCrossEntropyWithLogits", plain("crossEntropy", 2, 2, HEAVY, crossEntropy, [0])],
+  ["SparseSoftmaxCrossEntropyWithLogits", prepareSparseCrossEntropy],
+  ["_LayerNorm", prepareLayerNorm],
+  ["_LayerNormGrad", prepareLayerNormGrad],
+];

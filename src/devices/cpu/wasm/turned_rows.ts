@@ -1,0 +1,52 @@
+/**
+ * Four rows at a time, turned: each row is in a lane.
+ * May import the emitter.
+ */
+import type { FunctionBuilder, Local } from "./function_builder.ts";
+import { f32x4, i32 } from "./instructions.ts";
+import type { F4 } from "./simd.ts";
+
+type I = Local<"i32">;
+
+/** Turns four rows of four into four columns. */
+export function turn4(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4[] {
+  const ab0 = f.let(f32x4.shuffle(a, b, [0, 4, 1, 5])),
+    ab1 = f.let(f32x4.shuffle(a, b, [2, 6, 3, 7]));
+  const cd0 = f.let(f32x4.shuffle(c, d, [0, 4, 1, 5])),
+    cd1 = f.let(f32x4.shuffle(c, d, [2, 6, 3, 7]));
+  return [
+    f32x4.shuffle(ab0, cd0, [0, 1, 4, 5]),
+    f32x4.shuffle(ab0, cd0, [2, 3, 6, 7]),
+    f32x4.shuffle(ab1, cd1, [0, 1, 4, 5]),
+    f32x4.shuffle(ab1, cd1, [2, 3, 6, 7]),
+  ].map((v) => f.let(v));
+}
+
+/** What goes along four rows. */
+interface Along {
+  /** The rows: where they begin, and in the end where the columns left are. */
+  readonly rows: readonly I[];
+  /** Their length. */
+  readonly n: I;
+  /** Takes four columns. */
+  readonly four: (columns: readonly F4[]) => void;
+  /** Takes one of those left. */
+  readonly one: (column: F4) => void;
+}
+
+/** Goes along four rows of four-byte elements. Whole vectors are read: up to twelve bytes past the end of the rows. */
+export function alongRows(f: FunctionBuilder, { rows, n, four, one }: Along): void {
+  const left = f.variable("i32", n);
+  const columns = (): F4[] => turn4(f, rows.map((p) => f.let(f32x4.load(p))));
+  f.while(i32.ge(left, 4), () => {
+    four(columns());
+    rows.forEach((p) => f.advance(p, 16));
+    f.advance(left, -4);
+  });
+  f.if(left, () => {
+    const [a, b, c] = columns();
+    one(a);
+    f.if(i32.gt(left, 1), () => one(b));
+    f.if(i32.gt(left, 2), () => one(c));
+  });
+}
