@@ -1,14 +1,14 @@
 /** Matrix products in vector code, against sums in float64. */
 
-import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, scalar as s } from "../../../src/core/scalar.ts";
 import { Engine } from "../../../src/devices/cpu/engine.ts";
+import type { Finish } from "../../../src/devices/cpu/gemm/finish.ts";
 import { prepareProduct } from "../../../src/devices/cpu/gemm/gemm.ts";
 import type { Product } from "../../../src/devices/cpu/gemm/gemm_small.ts";
-import type { Finish } from "../../../src/devices/cpu/gemm/gemm_tile.ts";
 import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";
+import { assert, assertEquals } from "@std/assert";
 
 /** Products on blocks: result, and in float64 the result and the sums of absolute values. */
 function multiply(

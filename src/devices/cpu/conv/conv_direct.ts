@@ -7,6 +7,7 @@ import { outPlaces, tapCount, type WindowGeometry } from "../../../kernels/conv_
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
+import type { Finish } from "../gemm/finish.ts";
 import {
   DOT_COLUMNS,
   dotRows,
@@ -20,7 +21,7 @@ import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
 import { type ColumnBlock, operandsFrom, panelStep, worthObjects } from "../gemm/gemm_sums.ts";
 import { prepareThin } from "../gemm/gemm_thin.ts";
-import { type Finish, LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "../gemm/gemm_tile.ts";
+import { LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
 import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
 import { patchKernel } from "./conv_patches.ts";

@@ -7,6 +7,7 @@ import { outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.t
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
+import type { Finish } from "../gemm/finish.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
 import {
   type DepthBlock,
@@ -15,7 +16,7 @@ import {
   Sums,
   worthObjects,
 } from "../gemm/gemm_sums.ts";
-import { BLOCK_DEPTH, type Finish, panelRows } from "../gemm/gemm_tile.ts";
+import { BLOCK_DEPTH, panelRows } from "../gemm/gemm_tile.ts";
 import { CHUNK } from "../gemm/panel_objects.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../../kernels/conv_geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import type { Finish } from "../gemm/gemm_tile.ts";
+import { type Finish, fused, plain } from "../gemm/finish.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { importHosts, printSimd } from "../pointwise/print_simd.ts";
 import { windowKernel, WindowTable } from "../pool/windows.ts";
@@ -66,7 +66,7 @@ function finishOf(finish: Finish | undefined): RowFinish | undefined {
 }
 
 /** DepthwiseConv2dNative; `finish` reads the inputs after the first two. */
-export function prepareDepthwise(
+function prepareDepthwise(
   engine: Engine,
   problem: Problem,
   finish?: Finish,
@@ -148,7 +148,7 @@ function prepareWindows(engine: Engine, g: WindowGeometry, finish: Finish | unde
 }
 
 /** DepthwiseConv2dNativeBackpropInput. */
-export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
+const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
   const { inputs: [, filter], outputs: [dx] } = problem;
   const g = geometryOf(dx.shape, filter.shape, problem);
   if (g === null) return null;
@@ -208,7 +208,7 @@ function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
 }
 
 /** DepthwiseConv2dNativeBackpropFilter: float32 within an image, float64 over the images. */
-export const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
+const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
   const { inputs: [x], outputs: [df] } = problem;
   const g = geometryOf(x.shape, df.shape, problem);
   const window = g && rowWindow(g);
@@ -255,3 +255,12 @@ function wideSums(engine: Engine) {
     });
   });
 }
+
+/** Kernels of depthwise convolutions and their gradients. */
+export const DEPTHWISE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["DepthwiseConv2dNative", plain(prepareDepthwise)],
+  ["_DepthwiseConv2dNativeEpilogue", fused(prepareDepthwise)],
+  ["_FusedDepthwiseConv2dNative", fused(prepareDepthwise)],
+  ["DepthwiseConv2dNativeBackpropInput", prepareDepthwiseInputGradient],
+  ["DepthwiseConv2dNativeBackpropFilter", prepareDepthwiseFilterGradient],
+];

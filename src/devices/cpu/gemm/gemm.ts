@@ -8,9 +8,10 @@ import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul_shape.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
-import type { FastRun } from "../fast.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
+import { type Finish, fused, plain } from "./finish.ts";
 import { panelArguments, panelKernel, type PanelSource } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import { type PanelGroup, RowTable } from "./gemm_rows.ts";
@@ -24,7 +25,7 @@ import {
   worthObjects,
 } from "./gemm_sums.ts";
 import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
-import { BLOCK_DEPTH, type Finish, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
+import { BLOCK_DEPTH, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 
 /** Rows whose pointers are in memory at once. */
 const BLOCK_ROWS = 6144;
@@ -226,7 +227,7 @@ function packTransposed(engine: Engine, k: number): PackB {
 }
 
 /** MatMul and its batched kin, of float32; `finish` reads the inputs after the first two. */
-export function prepareMatMul(
+function prepareMatMul(
   engine: Engine,
   { inputs: [a, b], outputs: [out], attrs }: Problem,
   finish?: Finish,
@@ -293,3 +294,13 @@ function prepareBatches(
     }
   };
 }
+
+/** Kernels of matrix products. */
+export const MATMUL_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["MatMul", plain(prepareMatMul)],
+  ["BatchMatMul", plain(prepareMatMul)],
+  ["BatchMatMulV2", plain(prepareMatMul)],
+  ["_MatMulEpilogue", fused(prepareMatMul)],
+  ["_BatchMatMulV2Epilogue", fused(prepareMatMul)],
+  ["_FusedMatMul", fused(prepareMatMul)],
+];

@@ -14,7 +14,7 @@ import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
-import type { Finish } from "./gemm_tile.ts";
+import type { Finish } from "./finish.ts";
 import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_walk.ts";
 
 /** Most columns. */

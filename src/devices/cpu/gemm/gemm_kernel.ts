@@ -12,8 +12,9 @@ import { importHosts } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
+import type { Finish } from "./finish.ts";
 import { writeObjectPanels } from "./gemm_object_kernel.ts";
-import { ADD, type Finish, LAST, PANEL_BYTES, Tile } from "./gemm_tile.ts";
+import { ADD, LAST, PANEL_BYTES, Tile } from "./gemm_tile.ts";
 import { eachTile, type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_walk.ts";
 import { PanelObjects } from "./panel_objects.ts";
 

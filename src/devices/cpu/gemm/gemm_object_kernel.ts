@@ -7,7 +7,8 @@
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { type Finish, PANEL_COLUMNS, type Tile } from "./gemm_tile.ts";
+import type { Finish } from "./finish.ts";
+import { PANEL_COLUMNS, type Tile } from "./gemm_tile.ts";
 import { eachTile, type PanelParams } from "./gemm_walk.ts";
 import { CHUNK, type PanelObjects } from "./panel_objects.ts";
 

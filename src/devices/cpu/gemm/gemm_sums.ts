@@ -5,16 +5,11 @@
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
+import type { Finish } from "./finish.ts";
 import { panelArguments, panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
-import {
-  BLOCK_COLUMNS,
-  BLOCK_DEPTH,
-  type Finish,
-  PANEL_BYTES,
-  PANEL_COLUMNS,
-} from "./gemm_tile.ts";
+import { BLOCK_COLUMNS, BLOCK_DEPTH, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 import { CHUNK } from "./panel_objects.ts";
 
 /** Part of the rows of B: some segments whole, or a piece of one. */

@@ -3,12 +3,12 @@
  * May import core and devices/cpu.
  */
 import type { DType } from "../../../core/dtype.ts";
-import type { Expr } from "../../../core/scalar.ts";
 import type { Engine } from "../engine.ts";
 import { printSimd } from "../pointwise/print_simd.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
+import type { Finish } from "./finish.ts";
 
 /** Most rows of a panel: as many as registers hold. Products that are not fused with sums take one for themselves. */
 export function panelRows({ features }: Engine): number {
@@ -18,14 +18,6 @@ export function panelRows({ features }: Engine): number {
 export const PANEL_COLUMNS = 8;
 /** Bytes of a row of one. */
 export const PANEL_BYTES: number = 4 * PANEL_COLUMNS;
-
-/** What happens to each sum before it is stored: an expression over it (argument 0) and further operands. */
-export interface Finish {
-  /** The expression; its value is float32. */
-  readonly expr: Expr;
-  /** For each further operand, float32: one value for all, one per column (a bias), or one per element (a residual). */
-  readonly operands: readonly ("all" | "column" | "element")[];
-}
 
 /** Length of the sums of one block: a panel of A stays in the nearest cache. */
 export const BLOCK_DEPTH = 256;

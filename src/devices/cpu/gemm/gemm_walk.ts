@@ -4,7 +4,8 @@
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32 } from "../wasm/instructions.ts";
-import { type Finish, PANEL_BYTES, PANEL_COLUMNS, type TileTarget } from "./gemm_tile.ts";
+import type { Finish } from "./finish.ts";
+import { PANEL_BYTES, PANEL_COLUMNS, type TileTarget } from "./gemm_tile.ts";
 
 /** Types of the parameters; addresses of the operands of the finish follow. */
 export const RUN_PARAMS: readonly "i32"[] = new Array<"i32">(13).fill("i32");

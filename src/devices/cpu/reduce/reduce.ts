@@ -37,7 +37,7 @@ export function reduction(
 }
 
 /** A reduction with what comes before and after it. */
-export const prepareFusedReduction: FastPrepare = (engine, problem, def) => {
+const prepareFusedReduction: FastPrepare = (engine, problem, def) => {
   const task = problem.hosts[0] === undefined ? null : meaningOf(def)!.reduction!(problem);
   return task && prepareReduction(engine, task);
 };
@@ -150,3 +150,15 @@ function prepareHeld(
     return o;
   };
 }
+
+/** Kernels of reductions. */
+export const REDUCE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["Sum", reduction("sum")],
+  ["Mean", reduction("mean")],
+  ["Prod", reduction("prod")],
+  ["Max", reduction("max")],
+  ["Min", reduction("min")],
+  ...["Sum", "Mean", "Prod", "Max", "Min"].map((op) =>
+    [`_Fused${op}`, prepareFusedReduction] as const
+  ),
+];

@@ -1,0 +1,39 @@
+/**
+ * What happens to sums before they are stored, and the ops that have it done: as their epilogue says, or nothing.
+ * May import core, kernels and devices/cpu.
+ */
+import type { Problem } from "../../../core/op.ts";
+import type { Expr } from "../../../core/scalar.ts";
+import { meaningOf } from "../../../kernels/host_meaning.ts";
+import type { Engine } from "../engine.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
+
+/** What happens to each sum before it is stored: an expression over it (argument 0) and further operands. */
+export interface Finish {
+  /** The expression; its value is float32. */
+  readonly expr: Expr;
+  /** For each further operand, float32: one value for all, one per column (a bias), or one per element (a residual). */
+  readonly operands: readonly ("all" | "column" | "element")[];
+}
+
+/** Makes a kernel that applies a finish to each of its sums. */
+export type FinishingPrepare = (
+  engine: Engine,
+  problem: Problem,
+  finish?: Finish,
+) => FastRun | null;
+
+/** The kernel of an op that is its sums alone. */
+export function plain(prepare: FinishingPrepare): FastPrepare {
+  return (engine, problem) => prepare(engine, problem);
+}
+
+/** The kernel of an op that means its sums with an epilogue. */
+export function fused(prepare: FinishingPrepare): FastPrepare {
+  return (engine, problem, def) => {
+    const epilogue = meaningOf(def)?.epilogue?.(problem);
+    if (!epilogue) return null;
+    const { expr, operands } = epilogue;
+    return prepare(engine, problem, { expr, operands: operands.map((o) => o.per) });
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Ops whose attributes are scalar expressions: several of the same inputs, or the same ones for each member of a group.
+ * May import core and devices/cpu.
+ */
+import type { Expr } from "../../../core/scalar.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
+import { preparePointwise } from "./pointwise.ts";
+
+/** Several expressions of the same inputs. */
+const prepareFused: FastPrepare = (engine, { inputs, outputs, attrs }) =>
+  preparePointwise(engine, attrs.exprs as Expr[], inputs, outputs[0].shape);
+
+/** The same expressions for each member: shared scalars, then the member's arrays. */
+const prepareGrouped: FastPrepare = (engine, { inputs, outputs, attrs }) => {
+  const { exprs, scalars, arrays } = attrs as { exprs: Expr[]; scalars: number; arrays: number };
+  const each: FastRun[] = [];
+  for (let m = 0; m * exprs.length < outputs.length; m++) {
+    const own = [
+      ...inputs.slice(0, scalars),
+      ...inputs.slice(scalars + m * arrays, scalars + (m + 1) * arrays),
+    ];
+    const run = preparePointwise(engine, exprs, own, outputs[m * exprs.length].shape);
+    if (run === null) return null;
+    each.push((outs, ins) =>
+      run(outs.slice(m * exprs.length, (m + 1) * exprs.length), [
+        ...ins.slice(0, scalars),
+        ...ins.slice(scalars + m * arrays, scalars + (m + 1) * arrays),
+      ])
+    );
+  }
+  return (outs, ins) => each.forEach((run) => run(outs, ins));
+};
+
+/** Kernels of ops whose attributes are expressions. */
+export const POINTWISE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
+  ["_FusedPointwise", prepareFused],
+  ["_GroupedUpdate", prepareGrouped],
+];
