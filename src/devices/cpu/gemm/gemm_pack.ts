@@ -4,9 +4,9 @@
  */
 import type { Engine, WasmExports, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
-import { f32, f32x4, i32 } from "../wasm/instructions.ts";
-import { turn4 } from "../wasm/turned_rows.ts";
-import { PANEL_COLUMNS } from "./gemm_tile.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
+import { turnInto } from "../wasm/turned_rows.ts";
+import { PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
 /** The functions of the packing module. */
 export interface Packing {
@@ -71,7 +71,7 @@ function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panel
 }
 
 function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
-  const target = f.local("i32"), left = f.local("i32"), at = f.local("i32"), last = f.local("i32");
+  const target = f.local("i32"), at = f.local("i32"), last = f.local("i32");
   f.set(last, i32.add(from, i32.mul(i32.sub(n, 1), step)));
   const rows = Array.from({ length: PANEL_COLUMNS }, () => f.local("i32"));
   f.while(i32.gt(n, 0), () => {
@@ -82,24 +82,7 @@ function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, pa
       f.set(r, at);
     });
     f.set(target, to);
-    f.set(left, i32.and(k, -4));
-    f.while(i32.gt(left, 0), () => {
-      for (const half of [0, 4]) {
-        turn4(f, rows.slice(half, half + 4).map((r) => f.let(f32x4.load(r)))).forEach((v, i) => {
-          f.store(target, v, 32 * i + 4 * half);
-        });
-      }
-      rows.forEach((r) => f.advance(r, 16));
-      f.advance(target, 128);
-      f.advance(left, -4);
-    });
-    f.set(left, i32.and(k, 3));
-    f.while(i32.gt(left, 0), () => {
-      rows.forEach((r, i) => f.store(target, f32.load(r), 4 * i));
-      rows.forEach((r) => f.advance(r, 4));
-      f.advance(target, 32);
-      f.advance(left, -1);
-    });
+    turnInto(f, { rows, n: k, to: target, step: PANEL_BYTES });
     f.advance(to, panelStep);
     f.advance(from, i32.mul(step, PANEL_COLUMNS));
     f.advance(n, -PANEL_COLUMNS);
@@ -112,38 +95,21 @@ function turnRows(
   toStep: I,
   pointers: I,
   base: I,
-  count: I,
+  left: I,
   length: I,
 ): void {
-  const target = f.local("i32"), left = f.local("i32");
-  const block = (rows: number): void => {
-    const r = Array.from(
-      { length: rows },
+  const target = f.local("i32");
+  const block = (count: number): void => {
+    const rows = Array.from(
+      { length: count },
       (_, i) => f.variable("i32", i32.add(i32.load(pointers, 4 * i), base)),
     );
     f.set(target, to);
-    if (rows === 4) {
-      f.set(left, i32.and(length, -4));
-      f.while(i32.gt(left, 0), () => {
-        for (const v of turn4(f, r.map((p) => f.let(f32x4.load(p))))) {
-          f.store(target, v);
-          f.advance(target, toStep);
-        }
-        r.forEach((p) => f.advance(p, 16));
-        f.advance(left, -4);
-      });
-      f.set(left, i32.and(length, 3));
-    } else f.set(left, length);
-    f.while(i32.gt(left, 0), () => {
-      r.forEach((p, i) => f.store(target, f32.load(p), 4 * i));
-      r.forEach((p) => f.advance(p, 4));
-      f.advance(target, toStep);
-      f.advance(left, -1);
-    });
-    f.advance(pointers, 4 * rows);
-    f.advance(to, 4 * rows);
-    f.advance(count, -rows);
+    turnInto(f, { rows, n: length, to: target, step: toStep });
+    f.advance(pointers, 4 * count);
+    f.advance(to, 4 * count);
+    f.advance(left, -count);
   };
-  f.while(i32.ge(count, 4), () => block(4));
-  f.while(i32.gt(count, 0), () => block(1));
+  f.while(i32.ge(left, 4), () => block(4));
+  f.while(i32.gt(left, 0), () => block(1));
 }

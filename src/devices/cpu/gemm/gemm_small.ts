@@ -6,9 +6,9 @@ import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
-import { f32, f32x4, i32 } from "../wasm/instructions.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
 import { type F4, Simd } from "../wasm/simd.ts";
-import { turn4 } from "../wasm/turned_rows.ts";
+import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
 
 /** Most multiplications of a product for which this kernel is the faster one. */
@@ -201,24 +201,7 @@ function turnColumns(
       f.advance(next, bytes);
       return row;
     });
-    const at = f.variable("i32", target), left = f.variable("i32", k);
-    const turn = (count: number, store: () => void): void => {
-      f.while(i32.ge(left, count), () => {
-        store();
-        rows.forEach((r) => f.advance(r, 4 * count));
-        f.advance(left, -count);
-      });
-    };
-    turn(LANES, () => {
-      for (const v of turn4(f, rows.map((r) => f.let(f32x4.load(r))))) {
-        f.store(at, v);
-        f.advance(at, step);
-      }
-    });
-    turn(1, () => {
-      rows.forEach((r, i) => f.store(at, f32.load(r), 4 * i));
-      f.advance(at, step);
-    });
+    turnInto(f, { rows, n: k, to: f.variable("i32", target), step });
     f.advance(target, 4 * LANES);
   });
 }

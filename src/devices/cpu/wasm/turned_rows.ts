@@ -3,8 +3,9 @@
  * May import the emitter.
  */
 import type { FunctionBuilder, Local } from "./function_builder.ts";
-import { f32x4, i32 } from "./instructions.ts";
+import { f32, f32x4, i32 } from "./instructions.ts";
 import type { F4 } from "./simd.ts";
+import type { Operand } from "./value.ts";
 
 type I = Local<"i32">;
 
@@ -48,5 +49,45 @@ export function alongRows(f: FunctionBuilder, { rows, n, four, one }: Along): vo
     one(a);
     f.if(i32.gt(left, 1), () => one(b));
     f.if(i32.gt(left, 2), () => one(c));
+  });
+}
+
+/** Where turned rows go. */
+interface Into {
+  /** The rows, one or some fours: where they begin, and in the end where they end. */
+  readonly rows: readonly I[];
+  /** Their length. */
+  readonly n: I;
+  /** Where the first column goes, and in the end where one more would go. */
+  readonly to: I;
+  /** Bytes from column to column. */
+  readonly step: Operand<"i32">;
+}
+
+/** Writes the columns of rows of four-byte elements. Nothing past the end of a row is read. */
+export function turnInto(f: FunctionBuilder, { rows, n, to, step }: Into): void {
+  const left = f.variable("i32", n);
+  const advance = (columns: number): void => {
+    rows.forEach((p) => f.advance(p, 4 * columns));
+    f.advance(left, -columns);
+  };
+  const fours = Array.from(
+    { length: rows.length >> 2 },
+    (_, i) => rows.slice(4 * i, 4 * i + 4),
+  );
+  if (fours.length > 0) {
+    f.while(i32.ge(left, 4), () => {
+      const turned = fours.map((four) => turn4(f, four.map((p) => f.let(f32x4.load(p)))));
+      for (let column = 0; column < 4; column++) {
+        turned.forEach((columns, i) => f.store(to, columns[column], 16 * i));
+        f.advance(to, step);
+      }
+      advance(4);
+    });
+  }
+  f.while(i32.gt(left, 0), () => {
+    rows.forEach((p, i) => f.store(to, f32.load(p), 4 * i));
+    f.advance(to, step);
+    advance(1);
   });
 }
