@@ -1,5 +1,7 @@
 // A few operations in float64, for the expected values of whole networks. Plain loops: clarity before speed.
 
+import { samePadding } from "./padding.ts";
+
 /** A product [m, k] × [k, n]. */
 export function matmul64(
   a: ArrayLike<number>,
@@ -76,6 +78,41 @@ export function convReluPool64(
         const start = ((n * half + (y >> 1)) * half + (z >> 1)) * to;
         for (let k = 0; k < to; k++) {
           result[start + k] = Math.max(result[start + k]!, values[k]!);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+/** A convolution of one image with "same" padding; with as many filters as channels and a depth of one it is depthwise. */
+export function conv64(
+  x: ArrayLike<number>,
+  filter: ArrayLike<number>,
+  { size, from, to, kernel, stride, depthwise }: {
+    size: number;
+    from: number;
+    to: number;
+    kernel: number;
+    stride: number;
+    depthwise: boolean;
+  },
+): Float64Array {
+  const out = Math.ceil(size / stride);
+  const { before } = samePadding({ size, kernel, stride });
+  const result = new Float64Array(out * out * to);
+  for (let place = 0; place < out * out; place++) {
+    const values = result.subarray(place * to, (place + 1) * to);
+    for (let tap = 0; tap < kernel * kernel; tap++) {
+      const row = Math.floor(place / out) * stride + Math.floor(tap / kernel) - before;
+      const column = place % out * stride + tap % kernel - before;
+      if (row < 0 || row >= size || column < 0 || column >= size) continue;
+      for (let c = 0; c < from; c++) {
+        const value = x[(row * size + column) * from + c]!;
+        if (depthwise) values[c] = values[c]! + value * filter[tap * from + c]!;
+        else {
+          const start = (tap * from + c) * to;
+          for (let k = 0; k < to; k++) values[k] = values[k]! + value * filter[start + k]!;
         }
       }
     }

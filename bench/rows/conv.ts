@@ -3,6 +3,7 @@
 
 import { permute, type Shape4 } from "../layout.ts";
 import { opRow, type Values } from "../op_row.ts";
+import { samePadding } from "../padding.ts";
 import { sizeOf, spread } from "../random.ts";
 import type { Row, Sample } from "../row.ts";
 
@@ -15,18 +16,6 @@ interface Conv {
   readonly kernel: number;
   readonly stride: number;
   readonly depthwise: boolean;
-}
-
-interface Padding {
-  readonly before: number;
-  readonly after: number;
-}
-
-/** TensorFlow's "same" padding: the output is size / stride rounded up, and the odd row goes after. */
-function samePadding({ size, kernel, stride }: Pick<Conv, "size" | "kernel" | "stride">): Padding {
-  const outputSize = Math.ceil(size / stride);
-  const total = Math.max(0, (outputSize - 1) * stride + kernel - size);
-  return { before: Math.floor(total / 2), after: Math.ceil(total / 2) };
 }
 
 /** Calls `visit` for each input position a window at the given output position covers, with the offset inside it. */

@@ -9,6 +9,7 @@ import { GPT_ROWS } from "./gpt.ts";
 import { LATENCY_ROWS } from "./latency.ts";
 import { MATMUL_ROWS } from "./matmul.ts";
 import { MLP_ROWS } from "./mlp.ts";
+import { MOBILENET_ROWS } from "./mobilenet.ts";
 import { PEAK_ROWS } from "./peak.ts";
 import { POINTWISE_ROWS } from "./pointwise.ts";
 import { REDUCE_ROWS } from "./reduce.ts";
@@ -22,6 +23,7 @@ export const ROWS: readonly Row[] = [
   ...REDUCE_ROWS,
   ...ATTENTION_ROWS,
   ...CONV_ROWS,
+  ...MOBILENET_ROWS,
   ...MLP_ROWS,
   ...CNN_ROWS,
   ...GPT_ROWS,
