@@ -24,9 +24,19 @@ function copied(
   return { values };
 }
 
+type Elements = "float32" | "int32" | "bool";
+
+function elements(dice: Dice, dtype: Elements, shape: number[]): NdArray {
+  if (dtype === "bool") return dice.truths(shape);
+  return dtype === "float32" ? dice.floats(shape) : dice.integers(shape);
+}
+
+function anySource(dice: Dice, shape: number[]): NdArray {
+  return elements(dice, dice.pick("float32", "int32", "bool"), shape);
+}
+
 function copySource(dice: Dice, rank: number): NdArray {
-  const shape = dice.anyShape(rank, 60);
-  return dice.chance(0.5) ? dice.floats(shape) : dice.integers(shape);
+  return anySource(dice, dice.anyShape(rank, 60));
 }
 
 function padded(dice: Dice, hasValue: boolean): Case {
@@ -39,7 +49,7 @@ function padded(dice: Dice, hasValue: boolean): Case {
   };
   const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
   if (!hasValue) return { inputs: [x, paddings], outputs: [copied(x, shape, from)] };
-  const value = x.dtype === "int32" ? dice.integers([]) : dice.floats([]);
+  const value = elements(dice, x.dtype as Elements, []);
   const outputs = [copied(x, shape, from, numbers(value)[0])];
   return { inputs: [x, paddings, value], outputs };
 }
@@ -83,7 +93,7 @@ const COPIES: Readonly<Record<string, (dice: Dice) => Case>> = {
   BroadcastTo(dice) {
     const shape = dice.shape(dice.between(0, 4), 6);
     const own = shape.map((n) => (dice.chance(0.4) ? 1 : n)).slice(dice.between(0, shape.length));
-    const x = dice.floats(own);
+    const x = anySource(dice, own);
     return {
       inputs: [x, ints(...shape)],
       outputs: [copied(x, shape, (index) => index.slice(shape.length - own.length))],
@@ -131,14 +141,6 @@ function parts(dice: Dice): { before: number[]; extents: number[]; after: number
     extents: Array.from({ length: dice.between(2, 5) }, () => dice.extent(most)),
     after: dice.shape(dice.between(0, 2), Math.min(most, 12)),
   };
-}
-
-function anySource(dice: Dice, shape: number[]): NdArray {
-  return dice.pick(
-    () => dice.floats(shape),
-    () => dice.integers(shape),
-    () => dice.truths(shape),
-  )();
 }
 
 /** A whole, and its parts from place to place along an axis; `extents` is null where each part is one slice, without that axis. */

@@ -1,7 +1,8 @@
 /**
- * Copies of four-byte elements: transpose, slice, pad, tile, reverse and the like, from the same description the loops use.
+ * Copies: transpose, slice, pad, tile, reverse and the like, from the same description the loops use.
  * May import core, kernels and devices/cpu.
  */
+import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
 import {
   type AxisMap,
@@ -14,7 +15,7 @@ import type { HostMeaning } from "../../../kernels/host_meaning.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
-import { type CopyRun, NOWHERE, prepareTables, type Segment } from "./copy_rows.ts";
+import { type CopyRun, NOWHERE, prepareTables, type Segment, type Unit } from "./copy_rows.ts";
 import { turnModule } from "./copy_turn.ts";
 
 /** Entries that tables may have: they are kept as long as the kernel. */
@@ -24,21 +25,23 @@ const TURN_AT_LEAST = 4;
 /** A last axis of more segments gets a table. */
 const MOST_SEGMENTS = 4;
 
-/** The kernel of an op that copies, or null for other elements than of four bytes. */
+/** The kernel of an op that copies, or null where its axes are too long for tables. */
 export function prepareCopy(
   engine: Engine,
   problem: Problem,
   { from, map, fill }: NonNullable<HostMeaning["copy"]>,
 ): FastRun | null {
-  const { dtype } = problem.outputs[0];
-  if (dtype === "bool") return null;
+  const unit = DTYPES[problem.outputs[0].dtype].bytes as Unit;
   const merged = mergeAxes(map(problem));
   if (merged.axes.some((a) => a.dim === 0)) return () => {};
   const turn = turnedAxis(merged);
-  const run = turn >= 0 ? prepareTurn(engine, merged, turn) : prepareRows(engine, merged);
+  const run = turn >= 0
+    ? prepareTurn(engine, merged, turn, unit)
+    : prepareRows(engine, merged, unit);
   if (run === null) return null;
-  return ([to], ins) =>
-    run(to, ins[from], fill === undefined ? 0 : engine.heap.i32[ins[fill] >>> 2]);
+  const { heap } = engine;
+  const fillAt = (p: Pointer): number => unit === 4 ? heap.i32[p >>> 2] : 0x01010101 * heap.u8[p];
+  return ([to], ins) => run(to, ins[from], fill === undefined ? 0 : fillAt(ins[fill]));
 }
 
 /** The axis along which the input is contiguous, where that is not the last: then blocks are turned. */
@@ -50,11 +53,16 @@ function turnedAxis(map: CopyMap): number {
   return map.axes.findIndex((a) => a.rule === "plain" && a.stride === 1 && a.dim >= TURN_AT_LEAST);
 }
 
-function prepareTurn(engine: Engine, { axes, base }: CopyMap, turned: number): CopyRun {
-  const { turn } = turnModule(engine);
+function prepareTurn(
+  engine: Engine,
+  { axes, base }: CopyMap,
+  turned: number,
+  unit: Unit,
+): CopyRun {
+  const { turn } = turnModule(engine, unit);
   const last = axes.length - 1;
   const outSteps = new Array<number>(axes.length);
-  for (let d = last, n = 4; d >= 0; d--) {
+  for (let d = last, n: number = unit; d >= 0; d--) {
     outSteps[d] = n;
     n *= axes[d].dim;
   }
@@ -64,29 +72,30 @@ function prepareTurn(engine: Engine, { axes, base }: CopyMap, turned: number): C
   return (to, from) => {
     const walk = (d: number, o: Pointer, p: Pointer): void => {
       if (d === outer.length) {
-        turn(o, p, axes[turned].dim, axes[last].dim, outSteps[turned], 4 * axes[last].stride);
+        turn(o, p, axes[turned].dim, axes[last].dim, outSteps[turned], unit * axes[last].stride);
         return;
       }
       const { axis, step } = outer[d];
       for (let c = 0; c < axis.dim; c++) {
-        walk(d + 1, o + c * step, p + 4 * axis.stride * stepOf(axis, c));
+        walk(d + 1, o + c * step, p + unit * axis.stride * stepOf(axis, c));
       }
     };
-    walk(0, to, from + 4 * base);
+    walk(0, to, from + unit * base);
   };
 }
 
-function prepareRows(engine: Engine, { axes, base }: CopyMap): CopyRun | null {
+function prepareRows(engine: Engine, { axes, base }: CopyMap, unit: Unit): CopyRun | null {
   const last = axes.length - 1;
-  const segments = segmentsOf(axes[last]);
+  const segments = segmentsOf(axes[last], unit);
   const listed = segments ? axes.slice(0, last) : axes;
   if (listed.reduce((n, a) => n + a.dim, 0) > MOST_ENTRIES) return null;
-  const copy = prepareTables(engine, listed.map(tableOf), segments);
-  return (to, from, fill) => copy(to, from + 4 * base, fill);
+  const tables = listed.map((axis) => tableOf(axis, unit));
+  const copy = prepareTables(engine, { unit, tables, segments });
+  return (to, from, fill) => copy(to, from + unit * base, fill);
 }
 
 /** The last axis as a few segments, or null. */
-function segmentsOf(axis: AxisMap): Segment[] | null {
+function segmentsOf(axis: AxisMap, unit: Unit): Segment[] | null {
   const { dim, stride, rule } = axis;
   if (rule === "plain" && Math.abs(stride) < 2) {
     return [{ kind: stride === 0 ? "still" : stride > 0 ? "run" : "back", count: dim, offset: 0 }];
@@ -108,7 +117,7 @@ function segmentsOf(axis: AxisMap): Segment[] | null {
     segments.push({
       kind: filled ? "fill" : move < 0 ? "back" : move > 0 || count === 1 ? "run" : "still",
       count,
-      offset: filled ? 0 : 4 * first * stride,
+      offset: filled ? 0 : unit * first * stride,
     });
     c = end;
   }
@@ -116,9 +125,9 @@ function segmentsOf(axis: AxisMap): Segment[] | null {
 }
 
 /** Where each coordinate reads, in bytes. */
-function tableOf(axis: AxisMap): Int32Array {
+function tableOf(axis: AxisMap, unit: Unit): Int32Array {
   return Int32Array.from({ length: axis.dim }, (_, c) => {
     const t = stepOf(axis, c);
-    return axis.rule === "window" && t < 0 ? NOWHERE : 4 * t * axis.stride;
+    return axis.rule === "window" && t < 0 ? NOWHERE : unit * t * axis.stride;
   });
 }

@@ -22,7 +22,8 @@ const WORK = 20;
 
 /** An image of the same size is the image. */
 function prepareSame(engine: Engine, shape: Shape): FastRun {
-  const run = prepareTables(engine, [], [{ kind: "run", count: sizeOf(shape), offset: 0 }]);
+  const segments = [{ kind: "run", count: sizeOf(shape), offset: 0 }] as const;
+  const run = prepareTables(engine, { unit: 4, tables: [], segments });
   return ([y], [x]) => run(y, x, 0);
 }
 
@@ -89,11 +90,11 @@ const prepareNearest: FastPrepare = (
     return Int32Array.from({ length: to }, (_, i) => nearestOf(scale, i) * step);
   };
   const images = Int32Array.from({ length: batch }, (_, b) => 4 * b * height * width * depth);
-  const run = prepareTables(
-    engine,
-    [images, table(height, rows, 4 * width * depth), table(width, columns, 4 * depth)],
-    [{ kind: "run", count: depth, offset: 0 }],
-  );
+  const run = prepareTables(engine, {
+    unit: 4,
+    tables: [images, table(height, rows, 4 * width * depth), table(width, columns, 4 * depth)],
+    segments: [{ kind: "run", count: depth, offset: 0 }],
+  });
   return ([y], [p]) => run(y, p, 0);
 };
 

@@ -231,4 +231,10 @@ export interface I8x16 extends Basic<"i8x16">, Bits<"i8x16"> {
   readonly narrow: Binary<"i16x8", "i8x16">;
   /** The lanes of the first that the second names. */
   readonly swizzle: Binary<"i8x16">;
+  /** Sixteen lanes of two vectors, 0–15 from `a` and 16–31 from `b`. */
+  readonly shuffle: (
+    a: Value<"i8x16">,
+    b: Value<"i8x16">,
+    lanes: readonly number[],
+  ) => Value<"i8x16">;
 }

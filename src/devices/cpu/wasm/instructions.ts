@@ -41,6 +41,7 @@ function opcode(op: number): Code {
   return op > 0xff ? [0xfd, unsigned(op - SIMD)] : [op];
 }
 const SIMD = 0x1000;
+const SHUFFLE = 13;
 
 function unary<T extends ValueType, R extends ValueType>(from: T, op: number, to: R): Unary<T, R> {
   return (a) => new Value(to, [lift(from, a).code, opcode(op)]);
@@ -138,7 +139,7 @@ function loads<T extends VectorType>(type: T): Loads<T> {
     loadPair: load(type, SIMD + 93, 2),
     shuffle: (a, b, order) => {
       const bytes = order.flatMap((l) => [4 * l, 4 * l + 1, 4 * l + 2, 4 * l + 3]);
-      return new Value(type, [a.code, b.code, opcode(SIMD + 13), bytes]);
+      return new Value(type, [a.code, b.code, opcode(SIMD + SHUFFLE), bytes]);
     },
   };
 }
@@ -339,4 +340,5 @@ export const i8x16: I8x16 = {
   maxU: binary("i8x16", SIMD + 121, "i8x16"),
   narrow: binary("i16x8", SIMD + 101, "i8x16"),
   swizzle: binary("i8x16", SIMD + 14, "i8x16"),
+  shuffle: (a, b, lanes) => new Value("i8x16", [a.code, b.code, opcode(SIMD + SHUFFLE), lanes]),
 };
