@@ -4,7 +4,7 @@
  */
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
-import type { RowExchange } from "../../../kernels/copy_join.ts";
+import type { RowExchange, RowParts } from "../../../kernels/copy_join.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
@@ -34,7 +34,7 @@ export function prepareExchange(
   problem: Problem,
   { way, from, partsOf }: RowExchange,
 ): FastRun {
-  const { rows, widths } = partsOf(problem);
+  const { rows, widths } = asFewRows(partsOf(problem));
   const unit = DTYPES[(way === "join" ? problem.outputs[0] : problem.inputs[from]).dtype].bytes;
   const runs: Run[] = [];
   let rowBytes = 0;
@@ -85,6 +85,13 @@ export function prepareExchange(
       );
     }
   };
+}
+
+/** A part that holds all of each row is one row. */
+function asFewRows({ rows, widths }: RowParts): RowParts {
+  return widths.filter((w) => w > 0).length === 1
+    ? { rows: 1, widths: widths.map((w) => w * rows) }
+    : { rows, widths };
 }
 
 /** `run(to, from, bytes, rows, toStep, fromStep)`: copies the same bytes of each row. */
