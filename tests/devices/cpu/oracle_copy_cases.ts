@@ -24,19 +24,8 @@ function copied(
   return { values };
 }
 
-type Elements = "float32" | "int32" | "bool";
-
-function elements(dice: Dice, dtype: Elements, shape: number[]): NdArray {
-  if (dtype === "bool") return dice.truths(shape);
-  return dtype === "float32" ? dice.floats(shape) : dice.integers(shape);
-}
-
-function anySource(dice: Dice, shape: number[]): NdArray {
-  return elements(dice, dice.pick("float32", "int32", "bool"), shape);
-}
-
 function copySource(dice: Dice, rank: number): NdArray {
-  return anySource(dice, dice.anyShape(rank, 60));
+  return dice.anything(dice.anyShape(rank, 60));
 }
 
 function padded(dice: Dice, hasValue: boolean): Case {
@@ -49,7 +38,7 @@ function padded(dice: Dice, hasValue: boolean): Case {
   };
   const paddings = new NdArray("int32", [pads.length, 2], Int32Array.from(pads.flat()));
   if (!hasValue) return { inputs: [x, paddings], outputs: [copied(x, shape, from)] };
-  const value = elements(dice, x.dtype as Elements, []);
+  const value = dice.elements(x.dtype, []);
   const outputs = [copied(x, shape, from, numbers(value)[0])];
   return { inputs: [x, paddings, value], outputs };
 }
@@ -93,7 +82,7 @@ const COPIES: Readonly<Record<string, (dice: Dice) => Case>> = {
   BroadcastTo(dice) {
     const shape = dice.shape(dice.between(0, 4), 6);
     const own = shape.map((n) => (dice.chance(0.4) ? 1 : n)).slice(dice.between(0, shape.length));
-    const x = anySource(dice, own);
+    const x = dice.anything(own);
     return {
       inputs: [x, ints(...shape)],
       outputs: [copied(x, shape, (index) => index.slice(shape.length - own.length))],
@@ -168,7 +157,7 @@ function exchange(
   return (dice: Dice): Case => {
     const { before, extents, after } = parts(dice), axis = before.length;
     const extent = isNew ? extents.length : extents.reduce((n, e) => n + e, 0);
-    const whole = anySource(dice, [...before, extent, ...after]);
+    const whole = dice.anything([...before, extent, ...after]);
     return make(whole, slices(whole, axis, isNew ? null : extents), axis);
   };
 }
@@ -199,7 +188,7 @@ const EXCHANGES: Readonly<Record<string, (dice: Dice) => Case>> = {
   Split(dice) {
     const shape = dice.anyShape(dice.between(1, 4), 30), axis = dice.between(0, shape.length - 1);
     const count = dice.between(1, 4), extent = shape[axis];
-    const whole = anySource(dice, shape.with(axis, extent * count));
+    const whole = dice.anything(shape.with(axis, extent * count));
     return {
       inputs: [number(axis), whole],
       attrs: { num_split: count },

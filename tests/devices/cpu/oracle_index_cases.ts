@@ -134,8 +134,10 @@ function scatter(start: "zeros" | "added to" | "written over") {
   return (dice: Dice): Case => {
     const rank = dice.between(1, 4), shape = Array.from({ length: rank }, () => dice.between(1, 5));
     const depth = dice.between(1, rank), count = dice.extent(7), isInt = dice.chance(0.5);
+    const isBool = start === "written over" && dice.chance(0.3);
     if (depth < rank && dice.chance(0.3)) shape[rank - 1] = dice.between(1, 40);
-    const of = (own: readonly number[]): NdArray => isInt ? dice.integers(own) : dice.plain(own);
+    const of = (own: readonly number[]): NdArray =>
+      isBool ? dice.truths(own) : isInt ? dice.integers(own) : dice.plain(own);
     const inner = shape.slice(depth), width = sizeOf(inner), updates = of([count, ...inner]);
     const vectors = Array.from(
       { length: count },
@@ -208,7 +210,7 @@ function gather(by: "axis" | "vectors") {
   return (dice: Dice): Case => {
     const rank = dice.between(1, 4), shape = Array.from({ length: rank }, () => dice.between(1, 5));
     if (dice.chance(0.3)) shape[rank - 1] = dice.between(1, 40);
-    const table = dice.chance(0.5) ? dice.floats(shape) : dice.integers(shape);
+    const table = dice.anything(shape);
     const of = (own: readonly number[], extent: (last: number) => number): NdArray => {
       const data = Int32Array.from(
         { length: sizeOf(own) },

@@ -1,5 +1,6 @@
 /** Random cases for kernels: small shapes with empty and one-long axes, and arrays with the values that go wrong. */
 
+import type { DType } from "../../../src/core/dtype.ts";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
 import { randomSource } from "./engines.ts";
@@ -74,6 +75,16 @@ export class Dice {
   truths(shape: readonly number[]): NdArray {
     const data = Uint8Array.from({ length: sizeOf(shape) }, () => Number(this.chance(0.5)));
     return new NdArray("bool", [...shape], data);
+  }
+
+  /** Elements of this dtype. */
+  elements(dtype: DType, shape: readonly number[]): NdArray {
+    if (dtype === "bool") return this.truths(shape);
+    return dtype === "float32" ? this.floats(shape) : this.integers(shape);
+  }
+  /** Elements of any dtype that vector code moves. */
+  anything(shape: readonly number[]): NdArray {
+    return this.elements(this.pick("float32", "int32", "bool"), shape);
   }
 
   #sprinkle(data: Float32Array | Int32Array, values: readonly number[]): void {

@@ -15,6 +15,7 @@ import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
+import type { Unit } from "./copy_rows.ts";
 
 type I = Local<"i32">;
 
@@ -31,15 +32,16 @@ interface Batch {
   readonly places: Pointer;
 }
 
-/** Rows of input 0 for input 1: elements of four bytes under indices of int32; null for others. */
+/** Rows of input 0 for input 1, under indices of int32; null for others. */
 export function prepareGather(
   engine: Engine,
   { inputs: [, indices], outputs: [out] }: Problem,
-  layout: RowLayout,
+  elements: RowLayout,
 ): FastRun | null {
-  if (!isKnown(out, indices)) return null;
+  if (indices.dtype !== "int32") return null;
+  const unit = unitOf(out), layout = inBytes(elements, unit);
   const find = findPlaces(engine, layout, { spec: indices, skip: "none" });
-  const run = moveRun(engine, "pick"), size = sizeOf(out.shape);
+  const run = moveRun(engine, "pick", unit), size = sizeOf(out.shape);
   if (size === 0) return () => {};
   return ([rows], [table, at]) => {
     const places = find(at), parts = engine.parts(WORK * size);
@@ -50,18 +52,20 @@ export function prepareGather(
   };
 }
 
-/** Rows that are put into a table: elements of four bytes under indices of int32; null for others. */
+/** Rows that are put into a table, under indices of int32; null for others, and for sums of bools. */
 export function prepareScatter(
   engine: Engine,
   problem: Problem,
   { layout: layoutOf, inputs, how, skip }: NonNullable<HostMeaning["scatter"]>,
 ): FastRun | null {
   const [out] = problem.outputs, indices = problem.inputs[inputs.indices];
-  if (!isKnown(out, indices)) return null;
-  const layout = layoutOf(problem), find = findPlaces(engine, layout, { spec: indices, skip });
+  const unit = unitOf(out);
+  if (indices.dtype !== "int32" || (unit === 1 && how !== "write")) return null;
+  const layout = inBytes(layoutOf(problem), unit),
+    find = findPlaces(engine, layout, { spec: indices, skip });
   const add = out.dtype === "float32" ? "add floats" : "add ints";
-  const run = moveRun(engine, how === "write" ? how : add);
-  const bytes = 4 * sizeOf(out.shape);
+  const run = moveRun(engine, how === "write" ? how : add, unit);
+  const bytes = unit * sizeOf(out.shape);
   const { copy } = engine.compile("copy bytes", (m) => {
     m.function("copy", ["i32", "i32", "i32"], null, (f, to, from, n) => f.copy(to, from, n));
   });
@@ -77,8 +81,13 @@ export function prepareScatter(
   };
 }
 
-function isKnown(values: ConcreteSpec, indices: ConcreteSpec): boolean {
-  return DTYPES[values.dtype].bytes === 4 && indices.dtype === "int32";
+function unitOf(spec: ConcreteSpec): Unit {
+  return DTYPES[spec.dtype].bytes as Unit;
+}
+
+/** The layout of the rows' bytes. */
+function inBytes(layout: RowLayout, unit: Unit): RowLayout {
+  return { ...layout, inner: unit * layout.inner };
 }
 
 /** Finds the place of each index vector, in memory that the next kernel gets. Throws `InvalidArgumentError` where one has none. */
@@ -146,39 +155,39 @@ type Arguments = [
   places: Pointer,
   blocks: number,
   count: number,
-  inner: number,
+  width: number,
   extent: number,
 ];
 
-/** Bytes of a row, and of the table's part that one block of them is in. */
-function bytesOf({ dims, inner }: RowLayout): { readonly width: number; readonly extent: number } {
-  return { width: 4 * inner, extent: 4 * inner * sizeOf(dims) };
+/** Bytes of the table's part that one block of rows is in. */
+function extentOf({ dims, inner }: RowLayout): number {
+  return inner * sizeOf(dims);
 }
 
 function batches(layout: RowLayout, whole: Batch): Batch[] {
-  const { batch, outer, count } = layout, { width, extent } = bytesOf(layout);
+  const { batch, outer, count, inner } = layout, extent = extentOf(layout);
   if (batch === 1) return [whole];
   const { table, rows, places } = whole;
   return Array.from({ length: batch }, (_, b) => ({
     table: table + b * outer * extent,
-    rows: rows + b * outer * count * width,
+    rows: rows + b * outer * count * inner,
     places: places + 4 * b * count,
   }));
 }
 
 function callOf(layout: RowLayout, { table, rows, places }: Batch): Arguments {
   const { outer, count, inner } = layout;
-  return [table, rows, places, outer, count, inner, bytesOf(layout).extent];
+  return [table, rows, places, outer, count, inner, extentOf(layout)];
 }
 
 /** The same in parts: of the blocks, or of a single one's rows. */
 function cut(layout: RowLayout, { table, rows, places }: Batch, parts: number): Arguments[] {
-  const { outer, count } = layout, { width, extent } = bytesOf(layout);
+  const { outer, count, inner } = layout, extent = extentOf(layout);
   if (outer > 1) {
     return evenBlocks(outer, Math.ceil(outer / parts), 1).map(({ from, size }) =>
       callOf({ ...layout, outer: size }, {
         table: table + from * extent,
-        rows: rows + from * count * width,
+        rows: rows + from * count * inner,
         places,
       })
     );
@@ -186,16 +195,17 @@ function cut(layout: RowLayout, { table, rows, places }: Batch, parts: number): 
   return evenBlocks(count, Math.ceil(count / parts), 1).map(({ from, size }) =>
     callOf({ ...layout, count: size }, {
       table,
-      rows: rows + from * width,
+      rows: rows + from * inner,
       places: places + 4 * from,
     })
   );
 }
 
-function moveRun(engine: Engine, move: Move): WasmFunction {
-  return engine.compile(`rows ${move}`, (m) => {
+/** Sums have elements of four bytes. */
+function moveRun(engine: Engine, move: Move, unit: Unit): WasmFunction {
+  return engine.compile(`rows ${move} ${unit}`, (m) => {
     m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
-      writeMove(f, move, p as unknown as I[]);
+      writeMove(f, move, unit, p as unknown as I[]);
     });
   }).run;
 }
@@ -204,26 +214,30 @@ function moveRun(engine: Engine, move: Move): WasmFunction {
 function writeMove(
   f: FunctionBuilder,
   move: Move,
-  [table, rows, places, blocks, count, inner, extent]: readonly I[],
+  unit: Unit,
+  [table, rows, places, blocks, count, width, extent]: readonly I[],
 ): void {
-  const width = f.let(i32.shl(inner, 2)), place = f.local("i32");
+  const place = f.local("i32");
   const to = f.local("i32"), from = f.local("i32"), left = f.local("i32");
   const [inTable, inRows] = move === "pick" ? [from, to] : [to, from];
-  const go = (elements: number): void => {
-    [to, from].forEach((p) => f.advance(p, 4 * elements));
-    f.advance(left, -elements);
-  };
-  const four = (offset: number): void => {
+  const vector = (offset: number): void => {
     const v = i32x4.load(from, offset);
     if (move === "add floats") {
       f.store(to, f32x4.add(f32x4.load(to, offset), f32x4.ofBits(v)), offset);
     } else f.store(to, move === "add ints" ? i32x4.add(i32x4.load(to, offset), v) : v, offset);
   };
-  const one = (): void => {
+  const word = (): void => {
     if (move === "add floats") f.store(to, f32.add(f32.load(to), f32.load(from)));
     else if (move === "add ints") f.store(to, i32.add(i32.load(to), i32.load(from)));
     else f.store(to, i32.load(from));
   };
+  const byte = (): void => f.store8(to, i32.load8u(from));
+  const whole = (bytes: number, body: () => void): void =>
+    f.while(i32.ge(left, bytes), () => {
+      body();
+      [to, from].forEach((p) => f.advance(p, bytes));
+      f.advance(left, -bytes);
+    });
   const each = (body: () => void): void =>
     f.times(count, (j) => {
       f.set(place, i32.load(i32.add(places, i32.shl(j, 2))));
@@ -234,21 +248,13 @@ function writeMove(
       });
     });
   f.while(i32.gt(blocks, 0), () => {
-    f.if(i32.eq(inner, 1), () => each(one), () => {
+    f.if(i32.eq(width, unit), () => each(unit === 1 ? byte : word), () => {
       each(() => {
-        f.set(left, inner);
-        f.while(i32.ge(left, 16), () => {
-          [0, 16, 32, 48].forEach(four);
-          go(16);
-        });
-        f.while(i32.ge(left, 4), () => {
-          four(0);
-          go(4);
-        });
-        f.while(left, () => {
-          one();
-          go(1);
-        });
+        f.set(left, width);
+        whole(64, () => [0, 16, 32, 48].forEach(vector));
+        whole(16, () => vector(0));
+        whole(4, word);
+        if (unit === 1) whole(1, byte);
       });
     });
     f.advance(rows, i32.mul(count, width));
