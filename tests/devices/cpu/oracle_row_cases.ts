@@ -230,8 +230,10 @@ const BINARY: Readonly<
 
 function binary(name: string) {
   return (dice: Dice): Case => {
-    const shape = dice.anyShape(dice.between(0, 6), 40),
-      isInt = dice.chance(0.4);
+    const shape = dice.chance(0.1)
+      ? [dice.between(256, 300), dice.between(2, 16)]
+      : dice.anyShape(dice.between(0, 6), 40);
+    const isInt = dice.chance(0.4);
     const own = (): number[] =>
       shape.map((n) => (dice.chance(0.25) ? 1 : n)).slice(
         dice.chance(0.3) ? dice.between(0, shape.length) : 0,

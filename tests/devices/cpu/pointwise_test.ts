@@ -225,6 +225,10 @@ for (const [name, engine] of ENGINES) {
       [[2], [50, 47, 2]],
       [[7, 31, 20], [1, 1, 20]],
       [[140, 31], [31]],
+      [[301, 5], [301, 1]],
+      [[258, 1], [1, 7]],
+      [[1, 2], [263, 1]],
+      [[260, 15], [260, 1]],
     ];
     for (const [a, b] of shapes) {
       for (const dtype of ["float32", "int32", "bool"] as const) {

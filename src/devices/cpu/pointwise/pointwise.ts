@@ -16,7 +16,13 @@ import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { isLongChain, simdWeight } from "./lane_functions.ts";
-import { isShortRows, shortRowsRun } from "./pointwise_short.ts";
+import {
+  type Along,
+  alongShortRows,
+  fourRowsRun,
+  isShortRows,
+  shortRowsRun,
+} from "./pointwise_short.ts";
 import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
 
 /** Loops inside the module, at most: more axes are walked by JavaScript. */
@@ -102,27 +108,42 @@ function nestedRun(
   const dims = walk.dims.slice(skip);
   const strides = walk.strides.map((s) => s.slice(skip));
   const pattern = strides.map((s) => s.map((x) => (x === 0 ? 0 : 1)).join(""));
-  const { run } = engine.compile(`${key}|${pattern}`, (m) => {
-    const hosts = importHosts(m, exprs);
-    const count = exprs.length + dtypes.length + rank + dtypes.length * (rank - 1);
-    m.function("run", new Array<"i32">(count).fill("i32"), null, (f, ...p) => {
-      const inner = strides.map((s) => s[rank - 1] !== 0);
-      const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, inner);
-      writeNest(f, row, p as Local<"i32">[], dtypes.length, exprs.length, strides, rank);
-    });
-  });
+  /** `count`: parameters beside outputs and inputs; `moves`: inputs that do not stand still. */
+  const compile = (
+    { kind, count, moves }: { kind: string; count: number; moves: readonly boolean[] },
+    write: (f: FunctionBuilder, row: Row, p: Local<"i32">[]) => void,
+  ): WasmFunction =>
+    engine.compile(`${key}|${pattern}${kind}`, (m) => {
+      const hosts = importHosts(m, exprs), params = exprs.length + dtypes.length + count;
+      m.function("run", new Array<"i32">(params).fill("i32"), null, (f, ...p) => {
+        const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, moves);
+        write(f, row, p as Local<"i32">[]);
+      });
+    }).run;
   const bytes = dtypes.map((t) => DTYPES[t].bytes);
   const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
+  const volume = dims.reduce((n, d) => n * d, 1);
+  const work = volume * workOf(exprs, exprs.length + dtypes.length);
+  const along = skip === 0 ? alongShortRows(dims, strides) : null;
+  if (along) {
+    const moves = along.map((a) => a !== "still");
+    const run = compile({ kind: " fours", count: 3, moves }, (_, row, p) => row.fours(p, along));
+    return fourRowsRun(engine, run, { dims, strides, bytes, outBytes, work }, along);
+  }
+  const count = rank + dtypes.length * (rank - 1), moves = strides.map((s) => s[rank - 1] !== 0);
+  const run = compile(
+    { kind: "", count, moves },
+    (f, row, p) => writeNest(f, row, p, dtypes.length, exprs.length, strides, rank),
+  );
+  if (skip === 0 && isShortRows(dims, strides)) {
+    return shortRowsRun(engine, run, { dims, strides, bytes, outBytes, work });
+  }
   const fixed = [
     ...dims,
     ...strides.flatMap((s, k) => s.slice(0, rank - 1).map((x) => x * bytes[k])),
   ];
-  const volume = dims.reduce((n, d) => n * d, 1);
   if (skip === 0) {
-    const work = volume * workOf(exprs, exprs.length + dtypes.length), below = volume / dims[0];
-    if (isShortRows(dims, strides)) {
-      return shortRowsRun(engine, run, { dims, strides, bytes, outBytes, work });
-    }
+    const below = volume / dims[0];
     return (outs, ins) => {
       const parts = engine.parts(work);
       if (parts === 1) return void run(...outs, ...ins, ...fixed);
@@ -219,12 +240,65 @@ class Row {
     }
     const rest = this.#unroll > 1 ? i32.and(n, 4 * this.#unroll - 4) : i32.and(n, -4);
     this.#loop(outs, at, still, rest, 1);
+    this.#rest(outs, n, () => this.#load(at, still, 1).map((a) => a[0]));
+  }
+
+  /** The elements beyond whole vectors of `n`. */
+  #rest(outs: Local<"i32">[], n: Value<"i32">, load: () => Lanes[]): void {
+    const { f } = this.#s;
     const left = f.variable("i32", i32.and(n, 3));
     f.if(left, () => {
-      const args = this.#load(at, still, 1);
-      printSimd(this.#s, this.#exprs, this.#dtypes, args.map((a) => a[0])).forEach((r, k) => {
+      printSimd(this.#s, this.#exprs, this.#dtypes, load()).forEach((r, k) => {
         storePart(f, this.#outTypes[k], outs[k], r, left);
       });
+    });
+  }
+
+  /** Rows four at a time. Parameters: outputs, inputs (what is the same for each row four times), rows, their length, patterns. */
+  fours(p: Local<"i32">[], along: readonly Along[]): void {
+    const { f } = this.#s;
+    const outs = p.slice(0, this.#exprs.length), ins = p.slice(outs.length, -3);
+    const [rows, length, patterns] = p.slice(-3);
+    const still = this.#still(ins);
+    const bytes = this.#dtypes.map((t) => DTYPES[t].bytes);
+    /** Of the pattern of a vector; four times the number of its first element. */
+    const offset = f.local("i32");
+    const loadOne = (k: number, at: Value<"i32">): Lanes => loadGroup(f, this.#dtypes[k], at, 1)[0];
+    const load = (columns: readonly (Lanes | null)[]): Lanes[] =>
+      ins.map((at, k) => {
+        const column = columns[k];
+        if (column) {
+          const lanes = i8x16.swizzle(
+            i8x16.ofBits(column),
+            i8x16.load(i32.add(patterns, offset)),
+          );
+          return f.let(column.type === "f32x4" ? f32x4.ofBits(lanes) : i32x4.ofBits(lanes));
+        }
+        if (along[k] !== "row") return still[k] ?? loadOne(k, at);
+        return loadOne(k, i32.add(at, bytes[k] === 4 ? offset : i32.shrU(offset, 2)));
+      });
+    const vectors = (count: Value<"i32">): (Lanes | null)[] => {
+      const columns = ins.map((at, k) => (along[k] === "column" ? loadOne(k, at) : null));
+      const end = f.let(i32.shl(i32.and(count, -4), 2));
+      f.set(offset, 0);
+      f.until(offset, end, 16, () => {
+        const args = load(columns).map((a) => [a]);
+        printSimdGroup(this.#s, this.#exprs, this.#dtypes, args, 1).forEach((r, k) => {
+          storeGroup(f, this.#outTypes[k], outs[k], r);
+          f.advance(outs[k], 4 * DTYPES[this.#outTypes[k]].bytes);
+        });
+        along.forEach((a, k) => a === "whole" && f.advance(ins[k], 4 * bytes[k]));
+      });
+      return columns;
+    };
+    f.while(i32.ge(rows, 4), () => {
+      vectors(i32.shl(length, 2));
+      along.forEach((a, k) => a === "column" && f.advance(ins[k], 4 * bytes[k]));
+      f.advance(rows, -4);
+    });
+    f.if(rows, () => {
+      const count = f.let(i32.mul(rows, length)), columns = vectors(count);
+      this.#rest(outs, count, () => load(columns));
     });
   }
 

@@ -32,6 +32,60 @@ export interface ShortRows {
   readonly work: number;
 }
 
+/** So many rows, shorter than this, are walked four at a time where operands have one element for each of them. */
+const LEAST_ROWS = 256, SHORT_OF_FOUR = 16;
+
+/** How an operand goes along with rows: element by element, the same for each row, one element for each row, or one for all. */
+export type Along = "whole" | "row" | "column" | "still";
+
+/** How operands go along with short rows, where one has an element for each of them; else null. */
+export function alongShortRows(
+  dims: readonly number[],
+  strides: readonly (readonly number[])[],
+): Along[] | null {
+  const [n, length] = dims;
+  if (dims.length !== 2 || length >= SHORT_OF_FOUR || n < LEAST_ROWS) return null;
+  const along = strides.map(([outer, inner]): Along =>
+    inner !== 0 ? (outer !== 0 ? "whole" : "row") : outer !== 0 ? "column" : "still"
+  );
+  return along.includes("column") ? along : null;
+}
+
+/**
+ * Rows four at a time, which are as many vectors as a row has elements. The last arguments of the kernel are the rows, their length,
+ * and for each vector of four rows the bytes of four column elements that its lanes have.
+ */
+export function fourRowsRun(
+  engine: Engine,
+  run: WasmFunction,
+  { dims: [n, length], strides, bytes, outBytes, work }: ShortRows,
+  along: readonly Along[],
+): FastRun {
+  const patterns = Uint8Array.from({ length: 16 * length }, (_, i) => {
+    const element = i >> 2;
+    return 4 * Math.floor(element / length) + i % 4;
+  });
+  const room = roundUp(16 * length);
+  return (outs, ins) => {
+    const at = engine.scratch(room * (1 + ins.length));
+    engine.heap.u8.set(patterns, at);
+    const from = ins.map((p, k) =>
+      along[k] === "row" ? repeat(engine.heap, p, at + room * (1 + k), length * bytes[k], 4) : p
+    );
+    const parts = engine.parts(work);
+    if (parts === 1) return void run(...outs, ...from, n, length, at);
+    engine.callAll(
+      evenBlocks(n, Math.ceil(n / parts), 64).map(({ from: first, size }): WasmCall => [run, [
+        ...outs.map((p, k) => p + first * length * outBytes[k]),
+        ...from.map((p, k) => p + first * strides[k][0] * bytes[k]),
+        size,
+        length,
+        at,
+      ]]),
+    );
+  };
+}
+
 /** Several short rows as one: operands that are the same for each row are repeated in memory. */
 export function shortRowsRun(
   engine: Engine,
