@@ -232,6 +232,7 @@ import "./devices/cpu/reduce/arg_reduce.ts";
 import "./devices/cpu/reduce/bool_reduce.ts";
 import "./devices/cpu/reduce/scan_kernel.ts";
 import "./devices/cpu/reduce/scan.ts";
+import "./devices/cpu/rows/topk_rank.ts";
 import "./devices/cpu/rows/topk_sort.ts";
 import "./devices/cpu/rows/topk.ts";
 import "./devices/cpu/rows/window_sum.ts";

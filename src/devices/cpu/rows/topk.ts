@@ -1,6 +1,7 @@
 /**
- * The greatest elements of rows, by a heap of those found so far, or, where many are wanted, by sorting the rows. Elements are
- * compared as whole numbers that are ordered as they are, four at a time with the least in the heap; few get past it.
+ * The greatest elements of rows. Short rows are ranked, and rows of which much is wanted are sorted; of others the greatest found so
+ * far are kept in a heap. Elements are compared as whole numbers that are ordered as they are, four at a time with the least in the
+ * heap; few get past it.
  * May import core, kernels and devices/cpu.
  */
 import { sizeOf } from "../../../core/shape.ts";
@@ -12,6 +13,7 @@ import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_build
 import { f32x4, f64, i32, i32x4 } from "../wasm/instructions.ts";
 import { type I4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
+import { isRanked, writeRank } from "./topk_rank.ts";
 import { LEAST_SORTED, sortBytes, writeSort } from "./topk_sort.ts";
 
 type I = Local<"i32">;
@@ -26,9 +28,12 @@ const prepareTopK: FastPrepare = (engine, { inputs: [{ dtype, shape }], outputs:
   const known = (dtype === "float32" || dtype === "int32") && at.dtype === "int32";
   if (!known || n > PLACES) return null;
   if (sizeOf(out.shape) === 0) return () => {};
-  const sorts = n >= LEAST_SORTED && isSortedWhole(n, k), isFloat = dtype === "float32";
-  const m = sizeOf(shape) / n, run = sorts ? sortRun(engine, isFloat) : topKRun(engine, isFloat);
-  const spareBytes = sorts ? sortBytes(n) : roundUp(4 * TURN + 8 * k);
+  const isFloat = dtype === "float32", m = sizeOf(shape) / n;
+  const [run, spareBytes] = isRanked(n, k)
+    ? [rowsRun(engine, "rank", isFloat), roundUp(4 * n)]
+    : n >= LEAST_SORTED && isSortedWhole(n, k)
+    ? [rowsRun(engine, "sort", isFloat), sortBytes(n)]
+    : [topKRun(engine, isFloat), roundUp(4 * TURN + 8 * k)];
   return ([values, places], [x]) => {
     const parts = engine.parts(WORK * m * n);
     const cut = evenBlocks(m, Math.ceil(m / parts), 1);
@@ -55,11 +60,13 @@ function topKRun(engine: Engine, isFloat: boolean): WasmFunction {
   }).run;
 }
 
-function sortRun(engine: Engine, isFloat: boolean): WasmFunction {
-  return engine.compile(`topk sort ${isFloat}`, (m) => {
+/** All of each row in order. */
+function rowsRun(engine: Engine, how: "rank" | "sort", isFloat: boolean): WasmFunction {
+  const write = how === "rank" ? writeRank : writeSort;
+  return engine.compile(`topk ${how} ${isFloat}`, (m) => {
     m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
       const keys = isFloat ? floatKeys(new Simd(f, false)) : (v: I4): I4 => v;
-      writeSort(f, keys, p as unknown as I[]);
+      write(f, keys, p as unknown as I[]);
     });
   }).run;
 }
