@@ -6,6 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { NdArray } from "../../../src/core/nd_array.ts";
 import { ENGINES, threadedEngine } from "./engines.ts";
+import { HardPlaces, type Place } from "./hard_places.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
 import { COPY_KERNELS } from "./oracle_copy_cases.ts";
@@ -19,6 +20,8 @@ import { UNARY_KERNELS } from "./oracle_unary_cases.ts";
 import { WARP_KERNELS } from "./oracle_warp_cases.ts";
 
 const CASES = 500;
+/** Cases of each kernel at each hard place. */
+const HARD_CASES = 6;
 /** Roundings that a sum may suffer, each of half a unit in the last place. */
 const ROUNDINGS = 12;
 
@@ -82,3 +85,28 @@ KERNELS.forEach((kernel, seed) => {
     assert(inVectors > 0.6 * CASES || ENGINES.length === 0, `${name}: ${inVectors} in vector code`);
   });
 });
+
+const PLACES: readonly Place[] = ["across 2 GiB", "at the end of 4 GiB", "at the end of 96 MiB"];
+
+for (const place of PLACES) {
+  Deno.test(`kernels compute the same bits from and to blocks ${place}`, () => {
+    for (const [how, plain] of ENGINES) {
+      const hard = new HardPlaces(plain.features, place);
+      KERNELS.forEach((kernel, seed) => {
+        const [name, make] = kernel, def = op(name);
+        for (let i = 0; i < HARD_CASES; i++) {
+          const made = make(new Dice(CASES * seed + i)), { inputs, attrs, outputs } = made;
+          const wanted = runFast(plain, def, inputs, attrs);
+          if (wanted === null) continue;
+          const blocks = Array.from({ length: inputs.length + outputs.length }, (_, k) => k);
+          for (const what of [...blocks, "scratch"] as const) {
+            hard.put(what);
+            runFast(hard.engine, def, inputs, attrs)!.forEach((x, k) =>
+              assertEquals(x.data, wanted[k].data, `${how}, ${what}: ${textOf(kernel, made, k)}`)
+            );
+          }
+        }
+      });
+    }
+  });
+}
