@@ -19,12 +19,13 @@ export const TURN = 64;
 /** Fills this many bytes with a word. */
 function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) => void {
   const { run } = engine.compile("fill", (m) => {
-    m.function("run", ["i32", "i32", "i32"], null, (f, out, left, word) => {
+    m.function("run", ["i32", "i32", "i32"], null, (f, out, bytes, word) => {
       const v = f.let(i32x4.splat(word));
-      f.while(i32.gt(left, 0), () => {
+      const turns = f.variable("i32", i32.shrU(i32.add(bytes, TURN - 1), Math.log2(TURN)));
+      f.while(turns, () => {
         for (let at = 0; at < TURN; at += 16) f.store(out, v, at);
         f.advance(out, TURN);
-        f.advance(left, -TURN);
+        f.advance(turns, -1);
       });
     });
   });

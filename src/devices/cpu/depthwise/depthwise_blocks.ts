@@ -7,7 +7,7 @@ import type { Local } from "../wasm/function_builder.ts";
 import { i32 } from "../wasm/instructions.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import { type HostImports, Simd } from "../wasm/simd.ts";
-import { BLOCK_WORDS, PLAN_PARAMS, type RowWindow } from "./depthwise_plan.ts";
+import { BLOCK_WORDS, OUTSIDE, PLAN_PARAMS, type RowWindow } from "./depthwise_plan.ts";
 
 type I = Local<"i32">;
 
@@ -81,7 +81,7 @@ function writeBlocks(
       bases.forEach((base, i) => {
         f.set(base, i32.load(row, 4 * i));
         f.if(
-          i32.lt(base, 0),
+          i32.eq(base, OUTSIDE),
           () => f.set(base, zeros),
           () => f.set(base, i32.add(image, base)),
         );

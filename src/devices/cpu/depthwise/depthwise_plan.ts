@@ -35,8 +35,8 @@ export const PLAN_PARAMS = 14;
  */
 export const BLOCK_WORDS = 6;
 
-/** Stands for a row outside. */
-const OUTSIDE = -1;
+/** Stands for a row outside: no offset, all of which are multiples of four. Those of large images have the highest bit. */
+export const OUTSIDE = -1;
 /** Bytes of image and result that a block of places touches: they stay in the first cache while all channels pass by. */
 const BLOCK_BYTES = 1 << 14;
 /** Work of one tap of one channel, in floating point operations. */

@@ -8,7 +8,7 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { Simd } from "../wasm/simd.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
-import { MOST_VECTORS, writeRows } from "./pool_rows_kernel.ts";
+import { MOST_VECTORS, OUTSIDE, writeRows } from "./pool_rows_kernel.ts";
 import { insideOf } from "./windows.ts";
 
 type I = Local<"i32">;
@@ -86,9 +86,6 @@ export function prepareRows(
     ]]));
   };
 }
-
-/** A table entry for a place outside. */
-const OUTSIDE = -1;
 
 /** Where so many places from one on are, in bytes. */
 export function placesOf(

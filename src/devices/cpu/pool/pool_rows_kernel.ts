@@ -10,6 +10,8 @@ import type { Value } from "../wasm/value.ts";
 
 type I = Local<"i32">;
 
+/** A table entry for a place outside: no offset, all of which are multiples of four. Those of large images have the highest bit. */
+export const OUTSIDE = -1;
 /** Most vectors of channels in hand. */
 export const MOST_VECTORS = 4;
 
@@ -65,7 +67,7 @@ export function writeRows(
       lines.forEach((line, k) => {
         const place = f.let(i32.load(row, 4 * k));
         f.set(line, i32.add(from, place));
-        if (kind === "average") f.if(i32.lt(place, 0), () => f.set(line, zeros));
+        if (kind === "average") f.if(i32.eq(place, OUTSIDE), () => f.set(line, zeros));
       });
       f.set(high, i32.load(row, 4 * down));
       if (code.stride === across) writeApart(places);
@@ -155,7 +157,7 @@ function writeApart(row: RowCode): void {
       const place = f.let(i32.load(column, 4 * j));
       taps.forEach((tap, k) => f.set(tap, i32.add(lines[k], place)));
       if (kind === "average") {
-        f.if(i32.lt(place, 0), () => taps.forEach((tap) => f.set(tap, zeros)));
+        f.if(i32.eq(place, OUTSIDE), () => taps.forEach((tap) => f.set(tap, zeros)));
       }
     });
     const inside = kind === "average" ? insideOf(row, i32.load(count)) : null;
@@ -192,7 +194,7 @@ function writeShared(row: RowCode): void {
         );
       };
       if (kind === "max") return inside();
-      f.if(i32.lt(place, 0), () => into.forEach((v) => f.set(v, s.k(0))), inside);
+      f.if(i32.eq(place, OUTSIDE), () => into.forEach((v) => f.set(v, s.k(0))), inside);
     };
     f.set(column, columns);
     f.set(count, counts);
