@@ -95,10 +95,11 @@ export class CpuDevice implements Device {
     problem: Problem,
     inputs: readonly (DeviceBuffer | undefined)[],
   ): DeviceBuffer[] {
-    const buffers = problem.outputs.map((spec) => this.#make(spec));
-    // Views last: making a block may move what views look at.
-    const outs = problem.outputs.map((spec, i) => this.#view(buffers[i], spec));
+    const buffers: DeviceBuffer[] = [];
     try {
+      for (const spec of problem.outputs) buffers.push(this.#make(spec));
+      // Views last: making a block may move what views look at.
+      const outs = problem.outputs.map((spec, i) => this.#view(buffers[i], spec));
       cpu(this.#views(problem, inputs), outs, problem);
     } catch (e) {
       buffers.forEach((b, i) => this.free(b, problem.outputs[i]));
@@ -259,7 +260,7 @@ function runFast(
     const [only] = bytes;
     return (inputs) => run([heap.alloc(only)], inputs);
   }
-  return (inputs) => run(bytes.map((n) => heap.alloc(n)), inputs);
+  return (inputs) => run(heap.allocAll(bytes), inputs);
 }
 
 function inHeap(spec: ConcreteSpec): boolean {

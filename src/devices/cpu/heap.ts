@@ -90,13 +90,39 @@ export class Heap {
   /** A block for this many bytes, not cleared. Throws `ResourceExhaustedError` where there is no room. */
   alloc(bytes: number): Pointer {
     const size = Heap.blockBytes(bytes);
-    this.#live += size;
-    if (size <= SMALL) {
-      const list = this.#bySize[sizeNumber(size)];
-      if (list !== undefined && list.length > 0) return list.pop()!;
-      return this.#fromSlab(size);
+    const list = size <= SMALL ? this.#bySize[sizeNumber(size)] : undefined;
+    const pointer = list?.pop() ?? (size <= SMALL ? this.#fromSlab(size) : this.#fromRanges(size));
+    if (pointer === 0) {
+      throw new ResourceExhaustedError(
+        `OOM when allocating ${bytes} bytes on /device:CPU:0: ${this.#live} bytes are in use, of at most ${
+          this.maximum * PAGE
+        }`,
+      );
     }
-    return this.#fromRanges(size);
+    this.#live += size;
+    return pointer;
+  }
+
+  /** A block for each of these, or none. */
+  allocAll(sizes: readonly number[]): Pointer[] {
+    const pointers: Pointer[] = [];
+    try {
+      for (const bytes of sizes) pointers.push(this.alloc(bytes));
+    } catch (e) {
+      pointers.forEach((p, i) => this.free(p, sizes[i]));
+      throw e;
+    }
+    return pointers;
+  }
+
+  /** What `use` gives for a block of this many bytes, which it has as long as it runs. */
+  lend<T>(bytes: number, use: (block: Pointer) => T): T {
+    const block = this.alloc(bytes);
+    try {
+      return use(block);
+    } finally {
+      this.free(block, bytes);
+    }
   }
 
   /** Gives a block back; `bytes` as it was asked for. */
@@ -107,10 +133,13 @@ export class Heap {
     else this.#join(pointer, pointer + size);
   }
 
+  /** 0 where there is no room. */
   #fromSlab(size: number): Pointer {
     if (this.#slab.end - this.#slab.start < size) {
-      this.#recycle(this.#slab);
       const start = this.#fromRanges(SLAB);
+      // At the end of memory there may be room for the block alone.
+      if (start === 0) return this.#fromRanges(size);
+      this.#recycle(this.#slab);
       this.#slab = { start, end: start + SLAB };
     }
     const pointer = this.#slab.start;
@@ -129,7 +158,7 @@ export class Heap {
     }
   }
 
-  /** The tightest free range, cut; grows the memory where none is wide enough. */
+  /** The tightest free range, cut; grows the memory where none is wide enough. 0 where it cannot. */
   #fromRanges(size: number): Pointer {
     const ranges = this.#ranges;
     let best = -1, spare = Infinity;
@@ -141,31 +170,27 @@ export class Heap {
         if (more === 0) break;
       }
     }
-    if (best < 0) best = this.#grow(size);
+    if (best < 0) {
+      if (!this.#grow(size)) return 0;
+      best = ranges.length - 1;
+    }
     const range = ranges[best], pointer = range.start;
     range.start += size;
     if (range.start === range.end) ranges.splice(best, 1);
     return pointer;
   }
 
-  /** Grows so that the last range is at least `size` wide; returns its number. */
-  #grow(size: number): number {
+  /** Grows so that the last range is at least `size` wide. */
+  #grow(size: number): boolean {
     const top = this.#bytes - GUARD;
     const last = this.#ranges.at(-1);
     const need = size - (last && last.end === top ? top - last.start : 0);
     const pages = Math.ceil(need / PAGE);
     const most = this.maximum - (top + GUARD) / PAGE;
     const wish = Math.min(most, Math.max(pages, Math.ceil(top / PAGE / 4)));
-    if (pages > most || (!this.#growBy(wish) && !this.#growBy(pages))) {
-      this.#live -= size;
-      throw new ResourceExhaustedError(
-        `OOM when allocating ${size} bytes on /device:CPU:0: ${this.#live} bytes are in use, of at most ${
-          this.maximum * PAGE
-        }`,
-      );
-    }
+    if (pages > most || (!this.#growBy(wish) && !this.#growBy(pages))) return false;
     this.#join(top, this.#bytes - GUARD);
-    return this.#ranges.length - 1;
+    return true;
   }
 
   #growBy(pages: number): boolean {

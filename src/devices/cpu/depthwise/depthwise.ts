@@ -104,12 +104,11 @@ function prepareRepeated(
   const from = { dtype: "float32", shape: [size, 1] } as const;
   const repeat = preparePointwise(engine, [argument(0)], [from], shape);
   const run = prepareWindows(engine, channelPerFilter(g), finish);
-  return repeat && ((outs, [x, ...rest]) => {
-    const repeated = engine.heap.alloc(bytes);
-    repeat([repeated], [x]);
-    run(outs, [repeated, ...rest]);
-    engine.heap.free(repeated, bytes);
-  });
+  return repeat && ((outs, [x, ...rest]) =>
+    engine.heap.lend(bytes, (repeated) => {
+      repeat([repeated], [x]);
+      run(outs, [repeated, ...rest]);
+    }));
 }
 
 const at = (base: I, offset: I, channel: I): Value<"i32"> =>
@@ -162,12 +161,11 @@ const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
     outputs: [{ dtype: "float32", shape: shape.slice(0, 1) }],
     attrs: { keep_dims: false },
   });
-  return sum && (([to], ins) => {
-    const gradients = engine.heap.alloc(bytes);
-    run([gradients], ins);
-    sum([to], [gradients]);
-    engine.heap.free(gradients, bytes);
-  });
+  return sum && (([to], ins) =>
+    engine.heap.lend(bytes, (gradients) => {
+      run([gradients], ins);
+      sum([to], [gradients]);
+    }));
 };
 
 /** With one filter per channel. */
@@ -196,15 +194,14 @@ function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
   }) as unknown as WindowGeometry["axes"];
   const run = prepareRows(engine, { ...g, axes });
   const taps = g.axes[1].filter * g.axes[2].filter, tapBytes = 4 * g.channels;
-  return (outs, [, filter, dy]) => {
-    const { heap } = engine, turned = heap.alloc(taps * tapBytes);
-    for (let t = 0; t < taps; t++) {
-      const from = filter + (taps - 1 - t) * tapBytes;
-      heap.u8.copyWithin(turned + t * tapBytes, from, from + tapBytes);
-    }
-    run(outs, [dy, turned]);
-    heap.free(turned, taps * tapBytes);
-  };
+  return (outs, [, filter, dy]) =>
+    engine.heap.lend(taps * tapBytes, (turned) => {
+      for (let t = 0; t < taps; t++) {
+        const from = filter + (taps - 1 - t) * tapBytes;
+        engine.heap.u8.copyWithin(turned + t * tapBytes, from, from + tapBytes);
+      }
+      run(outs, [dy, turned]);
+    });
 }
 
 /** DepthwiseConv2dNativeBackpropFilter: float32 within an image, float64 over the images. */
@@ -217,18 +214,18 @@ const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
   const run = depthwiseFilterRows(engine, { ...g, window }), plan = new RowPlan(g);
   const { fold, settle } = wideSums(engine);
   const size = sizeOf(df.shape), sumBytes = 32 * Math.ceil(size / 4);
-  return ([to], [images, , dy]) => {
-    const sums = engine.heap.alloc(sumBytes), tables = engine.scratch(plan.bytes);
-    plan.put(engine, tables);
-    engine.zero(sums, sumBytes);
-    for (let image = 0; image < g.batch; image++) {
-      engine.zero(to, 4 * size);
-      run(...plan.image(tables, [dy, images], image), to);
-      fold(sums, to, size);
-    }
-    settle(to, sums, size);
-    engine.heap.free(sums, sumBytes);
-  };
+  return ([to], [images, , dy]) =>
+    engine.heap.lend(sumBytes, (sums) => {
+      const tables = engine.scratch(plan.bytes);
+      plan.put(engine, tables);
+      engine.zero(sums, sumBytes);
+      for (let image = 0; image < g.batch; image++) {
+        engine.zero(to, 4 * size);
+        run(...plan.image(tables, [dy, images], image), to);
+        fold(sums, to, size);
+      }
+      settle(to, sums, size);
+    });
 };
 
 /** `fold(sums, part, count)` adds float32 to float64; `settle(out, sums, count)` rounds them. Both walk whole vectors. */
