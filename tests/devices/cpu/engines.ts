@@ -22,9 +22,16 @@ export const ENGINES: readonly (readonly [string, Engine])[] = wanted
     w,
   ) => [`${w.relaxed ? "fused" : "plain"}, ${w.shared ? "shared" : "own"} memory`, new Engine(w)]);
 
-/** An engine whose threads are up and take part in whatever is shared; null where there can be none. */
-export async function threadedEngine(features: WasmFeatures = has): Promise<Engine | null> {
+/**
+ * An engine whose threads are up and take part in whatever is shared; null where there can be none. `before` gets it when there are
+ * none yet.
+ */
+export async function threadedEngine(
+  features: WasmFeatures = has,
+  before?: (engine: Engine) => void,
+): Promise<Engine | null> {
   const engine = new Engine(features);
+  before?.(engine);
   engine.threads.mayRest = false;
   engine.threads.start(2);
   if (engine.threads.started === 0) {

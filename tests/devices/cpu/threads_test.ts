@@ -1,8 +1,8 @@
 /** Threads: the same results as without. */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import { Engine } from "../../../src/devices/cpu/engine.ts";
+import { Engine, type WasmFunction } from "../../../src/devices/cpu/engine.ts";
 import { prepareFast } from "../../../src/devices/cpu/kernels.ts";
 import { i32 } from "../../../src/devices/cpu/wasm/instructions.ts";
 import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
@@ -16,6 +16,20 @@ function make(...shape: number[]): NdArray {
   const x = NdArray.zeros("float32", shape);
   (x.data as Float32Array).forEach((_, i, d) => d[i] = random() - 0.5);
   return x;
+}
+
+/** Adds one to a word, so often. */
+function counter(engine: Engine): WasmFunction {
+  return engine.compile("test add", (m) => {
+    m.function("run", ["i32", "i32"], null, (f, to, count) => {
+      f.times(count, () => f.store(to, i32.add(i32.load(to), 1)));
+    });
+  }).run;
+}
+
+/** What stands in the first words of some cache lines. */
+function counts(engine: Engine, from: number, lines: number): number[] {
+  return Array.from({ length: lines }, (_, k) => engine.heap.i32[(from >>> 2) + 16 * k]);
 }
 
 const conv = { strides: [1, 1, 1, 1], padding: "SAME" };
@@ -59,11 +73,7 @@ Deno.test({
       assertEquals(got.data, want.data, `${name} of [${inputs[0].shape}]`);
     }
     // Many jobs, one after the other: none is lost, none runs twice.
-    const add = threaded.compile("test add", (m) => {
-      m.function("run", ["i32", "i32"], null, (f, to, count) => {
-        f.times(count, () => f.store(to, i32.add(i32.load(to), 1)));
-      });
-    });
+    const add = counter(threaded);
     const counters = threaded.heap.alloc(64 * 100);
     threaded.zero(counters, 6400);
     for (let round = 0; round < 2000; round++) {
@@ -71,13 +81,11 @@ Deno.test({
       threaded.callAll(
         Array.from(
           { length: round % 2 === 0 ? 2 : 7 },
-          (_, k) => [add.run, [counters + 64 * k, 3]] as const,
+          (_, k) => [add, [counters + 64 * k, 3]] as const,
         ),
       );
     }
-    for (let k = 0; k < 7; k++) {
-      assertEquals(threaded.heap.i32[(counters >>> 2) + 16 * k], k < 2 ? 6000 : 3000);
-    }
+    assertEquals(counts(threaded, counters, 7), [6000, 6000, 3000, 3000, 3000, 3000, 3000]);
   },
 });
 
@@ -99,5 +107,64 @@ Deno.test({
     prepareFast(engine, op("AddV2"), problem)!([c], [a, b]);
     const sums = engine.heap.f32.subarray(c >>> 2, (c >>> 2) + size);
     assert(sums.every((x) => x === 3));
+  },
+});
+
+/** Shares long calls until `isDone`, each time with what they computed. */
+function shareUntil(engine: Engine, isDone: () => boolean): void {
+  const add = counter(engine), lines = engine.heap.alloc(64 * 8);
+  for (let round = 1; !isDone(); round++) {
+    engine.zero(lines, 64 * 8);
+    engine.callAll(Array.from({ length: 8 }, (_, k) => [add, [lines + 64 * k, 1e5]] as const));
+    assertEquals(counts(engine, lines, 8), new Array(8).fill(1e5), `round ${round}`);
+  }
+  engine.heap.free(lines, 64 * 8);
+}
+
+Deno.test({
+  name: "threads that start when memory is full up to 2 GiB find their code",
+  ignore: !features.shared || !features.fixed,
+  async fn() {
+    const engine = await threadedEngine(features, ({ heap }) => void heap.alloc(2.2 * 2 ** 30));
+    if (engine === null) return;
+    assert(engine.heap.alloc(64) > 2 ** 31);
+    let rounds = 0;
+    shareUntil(engine, () => rounds++ === 50);
+    // Nobody gave up.
+    assertEquals(engine.threads.available(0), 1 + engine.threads.started);
+  },
+});
+
+Deno.test({
+  name: "a thread that cannot make a call leaves it to the one that asks, and takes part no more",
+  ignore: !features.shared,
+  async fn() {
+    const engine = await threadedEngine();
+    if (engine === null) return;
+    const { threads } = engine, publish = threads.publish.bind(threads);
+    threads.publish = (module, code) => publish(module, new Uint8Array(code.length));
+    shareUntil(engine, () => threads.available(0) === 1);
+  },
+});
+
+Deno.test({
+  name: "a call that fails throws when all others are done",
+  ignore: !features.shared,
+  async fn() {
+    const engine = await threadedEngine();
+    if (engine === null) return;
+    const add = counter(engine), lines = engine.heap.alloc(64 * 8);
+    const fail = engine.compile("test fail", (m) => {
+      m.function("run", ["i32", "i32"], null, (f, to, zero) => f.store(to, i32.div(1, zero)));
+    }).run;
+    for (let turn = 0; turn < 8; turn++) {
+      engine.zero(lines, 64 * 8);
+      const calls = Array.from(
+        { length: 8 },
+        (_, k) => [k === turn ? fail : add, [lines + 64 * k, k === turn ? 0 : 1000]] as const,
+      );
+      assertThrows(() => engine.callAll(calls), WebAssembly.RuntimeError, "divide by zero");
+      assertEquals(counts(engine, lines, 8), calls.map(([run]) => (run === add ? 1000 : 0)));
+    }
   },
 });

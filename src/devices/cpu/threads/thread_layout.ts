@@ -6,6 +6,9 @@
 /** Functions of a module that have numbers. */
 export const FUNCTIONS_PER_MODULE = 16;
 
+/** Stands where a call had its function's number: the thread that took it could not make it. */
+export const NOT_MADE = -1;
+
 /** Places in the control block, in 32-bit words. What different threads write lies apart. */
 export interface ThreadLayout {
   /** Counts jobs; threads wait for it to change. */
@@ -16,8 +19,6 @@ export interface ThreadLayout {
   readonly done: number;
   /** Threads that are up. */
   readonly ready: number;
-  /** Set where a call failed. */
-  readonly failed: number;
   /** Calls: number of the function, number of arguments, arguments. */
   readonly calls: number;
   /** Words of a call. */
@@ -38,7 +39,6 @@ export const LAYOUT: ThreadLayout = {
   left: 16,
   done: 32,
   ready: 48,
-  failed: 49,
   calls: 64,
   callWords: 32,
   mostCalls: 512,

@@ -3,13 +3,16 @@
  * else web workers from a Blob. The code of a worker is a text.
  * May import thread_layout.
  */
-import { FUNCTIONS_PER_MODULE, LAYOUT } from "./thread_layout.ts";
+import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE } from "./thread_layout.ts";
 
 /** More threads than this wait for memory rather than compute. */
 const MOST_WORKERS = 7;
 
 interface NodeWorkers {
-  readonly Worker: new (source: string, options: object) => { unref(): void };
+  readonly Worker: new (source: string, options: object) => {
+    unref(): void;
+    on(event: "error", listener: () => void): void;
+  };
 }
 interface NodeProcess {
   readonly getBuiltinModule?: (name: string) => unknown;
@@ -44,7 +47,10 @@ export function startWorkers(count: number, data: WorkerData): boolean {
     for (let i = 0; i < count; i++) {
       const source =
         `const { workerData } = require("node:worker_threads");\n(${WORKER})(workerData);`;
-      new node.Worker(source, { eval: true, workerData: data }).unref();
+      const worker = new node.Worker(source, { eval: true, workerData: data });
+      // One that cannot start, or ends, is done without: unheard, its error would end the process.
+      worker.on("error", () => {});
+      worker.unref();
     }
     return true;
   }
@@ -54,7 +60,11 @@ export function startWorkers(count: number, data: WorkerData): boolean {
   }
   const source = `onmessage = ({ data }) => (${WORKER})(data);`;
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  for (let i = 0; i < count; i++) new Worker(url).postMessage(data);
+  for (let i = 0; i < count; i++) {
+    const worker = new Worker(url);
+    worker.onerror = (event) => event.preventDefault();
+    worker.postMessage(data);
+  }
   return true;
 }
 
@@ -72,7 +82,7 @@ const WORKER = `({ memory, control, objects }) => {
     let f = functions.get(number);
     if (f) return f;
     const module = Math.floor(number / ${FUNCTIONS_PER_MODULE}), entry = base + ${LAYOUT.modules} + 2 * module;
-    const code = new Uint8Array(memory.buffer, words[entry], words[entry + 1]).slice();
+    const code = new Uint8Array(memory.buffer, words[entry] >>> 0, words[entry + 1]).slice();
     Object.values(instantiate(code)).forEach((f, i) => functions.set(module * ${FUNCTIONS_PER_MODULE} + i, f));
     return functions.get(number);
   };
@@ -89,7 +99,11 @@ const WORKER = `({ memory, control, objects }) => {
       try {
         find(words[at])(...words.subarray(at + 2, at + 2 + words[at + 1]));
       } catch {
-        words[base + ${LAYOUT.failed}] = 1;
+        // The asking thread makes this call, and those after it.
+        words[at] = ${NOT_MADE};
+        Atomics.sub(words, base + ${LAYOUT.ready}, 1);
+        Atomics.add(words, base + ${LAYOUT.done}, 1);
+        return;
       }
       Atomics.add(words, base + ${LAYOUT.done}, 1);
     }

@@ -5,7 +5,7 @@
  */
 import type { Heap, Pointer } from "../heap.ts";
 import { ThreadGain } from "./thread_gain.ts";
-import { LAYOUT } from "./thread_layout.ts";
+import { LAYOUT, NOT_MADE } from "./thread_layout.ts";
 import { startWorkers, workerCount } from "./thread_worker.ts";
 
 /** One call: a function by its number, and its arguments. */
@@ -115,10 +115,19 @@ export class Threads {
     return known;
   }
 
-  /** Runs all calls, in any order, and returns when they are done. Throws where one failed. */
+  /** Runs all calls, in any order, and returns when they are done. Throws what one threw. */
   run(calls: readonly ThreadCall[]): void {
     const { i32 } = this.#heap;
     const word = (offset: number): number => this.#word(offset);
+    let thrown: { cause: unknown } | undefined;
+    const make = ({ run, args }: ThreadCall): void => {
+      try {
+        run(...args);
+      } catch (cause) {
+        // Others still work in this memory: it is theirs until they are done.
+        thrown ??= { cause };
+      }
+    };
     for (let first = 0; first < calls.length; first += LAYOUT.mostCalls) {
       const begun = performance.now();
       const count = Math.min(LAYOUT.mostCalls, calls.length - first);
@@ -139,8 +148,7 @@ export class Threads {
       for (let before = performance.now();;) {
         const k = Atomics.sub(i32, word(LAYOUT.left), 1) - 1;
         if (k < 0) break;
-        const { run, args } = calls[first + k];
-        run(...args);
+        make(calls[first + k]);
         Atomics.add(i32, word(LAYOUT.done), 1);
         const after = performance.now();
         own.push(after - before);
@@ -149,9 +157,10 @@ export class Threads {
       while (Atomics.load(i32, word(LAYOUT.done)) < count);
       const took = performance.now() - begun;
       this.#gain.add({ took, threads: this.#ready, calls: count, own });
-      if (i32[word(LAYOUT.failed)] !== 0) {
-        throw new Error("Cannot go on: a thread of the CPU device failed");
+      for (let k = 0; k < count; k++) {
+        if (i32[word(LAYOUT.calls + k * LAYOUT.callWords)] === NOT_MADE) make(calls[first + k]);
       }
+      if (thrown) throw thrown.cause;
     }
   }
 }
