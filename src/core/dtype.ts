@@ -2,6 +2,7 @@
  * Element types: names, TensorFlow numbers, storage arrays, groups, promotion.
  * May import nothing but errors.
  */
+import { ResourceExhaustedError } from "./errors.ts";
 
 /** Name of an element type, as in TensorFlow. */
 export type DType =
@@ -197,14 +198,43 @@ export function bytesOf(dtype: DType, size: number): number {
   return DTYPES[dtype].bytes * size;
 }
 
-/** A zeroed host array for `size` elements. Throws `TypeError` where the runtime has no array for the dtype. */
+/**
+ * A zeroed host array for `size` elements. Throws `TypeError` where the runtime has no array for the dtype, and
+ * `ResourceExhaustedError` where there is no memory for it.
+ */
 export function makeData(dtype: DType, size: number): HostData {
   const d = DTYPES[dtype];
-  if (d.array) return new d.array(size * d.slots);
-  if (d.kind === "string") return Array.from({ length: size }, () => EMPTY_BYTES);
-  if (d.kind === "handle") return new Array<unknown>(size).fill(null);
+  const array = d.array;
+  if (array) {
+    return size < MANY
+      ? new array(size * d.slots)
+      : withinMemory(bytesOf(dtype, size), () => new array(size * d.slots));
+  }
+  if (d.kind === "string" || d.kind === "handle") {
+    const each = d.kind === "string" ? EMPTY_BYTES : null;
+    return withinMemory(8 * size, () => {
+      if (size > MOST_OBJECTS) throw new RangeError("Too many elements");
+      return new Array<unknown>(size).fill(each) as HostData;
+    });
+  }
   throw new TypeError(`Cannot make a ${dtype} array: this runtime has no Float16Array`);
 }
+/** What `make` gives. Throws `ResourceExhaustedError` where the engine has no array of so many bytes. */
+export function withinMemory<T>(bytes: number, make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new ResourceExhaustedError(
+      `OOM when allocating an array of ${bytes} bytes: ${cause.message}`,
+      { cause },
+    );
+  }
+}
+/** Elements from which on there may be no memory for them. */
+const MANY = 1 << 20;
+/** Most elements of an array that are objects: engines end the process where they cannot have more. */
+const MOST_OBJECTS = 1 << 26;
 const EMPTY_BYTES = new Uint8Array(0);
 
 /** Groups that op signatures name, e.g. `T: floating`. */

@@ -6,6 +6,7 @@ import { apply1, currentInterpreter, disposes, type OpInput } from "../core/appl
 import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { describe, toNdArray } from "../core/convert.ts";
+import { ValueError } from "../core/errors.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
 import type { PartialShape } from "../core/shape.ts";
@@ -134,7 +135,7 @@ function toOperand(
   return toInput(x, arg, fn, takes ? { dtype } : {});
 }
 
-/** A host input: axes, shapes, paddings. Numbers become an int32 literal. */
+/** A host input: axes, shapes, paddings. Numbers become an int32 literal. Throws `ValueError` for those that int32 does not hold. */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
   if (isNumbers(x)) return intVector(x);
   if (isRows(x)) return literal("int32", [x.length, x[0].length], x.flat());
@@ -217,8 +218,20 @@ function newLiteral(
   shape: readonly number[],
   values: readonly number[],
 ): NdArray {
-  const data = dtype === "int32" ? new Int32Array(values) : new Float32Array(values);
-  return new NdArray(dtype, shape, data);
+  return new NdArray(dtype, shape, dtype === "int32" ? wholeNumbers(values) : new Float32Array(values));
+}
+
+/** Throws `ValueError` rather than wrap: the extent that -1 stands for is another than 2^32 - 1. */
+function wholeNumbers(values: readonly number[]): Int32Array<ArrayBuffer> {
+  const data = new Int32Array(values);
+  for (let i = 0; i < data.length; i++) {
+    if (data[i] !== Math.trunc(values[i])) {
+      throw new ValueError(
+        `Cannot use ${values[i]} as an extent or an index: wanted a number that fits in int32`,
+      );
+    }
+  }
+  return data;
 }
 
 /** Static shape of an input. */

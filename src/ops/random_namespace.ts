@@ -36,7 +36,9 @@ function stateless(
 }
 
 function keyInput(seed: TensorLike): OpInput {
-  return toIndexInput(seed, "seed", "random");
+  // Of larger numbers, such as the time, the lower bits.
+  const words = Array.isArray(seed) ? seed.map((s) => (typeof s === "number" ? s | 0 : s)) : seed;
+  return toIndexInput(words as TensorLike, "seed", "random");
 }
 
 /**

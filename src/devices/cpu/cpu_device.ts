@@ -15,7 +15,14 @@ import {
   type PreparedKernel,
   type TransferCost,
 } from "../../core/device.ts";
-import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../core/dtype.ts";
+import {
+  type DType,
+  DTYPES,
+  type HostData,
+  makeData,
+  type TypedArray,
+  withinMemory,
+} from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type CpuKernel, type OpDef, type Problem, problemText } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -182,9 +189,10 @@ export class CpuDevice implements Device {
       // A copy, unlike a slice, is not cleared before it is filled, which pays for the view it needs.
       return size < COPIED
         ? heap.f32.slice(first, end)
-        : new Float32Array(heap.f32.subarray(first, end));
+        : withinMemory(4 * size, () => new Float32Array(heap.f32.subarray(first, end)));
     }
-    return this.#view(buffer, spec).data.slice() as HostData;
+    const { data } = this.#view(buffer, spec);
+    return withinMemory(byteLength(spec), () => data.slice() as HostData);
   }
 
   hostElements(buffer: DeviceBuffer, spec: ConcreteSpec): HostElements {

@@ -44,6 +44,7 @@ export class Engine {
   /** `features` may ask for less than the machine has. */
   constructor(features: WasmFeatures = usefulFeatures(), limit?: number) {
     this.heap = new Heap(features.shared, limit, features.fixed);
+    this.heap.lastResort = () => this.#freeScratch();
     this.features = {
       ...features,
       simd: features.simd && this.#mayCompile(),
@@ -55,15 +56,26 @@ export class Engine {
     );
   }
 
-  /** Room for the kernel that runs now; the next one gets the same. Throws `ResourceExhaustedError` where there is none. */
+  /**
+   * Room for the kernel that runs now; the next one gets the same, unless memory is short in between. A kernel takes its other blocks
+   * before. Throws `ResourceExhaustedError` where there is none.
+   */
   scratch(bytes: number): Pointer {
     if (this.#scratch.bytes < bytes) {
-      if (this.#scratch.bytes > 0) this.heap.free(this.#scratch.pointer, this.#scratch.bytes);
-      this.#scratch = { pointer: 0, bytes: 0 };
+      this.#freeScratch();
       const size = Math.max(bytes, 1 << 16);
       this.#scratch = { pointer: this.heap.alloc(size), bytes: size };
     }
     return this.#scratch.pointer;
+  }
+
+  /** False where there is none. */
+  #freeScratch(): boolean {
+    const { pointer, bytes } = this.#scratch;
+    if (bytes === 0) return false;
+    this.#scratch = { pointer: 0, bytes: 0 };
+    this.heap.free(pointer, bytes);
+    return true;
   }
 
   /** A number that no block of a matrix has had. */

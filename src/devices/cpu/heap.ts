@@ -49,6 +49,8 @@ export class Heap {
   readonly #ranges: Range[] = [];
   #slab: Range = { start: 0, end: 0 };
   #live = 0;
+  /** Asked where there is no room: frees what can be had again, or returns false. */
+  lastResort: () => boolean = () => false;
 
   /**
    * Makes the memory; a shared one only where it can be had. `limit` bounds it, in bytes. A `fixed` one has all its addresses from the
@@ -93,6 +95,7 @@ export class Heap {
     const list = size <= SMALL ? this.#bySize[sizeNumber(size)] : undefined;
     const pointer = list?.pop() ?? (size <= SMALL ? this.#fromSlab(size) : this.#fromRanges(size));
     if (pointer === 0) {
+      if (this.lastResort()) return this.alloc(bytes);
       throw new ResourceExhaustedError(
         `OOM when allocating ${bytes} bytes on /device:CPU:0: ${this.#live} bytes are in use, of at most ${
           this.maximum * PAGE

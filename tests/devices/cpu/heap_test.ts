@@ -86,4 +86,23 @@ Deno.test("Heap throws ResourceExhaustedError where memory ends, and works on", 
   heap.free(small, 1000);
   for (const b of blocks) heap.free(b, 1024 * 1024);
   assertEquals(heap.liveBytes, 0);
+  // Whatever was asked for, the count goes on.
+  for (const bytes of [2 ** 40, Infinity]) {
+    assertThrows(() => heap.alloc(bytes), ResourceExhaustedError, `allocating ${bytes} bytes`);
+  }
+  assertEquals(heap.liveBytes, 0);
+});
+
+Deno.test("Heap gives small blocks to the last, and all of several blocks or none", () => {
+  const heap = new Heap(false, 4 * 1024 * 1024), sizes: number[] = [], blocks = new Set<number>();
+  const error = assertThrows(() => {
+    for (;; sizes.push(1000)) blocks.add(heap.alloc(1000));
+  }, ResourceExhaustedError);
+  assert(error.message.startsWith("OOM when allocating 1000 bytes"), error.message);
+  assert(heap.poolBytes < 8192, `${heap.poolBytes} bytes are left`);
+  assertEquals([blocks.size, heap.liveBytes], [sizes.length, 1024 * sizes.length]);
+  for (const b of blocks) heap.free(b, 1000);
+  assertThrows(() => heap.allocAll([1000, 64, 2 ** 22]), ResourceExhaustedError);
+  assertThrows(() => heap.lend(64, () => heap.alloc(2 ** 22)), ResourceExhaustedError);
+  assertEquals(heap.liveBytes, 0);
 });
