@@ -6,7 +6,7 @@ import { panelObjectsModule } from "./gemm/panel_objects.ts";
 import { Heap, type Pointer } from "./heap.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";
 import { workerCount } from "./threads/thread_worker.ts";
-import { type ThreadCall, Threads } from "./threads/threads.ts";
+import { type ModuleCode, type ThreadCall, Threads } from "./threads/threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
 
@@ -20,13 +20,22 @@ export type WasmExports = Readonly<Record<string, WasmFunction>>;
 /** Arguments that a call shared with threads can have. */
 const MOST_ARGUMENTS = LAYOUT.callWords - 2;
 
+/** Modules that are kept for who may ask for them again; what uses one keeps it itself. */
+const MOST_MODULES = 1024;
+
+/** A function as threads know it. */
+interface SharedFunction {
+  readonly number: number;
+  readonly own: ModuleCode;
+}
+
 /** What the machine has. Memory that no thread would share is not shared: the engine gets at it faster. */
 function usefulFeatures(): WasmFeatures {
   const features = probeFeatures();
   return { ...features, shared: features.shared && workerCount() > 0 };
 }
 
-/** Compiles kernels into one memory, each once. */
+/** Compiles kernels into one memory, each once as long as it is in use. */
 export class Engine {
   /** What may be emitted. */
   readonly features: WasmFeatures;
@@ -86,14 +95,13 @@ export class Engine {
 
   /** Remembers the code of a module: threads compile it again. */
   #number(code: Uint8Array, exports: WasmExports): void {
-    const module = this.#code.length;
-    this.#code.push(code);
+    const own = { module: this.#modules++, code };
     Object.values(exports).forEach((f, i) =>
-      this.#numbers.set(f, module * FUNCTIONS_PER_MODULE + i)
+      this.#shared.set(f, { number: own.module * FUNCTIONS_PER_MODULE + i, own })
     );
   }
-  readonly #code: Uint8Array[] = [];
-  readonly #numbers = new Map<WasmFunction, number>();
+  #modules = 0;
+  readonly #shared = new WeakMap<WasmFunction, SharedFunction>();
 
   /** Into how many parts this much work (in floating point operations) is best cut. */
   parts(operations: number): number {
@@ -115,14 +123,14 @@ export class Engine {
 
   /** False where threads cannot have one of the functions. */
   #share(calls: readonly WasmCall[]): boolean {
-    const known: ThreadCall[] = [];
+    const known: ThreadCall[] = [], modules: ModuleCode[] = [];
     for (const [run, args] of calls) {
-      const number = this.#numbers.get(run) ?? -1;
-      const module = Math.floor(number / FUNCTIONS_PER_MODULE);
-      if (number < 0 || args.length > MOST_ARGUMENTS) return false;
-      if (!this.threads.publish(module, this.#code[module])) return false;
-      known.push({ number, run, args });
+      const shared = this.#shared.get(run);
+      if (shared === undefined || args.length > MOST_ARGUMENTS) return false;
+      if (modules.at(-1) !== shared.own) modules.push(shared.own);
+      known.push({ number: shared.number, run, args });
     }
+    if (!this.threads.publish(modules)) return false;
     this.threads.run(known);
     return true;
   }
@@ -154,11 +162,15 @@ export class Engine {
   }
   #objects: WebAssembly.Exports | undefined;
 
-  /** The exports of the module that `build` writes; built once for each key. */
+  /** The exports of the module that `build` writes; built once for each key, unless many others were asked for since. */
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
     this.asked?.push(key);
     let exports = this.#compiled.get(key);
-    if (exports === undefined) {
+    if (exports !== undefined) {
+      // The last to be forgotten.
+      this.#compiled.delete(key);
+      this.#compiled.set(key, exports);
+    } else {
       const { memory, minimum, maximum, shared } = this.heap;
       const m = new ModuleBuilder({ shared, minimum, maximum });
       build(m);
@@ -166,6 +178,12 @@ export class Engine {
       const code = m.finish();
       const instance = instantiate(code, env);
       this.#compiled.set(key, exports = instance.exports as unknown as WasmExports);
+      if (this.#compiled.size > MOST_MODULES) {
+        for (const oldest of this.#compiled.keys()) {
+          this.#compiled.delete(oldest);
+          break;
+        }
+      }
       if (shared) this.#number(code, exports);
     }
     return exports;

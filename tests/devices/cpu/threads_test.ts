@@ -142,13 +142,48 @@ Deno.test({
     const engine = await threadedEngine();
     if (engine === null) return;
     const { threads } = engine, publish = threads.publish.bind(threads);
-    threads.publish = (module, code) => publish(module, new Uint8Array(code.length));
+    threads.publish = (modules) =>
+      publish(modules.map(({ module, code }) => ({ module, code: new Uint8Array(code.length) })));
     shareUntil(engine, () => threads.available(0) === 1);
   },
 });
 
 Deno.test({
-  name: "a call that fails throws when all others are done",
+  name: "threads take part however many modules there were, and the engine keeps some of them",
+  ignore: !features.shared,
+  async fn() {
+    const engine = await threadedEngine();
+    if (engine === null) return;
+    const { threads } = engine, run = threads.run.bind(threads), lines = engine.heap.alloc(64 * 4);
+    let jobs = 0, built = 0;
+    threads.run = (calls) => {
+      jobs++;
+      run(calls);
+    };
+    const modules = 1300;
+    const make = (k: number): WasmFunction =>
+      engine.compile(`test store ${k}`, (m) => {
+        built++;
+        m.function("run", ["i32"], null, (f, to) => f.store(to, i32.const(k)));
+      }).run;
+    for (let k = 0; k < modules; k++) {
+      make(0);
+      const calls = [0, 1, 2, 3].map((c) => [make(Math.max(0, k - c)), [lines + 64 * c]] as const);
+      engine.callAll(calls);
+      assertEquals(counts(engine, lines, 4), [0, 1, 2, 3].map((c) => Math.max(0, k - c)));
+    }
+    assertEquals([jobs, built], [modules, modules]);
+    assertEquals(threads.available(0), 1 + threads.started);
+    // The first is in use all the time; the second was forgotten.
+    make(0);
+    assertEquals(built, modules);
+    make(1);
+    assertEquals(built, modules + 1);
+  },
+});
+
+Deno.test({
+  name: "a call that fails throws, and no thread is at work any more",
   ignore: !features.shared,
   async fn() {
     const engine = await threadedEngine();
@@ -158,13 +193,14 @@ Deno.test({
       m.function("run", ["i32", "i32"], null, (f, to, zero) => f.store(to, i32.div(1, zero)));
     }).run;
     for (let turn = 0; turn < 8; turn++) {
-      engine.zero(lines, 64 * 8);
       const calls = Array.from(
         { length: 8 },
         (_, k) => [k === turn ? fail : add, [lines + 64 * k, k === turn ? 0 : 1000]] as const,
       );
       assertThrows(() => engine.callAll(calls), WebAssembly.RuntimeError, "divide by zero");
-      assertEquals(counts(engine, lines, 8), calls.map(([run]) => (run === add ? 1000 : 0)));
+      engine.zero(lines, 64 * 8);
+      engine.callAll(calls.map(([, [line]]) => [add, [line, 1000]] as const));
+      assertEquals(counts(engine, lines, 8), new Array(8).fill(1000));
     }
   },
 });

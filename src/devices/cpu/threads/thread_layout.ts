@@ -25,8 +25,13 @@ export interface ThreadLayout {
   readonly callWords: number;
   /** Most calls of a job. */
   readonly mostCalls: number;
-  /** For each module where its code is: address and length. */
+  /** How often the modules were forgotten, and how many there are. */
+  readonly forgotten: number;
+  readonly published: number;
+  /** For each module its number, and where its code is: address and length. */
   readonly modules: number;
+  /** Words of a module. */
+  readonly moduleWords: number;
   /** Most modules. */
   readonly mostModules: number;
   /** Words in all. */
@@ -42,7 +47,10 @@ export const LAYOUT: ThreadLayout = {
   calls: 64,
   callWords: 32,
   mostCalls: 512,
+  forgotten: 49,
+  published: 50,
   modules: 64 + 32 * 512,
+  moduleWords: 3,
   mostModules: 512,
-  words: 64 + 32 * 512 + 2 * 512,
+  words: 64 + 32 * 512 + 3 * 512,
 };

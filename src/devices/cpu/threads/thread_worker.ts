@@ -81,17 +81,25 @@ const WORKER = `({ memory, control, objects }) => {
   const find = (number) => {
     let f = functions.get(number);
     if (f) return f;
-    const module = Math.floor(number / ${FUNCTIONS_PER_MODULE}), entry = base + ${LAYOUT.modules} + 2 * module;
-    const code = new Uint8Array(memory.buffer, words[entry] >>> 0, words[entry + 1]).slice();
+    const module = Math.floor(number / ${FUNCTIONS_PER_MODULE}), first = base + ${LAYOUT.modules};
+    const end = first + ${LAYOUT.moduleWords} * words[base + ${LAYOUT.published}];
+    let entry = first;
+    while (entry < end && words[entry] !== module) entry += ${LAYOUT.moduleWords};
+    if (entry === end) throw new Error("No module " + module);
+    const code = new Uint8Array(memory.buffer, words[entry + 1] >>> 0, words[entry + 2]).slice();
     Object.values(instantiate(code)).forEach((f, i) => functions.set(module * ${FUNCTIONS_PER_MODULE} + i, f));
     return functions.get(number);
   };
-  let seen = 0;
+  let seen = 0, forgotten = 0;
   Atomics.add(words, base + ${LAYOUT.ready}, 1);
   for (;;) {
     for (let i = 0; i < ${PATIENCE} && Atomics.load(words, base + ${LAYOUT.job}) === seen; i++);
     Atomics.wait(words, base + ${LAYOUT.job}, seen);
     seen = Atomics.load(words, base + ${LAYOUT.job});
+    if (words[base + ${LAYOUT.forgotten}] !== forgotten) {
+      forgotten = words[base + ${LAYOUT.forgotten}];
+      functions.clear();
+    }
     for (;;) {
       const k = Atomics.sub(words, base + ${LAYOUT.left}, 1) - 1;
       if (k < 0) break;

@@ -3,6 +3,7 @@
  * on when all calls are done; so threads change nothing but time.
  * May import devices/cpu.
  */
+import { roundUp } from "../blocks.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import { ThreadGain } from "./thread_gain.ts";
 import { LAYOUT, NOT_MADE } from "./thread_layout.ts";
@@ -18,6 +19,12 @@ export interface ThreadCall {
   readonly args: readonly number[];
 }
 
+/** The code of a module, by a number that no other has had. */
+export interface ModuleCode {
+  readonly module: number;
+  readonly code: Uint8Array;
+}
+
 /** Room for the code that threads compile. */
 const CODE_BYTES = 1 << 20;
 const CONTROL_BYTES = 4 * LAYOUT.words;
@@ -31,12 +38,12 @@ export class Threads {
   readonly #heap: Heap;
   readonly #objects: (() => Uint8Array) | null;
   #control: Pointer = 0;
-  #code: { at: Pointer; end: Pointer } = { at: 0, end: 0 };
+  #code: { from: Pointer; at: Pointer } = { from: 0, at: 0 };
   #most = Infinity;
   #started = 0;
   #work = 0;
   #startAfter = START_AFTER;
-  readonly #published = new Map<number, boolean>();
+  readonly #published = new Set<number>();
 
   /** Starts nothing yet. `objects` makes the module of what each thread imports for itself. */
   constructor(heap: Heap, objects: (() => Uint8Array) | null) {
@@ -93,26 +100,39 @@ export class Threads {
   #makeControl(): void {
     this.#control = this.#heap.alloc(CONTROL_BYTES);
     const code = this.#heap.alloc(CODE_BYTES);
-    this.#code = { at: code, end: code + CODE_BYTES };
+    this.#code = { from: code, at: code };
     this.#heap.u8.fill(0, this.#control, this.#control + CONTROL_BYTES);
   }
 
-  /** Lets threads find a module by its number. False where there is no room. */
-  publish(module: number, code: Uint8Array): boolean {
-    let known = this.#published.get(module);
-    if (known === undefined) {
-      const length = (code.length + 63) & ~63;
-      known = module < LAYOUT.mostModules && this.#code.at + length <= this.#code.end;
-      if (known) {
-        this.#heap.u8.set(code, this.#code.at);
-        const entry = this.#word(LAYOUT.modules + 2 * module);
-        this.#heap.i32[entry] = this.#code.at;
-        this.#heap.i32[entry + 1] = code.length;
-        this.#code.at += length;
+  /** Lets threads find the modules of the next job by their numbers. False where there is no room for all of them. */
+  publish(modules: readonly ModuleCode[]): boolean {
+    if (this.#publishAll(modules)) return true;
+    const bytes = modules.reduce((n, { code }) => n + roundUp(code.length), 0);
+    if (bytes > CODE_BYTES || modules.length > LAYOUT.mostModules) return false;
+    // Between jobs nobody reads them: these take the place of all before.
+    const { i32 } = this.#heap;
+    i32[this.#word(LAYOUT.published)] = 0;
+    i32[this.#word(LAYOUT.forgotten)]++;
+    this.#published.clear();
+    this.#code.at = this.#code.from;
+    return this.#publishAll(modules);
+  }
+
+  #publishAll(modules: readonly ModuleCode[]): boolean {
+    const { i32, u8 } = this.#heap;
+    for (const { module, code } of modules) {
+      if (this.#published.has(module)) continue;
+      const { at, from } = this.#code, count = this.#published.size;
+      if (count === LAYOUT.mostModules || at + roundUp(code.length) > from + CODE_BYTES) {
+        return false;
       }
-      this.#published.set(module, known);
+      u8.set(code, at);
+      i32.set([module, at, code.length], this.#word(LAYOUT.modules + LAYOUT.moduleWords * count));
+      i32[this.#word(LAYOUT.published)] = count + 1;
+      this.#code.at += roundUp(code.length);
+      this.#published.add(module);
     }
-    return known;
+    return true;
   }
 
   /** Runs all calls, in any order, and returns when they are done. Throws what one threw. */
