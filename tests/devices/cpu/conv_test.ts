@@ -104,6 +104,19 @@ for (const [name, engine] of ENGINES) {
     }
   });
 
+  Deno.test(`convolutions of large images agree with the loops: ${name}`, () => {
+    // More places than are prepared at once: bands of rows, of planes, or as the window wants it.
+    compare(engine, "Conv2D", [make([2, 800, 701, 1]), make([3, 3, 1, 1])], attrs(1, "SAME"));
+    compare(engine, "Conv2D", [make([1, 1400, 300, 1]), make([4, 2, 1, 3])], attrs(1, "SAME", 2));
+    compare(engine, "Conv2D", [make([1, 1201, 1201, 1]), make([3, 2, 1, 2])], attrs(2, "VALID"));
+    compare(engine, "Conv2D", [make([1, 1, 270000, 2]), make([1, 3, 2, 1])], attrs(1, "SAME"));
+    compare(engine, "Conv2D", [make([1, 700, 500, 2]), make([1, 1, 2, 3])], attrs(1, "VALID"));
+    const wide = attrs(1, "EXPLICIT", 1, { explicit_paddings: [0, 0, 300, 400, 1, 1, 0, 0] });
+    compare(engine, "Conv2D", [make([1, 20, 500, 1]), make([3, 3, 1, 1])], wide);
+    const deep = { strides: [1, 1, 1, 1, 1], padding: "SAME", dilations: [1, 1, 1, 1, 1] };
+    compare(engine, "Conv3D", [make([1, 20, 120, 120, 1]), make([3, 2, 3, 1, 1])], deep);
+  });
+
   Deno.test(`convolutions over three axes and their gradients agree with the loops: ${name}`, () => {
     for (const [stride, padding] of [[1, "SAME"], [2, "VALID"], [2, "SAME"]]) {
       const all = { strides: [1, stride, 1, stride, 1], padding, dilations: [1, 1, 1, 1, 1] };

@@ -86,12 +86,14 @@ for (const [name, engine] of ENGINES) {
     const cases: [string, number[], number[], string[]][] = [
       ["Conv2D", [3, 3, 4, 8], [2, 7, 9, 8], ["column", "element"]],
       ["Conv2D", [1, 1, 4, 5], [2, 7, 9, 5], ["element", "column"]],
+      // A large image, which is cut.
+      ["Conv2D", [3, 2, 1, 2], [2, 530, 500, 2], ["column", "element"]],
       ["DepthwiseConv2dNative", [3, 3, 4, 1], [2, 7, 9, 4], ["column", "all"]],
     ];
     for (const [base, filter, out, per] of cases) {
       const shapes = { column: [out[3]], element: out, all: [] };
       const rest = per.map((p) => make(...shapes[p as keyof typeof shapes]));
-      const inputs = [make(2, 7, 9, 4), make(...filter), ...rest];
+      const inputs = [make(...out.slice(0, 3), filter[2]), make(...filter), ...rest];
       const got = runFast(engine, op(`_${base}Epilogue`), inputs, { ...window, ...attrs, per });
       assert(got !== null);
       const product = runLoops(op(base), inputs.slice(0, 2), window)[0];

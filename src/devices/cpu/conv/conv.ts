@@ -19,6 +19,7 @@ import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
+import { prepareBands } from "./conv_bands.ts";
 import { FEW_COLUMNS, prepareDirect } from "./conv_direct.ts";
 import { prepareFilterGradient } from "./conv_filter.ts";
 import { preparePatches } from "./conv_patches.ts";
@@ -45,12 +46,20 @@ function prepareConv(engine: Engine, problem: Problem, finish?: Finish): FastRun
   const { inputs: [x, filter], attrs } = problem;
   const g = allFloat(problem) ? geometryOf(x.shape, filter.shape, attrs) : null;
   if (g === null) return null;
+  if (g.batch * outPlaces(g) === 0 || g.outChannels === 0) return () => {};
+  return prepareBands(g, finish, (band) => prepareWindows(engine, band, finish)) ??
+    prepareWindows(engine, g, finish);
+}
+
+/** The convolution of all images at once. */
+function prepareWindows(engine: Engine, g: WindowGeometry, finish?: Finish): FastRun | null {
   const { channels: c, outChannels: oc } = g;
-  if (g.batch * outPlaces(g) === 0 || oc === 0) return () => {};
   if (isPointwiseWindow(g)) {
     const m = g.batch * outPlaces(g);
     if (c === 1 && !finish) {
-      const specs = [[m, 1], [1, oc], [m, oc]].map((shape) => ({ dtype: x.dtype, shape }));
+      const specs = [[m, 1], [1, oc], [m, oc]].map((
+        shape,
+      ) => ({ dtype: "float32", shape } as const));
       return prepareOuter(engine, specs);
     }
     const narrow = m > FEW_ROWS && oc <= FEW_COLUMNS ? prepareDirect(engine, g, finish) : null;
