@@ -2,7 +2,11 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
-import { InvalidArgumentError, ResourceExhaustedError } from "../../../src/core/errors.ts";
+import {
+  InvalidArgumentError,
+  ResourceExhaustedError,
+  ValueError,
+} from "../../../src/core/errors.ts";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import type { Problem } from "../../../src/core/op.ts";
 import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
@@ -11,6 +15,8 @@ import { problemOf } from "../../../src/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
 
 const features = { simd: true, relaxed: false, shared: false, objects: false, fixed: false };
+
+const scalar = (value: number): NdArray => new NdArray("int32", [], Int32Array.of(value));
 
 function addProblem(dtype: "float32" | "float64" | "int32"): Problem {
   const spec = { dtype, shape: [3] };
@@ -132,4 +138,52 @@ Deno.test("a tensor too large for memory is ResourceExhaustedError", async () =>
   const error = assertThrows(() => tf.fill([40000, 40000], 1), ResourceExhaustedError);
   assert(error.message.startsWith("OOM when allocating"), error.message);
   assertEquals(tf.add(tf.scalar(1), 1).item(), 2);
+});
+
+Deno.test("numbers that int32 does not hold are no extents, and say so", async () => {
+  await tf.setBackend("cpu");
+  const x = tf.ones([4]);
+  const calls: (() => unknown)[] = [
+    () => tf.zeros([2 ** 32]),
+    () => tf.fill([2 ** 31], 1),
+    () => tf.reshape(x, [NaN]),
+    () => tf.broadcastTo(x, [2 ** 40, 4]),
+    () => tf.pad(x, [[0, 2 ** 53]]),
+    () => tf.oneHot(tf.constant([1], "int32"), 2 ** 40),
+    () => tf.slice(x, [0], [2 ** 32 + 4]),
+  ];
+  for (const call of calls) {
+    assertThrows(call, ValueError, "wanted a number that fits in int32", String(call));
+  }
+  x.dispose();
+});
+
+Deno.test("what does not fit in memory is ResourceExhaustedError, and leaves nothing behind", () => {
+  const device = new CpuDevice(new Engine(features, 8 * 2 ** 20)), { heap } = device.engine!;
+  const large: readonly [name: string, inputs: readonly NdArray[], attrs: object][] = [
+    // Two outputs, of which one fits.
+    ["TopKV2", [NdArray.zeros("float32", [2, 2 ** 19]), scalar(2 ** 19)], {}],
+    // An image with its channels repeated.
+    [
+      "DepthwiseConv2dNative",
+      [NdArray.zeros("float32", [1, 512, 512, 1]), NdArray.zeros("float32", [9, 9, 1, 9])],
+      { strides: [1, 64, 64, 1], padding: "SAME" },
+    ],
+    ["Fill", [
+      new NdArray("int32", [2], Int32Array.of(2 ** 20, 2 ** 20)),
+      NdArray.zeros("float64", []),
+    ], {}],
+  ];
+  for (const [name, inputs, attrs] of large) {
+    const def = op(name), problem = problemOf(def, inputs, attrs as Record<string, unknown>);
+    const kernel = device.prepare(def, problem)!;
+    const buffers = inputs.map((x, i) => (problem.hosts[i] ? undefined : device.upload(x)));
+    const before = heap.liveBytes;
+    const run = (): unknown => kernel.run(buffers);
+    assertThrows(run, ResourceExhaustedError, "OOM when allocating", name);
+    assertEquals(heap.liveBytes, before, name);
+    buffers.forEach((b, i) => b !== undefined && device.free(b, inputs[i]));
+    assertEquals(add(device, "float32"), ["simd", [2, 4, 6]]);
+  }
+  assertEquals(heap.liveBytes, 0);
 });
