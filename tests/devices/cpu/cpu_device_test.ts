@@ -11,6 +11,7 @@ import { NdArray } from "../../../src/core/nd_array.ts";
 import type { Problem } from "../../../src/core/op.ts";
 import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
 import { CompileRefused, Engine } from "../../../src/devices/cpu/engine.ts";
+import { specId } from "../../../src/runtime/spec_id.ts";
 import { problemOf } from "../../../src/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
 
@@ -138,6 +139,18 @@ Deno.test("a tensor too large for memory is ResourceExhaustedError", async () =>
   const error = assertThrows(() => tf.fill([40000, 40000], 1), ResourceExhaustedError);
   assert(error.message.startsWith("OOM when allocating"), error.message);
   assertEquals(tf.add(tf.scalar(1), 1).item(), 2);
+});
+
+Deno.test("very many shapes are forgotten, and mean the same when they come again", async () => {
+  await tf.setBackend("cpu");
+  const before = specId("float32", [3, 5]), seen = new Set([before]);
+  assertEquals(specId("float32", [3, 5]), before);
+  const sum = (): number[] => tf.tidy(() => [...tf.add(tf.ones([3, 5]), 1).dataSync()] as number[]);
+  const wanted = sum();
+  for (let n = 1; n <= 70_000; n++) seen.add(specId("float32", [n, 1, 2, 3]));
+  assertEquals(seen.size, 70_001);
+  assert(!seen.has(specId("float32", [3, 5])));
+  assertEquals(sum(), wanted);
 });
 
 Deno.test("numbers that int32 does not hold are no extents, and say so", async () => {
