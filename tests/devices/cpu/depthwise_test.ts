@@ -1,10 +1,10 @@
 /** Depthwise convolutions and their gradients in vector code, against the ops' own loops. */
 
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
 import { ENGINES, randomSource } from "./engines.ts";
-import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
+import { ints, op, runFast, runLoops, runSparsely } from "./kernel_runs.ts";
 
 const random = randomSource(12);
 function make(...shape: number[]): NdArray {
@@ -104,3 +104,11 @@ for (const [name, engine] of ENGINES) {
     }
   });
 }
+
+Deno.test("DepthwiseConv2dNative reads images of more than 2 GiB to their ends", () => {
+  const attrs = { strides: [1, 1000, 1000, 1], padding: "SAME" };
+  const filter = NdArray.zeros("float32", [2, 2, 100, 1]);
+  (filter.data as Float32Array).fill(3);
+  const image = [1, 3001, 2001, 100];
+  assertEquals(runSparsely("DepthwiseConv2dNative", { image, rest: [filter], attrs }), 3 * 0.5);
+});

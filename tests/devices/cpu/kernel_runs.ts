@@ -1,9 +1,11 @@
 /** Runs the vector kernel of a registered op, and the op's own loops, on the same arrays. */
 
 import "@weft/weft";
-import { type Attrs, lookupOp, type OpDef } from "../../../src/core/op.ts";
+import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../../../src/core/op.ts";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import type { Engine } from "../../../src/devices/cpu/engine.ts";
+import { sizeOf } from "../../../src/core/shape.ts";
+import type { ConcreteSpec } from "../../../src/core/tensor_spec.ts";
+import { Engine } from "../../../src/devices/cpu/engine.ts";
 import { prepareFast } from "../../../src/devices/cpu/kernels.ts";
 import { DTYPES } from "../../../src/core/dtype.ts";
 import { problemOf } from "../../../src/testing/run_op.ts";
@@ -57,4 +59,27 @@ export function runLoops(def: OpDef, inputs: readonly NdArray[], attrs: Attrs = 
 /** An int32 vector: axes, shapes. */
 export function ints(...values: number[]): NdArray {
   return new NdArray("int32", [values.length], new Int32Array(values));
+}
+
+/**
+ * The last element of what a vector kernel makes of an image that is 0 but for its last element, 0.5. Of large images it should read
+ * little: what is not read takes no memory.
+ */
+export function runSparsely(
+  name: string,
+  { image, rest, attrs }: {
+    readonly image: readonly number[];
+    readonly rest: readonly NdArray[];
+    readonly attrs: Attrs;
+  },
+): number {
+  const engine = new Engine(), def = op(name), { heap } = engine;
+  const inputs = [{ dtype: "float32", shape: image } as const, ...rest];
+  const { outputs, attrs: all } = inferOutputs(def, inputs, attrs);
+  const specs = outputs as ConcreteSpec[], hosts = inputs.map(() => undefined);
+  const run = prepareFast(engine, def, { inputs, outputs: specs, hosts, attrs: all })!;
+  const x = heap.alloc(4 * sizeOf(image)), size = sizeOf(specs[0].shape), y = heap.alloc(4 * size);
+  heap.f32[(x >>> 2) + sizeOf(image) - 1] = 0.5;
+  run([y], [x, ...rest.map((r) => put(engine, r))]);
+  return heap.f32[(y >>> 2) + size - 1];
 }

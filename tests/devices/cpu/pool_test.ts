@@ -1,10 +1,10 @@
 /** Poolings and their gradients in vector code, against the ops' own loops. */
 
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
 import { ENGINES, randomSource } from "./engines.ts";
-import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
+import { ints, op, runFast, runLoops, runSparsely } from "./kernel_runs.ts";
 
 const random = randomSource(8);
 function make(shape: readonly number[], value: () => number = () => random() - 0.5): NdArray {
@@ -96,3 +96,8 @@ for (const [name, engine] of ENGINES) {
     }
   });
 }
+
+Deno.test("AvgPool reads images of more than 2 GiB to their ends", () => {
+  const attrs = { ksize: [1, 2, 2, 1], strides: [1, 1000, 1000, 1], padding: "SAME" };
+  assertEquals(runSparsely("AvgPool", { image: [1, 3001, 2001, 100], rest: [], attrs }), 0.5);
+});
