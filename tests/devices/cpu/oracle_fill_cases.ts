@@ -25,9 +25,14 @@ function element(dice: Dice, dtype: Made): number {
 const same = (shape: readonly number[], value: number): Float64Array =>
   new Float64Array(sizeOf(shape)).fill(value);
 
+/** Small, and now and then large enough to be filled by copies. */
+function filledShape(dice: Dice): number[] {
+  return dice.chance(0.03) ? [dice.between(8000, 30000)] : dice.shape(dice.between(0, 3), 9);
+}
+
 function fill(dice: Dice): Case {
   const dtype = dice.pick<Made>("float32", "int32", "uint32", "bool");
-  const shape = dice.shape(dice.between(0, 3), 9), value = element(dice, dtype);
+  const shape = filledShape(dice), value = element(dice, dtype);
   return {
     inputs: [ints(...shape), scalar(dtype, value)],
     outputs: [{ values: same(shape, value) }],
@@ -36,7 +41,7 @@ function fill(dice: Dice): Case {
 
 function fillNumber(dice: Dice): Case {
   const T = dice.pick<Made>("float32", "int32", "uint32", "bool");
-  const shape = dice.shape(dice.between(0, 3), 9), value = element(dice, T);
+  const shape = filledShape(dice), value = element(dice, T);
   return {
     inputs: [ints(...shape)],
     attrs: { T, value },
