@@ -7,15 +7,21 @@ import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";
 
-/** Rows shorter than this are walked together, in blocks of so many elements that what all have in common is worth repeating. */
-const SHORT_ROW = 32, LEAST_REPEATED = 1 << 12;
+/** Rows shorter than this are walked together, where what they have in common is used so often once it is repeated. */
+const SHORT_ROW = 64, LEAST_USES = 16;
+
+/** Rows that are walked as one: whole turns of the kernel's loop. */
+function rowsAsOne(length: number): number {
+  return 16 * Math.ceil(16 / length);
+}
 
 /** True for short rows with operands that are alike for all of them. */
 export function isShortRows(
   dims: readonly number[],
   strides: readonly (readonly number[])[],
 ): boolean {
-  return dims.length === 2 && dims[1] < SHORT_ROW && dims[0] * dims[1] >= LEAST_REPEATED &&
+  const [n, length] = dims;
+  return dims.length === 2 && length < SHORT_ROW && n >= LEAST_USES * rowsAsOne(length) &&
     strides.every(([outer, inner]) => outer === 0 || inner !== 0);
 }
 
@@ -92,7 +98,7 @@ export function shortRowsRun(
   run: WasmFunction,
   { dims: [n, length], strides, bytes, outBytes, work }: ShortRows,
 ): FastRun {
-  const times = 16 * Math.ceil(16 / length), long = times * length;
+  const times = rowsAsOne(length), long = times * length;
   const rows = Math.floor(n / times), rest = n % times;
   const steps = strides.map(([outer], k) => (outer === 0 ? 0 : long * bytes[k]));
   const isRepeated = strides.map(([outer, inner]) => outer === 0 && inner !== 0);
