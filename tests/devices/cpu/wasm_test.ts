@@ -96,7 +96,10 @@ function sample(type: ValueType, name: string, make: Instruction): Value {
   if (name === "splat") return make(of(lanes[type]));
   if (name === "lane") return make(of(type), 1);
   if (name === "withLane") return make(of(type), 1, of(lanes[type]));
-  if (name === "shuffle") return make(of(type), of(type), [0, 5, 2, 7]);
+  if (name === "shuffle") {
+    const order = type === "i8x16" ? Array.from({ length: 16 }, (_, i) => 2 * i) : [0, 5, 2, 7];
+    return make(of(type), of(type), order);
+  }
   if (name === "select") return make(of(type), of(type), of(type));
   if (name === "ofBits") return make(of(type === "f32" ? "i32" : type));
   if (name === "relaxedMadd") return make(of(type), of(type), of(type));

@@ -60,7 +60,10 @@ export function writeRank(
     along(() => {
       const own = f.let(i32x4.load(at));
       const until = (last: Value<"i32">, isBefore: (one: I4) => I4): void =>
-        f.until(other, last, 16, () => compare(f.let(i32x4.load(other)), isBefore));
+        f.while(i32.ltU(other, last), () => {
+          compare(f.let(i32x4.load(other)), isBefore);
+          f.advance(other, 16);
+        });
       f.set(before, i32x4.const(0));
       f.set(other, keys);
       until(at, (one) => i32x4.ge(one, own));

@@ -200,7 +200,7 @@ export class FunctionBuilder {
     this.#code.push(condition.code, BR_IF, 0, END, END);
   }
 
-  /** Counts `i` from where it stands to below `end`. */
+  /** Counts `i`, a number and no address, from where it stands to below `end`. */
   until(i: Local<"i32">, end: Operand<"i32">, step: Operand<"i32">, body: () => void): void {
     this.while(i32.lt(i, end), () => {
       body();
