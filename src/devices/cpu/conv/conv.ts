@@ -22,6 +22,7 @@ import type { Pointer } from "../heap.ts";
 import { prepareBands } from "./conv_bands.ts";
 import { FEW_COLUMNS, prepareDirect } from "./conv_direct.ts";
 import { prepareFilterGradient } from "./conv_filter.ts";
+import { prepareFold } from "./conv_fold.ts";
 import { preparePatches } from "./conv_patches.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
@@ -95,6 +96,8 @@ const prepareInputGradient: FastPrepare = (engine, problem) => {
     });
     return ([d], [, f, dy]) => product(d, dy, f);
   }
+  const fold = prepareFold(engine, g);
+  if (fold) return fold;
   const pack = packing(engine);
   const phases = g.axes.map(phasesOf) as unknown as Three<Phase[]>;
   const parts: ConvPart[] = [];
