@@ -179,6 +179,8 @@ import "./devices/cpu/conv/conv_rows.ts";
 import "./devices/cpu/conv/conv_parts.ts";
 import "./devices/cpu/conv/conv_patches.ts";
 import "./devices/cpu/conv/conv_direct.ts";
+import "./devices/cpu/conv/conv_filter_kernel.ts";
+import "./devices/cpu/conv/conv_filter_places.ts";
 import "./devices/cpu/conv/conv_filter.ts";
 import "./devices/cpu/pool/pool_parts.ts";
 import "./devices/cpu/conv/conv_fold_kernel.ts";

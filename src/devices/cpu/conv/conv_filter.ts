@@ -12,6 +12,7 @@ import { RowTable } from "../gemm/gemm_rows.ts";
 import { type DepthBlock, type RowsHere, Sums } from "../gemm/gemm_sums.ts";
 import { panelRows } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
+import { preparePlaces } from "./conv_filter_places.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { forwardAxes } from "./padded_images.ts";
 
@@ -41,6 +42,8 @@ export const prepareFilterGradient: FastPrepare = (
   const { padded } = rows;
   const count = rows.segments.length * rows.length;
   if (count === 0 || oc === 0) return () => {};
+  const own = preparePlaces(engine, g, rows);
+  if (own) return own;
   const blocks = evenBlocks(count, BLOCK_ROWS, panelRows(engine));
   const tables = [...new Set(blocks.map((b) => b.size))]
     .map((size) => new RowTable(engine, size, (i) => i * TURNED_STEP, (i) => 4 * oc * i));

@@ -86,8 +86,9 @@ export function panelStep(depth: number): number {
   return 32 * depth + 64;
 }
 
-/** Fewer panels of rows or columns are not worth the copies. */
-const OBJECT_ROWS = 4, OBJECT_COLUMNS = 40;
+/** Fewer panels of rows, or columns, are not worth the copies. */
+const OBJECT_ROWS = 4;
+export const OBJECT_COLUMNS = 40;
 
 /** True where panels had better be objects: see panel_objects.ts. */
 export function worthObjects({ features }: Engine, panels: number, columns: number): boolean {
