@@ -208,6 +208,7 @@ import "./devices/cpu/depthwise/depthwise_plan.ts";
 import "./devices/cpu/depthwise/depthwise_blocks.ts";
 import "./devices/cpu/depthwise/depthwise_walk.ts";
 import "./devices/cpu/depthwise/depthwise_rows.ts";
+import "./devices/cpu/depthwise/depthwise_filter.ts";
 import "./devices/cpu/depthwise/depthwise_wide.ts";
 import "./devices/cpu/depthwise/depthwise.ts";
 import "./kernels/image_crop_cpu.ts";

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
-import { ENGINES, randomSource } from "./engines.ts";
+import { ENGINES, randomSource, threadedEngine } from "./engines.ts";
 import { ints, op, runFast, runLoops, runSparsely } from "./kernel_runs.ts";
 
 const random = randomSource(12);
@@ -62,6 +62,10 @@ const CASES: readonly [
   [[2, 6, 6, 53], [5, 4], 1, "SAME", 1],
   [[2, 7, 9, 44], [3, 2], 3, "SAME", 2],
   [[1, 5, 9, 258], [2, 2], 2, "VALID", 1],
+  // The gradient of the filter in parts: rows of images, and some images each.
+  [[1, 64, 70, 40], [3, 3], 1, "SAME", 1],
+  [[2, 61, 60, 21], [5, 5], 2, "SAME", 1, 2],
+  [[7, 20, 21, 64], [3, 3], 1, "VALID", 1],
 ];
 
 for (const [name, engine] of ENGINES) {
@@ -111,4 +115,23 @@ Deno.test("DepthwiseConv2dNative reads images of more than 2 GiB to their ends",
   (filter.data as Float32Array).fill(3);
   const image = [1, 3001, 2001, 100];
   assertEquals(runSparsely("DepthwiseConv2dNative", { image, rest: [filter], attrs }), 3 * 0.5);
+});
+
+Deno.test("gradients of depthwise filters are the same bits for any number of threads", async () => {
+  const threaded = await threadedEngine();
+  if (threaded === null) return;
+  threaded.worthSharing = 1;
+  const [[, alone]] = ENGINES, name = "DepthwiseConv2dNativeBackpropFilter";
+  for (const [shape, [h, w], stride, padding, dilation, multiplier = 1] of CASES) {
+    if (h * w > 49) continue;
+    const steps = { strides: [1, stride, stride, 1], dilations: [1, dilation, dilation, 1] };
+    const attrs = { ...steps, padding }, filter = [h, w, shape[3], multiplier];
+    const x = make(...shape);
+    const [y] = runLoops(op("DepthwiseConv2dNative"), [x, make(...filter)], attrs);
+    const inputs = [x, ints(...filter), make(...y.shape)];
+    const [one, two] = [alone, threaded].map((engine) =>
+      runFast(engine, op(name), inputs, attrs)![0].data
+    );
+    assertEquals(one, two, `${shape} by ${filter}`);
+  }
 });

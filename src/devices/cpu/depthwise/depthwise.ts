@@ -20,11 +20,12 @@ import { importHosts, printSimd } from "../pointwise/print_simd.ts";
 import { windowKernel, WindowTable } from "../pool/windows.ts";
 import { reduction } from "../reduce/reduce.ts";
 import type { Local } from "../wasm/function_builder.ts";
-import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
+import { prepareFilterGradient } from "./depthwise_filter.ts";
 import { RowPlan, rowWindow } from "./depthwise_plan.ts";
-import { depthwiseFilterRows, depthwiseRows, type RowFinish } from "./depthwise_rows.ts";
+import { depthwiseRows, type RowFinish } from "./depthwise_rows.ts";
 import { depthwiseWide, isWide } from "./depthwise_wide.ts";
 
 type I = Local<"i32">;
@@ -204,54 +205,12 @@ function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
     });
 }
 
-/** DepthwiseConv2dNativeBackpropFilter: float32 within an image, float64 over the images. */
+/** DepthwiseConv2dNativeBackpropFilter. */
 const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
   const { inputs: [x], outputs: [df] } = problem;
   const g = geometryOf(x.shape, df.shape, problem);
-  const window = g && rowWindow(g);
-  if (g === null || window === null) return null;
-  if (g.outChannels === 0) return () => {};
-  const run = depthwiseFilterRows(engine, { ...g, window }), plan = new RowPlan(g);
-  const { fold, settle } = wideSums(engine);
-  const size = sizeOf(df.shape), sumBytes = 32 * Math.ceil(size / 4);
-  return ([to], [images, , dy]) =>
-    engine.heap.lend(sumBytes, (sums) => {
-      const tables = engine.scratch(plan.bytes);
-      plan.put(engine, tables);
-      engine.zero(sums, sumBytes);
-      for (let image = 0; image < g.batch; image++) {
-        engine.zero(to, 4 * size);
-        run(...plan.image(tables, [dy, images], image), to);
-        fold(sums, to, size);
-      }
-      settle(to, sums, size);
-    });
+  return g && prepareFilterGradient(engine, g);
 };
-
-/** `fold(sums, part, count)` adds float32 to float64; `settle(out, sums, count)` rounds them. Both walk whole vectors. */
-function wideSums(engine: Engine) {
-  return engine.compile("depthwise sums", (m) => {
-    m.function("fold", ["i32", "i32", "i32"], null, (f, sums, part, count) => {
-      f.while(i32.gt(count, 0), () => {
-        const v = f.let(f32x4.load(part)), high = f32x4.shuffle(v, v, [2, 3, 2, 3]);
-        f.store(sums, f64x2.add(f64x2.load(sums), f64x2.ofF32(v)));
-        f.store(sums, f64x2.add(f64x2.load(sums, 16), f64x2.ofF32(high)), 16);
-        f.advance(sums, 32);
-        f.advance(part, 16);
-        f.advance(count, -4);
-      });
-    });
-    m.function("settle", ["i32", "i32", "i32"], null, (f, out, sums, count) => {
-      f.while(i32.gt(count, 0), () => {
-        const [low, high] = [0, 16].map((o) => f32x4.ofF64(f64x2.load(sums, o)));
-        f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
-        f.advance(out, 16);
-        f.advance(sums, 32);
-        f.advance(count, -4);
-      });
-    });
-  });
-}
 
 /** Kernels of depthwise convolutions and their gradients. */
 export const DEPTHWISE_KERNELS: readonly (readonly [string, FastPrepare])[] = [

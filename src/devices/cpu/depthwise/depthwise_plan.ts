@@ -43,7 +43,7 @@ const BLOCK_BYTES = 1 << 14;
 const WORK = 3;
 
 /** Images, or some rows of the result of one. */
-interface Part {
+export interface RowPart {
   readonly image: number;
   readonly images: number;
   readonly row: number;
@@ -100,9 +100,9 @@ export class RowPlan {
     if (this.#zeroBytes > 0) engine.zero(at + this.#tables.zeros, this.#zeroBytes);
   }
 
-  /** The arguments of a call over one image. */
-  image(at: Pointer, [result, images]: readonly Pointer[], image: number): number[] {
-    return this.#part(at, [result, images], { image, images: 1, row: 0, rows: this.#rows });
+  /** Floating point operations in all. */
+  get work(): number {
+    return this.#work;
   }
 
   /** Calls a kernel for all images, in parts where that pays; `pointers` are the result, the images, and what the body takes. */
@@ -119,13 +119,14 @@ export class RowPlan {
       .flatMap(({ from: image, size }) =>
         rows.map(({ from: row, size: count }): WasmCall => {
           const part = { image, images: size, row, rows: count };
-          return [run, [...this.#part(at, [result, images], part), ...rest]];
+          return [run, [...this.part(at, [result, images], part), ...rest]];
         })
       );
     engine.callAll(calls);
   }
 
-  #part(at: Pointer, [result, images]: readonly Pointer[], part: Part): number[] {
+  /** The arguments of a call over a part of the images. */
+  part(at: Pointer, [result, images]: readonly Pointer[], part: RowPart): number[] {
     const { table, row, image } = this.#steps, { rows, blocks, zeros } = this.#tables;
     return [
       result + (part.image * this.#rows + part.row) * row,

@@ -1,0 +1,92 @@
+/**
+ * The gradient of a depthwise convolution's filter: images, or rows of them, are summed in float32 by themselves, which threads share,
+ * and those sums in float64, in their order. Neither depends on the number of threads.
+ * May import kernels and devices/cpu.
+ */
+import { outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
+import type { Engine, WasmCall } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
+import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import { type RowPart, RowPlan, rowWindow } from "./depthwise_plan.ts";
+import { depthwiseFilterRows } from "./depthwise_rows.ts";
+
+/** Parts that few images are cut into, at most. */
+const MOST_PARTS = 32;
+/** Operations of such a part, at least: a constant, since sums must be the same for any threads. */
+const PART_WORK = 1e6;
+/** Places of small images that are summed together. */
+const PART_PLACES = 1024;
+/** Bytes of sums that are in memory at once. */
+const SUMS_BYTES = 1 << 19;
+
+/** The gradient with one filter or more for each channel, or null where the window has no code of its own. */
+export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRun | null {
+  const window = rowWindow(g);
+  if (window === null) return null;
+  if (g.outChannels === 0) return () => {};
+  const run = depthwiseFilterRows(engine, { ...g, window }), plan = new RowPlan(g);
+  const { fold, settle } = wideSums(engine);
+  const parts = partsOf(g, plan.work), size = window.height * window.width * g.outChannels;
+  const partBytes = roundUp(4 * size), sumBytes = 32 * Math.ceil(size / 4);
+  const most = Math.max(1, Math.min(parts.length, Math.floor(SUMS_BYTES / partBytes)));
+  const waves = evenBlocks(parts.length, most, 1);
+  const bytes = roundUp(sumBytes) + most * partBytes;
+  return ([to], [images, , dy]) =>
+    engine.heap.lend(bytes, (sums) => {
+      const own = sums + roundUp(sumBytes), tables = engine.scratch(plan.bytes);
+      plan.put(engine, tables);
+      engine.zero(sums, sumBytes);
+      for (const { from, size: count } of waves) {
+        engine.zero(own, count * partBytes);
+        const calls = parts.slice(from, from + count).map((part, k): WasmCall => [
+          run,
+          [...plan.part(tables, [dy, images], part), own + k * partBytes],
+        ]);
+        engine.callAll(calls, plan.work * count / parts.length);
+        for (let k = 0; k < count; k++) fold(sums, own + k * partBytes, size);
+      }
+      settle(to, sums, size);
+    });
+}
+
+/** Rows of images, whole images, or several small ones. */
+function partsOf(g: WindowGeometry, work: number): RowPart[] {
+  const { batch, axes: [, y] } = g;
+  const wanted = Math.min(MOST_PARTS, Math.floor(work / PART_WORK));
+  if (batch < wanted) {
+    const rows = evenBlocks(y.out, Math.ceil(y.out * batch / wanted), 1);
+    return Array.from(
+      { length: batch },
+      (_, image) => rows.map(({ from, size }) => ({ image, images: 1, row: from, rows: size })),
+    ).flat();
+  }
+  const together = Math.max(1, Math.floor(PART_PLACES / Math.max(1, outPlaces(g))));
+  return evenBlocks(batch, Math.min(together, Math.ceil(batch / Math.max(1, wanted))), 1)
+    .map(({ from, size }) => ({ image: from, images: size, row: 0, rows: y.out }));
+}
+
+/** `fold(sums, part, count)` adds float32 to float64; `settle(out, sums, count)` rounds them. Both walk whole vectors. */
+function wideSums(engine: Engine) {
+  return engine.compile("depthwise sums", (m) => {
+    m.function("fold", ["i32", "i32", "i32"], null, (f, sums, part, count) => {
+      f.while(i32.gt(count, 0), () => {
+        const v = f.let(f32x4.load(part)), high = f32x4.shuffle(v, v, [2, 3, 2, 3]);
+        f.store(sums, f64x2.add(f64x2.load(sums), f64x2.ofF32(v)));
+        f.store(sums, f64x2.add(f64x2.load(sums, 16), f64x2.ofF32(high)), 16);
+        f.advance(sums, 32);
+        f.advance(part, 16);
+        f.advance(count, -4);
+      });
+    });
+    m.function("settle", ["i32", "i32", "i32"], null, (f, out, sums, count) => {
+      f.while(i32.gt(count, 0), () => {
+        const [low, high] = [0, 16].map((o) => f32x4.ofF64(f64x2.load(sums, o)));
+        f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
+        f.advance(out, 16);
+        f.advance(sums, 32);
+        f.advance(count, -4);
+      });
+    });
+  });
+}
