@@ -1,5 +1,6 @@
 /**
- * Gradients of poolings over two axes by windows of few taps, which are written out: place by place, some channels at a time.
+ * Gradients of poolings over two and three axes by windows of few taps, which are written out: place by place, some channels at a
+ * time.
  * Channels last, float32. May import kernels and devices/cpu.
  */
 import type { WindowGeometry } from "../../../kernels/conv_geometry.ts";
@@ -8,6 +9,7 @@ import type { Pointer } from "../heap.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
+import { storePart } from "../wasm/store_part.ts";
 import { cutRows } from "./pool_parts.ts";
 import { columnsOf, placesOf } from "./pool_rows.ts";
 import { insideOf } from "./windows.ts";
@@ -15,7 +17,7 @@ import { insideOf } from "./windows.ts";
 type I = Local<"i32">;
 
 /** Most taps that are written out. */
-const MOST_TAPS = 9;
+const MOST_TAPS = 27;
 /** Work of one tap, in floating point operations. */
 const WORK = 6;
 
@@ -28,35 +30,47 @@ export function prepareGradient(
   g: WindowGeometry,
   kind: "max" | "average",
 ): PoolGradientRun | null {
-  const [z, y, x] = g.axes, taps = y.filter * x.filter;
-  const flat = z.filter === 1 && z.in === 1 && z.out === 1;
-  if (!flat || taps > MOST_TAPS || g.channels < 4 || y.dilation > 1 || x.dilation > 1) return null;
-  const counts = [y, x].map((axis) => insideOf(axis).map(({ count }) => count));
+  const { axes, channels } = g, [z, y, x] = axes, taps = z.filter * y.filter * x.filter;
+  if (taps > MOST_TAPS || axes.some((a) => a.dilation > 1)) return null;
+  const counts = axes.map((axis) => insideOf(axis).map(({ count }) => count));
   if (counts.flat().includes(0)) return null;
-  const pixel = 4 * g.channels, row = pixel * x.in;
+  const pixel = 4 * channels, row = pixel * x.in, plane = row * y.in;
   // Past the border stand copies of the border: they are not before what they are copies of.
-  const rows = Array.from({ length: y.out }, (_, p) => {
-    const from = p * y.stride - y.before;
-    return placesOf(y, { from, count: y.filter, step: row, kind: "max" });
-  }).flat();
+  const [planes, lines] = [{ axis: z, step: plane }, { axis: y, step: row }].map(({ axis, step }) =>
+    Array.from({ length: axis.out }, (_, p) => {
+      const from = p * axis.stride - axis.before;
+      return placesOf(axis, { from, count: axis.filter, step, kind: "max" });
+    })
+  );
+  const rows = planes.flatMap((deep) =>
+    lines.flatMap((down) => deep.flatMap((u) => down.map((v) => u + v)))
+  );
   const columns = columnsOf(x, { step: pixel, kind: "max", apart: true });
   const table = Int32Array.from([...rows, ...columns]);
   // Where no element is in two windows, gradients are stored, and else added.
-  const apart = [y, x].every((a, i) =>
+  const apart = axes.every((a, i) =>
     a.stride >= a.filter && counts[i].every((n) => n === a.filter)
   );
-  const whole = apart && [y, x].every((a) => a.stride * a.out === a.in && a.stride === a.filter);
+  const whole = apart && axes.every((a) => a.stride * a.out === a.in && a.stride === a.filter);
   if (kind === "average" && !apart) return null;
-  const { run } = engine.compile(`pool ${kind} gradient ${y.filter} ${x.filter} ${apart}`, (m) => {
+  const code: GradientCode = {
+    kind,
+    lines: z.filter * y.filter,
+    across: x.filter,
+    adds: !apart,
+    few: channels < 4 ? channels : 0,
+  };
+  const key = `${kind} gradient ${code.lines} ${x.filter} ${apart} ${code.few}`;
+  const { run } = engine.compile(`pool ${key}`, (m) => {
     m.function("run", new Array<"i32">(10).fill("i32"), null, (f, ...p) => {
-      const code = { kind, down: y.filter, across: x.filter, adds: !apart };
       writeGradient(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
     });
   });
-  const imageBytes = row * y.in, resultRow = pixel * x.out;
+  const imageBytes = plane * z.in, resultRow = pixel * x.out, all = z.out * y.out;
   // Threads do not share rows of the image.
-  const height = y.stride >= y.filter && y.before === 0 ? y.out : 1, unit = y.out / height;
-  const work = WORK * g.batch * g.channels * x.out * y.out * taps;
+  const [zApart, yApart] = [z, y].map((a) => a.stride >= a.filter && a.before === 0);
+  const height = zApart ? (yApart ? all : z.out) : 1, unit = all / height;
+  const work = WORK * g.batch * channels * x.out * all * taps;
   return (to, from, dy) => {
     if (!whole) engine.zero(to, g.batch * imageBytes);
     const at = engine.scratch(table.byteLength);
@@ -65,13 +79,13 @@ export function prepareGradient(
     engine.callAll(parts.map(({ image, images, row: first, rows: count }): WasmCall => [run, [
       to + image * imageBytes,
       from + image * imageBytes,
-      dy + (image * y.out + first * unit) * resultRow,
-      at + 4 * y.filter * first * unit,
+      dy + (image * all + first * unit) * resultRow,
+      at + 4 * code.lines * first * unit,
       at + 4 * rows.length,
       images,
       count * unit,
       x.out,
-      g.channels,
+      channels,
       imageBytes,
     ]]));
   };
@@ -79,17 +93,20 @@ export function prepareGradient(
 
 interface GradientCode {
   readonly kind: "max" | "average";
-  readonly down: number;
+  /** Lines of a window, and taps of each. */
+  readonly lines: number;
   readonly across: number;
   /** Whether gradients are added to what is there. */
   readonly adds: boolean;
+  /** Channels that do not fill a vector; else 0. */
+  readonly few: number;
 }
 
 /** Parameters: to, images, gradient, rows, columns, images, rows of the gradient, its columns, channels, bytes of an image. */
 function writeGradient(
   s: Simd,
   [to, x, dy, rows, columns, images, height, width, channels, imageBytes]: readonly I[],
-  { kind, down, across, adds }: GradientCode,
+  { kind, lines: down, across, adds, few }: GradientCode,
 ): void {
   const { f } = s;
   const each = <T>(count: number, make: (i: number) => T): T[] =>
@@ -100,12 +117,15 @@ function writeGradient(
   const channel = f.local("i32"), left = f.local("i32"), from = f.local("i32");
   const here = f.local("i32");
   const tops = each(2, () => f.local("f32x4")), opens = each(2, () => f.local("f32x4"));
-  const lanes = adds ? f.let(laneNumbers(f)) : null;
+  const lanes = adds && !few ? f.let(laneNumbers(f)) : null;
+  const loadOne = few === 1 ? f32x4.loadFirst : few === 2 ? f32x4.loadPair : f32x4.load;
+  const store = (at: I, v: F4, u: number): void =>
+    few ? storePart(f, at, v, few) : f.store(at, v, 16 * u);
 
   /** Gives the gradients of so many vectors to their greatest tap; with a mask, only those in it. */
   const toGreatest = (vectors: number, mask: I4 | null): void => {
     const top = tops.slice(0, vectors), open = opens.slice(0, vectors);
-    const load = (at: I): F4[] => top.map((_, u) => f32x4.load(at, 16 * u));
+    const load = (at: I): F4[] => top.map((_, u) => loadOne(at, 16 * u));
     // NaN is passed over.
     top.forEach((v) => f.set(v, s.k(-Infinity)));
     f.set(from, i32.add(x, channel));
@@ -120,7 +140,7 @@ function writeGradient(
     const give = (tap: I, { values, add }: { values: readonly F4[]; add: boolean }): void => {
       f.set(here, i32.add(into, tap));
       values.forEach((v, u) =>
-        f.store(here, add ? f32x4.add(f32x4.load(here, 16 * u), v) : v, 16 * u)
+        store(here, add ? f.let(f32x4.add(loadOne(here, 16 * u), v)) : v, u)
       );
     };
     // Each gradient goes to the first tap that equals the maximum, and is then spent.
@@ -142,11 +162,11 @@ function writeGradient(
   const toAll = (vectors: number): void => {
     const count = s.k(down * across);
     f.set(here, i32.add(dy, channel));
-    const shares = each(vectors, (u) => f.let(f32x4.div(f32x4.load(here, 16 * u), count)));
+    const shares = each(vectors, (u) => f.let(f32x4.div(loadOne(here, 16 * u), count)));
     f.set(from, i32.add(image, channel));
     for (const tap of taps.flat()) {
       f.set(here, i32.add(from, tap));
-      shares.forEach((v, u) => f.store(here, v, 16 * u));
+      shares.forEach((v, u) => store(here, v, u));
     }
   };
   const some = kind === "max" ? toGreatest : toAll;
@@ -154,6 +174,24 @@ function writeGradient(
     f.advance(channel, 16 * vectors);
     f.advance(left, -4 * vectors);
   };
+  /** All channels of a place. */
+  const channelsOf = (): void => {
+    f.set(left, channels);
+    for (const vectors of [2, 1]) {
+      f.while(i32.ge(left, 4 * vectors), () => {
+        some(vectors, null);
+        step(vectors);
+      });
+    }
+    f.if(left, () => {
+      // Some channels are looked at again; where gradients are added, theirs are not.
+      f.advance(channel, i32.shl(i32.sub(left, 4), 2));
+      const fresh = lanes && f.let(i32x4.ge(lanes, i32x4.splat(i32.sub(4, left))));
+      some(1, fresh);
+    });
+  };
+  // Of three channels the fourth lane is of the next place.
+  const own = few === 3 ? f.let(i32x4.gt(i32x4.splat(3), laneNumbers(f))) : null;
 
   f.set(image, to);
   f.times(images, () => {
@@ -167,19 +205,8 @@ function writeGradient(
           taps.forEach((taps, k) => f.set(taps[j], i32.add(lines[k], place)));
         }
         f.set(channel, 0);
-        f.set(left, channels);
-        for (const vectors of [2, 1]) {
-          f.while(i32.ge(left, 4 * vectors), () => {
-            some(vectors, null);
-            step(vectors);
-          });
-        }
-        f.if(left, () => {
-          // Some channels are looked at again; where gradients are added, theirs are not.
-          f.advance(channel, i32.shl(i32.sub(left, 4), 2));
-          const fresh = lanes && f.let(i32x4.ge(lanes, i32x4.splat(i32.sub(4, left))));
-          some(1, fresh);
-        });
+        if (few) some(1, own);
+        else channelsOf();
         f.advance(dy, i32.shl(channels, 2));
         f.advance(column, 4 * across);
       });
