@@ -5,7 +5,7 @@
  */
 import { outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall } from "../engine.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
@@ -62,6 +62,8 @@ class FilterPlaces {
   readonly #isTurned: boolean;
   readonly #parts: readonly Part[];
   readonly #table: RowTable;
+  /** Of each group of panels. */
+  readonly #kernels: readonly WasmFunction[];
   readonly #columns: number;
   /** Lines of places of each size of group. */
   readonly #lines: ReadonlyMap<number, Int32Array>;
@@ -84,6 +86,8 @@ class FilterPlaces {
         (i) => segments[Math.floor(i / length)] + 4 * (i % length),
         (i) => 4 * oc * i,
       );
+    const aStep = 4 * (isTurned ? oc : g.channels * g.axes[2].stride);
+    this.#kernels = this.#table.groups.map((group) => placesKernel(engine, group.rows, aStep));
     this.#lines = new Map(
       padded.groups.map(({ images }) => [images, this.#linesOf(images)] as const),
     );
@@ -144,13 +148,12 @@ class FilterPlaces {
     const cuts = Math.ceil(engine.parts(work) / this.#parts.length);
     const most = Math.ceil(table.panels / cuts);
     const wide = Math.max(PANEL_COLUMNS, Math.ceil(this.#columns * table.panels / cuts));
-    const steps = [4 * channels * x.stride, 4 * oc];
-    const [aStep, bStep] = this.#isTurned ? steps.reverse() : steps;
+    const bStep = 4 * (this.#isTurned ? channels * x.stride : oc);
     return this.#parts.flatMap((part) =>
-      table.groups.flatMap((group) =>
+      table.groups.flatMap((group, i) =>
         evenBlocks(group.count, most, 1).flatMap((panels) =>
           evenBlocks(this.#columns, wide, PANEL_COLUMNS).map(({ from, size }): WasmCall => [
-            placesKernel(engine, group.rows, aStep),
+            this.#kernels[i],
             placesArguments({
               ...at,
               panels: at.panels + group.at + 8 * group.rows * panels.from,

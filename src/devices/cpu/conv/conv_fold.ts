@@ -135,21 +135,22 @@ class Fold {
     const most = this.#groups[0].size * (this.#bands[0].to - this.#bands[0].from);
     // A line of zeros, those kept, those of the band; vectors are read past the end.
     const bytes = roundUp(lineBytes + keptBytes + most * lineBytes + 16);
-    const zeros = heap.alloc(bytes), kept = zeros + lineBytes, lines = kept + keptBytes;
-    engine.zero(zeros, lineBytes);
-    for (const { from: image, size } of this.#groups) {
-      for (const band of this.#bands) {
-        const { from, to } = band, m = size * (to - from) * x.out;
-        const gradient = dy + 4 * outChannels * x.out * (image * y.out + from);
-        this.#products.get(m)!(lines, gradient, filter);
-        this.#fold(dx, band, { image, images: size, zeros, base: kept });
-        if (to < y.out) {
-          const end = lines + (to - from) * lineBytes;
-          heap.u8.copyWithin(kept, end - keptBytes, end);
+    heap.lend(bytes, (zeros) => {
+      const kept = zeros + lineBytes, lines = kept + keptBytes;
+      engine.zero(zeros, lineBytes);
+      for (const { from: image, size } of this.#groups) {
+        for (const band of this.#bands) {
+          const { from, to } = band, m = size * (to - from) * x.out;
+          const gradient = dy + 4 * outChannels * x.out * (image * y.out + from);
+          this.#products.get(m)!(lines, gradient, filter);
+          this.#fold(dx, band, { image, images: size, zeros, base: kept });
+          if (to < y.out) {
+            const end = lines + (to - from) * lineBytes;
+            heap.u8.copyWithin(kept, end - keptBytes, end);
+          }
         }
       }
-    }
-    heap.free(zeros, bytes);
+    });
   };
 
   /** Sums the rows of the image that belong to a band. */
