@@ -14,7 +14,7 @@ import { cutRows } from "../pool/pool_parts.ts";
 import { canFold, type FoldCode, foldKernel } from "./conv_fold_kernel.ts";
 
 /** Bytes of windows that are in memory at once. */
-const BLOCK_BYTES = 1 << 19;
+const BLOCK_BYTES = 1 << 20;
 /** More lines that meet in one row are not worth code of their own. */
 const MOST_LINES = 8;
 /** Storing and summing an element of a window, in multiplications of the product; for whole vectors that stay in memory. */
