@@ -16,8 +16,8 @@ import { insideOf } from "./windows.ts";
 
 type I = Local<"i32">;
 
-/** Most taps that are written out. */
-const MOST_TAPS = 27;
+/** Most taps that are written out, and of few channels. */
+const MOST_TAPS = 9, MOST_TAPS_FEW = 27;
 /** Work of one tap, in floating point operations. */
 const WORK = 6;
 
@@ -31,7 +31,8 @@ export function prepareGradient(
   kind: "max" | "average",
 ): PoolGradientRun | null {
   const { axes, channels } = g, [z, y, x] = axes, taps = z.filter * y.filter * x.filter;
-  if (taps > MOST_TAPS || axes.some((a) => a.dilation > 1)) return null;
+  const most = channels < 4 ? MOST_TAPS_FEW : MOST_TAPS;
+  if (taps > most || axes.some((a) => a.dilation > 1)) return null;
   const counts = axes.map((axis) => insideOf(axis).map(({ count }) => count));
   if (counts.flat().includes(0)) return null;
   const pixel = 4 * channels, row = pixel * x.in, plane = row * y.in;
