@@ -4,6 +4,7 @@
  */
 import type { Attrs, Problem } from "../../../core/op.ts";
 import type { Shape } from "../../../core/shape.ts";
+import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import {
   isPointwiseWindow,
   outPlaces,
@@ -58,10 +59,8 @@ function prepareWindows(engine: Engine, g: WindowGeometry, finish?: Finish): Fas
   if (isPointwiseWindow(g)) {
     const m = g.batch * outPlaces(g);
     if (c === 1 && !finish) {
-      const specs = [[m, 1], [1, oc], [m, oc]].map((
-        shape,
-      ) => ({ dtype: "float32", shape } as const));
-      return prepareOuter(engine, specs);
+      const spec = (...shape: number[]): ConcreteSpec => ({ dtype: "float32", shape });
+      return prepareOuter(engine, [spec(m, 1), spec(1, oc), spec(m, oc)]);
     }
     const narrow = m > FEW_ROWS && oc <= FEW_COLUMNS ? prepareDirect(engine, g, finish) : null;
     if (narrow) return narrow;

@@ -60,7 +60,7 @@ export function foldKernel(engine: Engine, code: FoldCode): WasmFunction {
           if (inVariables) {
             inRegisters(f, code, { lines, at, places, placeBytes });
             f.if(
-              i32.lt(at, i32.add(stage, stageBytes)),
+              i32.ltU(at, i32.add(stage, stageBytes)),
               () => f.fill(at, 0, i32.sub(i32.add(stage, stageBytes), at)),
             );
           } else {
