@@ -21,7 +21,7 @@ import { WARP_KERNELS } from "./oracle_warp_cases.ts";
 
 const CASES = 500;
 /** Cases of each kernel at each hard place. */
-const HARD_CASES = 6;
+const HARD_CASES = 10;
 /** Roundings that a sum may suffer, each of half a unit in the last place. */
 const ROUNDINGS = 12;
 
@@ -98,7 +98,8 @@ for (const place of PLACES) {
           const made = make(new Dice(CASES * seed + i)), { inputs, attrs, outputs } = made;
           const wanted = runFast(plain, def, inputs, attrs);
           if (wanted === null) continue;
-          const blocks = Array.from({ length: inputs.length + outputs.length }, (_, k) => k);
+          // Those of inputs and outputs, and two that a kernel may be lent.
+          const blocks = Array.from({ length: inputs.length + outputs.length + 2 }, (_, k) => k);
           for (const what of [...blocks, "scratch"] as const) {
             hard.put(what);
             runFast(hard.engine, def, inputs, attrs)!.forEach((x, k) =>
