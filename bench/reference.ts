@@ -1,6 +1,6 @@
 // A few operations in float64, for the expected values of whole networks. Plain loops: clarity before speed.
 
-import { samePadding } from "./padding.ts";
+import { type Conv, samePadding } from "./conv_shape.ts";
 
 /** A product [m, k] × [k, n]. */
 export function matmul64(
@@ -89,14 +89,7 @@ export function convReluPool64(
 export function conv64(
   x: ArrayLike<number>,
   filter: ArrayLike<number>,
-  { size, from, to, kernel, stride, depthwise }: {
-    size: number;
-    from: number;
-    to: number;
-    kernel: number;
-    stride: number;
-    depthwise: boolean;
-  },
+  { size, from, to, kernel, stride, depthwise }: Conv,
 ): Float64Array {
   const out = Math.ceil(size / stride);
   const { before } = samePadding({ size, kernel, stride });

@@ -1,26 +1,20 @@
 // Convolutions and pools at the shapes of ResNet-50 and MobileNet v2. Weft and TensorFlow.js take [batch, height,
 // width, channels]; jax-js and onnxruntime-web take channels first, so their inputs are turned before the clock starts.
 
+import { type Conv, samePadding, type Window } from "../conv_shape.ts";
 import { permute, type Shape4 } from "../layout.ts";
 import { opRow, type Values } from "../op_row.ts";
-import { samePadding } from "../padding.ts";
 import { sizeOf, spread } from "../random.ts";
 import type { Row, Sample } from "../row.ts";
 
-/** A square convolution with "same" padding. */
-interface Conv {
+/** A convolution of several images. */
+interface BatchConv extends Conv {
   readonly batch: number;
-  readonly size: number;
-  readonly from: number;
-  readonly to: number;
-  readonly kernel: number;
-  readonly stride: number;
-  readonly depthwise: boolean;
 }
 
 /** Calls `visit` for each input position a window at the given output position covers, with the offset inside it. */
 function overWindow(
-  { size, kernel, stride }: Pick<Conv, "size" | "kernel" | "stride">,
+  { size, kernel, stride }: Window,
   [row, column]: readonly [number, number],
   before: number,
   visit: (input: number, offset: number) => void,
@@ -34,7 +28,7 @@ function overWindow(
   }
 }
 
-function convSamples(conv: Conv, [input, filter]: Values): Sample[] {
+function convSamples(conv: BatchConv, [input, filter]: Values): Sample[] {
   const { batch, size, from, to, stride, depthwise } = conv;
   const outputSize = Math.ceil(size / stride);
   const { before } = samePadding(conv);
@@ -58,7 +52,7 @@ function convSamples(conv: Conv, [input, filter]: Values): Sample[] {
   });
 }
 
-function convRow(id: string, what: string, conv: Conv): Row {
+function convRow(id: string, what: string, conv: BatchConv): Row {
   const { batch, size, from, to, kernel, stride, depthwise } = conv;
   const outputSize = Math.ceil(size / stride);
   const inputShape: Shape4 = [batch, size, size, from];
@@ -161,11 +155,11 @@ function poolRow(
   });
 }
 
-function conv(size: number, from: number, to: number, kernel: number, stride = 1): Conv {
+function conv(size: number, from: number, to: number, kernel: number, stride = 1): BatchConv {
   return { batch: 1, size, from, to, kernel, stride, depthwise: false };
 }
 
-function depthwise(size: number, channels: number, stride = 1): Conv {
+function depthwise(size: number, channels: number, stride = 1): BatchConv {
   return { batch: 1, size, from: channels, to: channels, kernel: 3, stride, depthwise: true };
 }
 

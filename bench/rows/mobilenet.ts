@@ -1,23 +1,16 @@
 // A whole network as applications run it: MobileNet v2 on one image of 224², batch normalization folded into the filters.
 
 import type { Tensor, Tensor1D, Tensor4D } from "@tensorflow/tfjs-core";
+import { type Conv, samePadding } from "../conv_shape.ts";
 import { permute } from "../layout.ts";
 import { opRow, type Values } from "../op_row.ts";
-import { samePadding } from "../padding.ts";
 import type { JaxArray } from "../peers/jax.ts";
 import { normals, sizeOf } from "../random.ts";
 import { conv64, matmul64 } from "../reference.ts";
 import type { Row, Sample } from "../row.ts";
 
-/** A convolution with "same" padding and a bias. */
-interface Layer {
-  /** Width and height of the image that it reads. */
-  readonly size: number;
-  readonly from: number;
-  readonly to: number;
-  readonly kernel: number;
-  readonly stride: number;
-  readonly depthwise: boolean;
+/** A convolution with a bias. */
+interface Layer extends Conv {
   /** Ends with relu6. */
   readonly relu: boolean;
   /** A block begins here. */
