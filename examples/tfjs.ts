@@ -12,7 +12,7 @@ import * as tfjs from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 
 /** Registers gradients. In programs this is a plain import; here it is computed, so that type-checking does not fetch so much. */
-const UNION_PACKAGE = "npm:@tensorflow/tfjs@4.22.0";
+const GRADIENTS = "@tensorflow/tfjs-layers";
 
 /** What TensorFlow.js is to compute: how far a line is from points on y = 2x + 1. */
 export function loss(slope: tfjs.Tensor, offset: tfjs.Tensor): tfjs.Tensor {
@@ -22,7 +22,7 @@ export function loss(slope: tfjs.Tensor, offset: tfjs.Tensor): tfjs.Tensor {
 }
 
 async function main(): Promise<void> {
-  await import(UNION_PACKAGE);
+  await import(GRADIENTS);
   tfjs.enableProdMode();
   const slope = tf.variable(tf.scalar(0)), offset = tf.variable(tf.scalar(0));
   const optimizer = tf.train.adam(0.1);

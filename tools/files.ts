@@ -38,7 +38,10 @@ export function list(folder: string, ending: string): string[] {
   return found.sort();
 }
 
-/** The parts of deno.json that tools read. */
+/** Where bare names lead: the file that deno.json names. */
+export const IMPORT_MAP = "import_map.json";
+
+/** The parts of deno.json that tools read, and the imports of its import map. */
 export interface Config {
   readonly name: string;
   readonly version: string;
@@ -47,9 +50,9 @@ export interface Config {
   readonly imports: Readonly<Record<string, string>>;
 }
 
-/** Reads deno.json. */
+/** Reads deno.json and the import map. */
 export function readConfig(): Config {
-  return JSON.parse(read("deno.json"));
+  return { ...JSON.parse(read("deno.json")), ...JSON.parse(read(IMPORT_MAP)) };
 }
 
 /** The public entry points, mod.ts first. */

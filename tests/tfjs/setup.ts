@@ -3,8 +3,8 @@ import * as tf from "@weft/weft";
 import { fromTfjs, shareDevice } from "@weft/weft/tfjs";
 import * as tfjs from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
-// The union package: the core alone registers no gradients.
-import "npm:@tensorflow/tfjs@4.22.0";
+// The core alone registers no gradients, and this is the smallest package that does.
+import "@tensorflow/tfjs-layers";
 import { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
 import { assertEquals } from "@std/assert";
 import { type TestDevice, testOnDevices } from "../devices.ts";

@@ -1,7 +1,7 @@
 // Packages from npm that the conformance run loads on demand: the test suite itself, the runner, the parser.
 //
 // They are imported through computed specifiers, so that type-checking the repository neither fetches them nor reads
-// their types. The versions are those of deno.json; what serves development tools alone is named here.
+// their types. The versions are those of import_map.json; what serves development tools alone is named here.
 
 const OWN_VERSIONS: Readonly<Record<string, string>> = {
   "@tensorflow/tfjs": "npm:@tensorflow/tfjs@4.22.0",
