@@ -27,11 +27,13 @@ Deno.test("TestOutput reads the summary", () => {
 Deno.test("TestOutput names the skipped tests but not their steps", () => {
   const output = readOutput(
     "running 2 tests from ./tests/a_test.ts\na ... ok (1ms)\nb ... c [webgpu] ... ignored (0ms)\n" +
-      "  step ... ignored (0ms)\nrunning 1 test from ./tests/b_test.ts\nd ... ignored (0ms)",
+      "  step ... ignored (0ms)\nrunning 1 test from ./tests/b_test.ts\nd ... ignored (0ms)\n" +
+      "./tests/c_test.ts => e => f ... ignored (0ms)",
   );
   assertEquals(output.skipped, [
     { file: "./tests/a_test.ts", name: "b ... c [webgpu]" },
     { file: "./tests/b_test.ts", name: "d" },
+    { file: "./tests/c_test.ts", name: "e => f" },
   ]);
 });
 

@@ -1,7 +1,8 @@
 /**
- * `deno task test`: runs the tests on every device this machine has.
+ * `deno task test`: runs the tests on every device this machine has, some files of them at a time.
  *
- * Arguments go to `deno test` (files, `--filter`, `--parallel`…). It needs nothing but Deno: where
+ * `--thorough` tries all that tests can try (see tests/effort.ts), `--serial` runs one file after the
+ * other; other arguments go to `deno test` (files, `--filter`…). It needs nothing but Deno: where
  * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
  * software one is installed if the system lets us, and what then still cannot run is listed.
  *
@@ -13,17 +14,32 @@
 
 import { describeAdapter, findOrInstallAdapter } from "./adapter.ts";
 import { prepareWebGpu } from "./environment.ts";
-import { enterRoot, exists } from "./files.ts";
+import { enterRoot, exists, list } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
 import { type SkippedTest, TestOutput } from "./test_output.ts";
 
 /** Marks the tests that need a WebGPU adapter, at the end of their names. */
 const WEBGPU_MARK = "[webgpu]";
 
+/** What is for us and not for `deno test`. */
+const OWN_FLAGS = ["--thorough", "--serial"];
+
 // Types are checked by `deno task ok`; here they would cost more than the tests.
 const TEST_FLAGS = ["test", "--allow-all", "--no-check"];
 
-async function main(args: string[]): Promise<number> {
+/** Files that take longest, so that they start first and end with the others. */
+const LONGEST = [
+  "tests/browser/browser_test.ts",
+  "tests/node/node_test.ts",
+  "tests/ops/candidates_test.ts",
+  "tests/devices/cpu/oracle_test.ts",
+];
+
+/** Files that run at a time, where there are so many processors: each has WebGPU devices and threads of its own. */
+const MOST_JOBS = 4;
+
+async function main(given: string[]): Promise<number> {
+  const args = given.filter((arg) => !OWN_FLAGS.includes(arg));
   enterRoot();
   prepareWebGpu();
   const adapter = await findOrInstallAdapter(console.log);
@@ -32,9 +48,17 @@ async function main(args: string[]): Promise<number> {
   console.log(`Imports: ${imports.description}`);
 
   const command = new Deno.Command(Deno.execPath(), {
-    args: [...TEST_FLAGS, ...imports.args, ...withDefaultFiles(args)],
+    args: [
+      ...TEST_FLAGS,
+      ...given.includes("--serial") ? [] : ["--parallel"],
+      ...imports.args,
+      ...withDefaultFiles(args),
+    ],
     env: {
       WEFT_TEST_WEBGPU: adapter ? "1" : "0",
+      ...(given.includes("--thorough") ? { WEFT_TEST_EFFORT: "thorough" } : {}),
+      DENO_JOBS: Deno.env.get("DENO_JOBS") ??
+        String(Math.min(MOST_JOBS, navigator.hardwareConcurrency)),
       ...(Deno.stdout.isTerminal() && !Deno.noColor ? { FORCE_COLOR: "1" } : {}),
     },
     stdout: "piped",
@@ -57,12 +81,15 @@ async function main(args: string[]): Promise<number> {
   return code !== 0 ? code : isMissing ? 1 : 0;
 }
 
-/** Adds the tests folder unless the arguments name files themselves. */
+/** Adds all tests unless the arguments name files themselves. */
 function withDefaultFiles(args: string[]): string[] {
   const given = args[0] === "--" ? args.slice(1) : args;
   const isFile = (arg: string, i: number) =>
     !arg.startsWith("-") && given[i - 1] !== "--filter" && (exists(arg) || /\*|\.ts$/.test(arg));
-  return given.some(isFile) ? given : [...given, "tests/"];
+  if (given.some(isFile)) return given;
+  const files = list("tests", "_test.ts");
+  const first = LONGEST.filter((file) => files.includes(file));
+  return [...given, ...new Set([...first, ...files])];
 }
 
 /** Lists the tests that did not run: first those that want an adapter, then the others. */

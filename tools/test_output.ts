@@ -27,8 +27,8 @@ export interface Sink {
 const ESC = String.fromCharCode(27);
 const COLORS = new RegExp(`${ESC}\\[[0-9;]*m`, "g");
 const FILE = /^running \d+ tests? from (.*)$/;
-// Steps are indented, so they do not match.
-const IGNORED = /^(\S.*) \.\.\. ignored \(\d+m?s\)$/;
+// Steps are indented, so they do not match. Where files run at a time, each line begins with its file.
+const IGNORED = /^(?:(\.{0,2}\/\S+) => )?(\S.*) \.\.\. ignored \(\d+m?s\)$/;
 const SUMMARY =
   /^(?:ok|FAILED) \| (\d+) passed.* \| (\d+) failed(?: \(.*?\))?(?: \| (\d+) ignored)?/;
 
@@ -46,7 +46,7 @@ export class TestOutput {
     const file = FILE.exec(line);
     if (file) this.#file = file[1];
     const ignored = IGNORED.exec(line);
-    if (ignored) this.skipped.push({ file: this.#file, name: ignored[1] });
+    if (ignored) this.skipped.push({ file: ignored[1] ?? this.#file, name: ignored[2] });
     const summary = SUMMARY.exec(line);
     if (summary) {
       const [passed, failed, skipped] = summary.slice(1).map((count) => Number(count ?? 0));

@@ -31,7 +31,7 @@ const chromium = await findChromium();
 const ignore = chromium === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";
 const only = Deno.env.get("WEFT_BROWSER_TESTS")?.split(",");
 const files = [
-  ...portableTests().filter((file) => only?.some((part) => file.includes(part)) ?? true),
+  ...portableTests(only),
   "tests/browser/page_cases.ts",
   "tests/browser/page_ops.ts",
 ];
@@ -58,18 +58,23 @@ const NOT_ON_GPU = {
   "tests/script/concurrency_test.ts": "thousands of runs, which the other page does",
 };
 
+const EFFORT = { WEFT_TEST_EFFORT: Deno.env.get("WEFT_TEST_EFFORT") ?? "" };
+
 const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptions }>> = {
   gpu: {
     isolated: true,
     host: {
-      env: { WEFT_TEST_WEBGPU: "1" },
+      env: { ...EFFORT, WEFT_TEST_WEBGPU: "1" },
       // Only here is there memory for threads to share.
       only: "\\[webgpu\\]$|^In a browser|^threads compute",
       impossible: NEEDS_SYNC_READ,
       skipFiles: Object.keys(NOT_ON_GPU),
     },
   },
-  cpu: { isolated: false, host: { env: { WEFT_TEST_WEBGPU: "0" }, only: "^(?!.*\\[webgpu\\]$)" } },
+  cpu: {
+    isolated: false,
+    host: { env: { ...EFFORT, WEFT_TEST_WEBGPU: "0" }, only: "^(?!.*\\[webgpu\\]$)" },
+  },
 };
 
 let outcomes: Readonly<Record<"gpu" | "cpu", Promise<Outcome>>> | undefined;

@@ -5,7 +5,8 @@
 import { capture } from "../../tools/command.ts";
 import { list, read, ROOT } from "../../tools/files.ts";
 import { NPM_ONLY_IMPORT_MAP } from "../../tools/jsr.ts";
-import { EXCLUDED } from "./excluded.ts";
+import { THOROUGH } from "../effort.ts";
+import { EXCLUDED, PLATFORM } from "./excluded.ts";
 
 /** Code for another platform, each an ECMAScript module. */
 export interface TestBundle {
@@ -22,9 +23,15 @@ export interface TestBundle {
 /** Uses of Deno that other platforms cannot stand in for. */
 const DENO_ONLY = /\bDeno\.(?!test\b|env\.get\b|inspect\b|TestContext\b)\w+/;
 
-/** The test files that can run elsewhere. */
-export function portableTests(): string[] {
+/**
+ * The test files to run elsewhere: of those that can those with one of some words in their paths, else those that look at what
+ * platforms do differently, and where all is to be tried all.
+ */
+export function portableTests(words?: readonly string[]): string[] {
+  const starts = Object.keys(THOROUGH ? { "": "" } : PLATFORM);
   return list("tests", "_test.ts").filter((file) =>
+    (words?.some((word) => file.includes(word)) ??
+      starts.some((start) => file.startsWith(start))) &&
     !Object.keys(EXCLUDED).some((start) => file.startsWith(start)) &&
     !DENO_ONLY.test(read(file))
   );

@@ -20,6 +20,15 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/tools_test.ts": "tests our tools",
 };
 
+/** Tests that other platforms always run, by how their paths start: the rest only where all is to be tried. */
+export const PLATFORM: Readonly<Record<string, string>> = {
+  "tests/devices/": "memory, threads, features of WebAssembly and WebGPU",
+  "tests/io/": "files, compression",
+  "tests/core/": "float16, numbers as text",
+  "tests/script/marshal": "typed arrays that engines have or not",
+  "tests/script/worker": "workers",
+};
+
 /** Paths that Node does not run either, though browsers do. */
 export const NOT_IN_NODE: Readonly<Record<string, string>> = {
   "tests/devices/webgpu/buffer_pool_test.ts": "takes WebGPU's constants, which Node has not",
@@ -51,10 +60,6 @@ export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntrie
     ],
     [
       `runs that are in flight when the session closes end, and what comes after leaves nothing [${device}]`,
-      NO_ASYNC_STORAGE,
-    ],
-    [
-      `thousands of runs of unreliable bodies leave nothing behind, and their errors name their nodes [${device}]`,
       NO_ASYNC_STORAGE,
     ],
     [

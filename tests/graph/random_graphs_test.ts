@@ -6,6 +6,7 @@ import { PASSES, type PassName, pipelineOptions } from "../../src/graph/passes/p
 import { difference } from "../../src/testing/compare.ts";
 import { uniform } from "../../src/testing/op_sample.ts";
 import { testOnDevices } from "../devices.ts";
+import { effort } from "../effort.ts";
 import { type Facts, type Maker, opMakers, type Step, stepText, unfold } from "./random_graph.ts";
 import { PIECES } from "./random_pieces.ts";
 
@@ -117,7 +118,7 @@ testOnDevices(
       }),
       {
         seed: 7,
-        numRuns: examples.length + 24,
+        numRuns: examples.length + effort(4, 24),
         examples,
         reporter: (r) => {
           if (!r.failed) return;

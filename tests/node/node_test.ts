@@ -15,8 +15,7 @@ import { sampleWork, type WorkResults } from "../browser/sample_work.ts";
 const node = await findNode();
 const only = Deno.env.get("WEFT_NODE_TESTS")?.split(",");
 const files = [
-  ...portableTests().filter((file) =>
-    (only?.some((part) => file.includes(part)) ?? true) &&
+  ...portableTests(only).filter((file) =>
     !Object.keys(NOT_IN_NODE).some((start) => file.startsWith(start))
   ),
   "tests/browser/page_cases.ts",
@@ -42,7 +41,7 @@ async function run(): Promise<Outcome> {
     const send = (message) => writeSync(1, "@weft " + JSON.stringify(message) + "\\n");
     const { TestHost } = await import("./host.mjs");
     const host = globalThis.weftTestHost = new TestHost({
-      env: { WEFT_TEST_WEBGPU: "0" },
+      env: { WEFT_TEST_EFFORT: "${Deno.env.get("WEFT_TEST_EFFORT") ?? ""}", WEFT_TEST_WEBGPU: "0" },
       only: "^(?!.*\\\\[webgpu\\\\]$)",
       alone: ${JSON.stringify(lonelyTests(files))},
       impossible: "no Float16Array|no array for float16",

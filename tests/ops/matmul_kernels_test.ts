@@ -9,6 +9,7 @@ import { gpuDevice } from "../../src/runtime/devices.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { difference } from "../../src/testing/compare.ts";
 import { problemOf, runPlan } from "../../src/testing/run_op.ts";
+import { Turns } from "../effort.ts";
 import { noise, testOnGpu } from "./force_variant.ts";
 
 interface Case {
@@ -63,6 +64,8 @@ function reference(problem: ReturnType<typeof problemOf>, [a, b]: readonly NdArr
   return new NdArray(integer ? "int32" : "float64", out.shape, data);
 }
 
+const choiceTurns = new Turns(), layoutTurns = new Turns();
+
 async function check(
   c: Case,
   choices: (profile: Profile) => readonly (KernelChoice | null)[],
@@ -75,7 +78,7 @@ async function check(
   const inputs = operands(c);
   const problem = problemOf(def, inputs, { adj_x: c.transA ?? false, adj_y: c.transB ?? false });
   const wanted = reference(problem, inputs);
-  for (const given of choices(profile)) {
+  for (const given of choiceTurns.of(choices(profile))) {
     const task = matMulTask(problem);
     const choice = given ?? chooseKernel(task, profile);
     const plan = planMatMul(task, profile, choice);
@@ -102,8 +105,15 @@ const SIZES: readonly [number, number, number][] = [
   [9, 77, 16],
 ];
 
-function layouts(): { transA: boolean; transB: boolean }[] {
-  return [false, true].flatMap((transA) => [false, true].map((transB) => ({ transA, transB })));
+interface MatMulLayout {
+  readonly transA: boolean;
+  readonly transB: boolean;
+}
+
+/** Which operands lie transposed: as a rule one way at a time. */
+function layouts(): readonly MatMulLayout[] {
+  const ways = [false, true];
+  return layoutTurns.of(ways.flatMap((transA) => ways.map((transB) => ({ transA, transB }))));
 }
 
 testOnGpu("matMul register tiles are right for every layout and edge", async () => {

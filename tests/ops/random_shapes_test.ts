@@ -26,6 +26,7 @@ import {
   runEagerly,
   runPlan,
 } from "../../src/testing/run_op.ts";
+import { effort, Turns } from "../effort.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
 import { MOVED_RANDOM_PROBLEMS } from "./random_problems_moved.ts";
@@ -33,9 +34,9 @@ import { MORE_RANDOM_PROBLEMS, WITHOUT_RANDOM_PROBLEMS } from "./random_problems
 
 const ASKED = Deno.env.get("WEFT_PROBLEMS");
 /** Problems that each variant is given; `WEFT_PROBLEMS=500` asks for more, and prints how long they took. */
-const PROBLEMS = Number(ASKED ?? 12);
+const PROBLEMS = Number(ASKED ?? effort(3, 12));
 /** Draws for each problem of a variant, after which one that had too few is an error. */
-const DRAWS = 40;
+const DRAWS = effort(160, 40);
 /** Programs that each variant may have compiled: software takes its time for each. */
 const MOST_PROGRAMS = ASKED === undefined ? 12 : 128;
 const NEAR = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-6 };
@@ -53,6 +54,9 @@ Deno.test("every kind of variant has problems of random shapes, or a reason why 
   assertEquals([...all].filter((name) => !covered.has(name)), []);
   assertEquals(Object.keys(WITHOUT_RANDOM_PROBLEMS).filter((name) => !all.has(name)), []);
 });
+
+/** As a rule each problem is solved as one kind of adapter would. */
+const turns = new Turns();
 
 /** What became of a variant. */
 interface Tally {
@@ -88,11 +92,14 @@ for (const [op, draw] of Object.entries(ALL)) {
       if (!isStatic(problem)) throw new Error(`${op} has no shape before it is run`);
       // Where some variant fits seldom, the others have had theirs.
       const wanting = new Set(few());
-      const plans = forcedPlans(
+      const forced = forcedPlans(
         def.gpu!.filter(({ name }) => wanting.has(name)),
         problem,
         gpu.profile,
-      ).filter((plan) => take(plan, tallies.get(plan.variant)!));
+      );
+      const plans = [...Map.groupBy(forced, ({ variant }) => variant).values()]
+        .flatMap((own) => turns.of(own))
+        .filter((plan) => take(plan, tallies.get(plan.variant)!));
       if (plans.length === 0) continue;
       for (const name of new Set(plans.map((p) => p.variant))) tallies.get(name)!.problems++;
       const given = inputsOn(def, inputs, cpuDevice());

@@ -5,6 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { NdArray } from "../../../src/core/nd_array.ts";
+import { effort } from "../../effort.ts";
 import { ENGINES, threadedEngine } from "./engines.ts";
 import { HardPlaces, type Place } from "./hard_places.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
@@ -19,9 +20,10 @@ import { ROW_KERNELS } from "./oracle_row_cases.ts";
 import { UNARY_KERNELS } from "./oracle_unary_cases.ts";
 import { WARP_KERNELS } from "./oracle_warp_cases.ts";
 
-const CASES = 500;
+/** Cases that there are for each kernel, and those that are tried. */
+const ALL = 500, CASES = effort(40, ALL);
 /** Cases of each kernel at each hard place. */
-const HARD_CASES = 10;
+const HARD_CASES = effort(2, 10);
 /** Roundings that a sum may suffer, each of half a unit in the last place. */
 const ROUNDINGS = 12;
 
@@ -62,7 +64,7 @@ KERNELS.forEach((kernel, seed) => {
     if (threaded) threaded.worthSharing = 1;
     let inVectors = 0;
     for (let i = 0; i < CASES; i++) {
-      const made = make(new Dice(CASES * seed + i)), { inputs, attrs } = made;
+      const made = make(new Dice(ALL * seed + i)), { inputs, attrs } = made;
       const check = (results: readonly NdArray[] | null, how: string): void =>
         made.outputs.forEach((expected, k) => {
           if (results) {
@@ -95,7 +97,7 @@ for (const place of PLACES) {
       KERNELS.forEach((kernel, seed) => {
         const [name, make] = kernel, def = op(name);
         for (let i = 0; i < HARD_CASES; i++) {
-          const made = make(new Dice(CASES * seed + i)), { inputs, attrs, outputs } = made;
+          const made = make(new Dice(ALL * seed + i)), { inputs, attrs, outputs } = made;
           const wanted = runFast(plain, def, inputs, attrs);
           if (wanted === null) continue;
           // Those of inputs and outputs, and two that a kernel may be lent.
