@@ -38,15 +38,20 @@ interface InfoModule {
   dependencies?: InfoDependency[];
 }
 
-/** Reads the graph below some files of the repository, given as paths from its root. */
-export async function readModuleGraph(files: readonly string[]): Promise<ModuleGraph> {
+/**
+ * Reads the graph below some files of the repository, given as paths from its root. Flags may name another import map.
+ */
+export async function readModuleGraph(
+  files: readonly string[],
+  flags: readonly string[] = [],
+): Promise<ModuleGraph> {
   // `deno info` takes one root, so a file that imports all the others is made for it.
   const root = await Deno.makeTempFile({ prefix: "weft-graph-", suffix: ".ts" });
   const lines = files.map((file) => `import ${JSON.stringify(new URL(file, ROOT).href)};\n`);
   await Deno.writeTextFile(root, lines.join(""));
   try {
     const config = new URL("deno.json", ROOT).pathname;
-    const args = ["info", "--json", "--config", config, root];
+    const args = ["info", "--json", "--config", config, ...flags, root];
     const { code, stdout, stderr } = await capture(Deno.execPath(), args);
     if (code !== 0) throw new Error(`Cannot read the module graph: ${stderr}`);
     return toGraph(JSON.parse(stdout).modules);
