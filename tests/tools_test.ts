@@ -1,6 +1,7 @@
 /** The tools that other tests rely on: what they read out of other programs' words. */
 
 import { assertEquals, assertThrows } from "@std/assert";
+import { affected, opsDefined } from "../tools/affected.ts";
 import { generate as generateModules } from "../tools/modules.ts";
 import { generate } from "../tools/shaders.ts";
 import { TestOutput } from "../tools/test_output.ts";
@@ -88,4 +89,48 @@ Deno.test("generate() lists what mod.ts loads, each module after those it import
     'import "./core/a.ts";',
     'import "./b.ts";',
   ]);
+});
+
+Deno.test("affected() finds the tests of a change by the names they use, nearest first", () => {
+  const to = (...targets: string[]) =>
+    targets.map((target) => ({ target, typeOnly: false, dynamic: false }));
+  const imports = new Map([
+    ["mod.ts", to("src/ops/softmax.ts", "src/ops/add.ts")],
+    ["src/ops/softmax.ts", to("src/core/op.ts")],
+    ["src/ops/add.ts", to("src/core/op.ts")],
+    ["src/core/op.ts", to()],
+    ["src/kernels/softmax_gpu.ts", to()],
+    ["tests/helpers.ts", to("mod.ts")],
+    ["tests/softmax_test.ts", to("mod.ts")],
+    ["tests/session_test.ts", to("mod.ts", "tests/helpers.ts")],
+    ["tests/op_test.ts", to("src/core/op.ts")],
+  ]);
+  const texts: Record<string, string> = {
+    "tests/softmax_test.ts": "tf.softmax(x)",
+    "tests/session_test.ts": 'import { type X, add } from "@weft/weft";',
+  };
+  const entry =
+    'export { logSoftmax, softmax } from "./src/ops/softmax.ts";\nexport { add } from "./src/ops/add.ts";';
+  const sources = {
+    graph: { imports, errors: new Map() },
+    entry,
+    read: (file: string) => texts[file] ?? "",
+  };
+  const cases: Record<string, string[]> = {
+    "src/ops/softmax.ts": ["softmax"],
+    "src/ops/add.ts": ["session"],
+    "src/core/op.ts": ["op", "session", "softmax"],
+    "src/kernels/softmax_gpu.ts": ["softmax"],
+    "tests/helpers.ts": ["session"],
+    "tests/softmax_test.ts": ["softmax"],
+  };
+  for (const [file, tests] of Object.entries(cases)) {
+    assertEquals(affected([file], sources), tests.map((name) => `tests/${name}_test.ts`), file);
+  }
+});
+
+Deno.test("opsDefined() reads the names of ops", () => {
+  const text =
+    'const A = defineOp({\n  name: "A",\n});\nexport const B: OpDef = definePointwise("B", ([x]) => x);';
+  assertEquals(opsDefined(text), ["A", "B"]);
 });

@@ -13,6 +13,9 @@ const HUBS = ["mod.ts", "src/modules_generated.ts", "src/kernels/gpu.ts"];
 /** Words in the names of files that say nothing of their subjects. */
 const GENERIC = /^(test|gpu|cpu|wgsl|kernel|kernels|ops|op|mod|random|plan|plans|run|graph)$/;
 
+/** How far a file is that no import leads to, and how many imports a common subject outweighs. */
+const FAR = 50, NEARER = 3;
+
 /** Which files the names of a module lead to: `add` to `src/ops/pointwise_arithmetic.ts`. */
 export function exportsOf(text: string): Map<string, string> {
   const found = new Map<string, string>();
@@ -69,16 +72,20 @@ export function affected(changed: readonly string[], { graph, entry, read }: Sou
       if (!distance.has(importer)) distance.set(importer, far + 1);
     }
   }
-  const subjects = new Set(changed.flatMap(wordsOf));
   // A kernel is far from its tests, but has the name of its family as they do.
-  const rank = (file: string): number =>
-    (distance.get(file) ?? Infinity) - (wordsOf(file).some((word) => subjects.has(word)) ? 3 : 0);
+  const isAkin = (file: string): boolean => changed.some((other) => shareSubject(file, other));
+  const rank = (file: string): number => (distance.get(file) ?? FAR) - (isAkin(file) ? NEARER : 0);
   return [...graph.imports.keys()]
-    .filter((file) => file.endsWith("_test.ts") && (distance.has(file) || rank(file) < Infinity))
+    .filter((file) => file.endsWith("_test.ts") && (distance.has(file) || isAkin(file)))
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-/** The words of a file's name that tell its subject: `softmax` of `src/kernels/softmax_gpu.ts`. */
+/** Whether two files have a word of their names in common: `softmax` of `src/kernels/softmax_gpu.ts`. */
+export function shareSubject(a: string, b: string): boolean {
+  const words = wordsOf(a);
+  return wordsOf(b).some((word) => words.includes(word));
+}
+
 function wordsOf(file: string): string[] {
   const words = file.split("/").at(-1)!.replace(/\.\w+$/, "").split("_");
   return words.filter((word) => word.length > 2 && !GENERIC.test(word));

@@ -9,7 +9,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { affected, opsDefined } from "./affected.ts";
+import { affected, opsDefined, shareSubject } from "./affected.ts";
 import { capture, run } from "./command.ts";
 import { enterRoot, entryPoints, exists, list, read } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
@@ -19,7 +19,7 @@ import { nativeCheck } from "./native_check.ts";
 /** Tests of every op over its samples. */
 const OP_CHECK = "tests/op_check_test.ts";
 
-/** How a step ended: its exit status. */
+/** What is run, to an exit status. */
 type Step = readonly [name: string, run: () => Promise<number>];
 
 async function git(...args: string[]): Promise<string[]> {
@@ -57,8 +57,11 @@ async function tests(changed: readonly string[], most: number): Promise<number> 
   console.log(`Of ${all.length} files of tests that the change concerns the nearest:`);
   for (const file of chosen) console.log(`  ${file}`);
   const code = await deno("run", "-A", "tools/test.ts", ...chosen, "--quiet");
-  const ops = changed.filter((file) => file.startsWith("src/ops/"))
-    .flatMap((file) => opsDefined(read(file)));
+  const ops = list("src/ops", ".ts").filter((file) =>
+    changed.some((other) =>
+      other === file || /^src\/(kernels|devices)\//.test(other) && shareSubject(file, other)
+    )
+  ).flatMap((file) => opsDefined(read(file)));
   if (ops.length === 0) return code;
   Deno.env.set("WEFT_OPS", ops.join(","));
   return Math.max(code, await deno("run", "-A", "tools/test.ts", OP_CHECK, "--quiet"));
