@@ -42,9 +42,6 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   mod: [...BELOW, "modules_generated"],
 };
 
-/** Files longer than this are mentioned, and longer than the second are refused. */
-const LONG = 400, TOO_LONG = 700;
-
 const GENERATED = /_generated\.ts$/;
 
 const sources = list("src", ".ts");
@@ -123,16 +120,6 @@ Deno.test("every file under src/ opens by saying what it is for and what it may 
     return !GENERATED.test(file) && (opening.length < 40 || !/may import/i.test(opening));
   });
   report(`These files do not open with a comment that has the words "May import"`, bad);
-});
-
-Deno.test("every file under src/ is short enough to read", () => {
-  const tooLong: string[] = [];
-  for (const file of sources.filter((file) => !GENERATED.test(file))) {
-    const lines = read(file).split("\n").length - 1;
-    if (lines > LONG) console.log(`note: ${file} has ${lines} lines, ${LONG} is plenty`);
-    if (lines > TOO_LONG) tooLong.push(`${file}: ${lines} lines, at most ${TOO_LONG}`);
-  }
-  report("These files are too long", tooLong);
 });
 
 Deno.test("statements() splits a module and drops its comments", () => {

@@ -31,8 +31,11 @@ const TEST_FLAGS = ["test", "--allow-all", "--no-check"];
 const LONGEST = [
   "tests/browser/browser_test.ts",
   "tests/node/node_test.ts",
-  "tests/ops/candidates_test.ts",
+  "tests/op_check_test.ts",
+  "tests/package_test.ts",
+  "tests/graph/random_graphs_test.ts",
   "tests/devices/cpu/oracle_test.ts",
+  "tests/ops/candidates_test.ts",
 ];
 
 /** Files that run at a time, where there are so many processors: each has WebGPU devices and threads of its own. */

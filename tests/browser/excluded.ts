@@ -17,6 +17,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/ops/image_op_check_test.ts": "tests/op_check_test.ts does the same",
   "tests/package_test.ts": "tests what is published",
   "tests/protobuf_test.ts": "tests our benches",
+  "tests/limits_test.ts": "reads the sources",
   "tests/tools_test.ts": "tests our tools",
 };
 

@@ -1,0 +1,27 @@
+/** Files stay short, folders few enough to read, and ops known by name in few places. See tools/limits.ts. */
+
+import { assertEquals } from "@std/assert";
+import { registeredOpNames } from "@weft/weft/testing";
+import { grown, measure, readListed, type Sizes } from "../tools/limits.ts";
+
+Deno.test("files, folders and lists of ops are no longer than they may be", () => {
+  const found = grown(measure(new Set(registeredOpNames())), readListed());
+  assertEquals(found, [], "Make them smaller, or see tools/limits.ts");
+});
+
+Deno.test("grown() names what is beyond the limits and beyond its exception", () => {
+  const none: Sizes = { lines: {}, files: {}, ops: {} };
+  const now: Sizes = {
+    lines: { "a.ts": 401, "b.ts": 400 },
+    files: { src: 31 },
+    ops: { "c.ts": 3 },
+  };
+  assertEquals(grown(now, none), [
+    "a.ts: 401 lines, at most 400",
+    "src: 31 files, at most 30",
+    "c.ts: 3 ops by name, at most 2",
+  ]);
+  assertEquals(grown(now, { lines: { "a.ts": 401 }, files: { src: 40 }, ops: { "c.ts": 2 } }), [
+    "c.ts: 3 ops by name, at most 2",
+  ]);
+});

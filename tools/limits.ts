@@ -1,0 +1,99 @@
+/**
+ * What keeps the house readable: how long files are, how many lie in a folder, and how many ops a file outside of `src/ops/` knows by
+ * name. What is beyond the limits today stands in tests/limits.json with its number, which may shrink and not grow.
+ *
+ * `deno task limits` writes smaller numbers where something has shrunk. `--accept` writes larger ones too: for a merge of work
+ * that began before, or with a reason to tell in the commit.
+ *
+ * @module
+ */
+
+import { enterRoot, list, read } from "./files.ts";
+
+/** Where exceptions stand. */
+export const LISTED = "tests/limits.json";
+
+/** Numbers by the file or folder that they are of. */
+export type Numbers = Readonly<Record<string, number>>;
+
+/** What is measured. */
+export interface Sizes {
+  /** Lines of a file. */
+  readonly lines: Numbers;
+  /** Files in a folder, those in its folders not counted. */
+  readonly files: Numbers;
+  /** Different ops that a file of `src/` outside of `src/ops/` names. */
+  readonly ops: Numbers;
+}
+
+/** The most of each that needs no word: a few ops, such as `Const`, everybody has to know. */
+export const LIMITS: Readonly<Record<keyof Sizes, number>> = { lines: 400, files: 30, ops: 2 };
+
+/** Folders that are measured. */
+const FOLDERS = ["src", "tests", "tools", "bench", "examples"];
+
+const GENERATED = /_generated\.ts$/;
+
+/** Measures what there is, given the names of all ops. */
+export function measure(ops: ReadonlySet<string>): Sizes {
+  const files = ["mod.ts", ...FOLDERS.flatMap((folder) => list(folder, ".ts"))]
+    .filter((file) => !GENERATED.test(file));
+  const texts = files.map((file): [string, string] => [file, read(file)]);
+  const folders = Map.groupBy(files, (file) => file.slice(0, Math.max(0, file.lastIndexOf("/"))));
+  return {
+    lines: Object.fromEntries(texts.map(([file, text]) => [file, text.split("\n").length - 1])),
+    files: Object.fromEntries([...folders].map(([folder, list]) => [folder, list.length])),
+    ops: Object.fromEntries(
+      texts.filter(([file]) => file.startsWith("src/") && !/^src\/(ops|testing)\//.test(file))
+        .map(([file, text]) => [file, opsNamed(text, ops)]),
+    ),
+  };
+}
+
+/** How many ops a text names in its literals. */
+function opsNamed(text: string, ops: ReadonlySet<string>): number {
+  const names = [...text.matchAll(/"([\w|]+)"|[{,\n]\s*(\w+):/g)]
+    .flatMap(([, literal, key]) => literal?.split("|") ?? [key]);
+  return new Set(names.filter((name) => ops.has(name))).size;
+}
+
+/** The exceptions as they stand. */
+export function readListed(): Sizes {
+  return JSON.parse(read(LISTED));
+}
+
+/** What is beyond the limits or its own exception. */
+export function grown(now: Sizes, listed: Sizes): string[] {
+  return (["lines", "files", "ops"] as const).flatMap((kind) =>
+    Object.entries(now[kind])
+      .filter(([name, n]) => n > Math.max(LIMITS[kind], listed[kind][name] ?? 0))
+      .map(([name, n]) => {
+        const most = listed[kind][name] ?? LIMITS[kind];
+        return `${name}: ${n} ${kind === "ops" ? "ops by name" : kind}, at most ${most}`;
+      })
+  );
+}
+
+/** The exceptions to write: all that are beyond the limits now, or of those listed what has shrunk. */
+function exceptions(now: Sizes, listed: Sizes, accept: boolean): Sizes {
+  const of = (kind: keyof Sizes): Numbers =>
+    Object.fromEntries(
+      Object.entries(now[kind])
+        .map(([name, n]): [string, number] => [
+          name,
+          accept ? n : Math.min(n, listed[kind][name] ?? 0),
+        ])
+        .filter(([, n]) => n > LIMITS[kind])
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+  return { lines: of("lines"), files: of("files"), ops: of("ops") };
+}
+
+if (import.meta.main) {
+  enterRoot();
+  const { registeredOpNames } = await import("../src/testing/mod.ts");
+  const now = measure(new Set(registeredOpNames()));
+  const made = exceptions(now, readListed(), Deno.args.includes("--accept"));
+  await Deno.writeTextFile(LISTED, `${JSON.stringify(made, null, 2)}\n`);
+  for (const text of grown(now, made)) console.log(text);
+}
