@@ -7,6 +7,7 @@
 
 import { capture } from "./command.ts";
 import { readConfig } from "./files.ts";
+import { frozenArgs } from "./lock.ts";
 
 /** Where bare names like `@std/assert` lead. */
 export interface ImportSource {
@@ -35,7 +36,7 @@ export async function chooseImports(): Promise<ImportSource> {
   const reason = forced === "0" ? "WEFT_JSR=0" : "JSR does not answer";
   return {
     description: `@std/assert replaced by tests/npm_only/assert.ts (${reason})`,
-    args: ["--import-map", NPM_ONLY_IMPORT_MAP],
+    args: ["--import-map", NPM_ONLY_IMPORT_MAP, ...frozenArgs()],
   };
 }
 

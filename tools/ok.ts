@@ -41,7 +41,10 @@ function allSteps(imports: ImportSource): Step[] {
     },
     { name: "test", args: ["run", "-A", "tools/test.ts"] },
     { name: "doc-test", args: ["run", "-A", "tools/doc_test.ts"] },
-    { name: "publish", args: ["run", "-A", "tools/run.ts", "tools/build.ts", "--check"] },
+    {
+      name: "publish",
+      args: ["run", "-A", "tools/run.ts", "--frozen", "tools/build.ts", "--check"],
+    },
   ];
 }
 
