@@ -15,6 +15,7 @@ import {
 import { isForeignArray, readForeignArray } from "./foreign_array.ts";
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
 import { NdArray, numberToBfloat16, type Scalar } from "./nd_array.ts";
+import { encodeString } from "./text.ts";
 import { ValueError } from "./errors.ts";
 
 /** Anything that can become a tensor but is not one yet. */
@@ -46,19 +47,6 @@ export interface ConvertOptions {
   readonly shape?: Shape | undefined;
   /** True: a number that the dtype cannot hold exactly is a `TypeError`. False: it wraps or truncates. */
   readonly strict?: boolean;
-}
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-/** UTF-8 bytes of a string; bytes stay as they are. */
-export function encodeString(value: string | Uint8Array): Uint8Array {
-  return typeof value === "string" ? encoder.encode(value) : value;
-}
-
-/** Text of UTF-8 bytes. */
-export function decodeString(value: Uint8Array): string {
-  return decoder.decode(value);
 }
 
 /** Makes a host array. The data of typed arrays is not copied. Throws `ValueError`, `TypeError` or `RangeError` for what does not fit. */

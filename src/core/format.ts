@@ -2,8 +2,8 @@
  * Host arrays as text, laid out as TensorFlow.js prints tensors: columns aligned, long axes cut in the middle.
  * May import core only.
  */
-import { decodeString } from "./convert.ts";
 import type { NdArray, Scalar } from "./nd_array.ts";
+import { decodeString } from "./text.ts";
 
 /** Axes longer than this are cut. */
 const LONG = 20;
@@ -21,11 +21,11 @@ export function tensorText(array: NdArray, verbose = false): string {
       `  values:`,
     ]
     : [];
-  return ["Tensor", ...head, `    ${elementsText(array)}`].join("\n");
+  return ["Tensor", ...head, `    ${elementsText(array, 4)}`].join("\n");
 }
 
-/** Elements in nested brackets; lines after the first are indented by four, to stand below a first that is. */
-function elementsText(array: NdArray): string {
+/** Elements in nested brackets; lines after the first stand `margin` further right, below a first that does. */
+export function elementsText(array: NdArray, margin = 0): string {
   const { shape } = array, rank = shape.length;
   if (rank === 0) {
     const value = array.at(0);
@@ -50,7 +50,7 @@ function elementsText(array: NdArray): string {
       return elementText(array.at(offset + i)).padEnd(widths.get(i) ?? 0);
     });
     if (axis === rank - 1) return `[${parts.join(", ")}]`;
-    const indent = " ".repeat(5 + axis), gap = "\n".repeat(rank - 1 - axis);
+    const indent = " ".repeat(margin + 1 + axis), gap = "\n".repeat(rank - 1 - axis);
     // A cut takes a line of its own, without the empty ones between blocks.
     return `[${
       parts.map((p, i) => {

@@ -4,6 +4,7 @@
  */
 import { type DType, DTYPES, type HostData, makeData } from "./dtype.ts";
 import { type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
+import { elementsText } from "./format.ts";
 import { ValueError } from "./errors.ts";
 
 /** One element as JavaScript sees it: bytes for strings, `[re, im]` for complex. */
@@ -131,6 +132,37 @@ export class NdArray {
   toArray(): Nested {
     return nestElements(this);
   }
+
+  /** The elements as text, long axes cut in the middle. */
+  toString(): string {
+    return elementsText(this);
+  }
+  /** In arithmetic an array of rank 0 is its number. Throws `TypeError` for any other. */
+  [Symbol.toPrimitive](hint: string): string | number | bigint | boolean {
+    return hint === "string" ? this.toString() : primitiveOf(this, () => this.at(0));
+  }
+}
+
+/**
+ * What an array is in JavaScript's arithmetic and comparisons: its element where it has rank 0. Throws `TypeError` where that is no
+ * number, and for any other array: JavaScript would compute with its text.
+ */
+export function primitiveOf(
+  { dtype, shape }: { readonly dtype: string; readonly shape: Shape },
+  element: () => unknown,
+): number | bigint | boolean {
+  if (shape.length === 0) {
+    const value = element();
+    if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") {
+      return value;
+    }
+    throw new TypeError(`Cannot use an array of dtype ${dtype} as a number: take its item()`);
+  }
+  throw new TypeError(
+    `Cannot use an array of shape ${
+      shapeText(shape)
+    } as a number: compute element by element with its .map(), or with np.multiply and the like of @weft/weft/numpy`,
+  );
 }
 
 /** Elements, which may lie among others. */

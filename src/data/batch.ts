@@ -2,7 +2,7 @@
  * Stages that put consecutive elements under a new leading axis.
  * May import core and this folder.
  */
-import { encodeString } from "../core/convert.ts";
+import { encodeString } from "../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";
 import { DataLossError, InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { NdArray, type Scalar, setElement } from "../core/nd_array.ts";

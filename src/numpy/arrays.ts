@@ -6,7 +6,7 @@ import * as numpy from "numpy-ts";
 import { toNdArray } from "../core/convert.ts";
 import type { DType, HostData } from "../core/dtype.ts";
 import { isForeignArray } from "../core/foreign_array.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { type NdArray, primitiveOf } from "../core/nd_array.ts";
 import { stridesOf } from "../core/shape.ts";
 
 /** An array of numpy-ts, of any dtype. */
@@ -29,6 +29,19 @@ interface Storage {
 
 const NOT_IN_NUMPY: ReadonlySet<DType> = new Set(["string", "bfloat16", "resource", "variant"]);
 let storageClass: Storage["constructor"] | null = null;
+
+// numpy-ts leaves its arrays in arithmetic to their text, of eight digits: there they are numbers as ours are.
+const { prototype } = numpy.NDArray;
+if (!(Symbol.toPrimitive in prototype)) {
+  Object.defineProperty(prototype, Symbol.toPrimitive, {
+    configurable: true,
+    value(this: NDArray, hint: string): unknown {
+      return hint === "string"
+        ? this.toString()
+        : primitiveOf(this as { dtype: string; shape: readonly number[] }, () => this.item());
+    },
+  });
+}
 
 /**
  * A host array as an array of numpy-ts of the same dtype and shape, which shares its elements: what is written to one is seen in

@@ -3,7 +3,7 @@
  * May import core and kernels.
  */
 import { apply, apply1 } from "../core/apply.ts";
-import { decodeString, encodeString } from "../core/convert.ts";
+import { decodeString, encodeString } from "../core/text.ts";
 import { isBigInt } from "../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { defineOp } from "../core/op.ts";

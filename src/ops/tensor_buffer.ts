@@ -3,7 +3,7 @@
  * May import core and ops.
  */
 import type { ChainedBuffer } from "../core/chained_ops.ts";
-import { decodeString } from "../core/convert.ts";
+import { decodeString } from "../core/text.ts";
 import {
   asDType,
   type DType,

@@ -3,7 +3,8 @@
  * May import core and runtime values.
  */
 import type { OpInput } from "../core/apply.ts";
-import { describe, encodeString, toNdArray } from "../core/convert.ts";
+import { describe, toNdArray } from "../core/convert.ts";
+import { encodeString } from "../core/text.ts";
 import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { isForeignArray } from "../core/foreign_array.ts";
 import { isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";

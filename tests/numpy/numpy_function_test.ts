@@ -241,6 +241,26 @@ testOnDevices("arrays of numpy-ts become tensors by their dtype and strides", as
   });
 });
 
+testOnDevices("an array of numpy-ts of rank 0 is its number, any other is refused", async () => {
+  const tiny = 1.2345678901234e-12;
+  const scalar = (body: (x: Any) => unknown) => () =>
+    numpyFunction(body, [tf.constant(tiny, "float64")], "float64");
+  await assertBoth(scalar((x) => x * 2), tiny * 2);
+  await assertBoth(scalar((x) => x + 1), tiny + 1);
+  await assertBoth(scalar((x) => (x > 0 ? 1 : -1)), 1);
+  await assertBoth(scalar((x) => np.sqrt(x) as Any * 1), Math.sqrt(tiny));
+  assertEquals(
+    (toNumpy(new tf.NdArray("int64", [], BigInt64Array.of(2n ** 60n))) as Any) + 1n,
+    2n ** 60n + 1n,
+  );
+  assertEquals(`${np.array([1, 2])}`, "[1. 2.]");
+  for (const body of [(x: Any) => x * 2, (x: Any) => x + 1, (x: Any) => np.add(x, 1) as Any > 0]) {
+    const error = await errorOfBoth(() => numpyFunction(body, [tf.constant([5])], "float32"));
+    assert(error instanceof tf.errors.InvalidArgumentError);
+    assertMatch(error.message, /shape \[1\] as a number.*\.map\(\).*np\.multiply/);
+  }
+});
+
 testOnDevices("calls of numpy-ts bodies leave nothing behind", async () => {
   await using g = open(() => numpyFunction(sinh, [tf.constant([1, 2])], "float32"));
   await assertFlat(async () => {

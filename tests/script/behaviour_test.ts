@@ -215,6 +215,20 @@ testOnDevices(
   },
 );
 
+testOnDevices("B1 a rank-0 array is its number in arithmetic, any other is refused", async () => {
+  const five = () => tf.constant(5);
+  const scalar = (body: (x: Any) => unknown) => () => tf.numpyFunction(body, [five()], "float32");
+  await assertBoth(scalar((x) => (x > 0 ? 1 : -1)), 1);
+  await assertBoth(scalar((x) => x * 2), 10);
+  await assertBoth(scalar((x) => x + 1), 6);
+  await assertBoth(scalar((x) => `${x}`.length), 1);
+  for (const body of [(x: Any) => x * 2, (x: Any) => (x > 0 ? 1 : -1), (x: Any) => x + 1]) {
+    const error = await errorOfBoth(() => tf.numpyFunction(body, [tf.constant([5])], "float32"));
+    assert(error instanceof InvalidArgumentError);
+    assertMatch(error.message, /shape \[1\] as a number.*\.map\(\).*np\.multiply/);
+  }
+});
+
 testOnDevices("B2 string inputs are arrays of bytes", async () => {
   const look = (s: N) =>
     [s.dtype, (s.data as Any[]).every((b: Any) => b instanceof Uint8Array), s.shape.length].join();
