@@ -6,6 +6,7 @@ import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { type GraphNode, handleOf } from "../core/graph_node.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import { backprop, type Seed } from "./backprop.ts";
@@ -24,6 +25,13 @@ export interface GradientsOptions {
   /** Name scope of the gradient operations. */
   readonly name?: string;
 }
+
+const checkOptions = optionCheck<GradientsOptions>("gradients", {
+  gradYs: true,
+  stopGradients: true,
+  unconnectedGradients: true,
+  name: true,
+});
 
 /** A graph that can be differentiated: it can prefix names. */
 interface ScopedGraph {
@@ -51,6 +59,7 @@ export function gradients(
   xs: Tensor | readonly Tensor[],
   options: GradientsOptions = {},
 ): (Tensor | null)[] {
+  checkOptions(options);
   if (!currentInterpreter().symbolic && !(firstOf(ys)?.isSymbolic)) {
     throw new RuntimeError(
       "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.",

@@ -13,6 +13,7 @@ import { isTrainable } from "../core/dtype.ts";
 import { flatten, mapNest, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";
+import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, isDifferentiable, type Seed } from "./backprop.ts";
 import { makeStep, mayCapture, type Step } from "./steps.ts";
@@ -57,6 +58,15 @@ export interface TapeGradientOptions {
   /** `"none"` gives null, `"zero"` zeros. */
   readonly unconnectedGradients?: UnconnectedGradients;
 }
+
+const checkOptions = optionCheck<GradientTapeOptions>("GradientTape", {
+  persistent: true,
+  watchAccessedVariables: true,
+});
+const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.gradient", {
+  outputGradients: true,
+  unconnectedGradients: true,
+});
 
 /** A recorder that keeps steps which depend on watched tensors. */
 export class StepRecorder implements Recorder {
@@ -128,7 +138,9 @@ export class GradientTape implements Disposable {
   #disposed = false;
 
   /** Starts recording. */
-  constructor({ persistent = false, watchAccessedVariables = true }: GradientTapeOptions = {}) {
+  constructor(options: GradientTapeOptions = {}) {
+    checkOptions(options);
+    const { persistent = false, watchAccessedVariables = true } = options;
     this.#persistent = persistent;
     this.#recorder = new StepRecorder(watchAccessedVariables);
     tapeCount.live++;
@@ -184,6 +196,7 @@ export class GradientTape implements Disposable {
     sources: Nest<Tensor>,
     options: TapeGradientOptions = {},
   ): Nest<Tensor | null> {
+    checkGradientOptions(options);
     if (this.#used && !this.#persistent) {
       throw new RuntimeError(
         "A non-persistent GradientTape can only be used to compute one set of gradients: pass { persistent: true }",
@@ -223,6 +236,7 @@ export class GradientTape implements Disposable {
 
   /** Derivative of each element of `target` with respect to `source`: shape `[...target, ...source]`. */
   jacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
+    checkGradientOptions(options);
     if (this.#used && !this.#persistent) {
       throw new RuntimeError(
         "A non-persistent GradientTape can only be used to compute one set of gradients",

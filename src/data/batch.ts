@@ -6,6 +6,7 @@ import { encodeString } from "../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";
 import { DataLossError, InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { NdArray, type Scalar, setElement } from "../core/nd_array.ts";
+import { optionCheck } from "../core/options.ts";
 import { type PartialShape, sameShape, shapeText, stridesOf } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { type Element, leavesIn, stackRows } from "./element.ts";
@@ -24,6 +25,13 @@ export interface PaddedBatchOptions extends BatchOptions {
   /** Value to pad each component with, in the element's structure; one value serves all. Default 0, false or the empty string. */
   readonly paddingValues?: unknown;
 }
+
+const checkBatchOptions = optionCheck<BatchOptions>("batch", { dropRemainder: true });
+const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>("paddedBatch", {
+  dropRemainder: true,
+  paddedShapes: true,
+  paddingValues: true,
+});
 
 type Join = (rows: readonly NdArray[], component: number) => NdArray;
 
@@ -58,11 +66,13 @@ function joined(
 
 /** `n` elements of equal shapes to one. */
 export function batchSource(input: Source, n: number, options: BatchOptions): Source {
+  checkBatchOptions(options);
   return joined(input, "Batch", input.specs, n, options, stackRows);
 }
 
 /** `n` elements to one, each padded at the ends of its axes. */
 export function paddedBatchSource(input: Source, n: number, options: PaddedBatchOptions): Source {
+  checkPaddedBatchOptions(options);
   const { specs, structure } = input;
   const shapes = options.paddedShapes === undefined
     ? specs.map(({ shape }) => shape)

@@ -5,6 +5,7 @@
 import { InvalidArgumentError, StopIteration } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, packAs } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
 import { compatible, shapeTuple } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
@@ -28,13 +29,20 @@ export interface FromGeneratorOptions<T extends Tout = Tout> {
   readonly args?: readonly unknown[];
 }
 
+const checkOptions = optionCheck<FromGeneratorOptions>("fromGenerator", {
+  outputSignature: true,
+  args: true,
+});
+
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
 /** Elements that `generator` yields; a fresh call for each pass. */
 export function generatorSource(
   generator: GeneratorFunction,
-  { outputSignature, args = [] }: FromGeneratorOptions,
+  options: FromGeneratorOptions,
 ): Source {
+  checkOptions(options);
+  const { outputSignature, args = [] } = options;
   if (typeof generator !== "function") {
     throw new TypeError(
       "`generator` must be a JavaScript callable that returns an iterable or an iterator",

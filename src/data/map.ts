@@ -3,6 +3,7 @@
  * May import core and this folder.
  */
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { optionCheck } from "../core/options.ts";
 import { specText } from "../core/tensor_spec.ts";
 import type { Element } from "./element.ts";
 import { checkCount, looked, makeSource, type Place, sameType, type Source } from "./source.ts";
@@ -19,12 +20,19 @@ export interface MapOptions {
   readonly deterministic?: boolean;
 }
 
+const checkOptions = optionCheck<MapOptions>("map", {
+  numParallelCalls: true,
+  deterministic: true,
+});
+
 /** Elements put through a function. */
 export function mapSource(
   input: Source,
   fn: ElementFunction,
-  { numParallelCalls = 1, deterministic = true }: MapOptions,
+  options: MapOptions,
 ): Source {
+  checkOptions(options);
+  const { numParallelCalls = 1, deterministic = true } = options;
   const traced = traceFunction(fn, input, "map");
   const calls = numParallelCalls === AUTOTUNE
     ? autotuned()

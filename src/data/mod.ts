@@ -4,6 +4,7 @@
  */
 import { asDType, type DType } from "../core/dtype.ts";
 import { isPlainObject } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Tout } from "../script/tout.ts";
 import { Dataset } from "./dataset.ts";
@@ -33,6 +34,8 @@ export interface RangeOptions {
   readonly dtype?: DType;
 }
 
+const checkRangeOptions = optionCheck<RangeOptions>("range", { dtype: true });
+
 /**
  * The scalars from `start` (default 0) to before `stop` by `step` (default 1). Follows TensorFlow `tf.data.Dataset.range`.
  * Throws `ValueError` for a step of 0.
@@ -57,6 +60,7 @@ export function range(
 export function range(...args: (number | RangeOptions | undefined)[]): Dataset<Tensor> {
   const numbers = args.filter((a) => typeof a === "number");
   const options = args.find((a) => typeof a === "object");
+  checkRangeOptions(options);
   const [start, stop, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers;
   return new Dataset<Tensor>(rangeSource(start, stop, step, asDType(options?.dtype ?? "int32")));
 }

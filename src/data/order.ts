@@ -2,6 +2,7 @@
  * Stages that pass elements on as they are: shuffle, repeat, take, skip, prefetch, cache.
  * May import core and this folder.
  */
+import { optionCheck } from "../core/options.ts";
 import type { Element } from "./element.ts";
 import { Random } from "./random.ts";
 import { checkCount, looked, makeSource, sameType, type Source } from "./source.ts";
@@ -14,12 +15,19 @@ export interface ShuffleOptions {
   readonly reshuffleEachIteration?: boolean;
 }
 
+const checkOptions = optionCheck<ShuffleOptions>("shuffle", {
+  seed: true,
+  reshuffleEachIteration: true,
+});
+
 /** Elements drawn at random from a buffer of the next `bufferSize`. */
 export function shuffleSource(
   input: Source,
   bufferSize: number,
-  { seed, reshuffleEachIteration = true }: ShuffleOptions,
+  options: ShuffleOptions,
 ): Source {
+  checkOptions(options);
+  const { seed, reshuffleEachIteration = true } = options;
   const size = checkCount(bufferSize, "bufferSize", 1);
   const base = seed ?? Math.random();
   let passes = 0;

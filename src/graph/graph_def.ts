@@ -4,6 +4,7 @@
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
 import type { OpDef } from "../core/op.ts";
+import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import type { FuncGraph } from "./func_graph.ts";
@@ -117,6 +118,11 @@ export interface GraphDefOptions {
   readonly allowAnonymousScripts?: boolean;
 }
 
+const checkOptions = optionCheck<GraphDefOptions>("toGraphDef", {
+  addShapes: true,
+  allowAnonymousScripts: true,
+});
+
 /** A function as attributes hold it: a body, and perhaps which of the op's inputs go to its captures. */
 interface FunctionAttr {
   readonly f?: FunctionAttr;
@@ -139,6 +145,7 @@ export const PRODUCER = 2474;
 
 /** Writes a graph. Throws `ValueError` for scripts that have no registered name, listing them. */
 export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDefJson {
+  checkOptions(options);
   const writer = new Writer(options);
   const node = graph.operations.map((op) => writer.node(op, (t) => edge(t)));
   writer.checkAnonymous();

@@ -5,6 +5,7 @@
 import { InvalidArgumentError, NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, type Nest } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { Tensor, type VariableLike } from "../core/tensor.ts";
 import { tensor } from "../ops/creation.ts";
@@ -21,6 +22,8 @@ export interface LoadOptions {
   /** False: variables that the file lacks stay as they are, and what it has besides is ignored. Default true. */
   readonly strict?: boolean;
 }
+
+const checkLoadOptions = optionCheck<LoadOptions>("loadVariables", { strict: true });
 
 /** What has a state of named tensors besides variables: an optimizer, with its step count and its slots. */
 export interface Stateful {
@@ -127,8 +130,10 @@ export async function serializeVariables(
 export async function restoreVariables(
   variables: Variables,
   bytes: Uint8Array,
-  { strict = true }: LoadOptions = {},
+  options: LoadOptions = {},
 ): Promise<void> {
+  checkLoadOptions(options);
+  const { strict = true } = options;
   const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b;
   const arrays: Record<string, NdArray> = isZip
     ? await readNpz(bytes)
@@ -207,5 +212,6 @@ export async function loadVariables(
   variables: Variables,
   options: LoadOptions = {},
 ): Promise<void> {
+  checkLoadOptions(options);
   await restoreVariables(variables, await readBytes(path), options);
 }

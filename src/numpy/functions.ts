@@ -11,6 +11,7 @@ import {
   numpyFunctionAsync as baseNumpyFunctionAsync,
   type NumpyFunctionOptions as BaseOptions,
   type PyFuncOptions,
+  pyFuncOptions,
   type ScriptInput,
   type ScriptResult,
 } from "../script/numpy_function.ts";
@@ -144,9 +145,24 @@ export function pyFunc<const T extends Tout>(
   func: ScriptFunction,
   inp: readonly ScriptInput[],
   Tout: T,
-  options: PyFuncOptions = {},
+  options?: PyFuncOptions,
+): ScriptResult<T>;
+/** The arguments in TensorFlow's order. */
+export function pyFunc<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  stateful?: boolean,
+  name?: string,
+): ScriptResult<T>;
+export function pyFunc<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  options?: PyFuncOptions | boolean,
+  name?: string,
 ): ScriptResult<T> {
-  return numpyFunction(func, inp, Tout, options);
+  return numpyFunction(func, inp, Tout, pyFuncOptions(options, name));
 }
 
 /**

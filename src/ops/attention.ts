@@ -5,6 +5,7 @@
 import { apply1, type OpInput } from "../core/apply.ts";
 import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
 import { toNdArray } from "../core/convert.ts";
+import { optionCheck } from "../core/options.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
@@ -102,6 +103,11 @@ export interface AttentionOptions {
   readonly scale?: number;
 }
 
+const checkOptions = optionCheck<AttentionOptions>("scaledDotProductAttention", {
+  causal: true,
+  scale: true,
+});
+
 /**
  * `softmax(scale · query · keyᵀ) · value` for each head. All have shape `[batch, time, heads, depth]`; key and value share their time.
  * One dispatch on the GPU; the matrix of scores is never stored there. Follows Vaswani et al., "Attention is all you need".
@@ -119,8 +125,10 @@ export function scaledDotProductAttention(
   query: TensorLike,
   key: TensorLike,
   value: TensorLike,
-  { causal = false, scale }: AttentionOptions = {},
+  options: AttentionOptions = {},
 ): Tensor {
+  checkOptions(options);
+  const { causal = false, scale } = options;
   const inputs = [query, key, value].map((x, i): OpInput =>
     toFloatInput(x, ["query", "key", "value"][i], "scaledDotProductAttention")
   );

@@ -3,6 +3,7 @@
  * May import core, kernels and other ops.
  */
 import { apply1, compose, type OpInput } from "../core/apply.ts";
+import { optionCheck, type OptionKeys } from "../core/options.ts";
 import type { OpDef } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -88,6 +89,22 @@ export interface FusedConvOptions {
   readonly leakyreluAlpha?: number;
 }
 
+const OPTIONS: OptionKeys<FusedConvOptions> = {
+  x: true,
+  filter: true,
+  strides: true,
+  pad: true,
+  dataFormat: true,
+  dilations: true,
+  dimRoundingMode: true,
+  bias: true,
+  activation: true,
+  preluActivationWeights: true,
+  leakyreluAlpha: true,
+};
+const checkConvOptions = optionCheck("fused.conv2d", OPTIONS);
+const checkDepthwiseOptions = optionCheck("fused.depthwiseConv2d", OPTIONS);
+
 /**
  * {@linkcode conv2d} with bias and activation in one kernel where the device has one. TensorFlow op `_FusedConv2D`.
  * Throws `ValueError` for an unknown activation and shapes that do not fit.
@@ -103,6 +120,7 @@ export interface FusedConvOptions {
  * ```
  */
 export function fusedConv2d(options: FusedConvOptions): Tensor {
+  checkConvOptions(options);
   return fusedConv(
     options,
     "fused conv2d",
@@ -127,6 +145,7 @@ export function fusedConv2d(options: FusedConvOptions): Tensor {
  * ```
  */
 export function fusedDepthwiseConv2d(options: FusedConvOptions): Tensor {
+  checkDepthwiseOptions(options);
   return fusedConv(
     options,
     "fused depthwiseConv2d",

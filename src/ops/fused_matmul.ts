@@ -3,6 +3,7 @@
  * May import core, kernels and other ops.
  */
 import { apply1, type OpInput } from "../core/apply.ts";
+import { optionCheck } from "../core/options.ts";
 import { isConcrete } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -52,6 +53,17 @@ export interface FusedMatMulOptions {
   readonly leakyreluAlpha?: number;
 }
 
+const checkOptions = optionCheck<FusedMatMulOptions>("fused.matMul", {
+  a: true,
+  b: true,
+  transposeA: true,
+  transposeB: true,
+  bias: true,
+  activation: true,
+  preluActivationWeights: true,
+  leakyreluAlpha: true,
+});
+
 /**
  * `activation(a · b + bias)` in one kernel where the device has one. TensorFlow op `_FusedMatMul`.
  * Throws `ValueError` for an unknown activation and shapes that do not fit.
@@ -65,6 +77,7 @@ export interface FusedMatMulOptions {
  * ```
  */
 export function fusedMatMul(options: FusedMatMulOptions): Tensor {
+  checkOptions(options);
   const { transposeA = false, transposeB = false, activation = "linear", leakyreluAlpha = 0.2 } =
     options;
   const op = activationOp(activation);

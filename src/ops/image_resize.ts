@@ -6,6 +6,7 @@ import { apply1, compose, type OpInput } from "../core/apply.ts";
 import { ValueError } from "../core/errors.ts";
 import { type Attrs, defineOp } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { optionCheck } from "../core/options.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
@@ -266,6 +267,8 @@ export interface ResizeOptions {
   readonly method?: "bilinear" | "nearest";
 }
 
+const checkOptions = optionCheck<ResizeOptions>("image.resize", { method: true });
+
 /**
  * Resizes as TensorFlow's `tf.image.resize` does, with pixel centres at halves. Bilinear gives float32.
  * Throws `ValueError` for another method. TensorFlow ops `ResizeBilinear` and `ResizeNearestNeighbor`.
@@ -281,8 +284,10 @@ export interface ResizeOptions {
 export function resize(
   images: TensorLike,
   size: TensorLike,
-  { method = "bilinear" }: ResizeOptions = {},
+  options: ResizeOptions = {},
 ): Tensor {
+  checkOptions(options);
+  const { method = "bilinear" } = options;
   if (method === "nearest") return resizeNearestNeighbor(images, size, false, true);
   if (method === "bilinear") return resizeBilinear(images, size, false, true);
   throw new ValueError(`Resize method is not implemented: ${method}`);

@@ -7,6 +7,7 @@ import { asDType, type DType, isBigInt, isInteger } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type Problem } from "../core/op.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
+import { optionCheck } from "../core/options.ts";
 import { normalizeAxis, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
@@ -302,6 +303,10 @@ export function diagPart(x: TensorLike): Tensor {
   return apply1(DiagPart, [toInput(x, "x", "diagPart")]);
 }
 
+const checkGridOptions = optionCheck<{ readonly indexing?: "xy" | "ij" }>("meshgrid", {
+  indexing: true,
+});
+
 /**
  * The coordinates of a grid: one tensor for each axis. `indexing` is `"xy"` (first axis is y) or `"ij"`.
  * Throws `TypeError` for another indexing. Follows TensorFlow `tf.meshgrid`.
@@ -318,8 +323,10 @@ export function diagPart(x: TensorLike): Tensor {
 export function meshgrid(
   x?: TensorLike,
   y?: TensorLike,
-  { indexing = "xy" }: { readonly indexing?: "xy" | "ij" } = {},
+  options: { readonly indexing?: "xy" | "ij" } = {},
 ): Tensor[] {
+  checkGridOptions(options);
+  const { indexing = "xy" } = options;
   return compose(() => {
     if (indexing !== "xy" && indexing !== "ij") {
       throw new TypeError(`Cannot make a grid with indexing ${indexing}: wanted "xy" or "ij"`);

@@ -18,7 +18,7 @@ import { FuncGraph } from "../graph/func_graph.ts";
 import { buildIr } from "../graph/ir.ts";
 import { runPasses } from "../graph/passes/pipeline.ts";
 import { type Operation, SymbolicTensor } from "../graph/operation.ts";
-import { makePlan, type Plan } from "./plan.ts";
+import { checkPlacement, makePlan, type Plan } from "./plan.ts";
 import { foldOrdinary } from "./folder.ts";
 import { execute, executeAlone, type RunValue } from "./executor.ts";
 import { releasePlan } from "./slots.ts";
@@ -103,6 +103,7 @@ export class ConcreteFunction {
       targets: this.graph.effects,
       feeds: [...this.graph.inputs, ...this.graph.captures.map((c) => c.inner)],
     });
+    checkPlacement(ir, true);
     return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type));
   }
 

@@ -193,11 +193,16 @@ export function deviceText(s: DeviceSpec): string {
   return t;
 }
 
+/** True where this process is meant: another job, replica or task is another process. */
+export function isThisProcess({ job, replica, task }: DeviceSpec): boolean {
+  return (job ?? "localhost") === "localhost" && (replica ?? 0) === 0 && (task ?? 0) === 0;
+}
+
 /** True where a device of this process is meant. */
-export function isHere({ job, replica, task, type, index }: DeviceSpec): boolean {
+export function isHere(spec: DeviceSpec): boolean {
+  const { type, index } = spec;
   const known = type === undefined || type === "CPU" || (type === "GPU" && gpu !== null);
-  return known && [index, replica, task].every((n) => (n ?? 0) === 0) &&
-    (job ?? "localhost") === "localhost";
+  return known && (index ?? 0) === 0 && isThisProcess(spec);
 }
 
 /** The device a name means. Throws `InvalidArgumentError` where there is none, naming those there are. */
@@ -205,9 +210,10 @@ export function findDevice(name: string): Device {
   const spec = parseDevice(name);
   const list = gpu ? [cpu, gpu] : [cpu];
   const type = spec.type;
-  if (type === undefined) return defaultDevice();
+  const isOurs = isThisProcess(spec);
+  if (type === undefined && isOurs) return defaultDevice();
   const found = list.find((d) => d.type === type && (spec.index ?? 0) === 0);
-  if (!found) {
+  if (!found || !isOurs) {
     throw new InvalidArgumentError(
       `Cannot find device ${name}: available devices are [ ${
         list.map((d) => `/job:localhost/replica:0/task:0${d.name}`).join(", ")

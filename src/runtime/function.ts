@@ -7,6 +7,7 @@ import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
 import { flatten, isNested, mapNest, type Nest, packAs } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { optionCheck } from "../core/options.ts";
 import { relaxShapes } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { Spec, TensorSpec } from "../core/tensor_spec.ts";
@@ -38,6 +39,12 @@ export interface FunctionOptions {
   /** True: shapes that vary become unknown dimensions instead of new traces. */
   readonly reduceRetracing?: boolean;
 }
+
+const checkOptions = optionCheck<FunctionOptions>("function", {
+  inputSignature: true,
+  name: true,
+  reduceRetracing: true,
+});
 
 /** A body for one signature, callable with tensors. */
 export interface ConcreteFunctionHandle {
@@ -96,6 +103,7 @@ export function tfFunction<A extends any[], R>(
   if (typeof fn !== "function") {
     throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
   }
+  checkOptions(options);
   const { inputSignature } = options;
   if (inputSignature && fn.length > inputSignature.length) {
     throw new TypeError(

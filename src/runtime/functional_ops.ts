@@ -4,6 +4,7 @@
  */
 import { currentInterpreter } from "../core/apply.ts";
 import { flatten, isNested, type Nest, packAs, structureText } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { OutOfRangeError, ValueError } from "../core/errors.ts";
@@ -47,6 +48,18 @@ export interface ScanOptions<I = unknown> extends FoldOptions<I> {
   readonly reverse?: boolean;
 }
 
+const checkMapOptions = optionCheck<MapOptions>("mapFn", { name: true });
+const checkScanOptions = optionCheck<ScanOptions>("scan", {
+  initializer: true,
+  name: true,
+  reverse: true,
+});
+const FOLD_OPTIONS = { initializer: true, name: true } as const;
+const checkFoldOptions = {
+  foldl: optionCheck<FoldOptions>("foldl", FOLD_OPTIONS),
+  foldr: optionCheck<FoldOptions>("foldr", FOLD_OPTIONS),
+};
+
 /**
  * Calls `fn` on each row of `elems` and stacks what it returns, in the nest it returns. `elems` is a tensor or a nest of tensors with
  * the same first dimension; `fn` gets their rows in that nest. In a graph `fn` is traced once; where it has no effects, the bodies
@@ -66,8 +79,10 @@ export interface ScanOptions<I = unknown> extends FoldOptions<I> {
 export function mapFn<const E, R extends Nest<Tensor>>(
   fn: (elem: TensorsOf<E>) => R,
   elems: E,
-  { name = "map" }: MapOptions = {},
+  options: MapOptions = {},
 ): R {
+  checkMapOptions(options);
+  const { name = "map" } = options;
   return visit("mapFn", fn, name, () => {
     const { like, tensors } = nestOf(elems, "elems", "mapFn");
     const { structure, stacked } = loop({
@@ -100,6 +115,7 @@ export function scan<const E, const I = E>(
   elems: E,
   options: ScanOptions<I> = {},
 ): TensorsOf<I> {
+  checkScanOptions(options);
   const { reverse = false, name = "scan" } = options;
   return visit("scan", fn, name, () => {
     const fold = startFold("scan", elems, { ...options, reverse });
@@ -136,6 +152,7 @@ export function foldl<const E, const I = E>(
   elems: E,
   options: FoldOptions<I> = {},
 ): TensorsOf<I> {
+  checkFoldOptions.foldl(options);
   return foldRows("foldl", fn, elems, { ...options, reverse: false });
 }
 
@@ -154,6 +171,7 @@ export function foldr<const E, const I = E>(
   elems: E,
   options: FoldOptions<I> = {},
 ): TensorsOf<I> {
+  checkFoldOptions.foldr(options);
   return foldRows("foldr", fn, elems, { ...options, reverse: true });
 }
 

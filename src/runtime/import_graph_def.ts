@@ -4,6 +4,7 @@
  */
 import { asDType, type DType, DTYPES } from "../core/dtype.ts";
 import { lookupOp, type OpDef } from "../core/op.ts";
+import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
@@ -26,6 +27,12 @@ export interface ImportOptions {
   /** Names of operations (`"y"`) and tensors (`"y:0"`) to return. */
   readonly returnElements?: readonly string[];
 }
+
+const checkOptions = optionCheck<ImportOptions>("importGraphDef", {
+  prefix: true,
+  inputMap: true,
+  returnElements: true,
+});
 
 /** Checks that a script can run here; `script/` says how. Returns how to register it, or null where it is known. */
 export const scriptCheck: { missing: (token: string) => string | null } = { missing: () => null };
@@ -50,6 +57,7 @@ export function importGraphDef(
   def: GraphDefJson,
   options: ImportOptions = {},
 ): (Tensor | Operation)[] {
+  checkOptions(options);
   const graph = currentGraph();
   if (!graph) {
     throw new RuntimeError(

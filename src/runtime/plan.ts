@@ -8,7 +8,14 @@ import { InvalidArgumentError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { depthsOf, type DeviceType, inOrder, leavesGpu, needsHost, place } from "./place.ts";
-import { cpuDevice, defaultDevice, gpuDevice, isHere, parseDevice } from "./devices.ts";
+import {
+  cpuDevice,
+  defaultDevice,
+  gpuDevice,
+  isHere,
+  isThisProcess,
+  parseDevice,
+} from "./devices.ts";
 import { constantOf } from "./run_context.ts";
 
 /** A node ready to run. */
@@ -194,15 +201,16 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
 }
 
 /**
- * Checks that every node can run on the device that was asked for, before anything is computed beforehand.
- * Throws `InvalidArgumentError` for one that cannot.
+ * Checks that no node asks for another process, and unless placement is `soft` that every node can run on the device it asks for,
+ * before anything is computed beforehand. Throws `InvalidArgumentError` for one that cannot.
  */
-export function checkPlacement({ nodes }: IrGraph): void {
+export function checkPlacement({ nodes }: IrGraph, soft: boolean): void {
   const gpu = gpuDevice();
   for (const node of nodes) {
     // Constants are wherever they are read.
     if (node.device === "" || node.feed >= 0 || node.def.name === "Const") continue;
     const spec = parseDevice(node.device);
+    if (soft && isThisProcess(spec)) continue;
     const able = spec.type !== "GPU" || (gpu !== null && canRunOnGpu(node, gpu));
     if (!able || !isHere(spec)) throw cannotPlace(node);
   }

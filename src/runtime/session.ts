@@ -6,11 +6,13 @@ import { DTYPES } from "../core/dtype.ts";
 import { describe } from "../core/convert.ts";
 import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
 import { NdArray, type Scalar } from "../core/nd_array.ts";
+import { optionCheck } from "../core/options.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import {
   CancelledError,
   DeadlineExceededError,
   LookupError,
+  NotFoundError,
   RuntimeError,
   ValueError,
 } from "../core/errors.ts";
@@ -56,7 +58,20 @@ export interface SessionOptions {
   readonly graph?: Graph | GraphLike | undefined;
   /** False: an op that cannot run on the device asked for is an error. Default true. */
   readonly allowSoftPlacement?: boolean;
+  /** Who runs the graph; empty, the default, for this process. */
+  readonly target?: string;
 }
+
+const checkOptions = optionCheck<SessionOptions>("Session", {
+  graph: true,
+  allowSoftPlacement: true,
+  target: true,
+});
+const checkRunOptions = optionCheck<RunOptions>(
+  "Session.run",
+  { feeds: true, timeoutMs: true, signal: true, metadata: true },
+  'values are fed as run(fetches, { feeds: new Map([[x, value]]) }) or { feeds: { "x:0": value } }',
+);
 
 const PLAN_LIMIT = 256;
 
@@ -94,8 +109,17 @@ export class Session {
   readonly #folder = new Folder();
   #closed = false;
 
-  /** Opens a session. Throws `RuntimeError` where there is no graph. */
-  constructor({ graph, allowSoftPlacement = true }: SessionOptions = {}) {
+  /** Opens a session. Throws `RuntimeError` where there is no graph, `NotFoundError` for a target that nothing serves. */
+  constructor(options: SessionOptions = {}) {
+    checkOptions(options);
+    const { graph, allowSoftPlacement = true, target = "" } = options;
+    if (target !== "") {
+      throw new NotFoundError(
+        `No session factory registered for the given session options: {target: ${
+          JSON.stringify(target)
+        }}: only this process runs graphs, leave target out`,
+      );
+    }
     const g = (graph ?? currentGraph()) as Graph | undefined;
     if (!g) {
       throw new RuntimeError("Cannot open a Session: pass { graph }, there is no default graph");
@@ -113,6 +137,7 @@ export class Session {
   /** Runs any nest of fetches. */
   run(fetches: Nest<Fetch>, options?: RunOptions): Promise<Nest<Fetched>>;
   async run(fetches: Nest<Fetch>, options: RunOptions = {}): Promise<Nest<Fetched>> {
+    checkRunOptions(options);
     if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
     if (this.graph.version === 0) {
       throw new RuntimeError(
@@ -245,7 +270,7 @@ export class Session {
     // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
     fed.own();
     const built = cse(buildIr({ fetches, targets, feeds }));
-    if (!this.#soft) checkPlacement(built);
+    checkPlacement(built, this.#soft);
     const ir = this.#folder.fold(built, context);
     const make = (folded: IrGraph): Plan => {
       if (this.#closed) throw closedError();

@@ -6,6 +6,7 @@
 import { apply1, type OpInput } from "../core/apply.ts";
 import { asDType, type DType } from "../core/dtype.ts";
 import { lookupOp } from "../core/op.ts";
+import { optionCheck } from "../core/options.ts";
 import { compatible, isConcrete, type PartialShape, shapeTuple } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
@@ -37,6 +38,11 @@ export interface TensorArrayOptions {
   /** True: writing past the end makes the list longer. Default false. */
   readonly dynamicSize?: boolean;
 }
+
+const checkOptions = optionCheck<TensorArrayOptions>("TensorArray", {
+  elementShape: true,
+  dynamicSize: true,
+});
 
 /**
  * A list of tensors of one dtype and shape. Writing gives a new list and leaves the old one as it is. What was not written yet is zero.
@@ -71,6 +77,7 @@ export class TensorArray {
 
   /** A list of `size` elements that are zero. Throws `ValueError` for a negative size. */
   constructor(dtype: DType, size: TensorLike = 0, options: TensorArrayOptions = {}) {
+    checkOptions(options);
     const { elementShape = null, dynamicSize = false } = options;
     if (typeof size === "number" && !(Number.isInteger(size) && size >= 0)) {
       throw new ValueError(`Cannot make a TensorArray of ${size} elements`);
@@ -87,7 +94,8 @@ export class TensorArray {
     flow: Tensor,
     options: Pick<TensorArrayOptions, "dynamicSize"> = {},
   ): TensorArray {
-    const list = new TensorArray(flow.dtype, 0, options);
+    const { dynamicSize = false } = options;
+    const list = new TensorArray(flow.dtype, 0, { dynamicSize });
     list.#flow = flow;
     return list;
   }

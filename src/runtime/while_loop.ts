@@ -5,6 +5,7 @@
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { optionCheck } from "../core/options.ts";
 import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { specText } from "../core/tensor_spec.ts";
@@ -50,6 +51,11 @@ export interface WhileOptions {
   readonly shapeInvariants?: readonly (PartialShape | undefined)[];
 }
 
+const checkOptions = optionCheck<WhileOptions>("whileLoop", {
+  maximumIterations: true,
+  shapeInvariants: true,
+});
+
 /** What a loop may carry. */
 export type LoopVariable = TensorLike | TensorArray;
 /** What a loop's functions get and must return for its variables. */
@@ -80,6 +86,7 @@ export function whileLoop<const V extends readonly LoopVariable[]>(
   for (const [name, fn] of [["cond", condition], ["body", body]]) {
     if (typeof fn !== "function") throw new TypeError(`'${name}' must be callable`);
   }
+  checkOptions(options);
   const { shapeInvariants } = options;
   if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
   if (shapeInvariants && shapeInvariants.length !== vars.length) {

@@ -4,6 +4,7 @@
  */
 import { describe } from "../core/convert.ts";
 import { isPlainObject } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -47,6 +48,15 @@ export interface NumpyFunctionOptions {
   readonly worker?: WorkerOption;
 }
 
+const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
+  stateful: true,
+  name: true,
+  shapeFn: true,
+  vjp: true,
+  timeoutMs: true,
+  worker: true,
+});
+
 /** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. */
 export type ScriptResult<T> = T extends string ? Tensor
   : T extends readonly [] ? Operation
@@ -60,6 +70,7 @@ function prepare(
   options: NumpyFunctionOptions,
   op: string,
 ): { script: Script; inputs: ReturnType<typeof readArguments>["inputs"] } {
+  checkOptions(options);
   checkCallable(func);
   const outputs = parseTout(tout);
   const { args, inputs } = readArguments(inp, op);
@@ -158,7 +169,8 @@ export interface PyFuncOptions {
 }
 
 /**
- * TensorFlow 1's spelling of {@linkcode numpyFunction}. Follows `tf.compat.v1.py_func`.
+ * TensorFlow 1's spelling of {@linkcode numpyFunction}, whose last arguments may also come in TensorFlow's order:
+ * `pyFunc(func, inp, Tout, stateful, name)`. Follows `tf.compat.v1.py_func`. Throws as {@linkcode numpyFunction} does.
  *
  * @example
  * ```ts
@@ -172,9 +184,36 @@ export function pyFunc<const T extends Tout>(
   func: ScriptFunction,
   inp: readonly ScriptInput[],
   Tout: T,
-  options: PyFuncOptions = {},
+  options?: PyFuncOptions,
+): ScriptResult<T>;
+/** The arguments in TensorFlow's order. */
+export function pyFunc<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  stateful?: boolean,
+  name?: string,
+): ScriptResult<T>;
+export function pyFunc<const T extends Tout>(
+  func: ScriptFunction,
+  inp: readonly ScriptInput[],
+  Tout: T,
+  options?: PyFuncOptions | boolean,
+  name?: string,
 ): ScriptResult<T> {
-  return numpyFunction(func, inp, Tout, options);
+  return numpyFunction(func, inp, Tout, pyFuncOptions(options, name));
+}
+
+const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", { stateful: true, name: true });
+
+/** The options of a call of {@linkcode pyFunc}, whichever way they came. */
+export function pyFuncOptions(
+  options: PyFuncOptions | boolean | undefined,
+  name: string | undefined,
+): PyFuncOptions {
+  const given = typeof options === "boolean" ? { stateful: options } : options ?? {};
+  checkPyFuncOptions(given);
+  return name === undefined ? given : { ...given, name };
 }
 
 /** Options of {@linkcode contribPyFunc}. */
@@ -195,6 +234,15 @@ export interface ContribPyFuncOptions {
   readonly name?: string;
 }
 
+const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework.pyFunc", {
+  args: true,
+  kwargs: true,
+  outputTypes: true,
+  outputShapes: true,
+  stateful: true,
+  name: true,
+});
+
 /**
  * `tf.contrib.framework.py_func` of TensorFlow 1: {@linkcode pyFunc} with keyword arguments, nested outputs and output shapes.
  * Throws `TypeError` where `args` is no list or `kwargs` no object.
@@ -213,6 +261,7 @@ export interface ContribPyFuncOptions {
  * ```
  */
 export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOptions = {}): unknown {
+  checkContribOptions(options);
   const { args = [], kwargs, outputTypes, outputShapes, stateful = true, name } = options;
   if (!Array.isArray(args)) {
     throw new TypeError(`args must be list and not ${describe(args)}. args: ${describe(args)}`);

@@ -3,6 +3,7 @@
  * May import core and this folder.
  */
 import type { OpInput } from "../core/apply.ts";
+import { optionCheck } from "../core/options.ts";
 import { callScript, isSymbolicNow, readArguments } from "./call.ts";
 import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";
 import { runEagerly, runEagerlyAsync } from "./eager_style_now.ts";
@@ -28,6 +29,13 @@ export interface PyFunctionOptions {
   /** True: an input that gets no gradient is an error, which finds bodies that cut the tape. */
   readonly strictGradients?: boolean;
 }
+
+const checkOptions = optionCheck<PyFunctionOptions>("pyFunction", {
+  name: true,
+  shapeFn: true,
+  timeoutMs: true,
+  strictGradients: true,
+});
 
 /**
  * Wraps a function of tensors as an op that is differentiated through its body. `func(...args, ctx)` runs eagerly on the op's device
@@ -119,6 +127,7 @@ function prepare(
   tout: unknown,
   options: PyFunctionOptions,
 ): { script: Script; inputs: OpInput[] } {
+  checkOptions(options);
   checkCallable(func);
   const outputs = parseTout(tout);
   const { args, inputs } = readArguments(inp, "EagerPyFunc");

@@ -7,6 +7,7 @@ import type { Spec } from "../core/tensor_spec.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
 import { AlreadyExistsError, InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { describe } from "../core/convert.ts";
+import { optionCheck } from "../core/options.ts";
 import { isNested, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";
 import { workerBody } from "./worker_pool.ts";
@@ -85,6 +86,16 @@ export interface RegisteredScript {
   readonly stateful?: boolean | undefined;
 }
 
+const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("registerScript", {
+  Tout: true,
+  shapeFn: true,
+  vjp: true,
+  stateful: true,
+});
+const checkWorkerOptions = optionCheck<Exclude<WorkerOption, boolean>>("worker", {
+  module: true,
+  export: true,
+});
 const byToken = new Map<string, RegisteredScript>();
 const tokenOf = new WeakMap<ScriptFunction, string>();
 let anonymous = 0;
@@ -109,6 +120,7 @@ export function registerScript<F extends ScriptFunction>(
   options: Omit<RegisteredScript, "func"> = {},
 ): F {
   checkCallable(func);
+  checkRegisterOptions(options);
   if (!TOKEN.test(token)) {
     throw new ValueError(
       `Cannot register script "${token}": wanted a name and a version, as in "acme.nms@1"`,
@@ -158,6 +170,7 @@ export function makeScript(init: Omit<ScriptInit, "token">): Script {
   checkCallable(init.func);
   const token = tokenOf.get(init.func);
   const known = token === undefined ? undefined : byToken.get(token);
+  if (typeof init.worker === "object") checkWorkerOptions(init.worker);
   if (init.worker) workerBody(init.func, init.worker);
   const own = token ?? `pyfunc_${anonymous++}`;
   return {

@@ -6,6 +6,7 @@ import { GradientTape } from "../autodiff/tape.ts";
 import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
 import { toNdArray } from "../core/convert.ts";
 import { flatten, type Nest } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -28,6 +29,14 @@ export interface GradCheckOptions {
   /** Tolerated difference, relative to the largest gradient. Default: the root of the dtype's precision times 64. */
   readonly tolerance?: number;
 }
+
+const checkOptions = optionCheck<GradCheckOptions>("gradCheck", {
+  dtype: true,
+  wrt: true,
+  elements: true,
+  step: true,
+  tolerance: true,
+});
 
 /** Thrown where a gradient is not what differences say; the message names input, element and both numbers. */
 export class GradCheckError extends Error {
@@ -55,6 +64,7 @@ export function gradCheck(
   inputs: readonly TensorLike[],
   options: GradCheckOptions = {},
 ): void {
+  checkOptions(options);
   const arrays = inputs.map((x) => {
     if (x instanceof Tensor) return x.ndarraySync();
     return x instanceof NdArray ? x : toNdArray(x, { dtype: options.dtype ?? "float64" });

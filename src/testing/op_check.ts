@@ -5,6 +5,7 @@
 import { ValueError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../core/op.ts";
+import { optionCheck } from "../core/options.ts";
 import { cpuDevice, gpuDevice } from "../runtime/devices.ts";
 import { memory } from "../runtime/memory.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
@@ -25,6 +26,12 @@ export interface OpCheckOptions {
   /** Samples that are checked in every dtype; the others in their first one only. Default 2. */
   readonly samplesInEveryDtype?: number;
 }
+
+const checkOptions = optionCheck<OpCheckOptions>("opCheck", {
+  devices: true,
+  dtypes: true,
+  samplesInEveryDtype: true,
+});
 
 /** One thing that does not hold. */
 export interface OpCheckFailure {
@@ -99,6 +106,7 @@ export async function opCheck(
   samples: readonly OpSample[],
   options: OpCheckOptions = {},
 ): Promise<OpCheckReport> {
+  checkOptions(options);
   const def = typeof op === "string" ? lookupOp(op) : op;
   if (def === undefined) throw new ValueError(`Cannot check op "${op}": it is not defined`);
   if (samples.length === 0) {

@@ -139,6 +139,33 @@ const DEVICES: readonly Case[] = [
     InvalidArgumentError,
     "was explicitly assigned to /job:worker/task:3",
   ],
+  ...["/job:worker/task:0/cpu:0", "/job:worker", "/replica:1", "/task:1/cpu:0"].flatMap((
+    name,
+  ): Case[] => {
+    const phrase = /task:1/.test(name)
+      ? "/task:1/device:CPU:0"
+      : name.replace("/cpu:", "/device:CPU:");
+    return [
+      [
+        `an op of a session on another process, ${name}`,
+        () => run(name, {}),
+        InvalidArgumentError,
+        `was explicitly assigned to ${phrase} but available devices are [ /job:localhost/replica:0/task:0/device:CPU:0`,
+      ],
+      [
+        `an op of a function on another process, ${name}`,
+        () => tf.function((x: tf.Tensor) => tf.device(name, () => tf.neg(x)))(tf.scalar(1)),
+        InvalidArgumentError,
+        `was explicitly assigned to ${phrase} but`,
+      ],
+      [
+        `an eager op on another process, ${name}`,
+        () => tf.device(name, () => tf.add(1, 2)),
+        InvalidArgumentError,
+        `Cannot find device ${phrase}: available devices are [ /job:localhost/replica:0/task:0/device:CPU:0`,
+      ],
+    ];
+  }),
   [
     "a hard placement of an op that the device lacks",
     () => {
@@ -391,7 +418,50 @@ const CLOSED: readonly Case[] = [
   ],
 ];
 
-for (const [title, cases] of Object.entries({ IMPORTS, DEVICES, LOOPS, ESCAPES, CLOSED })) {
+/** A run of a graph's only placeholder, with whatever comes second. */
+const runWith = (options: (x: tf.Tensor) => unknown) => () => {
+  const g = new tf.Graph(), x = g.asDefault(() => scalar("x"));
+  return new tf.Session({ graph: g }).run(x, options(x) as tf.RunOptions);
+};
+const session = (options: unknown) => () =>
+  inGraph(() => {
+    scalar();
+    return new tf.Session(options as tf.SessionOptions);
+  });
+const fedAs = "values are fed as run(fetches, { feeds: new Map([[x, value]]) })";
+
+const SESSIONS: readonly Case[] = [
+  ["feeds in place of options", runWith((x) => new Map([[x, 1]])), TypeError, fedAs],
+  ["feeds by name in place of options", runWith(() => ({ "x:0": 1 })), TypeError, fedAs],
+  [
+    "feedDict",
+    runWith((x) => ({ feedDict: new Map([[x, 1]]) })),
+    TypeError,
+    'Unknown option "feedDict" of Session.run: did you mean "feeds"?',
+  ],
+  [
+    "a target that nothing serves",
+    session({ target: "grpc://127.0.0.1:2222" }),
+    NotFoundError,
+    'No session factory registered for the given session options: {target: "grpc://127.0.0.1:2222"',
+  ],
+  [
+    "a target as the first argument",
+    session("grpc://127.0.0.1:2222"),
+    TypeError,
+    "Options of Session must be an object of graph",
+  ],
+  [
+    "a graph as the first argument",
+    () => new tf.Session(new tf.Graph() as never),
+    TypeError,
+    "Options of Session must be an object of graph",
+  ],
+];
+
+for (
+  const [title, cases] of Object.entries({ IMPORTS, DEVICES, LOOPS, ESCAPES, CLOSED, SESSIONS })
+) {
   Deno.test(`bad input: ${title.toLowerCase()} have TensorFlow's classes and phrases`, async (t) => {
     for (const [name, act, kind, phrase] of cases) {
       await t.step(name, async () => {
@@ -407,5 +477,5 @@ Deno.test("a soft placement that cannot be met, and a graph that is finalized, s
   const g = new tf.Graph();
   const x = g.asDefault(() => tf.constant(1));
   g.finalize();
-  assertEquals(await new tf.Session({ graph: g }).run(x), 1);
+  assertEquals(await new tf.Session({ graph: g, target: "" }).run(x), 1);
 });

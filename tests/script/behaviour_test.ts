@@ -3,7 +3,8 @@
  * (A: arguments, B: what bodies get, C and D: what they return, 1.5: result objects, 1.6: errors).
  */
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { pyFunc as npPyFunc } from "@weft/weft/numpy";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import {
   type Any,
@@ -214,6 +215,32 @@ testOnDevices(
     assertEquals(seen, [want, want]);
   },
 );
+
+Deno.test("A1 pyFunc() takes stateful and name in TensorFlow's order, or as options", () => {
+  const id = (x: N) => x;
+  const cases: [Any[], string, string][] = [
+    [[true], "PyFunc", "PyFunc:0"],
+    [[false], "PyFuncStateless", "PyFuncStateless:0"],
+    [[false, "mine"], "PyFuncStateless", "mine:0"],
+    [[undefined, "mine"], "PyFunc", "mine:0"],
+    [[{ stateful: false }], "PyFuncStateless", "PyFuncStateless:0"],
+    [[{ stateful: false, name: "mine" }], "PyFuncStateless", "mine:0"],
+  ];
+  for (const make of [tf.pyFunc, py, npPyFunc] as Any[]) {
+    for (const [rest, type, name] of cases) {
+      new tf.Graph().asDefault(() => {
+        const y = make(id, [tf.constant(1)], "float32", ...rest);
+        assertEquals([y.op.type, y.name], [type, name]);
+      });
+    }
+    assertThrows(() => make(id, [1], "float32", "mine"), TypeError, "Options of pyFunc must be");
+  }
+  assertThrows(
+    () => tf.numpyFunction(id, [1], "float32", true as Any),
+    TypeError,
+    "Options of numpyFunction must be an object of stateful, name",
+  );
+});
 
 testOnDevices("B1 a rank-0 array is its number in arithmetic, any other is refused", async () => {
   const five = () => tf.constant(5);

@@ -1,0 +1,93 @@
+/**
+ * Options objects that users pass: a key that means nothing is an error, which names the one that was probably meant.
+ * May import core's texts of values and nests.
+ */
+import { describe } from "./convert.ts";
+import { isPlainObject } from "./nest.ts";
+
+/** Each key of an options type. The compiler asks for all of them. */
+export type OptionKeys<T> = { readonly [K in keyof T]-?: true };
+
+/**
+ * A check of options objects of type `T`, made once for the function `name`. It throws `TypeError` for what is no plain object, and for
+ * a key that is not among `keys`. `hint` says what else may have been meant.
+ */
+export function optionCheck<T extends object>(
+  name: string,
+  keys: OptionKeys<T>,
+  hint = "",
+): (options: T | undefined) => void {
+  const known = new Set(Object.keys(keys));
+  return (options) => {
+    if (options === undefined) return;
+    if (!isPlainObject(options)) throw noRecord(name, known, options, hint);
+    for (const key in options) if (!known.has(key)) throw unknownKey(name, known, key, hint);
+  };
+}
+
+function noRecord(
+  name: string,
+  known: ReadonlySet<string>,
+  value: unknown,
+  hint: string,
+): TypeError {
+  return new TypeError(
+    `Options of ${name} must be an object of ${listOf(known)}: received ${describe(value)}${
+      also(hint)
+    }`,
+  );
+}
+
+function unknownKey(
+  name: string,
+  known: ReadonlySet<string>,
+  key: string,
+  hint: string,
+): TypeError {
+  const near = nearest(key, known);
+  return new TypeError(
+    `Unknown option "${key}" of ${name}: ${
+      near === null ? "" : `did you mean "${near}"? `
+    }It takes ${listOf(known)}${also(hint)}`,
+  );
+}
+
+function listOf(known: ReadonlySet<string>): string {
+  return [...known].join(", ");
+}
+function also(hint: string): string {
+  return hint && `; ${hint}`;
+}
+
+/**
+ * The name most like this one, letters counting alike in either case: one that holds it or that it holds, else the one of fewest edits;
+ * null where they have nothing in common.
+ */
+function nearest(key: string, names: Iterable<string>): string | null {
+  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const wanted = plain(key);
+  let found: string | null = null, least = Infinity;
+  for (const name of names) {
+    const other = plain(name);
+    const [short, long] = wanted.length < other.length ? [wanted, other] : [other, wanted];
+    const edits = short.length > 2 && long.includes(short) ? 0 : distance(wanted, other);
+    if (edits >= Math.max(wanted.length, other.length) || edits >= least) continue;
+    found = name;
+    least = edits;
+  }
+  return found;
+}
+
+/** Insertions, deletions and substitutions between two texts (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, row[j] + 1, next[j - 1] + 1));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
