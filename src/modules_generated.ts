@@ -325,6 +325,7 @@ import "./runtime/scan_loop.ts";
 import "./runtime/functional_ops.ts";
 import "./runtime/function_binding.ts";
 import "./runtime/function.ts";
+import "./runtime/run_limit.ts";
 import "./runtime/session.ts";
 import "./script/call.ts";
 import "./script/decorator.ts";

@@ -47,7 +47,7 @@ export class ControlCall {
   run(branch: Branch, args: readonly OpInput[]): OpInput[] | Promise<OpInput[]> {
     const inputs = [...args, ...branch.from.map((i) => this.inputs[i])];
     const { context } = this.call;
-    if (context.aborted) throw context.reason;
+    context.tick();
     return this.recorder
       ? this.#runRecorded(branch.f, inputs, this.recorder)
       : run(branch.f, inputs, context);
@@ -79,11 +79,16 @@ export class ControlCall {
     );
   }
 
-  /** Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. */
+  /**
+   * Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. `drop` then frees
+   * what the work holds.
+   */
   settle(
     work: () => readonly OpInput[] | Promise<readonly OpInput[]>,
+    drop?: () => void,
   ): HostResults | Promise<HostResults> {
     const fail = (e: unknown): never => {
+      drop?.();
       this.recorder?.release();
       this.#end();
       throw e;

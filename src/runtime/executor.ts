@@ -138,6 +138,7 @@ class Execution {
 
   /** Begins a step: at once, or after what it reads from the GPU has come. */
   #start(step: PlanStep): void {
+    this.#context.tick();
     this.#states[step.index] = STARTED;
     const reading = step.mayRead ? this.#slots.read(step) : undefined;
     if (reading) {

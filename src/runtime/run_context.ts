@@ -8,6 +8,7 @@ import type { Device } from "../core/device.ts";
 import { UnimplementedError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { RunCounter } from "./metadata.ts";
+import type { RunLimit } from "./run_limit.ts";
 import type { EagerTensor } from "./tensor.ts";
 
 let runs = 0;
@@ -23,6 +24,8 @@ export class RunContext {
   hostCalls = 0;
   /** Counts what the run does on the devices; null where nobody asked. */
   counter: RunCounter | null = null;
+  /** When it is to end; null for when it is done. */
+  readonly limit: RunLimit | null;
   readonly #outer: AbortSignal | null;
   #controller: AbortController | null = null;
   #listeners: Set<(reason: unknown) => void> | null = null;
@@ -30,8 +33,16 @@ export class RunContext {
   #reason: unknown;
 
   /** `outer` ends the run when it aborts. */
-  constructor(outer: AbortSignal | null = null) {
+  constructor(outer: AbortSignal | null = null, limit: RunLimit | null = null) {
     this.#outer = outer;
+    this.limit = limit;
+  }
+
+  /** For what may go on for long without giving others a turn: throws where the run is to end. */
+  tick(): void {
+    if (this.aborted) throw this.reason;
+    const error = this.limit?.due();
+    if (error) throw error;
   }
 
   /** True once the run failed, was cancelled or timed out. */
@@ -157,9 +168,27 @@ export function constantOf(def: OpDef, attrs: Attrs): Tensor | undefined {
   return constantOps.get(def.name)?.(attrs);
 }
 
-/** A fresh run, which ends when `signal` aborts. */
+let current: RunContext | null = null;
+
+/** The run whose body is being called, if it has a limit. */
+export function currentRun(): RunContext | null {
+  return current;
+}
+
+/** Calls a body of a run: what it starts meanwhile ends when the run is to. */
+export function withinRun<R>(context: RunContext, fn: () => R): R {
+  const before = current;
+  current = context;
+  try {
+    return fn();
+  } finally {
+    current = before;
+  }
+}
+
+/** A fresh run, which ends when `signal` aborts, and when the run in whose body it begins is to. */
 export function newRunContext(signal?: AbortSignal): RunContext {
-  return new RunContext(signal);
+  return new RunContext(signal, current?.limit);
 }
 
 export type { EagerTensor };

@@ -114,13 +114,14 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
   const outputs = body.f.outputs.slice(count);
   const collected: OpInput[][] = outputs.map(() => []);
   let state = mine(inputs.slice(elems, elems + count), inputs);
+  let outs: (OpInput[] | Promise<OpInput[]>)[] = [];
   const advance = (values: readonly OpInput[], args: readonly OpInput[]): void => {
     const results = mine(values, args);
     const before = state;
     state = results.slice(0, count);
-    checkStates(state, before, call.node);
-    free(before);
     results.slice(count).forEach((v, k) => collected[k].push(v));
+    free(before);
+    checkStates(state, before, call.node);
   };
   const finish = (n: number): OpInput[] => {
     const stacked = collected.map((values, k) => {
@@ -148,7 +149,8 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     // Calls that hand on nothing need not wait for each other.
     const all = (): OpInput[] | Promise<OpInput[]> => {
       const args = Array.from({ length: n }, (_, k) => rows.map((r) => r[reverse ? n - 1 - k : k]));
-      const outs = args.map((a) => control.run(body, a));
+      outs = [];
+      for (const a of args) outs.push(control.run(body, a));
       const collect = (values: readonly OpInput[][]): OpInput[] => {
         values.forEach((v, k) => advance(v, args[k]));
         return finish(n);
@@ -173,6 +175,13 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
       return finish(n);
     };
     return count === 0 && !body.f.graph.stateful ? all() : step(0);
+  }, () => {
+    free(state);
+    collected.forEach(free);
+    for (const out of outs) {
+      if (out instanceof Promise) out.then(free, () => {});
+      else free(out);
+    }
   });
   return results;
 }

@@ -10,7 +10,6 @@ import { optionCheck } from "../core/options.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import {
   CancelledError,
-  DeadlineExceededError,
   LookupError,
   NotFoundError,
   RuntimeError,
@@ -28,7 +27,8 @@ import { Fed } from "./feeds.ts";
 import { Folder } from "./folder.ts";
 import { checkPlacement, makePlan, type Plan } from "./plan.ts";
 import { execute, executeAlone } from "./executor.ts";
-import { newRunContext, type RunContext } from "./run_context.ts";
+import { currentRun, RunContext } from "./run_context.ts";
+import { RunLimit } from "./run_limit.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "./slots.ts";
 import { RunCounter, type RunMetadata } from "./metadata.ts";
@@ -164,14 +164,14 @@ export class Session {
       const v = fed.values[i];
       return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
     });
-    const context = newRunContext();
+    const context = new RunContext(null, RunLimit.of(options) ?? currentRun()?.limit);
     if (metadata) context.counter = new RunCounter();
     let arrays: NdArray[];
     try {
       const request = { wanted, targets, fed };
-      const started = tracer === null ? this.#execute(request, context, options) : traced(
+      const started = tracer === null ? this.#execute(request, context) : traced(
         { name: "Session.run", category: "run", details: { run: context.run } },
-        () => this.#execute(request, context, options),
+        () => this.#execute(request, context),
       );
       arrays = started instanceof Promise ? await started : started;
     } catch (e) {
@@ -185,11 +185,7 @@ export class Session {
   }
 
   /** Runs a plan to its end, or to the first of an error, the time limit, the caller's signal and `close()`. */
-  #execute(
-    request: Request,
-    context: RunContext,
-    options: RunOptions,
-  ): NdArray[] | Promise<NdArray[]> {
+  #execute(request: Request, context: RunContext): NdArray[] | Promise<NdArray[]> {
     const { fed } = request;
     this.#running.add(context);
     let work: NdArray[] | Promise<NdArray[]> | undefined;
@@ -204,7 +200,7 @@ export class Session {
         fed.release();
       }
     }
-    return work instanceof Promise ? this.#guard(work, request, context, options) : work;
+    return work instanceof Promise ? this.#guard(work, request, context) : work;
   }
 
   /** What a run that waits comes to: its results, or the first reason to end it. */
@@ -212,18 +208,13 @@ export class Session {
     work: Promise<NdArray[]>,
     { fed }: Request,
     context: RunContext,
-    { signal, timeoutMs }: RunOptions,
   ): Promise<NdArray[]> {
+    const { limit } = context, signal = limit?.signal;
     return new Promise((resolve, reject) => {
-      const cancel = (): void =>
-        context.abort(new CancelledError("The run was cancelled", { cause: signal?.reason }));
-      const timer = timeoutMs === undefined ? undefined : setTimeout(() => {
-        context.abort(
-          new DeadlineExceededError(
-            `Timed out waiting for notification: the run took longer than ${timeoutMs} ms`,
-          ),
-        );
-      }, timeoutMs);
+      const cancel = (): void => context.abort(limit!.cancelled());
+      const timer = limit?.timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => context.abort(limit.expired()), limit.left);
       const end = (): void => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", cancel);
@@ -235,6 +226,8 @@ export class Session {
         fed.release();
         reject(reason);
       });
+      // A body may have aborted it before anybody listened.
+      if (signal?.aborted) cancel();
       work.then((v) => {
         end();
         resolve(v);

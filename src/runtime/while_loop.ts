@@ -16,7 +16,7 @@ import { less } from "../ops/pointwise_compare.ts";
 import { logicalAnd } from "../ops/pointwise_logical.ts";
 import { CaptureList, flowOf, tapeGrad, trace, unflow } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
-import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
+import { currentRun, type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 import { EagerTensor } from "./tensor.ts";
 import { TensorArray } from "./tensor_array.ts";
 
@@ -188,7 +188,9 @@ function predicate(value: TensorLike): Tensor {
 
 function loopEagerly({ test, next, start, limit }: Loop): Tensor[] {
   let vars = [...start];
+  const run = currentRun();
   for (let i = 0; i !== limit && test(...vars).scalar(); i++) {
+    run?.tick();
     const results = next(...vars);
     if (results.length !== vars.length) throw wrongCount(results.length, vars.length);
     vars = results;
@@ -249,7 +251,17 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
     }]);
     return now ? read(now[0]) : t.ndarray().then(read);
   };
+  /** Frees values of the loop, but for those in `others`. */
+  const free = (values: readonly OpInput[], others: readonly OpInput[]): void => {
+    if (control.recorder) return;
+    for (const v of values) {
+      if (v instanceof EagerTensor && !initial.has(v) && !others.includes(v)) v.dispose();
+    }
+  };
   const advance = (next: OpInput[]): void => {
+    const before = vars;
+    vars = next;
+    free(before, next);
     next.forEach((v, i) => {
       const shape = v instanceof Tensor ? v.staticShape : v.shape;
       if (!compatible(shapes[i], shape)) {
@@ -261,12 +273,6 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
         );
       }
     });
-    if (!control.recorder) {
-      for (const v of vars) {
-        if (v instanceof EagerTensor && !initial.has(v) && !next.includes(v)) v.dispose();
-      }
-    }
-    vars = next;
     iteration++;
   };
   const step = (): void | Promise<void> => {
@@ -274,19 +280,24 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
       const tested = control.run(test, vars);
       const more = tested instanceof Promise ? tested.then(goesOn) : goesOn(tested);
       if (more instanceof Promise) {
-        return more.then((m) => (m ? continueWith(control.run(body, vars)) : undefined));
+        return more.then((m) => (m ? goOn(control.run(body, vars)) : undefined));
       }
       if (!more) return;
       const next = control.run(body, vars);
-      if (next instanceof Promise) return continueWith(next);
+      if (next instanceof Promise) return goOn(next);
       advance(next);
     }
   };
-  const continueWith = (next: OpInput[] | Promise<OpInput[]>): Promise<void> =>
-    Promise.resolve(next).then((n) => {
-      advance(n);
-      return step();
-    });
+  /** The loop from its first wait on: one promise, however many turns there are. */
+  const goOn = async (next: OpInput[] | Promise<OpInput[]>): Promise<void> => {
+    for (;;) {
+      advance(next instanceof Promise ? await next : next);
+      const tested = control.run(test, vars);
+      const more = goesOn(tested instanceof Promise ? await tested : tested);
+      if (!(more instanceof Promise ? await more : more)) return;
+      next = control.run(body, vars);
+    }
+  };
   // Loop variables that never ran through the body are the executor's: hand out handles of our own.
   const results = (): OpInput[] =>
     vars.map((
@@ -295,7 +306,7 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   return control.settle(() => {
     const done = step();
     return done instanceof Promise ? done.then(results) : results();
-  });
+  }, () => free(vars, []));
 }
 
 for (const { name } of [While, StatelessWhile]) setHostOp(name, runWhile);

@@ -4,7 +4,7 @@
  */
 import { DeadlineExceededError } from "../core/errors.ts";
 import { traced, tracer } from "../core/trace.ts";
-import type { RunContext } from "../runtime/run_context.ts";
+import { type RunContext, withinRun } from "../runtime/run_context.ts";
 import { placeText } from "../runtime/run_errors.ts";
 import type { Script, ScriptContext } from "./script.ts";
 import { packArguments } from "./marshal.ts";
@@ -83,9 +83,12 @@ function runBody<R>(
   const context = new BodyContext(site, limit);
   let result: unknown;
   try {
-    if (script.worker) result = callWorker(script, packArguments(script, values), context);
-    else if (script.flat && values.length === 1) result = script.func(values[0], context);
-    else result = script.func(...packArguments(script, values), context);
+    const call = (): unknown => {
+      if (script.worker) return callWorker(script, packArguments(script, values), context);
+      if (script.flat && values.length === 1) return script.func(values[0], context);
+      return script.func(...packArguments(script, values), context);
+    };
+    result = site.context?.limit ? withinRun(site.context, call) : call();
   } catch (e) {
     throw mapScriptError(e, site);
   }

@@ -1,0 +1,151 @@
+/**
+ * Time limits and signals where nothing awaits: loops without end are ended, wherever they are, and leave nothing behind.
+ * A test that does not end has failed.
+ */
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+import { assertFlat, open } from "../script/helpers.ts";
+
+type T = tf.Tensor;
+const { CancelledError, DeadlineExceededError } = tf.errors;
+
+/** A loop that never ends; its turns call `turn`. */
+const endless = (x: T, turn: (x: T) => T = (x) => tf.add(x, 1)): T =>
+  tf.whileLoop((v) => tf.greater(v, -1), (v) => [turn(v)], [x])[0];
+const script = (body: () => void) => (x: T): T =>
+  tf.pyFunction(
+    (x: T) => {
+      body();
+      return tf.add(x, 1);
+    },
+    [x],
+    tf.TensorSpec([], "float32"),
+  );
+const later = (x: T): T =>
+  tf.numpyFunction((x: tf.NdArray) => Promise.resolve(x), [x], tf.TensorSpec([], "float32"));
+
+/** Where a loop may be. */
+const PLACES: Readonly<Record<string, (x: T) => T>> = {
+  "a graph": (x) => endless(x),
+  "a function": (x) => tf.function((x: T) => endless(x))(x),
+  "a branch": (x) => tf.cond(tf.greater(x, 0), () => endless(x), () => x),
+  "another loop": (x) => endless(x, (x) => endless(x)),
+  "mapFn": (x) => tf.mapFn((row: T) => endless(row), tf.stack([x, x])),
+  "scan": (x) => tf.scan((a: T, row: T) => endless(tf.add(a, row)), tf.stack([x, x])),
+  "a loop over a script": (x) => endless(x, script(() => {})),
+  "a loop whose scripts await": (x) => endless(x, later),
+  "the body of a script": (x) => tf.pyFunction((x: T) => endless(x), [x], "float32"),
+  "a function that a body calls": (x) => {
+    const f = tf.function((x: T) => endless(x));
+    return tf.pyFunction((x: T) => f(x), [x], "float32");
+  },
+  "a loop with a gradient": (x) => tf.gradients(endless(x, (x) => tf.mul(x, 1.0001)), [x])[0]!,
+};
+
+for (const [place, build] of Object.entries(PLACES)) {
+  testOnDevices(`timeoutMs ends a loop without end in ${place}`, async () => {
+    await using g = open(() => {
+      const x = tf.placeholder("float32", [], "x");
+      return { x, y: build(x), z: tf.add(x, 1) };
+    });
+    const once = async (): Promise<void> => {
+      const run = g.sess.run(g.parts.y, { feeds: { "x:0": 1 }, timeoutMs: 20 });
+      const error = await assertRejects(() => run, DeadlineExceededError);
+      assert(error.message.includes("the run took longer than 20 ms"), error.message);
+    };
+    await once();
+    await assertFlat(once);
+    assertEquals(await g.sess.run(g.parts.z, { feeds: { "x:0": 1 }, timeoutMs: 1e6 }), 2);
+  });
+}
+
+testOnDevices("a signal that a body aborts ends the loop around it", async () => {
+  for (const awaits of [false, true]) {
+    let turns = 0;
+    let controller = new AbortController();
+    await using g = open(() => {
+      const x = tf.placeholder("float32", [], "x");
+      const turn = script(() => {
+        if (++turns === 100) controller.abort("enough");
+      });
+      return endless(x, (x) => (awaits ? later(turn(x)) : turn(x)));
+    });
+    const once = async (): Promise<void> => {
+      turns = 0;
+      controller = new AbortController();
+      const run = g.sess.run(g.parts, { feeds: { "x:0": 1 }, signal: controller.signal });
+      const error = await assertRejects(() => run, CancelledError, "The run was cancelled");
+      assertEquals((error as tf.errors.OpError).cause, "enough");
+      assert(turns >= 100 && turns <= 164, `${turns}`);
+    };
+    await once();
+    await assertFlat(once);
+  }
+});
+
+testOnDevices("a signal that a body aborts before its run waits ends the run", async () => {
+  const controller = new AbortController();
+  await using g = open(() => {
+    const x = script(() => controller.abort())(tf.placeholder("float32", [], "x"));
+    return tf.numpyFunction(() => new Promise(() => {}), [x], "float32");
+  });
+  const run = g.sess.run(g.parts, { feeds: { "x:0": 1 }, signal: controller.signal });
+  await assertRejects(() => run, CancelledError);
+});
+
+testOnDevices("timeoutMs ends a chain of scripts none of which awaits", async () => {
+  let calls = 0;
+  const busy = script(() => {
+    calls++;
+    for (const end = performance.now() + 2; performance.now() < end;);
+  });
+  await using g = open(() => {
+    let x: T = tf.placeholder("float32", [], "x");
+    for (let i = 0; i < 200; i++) x = busy(x);
+    return x;
+  });
+  await assertFlat(async () => {
+    const run = g.sess.run(g.parts, { feeds: { "x:0": 1 }, timeoutMs: 20 });
+    await assertRejects(() => run, DeadlineExceededError);
+  });
+  assert(calls < 200, `${calls}`);
+});
+
+testOnDevices("a loop, mapFn or scan whose body throws leaves nothing behind", async () => {
+  let turns = 0;
+  const failing = script(() => {
+    if (++turns % 5 === 0) throw new Error("blah");
+  });
+  const rows = (x: T): T => tf.stack([x, x, x, x, x, x, x]);
+  const cases: readonly ((x: T) => T)[] = [
+    (x) => endless(x, failing),
+    (x) => endless(x, (x) => later(failing(x))),
+    (x) => tf.mapFn((row: T) => failing(row), rows(x)),
+    (x) => tf.mapFn((row: T) => later(failing(row)), rows(x)),
+    (x) => tf.mapFn((row: T) => pure(later(row)), rows(x)),
+    (x) => tf.scan((a: T, row: T) => failing(tf.add(a, row)), rows(x)),
+    (x) => tf.gradients(endless(x, failing), [x])[0]!,
+  ];
+  /** Without effects, so that rows are visited all at once. */
+  const pure = (x: T): T =>
+    tf.numpyFunction(
+      (x: tf.NdArray) => {
+        if (++turns % 5 === 0) throw new Error("blah");
+        return x;
+      },
+      [x],
+      tf.TensorSpec([], "float32"),
+      { stateful: false },
+    );
+  for (const build of cases) {
+    await using g = open(() => build(tf.placeholder("float32", [], "x")));
+    const once = async (): Promise<void> => {
+      turns = 0;
+      const run = g.sess.run(g.parts, { feeds: { "x:0": 1 } });
+      await assertRejects(() => run, tf.errors.UnknownError, "blah");
+    };
+    await once();
+    await assertFlat(once);
+  }
+});
