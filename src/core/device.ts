@@ -80,6 +80,8 @@ export interface Device {
   sequence?(constants: readonly DeviceBuffer[]): Sequence;
   /** Copies a host array to the device, as another dtype where that is given. */
   upload(array: NdArray, dtype?: DType): DeviceBuffer;
+  /** True where buffers can be read at once. */
+  readonly canReadSync: boolean;
   /** Reads buffers at once, or null where the device cannot. */
   readSync(reads: readonly BufferRead[]): NdArray[] | null;
   /** Reads one buffer's elements at once. Absent where that gains nothing over {@linkcode readSync}. */

@@ -1,25 +1,37 @@
 /**
- * BodyCall: one stretch of eager code inside a plan — a script body, a gradient, a loop. It owns what the code makes and may tape it,
- * awaits included: ownership and tape follow the tensors, not the clock.
+ * BodyCall: one stretch of eager code that a call makes — a script body, a gradient. It owns what the code makes and tells tapes of
+ * it, awaits included: ownership and tape follow the tensors, not the clock.
  * May import core, autodiff's recorder and runtime's tensors.
  */
 import {
   type Application,
   currentRecorders,
   type OpInput,
+  type Recorder,
   withInterpreter,
   withRecorders,
 } from "../core/apply.ts";
 import { DTYPES, isTrainable } from "../core/dtype.ts";
 import type { Device } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { withScope } from "../core/scope_context.ts";
+import { type ScopeContext, withScope } from "../core/scope_context.ts";
 import { newTensorId, Tensor, type TensorContext } from "../core/tensor.ts";
 import { StepRecorder } from "../autodiff/tape.ts";
 import { constantTensor, onDevice } from "./eager.ts";
 import { EagerTensor, outsideScopes, withOwner } from "./tensor.ts";
 import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
+import { type ReadAhead, withReads } from "./read_ahead.ts";
 import { beginWaiting, endWaiting, holdStep, readsBehind } from "./variable_reads.ts";
+
+/** How a call is made where eager code makes it, rather than a plan. */
+export interface InPlace {
+  /** The tapes in force: they go on to be told after an await. */
+  readonly recorders: readonly Recorder[];
+  /** The calls in whose code this one is made. */
+  readonly around: readonly TensorContext[];
+  /** True: the code may wait. Its inputs then carry the call along. */
+  readonly waits: boolean;
+}
 
 /** Owner and tape of one call. */
 export class BodyCall implements TensorContext {
@@ -29,23 +41,49 @@ export class BodyCall implements TensorContext {
   readonly recorder: StepRecorder | null;
   /** Where the code runs. */
   readonly device: Device;
+  /** Younger tensors are the call's. */
+  readonly first: number = newTensorId();
+  readonly #place: InPlace | null;
+  readonly #recorders: readonly Recorder[];
+  readonly #scope: Partial<ScopeContext>;
+  readonly #reads: ReadAhead | null;
   readonly #followed = new Set<number>();
-  readonly #first = newTensorId();
   #waits = false;
   #ended = false;
   #abandoned = false;
 
-  /** `taped`: the gradient of the call is wanted. */
-  constructor(device: Device, taped: boolean) {
+  /**
+   * `taped`: the gradient of the call is wanted. `place` for a call that eager code makes: it runs under that code's tapes, wherever
+   * its scopes say unless `reads` has what the code may read at once.
+   */
+  constructor(
+    device: Device,
+    taped: boolean,
+    { place = null, reads = null }: {
+      readonly place?: InPlace | null;
+      readonly reads?: ReadAhead | null;
+    } = {},
+  ) {
     this.device = device;
     this.recorder = taped ? new StepRecorder() : null;
+    this.#place = place;
+    this.#reads = reads;
+    this.#recorders = [...place?.recorders ?? [], ...this.recorder ? [this.recorder] : []];
+    this.#scope = { opName: null, ...place && !reads ? {} : { device: device.name } };
   }
 
   record(application: Application): void {
-    // While synchronous code of the call runs, the recorder is in force and has been told.
-    if (!this.recorder || currentRecorders().includes(this.recorder)) return;
-    for (const x of application.inputs) if (x instanceof Tensor) this.follow(x);
-    this.recorder.record(application);
+    if (this.#ended || this.#abandoned) return;
+    // While synchronous code of the call runs, the recorders are in force and have been told.
+    const told = currentRecorders();
+    for (const r of this.#recorders) {
+      if (told.includes(r)) continue;
+      if (r === this.recorder) {
+        for (const x of application.inputs) if (x instanceof Tensor) this.follow(x);
+      }
+      r.record(application);
+    }
+    for (const c of this.#place?.around ?? []) c.record?.(application);
   }
 
   /** The code began to wait: from now on reads of variables are followed for it. */
@@ -63,7 +101,7 @@ export class BodyCall implements TensorContext {
       this.#followed.add(outputs[0].id);
       for (const o of outputs) {
         this.recorder.watch(o.id);
-        if (o.id > this.#first) this.adopt(o);
+        if (o.id > this.first) this.adopt(o);
       }
       this.recorder.steps.push(holdStep(step));
     }
@@ -86,28 +124,35 @@ export class BodyCall implements TensorContext {
 
   /** Runs the body: synchronous code within, and what follows its awaits. */
   runBody<R>(fn: () => R): R {
-    return runOwned(this, () => this.within(fn));
+    const call = (): R => this.within(fn);
+    return this.#place?.waits === false ? call() : runOwned(this, call);
   }
 
-  /** Runs synchronous code of the call: eager, on the call's device, with nothing of the caller's around it. */
+  /** Runs synchronous code of the call: eager, on the call's device, with nothing of the caller's around it but tapes it is for. */
   within<R>(fn: () => R): R {
-    const recorders = this.recorder ? [this.recorder] : [];
-    const scope = { device: this.device.name, opName: null };
+    const owned = (): R => withOwner(this.owned, fn);
+    // What is called in place may read what the code around it may.
+    const call = this.#place && !this.#reads ? owned : () => withReads(this.#reads, owned);
     return withInterpreter(
       null,
-      () => withRecorders(recorders, () => withScope(scope, () => withOwner(this.owned, fn))),
+      () => withRecorders(this.#recorders, () => withScope(this.#scope, call)),
     );
   }
 
-  /** A handle of the call's own on an input. Handles of variables stay as they are. */
+  /**
+   * A handle of the call's own on an input, which the code may dispose. Handles of variables stay as they are. Where a plan makes the
+   * call, two handles on one tensor are two sources of its tape.
+   */
   input(x: OpInput): OpInput {
     if (DTYPES[x.dtype].kind === "handle") return x;
     return this.within(() => {
-      const there = onDevice(x, this.device);
-      const t = there === x
-        ? new EagerTensor(there.dtype, there.staticShape, there.storage.retain())
+      const isHere = this.#place !== null && this.#reads === null && x instanceof EagerTensor;
+      const there = isHere ? x : onDevice(x, this.device);
+      const id = this.#place && x instanceof Tensor ? x.id : undefined;
+      const t = there === x || id !== undefined
+        ? new EagerTensor(there.dtype, there.staticShape, there.storage.retain(), id)
         : there;
-      t.context = this;
+      t.context = this.#place?.waits === false ? (x as Partial<Tensor>).context ?? null : this;
       if (isTrainable(t.dtype)) this.recorder?.watch(t.id);
       return t;
     });
@@ -133,15 +178,13 @@ export class BodyCall implements TensorContext {
       endOwning();
     }
     for (const t of this.owned) {
-      if (t.kept) release(t);
-      else t.dispose();
+      if (!t.kept) t.dispose();
+      else {
+        this.#reads?.noteEffect("keep()");
+        t.context = null;
+        t.guard();
+      }
     }
     this.owned.length = 0;
   }
-}
-
-/** Lets go of a tensor that the code kept. */
-export function release(t: EagerTensor): void {
-  t.context = null;
-  t.guard();
 }

@@ -382,15 +382,18 @@ function extendNode(
 
 for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   setHostRunner(def, (inputs, attrs) => {
-    const f = attrs.f as ConcreteFunction;
-    const out = withInterpreter(null, () => start(f, inputs, newRunContext()));
+    const f = attrs.f as ConcreteFunction, context = newRunContext();
+    const out = withInterpreter(null, () => start(f, inputs, context));
     if (out instanceof Results) return out.tensors();
     if (out instanceof Promise) {
       out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
-      throw new FailedPreconditionError(
+      const error = new FailedPreconditionError(
         `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
         { op: def.name },
       );
+      // What it would have done after the wait must not be done behind the caller's back.
+      context.abort(error);
+      throw error;
     }
     return asTensors(out);
   });

@@ -17,8 +17,10 @@ import { NdArray } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
 import { UnimplementedError } from "../core/errors.ts";
+import { ReadVariableOp } from "../ops/variable.ts";
 import { asEager, EagerTensor, tidy } from "./tensor.ts";
 import { type Launch, ofOp } from "./launch.ts";
+import { currentReads } from "./read_ahead.ts";
 import { findLaunch, specOf } from "./launch_cache.ts";
 import { Storage } from "./storage.ts";
 import { cpuDevice, defaultDevice, findDevice, gpuDevice } from "./devices.ts";
@@ -49,9 +51,11 @@ function targetDevice(inputs: readonly OpInput[] = []): Device {
 
 /** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
 export function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  return def.host
+  const outputs = def.host
     ? hostRunner(def)(inputs, attrs)
     : executeOn(def, inputs, attrs, targetDevice(inputs));
+  if (def.effects !== "none" && def !== ReadVariableOp) currentReads()?.noteEffect(def.name);
+  return outputs;
 }
 
 /** Executes an op on a device, or on the CPU where that device has no kernel for it. */

@@ -16,7 +16,7 @@ import {
   isThisProcess,
   parseDevice,
 } from "./devices.ts";
-import { constantOf } from "./run_context.ts";
+import { constantOf, readsAtOnce } from "./run_context.ts";
 
 /** A node ready to run. */
 export interface PlanStep {
@@ -180,7 +180,12 @@ function requiredDevice(node: IrNode): DeviceType | null {
     if (spec.type === "GPU" && able && isHere(spec)) return "GPU";
     if (spec.type !== undefined) return "CPU";
   }
-  return able ? null : "CPU";
+  return able && !mustReadElsewhere(node, gpu) ? null : "CPU";
+}
+
+/** True for a node that wants to read at once what this device can only be awaited for. */
+function mustReadElsewhere({ def, attrs }: IrNode, device: Device): boolean {
+  return def.host === true && !device.canReadSync && readsAtOnce(def, attrs);
 }
 
 function canRunOnGpu(node: IrNode, gpu: Device): boolean {

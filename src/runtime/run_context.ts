@@ -129,15 +129,24 @@ export type HostOp = (call: HostCall) => HostResults | Promise<HostResults>;
 export interface HostOpOptions {
   /** True: its tensors must be on the device it was placed on; what is elsewhere is brought there with the others of its boundary. */
   readonly local?: boolean;
+  /** True for a node that wants to read its tensors at once, and so to be where that can be done. */
+  readonly readsAtOnce?: (attrs: Attrs) => boolean;
 }
 
 const hostOps = new Map<string, HostOp>();
 const localOps = new Set<string>();
+const readers = new Map<string, (attrs: Attrs) => boolean>();
 
 /** Says how an op with `host: true` runs inside a plan. */
-export function setHostOp(name: string, run: HostOp, { local = false }: HostOpOptions = {}): void {
+export function setHostOp(name: string, run: HostOp, options: HostOpOptions = {}): void {
   hostOps.set(name, run);
-  if (local) localOps.add(name);
+  if (options.local) localOps.add(name);
+  if (options.readsAtOnce) readers.set(name, options.readsAtOnce);
+}
+
+/** True for a node that wants to read its tensors at once; see {@linkcode HostOpOptions}. */
+export function readsAtOnce(def: OpDef, attrs: Attrs): boolean {
+  return readers.get(def.name)?.(attrs) ?? false;
 }
 
 /** How an op with `host: true` runs inside a plan. Throws `UnimplementedError` where nobody said. */

@@ -18,6 +18,7 @@ import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../c
 import { Tensor } from "../core/tensor.ts";
 import { flatten } from "../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../core/errors.ts";
+import { currentReads } from "./read_ahead.ts";
 import { specId } from "./spec_id.ts";
 import { type Storage, totals } from "./storage.ts";
 
@@ -121,12 +122,12 @@ export class EagerTensor extends Tensor {
     const spec = { dtype: this.dtype, shape: this.staticShape };
     if (device.readData !== undefined) return device.readData(buffer, spec);
     const out = device.readSync([{ buffer, spec }]);
-    if (out === null) {
-      throw new FailedPreconditionError(
-        `Cannot read ${this} synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
-      );
-    }
-    return out[0].data;
+    if (out !== null) return out[0].data;
+    const copy = currentReads()?.read(this);
+    if (copy) return copy;
+    throw new FailedPreconditionError(
+      `Cannot read ${this} synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
+    );
   }
   /** Reads the elements as nested arrays. */
   override async array(): Promise<Nested> {

@@ -25,6 +25,7 @@ import { EagerTensor, outsideScopes } from "./tensor.ts";
 import { constantTensor, setHostRunner } from "./eager.ts";
 import { setConstantOp, setHostOp } from "./run_context.ts";
 import { defaultDevice, scopeDevice } from "./devices.ts";
+import { currentReads } from "./read_ahead.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
 import { VariableHandle, VariableState } from "./variable_state.ts";
 
@@ -49,6 +50,7 @@ export class Variable extends Tensor {
   constructor(value: EagerTensor, name: string, trainable: boolean) {
     super(value.dtype);
     Variable.created++;
+    currentReads()?.noteEffect("a new variable");
     this.resource = new VariableState(value, {
       id: this.id,
       dtype: value.dtype,

@@ -3,154 +3,88 @@
  * just work.
  * May import core, ops, autodiff's recorder and runtime's tensors.
  */
-import {
-  type Application,
-  currentRecorders,
-  type OpInput,
-  type Recorder,
-  withRecorders,
-} from "../core/apply.ts";
+import { currentRecorders, type OpInput } from "../core/apply.ts";
+import type { Device } from "../core/device.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { newTensorId, type Tensor, type TensorContext } from "../core/tensor.ts";
+import type { Tensor, TensorContext } from "../core/tensor.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
-import { StepRecorder } from "../autodiff/tape.ts";
+import type { StepRecorder } from "../autodiff/tape.ts";
 import { identity } from "../ops/array_view.ts";
 import { asTensor } from "../ops/input.ts";
 import { hostCallTotal } from "../runtime/metadata.ts";
-import { beginOwning, endOwning, runOwned } from "../runtime/async_owner.ts";
-import { release } from "../runtime/body_call.ts";
-import { EagerTensor, outsideScopes, withOwner } from "../runtime/tensor.ts";
-import { callBody, type LateBody } from "./body.ts";
+import { BodyCall } from "../runtime/body_call.ts";
+import { scopeDevice } from "../runtime/devices.ts";
+import { onDevice } from "../runtime/eager.ts";
+import type { ReadAhead } from "../runtime/read_ahead.ts";
+import { EagerTensor, outsideScopes } from "../runtime/tensor.ts";
+import { callEagerStyle } from "./eager_style.ts";
 import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
-import { freeReturned } from "./returned.ts";
+import { callReading } from "./read_at_once.ts";
 import type { Script } from "./script.ts";
 
-/** One call. Before the body's first await scopes and tapes in force do the work; after it, ownership and taping follow the tensors. */
-class EagerCall implements TensorContext, LateBody {
-  readonly #script: Script;
-  readonly #owned: EagerTensor[] = [];
-  readonly #recorders: readonly Recorder[];
-  readonly #strict: StepRecorder | null;
-  readonly #first = newTensorId();
-  /** The bodies this call is made in. */
-  readonly #around: readonly TensorContext[];
-  #results: Tensor[] = [];
-  #waits = false;
-  #ended = false;
-  #abandoned = false;
+/**
+ * Calls the body in place. Before its first await the scopes and tapes in force do the work; after it, if the caller can wait for
+ * one, ownership and taping follow the tensors.
+ */
+function callInPlace(
+  script: Script,
+  inputs: readonly OpInput[],
+  canWait: boolean,
+): Tensor[] | Promise<Tensor[]> {
+  hostCallTotal.count++;
+  const around = new Set<TensorContext>();
+  for (const x of inputs) if (!(x instanceof NdArray) && x.context) around.add(x.context);
+  const place = { recorders: currentRecorders(), around: [...around], waits: canWait };
+  const isStrict = script.strictGradients === true && place.recorders.length > 0;
+  const device = scopeDevice();
+  const site = { op: "EagerPyFunc", token: script.token, context: null };
+  const attempt = (on: Device, reads: ReadAhead | null): Tensor[] | Promise<Tensor[]> => {
+    const body = new BodyCall(on, isStrict, { place, reads });
+    const finish = (result: unknown, given: readonly OpInput[]): Tensor[] => {
+      const values = body.within(() => valuesOf(script, result, given, body));
+      if (body.recorder) checkConnected(script, body.recorder, given, values);
+      const handles = values.map((v) => handOut(v, on === device ? null : device));
+      for (const h of handles) h.context = place.around[0] ?? null;
+      body.recorder?.release();
+      return handles;
+    };
+    const fail = (): void => body.recorder?.release();
+    return callEagerStyle({ script, site, body, inputs, finish, fail });
+  };
+  return callReading({ script, inputs, device, site, canWait }, attempt);
+}
 
-  constructor(script: Script, inputs: readonly OpInput[]) {
-    this.#script = script;
-    const around = new Set<TensorContext>();
-    for (const x of inputs) if (!(x instanceof NdArray) && x.context) around.add(x.context);
-    this.#around = [...around];
-    const recorders = currentRecorders();
-    this.#strict = script.strictGradients && recorders.length > 0 ? new StepRecorder() : null;
-    this.#recorders = this.#strict ? [...recorders, this.#strict] : recorders;
-  }
+/** The results as tensors of ids of their own. */
+function valuesOf(
+  script: Script,
+  result: unknown,
+  given: readonly OpInput[],
+  body: BodyCall,
+): Tensor[] {
+  const inputs = given as readonly Tensor[];
+  const shapes = shapesOfCall(script, inputs);
+  return splitResult(script, result).map((v, i) => {
+    const r = eagerResult(script, i, v, shapes[i]);
+    // What the body made is handed on; what it was given, or found, gets a handle and an id of its own.
+    if (r instanceof NdArray) return asTensor(r);
+    return r.id > body.first && !inputs.includes(r) && !(r as EagerTensor).kept ? r : identity(r);
+  });
+}
 
-  record(application: Application): void {
-    if (this.#ended) return;
-    const told = currentRecorders();
-    for (const r of this.#recorders) if (!told.includes(r)) r.record(application);
-    for (const c of this.#around) c.record?.(application);
-  }
-  adopt(t: Tensor): void {
-    if (this.#ended && !this.#abandoned) t.context = null;
-    else this.#owned.push(t as EagerTensor);
-  }
-
-  abandon(): void {
-    this.#abandoned = true;
-  }
-  endLate(result: unknown): void {
-    this.#abandoned = false;
-    freeReturned(result, this.#first);
-    this.#end();
-  }
-
-  /** Runs the body. `isAsync`: its inputs carry the call along, for what comes after an await. */
-  run(inputs: readonly OpInput[], isAsync: boolean): Tensor[] | Promise<Tensor[]> {
-    hostCallTotal.count++;
-    const given = withOwner(this.#owned, () => inputs.map((x) => this.#input(x, isAsync)));
-    const site = { op: "EagerPyFunc", token: this.#script.token, context: null };
-    let out: Tensor[] | Promise<Tensor[]>;
-    try {
-      const finish = (r: unknown): Tensor[] => this.#finish(r, given);
-      const call = (): Tensor[] | Promise<Tensor[]> =>
-        withRecorders(
-          this.#recorders,
-          () => withOwner(this.#owned, () => callBody(this.#script, given, site, finish, this)),
-        );
-      out = isAsync ? runOwned(this, call) : call();
-    } catch (e) {
-      this.#end();
-      throw e;
-    }
-    if (out instanceof Promise) {
-      this.#waits = true;
-      beginOwning();
-      return out.finally(() => this.#end());
-    }
-    this.#end();
-    return out;
-  }
-
-  /** The body's own handle: it may dispose what it gets. */
-  #input(x: OpInput, isAsync: boolean): Tensor {
-    const t = asTensor(x) as EagerTensor;
-    if (t !== x) {
-      if (isAsync) t.context = this;
-      return t;
-    }
-    const own = new EagerTensor(t.dtype, t.staticShape, t.storage.retain(), t.id);
-    own.context = isAsync ? this : t.context;
-    if (isTrainable(t.dtype)) this.#strict?.watch(t.id);
-    return own;
-  }
-
-  #finish(result: unknown, given: readonly Tensor[]): Tensor[] {
-    const shapes = shapesOfCall(this.#script, given);
-    const values = withOwner(this.#owned, () =>
-      splitResult(this.#script, result).map((v, i) => {
-        const r = eagerResult(this.#script, i, v, shapes[i]);
-        // What the body made is handed on; what it was given, or found, gets a handle and an id of its own.
-        if (r instanceof NdArray) return asTensor(r);
-        return r.id > this.#first && !given.includes(r) && !(r as EagerTensor).kept
-          ? r
-          : identity(r);
-      }));
-    if (this.#strict) checkConnected(this.#script, this.#strict, given, values);
-    this.#results = outsideScopes(() =>
-      values.map((v) => {
-        const t = v as EagerTensor;
-        return new EagerTensor(t.dtype, t.staticShape, t.storage.retain(), t.id);
-      })
-    );
-    freeReturned(result, this.#first);
-    return this.#results;
-  }
-
-  #end(): void {
-    this.#ended = true;
-    if (this.#waits && !this.#abandoned) {
-      this.#waits = false;
-      endOwning();
-    }
-    this.#strict?.release();
-    for (const t of this.#owned) {
-      if (t.kept) release(t);
-      else t.dispose();
-    }
-    this.#owned.length = 0;
-    for (const r of this.#results) r.context = this.#around[0] ?? null;
-  }
+/** A handle that outlives the call, on a device where one is named; tapes know it by its id. */
+function handOut(t: Tensor, device: Device | null): EagerTensor {
+  return outsideScopes(() => {
+    const there = device === null ? t as EagerTensor : onDevice(t, device);
+    const handle = new EagerTensor(t.dtype, there.staticShape, there.storage.retain(), t.id);
+    if (there !== t) there.dispose();
+    return handle;
+  });
 }
 
 /** Runs the body now. Throws `FailedPreconditionError` naming `pyFunctionAsync` where it is async. */
 export function runEagerly(script: Script, inputs: readonly OpInput[]): Tensor[] {
-  const out = new EagerCall(script, inputs).run(inputs, false);
+  const out = callInPlace(script, inputs, false);
   if (!(out instanceof Promise)) return out.map(underScope);
   out.then((late) => late.forEach((t) => t.dispose()), () => {});
   throw new FailedPreconditionError(
@@ -164,7 +98,7 @@ export async function runEagerlyAsync(
   script: Script,
   inputs: readonly OpInput[],
 ): Promise<Tensor[]> {
-  const out = await new EagerCall(script, inputs).run(inputs, true);
+  const out = await callInPlace(script, inputs, true);
   return out.map(underScope);
 }
 
@@ -182,10 +116,10 @@ function underScope(t: Tensor): Tensor {
 function checkConnected(
   script: Script,
   recorder: StepRecorder,
-  inputs: readonly Tensor[],
+  inputs: readonly OpInput[],
   outputs: readonly Tensor[],
 ): void {
-  inputs.forEach((x, i) => {
+  (inputs as readonly Tensor[]).forEach((x, i) => {
     if (!isTrainable(x.dtype)) return;
     const reached = new Set<number>([x.id]);
     for (const step of recorder.steps) {

@@ -9,6 +9,7 @@ import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { constantTensor, setHostRunner } from "../runtime/eager.ts";
+import { currentReads } from "../runtime/read_ahead.ts";
 import { EagerTensor, withOwner } from "../runtime/tensor.ts";
 import { type HostCall, type HostResults, setHostOp } from "../runtime/run_context.ts";
 import { hostCallTotal } from "../runtime/metadata.ts";
@@ -109,8 +110,18 @@ export function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
   }
   const { device } = remote[0].storage;
   device.check();
-  const read = device.readSync(remote.map(readOf));
+  const read = device.readSync(remote.map(readOf)) ?? readAhead(remote);
   return read && withRead(inputs, read);
+}
+
+/** What the body around this call may read of a device that can only be awaited; null where anything is lacking. */
+function readAhead(tensors: readonly EagerTensor[]): NdArray[] | null {
+  const reads = currentReads();
+  const copies = tensors.map((t) => {
+    const data = reads && reads.read(t);
+    return data && new NdArray(t.dtype, t.staticShape, data);
+  });
+  return copies.every((c) => c !== null) ? copies : null;
 }
 
 /** Reads inputs to the host in one copy, awaiting the device. The arrays are the caller's. */

@@ -10,7 +10,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { findChromium, type Page, runPage } from "../../tools/browser.ts";
 import { NOT_ELSEWHERE } from "./excluded.ts";
-import { bundleTests, lonelyTests, portableTests, type TestBundle } from "./bundle.ts";
+import {
+  bundleReadme,
+  bundleTests,
+  lonelyTests,
+  portableTests,
+  type TestBundle,
+} from "./bundle.ts";
 import type { HostOptions, TestReport } from "./host.ts";
 import { sampleWork, type WorkResults } from "./sample_work.ts";
 
@@ -20,6 +26,7 @@ interface Facts {
   readonly adapter: string | null;
   readonly cpu: string;
   readonly work: Readonly<Record<string, WorkResults>>;
+  readonly readme: Readonly<Record<string, unknown>>;
 }
 /** What came of a page. */
 interface Outcome {
@@ -82,21 +89,25 @@ let outcomes: Readonly<Record<"gpu" | "cpu", Promise<Outcome>>> | undefined;
 /** What came of a page. All run once, side by side, whoever asks first; each failure is for who asks about its page. */
 function outcomeOf(name: "gpu" | "cpu"): Promise<Outcome> {
   if (outcomes === undefined) {
-    const bundle = bundleTests(files);
-    outcomes = { gpu: run("gpu", bundle), cpu: run("cpu", bundle) };
+    const bundle = bundleTests(files), readme = bundleReadme();
+    outcomes = { gpu: run("gpu", bundle, readme), cpu: run("cpu", bundle, readme) };
     for (const outcome of Object.values(outcomes)) outcome.catch(() => {});
   }
   return outcomes[name];
 }
 
-async function run(name: "gpu" | "cpu", bundle: Promise<TestBundle>): Promise<Outcome> {
+async function run(
+  name: "gpu" | "cpu",
+  bundle: Promise<TestBundle>,
+  readme: Promise<string>,
+): Promise<Outcome> {
   if (chromium === null) throw new Error("Cannot find Chromium: WEFT_REQUIRE_WEBGPU wants it");
   const { isolated, host } = PAGES[name];
   const reports: TestReport[] = [];
   let facts: Facts | undefined;
   const page = {
     isolated,
-    files: pageFiles(await bundle, {
+    files: pageFiles(await bundle, await readme, {
       ...host,
       alone: lonelyTests(files),
     }),
@@ -118,7 +129,7 @@ async function run(name: "gpu" | "cpu", bundle: Promise<TestBundle>): Promise<Ou
   return { facts, reports };
 }
 
-function pageFiles(bundle: TestBundle, host: HostOptions): Page["files"] {
+function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page["files"] {
   const script = `
     const send = (message) => fetch("/message", { method: "POST", body: JSON.stringify(message) });
     addEventListener("error", (e) => send({ kind: "error", error: e.message }));
@@ -127,12 +138,17 @@ function pageFiles(bundle: TestBundle, host: HostOptions): Page["files"] {
       const work = { cpu: await sampleWork("cpu") };
       const adapter = await navigator.gpu?.requestAdapter();
       if (adapter) work.webgpu = await sampleWork("webgpu");
+      const readme = {};
+      for (const backend of adapter ? ["cpu", "webgpu"] : ["cpu"]) {
+        await (await import("/readme.js")).run(backend, { log: (v) => readme[backend] = v });
+      }
       const { vendor, architecture, description } = adapter?.info ?? {};
       return {
         isolated: crossOriginIsolated,
         adapter: adapter ? [vendor, architecture, description].join(" ") : null,
         cpu: describeCpu(),
         work,
+        readme,
       };
     }
     async function main() {
@@ -160,6 +176,7 @@ function pageFiles(bundle: TestBundle, host: HostOptions): Page["files"] {
     ["/", { type: "text/html; charset=utf-8", body: html }],
     ["/host.js", js(bundle.host)],
     ["/work.js", js(bundle.work)],
+    ["/readme.js", js(readme)],
     ["/tests.js", js(bundle.tests)],
     ["/worker_main.ts", js(bundle.worker)],
   ]);
@@ -204,6 +221,14 @@ Deno.test({
       assertEquals(facts.isolated, PAGES[name].isolated);
       assertEquals(/shared/.test(facts.cpu), PAGES[name].isolated, facts.cpu);
     }
+  },
+});
+
+Deno.test({
+  name: "The README's first program runs as it stands, on the CPU and on WebGPU [chromium]",
+  ignore,
+  async fn() {
+    assertEquals((await outcomeOf("gpu")).facts.readme, { cpu: [1, 2], webgpu: [1, 2] });
   },
 });
 

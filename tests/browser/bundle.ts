@@ -77,6 +77,31 @@ export async function bundleTests(
   }
 }
 
+/**
+ * The README's first program as a module that exports `run`, which takes a backend's name and a console. Nothing of the program is
+ * changed but for where it gets the two from.
+ */
+export async function bundleReadme(): Promise<string> {
+  const [, program] = /```ts\n([^]*?)\n```/.exec(read("README.md"))!;
+  const [head, ...rest] = program.split("\n\n");
+  const folder = await Deno.makeTempDir({ prefix: "weft-readme-" });
+  try {
+    const map = `${folder}/import_map.json`;
+    await Deno.writeTextFile(map, JSON.stringify(browserImports()));
+    const lines = [
+      head,
+      "export async function run(backend, console) {",
+      'if (!await tf.setBackend(backend)) throw new Error("There is no such backend");',
+      ...rest,
+      "}",
+    ];
+    await Deno.writeTextFile(`${folder}/readme.ts`, lines.join("\n"));
+    return await bundle(`${folder}/readme.ts`, map, `${folder}/out.js`, undefined);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
 async function bundle(
   entry: string,
   map: string,

@@ -34,6 +34,25 @@ testOnDevices("gradients go through scripts", async () => {
   tf.dispose([x, dx]);
 });
 
+testOnDevices("bodies that read at once work where they are awaited", async () => {
+  const body = (x: tf.Tensor) => tf.sum(x).item() > 0 ? tf.square(x) : tf.neg(x);
+  const f = tf.function((x: tf.Tensor) => {
+    const y = tf.pyFunction(body, [tf.add(x, 1)], tf.TensorSpec([2], "float32"));
+    return [y, tf.gradients(tf.sum(y), [x])[0]!];
+  });
+  const x = tf.tensor1d([1, 2]), z = tf.tensor1d([-3, -4]);
+  const results = [
+    ...await f.async(x),
+    ...await f.async(z),
+    await tf.pyFunctionAsync(body, [x], "float32"),
+  ];
+  const values = await Promise.all(
+    results.map(async (t) => Array.from(await t.data() as Float32Array)),
+  );
+  assertEquals(values, [[4, 9], [4, 6], [2, 3], [-1, -1], [1, 4]]);
+  tf.dispose([x, z, results]);
+});
+
 testOnDevices("second gradients agree with the formula", async () => {
   const x = tf.tensor1d([0.5, -1, 2]);
   const second = tf.grad((v: tf.Tensor) =>

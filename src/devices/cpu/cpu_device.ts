@@ -44,6 +44,7 @@ export class CpuDevice implements Device {
   readonly type = "CPU";
   readonly software = false;
   readonly managed = true;
+  readonly canReadSync = true;
   readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
   readonly counters: DeviceCounters = newCounters();
   #engine: Engine | null | undefined;

@@ -246,6 +246,10 @@ export class WebGpuDevice implements Device {
     return buffer;
   }
 
+  get canReadSync(): boolean {
+    return this.#readback.canSync;
+  }
+
   readSync(reads: readonly BufferRead[]): NdArray[] | null {
     this.#checkReads(reads);
     const ranges = rangesOf(reads);
