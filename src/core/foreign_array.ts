@@ -44,7 +44,8 @@ export function readForeignArray(v: ForeignArray): RowMajor {
   return { dtype, shape: [...shape], data: data as ArrayLike<unknown> };
 }
 
-function dtypeOfForeign({ dtype, data }: ForeignArray): DType {
+/** Our name of the type of its elements. Throws `TypeError` where it has none. */
+export function dtypeOfForeign({ dtype, data }: ForeignArray): DType {
   const own = dtypeOfArray(data);
   if (own === undefined && !Array.isArray(data)) {
     throw new TypeError(

@@ -109,6 +109,15 @@ function bytes(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 }
 
+/** The text in base64 bytes; null where they are no UTF-8. */
+export function wellFormedText(base64: string): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes(base64));
+  } catch {
+    return null;
+  }
+}
+
 /** The text in base64 bytes. */
 export function text(base64: string): string {
   return new TextDecoder().decode(bytes(base64));

@@ -7,12 +7,12 @@ import { lookupOp, type OpDef } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
+import { InternalError, NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import type { FunctionDefJson, GraphDefJson, NodeDefJson, ShapeJson } from "../graph/graph_def.ts";
-import { attrFromJson, shapeFromJson, text } from "../graph/graph_def_values.ts";
+import { attrFromJson, shapeFromJson, text, wellFormedText } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
@@ -89,10 +89,17 @@ function checkScripts(def: GraphDefJson): void {
   const visit = (nodes: readonly NodeDefJson[]): void => {
     for (const n of nodes) {
       if (!/^(PyFunc|PyFuncStateless|EagerPyFunc)$/.test(n.op)) continue;
-      const token = n.attr?.token?.s;
-      if (token === undefined) continue;
-      const how = scriptCheck.missing(text(token));
-      if (how !== null) missing.push(`"${n.name}" needs script "${text(token)}" (${how})`);
+      const bytes = n.attr?.token?.s;
+      if (bytes === undefined) continue;
+      const token = wellFormedText(bytes);
+      if (token === null) {
+        throw new InternalError(
+          "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string.",
+          { op: n.op, node: n.name },
+        );
+      }
+      const how = scriptCheck.missing(token);
+      if (how !== null) missing.push(`"${n.name}" needs script "${token}" (${how})`);
     }
   };
   visit(def.node);

@@ -6,7 +6,7 @@ import type { OpInput } from "../core/apply.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { encodeString } from "../core/text.ts";
 import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
-import { isForeignArray } from "../core/foreign_array.ts";
+import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/foreign_array.ts";
 import { isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
@@ -163,7 +163,17 @@ export function hostResult(
 function typedResult(value: unknown, dtype: DType): NdArray {
   if (value instanceof NdArray) return value;
   if (value instanceof Uint8Array && dtype === "string") return new NdArray("string", [], [value]);
+  if (isForeignArray(value)) checkForeign(value);
   return toNdArray(value);
+}
+
+/** Throws `InternalError` with TensorFlow's phrase for an array whose elements are of no type that tensors have. */
+function checkForeign(array: ForeignArray): void {
+  try {
+    dtypeOfForeign(array);
+  } catch {
+    throw new InternalError(`Unsupported numpy data type: ${String(array.dtype)}`);
+  }
 }
 
 /** JS numbers, booleans, strings and nested arrays take the declared dtype, where it holds them. */

@@ -50,10 +50,6 @@ export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntrie
     "every op has samples, or a reason why not",
     "a bundle holds the ops of the other entries as well, which their own tests cover",
   ],
-  ...[
-    "a body that has had an effect is not called again, and the error names its line [webgpu]",
-    "pyFunctionAsync() works, pyFunction() names it and the line [webgpu]",
-  ].map((name) => [name, BUNDLED]),
   ...["cpu", "webgpu"].flatMap((device) => [
     [
       `1.6 an OpError keeps its class; node, cause, text and both stacks are there [${device}]`,
