@@ -351,20 +351,20 @@ const EXCEPTIONS: readonly (readonly [() => never, string, new (...a: never[]) =
   [raise(TypeError), "blah", tf.errors.InvalidArgumentError],
   [raise(RangeError), "blah", tf.errors.InvalidArgumentError],
   [raise(tf.StopIteration), "blah", tf.errors.OutOfRangeError],
-  [exhaustMemory, "Array buffer allocation failed", tf.errors.ResourceExhaustedError],
+  [
+    raise(RangeError, "Array buffer allocation failed"),
+    "Array buffer allocation failed",
+    tf.errors.ResourceExhaustedError,
+  ],
   [raise(tf.NotImplementedError), "blah", tf.errors.UnimplementedError],
   [raise(WeirdError), "blah", tf.errors.UnknownError],
   [raise(Error), "blah", tf.errors.UnknownError],
 ];
 
-function raise(Thrown: new (message: string) => Error): () => never {
+function raise(Thrown: new (message: string) => Error, text = "blah"): () => never {
   return function innerException(): never {
-    throw new Thrown("blah");
+    throw new Thrown(text);
   };
-}
-function exhaustMemory(): never {
-  const innerException = (): never => new ArrayBuffer(Number.MAX_SAFE_INTEGER) as never;
-  return innerException();
 }
 
 async function checkException(
