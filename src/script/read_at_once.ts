@@ -1,6 +1,6 @@
 /**
- * Bodies that read at once, as `x.item()` does, where the GPU can only be awaited, as in browsers. Such a body runs on the host with
- * copies of its inputs; one of which that shows only while it runs is called again, if it has had no effect yet.
+ * Bodies that read at once, as `x.item()` does, where the GPU can only be awaited, as in browsers. A body whose source says so runs
+ * on the host with copies of its inputs; one that does so unforeseen is called again, if it has had no effect yet.
  * May import core and runtime files.
  */
 import type { OpInput } from "../core/apply.ts";
