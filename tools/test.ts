@@ -14,7 +14,7 @@
 
 import { describeAdapter, findOrInstallAdapter } from "./adapter.ts";
 import { prepareWebGpu } from "./environment.ts";
-import { enterRoot, exists, list } from "./files.ts";
+import { enterRoot, exists } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
 import { type SkippedTest, TestOutput } from "./test_output.ts";
 
@@ -26,17 +26,6 @@ const OWN_FLAGS = ["--thorough", "--serial"];
 
 // Types are checked by `deno task ok`; here they would cost more than the tests.
 const TEST_FLAGS = ["test", "--allow-all", "--no-check"];
-
-/** Files that take longest, so that they start first and end with the others. */
-const LONGEST = [
-  "tests/browser/browser_test.ts",
-  "tests/node/node_test.ts",
-  "tests/op_check_test.ts",
-  "tests/package_test.ts",
-  "tests/graph/random_graphs_test.ts",
-  "tests/devices/cpu/oracle_test.ts",
-  "tests/ops/candidates_test.ts",
-];
 
 /** Files that run at a time, where there are so many processors: each has WebGPU devices and threads of its own. */
 const MOST_JOBS = 4;
@@ -84,15 +73,12 @@ async function main(given: string[]): Promise<number> {
   return code !== 0 ? code : isMissing ? 1 : 0;
 }
 
-/** Adds all tests unless the arguments name files themselves. */
+/** Adds the tests folder unless the arguments name files themselves. */
 function withDefaultFiles(args: string[]): string[] {
   const given = args[0] === "--" ? args.slice(1) : args;
   const isFile = (arg: string, i: number) =>
     !arg.startsWith("-") && given[i - 1] !== "--filter" && (exists(arg) || /\*|\.ts$/.test(arg));
-  if (given.some(isFile)) return given;
-  const files = list("tests", "_test.ts");
-  const first = LONGEST.filter((file) => files.includes(file));
-  return [...given, ...new Set([...first, ...files])];
+  return given.some(isFile) ? given : [...given, "tests/"];
 }
 
 /** Lists the tests that did not run: first those that want an adapter, then the others. */
