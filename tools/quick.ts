@@ -19,6 +19,9 @@ import { nativeCheck } from "./native_check.ts";
 /** Tests of every op over its samples. */
 const OP_CHECK = "tests/op_check_test.ts";
 
+/** Tests of the sources themselves. */
+const ARCHITECTURE = ["tests/architecture_test.ts", "tests/limits_test.ts"];
+
 /** What is run, to an exit status. */
 type Step = readonly [name: string, run: () => Promise<number>];
 
@@ -53,7 +56,7 @@ async function tests(changed: readonly string[], most: number): Promise<number> 
   const graph = await readModuleGraph([...entryPoints(), ...sources], imports.args);
   const all = affected(changed, { graph, entry: read("mod.ts"), read })
     .filter((file) => !/^tests\/(browser|node)\//.test(file) && file !== OP_CHECK);
-  const chosen = [...new Set(["tests/architecture_test.ts", ...all.slice(0, most)])];
+  const chosen = [...new Set([...ARCHITECTURE, ...all.slice(0, most)])];
   console.log(`Of ${all.length} files of tests that the change concerns the nearest:`);
   for (const file of chosen) console.log(`  ${file}`);
   const code = await deno("run", "-A", "tools/test.ts", ...chosen, "--quiet");
