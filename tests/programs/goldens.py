@@ -19,8 +19,10 @@ import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 from registry import PROGRAMS, values_of  # noqa: E402
+import control  # noqa: E402, F401
 import models  # noqa: E402, F401
 import optimizers  # noqa: E402, F401
+import recurrent  # noqa: E402, F401
 import training  # noqa: E402, F401
 
 FOLDER = pathlib.Path(__file__).parent
