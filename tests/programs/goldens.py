@@ -23,6 +23,7 @@ import control  # noqa: E402, F401
 import models  # noqa: E402, F401
 import optimizers  # noqa: E402, F401
 import recurrent  # noqa: E402, F401
+import scripts  # noqa: E402, F401
 import training  # noqa: E402, F401
 
 FOLDER = pathlib.Path(__file__).parent
