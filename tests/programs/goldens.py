@@ -21,6 +21,7 @@ import tensorflow as tf  # noqa: E402
 from registry import PROGRAMS, values_of  # noqa: E402
 import control  # noqa: E402, F401
 import models  # noqa: E402, F401
+import numerics  # noqa: E402, F401
 import optimizers  # noqa: E402, F401
 import recurrent  # noqa: E402, F401
 import scripts  # noqa: E402, F401

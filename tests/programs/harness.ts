@@ -57,7 +57,7 @@ export interface Program {
   readonly build: (parts: Parts) => StepFunction;
   /** Modes that it cannot have, each with the reason. */
   readonly without?: Partial<Record<Mode, string>>;
-  /** How far float32 may be from TensorFlow, relative to the size of the number, where not {@linkcode NEAR_TENSORFLOW}. */
+  /** How far numbers may be from TensorFlow's and those of other modes, where the dtypes do not say it. */
   readonly tolerance?: { readonly value: number; readonly reason: string };
 }
 
@@ -94,11 +94,14 @@ const COMPILES: Partial<Record<Mode, readonly ("forward" | "loss")[]>> = {
   nested: ["forward", "loss"],
 };
 
+/** How far numbers of a dtype may be apart; whole numbers are equal. */
+type Tolerances = Partial<Record<tf.DType, number>>;
+
 /**
  * How far numbers may be from TensorFlow's, relative to one plus their size. Sums are taken in another order and elementary functions
  * are other approximations, each a few units in the last place (6e-8 in float32), which some steps of training multiply.
  */
-const NEAR_TENSORFLOW: Partial<Record<tf.DType, number>> = {
+const NEAR_TENSORFLOW: Tolerances = {
   float16: 4e-3,
   float32: 5e-5,
   float64: 1e-9,
@@ -106,7 +109,7 @@ const NEAR_TENSORFLOW: Partial<Record<tf.DType, number>> = {
 };
 
 /** How far modes may be from each other: the kernels are the same but for what is fused, which saves roundings. */
-const NEAR_EAGER: Partial<Record<tf.DType, number>> = {
+const NEAR_EAGER: Tolerances = {
   float16: 4e-3,
   float32: 2e-5,
   float64: 1e-12,
@@ -140,11 +143,9 @@ export function testPrograms(programs: readonly Program[]): void {
         await t.step(TITLES[mode], async () => {
           await using run = new Run(program, mode);
           const result = await run.play();
-          const tolerance = program.tolerance?.value;
-          assertNear(result, golden, (dtype) =>
-            dtype === "float32" && tolerance || NEAR_TENSORFLOW[dtype]);
+          assertNear(result, golden, program.tolerance?.value ?? NEAR_TENSORFLOW);
           eager.result ??= result;
-          assertNear(result, eager.result, (dtype) => NEAR_EAGER[dtype]);
+          assertNear(result, eager.result, program.tolerance?.value ?? NEAR_EAGER);
           await run.repeat();
         });
       }
@@ -323,7 +324,7 @@ function plain(x: unknown): unknown {
 function assertNear(
   actual: Result,
   wanted: Result,
-  tolerance: (dtype: tf.DType) => number | undefined,
+  tolerance: number | Tolerances,
 ): void {
   assertEquals(actual.steps.length, wanted.steps.length);
   const compare = (where: string, a: Record<string, Value>, w: Record<string, Value>): void => {
@@ -332,7 +333,7 @@ function assertNear(
       assertEquals(dtype, w[name][0], `dtype of ${name} ${where}`);
       const [x, y] = [elements, w[name][1]];
       assert(
-        isNear(x, y, tolerance(dtype) ?? 0),
+        isNear(x, y, typeof tolerance === "number" ? tolerance : tolerance[dtype] ?? 0),
         `${name} ${where} is ${JSON.stringify(x)}, wanted ${JSON.stringify(y)}`,
       );
     }
