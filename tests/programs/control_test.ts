@@ -69,7 +69,10 @@ testPrograms([
           (i) => tf.less(i, 5),
           (i, list) => [
             tf.add(i, 1),
-            list.write(i, tf.add(tf.mul(w, list.read(tf.sub(i, 1))), tf.sin(list.read(tf.sub(i, 2))))),
+            list.write(
+              i,
+              tf.add(tf.mul(w, list.read(tf.sub(i, 1))), tf.sin(list.read(tf.sub(i, 2)))),
+            ),
           ],
           [
             tf.scalar(2, "int32"),
@@ -267,12 +270,13 @@ testPrograms([
         { inputSignature: [tf.TensorSpec(null, "float32")] },
       );
       const rows = tf.function(
-        (x: tf.Tensor) => tf.whileLoop(
-          (h) => tf.less(tf.gather(tf.shape(h), 0), 6),
-          (h) => tf.concat([h, tf.slice(h, [0, 0], [1, 3])]),
-          [x],
-          { shapeInvariants: [[null, 3]] },
-        )[0],
+        (x: tf.Tensor) =>
+          tf.whileLoop(
+            (h) => tf.less(tf.gather(tf.shape(h), 0), 6),
+            (h) => tf.concat([h, tf.slice(h, [0, 0], [1, 3])]),
+            [x],
+            { shapeInvariants: [[null, 3]] },
+          )[0],
         { inputSignature: [tf.TensorSpec([null, 3], "float32")] },
       );
       return ({ one, many }) => ({

@@ -19,10 +19,13 @@ import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 from registry import PROGRAMS, values_of  # noqa: E402
+import algorithms  # noqa: E402, F401
 import control  # noqa: E402, F401
+import data  # noqa: E402, F401
 import models  # noqa: E402, F401
 import numerics  # noqa: E402, F401
 import optimizers  # noqa: E402, F401
+import random_programs  # noqa: E402, F401
 import recurrent  # noqa: E402, F401
 import scripts  # noqa: E402, F401
 import training  # noqa: E402, F401

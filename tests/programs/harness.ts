@@ -75,7 +75,9 @@ export const ONLY_STEP: Partial<Record<Mode, string>> = {
   nested: NO_MODEL,
 };
 /** The modes of a program whose loss has no forward pass of its own. */
-export const NO_FORWARD: Partial<Record<Mode, string>> = { forward: "the loss is all of the model" };
+export const NO_FORWARD: Partial<Record<Mode, string>> = {
+  forward: "the loss is all of the model",
+};
 
 const TITLES: Record<Mode, string> = {
   eager: "eagerly",
@@ -192,7 +194,9 @@ class Run {
         return resource;
       },
       minimize: (optimizer, cost, variables) => {
-        if (mode !== "session") return { cost: optimizer.minimize(cost, true, variables), train: null };
+        if (mode !== "session") {
+          return { cost: optimizer.minimize(cost, true, variables), train: null };
+        }
         const value = cost();
         return { cost: value, train: effect(optimizer.minimize(value, false, variables)) };
       },
@@ -214,7 +218,9 @@ class Run {
     const steps: Result["steps"] = [];
     for (const feeds of await this.#feeds()) steps.push(await this.#step(feeds));
     const variables: Result["variables"] = {};
-    for (const [name, v] of Object.entries(this.#variables)) variables[name] = valueOf(v.ndarraySync());
+    for (const [name, v] of Object.entries(this.#variables)) {
+      variables[name] = valueOf(v.ndarraySync());
+    }
     return { steps, variables };
   }
 
@@ -232,13 +238,15 @@ class Run {
     if (dataset) return await Array.fromAsync(dataset().asNumpyIterator());
     return Array.from({ length: steps }, (_, k) =>
       Object.fromEntries(
-        Object.entries(inputs).map(([name, start], i) => [name, valuesOf(start, 100 * (i + 1) + k)]),
+        Object.entries(inputs).map((
+          [name, start],
+          i,
+        ) => [name, valuesOf(start, 100 * (i + 1) + k)]),
       ));
   }
 
   #eagerly(step: StepFunction): Step {
-    return (feeds) =>
-      withTensors(feeds, async (inputs) => await read(tf.tidy(() => step(inputs))));
+    return (feeds) => withTensors(feeds, async (inputs) => await read(tf.tidy(() => step(inputs))));
   }
 
   #compiled(step: StepFunction): Step {

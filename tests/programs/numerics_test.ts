@@ -68,9 +68,7 @@ testPrograms([
     build: ({ v: { w, u }, forward, loss, minimize, own }) => {
       const optimizer = own(tf.train.sgd(0.25));
       const half = (t: tf.Tensor): tf.Tensor => tf.cast(t, "float16");
-      const predict = forward((x: tf.Tensor) =>
-        tf.matMul(tf.relu(tf.matMul(x, half(w))), half(u))
-      );
+      const predict = forward((x: tf.Tensor) => tf.matMul(tf.relu(tf.matMul(x, half(w))), half(u)));
       // The loss is scaled, as it is where small gradients would be lost.
       const cost = loss((x: tf.Tensor, y: tf.Tensor) =>
         meanSquare(tf.sub(tf.cast(predict(x), "float32"), y))
@@ -159,7 +157,10 @@ testPrograms([
       const optimizer = own(tf.train.sgd(0.05));
       const cost = loss((x: tf.Tensor) => {
         const turned = tf.transpose(tf.reverse(w, [1]), [2, 0, 1]);
-        const padded = tf.mirrorPad(tf.pad(turned, [[1, 0], [0, 0], [2, 1]]), [[0, 1], [1, 1], [0, 0]], "reflect");
+        const padded = tf.mirrorPad(tf.pad(turned, [[1, 0], [0, 0], [2, 1]]), [[0, 1], [1, 1], [
+          0,
+          0,
+        ]], "reflect");
         const strided = tf.stridedSlice(padded, [0, 0, 0], [6, 4, 6], [2, 1, 2]);
         const [left, right] = tf.split(w, [1, 2], 1);
         const joined = tf.concat([right, tf.tile(left, [1, 2, 1]), tf.roll(x, 1, 2)], 1);
@@ -183,14 +184,16 @@ testPrograms([
     without: NO_FORWARD,
     build: ({ v: { w }, loss, minimize, own }) => {
       const optimizer = own(tf.train.sgd(0.001));
+      // deno-fmt-ignore
       const near: ((x: tf.Tensor) => tf.Tensor)[] = [
         tf.sin, tf.cos, tf.tan, tf.asin, tf.acos, tf.atan, tf.sinh, tf.cosh, tf.tanh, tf.asinh,
         tf.atanh, tf.exp, tf.expm1, tf.sigmoid, tf.softplus, tf.softsign, tf.elu, tf.selu, tf.gelu,
         tf.erf, tf.leakyRelu, tf.relu6, tf.logSigmoid, tf.square, tf.neg, tf.abs,
-      ]; // deno-fmt-ignore
+      ];
+      // deno-fmt-ignore
       const positive: ((x: tf.Tensor) => tf.Tensor)[] = [
         tf.log, tf.log1p, tf.sqrt, tf.rsqrt, tf.reciprocal, tf.acosh,
-      ]; // deno-fmt-ignore
+      ];
       const cost = loss((x: tf.Tensor) => {
         const high = tf.add(1.5, tf.mul(w, x));
         return tf.addN([

@@ -1,7 +1,8 @@
 /** Recurrent networks: unrolled, in `whileLoop` with a `TensorArray`, and in `scan`. All three compute the same. */
 
 import * as tf from "@weft/weft";
-import { type Start, testPrograms } from "./harness.ts";
+import { testPrograms } from "./harness.ts";
+import type { Start } from "./values.ts";
 
 /** The next states from a row of inputs and the states; the last state is the output. */
 type Cell = (x: tf.Tensor, states: readonly tf.Tensor[]) => tf.Tensor[];
@@ -100,7 +101,10 @@ testPrograms([{
   build: ({ v: { w, u, back, out }, forward, loss, minimize, own }) => {
     const optimizer = own(tf.train.momentum(0.2, 0.9));
     const summary = forward((xs: tf.Tensor, length: tf.Tensor) => {
-      const isIn = tf.less(tf.reshape(tf.range(0, 5, 1, "int32"), [5, 1, 1]), tf.reshape(length, [2, 1]));
+      const isIn = tf.less(
+        tf.reshape(tf.range(0, 5, 1, "int32"), [5, 1, 1]),
+        tf.reshape(length, [2, 1]),
+      );
       const walk = (u: tf.Tensor, reverse: boolean): tf.Tensor =>
         tf.scan(
           (h: tf.Tensor, [x, on]: [tf.Tensor, tf.Tensor]) =>

@@ -160,7 +160,10 @@ testPrograms([
       return ({ x }) => {
         const one = tf.numpyFunction(count, [], "int32", { name: "one" });
         const added = after([one], () => effect(v.assignAdd(x)));
-        const two = after([added], () => tf.pyFunction(() => tf.scalar(count(), "int32"), [], "int32"));
+        const two = after(
+          [added],
+          () => tf.pyFunction(() => tf.scalar(count(), "int32"), [], "int32"),
+        );
         const doubled = after([two], () => effect(v.assign(tf.mul(v, 2))));
         const three = after([doubled], () => tf.numpyFunction(count, [], "int32"));
         const constant = after([three], () => tf.add(tf.constant(1), tf.constant(2)));

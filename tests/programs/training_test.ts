@@ -1,7 +1,8 @@
 /** Ways to train: accumulation, clipping, averages, inner steps, second order, tapes of every kind. */
 
 import * as tf from "@weft/weft";
-import { after, NO_FORWARD, ONLY_STEP, type Start, testPrograms } from "./harness.ts";
+import { after, NO_FORWARD, ONLY_STEP, testPrograms } from "./harness.ts";
+import type { Start } from "./values.ts";
 
 const meanSquare = (x: tf.Tensor): tf.Tensor => tf.mean(tf.square(x));
 const gradient = (tape: tf.GradientTape, y: tf.Tensor, x: tf.Tensor): tf.Tensor =>
@@ -90,8 +91,10 @@ testPrograms([
       const cost = loss((x: tf.Tensor, y: tf.Tensor) => meanSquare(tf.sub(predict(x), y)));
       return ({ x, y }) => {
         const { cost: value, train } = minimize(optimizer, () => cost(x, y));
-        const moved = after([train], () =>
-          effect(v.average.assign(tf.add(tf.mul(v.average, 0.8), tf.mul(v.w, 0.2)))));
+        const moved = after(
+          [train],
+          () => effect(v.average.assign(tf.add(tf.mul(v.average, 0.8), tf.mul(v.w, 0.2)))),
+        );
         const smooth = after([moved], () => tf.sum(v.average));
         return { cost: value, smooth };
       };
@@ -387,7 +390,9 @@ testPrograms([
     variables: NETWORK,
     inputs: DATA,
     steps: 2,
-    without: { session: "the loop's body is a function in a session too: the step's mode covers it" },
+    without: {
+      session: "the loop's body is a function in a session too: the step's mode covers it",
+    },
     build: ({ v, forward, loss, own }) => {
       const optimizer = own(tf.train.adam(0.05));
       const predict = forward((x: tf.Tensor) => network(x, v));

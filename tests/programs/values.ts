@@ -20,18 +20,16 @@ export type Start = readonly number[] | {
   /** The elements themselves. */
   readonly values: readonly number[];
   /** Default a vector. */
-  readonly shape?: readonly number[] | undefined;
+  readonly shape?: readonly number[];
   readonly dtype?: "float32" | "float64" | "int32" | "bool";
 };
 
 /** The elements of a start. Those of another phase are others. */
 export function valuesOf(start: Start, phase: number): tf.NdArray {
-  if (!("shape" in start) && !("length" in start)) {
-    return valuesOf({ ...start, shape: [start.values.length] }, phase);
-  }
   const about = "length" in start ? { shape: start } : start;
   if ("values" in about) {
-    return arrayOf(about.dtype ?? "float32", about.shape, (i) => about.values[i]);
+    const { values, shape = [values.length], dtype = "float32" } = about;
+    return arrayOf(dtype, shape, (i) => values[i]);
   }
   if ("below" in about) {
     return arrayOf("int32", about.shape, (i) => (7 * i + 3 * phase) % about.below);
