@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from registry import Adam, minimize, program
+from registry import Adam, minimize, minimizing, program
 
 O = keras.optimizers
 
@@ -89,15 +89,7 @@ def conjugate(v):
     return step
 
 
-@program(
-    "an ordinary differential equation, its field trained through the solver",
-    {"w": {"shape": [2, 2], "scale": 0.8}, "b": [1, 2]},
-    {"start": {"shape": [3, 2], "scale": 1}, "end": {"shape": [3, 2], "scale": 1}},
-)
-def ode(v):
-    o = Adam(0.05)
-    o.build(list(v.values()))
-
+def ode(v, xs):
     def field(y):
         return tf.tanh(y @ v["w"] + v["b"])
 
@@ -109,14 +101,17 @@ def ode(v):
         k4 = field(y + k3 * h)
         return t + h, y + (k1 + 2 * k2 + 2 * k3 + k4) * h / 6
 
-    def step(xs):
-        def cost():
-            y = tf.while_loop(lambda t, _: t < 0.99, body, (tf.constant(0.0), xs["start"]))[1]
-            return tf.reduce_mean(tf.square(y - xs["end"]))
+    y = tf.while_loop(lambda t, _: t < 0.99, body, (tf.constant(0.0), xs["start"]))[1]
+    return tf.reduce_mean(tf.square(y - xs["end"]))
 
-        return {"cost": minimize(o, cost, list(v.values()))}
 
-    return step
+minimizing(
+    "an ordinary differential equation, its field trained through the solver",
+    {"w": {"shape": [2, 2], "scale": 0.8}, "b": [1, 2]},
+    {"start": {"shape": [3, 2], "scale": 1}, "end": {"shape": [3, 2], "scale": 1}},
+    lambda: Adam(0.05),
+    ode,
+)
 
 
 @program(

@@ -3,21 +3,9 @@
 import keras
 import tensorflow as tf
 
-from registry import Adam, minimize, program
+from registry import Adam, mean_square, minimizing, program
 
 O = keras.optimizers
-
-
-def mean_square(x):
-    return tf.reduce_mean(tf.square(x))
-
-
-def minimizing(name, variables, inputs, optimizer, cost):
-    @program(name, variables, inputs)
-    def build(v):
-        o = optimizer()
-        o.build(list(v.values()))
-        return lambda xs: {"cost": minimize(o, lambda: cost(v, xs), list(v.values()))}
 
 
 def iterate(v, xs):

@@ -4,22 +4,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from registry import Adam, minimize, program, values_of
+from registry import Adam, mean_square, minimizing, values_of
 
 O = keras.optimizers
 D = tf.data.Dataset
-
-
-def mean_square(x):
-    return tf.reduce_mean(tf.square(x))
-
-
-def training(name, variables, dataset, optimizer, cost, more=lambda xs: {}):
-    @program(name, variables, dataset=dataset)
-    def build(v):
-        o = optimizer()
-        o.build(list(v.values()))
-        return lambda xs: {"cost": minimize(o, lambda: cost(v, xs), list(v.values())), **more(xs)}
 
 
 def records():
@@ -38,12 +26,13 @@ def records():
     )
 
 
-training(
+minimizing(
     "records that are mapped, filtered and batched",
     {"w": [3, 1]},
-    records,
+    {},
     lambda: Adam(0.1),
     lambda v, xs: mean_square(xs["x"] @ v["w"] - xs["y"]),
+    dataset=records,
 )
 
 
@@ -65,24 +54,28 @@ def summed(v, xs):
     return mean_square(tf.reduce_sum(rows, [1, 2]) - xs["y"])
 
 
-training(
+minimizing(
     "lists of several lengths, padded and masked",
     {"table": [6, 2]},
-    lists,
+    {},
     lambda: O.SGD(0.5),
     summed,
+    dataset=lists,
 )
 
-training(
+minimizing(
     "a shuffled pass, whose order does not matter",
     {"w": [2, 2]},
-    lambda: D.zip({"x": D.from_tensor_slices(values_of([10, 2], 3)), "n": D.range(10)})
+    {},
+    lambda: O.SGD(0.5),
+    lambda v, xs: (
+        mean_square(xs["x"] @ v["w"] - xs["x"]),
+        {"sorted": tf.sort(tf.cast(xs["n"], tf.float32))},
+    ),
+    dataset=lambda: D.zip({"x": D.from_tensor_slices(values_of([10, 2], 3)), "n": D.range(10)})
     .shuffle(10, 7)
     .batch(10)
     .repeat(2),
-    lambda: O.SGD(0.5),
-    lambda v, xs: mean_square(xs["x"] @ v["w"] - xs["x"]),
-    lambda xs: {"sorted": tf.sort(tf.cast(xs["n"], tf.float32))},
 )
 
 
@@ -104,10 +97,11 @@ def broken():
     )
 
 
-training(
+minimizing(
     "a dataset whose bad elements are left out",
     {"w": [2, 1]},
-    broken,
+    {},
     lambda: O.SGD(0.05),
     lambda v, xs: mean_square(xs["x"] @ v["w"] - 1),
+    dataset=broken,
 )

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from registry import Adam, minimize, program
+from registry import Adam, mean_square, minimize, minimizing, program
 
 O = keras.optimizers
 
@@ -18,41 +18,13 @@ def cross_entropy(labels, logits):
     )
 
 
-def mean_square(x):
-    return tf.reduce_mean(tf.square(x))
-
-
-def training(name, variables, inputs, optimizer, model, only=None, wave=None, steps=3):
-    """A program whose step minimizes `model(v, xs)`, which gives the cost, or the cost and more outputs."""
-
-    @program(name, variables, inputs, steps=steps)
-    def build(v):
-        trained = [v[n] for n in only or v]
-        o = optimizer()
-        o.build(trained)
-
-        def step(xs):
-            more = {}
-
-            def cost():
-                result = model(v, xs)
-                if isinstance(result, tuple):
-                    result, extra = result
-                    more.update(extra)
-                return result
-
-            return {wave or "cost": minimize(o, cost, trained), **more}
-
-        return step
-
-
 def classifier(v, xs):
     logits = dense(tf.nn.relu(dense(xs["x"], v["w1"], v["b1"])), v["w2"], v["b2"])
     right = tf.equal(tf.argmax(logits, 1, tf.int32), xs["y"])
     return cross_entropy(xs["y"], logits), {"accuracy": tf.reduce_mean(tf.cast(right, tf.float32))}
 
 
-training(
+minimizing(
     "a classifier of two layers, with its accuracy",
     {"w1": [4, 6], "b1": [6], "w2": [6, 3], "b2": [3]},
     {"x": [7, 4], "y": {"shape": [7], "below": 3}},
@@ -67,7 +39,7 @@ def cnn(v, xs):
     return cross_entropy(xs["y"], dense(tf.reshape(g, [-1, 16]), v["w"], v["b"]))
 
 
-training(
+minimizing(
     "a small convolutional network",
     {"k1": [3, 3, 1, 3], "b1": [3], "k2": [2, 2, 3, 4], "w": [16, 2], "b": [2]},
     {"x": [2, 8, 8, 1], "y": {"shape": [2], "below": 2}},
@@ -90,7 +62,7 @@ def dense_batch_norm(v, xs):
     return mean_square(y - xs["y"]), {"before": before}
 
 
-training(
+minimizing(
     "a dense layer with batch norm and moving averages",
     {
         "w": [3, 4],
@@ -112,7 +84,7 @@ def conv_batch_norm(v, xs):
     return mean_square(tf.nn.relu(normalize(h, mean, variance, v["beta"], v["gamma"])) - xs["y"])
 
 
-training(
+minimizing(
     "a convolution with batch norm over images",
     {"k": [3, 3, 2, 3], "gamma": {"shape": [3], "offset": 1, "scale": 0.2}, "beta": [3]},
     {"x": {"shape": [2, 5, 5, 2], "scale": 2}, "y": [2, 5, 5, 3]},
@@ -134,7 +106,7 @@ def attention(v, xs):
     return mean_square(h + tf.nn.gelu(h @ v["up"]) @ v["down"] - xs["y"])
 
 
-training(
+minimizing(
     "an attention block",
     {
         "qkv": [6, 18],
@@ -159,7 +131,7 @@ def language_model(v, xs):
     return cross_entropy(xs["tokens"][:, 1:], logits[:, :5])
 
 
-training(
+minimizing(
     "a causal language model over embeddings",
     {"table": [5, 4], "place": [6, 4], "q": [4, 4], "k": [4, 4], "w": [4, 4]},
     {"tokens": {"shape": [2, 6], "below": 5}},
@@ -167,7 +139,7 @@ training(
     language_model,
 )
 
-training(
+minimizing(
     "embeddings with repeated rows",
     {"table": [6, 3], "w": [3, 2]},
     {"ids": {"values": [1, 4, 1, 1, 0, 4], "dtype": "int32"}, "y": [6, 2]},
@@ -185,13 +157,12 @@ def vae(v, xs):
     return tf.reduce_mean(tf.reduce_sum(likely, 1) + 0.5 * tf.reduce_sum(divergence, 1))
 
 
-training(
+minimizing(
     "a variational autoencoder with noise that is fed",
     {"enc": [5, 4], "toMean": [4, 2], "toScale": [4, 2], "dec": [2, 5]},
     {"x": {"shape": [3, 5], "offset": 0.5}, "noise": {"shape": [3, 2], "scale": 1}},
     lambda: Adam(0.02),
     vae,
-    wave="bound",
 )
 
 
@@ -232,9 +203,9 @@ def two_layers(v, xs):
 
 TWO_LAYERS = {"w1": [3, 4], "b1": [4], "w2": [4, 2], "b2": [2]}, {"x": [5, 3], "y": [5, 2]}
 for name in ["frozen layers, by trainable = false", "frozen layers, by a list"]:
-    training(name, *TWO_LAYERS, lambda: Adam(0.1), two_layers, only=["w2", "b1"])
+    minimizing(name, *TWO_LAYERS, lambda: Adam(0.1), two_layers, only=["w2", "b1"])
 
-training(
+minimizing(
     "an autoencoder with tied weights",
     {"w": [5, 3], "b": [3], "c": [5]},
     {"x": [4, 5]},
@@ -253,7 +224,7 @@ def separable(v, xs):
     return mean_square(tf.reduce_mean(h, [1, 2]) @ v["w"] - xs["y"])
 
 
-training(
+minimizing(
     "separable convolutions and a global average",
     {"d1": [3, 3, 2, 2], "p1": [1, 1, 4, 3], "d2": [3, 3, 3, 1], "w": [3, 2]},
     {"x": [2, 6, 6, 2], "y": [2, 2]},
@@ -261,7 +232,7 @@ training(
     separable,
 )
 
-training(
+minimizing(
     "a transposed convolution that undoes a convolution",
     {"down": [3, 3, 1, 3], "up": [3, 3, 1, 3]},
     {"x": [2, 6, 6, 1]},
@@ -284,7 +255,7 @@ def contrastive(v, xs):
     return tf.reduce_mean(tf.reduce_logsumexp(alike, 1) - tf.linalg.diag_part(alike))
 
 
-training(
+minimizing(
     "a contrastive loss over normalized rows",
     {"w": [4, 3]},
     {"a": [5, 4], "b": [5, 4]},
@@ -300,7 +271,7 @@ def experts(v, xs):
     return mean_square(y - xs["y"])
 
 
-training(
+minimizing(
     "two experts and a gate that takes the better one",
     {"gate": [3, 2], "one": [3, 2], "two": [3, 2]},
     {"x": {"shape": [6, 3], "scale": 1}, "y": [6, 2]},
@@ -327,7 +298,7 @@ def all_losses(v, xs):
     )
 
 
-training(
+minimizing(
     "every loss of tf.losses at once",
     {"w": [4, 3]},
     {
@@ -346,4 +317,4 @@ def crops(v, xs):
     return mean_square(tf.nn.avg_pool2d(large[:, 1:, :6], 2, 2, "VALID") - xs["y"])
 
 
-training("crops of resized images", {"image": [1, 4, 4, 2]}, {"y": [1, 3, 3, 2]}, lambda: O.SGD(2.0), crops)
+minimizing("crops of resized images", {"image": [1, 4, 4, 2]}, {"y": [1, 3, 3, 2]}, lambda: O.SGD(2.0), crops)

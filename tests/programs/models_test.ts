@@ -163,7 +163,7 @@ testPrograms([
         );
         return tf.mean(tf.add(tf.sum(likely, 1), tf.mul(0.5, tf.sum(divergence, 1))));
       });
-      return ({ x, noise }) => ({ bound: minimize(optimizer, () => bound(x, noise)).cost });
+      return ({ x, noise }) => ({ cost: minimize(optimizer, () => bound(x, noise)).cost });
     },
   },
   {

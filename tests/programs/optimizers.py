@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from registry import Adadelta, Adam, minimize, program
+from registry import Adadelta, Adam, minimizing
 
 
 O = keras.optimizers
@@ -31,19 +31,11 @@ def register(name, make, dtype="float32"):
     }
     inputs = {"x": {"shape": [5, 3], "dtype": dtype}, "y": {"shape": [5, 2], "dtype": dtype}}
 
-    @program(f"{name}, 20 steps", variables, inputs, steps=20)
-    def build(v):
-        optimizer = make()
-        optimizer.build(list(v.values()))
+    def cost(v, xs):
+        y = tf.tanh(xs["x"] @ v["w"] + v["b"]) @ v["o"]
+        return tf.reduce_mean(tf.square(y - xs["y"]))
 
-        def step(xs):
-            def cost():
-                y = tf.tanh(xs["x"] @ v["w"] + v["b"]) @ v["o"]
-                return tf.reduce_mean(tf.square(y - xs["y"]))
-
-            return {"cost": minimize(optimizer, cost, list(v.values()))}
-
-        return step
+    minimizing(f"{name}, 20 steps", variables, inputs, make, cost, steps=20)
 
 
 for name, make in OPTIMIZERS.items():

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from registry import minimize, program
+from registry import minimizing
 
 O = keras.optimizers
 
@@ -58,19 +58,12 @@ WALKS = {"unrolled": unrolled, "in whileLoop": in_while, "in scan": in_scan}
 
 
 def register(name, variables, states, cell, walk):
-    @program(name, variables, {"xs": {"shape": [4, 2, 3], "scale": 1}, "ys": [4, 2, 2]})
-    def build(v):
-        o = O.SGD(0.5)
-        o.build(list(v.values()))
+    def cost(v, xs):
+        y = walk(cell(v), xs["xs"], [tf.zeros([2, 2])] * states)
+        return tf.reduce_mean(tf.square(y - xs["ys"]))
 
-        def step(xs):
-            def cost():
-                y = walk(cell(v), xs["xs"], [tf.zeros([2, 2])] * states)
-                return tf.reduce_mean(tf.square(y - xs["ys"]))
-
-            return {"cost": minimize(o, cost, list(v.values()))}
-
-        return step
+    inputs = {"xs": {"shape": [4, 2, 3], "scale": 1}, "ys": [4, 2, 2]}
+    minimizing(name, variables, inputs, lambda: O.SGD(0.5), cost)
 
 
 for cell_name, (variables, states, cell) in CELLS.items():
@@ -78,7 +71,20 @@ for cell_name, (variables, states, cell) in CELLS.items():
         register(f"{cell_name} {walk_name}", variables, states, cell, walk)
 
 
-@program(
+def masked(v, xs):
+    inside = tf.reshape(tf.range(5), [5, 1, 1]) < tf.reshape(xs["length"], [2, 1])
+
+    def walk(u, times):
+        h = tf.zeros([2, 2])
+        for t in times:
+            h = tf.where(inside[t], tf.tanh(xs["xs"][t] @ v["w"] + h @ u), h)
+        return h
+
+    both = tf.concat([walk(v["u"], range(5)), walk(v["back"], range(4, -1, -1))], 1)
+    return tf.reduce_mean(tf.square(both @ v["out"] - xs["y"]))
+
+
+minimizing(
     "a recurrent network in both directions over masked rows",
     {"w": [3, 2], "u": [2, 2], "back": [2, 2], "out": [4, 1]},
     {
@@ -86,24 +92,6 @@ for cell_name, (variables, states, cell) in CELLS.items():
         "length": {"values": [5, 3], "dtype": "int32"},
         "y": [2, 1],
     },
+    lambda: O.SGD(0.2, 0.9),
+    masked,
 )
-def masked(v):
-    o = O.SGD(0.2, 0.9)
-    o.build(list(v.values()))
-
-    def step(xs):
-        def cost():
-            inside = tf.reshape(tf.range(5), [5, 1, 1]) < tf.reshape(xs["length"], [2, 1])
-
-            def walk(u, times):
-                h = tf.zeros([2, 2])
-                for t in times:
-                    h = tf.where(inside[t], tf.tanh(xs["xs"][t] @ v["w"] + h @ u), h)
-                return h
-
-            both = tf.concat([walk(v["u"], range(5)), walk(v["back"], range(4, -1, -1))], 1)
-            return tf.reduce_mean(tf.square(both @ v["out"] - xs["y"]))
-
-        return {"cost": minimize(o, cost, list(v.values()))}
-
-    return step

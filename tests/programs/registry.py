@@ -45,6 +45,10 @@ def values_of(start, phase):
     return wave.astype(start.get("dtype", "float32")).reshape(shape)
 
 
+def mean_square(x):
+    return tf.reduce_mean(tf.square(x))
+
+
 def minimize(optimizer, cost, variables):
     """One step; the cost. Gradients are dense: Keras would square those of repeated rows one by one."""
     with tf.GradientTape() as tape:
@@ -52,6 +56,30 @@ def minimize(optimizer, cost, variables):
     grads = [tf.convert_to_tensor(g) for g in tape.gradient(value, variables)]
     optimizer.apply_gradients(zip(grads, variables))
     return value
+
+
+def minimizing(name, variables, inputs, optimizer, cost, only=None, **options):
+    """A program whose step minimizes `cost(v, xs)`, which gives the cost, or that and more outputs, over the variables in `only`."""
+
+    @program(name, variables, inputs, **options)
+    def build(v):
+        trained = [v[n] for n in only or v]
+        o = optimizer()
+        o.build(trained)
+
+        def step(xs):
+            more = {}
+
+            def value():
+                result = cost(v, xs)
+                if isinstance(result, tuple):
+                    result, extra = result
+                    more.update(extra)
+                return result
+
+            return {"cost": minimize(o, value, trained), **more}
+
+        return step
 
 
 class Adadelta:

@@ -4,24 +4,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from registry import Adam, minimize, program
+from registry import Adam, mean_square, minimizing, program
 
 O = keras.optimizers
 
 
-def mean_square(x):
-    return tf.reduce_mean(tf.square(x))
-
-
 # TensorFlow's compiled gradient of a py_function in a loop finds no tape (KeyError): those programs are `compiled=False`.
-def minimizing(name, variables, inputs, optimizer, cost, compiled=True):
-    @program(name, variables, inputs, compiled=compiled)
-    def build(v):
-        o = optimizer()
-        o.build(list(v.values()))
-        return lambda xs: {"cost": minimize(o, lambda: cost(v, xs), list(v.values()))}
-
-
 def py(func, inputs, shape):
     y = tf.py_function(func, inputs, tf.float32)
     y.set_shape(shape)

@@ -3,15 +3,11 @@
 import keras
 import tensorflow as tf
 
-from registry import Adam, minimize, program
+from registry import Adam, mean_square, minimize, minimizing, program
 
 O = keras.optimizers
 NETWORK = {"w": [3, 4], "b": [4], "o": [4, 2]}
 DATA = {"x": [5, 3], "y": [5, 2]}
-
-
-def mean_square(x):
-    return tf.reduce_mean(tf.square(x))
 
 
 def network(x, v):
@@ -139,20 +135,21 @@ def two_optimizers(v):
     return step
 
 
-def minimizing(name, optimizer, cost, variables, inputs):
-    @program(name, variables, inputs)
-    def build(v):
-        o = optimizer()
-        o.build(list(v.values()))
-        return lambda xs: {"cost": minimize(o, lambda: cost(v, xs), list(v.values()))}
-
-
 def decayed(v, xs):
     sizes = [tf.reduce_sum(tf.abs(w)) + tf.reduce_sum(tf.square(w)) for w in (v["w"], v["o"])]
     return cost_of(v, xs) + 0.01 * tf.add_n(sizes)
 
 
-minimizing("weight decay in the loss", lambda: O.SGD(0.1, 0.5, nesterov=True), decayed, NETWORK, DATA)
+minimizing(
+    "a step that frees what it makes, without a scope around it",
+    NETWORK,
+    DATA,
+    lambda: O.SGD(0.1, 0.9),
+    cost_of,
+)
+minimizing(
+    "weight decay in the loss", NETWORK, DATA, lambda: O.SGD(0.1, 0.5, nesterov=True), decayed
+)
 
 
 def maml(v, xs):
@@ -165,10 +162,10 @@ def maml(v, xs):
 
 minimizing(
     "MAML: a step of gradients inside the loss",
-    lambda: O.SGD(0.1),
-    maml,
     NETWORK,
     {**DATA, "x2": [5, 3], "y2": [5, 2]},
+    lambda: O.SGD(0.1),
+    maml,
 )
 
 
@@ -184,10 +181,10 @@ def penalty(v, xs):
 
 minimizing(
     "a gradient penalty",
-    lambda: Adam(0.02, 0.5, 0.9),
-    penalty,
     {"w": [3, 4], "b": [4], "o": [4, 1]},
     {"real": {"shape": [4, 3], "offset": 0.5}, "fake": [4, 3]},
+    lambda: Adam(0.02, 0.5, 0.9),
+    penalty,
 )
 
 
@@ -412,8 +409,8 @@ def policy(v, xs):
 
 minimizing(
     "a policy gradient with discounted rewards",
-    lambda: O.SGD(0.2),
-    policy,
     {"w": [3, 2]},
     {"states": [6, 3], "actions": {"shape": [6], "below": 2}, "rewards": [6]},
+    lambda: O.SGD(0.2),
+    policy,
 )

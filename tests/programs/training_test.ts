@@ -252,6 +252,33 @@ testPrograms([
     },
   },
   {
+    name: "a step that frees what it makes, without a scope around it",
+    variables: NETWORK,
+    inputs: DATA,
+    frees: true,
+    build: ({ v, forward, loss, effect, own }) => {
+      const optimizer = own(tf.train.momentum(0.1, 0.9));
+      const trained = [v.w, v.b, v.o];
+      const predict = forward((x: tf.Tensor) => tf.tidy(() => network(x, v)));
+      const cost = loss((x: tf.Tensor, y: tf.Tensor) =>
+        tf.tidy(() => meanSquare(tf.sub(predict(x), y)))
+      );
+      return ({ x, y }) => {
+        // As TensorFlow 2 is written, with a tape that is left by the end of its block.
+        using tape = new tf.GradientTape({ persistent: true });
+        const value = cost(x, y);
+        const grads = gradientsOf(tape, value, trained);
+        effect(optimizer.applyGradients(
+          grads.map((tensor, i) => ({ name: trained[i].name, tensor })),
+        ));
+        tf.dispose(grads);
+        // A tape whose gradient nobody asks for.
+        new tf.GradientTape().dispose();
+        return { cost: value };
+      };
+    },
+  },
+  {
     name: "three nested tapes give a third derivative",
     variables: { w: { values: [0.8, -0.3] } },
     inputs: { x: { shape: [2], offset: 1 } },
