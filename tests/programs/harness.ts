@@ -3,13 +3,22 @@
  *
  * An entry says what its variables and inputs are and builds a step. From it come all the modes: eager, `tf.function` around the
  * forward pass, the loss, the whole step or all of them, `.async`, and a graph with a session. Each must give what eager mode gives on
- * the same device, and what TensorFlow gave (`goldens.json`, written by `goldens.py` from the same entries in Python), and must
+ * the same device, and what TensorFlow gave (`goldens.json`, written by `python/goldens.py` from the same entries in Python), and must
  * leave no tensor behind however often the step is repeated.
  */
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { type TestDevice, testOnDevices } from "../devices.ts";
+import { effort } from "../effort.ts";
+import {
+  assertNear,
+  NEAR_EAGER,
+  NEAR_TENSORFLOW,
+  type Result,
+  type Value,
+  valueOf,
+} from "./result.ts";
 import { type Start, valuesOf } from "./values.ts";
 
 /** What a step gives: tensors to compare. */
@@ -98,45 +107,15 @@ const COMPILES: Partial<Record<Mode, readonly ("forward" | "loss")[]>> = {
   nested: ["forward", "loss"],
 };
 
-/** How far numbers of a dtype may be apart; whole numbers are equal. */
-type Tolerances = Partial<Record<tf.DType, number>>;
-
-/**
- * How far numbers may be from TensorFlow's, relative to one plus their size. Sums are taken in another order and elementary functions
- * are other approximations, each a few units in the last place (6e-8 in float32), which some steps of training multiply.
- */
-const NEAR_TENSORFLOW: Tolerances = {
-  float16: 4e-3,
-  float32: 5e-5,
-  float64: 1e-9,
-  complex64: 5e-5,
-};
-
-/** How far modes may be from each other: the kernels are the same but for what is fused, which saves roundings. */
-const NEAR_EAGER: Tolerances = {
-  float16: 4e-3,
-  float32: 2e-5,
-  float64: 1e-12,
-  complex64: 2e-5,
-};
-
 /** Steps after which the totals of memory must stay as they are. */
 const WARM_UP = 3;
 
 /**
- * How many steps follow them. What leaks a tensor a step shows at the first; many show what leaks now and then. A software adapter
- * takes a millisecond for each dispatch, so there only compiled steps, which have few, are repeated as often.
+ * How many steps follow them. What leaks in every step shows at once, many steps show what leaks now and then; a software adapter
+ * takes its time for them.
  */
-function repetitions(device: TestDevice, mode: Mode): number {
-  return device === "cpu" || mode === "step" ? 50 : 5;
-}
-
-/** Dtype and nested elements. */
-type Value = readonly [tf.DType, unknown];
-/** What a program gave: the outputs of each step, and the variables after the last. */
-interface Result {
-  readonly steps: Record<string, Value>[];
-  readonly variables: Record<string, Value>;
+function repetitions(device: TestDevice): number {
+  return device === "cpu" ? 50 : effort(5, 50);
 }
 
 const goldens: Record<string, Result> = JSON.parse(
@@ -148,7 +127,10 @@ export function testPrograms(programs: readonly Program[]): void {
   for (const program of programs) {
     testOnDevices(`program: ${program.name}`, async (device, t) => {
       const golden = goldens[program.name];
-      assert(golden, `TensorFlow's results of "${program.name}" are missing: run goldens.py`);
+      assert(
+        golden,
+        `TensorFlow's results of "${program.name}" are missing: run python/goldens.py`,
+      );
       const eager: { result?: Result } = {};
       for (const mode of MODES) {
         if (program.without?.[mode] !== undefined) continue;
@@ -158,7 +140,7 @@ export function testPrograms(programs: readonly Program[]): void {
           assertNear(result, golden, program.tolerance?.value ?? NEAR_TENSORFLOW);
           eager.result ??= result;
           assertNear(result, eager.result, program.tolerance?.value ?? NEAR_EAGER);
-          await run.repeat(repetitions(device, mode));
+          await run.repeat(repetitions(device));
         });
       }
     });
@@ -330,47 +312,6 @@ async function read(outputs: Outputs): Promise<Record<string, Value>> {
     t.dispose();
   }
   return values;
-}
-
-/** An array, or a session's scalar of this dtype, as what is compared. */
-function valueOf(x: unknown, dtype?: tf.DType): Value {
-  return x instanceof tf.NdArray ? [x.dtype, plain(x.toArray())] : [dtype!, plain(x)];
-}
-
-/** Elements as JSON has them. */
-function plain(x: unknown): unknown {
-  if (Array.isArray(x)) return x.map(plain);
-  return typeof x === "bigint" || typeof x === "boolean" ? Number(x) : x;
-}
-
-/** Compares two results, number by number. */
-function assertNear(
-  actual: Result,
-  wanted: Result,
-  tolerance: number | Tolerances,
-): void {
-  assertEquals(actual.steps.length, wanted.steps.length);
-  const compare = (where: string, a: Record<string, Value>, w: Record<string, Value>): void => {
-    assertEquals(Object.keys(a).sort(), Object.keys(w).sort(), where);
-    for (const [name, [dtype, elements]] of Object.entries(a)) {
-      assertEquals(dtype, w[name][0], `dtype of ${name} ${where}`);
-      const [x, y] = [elements, w[name][1]];
-      assert(
-        isNear(x, y, typeof tolerance === "number" ? tolerance : tolerance[dtype] ?? 0),
-        `${name} ${where} is ${JSON.stringify(x)}, wanted ${JSON.stringify(y)}`,
-      );
-    }
-  };
-  actual.steps.forEach((s, k) => compare(`of step ${k}`, s, wanted.steps[k]));
-  compare("at the end", actual.variables, wanted.variables);
-}
-
-function isNear(a: unknown, b: unknown, tolerance: number): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((x, i) => isNear(x, b[i], tolerance));
-  }
-  const [x, y] = [Number(a), Number(b)];
-  return x === y || Math.abs(x - y) <= tolerance * (1 + Math.abs(y));
 }
 
 /** Runs `fn` after these operations where a graph is being built; eagerly they have run. */

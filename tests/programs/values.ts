@@ -1,5 +1,5 @@
 /**
- * Numbers that need no file: what variables and inputs of programs start from. `goldens.py` makes the same ones.
+ * Numbers that need no file: what variables and inputs of programs start from. `python/registry.py` makes the same ones.
  */
 
 import * as tf from "@weft/weft";

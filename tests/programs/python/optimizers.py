@@ -7,6 +7,8 @@ from registry import Adadelta, Adam, minimizing
 
 
 O = keras.optimizers
+
+
 OPTIMIZERS = {
     "SGD": lambda: O.SGD(0.1),
     "momentum": lambda: O.SGD(0.05, 0.9),

@@ -7,6 +7,8 @@ import tensorflow as tf
 from registry import Adam, mean_square, minimizing, values_of
 
 O = keras.optimizers
+
+
 D = tf.data.Dataset
 
 

@@ -1,8 +1,8 @@
-"""Writes goldens.json: what TensorFlow 2.21 makes of the programs of this folder.
+"""Writes ../goldens.json: what TensorFlow 2.21 makes of the programs in the folder above.
 
-    python tests/programs/goldens.py [part of a name ...]
+    python tests/programs/python/goldens.py [part of a name ...]
 
-Each entry of the programs in TypeScript has one of the same name here, in a file of the same name, with the same variables and inputs.
+Each program in TypeScript has one of the same name here, in the file of its test's name, with the same variables and inputs.
 It is run eagerly and as a function, which must agree. Weft's tests read goldens.json and need no Python. With arguments only the
 programs whose names contain one of them are made anew.
 """
@@ -28,9 +28,10 @@ import optimizers  # noqa: E402, F401
 import random_programs  # noqa: E402, F401
 import recurrent  # noqa: E402, F401
 import scripts  # noqa: E402, F401
+import tapes  # noqa: E402, F401
 import training  # noqa: E402, F401
 
-FOLDER = pathlib.Path(__file__).parent
+GOLDENS = pathlib.Path(__file__).parent.parent / "goldens.json"
 
 
 def plain(x):
@@ -84,8 +85,7 @@ def near(a, b):
 
 
 def main(wanted):
-    path = FOLDER / "goldens.json"
-    goldens = json.loads(path.read_text()) if wanted and path.exists() else {}
+    goldens = json.loads(GOLDENS.read_text()) if wanted and GOLDENS.exists() else {}
     for name, program in PROGRAMS.items():
         if wanted and not any(w in name for w in wanted):
             continue
@@ -98,7 +98,7 @@ def main(wanted):
         for name in PROGRAMS
         if name in goldens
     ]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    GOLDENS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
