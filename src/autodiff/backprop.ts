@@ -75,7 +75,7 @@ export function backprop(
   const total = (id: number): Tensor | null => {
     const list = grads.get(id);
     if (!list) return null;
-    while (list.length > 1) list.push(add(list.shift()!, list.shift()!));
+    while (list.length > 1) list.push(sumOf(list.shift()!, list.shift()!));
     return list[0];
   };
   for (const s of seeds) if (reached.has(s.id)) give(s.id, s.grad);
@@ -99,6 +99,11 @@ export function backprop(
     });
   }
   return sources.map(total);
+}
+
+/** The sum of two gradients; those of unseen variables are maps. */
+function sumOf(a: Tensor, b: Tensor): Tensor {
+  return a.dtype === "variant" ? apply1(lookupOp("MergeGradients")!, [a, b]) : add(a, b);
 }
 
 /** True where a gradient flows through the step at all. */

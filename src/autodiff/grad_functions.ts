@@ -7,10 +7,13 @@ import { Tensor as TensorClass } from "../core/tensor.ts";
 import { describe } from "../core/convert.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
-import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
+import { apply1 } from "../core/apply.ts";
+import { lookupOp } from "../core/op.ts";
 import { identity } from "../ops/array_view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
+import { UNSEEN } from "./steps.ts";
 import { GradientTape, tapeMemory } from "./tape.ts";
 
 /** A value and the gradient of one input. */
@@ -137,7 +140,9 @@ export function valueAndGrads(
 
 /**
  * The scalar `f()` and its gradients with respect to variables, by name: those of `varList`, else all trainable ones that
- * `f` reads. Follows TensorFlow.js `variableGrads`.
+ * `f` reads, however deep in functions, branches, loops and scripts. While a graph is built nobody knows what the body of a
+ * script will read: where one is behind `f()`, each trainable variable has a gradient, zeros where it was not read.
+ * Follows TensorFlow.js `variableGrads`.
  * Throws `ValueError` where no variable is trainable, none is connected to the result, or the result is not a scalar.
  *
  * @example
@@ -154,22 +159,48 @@ export function variableGrads(
   varList?: readonly Tensor[],
 ): ValueAndVariableGrads {
   checkFunction(f, "variableGrads");
-  const { value, resources, grads } = gradientsOfVariables(f, varList);
+  const { value, resources, grads, unseen } = gradientsOfVariables(f, varList);
   const byName: Record<string, Tensor> = {};
   resources.forEach((r, i) => {
     const g = grads[i];
     if (g !== null) byName[r.sharedName] = g;
   });
+  if (unseen !== null) {
+    const seen = new Set(resources);
+    for (const r of tapeMemory().trainable()) {
+      if (!seen.has(r)) byName[r.sharedName] = gradientIn(unseen, r);
+    }
+  }
   return { value, grads: byName };
+}
+
+/** The gradient of one variable in a map of them. */
+function gradientIn(unseen: Tensor, resource: Resource): Tensor {
+  const { dtype, shape } = resource;
+  return unseen.graph.asDefault(() =>
+    apply1(lookupOp("UnseenGradient")!, [unseen, handleOf(resource)!], { dtype, shape })
+  );
+}
+
+/** The value of a function and its gradients with respect to variables. */
+export interface VariableGradients {
+  /** The scalar the function returned. */
+  readonly value: Tensor;
+  /** The variables. */
+  readonly resources: Resource[];
+  /** Their gradients; null where not connected. */
+  readonly grads: (Tensor | null)[];
+  /** In a graph, where bodies of scripts may read further ones: a map of their gradients, known when it runs. */
+  readonly unseen: Tensor | null;
 }
 
 /** {@linkcode variableGrads} with the variables' resources: names need not be unique. */
 export function gradientsOfVariables(
   f: () => Tensor,
   varList?: readonly Tensor[],
-): { value: Tensor; resources: Resource[]; grads: (Tensor | null)[] } {
+): VariableGradients {
   const given = varList == null ? undefined : variablesIn(varList);
-  const wanted = given?.filter((v) => v.trainable);
+  const wanted = given?.filter((v) => v.trainable).map((v) => v.resource);
   if (wanted?.length === 0) {
     throw new ValueError(
       `variableGrads() expects at least one of the input variables to be trainable, but none of the ${
@@ -179,7 +210,8 @@ export function gradientsOfVariables(
   }
   return tapeMemory().tidy(() => {
     using tape = new GradientTape({ watchAccessedVariables: wanted === undefined });
-    if (wanted) tape.watch(wanted);
+    // A tape knows its sources by their ids, and a resource has that of its variable.
+    if (wanted) tape.watch(wanted as unknown as Tensor[]);
     const value = f();
     checkResult(value, "variableGrads");
     if (value.staticShape !== null && value.staticShape.length !== 0) {
@@ -187,22 +219,28 @@ export function gradientsOfVariables(
         `The f passed in variableGrads(f) must return a scalar, but it returned a rank-${value.staticShape.length} tensor`,
       );
     }
-    let resources = wanted?.map((v) => v.resource) ?? tape.watchedVariables();
-    // A tape knows its sources by their ids, and a resource has that of its variable.
-    const sources = resources as unknown as Tensor[];
+    // Eagerly the tape has seen what scripts read; in a graph they have not run yet.
+    const unseen = wanted === undefined && value.isSymbolic ? [UNSEEN] : [];
+    let resources = wanted ?? tape.watchedVariables();
+    let sources = [...resources, ...unseen] as unknown as Tensor[];
     let grads = sources.length === 0 ? [] : tape.gradient(value, sources) as (Tensor | null)[];
-    if (value.isSymbolic && grads.every((g) => g === null)) {
+    if (value.isSymbolic && resources.every((_, i) => grads[i] === null)) {
       // The graph was built before: it remembers what the tape did not see.
-      resources = wanted?.map((v) => v.resource) ?? variablesBehind(value);
-      grads = resources.length === 0 ? [] : gradients(value, resources.map(variableOf));
+      resources = wanted ?? variablesBehind(value);
+      sources = [...resources, ...unseen].map((r) => handleOf(r)!);
+      grads = gradients(value, sources);
     }
-    if (grads.every((g) => g === null)) {
-      throw new ValueError(
-        "Cannot find a connection between any variable and the result of the loss function y=f(x): make sure that the operations that use variables are inside the function f passed to minimize()",
-      );
-    }
-    return { value, resources, grads };
+    if (grads.every((g) => g === null)) throw notConnected();
+    const n = resources.length;
+    return { value, resources, grads: grads.slice(0, n), unseen: grads[n] ?? null };
   });
+}
+
+/** The error where no variable is behind a loss. */
+export function notConnected(): ValueError {
+  return new ValueError(
+    "Cannot find a connection between any variable and the result of the loss function y=f(x): make sure that the operations that use variables are inside the function f passed to minimize()",
+  );
 }
 
 /** The trainable variables that a tensor of a graph depends on. */
@@ -215,16 +253,6 @@ function variablesBehind(y: Tensor): Resource[] {
     }
   }
   return [...found.values()];
-}
-
-function variableOf(resource: Resource): Tensor {
-  const { variable } = resource as Resource & { readonly variable?: Tensor | null };
-  if (!variable) {
-    throw new ValueError(
-      `Cannot differentiate with respect to '${resource.sharedName}': its variable is gone`,
-    );
-  }
-  return variable;
 }
 
 type Fn = (...xs: Tensor[]) => Tensor;

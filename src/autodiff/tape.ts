@@ -26,8 +26,17 @@ export interface TapeMemory {
   hold(t: Tensor): Tensor;
   /** Runs and disposes what was made, but for what is returned. */
   tidy<T>(fn: () => T): T;
+  /** The variables read by the call whose tape this value is. */
+  variablesRead(tape: Tensor): Iterable<Resource>;
+  /** The variables that are trainable now and have gradients. */
+  trainable(): Iterable<Resource>;
 }
-let memory: TapeMemory = { hold: (t) => t, tidy: (fn) => fn() };
+let memory: TapeMemory = {
+  hold: (t) => t,
+  tidy: (fn) => fn(),
+  variablesRead: () => [],
+  trainable: () => [],
+};
 /** Live tapes, for `memory().liveTapes`. */
 export const tapeCount = { live: 0 };
 
@@ -59,6 +68,9 @@ export interface TapeGradientOptions {
   readonly unconnectedGradients?: UnconnectedGradients;
 }
 
+/** Which variables a recorder follows by itself. */
+export type FollowedVariables = "none" | "trainable" | "all";
+
 const checkOptions = optionCheck<GradientTapeOptions>("GradientTape", {
   persistent: true,
   watchAccessedVariables: true,
@@ -72,14 +84,14 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
 export class StepRecorder implements Recorder {
   /** Steps so far. */
   readonly steps: Step[] = [];
-  /** Variables that were read and are followed, by id. */
+  /** Variables that were read and are trainable or watched, by id. */
   readonly variables: Map<number, Resource> = new Map();
   readonly #watched = new Set<number>();
-  readonly #watchVariables: boolean;
+  readonly #follow: FollowedVariables;
 
-  /** `watchVariables`: reading a trainable variable watches it. */
-  constructor(watchVariables = true) {
-    this.#watchVariables = watchVariables;
+  /** `follow`: what depends on these variables is recorded although nobody watches them. */
+  constructor(follow: FollowedVariables = "trainable") {
+    this.#follow = follow;
   }
 
   /** Follows what is computed from this tensor. */
@@ -92,19 +104,26 @@ export class StepRecorder implements Recorder {
     for (const x of a.inputs) {
       if (!(x instanceof Tensor)) continue;
       if (this.#watched.has(x.id) && isTrainable(x.dtype)) follows = true;
-      else if (x.dtype === "resource") follows ||= this.#follows(resourceOf(x));
+      else if (x.dtype === "resource" && this.#follows(resourceOf(x))) follows = true;
     }
-    follows ||= this.#watchVariables && mayCapture(a);
+    if (this.#follow !== "none" && mayCapture(a)) {
+      follows = true;
+      for (const o of a.outputs) {
+        if (o.dtype !== "variant") continue;
+        for (const r of memory.variablesRead(o)) this.#follows(r);
+      }
+    }
     if (!follows || !isDifferentiable(a)) return;
     for (const o of a.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
     this.steps.push(makeStep(a, (t) => memory.hold(t)));
   }
 
   #follows(resource: Resource | undefined): boolean {
-    if (!resource) return false;
-    const follows = this.#watched.has(resource.id) || (this.#watchVariables && resource.trainable);
-    if (follows) this.variables.set(resource.id, resource);
-    return follows;
+    if (!resource || !isTrainable(resource.dtype)) return false;
+    const wanted = this.#watched.has(resource.id) ||
+      (this.#follow !== "none" && resource.trainable);
+    if (wanted) this.variables.set(resource.id, resource);
+    return wanted || this.#follow === "all";
   }
 
   /** Lets go of what the steps keep. */
@@ -142,7 +161,7 @@ export class GradientTape implements Disposable {
     checkOptions(options);
     const { persistent = false, watchAccessedVariables = true } = options;
     this.#persistent = persistent;
-    this.#recorder = new StepRecorder(watchAccessedVariables);
+    this.#recorder = new StepRecorder(watchAccessedVariables ? "trainable" : "none");
     tapeCount.live++;
     this.#start();
   }

@@ -29,9 +29,9 @@ export function resourceOf(t: Tensor): Resource | undefined {
     : (t as Tensor & { readonly resource?: Resource }).resource;
 }
 
-/** The handle behind a variable; undefined for other tensors. */
-export function handleOf(t: Tensor): Tensor | undefined {
-  return (t as Tensor & { readonly handle?: Tensor }).handle;
+/** The handle behind a variable or its resource; undefined for other tensors. */
+export function handleOf(t: Tensor | Resource): Tensor | undefined {
+  return (t as { readonly handle?: Tensor }).handle;
 }
 
 /** A graph, seen from below. */

@@ -65,7 +65,7 @@ export class BodyCall implements TensorContext {
     } = {},
   ) {
     this.device = device;
-    this.recorder = taped ? new StepRecorder() : null;
+    this.recorder = taped ? new StepRecorder("all") : null;
     this.#place = place;
     this.#reads = reads;
     this.#recorders = [...place?.recorders ?? [], ...this.recorder ? [this.recorder] : []];

@@ -2,17 +2,17 @@
  * ConcreteFunction: a traced body with its plan, and the forward and backward variants that differentiate it.
  * May import core, ops, autodiff, graph and runtime files.
  */
-import { apply, currentRecorders, type OpInput, withInterpreter } from "../core/apply.ts";
+import { announce, apply, currentRecorders, type OpInput, withInterpreter } from "../core/apply.ts";
 import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
-import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
+import { type Attrs, defineOp, type GradContext, type OpDef } from "../core/op.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { Tensor } from "../core/tensor.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { FailedPreconditionError, InternalError } from "../core/errors.ts";
-import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { resourceOf } from "../core/graph_node.ts";
 import { zerosOfTensor } from "../ops/creation.ts";
 import { backprop, type Seed } from "../autodiff/backprop.ts";
-import { mayCapture } from "../autodiff/steps.ts";
+import { mayCapture, stepValue, UNSEEN } from "../autodiff/steps.ts";
 import { stepsTo } from "../autodiff/gradients.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import { buildIr } from "../graph/ir.ts";
@@ -42,7 +42,7 @@ function callOp(name: string, effects: "none" | "ordered"): OpDef {
       captures: (attrs) => (attrs.f as ConcreteFunction).mayCapture,
       saves: ["output"],
       partial: true,
-      vjp: (saved, dys, ctx) => callGradient(saved, dys, ctx.attrs, ctx.inputs.length),
+      vjp: callGradient,
     },
     effects,
     stateful: effects === "ordered",
@@ -124,15 +124,22 @@ export class ConcreteFunction {
 
 /** A differentiable function: what to call instead, and its gradients. */
 export interface ForwardBackward {
+  /** The function. */
+  readonly plain: ConcreteFunction;
   /** Returns the outputs, then every value of the body that gradients of any order read. */
   readonly forward: ConcreteFunction;
-  /** Number of outputs of the function itself. */
-  readonly outputs: number;
-  /**
-   * The gradient: `first` where only the function's own outputs have one, `full` where the further outputs have one too, as for higher
-   * orders. `variables` are those asked for that are no inputs of the function: its ops may read them unseen.
-   */
-  backward(order: "first" | "full", variables: readonly Tensor[]): Backward;
+  /** The gradient that is asked for. */
+  backward(asked: BackwardAsked): Backward;
+}
+
+/** Which gradient of a function is asked for. */
+export interface BackwardAsked {
+  /** `first` where only the function's own outputs have a gradient, `full` where the further outputs have one too, as for higher orders. */
+  readonly order: "first" | "full";
+  /** Handles of variables that are no inputs of the function: its ops may read them unseen. */
+  readonly unseen: readonly Tensor[];
+  /** Which inputs need a gradient, those unseen variables last. */
+  readonly needs: readonly boolean[];
 }
 
 /** A gradient as a function. */
@@ -151,54 +158,39 @@ interface TracedBackward {
   readonly graph: FuncGraph;
   readonly dyFor: readonly number[];
   readonly dxAt: readonly number[];
-  readonly needs: readonly SymbolicTensor[];
+  /** Values of the body that it reads. */
+  readonly reads: readonly SymbolicTensor[];
 }
-
-/** Stands for whatever variable a body may read unseen, so that what its gradient reads is returned by forward variants. */
-class AnyVariable extends Tensor {
-  readonly staticShape: readonly number[] = [];
-  readonly resource: Resource = {
-    id: this.id,
-    dtype: "float32",
-    shape: [],
-    sharedName: "any_variable",
-    trainable: true,
-  };
-  override setShape(): void {}
-}
-const ANY: readonly Tensor[] = [new AnyVariable("resource")];
 
 /** Traces gradients of the outputs, then of what those read, until nothing more is read. */
 function differentiate(f: ConcreteFunction): ForwardBackward {
   const all = [...f.outputs];
-  const addNeeds = ({ needs }: TracedBackward): boolean => {
-    const fresh = needs.filter((t) => !all.includes(t));
+  const addNeeds = ({ reads }: TracedBackward): boolean => {
+    const fresh = reads.filter((t) => !all.includes(t));
     all.push(...fresh);
     return fresh.length > 0;
   };
-  const first = traceBackward(f, f.outputs);
-  let full = first;
-  while (addNeeds(full)) full = traceBackward(f, all);
-  if (f.mayCapture) {
-    while (addNeeds(traceBackward(f, all, ANY)));
-    full = traceBackward(f, all);
-  }
-  const finish = ({ graph, dyFor, dxAt, needs }: TracedBackward): Backward => ({
-    f: graph.outputs.length === 0 ? null : new ConcreteFunction(graph),
-    dyFor,
-    dxAt,
-    reads: needs.map((t) => all.indexOf(t)),
-  });
-  const known = new Map<string, Backward>([["first:", finish(first)], ["full:", finish(full)]]);
-  const forward = all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all);
+  let ys: readonly SymbolicTensor[] = f.outputs;
+  while (addNeeds(traceBackward(f, { ys }))) ys = [...all];
+  if (f.mayCapture) { while (addNeeds(traceBackward(f, { ys: all, unseen: [UNSEEN] }))); }
+  const known = new Map<string, Backward>();
   return {
-    forward,
-    outputs: f.outputs.length,
-    backward(order, variables) {
-      const key = `${order}:${variables.map((v) => resourceOf(v)!.id)}`;
+    plain: f,
+    forward: all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all),
+    backward({ order, unseen, needs }) {
+      const key = `${order}:${needs.map(Number)}:${unseen.map((v) => resourceOf(v)!.id)}`;
       let found = known.get(key);
       if (!found) {
-        found = finish(traceBackward(f, order === "first" ? f.outputs : all, variables));
+        const asked = { ys: order === "first" ? f.outputs : all, unseen };
+        let traced = traceBackward(f, { ...asked, needs });
+        // A rule may read other values where it gives fewer gradients: then it gives them all.
+        if (!traced.reads.every((t) => all.includes(t))) traced = traceBackward(f, asked);
+        const { graph, reads, ...rest } = traced;
+        found = {
+          ...rest,
+          f: graph.outputs.length === 0 ? null : new ConcreteFunction(graph),
+          reads: reads.map((t) => all.indexOf(t)),
+        };
         known.set(key, found);
       }
       return found;
@@ -209,8 +201,11 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
 /** Traces the gradient of `ys` with respect to what the function takes, and of `unseen` variables that its ops may read. */
 function traceBackward(
   f: ConcreteFunction,
-  ys: readonly SymbolicTensor[],
-  unseen: readonly Tensor[] = [],
+  { ys, unseen = [], needs }: {
+    readonly ys: readonly SymbolicTensor[];
+    readonly unseen?: readonly Tensor[];
+    readonly needs?: readonly boolean[];
+  },
 ): TracedBackward {
   const graph = new FuncGraph(`${f.name}_grad`, f.graph);
   const dyFor: number[] = [];
@@ -220,13 +215,16 @@ function traceBackward(
     dyFor.push(i);
     seeds.push({ id: y.id, grad: graph.addInput(y.dtype, y.staticShape, "grad") });
   });
-  const variables = [...f.graph.resources, ...unseen];
-  const sources = [
-    ...[...f.graph.inputs, ...f.graph.captures.map((c) => c.inner)].map((
-      t,
-    ) => (hasGradient(t.dtype) ? t.id : -1)),
-    ...variables.map((r) => resourceOf(r)!.id),
+  const inputs = [
+    ...f.graph.inputs,
+    ...f.graph.captures.map((c) => c.inner),
+    ...f.graph.resources,
+    ...unseen,
   ];
+  const sources = inputs.map((t, i) =>
+    (hasGradient(t.dtype) || t.dtype === "resource") && needs?.[i] !== false ? stepValue(t).id : -1
+  );
+  const variables = inputs.filter((t) => t.dtype === "resource");
   const steps = stepsTo(ys, variables).map((s) => s.step);
   const grads = graph.asDefault(() => backprop(steps, seeds, { sources }));
   const dxAt = grads.map((g) => {
@@ -238,7 +236,7 @@ function traceBackward(
   // What the gradient captured from the body becomes inputs.
   const captured = graph.captures.splice(0);
   for (const c of captured) graph.inputs.push(c.inner);
-  return { graph, dyFor, dxAt, needs: captured.map((c) => c.outer as SymbolicTensor) };
+  return { graph, dyFor, dxAt, reads: captured.map((c) => c.outer as SymbolicTensor) };
 }
 
 function hasGradient(dtype: DType): boolean {
@@ -263,14 +261,21 @@ const attrsOf = new WeakMap<ConcreteFunction, Attrs>();
 /** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
 export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
   const inputs = callInputs(f, args);
-  const taped = currentRecorders().length > 0 ||
-    inputs.some((x) => x instanceof Tensor && x.context !== null);
-  const called = taped && !isSymbolicCall(inputs) ? f.differentiable.forward : f;
-  return apply(f.op, inputs, callAttrs(called, inputs)).slice(0, f.outputs.length);
+  const called = isTaped(inputs) ? f.differentiable.forward : f;
+  return ownOutputs(f, apply(f.op, inputs, callAttrs(called, inputs)));
 }
 
-function isSymbolicCall(inputs: readonly OpInput[]): boolean {
-  return inputs.some((x) => x instanceof Tensor && x.isSymbolic);
+function isTaped(inputs: readonly OpInput[]): boolean {
+  return currentRecorders().length > 0 ||
+    inputs.some((x) => x instanceof Tensor && x.context !== null);
+}
+
+/** The function's own outputs. The further ones of a forward variant are the tapes' alone, who hold what they need by now. */
+function ownOutputs(f: ConcreteFunction, outputs: Tensor[]): Tensor[] {
+  const own = f.outputs.length;
+  if (outputs.length === own) return outputs;
+  for (let i = own; i < outputs.length; i++) outputs[i].dispose();
+  return outputs.slice(0, own);
 }
 
 /** {@linkcode callFunction} for eager code, awaiting bodies. */
@@ -280,11 +285,11 @@ export async function callFunctionAsync(
 ): Promise<Tensor[]> {
   const inputs = callInputs(f, args);
   const recorders = currentRecorders();
-  const called = recorders.length > 0 ? f.differentiable.forward : f;
+  const called = isTaped(inputs) ? f.differentiable.forward : f;
   const attrs = callAttrs(called, inputs);
   const outputs = asTensors(await run(called, inputs, newRunContext()));
-  for (const r of recorders) r.record({ def: f.op, inputs, outputs, attrs });
-  return outputs.slice(0, f.outputs.length);
+  announce({ def: f.op, inputs, outputs, attrs }, recorders);
+  return ownOutputs(f, outputs);
 }
 
 /** Runs the body now: values of arguments and captures in, values of outputs out. */
@@ -332,8 +337,7 @@ export function asTensors(values: readonly RunValue[]): EagerTensor[] {
 function callGradient(
   saved: Readonly<Record<string, Tensor>>,
   dys: readonly Tensor[],
-  attrs: Attrs,
-  inputs: number,
+  { attrs, needs }: GradContext,
 ): (Tensor | null)[] {
   const called = attrs.f as ConcreteFunction;
   const first = saved["output:0"];
@@ -341,10 +345,10 @@ function callGradient(
     ? extendNode(first.op as unknown as Operation, called)
     : { parts: partsOf(called), values: called.outputs.map((_, k) => saved[`output:${k}`]) };
   const own = callInputs(called, called.graph.inputs).length;
-  const unseen = Array.from({ length: inputs - own }, (_, k) => saved[`args:${own + k}`]);
-  const order = dys.slice(parts.outputs).some((d) => d) ? "full" : "first";
-  const backward = parts.backward(order, unseen);
-  if (backward.f === null) return new Array<null>(inputs).fill(null);
+  const unseen = needs.slice(own).map((_, k) => saved[`args:${own + k}`]);
+  const order = dys.slice(parts.plain.outputs.length).some((d) => d) ? "full" : "first";
+  const backward = parts.backward({ order, unseen, needs });
+  if (backward.f === null) return needs.map(() => null);
   const given = backward.dyFor.map((i) => dys[i] ?? zerosOfTensor(values[i]));
   const grads = callFunction(backward.f, [...given, ...backward.reads.map((i) => values[i])]);
   return backward.dxAt.map((at) => (at < 0 ? null : grads[at]));
@@ -399,6 +403,11 @@ for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   });
   setHostOp(
     def.name,
-    ({ inputs, attrs, context }) => run(attrs.f as ConcreteFunction, inputs, context),
+    ({ inputs, attrs, context, wanted }) => {
+      const f = attrs.f as ConcreteFunction;
+      const plain = partsByForward.get(f)?.plain ?? f;
+      const further = wanted.indexOf(true, plain.outputs.length) >= 0;
+      return run(further ? f : plain, inputs, context);
+    },
   );
 }

@@ -12,7 +12,7 @@ import { asTensor, toInput } from "../ops/input.ts";
 import { type Branch, branchesCapture, CaptureList, packResults, trace } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
-import { tapeGradient } from "./run_tape.ts";
+import { tapeGradient, withoutFirst } from "./run_tape.ts";
 import type { TensorArray } from "./tensor_array.ts";
 
 function branchOp(name: string): OpDef {
@@ -38,7 +38,7 @@ function branchOp(name: string): OpDef {
       captures: branchesCapture,
       saves: ["input", "tape"],
       vjp: (saved, dys, ctx) => {
-        const rest = { ...ctx, inputs: ctx.inputs.slice(1) };
+        const rest = withoutFirst(ctx);
         const inputs = Array.from({ length: rest.inputs.length }, (_, k) => saved[`input:${k}`]);
         return [null, ...tapeGradient(saved.tape, inputs, dys, rest)];
       },

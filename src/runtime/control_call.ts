@@ -28,7 +28,7 @@ export class ControlCall {
   /** `inputs`: those of the call that the functions get. */
   constructor(call: HostCall, inputs: readonly OpInput[]) {
     this.call = call;
-    this.recorder = call.wanted.at(-1) ? new StepRecorder() : null;
+    this.recorder = call.wanted.at(-1) ? new StepRecorder("all") : null;
     this.inputs = this.recorder ? inputs.map((x) => this.#source(x)) : inputs;
   }
 

@@ -6,13 +6,14 @@ import { setTapeMemory } from "../autodiff/tape.ts";
 import { installChainedOps } from "../ops/chained.ts";
 import { installDebug } from "./debug.ts";
 import { installEager } from "./eager.ts";
+import { variablesRead } from "./run_tape.ts";
 import { EagerTensor, tidy } from "./tensor.ts";
 import "../ops/fused.ts";
 import "../ops/fused_epilogue.ts";
 import "../ops/fused_reduction.ts";
 import "../ops/graph_ops.ts";
 import "./graph_host_ops.ts";
-import "./variable.ts";
+import { trainableResources } from "./variable.ts";
 
 installEager();
 installDebug();
@@ -20,4 +21,6 @@ installChainedOps();
 setTapeMemory({
   hold: (t) => (t instanceof EagerTensor ? t.hold() : t),
   tidy,
+  variablesRead,
+  trainable: trainableResources,
 });

@@ -3,22 +3,23 @@
  * May import core, ops, autodiff and runtime files.
  */
 import { apply, type OpInput, withRecorders } from "../core/apply.ts";
-import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
+import { DTYPES, isTrainable } from "../core/dtype.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { resourceOf } from "../core/graph_node.ts";
+import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { backprop, type Seed } from "../autodiff/backprop.ts";
 import { type Step, stepValue } from "../autodiff/steps.ts";
 import { type StepRecorder, tapeCount } from "../autodiff/tape.ts";
-import { fill, zerosOfTensor } from "../ops/creation.ts";
+import { zerosOfTensor } from "../ops/creation.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "./eager.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
-import type { HandleStorage } from "./storage.ts";
+import { handleIn } from "./run_value.ts";
 import type { EagerTensor } from "./tensor.ts";
+import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
 
 /** The recorded steps of one call. Reference-counted: a tape of higher order keeps the one it was made from. */
 export class RunTape implements Disposable {
@@ -28,6 +29,8 @@ export class RunTape implements Disposable {
   readonly sources: readonly number[];
   /** Ids of the results; 0 for literals. */
   readonly targets: readonly number[];
+  /** The trainable variables that were read, by id. */
+  readonly variables: ReadonlyMap<number, Resource>;
   readonly #recorder: StepRecorder;
   readonly #parent: RunTape | null;
   #refs = 1;
@@ -42,6 +45,9 @@ export class RunTape implements Disposable {
     this.steps = parent ? [...parent.steps, ...recorder.steps] : recorder.steps;
     this.sources = sources.map((s) => (typeof s === "number" ? s : stepValue(s).id));
     this.targets = targets.map((t) => (t === null ? 0 : stepValue(t).id));
+    this.variables = parent
+      ? new Map([...parent.variables, ...recorder.variables])
+      : recorder.variables;
     this.#recorder = recorder;
     this.#parent = parent?.retain() ?? null;
     tapeCount.live++;
@@ -67,12 +73,11 @@ export function tapeValue(tape: RunTape): NdArray {
   return new NdArray("variant", [], [tape]);
 }
 
-/** The tape in a value. */
-function tapeOf(x: OpInput): RunTape {
-  const handles = x instanceof NdArray
-    ? x.data
-    : ((x as EagerTensor).storage as HandleStorage).handles;
-  return handles[0] as unknown as RunTape;
+/** The variables read by the call whose tape this is; none for what is no tape. */
+export function variablesRead(x: OpInput): Iterable<Resource> {
+  if (x instanceof Tensor && x.isSymbolic) return [];
+  const tape = handleIn(x);
+  return tape instanceof RunTape ? tape.variables.values() : [];
 }
 
 /** Differentiates a tape: inputs are the tape, its sources, and one gradient per target. Has a tape of its own, for higher orders. */
@@ -84,6 +89,7 @@ export const TapeGradient: OpDef = defineOp({
     "Tin: list(type)",
     "Tout: list(type)",
     "sources: int",
+    "wanted: list(int)",
     "targets: list(int)",
     "strict: bool = false",
     "shapes: list(shape)",
@@ -99,21 +105,29 @@ export const TapeGradient: OpDef = defineOp({
       );
       return [
         null,
-        ...tapeGradient(saved.tape, inputs, dys, { ...ctx, inputs: ctx.inputs.slice(1) }),
+        ...tapeGradient(saved.tape, inputs, dys, withoutFirst(ctx)),
       ];
     },
   },
   host: true,
 });
 
+/** A gradient's context without the first input, which has no gradient. */
+export function withoutFirst(ctx: GradContext): GradContext {
+  return { ...ctx, inputs: ctx.inputs.slice(1), needs: ctx.needs.slice(1) };
+}
+
 /** Spec of the gradient of an input: its own, a variable's for a handle, null where there is none. */
 function gradientSpec(t: Tensor, spec: Spec): Spec | null {
   const resource = resourceOf(t);
-  if (resource) return resource.trainable ? { dtype: resource.dtype, shape: resource.shape } : null;
+  if (resource) return isTrainable(resource.dtype) ? resource : null;
   return DTYPES[spec.dtype].kind !== "handle" && isTrainable(spec.dtype) ? spec : null;
 }
 
-/** Applies {@linkcode TapeGradient}: one gradient per input, null for those that have none. `strict`: an input without one is an error. */
+/**
+ * Applies {@linkcode TapeGradient}: one gradient per input, null for those that have none or need none. `strict`: an input without
+ * one is an error.
+ */
 export function tapeGradient(
   tape: Tensor,
   inputs: readonly Tensor[],
@@ -128,37 +142,46 @@ export function tapeGradient(
     targets.push(i);
     given.push(dys[i]);
   });
-  const specs = inputs.map((t, i) => gradientSpec(t, ctx.inputs[i]));
-  if (specs.every((s) => s === null)) return inputs.map(() => null);
+  const specs = inputs.map((t, i) => ctx.needs[i] || strict ? gradientSpec(t, ctx.inputs[i]) : null);
+  const wanted = specs.flatMap((s, i) => (s === null ? [] : [i]));
+  if (wanted.length === 0) return inputs.map(() => null);
   const all = [tape, ...inputs, ...given];
-  const wanted = specs.filter((s): s is Spec => s !== null);
   const outputs = apply(TapeGradient, all, {
     Tin: all.map((t) => t.dtype),
-    Tout: wanted.map((s) => s.dtype),
+    Tout: wanted.map((i) => specs[i]!.dtype),
     sources: inputs.length,
+    wanted,
     targets,
     strict,
-    shapes: wanted.map((s) => s.shape),
+    shapes: wanted.map((i) => specs[i]!.shape),
   });
-  let k = 0;
-  return specs.map((s) => (s === null ? null : outputs[k++]));
+  const grads = new Array<Tensor | null>(inputs.length).fill(null);
+  wanted.forEach((i, k) => grads[i] = outputs[k]);
+  return grads;
 }
 
 function runGradient(call: HostCall): HostResults {
-  const { sources, targets, strict } = call.attrs as {
+  const { sources, wanted, targets, strict } = call.attrs as {
     sources: number;
+    wanted: number[];
     targets: number[];
     strict: boolean;
-    Tout: DType[];
   };
-  const tape = tapeOf(call.inputs[0]);
+  const tape = handleIn(call.inputs[0]) as RunTape;
   const body = new BodyCall(call.device, call.wanted.at(-1) === true);
   try {
     const inputs = call.inputs.slice(1, 1 + sources);
     const dys = call.inputs.slice(1 + sources).map((x) => body.input(x) as Tensor);
     // Beyond the call's own inputs come handles of variables that its body may have read.
     const ids = inputs.map((x, i) => tape.sources[i] ?? stepValue(x).id);
-    watchAll(body.recorder, tape, ids);
+    const unseen = inputs.some(isUnseen)
+      ? [...tape.variables.values()].filter((r) => !ids.includes(r.id))
+      : [];
+    const handles = inputs.filter((x): x is Tensor =>
+      x instanceof Tensor && x.dtype === "resource" && !isUnseen(x)
+    );
+    const all = [...ids, ...unseen.map((r) => r.id)];
+    watchAll(body.recorder, tape, all);
     const grads = body.within(() =>
       withRecorders(body.recorder ? [body.recorder] : [], () => {
         // The recorder sees everything here; the contexts would tell it twice.
@@ -167,14 +190,21 @@ function runGradient(call: HostCall): HostResults {
           t,
           k,
         ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k] }]));
-        const variables = inputs.filter((x): x is Tensor =>
-          x instanceof Tensor && x.dtype === "resource"
-        );
-        return backprop(tape.steps, seeds, { sources: ids, variables });
+        return backprop(tape.steps, seeds, {
+          sources: all,
+          variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
+        });
       })
     );
-    const wanted = inputs.flatMap((x, i) => (hasGradient(x) ? [i] : []));
+    const mapOfUnseen = (): NdArray =>
+      gradientMap(
+        new Map(unseen.flatMap((r, k) => {
+          const g = grads[ids.length + k];
+          return g === null ? [] : [[r, body.result(g)] as const];
+        })),
+      );
     const results = wanted.map((i) => {
+      if (isUnseen(inputs[i])) return mapOfUnseen();
       const g = grads[i];
       if (g !== null) return body.result(g);
       if (strict && i < tape.sources.length) throw cutTape(call.node, i);
@@ -196,16 +226,9 @@ function runGradient(call: HostCall): HostResults {
   }
 }
 
-function hasGradient(x: OpInput): boolean {
-  if (x instanceof Tensor && x.dtype === "resource") return resourceOf(x)?.trainable ?? false;
-  return DTYPES[x.dtype].kind !== "handle" && isTrainable(x.dtype);
-}
-
 function zerosFor(x: OpInput, body: BodyCall): Tensor {
   const resource = x instanceof Tensor ? resourceOf(x) : undefined;
-  return resource
-    ? fill(resource.shape as number[], 0, resource.dtype)
-    : zerosOfTensor(onDevice(x, body.device));
+  return resource ? zerosOfVariable(resource) : zerosOfTensor(onDevice(x, body.device));
 }
 
 /** A tape of higher order follows everything the first one followed. */

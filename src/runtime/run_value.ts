@@ -2,9 +2,11 @@
  * The values of a run: copying them, freeing them, bringing them to the host.
  * May import core and runtime's tensors.
  */
+import type { OpInput } from "../core/apply.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { RunContext } from "./run_context.ts";
+import type { HandleStorage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 
 /** A value of a run: a tensor, or an array that never left the host. */
@@ -23,6 +25,13 @@ export function releaseValue(v: RunValue | null | undefined): void {
   else if (v instanceof NdArray && v.dtype === "variant") {
     for (const h of v.data as unknown[]) (h as Partial<Disposable> | null)?.[Symbol.dispose]?.();
   }
+}
+
+/** The handle in a value of dtype variant. */
+export function handleIn(x: OpInput): unknown {
+  return x instanceof NdArray
+    ? (x.data as unknown[])[0]
+    : ((x as EagerTensor).storage as HandleStorage).handles[0];
 }
 
 /** Brings results to the host, all GPU ones in one copy, and frees the tensors. */

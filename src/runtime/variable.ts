@@ -5,7 +5,7 @@
 import { apply, apply1, currentInterpreter, type OpInput, withRecorders } from "../core/apply.ts";
 import type { Attrs } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
-import { asDType, type DType, type HostData } from "../core/dtype.ts";
+import { asDType, type DType, type HostData, isTrainable } from "../core/dtype.ts";
 import type { NdArray, Nested, Scalar } from "../core/nd_array.ts";
 import { type PartialShape, shapeTuple } from "../core/shape.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
@@ -27,7 +27,7 @@ import { setConstantOp, setHostOp } from "./run_context.ts";
 import { defaultDevice, scopeDevice } from "./devices.ts";
 import { currentReads } from "./read_ahead.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
-import { VariableHandle, VariableState } from "./variable_state.ts";
+import { type VariableHandle, VariableState } from "./variable_state.ts";
 
 let variableCount = 0;
 /** Variables not disposed, by name. */
@@ -41,9 +41,6 @@ export class Variable extends Tensor {
   static created = 0;
   /** The state, shared with graphs. */
   readonly resource: VariableState;
-  /** True where `variableGrads`, tapes and optimizers consider it. */
-  readonly trainable: boolean;
-  readonly #handle: VariableHandle;
   readonly #sharedRead: Attrs;
 
   /** Made by `tf.variable`. */
@@ -60,14 +57,22 @@ export class Variable extends Tensor {
     });
     this.resource.variable = this;
     named.set(name, this);
-    this.trainable = trainable;
-    this.#handle = new VariableHandle(this.resource);
     this.#sharedRead = { dtype: value.dtype, _shape: value.staticShape, _shared: true };
   }
 
   /** What ops that read or assign take as input. */
   get handle(): Tensor {
-    return this.#handle;
+    return this.resource.handle;
+  }
+  /**
+   * True where `variableGrads`, tapes and optimizers consider it. Setting it freezes or thaws the variable from the next step on, in
+   * traced functions too; operations that a graph already has stay as they were built.
+   */
+  get trainable(): boolean {
+    return this.resource.trainable;
+  }
+  set trainable(trainable: boolean) {
+    this.resource.trainable = trainable;
   }
   /** Name of the variable. */
   override get name(): string {
@@ -87,7 +92,7 @@ export class Variable extends Tensor {
   }
   /** The value now, as a tensor: in a graph a node that reads it at each run. TensorFlow op `ReadVariableOp`. */
   override readValue(): Tensor {
-    return apply1(ReadVariableOp, [this.#handle], {
+    return apply1(ReadVariableOp, [this.resource.handle], {
       dtype: this.dtype,
       _shape: this.resource.shape,
     });
@@ -95,7 +100,7 @@ export class Variable extends Tensor {
   /** The value as ops read it: eagerly no tensor is made, so none has to be disposed. */
   override asOpInput(): Tensor {
     if (currentInterpreter().symbolic) return this.readValue();
-    return apply1(ReadVariableOp, [this.#handle], this.#sharedRead);
+    return apply1(ReadVariableOp, [this.resource.handle], this.#sharedRead);
   }
   /** Replaces the value. In a graph returns the operation that does so at each run. Throws `ValueError` for another shape or dtype. */
   assign(value: TensorLike): Operation | null {
@@ -114,7 +119,7 @@ export class Variable extends Tensor {
     const input = toInput(value, "value", "assign", {
       dtype: value instanceof Tensor ? undefined : this.dtype,
     });
-    const inputs: OpInput[] = [this.#handle, input];
+    const inputs: OpInput[] = [this.resource.handle, input];
     const attrs = { dtype: this.dtype, _shape: this.resource.shape };
     if (input.dtype !== this.dtype || !sameOrUnknown(input, this.staticShape)) {
       throw new ValueError(
@@ -246,6 +251,12 @@ export function variableByName(name: string): Variable | undefined {
   return named.get(name);
 }
 
+/** The resources of the variables that can be trained. */
+export function trainableResources(): VariableState[] {
+  return [...named.values()].filter((v) => v.trainable && isTrainable(v.dtype))
+    .map((v) => v.resource);
+}
+
 /**
  * Disposes every variable. Follows TensorFlow.js `disposeVariables`.
  *
@@ -300,8 +311,8 @@ function withEager(value: OpInput, use: (v: EagerTensor) => void): void {
   t.dispose();
 }
 
-setHostOp("VarHandleOp", ({ attrs }) => [new VariableHandle(attrs._resource)]);
-setConstantOp("VarHandleOp", (attrs) => new VariableHandle(attrs._resource));
+setHostOp("VarHandleOp", ({ attrs }) => [attrs._resource.handle]);
+setConstantOp("VarHandleOp", (attrs) => attrs._resource.handle);
 setHostOp("ReadVariableOp", ({ inputs }) => [stateOf(inputs[0]).read()]);
 setHostOp("AssignVariableOp", ({ inputs: [handle, value] }) => {
   withEager(value, (v) => stateOf(handle).assign(v));

@@ -38,10 +38,10 @@ const lost = new FinalizationRegistry<Place>(({ storage }) => storage?.reclaim()
 
 /** The state behind a variable: what graphs refer to. */
 export class VariableState implements Resource {
+  /** How often a variable became trainable or ceased to be: functions were traced for those that were. */
+  static trainableChanges = 0;
   /** The variable's tensor id. */
   readonly id: number;
-  /** True where tapes watch it by themselves. */
-  readonly trainable: boolean;
   /** Dtype of the value. */
   readonly dtype: DType;
   /** Shape of the value, as far as it is the same for all. */
@@ -50,7 +50,10 @@ export class VariableState implements Resource {
   readonly sharedName: string;
   /** The variable over it, which users hold. */
   variable: Tensor | null = null;
+  /** What ops that read or assign take as input. */
+  readonly handle: VariableHandle;
   readonly #place: Place = { storage: null };
+  #trainable: boolean;
   #valueShape: readonly number[] = [];
   /** The value as a tensor: made when somebody asks, since compiled steps replace values that nobody looks at. */
   #value: VariableValue | null = null;
@@ -58,10 +61,11 @@ export class VariableState implements Resource {
   /** Takes over `value`; null leaves the variable uninitialised. */
   constructor(value: EagerTensor | null, init: Resource) {
     this.id = init.id;
-    this.trainable = init.trainable;
+    this.#trainable = init.trainable;
     this.dtype = init.dtype;
     this.shape = init.shape;
     this.sharedName = init.sharedName;
+    this.handle = new VariableHandle(this);
     lost.register(this, this.#place);
     if (value === null) return;
     this.replace(value.staticShape, value.storage.retain());
@@ -79,6 +83,15 @@ export class VariableState implements Resource {
     });
   }
 
+  /** True where tapes watch it by themselves. */
+  get trainable(): boolean {
+    return this.#trainable;
+  }
+  set trainable(trainable: boolean) {
+    if (trainable === this.#trainable) return;
+    this.#trainable = trainable;
+    VariableState.trainableChanges++;
+  }
   /** The memory of the value now; null where there is none. */
   get storage(): Storage | null {
     return this.#place.storage;

@@ -5,11 +5,12 @@
 import { apply, currentInterpreter, withInterpreter } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import type { DType } from "../core/dtype.ts";
+import type { Resource } from "../core/graph_node.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { gradientsOfVariables } from "../autodiff/grad_functions.ts";
+import { gradientsOfVariables, notConnected, variableGrads } from "../autodiff/grad_functions.ts";
 import { cast } from "../ops/cast.ts";
 import { device } from "../runtime/devices.ts";
 import { dispose, tidy } from "../runtime/tensor.ts";
@@ -18,6 +19,7 @@ import type { VariableState } from "../runtime/variable_state.ts";
 import { type Arithmetic, numberArithmetic, tensorArithmetic } from "./arithmetic.ts";
 import { type SlotInit, Slots } from "./slots.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
+import { applyUnseen, unseenIn } from "./unseen_updates.ts";
 
 /** A tensor with a name. */
 export interface NamedTensor {
@@ -35,6 +37,15 @@ export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
 
 /** A cost: a function that computes it or, in a graph, a tensor. */
 export type Cost = (() => Tensor) | Tensor;
+
+/** A variable and its gradient; null leaves it as it is. */
+type Pair = readonly [Variable, Tensor | null];
+
+/** A map of gradients that a run will fill; `only`: ids of the variables to update, null for all. */
+interface UnseenPairs {
+  readonly unseen: Tensor;
+  readonly only: readonly number[] | null;
+}
 
 /** Classes of optimizers know the order of their constructor's arguments, for `fromConfig`. */
 interface OptimizerClass<T> {
@@ -142,9 +153,10 @@ export abstract class Optimizer {
       }
       return f.graph.asDefault(() => this.minimize(() => f, returnCost, varList));
     }
-    const { value, resources, grads } = gradientsOfVariables(f, varList);
+    const { value, resources, grads, unseen } = gradientsOfVariables(f, varList);
     const operation = this.#apply(
-      resources.map((r, i) => [variableOf(r as VariableState), grads[i]] as const),
+      resources.map((r, i) => [variableOf(r), grads[i]] as const),
+      unseen === null ? [] : [{ unseen, only: null }],
     );
     dispose(grads.filter((g) => g !== null));
     if (returnCost) return value;
@@ -157,12 +169,7 @@ export abstract class Optimizer {
     f: () => Tensor,
     varList?: readonly Tensor[],
   ): { value: Tensor; grads: Record<string, Tensor> } {
-    const { value, resources, grads } = gradientsOfVariables(f, varList);
-    const named = resources.flatMap((r, i): [string, Tensor][] => {
-      const g = grads[i];
-      return g === null ? [] : [[r.sharedName, g]];
-    });
-    return { value, grads: Object.fromEntries(named) };
+    return variableGrads(f, varList);
   }
 
   /**
@@ -173,34 +180,54 @@ export abstract class Optimizer {
     const list = Array.isArray(gradients)
       ? gradients as readonly NamedTensor[]
       : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
-    return this.#apply(list.map(({ name, tensor }) => {
+    const pairs: [Variable, Tensor | null][] = [];
+    const unseen = new Map<Tensor, number[]>();
+    for (const { name, tensor } of list) {
       const v = variableByName(name);
       if (!v) {
         throw new ValueError(
           `Cannot apply the gradient of '${name}': there is no variable of that name`,
         );
       }
-      return [v, tensor ?? null];
-    }));
+      // What no script has read stays as it is.
+      const map = tensor && unseenIn(tensor);
+      if (!map) pairs.push([v, tensor ?? null]);
+      else if (unseen.has(map)) unseen.get(map)!.push(v.id);
+      else unseen.set(map, [v.id]);
+    }
+    return this.#apply(pairs, [...unseen].map(([unseen, only]) => ({ unseen, only })));
   }
 
-  #apply(pairs: readonly (readonly [Variable, Tensor | null])[]): StepOperation | null {
+  #apply(pairs: readonly Pair[], unseen: readonly UnseenPairs[]): StepOperation | null {
     const isSymbolic = currentInterpreter().symbolic;
     const done: (StepOperation | null)[] = [];
     tidy(() => {
-      const scalars = this.#stepScalars(isSymbolic);
-      const attrs = this.attrs();
-      for (const [v, gradient] of pairs) {
-        const slots = this.#slots.of(v);
-        if (gradient === null) continue;
-        const state = [v, ...slots].map((s) => s.readValue());
-        const next = apply(this.update, [...state, ...scalars(v.dtype), gradient], attrs);
-        [v, ...slots].forEach((s, i) => done.push(s.assign(next[i])));
+      done.push(...this.#update(pairs, isSymbolic));
+      for (const { unseen: map, only } of unseen) {
+        done.push(applyUnseen(map, (found) => {
+          const chosen = only ? found.filter(([r]) => only.includes(r.id)) : found;
+          if (only === null && found.length === 0 && pairs.length === 0) throw notConnected();
+          tidy(() => this.#update(chosen.map(([r, g]) => [variableOf(r), g]), false));
+        }));
       }
       // The step is counted when everything that reads the count is done.
       done.push(after(done, () => this.#countStep(isSymbolic)));
     });
     return after(done, group);
+  }
+
+  #update(pairs: readonly Pair[], isSymbolic: boolean): (StepOperation | null)[] {
+    const done: (StepOperation | null)[] = [];
+    const scalars = this.#stepScalars(isSymbolic);
+    const attrs = this.attrs();
+    for (const [v, gradient] of pairs) {
+      const slots = this.#slots.of(v);
+      if (gradient === null) continue;
+      const state = [v, ...slots].map((s) => s.readValue());
+      const next = apply(this.update, [...state, ...scalars(v.dtype), gradient], attrs);
+      [v, ...slots].forEach((s, i) => done.push(s.assign(next[i])));
+    }
+    return done;
   }
 
   /** The scalars of this step as tensors of a dtype, made once per dtype. */
@@ -308,9 +335,10 @@ function checkedNumber(value: unknown, name: string, className: string): number 
   return value;
 }
 
-function variableOf(state: VariableState): Variable {
-  if (state.variable instanceof Variable) return state.variable;
-  throw new ValueError(`Cannot train '${state.sharedName}': its variable is gone`);
+function variableOf(resource: Resource): Variable {
+  const { variable } = resource as VariableState;
+  if (variable instanceof Variable) return variable;
+  throw new ValueError(`Cannot train '${resource.sharedName}': no variable stands for it here`);
 }
 
 export type { SlotInit, StepOperation };

@@ -29,6 +29,11 @@ export function after(
   return graph ? graph.controlDependencies(operations, fn) : fn();
 }
 
+/** Adds an operation to the graph being built. */
+export function addOperation(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): StepOperation {
+  return currentGraph()!.addOp(def, inputs, attrs);
+}
+
 /** An operation that does nothing but wait for the control dependencies in force; null eagerly. */
 export function group(): StepOperation | null {
   return currentGraph()?.addOp(lookupOp("NoOp")!, [], {}) ?? null;

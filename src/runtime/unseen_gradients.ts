@@ -1,0 +1,103 @@
+/**
+ * Gradients of variables that bodies of scripts read unseen: which ones is known when they have run. They flow along an edge of the
+ * graph as a map from variables to gradients, the gradient of `UNSEEN`.
+ * May import core, ops, autodiff and runtime files.
+ */
+import type { OpInput } from "../core/apply.ts";
+import { defineOp, type OpDef } from "../core/op.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { Tensor } from "../core/tensor.ts";
+import { UNSEEN } from "../autodiff/steps.ts";
+import { add } from "../ops/pointwise_arithmetic.ts";
+import { fill } from "../ops/creation.ts";
+import { setHostOp } from "./run_context.ts";
+import { handleIn } from "./run_value.ts";
+import { EagerTensor } from "./tensor.ts";
+import type { VariableState } from "./variable_state.ts";
+
+/** Gradients by variable. Reference-counted, as an edge may have several readers. */
+class GradientMap implements Disposable {
+  readonly gradients: ReadonlyMap<Resource, EagerTensor>;
+  #refs = 1;
+
+  /** Takes over the gradients. */
+  constructor(gradients: ReadonlyMap<Resource, EagerTensor>) {
+    this.gradients = gradients;
+  }
+
+  /** Adds a holder. */
+  retain(): this {
+    this.#refs++;
+    return this;
+  }
+
+  /** Drops a holder; the last one frees the gradients. */
+  [Symbol.dispose](): void {
+    if (--this.#refs === 0) { for (const g of this.gradients.values()) g.dispose(); }
+  }
+}
+
+/** True for the handle that stands for all variables that were not seen. */
+export function isUnseen(x: OpInput): boolean {
+  return x instanceof Tensor && resourceOf(x) === UNSEEN.resource;
+}
+
+/** Gradients by variable as a value of a run, which owns them from now on. */
+export function gradientMap(gradients: ReadonlyMap<Resource, EagerTensor>): NdArray {
+  return new NdArray("variant", [], [new GradientMap(gradients)]);
+}
+
+/** The gradients in such a value, which stay its own. */
+export function gradientsIn(x: OpInput): ReadonlyMap<Resource, EagerTensor> {
+  return (handleIn(x) as GradientMap).gradients;
+}
+
+/** Zeros like the value of a variable. */
+export function zerosOfVariable(resource: Resource): Tensor {
+  const shape = resource.shape?.includes(null) === false
+    ? resource.shape as readonly number[]
+    : (resource as VariableState).valueShape;
+  return fill([...shape], 0, resource.dtype);
+}
+
+/** Adds two maps. */
+export const MergeGradients: OpDef = defineOp({
+  name: "MergeGradients",
+  inputs: ["a: variant", "b: variant"],
+  outputs: ["output: variant"],
+  infer: () => [[]],
+  grad: null,
+  host: true,
+});
+
+/** The gradient of one variable in a map; zeros where it was not read. */
+export const UnseenGradient: OpDef = defineOp({
+  name: "UnseenGradient",
+  inputs: ["gradients: variant", "resource: resource"],
+  outputs: ["output: dtype"],
+  attrs: ["dtype: type", "shape: shape"],
+  infer: (_, { shape }) => [shape],
+  grad: null,
+  host: true,
+});
+
+setHostOp("MergeGradients", ({ inputs: [a, b] }) => {
+  const sum = new Map<Resource, EagerTensor>();
+  for (const [r, g] of gradientsIn(a)) sum.set(r, own(g));
+  for (const [r, g] of gradientsIn(b)) {
+    const before = sum.get(r);
+    sum.set(r, before === undefined ? own(g) : add(before, g) as EagerTensor);
+    before?.dispose();
+  }
+  return [gradientMap(sum)];
+});
+setHostOp("UnseenGradient", ({ inputs: [map, handle] }) => {
+  const resource = resourceOf(handle as Tensor)!;
+  const found = gradientsIn(map).get(resource);
+  return [found ? own(found) : zerosOfVariable(resource)];
+});
+
+function own(t: EagerTensor): EagerTensor {
+  return new EagerTensor(t.dtype, t.staticShape, t.storage.retain());
+}

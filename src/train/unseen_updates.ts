@@ -1,0 +1,42 @@
+/**
+ * Updates of variables that bodies of scripts read unseen: in a graph only a run knows which ones, so one operation updates them all.
+ * May import core, ops and runtime.
+ */
+import type { Resource } from "../core/graph_node.ts";
+import { defineOp, type OpDef } from "../core/op.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { setHostOp } from "../runtime/run_context.ts";
+import { gradientsIn } from "../runtime/unseen_gradients.ts";
+import { addOperation, type StepOperation } from "./step_graph.ts";
+
+/** Updates variables by their gradients, eagerly. */
+export type Update = (gradients: readonly (readonly [Resource, Tensor])[]) => void;
+
+const ApplyUnseen: OpDef = defineOp({
+  name: "ApplyUnseen",
+  inputs: ["gradients: variant"],
+  outputs: [],
+  attrs: ["_update: func = null"],
+  infer: () => [],
+  grad: null,
+  effects: "ordered",
+  stateful: true,
+  host: true,
+});
+
+setHostOp("ApplyUnseen", ({ inputs, attrs }) => {
+  (attrs._update as Update)([...gradientsIn(inputs[0])]);
+  return [];
+});
+
+/** Adds an operation that gives the gradients in a map to `update` at each run. */
+export function applyUnseen(map: Tensor, update: Update): StepOperation {
+  return addOperation(ApplyUnseen, [map], { _update: update });
+}
+
+/** The map that a gradient is taken from as it is; null for any other. */
+export function unseenIn(gradient: Tensor): Tensor | null {
+  return gradient.isSymbolic && gradient.op.type === "UnseenGradient"
+    ? gradient.op.inputs[0]
+    : null;
+}
