@@ -12,7 +12,7 @@ import { asTensors, callAttrs, type ConcreteFunction, run } from "./concrete_fun
 import { onDevice } from "./eager.ts";
 import type { HostCall, HostResults } from "./run_context.ts";
 import { RunTape, tapeValue } from "./run_tape.ts";
-import type { RunValue } from "./run_value.ts";
+import { releaseValue, type RunValue } from "./run_value.ts";
 import { EagerTensor, withOwner } from "./tensor.ts";
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
@@ -24,6 +24,9 @@ export class ControlCall {
   /** Records what the functions do; null where no gradient is wanted. */
   readonly recorder: StepRecorder | null;
   readonly #owned: EagerTensor[] = [];
+  /** Results of functions, without a tape: freed by then, or when the call ends, unless it hands them on. */
+  readonly #results = new Set<OpInput>();
+  #ended = false;
 
   /** `inputs`: those of the call that the functions get. */
   constructor(call: HostCall, inputs: readonly OpInput[]) {
@@ -43,14 +46,36 @@ export class ControlCall {
     });
   }
 
-  /** Runs a function. Unless there is a tape the results are the caller's to free. */
+  /** Runs a function. What it returns lives until {@linkcode ControlCall.free}, or until the call ends. */
   run(branch: Branch, args: readonly OpInput[]): OpInput[] | Promise<OpInput[]> {
     const inputs = [...args, ...branch.from.map((i) => this.inputs[i])];
     const { context } = this.call;
     context.tick();
-    return this.recorder
-      ? this.#runRecorded(branch.f, inputs, this.recorder)
-      : run(branch.f, inputs, context);
+    if (this.recorder) return this.#runRecorded(branch.f, inputs, this.recorder);
+    const out = run(branch.f, inputs, context);
+    return out instanceof Promise ? out.then((values) => this.#adopt(values)) : this.#adopt(out);
+  }
+
+  /** Results belong to the call. One that comes after its end is freed. */
+  #adopt(values: RunValue[]): RunValue[] {
+    for (const v of values) {
+      if (this.#ended) releaseValue(v);
+      else if (v instanceof EagerTensor) this.#results.add(v);
+    }
+    return values;
+  }
+
+  /** A handle of the call's own on a result or an input, to be freed by itself. */
+  handle(v: OpInput): OpInput {
+    if (!(v instanceof EagerTensor) || this.recorder) return v;
+    const own = v.hold();
+    this.#results.add(own);
+    return own;
+  }
+
+  /** Frees results that are not needed any more. A tape keeps them all. */
+  free(values: readonly OpInput[]): void {
+    for (const v of values) if (this.#results.delete(v)) (v as EagerTensor).dispose();
   }
 
   /** Records the call as one application, with what its gradient needs. */
@@ -62,7 +87,8 @@ export class ControlCall {
     const { forward } = f.differentiable;
     const finish = (values: RunValue[]): Tensor[] => {
       const outputs = withOwner(this.#owned, () => asTensors(values));
-      recorder.record({ def: f.op, inputs, outputs, attrs: callAttrs(forward, inputs) });
+      if (this.#ended) this.#end();
+      else recorder.record({ def: f.op, inputs, outputs, attrs: callAttrs(forward, inputs) });
       return outputs.slice(0, f.outputs.length);
     };
     const out = run(forward, inputs, this.call.context);
@@ -79,16 +105,11 @@ export class ControlCall {
     );
   }
 
-  /**
-   * Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. `drop` then frees
-   * what the work holds.
-   */
+  /** Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. */
   settle(
     work: () => readonly OpInput[] | Promise<readonly OpInput[]>,
-    drop?: () => void,
   ): HostResults | Promise<HostResults> {
     const fail = (e: unknown): never => {
-      drop?.();
       this.recorder?.release();
       this.#end();
       throw e;
@@ -106,14 +127,18 @@ export class ControlCall {
 
   #finish(values: readonly OpInput[]): HostResults {
     const tape = this.recorder && new RunTape(this.recorder, this.inputs, values);
-    const results = tape
-      ? values.map((v) => (v instanceof EagerTensor ? v.hold() : v))
-      : [...values];
+    // Results are handed on; what is among them otherwise, such as an input, stays its owner's.
+    const results = values.map((v) =>
+      v instanceof EagerTensor && !this.#results.delete(v) ? v.hold() : v
+    );
     this.#end();
     return [...results, tape && tapeValue(tape)];
   }
 
   #end(): void {
+    this.#ended = true;
+    this.free([...this.#results]);
     for (const t of this.#owned) t.dispose();
+    this.#owned.length = 0;
   }
 }

@@ -6,7 +6,7 @@ import { tapeCount } from "../autodiff/tape.ts";
 import { gpuDevice } from "./devices.ts";
 import { totals } from "./storage.ts";
 
-/** What is alive. */
+/** What is alive. Constants of functions and sessions, which live as long as those, are not counted as tensors. */
 export interface MemoryInfo {
   /** Tensor handles not disposed. */
   readonly numTensors: number;

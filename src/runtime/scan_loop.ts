@@ -21,7 +21,6 @@ import { shapeOfInput } from "../ops/input.ts";
 import { type Branch, CaptureList, tapeGrad, type Traced } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
-import { EagerTensor } from "./tensor.ts";
 
 /**
  * Inputs: `elems` tensors whose rows are visited, `states` first values of the state, then what the function captures. The function
@@ -99,28 +98,24 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
   };
   const control = new ControlCall(call, call.inputs);
   const { inputs } = control;
+  // What is given out twice, or was given, gets a handle of its own for each place.
   const mine = (values: readonly OpInput[], args: readonly OpInput[]): OpInput[] => {
-    if (control.recorder) return [...values];
     const seen = new Set(args);
     return values.map((v) => {
-      if (seen.has(v) && v instanceof EagerTensor) return v.hold();
+      if (seen.has(v)) return control.handle(v);
       seen.add(v);
       return v;
     });
   };
-  const free = (values: readonly OpInput[]): void => {
-    if (!control.recorder) { for (const v of values) if (v instanceof EagerTensor) v.dispose(); }
-  };
   const outputs = body.f.outputs.slice(count);
   const collected: OpInput[][] = outputs.map(() => []);
   let state = mine(inputs.slice(elems, elems + count), inputs);
-  let outs: (OpInput[] | Promise<OpInput[]>)[] = [];
   const advance = (values: readonly OpInput[], args: readonly OpInput[]): void => {
     const results = mine(values, args);
     const before = state;
     state = results.slice(0, count);
     results.slice(count).forEach((v, k) => collected[k].push(v));
-    free(before);
+    control.free(before);
     checkStates(state, before, call.node);
   };
   const finish = (n: number): OpInput[] => {
@@ -131,8 +126,8 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
           ? fill(rowsShape(0, outputs[k].staticShape), 0, outputs[k].dtype)
           : stack(values as Tensor[])
       );
-      free(values);
-      return control.recorder ? all : (all as EagerTensor).hold();
+      control.free(values);
+      return all;
     });
     return [...state, ...stacked];
   };
@@ -149,8 +144,7 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     // Calls that hand on nothing need not wait for each other.
     const all = (): OpInput[] | Promise<OpInput[]> => {
       const args = Array.from({ length: n }, (_, k) => rows.map((r) => r[reverse ? n - 1 - k : k]));
-      outs = [];
-      for (const a of args) outs.push(control.run(body, a));
+      const outs = args.map((a) => control.run(body, a));
       const collect = (values: readonly OpInput[][]): OpInput[] => {
         values.forEach((v, k) => advance(v, args[k]));
         return finish(n);
@@ -175,13 +169,6 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
       return finish(n);
     };
     return count === 0 && !body.f.graph.stateful ? all() : step(0);
-  }, () => {
-    free(state);
-    collected.forEach(free);
-    for (const out of outs) {
-      if (out instanceof Promise) out.then(free, () => {});
-      else free(out);
-    }
   });
   return results;
 }

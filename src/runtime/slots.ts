@@ -9,6 +9,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { constantTensor } from "./eager.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { copyArray, releaseValue, type RunValue } from "./run_value.ts";
+import { totals } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 
 /** What a slot holds, as {@linkcode Plan.kinds} says it. */
@@ -35,8 +36,21 @@ export function memoryOf(plan: Plan): PlanMemory {
 export function releasePlan(plan: Plan): void {
   const memory = memoryOf(plan);
   memory.released = true;
-  for (const tensors of memory.constants.values()) for (const t of tensors.values()) t.dispose();
+  for (const tensors of memory.constants.values()) {
+    for (const t of tensors.values()) {
+      totals.tensors++;
+      t.dispose();
+    }
+  }
   memory.constants.clear();
+}
+
+/** A constant of a plan, which lives and ends with it: no tensor of the user's. */
+function planConstant(value: NdArray, device: Device): EagerTensor {
+  const t = constantTensor(value, device);
+  t.storage.uncount();
+  totals.tensors--;
+  return t;
 }
 
 /** The values of one run. */
@@ -178,7 +192,7 @@ export class Slots {
     let tensors = constants.get(device);
     if (!tensors) constants.set(device, tensors = new Map());
     let t = tensors.get(slot);
-    if (!t || t.isDisposed) tensors.set(slot, t = constantTensor(value, device));
+    if (!t || t.isDisposed) tensors.set(slot, t = planConstant(value, device));
     return t;
   }
 

@@ -21,6 +21,7 @@ export class Storage {
   /** Bytes of it. */
   readonly bytes: number;
   #refs = 1;
+  #counted = true;
 
   /** Takes ownership of `buffer`. */
   constructor(device: Device, buffer: DeviceBuffer, spec: ConcreteSpec) {
@@ -46,9 +47,16 @@ export class Storage {
   /** Drops a holder; the last one frees the memory. */
   release(): void {
     if (--this.#refs !== 0) return;
+    this.uncount();
+    this.free();
+  }
+
+  /** Takes it out of the totals: nobody can free it, since it belongs to something that the collector frees. */
+  uncount(): void {
+    if (!this.#counted) return;
+    this.#counted = false;
     totals.storages--;
     totals.bytes -= this.bytes;
-    this.free();
   }
 
   /** Gives the memory back. */

@@ -17,7 +17,7 @@ import { logicalAnd } from "../ops/pointwise_logical.ts";
 import { CaptureList, flowOf, tapeGrad, trace, unflow } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "./run_context.ts";
-import { EagerTensor } from "./tensor.ts";
+import type { EagerTensor } from "./tensor.ts";
 import { TensorArray } from "./tensor_array.ts";
 
 function loopOp(name: string): OpDef {
@@ -236,14 +236,13 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   const { cond: test, body, output_shapes: shapes } = call.attrs;
   const control = new ControlCall(call, call.inputs);
   let vars = control.inputs.slice(0, shapes.length);
-  const initial = new Set<OpInput>(vars);
   let iteration = 0;
   const goesOn = ([p]: readonly OpInput[]): boolean | Promise<boolean> => {
+    if (p instanceof NdArray) return Boolean(p.item());
     const read = (a: NdArray): boolean => {
-      if (p instanceof EagerTensor && !control.recorder) p.dispose();
+      control.free([p]);
       return Boolean(a.item());
     };
-    if (p instanceof NdArray) return Boolean(p.item());
     const t = p as EagerTensor;
     const now = t.storage.device.readSync([{
       buffer: t.storage.buffer,
@@ -251,17 +250,10 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
     }]);
     return now ? read(now[0]) : t.ndarray().then(read);
   };
-  /** Frees values of the loop, but for those in `others`. */
-  const free = (values: readonly OpInput[], others: readonly OpInput[]): void => {
-    if (control.recorder) return;
-    for (const v of values) {
-      if (v instanceof EagerTensor && !initial.has(v) && !others.includes(v)) v.dispose();
-    }
-  };
   const advance = (next: OpInput[]): void => {
     const before = vars;
     vars = next;
-    free(before, next);
+    control.free(before.filter((v) => !next.includes(v)));
     next.forEach((v, i) => {
       const shape = v instanceof Tensor ? v.staticShape : v.shape;
       if (!compatible(shapes[i], shape)) {
@@ -298,15 +290,10 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
       next = control.run(body, vars);
     }
   };
-  // Loop variables that never ran through the body are the executor's: hand out handles of our own.
-  const results = (): OpInput[] =>
-    vars.map((
-      v,
-    ) => (v instanceof EagerTensor && initial.has(v) && !control.recorder ? v.hold() : v));
   return control.settle(() => {
     const done = step();
-    return done instanceof Promise ? done.then(results) : results();
-  }, () => free(vars, []));
+    return done instanceof Promise ? done.then(() => vars) : vars;
+  });
 }
 
 for (const { name } of [While, StatelessWhile]) setHostOp(name, runWhile);
