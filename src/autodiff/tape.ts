@@ -104,13 +104,13 @@ export class StepRecorder implements Recorder {
     for (const x of a.inputs) {
       if (!(x instanceof Tensor)) continue;
       if (this.#watched.has(x.id) && isTrainable(x.dtype)) follows = true;
-      else if (x.dtype === "resource" && this.#follows(resourceOf(x))) follows = true;
+      else if (x.dtype === "resource" && this.read(resourceOf(x))) follows = true;
     }
     if (this.#follow !== "none" && mayCapture(a)) {
       follows = true;
       for (const o of a.outputs) {
         if (o.dtype !== "variant") continue;
-        for (const r of memory.variablesRead(o)) this.#follows(r);
+        for (const r of memory.variablesRead(o)) this.read(r);
       }
     }
     if (!follows || !isDifferentiable(a)) return;
@@ -118,7 +118,8 @@ export class StepRecorder implements Recorder {
     this.steps.push(makeStep(a, (t) => memory.hold(t)));
   }
 
-  #follows(resource: Resource | undefined): boolean {
+  /** Notes that a variable was read. True where what depends on it is followed. */
+  read(resource: Resource | undefined): boolean {
     if (!resource || !isTrainable(resource.dtype)) return false;
     const wanted = this.#watched.has(resource.id) ||
       (this.#follow !== "none" && resource.trainable);

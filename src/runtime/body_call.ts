@@ -96,9 +96,10 @@ export class BodyCall implements TensorContext {
   /** Takes into the tape how a tensor was computed from variables that were read after an await. */
   follow(t: Tensor): void {
     if (!this.recorder || !t.context?.watchesOnly) return;
-    for (const { step, outputs } of readsBehind(t.id)) {
+    for (const { step, outputs, variables } of readsBehind(t.id)) {
       if (this.#followed.has(outputs[0].id)) continue;
       this.#followed.add(outputs[0].id);
+      for (const v of variables) this.recorder.read(v);
       for (const o of outputs) {
         this.recorder.watch(o.id);
         if (o.id > this.first) this.adopt(o);

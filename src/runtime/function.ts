@@ -9,6 +9,7 @@ import { flatten, isNested, mapNest, type Nest, packAs } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import { relaxShapes } from "../core/shape.ts";
+import { resourceOf } from "../core/graph_node.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { Spec, TensorSpec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
@@ -29,6 +30,7 @@ import {
   signatureBinding,
 } from "./function_binding.ts";
 import { Variable } from "./variable.ts";
+import { VariableState } from "./variable_state.ts";
 
 /** Options of {@linkcode tfFunction}. */
 export interface FunctionOptions {
@@ -75,6 +77,10 @@ interface Trace {
   readonly concrete: ConcreteFunction;
   /** Nest of the result: numbers are outputs, null is null. */
   readonly result: unknown;
+  /** Which of the variables it uses were trainable. */
+  readonly trainable: readonly boolean[];
+  /** {@linkcode VariableState.trainableChanges} when they were seen to be so still. */
+  seenAt: number;
 }
 
 let functionCount = 0;
@@ -82,7 +88,8 @@ let functionCount = 0;
 /**
  * Traces `fn` into a graph for each new input signature and runs that. Tensors and typed arrays are inputs by dtype and shape,
  * other JavaScript values are constants of the trace: primitives by type and value, objects and variables by identity. Variables may
- * be made on the first trace only. Script ops inside run at every call. Follows TensorFlow `tf.function`.
+ * be made on the first trace only. Where others of those it uses are trainable than before, it is traced again. Script ops inside
+ * run at every call. Follows TensorFlow `tf.function`.
  * Exported as `tf.function`. Throws `TypeError` for arguments that do not fit `inputSignature`, or results that are no tensors.
  *
  * @example
@@ -130,6 +137,18 @@ export function tfFunction<A extends any[], R>(
   }) as unknown as TracedFunction<A, R>;
 }
 
+/** True where the variables that are trainable are those that were when it was traced. */
+function isCurrent(trace: Trace): boolean {
+  if (trace.seenAt === VariableState.trainableChanges) return true;
+  const current = trainableIn(trace.concrete).every((t, i) => t === trace.trainable[i]);
+  if (current) trace.seenAt = VariableState.trainableChanges;
+  return current;
+}
+
+function trainableIn({ graph }: ConcreteFunction): boolean[] {
+  return graph.resources.map((r) => resourceOf(r)!.trainable);
+}
+
 function packResult(trace: Trace, outputs: readonly Tensor[]): unknown {
   if (typeof trace.result === "number") return outputs[trace.result];
   return mapNest<number | null, Tensor | null>(
@@ -142,7 +161,8 @@ class Tracer {
   readonly #fn: (...args: unknown[]) => unknown;
   readonly #options: FunctionOptions;
   readonly #name: string;
-  readonly #traces = new Map<string, Trace>();
+  /** By arguments; those of one list differ in which variables were trainable. */
+  readonly #traces = new Map<string, Trace[]>();
   readonly #lastSpecs = new Map<string, Spec[]>();
   /** Of the last call: the next one is often like it. */
   #latest: { pattern: Pattern; trace: Trace } | null = null;
@@ -158,7 +178,7 @@ class Tracer {
   /** The trace for these arguments, and what to call it with. */
   bind(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
     const latest = this.#latest, known = latest && matchPattern(latest.pattern, args);
-    if (known) return { trace: latest.trace, inputs: known };
+    if (known && isCurrent(latest.trace)) return { trace: latest.trace, inputs: known };
     const bound = this.#find(args), pattern = patternOf(args);
     this.#latest = pattern && { pattern, trace: bound.trace };
     return bound;
@@ -169,7 +189,7 @@ class Tracer {
       ? bindToSignature(args, this.#options.inputSignature)
       : bindArguments(args);
     let { key, specs } = binding;
-    let trace = this.#traces.get(key);
+    let trace = this.#traced(key);
     if (!trace && this.#options.reduceRetracing) {
       // Shapes vary for one set of dtypes.
       const kind = `${binding.structure}${specs.map((s) => s.dtype)}`;
@@ -180,20 +200,23 @@ class Tracer {
           shape: relaxShapes(s.shape, last[i].shape),
         }));
         key = keyOf(binding.structure, specs);
-        trace = this.#traces.get(key);
+        trace = this.#traced(key);
       }
       this.#lastSpecs.set(kind, specs);
     }
-    if (!trace) this.#traces.set(key, trace = this.#trace(specs, binding.rebuild));
+    trace ??= this.#trace(key, specs, binding.rebuild);
     return { trace, inputs: binding.inputs };
+  }
+
+  #traced(key: string): Trace | undefined {
+    return this.#traces.get(key)?.find(isCurrent);
   }
 
   concrete(args: readonly unknown[]): ConcreteFunctionHandle {
     const { inputSignature } = this.#options;
     const binding = inputSignature ? signatureBinding(inputSignature) : bindArguments(args);
-    let trace = this.#traces.get(binding.key);
-    if (!trace) this.#traces.set(binding.key, trace = this.#trace(binding.specs, binding.rebuild));
-    const made = trace;
+    const made = this.#traced(binding.key) ??
+      this.#trace(binding.key, binding.specs, binding.rebuild);
     const { graph, outputs } = made.concrete;
     const inputs = graph.inputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape }));
     const call = (...tensors: TensorLike[]): unknown =>
@@ -208,7 +231,7 @@ class Tracer {
     });
   }
 
-  #trace(specs: readonly Spec[], rebuild: Binding["rebuild"]): Trace {
+  #trace(key: string, specs: readonly Spec[], rebuild: Binding["rebuild"]): Trace {
     this.count++;
     const graph = new FuncGraph(this.#name);
     const placeholders = specs.map((s) => graph.addInput(s.dtype, s.shape));
@@ -229,10 +252,17 @@ class Tracer {
         `Cannot trace ${this.#name}: it returned a promise, but tracing is synchronous; put awaits into a script op`,
       );
     }
-    return {
-      concrete: new ConcreteFunction(graph),
+    const concrete = new ConcreteFunction(graph);
+    const trace: Trace = {
+      concrete,
       result: collectResult(graph, result, this.#name),
+      trainable: trainableIn(concrete),
+      seenAt: VariableState.trainableChanges,
     };
+    const like = this.#traces.get(key);
+    if (like) like.push(trace);
+    else this.#traces.set(key, [trace]);
+    return trace;
   }
 }
 

@@ -17,8 +17,8 @@ import { zerosOfTensor } from "../ops/creation.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "./eager.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
+import { variableSpec } from "./handle_spec.ts";
 import { handleIn } from "./run_value.ts";
-import type { EagerTensor } from "./tensor.ts";
 import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
 
 /** The recorded steps of one call. Reference-counted: a tape of higher order keeps the one it was made from. */
@@ -119,8 +119,10 @@ export function withoutFirst(ctx: GradContext): GradContext {
 
 /** Spec of the gradient of an input: its own, a variable's for a handle, null where there is none. */
 function gradientSpec(t: Tensor, spec: Spec): Spec | null {
-  const resource = resourceOf(t);
-  if (resource) return isTrainable(resource.dtype) ? resource : null;
+  if (t.dtype === "resource") {
+    const variable = variableSpec(t);
+    return variable && isTrainable(variable.dtype) ? variable : null;
+  }
   return DTYPES[spec.dtype].kind !== "handle" && isTrainable(spec.dtype) ? spec : null;
 }
 
@@ -142,7 +144,9 @@ export function tapeGradient(
     targets.push(i);
     given.push(dys[i]);
   });
-  const specs = inputs.map((t, i) => ctx.needs[i] || strict ? gradientSpec(t, ctx.inputs[i]) : null);
+  const specs = inputs.map((t, i) =>
+    ctx.needs[i] || strict ? gradientSpec(t, ctx.inputs[i]) : null
+  );
   const wanted = specs.flatMap((s, i) => (s === null ? [] : [i]));
   if (wanted.length === 0) return inputs.map(() => null);
   const all = [tape, ...inputs, ...given];

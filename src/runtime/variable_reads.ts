@@ -5,6 +5,7 @@
  */
 import { type Application, currentRecorders, type OpInput, type Recorder } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
+import { type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor, type TensorContext } from "../core/tensor.ts";
 import { makeStep, type Step } from "../autodiff/steps.ts";
 import { tapeMemory } from "../autodiff/tape.ts";
@@ -15,6 +16,8 @@ export interface ReadStep {
   readonly step: Step;
   /** Its results. */
   readonly outputs: readonly Tensor[];
+  /** The variables among its inputs. */
+  readonly variables: readonly Resource[];
 }
 
 /** What was computed from variables alone since the first of the bodies that wait now began to. */
@@ -39,6 +42,7 @@ class ReadStream implements TensorContext {
     const entry = {
       step: makeStep(application, (t) => tapeMemory().hold(t)),
       outputs: application.outputs,
+      variables: application.inputs.flatMap((x) => x instanceof Tensor ? resourceOf(x) ?? [] : []),
     };
     this.#order.set(entry, this.#order.size);
     for (const o of application.outputs) this.#byOutput.set(o.id, entry);

@@ -1,6 +1,6 @@
 /** Every trainable variable that is read behind a loss is found, wherever that happens. */
 import * as tf from "@weft/weft";
-import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import { type Body, forms, nest } from "./forms.ts";
 
@@ -55,3 +55,215 @@ for (const [outerName, outer] of Object.entries(forms)) {
     }
   });
 }
+
+testOnDevices("variables behind a loss are found in functions that were imported", async () => {
+  // Scripts are anonymous here, which no GraphDef can hold.
+  const importable = Object.entries(forms).filter(([name]) => name !== "pyFunction");
+  for (const [outerName, outer] of importable) {
+    for (const [innerName, inner] of importable) {
+      const form = nest(outer, inner);
+      const wanted = afterMinimize(form.unrolled, false);
+      using m = model();
+      using optimizer = tf.train.sgd(RATE);
+      const source = new tf.Graph(), graph = new tf.Graph();
+      source.asDefault(() =>
+        tf.identity(tf.function(form.wrap(m.body))(tf.placeholder("float32", [], "x")))
+      );
+      const def = JSON.parse(JSON.stringify(source.toGraphDef()));
+      const step = graph.asDefault(() => {
+        const inputMap = Object.fromEntries(m.variables.map((v) => [`${v.name}:0`, v.handle]));
+        const returnElements = ["Identity:0"];
+        const [y] = tf.importGraphDef(def, { prefix: "", inputMap, returnElements });
+        return optimizer.minimize(y as tf.Tensor)!;
+      });
+      await using session = new tf.Session({ graph });
+      await session.run(step, { feeds: { "x:0": 0.8 } });
+      m.variables.forEach((v, i) =>
+        assertAlmostEquals(v.item(), wanted[i], 1e-5, `${innerName} in ${outerName}, variable ${i}`)
+      );
+    }
+  }
+});
+
+type Optimizer = ReturnType<typeof tf.train.momentum>;
+
+/** Runs five steps in each mode, and compares all variables and the optimizer's slots with those of the eager ones. */
+async function trainsAlike(
+  make: () => { loss: (x: tf.Tensor) => tf.Tensor; variables: tf.Variable[] } & Disposable,
+  minimize: (o: Optimizer, f: () => tf.Tensor) => unknown = (o, f) => o.minimize(f),
+): Promise<void> {
+  const modes: Record<
+    string,
+    (o: Optimizer, loss: (x: tf.Tensor) => tf.Tensor) => Promise<void>
+  > = {
+    async eager(o, loss) {
+      for (let i = 0; i < 5; i++) minimize(o, () => loss(tf.scalar(0.8 - 0.1 * i)));
+      await Promise.resolve();
+    },
+    async function(o, loss) {
+      const step = tf.function((x: tf.Tensor) => void minimize(o, () => loss(x)));
+      for (let i = 0; i < 5; i++) await step.async(tf.scalar(0.8 - 0.1 * i));
+    },
+    async session(o, loss) {
+      const graph = new tf.Graph();
+      const step = graph.asDefault(() => {
+        const x = tf.placeholder("float32", [], "x");
+        return minimize(o, () => loss(x)) as tf.Operation;
+      });
+      await using session = new tf.Session({ graph });
+      for (let i = 0; i < 5; i++) await session.run(step, { feeds: { "x:0": 0.8 - 0.1 * i } });
+    },
+  };
+  const ends: number[][] = [];
+  for (const [mode, train] of Object.entries(modes)) {
+    using m = make();
+    using optimizer = tf.train.momentum(0.1, 0.9);
+    await train(optimizer, m.loss);
+    const slots = (await optimizer.getWeights()).sort((a, b) => a.name < b.name ? -1 : 1);
+    ends.push([...m.variables, ...slots.map((s) => s.tensor)].map((t) => t.item()));
+    assertEquals(ends.at(-1)!.length, ends[0].length, `${mode}: slots ${slots.map((s) => s.name)}`);
+    ends.at(-1)!.forEach((v, i) => assertAlmostEquals(v, ends[0][i], 1e-5, `${mode}: number ${i}`));
+  }
+}
+
+const scalar = tf.TensorSpec([], "float32");
+
+testOnDevices("minimize() trains what scripts read, and no other variable", async () => {
+  await trainsAlike(() => {
+    const variables = [0.5, -0.3, 0.7, 2].map((v, i) => tf.variable(v, true, `trained_${i}`));
+    // The second is read in place and in the script, the fourth only at times, the fifth never.
+    const [a, b, c, sometimes] = variables;
+    const other = tf.variable(1);
+    let calls = 0;
+    const script = (x: tf.Tensor): tf.Tensor => {
+      const y = tf.add(tf.mul(a, tf.sin(x)), tf.mul(b, c));
+      return calls++ % 2 === 1 ? tf.mul(y, sometimes) : y;
+    };
+    return {
+      variables: [...variables, other],
+      loss: (x) => tf.square(tf.add(tf.pyFunction(script, [x], scalar), tf.mul(b, x))),
+      [Symbol.dispose]: () => tf.dispose([...variables, other]),
+    };
+  });
+});
+
+testOnDevices("minimize() trains what a script makes when it is first called", async () => {
+  await trainsAlike(() => {
+    const variables: tf.Variable[] = [];
+    return {
+      variables,
+      loss: (x) =>
+        tf.pyFunction(
+          (x: tf.Tensor) => {
+            variables[0] ??= tf.variable(0.5);
+            return tf.square(tf.mul(variables[0], x));
+          },
+          [x],
+          scalar,
+        ),
+      [Symbol.dispose]: () => tf.dispose(variables),
+    };
+  });
+});
+
+testOnDevices("applyGradients() leaves alone what no script has read", async () => {
+  await trainsAlike(
+    () => {
+      const [a, other] = [tf.variable(0.5), tf.variable(1)];
+      return {
+        variables: [a, other],
+        loss: (x) => tf.pyFunction((x: tf.Tensor) => tf.square(tf.mul(a, x)), [x], scalar),
+        [Symbol.dispose]: () => tf.dispose([a, other]),
+      };
+    },
+    (optimizer, f) => optimizer.applyGradients(tf.variableGrads(f).grads),
+  );
+});
+
+testOnDevices("variableGrads() of a graph gives zeros for what no script has read", () => {
+  using a = tf.variable([0.5, 2], true, "read_by_script");
+  using other = tf.variable([[1, 2, 3]], true, "not_read");
+  using frozen = tf.variable(1, false, "not_trainable");
+  const f = (x: tf.Tensor): tf.Tensor =>
+    tf.pyFunction((x: tf.Tensor) => tf.sum(tf.mul(tf.mul(a, frozen), x)), [x], scalar);
+  const grads = tf.function((x: tf.Tensor) => tf.variableGrads(() => f(x)).grads)(tf.scalar(3));
+  assertEquals(grads[a.name].arraySync(), [3, 3]);
+  assertEquals(grads[other.name].arraySync(), [[0, 0, 0]]);
+  assertEquals(frozen.name in grads, false);
+  assertEquals(Object.keys(tf.variableGrads(() => f(tf.scalar(3))).grads), [a.name]);
+});
+
+testOnDevices("a compiled loss finds what an async script reads after an await", async () => {
+  using a = tf.variable(0.5);
+  using b = tf.variable(-0.3);
+  using optimizer = tf.train.sgd(0.1);
+  const script = async (x: tf.Tensor): Promise<tf.Tensor> => {
+    const y = tf.mul(a, x);
+    await x.data();
+    return tf.add(y, tf.mul(b, x));
+  };
+  const step = tf.function((x: tf.Tensor) =>
+    void optimizer.minimize(() => tf.pyFunction(script, [x], scalar))
+  );
+  await step.async(tf.scalar(2));
+  assertAlmostEquals(a.item(), 0.3, 1e-6);
+  assertAlmostEquals(b.item(), -0.5, 1e-6);
+});
+
+testOnDevices("each branch of a cond has variables of its own, and only those taken move", () => {
+  using a = tf.variable(0.5);
+  using b = tf.variable(-0.3);
+  using optimizer = tf.train.sgd(0.1);
+  const step = tf.function((x: tf.Tensor) =>
+    void optimizer.minimize(() => tf.cond(tf.greater(x, 0), () => tf.mul(a, x), () => tf.mul(b, x)))
+  );
+  step(tf.scalar(1));
+  assertEquals([a.item(), b.item()].map((v) => v.toFixed(3)), ["0.400", "-0.300"]);
+  step(tf.scalar(-1));
+  assertEquals([a.item(), b.item()].map((v) => v.toFixed(3)), ["0.400", "-0.200"]);
+});
+
+testOnDevices("a loss with no variable behind it is refused, eagerly and in a graph", () => {
+  using optimizer = tf.train.sgd(0.1);
+  using _ = tf.variable(1);
+  const step = (x: tf.Tensor): void =>
+    void optimizer.minimize(() => tf.pyFunction((x: tf.Tensor) => tf.square(x), [x], scalar));
+  assertThrows(() => step(tf.scalar(1)), tf.ValueError, "Cannot find a connection");
+  assertThrows(
+    () => tf.function(step)(tf.scalar(1)),
+    tf.errors.InvalidArgumentError,
+    "Cannot find a connection",
+  );
+});
+
+Deno.test("minimize() of a graph finds what was read before the loss was asked for", async () => {
+  using a = tf.variable(0.5);
+  using b = tf.variable(-0.3);
+  using optimizer = tf.train.sgd(0.1);
+  const graph = new tf.Graph();
+  const step = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [], "x");
+    const before = tf.mul(a, x);
+    return optimizer.minimize(() =>
+      tf.pyFunction((y: tf.Tensor) => tf.mul(y, b), [before], scalar)
+    )!;
+  });
+  await using session = new tf.Session({ graph });
+  await session.run(step, { feeds: { "x:0": 2 } });
+  assertAlmostEquals(a.item(), 0.5 + 0.1 * 0.6, 1e-6);
+  assertAlmostEquals(b.item(), -0.3 - 0.1 * 1, 1e-6);
+});
+
+Deno.test("an imported variable that nobody gave a value to cannot be trained", () => {
+  const source = new tf.Graph();
+  using v = tf.variable(1, true, "imported");
+  source.asDefault(() => tf.identity(tf.mul(v, 2)));
+  new tf.Graph().asDefault(() => {
+    const [y] = tf.importGraphDef(source.toGraphDef(), { returnElements: ["Identity:0"] });
+    assertThrows(
+      () => tf.train.sgd(0.1).minimize(y as tf.Tensor),
+      tf.ValueError,
+      "Cannot train 'imported': no variable stands for it here",
+    );
+  });
+});

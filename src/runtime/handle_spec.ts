@@ -1,0 +1,49 @@
+/**
+ * What kind of variable a handle in a graph stands for. One that is an argument, as in functions that were read from a GraphDef, is what
+ * the body does with it.
+ * May import core, graph and runtime files.
+ */
+import { type Resource, resourceOf } from "../core/graph_node.ts";
+import type { Tensor } from "../core/tensor.ts";
+import type { Spec } from "../core/tensor_spec.ts";
+import type { Operation, SymbolicTensor } from "../graph/operation.ts";
+import type { Branch } from "./branch.ts";
+import type { ConcreteFunction } from "./concrete_function.ts";
+
+/** Dtype and shape of the variable behind a handle; null where nothing reads it. */
+export function variableSpec(handle: Tensor): Spec | null {
+  const resource: Resource | undefined = resourceOf(handle);
+  if (resource) return resource;
+  return handle.isSymbolic ? specOfArgument(handle as SymbolicTensor) : null;
+}
+
+function specOfArgument(handle: SymbolicTensor): Spec | null {
+  for (const op of handle.consumers()) {
+    if (op.type === "ReadVariableOp") {
+      const [{ dtype, staticShape: shape }] = op.outputs;
+      return { dtype, shape };
+    }
+    for (const inner of argumentsFor(op, op.inputs.indexOf(handle))) {
+      const found = specOfArgument(inner);
+      if (found) return found;
+    }
+  }
+  return null;
+}
+
+/** The placeholders that stand for an input of an operation in the functions it calls. */
+function argumentsFor(op: Operation, input: number): SymbolicTensor[] {
+  return Object.values(op.attrs).flatMap((attr) => {
+    const { f, from, graph } = (attr ?? {}) as Partial<Branch & ConcreteFunction>;
+    const body = graph ?? f?.graph;
+    if (!body?.captures) return [];
+    const all = [...body.inputs, ...body.captures.map((c) => c.inner)];
+    // A call hands its inputs over as they are.
+    if (!from) return all.slice(input, input + 1);
+    // The predicate of a branch is no argument of it.
+    const at = op.type.endsWith("If") ? input - 1 : input;
+    const own = all.length - from.length;
+    if (at < own) return [all[at]];
+    return from.includes(at) ? [all[own + from.indexOf(at)]] : [];
+  });
+}
