@@ -8,6 +8,7 @@ import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { InternalError, NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
+import { UNSEEN } from "../autodiff/steps.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
@@ -293,7 +294,8 @@ class Reader {
       out._script_structure = JSON.parse(text(def.attr._script_structure.s!));
     }
     if (op.name === "VarHandleOp") {
-      out._resource = VariableState.uninitialized(
+      const { resource } = UNSEEN;
+      out._resource = out.dtype === resource.dtype ? resource : VariableState.uninitialized(
         out.dtype as DType,
         out.shape as PartialShape,
         (out.shared_name as string) || def.name,

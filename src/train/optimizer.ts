@@ -207,6 +207,7 @@ export abstract class Optimizer {
         done.push(applyUnseen(map, (found) => {
           const chosen = only ? found.filter(([r]) => only.includes(r.id)) : found;
           if (only === null && found.length === 0 && pairs.length === 0) throw notConnected();
+          if (chosen.length === 0) return;
           tidy(() => this.#update(chosen.map(([r, g]) => [variableOf(r), g]), false));
         }));
       }

@@ -2,6 +2,7 @@
  * Updates of variables that bodies of scripts read unseen: in a graph only a run knows which ones, so one operation updates them all.
  * May import core, ops and runtime.
  */
+import { FailedPreconditionError } from "../core/errors.ts";
 import type { Resource } from "../core/graph_node.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -16,7 +17,7 @@ const ApplyUnseen: OpDef = defineOp({
   name: "ApplyUnseen",
   inputs: ["gradients: variant"],
   outputs: [],
-  attrs: ["_update: func = null"],
+  attrs: ["_update: script = null"],
   infer: () => [],
   grad: null,
   effects: "ordered",
@@ -24,8 +25,17 @@ const ApplyUnseen: OpDef = defineOp({
   host: true,
 });
 
-setHostOp("ApplyUnseen", ({ inputs, attrs }) => {
-  (attrs._update as Update)([...gradientsIn(inputs[0])]);
+setHostOp("ApplyUnseen", ({ inputs, attrs, node }) => {
+  const found = [...gradientsIn(inputs[0])], update = attrs._update as Update | null;
+  if (update) update(found);
+  else if (found.length > 0) {
+    throw new FailedPreconditionError(
+      `Cannot update '${
+        found[0][0].sharedName
+      }', which a script has read: the optimizer of ${node} is not in the GraphDef it was imported from`,
+      { op: "ApplyUnseen", node },
+    );
+  }
   return [];
 });
 

@@ -1,6 +1,6 @@
 /** Every trainable variable that is read behind a loss is found, wherever that happens. */
 import * as tf from "@weft/weft";
-import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import { type Body, forms, nest } from "./forms.ts";
 
@@ -266,4 +266,50 @@ Deno.test("an imported variable that nobody gave a value to cannot be trained", 
       "Cannot train 'imported': no variable stands for it here",
     );
   });
+});
+
+Deno.test("a step that was imported trains what its graph names, and refuses what only its optimizer could", async () => {
+  using seen = tf.variable(3, true, "seen");
+  using unseen = tf.variable(2, true, "unseen");
+  const scripts = {
+    "test.square@1": (x: tf.Tensor) => tf.square(x),
+    "test.times@1": (x: tf.Tensor) => tf.mul(x, unseen),
+  };
+  for (const [token, body] of Object.entries(scripts)) {
+    tf.registerScript(token, body);
+    using optimizer = tf.train.sgd(0.1);
+    const source = new tf.Graph(), graph = new tf.Graph();
+    const name = source.asDefault(() => {
+      const x = tf.placeholder("float32", [], "x");
+      return optimizer.minimize(() => tf.mul(tf.pyFunction(body, [x], scalar), seen))!.name;
+    });
+    const def = JSON.parse(JSON.stringify(source.toGraphDef())) as ReturnType<
+      tf.Graph["toGraphDef"]
+    >;
+    // What the optimizer keeps on the host: the count of steps and the rate.
+    const inputMap: Record<string, tf.Tensor> = { [`${seen.name}:0`]: seen.handle };
+    for (const { op, name, attr } of def.node) {
+      if (op !== "VarHandleOp" || name === seen.name || name.startsWith("unseen")) continue;
+      const isCount = attr!.dtype.type === "DT_INT32";
+      inputMap[`${name}:0`] =
+        tf.variable(isCount ? 0 : 0.1, false, undefined, isCount ? "int32" : "float32").handle;
+    }
+    const [step] = graph.asDefault(() =>
+      tf.importGraphDef(def, { prefix: "", inputMap, returnElements: [name] })
+    );
+    await using session = new tf.Session({ graph });
+    const run = session.run(step, { feeds: { "x:0": 2 } });
+    if (token === "test.square@1") {
+      await run;
+      assertAlmostEquals(seen.item(), 3 - 0.1 * 4, 1e-6);
+    } else {
+      await assertRejects(
+        () => run,
+        tf.errors.FailedPreconditionError,
+        "Cannot update 'unseen', which a script has read",
+      );
+    }
+    tf.unregisterScript(token);
+  }
+  assertEquals(unseen.item(), 2);
 });
