@@ -263,6 +263,7 @@ import "./runtime/eager.ts";
 import "./runtime/async_owner.ts";
 import "./runtime/variable_reads.ts";
 import "./runtime/body_call.ts";
+import "./runtime/handle_spec.ts";
 import "./runtime/run_value.ts";
 import "./runtime/unseen_gradients.ts";
 import "./runtime/run_tape.ts";

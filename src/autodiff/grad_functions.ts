@@ -2,14 +2,14 @@
  * grad, grads, valueAndGrad, valueAndGrads, variableGrads: functions from functions to their gradients.
  * May import core and ops.
  */
+import { apply1 } from "../core/apply.ts";
+import { lookupOp } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { Tensor as TensorClass } from "../core/tensor.ts";
 import { describe } from "../core/convert.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
-import { apply1 } from "../core/apply.ts";
-import { lookupOp } from "../core/op.ts";
 import { identity } from "../ops/array_view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";

@@ -3,11 +3,10 @@
  * May import core, ops, autodiff, graph and runtime files.
  */
 import { announce, apply, currentRecorders, type OpInput, withInterpreter } from "../core/apply.ts";
-import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
+import { type DType, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../core/op.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { Tensor } from "../core/tensor.ts";
-import { NdArray } from "../core/nd_array.ts";
 import { FailedPreconditionError, InternalError } from "../core/errors.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { zerosOfTensor } from "../ops/creation.ts";
@@ -20,14 +19,14 @@ import { runPasses } from "../graph/passes/pipeline.ts";
 import { type Operation, SymbolicTensor } from "../graph/operation.ts";
 import { checkPlacement, makePlan, type Plan } from "./plan.ts";
 import { foldOrdinary } from "./folder.ts";
-import { execute, executeAlone, type RunValue } from "./executor.ts";
+import { execute, executeAlone } from "./executor.ts";
 import { releasePlan } from "./slots.ts";
-import { constantTensor, setHostRunner } from "./eager.ts";
+import { setHostRunner } from "./eager.ts";
 import { Results } from "./results.ts";
-import { HandleStorage } from "./storage.ts";
+import { asTensors, type RunValue } from "./run_value.ts";
 import { EagerTensor, outsideScopes } from "./tensor.ts";
 import { newRunContext, type RunContext, setHostOp } from "./run_context.ts";
-import { cpuDevice, defaultDevice, deviceGeneration } from "./devices.ts";
+import { defaultDevice, deviceGeneration } from "./devices.ts";
 
 const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
 
@@ -314,24 +313,6 @@ function start(
       execute(plan, feeds, context);
   };
   return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);
-}
-
-/** Values of a run as tensors that the scopes in force own. */
-export function asTensors(values: readonly RunValue[]): EagerTensor[] {
-  return values.map((v) => {
-    if (v instanceof NdArray && DTYPES[v.dtype].kind === "handle") {
-      return new EagerTensor(
-        v.dtype,
-        v.shape,
-        new HandleStorage(cpuDevice(), v.data as unknown[], v),
-      );
-    }
-    if (v instanceof NdArray) return constantTensor(v, defaultDevice());
-    if (!(v instanceof EagerTensor)) return v;
-    const t = new EagerTensor(v.dtype, v.staticShape, v.storage.retain(), v.id);
-    v.dispose();
-    return t;
-  });
 }
 
 function callGradient(

@@ -8,11 +8,11 @@ import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
 import { StepRecorder } from "../autodiff/tape.ts";
 import type { Branch } from "./branch.ts";
-import { asTensors, callAttrs, type ConcreteFunction, run } from "./concrete_function.ts";
+import { callAttrs, type ConcreteFunction, run } from "./concrete_function.ts";
 import { onDevice } from "./eager.ts";
 import type { HostCall, HostResults } from "./run_context.ts";
 import { RunTape, tapeValue } from "./run_tape.ts";
-import { releaseValue, type RunValue } from "./run_value.ts";
+import { asTensors, releaseValue, type RunValue } from "./run_value.ts";
 import { EagerTensor, withOwner } from "./tensor.ts";
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */

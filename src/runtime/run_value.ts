@@ -1,12 +1,14 @@
 /**
- * The values of a run: copying them, freeing them, bringing them to the host.
+ * The values of a run: copying them, freeing them, making tensors of them, bringing them to the host.
  * May import core and runtime's tensors.
  */
 import type { OpInput } from "../core/apply.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { cpuDevice, defaultDevice } from "./devices.ts";
+import { constantTensor } from "./eager.ts";
 import type { RunContext } from "./run_context.ts";
-import type { HandleStorage } from "./storage.ts";
+import { HandleStorage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 
 /** A value of a run: a tensor, or an array that never left the host. */
@@ -25,6 +27,24 @@ export function releaseValue(v: RunValue | null | undefined): void {
   else if (v instanceof NdArray && v.dtype === "variant") {
     for (const h of v.data as unknown[]) (h as Partial<Disposable> | null)?.[Symbol.dispose]?.();
   }
+}
+
+/** Values of a run as tensors that the scopes in force own. */
+export function asTensors(values: readonly RunValue[]): EagerTensor[] {
+  return values.map((v) => {
+    if (v instanceof NdArray && DTYPES[v.dtype].kind === "handle") {
+      return new EagerTensor(
+        v.dtype,
+        v.shape,
+        new HandleStorage(cpuDevice(), v.data as unknown[], v),
+      );
+    }
+    if (v instanceof NdArray) return constantTensor(v, defaultDevice());
+    if (!(v instanceof EagerTensor)) return v;
+    const t = new EagerTensor(v.dtype, v.staticShape, v.storage.retain(), v.id);
+    v.dispose();
+    return t;
+  });
 }
 
 /** The handle in a value of dtype variant. */

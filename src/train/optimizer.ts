@@ -127,7 +127,7 @@ export abstract class Optimizer {
 
   /**
    * Computes the cost `f()` and applies one step for its gradients: to the variables in `varList`, else to all trainable ones
-   * that the cost depends on. Returns the cost where `returnCost` is true, else null; inside a graph the operation that does
+   * that the cost depends on, however deep in functions, branches, loops and the bodies of scripts. Returns the cost where `returnCost` is true, else null; inside a graph the operation that does
    * the step, and there the cost may be a tensor that was built before.
    * Throws `ValueError` where no variable is connected to the cost or the cost is not a scalar.
    */
@@ -206,8 +206,10 @@ export abstract class Optimizer {
       for (const { unseen: map, only } of unseen) {
         done.push(applyUnseen(map, (found) => {
           const chosen = only ? found.filter(([r]) => only.includes(r.id)) : found;
-          if (only === null && found.length === 0 && pairs.length === 0) throw notConnected();
-          if (chosen.length === 0) return;
+          if (chosen.length === 0) {
+            if (only === null && pairs.every(([, g]) => g === null)) throw notConnected();
+            return;
+          }
           tidy(() => this.#update(chosen.map(([r, g]) => [variableOf(r), g]), false));
         }));
       }
