@@ -17,6 +17,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
 import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
+import { MergeGradients } from "./unseen.ts";
 import { add } from "../ops/pointwise_arithmetic.ts";
 import { reshape } from "../ops/array_view.ts";
 import { sum } from "../ops/reduce.ts";
@@ -103,7 +104,7 @@ export function backprop(
 
 /** The sum of two gradients; those of unseen variables are maps. */
 function sumOf(a: Tensor, b: Tensor): Tensor {
-  return a.dtype === "variant" ? apply1(lookupOp("MergeGradients")!, [a, b]) : add(a, b);
+  return a.dtype === "variant" ? apply1(MergeGradients, [a, b]) : add(a, b);
 }
 
 /** True where a gradient flows through the step at all. */

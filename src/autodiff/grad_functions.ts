@@ -3,7 +3,6 @@
  * May import core and ops.
  */
 import { apply1 } from "../core/apply.ts";
-import { lookupOp } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { Tensor as TensorClass } from "../core/tensor.ts";
 import { describe } from "../core/convert.ts";
@@ -13,8 +12,8 @@ import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { identity } from "../ops/array_view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
-import { UNSEEN } from "./steps.ts";
 import { GradientTape, tapeMemory } from "./tape.ts";
+import { UNSEEN, UnseenGradient } from "./unseen.ts";
 
 /** A value and the gradient of one input. */
 export interface ValueAndGrad {
@@ -178,7 +177,7 @@ export function variableGrads(
 function gradientIn(unseen: Tensor, resource: Resource): Tensor {
   const { dtype, shape } = resource;
   return unseen.graph.asDefault(() =>
-    apply1(lookupOp("UnseenGradient")!, [unseen, handleOf(resource)!], { dtype, shape })
+    apply1(UnseenGradient, [unseen, handleOf(resource)!], { dtype, shape })
   );
 }
 

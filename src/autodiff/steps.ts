@@ -7,7 +7,7 @@ import type { ArgDef, Attrs, OpDef } from "../core/op.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { resourceOf } from "../core/graph_node.ts";
 
 /** A value's name and spec; `id` is 0 for literals. */
 export interface StepValue extends Spec {
@@ -114,29 +114,6 @@ export function stepValue(t: OpInput): StepValue {
   const value = t.isSymbolic && t.op.type === "Const" ? t.op.attrs.value as NdArray : undefined;
   return { id: resourceOf(t)?.id ?? t.id, dtype: t.dtype, shape: t.staticShape, value };
 }
-
-/**
- * Stands for the variables that bodies of scripts read unseen. As a source of {@linkcode withVariables} it gives those that a graph
- * could not know when it was built: its gradient is a value of dtype variant that holds one gradient for each that was read.
- */
-class UnseenVariables extends Tensor {
-  readonly staticShape: readonly number[] = [];
-  readonly resource: Resource & { readonly handle: Tensor } = {
-    id: this.id,
-    dtype: "variant",
-    shape: [],
-    sharedName: "unseen_variables",
-    trainable: false,
-    handle: this,
-  };
-  /** It is its own handle. */
-  get handle(): Tensor {
-    return this;
-  }
-  override setShape(): void {}
-}
-/** The handle of all variables that were not seen. */
-export const UNSEEN: Tensor & { readonly resource: Resource } = new UnseenVariables("resource");
 
 /** True where an op may read variables that are not among its inputs, as the body of a script does. */
 export function mayCapture(

@@ -6,13 +6,14 @@ import { setTapeMemory } from "../autodiff/tape.ts";
 import { installChainedOps } from "../ops/chained.ts";
 import { installDebug } from "./debug.ts";
 import { installEager } from "./eager.ts";
+import { unfedPlaceholder } from "./feeds.ts";
+import { setHostOp } from "./run_context.ts";
 import { variablesRead } from "./run_tape.ts";
 import { EagerTensor, tidy } from "./tensor.ts";
 import "../ops/fused.ts";
 import "../ops/fused_epilogue.ts";
 import "../ops/fused_reduction.ts";
 import "../ops/graph_ops.ts";
-import "./graph_host_ops.ts";
 import { trainableResources } from "./variable.ts";
 
 installEager();
@@ -24,3 +25,7 @@ setTapeMemory({
   variablesRead,
   trainable: trainableResources,
 });
+setHostOp("Placeholder", ({ node, attrs }) => {
+  throw unfedPlaceholder(node, attrs.dtype, attrs.shape);
+});
+setHostOp("NoOp", () => []);

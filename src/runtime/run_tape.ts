@@ -14,10 +14,10 @@ import { backprop, type Seed } from "../autodiff/backprop.ts";
 import { type Step, stepValue } from "../autodiff/steps.ts";
 import { type StepRecorder, tapeCount } from "../autodiff/tape.ts";
 import { zerosOfTensor } from "../ops/creation.ts";
+import { variableSpec } from "../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "./eager.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
-import { variableSpec } from "./handle_spec.ts";
 import { handleIn } from "./run_value.ts";
 import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
 

@@ -1,14 +1,13 @@
 /**
- * Gradients of variables that bodies of scripts read unseen: which ones is known when they have run. They flow along an edge of the
- * graph as a map from variables to gradients, the gradient of `UNSEEN`.
+ * Gradients of variables that bodies of scripts read unseen: they flow along an edge of the graph as a map from variables to gradients,
+ * the gradient of `UNSEEN`.
  * May import core, ops, autodiff and runtime files.
  */
 import type { OpInput } from "../core/apply.ts";
-import { defineOp, type OpDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";
-import { UNSEEN } from "../autodiff/steps.ts";
+import { MergeGradients, UNSEEN, UnseenGradient } from "../autodiff/unseen.ts";
 import { add } from "../ops/pointwise_arithmetic.ts";
 import { fill } from "../ops/creation.ts";
 import { setHostOp } from "./run_context.ts";
@@ -61,28 +60,7 @@ export function zerosOfVariable(resource: Resource): Tensor {
   return fill([...shape], 0, resource.dtype);
 }
 
-/** Adds two maps. */
-export const MergeGradients: OpDef = defineOp({
-  name: "MergeGradients",
-  inputs: ["a: variant", "b: variant"],
-  outputs: ["output: variant"],
-  infer: () => [[]],
-  grad: null,
-  host: true,
-});
-
-/** The gradient of one variable in a map; zeros where it was not read. */
-export const UnseenGradient: OpDef = defineOp({
-  name: "UnseenGradient",
-  inputs: ["gradients: variant", "resource: resource"],
-  outputs: ["output: dtype"],
-  attrs: ["dtype: type", "shape: shape"],
-  infer: (_, { shape }) => [shape],
-  grad: null,
-  host: true,
-});
-
-setHostOp("MergeGradients", ({ inputs: [a, b] }) => {
+setHostOp(MergeGradients.name, ({ inputs: [a, b] }) => {
   const sum = new Map<Resource, EagerTensor>();
   for (const [r, g] of gradientsIn(a)) sum.set(r, own(g));
   for (const [r, g] of gradientsIn(b)) {
@@ -92,7 +70,7 @@ setHostOp("MergeGradients", ({ inputs: [a, b] }) => {
   }
   return [gradientMap(sum)];
 });
-setHostOp("UnseenGradient", ({ inputs: [map, handle] }) => {
+setHostOp(UnseenGradient.name, ({ inputs: [map, handle] }) => {
   const resource = resourceOf(handle as Tensor)!;
   const found = gradientsIn(map).get(resource);
   return [found ? own(found) : zerosOfVariable(resource)];

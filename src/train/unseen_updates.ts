@@ -1,11 +1,12 @@
 /**
  * Updates of variables that bodies of scripts read unseen: in a graph only a run knows which ones, so one operation updates them all.
- * May import core, ops and runtime.
+ * May import core, ops, autodiff and runtime.
  */
 import { FailedPreconditionError } from "../core/errors.ts";
 import type { Resource } from "../core/graph_node.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { UnseenGradient } from "../autodiff/unseen.ts";
 import { setHostOp } from "../runtime/run_context.ts";
 import { gradientsIn } from "../runtime/unseen_gradients.ts";
 import { addOperation, type StepOperation } from "./step_graph.ts";
@@ -46,7 +47,5 @@ export function applyUnseen(map: Tensor, update: Update): StepOperation {
 
 /** The map that a gradient is taken from as it is; null for any other. */
 export function unseenIn(gradient: Tensor): Tensor | null {
-  return gradient.isSymbolic && gradient.op.type === "UnseenGradient"
-    ? gradient.op.inputs[0]
-    : null;
+  return gradient.isSymbolic && gradient.op.def === UnseenGradient ? gradient.op.inputs[0] : null;
 }

@@ -1,18 +1,24 @@
 /**
  * What kind of variable a handle in a graph stands for. One that is an argument, as in functions that were read from a GraphDef, is what
  * the body does with it.
- * May import core, graph and runtime files.
+ * May import core and graph files.
  */
-import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { resourceOf } from "../core/graph_node.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
-import type { Operation, SymbolicTensor } from "../graph/operation.ts";
-import type { Branch } from "./branch.ts";
-import type { ConcreteFunction } from "./concrete_function.ts";
+import type { FuncGraph } from "./func_graph.ts";
+import type { Operation, SymbolicTensor } from "./operation.ts";
+
+/** A function as an attribute: itself, or with the places of what it captures among the inputs. */
+interface FunctionAttr {
+  readonly f?: { readonly graph: FuncGraph };
+  readonly from?: readonly number[];
+  readonly graph?: FuncGraph;
+}
 
 /** Dtype and shape of the variable behind a handle; null where nothing reads it. */
 export function variableSpec(handle: Tensor): Spec | null {
-  const resource: Resource | undefined = resourceOf(handle);
+  const resource = resourceOf(handle);
   if (resource) return resource;
   return handle.isSymbolic ? specOfArgument(handle as SymbolicTensor) : null;
 }
@@ -34,7 +40,7 @@ function specOfArgument(handle: SymbolicTensor): Spec | null {
 /** The placeholders that stand for an input of an operation in the functions it calls. */
 function argumentsFor(op: Operation, input: number): SymbolicTensor[] {
   return Object.values(op.attrs).flatMap((attr) => {
-    const { f, from, graph } = (attr ?? {}) as Partial<Branch & ConcreteFunction>;
+    const { f, from, graph } = (attr ?? {}) as FunctionAttr;
     const body = graph ?? f?.graph;
     if (!body?.captures) return [];
     const all = [...body.inputs, ...body.captures.map((c) => c.inner)];
