@@ -8,7 +8,6 @@ import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { InternalError, NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
-import { UNSEEN } from "../autodiff/steps.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
