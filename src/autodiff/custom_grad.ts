@@ -6,6 +6,7 @@ import { apply1, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
+import { refusePromise } from "../core/promise.ts";
 import { Tensor } from "../core/tensor.ts";
 import { tapeMemory } from "./tape.ts";
 
@@ -92,6 +93,11 @@ export function customGrad(
 }
 
 function checkResult(result: CustomGradResult): CustomGradResult {
+  refusePromise(
+    result,
+    () =>
+      "The function f passed in customGrad(f) must return an object, but it returned a promise: what leads to a gradient is synchronous",
+  );
   if (!(result?.value instanceof Tensor)) {
     throw new TypeError(
       "The function f passed in customGrad(f) must return an object where `obj.value` is a tensor",

@@ -6,6 +6,7 @@ import { apply1 } from "../core/apply.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { Tensor as TensorClass } from "../core/tensor.ts";
 import { describe } from "../core/convert.ts";
+import { refusePromise } from "../core/promise.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
@@ -322,6 +323,11 @@ function checkTensor(x: unknown, arg: string, fn: string): void {
 }
 
 function checkResult(value: unknown, fn: string): void {
+  refusePromise(
+    value,
+    () =>
+      `The f passed in ${fn}(f) must return a tensor, but it returned a promise: what leads to a gradient is synchronous`,
+  );
   if (!(value instanceof TensorClass)) {
     throw new TypeError(
       `The f passed in ${fn}(f) must return a tensor, but it returned ${describe(value)}`,

@@ -5,6 +5,7 @@
 import { describe } from "../core/convert.ts";
 import { InvalidArgumentError, OpError, OutOfRangeError, ValueError } from "../core/errors.ts";
 import { type Nest, packAs } from "../core/nest.ts";
+import { refusePromise } from "../core/promise.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
@@ -35,11 +36,11 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   let structure: unknown;
   const body = (...leaves: Tensor[]): Tensor[] => {
     const result = fn(...argumentsOf(fn, packAs<Tensor>(input.structure, leaves)));
-    if (typeof (result as PromiseLike<unknown> | null)?.then === "function") {
-      throw new TypeError(
+    refusePromise(
+      result,
+      () =>
         `Cannot trace the function of ${method}(): it returned a promise; put what must be awaited into tf.numpyFunction or tf.pyFunction, whose bodies may be async`,
-      );
-    }
+    );
     const parts = takeApart(result);
     structure = parts.structure;
     const seen = new Set<Tensor>(leaves);

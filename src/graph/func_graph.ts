@@ -74,9 +74,11 @@ export class FuncGraph extends Graph {
   protected override foreign(x: SymbolicTensor, _def: OpDef): SymbolicTensor {
     return this.#captureAs(x);
   }
-  /** The placeholder that stands for an outer tensor. */
-  captureOf(x: Tensor): SymbolicTensor {
-    return this.#captureAs(x);
+  /** The tensor as the body knows it: itself where it belongs here, else the placeholder that stands for it. */
+  inside(x: Tensor): SymbolicTensor {
+    return x.isSymbolic && (x as SymbolicTensor).graph === this
+      ? x as SymbolicTensor
+      : this.#captureAs(x);
   }
 
   #captureAs(x: Tensor): SymbolicTensor {

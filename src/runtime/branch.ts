@@ -3,13 +3,14 @@
  * May import core, ops, graph and runtime files.
  */
 import { type OpInput, withRecorders } from "../core/apply.ts";
+import type { DType } from "../core/dtype.ts";
 import type { Attrs, GradRule } from "../core/op.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { refusePromise } from "../core/promise.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
-import type { SymbolicTensor } from "../graph/operation.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { tapeGradient } from "./run_tape.ts";
 import { TensorArray } from "./tensor_array.ts";
@@ -56,6 +57,17 @@ export function unflow(like: unknown, t: Tensor): Tensor | TensorArray {
   return like instanceof TensorArray ? TensorArray.fromFlow(t, like) : t;
 }
 
+/** What a user's function returned for one result, as a tensor. Throws `TypeError` for what is none, promises among them. */
+export function resultTensor(value: unknown, arg: string, fn: string, dtype?: DType): Tensor {
+  refusePromise(
+    value,
+    () =>
+      `Cannot use the ${arg} of ${fn}: its function returned a promise; put what must be awaited into a script op, whose body may be async`,
+  );
+  const result = flowOf(value) as TensorLike;
+  return asTensor(toInput(result, arg, fn, result instanceof Tensor ? {} : { dtype }));
+}
+
 /** A traced body. */
 export interface Traced {
   /** The function. */
@@ -74,10 +86,9 @@ export function trace(
   const args = specs.map((s) => graph.addInput(s.dtype, s.shape));
   const structure = graph.asDefault(() => withRecorders([], () => fn(...args)));
   graph.outputs = graph.asDefault(() =>
-    flatten<unknown>(structure as Nest<unknown>).map((r) => {
-      const t = asTensor(toInput(flowOf(r) as Tensor, "result", name)) as SymbolicTensor;
-      return t.graph === graph ? t : graph.captureOf(t);
-    })
+    flatten<unknown>(structure as Nest<unknown>).map((r) =>
+      graph.inside(resultTensor(r, "result", name))
+    )
   );
   return { f: new ConcreteFunction(graph), structure };
 }

@@ -17,7 +17,7 @@ import { stepsTo } from "../autodiff/gradients.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import { buildIr } from "../graph/ir.ts";
 import { runPasses } from "../graph/passes/pipeline.ts";
-import { type Operation, SymbolicTensor } from "../graph/operation.ts";
+import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { checkPlacement, makePlan, type Plan } from "./plan.ts";
 import { foldOrdinary } from "./folder.ts";
 import { execute, executeAlone } from "./executor.ts";
@@ -230,7 +230,7 @@ function traceBackward(
   const dxAt = grads.map((g) => {
     if (g === null) return -1;
     // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
-    graph.outputs.push(g instanceof SymbolicTensor && g.graph === graph ? g : graph.captureOf(g));
+    graph.outputs.push(graph.inside(g));
     return graph.outputs.length - 1;
   });
   // What the gradient captured from the body becomes inputs.

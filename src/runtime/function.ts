@@ -8,6 +8,7 @@ import { dtypeOfArray } from "../core/dtype.ts";
 import { flatten, isNested, mapNest, type Nest, packAs } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
+import { refusePromise } from "../core/promise.ts";
 import { relaxShapes } from "../core/shape.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
@@ -15,7 +16,7 @@ import type { Spec, TensorSpec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
-import { Operation, type SymbolicTensor } from "../graph/operation.ts";
+import { Operation } from "../graph/operation.ts";
 import { callFunction, callFunctionAsync, ConcreteFunction } from "./concrete_function.ts";
 import {
   bindArguments,
@@ -179,7 +180,8 @@ class Tracer {
   bind(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
     const latest = this.#latest, known = latest && matchPattern(latest.pattern, args);
     if (known && isCurrent(latest.trace)) return { trace: latest.trace, inputs: known };
-    const bound = this.#find(args), pattern = patternOf(args);
+    // Under a signature primitives are inputs too.
+    const bound = this.#find(args), pattern = patternOf(args, !this.#options.inputSignature);
     this.#latest = pattern && { pattern, trace: bound.trace };
     return bound;
   }
@@ -247,11 +249,11 @@ class Tracer {
       }
       this.#madeVariables = true;
     }
-    if (result instanceof Promise) {
-      throw new TypeError(
+    refusePromise(
+      result,
+      () =>
         `Cannot trace ${this.#name}: it returned a promise, but tracing is synchronous; put awaits into a script op`,
-      );
-    }
+    );
     const concrete = new ConcreteFunction(graph);
     const trace: Trace = {
       concrete,
@@ -281,7 +283,7 @@ function collectResult(graph: FuncGraph, result: unknown, name: string): unknown
       );
     }
     const t = graph.asDefault(() => asTensor(toInput(v as Tensor, "result", name)));
-    const inside = (t as SymbolicTensor).graph === graph ? t as SymbolicTensor : graph.captureOf(t);
+    const inside = graph.inside(t);
     let i = index.get(inside);
     if (i === undefined) {
       index.set(inside, i = graph.outputs.length);

@@ -178,14 +178,15 @@ function leavesLike(value: unknown, like: unknown, fail: Fail): unknown[] {
 /** Arguments that are eager tensors and primitives: numbers of the tensors' specs, and the primitives. */
 export type Pattern = readonly (number | { readonly value: unknown })[];
 
-/** What arguments like these have in common; null where they hold anything else. */
-export function patternOf(args: readonly unknown[]): Pattern | null {
+/** What arguments like these have in common; null where they hold anything else, or primitives that are not `constant`. */
+export function patternOf(args: readonly unknown[], constant: boolean): Pattern | null {
   const pattern: (number | { value: unknown })[] = [];
   for (const value of args) {
     if (value instanceof EagerTensor) pattern.push(value.specId);
     else if (value !== null && (typeof value === "object" || typeof value === "function")) {
       return null;
-    } else pattern.push({ value });
+    } else if (!constant) return null;
+    else pattern.push({ value });
   }
   return pattern;
 }

@@ -6,7 +6,7 @@ import { currentInterpreter } from "../core/apply.ts";
 import { flatten, isNested, type Nest, packAs, structureText } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { compatible, shapeText } from "../core/shape.ts";
-import { Tensor, type TensorLike } from "../core/tensor.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { OutOfRangeError, ValueError } from "../core/errors.ts";
 import { concat, stack, unstack } from "../ops/array_join.ts";
 import { stridedSlice } from "../ops/array_strided_slice.ts";
@@ -14,7 +14,7 @@ import { expandDims } from "../ops/array_view.ts";
 import { fill } from "../ops/creation.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { nameScope } from "../graph/scopes.ts";
-import { trace, type Traced } from "./branch.ts";
+import { resultTensor, trace, type Traced } from "./branch.ts";
 import { addScan, rowCount, rowsShape } from "./scan_loop.ts";
 import { tidy } from "./tensor.ts";
 
@@ -292,14 +292,7 @@ function stepOf<E, I>(
     );
   }
   return flatten<unknown>(result as Nest<unknown>).map((v, i) => {
-    const t = asTensor(
-      toInput(
-        v as TensorLike,
-        "state",
-        name,
-        v instanceof Tensor ? {} : { dtype: states[i].dtype },
-      ),
-    );
+    const t = resultTensor(v, "state", name, states[i].dtype);
     if (t.dtype !== states[i].dtype) {
       throw new TypeError(
         `Loop var ${i} of ${name} enters the loop with type ${
@@ -388,7 +381,7 @@ function loopEagerly(l: Loop): LoopResult {
       );
     }
     flatten<unknown>(out.results).forEach((v, j) =>
-      (collected[j] ??= []).push(asTensor(toInput(v as TensorLike, "result", l.fn)))
+      (collected[j] ??= []).push(resultTensor(v, "result", l.fn))
     );
     states = out.states;
   }

@@ -15,6 +15,7 @@ import {
 import { tensorText } from "../core/format.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
 import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../core/nd_array.ts";
+import { refusePromise } from "../core/promise.ts";
 import { Tensor } from "../core/tensor.ts";
 import { flatten } from "../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../core/errors.ts";
@@ -330,11 +331,10 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   let result: T | undefined;
   try {
     result = body();
-    if (result instanceof Promise) {
-      throw new TypeError(
-        "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits",
-      );
-    }
+    refusePromise(
+      result,
+      () => "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits",
+    );
     return result;
   } finally {
     scopes = before;

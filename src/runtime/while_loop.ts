@@ -14,7 +14,7 @@ import { asTensor, intScalar, toInput } from "../ops/input.ts";
 import { add } from "../ops/pointwise_arithmetic.ts";
 import { less } from "../ops/pointwise_compare.ts";
 import { logicalAnd } from "../ops/pointwise_logical.ts";
-import { CaptureList, flowOf, tapeGrad, trace, unflow } from "./branch.ts";
+import { CaptureList, flowOf, resultTensor, tapeGrad, trace, unflow } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 import type { EagerTensor } from "./tensor.ts";
@@ -99,9 +99,7 @@ export function whileLoop<const V extends readonly LoopVariable[]>(
     ts.map((t, i) => unflow(vars[i], t)) as LoopVariables<V>;
   const test = (...ts: Tensor[]): Tensor => predicate(condition(...wrap(ts)));
   const next = (...ts: Tensor[]): Tensor[] =>
-    asList(body(...wrap(ts))).map((r, i) =>
-      asTensor(toInput(flowOf(r), `body[${i}]`, "whileLoop"))
-    );
+    asList(body(...wrap(ts))).map((r, i) => resultTensor(r, `body[${i}]`, "whileLoop"));
   const loop: Loop = {
     test,
     next,
@@ -177,7 +175,7 @@ function asList(r: readonly LoopVariable[] | LoopVariable): readonly LoopVariabl
 }
 
 function predicate(value: TensorLike): Tensor {
-  const t = asTensor(toInput(value, "condition", "whileLoop"));
+  const t = resultTensor(value, "condition", "whileLoop");
   if (t.staticShape !== null && t.staticShape.length !== 0) {
     throw new ValueError(
       `The condition of whileLoop must be a scalar: received shape ${shapeText(t.staticShape)}`,

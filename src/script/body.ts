@@ -3,6 +3,7 @@
  * May import core and runtime's run context.
  */
 import { DeadlineExceededError } from "../core/errors.ts";
+import { isPromise } from "../core/promise.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { type RunContext, withinRun } from "../runtime/run_context.ts";
 import { placeText } from "../runtime/run_errors.ts";
@@ -98,12 +99,6 @@ function runBody<R>(
   } catch (e) {
     throw mapResultError(e, site);
   }
-}
-
-/** True for promises and other thenables. */
-export function isPromise(v: unknown): v is PromiseLike<unknown> {
-  return typeof v === "object" && v !== null &&
-    typeof (v as { then?: unknown }).then === "function";
 }
 
 function settle<R>(

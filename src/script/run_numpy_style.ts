@@ -5,6 +5,7 @@
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
 import type { Attrs } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { isPromise } from "../core/promise.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
@@ -15,7 +16,7 @@ import { type HostCall, type HostResults, setHostOp } from "../runtime/run_conte
 import { hostCallTotal } from "../runtime/metadata.ts";
 import { scopeDevice } from "../runtime/devices.ts";
 import { copyArray } from "../runtime/run_value.ts";
-import { callBody, type CallSite, isPromise } from "./body.ts";
+import { callBody, type CallSite } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { type Script, unknownToken } from "./script.ts";

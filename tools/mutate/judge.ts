@@ -1,0 +1,99 @@
+/**
+ * Shows a mutant to the tests that execute it and says whether one of them notices.
+ *
+ * @module
+ */
+
+import { read } from "../files.ts";
+import type { KnownTest } from "./coverage.ts";
+import type { Mutant } from "./mutants.ts";
+import type { TestDevice, Workspace } from "./workspace.ts";
+
+/** What became of a mutant. */
+export interface Verdict {
+  readonly mutant: Mutant;
+  /** `hung` counts as killed, `unreached` (no test executes it) as survived. */
+  readonly status: "killed" | "hung" | "survived" | "unreached";
+  /** The test that noticed. */
+  readonly by: string | null;
+  /** How many tests it was shown to. */
+  readonly tests: number;
+  readonly ms: number;
+}
+
+/** Options of {@linkcode judge}. */
+export interface JudgeOptions {
+  readonly workspace: Workspace;
+  /** The tests that execute the mutant, fastest first. */
+  readonly tests: readonly KnownTest[];
+  /** How much time of tests may be spent on each device, in milliseconds. */
+  readonly budgetMs: number;
+}
+
+/** Tests up to this are tried before all others: most mutants are noticed by one that takes a moment. */
+const QUICK_MS = 100;
+
+/** Starting a file's tests costs about that, so a file with few of them comes no earlier for it. */
+const FILE_MS = 200;
+
+/** A mutant may be slower than the source by so much, and the machine busier, before it counts as hung. */
+const SLOWER = 8, LEAST_IDLE_MS = 20_000;
+
+/** Runs tests on a mutant: the CPU's first, WebGPU's where those notice nothing. */
+export async function judge(
+  mutant: Mutant,
+  { workspace, tests, budgetMs }: JudgeOptions,
+): Promise<Verdict> {
+  const start = performance.now();
+  const source = read(mutant.file);
+  workspace.write(mutant.file, applyMutant(source, mutant));
+  let shown = 0;
+  const verdict = (status: Verdict["status"], by: string | null): Verdict => {
+    return { mutant, status, by, tests: shown, ms: Math.round(performance.now() - start) };
+  };
+  try {
+    for (const device of ["cpu", "webgpu"] as const) {
+      for (const round of rounds(tests, device, budgetMs)) {
+        shown += round.length;
+        const { passed, hung, failed } = await show(workspace, round, device);
+        if (hung) return verdict("hung", failed);
+        if (!passed) return verdict("killed", failed);
+      }
+    }
+  } finally {
+    workspace.write(mutant.file, source);
+  }
+  return verdict(tests.length === 0 ? "unreached" : "survived", null);
+}
+
+/** The source with the mutant in it. */
+export function applyMutant(source: string, { start, end, mutated }: Mutant): string {
+  return source.slice(0, start) + mutated + source.slice(end);
+}
+
+/** The quick tests, then those that still fit the budget. */
+function rounds(tests: readonly KnownTest[], device: TestDevice, budgetMs: number): KnownTest[][] {
+  const quick: KnownTest[] = [], others: KnownTest[] = [];
+  const files = new Set<string>();
+  let spent = 0;
+  for (const test of tests.filter((test) => test.device === device)) {
+    spent += test.ms + (files.has(test.file) ? 0 : FILE_MS);
+    files.add(test.file);
+    if (spent > budgetMs) break;
+    (test.ms <= QUICK_MS ? quick : others).push(test);
+  }
+  return [quick, others].filter((round) => round.length > 0);
+}
+
+function show(workspace: Workspace, tests: readonly KnownTest[], device: TestDevice) {
+  const files = Map.groupBy(tests, (test) => test.file);
+  const cost = (file: string) => files.get(file)!.reduce((sum, { ms }) => sum + ms, 0);
+  const ordered = [...files.keys()].sort((a, b) => cost(a) - cost(b));
+  const names = ordered.map((file) => [file, files.get(file)!.map(({ name }) => name)]);
+  const longest = Math.max(...tests.map(({ ms }) => ms));
+  return workspace.test(ordered, {
+    device,
+    request: { tests: Object.fromEntries(names), record: null },
+    idleMs: LEAST_IDLE_MS + SLOWER * longest,
+  });
+}

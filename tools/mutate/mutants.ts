@@ -1,0 +1,171 @@
+/**
+ * Finds what could be changed in a source file so that a test should notice: mutants, by a small set of operators.
+ *
+ * @module
+ */
+
+import ts from "typescript";
+
+/** A small change of a source file. */
+export interface Mutant {
+  /** Path from the repository's root. */
+  readonly file: string;
+  /** Line of its start, from 1. */
+  readonly line: number;
+  /** Offsets of the text that is replaced. */
+  readonly start: number;
+  readonly end: number;
+  /** What stands there and what stands there in the mutant. */
+  readonly original: string;
+  readonly mutated: string;
+  /** The whole line as it is, without the spaces around it. */
+  readonly text: string;
+}
+
+const BINARY: ReadonlyMap<ts.SyntaxKind, string> = new Map([
+  [ts.SyntaxKind.LessThanToken, "<="],
+  [ts.SyntaxKind.LessThanEqualsToken, "<"],
+  [ts.SyntaxKind.GreaterThanToken, ">="],
+  [ts.SyntaxKind.GreaterThanEqualsToken, ">"],
+  [ts.SyntaxKind.EqualsEqualsEqualsToken, "!=="],
+  [ts.SyntaxKind.ExclamationEqualsEqualsToken, "==="],
+  [ts.SyntaxKind.AmpersandAmpersandToken, "||"],
+  [ts.SyntaxKind.BarBarToken, "&&"],
+  [ts.SyntaxKind.PlusToken, "-"],
+  [ts.SyntaxKind.MinusToken, "+"],
+  [ts.SyntaxKind.AsteriskToken, "/"],
+  [ts.SyntaxKind.SlashToken, "*"],
+  [ts.SyntaxKind.PercentToken, "*"],
+  [ts.SyntaxKind.PlusEqualsToken, "-="],
+  [ts.SyntaxKind.MinusEqualsToken, "+="],
+]);
+
+/** Methods that give their object back, with something done to it: a mutant leaves that out. */
+const CHAINED = new Set([
+  ...["slice", "filter", "sort", "toSorted", "reverse", "toReversed", "flat", "concat"],
+]);
+
+/** All mutants of a source file, in the order of the text. */
+export function findMutants(file: string, source: string): Mutant[] {
+  const root = ts.createSourceFile(file, source, ts.ScriptTarget.ESNext, true);
+  const lines = source.split("\n");
+  const found: Mutant[] = [];
+
+  function add(node: ts.Node, mutated: string): void {
+    const start = node.getStart(root), end = node.getEnd();
+    const line = root.getLineAndCharacterOfPosition(start).line;
+    const text = lines[line].trim();
+    found.push({ file, line: line + 1, start, end, original: node.getText(root), mutated, text });
+  }
+
+  function visit(node: ts.Node): void {
+    if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+    if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+    // What an error says is not what a program does: the check before it has mutants of its own.
+    if (ts.isThrowStatement(node)) return;
+    mutate(node, add);
+    ts.forEachChild(node, visit);
+  }
+  visit(root);
+  return found.sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+function mutate(node: ts.Node, add: (node: ts.Node, mutated: string) => void): void {
+  if (ts.isIfStatement(node)) {
+    add(node.expression, negate(node.expression));
+    if (!node.elseStatement && onlyLeaves(node.thenStatement)) add(node, "");
+  } else if (ts.isConditionalExpression(node)) add(node.condition, negate(node.condition));
+  else if (ts.isWhileStatement(node)) add(node.expression, negate(node.expression));
+  else if (ts.isExpressionStatement(node)) {
+    if (!isSuperCall(node.expression)) add(node, ";");
+  } else if (ts.isBinaryExpression(node)) mutateBinary(node, add);
+  else if (ts.isPrefixUnaryExpression(node) || ts.isPostfixUnaryExpression(node)) {
+    mutateUnary(node, add);
+  } else if (ts.isNumericLiteral(node) || ts.isBigIntLiteral(node)) {
+    add(node, otherNumber(node.text));
+  } else if (node.kind === ts.SyntaxKind.TrueKeyword) add(node, "false");
+  else if (node.kind === ts.SyntaxKind.FalseKeyword) add(node, "true");
+  else if (ts.isCallExpression(node)) mutateCall(node, add);
+}
+
+function mutateBinary(
+  node: ts.BinaryExpression,
+  add: (node: ts.Node, mutated: string) => void,
+): void {
+  const { left, operatorToken, right } = node;
+  if (operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) return add(node, left.getText());
+  const other = BINARY.get(operatorToken.kind);
+  if (other === undefined) return;
+  // Text is joined by the same sign, and a negated condition is a mutant already.
+  const isEquality = other === "===" || other === "!==";
+  if (other === "-" && (isText(left) || isText(right))) return;
+  if (isEquality && isCondition(node)) return;
+  add(operatorToken, other);
+}
+
+function mutateUnary(
+  node: ts.PrefixUnaryExpression | ts.PostfixUnaryExpression,
+  add: (node: ts.Node, mutated: string) => void,
+): void {
+  const operand = node.operand.getText();
+  if (node.operator === ts.SyntaxKind.PlusPlusToken) add(node, `${operand}--`);
+  else if (node.operator === ts.SyntaxKind.MinusMinusToken) add(node, `${operand}++`);
+  else if (node.operator === ts.SyntaxKind.MinusToken) add(node, operand);
+  else if (node.operator === ts.SyntaxKind.ExclamationToken && !isCondition(node)) {
+    add(node, operand);
+  }
+}
+
+function mutateCall(node: ts.CallExpression, add: (node: ts.Node, mutated: string) => void): void {
+  const { expression, arguments: args } = node;
+  const isChained = ts.isPropertyAccessExpression(expression) &&
+    !expression.questionDotToken && CHAINED.has(expression.name.text);
+  if (isChained) add(node, expression.expression.getText());
+  const [a, b] = args;
+  if (a && b && isPlace(a) && isPlace(b) && a.getText() !== b.getText()) {
+    const rest = args.slice(2).map((arg) => `, ${arg.getText()}`).join("");
+    add(node, `${expression.getText()}(${b.getText()}, ${a.getText()}${rest})`);
+  }
+}
+
+/** Whether a statement does nothing but leave where it stands: the `if` before it is a check. */
+function onlyLeaves(node: ts.Statement): boolean {
+  if (ts.isBlock(node)) return node.statements.length === 1 && onlyLeaves(node.statements[0]);
+  return ts.isThrowStatement(node) || ts.isReturnStatement(node) || ts.isContinueStatement(node) ||
+    ts.isBreakStatement(node);
+}
+
+function isSuperCall(node: ts.Expression): boolean {
+  return ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.SuperKeyword;
+}
+
+function isText(node: ts.Expression): boolean {
+  if (ts.isBinaryExpression(node)) return isText(node.left) || isText(node.right);
+  return ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
+}
+
+/** Whether the expression is itself the condition of an `if`, a `while` or a choice. */
+function isCondition({ parent, pos }: ts.Expression): boolean {
+  return (ts.isIfStatement(parent) || ts.isWhileStatement(parent)) &&
+      parent.expression.pos === pos ||
+    ts.isConditionalExpression(parent) && parent.condition.pos === pos;
+}
+
+/** Whether an argument names something, so that two of them may be mistaken for each other. */
+function isPlace(node: ts.Expression): boolean {
+  return ts.isIdentifier(node) && node.text !== "undefined" ||
+    ts.isPropertyAccessExpression(node) ||
+    ts.isElementAccessExpression(node);
+}
+
+function negate(node: ts.Expression): string {
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
+    return node.operand.getText();
+  }
+  return `!(${node.getText()})`;
+}
+
+function otherNumber(text: string): string {
+  if (text.endsWith("n")) return text === "1n" ? "0n" : `${BigInt(text.slice(0, -1)) + 1n}n`;
+  return text === "1" ? "0" : `${Number(text) + 1}`;
+}

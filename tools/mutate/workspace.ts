@@ -1,0 +1,147 @@
+/**
+ * A temporary copy of the repository in which sources may be changed and test files run.
+ *
+ * @module
+ */
+
+import { capture } from "../command.ts";
+import { ROOT } from "../files.ts";
+import { NPM_ONLY_IMPORT_MAP } from "../jsr.ts";
+import type { Request } from "./preload.ts";
+
+/** The device that tests run on: those that need WebGPU are the ones whose name ends in "[webgpu]". */
+export type TestDevice = "cpu" | "webgpu";
+
+/** What a run of test files came to. */
+export interface TestRun {
+  readonly passed: boolean;
+  /** Whether it was ended because it said nothing for too long. */
+  readonly hung: boolean;
+  /** The name of the first test that failed, where one did. */
+  readonly failed: string | null;
+  /** The end of what was written, for those who look for the reason. */
+  readonly output: string;
+}
+
+/** Options of {@linkcode Workspace.test}. */
+export interface TestOptions {
+  readonly device: TestDevice;
+  /** Tests to run in each file, or null for all, and where to write what they execute. */
+  readonly request: Request;
+  /** How long nothing may be written before it counts as hung. */
+  readonly idleMs: number;
+  /** Whether to stop at the first failure, which is what is done unless told. */
+  readonly failFast?: boolean;
+}
+
+/** A copy of the repository. */
+export class Workspace {
+  readonly #folder: string;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Copies every file that git knows or would know. */
+  static async create(): Promise<Workspace> {
+    const args = [
+      "-C",
+      decodeURIComponent(ROOT.pathname),
+      "ls-files",
+      "-co",
+      "--exclude-standard",
+      "-z",
+    ];
+    const { code, stdout, stderr } = await capture("git", args);
+    if (code !== 0) throw new Error(`Cannot list the files of the repository: ${stderr}`);
+    const folder = await Deno.makeTempDir({ prefix: "weft-mutate-" });
+    for (const file of stdout.split("\0").filter((file) => file)) {
+      const target = `${folder}/${file}`;
+      await Deno.mkdir(target.slice(0, target.lastIndexOf("/")), { recursive: true });
+      await Deno.copyFile(new URL(file, ROOT), target).catch(ignoreMissing);
+    }
+    return new Workspace(folder);
+  }
+
+  /** Where a file for us alone may be, such as a request. */
+  path(name: string): string {
+    return `${this.#folder}/${name}`;
+  }
+
+  /** Writes a source. */
+  write(file: string, text: string): void {
+    Deno.writeTextFileSync(this.path(file), text);
+  }
+
+  /** Removes the copy. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  /** Runs test files one after the other. */
+  async test(
+    files: readonly string[],
+    { device, request, idleMs, failFast = true }: TestOptions,
+  ): Promise<TestRun> {
+    this.write("mutate_request.json", JSON.stringify(request));
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["test", "--allow-all", "--no-check", ...(failFast ? ["--fail-fast"] : [])],
+        ...["--import-map", NPM_ONLY_IMPORT_MAP, "--preload", "tools/mutate/preload.ts"],
+        ...(device === "webgpu" ? ["--filter", "/\\[webgpu\\]$/"] : []),
+        ...files,
+      ],
+      cwd: this.#folder,
+      env: {
+        NO_COLOR: "1",
+        WEFT_TEST_WEBGPU: device === "webgpu" ? "1" : "0",
+        WEFT_MUTATE_REQUEST: this.path("mutate_request.json"),
+      },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    const watch = new Watch(idleMs, () => child.kill("SIGKILL"));
+    const decoder = new TextDecoder();
+    let output = "";
+    for await (const chunk of child.stdout) {
+      watch.reset();
+      output = (output + decoder.decode(chunk, { stream: true })).slice(-20_000);
+    }
+    const { success } = await child.status;
+    watch.stop();
+    const failed = /^(\S.*) \.\.\. FAILED \(/m.exec(output)?.[1] ?? null;
+    return { passed: success, hung: watch.expired, failed, output };
+  }
+}
+
+/** A file that git still lists may have been deleted. */
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
+}
+
+/** Ends what says nothing for too long. */
+class Watch {
+  expired = false;
+  readonly #ms: number;
+  readonly #end: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ms: number, end: () => void) {
+    this.#ms = ms;
+    this.#end = end;
+    this.reset();
+  }
+
+  reset(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.expired = true;
+      this.#end();
+    }, this.#ms);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
