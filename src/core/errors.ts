@@ -150,10 +150,20 @@ export class UnauthenticatedError extends OpError {
   override readonly code: number = 16;
 }
 
-/** A value that cannot be used, found while building. Python's `ValueError`. */
+/**
+ * A value that cannot be used. Python's `ValueError`. Building a graph and the checks of arguments throw it; what a kernel or a shape
+ * rule finds when it runs, eagerly, in a function or in a session, is an `InvalidArgumentError`, as in TensorFlow. The same fault may
+ * be found early or late, so that one is an instance of this class as well.
+ */
 export class ValueError extends RangeError {
   /** Name of the class. */
   override readonly name: string = "ValueError";
+
+  /** Whether `value instanceof ValueError`. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Function.prototype[Symbol.hasInstance].call(this, value) ||
+      this === ValueError && value instanceof InvalidArgumentError;
+  }
 }
 /** A missing registration or name. Python's `LookupError` (and `KeyError`). */
 export class LookupError extends Error {

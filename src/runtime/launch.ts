@@ -5,8 +5,8 @@
 import { type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
 import type { Device, PreparedKernel } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { type ConcreteSpec, isConcreteSpec, specText } from "../core/tensor_spec.ts";
-import { InvalidArgumentError, OpError, UnimplementedError } from "../core/errors.ts";
+import { type ConcreteSpec, isConcreteSpec, type Spec, specText } from "../core/tensor_spec.ts";
+import { InvalidArgumentError, OpError, UnimplementedError, ValueError } from "../core/errors.ts";
 import { cpuDevice } from "./devices.ts";
 import { specId } from "./spec_id.ts";
 
@@ -40,7 +40,10 @@ export interface LaunchRequest {
 
 const NOTHING = new NdArray("float32", [0], new Float32Array(0));
 
-/** Prepares an op. Throws what its shape rule throws, and `UnimplementedError` where no device has a kernel for it. */
+/**
+ * Prepares an op. Throws `InvalidArgumentError` where its shape rule refuses the inputs, `TypeError` where its signature does, and
+ * `UnimplementedError` where no device has a kernel for it.
+ */
 export function prepareLaunch(
   def: OpDef,
   request: LaunchRequest,
@@ -49,7 +52,7 @@ export function prepareLaunch(
   let { hosts } = request;
   asked.check();
   const inputs = specs.map(({ dtype, shape }, i) => ({ dtype, shape, value: hosts[i] }));
-  const inferred = inferOutputs(def, inputs, attrs);
+  const inferred = inferNow(def, inputs, attrs);
   // What is not read need not be brought anywhere.
   if (def.shapeOnly) hosts = specs.map(() => NOTHING);
   const dynamic = !inferred.outputs.every(isConcreteSpec);
@@ -74,8 +77,21 @@ export function prepareLaunch(
   );
 }
 
-/** What a kernel threw, as an `OpError` that names the op and its inputs. */
-export function ofOp(e: unknown, def: OpDef, specs: readonly ConcreteSpec[]): unknown {
+/** The outputs of an op that is about to run: what its shape rule refuses is a fault of the run. */
+function inferNow(
+  def: OpDef,
+  inputs: readonly Spec[],
+  attrs: Attrs,
+): ReturnType<typeof inferOutputs> {
+  try {
+    return inferOutputs(def, inputs, attrs);
+  } catch (e) {
+    throw e instanceof ValueError ? ofOp(e, def, inputs) : e;
+  }
+}
+
+/** What a kernel or a shape rule threw, as an `OpError` that names the op and its inputs. */
+export function ofOp(e: unknown, def: OpDef, specs: readonly Spec[]): unknown {
   if (e instanceof OpError && e.op !== undefined) return e;
   const inputs = specs.map(specText);
   if (e instanceof OpError) {

@@ -111,6 +111,7 @@ Deno.test("printed code and closures agree, for every primitive and dtype", () =
             assertThrows(
               () => printWgsl([e], [dtype, dtype], ["a", "b"]),
               tf.errors.UnimplementedError,
+              "Cannot print scalar",
             );
           }
           assert(evaluated instanceof Error, `${op} of ${dtype}: only closures can`);

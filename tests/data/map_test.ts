@@ -226,7 +226,11 @@ Deno.test("an iteration that failed is over", async () => {
     )
   );
   const pass = ds[Symbol.asyncIterator]();
-  await assertRejects(() => pass.next(), tf.errors.UnknownError);
+  await assertRejects(
+    () => pass.next(),
+    tf.errors.UnknownError,
+    "Error in user-defined function passed to MapDataset",
+  );
   assertEquals(await pass.next(), { done: true, value: undefined });
 });
 

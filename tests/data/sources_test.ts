@@ -10,7 +10,11 @@ Deno.test("range() counts as Python's range does", async () => {
   assertEquals(await collect(tf.data.range(3, 3)), []);
   assertEquals(await collect(tf.data.range(2, { dtype: "int64" })), [0n, 1n]);
   assertEquals(tf.data.range(10, 0, -4).size, 3);
-  assertThrows(() => tf.data.range(0, 3, 0), tf.ValueError);
+  assertThrows(
+    () => tf.data.range(0, 3, 0),
+    tf.ValueError,
+    "Cannot make a range from 0 to 3 by 0: wanted finite numbers and a",
+  );
 });
 
 testOnDevices("fromTensorSlices() cuts every tensor of a nest along its first axis", async () => {

@@ -22,7 +22,11 @@ Deno.test("batch() stacks elements and knows its shape", async () => {
 Deno.test("batch() refuses elements of different shapes", async () => {
   const ds = tf.data.fromGenerator(() => [[], [1]], "float32").batch(2);
   assertEquals(specText(ds.elementSpec), "float32<unknown>");
-  const error = await assertRejects(() => collect(ds), tf.errors.InvalidArgumentError);
+  const error = await assertRejects(
+    () => collect(ds),
+    tf.errors.InvalidArgumentError,
+    "Cannot batch tensors with different shapes in component 0. First",
+  );
   const phrases = [
     "Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: [1], [batch]: [0]",
     "Cannot batch tensors with different shapes in component 0. First element had shape [0] and element 1 had shape [1].",

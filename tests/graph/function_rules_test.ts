@@ -144,7 +144,11 @@ Deno.test("function() with inputSignature casts literals, takes nests and any ra
     [[null, { k: [1] }], "must be a Tensor or TensorLike"],
   ];
   for (const [args, why] of bad) {
-    const e = assertThrows(() => loose(f)(...args), TypeError) as Error;
+    const e = assertThrows(
+      () => loose(f)(...args),
+      TypeError,
+      "Binding inputs to tf.function failed due to `",
+    ) as Error;
     assert(e.message.startsWith("Binding inputs to tf.function failed due to `"), e.message);
     assert(e.message.includes(why), e.message);
   }
@@ -286,5 +290,9 @@ Deno.test("a GraphDef holds each function once in its library, with its effects,
   const feeds = { "x:0": 2 };
   const wanted = await new tf.Session({ graph: a }).run(y, { feeds });
   assertEquals([wanted, await new tf.Session({ graph: b }).run(z, { feeds })], [24, 24]);
-  await assertRejects(() => new tf.Session({ graph: b }).run("none:0"), tf.ValueError);
+  await assertRejects(
+    () => new tf.Session({ graph: b }).run("none:0"),
+    tf.ValueError,
+    'Argument `fetch` = none:0 cannot be interpreted as a Tensor. ("The',
+  );
 });

@@ -102,6 +102,7 @@ Deno.test("importGraphDef() names what is missing or wrong", () => {
   const e = assertThrows(
     read([script("a", "no.such@1"), script("b", "nor.this@2")]),
     tf.errors.NotFoundError,
+    'Cannot import: 2 script functions are not registered: "a" needs',
   ) as Error;
   for (const part of ['"a"', "no.such@1", '"b"', "nor.this@2", "registerScript"]) {
     assertEquals(e.message.includes(part), true, e.message);

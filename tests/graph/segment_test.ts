@@ -121,9 +121,13 @@ testOnDevices("kernels that fail when they run free what was made before them", 
     const [y] = (f(x, bad) as tf.Tensor).dataSync();
     assertEquals(y, -0);
   } catch (e) {
-    assertThrows(() => {
-      throw e;
-    }, tf.errors.InvalidArgumentError);
+    assertThrows(
+      () => {
+        throw e;
+      },
+      tf.errors.InvalidArgumentError,
+      "indices[0] = 7 is not in [0, 3)",
+    );
   }
   bad.dispose();
   if (tf.getBackend() === "cpu") assertEquals(tf.memory().numBytes, before.numBytes);

@@ -170,7 +170,7 @@ Deno.test("a compiled step whose kernel fails leaves its variables as they were"
       using y = f(good) as tf.Tensor;
       assertEquals([y.arraySync(), v.arraySync()], [[value[2]], value]);
       const before = tf.memory();
-      assertThrows(() => f(bad), tf.errors.InvalidArgumentError);
+      assertThrows(() => f(bad), tf.errors.InvalidArgumentError, "indices[0] = 7 is not in [0, 3)");
       assertEquals(v.arraySync(), value);
       assertEquals(tf.memory().numBytes, before.numBytes);
     }

@@ -189,6 +189,7 @@ testOnDevices("a failing run leaves nothing behind", async () => {
     const e = await assertRejects(
       () => sess.run(parts, { feeds }),
       tf.errors.OpError,
+      "Error: boom",
     ) as tf.errors.OpError;
     assertEquals(e.node, "bad");
   }

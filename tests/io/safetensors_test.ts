@@ -182,7 +182,11 @@ Deno.test("restoreVariables() assigns all or nothing", async () => {
     InvalidArgumentError,
     "int32",
   );
-  await assertRejects(() => tf.io.restoreVariables([a, b], bytes.subarray(0, 20)), DataLossError);
+  await assertRejects(
+    () => tf.io.restoreVariables([a, b], bytes.subarray(0, 20)),
+    DataLossError,
+    "Cannot read safetensors file: its header takes 128 bytes, 12 are",
+  );
   await assertRejects(() => tf.io.serializeVariables([a, a]), tf.ValueError, "two of them");
   await assertRejects(
     () => tf.io.loadVariables("/nowhere/at/all.npz", [a]),

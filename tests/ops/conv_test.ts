@@ -169,16 +169,20 @@ testOnDevices("gradients of a dilated convolution are those of its parts", () =>
 
 Deno.test("conv2d() names what does not fit", () => {
   const x = tf.zeros([5, 5, 3]);
-  assertThrows(() => tf.conv2d(x, tf.zeros([3, 3, 2, 4]), 1, "same"), RangeError, "depth of input");
-  assertThrows(() => tf.conv2d(x, tf.zeros([7, 7, 3, 4]), 1, "valid"), RangeError, "negative");
+  assertThrows(
+    () => tf.conv2d(x, tf.zeros([3, 3, 2, 4]), 1, "same"),
+    tf.ValueError,
+    "depth of input",
+  );
+  assertThrows(() => tf.conv2d(x, tf.zeros([7, 7, 3, 4]), 1, "valid"), tf.ValueError, "negative");
   assertThrows(
     () => tf.conv2d(x, tf.zeros([3, 3, 3, 4]), 2, "same", "NHWC", 2),
-    RangeError,
+    tf.ValueError,
     "strides or dilations",
   );
   assertThrows(
     () => tf.conv2d(x, tf.zeros([3, 3, 3, 4]), 1, "full" as "same"),
-    RangeError,
+    tf.ValueError,
     "padding",
   );
 });

@@ -36,8 +36,16 @@ testOnDevices("confusionMatrix() leaves out what is no class", () => {
   const m = tf.math.confusionMatrix(ints([0, 1, 2, 2, 3, -1, 1]), ints([0, 2, 2, 1, 0, 0, 5]), 3);
   assertEquals(m.dtype, "int32");
   assertEquals(m.arraySync(), [[1, 0, 0], [0, 0, 1], [0, 1, 1]]);
-  assertThrows(() => tf.math.confusionMatrix([0], [0, 1], 2), tf.ValueError);
-  assertThrows(() => tf.math.confusionMatrix([0], [0], 0), tf.ValueError);
+  assertThrows(
+    () => tf.math.confusionMatrix([0], [0, 1], 2),
+    tf.ValueError,
+    "Cannot count: received 1 labels and 2 predictions, wanted equally",
+  );
+  assertThrows(
+    () => tf.math.confusionMatrix([0], [0], 0),
+    tf.ValueError,
+    "Cannot count: numClasses must be a positive whole number, received 0",
+  );
 });
 
 testOnGpu("Bincount, DenseBincount: every variant equals the CPU", async () => {

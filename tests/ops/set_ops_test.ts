@@ -16,7 +16,7 @@ testOnDevices("whereAsync() and booleanMaskAsync() find what is true", async () 
     4,
     6,
   ]]);
-  await assertRejects(() => tf.booleanMaskAsync(x, [true]), RangeError, "must match");
+  await assertRejects(() => tf.booleanMaskAsync(x, [true]), tf.ValueError, "must match");
   await assertRejects(() => tf.whereAsync(x), TypeError, "must be bool");
 });
 

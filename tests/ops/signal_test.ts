@@ -9,7 +9,11 @@ testOnDevices("signal.frame() cuts any last axis, and pads where asked", () => {
   ]);
   assertEquals(tf.signal.frame([1, 2, 3], 2, 2, true, -1).arraySync(), [[1, 2], [3, -1]]);
   assertEquals(tf.signal.frame([1, 2, 3], 4, 1).shape, [0, 4]);
-  assertThrows(() => tf.signal.frame([1, 2, 3], 2, 0), tf.ValueError);
+  assertThrows(
+    () => tf.signal.frame([1, 2, 3], 2, 0),
+    tf.ValueError,
+    "Cannot frame a signal: received frameLength 2 and frameStep 0, wanted",
+  );
 });
 
 testOnDevices("dropout() scales what stays, shares chances, and is its own mask backward", () => {
@@ -26,7 +30,11 @@ testOnDevices("dropout() scales what stays, shares chances, and is its own mask 
   assertEquals(tf.mul(dx, x).arraySync(), y.arraySync());
   assertEquals(tf.dropout([Infinity], 0.999999, null, 1).arraySync(), [0]);
   assertThrows(() => tf.dropout(x, 1), tf.ValueError, "[0, 1)");
-  assertThrows(() => tf.dropout(tf.tensor([1], [1], "int32"), 0.5), TypeError);
+  assertThrows(
+    () => tf.dropout(tf.tensor([1], [1], "int32"), 0.5),
+    TypeError,
+    "Cannot drop out: x has to be a floating point tensor, but got int32",
+  );
 });
 
 testOnDevices("functions made of several ops leave nothing behind", async () => {

@@ -35,8 +35,16 @@ testOnDevices("softmax() and logSoftmax() along any axis", () => {
     tf.transpose(tf.logSoftmax(columns, 0)).arraySync(),
     y.flatMap((r) => softmaxOf(r).map(Math.log)),
   );
-  assertThrows(() => tf.softmax(x, 2), tf.ValueError);
-  assertThrows(() => tf.softmax(tf.tensor([1, 2], [2], "int32")), TypeError);
+  assertThrows(
+    () => tf.softmax(x, 2),
+    tf.ValueError,
+    "Invalid axis 2: it must be in the range [-2, 2)",
+  );
+  assertThrows(
+    () => tf.softmax(tf.tensor([1, 2], [2], "int32")),
+    TypeError,
+    "Value passed to parameter 'logits' of 'Softmax' Op has DataType int32",
+  );
 });
 
 testOnDevices("softmax() of infinities and NaN, and of nothing", () => {

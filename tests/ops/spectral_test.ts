@@ -36,7 +36,11 @@ testOnDevices("fft() and ifft() are right for any length", () => {
     const single = tf.ifft(tf.fft(tf.cast(x, "complex64"))).ndarraySync();
     assertNear(single.data as Float32Array, [...pairs], 1e-5);
   }
-  assertThrows(() => tf.fft([1, 2]), TypeError);
+  assertThrows(
+    () => tf.fft([1, 2]),
+    TypeError,
+    "Argument 'input' passed to 'fft' must be complex64 tensor, but got",
+  );
 });
 
 testOnDevices("rfft() cuts and pads; irfft() brings its input back", () => {

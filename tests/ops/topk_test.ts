@@ -60,7 +60,11 @@ testOnDevices("searchSorted() finds either side in each row", () => {
     assertEquals(tf.upperBound(s, v).arraySync(), [[1, 4, 5], [0, 3, 5]]);
   }
   assertEquals(tf.searchSorted(tf.tensor([], [0]), [1]).arraySync(), [0]);
-  assertThrows(() => tf.searchSorted([[1, 2]], [1]), tf.ValueError);
+  assertThrows(
+    () => tf.searchSorted([[1, 2]], [1]),
+    tf.ValueError,
+    "Cannot search values of shape [1] in sequences of shape [1,2]: wanted",
+  );
 });
 
 testOnGpu("TopKV2: every variant equals the CPU", async () => {

@@ -173,6 +173,7 @@ Deno.test("what nobody registered is named with its nodes, all of it, before any
   const error = assertThrows(
     () => into.asDefault(() => tf.importGraphDef(def)),
     tf.errors.NotFoundError,
+    'Cannot import: 2 script functions are not registered: "outside" needs',
   );
   for (
     const part of [
@@ -195,7 +196,11 @@ Deno.test("anonymous bodies are refused with their nodes, unless they are allowe
     tf.pyFunction((x: T) => x, [1], "float32", { name: "second" });
     tf.numpyFunction(square, [1], "float32", { name: "named" });
   });
-  const error = assertThrows(() => g.toGraphDef(), tf.ValueError);
+  const error = assertThrows(
+    () => g.toGraphDef(),
+    tf.ValueError,
+    'Cannot write a GraphDef with anonymous script functions: "first"',
+  );
   for (const part of ["first", "second", "registerScript", "allowAnonymousScripts"]) {
     assert(error.message.includes(part));
   }
@@ -226,6 +231,7 @@ Deno.test("registerScript() wants a name with a version, and one body per name",
   assertThrows(
     () => tf.registerScript("weft.tests.graph_def.tout@1", (x: N) => x, { Tout: "flot" as Any }),
     TypeError,
+    'Cannot convert the argument `type_value`: "flot" to a TensorFlow',
   );
   const before = tf.memory().registeredScripts;
   assert(tf.unregisterScript("weft.tests.graph_def.again@1"));

@@ -130,6 +130,7 @@ for (const [name, [change, check, text]] of Object.entries(MISTAKES)) {
     const error = await assertRejects(
       () => opCheck(def, SAMPLES, { devices: ["CPU"] }),
       OpCheckError,
+      "Op check failed: TestSquare",
     );
     const found = error.failures.find((f) => f.check === check && f.message.includes(text));
     assert(found, `No "${check}" with "${text}" among:\n${error.message}`);
@@ -190,6 +191,7 @@ Deno.test("opCheck() compares with a reference that is given", async () => {
   const error = await assertRejects(
     () => opCheck(define({}), samples, { devices: ["CPU"] }),
     OpCheckError,
+    "Op check failed: TestSquare14, sample [3] (float32), /device:CPU:0,",
   );
   assertEquals(error.failures.map((f) => f.check), ["cpu = reference"]);
 });

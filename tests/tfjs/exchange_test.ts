@@ -102,7 +102,7 @@ testWithTfjs("the Async forms do the same", async () => {
 testWithTfjs("what cannot be exchanged is refused", () => {
   for (const dtype of ["float64", "int64", "uint8", "uint32", "complex128"] as const) {
     using x = tf.ones([2], dtype);
-    const error = assertThrows(() => toTfjs(x), TypeError) as Error;
+    const error = assertThrows(() => toTfjs(x), TypeError, "Cannot give Tensor(") as Error;
     assertMatch(error.message, new RegExp(`Cannot give Tensor\\(${dtype}\\[2\\]\\) to TensorFlow`));
   }
   const gone = tf.tensor([1]);
@@ -114,7 +114,11 @@ testWithTfjs("what cannot be exchanged is refused", () => {
   const t = tfjs.tensor([1]);
   t.dispose();
   assertThrows(() => fromTfjs(t), tf.RuntimeError, "disposed");
-  assertThrows(() => fromTfjs([1] as Any), TypeError);
+  assertThrows(
+    () => fromTfjs([1] as Any),
+    TypeError,
+    "Cannot take over a tensor of TensorFlow.js: the argument is none",
+  );
 });
 
 testOnDevices("tensors are copied where TensorFlow.js runs on another device", async () => {
