@@ -2,6 +2,7 @@ import * as tf from "@weft/weft";
 import {
   assert,
   assertEquals,
+  assertNotEquals,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -150,6 +151,40 @@ testOnDevices("map() with numParallelCalls overlaps async bodies and keeps the o
   assertEquals(most(), 4);
 });
 
+/** A body that waits until `together` calls of it are running; then the one that came last goes on first. */
+function turning(together: number): (x: tf.NdArray) => Promise<tf.NdArray> {
+  let waiting: (() => void)[] = [];
+  return async (x) => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length < together) return;
+      const all = waiting.reverse();
+      waiting = [];
+      for (const go of all) go();
+    });
+    return x;
+  };
+}
+
+Deno.test("map() keeps the order of elements that are ready in another", async () => {
+  const turned = (count: number, options: tf.data.MapOptions) => {
+    const body = turning(count);
+    return collect(
+      tf.data.range(2 * count).map((x) => tf.numpyFunction(body, [x], "int32"), options),
+    );
+  };
+  const sorted = (count: number) => Array.from({ length: 2 * count }, (_, i) => i);
+  for (const options of [{}, { deterministic: true }]) {
+    assertEquals(await turned(3, { numParallelCalls: 3, ...options }), sorted(3));
+  }
+  const numParallelCalls = tf.data.AUTOTUNE, cores = navigator.hardwareConcurrency;
+  assertEquals(await turned(cores, { numParallelCalls }), sorted(cores));
+  // Without that promise they come as they are ready.
+  const ready = await turned(3, { numParallelCalls: 3, deterministic: false }) as number[];
+  assertEquals(ready.toSorted(), sorted(3));
+  assertNotEquals(ready, sorted(3));
+});
+
 Deno.test("map() with deterministic: false gives elements as they are ready", async () => {
   let release!: () => void;
   const held = new Promise<void>((resolve) => release = resolve);
@@ -271,4 +306,17 @@ testOnDevices("filter() keeps the elements for which a traced predicate holds", 
   const pairs = tf.data.zip([tf.data.range(3), tf.data.range(3)]);
   assertEquals(await collect(pairs.filter((a, b) => tf.less(tf.add(a, b), 3))), [[0, 0], [1, 1]]);
   assertThrows(() => tf.data.range(1).filter((x) => x), tf.ValueError, "scalar boolean tensor");
+  assertThrows(
+    () => tf.data.range(1).filter((x) => tf.equal([1, 2], x)),
+    tf.ValueError,
+    "Was bool[2]",
+  );
+  for (const answer of [[true, true], [false, false], []]) {
+    const unknown = tf.data.range(1).filter((x) => tf.numpyFunction(() => answer, [x], "bool"));
+    await assertRejects(
+      () => collect(unknown),
+      tf.errors.InvalidArgumentError,
+      "must return a scalar bool",
+    );
+  }
 });

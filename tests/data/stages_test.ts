@@ -135,11 +135,16 @@ Deno.test("repeat(), take() and skip() cut and join passes", async () => {
   assertEquals(await collect(ds.take(0).repeat()), [], "an empty dataset repeated ends");
   assertEquals([
     ds.repeat().size,
+    ds.repeat(1).size,
     ds.repeat(2).size,
+    ds.repeat(0).size,
+    ds.take(0).repeat().size,
+    ds.filter(() => true).repeat().size,
+    ds.filter(() => true).repeat(2).size,
     ds.take(2).size,
     ds.skip(2).size,
     ds.skip(5).size,
-  ], [Infinity, 6, 2, 1, 0]);
+  ], [Infinity, 3, 6, 0, 0, Infinity, null, 2, 1, 0]);
 });
 
 Deno.test("prefetch() computes ahead while nobody asks", async () => {

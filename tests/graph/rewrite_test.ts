@@ -181,6 +181,14 @@ const STAYS: readonly [string, PassName, Build][] = [
     const [q, k, v] = qkv([2, 5, 4]), p = tf.softmax(scores(q, k));
     return [tf.matMul(p, v), p];
   }],
+  ["attention of half precision", "attention", () => {
+    const [q, k, v] = qkv([2, 5, 4]).map((t) => tf.cast(t, "float16"));
+    return tf.cast(tf.matMul(tf.softmax(scores(q, k)), v), "float32");
+  }],
+  ["attention of heads in half precision", "attention", () => {
+    const [q, k, v] = qkv([2, 5, 3, 4]).map((t) => tf.cast(turned(t), "float16"));
+    return tf.cast(turned(tf.matMul(tf.softmax(scores(q, k)), v)), "float32");
+  }],
   ["attention to one batch of keys", "attention", () => {
     const [q] = qkv([2, 5, 4]), k = place([1, 5, 4], "k2"), v = place([1, 5, 4], "v2");
     return tf.matMul(tf.softmax(scores(q, k)), v);

@@ -53,6 +53,18 @@ testOnDevices("an index out of range throws on the CPU and gives zeros on the GP
   }
 });
 
+Deno.test("gatherND() takes index vectors no longer than the table has axes", () => {
+  const x = tf.tensor([[1, 2], [3, 4]]);
+  assertThrows(
+    () => tf.gatherND(x, ints([0, 0, 0], [1, 3])),
+    tf.ValueError,
+    "index innermost dimension length must be <= params rank; saw: 3 vs. 2",
+  );
+  assertThrows(() => tf.gatherND(x, tf.scalar(0, "int32")), tf.ValueError, "at least a vector");
+  assertEquals(tf.gatherND(x, ints([1, 0], [2])).arraySync(), 3);
+  assertEquals(tf.gatherND(x, ints([], [3, 0])).shape, [3, 2, 2]);
+});
+
 testOnDevices("gatherND() and scatterND() go by index vectors", () => {
   const x = tf.tensor([[1, 2], [3, 4], [5, 6]]);
   const at = ints([2, 1, 0, 0], [2, 2]);

@@ -122,6 +122,17 @@ testOnDevices("losses stay finite where logits are large, gradients too", () => 
 });
 
 Deno.test("losses refuse shapes that differ and unknown reductions", () => {
+  // As many numbers in another shape would be taken for other classes or rows.
+  const logits = tf.ones([2, 3]);
+  for (const shape of [[6], [1, 2, 3], [3, 2], [2, 2], [1, 3], []]) {
+    assertThrows(
+      () => tf.softmaxCrossEntropyWithLogits({ labels: tf.ones(shape), logits }),
+      tf.ValueError,
+      shape.length === 2
+        ? `Shapes are [2,3] and [${shape}]`
+        : "Shapes must be equal rank, but are 2",
+    );
+  }
   assertThrows(
     () => tf.losses.meanSquaredError([1, 2], [[1, 2]]),
     tf.ValueError,

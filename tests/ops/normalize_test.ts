@@ -65,8 +65,25 @@ testOnDevices("batchNorm() broadcasts its statistics, and takes no other ranks",
   assertNear(tf.batchNorm2d(x, [[1, 2]], [[4, 9]], [[3, 4]], [[4, 5]], 0.5).arraySync(), wanted);
   const plain = tf.batchNorm(x, [1, 2], [4, 9], null, undefined, 0).arraySync();
   assertNear(plain, [0.5, 2 / 3, 4, 7]);
-  assertThrows(() => tf.batchNorm3d(x, [1, 2], [4, 9]), tf.ValueError, "rank 2");
-  assertThrows(() => tf.batchNorm(x, [1, 2], [[4, 9]]), tf.ValueError, "rank 2");
+  assertThrows(() => tf.batchNorm3d(x, [1, 2], [4, 9]), tf.ValueError, "x has rank 2, wanted 3");
+  // Every other statistic has the mean's rank, and of the fixed ranks only that of x or 1.
+  const flat = [1, 2], square = [[1, 2]];
+  type Statistics = [unknown, unknown, unknown?, unknown?];
+  const refused: [Statistics, string][] = [
+    [[flat, square], "variance has rank 2, wanted 1"],
+    [[square, flat], "variance has rank 1, wanted 2"],
+    [[flat, flat, square], "offset has rank 2, wanted 1"],
+    [[flat, flat, flat, square], "scale has rank 2, wanted 1"],
+    [[square, square, square, flat], "scale has rank 1, wanted 2"],
+  ];
+  for (const [statistics, message] of refused) {
+    for (const f of [tf.batchNorm, tf.batchNorm2d]) {
+      assertThrows(() => f(x, ...statistics as [number[], number[]]), tf.ValueError, message);
+    }
+  }
+  for (const t of [1, [[[1, 2]]]]) {
+    assertThrows(() => tf.batchNorm2d(x, t, t), tf.ValueError, "wanted 1 or 2");
+  }
   assertThrows(
     () => tf.batchNorm(x, [1, 2, 3], [4, 9, 1]),
     tf.ValueError,

@@ -294,6 +294,28 @@ testOnDevices("inputs are handed over, never taken away from others", async () =
   assertEquals([...feed], [3, 4]);
 });
 
+Deno.test("a Web Worker that is called again within its idle time goes on", async () => {
+  const { linger } = threadOptions;
+  threadOptions.webWorkers = true;
+  // Idle time passes while the second call runs, and again after it.
+  threadOptions.linger = 30;
+  try {
+    endIdleWorkers();
+    const spin = (ms: N) => {
+      for (const end = Date.now() + (ms.item() as number); Date.now() < end;);
+      return ms;
+    };
+    for (const ms of [0, 100, 0]) {
+      using y = await tf.numpyFunctionAsync(spin, [ms], "float32", { worker });
+      assertEquals([y.item(), workerCount()], [ms, 1]);
+    }
+    while (workerCount() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  } finally {
+    Object.assign(threadOptions, { webWorkers: false, linger });
+    endIdleWorkers();
+  }
+});
+
 Deno.test("what cannot be sent is refused while building", () => {
   new tf.Graph().asDefault(() => {
     const call = (f: Any, option: Any) => tf.numpyFunction(f, [], "float32", { worker: option });
