@@ -10,6 +10,7 @@
  *     deno task mutate --since=main           those on lines that differ from a commit first
  *     deno task mutate --files=src/data       of some files or folders
  *     deno task mutate --device=cpu           no tests that need WebGPU
+ *     deno task mutate --budget=60            seconds of tests for one mutant on one device, 20 if not said
  *     deno task mutate --json=out/mutants.json
  *
  * Mutants that only cost time, or change nothing, are listed with the reason in tools/mutate/equivalent.json and not tried.
@@ -50,7 +51,7 @@ async function main(args: string[]): Promise<number> {
       since: { type: "string" },
       files: { type: "string", multiple: true },
       device: { type: "string", default: "all" },
-      budget: { type: "string", default: "60" },
+      budget: { type: "string", default: "20" },
       json: { type: "string" },
       list: { type: "boolean", default: false },
     },
@@ -59,14 +60,17 @@ async function main(args: string[]): Promise<number> {
     seed = Number(values.seed),
     budgetMs = Number(values.budget) * 1e3;
   const devices: TestDevice[] = values.device === "all" ? ["cpu", "webgpu"] : ["cpu"];
-  const sources = FOLDERS.flatMap((folder) => list(`src/${folder}`, ".ts"));
-  const chosen = sources.filter((file) =>
-    values.files?.some((path) => file.startsWith(path)) ?? true
+  // The copy is what is judged, so that the tree may be worked on meanwhile.
+  await using workspace = await Workspace.create();
+  const sources = new Map(
+    FOLDERS.flatMap((folder) => list(`src/${folder}`, ".ts")).map((
+      file,
+    ) => [file, workspace.read(file)]),
   );
+  const isChosen = (file: string) => values.files?.some((path) => file.startsWith(path)) ?? true;
   const isKnown = equivalents();
-  const mutants = chosen.flatMap((file) => findMutants(file, read(file))).filter((m) =>
-    !isKnown(m)
-  );
+  const mutants = [...sources].filter(([file]) => isChosen(file))
+    .flatMap(([file, text]) => findMutants(file, text)).filter((mutant) => !isKnown(mutant));
   const sample = order(mutants, seed, await changedLines(values.since)).slice(0, count);
   console.log(`${sample.length} of ${mutants.length} mutants, seed ${seed}`);
   if (values.list) {
@@ -78,9 +82,9 @@ async function main(args: string[]): Promise<number> {
   for (const device of devices) await coverage.learn(device, console.log);
   const verdicts: Verdict[] = [];
   const start = performance.now();
-  await using workspace = await Workspace.create();
   for (const mutant of sample) {
-    const verdict = await judge(mutant, { workspace, tests: coverage.testsOf(mutant), budgetMs });
+    const source = sources.get(mutant.file)!, tests = coverage.testsOf(mutant);
+    const verdict = await judge(mutant, { workspace, source, tests, budgetMs });
     verdicts.push(verdict);
     const { status, by, tests, ms } = verdict;
     const seconds = (ms / 1e3).toFixed(1);

@@ -81,6 +81,19 @@ Deno.test("fromTensors() has one element", async () => {
   assertEquals(await collect(tf.data.fromTensors({ a: [1, 2] })), [{ a: [1, 2] }]);
 });
 
+Deno.test("a list that holds objects or tensors is a structure, one of plain values a tensor", async () => {
+  const list = [{ a: 1, b: [1, 2] }, { a: 2, b: [3, 4] }];
+  const ds = tf.data.fromTensors(list);
+  assertEquals(await collect(ds), [list]);
+  const spec = { a: tf.TensorSpec([], "float32"), b: tf.TensorSpec([2], "float32") };
+  assertEquals(specText(ds.elementSpec), specText([spec, spec]));
+  const slices = tf.data.fromTensorSlices([[[1, 2], [3, 4]], { c: [5, 6] }]);
+  assertEquals(await collect(slices), [[[1, 2], { c: 5 }], [[3, 4], { c: 6 }]]);
+  assertEquals(await collect(tf.data.fromTensors([[tf.scalar(1)], [2, 3]])), [[[1], [2, 3]]]);
+  const mapped = tf.data.range(2).map((x) => [{ a: x }, { b: [x, tf.neg(x)] }]);
+  assertEquals(await collect(mapped.skip(1)), [[{ a: 1 }, { b: [1, -1] }]]);
+});
+
 Deno.test("zip() puts datasets side by side in their nest and ends with the shortest", async () => {
   const [a, b] = [tf.data.range(3), tf.data.range(10, 12)];
   assertEquals(await collect(tf.data.zip([a, b])), [[0, 10], [1, 11]]);

@@ -51,7 +51,7 @@ export function testFiles(): string[] {
 
 /** What the tests execute. */
 export class Coverage {
-  readonly #sources: readonly string[];
+  readonly #sources: ReadonlyMap<string, string>;
   readonly #ranges = new Map<
     string,
     { hash: string; ranges: readonly (readonly [number, number])[] }
@@ -60,8 +60,8 @@ export class Coverage {
   /** For each source, the places that are executed when modules are loaded. */
   readonly #loaded = new Map<string, Set<number>>();
 
-  /** @param sources The files that are counted. */
-  constructor(sources: readonly string[]) {
+  /** @param sources The texts of the files that are counted. */
+  constructor(sources: ReadonlyMap<string, string>) {
     this.#sources = sources;
   }
 
@@ -70,9 +70,9 @@ export class Coverage {
     await Deno.mkdir(`${CACHE}/${device}`, { recursive: true });
     let base = 0;
     const parts = [];
-    for (const file of this.#sources) {
-      const { text, ranges } = instrument(read(file), base);
-      this.#ranges.set(file, { hash: await hashOf(read(file)), ranges });
+    for (const [file, source] of this.#sources) {
+      const { text, ranges } = instrument(source, base);
+      this.#ranges.set(file, { hash: await hashOf(source), ranges });
       parts.push({ file, base, text, count: ranges.length });
       base += ranges.length;
     }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { read } from "../files.ts";
 import type { KnownTest } from "./coverage.ts";
 import type { Mutant } from "./mutants.ts";
 import type { TestDevice, Workspace } from "./workspace.ts";
@@ -24,6 +23,8 @@ export interface Verdict {
 /** Options of {@linkcode judge}. */
 export interface JudgeOptions {
   readonly workspace: Workspace;
+  /** The mutant's file as it is. */
+  readonly source: string;
   /** The tests that execute the mutant, fastest first. */
   readonly tests: readonly KnownTest[];
   /** How much time of tests may be spent on each device, in milliseconds. */
@@ -37,15 +38,14 @@ const QUICK_MS = 100;
 const FILE_MS = 200;
 
 /** A mutant may be slower than the source by so much, and the machine busier, before it counts as hung. */
-const SLOWER = 8, LEAST_IDLE_MS = 20_000;
+const SLOWER = 8, LEAST_IDLE_MS = 10_000;
 
 /** Runs tests on a mutant: the CPU's first, WebGPU's where those notice nothing. */
 export async function judge(
   mutant: Mutant,
-  { workspace, tests, budgetMs }: JudgeOptions,
+  { workspace, source, tests, budgetMs }: JudgeOptions,
 ): Promise<Verdict> {
   const start = performance.now();
-  const source = read(mutant.file);
   workspace.write(mutant.file, applyMutant(source, mutant));
   let shown = 0;
   const verdict = (status: Verdict["status"], by: string | null): Verdict => {

@@ -68,6 +68,11 @@ export class Workspace {
     return `${this.#folder}/${name}`;
   }
 
+  /** The text of a file. */
+  read(file: string): string {
+    return Deno.readTextFileSync(this.path(file));
+  }
+
   /** Writes a source. */
   write(file: string, text: string): void {
     Deno.writeTextFileSync(this.path(file), text);
