@@ -86,11 +86,7 @@ async function main(args: string[]): Promise<number> {
     const source = sources.get(mutant.file)!, tests = coverage.testsOf(mutant);
     const verdict = await judge(mutant, { workspace, source, tests, budgetMs });
     verdicts.push(verdict);
-    const { status, by, tests, ms } = verdict;
-    const seconds = (ms / 1e3).toFixed(1);
-    console.log(
-      `${status} ${describe(mutant)}  [${seconds} s, ${tests} tests${by ? `: ${by}` : ""}]`,
-    );
+    console.log(describeVerdict(verdict));
     if (values.json !== undefined) write(values.json, verdicts);
   }
   report(verdicts, (performance.now() - start) / 1e3);
@@ -107,6 +103,11 @@ function equivalents(): (mutant: Mutant) => boolean {
 function describe({ file, line, original, mutated }: Mutant): string {
   const short = (text: string) => text.replace(/\s+/g, " ").slice(0, 80);
   return `${file}:${line}: ${short(original)} -> ${short(mutated) || "(nothing)"}`;
+}
+
+function describeVerdict({ mutant, status, by, tests, ms }: Verdict): string {
+  const seconds = (ms / 1e3).toFixed(1);
+  return `${status} ${describe(mutant)}  [${seconds} s, ${tests} tests${by ? `: ${by}` : ""}]`;
 }
 
 function write(path: string, verdicts: readonly Verdict[]): void {
