@@ -22,7 +22,7 @@ export interface Verdict {
 
 /** Options of {@linkcode judge}. */
 export interface JudgeOptions {
-  readonly workspace: Workspace;
+  readonly workspace: Pick<Workspace, "write" | "test">;
   /** The mutant's file as it is. */
   readonly source: string;
   /** The tests that execute the mutant, fastest first. */
@@ -85,7 +85,11 @@ function rounds(tests: readonly KnownTest[], device: TestDevice, budgetMs: numbe
   return [quick, others].filter((round) => round.length > 0);
 }
 
-function show(workspace: Workspace, tests: readonly KnownTest[], device: TestDevice) {
+function show(
+  workspace: JudgeOptions["workspace"],
+  tests: readonly KnownTest[],
+  device: TestDevice,
+) {
   const files = Map.groupBy(tests, (test) => test.file);
   const cost = (file: string) => files.get(file)!.reduce((sum, { ms }) => sum + ms, 0);
   const ordered = [...files.keys()].sort((a, b) => cost(a) - cost(b));

@@ -1,0 +1,182 @@
+/** `deno task mutate`: the mutants it finds, the counters it puts in, the order it tries them in, and how it judges. */
+
+import { assert, assertEquals } from "@std/assert";
+import { instrument } from "../tools/mutate/instrument.ts";
+import { applyMutant, judge } from "../tools/mutate/judge.ts";
+import { findMutants } from "../tools/mutate/mutants.ts";
+import { order, readDiff } from "../tools/mutate/sample.ts";
+import type { KnownTest } from "../tools/mutate/coverage.ts";
+
+/** The mutants of a source as texts. */
+function mutantsOf(source: string): string[] {
+  return findMutants("a.ts", source).map(({ original, mutated }) => `${original} -> ${mutated}`);
+}
+
+Deno.test("findMutants() changes conditions, bounds, operators, constants, calls and statements", () => {
+  const cases: Record<string, string[]> = {
+    "if (a) b();": ["a -> !(a)", "b(); -> ;"],
+    "function f(a) { if (!a) return 1; }": ["if (!a) return 1; -> ", "!a -> a", "1 -> 0"],
+    "x = a < b;": ["x = a < b; -> ;", "< -> <="],
+    "x = a === b ? c : d;": ["x = a === b ? c : d; -> ;", "a === b -> !(a === b)"],
+    "let x = a !== b;": ["!== -> ==="],
+    "let x = a && b || c ?? d;": ["a && b || c ?? d -> a && b || c", "&& -> ||", "|| -> &&"],
+    "let x = a + b * 2;": ["+ -> -", "* -> /", "2 -> 3"],
+    "let x = `${a}` + 'b' + c;": [],
+    "let x = -a, y = 0n, z = true;": ["-a -> a", "0n -> 1n", "true -> false"],
+    "for (let i = 0; i < n; i++);": ["0 -> 1", "< -> <=", "i++ -> i--"],
+    "let x = f(a, b.c, 'd');": ["f(a, b.c, 'd') -> f(b.c, a, 'd')"],
+    "let x = f(a, a), y = f(a, 'b');": [],
+    "let x = a.slice().map(f);": ["a.slice() -> a"],
+    "while (go);": ["go -> !(go)"],
+  };
+  for (const [source, wanted] of Object.entries(cases)) {
+    assertEquals(mutantsOf(source), wanted, source);
+  }
+});
+
+Deno.test("findMutants() leaves types, imports, messages of errors and super() alone", () => {
+  const source = `import { a } from "./1.ts";
+    type T = [1, true]; interface I { x: 2; }
+    class C extends D { constructor() { super(a); } }
+    function f(x: 3 | -1): x is 3 { throw new Error(x + 1, a < b); }`;
+  assertEquals(mutantsOf(source), []);
+});
+
+Deno.test("a mutant knows its place", () => {
+  const source = "// one\n  let x = 1;\n";
+  const [mutant] = findMutants("src/a.ts", source);
+  assertEquals(mutant, {
+    ...{ file: "src/a.ts", line: 2, start: 17, end: 18 },
+    ...{ original: "1", mutated: "0", text: "let x = 1;" },
+  });
+  assertEquals(applyMutant(source, mutant), "// one\n  let x = 0;\n");
+});
+
+Deno.test("instrument() counts what is executed, and changes nothing else", async () => {
+  const source = `
+    export function f(a: number, b = a + 1): number | string {
+      const g = (x: number) => x * 2;
+      const pick = a > 0 && b > 100 ? "both" : "one";
+      if (a > 5) return pick; else if (a === 5) return g(a);
+      for (let i = 0; i < 2; i++) b += i;
+      outer: for (;;) { for (;;) break outer; }
+      switch (a) { case 1: return "first"; default: return b; }
+    }
+    export class C { readonly x = f(1); constructor(readonly y = 3) { this.y; } }
+    export const o = { m: () => ({ n: 1 }) };`;
+  const { text, ranges } = instrument(source, 10);
+  const { f, C, o } = await import(`data:text/typescript,${encodeURIComponent(text)}`);
+  assertEquals([f(1), f(2), f(5), f(6, 101), new C().x, o.m().n], [
+    "first",
+    4,
+    10,
+    "both",
+    "first",
+    1,
+  ]);
+
+  // Everything runs again, so that the counters can be told apart.
+  const counters = (globalThis as unknown as { __weftCounters: Uint8Array }).__weftCounters;
+  const executed = (run: () => unknown): string[] => {
+    counters.fill(0);
+    run();
+    return ranges.map(([start, end]) => source.slice(start, end)).filter((_, i) =>
+      counters[10 + i]
+    );
+  };
+  const seen = executed(() => f(6, 0));
+  for (const place of ["return pick;", "b > 100", '"one"']) assert(seen.includes(place), place);
+  for (const place of ['"both"', "x * 2", "a + 1", "b += i;", 'return "first";']) {
+    assert(!seen.includes(place), place);
+    assert(ranges.some(([start, end]) => source.slice(start, end) === place), place);
+  }
+  assert(executed(() => f(5)).includes("x * 2"));
+  assert(executed(() => f(1)).includes("b += i;"));
+  assert(executed(() => new C()).includes("f(1)"));
+});
+
+Deno.test("order() is decided by the seed and the lines' texts, changed lines first", () => {
+  const lines = Array.from({ length: 40 }, (_, i) => `f(${i + 10});`);
+  const mutants = findMutants("a.ts", lines.join("\n"));
+  const texts = (seed: number, from = mutants, changed = new Map<string, Set<number>>()) =>
+    order(from, seed, changed).map(({ text, mutated }) => text + mutated);
+  assertEquals(texts(1), texts(1));
+  assertEquals(texts(1).toSorted(), texts(2).toSorted());
+  assert(texts(1).join() !== texts(2).join());
+  // Lines that come and go leave the others in their order.
+  const fewer = findMutants("a.ts", ["let zero;", ...lines.slice(5)].join("\n"));
+  const gone = new Set(lines.slice(0, 5));
+  assertEquals(texts(1, fewer), texts(1).filter((text) => !gone.has(text.slice(0, 6))));
+  const changed = order(mutants, 1, new Map([["a.ts", new Set([3, 7])]]));
+  assertEquals(changed.slice(0, 4).map(({ line }) => line).toSorted(), [3, 3, 7, 7]);
+});
+
+Deno.test("readDiff() gives the lines that a diff adds", () => {
+  const diff = `diff --git a/src/a.ts b/src/a.ts
+--- a/src/a.ts
++++ b/src/a.ts
+@@ -3 +3,2 @@ function f() {
+-x
++y
++z
+@@ -9,2 +10,0 @@
+-gone
+@@ -20 +19 @@
+--- a/src/b.ts
++++ b/src/b.ts
+@@ -0,0 +1 @@
++new`;
+  assertEquals([...readDiff(diff)].map(([file, lines]) => [file, ...lines]), [
+    ["src/a.ts", 3, 4, 19],
+    ["src/b.ts", 1],
+  ]);
+});
+
+Deno.test("judge() shows quick tests first, the CPU's before WebGPU's, within a budget", async () => {
+  const source = "let x = 1;";
+  const [mutant] = findMutants("src/a.ts", source);
+  const test = (
+    file: string,
+    name: string,
+    ms: number,
+    device: "cpu" | "webgpu" = "cpu",
+  ): KnownTest => {
+    return { file, name, ms, device };
+  };
+  const tests = [
+    test("a_test.ts", "a1", 1),
+    test("b_test.ts", "b1", 2),
+    test("a_test.ts", "a2", 50),
+    test("a_test.ts", "gpu [webgpu]", 60, "webgpu"),
+    test("b_test.ts", "slow", 900),
+    test("c_test.ts", "too slow", 9000),
+  ];
+  for (const [fails, status] of [["a2", "killed"], ["slow", "killed"], ["", "survived"]] as const) {
+    const shown: string[] = [];
+    const written: string[] = [];
+    const workspace = {
+      write: (_: string, text: string) => void written.push(text),
+      test: (
+        files: readonly string[],
+        { device, request }: { device: string; request: { tests: unknown } },
+      ) => {
+        const names = Object.values(request.tests as Record<string, string[]>).flat();
+        shown.push(`${device} ${files}: ${names}`);
+        const passed = !names.includes(fails);
+        return Promise.resolve({ passed, hung: false, failed: passed ? null : fails, output: "" });
+      },
+    };
+    const verdict = await judge(mutant, { workspace, source, tests, budgetMs: 2000 });
+    assertEquals([verdict.status, verdict.by], [status, fails || null]);
+    const all = [
+      "cpu b_test.ts,a_test.ts: b1,a1,a2",
+      "cpu b_test.ts: slow",
+      "webgpu a_test.ts: gpu [webgpu]",
+    ];
+    assertEquals(shown, all.slice(0, fails === "a2" ? 1 : fails === "slow" ? 2 : 3));
+    assertEquals(written, ["let x = 0;", source]);
+  }
+  const workspace = { write: () => {}, test: () => Promise.reject(new Error("not asked")) };
+  const { status } = await judge(mutant, { workspace, source, tests: [], budgetMs: 2000 });
+  assertEquals(status, "unreached");
+});
