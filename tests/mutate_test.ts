@@ -26,6 +26,8 @@ Deno.test("findMutants() changes conditions, bounds, operators, constants, calls
     "for (let i = 0; i < n; i++);": ["0 -> 1", "< -> <=", "i++ -> i--"],
     "let x = f(a, b.c, 'd');": ["f(a, b.c, 'd') -> f(b.c, a, 'd')"],
     "let x = f(a, a), y = f(a, 'b');": [],
+    "let x = tf.add(a, b), y = mergeShapes(a, b);": [],
+    "const MOST_ROWS = 4096, MOST = 100;": ["100 -> 101"],
     "let x = a.slice().map(f);": ["a.slice() -> a"],
     "while (go);": ["go -> !(go)"],
   };

@@ -174,7 +174,7 @@ function padRows(
   const shape = wanted.map((d, k) => d ?? Math.max(...rows.map((row) => row.shape[k])));
   if (rows.every((row) => sameShape(row.shape, shape))) return stackRows(rows, component);
   const out = NdArray.zeros(rows[0].dtype, [rows.length, ...shape]);
-  if (!isZero(value) || out.dtype === "string") {
+  if (!isZero(value)) {
     for (let i = 0; i < out.size; i++) setElement(out, i, value);
   }
   const strides = stridesOf(out.shape).map((s) => s * DTYPES[out.dtype].slots);

@@ -107,6 +107,13 @@ testOnDevices("tensorScatterUpdate() and sparseToDense() write over", () => {
     5,
   ], [6, -1]]);
   assertEquals(tf.sparseToDense(ints([1, 2]), 7, [4]).arraySync(), [0, 7, 7, 0]);
+  const whole = tf.sparseToDense(ints([1]), ints([3]), [2], 9);
+  assertEquals([whole.dtype, whole.arraySync()], ["int32", [9, 3]]);
+  assertThrows(
+    () => tf.sparseToDense(ints([1]), ints([3]), [2], tf.scalar(0.5)),
+    TypeError,
+    "values are int32, the default value is float32",
+  );
   assertEquals(tf.sparseToDense(ints([1]), tf.tensor(["x"]), [2], "-").arraySync(), ["-", "x"]);
 });
 

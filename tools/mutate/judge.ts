@@ -34,6 +34,9 @@ export interface JudgeOptions {
 /** Tests up to this are tried before all others: most mutants are noticed by one that takes a moment. */
 const QUICK_MS = 100;
 
+/** Where all tests take long, so many are tried whatever they take. */
+const LEAST_TESTS = 3;
+
 /** Starting a file's tests costs about that, so a file with few of them comes no earlier for it. */
 const FILE_MS = 200;
 
@@ -79,7 +82,7 @@ function rounds(tests: readonly KnownTest[], device: TestDevice, budgetMs: numbe
   for (const test of tests.filter((test) => test.device === device)) {
     spent += test.ms + (files.has(test.file) ? 0 : FILE_MS);
     files.add(test.file);
-    if (spent > budgetMs) break;
+    if (spent > budgetMs && quick.length + others.length >= LEAST_TESTS) break;
     (test.ms <= QUICK_MS ? quick : others).push(test);
   }
   return [quick, others].filter((round) => round.length > 0);

@@ -45,6 +45,10 @@ const CHAINED = new Set([
   ...["slice", "filter", "sort", "toSorted", "reverse", "toReversed", "flat", "concat"],
 ]);
 
+/** Functions whose first two arguments may change places. */
+const COMMUTATIVE =
+  /(?:^|\.)(add|mul|max|min|maximum|minimum|and|or|equal|notEqual|imul|logical(And|Or|Xor)|hypot|squaredDifference|(same|merge|relax|broadcast)Shapes?|compatible|promote|xor)$/;
+
 /** All mutants of a source file, in the order of the text. */
 export function findMutants(file: string, source: string): Mutant[] {
   const root = ts.createSourceFile(file, source, ts.ScriptTarget.ESNext, true);
@@ -82,7 +86,7 @@ function mutate(node: ts.Node, add: (node: ts.Node, mutated: string) => void): v
   else if (ts.isPrefixUnaryExpression(node) || ts.isPostfixUnaryExpression(node)) {
     mutateUnary(node, add);
   } else if (ts.isNumericLiteral(node) || ts.isBigIntLiteral(node)) {
-    add(node, otherNumber(node.text));
+    if (!isChosenSize(node)) add(node, otherNumber(node.text));
   } else if (node.kind === ts.SyntaxKind.TrueKeyword) add(node, "false");
   else if (node.kind === ts.SyntaxKind.FalseKeyword) add(node, "true");
   else if (ts.isCallExpression(node)) mutateCall(node, add);
@@ -122,7 +126,8 @@ function mutateCall(node: ts.CallExpression, add: (node: ts.Node, mutated: strin
     !expression.questionDotToken && CHAINED.has(expression.name.text);
   if (isChained) add(node, expression.expression.getText());
   const [a, b] = args;
-  if (a && b && isPlace(a) && isPlace(b) && a.getText() !== b.getText()) {
+  const isOrdered = !COMMUTATIVE.test(expression.getText());
+  if (isOrdered && a && b && isPlace(a) && isPlace(b) && a.getText() !== b.getText()) {
     const rest = args.slice(2).map((arg) => `, ${arg.getText()}`).join("");
     add(node, `${expression.getText()}(${b.getText()}, ${a.getText()}${rest})`);
   }
@@ -156,6 +161,13 @@ function isPlace(node: ts.Expression): boolean {
   return ts.isIdentifier(node) && node.text !== "undefined" ||
     ts.isPropertyAccessExpression(node) ||
     ts.isElementAccessExpression(node);
+}
+
+/** Whether a number is a constant's power of two: a size that was chosen for speed, in which one more or less means nothing. */
+function isChosenSize({ text, parent }: ts.NumericLiteral | ts.BigIntLiteral): boolean {
+  const value = Number(text);
+  return ts.isVariableDeclaration(parent) && /^[A-Z][A-Z_0-9]+$/.test(parent.name.getText()) &&
+    value >= 32 && Number.isInteger(Math.log2(value));
 }
 
 function negate(node: ts.Expression): string {
