@@ -50,22 +50,23 @@ function blockedShape(
       }: block shape [${sizes}] wants a batch, ${sizes.length} axes and as many pairs`,
     );
   }
-  const product = sizes.reduce((a, b) => a * b, 1);
-  const whole = (n: number, by: number): number => {
-    if (n % by !== 0) {
-      throw new ValueError(
-        `Cannot apply ${fn} to shape ${shapeText(x)}: ${n} is not divisible by ${by}`,
-      );
-    }
-    return n / by;
+  const refuse = (why: string): never => {
+    throw new ValueError(`Cannot apply ${fn} to shape ${shapeText(x)}: ${why}`);
   };
+  const product = sizes.reduce((a, b) => a * b, 1);
+  const whole = (n: number, by: number): number =>
+    n % by === 0 ? n / by : refuse(`${n} is not divisible by ${by}`);
   return x.map((d, i) => {
     if (d === null || i > sizes.length) return d;
     if (i === 0) return way === "split" ? d * product : whole(d, product);
     const [before, after] = pairsOf(margins)[i - 1];
-    return way === "split"
-      ? whole(d + before + after, sizes[i - 1])
-      : d * sizes[i - 1] - before - after;
+    if (before < 0 || after < 0) {
+      refuse(`pairs must not be negative, received [${before},${after}]`);
+    }
+    if (way === "split") return whole(d + before + after, sizes[i - 1]);
+    const n = d * sizes[i - 1];
+    if (before + after > n) refuse(`${before} and ${after} of ${n} cannot be cropped`);
+    return n - before - after;
   });
 }
 
