@@ -1,0 +1,402 @@
+/** What arrays, tensors, tapes, graphs, loops and datasets refuse, and how they say it. */
+
+import * as tf from "@weft/weft";
+import { assert, assertStringIncludes } from "@std/assert";
+
+// Much of this is what types forbid.
+// deno-lint-ignore no-explicit-any
+type Any = any;
+const U = tf as Any;
+const loop: Any = tf.whileLoop;
+const array = (): tf.NdArray => new tf.NdArray("float32", [2], Float32Array.of(1, 2));
+
+type Kind = abstract new (message: string) => Error;
+
+const EAGER: readonly [call: () => unknown, kind: Kind, says: string][] = [
+  [
+    () => new tf.NdArray("float32", [2], Float32Array.of(1)),
+    tf.ValueError,
+    "Cannot make an NdArray of shape [2] and dtype float32: data has 1 entries, wanted 2",
+  ],
+  [
+    () => array().item(),
+    tf.ValueError,
+    "Cannot take item() of shape [2]: it must hold exactly one element",
+  ],
+  [() => array().get(0, 0), tf.ValueError, "Cannot get element: received 2 indices for rank 1"],
+  [
+    () => array().get(2),
+    tf.ValueError,
+    "Cannot get element: index 2 is out of bounds for axis 0 of size 2",
+  ],
+  [
+    () => array().get(-3),
+    tf.ValueError,
+    "Cannot get element: index -3 is out of bounds for axis 0 of size 2",
+  ],
+  [
+    () => tf.tensor([1, 2]).item(),
+    tf.ValueError,
+    "Cannot take item() of Tensor(float32[2]): it must hold exactly one element",
+  ],
+  [
+    () => tf.tensor([1]).graph,
+    tf.RuntimeError,
+    "Tensor.graph is undefined when eager execution is enabled",
+  ],
+  [
+    () => tf.tensor([1]).op,
+    tf.RuntimeError,
+    "Tensor.op is undefined when eager execution is enabled",
+  ],
+  [
+    () => tf.tensor([1]).name,
+    tf.RuntimeError,
+    "Tensor.name is undefined when eager execution is enabled",
+  ],
+  [
+    () => U.tidy(1, () => 1),
+    TypeError,
+    "Cannot tidy: wanted a string as the name, received number",
+  ],
+  [() => U.tidy("name", 1), TypeError, "Cannot tidy: wanted a function, received number"],
+  [() => U.tidy(1), TypeError, "Cannot tidy: wanted a function, received undefined"],
+  [
+    () => U.cond(true, 1, () => 1),
+    TypeError,
+    "true_fn and false_fn arguments to tf.cond must be callable",
+  ],
+  [
+    () => U.cond(true, () => 1, 1),
+    TypeError,
+    "true_fn and false_fn arguments to tf.cond must be callable",
+  ],
+  [
+    () => loop(() => true, (x: Any) => [x], []),
+    tf.ValueError,
+    "No loop variables provided to whileLoop",
+  ],
+  [() => loop(1, (x: Any) => [x], [1]), TypeError, "'cond' must be callable"],
+  [() => loop(() => true, 1, [1]), TypeError, "'body' must be callable"],
+  [
+    () => loop(() => true, (x: Any) => [x, x], [1]),
+    tf.ValueError,
+    "The number of inputs and outputs of the loop body differ: received 2 from body for 1",
+  ],
+  [
+    () => loop(() => true, (x: Any) => [x], [1], { shapeInvariants: [[], []] }),
+    tf.ValueError,
+    "The two structures don't have the same nested structure: received 2 shape invariants",
+  ],
+  [
+    () => loop(() => [true, false], (x: Any) => [x], [1]),
+    tf.ValueError,
+    "The condition of whileLoop must be a scalar: received shape [2]",
+  ],
+  [
+    () => U.function(1),
+    tf.ValueError,
+    "Expected func to be callable. Received func=1 of type number",
+  ],
+  [
+    () => tf.mapFn((x) => (x.item() === 1 ? [x] : [x, x]), [1, 2]),
+    tf.ValueError,
+    "The two structures don't have the same nested structure: mapFn got [.] and then [.,.]",
+  ],
+  [
+    () => U.importGraphDef({ node: [] }),
+    tf.RuntimeError,
+    "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault()",
+  ],
+  [
+    () => new tf.TensorArray("float32", 0, { elementShape: [] }).concat(),
+    tf.ValueError,
+    "Cannot concat a TensorArray of scalars",
+  ],
+  [
+    () => {
+      const tape = new tf.GradientTape();
+      const x = tf.scalar(1);
+      tape.watch(x);
+      const y = tf.mul(x, x);
+      tape.gradient(y, x);
+      tape.gradient(y, x);
+    },
+    tf.RuntimeError,
+    "A non-persistent GradientTape can only be used to compute one set of gradients: pass {",
+  ],
+  [
+    () => {
+      const tape = new tf.GradientTape();
+      const x = tf.scalar(1);
+      tape.watch(x);
+      return tape.gradient([tf.mul(x, x)], x, { outputGradients: [1, 2] as Any });
+    },
+    tf.ValueError,
+    "Length mismatch: received 2 outputGradients for 1 targets",
+  ],
+  [
+    () => U.data.fromGenerator(1, { outputSignature: tf.TensorSpec([], "int32") }),
+    TypeError,
+    "`generator` must be a JavaScript callable that returns an iterable or an iterator",
+  ],
+  [
+    () => U.data.fromTensorSlices({}),
+    tf.ValueError,
+    "Cannot slice an empty structure: wanted at least one tensor",
+  ],
+  [
+    () => U.data.zip([]),
+    tf.ValueError,
+    "Cannot zip an empty structure: wanted at least one dataset",
+  ],
+  [
+    () => {
+      const a = tf.variable(1, true, "refusals_twice");
+      try {
+        tf.variable(1, true, "refusals_twice");
+      } finally {
+        a.dispose();
+      }
+    },
+    tf.ValueError,
+    "Cannot make variable 'refusals_twice': a variable of that name was already registered,",
+  ],
+  [
+    () => {
+      const a = tf.variable([1, 2]);
+      try {
+        a.assign([1, 2, 3]);
+      } finally {
+        a.dispose();
+      }
+    },
+    tf.ValueError,
+    "Shape mismatch. The variable shape (2,) and dtype float32, and the assigned value shape",
+  ],
+  [
+    () => {
+      const a = tf.variable([1, 2]);
+      try {
+        a.assign(tf.tensor([1, 2], [2], "int32"));
+      } finally {
+        a.dispose();
+      }
+    },
+    tf.ValueError,
+    "Shape mismatch. The variable shape (2,) and dtype float32, and the assigned value shape",
+  ],
+  [
+    () => U.grad(1),
+    TypeError,
+    "The f passed in grad(f) must be a function, but got 1 of type number",
+  ],
+  [
+    () => U.grads((x: Any) => x)(1),
+    TypeError,
+    "The args passed in grads(f)(args) must be an array of tensors, but got 1 of type number",
+  ],
+  [
+    () => U.grads((x: Any) => x)([]),
+    tf.ValueError,
+    "Cannot differentiate in grads: received an empty list of inputs",
+  ],
+  [
+    () => U.valueAndGrad((x: Any) => x)(1),
+    TypeError,
+    "Argument 'x' passed to valueAndGrad(f)(x) must be a tensor, but got 1 of type number",
+  ],
+  [
+    () => U.valueAndGrads((x: Any) => x)([1]),
+    TypeError,
+    "Argument 'xs[0]' passed to valueAndGrads(f)(x) must be a tensor, but got 1 of type",
+  ],
+  [
+    () => U.valueAndGrad((x: Any) => x)(tf.scalar(1), 1),
+    TypeError,
+    "Argument 'dy' passed to valueAndGrad(f)(x) must be a tensor, but got 1 of type number",
+  ],
+  [
+    () => U.grad((x: Any) => x)(tf.scalar(1), [1, 2]),
+    tf.ValueError,
+    "The shape of dy passed in grad(f)(x, dy) must match the shape returned by f(x):",
+  ],
+  [
+    () => U.variableGrads(() => tf.scalar(1)),
+    tf.ValueError,
+    "Cannot find a connection between any variable and the result of the loss function",
+  ],
+  [
+    () => U.variableGrads(() => tf.scalar(1), []),
+    tf.ValueError,
+    "variableGrads() expects at least one of the input variables to be trainable, but none",
+  ],
+  [
+    () => U.variableGrads(() => tf.scalar(1), [tf.scalar(1)]),
+    TypeError,
+    "The varList passed in variableGrads(f, varList) must be an array of variables",
+  ],
+  [
+    () => {
+      const w = tf.variable([1, 2]);
+      try {
+        U.variableGrads(() => tf.mul(w, 2), [w]);
+      } finally {
+        w.dispose();
+      }
+    },
+    tf.ValueError,
+    "The f passed in variableGrads(f) must return a scalar, but it returned a rank-1 tensor",
+  ],
+  [
+    () => U.customGrad(1),
+    TypeError,
+    "The f passed in customGrad(f) must be a function, but got 1 of type number",
+  ],
+  [
+    () => U.customGrad(() => 1)(1),
+    TypeError,
+    "The args passed in customGrad(f)(x1, x2,...) must all be tensors",
+  ],
+  [
+    () => U.customGrad(() => ({ value: 1 }))(tf.scalar(1)),
+    TypeError,
+    "The function f passed in customGrad(f) must return an object where `obj.value` is a",
+  ],
+  [
+    () => U.customGrad((x: Any) => ({ value: x }))(tf.scalar(1)),
+    TypeError,
+    "The function f passed in customGrad(f) must return an object where `obj.gradFunc` is a",
+  ],
+];
+
+/** Calls with a float32 placeholder "x" of rank 0 and the graph that holds it. */
+const SYMBOLIC: readonly [call: (x: Any, g: tf.Graph) => unknown, kind: Kind, says: string][] = [
+  [
+    (x) => x.arraySync(),
+    tf.OperatorNotAllowedInGraphError,
+    "Cannot call arraySync() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has",
+  ],
+  [
+    (x) => x.ndarraySync(),
+    tf.OperatorNotAllowedInGraphError,
+    "Cannot call ndarraySync() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and",
+  ],
+  [
+    (x) => x.item(),
+    tf.OperatorNotAllowedInGraphError,
+    "Cannot call item() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has no",
+  ],
+  [
+    (x) => x.dataSync(),
+    tf.OperatorNotAllowedInGraphError,
+    "Cannot call dataSync() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has",
+  ],
+  [
+    (x) => x.array(),
+    tf.OperatorNotAllowedInGraphError,
+    "Cannot call array() of <tf.Tensor 'x:0' float32[]>: it is a symbolic tensor and has no",
+  ],
+  [
+    (_, g) => g.getOperationByName("x:0"),
+    tf.ValueError,
+    "Name 'x:0' appears to refer to a Tensor, not a Operation.",
+  ],
+  [
+    (_, g) => g.getOperationByName("nothing"),
+    tf.LookupError,
+    "The name 'nothing' refers to an Operation not in the graph.",
+  ],
+  [
+    (_, g) => g.getTensorByName("x"),
+    tf.ValueError,
+    "The name 'x' refers to an Operation, not a Tensor. Tensor names must be of the form",
+  ],
+  [
+    (_, g) => g.getTensorByName("x:1"),
+    tf.LookupError,
+    "The name 'x:1' refers to a Tensor which does not exist. The operation, 'x', exists but",
+  ],
+  [
+    (_, g) => g.getTensorByName("nothing:0"),
+    tf.LookupError,
+    "The name 'nothing:0' refers to a Tensor which does not exist. The operation, 'nothing',",
+  ],
+  [
+    (x) => tf.add(new tf.Graph().asDefault(() => tf.placeholder("float32")), x),
+    tf.ValueError,
+    "Cannot use <tf.Tensor 'Placeholder:0' float32<unknown>> as an input of AddV2",
+  ],
+  [() => tf.nameScope("a b", () => 1), tf.ValueError, "'a b' is not a valid root scope name"],
+  [() => tf.nameScope("_a", () => 1), tf.ValueError, "'_a' is not a valid root scope name"],
+  [
+    () => U.controlDependencies([1], () => 1),
+    tf.ValueError,
+    "Cannot depend on 1: it is not an operation or tensor of this graph",
+  ],
+  [
+    () => U.importGraphDef({}),
+    tf.ValueError,
+    "Cannot import: wanted a GraphDef object with a list `node`",
+  ],
+  [
+    () => U.importGraphDef(null),
+    tf.ValueError,
+    "Cannot import: wanted a GraphDef object with a list `node`",
+  ],
+  [(x) => x.setShape([1, 2, 3]), tf.ValueError, "Shapes must be equal rank, but are 0 and 3"],
+  [
+    (x) => loop((v: Any) => tf.less(v, 3), (v: Any) => [tf.stack([v, v])], [x]),
+    tf.ValueError,
+    "Input tensor '<tf.Tensor 'x:0' float32[]>' enters the loop with shape [], but has shape",
+  ],
+  [
+    (x) => loop((v: Any) => tf.less(v, 3), (v: Any) => [tf.cast(v, "int32")], [x]),
+    TypeError,
+    "Loop variable 0 enters the loop with type float32, but has type int32 after one",
+  ],
+  [
+    (x) => loop((v: Any) => tf.less(v, 3), (v: Any) => [v, v], [x]),
+    tf.ValueError,
+    "The number of inputs and outputs of the loop body differ: received 2 from body for 1",
+  ],
+  [
+    (x) => loop((v: Any) => tf.less(v, 3), (v: Any) => [v], [x], { shapeInvariants: [[2]] }),
+    tf.ValueError,
+    "The shape invariant specified for x:0 is not compatible with the initial shape of the",
+  ],
+  [
+    (x) => tf.cond(tf.greater(x, 0), () => [x], () => x),
+    TypeError,
+    "true_fn and false_fn arguments to tf.cond must have the same number, type, and overall",
+  ],
+  [
+    (x) => tf.cond(tf.greater(x, 0), () => x, () => tf.cast(x, "int32")),
+    TypeError,
+    "true_fn and false_fn arguments to tf.cond must have the same number, type, and overall",
+  ],
+];
+
+async function check(call: () => unknown, kind: Kind, says: string): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    assert(error instanceof kind, `${says}: ${error}`);
+    assertStringIncludes((error as Error).message, says);
+    return;
+  }
+  throw new Error(`Nothing said ${says}`);
+}
+
+Deno.test("eager code refuses what cannot be meant, and says what was wrong", async () => {
+  await tf.setBackend("cpu");
+  for (const refusal of EAGER) await check(...refusal);
+});
+
+Deno.test("graphs refuse what cannot be meant, and say what was wrong", async () => {
+  for (const [call, ...rest] of SYMBOLIC) {
+    const graph = new tf.Graph();
+    const x = graph.asDefault(() => tf.placeholder("float32", [], "x"));
+    await check(() => graph.asDefault(() => call(x, graph)), ...rest);
+  }
+});
