@@ -255,7 +255,6 @@ import "./runtime/plan_text.ts";
 import "./runtime/debug.ts";
 import "./ops/variable.ts";
 import "./runtime/read_ahead.ts";
-import "./core/promise.ts";
 import "./runtime/spec_id.ts";
 import "./runtime/storage.ts";
 import "./runtime/tensor.ts";

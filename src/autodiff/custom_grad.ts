@@ -6,8 +6,8 @@ import { apply1, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
-import { refusePromise } from "../core/promise.ts";
 import { Tensor } from "../core/tensor.ts";
+import { refusePromise } from "../core/nest.ts";
 import { tapeMemory } from "./tape.ts";
 
 /** Gives tensors to the gradient function, which gets them as its second argument. */

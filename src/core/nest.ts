@@ -1,6 +1,6 @@
 /**
  * Nested structures: arrays and plain objects with leaves of one kind. Objects keep their own key order when packed,
- * and are flattened in sorted key order, as TensorFlow's nest does.
+ * and are flattened in sorted key order, as TensorFlow's nest does. And promises, which are leaves that nothing synchronous takes.
  * May import errors only.
  */
 import { ValueError } from "./errors.ts";
@@ -71,4 +71,20 @@ export function structureText(nest: unknown): string {
     return `{${entries.join(",")}}`;
   }
   return ".";
+}
+
+/** Whether a value is a promise, of whatever make. */
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return (typeof value === "object" || typeof value === "function") && value !== null &&
+    typeof (value as { then?: unknown }).then === "function";
+}
+
+/**
+ * Throws `TypeError` where a function returned a promise. Nobody will look at that one any more, so what it may be rejected with
+ * must not end the process: the caller hears of the mistake that came first.
+ */
+export function refusePromise(value: unknown, why: () => string): void {
+  if (!isPromise(value)) return;
+  value.then(undefined, () => {});
+  throw new TypeError(why());
 }

@@ -4,8 +4,7 @@
  */
 import { describe } from "../core/convert.ts";
 import { InvalidArgumentError, OpError, OutOfRangeError, ValueError } from "../core/errors.ts";
-import { type Nest, packAs } from "../core/nest.ts";
-import { refusePromise } from "../core/promise.ts";
+import { type Nest, packAs, refusePromise } from "../core/nest.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";

@@ -5,8 +5,7 @@
 import { type OpInput, withRecorders } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
 import type { Attrs, GradRule } from "../core/op.ts";
-import { flatten, type Nest, packAs } from "../core/nest.ts";
-import { refusePromise } from "../core/promise.ts";
+import { flatten, type Nest, packAs, refusePromise } from "../core/nest.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { asTensor, toInput } from "../ops/input.ts";

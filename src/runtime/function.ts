@@ -5,10 +5,9 @@
 import { currentInterpreter, type OpInput, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
-import { flatten, isNested, mapNest, type Nest, packAs } from "../core/nest.ts";
+import { flatten, isNested, mapNest, type Nest, packAs, refusePromise } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
-import { refusePromise } from "../core/promise.ts";
 import { relaxShapes } from "../core/shape.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";

@@ -15,9 +15,8 @@ import {
 import { tensorText } from "../core/format.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
 import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../core/nd_array.ts";
-import { refusePromise } from "../core/promise.ts";
 import { Tensor } from "../core/tensor.ts";
-import { flatten } from "../core/nest.ts";
+import { flatten, refusePromise } from "../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../core/errors.ts";
 import { currentReads } from "./read_ahead.ts";
 import { specId } from "./spec_id.ts";

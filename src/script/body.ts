@@ -3,8 +3,8 @@
  * May import core and runtime's run context.
  */
 import { DeadlineExceededError } from "../core/errors.ts";
-import { isPromise } from "../core/promise.ts";
 import { traced, tracer } from "../core/trace.ts";
+import { isPromise } from "../core/nest.ts";
 import { type RunContext, withinRun } from "../runtime/run_context.ts";
 import { placeText } from "../runtime/run_errors.ts";
 import type { Script, ScriptContext } from "./script.ts";

@@ -5,10 +5,10 @@
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
 import type { Attrs } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { isPromise } from "../core/promise.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
+import { isPromise } from "../core/nest.ts";
 import { constantTensor, setHostRunner } from "../runtime/eager.ts";
 import { currentReads } from "../runtime/read_ahead.ts";
 import { EagerTensor, withOwner } from "../runtime/tensor.ts";

@@ -277,46 +277,6 @@ testOnDevices("loops over rows await their bodies, and leave nothing behind", as
   assertEquals([after.numTensors, after.liveTapes], [before.numTensors, before.liveTapes]);
 });
 
-testOnDevices("bodies of loops over rows may give back what they got, once or more", async () => {
-  const x = [[1, 2], [3, 4]], start = tf.tensor([5, 6]);
-  const cases: Record<string, [fn: (x: tf.Tensor) => unknown, wanted: unknown]> = {
-    "a row": [(x) => tf.mapFn((v) => v, x), x],
-    "a row twice": [(x) => tf.mapFn((v) => [v, v], x), [x, x]],
-    "a row as the state": [(x) => tf.foldl((_, v) => v, x), [3, 4]],
-    "a row as the state, stacked": [(x) => tf.scan((_, v) => v, x), x],
-    "the state": [(x) => tf.scan((a) => a, x, { initializer: start }), [[5, 6], [5, 6]]],
-    "the state, not stacked": [(x) => tf.foldl((a) => a, x, { initializer: start }), [5, 6]],
-    "states that change places": [
-      (x) => tf.scan(([a, b]) => [b, a], x, { initializer: [start, tf.add(start, 1)] }),
-      [[[6, 7], [5, 6]], [[5, 6], [6, 7]]],
-    ],
-    "what is captured": [(x) => tf.mapFn(() => start, x), [[5, 6], [5, 6]]],
-  };
-  for (const [name, [fn, wanted]] of Object.entries(cases)) {
-    const graph = new tf.Graph();
-    const y = graph.asDefault(() => fn(tf.placeholder("float32", [null, 2], "x")));
-    await using session = new tf.Session({ graph });
-    const run = () => session.run(y as tf.Tensor, { feeds: { "x:0": x } }) as Promise<unknown>;
-    const f = tf.function(fn);
-    const call = () =>
-      tf.tidy(() => {
-        const out = f(tf.tensor(x)) as tf.Tensor | tf.Tensor[];
-        return Array.isArray(out) ? out.map((t) => t.arraySync()) : out.arraySync();
-      });
-    const arrays = (out: unknown): unknown =>
-      Array.isArray(out) ? out.map(arrays) : (out as tf.NdArray).toArray();
-    await run();
-    call();
-    const before = tf.memory().numTensors;
-    for (let i = 0; i < 3; i++) {
-      assertEquals(arrays(await run()), wanted, name);
-      assertEquals(call(), wanted, name);
-    }
-    assertEquals(tf.memory().numTensors, before, name);
-  }
-  assertEquals(start.arraySync(), [5, 6]);
-});
-
 testOnDevices("mapFn() without effects awaits all bodies at the same time", async () => {
   const started: (() => void)[] = [];
   const meet = (a: tf.NdArray): Promise<tf.NdArray> =>

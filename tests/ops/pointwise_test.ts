@@ -412,9 +412,5 @@ Deno.test("methods of tensors do what the functions do", async () => {
   assertEquals(x.concat([[9], [10]]).arraySync(), [1, -2, 4, 9, 10]);
   assertEquals(x.concat(tf.tensor([9])).arraySync(), [1, -2, 4, 9]);
   assertEquals(tf.scalar(3).asScalar().shape, []);
-  assertThrows(
-    () => x.asScalar(),
-    tf.ValueError,
-    "Cannot reshape a tensor with 3 elements to shape [] (1 elements):",
-  );
+  assertThrows(() => x.asScalar(), tf.ValueError, "with 3 elements to shape []");
 });

@@ -457,60 +457,6 @@ testOnDevices(
   },
 );
 
-testOnDevices("L5 timeoutMs of an op tells its body why it must stop", async () => {
-  const makers = {
-    numpy: [tf.numpyFunction, tf.numpyFunctionAsync],
-    eager: [tf.pyFunction, tf.pyFunctionAsync],
-  } as Any;
-  for (const [style, [inGraph, eagerly]] of Object.entries<Any>(makers)) {
-    for (const isGraph of [true, false]) {
-      const told = deferred<unknown>();
-      const body = (_: unknown, ctx: tf.ScriptContext) => {
-        ctx.signal.addEventListener("abort", () => told.resolve(ctx.signal.reason));
-        return new Promise(() => {});
-      };
-      const options = { timeoutMs: 1, name: "slow" };
-      const error = await errorOf(() =>
-        isGraph
-          ? evaluate(() => inGraph(body, [tf.constant(1)], "float32", options))
-          : eagerly(body, [1], "float32", options)
-      );
-      assert(error instanceof tf.errors.DeadlineExceededError, style);
-      assertEquals(await told.promise, error, style);
-    }
-  }
-});
-
-Deno.test("a kernel that fails after an awaited body ends the run, with all that is pending", async () => {
-  const gone = deferred();
-  const pending = (ctx: tf.ScriptContext) =>
-    new Promise((_, reject) =>
-      ctx.signal.addEventListener("abort", () => {
-        gone.resolve();
-        reject(ctx.signal.reason);
-      })
-    );
-  for (const others of [false, true]) {
-    await assertFlat(async () => {
-      await using g = open(() => {
-        const at = tf.numpyFunction(
-          async (i: N) => await Promise.resolve(i),
-          [tf.placeholder("int32", [1], "i")],
-          tf.TensorSpec([1], "int32"),
-        );
-        // On a GPU such an index gives zeros.
-        const y = tf.device("/CPU:0", () => tf.gather(tf.constant([1, 2, 3]), at));
-        return others ? [y, tf.numpyFunction(pending, [], "float32")] : [y];
-      });
-      const error = await errorOf(() => g.sess.run(g.parts, { feeds: { "i:0": [3] } }));
-      assert(error instanceof tf.errors.InvalidArgumentError, error.message);
-      assertMatch(error.message, /indices\[0\] = 3 is not in \[0, 3\)/);
-      assertEquals(error.op, "GatherV2");
-    });
-  }
-  await gone.promise;
-});
-
 testOnDevices("L6 close() ends runs in flight at once, and later ones are refused", async () => {
   await assertFlat(async () => {
     const g = open(() => [
