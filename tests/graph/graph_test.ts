@@ -146,6 +146,15 @@ Deno.test("eager code refuses symbolic tensors that escaped", () => {
   assertThrows(() => tf.neg(x), TypeError, "is out of scope and cannot be used here");
 });
 
+Deno.test("a tensor knows the operations that read it, each once", () => {
+  inGraph(() => {
+    const x = tf.placeholder("float32", [], "x"), y = tf.placeholder("float32", [], "y");
+    const a = tf.mul(x, x), b = tf.add(a, y);
+    const readers = (t: tf.Tensor) => (t as tf.SymbolicTensor).consumers();
+    assertEquals([x, y, a, b].map(readers), [[a.op], [b.op], [b.op], []]);
+  });
+});
+
 Deno.test("shape inference errors name the op, the node and the inputs", () => {
   inGraph(() => {
     const a = tf.placeholder("float32", [2, 3], "a"), b = tf.placeholder("float32", [4, 5], "b");

@@ -64,6 +64,25 @@ testOnDevices("a captured tensor stands among the other results of a function", 
   ]);
 });
 
+testOnDevices("a loop of no iterations gives what it began with", async () => {
+  const count = (limit: number) => (x: tf.Tensor) =>
+    tf.whileLoop(() => true, (v) => [tf.add(v, 1)], [x], { maximumIterations: limit })[0];
+  for (const limit of [0, 1, 3]) {
+    assertEquals(count(limit)(tf.scalar(5)).item(), 5 + limit);
+    assertEquals((await tf.function(count(limit)).async(tf.scalar(5))).dataSync()[0], 5 + limit);
+  }
+});
+
+Deno.test("a function's async form works in a graph, where nothing needs to be awaited", async () => {
+  const f = tf.function((x: tf.Tensor) => tf.mul(x, x));
+  const graph = new tf.Graph();
+  const x = graph.asDefault(() => tf.placeholder("float32", [], "x"));
+  const made = graph.asDefault(() => f.async(x));
+  const y = await made as unknown as tf.Tensor;
+  await using session = new tf.Session({ graph });
+  assertEquals(await session.run(y, { feeds: { "x:0": 3 } }), 9);
+});
+
 Deno.test("Dataset.map() may give a captured tensor", async () => {
   const c = tf.tensor([1, 2]);
   const seen = await tf.data.range(2).map((i) => ({ i, c })).toArray();

@@ -144,6 +144,11 @@ testOnDevices("blocks of space move into batch and depth, and back", () => {
   const blocks = tf.spaceToBatchND(x, [2, 2], [[0, 0], [0, 0]]);
   assertEquals(flat(blocks), [0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15]);
   assertEquals(flat(tf.batchToSpaceND(blocks, [2, 2], [[0, 0], [0, 0]])), flat(x));
+  const pairs = [[1, 1], [0, 2]] as [number, number][];
+  const padded = tf.spaceToBatchND(x, [2, 2], pairs);
+  assertEquals(padded.shape, [4, 3, 3, 1]);
+  assertEquals(flat(tf.batchToSpaceND(padded, [2, 2], pairs)), flat(x));
+  assertEquals(tf.batchToSpaceND(blocks, [2, 2], [[0, 1], [2, 1]]).shape, [1, 3, 1, 1]);
   const deep = tf.spaceToDepth(x, 2);
   assertEquals(flat(deep), [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
   assertEquals(flat(tf.depthToSpace(deep, 2)), flat(x));

@@ -97,6 +97,7 @@ testOnDevices("multinomial() draws outcomes as often as their probabilities say"
     );
   }
   assertThrows(() => tf.multinomial([1], 2), Error, "at least 2 outcomes");
+  assertEquals(tf.multinomial([[1, 2, 3]], 4).shape, [1, 4]);
 });
 
 testOnDevices("a call with a seed gives the same numbers each time, others do not", () => {

@@ -47,7 +47,7 @@ const CHAINED = new Set([
 
 /** Functions whose first two arguments may change places. */
 const COMMUTATIVE =
-  /(?:^|\.)(add|mul|max|min|maximum|minimum|and|or|equal|notEqual|imul|logical(And|Or|Xor)|hypot|squaredDifference|(same|merge|relax|broadcast)Shapes?|compatible|promote|xor)$/;
+  /(?:^|\.)(add|mul|max|min|maximum|minimum|and|or|equal|notEqual|imul|logical(And|Or|Xor)|hypot|squaredDifference|(same|merge|relax|broadcast)Shapes?|compatible|promote|xor|is)$/;
 
 /** All mutants of a source file, in the order of the text. */
 export function findMutants(file: string, source: string): Mutant[] {
