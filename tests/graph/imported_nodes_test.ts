@@ -88,7 +88,7 @@ Deno.test("an imported pooling says what is wrong with its window", async () => 
   }
 });
 
-Deno.test("an imported variable knows its shape, and its reads do", async () => {
+Deno.test("an imported variable knows its shape, and its reads do", () => {
   const node = (shape?: Attrs): Attrs[] => [
     {
       name: "v",
@@ -117,7 +117,7 @@ Deno.test("an imported variable knows its shape, and its reads do", async () => 
   assertEquals(shapeOfRead({ shape: { dim: [{ size: "-1" }] } }), [null]);
 });
 
-Deno.test("an imported function with effects keeps its place among others", async () => {
+Deno.test("an imported function with effects keeps its place among others", () => {
   using v = tf.variable([1, 2]);
   const first = new tf.Graph();
   first.asDefault(() => {
