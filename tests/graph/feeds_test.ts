@@ -1,6 +1,6 @@
 /** What is fed to a run: seen as it was when the run was called, brought to the device once, and freed. */
 import * as tf from "@weft/weft";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 
 interface Model {
@@ -106,4 +106,43 @@ Deno.test({
     await scripted.sess.close();
     await tf.setBackend("cpu");
   },
+});
+
+Deno.test("feeds of another dtype are widened where nothing is lost, and refused elsewhere", async () => {
+  const good: [from: tf.DType, to: tf.DType][] = [
+    ["int32", "float32"],
+    ["uint8", "int32"],
+    ["int8", "int64"],
+    ["uint8", "bool"],
+    ["float32", "float64"],
+    ["float64", "float32"],
+    ["float32", "complex64"],
+    ["int32", "int32"],
+    ["bool", "float32"],
+  ];
+  const bad: [from: tf.DType, to: tf.DType][] = [
+    ["int64", "int32"],
+    ["uint32", "int32"],
+    ["int32", "uint8"],
+    ["float32", "int32"],
+    ["float32", "bool"],
+    ["int32", "bool"],
+    ["complex64", "float32"],
+    ["int32", "string"],
+    ["string", "float32"],
+  ];
+  const array = (dtype: tf.DType) =>
+    dtype === "string"
+      ? new tf.NdArray("string", [1], [new Uint8Array(1)])
+      : tf.cast([1], dtype).ndarraySync();
+  const feed = async (from: tf.DType, to: tf.DType) => {
+    const graph = new tf.Graph();
+    const y = graph.asDefault(() => tf.identity(tf.placeholder(to, [1], "x")));
+    await using session = new tf.Session({ graph });
+    return await session.run(y, { feeds: { "x:0": array(from) } }) as tf.NdArray;
+  };
+  for (const [from, to] of good) assertEquals((await feed(from, to)).dtype, to);
+  for (const [from, to] of bad) {
+    await assertRejects(() => feed(from, to), TypeError, `${from} to ${to} without loss`);
+  }
 });

@@ -193,3 +193,46 @@ Deno.test("conv2d() infers what partial shapes allow", () => {
     assertEquals(tf.conv2d(x, tf.zeros([3, 3, 3, 4]), 2, "same").staticShape, [null, 4, null, 4]);
   });
 });
+
+testOnDevices(
+  "fused.conv2d() is the convolution, a bias and an activation, in either layout",
+  () => {
+    const draw = (shape: number[]) => tf.randomUniform(shape, -1, 1, "float32", 6);
+    const filter = draw([2, 2, 3, 4]) as tf.Tensor, x = draw([2, 5, 5, 3]);
+    for (const dataFormat of ["NHWC", "NCHW"] as const) {
+      const first = dataFormat === "NCHW";
+      const image = first ? tf.transpose(x, [0, 3, 1, 2]) : x;
+      const plain = tf.conv2d(image, filter, 1, "valid", dataFormat);
+      // Along the channels, wherever they are.
+      const along = (t: tf.Tensor) => first && t.size > 1 ? tf.reshape(t, [-1, 1, 1]) : t;
+      for (const bias of [undefined, draw([4]), draw([1])]) {
+        const sum = bias ? tf.add(plain, along(bias)) : plain;
+        for (const alpha of [null, draw([4]), draw([1])]) {
+          const fused = tf.fused.conv2d({
+            ...{ x: image, filter, strides: 1, pad: "valid", dataFormat },
+            ...(bias ? { bias } : {}),
+            ...(alpha ? { activation: "prelu", preluActivationWeights: alpha } : {}),
+          });
+          const wanted = alpha ? tf.prelu(sum, along(alpha)) : sum, values = wanted.dataSync();
+          assertEquals(fused.shape, wanted.shape);
+          (fused.dataSync() as Float32Array).forEach((v, i) =>
+            assertAlmostEquals(Number(v), Number(values[i]), 1e-5)
+          );
+        }
+      }
+    }
+  },
+);
+
+testOnDevices("conv1d() pads its one axis by a number, by pairs or by name", () => {
+  const x = tf.tensor([[1], [2], [3]]), filter = tf.tensor([[[1]], [[10]]]);
+  const flat = (pad: unknown) => tf.conv1d(x, filter, 1, pad as "same").arraySync();
+  assertEquals(flat("valid"), [[21], [32]]);
+  assertEquals(flat("same"), [[21], [32], [3]]);
+  assertEquals(flat(0), [[21], [32]]);
+  assertEquals(flat(1), [[10], [21], [32], [3]]);
+  assertEquals(flat([[0, 0], [1, 0], [0, 0]]), [[10], [21], [32]]);
+  assertEquals(flat([[0, 0], [0, 0], [0, 1], [0, 0]]), [[21], [32], [3]]);
+  const batch = tf.stack([x, tf.mul(x, 2)]);
+  assertEquals(tf.conv1d(batch, filter, 2, "valid").arraySync(), [[[21]], [[42]]]);
+});

@@ -101,3 +101,49 @@ testOnDevices("fused.matMul() adds bias and applies the activation", () => {
     "Unknown fused activation",
   );
 });
+
+testOnDevices("fused.matMul() is the product, a bias and an activation", () => {
+  const draw = (shape: number[]) => tf.randomUniform(shape, -1, 1, "float32", 5);
+  const near = (a: tf.Tensor, b: tf.Tensor, what: string) => {
+    assertEquals(a.shape, b.shape, what);
+    const wanted = b.dataSync();
+    (a.dataSync() as Float32Array).forEach((v, i) =>
+      assertAlmostEquals(Number(v), Number(wanted[i]), 1e-5, what)
+    );
+  };
+  const activations: Record<string, (x: tf.Tensor, alpha: tf.Tensor) => tf.Tensor> = {
+    linear: (x) => x,
+    relu: (x) => tf.relu(x),
+    relu6: (x) => tf.relu6(x),
+    elu: (x) => tf.elu(x),
+    sigmoid: (x) => tf.sigmoid(x),
+    leakyrelu: (x) => tf.leakyRelu(x, 0.3),
+    prelu: (x, alpha) => tf.prelu(x, alpha),
+  };
+  // Flat, transposed, with leading axes, and with a batch on both sides.
+  const forms: [a: number[], b: number[], transposeA: boolean, transposeB: boolean][] = [
+    [[2, 3], [3, 4], false, false],
+    [[3, 2], [4, 3], true, true],
+    [[5, 2, 3], [3, 4], false, false],
+    [[5, 2, 3], [5, 3, 4], false, false],
+  ];
+  for (const [p, q, transposeA, transposeB] of forms) {
+    const a = draw(p), b = draw(q), product = tf.matMul(a, b, transposeA, transposeB);
+    for (const [activation, apply] of Object.entries(activations)) {
+      for (const bias of [undefined, draw([4]), draw([1])]) {
+        // One slope for all, one a column, one an element.
+        const slopes = [draw([1]), draw([4]), draw(product.shape.slice(-2))];
+        for (const alpha of activation === "prelu" ? slopes : slopes.slice(0, 1)) {
+          const fused = tf.fused.matMul({
+            ...{ a, b, transposeA, transposeB, leakyreluAlpha: 0.3 },
+            activation: activation as "relu",
+            ...(bias ? { bias } : {}),
+            ...(activation === "prelu" ? { preluActivationWeights: alpha } : {}),
+          });
+          const wanted = apply(bias ? tf.add(product, bias) : product, alpha);
+          near(fused, wanted, `${activation} of [${p}] [${q}]`);
+        }
+      }
+    }
+  }
+});

@@ -200,3 +200,25 @@ testOnDevices("integer and boolean dtypes are drawn as TensorFlow.js does", () =
   assertThrows(() => tf.randomNormal([4], 0, 1, "bool"), TypeError, "Unsupported data type");
   assertThrows(() => tf.randomUniformInt([4], 3, 3), Error, "Need minval < maxval");
 });
+
+testOnDevices("stateless draws are stretched and moved as asked", () => {
+  const { statelessUniform, statelessNormal, statelessTruncatedNormal } = tf.random;
+  const shape = [64], seed = [3, 4];
+  const affine = (x: tf.Tensor, scale: number, shift: number) => tf.add(tf.mul(x, scale), shift);
+  const cases: [actual: tf.Tensor, wanted: tf.Tensor][] = [
+    [statelessUniform(shape, seed, -2, 6), affine(statelessUniform(shape, seed), 8, -2)],
+    [statelessUniform(shape, seed, 0, 3), affine(statelessUniform(shape, seed), 3, 0)],
+    [statelessUniform(shape, seed, 5, 6), affine(statelessUniform(shape, seed), 1, 5)],
+    [statelessNormal(shape, seed, 10, 2), affine(statelessNormal(shape, seed), 2, 10)],
+    [
+      statelessTruncatedNormal(shape, seed, -1, 3),
+      affine(statelessTruncatedNormal(shape, seed), 3, -1),
+    ],
+  ];
+  for (const [actual, wanted] of cases) {
+    const [a, b] = [actual, wanted].map((t) => t.dataSync() as Float32Array);
+    a.forEach((v, i) => assertAlmostEquals(Number(v), Number(b[i]), 1e-5));
+  }
+  const [one, other] = [seed, [3, 5]].map((s) => String(statelessUniform(shape, s).dataSync()));
+  assertEquals(one === other, false);
+});

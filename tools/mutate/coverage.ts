@@ -49,6 +49,11 @@ export function testFiles(): string[] {
   return list("tests", "_test.ts").filter((file) => !LEFT_OUT.test(file));
 }
 
+/** What runs in threads of its own, which have counters of their own, counts as executed where it is asked for. */
+const IN_WORKERS: Readonly<Record<string, string>> = {
+  "src/script/worker_main.ts": "src/script/worker_pool.ts",
+};
+
 /** What the tests execute. */
 export class Coverage {
   readonly #sources: ReadonlyMap<string, string>;
@@ -112,10 +117,12 @@ export class Coverage {
     );
     // What runs while modules are loaded made something that any user of the file may see.
     const isLoaded = place < 0 || this.#loaded.get(mutant.file)?.has(place);
+    const asked = IN_WORKERS[mutant.file];
     const tests = this.#learnt.filter(({ hits }) => {
-      const known = hits.get(mutant.file);
+      const known = hits.get(asked ?? mutant.file);
       if (!known) return false;
-      return isLoaded || known[0] !== hash || (known[1][place >> 3] >> (place & 7) & 1) === 1;
+      return asked !== undefined || isLoaded || known[0] !== hash ||
+        (known[1][place >> 3] >> (place & 7) & 1) === 1;
     });
     return tests.map(({ test }) => test).sort((a, b) => a.ms - b.ms);
   }
