@@ -221,6 +221,7 @@ export function gradientsOfVariables(
     }
     // Eagerly the tape has seen what scripts read; in a graph they have not run yet.
     const unseen = wanted === undefined && value.isSymbolic ? [UNSEEN] : [];
+    tape.watch(unseen);
     let resources = wanted ?? tape.watchedVariables();
     let sources = [...resources, ...unseen] as unknown as Tensor[];
     let grads = sources.length === 0 ? [] : tape.gradient(value, sources) as (Tensor | null)[];

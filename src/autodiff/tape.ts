@@ -10,15 +10,18 @@ import {
   withRecorders,
 } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
-import { flatten, mapNest, type Nest, packAs } from "../core/nest.ts";
+import { NdArray, setElement } from "../core/nd_array.ts";
+import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, isDifferentiable, type Seed } from "./backprop.ts";
 import { makeStep, mayCapture, type Step } from "./steps.ts";
-import { onesOfTensor, zerosOfTensor } from "../ops/creation.ts";
+import { stack as stackOf } from "../ops/array_join.ts";
 import { reshape } from "../ops/array_view.ts";
+import { onesOfTensor, zerosOfTensor } from "../ops/creation.ts";
+import { asTensor } from "../ops/input.ts";
 
 /** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */
 export interface TapeMemory {
@@ -121,10 +124,20 @@ export class StepRecorder implements Recorder {
   /** Notes that a variable was read. True where what depends on it is followed. */
   read(resource: Resource | undefined): boolean {
     if (!resource || !isTrainable(resource.dtype)) return false;
-    const wanted = this.#watched.has(resource.id) ||
-      (this.#follow !== "none" && resource.trainable);
+    const wanted = this.#wants(resource);
     if (wanted) this.variables.set(resource.id, resource);
     return wanted || this.#follow === "all";
+  }
+
+  /** True for what is watched or computed from it, and for variables that are watched by themselves. */
+  follows(t: Tensor): boolean {
+    if (this.#watched.has(t.id) || this.variables.has(t.id)) return true;
+    const handle = handleOf(t), resource = handle && resourceOf(handle);
+    return resource !== undefined && this.#wants(resource);
+  }
+
+  #wants(resource: Resource): boolean {
+    return this.#watched.has(resource.id) || (this.#follow !== "none" && resource.trainable);
   }
 
   /** Lets go of what the steps keep. */
@@ -217,13 +230,6 @@ export class GradientTape implements Disposable {
     options: TapeGradientOptions = {},
   ): Nest<Tensor | null> {
     checkGradientOptions(options);
-    if (this.#used && !this.#persistent) {
-      throw new RuntimeError(
-        "A non-persistent GradientTape can only be used to compute one set of gradients: pass { persistent: true }",
-      );
-    }
-    this.#used = true;
-    if (!this.#persistent) this.#stop();
     const targets = flatten(target), leaves = flatten(sources);
     const given = options.outputGradients === undefined ? [] : flatten(options.outputGradients);
     if (given.length > 0 && given.length !== targets.length) {
@@ -231,57 +237,86 @@ export class GradientTape implements Disposable {
         `Length mismatch: received ${given.length} outputGradients for ${targets.length} targets`,
       );
     }
-    const run = (): (Tensor | null)[] =>
-      memory.tidy(() => {
-        const seeds: Seed[] = targets.flatMap((t, i) =>
-          isTrainable(t.dtype) ? [{ id: t.id, grad: given[i] ?? onesOfTensor(t) }] : []
-        );
-        const found = backprop(this.#recorder.steps, seeds, {
-          sources: leaves.map((l) => l.id),
-          variables: leaves.flatMap((l) => handleOf(l) ?? []),
-        });
-        return found.map((g, i) =>
-          g ?? (options.unconnectedGradients === "zero" ? zerosOfTensor(leaves[i]) : null)
-        );
-      });
-    // A persistent tape does not record its own backward pass unless asked again; outer tapes always do.
-    const others = currentRecorders().filter((r) => r !== this.#recorder);
-    const grads = withRecorders(
-      this.#persistent && this.#recording ? currentRecorders() : others,
-      run,
-    );
-    if (!this.#persistent) this.dispose();
+    const grads = this.#use((differentiate) => {
+      const seeds: Seed[] = targets.flatMap((t, i) =>
+        isTrainable(t.dtype) ? [{ id: t.id, grad: given[i] ?? onesOfTensor(t) }] : []
+      );
+      return differentiate(seeds, leaves).map((g, i) =>
+        g ?? (options.unconnectedGradients === "zero" ? zerosOfTensor(leaves[i]) : null)
+      );
+    });
     return packAs(sources, grads);
   }
 
-  /** Derivative of each element of `target` with respect to `source`: shape `[...target, ...source]`. */
-  jacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
+  /**
+   * Derivative of each element of `target` with respect to each source, in the sources' nest: shape `[...target, ...source]`; null
+   * where not connected. Throws `RuntimeError` on a second call of a tape that is not persistent.
+   */
+  jacobian(target: Tensor, sources: Tensor, options?: TapeGradientOptions): Tensor | null;
+  /** Derivatives with respect to a nest of sources. */
+  jacobian(
+    target: Tensor,
+    sources: Nest<Tensor>,
+    options?: TapeGradientOptions,
+  ): Nest<Tensor | null>;
+  jacobian(
+    target: Tensor,
+    sources: Nest<Tensor>,
+    options: TapeGradientOptions = {},
+  ): Nest<Tensor | null> {
     checkGradientOptions(options);
+    const leaves = flatten(sources);
+    const found = this.#use((differentiate) => {
+      const rows = Array.from({ length: target.size }, (_, i) => {
+        const seed = NdArray.zeros(target.dtype, target.shape);
+        setElement(seed, i, 1);
+        return differentiate([{ id: target.id, grad: asTensor(seed) }], leaves);
+      });
+      return leaves.map((leaf, k) => {
+        const column = rows.map((row) => row[k]);
+        const isConnected = column.some((g) => g !== null);
+        return isConnected || options.unconnectedGradients === "zero"
+          ? stackRows(column, target, leaf)
+          : null;
+      });
+    });
+    return packAs(sources, found);
+  }
+
+  /** Runs a backward pass, which is given the means to differentiate what was recorded until now. */
+  #use(
+    pass: (
+      differentiate: (seeds: readonly Seed[], sources: readonly Tensor[]) => (Tensor | null)[],
+    ) => (Tensor | null)[],
+  ): (Tensor | null)[] {
     if (this.#used && !this.#persistent) {
       throw new RuntimeError(
-        "A non-persistent GradientTape can only be used to compute one set of gradients",
+        "A non-persistent GradientTape can only be used to compute one set of gradients: pass { persistent: true }",
       );
     }
     this.#used = true;
-    this.#stop();
-    const rows = memory.tidy(() => {
-      const size = target.size;
-      const out: (Tensor | null)[] = [];
-      for (let i = 0; i < size; i++) {
-        const seed = new Float32Array(size);
-        seed[i] = 1;
-        const grad = reshape(seed, target.shape);
-        out.push(
-          backprop(this.#recorder.steps, [{ id: target.id, grad }], { sources: [source.id] })[0],
-        );
-      }
-      if (out.every((r) => r === null)) {
-        return options.unconnectedGradients === "zero" ? stackRows(out, target, source) : null;
-      }
-      return stackRows(out, target, source);
-    });
+    if (!this.#persistent) this.#stop();
+    const steps = [...this.#recorder.steps];
+    const differentiate = (seeds: readonly Seed[], sources: readonly Tensor[]) => {
+      // Backprop would give derivatives of whatever the steps depend on.
+      const followed = sources.filter((x) =>
+        this.#recorder.follows(x) || seeds.some((s) => s.id === x.id)
+      );
+      const found = backprop(steps, seeds, {
+        sources: followed.map((x) => x.id),
+        variables: followed.flatMap((x) => handleOf(x) ?? []),
+      });
+      const byId = new Map(followed.map((x, i) => [x.id, found[i]]));
+      return sources.map((x) => byId.get(x.id) ?? null);
+    };
+    // A persistent tape that is recording records its own backward pass too; outer tapes always do.
+    const others = currentRecorders().filter((r) => r !== this.#recorder);
+    const grads = withRecorders(
+      this.#persistent && this.#recording ? currentRecorders() : others,
+      () => memory.tidy(() => pass(differentiate)),
+    );
     if (!this.#persistent) this.dispose();
-    return rows;
+    return grads;
   }
 
   /** Stops recording and frees what is kept. */
@@ -302,6 +337,3 @@ function stackRows(rows: readonly (Tensor | null)[], target: Tensor, source: Ten
   const filled = rows.map((r) => r ?? zerosOfTensor(source));
   return reshape(stackOf(filled), [...target.shape, ...source.shape]);
 }
-
-import { stack as stackOf } from "../ops/array_join.ts";
-export { mapNest };

@@ -1,0 +1,56 @@
+/** What tapes are asked for: sources that nobody watched, jacobians, tapes that go on after they were used. */
+
+import * as tf from "@weft/weft";
+import { assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+import { forms } from "./forms.ts";
+
+const values = (x: unknown): unknown => x === null ? null : (x as tf.Tensor).arraySync();
+
+for (const [name, form] of Object.entries(forms)) {
+  testOnDevices(`gradient() gives none for what nobody watched, used in ${name}`, () => {
+    using watched = tf.variable(3), other = tf.variable(5);
+    const x = tf.scalar(2), c = tf.scalar(7);
+    const body = (x: tf.Tensor): tf.Tensor => tf.mul(tf.mul(tf.mul(x, watched), other), c);
+    const run = (f: (x: tf.Tensor) => tf.Tensor): unknown[] => {
+      using tape = new tf.GradientTape({ persistent: true, watchAccessedVariables: false });
+      tape.watch([x, watched]);
+      const y = f(x);
+      return [
+        ...[x, watched, other, c].map((s) => values(tape.gradient(y, s))),
+        values(tape.gradient(y, other, { unconnectedGradients: "zero" })),
+        values(tape.jacobian(y, c)),
+      ];
+    };
+    const [dx, dWatched] = run(form.unrolled(body));
+    assertEquals(run(form.wrap(body)), [dx, dWatched, null, null, 0, null]);
+  });
+}
+
+testOnDevices("gradient() of a target with respect to itself is one, watched or not", () => {
+  const x = tf.scalar(2);
+  using tape = new tf.GradientTape({ persistent: true });
+  assertEquals(values(tape.gradient(x, x)), 1);
+});
+
+testOnDevices("jacobian() takes nests of sources and keeps the dtype of the target", () => {
+  using v = tf.variable([1, 2], true, undefined, "float64");
+  const x = tf.tensor([3, 4], [2], "float64");
+  using tape = new tf.GradientTape();
+  tape.watch(x);
+  const found = tape.jacobian(tf.mul(tf.square(v), x), { v, xs: [x, tf.scalar(1)] }, {
+    unconnectedGradients: "zero",
+  }) as unknown as { v: tf.Tensor; xs: tf.Tensor[] };
+  assertEquals(values(found.v), [[6, 0], [0, 16]]);
+  assertEquals(found.xs.map(values), [[[1, 0], [0, 4]], [0, 0]]);
+  assertEquals([found.v.dtype, found.xs[0].dtype], ["float64", "float64"]);
+  assertThrows(() => tape.jacobian(x, x), tf.RuntimeError, "can only be used to compute one set");
+});
+
+testOnDevices("a persistent tape goes on recording after a jacobian", () => {
+  using v = tf.variable([1, 2]);
+  using tape = new tf.GradientTape({ persistent: true });
+  const y = tf.square(v);
+  assertEquals(values(tape.jacobian(y, v)), [[2, 0], [0, 4]]);
+  assertEquals(values(tape.gradient(tf.mul(y, v), v)), [3, 12]);
+});
