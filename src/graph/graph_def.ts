@@ -44,6 +44,7 @@ export interface FunctionDefJson {
     inputArg: ArgDefJson[];
     outputArg: ArgDefJson[];
     isStateful?: boolean;
+    controlOutput?: string[];
   };
   /** Body; inputs are written `node:output_name:index` or an argument's name. */
   nodeDef: NodeDefJson[];
@@ -51,6 +52,10 @@ export interface FunctionDefJson {
   ret: Record<string, string>;
   /** Nodes that run for their effect. */
   controlRet?: Record<string, string>;
+  /** Attributes. */
+  attr?: Record<string, AttrValueJson>;
+  /** Attributes of arguments, by position. */
+  argAttr?: Record<number, { attr?: Record<string, AttrValueJson> }>;
 }
 
 /** An argument of a function. */
@@ -69,22 +74,53 @@ export interface ShapeJson {
   unknownRank?: boolean;
 }
 
-/** A constant. */
+/** Bytes: base64 as JSON has them, or as they are where a binary file was read. */
+export type BytesJson = string | Uint8Array;
+
+/** A constant. Its elements are packed, or listed in the field of their type, as JSON or a binary file has them. */
 export interface TensorJson {
   /** Dtype enum. */
   dtype: string;
   /** Shape. */
-  tensorShape: ShapeJson;
-  /** Little-endian elements, base64. */
-  tensorContent?: string;
-  /** Strings, base64 each. */
-  stringVal?: string[];
+  tensorShape?: ShapeJson;
+  /** Little-endian elements. */
+  tensorContent?: BytesJson;
+  /** Strings. */
+  stringVal?: BytesJson[];
+  /** Floats. */
+  floatVal?: (number | string)[];
+  /** Doubles. */
+  doubleVal?: (number | string)[];
+  /** Bits of halves. */
+  halfVal?: number[];
+  /** Integers of at most 32 bits. */
+  intVal?: number[];
+  /** 64-bit integers, as text in JSON. */
+  int64Val?: (string | bigint)[];
+  /** Unsigned integers. */
+  uint32Val?: number[];
+  /** Unsigned 64-bit integers, as text in JSON. */
+  uint64Val?: (string | bigint)[];
+  /** Booleans. */
+  boolVal?: boolean[];
+  /** Complex numbers, real and imaginary parts in turn. */
+  scomplexVal?: (number | string)[];
+  /** Complex numbers of doubles. */
+  dcomplexVal?: (number | string)[];
+}
+
+/** A function of the library, by name. */
+export interface FuncJson {
+  /** Name. */
+  name: string;
+  /** Attributes of a generic function. */
+  attr?: Record<string, AttrValueJson>;
 }
 
 /** An attribute: one field is set. */
 export interface AttrValueJson {
-  /** Bytes, base64. */
-  s?: string;
+  /** Bytes. */
+  s?: BytesJson;
   /** 64-bit integer as text. */
   i?: string;
   /** Float. */
@@ -98,15 +134,19 @@ export interface AttrValueJson {
   /** Constant. */
   tensor?: TensorJson;
   /** Function. */
-  func?: { name: string };
+  func?: FuncJson;
+  /** Name of an attribute of the function around, in generic functions. */
+  placeholder?: string;
   /** List of one of these. */
   list?: {
-    s?: string[];
+    s?: BytesJson[];
     i?: string[];
-    f?: number[];
+    f?: (number | string)[];
     b?: boolean[];
     type?: string[];
     shape?: ShapeJson[];
+    tensor?: TensorJson[];
+    func?: FuncJson[];
   };
 }
 

@@ -7,7 +7,7 @@ import type { AttrDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type PartialShape, sizeOf } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
-import type { AttrValueJson, ShapeJson, TensorJson } from "./graph_def.ts";
+import type { AttrValueJson, BytesJson, ShapeJson, TensorJson } from "./graph_def.ts";
 
 /** An attribute from its JSON form. Throws `ValueError` for a type that files do not hold. */
 export function attrFromJson(def: AttrDef, v: AttrValueJson): unknown {
@@ -51,14 +51,18 @@ export function shapeFromJson(s: ShapeJson): PartialShape {
 function tensorFromJson(t: TensorJson): NdArray {
   const dtype = asDType(t.dtype);
   const shape = shapeFromJson(t.tensorShape ?? {}) as number[];
-  if (dtype === "string") return new NdArray(dtype, shape, (t.stringVal ?? []).map(bytes));
+  if (dtype === "string") {
+    const values = (t.stringVal ?? []).map(bytes), last = values.at(-1) ?? new Uint8Array();
+    const all = Array.from({ length: sizeOf(shape) }, (_, i) => values[i] ?? last);
+    return new NdArray(dtype, shape, all);
+  }
   const info = DTYPES[dtype];
   if (t.tensorContent === undefined) return listedValues(t, dtype, shape);
-  const raw = bytes(t.tensorContent);
+  const raw = aligned(bytes(t.tensorContent), info.bytes);
   return new NdArray(
     dtype,
     shape,
-    new info.array!(raw.buffer as ArrayBuffer, 0, sizeOf(shape) * info.slots),
+    new info.array!(raw.buffer as ArrayBuffer, raw.byteOffset, sizeOf(shape) * info.slots),
   );
 }
 
@@ -105,22 +109,40 @@ const VALUE_FIELDS: Partial<Record<DType, string>> = {
   complex128: "dcomplexVal",
 };
 
-function bytes(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+/** Bytes of a file: those of a binary one are views into it, which nobody writes to. */
+export function bytes(value: BytesJson): Uint8Array {
+  return typeof value === "string" ? fromBase64(value) : value;
 }
 
-/** The text in base64 bytes; null where they are no UTF-8. */
-export function wellFormedText(base64: string): string | null {
+interface Base64Decoder {
+  fromBase64?(text: string): Uint8Array;
+}
+
+function fromBase64(text: string): Uint8Array {
+  const platform = (Uint8Array as unknown as Base64Decoder).fromBase64;
+  if (platform) return platform.call(Uint8Array, text);
+  const binary = atob(text), out = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) out[i] = binary.charCodeAt(i);
+  return out;
+}
+
+/** The same bytes where an array of elements of `width` bytes can lie over them. */
+function aligned(raw: Uint8Array, width: number): Uint8Array {
+  return raw.byteOffset % width === 0 ? raw : new Uint8Array(raw);
+}
+
+/** The text in bytes; null where they are no UTF-8. */
+export function wellFormedText(value: BytesJson): string | null {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes(base64));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes(value));
   } catch {
     return null;
   }
 }
 
-/** The text in base64 bytes. */
-export function text(base64: string): string {
-  return new TextDecoder().decode(bytes(base64));
+/** The text in bytes. */
+export function text(value: BytesJson): string {
+  return new TextDecoder().decode(bytes(value));
 }
 
 /** An attribute in JSON form. */
@@ -173,6 +195,14 @@ export function tensorToJson(a: NdArray): TensorJson {
   if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(base64) };
   const d = a.data as Float32Array;
   return { ...base, tensorContent: base64(new Uint8Array(d.buffer, d.byteOffset, d.byteLength)) };
+}
+
+/** A constant whose bytes are its array's own: nothing is copied, for readers of files. */
+export function constantToJson(a: NdArray): TensorJson {
+  const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
+  if (a.dtype === "string") return { ...base, stringVal: a.data as Uint8Array[] };
+  const { buffer, byteOffset, byteLength } = a.data as Float32Array;
+  return { ...base, tensorContent: new Uint8Array(buffer, byteOffset, byteLength) };
 }
 
 function base64(bytes: Uint8Array): string {

@@ -85,8 +85,7 @@ export class ConcreteFunction {
   plan(): Plan {
     const key = defaultDevice().name;
     if (this.#generation !== deviceGeneration()) {
-      for (const plan of this.#plans.values()) releasePlan(plan);
-      this.#plans.clear();
+      this.release();
       this.#generation = deviceGeneration();
     }
     let plan = this.#plans.get(key);
@@ -95,6 +94,12 @@ export class ConcreteFunction {
       this.#plans.set(key, plan);
     }
     return plan;
+  }
+
+  /** Frees what its plans keep on devices. A later call makes them again. */
+  release(): void {
+    for (const plan of this.#plans.values()) releasePlan(plan);
+    this.#plans.clear();
   }
 
   #makePlan(): Plan {

@@ -48,14 +48,20 @@ const checkOptions = optionCheck<FunctionOptions>("function", {
   reduceRetracing: true,
 });
 
+/** A spec that may have a name. */
+export interface NamedSpec extends Spec {
+  /** Name of the argument. */
+  readonly name?: string;
+}
+
 /** A body for one signature, callable with tensors. */
 export interface ConcreteFunctionHandle {
   /** Calls it with one tensor per placeholder. */
   (...tensors: TensorLike[]): unknown;
   /** The traced graph. */
   readonly graph: FuncGraph;
-  /** Specs of its inputs. */
-  readonly inputs: readonly Spec[];
+  /** Specs of its inputs, with the names that its signature gives them. */
+  readonly inputs: readonly NamedSpec[];
   /** Specs of its outputs. */
   readonly outputs: readonly Spec[];
 }
@@ -219,7 +225,11 @@ class Tracer {
     const made = this.#traced(binding.key) ??
       this.#trace(binding.key, binding.specs, binding.rebuild);
     const { graph, outputs } = made.concrete;
-    const inputs = graph.inputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape }));
+    const names = inputSignature ? flatten(inputSignature as Nest<TensorSpec>) : [];
+    const inputs = graph.inputs.map((t, i): NamedSpec => {
+      const { name } = names[i] ?? {};
+      return { dtype: t.dtype, shape: t.staticShape, ...(name !== undefined && { name }) };
+    });
     const call = (...tensors: TensorLike[]): unknown =>
       packResult(
         made,

@@ -6,17 +6,28 @@ import { asDType, type DType, DTYPES } from "../core/dtype.ts";
 import { lookupOp, type OpDef } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
+import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
+import type { Spec } from "../core/tensor_spec.ts";
 import { InternalError, NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
-import type { FunctionDefJson, GraphDefJson, NodeDefJson, ShapeJson } from "../graph/graph_def.ts";
+import type {
+  AttrValueJson,
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+  ShapeJson,
+} from "../graph/graph_def.ts";
+import { hasControlFlowV1, raiseControlFlow } from "../graph/control_flow_v1.ts";
 import { attrFromJson, shapeFromJson, text, wellFormedText } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
+import { IMPORT_RULES, type ImportRule } from "./import_rules.ts";
+import { LookupTable } from "./lookup_table.ts";
 import { VariableState } from "./variable_state.ts";
 
 /** Options of {@linkcode importGraphDef}. */
@@ -34,6 +45,16 @@ const checkOptions = optionCheck<ImportOptions>("importGraphDef", {
   inputMap: true,
   returnElements: true,
 });
+
+/** Options for readers of files, who want a graph without calls. */
+export interface InlineOptions extends ImportOptions {
+  /** True: the bodies of called functions stand in the graph itself, under a name scope named after the call. */
+  readonly inlineCalls?: boolean;
+  /** True: 64-bit integers that ops give become int32, and are made wide again where an op takes nothing else. */
+  readonly narrowIntegers?: boolean;
+  /** Tables by the name of the node that makes their handle, shared by all graphs that are given them. */
+  readonly tables?: Map<string, LookupTable>;
+}
 
 /** Checks that a script can run here; `script/` says how. Returns how to register it, or null where it is known. */
 export const scriptCheck: { missing: (token: string) => string | null } = { missing: () => null };
@@ -59,20 +80,29 @@ export function importGraphDef(
   options: ImportOptions = {},
 ): (Tensor | Operation)[] {
   checkOptions(options);
+  return importNodes(def, options);
+}
+
+/** {@linkcode importGraphDef}, for readers of files too. */
+export function importNodes(
+  given: GraphDefJson,
+  options: InlineOptions = {},
+): (Tensor | Operation)[] {
   const graph = currentGraph();
   if (!graph) {
     throw new RuntimeError(
       "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault()",
     );
   }
-  if (typeof def !== "object" || def === null || !Array.isArray(def.node)) {
+  if (typeof given !== "object" || given === null || !Array.isArray(given.node)) {
     throw new ValueError("Cannot import: wanted a GraphDef object with a list `node`");
   }
+  const def = hasControlFlowV1(given.node) ? raiseControlFlow(given) : given;
   checkScripts(def);
-  const library = new Library(def.library?.function ?? []);
+  const library = new Library(def.library?.function ?? [], options);
   const { prefix = "import", inputMap = {}, returnElements = [] } = options;
   const build = (): (Tensor | Operation)[] => {
-    const reader = new Reader(graph, library);
+    const reader = new Reader(graph, library, options);
     for (const [name, t] of Object.entries(inputMap)) {
       reader.replace(
         name.includes(":") ? name : `${name}:0`,
@@ -115,35 +145,55 @@ function checkScripts(def: GraphDefJson): void {
 /** Functions of a GraphDef, built when first used. */
 class Library {
   readonly #defs: Map<string, FunctionDefJson>;
+  readonly #options: InlineOptions;
   readonly #built = new Map<string, ConcreteFunction>();
   readonly #open = new Set<string>();
 
-  constructor(defs: readonly FunctionDefJson[]) {
+  constructor(defs: readonly FunctionDefJson[], options: InlineOptions) {
+    // Bodies of loops and branches take all they use as arguments.
+    this.#options = { ...options, inputMap: {} };
     this.#defs = new Map(defs.map((d) => [d.signature.name, d]));
   }
 
-  get(name: string): ConcreteFunction {
-    const known = this.#built.get(name);
-    if (known) return known;
+  /** A function as it is written. Throws `NotFoundError` where there is none. */
+  def(name: string): FunctionDefJson {
+    const def = this.#defs.get(name);
+    if (def) return def;
+    throw new NotFoundError(`Function ${name} is not in the GraphDef's library`);
+  }
+
+  /** Does something with a function's body that is not open yet. Throws `ValueError` where it is: the function calls itself. */
+  within<T>(name: string, work: () => T): T {
     if (this.#open.has(name)) {
       throw new ValueError(`Cannot import: function ${name} calls itself`);
     }
-    const def = this.#defs.get(name);
-    if (!def) throw new NotFoundError(`Function ${name} is not in the GraphDef's library`);
+    this.#open.add(name);
+    try {
+      return work();
+    } finally {
+      this.#open.delete(name);
+    }
+  }
+
+  /** A function. Its arguments take the dtypes of what it is called with: lists, which are handles in the file, are stacked tensors here. */
+  get(name: string, given: readonly Spec[] = []): ConcreteFunction {
+    const def = this.def(name);
+    const types = def.signature.inputArg.map((arg, i) => given[i]?.dtype ?? asDType(arg.type));
+    const key = [name, ...types].join(" ");
+    const known = this.#built.get(key);
+    if (known) return known;
     const graph = new FuncGraph(name);
-    const reader = new Reader(graph, this);
+    const reader = new Reader(graph, this, this.#options);
     const build = (): void => {
-      for (const arg of def.signature.inputArg) {
-        reader.replace(arg.name, graph.addInput(asDType(arg.type), null, arg.name));
-      }
+      def.signature.inputArg.forEach((arg, i) => {
+        reader.replace(arg.name, graph.addInput(types[i], null, arg.name));
+      });
       reader.nodes(def.nodeDef);
       graph.outputs = def.signature.outputArg.map((o) => reader.tensor(def.ret[o.name], name));
     };
-    this.#open.add(name);
-    graph.asDefault(build);
-    this.#open.delete(name);
+    this.within(name, () => graph.asDefault(build));
     const f = new ConcreteFunction(graph);
-    this.#built.set(name, f);
+    this.#built.set(key, f);
     return f;
   }
 }
@@ -151,12 +201,14 @@ class Library {
 class Reader {
   readonly #graph: Graph;
   readonly #library: Library;
+  readonly #options: InlineOptions;
   readonly #operations = new Map<string, Operation>();
   readonly #replaced = new Map<string, SymbolicTensor>();
 
-  constructor(graph: Graph, library: Library) {
+  constructor(graph: Graph, library: Library, options: InlineOptions = {}) {
     this.#graph = graph;
     this.#library = library;
+    this.#options = options;
   }
 
   replace(name: string, t: SymbolicTensor): void {
@@ -165,9 +217,10 @@ class Reader {
 
   /** The tensor an input text means: `x`, `x:1`, or `x:output:1` inside functions. */
   tensor(name: string, reader?: string): SymbolicTensor {
-    const known = this.#replaced.get(name) ?? this.#replaced.get(`${name}:0`);
-    if (known) return known;
     const parts = name.split(":");
+    const known = this.#replaced.get(name) ?? this.#replaced.get(`${name}:0`) ??
+      (parts.length === 3 ? this.#replaced.get(`${parts[0]}:${parts[2]}`) : undefined);
+    if (known) return known;
     const op = this.operation(parts[0], reader);
     const index = parts.length === 3
       ? outputIndex(op, parts[1], Number(parts[2]))
@@ -182,7 +235,7 @@ class Reader {
   }
 
   operation(name: string, reader?: string): Operation {
-    const op = this.#operations.get(name);
+    const op = this.#operations.get(name) ?? this.#replaced.get(`${name}:0`)?.operation;
     if (op) return op;
     throw new ValueError(
       reader === undefined
@@ -229,8 +282,9 @@ class Reader {
   }
 
   #add(def: NodeDefJson): void {
-    const op = lookupOp(def.op);
-    if (!op) {
+    const op = lookupOp(SPELLINGS[def.op] ?? def.op);
+    const rule = IMPORT_RULES.get(def.op);
+    if (!op && !rule) {
       throw new NotFoundError(
         `Op type not registered '${def.op}' in binary running here, at node "${def.name}"`,
         { op: def.op, node: def.name },
@@ -241,10 +295,14 @@ class Reader {
       this.operation(i.slice(1), def.name)
     );
     const inputs = data.map((i) => this.tensor(i, def.name));
+    if (this.#options.inlineCalls && /^(Stateful)?PartitionedCall$/.test(def.op)) {
+      return this.#inline(def, inputs, controls);
+    }
+    if (!op) return this.#addByRule(def, rule!, { inputs, controls });
     const attrs = this.#attrs(op, def, inputs);
     const add = (): Operation => {
       try {
-        return this.#graph.addOp(op, inputs, attrs, {
+        return this.#graph.addOp(op, this.#widened(op, inputs), attrs, {
           name: def.name,
           ...(def.device ? { device: mergeDevices(null, def.device) } : {}),
         });
@@ -262,8 +320,93 @@ class Reader {
     };
     const made = controls.length > 0 ? this.#graph.controlDependencies(controls, add) : add();
     const shapes = def.attr?._output_shapes?.list?.shape;
-    shapes?.forEach((s, i) => made.outputs[i]?.setShape(shapeFromJson(s)));
+    shapes?.forEach((s, i) => {
+      // A list has the shape of a scalar in the file.
+      if (!isListOutput(def, i)) made.outputs[i]?.setShape(shapeFromJson(s));
+    });
     this.#operations.set(def.name, made);
+    if (this.#options.narrowIntegers) this.#narrow(def.name, made);
+  }
+
+  #narrow(name: string, made: Operation): void {
+    made.outputs.forEach((t, k) => {
+      if (t.dtype !== "int64") return;
+      this.#replaced.set(
+        `${name}:${k}`,
+        this.#graph.addOp(lookupOp("Cast")!, [t], { DstT: "int32" }).outputs[0],
+      );
+    });
+  }
+
+  #widened(op: OpDef, inputs: readonly SymbolicTensor[]): readonly SymbolicTensor[] {
+    const { inputArgs } = op.signature;
+    if (!this.#options.narrowIntegers || inputArgs.length !== inputs.length) return inputs;
+    return inputs.map((t, i) =>
+      inputArgs[i].dtype === "int64" && t.dtype === "int32"
+        ? this.#graph.addOp(lookupOp("Cast")!, [t], { DstT: "int64" }).outputs[0]
+        : t
+    );
+  }
+
+  /** Adds what a rule makes of a node. The last of it has the node's name, so that it can be found. */
+  #addByRule(
+    def: NodeDefJson,
+    rule: ImportRule,
+    { inputs, controls }: {
+      readonly inputs: readonly SymbolicTensor[];
+      readonly controls: readonly Operation[];
+    },
+  ): void {
+    const scope = { ...(def.device ? { device: mergeDevices(null, def.device) } : {}) };
+    const add = (): readonly SymbolicTensor[] =>
+      withScope(
+        scope,
+        () =>
+          this.#graph.nameScope(
+            def.name,
+            () => rule({ inputs, attr: def.attr ?? {} }) as readonly SymbolicTensor[],
+          ),
+      );
+    const outputs = this.#graph.controlDependencies([...controls], add);
+    outputs.forEach((t, k) => this.#replaced.set(`${def.name}:${k}`, t));
+    const named = outputs.length === 1
+      ? this.#graph.addOp(lookupOp("Identity")!, [outputs[0]], {}, { name: def.name })
+      : this.#graph.controlDependencies(
+        [...controls, ...outputs.map((t) => t.operation)],
+        () => this.#graph.addOp(lookupOp("NoOp")!, [], {}, { name: def.name }),
+      );
+    this.#operations.set(def.name, named);
+  }
+
+  /** Puts the body of a called function here. Nodes that wait for the call wait for what its body does. */
+  #inline(
+    def: NodeDefJson,
+    inputs: readonly SymbolicTensor[],
+    controls: readonly Operation[],
+  ): void {
+    const name = def.attr?.f?.func?.name ?? "";
+    const f = this.#library.def(name);
+    const body = new Reader(this.#graph, this.#library, this.#options);
+    f.signature.inputArg.forEach((arg, i) => body.replace(arg.name, inputs[i]));
+    this.#library.within(
+      name,
+      () =>
+        this.#graph.nameScope(
+          def.name,
+          () => this.#graph.controlDependencies([...controls], () => body.nodes(f.nodeDef)),
+        ),
+    );
+    const outputs = f.signature.outputArg.map((o) => body.tensor(f.ret[o.name], name));
+    outputs.forEach((t, k) => {
+      this.#replaced.set(`${def.name}:${k}`, t);
+      this.#replaced.set(`${def.name}:output:${k}`, t);
+    });
+    const effects = Object.values(f.controlRet ?? {}).map((c) => body.operation(c, name));
+    const done = this.#graph.controlDependencies(
+      [...effects, ...outputs.map((t) => t.operation), ...controls],
+      () => this.#graph.addOp(lookupOp("NoOp")!, [], {}, { name: def.name }),
+    );
+    this.#operations.set(def.name, done);
   }
 
   #attrs(op: OpDef, def: NodeDefJson, inputs: readonly SymbolicTensor[]): Record<string, unknown> {
@@ -281,10 +424,16 @@ class Reader {
             } -> ${op.outputs.join(", ")}> at node "${def.name}"`,
           );
         }
-      } else if (a.type !== "func") out[a.name] = attrFromJson(a, value);
+      } else if (a.type !== "func" && !isList(op, value, inputs)) {
+        out[a.name] = attrFromJson(a, value);
+      }
     }
+    const specs = inputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape }));
     for (const a of op.signature.attrDefs.filter((a) => a.type === "func")) {
-      const f = this.#library.get(given![a.name].func!.name);
+      const f = this.#library.get(
+        given![a.name].func!.name,
+        /^(Stateless)?If$/.test(op.name) ? specs.slice(1) : specs,
+      );
       const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out);
       if (own !== undefined && f.graph.stateful) out._ordered = true;
       out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
@@ -301,11 +450,38 @@ class Reader {
         (out.shared_name as string) || def.name,
       );
     }
+    if (/^HashTable(V2)?$/.test(op.name)) out._table = this.#table(def, out);
     if (op.name === "ReadVariableOp" && out._shape === undefined) {
       out._shape = inputs[0]?.operation.attrs.shape ?? null;
     }
     return out;
   }
+
+  #table(def: NodeDefJson, attrs: Readonly<Record<string, unknown>>): LookupTable {
+    const known = this.#options.tables?.get(def.name);
+    if (known !== undefined) return known;
+    const name = (attrs.shared_name as string) || def.name;
+    const made = new LookupTable(name, [attrs.key_dtype as DType, attrs.value_dtype as DType]);
+    this.#options.tables?.set(def.name, made);
+    return made;
+  }
+}
+
+/** Ops that files of TensorFlow.js spell in another way than TensorFlow. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  FusedDepthwiseConv2dNative: "_FusedDepthwiseConv2dNative",
+};
+
+/** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */
+function isList(op: OpDef, value: AttrValueJson, inputs: readonly SymbolicTensor[]): boolean {
+  if (value.type === undefined) return false;
+  return op.name === "Identity" ||
+    value.type === "DT_VARIANT" && inputs.length > 0 && !inputs.some((t) => t.dtype === "variant");
+}
+
+function isListOutput({ attr }: NodeDefJson, i: number): boolean {
+  const types = attr?.Tout?.list?.type ?? attr?.T?.list?.type;
+  return (types === undefined ? attr?.T?.type : types[i]) === "DT_VARIANT";
 }
 
 function isLoop(op: OpDef): boolean {
@@ -339,9 +515,13 @@ function whileAttrs(def: NodeDefJson, inputs: readonly SymbolicTensor[]): NodeDe
   const type = inputs.map((t) => DTYPES[t.dtype].tfEnum);
   const n = Number(def.attr?._loop_vars?.i ?? inputs.length);
   const written = def.attr?.output_shapes?.list?.shape ?? [];
-  const shape = written.length >= n
-    ? written.slice(0, n)
-    : new Array<ShapeJson>(n).fill({ unknownRank: true });
+  const unknown: ShapeJson = { unknownRank: true };
+  const declared = def.attr?.T?.list?.type ?? [];
+  // A list is a scalar there and has its rows here.
+  const shape = Array.from(
+    { length: n },
+    (_, i) => written.length < n || declared[i] === "DT_VARIANT" ? unknown : written[i],
+  );
   return {
     ...def.attr,
     Tin: { list: { type } },

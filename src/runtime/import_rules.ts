@@ -1,0 +1,95 @@
+/**
+ * Ops that only files have, written in ours while a graph is imported, so that passes and gradients need no rules for them.
+ * May import core, ops and graph.
+ */
+import { apply, apply1 } from "../core/apply.ts";
+import { lookupOp } from "../core/op.ts";
+import type { Tensor } from "../core/tensor.ts";
+import type { AttrValueJson } from "../graph/graph_def.ts";
+import { text } from "../graph/graph_def_values.ts";
+import { identity, reshape, shape } from "../ops/array_view.ts";
+import { cast } from "../ops/cast.ts";
+import { gather } from "../ops/gather.ts";
+import { add, sub } from "../ops/pointwise_arithmetic.ts";
+import { erf } from "../ops/pointwise_exponential.ts";
+import { sqrt, square } from "../ops/pointwise_power.ts";
+import { sum } from "../ops/reduce.ts";
+import { LIST_RULES } from "./import_lists.ts";
+
+/** A node of a file, as rules see it. */
+export interface ImportedNode {
+  /** Its inputs in the graph that is being built. */
+  readonly inputs: readonly Tensor[];
+  /** Its attributes as the file has them. */
+  readonly attr: Readonly<Record<string, AttrValueJson>>;
+}
+
+/** Adds what a node means and gives its outputs. */
+export type ImportRule = (node: ImportedNode) => readonly Tensor[];
+
+function channelsFirst({ attr }: ImportedNode): boolean {
+  const format = attr.data_format?.s;
+  return format !== undefined && text(format).startsWith("NC");
+}
+
+/** A vector shaped so that it is broadcast along the axis of channels. */
+function alongChannels(bias: Tensor, x: Tensor, first: boolean): Tensor {
+  const rank = x.staticShape?.length;
+  if (!first || rank === undefined || rank < 3) return bias;
+  return reshape(bias, [-1, ...new Array<number>(rank - 2).fill(1)]);
+}
+
+function biasAdd(node: ImportedNode): Tensor[] {
+  const [x, bias] = node.inputs;
+  return [add(x, alongChannels(bias, x, channelsFirst(node)))];
+}
+
+function biasAddGrad(node: ImportedNode): Tensor[] {
+  const [dy] = node.inputs;
+  const rank = dy.staticShape?.length ?? 2;
+  const channel = channelsFirst(node) ? 1 : rank - 1;
+  return [sum(dy, Array.from({ length: rank }, (_, i) => i).filter((i) => i !== channel))];
+}
+
+/** The first five outputs of `FusedBatchNormV3`, which has one more for its gradient. */
+function fusedBatchNorm({ inputs, attr }: ImportedNode): readonly Tensor[] {
+  return apply(lookupOp("FusedBatchNormV3")!, [...inputs], {
+    epsilon: Number(attr.epsilon?.f ?? 0.0001),
+    exponential_avg_factor: Number(attr.exponential_avg_factor?.f ?? 1),
+    data_format: attr.data_format?.s === undefined ? "NHWC" : text(attr.data_format.s),
+    is_training: attr.is_training?.b ?? true,
+  }).slice(0, 5);
+}
+
+const pass: ImportRule = ({ inputs }) => inputs.map((x) => identity(x));
+
+function literal(value: number, x: Tensor): Tensor {
+  return cast(value, x.dtype);
+}
+
+/** Rules by op. */
+export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, ImportRule>([
+  ["BiasAdd", biasAdd],
+  ["BiasAddV1", biasAdd],
+  ["BiasAddGrad", biasAddGrad],
+  ["FusedBatchNorm", fusedBatchNorm],
+  ["FusedBatchNormV2", fusedBatchNorm],
+  ["Erfc", ({ inputs: [x] }) => [sub(literal(1, x), erf(x))]],
+  ["IdentityN", pass],
+  ["Snapshot", pass],
+  ["PreventGradient", pass],
+  ["DisableCopyOnRead", () => []],
+  ["Print", ({ inputs: [x] }) => [identity(x)]],
+  ["ShapeN", ({ inputs, attr }) => {
+    const wide = attr.out_type?.type === "DT_INT64";
+    return inputs.map((x) => (wide ? cast(shape(x), "int64") : shape(x)));
+  }],
+  ["EuclideanNorm", ({ inputs: [x, axes], attr }) => [
+    sqrt(apply1(lookupOp("Sum")!, [square(x), axes], { keep_dims: attr.keep_dims?.b ?? false })),
+  ]],
+  ["Concat", ({ inputs: [axis, ...values] }) => [
+    apply1(lookupOp("ConcatV2")!, [...values, axis]),
+  ]],
+  ...LIST_RULES,
+  ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
+]);
