@@ -51,6 +51,20 @@ export { disposeVariables, Variable, variable } from "./src/runtime/variable.ts"
 
 // graph
 export { Graph } from "./src/graph/graph.ts";
+export {
+  type GraphModel,
+  loadGraphModel,
+  type ModelArtifacts,
+  type ModelHandler,
+  type ModelInputs,
+  type ModelOptions,
+  type ModelOutputs,
+  type ModelSignature,
+  type ModelSource,
+  type ModelTensor,
+  type SignatureInfo,
+  type WeightSpec,
+} from "./src/graph_model/mod.ts";
 export type { GraphDefJson, GraphDefOptions } from "./src/graph/graph_def.ts";
 export { Operation } from "./src/graph/operation.ts";
 export { colocateWith, controlDependencies, nameScope } from "./src/graph/scopes.ts";

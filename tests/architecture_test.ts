@@ -17,7 +17,7 @@ import { generate, TARGET as MODULES } from "../tools/modules.ts";
 /** The folders (or single files) under src/ below the public entries, lowest first. */
 const BELOW = [
   ...["shaders_generated", "core", "kernels", "ops", "graph", "devices", "autodiff"],
-  ...["runtime", "script", "data", "train", "io"],
+  ...["runtime", "script", "data", "train", "io", "graph_model"],
 ] as const;
 
 /** What each part of src/ may import beside itself. */
@@ -34,6 +34,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   data: ["core", "ops", "autodiff", "runtime", "script"],
   train: ["core", "ops", "autodiff", "runtime", "script"],
   io: ["core", "ops", "autodiff", "runtime", "script"],
+  graph_model: ["core", "ops", "graph", "runtime", "io"],
   testing: BELOW,
   tf: [...BELOW, "mod"],
   tfjs: [...BELOW, "mod"],
@@ -42,7 +43,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   mod: [...BELOW, "modules_generated"],
 };
 
-const GENERATED = /_generated\.ts$/;
+const GENERATED = /_(generated|pb)\.ts$/;
 
 const sources = list("src", ".ts");
 let cached: Promise<ModuleGraph> | undefined;
