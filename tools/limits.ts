@@ -32,7 +32,7 @@ export const LIMITS: Readonly<Record<keyof Sizes, number>> = { lines: 400, files
 /** Folders that are measured. */
 const FOLDERS = ["src", "tests", "tools", "bench", "examples"];
 
-const GENERATED = /_generated\.ts$/;
+const GENERATED = /_(generated|pb)\.ts$/;
 
 /** Measures what there is, given the names of all ops. */
 export function measure(ops: ReadonlySet<string>): Sizes {

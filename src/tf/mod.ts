@@ -1,0 +1,35 @@
+/**
+ * TensorFlow's files: graphs, SavedModels and checkpoints, read and written.
+ * May import everything below the public entries, and @bufbuild/protobuf, which no other entry does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { encodeGraphDef, readGraphDef } from "@weft/weft/tf";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * g.asDefault(() => tf.square(tf.placeholder("float32", [], "x")));
+ * const def = await readGraphDef(encodeGraphDef(g.toGraphDef()));
+ * assertEquals(def.node.map((n) => n.op), ["Placeholder", "Square"]);
+ * ```
+ *
+ * @module
+ */
+import "../runtime/install.ts";
+import "../script/install.ts";
+
+export { encodeGraphDef, readGraphDef } from "./graph_def.ts";
+export {
+  type Checkpoint,
+  type CheckpointSpec,
+  readCheckpoint,
+  writeCheckpoint,
+} from "./checkpoint.ts";
+export type { FileSource } from "./source.ts";
+export {
+  type LoadedModel,
+  type LoadOptions,
+  loadSavedModel,
+  type Signature,
+} from "./saved_model.ts";
+export { saveModel, type SaveOptions, type SignatureFunction } from "./save_model.ts";

@@ -1,0 +1,179 @@
+"""Makes the fixtures of these tests with TensorFlow 2.21: python tests/tf/make_fixtures.py
+
+Each SavedModel has an expected.json beside it: inputs and outputs by signature.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from tensorflow.python.framework.convert_to_constants import (  # noqa: E402
+    convert_variables_to_constants_v2,
+)
+
+v1 = tf.compat.v1
+HERE = pathlib.Path(__file__).parent / "fixtures"
+
+
+def waves(*shape):
+    return np.sin(np.arange(np.prod(shape)) * 0.7).reshape(shape).astype(np.float32)
+
+
+def expect(folder, cases):
+    """Runs each signature on its inputs and writes what TensorFlow gives."""
+    model = tf.saved_model.load(str(folder))
+    out = []
+    for signature, inputs in cases:
+        given = {k: tf.constant(v) for k, v in inputs.items()}
+        results = model.signatures[signature](**given)
+        out.append({
+            "signature": signature,
+            "inputs": {k: as_json(v) for k, v in inputs.items()},
+            "outputs": {k: as_json(v.numpy()) for k, v in results.items()},
+        })
+    (folder / "expected.json").write_text(json.dumps(out))
+    for extra in ("fingerprint.pb", "assets"):
+        path = folder / extra
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.exists():
+            path.unlink()
+
+
+def as_json(value):
+    if isinstance(value, list):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind in "OS":
+        return [v.decode() for v in array.reshape(-1).tolist()]
+    return array.tolist()
+
+
+class Module(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = tf.Variable(np.arange(6, dtype=np.float32).reshape(2, 3) / 10, name="w")
+        self.b = tf.Variable(tf.ones([3]), name="b", trainable=False)
+        self.n = tf.Variable(0, name="n", dtype=tf.int32)
+        self.table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64)), -1)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    def serve(self, x):
+        return {"y": tf.nn.relu(x @ self.w + self.b)}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32, name="by")])
+    def count(self, by):
+        self.n.assign_add(by)
+        return {"n": self.n.read_value()}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="k")])
+    def look(self, k):
+        return {"v": self.table.lookup(k)}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32, name="x")])
+    def loop(self, x):
+        i = tf.constant(0)
+        while i < 5:
+            x = x * 2.0 + 1.0
+            i += 1
+        if x > 10.0:
+            x = x - 1.0
+        return {"y": x}
+
+
+def module():
+    folder = HERE / "module"
+    m = Module()
+    tf.saved_model.save(m, str(folder), signatures={
+        "serving_default": m.serve, "count": m.count, "look": m.look, "loop": m.loop})
+    expect(folder, [
+        ("serving_default", {"x": waves(3, 2)}),
+        ("count", {"by": np.int32(2)}),
+        ("count", {"by": np.int32(3)}),
+        ("look", {"k": ["a", "x", "b"]}),
+        ("loop", {"x": np.float32(1)}),
+        ("loop", {"x": np.float32(-1)}),
+    ])
+
+
+def layers():
+    keras.utils.set_random_seed(7)
+    cnn = keras.Sequential([
+        keras.layers.Input((8, 8, 3), name="image"),
+        keras.layers.Conv2D(4, 3, activation="relu"),
+        keras.layers.BatchNormalization(),
+        keras.layers.GlobalAveragePooling2D(),
+        keras.layers.Dense(5, activation="softmax"),
+    ])
+    rnn = keras.Sequential([
+        keras.layers.Input((5, 3), name="steps"),
+        keras.layers.Bidirectional(keras.layers.GRU(3, return_sequences=True)),
+        keras.layers.LSTM(4),
+        keras.layers.Dense(2),
+    ])
+    for name, model, shape in (("cnn", cnn, (2, 8, 8, 3)), ("rnn", rnn, (2, 5, 3))):
+        folder = HERE / name
+        model.export(str(folder), verbose=False)
+        key = list(tf.saved_model.load(str(folder)).signatures["serving_default"]
+                   .structured_input_signature[1])[0]
+        expect(folder, [("serving_default", {key: waves(*shape)})])
+        frozen(name, model, shape)
+
+
+def frozen(name, model, shape):
+    """The model frozen as TensorFlow does by default: control flow of version 1."""
+    spec = tf.TensorSpec((None, *shape[1:]), tf.float32, name="x")
+    f = tf.function(lambda x: model(x)).get_concrete_function(spec)
+    graph = convert_variables_to_constants_v2(f, lower_control_flow=True).graph.as_graph_def()
+    (HERE / f"{name}_frozen.pb").write_bytes(graph.SerializeToString())
+
+
+def builder():
+    """A training graph of version 1, saved by its builder."""
+    folder = HERE / "version_1"
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 2], "x")
+        w = v1.get_variable("w", [2, 1], initializer=v1.constant_initializer([[0.5], [-1.0]]))
+        b = v1.get_variable("b", [1], initializer=v1.zeros_initializer(), trainable=False)
+        y = tf.matmul(x, w) + b
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            v1.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y})
+    expect(folder, [("serving_default", {"x": waves(3, 2)})])
+
+
+def checkpoints():
+    folder = HERE / "checkpoints"
+    folder.mkdir()
+    with tf.Graph().as_default():
+        with v1.variable_scope("", partitioner=v1.fixed_size_partitioner(3)):
+            v1.get_variable("sliced", initializer=lambda shape, **_: tf.reshape(
+                tf.range(np.prod(shape), dtype=tf.float32), shape), shape=[6, 4])
+        v1.Variable(tf.constant(["a", "bcé"]), name="strings")
+        v1.Variable(tf.constant([1, 2**40], tf.int64), name="wide")
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            v1.train.Saver(sharded=True).save(
+                session, str(folder / "saver"), write_meta_graph=False, write_state=False)
+    tf.train.Checkpoint(v=tf.Variable([1.0, 2.0]), n=tf.Variable(3)).write(str(folder / "objects"))
+
+
+def main():
+    if HERE.exists():
+        shutil.rmtree(HERE)
+    HERE.mkdir()
+    module()
+    layers()
+    builder()
+    checkpoints()
+
+
+main()
