@@ -2,7 +2,8 @@
  * loadSavedModel: signatures of a SavedModel as functions, its variables restored.
  * May import everything below the public entries, and the generated messages.
  */
-import { describe, encodeString } from "../core/convert.ts";
+import { describe } from "../core/convert.ts";
+import { encodeString } from "../core/text.ts";
 import { UnimplementedError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { sizeOf } from "../core/shape.ts";
