@@ -15,6 +15,8 @@ export type OpInput = Tensor | NdArray;
 export interface Interpreter {
   /** True where results are symbolic. */
   readonly symbolic: boolean;
+  /** How many operations the graph being built has; absent where none is. */
+  operationCount?(): number;
   /** Applies an op; returns its outputs and the completed attributes through `Applied`. */
   apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[];
   /** Makes a tensor of a literal, of another dtype where that is given. */

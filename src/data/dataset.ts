@@ -4,6 +4,7 @@
  */
 import { packAs } from "../core/nest.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
+import { DrawCounts } from "../ops/random_state.ts";
 import {
   type BatchOptions,
   batchSource,
@@ -156,8 +157,8 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   }
 
   /**
-   * Draws each element at random from the next `bufferSize`. The same `seed` gives the same orders; every pass has another order
-   * unless `reshuffleEachIteration` is false.
+   * Draws each element at random from the next `bufferSize`. The same `seed`, or without one the same `tf.setRandomSeed()` before the
+   * dataset is made, gives the same orders; every pass has another order unless `reshuffleEachIteration` is false.
    *
    * @example
    * ```ts
@@ -252,7 +253,11 @@ class Pass<T> implements AsyncIterableIterator<T> {
   readonly #structure: unknown;
 
   constructor(source: Source, show: (element: Element, structure: unknown) => T) {
-    this.#elements = source.open({ path: "Iterator::Root", signal: this.#stop.signal });
+    this.#elements = source.open({
+      path: "Iterator::Root",
+      signal: this.#stop.signal,
+      draws: new DrawCounts(),
+    });
     this.#structure = source.structure;
     this.#show = show;
   }

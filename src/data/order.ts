@@ -1,15 +1,16 @@
 /**
  * Stages that pass elements on as they are: shuffle, repeat, take, skip, prefetch, cache.
- * May import core and this folder.
+ * May import core, ops and this folder.
  */
 import { optionCheck } from "../core/options.ts";
+import { eagerKey } from "../ops/random_state.ts";
 import type { Element } from "./element.ts";
 import { Random } from "./random.ts";
 import { checkCount, looked, makeSource, sameType, type Source } from "./source.ts";
 
 /** Options of {@linkcode Dataset.shuffle}. */
 export interface ShuffleOptions {
-  /** Makes the order reproducible. */
+  /** Makes the order reproducible. Default: the global seed does, where one is set. */
   readonly seed?: number | string;
   /** False: every pass has the order of the first. Default true. */
   readonly reshuffleEachIteration?: boolean;
@@ -29,14 +30,14 @@ export function shuffleSource(
   checkOptions(options);
   const { seed, reshuffleEachIteration = true } = options;
   const size = checkCount(bufferSize, "bufferSize", 1);
-  const base = seed ?? Math.random();
+  const base = eagerKey(seed);
   let passes = 0;
   return makeSource({
     kind: "Shuffle",
     ...sameType(input),
     size: input.size,
     async *open(place) {
-      const random = new Random(`${base}/${reshuffleEachIteration ? passes++ : 0}`);
+      const random = new Random(`${base}/${reshuffleEachIteration ? passes++ : "same"}`);
       const buffer: Element[] = [];
       for await (const element of input.open(place)) {
         if (buffer.length < size) {

@@ -1,10 +1,11 @@
 /**
  * Source: one stage of a pipeline. Stages pull from each other; an iteration is a chain of async generators.
- * May import core and this folder.
+ * May import core, ops and this folder.
  */
 import type { PartialShape } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
+import type { DrawCounts } from "../ops/random_state.ts";
 import type { Element, ElementType } from "./element.ts";
 
 /** Where in an iteration a stage stands. */
@@ -13,6 +14,8 @@ export interface Place {
   readonly path: string;
   /** Aborts when the iteration ends early or fails. */
   readonly signal: AbortSignal;
+  /** How often random ops in functions of elements have drawn in this iteration. */
+  readonly draws: DrawCounts;
 }
 
 /** One pass over a stage's elements. Ends its own inputs when it is ended. */
@@ -42,7 +45,7 @@ export function makeSource(init: SourceInit): Source {
   return {
     ...init,
     name: `${init.kind}Dataset:${sources++}`,
-    open: ({ path, signal }) => open({ path: `${path}::${init.kind}`, signal }),
+    open: (place) => open({ ...place, path: `${place.path}::${init.kind}` }),
   };
 }
 

@@ -66,8 +66,13 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   return {
     specs,
     structure,
-    async run(element, { signal }) {
-      const values = await run(concrete, callInputs(concrete, element), newRunContext(signal));
+    async run(element, { path, signal, draws }) {
+      const values = await run(
+        concrete,
+        callInputs(concrete, element),
+        newRunContext(signal),
+        draws.within(path),
+      );
       const arrays = await toHost(values);
       checkElement(arrays, specs);
       return arrays;

@@ -72,6 +72,7 @@ export class Graph {
   /** How `apply` adds to this graph. */
   readonly interpreter: GraphInterpreter = {
     symbolic: true,
+    operationCount: () => this.version,
     graph: this,
     apply: (def, inputs, attrs) => this.addOp(def, inputs, attrs).outputs.slice(),
     constant: (value, dtype = value.dtype) => this.constant(castArray(value, dtype)),

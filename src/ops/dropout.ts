@@ -10,16 +10,18 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { concat } from "./array_join.ts";
 import { slice } from "./array_slice.ts";
 import { identity, shape } from "./array_view.ts";
+import { dimsInput } from "./fill_ops.ts";
 import { asTensor, intVector, shapeOfInput, toInput } from "./input.ts";
 import { mul } from "./pointwise_arithmetic.ts";
 import { greaterEqual } from "./pointwise_compare.ts";
 import { where } from "./pointwise_select.ts";
-import { randomUniform } from "./random.ts";
-import type { Seed } from "./random_state.ts";
+import { drawReal } from "./random_ops.ts";
+import { type Seed, seedSource, sequenceSource } from "./random_state.ts";
 
 /**
  * Sets a fraction `rate` of the elements to zero by chance and divides the others by `1 - rate`. Elements that `noiseShape`
- * broadcasts to share one chance; null dimensions in it are those of `x`. TensorFlow `tf.nn.dropout`.
+ * broadcasts to share one chance; null dimensions in it are those of `x`. A seed makes the sequence of calls repeat: each call
+ * has chances of its own, and `tf.setRandomSeed()` begins the sequence anew. TensorFlow `tf.nn.dropout`.
  * Throws `TypeError` for tensors that are not floating, `ValueError` where `rate` is not in `[0, 1)`.
  *
  * @example
@@ -48,7 +50,9 @@ export function dropout(
     }
     const t = asTensor(input);
     if (rate === 0) return identity(t);
-    const noise = randomUniform(shapeOfNoise(t, noiseShape), 0, 1, "float32", seed);
+    const source = seed === null || seed === undefined ? seedSource(seed) : sequenceSource(seed);
+    const dims = dimsInput(shapeOfNoise(t, noiseShape), "dropout");
+    const noise = drawReal(source, "uniform", dims, { dtype: "float32" });
     return where(greaterEqual(noise, rate), mul(t, 1 / (1 - rate)), 0);
   });
 }

@@ -36,7 +36,8 @@ function drawScaled(
 
 /**
  * Numbers evenly distributed over `[minval, maxval)`; whole ones, rounded towards zero, for integer dtypes.
- * A call with a seed gives the same numbers each time. TensorFlow op `RandomUniform`.
+ * With a seed a call outside of functions gives the same numbers each time, as in TensorFlow.js. In a function, a session or a
+ * dataset the op has a sequence, as in TensorFlow: it begins anew with each function, session and pass. TensorFlow op `RandomUniform`.
  *
  * @example
  * ```ts
@@ -78,7 +79,7 @@ function randomBell(
 }
 
 /**
- * Numbers with a normal distribution; rounded for integer dtypes. A call with a seed gives the same numbers each time.
+ * Numbers with a normal distribution; rounded for integer dtypes. Seeds as in {@linkcode randomUniform}.
  * Throws `TypeError` for bool. TensorFlow op `RandomStandardNormal`.
  *
  * @example

@@ -1,10 +1,11 @@
 /**
- * Where random keys come from: seeds, the sequence of eager draws, and the counters of graphs' random ops.
+ * Where random keys come from: seeds, the sequence of eager draws, and the sequences of graphs' random ops.
  *
  * A draw is a pure function of a key of two words. Eagerly the key is made at call time: from the seed of the call, which
  * gives the same numbers each time; without one from the global seed and the number of draws since it was set; without
- * either from the process's own random key. In a graph the op `RandomKey` makes the key of each run from the node's seeds
- * and a counter that grows with each run.
+ * either from the process's own random key. An op with seeds as attributes has a sequence: the op `RandomKey` makes each key
+ * from the seeds and the number of draws before. That number is the op's own in each session, traced function and pass over
+ * a dataset (`DrawCounts`); eagerly all ops of the same seeds count together, as in TensorFlow.
  * May import core and kernels.
  */
 import { apply1, currentInterpreter, type OpInput } from "../core/apply.ts";
@@ -17,28 +18,73 @@ export type Seed = number | string;
 
 /** TensorFlow's graph seed where only an op has one. */
 const DEFAULT_SEED = 87654321;
+/** What stands for the op's seed in eager draws without one: no op in a graph has it. */
+const UNSEEDED = -1;
 
 const processKey: Words = [...crypto.getRandomValues(new Uint32Array(2))] as unknown as Words;
 let globalSeed: number | null = null;
 let draws = 0;
+/** How often the global seed was set. */
+let epoch = 0;
 
-/** Counters of random ops by their seeds: how often each has drawn. */
-export type RandomState = Map<string, number>;
-let state: RandomState = new Map();
+/** What draws are counted by: an operation of a graph, or the place that a function is called from. */
+type Place = object | string;
 
-/** Runs `fn` with these counters: so a session can begin each sequence anew. */
-export function withRandomState<R>(counters: RandomState, fn: () => R): R {
-  const before = state;
-  state = counters;
+/** How often each random op of a graph has drawn in one session, function or pass, and those of the functions it calls. */
+export class DrawCounts {
+  readonly #followsSeed: boolean;
+  #epoch = epoch;
+  readonly #counts = new Map<Place, number>();
+  readonly #inner = new Map<Place, DrawCounts>();
+
+  /** `followsSeed`: all sequences begin anew when the global seed is set. */
+  constructor(followsSeed = false) {
+    this.#followsSeed = followsSeed;
+  }
+
+  /** How often this op has drawn before. */
+  next(op: Place): number {
+    this.#look();
+    const n = this.#counts.get(op) ?? 0;
+    this.#counts.set(op, n + 1);
+    return n;
+  }
+
+  /** The counts of a function that is called at this place. */
+  within(call: Place): DrawCounts {
+    this.#look();
+    let inner = this.#inner.get(call);
+    if (!inner) this.#inner.set(call, inner = new DrawCounts(this.#followsSeed));
+    return inner;
+  }
+
+  #look(): void {
+    if (!this.#followsSeed || this.#epoch === epoch) return;
+    this.#epoch = epoch;
+    this.#counts.clear();
+    this.#inner.clear();
+  }
+}
+
+/** Who draws now; null for eager ops. */
+let drawing: { readonly counts: DrawCounts; readonly op: Place } | null = null;
+/** How often eager ops have drawn, by their seeds. */
+const eagerCounts = new Map<string, number>();
+
+/** Runs `fn`, in which an operation of a graph draws. */
+export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
+  const before = drawing;
+  drawing = { counts, op };
   try {
     return fn();
   } finally {
-    state = before;
+    drawing = before;
   }
 }
 
 /**
- * Sets the seed that all random functions start from: what is drawn after it repeats, call for call. Null takes it back.
+ * Sets the seed that all random functions and `shuffle()` start from: what is drawn after it repeats, call for call, and the
+ * sequences of functions begin anew. Null takes it back.
  * Follows TensorFlow `tf.random.set_seed`.
  *
  * @example
@@ -55,7 +101,8 @@ export function withRandomState<R>(counters: RandomState, fn: () => R): R {
 export function setRandomSeed(seed: number | null): void {
   globalSeed = seed;
   draws = 0;
-  state.clear();
+  epoch++;
+  eagerCounts.clear();
 }
 
 function wordsOf(n: number): Words {
@@ -92,9 +139,9 @@ const RandomKey = defineOp({
 
 function nextKey(seed: number, seed2: number): Words {
   if (seed === 0 && seed2 === 0) return threefryWords(processKey, wordsOf(draws++));
-  const name = `${seed},${seed2}`;
-  const n = state.get(name) ?? 0;
-  state.set(name, n + 1);
+  if (drawing !== null) return keyFor(seed, seed2, drawing.counts.next(drawing.op));
+  const name = `${seed},${seed2}`, n = eagerCounts.get(name) ?? 0;
+  eagerCounts.set(name, n + 1);
   return keyFor(seed, seed2, n);
 }
 
@@ -115,19 +162,29 @@ export type SeedSource = { readonly key: OpInput } | {
 
 /** What a call with this seed draws with: see the top of the file. */
 export function seedSource(seed: Seed | null | undefined): SeedSource {
-  const own = seed === null || seed === undefined ? null : seedNumber(seed);
-  if (currentInterpreter().symbolic) {
-    if (own !== null) return { attrs: nonZero(globalSeed ?? DEFAULT_SEED, own) };
-    return { attrs: globalSeed === null ? { seed: 0, seed2: 0 } : nonZero(globalSeed, draws++) };
+  const { symbolic, operationCount } = currentInterpreter();
+  if (!symbolic) return { key: literal(eagerKey(seed)) };
+  if (seed !== null && seed !== undefined) return sequenceSource(seed);
+  // As TensorFlow counts: so a function that is traced again draws as it did before.
+  const attrs = globalSeed === null
+    ? { seed: 0, seed2: 0 }
+    : nonZero(globalSeed, operationCount?.() ?? 0);
+  return { attrs };
+}
+
+/** What an op of this seed draws with that has other numbers at each call, eagerly too. */
+export function sequenceSource(seed: Seed): SeedSource {
+  return { attrs: nonZero(globalSeed ?? DEFAULT_SEED, seedNumber(seed)) };
+}
+
+/** The key of one draw outside of graphs: the seed's, else the next of the global seed, else one that nobody had before. */
+export function eagerKey(seed: Seed | null | undefined): Words {
+  if (seed !== null && seed !== undefined) {
+    return keyFor(globalSeed ?? DEFAULT_SEED, seedNumber(seed), 0);
   }
-  if (own !== null) return { key: literal(keyFor(globalSeed ?? DEFAULT_SEED, own, 0)) };
-  return {
-    key: literal(
-      globalSeed === null
-        ? threefryWords(processKey, wordsOf(draws++))
-        : keyFor(globalSeed, 0, draws++),
-    ),
-  };
+  return globalSeed === null
+    ? threefryWords(processKey, wordsOf(draws++))
+    : keyFor(globalSeed, UNSEEDED, draws++);
 }
 
 /** Two zeros mean no seed at all: TensorFlow's way out. */

@@ -10,6 +10,7 @@ import { Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError, InternalError } from "../core/errors.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { zerosOfTensor } from "../ops/creation.ts";
+import { DrawCounts } from "../ops/random_state.ts";
 import { backprop, type Seed } from "../autodiff/backprop.ts";
 import { mayCapture, stepValue } from "../autodiff/steps.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
@@ -61,6 +62,8 @@ export class ConcreteFunction {
   readonly graph: FuncGraph;
   /** What is computed. */
   readonly outputs: readonly SymbolicTensor[];
+  /** How often its random ops have drawn in eager calls. */
+  readonly draws: DrawCounts = new DrawCounts(true);
   readonly #plans = new Map<string, Plan>();
   #generation = deviceGeneration();
   #forward: ForwardBackward | null = null;
@@ -297,13 +300,14 @@ export async function callFunctionAsync(
   return ownOutputs(f, outputs);
 }
 
-/** Runs the body now: values of arguments and captures in, values of outputs out. */
+/** Runs the body now: values of arguments and captures in, values of outputs out. `draws` counts for its random ops. */
 export function run(
   f: ConcreteFunction,
   inputs: readonly OpInput[],
   context: RunContext,
+  draws: DrawCounts = f.draws,
 ): RunValue[] | Promise<RunValue[]> {
-  const out = start(f, inputs, context);
+  const out = start(f, inputs, context, draws);
   return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
 }
 
@@ -311,12 +315,13 @@ function start(
   f: ConcreteFunction,
   inputs: readonly OpInput[],
   context: RunContext,
+  draws: DrawCounts,
 ): Results | RunValue[] | Promise<RunValue[]> {
   const n = f.graph.inputs.length + f.graph.captures.length;
   const work = (): Results | RunValue[] | Promise<RunValue[]> => {
     const plan = f.plan(), feeds = inputs.slice(0, n) as RunValue[];
     return (context.counter === null ? executeAlone(plan, feeds) : null) ??
-      execute(plan, feeds, context);
+      execute(plan, feeds, context, { draws });
   };
   return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);
 }
@@ -374,7 +379,7 @@ function extendNode(
 for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   setHostRunner(def, (inputs, attrs) => {
     const f = attrs.f as ConcreteFunction, context = newRunContext();
-    const out = withInterpreter(null, () => start(f, inputs, context));
+    const out = withInterpreter(null, () => start(f, inputs, context, f.draws));
     if (out instanceof Results) return out.tensors();
     if (out instanceof Promise) {
       out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
@@ -390,11 +395,11 @@ for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   });
   setHostOp(
     def.name,
-    ({ inputs, attrs, context, wanted }) => {
+    ({ inputs, attrs, context, draws, source, wanted }) => {
       const f = attrs.f as ConcreteFunction;
       const plain = partsByForward.get(f)?.plain ?? f;
       const further = wanted.indexOf(true, plain.outputs.length) >= 0;
-      return run(further ? f : plain, inputs, context);
+      return run(further ? f : plain, inputs, context, draws.within(source));
     },
   );
 }

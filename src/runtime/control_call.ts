@@ -7,6 +7,7 @@ import { isTrainable } from "../core/dtype.ts";
 import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
 import { StepRecorder } from "../autodiff/tape.ts";
+import type { DrawCounts } from "../ops/random_state.ts";
 import type { Branch } from "./branch.ts";
 import { callAttrs, type ConcreteFunction, run } from "./concrete_function.ts";
 import { onDevice } from "./eager.ts";
@@ -27,10 +28,12 @@ export class ControlCall {
   /** Results of functions, without a tape: freed by then, or when the call ends, unless it hands them on. */
   readonly #results = new Set<OpInput>();
   #ended = false;
+  readonly #draws: DrawCounts;
 
   /** `inputs`: those of the call that the functions get. */
   constructor(call: HostCall, inputs: readonly OpInput[]) {
     this.call = call;
+    this.#draws = call.draws.within(call.source);
     this.recorder = call.wanted.at(-1) ? new StepRecorder("all") : null;
     this.inputs = this.recorder ? inputs.map((x) => this.#source(x)) : inputs;
   }
@@ -52,7 +55,7 @@ export class ControlCall {
     const { context } = this.call;
     context.tick();
     if (this.recorder) return this.#runRecorded(branch.f, inputs, this.recorder);
-    const out = run(branch.f, inputs, context);
+    const out = run(branch.f, inputs, context, this.#draws);
     return out instanceof Promise ? out.then((values) => this.#adopt(values)) : this.#adopt(out);
   }
 
@@ -91,7 +94,7 @@ export class ControlCall {
       else recorder.record({ def: f.op, inputs, outputs, attrs: callAttrs(forward, inputs) });
       return outputs.slice(0, f.outputs.length);
     };
-    const out = run(forward, inputs, this.call.context);
+    const out = run(forward, inputs, this.call.context, this.#draws);
     return out instanceof Promise ? out.then(finish) : finish(out);
   }
 

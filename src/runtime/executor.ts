@@ -1,6 +1,6 @@
 /**
  * Runs a plan: step by step, synchronously as far as it goes, with pending steps overlapping where they are independent.
- * May import core, graph and runtime files.
+ * May import core, ops, graph and runtime files.
  */
 import { type OpInput, withInterpreter, withRecorders } from "../core/apply.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -8,6 +8,7 @@ import { withScope } from "../core/scope_context.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { traced, tracer } from "../core/trace.ts";
+import { DrawCounts, drawingFor } from "../ops/random_state.ts";
 import { executeOn } from "./eager.ts";
 import { outsideScopes } from "./tensor.ts";
 import type { Plan, PlanStep } from "./plan.ts";
@@ -24,6 +25,8 @@ export interface ExecuteOptions {
   readonly ownsFeeds?: boolean;
   /** True: a fetched value that came to the host anyway is returned as the host array. */
   readonly toHost?: boolean;
+  /** How often the plan's random ops have drawn. Default: they begin. */
+  readonly draws?: DrawCounts;
 }
 
 /**
@@ -68,6 +71,7 @@ class Execution {
   readonly #slots: Slots;
   readonly #states: Uint8Array;
   readonly #toHost: boolean;
+  readonly #draws: DrawCounts;
   readonly #queue: number[] = [];
   #left: number;
   #failed = false;
@@ -80,7 +84,7 @@ class Execution {
     plan: Plan,
     feeds: readonly RunValue[],
     context: RunContext,
-    { ownsFeeds = false, toHost = false }: ExecuteOptions,
+    { ownsFeeds = false, toHost = false, draws = new DrawCounts() }: ExecuteOptions,
   ) {
     this.#plan = plan;
     this.#context = context;
@@ -88,6 +92,7 @@ class Execution {
     this.#states = new Uint8Array(plan.steps.length);
     this.#left = plan.steps.length;
     this.#toHost = toHost;
+    this.#draws = draws;
   }
 
   run(): RunValue[] | Promise<RunValue[]> {
@@ -171,7 +176,12 @@ class Execution {
     const values = inputs.map((slot, i) =>
       onHost[i] ? this.#slots.host(slot) : this.#slots.tensor(slot, device, true)
     );
-    return executeOn(node.def, values, node.attrs, device);
+    if (!node.def.stateful) return executeOn(node.def, values, node.attrs, device);
+    return drawingFor(
+      node.source,
+      this.#draws,
+      () => executeOn(node.def, values, node.attrs, device),
+    );
   }
 
   #callHost(step: PlanStep): HostResults | Promise<HostResults> {
@@ -197,6 +207,7 @@ class Execution {
       wanted: step.wanted,
       source: node.source,
       context: this.#context,
+      draws: this.#draws,
     });
   }
 

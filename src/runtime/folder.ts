@@ -10,6 +10,7 @@ import type { IrGraph, IrNode } from "../graph/ir.ts";
 import type { Operation } from "../graph/operation.ts";
 import { runsScript } from "../graph/passes/cse.ts";
 import { fold } from "../graph/passes/fold.ts";
+import { DrawCounts } from "../ops/random_state.ts";
 import { cpuDevice } from "./devices.ts";
 import { executeOn } from "./eager.ts";
 import { hostOp, RunContext } from "./run_context.ts";
@@ -24,6 +25,7 @@ type Results = readonly NdArray[] | null;
 /** What a session or a function has folded so far. A run that is cancelled does not stop a body here: the result is everybody's. */
 export class Folder {
   readonly #context = new RunContext();
+  readonly #draws = new DrawCounts();
   readonly #known = new Map<Operation, Results | Promise<Results>>();
 
   /** Replaces what depends on constants alone; bodies called for it are counted in `context`. */
@@ -77,6 +79,7 @@ export class Folder {
               wanted: node.outputs.map(() => true),
               source: node.source,
               context: this.#context,
+              draws: this.#draws,
             })))
       );
       return out instanceof Promise ? out.then((r) => r as Results, fail) : out as Results;

@@ -1,12 +1,13 @@
 /**
  * What one run of a plan carries along: cancellation, counters, and how the host ops of a plan execute.
- * May import core and tensor.
+ * May import core, ops and tensor.
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import type { Device } from "../core/device.ts";
 import { UnimplementedError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
+import type { DrawCounts } from "../ops/random_state.ts";
 import type { RunCounter } from "./metadata.ts";
 import type { RunLimit } from "./run_limit.ts";
 import type { EagerTensor } from "./tensor.ts";
@@ -118,6 +119,8 @@ export interface HostCall {
   readonly source: { readonly definitionSite: string };
   /** The run. */
   readonly context: RunContext;
+  /** How often the random ops beside this one have drawn: a function that it calls has its counts within. */
+  readonly draws: DrawCounts;
 }
 
 /** Results of a host op: tensors it owns no longer, or host arrays. */

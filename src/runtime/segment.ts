@@ -140,9 +140,10 @@ export class Segment {
   }
 }
 
-/** True for steps that are kernels with nothing left to find out but specs. */
+/** True for steps that are kernels with nothing left to find out but specs, and that give the same at each run. */
 function isPlain(plan: Plan, { node, inputs, onHost }: PlanStep): boolean {
-  return !node.def.host && inputs.every((slot, i) => !onHost[i] || plan.kinds[slot] === CONSTANT);
+  return !node.def.host && !node.def.stateful &&
+    inputs.every((slot, i) => !onHost[i] || plan.kinds[slot] === CONSTANT);
 }
 
 /** How often the steps read each of these slots. */

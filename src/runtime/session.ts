@@ -16,6 +16,7 @@ import {
   ValueError,
 } from "../core/errors.ts";
 import { traced, tracer } from "../core/trace.ts";
+import { DrawCounts } from "../ops/random_state.ts";
 import type { GraphLike } from "../core/graph_node.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
@@ -107,6 +108,7 @@ export class Session {
   #generation = deviceGeneration();
   readonly #running = new Set<RunContext>();
   readonly #folder = new Folder();
+  readonly #draws = new DrawCounts();
   #closed = false;
 
   /** Opens a session. Throws `RuntimeError` where there is no graph, `NotFoundError` for a target that nothing serves. */
@@ -191,9 +193,9 @@ export class Session {
     let work: NdArray[] | Promise<NdArray[]> | undefined;
     try {
       const plan = this.#plan(request, context);
-      work = plan instanceof Promise
-        ? plan.then((plan) => runPlan(plan, fed, context))
-        : runPlan(plan, fed, context);
+      const run = (p: Plan): NdArray[] | Promise<NdArray[]> =>
+        runPlan(p, fed, context, this.#draws);
+      work = plan instanceof Promise ? plan.then(run) : run(plan);
     } finally {
       if (!(work instanceof Promise)) {
         this.#running.delete(context);
@@ -381,7 +383,12 @@ export class Session {
 }
 
 /** Runs a plan. Where it calls nobody, the feeds need not be its own. */
-function runPlan(plan: Plan, fed: Fed, context: RunContext): NdArray[] | Promise<NdArray[]> {
+function runPlan(
+  plan: Plan,
+  fed: Fed,
+  context: RunContext,
+  draws: DrawCounts,
+): NdArray[] | Promise<NdArray[]> {
   const { counter } = context;
   const counted = <R>(fn: () => R): R => counter === null ? fn() : counter.within(fn);
   const alone = counted(() => executeAlone(plan, fed.values));
@@ -391,7 +398,7 @@ function runPlan(plan: Plan, fed: Fed, context: RunContext): NdArray[] | Promise
   }
   const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
     counted(() => toHost(v, context));
-  const out = execute(plan, fed.take(), context, { ownsFeeds: true, toHost: true });
+  const out = execute(plan, fed.take(), context, { ownsFeeds: true, toHost: true, draws });
   return out instanceof Promise ? out.then(fetch) : fetch(out);
 }
 
