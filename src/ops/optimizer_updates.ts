@@ -218,17 +218,19 @@ export const ApplyRmsProp: OpDef = defineUpdate("_ApplyRMSProp", {
   },
 });
 
-/** `ResourceApplyCenteredRMSProp`, with the epsilon inside the difference as TensorFlow.js has it where `tfjs` is set. */
+/**
+ * `ResourceApplyCenteredRMSProp`. The variance is a difference of means that rounding may bring below 0, and the root of it to
+ * NaN: it is 0 then.
+ */
 export const ApplyCenteredRmsProp: OpDef = defineUpdate("_ApplyCenteredRMSProp", {
   slots: ["mg", "ms", "mom"],
   scalars: ["lr"],
-  attrs: ["rho: float", "momentum: float", "epsilon: float", "tfjs: bool = false"],
-  update: ([v, mg, ms, mom, lr, g], { rho, momentum, epsilon, tfjs }) => {
+  attrs: ["rho: float", "momentum: float", "epsilon: float"],
+  update: ([v, mg, ms, mom, lr, g], { rho, momentum, epsilon }) => {
     const square_ = blend(ms, square(g), rho), mean = blend(mg, g, rho);
-    const variance = tfjs
-      ? s.sub(square_, s.add(square(mean), epsilon))
-      : s.add(s.sub(square_, square(mean)), epsilon);
-    const step = s.add(s.mul(mom, momentum), s.div(s.mul(lr, g), s.sqrt(variance)));
+    const variance = s.max(s.sub(square_, square(mean)), 0);
+    const root = s.sqrt(s.add(variance, epsilon));
+    const step = s.add(s.mul(mom, momentum), s.div(s.mul(lr, g), root));
     return [s.sub(v, step), mean, square_, step];
   },
 });

@@ -8,6 +8,9 @@ import { lookupOp } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { asTensor } from "../ops/input.ts";
 
+/** Dtypes that the scalars of a step are computed in. */
+export type ScalarDType = "float32" | "float64";
+
 /** What optimizers need to turn the step number and the learning rate into scalars. */
 export interface Arithmetic<N> {
   /** A constant. */
@@ -39,13 +42,16 @@ export const numberArithmetic: Arithmetic<number> = {
 
 const op = (name: string, ...args: Tensor[]): Tensor => apply1(lookupOp(name)!, args);
 
-/** On float32 scalars. */
-export const tensorArithmetic: Arithmetic<Tensor> = {
-  number: (value) => asTensor(new NdArray("float32", [], Float32Array.of(value))),
+/** On scalars of float32 or float64. */
+export const tensorArithmetic = (dtype: ScalarDType): Arithmetic<Tensor> => ({
+  number: (value) => {
+    const data = dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value);
+    return asTensor(new NdArray(dtype, [], data));
+  },
   add: (a, b) => op("AddV2", a, b),
   sub: (a, b) => op("Sub", a, b),
   mul: (a, b) => op("Mul", a, b),
   div: (a, b) => op("RealDiv", a, b),
   pow: (a, b) => op("Pow", a, b),
   sqrt: (a) => op("Sqrt", a),
-};
+});

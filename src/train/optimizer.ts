@@ -16,7 +16,12 @@ import { device } from "../runtime/devices.ts";
 import { dispose, tidy } from "../runtime/tensor.ts";
 import { Variable, variable, variableByName } from "../runtime/variable.ts";
 import type { VariableState } from "../runtime/variable_state.ts";
-import { type Arithmetic, numberArithmetic, tensorArithmetic } from "./arithmetic.ts";
+import {
+  type Arithmetic,
+  numberArithmetic,
+  type ScalarDType,
+  tensorArithmetic,
+} from "./arithmetic.ts";
 import { type SlotInit, Slots } from "./slots.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
 import { applyUnseen, unseenIn } from "./unseen_updates.ts";
@@ -77,7 +82,8 @@ export abstract class Optimizer {
   #count = 0;
   #countVariable: Variable | null = null;
   #rate: number;
-  #rateVariable: Variable | null = null;
+  /** The rate as compiled steps read it, for each dtype they compute with. */
+  readonly #rateVariables = new Map<ScalarDType, Variable>();
 
   /** Starts with a learning rate. Throws `ValueError` where it is no number. */
   constructor(learningRate: number) {
@@ -117,7 +123,7 @@ export abstract class Optimizer {
   }
   set learningRate(rate: number) {
     this.#rate = checkedNumber(rate, "learningRate", this.getClassName());
-    this.#rateVariable?.assign(this.#rate);
+    for (const variable of this.#rateVariables.values()) variable.assign(this.#rate);
   }
 
   /** How many steps were applied. */
@@ -256,29 +262,39 @@ export abstract class Optimizer {
 
   /** In a graph the step and the rate are read at each run. The arithmetic stays on the host. */
   #symbolicScalars(): (dtype: DType) => Tensor[] {
-    const { step, rate } = this.#hostVariables();
-    const values = device("/CPU:0", () =>
-      this.scalars(
-        tensorArithmetic.add(cast(step.readValue(), "float32"), tensorArithmetic.number(1)),
-        rate.readValue(),
-        tensorArithmetic,
-      ));
-    return (dtype) => values.map((v) => cast(v, dtype));
+    const made = new Map<ScalarDType, readonly Tensor[]>();
+    const make = (dtype: ScalarDType): readonly Tensor[] =>
+      device("/CPU:0", () => {
+        const arithmetic = tensorArithmetic(dtype);
+        const step = cast(this.#hostCount().readValue(), dtype);
+        const rate = this.#hostRate(dtype).readValue();
+        return this.scalars(arithmetic.add(step, arithmetic.number(1)), rate, arithmetic);
+      });
+    return (dtype) => {
+      const within = dtype === "float64" ? dtype : "float32";
+      let values = made.get(within);
+      if (!values) made.set(within, values = make(within));
+      return values.map((v) => cast(v, dtype));
+    };
   }
 
-  /** The step count and the rate as variables on the host, which compiled steps read. */
-  #hostVariables(): { step: Variable; rate: Variable } {
-    withInterpreter(null, () =>
-      device("/CPU:0", () => {
-        this.#countVariable ??= variable(this.#count, false, undefined, "int32");
-        this.#rateVariable ??= variable(this.#rate, false);
-      }));
-    return { step: this.#countVariable!, rate: this.#rateVariable! };
+  /** The step count as a variable on the host, which compiled steps read. */
+  #hostCount(): Variable {
+    return this.#countVariable ??= onHost(() => variable(this.#count, false, undefined, "int32"));
+  }
+
+  #hostRate(dtype: ScalarDType): Variable {
+    let rate = this.#rateVariables.get(dtype);
+    if (!rate) {
+      rate = onHost(() => variable(this.#rate, false, undefined, dtype));
+      this.#rateVariables.set(dtype, rate);
+    }
+    return rate;
   }
 
   #countStep(isSymbolic: boolean): StepOperation | null {
     if (isSymbolic || this.#countVariable) {
-      return device("/CPU:0", () => this.#hostVariables().step.assignAdd(1));
+      return device("/CPU:0", () => this.#hostCount().assignAdd(1));
     }
     this.#count++;
     return null;
@@ -320,13 +336,19 @@ export abstract class Optimizer {
     this.#slots.dispose();
     this.#count = this.iterations;
     this.#countVariable?.dispose();
-    this.#rateVariable?.dispose();
-    this.#countVariable = this.#rateVariable = null;
+    this.#countVariable = null;
+    for (const variable of this.#rateVariables.values()) variable.dispose();
+    this.#rateVariables.clear();
   }
   /** Frees the slots at the end of a `using` block. */
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+/** Makes a variable outside of any graph, on the host. */
+function onHost(make: () => Variable): Variable {
+  return withInterpreter(null, () => device("/CPU:0", make));
 }
 
 function checkedNumber(value: unknown, name: string, className: string): number {

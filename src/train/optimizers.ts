@@ -182,8 +182,7 @@ export class RMSPropOptimizer extends Optimizer {
   }
   /** Attributes of the update op. */
   protected attrs(): Attrs {
-    const attrs = { rho: this.#decay, momentum: this.#momentum, epsilon: this.#epsilon };
-    return this.#centered ? { ...attrs, tfjs: true } : attrs;
+    return { rho: this.#decay, momentum: this.#momentum, epsilon: this.#epsilon };
   }
   /** Order in which TensorFlow.js saves the slots. */
   protected override get savedOrder(): readonly number[] {

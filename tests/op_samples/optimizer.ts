@@ -132,7 +132,7 @@ export const OPTIMIZER: SampleTable = {
         rate,
         any(5),
       ],
-      { rho: A.rho, momentum: A.momentum, epsilon: A.epsilon, tfjs: true },
+      { rho: A.rho, momentum: A.momentum, epsilon: A.epsilon },
       {
         secondOrder: false,
         gpuUlps: 512,
