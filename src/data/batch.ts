@@ -10,7 +10,7 @@ import { optionCheck } from "../core/options.ts";
 import { type PartialShape, sameShape, shapeText, stridesOf } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { type Element, leavesIn, stackRows } from "./element.ts";
-import { checkCount, makeSource, type Source, withLeading } from "./source.ts";
+import { checkCount, Failure, makeSource, type Source, withLeading } from "./source.ts";
 
 /** Options of {@linkcode Dataset.batch}. */
 export interface BatchOptions {
@@ -51,15 +51,28 @@ function joined(
     structure: input.structure,
     size: batches === null ? null : dropRemainder ? Math.floor(batches) : Math.ceil(batches),
     async *open(place) {
-      let rows: Element[] = [];
-      const batch = (): Element => specs.map((_, c) => join(rows.map((row) => row[c]), c));
-      for await (const element of input.open(place)) {
-        rows.push(element);
-        if (rows.length < n) continue;
-        yield batch();
+      let rows: Element[] = [], failure: Failure | null = null;
+      // What an element takes with it that fails, as in TensorFlow: all of its batch, or of a padded one those before it.
+      const isUnit = kind === "Batch";
+      let count = 0;
+      const batch = (): Element | Failure => {
+        const full = rows, failed = failure;
         rows = [];
+        failure = null;
+        count = 0;
+        if (failed !== null) return failed;
+        try {
+          return specs.map((_, c) => join(full.map((row) => row[c]), c));
+        } catch (error) {
+          return new Failure(error);
+        }
+      };
+      for await (const element of input.open(place)) {
+        if (element instanceof Failure) failure ??= element;
+        else rows.push(element);
+        if (++count === n || (failure !== null && !isUnit)) yield batch();
       }
-      if (rows.length > 0 && !dropRemainder) yield batch();
+      if (failure !== null || (count > 0 && !dropRemainder)) yield batch();
     },
   });
 }

@@ -23,6 +23,8 @@ import {
 import { filterSource, type MapOptions, mapSource } from "./map.ts";
 import {
   cacheSource,
+  type IgnoreErrorsOptions,
+  ignoreErrorsSource,
   prefetchSource,
   repeatSource,
   type ShuffleOptions,
@@ -30,7 +32,7 @@ import {
   skipSource,
   takeSource,
 } from "./order.ts";
-import type { Elements, Source } from "./source.ts";
+import { type Elements, Failure, type Source } from "./source.ts";
 import type { ElementFunction } from "./trace.ts";
 
 /** Components of an element that is a list, as arguments of a function; any other element is the only argument. */
@@ -41,7 +43,8 @@ export type Components<E> = E extends readonly any[] ? E : [E];
  * A sequence of elements, each a tensor or a nest of tensors, that is computed while it is iterated. Follows TensorFlow `tf.data.Dataset`.
  *
  * Every stage gives a new dataset and leaves this one as it is. Nothing is computed before `for await` asks for an element, and each
- * pass computes anew. Inside the pipeline elements are host arrays, and functions run on the CPU; the tensors that an iteration hands
+ * pass computes anew. An iteration ends at the first error, where TensorFlow's goes on if it is asked again: {@linkcode Dataset.ignoreErrors}
+ * leaves such elements out. Inside the pipeline elements are host arrays, and functions run on the CPU; the tensors that an iteration hands
  * out are on the default device.
  *
  * **Who frees what.** The tensors of an element belong to whoever iterates: free them with `tf.dispose(element)`, with
@@ -191,6 +194,25 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   skip(count: number): Dataset<E> {
     return new Dataset(skipSource(this.#source, count));
   }
+  /**
+   * The elements without those that could not be computed: where a body, a generator or a batch threw. Without it an iteration ends at
+   * the first such error. Their number is not known beforehand. TensorFlow `tf.data.Dataset.ignore_errors`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const ratio = (x: tf.NdArray) => {
+   *   if (x.item() === 0) throw new RangeError("no ratio");
+   *   return 6 / Number(x.item());
+   * };
+   * const ratios = tf.data.range(4).map((x) => tf.numpyFunction(ratio, [x], "float32")).ignoreErrors();
+   * assertEquals(await Array.fromAsync(ratios.asNumpyIterator(), (x) => x.item()), [6, 3, 2]);
+   * ```
+   */
+  ignoreErrors(options: IgnoreErrorsOptions = {}): Dataset<E> {
+    return new Dataset(ignoreErrorsSource(this.#source, options));
+  }
   /** Computes up to `bufferSize` elements ahead while the consumer awaits; -1 chooses a number. */
   prefetch(bufferSize: number): Dataset<E> {
     return new Dataset(prefetchSource(this.#source, bufferSize));
@@ -245,7 +267,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   }
 }
 
-/** One iteration. Ends for good at the first error. */
+/** One iteration. Ends for good at the first error: a loop that an error leaves does not end what it iterates. */
 class Pass<T> implements AsyncIterableIterator<T> {
   readonly #stop = new AbortController();
   readonly #elements: Elements;
@@ -265,11 +287,12 @@ class Pass<T> implements AsyncIterableIterator<T> {
   async next(): Promise<IteratorResult<T>> {
     try {
       const { done, value } = await this.#elements.next();
-      return done
-        ? { done, value: undefined }
-        : { done: false, value: this.#show(value, this.#structure) };
+      if (done) return { done, value: undefined };
+      if (value instanceof Failure) throw value.error;
+      return { done: false, value: this.#show(value, this.#structure) };
     } catch (error) {
       this.#stop.abort(error);
+      await this.#elements.return();
       throw error;
     }
   }

@@ -13,7 +13,7 @@ import { EagerTensor, withOwner } from "../runtime/tensor.ts";
 import { mapScriptError } from "../script/script_errors.ts";
 import { parseTout, type Tout } from "../script/tout.ts";
 import { type Element, hostArray, leavesIn, valueText } from "./element.ts";
-import { makeSource, type Source } from "./source.ts";
+import { Failure, makeSource, type Source } from "./source.ts";
 
 /** Yields the values of elements, one after the other. */
 export type GeneratorFunction = (
@@ -61,14 +61,21 @@ export function generatorSource(
       const within = <R>(fn: () => R): R => withOwner(owned, fn);
       let iterator: AnyIterator | undefined;
       try {
-        iterator = located(() => within(() => iteratorOf(generator(...args))));
+        try {
+          iterator = within(() => iteratorOf(generator(...args)));
+        } catch (error) {
+          yield new Failure(mapped(error));
+          return;
+        }
         for (;;) {
           const step = await nextOf(iterator, within);
-          if (step.done) {
+          if (step instanceof Failure) {
+            // A generator that threw has ended, another iterator may go on.
+            yield step;
+          } else if (step.done) {
             iterator = undefined;
             return;
-          }
-          yield await readElement(step.value, declared, structure, owned);
+          } else yield await orFailure(readElement(step.value, declared, structure, owned));
         }
       } finally {
         await within(() => iterator?.return?.());
@@ -90,21 +97,17 @@ function iteratorOf(made: unknown): AnyIterator {
 async function nextOf(
   iterator: AnyIterator,
   within: <R>(fn: () => R) => R,
-): Promise<IteratorResult<unknown>> {
+): Promise<IteratorResult<unknown> | Failure> {
   try {
     return await within(() => iterator.next());
   } catch (error) {
     if (error instanceof StopIteration) return { done: true, value: undefined };
-    throw mapped(error);
+    return new Failure(mapped(error));
   }
 }
 
-function located<R>(fn: () => R): R {
-  try {
-    return fn();
-  } catch (error) {
-    throw mapped(error);
-  }
+function orFailure(element: Promise<Element>): Promise<Element | Failure> {
+  return element.catch((error) => new Failure(error));
 }
 
 function mapped(error: unknown): Error {

@@ -6,7 +6,16 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import { specText } from "../core/tensor_spec.ts";
 import type { Element } from "./element.ts";
-import { checkCount, looked, makeSource, type Place, sameType, type Source } from "./source.ts";
+import {
+  checkCount,
+  type Elements,
+  Failure,
+  looked,
+  makeSource,
+  type Place,
+  sameType,
+  type Source,
+} from "./source.ts";
 import { type ElementFunction, functionError, type Traced, traceFunction } from "./trace.ts";
 
 /** Lets the runtime choose a number. TensorFlow's `tf.data.AUTOTUNE`. */
@@ -53,14 +62,15 @@ export function mapSource(
   return source;
 }
 
-type Call = (element: Element) => Promise<Element>;
+type Call = (element: Element | Failure) => Promise<Element | Failure>;
 
 function calling(traced: Traced, name: () => string, place: Place): Call {
   return async (element) => {
+    if (element instanceof Failure) return element;
     try {
       return await traced.run(element, place);
     } catch (error) {
-      throw functionError(error, name(), place);
+      return new Failure(functionError(error, name(), place));
     }
   };
 }
@@ -70,24 +80,15 @@ function autotuned(): number {
     ?.hardwareConcurrency ?? 4;
 }
 
-async function* oneByOne(
-  input: Source,
-  call: Call,
-  place: Place,
-): AsyncGenerator<Element, void, undefined> {
+async function* oneByOne(input: Source, call: Call, place: Place): Elements {
   for await (const element of input.open(place)) yield await call(element);
 }
 
-/** What is to come of one input: an element, or the end. */
-type Outcome = Element | null;
+/** What is to come of one input: an element, why there is none, or the end. */
+type Outcome = Element | Failure | null;
 
 /** Several calls at once; results in the order of the inputs. */
-async function* inOrder(
-  input: Source,
-  call: Call,
-  place: Place,
-  calls: number,
-): AsyncGenerator<Element, void, undefined> {
+async function* inOrder(input: Source, call: Call, place: Place, calls: number): Elements {
   const elements = input.open(place);
   const waiting: Promise<Outcome>[] = [];
   const start = async (): Promise<Outcome> => {
@@ -107,12 +108,7 @@ async function* inOrder(
 }
 
 /** Several calls at once; results as they are ready. */
-async function* asReady(
-  input: Source,
-  call: Call,
-  place: Place,
-  calls: number,
-): AsyncGenerator<Element, void, undefined> {
+async function* asReady(input: Source, call: Call, place: Place, calls: number): Elements {
   const elements = input.open(place);
   const running = new Map<number, Promise<{ id: number; outcome: Outcome }>>();
   let started = 0, ended = false;
@@ -158,13 +154,15 @@ export function filterSource(input: Source, predicate: ElementFunction): Source 
     async *open(place) {
       const call = calling(traced, () => source.name, place);
       for await (const element of input.open(place)) {
-        const [answer] = await call(element);
-        if (answer.size !== 1) {
-          throw new InvalidArgumentError("Filter predicate `f` must return a scalar bool.", {
-            op: "FilterDataset",
-          });
-        }
-        if (answer.at(0)) yield element;
+        const answer = await call(element);
+        if (answer instanceof Failure) yield answer;
+        else if (answer[0].size !== 1) {
+          yield new Failure(
+            new InvalidArgumentError("Filter predicate `f` must return a scalar bool.", {
+              op: "FilterDataset",
+            }),
+          );
+        } else if (answer[0].at(0)) yield element;
       }
     },
   });

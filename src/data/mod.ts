@@ -16,7 +16,7 @@ import { rangeSource, slicesSource, tensorsSource, zipSource } from "./sources.t
 export { type Components, Dataset } from "./dataset.ts";
 export { AUTOTUNE, type MapOptions } from "./map.ts";
 export type { BatchOptions, PaddedBatchOptions } from "./batch.ts";
-export type { ShuffleOptions } from "./order.ts";
+export type { IgnoreErrorsOptions, ShuffleOptions } from "./order.ts";
 export type {
   HostOf,
   OneTensor,

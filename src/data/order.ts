@@ -1,12 +1,12 @@
 /**
- * Stages that pass elements on as they are: shuffle, repeat, take, skip, prefetch, cache.
+ * Stages that pass elements on as they are: shuffle, repeat, take, skip, ignoreErrors, prefetch, cache.
  * May import core, ops and this folder.
  */
 import { optionCheck } from "../core/options.ts";
 import { eagerKey } from "../ops/random_state.ts";
 import type { Element } from "./element.ts";
 import { Random } from "./random.ts";
-import { checkCount, looked, makeSource, sameType, type Source } from "./source.ts";
+import { checkCount, Failure, looked, makeSource, sameType, type Source } from "./source.ts";
 
 /** Options of {@linkcode Dataset.shuffle}. */
 export interface ShuffleOptions {
@@ -39,23 +39,16 @@ export function shuffleSource(
     async *open(place) {
       const random = new Random(`${base}/${reshuffleEachIteration ? passes++ : "same"}`);
       const buffer: Element[] = [];
+      const draw = (): Element => {
+        const i = random.below(buffer.length), chosen = buffer[i], last = buffer.pop()!;
+        if (i < buffer.length) buffer[i] = last;
+        return chosen;
+      };
       for await (const element of input.open(place)) {
-        if (buffer.length < size) {
-          buffer.push(element);
-          continue;
-        }
-        const i = random.below(size);
-        const chosen = buffer[i];
-        buffer[i] = element;
-        yield chosen;
+        if (element instanceof Failure) yield element;
+        else if (buffer.push(element) === size) yield draw();
       }
-      while (buffer.length > 0) {
-        const i = random.below(buffer.length);
-        const chosen = buffer[i];
-        buffer[i] = buffer[buffer.length - 1];
-        buffer.pop();
-        yield chosen;
-      }
+      while (buffer.length > 0) yield draw();
     },
   });
 }
@@ -100,7 +93,7 @@ export function takeSource(input: Source, count: number): Source {
       for await (const element of input.open(place)) {
         yield element;
         // Asking for one more would compute it.
-        if (++taken >= n) return;
+        if (!(element instanceof Failure) && ++taken >= n) return;
       }
     },
   });
@@ -117,7 +110,43 @@ export function skipSource(input: Source, count: number): Source {
       if (n === Infinity) return;
       let skipped = 0;
       for await (const element of input.open(place)) {
-        if (skipped++ >= n) yield element;
+        if (skipped >= n) yield element;
+        else if (element instanceof Failure) {
+          // TensorFlow counts anew from there.
+          skipped = 0;
+          yield element;
+        } else skipped++;
+      }
+    },
+  });
+}
+
+/** Options of {@linkcode Dataset.ignoreErrors}. */
+export interface IgnoreErrorsOptions {
+  /** True: what is left out is told with `console.warn`. Default false. */
+  readonly logWarning?: boolean;
+}
+
+/** The elements that could be computed. */
+export function ignoreErrorsSource(
+  input: Source,
+  { logWarning = false }: IgnoreErrorsOptions,
+): Source {
+  return makeSource({
+    kind: "IgnoreErrors",
+    ...sameType(input),
+    size: null,
+    async *open(place) {
+      for await (const element of input.open(place)) {
+        if (!(element instanceof Failure)) yield element;
+        // Who leaves the iteration ends the calls in flight: that is no error of theirs.
+        else if (place.signal.aborted) return;
+        else if (logWarning) {
+          const { error } = element;
+          console.warn(
+            `Error raised with error message ${error instanceof Error ? error.message : error}`,
+          );
+        }
       }
     },
   });
@@ -132,7 +161,7 @@ export function prefetchSource(input: Source, bufferSize: number): Source {
     size: input.size,
     async *open(place) {
       const elements = input.open(place);
-      const waiting: Promise<IteratorResult<Element, void>>[] = [];
+      const waiting: Promise<IteratorResult<Element | Failure, void>>[] = [];
       try {
         for (;;) {
           while (waiting.length <= n) waiting.push(looked(elements.next()));
@@ -161,7 +190,7 @@ export function cacheSource(input: Source): Source {
       }
       const seen: Element[] = [];
       for await (const element of input.open(place)) {
-        seen.push(element);
+        if (!(element instanceof Failure)) seen.push(element);
         yield element;
       }
       kept = seen;

@@ -18,8 +18,19 @@ export interface Place {
   readonly draws: DrawCounts;
 }
 
+/** What stands in the place of an element that could not be computed. Those after it come all the same. */
+export class Failure {
+  /** Why. */
+  readonly error: unknown;
+
+  /** Keeps the error. */
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
 /** One pass over a stage's elements. Ends its own inputs when it is ended. */
-export type Elements = AsyncGenerator<Element, void, undefined>;
+export type Elements = AsyncGenerator<Element | Failure, void, undefined>;
 
 /** What a stage is made of. */
 export interface SourceInit extends ElementType {

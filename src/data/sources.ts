@@ -9,7 +9,7 @@ import { isNested } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { type Element, hostArray, rowOf, takeApart } from "./element.ts";
-import { looked, makeSource, type Source } from "./source.ts";
+import { Failure, looked, makeSource, type Source } from "./source.ts";
 
 /** The numbers from `start` to before `stop`. */
 export function rangeSource(start: number, stop: number, step: number, dtype: DType): Source {
@@ -123,12 +123,15 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
       try {
         for (;;) {
           const parts: Element[] = [];
+          let failure: Failure | null = null;
           for (const stream of streams) {
             const { done, value } = await stream.next();
             if (done) return;
-            parts.push(value);
+            // The others go on to stay side by side.
+            if (value instanceof Failure) failure ??= value;
+            else parts.push(value);
           }
-          yield order.flatMap((i) => parts[i]);
+          yield failure ?? order.flatMap((i) => parts[i]);
         }
       } finally {
         for (const stream of streams) await stream.return();
