@@ -268,6 +268,10 @@ function castFunction(from: DType, to: DType): (v: ScalarValue) => ScalarValue {
     const wrap = settle(to)!;
     if (kind === "float" && to === "int32") return (v) => m.toInt(v as number);
     if (kind === "float" && to === "uint32") return (v) => m.toUint(v as number);
+    if (kind === "float") {
+      const [low, high] = m.INTEGER_ENDS[to]!;
+      return (v) => m.toRange(v as number, low, high);
+    }
     return (v) => wrap(typeof v === "bigint" ? Number(BigInt.asIntN(53, v)) : Number(v));
   }
   switch (to) {

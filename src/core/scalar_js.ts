@@ -7,6 +7,7 @@ import { type DType, DTYPES, isBigInt } from "./dtype.ts";
 import { type Expr, exprType, operandType, type ScalarOp } from "./scalar.ts";
 import * as complexMath from "./scalar_complex.ts";
 import * as scalarMath from "./scalar_math.ts";
+import { INTEGER_ENDS } from "./scalar_math.ts";
 import { BIG, BOOL, COMPARISONS, FLOAT, INT } from "./scalar_js_text.ts";
 import { UnimplementedError } from "./errors.ts";
 
@@ -244,8 +245,9 @@ function printCast(x: readonly string[], from: DType, to: DType): string[] {
     case "int":
     case "uint":
       if (kind !== "float") return [wrapText(low, to)];
+      if (to === "uint32") return [`H.toUint(${a})`];
       return [
-        to === "uint32" ? `H.toUint(${a})` : to === "int32" ? `H.toInt(${a})` : wrapText(a, to),
+        to === "int32" ? `H.toInt(${a})` : `H.toRange(${a}, ${INTEGER_ENDS[to]!.join(", ")})`,
       ];
   }
   const number = big ? `Number(${a})` : low;

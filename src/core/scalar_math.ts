@@ -1,7 +1,8 @@
 /**
  * Scalar functions that JavaScript lacks, on numbers, 64-bit integers and complex pairs. Printed code calls them as `H`.
- * May import nd_array only.
+ * May import dtype and nd_array.
  */
+import type { DType } from "./dtype.ts";
 import { bfloat16ToNumber, numberToBfloat16 } from "./nd_array.ts";
 
 /** A complex number. */
@@ -18,6 +19,19 @@ export function toInt(x: number): number {
 /** Saturating float to uint32. NaN becomes 0. */
 export function toUint(x: number): number {
   return x >= 4294967295 ? 4294967295 : x > 0 ? Math.trunc(x) : 0;
+}
+
+/** Ends of the integers that have fewer bits than a number. */
+export const INTEGER_ENDS: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
+  int8: [-128, 127],
+  uint8: [0, 255],
+  int16: [-32768, 32767],
+  uint16: [0, 65535],
+};
+
+/** Saturating float to an integer between two ends. NaN becomes 0. */
+export function toRange(x: number, low: number, high: number): number {
+  return x >= high ? high : x <= low ? low : Math.trunc(x) || 0;
 }
 
 /** Saturating float to int64. NaN becomes 0. */

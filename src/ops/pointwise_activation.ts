@@ -73,8 +73,8 @@ const EluGrad = gradientOp(
 const SeluGrad = gradientOp(
   "SeluGrad",
   "outputs",
-  (g, y) => s.select(s.gt(y, 0), s.mul(g, SELU_SCALE), s.mul(g, s.add(y, SELU_SCALE * SELU_ALPHA))),
-  (g, y) => where(greater(y, 0), 0, g),
+  (g, y) => s.select(s.lt(y, 0), s.mul(g, s.add(y, SELU_SCALE * SELU_ALPHA)), s.mul(g, SELU_SCALE)),
+  (g, y) => where(less(y, 0), g, 0),
 );
 
 const Relu = definePointwise("Relu", ([x]) => raised(x, 0), {

@@ -60,7 +60,7 @@ const ErfGrad = definePointwise("ErfGrad", ([g, x]) => s.mul(g, erfSlope(x)), {
     ({ gradients: g, features: x }, d) => mul(apply1(ErfGrad, [mul(d, g), x]), mul(x, -2)),
   ),
 });
-const Xlogy = definePointwise("Xlogy", ([x, y]) => s.select(s.eq(x, 0), 0, s.mul(x, s.log(y))), {
+const Xlogy = definePointwise("Xlogy", ([x, y]) => s.select(s.eq(x, 0), x, s.mul(x, s.log(y))), {
   inputs: ["x", "y"],
   grad: binaryGrad(
     ["x", "y"],
@@ -68,7 +68,7 @@ const Xlogy = definePointwise("Xlogy", ([x, y]) => s.select(s.eq(x, 0), 0, s.mul
     ({ x, y }, g) => mul(g, xdivy(x, y)),
   ),
 });
-const Xdivy = definePointwise("Xdivy", ([x, y]) => s.select(s.eq(x, 0), 0, s.div(x, y)), {
+const Xdivy = definePointwise("Xdivy", ([x, y]) => s.select(s.eq(x, 0), x, s.div(x, y)), {
   inputs: ["x", "y"],
   grad: binaryGrad(
     ["x", "y"],

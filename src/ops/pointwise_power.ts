@@ -75,13 +75,16 @@ function twice(x: Tensor): Tensor {
   return add(x, x);
 }
 
-/** Gradient ops of TensorFlow that take the result: `f'` as a function of `y`. */
+/**
+ * Gradient ops of TensorFlow that take the result: `f'` as a function of `y`. Where nothing comes from above nothing goes on, even
+ * where the slope is infinite: so `where` keeps a root of 0 out of a gradient.
+ */
 function slopeOp(
   name: string,
   slope: (y: Expr, dy: Expr) => Expr,
   dY: (conjugateOfY: Tensor, dy: Tensor) => Tensor,
 ): OpDef {
-  const def: OpDef = definePointwise(name, ([y, dy]) => slope(y, dy), {
+  const def: OpDef = definePointwise(name, ([y, dy]) => s.select(s.eq(dy, 0), 0, slope(y, dy)), {
     inputs: ["y", "dy"],
     types: FLOAT_OR_COMPLEX,
     // The op is a function of conj(y); dY is its derivative by that.
@@ -116,7 +119,7 @@ const ReciprocalGrad = slopeOp(
   (c, dy) => mul(mul(dy, -2), c),
 );
 // The older name in TensorFlow's graphs.
-definePointwise("InvGrad", ([y, dy]) => s.neg(s.mul(dy, s.mul(y, y))), {
+definePointwise("InvGrad", ([y, dy]) => s.select(s.eq(dy, 0), 0, s.neg(s.mul(dy, s.mul(y, y)))), {
   inputs: ["y", "dy"],
   grad: ReciprocalGrad.grad!,
 });

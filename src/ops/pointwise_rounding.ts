@@ -5,7 +5,7 @@
 import { apply1 } from "../core/apply.ts";
 import { type DType, DTYPES } from "../core/dtype.ts";
 import type { OpDef } from "../core/op.ts";
-import { castTo, scalar as s } from "../core/scalar.ts";
+import { castTo, type Expr, scalar as s } from "../core/scalar.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { applyConverted } from "./input.ts";
 import { definePointwise, unaryGrad } from "./define_pointwise.ts";
@@ -29,12 +29,15 @@ const ComplexAbs = definePointwise("ComplexAbs", ([x]) => s.abs(x), {
 });
 const Sign = definePointwise(
   "Sign",
-  ([x], { T }) =>
-    T === "complex64" || T === "complex128"
-      ? s.sign(x)
-      : castTo(s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, 0)), T as DType),
+  ([x], { T }) => T === "complex64" || T === "complex128" ? s.sign(x) : realSign(x, T as DType),
   { types: "numeric", grad: unaryGrad(["x"], ({ x }, g) => signSlope(x, g)) },
 );
+
+/** 0 for zeros of either sign, NaN for NaN. A difference, since drivers make `-0` of a choice between -1 and 0. */
+function realSign(x: Expr, dtype: DType): Expr {
+  const sign = s.sub(castTo(s.gt(x, 0), dtype), castTo(s.lt(x, 0), dtype));
+  return DTYPES[dtype].kind === "float" ? s.select(s.eq(x, x), sign, x) : sign;
+}
 
 /** Real signs are flat; a complex one turns with its argument. */
 function signSlope(x: Tensor, g: Tensor): Tensor {
@@ -77,7 +80,7 @@ export function abs(x: TensorLike): Tensor {
 }
 
 /**
- * -1, 0 or 1; 0 for NaN, as in TensorFlow.js. `x / |x|` of a complex tensor. TensorFlow op `Sign`.
+ * -1, 0 or 1; NaN for NaN. `x / |x|` of a complex tensor. TensorFlow op `Sign`.
  *
  * @example
  * ```ts

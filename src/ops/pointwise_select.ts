@@ -14,8 +14,8 @@ import { reshape } from "./array_view.ts";
 import { binaryGrad, definePointwise } from "./define_pointwise.ts";
 import { applyConverted, shapeOfInput, toMatchingInputs } from "./input.ts";
 import { toArithmeticInputs, toNumberInput } from "./pointwise_arithmetic.ts";
-import { equal, greater, greaterEqual, less, lessEqual } from "./pointwise_compare.ts";
-import { toBoolInput } from "./pointwise_logical.ts";
+import { greater, greaterEqual, less, lessEqual } from "./pointwise_compare.ts";
+import { logicalOr, toBoolInput } from "./pointwise_logical.ts";
 
 const SelectV2 = definePointwise("SelectV2", ([c, t, e]) => s.select(c, t, e), {
   inputs: ["condition: bool", "t", "e"],
@@ -82,19 +82,21 @@ export function lowered(x: Expr, high: Expr | number): Expr {
 }
 const ClipByValue = definePointwise(
   "ClipByValue",
-  ([x, low, high]) => lowered(raised(x, low), high),
+  ([x, low, high]) => raised(lowered(x, high), low),
   {
     inputs: ["t", "clip_value_min", "clip_value_max"],
     output: "output: T",
     types: "real",
     grad: {
-      saves: ["t", "clip_value_min", "clip_value_max", "output"],
-      vjp: ({ t, clip_value_min, clip_value_max, output }, [g], ctx) => [
-        // Inside the bounds, and only there, the op hands its input on.
-        ctx.needs[0] ? ctx.sumLike(where(equal(t, output), g, 0), 0) : null,
-        ctx.needs[1] ? ctx.sumLike(where(less(t, clip_value_min), g, 0), 1) : null,
-        ctx.needs[2] ? ctx.sumLike(where(greater(t, clip_value_max), g, 0), 2) : null,
-      ],
+      saves: ["t", "clip_value_min", "clip_value_max"],
+      vjp: ({ t, clip_value_min, clip_value_max }, [g], ctx) => {
+        const below = less(t, clip_value_min), above = greater(t, clip_value_max);
+        return [
+          ctx.needs[0] ? ctx.sumLike(where(logicalOr(below, above), 0, g), 0) : null,
+          ctx.needs[1] ? ctx.sumLike(where(below, g, 0), 1) : null,
+          ctx.needs[2] ? ctx.sumLike(where(above, g, 0), 2) : null,
+        ];
+      },
     },
   },
 );
