@@ -2,7 +2,7 @@
  * Scalar expressions: what a pointwise op computes for one element. Printers turn them into WGSL, JavaScript and WebAssembly.
  * May import dtype and errors.
  */
-import { type DType, DTYPES } from "./dtype.ts";
+import { type DType, DTYPES, isInteger } from "./dtype.ts";
 import { ValueError } from "./errors.ts";
 
 /** Scalar primitives. Adding one means a line in each printer. */
@@ -218,6 +218,33 @@ function isBareConst(e: Expr): boolean {
   if (e.op === "const") return true;
   if (e.op === "arg" || e.op === "cast" || PREDICATES.has(e.op)) return false;
   return (e.op === "select" ? e.args.slice(1) : e.args).every(isBareConst);
+}
+
+const DIVISIONS: ReadonlySet<ScalarOp> = new Set(["div", "floordiv", "floormod", "truncmod"]);
+
+/** True where an element may have no result: a whole number divided by 0, or to a negative power. */
+export function mayFail(exprs: readonly Expr[], dtypes: readonly DType[]): boolean {
+  const seen = new Set<Expr>();
+  const visit = (e: Expr): boolean => {
+    if (seen.has(e)) return false;
+    seen.add(e);
+    const fails = DIVISIONS.has(e.op)
+      ? mayBeZero(e.args[1])
+      : e.op === "pow" && !(literalOf(e.args[1]) >= 0);
+    return (fails && isInteger(operandType(e.args, dtypes))) || e.args.some(visit);
+  };
+  return exprs.some(visit);
+}
+
+/** True for all but numbers that a whole number can be divided by. */
+export function mayBeZero(e: Expr): boolean {
+  return !(Math.abs(literalOf(e)) >= 1);
+}
+
+/** The number that an expression is; NaN for others. */
+function literalOf(e: Expr): number {
+  if (e.op === "cast") return literalOf(e.args[0]);
+  return e.op === "const" ? e.value! : NaN;
 }
 
 /** A text that is equal for equal expressions: cache key. Shared nodes are written once, so it stays short. */

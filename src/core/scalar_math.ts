@@ -1,8 +1,9 @@
 /**
  * Scalar functions that JavaScript lacks, on numbers, 64-bit integers and complex pairs. Printed code calls them as `H`.
- * May import dtype and nd_array.
+ * May import dtype, errors and nd_array.
  */
 import type { DType } from "./dtype.ts";
+import { InvalidArgumentError } from "./errors.ts";
 import { bfloat16ToNumber, numberToBfloat16 } from "./nd_array.ts";
 
 /** A complex number. */
@@ -74,9 +75,18 @@ export function pow(a: number, b: number): number {
   return a === 1 || (a === -1 && (b === Infinity || b === -Infinity)) ? 1 : Math.pow(a, b);
 }
 
-/** Integer power modulo 2^32; what is below 1 becomes 0. */
+/** Throws TensorFlow's error for whole numbers. */
+export function dividedByZero(): never {
+  throw new InvalidArgumentError("Integer division by zero");
+}
+
+function negativePower(): never {
+  throw new InvalidArgumentError("Integers to negative integer powers are not allowed");
+}
+
+/** Integer power modulo 2^32. Throws `InvalidArgumentError` for a negative one, as TensorFlow does. */
 export function ipow(a: number, b: number): number {
-  if (b < 0) return a === 1 ? 1 : a === -1 ? (b % 2 === 0 ? 1 : -1) : 0;
+  if (b < 0) negativePower();
   let r = 1;
   for (; b > 0; b = Math.floor(b / 2), a = Math.imul(a, a)) if (b % 2 === 1) r = Math.imul(r, a);
   return r;
@@ -159,32 +169,31 @@ function horner(coefficients: readonly number[], x: number): number {
   return r;
 }
 
-/** 64-bit quotient, 0 where divided by 0. */
+/** 64-bit quotient. */
 export function bdiv(a: bigint, b: bigint): bigint {
-  return b === 0n ? 0n : a / b;
+  return b === 0n ? dividedByZero() : a / b;
 }
 
-/** 64-bit quotient rounded down, 0 where divided by 0. */
+/** 64-bit quotient rounded down. */
 export function bfloorDiv(a: bigint, b: bigint): bigint {
-  if (b === 0n) return 0n;
-  const q = a / b;
+  const q = bdiv(a, b);
   return a % b !== 0n && (a < 0n) !== (b < 0n) ? q - 1n : q;
 }
 
-/** 64-bit remainder, 0 where divided by 0. */
+/** 64-bit remainder. */
 export function bmod(a: bigint, b: bigint): bigint {
-  return b === 0n ? 0n : a % b;
+  return b === 0n ? dividedByZero() : a % b;
 }
 
-/** 64-bit remainder with the sign of the divisor, 0 where divided by 0. */
+/** 64-bit remainder with the sign of the divisor. */
 export function bfloorMod(a: bigint, b: bigint): bigint {
   const r = bmod(a, b);
   return r !== 0n && (r < 0n) !== (b < 0n) ? r + b : r;
 }
 
-/** 64-bit power modulo 2^64; what is below 1 becomes 0. */
+/** 64-bit power modulo 2^64. Throws `InvalidArgumentError` for a negative one, as TensorFlow does. */
 export function bpow(a: bigint, b: bigint): bigint {
-  if (b < 0n) return a === 1n ? 1n : a === -1n ? (b % 2n === 0n ? 1n : -1n) : 0n;
+  if (b < 0n) negativePower();
   let r = 1n;
   for (; b > 0n; b >>= 1n, a = BigInt.asIntN(64, a * a)) {
     if (b & 1n) r = BigInt.asIntN(64, r * a);

@@ -15,8 +15,10 @@ const FIRST_PAGES = 32;
 /** Blocks up to here come from slabs and go back to lists by size; larger ones are cut from free ranges and joined again. */
 const SMALL = 256 * 1024;
 const SLAB = 1024 * 1024;
-/** Address 0 stays unused, and so does the first cache line. */
+/** Address 0 stays unused, and so does the first cache line but for {@linkcode FAULT}. */
 const FIRST = 64;
+/** Where a kernel leaves a number other than 0 that found an element for which there is no result. */
+export const FAULT: Pointer = 32;
 /** Kept free at the end: kernels may read, not write, this far past a block. */
 const GUARD = 512;
 

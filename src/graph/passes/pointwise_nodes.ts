@@ -10,6 +10,7 @@ import {
   castTo,
   constant,
   type Expr,
+  mayFail,
   type ScalarOp,
   substitute,
 } from "../../core/scalar.ts";
@@ -38,7 +39,15 @@ export function mayBeCopied(node: IrNode, copies: number): boolean {
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.pointwise !== undefined && isPure(node) && node.controls.length === 0 &&
     node.outputs.every((v) => !v.promised) &&
-    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype, target));
+    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype, target)) &&
+    !(target === "CPU" && mayThrow(node));
+}
+
+/** True where an element may have no result on the CPU: the node stays alone, so that the error names it. */
+function mayThrow(node: IrNode): boolean {
+  const args = node.inputs.map((v, i) => literal(v) ?? argument(i));
+  const exprs = expressionsOf(node).map((e) => substitute(e, args));
+  return mayFail(exprs, node.inputs.map((v) => v.dtype));
 }
 
 function isSimple(dtype: DType, target: PassTarget): boolean {

@@ -3,7 +3,8 @@
  * May import core, kernels and devices/cpu.
  */
 import type { Problem } from "../../../core/op.ts";
-import type { Expr } from "../../../core/scalar.ts";
+import type { DType } from "../../../core/dtype.ts";
+import { type Expr, mayFail } from "../../../core/scalar.ts";
 import { meaningOf } from "../../../kernels/host_meaning.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
@@ -34,6 +35,7 @@ export function fused(prepare: FinishingPrepare): FastPrepare {
     const epilogue = meaningOf(def)?.epilogue?.(problem);
     if (!epilogue) return null;
     const { expr, operands } = epilogue;
+    if (mayFail([expr], ["float32", ...operands.map((): DType => "float32")])) return null;
     return prepare(engine, problem, { expr, operands: operands.map((o) => o.per) });
   };
 }

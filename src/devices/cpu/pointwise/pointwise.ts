@@ -4,16 +4,18 @@
  * May import core, kernels and wasm.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
-import { type Expr, exprKey, exprType } from "../../../core/scalar.ts";
+import { type Expr, exprKey, exprType, mayFail } from "../../../core/scalar.ts";
+import { dividedByZero } from "../../../core/scalar_math.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { collapseBroadcast, type Walk } from "../../../kernels/broadcast.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
+import { FAULT } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
-import { Simd } from "../wasm/simd.ts";
+import { laneNumbers, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { isLongChain, simdWeight } from "./lane_functions.ts";
 import {
@@ -39,8 +41,28 @@ export function preparePointwise(
 ): FastRun | null {
   const dtypes = ins.map((i) => i.dtype);
   if (!engine.features.simd || !simdPrints(exprs, dtypes)) return null;
-  const size = sizeOf(out);
-  if (size === 0) return () => {};
+  if (sizeOf(out) === 0) return () => {};
+  const run = prepareRun(engine, exprs, ins, out);
+  return mayFail(exprs, dtypes) ? checked(engine, run) : run;
+}
+
+/** Throws where the kernel found a division by zero: the only thing that can go wrong in vector code. */
+function checked({ heap }: Engine, run: FastRun): FastRun {
+  return (outs, ins) => {
+    run(outs, ins);
+    if (heap.i32[FAULT >>> 2] === 0) return;
+    heap.i32[FAULT >>> 2] = 0;
+    dividedByZero();
+  };
+}
+
+function prepareRun(
+  engine: Engine,
+  exprs: readonly Expr[],
+  ins: readonly ConcreteSpec[],
+  out: Shape,
+): FastRun {
+  const dtypes = ins.map((i) => i.dtype), size = sizeOf(out);
   const walk = collapseBroadcast(out, ins.map((i) => i.shape));
   const key = `pointwise ${exprKey(...exprs)}|${dtypes}`;
   if (walk.dims.length === 1) {
@@ -49,9 +71,9 @@ export function preparePointwise(
       const hosts = importHosts(m, exprs);
       const params = new Array<"i32">(exprs.length + ins.length + 1).fill("i32");
       m.function("run", params, null, (f, ...p) => {
-        new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, full).flat(
-          p as Local<"i32">[],
-        );
+        const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, full);
+        row.flat(p as Local<"i32">[]);
+        row.end();
       });
     });
     return flatRun(engine, run, size, exprs, dtypes, full);
@@ -118,6 +140,7 @@ function nestedRun(
       m.function("run", new Array<"i32">(params).fill("i32"), null, (f, ...p) => {
         const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, moves);
         write(f, row, p as Local<"i32">[]);
+        row.end();
       });
     }).run;
   const bytes = dtypes.map((t) => DTYPES[t].bytes);
@@ -220,6 +243,13 @@ class Row {
     this.#moves = moves;
     this.#outTypes = exprs.map((e) => exprType(e, dtypes));
     this.#unroll = simdWeight(exprs) <= LIGHT || isLongChain(exprs) ? 4 : 1;
+    if (mayFail(exprs, dtypes)) s.fault = s.f.local("i32x4");
+  }
+
+  /** Ends the function: tells whether there was an element without a result. */
+  end(): void {
+    const { f, fault } = this.#s;
+    if (fault !== null) f.if(i32.anyTrue(fault), () => f.store8(FAULT, 1));
   }
 
   /** Whole blocks, whose ends may be overrun by up to 64 bytes. Parameters: outputs, inputs, number of elements. */
@@ -227,7 +257,9 @@ class Row {
     const outs = p.slice(0, this.#exprs.length),
       ins = p.slice(outs.length, -1),
       n = p[p.length - 1];
-    this.#loop(outs, ins, this.#still(ins), n, this.#unroll);
+    // What lies past the end is nobody's: it may be divided by, and must not be told of.
+    if (this.#s.fault !== null) this.exact(outs, ins, n);
+    else this.#loop(outs, ins, this.#still(ins), n, this.#unroll);
   }
 
   /** Exactly `n` elements. Moves the outputs on, leaves the inputs. */
@@ -245,12 +277,16 @@ class Row {
 
   /** The elements beyond whole vectors of `n`. */
   #rest(outs: Local<"i32">[], n: Value<"i32">, load: () => Lanes[]): void {
-    const { f } = this.#s;
+    const { f, fault } = this.#s;
     const left = f.variable("i32", i32.and(n, 3));
     f.if(left, () => {
+      const before = fault && f.variable("i32x4", fault);
       printSimd(this.#s, this.#exprs, this.#dtypes, load()).forEach((r, k) => {
         storePart(f, this.#outTypes[k], outs[k], r, left);
       });
+      if (fault === null) return;
+      const within = i32x4.lt(laneNumbers(f), i32x4.splat(i32.and(n, 3)));
+      f.set(fault, i32x4.or(before!, i32x4.and(fault, within)));
     });
   }
 

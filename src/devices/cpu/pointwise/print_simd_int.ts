@@ -1,8 +1,8 @@
 /**
- * Integer and boolean arithmetic of scalar expressions as vector code: wrapping, exact, 0 where something is divided by 0.
+ * Integer and boolean arithmetic of scalar expressions as vector code: wrapping, exact.
  * May import core and wasm.
  */
-import type { Expr, ScalarOp } from "../../../core/scalar.ts";
+import { type Expr, mayBeZero, type ScalarOp } from "../../../core/scalar.ts";
 import { f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { I4, Simd } from "../wasm/simd.ts";
 
@@ -76,12 +76,11 @@ export function printInt(s: Simd, e: Expr, [a, b]: I4[], signed: boolean): I4 {
       return printShift(e, a, b, signed);
     case "div":
     case "floordiv":
-      return printDivision(s, a, b, signed, e.op === "floordiv");
+      return printDivision(s, e, [a, b], signed, e.op === "floordiv");
     case "truncmod":
     case "floormod": {
-      const q = printDivision(s, a, b, signed, e.op === "floormod");
-      const r = i32x4.sub(a, i32x4.mul(q, b));
-      return f.let(i32x4.and(r, i32x4.ne(b, s.i(0))));
+      const q = printDivision(s, e, [a, b], signed, e.op === "floormod");
+      return f.let(i32x4.sub(a, i32x4.mul(q, b)));
     }
     case "isfinite":
       return s.i(-1);
@@ -93,15 +92,15 @@ export function printInt(s: Simd, e: Expr, [a, b]: I4[], signed: boolean): I4 {
   }
 }
 
-/** Division, 0 where the divisor is 0. -2³¹ / -1 wraps around. */
-function printDivision(s: Simd, a: I4, b: I4, signed: boolean, floored: boolean): I4 {
-  const q = s.wideInts(a, b, signed, (x, y) => {
+/** Division, which there is none of by 0. -2³¹ / -1 wraps around. */
+function printDivision(s: Simd, e: Expr, [a, b]: I4[], signed: boolean, floored: boolean): I4 {
+  if (mayBeZero(e.args[1])) s.refuse(i32x4.eq(b, s.i(0)));
+  return s.wideInts(a, b, signed, (x, y) => {
     const r = floored ? f64x2.floor(f64x2.div(x, y)) : f64x2.trunc(f64x2.div(x, y));
     if (!signed) return r;
     const named = s.f.let(r);
     return f64x2.select(s.d(-(2 ** 31)), named, f64x2.eq(named, s.d(2 ** 31)));
   });
-  return s.f.let(i32x4.and(q, i32x4.ne(b, s.i(0))));
 }
 
 /** Shifts by a count per lane; WebAssembly has only one count for all. */

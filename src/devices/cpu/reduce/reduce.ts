@@ -5,7 +5,7 @@
  */
 import type { BufferRef } from "../../../core/dispatch.ts";
 import type { Problem } from "../../../core/op.ts";
-import { argument } from "../../../core/scalar.ts";
+import { argument, mayFail } from "../../../core/scalar.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { meaningOf } from "../../../kernels/host_meaning.ts";
@@ -79,7 +79,10 @@ function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): R
   const expr = prologue?.expr ?? argument(0);
   const operands = prologue?.operands ?? [{ dtype, shape: task.shape }];
   const dtypes = operands.map((o) => o.dtype);
-  if (!reducer || (op === "mean" && dtype !== "float32") || !simdPrints([expr], dtypes)) {
+  if (
+    !reducer || (op === "mean" && dtype !== "float32") || !simdPrints([expr], dtypes) ||
+    mayFail([expr], dtypes)
+  ) {
     return null;
   }
   const axes = axesOf(task.axes, task.shape.length);

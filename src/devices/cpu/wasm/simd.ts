@@ -2,7 +2,7 @@
  * What vector code is written with: multiply-add, polynomials, choices, detours through f64 and through JavaScript.
  * May import the emitter.
  */
-import type { FunctionBuilder, FunctionRef } from "./function_builder.ts";
+import type { FunctionBuilder, FunctionRef, Local } from "./function_builder.ts";
 import { f32, f32x4, f64, f64x2, i32x4 } from "./instructions.ts";
 import type { Value } from "./value.ts";
 
@@ -20,6 +20,8 @@ export type HostImports = ReadonlyMap<string, FunctionRef<readonly "f64"[], "f64
 export class Simd {
   /** The function being written. */
   readonly f: FunctionBuilder;
+  /** Lanes for which there is no result, so far; null where nobody asks. */
+  fault: Local<"i32x4"> | null = null;
   readonly #relaxed: boolean;
   readonly #host: HostImports;
 
@@ -28,6 +30,11 @@ export class Simd {
     this.f = f;
     this.#relaxed = relaxed;
     this.#host = host;
+  }
+
+  /** Notes lanes for which there is no result. */
+  refuse(lanes: I4): void {
+    if (this.fault !== null) this.f.set(this.fault, i32x4.or(this.fault, lanes));
   }
 
   /** A constant in four lanes. */
