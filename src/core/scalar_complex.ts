@@ -56,7 +56,10 @@ export const csign: Complex1 = (a, b) => {
 };
 /** Power. */
 export const cpow: Complex2 = (a, b, c, d) => {
-  if (a === 0 && b === 0) return c === 0 && d === 0 ? [1, 0] : [0, 0];
+  if (a === 0 && b === 0) {
+    if (c > 0) return [0, 0];
+    return c < 0 ? [Infinity, NaN] : c === 0 && d === 0 ? [1, 0] : [NaN, NaN];
+  }
   const [r, t] = clog(a, b);
   return cexp(...cmul(r, t, c, d));
 };

@@ -146,12 +146,13 @@ const meanGrad: GradRule = {
     return [broadcastLikeInput(keepAxes(scaled, saved, ctx), ctx), null];
   },
 };
-/** Every element that equals the result gets the whole gradient, as in TensorFlow.js; TensorFlow shares it among ties. */
+/** The elements that equal the result share the gradient evenly, as in TensorFlow. */
 const extremeGrad: GradRule = {
   saves: ["input", "reduction_indices", "output"],
   vjp: (saved, [dy], ctx) => {
-    const ties = equal(saved.input, keepAxes(saved.output, saved, ctx));
-    return [mul(keepAxes(dy, saved, ctx), cast(ties, dy.dtype)), null];
+    const ties = cast(equal(saved.input, keepAxes(saved.output, saved, ctx)), dy.dtype);
+    const count = apply1(Sum, [ties, saved.reduction_indices], { keep_dims: true });
+    return [mul(ties, div(keepAxes(dy, saved, ctx), count)), null];
   },
 };
 /** The product of the others, right where elements are zero, to any order. */
@@ -273,7 +274,7 @@ export function prod(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
 
 /**
  * Greatest element over axes; over all where none is given. NaN wins. Booleans count as int32. TensorFlow op `Max`.
- * Where several elements are greatest, each gets the whole gradient. Throws `ValueError` for an axis out of range.
+ * Where several elements are greatest, they share the gradient. Throws `ValueError` for an axis out of range.
  *
  * @example
  * ```ts
@@ -288,7 +289,7 @@ export function max(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
 
 /**
  * Least element over axes; over all where none is given. NaN wins. Booleans count as int32. TensorFlow op `Min`.
- * Where several elements are least, each gets the whole gradient. Throws `ValueError` for an axis out of range.
+ * Where several elements are least, they share the gradient. Throws `ValueError` for an axis out of range.
  *
  * @example
  * ```ts
