@@ -36,7 +36,8 @@ const Cast = defineOp({
 });
 
 /**
- * The values in another dtype; floats become integers by truncation, anything becomes bool by `!= 0`. TensorFlow op `Cast`.
+ * The values in another dtype; floats become integers by truncation, those beyond its ends the nearest end and NaN 0, anything
+ * becomes bool by `!= 0`. TensorFlow op `Cast`.
  * Throws `TypeError` for a bad dtype.
  *
  * @example

@@ -213,8 +213,9 @@ export function mul(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Quotient of two tensors, broadcasting. Integers give integers, rounded down, and 0 where divided by 0, as in TensorFlow.js.
- * TensorFlow op `RealDiv`, `FloorDiv` for integers. Throws `ValueError` for shapes that do not broadcast.
+ * Quotient of two tensors, broadcasting. Integers give integers, rounded down, as in TensorFlow.js.
+ * TensorFlow op `RealDiv`, `FloorDiv` for integers. Throws `ValueError` for shapes that do not broadcast, and on the CPU
+ * `InvalidArgumentError` for integers divided by zero, which WebGPU makes 0.
  *
  * @example
  * ```ts
@@ -245,8 +246,8 @@ export function divNoNan(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Quotient rounded down, broadcasting; integers give 0 where divided by 0. Not differentiable. TensorFlow op `FloorDiv`.
- * Throws `ValueError` for shapes that do not broadcast.
+ * Quotient rounded down, broadcasting. Not differentiable. TensorFlow op `FloorDiv`. Throws `ValueError` for shapes that do not
+ * broadcast, and on the CPU `InvalidArgumentError` for integers divided by zero, which WebGPU makes 0.
  *
  * @example
  * ```ts
@@ -260,8 +261,8 @@ export function floorDiv(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Remainder of {@linkcode floorDiv}: it has the sign of the divisor. Broadcasts. TensorFlow op `FloorMod`.
- * Throws `ValueError` for shapes that do not broadcast.
+ * Remainder of {@linkcode floorDiv}: it has the sign of the divisor. Broadcasts. TensorFlow op `FloorMod`. Throws as
+ * {@linkcode floorDiv} does.
  *
  * @example
  * ```ts

@@ -73,7 +73,7 @@ const Xdivy = definePointwise("Xdivy", ([x, y]) => s.select(s.eq(x, 0), x, s.div
   grad: binaryGrad(
     ["x", "y"],
     ({ x, y }, g) => mul(g, xdivy(cast(notEqual(x, 0), y.dtype), y)),
-    ({ x, y }, g) => neg(mul(g, xdivy(div(x, y), y))),
+    ({ x, y }, g) => mul(g, xdivy(xdivy(neg(x), y), y)),
   ),
 });
 

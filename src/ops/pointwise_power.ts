@@ -141,8 +141,9 @@ const Reciprocal = definePointwise("Reciprocal", ([x]) => s.div(1, x), RECIPROCA
 definePointwise("Inv", ([x]) => s.div(1, x), RECIPROCAL);
 
 /**
- * `base ** exp`, broadcasting. Integers give integers that wrap; a negative exponent of integers rounds towards 0.
- * NaN for a negative base with a fractional exponent. TensorFlow op `Pow`. Throws `ValueError` for shapes that do not broadcast.
+ * `base ** exp`, broadcasting. Integers give integers that wrap. NaN for a negative base with a fractional exponent.
+ * TensorFlow op `Pow`. Throws `ValueError` for shapes that do not broadcast, and on the CPU `InvalidArgumentError` for integers
+ * to negative powers, which WebGPU rounds towards 0.
  *
  * @example
  * ```ts

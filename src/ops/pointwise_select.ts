@@ -15,7 +15,7 @@ import { binaryGrad, definePointwise } from "./define_pointwise.ts";
 import { applyConverted, shapeOfInput, toMatchingInputs } from "./input.ts";
 import { toArithmeticInputs, toNumberInput } from "./pointwise_arithmetic.ts";
 import { greater, greaterEqual, less, lessEqual } from "./pointwise_compare.ts";
-import { logicalOr, toBoolInput } from "./pointwise_logical.ts";
+import { logicalAnd, toBoolInput } from "./pointwise_logical.ts";
 
 const SelectV2 = definePointwise("SelectV2", ([c, t, e]) => s.select(c, t, e), {
   inputs: ["condition: bool", "t", "e"],
@@ -90,11 +90,12 @@ const ClipByValue = definePointwise(
     grad: {
       saves: ["t", "clip_value_min", "clip_value_max"],
       vjp: ({ t, clip_value_min, clip_value_max }, [g], ctx) => {
-        const below = less(t, clip_value_min), above = greater(t, clip_value_max);
+        const within = (): Tensor =>
+          logicalAnd(greaterEqual(t, clip_value_min), lessEqual(t, clip_value_max));
         return [
-          ctx.needs[0] ? ctx.sumLike(where(logicalOr(below, above), 0, g), 0) : null,
-          ctx.needs[1] ? ctx.sumLike(where(below, g, 0), 1) : null,
-          ctx.needs[2] ? ctx.sumLike(where(above, g, 0), 2) : null,
+          ctx.needs[0] ? ctx.sumLike(where(within(), g, 0), 0) : null,
+          ctx.needs[1] ? ctx.sumLike(where(less(t, clip_value_min), g, 0), 1) : null,
+          ctx.needs[2] ? ctx.sumLike(where(greater(t, clip_value_max), g, 0), 2) : null,
         ];
       },
     },

@@ -21,49 +21,8 @@ import {
   runEagerly,
 } from "../../src/testing/run_op.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+import { isSame, ROWS, shown, type Value } from "./table.ts";
 import tensorflow from "./tensorflow.json" with { type: "json" };
-
-// --- The table.
-
-interface Row {
-  readonly name: string;
-  readonly example: string;
-  readonly tensorflow: string;
-  readonly weft: string;
-  /** Where WebGPU gives something else; null where the adapter decides. */
-  readonly webgpu: string | null;
-}
-
-function readTable(text: string): Row[] {
-  const lines = text.split("\n").filter((line) => line.startsWith("| ")).slice(2);
-  return lines.map((line) => {
-    // No cell holds a bar of its own.
-    const cells = line.split("|").slice(1, -1).map((cell) => cell.trim());
-    const code = (cell: string): string => /^`(.*)`$/.exec(cell)?.[1] ?? cell;
-    const [weft, webgpu = weft] = cells[4].split(", WebGPU: ");
-    return {
-      name: cells[0],
-      example: code(cells[2]),
-      tensorflow: code(cells[3]),
-      weft: code(weft),
-      webgpu: webgpu.startsWith("`") ? code(webgpu) : null,
-    };
-  });
-}
-
-const ROWS = readTable(
-  Deno.readTextFileSync(new URL("../../DIFFERENCES.md", import.meta.url)),
-);
-
-/** A result as the table writes it. */
-function shown(value: unknown, digits = 12): string {
-  if (value instanceof tf.Tensor) {
-    return shown(value.arraySync(), value.dtype === "float32" ? 6 : digits);
-  }
-  if (Array.isArray(value)) return `[${value.map((v) => shown(v, digits)).join(", ")}]`;
-  if (typeof value !== "number") return String(value);
-  return Object.is(value, -0) ? "-0" : String(Number(value.toPrecision(digits)));
-}
 
 const run = (example: string): Promise<unknown> =>
   // deno-lint-ignore no-explicit-any
@@ -85,7 +44,6 @@ Deno.test("DIFFERENCES.md says of TensorFlow what TensorFlow said", () => {
 
 // --- The sweep.
 
-type Value = number | bigint | readonly [number, number];
 interface Listed {
   readonly dtype: DType;
   readonly shape: readonly number[];
@@ -149,15 +107,6 @@ const TOLERANCE: Partial<Record<DType, number>> = {
   bfloat16: 3e-2,
   complex64: 1e-5,
 };
-
-function isSame(a: Value, b: Value, tolerance: number): boolean {
-  if (Array.isArray(a)) {
-    return [0, 1].every((k) => isSame(a[k], (b as readonly number[])[k], tolerance));
-  }
-  if (Object.is(a, b)) return true;
-  if (a === 0 || b === 0 || typeof a === "bigint") return false;
-  return a === b || Math.abs((a as number) - (b as number)) <= tolerance * Math.abs(a as number);
-}
 
 /** The element of a broadcast input that element `i` of the output is made of. */
 function elementFor(i: number, out: readonly number[], { shape, values }: Listed): Value {
@@ -238,6 +187,7 @@ const EXPLAINS: Readonly<Record<string, (d: Difference) => boolean>> = {
 const EXAMPLES_ALONE = [
   ...["division-by-zero", "negative-power", "quotient", "literals", "widening", "range"],
   ...["random-numbers", "eager-seed", "iteration", "adam", "adadelta", "rmsprop"],
+  ...["power-gradient", "cumprod-gradient", "flat-gradient"],
 ];
 
 /** How a case is computed. */

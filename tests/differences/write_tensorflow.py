@@ -164,6 +164,68 @@ def sweep():
         add(op, [z.reshape(-1, 1), z.reshape(1, -1)], named(op, ["x", "y"]))
 
 
+# Gradients of these at every element of SLOPE_ONES, of pairs from SLOPE_PAIRS, and of rows.
+SLOPE_ONES = [-2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, 6.0, inf, -inf, nan]
+SLOPE_PAIRS = [-2.0, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0]
+SLOPE_ROWS = [[1.0, 3, 3], [2, 2, 2], [0, 0, 5], [-1, nan, 1], [0, 0, 0]]
+GRADIENTS_OF_ONE = {
+    "abs": tf.abs, "neg": tf.negative, "sign": tf.sign, "floor": tf.floor, "exp": tf.exp, "expm1": tf.math.expm1,
+    "log": tf.math.log, "log1p": tf.math.log1p, "erf": tf.math.erf, "sqrt": tf.sqrt, "rsqrt": tf.math.rsqrt,
+    "reciprocal": tf.math.reciprocal, "square": tf.square, "sin": tf.sin, "cos": tf.cos, "tan": tf.tan,
+    "asin": tf.asin, "acos": tf.acos, "atan": tf.atan, "sinh": tf.sinh, "cosh": tf.cosh, "asinh": tf.asinh,
+    "acosh": tf.acosh, "atanh": tf.atanh, "tanh": tf.tanh, "sigmoid": tf.sigmoid, "softplus": tf.nn.softplus,
+    "relu": tf.nn.relu, "relu6": tf.nn.relu6, "elu": tf.nn.elu, "selu": tf.nn.selu,
+    "leakyRelu": lambda x: tf.nn.leaky_relu(x, 0.2), "logSigmoid": tf.math.log_sigmoid,
+    "pow(x, 0)": lambda x: tf.pow(x, 0.0), "pow(x, 1)": lambda x: tf.pow(x, 1.0), "pow(x, 3)": lambda x: tf.pow(x, 3.0),
+    "pow(x, 0.5)": lambda x: tf.pow(x, 0.5), "pow(x, -1)": lambda x: tf.pow(x, -1.0),
+    "clipByValue": lambda x: tf.clip_by_value(x, -1.0, 1.0), "maximum(x, 0)": lambda x: tf.maximum(x, 0.0),
+    "minimum(x, 1)": lambda x: tf.minimum(x, 1.0), "maximum(x, x)": lambda x: tf.maximum(x, x),
+    "xlogy(x, x)": lambda x: tf.math.xlogy(x, x), "divNoNan(1, x)": lambda x: tf.math.divide_no_nan(1.0, x),
+    "where(x > 0, sqrt(x), 0)": lambda x: tf.where(x > 0, tf.sqrt(x), 0.0),
+    "where(x > 0, rsqrt(x), 0)": lambda x: tf.where(x > 0, tf.math.rsqrt(x), 0.0),
+    "where(x != 0, reciprocal(x), 0)": lambda x: tf.where(x != 0, tf.math.reciprocal(x), 0.0),
+    "where(x > 0, log(x), 0)": lambda x: tf.where(x > 0, tf.math.log(x), 0.0),
+}
+GRADIENTS_OF_TWO = {
+    "maximum": tf.maximum, "minimum": tf.minimum, "pow": tf.pow, "div": tf.divide, "mul": tf.multiply,
+    "divNoNan": tf.math.divide_no_nan, "mod": tf.math.floormod, "atan2": tf.atan2, "xlogy": tf.math.xlogy,
+    "xdivy": tf.math.xdivy, "squaredDifference": tf.math.squared_difference,
+}
+GRADIENTS_OF_ROWS = {
+    "max(1)": lambda x: tf.reduce_max(x, 1), "min(1)": lambda x: tf.reduce_min(x, 1),
+    "max(0)": lambda x: tf.reduce_max(x, 0), "max()": tf.reduce_max, "min() of three": lambda x: tf.reduce_min(x[:3]),
+    "max() of three": lambda x: tf.reduce_max(x[:3]), "prod(1)": lambda x: tf.reduce_prod(x, 1),
+    "mean(1)": lambda x: tf.reduce_mean(x, 1), "sum(0)": lambda x: tf.reduce_sum(x, 0),
+    "logSumExp(1)": lambda x: tf.reduce_logsumexp(x, 1), "norm(1)": lambda x: tf.norm(x, axis=1),
+    "variance(1)": lambda x: tf.math.reduce_variance(x, 1), "cumprod(1)": lambda x: tf.math.cumprod(x, 1),
+    "cumsum(1)": lambda x: tf.math.cumsum(x, 1), "softmax": tf.nn.softmax,
+}
+
+
+def slopes():
+    found = {}
+
+    def add_slope(name, f, xs, of, dy):
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            y = f(*xs)
+        dx = tape.gradient(y, xs[of], tf.fill(tf.shape(y), dy))
+        found[name] = "none" if dx is None else " ".join(text(v, "float32") for v in dx.numpy().ravel())
+
+    ones, rows = tf.constant(SLOPE_ONES), tf.constant(SLOPE_ROWS)
+    for name, f in GRADIENTS_OF_ONE.items():
+        for dy in (1.0, 0.0):
+            add_slope(f"{name}, dy = {dy:g}", f, [ones], 0, dy)
+    n = len(SLOPE_PAIRS)
+    pair = [tf.repeat(SLOPE_PAIRS, n), tf.tile(SLOPE_PAIRS, [n])]
+    for name, f in GRADIENTS_OF_TWO.items():
+        for of in (0, 1):
+            add_slope(f"{name} of the {('first', 'second')[of]}", f, pair, of, 1.0)
+    for name, f in GRADIENTS_OF_ROWS.items():
+        add_slope(name, f, [rows], 0, 1.0)
+    return found
+
+
 def shown(value):
     """A result as the table writes it."""
     if isinstance(value, (bool, np.bool_)):
@@ -232,6 +294,9 @@ EXAMPLES = {
     "zero-sign": lambda: tf.nn.relu(tf.fill([32], -0.0))[:1],
     "subnormal": lambda: tf.multiply([1e-30], 1e-10),
     "relu-gradient": lambda: gradient(tf.nn.relu, [-1.0], [inf]),
+    "power-gradient": lambda: gradient(lambda x: tf.pow(x, 0.0), [0.0], [1.0]),
+    "cumprod-gradient": lambda: gradient(tf.math.cumprod, [1.0, 0.0, 2.0], [1.0, 1.0, 1.0]),
+    "flat-gradient": lambda: "null" if gradient(tf.floor, [1.5], [1.0]) is None else "a gradient",
     "float-attributes": lambda: tf.nn.leaky_relu(tf.constant([-1.0], tf.float64), 0.2),
     "erf-infinity": lambda: tf.math.erf(tf.constant([inf], tf.float64)),
     "complex-ends": lambda: tf.pow(tf.complex([0.0], [0.0]), tf.complex([0.0], [0.0])),
@@ -255,5 +320,5 @@ if __name__ == "__main__":
     listed = lambda entries: ",\n".join("  " + json.dumps(e) for e in entries)  # noqa: E731
     examples = json.dumps({name: shown(run()) for name, run in EXAMPLES.items()}, indent=2)
     target = pathlib.Path(__file__).with_name("tensorflow.json")
-    target.write_text(f'{{\n"examples": {examples},\n"inputs": [\n{listed(arrays)}\n],\n"cases": [\n{listed(cases)}\n]\n}}\n')
+    target.write_text(f'{{\n"examples": {examples},\n"gradients": {json.dumps(slopes(), indent=2)},\n"inputs": [\n{listed(arrays)}\n],\n"cases": [\n{listed(cases)}\n]\n}}\n')
     print(len(cases), "cases,", target.stat().st_size, "bytes")
