@@ -123,26 +123,6 @@ export const OPTIMIZER: SampleTable = {
         }),
       },
     ),
-    sample(
-      [
-        any(5),
-        { shape: [5], low: -0.25, high: 0.25 },
-        { shape: [5], low: 2, high: 3 },
-        any(5),
-        rate,
-        any(5),
-      ],
-      { rho: A.rho, momentum: A.momentum, epsilon: A.epsilon },
-      {
-        secondOrder: false,
-        gpuUlps: 512,
-        reference: elementwise(([x, mg, ms, mom, lr, g], a) => {
-          const square = a.rho * ms + (1 - a.rho) * g * g, mean = a.rho * mg + (1 - a.rho) * g;
-          const step = a.momentum * mom + lr * g / sqrt(square - (mean * mean + a.epsilon));
-          return [x - step, mean, square, step];
-        }),
-      },
-    ),
   ],
   _ApplyAdam: [
     ...updates(

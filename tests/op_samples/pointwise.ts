@@ -60,7 +60,11 @@ export const POINTWISE: SampleTable = {
   Add: binary().slice(0, 3),
   Sub: [...binary(), ...two],
   Mul: [...binary(), ...two],
-  RealDiv: [...binary(any, nonzero, OWN_INTEGERS), ...two],
+  // Whole numbers are not divided by the zeros among them.
+  RealDiv: [
+    ...binary(any, nonzero, OWN_INTEGERS),
+    sample([special, other], {}, { ...SPECIAL, dtypes: FLOATS_ONLY }),
+  ],
   Div: binary(wholes, divisors, OWN_INTEGERS).slice(0, 4),
   DivNoNan: [
     ...binary(any, nonzero),

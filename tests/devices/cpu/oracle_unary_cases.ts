@@ -26,7 +26,7 @@ const UNARY: Readonly<Record<string, Unary>> = {
   Ceil: [Math.ceil, 100, "exact"],
   Round: [roundEven, 100, "exact"],
   // Of NaN it is 0, as in TensorFlow.js.
-  Sign: [(x) => Number(x > 0) - Number(x < 0), 100, "exact"],
+  Sign: [(x) => (x !== x ? x : Number(x > 0) - Number(x < 0)), 100, "exact"],
   Relu: [(x) => (x < 0 ? 0 : x), 100, "exact"],
   Relu6: [(x) => (x < 0 ? 0 : x > 6 ? 6 : x), 20, "exact"],
   Elu: [(x) => (x < 0 ? Math.expm1(x) : x), 20],
