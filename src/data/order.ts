@@ -16,7 +16,7 @@ export interface ShuffleOptions {
   readonly reshuffleEachIteration?: boolean;
 }
 
-const checkOptions = optionCheck<ShuffleOptions>("shuffle", {
+const checkShuffle = optionCheck<ShuffleOptions>("shuffle", {
   seed: true,
   reshuffleEachIteration: true,
 });
@@ -27,7 +27,7 @@ export function shuffleSource(
   bufferSize: number,
   options: ShuffleOptions,
 ): Source {
-  checkOptions(options);
+  checkShuffle(options);
   const { seed, reshuffleEachIteration = true } = options;
   const size = checkCount(bufferSize, "bufferSize", 1);
   const base = eagerKey(seed);
@@ -127,11 +127,12 @@ export interface IgnoreErrorsOptions {
   readonly logWarning?: boolean;
 }
 
+const checkIgnoreErrors = optionCheck<IgnoreErrorsOptions>("ignoreErrors", { logWarning: true });
+
 /** The elements that could be computed. */
-export function ignoreErrorsSource(
-  input: Source,
-  { logWarning = false }: IgnoreErrorsOptions,
-): Source {
+export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions): Source {
+  checkIgnoreErrors(options);
+  const { logWarning = false } = options;
   return makeSource({
     kind: "IgnoreErrors",
     ...sameType(input),

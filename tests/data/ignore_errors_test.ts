@@ -1,7 +1,7 @@
 /** Elements that fail: what comes after them, what is lost with them, and that nothing leaks. */
 
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import { collect } from "./collect.ts";
 
@@ -128,6 +128,14 @@ for (const [name, [make, wanted]] of Object.entries(PIPELINES)) {
 Deno.test("shuffle() keeps its buffer where an element fails", async () => {
   const seen = await collect(failing(6, 1).shuffle(4, 1).ignoreErrors()) as number[];
   assertEquals(seen.toSorted((a, b) => a - b), [0, 2, 3, 4, 5]);
+});
+
+Deno.test("ignoreErrors() refuses options that it does not have", () => {
+  assertThrows(
+    () => m().ignoreErrors({ logWarnings: true } as never),
+    TypeError,
+    'did you mean "logWarning"',
+  );
 });
 
 Deno.test("ignoreErrors() says nothing of its size and keeps the spec", () => {

@@ -60,9 +60,9 @@ export const POINTWISE: SampleTable = {
   Add: binary().slice(0, 3),
   Sub: [...binary(), ...two],
   Mul: [...binary(), ...two],
-  // Whole numbers are not divided by the zeros among them.
+  // Whole numbers would be divided by zeros.
   RealDiv: [
-    ...binary(any, nonzero, OWN_INTEGERS),
+    ...binary(any, nonzero, { dtypes: [...FLOATS_ONLY, "complex64"] }),
     sample([special, other], {}, { ...SPECIAL, dtypes: FLOATS_ONLY }),
   ],
   Div: binary(wholes, divisors, OWN_INTEGERS).slice(0, 4),
