@@ -39,6 +39,9 @@ const NUMBERS = [
 ] as const;
 const FLOATS_ONLY = ["float32", "float64", "float16", "bfloat16"] as const;
 
+/** For divisors that fractions keep away from zero: whole numbers would be divided by it. */
+const NO_INTEGERS = { dtypes: [...FLOATS_ONLY, "complex64"] } as const;
+
 /** Away from zero, on both sides. */
 const nonzero = (...shape: number[]) => ({
   shape,
@@ -60,9 +63,8 @@ export const POINTWISE: SampleTable = {
   Add: binary().slice(0, 3),
   Sub: [...binary(), ...two],
   Mul: [...binary(), ...two],
-  // Whole numbers would be divided by zeros.
   RealDiv: [
-    ...binary(any, nonzero, { dtypes: [...FLOATS_ONLY, "complex64"] }),
+    ...binary(any, nonzero, NO_INTEGERS),
     sample([special, other], {}, { ...SPECIAL, dtypes: FLOATS_ONLY }),
   ],
   Div: binary(wholes, divisors, OWN_INTEGERS).slice(0, 4),
@@ -104,8 +106,12 @@ export const POINTWISE: SampleTable = {
   SquaredDifference: binary(any, any, { gradientDTypes: ["float32"] }),
   Sqrt: [...unary(positive), ...one],
   Rsqrt: [...unary(positive), ...one],
-  Reciprocal: [...unary(nonzero, OWN_INTEGERS), ...one],
-  Inv: unary(nonzero, OWN_INTEGERS).slice(0, 3),
+  Reciprocal: [
+    ...unary(nonzero, NO_INTEGERS),
+    sample([divisors(7)], {}, { ...OWN_INTEGERS, dtypes: ["int32", "int64"] }),
+    ...one,
+  ],
+  Inv: unary(nonzero, NO_INTEGERS).slice(0, 3),
   SqrtGrad: binary(positive, any).slice(0, 2),
   RsqrtGrad: [sample([positive(2, 3), any(2, 3)])],
   ReciprocalGrad: [sample([nonzero(2, 3), any(2, 3)])],
