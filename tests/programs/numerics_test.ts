@@ -109,6 +109,22 @@ testPrograms([
     },
   },
   {
+    name: "NaN and infinity, which no literal zero hides",
+    variables: { w: { values: [1, 1, 1, 1] } },
+    inputs: { x: { values: [NaN, Infinity, -Infinity, 2] } },
+    without: ONLY_STEP,
+    build: ({ v: { w }, effect }) => ({ x }) => {
+      const isUnknown = {
+        product: tf.isNaN(tf.mul(x, 0)),
+        sum: tf.isNaN(tf.mul(tf.add(x, 1), 0)),
+        quotient: tf.isNaN(tf.div(0, x)),
+        scaled: tf.isNaN(tf.sum(tf.mul(tf.mul(x, 0), w))),
+      };
+      effect(w.assign(tf.where(isUnknown.product, w, tf.mul(x, w))));
+      return { ...isUnknown, least: tf.isNaN(tf.min(x)), clipped: tf.isNaN(tf.relu(x)) };
+    },
+  },
+  {
     name: "a loss over spectra",
     variables: { filter: [8] },
     inputs: { x: [2, 8], y: [2, 8] },

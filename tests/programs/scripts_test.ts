@@ -124,6 +124,23 @@ testPrograms([
     },
   },
   {
+    name: "an eager-style script that reads variables of its own",
+    variables: { w: [3, 2], inside: { values: [0.5, -0.3] } },
+    inputs: { x: [4, 3], y: [4, 2] },
+    build: ({ v: { w, inside }, forward, loss, minimize, own }) => {
+      const optimizer = own(tf.train.momentum(0.3, 0.9));
+      const predict = forward((x: tf.Tensor) =>
+        tf.pyFunction(
+          (h: tf.Tensor) => tf.add(tf.tanh(h), tf.mul(inside, tf.abs(inside))),
+          [tf.matMul(x, w)],
+          tf.TensorSpec([4, 2], "float32"),
+        )
+      );
+      const cost = loss((x: tf.Tensor, y: tf.Tensor) => meanSquare(tf.sub(predict(x), y)));
+      return ({ x, y }) => ({ cost: minimize(optimizer, () => cost(x, y)).cost });
+    },
+  },
+  {
     name: "the second derivative of an eager-style script",
     variables: { w: { values: [0.7, 1.2] } },
     inputs: { x: { shape: [2], offset: 1 } },

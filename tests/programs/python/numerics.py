@@ -116,6 +116,31 @@ def ties(v):
     return step
 
 
+@program(
+    "NaN and infinity, which no literal zero hides",
+    {"w": {"values": [1, 1, 1, 1]}},
+    {"x": {"values": [float("nan"), float("inf"), -float("inf"), 2]}},
+)
+def unknown(v):
+    w, nan = v["w"], tf.math.is_nan
+
+    def step(xs):
+        x = xs["x"]
+        product = nan(x * 0)
+        result = {
+            "product": product,
+            "sum": nan((x + 1) * 0),
+            "quotient": nan(0 / x),
+            "scaled": nan(tf.reduce_sum(x * 0 * w)),
+            "least": nan(tf.reduce_min(x)),
+            "clipped": nan(tf.nn.relu(x)),
+        }
+        w.assign(tf.where(product, w, x * w))
+        return result
+
+    return step
+
+
 minimizing(
     "a loss over spectra",
     {"filter": [8]},

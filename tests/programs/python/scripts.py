@@ -109,6 +109,18 @@ minimizing(
 )
 
 
+# TensorFlow gives no gradient to what a py_function closes over, so here the body stands without one.
+minimizing(
+    "an eager-style script that reads variables of its own",
+    {"w": [3, 2], "inside": {"values": [0.5, -0.3]}},
+    {"x": [4, 3], "y": [4, 2]},
+    lambda: O.SGD(0.3, 0.9),
+    lambda v, xs: mean_square(
+        tf.tanh(xs["x"] @ v["w"]) + v["inside"] * tf.abs(v["inside"]) - xs["y"]
+    ),
+)
+
+
 # TensorFlow cannot differentiate a py_function twice, so here the body stands without one.
 @program(
     "the second derivative of an eager-style script",
