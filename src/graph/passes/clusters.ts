@@ -5,52 +5,94 @@
 import { InternalError } from "../../core/errors.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 
+/** Nodes that become one, and their place in an order in which everything can stand. */
+interface Unit {
+  readonly members: Set<IrNode>;
+  at: number;
+}
+
 /** A partition of a graph's nodes, at first one set each. */
 export class Clusters {
   readonly #next = new Map<IrNode, IrNode[]>();
-  readonly #setOf = new Map<IrNode, Set<IrNode>>();
+  readonly #unitOf = new Map<IrNode, Unit>();
+  /** Units in order; null where one went into another. */
+  readonly #order: (Unit | null)[];
 
   /** Every node by itself. */
   constructor({ nodes }: IrGraph) {
-    for (const node of nodes) {
+    this.#order = nodes.map((node, at) => {
+      const unit = { members: new Set([node]), at };
+      this.#unitOf.set(node, unit);
       this.#next.set(node, []);
       for (const v of node.inputs) this.#next.get(v.node)!.push(node);
       for (const c of node.controls) this.#next.get(c)!.push(node);
-    }
+      return unit;
+    });
   }
 
   /** The set that a node is in. */
   setOf(node: IrNode): ReadonlySet<IrNode> {
-    return this.#setOf.get(node) ?? new Set([node]);
+    return this.#unitOf.get(node)!.members;
   }
 
   /** Unites the sets of two nodes; false, and nothing done, where a way from one to the other leads through a third. */
   unite(a: IrNode, b: IrNode): boolean {
-    const union = new Set([...this.setOf(a), ...this.setOf(b)]);
-    if (this.#comesBack(union)) return false;
-    for (const node of union) this.#setOf.set(node, union);
+    return this.#unite(a, b, false);
+  }
+
+  /** Unites the sets of two nodes; false, and nothing done, where one needs the other. */
+  uniteApart(a: IrNode, b: IrNode): boolean {
+    return this.#unite(a, b, true);
+  }
+
+  #unite(a: IrNode, b: IrNode, apart: boolean): boolean {
+    const one = this.#unitOf.get(a)!, other = this.#unitOf.get(b)!;
+    if (one === other) return true;
+    const [first, last] = one.at < other.at ? [one, other] : [other, one];
+    const after = this.#between(first, last, apart);
+    if (after === null) return false;
+    const [into, gone] = first.members.size < last.members.size ? [last, first] : [first, last];
+    for (const node of gone.members) {
+      into.members.add(node);
+      this.#unitOf.set(node, into);
+    }
+    this.#reorder(first.at, last.at, into, after);
     return true;
   }
 
-  /** True where what leaves the set leads into it again. */
-  #comesBack(set: ReadonlySet<IrNode>): boolean {
-    const seen = new Set<IrNode>();
-    const stack: IrNode[] = [];
-    const enter = (node: IrNode): void => {
-      if (seen.has(node)) return;
-      for (const n of this.setOf(node)) {
-        seen.add(n);
-        stack.push(n);
-      }
-    };
-    for (const node of set) for (const n of this.#next.get(node)!) if (!set.has(n)) enter(n);
+  /** Units between the two that need the first; null where they may not be united. */
+  #between(first: Unit, last: Unit, apart: boolean): ReadonlySet<Unit> | null {
+    const found = new Set<Unit>(), stack = [first];
     while (stack.length > 0) {
-      for (const n of this.#next.get(stack.pop()!)!) {
-        if (set.has(n)) return true;
-        enter(n);
+      const unit = stack.pop()!;
+      for (const member of unit.members) {
+        for (const node of this.#next.get(member)!) {
+          const next = this.#unitOf.get(node)!;
+          if (next === last) {
+            if (unit !== first || apart) return null;
+          } else if (next !== first && next.at < last.at && !found.has(next)) {
+            found.add(next);
+            stack.push(next);
+          }
+        }
       }
     }
-    return false;
+    return found;
+  }
+
+  /** Puts a union between what stood between its parts and does not need it, and what does. */
+  #reorder(from: number, to: number, union: Unit, after: ReadonlySet<Unit>): void {
+    const between = this.#order.slice(from + 1, to).filter((u) => u !== null);
+    const places = [
+      ...between.filter((u) => !after.has(u)),
+      union,
+      ...between.filter((u) => after.has(u)),
+    ];
+    for (let at = from; at <= to; at++) {
+      const unit = places[at - from] ?? null;
+      this.#order[at] = unit;
+      if (unit) unit.at = at;
+    }
   }
 }
 
@@ -58,10 +100,17 @@ export class Clusters {
 export interface Joined {
   /** The nodes that go. */
   readonly members: Iterable<IrNode>;
-  /** What comes instead: its inputs are values of the old graph, its outputs are left empty. */
+  /** What comes instead: its inputs are values of the old graph, its outputs are left empty. It also waits for all that they did. */
   readonly node: IrNode;
   /** The members' values that are its outputs, in order. Nobody may read the others any more. */
   readonly outputs: readonly IrValue[];
+}
+
+/** What a cluster's members wait for. */
+function waitsOfJoined({ members, node }: Joined): IrNode[] {
+  const inside = new Set(members), waits = new Set(node.controls);
+  for (const member of inside) for (const c of member.controls) waits.add(c);
+  return [...waits].filter((c) => !inside.has(c));
 }
 
 /** Copies `ir` with clusters replaced, in an order in which everything can stand. Throws `InternalError` where there is none. */
@@ -75,12 +124,14 @@ export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
   const out: IrNode[] = [];
   const unitOf = (node: IrNode): IrNode | Joined => joinOf.get(node) ?? node;
   const templateOf = (unit: IrNode | Joined): IrNode => "members" in unit ? unit.node : unit;
+  const waitsOf = (unit: IrNode | Joined): readonly IrNode[] =>
+    "members" in unit ? waitsOfJoined(unit) : unit.controls;
   const place = (root: IrNode): void => {
     const stack: [IrNode | Joined, boolean][] = [[unitOf(root), false]];
     while (stack.length > 0) {
       const [unit, ready] = stack.pop()!;
       if (copies.has(unit)) continue;
-      const { inputs, controls, ...rest } = templateOf(unit);
+      const { inputs, ...rest } = templateOf(unit), controls = waitsOf(unit);
       if (!ready) {
         if (waiting.has(unit)) {
           throw new InternalError(`Cannot join nodes: "${templateOf(unit).name}" needs itself`);

@@ -31,7 +31,9 @@ export function groupAlike(ir: IrGraph): IrGraph {
     if (key === null) continue;
     const lists = groups.get(key) ?? [];
     groups.set(key, lists);
-    const open = lists.find((list) => list.length < MAX_MEMBERS && clusters.unite(list[0], node));
+    const open = lists.find((list) =>
+      list.length < MAX_MEMBERS && clusters.uniteApart(list[0], node)
+    );
     if (open) open.push(node);
     else lists.push([node]);
   }
