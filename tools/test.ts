@@ -51,6 +51,8 @@ async function main(given: string[]): Promise<number> {
       ...(given.includes("--thorough") ? { WEFT_TEST_EFFORT: "thorough" } : {}),
       DENO_JOBS: Deno.env.get("DENO_JOBS") ??
         String(Math.min(MOST_JOBS, navigator.hardwareConcurrency)),
+      // Each pass over a graph is checked.
+      WEFT_DEBUG: "verify",
       ...(Deno.stdout.isTerminal() && !Deno.noColor ? { FORCE_COLOR: "1" } : {}),
     },
     stdout: "piped",

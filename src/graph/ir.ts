@@ -31,7 +31,7 @@ export interface IrNode {
   readonly attrs: Attrs;
   /** Data inputs. */
   readonly inputs: IrValue[];
-  /** Nodes that must run before. */
+  /** Nodes that must run before. A constant has none: what it would wait for, its readers wait for. */
   readonly controls: IrNode[];
   /** Results. */
   readonly outputs: IrValue[];
@@ -81,9 +81,12 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
     fed.set(t, value);
   });
   const made = new Map<Operation, IrNode>();
+  // What those who use a constant wait for in its stead.
+  const behind = new Map<Operation, readonly IrNode[]>();
   // A fed placeholder has no work of its own left to wait for.
   const controlsOf = (op: Operation): Operation[] =>
     op.controlInputs.filter((c) => c.type !== "Placeholder" || !fed.has(c.outputs[0]));
+  const waitsOf = (op: Operation): readonly IrNode[] => behind.get(op) ?? [made.get(op)!];
   const need = (root: Operation): void => {
     // Iterative: graphs may be deeper than the call stack.
     const stack: [Operation, boolean][] = [[root, false]];
@@ -102,7 +105,16 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
       const inputs = op.inputs.map((t) =>
         fed.get(t) ?? made.get(t.operation)!.outputs[t.valueIndex]
       );
-      const node = makeNode(op, inputs, controlsOf(op).map((c) => made.get(c)!), -1);
+      const controls = new Set<IrNode>();
+      for (const c of controlsOf(op)) for (const n of waitsOf(c)) controls.add(n);
+      for (const t of op.inputs) {
+        if (!fed.has(t)) { for (const n of behind.get(t.operation) ?? []) controls.add(n); }
+      }
+      if (op.type === "Const") {
+        behind.set(op, [...controls]);
+        controls.clear();
+      }
+      const node = makeNode(op, inputs, [...controls], -1);
       op.outputs.forEach((t, index) =>
         node.outputs.push({
           node,
@@ -121,7 +133,12 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   return {
     nodes,
     fetches: fetches.map((t) => fed.get(t) ?? made.get(t.operation)!.outputs[t.valueIndex]),
-    targets: targets.map((op) => made.get(op)!),
+    targets: [
+      ...new Set([
+        ...targets.flatMap(waitsOf),
+        ...fetches.flatMap((t) => fed.has(t) ? [] : behind.get(t.operation) ?? []),
+      ]),
+    ],
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * WEFT_DEBUG: prints what becomes of each graph. `passes` shows every stage, `plan` the steps with their devices and reads,
- * `kernels` what is prepared to run them: each kernel the first time, with its source where it has one.
+ * `kernels` what is prepared to run them: each kernel the first time, with its source where it has one. `verify` prints nothing: it
+ * checks what each pass makes, as the tests do.
  * May import core, graph and runtime files.
  */
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
@@ -13,8 +14,8 @@ import { planText } from "./plan_text.ts";
 /** Reads `WEFT_DEBUG` and switches on what it names; unknown names are ignored. */
 export function installDebug(): void {
   const wanted = new Set((environment("WEFT_DEBUG") ?? "").split(/[,|]/));
+  pipelineOptions.verify ||= wanted.has("verify") || wanted.has("passes");
   if (wanted.has("passes")) {
-    pipelineOptions.verify = true;
     pipelineOptions.trace = (stage, ir) => {
       console.error(`weft: ${stage}\n${irText(verify(ir, stage))}`);
     };

@@ -10,6 +10,7 @@ import type { IrGraph, IrNode } from "../graph/ir.ts";
 import type { Operation } from "../graph/operation.ts";
 import { runsScript } from "../graph/passes/cse.ts";
 import { fold } from "../graph/passes/fold.ts";
+import { checked } from "../graph/passes/pipeline.ts";
 import { DrawCounts } from "../ops/random_state.ts";
 import { cpuDevice } from "./devices.ts";
 import { executeOn } from "./eager.ts";
@@ -30,7 +31,9 @@ export class Folder {
 
   /** Replaces what depends on constants alone; bodies called for it are counted in `context`. */
   fold(ir: IrGraph, context: RunContext): IrGraph | Promise<IrGraph> {
-    return fold(ir, (node, inputs) => this.#evaluate(node, inputs, context));
+    const folded = fold(ir, (node, inputs) => this.#evaluate(node, inputs, context));
+    const check = (made: IrGraph): IrGraph => checked(made, "fold", ir);
+    return folded instanceof Promise ? folded.then(check) : check(folded);
   }
 
   /** Cancels what is in flight and forgets everything. */
@@ -91,7 +94,11 @@ export class Folder {
 
 /** Folds ordinary ops only: for functions, whose plans are made synchronously. */
 export function foldOrdinary(ir: IrGraph): IrGraph {
-  return fold(ir, (node, inputs) => runsScript(node.def) ? null : compute(node, inputs)) as IrGraph;
+  const folded = fold(
+    ir,
+    (node, inputs) => runsScript(node.def) ? null : compute(node, inputs),
+  ) as IrGraph;
+  return checked(folded, "fold", ir);
 }
 
 /** An ordinary op on the CPU; null where it is big, or fails: then it fails at run time, where it belongs. */

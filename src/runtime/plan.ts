@@ -144,6 +144,7 @@ export function makePlan(ir: IrGraph): Plan {
 
 /** The value of a node that is the same at every run. */
 function valueOf({ def, attrs, controls }: IrNode): NdArray | Tensor | undefined {
+  // A constant waits for nothing.
   if (def.name === "Const") return attrs.value;
   return controls.length === 0 ? constantOf(def, attrs) : undefined;
 }

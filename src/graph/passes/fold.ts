@@ -6,7 +6,7 @@ import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { compatible } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
-import { isPure } from "./cse.ts";
+import { isPure, runsScript } from "./cse.ts";
 import { replaceValues } from "./replace.ts";
 
 /** Computes a node: one array per output, or null where it is not to be folded. */
@@ -25,8 +25,8 @@ export function fold(ir: IrGraph, evaluate: Evaluate): IrGraph | Promise<IrGraph
   let waiting: IrNode[] = [];
   for (const node of ir.nodes) {
     if (node.def.name === "Const" && node.feed < 0) known.set(node.outputs[0], node.attrs.value);
-    else if (isPure(node) && node.controls.length === 0 && node.outputs.length > 0) {
-      waiting.push(node);
+    else if (isPure(node) && !(runsScript(node.def) && node.controls.length > 0)) {
+      if (node.outputs.length > 0) waiting.push(node);
     }
   }
   const keep = (node: IrNode, results: readonly NdArray[] | null): void => {

@@ -55,14 +55,19 @@ export const pipelineOptions: {
   trace: null,
 };
 
+/** What a pass made of `before`, verified where that is on. */
+export function checked(ir: IrGraph, pass: string, before?: IrGraph): IrGraph {
+  return pipelineOptions.verify ? verify(ir, pass, before) : ir;
+}
+
 /** Runs the passes that are on, for plans of which most will run on `target`. */
 export function runPasses(ir: IrGraph, target: PassTarget = "CPU"): IrGraph {
-  const { passes, verify: checks, trace } = pipelineOptions;
+  const { passes, trace } = pipelineOptions;
   trace?.("built", ir);
   for (const name of passes[target]) {
     const before = ir;
     ir = traced({ name, category: "pass" }, () => PASSES[name](before, target));
-    if (checks) verify(ir, name);
+    checked(ir, name, before);
     trace?.(name, ir);
   }
   return ir;

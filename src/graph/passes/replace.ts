@@ -1,12 +1,14 @@
 /**
- * A copy of a plan's graph in which some values are taken from elsewhere; nodes that nobody needs any more are left out.
+ * A copy of a plan's graph in which some values are taken from elsewhere; nodes that nobody needs any more are left out. What a node
+ * that goes has waited for, those who used it wait for instead: no effect is lost with it.
  * May import graph files.
  */
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 
 /**
- * Copies `ir` with each key of `values` replaced. A replacement is a value of an earlier node of `ir`, or of a node in `added`,
- * which has no inputs. `nodes` says which node control edges mean instead; null: none.
+ * Copies `ir` with the nodes that are keys of `nodes` left out, and each key of `values`, which are all of their outputs, replaced. A
+ * replacement is a value of an earlier node of `ir`, or of a node in `added`, which has no inputs. `nodes` says which node control
+ * edges mean instead; null: none.
  */
 export function replaceValues(
   ir: IrGraph,
@@ -15,19 +17,18 @@ export function replaceValues(
   added: readonly IrNode[] = [],
 ): IrGraph {
   const valueOf = (v: IrValue): IrValue => values.get(v) ?? v;
-  const nodeOf = (n: IrNode): IrNode | null => {
-    const other = nodes.get(n);
-    return other === undefined ? n : other;
-  };
-  const needed = new Set<IrNode>();
+  const controls = controlsAfter(ir, nodes);
+  const targets = new Set<IrNode>();
+  for (const n of ir.targets) for (const c of controls.instead(n)) targets.add(c);
+  for (const v of ir.fetches) for (const c of controls.behind(v.node)) targets.add(c);
+  const needed = new Set<IrNode>(targets);
   for (const v of ir.fetches) needed.add(valueOf(v).node);
-  for (const n of ir.targets) keep(needed, nodeOf(n));
   for (let i = ir.nodes.length - 1; i >= 0; i--) {
     const node = ir.nodes[i];
     if (node.feed >= 0) needed.add(node);
     if (!needed.has(node)) continue;
     for (const v of node.inputs) needed.add(valueOf(v).node);
-    for (const c of node.controls) keep(needed, nodeOf(c));
+    for (const c of controls.of(node)) needed.add(c);
   }
   const copies = new Map<IrNode, IrNode>();
   const copyOf = (v: IrValue): IrValue => {
@@ -37,15 +38,10 @@ export function replaceValues(
   const out: IrNode[] = [];
   for (const node of [...added, ...ir.nodes]) {
     if (!needed.has(node)) continue;
-    const controls = new Set<IrNode>();
-    for (const c of node.controls) {
-      const other = nodeOf(c);
-      if (other) controls.add(copies.get(other)!);
-    }
     const copy: IrNode = {
       ...node,
       inputs: node.inputs.map(copyOf),
-      controls: [...controls],
+      controls: controls.of(node).map((c) => copies.get(c)!),
       outputs: [],
     };
     for (const v of node.outputs) copy.outputs.push({ ...v, node: copy });
@@ -55,13 +51,40 @@ export function replaceValues(
   return {
     nodes: out,
     fetches: ir.fetches.map(copyOf),
-    targets: ir.targets.flatMap((n) => {
-      const other = nodeOf(n);
-      return other ? [copies.get(other)!] : [];
-    }),
+    targets: [...targets].map((n) => copies.get(n)!),
   };
 }
 
-function keep(set: Set<IrNode>, node: IrNode | null): void {
-  if (node) set.add(node);
+/** Control edges of a graph from which nodes were taken. */
+interface Controls {
+  /** What a node that stays waits for. */
+  of(node: IrNode): readonly IrNode[];
+  /** What a node that goes has waited for, and its replacement does not. */
+  behind(node: IrNode): readonly IrNode[];
+  /** What to wait for instead of a node. */
+  instead(node: IrNode): readonly IrNode[];
+}
+
+const NONE: readonly IrNode[] = [];
+
+function controlsAfter(ir: IrGraph, nodes: ReadonlyMap<IrNode, IrNode | null>): Controls {
+  const changed = new Map<IrNode, readonly IrNode[]>();
+  const of = (node: IrNode): readonly IrNode[] => changed.get(node) ?? node.controls;
+  const behind = (node: IrNode): readonly IrNode[] => nodes.has(node) ? of(node) : NONE;
+  const instead = (node: IrNode): readonly IrNode[] => {
+    const other = nodes.get(node);
+    return other === undefined ? [node] : other === null ? of(node) : [other, ...of(node)];
+  };
+  for (const node of ir.nodes) {
+    const isTouched = nodes.has(node) || node.controls.some((c) => nodes.has(c)) ||
+      node.inputs.some((v) => behind(v.node).length > 0);
+    if (!isTouched) continue;
+    const list = new Set(node.controls.flatMap(instead));
+    for (const v of node.inputs) for (const c of behind(v.node)) list.add(c);
+    // What stands for a node may wait for the same.
+    const other = nodes.get(node);
+    if (other) { for (const c of of(other)) list.delete(c); }
+    changed.set(node, [...list]);
+  }
+  return { of, behind, instead };
 }

@@ -1,14 +1,19 @@
 /**
- * verify: what must hold of a plan's graph between passes.
+ * verify: what must hold of a plan's graph between passes, and what a pass must leave as it was.
  * May import core and graph files.
  */
 import { InternalError } from "../../core/errors.ts";
 import { inferOutputs } from "../../core/op.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import type { Operation } from "../operation.ts";
+import { isPure } from "./cse.ts";
 
-/** Throws `InternalError` where a node stands before what it needs, a value is not its node's, or dtypes and shapes do not fit the op. */
-export function verify(ir: IrGraph, after: string): IrGraph {
+/**
+ * Throws `InternalError` where a node stands before what it needs, a value is not its node's, dtypes and shapes do not fit the op, or
+ * a constant waits for something; and where an effect that `before` has is lost, or no longer comes before what it came before.
+ */
+export function verify(ir: IrGraph, after: string, before?: IrGraph): IrGraph {
   const seen = new Set<IrNode>();
   const fail = (node: IrNode, what: string): never => {
     throw new InternalError(
@@ -22,6 +27,7 @@ export function verify(ir: IrGraph, after: string): IrGraph {
     for (const c of node.controls) {
       if (!seen.has(c)) fail(node, `waits for "${c.name}", which does not stand before it`);
     }
+    if (node.def.name === "Const" && node.controls.length > 0) fail(node, "waits for something");
     node.outputs.forEach((v, i) => {
       if (v.node !== node || v.index !== i) fail(node, `has output ${i} of another node`);
     });
@@ -47,7 +53,46 @@ export function verify(ir: IrGraph, after: string): IrGraph {
     }
   }
   for (const n of ir.targets) if (!seen.has(n)) fail(n, "is a target but not there");
+  if (before) checkEffects(before, ir, fail);
   return ir;
+}
+
+type Effects = ReadonlySet<Operation>;
+
+function checkEffects(
+  before: IrGraph,
+  now: IrGraph,
+  fail: (node: IrNode, what: string) => never,
+): void {
+  const found = effectsOf(now);
+  for (const [op, [node, wanted]] of effectsOf(before)) {
+    const kept = found.get(op)?.[1];
+    if (kept === undefined) fail(node, "is lost");
+    for (const o of wanted) {
+      if (!kept.has(o)) fail(node, `no longer waits for ${o.type} "${o.name}"`);
+    }
+  }
+}
+
+/** Effects in a graph: the node of each, and those that come before. */
+function effectsOf({ nodes }: IrGraph): Map<Operation, readonly [IrNode, Effects]> {
+  const effects = new Map<Operation, readonly [IrNode, Effects]>();
+  const behind = new Map<IrNode, Effects>();
+  for (const node of nodes) {
+    let own: Effects = new Set();
+    for (const n of [...node.inputs.map((v) => v.node), ...node.controls]) {
+      const more = behind.get(n)!;
+      // Most nodes have what one of their inputs has: they share it.
+      if (own.size === 0) own = more;
+      else if (own !== more && more.size > 0) own = new Set([...own, ...more]);
+    }
+    if (node.feed < 0 && !isPure(node)) {
+      effects.set(node.source, [node, own]);
+      own = new Set([...own, node.source]);
+    }
+    behind.set(node, own);
+  }
+  return effects;
 }
 
 /** The graph as text: one node a line. */
