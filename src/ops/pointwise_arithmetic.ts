@@ -6,12 +6,11 @@ import { apply1 } from "../core/apply.ts";
 import type { OpInput } from "../core/apply.ts";
 import { DTYPES, isInteger } from "../core/dtype.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
-import { argument, type Expr, scalar as s } from "../core/scalar.ts";
+import { scalar as s } from "../core/scalar.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { withMeaning } from "../kernels/host_meaning.ts";
-import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
+import { sumCpu, sumOf } from "../kernels/sum_terms.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import {
@@ -99,10 +98,10 @@ definePointwise("TruncateMod", ([x, y]) => s.truncmod(x, y), {
   grad: null,
 });
 
-const sumOf = (n: number): Expr =>
-  Array.from({ length: n }, (_, i) => argument(i)).reduce((a, b) => s.add(a, b));
+/** Terms that one GPU kernel adds up: with the result, as many buffers as WebGPU promises. */
+const MOST_TERMS = 7;
 
-const AddN = defineOp({
+const AddN: OpDef = defineOp({
   name: "AddN",
   inputs: ["inputs: N * T"],
   outputs: ["sum: T"],
@@ -115,21 +114,21 @@ const AddN = defineOp({
   expand: (xs) => {
     let level: readonly Tensor[] = xs;
     while (level.length > 1) {
-      const pairs: Tensor[] = [];
-      for (let i = 0; i < level.length; i += 2) {
-        pairs.push(i + 1 < level.length ? apply1(AddV2, [level[i], level[i + 1]]) : level[i]);
+      const sums: Tensor[] = [];
+      for (let i = 0; i < level.length; i += MOST_TERMS) {
+        const terms = level.slice(i, i + MOST_TERMS);
+        sums.push(terms.length > 1 ? apply1(AddN, terms) : terms[0]);
       }
-      level = pairs;
+      level = sums;
     }
     return level;
   },
   grad: { saves: [], vjp: (_, [g], ctx) => ctx.inputs.map(() => g) },
-  cpu: withMeaning((ins, outs) => pointwiseCpu([sumOf(ins.length)], ins, outs), {
-    pointwise: ({ inputs }) => [sumOf(inputs.length)],
-  }),
+  cpu: sumCpu,
   gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
     name: "pointwise",
-    fits: ({ inputs }, profile) => pointwiseFits([sumOf(inputs.length)], inputs, profile),
+    fits: ({ inputs }, profile) =>
+      inputs.length <= MOST_TERMS && pointwiseFits([sumOf(inputs.length)], inputs, profile),
     plan: ({ inputs, outputs }, profile) =>
       pointwiseGpu([sumOf(inputs.length)], inputs, outputs[0], profile),
   }]),

@@ -1,8 +1,9 @@
 /**
- * Ops whose attributes are scalar expressions: several of the same inputs, or the same ones for each member of a group.
+ * Ops that several expressions compute: of the same inputs, the same ones for each member of a group, or one after another.
  * May import core and devices/cpu.
  */
 import type { Expr } from "../../../core/scalar.ts";
+import { sumOf, termLists } from "../../../kernels/sum_terms.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { preparePointwise } from "./pointwise.ts";
 
@@ -31,8 +32,25 @@ const prepareGrouped: FastPrepare = (engine, { inputs, outputs, attrs }) => {
   return (outs, ins) => each.forEach((run) => run(outs, ins));
 };
 
-/** Kernels of ops whose attributes are expressions. */
+/** Sums of any number of terms. */
+const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
+  const parts: FastRun[] = [];
+  for (const { from, to } of termLists(inputs.length)) {
+    const before = from === 0 ? [] : outputs;
+    const terms = [...before, ...inputs.slice(from, to)];
+    const run = preparePointwise(engine, [sumOf(terms.length)], terms, outputs[0].shape);
+    if (run === null) return null;
+    if (terms.length === inputs.length) return run;
+    parts.push((outs, ins) =>
+      run(outs, from === 0 ? ins.slice(0, to) : [...outs, ...ins.slice(from, to)])
+    );
+  }
+  return (outs, ins) => parts.forEach((run) => run(outs, ins));
+};
+
+/** Kernels of these ops. */
 export const POINTWISE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
   ["_FusedPointwise", prepareFused],
   ["_GroupedUpdate", prepareGrouped],
+  ["AddN", prepareSum],
 ];
