@@ -139,6 +139,9 @@ export interface ProgramInit {
   readonly enable?: readonly string[];
 }
 
+/** Name of a uniform field that holds 0, which compilers do not know; programs that read it have it. */
+export const ZERO_PARAM = "zero_";
+
 const programs = new Map<string, Program>();
 
 /** Builds a program; equal sources give the same object. */
@@ -154,7 +157,8 @@ export function makeProgram(init: ProgramInit): Program {
     lines.push(`@group(0) @binding(${b++}) var<storage, read_write> out${i}: array<${t}>;`);
     bindings.push("read_write");
   });
-  const params = init.params ?? [];
+  const readsZero = `${init.prelude}${init.body}`.includes(`p.${ZERO_PARAM}`);
+  const params = [...(init.params ?? []), ...(readsZero ? [ZERO_PARAM] : [])];
   if (params.length > 0) {
     const fields = params.map((f) => {
       const [name, type = "u32"] = f.split(":");

@@ -10,6 +10,7 @@ export type ScalarOp =
   | "arg"
   | "const"
   | "cast"
+  | "keep"
   | "add"
   | "sub"
   | "mul"
@@ -78,7 +79,7 @@ export interface Expr {
   readonly op: ScalarOp;
   /** Operands. */
   readonly args: readonly Expr[];
-  /** Argument number (`arg`) or value (`const`). */
+  /** Argument number (`arg`), value (`const`), or which of the ways to say it (`keep`). */
   readonly value?: number;
   /** Target (`cast`). */
   readonly dtype?: DType;
@@ -105,6 +106,14 @@ export function constant(value: number): Expr {
 /** Conversion to another dtype. */
 export function castTo(x: Expr, dtype: DType): Expr {
   return { op: "cast", args: [x], dtype };
+}
+
+/**
+ * The value itself, which no compiler may look behind. GPU drivers take floats for numbers of algebra: to them `x * 0` is 0 and
+ * `(x + y) - x` is y, also where x is NaN. What is kept `again` is not known to be equal to what is kept once.
+ */
+export function keep(x: Expr, again = false): Expr {
+  return { op: "keep", args: [x], value: again ? 1 : 0 };
 }
 
 type E = Expr | number;
@@ -191,17 +200,9 @@ const PREDICATES: ReadonlySet<ScalarOp> = new Set([
 
 /** Result dtype of an expression; constants take `hint`. */
 export function exprType(e: Expr, args: readonly DType[], hint?: DType): DType {
-  if (e.op === "arg") return args[e.value!];
-  if (e.op === "const") return hint ?? "float32";
-  if (e.op === "cast") return e.dtype!;
-  if (PREDICATES.has(e.op)) return "bool";
-  const operands = e.op === "select" ? e.args.slice(1) : e.args;
-  const t = operandType(operands, args, hint);
-  if (e.op === "complex") return t === "float64" ? "complex128" : "complex64";
-  if (DTYPES[t].kind === "complex" && (e.op === "real" || e.op === "imag" || e.op === "abs")) {
-    return t === "complex128" ? "float64" : "float32";
-  }
-  return t;
+  const type = typeOf(e, args);
+  if (type !== null) return type;
+  return e.op === "const" ? hint ?? "float32" : resultType(e.op, hint ?? "float32");
 }
 
 /** Dtype that operands share: that of the first that is not a bare constant. */
@@ -210,14 +211,55 @@ export function operandType(
   args: readonly DType[],
   hint?: DType,
 ): DType {
-  for (const o of operands) if (!isBareConst(o)) return exprType(o, args, hint);
-  return hint ?? "float32";
+  return firstType(operands, args) ?? hint ?? "float32";
 }
 
-function isBareConst(e: Expr): boolean {
-  if (e.op === "const") return true;
-  if (e.op === "arg" || e.op === "cast" || PREDICATES.has(e.op)) return false;
-  return (e.op === "select" ? e.args.slice(1) : e.args).every(isBareConst);
+/** Types of expressions over the arguments that were asked for last: each printer asks for those of every part. */
+let known: { readonly args: readonly DType[]; readonly types: WeakMap<Expr, DType | null> } = {
+  args: [],
+  types: new WeakMap(),
+};
+
+/** The dtype; null for what is made of numbers alone, which take that of what they meet. */
+function typeOf(e: Expr, args: readonly DType[]): DType | null {
+  switch (e.op) {
+    case "arg":
+      return args[e.value!];
+    case "const":
+      return null;
+    case "cast":
+      return e.dtype!;
+  }
+  if (PREDICATES.has(e.op)) return "bool";
+  if (known.args !== args) known = { args, types: new WeakMap() };
+  const { types } = known;
+  let type = types.get(e);
+  if (type === undefined) {
+    const t = firstType(valuesOf(e), args);
+    types.set(e, type = t === null ? null : resultType(e.op, t));
+  }
+  return type;
+}
+
+function firstType(operands: readonly Expr[], args: readonly DType[]): DType | null {
+  for (const o of operands) {
+    const t = typeOf(o, args);
+    if (t !== null) return t;
+  }
+  return null;
+}
+
+/** Operands whose dtype is the result's. */
+function valuesOf(e: Expr): readonly Expr[] {
+  return e.op === "select" ? e.args.slice(1) : e.args;
+}
+
+function resultType(op: ScalarOp, t: DType): DType {
+  if (op === "complex") return t === "float64" ? "complex128" : "complex64";
+  if (DTYPES[t].kind === "complex" && (op === "real" || op === "imag" || op === "abs")) {
+    return t === "complex128" ? "float64" : "float32";
+  }
+  return t;
 }
 
 const DIVISIONS: ReadonlySet<ScalarOp> = new Set(["div", "floordiv", "floormod", "truncmod"]);
@@ -261,9 +303,17 @@ export function exprKey(...exprs: readonly Expr[]): string {
     if (before !== undefined) return `#${before}`;
     const args = e.args.map(visit).join(",");
     seen.set(e, seen.size);
-    return `${e.op === "cast" ? e.dtype : e.op}(${args})`;
+    return `${e.op === "cast" ? e.dtype : `${e.op}${e.value ?? ""}`}(${args})`;
   };
   return exprs.map(visit).join(";");
+}
+
+/** Other replacements for arguments where some primitives take them. */
+export interface ReplacedAt {
+  /** These primitives. */
+  readonly at: ReadonlySet<ScalarOp>;
+  /** What they take for each argument. */
+  readonly by: readonly Expr[];
 }
 
 /**
@@ -274,6 +324,7 @@ export function substitute(
   e: Expr,
   args: readonly Expr[],
   memo: Map<Expr, Expr> = new Map(),
+  others?: ReplacedAt,
 ): Expr {
   if (e.op === "arg") {
     const a = args[e.value!];
@@ -286,6 +337,10 @@ export function substitute(
   }
   if (e.args.length === 0) return e;
   let r = memo.get(e);
-  if (!r) memo.set(e, r = { ...e, args: e.args.map((a) => substitute(a, args, memo)) });
+  if (!r) {
+    const own = others?.at.has(e.op) ? others.by : args;
+    const operands = e.args.map((a) => substitute(a, a.op === "arg" ? own : args, memo, others));
+    memo.set(e, r = { ...e, args: operands });
+  }
   return r;
 }

@@ -325,6 +325,7 @@ export function evaluator(
       const f = castFunction(type, e.dtype!);
       return (_, r) => f(r[a]);
     }
+    if (e.op === "keep") return (_, r) => r[a];
     if (e.op === "complex") return (_, r) => [r[a] as number, r[b] as number];
     const f = functionOf(e.op, type);
     const finish = settle(type);

@@ -174,6 +174,7 @@ export function printJs(
     return v;
   };
   const print = (e: Expr, hint: DType): string[] => {
+    if (e.op === "keep") return print(e.args[0], hint);
     let byHint = memo.get(e);
     if (!byHint) memo.set(e, byHint = new Map());
     let r = byHint.get(hint);

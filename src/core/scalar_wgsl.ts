@@ -5,7 +5,7 @@
 import { type DType, DTYPES } from "./dtype.ts";
 import { castTo, type Expr, exprType, operandType, type ScalarOp } from "./scalar.ts";
 import { UnimplementedError } from "./errors.ts";
-import { f32Bits } from "./dispatch.ts";
+import { f32Bits, ZERO_PARAM } from "./dispatch.ts";
 import { loadText, storeText } from "./gpu_storage.ts";
 import { SCALAR_WGSL } from "../shaders_generated.ts";
 import { wgslFunctions } from "./wgsl_functions.ts";
@@ -103,6 +103,7 @@ export function printWgsl(
     const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
     const xs = operands.map((o) => print(o, type));
     if (e.op === "cast") return wgslCast(xs[0], type, e.dtype!, use);
+    if (e.op === "keep") return keepText(xs[0], type, e.value === 1);
     if (e.op === "select") return `select(${xs[1]}, ${xs[0]}, ${print(e.args[0], "bool")})`;
     return wgslNode(e.op, xs[0], xs[1], type, use);
   };
@@ -143,6 +144,12 @@ export function wgslConst(
   const text = String(f);
   const literal = /[.e]/.test(text) ? text : `${text}.0`;
   return f < 0 ? `(${literal}f)` : `${literal}f`;
+}
+
+/** Nobody knows what comes of this before the kernel runs. */
+function keepText(x: string, type: DType, again: boolean): string {
+  if (DTYPES[type].kind !== "float") return x;
+  return `bitcast<f32>(bitcast<u32>(${x}) ${again ? "+" : "^"} p.${ZERO_PARAM})`;
 }
 
 function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => string): string {

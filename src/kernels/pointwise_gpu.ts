@@ -32,8 +32,8 @@ import {
 } from "./pointwise_layout.ts";
 
 const WORKGROUP = 256;
-/** Words that fit the uniform block. */
-const MAX_PARAMS = 64;
+/** Words that fit the uniform block, beside the number of elements and a zero. */
+const MAX_WORDS = 62;
 /** Elements from which going by eights is worth programs of its own. */
 const MANY = 16384;
 /** Alignment of the parts of buffers that are bound, in bytes. */
@@ -73,7 +73,7 @@ export function pointwiseGpu(
   const outs = exprs.map((e) => exprType(e, dtypes));
   const layout = layOut(ins, out.shape, most(ins, outs, out.shape, profile));
   const words = indexWords(layout);
-  const bake = words.length >= MAX_PARAMS;
+  const bake = words.length > MAX_WORDS;
   // In baked programs all strides are part of the source.
   const key = `${exprKey(...exprs)}|${dtypes}|${layoutKey(layout)}|${bake ? words : ""}`;
   let program = programs.get(key);

@@ -85,8 +85,9 @@ export class Segment {
     this.#inputs = [...new Set(steps.flatMap((s) => s.inputs))]
       .filter((slot) => !made.has(slot) && plan.kinds[slot] !== CONSTANT);
     this.#reads = readsOf(steps, this.#inputs);
+    const feeds = new Map(plan.feeds.map((slot, i) => [slot, i]));
     this.#feeds = steps.length === plan.steps.length
-      ? this.#inputs.map((slot) => plan.feeds.indexOf(slot))
+      ? this.#inputs.map((slot) => feeds.get(slot)!)
       : null;
     this.#memory = memoryOf(plan);
   }
@@ -148,8 +149,11 @@ function isPlain(plan: Plan, { node, inputs, onHost }: PlanStep): boolean {
 
 /** How often the steps read each of these slots. */
 function readsOf(steps: readonly PlanStep[], slots: readonly number[]): number[] {
-  const inputs = steps.flatMap((s) => s.inputs);
-  return slots.map((slot) => inputs.filter((s) => s === slot).length);
+  const counts = new Map<number, number>();
+  for (const { inputs } of steps) {
+    for (const slot of inputs) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  }
+  return slots.map((slot) => counts.get(slot) ?? 0);
 }
 
 function runTraced(
@@ -333,10 +337,12 @@ class Prepared {
 /** The outputs that are fetched, where nothing else of the plan is left and each has memory of its own. */
 function fetchesOf({ length, outputs, stores }: Layout, plan: Plan): readonly Output[] | null {
   if (length < plan.steps.length || new Set(plan.fetches).size < plan.fetches.length) return null;
-  const found = plan.fetches.map((slot) => outputs.find((o) => o.slot === slot));
-  const holders = [...outputs, ...stores].map(({ owner }) => owner);
+  const bySlot = new Map(outputs.map((o) => [o.slot, o])), holders = new Map<number, number>();
+  for (const { owner: { kind, index } } of [...outputs, ...stores]) {
+    if (kind === "made") holders.set(index, (holders.get(index) ?? 0) + 1);
+  }
+  const found = plan.fetches.map((slot) => bySlot.get(slot));
   const isOwn = (o: Output | undefined): o is Output =>
-    o !== undefined && o.owner.kind === "made" &&
-    holders.filter((h) => h.kind === "made" && h.index === o.owner.index).length === 1;
+    o !== undefined && o.owner.kind === "made" && holders.get(o.owner.index) === 1;
   return found.every(isOwn) && found.length === outputs.length ? found : null;
 }

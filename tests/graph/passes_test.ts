@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { buildIr } from "../../src/graph/ir.ts";
+import { MAX_WORK } from "../../src/graph/passes/pointwise_nodes.ts";
 import { verify } from "../../src/graph/passes/verify.ts";
 import type { SymbolicTensor } from "../../src/graph/operation.ts";
 import { optimized } from "./graph_text.ts";
@@ -143,6 +144,37 @@ Deno.test("mergePointwise() leaves apart what shares nothing, waits, differs in 
     for (const l of lines.filter((l) => l.includes("_FusedPointwise"))) {
       assert(l.split(" : ")[1].split("32[").length - 1 <= most, `${what}: ${lines.join("\n")}`);
     }
+  }
+});
+
+Deno.test("joined ops have bounded work: long chains are as many kernels as their work asks for", () => {
+  const chain = (n: number, op: (y: tf.Tensor, t: tf.Tensor) => tf.Tensor) => () => {
+    const t = x();
+    let y = t;
+    for (let i = 0; i < n; i++) y = op(y, t);
+    return y;
+  };
+  const cases: [string, () => tf.Tensor | tf.Tensor[], number][] = [
+    ["as much as there may be", chain(MAX_WORK, (y, t) => tf.add(y, t)), 1],
+    ["one more", chain(MAX_WORK + 1, (y, t) => tf.add(y, t)), 2],
+    ["ten times as much", chain(10 * MAX_WORK, (y, t) => tf.add(y, t)), 10],
+    ["costly ones", chain(MAX_WORK / 10, (y) => tf.tanh(y)), 1],
+    ["twice as many costly ones", chain(MAX_WORK / 5, (y) => tf.tanh(y)), 2],
+    ["each result is wanted", () => {
+      const list = [x()];
+      for (let i = 0; i < 40; i++) list.push(tf.add(list[i], 1));
+      return list;
+      // One array is read, seven are written.
+    }, 6],
+    ["many that read one array", () => {
+      const t = x();
+      return Array.from({ length: 70 }, (_, i) => tf.mul(t, i));
+    }, 10],
+  ];
+  for (const [what, build, kernels] of cases) {
+    const lines = optimized(build);
+    const fused = lines.filter((l) => /= (_FusedPointwise|AddV2|Tanh|Mul)\(/.test(l));
+    assertEquals(fused.length, kernels, `${what}: ${lines.join("\n").slice(0, 2000)}`);
   }
 });
 

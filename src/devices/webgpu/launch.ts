@@ -47,7 +47,8 @@ export class Launch {
     this.#from = dispatch.buffers.map((ref) =>
       "input" in ref ? ref.input : -1 - ("output" in ref ? ref.output : outputs + ref.temp)
     );
-    this.words = new Uint32Array(Math.max(4, Math.ceil(dispatch.params.length / 4) * 4));
+    // Programs may read one more, which is zero.
+    this.words = new Uint32Array(Math.ceil((dispatch.params.length + 1) / 4) * 4);
     this.words.set(dispatch.params.map((w) => w >>> 0));
     this.key = this.words.join();
     this.buffers = new Array(dispatch.buffers.length);

@@ -3,13 +3,13 @@
  * May import core and graph files.
  */
 import type { DType } from "../../core/dtype.ts";
-import { argument, castTo, substitute } from "../../core/scalar.ts";
+import { argument, castTo } from "../../core/scalar.ts";
 import { isConcrete, type PartialShape, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import {
+  applied,
   epilogueOp,
-  expressionsOf,
   heldNodes,
   isPointwise,
   MAX_BUFFERS,
@@ -90,7 +90,7 @@ function withEpilogue(product: IrNode, reader: IrNode, per: readonly string[]): 
       ...product.attrs,
       Tout: reader.outputs[0].dtype,
       Toperand: operands.map((v) => v.dtype),
-      expr: substitute(expressionsOf(reader)[0], args),
+      expr: applied(reader, args)[0],
       per,
     },
     inputs: [...product.inputs, ...operands],

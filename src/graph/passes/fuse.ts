@@ -13,12 +13,13 @@ import {
   isPointwise,
   literal,
   MAX_BUFFERS,
-  MAX_NODES,
+  MAX_WORK,
   mayBeCopied,
   outside,
   type PassTarget,
   readersOf,
   withoutUnused,
+  workOfNode,
 } from "./pointwise_nodes.ts";
 
 /** A set of pointwise nodes that become one. */
@@ -28,6 +29,8 @@ interface Group {
   readonly members: Set<IrNode>;
   /** Values that come from outside. */
   readonly inputs: Set<IrValue>;
+  /** Instructions of its members for an element. */
+  work: number;
 }
 
 /** What groups are made from. */
@@ -49,9 +52,12 @@ export function fuse(ir: IrGraph, target: PassTarget): IrGraph {
     for (const group of joined) join(group, node);
     groups.set(
       node,
-      joined.length > 0
-        ? joined
-        : [{ root: node, members: new Set([node]), inputs: new Set(outside(node)) }],
+      joined.length > 0 ? joined : [{
+        root: node,
+        members: new Set([node]),
+        inputs: new Set(outside(node)),
+        work: workOfNode(node),
+      }],
     );
   }
   const joins = [...new Set([...groups.values()].flat())]
@@ -80,7 +86,7 @@ function mayJoin(node: IrNode, group: Group): boolean {
   return group.root.device === node.device &&
     // Fusing a small value into a large one would compute it again for each element.
     sameShape(node.outputs[0].shape, group.root.outputs[0].shape) &&
-    inputs.size < MAX_BUFFERS && group.members.size < MAX_NODES / 4;
+    inputs.size < MAX_BUFFERS && group.work + workOfNode(node) <= MAX_WORK;
 }
 
 /** True where less is read and written if each group computes the node itself. */
@@ -101,6 +107,7 @@ function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context)
 
 function join(group: Group, node: IrNode): void {
   group.members.add(node);
+  group.work += workOfNode(node);
   group.inputs.delete(node.outputs[0]);
   for (const v of outside(node)) group.inputs.add(v);
 }

@@ -7,28 +7,32 @@ import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { Clusters, type Joined, joinNodes } from "./clusters.ts";
 import {
-  expressionsOf,
   fusedNode,
   isPointwise,
   MAX_BUFFERS,
-  MAX_NODES,
+  MAX_WORK,
   outside,
   type PassTarget,
-  readersOf,
   withoutUnused,
-  workOf,
+  workOfNode,
 } from "./pointwise_nodes.ts";
+
+/**
+ * Sets that read an array and are still asked whether another reader fits: where hundreds of ops read one array, those before have no
+ * room left for most of them.
+ */
+const MOST_OPEN = 8;
 
 /** The graph with neighbouring pointwise ops merged, where an array is read less often for it. */
 export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
   const mergeable = ir.nodes.filter((n) =>
     isPointwise(n, target) && n.outputs.every((v) => isConcrete(v.shape))
   );
-  const known = new Set(mergeable);
-  const readers = readersOf(ir), clusters = new Clusters(ir), waits = hostWaits(ir);
+  const known = new Set(mergeable), work = new Map(mergeable.map((n) => [n, workOfNode(n)]));
+  const readers = readersOfValues(ir), clusters = new Clusters(ir), waits = hostWaits(ir);
   const fetched = new Set(ir.fetches);
   const leaves = (v: IrValue, set: ReadonlySet<IrNode>): boolean =>
-    fetched.has(v) || readers.get(v.node)!.some((r) => !set.has(r) && r.inputs.includes(v));
+    fetched.has(v) || (readers.get(v) ?? []).some((r) => !set.has(r));
   const outputsOf = (set: ReadonlySet<IrNode>): IrValue[] =>
     [...set].flatMap((n) => n.outputs.filter((v) => leaves(v, set)));
   const fits = (a: IrNode, b: IrNode): boolean => {
@@ -37,32 +41,50 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
       !sameShape(a.outputs[0].shape, b.outputs[0].shape)
     ) return false;
     const set = new Set([...clusters.setOf(a), ...clusters.setOf(b)]);
+    let total = 0;
+    for (const n of set) total += work.get(n)!;
+    if (total > MAX_WORK) return false;
     const inputs = new Set([...set].flatMap(outside).filter((v) => !set.has(v.node)));
     const outputs = outputsOf(set).length;
     // Ops that others only wait for have no value to give.
-    return inputs.size > 0 && outputs > 0 && inputs.size + outputs <= MAX_BUFFERS &&
-      workOf([...set].flatMap(expressionsOf)) <= 4 * MAX_NODES;
+    return inputs.size > 0 && outputs > 0 && inputs.size + outputs <= MAX_BUFFERS;
   };
-  const order = new Map(ir.nodes.map((n, i) => [n, i]));
-  const merged = new Set<ReadonlySet<IrNode>>();
+  /** For each array the last of its readers, one of a set. */
+  const open = new Map<IrValue, IrNode[]>();
   for (const node of mergeable) {
     const shared = outside(node).filter((v) => sameShape(v.shape, node.outputs[0].shape));
-    const earlier = shared.flatMap((
-      v,
-    ) => [v.node, ...readers.get(v.node)!.filter((r) => r.inputs.includes(v))])
-      .filter((n) => known.has(n) && order.get(n)! < order.get(node)!);
+    const earlier = shared.flatMap((v) => [v.node, ...open.get(v) ?? []]).filter((n) =>
+      known.has(n)
+    );
     for (const other of new Set(earlier)) {
       if (clusters.setOf(node).has(other) || !fits(other, node)) continue;
       clusters.unite(other, node);
     }
+    for (const v of shared) {
+      const others = (open.get(v) ?? []).filter((n) => !clusters.setOf(node).has(n));
+      open.set(v, [...others.slice(1 - MOST_OPEN), node]);
+    }
   }
-  for (const node of mergeable) if (clusters.setOf(node).size > 1) merged.add(clusters.setOf(node));
+  const merged = new Set(mergeable.map((n) => clusters.setOf(n)).filter((set) => set.size > 1));
+  const order = new Map(ir.nodes.map((n, i) => [n, i]));
   const joins = [...merged].map((set): Joined => {
-    const members = new Set(mergeable.filter((n) => set.has(n)));
+    const members = new Set([...set].sort((a, b) => order.get(a)! - order.get(b)!));
     const outputs = outputsOf(members);
     return { members, node: fusedNode(members, outputs), outputs };
   });
   return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+}
+
+function readersOfValues({ nodes }: IrGraph): Map<IrValue, IrNode[]> {
+  const readers = new Map<IrValue, IrNode[]>();
+  for (const node of nodes) {
+    for (const v of node.inputs) {
+      const list = readers.get(v);
+      if (list) list.push(node);
+      else readers.set(v, [node]);
+    }
+  }
+  return readers;
 }
 
 /** How many steps on the host lie before each node: ops of different numbers must not wait for each other. */

@@ -45,7 +45,7 @@ export function simdWeight(exprs: readonly Expr[]): number {
     if (seen.has(e)) return 0;
     seen.add(e);
     const isWide = e.op === "pow" || WIDE[e.op] || TRIG[e.op];
-    const own = isWide ? WIDE_WEIGHT : LANE[e.op] ? LANE_WEIGHT : 1;
+    const own = isWide ? WIDE_WEIGHT : LANE[e.op] ? LANE_WEIGHT : e.op === "keep" ? 0 : 1;
     return e.args.reduce((n, a) => n + visit(a), own);
   };
   return exprs.reduce((n, e) => n + visit(e), 0);
@@ -60,7 +60,7 @@ export function isLongChain(exprs: readonly Expr[]): boolean {
   const visit = (e: Expr): number => {
     let depth = depths.get(e);
     if (depth === undefined) {
-      const own = LANE[e.op] ? LANE_WEIGHT : 1;
+      const own = LANE[e.op] ? LANE_WEIGHT : e.op === "keep" ? 0 : 1;
       depth = own + e.args.reduce((most, a) => Math.max(most, visit(a)), 0);
       depths.set(e, depth);
     }

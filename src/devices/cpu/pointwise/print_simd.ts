@@ -108,6 +108,7 @@ export function simdPrints(exprs: readonly Expr[], dtypes: readonly DType[]): bo
   const visit = (e: Expr, hint: DType): boolean => {
     if (e.op === "arg") return true;
     if (e.op === "const") return SIMD_DTYPES.has(hint);
+    if (e.op === "keep") return visit(e.args[0], hint);
     const operands = e.op === "select" ? e.args.slice(1) : e.args;
     const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
     if (!SIMD_DTYPES.has(type) || !operands.every((o) => visit(o, type))) return false;
@@ -159,6 +160,7 @@ export function printSimdGroup(
   const each = Array.from({ length: count }, (_, u) => u);
   const memo = new Map<Expr, Map<DType, Lanes[]>>();
   const print = (e: Expr, hint: DType): readonly Lanes[] => {
+    if (e.op === "keep") return print(e.args[0], hint);
     let byHint = memo.get(e);
     if (!byHint) memo.set(e, byHint = new Map());
     const known = byHint.get(hint);
