@@ -15,6 +15,8 @@ import type { ScatterInputs } from "./scatter_gpu.ts";
 export interface HostMeaning {
   /** Output i is expression i of the inputs, broadcast. */
   readonly pointwise?: (problem: Problem) => readonly Expr[];
+  /** The output is the sum of all inputs, from the first on. */
+  readonly sum?: true;
   /** The output is a copy of input `from`; places read from nowhere get the element in input `fill`, or zero. */
   readonly copy?: {
     readonly from: number;

@@ -10,7 +10,8 @@ import { scalar as s } from "../core/scalar.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { sumCpu, sumOf } from "../kernels/sum_terms.ts";
+import { withMeaning } from "../kernels/host_meaning.ts";
+import { sumCpu, sumOf } from "../kernels/pointwise_cpu.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import {
@@ -124,7 +125,7 @@ const AddN: OpDef = defineOp({
     return level;
   },
   grad: { saves: [], vjp: (_, [g], ctx) => ctx.inputs.map(() => g) },
-  cpu: sumCpu,
+  cpu: withMeaning(sumCpu, { sum: true }),
   gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
     name: "pointwise",
     fits: ({ inputs }, profile) =>

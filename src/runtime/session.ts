@@ -22,8 +22,7 @@ import { currentGraph, type Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { buildIr, type IrGraph } from "../graph/ir.ts";
 import { defaultDevice, deviceGeneration } from "./devices.ts";
-import { checked, runPasses } from "../graph/passes/pipeline.ts";
-import { cse } from "../graph/passes/cse.ts";
+import { mergeEqual, runPasses } from "../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
 import { Folder } from "./folder.ts";
 import { checkPlacement, makePlan, type Plan } from "./plan.ts";
@@ -264,8 +263,7 @@ export class Session {
     const { promises } = this.graph, feeds = fed.tensors;
     // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
     fed.own();
-    const graph = buildIr({ fetches, targets, feeds });
-    const built = checked(cse(graph), "cse", graph);
+    const built = mergeEqual(buildIr({ fetches, targets, feeds }));
     checkPlacement(built, this.#soft);
     const ir = this.#folder.fold(built, context);
     const make = (folded: IrGraph): Plan => {

@@ -12,7 +12,6 @@ import {
   constant,
   type Expr,
   exprKey,
-  keep,
   scalar as s,
   type ScalarOp,
   substitute,
@@ -23,11 +22,7 @@ import { pointwiseGpu } from "../../src/kernels/pointwise_gpu.ts";
 import { exprType } from "../../src/core/scalar.ts";
 import type { Profile } from "../../src/core/dispatch.ts";
 import { GPU_DTYPES } from "../../src/core/gpu_storage.ts";
-import { printJs } from "../../src/core/scalar_js.ts";
 import { printWgsl } from "../../src/core/scalar_wgsl.ts";
-import { Engine } from "../../src/devices/cpu/engine.ts";
-import { preparePointwise } from "../../src/devices/cpu/pointwise/pointwise.ts";
-import { sumOf } from "../../src/kernels/sum_terms.ts";
 import { testOnDevices } from "../devices.ts";
 
 const x = argument(0), y = argument(1);
@@ -247,60 +242,6 @@ Deno.test("exprKey() and substitute() keep shared nodes shared", () => {
   assertThrows(() => substitute(y, [x]), tf.ValueError, "Cannot substitute argument 1");
 });
 
-Deno.test("keep() hides a float from WGSL compilers and is nothing to other printers", () => {
-  const kept = s.sub(keep(s.mul(x, 0)), keep(s.mul(x, 0), true));
-  const { lines, results } = printWgsl([kept], ["float32"], ["v0"]);
-  const text = [...lines, ...results].join("\n");
-  assert(/bitcast<f32>\(bitcast<u32>\(t\d\) \^ p\.zero_\)/.test(text), text);
-  assert(/bitcast<f32>\(bitcast<u32>\(t\d\) \+ p\.zero_\)/.test(text), text);
-  assert(!printWgsl([kept], ["int32"], ["v0"]).lines.join().includes("zero_"));
-  assertEquals(printJs([kept], ["float32"], [["a"]]).lines.length, 2 + 1);
-  assertEquals(exprType(kept, ["float16"]), "float16");
-  assert(exprKey(keep(x)) !== exprKey(keep(x, true)));
-  const out = new NdArray("float32", [3], new Float32Array(3));
-  const a = new NdArray("float32", [3], Float32Array.of(1, NaN, Infinity));
-  pointwiseCpu([kept], [a], [out]);
-  assertEquals([...out.data as Float32Array], [0, NaN, NaN]);
-  const closures = new Float32Array(3);
-  interpretLoop([kept], ["float32"])([a.data], [closures], collapseBroadcast([3], [[3]]));
-  assertEquals([...closures], [0, NaN, NaN]);
-});
-
-Deno.test("printers look at each part of an expression a few times, however long it is", () => {
-  const looks = (depth: number, print: (e: Expr) => void): number => {
-    let count = 0;
-    let e: Expr = argument(0);
-    for (let i = 0; i < depth; i++) {
-      const args: readonly Expr[] = [e, argument(1)];
-      e = {
-        op: i % 2 ? "mul" : "add",
-        get args() { // As any reader of the expression does.
-          count++;
-          return args;
-        },
-      };
-    }
-    print(e);
-    return count;
-  };
-  const dtypes = ["float32", "float32"] as const, spec = { dtype: "float32" as const, shape: [8] };
-  const printers: Record<string, (e: Expr) => void> = {
-    WGSL: (e) => printWgsl([e], dtypes, ["a", "b"]),
-    JavaScript: (e) => printJs([e], dtypes, [["a"], ["b"]]),
-    closures: (e) => interpretLoop([e], dtypes),
-    key: (e) => exprKey(e),
-    type: (e) => exprType(e, dtypes),
-    "vector code": (e) => {
-      const engine = new Engine();
-      preparePointwise(engine, [e], [spec, spec], [8]);
-    },
-  };
-  for (const [name, print] of Object.entries(printers)) {
-    const few = looks(50, print), many = looks(500, print);
-    assert(many <= 11 * few && many > 0, `${name}: ${few} at 50, ${many} at 500`);
-  }
-});
-
 Deno.test("pointwiseGpu() fits its parameters into the uniform block", () => {
   const profile: Profile = {
     family: "gpu",
@@ -325,19 +266,6 @@ Deno.test("pointwiseGpu() fits its parameters into the uniform block", () => {
   const sum = ins.map((_, i) => argument(i)).reduce((a, b) => s.add(a, b));
   const [dispatch] = pointwiseGpu([sum], ins, { dtype: "float32", shape: out }, profile).dispatches;
   assert(dispatch.params.length <= 64);
-  // However many words there are: with the count and a zero they fit, or are baked in.
-  for (let n = 2; n <= ins.length; n++) {
-    const terms = ins.slice(-n), all = sumOf(n);
-    const [{ program, params }] = pointwiseGpu(
-      [keep(all)],
-      terms,
-      { dtype: "float32", shape: out },
-      profile,
-    ).dispatches;
-    const fields = /struct Params \{([^}]*)\}/.exec(program.source)![1].match(/: u32/g)!.length;
-    assertEquals(fields, params.length + 1, `${n} operands`);
-    assert(fields <= 64, `${n} operands`);
-  }
   // Rows in fours: three words and no more for a bias.
   const [bias] = pointwiseGpu(
     [s.add(x, y)],

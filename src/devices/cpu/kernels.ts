@@ -20,7 +20,7 @@ import { CROP_KERNELS } from "./image/crop.ts";
 import { RESIZE_KERNELS } from "./image/resize.ts";
 import { WARP_KERNELS } from "./image/warp.ts";
 import { preparePointwise } from "./pointwise/pointwise.ts";
-import { POINTWISE_KERNELS } from "./pointwise/pointwise_groups.ts";
+import { POINTWISE_KERNELS, prepareSum } from "./pointwise/pointwise_groups.ts";
 import { POOL_KERNELS } from "./pool/pool.ts";
 import { MULTINOMIAL_KERNEL } from "./random/multinomial.ts";
 import { RANDOM_KERNELS } from "./random/random.ts";
@@ -60,11 +60,12 @@ export function prepareFast(engine: Engine, def: OpDef, problem: Problem): FastR
   if (!engine.features.simd) return null;
   const prepare = kernels.get(def.name);
   if (prepare) return prepare(engine, problem, def);
-  const { copy, exchange, gather, scatter } = meaningOf(def) ?? {};
+  const { copy, exchange, gather, scatter, sum } = meaningOf(def) ?? {};
   if (copy) return prepareCopy(engine, problem, copy);
   if (exchange) return prepareExchange(engine, problem, exchange);
   if (gather) return prepareGather(engine, problem, gather(problem));
   if (scatter) return prepareScatter(engine, problem, scatter);
+  if (sum) return prepareSum(engine, problem, def);
   const exprs = expressionsOf(def, problem);
   return exprs && preparePointwise(engine, exprs, problem.inputs, problem.outputs[0].shape);
 }

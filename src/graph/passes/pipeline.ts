@@ -60,6 +60,11 @@ export function checked(ir: IrGraph, pass: string, before?: IrGraph): IrGraph {
   return pipelineOptions.verify ? verify(ir, pass, before) : ir;
 }
 
+/** The graph with equal pure nodes merged, for what comes before all passes. */
+export function mergeEqual(ir: IrGraph): IrGraph {
+  return checked(cse(ir), "cse", ir);
+}
+
 /** Runs the passes that are on, for plans of which most will run on `target`. */
 export function runPasses(ir: IrGraph, target: PassTarget = "CPU"): IrGraph {
   const { passes, trace } = pipelineOptions;

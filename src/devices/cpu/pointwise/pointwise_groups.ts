@@ -3,7 +3,7 @@
  * May import core and devices/cpu.
  */
 import type { Expr } from "../../../core/scalar.ts";
-import { sumOf, termLists } from "../../../kernels/sum_terms.ts";
+import { sumOf, termLists } from "../../../kernels/pointwise_cpu.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { preparePointwise } from "./pointwise.ts";
 
@@ -33,7 +33,7 @@ const prepareGrouped: FastPrepare = (engine, { inputs, outputs, attrs }) => {
 };
 
 /** Sums of any number of terms. */
-const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
+export const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
   const parts: FastRun[] = [];
   for (const { from, to } of termLists(inputs.length)) {
     const before = from === 0 ? [] : outputs;
@@ -48,9 +48,8 @@ const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
   return (outs, ins) => parts.forEach((run) => run(outs, ins));
 };
 
-/** Kernels of these ops. */
+/** Kernels of ops whose attributes are expressions. */
 export const POINTWISE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
   ["_FusedPointwise", prepareFused],
   ["_GroupedUpdate", prepareGrouped],
-  ["AddN", prepareSum],
 ];

@@ -5,7 +5,7 @@ import { buildIr } from "../../src/graph/ir.ts";
 import { MAX_WORK } from "../../src/graph/passes/pointwise_nodes.ts";
 import { verify } from "../../src/graph/passes/verify.ts";
 import type { SymbolicTensor } from "../../src/graph/operation.ts";
-import { optimized } from "./graph_text.ts";
+import { optimized } from "../graph/graph_text.ts";
 
 const x = (shape: number[] = [4], name = "x"): tf.Tensor => tf.placeholder("float32", shape, name);
 
