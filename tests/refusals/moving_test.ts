@@ -38,6 +38,7 @@ const REFUSALS: readonly Refusal[] = [
     "Cannot slice shape [2,2] from [0,0,0] by [1,1,1]: wanted 2 numbers in each",
   ],
   [() => U.slice(v(3), [-1], [1]), "Cannot slice from -1 along axis 0: begin must not be negative"],
+  [() => U.slice(v(3), [4], [-1]), "Cannot slice from 4 along axis 0: it has 3 elements"],
   [() => U.slice(v(3), [4], [0]), "Cannot slice 0 elements from 4 along axis 0: it has 3 elements"],
   [
     () => U.slice2d(v(3), [0, 0], [1, 1]),
