@@ -73,6 +73,22 @@ testOnDevices("a loop of no iterations gives what it began with", async () => {
   }
 });
 
+Deno.test("a list in a loop keeps its length, but for one that grows", () => {
+  const shapeOf = (dynamicSize: boolean) => {
+    const f = tf.function((n: tf.Tensor) => {
+      const list = new tf.TensorArray("float32", 3, { elementShape: [2], dynamicSize });
+      const [, filled] = tf.whileLoop(
+        (i) => tf.less(i, n),
+        (i, list) => [tf.add(i, 1), list.write(i, [1, 2])],
+        [number(0), list],
+      );
+      return filled.stack();
+    });
+    return f.getConcreteFunction(tf.TensorSpec([], "int32")).outputs[0].shape;
+  };
+  assertEquals([shapeOf(false), shapeOf(true)], [[3, 2], [null, 2]]);
+});
+
 Deno.test("a function's async form works in a graph, where nothing needs to be awaited", async () => {
   const f = tf.function((x: tf.Tensor) => tf.mul(x, x));
   const graph = new tf.Graph();

@@ -144,6 +144,11 @@ Deno.test("losses refuse shapes that differ and unknown reductions", () => {
     "Unknown reduction: 9",
   );
   assertThrows(
+    () => tf.losses.hingeLoss([1], {} as tf.Tensor),
+    TypeError,
+    "Argument 'predictions' passed to 'hingeLoss' must be a Tensor",
+  );
+  assertThrows(
     () => tf.losses.hingeLoss({} as tf.Tensor, [1]),
     TypeError,
     "Argument 'labels' passed to 'hingeLoss' must be a Tensor",

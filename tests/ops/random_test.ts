@@ -201,6 +201,15 @@ testOnDevices("integer and boolean dtypes are drawn as TensorFlow.js does", () =
   assertThrows(() => tf.randomUniformInt([4], 3, 3), Error, "Need minval < maxval");
 });
 
+Deno.test("rand() asks a function for each number, in the dtype it is told", () => {
+  let calls = 0;
+  const count = () => ++calls / 2;
+  const x = tf.rand([2, 2], count, null), whole = tf.rand([3], count, "int32");
+  assertEquals([x.dtype, x.arraySync()], ["float32", [[0.5, 1], [1.5, 2]]]);
+  assertEquals([whole.dtype, whole.arraySync()], ["int32", [2, 3, 3]]);
+  assertThrows(() => tf.rand([-1], count), tf.ValueError, "non-negative integers");
+});
+
 testOnDevices("stateless draws are stretched and moved as asked", () => {
   const { statelessUniform, statelessNormal, statelessTruncatedNormal } = tf.random;
   const shape = [64], seed = [3, 4];
