@@ -11,8 +11,9 @@ import type { Tensor } from "../core/tensor.ts";
 import { concat } from "./array_join.ts";
 import { expandDims, identity, reshape } from "./array_view.ts";
 import { zeros, zerosLike } from "./creation.ts";
+import { stridedSlice } from "./array_strided_slice.ts";
 import { gather } from "./gather.ts";
-import { asTensor } from "./input.ts";
+import { asTensor, intVector } from "./input.ts";
 import { tensorScatterUpdate } from "./scatter.ts";
 
 /** Rows whose shape nobody knew yet have no elements; the first one that is written tells it. */
@@ -42,7 +43,8 @@ const WriteRows = defineOp({
   infer: ([rows, , values]) => [
     values.shape === null ? null : [rows.shape?.[0] ?? null, ...values.shape.slice(1)],
   ],
-  expand: ([rows, places, values]) => {
+  expand: (inputs) => {
+    const [rows, places, values] = inputs.map(asTensor);
     const [n] = rows.staticShape as readonly number[];
     const row = (values.staticShape as readonly number[]).slice(1);
     const all = isUnshaped(rows) ? zeros([n, ...row], rows.dtype) : rows;
@@ -66,11 +68,16 @@ const ClearRows = defineOp({
   attrs: ["T: type"],
   hostInputs: ["places"],
   infer: ([rows]) => [rows.shape],
-  expand: ([rows, places, dy]) => {
+  expand: (inputs) => {
+    const [rows, places, dy] = inputs.map(asTensor);
     if (isUnshaped(rows)) return [zerosLike(rows)];
     const [n, ...row] = dy.staticShape as readonly number[];
     const at = placesOf(places, n);
     return [tensorScatterUpdate(dy, asTensor(at), zeros([at.shape[0], ...row], dy.dtype))];
+  },
+  grad: {
+    saves: ["places", "dy"],
+    vjp: ({ places, dy }, [d]) => [null, null, writeRows(d, places, zerosLike(gather(dy, places)))],
   },
 });
 
@@ -91,12 +98,20 @@ const AppendRow = defineOp({
   outputs: ["output: T"],
   attrs: ["T: type"],
   infer: ([, row]) => [row.shape === null ? null : [null, ...row.shape]],
-  expand: ([rows, row]) => {
+  expand: (inputs) => {
+    const [rows, row] = inputs.map(asTensor);
     const added = expandDims(row, 0);
     const [n] = rows.staticShape as readonly number[];
     if (n === 0) return [identity(added)];
     if (!isUnshaped(rows)) return [concat([rows, added], 0)];
     return [concat([zeros([n, ...row.staticShape as readonly number[]], row.dtype), added], 0)];
+  },
+  grad: {
+    saves: ["rows"],
+    vjp: ({ rows }, [dy]) => [
+      apply1(ClearRows, [rows, intVector([]), stridedSlice(dy, [0], [-1])]),
+      stridedSlice(dy, [-1], [0], [1], 0, 0, 0, 0, 1),
+    ],
   },
 });
 

@@ -26,6 +26,23 @@ export const DYNAMIC: SampleTable = {
     sample([matrix([1, 2, 1], [3, 4, 3]), vector(1)]),
     sample([texts("b", "a", "b"), vector(0)]),
   ],
+  _WriteRows: [
+    sample([any(4, 3), vector(2, 0), any(2, 3)]),
+    sample([any(3), vector(1), any(1)]),
+    // Rows of which nothing is known yet take the shape of what is written.
+    sample([{ shape: [3, 0], values: [] }, vector(1), any(1, 2)], {}, { dtypes: ["float32"] }),
+  ],
+  _ClearRows: [
+    sample([any(4, 3), vector(2, 0), any(4, 3)]),
+    sample([{ shape: [3, 0], values: [] }, vector(1), any(3, 2)], {}, { dtypes: ["float32"] }),
+  ],
+  _AppendRow: [
+    sample([any(2, 3), any(3)]),
+    sample([{ shape: [0, 3], values: [] }, any(3)], {}, { dtypes: ["float32"] }),
+  ],
+  _EmptyRows: [
+    sample([{ shape: [], values: [3] }], { dtype: "float32", row: [2] }, { dtypes: ["int32"] }),
+  ],
   ListDiff: [
     sample([repeated, { shape: [2], values: [3, 5] }]),
     sample([texts("a", "b", "c"), texts("b")]),

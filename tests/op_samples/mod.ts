@@ -64,6 +64,12 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   ResourceApplyCenteredRMSProp: "state: tests/train",
   ResourceApplyAdam: "state: tests/train",
   ResourceApplyAdaMax: "state: tests/train",
+  ...Object.fromEntries(
+    [
+      ...["HashTable", "InitializeTable", "LookupTableImport", "LookupTableFind"],
+      "LookupTableSize",
+    ].flatMap((name) => [name, `${name}V2`].map((op) => [op, "state: tests/tf"])),
+  ),
   PyFunc: "runs the user's code: tests/script",
   PyFuncStateless: "runs the user's code: tests/script",
   EagerPyFunc: "runs the user's code: tests/script",
