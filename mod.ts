@@ -28,7 +28,6 @@ export { device, getBackend, listDevices, ready, setBackend } from "./src/runtim
 export { type TunedKernels, tunedKernels, tuneKernels } from "./src/runtime/tuning.ts";
 export { dispose, keep, scope, tidy } from "./src/runtime/tensor.ts";
 export { memory } from "./src/runtime/memory.ts";
-export { nextFrame } from "./src/core/next_frame.ts";
 export { webgpuDevice } from "./src/runtime/gpu_memory.ts";
 
 export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/metadata.ts";
@@ -323,6 +322,7 @@ export { type Seed, setRandomSeed } from "./src/ops/random_state.ts";
 /** Random seeds and numbers. */
 export * as random from "./src/ops/random_namespace.ts";
 /** Images of pages as tensors, and back. */
+export { nextFrame } from "./src/runtime/environment.ts";
 export * as browser from "./src/ops/browser_namespace.ts";
 /** Images: resizing, crops, transforms, suppression. */
 export * as image from "./src/ops/image.ts";

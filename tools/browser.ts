@@ -48,6 +48,8 @@ export interface Page {
   readonly files: ReadonlyMap<string, PageFile>;
   /** Whether it is cross-origin isolated, and so may share memory between threads. */
   readonly isolated: boolean;
+  /** Its content security policy. Default: none. */
+  readonly policy?: string | undefined;
 }
 
 /** The path of Chromium, or null where there is none. `WEFT_CHROMIUM` names another one. */
@@ -125,6 +127,7 @@ function respond(page: Page, path: string): Response {
     headers.set("cross-origin-opener-policy", "same-origin");
     headers.set("cross-origin-embedder-policy", "require-corp");
   }
+  if (page.policy !== undefined) headers.set("content-security-policy", page.policy);
   return new Response(file.body, { headers });
 }
 

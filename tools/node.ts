@@ -11,6 +11,9 @@ const OLDEST = 20;
 /** Ends what hangs. All tests take half a minute; a slow machine may take ten times that. */
 const TIMEOUT_MS = 900_000;
 
+/** What works without compiling text works with it, and Deno and pages compile it. */
+const FLAGS = ["--disallow-code-generation-from-strings"];
+
 /** The program that is Node 20 or later, or null where there is none. `WEFT_NODE` names another one. */
 export async function findNode(): Promise<string | null> {
   const name = Deno.env.get("WEFT_NODE") ?? "node";
@@ -37,7 +40,11 @@ export async function inNode<R>(
   try {
     for (const [name, text] of files) await Deno.writeTextFile(`${folder}/${name}`, text);
     return await fn(async (args) => {
-      const { code, stdout, stderr } = await capture(node, [`${folder}/main.mjs`, ...args], {
+      const { code, stdout, stderr } = await capture(node, [
+        ...FLAGS,
+        `${folder}/main.mjs`,
+        ...args,
+      ], {
         timeoutMs: TIMEOUT_MS,
       });
       if (code !== 0) throw new Error(`Node ended with status ${code} (${args}): ${stderr}`);

@@ -1,6 +1,6 @@
 /**
  * From JavaScript values to host arrays: dtype and shape inference, range checks.
- * May import dtype, shape, nd_array, foreign_array, errors.
+ * May import dtype, shape, nest, nd_array, foreign_array, errors.
  */
 import {
   type DType,
@@ -13,6 +13,7 @@ import {
   type TypedArray,
 } from "./dtype.ts";
 import { isForeignArray, readForeignArray } from "./foreign_array.ts";
+import { checkNesting } from "./nest.ts";
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
 import { NdArray, numberToBfloat16, type Scalar } from "./nd_array.ts";
 import { encodeString } from "./text.ts";
@@ -142,6 +143,7 @@ function shapeOfNested(value: unknown, dtype: DType | undefined): number[] {
     if (dtypeIsComplexLeaf(v, dtype)) break;
     shape.push((v as unknown[]).length);
     if ((v as unknown[]).length === 0) break;
+    checkNesting(shape.length);
   }
   return shape;
 }
@@ -162,8 +164,8 @@ function nestedNumbers(
   let first = value;
   for (let axis = 0; axis < shape.length; axis++) first = (first as unknown[])[0];
   if (typeof first !== "number" || !takesNumbers(dtype, strict)) return null;
-  const data = makeData(dtype, sizeOf(shape));
-  return copyNumbers(value, shape, 0, data as number[], 0) ? data : null;
+  const size = sizeOf(shape), data = makeData(dtype, size);
+  return copyNumbers(value, shape, 0, data as number[], 0, size) ? data : null;
 }
 
 function copyNumbers(
@@ -172,6 +174,7 @@ function copyNumbers(
   axis: number,
   to: number[],
   at: number,
+  size: number,
 ): boolean {
   const n = shape[axis];
   if (!Array.isArray(list) || list.length !== n) return false;
@@ -183,9 +186,9 @@ function copyNumbers(
     }
     return true;
   }
-  const below = sizeOf(shape.slice(axis + 1));
+  const below = n > 0 ? size / n : 0;
   for (let i = 0; i < n; i++) {
-    if (!copyNumbers(list[i], shape, axis + 1, to, at + i * below)) return false;
+    if (!copyNumbers(list[i], shape, axis + 1, to, at + i * below, below)) return false;
   }
   return true;
 }
@@ -215,6 +218,8 @@ function collect(
         `Cannot convert a ragged nested array: element at depth ${axis} is an array of ${value.length}, wanted a value`,
       );
     }
+    // Holes cost an array nothing and a list of leaves much.
+    if (value === undefined) throw new TypeError("Cannot convert undefined to a tensor");
     out.push(value);
     return;
   }
@@ -265,14 +270,14 @@ export function describe(value: unknown): string {
 
 function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): HostData {
   const data = makeData(dtype, leaves.length) as unknown[];
-  const kind = DTYPES[dtype].kind;
-  const put = elementWriter(dtype, strict);
+  const isComplex = DTYPES[dtype].kind === "complex";
+  const put = elementWriter(isComplex ? "float64" : dtype, strict);
   for (let i = 0; i < leaves.length; i++) {
     const leaf = leaves[i];
-    if (kind === "complex") {
-      const pair = Array.isArray(leaf) ? leaf : [leaf, 0];
-      data[2 * i] = Number(pair[0]);
-      data[2 * i + 1] = Number(pair[1]);
+    if (isComplex) {
+      const [re, im] = Array.isArray(leaf) ? leaf : [leaf, 0];
+      data[2 * i] = put(re);
+      data[2 * i + 1] = put(im);
     } else data[i] = put(leaf);
   }
   return data as HostData;
@@ -321,14 +326,12 @@ function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknow
   const range = INT_RANGE[dtype];
   return (leaf) => {
     if (typeof leaf === "boolean") return leaf ? 1 : 0;
-    if (typeof leaf === "bigint" && !strict) leaf = Number(leaf);
-    if (typeof leaf === "bigint" && range) leaf = Number(leaf);
-    if (typeof leaf !== "number") return fail(leaf);
-    if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(leaf) : leaf;
-    if (strict && (!Number.isInteger(leaf) || leaf < range[0] || leaf > range[1])) {
-      return fail(leaf);
-    }
-    return leaf;
+    // A float may not hold it.
+    const n = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
+    if (typeof n !== "number") return fail(leaf);
+    if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(n) : n;
+    if (strict && (!Number.isInteger(n) || n < range[0] || n > range[1])) return fail(leaf);
+    return n;
   };
 }
 

@@ -1,8 +1,9 @@
 /**
  * GPU work as data: programs, dispatches, adapter profiles. Kernels return it, devices record it.
- * May import core types only.
+ * May import recent_map, and core types.
  */
 import type { Problem } from "./op.ts";
+import { RecentMap } from "./recent_map.ts";
 
 /** What a kernel may know of the adapter. */
 export interface Profile {
@@ -142,7 +143,17 @@ export interface ProgramInit {
 /** Name of a uniform field that holds 0, which compilers do not know; programs that read it have it. */
 export const ZERO_PARAM = "zero_";
 
-const programs = new Map<string, Program>();
+/** Programs by what tells them apart: those that were asked for lately. */
+export class Programs extends RecentMap<string, Program> {
+  /** None yet. */
+  constructor() {
+    super(MOST_PROGRAMS);
+  }
+}
+/** Some kilobytes of text each, and on the GPU several times that. */
+const MOST_PROGRAMS = 1024;
+
+const programs = new Programs();
 
 /** Builds a program; equal sources give the same object. */
 export function makeProgram(init: ProgramInit): Program {

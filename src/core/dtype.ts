@@ -234,7 +234,7 @@ export function withinMemory<T>(bytes: number, make: () => T): T {
 /** Elements from which on there may be no memory for them. */
 const MANY = 1 << 20;
 /** Most elements of an array that are objects: engines end the process where they cannot have more. */
-const MOST_OBJECTS = 1 << 26;
+export const MOST_OBJECTS: number = 1 << 26;
 const EMPTY_BYTES = new Uint8Array(0);
 
 /** Groups that op signatures name, e.g. `T: floating`. */

@@ -2,10 +2,10 @@
  * NdArray: the host array that script bodies and fetches see.
  * May import dtype, shape, errors.
  */
-import { type DType, DTYPES, type HostData, makeData } from "./dtype.ts";
-import { type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
+import { type DType, DTYPES, type HostData, makeData, MOST_OBJECTS } from "./dtype.ts";
+import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
 import { elementsText } from "./format.ts";
-import { ValueError } from "./errors.ts";
+import { ResourceExhaustedError, ValueError } from "./errors.ts";
 
 /** One element as JavaScript sees it: bytes for strings, `[re, im]` for complex. */
 export type Scalar = number | bigint | boolean | Uint8Array | readonly [number, number];
@@ -32,8 +32,16 @@ export class NdArray {
   /** Elements in row-major order, not copied. */
   readonly data: HostData;
 
-  /** Wraps `data` without a copy. Throws `ValueError` where its length does not fit the shape. */
+  /** Wraps `data` without a copy. Throws `ValueError` for a shape that is none, and where the data's length does not fit it. */
   constructor(dtype: DType, shape: Shape, data: HostData) {
+    if (!isShape(shape as unknown)) {
+      if (Array.isArray(shape)) checkRank(shape.length);
+      throw new ValueError(
+        `Cannot make an NdArray of shape ${
+          shapeText(shape)
+        }: dimensions must be non-negative integers`,
+      );
+    }
     if (data.length !== sizeOf(shape) * DTYPES[dtype].slots) {
       throw new ValueError(
         `Cannot make an NdArray of shape ${
@@ -177,7 +185,21 @@ export interface Elements {
 
 /** Elements from a flat index on as nested JavaScript arrays; a plain element for rank 0. */
 export function nestElements(a: Elements, from = 0): Nested {
-  return a.shape.length === 0 ? elementAt(a, from) : nest(a, 0, from, sizeOf(a.shape));
+  const { shape } = a;
+  if (shape.length === 0) return elementAt(a, from);
+  const size = sizeOf(shape);
+  if (size === 0) checkLists(shape);
+  return nest(a, 0, from, size);
+}
+
+/** Nothing may be very many lists. Throws `ResourceExhaustedError` where an engine would end the process. */
+function checkLists(shape: Shape): void {
+  const lists = sizeOf(shape.slice(0, shape.indexOf(0)));
+  if (lists > MOST_OBJECTS) {
+    throw new ResourceExhaustedError(
+      `Cannot make nested arrays of shape ${shapeText(shape)}: it has ${lists} empty lists`,
+    );
+  }
 }
 
 /** One element as JavaScript sees it. */

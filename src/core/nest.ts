@@ -1,9 +1,10 @@
 /**
  * Nested structures: arrays and plain objects with leaves of one kind. Objects keep their own key order when packed,
  * and are flattened in sorted key order, as TensorFlow's nest does. And promises, which are leaves that nothing synchronous takes.
- * May import errors only.
+ * May import errors and shape.
  */
 import { ValueError } from "./errors.ts";
+import { MAX_RANK } from "./shape.ts";
 
 /** A leaf, or an array or object of nests. */
 export type Nest<T> = T | readonly Nest<T>[] | { readonly [key: string]: Nest<T> };
@@ -15,20 +16,67 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return proto === Object.prototype || proto === null;
 }
 
+/** Gives a record a key of its own, whatever it is called: assigning to `__proto__` would give it another prototype. */
+export function setKey<T>(record: Record<string, T>, key: string, value: T): void {
+  if (key !== "__proto__") record[key] = value;
+  else {
+    Object.defineProperty(record, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+}
+
 /** True where the value is a container rather than a leaf. */
 export function isNested(value: unknown): value is readonly unknown[] | Record<string, unknown> {
   return Array.isArray(value) || isPlainObject(value);
 }
 
-/** Leaves in order; object keys sorted. */
+/** Deepest structure that is walked: Python's limit of recursion, at which TensorFlow's nest gives up as well. */
+const MAX_DEPTH = 1000;
+
+/** Throws `ValueError` at a depth that only a structure that contains itself has. */
+export function checkDepth(depth: number): void {
+  if (depth > MAX_DEPTH) {
+    throw new ValueError(
+      `Cannot walk a structure: it is nested deeper than ${MAX_DEPTH} levels, or contains itself`,
+    );
+  }
+}
+
+/** Throws `ValueError` where lists are nested deeper than a tensor has dimensions. */
+export function checkNesting(depth: number): void {
+  if (depth <= MAX_RANK) return;
+  throw new ValueError(
+    `Cannot convert a nested array: it is nested deeper than the ${MAX_RANK} dimensions of a tensor, or contains itself`,
+  );
+}
+
+/** The first value in nested lists; an empty list where the first are empty. Throws `ValueError` for a list that contains itself. */
+export function firstLeaf(value: unknown): unknown {
+  let leaf = value;
+  for (let depth = 0; Array.isArray(leaf) && leaf.length > 0; depth++) {
+    checkNesting(depth);
+    leaf = leaf[0];
+  }
+  return leaf;
+}
+
+/** Leaves in order; object keys sorted. Throws `ValueError` for a structure that contains itself. */
 export function flatten<T>(nest: Nest<T>): T[] {
   const out: T[] = [];
-  const visit = (n: unknown): void => {
-    if (Array.isArray(n)) { for (const e of n) visit(e); }
-    else if (isPlainObject(n)) { for (const k of Object.keys(n).sort()) visit(n[k]); }
-    else out.push(n as T);
+  const visit = (n: unknown, depth: number): void => {
+    if (Array.isArray(n)) {
+      checkDepth(depth);
+      for (const e of n) visit(e, depth + 1);
+    } else if (isPlainObject(n)) {
+      checkDepth(depth);
+      for (const k of Object.keys(n).sort()) visit(n[k], depth + 1);
+    } else out.push(n as T);
   };
-  visit(nest);
+  visit(nest, 0);
   return out;
 }
 
@@ -39,9 +87,9 @@ export function packAs<T>(like: unknown, leaves: readonly T[]): Nest<T> {
     if (Array.isArray(n)) return n.map(build);
     if (isPlainObject(n)) {
       const built: Record<string, Nest<T>> = {};
-      for (const k of Object.keys(n).sort()) built[k] = build(n[k]);
+      for (const k of Object.keys(n).sort()) setKey(built, k, build(n[k]));
       const out: Record<string, Nest<T>> = {};
-      for (const k of Object.keys(n)) out[k] = built[k];
+      for (const k of Object.keys(n)) setKey(out, k, built[k]);
       return out;
     }
     return leaves[i++];

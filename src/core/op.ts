@@ -3,7 +3,7 @@
  * May import core only.
  */
 import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
-import type { PartialShape } from "./shape.ts";
+import { checkInferred, type PartialShape } from "./shape.ts";
 import { type ConcreteSpec, type Spec, specText } from "./tensor_spec.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";
@@ -141,6 +141,8 @@ export interface AttrDef {
   readonly type: string;
   /** Allowed dtypes. */
   readonly allowed?: readonly DType[];
+  /** The least an integer may be: files are held to it. */
+  readonly least?: number;
   /** Default, where there is one. */
   readonly default?: unknown;
 }
@@ -247,22 +249,21 @@ function parseArg(op: string, text: string, attrs: readonly AttrDef[]): ArgDef {
 }
 
 function parseAttr(op: string, text: string): AttrDef {
-  const m = /^(\w+): ([^=]+?)(?: >= \d+)?(?: = (.*))?$/.exec(text);
+  const m = /^(\w+): ([^=]+?)(?: >= (\d+))?(?: = (.*))?$/.exec(text);
   if (!m) {
     throw new ValueError(
       `Cannot read attribute "${text}" of op "${op}": wanted "name: type = default"`,
     );
   }
-  const [, name, spec, dflt] = m;
+  const [, name, spec, least, dflt] = m;
   const set = /^\{(.*)\}$/.exec(spec);
   const group = DTYPE_GROUPS[spec];
   let def: AttrDef;
   if (set) def = { name, type: "type", allowed: set[1].split(",").map((t) => asDType(t.trim())) };
   else if (group) def = { name, type: "type", allowed: group };
-  else def = { name, type: spec };
+  else def = { name, type: spec, ...(least === undefined ? {} : { least: Number(least) }) };
   if (dflt === undefined) return def;
-  const value = def.type === "type" ? asDType(dflt) : JSON.parse(dflt);
-  return { ...def, default: value };
+  return { ...def, default: def.type === "type" ? asDType(dflt) : JSON.parse(dflt) };
 }
 
 /** Attributes with defaults and inferred dtypes filled in, and the dtype of each output. */
@@ -373,7 +374,7 @@ export function inferOutputs(
   attrs: Attrs,
 ): { attrs: Attrs; outputs: Spec[] } {
   const bound = bindSignature(def, inputs, attrs);
-  const shapes = def.infer(inputs, bound.attrs);
+  const shapes = checkInferred(def.infer(inputs, bound.attrs), bound.outputs.length, def.name);
   return {
     attrs: bound.attrs,
     outputs: bound.outputs.map((dtype, i) => ({ dtype, shape: shapes[i] })),

@@ -9,6 +9,46 @@ export type Shape = readonly number[];
 /** A shape of known rank with perhaps unknown (`null`) dimensions, or `null` for unknown rank. */
 export type PartialShape = readonly (number | null)[] | null;
 
+/** Most dimensions of a tensor, as in TensorFlow (`TensorShape::MaxDimensions`). */
+export const MAX_RANK = 254;
+
+/** Throws `ValueError` for more dimensions than a tensor may have. */
+export function checkRank(rank: number): void {
+  if (rank > MAX_RANK) {
+    throw new ValueError(
+      `Cannot make a tensor of rank ${rank}: a tensor has at most ${MAX_RANK} dimensions`,
+    );
+  }
+}
+
+/** What an op's shape rule gave. Throws `ValueError` where that is too few shapes, or one of too many dimensions. */
+export function checkInferred(
+  shapes: readonly PartialShape[],
+  wanted: number,
+  op: string,
+): readonly PartialShape[] {
+  for (let i = 0; i < wanted; i++) {
+    const shape = shapes[i];
+    if (shape === undefined) {
+      throw new ValueError(
+        `Cannot infer shapes of '${op}' Op: it has ${wanted} outputs and shapes of ${shapes.length}`,
+      );
+    }
+    if (shape !== null) checkRank(shape.length);
+  }
+  return shapes;
+}
+
+/** True for non-negative integers, not more of them than a tensor has dimensions. */
+export function isShape(dims: unknown): dims is Shape {
+  if (!Array.isArray(dims) || dims.length > MAX_RANK) return false;
+  for (let i = 0; i < dims.length; i++) {
+    const d = dims[i];
+    if (!Number.isSafeInteger(d) || d as number < 0) return false;
+  }
+  return true;
+}
+
 /** Number of elements. */
 export function sizeOf(shape: Shape): number {
   let n = 1;
@@ -33,7 +73,13 @@ export function sameShape(a: PartialShape, b: PartialShape): boolean {
 
 /** `[2,?]`, or `<unknown>` where the rank is unknown. */
 export function shapeText(shape: PartialShape): string {
-  return shape === null ? "<unknown>" : `[${shape.map((d) => d ?? "?").join(",")}]`;
+  if (shape === null) return "<unknown>";
+  return Array.isArray(shape) ? `[${shape.map(dimText).join(",")}]` : typeof shape;
+}
+
+/** What is no number is told by its type: it may be too deep to be written. */
+function dimText(d: unknown): string {
+  return typeof d === "number" ? String(d) : d === null ? "?" : typeof d;
 }
 
 /** Python's spelling, `(2, None)`, which TensorFlow's messages about feeds use. */
@@ -117,7 +163,9 @@ export function broadcastStrides(shape: Shape, to: Shape): number[] {
 /** An axis counted from the front. Throws `ValueError` where it is outside `[-rank, rank)`. */
 export function normalizeAxis(axis: number, rank: number): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
-    throw new ValueError(`Invalid axis ${axis}: it must be in the range [${-rank}, ${rank})`);
+    throw new ValueError(
+      `Invalid axis ${dimText(axis)}: it must be in the range [${-rank}, ${rank})`,
+    );
   }
   return axis < 0 ? axis + rank : axis;
 }
@@ -128,7 +176,7 @@ export function normalizeAxes(
   rank: number,
 ): number[] {
   if (axes === null || axes === undefined) return Array.from({ length: rank }, (_, i) => i);
-  if (typeof axes === "number") return [normalizeAxis(axes, rank)];
+  if (!Array.isArray(axes)) return [normalizeAxis(axes as number, rank)];
   if (axes.length === 1) return [normalizeAxis(axes[0], rank)];
-  return [...new Set(axes.map((a) => normalizeAxis(a, rank)))].sort((a, b) => a - b);
+  return [...new Set(axes.map((a: number) => normalizeAxis(a, rank)))].sort((a, b) => a - b);
 }

@@ -13,7 +13,7 @@ import {
 } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { NdArray, type Nested } from "../core/nd_array.ts";
-import { isPlainObject, type Nest, packAs } from "../core/nest.ts";
+import { checkDepth, isPlainObject, type Nest, packAs, setKey } from "../core/nest.ts";
 import { compatible, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
@@ -69,25 +69,30 @@ export interface ElementType {
 /** A nest of values taken apart: what is no structure is one tensor. */
 export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknown } {
   const leaves: unknown[] = [];
-  const visit = (value: unknown): unknown => {
-    if (Array.isArray(value) && isStructure(value)) return value.map(visit);
+  const visit = (value: unknown, depth: number): unknown => {
+    checkDepth(depth);
+    if (Array.isArray(value) && isStructure(value, depth)) {
+      return Array.from(value, (e) => visit(e, depth + 1));
+    }
     if (isPlainObject(value) && !("shape" in value && "data" in value)) {
       const keys = Object.keys(value);
       const out: Record<string, unknown> = Object.fromEntries(keys.map((key) => [key, 0]));
-      for (const key of keys.sort()) out[key] = visit(value[key]);
+      for (const key of keys.sort()) setKey(out, key, visit(value[key], depth + 1));
       return out;
     }
     leaves.push(value);
     return 0;
   };
-  return { structure: visit(nest), leaves };
+  return { structure: visit(nest, 0), leaves };
 }
 
 /** A list with something that is a tensor by itself is a structure; nested lists of plain values are one tensor. */
-function isStructure(list: readonly unknown[]): boolean {
+function isStructure(list: readonly unknown[], depth: number): boolean {
+  checkDepth(depth);
   return list.some((v) =>
     v instanceof Tensor || v instanceof NdArray || v instanceof TensorSpecClass ||
-    dtypeOfArray(v) !== undefined || isPlainObject(v) || (Array.isArray(v) && isStructure(v))
+    dtypeOfArray(v) !== undefined || isPlainObject(v) ||
+    (Array.isArray(v) && isStructure(v, depth + 1))
   );
 }
 
@@ -198,10 +203,15 @@ function disposeAll(nest: TensorNest): void {
   else for (const value of Object.values(nest)) disposeAll(value as TensorNest);
 }
 
+/** Values that are shown of a list, and lists in each other. */
+const MOST_SHOWN = 6;
+
 /** Short text of a yielded value for messages, in Python's manner for lists. */
-export function valueText(value: unknown): string {
+export function valueText(value: unknown, depth = 0): string {
   if (typeof value === "string" || typeof value === "number") return String(value);
   if (!Array.isArray(value)) return describe(value);
-  const text = `[${value.slice(0, 6).map(valueText).join(", ")}${value.length > 6 ? ", …" : ""}]`;
+  if (depth === MOST_SHOWN) return "[…]";
+  const parts = value.slice(0, MOST_SHOWN).map((v) => valueText(v, depth + 1));
+  const text = `[${parts.join(", ")}${value.length > MOST_SHOWN ? ", …" : ""}]`;
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

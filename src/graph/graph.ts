@@ -23,6 +23,12 @@ import { constantValue, Operation, SymbolicTensor } from "./operation.ts";
 const ROOT_NAME = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;
 const SCOPED_NAME = /^[A-Za-z0-9_.\\/>-]*$/;
 
+/** The name, which is whole. Throws `ValueError` where it is none. */
+function checkName(name: string): string {
+  if (ROOT_NAME.test(name)) return name;
+  throw new ValueError(`'${name}' is not a valid root scope name`);
+}
+
 interface ControlScope {
   readonly controls: readonly Operation[];
   /** Operations made inside: consuming one of them makes a control edge needless. */
@@ -233,7 +239,7 @@ export class Graph {
   }
 
   #scopedName(wanted: string): string {
-    if (wanted.endsWith("/")) return wanted.slice(0, -1);
+    if (wanted.endsWith("/")) return checkName(wanted.slice(0, -1));
     const pattern = this.#scope === "" ? ROOT_NAME : SCOPED_NAME;
     if (!pattern.test(wanted)) {
       throw new ValueError(
@@ -247,7 +253,7 @@ export class Graph {
   nameScope<R>(name: string | null, fn: (scope: string) => R): R {
     const before = this.#scope;
     if (name === null || name === "") this.#scope = "";
-    else if (name.endsWith("/")) this.#scope = name;
+    else if (name.endsWith("/")) this.#scope = `${checkName(name.slice(0, -1))}/`;
     else this.#scope = `${this.uniqueName(this.#scopedName(name))}/`;
     try {
       return fn(this.#scope);

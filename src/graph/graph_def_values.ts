@@ -2,92 +2,170 @@
  * Values of a GraphDef: attributes, shapes and constants in JSON form, read and written.
  * May import core and graph files.
  */
+import { describe } from "../core/convert.ts";
 import { asDType, type DType, DTYPES, isBigInt } from "../core/dtype.ts";
 import type { AttrDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { type PartialShape, sizeOf } from "../core/shape.ts";
+import { checkRank, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
+import type { Budget } from "./graph_def_check.ts";
 import type { AttrValueJson, BytesJson, ShapeJson, TensorJson } from "./graph_def.ts";
 
-/** An attribute from its JSON form. Throws `ValueError` for a type that files do not hold. */
-export function attrFromJson(def: AttrDef, v: AttrValueJson): unknown {
-  switch (def.type) {
-    case "type":
-      return asDType(v.type);
-    case "bool":
-      return v.b ?? false;
-    case "int":
-      return Number(v.i ?? 0);
-    case "float":
-      return Number(v.f ?? 0);
-    case "string":
-      return text(v.s ?? "");
-    case "shape":
-      return shapeFromJson(v.shape ?? {});
-    case "tensor":
-      return tensorFromJson(v.tensor!);
-    case "list(type)":
-      return (v.list?.type ?? []).map(asDType);
-    case "list(int)":
-      return (v.list?.i ?? []).map(Number);
-    case "list(float)":
-      return (v.list?.f ?? []).map(Number);
-    case "list(bool)":
-      return v.list?.b ?? [];
-    case "list(string)":
-      return (v.list?.s ?? []).map(text);
-    case "list(shape)":
-      return (v.list?.shape ?? []).map(shapeFromJson);
+/** An attribute from its JSON form. Throws `ValueError` for what is no such value, and for a type that files do not hold. */
+export function attrFromJson(def: AttrDef, v: AttrValueJson, budget: Budget): unknown {
+  try {
+    return readAttr(def, v as Readonly<Record<string, unknown>>, budget);
+  } catch (e) {
+    if (!(e instanceof ValueError || e instanceof TypeError)) throw e;
+    throw new ValueError(`Cannot read attribute "${def.name}" of type ${def.type}: ${e.message}`);
   }
-  throw new ValueError(`Cannot read attribute "${def.name}" of type ${def.type} from a GraphDef`);
 }
 
-/** A shape from its JSON form. */
-export function shapeFromJson(s: ShapeJson): PartialShape {
-  if (s.unknownRank) return null;
-  return (s.dim ?? []).map((d) => (Number(d.size) < 0 ? null : Number(d.size)));
+function readAttr(
+  def: AttrDef,
+  v: Readonly<Record<string, unknown>>,
+  budget: Budget,
+): unknown {
+  if (def.type === "tensor") return tensorFromJson(v.tensor, budget);
+  const list = /^list\((.*)\)$/.exec(def.type);
+  const type = list ? list[1] : def.type, kind = KINDS[type];
+  if (kind === undefined) throw new ValueError("a GraphDef does not hold that");
+  const { field, read, empty } = kind;
+  if (!list) {
+    const value = v[field] === undefined ? empty() : read(v[field]);
+    if (def.least === undefined || value as number >= def.least) return value;
+    throw new ValueError(
+      `Value for attr '${def.name}' of ${value} must be at least minimum ${def.least}`,
+    );
+  }
+  const lists = v.list === undefined ? {} : recordOf(v.list);
+  return listOf(lists[field]).map(read);
 }
 
-function tensorFromJson(t: TensorJson): NdArray {
-  const dtype = asDType(t.dtype);
-  const shape = shapeFromJson(t.tensorShape ?? {}) as number[];
-  if (dtype === "string") {
-    const values = (t.stringVal ?? []).map(bytes), last = values.at(-1) ?? new Uint8Array();
-    const all = Array.from({ length: sizeOf(shape) }, (_, i) => values[i] ?? last);
+/** Where an AttrValue keeps values of a type, how they are read, and what one is that was left out because it is the default. */
+const KINDS: Readonly<
+  Record<string, { field: string; read: (v: unknown) => unknown; empty: () => unknown }>
+> = {
+  type: { field: "type", read: asDType, empty: () => asDType(undefined) },
+  bool: { field: "b", read: boolOf, empty: () => false },
+  int: { field: "i", read: intOf, empty: () => 0 },
+  float: { field: "f", read: floatOf, empty: () => 0 },
+  string: { field: "s", read: text, empty: () => "" },
+  shape: { field: "shape", read: shapeFromJson, empty: () => [] },
+};
+
+function unlike(v: unknown, wanted: string): never {
+  throw new ValueError(`received ${describe(v)}, wanted ${wanted}`);
+}
+function recordOf(v: unknown): Readonly<Record<string, unknown>> {
+  return typeof v === "object" && v !== null && !Array.isArray(v)
+    ? v as Record<string, unknown>
+    : unlike(v, "an object");
+}
+function listOf(v: unknown): readonly unknown[] {
+  return v === undefined ? [] : Array.isArray(v) ? v : unlike(v, "a list");
+}
+function boolOf(v: unknown): boolean {
+  return typeof v === "boolean" ? v : unlike(v, "true or false");
+}
+/** A 64-bit integer, which JSON has as a text. */
+function intOf(v: unknown): number {
+  const isNumber = typeof v === "number" || typeof v === "bigint";
+  const n = isNumber || (typeof v === "string" && /^-?\d+$/.test(v)) ? Number(v) : NaN;
+  return Number.isSafeInteger(n) ? n : unlike(v, "an integer");
+}
+function floatOf(v: unknown): number {
+  if (typeof v === "number") return v;
+  if (v === "NaN") return NaN;
+  const n = typeof v === "string" && v.trim() !== "" ? Number(v) : NaN;
+  return Number.isNaN(n) ? unlike(v, "a number") : n;
+}
+
+/** A shape from its JSON form. Throws `ValueError` for what is none. */
+export function shapeFromJson(v: unknown): PartialShape {
+  const { unknownRank, dim } = recordOf(v);
+  if (unknownRank !== undefined && boolOf(unknownRank)) return null;
+  const dims = listOf(dim);
+  checkRank(dims.length);
+  return dims.map((d) => {
+    // Files leave out zeros.
+    const size = intOf(recordOf(d).size ?? 0);
+    if (size < -1) throw new ValueError(`the dimension ${size} is negative`);
+    return size === -1 ? null : size;
+  });
+}
+
+function tensorFromJson(v: unknown, budget: Budget): NdArray {
+  const t = recordOf(v);
+  const dtype = asDType(t.dtype), { kind, array, slots, bytes: width } = DTYPES[dtype];
+  const shape = shapeFromJson(t.tensorShape ?? {});
+  if (!isConcrete(shape)) throw new ValueError("a constant must have a known shape");
+  const size = sizeOf(shape);
+  if (kind === "string") {
+    const strings = listOf(t.stringVal).map(bytes), last = strings.at(-1) ?? new Uint8Array();
+    checkListed(strings.length, size, budget);
+    const all = Array.from({ length: size }, (_, i) => strings[i] ?? last);
     return new NdArray(dtype, shape, all);
   }
-  const info = DTYPES[dtype];
-  if (t.tensorContent === undefined) return listedValues(t, dtype, shape);
-  const raw = aligned(bytes(t.tensorContent), info.bytes);
-  return new NdArray(
-    dtype,
-    shape,
-    new info.array!(raw.buffer as ArrayBuffer, raw.byteOffset, sizeOf(shape) * info.slots),
-  );
+  if (kind === "handle" || array === undefined) {
+    throw new ValueError(`a constant of ${dtype} cannot be read here`);
+  }
+  if (t.tensorContent === undefined) {
+    const listed = listOf(t[VALUE_FIELDS[dtype]!]);
+    checkListed(listed.length / slots, size, budget);
+    return listedValues(listed, dtype, shape);
+  }
+  const raw = aligned(bytes(t.tensorContent), width);
+  if (raw.length !== size * width) {
+    throw new ValueError(
+      `${dtype}${shapeText(shape)} takes ${size * width} bytes, received ${raw.length}`,
+    );
+  }
+  // True is 1: kernels compare the bytes.
+  const whole = kind === "bool" ? raw.map((b) => b === 0 ? 0 : 1) : raw;
+  const at = whole.byteOffset;
+  return new NdArray(dtype, shape, new array(whole.buffer as ArrayBuffer, at, size * slots));
+}
+
+/** Throws `ValueError` where more elements are listed than fit, or very many would repeat the last. */
+function checkListed(listed: number, wanted: number, budget: Budget): void {
+  if (listed > wanted || !Number.isInteger(listed)) {
+    throw new ValueError(`${wanted} elements were announced, received ${listed}`);
+  }
+  budget.repeated(wanted - listed);
 }
 
 /** Values in a field of their own type: the last one stands for all that follow, none at all for zeros. */
-function listedValues(t: TensorJson, dtype: DType, shape: readonly number[]): NdArray {
+function listedValues(
+  values: readonly unknown[],
+  dtype: DType,
+  shape: readonly number[],
+): NdArray {
   const out = NdArray.zeros(dtype, shape);
-  const field = VALUE_FIELDS[dtype];
-  const values = field === undefined
-    ? undefined
-    : (t as unknown as Record<string, unknown>)[field] as
-      | readonly (number | string | boolean)[]
-      | undefined;
-  if (!values || values.length === 0) return out;
-  const { slots } = DTYPES[dtype];
+  const { slots } = DTYPES[dtype], n = out.size * slots;
+  if (values.length === 0) return out;
   const data = out.data as { [i: number]: number | bigint };
-  const half = field === "halfVal" ? new Uint16Array((out.data as Uint16Array).buffer) : null;
-  const read = (v: number | string | boolean): number | bigint =>
-    isBigInt(dtype) ? BigInt(v) : Number(v);
-  for (let i = 0; i < out.size * slots; i++) {
-    const v = read(values[i < values.length ? i : values.length - slots + i % slots]);
+  const half = VALUE_FIELDS[dtype] === "halfVal"
+    ? new Uint16Array((out.data as Uint16Array).buffer)
+    : null;
+  const read = (v: unknown): number | bigint => {
+    if (dtype === "bool") return boolOf(v) ? 1 : 0;
+    if (isBigInt(dtype)) return bigintOf(v);
+    return DTYPES[dtype].kind === "int" || DTYPES[dtype].kind === "uint" ? intOf(v) : floatOf(v);
+  };
+  const listed = values.map(read);
+  for (let i = 0; i < n; i++) {
+    const v = listed[i < listed.length ? i : listed.length - slots + i % slots];
     // Halves come as their bits.
     if (half) half[i] = Number(v);
     else data[i] = v;
   }
   return out;
+}
+
+function bigintOf(v: unknown): bigint {
+  if (typeof v === "bigint") return v;
+  return typeof v === "string" && /^-?\d+$/.test(v) ? BigInt(v) : BigInt(intOf(v));
 }
 
 /** Where a TensorProto keeps elements that are not packed into bytes. */
@@ -109,9 +187,15 @@ const VALUE_FIELDS: Partial<Record<DType, string>> = {
   complex128: "dcomplexVal",
 };
 
-/** Bytes of a file: those of a binary one are views into it, which nobody writes to. */
-export function bytes(value: BytesJson): Uint8Array {
-  return typeof value === "string" ? fromBase64(value) : value;
+/** Bytes of a file: those of a binary one are views into it, which nobody writes to. Throws `ValueError` for what is no base64. */
+export function bytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  if (typeof value !== "string") return unlike(value, "base64");
+  try {
+    return fromBase64(value);
+  } catch {
+    return unlike(value, "base64");
+  }
 }
 
 interface Base64Decoder {
@@ -140,8 +224,8 @@ export function wellFormedText(value: BytesJson): string | null {
   }
 }
 
-/** The text in bytes. */
-export function text(value: BytesJson): string {
+/** The text in bytes. Throws `ValueError` for what is none. */
+export function text(value: unknown): string {
   return new TextDecoder().decode(bytes(value));
 }
 

@@ -2,7 +2,8 @@
  * Little helpers on bytes: arrays over them whatever their alignment, byte order, concatenation, CRC-32.
  * May import core.
  */
-import { type DType, DTYPES, type HostData, type TypedArray } from "../core/dtype.ts";
+import { describe } from "../core/convert.ts";
+import { type DType, dtypeOfArray, DTYPES, type HostData, type TypedArray } from "../core/dtype.ts";
 import { DataLossError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
@@ -16,7 +17,15 @@ export type Writable = NdArray | Tensor;
 
 /** The value to write. Throws what reading a tensor throws. */
 export async function hostArray(value: Writable): Promise<NdArray> {
-  return value instanceof Tensor ? await value.ndarray() : value;
+  if (value instanceof Tensor) return await value.ndarray();
+  if (value instanceof NdArray) return value;
+  throw new TypeError(`Cannot write ${describe(value)}: wanted a tensor or an NdArray`);
+}
+
+/** Throws `TypeError` for what is no array of bytes. */
+export function checkBytes(bytes: unknown, what: string): void {
+  if (dtypeOfArray(bytes) === "uint8") return;
+  throw new TypeError(`Cannot read ${what}: wanted a Uint8Array, received ${describe(bytes)}`);
 }
 
 /** An array over a copy of little-endian bytes. Throws `DataLossError` where their number does not fit the shape. */
@@ -37,6 +46,8 @@ export function arrayFromBytes(
     throw new TypeError(`Cannot read ${what}: this runtime has no array for ${dtype}`);
   }
   const copy = bytes.slice();
+  // True is 1: kernels compare the bytes.
+  if (dtype === "bool") { for (let i = 0; i < copy.length; i++) if (copy[i] > 1) copy[i] = 1; }
   return new NdArray(dtype, [...shape], new array(copy.buffer as ArrayBuffer) as HostData);
 }
 

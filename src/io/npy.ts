@@ -2,14 +2,15 @@
  * NumPy's npy files.
  * May import core.
  */
-import { type DType, DTYPES } from "../core/dtype.ts";
+import { type DType, DTYPES, withinMemory } from "../core/dtype.ts";
 import { DataLossError, UnimplementedError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { sizeOf, stridesOf } from "../core/shape.ts";
+import { isShape, sizeOf, stridesOf } from "../core/shape.ts";
 import {
   arrayFromBytes,
   type Bytes,
   bytesOfArray,
+  checkBytes,
   concatBytes,
   hostArray,
   swapBytes,
@@ -54,6 +55,7 @@ const DTYPE_OF: ReadonlyMap<string, DType> = new Map(
  * ```
  */
 export function readNpy(bytes: Uint8Array, name = "npy file"): NdArray {
+  checkBytes(bytes, name);
   if (bytes.length < 10 || MAGIC.some((b, i) => bytes[i] !== b)) {
     throw new DataLossError(`Cannot read ${name}: it does not begin as an npy file does`);
   }
@@ -127,8 +129,9 @@ function typeCode(dtype: DType): string {
 
 function stringBody(array: NdArray): { code: string; body: Bytes } {
   const items = array.data as Uint8Array[];
-  const width = Math.max(1, ...items.map((s) => s.length));
-  const body = new Uint8Array(items.length * width);
+  const width = items.reduce((most, s) => Math.max(most, s.length), 1);
+  const size = items.length * width;
+  const body = withinMemory(size, () => new Uint8Array(size));
   items.forEach((s, i) => {
     if (s.at(-1) === 0) {
       throw new TypeError(
@@ -160,7 +163,7 @@ function readBody(
   }
   throw new UnimplementedError(
     `Cannot read ${name}: NumPy dtype ${
-      JSON.stringify(descr)
+      typeof descr === "string" ? JSON.stringify(descr) : "of fields"
     } is not supported; objects and records have no tensor form`,
   );
 }
@@ -179,6 +182,10 @@ function readStrings(
       `Cannot read ${name}: ${size} strings of ${width} bytes were announced, received ${body.length} bytes`,
     );
   }
+  // NumPy writes no such arrays. They would be any number of strings for no bytes.
+  if (width === 0 && size > 0) {
+    throw new DataLossError(`Cannot read ${name}: ${size} strings of 0 bytes were announced`);
+  }
   const view = viewOf(body), encoder = new TextEncoder();
   const items = Array.from({ length: size }, (_, i) => {
     let end = length;
@@ -186,9 +193,19 @@ function readStrings(
       while (end > 0 && body[i * width + end - 1] === 0) end--;
       return body.slice(i * width, i * width + end);
     }
-    const points = Array.from({ length }, (_, k) => view.getUint32(i * width + 4 * k, !isBig));
-    while (end > 0 && points[end - 1] === 0) end--;
-    return encoder.encode(String.fromCodePoint(...points.slice(0, end)));
+    const point = (k: number): number => view.getUint32(i * width + 4 * k, !isBig);
+    while (end > 0 && point(end - 1) === 0) end--;
+    let text = "";
+    for (let k = 0; k < end; k++) {
+      const p = point(k);
+      if (p > 0x10ffff || (p >= 0xd800 && p < 0xe000)) {
+        throw new DataLossError(
+          `Cannot read ${name}: string ${i} has the code point 0x${p.toString(16)}, which is none`,
+        );
+      }
+      text += String.fromCodePoint(p);
+    }
+    return encoder.encode(text);
   });
   return new NdArray("string", [...shape], items);
 }
@@ -221,18 +238,18 @@ function readHeader(text: string, name: string): Header {
       `Cannot read ${name}: the header ${why}: ${JSON.stringify(text.trim().slice(0, 200))}`,
     );
   };
-  let dict: Record<string, unknown>;
+  let dict: unknown;
   try {
-    dict = new PythonLiteral(text).read() as Record<string, unknown>;
+    dict = new PythonLiteral(text).read();
   } catch {
     return bad("is no Python literal");
   }
-  const { descr, fortran_order, shape } = dict ?? {};
+  const { descr, fortran_order, shape } = (dict ?? {}) as Record<string, unknown>;
   if (descr === undefined || typeof fortran_order !== "boolean" || !Array.isArray(shape)) {
     return bad("lacks descr, fortran_order or shape");
   }
-  if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0)) bad("has a shape that is none");
-  return { descr, fortran_order, shape };
+  if (!isShape(shape)) return bad("has a shape that is none");
+  return { descr, fortran_order, shape: [...shape] };
 }
 
 /** Reader of the Python literals that npy headers are made of. */
@@ -274,7 +291,7 @@ class PythonLiteral {
     if (this.#take("(")) return this.#list(")");
     if (this.#take("[")) return this.#list("]");
     if (!this.#take("{")) throw new SyntaxError("value");
-    const dict: Record<string, unknown> = {};
+    const dict: Record<string, unknown> = Object.create(null);
     while (!this.#take("}")) {
       const key = this.#value();
       if (typeof key !== "string" || !this.#take(":")) throw new SyntaxError("key");

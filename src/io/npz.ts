@@ -2,6 +2,7 @@
  * NumPy's npz files: zip archives of npy files.
  * May import core.
  */
+import { DataLossError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { type Bytes, hostArray, type Writable } from "./bytes.ts";
 import { npyBytes, readNpy } from "./npy.ts";
@@ -21,12 +22,15 @@ import { readZip, writeZip } from "./zip.ts";
  * ```
  */
 export async function readNpz(bytes: Uint8Array): Promise<Record<string, NdArray>> {
-  const out: Record<string, NdArray> = {};
-  for (const [file, data] of await readZip(bytes, "npz file")) {
+  const arrays = new Map<string, NdArray>();
+  for await (const [file, data] of readZip(bytes, "npz file")) {
     const name = file.replace(/\.npy$/, "");
-    out[name] = readNpy(data, `entry "${file}" of the npz file`);
+    if (arrays.has(name)) {
+      throw new DataLossError(`Cannot read npz file: two of its arrays are called "${name}"`);
+    }
+    arrays.set(name, readNpy(data, `entry "${file}" of the npz file`));
   }
-  return out;
+  return Object.fromEntries(arrays);
 }
 
 /**

@@ -5,11 +5,12 @@
 import { type DType, DTYPES } from "../core/dtype.ts";
 import { DataLossError, UnimplementedError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import { sizeOf } from "../core/shape.ts";
+import { isShape, type Shape, sizeOf } from "../core/shape.ts";
 import {
   arrayFromBytes,
   type Bytes,
   bytesOfArray,
+  checkBytes,
   concatBytes,
   hostArray,
   viewOf,
@@ -60,6 +61,7 @@ export interface Safetensors {
  * ```
  */
 export function readSafetensors(bytes: Uint8Array): Safetensors {
+  checkBytes(bytes, "safetensors file");
   if (bytes.length < 8) {
     throw bad(`it has ${bytes.length} bytes, the header's length alone takes 8`);
   }
@@ -72,28 +74,25 @@ export function readSafetensors(bytes: Uint8Array): Safetensors {
   }
   const header = readHeader(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
   const body = bytes.subarray(8 + length);
-  const tensors: Record<string, NdArray> = {};
-  const spans: { name: string; from: number; to: number }[] = [];
+  const entries: Entry[] = [];
   let metadata: Record<string, string> = {};
   for (const [name, value] of Object.entries(header)) {
     if (name === METADATA) metadata = readMetadata(value);
-    else {
-      const { dtype, shape, from, to } = readEntry(name, value);
-      spans.push({ name, from, to });
-      if (to > body.length) {
-        throw bad(`tensor "${name}" ends at byte ${to}, ${body.length} are there`);
-      }
-      tensors[name] = arrayFromBytes(
-        dtype,
-        shape,
-        body.subarray(from, to),
-        `tensor "${name}" of the safetensors file`,
-      );
-    }
+    else entries.push(readEntry(name, value));
   }
-  spans.sort((a, b) => a.from - b.from || a.to - b.to);
+  checkSpans(entries, body.length);
+  const tensors = Object.fromEntries(entries.map(({ name, dtype, shape, from, to }) => {
+    const what = `tensor "${name}" of the safetensors file`;
+    return [name, arrayFromBytes(dtype, shape, body.subarray(from, to), what)];
+  }));
+  return { tensors, metadata };
+}
+
+/** Throws `DataLossError` where the tensors are not all of the body, one after the other: many could then read the same bytes. */
+function checkSpans(entries: readonly Entry[], length: number): void {
   let at = 0;
-  for (const { name, from, to } of spans) {
+  for (const { name, from, to } of [...entries].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    if (to > length) throw bad(`tensor "${name}" ends at byte ${to}, ${length} are there`);
     if (from !== at) {
       throw bad(
         `tensor "${name}" begins at byte ${from}, wanted ${at}: there must be no gaps and no overlaps`,
@@ -101,8 +100,7 @@ export function readSafetensors(bytes: Uint8Array): Safetensors {
     }
     at = to;
   }
-  if (at !== body.length) throw bad(`${body.length - at} bytes follow the last tensor`);
-  return { tensors, metadata };
+  if (at !== length) throw bad(`${length - at} bytes follow the last tensor`);
 }
 
 /**
@@ -139,15 +137,16 @@ export async function writeSafetensors(
   arrays.sort(([n, a], [m, b]) =>
     DTYPES[b.dtype].bytes - DTYPES[a.dtype].bytes || (n < m ? -1 : n > m ? 1 : 0)
   );
-  const header: Record<string, unknown> = {};
-  if (Object.keys(metadata).length > 0) header[METADATA] = metadata;
+  const entries: [string, unknown][] = [];
+  if (Object.keys(metadata).length > 0) entries.push([METADATA, metadata]);
   let at = 0;
   for (const [name, array] of arrays) {
     const end = at + bytesOfArray(array).length;
-    header[name] = { dtype: NAMES[array.dtype], shape: array.shape, data_offsets: [at, end] };
+    const { dtype, shape } = array;
+    entries.push([name, { dtype: NAMES[dtype], shape, data_offsets: [at, end] }]);
     at = end;
   }
-  let text = JSON.stringify(header);
+  let text = JSON.stringify(Object.fromEntries(entries));
   let encoded = new TextEncoder().encode(text);
   if (encoded.length % 8 !== 0) {
     text += " ".repeat(8 - encoded.length % 8);
@@ -175,6 +174,21 @@ function readHeader(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
+/** A value of the header, for messages: it may be nested deeper than can be written. */
+function jsonText(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).slice(0, 8).map(([key, member]) =>
+    `${JSON.stringify(key)}:${
+      typeof member === "object" && member !== null && !Array.isArray(member)
+        ? "{…}"
+        : Array.isArray(member)
+        ? `[${member.slice(0, 8).map((m) => typeof m === "object" ? "…" : JSON.stringify(m))}]`
+        : JSON.stringify(member)
+    }`
+  );
+  return `{${members}}`;
+}
+
 function readMetadata(value: unknown): Record<string, string> {
   const isText = typeof value === "object" && value !== null && !Array.isArray(value) &&
     Object.values(value).every((v) => typeof v === "string");
@@ -182,20 +196,22 @@ function readMetadata(value: unknown): Record<string, string> {
   return value as Record<string, string>;
 }
 
-function readEntry(
-  name: string,
-  value: unknown,
-): { dtype: DType; shape: number[]; from: number; to: number } {
+/** What the header says of a tensor. */
+interface Entry {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly from: number;
+  readonly to: number;
+}
+
+function readEntry(name: string, value: unknown): Entry {
   const { dtype: code, shape, data_offsets: offsets } = (value ?? {}) as Record<string, unknown>;
-  const isSize = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;
-  const fits = typeof code === "string" && Array.isArray(shape) && shape.every(isSize) &&
-    Array.isArray(offsets) &&
-    offsets.length === 2 && offsets.every(isSize) && offsets[0] <= offsets[1];
+  const fits = typeof code === "string" && Array.isArray(shape) && isShape(shape) &&
+    Array.isArray(offsets) && offsets.length === 2 && isShape(offsets) && offsets[0] <= offsets[1];
   if (!fits) {
     throw bad(
-      `tensor "${name}" is described as ${
-        JSON.stringify(value)
-      }, wanted dtype, shape and data_offsets`,
+      `tensor "${name}" is described as ${jsonText(value)}, wanted dtype, shape and data_offsets`,
     );
   }
   const dtype = DTYPE_OF.get(code);
@@ -211,5 +227,5 @@ function readEntry(
   if (to - from !== wanted) {
     throw bad(`tensor "${name}" of ${code}[${shape}] spans ${to - from} bytes, wanted ${wanted}`);
   }
-  return { dtype, shape, from, to };
+  return { name, dtype, shape, from, to };
 }

@@ -4,12 +4,12 @@
  */
 import { InvalidArgumentError, NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import { isPlainObject, type Nest } from "../core/nest.ts";
+import { checkDepth, isPlainObject, type Nest } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { Tensor, type VariableLike } from "../core/tensor.ts";
 import { tensor } from "../ops/creation.ts";
-import type { Bytes } from "./bytes.ts";
+import { type Bytes, checkBytes } from "./bytes.ts";
 import { readBytes, writeBytes } from "./files.ts";
 import { readNpz, writeNpz } from "./npz.ts";
 import { readSafetensors, writeSafetensors } from "./safetensors.ts";
@@ -61,14 +61,15 @@ function contentsOf(nest: Variables): Contents {
     }
     to.set(name, value);
   };
-  const visit = (value: unknown, path: readonly string[]): void => {
+  const visit = (value: unknown, path: readonly string[], depth = 0): void => {
+    checkDepth(depth);
     if (value instanceof Tensor) {
       add(variables, path.length > 0 ? path.join("/") : value.name, value as VariableLike);
     } else if (isStateful(value)) add(optimizers, path.map((key) => `${key}/`).join(""), value);
     else if (Array.isArray(value)) {
-      value.forEach((v, i) => visit(v, path.length > 0 ? [...path, String(i)] : []));
+      value.forEach((v, i) => visit(v, path.length > 0 ? [...path, String(i)] : [], depth + 1));
     } else if (isPlainObject(value)) {
-      for (const key of Object.keys(value)) visit(value[key], [...path, key]);
+      for (const key of Object.keys(value)) visit(value[key], [...path, key], depth + 1);
     } else {throw new TypeError(
         `Cannot save variables: wanted variables and optimizers in arrays and objects, received ${typeof value}`,
       );}
@@ -108,18 +109,19 @@ export async function serializeVariables(
   format: VariableFormat = "safetensors",
 ): Promise<Bytes> {
   const { variables: found, optimizers } = contentsOf(variables);
-  const named: Record<string, Tensor> = Object.fromEntries(found);
+  const named = new Map<string, Tensor>(found);
   const inFile = new Map([...found].map(([name, v]) => [v.name, name]));
   for (const [prefix, optimizer] of optimizers) {
     for (const { name, tensor } of await optimizer.getWeights()) {
       const full = prefix + renamed(name, inFile);
-      if (Object.hasOwn(named, full)) {
+      if (named.has(full)) {
         throw new ValueError(`Cannot save variables: two of them are called "${full}"`);
       }
-      named[full] = tensor;
+      named.set(full, tensor);
     }
   }
-  return format === "npz" ? await writeNpz(named) : await writeSafetensors(named);
+  const tensors = Object.fromEntries(named);
+  return format === "npz" ? await writeNpz(tensors) : await writeSafetensors(tensors);
 }
 
 /**
@@ -133,6 +135,7 @@ export async function restoreVariables(
   options: LoadOptions = {},
 ): Promise<void> {
   checkLoadOptions(options);
+  checkBytes(bytes, "variables");
   const { strict = true } = options;
   const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b;
   const arrays: Record<string, NdArray> = isZip
@@ -144,18 +147,20 @@ export async function restoreVariables(
     optimizer,
     names: Object.keys(arrays).filter((name) => name.startsWith(prefix) && !named.has(name)),
   }));
-  const missing = [...named.keys(), ...states.map(({ prefix }) => `${prefix}iter`)]
-    .filter((name) => !Object.hasOwn(arrays, name));
+  const missing = new Set(
+    [...named.keys(), ...states.map(({ prefix }) => `${prefix}iter`)]
+      .filter((name) => !Object.hasOwn(arrays, name)),
+  );
   const known = new Set([...named.keys(), ...states.flatMap((s) => s.names)]);
   const extra = Object.keys(arrays).filter((name) => !known.has(name));
-  if (strict && (missing.length > 0 || extra.length > 0)) {
+  if (strict && (missing.size > 0 || extra.length > 0)) {
     throw new NotFoundError(
-      `Cannot restore variables: the file lacks [${missing.join(", ")}] and has [${
+      `Cannot restore variables: the file lacks [${[...missing].join(", ")}] and has [${
         extra.join(", ")
       }] besides`,
     );
   }
-  const pairs = [...named].filter(([name]) => !missing.includes(name));
+  const pairs = [...named].filter(([name]) => !missing.has(name));
   for (const [name, v] of pairs) {
     const a = arrays[name];
     if (a.dtype !== v.dtype || !sameShape(a.shape, v.staticShape)) {
@@ -168,7 +173,7 @@ export async function restoreVariables(
   }
   const here = new Map([...named].map(([name, v]) => [name, v.name]));
   for (const { prefix, optimizer, names } of states) {
-    if (missing.includes(`${prefix}iter`)) continue;
+    if (missing.has(`${prefix}iter`)) continue;
     const slots = names.filter((name) => name !== `${prefix}iter`);
     const weights = [`${prefix}iter`, ...slots].map((name) => ({
       name: renamed(name.slice(prefix.length), here),

@@ -2,8 +2,9 @@
  * Zip archives: reading stored and deflated entries, writing stored ones.
  * May import core.
  */
-import { DataLossError, UnimplementedError } from "../core/errors.ts";
-import { type Bytes, concatBytes, crc32, viewOf } from "./bytes.ts";
+import { withinMemory } from "../core/dtype.ts";
+import { DataLossError, OpError, UnimplementedError } from "../core/errors.ts";
+import { type Bytes, checkBytes, concatBytes, crc32, viewOf } from "./bytes.ts";
 
 const LOCAL = 0x04034b50, CENTRAL = 0x02014b50, END = 0x06054b50;
 const END64 = 0x06064b50, LOCATOR64 = 0x07064b50;
@@ -23,14 +24,37 @@ interface Entry {
   readonly offset: number;
 }
 
-/** Entries of an archive by name. Rejects with `DataLossError` where it is damaged, `UnimplementedError` for what it uses that we do not read. */
-export async function readZip(bytes: Uint8Array, what = "zip file"): Promise<Map<string, Bytes>> {
-  const out = new Map<string, Bytes>();
-  for (const entry of readDirectory(bytes, what)) {
-    if (entry.name.endsWith("/")) continue;
-    out.set(entry.name, await readEntry(bytes, entry, what));
+/** An entry, and where its bytes are. */
+interface Located extends Entry {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Entries of an archive: names and contents, one after the other. Rejects with `DataLossError` where it is damaged, `UnimplementedError`
+ * for what it uses that we do not read.
+ */
+export async function* readZip(
+  bytes: Uint8Array,
+  what = "zip file",
+): AsyncGenerator<readonly [string, Bytes]> {
+  checkBytes(bytes, what);
+  const entries = readDirectory(bytes, what).map((entry) => locate(bytes, entry, what));
+  checkOverlap(entries, what);
+  for (const entry of entries) {
+    if (!entry.name.endsWith("/")) yield [entry.name, await readEntry(bytes, entry, what)];
   }
-  return out;
+}
+
+/** Throws `DataLossError` where entries share bytes: many could then unpack the same ones. */
+function checkOverlap(entries: readonly Located[], what: string): void {
+  const byPlace = [...entries].sort((a, b) => a.offset - b.offset);
+  byPlace.forEach(({ name, offset }, i) => {
+    if (i === 0 || offset >= byPlace[i - 1].end) return;
+    throw new DataLossError(
+      `Cannot read ${what}: entries "${byPlace[i - 1].name}" and "${name}" overlap`,
+    );
+  });
 }
 
 function readDirectory(bytes: Uint8Array, what: string): Entry[] {
@@ -59,6 +83,11 @@ function readDirectory(bytes: Uint8Array, what: string): Entry[] {
       throw new DataLossError(`Cannot read ${what}: directory entry ${i} of ${count} is cut short`);
     }
     const wide = wideFields(view, at, at + 46 + nameLength, extraLength);
+    if (wide === null) {
+      throw new DataLossError(
+        `Cannot read ${what}: the 64-bit sizes of directory entry ${i} of ${count} are cut short`,
+      );
+    }
     entries.push({
       name: new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength)),
       flags: view.getUint16(at + 8, true),
@@ -71,19 +100,21 @@ function readDirectory(bytes: Uint8Array, what: string): Entry[] {
   return entries;
 }
 
-/** Sizes and offset, from the 64-bit extra field where they do not fit. */
+/** Sizes and offset, from the 64-bit extra field where they do not fit; null where that is too short for them. */
 function wideFields(
   view: DataView,
   entry: number,
   extra: number,
   extraLength: number,
-): { compressed: number; size: number; offset: number } {
+): { compressed: number; size: number; offset: number } | null {
   let size = view.getUint32(entry + 24, true);
   let compressed = view.getUint32(entry + 20, true);
   let offset = view.getUint32(entry + 42, true);
   for (let at = extra; at + 4 <= extra + extraLength;) {
     const id = view.getUint16(at, true), length = view.getUint16(at + 2, true);
     if (id === 1) {
+      const wanted = [size, compressed, offset].filter((n) => n === MAX32).length;
+      if (length < 8 * wanted || at + 4 + length > extra + extraLength) return null;
       let field = at + 4;
       const next = (): number => {
         field += 8;
@@ -98,36 +129,74 @@ function wideFields(
   return { compressed, size, offset };
 }
 
-async function readEntry(bytes: Uint8Array, entry: Entry, what: string): Promise<Bytes> {
-  const bad = (why: string): never => {
-    throw new DataLossError(`Cannot read ${what}: entry "${entry.name}" ${why}`);
-  };
+/** How an entry cannot be read. */
+function damaged(what: string, { name }: Entry, why: string): DataLossError {
+  return new DataLossError(`Cannot read ${what}: entry "${name}" ${why}`);
+}
+
+function locate(bytes: Uint8Array, entry: Entry, what: string): Located {
+  const view = viewOf(bytes), { offset } = entry;
+  if (offset + 30 > bytes.length || view.getUint32(offset, true) !== LOCAL) {
+    throw damaged(what, entry, "has no local header");
+  }
+  const start = offset + 30 + view.getUint16(offset + 26, true) + view.getUint16(offset + 28, true);
+  const end = start + entry.compressed;
+  if (end > bytes.length) throw damaged(what, entry, "is cut short");
+  return { ...entry, start, end };
+}
+
+async function readEntry(bytes: Uint8Array, entry: Located, what: string): Promise<Bytes> {
+  const { name, method, start, end, size } = entry;
   if (entry.flags & ENCRYPTED) {
-    throw new UnimplementedError(`Cannot read ${what}: entry "${entry.name}" is encrypted`);
+    throw new UnimplementedError(`Cannot read ${what}: entry "${name}" is encrypted`);
   }
-  const view = viewOf(bytes);
-  if (entry.offset + 30 > bytes.length || view.getUint32(entry.offset, true) !== LOCAL) {
-    bad("has no local header");
-  }
-  const start = entry.offset + 30 + view.getUint16(entry.offset + 26, true) +
-    view.getUint16(entry.offset + 28, true);
-  if (start + entry.compressed > bytes.length) bad("is cut short");
-  const packed = bytes.slice(start, start + entry.compressed) as Bytes;
-  let data = packed;
-  if (entry.method === DEFLATED) data = await inflate(packed).catch(() => bad("does not inflate"));
-  else if (entry.method !== STORED) {
+  if (method !== STORED && method !== DEFLATED) {
     throw new UnimplementedError(
-      `Cannot read ${what}: entry "${entry.name}" uses compression method ${entry.method}, we read 0 and 8`,
+      `Cannot read ${what}: entry "${name}" uses compression method ${method}, we read 0 and 8`,
     );
   }
-  if (data.length !== entry.size) bad(`has ${data.length} bytes, wanted ${entry.size}`);
-  if (crc32(data) !== entry.crc) bad("fails its checksum");
+  if (method === STORED ? end - start !== size : size > MOST_INFLATED * (end - start)) {
+    throw damaged(what, entry, `has ${end - start} bytes, which cannot be the wanted ${size}`);
+  }
+  const packed = bytes.slice(start, end) as Bytes;
+  let data: Bytes | null = packed;
+  if (method === DEFLATED) {
+    data = await inflate(packed, size).catch((cause) => {
+      throw cause instanceof OpError ? cause : damaged(what, entry, "does not inflate");
+    });
+    if (data === null) throw damaged(what, entry, `does not inflate to the ${size} bytes wanted`);
+  }
+  if (crc32(data) !== entry.crc) throw damaged(what, entry, "fails its checksum");
   return data;
 }
 
-async function inflate(packed: Bytes): Promise<Bytes> {
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+/** Deflate's best: a match of 258 bytes for two bits. */
+const MOST_INFLATED = 1032;
+/** Bytes inflated at once: what is more than was announced must not be much. */
+const PORTION = 1 << 14;
+
+/** The bytes; null where they are not `size`, of which no more are made than a portion gives. */
+async function inflate(packed: Bytes, size: number): Promise<Bytes | null> {
+  const out = withinMemory(size, () => new Uint8Array(size));
+  let read = 0, written = 0;
+  const portions = new ReadableStream<Bytes>({
+    pull(controller) {
+      if (read >= packed.length) return controller.close();
+      controller.enqueue(packed.subarray(read, read += PORTION));
+    },
+  });
+  // Not every browser can loop over a stream.
+  const reader = portions.pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return written === size ? out : null;
+    if (written + value.length > size) {
+      reader.cancel().catch(() => {});
+      return null;
+    }
+    out.set(value, written);
+    written += value.length;
+  }
 }
 
 /** An archive with these entries, stored. Throws `TypeError` beyond 4 GiB. */

@@ -14,6 +14,7 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import { loadText, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
@@ -24,7 +25,7 @@ import { axesOf, type Line, lineOf } from "./reduce_layout.ts";
 import { fitsGpu, LOOP_LIMIT } from "./reduce_wgsl.ts";
 
 const WORKGROUP = 256;
-const cache = new Map<string, Program>();
+const cache = new Programs();
 
 /** Variants of argMax and argMin. */
 export function argReduceVariants(op: ArgOp): GpuVariant[] {

@@ -13,6 +13,7 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { attentionTileProgram } from "./attention_tiles.ts";
@@ -104,7 +105,7 @@ function planStreaming(problem: Problem, profile: Profile): GpuPlan {
   return { dispatches: [dispatch] };
 }
 
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 function streamingProgram(vectors: number, causal: boolean): Program {
   const key = `${vectors},${causal}`;

@@ -4,7 +4,7 @@
  * it is the loads that cost; where not, each lane loads it.
  * May import core.
  */
-import { makeProgram, type Program } from "../core/dispatch.ts";
+import { makeProgram, type Program, Programs } from "../core/dispatch.ts";
 
 /** What a program is made for. */
 export interface AttentionTile {
@@ -35,7 +35,7 @@ function keysOf(tile: AttentionTile): number {
   return tile.shares ? 4 : 1;
 }
 
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 /** The program for a tile: workgroups are blocks of queries, of heads, of batches. */
 export function attentionTileProgram(tile: AttentionTile): Program {

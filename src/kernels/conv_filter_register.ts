@@ -3,7 +3,7 @@
  * Rows of the tile are taps and channels of the image, columns channels of the gradient; sums run over places, line by line.
  * May import core.
  */
-import { makeProgram, type Program } from "../core/dispatch.ts";
+import { makeProgram, type Program, Programs } from "../core/dispatch.ts";
 import { accType, loadText } from "../core/gpu_storage.ts";
 import { axisNames, gatherParams } from "./conv_gather.ts";
 import type { FilterGradSource } from "./conv_shared.ts";
@@ -39,7 +39,7 @@ export const FILTER_REGISTER_PARAMS = [
   "laneshift",
 ] as const;
 
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 /** The program; `wid.z` counts parts of sums. */
 export function filterRegisterProgram(

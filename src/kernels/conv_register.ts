@@ -3,7 +3,7 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { makeProgram, type Program } from "../core/dispatch.ts";
+import { makeProgram, type Program, Programs } from "../core/dispatch.ts";
 import { accType, loadText } from "../core/gpu_storage.ts";
 import {
   axisNames,
@@ -56,7 +56,7 @@ export const CONV_REGISTER_PARAMS = [
   "laneshift",
 ] as const;
 
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 /** The program for a source and a tile. */
 export function convRegisterProgram(

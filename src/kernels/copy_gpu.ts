@@ -11,6 +11,7 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import { gpuBytes, wordType } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
@@ -31,7 +32,7 @@ type Form =
 
 /** Uniform words: the block holds 64. */
 const MAX_PARAMS = 64;
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 /** What {@linkcode copyGpu} takes besides the map. */
 export interface CopyOptions {

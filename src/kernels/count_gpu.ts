@@ -10,12 +10,13 @@ import {
   gridFor,
   makeProgram,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import { sizeOf } from "../core/shape.ts";
 import { fitsGpu } from "./reduce_wgsl.ts";
 
 const WORKGROUP = 64;
-const cache = new Map<string, Program>();
+const cache = new Programs();
 
 /** Kernel of Bincount and DenseBincount: inputs are values, size (host) and weights. Negative values are left out. */
 export const bincountVariants: readonly GpuVariant[] = [{

@@ -14,6 +14,7 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import type { Problem } from "../core/op.ts";
 import { type Expr, exprKey } from "../core/scalar.ts";
@@ -75,7 +76,7 @@ function wholeVectors({ offset, size }: BufferRange): BufferRange {
     : { offset, size: Math.ceil(size / 16) * 16 };
 }
 
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 function groupProgram(layout: GroupLayout, members: number): Program {
   const { exprs, scalars, arrays } = layout;

@@ -3,7 +3,7 @@
  * of a workgroup are lanes of a processor's vectors, and for small sums.
  * May import core.
  */
-import { makeProgram, type Program } from "../core/dispatch.ts";
+import { makeProgram, type Program, Programs } from "../core/dispatch.ts";
 import { printEpilogue } from "./gemm_epilogue.ts";
 import {
   addProducts,
@@ -41,7 +41,7 @@ export const REGISTER_PARAMS = [
   "laneshift",
 ] as const;
 
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 /** The program for a source and a tile. */
 export function registerProgram(

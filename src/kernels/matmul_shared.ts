@@ -2,7 +2,7 @@
  * Matrix products by the tiled kernel: how blocks of stored and transposed matrices are read.
  * May import core.
  */
-import type { Program } from "../core/dispatch.ts";
+import { type Program, Programs } from "../core/dispatch.ts";
 import { accType, loadText } from "../core/gpu_storage.ts";
 import type { DType } from "../core/dtype.ts";
 import {
@@ -24,7 +24,7 @@ export const MATMUL_SHARED_PARAMS: readonly string[] = [
   "bbase",
 ];
 
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 /** The program for a source and a tile. */
 export function matMulSharedProgram(source: MatMulSource, tile: SharedTile): Program {

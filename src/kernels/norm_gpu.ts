@@ -13,7 +13,7 @@ import {
   gridFor,
   makeProgram,
   type Profile,
-  type Program,
+  Programs,
   workgroupFor,
 } from "../core/dispatch.ts";
 import { loadText, storeText, vec, wgslType } from "../core/gpu_storage.ts";
@@ -74,7 +74,7 @@ export const layerNormVariants: readonly GpuVariant[] = rowVariants(
   ],
 );
 
-const cache = new Map<string, Program>();
+const cache = new Programs();
 
 /** Gradient of layer normalization: rows for `x`, which leave mean and deviation; then columns for scale and offset. */
 export const layerNormGradVariants: readonly GpuVariant[] = (["workgroup", "thread"] as const).map((

@@ -1,13 +1,15 @@
 /**
  * Pointwise kernels for the host: a loop nest around printed scalar expressions, compiled once per shape pattern. Where code
- * may not be compiled (`new Function` under a content security policy), the same expressions run as closures.
+ * may not be compiled, the same expressions run as closures.
  * May import core.
  */
+import { compileOr } from "../core/compile.ts";
 import { type DType, DTYPES } from "../core/dtype.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../core/nd_array.ts";
 import { argument, type Expr, exprKey, exprType, scalar } from "../core/scalar.ts";
 import { evaluator, type ScalarValue } from "../core/scalar_eval.ts";
+import { RecentMap } from "../core/recent_map.ts";
 import { JS_HELPERS, printJs } from "../core/scalar_js.ts";
 import { collapseBroadcast, type Walk } from "./broadcast.ts";
 
@@ -15,15 +17,8 @@ type Loop = (ins: readonly unknown[], outs: readonly unknown[], walk: Walk) => v
 /** A loop bound to its shapes: runs on the data of inputs and outputs. */
 export type BoundLoop = (ins: readonly unknown[], outs: readonly unknown[]) => void;
 
-const loops = new Map<string, Loop>();
+const loops = new RecentMap<string, Loop>(1024);
 const HELPERS = { ...JS_HELPERS, bfloat16ToNumber, numberToBfloat16 };
-const mayCompile = ((): boolean => {
-  try {
-    return new Function("return true")() === true;
-  } catch {
-    return false;
-  }
-})();
 
 /** Computes `exprs[i]` of the inputs into output i, broadcasting. */
 export function pointwiseCpu(
@@ -85,7 +80,8 @@ export function preparePointwise(
   let loop = loops.get(key);
   if (!loop) {
     const dtypes = ins.map((a) => a.dtype);
-    loop = mayCompile ? compileLoop(exprs, dtypes, steps, inner) : interpretLoop(exprs, dtypes);
+    const text = (): string => loopText(exprs, dtypes, steps, inner);
+    loop = compileOr<Loop>({ names: { H: HELPERS }, text }, () => interpretLoop(exprs, dtypes));
     loops.set(key, loop);
   }
   const compiled = loop;
@@ -136,12 +132,12 @@ function writer(dtype: DType, data: unknown[]): (i: number, v: ScalarValue) => v
     : (i, v) => data[i] = v;
 }
 
-function compileLoop(
+function loopText(
   exprs: readonly Expr[],
   dtypes: readonly DType[],
   steps: readonly number[],
   inner: number,
-): Loop {
+): string {
   const hoisted: string[] = [];
   const args = dtypes.map((t, k) => {
     const index = steps[k] === 0 ? `p${k}` : steps[k] === 1 ? `(p${k} + i)` : `(p${k} + i * q${k})`;
@@ -156,7 +152,7 @@ function compileLoop(
   const stores = printed.results.flatMap((r, k) =>
     storeText(printed.dtypes[k], `o${k}`, "(o + i)", r)
   );
-  const lines: string[] = [`"use strict";`, `return function (ins, outs, walk) {`];
+  const lines: string[] = [`return function (ins, outs, walk) {`];
   dtypes.forEach((_, k) => lines.push(`const a${k} = ins[${k}], s${k} = walk.strides[${k}];`));
   exprs.forEach((_, k) => lines.push(`const o${k} = outs[${k}];`));
   lines.push(`const dims = walk.dims, n = dims[${inner}]; let o = 0;`);
@@ -180,7 +176,7 @@ function compileLoop(
     `o += n;`,
   );
   lines.push("}".repeat(inner), `};`);
-  return new Function("H", lines.join("\n"))(HELPERS) as Loop;
+  return lines.join("\n");
 }
 
 function loadText(dtype: DType, array: string, index: string): string[] {

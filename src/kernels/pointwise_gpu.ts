@@ -15,9 +15,9 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
-import { GPU_DTYPES, gpuBytes, vec, wgslType } from "../core/gpu_storage.ts";
-import { EIGHT, joinEight } from "../core/eight_wgsl.ts";
+import { EIGHT, GPU_DTYPES, gpuBytes, joinEight, vec, wgslType } from "../core/gpu_storage.ts";
 import { type Expr, exprKey, exprType } from "../core/scalar.ts";
 import { storeElement } from "../core/scalar_wgsl.ts";
 import { wgslFunctions } from "../core/wgsl_functions.ts";
@@ -38,7 +38,7 @@ const MAX_WORDS = 62;
 const MANY = 16384;
 /** Alignment of the parts of buffers that are bound, in bytes. */
 const ALIGN = 256;
-const programs = new Map<string, Program>();
+const programs = new Programs();
 
 /** True where the GPU can hold every dtype and bind every buffer. */
 export function pointwiseFits(

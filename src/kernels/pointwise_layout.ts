@@ -2,8 +2,7 @@
  * How a GPU kernel walks operands that are broadcast: each is indexed by the place of an element of the result.
  * May import core.
  */
-import { EIGHT, splitEight } from "../core/eight_wgsl.ts";
-import { vec, wgslType } from "../core/gpu_storage.ts";
+import { EIGHT, splitEight, vec, wgslType } from "../core/gpu_storage.ts";
 import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import type { DType } from "../core/dtype.ts";

@@ -3,9 +3,16 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { EIGHT, joinEight, splitEight } from "../core/eight_wgsl.ts";
 import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
-import { accType, loadText, storeText, wgslType } from "../core/gpu_storage.ts";
+import {
+  accType,
+  EIGHT,
+  joinEight,
+  loadText,
+  splitEight,
+  storeText,
+  wgslType,
+} from "../core/gpu_storage.ts";
 import { axisNames, gatherParams, originText, placeText } from "./conv_gather.ts";
 import { elementType } from "./gemm_text.ts";
 

@@ -2,25 +2,32 @@
  * Reductions on the host: two loops, over rows and over columns, compiled once per operation and kind of number.
  * May import core.
  */
+import { compileOr } from "../core/compile.ts";
 import { type DType, DTYPES } from "../core/dtype.ts";
 import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../core/nd_array.ts";
 import { sizeOf } from "../core/shape.ts";
+import {
+  type Arithmetic,
+  arithmeticOf,
+  foldOf,
+  type FoldOp,
+  type Num,
+  readerOf,
+} from "./numbers.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "./reduce_layout.ts";
 
 /** What is computed of the reduced elements. */
-export type ReduceOp = "sum" | "mean" | "prod" | "max" | "min" | "any" | "all";
-
-/** How accumulators calculate. */
-type Arithmetic = "float" | "int" | "uint" | "bigint";
+export type ReduceOp = FoldOp | "mean";
 
 /** `acc[o + m] = combine(acc[o + m], x[p + m * n ..])`, or columns: `acc[o + i] = combine(acc[o + i], x[p + m * n + i])`. */
 type Loop = (x: unknown, p: number, m: number, n: number, acc: unknown, o: number) => void;
 
-interface Loops {
+/** Loops over rows and over columns. */
+export interface Loops {
   readonly rows: Loop;
   readonly columns: Loop;
 }
-const compiled = new Map<string, Loops>();
+const made = new Map<string, Loops>();
 
 /** Reduces the first input over the axes in the second. */
 export function reduceCpu(op: ReduceOp, ins: readonly NdArray[], [out]: readonly NdArray[]): void {
@@ -32,15 +39,10 @@ export function reduceCpu(op: ReduceOp, ins: readonly NdArray[], [out]: readonly
     // Real and imaginary parts are an innermost axis that is kept.
     return reduceNumbers(op, x, reduceLayout([...x.shape, 2], list), "float", out);
   }
-  const arithmetic = arithmeticOf(x.dtype, op);
+  const own = arithmeticOf(x.dtype);
+  // A mean is divided before it is cut to an integer.
+  const arithmetic = op === "mean" && own !== "bigint" ? "float" : own;
   reduceNumbers(op, x, reduceLayout(x.shape, list), arithmetic, out);
-}
-
-function arithmeticOf(dtype: DType, op: ReduceOp): Arithmetic {
-  if (dtype === "int64" || dtype === "uint64") return "bigint";
-  const kind = DTYPES[dtype].kind;
-  if (kind === "float" || op === "mean") return "float";
-  return dtype === "uint32" ? "uint" : "int";
 }
 
 function reduceNumbers(
@@ -151,7 +153,7 @@ function finish(op: ReduceOp, acc: ArrayLike<number | bigint>, count: number, ou
 }
 
 /** Statement that folds the value `v` into the accumulator `a`. */
-function combineText(op: ReduceOp, arithmetic: Arithmetic, a: string, v: string): string {
+function combineText(op: FoldOp, arithmetic: Arithmetic, a: string, v: string): string {
   switch (op) {
     case "max":
     case "min": {
@@ -176,14 +178,15 @@ function combineText(op: ReduceOp, arithmetic: Arithmetic, a: string, v: string)
   }
 }
 
-function loopsFor(op: ReduceOp, arithmetic: Arithmetic, dtype: DType): Loops {
+function loopsFor(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
   const key = `${op},${arithmetic},${dtype}`;
-  let loops = compiled.get(key);
-  if (!loops) compiled.set(key, loops = compileLoops(op, arithmetic, dtype));
+  let loops = made.get(key);
+  if (!loops) made.set(key, loops = makeLoops(op, arithmetic, dtype));
   return loops;
 }
 
-function compileLoops(op: ReduceOp, arithmetic: Arithmetic, dtype: DType): Loops {
+/** The loops of an op on elements of a dtype. */
+export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
   const load = (
     index: string,
   ): string => (dtype === "bfloat16" ? `decode(x[${index}])` : `x[${index}]`);
@@ -198,7 +201,7 @@ function compileLoops(op: ReduceOp, arithmetic: Arithmetic, dtype: DType): Loops
   const fold = (a: string, v: string): string => combineText(op, arithmetic, a, v);
   // Four accumulators a row: additions need not wait for each other.
   const lanes = [0, 1, 2, 3];
-  const rows = `return function (x, p, m, n, acc, o) {
+  const rows = `function (x, p, m, n, acc, o) {
   for (let r = 0; r < m; r++) {
     let a0 = acc[o + r], a1 = ${identity}, a2 = ${identity}, a3 = ${identity}, j = 0;
     for (; j + 3 < n; j += 4, p += 4) {
@@ -210,7 +213,7 @@ function compileLoops(op: ReduceOp, arithmetic: Arithmetic, dtype: DType): Loops
     acc[o + r] = ${wrap("a0")};
   }
 };`;
-  const columns = `return function (x, p, m, n, acc, o) {
+  const columns = `function (x, p, m, n, acc, o) {
   for (let r = 0; r < m; r++) {
     for (let i = 0; i < n; i++, p++) {
       const v = ${load("p")}; let a = acc[o + i];
@@ -219,9 +222,37 @@ function compileLoops(op: ReduceOp, arithmetic: Arithmetic, dtype: DType): Loops
     }
   }
 };`;
-  const make = (text: string): Loop =>
-    new Function("decode", `"use strict";\n${text}`)(bfloat16ToNumber) as Loop;
-  return { rows: make(rows), columns: make(columns) };
+  const text = (): string =>
+    `const rows = ${rows}\nconst columns = ${columns}\nreturn { rows, columns };`;
+  return compileOr(
+    { names: { decode: bfloat16ToNumber }, text },
+    () => interpretLoops(op, arithmetic, dtype),
+  );
+}
+
+/** The loops where nothing may be compiled: slow, with the same results. */
+export function interpretLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
+  const load = readerOf(dtype), fold = foldOf(op, arithmetic, dtype);
+  const identity = identityOf(op, dtype) as Num;
+  return {
+    rows(x, p, m, n, acc, o) {
+      const from = x as ArrayLike<Num>, to = acc as Num[];
+      for (let r = 0; r < m; r++, p += n) {
+        const lanes = [to[o + r], identity, identity, identity], whole = n - n % 4;
+        for (let j = 0; j < n; j++) {
+          const k = j < whole ? j % 4 : 0;
+          lanes[k] = fold(lanes[k], load(from, p + j));
+        }
+        to[o + r] = fold(fold(lanes[0], lanes[1]), fold(lanes[2], lanes[3]));
+      }
+    },
+    columns(x, p, m, n, acc, o) {
+      const from = x as ArrayLike<Num>, to = acc as Num[];
+      for (let r = 0; r < m; r++) {
+        for (let i = 0; i < n; i++, p++) to[o + i] = fold(to[o + i], load(from, p));
+      }
+    },
+  };
 }
 
 function complexProduct(x: NdArray, axes: readonly number[], out: NdArray): void {

@@ -14,6 +14,7 @@ import {
   gridFor,
   type Profile,
   type Program,
+  Programs,
   workgroupFor,
 } from "../core/dispatch.ts";
 import { accType, gpuBytes, wgslType } from "../core/gpu_storage.ts";
@@ -82,7 +83,7 @@ interface Pass extends Extents {
 }
 
 const SINGLE: Wide = { axis: "none", width: 1 };
-const cache = new Map<string, Program>();
+const cache = new Programs();
 
 /** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
 export function reduceVariants(taskOf: (problem: Problem) => ReduceTask | null): GpuVariant[] {

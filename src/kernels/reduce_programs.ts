@@ -3,9 +3,16 @@
  * May import core and the shaders.
  */
 import type { DType } from "../core/dtype.ts";
-import { EIGHT, joinEight, splitEight } from "../core/eight_wgsl.ts";
 import { flatId, makeProgram, type Program } from "../core/dispatch.ts";
-import { type AccType, loadText, storeText, vec } from "../core/gpu_storage.ts";
+import {
+  type AccType,
+  EIGHT,
+  joinEight,
+  loadText,
+  splitEight,
+  storeText,
+  vec,
+} from "../core/gpu_storage.ts";
 import { wgslFunctions } from "../core/wgsl_functions.ts";
 import { SCALAR_WGSL } from "../shaders_generated.ts";
 import type { PrintedEpilogue } from "./gemm_epilogue.ts";

@@ -5,7 +5,6 @@
  * May import core.
  */
 import type { DType } from "../core/dtype.ts";
-import { EIGHT, joinEight, splitEight } from "../core/eight_wgsl.ts";
 import {
   type BufferRef,
   type Dispatch,
@@ -17,8 +16,18 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
-import { gpuBytes, loadText, storeText, vec, wgslType } from "../core/gpu_storage.ts";
+import {
+  EIGHT,
+  gpuBytes,
+  joinEight,
+  loadText,
+  splitEight,
+  storeText,
+  vec,
+  wgslType,
+} from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import { type Combine, INFINITY, LOOP_LIMIT } from "./reduce_wgsl.ts";
@@ -92,7 +101,7 @@ export type RowForm = "workgroup" | "thread";
 const REGISTERS = 4;
 /** Elements from which on several loads an iteration save more time than their text takes to compile. */
 const MANY = 8192;
-const cache = new Map<string, Program>();
+const cache = new Programs();
 
 /** A tensor as rows of its last axis. */
 export function rowsOf(shape: Shape): { rows: number; columns: number } {

@@ -2,9 +2,19 @@
  * Running sums and products, linear recurrences and shifts along an axis, on the host.
  * May import core.
  */
-import { type DType, DTYPES } from "../core/dtype.ts";
+import { compileOr } from "../core/compile.ts";
+import { type DType, DTYPES, isBigInt } from "../core/dtype.ts";
 import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../core/nd_array.ts";
-import { numbersOf, scratchFor, settle } from "./numbers.ts";
+import {
+  arithmeticOf,
+  foldOf,
+  type Num,
+  numbersOf,
+  readerOf,
+  scratchFor,
+  settle,
+  writerOf,
+} from "./numbers.ts";
 import { type Line, lineOf } from "./reduce_layout.ts";
 
 /** What is accumulated. */
@@ -35,7 +45,7 @@ export function scanCpu(
   }
   const key = `${op},${exclusive},${x.dtype},${line.inner === 1}`;
   let loop = loops.get(key);
-  if (!loop) loops.set(key, loop = compileLoop(op, exclusive, x.dtype, line.inner === 1));
+  if (!loop) loops.set(key, loop = makeLoop(op, exclusive, x.dtype, line.inner === 1));
   const big = x.dtype === "int64" || x.dtype === "uint64";
   loop(
     x.data,
@@ -46,7 +56,8 @@ export function scanCpu(
   );
 }
 
-function compileLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boolean): Loop {
+/** The loop of an op on elements of a dtype; single: along the innermost axis. */
+export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boolean): Loop {
   const big = dtype === "int64" || dtype === "uint64";
   const id = (op === "sum" ? "0" : "1") + (big ? "n" : "");
   const load = dtype === "bfloat16" ? "decode(x[p])" : "x[p]";
@@ -63,15 +74,37 @@ function compileLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boole
       let p = base + (reverse ? length - 1 - l : l) * inner;
       for (let i = 0; i < inner; i++, p++) { let a = acc[i]; ${element} acc[i] = a; }
     }`;
-  const text = `"use strict";
-return function (x, y, line, reverse, acc) {
+  const text = `return function (x, y, line, reverse, acc) {
   const length = line.length, inner = line.inner, outer = line.outer;
   for (let o = 0; o < outer; o++) {
     const base = o * length * inner;
     ${body}
   }
 };`;
-  return new Function("decode", "encode", text)(bfloat16ToNumber, numberToBfloat16) as Loop;
+  const names = { decode: bfloat16ToNumber, encode: numberToBfloat16 };
+  return compileOr({ names, text: () => text }, () => interpretLoop(op, exclusive, dtype));
+}
+
+/** The loop where nothing may be compiled: slow, with the same results. */
+export function interpretLoop(op: ScanOp, exclusive: boolean, dtype: DType): Loop {
+  const load = readerOf(dtype), store = writerOf(dtype);
+  const fold = foldOf(op, arithmeticOf(dtype), dtype);
+  const one = op === "sum" ? 0 : 1;
+  const identity = (isBigInt(dtype) ? BigInt(one) : one) as Num;
+  return (x, y, { outer, length, inner }, reverse) => {
+    const from = x as ArrayLike<Num>, to = y as Num[];
+    for (let o = 0; o < outer; o++) {
+      for (let i = 0; i < inner; i++) {
+        let a = identity;
+        for (let l = 0; l < length; l++) {
+          const p = (o * length + (reverse ? length - 1 - l : l)) * inner + i;
+          const before = a;
+          a = fold(a, load(from, p));
+          store(to, p, exclusive ? before : a);
+        }
+      }
+    }
+  };
 }
 
 function combineText(op: ScanOp, dtype: DType): string {

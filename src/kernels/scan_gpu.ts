@@ -13,6 +13,7 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import { type AccType, accType, loadText, storeText, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
@@ -34,7 +35,7 @@ interface Scan {
   readonly line: Line;
 }
 
-const cache = new Map<string, Program>();
+const cache = new Programs();
 function cached(key: string, make: () => Program): Program {
   let p = cache.get(key);
   if (!p) cache.set(key, p = make());

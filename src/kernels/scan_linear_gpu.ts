@@ -2,13 +2,20 @@
  * Linear recurrences and shifts along an axis on the GPU.
  * May import core.
  */
-import { flatId, type GpuVariant, gridFor, makeProgram, type Program } from "../core/dispatch.ts";
+import {
+  flatId,
+  type GpuVariant,
+  gridFor,
+  makeProgram,
+  type Program,
+  Programs,
+} from "../core/dispatch.ts";
 import { loadText, storeText, wgslType } from "../core/gpu_storage.ts";
 import { sizeOf } from "../core/shape.ts";
 import { axesOf, lineOf } from "./reduce_layout.ts";
 import { fitsGpu, LOOP_LIMIT } from "./reduce_wgsl.ts";
 
-const cache = new Map<string, Program>();
+const cache = new Programs();
 function cached(key: string, make: () => Program): Program {
   let p = cache.get(key);
   if (!p) cache.set(key, p = make());

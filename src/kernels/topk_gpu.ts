@@ -15,6 +15,7 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import { loadText, wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
@@ -28,7 +29,7 @@ const PIECE = 1024;
 /** Longest row that is sorted in buffers. */
 const LONGEST = 2 ** 24;
 
-const cache = new Map<string, Program>();
+const cache = new Programs();
 function cached(key: string, make: () => Program): Program {
   let p = cache.get(key);
   if (!p) cache.set(key, p = make());

@@ -11,6 +11,7 @@ import {
   makeProgram,
   type Profile,
   type Program,
+  Programs,
 } from "../core/dispatch.ts";
 import { wgslType } from "../core/gpu_storage.ts";
 import type { Problem } from "../core/op.ts";
@@ -19,7 +20,7 @@ import { fitsGpu } from "./reduce_wgsl.ts";
 import { rowsOf } from "./row_gpu.ts";
 
 const WORKGROUP = 64;
-const cache = new Map<string, Program>();
+const cache = new Programs();
 function cached(key: string, make: () => Program): Program {
   let p = cache.get(key);
   if (!p) cache.set(key, p = make());

@@ -171,7 +171,7 @@ const Unpack = defineOp({
   name: "Unpack",
   inputs: ["value: T"],
   outputs: ["output: num * T"],
-  attrs: ["num: int", "T: type", "axis: int = 0"],
+  attrs: ["num: int >= 0", "T: type", "axis: int = 0"],
   infer: ([{ shape }], { num, axis }) => {
     if (shape === null) return new Array(num).fill(null);
     const a = normalizeAxis(axis, shape.length);

@@ -2,8 +2,9 @@
  * What `tf.browser` holds: images of pages as tensors, and back.
  * May import core and ops.
  */
+import { describe } from "../core/convert.ts";
 import { ValueError } from "../core/errors.ts";
-import { shapeText } from "../core/shape.ts";
+import { isShape, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { tensor } from "./creation.ts";
 
@@ -59,6 +60,11 @@ export function fromPixels(pixels: PixelSource, numChannels: number = 3): Tensor
     );
   }
   const { width, height, data } = pixelsOf(pixels);
+  if (!isShape([height, width]) || !(data?.length >= width * height * 4)) {
+    throw new ValueError(
+      `Cannot read ${width} by ${height} pixels of 4 bytes each: data has ${data?.length} bytes`,
+    );
+  }
   const out = new Int32Array(width * height * numChannels);
   for (let i = 0, to = 0; to < out.length; i += 4) {
     for (let c = 0; c < numChannels; c++) out[to++] = data[i + c];
@@ -89,7 +95,9 @@ export async function fromPixelsAsync(
 function pixelsOf(pixels: PixelSource): PixelData {
   if (typeof pixels !== "object" || pixels === null) {
     throw new TypeError(
-      `Cannot read pixels: pixels passed to tf.browser.fromPixels() must be pixel data, a canvas, an image or a video, but was ${pixels}`,
+      `Cannot read pixels: pixels passed to tf.browser.fromPixels() must be pixel data, a canvas, an image or a video, but was ${
+        describe(pixels)
+      }`,
     );
   }
   if ("data" in pixels) return pixels;
@@ -98,6 +106,9 @@ function pixelsOf(pixels: PixelSource): PixelData {
   const width = videoWidth ?? naturalWidth ?? pixels.width;
   const height = videoHeight ?? naturalHeight ?? pixels.height;
   if ("getContext" in pixels) return contextOf(pixels).getImageData(0, 0, width, height);
+  if (!isShape([height, width])) {
+    throw new TypeError(`Cannot read pixels of an image: its size is ${width} by ${height}`);
+  }
   const context = contextOf(newCanvas(width, height));
   context.drawImage(pixels, 0, 0, width, height);
   return context.getImageData(0, 0, width, height);

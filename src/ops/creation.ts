@@ -4,6 +4,7 @@
  */
 import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { describe, isAssignable, toNdArray } from "../core/convert.ts";
+import { firstLeaf } from "../core/nest.ts";
 import { asDType, type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { InternalError, ValueError } from "../core/errors.ts";
 import { type GpuData, gpuDataReader, isGpuData } from "../core/gpu_data.ts";
@@ -95,8 +96,7 @@ function withShape(array: NdArray, shape: readonly number[]): NdArray {
 
 /** Dtype of the typed arrays inside. TensorFlow.js reads bytes as integers; only an explicit "uint8" keeps them small. */
 function typedDType(values: unknown): DType | undefined {
-  let inner = values;
-  while (Array.isArray(inner)) inner = inner[0];
+  const inner = firstLeaf(values);
   if (inner instanceof Uint8Array || inner instanceof Uint8ClampedArray) {
     return inner === values ? "int32" : undefined;
   }

@@ -12,6 +12,7 @@ import {
   type PartialShape,
   shapeText,
 } from "../core/shape.ts";
+import { ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { InvalidArgumentError, RuntimeError } from "../core/errors.ts";
@@ -22,7 +23,12 @@ defineOp({
   inputs: [],
   outputs: ["output: dtype"],
   attrs: ["value: tensor", "dtype: type"],
-  infer: (_, { value }) => [value.shape],
+  infer: (_, { value, dtype }) => {
+    if (value.dtype !== dtype) {
+      throw new ValueError(`Type mismatch between value (${value.dtype}) and dtype (${dtype})`);
+    }
+    return [value.shape];
+  },
   grad: null,
   host: true,
 });
@@ -42,7 +48,10 @@ const PlaceholderWithDefault = defineOp({
   inputs: ["input: dtype"],
   outputs: ["output: dtype"],
   attrs: ["dtype: type", "shape: shape = null"],
-  infer: (_, { shape }) => [shape],
+  infer: ([input], { shape }) => {
+    mergeShapes(input.shape, shape);
+    return [shape];
+  },
   grad: { saves: [], vjp: (_, [dy]) => [dy] },
   kind: "view",
 });

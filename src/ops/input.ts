@@ -55,7 +55,7 @@ export function toInputs(
       `Argument '${arg}' passed to '${fn}' must be a list of tensors, but got ${describe(xs)}`,
     );
   }
-  return xs.map((x, i) => toInput(x, `${arg}[${i}]`, fn, options));
+  return Array.from(xs, (x, i) => toInput(x, `${arg}[${i}]`, fn, options));
 }
 
 /** Converts to another dtype where it differs. */

@@ -106,7 +106,7 @@ const AddN: OpDef = defineOp({
   name: "AddN",
   inputs: ["inputs: N * T"],
   outputs: ["sum: T"],
-  attrs: ["N: int", "T: numeric"],
+  attrs: ["N: int >= 1", "T: numeric"],
   infer: (specs) => [
     specs.map((x) => x.shape).reduce((a: PartialShape, b) => mergeShapes(a, b), null),
   ],

@@ -13,7 +13,7 @@ import {
   type TypedArray,
 } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
-import { shapeText, sizeOf } from "../core/shape.ts";
+import { isShape, shapeText, sizeOf } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { tensor } from "./creation.ts";
 
@@ -48,7 +48,7 @@ export class TensorBuffer implements ChainedBuffer {
 
   /** Zeros, or these elements. Throws `ValueError` where their number does not fit the shape. */
   constructor(shape: readonly number[], dtype: DType, values?: BufferValues) {
-    if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
+    if (!isShape(shape as unknown)) {
       throw new ValueError(
         `Cannot make a TensorBuffer of shape ${
           shapeText(shape)

@@ -5,6 +5,7 @@
 import { announce, apply, currentRecorders, type OpInput, withInterpreter } from "../core/apply.ts";
 import { type DType, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../core/op.ts";
+import { RecentMap } from "../core/recent_map.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError, InternalError } from "../core/errors.ts";
@@ -64,7 +65,7 @@ export class ConcreteFunction {
   readonly outputs: readonly SymbolicTensor[];
   /** How often its random ops have drawn in eager calls. */
   readonly draws: DrawCounts = new DrawCounts(true);
-  readonly #plans = new Map<string, Plan>();
+  readonly #plans = new RecentMap<string, Plan>(8, releasePlan);
   #generation = deviceGeneration();
   #forward: ForwardBackward | null = null;
   #mayCapture: boolean | null = null;
@@ -87,22 +88,20 @@ export class ConcreteFunction {
   /** The plan for the default device in force. */
   plan(): Plan {
     const key = defaultDevice().name;
-    if (this.#generation !== deviceGeneration()) {
-      this.release();
-      this.#generation = deviceGeneration();
-    }
+    if (this.#generation !== deviceGeneration()) this.release();
     let plan = this.#plans.get(key);
     if (!plan) {
-      plan = traced({ name: "plan", category: "plan" }, () => this.#makePlan());
-      this.#plans.set(key, plan);
+      const make = (): Plan => this.#makePlan();
+      this.#plans.set(key, plan = traced({ name: "plan", category: "plan" }, make));
     }
     return plan;
   }
 
-  /** Frees what its plans keep on devices. A later call makes them again. */
+  /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
   release(): void {
-    for (const plan of this.#plans.values()) releasePlan(plan);
     this.#plans.clear();
+    this.#forward?.release();
+    this.#generation = deviceGeneration();
   }
 
   #makePlan(): Plan {
@@ -138,6 +137,8 @@ export interface ForwardBackward {
   readonly forward: ConcreteFunction;
   /** The gradient that is asked for. */
   backward(asked: BackwardAsked): Backward;
+  /** Frees what all of these keep between calls. */
+  release(): void;
 }
 
 /** Which gradient of a function is asked for. */
@@ -181,10 +182,11 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
   let ys: readonly SymbolicTensor[] = f.outputs;
   while (addNeeds(traceBackward(f, { ys }))) ys = [...all];
   if (f.mayCapture) { while (addNeeds(traceBackward(f, { ys: all, unseen: [UNSEEN] }))); }
-  const known = new Map<string, Backward>();
+  const known = new RecentMap<string, Backward>(64, ({ f }) => f?.release());
+  const forward = all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all);
   return {
     plain: f,
-    forward: all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all),
+    forward,
     backward({ order, unseen, needs }) {
       const key = `${order}:${needs.map(Number)}:${unseen.map((v) => resourceOf(v)!.id)}`;
       let found = known.get(key);
@@ -194,14 +196,14 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
         // A rule may read other values where it gives fewer gradients: then it gives them all.
         if (!traced.reads.every((t) => all.includes(t))) traced = traceBackward(f, asked);
         const { graph, reads, ...rest } = traced;
-        found = {
-          ...rest,
-          f: graph.outputs.length === 0 ? null : new ConcreteFunction(graph),
-          reads: reads.map((t) => all.indexOf(t)),
-        };
-        known.set(key, found);
+        const made = graph.outputs.length === 0 ? null : new ConcreteFunction(graph);
+        known.set(key, found = { ...rest, f: made, reads: reads.map((t) => all.indexOf(t)) });
       }
       return found;
+    },
+    release() {
+      if (forward !== f) forward.release();
+      known.clear();
     },
   };
 }

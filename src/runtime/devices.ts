@@ -154,6 +154,9 @@ export interface DeviceSpec {
 
 /** Reads `/job:J/replica:R/task:T/device:TYPE:N` or any part of it. Throws `ValueError` with TensorFlow's phrase. */
 export function parseDevice(text: string): DeviceSpec {
+  if (typeof text !== "string") {
+    throw new TypeError(`Cannot read a device's name: wanted a string, received ${typeof text}`);
+  }
   const spec: { -readonly [K in keyof DeviceSpec]: DeviceSpec[K] } = {};
   for (const part of text.split("/").filter((s) => s !== "")) {
     const [key, a, b] = part.split(":");

@@ -1,5 +1,5 @@
 /**
- * Environment variables, where the runtime has them and may be asked.
+ * What differs between platforms: environment variables, where the runtime has them and may be asked, and frames of a page.
  * May import nothing.
  */
 
@@ -18,4 +18,27 @@ export function environment(name: string): string | undefined {
   return deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
     ? deno.env.get(name)
     : undefined;
+}
+
+/**
+ * Resolves when the page draws its next frame; where there is no page, once tasks that wait have run. Await it in long loops to keep a
+ * page alive. Follows TensorFlow.js `tf.nextFrame`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * for (let step = 0; step < 3; step++) {
+ *   // … train …
+ *   await tf.nextFrame();
+ * }
+ * ```
+ */
+export function nextFrame(): Promise<void> {
+  const { requestAnimationFrame } = globalThis as {
+    requestAnimationFrame?: (callback: () => void) => unknown;
+  };
+  return new Promise((resolve) => {
+    if (requestAnimationFrame) requestAnimationFrame(() => resolve());
+    else setTimeout(resolve, 0);
+  });
 }

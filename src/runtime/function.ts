@@ -8,6 +8,7 @@ import { dtypeOfArray } from "../core/dtype.ts";
 import { flatten, isNested, mapNest, type Nest, packAs, refusePromise } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
+import { RecentMap } from "../core/recent_map.ts";
 import { relaxShapes } from "../core/shape.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
@@ -16,6 +17,7 @@ import { ValueError } from "../core/errors.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import { Operation } from "../graph/operation.ts";
+import { Retracing } from "../graph/retracing.ts";
 import { callFunction, callFunctionAsync, ConcreteFunction } from "./concrete_function.ts";
 import {
   bindArguments,
@@ -88,6 +90,9 @@ interface Trace {
   /** {@linkcode VariableState.trainableChanges} when they were seen to be so still. */
   seenAt: number;
 }
+
+/** Traces that a function keeps: each takes some 35 KB, and making it anew some milliseconds. */
+const MOST_TRACES = 1024;
 
 let functionCount = 0;
 
@@ -168,8 +173,12 @@ class Tracer {
   readonly #options: FunctionOptions;
   readonly #name: string;
   /** By arguments; those of one list differ in which variables were trainable. */
-  readonly #traces = new Map<string, Trace[]>();
-  readonly #lastSpecs = new Map<string, Spec[]>();
+  readonly #traces = new RecentMap<string, Trace[]>(
+    MOST_TRACES,
+    (traces) => traces.forEach(({ concrete }) => concrete.release()),
+  );
+  readonly #lastSpecs = new RecentMap<string, Spec[]>(MOST_TRACES);
+  readonly #retracing: Retracing;
   /** Of the last call: the next one is often like it. */
   #latest: { pattern: Pattern; trace: Trace } | null = null;
   #madeVariables = false;
@@ -179,10 +188,12 @@ class Tracer {
     this.#fn = fn;
     this.#options = options;
     this.#name = options.name ?? `__inference_${fn.name || "function"}_${functionCount++}`;
+    this.#retracing = new Retracing(options.name ?? (fn.name || this.#name), fn, new Error());
   }
 
   /** The trace for these arguments, and what to call it with. */
   bind(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
+    this.#retracing.called();
     const latest = this.#latest, known = latest && matchPattern(latest.pattern, args);
     if (known && isCurrent(latest.trace)) return { trace: latest.trace, inputs: known };
     // Under a signature primitives are inputs too.
@@ -211,7 +222,11 @@ class Tracer {
       }
       this.#lastSpecs.set(kind, specs);
     }
-    trace ??= this.#trace(key, specs, binding.rebuild);
+    if (!trace) {
+      trace = this.#trace(key, specs, binding.rebuild);
+      const isRelaxed = this.#options.reduceRetracing === true;
+      this.#retracing.traced({ structure: binding.structure, specs, isRelaxed });
+    }
     return { trace, inputs: binding.inputs };
   }
 

@@ -2,7 +2,8 @@
  * importGraphDef: reading a GraphDef in proto3 JSON form into the current graph.
  * May import core, graph and runtime files.
  */
-import { asDType, type DType, DTYPES } from "../core/dtype.ts";
+import { asDType, type DType } from "../core/dtype.ts";
+import { resourceOf } from "../core/graph_node.ts";
 import { lookupOp, type OpDef } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
@@ -19,10 +20,11 @@ import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-  ShapeJson,
 } from "../graph/graph_def.ts";
 import { hasControlFlowV1, raiseControlFlow } from "../graph/control_flow_v1.ts";
-import { attrFromJson, shapeFromJson, text, wellFormedText } from "../graph/graph_def_values.ts";
+import { checkCall, isLoop, nestOf, OWN_ARGUMENTS, whileAttrs } from "../graph/graph_def_calls.ts";
+import { Budget, checkGraphDef, located } from "../graph/graph_def_check.ts";
+import { attrFromJson, wellFormedText } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
@@ -94,12 +96,13 @@ export function importNodes(
       "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault()",
     );
   }
-  if (typeof given !== "object" || given === null || !Array.isArray(given.node)) {
-    throw new ValueError("Cannot import: wanted a GraphDef object with a list `node`");
-  }
-  const def = hasControlFlowV1(given.node) ? raiseControlFlow(given) : given;
-  checkScripts(def);
-  const library = new Library(def.library?.function ?? [], options);
+  const checked = checkGraphDef(given);
+  const def = hasControlFlowV1(checked.node) ? raiseControlFlow(checked) : checked;
+  const functions = def.library?.function ?? [];
+  const nodes = [def.node, ...functions.map((f) => f.nodeDef)].flat();
+  checkScripts(nodes);
+  const inputs = nodes.reduce((n, { input }) => n + (input?.length ?? 0), 0);
+  const library = new Library(functions, options, new Budget(inputs));
   const { prefix = "import", inputMap = {}, returnElements = [] } = options;
   const build = (): (Tensor | Operation)[] => {
     const reader = new Reader(graph, library, options);
@@ -115,26 +118,22 @@ export function importNodes(
   return prefix === "" ? build() : graph.nameScope(prefix, build);
 }
 
-function checkScripts(def: GraphDefJson): void {
+function checkScripts(nodes: readonly NodeDefJson[]): void {
   const missing: string[] = [];
-  const visit = (nodes: readonly NodeDefJson[]): void => {
-    for (const n of nodes) {
-      if (!/^(PyFunc|PyFuncStateless|EagerPyFunc)$/.test(n.op)) continue;
-      const bytes = n.attr?.token?.s;
-      if (bytes === undefined) continue;
-      const token = wellFormedText(bytes);
-      if (token === null) {
-        throw new InternalError(
-          "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string.",
-          { op: n.op, node: n.name },
-        );
-      }
-      const how = scriptCheck.missing(token);
-      if (how !== null) missing.push(`"${n.name}" needs script "${token}" (${how})`);
+  for (const n of nodes) {
+    if (!/^(PyFunc|PyFuncStateless|EagerPyFunc)$/.test(n.op)) continue;
+    const bytes = n.attr?.token?.s;
+    if (bytes === undefined) continue;
+    const token = wellFormedText(bytes);
+    if (token === null) {
+      throw new InternalError(
+        "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string.",
+        { op: n.op, node: n.name },
+      );
     }
-  };
-  visit(def.node);
-  for (const f of def.library?.function ?? []) visit(f.nodeDef);
+    const how = scriptCheck.missing(token);
+    if (how !== null) missing.push(`"${n.name}" needs script "${token}" (${how})`);
+  }
   if (missing.length > 0) {
     throw new NotFoundError(
       `Cannot import: ${missing.length} script functions are not registered: ${missing.join("; ")}`,
@@ -144,12 +143,15 @@ function checkScripts(def: GraphDefJson): void {
 
 /** Functions of a GraphDef, built when first used. */
 class Library {
+  /** What the file may make besides what it holds. */
+  readonly budget: Budget;
   readonly #defs: Map<string, FunctionDefJson>;
   readonly #options: InlineOptions;
   readonly #built = new Map<string, ConcreteFunction>();
   readonly #open = new Set<string>();
 
-  constructor(defs: readonly FunctionDefJson[], options: InlineOptions) {
+  constructor(defs: readonly FunctionDefJson[], options: InlineOptions, budget: Budget) {
+    this.budget = budget;
     // Bodies of loops and branches take all they use as arguments.
     this.#options = { ...options, inputMap: {} };
     this.#defs = new Map(defs.map((d) => [d.signature.name, d]));
@@ -189,7 +191,15 @@ class Library {
         reader.replace(arg.name, graph.addInput(types[i], null, arg.name));
       });
       reader.nodes(def.nodeDef);
-      graph.outputs = def.signature.outputArg.map((o) => reader.tensor(def.ret[o.name], name));
+      graph.outputs = def.signature.outputArg.map((o) => {
+        const t = reader.tensor(def.ret[o.name], name), declared = asDType(o.type);
+        const isOther = declared === "variant" ||
+          (this.#options.narrowIntegers && declared === "int64");
+        if (t.dtype === declared || isOther) return t;
+        throw new ValueError(
+          `Cannot import: result ${o.name} of function ${name} is ${t.dtype}, declared as ${declared}`,
+        );
+      });
     };
     this.within(name, () => graph.asDefault(build));
     const f = new ConcreteFunction(graph);
@@ -299,7 +309,7 @@ class Reader {
       return this.#inline(def, inputs, controls);
     }
     if (!op) return this.#addByRule(def, rule!, { inputs, controls });
-    const attrs = this.#attrs(op, def, inputs);
+    const attrs = located(def, () => this.#attrs(op, def, inputs));
     const add = (): Operation => {
       try {
         return this.#graph.addOp(op, this.#widened(op, inputs), attrs, {
@@ -319,10 +329,13 @@ class Reader {
       }
     };
     const made = controls.length > 0 ? this.#graph.controlDependencies(controls, add) : add();
-    const shapes = def.attr?._output_shapes?.list?.shape;
-    shapes?.forEach((s, i) => {
-      // A list has the shape of a scalar in the file.
-      if (!isListOutput(def, i)) made.outputs[i]?.setShape(shapeFromJson(s));
+    const shapes = def.attr?._output_shapes, { budget } = this.#library;
+    located(def, () => {
+      const all = shapes === undefined ? [] : attrFromJson(OUTPUT_SHAPES, shapes, budget);
+      (all as readonly PartialShape[]).forEach((s, i) => {
+        // A list has the shape of a scalar in the file.
+        if (!isListOutput(def, i)) made.outputs[i]?.setShape(s);
+      });
     });
     this.#operations.set(def.name, made);
     if (this.#options.narrowIntegers) this.#narrow(def.name, made);
@@ -425,22 +438,37 @@ class Reader {
           );
         }
       } else if (a.type !== "func" && !isList(op, value, inputs)) {
-        out[a.name] = attrFromJson(a, value);
+        out[a.name] = attrFromJson(a, value, this.#library.budget);
       }
     }
     const specs = inputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape }));
     for (const a of op.signature.attrDefs.filter((a) => a.type === "func")) {
-      const f = this.#library.get(
-        given![a.name].func!.name,
-        /^(Stateless)?If$/.test(op.name) ? specs.slice(1) : specs,
-      );
-      const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out);
+      const called = given![a.name].func?.name;
+      if (typeof called !== "string") {
+        throw new ValueError(`attribute "${a.name}" is no function, wanted { func: { name } }`);
+      }
+      const isIf = /^(Stateless)?If$/.test(op.name);
+      const f = this.#library.get(called, isIf ? specs.slice(1) : specs);
+      const isNarrow = this.#options.narrowIntegers === true;
+      checkCall(f, { op, attr: a.name, inputs, results: out.Tout as DType[], isNarrow });
+      const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out, inputs.length);
       if (own !== undefined && f.graph.stateful) out._ordered = true;
       out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
     }
-    if (def.attr?._script_args) {
-      out._script_args = JSON.parse(text(def.attr._script_args.s!));
-      out._script_structure = JSON.parse(text(def.attr._script_structure.s!));
+    const { _script_args: args, _script_structure: structure } = def.attr ?? {};
+    const isScript = op.signature.attrDefs.some((a) => a.name === "_script");
+    if (isScript && (args !== undefined || structure !== undefined)) {
+      out._script_args = nestOf(args, "_script_args", out.Tin);
+      out._script_structure = nestOf(structure, "_script_structure", out.Tout);
+    }
+    for (const { numberAttr } of op.signature.outputArgs) {
+      if (numberAttr !== undefined) this.#library.budget.outputs(out[numberAttr] as number);
+    }
+    const resource = inputs.length > 0 ? resourceOf(inputs[0]) : undefined;
+    if (resource !== undefined && out.dtype !== undefined && out.dtype !== resource.dtype) {
+      throw new ValueError(
+        `the variable '${resource.sharedName}' is ${resource.dtype}, attribute "dtype" is ${out.dtype}`,
+      );
     }
     if (op.name === "VarHandleOp") {
       const { resource } = UNSEEN;
@@ -484,19 +512,6 @@ function isListOutput({ attr }: NodeDefJson, i: number): boolean {
   return (types === undefined ? attr?.T?.type : types[i]) === "DT_VARIANT";
 }
 
-function isLoop(op: OpDef): boolean {
-  return /^(Stateless)?While$/.test(op.name);
-}
-
-/** How many inputs of an op of control flow are arguments of its functions rather than captured. -1: the predicate of If is none either. */
-const OWN_ARGUMENTS: Readonly<
-  Record<string, (attrs: Readonly<Record<string, unknown>>) => number>
-> = {
-  If: () => -1,
-  While: ({ Tout }) => (Tout as unknown[]).length,
-  Scan: ({ elems, states }) => (elems as number) + (states as number),
-};
-
 /** A function that was read takes all inputs of its op as arguments and captures nothing. */
 function branchOf(
   f: ConcreteFunction,
@@ -510,25 +525,7 @@ function branchOf(
   return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
 }
 
-/** TensorFlow's While has one list of types, and gives out all that goes in. Ours says how many of them are loop variables. */
-function whileAttrs(def: NodeDefJson, inputs: readonly SymbolicTensor[]): NodeDefJson["attr"] {
-  const type = inputs.map((t) => DTYPES[t.dtype].tfEnum);
-  const n = Number(def.attr?._loop_vars?.i ?? inputs.length);
-  const written = def.attr?.output_shapes?.list?.shape ?? [];
-  const unknown: ShapeJson = { unknownRank: true };
-  const declared = def.attr?.T?.list?.type ?? [];
-  // A list is a scalar there and has its rows here.
-  const shape = Array.from(
-    { length: n },
-    (_, i) => written.length < n || declared[i] === "DT_VARIANT" ? unknown : written[i],
-  );
-  return {
-    ...def.attr,
-    Tin: { list: { type } },
-    Tout: { list: { type: type.slice(0, n) } },
-    output_shapes: { list: { shape } },
-  };
-}
+const OUTPUT_SHAPES = { name: "_output_shapes", type: "list(shape)" };
 
 function outputIndex(op: Operation, name: string, k: number): number {
   let i = 0;

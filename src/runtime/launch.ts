@@ -5,6 +5,7 @@
 import { type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
 import type { Device, PreparedKernel } from "../core/device.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { mergeShapes } from "../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec, type Spec, specText } from "../core/tensor_spec.ts";
 import { InvalidArgumentError, OpError, UnimplementedError, ValueError } from "../core/errors.ts";
 import { cpuDevice } from "./devices.ts";
@@ -84,7 +85,11 @@ function inferNow(
   attrs: Attrs,
 ): ReturnType<typeof inferOutputs> {
   try {
-    return inferOutputs(def, inputs, attrs);
+    const inferred = inferOutputs(def, inputs, attrs);
+    if (def.kind !== "view" || inferred.outputs.every(isConcreteSpec)) return inferred;
+    // A view that may show more than one shape shows its input's.
+    const [{ dtype, shape }] = inferred.outputs;
+    return { ...inferred, outputs: [{ dtype, shape: mergeShapes(shape, inputs[0].shape) }] };
   } catch (e) {
     throw e instanceof ValueError ? ofOp(e, def, inputs) : e;
   }

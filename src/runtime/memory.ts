@@ -14,6 +14,10 @@ export interface MemoryInfo {
   readonly numBytes: number;
   /** Pieces of memory. */
   readonly numDataBuffers: number;
+  /** Tensor handles that nobody disposed, and that the garbage collector found: they are still counted in `numTensors`. */
+  readonly reclaimedTensors: number;
+  /** Bytes that came free so: they are still counted in `numBytes`. */
+  readonly reclaimedBytes: number;
   /** Bytes that devices hold for reuse. */
   readonly poolBytes: number;
   /** GPU buffers, in use and held. */
@@ -30,7 +34,8 @@ export interface MemoryInfo {
 export const scriptCounter: { count: () => number } = { count: () => 0 };
 
 /**
- * Counts what is alive; flat counts over a loop mean that nothing leaks.
+ * Counts what is alive; flat counts over a loop mean that nothing leaks. Where `reclaimedTensors` grows, the memory of tensors that
+ * nobody disposes is given back only when the garbage collector comes by, which knows nothing of its size: use `tidy()` or `using`.
  *
  * @example
  * ```ts
@@ -47,6 +52,8 @@ export function memory(): MemoryInfo {
     numTensors: totals.tensors,
     numBytes: totals.bytes,
     numDataBuffers: totals.storages,
+    reclaimedTensors: totals.lostTensors,
+    reclaimedBytes: totals.lostBytes,
     poolBytes: gpu?.poolBytes ?? 0,
     gpuBuffers: gpu?.gpuBuffers ?? 0,
     registeredScripts: scriptCounter.count(),

@@ -21,6 +21,7 @@ import type { GraphLike } from "../core/graph_node.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { buildIr, type IrGraph } from "../graph/ir.ts";
+import { RecentMap } from "../core/recent_map.ts";
 import { defaultDevice, deviceGeneration } from "./devices.ts";
 import { mergeEqual, runPasses } from "../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
@@ -75,6 +76,12 @@ const checkRunOptions = optionCheck<RunOptions>(
 
 const PLAN_LIMIT = 256;
 
+/** A plan, and how many shapes had been promised when it was made. */
+interface Planned {
+  readonly plan: Plan;
+  readonly promises: number;
+}
+
 /** What one run computes, of what. */
 interface Request {
   readonly wanted: readonly SymbolicTensor[];
@@ -103,7 +110,7 @@ export class Session {
   /** The graph that is run. */
   readonly graph: Graph;
   readonly #soft: boolean;
-  readonly #plans = new Map<string, { readonly plan: Plan; readonly promises: number }>();
+  readonly #plans = new RecentMap<string, Planned>(PLAN_LIMIT, ({ plan }) => releasePlan(plan));
   #generation = deviceGeneration();
   readonly #running = new Set<RunContext>();
   readonly #folder = new Folder();
@@ -272,12 +279,6 @@ export class Session {
       // Two runs may have planned the same while a body was folded.
       const other = this.#plans.get(key);
       if (other?.promises === promises) return other.plan;
-      if (other) releasePlan(other.plan);
-      else if (this.#plans.size >= PLAN_LIMIT) {
-        const [oldest, old] = this.#plans.entries().next().value!;
-        this.#plans.delete(oldest);
-        releasePlan(old.plan);
-      }
       this.#plans.set(key, { plan, promises });
       return plan;
     };
@@ -370,7 +371,6 @@ export class Session {
   }
 
   #releasePlans(): void {
-    for (const { plan } of this.#plans.values()) releasePlan(plan);
     this.#plans.clear();
     this.#generation = deviceGeneration();
   }

@@ -8,7 +8,7 @@ import { DTYPES } from "../core/dtype.ts";
 import { sizeOf } from "../core/shape.ts";
 
 /** Live totals, for `memory()`. */
-export const totals = { tensors: 0, storages: 0, bytes: 0 };
+export const totals = { tensors: 0, storages: 0, bytes: 0, lostTensors: 0, lostBytes: 0 };
 
 /** Device memory with a reference count. */
 export class Storage {
@@ -66,7 +66,10 @@ export class Storage {
 
   /** Drops a holder that was lost, not disposed. The totals keep counting it: they must not depend on when garbage is collected. */
   reclaim(): void {
-    if (--this.#refs === 0) this.free();
+    totals.lostTensors++;
+    if (--this.#refs !== 0) return;
+    totals.lostBytes += this.bytes;
+    this.free();
   }
 }
 

@@ -10,7 +10,7 @@ import type { NdArray, Nested, Scalar } from "../core/nd_array.ts";
 import { type PartialShape, shapeTuple } from "../core/shape.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
 import { Tensor, type TensorLike, variableMaker } from "../core/tensor.ts";
-import { ValueError } from "../core/errors.ts";
+import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import {
   AssignAddVariableOp,
   AssignSubVariableOp,
@@ -27,7 +27,7 @@ import { setConstantOp, setHostOp } from "./run_context.ts";
 import { defaultDevice, scopeDevice } from "./devices.ts";
 import { currentReads } from "./read_ahead.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
-import { type VariableHandle, VariableState } from "./variable_state.ts";
+import { VariableHandle, VariableState } from "./variable_state.ts";
 
 let variableCount = 0;
 /** Variables not disposed, by name. */
@@ -273,8 +273,18 @@ export function disposeVariables(): void {
   for (const v of [...named.values()]) v.dispose();
 }
 
-function stateOf(x: OpInput): VariableState {
-  return (x as VariableHandle).resource;
+/** The state behind a handle. Throws `InvalidArgumentError` for what is none, and where the op wants another dtype. */
+function stateOf(x: OpInput, dtype?: DType): VariableState {
+  if (!(x instanceof VariableHandle)) {
+    throw new InvalidArgumentError("Cannot use a variable: its handle is none");
+  }
+  const { resource } = x;
+  if (dtype !== undefined && dtype !== resource.dtype) {
+    throw new InvalidArgumentError(
+      `Trying to read variable ${resource.sharedName} with wrong dtype. Expected ${resource.dtype} got ${dtype}`,
+    );
+  }
+  return resource;
 }
 
 setHostRunner(ReadVariableOp, ([handle], attrs) => {
@@ -313,7 +323,7 @@ function withEager(value: OpInput, use: (v: EagerTensor) => void): void {
 
 setHostOp("VarHandleOp", ({ attrs }) => [attrs._resource.handle]);
 setConstantOp("VarHandleOp", (attrs) => attrs._resource.handle);
-setHostOp("ReadVariableOp", ({ inputs }) => [stateOf(inputs[0]).read()]);
+setHostOp("ReadVariableOp", ({ inputs, attrs }) => [stateOf(inputs[0], attrs.dtype).read()]);
 setHostOp("AssignVariableOp", ({ inputs: [handle, value] }) => {
   withEager(value, (v) => stateOf(handle).assign(v));
   return [];

@@ -5,7 +5,7 @@
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
-import { isPlainObject } from "../core/nest.ts";
+import { checkDepth, isPlainObject, setKey } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
@@ -37,26 +37,30 @@ export function readArguments(inp: unknown, op: string): Arguments {
     );
   }
   const inputs: OpInput[] = [];
-  const visit = (v: unknown, top: boolean): unknown => {
-    if (Array.isArray(v) && (top || isStructure(v))) return v.map((e) => visit(e, false));
+  const visit = (v: unknown, depth: number): unknown => {
+    checkDepth(depth);
+    if (Array.isArray(v) && (depth === 0 || isStructure(v, depth))) {
+      return Array.from(v, (e) => visit(e, depth + 1));
+    }
     if (isPlainObject(v) && !("shape" in v && "data" in v)) {
       const out: Record<string, unknown> = {};
-      for (const k of Object.keys(v).sort()) out[k] = visit(v[k], false);
+      for (const k of Object.keys(v).sort()) setKey(out, k, visit(v[k], depth + 1));
       return out;
     }
     inputs.push(convert(v, op));
     return 0;
   };
-  return { args: visit(inp, true), inputs };
+  return { args: visit(inp, 0), inputs };
 }
 
 /** A nested list is a structure where a tensor or typed array is in it; plain numbers are one tensor. */
-function isStructure(list: readonly unknown[]): boolean {
+function isStructure(list: readonly unknown[], depth: number): boolean {
+  checkDepth(depth);
   return list.length === 0 ||
     list.some((v) =>
       v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
       isPlainObject(v) ||
-      (Array.isArray(v) && isStructure(v) && v.length > 0)
+      (Array.isArray(v) && isStructure(v, depth + 1) && v.length > 0)
     );
 }
 

@@ -7,7 +7,7 @@ import { describe, toNdArray } from "../core/convert.ts";
 import { encodeString } from "../core/text.ts";
 import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/foreign_array.ts";
-import { isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";
+import { firstLeaf, isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -250,11 +250,6 @@ function round(dtype: DType, v: number): number {
 function* leavesOf(v: unknown): Generator<unknown> {
   if (Array.isArray(v)) { for (const e of v) yield* leavesOf(e); }
   else yield v;
-}
-
-function firstLeaf(v: unknown): unknown {
-  while (Array.isArray(v) && v.length > 0) v = v[0];
-  return v;
 }
 
 /** Throws `InvalidArgumentError` with TensorFlow's phrase where dtypes differ. */

@@ -13,21 +13,23 @@ import { EagerTensor } from "../runtime/tensor.ts";
 export function freeReturned(result: unknown, first: number): void {
   if (result === null || typeof result !== "object" || ArrayBuffer.isView(result)) return;
   const seen = new Set<unknown>();
-  const visit = (v: unknown): void => {
+  // It may be nested deeper than the stack is.
+  const open: unknown[] = [result];
+  while (open.length > 0) {
+    const v = open.pop();
     if (v instanceof Tensor) {
       if (v instanceof EagerTensor && v.id > first && !v.kept) v.dispose();
-      return;
+      continue;
     }
-    if (v === null || typeof v !== "object" || seen.has(v)) return;
+    if (v === null || typeof v !== "object" || seen.has(v)) continue;
     // Long lists of numbers hold no tensors.
     const list = Array.isArray(v)
       ? (typeof v[0] === "object" ? v : [])
       : isPlainObject(v)
       ? Object.values(v)
       : [];
-    if (list.length === 0) return;
+    if (list.length === 0) continue;
     seen.add(v);
-    for (const e of list) visit(e);
-  };
-  visit(result);
+    for (const e of list) open.push(e);
+  }
 }

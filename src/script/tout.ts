@@ -3,7 +3,7 @@
  * May import core.
  */
 import { asDType, type DType } from "../core/dtype.ts";
-import { isNested, isPlainObject, packAs } from "../core/nest.ts";
+import { checkDepth, isNested, isPlainObject, packAs, setKey } from "../core/nest.ts";
 import { TensorSpecClass } from "../core/tensor_spec.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
@@ -34,21 +34,22 @@ export interface Outputs {
 /** Takes a `Tout` apart. Throws `TypeError` with TensorFlow's phrase for what is no dtype. */
 export function parseTout(tout: unknown): Outputs {
   const specs: OutputSpec[] = [];
-  const visit = (t: unknown): unknown => {
+  const visit = (t: unknown, depth: number): unknown => {
+    checkDepth(depth);
     if (t instanceof TensorSpecClass) {
       specs.push({ dtype: t.dtype, shape: t.shape });
       return 0;
     }
-    if (Array.isArray(t)) return t.map(visit);
+    if (Array.isArray(t)) return Array.from(t, (e) => visit(e, depth + 1));
     if (isPlainObject(t) && Object.keys(t).length > 0) {
       const out: Record<string, unknown> = {};
-      for (const k of Object.keys(t).sort()) out[k] = visit(t[k]);
+      for (const k of Object.keys(t).sort()) setKey(out, k, visit(t[k], depth + 1));
       return out;
     }
     specs.push({ dtype: asDType(t), shape: null });
     return 0;
   };
-  const structure = visit(tout);
+  const structure = visit(tout, 0);
   return outputsOf(specs, structure);
 }
 

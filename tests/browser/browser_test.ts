@@ -1,7 +1,8 @@
 /**
  * The tests, run in Chromium: all that touches a GPU in a page that is cross-origin isolated, so every
- * kernel is compiled by Tint as well; and what runs on the CPU in a page that is not, where the
- * WebAssembly memory cannot be shared.
+ * kernel is compiled by Tint as well; what runs on the CPU in a page that is not, where the
+ * WebAssembly memory cannot be shared; and a little of both in a page whose content security policy
+ * lets no text be compiled and no worker be made of it.
  *
  * `WEFT_BROWSER_TESTS=conv,matmul` runs the files with these words in their paths, `WEFT_BROWSER_LOG=1`
  * tells of every test, and `WEFT_CHROMIUM=none` skips it all.
@@ -23,6 +24,7 @@ import { sampleWork, type WorkResults } from "./sample_work.ts";
 /** What a page tells of itself. */
 interface Facts {
   readonly isolated: boolean;
+  readonly compiles: boolean;
   readonly adapter: string | null;
   readonly cpu: string;
   readonly work: Readonly<Record<string, WorkResults>>;
@@ -67,7 +69,17 @@ const NOT_ON_GPU = {
 
 const EFFORT = { WEFT_TEST_EFFORT: Deno.env.get("WEFT_TEST_EFFORT") ?? "" };
 
-const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptions }>> = {
+/** What the page with a strict policy runs. Node runs everything without compiling text. */
+const STRICT = ["tests/browser/page_cases.ts", "tests/ops/reduce_derived_test.ts"];
+
+type PageName = "gpu" | "cpu" | "strict";
+interface PageOptions {
+  readonly isolated: boolean;
+  readonly policy?: string;
+  readonly host: HostOptions;
+}
+
+const PAGES: Readonly<Record<PageName, PageOptions>> = {
   gpu: {
     isolated: true,
     host: {
@@ -82,31 +94,46 @@ const PAGES: Readonly<Record<"gpu" | "cpu", { isolated: boolean; host: HostOptio
     isolated: false,
     host: { env: { ...EFFORT, WEFT_TEST_WEBGPU: "0" }, only: "^(?!.*\\[webgpu\\]$)" },
   },
+  strict: {
+    isolated: true,
+    policy: "script-src 'self' 'wasm-unsafe-eval'",
+    host: {
+      env: { ...EFFORT, WEFT_TEST_WEBGPU: "1" },
+      impossible: NEEDS_SYNC_READ,
+      skipFiles: files.filter((file) => !STRICT.includes(file)),
+    },
+  },
 };
+const PAGE_NAMES = Object.keys(PAGES) as PageName[];
 
-let outcomes: Readonly<Record<"gpu" | "cpu", Promise<Outcome>>> | undefined;
+let outcomes: Readonly<Record<PageName, Promise<Outcome>>> | undefined;
 
 /** What came of a page. All run once, side by side, whoever asks first; each failure is for who asks about its page. */
-function outcomeOf(name: "gpu" | "cpu"): Promise<Outcome> {
+function outcomeOf(name: PageName): Promise<Outcome> {
   if (outcomes === undefined) {
     const bundle = bundleTests(files), readme = bundleReadme();
-    outcomes = { gpu: run("gpu", bundle, readme), cpu: run("cpu", bundle, readme) };
+    outcomes = {
+      gpu: run("gpu", bundle, readme),
+      cpu: run("cpu", bundle, readme),
+      strict: run("strict", bundle, readme),
+    };
     for (const outcome of Object.values(outcomes)) outcome.catch(() => {});
   }
   return outcomes[name];
 }
 
 async function run(
-  name: "gpu" | "cpu",
+  name: PageName,
   bundle: Promise<TestBundle>,
   readme: Promise<string>,
 ): Promise<Outcome> {
   if (chromium === null) throw new Error("Cannot find Chromium: WEFT_REQUIRE_WEBGPU wants it");
-  const { isolated, host } = PAGES[name];
+  const { isolated, policy, host } = PAGES[name];
   const reports: TestReport[] = [];
   let facts: Facts | undefined;
   const page = {
     isolated,
+    policy,
     files: pageFiles(await bundle, await readme, {
       ...host,
       alone: lonelyTests(files),
@@ -133,6 +160,13 @@ function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page[
   const script = `
     const send = (message) => fetch("/message", { method: "POST", body: JSON.stringify(message) });
     addEventListener("error", (e) => send({ kind: "error", error: e.message }));
+    function mayCompile() {
+      try {
+        return new Function("return true")();
+      } catch {
+        return false;
+      }
+    }
     async function facts() {
       const { sampleWork, describeCpu } = await import("/work.js");
       const work = { cpu: await sampleWork("cpu") };
@@ -145,6 +179,7 @@ function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page[
       const { vendor, architecture, description } = adapter?.info ?? {};
       return {
         isolated: crossOriginIsolated,
+        compiles: mayCompile(),
         adapter: adapter ? [vendor, architecture, description].join(" ") : null,
         cpu: describeCpu(),
         work,
@@ -171,9 +206,10 @@ function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page[
     });`;
   const js = (body: string) => ({ type: "text/javascript; charset=utf-8", body });
   const html = `<!doctype html><meta charset="utf-8"><title>Weft</title>
-    <link rel="icon" href="data:,"><script type="module">${script}</script>`;
+    <link rel="icon" href="data:,"><script type="module" src="/main.js"></script>`;
   return new Map([
     ["/", { type: "text/html; charset=utf-8", body: html }],
+    ["/main.js", js(script)],
     ["/host.js", js(bundle.host)],
     ["/work.js", js(bundle.work)],
     ["/readme.js", js(readme)],
@@ -199,6 +235,7 @@ Deno.test({
   async fn() {
     near((await outcomeOf("cpu")).facts.work.cpu, await sampleWork("cpu"), 1e-6);
     near((await outcomeOf("gpu")).facts.work.cpu, await sampleWork("cpu"), 1e-6);
+    near((await outcomeOf("strict")).facts.work.cpu, await sampleWork("cpu"), 1e-6);
   },
 });
 
@@ -216,7 +253,7 @@ Deno.test({
   name: "Memory is shared in pages that are isolated, and not in others [chromium]",
   ignore,
   async fn() {
-    for (const name of ["gpu", "cpu"] as const) {
+    for (const name of PAGE_NAMES) {
       const { facts } = await outcomeOf(name);
       assertEquals(facts.isolated, PAGES[name].isolated);
       assertEquals(/shared/.test(facts.cpu), PAGES[name].isolated, facts.cpu);
@@ -232,13 +269,25 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "Text may be compiled in all pages but the strict one [chromium]",
+  ignore,
+  async fn() {
+    for (const name of PAGE_NAMES) {
+      assertEquals((await outcomeOf(name)).facts.compiles, PAGES[name].policy === undefined, name);
+    }
+    const { reports } = await outcomeOf("strict");
+    assert(reports.some((r) => r.status === "passed"), "the strict page ran no tests");
+  },
+});
+
 for (const file of files) {
   Deno.test({
     name: `${file} passes [chromium]`,
     ignore,
     async fn() {
       const texts: string[] = [];
-      for (const name of ["gpu", "cpu"] as const) {
+      for (const name of PAGE_NAMES) {
         for (const report of (await outcomeOf(name)).reports) {
           if (report.file !== file || report.status !== "failed" || report.name in NOT_ELSEWHERE) {
             continue;

@@ -132,3 +132,25 @@ Deno.test("large tensors outgrow the first memory", async () => {
   assertEquals((await kept.data())[999], 999);
   tf.dispose([kept, large, sum]);
 });
+
+/** What has no kernel in WebAssembly, and so runs in loops that are printed where text may be compiled. */
+Deno.test("the dtypes that only the host computes reduce, scan and add", async () => {
+  await tf.setBackend("cpu");
+  const values = [3, 1, 2, 5, 4, 6];
+  for (
+    const dtype of ["float64", "int64", "uint64", "uint8", "int16", "uint32", "bfloat16"] as const
+  ) {
+    const x = tf.cast(tf.tensor2d(values, [2, 3]), dtype);
+    const read = async (t: tf.Tensor) =>
+      Array.from(await tf.cast(t, "float32").data() as Float32Array);
+    assertEquals(await read(tf.add(x, x)), values.map((v) => 2 * v), dtype);
+    assertEquals(await read(tf.sum(x)), [21], dtype);
+    assertEquals(await read(tf.sum(x, 0)), [8, 5, 8], dtype);
+    assertEquals(await read(tf.prod(x, 1)), [6, 120], dtype);
+    assertEquals(await read(tf.max(x, 1)), [3, 6], dtype);
+    assertEquals(await read(tf.min(x, 0)), [3, 1, 2], dtype);
+    assertEquals(await read(tf.mean(x, 1)), [2, 5], dtype);
+    assertEquals(await read(tf.cumsum(x, 1)), [3, 4, 6, 5, 9, 15], dtype);
+    assertEquals(await read(tf.cumprod(x, 0, true)), [1, 1, 1, 3, 1, 2], dtype);
+  }
+});

@@ -1,5 +1,5 @@
 /**
- * The tests, run in Node on the CPU: an engine without Float16Array, relaxed SIMD and `using`.
+ * The tests, run in Node on the CPU: an engine without Float16Array, relaxed SIMD and `using`, which is told to compile no text.
  *
  * `WEFT_NODE_TESTS=conv,matmul` runs the files with these words in their paths, `WEFT_NODE_LOG=1`
  * tells of every test, and `WEFT_NODE=none` skips it all.
@@ -27,6 +27,7 @@ const LOG = Deno.env.get("WEFT_NODE_LOG") === "1";
 interface Facts {
   readonly work: WorkResults;
   readonly cpu: string;
+  readonly compiles: boolean;
 }
 interface Outcome extends Facts {
   readonly reports: readonly TestReport[];
@@ -47,7 +48,16 @@ async function run(): Promise<Outcome> {
       impossible: "no Float16Array|no array for float16",
     });
     const { sampleWork, describeCpu } = await import("./work.mjs");
-    if (process.argv[2] === undefined) send({ work: await sampleWork("cpu"), cpu: describeCpu() });
+    const mayCompile = () => {
+      try {
+        return new Function("return true")();
+      } catch {
+        return false;
+      }
+    };
+    if (process.argv[2] === undefined) {
+      send({ work: await sampleWork("cpu"), cpu: describeCpu(), compiles: mayCompile() });
+    }
     // The tests use what Node 20 lacks; the library must not, and has done its work above without.
     Promise.withResolvers ??= function () {
       let resolve, reject;
@@ -95,7 +105,8 @@ Deno.test({
   name: "Node computes on the CPU what Deno computes [node]",
   ignore: node === null,
   async fn() {
-    const { work, cpu, reports } = await (outcome ??= run());
+    const { work, cpu, compiles, reports } = await (outcome ??= run());
+    assertEquals(compiles, false, "Node may compile text: what works without is not seen");
     const missing = reports.filter((r) => r.status === "impossible").length;
     console.log(`Node: ${reports.length} tests, ${missing} need Float16Array; ${cpu}`);
     assert(reports.length > 0, "Node ran no tests");

@@ -26,6 +26,7 @@ export function lossError({ message, reason }: GPUDeviceLostInfo): UnavailableEr
     `Cannot use this GPU device or its tensors: it was lost (${
       message || reason
     }), and its memory ` +
-      "with it. Make the tensors anew on the next device, which `await tf.ready()` waits for",
+      "with it. Await tf.ready(), which waits for the next device, and make the tensors anew there; what variables and optimizers " +
+      "held is in the last file that tf.io.saveVariables() wrote, which tf.io.loadVariables() reads",
   );
 }

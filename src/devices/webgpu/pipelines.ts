@@ -5,6 +5,7 @@
 import type { DeviceCounters } from "../../core/device.ts";
 import type { BufferRange, Program } from "../../core/dispatch.ts";
 import { InternalError } from "../../core/errors.ts";
+import { RecentMap } from "../../core/recent_map.ts";
 import { SLOT_BYTES } from "./params_ring.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";
 
@@ -26,6 +27,8 @@ interface Layout {
 }
 
 const BIND_GROUP_LIMIT = 8192;
+/** Those that plans and launches hold live on: a driver may keep half a megabyte for each. */
+const PIPELINE_LIMIT = 1024;
 
 /** Compiles programs and makes bind groups, with caches. */
 export class Pipelines {
@@ -35,7 +38,7 @@ export class Pipelines {
   readonly #fail: (error: Error) => void;
   /** Bytes of the largest storage binding. */
   readonly #most: number;
-  readonly #pipelines = new Map<Program, Pipeline>();
+  readonly #pipelines = new RecentMap<Program, Pipeline>(PIPELINE_LIMIT);
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
 

@@ -92,3 +92,29 @@ Deno.test("tensors that are dropped give their memory back, all but the latest s
   );
   assertEquals(text, "true\ntrue");
 });
+
+Deno.test("memory() tells what the garbage collector has reclaimed, and goes on counting it", async () => {
+  const text = await runAlone(
+    `
+    import * as tf from ${WEFT};
+    const count = () => {
+      const { numTensors, reclaimedTensors, reclaimedBytes } = tf.memory();
+      return [numTensors, reclaimedTensors, reclaimedBytes];
+    };
+    const [tensors, found, bytes] = count();
+    console.log(found, bytes);
+    using x = tf.zeros([20_000]);
+    for (let i = 0; i < 100; i++) tf.neg(x);
+    for (let i = 0; i < 100; i++) tf.neg(x).dispose();
+    const v = tf.variable([1]);
+    for (let k = 0; k < 100 && tf.memory().reclaimedTensors < 90; k++) {
+      gc();
+      await new Promise((done) => setTimeout(done));
+    }
+    const [after, lost, lostBytes] = count();
+    // The last ones may still be on the stack.
+    console.log(after - tensors, lost >= 90 && lost <= 100, lostBytes === lost * 80_000);`,
+    "--v8-flags=--expose-gc",
+  );
+  assertEquals(text, "0 0\n102 true true");
+});

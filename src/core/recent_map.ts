@@ -1,0 +1,61 @@
+/**
+ * A map that keeps what was asked for lately: caches are bounded by it, and finding what is in use costs one look-up.
+ * May import nothing.
+ */
+
+/** A map of at most `limit` entries. Entries that are not asked for while half as many others are set are forgotten. */
+export class RecentMap<K, V> {
+  readonly #half: number;
+  readonly #forget: ((value: V) => void) | undefined;
+  #young = new Map<K, V>();
+  #old = new Map<K, V>();
+
+  /** `forget` frees what an entry holds when it leaves. */
+  constructor(limit: number, forget?: (value: V) => void) {
+    this.#half = limit / 2;
+    this.#forget = forget;
+  }
+
+  /** Number of entries. */
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  /** The entry, which now is one of the last to leave. */
+  get(key: K): V | undefined {
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old !== undefined) {
+      this.#old.delete(key);
+      this.#add(key, old);
+    }
+    return old;
+  }
+
+  /** Sets an entry, in the place of the one that was there. */
+  set(key: K, value: V): void {
+    const before = this.#young.get(key) ?? this.#old.get(key);
+    this.#old.delete(key);
+    if (before !== undefined && before !== value) this.#forget?.(before);
+    this.#add(key, value);
+  }
+
+  #add(key: K, value: V): void {
+    if (this.#young.size >= this.#half && !this.#young.has(key)) {
+      const leaving = this.#old;
+      this.#old = this.#young;
+      this.#young = new Map();
+      if (this.#forget) { for (const v of leaving.values()) this.#forget(v); }
+    }
+    this.#young.set(key, value);
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    const leaving = [...this.#old.values(), ...this.#young.values()];
+    this.#old.clear();
+    this.#young.clear();
+    if (this.#forget) { for (const v of leaving) this.#forget(v); }
+  }
+}
