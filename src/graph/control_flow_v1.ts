@@ -2,7 +2,7 @@
  * Control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration) raised to If and While with functions, in the GraphDef.
  * May import core and graph files. Innermost loops and conditions go first, so that what is around them sees ordinary nodes.
  */
-import { UnimplementedError } from "../core/errors.ts";
+import { UnimplementedError, ValueError } from "../core/errors.ts";
 import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
 import { text } from "./graph_def_values.ts";
 
@@ -13,8 +13,9 @@ export function hasControlFlowV1(nodes: readonly NodeDefJson[]): boolean {
   return nodes.some((n) => CONTROL.test(n.op));
 }
 
-/** The graph with If and While in place of switches and frames. Throws `UnimplementedError` for what does not come from either. */
+/** The graph with If and While in place of switches and frames. Throws `UnimplementedError` for what does not come from either, `ValueError` for switches without inputs. */
 export function raiseControlFlow(def: GraphDefJson): GraphDefJson {
+  def.node.forEach(checkInputs);
   const nodes = new Nodes(def.node);
   const functions: FunctionDefJson[] = [...def.library?.function ?? []];
   while (raiseLoop(nodes, functions) || raiseConditions(nodes, functions));
@@ -26,6 +27,16 @@ export function raiseControlFlow(def: GraphDefJson): GraphDefJson {
     );
   }
   return { ...def, node: nodes.needed(), library: { function: functions } };
+}
+
+function checkInputs(node: NodeDefJson): void {
+  const wanted = CONTROL.test(node.op) ? /Switch$/.test(node.op) ? 2 : 1 : 0;
+  const { length } = dataInputs(node);
+  if (length < wanted) {
+    throw new ValueError(
+      `Cannot import: node "${node.name}" (${node.op}) has ${length} inputs, wanted ${wanted}`,
+    );
+  }
 }
 
 /** The nodes of a graph by name, while some of them are replaced. */
@@ -56,21 +67,28 @@ class Nodes {
 
   /** All nodes but switches and what only they or removed nodes led to. */
   needed(): NodeDefJson[] {
-    const alive = new Map<string, boolean>();
-    const isAlive = (name: string): boolean => {
-      const known = alive.get(name);
-      if (known !== undefined) return known;
-      const node = this.#byName.get(name);
-      if (node === undefined) return !this.#removed.has(name);
-      if (/Switch$|^LoopCond$/.test(node.op)) return false;
-      alive.set(name, true);
-      const is = dataInputs(node).every((i) => isAlive(nameOf(i)));
-      alive.set(name, is);
-      return is;
-    };
-    return this.all().filter((n) => isAlive(n.name)).map((n) => ({
+    const readers = new Map<string, string[]>();
+    for (const node of this.all()) {
+      for (const input of dataInputs(node)) {
+        const from = nameOf(input), list = readers.get(from);
+        if (list === undefined) readers.set(from, [node.name]);
+        else list.push(node.name);
+      }
+    }
+    const dead = new Set<string>();
+    const open = [
+      ...[...this.#removed].filter((name) => !this.#byName.has(name)),
+      ...this.all().filter((n) => /Switch$|^LoopCond$/.test(n.op)).map((n) => n.name),
+    ];
+    while (open.length > 0) {
+      const name = open.pop()!;
+      if (dead.has(name)) continue;
+      dead.add(name);
+      for (const reader of readers.get(name) ?? []) open.push(reader);
+    }
+    return this.all().filter((n) => !dead.has(n.name)).map((n) => ({
       ...n,
-      input: (n.input ?? []).filter((i) => !i.startsWith("^") || isAlive(nameOf(i))),
+      input: (n.input ?? []).filter((i) => !i.startsWith("^") || !dead.has(nameOf(i))),
     }));
   }
 }

@@ -28,7 +28,7 @@ import { attrFromJson, wellFormedText } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
-import { IMPORT_RULES, type ImportRule } from "./import_rules.ts";
+import { checkRuleInputs, IMPORT_RULES, type ImportRule } from "./import_rules.ts";
 import { LookupTable } from "./lookup_table.ts";
 import { VariableState } from "./variable_state.ts";
 
@@ -370,6 +370,7 @@ class Reader {
       readonly controls: readonly Operation[];
     },
   ): void {
+    located(def, () => checkRuleInputs(def.op, inputs));
     const scope = { ...(def.device ? { device: mergeDevices(null, def.device) } : {}) };
     const add = (): readonly SymbolicTensor[] =>
       withScope(

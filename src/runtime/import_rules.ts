@@ -3,6 +3,7 @@
  * May import core, ops and graph.
  */
 import { apply, apply1 } from "../core/apply.ts";
+import { ValueError } from "../core/errors.ts";
 import { lookupOp } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { AttrValueJson } from "../graph/graph_def.ts";
@@ -65,6 +66,38 @@ const pass: ImportRule = ({ inputs }) => inputs.map((x) => identity(x));
 
 function literal(value: number, x: Tensor): Tensor {
   return cast(value, x.dtype);
+}
+
+/** How many inputs a rule reads at least, where that is not one. */
+const LEAST_INPUTS: Readonly<Record<string, number>> = {
+  BiasAdd: 2,
+  BiasAddV1: 2,
+  FusedBatchNorm: 5,
+  FusedBatchNormV2: 5,
+  EuclideanNorm: 2,
+  Concat: 2,
+  Gather: 2,
+  IdentityN: 0,
+  ShapeN: 0,
+  DisableCopyOnRead: 0,
+  TensorListReserve: 2,
+  TensorListGetItem: 2,
+  TensorListSetItem: 3,
+  TensorListGather: 2,
+  TensorListPushBack: 2,
+  TensorArrayWriteV3: 4,
+  TensorArrayScatterV3: 4,
+  TensorArrayReadV3: 3,
+  TensorArrayGatherV3: 3,
+  TensorArraySizeV3: 2,
+  TensorArrayCloseV3: 0,
+};
+
+/** Checks that a node has the inputs that its rule reads. Throws `ValueError` where it has not. */
+export function checkRuleInputs(op: string, inputs: readonly Tensor[]): void {
+  const least = Object.hasOwn(LEAST_INPUTS, op) ? LEAST_INPUTS[op] : 1;
+  if (inputs.length >= least) return;
+  throw new ValueError(`it has ${inputs.length} inputs, wanted ${least}`);
 }
 
 /** Rules by op. */

@@ -88,7 +88,7 @@ interface Place {
 }
 
 function places(value: Json, found: Place[] = []): Place[] {
-  if (typeof value !== "object" || value === null) return found;
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return found;
   for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
     found.push({ parent: value, key });
     places((value as { [key: string]: Json })[key], found);

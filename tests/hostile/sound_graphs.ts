@@ -13,6 +13,65 @@ function def(build: () => unknown): Json {
 tf.registerScript("hostile.double@1", (x: tf.NdArray) => x.map((v) => Number(v) * 2));
 const script = tf.registerScript("hostile.pair@1", (x: tf.NdArray) => ({ a: x, b: x }));
 
+const T = { type: "DT_FLOAT" };
+const node = (name: string, op: string, input: string[] = [], attr: Json = {}): Json => ({
+  name,
+  op,
+  input,
+  attr,
+});
+const constant = (name: string, dtype: string, values: Json, sizes: string[] = []): Json =>
+  node(name, "Const", [], {
+    dtype: { type: dtype },
+    value: {
+      tensor: {
+        dtype,
+        tensorShape: { dim: sizes.map((size) => ({ size })) },
+        [dtype === "DT_FLOAT" ? "floatVal" : "intVal"]: values,
+      },
+    },
+  });
+
+/** A loop and a condition as TensorFlow 1 has them. */
+const VERSION_1: Json = {
+  node: [
+    constant("zero", "DT_FLOAT", [0]),
+    constant("one", "DT_FLOAT", [1]),
+    node("enter", "Enter", ["zero"], { T, frame_name: { s: "Zg==" } }),
+    node("fixed", "Enter", ["one"], { T, frame_name: { s: "Zg==" }, is_constant: { b: true } }),
+    node("merge", "Merge", ["enter", "next"], { T }),
+    node("less", "Less", ["merge", "fixed"], { T }),
+    node("cond", "LoopCond", ["less"]),
+    node("switch", "Switch", ["merge", "cond"], { T }),
+    node("add", "AddV2", ["switch:1", "fixed"], { T }),
+    node("next", "NextIteration", ["add"], { T }),
+    node("exit", "Exit", ["switch"], { T }),
+    node("p", "Less", ["zero", "one"], { T }),
+    node("choose", "Switch", ["one", "p"], { T }),
+    node("a", "Neg", ["choose:0"], { T }),
+    node("b", "Abs", ["choose:1"], { T }),
+    node("chosen", "Merge", ["a", "b"], { T }),
+  ],
+  versions: { producer: 1 },
+};
+
+/** Lists of tensors and a table, as only files have them. */
+const LISTS: Json = {
+  node: [
+    constant("shape", "DT_INT32", [2], ["1"]),
+    constant("n", "DT_INT32", [3]),
+    node("list", "TensorListReserve", ["shape", "n"], { element_dtype: T }),
+    node("stack", "TensorListStack", ["list", "shape"], { element_dtype: T }),
+    node("length", "TensorListLength", ["list"]),
+    node("table", "HashTableV2", [], {
+      key_dtype: { type: "DT_STRING" },
+      value_dtype: { type: "DT_INT64" },
+    }),
+    node("many", "IdentityN", ["n", "shape"]),
+  ],
+  versions: { producer: 1 },
+};
+
 /** Graphs that hold every way in which nodes, attributes and functions refer to each other. */
 export function soundGraphs(): Json[] {
   const x = (): tf.Tensor => tf.placeholderWithDefault(tf.tensor([[1, 2, 3], [4, 5, 6]]), [2, 3]);
@@ -65,5 +124,7 @@ export function soundGraphs(): Json[] {
       }, { name: "y", op: "Neg", input: ["c"], attr: { T: { type: "DT_FLOAT" } } }],
       versions: { producer: 1 },
     },
+    VERSION_1,
+    LISTS,
   ];
 }

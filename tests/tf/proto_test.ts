@@ -7,6 +7,10 @@ Deno.test("the messages in src/tf/proto are up to date", async () => {
   const first = await origin();
   for (const name of sources()) {
     const file = `${FOLDER}/${name.replace(/\.proto$/, "_pb.ts")}`;
-    assertEquals(Deno.readTextFileSync(file).split("\n")[0], first, `${file}: run deno task protos`);
+    assertEquals(
+      Deno.readTextFileSync(file).split("\n")[0],
+      first,
+      `${file}: run deno task protos`,
+    );
   }
 });
