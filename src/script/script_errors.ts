@@ -73,7 +73,11 @@ export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
 }
 
 function classFor(thrown: unknown): OpErrorClass {
-  if (thrown instanceof OpError) return CLASSES[thrown.code] ?? errors.UnknownError;
+  if (thrown instanceof OpError) {
+    // A class of a user's may have any code, and a list has more than numbers.
+    const { code } = thrown;
+    return typeof code === "number" ? CLASSES[code] ?? errors.UnknownError : errors.UnknownError;
+  }
   if (isOutOfMemory(thrown)) return errors.ResourceExhaustedError;
   if (thrown instanceof errors.StopIteration) return errors.OutOfRangeError;
   if (thrown instanceof errors.NotImplementedError) return errors.UnimplementedError;

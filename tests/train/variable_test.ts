@@ -38,3 +38,23 @@ testOnDevices("nobody but the variable frees its value", () => {
   v.dispose();
   assertThrows(() => tf.add(v, 1), tf.errors.FailedPreconditionError, "has been deleted");
 });
+
+testOnDevices("a variable's name is its own until it is disposed", () => {
+  const v = tf.variable([1], true, "only");
+  const before = tf.memory().numTensors;
+  assertThrows(
+    () => tf.variable([2], true, "only"),
+    tf.ValueError,
+    "Cannot make variable 'only': a variable of that name was already registered, dispose() it first",
+  );
+  assertEquals([v.arraySync(), tf.memory().numTensors], [[1], before]);
+  // Names that nobody chose pass over those that are taken.
+  using first = tf.variable([0]);
+  const next = `Variable_${Number(/_(\d+)$/.exec(first.name)?.[1] ?? 0) + 1}`;
+  using taken = tf.variable([0], true, next);
+  using second = tf.variable([0]);
+  assertEquals(new Set([first.name, taken.name, second.name]).size, 3);
+  v.dispose();
+  using again = tf.variable([2], true, "only");
+  assertEquals(again.name, "only");
+});
