@@ -139,11 +139,12 @@ Deno.test("what is no tensor is refused by name", () => {
   for (const [value, dtype, Class, message] of cases) {
     assertThrows(() => toNdArray(value, { dtype }), Class, message);
   }
-  const named = [null, undefined, () => 1, function f() {}, [1, 2], new Map(), 3, "s"].map(
-    describe,
-  );
+  const named = [null, undefined, () => 1, function nameOfItsOwn() {}, [1, 2], new Map(), 3, "s"]
+    .map(
+      describe,
+    );
   assertEquals(named, [
-    ...["null", "undefined", "function (anonymous)", "function f", "an array of 2"],
+    ...["null", "undefined", "function (anonymous)", "function nameOfItsOwn", "an array of 2"],
     ...["a value of type Map", "3 of type number", '"s"'],
   ]);
 });

@@ -15,6 +15,7 @@ interface Inputs {
   readonly x: tf.Tensor;
   readonly y: tf.Tensor;
   readonly ints: tf.Tensor;
+  readonly truths: tf.Tensor;
   readonly bools: tf.Tensor;
   readonly vector: tf.Tensor;
   readonly square: tf.Tensor;
@@ -27,6 +28,7 @@ function inputs(): Inputs {
   return {
     x: numbers([3, 4]),
     y: numbers([3, 4]),
+    truths: tf.ones([3, 4], "bool"),
     ints: tf.tensor([[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1]], [3, 4], "int32"),
     bools: tf.tensor([[true, false, true, false]]),
     vector: numbers([6]),
@@ -123,7 +125,8 @@ function calls(): [string, Call][] {
       [`${fn.name}() of floats`, ({ x, y }) => fn(x, y)],
       [`${fn.name}() of integers and floats`, ({ x, ints }) => fn(ints, x)],
       [`${fn.name}() of integers and a fraction`, ({ ints }) => fn(ints, 1.5)],
-      [`${fn.name}() of booleans`, ({ bools }) => fn(bools, bools)],
+      // True, since false is a zero that nothing can be divided by.
+      [`${fn.name}() of booleans`, ({ bools, truths }) => fn(bools, truths)],
     ]),
     ...Object.entries(OTHERS),
   ];
