@@ -17,19 +17,19 @@ import { mayCapture, stepValue } from "../autodiff/steps.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
 import { stepsTo } from "../autodiff/gradients.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
-import { buildIr } from "../graph/ir.ts";
-import { runPasses } from "../graph/passes/pipeline.ts";
+import type { IrGraph } from "../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
-import { checkPlacement, makePlan, type Plan } from "./plan.ts";
-import { foldOrdinary } from "./folder.ts";
-import { execute, executeAlone } from "./executor.ts";
-import { releasePlan } from "./slots.ts";
+import type { Plan } from "./plan.ts";
+import { FunctionPlans } from "./functions/plans.ts";
+import { begin, execute, executeAlone, type ExecuteOptions } from "./executor.ts";
+import type { Boundary } from "./loops/boundary.ts";
+import type { Later } from "./loops/later.ts";
+import type { HostPlacing } from "./place.ts";
 import { setHostRunner } from "./eager.ts";
 import { Results } from "./results.ts";
 import { asTensors, type RunValue } from "./run_value.ts";
 import { EagerTensor, outsideScopes } from "./tensor.ts";
 import { newRunContext, type RunContext, setHostOp } from "./run_context.ts";
-import { defaultDevice, deviceGeneration } from "./devices.ts";
 
 const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
 
@@ -65,8 +65,7 @@ export class ConcreteFunction {
   readonly outputs: readonly SymbolicTensor[];
   /** How often its random ops have drawn in eager calls. */
   readonly draws: DrawCounts = new DrawCounts(true);
-  readonly #plans = new RecentMap<string, Plan>(8, releasePlan);
-  #generation = deviceGeneration();
+  readonly #plans: FunctionPlans;
   #forward: ForwardBackward | null = null;
   #mayCapture: boolean | null = null;
 
@@ -74,6 +73,7 @@ export class ConcreteFunction {
   constructor(graph: FuncGraph, outputs: readonly SymbolicTensor[] = graph.outputs) {
     this.graph = graph;
     this.outputs = outputs;
+    this.#plans = new FunctionPlans(graph, outputs);
   }
 
   /** Name of the function. */
@@ -85,33 +85,20 @@ export class ConcreteFunction {
     return this.graph.stateful ? StatefulPartitionedCall : PartitionedCall;
   }
 
-  /** The plan for the default device in force. */
-  plan(): Plan {
-    const key = defaultDevice().name;
-    if (this.#generation !== deviceGeneration()) this.release();
-    let plan = this.#plans.get(key);
-    if (!plan) {
-      const make = (): Plan => this.#makePlan();
-      this.#plans.set(key, plan = traced({ name: "plan", category: "plan" }, make));
-    }
-    return plan;
+  /** The plan for the default device in force. `host`: what is on the host, or is wanted there. */
+  plan(host?: HostPlacing): Plan {
+    return this.#plans.of(host);
+  }
+
+  /** What a run computes, before any pass. Feeds are the arguments, then what is captured. */
+  ir(): IrGraph {
+    return this.#plans.ir();
   }
 
   /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
   release(): void {
-    this.#plans.clear();
+    this.#plans.release();
     this.#forward?.release();
-    this.#generation = deviceGeneration();
-  }
-
-  #makePlan(): Plan {
-    const ir = buildIr({
-      fetches: this.outputs,
-      targets: this.graph.effects,
-      feeds: [...this.graph.inputs, ...this.graph.captures.map((c) => c.inner)],
-    });
-    checkPlacement(ir, true);
-    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type));
   }
 
   /** True where an op of the body may read variables that are no inputs of it, as the body of a script does. */
@@ -302,28 +289,59 @@ export async function callFunctionAsync(
   return ownOutputs(f, outputs);
 }
 
-/** Runs the body now: values of arguments and captures in, values of outputs out. `draws` counts for its random ops. */
+/** How to run a body. */
+export interface CallOptions {
+  /** Counts for its random ops. Default: those of its eager calls. */
+  readonly draws?: DrawCounts | undefined;
+  /** What is on the host, or is wanted there. */
+  readonly host?: HostPlacing | undefined;
+}
+
+/** Runs the body now: values of arguments and captures in, values of outputs out. */
 export function run(
   f: ConcreteFunction,
   inputs: readonly OpInput[],
   context: RunContext,
-  draws: DrawCounts = f.draws,
+  options: CallOptions = {},
 ): RunValue[] | Promise<RunValue[]> {
-  const out = start(f, inputs, context, draws);
+  const out = start(f, inputs, context, options, execute);
   return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
 }
 
-function start(
+/** {@linkcode run} as far as a boundary, where it waits. */
+export function runTo(
+  boundary: Boundary,
+  f: ConcreteFunction,
+  inputs: readonly OpInput[],
+  { context, ...options }: CallOptions & { readonly context: RunContext },
+): RunValue[] | Later<RunValue[]> {
+  const out = start(
+    f,
+    inputs,
+    context,
+    options,
+    (plan, feeds, context, o) => begin(plan, feeds, context, { ...o, boundary }),
+  );
+  return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
+}
+
+function start<P>(
   f: ConcreteFunction,
   inputs: readonly OpInput[],
   context: RunContext,
-  draws: DrawCounts,
-): Results | RunValue[] | Promise<RunValue[]> {
+  { draws = f.draws, host }: CallOptions,
+  go: (
+    plan: Plan,
+    feeds: readonly RunValue[],
+    context: RunContext,
+    options: ExecuteOptions,
+  ) => RunValue[] | P,
+): Results | RunValue[] | P {
   const n = f.graph.inputs.length + f.graph.captures.length;
-  const work = (): Results | RunValue[] | Promise<RunValue[]> => {
-    const plan = f.plan(), feeds = inputs.slice(0, n) as RunValue[];
+  const work = (): Results | RunValue[] | P => {
+    const plan = f.plan(host), feeds = inputs.slice(0, n) as RunValue[];
     return (context.counter === null ? executeAlone(plan, feeds) : null) ??
-      execute(plan, feeds, context, { draws });
+      go(plan, feeds, context, { draws });
   };
   return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);
 }
@@ -381,7 +399,7 @@ function extendNode(
 for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   setHostRunner(def, (inputs, attrs) => {
     const f = attrs.f as ConcreteFunction, context = newRunContext();
-    const out = withInterpreter(null, () => start(f, inputs, context, f.draws));
+    const out = withInterpreter(null, () => start(f, inputs, context, {}, execute));
     if (out instanceof Results) return out.tensors();
     if (out instanceof Promise) {
       out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
@@ -401,7 +419,7 @@ for (const def of [PartitionedCall, StatefulPartitionedCall]) {
       const f = attrs.f as ConcreteFunction;
       const plain = partsByForward.get(f)?.plain ?? f;
       const further = wanted.indexOf(true, plain.outputs.length) >= 0;
-      return run(further ? f : plain, inputs, context, draws.within(source));
+      return run(further ? f : plain, inputs, context, { draws: draws.within(source) });
     },
   );
 }

@@ -3,18 +3,32 @@
  * May import core, autodiff's recorder and runtime files.
  */
 import { type OpInput, withInterpreter, withRecorders } from "../core/apply.ts";
+import type { Device } from "../core/device.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
 import { StepRecorder } from "../autodiff/tape.ts";
 import type { DrawCounts } from "../ops/random_state.ts";
 import type { Branch } from "./branch.ts";
-import { callAttrs, type ConcreteFunction, run } from "./concrete_function.ts";
+import { callAttrs, type ConcreteFunction, run, runTo } from "./concrete_function.ts";
+import { cpuDevice } from "./devices.ts";
 import { onDevice } from "./eager.ts";
+import type { Boundary } from "./loops/boundary.ts";
+import { NO_HOST } from "./loops/host_state.ts";
+import type { Later } from "./loops/later.ts";
+import type { HostPlacing } from "./place.ts";
+import type { Plan } from "./plan.ts";
 import type { HostCall, HostResults } from "./run_context.ts";
 import { RunTape, tapeValue } from "./run_tape.ts";
 import { asTensors, releaseValue, type RunValue } from "./run_value.ts";
 import { EagerTensor, withOwner } from "./tensor.ts";
+
+/** A function of the call with its inputs, and what becomes of its values. */
+interface Prepared {
+  readonly f: ConcreteFunction;
+  readonly inputs: readonly OpInput[];
+  readonly take: (values: RunValue[]) => OpInput[];
+}
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
 export class ControlCall {
@@ -30,19 +44,25 @@ export class ControlCall {
   #ended = false;
   readonly #draws: DrawCounts;
 
-  /** `inputs`: those of the call that the functions get. */
-  constructor(call: HostCall, inputs: readonly OpInput[]) {
+  /** `inputs`: those of the call that the functions get; `onHost`: numbers of those that they want on the host. */
+  constructor(
+    call: HostCall,
+    inputs: readonly OpInput[],
+    onHost: ReadonlySet<number> = NO_HOST.feeds,
+  ) {
     this.call = call;
     this.#draws = call.draws.within(call.source);
     this.recorder = call.wanted.at(-1) ? new StepRecorder("all") : null;
-    this.inputs = this.recorder ? inputs.map((x) => this.#source(x)) : inputs;
+    this.inputs = this.recorder
+      ? inputs.map((x, i) => this.#source(x, onHost.has(i) ? cpuDevice() : call.device))
+      : inputs;
   }
 
   /** Sources of a tape are handles of its own. */
-  #source(x: OpInput): OpInput {
+  #source(x: OpInput, device: Device): OpInput {
     if (x instanceof Tensor && x.dtype === "resource") return x;
     return withOwner(this.#owned, () => {
-      const t = onDevice(x, this.call.device);
+      const t = onDevice(x, device);
       const own = t === x ? new EagerTensor(t.dtype, t.staticShape, t.storage.retain()) : t;
       if (isTrainable(own.dtype)) this.recorder!.watch(own.id);
       return own;
@@ -50,13 +70,46 @@ export class ControlCall {
   }
 
   /** Runs a function. What it returns lives until {@linkcode ControlCall.free}, or until the call ends. */
-  run(branch: Branch, args: readonly OpInput[]): OpInput[] | Promise<OpInput[]> {
+  run(
+    branch: Branch,
+    args: readonly OpInput[],
+    host?: HostPlacing,
+  ): OpInput[] | Promise<OpInput[]> {
+    const { f, inputs, take } = this.#prepare(branch, args, host);
+    const out = run(f, inputs, this.call.context, { host, draws: this.#draws });
+    return out instanceof Promise ? out.then(take) : take(out);
+  }
+
+  /** {@linkcode ControlCall.run} as far as a boundary, where it waits. */
+  runTo(
+    boundary: Boundary,
+    branch: Branch,
+    args: readonly OpInput[],
+    host?: HostPlacing,
+  ): OpInput[] | Later<OpInput[]> {
+    const { f, inputs, take } = this.#prepare(branch, args, host);
+    const out = runTo(boundary, f, inputs, {
+      context: this.call.context,
+      host,
+      draws: this.#draws,
+    });
+    return Array.isArray(out) ? take(out) : out.map(take);
+  }
+
+  /** The plan by which a function runs here. */
+  planOf({ f }: Branch, host?: HostPlacing): Plan {
+    return (this.recorder === null ? f : f.differentiable.forward).plan(host);
+  }
+
+  #prepare(branch: Branch, args: readonly OpInput[], host: HostPlacing | undefined): Prepared {
     const inputs = [...args, ...branch.from.map((i) => this.inputs[i])];
-    const { context } = this.call;
-    context.tick();
-    if (this.recorder) return this.#runRecorded(branch.f, inputs, this.recorder);
-    const out = run(branch.f, inputs, context, this.#draws);
-    return out instanceof Promise ? out.then((values) => this.#adopt(values)) : this.#adopt(out);
+    this.call.context.tick();
+    const { recorder } = this;
+    if (recorder === null) {
+      return { f: branch.f, inputs, take: (values) => this.#adopt(values) };
+    }
+    const f = branch.f.differentiable.forward;
+    return { f, inputs, take: (values) => this.#record(branch.f, inputs, values, host) };
   }
 
   /** Results belong to the call. One that comes after its end is freed. */
@@ -82,26 +135,25 @@ export class ControlCall {
   }
 
   /** Records the call as one application, with what its gradient needs. */
-  #runRecorded(
+  #record(
     f: ConcreteFunction,
     inputs: readonly OpInput[],
-    recorder: StepRecorder,
-  ): Tensor[] | Promise<Tensor[]> {
-    const { forward } = f.differentiable;
-    const finish = (values: RunValue[]): Tensor[] => {
-      const outputs = withOwner(this.#owned, () => asTensors(values));
-      if (this.#ended) this.#end();
-      else recorder.record({ def: f.op, inputs, outputs, attrs: callAttrs(forward, inputs) });
-      return outputs.slice(0, f.outputs.length);
-    };
-    const out = run(forward, inputs, this.call.context, this.#draws);
-    return out instanceof Promise ? out.then(finish) : finish(out);
+    values: readonly RunValue[],
+    host: HostPlacing | undefined,
+  ): Tensor[] {
+    const outputs = withOwner(this.#owned, () => asTensors(values, host?.fetches));
+    if (this.#ended) this.#end();
+    else {
+      const attrs = callAttrs(f.differentiable.forward, inputs);
+      this.recorder!.record({ def: f.op, inputs, outputs, attrs });
+    }
+    return outputs.slice(0, f.outputs.length);
   }
 
   /** Runs eager code as a part of the call: on its device and taped. What it makes is freed when the call ends. */
-  within<R>(fn: () => R): R {
+  within<R>(fn: () => R, device: Device = this.call.device): R {
     const recorders = this.recorder ? [this.recorder] : [];
-    const scope = { device: this.call.device.name, opName: null };
+    const scope = { device: device.name, opName: null };
     return withInterpreter(
       null,
       () => withRecorders(recorders, () => withScope(scope, () => withOwner(this.#owned, fn))),

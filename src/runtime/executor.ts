@@ -9,8 +9,11 @@ import { compatible, shapeText } from "../core/shape.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { DrawCounts, drawingFor } from "../ops/random_state.ts";
+import { gpuDevice } from "./devices.ts";
 import { executeOn } from "./eager.ts";
 import { outsideScopes } from "./tensor.ts";
+import type { Boundary } from "./loops/boundary.ts";
+import { Later } from "./loops/later.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { hostOp, type HostResults, isLocal, type RunContext } from "./run_context.ts";
 import { locatedAt } from "./run_errors.ts";
@@ -29,6 +32,12 @@ export interface ExecuteOptions {
   readonly draws?: DrawCounts;
 }
 
+/** How to begin a run that others run beside. */
+export interface BeginOptions extends ExecuteOptions {
+  /** Where it waits for what must be read. */
+  readonly boundary: Boundary;
+}
+
 /**
  * Runs a plan. Returns the fetched values, each a handle of its own that the caller owns; a promise where something had to be awaited.
  * Feeds stay the caller's. Throws (or rejects with) the first error, located at its node, as soon as it is known: what is in flight
@@ -41,6 +50,16 @@ export function execute(
   options: ExecuteOptions = {},
 ): RunValue[] | Promise<RunValue[]> {
   return shielded(context, () => new Execution(plan, feeds, context, options).run());
+}
+
+/** {@linkcode execute} as far as a boundary, which says when it goes on. */
+export function begin(
+  plan: Plan,
+  feeds: readonly RunValue[],
+  context: RunContext,
+  options: BeginOptions,
+): RunValue[] | Later<RunValue[]> {
+  return shielded(context, () => new Execution(plan, feeds, context, options).begin());
 }
 
 /**
@@ -72,11 +91,16 @@ class Execution {
   readonly #states: Uint8Array;
   readonly #toHost: boolean;
   readonly #draws: DrawCounts;
+  readonly #boundary: Boundary | null;
   readonly #queue: number[] = [];
+  /** Steps that wait at the boundary. */
+  #held: PlanStep[] = [];
   #left: number;
   #failed = false;
   #error: unknown;
   #forget: (() => void) | null = null;
+  /** True while all steps are gone through in order. */
+  #isSweeping = false;
   #resolve: ((values: RunValue[]) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
 
@@ -84,7 +108,9 @@ class Execution {
     plan: Plan,
     feeds: readonly RunValue[],
     context: RunContext,
-    { ownsFeeds = false, toHost = false, draws = new DrawCounts() }: ExecuteOptions,
+    { ownsFeeds = false, toHost = false, draws = new DrawCounts(), boundary }: Partial<
+      BeginOptions
+    >,
   ) {
     this.#plan = plan;
     this.#context = context;
@@ -93,33 +119,111 @@ class Execution {
     this.#left = plan.steps.length;
     this.#toHost = toHost;
     this.#draws = draws;
+    this.#boundary = boundary ?? null;
   }
 
+  /** Runs to the end; a promise where something had to be awaited. */
   run(): RunValue[] | Promise<RunValue[]> {
-    const { steps } = this.#plan;
+    if (this.#runToWait()) return this.#slots.fetch(this.#toHost);
+    return new Promise((resolve, reject) => this.#wait(resolve, reject));
+  }
+
+  /** Runs to the boundary. */
+  begin(): RunValue[] | Later<RunValue[]> {
+    if (this.#runToWait()) return this.#slots.fetch(this.#toHost);
+    const later = new Later<RunValue[]>();
+    this.#wait((values) => later.resolve(values), (error) => later.reject(error));
+    return later;
+  }
+
+  /** True where nothing is left to be done. */
+  #runToWait(): boolean {
     try {
       if (this.#context.aborted) throw this.#context.reason;
-      const segments = segmentsOf(this.#plan);
-      for (let i = 0; i < steps.length;) {
-        // Where nothing is pending, kernels run in one go as far as they can.
-        const ran = this.#left === steps.length - i ? this.#runSegment(segments, i) : 0;
-        i += ran;
-        if (ran > 0) continue;
-        const step = steps[i++];
-        if (!this.#isReady(step)) continue;
-        this.#start(step);
-        if (this.#failed) throw this.#error;
-      }
-      if (this.#left === 0) return this.#slots.fetch(this.#toHost);
+      this.#sweep();
+      return this.#left === 0;
     } catch (e) {
       this.#fail(e);
       throw this.#error;
     }
+  }
+
+  #wait(resolve: (values: RunValue[]) => void, reject: (error: unknown) => void): void {
+    this.#resolve = resolve;
+    this.#reject = reject;
     this.#forget = this.#context.onAbort((reason) => this.#fail(reason));
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    this.#settle();
+  }
+
+  /** Starts every step that is ready, in order. */
+  #sweep(): void {
+    const { steps } = this.#plan;
+    const segments = segmentsOf(this.#plan);
+    this.#isSweeping = true;
+    for (let i = 0; i < steps.length;) {
+      if (this.#states[i] !== WAITING) {
+        i++;
+        continue;
+      }
+      // Where nothing is pending, kernels run in one go as far as they can.
+      const ran = this.#left === steps.length - i ? this.#runSegment(segments, i) : 0;
+      i += ran;
+      if (ran > 0) continue;
+      const step = steps[i++];
+      if (!this.#isReady(step)) continue;
+      this.#start(step);
+      if (this.#failed) throw this.#error;
+    }
+    this.#isSweeping = false;
+  }
+
+  /** Hands out the results where all is done; lets the boundary know what it waits for there. */
+  #settle(): void {
+    if (this.#failed) return;
+    if (this.#left === 0) {
+      this.#forget?.();
+      this.#resolve?.(this.#slots.fetch(this.#toHost));
+    } else if (this.#held.length > 0) {
+      const steps = this.#held;
+      this.#held = [];
+      const { reads, keep } = this.#slots.readsOf(steps);
+      this.#boundary!.add({
+        reads,
+        device: reads.length > 0 ? gpuDevice() : null,
+        go: (arrays) => {
+          keep(arrays);
+          this.#goOn(steps);
+        },
+        drop: () => this.#drop(),
+        fail: (error) => this.#fail(locatedAt(error, steps[0].node)),
+      });
+    }
+  }
+
+  /** Goes on beyond the boundary. */
+  #goOn(held: readonly PlanStep[]): void {
+    if (this.#failed) return;
+    try {
+      shielded(this.#context, () => {
+        this.#isSweeping = true;
+        for (const step of held) {
+          this.#begin(step);
+          if (this.#failed) return;
+        }
+        this.#sweep();
+      });
+      this.#settle();
+    } catch (e) {
+      this.#fail(e);
+    }
+  }
+
+  /** Ends the run, whose results nobody wants. */
+  #drop(): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    this.#forget?.();
+    this.#slots.end();
   }
 
   /** Runs the segment that begins with this step, if any; returns how many steps that were. */
@@ -141,8 +245,21 @@ class Execution {
     return true;
   }
 
-  /** Begins a step: at once, or after what it reads from the GPU has come. */
+  /** Begins a step, unless the boundary is before it. */
   #start(step: PlanStep): void {
+    if (this.#boundary === null || !this.#waitsThere(step, this.#boundary)) {
+      return this.#begin(step);
+    }
+    this.#states[step.index] = STARTED;
+    this.#held.push(step);
+  }
+
+  #waitsThere(step: PlanStep, { isClosed }: Boundary): boolean {
+    return isClosed && step.node.def.host === true || step.mayRead && this.#slots.mustRead(step);
+  }
+
+  /** Begins a step: at once, or after what it reads from the GPU has come. */
+  #begin(step: PlanStep): void {
     this.#context.tick();
     this.#states[step.index] = STARTED;
     const reading = step.mayRead ? this.#slots.read(step) : undefined;
@@ -226,11 +343,8 @@ class Execution {
         while (this.#queue.length > 0 && !this.#failed) {
           this.#start(this.#plan.steps[this.#queue.shift()!]);
         }
-        if (this.#left === 0 && !this.#failed) {
-          this.#forget?.();
-          this.#resolve?.(this.#slots.fetch(this.#toHost));
-        }
       });
+      this.#settle();
     } catch (e) {
       this.#fail(e);
     }
@@ -254,8 +368,7 @@ class Execution {
     for (let i = 0; i < step.inputs.length; i++) this.#slots.used(step.inputs[i]);
     this.#states[step.index] = DONE;
     this.#left--;
-    // Before anything was pending the loop of run() comes by all steps in order.
-    if (this.#resolve === null) return;
+    if (this.#isSweeping) return;
     for (const next of step.before) {
       if (this.#states[next] !== WAITING || !this.#isReady(this.#plan.steps[next])) continue;
       this.#states[next] = QUEUED;
@@ -289,7 +402,9 @@ class Execution {
     this.#error = error;
     this.#forget?.();
     this.#slots.end();
-    this.#context.abort(error);
+    // What may not be wanted at all fails nothing else.
+    if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
+    else this.#context.abort(error);
     this.#reject?.(error);
   }
 }

@@ -8,7 +8,7 @@ import { argOfInput } from "../core/op.ts";
 import type { TransferCost } from "../core/device.ts";
 import { isConcrete, sizeOf } from "../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../graph/ir.ts";
-import { isLocal } from "./run_context.ts";
+import { hostInputsOf, isLocal } from "./run_context.ts";
 
 /** Where a node can run. */
 export type DeviceType = "CPU" | "GPU";
@@ -21,9 +21,20 @@ export interface PlaceOptions {
   readonly required: (node: IrNode) => DeviceType | null;
   /** What crossing between the devices costs. */
   readonly transfer: TransferCost;
+  /** What is on the host, and what must come to be there; default nothing. */
+  readonly host?: HostPlacing | undefined;
 }
 
-/** Integers of at most this many elements are sizes, axes and counters rather than data. */
+/** Feeds that are on the host, and fetches that are wanted there, by number. */
+export interface HostPlacing {
+  /** Numbers of the feeds. */
+  readonly feeds: ReadonlySet<number>;
+  /** Numbers of the fetches. */
+  readonly fetches: ReadonlySet<number>;
+}
+const NO_FEEDS: ReadonlySet<number> = new Set();
+
+/** Integers and truth values of at most this many elements are sizes, axes and counters rather than data. */
 const SMALL = 64;
 /** What the host streams through simple ops in a millisecond, in bytes. */
 const HOST_BYTES_PER_MS = 4e6;
@@ -36,18 +47,20 @@ const HOST_BYTES_PER_MS = 4e6;
 export function place(ir: IrGraph, options: PlaceOptions): Map<IrNode, DeviceType> {
   const placed = new Map<IrNode, DeviceType>();
   const free = new Set<IrNode>();
+  const { preferred } = options, hostFeeds = options.host?.feeds ?? NO_FEEDS;
+  const onHost = nodesForHost(ir, options);
   for (const node of ir.nodes) {
-    const required = isGiven(node) ? "CPU" : options.required(node);
+    const required = isGiven(node) || onHost.has(node) ? "CPU" : options.required(node);
     if (required === null) free.add(node);
-    placed.set(node, required ?? choose(node, placed, options.preferred));
+    placed.set(node, required ?? choose(node, placed, { preferred, hostFeeds }));
   }
-  moveViewsOfFeeds(ir, placed, free);
-  if (options.preferred === "CPU") return placed;
-  let cost = costOf(ir, placed, options.transfer);
+  moveViewsOfFeeds(ir, placed, free, hostFeeds);
+  if (preferred === "CPU") return placed;
+  let cost = costOf(ir, placed, options.transfer, hostFeeds);
   for (const group of groupsToMove(ir, placed, free)) {
     const moved = new Map(placed);
     for (const node of group) moved.set(node, "CPU");
-    const other = costOf(ir, moved, options.transfer);
+    const other = costOf(ir, moved, options.transfer, hostFeeds);
     if (other >= cost) continue;
     cost = other;
     for (const node of group) placed.set(node, "CPU");
@@ -55,15 +68,72 @@ export function place(ir: IrGraph, options: PlaceOptions): Map<IrNode, DeviceTyp
   return placed;
 }
 
+/** The nodes that compute what is wanted on the host from what is there. */
+function nodesForHost(ir: IrGraph, { host, required }: PlaceOptions): Set<IrNode> {
+  const nodes = new Set<IrNode>();
+  for (const i of host?.fetches ?? []) {
+    for (const node of hostWork(ir.fetches[i], required)?.nodes ?? []) nodes.add(node);
+  }
+  return nodes;
+}
+
+/** How the host alone computes a value. */
+export interface HostWork {
+  /** The nodes that it runs for that, beyond those it runs anyway. */
+  readonly nodes: ReadonlySet<IrNode>;
+  /** The feeds that it reads, by number. */
+  readonly feeds: ReadonlySet<number>;
+}
+
+/** How the host alone computes a small value: simply, from small feeds, constants and what it makes anyway; null where it cannot. */
+export function hostWork(
+  value: IrValue,
+  required: (node: IrNode) => DeviceType | null,
+): HostWork | null {
+  const nodes = new Set<IrNode>(), feeds = new Set<number>();
+  const stack = [value];
+  for (let v = stack.pop(); v !== undefined; v = stack.pop()) {
+    const { node } = v;
+    if (node.feed < 0 && (node.def.name === "Const" || nodes.has(node))) continue;
+    if (!isSmall(v)) return null;
+    if (node.feed >= 0) {
+      feeds.add(node.feed);
+      continue;
+    }
+    const place = required(node);
+    if (place === "CPU") continue;
+    if (place === "GPU" || !isSimple(node) || !node.outputs.every(isSmall)) return null;
+    nodes.add(node);
+    stack.push(...node.inputs);
+  }
+  return { nodes, feeds };
+}
+
+/** The feeds that are read by nothing but the host, by number. */
+export function feedsOfHost({ nodes, fetches }: IrGraph): Set<number> {
+  const feeds = new Set<number>(), others = new Set<number>();
+  for (const v of fetches) others.add(v.node.feed);
+  for (const node of nodes) {
+    node.inputs.forEach(({ node: { feed } }, i) => {
+      if (feed >= 0) (needsHost(node, i) ? feeds : others).add(feed);
+    });
+  }
+  for (const feed of others) feeds.delete(feed);
+  return feeds;
+}
+
 /** Moves views of what is fed to the GPU where all their users are: what is fed may be there already, and need not be read. */
 function moveViewsOfFeeds(
   { nodes }: IrGraph,
   placed: Map<IrNode, DeviceType>,
   free: ReadonlySet<IrNode>,
+  hostFeeds: ReadonlySet<number>,
 ): void {
   const users = new Map<IrNode, DeviceType>();
   for (const node of nodes.toReversed()) {
-    if (users.get(node) === "GPU" && free.has(node) && isViewOfFeed(node)) placed.set(node, "GPU");
+    if (users.get(node) === "GPU" && free.has(node) && isViewOfFeed(node, hostFeeds)) {
+      placed.set(node, "GPU");
+    }
     const onGpu = placed.get(node) === "GPU";
     node.inputs.forEach((v, i) => {
       const here = onGpu && !needsHost(node, i) ? "GPU" : "CPU";
@@ -72,10 +142,10 @@ function moveViewsOfFeeds(
   }
 }
 
-function isViewOfFeed(node: IrNode): boolean {
+function isViewOfFeed(node: IrNode, hostFeeds: ReadonlySet<number>): boolean {
   let source = node;
   while (source.def.kind === "view" && source.inputs.length > 0) source = source.inputs[0].node;
-  return source !== node && source.feed >= 0;
+  return source !== node && source.feed >= 0 && !hostFeeds.has(source.feed);
 }
 
 /** Values that are there before the run begins: fed ones and constants. */
@@ -86,7 +156,10 @@ function isGiven({ feed, def }: IrNode): boolean {
 function choose(
   node: IrNode,
   placed: ReadonlyMap<IrNode, DeviceType>,
-  preferred: DeviceType,
+  { preferred, hostFeeds }: {
+    readonly preferred: DeviceType;
+    readonly hostFeeds: ReadonlySet<number>;
+  },
 ): DeviceType {
   if (node.def.kind === "view") {
     const source = node.inputs[0].node;
@@ -94,7 +167,8 @@ function choose(
     if (source.feed < 0 && source.def.name === "Const") return preferred;
     return placed.get(source)!;
   }
-  const isOnHost = (v: IrValue): boolean => v.node.feed < 0 && placed.get(v.node) === "CPU";
+  const isOnHost = ({ node }: IrValue): boolean =>
+    (node.feed < 0 || hostFeeds.has(node.feed)) && placed.get(node) === "CPU";
   const staysThere = node.inputs.length > 0 && node.outputs.every(isSmallInteger) &&
     node.inputs.every((v) => isOnHost(v) && isSmallInteger(v)) &&
     // Constants alone are folded; what is left of them is as good anywhere.
@@ -102,9 +176,13 @@ function choose(
   return staysThere && isSimple(node) ? "CPU" : preferred;
 }
 
-function isSmallInteger({ dtype, shape }: IrValue): boolean {
-  const { kind } = DTYPES[dtype];
-  return (kind === "int" || kind === "uint") && isConcrete(shape) && sizeOf(shape) <= SMALL;
+function isSmallInteger(v: IrValue): boolean {
+  const { kind } = DTYPES[v.dtype];
+  return (kind === "int" || kind === "uint" || kind === "bool") && isSmall(v);
+}
+
+function isSmall({ dtype, shape }: IrValue): boolean {
+  return DTYPES[dtype].kind !== "handle" && isConcrete(shape) && sizeOf(shape) <= SMALL;
 }
 
 /** True for nodes that the host runs as fast as it can read and write. */
@@ -139,8 +217,10 @@ export function costOf(
   ir: IrGraph,
   placed: ReadonlyMap<IrNode, DeviceType>,
   { latencyMs, bytesPerMs }: TransferCost,
+  hostFeeds: ReadonlySet<number> = NO_FEEDS,
 ): number {
-  const onGpu = (node: IrNode): boolean => node.feed >= 0 || placed.get(node) === "GPU";
+  const onGpu = (node: IrNode): boolean =>
+    node.feed >= 0 ? !hostFeeds.has(node.feed) : placed.get(node) === "GPU";
   const depth = depthsOf(ir, onGpu);
   const waits = new Set<number>(), down = new Set<IrValue>(), up = new Set<IrValue>();
   let hostBytes = 0;
@@ -213,8 +293,9 @@ export function inOrder(
 }
 
 /** True where the node's value must be on the host for this input. */
-export function needsHost({ def, inputs }: IrNode, input: number): boolean {
-  return def.signature.isHostInput[argOfInput(def, input, inputs.length)] ?? false;
+export function needsHost({ def, attrs, inputs }: IrNode, input: number): boolean {
+  return (def.signature.isHostInput[argOfInput(def, input, inputs.length)] ?? false) ||
+    (def.host === true && hostInputsOf(def, attrs)?.has(input) === true);
 }
 
 /** True where an input of the node must not stay in GPU memory: the op reads it on the host, or works on the CPU. */

@@ -7,7 +7,15 @@ import type { IrGraph, IrNode, IrValue } from "../graph/ir.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { depthsOf, type DeviceType, inOrder, leavesGpu, needsHost, place } from "./place.ts";
+import {
+  depthsOf,
+  type DeviceType,
+  type HostPlacing,
+  inOrder,
+  leavesGpu,
+  needsHost,
+  place,
+} from "./place.ts";
 import {
   cpuDevice,
   defaultDevice,
@@ -67,14 +75,15 @@ export interface Plan {
 /** Told of each plan; for debugging. */
 export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null };
 
-/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
-export function makePlan(ir: IrGraph): Plan {
+/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. `host`: what is on the host, or is wanted there. */
+export function makePlan(ir: IrGraph, host?: HostPlacing): Plan {
   const { type: preferred } = defaultDevice();
   const gpu = gpuDevice();
   const types = place(ir, {
     preferred,
     required: requiredDevice,
     transfer: (gpu ?? cpuDevice()).transfer,
+    host,
   });
   const runsOnGpu = (node: IrNode): boolean => types.get(node) === "GPU";
   const deviceOf = (node: IrNode): Device => (runsOnGpu(node) ? gpu! : cpuDevice());
@@ -173,7 +182,7 @@ function readsOfBoundaries(
 }
 
 /** Where a node must run: where it was asked for, if it can; on the CPU, if it can run nowhere else; null where it may choose. */
-function requiredDevice(node: IrNode): DeviceType | null {
+export function requiredDevice(node: IrNode): DeviceType | null {
   const gpu = gpuDevice();
   const able = gpu !== null && canRunOnGpu(node, gpu);
   if (node.device !== "") {

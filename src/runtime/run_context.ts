@@ -134,17 +134,26 @@ export interface HostOpOptions {
   readonly local?: boolean;
   /** True for a node that wants to read its tensors at once, and so to be where that can be done. */
   readonly readsAtOnce?: (attrs: Attrs) => boolean;
+  /** Inputs that a node wants on the host, by number, beside those its op says. */
+  readonly hostInputs?: (attrs: Attrs) => ReadonlySet<number>;
 }
 
 const hostOps = new Map<string, HostOp>();
 const localOps = new Set<string>();
 const readers = new Map<string, (attrs: Attrs) => boolean>();
+const hostInputs = new Map<string, (attrs: Attrs) => ReadonlySet<number>>();
 
 /** Says how an op with `host: true` runs inside a plan. */
 export function setHostOp(name: string, run: HostOp, options: HostOpOptions = {}): void {
   hostOps.set(name, run);
   if (options.local) localOps.add(name);
   if (options.readsAtOnce) readers.set(name, options.readsAtOnce);
+  if (options.hostInputs) hostInputs.set(name, options.hostInputs);
+}
+
+/** Inputs that a node wants on the host, beside those its op says; undefined for none. */
+export function hostInputsOf(def: OpDef, attrs: Attrs): ReadonlySet<number> | undefined {
+  return hostInputs.get(def.name)?.(attrs);
 }
 
 /** True for a node that wants to read its tensors at once; see {@linkcode HostOpOptions}. */

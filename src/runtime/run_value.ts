@@ -29,9 +29,12 @@ export function releaseValue(v: RunValue | null | undefined): void {
   }
 }
 
-/** Values of a run as tensors that the scopes in force own. */
-export function asTensors(values: readonly RunValue[]): EagerTensor[] {
-  return values.map((v) => {
+/** Values of a run as tensors that the scopes in force own; those in `onHost`, by number, stay there. */
+export function asTensors(
+  values: readonly RunValue[],
+  onHost?: ReadonlySet<number>,
+): EagerTensor[] {
+  return values.map((v, i) => {
     if (v instanceof NdArray && DTYPES[v.dtype].kind === "handle") {
       return new EagerTensor(
         v.dtype,
@@ -39,7 +42,9 @@ export function asTensors(values: readonly RunValue[]): EagerTensor[] {
         new HandleStorage(cpuDevice(), v.data as unknown[], v),
       );
     }
-    if (v instanceof NdArray) return constantTensor(v, defaultDevice());
+    if (v instanceof NdArray) {
+      return constantTensor(v, onHost?.has(i) ? cpuDevice() : defaultDevice());
+    }
     if (!(v instanceof EagerTensor)) return v;
     const t = new EagerTensor(v.dtype, v.staticShape, v.storage.retain(), v.id);
     v.dispose();

@@ -4,6 +4,8 @@
  * May import core, ops and runtime files.
  */
 import { apply, type OpInput } from "../core/apply.ts";
+import { DTYPES, type HostData, makeData } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import {
   mergeShapes,
@@ -11,6 +13,7 @@ import {
   relaxShapes,
   sameShape,
   shapeText,
+  sizeOf,
 } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
@@ -20,6 +23,10 @@ import { fill } from "../ops/creation.ts";
 import { shapeOfInput } from "../ops/input.ts";
 import { type Branch, CaptureList, tapeGrad, type Traced } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
+import { cpuDevice } from "./devices.ts";
+import { Boundary } from "./loops/boundary.ts";
+import { hostStateOfScan } from "./loops/host_state.ts";
+import type { Later } from "./loops/later.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 
 /**
@@ -89,6 +96,9 @@ export function addScan(
   }).slice(0, f.outputs.length);
 }
 
+/** Runs of a body that wait together to be read: what comes before the wait is in memory for all of them. */
+const ROWS_AHEAD = 64;
+
 function runScan(call: HostCall): HostResults | Promise<HostResults> {
   const { body, elems, states: count, reverse } = call.attrs as {
     body: Branch;
@@ -96,7 +106,8 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     states: number;
     reverse: boolean;
   };
-  const control = new ControlCall(call, call.inputs);
+  const host = hostStateOfScan(call.attrs);
+  const control = new ControlCall(call, call.inputs, host.inputs);
   const { inputs } = control;
   // What is given out twice, or was given, gets a handle of its own for each place.
   const mine = (values: readonly OpInput[], args: readonly OpInput[]): OpInput[] => {
@@ -118,24 +129,25 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     control.free(before);
     checkStates(state, before, call.node);
   };
-  // Without rows only a result that is a state tells more of its shape than the body does.
-  const rowShape = (k: number): PartialShape => {
-    const i = body.f.outputs.indexOf(outputs[k]);
-    return i < count ? shapeOfInput(state[i]) : outputs[k].staticShape;
-  };
   const finish = (n: number): OpInput[] => {
     const stacked = collected.map((values, k) => {
       if (reverse) values.reverse();
-      const all = control.within(() =>
-        n === 0 ? fill(rowsShape(0, rowShape(k)), 0, outputs[k].dtype) : stack(values as Tensor[])
-      );
+      const all = stackOnHost(values) ??
+        control.within(() =>
+          n === 0
+            ? fill(rowsShape(0, outputs[k].staticShape), 0, outputs[k].dtype)
+            : stack(values as Tensor[])
+        );
       control.free(values);
       return all;
     });
     return [...state, ...stacked];
   };
-  const results = control.settle(() => {
-    const rows = control.within(() => inputs.slice(0, elems).map((x) => rowsOf(x, call.node)));
+  return control.settle(() => {
+    const rows = inputs.slice(0, elems).map((x, i) => {
+      const device = host.inputs.has(i) ? cpuDevice() : call.device;
+      return control.within(() => rowsOf(x, call.node, host.inputs.has(i)), device);
+    });
     const n = rows[0].length;
     const unequal = rows.find((r) => r.length !== n);
     if (unequal) {
@@ -144,22 +156,34 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
         { op: "Scan", node: call.node },
       );
     }
-    // Calls that hand on nothing need not wait for each other.
+    const rowsAt = (k: number): OpInput[] => rows.map((r) => r[reverse ? n - 1 - k : k]);
+    // Calls that hand on nothing need not wait for each other: what they read is read together.
+    const boundary = new Boundary(call.context);
+    const begun: { readonly args: OpInput[]; readonly out: OpInput[] | Later<OpInput[]> }[] = [];
     const all = (): OpInput[] | Promise<OpInput[]> => {
-      const args = Array.from({ length: n }, (_, k) => rows.map((r) => r[reverse ? n - 1 - k : k]));
-      const outs = args.map((a) => control.run(body, a));
-      const collect = (values: readonly OpInput[][]): OpInput[] => {
-        values.forEach((v, k) => advance(v, args[k]));
+      while (begun.length < n) {
+        const args = rowsAt(begun.length);
+        begun.push({ args, out: control.runTo(boundary, body, args, host.body) });
+        const passed = boundary.count === ROWS_AHEAD ? boundary.pass() : undefined;
+        if (passed) return passed.then(all);
+      }
+      const passed = boundary.passAll();
+      return passed ? passed.then(collect) : collect();
+    };
+    const collect = (): OpInput[] | Promise<OpInput[]> => {
+      const outs = begun.map(({ out }) => Array.isArray(out) ? out : out.take());
+      const take = (values: readonly OpInput[][]): OpInput[] => {
+        values.forEach((v, k) => advance(v, begun[k].args));
         return finish(n);
       };
       return outs.some((o) => o instanceof Promise)
-        ? Promise.all(outs).then(collect)
-        : collect(outs as OpInput[][]);
+        ? Promise.all(outs).then(take)
+        : take(outs as OpInput[][]);
     };
     const step = (k: number): OpInput[] | Promise<OpInput[]> => {
       for (; k < n; k++) {
-        const args = [...rows.map((r) => r[reverse ? n - 1 - k : k]), ...state];
-        const out = control.run(body, args);
+        const args = [...rowsAt(k), ...state];
+        const out = control.run(body, args, host.body);
         if (out instanceof Promise) {
           const next = k + 1;
           return out.then((values) => {
@@ -173,10 +197,9 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     };
     return count === 0 && !body.f.graph.stateful ? all() : step(0);
   });
-  return results;
 }
 
-function rowsOf(x: OpInput, node: string): Tensor[] {
+function rowsOf(x: OpInput, node: string, onHost: boolean): OpInput[] {
   const shape = shapeOfInput(x);
   if (shape?.length === 0) {
     throw new InvalidArgumentError(
@@ -187,7 +210,32 @@ function rowsOf(x: OpInput, node: string): Tensor[] {
       },
     );
   }
-  return shape?.[0] === 0 ? [] : unstack(x);
+  if (shape?.[0] === 0) return [];
+  return onHost && x instanceof NdArray ? rowsOnHost(x) : unstack(x);
+}
+
+function rowsOnHost({ dtype, shape: [n, ...row], data }: NdArray): NdArray[] {
+  const size = sizeOf(row) * DTYPES[dtype].slots;
+  return Array.from(
+    { length: n },
+    (_, k) => new NdArray(dtype, row, data.slice(k * size, (k + 1) * size) as HostData),
+  );
+}
+
+/** Host arrays of one shape as rows of one; null for anything else. */
+function stackOnHost(values: readonly OpInput[]): NdArray | null {
+  const first = values[0];
+  if (!(first instanceof NdArray) || DTYPES[first.dtype].kind === "handle") return null;
+  const { dtype, shape } = first;
+  const data = makeData(dtype, values.length * sizeOf(shape));
+  const size = data.length / values.length;
+  for (let k = 0; k < values.length; k++) {
+    const v = values[k];
+    if (!(v instanceof NdArray) || !sameShape(v.shape, shape)) return null;
+    if (Array.isArray(data)) data.splice(k * size, size, ...v.data as Uint8Array[]);
+    else (data as Float32Array).set(v.data as Float32Array, k * size);
+  }
+  return new NdArray(dtype, [values.length, ...shape], data);
 }
 
 function checkStates(next: readonly OpInput[], before: readonly OpInput[], node: string): void {
@@ -203,4 +251,4 @@ function checkStates(next: readonly OpInput[], before: readonly OpInput[], node:
   });
 }
 
-setHostOp("Scan", runScan);
+setHostOp("Scan", runScan, { hostInputs: (attrs) => hostStateOfScan(attrs).inputs });

@@ -3,7 +3,7 @@
  * May import core and runtime's tensors and plans.
  */
 import type { OpInput } from "../core/apply.ts";
-import type { Device } from "../core/device.ts";
+import type { BufferRead, Device } from "../core/device.ts";
 import { DTYPES } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { constantTensor } from "./eager.ts";
@@ -116,6 +116,36 @@ export class Slots {
     if (waits) return waits.length === 1 ? waits[0] : Promise.all(waits).then(() => {});
   }
 
+  /** True where the step needs something from the GPU that nobody reads yet. */
+  mustRead({ inputs, offGpu }: PlanStep): boolean {
+    for (let i = 0; i < inputs.length; i++) {
+      if (offGpu[i] && this.isRemote(inputs[i]) && !this.#reading?.has(inputs[i])) return true;
+    }
+    return false;
+  }
+
+  /** What steps need from the GPU, with whatever their boundary will need and already has, for somebody else to read. */
+  readsOf(steps: readonly PlanStep[]): {
+    readonly reads: BufferRead[];
+    readonly keep: (arrays: readonly NdArray[]) => void;
+  } {
+    const slots = new Set<number>();
+    for (const { inputs, offGpu, reads } of steps) {
+      inputs.forEach((slot, i) => offGpu[i] && slots.add(slot));
+      for (const slot of reads) slots.add(slot);
+    }
+    const wanted = [...slots].filter((s) => this.isRemote(s) && !this.#reading?.has(s));
+    return {
+      reads: wanted.map((s) => this.#readOf(s)),
+      keep: (arrays) => arrays.forEach((a, i) => this.#hosts[wanted[i]] = a),
+    };
+  }
+
+  #readOf(slot: number): BufferRead {
+    const { storage, dtype, staticShape: shape } = this.values[slot] as EagerTensor;
+    return { buffer: storage.buffer, spec: { dtype, shape } };
+  }
+
   /** True where the value is in GPU memory and nowhere else. */
   isRemote(slot: number): boolean {
     const v = this.values[slot];
@@ -124,12 +154,8 @@ export class Slots {
   }
 
   #readSlots(slots: readonly number[]): Promise<void> | undefined {
-    const tensors = slots.map((s) => this.values[s] as EagerTensor);
-    const { device } = tensors[0].storage;
-    const reads = tensors.map((t) => ({
-      buffer: t.storage.buffer,
-      spec: { dtype: t.dtype, shape: t.staticShape },
-    }));
+    const { device } = (this.values[slots[0]] as EagerTensor).storage;
+    const reads = slots.map((s) => this.#readOf(s));
     const keep = (arrays: readonly NdArray[]): void =>
       arrays.forEach((a, i) => this.#hosts[slots[i]] = a);
     device.check();

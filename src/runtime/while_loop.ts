@@ -3,6 +3,7 @@
  * May import core, ops and runtime files.
  */
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
+import type { BufferRead } from "../core/device.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
@@ -13,9 +14,22 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { asTensor, intScalar, toInput } from "../ops/input.ts";
 import { add } from "../ops/pointwise_arithmetic.ts";
 import { less } from "../ops/pointwise_compare.ts";
+import { ReadVariableOp } from "../ops/variable.ts";
 import { logicalAnd } from "../ops/pointwise_logical.ts";
-import { CaptureList, flowOf, resultTensor, tapeGrad, trace, unflow } from "./branch.ts";
+import {
+  type Branch,
+  CaptureList,
+  flowOf,
+  resultTensor,
+  tapeGrad,
+  trace,
+  unflow,
+} from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
+import { Boundary } from "./loops/boundary.ts";
+import { hostStateOfWhile } from "./loops/host_state.ts";
+import type { Later } from "./loops/later.ts";
+import type { Plan } from "./plan.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 import type { EagerTensor } from "./tensor.ts";
 import { TensorArray } from "./tensor_array.ts";
@@ -231,28 +245,26 @@ function checkLoop(
 }
 
 function runWhile(call: HostCall): HostResults | Promise<HostResults> {
-  const { cond: test, body, output_shapes: shapes } = call.attrs;
-  const control = new ControlCall(call, call.inputs);
+  const { cond, body, output_shapes: shapes } = call.attrs as {
+    cond: Branch;
+    body: Branch;
+    output_shapes: readonly PartialShape[];
+  };
+  const host = hostStateOfWhile(call.attrs);
+  const control = new ControlCall(call, call.inputs, host.inputs);
   let vars = control.inputs.slice(0, shapes.length);
   let iteration = 0;
-  const goesOn = ([p]: readonly OpInput[]): boolean | Promise<boolean> => {
-    if (p instanceof NdArray) return Boolean(p.item());
-    const read = (a: NdArray): boolean => {
-      control.free([p]);
-      return Boolean(a.item());
-    };
-    const t = p as EagerTensor;
-    const now = t.storage.device.readSync([{
-      buffer: t.storage.buffer,
-      spec: { dtype: t.dtype, shape: t.staticShape },
-    }]);
-    return now ? read(now[0]) : t.ndarray().then(read);
-  };
-  const advance = (next: OpInput[]): void => {
+  const advance = (results: OpInput[]): void => {
     const before = vars;
-    vars = next;
-    control.free(before.filter((v) => !next.includes(v)));
-    next.forEach((v, i) => {
+    vars = control.recorder ? results : results.map((v, i) => {
+      // What a device keeps of the host's variables would be read by nobody.
+      if (!host.body.fetches.has(i) || v instanceof NdArray || before.includes(v)) return v;
+      const array = (v as EagerTensor).ndarraySync();
+      control.free([v]);
+      return array;
+    });
+    control.free(before.filter((v) => !vars.includes(v)));
+    vars.forEach((v, i) => {
       const shape = v instanceof Tensor ? v.staticShape : v.shape;
       if (!compatible(shapes[i], shape)) {
         throw new InvalidArgumentError(
@@ -265,33 +277,95 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
     });
     iteration++;
   };
-  const step = (): void | Promise<void> => {
-    for (;;) {
-      const tested = control.run(test, vars);
-      const more = tested instanceof Promise ? tested.then(goesOn) : goesOn(tested);
-      if (more instanceof Promise) {
-        return more.then((m) => (m ? goOn(control.run(body, vars)) : undefined));
+  const runBody = (): Next | Promise<Next> => control.run(body, vars, host.body);
+  /** Runs the body up to what it reads, which is read together with the condition. */
+  const runAhead = (p: EagerTensor): Next | Promise<Next> => {
+    const boundary = new Boundary(call.context, true);
+    let ahead: OpInput[] | Later<OpInput[]> | null = null;
+    try {
+      ahead = control.runTo(boundary, body, vars, host.body);
+    } catch (error) {
+      // It fails again where it is wanted.
+      if (!boundary.hasFailed) throw error;
+    }
+    let more = false;
+    const passed = boundary.pass(
+      { reads: [readOf(p)], device: p.storage.device },
+      ([a]) => more = Boolean(a.item()),
+    );
+    const next = (): Next | Promise<Next> => {
+      control.free([p]);
+      if (!more) {
+        if (Array.isArray(ahead)) control.free(ahead);
+        return null;
       }
-      if (!more) return;
-      const next = control.run(body, vars);
+      if (ahead === null) return runBody();
+      const values = ahead, passed = boundary.passAll();
+      const take = (): OpInput[] | Promise<OpInput[]> =>
+        Array.isArray(values) ? values : values.take();
+      return passed ? passed.then(take) : take();
+    };
+    return passed ? passed.then(next) : next();
+  };
+  /** The next values; null where the loop is over. */
+  const turn = ([p]: readonly OpInput[]): Next | Promise<Next> => {
+    if (p instanceof NdArray) return p.item() ? runBody() : null;
+    const t = p as EagerTensor, { device } = t.storage;
+    if (device.type === "GPU" && (waits ??= waitsForHost(control.planOf(body, host.body)))) {
+      return runAhead(t);
+    }
+    const read = ([a]: readonly NdArray[]): Next | Promise<Next> => {
+      control.free([p]);
+      return a.item() ? runBody() : null;
+    };
+    device.check();
+    const now = device.readSync([readOf(t)]);
+    return now ? read(now) : device.read([readOf(t)]).then(read);
+  };
+  let waits: boolean | undefined;
+  const test = (): Next | Promise<Next> => {
+    const tested = control.run(cond, vars, host.cond);
+    return tested instanceof Promise ? tested.then(turn) : turn(tested);
+  };
+  const loop = (): void | Promise<void> => {
+    for (;;) {
+      const next = test();
       if (next instanceof Promise) return goOn(next);
+      if (next === null) return;
       advance(next);
     }
   };
   /** The loop from its first wait on: one promise, however many turns there are. */
-  const goOn = async (next: OpInput[] | Promise<OpInput[]>): Promise<void> => {
+  const goOn = async (first: Promise<Next>): Promise<void> => {
+    let next: Next | Promise<Next> = first;
     for (;;) {
-      advance(next instanceof Promise ? await next : next);
-      const tested = control.run(test, vars);
-      const more = goesOn(tested instanceof Promise ? await tested : tested);
-      if (!(more instanceof Promise ? await more : more)) return;
-      next = control.run(body, vars);
+      const values: Next = next instanceof Promise ? await next : next;
+      if (values === null) return;
+      advance(values);
+      next = test();
     }
   };
   return control.settle(() => {
-    const done = step();
-    return done instanceof Promise ? done.then(() => vars) : vars;
+    const done = loop();
+    return done ? done.then(() => vars) : vars;
   });
 }
 
-for (const { name } of [While, StatelessWhile]) setHostOp(name, runWhile);
+/** What a turn of a loop gives: the next values, or null at its end. */
+type Next = OpInput[] | null;
+
+/** True for a body that reads something on the host, and does nothing before that which the end of the loop would have to undo. */
+function waitsForHost({ steps }: Plan): boolean {
+  return steps.some((s) => s.mayRead) &&
+    steps.every(({ node: { def } }) =>
+      def.host === true || def === ReadVariableOp || (def.effects === "none" && !def.stateful)
+    );
+}
+
+function readOf({ storage, dtype, staticShape: shape }: EagerTensor): BufferRead {
+  return { buffer: storage.buffer, spec: { dtype, shape } };
+}
+
+for (const { name } of [While, StatelessWhile]) {
+  setHostOp(name, runWhile, { hostInputs: (attrs) => hostStateOfWhile(attrs).inputs });
+}

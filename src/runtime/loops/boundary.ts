@@ -1,0 +1,111 @@
+/**
+ * Boundary: where runs of a body wait for what they must read from a device, so that all of them are read in one copy. A loop whose
+ * condition is not known yet lets its body run up to there.
+ * May import core, and runtime's run context as a type.
+ */
+import type { BufferRead, Device } from "../../core/device.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import type { RunContext } from "../run_context.ts";
+
+/** A run that waits. */
+export interface Waiting {
+  /** What it must read; none where it only waits to be let go on. */
+  readonly reads: readonly BufferRead[];
+  /** Where that is. */
+  readonly device: Device | null;
+  /** Goes on, with what was read. */
+  go(arrays: readonly NdArray[]): void;
+  /** Ends it: nobody wants its results. */
+  drop(): void;
+  /** Ends it: what it waits for cannot be read. */
+  fail(error: unknown): void;
+}
+
+/** Where runs wait to read together. */
+export class Boundary {
+  /** True: nothing goes beyond it that others could notice, until it is passed. */
+  isClosed: boolean;
+  /** True: a run failed before it was known to be wanted. */
+  hasFailed = false;
+  readonly #context: RunContext;
+  #waiting: Waiting[] = [];
+  #isUnattended = false;
+  #isDue = false;
+
+  /** A boundary in this run. `isClosed`: runs wait before whatever is more than a kernel; else only where they must read. */
+  constructor(context: RunContext, isClosed = false) {
+    this.#context = context;
+    this.isClosed = isClosed;
+  }
+
+  /** How many runs wait. */
+  get count(): number {
+    return this.#waiting.length;
+  }
+
+  /** Lets a run wait. */
+  add(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    if (!this.#isUnattended || this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      this.pass();
+    });
+  }
+
+  /** Nobody asks any more: runs that come wait for others of the same turn, and go on. */
+  leave(): void {
+    this.#isUnattended = true;
+  }
+
+  /**
+   * Reads what runs wait for, in one copy together with `also`, and lets them go on, unless `decide` says from the latter that they
+   * are not wanted.
+   */
+  pass(
+    also: Pick<Waiting, "reads" | "device"> | null = null,
+    decide: (also: readonly NdArray[]) => boolean = () => true,
+  ): void | Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const device = also?.device ?? waiting.find((w) => w.device !== null)?.device;
+    const go = (arrays: readonly NdArray[]): void => {
+      let at = also?.reads.length ?? 0;
+      const isWanted = decide(arrays.slice(0, at));
+      this.isClosed = false;
+      for (const w of waiting) {
+        const mine = arrays.slice(at, at += w.reads.length);
+        if (isWanted) w.go(mine);
+        else w.drop();
+      }
+    };
+    if (!device) return go([]);
+    const reads = [...also?.reads ?? [], ...waiting.flatMap((w) => w.reads)];
+    const fail = (error: unknown): void => {
+      for (const w of waiting) w.fail(error);
+      if (also !== null) throw error;
+    };
+    const { counter } = this.#context;
+    const read = (): NdArray[] | Promise<NdArray[]> => {
+      device.check();
+      return device.readSync(reads) ?? device.read(reads);
+    };
+    let arrays: NdArray[] | Promise<NdArray[]>;
+    try {
+      arrays = counter === null ? read() : counter.within(read);
+    } catch (error) {
+      return fail(error);
+    }
+    return arrays instanceof Promise ? arrays.then(go, fail) : go(arrays);
+  }
+
+  /** Lets go on whoever waits, until nobody does; who comes later goes on by itself. */
+  passAll(): void | Promise<void> {
+    while (this.count > 0) {
+      const passed = this.pass();
+      if (passed) return passed.then(() => this.passAll());
+    }
+    this.leave();
+  }
+}
