@@ -71,7 +71,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
         concrete,
         callInputs(concrete, element),
         newRunContext(signal),
-        draws.within(path),
+        { draws: draws.within(path) },
       );
       const arrays = await toHost(values);
       checkElement(arrays, specs);

@@ -3,7 +3,7 @@
  * May import core, ops, autodiff, graph and runtime files.
  */
 import { announce, apply, currentRecorders, type OpInput, withInterpreter } from "../core/apply.ts";
-import { type DType, isTrainable } from "../core/dtype.ts";
+import type { DType } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../core/op.ts";
 import { RecentMap } from "../core/recent_map.ts";
 import { traced, tracer } from "../core/trace.ts";
@@ -12,15 +12,14 @@ import { FailedPreconditionError, InternalError } from "../core/errors.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { zerosOfTensor } from "../ops/creation.ts";
 import { DrawCounts } from "../ops/random_state.ts";
-import { backprop, type Seed } from "../autodiff/backprop.ts";
-import { mayCapture, stepValue } from "../autodiff/steps.ts";
+import { mayCapture } from "../autodiff/steps.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
-import { stepsTo } from "../autodiff/gradients.ts";
-import { FuncGraph } from "../graph/func_graph.ts";
+import type { FuncGraph } from "../graph/func_graph.ts";
 import type { IrGraph } from "../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import type { Plan } from "./plan.ts";
 import { FunctionPlans } from "./functions/plans.ts";
+import { traceBackward, type TracedBackward } from "./functions/trace_backward.ts";
 import { begin, execute, executeAlone, type ExecuteOptions } from "./executor.ts";
 import type { Boundary } from "./loops/boundary.ts";
 import type { Later } from "./loops/later.ts";
@@ -90,7 +89,7 @@ export class ConcreteFunction {
     return this.#plans.of(host);
   }
 
-  /** What a run computes, before any pass. Feeds are the arguments, then what is captured. */
+  /** What a run computes, before any pass: {@linkcode FunctionPlans.ir}. */
   ir(): IrGraph {
     return this.#plans.ir();
   }
@@ -150,14 +149,6 @@ export interface Backward {
   readonly dxAt: readonly number[];
 }
 
-interface TracedBackward {
-  readonly graph: FuncGraph;
-  readonly dyFor: readonly number[];
-  readonly dxAt: readonly number[];
-  /** Values of the body that it reads. */
-  readonly reads: readonly SymbolicTensor[];
-}
-
 /** Traces gradients of the outputs, then of what those read, until nothing more is read. */
 function differentiate(f: ConcreteFunction): ForwardBackward {
   const all = [...f.outputs];
@@ -193,51 +184,6 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
       known.clear();
     },
   };
-}
-
-/** Traces the gradient of `ys` with respect to what the function takes, and of `unseen` variables that its ops may read. */
-function traceBackward(
-  f: ConcreteFunction,
-  { ys, unseen = [], needs }: {
-    readonly ys: readonly SymbolicTensor[];
-    readonly unseen?: readonly Tensor[];
-    readonly needs?: readonly boolean[];
-  },
-): TracedBackward {
-  const graph = new FuncGraph(`${f.name}_grad`, f.graph);
-  const dyFor: number[] = [];
-  const seeds: Seed[] = [];
-  ys.forEach((y, i) => {
-    if (!hasGradient(y.dtype)) return;
-    dyFor.push(i);
-    seeds.push({ id: y.id, grad: graph.addInput(y.dtype, y.staticShape, "grad") });
-  });
-  const inputs = [
-    ...f.graph.inputs,
-    ...f.graph.captures.map((c) => c.inner),
-    ...f.graph.resources,
-    ...unseen,
-  ];
-  const sources = inputs.map((t, i) =>
-    (hasGradient(t.dtype) || t.dtype === "resource") && needs?.[i] !== false ? stepValue(t).id : -1
-  );
-  const variables = inputs.filter((t) => t.dtype === "resource");
-  const steps = stepsTo(ys, variables).map((s) => s.step);
-  const grads = graph.asDefault(() => backprop(steps, seeds, { sources }));
-  const dxAt = grads.map((g) => {
-    if (g === null) return -1;
-    // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
-    graph.outputs.push(graph.inside(g));
-    return graph.outputs.length - 1;
-  });
-  // What the gradient captured from the body becomes inputs.
-  const captured = graph.captures.splice(0);
-  for (const c of captured) graph.inputs.push(c.inner);
-  return { graph, dyFor, dxAt, reads: captured.map((c) => c.outer as SymbolicTensor) };
-}
-
-function hasGradient(dtype: DType): boolean {
-  return isTrainable(dtype) && dtype !== "resource" && dtype !== "variant";
 }
 
 /** Inputs of a call: arguments, captures, handles. */

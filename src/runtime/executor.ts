@@ -5,8 +5,7 @@
 import { type OpInput, withInterpreter, withRecorders } from "../core/apply.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { withScope } from "../core/scope_context.ts";
-import { compatible, shapeText } from "../core/shape.ts";
-import { InvalidArgumentError } from "../core/errors.ts";
+import { compatible } from "../core/shape.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { DrawCounts, drawingFor } from "../ops/random_state.ts";
 import { gpuDevice } from "./devices.ts";
@@ -16,7 +15,7 @@ import type { Boundary } from "./loops/boundary.ts";
 import { Later } from "./loops/later.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { hostOp, type HostResults, isLocal, type RunContext } from "./run_context.ts";
-import { locatedAt } from "./run_errors.ts";
+import { brokenPromise, locatedAt } from "./run_errors.ts";
 import type { Results } from "./results.ts";
 import { releaseValue, type RunValue } from "./run_value.ts";
 import { Segment, segmentsOf } from "./segment.ts";
@@ -161,16 +160,12 @@ class Execution {
     const segments = segmentsOf(this.#plan);
     this.#isSweeping = true;
     for (let i = 0; i < steps.length;) {
-      if (this.#states[i] !== WAITING) {
-        i++;
-        continue;
-      }
       // Where nothing is pending, kernels run in one go as far as they can.
       const ran = this.#left === steps.length - i ? this.#runSegment(segments, i) : 0;
       i += ran;
       if (ran > 0) continue;
       const step = steps[i++];
-      if (!this.#isReady(step)) continue;
+      if (this.#states[step.index] !== WAITING || !this.#isReady(step)) continue;
       this.#start(step);
       if (this.#failed) throw this.#error;
     }
@@ -385,14 +380,7 @@ class Execution {
     const actual = value instanceof NdArray ? value.shape : value.staticShape;
     if (compatible(declared, actual)) return;
     for (let k = i; k < results.length; k++) releaseValue(results[k] as RunValue | null);
-    throw locatedAt(
-      new InvalidArgumentError(
-        `Shape of output ${i} of ${node.name} is ${
-          shapeText(actual)
-        }, which is not compatible with the declared shape ${shapeText(declared)}`,
-      ),
-      node,
-    );
+    throw locatedAt(brokenPromise(i, node.name, actual, declared), node);
   }
 
   /** Ends the run with its first error and frees everything it holds. */

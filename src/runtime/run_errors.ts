@@ -9,6 +9,7 @@ import {
   UnimplementedError,
   UnknownError,
 } from "../core/errors.ts";
+import { type PartialShape, shapeText } from "../core/shape.ts";
 import { trimStack, userFrames } from "../core/user_stack.ts";
 
 /** A node as errors name it. */
@@ -52,4 +53,18 @@ function classOf(e: unknown): OpErrorClass {
   if (e instanceof RangeError || e instanceof TypeError) return InvalidArgumentError;
   if (e instanceof NotImplementedError) return UnimplementedError;
   return UnknownError;
+}
+
+/** The error of an output whose shape is not what was promised. */
+export function brokenPromise(
+  output: number,
+  node: string,
+  actual: readonly number[],
+  declared: PartialShape,
+): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `Shape of output ${output} of ${node} is ${
+      shapeText(actual)
+    }, which is not compatible with the declared shape ${shapeText(declared)}`,
+  );
 }

@@ -24,9 +24,8 @@ import { shapeOfInput } from "../ops/input.ts";
 import { type Branch, CaptureList, tapeGrad, type Traced } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
 import { cpuDevice } from "./devices.ts";
-import { Boundary } from "./loops/boundary.ts";
 import { hostStateOfScan } from "./loops/host_state.ts";
-import type { Later } from "./loops/later.ts";
+import { runRows } from "./loops/rows.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 
 /**
@@ -96,9 +95,6 @@ export function addScan(
   }).slice(0, f.outputs.length);
 }
 
-/** Runs of a body that wait together to be read: what comes before the wait is in memory for all of them. */
-const ROWS_AHEAD = 64;
-
 function runScan(call: HostCall): HostResults | Promise<HostResults> {
   const { body, elems, states: count, reverse } = call.attrs as {
     body: Branch;
@@ -157,28 +153,14 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
       );
     }
     const rowsAt = (k: number): OpInput[] => rows.map((r) => r[reverse ? n - 1 - k : k]);
-    // Calls that hand on nothing need not wait for each other: what they read is read together.
-    const boundary = new Boundary(call.context);
-    const begun: { readonly args: OpInput[]; readonly out: OpInput[] | Later<OpInput[]> }[] = [];
     const all = (): OpInput[] | Promise<OpInput[]> => {
-      while (begun.length < n) {
-        const args = rowsAt(begun.length);
-        begun.push({ args, out: control.runTo(boundary, body, args, host.body) });
-        const passed = boundary.count === ROWS_AHEAD ? boundary.pass() : undefined;
-        if (passed) return passed.then(all);
-      }
-      const passed = boundary.passAll();
-      return passed ? passed.then(collect) : collect();
-    };
-    const collect = (): OpInput[] | Promise<OpInput[]> => {
-      const outs = begun.map(({ out }) => Array.isArray(out) ? out : out.take());
-      const take = (values: readonly OpInput[][]): OpInput[] => {
-        values.forEach((v, k) => advance(v, begun[k].args));
+      const args = Array.from({ length: n }, (_, k) => rowsAt(k));
+      const collect = (outs: readonly OpInput[][]): OpInput[] => {
+        outs.forEach((values, k) => advance(values, args[k]));
         return finish(n);
       };
-      return outs.some((o) => o instanceof Promise)
-        ? Promise.all(outs).then(take)
-        : take(outs as OpInput[][]);
+      const outs = runRows(control, { body, args, host: host.body });
+      return outs instanceof Promise ? outs.then(collect) : collect(outs);
     };
     const step = (k: number): OpInput[] | Promise<OpInput[]> => {
       for (; k < n; k++) {
@@ -195,7 +177,7 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
       }
       return finish(n);
     };
-    return count === 0 && !body.f.graph.stateful ? all() : step(0);
+    return count === 0 ? all() : step(0);
   });
 }
 

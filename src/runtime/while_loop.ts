@@ -14,7 +14,6 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { asTensor, intScalar, toInput } from "../ops/input.ts";
 import { add } from "../ops/pointwise_arithmetic.ts";
 import { less } from "../ops/pointwise_compare.ts";
-import { ReadVariableOp } from "../ops/variable.ts";
 import { logicalAnd } from "../ops/pointwise_logical.ts";
 import {
   type Branch,
@@ -29,7 +28,7 @@ import { ControlCall } from "./control_call.ts";
 import { Boundary } from "./loops/boundary.ts";
 import { hostStateOfWhile } from "./loops/host_state.ts";
 import type { Later } from "./loops/later.ts";
-import type { Plan } from "./plan.ts";
+import { waitsBeforeEffects } from "./loops/rows.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 import type { EagerTensor } from "./tensor.ts";
 import { TensorArray } from "./tensor_array.ts";
@@ -311,7 +310,7 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   const turn = ([p]: readonly OpInput[]): Next | Promise<Next> => {
     if (p instanceof NdArray) return p.item() ? runBody() : null;
     const t = p as EagerTensor, { device } = t.storage;
-    if (device.type === "GPU" && (waits ??= waitsForHost(control.planOf(body, host.body)))) {
+    if (device.type === "GPU" && (waits ??= waitsBeforeEffects(control.planOf(body, host.body)))) {
       return runAhead(t);
     }
     const read = ([a]: readonly NdArray[]): Next | Promise<Next> => {
@@ -353,14 +352,6 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
 
 /** What a turn of a loop gives: the next values, or null at its end. */
 type Next = OpInput[] | null;
-
-/** True for a body that reads something on the host, and does nothing before that which the end of the loop would have to undo. */
-function waitsForHost({ steps }: Plan): boolean {
-  return steps.some((s) => s.mayRead) &&
-    steps.every(({ node: { def } }) =>
-      def.host === true || def === ReadVariableOp || (def.effects === "none" && !def.stateful)
-    );
-}
 
 function readOf({ storage, dtype, staticShape: shape }: EagerTensor): BufferRead {
   return { buffer: storage.buffer, spec: { dtype, shape } };

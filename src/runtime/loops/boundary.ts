@@ -68,23 +68,40 @@ export class Boundary {
     decide: (also: readonly NdArray[]) => boolean = () => true,
   ): void | Promise<void> {
     const waiting = this.#waiting;
+    const go = (goes: readonly (() => void)[]): void => {
+      for (const go of goes) go();
+    };
+    const goes = this.read(also, (arrays) => {
+      const isWanted = decide(arrays);
+      if (!isWanted) { for (const w of waiting) w.drop(); }
+      return isWanted;
+    });
+    return goes instanceof Promise ? goes.then(go) : go(goes);
+  }
+
+  /** {@linkcode Boundary.pass}, but for the last step: what lets each run go on, in the order in which they came. */
+  read(
+    also: Pick<Waiting, "reads" | "device"> | null = null,
+    decide: (also: readonly NdArray[]) => boolean = () => true,
+  ): (() => void)[] | Promise<(() => void)[]> {
+    const waiting = this.#waiting;
     this.#waiting = [];
     const device = also?.device ?? waiting.find((w) => w.device !== null)?.device;
-    const go = (arrays: readonly NdArray[]): void => {
+    const keep = (arrays: readonly NdArray[]): (() => void)[] => {
       let at = also?.reads.length ?? 0;
       const isWanted = decide(arrays.slice(0, at));
       this.isClosed = false;
-      for (const w of waiting) {
-        const mine = arrays.slice(at, at += w.reads.length);
-        if (isWanted) w.go(mine);
-        else w.drop();
-      }
+      return !isWanted ? [] : waiting.map(({ reads, go }) => {
+        const mine = arrays.slice(at, at += reads.length);
+        return () => go(mine);
+      });
     };
-    if (!device) return go([]);
+    if (!device) return keep([]);
     const reads = [...also?.reads ?? [], ...waiting.flatMap((w) => w.reads)];
-    const fail = (error: unknown): void => {
+    const fail = (error: unknown): (() => void)[] => {
       for (const w of waiting) w.fail(error);
       if (also !== null) throw error;
+      return [];
     };
     const { counter } = this.#context;
     const read = (): NdArray[] | Promise<NdArray[]> => {
@@ -97,7 +114,7 @@ export class Boundary {
     } catch (error) {
       return fail(error);
     }
-    return arrays instanceof Promise ? arrays.then(go, fail) : go(arrays);
+    return arrays instanceof Promise ? arrays.then(keep, fail) : keep(arrays);
   }
 
   /** Lets go on whoever waits, until nobody does; who comes later goes on by itself. */

@@ -1,8 +1,9 @@
 /**
  * Calls of a body that hand nothing on to each other: what they read from a device before they go on is read in one copy.
- * May import core and runtime files.
+ * May import core, ops and runtime files.
  */
 import type { OpInput } from "../../core/apply.ts";
+import { AssignVariableOp, ReadVariableOp } from "../../ops/variable.ts";
 import type { Branch } from "../branch.ts";
 import type { ControlCall } from "../control_call.ts";
 import type { HostPlacing } from "../place.ts";
@@ -118,8 +119,11 @@ async function restInTurn<T, R>(
 
 /** True for a body that computes something for the host to read, and has no effect but what the host does then. */
 export function waitsBeforeEffects({ steps }: Plan): boolean {
+  // Variables are read and assigned among kernels, while other ops of the host wait at a boundary.
   return steps.some((s) => s.mayRead) &&
     steps.every(({ node: { def } }) =>
-      def.host === true || (def.effects === "none" && !def.stateful)
+      def.host === true
+        ? def !== ReadVariableOp && def !== AssignVariableOp
+        : def.effects === "none" && !def.stateful
     );
 }

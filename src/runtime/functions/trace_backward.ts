@@ -1,0 +1,69 @@
+/**
+ * The gradient of a traced body as a body of its own.
+ * May import core, autodiff and graph.
+ */
+import { type DType, isTrainable } from "../../core/dtype.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { backprop, type Seed } from "../../autodiff/backprop.ts";
+import { stepsTo } from "../../autodiff/gradients.ts";
+import { stepValue } from "../../autodiff/steps.ts";
+import { FuncGraph } from "../../graph/func_graph.ts";
+import type { SymbolicTensor } from "../../graph/operation.ts";
+import type { ConcreteFunction } from "../concrete_function.ts";
+
+/** A gradient as a body: it takes gradients of outputs, then values of the function's body. */
+export interface TracedBackward {
+  /** The body. */
+  readonly graph: FuncGraph;
+  /** Outputs of the function whose gradients it takes. */
+  readonly dyFor: readonly number[];
+  /** For each input of the function, its place among the results, or -1. */
+  readonly dxAt: readonly number[];
+  /** Values of the body that it reads. */
+  readonly reads: readonly SymbolicTensor[];
+}
+
+/** Traces the gradient of `ys` with respect to what the function takes, and of `unseen` variables that its ops may read. */
+export function traceBackward(
+  f: ConcreteFunction,
+  { ys, unseen = [], needs }: {
+    readonly ys: readonly SymbolicTensor[];
+    readonly unseen?: readonly Tensor[];
+    readonly needs?: readonly boolean[];
+  },
+): TracedBackward {
+  const graph = new FuncGraph(`${f.name}_grad`, f.graph);
+  const dyFor: number[] = [];
+  const seeds: Seed[] = [];
+  ys.forEach((y, i) => {
+    if (!hasGradient(y.dtype)) return;
+    dyFor.push(i);
+    seeds.push({ id: y.id, grad: graph.addInput(y.dtype, y.staticShape, "grad") });
+  });
+  const inputs = [
+    ...f.graph.inputs,
+    ...f.graph.captures.map((c) => c.inner),
+    ...f.graph.resources,
+    ...unseen,
+  ];
+  const sources = inputs.map((t, i) =>
+    (hasGradient(t.dtype) || t.dtype === "resource") && needs?.[i] !== false ? stepValue(t).id : -1
+  );
+  const variables = inputs.filter((t) => t.dtype === "resource");
+  const steps = stepsTo(ys, variables).map((s) => s.step);
+  const grads = graph.asDefault(() => backprop(steps, seeds, { sources }));
+  const dxAt = grads.map((g) => {
+    if (g === null) return -1;
+    // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
+    graph.outputs.push(graph.inside(g));
+    return graph.outputs.length - 1;
+  });
+  // What the gradient captured from the body becomes inputs.
+  const captured = graph.captures.splice(0);
+  for (const c of captured) graph.inputs.push(c.inner);
+  return { graph, dyFor, dxAt, reads: captured.map((c) => c.outer as SymbolicTensor) };
+}
+
+function hasGradient(dtype: DType): boolean {
+  return isTrainable(dtype) && dtype !== "resource" && dtype !== "variant";
+}
