@@ -135,16 +135,16 @@ class Execution {
     return later;
   }
 
-  /** True where nothing is left to be done. */
+  /** True where all is done. */
   #runToWait(): boolean {
     try {
       if (this.#context.aborted) throw this.#context.reason;
       this.#sweep();
-      return this.#left === 0;
     } catch (e) {
       this.#fail(e);
       throw this.#error;
     }
+    return this.#left === 0;
   }
 
   #wait(resolve: (values: RunValue[]) => void, reject: (error: unknown) => void): void {
@@ -159,15 +159,18 @@ class Execution {
     const { steps } = this.#plan;
     const segments = segmentsOf(this.#plan);
     this.#isSweeping = true;
+    let isClear = true;
     for (let i = 0; i < steps.length;) {
       // Where nothing is pending, kernels run in one go as far as they can.
-      const ran = this.#left === steps.length - i ? this.#runSegment(segments, i) : 0;
+      const isWaiting = this.#states[i] === WAITING;
+      const isNext = isWaiting && isClear && this.#left === steps.length - i;
+      const ran = isNext ? this.#runSegment(segments, i) : 0;
       i += ran;
       if (ran > 0) continue;
       const step = steps[i++];
-      if (this.#states[step.index] !== WAITING || !this.#isReady(step)) continue;
-      this.#start(step);
+      if (isWaiting && this.#isReady(step)) this.#start(step);
       if (this.#failed) throw this.#error;
+      isClear &&= this.#states[step.index] === DONE;
     }
     this.#isSweeping = false;
   }
@@ -215,7 +218,6 @@ class Execution {
 
   /** Ends the run, whose results nobody wants. */
   #drop(): void {
-    if (this.#failed) return;
     this.#failed = true;
     this.#forget?.();
     this.#slots.end();
@@ -386,10 +388,8 @@ class Execution {
   /** Ends the run with its first error and frees everything it holds. */
   #fail(error: unknown): void {
     if (this.#failed) return;
-    this.#failed = true;
     this.#error = error;
-    this.#forget?.();
-    this.#slots.end();
+    this.#drop();
     // What may not be wanted at all fails nothing else.
     if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
     else this.#context.abort(error);

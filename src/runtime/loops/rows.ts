@@ -41,10 +41,13 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
   const boundary = new Boundary(control.call.context);
   const begun: Row[] = [];
   const begin = (): Results => {
-    while (begun.length < args.length) {
+    for (;;) {
+      while (boundary.count >= ROWS_AHEAD) {
+        const passed = boundary.pass();
+        if (passed) return passed.then(begin);
+      }
+      if (begun.length === args.length) break;
       begun.push(control.runTo(boundary, body, args[begun.length], host));
-      const passed = boundary.count === ROWS_AHEAD ? boundary.pass() : undefined;
-      if (passed) return passed.then(begin);
     }
     const passed = boundary.passAll();
     return passed ? passed.then(collect) : collect();
