@@ -221,7 +221,7 @@ testOnDevices(
               return Number(next.at(0)) < 16 ? next : new Float32Array([100, 100]);
             },
             [tf.exp(tf.log(tf.reshape(y, [4])))],
-            "float32",
+            tf.TensorSpec([null], "float32"),
           ),
         ],
         [x],
