@@ -79,10 +79,11 @@ function traced(what: string, script: (x: tf.Tensor) => tf.Tensor, tensorflow: n
 }
 
 /** A run whose body gets and returns many values; nothing is fetched. */
-function identity(size: number, tensorflow: number): Row {
+function identity(size: number, tensorflow: number, target?: number): Row {
   return {
     what: `numpyFunction, identity of ${size.toExponential(0)} float32`,
     tensorflow,
+    ...(target === undefined ? {} : { target }),
     make() {
       const graph = new tf.Graph();
       const op = graph.asDefault(() => numpy(tf.constant(new Float32Array(size))).op);
@@ -91,6 +92,67 @@ function identity(size: number, tensorflow: number): Row {
     },
   };
 }
+
+/** A large array on its way from a kernel through a body to another kernel. */
+function between(size: number): Row {
+  return {
+    what: `mul, numpyFunction, mul, ${size.toExponential(0)} float32`,
+    make() {
+      const graph = new tf.Graph();
+      const y = graph.asDefault(() => {
+        const x = tf.mul(tf.placeholder("float32", [size], "x"), 2);
+        return tf.mul(
+          tf.numpyFunction((v: tf.NdArray) => v, [x], tf.TensorSpec([size], "float32")),
+          2,
+        ).op;
+      });
+      const sess = new tf.Session({ graph });
+      const x = tf.zeros([size]), feeds = { "x:0": x };
+      return {
+        call: () => sess.run(y as tf.Operation, { feeds }),
+        free: () => (x.dispose(), sess.close()),
+      };
+    },
+  };
+}
+
+/** A loop in a graph, of rows of 16 values. */
+function looped(what: string, build: (x: tf.Tensor) => tf.Tensor): Row {
+  return {
+    what,
+    make() {
+      const graph = new tf.Graph();
+      const op = graph.asDefault(() => build(tf.placeholder("float32", [64, 16], "x")).op);
+      const sess = new tf.Session({ graph });
+      const x = tf.zeros([64, 16]), feeds = { "x:0": x };
+      return {
+        call: () => sess.run(op as tf.Operation, { feeds }),
+        free: () => (x.dispose(), sess.close()),
+      };
+    },
+  };
+}
+
+const tenTurns = (x: tf.Tensor, body: (x: tf.Tensor) => tf.Tensor): tf.Tensor =>
+  tf.whileLoop((i) => tf.less(i, 10), (i, y) => [tf.add(i, 1), body(y)], [
+    tf.scalar(0, "int32"),
+    x,
+  ])[1];
+const sameShape = (x: tf.Tensor): tf.Tensor =>
+  tf.numpyFunction((v: tf.NdArray) => v, [x], tf.TensorSpec(x.shape, "float32"));
+
+const LOOPS: readonly Row[] = [
+  looped("whileLoop, ten turns", (x) => tenTurns(x, (y) => tf.mul(y, 2))),
+  looped(
+    "whileLoop, ten turns with numpyFunction",
+    (x) => tenTurns(x, (y) => sameShape(tf.mul(y, 2))),
+  ),
+  looped(
+    "mapFn, 64 rows with numpyFunction",
+    (x) => tf.mapFn((r) => tf.mul(sameShape(tf.exp(r)), 2), x),
+  ),
+  looped("scan, 64 rows", (x) => tf.scan((a, r) => tf.add(a, r), x)),
+];
 
 /** The gradient of a script in a graph. */
 const GRADIENT: Row = {
@@ -139,8 +201,11 @@ const CPU_ROWS: readonly Row[] = [
   traced("pyFunction", eager, 318),
   traced("no script", (x) => tf.identity(x), 220),
   identity(1e5, 183),
-  identity(1e6, 314),
-  identity(1e7, 21_000),
+  identity(1e6, 314, 500),
+  identity(1e7, 21_000, 8000),
+  between(1e6),
+  between(1e7),
+  ...LOOPS,
 ];
 
 /** Least time of a call in microseconds, over rounds of about 20 ms: others on the machine only add to it. */
@@ -203,9 +268,14 @@ export async function main(): Promise<number> {
     const adapter = tf.listDevices().find((d) => d.type === "GPU")?.description;
     await table(
       `WebGPU (${adapter})`,
-      [BOUNDARY, chain("numpyFunction", numpy, 10, NaN), GRADIENT].map((r) =>
-        ({ ...r, tensorflow: undefined }) as unknown as Row
-      ),
+      [
+        BOUNDARY,
+        chain("numpyFunction", numpy, 10, NaN),
+        GRADIENT,
+        ...LOOPS,
+        between(1e6),
+        between(2 ** 24),
+      ].map((r) => ({ ...r, tensorflow: undefined }) as unknown as Row),
     );
   }
   return 0;

@@ -127,7 +127,7 @@ export class NdArray {
     const { data, dtype } = this;
     const own = dtype === "string"
       ? (data as Uint8Array[]).map((bytes) => bytes.slice())
-      : data.slice();
+      : copyOf(data);
     return new NdArray(dtype, [...this.shape], own as HostData);
   }
 
@@ -172,6 +172,15 @@ export function primitiveOf(
     } as a number: compute element by element with its .map(), or with np.multiply and the like of @weft/weft/numpy`,
   );
 }
+
+/** A copy of elements. That of a large typed array, unlike a slice, is not cleared before it is filled. */
+function copyOf(data: HostData): HostData {
+  return ArrayBuffer.isView(data) && data.length >= LARGE
+    ? new (data.constructor as Float32ArrayConstructor)(data as Float32Array)
+    : data.slice() as HostData;
+}
+/** Elements from which on making a copy costs more than calling a constructor. */
+const LARGE = 1 << 12;
 
 /** Elements, which may lie among others. */
 export interface Elements {

@@ -319,6 +319,7 @@ class Execution {
       given,
       device: step.device,
       wanted: step.wanted,
+      sinks: step.sinks,
       source: node.source,
       context: this.#context,
       draws: this.#draws,
@@ -396,5 +397,3 @@ class Execution {
     this.#reject?.(error);
   }
 }
-
-export type { RunValue };

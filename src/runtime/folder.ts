@@ -80,6 +80,7 @@ export class Folder {
               given: inputs.map(() => false),
               device: cpuDevice(),
               wanted: node.outputs.map(() => true),
+              sinks: node.outputs.map(() => null),
               source: node.source,
               context: this.#context,
               draws: this.#draws,

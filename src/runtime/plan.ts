@@ -52,6 +52,8 @@ export interface PlanStep {
   readonly mayRead: boolean;
   /** Whether somebody reads each output. */
   readonly wanted: readonly boolean[];
+  /** The device whose kernels alone read each output; null where others read it. */
+  readonly sinks: readonly (Device | null)[];
 }
 
 /** A plan for one set of fetches and feeds. */
@@ -115,6 +117,7 @@ export function makePlan(ir: IrGraph, host?: HostPlacing): Plan {
   for (const slot of feeds) kinds[slot] = 2;
   const before: number[][] = planned.map(() => []);
   const reads = readsOfBoundaries(planned, runsOnGpu, depth, slotOf);
+  const sinks = sinksOf(planned, ir.fetches, deviceOf);
   const steps = planned.map((node, index): PlanStep => {
     const after = new Set<number>();
     for (const c of node.controls) if (stepOf.has(c)) after.add(stepOf.get(c)!);
@@ -136,6 +139,7 @@ export function makePlan(ir: IrGraph, host?: HostPlacing): Plan {
         offGpu[i] && (v.node.feed >= 0 || v.node.def.host || runsOnGpu(v.node))
       ),
       wanted: node.outputs.map((v) => uses[slotOf.get(v)!] > 0),
+      sinks: node.outputs.map((v) => sinks.get(v) ?? null),
     };
   });
   const plan: Plan = {
@@ -156,6 +160,22 @@ function valueOf({ def, attrs, controls }: IrNode): NdArray | Tensor | undefined
   // A constant waits for nothing.
   if (def.name === "Const") return attrs.value;
   return controls.length === 0 ? constantOf(def, attrs) : undefined;
+}
+
+/** The device of each value that nothing but its kernels reads. */
+function sinksOf(
+  nodes: readonly IrNode[],
+  fetches: readonly IrValue[],
+  deviceOf: (node: IrNode) => Device,
+): Map<IrValue, Device | null> {
+  const sinks = new Map<IrValue, Device | null>(fetches.map((v) => [v, null]));
+  for (const node of nodes) {
+    node.inputs.forEach((v, i) => {
+      const device = node.def.host || needsHost(node, i) ? null : deviceOf(node);
+      sinks.set(v, !sinks.has(v) || sinks.get(v) === device ? device : null);
+    });
+  }
+  return sinks;
 }
 
 /** What the steps of each depth read to the host: they make one boundary. */

@@ -115,6 +115,8 @@ export interface HostCall {
   readonly device: Device;
   /** Which outputs somebody reads. */
   readonly wanted: readonly boolean[];
+  /** The device whose kernels alone read each output: what goes there at once need not be copied before. Null where others read it. */
+  readonly sinks: readonly (Device | null)[];
   /** The operation the node stems from: knows the place that made it. */
   readonly source: { readonly definitionSite: string };
   /** The run. */

@@ -3,6 +3,7 @@
  * May import core and runtime's tensors and registries of host ops.
  */
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
+import type { Device } from "../core/device.ts";
 import type { Attrs } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { PartialShape } from "../core/shape.ts";
@@ -11,11 +12,11 @@ import { FailedPreconditionError } from "../core/errors.ts";
 import { isPromise } from "../core/nest.ts";
 import { constantTensor, setHostRunner } from "../runtime/eager.ts";
 import { currentReads } from "../runtime/read_ahead.ts";
-import { EagerTensor, withOwner } from "../runtime/tensor.ts";
+import { EagerTensor, outsideScopes, withOwner } from "../runtime/tensor.ts";
 import { type HostCall, type HostResults, setHostOp } from "../runtime/run_context.ts";
 import { hostCallTotal } from "../runtime/metadata.ts";
 import { scopeDevice } from "../runtime/devices.ts";
-import { copyArray } from "../runtime/run_value.ts";
+import { copyArray, releaseValue, type RunValue } from "../runtime/run_value.ts";
 import { callBody, type CallSite } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
@@ -38,22 +39,43 @@ interface NumpyStyleCall {
   readonly shapes: readonly PartialShape[];
   /** True: results are copied at once, so they may be the body's own. */
   readonly shared?: boolean;
+  /** Where each result goes at once, which needs no other copy; null where it must be the run's own array. */
+  readonly sinks?: readonly (Device | null)[];
+  /** Which results somebody reads; default all. */
+  readonly wanted?: readonly boolean[];
   /** Where it is made. */
   readonly site: CallSite;
+}
+
+/** Arrays of fewer bytes are copied faster than tensors are made of them. */
+const LARGE = 1 << 14;
+
+function bytesOf(value: unknown): number {
+  const data = value instanceof NdArray ? value.data : value;
+  return ArrayBuffer.isView(data) ? data.byteLength : 0;
 }
 
 /** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
 function callNumpyStyle(
   script: Script,
-  { values, shapes, shared = false, site }: NumpyStyleCall,
-): NdArray[] | Promise<NdArray[]> {
+  { values, shapes, shared = false, sinks, wanted, site }: NumpyStyleCall,
+): RunValue[] | Promise<RunValue[]> {
   const owned: EagerTensor[] = [];
   const first = newTensorId();
-  const use = (result: unknown): NdArray[] => {
+  const use = (result: unknown): RunValue[] => {
+    const taken: RunValue[] = [];
     try {
-      return splitResult(script, result).map((v, i) =>
-        hostResult(script, i, v, { shape: shapes[i], shared })
-      );
+      splitResult(script, result).forEach((v, i) => {
+        const sink = bytesOf(v) < LARGE ? null : sinks?.[i] ?? null;
+        const isRead = wanted?.[i] !== false;
+        const options = { shape: shapes[i], shared: shared || sink !== null || !isRead };
+        const array = hostResult(script, i, v, options);
+        taken.push(sink === null ? array : outsideScopes(() => constantTensor(array, sink)));
+      });
+      return taken;
+    } catch (e) {
+      taken.forEach(releaseValue);
+      throw e;
     } finally {
       freeReturned(result, first);
     }
@@ -68,7 +90,7 @@ function callNumpyStyle(
     abandon: () => {},
     endLate: (result: unknown) => freeReturned(result, first),
   };
-  let out: NdArray[] | Promise<NdArray[]> | undefined;
+  let out: RunValue[] | Promise<RunValue[]> | undefined;
   try {
     out = withOwner(
       owned,
@@ -93,6 +115,8 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
   return callNumpyStyle(script, {
     values,
     shapes,
+    sinks: call.sinks,
+    wanted: call.wanted,
     site: {
       op: call.def.name,
       node: call.node,
@@ -177,8 +201,8 @@ function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => T
     const shapes = shapesOfCall(script, inputs);
     const site = { op, token: script.token, context: null };
     const out = callNumpyStyle(script, { values, shapes, shared: true, site });
-    if (!isPromise(out)) return out.map((a) => constantTensor(a, device));
-    (out as Promise<NdArray[]>).catch(() => {});
+    if (!isPromise(out)) return (out as NdArray[]).map((a) => constantTensor(a, device));
+    (out as Promise<RunValue[]>).catch(() => {});
     throw mustAwait(op, script, "its body is async");
   };
 }
@@ -204,7 +228,7 @@ export async function runNumpyStyleAsync(
   const shapes = shapesOfCall(script, inputs);
   const site = { op: def.name, token: script.token, context: null };
   const arrays = await callNumpyStyle(script, { values, shapes, site });
-  const outputs = arrays.map((a) => constantTensor(a, device));
+  const outputs = (arrays as NdArray[]).map((a) => constantTensor(a, device));
   announce({ def, inputs, outputs, attrs }, recorders);
   return outputs;
 }

@@ -1,0 +1,110 @@
+/** How often large arrays are copied between a graph and its numpy-style bodies, and that they stay apart. */
+import * as tf from "@weft/weft";
+import { assertEquals } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+const SIZE = 1 << 14;
+const spec = tf.TensorSpec([SIZE], "float32");
+
+/** How many host arrays `fn` copies. */
+async function copiesOf(fn: () => Promise<unknown>): Promise<number> {
+  const { copy } = tf.NdArray.prototype;
+  let copies = 0;
+  tf.NdArray.prototype.copy = function () {
+    copies++;
+    return copy.call(this);
+  };
+  try {
+    await fn();
+  } finally {
+    tf.NdArray.prototype.copy = copy;
+  }
+  return copies;
+}
+
+type Body = (v: tf.NdArray) => unknown;
+const fresh: Body = () => new Float32Array(SIZE);
+const same: Body = (v) => v;
+const later: Body = (v) => Promise.resolve(v);
+
+const CASES: readonly {
+  readonly what: string;
+  readonly build: (x: tf.Tensor, script: (x: tf.Tensor) => tf.Tensor) => tf.Tensor | tf.Operation;
+  readonly copies: number;
+}[] = [
+  {
+    what: "a feed that becomes a result nobody reads",
+    build: (x, script) => script(x).op as unknown as tf.Operation,
+    copies: 1,
+  },
+  { what: "a feed and a result for kernels", build: (x, script) => tf.sum(script(x)), copies: 1 },
+  {
+    what: "what a run computed itself",
+    build: (x, script) => tf.sum(script(tf.cumsum(x))),
+    copies: 0,
+  },
+  { what: "a result that is fetched", build: (x, script) => script(tf.cumsum(x)), copies: 1 },
+];
+
+for (const { what, build, copies } of CASES) {
+  testOnDevices(`large arrays: ${what} is copied ${copies} times`, async () => {
+    for (const body of [fresh, same, later]) {
+      const graph = new tf.Graph();
+      const y = graph.asDefault(() =>
+        build(
+          tf.placeholder("float32", [SIZE], "x"),
+          (x) => tf.numpyFunction(body as typeof same as () => tf.NdArray, [x], spec),
+        )
+      );
+      await using sess = new tf.Session({ graph });
+      // A tensor is the run's own where it is read to the host.
+      const data = new Float32Array(SIZE);
+      using tensor = tf.tensor(data);
+      const feed = copies > 0 && what.includes("feed") ? data : tensor;
+      await sess.run(y as tf.Tensor, { feeds: { "x:0": feed } });
+      const before = tf.memory();
+      const count = await copiesOf(() => sess.run(y as tf.Tensor, { feeds: { "x:0": feed } }));
+      assertEquals(count, copies, String(body));
+      assertEquals(tf.memory().numTensors, before.numTensors);
+    }
+  });
+}
+
+testOnDevices("a body may return one array again and again, and change it meanwhile", async () => {
+  const kept = new Float32Array(SIZE);
+  const body = (v: tf.NdArray): Float32Array => {
+    kept.fill(Number(v.at(0)));
+    queueMicrotask(() => kept.fill(-1));
+    return kept;
+  };
+  const graph = new tf.Graph();
+  const fetches = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [SIZE], "x");
+    const [a, b, c] = [0, 1, 2].map((n) => tf.numpyFunction(body, [tf.add(x, n)], spec));
+    return [tf.max(a!), tf.max(b!), tf.add(tf.max(c!), tf.min(c!)), c!];
+  });
+  await using sess = new tf.Session({ graph });
+  const feeds = { "x:0": new Float32Array(SIZE).fill(5) };
+  const [a, b, c, whole] = await sess.run(fetches, { feeds }) as tf.Fetched[];
+  assertEquals([a, b, c], [5, 6, 14]);
+  assertEquals([...new Set((whole as tf.NdArray).data as Float32Array)], [7]);
+});
+
+testOnDevices("a result that does not fit frees those that came before it", async () => {
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() => {
+    const [a, b] = tf.numpyFunction(
+      () => [new Float32Array(SIZE), new Float32Array(3)],
+      [tf.placeholder("float32", [], "x")],
+      [spec, spec],
+    ) as tf.Tensor[];
+    return tf.add(tf.sum(a!), tf.sum(b!));
+  });
+  await using sess = new tf.Session({ graph });
+  const before = tf.memory();
+  let message = "";
+  await sess.run(y, { feeds: { "x:0": 1 } }).catch((e: Error) => message = e.message);
+  assertEquals(message.includes("not compatible with the declared shape"), true);
+  assertEquals(tf.memory().numTensors, before.numTensors);
+  assertEquals(tf.memory().numBytes, before.numBytes);
+});
