@@ -33,6 +33,7 @@ export { webgpuDevice } from "./src/runtime/gpu_memory.ts";
 export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/metadata.ts";
 export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/runtime/trace.ts";
 export { cond } from "./src/runtime/cond.ts";
+export { caseOf as case, type CaseOptions, switchCase } from "./src/runtime/branches/case.ts";
 export { whileLoop } from "./src/runtime/while_loop.ts";
 export { foldl, foldr, mapFn, scan } from "./src/runtime/functional_ops.ts";
 export { TensorArray } from "./src/runtime/tensor_array.ts";
@@ -65,8 +66,10 @@ export {
   type WeightSpec,
 } from "./src/graph_model/mod.ts";
 export type { GraphDefJson, GraphDefOptions } from "./src/graph/graph_def.ts";
+export { Assert } from "./src/graph/assert.ts";
+export * from "./src/graph/groups.ts";
 export { Operation } from "./src/graph/operation.ts";
-export { colocateWith, controlDependencies, nameScope } from "./src/graph/scopes.ts";
+export * from "./src/graph/scopes.ts";
 export { ensureShape, placeholder, placeholderWithDefault } from "./src/ops/graph_ops.ts";
 
 // scripts
@@ -94,13 +97,14 @@ export {
 } from "./src/script/script.ts";
 export type { Tout } from "./src/script/tout.ts";
 /** TensorFlow 1's spellings: `tf.compat.v1.pyFunc`. */
-export * as compat from "./src/script/compat.ts";
+export * as compat from "./src/compat_v1/compat.ts";
 /** What TensorFlow 1 kept in contrib: `tf.contrib.framework.pyFunc`. */
 export * as contrib from "./src/script/contrib.ts";
 
 // autodiff
+export { type RegisteredGradient, registerGradient } from "./src/autodiff/gradient_registry.ts";
 export { GradientTape } from "./src/autodiff/tape.ts";
-export { gradients } from "./src/autodiff/gradients.ts";
+export { gradients, hessians } from "./src/autodiff/gradients.ts";
 export {
   customGrad,
   type CustomGradArgument,
@@ -213,7 +217,7 @@ export {
   stopGradient,
 } from "./src/ops/array_view.ts";
 export { all, any, type Axes, max, mean, min, prod, sum } from "./src/ops/reduce.ts";
-export { euclideanNorm, logSumExp, type Moments, moments, norm } from "./src/ops/reduce_derived.ts";
+export * from "./src/ops/reduce_derived.ts";
 export { argMax, argMin } from "./src/ops/arg_reduce.ts";
 export { dropout } from "./src/ops/dropout.ts";
 /** Windows and short-time transforms. */
@@ -280,15 +284,7 @@ export {
   stack,
   unstack,
 } from "./src/ops/array_join.ts";
-export {
-  reverse,
-  reverse1d,
-  reverse2d,
-  reverse3d,
-  reverse4d,
-  roll,
-  transpose,
-} from "./src/ops/array_move.ts";
+export * from "./src/ops/array_move.ts";
 export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./src/ops/array_pad.ts";
 export { broadcastArgs, broadcastTo, tile } from "./src/ops/array_repeat.ts";
 export { slice, slice1d, slice2d, slice3d, slice4d } from "./src/ops/array_slice.ts";
@@ -330,13 +326,7 @@ export * as image from "./src/ops/image.ts";
 export * as sparse from "./src/ops/sparse.ts";
 /** Strings. */
 export * as string from "./src/ops/string.ts";
-export {
-  raggedGather,
-  raggedRange,
-  type RaggedRanges,
-  type RaggedRows,
-  raggedTensorToTensor,
-} from "./src/ops/ragged.ts";
+export * from "./src/ops/ragged.ts";
 export type { RowPartition } from "./src/kernels/ragged_cpu.ts";
 export {
   booleanMaskAsync,
@@ -360,6 +350,7 @@ export { dilation2d } from "./src/ops/dilation.ts";
 export { einsum } from "./src/ops/einsum.ts";
 /** Products and convolutions with bias and activation in one op. */
 export * as fused from "./src/ops/fused_namespace.ts";
+export { tensordot } from "./src/ops/linalg.ts";
 /** Linear algebra. */
 export * as linalg from "./src/ops/linalg.ts";
 export {

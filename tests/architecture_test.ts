@@ -17,7 +17,7 @@ import { generate, TARGET as MODULES } from "../tools/modules.ts";
 /** The folders (or single files) under src/ below the public entries, lowest first. */
 const BELOW = [
   ...["shaders_generated", "core", "kernels", "ops", "graph", "devices", "autodiff"],
-  ...["runtime", "script", "data", "train", "io", "graph_model"],
+  ...["runtime", "script", "data", "train", "io", "graph_model", "compat_v1"],
 ] as const;
 
 /** What each part of src/ may import beside itself. */
@@ -35,6 +35,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   train: ["core", "ops", "autodiff", "runtime", "script"],
   io: ["core", "ops", "autodiff", "runtime", "script"],
   graph_model: ["core", "ops", "graph", "runtime", "io"],
+  compat_v1: ["core", "ops", "graph", "autodiff", "runtime", "script", "io"],
   testing: BELOW,
   tf: [...BELOW, "mod"],
   tfjs: [...BELOW, "mod"],

@@ -7,11 +7,15 @@ import { isTrainable } from "../core/dtype.ts";
 import { type GraphNode, handleOf } from "../core/graph_node.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
+import type { OpDef } from "../core/op.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import { backprop, type Seed } from "./backprop.ts";
+import { registeredGradient } from "./gradient_registry.ts";
 import { type Step, stepValue, withVariables } from "./steps.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/creation.ts";
+import { stack, unstack } from "../ops/array_join.ts";
+import { reshape } from "../ops/array_view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 
 /** Options of {@linkcode gradients}. */
@@ -160,7 +164,7 @@ function nodeStep(node: GraphNode, variables: readonly Tensor[]): Step {
   node.inputs.forEach((t, i) => kept.set(`i${i}`, t));
   node.outputs.forEach((t, i) => kept.set(`o${i}`, t));
   const step = withVariables({
-    def: node.def,
+    def: overridden(node),
     attrs: node.attrs,
     inputs: node.inputs.map(stepValue),
     outputs: node.outputs.map(stepValue),
@@ -168,4 +172,55 @@ function nodeStep(node: GraphNode, variables: readonly Tensor[]): Step {
   }, variables);
   nodeOf.set(step, node);
   return step;
+}
+
+/** The op of a node, with the gradient that `gradientOverrideMap` gave it. */
+function overridden(node: GraphNode): OpDef {
+  const { def, attrs: { _gradient_op_type: name } } = node;
+  if (name === undefined) return def;
+  const vjp = registeredGradient(name);
+  return {
+    ...def,
+    grad: {
+      saves: [],
+      vjp: (_, dys) => {
+        const found = vjp(node, ...dys);
+        return found === null || found instanceof Tensor ? [found] : found;
+      },
+    },
+  };
+}
+
+/**
+ * The matrix of second derivatives of the sum of `ys` with respect to each of `xs`: shape `[...x, ...x]`. Follows TensorFlow `tf.hessians`.
+ * Throws as {@linkcode gradients} does, and `ValueError` for an x of unknown shape.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const h = g.asDefault(() => {
+ *   const x = tf.placeholder("float32", [2], "x");
+ *   return tf.hessians(tf.prod(x), x)[0];
+ * });
+ * const out = await new tf.Session({ graph: g }).run(h, { feeds: { "x:0": [3, 4] } }) as tf.NdArray;
+ * assertEquals(out.toArray(), [[0, 1], [1, 0]]);
+ * ```
+ */
+export function hessians(
+  ys: Tensor | readonly Tensor[],
+  xs: Tensor | readonly Tensor[],
+  options: GradientsOptions = {},
+): Tensor[] {
+  const sources = listOf(xs);
+  const first = gradients(ys, xs, { ...options, unconnectedGradients: "zero" }) as Tensor[];
+  return first.map((g, i) => {
+    const x = sources[i], { shape } = x, size = x.size;
+    return g.graph.asDefault(() => {
+      const flat = unstack(reshape(g, [size]));
+      const rows = flat.map((d) => gradients(d, x, { unconnectedGradients: "zero" })[0]!);
+      return reshape(stack(rows), [...shape, ...shape]);
+    });
+  });
 }

@@ -13,6 +13,7 @@ import { isTrainable } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
+import { sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
@@ -20,7 +21,7 @@ import { backprop, isDifferentiable, type Seed } from "./backprop.ts";
 import { makeStep, mayCapture, type Step } from "./steps.ts";
 import { stack as stackOf } from "../ops/array_join.ts";
 import { reshape } from "../ops/array_view.ts";
-import { onesOfTensor, zerosOfTensor } from "../ops/creation.ts";
+import { onesOfTensor, zeros as zerosOfShape, zerosOfTensor } from "../ops/creation.ts";
 import { asTensor } from "../ops/input.ts";
 
 /** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */
@@ -281,6 +282,36 @@ export class GradientTape implements Disposable {
       });
     });
     return packAs(sources, found);
+  }
+
+  /**
+   * {@linkcode GradientTape.jacobian} row by row of a batch, where no row of `target` depends on another row of `source`: shape
+   * `[batch, ...target row, ...source row]`. Throws `ValueError` where the first dimensions differ.
+   */
+  batchJacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
+    checkGradientOptions(options);
+    const [batch, ...own] = target.shape, [other, ...of] = source.shape;
+    if (batch === undefined || batch !== other) {
+      throw new ValueError(
+        `Need first dimension of target shape [${target.shape}] and source shape [${source.shape}] to match.`,
+      );
+    }
+    const width = sizeOf(own);
+    const [found] = this.#use((differentiate) => {
+      const rows = Array.from({ length: width }, (_, k) => {
+        const seed = NdArray.zeros(target.dtype, target.shape);
+        for (let b = 0; b < batch; b++) setElement(seed, b * width + k, 1);
+        return differentiate([{ id: target.id, grad: asTensor(seed) }], [source])[0];
+      });
+      if (rows.every((g) => g === null) && options.unconnectedGradients !== "zero") return [null];
+      const filled = rows.map((g) => g ?? zerosOfTensor(source));
+      return [
+        width === 0
+          ? zerosOfShape([batch, ...own, ...of], source.dtype)
+          : reshape(stackOf(filled, 1), [batch, ...own, ...of]),
+      ];
+    });
+    return found;
   }
 
   /** Runs a backward pass, which is given the means to differentiate what was recorded until now. */

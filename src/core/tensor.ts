@@ -47,6 +47,24 @@ export const variableMaker: {
   make: ((value: Tensor, trainable?: boolean, name?: string, dtype?: DType) => VariableLike) | null;
 } = { make: null };
 
+/** What can run a fetch: a session, seen from here. */
+export interface SessionLike {
+  /** The graph that is run. */
+  readonly graph: GraphNode["graph"];
+}
+
+/** Values to feed when one tensor is evaluated, by tensor or by name. */
+export type EvalFeeds =
+  | ReadonlyMap<Tensor | string, TensorLike>
+  | Readonly<Record<string, TensorLike>>;
+
+/** Runs a fetch in a session or in the default one; set by the runtime. */
+export const evaluator: {
+  run:
+    | ((fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike) => Promise<unknown>)
+    | null;
+} = { run: null };
+
 let nextId = 1;
 
 /** A fresh tensor id. */
@@ -188,6 +206,15 @@ export abstract class Tensor implements Spec {
    */
   dataToGPU(): TensorGpuData {
     throw this.#noValue("dataToGPU()");
+  }
+  /**
+   * The value that a run of `session`, or of the default session, gives. Follows TensorFlow `tf.Tensor.eval`.
+   * Rejects with `ValueError` where there is no default session or it runs another graph, and as `Session.run` does.
+   */
+  // deno-lint-ignore require-await
+  async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | Scalar | null> {
+    if (evaluator.run === null) throw new RuntimeError("Cannot evaluate: no runtime is loaded");
+    return evaluator.run(this, feeds, session) as Promise<NdArray | Scalar | null>;
   }
   /** A variable that starts with this value. See `tf.variable`. */
   variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {

@@ -79,6 +79,11 @@ export class FuncGraph extends Graph {
     return this.#stateful;
   }
 
+  /** The graph that it is a part of; null where it was made in eager code. */
+  get outer(): Graph | null {
+    return this.#outer;
+  }
+
   /** Adds an argument. */
   addInput(dtype: DType, shape: PartialShape, name = "args"): SymbolicTensor {
     const t = this.#placeholder(dtype, shape, name);

@@ -17,8 +17,10 @@ import { type Spec, specText } from "../core/tensor_spec.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
 import { LookupError, OpError, RuntimeError, ValueError } from "../core/errors.ts";
 import { type Resource, resourceOf } from "../core/graph_node.ts";
+import { Collections } from "./collections.ts";
+import { GraphVariables } from "./graph_variables.ts";
 import { type GraphDefJson, type GraphDefOptions, toGraphDef } from "./graph_def.ts";
-import { constantValue, Operation, SymbolicTensor } from "./operation.ts";
+import { captureSite, constantValue, Operation, SymbolicTensor } from "./operation.ts";
 
 const ROOT_NAME = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;
 const SCOPED_NAME = /^[A-Za-z0-9_.\\/>-]*$/;
@@ -36,17 +38,6 @@ interface ControlScope {
 }
 
 let graphCount = 0;
-
-/** An error with enough frames to reach from an op that a gradient rule makes to the user's line. */
-function captureSite(): Error {
-  // V8 has this limit, other engines do not mind.
-  const limits = Error as { stackTraceLimit?: number };
-  const before = limits.stackTraceLimit;
-  limits.stackTraceLimit = 40;
-  const site = new Error();
-  if (before !== undefined) limits.stackTraceLimit = before;
-  return site;
-}
 
 /**
  * A dataflow graph. Follows TensorFlow `tf.Graph`.
@@ -68,13 +59,17 @@ export class Graph {
   readonly #byName = new Map<string, Operation>();
   readonly #names = new Map<string, number>();
   readonly #unfeedable = new Set<number>();
-  readonly #resources = new Map<unknown, SymbolicTensor>();
   #scope = "";
   #controls: readonly ControlScope[] = [];
   #colocation: Operation | null = null;
+  #overrides: Readonly<Record<string, string>> | null = null;
   #finalized = false;
   /** Shapes promised with `setShape` so far: plans check the promises that were made before them. */
   promises = 0;
+  /** The variables that it uses. */
+  readonly variables: GraphVariables = new GraphVariables(this);
+  /** Lists of what belongs to it, by name. */
+  readonly collections: Collections = new Collections();
   /** How `apply` adds to this graph. */
   readonly interpreter: GraphInterpreter = {
     symbolic: true,
@@ -132,14 +127,14 @@ export class Graph {
     } catch (e) {
       throw this.#located(e, def, specs);
     }
-    const name = this.uniqueName(this.#scopedName(wanted));
+    const name = this.#nameFor(wanted);
     const op = new Operation(this, this.#operations.length, {
       name,
       def,
       inputs: tensors,
       controlInputs: this.#controlsFor(tensors),
-      attrs: this.#colocation
-        ? { ...inferred.attrs, _class: [`loc:@${this.#colocation.name}`] }
+      attrs: this.#colocation || this.#overrides
+        ? { ...inferred.attrs, ...this.#scopeAttrs(def) }
         : inferred.attrs,
       device: options.device ?? this.#colocation?.device ?? currentScope().device ?? "",
       outputs: inferred.outputs,
@@ -178,28 +173,21 @@ export class Graph {
 
   /** The node that stands for a variable: one per variable. */
   protected resource(x: Tensor, resource: Resource): SymbolicTensor {
-    let t = this.#resources.get(resource);
-    if (!t) {
-      const { dtype, shape, sharedName } = resource;
-      t = withScope(
-        { opName: null },
-        () =>
-          this.atRoot(() =>
-            this.addOp(lookupOp("VarHandleOp")!, [], {
-              dtype,
-              shape,
-              shared_name: sharedName,
-              _resource: resource,
-            }, {
-              name: sharedName,
-            }).outputs[0]
-          ),
-      );
-      this.#resources.set(resource, t);
-      this.onResource(x, t);
-    }
+    const known = this.variables.find(resource);
+    if (known) return known;
+    const t = this.variables.add(resource);
+    this.onResource(x, t);
     return t;
   }
+  /** Adds a value to a collection. Follows TensorFlow `tf.Graph.add_to_collection`. */
+  addToCollection(name: string, value: unknown): void {
+    this.collections.list(name).push(value);
+  }
+  /** The values of a collection, or those whose names begin with `scope`. Follows TensorFlow `tf.Graph.get_collection`. */
+  getCollection(name: string, scope?: string): unknown[] {
+    return this.collections.get(name, scope);
+  }
+
   /** Called when a variable is first used in this graph. */
   protected onResource(_x: Tensor, _node: SymbolicTensor): void {}
 
@@ -236,6 +224,12 @@ export class Graph {
         return candidate;
       }
     }
+  }
+
+  /** The name of a new operation; one that ends in `/` is that of a scope, which the caller reserved. */
+  #nameFor(wanted: string): string {
+    const name = this.#scopedName(wanted);
+    return wanted.endsWith("/") && !this.#byName.has(name) ? name : this.uniqueName(name);
   }
 
   #scopedName(wanted: string): string {
@@ -304,6 +298,26 @@ export class Graph {
     } finally {
       this.#colocation = before;
     }
+  }
+
+  /** Runs `fn` so that operations made inside have registered gradients, by type. Follows TensorFlow `tf.Graph.gradient_override_map`. */
+  gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {
+    const before = this.#overrides;
+    this.#overrides = { ...before, ...map };
+    try {
+      return fn();
+    } finally {
+      this.#overrides = before;
+    }
+  }
+
+  /** Attributes that an operation has from where it is made. */
+  #scopeAttrs({ name }: OpDef): Attrs {
+    const gradient = this.#overrides?.[name];
+    return {
+      ...(this.#colocation ? { _class: [`loc:@${this.#colocation.name}`] } : {}),
+      ...(gradient === undefined ? {} : { _gradient_op_type: gradient }),
+    };
   }
 
   /** The operation of this name. Throws `ValueError` for a tensor's name, `LookupError` for an unknown one. */

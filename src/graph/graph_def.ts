@@ -180,6 +180,9 @@ interface ScriptAttr {
   readonly outputs: { readonly structure: unknown; readonly single: boolean };
 }
 
+/** Told of scripts without a registered name that are written; `script/` remembers them. */
+export const scriptWriter: { anonymous: (script: unknown) => void } = { anonymous: () => {} };
+
 /** Producer version written, that of TensorFlow 2.21. */
 export const PRODUCER = 2474;
 
@@ -261,7 +264,7 @@ class Writer {
     if (!script.registered) {
       if (!this.#options.allowAnonymousScripts) {
         this.#anonymous.push(`"${op.name}" (token ${script.token})`);
-      }
+      } else scriptWriter.anonymous(script);
     }
     out._script_args = { s: base64Text(JSON.stringify(script.args)) };
     out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };

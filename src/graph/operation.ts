@@ -6,9 +6,9 @@ import type { Attrs, OpDef } from "../core/op.ts";
 import { lookupOp } from "../core/op.ts";
 import { compatible, mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { Tensor } from "../core/tensor.ts";
+import { type EvalFeeds, evaluator, type SessionLike, Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
-import { ValueError } from "../core/errors.ts";
+import { RuntimeError, ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
 
@@ -30,6 +30,17 @@ export interface OperationInit {
   readonly outputs: readonly Spec[];
   /** Made where user code made it: its stack says so. */
   readonly site: Error;
+}
+
+/** An error with enough frames to reach from an op that a gradient rule makes to the user's line. */
+export function captureSite(): Error {
+  // V8 has this limit, other engines do not mind.
+  const limits = Error as { stackTraceLimit?: number };
+  const before = limits.stackTraceLimit;
+  limits.stackTraceLimit = 40;
+  const site = new Error();
+  if (before !== undefined) limits.stackTraceLimit = before;
+  return site;
 }
 
 /** A node of a graph. Made by ops, not by users. */
@@ -88,6 +99,11 @@ export class Operation implements GraphNode {
     const t = new SymbolicTensor(this, this.outputs.length, spec);
     this.outputs.push(t);
     return t;
+  }
+  /** Runs it in `session`, or in the default one. Follows TensorFlow `tf.Operation.run`. Rejects as {@linkcode Tensor.eval} does. */
+  async run(feeds?: EvalFeeds, session?: SessionLike): Promise<void> {
+    if (evaluator.run === null) throw new RuntimeError("Cannot run: no runtime is loaded");
+    await evaluator.run(this, feeds, session);
   }
   /** One attribute. Throws `ValueError` where there is none of this name. */
   getAttr(name: string): unknown {

@@ -64,3 +64,25 @@ export function colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
   const graph = currentGraph();
   return graph ? graph.colocateWith(op, fn) : fn();
 }
+
+/**
+ * Operations made inside whose type is a key have the gradient registered under its value. Follows TensorFlow
+ * `tf.Graph.gradient_override_map`; see `tf.registerGradient`. In eager mode it just runs `fn`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * tf.registerGradient("example/Double", (_op, dy) => tf.mul(dy, 2));
+ * const graph = new tf.Graph();
+ * const dx = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [], "x");
+ *   return tf.gradients(tf.gradientOverrideMap({ Identity: "example/Double" }, () => tf.identity(x)), x)[0]!;
+ * });
+ * assertEquals(await new tf.Session({ graph }).run(dx, { feeds: { "x:0": 1 } }), 2);
+ * ```
+ */
+export function gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {
+  const graph = currentGraph();
+  return graph ? graph.gradientOverrideMap(map, fn) : fn();
+}

@@ -4,6 +4,7 @@
  */
 import { apply1, currentInterpreter } from "../core/apply.ts";
 import { asDType, type DType } from "../core/dtype.ts";
+import type { NdArray } from "../core/nd_array.ts";
 import { defineOp } from "../core/op.ts";
 import {
   compatible,
@@ -136,4 +137,33 @@ export function placeholderWithDefault(
  */
 export function ensureShape(x: TensorLike, shape: PartialShape): Tensor {
   return apply1(EnsureShape, [toInput(x, "x", "ensureShape")], { shape });
+}
+
+defineOp({
+  name: "Assert",
+  inputs: ["condition: bool", "data: T"],
+  outputs: [],
+  attrs: ["T: list(type)", "summarize: int = 3"],
+  hostInputs: ["condition", "data"],
+  infer: () => [],
+  grad: null,
+  effects: "ordered",
+  stateful: true,
+  cpu: ([condition, ...data], _, { attrs: { summarize } }) => {
+    if (condition.item()) return;
+    throw new InvalidArgumentError(
+      `assertion failed: ${data.map((d) => `[${summaryOf(d, summarize)}]`).join(" ")}`,
+      { op: "Assert" },
+    );
+  },
+});
+
+/** The first elements of an array, all where `count` is below zero. */
+function summaryOf(a: NdArray, count: number): string {
+  const shown = count < 0 ? a.size : Math.min(count, a.size);
+  const values = Array.from({ length: shown }, (_, i) => {
+    const v = a.at(i);
+    return v instanceof Uint8Array ? new TextDecoder().decode(v) : String(v);
+  });
+  return values.join(" ") + (shown < a.size ? "..." : "");
 }

@@ -13,6 +13,7 @@ import { concat, stack, unstack } from "./array_join.ts";
 import { transpose } from "./array_move.ts";
 import { broadcastTo } from "./array_repeat.ts";
 import { rank } from "./array_view.ts";
+import { einsum } from "./einsum.ts";
 import {
   asTensor,
   intScalar,
@@ -284,4 +285,49 @@ export function triangularSolve(
     return same || want.includes(null) ? asTensor(x) : broadcastTo(asTensor(x), want as number[]);
   };
   return apply1(MatrixTriangularSolve, [spread(a, p), spread(b, q)], { lower, adjoint });
+}
+
+/**
+ * The product of two tensors summed over pairs of axes: the last `axes` of `a` with the first of `b`, or the listed axes of each.
+ * Follows TensorFlow `tf.tensordot`. Throws `ValueError` for axes that are not there or lists of different lengths.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensordot([[1, 2], [3, 4]], [5, 6], 1).arraySync(), [17, 39]);
+ * assertEquals(tf.tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], [[0, 1], [0, 1]]).item(), 30);
+ * ```
+ */
+export function tensordot(
+  a: TensorLike,
+  b: TensorLike,
+  axes: number | readonly [number | readonly number[], number | readonly number[]],
+): Tensor {
+  const x = asTensor(toInput(a, "a", "tensordot")), y = asTensor(toInput(b, "b", "tensordot"));
+  const count = (n: number, from: number): number[] =>
+    Array.from({ length: n }, (_, i) => from + i);
+  const [left, right] = typeof axes === "number"
+    ? [count(axes, x.rank - axes), count(axes, 0)]
+    : axes.map((list, k) => [list].flat().map((i) => i < 0 ? i + [x, y][k].rank : i));
+  const fits = (list: readonly number[], t: Tensor): boolean =>
+    new Set(list).size === list.length &&
+    list.every((i) => Number.isInteger(i) && i >= 0 && i < t.rank);
+  if (left.length !== right.length || !fits(left, x) || !fits(right, y)) {
+    throw new ValueError(
+      `Different number of contraction axes 'a' and 'b', or axes that are not there: received ${
+        JSON.stringify(axes)
+      } for tensors of ranks ${x.rank} and ${y.rank}`,
+    );
+  }
+  const letter = (i: number): string => String.fromCharCode(i < 26 ? 97 + i : 39 + i);
+  const first = count(x.rank, 0).map(letter);
+  const second = count(y.rank, x.rank).map(letter).map((own, i) =>
+    right.includes(i) ? first[left[right.indexOf(i)]] : own
+  );
+  const result = [
+    ...first.filter((_, i) => !left.includes(i)),
+    ...second.filter((_, i) => !right.includes(i)),
+  ];
+  return einsum(`${first.join("")},${second.join("")}->${result.join("")}`, x, y);
 }

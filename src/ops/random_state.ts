@@ -187,6 +187,14 @@ export function eagerKey(seed: Seed | null | undefined): Words {
     : keyFor(globalSeed, UNSEEDED, draws++);
 }
 
+/** The seeds of an op as TensorFlow's `get_seed` tells them: the global one and its own; both null where neither was given. */
+export function seedsOf(seed: Seed | null | undefined): [number | null, number | null] {
+  const own = seed === null || seed === undefined ? null : seedNumber(seed);
+  if (globalSeed === null) return own === null ? [null, null] : [DEFAULT_SEED, own];
+  const both = nonZero(globalSeed, own ?? draws);
+  return [both.seed, both.seed2];
+}
+
 /** Two zeros mean no seed at all: TensorFlow's way out. */
 function nonZero(seed: number, seed2: number): { seed: number; seed2: number } {
   return seed === 0 && seed2 === 0 ? { seed: 0, seed2: 2 ** 31 - 1 } : { seed, seed2 };

@@ -7,12 +7,13 @@ import { ValueError } from "../core/errors.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { squeeze, stopGradient } from "./array_view.ts";
 import { asTensor, shapeOfInput, toFloatInput } from "./input.ts";
-import { add, sub } from "./pointwise_arithmetic.ts";
-import { isFinite } from "./pointwise_compare.ts";
+import { onesOfTensor } from "./creation.ts";
+import { add, addN, div, mul, sub } from "./pointwise_arithmetic.ts";
+import { greater, isFinite } from "./pointwise_compare.ts";
 import { exp, log } from "./pointwise_exponential.ts";
 import { sqrt, square } from "./pointwise_power.ts";
 import { abs } from "./pointwise_rounding.ts";
-import { where } from "./pointwise_select.ts";
+import { maximum, minimum, where } from "./pointwise_select.ts";
 import { type Axes, max, mean, min, sum } from "./reduce.ts";
 
 /**
@@ -156,4 +157,74 @@ export function euclideanNorm(
   keepDims = false,
 ): Tensor {
   return norm(x, "euclidean", axis, keepDims);
+}
+
+/**
+ * The tensor, scaled down where its Euclidean norm over `axes` (default all) is above `clipNorm`. Follows TensorFlow `tf.clip_by_norm`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.clipByNorm([3, 4], 10).arraySync(), [3, 4]);
+ * assertEquals(tf.clipByNorm([6, 8], 5).arraySync(), [3, 4]);
+ * ```
+ */
+export function clipByNorm(t: TensorLike, clipNorm: TensorLike, axes?: Axes): Tensor {
+  return compose(() => {
+    const x = asTensor(toFloatInput(t, "t", "clipByNorm"));
+    const squares = sum(square(x), axes, true), isPositive = greater(squares, 0);
+    // Where all is zero the root would have no gradient.
+    const length = where(
+      isPositive,
+      sqrt(where(isPositive, squares, onesOfTensor(squares))),
+      squares,
+    );
+    return div(mul(x, clipNorm), maximum(length, clipNorm));
+  });
+}
+
+/**
+ * The Euclidean norm of all tensors together; null is left out. Follows TensorFlow `tf.linalg.global_norm`.
+ * Throws `ValueError` where there is no tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.globalNorm([[3], null, [4]]).item(), 5);
+ * ```
+ */
+export function globalNorm(tensors: readonly (TensorLike | null)[]): Tensor {
+  const given = tensors.filter((t) => t !== null);
+  if (given.length === 0) throw new ValueError("globalNorm() needs at least one tensor");
+  return compose(() => sqrt(addN(given.map((t) => sum(square(t))))));
+}
+
+/**
+ * The tensors, scaled down together where their common norm is above `clipNorm`, and that norm; null stays null, all is NaN where the norm
+ * is not finite. Follows TensorFlow `tf.clip_by_global_norm`. Throws `ValueError` where there is no tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const [[a, b], norm] = tf.clipByGlobalNorm([tf.tensor([6]), tf.tensor([8])], 5);
+ * assertEquals([a!.arraySync(), b!.arraySync(), norm.item()], [[3], [4], 10]);
+ * ```
+ */
+export function clipByGlobalNorm(
+  tensors: readonly (TensorLike | null)[],
+  clipNorm: TensorLike,
+  useNorm?: TensorLike,
+): [(Tensor | null)[], Tensor] {
+  const length = useNorm === undefined
+    ? globalNorm(tensors)
+    : asTensor(toFloatInput(useNorm, "useNorm", "clipByGlobalNorm"));
+  const clipped = compose(() => {
+    const scale = mul(clipNorm, minimum(div(1, length), div(1, clipNorm)));
+    const finite = add(scale, sub(length, length));
+    return tensors.map((t) => t === null ? null : mul(t, finite));
+  });
+  return [clipped, length];
 }

@@ -58,3 +58,15 @@ export const AssignVariableOp: OpDef = assignOp("AssignVariableOp");
 export const AssignAddVariableOp: OpDef = assignOp("AssignAddVariableOp");
 /** Subtracts from the value. */
 export const AssignSubVariableOp: OpDef = assignOp("AssignSubVariableOp");
+
+/** True where a variable has a value. */
+export const VarIsInitializedOp: OpDef = defineOp({
+  name: "VarIsInitializedOp",
+  inputs: ["resource: resource"],
+  outputs: ["is_initialized: bool"],
+  infer: () => [[]],
+  grad: null,
+  effects: "ordered",
+  stateful: true,
+  host: true,
+});

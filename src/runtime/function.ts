@@ -16,6 +16,7 @@ import type { Spec, TensorSpec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
+import { AssignedVariable } from "../graph/assigned_variable.ts";
 import { Operation } from "../graph/operation.ts";
 import { Retracing } from "../graph/retracing.ts";
 import { callFunction, callFunctionAsync, ConcreteFunction } from "./concrete_function.ts";
@@ -296,7 +297,9 @@ class Tracer {
 function collectResult(graph: FuncGraph, result: unknown, name: string): unknown {
   const index = new Map<Tensor, number>();
   const leaf = (v: unknown): number | null => {
-    if (v === null || v === undefined || v instanceof Operation) return null;
+    if (v === null || v === undefined || v instanceof Operation || v instanceof AssignedVariable) {
+      return null;
+    }
     const usable = v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
       ["number", "boolean", "string", "bigint"].includes(typeof v);
     if (!usable) {

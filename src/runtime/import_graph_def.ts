@@ -10,7 +10,7 @@ import type { PartialShape } from "../core/shape.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
-import { InternalError, NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
+import { NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
@@ -21,16 +21,24 @@ import type {
   GraphDefJson,
   NodeDefJson,
 } from "../graph/graph_def.ts";
+import { withJsonNames } from "../graph/graph_def_json.ts";
 import { hasControlFlowV1, raiseControlFlow } from "../graph/control_flow_v1.ts";
 import { checkCall, isLoop, nestOf, OWN_ARGUMENTS, whileAttrs } from "../graph/graph_def_calls.ts";
 import { Budget, checkGraphDef, located } from "../graph/graph_def_check.ts";
-import { attrFromJson, wellFormedText } from "../graph/graph_def_values.ts";
+import { attrFromJson } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
 import { checkRuleInputs, IMPORT_RULES, type ImportRule } from "./import_rules.ts";
 import { LookupTable } from "./lookup_table.ts";
+import {
+  checkMissing,
+  isScriptOp,
+  scriptCheck,
+  type ScriptFunctions,
+} from "./graph_defs/missing.ts";
 import { VariableState } from "./variable_state.ts";
+import { adoptVariables } from "./variables/imported.ts";
 
 /** Options of {@linkcode importGraphDef}. */
 export interface ImportOptions {
@@ -40,12 +48,15 @@ export interface ImportOptions {
   readonly inputMap?: Readonly<Record<string, Tensor>>;
   /** Names of operations (`"y"`) and tensors (`"y:0"`) to return. */
   readonly returnElements?: readonly string[];
+  /** Functions for scripts by their tokens: those of other processes, or in place of what is registered here. */
+  readonly scripts?: ScriptFunctions;
 }
 
 const checkOptions = optionCheck<ImportOptions>("importGraphDef", {
   prefix: true,
   inputMap: true,
   returnElements: true,
+  scripts: true,
 });
 
 /** Options for readers of files, who want a graph without calls. */
@@ -57,9 +68,6 @@ export interface InlineOptions extends ImportOptions {
   /** Tables by the name of the node that makes their handle, shared by all graphs that are given them. */
   readonly tables?: Map<string, LookupTable>;
 }
-
-/** Checks that a script can run here; `script/` says how. Returns how to register it, or null where it is known. */
-export const scriptCheck: { missing: (token: string) => string | null } = { missing: () => null };
 
 /**
  * Adds the nodes of a GraphDef to the current graph. Follows TensorFlow `tf.import_graph_def`.
@@ -96,11 +104,14 @@ export function importNodes(
       "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault()",
     );
   }
-  const checked = checkGraphDef(given);
+  const checked = checkGraphDef(withJsonNames(given));
   const def = hasControlFlowV1(checked.node) ? raiseControlFlow(checked) : checked;
+  const isKnown = (op: string): boolean =>
+    lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op) ||
+    options.inlineCalls === true && CALL.test(op);
+  checkMissing(def, { isKnown, scripts: options.scripts });
   const functions = def.library?.function ?? [];
   const nodes = [def.node, ...functions.map((f) => f.nodeDef)].flat();
-  checkScripts(nodes);
   const inputs = nodes.reduce((n, { input }) => n + (input?.length ?? 0), 0);
   const library = new Library(functions, options, new Budget(inputs));
   const { prefix = "import", inputMap = {}, returnElements = [] } = options;
@@ -112,33 +123,12 @@ export function importNodes(
         graph.convertInput(t, lookupOp("Identity")!),
       );
     }
+    const from = graph.version;
     reader.nodes(def.node);
+    adoptVariables(graph, from);
     return returnElements.map((e) => (e.includes(":") ? reader.tensor(e) : reader.operation(e)));
   };
   return prefix === "" ? build() : graph.nameScope(prefix, build);
-}
-
-function checkScripts(nodes: readonly NodeDefJson[]): void {
-  const missing: string[] = [];
-  for (const n of nodes) {
-    if (!/^(PyFunc|PyFuncStateless|EagerPyFunc)$/.test(n.op)) continue;
-    const bytes = n.attr?.token?.s;
-    if (bytes === undefined) continue;
-    const token = wellFormedText(bytes);
-    if (token === null) {
-      throw new InternalError(
-        "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string.",
-        { op: n.op, node: n.name },
-      );
-    }
-    const how = scriptCheck.missing(token);
-    if (how !== null) missing.push(`"${n.name}" needs script "${token}" (${how})`);
-  }
-  if (missing.length > 0) {
-    throw new NotFoundError(
-      `Cannot import: ${missing.length} script functions are not registered: ${missing.join("; ")}`,
-    );
-  }
 }
 
 /** Functions of a GraphDef, built when first used. */
@@ -294,18 +284,12 @@ class Reader {
   #add(def: NodeDefJson): void {
     const op = lookupOp(SPELLINGS[def.op] ?? def.op);
     const rule = IMPORT_RULES.get(def.op);
-    if (!op && !rule) {
-      throw new NotFoundError(
-        `Op type not registered '${def.op}' in binary running here, at node "${def.name}"`,
-        { op: def.op, node: def.name },
-      );
-    }
     const data = (def.input ?? []).filter((i) => !i.startsWith("^"));
     const controls = (def.input ?? []).filter((i) => i.startsWith("^")).map((i) =>
       this.operation(i.slice(1), def.name)
     );
     const inputs = data.map((i) => this.tensor(i, def.name));
-    if (this.#options.inlineCalls && /^(Stateful)?PartitionedCall$/.test(def.op)) {
+    if (this.#options.inlineCalls && CALL.test(def.op)) {
       return this.#inline(def, inputs, controls);
     }
     if (!op) return this.#addByRule(def, rule!, { inputs, controls });
@@ -471,6 +455,7 @@ class Reader {
         `the variable '${resource.sharedName}' is ${resource.dtype}, attribute "dtype" is ${out.dtype}`,
       );
     }
+    if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, this.#options.scripts ?? {});
     if (op.name === "VarHandleOp") {
       const { resource } = UNSEEN;
       out._resource = out.dtype === resource.dtype ? resource : VariableState.uninitialized(
@@ -495,6 +480,8 @@ class Reader {
     return made;
   }
 }
+
+const CALL = /^(Stateful)?PartitionedCall$/;
 
 /** Ops that files of TensorFlow.js spell in another way than TensorFlow. */
 const SPELLINGS: Readonly<Record<string, string>> = {

@@ -3,23 +3,17 @@
  * May import core, graph and runtime files.
  */
 import { DTYPES } from "../core/dtype.ts";
-import { describe } from "../core/convert.ts";
 import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
 import { NdArray, type Scalar } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
-import type { Tensor, TensorLike } from "../core/tensor.ts";
-import {
-  CancelledError,
-  LookupError,
-  NotFoundError,
-  RuntimeError,
-  ValueError,
-} from "../core/errors.ts";
+import { evaluator, type Tensor, type TensorLike } from "../core/tensor.ts";
+import { CancelledError, NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { DrawCounts } from "../ops/random_state.ts";
 import type { GraphLike } from "../core/graph_node.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
-import { Operation, SymbolicTensor } from "../graph/operation.ts";
+import { Operation, type SymbolicTensor } from "../graph/operation.ts";
+import { feedsIn, fetchIn } from "../graph/fetches.ts";
 import { buildIr, type IrGraph } from "../graph/ir.ts";
 import { RecentMap } from "../core/recent_map.ts";
 import { defaultDevice, deviceGeneration } from "./devices.ts";
@@ -34,11 +28,11 @@ import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "./slots.ts";
 import { RunCounter, type RunMetadata } from "./metadata.ts";
 
-/** Something to fetch: a tensor gives its value, an operation null, a name either. */
+/** Something to fetch: a tensor or a variable gives its value, an operation null, a name either. */
 export type Fetch = Tensor | Operation | string;
 /** A fetched value: an array, a scalar for rank 0, null for an operation. */
 export type Fetched = NdArray | Scalar | null;
-/** Values to feed, by tensor or by name. */
+/** Values to feed, by tensor, by variable (for all of its reads) or by name. */
 export type Feeds = ReadonlyMap<Tensor | string, TensorLike> | Readonly<Record<string, TensorLike>>;
 
 /** Options of {@linkcode Session.run}. */
@@ -160,7 +154,7 @@ export class Session {
     }
     const nested = isNested(fetches);
     const leaves = nested ? flatten(fetches as Nest<Fetch>) : [fetches as Fetch];
-    const resolved = leaves.map((f) => this.#fetch(f));
+    const resolved = leaves.map((f) => fetchIn(this.graph, f));
     const fed = this.#feeds(options.feeds);
     const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
     // A body may write into what was fed: who fetches it gets it as it was.
@@ -285,38 +279,6 @@ export class Session {
     return ir instanceof Promise ? ir.then(make) : make(ir);
   }
 
-  #fetch(f: unknown): SymbolicTensor | Operation {
-    if (f === null || f === undefined) {
-      throw new TypeError(
-        `Argument \`fetch\` = ${f} has invalid type "${
-          f === null ? "null" : "undefined"
-        }". Cannot be null`,
-      );
-    }
-    if (f instanceof SymbolicTensor || f instanceof Operation) {
-      if (f.graph !== this.graph) {
-        throw new ValueError(
-          `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${f} is not an element of this graph.)`,
-        );
-      }
-      return f;
-    }
-    if (typeof f !== "string") {
-      throw new TypeError(
-        `Argument \`fetch\` = ${
-          describe(f)
-        } has invalid type, must be a string or Tensor. (Can not convert a ${typeof f} into a Tensor or Operation.)`,
-      );
-    }
-    try {
-      return f.includes(":") ? this.graph.getTensorByName(f) : this.graph.getOperationByName(f);
-    } catch (e) {
-      throw new ValueError(
-        `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. ("${(e as Error).message}")`,
-      );
-    }
-  }
-
   #feeds(feeds: Feeds | undefined): Fed {
     const fed = new Fed();
     if (feeds === undefined) return fed;
@@ -325,38 +287,17 @@ export class Session {
       : Object.entries(feeds);
     try {
       for (const [key, value] of entries) {
-        const t = this.#feedKey(key);
-        if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
-        if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
-        fed.add(t, value);
+        for (const t of feedsIn(this.graph, key)) {
+          if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
+          if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
+          fed.add(t, value);
+        }
       }
     } catch (e) {
       fed.release();
       throw e;
     }
     return fed;
-  }
-
-  #feedKey(key: unknown): SymbolicTensor {
-    if (key instanceof SymbolicTensor) {
-      if (key.graph !== this.graph) {
-        throw new TypeError(
-          `Cannot interpret feeds key as Tensor: ${key} is not an element of this graph.`,
-        );
-      }
-      return key;
-    }
-    if (typeof key !== "string") {
-      throw new TypeError(
-        `Cannot interpret feeds key as Tensor: Can not convert a ${typeof key} into a Tensor.`,
-      );
-    }
-    try {
-      return this.graph.getTensorByName(key);
-    } catch (e) {
-      if (!(e instanceof ValueError || e instanceof LookupError)) throw e;
-      throw new TypeError(`Cannot interpret feeds key as Tensor: ${e.message}`);
-    }
   }
 
   /** Cancels what is running and frees what plans hold. Later runs throw `RuntimeError`. */
@@ -380,6 +321,41 @@ export class Session {
     return this.close();
   }
 }
+
+/** Sessions that are the default, innermost last. */
+const defaults: Session[] = [];
+
+/** Makes a session the default of `t.eval()` and `op.run()`; what it returns ends that. */
+export function enterDefaultSession(session: Session): () => void {
+  defaults.push(session);
+  return () => {
+    const i = defaults.lastIndexOf(session);
+    if (i >= 0) defaults.splice(i, 1);
+  };
+}
+
+/** The default session, or null. */
+export function defaultSession(): Session | null {
+  return defaults.at(-1) ?? null;
+}
+
+evaluator.run = (fetch, feeds, given) => {
+  const session = (given ?? defaultSession()) as Session | null;
+  const { graph } = fetch;
+  if (session === null) {
+    throw new ValueError(
+      `Cannot evaluate ${fetch}: No default session is registered. Use \`session.asDefault()\` or pass an explicit session`,
+    );
+  }
+  if (session.graph !== graph) {
+    throw new ValueError(
+      `Cannot use the ${
+        given ? "given" : "default"
+      } session to evaluate ${fetch}: its graph is different from the session's graph`,
+    );
+  }
+  return session.run(fetch as Tensor, feeds === undefined ? {} : { feeds });
+};
 
 /** Runs a plan. Where it calls nobody, the feeds need not be its own. */
 function runPlan(

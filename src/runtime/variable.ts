@@ -2,15 +2,15 @@
  * Variable: a tensor whose value can be replaced; eager code, graphs and functions share it.
  * May import core, ops, graph and tensor.
  */
-import { apply, apply1, currentInterpreter, type OpInput, withRecorders } from "../core/apply.ts";
+import { apply, apply1, currentInterpreter, type OpInput } from "../core/apply.ts";
 import type { Attrs } from "../core/op.ts";
-import { withScope } from "../core/scope_context.ts";
+import { currentScope } from "../core/scope_context.ts";
 import { asDType, type DType, type HostData, isTrainable } from "../core/dtype.ts";
-import type { NdArray, Nested, Scalar } from "../core/nd_array.ts";
+import { NdArray, type Nested, type Scalar } from "../core/nd_array.ts";
 import { type PartialShape, shapeTuple } from "../core/shape.ts";
 import type { TensorGpuData } from "../core/gpu_data.ts";
-import { Tensor, type TensorLike, variableMaker } from "../core/tensor.ts";
-import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { newTensorId, Tensor, type TensorLike, variableMaker } from "../core/tensor.ts";
+import { ValueError } from "../core/errors.ts";
 import {
   AssignAddVariableOp,
   AssignSubVariableOp,
@@ -18,16 +18,25 @@ import {
   ReadVariableOp,
 } from "../ops/variable.ts";
 import { castInput, toInput } from "../ops/input.ts";
-import { add, sub } from "../ops/pointwise_arithmetic.ts";
+import { AssignedVariable } from "../graph/assigned_variable.ts";
+import { FuncGraph } from "../graph/func_graph.ts";
+import { currentGraph, type Graph } from "../graph/graph.ts";
+import type { VariableNode } from "../graph/graph_variables.ts";
 import type { Operation } from "../graph/operation.ts";
 import { evaluateNow } from "./evaluate.ts";
 import { EagerTensor, outsideScopes } from "./tensor.ts";
-import { constantTensor, setHostRunner } from "./eager.ts";
-import { setConstantOp, setHostOp } from "./run_context.ts";
-import { defaultDevice, scopeDevice } from "./devices.ts";
+import { constantTensor } from "./eager.ts";
+import { scopeDevice } from "./devices.ts";
 import { currentReads } from "./read_ahead.ts";
-import { noteRead, readsAreFollowed } from "./variable_reads.ts";
-import { VariableHandle, VariableState } from "./variable_state.ts";
+import { VariableState } from "./variable_state.ts";
+import "./variables/run_variable_ops.ts";
+
+/** The collection of a graph's variables. Names of collections are TensorFlow's. */
+export const GLOBAL_VARIABLES = "variables";
+/** The collection of those that optimizers train. */
+export const TRAINABLE_VARIABLES = "trainable_variables";
+/** The collection of those that are not saved. */
+export const LOCAL_VARIABLES = "local_variables";
 
 let variableCount = 0;
 /** Variables not disposed, by name. */
@@ -43,21 +52,18 @@ export class Variable extends Tensor {
   readonly resource: VariableState;
   readonly #sharedRead: Attrs;
 
+  /** Its place in the graph that it belongs to; null for a variable of eager code. */
+  readonly #node: VariableNode | null;
+
   /** Made by `tf.variable`. */
-  constructor(value: EagerTensor, name: string, trainable: boolean) {
-    super(value.dtype);
+  constructor(state: VariableState, node: VariableNode | null = null) {
+    super(state.dtype, state.id);
     Variable.created++;
     currentReads()?.noteEffect("a new variable");
-    this.resource = new VariableState(value, {
-      id: this.id,
-      dtype: value.dtype,
-      shape: value.staticShape,
-      sharedName: name,
-      trainable,
-    });
-    this.resource.variable = this;
-    named.set(name, this);
-    this.#sharedRead = { dtype: value.dtype, _shape: value.staticShape, _shared: true };
+    this.resource = state;
+    this.#node = node;
+    state.variable = this;
+    this.#sharedRead = { dtype: state.dtype, _shape: state.shape, _shared: true };
   }
 
   /** What ops that read or assign take as input. */
@@ -74,6 +80,22 @@ export class Variable extends Tensor {
   set trainable(trainable: boolean) {
     this.resource.trainable = trainable;
   }
+  /** The graph that it belongs to. Throws `RuntimeError` for a variable of eager code. */
+  override get graph(): Graph {
+    return this.#node?.graph ?? super.graph as Graph;
+  }
+  /** The operation that stands for it in its graph. Throws `RuntimeError` for a variable of eager code. */
+  override get op(): Operation {
+    return this.#node?.handle.operation ?? super.op as Operation;
+  }
+  /** The operation that gives it its initial value; null for a variable of eager code, and for an imported one without. */
+  get initializer(): Operation | null {
+    return this.#node?.initializer ?? null;
+  }
+  /** The tensor that it starts with in its graph; null where there is none. */
+  get initialValue(): Tensor | null {
+    return this.#node?.initializer?.inputs[1] ?? null;
+  }
   /** Name of the variable. */
   override get name(): string {
     return this.resource.sharedName;
@@ -84,11 +106,13 @@ export class Variable extends Tensor {
   }
   /** Device the value lives on. */
   override get device(): string {
-    return this.resource.value.device;
+    const { resource } = this;
+    if (resource.storage !== null || this.#node === null) return resource.value.device;
+    return this.#node.handle.device;
   }
   /** True after `dispose()`. */
   override get isDisposed(): boolean {
-    return this.resource.isDisposed;
+    return this.#node === null && this.resource.isDisposed;
   }
   /** The value now, as a tensor: in a graph a node that reads it at each run. TensorFlow op `ReadVariableOp`. */
   override readValue(): Tensor {
@@ -102,20 +126,20 @@ export class Variable extends Tensor {
     if (currentInterpreter().symbolic) return this.readValue();
     return apply1(ReadVariableOp, [this.resource.handle], this.#sharedRead);
   }
-  /** Replaces the value. In a graph returns the operation that does so at each run. Throws `ValueError` for another shape or dtype. */
-  assign(value: TensorLike): Operation | null {
+  /** Replaces the value. In a graph returns what does so at each run, and as a tensor is the new value. Throws `ValueError` for another shape or dtype. */
+  assign(value: TensorLike): AssignedVariable | null {
     return this.#update(AssignVariableOp, value);
   }
   /** Adds to the value; see {@linkcode Variable.assign}. */
-  assignAdd(value: TensorLike): Operation | null {
+  assignAdd(value: TensorLike): AssignedVariable | null {
     return this.#update(AssignAddVariableOp, value);
   }
   /** Subtracts from the value; see {@linkcode Variable.assign}. */
-  assignSub(value: TensorLike): Operation | null {
+  assignSub(value: TensorLike): AssignedVariable | null {
     return this.#update(AssignSubVariableOp, value);
   }
 
-  #update(def: typeof AssignVariableOp, value: TensorLike): Operation | null {
+  #update(def: typeof AssignVariableOp, value: TensorLike): AssignedVariable | null {
     const input = toInput(value, "value", "assign", {
       dtype: value instanceof Tensor ? undefined : this.dtype,
     });
@@ -135,9 +159,11 @@ export class Variable extends Tensor {
       apply(def, inputs, attrs);
       return null;
     }
-    return (interpreter as unknown as {
-      graph: { addOp(d: typeof def, i: OpInput[], a: object): Operation };
-    }).graph.addOp(def, inputs, attrs);
+    const graph = currentGraph()!;
+    const assigned = new AssignedVariable(graph.addOp(def, inputs, attrs));
+    // Who fetches it from a finalized graph wants it to be there; a function's results are reads at its end.
+    if (!(graph instanceof FuncGraph)) assigned.readValue();
+    return assigned;
   }
 
   /** Reads the value as a host array. */
@@ -199,7 +225,9 @@ function sameOrUnknown(x: OpInput, shape: readonly number[]): boolean {
 
 /**
  * Makes a variable. `initialValue` is copied; the value lives on the device that `tf.device()` names, else on the default one. No scope disposes it.
- * Throws `ValueError` where a variable of that name was not disposed.
+ * While a graph is built (`graph.asDefault`) the variable belongs to that graph: its name is made unique there, and it has its value once
+ * its `initializer` has run, or that of all (`tf.compat.v1.globalVariablesInitializer()`).
+ * Throws `ValueError` where an eager variable of that name was not disposed.
  *
  * @example
  * ```ts
@@ -216,6 +244,10 @@ export function variable(
   name?: string,
   dtype?: DType,
 ): Variable {
+  const graph = currentGraph();
+  if (graph !== null && !(graph instanceof FuncGraph)) {
+    return graphVariable(graph, initialValue, { trainable, name, dtype });
+  }
   const wanted = dtype === undefined ? undefined : asDType(dtype);
   if (name !== undefined && named.has(name)) {
     throw new ValueError(
@@ -233,7 +265,69 @@ export function variable(
     const literal = cast instanceof Tensor ? evaluateNow(cast, "initialise a variable") : cast;
     return literal instanceof EagerTensor ? literal : constantTensor(literal, scopeDevice());
   });
-  return new Variable(value, name ?? defaultName(), trainable);
+  const made = new Variable(
+    new VariableState(value, {
+      id: newTensorId(),
+      dtype: value.dtype,
+      shape: value.staticShape,
+      sharedName: name ?? defaultName(),
+      trainable,
+    }),
+  );
+  named.set(made.name, made);
+  return made;
+}
+
+/** Options of {@linkcode graphVariable}. */
+export interface GraphVariableOptions {
+  /** True, the default: tapes and optimizers consider it. */
+  readonly trainable?: boolean | undefined;
+  /** Its name, made unique in the graph. Default `"Variable"`. */
+  readonly name?: string | undefined;
+  /** Element type. Default that of the initial value. */
+  readonly dtype?: DType | undefined;
+  /** Collections that list it besides that of trainable variables. Default that of global variables. */
+  readonly collections?: readonly string[] | undefined;
+}
+
+/** A variable that belongs to a graph. It has no value before its initializer has run. Throws `ValueError` where the initial shape is not known. */
+export function graphVariable(
+  graph: Graph,
+  initialValue: TensorLike | (() => TensorLike),
+  { trainable = true, name = "Variable", dtype, collections }: GraphVariableOptions = {},
+): Variable {
+  const wanted = dtype === undefined ? undefined : asDType(dtype);
+  const { resource, node } = graph.variables.own(name, {
+    assign: AssignVariableOp,
+    initial: () => {
+      const given = typeof initialValue === "function"
+        ? graph.nameScope("Initializer", initialValue)
+        : initialValue;
+      const input = toInput(given, "initialValue", "variable", {
+        dtype: given instanceof Tensor ? undefined : wanted,
+      });
+      const cast = wanted === undefined ? input : castInput(input, wanted);
+      return cast instanceof NdArray
+        ? graph.constant(cast, "initial_value")
+        : graph.convertInput(cast, AssignVariableOp);
+    },
+    state: ({ dtype, shape }, sharedName) =>
+      new VariableState(null, { id: newTensorId(), dtype, shape, sharedName, trainable }),
+  });
+  if (currentScope().device) resource.home = scopeDevice();
+  return ownVariable(resource, node, collections);
+}
+
+/** The variable of a graph over a state, listed in collections. */
+export function ownVariable(
+  state: VariableState,
+  node: VariableNode,
+  collections: readonly string[] = [GLOBAL_VARIABLES],
+): Variable {
+  const made = new Variable(state, node);
+  for (const c of collections) node.graph.addToCollection(c, made);
+  if (state.trainable) node.graph.addToCollection(TRAINABLE_VARIABLES, made);
+  return made;
 }
 
 variableMaker.make = variable;
@@ -246,15 +340,24 @@ function defaultName(): string {
   }
 }
 
-/** The variable of this name that was not disposed, or undefined. */
+/** The variables that belong to the graph being built, functions in it included. */
+function ownVariables(): Variable[] {
+  let graph = currentGraph();
+  while (graph instanceof FuncGraph) graph = graph.outer;
+  if (graph === null) return [];
+  const lists = [GLOBAL_VARIABLES, LOCAL_VARIABLES].map((c) => graph.getCollection(c));
+  return [...new Set(lists.flat())] as Variable[];
+}
+
+/** The variable of this name in the graph being built, else the eager one that was not disposed, or undefined. */
 export function variableByName(name: string): Variable | undefined {
-  return named.get(name);
+  return ownVariables().find((v) => v.name === name) ?? named.get(name);
 }
 
 /** The resources of the variables that can be trained. */
 export function trainableResources(): VariableState[] {
-  return [...named.values()].filter((v) => v.trainable && isTrainable(v.dtype))
-    .map((v) => v.resource);
+  return [...named.values(), ...ownVariables()]
+    .filter((v) => v.trainable && isTrainable(v.dtype)).map((v) => v.resource);
 }
 
 /**
@@ -272,61 +375,3 @@ export function trainableResources(): VariableState[] {
 export function disposeVariables(): void {
   for (const v of [...named.values()]) v.dispose();
 }
-
-/** The state behind a handle. Throws `InvalidArgumentError` for what is none, and where the op wants another dtype. */
-function stateOf(x: OpInput, dtype?: DType): VariableState {
-  if (!(x instanceof VariableHandle)) {
-    throw new InvalidArgumentError("Cannot use a variable: its handle is none");
-  }
-  const { resource } = x;
-  if (dtype !== undefined && dtype !== resource.dtype) {
-    throw new InvalidArgumentError(
-      `Trying to read variable ${resource.sharedName} with wrong dtype. Expected ${resource.dtype} got ${dtype}`,
-    );
-  }
-  return resource;
-}
-
-setHostRunner(ReadVariableOp, ([handle], attrs) => {
-  const state = stateOf(handle);
-  if (attrs._shared && !readsAreFollowed()) return [state.value];
-  return [noteRead(state.read(), handle, ReadVariableOp, attrs)];
-});
-setHostRunner(AssignVariableOp, ([handle, value]) => {
-  withEager(value, (v) => stateOf(handle).assign(v));
-  return [];
-});
-setHostRunner(AssignAddVariableOp, ([handle, value]) => combine(stateOf(handle), value, add));
-setHostRunner(AssignSubVariableOp, ([handle, value]) => combine(stateOf(handle), value, sub));
-
-/** Replaces the value by what `fn` makes of it, where the variable lives. */
-function combine(
-  state: VariableState,
-  value: OpInput,
-  fn: (a: Tensor, b: OpInput) => Tensor,
-): Tensor[] {
-  const { name } = state.value.storage.device;
-  const next = outsideScopes(() =>
-    withScope({ device: name }, () => withRecorders([], () => fn(state.value, value)))
-  ) as EagerTensor;
-  state.assign(next);
-  next.dispose();
-  return [];
-}
-
-function withEager(value: OpInput, use: (v: EagerTensor) => void): void {
-  if (value instanceof EagerTensor) return use(value);
-  const t = outsideScopes(() => constantTensor(value as NdArray, defaultDevice()));
-  use(t);
-  t.dispose();
-}
-
-setHostOp("VarHandleOp", ({ attrs }) => [attrs._resource.handle]);
-setConstantOp("VarHandleOp", (attrs) => attrs._resource.handle);
-setHostOp("ReadVariableOp", ({ inputs, attrs }) => [stateOf(inputs[0], attrs.dtype).read()]);
-setHostOp("AssignVariableOp", ({ inputs: [handle, value] }) => {
-  withEager(value, (v) => stateOf(handle).assign(v));
-  return [];
-});
-setHostOp("AssignAddVariableOp", ({ inputs: [h, value] }) => combine(stateOf(h), value, add));
-setHostOp("AssignSubVariableOp", ({ inputs: [h, value] }) => combine(stateOf(h), value, sub));

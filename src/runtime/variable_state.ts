@@ -2,6 +2,7 @@
  * The state behind a variable, which eager code, graphs and functions share.
  * May import core, storage and tensor.
  */
+import type { Device } from "../core/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { FailedPreconditionError, ValueError } from "../core/errors.ts";
 import type { Resource } from "../core/graph_node.ts";
@@ -50,6 +51,8 @@ export class VariableState implements Resource {
   readonly sharedName: string;
   /** The variable over it, which users hold. */
   variable: Tensor | null = null;
+  /** The device that it was asked for on, for values that come from the host; null for the default one. */
+  home: Device | null = null;
   /** What ops that read or assign take as input. */
   readonly handle: VariableHandle;
   readonly #place: Place = { storage: null };

@@ -11,6 +11,8 @@ import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { specText } from "../core/tensor_spec.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { withScope } from "../core/scope_context.ts";
+import { stopGradient } from "../ops/array_view.ts";
 import { asTensor, intScalar, toInput } from "../ops/input.ts";
 import { add } from "../ops/pointwise_arithmetic.ts";
 import { less } from "../ops/pointwise_compare.ts";
@@ -62,11 +64,23 @@ export interface WhileOptions {
   readonly maximumIterations?: number;
   /** Shapes that hold in every iteration, in the order of the variables; null dimensions may vary. */
   readonly shapeInvariants?: readonly (PartialShape | undefined)[];
+  /** False: no gradient flows through the loop. Default true. */
+  readonly backProp?: boolean;
+  /** Name of the operation. */
+  readonly name?: string;
+  /** How many iterations TensorFlow runs at a time; nothing here. */
+  readonly parallelIterations?: number;
+  /** Whether TensorFlow keeps intermediate values on the host; nothing here. */
+  readonly swapMemory?: boolean;
 }
 
 const checkOptions = optionCheck<WhileOptions>("whileLoop", {
   maximumIterations: true,
   shapeInvariants: true,
+  backProp: true,
+  name: true,
+  parallelIterations: true,
+  swapMemory: true,
 });
 
 /** What a loop may carry. */
@@ -123,8 +137,11 @@ export function whileLoop<const V extends readonly LoopVariable[]>(
     }),
     limit: options.maximumIterations ?? -1,
   };
-  if (!currentInterpreter().symbolic) return wrap(loopEagerly(loop));
-  return wrap(loop.limit < 0 ? addLoop(loop) : addLoop(counted(loop)).slice(1));
+  const results = !currentInterpreter().symbolic ? loopEagerly(loop) : withScope(
+    { opName: options.name ?? null },
+    () => loop.limit < 0 ? addLoop(loop) : addLoop(counted(loop)).slice(1),
+  );
+  return wrap(options.backProp === false ? results.map((t) => stopGradient(t)) : results);
 }
 
 /** A loop over plain tensors. */

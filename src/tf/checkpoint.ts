@@ -7,6 +7,7 @@ import { toNdArray } from "../core/convert.ts";
 import { asDType, DTYPES } from "../core/dtype.ts";
 import { DataLossError, NotFoundError, UnimplementedError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { setCheckpointFormat } from "../io/checkpoint_format.ts";
 import { sizeOf } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { decodeElements, encodeElements } from "./bundle_elements.ts";
@@ -307,3 +308,5 @@ export function pathOf(source: string | URL): string {
   const path = decodeURIComponent(new URL(text).pathname);
   return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
+
+setCheckpointFormat({ read: readCheckpoint, write: writeCheckpoint });

@@ -234,7 +234,7 @@ export abstract class Optimizer {
       if (gradient === null) continue;
       const state = [v, ...slots].map((s) => s.readValue());
       const next = apply(this.update, [...state, ...scalars(v.dtype), gradient], attrs);
-      [v, ...slots].forEach((s, i) => done.push(s.assign(next[i])));
+      [v, ...slots].forEach((s, i) => done.push(s.assign(next[i])?.operation ?? null));
     }
     return done;
   }
@@ -294,7 +294,7 @@ export abstract class Optimizer {
 
   #countStep(isSymbolic: boolean): StepOperation | null {
     if (isSymbolic || this.#countVariable) {
-      return device("/CPU:0", () => this.#hostCount().assignAdd(1));
+      return device("/CPU:0", () => this.#hostCount().assignAdd(1)?.operation ?? null);
     }
     this.#count++;
     return null;

@@ -7,7 +7,7 @@ import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
 import type { Variable } from "../runtime/variable.ts";
 
 /** The operation of a graph that does a step. */
-export type StepOperation = NonNullable<ReturnType<Variable["assign"]>>;
+export type StepOperation = NonNullable<ReturnType<Variable["assign"]>>["operation"];
 
 /** The graph being built, as far as a step needs it. */
 interface StepGraph {

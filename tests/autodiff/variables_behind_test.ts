@@ -254,18 +254,22 @@ Deno.test("minimize() of a graph finds what was read before the loss was asked f
   assertAlmostEquals(b.item(), -0.3 - 0.1 * 1, 1e-6);
 });
 
-Deno.test("an imported variable that nobody gave a value to cannot be trained", () => {
+Deno.test("an imported variable can be trained once it has a value", async () => {
   const source = new tf.Graph();
   using v = tf.variable(1, true, "imported");
   source.asDefault(() => tf.identity(tf.mul(v, 2)));
-  new tf.Graph().asDefault(() => {
+  const graph = new tf.Graph();
+  const step = graph.asDefault(() => {
     const [y] = tf.importGraphDef(source.toGraphDef(), { returnElements: ["Identity:0"] });
-    assertThrows(
-      () => tf.train.sgd(0.1).minimize(y as tf.Tensor),
-      tf.ValueError,
-      "Cannot train 'imported': no variable stands for it here",
-    );
+    return tf.train.sgd(0.1).minimize(y as tf.Tensor)!;
   });
+  const sess = new tf.Session({ graph });
+  await assertRejects(() => sess.run(step), tf.errors.FailedPreconditionError, "uninitialized");
+  const [imported] = graph.getCollection("variables") as tf.Variable[];
+  imported.assign(3);
+  await sess.run(step);
+  assertAlmostEquals(imported.item(), 2.8, 1e-6);
+  assertAlmostEquals(v.item(), 1, 1e-6);
 });
 
 Deno.test("a step that was imported trains what its graph names, and refuses what only its optimizer could", async () => {

@@ -53,6 +53,8 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   VarHandleOp: "state: tests/graph",
   ReadVariableOp: "state: tests/graph",
   AssignVariableOp: "state: tests/graph",
+  VarIsInitializedOp: "state: tests/compat_v1",
+  Assert: "effect: tests/compat_v1",
   AssignAddVariableOp: "state: tests/graph",
   AssignSubVariableOp: "state: tests/graph",
   ResourceApplyGradientDescent: "state: tests/train",

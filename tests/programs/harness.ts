@@ -25,7 +25,7 @@ import { type Start, valuesOf } from "./values.ts";
 export type Outputs = Record<string, tf.Tensor>;
 
 /** An operation of a graph; null eagerly, where it has run. */
-export type Effect = tf.Operation | null;
+export type Effect = tf.Operation | tf.Tensor | null;
 
 /** What a program is built from. */
 export interface Parts {
@@ -157,7 +157,7 @@ class Run {
   readonly #variables: Record<string, tf.Variable> = {};
   readonly #owned: Disposable[] = [];
   /** Operations that were made outside of functions are of a session's graph. */
-  readonly #effects: tf.Operation[] = [];
+  readonly #effects: (tf.Operation | tf.Tensor)[] = [];
   readonly #marked = new Set<string>();
   readonly #step: Step;
   #session: tf.Session | null = null;

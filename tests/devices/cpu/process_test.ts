@@ -118,3 +118,30 @@ Deno.test("memory() tells what the garbage collector has reclaimed, and goes on 
   );
   assertEquals(text, "0 0\n102 true true");
 });
+
+Deno.test("a graph that nobody holds leaves nothing behind, nor do its variables", async () => {
+  const text = await runAlone(
+    `
+    import * as tf from ${WEFT};
+    await tf.setBackend("cpu");
+    async function build() {
+      const graph = new tf.Graph();
+      const [v, inc] = graph.asDefault(() => {
+        const v = tf.variable(tf.zeros([10]), true, "kept");
+        return [v, v.assignAdd(tf.ones([10]))];
+      });
+      await using sess = new tf.Session({ graph });
+      await sess.run(v.initializer);
+      await sess.run(inc);
+      return Object.entries({ graph, v, state: v.resource }).map(([k, x]) => [k, new WeakRef(x)]);
+    }
+    const refs = await build();
+    for (let i = 0; i < 10; i++) {
+      gc();
+      await new Promise((done) => setTimeout(done));
+    }
+    console.log(refs.filter(([, ref]) => ref.deref()).map(([k]) => k).join() || "nothing");`,
+    "--v8-flags=--expose-gc",
+  );
+  assertEquals(text, "nothing");
+});

@@ -2,4 +2,4 @@
  * Namespace `tf.compat`: TensorFlow 1's spellings.
  * May import this folder.
  */
-export * as v1 from "./compat_v1.ts";
+export * as v1 from "./mod.ts";

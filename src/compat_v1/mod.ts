@@ -1,0 +1,66 @@
+/**
+ * Namespace `tf.compat.v1`: the graph world of TensorFlow 1.
+ * May import this folder and what has the same meaning in TensorFlow 1.
+ */
+export { Graph } from "../graph/graph.ts";
+export { placeholder, placeholderWithDefault } from "../ops/graph_ops.ts";
+export { setRandomSeed } from "../ops/random_state.ts";
+export { numpyFunction, pyFunc } from "../script/numpy_function.ts";
+export { pyFunction } from "../script/py_function.ts";
+export {
+  addToCollection,
+  getCollection,
+  getCollectionRef,
+  getDefaultGraph,
+  GraphKeys,
+} from "./collections.ts";
+export {
+  constantInitializer,
+  glorotNormalInitializer,
+  glorotUniformInitializer,
+  type Initializer,
+  onesInitializer,
+  randomNormalInitializer,
+  randomUniformInitializer,
+  truncatedNormalInitializer,
+  varianceScalingInitializer,
+  type VarianceScalingOptions,
+  zerosInitializer,
+} from "./initializers.ts";
+export { getRandomSeed } from "./random_seed.ts";
+export {
+  type Callable,
+  type FeedDict,
+  getDefaultSession,
+  InteractiveSession,
+  type RunArguments,
+  Session,
+} from "./session.ts";
+export * as graphUtil from "./graph_util.ts";
+export * as train from "./train.ts";
+export {
+  assign,
+  assignAdd,
+  assignSub,
+  globalVariables,
+  globalVariablesInitializer,
+  isVariableInitialized,
+  localVariables,
+  localVariablesInitializer,
+  tablesInitializer,
+  trainableVariables,
+  variable,
+  type VariableOptions,
+  variablesInitializer,
+} from "./variables.ts";
+export {
+  AUTO_REUSE,
+  getVariable,
+  type GetVariableOptions,
+  getVariableScope,
+  type Regularizer,
+  type Reuse,
+  VariableScope,
+  variableScope,
+  type VariableScopeOptions,
+} from "./variable_scope.ts";

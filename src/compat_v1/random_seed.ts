@@ -1,0 +1,24 @@
+/**
+ * The seeds of an op.
+ * May import core and ops.
+ */
+import { type Seed, seedsOf } from "../ops/random_state.ts";
+
+/**
+ * The two seeds of an op: that of `setRandomSeed` and its own; both null where neither was given.
+ * Follows TensorFlow `tf.compat.v1.get_seed`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * tf.compat.v1.setRandomSeed(7);
+ * assertEquals(tf.compat.v1.getRandomSeed(3), [7, 3]);
+ * tf.compat.v1.setRandomSeed(null);
+ * assertEquals(tf.compat.v1.getRandomSeed(3), [87654321, 3]);
+ * assertEquals(tf.compat.v1.getRandomSeed(), [null, null]);
+ * ```
+ */
+export function getRandomSeed(opSeed: Seed | null = null): [number | null, number | null] {
+  return seedsOf(opSeed);
+}

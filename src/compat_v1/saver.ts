@@ -1,0 +1,165 @@
+/**
+ * Saver: variables of a graph in TensorFlow's checkpoints.
+ * May import core, graph, io and runtime.
+ */
+import { NotFoundError, ValueError } from "../core/errors.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { isPlainObject } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
+import { checkpointFormat } from "../io/checkpoint_format.ts";
+import { readBytes, writeBytes } from "../io/files.ts";
+import type { Session } from "../runtime/session.ts";
+import { Variable } from "../runtime/variable.ts";
+import { globalVariables } from "./variables.ts";
+
+/** Which variables: a list, saved under their own names, or a record of names. */
+export type VarList = readonly Variable[] | Readonly<Record<string, Variable>>;
+
+/** Options of {@linkcode Saver}. */
+export interface SaverOptions {
+  /** How many checkpoints the state file lists; 0 for all. Default 5. Files of older ones stay. */
+  readonly maxToKeep?: number;
+}
+
+/** Options of {@linkcode Saver.save}. */
+export interface SaveOptions {
+  /** A number to be added to the prefix, or the variable that holds it. */
+  readonly globalStep?: number | Variable;
+  /** False: no state file is written. Default true. */
+  readonly writeState?: boolean;
+  /** Name of the state file. Default `"checkpoint"`. */
+  readonly latestFilename?: string;
+}
+
+const checkSaver = optionCheck<SaverOptions>("Saver", { maxToKeep: true });
+const checkSave = optionCheck<SaveOptions>("Saver.save", {
+  globalStep: true,
+  writeState: true,
+  latestFilename: true,
+});
+
+/**
+ * Saves and restores variables of a graph. Default all its global variables. Follows TensorFlow `tf.compat.v1.train.Saver`; the files are
+ * TensorFlow's own, which `import "@weft/weft/tf"` reads and writes.
+ * Throws `ValueError` where there is no variable, or two of one name.
+ */
+export class Saver {
+  readonly #variables: ReadonlyMap<string, Variable>;
+  readonly #maxToKeep: number;
+  readonly #saved: string[] = [];
+
+  /** Chooses the variables. */
+  constructor(varList?: VarList | null, options: SaverOptions = {}) {
+    checkSaver(options);
+    this.#maxToKeep = options.maxToKeep ?? 5;
+    this.#variables = byName(varList ?? globalVariables());
+  }
+
+  /** Checkpoints that it wrote and the state file lists, oldest first. */
+  get lastCheckpoints(): string[] {
+    return [...this.#saved];
+  }
+
+  /**
+   * Writes the variables' values; returns the prefix that was written. Rejects with `FailedPreconditionError` where one has none,
+   * `UnimplementedError` where the format is not loaded.
+   */
+  async save(session: Session, prefix: string, options: SaveOptions = {}): Promise<string> {
+    checkSave(options);
+    const { globalStep, writeState = true, latestFilename = "checkpoint" } = options;
+    const format = checkpointFormat("save a checkpoint");
+    const step = globalStep instanceof Variable ? await session.run(globalStep) : globalStep;
+    const path = step === undefined ? prefix : `${prefix}-${step}`;
+    const names = [...this.#variables.keys()];
+    const values = await session.run([...this.#variables.values()]);
+    await format.write(
+      path,
+      Object.fromEntries(names.map((name, i) => [name, values[i] as NdArray])),
+    );
+    if (writeState) await this.#writeState(path, latestFilename);
+    return path;
+  }
+
+  async #writeState(path: string, file: string): Promise<void> {
+    const at = this.#saved.indexOf(path);
+    if (at >= 0) this.#saved.splice(at, 1);
+    this.#saved.push(path);
+    if (this.#maxToKeep > 0) this.#saved.splice(0, this.#saved.length - this.#maxToKeep);
+    const folder = folderOf(path);
+    const line = (key: string, p: string): string =>
+      `${key}: ${JSON.stringify(folderOf(p) === folder ? p.slice(folder.length) : p)}\n`;
+    const text = line("model_checkpoint_path", path) +
+      this.#saved.map((p) => line("all_model_checkpoint_paths", p)).join("");
+    await writeBytes(folder + file, new TextEncoder().encode(text));
+  }
+
+  /**
+   * Gives the variables what a checkpoint holds; they need not have been initialised. Rejects with `NotFoundError` for a variable that the
+   * checkpoint lacks, `ValueError` for another shape or dtype; no variable is changed then.
+   */
+  async restore(session: Session, prefix: string): Promise<void> {
+    const checkpoint = await checkpointFormat("restore a checkpoint").read(prefix);
+    try {
+      const found: [Variable, NdArray][] = [];
+      for (const [name, v] of this.#variables) {
+        if (!checkpoint.has(name)) {
+          throw new NotFoundError(`Key ${name} not found in checkpoint ${prefix}`);
+        }
+        const value = await checkpoint.read(name);
+        if (!v.resource.takes(value.dtype, value.shape)) {
+          throw new ValueError(
+            `Cannot restore '${v.name}' from ${prefix}: the checkpoint has ${value.dtype}[${value.shape}], the variable is ${v.dtype}[${v.staticShape}]`,
+          );
+        }
+        found.push([v, value]);
+      }
+      for (const [v, value] of found) {
+        if (v.initializer === null) v.assign(value);
+        else await session.run(v.initializer, { feeds: new Map([[v.initialValue!, value]]) });
+      }
+    } finally {
+      await checkpoint.close();
+    }
+  }
+}
+
+function byName(list: VarList): Map<string, Variable> {
+  const out = new Map<string, Variable>();
+  const entries: [string, Variable][] = isPlainObject(list)
+    ? Object.entries(list as Record<string, Variable>)
+    : (list as readonly Variable[]).map((v) => [v.name, v]);
+  for (const [name, v] of entries) {
+    if (out.has(name)) {
+      throw new ValueError(`At least two variables have the same name: ${name}`);
+    }
+    out.set(name, v);
+  }
+  if (out.size === 0) throw new ValueError("No variables to save");
+  return out;
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+}
+
+/**
+ * The prefix that a folder's state file names last, or null where there is none. Follows TensorFlow `tf.train.latest_checkpoint`.
+ * Rejects with `UnimplementedError` in browsers.
+ */
+export async function latestCheckpoint(
+  folder: string,
+  latestFilename = "checkpoint",
+): Promise<string | null> {
+  const base = /[\\/]$/.test(folder) ? folder : `${folder}/`;
+  let text: string;
+  try {
+    text = new TextDecoder().decode(await readBytes(base + latestFilename));
+  } catch (e) {
+    if (e instanceof NotFoundError) return null;
+    throw e;
+  }
+  const quoted = /^model_checkpoint_path:\s*("(?:[^"\\]|\\.)*")/m.exec(text)?.[1];
+  if (quoted === undefined) return null;
+  const path = JSON.parse(quoted) as string;
+  return /^([\\/]|[A-Za-z]:)/.test(path) ? path : base + path;
+}

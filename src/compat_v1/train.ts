@@ -1,0 +1,31 @@
+/**
+ * Namespace `tf.compat.v1.train`.
+ * May import this folder.
+ */
+export {
+  createGlobalStep,
+  exponentialDecay,
+  getGlobalStep,
+  getOrCreateGlobalStep,
+} from "./global_step.ts";
+export {
+  AdadeltaOptimizer,
+  AdagradOptimizer,
+  AdamOptimizer,
+  type ApplyGradientsOptions,
+  type ComputeGradientsOptions,
+  type GradientAndVariable,
+  GradientDescentOptimizer,
+  type MinimizeOptions,
+  MomentumOptimizer,
+  Optimizer,
+  type Rate,
+  RMSPropOptimizer,
+} from "./optimizers.ts";
+export {
+  latestCheckpoint,
+  type SaveOptions,
+  Saver,
+  type SaverOptions,
+  type VarList,
+} from "./saver.ts";

@@ -1,0 +1,39 @@
+/**
+ * Assert: a check that a graph makes when it runs.
+ * May import core and graph files.
+ */
+import { apply } from "../core/apply.ts";
+import { toNdArray } from "../core/convert.ts";
+import { lookupOp } from "../core/op.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { currentGraph } from "./graph.ts";
+import type { Operation } from "./operation.ts";
+
+/**
+ * Fails where `condition` is false when it runs, telling the values of `data`, of each the first `summarize` (default 3, -1 for all).
+ * Gives the operation in a graph, null eagerly. TensorFlow op `Assert`. Throws `InvalidArgumentError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertThrows } from "@std/assert";
+ * const x = tf.scalar(-1);
+ * assertThrows(() => tf.Assert(tf.greater(x, 0), ["x is", x]), tf.errors.InvalidArgumentError, "[x is] [-1]");
+ * ```
+ */
+export function Assert(
+  condition: TensorLike,
+  data: readonly TensorLike[],
+  summarize = 3,
+): Operation | null {
+  const inputs = [
+    condition instanceof Tensor ? condition.asOpInput() : toNdArray(condition, { dtype: "bool" }),
+    ...data.map((d) => d instanceof Tensor ? d.asOpInput() : toNdArray(d)),
+  ];
+  const def = lookupOp("Assert")!;
+  const attrs = { T: inputs.slice(1).map((x) => x.dtype), summarize };
+  const graph = currentGraph();
+  if (graph !== null) return graph.addOp(def, inputs, attrs);
+  apply(def, inputs, attrs);
+  return null;
+}

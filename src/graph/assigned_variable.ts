@@ -1,0 +1,74 @@
+/**
+ * What assigning gives in a graph: the operation, and as a tensor the value after it.
+ * May import core and graph files.
+ */
+import { lookupOp } from "../core/op.ts";
+import { withScope } from "../core/scope_context.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { Tensor } from "../core/tensor.ts";
+import type { Graph } from "./graph.ts";
+import type { Operation, SymbolicTensor } from "./operation.ts";
+
+/** A variable as an assignment leaves it. Follows TensorFlow's `_UnreadVariable`: nobody reads it until it is used. */
+export class AssignedVariable extends Tensor {
+  /** The operation that assigns. */
+  readonly operation: Operation;
+  #value: SymbolicTensor | null = null;
+
+  /** Made by the methods of a variable. */
+  constructor(operation: Operation) {
+    super(operation.inputs[1].dtype);
+    this.operation = operation;
+  }
+
+  /** True: the value is known when the graph runs. */
+  override get isSymbolic(): boolean {
+    return true;
+  }
+  /** Shape of the variable. */
+  override get staticShape(): PartialShape {
+    return this.operation.attrs._shape as PartialShape;
+  }
+  /** The graph. */
+  override get graph(): Graph {
+    return this.operation.graph;
+  }
+  /** The operation that assigns. */
+  override get op(): Operation {
+    return this.operation;
+  }
+  /** Name of the value after the assignment. */
+  override get name(): string {
+    return this.readValue().name;
+  }
+  /** The value after the assignment: a read that waits for it. */
+  override readValue(): SymbolicTensor {
+    if (this.#value !== null) return this.#value;
+    const { graph, inputs: [handle] } = this.operation;
+    return this.#value = graph.controlDependencies(
+      null,
+      () =>
+        graph.controlDependencies(
+          [this.operation],
+          () =>
+            withScope({ opName: null, device: null }, () =>
+              graph.addOp(lookupOp("ReadVariableOp")!, [handle], {
+                dtype: this.dtype,
+                _shape: this.staticShape,
+              }).outputs[0]),
+        ),
+    );
+  }
+  /** The value after the assignment. */
+  override asOpInput(): SymbolicTensor {
+    return this.readValue();
+  }
+  /** Refines the static shape of the value. */
+  override setShape(shape: PartialShape): void {
+    this.readValue().setShape(shape);
+  }
+  /** Short text for messages. */
+  override toString(): string {
+    return `<tf.Variable assigned by '${this.operation.name}'>`;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What a session is asked for and fed, as operations and tensors of its graph: tensors, variables, operations and names.
+ * May import core and graph files.
+ */
+import { describe } from "../core/convert.ts";
+import { LookupError, ValueError } from "../core/errors.ts";
+import { handleOf, resourceOf } from "../core/graph_node.ts";
+import { Tensor } from "../core/tensor.ts";
+import { AssignedVariable } from "./assigned_variable.ts";
+import type { Graph } from "./graph.ts";
+import { Operation, SymbolicTensor } from "./operation.ts";
+
+/** What a fetch means. Throws `TypeError` for what is no fetch, `ValueError` for what is not of the graph. */
+export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operation {
+  if (given === null || given === undefined) {
+    throw new TypeError(
+      `Argument \`fetch\` = ${given} has invalid type "${
+        given === null ? "null" : "undefined"
+      }". Cannot be null`,
+    );
+  }
+  const f = given instanceof Tensor ? valueIn(graph, given, "fetch") : given;
+  if (f instanceof SymbolicTensor || f instanceof Operation) {
+    if (f.graph !== graph) {
+      throw new ValueError(
+        `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${f} is not an element of this graph.)`,
+      );
+    }
+    return f;
+  }
+  if (typeof f !== "string") {
+    throw new TypeError(
+      `Argument \`fetch\` = ${
+        describe(f)
+      } has invalid type, must be a string or Tensor. (Can not convert a ${typeof f} into a Tensor or Operation.)`,
+    );
+  }
+  try {
+    return f.includes(":") ? graph.getTensorByName(f) : graph.getOperationByName(f);
+  } catch (e) {
+    throw new ValueError(
+      `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. ("${(e as Error).message}")`,
+    );
+  }
+}
+
+/** The tensor that stands for what may be one: the read of a variable, the value after an assignment. */
+function valueIn(graph: Graph, t: Tensor, argument: string): Tensor {
+  if (t instanceof AssignedVariable) {
+    return t.graph === graph ? t.readValue() : t.operation.inputs[1];
+  }
+  const handle = handleOf(t), resource = handle && resourceOf(handle);
+  if (!resource) return t;
+  try {
+    return graph.variables.snapshot(resource);
+  } catch (e) {
+    if (!(e instanceof ValueError)) throw e;
+    throw new ValueError(
+      `Argument \`${argument}\` = ${t} cannot be interpreted as a Tensor. (${e.message})`,
+    );
+  }
+}
+
+/** The tensors that a key of a feed means: of a variable all of its reads. Throws `TypeError` for what is none of the graph's. */
+export function feedsIn(graph: Graph, key: unknown): readonly SymbolicTensor[] {
+  if (key instanceof SymbolicTensor) {
+    if (key.graph !== graph) {
+      throw new TypeError(
+        `Cannot interpret feeds key as Tensor: ${key} is not an element of this graph.`,
+      );
+    }
+    return [key];
+  }
+  const handle = key instanceof Tensor ? handleOf(key) : undefined;
+  const resource = handle && resourceOf(handle);
+  if (resource) {
+    if (graph.variables.find(resource)) return graph.variables.reads(resource);
+    throw new TypeError(
+      `Cannot interpret feeds key as Tensor: ${key} is not an element of this graph.`,
+    );
+  }
+  if (typeof key !== "string") {
+    throw new TypeError(
+      `Cannot interpret feeds key as Tensor: Can not convert a ${typeof key} into a Tensor.`,
+    );
+  }
+  try {
+    return [graph.getTensorByName(key)];
+  } catch (e) {
+    if (!(e instanceof ValueError || e instanceof LookupError)) throw e;
+    throw new TypeError(`Cannot interpret feeds key as Tensor: ${e.message}`);
+  }
+}

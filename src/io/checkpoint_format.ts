@@ -1,0 +1,44 @@
+/**
+ * The seam between those who keep variables in checkpoints and TensorFlow's file format, which `@weft/weft/tf` brings.
+ * May import core.
+ */
+import { UnimplementedError } from "../core/errors.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { TensorLike } from "../core/tensor.ts";
+
+/** A checkpoint that was opened. */
+export interface OpenCheckpoint {
+  /** All keys. */
+  keys(): string[];
+  /** True where there is such a key. */
+  has(key: string): boolean;
+  /** The tensor under a key. */
+  read(key: string): Promise<NdArray>;
+  /** Closes its files. */
+  close(): Promise<void>;
+}
+
+/** How checkpoints are written and read. */
+export interface CheckpointFormat {
+  /** Opens the checkpoint of this prefix. */
+  readonly read: (prefix: string) => Promise<OpenCheckpoint>;
+  /** Writes a checkpoint. */
+  readonly write: (prefix: string, values: Readonly<Record<string, TensorLike>>) => Promise<void>;
+}
+
+let known: CheckpointFormat | null = null;
+
+/** Says how checkpoints are written and read; null takes it back. Returns what was said before. */
+export function setCheckpointFormat(format: CheckpointFormat | null): CheckpointFormat | null {
+  const before = known;
+  known = format;
+  return before;
+}
+
+/** How checkpoints are written and read. Throws `UnimplementedError` where nobody said it. */
+export function checkpointFormat(what: string): CheckpointFormat {
+  if (known !== null) return known;
+  throw new UnimplementedError(
+    `Cannot ${what}: TensorFlow's checkpoints are read and written by another entry, add import "@weft/weft/tf"`,
+  );
+}

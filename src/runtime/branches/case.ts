@@ -1,0 +1,121 @@
+/**
+ * case and switchCase: one of several functions, by predicates or by number.
+ * May import core, ops and runtime files.
+ */
+import { describe } from "../../core/convert.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { Nest } from "../../core/nest.ts";
+import { optionCheck } from "../../core/options.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { Assert } from "../../graph/assert.ts";
+import { controlDependencies } from "../../graph/scopes.ts";
+import { stack } from "../../ops/array_join.ts";
+import { cast } from "../../ops/cast.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { equal, lessEqual } from "../../ops/pointwise_compare.ts";
+import { sum } from "../../ops/reduce.ts";
+import { cond } from "../cond.ts";
+
+/** Options of `tf.case`. */
+export interface CaseOptions<T> {
+  /** What runs where no predicate is true. Default: the last function, after a check that its predicate is. */
+  readonly default?: (() => T) | undefined;
+  /** True: more than one true predicate is an error. */
+  readonly exclusive?: boolean;
+}
+
+const checkOptions = optionCheck<CaseOptions<unknown>>("case", { default: true, exclusive: true });
+
+/**
+ * Runs the function of the first predicate that is true. All must return the same nest of tensors of the same dtypes. Follows TensorFlow
+ * `tf.case`. Throws `InvalidArgumentError` where none is true and there is no default, and with `exclusive` where two are.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const sign = tf.function((x: tf.Tensor) =>
+ *   tf.case([[tf.less(x, 0), () => tf.scalar(-1)], [tf.greater(x, 0), () => tf.scalar(1)]], {
+ *     default: () => tf.scalar(0),
+ *   })
+ * );
+ * assertEquals((sign(tf.scalar(-3)) as tf.Tensor).item(), -1);
+ * ```
+ */
+export function caseOf<T extends Nest<Tensor>>(
+  predFnPairs: readonly (readonly [TensorLike, () => T])[],
+  options: CaseOptions<T> = {},
+): T {
+  checkOptions(options);
+  if (predFnPairs.length === 0) {
+    throw new ValueError("Argument `pred_fn_pairs` must have at least one pair: received none");
+  }
+  const predicates = predFnPairs.map(([p, fn], i) => {
+    if (typeof fn !== "function") {
+      throw new TypeError(`Each function of case must be callable: received ${describe(fn)}`);
+    }
+    return asTensor(toInput(p, `predFnPairs[${i}]`, "case"));
+  });
+  const build = (): T => {
+    const last = predFnPairs.length - 1;
+    const otherwise = options.default ?? (() => {
+      const none = "None of the conditions evaluated as True. Conditions:";
+      const check = Assert(predicates[last], [none, ...predicates]);
+      return after(check, predFnPairs[last][1]);
+    });
+    const pairs = options.default ? predFnPairs : predFnPairs.slice(0, -1);
+    return pairs.reduceRight<() => T>(
+      (rest, [, fn], i) => () => cond(predicates[i], fn, rest),
+      otherwise,
+    )();
+  };
+  if (!options.exclusive) return build();
+  const count = sum(cast(stack(predicates), "int32"));
+  const check = Assert(lessEqual(count, 1), [
+    "More than one condition evaluated as True but exclusive=True. Conditions:",
+    ...predicates,
+  ], predicates.length);
+  return after(check, build);
+}
+
+/** Runs `fn` so that what it makes waits for a check; eagerly that has been made. */
+function after<T>(check: ReturnType<typeof Assert>, fn: () => T): T {
+  return check === null ? fn() : controlDependencies([check], fn);
+}
+
+/**
+ * Runs the function of number `branchIndex`, `default` (by default the last one) for a number that none has. All must return the same nest
+ * of tensors of the same dtypes. Follows TensorFlow `tf.switch_case`. Throws `ValueError` where there is no function.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const pick = (i: number) => tf.switchCase(i, [() => tf.scalar(10), () => tf.scalar(20)]).item();
+ * assertEquals([pick(0), pick(1), pick(7), pick(-1)], [10, 20, 20, 20]);
+ * ```
+ */
+export function switchCase<T extends Nest<Tensor>>(
+  branchIndex: TensorLike,
+  branchFns: readonly (() => T)[],
+  options: { readonly default?: (() => T) | undefined } = {},
+): T {
+  if (branchFns.length === 0) {
+    throw new ValueError("Argument `branch_fns` must have at least one function: received none");
+  }
+  for (const fn of branchFns) {
+    if (typeof fn !== "function") {
+      throw new TypeError(`Each function of switchCase must be callable: received ${describe(fn)}`);
+    }
+  }
+  const index = asTensor(
+    toInput(branchIndex, "branchIndex", "switchCase", {
+      dtype: typeof branchIndex === "number" ? "int32" : undefined,
+    }),
+  );
+  const pairs = options.default ? branchFns : branchFns.slice(0, -1);
+  return pairs.reduceRight<() => T>(
+    (rest, fn, i) => () => cond(equal(index, cast(i, index.dtype)), fn, rest),
+    options.default ?? branchFns.at(-1)!,
+  )();
+}

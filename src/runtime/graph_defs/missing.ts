@@ -1,0 +1,100 @@
+/**
+ * What a GraphDef needs and this process lacks: ops, and functions of scripts.
+ * May import core, graph and runtime files.
+ */
+import { InternalError, NotFoundError } from "../../core/errors.ts";
+import type { Attrs } from "../../core/op.ts";
+import type { FunctionDefJson, GraphDefJson, NodeDefJson } from "../../graph/graph_def.ts";
+import { wellFormedText } from "../../graph/graph_def_values.ts";
+
+/** Functions for the tokens of scripts. */
+// deno-lint-ignore no-explicit-any
+export type ScriptFunctions = Readonly<Record<string, (...args: any[]) => unknown>>;
+
+/** How scripts of a GraphDef are found; `script/` says it. */
+export const scriptCheck: {
+  /** How to register a script, or null where it can run here. */
+  missing: (token: string) => string | null;
+  /** What a node of these attributes runs, where that is not looked up by its token at each run. */
+  bind: (attrs: Attrs, scripts: ScriptFunctions) => unknown;
+} = { missing: () => null, bind: () => null };
+
+const SCRIPT_OP = /^(PyFunc|PyFuncStateless|EagerPyFunc)$/;
+
+/** True for ops that call scripts. */
+export function isScriptOp(op: string): boolean {
+  return SCRIPT_OP.test(op);
+}
+
+/** Throws `NotFoundError` that names all ops and scripts which are not here. */
+export function checkMissing(
+  def: GraphDefJson,
+  { isKnown, scripts = {} }: {
+    readonly isKnown: (op: string) => boolean;
+    readonly scripts?: ScriptFunctions | undefined;
+  },
+): void {
+  const ops = new Map<string, string>(), functions: string[] = [];
+  for (const n of nodesOf(def)) {
+    if (!isKnown(n.op)) {
+      if (!ops.has(n.op)) ops.set(n.op, n.name);
+      continue;
+    }
+    const token = isScriptOp(n.op) ? tokenOf(n) : null;
+    if (token === null || Object.hasOwn(scripts, token)) continue;
+    const how = scriptCheck.missing(token);
+    if (how !== null) functions.push(`"${n.name}" needs script "${token}" (${how})`);
+  }
+  const parts = [
+    ops.size === 0
+      ? []
+      : `${ops.size} ops are not registered: ${
+        [...ops].map(([op, node]) => `'${op}' at node "${node}"`).join(", ")
+      }`,
+    functions.length === 0
+      ? []
+      : `${functions.length} script functions are not registered: ${functions.join("; ")}`,
+  ].flat();
+  if (parts.length === 0) return;
+  if (ops.size === 1 && functions.length === 0) {
+    const [[op, node]] = ops;
+    throw new NotFoundError(
+      `Op type not registered '${op}' in binary running here, at node "${node}"`,
+      { op, node },
+    );
+  }
+  throw new NotFoundError(`Cannot import: ${parts.join(". ")}`);
+}
+
+/** The nodes of the graph and of the functions that it calls. */
+function nodesOf(def: GraphDefJson): NodeDefJson[] {
+  const library = new Map<string, FunctionDefJson>(
+    (def.library?.function ?? []).map((f) => [f.signature.name, f]),
+  );
+  const out: NodeDefJson[] = [], open: (readonly NodeDefJson[])[] = [def.node];
+  while (open.length > 0) {
+    for (const n of open.pop()!) {
+      out.push(n);
+      for (const { func, list } of Object.values(n.attr ?? {})) {
+        for (const { name } of [func ?? [], list?.func ?? []].flat()) {
+          const f = library.get(name);
+          if (!f) continue;
+          library.delete(name);
+          open.push(f.nodeDef);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+function tokenOf(n: NodeDefJson): string | null {
+  const bytes = n.attr?.token?.s;
+  if (bytes === undefined) return null;
+  const token = wellFormedText(bytes);
+  if (token !== null) return token;
+  throw new InternalError(
+    "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string.",
+    { op: n.op, node: n.name },
+  );
+}

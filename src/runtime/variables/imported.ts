@@ -1,0 +1,23 @@
+/**
+ * Variables of imported graphs, which belong to the graph that they were imported into.
+ * May import core, graph and runtime files.
+ */
+import { resourceOf } from "../../core/graph_node.ts";
+import { FuncGraph } from "../../graph/func_graph.ts";
+import type { Graph } from "../../graph/graph.ts";
+import { VarHandleOp } from "../../ops/variable.ts";
+import { ownVariable } from "../variable.ts";
+import type { VariableState } from "../variable_state.ts";
+
+/** Lists variables among the operations from number `from` on that nobody has listed. What assigned them at first is their initializer. */
+export function adoptVariables(graph: Graph, from: number): void {
+  if (graph instanceof FuncGraph) return;
+  for (const op of graph.operations.slice(from)) {
+    if (op.def !== VarHandleOp) continue;
+    const [handle] = op.outputs, state = resourceOf(handle) as VariableState;
+    if (state.variable !== null || graph.variables.find(state)) continue;
+    graph.variables.adopt(state, handle);
+    const initializer = graph.findOperation(`${op.name}/Assign`) ?? null;
+    ownVariable(state, { graph, handle, initializer });
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * How the ops of variables run: eagerly, and as steps of plans.
+ * May import core, ops and runtime files.
+ */
+import { type OpInput, withRecorders } from "../../core/apply.ts";
+import type { Device } from "../../core/device.ts";
+import type { DType } from "../../core/dtype.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { withScope } from "../../core/scope_context.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import {
+  AssignAddVariableOp,
+  AssignSubVariableOp,
+  AssignVariableOp,
+  ReadVariableOp,
+  VarHandleOp,
+  VarIsInitializedOp,
+} from "../../ops/variable.ts";
+import { add, sub } from "../../ops/pointwise_arithmetic.ts";
+import { cpuDevice, defaultDevice } from "../devices.ts";
+import { constantTensor, setHostRunner } from "../eager.ts";
+import { setConstantOp, setHostOp } from "../run_context.ts";
+import { EagerTensor, outsideScopes } from "../tensor.ts";
+import { noteRead, readsAreFollowed } from "../variable_reads.ts";
+import { VariableHandle, type VariableState } from "../variable_state.ts";
+
+/** The state behind a handle. Throws `InvalidArgumentError` for what is none, and where the op wants another dtype. */
+function stateOf(x: OpInput, dtype?: DType): VariableState {
+  if (!(x instanceof VariableHandle)) {
+    throw new InvalidArgumentError("Cannot use a variable: its handle is none");
+  }
+  const { resource } = x;
+  if (dtype !== undefined && dtype !== resource.dtype) {
+    throw new InvalidArgumentError(
+      `Trying to read variable ${resource.sharedName} with wrong dtype. Expected ${resource.dtype} got ${dtype}`,
+    );
+  }
+  return resource;
+}
+
+setHostRunner(ReadVariableOp, ([handle], attrs) => {
+  const state = stateOf(handle);
+  if (attrs._shared && !readsAreFollowed()) return [state.value];
+  return [noteRead(state.read(), handle, ReadVariableOp, attrs)];
+});
+setHostRunner(AssignVariableOp, ([handle, value]) => {
+  withEager(value, (v) => stateOf(handle).assign(v));
+  return [];
+});
+setHostRunner(AssignAddVariableOp, ([handle, value]) => combine(stateOf(handle), value, add));
+setHostRunner(AssignSubVariableOp, ([handle, value]) => combine(stateOf(handle), value, sub));
+
+/** Replaces the value by what `fn` makes of it, where the variable lives. */
+function combine(
+  state: VariableState,
+  value: OpInput,
+  fn: (a: Tensor, b: OpInput) => Tensor,
+): Tensor[] {
+  const { name } = state.value.storage.device;
+  const next = outsideScopes(() =>
+    withScope({ device: name }, () => withRecorders([], () => fn(state.value, value)))
+  ) as EagerTensor;
+  state.assign(next);
+  next.dispose();
+  return [];
+}
+
+function withEager(
+  value: OpInput,
+  use: (v: EagerTensor) => void,
+  home: Device | null = null,
+): void {
+  if (value instanceof EagerTensor) return use(value);
+  const t = outsideScopes(() => constantTensor(value as NdArray, home ?? defaultDevice()));
+  use(t);
+  t.dispose();
+}
+
+setHostOp(VarHandleOp.name, ({ attrs }) => [attrs._resource.handle]);
+setConstantOp(VarHandleOp.name, (attrs) => attrs._resource.handle);
+setHostOp(ReadVariableOp.name, ({ inputs, attrs }) => [stateOf(inputs[0], attrs.dtype).read()]);
+setHostOp(AssignVariableOp.name, ({ inputs: [handle, value] }) => {
+  const state = stateOf(handle);
+  withEager(value, (v) => state.assign(v), state.home);
+  return [];
+});
+setHostOp(AssignAddVariableOp.name, ({ inputs: [h, value] }) => combine(stateOf(h), value, add));
+setHostOp(AssignSubVariableOp.name, ({ inputs: [h, value] }) => combine(stateOf(h), value, sub));
+
+const isInitialized = (handle: OpInput): NdArray =>
+  new NdArray("bool", [], Uint8Array.of(stateOf(handle).storage === null ? 0 : 1));
+setHostRunner(
+  VarIsInitializedOp,
+  ([handle]) => [outsideScopes(() => constantTensor(isInitialized(handle), cpuDevice()))],
+);
+setHostOp(VarIsInitializedOp.name, ({ inputs: [handle] }) => [isInitialized(handle)]);
