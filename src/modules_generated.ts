@@ -182,7 +182,7 @@ import "./devices/cpu/conv/conv_edges.ts";
 import "./devices/cpu/conv/padded_images.ts";
 import "./devices/cpu/conv/conv_rows.ts";
 import "./devices/cpu/conv/conv_parts.ts";
-import "./devices/cpu/conv/conv_patches.ts";
+import "./devices/cpu/conv/conv_thin.ts";
 import "./devices/cpu/conv/conv_direct.ts";
 import "./devices/cpu/conv/conv_filter_kernel.ts";
 import "./devices/cpu/conv/conv_filter_places.ts";

@@ -24,7 +24,6 @@ import { prepareBands } from "./conv_bands.ts";
 import { FEW_COLUMNS, prepareDirect } from "./conv_direct.ts";
 import { prepareFilterGradient } from "./conv_filter.ts";
 import { prepareFold } from "./conv_fold.ts";
-import { preparePatches } from "./conv_patches.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
 
@@ -71,8 +70,8 @@ function prepareWindows(engine: Engine, g: WindowGeometry, finish?: Finish): Fas
     );
     return ([y], [p, f, ...operands]) => product(y, p, f, operands);
   }
-  const own = prepareDirect(engine, g, finish) ?? preparePatches(engine, g, finish);
-  if (own) return own;
+  const direct = prepareDirect(engine, g, finish);
+  if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
   const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, finish);
   return ([y], [p, f, ...operands]) => run(y, p, f, operands);

@@ -20,11 +20,10 @@ import { panelKernel } from "../gemm/gemm_kernel.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
 import { type ColumnBlock, operandsFrom, panelStep, worthObjects } from "../gemm/gemm_sums.ts";
-import { prepareThin } from "../gemm/gemm_thin.ts";
 import { LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
 import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
-import { patchKernel } from "./conv_patches.ts";
+import { thinRun } from "./conv_thin.ts";
 import { forwardAxes } from "./padded_images.ts";
 
 /** Filters of up to this many bytes are read whole for every few places. */
@@ -353,31 +352,4 @@ class DirectConv {
       ),
     );
   }
-}
-
-/** So few places that the filter is read in order, once: their patches are rows of a small matrix. */
-function thinRun(engine: Engine, g: WindowGeometry, { parts: [part], length, edges }: ConvParts) {
-  const { batch, outChannels: n, channels, axes } = g, { places, at, segments } = part;
-  const m = batch * places, k = length * segments.length;
-  const imageBytes = edges?.imageBytes ?? 4 * channels * axes[0].in * axes[1].in * axes[2].in;
-  const thin = prepareThin(engine, { m, n, k, transB: false });
-  const gather = patchKernel(engine);
-  const numbers = Int32Array.from([
-    ...segments.flatMap((offset) => [offset, 4 * length]),
-    ...Array.from(
-      { length: m },
-      (_, row) => Math.floor(row / places) * imageBytes + at(row % places).read,
-    ),
-  ]);
-  const pointers = 8 * segments.length, patches = roundUp(numbers.byteLength);
-  const sides = patches + roundUp(4 * k * m + 16), bytes = sides + (edges?.bytes(batch) ?? 0);
-  const run: FastRun = ([y], [x, filter]) => {
-    const base = engine.scratch(bytes), rows = base + patches;
-    let from = x;
-    if (edges) edges.fill(from = base + sides, x, batch);
-    engine.heap.i32.set(numbers, base >>> 2);
-    gather(rows, 4 * k, base + pointers, from, m, base, segments.length);
-    thin(y, rows, filter);
-  };
-  return run;
 }

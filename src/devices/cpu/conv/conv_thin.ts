@@ -1,0 +1,75 @@
+/**
+ * Convolutions of so few places that the filter is read in order, once: their patches are laid out as rows of a small matrix.
+ * May import kernels and devices/cpu.
+ */
+import type { WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { roundUp } from "../blocks.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
+import { prepareThin } from "../gemm/gemm_thin.ts";
+import type { Local } from "../wasm/function_builder.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
+import type { ConvParts } from "./conv_parts.ts";
+
+/** The convolution; its image has one part. */
+export function thinRun(
+  engine: Engine,
+  g: WindowGeometry,
+  { parts: [part], length, edges }: ConvParts,
+): FastRun {
+  const { batch, outChannels: n, channels, axes } = g, { places, at, segments } = part;
+  const m = batch * places, k = length * segments.length;
+  const imageBytes = edges?.imageBytes ?? 4 * channels * axes[0].in * axes[1].in * axes[2].in;
+  const thin = prepareThin(engine, { m, n, k, transB: false });
+  const gather = patchKernel(engine);
+  const numbers = Int32Array.from([
+    ...segments.flatMap((offset) => [offset, 4 * length]),
+    ...Array.from(
+      { length: m },
+      (_, row) => Math.floor(row / places) * imageBytes + at(row % places).read,
+    ),
+  ]);
+  const pointers = 8 * segments.length, patches = roundUp(numbers.byteLength);
+  const sides = patches + roundUp(4 * k * m + 16), bytes = sides + (edges?.bytes(batch) ?? 0);
+  return ([y], [x, filter]) => {
+    const base = engine.scratch(bytes), rows = base + patches;
+    let from = x;
+    if (edges) edges.fill(from = base + sides, x, batch);
+    engine.heap.i32.set(numbers, base >>> 2);
+    gather(rows, 4 * k, base + pointers, from, m, base, segments.length);
+    thin(y, rows, filter);
+  };
+}
+
+/** `run(to, step, pointers, base, rows, pieces, count)`: from each pointer the pieces (offset and bytes), side by side. */
+function patchKernel(engine: Engine): WasmFunction {
+  return engine.compile("conv patches", (m) => {
+    m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
+      const [to, step, pointers, base, rows, pieces, count] = p as Local<"i32">[];
+      const target = f.local("i32"), end = f.local("i32"), from = f.local("i32");
+      const row = f.local("i32"), piece = f.local("i32"), left = f.local("i32");
+      f.while(i32.gt(rows, 0), () => {
+        f.set(target, to);
+        f.set(row, i32.add(i32.load(pointers), base));
+        f.set(piece, pieces);
+        f.set(left, count);
+        f.while(i32.gt(left, 0), () => {
+          f.set(from, i32.add(row, i32.load(piece)));
+          f.set(end, i32.add(target, i32.load(piece, 4)));
+          // Whole vectors: what they write too far is written next.
+          f.while(i32.ltU(target, end), () => {
+            f.store(target, f32x4.load(from));
+            f.advance(target, 16);
+            f.advance(from, 16);
+          });
+          f.set(target, end);
+          f.advance(piece, 8);
+          f.advance(left, -1);
+        });
+        f.advance(to, step);
+        f.advance(pointers, 4);
+        f.advance(rows, -1);
+      });
+    });
+  }).run;
+}
