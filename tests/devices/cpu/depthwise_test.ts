@@ -62,6 +62,10 @@ const CASES: readonly [
   [[2, 6, 6, 53], [5, 4], 1, "SAME", 1],
   [[2, 7, 9, 44], [3, 2], 3, "SAME", 2],
   [[1, 5, 9, 258], [2, 2], 2, "VALID", 1],
+  // Places that are taken one by one: few of a row are inside, or so far apart that they meet in the cache.
+  [[1, 3, 3, 36], [3, 3], 1, "SAME", 1],
+  [[1, 5, 9, 516], [3, 3], 2, "SAME", 1],
+  [[1, 5, 9, 512], [3, 3], 2, "SAME", 1],
   // The gradient of the filter in parts: rows of images, and some images each.
   [[1, 64, 70, 40], [3, 3], 1, "SAME", 1],
   [[2, 61, 60, 21], [5, 5], 2, "SAME", 1, 2],

@@ -7,10 +7,26 @@ import type { Engine } from "../../../src/devices/cpu/engine.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 
-const SHAPES = [[1], [5], [4], [3, 1], [3, 7], [2, 3, 130], [0, 4], [4, 0], [64, 33], [9, 32], [
-  6,
-  2,
-], [7, 31]];
+const SHAPES = [
+  [1],
+  [5],
+  [4],
+  [3, 1],
+  [3, 7],
+  [2, 3, 130],
+  [0, 4],
+  [4, 0],
+  [64, 33],
+  [9, 32],
+  [
+    6,
+    2,
+  ],
+  [7, 31],
+  [6, 256],
+  [5, 257],
+  [4, 300],
+];
 
 function compare(
   engine: Engine,

@@ -15,8 +15,8 @@ import * as lane from "../wasm/lane_math.ts";
 import type { D2, F4 } from "../wasm/simd.ts";
 import * as wide from "../wasm/wide_math.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
-import { longSoftmax, ROWS_AT_ONCE } from "./softmax_long.ts";
 import { isNarrow, NARROW_BYTES, narrowSoftmax } from "./softmax_narrow.ts";
+import { LONGEST_ROW, ROWS_AT_ONCE, softmaxRows } from "./softmax_rows.ts";
 
 /** Rows and their length. */
 export function rowsOf(shape: Shape): { m: number; n: number } {
@@ -288,19 +288,21 @@ const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) =
   };
 };
 
-/** Rows are taken several at a time, and what is left of them one by one. */
+/** Rows are taken several at a time unless they are long, and what is left of them one by one. */
 function prepareSoftmax(log: boolean): FastPrepare {
   const name = log ? "logSoftmax" : "softmax", body = log ? logSoftmax : softmax;
   // Of one element, which may be NaN or infinite.
   const nothing = scalar.sub(argument(0), argument(0));
   const one = log ? nothing : scalar.add(nothing, constant(1));
-  return (engine, { inputs, outputs }) => {
-    const [{ dtype, shape }] = inputs;
+  const oneByOne = plain(name, 1, 1, HEAVY, body);
+  return (engine, problem, def) => {
+    const { inputs, outputs } = problem, [{ dtype, shape }] = inputs;
     if (dtype !== "float32") return null;
     const { m, n } = rowsOf(shape), narrow = isNarrow(m, n);
+    if (n > LONGEST_ROW) return oneByOne(engine, problem, def);
     if (n === 1) return preparePointwise(engine, [one], inputs, outputs[0].shape);
     const together = narrow ? 4 : ROWS_AT_ONCE, whole = m - m % together;
-    const run = narrow ? narrowSoftmax(engine, log) : longSoftmax(engine, log);
+    const run = narrow ? narrowSoftmax(engine, log) : softmaxRows(engine, log);
     const single = whole < m ? rowKernel(engine, name, 2, body) : null;
     const spareBytes = narrow ? NARROW_BYTES : 0;
     return ([y], [x]) => {
