@@ -8,7 +8,8 @@
 // who the neighbours are, and the share of the inner kernel what packing and cache misses cost.
 
 import { Engine } from "../src/devices/cpu/engine.ts";
-import { panelArguments, panelKernel } from "../src/devices/cpu/gemm/gemm_kernel.ts";
+import { panelArguments } from "../src/devices/cpu/gemm/gemm_call.ts";
+import { panelKernel } from "../src/devices/cpu/gemm/gemm_kernel.ts";
 import { PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm/gemm_tile.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import { normals } from "./random.ts";
@@ -46,7 +47,7 @@ function innerKernel(): Work {
   }
   heap.f32.fill(0.5, aBase >>> 2, (aBase + rows * rowBytes) >>> 2);
   heap.f32.fill(0.5, b >>> 2, (b >>> 2) + PANEL_COLUMNS * depth);
-  const run = panelKernel(engine, rows, engine.features.objects ? "objects" : "packed", undefined);
+  const run = panelKernel(engine, rows, "packed", undefined);
   const args = panelArguments({
     panels: pointers,
     count: 1,
@@ -58,7 +59,6 @@ function innerKernel(): Work {
     bStep: 4 * PANEL_COLUMNS,
     // The same panel of B each time.
     bPanelStep: 0,
-    block: engine.nextBlock(),
     cBase: heap.alloc(4 * rows * columns),
     columns,
     add: false,

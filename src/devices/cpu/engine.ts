@@ -2,7 +2,6 @@
  * Heap and compiled modules: what kernels of the CPU device are made with.
  * May import heap and wasm.
  */
-import { panelObjectsModule } from "./gemm/panel_objects.ts";
 import { Heap, type Pointer } from "./heap.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";
 import { workerCount } from "./threads/thread_worker.ts";
@@ -59,10 +58,7 @@ export class Engine {
       simd: features.simd && this.#mayCompile(),
       shared: this.heap.shared,
     };
-    this.threads = new Threads(
-      this.heap,
-      this.features.objects ? () => panelObjectsModule(this.heap) : null,
-    );
+    this.threads = new Threads(this.heap);
   }
 
   /**
@@ -86,12 +82,6 @@ export class Engine {
     this.heap.free(pointer, bytes);
     return true;
   }
-
-  /** A number that no block of a matrix has had. */
-  nextBlock(): number {
-    return this.#blocks = (this.#blocks + 1) | 0;
-  }
-  #blocks = 0;
 
   /** Remembers the code of a module: threads compile it again. */
   #number(code: Uint8Array, exports: WasmExports): void {
@@ -154,14 +144,6 @@ export class Engine {
     else this.heap.u8.fill(0, pointer, pointer + bytes);
   }
 
-  /** What kernels import that keep panels as objects. */
-  #panels(): WebAssembly.ModuleImports {
-    const { memory } = this.heap;
-    this.#objects ??= instantiate(panelObjectsModule(this.heap), { memory }).exports;
-    return this.#objects as WebAssembly.ModuleImports;
-  }
-  #objects: WebAssembly.Exports | undefined;
-
   /** The exports of the module that `build` writes; built once for each key, unless many others were asked for since. */
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
     this.asked?.push(key);
@@ -174,9 +156,7 @@ export class Engine {
       const { memory, minimum, maximum, shared } = this.heap;
       const m = new ModuleBuilder({ shared, minimum, maximum });
       build(m);
-      const env = { ...HOST_FUNCTIONS, memory, ...(m.importsGlobals ? this.#panels() : {}) };
-      const code = m.finish();
-      const instance = instantiate(code, env);
+      const code = m.finish(), instance = instantiate(code, { ...HOST_FUNCTIONS, memory });
       this.#compiled.set(key, exports = instance.exports as unknown as WasmExports);
       if (this.#compiled.size > MOST_MODULES) {
         for (const oldest of this.#compiled.keys()) {

@@ -15,7 +15,7 @@ import { specId } from "../../../src/runtime/spec_id.ts";
 import { problemOf } from "../../../src/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
 
-const features = { simd: true, relaxed: false, shared: false, objects: false, fixed: false };
+const features = { simd: true, relaxed: false, shared: false, fixed: false };
 
 const scalar = (value: number): NdArray => new NdArray("int32", [], Int32Array.of(value));
 
@@ -52,7 +52,7 @@ Deno.test("the device uses vector code where it has some, and loops elsewhere", 
 
 Deno.test("the device works without SIMD and without WebAssembly", () => {
   const plain = new CpuDevice(
-    new Engine({ simd: false, relaxed: false, shared: false, objects: false, fixed: false }),
+    new Engine({ simd: false, relaxed: false, shared: false, fixed: false }),
   );
   assertEquals(add(plain, "float32"), ["loops", [2, 4, 6]]);
   assertEquals(plain.engine!.heap.liveBytes, 0);

@@ -1,4 +1,4 @@
-/** Engines to test kernels on: with and without fused multiply-add, shared memory and panels as objects, as far as this machine has them. */
+/** Engines to test kernels on: with and without fused multiply-add, and shared memory, as far as this machine has them. */
 
 import { assert } from "@std/assert";
 import { DTYPES } from "../../../src/core/dtype.ts";
@@ -11,8 +11,8 @@ import { probeFeatures, type WasmFeatures } from "../../../src/devices/cpu/wasm/
 const has = probeFeatures();
 
 const wanted: WasmFeatures[] = [
-  { simd: true, relaxed: true, shared: true, objects: has.objects, fixed: has.fixed },
-  { simd: true, relaxed: false, shared: false, objects: false, fixed: false },
+  { simd: true, relaxed: true, shared: true, fixed: has.fixed },
+  { simd: true, relaxed: false, shared: false, fixed: false },
 ];
 
 /** Names and engines. */

@@ -2,11 +2,10 @@
 
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, scalar as s } from "../../../src/core/scalar.ts";
-import { Engine } from "../../../src/devices/cpu/engine.ts";
+import type { Engine } from "../../../src/devices/cpu/engine.ts";
 import type { Finish } from "../../../src/devices/cpu/gemm/finish.ts";
 import { prepareProduct } from "../../../src/devices/cpu/gemm/gemm.ts";
 import type { Product } from "../../../src/devices/cpu/gemm/gemm_small.ts";
-import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";
 import { assert, assertEquals } from "@std/assert";
 
@@ -17,7 +16,6 @@ function multiply(
   a: Float32Array,
   b: Float32Array,
   finish?: { finish: Finish; operands: Float32Array[] },
-  runs = 1,
 ): { got: ArrayLike<number>; want: Float64Array; scale: Float64Array } {
   const { m, n, k, transA, transB } = product;
   const array = (data: Float32Array): NdArray => new NdArray("float32", [data.length], data);
@@ -25,7 +23,7 @@ function multiply(
   const arrays = [a, b, ...(finish?.operands ?? [])].map(array);
   const pointers = arrays.map((x) => put(engine, x)), out = put(engine, c);
   const run = prepareProduct(engine, product, finish?.finish);
-  for (let i = 0; i < runs; i++) run(out, pointers[0], pointers[1], pointers.slice(2));
+  run(out, pointers[0], pointers[1], pointers.slice(2));
   const got = take(engine, out, c);
   [...arrays, c].forEach((x, i) => engine.heap.free([...pointers, out][i], 4 * x.size));
   const want = new Float64Array(m * n), scale = new Float64Array(m * n);
@@ -138,26 +136,3 @@ for (const [name, engine] of ENGINES) {
     }
   });
 }
-
-Deno.test("panels as objects give the bits that panels in memory give", () => {
-  const has = probeFeatures(), random = randomSource(4);
-  const make = (size: number): Float32Array => new Float32Array(size).map(() => random() - 0.5);
-  const finish: Finish = { expr: s.max(s.add(argument(0), argument(1)), 0), operands: ["column"] };
-  for (const relaxed of new Set([has.relaxed, false])) {
-    const engines = [has.objects, false].map((objects) => new Engine({ ...has, relaxed, objects }));
-    // Small products take to objects after some runs. Depths that end in the first and the second half of a chunk, columns in the middle of a panel, several blocks of each.
-    for (const [m, n, k] of [[24, 40, 8], [25, 64, 3], [31, 47, 262], [25, 530, 270]]) {
-      for (const [transA, transB] of [[false, false], [true, false], [false, true]]) {
-        const a = make(m * k), b = make(k * n), operands = [make(n)];
-        const product = { m, n, k, transA, transB };
-        // The second time, other numbers take the places of the first.
-        for (const sign of [1, -1]) {
-          const [got, want] = engines.map((engine) =>
-            multiply(engine, product, a, b.map((x) => sign * x), { finish, operands }, 10).got
-          );
-          assertEquals(got, want, `${m}x${n}x${k} ${transA} ${transB} ${relaxed}`);
-        }
-      }
-    }
-  }
-});

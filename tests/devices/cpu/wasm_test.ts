@@ -6,14 +6,6 @@ import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 import type { FunctionBuilder } from "../../../src/devices/cpu/wasm/function_builder.ts";
 import * as instructions from "../../../src/devices/cpu/wasm/instructions.ts";
 import { ModuleBuilder } from "../../../src/devices/cpu/wasm/module_builder.ts";
-import {
-  getGlobal,
-  isNull,
-  nullOf,
-  setGlobal,
-  StructArray,
-  VectorStruct,
-} from "../../../src/devices/cpu/wasm/objects.ts";
 import { constant, type Value, type ValueType } from "../../../src/devices/cpu/wasm/value.ts";
 
 const { f32, f32x4, f64x2, i32, i32x4 } = instructions;
@@ -153,42 +145,6 @@ Deno.test("loops, branches, locals and lanes do what they say", () => {
   assertEquals([0, 1].map((i) => view.getFloat64(48 + 8 * i, true)), [1.5, 2.5]);
   assertEquals(view.getInt32(64, true), 48);
   assertEquals(view.getUint32(84, true), 0x00070707);
-});
-
-Deno.test({
-  name: "arrays of structures keep vectors between modules",
-  ignore: !probeFeatures().objects,
-  fn() {
-    const memory = new WebAssembly.Memory({ initial: 1 });
-    const instantiate = (m: ModuleBuilder, imports: WebAssembly.Exports): WebAssembly.Exports => {
-      const env = { memory, ...imports } as WebAssembly.ModuleImports;
-      return new WebAssembly.Instance(new WebAssembly.Module(m.finish()), { env }).exports;
-    };
-    const owner = new ModuleBuilder({ shared: false });
-    const { ref } = new StructArray(owner, new VectorStruct(owner, 2));
-    owner.exportGlobal("all", ref, nullOf(ref));
-    const exports = instantiate(owner, {});
-    for (const [writes, want] of [[true, 0], [false, 7]] as const) {
-      const m = new ModuleBuilder({ shared: false });
-      const struct = new VectorStruct(m, 2), list = new StructArray(m, struct);
-      const all = m.importGlobal("all", list.ref);
-      m.function("run", [], null, (f) => {
-        f.if(isNull(getGlobal(all)), () => {
-          f.effect(setGlobal(all, list.make(3)));
-          f.times(3, (i) => f.effect(list.renew(getGlobal(all), i)));
-        });
-        const at = list.get(getGlobal(all), 1);
-        f.store(16, struct.get("f32x4", at, 1));
-        if (writes) f.effect(struct.set(at, 1, f32x4.const(7)));
-        f.store(32, struct.get("f32x4", list.get(getGlobal(all), 2), 1));
-      });
-      (instantiate(m, exports).run as () => void)();
-      assertEquals([...new Float32Array(memory.buffer, 16, 8)], [
-        ...Array(4).fill(want),
-        ...Array(4).fill(0),
-      ]);
-    }
-  },
 });
 
 Deno.test("functions call each other and what is imported", () => {

@@ -19,7 +19,7 @@ import {
 import { panelKernel } from "../gemm/gemm_kernel.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
-import { type ColumnBlock, operandsFrom, panelStep, worthObjects } from "../gemm/gemm_sums.ts";
+import { type ColumnBlock, operandsFrom, panelStep } from "../gemm/gemm_sums.ts";
 import { LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
 import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
@@ -75,8 +75,6 @@ export function prepareDirect(
   if (k === 0 || !fits(m, n, k)) return null;
   const parts = convParts(engine, batch, forwardAxes(g), channels, n);
   const { length } = parts;
-  const panels = Math.ceil(m / panelRows(engine));
-  if (m > FEW_PLACES && worthObjects(engine, panels, n)) return null;
   if (m <= ONCE_PLACES && n >= THIN_COLUMNS && !finish && parts.parts.length === 1) {
     return thinRun(engine, g, parts);
   }
@@ -192,7 +190,7 @@ interface Plan {
 }
 
 /** Indices of arguments: see `PanelCall`. */
-const PANELS = 0, SEGMENTS = 1, A = 4, B = 5, C = 7, COUNT = 10, OPERANDS = 13;
+const PANELS = 0, SEGMENTS = 1, A = 4, B = 5, C = 7, COUNT = 10, OPERANDS = 12;
 
 class DirectConv {
   readonly #engine: Engine;
@@ -292,7 +290,7 @@ class DirectConv {
     const fixed = [0, 0, offsets.length, segmentBytes, 0, 0, step, 0, columns, LAST];
     return {
       kernel: kernel(rows),
-      args: [...fixed, count, panelStep, 0, ...this.#finish?.operands.map(() => 0) ?? []],
+      args: [...fixed, count, panelStep, ...this.#finish?.operands.map(() => 0) ?? []],
       padded,
       panels: group.at,
       segments: group.segments,

@@ -9,7 +9,6 @@ import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
-import { OBJECT_COLUMNS } from "../gemm/gemm_sums.ts";
 import { PANEL_BYTES, PANEL_COLUMNS } from "../gemm/gemm_tile.ts";
 import { placesArguments, type PlacesCall, placesKernel } from "./conv_filter_kernel.ts";
 import type { ConvRows } from "./conv_rows.ts";
@@ -21,8 +20,8 @@ const TOGETHER = 256;
 const MOST_PLACES = 2 * TOGETHER;
 /** Turning a row of patches for panels, and a segment, in multiplications of a place. */
 const COPY_ROW = 7, COPY_SEGMENT = 50;
-/** How much faster panels are multiplied, and such that are objects: see gemm_sums.ts. */
-const FACTOR = 1.2, FACTOR_OBJECTS = 1.35;
+/** How much faster panels are multiplied. */
+const FACTOR = 1.2;
 /** So many numbers from place to place have a kernel of their own. */
 const MOST_STEP = 64;
 /** Fewer rows leave the processor waiting for what it reads: so many are as slow. */
@@ -40,9 +39,8 @@ export function preparePlaces(
   // Multiplications of a place, for each segment.
   const straight = length * wide(oc), turned = wide(length) * Math.max(oc, FEW_ROWS);
   const copied = straight + length * COPY_ROW + COPY_SEGMENT;
-  const factor = oc < OBJECT_COLUMNS ? FACTOR : FACTOR_OBJECTS;
   const isTurned = turned < straight;
-  if (factor * Math.min(straight, turned) > copied) return null;
+  if (FACTOR * Math.min(straight, turned) > copied) return null;
   if (!isTurned && channels * axes[2].stride > MOST_STEP) return null;
   return new FilterPlaces(engine, g, rows, isTurned).run;
 }

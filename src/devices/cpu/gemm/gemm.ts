@@ -7,23 +7,17 @@ import { argument, scalar } from "../../../core/scalar.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul_shape.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { type Finish, fused, plain } from "./finish.ts";
-import { panelArguments, panelKernel, type PanelSource } from "./gemm_kernel.ts";
+import { panelArguments } from "./gemm_call.ts";
+import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
-import { type PanelGroup, RowTable } from "./gemm_rows.ts";
+import { RowTable } from "./gemm_rows.ts";
 import { isSmall, prepareSmall, type Product } from "./gemm_small.ts";
-import {
-  operandsFrom,
-  type PackB,
-  type RowsHere,
-  Sums,
-  type SumsItem,
-  worthObjects,
-} from "./gemm_sums.ts";
+import { operandsFrom, type PackB, type RowsHere, Sums, type SumsItem } from "./gemm_sums.ts";
 import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
 import { BLOCK_DEPTH, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 
@@ -37,9 +31,6 @@ const BLOCK_TURNED = 192;
 const DIRECT_ROWS = 18, DIRECT_BYTES = 1 << 19;
 /** B of up to this size is used as it lies by any number of rows. */
 const NEAR_BYTES = 1 << 14;
-
-/** Runs of a small product before its larger kernel is compiled: the bits are the same. */
-const RUNS_BEFORE_OBJECTS = 8;
 
 /** Matrices of a batch that are computed together, in bytes. */
 const BATCH_BYTES = 1 << 20;
@@ -89,15 +80,13 @@ function prepareDirect(
   const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
-  const kernelsFor = (source: PanelSource): { group: PanelGroup; run: WasmFunction }[] =>
-    table.groups.map((group) => ({ group, run: panelKernel(engine, group.rows, source, finish) }));
-  let kernels = kernelsFor("direct"), runs = 0;
-  const worth = worthObjects(engine, table.panels, n);
+  const kernels = table.groups.map((group) => ({
+    group,
+    run: panelKernel(engine, group.rows, "direct", finish),
+  }));
   const tableBytes = roundUp(table.bytes);
   const bytes = 64 + tableBytes + (turn ? turn.listBytes + roundUp(turn.step * m) : 0);
   return (c, a, b, operands = NONE) => {
-    if (worth && ++runs === RUNS_BEFORE_OBJECTS) kernels = kernelsFor("objects");
-    const block = engine.nextBlock();
     const segments = engine.scratch(bytes), panels = segments + 64, list = panels + tableBytes;
     heap.i32[segments >>> 2] = 0;
     table.put(heap, panels);
@@ -119,7 +108,6 @@ function prepareDirect(
         b,
         bStep: 4 * n,
         bPanelStep: PANEL_BYTES,
-        block,
         cBase: c,
         columns: n,
         add: false,

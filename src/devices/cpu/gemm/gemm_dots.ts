@@ -15,7 +15,7 @@ import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import type { Finish } from "./finish.ts";
-import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_walk.ts";
+import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_call.ts";
 
 /** Most columns. */
 export const DOT_COLUMNS = 4;

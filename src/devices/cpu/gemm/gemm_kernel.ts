@@ -13,50 +13,11 @@ import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_build
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import type { Finish } from "./finish.ts";
-import { writeObjectPanels } from "./gemm_object_kernel.ts";
-import { ADD, LAST, PANEL_BYTES, Tile } from "./gemm_tile.ts";
-import { eachTile, type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_walk.ts";
-import { PanelObjects } from "./panel_objects.ts";
+import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_call.ts";
+import { PANEL_BYTES, PANEL_COLUMNS, Tile } from "./gemm_tile.ts";
 
-/** Runs panels of rows against panels of columns. */
-export interface PanelCall {
-  /** First panel of pointers. */
-  readonly panels: number;
-  /** How many panels of rows. */
-  readonly count: number;
-  /** Offsets of the segments, in memory. */
-  readonly segments: number;
-  /** How many segments. */
-  readonly segmentCount: number;
-  /** Bytes of a segment. */
-  readonly segmentBytes: number;
-  /** Added to the pointers of A. */
-  readonly aBase: number;
-  /** First panel of B. */
-  readonly b: number;
-  /** Bytes from row to row of B within a panel. */
-  readonly bStep: number;
-  /** Bytes from panel to panel of B. */
-  readonly bPanelStep: number;
-  /** A number that no other block of B has had: panels kept as objects are those of the block they were made for. */
-  readonly block: number;
-  /** Added to the pointers of C. */
-  readonly cBase: number;
-  /** Columns to compute. */
-  readonly columns: number;
-  /** Adds to what C holds. */
-  readonly add: boolean;
-  /** This is the last part of the sums. */
-  readonly last: boolean;
-  /** Addresses of the operands of {@linkcode Finish}; those per column begin at the first column. */
-  readonly operands: readonly number[];
-}
-
-/**
- * How panels are read: rows of B that follow each other as eight floats, rows of B where they lie, or rows of
- * either kind, copied to objects of the engine's heap.
- */
-export type PanelSource = "packed" | "direct" | "objects";
+/** How panels are read: rows of B that follow each other as eight floats, or rows of B where they lie. */
+export type PanelSource = "packed" | "direct";
 
 /** The kernel of `rows` rows. */
 export function panelKernel(
@@ -70,18 +31,12 @@ export function panelKernel(
     const hosts = importHosts(m, finish ? [finish.expr] : []);
     const relaxed = engine.features.relaxed;
     const extra = new Array<"i32">(finish?.operands.length ?? 0).fill("i32");
-    const tileOf = (f: FunctionBuilder): Tile =>
-      new Tile(new Simd(f, relaxed, hosts), rows, finish);
-    if (source === "objects") {
-      m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
-        const objects = new PanelObjects(m, f);
-        writeObjectPanels(f, objects, tileOf(f), paramsOf(p as Local<"i32">[]), finish);
-      });
-      return;
-    }
     const micro = m.function(null, [...MICRO_PARAMS, ...extra], null, (f, ...p) => {
       // Sums of few rows would wait for each other: several grow side by side.
-      const tiles = Array.from({ length: SIDE_BY_SIDE[rows] ?? 1 }, () => tileOf(f));
+      const tiles = Array.from(
+        { length: SIDE_BY_SIDE[rows] ?? 1 },
+        () => new Tile(new Simd(f, relaxed, hosts), rows, finish),
+      );
       writeTile(f, tiles, source === "packed", p as Local<"i32">[]);
     });
     m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
@@ -90,36 +45,40 @@ export function panelKernel(
   }).run;
 }
 
-/** The arguments of a call. */
-export function panelArguments(c: PanelCall): number[] {
-  const mode = (c.add ? ADD : 0) | (c.last ? LAST : 0);
-  const rows = [c.panels, c.segments, c.segmentCount, c.segmentBytes, c.aBase];
-  const fixed = [...rows, c.b, c.bStep, c.cBase, c.columns, mode, c.count, c.bPanelStep, c.block];
-  return [...fixed, ...c.operands];
-}
-
 /** Tiles that take turns, by rows. */
 const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
 
 const MICRO_PARAMS = new Array<"i32">(10).fill("i32");
 
-/** Calls `micro` for each tile. */
+/** Calls `micro` for each tile: a panel of rows stays in the nearest cache while all panels of B pass by it. */
 function writePanels(
   f: FunctionBuilder,
   micro: FunctionRef,
   rows: number,
-  p: PanelParams,
+  { bStep, bPanelStep, mode, operands, ...p }: PanelParams,
   finish: Finish | undefined,
 ): void {
-  const b = f.local("i32");
-  const { segments, segmentCount, segmentBytes, aBase } = p;
-  eachTile(f, rows, p, finish, () => f.set(b, p.b), ({ panel, cBase, columns, mode, operands }) => {
-    f.run(
-      micro as FunctionRef<readonly "i32"[], null>,
-      ...[panel, segments, segmentCount, segmentBytes, aBase, b, p.bStep, cBase, columns, mode],
-      ...operands,
-    );
-    f.advance(b, p.bPanelStep);
+  const b = f.local("i32"), c = f.local("i32"), left = f.local("i32");
+  const perColumn = operands.map((_, i) => finish!.operands[i] === "column");
+  const moving = operands.map((o, i) => (perColumn[i] ? f.local("i32") : o));
+  f.while(i32.gt(p.count, 0), () => {
+    f.set(b, p.b);
+    f.set(c, p.cBase);
+    moving.forEach((x, i) => perColumn[i] && f.set(x, operands[i]));
+    f.set(left, p.columns);
+    f.while(i32.gt(left, 0), () => {
+      f.run(
+        micro as FunctionRef<readonly "i32"[], null>,
+        ...[p.panel, p.segments, p.segmentCount, p.segmentBytes, p.aBase, b, bStep, c, left, mode],
+        ...moving,
+      );
+      f.advance(b, bPanelStep);
+      f.advance(c, PANEL_BYTES);
+      moving.forEach((x, i) => perColumn[i] && f.advance(x, PANEL_BYTES));
+      f.advance(left, -PANEL_COLUMNS);
+    });
+    f.advance(p.panel, 8 * rows);
+    f.advance(p.count, -1);
   });
 }
 

@@ -6,11 +6,11 @@ import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { Finish } from "./finish.ts";
-import { panelArguments, panelKernel } from "./gemm_kernel.ts";
+import { panelArguments } from "./gemm_call.ts";
+import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
 import { BLOCK_COLUMNS, BLOCK_DEPTH, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
-import { CHUNK } from "./panel_objects.ts";
 
 /** Part of the rows of B: some segments whole, or a piece of one. */
 export interface DepthBlock {
@@ -86,16 +86,6 @@ export function panelStep(depth: number): number {
   return 32 * depth + 64;
 }
 
-/** Fewer panels of rows, or columns, are not worth the copies. */
-const OBJECT_ROWS = 4;
-export const OBJECT_COLUMNS = 40;
-
-/** True where panels had better be objects: see panel_objects.ts. */
-export function worthObjects({ features }: Engine, panels: number, columns: number): boolean {
-  return features.objects && panels >= OBJECT_ROWS && columns >= OBJECT_COLUMNS &&
-    columns <= BLOCK_COLUMNS;
-}
-
 function depthBlocks(segments: number, length: number): DepthBlock[] {
   if (segments === 0) return [{ from: 0, size: 0, segment: 0, segments: 0, start: 0, length: 0 }];
   const blocks: DepthBlock[] = [];
@@ -156,12 +146,9 @@ export class Sums {
     this.#columns = spec.pack
       ? evenBlocks(spec.columns, BLOCK_COLUMNS, PANEL_COLUMNS)
       : [{ from: 0, size: spec.columns }];
-    const panels = Math.max(...spec.tables.map((t) => t.panels));
-    const whole = this.#depths.every((d) => d.segments <= 1 || d.length % CHUNK === 0);
     const width = Math.max(...this.#columns.map((c) => c.size));
-    const objects = whole && worthObjects(engine, panels, width);
-    this.#pack = spec.pack === "rows" ? (objects ? null : packRows(engine, spec)) : spec.pack;
-    const source = objects ? "objects" : this.#pack ? "packed" : "direct";
+    this.#pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack;
+    const source = this.#pack ? "packed" : "direct";
     const sizes = new Set(spec.tables.flatMap((t) => t.groups.map((g) => g.rows)));
     this.#kernels = new Map(
       [...sizes].map((rows) => [rows, panelKernel(engine, rows, source, spec.finish)]),
@@ -233,14 +220,21 @@ export class Sums {
           ),
         );
       }
-      const numbers = items.map(() => engine.nextBlock());
       for (let block = 0; block < items[0].rows.length; block++) {
         const turns = items.flatMap((item) => [...item.rows[block].turn?.(depth) ?? []]);
         if (turns.length > 0) engine.callAll(turns);
         engine.callAll(items.flatMap(({ b, rows }, i) => {
           const packed = packs ? at + (this.#kept ? 0 : i * this.#blockBytes) : null;
-          const here = { number: numbers[i], depth, columns };
-          return this.#panels(work, b, packed, rows[block], here, operands, add, each);
+          return this.#panels(
+            work,
+            b,
+            packed,
+            rows[block],
+            { depth, columns },
+            operands,
+            add,
+            each,
+          );
         }));
       }
     });
@@ -252,7 +246,7 @@ export class Sums {
     b: Pointer,
     packed: Pointer | null,
     { table, at: panels, a, c }: RowsHere,
-    { number, depth, columns }: { number: number; depth: DepthBlock; columns: ColumnBlock },
+    { depth, columns }: { depth: DepthBlock; columns: ColumnBlock },
     operands: readonly Pointer[],
     add: boolean,
     parts: number,
@@ -272,7 +266,6 @@ export class Sums {
           b: packed ?? b + 4 * (depth.from * width + columns.from),
           bStep: packed === null ? 4 * width : PANEL_BYTES,
           bPanelStep: packed === null ? PANEL_BYTES : panelStep(depth.size),
-          block: number,
           cBase: c + 4 * columns.from,
           columns: columns.size,
           add: add || depth !== this.#depths[0],

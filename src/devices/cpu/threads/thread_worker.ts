@@ -36,8 +36,6 @@ export interface WorkerData {
   readonly memory: WebAssembly.Memory;
   /** Where in it the control block is. */
   readonly control: number;
-  /** A module whose exports each worker's kernels import; null for none. */
-  readonly objects: Uint8Array | null;
 }
 
 /** Starts workers over a memory. False where there can be none. */
@@ -72,11 +70,10 @@ export function startWorkers(count: number, data: WorkerData): boolean {
 const PATIENCE = 20000;
 
 /** What a worker does, forever: waits for a job, takes calls until there are none. */
-const WORKER = `({ memory, control, objects }) => {
+const WORKER = `({ memory, control }) => {
   const words = new Int32Array(memory.buffer), base = control >>> 2;
   const env = { memory, sin: Math.sin, cos: Math.cos, tan: Math.tan, fmod: (a, b) => a % b };
   const instantiate = (code) => new WebAssembly.Instance(new WebAssembly.Module(code), { env }).exports;
-  if (objects) Object.assign(env, instantiate(objects));
   const functions = new Map();
   const find = (number) => {
     let f = functions.get(number);

@@ -36,7 +36,6 @@ const WORTH_STARTING = 2e8;
 /** The threads of one heap. */
 export class Threads {
   readonly #heap: Heap;
-  readonly #objects: (() => Uint8Array) | null;
   #control: Pointer = 0;
   #code: { from: Pointer; at: Pointer } = { from: 0, at: 0 };
   #most = Infinity;
@@ -45,10 +44,9 @@ export class Threads {
   #startAfter = START_AFTER;
   readonly #published = new Set<number>();
 
-  /** Starts nothing yet. `objects` makes the module of what each thread imports for itself. */
-  constructor(heap: Heap, objects: (() => Uint8Array) | null) {
+  /** Starts nothing yet. */
+  constructor(heap: Heap) {
     this.#heap = heap;
-    this.#objects = objects;
   }
 
   /** Threads that can take part now, this one included. Counts the work that is asked about, and starts threads as it pays. */
@@ -86,8 +84,7 @@ export class Threads {
     if (count <= 0) return;
     try {
       if (this.#control === 0) this.#makeControl();
-      const { memory } = this.#heap, objects = this.#objects?.() ?? null;
-      if (startWorkers(count, { memory, control: this.#control, objects })) {
+      if (startWorkers(count, { memory: this.#heap.memory, control: this.#control })) {
         this.#started += count;
       } else this.#most = this.#started;
     } catch {

@@ -4,7 +4,6 @@
  */
 import { f32x4 } from "./instructions.ts";
 import { ModuleBuilder } from "./module_builder.ts";
-import { VectorStruct } from "./objects.ts";
 import type { F4 } from "./simd.ts";
 
 /** Parts of WebAssembly that not every engine has. */
@@ -16,13 +15,9 @@ export interface WasmFeatures {
   /** Memory shared between threads. */
   readonly shared: boolean;
   /**
-   * Vectors in objects of the engine's heap, where that pays: in Deno. It runs V8 without the signal handler that catches bad
-   * addresses, so loads from linear memory are checked in code, and those of fields are not.
-   */
-  readonly objects: boolean;
-  /**
-   * Shared memory of one size, where that pays: in Deno. The size of one that may grow is read again for each check. Not on Windows,
-   * which sets aside room for all of it.
+   * Shared memory of one size, where that pays: in Deno. It runs V8 without the signal handler that catches bad addresses, so they
+   * are checked in code, and the size of a memory that may grow is read again for each check. Not on Windows, which sets aside room
+   * for all of it.
    */
   readonly fixed: boolean;
 }
@@ -30,7 +25,7 @@ export interface WasmFeatures {
 /** Looks once; a test may ask for less than there is with `Engine`. */
 export function probeFeatures(): WasmFeatures {
   if (typeof WebAssembly !== "object") {
-    return { simd: false, relaxed: false, shared: false, objects: false, fixed: false };
+    return { simd: false, relaxed: false, shared: false, fixed: false };
   }
   const relaxed = valid(false, () => f32x4.relaxedMadd(f32x4.load(0), f32x4.load(16), 1));
   const { Deno: deno } = globalThis as { Deno?: { build?: { os?: string } } };
@@ -38,16 +33,12 @@ export function probeFeatures(): WasmFeatures {
     simd: relaxed || valid(false, () => f32x4.add(f32x4.load(0), 1)),
     relaxed,
     shared: typeof SharedArrayBuffer === "function" && valid(true, () => f32x4.const(0)),
-    objects: deno !== undefined && valid(false, (m) => {
-      const struct = new VectorStruct(m, 1);
-      return struct.get("f32x4", struct.make(), 0);
-    }),
     fixed: deno !== undefined && deno.build?.os !== "windows",
   };
 }
 
-function valid(shared: boolean, value: (m: ModuleBuilder) => F4): boolean {
+function valid(shared: boolean, value: () => F4): boolean {
   const m = new ModuleBuilder({ shared });
-  m.function("probe", [], null, (f) => f.store(0, value(m)));
+  m.function("probe", [], null, (f) => f.store(0, value()));
   return WebAssembly.validate(m.finish());
 }

@@ -151,11 +151,6 @@ export class FunctionBuilder {
     this.#code.push(lift("i32", address).code, value.code, 0xfd, op, align, unsigned(offset), lane);
   }
 
-  /** Code for its effect. */
-  effect(code: Code): void {
-    this.#code.push(code);
-  }
-
   /** Copies bytes; the ranges may overlap. */
   copy(to: Operand<"i32">, from: Operand<"i32">, bytes: Operand<"i32">): void {
     this.#code.push(

@@ -1,5 +1,5 @@
 /**
- * A WebAssembly module: one imported memory, imported and own functions and variables, exports.
+ * A WebAssembly module: one imported memory, imported and own functions, exports.
  *
  * ```ts ignore
  * const m = new ModuleBuilder({ shared: false });
@@ -12,7 +12,7 @@
  */
 import { ByteWriter } from "./bytes.ts";
 import { FunctionBuilder, type FunctionRef, type Local, type Locals } from "./function_builder.ts";
-import { bytesOf, type Code, typeBytes, type ValueType } from "./value.ts";
+import { typeBytes, type ValueType } from "./value.ts";
 
 /** The memory a module imports as `env.memory`. */
 export interface MemoryImport {
@@ -24,26 +24,14 @@ export interface MemoryImport {
   readonly maximum?: number;
 }
 
-const END = 0x0b;
-
 /** Largest memory of 32-bit addresses, in pages. */
 export const MAX_PAGES = 65536;
-
-/** A global variable of the module. */
-export interface GlobalRef<T extends ValueType = ValueType> {
-  /** Number within the module. */
-  readonly index: number;
-  /** Type of its value. */
-  readonly type: T;
-}
 
 /** Collects functions and writes the module. */
 export class ModuleBuilder {
   readonly #memory: MemoryImport;
   readonly #types: string[] = [];
   readonly #imports: { name: string; type: number }[] = [];
-  readonly #importedGlobals: { name: string; bytes: number[] }[] = [];
-  readonly #globals: { name: string; bytes: number[] }[] = [];
   readonly #functions: { name: string | null; type: number; body: number[] }[] = [];
 
   /** Kernels import the one memory. */
@@ -77,32 +65,11 @@ export class ModuleBuilder {
     return { index: this.#imports.length + this.#functions.length - 1, params, result };
   }
 
-  /** The number of a type given in binary form: of an object's, for those of functions are found by themselves. */
-  type(bytes: readonly number[]): number {
-    const text = bytes.join();
-    const known = this.#types.indexOf(text);
-    return known >= 0 ? known : this.#types.push(text) - 1;
-  }
-
   #type(params: readonly ValueType[], result: ValueType | null): number {
     const w = new ByteWriter().u8(0x60).u32(params.length).all(params.flatMap(typeBytes));
-    return this.type(w.sized(result === null ? [] : typeBytes(result)).bytes);
-  }
-
-  /** Imports the variable `env[name]`. */
-  importGlobal<T extends ValueType>(name: string, type: T): GlobalRef<T> {
-    const bytes = [...typeBytes(type), 1];
-    return { index: this.#importedGlobals.push({ name, bytes }) - 1, type };
-  }
-
-  /** True where it imports variables. */
-  get importsGlobals(): boolean {
-    return this.#importedGlobals.length > 0;
-  }
-
-  /** Exports a variable that begins as `value`. */
-  exportGlobal(name: string, type: ValueType, value: Code): void {
-    this.#globals.push({ name, bytes: [...typeBytes(type), 1, ...bytesOf(value), END] });
+    const text = w.sized(result === null ? [] : typeBytes(result)).bytes.join();
+    const known = this.#types.indexOf(text);
+    return known >= 0 ? known : this.#types.push(text) - 1;
   }
 
   /** The module in binary form. */
@@ -115,26 +82,17 @@ export class ModuleBuilder {
       ...this.#imports.map(({ name, type }) => (w: ByteWriter) =>
         w.name("env").name(name).u8(0).u32(type)
       ),
-      ...this.#importedGlobals.map(({ name, bytes }) => (w: ByteWriter) =>
-        w.name("env").name(name).u8(3).all(bytes)
-      ),
     ];
     const first = this.#imports.length;
-    const exported = [
-      ...this.#functions.map(({ name }, i) => ({ name, kind: 0, index: first + i })),
-      ...this.#globals.map(({ name }, i) => ({
-        name,
-        kind: 3,
-        index: this.#importedGlobals.length + i,
-      })),
-    ].flatMap(({ name, ...rest }) => (name === null ? [] : [{ name, ...rest }]));
+    const exported = this.#functions.flatMap(({ name }, i) =>
+      name === null ? [] : [{ name, index: first + i }]
+    );
     return new ByteWriter()
       .all([0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
       .section(1, this.#types, (w, t) => w.all(t.split(",").map(Number)))
       .section(2, imports, (w, write) => write(w))
       .section(3, this.#functions, (w, { type }) => w.u32(type))
-      .section(6, this.#globals, (w, { bytes }) => w.all(bytes))
-      .section(7, exported, (w, { name, kind, index }) => w.name(name).u8(kind).u32(index))
+      .section(7, exported, (w, { name, index }) => w.name(name).u8(0).u32(index))
       .section(10, this.#functions, (w, { body }) => w.sized(body))
       .finish();
   }

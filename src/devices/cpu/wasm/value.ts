@@ -9,10 +9,8 @@ import { littleEndian, signed, signed64 } from "./bytes.ts";
 export type ScalarType = "i32" | "i64" | "f32" | "f64";
 /** Types of 128 bits, seen as lanes. */
 export type VectorType = "i8x16" | "i16x8" | "i32x4" | "i64x2" | "f32x4" | "f64x2";
-/** A reference to an object of the module's type of this number, or null. */
-export type RefType = `ref ${number}`;
 /** Types a value can have. WebAssembly knows one vector type; the lanes are ours. */
-export type ValueType = ScalarType | VectorType | RefType;
+export type ValueType = ScalarType | VectorType;
 
 /** Bytes, nested so that joining expressions copies nothing. */
 export type Code = readonly (number | Code)[];
@@ -54,12 +52,8 @@ export function typeBytes(type: ValueType): readonly number[] {
     case "f64":
       return [0x7c];
     default:
-      return isRef(type) ? [0x63, Number(type.slice(4))] : [0x7b];
+      return [0x7b];
   }
-}
-
-function isRef(type: ValueType): type is RefType {
-  return type.startsWith("ref ");
 }
 
 /** The constant of this type; a vector has it in all lanes. */
