@@ -18,6 +18,7 @@ function compare(
   name: string,
   inputs: NdArray[],
   attrs: Record<string, unknown>,
+  terms = 0,
 ): NdArray {
   const got = runFast(engine, op(name), inputs, attrs)?.[0],
     want = runLoops(op(name), inputs, attrs)[0];
@@ -26,7 +27,8 @@ function compare(
   for (let i = 0; i < want.size; i++) {
     const [a, b] = [got.data[i] as number, want.data[i] as number];
     assert(
-      Math.abs(a - b) <= 1e-5 * (1 + Math.abs(b)),
+      // Each of many terms adds its rounding.
+      Math.abs(a - b) <= 1e-5 * (1 + Math.abs(b)) + 1e-9 * terms,
       `${text}: element ${i} is ${a}, wanted ${b}`,
     );
   }
@@ -90,7 +92,7 @@ const CASES: readonly Case[] = [
   { x: [2, 9, 11, 1], filter: [3, 3, 1, 64], attrs: attrs(1, "SAME", 2) },
   { x: [3, 14, 15, 10], filter: [3, 3, 10, 72], attrs: attrs(1, "SAME") },
   { x: [1, 20, 15, 30], filter: [3, 7, 30, 50], attrs: attrs(2, "VALID") },
-  { x: [17, 32, 33, 3], filter: [2, 2, 3, 48], attrs: attrs(1, "SAME") },
+  { x: [30, 32, 33, 3], filter: [2, 2, 3, 48], attrs: attrs(1, "SAME") },
   // Gradients of images whose windows are not in memory all at once.
   { x: [1, 70, 61, 5], filter: [5, 3, 5, 6], attrs: attrs(1, "SAME") },
   { x: [2, 101, 90, 6], filter: [5, 5, 6, 4], attrs: attrs(2, "SAME") },
@@ -107,7 +109,8 @@ for (const [name, engine] of ENGINES) {
       const y = compare(engine, "Conv2D", [x, filter], attrs);
       const dy = make(y.shape);
       compare(engine, "Conv2DBackpropInput", [ints(...shape), filter, dy], attrs);
-      compare(engine, "Conv2DBackpropFilter", [x, ints(...filterShape), dy], attrs);
+      const places = dy.size / filterShape[3];
+      compare(engine, "Conv2DBackpropFilter", [x, ints(...filterShape), dy], attrs, places);
     }
   });
 
