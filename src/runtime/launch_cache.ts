@@ -39,6 +39,8 @@ const MOST_RECENT = 16;
 const MOST_VALUES = 32;
 
 const launches = new Map<string, Launch>();
+/** How many applications were looked for by a text, as nothing recent served them. */
+export const lookups = { byText: 0 };
 const MOST_LAUNCHES = 8192;
 
 onDeviceReplaced(() => {
@@ -162,6 +164,7 @@ interface Found {
 }
 
 function launchByText(def: OpDef, { device, inputs, specIds, hosts, attrs }: Found): Launch {
+  lookups.byText++;
   let key = `${def.id}${device.type}`;
   for (let i = 0; i < inputs.length; i++) {
     key += `|${specIds[i]}`;
