@@ -167,7 +167,8 @@ function show(value: unknown): string {
       ? value.name || "function"
       : JSON.stringify(value) ?? String(value);
   } catch {
-    return String(value);
+    // Nested too deep to be written, or a class of its own.
+    return Object.prototype.toString.call(value);
   }
 }
 

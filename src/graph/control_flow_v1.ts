@@ -2,8 +2,9 @@
  * Control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration) raised to If and While with functions, in the GraphDef.
  * May import core and graph files. Innermost loops and conditions go first, so that what is around them sees ordinary nodes.
  */
-import { UnimplementedError, ValueError } from "../core/errors.ts";
+import { UnimplementedError } from "../core/errors.ts";
 import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
+import { checkInputCount } from "./graph_def_check.ts";
 import { text } from "./graph_def_values.ts";
 
 const CONTROL = /^(Ref)?(Switch|Merge|Enter|Exit|NextIteration)$|^LoopCond$/;
@@ -15,7 +16,8 @@ export function hasControlFlowV1(nodes: readonly NodeDefJson[]): boolean {
 
 /** The graph with If and While in place of switches and frames. Throws `UnimplementedError` for what does not come from either, `ValueError` for switches without inputs. */
 export function raiseControlFlow(def: GraphDefJson): GraphDefJson {
-  def.node.forEach(checkInputs);
+  const control = def.node.filter((n) => CONTROL.test(n.op));
+  for (const n of control) checkInputCount(n, /Switch$/.test(n.op) ? 2 : 1);
   const nodes = new Nodes(def.node);
   const functions: FunctionDefJson[] = [...def.library?.function ?? []];
   while (raiseLoop(nodes, functions) || raiseConditions(nodes, functions));
@@ -27,16 +29,6 @@ export function raiseControlFlow(def: GraphDefJson): GraphDefJson {
     );
   }
   return { ...def, node: nodes.needed(), library: { function: functions } };
-}
-
-function checkInputs(node: NodeDefJson): void {
-  const wanted = CONTROL.test(node.op) ? /Switch$/.test(node.op) ? 2 : 1 : 0;
-  const { length } = dataInputs(node);
-  if (length < wanted) {
-    throw new ValueError(
-      `Cannot import: node "${node.name}" (${node.op}) has ${length} inputs, wanted ${wanted}`,
-    );
-  }
 }
 
 /** The nodes of a graph by name, while some of them are replaced. */
@@ -67,26 +59,20 @@ class Nodes {
 
   /** All nodes but switches and what only they or removed nodes led to. */
   needed(): NodeDefJson[] {
-    const readers = new Map<string, string[]>();
-    for (const node of this.all()) {
-      for (const input of dataInputs(node)) {
-        const from = nameOf(input), list = readers.get(from);
-        if (list === undefined) readers.set(from, [node.name]);
-        else list.push(node.name);
-      }
-    }
+    const all = this.all(), gone = [...this.#removed].filter((name) => !this.#byName.has(name));
+    const edges = all.flatMap((n) => dataInputs(n).map((i) => ({ from: nameOf(i), to: n.name })));
+    const readers = Map.groupBy(edges, ({ from }) => from);
     const dead = new Set<string>();
     const open = [
-      ...[...this.#removed].filter((name) => !this.#byName.has(name)),
-      ...this.all().filter((n) => /Switch$|^LoopCond$/.test(n.op)).map((n) => n.name),
+      ...gone,
+      ...all.filter((n) => /Switch$|^LoopCond$/.test(n.op)).map((n) => n.name),
     ];
-    while (open.length > 0) {
-      const name = open.pop()!;
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
       if (dead.has(name)) continue;
       dead.add(name);
-      for (const reader of readers.get(name) ?? []) open.push(reader);
+      for (const { to } of readers.get(name) ?? []) open.push(to);
     }
-    return this.all().filter((n) => !dead.has(n.name)).map((n) => ({
+    return all.filter((n) => !dead.has(n.name)).map((n) => ({
       ...n,
       input: (n.input ?? []).filter((i) => !i.startsWith("^") || !dead.has(nameOf(i))),
     }));

@@ -124,6 +124,15 @@ function nodesOf(given: unknown, what: string): NodeDefJson[] {
   });
 }
 
+/** Throws `ValueError` for a node that has fewer data inputs than what reads them wants. */
+export function checkInputCount({ name, op, input }: NodeDefJson, least: number): void {
+  const count = (input ?? []).filter((i) => !i.startsWith("^")).length;
+  if (count >= least) return;
+  throw new ValueError(
+    `Cannot import: node "${name}" of type ${op} has ${count} inputs, wanted ${least}`,
+  );
+}
+
 /** Runs `read`; what it finds wrong names the node. */
 export function located<R>({ name, op }: NodeDefJson, read: () => R): R {
   try {

@@ -56,16 +56,18 @@ const places = new RecentMap<string, Counter>(1024);
 export class Retracing {
   readonly #name: string;
   readonly #fn: { toString(): string };
-  readonly #made: Error | null;
+  readonly #made: Error = new Error();
   readonly #own = new Counter(TRACES, CALLS);
   #place: Counter | null = null;
   #before: TraceReason | null = null;
 
-  /** Of a function that was made at the line that `made` tells. */
-  constructor(name: string, fn: { toString(): string }, made: Error) {
+  /** Of a function that is made now, by who called `maker`. */
+  constructor(name: string, fn: { toString(): string }, maker: unknown) {
     this.#name = name;
     this.#fn = fn;
-    this.#made = made;
+    // V8 can leave the maker's own frames out, which nothing tells from others in a bundle.
+    const { captureStackTrace } = Error as { captureStackTrace?(e: Error, above: unknown): void };
+    captureStackTrace?.(this.#made, maker);
   }
 
   /** Notes a call. */
@@ -81,7 +83,7 @@ export class Retracing {
     if (before === null && this.#places().traced()) {
       return warn(
         `"${this.#name}" is one of ${FUNCTIONS} functions made by tf.function() at the same line and traced at their first call. Make it once, outside of the loop:\n${
-          userFrames(this.#made?.stack)
+          userFrames(this.#made.stack)
         }`,
       );
     }
@@ -95,7 +97,7 @@ export class Retracing {
   }
 
   #places(): Counter {
-    const key = `${userFrames(this.#made?.stack).split("\n")[0]}\n${this.#fn}`;
+    const key = `${userFrames(this.#made.stack).split("\n")[0]}\n${this.#fn}`;
     let place = places.get(key);
     if (place === undefined) places.set(key, place = new Counter(FUNCTIONS, CALLS_OF_ALL));
     place.calls++;

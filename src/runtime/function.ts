@@ -189,7 +189,7 @@ class Tracer {
     this.#fn = fn;
     this.#options = options;
     this.#name = options.name ?? `__inference_${fn.name || "function"}_${functionCount++}`;
-    this.#retracing = new Retracing(options.name ?? (fn.name || this.#name), fn, new Error());
+    this.#retracing = new Retracing(options.name ?? (fn.name || this.#name), fn, tfFunction);
   }
 
   /** The trace for these arguments, and what to call it with. */

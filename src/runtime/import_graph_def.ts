@@ -24,12 +24,12 @@ import type {
 import { withJsonNames } from "../graph/graph_def_json.ts";
 import { hasControlFlowV1, raiseControlFlow } from "../graph/control_flow_v1.ts";
 import { checkCall, isLoop, nestOf, OWN_ARGUMENTS, whileAttrs } from "../graph/graph_def_calls.ts";
-import { Budget, checkGraphDef, located } from "../graph/graph_def_check.ts";
+import { Budget, checkGraphDef, checkInputCount, located } from "../graph/graph_def_check.ts";
 import { attrFromJson } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
-import { checkRuleInputs, IMPORT_RULES, type ImportRule } from "./import_rules.ts";
+import { IMPORT_RULES, type ImportRule, leastInputs } from "./import_rules.ts";
 import { LookupTable } from "./lookup_table.ts";
 import {
   checkMissing,
@@ -354,7 +354,7 @@ class Reader {
       readonly controls: readonly Operation[];
     },
   ): void {
-    located(def, () => checkRuleInputs(def.op, inputs));
+    checkInputCount(def, leastInputs(def.op));
     const scope = { ...(def.device ? { device: mergeDevices(null, def.device) } : {}) };
     const add = (): readonly SymbolicTensor[] =>
       withScope(

@@ -251,3 +251,26 @@ Deno.test("bigints become int32 where it holds them, and are refused by what doe
     );
   }
 });
+
+Deno.test("an OpError of a user's own class has the class of its code, or UnknownError", async () => {
+  const { InvalidArgumentError, OpError, UnauthenticatedError, UnknownError } = tf.errors;
+  const unknown = [0, 2, 17, 99, -1, 1.5, NaN, "length", "map", undefined, null];
+  const cases: [unknown, new (message: string) => tf.errors.OpError][] = [
+    [3, InvalidArgumentError],
+    [16, UnauthenticatedError],
+    ...unknown.map((code): [unknown, typeof UnknownError] => [code, UnknownError]),
+  ];
+  for (const [code, kind] of cases) {
+    const fail = (): never => {
+      throw Object.assign(new OpError("own"), { code });
+    };
+    for (const call of [tf.numpyFunction, tf.pyFunction]) {
+      const error = await assertRejects(
+        () => inGraph(() => call(fail, [], "float32")),
+        kind,
+        "own",
+      ) as Error;
+      assert(error.constructor === kind, `${String(code)}: ${error.constructor.name}`);
+    }
+  }
+});

@@ -377,32 +377,3 @@ async function evaluateWith(
   );
   return await g.sess.run(g.parts, options);
 }
-
-testOnDevices(
-  "an OpError of a user's own class has the class of its code, or UnknownError",
-  async () => {
-    const { InvalidArgumentError, OpError, UnauthenticatedError, UnknownError } = tf.errors;
-    const cases: [unknown, new (message: string) => tf.errors.OpError][] = [
-      [3, InvalidArgumentError],
-      [16, UnauthenticatedError],
-      ...[0, 2, 17, 99, -1, 1.5, NaN, "length", "map", undefined, null].map((
-        code,
-      ): [unknown, typeof UnknownError] => [code, UnknownError]),
-    ];
-    for (const [code, kind] of cases) {
-      const fail = (): never => {
-        throw Object.assign(new OpError("own"), { code });
-      };
-      for (
-        const call of [
-          () => tf.numpyFunction(fail, [], "float32"),
-          () => tf.pyFunction(fail, [], "float32"),
-        ]
-      ) {
-        const error = await errorOf(() => evaluate(call));
-        assert(error.constructor === kind, `${String(code)}: ${error.constructor.name}`);
-        assert(error.message.includes("own"), error.message);
-      }
-    }
-  },
-);
