@@ -125,14 +125,17 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     control.free(before);
     checkStates(state, before, call.node);
   };
+  // Without rows only a result that is a state tells more of its shape than the body does.
+  const rowShape = (k: number): PartialShape => {
+    const i = body.f.outputs.indexOf(outputs[k]);
+    return i < count ? shapeOfInput(state[i]) : outputs[k].staticShape;
+  };
   const finish = (n: number): OpInput[] => {
     const stacked = collected.map((values, k) => {
       if (reverse) values.reverse();
       const all = stackOnHost(values) ??
         control.within(() =>
-          n === 0
-            ? fill(rowsShape(0, outputs[k].staticShape), 0, outputs[k].dtype)
-            : stack(values as Tensor[])
+          n === 0 ? fill(rowsShape(0, rowShape(k)), 0, outputs[k].dtype) : stack(values as Tensor[])
         );
       control.free(values);
       return all;
