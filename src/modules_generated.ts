@@ -202,6 +202,7 @@ import "./devices/cpu/pool/windows.ts";
 import "./devices/cpu/reduce/reducer.ts";
 import "./devices/cpu/reduce/reduce_held.ts";
 import "./devices/cpu/reduce/reduce_loops.ts";
+import "./devices/cpu/reduce/settle.ts";
 import "./devices/cpu/reduce/reduce_kernel.ts";
 import "./devices/cpu/reduce/reduce_nest.ts";
 import "./devices/cpu/reduce/reduce_parts.ts";

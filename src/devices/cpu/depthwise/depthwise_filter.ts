@@ -5,8 +5,9 @@
  */
 import { outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall } from "../engine.ts";
+import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
+import { settleSums } from "../reduce/settle.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
 import { type RowPart, RowPlan, rowWindow } from "./depthwise_plan.ts";
 import { depthwiseFilterRows } from "./depthwise_rows.ts";
@@ -26,7 +27,7 @@ export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRu
   if (window === null) return null;
   if (g.outChannels === 0) return () => {};
   const run = depthwiseFilterRows(engine, { ...g, window }), plan = new RowPlan(g);
-  const { fold, settle } = wideSums(engine);
+  const fold = foldKernel(engine), settle = settleSums(engine);
   const parts = partsOf(g, plan.work), size = window.height * window.width * g.outChannels;
   const partBytes = roundUp(4 * size), sumBytes = 32 * Math.ceil(size / 4);
   const most = Math.max(1, Math.min(parts.length, Math.floor(SUMS_BYTES / partBytes)));
@@ -46,7 +47,7 @@ export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRu
         engine.callAll(calls, plan.work * count / parts.length);
         for (let k = 0; k < count; k++) fold(sums, own + k * partBytes, size);
       }
-      settle(to, sums, size);
+      settle(to, sums, size, 1);
     });
 }
 
@@ -66,8 +67,8 @@ function partsOf(g: WindowGeometry, work: number): RowPart[] {
     .map(({ from, size }) => ({ image: from, images: size, row: 0, rows: y.out }));
 }
 
-/** `fold(sums, part, count)` adds float32 to float64; `settle(out, sums, count)` rounds them. Both walk whole vectors. */
-function wideSums(engine: Engine) {
+/** `fold(sums, part, count)` adds float32 to float64, whole vectors. */
+function foldKernel(engine: Engine): WasmFunction {
   return engine.compile("depthwise sums", (m) => {
     m.function("fold", ["i32", "i32", "i32"], null, (f, sums, part, count) => {
       f.while(i32.gt(count, 0), () => {
@@ -79,14 +80,5 @@ function wideSums(engine: Engine) {
         f.advance(count, -4);
       });
     });
-    m.function("settle", ["i32", "i32", "i32"], null, (f, out, sums, count) => {
-      f.while(i32.gt(count, 0), () => {
-        const [low, high] = [0, 16].map((o) => f32x4.ofF64(f64x2.load(sums, o)));
-        f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
-        f.advance(out, 16);
-        f.advance(sums, 32);
-        f.advance(count, -4);
-      });
-    });
-  });
+  }).fold;
 }

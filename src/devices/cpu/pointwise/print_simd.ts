@@ -22,7 +22,8 @@ export type Lanes = Value<"f32x4"> | Value<"i32x4">;
 export const SIMD_DTYPES: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
 
 const COMPARE = new Set<ScalarOp>(["lt", "le", "gt", "ge", "eq", "ne"]);
-const FLOAT = new Set<ScalarOp>([
+/** Of floats and of whole numbers. */
+const NUMBER: readonly ScalarOp[] = [
   "add",
   "sub",
   "mul",
@@ -39,47 +40,22 @@ const FLOAT = new Set<ScalarOp>([
   "ceil",
   "round",
   "trunc",
-  "sqrt",
-  "rsqrt",
-  "pow",
   "isnan",
   "isinf",
   "isfinite",
   "real",
   "conj",
+];
+const FLOAT = new Set<ScalarOp>([
+  ...NUMBER,
+  "sqrt",
+  "rsqrt",
+  "pow",
   ...Object.keys(LANE) as ScalarOp[],
   ...Object.keys(WIDE) as ScalarOp[],
   ...Object.keys(TRIG) as ScalarOp[],
 ]);
-const INT = new Set<ScalarOp>([
-  "add",
-  "sub",
-  "mul",
-  "div",
-  "floordiv",
-  "floormod",
-  "truncmod",
-  "min",
-  "max",
-  "neg",
-  "abs",
-  "sign",
-  "floor",
-  "ceil",
-  "round",
-  "trunc",
-  "isnan",
-  "isinf",
-  "isfinite",
-  "real",
-  "conj",
-  "bitand",
-  "bitor",
-  "bitxor",
-  "bitnot",
-  "shl",
-  "shr",
-]);
+const INT = new Set<ScalarOp>([...NUMBER, "bitand", "bitor", "bitxor", "bitnot", "shl", "shr"]);
 const BOOL = new Set<ScalarOp>([
   "and",
   "or",

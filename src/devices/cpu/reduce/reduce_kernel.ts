@@ -7,10 +7,11 @@ import { argument, exprKey } from "../../../core/scalar.ts";
 import type { Engine, WasmExports } from "../engine.ts";
 import { importHosts } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
-import { f32x4, f64, f64x2, i32 } from "../wasm/instructions.ts";
+import { i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import { type ReduceSource, writeColumns, writeNarrow, writeRows } from "./reduce_loops.ts";
 import type { Reducer } from "./reducer.ts";
+import { writeSettle } from "./settle.ts";
 
 type I = Local<"i32">;
 type Fn = FunctionRef<readonly "i32"[], null>;
@@ -114,26 +115,6 @@ function writeJoin(f: FunctionBuilder, r: Reducer, [from, rows, n, acc]: readonl
       f.advance(left, -1);
     });
     f.advance(rows, -1);
-  });
-}
-
-function writeSettle(
-  f: FunctionBuilder,
-  out: I,
-  acc: I,
-  n: I,
-  divisor: Local<"f64">,
-): void {
-  const by = f.let(f64x2.splat(divisor));
-  const sums = [0, 1].map(() => f.local("f64x2"));
-  f.while(i32.gt(n, 0), () => {
-    sums.forEach((sum, h) => f.set(sum, f64x2.load(acc, 16 * h)));
-    f.if(f64.ne(divisor, 1), () => sums.forEach((sum) => f.set(sum, f64x2.div(sum, by))));
-    const [low, high] = sums.map((sum) => f32x4.ofF64(sum));
-    f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
-    f.advance(out, 16);
-    f.advance(acc, 32);
-    f.advance(n, -4);
   });
 }
 

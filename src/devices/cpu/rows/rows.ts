@@ -10,6 +10,7 @@ import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
+import { settleSums } from "../reduce/settle.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
 import * as lane from "../wasm/lane_math.ts";
 import type { D2, F4 } from "../wasm/simd.ts";
@@ -266,25 +267,15 @@ const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) =
   if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
   const { m, n } = rowsOf(inputs[1].shape);
   const run = rowKernel(engine, "layerNormGrad", 7, layerNormGrad);
-  const { settle } = engine.compile("rows settle", (b) => {
-    b.function("settle", ["i32", "i32", "i32"], null, (f, out, sums, count) => {
-      f.while(i32.gt(count, 0), () => {
-        const [low, high] = [0, 16].map((o) => f32x4.ofF64(f64x2.load(sums, o)));
-        f.store(out, f32x4.shuffle(low, high, [0, 1, 4, 5]));
-        f.advance(out, 16);
-        f.advance(sums, 32);
-        f.advance(count, -4);
-      });
-    });
-  });
+  const settle = settleSums(engine);
   const width = 8 * n + 64;
   return ([dx, dscale, doffset], [dy, x, scale]) => {
     const epsilon = putFloat64(engine, 2 * width, attrs.epsilon);
     const sums = epsilon + 16;
     engine.zero(sums, 2 * width);
     run(dx, sums, sums + width, dy, x, scale, epsilon, m, n);
-    settle(dscale, sums, n);
-    settle(doffset, sums + width, n);
+    settle(dscale, sums, n, 1);
+    settle(doffset, sums + width, n, 1);
   };
 };
 
