@@ -272,7 +272,8 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   let iteration = 0;
   const advance = (results: OpInput[]): void => {
     const before = vars;
-    vars = control.recorder ? results : results.map((v, i) => {
+    const isHosts = host.body.fetches.size > 0 && control.recorder === null;
+    vars = !isHosts ? results : results.map((v, i) => {
       // What a device keeps of the host's variables would be read by nobody.
       if (!host.body.fetches.has(i) || v instanceof NdArray || before.includes(v)) return v;
       const array = (v as EagerTensor).ndarraySync();

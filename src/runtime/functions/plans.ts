@@ -2,6 +2,7 @@
  * FunctionPlans: the plans of a traced body, one for each device that is the default one and for each placing of what it takes.
  * May import core, graph and runtime files.
  */
+import type { Device } from "../../core/device.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { traced } from "../../core/trace.ts";
 import type { FuncGraph } from "../../graph/func_graph.ts";
@@ -23,6 +24,10 @@ export class FunctionPlans {
   readonly #outputs: readonly SymbolicTensor[];
   readonly #known = new Map<HostPlacing | undefined, RecentMap<string, Plan>>();
   #generation = deviceGeneration();
+  /** The plan asked for last: loops ask for the same one at every turn. */
+  #last:
+    | { readonly host: HostPlacing | undefined; readonly device: Device; readonly plan: Plan }
+    | null = null;
 
   /** `outputs`: what the body returns. */
   constructor(graph: FuncGraph, outputs: readonly SymbolicTensor[]) {
@@ -45,14 +50,16 @@ export class FunctionPlans {
       this.release();
       this.#generation = deviceGeneration();
     }
+    const device = defaultDevice(), last = this.#last;
+    if (last !== null && last.host === host && last.device === device) return last.plan;
     let plans = this.#known.get(host);
     if (!plans) this.#known.set(host, plans = new RecentMap(MOST_PLANS, releasePlan));
-    const device = defaultDevice();
     let plan = plans.get(device.name);
     if (!plan) {
       plan = traced({ name: "plan", category: "plan" }, () => this.#make(host));
       plans.set(device.name, plan);
     }
+    this.#last = { host, device, plan };
     return plan;
   }
 
@@ -60,6 +67,7 @@ export class FunctionPlans {
   release(): void {
     for (const plans of this.#known.values()) plans.clear();
     this.#known.clear();
+    this.#last = null;
   }
 
   #make(host?: HostPlacing): Plan {

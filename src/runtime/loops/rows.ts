@@ -31,7 +31,7 @@ type Row = OpInput[] | Promise<OpInput[]> | Later<OpInput[]>;
 export function runRows(control: ControlCall, rows: Rows): Results {
   const { body, host } = rows;
   if (!body.f.graph.stateful) return runTogether(control, rows);
-  return waitsBeforeEffects(control.planOf(body, host))
+  return control.call.device.type === "GPU" && waitsBeforeEffects(control.planOf(body, host))
     ? runInTurn(control, rows)
     : runAlone(control, rows);
 }
@@ -39,6 +39,7 @@ export function runRows(control: ControlCall, rows: Rows): Results {
 /** Calls that wait for nobody. */
 function runTogether(control: ControlCall, { body, args, host }: Rows): Results {
   const boundary = new Boundary(control.call.context);
+  const isRead = control.call.device.type === "GPU";
   const begun: Row[] = [];
   const begin = (): Results => {
     for (;;) {
@@ -47,7 +48,8 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
         if (passed) return passed.then(begin);
       }
       if (begun.length === args.length) break;
-      begun.push(control.runTo(boundary, body, args[begun.length], host));
+      const a = args[begun.length];
+      begun.push(isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, host));
     }
     const passed = boundary.passAll();
     return passed ? passed.then(collect) : collect();
