@@ -16,7 +16,7 @@ import { generate, TARGET as MODULES } from "../tools/modules.ts";
 
 /** The folders (or single files) under src/ below the public entries, lowest first. */
 const BELOW = [
-  ...["shaders_generated", "core", "kernels", "ops", "graph", "devices", "autodiff"],
+  ...["shaders_generated", "core", "kernels", "ops", "graph", "portable", "devices", "autodiff"],
   ...["runtime", "script", "data", "train", "io", "graph_model", "compat_v1"],
 ] as const;
 
@@ -27,6 +27,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   kernels: ["core", "shaders_generated"],
   ops: ["core", "kernels"],
   graph: ["core"],
+  portable: ["core", "ops", "graph"],
   devices: ["core", "kernels", "shaders_generated"],
   autodiff: ["core", "ops"],
   script: ["core", "ops", "autodiff", "graph", "runtime"],

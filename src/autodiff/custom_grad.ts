@@ -32,6 +32,7 @@ type VectorJacobian = (dy: Tensor, saved: Tensor[], ctx: GradContext) => readonl
  */
 const CustomGradient: OpDef = defineOp({
   name: "_CustomGradient",
+  portable: "parts",
   inputs: ["value: T", "inputs: Tinputs", "saved: Tsaved"],
   outputs: ["output: T"],
   attrs: ["T: type", "Tinputs: list(type)", "Tsaved: list(type)", "_gradient: func"],

@@ -33,6 +33,7 @@ export const UNSEEN: Tensor & { readonly resource: Resource } = new UnseenVariab
 /** Adds two maps of gradients. */
 export const MergeGradients: OpDef = defineOp({
   name: "MergeGradients",
+  portable: { never: "it reads gradients of variables that scripts used unseen" },
   inputs: ["a: variant", "b: variant"],
   outputs: ["output: variant"],
   infer: () => [[]],
@@ -43,6 +44,7 @@ export const MergeGradients: OpDef = defineOp({
 /** The gradient of one variable in a map; zeros where it was not read. */
 export const UnseenGradient: OpDef = defineOp({
   name: "UnseenGradient",
+  portable: { never: "it reads gradients of variables that scripts used unseen" },
   inputs: ["gradients: variant", "resource: resource"],
   outputs: ["output: dtype"],
   attrs: ["dtype: type", "shape: shape"],

@@ -4,10 +4,11 @@
  */
 import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
 import { checkInferred, type PartialShape } from "./shape.ts";
-import { type ConcreteSpec, type Spec, specText } from "./tensor_spec.ts";
+import type { ConcreteSpec, Spec } from "./tensor_spec.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";
 import type { GpuVariant } from "./dispatch.ts";
+import type { Portable } from "./portable.ts";
 import type { Expr, PointwiseExpr } from "./scalar.ts";
 import { ValueError } from "./errors.ts";
 
@@ -95,6 +96,8 @@ export interface OpInit {
   readonly infer: (inputs: readonly Spec[], attrs: Attrs) => readonly PartialShape[];
   /** The meaning in smaller ops. Runs with concrete or symbolic tensors. Host inputs arrive as they were given. */
   readonly expand?: (inputs: readonly Tensor[], attrs: Attrs) => readonly Tensor[];
+  /** What a portable GraphDef has in place of the op. Absent: TensorFlow has this very op. */
+  readonly portable?: Portable;
   /** Gradient; `null`: not differentiable, gradients are cut. Absent: through `expand`, else a `LookupError`. */
   readonly grad?: GradRule | null;
   /** Host kernel in plain loops, every dtype the signature allows. */
@@ -392,9 +395,4 @@ export function argOfInput(def: OpDef, flat: number, total: number): number {
     i += n;
   }
   return inputArgs.length - 1;
-}
-
-/** Specs of a problem, inputs and outputs. */
-export function problemText({ inputs, outputs }: Problem): string {
-  return `${inputs.map(specText).join(", ")} -> ${outputs.map(specText).join(", ")}`;
 }

@@ -10,145 +10,35 @@ import { ValueError } from "../core/errors.ts";
 import type { FuncGraph } from "./func_graph.ts";
 import { attrToJson, base64Text, shapeToJson } from "./graph_def_values.ts";
 import type { Graph } from "./graph.ts";
+import {
+  attrsOfOurOwn,
+  Place,
+  type Replacement,
+  replacementOf,
+  resultNode,
+  unportableError,
+  type UnportableNode,
+} from "./portable.ts";
+import { scanNodes } from "./portable_scan.ts";
+import type {
+  AttrValueJson,
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+} from "./graph_def_types.ts";
+
+export type {
+  ArgDefJson,
+  AttrValueJson,
+  BytesJson,
+  FuncJson,
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+  ShapeJson,
+  TensorJson,
+} from "./graph_def_types.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
-
-/** A graph in proto3 JSON form. */
-export interface GraphDefJson {
-  /** Nodes in topological order. */
-  node: NodeDefJson[];
-  /** Functions. */
-  library?: { function: FunctionDefJson[] };
-  /** Version of the producer. */
-  versions: { producer: number; minConsumer?: number };
-}
-
-/** A node. */
-export interface NodeDefJson {
-  /** Unique name. */
-  name: string;
-  /** Op type. */
-  op: string;
-  /** Data inputs, then control inputs `^name`. */
-  input?: string[];
-  /** Requested device. */
-  device?: string;
-  /** Attributes. */
-  attr?: Record<string, AttrValueJson>;
-}
-
-/** A function. */
-export interface FunctionDefJson {
-  /** Name and arguments. */
-  signature: {
-    name: string;
-    inputArg: ArgDefJson[];
-    outputArg: ArgDefJson[];
-    isStateful?: boolean;
-    controlOutput?: string[];
-  };
-  /** Body; inputs are written `node:output_name:index` or an argument's name. */
-  nodeDef: NodeDefJson[];
-  /** Output argument → value in the body. */
-  ret: Record<string, string>;
-  /** Nodes that run for their effect. */
-  controlRet?: Record<string, string>;
-  /** Attributes. */
-  attr?: Record<string, AttrValueJson>;
-  /** Attributes of arguments, by position. */
-  argAttr?: Record<number, { attr?: Record<string, AttrValueJson> }>;
-}
-
-/** An argument of a function. */
-export interface ArgDefJson {
-  /** Name. */
-  name: string;
-  /** Dtype enum. */
-  type: string;
-}
-
-/** A shape. */
-export interface ShapeJson {
-  /** Dimensions; size "-1" is unknown. */
-  dim?: { size: string }[];
-  /** True for unknown rank. */
-  unknownRank?: boolean;
-}
-
-/** Bytes: base64 as JSON has them, or as they are where a binary file was read. */
-export type BytesJson = string | Uint8Array;
-
-/** A constant. Its elements are packed, or listed in the field of their type, as JSON or a binary file has them. */
-export interface TensorJson {
-  /** Dtype enum. */
-  dtype: string;
-  /** Shape. */
-  tensorShape?: ShapeJson;
-  /** Little-endian elements. */
-  tensorContent?: BytesJson;
-  /** Strings. */
-  stringVal?: BytesJson[];
-  /** Floats. */
-  floatVal?: (number | string)[];
-  /** Doubles. */
-  doubleVal?: (number | string)[];
-  /** Bits of halves. */
-  halfVal?: number[];
-  /** Integers of at most 32 bits. */
-  intVal?: number[];
-  /** 64-bit integers, as text in JSON. */
-  int64Val?: (string | bigint)[];
-  /** Unsigned integers. */
-  uint32Val?: number[];
-  /** Unsigned 64-bit integers, as text in JSON. */
-  uint64Val?: (string | bigint)[];
-  /** Booleans. */
-  boolVal?: boolean[];
-  /** Complex numbers, real and imaginary parts in turn. */
-  scomplexVal?: (number | string)[];
-  /** Complex numbers of doubles. */
-  dcomplexVal?: (number | string)[];
-}
-
-/** A function of the library, by name. */
-export interface FuncJson {
-  /** Name. */
-  name: string;
-  /** Attributes of a generic function. */
-  attr?: Record<string, AttrValueJson>;
-}
-
-/** An attribute: one field is set. */
-export interface AttrValueJson {
-  /** Bytes. */
-  s?: BytesJson;
-  /** 64-bit integer as text. */
-  i?: string;
-  /** Float. */
-  f?: number | "NaN" | "Infinity" | "-Infinity";
-  /** Boolean. */
-  b?: boolean;
-  /** Dtype enum. */
-  type?: string;
-  /** Shape. */
-  shape?: ShapeJson;
-  /** Constant. */
-  tensor?: TensorJson;
-  /** Function. */
-  func?: FuncJson;
-  /** Name of an attribute of the function around, in generic functions. */
-  placeholder?: string;
-  /** List of one of these. */
-  list?: {
-    s?: BytesJson[];
-    i?: string[];
-    f?: (number | string)[];
-    b?: boolean[];
-    type?: string[];
-    shape?: ShapeJson[];
-    tensor?: TensorJson[];
-    func?: FuncJson[];
-  };
-}
 
 /** How to write. */
 export interface GraphDefOptions {
@@ -156,11 +46,17 @@ export interface GraphDefOptions {
   readonly addShapes?: boolean;
   /** True: scripts without a registered name are written with their process-local token. Default false: a `ValueError`. */
   readonly allowAnonymousScripts?: boolean;
+  /**
+   * True, the default: only ops that TensorFlow knows are written, those of our own by their parts, and a `ValueError` lists the
+   * nodes that have none. False: every op as it is, for reading here.
+   */
+  readonly portable?: boolean;
 }
 
 const checkOptions = optionCheck<GraphDefOptions>("toGraphDef", {
   addShapes: true,
   allowAnonymousScripts: true,
+  portable: true,
 });
 
 /** A function as attributes hold it: a body, and perhaps which of the op's inputs go to its captures. */
@@ -186,25 +82,44 @@ export const scriptWriter: { anonymous: (script: unknown) => void } = { anonymou
 /** Producer version written, that of TensorFlow 2.21. */
 export const PRODUCER = 2474;
 
-/** Writes a graph. Throws `ValueError` for scripts that have no registered name, listing them. */
+/** Writes a graph. Throws `ValueError` for scripts that have no registered name and for nodes that TensorFlow cannot have, listing them. */
 export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDefJson {
   checkOptions(options);
   const writer = new Writer(options);
-  const node = graph.operations.map((op) => writer.node(op, (t) => edge(t)));
+  const node = writer.graph(graph);
   writer.checkAnonymous();
+  if (writer.unportable.length > 0) throw unportableError(writer.unportable);
   const def: GraphDefJson = { node, versions: { producer: PRODUCER } };
   if (writer.functions.size > 0) def.library = { function: [...writer.functions.values()] };
   return def;
 }
 
-function edge(t: SymbolicTensor): string {
-  return t.valueIndex === 0 ? t.operation.name : `${t.operation.name}:${t.valueIndex}`;
+/**
+ * The nodes of a graph, those of its functions included, that a portable GraphDef cannot have, each with the reason; none where all
+ * of it can be written for TensorFlow.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * g.asDefault(() => tf.gelu(tf.placeholder("float32", [2], "x")));
+ * assertEquals(tf.portability(g), []);
+ * ```
+ */
+export function portability(graph: Graph): UnportableNode[] {
+  const writer = new Writer({ allowAnonymousScripts: true });
+  writer.graph(graph);
+  return writer.unportable;
 }
 
 class Writer {
   readonly functions = new Map<string, FunctionDefJson>();
+  readonly unportable: UnportableNode[] = [];
   readonly #options: GraphDefOptions;
   readonly #anonymous: string[] = [];
+  /** Ops that are written as others. */
+  readonly #replaced = new Map<Operation, Replacement>();
 
   constructor(options: GraphDefOptions) {
     this.#options = options;
@@ -219,11 +134,53 @@ class Writer {
     );
   }
 
-  node(op: Operation, input: (t: SymbolicTensor) => string): NodeDefJson {
-    const def: NodeDefJson = { name: op.name, op: op.type };
-    const inputs = [...op.inputs.map(input), ...op.controlInputs.map((c) => `^${c.name}`)];
+  /** The nodes of a graph that is no function. */
+  graph(graph: Graph): NodeDefJson[] {
+    const place = new Place(graph, { reference: (op, i) => this.#reference(op, i) });
+    return graph.operations.flatMap((op) => this.nodes(op, place));
+  }
+
+  /** The node of an op, or those that mean the same to TensorFlow; the last of these has its name and its outputs. */
+  nodes(op: Operation, place: Place): NodeDefJson[] {
+    const replacement = this.#options.portable === false ? null : replacementOf(op);
+    if (replacement === null) return [this.#node(op, place)];
+    if (typeof replacement === "string") {
+      const { inFunction } = place;
+      this.unportable.push({
+        node: place.name(op),
+        op: op.type,
+        ...(inFunction === undefined ? {} : { function: inFunction }),
+        reason: replacement,
+      });
+      return [];
+    }
+    this.#replaced.set(op, replacement);
+    if (replacement.scan) {
+      const scan = scanNodes(op, {
+        place,
+        body: this.#functionName(op.attrs.body, op),
+        taken: (name) => this.functions.has(name),
+      });
+      for (const f of scan.functions) this.functions.set(f.signature.name, f);
+      return scan.nodes;
+    }
+    const inner = place.inside(op, replacement);
+    return [
+      ...replacement.operations.flatMap((o) => this.nodes(o, inner)),
+      resultNode(op, { place, results: replacement.outputs.map((t) => inner.input(t)) }),
+    ];
+  }
+
+  #reference(op: Operation, index: number): string {
+    return this.#replaced.has(op) ? `output:${index}` : outputName(op.outputs[index]);
+  }
+
+  #node(op: Operation, place: Place): NodeDefJson {
+    const def: NodeDefJson = { name: place.name(op), op: op.type };
+    const inputs = place.inputs(op);
     if (inputs.length > 0) def.input = inputs;
-    if (op.device !== "") def.device = op.device;
+    const device = op.device || place.device;
+    if (device !== "") def.device = device;
     const attr = this.#attrs(op);
     if (Object.keys(attr).length > 0) def.attr = attr;
     return def;
@@ -233,6 +190,7 @@ class Writer {
     const out: Record<string, AttrValueJson> = {};
     for (const a of op.def.signature.attrDefs) {
       if (a.name.startsWith("_")) continue;
+      if (a.name in attrsOfOurOwn(op.def) && this.#options.portable !== false) continue;
       const value = op.attrs[a.name];
       if (a.type === "func") out[a.name] = { func: { name: this.#functionName(value, op) } };
       else if (value !== undefined && value !== null || a.type === "shape") {
@@ -306,12 +264,18 @@ class Writer {
       def.signature.inputArg.push({ name: arg, type: DTYPES[dtype].tfEnum });
       for (const t of inner) argOf.set(t, arg);
     });
-    const input = (t: SymbolicTensor): string =>
-      argOf.get(t) ?? `${t.operation.name}:${outputName(t)}`;
+    const place = new Place(graph, {
+      inFunction: name,
+      given: argOf,
+      reference: (o, i) => this.#reference(o, i),
+    });
     for (const o of graph.operations) {
-      if (!o.outputs.some((t) => argOf.has(t))) def.nodeDef.push(this.node(o, input));
+      if (!o.outputs.some((t) => argOf.has(t))) def.nodeDef.push(...this.nodes(o, place));
     }
-    const results = [...outputs.map(input), ...passedOn(attr, op, args.length, outputs.length)];
+    const results = [
+      ...outputs.map((t) => place.input(t)),
+      ...passedOn(attr, op, args.length, outputs.length),
+    ];
     const types = [
       ...outputs.map((t) => t.dtype),
       ...args.slice(outputs.length).map((a) => a.dtype),

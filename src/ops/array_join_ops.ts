@@ -133,6 +133,7 @@ function concatGrad(dy: Tensor, axis: Tensor, ctx: GradContext): (Tensor | null)
 /** Undoes ConcatV2 where the extents of the parts are known only when it runs. */
 const ConcatParts = defineOp({
   name: "ConcatParts",
+  portable: "parts",
   inputs: ["whole: T", "shapes: N * int32", "axis: Tidx"],
   outputs: ["parts: N * T"],
   attrs: ["N: int >= 1", "T: type", "Tidx: index = int32"],

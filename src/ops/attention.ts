@@ -28,6 +28,7 @@ const MASKED = -65504;
 
 const Attention: OpDef = defineOp({
   name: "_Attention",
+  portable: "parts",
   inputs: ["query: T", "key: T", "value: T"],
   outputs: ["output: T"],
   attrs: ["T: floating", "scale: float", "causal: bool = false"],

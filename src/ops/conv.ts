@@ -43,12 +43,14 @@ const FAMILY = defineConvFamily({
   inputGradient: {
     name: "Conv2DBackpropInput",
     sizes: "Tsizes",
+    portable: { without: { Tsizes: (v) => v === "int32" } },
     cpu: convBackwardInput,
     gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS),
   },
   filterGradient: {
     name: "Conv2DBackpropFilter",
     sizes: "Tsizes",
+    portable: { without: { Tsizes: (v) => v === "int32" } },
     cpu: convBackwardFilter,
     gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS),
   },

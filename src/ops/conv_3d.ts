@@ -3,6 +3,7 @@
  * May import core and kernels.
  */
 import { apply1 } from "../core/apply.ts";
+import type { Portable } from "../core/portable.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { convBackwardFilter, convBackwardInput, convForward } from "../kernels/conv_cpu.ts";
 import { onGpu } from "../kernels/gpu_kernels.ts";
@@ -25,19 +26,30 @@ const ATTRS = [
   "dilations: list(int) = [1, 1, 1, 1, 1]",
 ];
 
+const portable: Portable = {
+  without: { explicit_paddings: (v) => (v as number[]).length === 0 },
+};
+
 const FAMILY = defineConvFamily({
   fn: "conv3d",
   rank: 5,
   attrs: ATTRS,
-  forward: { name: "Conv3D", cpu: convForward, gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS) },
+  forward: {
+    name: "Conv3D",
+    portable,
+    cpu: convForward,
+    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS),
+  },
   inputGradient: {
     name: "Conv3DBackpropInputV2",
     sizes: "Tshape",
+    portable,
     cpu: convBackwardInput,
     gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS),
   },
   filterGradient: {
     name: "Conv3DBackpropFilterV2",
+    portable,
     cpu: convBackwardFilter,
     gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS),
   },

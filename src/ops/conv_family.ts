@@ -5,6 +5,7 @@
 import { apply1, type OpInput } from "../core/apply.ts";
 import type { GpuVariant } from "../core/dispatch.ts";
 import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
+import type { Portable } from "../core/portable.ts";
 import type { PartialShape, Shape } from "../core/shape.ts";
 import { shapeText } from "../core/shape.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
@@ -33,6 +34,8 @@ export interface ConvMember {
   readonly gpu: readonly GpuVariant[];
   /** Gradients: the attribute that types the input of a shape. Without it that is int32. */
   readonly sizes?: string;
+  /** What a portable GraphDef has in its place. */
+  readonly portable?: Portable;
 }
 
 /** What {@linkcode defineConvFamily} takes. */
@@ -145,6 +148,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
 
   const forward = defineOp({
     name: family.forward.name,
+    ...(family.forward.portable === undefined ? {} : { portable: family.forward.portable }),
     inputs: ["input: T", "filter: T"],
     outputs: ["output: T"],
     attrs,
@@ -164,6 +168,9 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
 
   const inputGradient = defineOp({
     name: family.inputGradient.name,
+    ...(family.inputGradient.portable === undefined
+      ? {}
+      : { portable: family.inputGradient.portable }),
     inputs: [
       `input_sizes: ${family.inputGradient.sizes ?? "int32"}`,
       "filter: T",
@@ -193,6 +200,9 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
 
   const filterGradient = defineOp({
     name: family.filterGradient.name,
+    ...(family.filterGradient.portable === undefined
+      ? {}
+      : { portable: family.filterGradient.portable }),
     inputs: [
       "input: T",
       `filter_sizes: ${family.filterGradient.sizes ?? "int32"}`,

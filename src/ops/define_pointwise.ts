@@ -58,7 +58,7 @@ export function definePointwise(
     kind: "pointwise",
     pointwise: expr,
     ...(init.grad === undefined ? {} : { grad: init.grad }),
-    ...(init.expand === undefined ? {} : { expand: init.expand }),
+    ...(init.expand === undefined ? {} : { expand: init.expand, portable: "parts" as const }),
     cpu: (ins, outs, { attrs }) => pointwiseCpu([bind(attrs)], ins, outs),
     gpu: isComplex ? [] : onGpu(({ pointwiseFits, pointwiseGpu }) => [{
       name: "pointwise",

@@ -39,6 +39,7 @@ const Fill = defineOp({
 // Eager only: the value travels as a parameter, so that a fill uploads nothing.
 const FillNumber = defineOp({
   name: "FillNumber",
+  portable: { never: "only eager code makes it" },
   inputs: ["dims: int32"],
   outputs: ["output: T"],
   attrs: ["T: type", "value: float"],
@@ -74,6 +75,7 @@ function defineLike(name: string, value: number): ReturnType<typeof defineOp> {
 /** Sums `dy` down to the shape of `like`: the gradient of broadcasting where shapes are not known. */
 const SumLike = defineOp({
   name: "SumLike",
+  portable: "parts",
   inputs: ["dy: T", "like: T"],
   outputs: ["output: T"],
   attrs: ["T: numeric"],

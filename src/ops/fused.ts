@@ -14,6 +14,7 @@ import { pointwiseCpu } from "../kernels/pointwise_cpu.ts";
 /** A tree of pointwise ops: `exprs[i]` of the inputs is output i. */
 export const FusedPointwise: OpDef = defineOp({
   name: "_FusedPointwise",
+  portable: { never: "only plans make it" },
   inputs: ["input: Tin"],
   outputs: ["output: Tout"],
   attrs: ["Tin: list(type)", "Tout: list(type)", "exprs: list(expr)"],
@@ -39,6 +40,7 @@ export const FusedPointwise: OpDef = defineOp({
 /** Updates of several variables by one rule: inputs are the rule's scalars, then each member's arrays. */
 export const GroupedUpdate: OpDef = defineOp({
   name: "_GroupedUpdate",
+  portable: { never: "only plans make it" },
   inputs: ["input: Tin"],
   outputs: ["output: Tout"],
   attrs: [
@@ -71,6 +73,7 @@ export const GroupedUpdate: OpDef = defineOp({
 /** Sums over the first axis of several matrices or vectors, each times a factor. */
 export const GroupedColumnSum: OpDef = defineOp({
   name: "_GroupedColumnSum",
+  portable: { never: "only plans make it" },
   inputs: ["input: N * T"],
   outputs: ["output: N * T"],
   attrs: ["N: int", "T: {float32}", "shapes: list(shape)", "scales: list(float)"],

@@ -139,6 +139,8 @@ export function defineFused(init: FusedInit): OpDef {
       "leakyrelu_alpha: float = 0.2",
     ],
     kind: "anchor",
+    // TensorFlow keeps its ops of these names to itself.
+    portable: "parts",
     infer: (inputs, attrs) => {
       const want = operandCount(stepsOf(attrs));
       if (inputs.length - 2 !== want) {

@@ -51,6 +51,7 @@ function defineEpilogue(base: OpDef, gpu: FusedInit["gpu"]): OpDef {
     ],
     infer: (inputs, attrs) => base.infer(inputs.slice(0, 2), attrs),
     grad: null,
+    portable: { never: "only plans make it" },
     gpu: onGpu((kernels) => {
       const { fits, plan } = gpu(kernels);
       return [{

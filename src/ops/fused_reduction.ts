@@ -92,6 +92,7 @@ function defineFusedReduction(base: OpDef, op: ReduceOp): OpDef {
       return [reducedShape(shape, axes.value, keep_dims)];
     },
     grad: null,
+    portable: { never: "only plans make it" },
     gpu: onGpu(({ reduceVariants }) => reduceVariants(task)),
     expand: ([axes, ...rest], { keep_dims, Toperand, expr, finish }: Attrs) => {
       const x = pointwise(rest.slice(0, Toperand.length), expr);

@@ -137,6 +137,7 @@ function gradLayout({ inputs, hosts, outputs, attrs }: Problem): RowLayout {
 /** Adds picked rows back to where they came from, along any axis: the gradient of GatherV2. */
 const GatherGrad = defineOp({
   name: "GatherGrad",
+  portable: "parts",
   inputs: ["dy: T", "indices: Tindices", "shape: int32", "axis: Taxis"],
   outputs: ["output: T"],
   attrs: [

@@ -82,6 +82,7 @@ const ResizeBilinear = defineOp({
 /** Gradient of ResizeBilinear; takes the size of the images where TensorFlow's op takes the images. */
 const ResizeBilinearBack = defineOp({
   name: "ResizeBilinearBack",
+  portable: "parts",
   inputs: ["grads: float32", "size: int32"],
   outputs: ["output: T"],
   attrs: [`T: ${FLOATS}`, ...CONVENTION],

@@ -71,6 +71,7 @@ const ImageProjectiveTransformV3 = defineOp({
 /** Exact gradient of ImageProjectiveTransformV3 with respect to the images. */
 const ProjectiveTransformBack = defineOp({
   name: "ProjectiveTransformBack",
+  portable: { never: "TensorFlow has no gradient of a projective transform as an op" },
   inputs: ["grads: dtype", "transforms: float32", "image_shape: int32"],
   outputs: ["output: dtype"],
   attrs: ["dtype: floating", ...WARP_ATTRS],
@@ -98,6 +99,7 @@ const ROTATE_ATTRS = ["radians: float", "fill_value: list(float)", "center: list
 // An op of TensorFlow.js, which TensorFlow does not have.
 const RotateWithOffset = defineOp({
   name: "RotateWithOffset",
+  portable: { never: "TensorFlow.js has this rotation, TensorFlow has not" },
   inputs: ["image: float32"],
   outputs: ["output: float32"],
   attrs: ROTATE_ATTRS,
@@ -118,6 +120,7 @@ function rotateAttrs({ radians, center }: Attrs): Attrs {
 
 const RotateBack = defineOp({
   name: "RotateBack",
+  portable: { never: "TensorFlow.js has this rotation, TensorFlow has not" },
   inputs: ["grads: float32"],
   outputs: ["output: float32"],
   attrs: ROTATE_ATTRS,

@@ -36,6 +36,7 @@ function placesOf(index: Tensor | NdArray, rows: number): NdArray {
 /** Replaces rows. Inputs: rows `[n, …]`, the numbers `[k]` of some, their new values `[k, …]`. */
 const WriteRows = defineOp({
   name: "_WriteRows",
+  portable: "parts",
   inputs: ["rows: T", "places: int32", "values: T"],
   outputs: ["output: T"],
   attrs: ["T: type"],
@@ -63,6 +64,7 @@ const WriteRows = defineOp({
 /** The gradient of what was there before rows were replaced: none in those, none at all where there were no elements. */
 const ClearRows = defineOp({
   name: "_ClearRows",
+  portable: "parts",
   inputs: ["rows: T", "places: int32", "dy: T"],
   outputs: ["dx: T"],
   attrs: ["T: type"],
@@ -94,6 +96,7 @@ export function writeRows(rows: Tensor, places: Tensor, values: Tensor): Tensor 
 /** Adds a row after the last one. Inputs: rows `[n, …]`, the new one. */
 const AppendRow = defineOp({
   name: "_AppendRow",
+  portable: "parts",
   inputs: ["rows: T", "row: T"],
   outputs: ["output: T"],
   attrs: ["T: type"],
@@ -128,6 +131,7 @@ export function emptyRows(n: OpInput, row: readonly number[], dtype: Tensor["dty
 
 const EmptyRows = defineOp({
   name: "_EmptyRows",
+  portable: "parts",
   inputs: ["n: int32"],
   outputs: ["output: dtype"],
   attrs: ["dtype: type", "row: list(int)"],

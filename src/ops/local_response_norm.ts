@@ -17,6 +17,7 @@ import { pow, square } from "./pointwise_power.ts";
 /** Sum over windows along the last axis. It is its own adjoint. */
 const WindowSum = defineOp({
   name: "_WindowSum",
+  portable: "parts",
   inputs: ["x: T"],
   outputs: ["y: T"],
   attrs: ["radius: int", "T: floating"],

@@ -24,11 +24,12 @@ function tableOp(name: string): OpDef {
 }
 
 function importOp(name: string): OpDef {
+  const [key, value] = name.startsWith("Initialize") ? ["Tkey", "Tval"] : ["Tin", "Tout"];
   return defineOp({
     name,
-    inputs: ["table_handle: resource", "keys: Tin", "values: Tout"],
+    inputs: ["table_handle: resource", `keys: ${key}`, `values: ${value}`],
     outputs: [],
-    attrs: ["Tin: type", "Tout: type"],
+    attrs: [`${key}: type`, `${value}: type`],
     hostInputs: ["keys", "values"],
     infer: () => [],
     grad: null,

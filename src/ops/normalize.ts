@@ -90,6 +90,7 @@ function sumOverRows(x: Tensor, like: Tensor): Tensor {
 /** Normalization over the last axis, then scale and offset of that axis. */
 const LayerNorm = defineOp({
   name: "_LayerNorm",
+  portable: "parts",
   inputs: ["x: T", "scale: T", "offset: T"],
   outputs: ["y: T"],
   attrs: ["epsilon: float", "T: floating"],
@@ -109,6 +110,7 @@ const LayerNorm = defineOp({
 
 const LayerNormGrad = defineOp({
   name: "_LayerNormGrad",
+  portable: "parts",
   inputs: ["dy: T", "x: T", "scale: T"],
   outputs: ["dx: T", "dscale: T", "doffset: T"],
   attrs: ["epsilon: float", "T: floating"],

@@ -69,6 +69,7 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
       return state.map(() => shape);
     },
     pointwiseAll: update,
+    portable: "parts",
     expand: (tensors, values) => asOps(expressions(values), tensors),
     cpu: (ins, outs, { attrs }) => pointwiseCpu(expressions(attrs), ins, outs),
     gpu: onGpu((kernels) => [{

@@ -4,6 +4,7 @@
  */
 import { apply, apply1, type OpInput } from "../core/apply.ts";
 import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
+import type { Portable } from "../core/portable.ts";
 import { type PartialShape, type Shape, shapeText } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -93,12 +94,17 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     `data_format: string = "${suffix === "" ? "NHWC" : "NDHWC"}"`,
     "dilations: list(int) = []",
   ];
+  const dilations = (v: unknown): boolean => (v as number[]).every((d) => d === 1);
+  const explicit_paddings = (v: unknown): boolean => (v as number[]).length === 0;
+  const portable: Portable = { without: { dilations, explicit_paddings } };
+  const portableMax: Portable = suffix === "" ? { without: { dilations } } : portable;
   const name = { max: `MaxPool${suffix}`, avg: `AvgPool${suffix}` };
 
   const maxGradGrad: OpDef = defineOp({
     name: `${name.max}GradGrad`,
     inputs: ["orig_input: T", "orig_output: T", "grad: T"],
     outputs: ["output: T"],
+    portable,
     attrs: [...attrs, `T: ${REAL}`],
     infer: ([x], a) => [poolShape(`${name.max}GradGrad`, x.shape, a, rank)],
     grad: {
@@ -120,6 +126,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
       ? ["orig_input: T", "orig_output: T", "grad: T"]
       : ["orig_input: TInput", "orig_output: TInput", "grad: T"],
     outputs: ["output: T"],
+    portable: portableMax,
     attrs: [...attrs, `T: ${REAL}`, ...(suffix === "" ? [] : [`TInput: ${REAL}`])],
     infer: ([x], a) => {
       checkRank(x.shape, rank, `${name.max}Grad`, "orig_input");
@@ -143,6 +150,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     name: name.max,
     inputs: ["input: T"],
     outputs: ["output: T"],
+    portable: portableMax,
     attrs: [...attrs, `T: ${REAL}`],
     infer: ([x], a) => [poolShape(name.max, x.shape, a, rank)],
     grad: {
@@ -161,6 +169,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     name: `${name.avg}Grad`,
     inputs: ["orig_input_shape: int32", "grad: T"],
     outputs: ["output: T"],
+    portable,
     attrs: [...attrs, "T: floating"],
     hostInputs: ["orig_input_shape"],
     infer: ([shape, dy], a) => {
@@ -177,6 +186,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     name: name.avg,
     inputs: ["value: T"],
     outputs: ["output: T"],
+    portable,
     attrs: [...attrs, "T: floating"],
     infer: ([x], a) => [poolShape(name.avg, x.shape, a, rank)],
     grad: {
@@ -198,6 +208,7 @@ const MaxPoolWithArgmax = defineOp({
   name: "MaxPoolWithArgmax",
   inputs: ["input: T"],
   outputs: ["output: T", "argmax: Targmax"],
+  portable: { without: { explicit_paddings: (v) => (v as number[]).length === 0 } },
   attrs: [
     "ksize: list(int)",
     "strides: list(int)",

@@ -128,6 +128,7 @@ function literal(key: Words): NdArray {
 
 const RandomKey = defineOp({
   name: "RandomKey",
+  portable: { never: "its keys come from a sequence that TensorFlow does not have" },
   inputs: [],
   outputs: ["key: int32"],
   attrs: ["seed: int = 0", "seed2: int = 0"],

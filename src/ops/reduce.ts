@@ -82,6 +82,7 @@ function defineReduction(name: string, op: ReduceOp, types: string, grad: GradRu
 
 const KeptShape = defineOp({
   name: "_KeptShape",
+  portable: "parts",
   inputs: ["shape: int32", "reduction_indices: Tidx"],
   outputs: ["kept: int32"],
   attrs: ["Tidx: index = int32"],

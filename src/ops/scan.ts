@@ -51,6 +51,7 @@ function defineScan(name: string, op: ScanOp, grad: GradRule): OpDef {
 /** `s[i] = b[i] + c * s[i-1]`, where `c` is `a[i]`, or `a[i-1]` with `shift`: what gradients of products are made of. */
 const LinearScan = defineOp({
   name: "_LinearScan",
+  portable: "parts",
   inputs: ["a: T", "b: T", "axis: Tidx"],
   outputs: ["s: T"],
   attrs: [
@@ -88,6 +89,7 @@ const LinearScan = defineOp({
 /** Moves elements `by` places along an axis; zeros move in. */
 const Shift = defineOp({
   name: "_Shift",
+  portable: "parts",
   inputs: ["x: T", "axis: Tidx"],
   outputs: ["y: T"],
   attrs: ["by: int", `T: ${FLOAT_OR_COMPLEX}`, "Tidx: index = int32"],

@@ -53,6 +53,7 @@ const UnsortedSegmentSum = defineOp({
 /** Each element's segment; zeros where the id is negative, which is not part of any. */
 const PickSegments = defineOp({
   name: "PickSegments",
+  portable: "parts",
   inputs: ["segments: T", "segment_ids: Tindices"],
   outputs: ["output: T"],
   attrs: ["T: numeric", "Tindices: {int16, int32, int64}"],

@@ -41,6 +41,7 @@ function atLeastVector(x: PartialShape, op: string): PartialShape {
 /** `y * (dy - sum(y * dy))`, along the last axis: the gradient of softmax from its result. */
 const SoftmaxGrad = defineOp({
   name: "_SoftmaxGrad",
+  portable: "parts",
   inputs: ["softmax: T", "gradients: T"],
   outputs: ["backprops: T"],
   attrs: ["T: floating"],
@@ -53,6 +54,7 @@ const SoftmaxGrad = defineOp({
 /** `dy - exp(y) * sum(dy)`, along the last axis: the gradient of log-softmax from its result. */
 const LogSoftmaxGrad = defineOp({
   name: "_LogSoftmaxGrad",
+  portable: "parts",
   inputs: ["logsoftmax: T", "gradients: T"],
   outputs: ["backprops: T"],
   attrs: ["T: floating"],

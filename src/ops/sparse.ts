@@ -38,6 +38,7 @@ const SparseFillEmptyRows = defineOp({
     "reverse_index_map: Tindices",
   ],
   attrs: ["T: type", "Tindices: index = int64"],
+  portable: { without: { Tindices: (v) => v === "int64" } },
   infer: (
     [indices],
   ) => [[null, indices.shape?.[1] ?? null], [null], [null], [indices.shape?.[0] ?? null]],
@@ -122,6 +123,7 @@ const SparseReshape = defineOp({
   inputs: ["input_indices: Tindices", "input_shape: Tindices", "new_shape: Tindices"],
   outputs: ["output_indices: Tindices", "output_shape: Tindices"],
   attrs: ["Tindices: index = int64"],
+  portable: { without: { Tindices: (v) => v === "int64" } },
   infer: ([indices, , target]) => {
     const rank = target.shape?.[0] ?? null;
     return [[indices.shape?.[0] ?? null, rank], [rank]];

@@ -105,6 +105,7 @@ const Irfft: OpDef = defineOp({
 /** What a gradient of RFFT's result says about its input, whose last dimension is `size`. */
 const RfftAdjoint: OpDef = defineOp({
   name: "_RFFTAdjoint",
+  portable: "parts",
   inputs: ["gradients: Tcomplex", "fft_length: int32", "size: int32"],
   outputs: ["output: Treal"],
   attrs: ["Treal: {float, double} = float", "Tcomplex: complex = complex64"],
@@ -124,6 +125,7 @@ const RfftAdjoint: OpDef = defineOp({
 /** What a gradient of IRFFT's result says about its input, whose last dimension is `size`. */
 const IrfftAdjoint: OpDef = defineOp({
   name: "_IRFFTAdjoint",
+  portable: "parts",
   inputs: ["gradients: Treal", "fft_length: int32", "size: int32"],
   outputs: ["output: Tcomplex"],
   attrs: ["Treal: {float, double} = float", "Tcomplex: complex = complex64"],

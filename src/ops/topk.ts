@@ -37,6 +37,7 @@ function hostSize(n: Spec): number | null {
 /** Elements of rows by index; no two indices of a row are alike. */
 const Pick = defineOp({
   name: "_Pick",
+  portable: "parts",
   inputs: ["x: T", "indices: int32"],
   outputs: ["y: T"],
   attrs: ["T: numeric"],
@@ -52,6 +53,7 @@ const Pick = defineOp({
 /** Rows of zeros with elements at indices; no two indices of a row are alike. */
 const Place = defineOp({
   name: "_Place",
+  portable: "parts",
   inputs: ["indices: int32", "updates: T", "size: int32"],
   outputs: ["x: T"],
   attrs: ["T: numeric"],

@@ -83,6 +83,7 @@ export function variablesRead(x: OpInput): Iterable<Resource> {
 /** Differentiates a tape: inputs are the tape, its sources, and one gradient per target. Has a tape of its own, for higher orders. */
 export const TapeGradient: OpDef = defineOp({
   name: "TapeGradient",
+  portable: { never: "it reads the tape of what a script, a loop or a branch did" },
   inputs: ["input: Tin"],
   outputs: ["output: Tout", "tape: variant"],
   attrs: [

@@ -9,6 +9,7 @@ import { isPlainObject } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { GraphDefJson, NodeDefJson } from "../graph/graph_def.ts";
 import { toGraphDef } from "../graph/graph_def.ts";
+import "../portable/mod.ts";
 import { base64Text, shapeToJson } from "../graph/graph_def_values.ts";
 import { Graph } from "../graph/graph.ts";
 import type { SymbolicTensor } from "../graph/operation.ts";

@@ -16,6 +16,7 @@ export type Update = (gradients: readonly (readonly [Resource, Tensor])[]) => vo
 
 const ApplyUnseen: OpDef = defineOp({
   name: "ApplyUnseen",
+  portable: { never: "it reads gradients of variables that scripts used unseen" },
   inputs: ["gradients: variant"],
   outputs: [],
   attrs: ["_update: script = null"],

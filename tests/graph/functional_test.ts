@@ -207,7 +207,7 @@ async function inSession(fn: Fn, rows: number | null): Promise<tf.NdArray[]> {
   await using session = new tf.Session({ graph });
   const feeds = { "x:0": X };
   const out = await session.run(fetches, { feeds }) as tf.NdArray[];
-  const def = JSON.parse(JSON.stringify(graph.toGraphDef()));
+  const def = JSON.parse(JSON.stringify(graph.toGraphDef({ portable: false })));
   const copy = new tf.Graph();
   const [again] = copy.asDefault(() =>
     tf.importGraphDef(def, { prefix: "", returnElements: [fetches[0].name] })

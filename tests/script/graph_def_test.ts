@@ -28,7 +28,7 @@ function roundTrip(
 ): { def: tf.GraphDefJson; graph: tf.Graph } {
   const a = new tf.Graph();
   a.asDefault(build);
-  const def = JSON.parse(JSON.stringify(a.toGraphDef(options)));
+  const def = JSON.parse(JSON.stringify(a.toGraphDef({ portable: false, ...options })));
   const graph = new tf.Graph();
   graph.asDefault(() => tf.importGraphDef(def, { prefix: "" }));
   return { def, graph };

@@ -1,0 +1,295 @@
+/**
+ * What ops that TensorFlow does not know mean in ops that it does, where that is not their `expand`: those with kernels of their
+ * own, and those whose `expand` looks at shapes that are known only when it runs.
+ * May import core and other ops.
+ */
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { UnimplementedError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { lookupOp, type OpInit } from "../../core/op.ts";
+import { normalizeAxis } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { concat } from "../array_join.ts";
+import { reverse, transpose } from "../array_move.ts";
+import { pad } from "../array_pad.ts";
+import { slice } from "../array_slice.ts";
+import { expandDims, hostInts, reshape, shape, size, squeeze } from "../array_view.ts";
+import { cast } from "../cast.ts";
+import { onesLike, zerosLike } from "../creation.ts";
+import { gather } from "../gather.ts";
+import { asTensor, intScalar, intVector } from "../input.ts";
+import { matMul } from "../matmul.ts";
+import { add, div, mod, mul, sub } from "../pointwise_arithmetic.ts";
+import { equal, greater, greaterEqual, lessEqual } from "../pointwise_compare.ts";
+import { logicalOr } from "../pointwise_logical.ts";
+import { where } from "../pointwise_select.ts";
+import { prod, sum } from "../reduce.ts";
+import { cumprod } from "../scan.ts";
+import { tensorScatterUpdate } from "../scatter.ts";
+
+/** Adds what an op means, in other ops. */
+type Expansion = NonNullable<OpInit["expand"]>;
+
+function rankOf(x: Tensor, op: string): number {
+  const rank = x.staticShape?.length;
+  if (rank === undefined) {
+    throw new UnimplementedError(`the rank of an input of ${op} is not known`);
+  }
+  return rank;
+}
+
+/** An axis that is known, counted from the front. */
+function axisOf(axis: OpInput, rank: number, op: string): number {
+  if (axis instanceof NdArray) return normalizeAxis(hostInts(axis)[0], rank);
+  throw new UnimplementedError(`the axis of ${op} is not a constant`);
+}
+
+/** Some elements of a vector: `[from, to)`. */
+function part(vector: Tensor, from: number, to: number | null): Tensor {
+  return slice(vector, [from], [to === null ? -1 : to - from]);
+}
+
+/** One element of a vector, as a vector. */
+function at(vector: Tensor, i: number): Tensor {
+  return part(vector, i, i + 1);
+}
+
+function iota(n: Tensor): Tensor {
+  return apply1(lookupOp("Range")!, [intScalar(0), reshape(n, []), intScalar(1)]);
+}
+
+function zerosOf(dims: Tensor, dtype: Tensor["dtype"]): Tensor {
+  return apply1(lookupOp("Fill")!, [dims, cast(intScalar(0), dtype)]);
+}
+
+const sumLike: Expansion = ([dy, like]) => {
+  const have = shape(dy), want = shape(like);
+  const lead = apply1(lookupOp("Fill")!, [reshape(sub(size(have), size(want)), [1]), intScalar(1)]);
+  const ones = apply1(lookupOp("Where")!, [equal(concat([lead, want]), 1)]);
+  return [reshape(sum(dy, reshape(ones, [-1])), want)];
+};
+
+const concatParts: Expansion = ([whole, ...rest], { N }) => {
+  const shapes = rest.slice(0, N).map((s) => asTensor(s)), axis = rest[N] as OpInput;
+  const rank = rankOf(whole, "ConcatParts");
+  const a = axisOf(axis, rank, "ConcatParts");
+  return apply(lookupOp("SplitV")!, [whole, concat(shapes.map((s) => at(s, a))), intScalar(a)], {
+    num_split: N,
+  });
+};
+
+const keptShape: Expansion = ([dims, axes]) => {
+  const flat = cast(reshape(axes, [-1]), "int32");
+  const places = mod(flat, size(dims));
+  return [tensorScatterUpdate(dims, expandDims(places, -1), onesLike(flat))];
+};
+
+const pickSegments: Expansion = ([segments, ids]) => {
+  const zero = zerosLike(ids);
+  const picked = gather(segments, apply1(lookupOp("Maximum")!, [ids, zero]));
+  const lead = shape(ids), missing = reshape(sub(size(shape(segments)), 1), [1]);
+  const ones = apply1(lookupOp("Fill")!, [missing, intScalar(1)]);
+  const inside = reshape(greaterEqual(ids, zero), concat([lead, ones]));
+  return [where(inside, picked, zerosLike(picked))];
+};
+
+/** Rows are brought to the front, numbered through all batches, and summed. */
+const gatherGrad: Expansion = ([dy, indices, given, axis], { batch_dims: b }) => {
+  const dims = asTensor(given);
+  const picked = rankOf(indices, "GatherGrad"), rank = rankOf(dy, "GatherGrad") - picked + b + 1;
+  const a = axisOf(axis, rank, "GatherGrad");
+  const before = a - b, own = picked - b;
+  const axes = (from: number, n: number): number[] => Array.from({ length: n }, (_, i) => from + i);
+  const rows = transpose(asTensor(dy), [
+    ...axes(0, b),
+    ...axes(b + before, own),
+    ...axes(b, before),
+    ...axes(b + before + own, rank - a - 1),
+  ]);
+  const extent = at(dims, a), batches = reshape(prod(part(dims, 0, b)), [1]);
+  let numbers = cast(indices, "int32");
+  if (b > 0) {
+    const first = mul(iota(batches), extent);
+    const wide = concat([part(dims, 0, b), intTensor(new Array(own).fill(1))]);
+    numbers = add(numbers, reshape(first, wide));
+  }
+  const count = reshape(mul(batches, extent), []);
+  const sums = apply1(lookupOp("UnsortedSegmentSum")!, [rows, numbers, count]);
+  const parted = reshape(
+    sums,
+    concat([part(dims, 0, b), extent, part(dims, b, a), part(dims, a + 1, null)]),
+  );
+  const back = [
+    ...axes(0, b),
+    ...axes(b + 1, before),
+    b,
+    ...axes(a + 1, rank - a - 1),
+  ];
+  return [transpose(parted, back)];
+};
+
+function intTensor(values: readonly number[]): Tensor {
+  return asTensor(intVector([...values]));
+}
+
+const resizeBilinearBack: Expansion = ([dy, given], attrs) => {
+  const dims = shape(dy);
+  const image = zerosOf(concat([at(dims, 0), asTensor(given), at(dims, 3)]), attrs.T);
+  const { align_corners, half_pixel_centers } = attrs;
+  return [
+    apply1(lookupOp("ResizeBilinearGrad")!, [dy, image], { align_corners, half_pixel_centers }),
+  ];
+};
+
+/** A product with the matrix of windows. */
+const windowSum: Expansion = ([x], { radius }) => {
+  const dims = shape(x), rank = rankOf(x, "_WindowSum");
+  const i = iota(at(dims, rank - 1));
+  const near = lessEqual(
+    apply1(lookupOp("Abs")!, [sub(expandDims(i, 1), expandDims(i, 0))]),
+    radius,
+  );
+  const flat = reshape(x, concat([intTensor([-1]), at(dims, rank - 1)]));
+  return [reshape(matMul(flat, cast(near, x.dtype)), dims)];
+};
+
+/** `by` zeros move in along an axis. */
+const shift: Expansion = ([x, axis], { by }) => {
+  const rank = rankOf(x, "_Shift"), a = axisOf(axis as OpInput, rank, "_Shift");
+  const paddings = Array.from(
+    { length: rank },
+    (_, i): [number, number] => i === a ? [Math.max(by, 0), Math.max(-by, 0)] : [0, 0],
+  );
+  const wide = pad(x, paddings);
+  const begin = Array.from({ length: rank }, (_, i) => (i === a ? Math.max(-by, 0) : 0));
+  return [apply1(lookupOp("Slice")!, [wide, intVector(begin), shape(x)])];
+};
+
+/** A product with the matrix of the products of `a` between each element and those before it. */
+const linearScan: Expansion = ([a, b, axis], attrs) => {
+  const rank = rankOf(a, "_LinearScan"), along = axisOf(axis as OpInput, rank, "_LinearScan");
+  const perm = Array.from({ length: rank }, (_, i) => i).filter((i) => i !== along);
+  const last = (x: Tensor): Tensor => {
+    const moved = transpose(x, [...perm, along]);
+    return attrs.reverse ? reverse(moved, -1) : moved;
+  };
+  const shifted = (x: Tensor): Tensor =>
+    attrs.shift ? apply1(lookupOp("_Shift")!, [x, intScalar(rank - 1)], { by: 1 }) : x;
+  const factors = shifted(last(a)), terms = last(b);
+  const i = iota(at(shape(terms), rank - 1));
+  const row = expandDims(i, 1), column = expandDims(i, 0);
+  const full = expandDims(factors, -1);
+  const between = where(greater(row, column), full, onesLike(full));
+  const products = cumprod(between, -2);
+  const lower = where(greaterEqual(row, column), products, zerosLike(products));
+  const sums = squeeze(matMul(lower, expandDims(terms, -1)), [-1]);
+  const ordered = attrs.reverse ? reverse(sums, -1) : sums;
+  const back = [...perm, along].map((_, i, all) => all.indexOf(i));
+  return [transpose(ordered, back)];
+};
+
+/** Zeros after the last axis up to `n`, or its first `n` elements. */
+function resized(x: Tensor, n: Tensor): Tensor {
+  const rank = rankOf(x, "a Fourier transform"), dims = shape(x);
+  const zeros = zerosOf(concat([part(dims, 0, rank - 1), n]), x.dtype);
+  const all = concat([x, zeros], -1);
+  return apply1(lookupOp("Slice")!, [
+    all,
+    intVector(new Array(rank).fill(0)),
+    concat([part(dims, 0, rank - 1), n]),
+  ]);
+}
+
+const rfftAdjoint: Expansion = ([g, length, n], { Treal }) => {
+  const count = asTensor(length);
+  const wide = resized(g, reshape(count, [1]));
+  const sums = apply1(lookupOp("Real")!, [apply1(lookupOp("IFFT")!, [wide])], { Tout: Treal });
+  return [resized(mul(sums, cast(reshape(count, []), Treal)), reshape(asTensor(n), [1]))];
+};
+
+const irfftAdjoint: Expansion = ([g, length, n], { Treal, Tcomplex }) => {
+  const count = reshape(asTensor(length), []);
+  const bins = apply1(lookupOp("RFFT")!, [g, asTensor(length)], { Tcomplex });
+  const k = iota(add(apply1(lookupOp("FloorDiv")!, [count, intScalar(2)]), 1));
+  // A bin of the inside stands for itself and its conjugate.
+  const single = logicalOr(equal(k, 0), equal(mul(k, 2), count));
+  const weights = div(where(single, onesOf(k, Treal), twosOf(k, Treal)), cast(count, Treal));
+  const scaled = mul(bins, cast(weights, Tcomplex));
+  return [resized(scaled, reshape(asTensor(n), [1]))];
+};
+
+function onesOf(k: Tensor, dtype: Tensor["dtype"]): Tensor {
+  return cast(onesLike(k), dtype);
+}
+function twosOf(k: Tensor, dtype: Tensor["dtype"]): Tensor {
+  return cast(mul(onesLike(k), 2), dtype);
+}
+
+const pick: Expansion = ([x, indices]) => {
+  const last = rankOf(x, "_Pick") - 1;
+  return [gather(x, indices, last, last)];
+};
+
+const place: Expansion = ([indices, updates, n]) => {
+  const last = rankOf(indices, "_Place") - 1;
+  const dims = concat([part(shape(indices), 0, last), reshape(asTensor(n), [1])]);
+  return [
+    apply1(lookupOp("GatherGrad")!, [updates, indices, dims, intScalar(last)], {
+      batch_dims: last,
+    }),
+  ];
+};
+
+/** The rows of a list; zeros for those of a list whose rows had no shape yet. */
+function shapedRows(rows: Tensor, row: Tensor): Tensor {
+  const wanted = concat([at(shape(rows), 0), shape(row)]);
+  const missing = sub(reshape(prod(wanted), [1]), reshape(size(rows), [1]));
+  return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
+}
+
+function columnOf(places: Tensor): Tensor {
+  return expandDims(asTensor(places), -1);
+}
+
+const writeRows: Expansion = ([rows, places, values]) => {
+  // Of no rows there is a row too: its dimensions are those of the values but the first.
+  const dims = part(shape(values), 1, null);
+  const row = zerosOf(dims, values.dtype);
+  return [tensorScatterUpdate(shapedRows(rows, row), columnOf(places), values)];
+};
+
+const clearRows: Expansion = ([rows, places, dy]) => {
+  const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
+  const cleared = tensorScatterUpdate(dy, columnOf(places), zerosOf(dims, dy.dtype));
+  // Where the rows had no elements, neither has their gradient.
+  const flat = slice(reshape(cleared, [-1]), [0], reshape(size(rows), [1]) as unknown as number[]);
+  return [reshape(flat, shape(rows))];
+};
+
+const appendRow: Expansion = ([rows, row]) => [concat([shapedRows(rows, row), expandDims(row, 0)])];
+
+const emptyRows: Expansion = ([n], { dtype, row }) => [
+  zerosOf(concat([reshape(asTensor(n), [1]), intTensor(row)]), dtype),
+];
+
+/** By op. */
+export const PARTS: ReadonlyMap<string, Expansion> = new Map<string, Expansion>([
+  ["SumLike", sumLike],
+  ["ConcatParts", concatParts],
+  ["_KeptShape", keptShape],
+  ["GatherGrad", gatherGrad],
+  ["PickSegments", pickSegments],
+  ["ResizeBilinearBack", resizeBilinearBack],
+  ["_WindowSum", windowSum],
+  ["_Shift", shift],
+  ["_LinearScan", linearScan],
+  ["_RFFTAdjoint", rfftAdjoint],
+  ["_IRFFTAdjoint", irfftAdjoint],
+  ["_Pick", pick],
+  ["_Place", place],
+  ["_WriteRows", writeRows],
+  ["_ClearRows", clearRows],
+  ["_AppendRow", appendRow],
+  ["_EmptyRows", emptyRows],
+  ["_CustomGradient", ([value]) => [value]],
+]);

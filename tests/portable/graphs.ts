@@ -1,0 +1,165 @@
+/** Graphs that hold what TensorFlow does not know: every op of our own by its samples, and loops over rows. */
+import * as tf from "@weft/weft";
+import { apply } from "../../src/core/apply.ts";
+import { argOfInput, type OpDef, registeredOps } from "../../src/core/op.ts";
+import { dtypesOf } from "../../src/testing/op_case.ts";
+import { drawInputs, type OpSample } from "../../src/testing/op_sample.ts";
+import { FAMILIES } from "../op_samples/mod.ts";
+
+/** A graph to be written, what it is fed and what is read. */
+export interface Case {
+  readonly name: string;
+  readonly graph: tf.Graph;
+  readonly feeds: Readonly<Record<string, tf.NdArray>>;
+  readonly fetches: readonly string[];
+}
+
+const samples = Object.assign({}, ...Object.values(FAMILIES)) as Record<
+  string,
+  readonly OpSample[]
+>;
+
+/** Ops whose parts are written. */
+export function opsInParts(): OpDef[] {
+  return registeredOps().filter((def) => def.portable === "parts");
+}
+
+/** An op on each of its samples, with all shapes known or no dimension. */
+export function casesOf(def: OpDef): Case[] {
+  return (samples[def.name] ?? []).flatMap((sample, k) =>
+    [true, false].map((known) =>
+      caseOf(def, sample, { known, name: `${def.name} ${k} ${known ? "known" : "unknown"}` })
+    )
+  );
+}
+
+function caseOf(
+  def: OpDef,
+  sample: OpSample,
+  { known, name }: { readonly known: boolean; readonly name: string },
+): Case {
+  const dtypes = dtypesOf(def, sample);
+  const inputs = drawInputs(sample, dtypes.includes("float32") ? "float32" : dtypes[0]);
+  const graph = new tf.Graph();
+  const feeds: Record<string, tf.NdArray> = {};
+  const fetches = graph.asDefault(() => {
+    const xs = inputs.map((a, i) => {
+      if (def.signature.isHostInput[argOfInput(def, i, inputs.length)]) return a;
+      const p = tf.placeholder(a.dtype, known ? a.shape : a.shape.map(() => null), `x${i}`);
+      feeds[p.name] = a;
+      return p;
+    });
+    return apply(def, xs, sample.attrs ?? {}).map((t) => t.name);
+  });
+  return { name, graph, feeds, fetches };
+}
+
+type Build = (x: tf.Tensor, y: tf.Tensor) => tf.Tensor | readonly tf.Tensor[];
+
+const X = new tf.NdArray("float32", [2, 3], Float32Array.of(1, -2, 3, 0.5, 4, -1));
+const Y = new tf.NdArray("float32", [3], Float32Array.of(0.5, -1, 2));
+
+/** Programs that have more than one op: `x` is 2 × 3, `y` has 3 elements. */
+const PROGRAMS: Readonly<Record<string, Build>> = {
+  "mapFn() of what it captures": (x, y) => tf.mapFn((r) => tf.add(tf.mul(r, y), 1), x),
+  "mapFn() of several": (x) =>
+    tf.mapFn((r) => [tf.sum(r), tf.gelu(r)], x) as unknown as readonly tf.Tensor[],
+  "mapFn() in mapFn()": (x) => tf.mapFn((r) => tf.mapFn((v) => tf.mul(v, v), r), x),
+  "scan()": (x, y) => tf.scan((a, r) => tf.add(tf.mul(a, 0.5), r), x, { initializer: y }),
+  "scan() backwards": (x, y) =>
+    tf.scan((a, r) => tf.sub(r, a), x, { initializer: y, reverse: true }) as tf.Tensor,
+  "foldl()": (x, y) => tf.foldl((a, r) => tf.add(tf.mul(a, 2), r), x, { initializer: y }),
+  "foldr()": (x, y) => tf.foldr((a, r) => tf.add(tf.mul(a, 2), r), x, { initializer: y }),
+  "mapFn() in a function": (x) =>
+    tf.function((t: tf.Tensor) => tf.mapFn((r) => tf.softmax(r), t))(x),
+  "whileLoop() and cond() with ops of our own": (x) =>
+    tf.cond(
+      tf.greater(tf.sum(x), 0),
+      () =>
+        tf.whileLoop((i) => tf.less(i, 3), (i, t) => [tf.add(i, 1), tf.gelu(t)], [
+          tf.scalar(0),
+          x,
+        ])[1],
+      () => tf.logSigmoid(x),
+    ),
+  "a variable read in mapFn()": (x) => {
+    const [y] = [tf.fill([3], 2)];
+    return tf.mapFn((r) => tf.mul(r, y), x);
+  },
+  "a customGrad()": (x) =>
+    tf.customGrad((t) => ({
+      value: tf.mul(t as tf.Tensor, 3),
+      gradFunc: (dy: tf.Tensor) => dy,
+    }))(x),
+  "a tensor list of another file, and its gradient": imported,
+  "gradients of a gather, a softmax and a broadcast sum": (x, y) =>
+    tf.gradients(
+      tf.sum(tf.mul(tf.softmax(tf.gather(tf.mul(x, y), [1, 0, 1])), x.staticShape ? 2 : 1)),
+      [x, y],
+    ) as readonly tf.Tensor[],
+  "gradients of a layer norm and a cumprod": (x, y) =>
+    tf.gradients(tf.sum(tf.square(tf.cumprod(tf.mul(tf.gelu(x), y), 1))), [
+      x,
+      y,
+    ]) as readonly tf.Tensor[],
+};
+
+/** A list that another file fills: rows `x[0]`, `y`, then one more is added. */
+function imported(x: tf.Tensor, y: tf.Tensor): readonly tf.Tensor[] {
+  const float = { type: "DT_FLOAT" };
+  const int = (
+    name: string,
+    value: number,
+    dims: { size: string }[] = [],
+  ): tf.GraphDefJson["node"][number] => ({
+    name,
+    op: "Const",
+    attr: {
+      dtype: { type: "DT_INT32" },
+      value: { tensor: { dtype: "DT_INT32", tensorShape: { dim: dims }, intVal: [value] } },
+    },
+  });
+  const node = (name: string, op: string, input: string[]): tf.GraphDefJson["node"][number] => ({
+    name,
+    op,
+    input,
+    attr: { element_dtype: float },
+  });
+  const [rows, written] = tf.importGraphDef({
+    versions: { producer: 2474 },
+    node: [
+      int("shape", -1, [{ size: "1" }]),
+      int("two", 2),
+      int("zero", 0),
+      int("one", 1),
+      node("empty", "TensorListReserve", ["shape", "two"]),
+      node("first", "TensorListSetItem", ["empty", "zero", "y"]),
+      node("second", "TensorListSetItem", ["first", "one", "y"]),
+      node("again", "TensorListSetItem", ["second", "zero", "y"]),
+      node("third", "TensorListPushBack", ["again", "y"]),
+      node("all", "TensorListStack", ["third", "shape"]),
+      node("written", "TensorListStack", ["again", "shape"]),
+    ],
+  }, { inputMap: { y: tf.mul(y, y) }, returnElements: ["all:0", "written:0"] }) as tf.Tensor[];
+  const used = tf.add(tf.sum(tf.mul(written, written)), tf.sum(x));
+  return [rows, ...tf.gradients(used, [y]) as tf.Tensor[]];
+}
+
+/** Names of programs. */
+export const PROGRAM_NAMES: readonly string[] = Object.keys(PROGRAMS);
+
+/** A program as a graph. */
+export function program(name: string): Case {
+  const graph = new tf.Graph();
+  const fetches = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [null, 3], "x"), y = tf.placeholder("float32", [3], "y");
+    const made = PROGRAMS[name](x, y);
+    return (Array.isArray(made) ? made : [made]).map((t: tf.Tensor) => t.name);
+  });
+  return { name, graph, feeds: { "x:0": X, "y:0": Y }, fetches };
+}
+
+/** Programs and ops, all of them. */
+export function allCases(): Case[] {
+  return [...PROGRAM_NAMES.map(program), ...opsInParts().flatMap(casesOf)];
+}

@@ -1,0 +1,123 @@
+/** Portable GraphDefs: only ops of TensorFlow, and the same numbers. TensorFlow 2.21 was asked about every graph of `graphs.ts`. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { registeredOps } from "../../src/core/op.ts";
+import { difference } from "../../src/testing/compare.ts";
+import { testOnDevices } from "../devices.ts";
+import { type Case, casesOf, opsInParts, program, PROGRAM_NAMES } from "./graphs.ts";
+import known from "./tensorflow_ops.json" with { type: "json" };
+
+const TENSORFLOW = new Set<string>(known);
+const TOLERANCE = { ulps: 512, ulpsOfLargest: 128, absolute: 1e-6 };
+/** Ops in parts that have no samples: programs have them. */
+const IN_PROGRAMS = new Set(
+  PROGRAM_NAMES.flatMap((name) => program(name).graph.operations.map((op) => op.type)),
+);
+
+function opsIn({ node, library }: tf.GraphDefJson): string[] {
+  return [...node, ...(library?.function ?? []).flatMap((f) => f.nodeDef)].map((n) => n.op);
+}
+
+async function run(graph: tf.Graph, fetches: readonly tf.Tensor[], { feeds }: Case) {
+  await using session = new tf.Session({ graph });
+  const values = await session.run([...fetches], { feeds });
+  return (values as unknown[]).map((v, k) =>
+    v instanceof tf.NdArray ? v : tf.constant(v as number, fetches[k].dtype).ndarraySync()
+  );
+}
+
+async function check(c: Case): Promise<void> {
+  const def = JSON.parse(JSON.stringify(c.graph.toGraphDef())) as tf.GraphDefJson;
+  assertEquals(
+    opsIn(def).filter((op) => !TENSORFLOW.has(op)),
+    [],
+    `${c.name}: no ops of TensorFlow`,
+  );
+  const again = new tf.Graph();
+  const found = again.asDefault(() =>
+    tf.importGraphDef(def, { prefix: "", returnElements: c.fetches })
+  ) as tf.Tensor[];
+  const wanted = await run(c.graph, c.fetches.map((f) => c.graph.getTensorByName(f)), c);
+  const got = await run(again, found, c);
+  wanted.forEach((w, k) =>
+    assertEquals(difference(got[k], w, w.dtype, TOLERANCE), null, `${c.name}, output ${k}`)
+  );
+}
+
+testOnDevices(
+  "toGraphDef() writes programs in ops of TensorFlow that compute the same",
+  async (_, t) => {
+    for (const name of PROGRAM_NAMES) await t.step(name, () => check(program(name)));
+  },
+);
+
+testOnDevices(
+  "toGraphDef() writes every op of our own in ops of TensorFlow that compute the same",
+  async (_, t) => {
+    for (const def of opsInParts()) {
+      const cases = casesOf(def);
+      assert(cases.length > 0 || IN_PROGRAMS.has(def.name), `${def.name} has no samples`);
+      await t.step(def.name, async () => {
+        for (const c of cases) await check(c);
+      });
+    }
+  },
+);
+
+Deno.test("every op is TensorFlow's, has parts or a reason why not", () => {
+  const own = registeredOps().filter((d) =>
+    (d.portable === undefined || typeof d.portable === "object" && "without" in d.portable) &&
+    !TENSORFLOW.has(d.name)
+  );
+  assertEquals(own.map((d) => d.name), ["Scan"], "say `portable` of them");
+});
+
+Deno.test("toGraphDef() and portability() list the nodes that TensorFlow cannot have", () => {
+  const g = new tf.Graph();
+  g.asDefault(() => {
+    const x = tf.placeholder("float32", [1, 4, 4, 1], "x");
+    tf.function((t: tf.Tensor) => tf.image.rotateWithOffset(t, 1))(x);
+    tf.image.rotateWithOffset(x, 1);
+    tf.maxPool(x, 2, 1, "valid");
+    tf.pool(x, [2, 2], "max", "valid", [2, 2]);
+  });
+  const report = tf.portability(g);
+  assertEquals(report.map(({ node, op, function: f }) => [node, op, f !== undefined]), [
+    ["RotateWithOffset", "RotateWithOffset", true],
+    ["RotateWithOffset", "RotateWithOffset", false],
+    ["MaxPool_1", "MaxPool", false],
+  ]);
+  assertEquals(
+    report[2].reason,
+    "TensorFlow's MaxPool has no attribute dilations, which is 1,2,2,1 here",
+  );
+  const error = assertThrows(() => g.toGraphDef(), tf.ValueError, "no counterpart of 3 nodes");
+  for (const { node, reason } of report) {
+    assert(error.message.includes(`"${node}"`) && error.message.includes(reason), error.message);
+  }
+  assertEquals(opsIn(g.toGraphDef({ portable: false })).includes("RotateWithOffset"), true);
+});
+
+Deno.test("toGraphDef({ portable: false }) writes ops as they are", () => {
+  const g = new tf.Graph();
+  g.asDefault(() => tf.mapFn((r) => tf.gelu(r), tf.placeholder("float32", [2, 3], "x")));
+  const ops = opsIn(g.toGraphDef({ portable: false }));
+  assertEquals([ops.includes("Scan"), ops.includes("Gelu")], [true, true]);
+});
+
+Deno.test("the parts of an op have a name scope that no other op has, its device, and what it waits for", () => {
+  const g = new tf.Graph();
+  g.asDefault(() => {
+    const x = tf.placeholder("float32", [2], "x");
+    tf.nameScope("g", () => tf.neg(x));
+    const c = tf.constant(1, "float32", [], "c");
+    tf.controlDependencies([c], () => tf.device("/CPU:0", () => tf.gelu(x)));
+  });
+  const { node } = g.toGraphDef();
+  const parts = node.filter((n) => n.name.startsWith("Gelu"));
+  assertEquals(parts.at(-1)!.op, "Identity");
+  assertEquals(new Set(node.map((n) => n.name.toLowerCase())).size, node.length);
+  for (const p of parts) {
+    assertEquals([p.device, p.input?.includes("^c")], ["/device:CPU:0", true], p.name);
+  }
+});
