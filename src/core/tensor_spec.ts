@@ -88,3 +88,10 @@ export function specText(spec: Spec): string {
 export function isConcreteSpec(spec: Spec): spec is ConcreteSpec {
   return isConcrete(spec.shape);
 }
+
+/** Specs of a problem, inputs and outputs. */
+export function problemText(
+  { inputs, outputs }: { readonly inputs: readonly Spec[]; readonly outputs: readonly Spec[] },
+): string {
+  return `${inputs.map(specText).join(", ")} -> ${outputs.map(specText).join(", ")}`;
+}

@@ -24,7 +24,7 @@ import {
   withinMemory,
 } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { type CpuKernel, type OpDef, type Problem, problemText } from "../../core/op.ts";
+import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
 import { CompileRefused, Engine } from "./engine.ts";

@@ -19,7 +19,7 @@ import type { Candidates, GpuPlan, Profile } from "../../core/dispatch.ts";
 import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
-import { type ConcreteSpec, specText } from "../../core/tensor_spec.ts";
+import { type ConcreteSpec, problemText } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { UnavailableError } from "../../core/errors.ts";
 import { type Span, traced, tracer } from "../../core/trace.ts";
@@ -364,9 +364,4 @@ function fromDeviceBytes(bytes: ArrayBuffer, spec: ConcreteSpec): NdArray {
     return new NdArray("bool", shape, Uint8Array.from(new Uint32Array(bytes, 0, size)));
   }
   return new NdArray(spec.dtype, shape, new DTYPES[spec.dtype].array!(bytes, 0, size) as HostData);
-}
-
-/** Specs of a problem, inputs and outputs. */
-function problemText({ inputs, outputs }: Problem): string {
-  return `${inputs.map(specText).join(", ")} -> ${outputs.map(specText).join(", ")}`;
 }
