@@ -69,6 +69,7 @@ export type { GraphDefJson, GraphDefOptions } from "./src/graph/graph_def.ts";
 export { Assert } from "./src/graph/assert.ts";
 export * from "./src/graph/groups.ts";
 export { portability, type UnportableNode } from "./src/portable/mod.ts";
+export * from "./src/display/mod.ts";
 export { Operation } from "./src/graph/operation.ts";
 export * from "./src/graph/scopes.ts";
 export { ensureShape, placeholder, placeholderWithDefault } from "./src/ops/graph_ops.ts";

@@ -17,7 +17,7 @@ import { generate, TARGET as MODULES } from "../tools/modules.ts";
 /** The folders (or single files) under src/ below the public entries, lowest first. */
 const BELOW = [
   ...["shaders_generated", "core", "kernels", "ops", "graph", "portable", "devices", "autodiff"],
-  ...["runtime", "script", "data", "train", "io", "graph_model", "compat_v1"],
+  ...["runtime", "script", "data", "display", "train", "io", "graph_model", "compat_v1"],
 ] as const;
 
 /** What each part of src/ may import beside itself. */
@@ -32,6 +32,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   autodiff: ["core", "ops"],
   script: ["core", "ops", "autodiff", "graph", "runtime"],
   runtime: ["core", "kernels", "ops", "graph", "autodiff", "devices"],
+  display: ["core", "graph", "runtime", "data"],
   data: ["core", "ops", "autodiff", "runtime", "script"],
   train: ["core", "ops", "autodiff", "runtime", "script"],
   io: ["core", "ops", "autodiff", "runtime", "script"],

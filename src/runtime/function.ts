@@ -146,6 +146,8 @@ export function tfFunction<A extends any[], R>(
     },
     getConcreteFunction: { value: (...args: unknown[]) => tracer.concrete(args) },
     traceCount: { get: () => tracer.count },
+    [Symbol.for("Deno.customInspect")]: { value: () => tracer.text() },
+    [Symbol.for("nodejs.util.inspect.custom")]: { value: () => tracer.text() },
   }) as unknown as TracedFunction<A, R>;
 }
 
@@ -190,6 +192,11 @@ class Tracer {
     this.#options = options;
     this.#name = options.name ?? `__inference_${fn.name || "function"}_${functionCount++}`;
     this.#retracing = new Retracing(options.name ?? (fn.name || this.#name), fn, tfFunction);
+  }
+
+  /** What `console.log` shows. */
+  text(): string {
+    return `<tf.function ${this.#name}: ${this.count} trace${this.count === 1 ? "" : "s"}>`;
   }
 
   /** The trace for these arguments, and what to call it with. */

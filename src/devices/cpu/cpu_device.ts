@@ -26,7 +26,7 @@ import {
 import { NdArray } from "../../core/nd_array.ts";
 import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
+import { type ConcreteSpec, isConcreteSpec, problemText } from "../../core/tensor_spec.ts";
 import { CompileRefused, Engine } from "./engine.ts";
 import type { FastRun } from "./fast.ts";
 import type { Heap, Pointer } from "./heap.ts";

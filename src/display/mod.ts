@@ -1,0 +1,9 @@
+/**
+ * Display: what is shown of tensors and graphs.
+ * May import core, graph, runtime and data.
+ */
+import "./inspect.ts";
+
+export { toDot, toSvg } from "./draw.ts";
+export type { DrawOptions } from "./placed.ts";
+export { type Drawable, summary } from "./summary.ts";
