@@ -364,7 +364,10 @@ export class Graph {
     return this.#byName.get(name);
   }
 
-  /** The graph as a GraphDef in proto3 JSON form. Throws `ValueError` for scripts that have no registered name. */
+  /**
+   * The graph as a GraphDef in proto3 JSON form, in ops that TensorFlow knows unless `portable` is false. Throws `ValueError` for
+   * scripts that have no registered name, and for nodes that TensorFlow cannot have: `tf.portability` lists them.
+   */
   toGraphDef(options: GraphDefOptions = {}): GraphDefJson {
     return toGraphDef(this, options);
   }
