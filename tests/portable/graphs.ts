@@ -82,10 +82,6 @@ const PROGRAMS: Readonly<Record<string, Build>> = {
         ])[1],
       () => tf.logSigmoid(x),
     ),
-  "a variable read in mapFn()": (x) => {
-    const [y] = [tf.fill([3], 2)];
-    return tf.mapFn((r) => tf.mul(r, y), x);
-  },
   "a customGrad()": (x) =>
     tf.customGrad((t) => ({
       value: tf.mul(t as tf.Tensor, 3),

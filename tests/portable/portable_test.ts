@@ -121,3 +121,28 @@ Deno.test("the parts of an op have a name scope that no other op has, its device
     assertEquals([p.device, p.input?.includes("^c")], ["/device:CPU:0", true], p.name);
   }
 });
+
+const root = tf.registerScript(
+  "weft.tests.portable.root@1",
+  (x: tf.NdArray) => x.map((v) => Math.sqrt(Number(v))),
+);
+const twice = tf.registerScript("weft.tests.portable.twice@1", (x: tf.Tensor) => tf.add(x, x));
+
+testOnDevices("toGraphDef() keeps scripts in the bodies of loops over rows", async () => {
+  const graph = new tf.Graph();
+  const spec = tf.TensorSpec([3], "float32");
+  const y = graph.asDefault(() =>
+    tf.mapFn(
+      (r) => tf.pyFunction(twice, [tf.numpyFunction(root, [r], spec)], spec),
+      tf.placeholder("float32", [null, 3], "x"),
+    )
+  );
+  const { library } = graph.toGraphDef();
+  assertEquals(library!.function.map((f) => f.signature.isStateful ?? false), [true, false, true]);
+  await check({
+    name: "scripts",
+    graph,
+    feeds: { "x:0": new tf.NdArray("float32", [2, 3], Float32Array.of(1, 2, 3, 4, 5, 6)) },
+    fetches: [y.name],
+  });
+});
