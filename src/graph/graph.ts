@@ -127,7 +127,10 @@ export class Graph {
     } catch (e) {
       throw this.#located(e, def, specs);
     }
-    const name = this.#nameFor(wanted);
+    const scoped = this.#scopedName(wanted);
+    // A name that ends in `/` is that of a scope, which the caller reserved.
+    const isFree = wanted.endsWith("/") && !this.#byName.has(scoped);
+    const name = isFree ? scoped : this.uniqueName(scoped);
     const op = new Operation(this, this.#operations.length, {
       name,
       def,
@@ -226,12 +229,6 @@ export class Graph {
     }
   }
 
-  /** The name of a new operation; one that ends in `/` is that of a scope, which the caller reserved. */
-  #nameFor(wanted: string): string {
-    const name = this.#scopedName(wanted);
-    return wanted.endsWith("/") && !this.#byName.has(name) ? name : this.uniqueName(name);
-  }
-
   #scopedName(wanted: string): string {
     if (wanted.endsWith("/")) return checkName(wanted.slice(0, -1));
     const pattern = this.#scope === "" ? ROOT_NAME : SCOPED_NAME;
@@ -313,11 +310,9 @@ export class Graph {
 
   /** Attributes that an operation has from where it is made. */
   #scopeAttrs({ name }: OpDef): Attrs {
-    const gradient = this.#overrides?.[name];
-    return {
-      ...(this.#colocation ? { _class: [`loc:@${this.#colocation.name}`] } : {}),
-      ...(gradient === undefined ? {} : { _gradient_op_type: gradient }),
-    };
+    const gradient = this.#overrides?.[name], near = this.#colocation?.name;
+    const type = gradient === undefined ? {} : { _gradient_op_type: gradient };
+    return near === undefined ? type : { ...type, _class: [`loc:@${near}`] };
   }
 
   /** The operation of this name. Throws `ValueError` for a tensor's name, `LookupError` for an unknown one. */
