@@ -43,6 +43,17 @@ function sectionsOf(text: string): Map<string, string> {
   return new Map(parts.map((part) => [part.split("\n")[0]!, part.trimEnd() + "\n"]));
 }
 
+/** Writes a section into the file, in place of what had its title before. */
+export async function writeSection(
+  url: URL,
+  { title, text }: { readonly title: string; readonly text: string },
+): Promise<void> {
+  const old = await Deno.readTextFile(url).catch(() => "");
+  const sections = sectionsOf(old);
+  sections.set(`## ${title}`, `## ${title}\n\n${text}\n`);
+  await Deno.writeTextFile(url, [HEADING, ...sections.values()].join("\n"));
+}
+
 /** Writes a table into the file, in place of what that machine had before. */
 export async function writeResults(
   url: URL,

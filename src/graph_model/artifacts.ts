@@ -5,6 +5,7 @@
 import { DataLossError, NotFoundError } from "../core/errors.ts";
 import { describe } from "../core/convert.ts";
 import { readBytes } from "../io/files.ts";
+import { naming } from "../io/naming.ts";
 import type { GraphDefJson } from "../graph/graph_def.ts";
 import type { WeightSpec } from "./weights.ts";
 
@@ -15,7 +16,7 @@ export interface SignatureInfo {
   /** Dtype, as in `DT_FLOAT`. */
   readonly dtype?: string;
   /** Shape. */
-  readonly tensorShape?: { readonly dim?: readonly { readonly size: string | number }[] };
+  readonly tensorShape?: { readonly dim?: readonly { readonly size?: string | number }[] };
 }
 
 /** What a model takes and gives, by name. */
@@ -111,8 +112,7 @@ async function readModelJson(
   } catch (cause) {
     throw new DataLossError(`Cannot load ${path}: it is no JSON`, { cause });
   }
-  const groups = json?.weightsManifest ?? [];
-  const paths = groups.flatMap((g) => g.paths ?? []);
+  const { groups, paths } = naming(path, () => manifestOf(json));
   let done = 0;
   onProgress?.(0);
   const pieces = await Promise.all(paths.map(async (p) => {
@@ -123,6 +123,17 @@ async function readModelJson(
   return checked(json, path, groups.flatMap((g) => g.weights ?? []), pieces);
 }
 
+/** Groups of weights and the files they lie in. */
+function manifestOf(json: ModelJson) {
+  const groups = json?.weightsManifest ?? [];
+  const paths = groups.flatMap((g) => g.paths ?? []);
+  const wrong = paths.find((p) => typeof p !== "string");
+  if (wrong === undefined) return { groups, paths };
+  throw new DataLossError(
+    `Cannot load: weightsManifest names a file ${describe(wrong)}, wanted a string`,
+  );
+}
+
 function checked(
   given: ModelArtifacts,
   name: string,
@@ -131,7 +142,7 @@ function checked(
 ): LoadedArtifacts {
   const topology = given?.modelTopology as Partial<GraphDefJson> | undefined;
   if (!Array.isArray(topology?.node)) {
-    const layers = topology !== undefined && "model_config" in topology;
+    const layers = topology?.constructor === Object && "model_config" in topology;
     throw new DataLossError(
       `Cannot load ${name}: ${
         layers

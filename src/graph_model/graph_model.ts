@@ -7,11 +7,13 @@ import { asDType, type DType } from "../core/dtype.ts";
 import { NotFoundError, ValueError } from "../core/errors.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { naming } from "../io/naming.ts";
 import { toInput } from "../ops/input.ts";
+import { shapeFromJson } from "../graph/graph_def_values.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
-import { Operation, type SymbolicTensor } from "../graph/operation.ts";
+import type { SymbolicTensor } from "../graph/operation.ts";
 import { callFunction, callFunctionAsync, ConcreteFunction } from "../runtime/concrete_function.ts";
-import { importNodes } from "../runtime/import_graph_def.ts";
+import { importTensors } from "../runtime/import_graph_def.ts";
 import {
   type LoadedArtifacts,
   type ModelOptions,
@@ -49,6 +51,7 @@ export class GraphModel {
   /** Where it was loaded from. */
   readonly modelUrl: string;
   readonly #graph: FuncGraph;
+  readonly #tensor: (name: string) => SymbolicTensor;
   readonly #functions = new Map<string, ConcreteFunction>();
   #isDisposed = false;
 
@@ -75,8 +78,8 @@ export class GraphModel {
       inputMap[`${node.name}:0`] = this.#graph.addInput(dtype, shape, node.name);
       return { name: node.name, dtype, shape };
     });
-    this.#graph.asDefault(() =>
-      importNodes({ ...def, node: def.node.filter((n) => !placeholders.includes(n)) }, {
+    this.#tensor = this.#graph.asDefault(() =>
+      importTensors({ ...def, node: def.node.filter((n) => !placeholders.includes(n)) }, {
         prefix: "",
         inputMap,
         inlineCalls: true,
@@ -103,13 +106,11 @@ export class GraphModel {
 
   /** The tensor of a name as `"y"` or `"y:1"`. */
   #find(name: string): SymbolicTensor {
-    const placeholder = this.inputs.findIndex((i) => `${i.name}:0` === name || i.name === name);
-    if (placeholder >= 0) return this.#graph.inputs[placeholder];
-    const [op, index = "0"] = name.split(":");
-    const found = this.#graph.operations.find((o) => o.name === op);
-    const t = found instanceof Operation ? found.outputs[Number(index)] : undefined;
-    if (t !== undefined) return t;
-    throw new NotFoundError(`Cannot run ${this.modelUrl}: it has no tensor "${name}"`);
+    try {
+      return this.#tensor(name);
+    } catch (cause) {
+      throw new NotFoundError(`Cannot run ${this.modelUrl}: it has no tensor "${name}"`, { cause });
+    }
   }
 
   /** Runs the model and gives its outputs: a tensor, or a list where there are several. Throws `ValueError` for inputs that do not fit. */
@@ -221,9 +222,8 @@ function packed(results: Tensor[], outputs: string | readonly string[] | undefin
 }
 
 function shapeOf(info: SignatureInfo | undefined): PartialShape {
-  const dim = info?.tensorShape?.dim;
-  if (dim === undefined) return null;
-  return dim.map(({ size }) => (Number(size) < 0 ? null : Number(size)));
+  const shape = info?.tensorShape;
+  return shape?.dim === undefined ? null : shapeFromJson(shape);
 }
 
 /** Reads a model and builds its graph; see `tf.loadGraphModel`. */
@@ -231,5 +231,6 @@ export async function readGraphModel(
   source: ModelSource,
   options: ModelOptions = {},
 ): Promise<GraphModel> {
-  return new GraphModel(await readArtifacts(source, options));
+  const artifacts = await readArtifacts(source, options);
+  return naming(artifacts.name, () => new GraphModel(artifacts));
 }

@@ -142,7 +142,8 @@ function dequantize(
   if (quantization.dtype === "float16") {
     const raw = bytes.take(2 * size, name);
     const bits = new Uint16Array(raw.buffer, raw.byteOffset, size);
-    for (let i = 0; i < size; i++) target[i] = halfToNumber(bits[i]);
+    const numbers = halves ??= Float32Array.from({ length: 1 << 16 }, (_, b) => halfToNumber(b));
+    for (let i = 0; i < size; i++) target[i] = numbers[bits[i]];
     return out;
   }
   if (quantization.dtype !== "uint8" && quantization.dtype !== "uint16") {
@@ -164,6 +165,9 @@ function dequantize(
   } else for (let i = 0; i < size; i++) target[i] = q[i] * scale + min;
   return out;
 }
+
+/** The number of each half: models have millions of them, and every value many times. */
+let halves: Float32Array | undefined;
 
 function halfToNumber(bits: number): number {
   const exponent = bits >> 10 & 31, fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;

@@ -29,7 +29,13 @@ import { attrFromJson } from "../graph/graph_def_values.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction } from "./concrete_function.ts";
 import { mergeDevices } from "./devices.ts";
-import { IMPORT_RULES, type ImportRule, leastInputs } from "./import_rules.ts";
+import {
+  IMPORT_RULES,
+  type ImportRule,
+  importRule,
+  leastInputs,
+  OUTPUT_ARGUMENTS,
+} from "./import_rules.ts";
 import { LookupTable } from "./lookup_table.ts";
 import {
   checkMissing,
@@ -95,9 +101,29 @@ export function importGraphDef(
 
 /** {@linkcode importGraphDef}, for readers of files too. */
 export function importNodes(
-  given: GraphDefJson,
+  def: GraphDefJson,
   options: InlineOptions = {},
 ): (Tensor | Operation)[] {
+  const reader = readNodes(def, options);
+  const { returnElements = [] } = options;
+  return returnElements.map((e) => (e.includes(":") ? reader.tensor(e) : reader.operation(e)));
+}
+
+/** Adds nodes as {@linkcode importNodes} does. The result says which tensor `"x"` or `"x:1"` is. */
+export function importTensors(
+  def: GraphDefJson,
+  options: InlineOptions = {},
+): (name: string) => SymbolicTensor {
+  const reader = readNodes(def, options);
+  return (name) => reader.tensor(name);
+}
+
+/** True for ops that can be imported, be it as others. */
+export function canImport(op: string): boolean {
+  return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op);
+}
+
+function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
   const graph = currentGraph();
   if (!graph) {
     throw new RuntimeError(
@@ -107,15 +133,14 @@ export function importNodes(
   const checked = checkGraphDef(withJsonNames(given));
   const def = hasControlFlowV1(checked.node) ? raiseControlFlow(checked) : checked;
   const isKnown = (op: string): boolean =>
-    lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op) ||
-    options.inlineCalls === true && CALL.test(op);
+    canImport(op) || options.inlineCalls === true && CALL.test(op);
   checkMissing(def, { isKnown, scripts: options.scripts });
   const functions = def.library?.function ?? [];
   const nodes = [def.node, ...functions.map((f) => f.nodeDef)].flat();
   const inputs = nodes.reduce((n, { input }) => n + (input?.length ?? 0), 0);
   const library = new Library(functions, options, new Budget(inputs));
-  const { prefix = "import", inputMap = {}, returnElements = [] } = options;
-  const build = (): (Tensor | Operation)[] => {
+  const { prefix = "import", inputMap = {} } = options;
+  const build = (): Reader => {
     const reader = new Reader(graph, library, options);
     for (const [name, t] of Object.entries(inputMap)) {
       reader.replace(
@@ -126,7 +151,7 @@ export function importNodes(
     const from = graph.version;
     reader.nodes(def.node);
     adoptVariables(graph, from);
-    return returnElements.map((e) => (e.includes(":") ? reader.tensor(e) : reader.operation(e)));
+    return reader;
   };
   return prefix === "" ? build() : graph.nameScope(prefix, build);
 }
@@ -171,19 +196,21 @@ class Library {
   get(name: string, given: readonly Spec[] = []): ConcreteFunction {
     const def = this.def(name);
     const types = def.signature.inputArg.map((arg, i) => given[i]?.dtype ?? asDType(arg.type));
-    const key = [name, ...types].join(" ");
+    const shapes = def.signature.inputArg.map((_, i) => given[i]?.shape ?? null);
+    const key = [name, ...types, JSON.stringify(shapes)].join(" ");
     const known = this.#built.get(key);
     if (known) return known;
     const graph = new FuncGraph(name);
     const reader = new Reader(graph, this, this.#options);
     const build = (): void => {
       def.signature.inputArg.forEach((arg, i) => {
-        reader.replace(arg.name, graph.addInput(types[i], null, arg.name));
+        reader.replace(arg.name, graph.addInput(types[i], shapes[i], arg.name));
       });
       reader.nodes(def.nodeDef);
       graph.outputs = def.signature.outputArg.map((o) => {
         const t = reader.tensor(def.ret[o.name], name), declared = asDType(o.type);
-        const isOther = declared === "variant" ||
+        // Lists, and handles of arrays of version 1, are their rows here.
+        const isOther = declared === "variant" || declared === "resource" ||
           (this.#options.narrowIntegers && declared === "int64");
         if (t.dtype === declared || isOther) return t;
         throw new ValueError(
@@ -204,6 +231,8 @@ class Reader {
   readonly #options: InlineOptions;
   readonly #operations = new Map<string, Operation>();
   readonly #replaced = new Map<string, SymbolicTensor>();
+  /** Names of outputs of nodes that stand here as other ops. */
+  readonly #outputArguments = new Map<string, readonly string[]>();
 
   constructor(graph: Graph, library: Library, options: InlineOptions = {}) {
     this.#graph = graph;
@@ -218,20 +247,25 @@ class Reader {
   /** The tensor an input text means: `x`, `x:1`, or `x:output:1` inside functions. */
   tensor(name: string, reader?: string): SymbolicTensor {
     const parts = name.split(":");
-    const known = this.#replaced.get(name) ?? this.#replaced.get(`${name}:0`) ??
-      (parts.length === 3 ? this.#replaced.get(`${parts[0]}:${parts[2]}`) : undefined);
-    if (known) return known;
+    const plain = this.#replaced.get(name) ?? this.#replaced.get(`${name}:0`);
+    if (plain) return plain;
     const op = this.operation(parts[0], reader);
-    const index = parts.length === 3
-      ? outputIndex(op, parts[1], Number(parts[2]))
-      : Number(parts[1] ?? 0);
-    const t = op.outputs[index];
+    const index = parts.length === 3 ? this.#outputIndex(op, parts) : Number(parts[1] ?? 0);
+    const t = this.#replaced.get(`${parts[0]}:${index}`) ?? op.outputs[index];
     if (!t) {
       throw new ValueError(
         `Cannot import: "${name}" is output ${index} of ${op.name}, which has ${op.outputs.length}`,
       );
     }
     return t;
+  }
+
+  /** Which output `node:argument:k` is. */
+  #outputIndex(op: Operation, [node, argument, k]: readonly string[]): number {
+    const names = this.#outputArguments.get(node);
+    return names === undefined
+      ? outputIndex(op, argument, Number(k))
+      : Math.max(names.indexOf(argument), 0) + Number(k);
   }
 
   operation(name: string, reader?: string): Operation {
@@ -282,8 +316,6 @@ class Reader {
   }
 
   #add(def: NodeDefJson): void {
-    const op = lookupOp(SPELLINGS[def.op] ?? def.op);
-    const rule = IMPORT_RULES.get(def.op);
     const data = (def.input ?? []).filter((i) => !i.startsWith("^"));
     const controls = (def.input ?? []).filter((i) => i.startsWith("^")).map((i) =>
       this.operation(i.slice(1), def.name)
@@ -292,7 +324,10 @@ class Reader {
     if (this.#options.inlineCalls && CALL.test(def.op)) {
       return this.#inline(def, inputs, controls);
     }
-    if (!op) return this.#addByRule(def, rule!, { inputs, controls });
+    const rule = importRule(def.op, { inputs, attr: def.attr ?? {} });
+    if (rule !== undefined) return this.#addByRule(def, rule, { inputs, controls });
+    // Whether there is one was asked for all nodes at once.
+    const op = lookupOp(SPELLINGS[def.op] ?? def.op)!;
     const attrs = located(def, () => this.#attrs(op, def, inputs));
     const add = (): Operation => {
       try {
@@ -365,12 +400,15 @@ class Reader {
             () => rule({ inputs, attr: def.attr ?? {} }) as readonly SymbolicTensor[],
           ),
       );
+    const before = this.#graph.operations.length;
     const outputs = this.#graph.controlDependencies([...controls], add);
+    const effects = this.#graph.operations.slice(before).filter((o) => o.def.stateful);
     outputs.forEach((t, k) => this.#replaced.set(`${def.name}:${k}`, t));
+    this.#outputArguments.set(def.name, OUTPUT_ARGUMENTS[def.op] ?? []);
     const named = outputs.length === 1
       ? this.#graph.addOp(lookupOp("Identity")!, [outputs[0]], {}, { name: def.name })
       : this.#graph.controlDependencies(
-        [...controls, ...outputs.map((t) => t.operation)],
+        [...controls, ...effects, ...outputs.map((t) => t.operation)],
         () => this.#graph.addOp(lookupOp("NoOp")!, [], {}, { name: def.name }),
       );
     this.#operations.set(def.name, named);
@@ -397,13 +435,13 @@ class Reader {
     const outputs = f.signature.outputArg.map((o) => body.tensor(f.ret[o.name], name));
     outputs.forEach((t, k) => {
       this.#replaced.set(`${def.name}:${k}`, t);
-      this.#replaced.set(`${def.name}:output:${k}`, t);
     });
     const effects = Object.values(f.controlRet ?? {}).map((c) => body.operation(c, name));
     const done = this.#graph.controlDependencies(
       [...effects, ...outputs.map((t) => t.operation), ...controls],
       () => this.#graph.addOp(lookupOp("NoOp")!, [], {}, { name: def.name }),
     );
+    this.#outputArguments.set(def.name, []);
     this.#operations.set(def.name, done);
   }
 
@@ -426,7 +464,12 @@ class Reader {
         out[a.name] = attrFromJson(a, value, this.#library.budget);
       }
     }
-    const specs = inputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape }));
+    // What a loop or a branch is given may change its shape on the way.
+    const isCall = CALL.test(op.name);
+    const specs = inputs.map((t): Spec => ({
+      dtype: t.dtype,
+      shape: isCall ? t.staticShape : null,
+    }));
     for (const a of op.signature.attrDefs.filter((a) => a.type === "func")) {
       const called = given![a.name].func?.name;
       if (typeof called !== "string") {

@@ -2,6 +2,14 @@
  * TensorFlow's tensor lists, written as stacked tensors while a graph is imported.
  * May import core, ops and graph.
  */
+import { apply1 } from "../core/apply.ts";
+import { lookupOp } from "../core/op.ts";
+import { concat } from "../ops/array_join.ts";
+import { cast } from "../ops/cast.ts";
+import { zerosLike } from "../ops/creation.ts";
+import { add, sub } from "../ops/pointwise_arithmetic.ts";
+import { maximum } from "../ops/pointwise_select.ts";
+import { max } from "../ops/reduce.ts";
 import { asDType } from "../core/dtype.ts";
 import { UnimplementedError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -11,7 +19,7 @@ import { slice } from "../ops/array_slice.ts";
 import { stridedSlice } from "../ops/array_strided_slice.ts";
 import { identity, reshape, shape } from "../ops/array_view.ts";
 import { gather } from "../ops/gather.ts";
-import { intScalar } from "../ops/input.ts";
+import { intScalar, intVector } from "../ops/input.ts";
 import { appendRow, emptyRows, writeRow, writeRows } from "../ops/list_rows.ts";
 import type { ImportedNode, ImportRule } from "./import_rules.ts";
 
@@ -40,6 +48,49 @@ function count(rows: Tensor): Tensor {
   return reshape(slice(shape(rows), [0], [1]), []);
 }
 
+/** Rows at their places, as many as the last place needs. */
+function scatteredRows(at: Tensor, values: Tensor): Tensor {
+  const n = add(max(at), 1);
+  return writeRows(emptyRows(n, [0], values.dtype), at, values);
+}
+
+/** The first `n` rows, and rows of zeros where there are fewer. */
+function resized(rows: Tensor, n: Tensor): Tensor {
+  const dims = shape(rows);
+  const rest = slice(dims, [1], [-1]);
+  const missing = maximum(sub(n, count(rows)), 0);
+  const more = apply1(lookupOp("Fill")!, [
+    concat([reshape(missing, [1]), rest]),
+    cast(0, rows.dtype),
+  ]);
+  return apply1(lookupOp("Slice")!, [
+    concat([rows, more]),
+    zerosLike(dims),
+    concat([reshape(n, [1]), rest]),
+  ]);
+}
+
+/** Rows one after the other along their first axis. */
+function joined(rows: Tensor): Tensor {
+  const dims = shape(rows);
+  return reshape(rows, concat([intVector([-1]), slice(dims, [2], [-1])]));
+}
+
+/** The extent of each row. */
+function lengths(rows: Tensor): Tensor {
+  const dims = shape(rows);
+  return cast(
+    apply1(lookupOp("Fill")!, [slice(dims, [0], [1]), reshape(slice(dims, [1], [1]), [])]),
+    "int64",
+  );
+}
+
+/** Parts of one extent as rows. */
+function parted(values: Tensor, each: Tensor): Tensor {
+  const dims = shape(values);
+  return reshape(values, concat([shape(each), intVector([-1]), slice(dims, [1], [-1])]));
+}
+
 /** Rules by op. A list is its rows `[n, …]`. */
 export const LIST_RULES: readonly (readonly [string, ImportRule])[] = [
   ["TensorListReserve", (node) => [
@@ -53,6 +104,15 @@ export const LIST_RULES: readonly (readonly [string, ImportRule])[] = [
   ["TensorListGetItem", ({ inputs: [rows, i] }) => [gather(rows, i)]],
   ["TensorListSetItem", ({ inputs: [rows, i, row] }) => [writeRow(rows, i, row)]],
   ["TensorListGather", ({ inputs: [rows, at] }) => [gather(rows, at)]],
+  ["TensorListScatter", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],
+  ["TensorListScatterV2", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],
+  ["TensorListResize", ({ inputs: [rows, n] }) => [resized(rows, n)]],
+  // Rows of one extent: those of several, which lengths tell apart, are no stacked tensor.
+  ["TensorListConcat", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
+  ["TensorListConcatV2", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
+  ["TensorArrayConcatV3", ({ inputs: [, rows] }) => [joined(rows), lengths(rows)]],
+  ["TensorListSplit", ({ inputs: [values, , each] }) => [parted(values, each)]],
+  ["TensorArraySplitV3", ({ inputs: [, values, each] }) => [parted(values, each)]],
   ["TensorListLength", ({ inputs: [rows] }) => [count(rows)]],
   ["TensorListPushBack", ({ inputs: [rows, row] }) => [appendRow(rows, row)]],
   ["TensorListPopBack", ({ inputs: [rows] }) => [

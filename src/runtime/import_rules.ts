@@ -14,6 +14,8 @@ import { add, sub } from "../ops/pointwise_arithmetic.ts";
 import { erf } from "../ops/pointwise_exponential.ts";
 import { sqrt, square } from "../ops/pointwise_power.ts";
 import { sum } from "../ops/reduce.ts";
+import { groupedConv, groupsOf } from "./graph_defs/grouped_conv.ts";
+import { SPELLING_RULES } from "./graph_defs/spellings.ts";
 import { LIST_RULES } from "./import_lists.ts";
 
 /** A node of a file, as rules see it. */
@@ -90,6 +92,32 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   TensorArrayGatherV3: 3,
   TensorArraySizeV3: 2,
   TensorArrayCloseV3: 0,
+  TensorListScatter: 2,
+  TensorListScatterV2: 2,
+  TensorListResize: 2,
+  TensorListSplit: 3,
+  TensorArrayConcatV3: 2,
+  TensorArraySplitV3: 3,
+  Conv2D: 2,
+  Reverse: 2,
+  Mod: 2,
+  TruncateMod: 2,
+  BatchMatMulV3: 2,
+  ControlTrigger: 0,
+  NonMaxSuppressionV2: 4,
+  SpaceToBatch: 2,
+  BatchToSpace: 2,
+  FakeQuantWithMinMaxVars: 3,
+  FusedBatchNormGrad: 5,
+  FusedBatchNormGradV2: 5,
+  FusedBatchNormGradV3: 5,
+  ResourceGather: 2,
+  ResourceGatherNd: 2,
+  ResourceScatterAdd: 3,
+  ResourceScatterSub: 3,
+  ResourceScatterUpdate: 3,
+  ResourceScatterNdUpdate: 3,
+  ResourceScatterNdAdd: 3,
 };
 
 /** How many inputs the rule of an op reads at least. */
@@ -121,5 +149,26 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
     apply1(lookupOp("ConcatV2")!, [...values, axis]),
   ]],
   ...LIST_RULES,
+  ...SPELLING_RULES,
   ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
 ]);
+
+/** How a node is written in ours; undefined where it stands as it is. */
+export function importRule(op: string, node: ImportedNode): ImportRule | undefined {
+  if (op === "Conv2D" && groupsOf(node) > 1) return groupedConv;
+  return IMPORT_RULES.get(op);
+}
+
+/** Names of the outputs of ops that have several and rules, as bodies of functions tell them. */
+export const OUTPUT_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  FusedBatchNorm: ["y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"],
+  FusedBatchNormV2: ["y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"],
+  FusedBatchNormGrad: ["x_backprop", "scale_backprop", "offset_backprop"],
+  FusedBatchNormGradV2: ["x_backprop", "scale_backprop", "offset_backprop"],
+  FusedBatchNormGradV3: ["x_backprop", "scale_backprop", "offset_backprop"],
+  Unique: ["y", "idx"],
+  UniqueWithCounts: ["y", "idx", "count"],
+  TopK: ["values", "indices"],
+  TensorListPopBack: ["output_handle", "tensor"],
+  TensorArrayV3: ["handle", "flow"],
+};

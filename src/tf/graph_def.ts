@@ -5,6 +5,7 @@
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../core/errors.ts";
 import type { GraphDefJson } from "../graph/graph_def.ts";
+import { naming } from "../io/naming.ts";
 import { decode } from "./decode.ts";
 import { graphDefOf } from "./from_message.ts";
 import { type GraphDef, GraphDefSchema } from "./proto/graph_pb.ts";
@@ -31,7 +32,7 @@ import { graphDefMessage } from "./to_message.ts";
  */
 export async function readGraphDef(source: FileSource): Promise<GraphDefJson> {
   const { bytes, name } = await readSource(source);
-  return graphDefOf(parse(bytes, name));
+  return naming(name, () => graphDefOf(parse(bytes, name)));
 }
 
 function parse(bytes: Uint8Array, name: string): GraphDef {

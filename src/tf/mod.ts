@@ -15,8 +15,8 @@
  *
  * @module
  */
-import "../runtime/install.ts";
-import "../script/install.ts";
+// Files may have any op.
+import "../../mod.ts";
 
 export { encodeGraphDef, readGraphDef } from "./graph_def.ts";
 export {

@@ -18,6 +18,7 @@ import { tfFunction, type TracedFunction } from "../runtime/function.ts";
 import { importNodes } from "../runtime/import_graph_def.ts";
 import type { LookupTable } from "../runtime/lookup_table.ts";
 import { type Variable, variable, variableByName } from "../runtime/variable.ts";
+import { naming, namingAsync } from "../io/naming.ts";
 import { pathOf } from "./checkpoint.ts";
 import "./checkpoint_ops.ts";
 import { decode } from "./decode.ts";
@@ -69,9 +70,9 @@ export async function loadSavedModel(
 ): Promise<LoadedModel> {
   const path = pathOf(folder).replace(/\/$/, "");
   const meta = await readMetaGraph(path, options.tags ?? ["serve"]);
-  const model = new Model(path, meta);
+  const model = naming(path, () => new Model(path, meta));
   try {
-    await model.restore();
+    await namingAsync(path, () => model.restore());
   } catch (e) {
     model.dispose();
     throw e;

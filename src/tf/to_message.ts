@@ -143,7 +143,7 @@ export function dtype(name: string): DataType {
 export function shapeMessage(shape: ShapeJson): TensorShapeProto {
   return create(TensorShapeProtoSchema, {
     unknownRank: shape.unknownRank ?? false,
-    dim: (shape.dim ?? []).map(({ size }) => ({ size: BigInt(size) })),
+    dim: (shape.dim ?? []).map(({ size = 0 }) => ({ size: BigInt(size) })),
   });
 }
 

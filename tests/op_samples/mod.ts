@@ -5,6 +5,7 @@ import { ARRAY_INDEX_SAMPLES } from "./array_index.ts";
 import { ARRAY_MOVE_SAMPLES } from "./array_move.ts";
 import { DYNAMIC } from "./dynamic.ts";
 import { IMAGE } from "./image.ts";
+import { IMPORTED } from "./imported.ts";
 import type { SampleTable } from "./inputs.ts";
 import { LINALG } from "./linalg.ts";
 import { LINEAR } from "./linear.ts";
@@ -21,6 +22,7 @@ export const FAMILIES: Readonly<Record<string, SampleTable>> = {
   array_move: ARRAY_MOVE_SAMPLES,
   dynamic: DYNAMIC,
   image: IMAGE,
+  imported: IMPORTED,
   linalg: LINALG,
   linear: LINEAR,
   optimizer: OPTIMIZER,

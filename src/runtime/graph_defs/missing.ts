@@ -66,6 +66,18 @@ export function checkMissing(
   throw new NotFoundError(`Cannot import: ${parts.join(". ")}`);
 }
 
+/** Names of nodes by the op that they want and that is not known. */
+export function missingOps(
+  def: GraphDefJson,
+  isKnown: (op: string) => boolean,
+): Map<string, string[]> {
+  const out = new Map<string, string[]>();
+  for (const { op, name } of nodesOf(def)) {
+    if (!isKnown(op)) out.set(op, [...out.get(op) ?? [], name]);
+  }
+  return out;
+}
+
 /** The nodes of the graph and of the functions that it calls. */
 function nodesOf(def: GraphDefJson): NodeDefJson[] {
   const library = new Map<string, FunctionDefJson>(

@@ -1,0 +1,392 @@
+// Loads and runs TensorFlow.js's models that npm packages bring, in Weft and in TensorFlow.js, compares what they give, and times both.
+//
+//   deno task bench models [cpu|webgpu] [--modules FOLDER] [--only NAME]... [--check] [--write]
+//
+// --modules names a `node_modules` that has the packages; without it Deno fetches them (170 MB). --check compares and does not
+// time, --write puts the table into bench/RESULTS.md. TensorFlow.js runs on its wasm backend, on its cpu backend where that
+// lacks an op; both systems take one thread.
+
+import { parseArgs } from "node:util";
+import * as tf from "@weft/weft";
+import type * as Tfjs from "@tensorflow/tfjs-core";
+import { type ModelFile, modelFiles } from "./model_files.ts";
+import { createTfjsPeer } from "./peers/tfjs.ts";
+import { uniform } from "./random.ts";
+import { writeSection } from "./results.ts";
+import { limitThreads } from "./threads.ts";
+
+const CONVERTER = "npm:@tensorflow/tfjs-converter@4.22.0";
+const CPU_BACKEND = "@tensorflow/tfjs-backend-cpu";
+
+/** What is used of TensorFlow.js's converter. */
+interface Converter {
+  loadGraphModel(handler: { load(): Promise<unknown> }): Promise<TfjsModel>;
+}
+
+interface TfjsModel {
+  readonly outputs: readonly { readonly name: string }[];
+  execute(inputs: Record<string, Tfjs.Tensor>, outputs: string[]): Tfjs.Tensor | Tfjs.Tensor[];
+  executeAsync(
+    inputs: Record<string, Tfjs.Tensor>,
+    outputs: string[],
+  ): Promise<Tfjs.Tensor | Tfjs.Tensor[]>;
+  dispose(): void;
+}
+
+/** An input as both systems are given it. */
+interface Input {
+  readonly name: string;
+  readonly shape: number[];
+  readonly dtype: "float32" | "int32" | "string";
+  readonly values: Float32Array | Int32Array | string[];
+}
+
+/** A result on the host. */
+interface Value {
+  readonly shape: readonly number[];
+  readonly data: ArrayLike<number>;
+}
+
+/** A model set up in one system. */
+interface Runner {
+  readonly loadMs: number;
+  /** Runs it; nothing is kept. */
+  run(): Promise<void>;
+  values(): Promise<Value[]>;
+  dispose(): void;
+}
+
+/** A line of the table. */
+interface Line {
+  readonly name: string;
+  readonly loadMs?: number;
+  readonly theirLoadMs?: number;
+  readonly ms?: number;
+  readonly theirMs?: number;
+  readonly backend?: string;
+  readonly error?: number;
+  /** How much TensorFlow.js's outputs change where inputs change in their last place; asked where the error is large. */
+  readonly sensitivity?: number;
+  readonly note?: string;
+}
+
+/** Largest difference allowed, relative to the largest magnitude of an output. */
+const TOLERANCE = 2e-4;
+
+function inputsOf(file: ModelFile, model: tf.GraphModel): Input[] {
+  const random = uniform(7);
+  return model.inputs.map(({ name, dtype, shape }): Input => {
+    const known = file.shapes?.[name];
+    const dims = known ??
+      (shape ?? [null]).map((d, i, all) => d ?? (i === 0 ? 1 : i === all.length - 1 ? 3 : 192));
+    const size = dims.reduce((a, b) => a * b, 1);
+    const own = file.values?.[name];
+    if (dtype === "string") {
+      return { name, shape: [...dims], dtype, values: new Array(size).fill(file.text ?? "") };
+    }
+    const noise = Array.from({ length: size }, random);
+    if (dtype === "float32") {
+      return { name, shape: [...dims], dtype, values: Float32Array.from(own ?? noise) };
+    }
+    const bytes = noise.map((v) => Math.floor(255 * v));
+    return { name, shape: [...dims], dtype: "int32", values: Int32Array.from(own ?? bytes) };
+  });
+}
+
+/** A number, or the bytes of a string. */
+function numbersOf(value: number | string | Uint8Array): number | number[] {
+  if (typeof value === "string") return [...new TextEncoder().encode(value)];
+  return value instanceof Uint8Array ? [...value] : Number(value);
+}
+
+async function valuesOf(tensors: readonly (tf.Tensor | Tfjs.Tensor)[]): Promise<Value[]> {
+  const out: Value[] = [];
+  for (const t of tensors) {
+    const data = await t.data() as unknown as ArrayLike<number | string | Uint8Array>;
+    out.push({ shape: t.shape as readonly number[], data: Array.from(data, numbersOf).flat() });
+  }
+  return out;
+}
+
+async function ours(
+  file: ModelFile,
+): Promise<{ readonly runner: Runner; readonly inputs: Input[]; readonly outputs: string[] }> {
+  const artifacts = await file.artifacts();
+  const started = performance.now();
+  const model = await tf.loadGraphModel(artifacts as unknown as tf.ModelArtifacts);
+  const loadMs = performance.now() - started;
+  const inputs = inputsOf(file, model);
+  const outputs = model.outputs.map((o) => o.name);
+  const given = Object.fromEntries(
+    inputs.map((i): [string, tf.Tensor] => {
+      const { dtype } = model.inputs.find(({ name }) => name === i.name)!;
+      return [i.name, tf.tensor(i.values as tf.TensorLike, i.shape, dtype)];
+    }),
+  );
+  const call = async () => [await model.executeAsync(given, outputs)].flat();
+  return {
+    inputs,
+    outputs,
+    runner: {
+      loadMs,
+      async run() {
+        const results = await call();
+        for (const t of results) await t.data();
+        tf.dispose(results);
+      },
+      async values() {
+        const results = await call();
+        const values = await valuesOf(results);
+        tf.dispose(results);
+        return values;
+      },
+      dispose() {
+        model.dispose();
+        tf.dispose(given);
+      },
+    },
+  };
+}
+
+async function theirs(
+  file: ModelFile,
+  { converter, tfjs, inputs, outputs }: {
+    readonly converter: Converter;
+    readonly tfjs: typeof Tfjs;
+    readonly inputs: readonly Input[];
+    readonly outputs: string[];
+  },
+): Promise<Runner> {
+  const artifacts = await file.artifacts();
+  const started = performance.now();
+  const model = await converter.loadGraphModel({ load: () => Promise.resolve(artifacts) });
+  const loadMs = performance.now() - started;
+  const given = Object.fromEntries(
+    inputs.map((i): [string, Tfjs.Tensor] => [i.name, tfjs.tensor(i.values, i.shape, i.dtype)]),
+  );
+  let isAsync = false;
+  const call = async (): Promise<Tfjs.Tensor[]> =>
+    [isAsync ? await model.executeAsync(given, outputs) : model.execute(given, outputs)].flat();
+  try {
+    (await call()).forEach((t) => t.dispose());
+  } catch {
+    // Models with loops, and with shapes that depend on values.
+    isAsync = true;
+  }
+  return {
+    loadMs,
+    async run() {
+      const results = await call();
+      for (const t of results) await t.data();
+      results.forEach((t) => t.dispose());
+    },
+    values: async () => await valuesOf(await call()),
+    dispose() {
+      model.dispose();
+      Object.values(given).forEach((t) => t.dispose());
+    },
+  };
+}
+
+/** The largest difference relative to the scale of its output; a note where shapes differ. */
+function compare(
+  a: readonly Value[],
+  b: readonly Value[],
+  names: readonly string[],
+): Pick<Line, "error" | "note" | "sensitivity"> {
+  let error = 0;
+  for (const [k, value] of a.entries()) {
+    const other = b[k]!;
+    if (value.shape.join() !== other.shape.join()) {
+      return { note: `${names[k]}: [${value.shape}], TensorFlow.js [${other.shape}]` };
+    }
+    let scale = 0, worst = 0;
+    for (let i = 0; i < other.data.length; i++) {
+      const x = value.data[i]!, y = other.data[i]!;
+      if (Object.is(x, y) || Number.isNaN(x) && Number.isNaN(y)) continue;
+      scale = Math.max(scale, Math.abs(y));
+      const d = Math.abs(x - y);
+      worst = Math.max(worst, Number.isNaN(d) ? Infinity : d);
+    }
+    for (let i = 0; i < other.data.length; i++) scale = Math.max(scale, Math.abs(other.data[i]!));
+    error = Math.max(error, worst === 0 ? 0 : worst / scale);
+  }
+  return { error };
+}
+
+/** Values that differ in their last place. */
+function inLastPlace(values: Input["values"]): Input["values"] {
+  if (!(values instanceof Float32Array)) return values;
+  return values.map((v, i) => v * (1 + (i % 3 - 1) * 2 ** -23));
+}
+
+async function time(runners: readonly Runner[]): Promise<number[]> {
+  const samples = runners.map((): number[] => []);
+  const started = performance.now();
+  for (let round = 0; round < 31; round++) {
+    for (const [k, runner] of runners.entries()) {
+      const before = performance.now();
+      await runner.run();
+      samples[k]!.push(performance.now() - before);
+    }
+    if (round >= 2 && performance.now() - started > 4000) break;
+  }
+  return samples.map((s) => s.sort((a, b) => a - b)[s.length >> 1]!);
+}
+
+async function line(
+  file: ModelFile,
+  { tfjs, converter, check }: {
+    readonly tfjs: typeof Tfjs;
+    readonly converter: Converter;
+    readonly check: boolean;
+  },
+): Promise<Line> {
+  const { name } = file;
+  let mine;
+  try {
+    mine = await ours(file);
+  } catch (e) {
+    return { name, note: `Weft: ${e}` };
+  }
+  const { runner, inputs, outputs } = mine;
+  let values: Value[];
+  try {
+    values = await runner.values();
+  } catch (e) {
+    return { name, loadMs: runner.loadMs, note: `Weft: ${e}` };
+  }
+  let other: Runner | undefined, backend = "wasm", failure = "";
+  for (backend of file.backend === undefined ? ["wasm", "cpu"] : [file.backend]) {
+    await tfjs.setBackend(backend);
+    tfjs.env().set("KEEP_INTERMEDIATE_TENSORS", file.keep === true);
+    try {
+      other = await theirs(file, { converter, tfjs, inputs, outputs });
+      // Ops may be missing further on.
+      await other.run();
+      break;
+    } catch (e) {
+      failure = String(e).split("\n")[0]!;
+      other = undefined;
+    }
+  }
+  try {
+    if (other === undefined) {
+      const [ms] = check ? [] : await time([runner]);
+      return {
+        name,
+        loadMs: runner.loadMs,
+        ...(ms === undefined ? {} : { ms }),
+        note: `TensorFlow.js: ${failure}`,
+      };
+    }
+    const expected = await other.values();
+    let found: Pick<Line, "error" | "note" | "sensitivity"> = compare(values, expected, outputs);
+    if (found.error !== undefined && found.error > TOLERANCE) {
+      // Some nets make much of noise in the last place, whoever computes them.
+      const moved = await theirs(file, {
+        converter,
+        tfjs,
+        outputs,
+        inputs: inputs.map((i) => ({ ...i, values: inLastPlace(i.values) })),
+      });
+      const own = compare(await moved.values(), expected, outputs).error ?? 0;
+      moved.dispose();
+      found = { ...found, sensitivity: own };
+    }
+    // What it does to keep tensors takes longer than the model.
+    const timed = file.keep ? [runner] : [runner, other];
+    const [ms, theirMs] = check ? [] : await time(timed);
+    return {
+      name,
+      backend,
+      loadMs: runner.loadMs,
+      theirLoadMs: other.loadMs,
+      ...(ms === undefined ? {} : { ms }),
+      ...(theirMs === undefined ? {} : { theirMs }),
+      ...found,
+    };
+  } finally {
+    runner.dispose();
+    other?.dispose();
+  }
+}
+
+function cells({ name, loadMs, theirLoadMs, ms, theirMs, backend, error }: Line): string[] {
+  const number = (n: number | undefined): string => n === undefined ? "–" : n.toPrecision(3);
+  return [
+    name,
+    number(loadMs),
+    number(theirLoadMs),
+    number(ms),
+    number(theirMs),
+    backend ?? "–",
+    ms === undefined || theirMs === undefined ? "–" : (theirMs / ms).toPrecision(3),
+    error === undefined ? "–" : error.toExponential(1),
+  ];
+}
+
+function notes({ name, note, sensitivity }: Line): string[] {
+  return [
+    ...(note === undefined ? [] : [`- ${name}: ${note}`]),
+    ...(sensitivity === undefined ? [] : [
+      `- ${name}: TensorFlow.js's own outputs change by ${
+        sensitivity.toExponential(1)
+      } where inputs change in their last place`,
+    ]),
+  ];
+}
+
+const HEAD = ["model", "load", "theirs", "run", "theirs", "backend", "ours ×", "difference"];
+
+/** The table in Markdown. */
+function markdown(lines: readonly Line[]): string {
+  const row = (r: readonly string[]) => `| ${r.join(" | ")} |`;
+  return [
+    row(HEAD),
+    row(HEAD.map((_, i) => (i === 0 ? "---" : "---:"))),
+    ...lines.map((l) => row(cells(l))),
+    "",
+    ...lines.flatMap(notes),
+  ].join("\n");
+}
+
+/** Makes the table. Returns an exit code: 1 where a model differs or fails. */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      modules: { type: "string" },
+      only: { type: "string", multiple: true, default: [] },
+      check: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const device = positionals[0] === "webgpu" ? "webgpu" : "cpu";
+  limitThreads(1);
+  const { tf: tfjs } = await createTfjsPeer("cpu");
+  await import(CPU_BACKEND);
+  const converter: Converter = await import(CONVERTER);
+  await tf.setBackend(device);
+  const lines: Line[] = [];
+  for (const file of await modelFiles(values.modules)) {
+    if (values.only.length > 0 && !values.only.some((o) => file.name.includes(o))) continue;
+    const l = await line(file, { tfjs, converter, check: values.check });
+    lines.push(l);
+    console.log([...cells(l), ...notes(l)].join("  "));
+  }
+  const isRight = ({ error, sensitivity = 0 }: Line): boolean =>
+    error !== undefined && error <= Math.max(TOLERANCE, 4 * sensitivity);
+  const bad = lines.filter((l) => !isRight(l));
+  if (bad.length > 0) console.log(`Differ or fail: ${bad.map((l) => l.name).join(", ")}`);
+  if (values.write) {
+    await writeSection(new URL("./RESULTS.md", import.meta.url), {
+      title: `TensorFlow.js's models, ${device === "cpu" ? "CPU, 1 thread" : "WebGPU"}`,
+      text: `${
+        new Date().toISOString().slice(0, 10)
+      }, milliseconds, medians of interleaved runs.\n\n${markdown(lines)}`,
+    });
+  }
+  return bad.length > 0 ? 1 : 0;
+}

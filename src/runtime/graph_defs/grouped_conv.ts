@@ -1,0 +1,52 @@
+/**
+ * Convolutions in groups: TensorFlow's Conv2D has as many as filters have fewer channels than images.
+ * May import core and ops.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { type Attrs, lookupOp } from "../../core/op.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { AttrValueJson } from "../../graph/graph_def.ts";
+import { text } from "../../graph/graph_def_values.ts";
+import { concat, split } from "../../ops/array_join.ts";
+import { reshape } from "../../ops/array_view.ts";
+import type { ImportedNode } from "../import_rules.ts";
+
+/** Number of groups, 1 where extents are not known. */
+export function groupsOf({ inputs: [x, filter], attr }: ImportedNode): number {
+  const channels = x?.staticShape?.[channelAxis(attr)], depth = filter?.staticShape?.[2];
+  return channels && depth ? channels / depth : 1;
+}
+
+function channelAxis(attr: ImportedNode["attr"]): number {
+  return attr.data_format?.s !== undefined && text(attr.data_format.s) === "NCHW" ? 1 : 3;
+}
+
+/** A Conv2D in groups: a depthwise one where each channel is a group, else one convolution a group. */
+export function groupedConv(node: ImportedNode): Tensor[] {
+  const { inputs: [x, filter], attr } = node;
+  const groups = groupsOf(node), attrs = convAttrs(attr);
+  const [height, width, depth] = (filter.staticShape ?? []).map((d) => d ?? -1);
+  if (depth === 1) {
+    const rearranged = reshape(filter, [height, width, groups, -1]);
+    return [apply1(lookupOp("DepthwiseConv2dNative")!, [x, rearranged], attrs)];
+  }
+  const axis = channelAxis(attr);
+  const filters = split(filter, groups, 3);
+  const parts = split(x, groups, axis).map((part, i) =>
+    apply1(lookupOp("Conv2D")!, [part, filters[i]], attrs)
+  );
+  return [concat(parts, axis)];
+}
+
+function convAttrs(attr: ImportedNode["attr"]): Attrs {
+  const ints = (v: AttrValueJson | undefined) => v?.list?.i?.map(Number);
+  const strides = ints(attr.strides), dilations = ints(attr.dilations);
+  const explicit = ints(attr.explicit_paddings);
+  return {
+    padding: text(attr.padding?.s ?? ""),
+    ...(attr.data_format?.s === undefined ? {} : { data_format: text(attr.data_format.s) }),
+    ...(strides && { strides }),
+    ...(dilations?.length && { dilations }),
+    ...(explicit?.length && { explicit_paddings: explicit }),
+  };
+}

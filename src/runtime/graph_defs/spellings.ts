@@ -1,0 +1,174 @@
+/**
+ * Rules for ops that say what ours say, in another version, under another name or in one step.
+ * May import core and ops.
+ */
+import { apply, apply1 } from "../../core/apply.ts";
+import { asDType } from "../../core/dtype.ts";
+import { lookupOp } from "../../core/op.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Attrs } from "../../core/op.ts";
+import type { AttrValueJson } from "../../graph/graph_def.ts";
+import { text } from "../../graph/graph_def_values.ts";
+import type { SymbolicTensor } from "../../graph/operation.ts";
+import { gather, gatherND } from "../../ops/gather.ts";
+import { expandDims, identity, reshape, shape } from "../../ops/array_view.ts";
+import { cast } from "../../ops/cast.ts";
+import { intScalar, intVector } from "../../ops/input.ts";
+import { add, div, mod, mul, sub } from "../../ops/pointwise_arithmetic.ts";
+import { abs, round, sign } from "../../ops/pointwise_rounding.ts";
+import { clipByValue, where } from "../../ops/pointwise_select.ts";
+import { rsqrt, square } from "../../ops/pointwise_power.ts";
+import { mean, sum } from "../../ops/reduce.ts";
+import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/scatter.ts";
+import "../../ops/imported/shapes.ts";
+import "../../ops/imported/text.ts";
+import type { ImportedNode, ImportRule } from "../import_rules.ts";
+
+/** The same inputs for an op of ours. */
+function as(name: string, attrs: (attr: ImportedNode["attr"]) => Attrs = () => ({})): ImportRule {
+  return ({ inputs, attr }) => apply(lookupOp(name)!, [...inputs], attrs(attr));
+}
+
+const integer = (value: AttrValueJson | undefined, otherwise: number): number =>
+  Number(value?.i ?? otherwise);
+
+/** The value behind a handle. */
+function read(handle: Tensor, dtype: AttrValueJson | undefined): Tensor {
+  const { shape } = (handle as SymbolicTensor).operation.attrs;
+  return apply1(lookupOp("ReadVariableOp")!, [handle], {
+    dtype: asDType(dtype?.type),
+    _shape: shape ?? null,
+  });
+}
+
+function assign(handle: Tensor, value: Tensor): Tensor[] {
+  apply(lookupOp("AssignVariableOp")!, [handle, value]);
+  return [];
+}
+
+/** Replaces rows of a variable by what `update` makes of the whole. */
+function scattered(
+  update: (x: Tensor, places: Tensor, values: Tensor) => Tensor,
+  rows: boolean,
+): ImportRule {
+  return ({ inputs: [handle, places, values], attr }) =>
+    assign(
+      handle,
+      update(read(handle, attr.dtype ?? attr.T), rows ? expandDims(places, -1) : places, values),
+    );
+}
+
+/** Gradients of a normalization: of `x`, `scale` and `offset`, and two outputs that hold nothing. */
+function batchNormGrad({ inputs, attr }: ImportedNode): Tensor[] {
+  const [dy, x, scale, average, variance] = inputs;
+  const format = attr.data_format?.s === undefined ? "NHWC" : text(attr.data_format.s);
+  const channel = format.startsWith("NC") ? 1 : format.length - 1;
+  const others = Array.from({ length: format.length }, (_, i) => i).filter((i) => i !== channel);
+  const along = (v: Tensor): Tensor =>
+    reshape(v, others.reduce((dims, i) => dims.with(i, 1), new Array(format.length).fill(-1)));
+  const inverse = rsqrt(add(variance, Number(attr.epsilon?.f ?? 0.0001)));
+  const normal = mul(sub(x, along(average)), along(inverse));
+  const dOffset = sum(dy, others), dScale = sum(mul(dy, normal), others);
+  const slope = along(mul(scale, inverse));
+  const isTraining = attr.is_training?.b ?? true;
+  const moved = isTraining
+    ? sub(sub(dy, mean(dy, others, true)), mul(normal, mean(mul(dy, normal), others, true)))
+    : dy;
+  const none = sum(reshape(dOffset, [-1]).mul(0));
+  return [mul(slope, moved), dScale, dOffset, none, none];
+}
+
+/** Rounds to the steps that a number of bits has between two ends, zero among them. */
+function fakeQuant({ inputs: [x, low, high], attr }: ImportedNode): Tensor[] {
+  const least = attr.narrow_range?.b ? 1 : 0;
+  const most = 2 ** integer(attr.num_bits, 8) - 1;
+  const step = div(sub(high, low), most - least);
+  const place = clipByValue(round(sub(least, div(low, step))), least, most);
+  const from = mul(sub(least, place), step), to = mul(sub(most, place), step);
+  const inside = where(x.less(from), from, where(x.greater(to), to, x));
+  return [add(mul(round(div(sub(inside, from), step)), step), from)];
+}
+
+/** Unique elements of a vector, where each element is among them, and how often each is there. */
+function unique({ inputs: [x], attr }: ImportedNode): Tensor[] {
+  return [...apply(lookupOp("UniqueV2")!, [x, intVector([0])], {
+    out_idx: attr.out_idx?.type === "DT_INT64" ? "int64" : "int32",
+  })];
+}
+
+/** A matrix of block sizes in all of an image's two sides. */
+function blocks({ attr }: ImportedNode): NdArray {
+  const side = integer(attr.block_size, 2);
+  return intVector([side, side]);
+}
+
+/** Rules by op. */
+export const SPELLING_RULES: readonly (readonly [string, ImportRule])[] = [
+  ["Reverse", ({ inputs: [x, axes] }) => {
+    // One flag an axis; where they are not known, the positions of those that hold.
+    const where = reshape(apply1(lookupOp("Where")!, [axes]), [-1]);
+    return [apply1(lookupOp("ReverseV2")!, [x, cast(where, "int32")])];
+  }],
+  // The remainder has the sign of the dividend.
+  ["Mod", ({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))]],
+  ["TruncateMod", ({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))]],
+  [
+    "BatchMatMulV3",
+    as("BatchMatMulV2", (attr) => ({
+      adj_x: attr.adj_x?.b ?? false,
+      adj_y: attr.adj_y?.b ?? false,
+    })),
+  ],
+  ["DeepCopy", ({ inputs: [x] }) => [identity(x)]],
+  ["ControlTrigger", () => []],
+  ["TopK", ({ inputs: [x], attr }) => [
+    ...apply(lookupOp("TopKV2")!, [x, intScalar(integer(attr.k, 1))], {
+      sorted: attr.sorted?.b ?? true,
+    }),
+  ]],
+  ["L2Loss", ({ inputs: [x] }) => [div(sum(square(x)), 2)]],
+  ["NonMaxSuppressionV2", ({ inputs: [boxes, scores, size, overlap] }) => [
+    apply1(lookupOp("NonMaxSuppressionV3")!, [
+      boxes,
+      scores,
+      size,
+      overlap,
+      cast(-Infinity, "float32"),
+    ]),
+  ]],
+  ["SpaceToBatch", (node) => [
+    apply1(lookupOp("SpaceToBatchND")!, [node.inputs[0], blocks(node), node.inputs[1]]),
+  ]],
+  ["BatchToSpace", (node) => [
+    apply1(lookupOp("BatchToSpaceND")!, [node.inputs[0], blocks(node), node.inputs[1]]),
+  ]],
+  ["Unique", unique],
+  ["UniqueWithCounts", (node) => {
+    const [y, at] = unique(node);
+    const counts = apply1(lookupOp("UnsortedSegmentSum")!, [
+      cast(at.mul(0).add(1), "int32"),
+      cast(at, "int32"),
+      reshape(shape(y), []),
+    ]);
+    return [y, at, cast(counts, at.dtype)];
+  }],
+  ["FakeQuantWithMinMaxVars", fakeQuant],
+  ["FusedBatchNormGrad", batchNormGrad],
+  ["FusedBatchNormGradV2", batchNormGrad],
+  ["FusedBatchNormGradV3", batchNormGrad],
+  ["ResourceGather", ({ inputs: [handle, indices], attr }) => {
+    const batch = integer(attr.batch_dims, 0);
+    return [gather(read(handle, attr.dtype), indices, batch, batch)];
+  }],
+  ["ResourceGatherNd", ({ inputs: [handle, indices], attr }) => [
+    gatherND(read(handle, attr.dtype), indices),
+  ]],
+  ["ResourceScatterAdd", scattered(tensorScatterAdd, true)],
+  ["ResourceScatterSub", scattered((x, at, v) => tensorScatterAdd(x, at, v.neg()), true)],
+  ["ResourceScatterUpdate", scattered(tensorScatterUpdate, true)],
+  ["ResourceScatterNdUpdate", scattered(tensorScatterUpdate, false)],
+  ["ResourceScatterNdAdd", scattered(tensorScatterAdd, false)],
+  ["Ones", ({ inputs: [dims] }) => [apply1(lookupOp("Fill")!, [dims, cast(1, "float32")])]],
+  ["Zeros", ({ inputs: [dims] }) => [apply1(lookupOp("Fill")!, [dims, cast(0, "float32")])]],
+];

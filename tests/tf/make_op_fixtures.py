@@ -1,0 +1,155 @@
+"""Ops that Weft writes in its own while it imports a graph, with what TensorFlow 2.21 computes: fixtures/ops.pb and ops.json.
+
+usage: python tests/tf/make_op_fixtures.py
+"""
+import json
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow as tf
+
+raw = tf.raw_ops
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
+random = np.random.RandomState(3)
+
+
+def noise(*shape):
+    return tf.constant(random.normal(size=shape).astype(np.float32))
+
+
+def texts(*values):
+    return tf.constant(list(values))
+
+
+def lists():
+    rows = noise(3, 2)
+    handle = raw.TensorListFromTensor(tensor=rows, element_shape=[2])
+    scattered = raw.TensorListScatterV2(
+        tensor=noise(2, 2), indices=[2, 0], element_shape=[2], num_elements=-1)
+    bigger = raw.TensorListResize(input_handle=handle, size=5)
+    smaller = raw.TensorListResize(input_handle=handle, size=2)
+    stack = lambda h: raw.TensorListStack(input_handle=h, element_shape=[2], element_dtype=tf.float32)
+    blocks = raw.TensorListFromTensor(tensor=noise(2, 3, 2), element_shape=[3, 2])
+    joined = raw.TensorListConcatV2(
+        input_handle=blocks, element_dtype=tf.float32, element_shape=[-1, 2], leading_dims=tf.zeros([0], tf.int64))
+    parted = raw.TensorListSplit(tensor=noise(4, 2), element_shape=[-1, 2], lengths=tf.constant([2, 2], tf.int64))
+    rest, last = raw.TensorListPopBack(input_handle=handle, element_shape=[2], element_dtype=tf.float32)
+    return {
+        "scattered": stack(scattered),
+        "smaller": stack(smaller),
+        "bigger_length": raw.TensorListLength(input_handle=bigger),
+        "joined": joined.tensor,
+        "lengths": joined.lengths,
+        "parted": raw.TensorListGetItem(input_handle=parted, index=1, element_shape=[2, 2], element_dtype=tf.float32),
+        "rest": stack(rest),
+        "last": last,
+        "pushed": raw.TensorListLength(input_handle=raw.TensorListPushBack(input_handle=handle, tensor=noise(2))),
+    }
+
+
+def arrays():
+    array = raw.TensorArrayV3(size=2, dtype=tf.float32)
+    flow = raw.TensorArraySplitV3(
+        handle=array.handle, value=noise(4, 2), lengths=tf.constant([2, 2], tf.int64), flow_in=array.flow)
+    joined = raw.TensorArrayConcatV3(handle=array.handle, flow_in=flow, dtype=tf.float32)
+    return {"joined": joined.value, "lengths": joined.lengths}
+
+
+def norms():
+    x, dy, scale = noise(2, 3, 3, 4), noise(2, 3, 3, 4), noise(4)
+    average, variance = noise(4), tf.square(noise(4)) + 0.5
+    out = {}
+    for training in (True, False):
+        g = raw.FusedBatchNormGradV3(
+            y_backprop=dy, x=x, scale=scale, reserve_space_1=average, reserve_space_2=variance,
+            reserve_space_3=tf.zeros([0]), epsilon=0.01, is_training=training)
+        for name in ("x_backprop", "scale_backprop", "offset_backprop"):
+            # With statistics of the batch as they are: TensorFlow takes the saved ones for it.
+            if not training:
+                out[name] = getattr(g, name)
+    batch = raw.FusedBatchNormV3(
+        x=x, scale=scale, offset=noise(4), mean=tf.zeros([0]), variance=tf.zeros([0]), epsilon=0.01)
+    g = raw.FusedBatchNormGradV3(
+        y_backprop=dy, x=x, scale=scale, reserve_space_1=batch.reserve_space_1,
+        reserve_space_2=batch.reserve_space_2, reserve_space_3=batch.reserve_space_3, epsilon=0.01)
+    out["batch_x"] = g.x_backprop
+    out["batch_scale"] = g.scale_backprop
+    old = raw.FusedBatchNorm(x=x, scale=scale, offset=noise(4), mean=average, variance=variance, is_training=False)
+    out["old"] = old.y
+    return out
+
+
+def strings():
+    s = texts("Hello World", "  aé ", "", "x1")
+    return {
+        "lower": raw.StringLower(input=s),
+        "upper": raw.StringUpper(input=s, encoding="utf-8"),
+        "ascii": raw.StringUpper(input=s),
+        "strip": raw.StringStrip(input=s),
+        "match": raw.StaticRegexFullMatch(input=s, pattern=r"[a-z]\d|.*o.*"),
+        "join": raw.StringJoin(inputs=[s, tf.constant("-"), s], separator="/"),
+        "bytes": raw.StringLength(input=s),
+        "chars": raw.StringLength(input=s, unit="UTF8_CHAR"),
+        "number": raw.StringToNumber(string_tensor=texts("1.5", " -2e3", ".25")),
+        "whole": raw.StringToNumber(string_tensor=texts("15", "-2"), out_type=tf.int64),
+    }
+
+
+def spellings():
+    x, m = noise(2, 4, 4, 2), noise(3, 5)
+    boxes = tf.constant([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 10, 1, 11]], tf.float32)
+    unique = raw.UniqueWithCounts(x=[4, 1, 4, 7, 1, 4])
+    r0, r1 = raw.BroadcastGradientArgs(s0=[2, 1, 3], s1=[4, 3])
+    return {
+        "reverse": raw.Reverse(tensor=m, dims=[False, True]),
+        "mod": raw.Mod(x=m, y=tf.constant(0.7)),
+        "l2": raw.L2Loss(t=m),
+        "boxes": raw.NonMaxSuppressionV2(boxes=boxes, scores=[0.9, 0.8, 0.7], max_output_size=3, iou_threshold=0.5),
+        "unique": unique.y,
+        "unique_at": unique.idx,
+        "unique_count": unique.count,
+        "unique_1": raw.Unique(x=[3.0, 1.0, 3.0]).y,
+        "space": raw.SpaceToBatch(input=x, paddings=[[0, 0], [0, 0]], block_size=2),
+        "batch": raw.BatchToSpace(input=noise(4, 2, 2, 1), crops=[[0, 1], [0, 0]], block_size=2),
+        "quant": raw.FakeQuantWithMinMaxVars(inputs=3 * m, min=-1.0, max=2.0),
+        "quant_narrow": raw.FakeQuantWithMinMaxVars(inputs=3 * m, min=-1.0, max=2.0, num_bits=4, narrow_range=True),
+        "matmul": raw.BatchMatMulV3(x=noise(2, 3, 4), y=noise(2, 5, 4), Tout=tf.float32, adj_y=True),
+        "axes_0": r0,
+        "axes_1": r1,
+        "erfc": raw.Erfc(x=m),
+        "euclid": raw.EuclideanNorm(input=m, axis=[1], keep_dims=True),
+        "bias_grad": raw.BiasAddGrad(out_backprop=x),
+        "shape": raw.ShapeN(input=[x, m], out_type=tf.int64)[1],
+    }
+
+
+def convolutions():
+    x = noise(1, 5, 5, 4)
+    one = raw.Conv2D(input=x, filter=noise(3, 3, 1, 8), strides=[1, 2, 2, 1], padding="SAME")
+    two = raw.Conv2D(input=x, filter=noise(2, 2, 2, 6), strides=[1, 1, 1, 1], padding="VALID")
+    return {"depthwise": one, "groups": two}
+
+
+def values(x):
+    if x.dtype == object:
+        return [v.decode("utf-8") for v in x.ravel()]
+    return x.ravel().tolist()
+
+
+def main():
+    graph = tf.Graph()
+    with graph.as_default():
+        made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
+                for f in (lists, arrays, norms, strings, spellings, convolutions) for key, t in f().items()}
+        with tf.compat.v1.Session(graph=graph) as session:
+            results = session.run(made)
+    with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:
+        f.write(graph.as_graph_def().SerializeToString())
+    cases = [{"tensor": made[key].name, "shape": list(np.shape(y)), "values": values(np.asarray(y))}
+             for key, y in results.items()]
+    with open(os.path.join(FOLDER, "ops.json"), "w") as f:
+        json.dump(cases, f, ensure_ascii=False)
+
+
+main()
