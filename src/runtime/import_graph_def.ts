@@ -207,10 +207,11 @@ class Library {
         reader.replace(arg.name, graph.addInput(types[i], shapes[i], arg.name));
       });
       reader.nodes(def.nodeDef);
-      graph.outputs = def.signature.outputArg.map((o) => {
+      graph.outputs = def.signature.outputArg.map((o, k) => {
         const t = reader.tensor(def.ret[o.name], name), declared = asDType(o.type);
-        // Lists, and handles of arrays of version 1, are their rows here.
-        const isOther = declared === "variant" || declared === "resource" ||
+        // Lists are their rows here, and so are handles and flows of arrays of version 1: what came in as rows goes out so.
+        const isOther = declared === "variant" ||
+          t.dtype === types[k] && def.signature.inputArg[k]?.type === o.type ||
           (this.#options.narrowIntegers && declared === "int64");
         if (t.dtype === declared || isOther) return t;
         throw new ValueError(

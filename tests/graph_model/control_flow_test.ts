@@ -33,9 +33,9 @@ const invariant = (name: string, from: string, attr: Readonly<Record<string, unk
     ...attr,
   });
 
-/** `for i < n: y = y * x`, and the powers of `x` in an array. */
-function powers(): tf.ModelArtifacts {
-  const array = { dtype: type("FLOAT") };
+/** `for i < n: y = y * x`, and the powers of `x`, or each `i`, in an array. */
+function powers(kind: "FLOAT" | "INT32" = "FLOAT"): tf.ModelArtifacts {
+  const array = { dtype: type(kind) }, written = kind === "FLOAT" ? "y/more" : "i/body";
   return model([
     placeholder("x", []),
     placeholder("n", [], "INT32"),
@@ -54,7 +54,9 @@ function powers(): tf.ModelArtifacts {
     node("AddV2", "i/more", ["i/body", "one/in"], INT),
     invariant("one/in", "one", INT),
     node("Mul", "y/more", ["y/body", "x/in"], FLOAT),
-    node("TensorArrayWriteV3", "write", ["array/in", "i/body", "y/more", "flow/body"], FLOAT),
+    node("TensorArrayWriteV3", "write", ["array/in", "i/body", written, "flow/body"], {
+      T: type(kind),
+    }),
     node("TensorArraySizeV3", "size", ["array", "flow/exit"], {}),
     node("Range", "range", ["zero", "size", "one"], { Tidx: type("INT32") }),
     node("TensorArrayGatherV3", "all", ["array", "range", "flow/exit"], array),
@@ -69,6 +71,14 @@ testOnDevices("loops and arrays of TensorFlow 1 run, as often as inputs say", as
     const [all, last] = await m.executeAsync(inputs, ["all", "last"]) as tf.Tensor[];
     assertEquals([await all.array(), await last.array()], [expected, expected.at(-1)]);
   }
+  m.dispose();
+});
+
+testOnDevices("an array of integers goes round a loop as a flow of numbers", async () => {
+  const m = await tf.loadGraphModel(powers("INT32"));
+  const inputs = { x: tf.scalar(2), n: tf.scalar(3, "int32") };
+  const all = await m.executeAsync(inputs, "all") as tf.Tensor;
+  assertEquals([all.dtype, await all.array()], ["int32", [0, 1, 2]]);
   m.dispose();
 });
 
