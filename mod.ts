@@ -138,8 +138,13 @@ export {
   SGDOptimizer,
 } from "./src/train/optimizers.ts";
 
+// debugging
+/** Assertions and checks of numbers. */
+export * as debugging from "./src/debugging/mod.ts";
+export { print, type Printable, type PrintOptions } from "./src/debugging/print.ts";
+export { tap, type TapFunction, type TapOptions } from "./src/debugging/tap.ts";
+
 // ops
-export { print } from "./src/ops/print.ts";
 /** Losses. */
 export * as losses from "./src/ops/losses.ts";
 export { Reduction } from "./src/ops/losses.ts";

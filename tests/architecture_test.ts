@@ -17,7 +17,17 @@ import { generate, TARGET as MODULES } from "../tools/modules.ts";
 /** The folders (or single files) under src/ below the public entries, lowest first. */
 const BELOW = [
   ...["shaders_generated", "core", "kernels", "ops", "graph", "portable", "devices", "autodiff"],
-  ...["runtime", "script", "data", "display", "train", "io", "graph_model", "compat_v1"],
+  ...[
+    "runtime",
+    "script",
+    "data",
+    "display",
+    "train",
+    "io",
+    "debugging",
+    "graph_model",
+    "compat_v1",
+  ],
 ] as const;
 
 /** What each part of src/ may import beside itself. */
@@ -36,6 +46,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   data: ["core", "ops", "autodiff", "runtime", "script"],
   train: ["core", "ops", "autodiff", "runtime", "script"],
   io: ["core", "ops", "autodiff", "runtime", "script"],
+  debugging: ["core", "ops", "graph", "runtime", "script"],
   graph_model: ["core", "ops", "graph", "runtime", "io"],
   compat_v1: ["core", "ops", "graph", "autodiff", "runtime", "script", "io"],
   testing: BELOW,

@@ -17,6 +17,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
 import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
+import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
 import { MergeGradients } from "./unseen.ts";
 import { add } from "../ops/pointwise_arithmetic.ts";
 import { reshape } from "../ops/array_view.ts";
@@ -55,18 +56,31 @@ export function backprop(
   seeds: readonly Seed[],
   options: BackpropOptions,
 ): (Tensor | null)[] {
+  return noticingCuts(() => propagate(steps, seeds, options));
+}
+
+function propagate(
+  steps: readonly Step[],
+  seeds: readonly Seed[],
+  options: BackpropOptions,
+): (Tensor | null)[] {
   const { sources, stops, variables = [], around = (_, run) => run() } = options;
   const reached = new Set<number>(sources);
   const useful: Step[] = [];
+  const cuts: Step[] = [];
+  const leadsOn = ({ inputs }: Step): boolean =>
+    inputs.some((i) => reached.has(i.id) && isTrainable(i.dtype) && !stops?.has(i.id));
   for (const taken of steps) {
-    if (!isDifferentiable(taken)) continue;
-    const step = withVariables(taken, variables);
-    if (!step.inputs.some((i) => reached.has(i.id) && isTrainable(i.dtype) && !stops?.has(i.id))) {
+    if (!isDifferentiable(taken)) {
+      if (cutOf(taken) !== null && leadsOn(taken)) cuts.push(taken);
       continue;
     }
+    const step = withVariables(taken, variables);
+    if (!leadsOn(step)) continue;
     useful.push(step);
     for (const o of step.outputs) if (isTrainable(o.dtype)) reached.add(o.id);
   }
+  if (cuts.length > 0) noteCuts(cuts, steps, seeds.map((s) => s.id));
   const grads = new Map<number, Tensor[]>();
   const give = (id: number, g: Tensor): void => {
     const list = grads.get(id);

@@ -13,6 +13,7 @@ import { refusePromise } from "../core/nest.ts";
 import { identity } from "../ops/array_view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
+import { cutNote } from "./cuts.ts";
 import { GradientTape, tapeMemory } from "./tape.ts";
 import { UNSEEN, UnseenGradient } from "./unseen.ts";
 
@@ -240,7 +241,8 @@ export function gradientsOfVariables(
 /** The error where no variable is behind a loss. */
 export function notConnected(): ValueError {
   return new ValueError(
-    "Cannot find a connection between any variable and the result of the loss function y=f(x): make sure that the operations that use variables are inside the function f passed to minimize()",
+    "Cannot find a connection between any variable and the result of the loss function y=f(x): make sure that the operations that use variables are inside the function f passed to minimize()" +
+      cutNote(),
   );
 }
 
@@ -291,7 +293,7 @@ function differentiate(
   const missing = found.findIndex((g) => g === null);
   if (missing >= 0) {
     throw new ValueError(
-      `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable`,
+      `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable${cutNote()}`,
     );
   }
   return { value, grads: found as Tensor[] };

@@ -18,7 +18,8 @@ import { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, isDifferentiable, type Seed } from "./backprop.ts";
-import { makeStep, mayCapture, type Step } from "./steps.ts";
+import { cutOf } from "./cuts.ts";
+import { makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 import { stack as stackOf } from "../ops/array_join.ts";
 import { reshape } from "../ops/array_view.ts";
 import { onesOfTensor, zeros as zerosOfShape, zerosOfTensor } from "../ops/creation.ts";
@@ -91,6 +92,8 @@ export class StepRecorder implements Recorder {
   /** Variables that were read and are trainable or watched, by id. */
   readonly variables: Map<number, Resource> = new Map();
   readonly #watched = new Set<number>();
+  /** What was computed from the results of steps that cut the gradient, and from nothing else that is followed. */
+  readonly #cut = new Set<number>();
   readonly #follow: FollowedVariables;
 
   /** `follow`: what depends on these variables is recorded although nobody watches them. */
@@ -117,9 +120,27 @@ export class StepRecorder implements Recorder {
         for (const r of memory.variablesRead(o)) this.read(r);
       }
     }
-    if (!follows || !isDifferentiable(a)) return;
+    if (!isDifferentiable(a)) {
+      // Who differentiates learns what is in the way.
+      if (follows && cutOf(a) !== null) this.#noteCut(a);
+      return;
+    }
+    if (!follows) {
+      if (this.#cut.size > 0 && a.inputs.some((x) => this.#cut.has(stepValue(x).id))) {
+        this.#noteCut(a);
+      }
+      return;
+    }
     for (const o of a.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
     this.steps.push(makeStep(a, (t) => memory.hold(t)));
+  }
+
+  /** Keeps a step that has no gradient, or comes after one, for its name alone. */
+  #noteCut({ def, attrs, inputs, outputs }: Application): void {
+    for (const o of outputs) this.#cut.add(o.id);
+    const kept = new Map<string, never>();
+    const values = { inputs: inputs.map(stepValue), outputs: outputs.map(stepValue) };
+    this.steps.push({ def, attrs, ...values, kept });
   }
 
   /** Notes that a variable was read. True where what depends on it is followed. */

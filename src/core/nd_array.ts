@@ -6,6 +6,7 @@ import { type DType, DTYPES, type HostData, makeData, MOST_OBJECTS } from "./dty
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
 import { elementsText } from "./format.ts";
 import { ResourceExhaustedError, ValueError } from "./errors.ts";
+import { decodeString } from "./text.ts";
 
 /** One element as JavaScript sees it: bytes for strings, `[re, im]` for complex. */
 export type Scalar = number | bigint | boolean | Uint8Array | readonly [number, number];
@@ -139,6 +140,44 @@ export class NdArray {
   /** Nested JavaScript arrays; a plain element for rank 0. */
   toArray(): Nested {
     return nestElements(this);
+  }
+
+  /**
+   * The only string, decoded as UTF-8; bytes that are none become U+FFFD. Throws `TypeError` for another dtype, `ValueError` where
+   * there is not exactly one.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const upper = (x: tf.NdArray) => x.text().toUpperCase();
+   * assertEquals(tf.numpyFunction(upper, ["süß"], "string").arraySync(), "SÜSS");
+   * ```
+   */
+  text(): string {
+    return decodeString(this.#bytes("text").item() as Uint8Array);
+  }
+
+  /**
+   * The strings in row-major order, decoded as UTF-8; bytes that are none become U+FFFD. Throws `TypeError` for another dtype.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const lengths = (x: tf.NdArray) => x.strings().map((s) => s.length);
+   * assertEquals(tf.numpyFunction(lengths, [["tea", "süß", ""]], "int32").arraySync(), [3, 3, 0]);
+   * ```
+   */
+  strings(): string[] {
+    return (this.#bytes("strings").data as Uint8Array[]).map(decodeString);
+  }
+
+  #bytes(method: string): this {
+    if (this.dtype === "string") return this;
+    throw new TypeError(
+      `Cannot take ${method}() of an array of dtype ${this.dtype}: it must hold strings`,
+    );
   }
 
   /** The elements as text, long axes cut in the middle. */

@@ -66,6 +66,8 @@ export interface GradRule {
   readonly partial?: boolean;
   /** False for attributes with which the op is not differentiable. Default: always differentiable. */
   readonly applies?: (attrs: Attrs) => boolean;
+  /** Where it does not apply: what to tell who differentiates all the same, once a key, as an error where strict. */
+  readonly cut?: (attrs: Attrs) => { text: string; key: object; strict: boolean } | null;
   /**
    * One gradient per input (`null` for none), from one per output. Written with ordinary ops.
    * Outputs that carry no gradient (integers, handles) have null there.
@@ -79,7 +81,7 @@ export interface GradRule {
 
 /** How a fuser sees the op. */
 export type OpKind = "pointwise" | "reduce" | "anchor" | "view" | "opaque";
-/** Side effects: `ordered` ones keep program order and are never dropped from a function. */
+/** Side effects: those of a function are never dropped, and `ordered` ones keep program order. */
 export type OpEffects = "none" | "unordered" | "ordered";
 
 /** What `defineOp` takes. */
@@ -391,8 +393,7 @@ export function argOfInput(def: OpDef, flat: number, total: number): number {
   for (let a = 0; a < inputArgs.length; a++) {
     const arg = inputArgs[a];
     const n = arg.numberAttr || arg.typeListAttr ? total - (inputArgs.length - 1) : 1;
-    if (flat < i + n) return a;
-    i += n;
+    if (flat < (i += n)) return a;
   }
   return inputArgs.length - 1;
 }

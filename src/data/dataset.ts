@@ -2,8 +2,6 @@
  * Dataset: a pipeline of elements, and iteration over it.
  * May import core, runtime's tensors and this folder.
  */
-import { packAs } from "../core/nest.ts";
-import type { TensorSpec } from "../core/tensor_spec.ts";
 import { DrawCounts } from "../ops/random_state.ts";
 import {
   type BatchOptions,
@@ -16,6 +14,7 @@ import {
   handOut,
   handOutHost,
   type HostOf,
+  specsNest,
   type SpecsOf,
   type TensorNest,
   type TensorsOf,
@@ -76,9 +75,19 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   get source(): Source {
     return this.#source;
   }
-  /** What is known of every element: a spec per tensor, in the element's nest. */
+  /**
+   * What is known of every element: a spec per tensor, in the element's nest, which `String` writes.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const ds = tf.data.fromTensorSlices({ x: tf.zeros([4, 2]), label: tf.zeros([4], "int32") });
+   * assertEquals(String(ds.elementSpec), "{x: float32[2], label: int32[]}");
+   * ```
+   */
   get elementSpec(): SpecsOf<E> {
-    return packAs<TensorSpec>(this.#source.structure, this.#source.specs) as SpecsOf<E>;
+    return specsNest(this.#source) as SpecsOf<E>;
   }
   /** Number of elements: `Infinity` for endless datasets, null where it shows only in iterating. */
   get size(): number | null {

@@ -96,6 +96,25 @@ function isStructure(list: readonly unknown[], depth: number): boolean {
   );
 }
 
+/** The specs in the element's nest. Records and lists in it write themselves as such: `{x: float32[2]}`. */
+export function specsNest({ structure, specs }: ElementType): Nest<TensorSpec> {
+  const nest = packAs<TensorSpec>(structure, specs);
+  const visit = (n: Nest<TensorSpec>): void => {
+    if (n instanceof TensorSpecClass || Object.hasOwn(n, "toString")) return;
+    Object.defineProperty(n, "toString", { value: () => nestText(n) });
+    Object.values(n).forEach(visit);
+  };
+  visit(nest);
+  return nest;
+}
+
+function nestText(n: Nest<TensorSpec>): string {
+  if (n instanceof TensorSpecClass) return n.toString();
+  return Array.isArray(n)
+    ? `[${n.map(nestText).join(", ")}]`
+    : `{${Object.entries(n).map(([key, v]) => `${key}: ${nestText(v)}`).join(", ")}}`;
+}
+
 /** The values that stand in `value` where `structure` has its leaves; null where the structures differ. */
 export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
   const leaves: unknown[] = [];

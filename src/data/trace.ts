@@ -27,6 +27,9 @@ export interface Traced extends ElementType {
   run(element: Element, place: Place): Promise<Element>;
 }
 
+/** What elements are counted by. */
+const ELEMENT = "element";
+
 /** Traces a function for elements of a type. Throws `TypeError` where it is async or returns what is no tensor. */
 export function traceFunction(fn: ElementFunction, input: ElementType, method: string): Traced {
   if (typeof fn !== "function") {
@@ -67,11 +70,13 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     specs,
     structure,
     async run(element, { path, signal, draws }) {
+      // Elements are begun in order, whichever ends first.
+      const counts = draws.within(path.replaceAll("Parallel", ""));
       const values = await run(
         concrete,
         callInputs(concrete, element),
         newRunContext(signal),
-        { draws: draws.within(path) },
+        { draws: counts.ofElement(counts.next(ELEMENT)) },
       );
       const arrays = await toHost(values);
       checkElement(arrays, specs);

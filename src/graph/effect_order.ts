@@ -5,6 +5,7 @@
  */
 import type { Resource } from "../core/graph_node.ts";
 import { resourceOf } from "../core/graph_node.ts";
+import type { Attrs, OpDef, OpEffects } from "../core/op.ts";
 import type { Operation } from "./operation.ts";
 
 /** What happened to one variable since the last barrier. */
@@ -64,4 +65,12 @@ export function isRead(op: Operation): boolean {
 /** True for reads and assignments: what touches nothing but its variable. */
 function isAccess(op: Operation): boolean {
   return isRead(op) || /^Assign\w*VariableOp$/.test(op.type);
+}
+
+/** Side effects of an application: those of its op, unless its attributes say what the functions do that it calls. */
+export function effectsOf(
+  { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
+): OpEffects {
+  if (attrs._ordered) return "ordered";
+  return attrs._unordered ? "unordered" : def.effects;
 }

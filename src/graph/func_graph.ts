@@ -8,7 +8,7 @@ import type { DType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { EffectOrder, isRead } from "./effect_order.ts";
+import { EffectOrder, effectsOf, isRead } from "./effect_order.ts";
 import { currentGraph, Graph } from "./graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
@@ -48,6 +48,7 @@ export class FuncGraph extends Graph {
   readonly effects: Operation[] = [];
   readonly #order = new EffectOrder();
   #stateful = false;
+  #ordered = false;
   readonly #captured = new Map<number, SymbolicTensor>();
   readonly #outer: Graph | null;
   /** Functions around this one. */
@@ -82,6 +83,11 @@ export class FuncGraph extends Graph {
   /** The graph that it is a part of; null where it was made in eager code. */
   get outer(): Graph | null {
     return this.#outer;
+  }
+
+  /** True where its effects have an order: a call of it keeps its place among others. */
+  get ordered(): boolean {
+    return this.#ordered;
   }
 
   /** Adds an argument. */
@@ -156,12 +162,26 @@ export class FuncGraph extends Graph {
       this.#calls = Math.max(this.#calls, graph.#calls + 1);
       this.#checkDepth(this.#calls, "calls");
     }
-    if (op.def.effects !== "ordered" && !op.attrs._ordered) return;
+    const effects = effectsOf(op);
+    if (effects === "none") return;
+    this.#stateful = true;
+    if (effects === "unordered") {
+      this.effects.push(op);
+      return;
+    }
+    this.#ordered = true;
     for (const before of this.#order.follow(op)) {
       if (!op.controlInputs.includes(before)) op.controlInputs.push(before);
     }
-    this.#stateful = true;
     // A read that nobody uses need not happen.
     if (!isRead(op)) this.effects.push(op);
   }
+}
+
+/** Attributes that say of an op what effects the functions have that it calls. */
+export function effectAttrs(
+  ...graphs: readonly FuncGraph[]
+): { readonly _ordered?: boolean; readonly _unordered?: boolean } {
+  if (graphs.some((g) => g.ordered)) return { _ordered: true };
+  return graphs.some((g) => g.stateful) ? { _unordered: true } : {};
 }

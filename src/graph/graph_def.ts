@@ -224,6 +224,7 @@ class Writer {
         this.#anonymous.push(`"${op.name}" (token ${script.token})`);
       } else scriptWriter.anonymous(script);
     }
+    if (op.attrs._unordered) out._unordered = { b: true };
     out._script_args = { s: base64Text(JSON.stringify(script.args)) };
     out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };
   }

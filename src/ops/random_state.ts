@@ -18,12 +18,16 @@ export type Seed = number | string;
 
 /** TensorFlow's graph seed where only an op has one. */
 const DEFAULT_SEED = 87654321;
-/** What stands for the op's seed in eager draws without one: no op in a graph has it. */
-const UNSEEDED = -1;
+/** What stands for the op's seed in eager draws without one, and in eager calls of scripts: no op in a graph has these. */
+const UNSEEDED = -1, SCRIPT = -2;
+/** Draws of one op in one element, and elements, are numbered apart. */
+const ELEMENTS = 2 ** 32;
 
 const processKey: Words = [...crypto.getRandomValues(new Uint32Array(2))] as unknown as Words;
 let globalSeed: number | null = null;
 let draws = 0;
+/** How often scripts were called eagerly. */
+let calls = 0;
 /** How often the global seed was set. */
 let epoch = 0;
 
@@ -36,25 +40,40 @@ export class DrawCounts {
   #epoch = epoch;
   readonly #counts = new Map<Place, number>();
   readonly #inner = new Map<Place, DrawCounts>();
+  readonly #element: number;
+  /** The places within which this is, outermost first. */
+  readonly path: string;
 
-  /** `followsSeed`: all sequences begin anew when the global seed is set. */
-  constructor(followsSeed = false) {
+  /** `followsSeed`: all sequences begin anew when the global seed is set. `element` and `path` are said by those around. */
+  constructor(followsSeed = false, element = 0, path = "") {
     this.#followsSeed = followsSeed;
+    this.#element = element;
+    this.path = path;
   }
 
-  /** How often this op has drawn before. */
+  /** How often this op has drawn before, or the number of the element where it has not in this one. */
   next(op: Place): number {
     this.#look();
     const n = this.#counts.get(op) ?? 0;
     this.#counts.set(op, n + 1);
-    return n;
+    return this.#element === 0 ? n : n * ELEMENTS + this.#element - 1;
+  }
+
+  /** The counts of one element of many that are computed at once: they do not depend on which comes first. */
+  ofElement(element: number): DrawCounts {
+    return new DrawCounts(this.#followsSeed, element + 1, this.path);
   }
 
   /** The counts of a function that is called at this place. */
   within(call: Place): DrawCounts {
     this.#look();
     let inner = this.#inner.get(call);
-    if (!inner) this.#inner.set(call, inner = new DrawCounts(this.#followsSeed));
+    if (!inner) {
+      const path = `${this.path}/${
+        typeof call === "string" ? call : (call as { name?: string }).name
+      }`;
+      this.#inner.set(call, inner = new DrawCounts(this.#followsSeed, this.#element, path));
+    }
     return inner;
   }
 
@@ -101,6 +120,7 @@ export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
 export function setRandomSeed(seed: number | null): void {
   globalSeed = seed;
   draws = 0;
+  calls = 0;
   epoch++;
   eagerCounts.clear();
 }
@@ -156,9 +176,64 @@ export function drawKey({ seed, seed2 }: Attrs): OpInput {
   return apply1(RandomKey, [], { seed, seed2 });
 }
 
+/** Seeds of an op in a graph: two zeros mean none. */
+export interface OpSeeds {
+  /** The graph's. */
+  readonly seed: number;
+  /** The op's own. */
+  readonly seed2: number;
+}
+
+/** One call of a script among all of its node, or of all that are called eagerly. */
+export interface CallNumber {
+  /** Seeds of its node; null where it is called eagerly. */
+  readonly seeds: OpSeeds | null;
+  /** How many calls came before. */
+  readonly n: number;
+  /** Where the node is. */
+  readonly path: string;
+}
+
+/** The seeds of a script's node that is made now; null where there is no graph. */
+export function scriptSeeds(): OpSeeds | null {
+  const source = currentInterpreter().symbolic ? seedSource(null) : null;
+  return source !== null && "attrs" in source ? source.attrs : null;
+}
+
+/** The seeds of a script's node that comes from a file. */
+export function importedSeeds(token: string): OpSeeds {
+  return globalSeed === null ? { seed: 0, seed2: 0 } : nonZero(globalSeed, seedNumber(token));
+}
+
+/** Counts a call of a script that a graph makes. */
+export function nextCall(seeds: OpSeeds, op: Place, counts: DrawCounts): CallNumber {
+  return { seeds, n: counts.next(op), path: counts.path };
+}
+
+/** Counts a call of a script that eager code makes. */
+export function nextEagerCall(): CallNumber {
+  return { seeds: null, n: calls++, path: "" };
+}
+
+/** The seed of a call, 64 bits: the same for the same global seed, node and place among the calls; without a seed, any. */
+export function seedOfCall({ seeds, n, path }: CallNumber): bigint {
+  let key: Words;
+  if (seeds === null ? globalSeed === null : seeds.seed === 0 && seeds.seed2 === 0) {
+    key = threefryWords(threefryWords(processKey, wordsOf(SCRIPT)), wordsOf(unseeded++));
+  } else {
+    const { seed, seed2 } = seeds ?? { seed: globalSeed!, seed2: SCRIPT };
+    key = keyFor(seed, seed2, n);
+    // The same function at another place draws something else.
+    for (const c of path) key = threefryWords(key, [c.codePointAt(0)!, 1]);
+  }
+  return (BigInt(key[0] >>> 0) << 32n) | BigInt(key[1] >>> 0);
+}
+/** Seeds given to calls that nothing determines. */
+let unseeded = 0;
+
 /** A key for an eager draw, or the seeds of a graph's node. */
 export type SeedSource = { readonly key: OpInput } | {
-  readonly attrs: { readonly seed: number; readonly seed2: number };
+  readonly attrs: OpSeeds;
 };
 
 /** What a call with this seed draws with: see the top of the file. */

@@ -14,7 +14,7 @@ import { zerosOfTensor } from "../ops/creation.ts";
 import { DrawCounts } from "../ops/random_state.ts";
 import { mayCapture } from "../autodiff/steps.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
-import type { FuncGraph } from "../graph/func_graph.ts";
+import { effectAttrs, type FuncGraph } from "../graph/func_graph.ts";
 import type { IrGraph } from "../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import type { Plan } from "./plan.ts";
@@ -195,7 +195,13 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
 export function callAttrs(f: ConcreteFunction, inputs: readonly OpInput[]): Attrs {
   const known = attrsOf.get(f);
   if (known !== undefined && (known.Tin as DType[]).length === inputs.length) return known;
-  const attrs = { Tin: inputs.map((x) => x.dtype), Tout: f.outputs.map((t) => t.dtype), f };
+  const effects = f.graph.ordered ? {} : effectAttrs(f.graph);
+  const attrs = {
+    Tin: inputs.map((x) => x.dtype),
+    Tout: f.outputs.map((t) => t.dtype),
+    f,
+    ...effects,
+  };
   attrsOf.set(f, attrs);
   return attrs;
 }

@@ -10,6 +10,7 @@ import { relaxShapes } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { type Branch, branchesCapture, CaptureList, packResults, trace } from "./branch.ts";
+import { effectAttrs } from "../graph/func_graph.ts";
 import { ControlCall } from "./control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "./run_context.ts";
 import { tapeGradient, withoutFirst } from "./run_tape.ts";
@@ -100,7 +101,7 @@ export function cond<T extends Nest<Tensor | TensorArray>>(
     Tout: a.f.outputs.map((o) => o.dtype),
     then_branch,
     else_branch,
-    ...(effects ? { _ordered: true } : {}),
+    ...effectAttrs(a.f.graph, b.f.graph),
   });
   return packResults(a, outputs.slice(0, a.f.outputs.length)) as T;
 }

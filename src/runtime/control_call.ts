@@ -88,10 +88,12 @@ export class ControlCall {
     host?: HostPlacing,
   ): OpInput[] | Later<OpInput[]> {
     const { f, inputs, take } = this.#prepare(branch, args, host);
+    // Many may be under way: what they draw is no matter of which comes first.
+    const draws = this.#draws;
     const out = runTo(boundary, f, inputs, {
       context: this.call.context,
       host,
-      draws: this.#draws,
+      draws: branch.f.graph.ordered ? draws : draws.ofElement(draws.next("element")),
     });
     return Array.isArray(out) ? take(out) : out.map(take);
   }

@@ -36,9 +36,14 @@ export function scopeDevice(): Device {
   return asked ? findDevice(asked) : defaultDevice();
 }
 
-/** How many lost devices have been replaced: plans made before the last time are of no use. */
+/** Grows where plans made before are of no use, as when a lost device has been replaced. */
 export function deviceGeneration(): number {
   return generation;
+}
+
+/** Plans made before are of no use from now on. */
+export function forgetPlans(): void {
+  generation++;
 }
 
 /** Registers what forgets kernels of a lost device when the next one takes its place. */

@@ -23,7 +23,7 @@ import { type Launch, ofOp } from "./launch.ts";
 import { currentReads } from "./read_ahead.ts";
 import { findLaunch, specOf } from "./launch_cache.ts";
 import { Storage } from "./storage.ts";
-import { cpuDevice, defaultDevice, findDevice, gpuDevice } from "./devices.ts";
+import { cpuDevice, defaultDevice, findDevice, forgetPlans, gpuDevice } from "./devices.ts";
 
 /** Runs ops at once. */
 export const eagerInterpreter: Interpreter = {
@@ -49,8 +49,55 @@ function targetDevice(inputs: readonly OpInput[] = []): Device {
   return defaultDevice();
 }
 
+/**
+ * Looks at the outputs of each op as it is computed, fused or folded with no other; throws where it finds something, or rejects where
+ * it must wait to know. `waits`: false for eager code, which goes on.
+ */
+export type OutputWatch = (
+  application: {
+    readonly def: OpDef;
+    readonly inputs: readonly OpInput[];
+    readonly outputs: readonly (OpInput | null)[];
+  },
+  waits: boolean,
+) => void | Promise<void>;
+
+let watch: OutputWatch | null = null;
+
+/** Who looks at outputs now; null for nobody. */
+export function outputWatch(): OutputWatch | null {
+  return watch;
+}
+
+/** Says who looks at outputs. Plans made for another are made anew. */
+export function setOutputWatch(to: OutputWatch | null): void {
+  watch = to;
+  forgetPlans();
+}
+
+/** Runs `fn` with nobody looking. */
+export function unwatched<R>(fn: () => R): R {
+  const before = watch;
+  watch = null;
+  try {
+    return fn();
+  } finally {
+    watch = before;
+  }
+}
+
 /** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
 export function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  if (watch === null) return executeNow(def, inputs, attrs);
+  // Of an op that is made of others the whole is looked at.
+  const outputs = def.host
+    ? executeNow(def, inputs, attrs)
+    : unwatched(() => executeNow(def, inputs, attrs));
+  void watch({ def, inputs, outputs }, false);
+  return outputs;
+}
+
+function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
   const outputs = def.host
     ? hostRunner(def)(inputs, attrs)
     : executeOn(def, inputs, attrs, targetDevice(inputs));

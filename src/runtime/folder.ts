@@ -13,7 +13,7 @@ import { fold } from "../graph/passes/fold.ts";
 import { checked } from "../graph/passes/pipeline.ts";
 import { DrawCounts } from "../ops/random_state.ts";
 import { cpuDevice } from "./devices.ts";
-import { executeOn } from "./eager.ts";
+import { executeOn, outputWatch } from "./eager.ts";
 import { hostOp, RunContext } from "./run_context.ts";
 import { locatedAt } from "./run_errors.ts";
 import { type EagerTensor, outsideScopes } from "./tensor.ts";
@@ -31,6 +31,8 @@ export class Folder {
 
   /** Replaces what depends on constants alone; bodies called for it are counted in `context`. */
   fold(ir: IrGraph, context: RunContext): IrGraph | Promise<IrGraph> {
+    // Who looks at outputs wants to see each op run.
+    if (outputWatch() !== null) return ir;
     const folded = fold(ir, (node, inputs) => this.#evaluate(node, inputs, context));
     const check = (made: IrGraph): IrGraph => checked(made, "fold", ir);
     return folded instanceof Promise ? folded.then(check) : check(folded);
@@ -95,6 +97,7 @@ export class Folder {
 
 /** Folds ordinary ops only: for functions, whose plans are made synchronously. */
 export function foldOrdinary(ir: IrGraph): IrGraph {
+  if (outputWatch() !== null) return ir;
   const folded = fold(
     ir,
     (node, inputs) => runsScript(node.def) ? null : compute(node, inputs),

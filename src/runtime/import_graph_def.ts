@@ -13,7 +13,7 @@ import type { Spec } from "../core/tensor_spec.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
 import { UNSEEN } from "../autodiff/unseen.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
-import { FuncGraph } from "../graph/func_graph.ts";
+import { effectAttrs, FuncGraph } from "../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import type {
   AttrValueJson,
@@ -481,12 +481,13 @@ class Reader {
       const isNarrow = this.#options.narrowIntegers === true;
       checkCall(f, { op, attr: a.name, inputs, results: out.Tout as DType[], isNarrow });
       const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out, inputs.length);
-      if (own !== undefined && f.graph.stateful) out._ordered = true;
       out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
+      if (own !== undefined) Object.assign(out, effectAttrs(f.graph));
     }
     const { _script_args: args, _script_structure: structure } = def.attr ?? {};
     const isScript = op.signature.attrDefs.some((a) => a.name === "_script");
     if (isScript && (args !== undefined || structure !== undefined)) {
+      if (def.attr?._unordered?.b) out._unordered = true;
       out._script_args = nestOf(args, "_script_args", out.Tin);
       out._script_structure = nestOf(structure, "_script_structure", out.Tout);
     }

@@ -22,6 +22,7 @@ import { stack, unstack } from "../ops/array_join.ts";
 import { fill } from "../ops/creation.ts";
 import { shapeOfInput } from "../ops/input.ts";
 import { type Branch, CaptureList, tapeGrad, type Traced } from "./branch.ts";
+import { effectAttrs } from "../graph/func_graph.ts";
 import { ControlCall } from "./control_call.ts";
 import { cpuDevice } from "./devices.ts";
 import { hostStateOfScan } from "./loops/host_state.ts";
@@ -91,7 +92,7 @@ export function addScan(
     elems: elems.length,
     states: states.length,
     reverse,
-    ...(f.graph.stateful ? { _ordered: true } : {}),
+    ...effectAttrs(f.graph),
   }).slice(0, f.outputs.length);
 }
 

@@ -26,6 +26,7 @@ import {
   trace,
   unflow,
 } from "./branch.ts";
+import { effectAttrs } from "../graph/func_graph.ts";
 import { ControlCall } from "./control_call.ts";
 import { Boundary } from "./loops/boundary.ts";
 import { hostStateOfWhile } from "./loops/host_state.ts";
@@ -196,7 +197,7 @@ function addLoop({ test, next, start, shapes }: Loop): Tensor[] {
     cond,
     body,
     output_shapes: shapes,
-    ...(effects ? { _ordered: true } : {}),
+    ...effectAttrs(c.f.graph, b.f.graph),
   }).slice(0, n);
 }
 

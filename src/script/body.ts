@@ -3,10 +3,14 @@
  * May import core and runtime's run context.
  */
 import { DeadlineExceededError } from "../core/errors.ts";
+import type { DType } from "../core/dtype.ts";
+import type { NdArray } from "../core/nd_array.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { isPromise } from "../core/nest.ts";
+import { type CallNumber, seedOfCall } from "../ops/random_state.ts";
 import { type RunContext, withinRun } from "../runtime/run_context.ts";
 import { placeText } from "../runtime/run_errors.ts";
+import { madeArray } from "./made_array.ts";
 import type { Script, ScriptContext } from "./script.ts";
 import { packArguments } from "./marshal.ts";
 import { mapResultError, mapScriptError, type ScriptPlace } from "./script_errors.ts";
@@ -16,6 +20,8 @@ import { callWorker } from "./worker_pool.ts";
 export interface CallSite extends ScriptPlace {
   /** The run; null in eager mode, which nobody cancels. */
   readonly context: RunContext | null;
+  /** Which call it is, from which its seed comes. */
+  readonly call: CallNumber;
 }
 
 /** What a body gets as its last argument. The signal is made when it is asked for. */
@@ -24,13 +30,25 @@ class BodyContext implements ScriptContext {
   readonly run: number;
   readonly #context: RunContext | null;
   readonly #limit: AbortController | null;
+  readonly #call: CallNumber;
+  readonly #script: Script;
   #signal: AbortSignal | null = null;
 
-  constructor(site: CallSite, limit: AbortController | null) {
+  constructor(script: Script, site: CallSite, limit: AbortController | null) {
     this.node = site.node ?? site.op;
     this.run = site.context?.run ?? 0;
     this.#context = site.context;
     this.#limit = limit;
+    this.#call = site.call;
+    this.#script = script;
+  }
+
+  get seed(): bigint {
+    return seedOfCall(this.#call);
+  }
+
+  array(shape: readonly number[], data: ArrayLike<unknown>, dtype?: DType): NdArray {
+    return madeArray(shape, data, dtype ?? commonDType(this.#script));
   }
 
   get signal(): AbortSignal {
@@ -43,6 +61,12 @@ class BodyContext implements ScriptContext {
     if (run && limit) return AbortSignal.any([run, limit]);
     return run ?? limit ?? new AbortController().signal;
   }
+}
+
+/** The dtype that all outputs declare; null where they differ. */
+export function commonDType({ outputs: { specs } }: Script): DType | null {
+  const [first] = specs;
+  return first && specs.every((s) => s.dtype === first.dtype) ? first.dtype : null;
 }
 
 /** Who hears of a body that outlives its call. */
@@ -81,11 +105,16 @@ function runBody<R>(
   late: LateBody,
 ): R | Promise<R> {
   const limit = script.timeoutMs === undefined ? null : new AbortController();
-  const context = new BodyContext(site, limit);
+  const context = new BodyContext(script, site, limit);
   let result: unknown;
   try {
     const call = (): unknown => {
-      if (script.worker) return callWorker(script, packArguments(script, values), context);
+      if (script.worker) {
+        return callWorker(script, packArguments(script, values), {
+          ...{ node: context.node, run: context.run, seed: context.seed, signal: context.signal },
+          dtype: commonDType(script),
+        });
+      }
       if (script.flat && values.length === 1) return script.func(values[0], context);
       return script.func(...packArguments(script, values), context);
     };

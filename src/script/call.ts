@@ -12,6 +12,7 @@ import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
 import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
+import { scriptSeeds } from "../ops/random_state.ts";
 import { currentGraph } from "../graph/graph.ts";
 import type { Script } from "./script.ts";
 import { packOutputs } from "./tout.ts";
@@ -80,11 +81,14 @@ function convert(v: unknown, op: string): OpInput {
 /** Adds the node, or runs the op now; returns outputs in the nest of `Tout`. */
 export function callScript(
   def: OpDef,
-  script: Script,
+  given: Script,
   inputs: readonly OpInput[],
-  name: string | undefined,
+  { name, ordered = true }: { readonly name?: string; readonly ordered?: boolean },
 ): unknown {
+  const seeds = scriptSeeds();
+  const script = seeds === null ? given : { ...given, seeds };
   const attrs = {
+    ...ordered ? {} : { _unordered: true },
     token: script.token,
     Tin: inputs.map((x) => x.dtype),
     Tout: script.outputs.specs.map((s) => s.dtype),
@@ -97,7 +101,7 @@ export function callScript(
     const outputs = withScope({ opName: name ?? null }, () => apply(def, inputs, attrs));
     return packOutputs(script.outputs, outputs.slice(0, n));
   }
-  const op = graph.addOp(def, inputs, attrs, { name });
+  const op = graph.addOp(def, inputs, attrs, name === undefined ? {} : { name });
   return def.name === "PyFuncStateless" ? [] : op;
 }
 

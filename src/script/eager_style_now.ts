@@ -9,9 +9,11 @@ import { isTrainable } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Tensor, TensorContext } from "../core/tensor.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
+import { isDifferentiable } from "../autodiff/backprop.ts";
 import type { StepRecorder } from "../autodiff/tape.ts";
 import { identity } from "../ops/array_view.ts";
 import { asTensor } from "../ops/input.ts";
+import { nextEagerCall } from "../ops/random_state.ts";
 import { hostCallTotal } from "../runtime/metadata.ts";
 import { BodyCall } from "../runtime/body_call.ts";
 import { scopeDevice } from "../runtime/devices.ts";
@@ -38,7 +40,7 @@ function callInPlace(
   const place = { recorders: currentRecorders(), around: [...around], waits: canWait };
   const isStrict = script.strictGradients === true && place.recorders.length > 0;
   const device = scopeDevice();
-  const site = { op: "EagerPyFunc", token: script.token, context: null };
+  const site = { op: "EagerPyFunc", token: script.token, context: null, call: nextEagerCall() };
   const attempt = (on: Device, reads: ReadAhead | null): Tensor[] | Promise<Tensor[]> => {
     const body = new BodyCall(on, isStrict, { place, reads });
     const finish = (result: unknown, given: readonly OpInput[]): Tensor[] => {
@@ -123,7 +125,7 @@ function checkConnected(
     if (!isTrainable(x.dtype)) return;
     const reached = new Set<number>([x.id]);
     for (const step of recorder.steps) {
-      if (step.inputs.some((s) => reached.has(s.id))) {
+      if (isDifferentiable(step) && step.inputs.some((s) => reached.has(s.id))) {
         for (const o of step.outputs) reached.add(o.id);
       }
     }

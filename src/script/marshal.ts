@@ -9,7 +9,7 @@ import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/foreign_array.ts";
 import { firstLeaf, isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
+import { compatible, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
 import { copyArray } from "../runtime/run_value.ts";
@@ -25,6 +25,18 @@ export function packArguments(script: Script, values: readonly unknown[]): reado
 function isTyped(v: unknown): boolean {
   return v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
     isForeignArray(v);
+}
+
+/** Elements in row-major order with their shape; the dtype is that of a typed array, else what was declared. */
+interface Shaped {
+  readonly shape: readonly number[];
+  readonly data: unknown;
+}
+
+/** True for `{ shape, data }`. */
+function isShaped(v: unknown): v is Shaped {
+  return isPlainObject(v) && Array.isArray(v.shape) && v.data !== undefined &&
+    v.dtype === undefined;
 }
 
 /** A body's result as one value per declared output. Throws `InvalidArgumentError` with TensorFlow's count message. */
@@ -43,7 +55,8 @@ export function splitResult(script: Script, result: unknown): unknown[] {
     if (
       Array.isArray(result) &&
       result.some((v) =>
-        v === null || isTyped(v) && !(v instanceof Uint8Array && specs[0].dtype === "string")
+        v === null || isShaped(v) ||
+        isTyped(v) && !(v instanceof Uint8Array && specs[0].dtype === "string")
       )
     ) {
       if (result.length !== 1) throw count(result.length);
@@ -53,7 +66,7 @@ export function splitResult(script: Script, result: unknown): unknown[] {
   }
   if (Array.isArray(structure)) {
     if (!Array.isArray(result)) {
-      if (isForeignArray(result) || !isPlainObject(result)) {
+      if (isForeignArray(result) || isShaped(result) || !isPlainObject(result)) {
         if (n === 1) return matchStructure(script, structure, [result]);
         throw count(1);
       }
@@ -148,16 +161,49 @@ export function hostResult(
     const t = value.readValue();
     array = t.ndarraySync();
     if (t !== value) t.dispose();
+  } else if (isShaped(value)) {
+    array = shapedResult(script, i, value);
   } else if (isTyped(value)) {
-    const typed = typedResult(value, dtype);
+    const typed = inDeclaredShape(value, typedResult(value, dtype), shape);
     checkDType(script, i, typed.dtype, dtype);
     // What came from a worker is nobody else's, and arrays of other libraries were copied to be read.
     const isOwn = shared && dtype !== "string";
     array = isOwn || script.worker || isForeignArray(value) ? typed : copyArray(typed);
-  } else array = plainResult(script, i, value, dtype);
+  } else array = inDeclaredShape(value, plainResult(script, i, value, dtype), shape);
   checkDType(script, i, array.dtype, dtype);
   checkShape(script, i, array.shape, shape);
   return array;
+}
+
+/**
+ * What has no shape of its own under the declared one: the elements of a flat typed array where that is complete, and an empty list,
+ * which says nothing of the axes below.
+ */
+function inDeclaredShape(value: unknown, array: NdArray, shape: PartialShape): NdArray {
+  if (shape === null || compatible(shape, array.shape)) return array;
+  if (Array.isArray(value)) {
+    const empty = shape.map((d) => d ?? 0);
+    return value.length === 0 && sizeOf(empty) === 0 ? array.reshape(empty) : array;
+  }
+  const isFlat = dtypeOfArray(value) !== undefined && array.rank === 1;
+  return isFlat && isConcrete(shape) && sizeOf(shape) === array.size ? array.reshape(shape) : array;
+}
+
+/** The array of a `{ shape, data }`, sharing nothing with the body. Throws `InvalidArgumentError` where they do not fit. */
+function shapedResult(script: Script, i: number, { shape, data }: Shaped): NdArray {
+  const { dtype } = script.outputs.specs[i];
+  const flat = ArrayBuffer.isView(data) || data instanceof NdArray
+    ? copyArray(toNdArray(data, dtype === "bool" ? { dtype } : {}))
+    : plainResult(script, i, data, dtype);
+  checkDType(script, i, flat.dtype, dtype);
+  if (shape.every((d) => Number.isInteger(d) && d >= 0) && sizeOf(shape) === flat.size) {
+    return flat.reshape([...shape]);
+  }
+  throw new InvalidArgumentError(
+    `ValueError: ${i}-th value returned by ${script.token} has shape ${
+      shapeText(shape)
+    } and ${flat.size} elements: its shape must be non-negative integers whose product is that number`,
+  );
 }
 
 function typedResult(value: unknown, dtype: DType): NdArray {

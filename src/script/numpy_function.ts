@@ -33,6 +33,8 @@ export type ScriptInput = TensorLike | readonly ScriptInput[] | {
 export interface NumpyFunctionOptions {
   /** False: the body is a pure function and may be folded, merged or dropped. Default true. */
   readonly stateful?: boolean;
+  /** False: the body runs each time, but not one call after another: calls that await overlap. Default true. */
+  readonly ordered?: boolean;
   /** Node name. */
   readonly name?: string;
   /** Output shapes from input specs. */
@@ -41,6 +43,8 @@ export interface NumpyFunctionOptions {
   readonly vjp?: ScriptVjp;
   /** Milliseconds one call may take. */
   readonly timeoutMs?: number;
+  /** True: differentiating through a body without `vjp` is an error, also where other paths carry a gradient. */
+  readonly strictGradients?: boolean;
   /**
    * Runs the body in another thread: `true` sends its source, which must need nothing from around it; `{ module, export }` names a
    * function of a module by its absolute URL. The body's arrays are handed over, and it can be ended while it runs.
@@ -50,6 +54,8 @@ export interface NumpyFunctionOptions {
 
 const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
   stateful: true,
+  ordered: true,
+  strictGradients: true,
   name: true,
   shapeFn: true,
   vjp: true,
@@ -80,6 +86,9 @@ function prepare(
 /**
  * Wraps a function of host arrays as an op. `func(...args, ctx)` gets one `NdArray` per element of `inp` (nests keep their nesting)
  * and returns what `Tout` declares; it may be async inside graphs. All inputs of one boundary come in one readback.
+ * A result may also be `{ shape, data }`, a flat typed array where the declared shape is complete, or `ctx.array(shape, data)`;
+ * `x.text()` and `x.strings()` read strings, and JavaScript strings go back as UTF-8. `ctx.seed` is the call's own and repeats with
+ * `tf.setRandomSeed`. A body without `vjp` cuts gradients, which errors and a warning name.
  * Follows TensorFlow `tf.numpy_function`. Called with options alone it is a decorator: `numpyFunction({ Tout })(func)`.
  * Throws `ValueError` where `func` is not callable, `TypeError` for a bad `inp` or `Tout`; in eager mode the body's error as an `OpError`.
  *
@@ -90,6 +99,24 @@ function prepare(
  * const sinh = (x: tf.NdArray) => x.map((v) => Math.sinh(Number(v)));
  * const y = tf.numpyFunction(sinh, [tf.scalar(1)], "float32");
  * assertAlmostEquals(y.item(), 1.1752, 1e-4);
+ * ```
+ *
+ * @example Noise that repeats, for elements that are computed at once
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const noisy = (x: tf.NdArray, ctx: tf.ScriptContext) => Number(x) + Number(ctx.seed >> 40n) / 2 ** 24;
+ * const augmented = () =>
+ *   tf.data.range(4).map(
+ *     (x) => tf.numpyFunction(noisy, [tf.cast(x, "float32")], "float32", { ordered: false }),
+ *     { numParallelCalls: 4 },
+ *   );
+ * const pass = () => Array.fromAsync(augmented().asNumpyIterator(), (x) => x.item());
+ * tf.setRandomSeed(1);
+ * const first = await pass();
+ * tf.setRandomSeed(1);
+ * assertEquals(await pass(), first);
+ * tf.setRandomSeed(null);
  * ```
  */
 export function numpyFunction<const T extends Tout>(
@@ -119,7 +146,7 @@ export function numpyFunction(
   if (decorated !== null) return decorated;
   const def = options.stateful === false ? PyFuncStateless : PyFunc;
   const { script, inputs } = prepare(func, inp, tout, options, def.name);
-  return callScript(def, script, inputs, options.name);
+  return callScript(def, script, inputs, options);
 }
 
 /**
@@ -150,7 +177,7 @@ async function callAsync(
 ): Promise<unknown> {
   const def = options.stateful === false ? PyFuncStateless : PyFunc;
   const { script, inputs } = prepare(func, inp, Tout, options, def.name);
-  if (isSymbolicNow()) return callScript(def, script, inputs, options.name);
+  if (isSymbolicNow()) return callScript(def, script, inputs, options);
   const attrs = {
     token: script.token,
     Tin: inputs.map((x) => x.dtype),
@@ -164,6 +191,10 @@ async function callAsync(
 export interface PyFuncOptions {
   /** False: the body is a pure function. Default true. */
   readonly stateful?: boolean;
+  /** False: calls need not wait for each other. Default true. */
+  readonly ordered?: boolean;
+  /** True: differentiating through the body is an error. */
+  readonly strictGradients?: boolean;
   /** Node name. */
   readonly name?: string;
 }
@@ -204,7 +235,12 @@ export function pyFunc<const T extends Tout>(
   return numpyFunction(func, inp, Tout, pyFuncOptions(options, name));
 }
 
-const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", { stateful: true, name: true });
+const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", {
+  stateful: true,
+  ordered: true,
+  strictGradients: true,
+  name: true,
+});
 
 /** The options of a call of {@linkcode pyFunc}, whichever way they came. */
 export function pyFuncOptions(
@@ -230,6 +266,10 @@ export interface ContribPyFuncOptions {
   readonly outputShapes?: unknown | ((...args: any[]) => unknown);
   /** False: the body is a pure function. Default true. */
   readonly stateful?: boolean;
+  /** False: calls need not wait for each other. Default true. */
+  readonly ordered?: boolean;
+  /** True: differentiating through the body is an error. */
+  readonly strictGradients?: boolean;
   /** Node name. */
   readonly name?: string;
 }
@@ -240,6 +280,8 @@ const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework
   outputTypes: true,
   outputShapes: true,
   stateful: true,
+  ordered: true,
+  strictGradients: true,
   name: true,
 });
 
@@ -262,7 +304,8 @@ const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework
  */
 export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOptions = {}): unknown {
   checkContribOptions(options);
-  const { args = [], kwargs, outputTypes, outputShapes, stateful = true, name } = options;
+  const { args = [], kwargs, outputTypes, outputShapes, stateful = true, strictGradients } =
+    options;
   if (!Array.isArray(args)) {
     throw new TypeError(`args must be list and not ${describe(args)}. args: ${describe(args)}`);
   }
@@ -288,7 +331,12 @@ export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOption
     })),
     outputs.structure,
   );
-  return callScript(def, makeScript({ func, args: nest, outputs: declared }), inputs, name);
+  return callScript(
+    def,
+    makeScript({ func, args: nest, outputs: declared, strictGradients }),
+    inputs,
+    options,
+  );
 }
 
 /** Shapes in the order of the outputs: a shape is an array of numbers and nulls, so the outputs' nest says where they begin. */

@@ -28,6 +28,8 @@ export interface PyFunctionOptions {
   readonly timeoutMs?: number;
   /** True: an input that gets no gradient is an error, which finds bodies that cut the tape. */
   readonly strictGradients?: boolean;
+  /** False: the body runs each time, but not one call after another: calls that await overlap. Default true. */
+  readonly ordered?: boolean;
 }
 
 const checkOptions = optionCheck<PyFunctionOptions>("pyFunction", {
@@ -35,6 +37,7 @@ const checkOptions = optionCheck<PyFunctionOptions>("pyFunction", {
   shapeFn: true,
   timeoutMs: true,
   strictGradients: true,
+  ordered: true,
 });
 
 /**
@@ -85,7 +88,7 @@ export function pyFunction(
   );
   if (decorated !== null) return decorated;
   const { script, inputs } = prepare(func, inp, tout, options);
-  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options.name);
+  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options);
   return packOutputs(script.outputs, runEagerly(script, inputs));
 }
 
@@ -119,7 +122,7 @@ async function callAsync(
   options: PyFunctionOptions,
 ): Promise<unknown> {
   const { script, inputs } = prepare(func, inp, Tout, options);
-  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options.name);
+  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options);
   return packOutputs(script.outputs, await runEagerlyAsync(script, inputs));
 }
 

@@ -15,7 +15,7 @@ import { callEagerStyle } from "./eager_style.ts";
 import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { callReading, readsAtOnce } from "./read_at_once.ts";
 import { findScriptOf } from "./imported.ts";
-import { scriptOf } from "./run_numpy_style.ts";
+import { numberOf, scriptOf } from "./run_numpy_style.ts";
 
 function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
   const script = scriptOf(call.attrs, call.node);
@@ -29,6 +29,7 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
     token: script.token,
     source: call.source,
     context: call.context,
+    call: numberOf(call, script),
   };
   const attempt = (
     device: Device,

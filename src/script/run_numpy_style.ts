@@ -10,6 +10,7 @@ import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { isPromise } from "../core/nest.ts";
+import { type CallNumber, importedSeeds, nextCall, nextEagerCall } from "../ops/random_state.ts";
 import { constantTensor, setHostRunner } from "../runtime/eager.ts";
 import { currentReads } from "../runtime/read_ahead.ts";
 import { EagerTensor, outsideScopes, withOwner } from "../runtime/tensor.ts";
@@ -123,8 +124,14 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
       token: script.token,
       source: call.source,
       context: call.context,
+      call: numberOf(call, script),
     },
   });
+}
+
+/** Which call of its node this is. */
+export function numberOf({ source, draws }: HostCall, { token, seeds }: Script): CallNumber {
+  return nextCall(seeds ?? importedSeeds(token), source, draws);
 }
 
 /** Reads inputs to the host, those on one device in one copy; null where that must be awaited. The arrays are the caller's. */
@@ -199,7 +206,7 @@ function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => T
     hostCallTotal.count++;
     const device = scopeDevice();
     const shapes = shapesOfCall(script, inputs);
-    const site = { op, token: script.token, context: null };
+    const site = { op, token: script.token, context: null, call: nextEagerCall() };
     const out = callNumpyStyle(script, { values, shapes, shared: true, site });
     if (!isPromise(out)) return (out as NdArray[]).map((a) => constantTensor(a, device));
     (out as Promise<RunValue[]>).catch(() => {});
@@ -223,10 +230,11 @@ export async function runNumpyStyleAsync(
   const script = scriptOf(attrs);
   const recorders = currentRecorders();
   const device = scopeDevice();
+  const call = nextEagerCall();
   const values = await readInputs(inputs);
   hostCallTotal.count++;
   const shapes = shapesOfCall(script, inputs);
-  const site = { op: def.name, token: script.token, context: null };
+  const site = { op: def.name, token: script.token, context: null, call };
   const arrays = await callNumpyStyle(script, { values, shapes, site });
   const outputs = (arrays as NdArray[]).map((a) => constantTensor(a, device));
   announce({ def, inputs, outputs, attrs }, recorders);

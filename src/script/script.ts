@@ -7,6 +7,9 @@ import type { Spec } from "../core/tensor_spec.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
 import { AlreadyExistsError, InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { describe } from "../core/convert.ts";
+import type { DType } from "../core/dtype.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { OpSeeds } from "../ops/random_state.ts";
 import { optionCheck } from "../core/options.ts";
 import { isNested, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";
@@ -20,6 +23,16 @@ export interface ScriptContext {
   readonly node: string;
   /** Number of the run; 0 in eager mode. */
   readonly run: number;
+  /**
+   * 64 bits of the call's own, from `tf.setRandomSeed(seed)`, the node, the element and the run: the same whenever the program runs
+   * again, however many calls overlap. Without a seed they are any.
+   */
+  readonly seed: bigint;
+  /**
+   * A result of this shape. Its dtype is that of a typed array, `"string"` for strings, `"bool"` for booleans; numbers have the one
+   * that all outputs declare, unless `dtype` says another. Throws `ValueError` where the size is not that of the shape.
+   */
+  array(shape: readonly number[], data: ArrayLike<unknown>, dtype?: DType): NdArray;
 }
 
 /** A script body. */
@@ -57,6 +70,8 @@ export interface ScriptInit {
   readonly worker?: WorkerOption | undefined;
   /** True: an input that the body cut from the tape is an error. */
   readonly strictGradients?: boolean | undefined;
+  /** What the seeds of its calls come from; absent in eager mode. */
+  readonly seeds?: OpSeeds | undefined;
 }
 
 /** Runs a body in a worker: its own source, or an export of a module. */

@@ -31,6 +31,16 @@ function inferShapes(inputs: readonly Spec[], attrs: Attrs): PartialShape[] {
 const vjpRule: GradRule = {
   saves: ["input", "output"],
   applies: (attrs) => findScriptOf(attrs)?.vjp !== undefined,
+  cut: (attrs) => {
+    const script = findScriptOf(attrs);
+    if (script === null || script.vjp !== undefined) return null;
+    const name = script.func.name || script.token;
+    return {
+      text: `PyFunc '${name}' has no vjp: give one, use pyFunction, or stopGradient`,
+      key: script.func,
+      strict: script.strictGradients === true,
+    };
+  },
   vjp: (saved, dys, ctx) => {
     const script = findScriptOf(ctx.attrs)!;
     const list = (name: string, n: number): Tensor[] =>

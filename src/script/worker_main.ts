@@ -2,6 +2,8 @@
  * What runs inside a worker: receives calls, finds their bodies, answers.
  * May import core and the wire format.
  */
+import { madeArray } from "./made_array.ts";
+import type { ScriptContext } from "./script.ts";
 import {
   pack,
   packError,
@@ -73,11 +75,14 @@ async function evaluateModule(text: string): Promise<Body> {
   }
 }
 
-async function answer({ body, args, node, run }: WorkerCall): Promise<void> {
+async function answer({ body, args, node, run, seed, dtype }: WorkerCall): Promise<void> {
   let reply: WorkerReply;
   try {
     const func = await findBody(body);
-    const context = { signal: never, node, run };
+    const context: ScriptContext = {
+      ...{ signal: never, node, run, seed },
+      array: (shape, data, own) => madeArray(shape, data, own ?? dtype),
+    };
     reply = { result: pack(await func(...unpack(args) as unknown[], context), null) };
   } catch (e) {
     reply = { error: packError(e) };

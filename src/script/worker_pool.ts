@@ -3,7 +3,7 @@
  * May import core and the wire format.
  */
 import { InternalError, UnimplementedError, ValueError } from "../core/errors.ts";
-import type { Script, ScriptContext, ScriptFunction, WorkerOption } from "./script.ts";
+import type { Script, ScriptFunction, WorkerOption } from "./script.ts";
 import { startThread, type Thread } from "./worker_thread.ts";
 import {
   pack,
@@ -13,6 +13,11 @@ import {
   type WorkerCall,
   type WorkerReply,
 } from "./worker_wire.ts";
+
+/** What a body's context is made of in a worker, and what ends its call. */
+export type WorkerContext = Pick<WorkerCall, "node" | "run" | "seed" | "dtype"> & {
+  readonly signal: AbortSignal;
+};
 
 /** A call that waits or runs. */
 interface Job {
@@ -70,16 +75,18 @@ export function workerBody(func: ScriptFunction, option: WorkerOption): WorkerBo
 export function callWorker(
   script: Script,
   args: readonly unknown[],
-  context: ScriptContext,
+  context: WorkerContext,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const transfer: ArrayBuffer[] = [];
-    const { node, run, signal } = context;
+    const { node, run, seed, dtype, signal } = context;
     const call: WorkerCall = {
       body: workerBody(script.func, script.worker!),
       args: pack(args, transfer) as unknown[],
       node,
       run,
+      seed,
+      dtype,
     };
     const job: Job = {
       call,

@@ -23,6 +23,10 @@ export interface WorkerCall {
   readonly node: string;
   /** Number of the run. */
   readonly run: number;
+  /** The seed of the call. */
+  readonly seed: bigint;
+  /** The dtype of all outputs; null where they differ. */
+  readonly dtype: DType | null;
 }
 
 /** What comes back: a packed result, or an error. */

@@ -1,5 +1,6 @@
 /** Pieces of models, scripts and variables that random graphs hold beside single ops. Each may show an intermediate result. */
 import * as tf from "@weft/weft";
+import { withInterpreter } from "../../src/core/apply.ts";
 import { apply } from "../../src/core/apply.ts";
 import { lookupOp } from "../../src/core/op.ts";
 import type { Maker, Source } from "./random_graph.ts";
@@ -204,7 +205,8 @@ const ORDER: readonly Maker[] = [
     return [tf.controlDependencies([waited], () => tf.tanh(tf.mul(x, 0.7)))];
   }),
   piece("variable", ({ take, variables, step }) => {
-    const v = tf.variable(tf.fill([3, 4], (step.c % 5) / 4), true);
+    // Made outside of the graph: it has its value at once.
+    const v = withInterpreter(null, () => tf.variable(tf.fill([3, 4], (step.c % 5) / 4), true));
     variables.push(v);
     const before = tf.identity(v);
     const next = take([3, 4]);

@@ -4,6 +4,7 @@
  */
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
+import { effectsOf } from "../effect_order.ts";
 import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { replaceValues } from "./replace.ts";
@@ -36,7 +37,7 @@ export function cse(ir: IrGraph): IrGraph {
 
 /** True for nodes whose results depend on inputs and attributes alone. */
 export function isPure({ def, attrs, feed }: IrNode): boolean {
-  if (feed >= 0 || def.stateful || def.effects !== "none" || attrs._ordered) return false;
+  if (feed >= 0 || def.stateful || effectsOf({ def, attrs }) !== "none") return false;
   return !def.host || def.name === "Const" || runsScript(def);
 }
 

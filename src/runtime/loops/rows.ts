@@ -30,7 +30,7 @@ type Row = OpInput[] | Promise<OpInput[]> | Later<OpInput[]>;
 /** Calls the body for each row: where it has effects one call after the other, else what awaits goes on together. */
 export function runRows(control: ControlCall, rows: Rows): Results {
   const { body, host } = rows;
-  if (!body.f.graph.stateful) return runTogether(control, rows);
+  if (!body.f.graph.ordered) return runTogether(control, rows);
   return control.call.device.type === "GPU" && waitsBeforeEffects(control.planOf(body, host))
     ? runInTurn(control, rows)
     : runAlone(control, rows);

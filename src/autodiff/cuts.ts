@@ -1,0 +1,71 @@
+/**
+ * Gradients that are cut where nobody can have meant it, by scripts without a vjp: errors name them, and where other paths carry a
+ * gradient there is a warning.
+ * May import core and this folder's steps.
+ */
+import { isTrainable } from "../core/dtype.ts";
+import { InvalidArgumentError } from "../core/errors.ts";
+import type { GradRule } from "../core/op.ts";
+import type { Step } from "./steps.ts";
+
+type GradientCut = NonNullable<ReturnType<NonNullable<GradRule["cut"]>>>;
+
+/** What cuts the gradient here; null for what has one, or is meant to have none. */
+export function cutOf({ def, attrs }: Pick<Step, "def" | "attrs">): GradientCut | null {
+  return def.grad?.cut?.(attrs) ?? null;
+}
+
+/** Cuts that the pass in force has met, in functions that it differentiates too. */
+let met: GradientCut[] = [];
+let depth = 0;
+const warned = new WeakSet<object>();
+
+/** Runs a backward pass, at whose end cuts that it met are warned of, if some gradient came through. */
+export function noticingCuts<T>(pass: () => readonly (T | null)[]): (T | null)[] {
+  if (depth++ === 0) met = [];
+  try {
+    const found = [...pass()];
+    if (depth === 1 && found.some((g) => g !== null)) met.forEach(warn);
+    return found;
+  } finally {
+    depth--;
+  }
+}
+
+function warn({ key, text }: GradientCut): void {
+  if (warned.has(key)) return;
+  warned.add(key);
+  console.warn(`A gradient is cut where other paths carry one: ${text}`);
+}
+
+/** What an error adds where there is no gradient: the cuts that the last pass met. */
+export function cutNote(): string {
+  const texts = new Set(met.map((c) => c.text));
+  return texts.size === 0 ? "" : `: ${[...texts].join("; ")}`;
+}
+
+/**
+ * Notes those of the steps that cut a way to the seeds. `steps` are all there are, in order. Throws `InvalidArgumentError` for one
+ * that is strict.
+ */
+export function noteCuts(
+  cuts: readonly Step[],
+  steps: readonly Step[],
+  seeds: Iterable<number>,
+): void {
+  const needed = new Set(seeds);
+  for (let k = steps.length - 1; k >= 0; k--) {
+    const step = steps[k];
+    const { grad } = step.def;
+    const isOpen = grad !== null && grad?.applies?.(step.attrs) !== false;
+    if (!step.outputs.some((o) => needed.has(o.id) && isTrainable(o.dtype))) continue;
+    if (isOpen) { for (const i of step.inputs) needed.add(i.id); }
+    else if (cuts.includes(step)) {
+      const cut = cutOf(step)!;
+      if (cut.strict) {
+        throw new InvalidArgumentError(`${cut.text} (strictGradients)`, { op: step.def.name });
+      }
+      met.push(cut);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * Operations without results, in the graph that is being built.
+ * May import core and graph.
+ */
+import type { OpInput } from "../core/apply.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
+import { currentGraph } from "../graph/graph.ts";
+import type { Operation } from "../graph/operation.ts";
+
+/** Adds an operation to the graph that is being built; undefined where none is. */
+export function addToGraph(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  { attrs = {}, name }: { readonly attrs?: Attrs; readonly name?: string | undefined } = {},
+): Operation | undefined {
+  return currentGraph()?.addOp(def, inputs, attrs, { name });
+}

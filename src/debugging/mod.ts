@@ -1,0 +1,37 @@
+/**
+ * The namespace `tf.debugging`: errors where values are not what they should be, in eager code, functions and sessions.
+ * May import this folder.
+ */
+export {
+  assert,
+  assertEqual,
+  assertGreater,
+  assertGreaterEqual,
+  assertLess,
+  assertLessEqual,
+  assertNear,
+  type AssertNearOptions,
+  assertNegative,
+  assertNoneEqual,
+  assertNonNegative,
+  assertNonPositive,
+  type AssertOptions,
+  assertPositive,
+} from "./assert.ts";
+export {
+  assertInteger,
+  assertRank,
+  assertRankAtLeast,
+  assertRankIn,
+  assertSameFloatDtype,
+  assertScalar,
+  assertShapes,
+  assertType,
+  type NamedDimension,
+} from "./assert_type.ts";
+export {
+  assertAllFinite,
+  checkNumerics,
+  disableCheckNumerics,
+  enableCheckNumerics,
+} from "./check_numerics.ts";

@@ -1,0 +1,35 @@
+/**
+ * `ctx.array`: results that bodies make, here and in workers.
+ * May import core.
+ */
+import { toNdArray } from "../core/convert.ts";
+import { type DType, dtypeOfArray } from "../core/dtype.ts";
+import { ValueError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { shapeText, sizeOf } from "../core/shape.ts";
+
+/**
+ * Elements in row-major order as an array of this shape; typed arrays are not copied. `declared` is the dtype of plain numbers, null
+ * for float32. Throws `ValueError` where the size is not that of the shape.
+ */
+export function madeArray(
+  shape: readonly number[],
+  data: ArrayLike<unknown>,
+  declared: DType | null,
+): NdArray {
+  const isTyped = data instanceof NdArray || dtypeOfArray(data) !== undefined;
+  const takesOwn = isTyped && declared !== "bool";
+  const isNumbers = typeof data[0] === "number" || typeof data[0] === "bigint";
+  const array = toNdArray(data, {
+    dtype: takesOwn || !isTyped && !isNumbers ? undefined : declared ?? undefined,
+    strict: true,
+  });
+  if (shape.every((d) => Number.isInteger(d) && d >= 0) && sizeOf(shape) === array.size) {
+    return array.reshape([...shape]);
+  }
+  throw new ValueError(
+    `Cannot make an array of shape ${
+      shapeText(shape)
+    }: wanted non-negative integers whose product is the number of elements, received ${array.size}`,
+  );
+}

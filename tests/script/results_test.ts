@@ -1,0 +1,175 @@
+/** What bodies may return, strings as text, and the rest of what a body's context gives. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+import { type Any, assertBoth, errorOfBoth, open, plain } from "./helpers.ts";
+
+type N = tf.NdArray;
+
+const F = (...v: number[]) => Float32Array.from(v);
+const I = (...v: number[]) => Int32Array.from(v);
+const spec = tf.TensorSpec;
+
+/** What a body returns, what it declares, and what that is. */
+const FORMS: readonly (readonly [string, (ctx: tf.ScriptContext) => unknown, Any, unknown])[] = [
+  ["{ shape, data } of a typed array", () => ({ shape: [2, 1], data: F(1, 2) }), "float32", [
+    [1],
+    [2],
+  ]],
+  ["{ shape, data } of numbers", () => ({ shape: [1, 2], data: [1, 2] }), "int32", [[1, 2]]],
+  ["{ shape, data } of bigints", () => ({ shape: [1], data: [1n] }), "int64", [1n]],
+  ["{ shape, data } of strings", () => ({ shape: [2, 1], data: ["ä", "b"] }), "string", [
+    ["ä"],
+    ["b"],
+  ]],
+  ["{ shape, data } of bytes for bool", () => ({ shape: [2], data: Uint8Array.of(1, 0) }), "bool", [
+    true,
+    false,
+  ]],
+  ["{ shape, data } of rank 0", () => ({ shape: [], data: F(3) }), "float32", 3],
+  ["{ shape, data } in a list", () => [{ shape: [0, 4], data: F() }, I()], ["float32", "int32"], [
+    [],
+    [],
+  ]],
+  ["{ shape, data } for a list of one", () => ({ shape: [1], data: F(1) }), ["float32"], [[1]]],
+  ["outputs that are named shape and data", () => ({ shape: I(1), data: F(2) }), {
+    shape: "int32",
+    data: "float32",
+  }, { shape: [1], data: [2] }],
+  ["a flat typed array", () => F(1, 2, 3, 4), spec([2, 2], "float32"), [[1, 2], [3, 4]]],
+  ["a flat typed array of no elements", () => F(), spec([0, 2], "float32"), []],
+  ["a flat typed array of rank 0", () => F(7), spec([], "float32"), 7],
+  ["an empty list", () => [], spec([null, 4], "float32"), []],
+  ["several of unknown length", () => [[[1, 2, 3, 4]], F(9), ["a"]], [
+    spec([null, 4], "float32"),
+    spec([null], "float32"),
+    spec([null], "string"),
+  ], [[[1, 2, 3, 4]], [9], ["a"]]],
+  ["several of unknown length, empty", () => [[], F(), []], [
+    spec([null, 4], "float32"),
+    spec([null], "float32"),
+    spec([null], "string"),
+  ], [[], [], []]],
+  ["ctx.array of a typed array", (ctx) => ctx.array([2, 1], I(1, 2)), "int32", [[1], [2]]],
+  ["ctx.array of numbers", (ctx) => ctx.array([2, 1], [1, 2]), "int32", [[1], [2]]],
+  ["ctx.array of numbers for int64", (ctx) => ctx.array([1], [1]), "int64", [1n]],
+  ["ctx.array of numbers for bool", (ctx) => ctx.array([2], [1, 0]), "bool", [true, false]],
+  ["ctx.array of bytes for bool", (ctx) => ctx.array([2], Uint8Array.of(1, 0)), "bool", [
+    true,
+    false,
+  ]],
+  ["ctx.array of strings", (ctx) => ctx.array([1, 2], ["é", ""]), "string", [["é", ""]]],
+  ["ctx.array of another dtype", (ctx) => [ctx.array([1], [1], "int32"), ctx.array([1], [2])], [
+    "int32",
+    "float32",
+  ], [[1], [2]]],
+];
+
+testOnDevices("numpyFunction() takes results in any honest form", async () => {
+  for (const [name, body, tout, expected] of FORMS) {
+    try {
+      await assertBoth(() => tf.numpyFunction((_: N, ctx: Any) => body(ctx), [1], tout), expected);
+    } catch (e) {
+      throw new Error(name, { cause: e });
+    }
+  }
+});
+
+testOnDevices("pyFunction() takes results in any honest form", async () => {
+  for (const [name, body, tout, expected] of FORMS) {
+    try {
+      await assertBoth(
+        () => tf.pyFunction((_: tf.Tensor, ctx: Any) => body(ctx), [1], tout),
+        expected,
+      );
+    } catch (e) {
+      throw new Error(name, { cause: e });
+    }
+  }
+});
+
+const REFUSED: readonly (readonly [(ctx: tf.ScriptContext) => unknown, Any, RegExp])[] = [
+  [() => ({ shape: [3], data: F(1) }), "float32", /has shape \[3\] and 1 elements: its shape must/],
+  [() => ({ shape: [-1], data: F(1) }), "float32", /has shape \[-1\] and 1 elements/],
+  [() => ({ shape: [1], data: F(1) }), "int32", /is float, but expects int32/],
+  [() => ({ shape: [1], data: Uint8Array.of(1) }), "int32", /is uint8, but expects int32/],
+  [() => ({ shape: [1], data: [0.5] }), "int32", /must fit int32/],
+  [
+    () => ({ shape: [1], data: F(1) }),
+    spec([2], "float32"),
+    /not compatible with the declared shape/,
+  ],
+  [() => [{ shape: [1], data: F(1) }, { shape: [1], data: F(1) }], "float32", /returns 2 values/],
+  [() => F(1, 2, 3), spec([2, 2], "float32"), /has shape \[3\]/],
+  [() => F(1, 2, 3, 4), spec([null, 2], "float32"), /has shape \[4\]/],
+  [() => [1, 2, 3, 4], spec([2, 2], "float32"), /has shape \[4\]/],
+  [() => [], spec([2], "float32"), /has shape \[0\]/],
+  [(ctx) => ctx.array([3], [1]), "float32", /Cannot make an array of shape \[3\]/],
+  [(ctx) => ctx.array([0.5], []), "float32", /wanted non-negative integers/],
+];
+
+testOnDevices("numpyFunction() refuses results whose shape, size or dtype differs", async () => {
+  for (const [body, tout, message] of REFUSED) {
+    const e = await errorOfBoth(() => tf.numpyFunction((_: N, ctx: Any) => body(ctx), [1], tout));
+    assert(e instanceof tf.errors.InvalidArgumentError, `${e}`);
+    assertMatch(e.message, message);
+  }
+});
+
+testOnDevices("results in memory of the body are copied in a graph", async () => {
+  const mine = F(1, 2);
+  await using g = open(() => [
+    tf.numpyFunction(() => ({ shape: [2], data: mine }), [], "float32"),
+    tf.numpyFunction(() => mine, [], spec([2, 1], "float32")),
+  ]);
+  const [a, b] = await g.sess.run(g.parts) as N[];
+  mine.fill(0);
+  assertEquals([plain(a), plain(b)], [[1, 2], [[1], [2]]]);
+});
+
+testOnDevices("text() and strings() read string arrays, and strings go back as UTF-8", async () => {
+  const words = [["tea", "süß"], ["", "日本"]];
+  await assertBoth(
+    () => tf.numpyFunction((x: N) => x.strings().map((s) => s.length), [words], "int32"),
+    [3, 3, 0, 2],
+  );
+  await assertBoth(
+    () => tf.numpyFunction((x: N) => x.text().toUpperCase(), ["süß"], "string"),
+    "SÜSS",
+  );
+  await assertBoth(
+    () =>
+      tf.numpyFunction(
+        (x: N) => ({ shape: [4], data: x.strings().map((s) => `${s}!`) }),
+        [words],
+        "string",
+      ),
+    ["tea!", "süß!", "!", "日本!"],
+  );
+});
+
+Deno.test("text() and strings() say what they cannot read", () => {
+  const two = new tf.NdArray("string", [2], [Uint8Array.of(0xff), new Uint8Array()]);
+  assertEquals(two.strings(), ["\ufffd", ""]);
+  assertThrows(() => two.text(), tf.ValueError, "exactly one element");
+  assertThrows(
+    () => tf.NdArray.zeros("uint8", []).text(),
+    TypeError,
+    "Cannot take text() of an array of dtype uint8: it must hold strings",
+  );
+  assertThrows(() => tf.NdArray.zeros("float32", [1]).strings(), TypeError, "strings()");
+});
+
+Deno.test("String(elementSpec) writes records and lists", () => {
+  const x = tf.zeros([4, 2]), y = tf.zeros([4], "int32");
+  const specs = (slices: Any): Any => tf.data.fromTensorSlices(slices).elementSpec;
+  const CASES: readonly (readonly [unknown, string])[] = [
+    [x, "float32[2]"],
+    [{ x, y }, "{x: float32[2], y: int32[]}"],
+    [[x, y], "[float32[2], int32[]]"],
+    [{ deep: [x, { y }] }, "{deep: [float32[2], {y: int32[]}]}"],
+  ];
+  for (const [slices, text] of CASES) assertEquals(`${specs(slices)}`, text);
+  assertEquals(Object.keys(specs({ x, y })), ["x", "y"]);
+  assertEquals(`${specs({ x, y }).x}`, "float32[2]");
+});
