@@ -66,7 +66,7 @@ export interface GradRule {
   readonly partial?: boolean;
   /** False for attributes with which the op is not differentiable. Default: always differentiable. */
   readonly applies?: (attrs: Attrs) => boolean;
-  /** Where it does not apply: what to tell who differentiates all the same, once a key, as an error where strict. */
+  /** Where it does not apply: what to tell, once a key, who differentiates all the same. */
   readonly cut?: (attrs: Attrs) => { text: string; key: object; strict: boolean } | null;
   /**
    * One gradient per input (`null` for none), from one per output. Written with ordinary ops.
@@ -389,11 +389,18 @@ export function inferOutputs(
 /** Position among flat inputs → position of the argument it belongs to. */
 export function argOfInput(def: OpDef, flat: number, total: number): number {
   const { inputArgs } = def.signature;
-  let i = 0;
-  for (let a = 0; a < inputArgs.length; a++) {
+  for (let a = 0, i = 0; a < inputArgs.length; a++) {
     const arg = inputArgs[a];
     const n = arg.numberAttr || arg.typeListAttr ? total - (inputArgs.length - 1) : 1;
     if (flat < (i += n)) return a;
   }
   return inputArgs.length - 1;
 }
+<<<<<<< HEAD
+=======
+
+/** Specs of a problem, inputs and outputs. */
+export function problemText(p: Problem): string {
+  return [p.inputs, p.outputs].map((specs) => specs.map(specText).join(", ")).join(" -> ");
+}
+>>>>>>> c05fe85 (Look at outputs of plans beside the eager ones, within the limits of length)

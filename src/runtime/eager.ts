@@ -75,6 +75,27 @@ export function setOutputWatch(to: OutputWatch | null): void {
   forgetPlans();
 }
 
+/** What a step of a plan gave, once somebody has looked at it; freed where that fails. `values` are those of all slots. */
+export function watched(
+  step: { readonly node: { readonly def: OpDef }; readonly inputs: readonly number[] },
+  values: readonly unknown[],
+  results: HostResults | Promise<HostResults>,
+): HostResults | Promise<HostResults> {
+  if (results instanceof Promise) return results.then((r) => watched(step, values, r));
+  const free = (error: unknown): never => {
+    for (const r of results) if (r instanceof EagerTensor) r.dispose();
+    throw error;
+  };
+  try {
+    const inputs = step.inputs.map((slot) => values[slot] as OpInput);
+    const done = watch?.({ def: step.node.def, inputs, outputs: results }, true);
+    return done ? done.then(() => results, free) : results;
+  } catch (error) {
+    return free(error);
+  }
+}
+type HostResults = readonly (OpInput | null)[];
+
 /** Runs `fn` with nobody looking. */
 export function unwatched<R>(fn: () => R): R {
   const before = watch;

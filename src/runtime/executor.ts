@@ -9,7 +9,7 @@ import { compatible } from "../core/shape.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { DrawCounts, drawingFor } from "../ops/random_state.ts";
 import { gpuDevice } from "./devices.ts";
-import { executeOn, type OutputWatch, outputWatch } from "./eager.ts";
+import { executeOn, outputWatch, watched } from "./eager.ts";
 import { outsideScopes } from "./tensor.ts";
 import type { Boundary } from "./loops/boundary.ts";
 import { Later } from "./loops/later.ts";
@@ -225,8 +225,7 @@ class Execution {
 
   /** Runs the segment that begins with this step, if any; returns how many steps that were. */
   #runSegment(segments: (Segment | null)[], start: number): number {
-    if (outputWatch() !== null) return 0;
-    const known = segments[start];
+    const known = outputWatch() === null ? segments[start] : null;
     const segment = known === undefined
       ? segments[start] = Segment.at(this.#plan, start, this.#slots)
       : known;
@@ -277,8 +276,7 @@ class Execution {
         { name: node.name, category: "step", details: { op: node.def.name } },
         () => this.#compute(step),
       );
-      const watch = outputWatch();
-      if (watch !== null) results = this.#watched(step, results, watch);
+      if (outputWatch() !== null) results = watched(step, this.#slots.values, results);
     } catch (e) {
       throw locatedAt(e, node);
     }
@@ -299,26 +297,6 @@ class Execution {
       this.#draws,
       () => executeOn(node.def, values, node.attrs, device),
     );
-  }
-
-  /** The results, once somebody has looked at them. */
-  #watched(
-    step: PlanStep,
-    results: HostResults | Promise<HostResults>,
-    watch: OutputWatch,
-  ): HostResults | Promise<HostResults> {
-    if (results instanceof Promise) return results.then((r) => this.#watched(step, r, watch));
-    const free = (error: unknown): never => {
-      for (const r of results) releaseValue(r as RunValue | null);
-      throw error;
-    };
-    try {
-      const inputs = step.inputs.map((slot) => this.#slots.values[slot] as OpInput);
-      const done = watch({ def: step.node.def, inputs, outputs: results }, true);
-      return done === undefined ? results : done.then(() => results, free);
-    } catch (error) {
-      return free(error);
-    }
   }
 
   #callHost(step: PlanStep): HostResults | Promise<HostResults> {

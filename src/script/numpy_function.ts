@@ -54,13 +54,13 @@ export interface NumpyFunctionOptions {
 
 const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
   stateful: true,
-  ordered: true,
-  strictGradients: true,
   name: true,
   shapeFn: true,
   vjp: true,
   timeoutMs: true,
   worker: true,
+  ordered: true,
+  strictGradients: true,
 });
 
 /** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. */
@@ -237,9 +237,9 @@ export function pyFunc<const T extends Tout>(
 
 const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", {
   stateful: true,
+  name: true,
   ordered: true,
   strictGradients: true,
-  name: true,
 });
 
 /** The options of a call of {@linkcode pyFunc}, whichever way they came. */
@@ -280,9 +280,9 @@ const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework
   outputTypes: true,
   outputShapes: true,
   stateful: true,
+  name: true,
   ordered: true,
   strictGradients: true,
-  name: true,
 });
 
 /**
