@@ -396,11 +396,3 @@ export function argOfInput(def: OpDef, flat: number, total: number): number {
   }
   return inputArgs.length - 1;
 }
-<<<<<<< HEAD
-=======
-
-/** Specs of a problem, inputs and outputs. */
-export function problemText(p: Problem): string {
-  return [p.inputs, p.outputs].map((specs) => specs.map(specText).join(", ")).join(" -> ");
-}
->>>>>>> c05fe85 (Look at outputs of plans beside the eager ones, within the limits of length)
