@@ -25,20 +25,20 @@ export type { GpuData, TensorGpuData } from "./src/core/gpu_data.ts";
 
 // runtime
 export { device, getBackend, listDevices, ready, setBackend } from "./src/runtime/devices.ts";
-export { type TunedKernels, tunedKernels, tuneKernels } from "./src/runtime/tuning.ts";
-export { dispose, keep, scope, tidy } from "./src/runtime/tensor.ts";
-export { memory } from "./src/runtime/memory.ts";
-export { webgpuDevice } from "./src/runtime/gpu_memory.ts";
+export { type TunedKernels, tunedKernels, tuneKernels } from "./src/runtime/eager/tuning.ts";
+export { dispose, keep, scope, tidy } from "./src/runtime/eager/tensor.ts";
+export { memory } from "./src/runtime/eager/memory.ts";
+export { webgpuDevice } from "./src/runtime/eager/gpu_memory.ts";
 
-export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/metadata.ts";
+export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/session/metadata.ts";
 export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/runtime/trace.ts";
-export { cond } from "./src/runtime/cond.ts";
+export { cond } from "./src/runtime/branches/cond.ts";
 export { caseOf as case, type CaseOptions, switchCase } from "./src/runtime/branches/case.ts";
-export { whileLoop } from "./src/runtime/while_loop.ts";
-export { foldl, foldr, mapFn, scan } from "./src/runtime/functional_ops.ts";
-export { TensorArray } from "./src/runtime/tensor_array.ts";
-export { tfFunction as function } from "./src/runtime/function.ts";
-export { importGraphDef } from "./src/runtime/import_graph_def.ts";
+export { whileLoop } from "./src/runtime/loops/while_loop.ts";
+export { foldl, foldr, mapFn, scan } from "./src/runtime/loops/functional_ops.ts";
+export { TensorArray } from "./src/runtime/loops/tensor_array.ts";
+export { tfFunction as function } from "./src/runtime/functions/function.ts";
+export { importGraphDef } from "./src/runtime/graph_defs/import_graph_def.ts";
 export {
   type Feeds,
   type Fetch,
@@ -46,8 +46,8 @@ export {
   type RunOptions,
   Session,
   type SessionOptions,
-} from "./src/runtime/session.ts";
-export { disposeVariables, Variable, variable } from "./src/runtime/variable.ts";
+} from "./src/runtime/session/session.ts";
+export { disposeVariables, Variable, variable } from "./src/runtime/variables/variable.ts";
 
 // graph
 export { Graph } from "./src/graph/graph.ts";
@@ -65,7 +65,7 @@ export {
   type SignatureInfo,
   type WeightSpec,
 } from "./src/graph_model/mod.ts";
-export type { GraphDefJson, GraphDefOptions } from "./src/graph/graph_def.ts";
+export type { GraphDefJson, GraphDefOptions } from "./src/graph/graph_def/graph_def.ts";
 export { Assert } from "./src/graph/assert.ts";
 export * from "./src/graph/groups.ts";
 export { portability, type UnportableNode } from "./src/portable/mod.ts";
@@ -146,9 +146,9 @@ export { tap, type TapFunction, type TapOptions } from "./src/debugging/tap.ts";
 
 // ops
 /** Losses. */
-export * as losses from "./src/ops/losses.ts";
-export { Reduction } from "./src/ops/losses.ts";
-export { elu, leakyRelu, prelu, relu, relu6, selu } from "./src/ops/pointwise_activation.ts";
+export * as losses from "./src/ops/rows/losses.ts";
+export { Reduction } from "./src/ops/rows/losses.ts";
+export { elu, leakyRelu, prelu, relu, relu6, selu } from "./src/ops/pointwise/activation.ts";
 export {
   add,
   addN,
@@ -159,7 +159,7 @@ export {
   mul,
   neg,
   sub,
-} from "./src/ops/pointwise_arithmetic.ts";
+} from "./src/ops/pointwise/arithmetic.ts";
 export {
   equal,
   greater,
@@ -170,9 +170,9 @@ export {
   less,
   lessEqual,
   notEqual,
-} from "./src/ops/pointwise_compare.ts";
-export { complex, conj, imag, real } from "./src/ops/pointwise_complex.ts";
-export { erf, exp, expm1, log, log1p, xdivy, xlogy } from "./src/ops/pointwise_exponential.ts";
+} from "./src/ops/pointwise/compare.ts";
+export { complex, conj, imag, real } from "./src/ops/pointwise/complex.ts";
+export { erf, exp, expm1, log, log1p, xdivy, xlogy } from "./src/ops/pointwise/exponential.ts";
 export {
   bitwiseAnd,
   bitwiseInvert,
@@ -184,7 +184,7 @@ export {
   logicalOr,
   logicalXor,
   rightShift,
-} from "./src/ops/pointwise_logical.ts";
+} from "./src/ops/pointwise/logical.ts";
 export {
   pow,
   reciprocal,
@@ -192,10 +192,10 @@ export {
   sqrt,
   square,
   squaredDifference,
-} from "./src/ops/pointwise_power.ts";
-export { abs, ceil, floor, round, sign, step } from "./src/ops/pointwise_rounding.ts";
-export { clipByValue, maximum, minimum, where } from "./src/ops/pointwise_select.ts";
-export { gelu, logSigmoid, sigmoid, softplus, softsign } from "./src/ops/pointwise_sigmoid.ts";
+} from "./src/ops/pointwise/power.ts";
+export { abs, ceil, floor, round, sign, step } from "./src/ops/pointwise/rounding.ts";
+export { clipByValue, maximum, minimum, where } from "./src/ops/pointwise/select.ts";
+export { gelu, logSigmoid, sigmoid, softplus, softsign } from "./src/ops/pointwise/sigmoid.ts";
 export {
   acos,
   acosh,
@@ -210,8 +210,8 @@ export {
   sinh,
   tan,
   tanh,
-} from "./src/ops/pointwise_trigonometric.ts";
-export { cast } from "./src/ops/cast.ts";
+} from "./src/ops/pointwise/trigonometric.ts";
+export { cast } from "./src/ops/array/cast.ts";
 export {
   expandDims,
   identity,
@@ -222,18 +222,18 @@ export {
   size,
   squeeze,
   stopGradient,
-} from "./src/ops/array_view.ts";
-export { all, any, type Axes, max, mean, min, prod, sum } from "./src/ops/reduce.ts";
-export * from "./src/ops/reduce_derived.ts";
-export { argMax, argMin } from "./src/ops/arg_reduce.ts";
-export { dropout } from "./src/ops/dropout.ts";
+} from "./src/ops/array/view.ts";
+export { all, any, type Axes, max, mean, min, prod, sum } from "./src/ops/reduce/reduce.ts";
+export * from "./src/ops/reduce/reduce_derived.ts";
+export { argMax, argMin } from "./src/ops/reduce/arg_reduce.ts";
+export { dropout } from "./src/ops/rows/dropout.ts";
 /** Windows and short-time transforms. */
-export * as signal from "./src/ops/signal.ts";
-export { inTopKAsync } from "./src/ops/in_top_k.ts";
-export { fft, ifft, irfft, rfft } from "./src/ops/spectral.ts";
+export * as signal from "./src/ops/signal/signal.ts";
+export { inTopKAsync } from "./src/ops/reduce/in_top_k.ts";
+export { fft, ifft, irfft, rfft } from "./src/ops/signal/spectral.ts";
 /** Fourier transforms. */
-export * as spectral from "./src/ops/spectral.ts";
-export { bincount, denseBincount } from "./src/ops/count.ts";
+export * as spectral from "./src/ops/signal/spectral.ts";
+export { bincount, denseBincount } from "./src/ops/array/count.ts";
 /** Functions that TensorFlow.js keeps in `tf.math`. */
 export * as math from "./src/ops/math.ts";
 export {
@@ -245,7 +245,7 @@ export {
   topk,
   type TopKResult,
   upperBound,
-} from "./src/ops/topk.ts";
+} from "./src/ops/reduce/topk.ts";
 export {
   batchNorm,
   batchNorm2d,
@@ -253,9 +253,9 @@ export {
   batchNorm4d,
   layerNorm,
   movingAverage,
-} from "./src/ops/normalize.ts";
-export { localResponseNormalization } from "./src/ops/local_response_norm.ts";
-import "./src/ops/fused_batch_norm.ts";
+} from "./src/ops/rows/normalize.ts";
+export { localResponseNormalization } from "./src/ops/rows/local_response_norm.ts";
+import "./src/ops/rows/fused_batch_norm.ts";
 export {
   type CrossEntropyArgs,
   logSoftmax,
@@ -263,8 +263,8 @@ export {
   softmaxCrossEntropyWithLogits,
   type SparseCrossEntropyArgs,
   sparseSoftmaxCrossEntropyWithLogits,
-} from "./src/ops/softmax.ts";
-export { cumprod, cumsum } from "./src/ops/scan.ts";
+} from "./src/ops/rows/softmax.ts";
+export { cumprod, cumsum } from "./src/ops/reduce/scan.ts";
 export {
   constant,
   fill,
@@ -280,7 +280,7 @@ export {
   tensor6d,
   zeros,
   zerosLike,
-} from "./src/ops/creation.ts";
+} from "./src/ops/array/creation.ts";
 export {
   concat,
   concat1d,
@@ -290,27 +290,35 @@ export {
   split,
   stack,
   unstack,
-} from "./src/ops/array_join.ts";
-export * from "./src/ops/array_move.ts";
-export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./src/ops/array_pad.ts";
-export { broadcastArgs, broadcastTo, tile } from "./src/ops/array_repeat.ts";
-export { slice, slice1d, slice2d, slice3d, slice4d } from "./src/ops/array_slice.ts";
-export { stridedSlice } from "./src/ops/array_strided_slice.ts";
-export { diag, diagPart, eye, linspace, meshgrid, oneHot, range } from "./src/ops/numbering.ts";
+} from "./src/ops/array/join.ts";
+export * from "./src/ops/array/move.ts";
+export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./src/ops/array/pad.ts";
+export { broadcastArgs, broadcastTo, tile } from "./src/ops/array/repeat.ts";
+export { slice, slice1d, slice2d, slice3d, slice4d } from "./src/ops/array/slice.ts";
+export { stridedSlice } from "./src/ops/array/strided_slice.ts";
+export {
+  diag,
+  diagPart,
+  eye,
+  linspace,
+  meshgrid,
+  oneHot,
+  range,
+} from "./src/ops/array/numbering.ts";
 export {
   buffer,
   type BufferElement,
   type BufferValues,
   TensorBuffer,
-} from "./src/ops/tensor_buffer.ts";
-export { gather, gatherND } from "./src/ops/gather.ts";
+} from "./src/ops/array/tensor_buffer.ts";
+export { gather, gatherND } from "./src/ops/array/gather.ts";
 export {
   scatterND,
   sparseToDense,
   tensorScatterAdd,
   tensorScatterUpdate,
-} from "./src/ops/scatter.ts";
-export { segmentSum, unsortedSegmentSum } from "./src/ops/segment.ts";
+} from "./src/ops/array/scatter.ts";
+export { segmentSum, unsortedSegmentSum } from "./src/ops/array/segment.ts";
 export {
   multinomial,
   rand,
@@ -320,46 +328,46 @@ export {
   randomUniform,
   randomUniformInt,
   truncatedNormal,
-} from "./src/ops/random.ts";
-export { type Seed, setRandomSeed } from "./src/ops/random_state.ts";
+} from "./src/ops/random/random.ts";
+export { type Seed, setRandomSeed } from "./src/ops/random/state.ts";
 /** Random seeds and numbers. */
-export * as random from "./src/ops/random_namespace.ts";
+export * as random from "./src/ops/random/namespace.ts";
 /** Images of pages as tensors, and back. */
 export { nextFrame } from "./src/runtime/environment.ts";
-export * as browser from "./src/ops/browser_namespace.ts";
+export * as browser from "./src/ops/image/browser_namespace.ts";
 /** Images: resizing, crops, transforms, suppression. */
-export * as image from "./src/ops/image.ts";
+export * as image from "./src/ops/image/namespace.ts";
 /** Sparse tensors as their indices, values and shape. */
-export * as sparse from "./src/ops/sparse.ts";
+export * as sparse from "./src/ops/host/sparse.ts";
 /** Strings. */
-export * as string from "./src/ops/string.ts";
-export * from "./src/ops/ragged.ts";
-export type { RowPartition } from "./src/kernels/ragged_cpu.ts";
+export * as string from "./src/ops/host/string.ts";
+export * from "./src/ops/host/ragged.ts";
+export type { RowPartition } from "./src/kernels/host/ragged.ts";
 export {
   booleanMaskAsync,
   setdiff1dAsync,
   unique,
   type UniqueResult,
   whereAsync,
-} from "./src/ops/set_ops.ts";
+} from "./src/ops/array/set_ops.ts";
 export {
   batchToSpaceND,
   depthToSpace,
   spaceToBatchND,
   spaceToDepth,
-} from "./src/ops/space_batch.ts";
-export { basicLSTMCell, type LSTMCellFunc, multiRNNCell } from "./src/ops/rnn_cell.ts";
-export { dot, matMul, outerProduct } from "./src/ops/matmul.ts";
-export { conv1d, conv2d, conv2dTranspose } from "./src/ops/conv.ts";
-export { conv3d, conv3dTranspose } from "./src/ops/conv_3d.ts";
-export { depthwiseConv2d, separableConv2d } from "./src/ops/conv_depthwise.ts";
-export { dilation2d } from "./src/ops/dilation.ts";
-export { einsum } from "./src/ops/einsum.ts";
+} from "./src/ops/array/space_batch.ts";
+export { basicLSTMCell, type LSTMCellFunc, multiRNNCell } from "./src/ops/rows/rnn_cell.ts";
+export { dot, matMul, outerProduct } from "./src/ops/linalg/matmul.ts";
+export { conv1d, conv2d, conv2dTranspose } from "./src/ops/conv/conv.ts";
+export { conv3d, conv3dTranspose } from "./src/ops/conv/conv_3d.ts";
+export { depthwiseConv2d, separableConv2d } from "./src/ops/conv/conv_depthwise.ts";
+export { dilation2d } from "./src/ops/conv/dilation.ts";
+export { einsum } from "./src/ops/linalg/einsum.ts";
 /** Products and convolutions with bias and activation in one op. */
-export * as fused from "./src/ops/fused_namespace.ts";
-export { tensordot } from "./src/ops/linalg.ts";
+export * as fused from "./src/ops/fused/namespace.ts";
+export { tensordot } from "./src/ops/linalg/linalg.ts";
 /** Linear algebra. */
-export * as linalg from "./src/ops/linalg.ts";
+export * as linalg from "./src/ops/linalg/linalg.ts";
 export {
   avgPool,
   avgPool3d,
@@ -367,13 +375,13 @@ export {
   maxPool3d,
   maxPoolWithArgmax,
   pool,
-} from "./src/ops/pool_functions.ts";
+} from "./src/ops/conv/pool_functions.ts";
 
 // data
 /** Input pipelines. */
 export * as data from "./src/data/mod.ts";
 
-export { type AttentionOptions, scaledDotProductAttention } from "./src/ops/attention.ts";
+export { type AttentionOptions, scaledDotProductAttention } from "./src/ops/rows/attention.ts";
 
 // types that signatures mention
 export type {
@@ -431,7 +439,7 @@ export type {
   Problem,
   Signature,
 } from "./src/core/op.ts";
-export type { Expr, PointwiseExpr, ScalarOp } from "./src/core/scalar.ts";
+export type { Expr, PointwiseExpr, ScalarOp } from "./src/core/scalar/expr.ts";
 export type { PartialShape, Shape } from "./src/core/shape.ts";
 export type { TensorContext, VariableLike } from "./src/core/tensor.ts";
 export type { ConcreteSpec, Spec, TensorSpecMaker } from "./src/core/tensor_spec.ts";
@@ -444,32 +452,32 @@ export type {
   NodeDefJson,
   ShapeJson,
   TensorJson,
-} from "./src/graph/graph_def.ts";
+} from "./src/graph/graph_def/graph_def.ts";
 export type { SymbolicTensor } from "./src/graph/operation.ts";
-export type { Paddings } from "./src/ops/array_pad.ts";
-export type { Padding, PerAxis, RoundingMode } from "./src/ops/conv_arguments.ts";
-export type { PooledWithArgmax } from "./src/ops/pool_functions.ts";
-export type { Pairs } from "./src/ops/space_batch.ts";
-export type { LoopVariable, LoopVariables, WhileOptions } from "./src/runtime/while_loop.ts";
+export type { Paddings } from "./src/ops/array/pad.ts";
+export type { Padding, PerAxis, RoundingMode } from "./src/ops/conv/conv_arguments.ts";
+export type { PooledWithArgmax } from "./src/ops/conv/pool_functions.ts";
+export type { Pairs } from "./src/ops/array/space_batch.ts";
+export type { LoopVariable, LoopVariables, WhileOptions } from "./src/runtime/loops/while_loop.ts";
 export type {
   FoldOptions,
   LiteralElems,
   MapOptions,
   ScanOptions,
   TensorsOf,
-} from "./src/runtime/functional_ops.ts";
-export type { TensorArrayOptions } from "./src/runtime/tensor_array.ts";
+} from "./src/runtime/loops/functional_ops.ts";
+export type { TensorArrayOptions } from "./src/runtime/loops/tensor_array.ts";
 export type { DeviceInfo } from "./src/runtime/devices.ts";
 export type {
   ConcreteFunctionHandle,
   FunctionOptions,
   TracedFunction,
-} from "./src/runtime/function.ts";
-export type { ImportOptions } from "./src/runtime/import_graph_def.ts";
-export type { MemoryInfo } from "./src/runtime/memory.ts";
-export type { Storage } from "./src/runtime/storage.ts";
-export type { EagerTensor, Scope } from "./src/runtime/tensor.ts";
-export type { VariableState } from "./src/runtime/variable_state.ts";
+} from "./src/runtime/functions/function.ts";
+export type { ImportOptions } from "./src/runtime/graph_defs/import_graph_def.ts";
+export type { MemoryInfo } from "./src/runtime/eager/memory.ts";
+export type { Storage } from "./src/runtime/eager/storage.ts";
+export type { EagerTensor, Scope } from "./src/runtime/eager/tensor.ts";
+export type { VariableState } from "./src/runtime/variables/variable_state.ts";
 export type { Decorated, DecoratorOptions } from "./src/script/decorator.ts";
 export type { Arithmetic } from "./src/train/arithmetic.ts";
 export type {

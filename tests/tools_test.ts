@@ -95,11 +95,11 @@ Deno.test("affected() finds the tests of a change by the names they use, nearest
   const to = (...targets: string[]) =>
     targets.map((target) => ({ target, typeOnly: false, dynamic: false }));
   const imports = new Map([
-    ["mod.ts", to("src/ops/softmax.ts", "src/ops/add.ts")],
-    ["src/ops/softmax.ts", to("src/core/op.ts")],
+    ["mod.ts", to("src/ops/rows/softmax.ts", "src/ops/add.ts")],
+    ["src/ops/rows/softmax.ts", to("src/core/op.ts")],
     ["src/ops/add.ts", to("src/core/op.ts")],
     ["src/core/op.ts", to()],
-    ["src/kernels/softmax_gpu.ts", to()],
+    ["src/kernels/rows/softmax.ts", to()],
     ["tests/helpers.ts", to("mod.ts")],
     ["tests/softmax_test.ts", to("mod.ts")],
     ["tests/session_test.ts", to("mod.ts", "tests/helpers.ts")],
@@ -110,17 +110,17 @@ Deno.test("affected() finds the tests of a change by the names they use, nearest
     "tests/session_test.ts": 'import { type X, add } from "@weft/weft";',
   };
   const entry =
-    'export { logSoftmax, softmax } from "./src/ops/softmax.ts";\nexport { add } from "./src/ops/add.ts";';
+    'export { logSoftmax, softmax } from "./src/ops/rows/softmax.ts";\nexport { add } from "./src/ops/add.ts";';
   const sources = {
     graph: { imports, errors: new Map() },
     entry,
     read: (file: string) => texts[file] ?? "",
   };
   const cases: Record<string, string[]> = {
-    "src/ops/softmax.ts": ["softmax"],
+    "src/ops/rows/softmax.ts": ["softmax"],
     "src/ops/add.ts": ["session"],
     "src/core/op.ts": ["op", "session", "softmax"],
-    "src/kernels/softmax_gpu.ts": ["softmax"],
+    "src/kernels/rows/softmax.ts": ["softmax"],
     "tests/helpers.ts": ["session"],
     "tests/softmax_test.ts": ["softmax"],
   };

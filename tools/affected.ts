@@ -16,7 +16,7 @@ const GENERIC = /^(test|gpu|cpu|wgsl|kernel|kernels|ops|op|mod|random|plan|plans
 /** How far a file is that no import leads to, and how many imports a common subject outweighs. */
 const FAR = 50, NEARER = 3;
 
-/** Which files the names of a module lead to: `add` to `src/ops/pointwise_arithmetic.ts`. */
+/** Which files the names of a module lead to: `add` to `src/ops/pointwise/arithmetic.ts`. */
 export function exportsOf(text: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const [, names, from] of text.matchAll(/export (?:type )?\{([^}]*)\} from "\.\/([^"]+)"/g)) {
@@ -80,14 +80,15 @@ export function affected(changed: readonly string[], { graph, entry, read }: Sou
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-/** Whether two files have a word of their names in common: `softmax` of `src/kernels/softmax_gpu.ts`. */
+/** Whether two files have a word in common, of their names or of a kernel's family: `conv` of `src/kernels/conv/plan.ts`. */
 export function shareSubject(a: string, b: string): boolean {
   const words = wordsOf(a);
   return wordsOf(b).some((word) => words.includes(word));
 }
 
 function wordsOf(file: string): string[] {
-  const words = file.split("/").at(-1)!.replace(/\.\w+$/, "").split("_");
+  const parts = file.split("/").slice(file.startsWith("src/kernels/") ? -2 : -1);
+  const words = parts.join("_").replace(/\.\w+$/, "").split("_");
   return words.filter((word) => word.length > 2 && !GENERIC.test(word));
 }
 

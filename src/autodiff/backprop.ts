@@ -1,6 +1,5 @@
 /**
  * Reverse-mode differentiation over steps: one algorithm for tapes and graphs.
- * May import core and ops.
  */
 import {
   type Application,
@@ -19,10 +18,10 @@ import { InternalError, LookupError } from "../core/errors.ts";
 import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
 import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
 import { MergeGradients } from "./unseen.ts";
-import { add } from "../ops/pointwise_arithmetic.ts";
-import { reshape } from "../ops/array_view.ts";
-import { sum } from "../ops/reduce.ts";
-import { zerosOfSpec } from "../ops/creation.ts";
+import { add } from "../ops/pointwise/arithmetic.ts";
+import { reshape } from "../ops/array/view.ts";
+import { sum } from "../ops/reduce/reduce.ts";
+import { zerosOfSpec } from "../ops/array/creation.ts";
 
 /** A value to differentiate, and the gradient that flows into it. */
 export interface Seed {

@@ -1,6 +1,5 @@
 /**
  * customGrad: a function with a gradient of its own, as an op that passes the value through.
- * May import core and ops.
  */
 import { apply1, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";

@@ -1,7 +1,6 @@
 /**
  * Gradients that are cut where nobody can have meant it, by scripts without a vjp: errors name them, and where other paths carry a
  * gradient there is a warning.
- * May import core and this folder's steps.
  */
 import { isTrainable } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";

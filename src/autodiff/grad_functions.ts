@@ -1,6 +1,5 @@
 /**
  * grad, grads, valueAndGrad, valueAndGrads, variableGrads: functions from functions to their gradients.
- * May import core and ops.
  */
 import { apply1 } from "../core/apply.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
@@ -10,7 +9,7 @@ import { sameShape, shapeText } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { refusePromise } from "../core/nest.ts";
-import { identity } from "../ops/array_view.ts";
+import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
 import { cutNote } from "./cuts.ts";

@@ -1,6 +1,5 @@
 /**
  * Gradients by name, which operations of a graph may be given in place of their own.
- * May import core.
  */
 import type { GraphNode } from "../core/graph_node.ts";
 import { lookupOp } from "../core/op.ts";

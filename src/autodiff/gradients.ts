@@ -1,6 +1,5 @@
 /**
  * gradients: symbolic differentiation of a graph, by the same backprop the tape uses.
- * May import core and ops.
  */
 import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
@@ -13,9 +12,9 @@ import { withScope } from "../core/scope_context.ts";
 import { backprop, type Seed } from "./backprop.ts";
 import { registeredGradient } from "./gradient_registry.ts";
 import { type Step, stepValue, withVariables } from "./steps.ts";
-import { onesOfTensor, zerosOfTensor } from "../ops/creation.ts";
-import { stack, unstack } from "../ops/array_join.ts";
-import { reshape } from "../ops/array_view.ts";
+import { onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
+import { stack, unstack } from "../ops/array/join.ts";
+import { reshape } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 
 /** Options of {@linkcode gradients}. */

@@ -1,6 +1,5 @@
 /**
  * Steps: applications of ops in the form that backprop reads, the same for tapes and graphs.
- * May import core.
  */
 import type { Application, OpInput } from "../core/apply.ts";
 import type { ArgDef, Attrs, OpDef } from "../core/op.ts";

@@ -1,6 +1,5 @@
 /**
  * GradientTape: records eager (or traced) applications and differentiates them.
- * May import core and ops.
  */
 import {
   type Application,
@@ -20,9 +19,9 @@ import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, isDifferentiable, type Seed } from "./backprop.ts";
 import { cutOf } from "./cuts.ts";
 import { makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
-import { stack as stackOf } from "../ops/array_join.ts";
-import { reshape } from "../ops/array_view.ts";
-import { onesOfTensor, zeros as zerosOfShape, zerosOfTensor } from "../ops/creation.ts";
+import { stack as stackOf } from "../ops/array/join.ts";
+import { reshape } from "../ops/array/view.ts";
+import { onesOfTensor, zeros as zerosOfShape, zerosOfTensor } from "../ops/array/creation.ts";
 import { asTensor } from "../ops/input.ts";
 
 /** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */

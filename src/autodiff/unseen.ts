@@ -1,7 +1,6 @@
 /**
  * Variables that bodies of scripts read unseen: which ones is known when they have run. While a graph is built one handle stands for
  * them all.
- * May import core.
  */
 import type { Resource } from "../core/graph_node.ts";
 import { defineOp, type OpDef } from "../core/op.ts";

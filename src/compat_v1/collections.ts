@@ -1,11 +1,14 @@
 /**
  * Collections of the graph that is being built.
- * May import core and graph.
  */
 import { RuntimeError } from "../core/errors.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import { currentGraph, type Graph } from "../graph/graph.ts";
-import { GLOBAL_VARIABLES, LOCAL_VARIABLES, TRAINABLE_VARIABLES } from "../runtime/variable.ts";
+import {
+  GLOBAL_VARIABLES,
+  LOCAL_VARIABLES,
+  TRAINABLE_VARIABLES,
+} from "../runtime/variables/variable.ts";
 
 /** Names of TensorFlow's collections. Follows `tf.compat.v1.GraphKeys`. */
 export const GraphKeys: {

@@ -1,15 +1,14 @@
 /**
  * The step count of a graph, and learning rates that follow it.
- * May import core, ops, graph and runtime.
  */
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { cast } from "../ops/cast.ts";
+import { cast } from "../ops/array/cast.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { div, mul } from "../ops/pointwise_arithmetic.ts";
-import { pow } from "../ops/pointwise_power.ts";
-import { floor } from "../ops/pointwise_rounding.ts";
-import type { Variable } from "../runtime/variable.ts";
+import { div, mul } from "../ops/pointwise/arithmetic.ts";
+import { pow } from "../ops/pointwise/power.ts";
+import { floor } from "../ops/pointwise/rounding.ts";
+import type { Variable } from "../runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 import { variable } from "./variables.ts";
 

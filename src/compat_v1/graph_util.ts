@@ -1,16 +1,15 @@
 /**
  * Namespace `tf.compat.v1.graphUtil`: GraphDefs cut down and frozen.
- * May import core, graph, ops and runtime.
  */
 import { UnimplementedError, ValueError } from "../core/errors.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { toNdArray } from "../core/convert.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type DType, DTYPES } from "../core/dtype.ts";
-import type { GraphDefJson, NodeDefJson } from "../graph/graph_def.ts";
-import { tensorToJson } from "../graph/graph_def_values.ts";
-import { ReadVariableOp, VarHandleOp } from "../ops/variable.ts";
-import type { Fetched, Session } from "../runtime/session.ts";
+import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
+import { tensorToJson } from "../graph/graph_def/values.ts";
+import { ReadVariableOp, VarHandleOp } from "../ops/state/variable.ts";
+import type { Fetched, Session } from "../runtime/session/session.ts";
 
 const nameOf = (input: string): string => input.replace(/^\^/, "").split(":")[0];
 

@@ -1,16 +1,15 @@
 /**
  * Initializers: functions that make the first value of a variable of a shape and dtype.
- * May import core and ops.
  */
 import type { DType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { toNdArray } from "../core/convert.ts";
-import { broadcastTo } from "../ops/array_repeat.ts";
-import { reshape } from "../ops/array_view.ts";
-import { cast } from "../ops/cast.ts";
-import { ones, zeros } from "../ops/creation.ts";
-import { randomNormal, randomUniform, truncatedNormal } from "../ops/random.ts";
+import { broadcastTo } from "../ops/array/repeat.ts";
+import { reshape } from "../ops/array/view.ts";
+import { cast } from "../ops/array/cast.ts";
+import { ones, zeros } from "../ops/array/creation.ts";
+import { randomNormal, randomUniform, truncatedNormal } from "../ops/random/random.ts";
 
 /** Makes the first value of a variable. */
 export type Initializer = (shape: readonly number[], dtype?: DType) => Tensor;

@@ -1,10 +1,9 @@
 /**
  * Namespace `tf.compat.v1`: the graph world of TensorFlow 1.
- * May import this folder and what has the same meaning in TensorFlow 1.
  */
 export { Graph } from "../graph/graph.ts";
 export { placeholder, placeholderWithDefault } from "../ops/graph_ops.ts";
-export { setRandomSeed } from "../ops/random_state.ts";
+export { setRandomSeed } from "../ops/random/state.ts";
 export { numpyFunction, pyFunc } from "../script/numpy_function.ts";
 export { pyFunction } from "../script/py_function.ts";
 export {

@@ -1,19 +1,18 @@
 /**
  * The optimizers of TensorFlow 1, in its numerics: each adds TensorFlow's own update op for each variable.
- * May import core, ops, autodiff, graph and runtime.
  */
 import { lookupOp } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import { gradients } from "../autodiff/gradients.ts";
-import { cast } from "../ops/cast.ts";
-import { fill } from "../ops/creation.ts";
-import { mul } from "../ops/pointwise_arithmetic.ts";
+import { cast } from "../ops/array/cast.ts";
+import { fill } from "../ops/array/creation.ts";
+import { mul } from "../ops/pointwise/arithmetic.ts";
 import { group } from "../graph/groups.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Operation } from "../graph/operation.ts";
-import { graphVariable, type Variable } from "../runtime/variable.ts";
+import { graphVariable, type Variable } from "../runtime/variables/variable.ts";
 import { graphFor } from "./collections.ts";
 import { trainableVariables } from "./variables.ts";
 

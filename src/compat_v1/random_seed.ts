@@ -1,8 +1,7 @@
 /**
  * The seeds of an op.
- * May import core and ops.
  */
-import { type Seed, seedsOf } from "../ops/random_state.ts";
+import { type Seed, seedsOf } from "../ops/random/state.ts";
 
 /**
  * The two seeds of an op: that of `setRandomSeed` and its own; both null where neither was given.

@@ -1,6 +1,5 @@
 /**
  * Saver: variables of a graph in TensorFlow's checkpoints.
- * May import core, graph, io and runtime.
  */
 import { NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -8,8 +7,8 @@ import { isPlainObject } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { checkpointFormat } from "../io/checkpoint_format.ts";
 import { readBytes, writeBytes } from "../io/files.ts";
-import type { Session } from "../runtime/session.ts";
-import { Variable } from "../runtime/variable.ts";
+import type { Session } from "../runtime/session/session.ts";
+import { Variable } from "../runtime/variables/variable.ts";
 import { globalVariables } from "./variables.ts";
 
 /** Which variables: a list, saved under their own names, or a record of names. */

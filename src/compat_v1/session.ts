@@ -1,6 +1,5 @@
 /**
  * Sessions as TensorFlow 1 has them: fed by a map, entered as the default, with callables.
- * May import core and runtime.
  */
 import { UnimplementedError } from "../core/errors.ts";
 import type { Nest } from "../core/nest.ts";
@@ -15,7 +14,7 @@ import {
   type RunOptions,
   Session as BaseSession,
   type SessionOptions,
-} from "../runtime/session.ts";
+} from "../runtime/session/session.ts";
 
 /** What a run is fed: a map from tensors, variables or names to values. */
 export type FeedDict = ReadonlyMap<Tensor | string, TensorLike>;

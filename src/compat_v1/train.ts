@@ -1,6 +1,5 @@
 /**
  * Namespace `tf.compat.v1.train`.
- * May import this folder.
  */
 export {
   createGlobalStep,

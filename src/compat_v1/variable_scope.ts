@@ -1,6 +1,5 @@
 /**
  * Variable scopes: variables by name, made once and found again.
- * May import core, ops, graph and runtime.
  */
 import { asDType, type DType, DTYPES } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
@@ -8,7 +7,7 @@ import { optionCheck } from "../core/options.ts";
 import { sameShape, shapeTuple } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import type { Graph } from "../graph/graph.ts";
-import { graphVariable, type Variable } from "../runtime/variable.ts";
+import { graphVariable, type Variable } from "../runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 import { glorotUniformInitializer, type Initializer, zerosInitializer } from "./initializers.ts";
 

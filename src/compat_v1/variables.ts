@@ -1,6 +1,5 @@
 /**
  * Variables of the graph that is being built: lists of them, and operations that initialise and assign.
- * May import core, ops, graph and runtime.
  */
 import { apply1 } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
@@ -10,8 +9,8 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { AssignedVariable } from "../graph/assigned_variable.ts";
 import { group } from "../graph/groups.ts";
 import type { Operation } from "../graph/operation.ts";
-import { VarIsInitializedOp } from "../ops/variable.ts";
-import { graphVariable, type Variable } from "../runtime/variable.ts";
+import { VarIsInitializedOp } from "../ops/state/variable.ts";
+import { graphVariable, type Variable } from "../runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 
 /** Options of {@linkcode variable}. */

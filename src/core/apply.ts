@@ -1,6 +1,5 @@
 /**
  * apply: hands an op to the current interpreter (eager or graph) and tells the tapes about it.
- * May import core only.
  */
 import type { Attrs, OpDef } from "./op.ts";
 import type { NdArray } from "./nd_array.ts";

@@ -1,6 +1,5 @@
 /**
  * The op methods of tensors, as types: `x.add(y)` is `tf.add(x, y)`. `ops/chained.ts` puts them on the prototype.
- * May import core types only.
  */
 import type { DType } from "./dtype.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";

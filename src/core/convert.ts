@@ -1,6 +1,5 @@
 /**
  * From JavaScript values to host arrays: dtype and shape inference, range checks.
- * May import dtype, shape, nest, nd_array, foreign_array, errors.
  */
 import {
   type DType,

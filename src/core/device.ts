@@ -1,6 +1,5 @@
 /**
  * What the runtime knows of a device: memory and prepared kernels. Devices know no graph and no tensor.
- * May import core only.
  */
 import type { NdArray } from "./nd_array.ts";
 import type { ConcreteSpec } from "./tensor_spec.ts";

@@ -1,6 +1,5 @@
 /**
  * GPU work as data: programs, dispatches, adapter profiles. Kernels return it, devices record it.
- * May import recent_map, and core types.
  */
 import type { Problem } from "./op.ts";
 import { RecentMap } from "./recent_map.ts";

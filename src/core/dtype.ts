@@ -1,6 +1,5 @@
 /**
  * Element types: names, TensorFlow numbers, storage arrays, groups, promotion.
- * May import nothing but errors.
  */
 import { ResourceExhaustedError } from "./errors.ts";
 

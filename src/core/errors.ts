@@ -1,6 +1,5 @@
 /**
  * Error classes: the run-time family of TensorFlow (17 codes) and the build-time ones.
- * May import nothing.
  */
 
 /** What an error knows about the place it arose in. */

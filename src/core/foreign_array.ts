@@ -1,6 +1,5 @@
 /**
  * Arrays of other libraries: anything with `shape`, `dtype` and `data`, as numpy-ts has it.
- * May import dtype, shape, nd_array.
  */
 import { type DType, dtypeOfArray, DTYPES, isDType } from "./dtype.ts";
 import { NdArray } from "./nd_array.ts";

@@ -1,6 +1,5 @@
 /**
  * Host arrays as text, laid out as TensorFlow.js prints tensors: columns aligned, long axes cut in the middle.
- * May import core only.
  */
 import type { NdArray, Scalar } from "./nd_array.ts";
 import { decodeString } from "./text.ts";

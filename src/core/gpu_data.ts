@@ -1,6 +1,5 @@
 /**
  * GpuData: elements in a buffer of the WebGPU device, on their way into a tensor or out of one.
- * May import core only.
  */
 import type { DType } from "./dtype.ts";
 import type { Tensor } from "./tensor.ts";

@@ -1,6 +1,5 @@
 /**
  * How the elements of a dtype lie in a GPU buffer, and how WGSL loads, computes and stores them.
- * May import dtype.
  */
 import type { DType } from "./dtype.ts";
 

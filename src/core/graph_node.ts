@@ -1,6 +1,5 @@
 /**
  * What core and autodiff know of a graph and its operations, so that they need not import `graph/`.
- * May import core types only.
  */
 import type { Tensor } from "./tensor.ts";
 import type { Attrs, OpDef } from "./op.ts";

@@ -1,6 +1,5 @@
 /**
  * NdArray: the host array that script bodies and fetches see.
- * May import dtype, shape, errors.
  */
 import { type DType, DTYPES, type HostData, makeData, MOST_OBJECTS } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";

@@ -1,7 +1,6 @@
 /**
  * Nested structures: arrays and plain objects with leaves of one kind. Objects keep their own key order when packed,
  * and are flattened in sorted key order, as TensorFlow's nest does. And promises, which are leaves that nothing synchronous takes.
- * May import errors and shape.
  */
 import { ValueError } from "./errors.ts";
 import { MAX_RANK } from "./shape.ts";

@@ -1,6 +1,5 @@
 /**
  * defineOp and the registry: one value holds everything true about an op.
- * May import core only.
  */
 import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
 import { checkInferred, type PartialShape } from "./shape.ts";
@@ -9,7 +8,7 @@ import type { NdArray } from "./nd_array.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";
 import type { GpuVariant } from "./dispatch.ts";
 import type { Portable } from "./portable.ts";
-import type { Expr, PointwiseExpr } from "./scalar.ts";
+import type { Expr, PointwiseExpr } from "./scalar/expr.ts";
 import { ValueError } from "./errors.ts";
 
 /** Attributes of one application of an op. */

@@ -1,6 +1,5 @@
 /**
  * Options objects that users pass: a key that means nothing is an error, which names the one that was probably meant.
- * May import core's texts of values and nests.
  */
 import { describe } from "./convert.ts";
 import { isPlainObject } from "./nest.ts";

@@ -1,6 +1,5 @@
 /**
  * What an op says about itself for GraphDefs that TensorFlow reads.
- * May import nothing.
  */
 
 /**

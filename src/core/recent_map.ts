@@ -1,6 +1,5 @@
 /**
  * A map that keeps what was asked for lately: caches are bounded by it, and finding what is in use costs one look-up.
- * May import nothing.
  */
 
 /** A map of at most `limit` entries. Entries that are not asked for while half as many others are set are forgotten. */

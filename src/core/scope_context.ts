@@ -1,6 +1,5 @@
 /**
  * Scopes that apply to eager and graph building alike: the device asked for and the name prefix.
- * May import core only.
  */
 
 /** What surrounds the code that builds or runs ops. */

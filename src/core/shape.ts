@@ -1,6 +1,5 @@
 /**
  * Partial and concrete shapes: merging, broadcasting, strides, text.
- * May import errors only.
  */
 import { ValueError } from "./errors.ts";
 

@@ -1,6 +1,5 @@
 /**
  * Tensor: the one public handle, eager or symbolic. The op methods (`x.add(y)`) are put on its prototype by `ops/chained.ts`.
- * May import core only.
  */
 import type { DType } from "./dtype.ts";
 import type { HostData } from "./dtype.ts";

@@ -1,6 +1,5 @@
 /**
  * TensorSpec: what is known of a tensor before it exists.
- * May import dtype, shape, nd_array.
  */
 import { asDType, type DType } from "./dtype.ts";
 import { compatible, isConcrete, type PartialShape, type Shape, shapeText } from "./shape.ts";

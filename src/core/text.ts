@@ -1,6 +1,5 @@
 /**
  * Strings as tensors hold them, in UTF-8.
- * May import nothing.
  */
 
 const encoder = new TextEncoder();

@@ -1,6 +1,5 @@
 /**
  * Spans of time for whoever listens: what ran when. Nobody listens most of the time, and then nothing is measured.
- * May import nothing.
  */
 
 /** Something that took time. */

@@ -1,6 +1,5 @@
 /**
  * Stack texts without the library's own frames, so that the user's line comes first.
- * May import nothing.
  */
 
 /**

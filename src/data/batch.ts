@@ -1,6 +1,5 @@
 /**
  * Stages that put consecutive elements under a new leading axis.
- * May import core and this folder.
  */
 import { encodeString } from "../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";

@@ -1,8 +1,7 @@
 /**
  * Dataset: a pipeline of elements, and iteration over it.
- * May import core, runtime's tensors and this folder.
  */
-import { DrawCounts } from "../ops/random_state.ts";
+import { DrawCounts } from "../ops/random/state.ts";
 import {
   type BatchOptions,
   batchSource,

@@ -1,6 +1,5 @@
 /**
  * Elements of a dataset: their types, and the host arrays they are made of while they move through a pipeline.
- * May import core, script's types and runtime's tensors.
  */
 import { describe, toNdArray } from "../core/convert.ts";
 import {
@@ -18,7 +17,7 @@ import { compatible, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { defaultDevice } from "../runtime/devices.ts";
-import { constantTensor } from "../runtime/eager.ts";
+import { constantTensor } from "../runtime/eager/eager.ts";
 import type { Tout } from "../script/tout.ts";
 
 /** An element as it moves through a pipeline: one host array per component. Nobody writes to them. */

@@ -1,6 +1,5 @@
 /**
  * fromGenerator: elements that a JavaScript generator yields, checked against what was declared.
- * May import core, script and runtime's tensors.
  */
 import { InvalidArgumentError, StopIteration } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -9,7 +8,7 @@ import { optionCheck } from "../core/options.ts";
 import { compatible, shapeTuple } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
-import { EagerTensor, withOwner } from "../runtime/tensor.ts";
+import { EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
 import { mapScriptError } from "../script/script_errors.ts";
 import { parseTout, type Tout } from "../script/tout.ts";
 import { type Element, hostArray, leavesIn, valueText } from "./element.ts";

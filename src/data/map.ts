@@ -1,6 +1,5 @@
 /**
  * Stages that call the user's functions: map, one element at a time or several at once, and filter.
- * May import core and this folder.
  */
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";

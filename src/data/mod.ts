@@ -1,6 +1,5 @@
 /**
  * tf.data: datasets and where they come from.
- * May import core, script and this folder.
  */
 import { asDType, type DType } from "../core/dtype.ts";
 import { isPlainObject } from "../core/nest.ts";

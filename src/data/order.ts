@@ -1,9 +1,8 @@
 /**
  * Stages that pass elements on as they are: shuffle, repeat, take, skip, ignoreErrors, prefetch, cache.
- * May import core, ops and this folder.
  */
 import { optionCheck } from "../core/options.ts";
-import { eagerKey } from "../ops/random_state.ts";
+import { eagerKey } from "../ops/random/state.ts";
 import type { Element } from "./element.ts";
 import { Random } from "./random.ts";
 import { checkCount, Failure, looked, makeSource, sameType, type Source } from "./source.ts";

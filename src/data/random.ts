@@ -1,6 +1,5 @@
 /**
  * A small seeded generator of random integers for shuffling.
- * May import nothing.
  */
 
 /** Random integers that depend on nothing but the seed (sfc32). */

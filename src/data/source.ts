@@ -1,11 +1,10 @@
 /**
  * Source: one stage of a pipeline. Stages pull from each other; an iteration is a chain of async generators.
- * May import core, ops and this folder.
  */
 import type { PartialShape } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import type { DrawCounts } from "../ops/random_state.ts";
+import type { DrawCounts } from "../ops/random/state.ts";
 import type { Element, ElementType } from "./element.ts";
 
 /** Where in an iteration a stage stands. */

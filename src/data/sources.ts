@@ -1,6 +1,5 @@
 /**
  * Where elements come from: ranges, tensors, rows of tensors, several datasets side by side.
- * May import core and this folder.
  */
 import { type DType, isBigInt, makeData } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";

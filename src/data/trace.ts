@@ -1,6 +1,5 @@
 /**
  * Functions of elements: traced once into a graph on the CPU, run on host arrays.
- * May import core, ops, runtime and this folder.
  */
 import { describe } from "../core/convert.ts";
 import { InvalidArgumentError, OpError, OutOfRangeError, ValueError } from "../core/errors.ts";
@@ -8,12 +7,12 @@ import { type Nest, packAs, refusePromise } from "../core/nest.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import { identity } from "../ops/array_view.ts";
+import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { callInputs, ConcreteFunction, run } from "../runtime/concrete_function.ts";
-import { tfFunction } from "../runtime/function.ts";
-import { newRunContext } from "../runtime/run_context.ts";
-import { toHost } from "../runtime/session.ts";
+import { callInputs, ConcreteFunction, run } from "../runtime/functions/concrete_function.ts";
+import { tfFunction } from "../runtime/functions/function.ts";
+import { newRunContext } from "../runtime/session/run_context.ts";
+import { toHost } from "../runtime/session/session.ts";
 import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
 import type { Place } from "./source.ts";
 

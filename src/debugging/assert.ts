@@ -1,6 +1,5 @@
 /**
  * Assertions about elements, made with the op `Assert`.
- * May import core, ops, graph and runtime.
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -11,7 +10,7 @@ import { specText } from "../core/tensor_spec.ts";
 import { currentGraph } from "../graph/graph.ts";
 import type { Operation } from "../graph/operation.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { add, mul, sub } from "../ops/pointwise_arithmetic.ts";
+import { add, mul, sub } from "../ops/pointwise/arithmetic.ts";
 import {
   equal,
   greater,
@@ -19,11 +18,11 @@ import {
   less,
   lessEqual,
   notEqual,
-} from "../ops/pointwise_compare.ts";
-import { abs } from "../ops/pointwise_rounding.ts";
-import { all } from "../ops/reduce.ts";
-import { unwatched } from "../runtime/eager.ts";
-import { tidy } from "../runtime/tensor.ts";
+} from "../ops/pointwise/compare.ts";
+import { abs } from "../ops/pointwise/rounding.ts";
+import { all } from "../ops/reduce/reduce.ts";
+import { unwatched } from "../runtime/eager/eager.ts";
+import { tidy } from "../runtime/eager/tensor.ts";
 import { addToGraph } from "./in_graph.ts";
 
 /** Options of assertions. */

@@ -1,6 +1,5 @@
 /**
  * Assertions about dtypes and shapes: at once where they are known, at each run of a graph where they are not.
- * May import core, ops and graph.
  */
 import { describe } from "../core/convert.ts";
 import { asDType, type DType, DTYPES } from "../core/dtype.ts";
@@ -9,11 +8,11 @@ import { shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import { controlDependencies } from "../graph/scopes.ts";
-import { shape as shapeOf, size } from "../ops/array_view.ts";
-import { gather } from "../ops/gather.ts";
+import { shape as shapeOf, size } from "../ops/array/view.ts";
+import { gather } from "../ops/array/gather.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { equal, greaterEqual } from "../ops/pointwise_compare.ts";
-import { logicalOr } from "../ops/pointwise_logical.ts";
+import { equal, greaterEqual } from "../ops/pointwise/compare.ts";
+import { logicalOr } from "../ops/pointwise/logical.ts";
 import { type AssertOptions, claim } from "./assert.ts";
 
 /** A tensor of a graph, or a value as one. */

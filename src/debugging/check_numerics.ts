@@ -1,6 +1,5 @@
 /**
  * checkNumerics and its siblings: errors where numbers are NaN or infinite. TensorFlow op `CheckNumerics`.
- * May import core, ops, graph and runtime.
  */
 import { apply1, type OpInput, withRecorders } from "../core/apply.ts";
 import { DTYPES } from "../core/dtype.ts";
@@ -12,11 +11,16 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { userFrames } from "../core/user_stack.ts";
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { isFinite as isFiniteOp } from "../ops/pointwise_compare.ts";
-import { all } from "../ops/reduce.ts";
-import { type OutputWatch, setHostRunner, setOutputWatch, unwatched } from "../runtime/eager.ts";
-import { setHostOp } from "../runtime/run_context.ts";
-import { EagerTensor, outsideScopes, tidy } from "../runtime/tensor.ts";
+import { isFinite as isFiniteOp } from "../ops/pointwise/compare.ts";
+import { all } from "../ops/reduce/reduce.ts";
+import {
+  type OutputWatch,
+  setHostRunner,
+  setOutputWatch,
+  unwatched,
+} from "../runtime/eager/eager.ts";
+import { setHostOp } from "../runtime/session/run_context.ts";
+import { EagerTensor, outsideScopes, tidy } from "../runtime/eager/tensor.ts";
 
 /** What is wrong with numbers. */
 interface Found {

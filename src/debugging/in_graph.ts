@@ -1,6 +1,5 @@
 /**
  * Operations without results, in the graph that is being built.
- * May import core and graph.
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";

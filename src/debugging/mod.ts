@@ -1,6 +1,5 @@
 /**
  * The namespace `tf.debugging`: errors where values are not what they should be, in eager code, functions and sessions.
- * May import this folder.
  */
 export {
   assert,

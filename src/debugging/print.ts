@@ -1,6 +1,5 @@
 /**
  * print: values on the console, now or at each run of a graph. TensorFlow ops `StringFormat` and `PrintV2`.
- * May import core, ops, graph and runtime.
  */
 import { apply1, type OpInput } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
@@ -13,8 +12,8 @@ import { decodeString, encodeString } from "../core/text.ts";
 import { currentGraph } from "../graph/graph.ts";
 import type { Operation } from "../graph/operation.ts";
 import { toInput } from "../ops/input.ts";
-import { laterOr, print as printNow, symbolicPrint } from "../ops/print.ts";
-import { setHostOp } from "../runtime/run_context.ts";
+import { laterOr, print as printNow, symbolicPrint } from "../ops/host/print.ts";
+import { setHostOp } from "../runtime/session/run_context.ts";
 import { addToGraph } from "./in_graph.ts";
 import { summaryText } from "./summary.ts";
 

@@ -1,6 +1,5 @@
 /**
  * Arrays as TensorFlow prints them: `[1 2 3 ... 7 8 9]`, a few elements at either end of each axis.
- * May import core.
  */
 import { DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";

@@ -1,6 +1,5 @@
 /**
  * tap: a look at a value on its way.
- * May import core, ops, graph and script.
  */
 import { withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
@@ -11,7 +10,7 @@ import { optionCheck } from "../core/options.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import { controlDependencies } from "../graph/scopes.ts";
-import { identity } from "../ops/array_view.ts";
+import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { isSymbolicNow } from "../script/call.ts";
 import { numpyFunction, numpyFunctionAsync } from "../script/numpy_function.ts";

@@ -1,6 +1,5 @@
 /**
  * Graphs as pictures: Graphviz text, and SVG with a layout of our own.
- * May import core, graph and runtime.
  */
 import { drawing, type DrawnEdge, type DrawnNode, type DrawOptions } from "./placed.ts";
 import type { Drawable } from "./summary.ts";

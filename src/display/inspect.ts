@@ -1,7 +1,6 @@
 /**
  * What `console.log` shows of tensors, arrays, variables, operations, graphs, sessions, datasets and functions, in Deno and Node, and
  * what `JSON.stringify` writes of values.
- * May import core, graph, runtime and data.
  */
 import { NdArray } from "../core/nd_array.ts";
 import { shapeText } from "../core/shape.ts";
@@ -11,9 +10,9 @@ import { decodeString } from "../core/text.ts";
 import { Dataset } from "../data/dataset.ts";
 import { Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
-import { Session } from "../runtime/session.ts";
-import { EagerTensor } from "../runtime/tensor.ts";
-import { Variable } from "../runtime/variable.ts";
+import { Session } from "../runtime/session/session.ts";
+import { EagerTensor } from "../runtime/eager/tensor.ts";
+import { Variable } from "../runtime/variables/variable.ts";
 import { toSvg } from "./draw.ts";
 import { graphLine } from "./summary.ts";
 

@@ -1,6 +1,5 @@
 /**
  * Display: what is shown of tensors and graphs.
- * May import core, graph, runtime and data.
  */
 import "./inspect.ts";
 

@@ -1,14 +1,13 @@
 /**
  * A graph as pictures need it: its nodes with their devices, and the edges along which values are read back to the host.
- * May import core, graph and runtime.
  */
 import { optionCheck } from "../core/options.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { buildIr } from "../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { cpuDevice, defaultDevice, gpuDevice } from "../runtime/devices.ts";
-import { type DeviceType, place } from "../runtime/place.ts";
-import { requiredDevice } from "../runtime/plan.ts";
+import { type DeviceType, place } from "../runtime/plan/place.ts";
+import { requiredDevice } from "../runtime/plan/plan.ts";
 import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";
 
 /** How to draw a graph. */

@@ -1,6 +1,5 @@
 /**
  * A graph as text: a line a node.
- * May import core, graph and runtime.
  */
 import { shapeText } from "../core/shape.ts";
 import { Graph } from "../graph/graph.ts";

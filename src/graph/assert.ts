@@ -1,6 +1,5 @@
 /**
  * Assert: a check that a graph makes when it runs.
- * May import core and graph files.
  */
 import { apply } from "../core/apply.ts";
 import { toNdArray } from "../core/convert.ts";

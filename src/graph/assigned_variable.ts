@@ -1,6 +1,5 @@
 /**
  * What assigning gives in a graph: the operation, and as a tensor the value after it.
- * May import core and graph files.
  */
 import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";

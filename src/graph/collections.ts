@@ -1,6 +1,5 @@
 /**
  * Collections: lists of what belongs to a graph, by name.
- * May import nothing.
  */
 
 /** Named lists. Follows TensorFlow `tf.GraphKeys`. */

@@ -1,7 +1,6 @@
 /**
  * Automatic control dependencies: operations on one variable keep program order, and anything else with effects (a script, a loop
  * with one inside) keeps its place among them all.
- * May import graph files.
  */
 import type { Resource } from "../core/graph_node.ts";
 import { resourceOf } from "../core/graph_node.ts";

@@ -1,6 +1,5 @@
 /**
  * What a session is asked for and fed, as operations and tensors of its graph: tensors, variables, operations and names.
- * May import core and graph files.
  */
 import { describe } from "../core/convert.ts";
 import { LookupError, ValueError } from "../core/errors.ts";

@@ -1,6 +1,5 @@
 /**
  * FuncGraph: the graph of a traced function. What comes from outside is captured as a further input; effects keep program order.
- * May import core and graph files.
  */
 import { lookupOp, type OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";

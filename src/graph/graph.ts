@@ -1,6 +1,5 @@
 /**
  * Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it turns `apply` into nodes.
- * May import core.
  */
 import {
   currentInterpreter,
@@ -19,7 +18,7 @@ import { LookupError, OpError, RuntimeError, ValueError } from "../core/errors.t
 import { type Resource, resourceOf } from "../core/graph_node.ts";
 import { Collections } from "./collections.ts";
 import { GraphVariables } from "./graph_variables.ts";
-import { type GraphDefJson, type GraphDefOptions, toGraphDef } from "./graph_def.ts";
+import { type GraphDefJson, type GraphDefOptions, toGraphDef } from "./graph_def/graph_def.ts";
 import { captureSite, constantValue, Operation, SymbolicTensor } from "./operation.ts";
 
 const ROOT_NAME = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;

@@ -1,6 +1,5 @@
 /**
  * Variables of a graph: the nodes that stand for them and read them, and those that belong to the graph itself.
- * May import core and graph files.
  */
 import { withRecorders } from "../core/apply.ts";
 import { lookupOp, type OpDef } from "../core/op.ts";

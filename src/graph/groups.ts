@@ -1,6 +1,5 @@
 /**
  * Groups: operations that only wait for others. In eager mode, where all has run already, they do nothing.
- * May import core and graph files.
  */
 import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";

@@ -1,7 +1,6 @@
 /**
  * What kind of variable a handle in a graph stands for. One that is an argument, as in functions that were read from a GraphDef, is what
  * the body does with it.
- * May import core and graph files.
  */
 import { resourceOf } from "../core/graph_node.ts";
 import type { Tensor } from "../core/tensor.ts";

@@ -1,6 +1,5 @@
 /**
  * The plan's view of a graph: only what the fetches need, in an order that respects data and control edges. Passes rewrite it.
- * May import core and graph files.
  */
 import type { DType } from "../core/dtype.ts";
 import type { Attrs, OpDef } from "../core/op.ts";

@@ -1,6 +1,5 @@
 /**
  * Operation and SymbolicTensor: the nodes of a graph and what they put out.
- * May import core.
  */
 import type { Attrs, OpDef } from "../core/op.ts";
 import { lookupOp } from "../core/op.ts";

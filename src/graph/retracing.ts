@@ -1,6 +1,5 @@
 /**
  * Says once that a function is traced too often: tracing costs milliseconds, a call microseconds.
- * May import core.
  */
 import type { Spec } from "../core/tensor_spec.ts";
 import { specText } from "../core/tensor_spec.ts";

@@ -1,6 +1,5 @@
 /**
  * Scope functions users call: names, control dependencies, colocation. In eager mode they just run the function.
- * May import core and graph files.
  */
 import type { Tensor } from "../core/tensor.ts";
 import { currentGraph } from "./graph.ts";

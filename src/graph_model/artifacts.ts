@@ -1,12 +1,11 @@
 /**
  * Where a TensorFlow.js model comes from: a path or URL of its model.json, or a handler that loads it.
- * May import core and io.
  */
 import { DataLossError, NotFoundError } from "../core/errors.ts";
 import { describe } from "../core/convert.ts";
 import { readBytes } from "../io/files.ts";
 import { naming } from "../io/naming.ts";
-import type { GraphDefJson } from "../graph/graph_def.ts";
+import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
 import type { WeightSpec } from "./weights.ts";
 
 /** A tensor of a model's signature. */

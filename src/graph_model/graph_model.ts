@@ -1,6 +1,5 @@
 /**
  * GraphModel: a TensorFlow.js model as a graph of ours.
- * May import core, graph, io and runtime.
  */
 import { describe } from "../core/convert.ts";
 import { asDType, type DType } from "../core/dtype.ts";
@@ -9,11 +8,15 @@ import type { PartialShape } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { naming } from "../io/naming.ts";
 import { toInput } from "../ops/input.ts";
-import { shapeFromJson } from "../graph/graph_def_values.ts";
+import { shapeFromJson } from "../graph/graph_def/values.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
 import type { SymbolicTensor } from "../graph/operation.ts";
-import { callFunction, callFunctionAsync, ConcreteFunction } from "../runtime/concrete_function.ts";
-import { importTensors } from "../runtime/import_graph_def.ts";
+import {
+  callFunction,
+  callFunctionAsync,
+  ConcreteFunction,
+} from "../runtime/functions/concrete_function.ts";
+import { importTensors } from "../runtime/graph_defs/import_graph_def.ts";
 import {
   type LoadedArtifacts,
   type ModelOptions,

@@ -1,6 +1,5 @@
 /**
  * loadGraphModel: TensorFlow.js's graph models. What it needs is loaded when it is first called.
- * May import its own folder.
  */
 import type { ModelOptions, ModelSource } from "./artifacts.ts";
 import type { GraphModel } from "./graph_model.ts";

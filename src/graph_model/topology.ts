@@ -1,7 +1,6 @@
 /**
  * The graph of a TensorFlow.js model as `importGraphDef` takes it: weights put into their constants, 64-bit types made those that
  * TensorFlow.js computes with.
- * May import core and graph.
  */
 import type { NdArray } from "../core/nd_array.ts";
 import { ValueError } from "../core/errors.ts";
@@ -10,8 +9,8 @@ import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../graph/graph_def.ts";
-import { constantToJson } from "../graph/graph_def_values.ts";
+} from "../graph/graph_def/graph_def.ts";
+import { constantToJson } from "../graph/graph_def/values.ts";
 
 /** TensorFlow.js has no 64-bit numbers: it reads them as these. */
 const NARROW: Readonly<Record<string, string>> = {

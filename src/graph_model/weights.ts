@@ -1,6 +1,5 @@
 /**
  * Weights in TensorFlow.js's files: bytes of many tensors one after the other, some of them quantized.
- * May import core.
  */
 import { asDType, DTYPES, type HostData } from "../core/dtype.ts";
 import { DataLossError, UnimplementedError, ValueError } from "../core/errors.ts";

@@ -1,6 +1,5 @@
 /**
  * Little helpers on bytes: arrays over them whatever their alignment, byte order, concatenation, CRC-32.
- * May import core.
  */
 import { describe } from "../core/convert.ts";
 import { type DType, dtypeOfArray, DTYPES, type HostData, type TypedArray } from "../core/dtype.ts";

@@ -1,6 +1,5 @@
 /**
  * The seam between those who keep variables in checkpoints and TensorFlow's file format, which `@weft/weft/tf` brings.
- * May import core.
  */
 import { UnimplementedError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";

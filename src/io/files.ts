@@ -1,6 +1,5 @@
 /**
  * Reading and writing whole files, in Deno and in Node.
- * May import core.
  */
 import { NotFoundError, UnimplementedError } from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";

@@ -1,6 +1,5 @@
 /**
  * Files of arrays: npy, npz, safetensors; and variables saved in them. The public name is `tf.io`.
- * May import core and its own folder.
  */
 export type { Bytes, Writable } from "./bytes.ts";
 export { readNpy, writeNpy } from "./npy.ts";

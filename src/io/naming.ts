@@ -1,6 +1,5 @@
 /**
  * Errors of reading a file, which name it.
- * May import core.
  */
 import {
   DataLossError,

@@ -1,6 +1,5 @@
 /**
- * NumPy's npy files.
- * May import core.
+ * NumPy's npy files, read and written.
  */
 import { type DType, DTYPES, withinMemory } from "../core/dtype.ts";
 import { DataLossError, UnimplementedError } from "../core/errors.ts";

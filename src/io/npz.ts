@@ -1,6 +1,5 @@
 /**
  * NumPy's npz files: zip archives of npy files.
- * May import core.
  */
 import { DataLossError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";

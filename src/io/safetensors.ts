@@ -1,6 +1,5 @@
 /**
  * Safetensors files: a JSON header and raw little-endian arrays.
- * May import core.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
 import { DataLossError, UnimplementedError } from "../core/errors.ts";

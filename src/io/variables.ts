@@ -1,6 +1,5 @@
 /**
  * Checkpoints: variables and optimizers saved to and restored from safetensors or npz files.
- * May import core, ops and its own folder.
  */
 import { InvalidArgumentError, NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -8,7 +7,7 @@ import { checkDepth, isPlainObject, type Nest } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { Tensor, type VariableLike } from "../core/tensor.ts";
-import { tensor } from "../ops/creation.ts";
+import { tensor } from "../ops/array/creation.ts";
 import { type Bytes, checkBytes } from "./bytes.ts";
 import { readBytes, writeBytes } from "./files.ts";
 import { readNpz, writeNpz } from "./npz.ts";

@@ -1,6 +1,5 @@
 /**
  * Zip archives: reading stored and deflated entries, writing stored ones.
- * May import core.
  */
 import { withinMemory } from "../core/dtype.ts";
 import { DataLossError, OpError, UnimplementedError } from "../core/errors.ts";

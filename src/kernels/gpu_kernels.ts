@@ -1,6 +1,5 @@
 /**
  * What ops say of kernels that are loaded only with a GPU device: how variants are made of them.
- * May import types of this folder.
  */
 import type { GpuVariant } from "../core/dispatch.ts";
 import type * as kernels from "./gpu.ts";

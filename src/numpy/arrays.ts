@@ -1,6 +1,5 @@
 /**
  * Between our host arrays and those of numpy-ts.
- * May import core and numpy-ts.
  */
 import * as numpy from "numpy-ts";
 import { toNdArray } from "../core/convert.ts";

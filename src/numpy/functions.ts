@@ -1,6 +1,5 @@
 /**
  * numpyFunction and pyFunc whose bodies get arrays of numpy-ts.
- * May import core, script, and this folder.
  */
 import { isPlainObject, mapNest } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";

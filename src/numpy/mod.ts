@@ -1,6 +1,5 @@
 /**
  * NumPy-style bodies written with numpy-ts: `np`, and `numpyFunction` and `pyFunc` whose bodies get its arrays.
- * May import everything below the public entries, and numpy-ts.
  *
  * @example
  * ```ts

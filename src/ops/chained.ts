@@ -1,30 +1,29 @@
 /**
  * Puts the op methods on tensors: one table, which must hold every method of {@linkcode ChainedOps}.
- * May import core and other ops.
  */
 import type { ChainedOps } from "../core/chained_ops.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { argMax, argMin } from "./arg_reduce.ts";
-import { concat, split, stack, unstack } from "./array_join.ts";
-import { reverse, transpose } from "./array_move.ts";
-import { mirrorPad, pad } from "./array_pad.ts";
-import { broadcastTo, tile } from "./array_repeat.ts";
-import { slice } from "./array_slice.ts";
-import { stridedSlice } from "./array_strided_slice.ts";
-import { expandDims, identity, reshape, squeeze } from "./array_view.ts";
-import { cast } from "./cast.ts";
-import { conv1d, conv2d, conv2dTranspose } from "./conv.ts";
-import { depthwiseConv2d, separableConv2d } from "./conv_depthwise.ts";
-import { dilation2d } from "./dilation.ts";
-import { onesLike, zerosLike } from "./creation.ts";
-import { gather } from "./gather.ts";
-import { resizeBilinear, resizeNearestNeighbor } from "./image_resize.ts";
-import { localResponseNormalization } from "./local_response_norm.ts";
-import { dot, matMul } from "./matmul.ts";
-import { batchNorm } from "./normalize.ts";
-import { oneHot } from "./numbering.ts";
-import { elu, leakyRelu, prelu, relu, relu6, selu } from "./pointwise_activation.ts";
-import { add, div, divNoNan, floorDiv, mod, mul, neg, sub } from "./pointwise_arithmetic.ts";
+import { argMax, argMin } from "./reduce/arg_reduce.ts";
+import { concat, split, stack, unstack } from "./array/join.ts";
+import { reverse, transpose } from "./array/move.ts";
+import { mirrorPad, pad } from "./array/pad.ts";
+import { broadcastTo, tile } from "./array/repeat.ts";
+import { slice } from "./array/slice.ts";
+import { stridedSlice } from "./array/strided_slice.ts";
+import { expandDims, identity, reshape, squeeze } from "./array/view.ts";
+import { cast } from "./array/cast.ts";
+import { conv1d, conv2d, conv2dTranspose } from "./conv/conv.ts";
+import { depthwiseConv2d, separableConv2d } from "./conv/conv_depthwise.ts";
+import { dilation2d } from "./conv/dilation.ts";
+import { onesLike, zerosLike } from "./array/creation.ts";
+import { gather } from "./array/gather.ts";
+import { resizeBilinear, resizeNearestNeighbor } from "./image/resize.ts";
+import { localResponseNormalization } from "./rows/local_response_norm.ts";
+import { dot, matMul } from "./linalg/matmul.ts";
+import { batchNorm } from "./rows/normalize.ts";
+import { oneHot } from "./array/numbering.ts";
+import { elu, leakyRelu, prelu, relu, relu6, selu } from "./pointwise/activation.ts";
+import { add, div, divNoNan, floorDiv, mod, mul, neg, sub } from "./pointwise/arithmetic.ts";
 import {
   equal,
   greater,
@@ -35,13 +34,13 @@ import {
   less,
   lessEqual,
   notEqual,
-} from "./pointwise_compare.ts";
-import { erf, exp, expm1, log, log1p } from "./pointwise_exponential.ts";
-import { logicalAnd, logicalNot, logicalOr, logicalXor } from "./pointwise_logical.ts";
-import { pow, reciprocal, rsqrt, sqrt, square, squaredDifference } from "./pointwise_power.ts";
-import { abs, ceil, floor, round, sign, step } from "./pointwise_rounding.ts";
-import { clipByValue, maximum, minimum, where } from "./pointwise_select.ts";
-import { logSigmoid, sigmoid, softplus } from "./pointwise_sigmoid.ts";
+} from "./pointwise/compare.ts";
+import { erf, exp, expm1, log, log1p } from "./pointwise/exponential.ts";
+import { logicalAnd, logicalNot, logicalOr, logicalXor } from "./pointwise/logical.ts";
+import { pow, reciprocal, rsqrt, sqrt, square, squaredDifference } from "./pointwise/power.ts";
+import { abs, ceil, floor, round, sign, step } from "./pointwise/rounding.ts";
+import { clipByValue, maximum, minimum, where } from "./pointwise/select.ts";
+import { logSigmoid, sigmoid, softplus } from "./pointwise/sigmoid.ts";
 import {
   acos,
   acosh,
@@ -56,19 +55,19 @@ import {
   sinh,
   tan,
   tanh,
-} from "./pointwise_trigonometric.ts";
-import { avgPool, maxPool, pool } from "./pool_functions.ts";
-import { print } from "./print.ts";
-import { all, any, max, mean, min, prod, sum } from "./reduce.ts";
-import { euclideanNorm, logSumExp, norm } from "./reduce_derived.ts";
-import { cumprod, cumsum } from "./scan.ts";
-import { unsortedSegmentSum } from "./segment.ts";
-import { unique } from "./set_ops.ts";
-import { logSoftmax, softmax } from "./softmax.ts";
-import { batchToSpaceND, depthToSpace, spaceToBatchND } from "./space_batch.ts";
-import { fft, ifft, irfft, rfft } from "./spectral.ts";
-import { bufferOf } from "./tensor_buffer.ts";
-import { topk } from "./topk.ts";
+} from "./pointwise/trigonometric.ts";
+import { avgPool, maxPool, pool } from "./conv/pool_functions.ts";
+import { print } from "./host/print.ts";
+import { all, any, max, mean, min, prod, sum } from "./reduce/reduce.ts";
+import { euclideanNorm, logSumExp, norm } from "./reduce/reduce_derived.ts";
+import { cumprod, cumsum } from "./reduce/scan.ts";
+import { unsortedSegmentSum } from "./array/segment.ts";
+import { unique } from "./array/set_ops.ts";
+import { logSoftmax, softmax } from "./rows/softmax.ts";
+import { batchToSpaceND, depthToSpace, spaceToBatchND } from "./array/space_batch.ts";
+import { fft, ifft, irfft, rfft } from "./signal/spectral.ts";
+import { bufferOf } from "./array/tensor_buffer.ts";
+import { topk } from "./reduce/topk.ts";
 
 /** A method as a function of the tensor it is called on. */
 type Method<F extends (...args: never[]) => unknown> = (

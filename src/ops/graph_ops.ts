@@ -1,6 +1,5 @@
 /**
  * Ops that have meaning in graphs: constants, placeholders, no-op, shape assertions, variables' handles.
- * May import core.
  */
 import { apply1, currentInterpreter } from "../core/apply.ts";
 import { asDType, type DType } from "../core/dtype.ts";

@@ -1,6 +1,5 @@
 /**
  * From what users pass to what `apply` takes: tensors stay, variables are read, JavaScript values become literals.
- * May import core.
  */
 import { apply1, currentInterpreter, disposes, type OpInput } from "../core/apply.ts";
 import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";

@@ -1,5 +1,4 @@
 /**
  * The namespace `tf.math`.
- * May import core and other ops.
  */
-export { confusionMatrix } from "./count.ts";
+export { confusionMatrix } from "./array/count.ts";

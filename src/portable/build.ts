@@ -1,6 +1,5 @@
 /**
  * The parts of ops that TensorFlow does not know, built in a graph of their own for a portable GraphDef.
- * May import core, ops and graph.
  */
 import { withRecorders } from "../core/apply.ts";
 import { argOfInput, lookupOp } from "../core/op.ts";
@@ -10,7 +9,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { Graph } from "../graph/graph.ts";
 import { constantValue, type Operation, type SymbolicTensor } from "../graph/operation.ts";
 import { PARTS } from "../ops/portable/parts.ts";
-import { portableOps, type Replacement } from "../graph/portable.ts";
+import { portableOps, type Replacement } from "../graph/graph_def/portable.ts";
 
 function build(op: Operation): Replacement {
   const { def } = op;

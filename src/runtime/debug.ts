@@ -2,14 +2,13 @@
  * WEFT_DEBUG: prints what becomes of each graph. `passes` shows every stage, `plan` the steps with their devices and reads,
  * `kernels` what is prepared to run them: each kernel the first time, with its source where it has one. `verify` prints nothing: it
  * checks what each pass makes, as the tests do.
- * May import core, graph and runtime files.
  */
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
 import { irText, verify } from "../graph/passes/verify.ts";
 import { type KernelInfo, kernelTrace } from "../core/device.ts";
 import { environment } from "./environment.ts";
-import { planTrace } from "./plan.ts";
-import { planText } from "./plan_text.ts";
+import { planTrace } from "./plan/plan.ts";
+import { planText } from "./plan/plan_text.ts";
 
 /** Reads `WEFT_DEBUG` and switches on what it names; unknown names are ignored. */
 export function installDebug(): void {

@@ -1,6 +1,5 @@
 /**
  * The devices of this process: finding, naming, choosing.
- * May import core and devices.
  */
 import type { Device } from "../core/device.ts";
 import { CpuDevice } from "../devices/cpu/cpu_device.ts";

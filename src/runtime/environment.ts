@@ -1,6 +1,5 @@
 /**
  * What differs between platforms: environment variables, where the runtime has them and may be asked, and frames of a page.
- * May import nothing.
  */
 
 /** What we use of Deno; browsers do not know its types. */

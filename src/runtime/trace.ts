@@ -1,6 +1,5 @@
 /**
  * trace: records what the host and the devices do, in the format that Chrome's and Perfetto's viewers open.
- * May import core and runtime files.
  */
 import { setTracer, type Span, tracer } from "../core/trace.ts";
 import { gpuDevice } from "./devices.ts";

@@ -1,15 +1,14 @@
 /**
  * Calling a body: its context argument, time limit, cancellation, and the errors it throws.
- * May import core and runtime's run context.
  */
 import { DeadlineExceededError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { isPromise } from "../core/nest.ts";
-import { type CallNumber, seedOfCall } from "../ops/random_state.ts";
-import { type RunContext, withinRun } from "../runtime/run_context.ts";
-import { placeText } from "../runtime/run_errors.ts";
+import { type CallNumber, seedOfCall } from "../ops/random/state.ts";
+import { type RunContext, withinRun } from "../runtime/session/run_context.ts";
+import { placeText } from "../runtime/session/run_errors.ts";
 import { madeArray } from "./made_array.ts";
 import type { Script, ScriptContext } from "./script.ts";
 import { packArguments } from "./marshal.ts";

@@ -1,6 +1,5 @@
 /**
  * What the four script functions share: reading arguments, adding a node, running now.
- * May import core, ops, graph and this folder.
  */
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
@@ -12,7 +11,7 @@ import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
 import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
-import { scriptSeeds } from "../ops/random_state.ts";
+import { scriptSeeds } from "../ops/random/state.ts";
 import { currentGraph } from "../graph/graph.ts";
 import type { Script } from "./script.ts";
 import { packOutputs } from "./tout.ts";

@@ -1,5 +1,4 @@
 /**
  * Namespace `tf.contrib`.
- * May import this folder.
  */
 export * as framework from "./contrib_framework.ts";

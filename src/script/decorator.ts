@@ -1,6 +1,5 @@
 /**
  * The decorator form of script functions: `numpyFunction({ Tout })(func)`.
- * May import this folder.
  */
 import type { ScriptInput, ScriptResult } from "./numpy_function.ts";
 import type { ScriptFunction } from "./script.ts";

@@ -1,9 +1,8 @@
 /**
  * Eager-style scripts: one call of a body, from its first line to its end, awaits included.
- * May import core and runtime's body calls.
  */
 import type { OpInput } from "../core/apply.ts";
-import type { BodyCall } from "../runtime/body_call.ts";
+import type { BodyCall } from "../runtime/functions/body_call.ts";
 import { callBody, type CallSite } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 import type { Script } from "./script.ts";

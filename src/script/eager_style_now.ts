@@ -1,7 +1,6 @@
 /**
  * Eager-style scripts in eager mode: the body runs in place, so tapes see its ops, and gradients of any order and captured variables
  * just work.
- * May import core, ops, autodiff's recorder and runtime's tensors.
  */
 import { currentRecorders, type OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
@@ -11,15 +10,15 @@ import type { Tensor, TensorContext } from "../core/tensor.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
 import { isDifferentiable } from "../autodiff/backprop.ts";
 import type { StepRecorder } from "../autodiff/tape.ts";
-import { identity } from "../ops/array_view.ts";
+import { identity } from "../ops/array/view.ts";
 import { asTensor } from "../ops/input.ts";
-import { nextEagerCall } from "../ops/random_state.ts";
-import { hostCallTotal } from "../runtime/metadata.ts";
-import { BodyCall } from "../runtime/body_call.ts";
+import { nextEagerCall } from "../ops/random/state.ts";
+import { hostCallTotal } from "../runtime/session/metadata.ts";
+import { BodyCall } from "../runtime/functions/body_call.ts";
 import { scopeDevice } from "../runtime/devices.ts";
-import { onDevice } from "../runtime/eager.ts";
-import type { ReadAhead } from "../runtime/read_ahead.ts";
-import { EagerTensor, outsideScopes } from "../runtime/tensor.ts";
+import { onDevice } from "../runtime/eager/eager.ts";
+import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
+import { EagerTensor, outsideScopes } from "../runtime/eager/tensor.ts";
 import { callEagerStyle } from "./eager_style.ts";
 import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { callReading } from "./read_at_once.ts";

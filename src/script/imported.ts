@@ -1,6 +1,5 @@
 /**
  * Scripts of imported graphs: made from what was registered under the node's token.
- * May import core.
  */
 import type { DType } from "../core/dtype.ts";
 import { isNested } from "../core/nest.ts";

@@ -1,11 +1,10 @@
 /**
  * Registers how script ops run, and lets `memory()` count registered scripts.
- * May import this folder and runtime's registries.
  */
 import "./run_numpy_style.ts";
 import "./run_eager_style.ts";
-import { scriptCounter } from "../runtime/memory.ts";
-import { scriptWriter } from "../graph/graph_def.ts";
+import { scriptCounter } from "../runtime/eager/memory.ts";
+import { scriptWriter } from "../graph/graph_def/graph_def.ts";
 import { scriptCheck } from "../runtime/graph_defs/missing.ts";
 import { scriptFromRegistry } from "./imported.ts";
 import {

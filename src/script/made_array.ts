@@ -1,6 +1,5 @@
 /**
  * `ctx.array`: results that bodies make, here and in workers.
- * May import core.
  */
 import { toNdArray } from "../core/convert.ts";
 import { type DType, dtypeOfArray } from "../core/dtype.ts";

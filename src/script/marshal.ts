@@ -1,6 +1,5 @@
 /**
  * Between tensors and a body's JavaScript values: arguments in, normalised and checked results out.
- * May import core and runtime values.
  */
 import type { OpInput } from "../core/apply.ts";
 import { describe, toNdArray } from "../core/convert.ts";
@@ -12,7 +11,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { compatible, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
-import { copyArray } from "../runtime/run_value.ts";
+import { copyArray } from "../runtime/session/run_value.ts";
 import { outputShapes, type Script } from "./script.ts";
 
 /** The arguments of a call: `inp`'s nest with values in it. */

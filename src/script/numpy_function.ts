@@ -1,6 +1,5 @@
 /**
  * numpyFunction, pyFunc and contrib.framework.pyFunc: scripts whose bodies get host arrays.
- * May import core, ops, graph and this folder.
  */
 import { describe } from "../core/convert.ts";
 import { isPlainObject } from "../core/nest.ts";

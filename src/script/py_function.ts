@@ -1,6 +1,5 @@
 /**
  * pyFunction: scripts whose bodies get tensors and are differentiated.
- * May import core and this folder.
  */
 import type { OpInput } from "../core/apply.ts";
 import { optionCheck } from "../core/options.ts";

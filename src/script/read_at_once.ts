@@ -1,16 +1,15 @@
 /**
  * Bodies that read at once, as `x.item()` does, where the GPU can only be awaited, as in browsers. A body whose source says so runs
  * on the host with copies of its inputs; one that does so unforeseen is called again, if it has had no effect yet.
- * May import core and runtime files.
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
 import { userFrames } from "../core/user_stack.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { cpuDevice, gpuDevice } from "../runtime/devices.ts";
-import { placeText } from "../runtime/run_errors.ts";
-import { ReadAhead } from "../runtime/read_ahead.ts";
-import { EagerTensor } from "../runtime/tensor.ts";
+import { placeText } from "../runtime/session/run_errors.ts";
+import { ReadAhead } from "../runtime/eager/read_ahead.ts";
+import { EagerTensor } from "../runtime/eager/tensor.ts";
 import type { CallSite } from "./body.ts";
 import type { Script, ScriptFunction } from "./script.ts";
 

@@ -1,10 +1,9 @@
 /**
  * Tensors that a body made and returned: they are the call's, as what it made otherwise.
- * May import core and runtime's tensors.
  */
 import { isPlainObject } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
-import { EagerTensor } from "../runtime/tensor.ts";
+import { EagerTensor } from "../runtime/eager/tensor.ts";
 
 /**
  * Frees the tensors in a body's result that are younger than the call, whose first id is `first`, and were not kept. What a body

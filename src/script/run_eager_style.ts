@@ -1,16 +1,15 @@
 /**
  * Eager-style scripts: how EagerPyFunc runs in a plan. In eager mode the body simply runs, and tapes see its ops.
- * May import core and runtime's tensors, run tape and registries of host ops.
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
 import { Tensor } from "../core/tensor.ts";
-import { BodyCall } from "../runtime/body_call.ts";
-import type { ReadAhead } from "../runtime/read_ahead.ts";
-import { type HostCall, type HostResults, setHostOp } from "../runtime/run_context.ts";
-import { releaseValue, type RunValue } from "../runtime/run_value.ts";
-import { hostCallTotal } from "../runtime/metadata.ts";
-import { RunTape, tapeValue } from "../runtime/run_tape.ts";
+import { BodyCall } from "../runtime/functions/body_call.ts";
+import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
+import { type HostCall, type HostResults, setHostOp } from "../runtime/session/run_context.ts";
+import { releaseValue, type RunValue } from "../runtime/session/run_value.ts";
+import { hostCallTotal } from "../runtime/session/metadata.ts";
+import { RunTape, tapeValue } from "../runtime/functions/run_tape.ts";
 import { callEagerStyle } from "./eager_style.ts";
 import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { callReading, readsAtOnce } from "./read_at_once.ts";

@@ -1,6 +1,5 @@
 /**
  * Numpy-style scripts: how PyFunc runs in a plan and in eager mode.
- * May import core and runtime's tensors and registries of host ops.
  */
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
@@ -10,14 +9,14 @@ import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { isPromise } from "../core/nest.ts";
-import { type CallNumber, importedSeeds, nextCall, nextEagerCall } from "../ops/random_state.ts";
-import { constantTensor, setHostRunner } from "../runtime/eager.ts";
-import { currentReads } from "../runtime/read_ahead.ts";
-import { EagerTensor, outsideScopes, withOwner } from "../runtime/tensor.ts";
-import { type HostCall, type HostResults, setHostOp } from "../runtime/run_context.ts";
-import { hostCallTotal } from "../runtime/metadata.ts";
+import { type CallNumber, importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
+import { constantTensor, setHostRunner } from "../runtime/eager/eager.ts";
+import { currentReads } from "../runtime/eager/read_ahead.ts";
+import { EagerTensor, outsideScopes, withOwner } from "../runtime/eager/tensor.ts";
+import { type HostCall, type HostResults, setHostOp } from "../runtime/session/run_context.ts";
+import { hostCallTotal } from "../runtime/session/metadata.ts";
 import { scopeDevice } from "../runtime/devices.ts";
-import { copyArray, releaseValue, type RunValue } from "../runtime/run_value.ts";
+import { copyArray, releaseValue, type RunValue } from "../runtime/session/run_value.ts";
 import { callBody, type CallSite } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";

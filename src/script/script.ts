@@ -1,6 +1,5 @@
 /**
  * Script: the user's function with all that was said about it, and the registry of named scripts.
- * May import core.
  */
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
@@ -9,7 +8,7 @@ import { AlreadyExistsError, InvalidArgumentError, ValueError } from "../core/er
 import { describe } from "../core/convert.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import type { OpSeeds } from "../ops/random_state.ts";
+import type { OpSeeds } from "../ops/random/state.ts";
 import { optionCheck } from "../core/options.ts";
 import { isNested, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";

@@ -1,11 +1,10 @@
 /**
  * From what a body throws, and from results that do not fit, to TensorFlow's error classes.
- * May import core and runtime's errors of runs.
  */
 import * as errors from "../core/errors.ts";
 import { OpError } from "../core/errors.ts";
 import { trimStack, userFrames } from "../core/user_stack.ts";
-import { placeText } from "../runtime/run_errors.ts";
+import { placeText } from "../runtime/session/run_errors.ts";
 
 /** Where a body was called. */
 export interface ScriptPlace {

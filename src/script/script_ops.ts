@@ -1,6 +1,5 @@
 /**
  * The script ops themselves: PyFunc, PyFuncStateless, EagerPyFunc. Their kernel is the user's function.
- * May import core, ops and runtime's run tape.
  */
 import { type DType, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef } from "../core/op.ts";
@@ -9,7 +8,7 @@ import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
 import { asTensor } from "../ops/input.ts";
-import { tapeGradient } from "../runtime/run_tape.ts";
+import { tapeGradient } from "../runtime/functions/run_tape.ts";
 import { findScriptOf } from "./imported.ts";
 import { outputShapes, type Script } from "./script.ts";
 

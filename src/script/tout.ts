@@ -1,6 +1,5 @@
 /**
  * Tout: what a script returns. One dtype, a TensorSpec, or lists and objects of them.
- * May import core.
  */
 import { asDType, type DType } from "../core/dtype.ts";
 import { checkDepth, isNested, isPlainObject, packAs, setKey } from "../core/nest.ts";

@@ -1,6 +1,5 @@
 /**
  * What runs inside a worker: receives calls, finds their bodies, answers.
- * May import core and the wire format.
  */
 import { madeArray } from "./made_array.ts";
 import type { ScriptContext } from "./script.ts";

@@ -1,6 +1,5 @@
 /**
  * The pool of workers that run bodies: as many as the processor has cores, started when needed, one call at a time each.
- * May import core and the wire format.
  */
 import { InternalError, UnimplementedError, ValueError } from "../core/errors.ts";
 import type { Script, ScriptFunction, WorkerOption } from "./script.ts";

@@ -1,7 +1,6 @@
 /**
  * One worker, whatever the platform calls it: a Node-style thread where there are such, which tell when they end and do not keep the
  * process alive while idle; a Web Worker elsewhere.
- * May import the wire format and the worker's code.
  */
 import { workerCode } from "./worker_code.ts";
 import type { WorkerCall, WorkerReply } from "./worker_wire.ts";

@@ -1,6 +1,5 @@
 /**
  * What travels between a script op and its worker: values with host arrays in them, and errors.
- * May import core.
  */
 import { asDType, type DType, type HostData } from "../core/dtype.ts";
 import * as errors from "../core/errors.ts";

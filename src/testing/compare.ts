@@ -1,6 +1,5 @@
 /**
  * Comparison of host arrays: exact for integers, in units in the last place for floats.
- * May import core.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
 import type { NdArray, Scalar } from "../core/nd_array.ts";

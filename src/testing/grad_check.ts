@@ -1,6 +1,5 @@
 /**
  * gradCheck: gradients of any function against central differences.
- * May import core, ops, autodiff and runtime.
  */
 import { GradientTape } from "../autodiff/tape.ts";
 import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
@@ -11,8 +10,8 @@ import { NdArray, setElement } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { cpuDevice, device } from "../runtime/devices.ts";
-import { constantTensor } from "../runtime/eager.ts";
-import { tidy } from "../runtime/tensor.ts";
+import { constantTensor } from "../runtime/eager/eager.ts";
+import { tidy } from "../runtime/eager/tensor.ts";
 import { epsilonOf, numbersOf } from "./compare.ts";
 import { uniform } from "./op_sample.ts";
 

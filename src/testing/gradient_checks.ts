@@ -1,6 +1,5 @@
 /**
  * Checks of gradient rules: central differences, honest saves, literals as inputs, second order, the GPU.
- * May import core, ops, autodiff and runtime.
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { castArray } from "../core/convert.ts";
@@ -13,10 +12,10 @@ import { flatten } from "../core/nest.ts";
 import { sumToShape } from "../autodiff/backprop.ts";
 import { makeStep, savedByName } from "../autodiff/steps.ts";
 import { GradientTape } from "../autodiff/tape.ts";
-import { mul } from "../ops/pointwise_arithmetic.ts";
-import { onesOfTensor } from "../ops/creation.ts";
+import { mul } from "../ops/pointwise/arithmetic.ts";
+import { onesOfTensor } from "../ops/array/creation.ts";
 import { cpuDevice, device } from "../runtime/devices.ts";
-import { tidy } from "../runtime/tensor.ts";
+import { tidy } from "../runtime/eager/tensor.ts";
 import { difference } from "./compare.ts";
 import { analyticGradients, type CheckedFunction, gradDifference } from "./grad_check.ts";
 import { drawInputs, type OpSample } from "./op_sample.ts";

@@ -1,6 +1,5 @@
 /**
  * Checks that a graph computes what eager execution does: with known, partial and unknown shapes, and its gradients too.
- * May import core, graph, autodiff and runtime.
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
@@ -12,8 +11,8 @@ import { gradients } from "../autodiff/gradients.ts";
 import { Graph } from "../graph/graph.ts";
 import { placeholder } from "../ops/graph_ops.ts";
 import { cpuDevice, device } from "../runtime/devices.ts";
-import { importGraphDef } from "../runtime/import_graph_def.ts";
-import { Session } from "../runtime/session.ts";
+import { importGraphDef } from "../runtime/graph_defs/import_graph_def.ts";
+import { Session } from "../runtime/session/session.ts";
 import { analyticGradients, weightsFor } from "./grad_check.ts";
 import { difference, type Tolerance } from "./compare.ts";
 import { appliedTo, differentiable } from "./gradient_checks.ts";

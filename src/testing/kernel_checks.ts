@@ -1,6 +1,5 @@
 /**
  * Checks of shapes and kernels: infer = actual, cpu = reference, gpu = cpu for every variant.
- * May import core, devices and runtime.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";

@@ -1,6 +1,5 @@
 /**
  * Checks for ops and gradients, used by Weft's own tests and made for users' ops as well: `opCheck` and `gradCheck`.
- * May import everything below the public entries.
  *
  * @example
  * ```ts

@@ -1,6 +1,5 @@
 /**
  * What one check of an op is about, and the dtypes a sample may be checked in.
- * May import core and devices.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
 import { argOfInput, type OpDef } from "../core/op.ts";

@@ -1,13 +1,12 @@
 /**
  * opCheck: everything that must hold of an op, checked over samples, dtypes and devices.
- * May import core, ops, autodiff, devices and runtime.
  */
 import { ValueError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
 import { cpuDevice, gpuDevice } from "../runtime/devices.ts";
-import { memory } from "../runtime/memory.ts";
+import { memory } from "../runtime/eager/memory.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { checkCpu, checkGpu, checkInfer } from "./kernel_checks.ts";
 import { checkGraph } from "./graph_checks.ts";

@@ -1,6 +1,5 @@
 /**
  * Samples: what an op is checked with. Values are drawn from a fixed sequence, so a failure repeats.
- * May import core.
  */
 import { type DType, DTYPES, isBigInt, makeData } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";

@@ -1,6 +1,5 @@
 /**
  * What the outputs of a sample must be: a given loop, the expansion in float64, or the CPU kernel in float64.
- * May import core and runtime.
  */
 import { castArray } from "../core/convert.ts";
 import { type DType, DTYPES, isInteger } from "../core/dtype.ts";

@@ -1,6 +1,5 @@
 /**
  * Runs one op on host arrays: eagerly on a device, by its CPU kernel into poisoned outputs, or by a forced GPU variant.
- * May import core, ops, kernels, devices and runtime.
  */
 import { apply, type OpInput, withRecorders } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
@@ -14,10 +13,10 @@ import { sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type ConcreteSpec, isConcreteSpec } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
-import { runnableVariants } from "../kernels/half_gpu.ts";
+import { runnableVariants } from "../kernels/pointwise/half.ts";
 import { device as onDevice } from "../runtime/devices.ts";
-import { constantTensor } from "../runtime/eager.ts";
-import { tidy } from "../runtime/tensor.ts";
+import { constantTensor } from "../runtime/eager/eager.ts";
+import { tidy } from "../runtime/eager/tensor.ts";
 
 /** True where the op reads this flat input on the host. */
 export function isHostInput(def: OpDef, flat: number, total: number): boolean {

@@ -1,6 +1,6 @@
 /**
  * The elements of a tensor as a bundle's data file has them.
- * May import core. Follows TensorFlow `tensor_bundle.cc`.
+ *  Follows TensorFlow `tensor_bundle.cc`.
  */
 import { type DType, DTYPES, type HostData } from "../core/dtype.ts";
 import { DataLossError, UnimplementedError } from "../core/errors.ts";

@@ -1,6 +1,5 @@
 /**
  * Bytes written one after the other: varints, fixed numbers, other bytes.
- * May import nothing.
  */
 
 /** Grows as it is written to. */

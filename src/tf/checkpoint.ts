@@ -1,6 +1,6 @@
 /**
  * Checkpoints: TensorFlow's tensor bundle, `PREFIX.index` and `PREFIX.data-?????-of-?????`, read and written.
- * May import core, io and the generated messages. Follows TensorFlow `tensor_bundle.cc`.
+ *  Follows TensorFlow `tensor_bundle.cc`.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { toNdArray } from "../core/convert.ts";
@@ -26,7 +26,7 @@ import { fileSystem, openParts, type PartReader, replaceFile } from "./random_ac
 import { sliceKey } from "./slice_key.ts";
 import { readSource } from "./source.ts";
 import { compareBytes, readTable, writeTable } from "./table.ts";
-import { shapeFromJson, shapeToJson } from "../graph/graph_def_values.ts";
+import { shapeFromJson, shapeToJson } from "../graph/graph_def/values.ts";
 import { shapeMessage } from "./to_message.ts";
 
 /** What a checkpoint holds under a key. */

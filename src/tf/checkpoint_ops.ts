@@ -1,13 +1,13 @@
 /**
  * The ops with which TensorFlow's graphs read and write checkpoints: RestoreV2, SaveV2, ShardedFilename, MergeV2Checkpoints.
- * May import core and runtime. They reach files, so they are registered by this entry alone.
+ *  They reach files, so they are registered by this entry alone.
  */
 import { decodeString, encodeString } from "../core/text.ts";
 import { type DType, DTYPES } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { defineOp } from "../core/op.ts";
-import { setHostOp } from "../runtime/run_context.ts";
+import { setHostOp } from "../runtime/session/run_context.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
 defineOp({

@@ -1,6 +1,5 @@
 /**
  * CRC-32C (Castagnoli), and its masked form, as TensorFlow's records, tables and bundles have them.
- * May import nothing.
  */
 
 /** Eight tables: eight bytes are taken at a time ("slicing by 8", Kounavis and Berry 2005). */

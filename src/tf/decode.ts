@@ -1,6 +1,5 @@
 /**
  * Protobuf messages out of bytes, with errors that name the file.
- * May import core and @bufbuild/protobuf.
  */
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { DataLossError } from "../core/errors.ts";

@@ -1,6 +1,5 @@
 /**
  * GraphDef messages as the objects that `importGraphDef` takes. Bytes stay bytes: views into the file.
- * May import graph and the generated messages.
  */
 import type {
   AttrValueJson,
@@ -11,7 +10,7 @@ import type {
   NodeDefJson,
   ShapeJson,
   TensorJson,
-} from "../graph/graph_def.ts";
+} from "../graph/graph_def/graph_def.ts";
 import type {
   AttrValue,
   AttrValue_ListValue,

@@ -1,10 +1,9 @@
 /**
  * GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON.
- * May import graph, io and the generated messages.
  */
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../core/errors.ts";
-import type { GraphDefJson } from "../graph/graph_def.ts";
+import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
 import { naming } from "../io/naming.ts";
 import { decode } from "./decode.ts";
 import { graphDefOf } from "./from_message.ts";

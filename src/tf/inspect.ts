@@ -1,6 +1,5 @@
 /**
  * What is in a model's file: signatures, ops, sizes, and what is missing to run it.
- * May import everything below the public entries.
  */
 // Ops that are not loaded would count as missing.
 import "../../mod.ts";
@@ -8,11 +7,11 @@ import { shapeText } from "../core/shape.ts";
 import { readArtifacts } from "../graph_model/artifacts.ts";
 import { withWeights } from "../graph_model/topology.ts";
 import { decodeWeights } from "../graph_model/weights.ts";
-import type { GraphDefJson, NodeDefJson } from "../graph/graph_def.ts";
-import { hasControlFlowV1, raiseControlFlow } from "../graph/control_flow_v1.ts";
-import { shapeFromJson, text } from "../graph/graph_def_values.ts";
+import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
+import { hasControlFlowV1, raiseControlFlow } from "../graph/graph_def/control_flow_v1.ts";
+import { shapeFromJson, text } from "../graph/graph_def/values.ts";
 import { missingOps } from "../runtime/graph_defs/missing.ts";
-import { canImport } from "../runtime/import_graph_def.ts";
+import { canImport } from "../runtime/graph_defs/import_graph_def.ts";
 import "./checkpoint_ops.ts";
 import { graphDefOf } from "./from_message.ts";
 import { readGraphDef } from "./graph_def.ts";

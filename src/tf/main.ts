@@ -1,7 +1,6 @@
 /**
  * The command: `inspect MODEL` prints what is in a model's file, `convert MODEL FILE.pb` writes its graph as TensorFlow's GraphDef.
  * MODEL is a `model.json` of TensorFlow.js, the folder of a SavedModel, or a GraphDef.
- * May import core and its own folder.
  *
  * @module
  */

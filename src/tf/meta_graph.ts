@@ -1,12 +1,11 @@
 /**
  * The meta graph of a SavedModel: read, chosen by tags, and cut down to what a signature needs.
- * May import core, graph and the generated messages.
  */
 import { asDType, type DType } from "../core/dtype.ts";
 import { NotFoundError, UnimplementedError, ValueError } from "../core/errors.ts";
 import type { PartialShape } from "../core/shape.ts";
-import type { GraphDefJson, NodeDefJson } from "../graph/graph_def.ts";
-import { shapeFromJson } from "../graph/graph_def_values.ts";
+import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
+import { shapeFromJson } from "../graph/graph_def/values.ts";
 import { decode } from "./decode.ts";
 import { shapeOf, typeOf } from "./from_message.ts";
 import {

@@ -1,6 +1,5 @@
 /**
  * TensorFlow's files: graphs, SavedModels and checkpoints, read and written.
- * May import everything below the public entries, and @bufbuild/protobuf, which no other entry does.
  *
  * @example
  * ```ts

@@ -1,6 +1,5 @@
 /**
  * Files read in parts, and written so that a crash leaves the old or the new one.
- * May import core and io.
  */
 import { DataLossError, NotFoundError, UnimplementedError } from "../core/errors.ts";
 import { readSource } from "./source.ts";

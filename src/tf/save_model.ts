@@ -1,21 +1,20 @@
 /**
  * saveModel: functions as the signatures of a SavedModel that TensorFlow loads.
- * May import everything below the public entries, and the generated messages.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { DTYPES } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
-import type { GraphDefJson, NodeDefJson } from "../graph/graph_def.ts";
-import { toGraphDef } from "../graph/graph_def.ts";
+import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
+import { toGraphDef } from "../graph/graph_def/graph_def.ts";
 import "../portable/mod.ts";
-import { base64Text, shapeToJson } from "../graph/graph_def_values.ts";
+import { base64Text, shapeToJson } from "../graph/graph_def/values.ts";
 import { Graph } from "../graph/graph.ts";
 import type { SymbolicTensor } from "../graph/operation.ts";
 import { placeholder } from "../ops/graph_ops.ts";
-import type { TracedFunction } from "../runtime/function.ts";
-import { Variable } from "../runtime/variable.ts";
+import type { TracedFunction } from "../runtime/functions/function.ts";
+import { Variable } from "../runtime/variables/variable.ts";
 import { pathOf, writeCheckpoint } from "./checkpoint.ts";
 import {
   CollectionDef_BytesListSchema,

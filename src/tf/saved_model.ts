@@ -1,6 +1,5 @@
 /**
  * loadSavedModel: signatures of a SavedModel as functions, its variables restored.
- * May import everything below the public entries, and the generated messages.
  */
 import { describe } from "../core/convert.ts";
 import { encodeString } from "../core/text.ts";
@@ -11,13 +10,13 @@ import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { asDType } from "../core/dtype.ts";
 import { Graph } from "../graph/graph.ts";
-import type { GraphDefJson } from "../graph/graph_def.ts";
-import { shapeFromJson, text } from "../graph/graph_def_values.ts";
+import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
+import { shapeFromJson, text } from "../graph/graph_def/values.ts";
 import { Operation } from "../graph/operation.ts";
-import { tfFunction, type TracedFunction } from "../runtime/function.ts";
-import { importNodes } from "../runtime/import_graph_def.ts";
-import type { LookupTable } from "../runtime/lookup_table.ts";
-import { type Variable, variable, variableByName } from "../runtime/variable.ts";
+import { tfFunction, type TracedFunction } from "../runtime/functions/function.ts";
+import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
+import type { LookupTable } from "../runtime/graph_defs/lookup_table.ts";
+import { type Variable, variable, variableByName } from "../runtime/variables/variable.ts";
 import { naming, namingAsync } from "../io/naming.ts";
 import { pathOf } from "./checkpoint.ts";
 import "./checkpoint_ops.ts";

@@ -1,8 +1,7 @@
 /**
  * The nodes with which a graph of version 1 saves, restores and initialises its variables.
- * May import graph.
  */
-import type { NodeDefJson, ShapeJson, TensorJson } from "../graph/graph_def.ts";
+import type { NodeDefJson, ShapeJson, TensorJson } from "../graph/graph_def/graph_def.ts";
 
 /** Where a loader finds them: the fields of a SaverDef. */
 export const SAVER = {

@@ -1,6 +1,6 @@
 /**
  * Keys under which a bundle keeps the slices of partitioned tensors.
- * May import nothing. Follows TensorFlow `saved_tensor_slice_util.cc` and `ordered_code.cc`.
+ *  Follows TensorFlow `saved_tensor_slice_util.cc` and `ordered_code.cc`.
  */
 
 /** One dimension of a slice; length -1 for all of it. */

@@ -1,6 +1,5 @@
 /**
  * Where files come from: a path, a URL, bytes or a stream, read whole.
- * May import core and io.
  */
 import { NotFoundError } from "../core/errors.ts";
 import { concatBytes } from "../io/bytes.ts";

@@ -1,6 +1,6 @@
 /**
  * Sorted tables of keys and values, in LevelDB's format: the index of a checkpoint.
- * May import core. Follows LevelDB's `table_format.md`; blocks are not compressed, as TensorFlow writes them.
+ *  Follows LevelDB's `table_format.md`; blocks are not compressed, as TensorFlow writes them.
  */
 import { DataLossError, UnimplementedError } from "../core/errors.ts";
 import { ByteWriter } from "./byte_writer.ts";

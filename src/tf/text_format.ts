@@ -1,6 +1,5 @@
 /**
  * Protobuf's text format, read into messages: what `.pbtxt` files hold.
- * May import core and @bufbuild/protobuf.
  */
 import {
   create,

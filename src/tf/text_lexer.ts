@@ -1,6 +1,5 @@
 /**
  * Tokens of protobuf's text format.
- * May import core.
  */
 import { DataLossError } from "../core/errors.ts";
 

@@ -1,6 +1,5 @@
 /**
  * GraphDef objects as messages, ready to be written as bytes.
- * May import core, graph and the generated messages.
  */
 import { create } from "@bufbuild/protobuf";
 import { ValueError } from "../core/errors.ts";
@@ -12,8 +11,8 @@ import type {
   NodeDefJson,
   ShapeJson,
   TensorJson,
-} from "../graph/graph_def.ts";
-import { bytes } from "../graph/graph_def_values.ts";
+} from "../graph/graph_def/graph_def.ts";
+import { bytes } from "../graph/graph_def/values.ts";
 import {
   type AttrValue,
   AttrValue_ListValueSchema,

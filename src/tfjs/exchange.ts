@@ -1,6 +1,5 @@
 /**
  * toTfjs and fromTfjs: tensors from one library to the other, without a copy where both run on one GPU device.
- * May import core, runtime's tensors, this folder, and @tensorflow/tfjs-core.
  */
 import * as tfjs from "@tensorflow/tfjs-core";
 import { toNdArray } from "../core/convert.ts";
@@ -9,9 +8,9 @@ import { FailedPreconditionError, RuntimeError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { scopeDevice } from "../runtime/devices.ts";
-import { constantTensor } from "../runtime/eager.ts";
-import { AdoptedStorage } from "../runtime/gpu_memory.ts";
-import { asEager, EagerTensor } from "../runtime/tensor.ts";
+import { constantTensor } from "../runtime/eager/eager.ts";
+import { AdoptedStorage } from "../runtime/eager/gpu_memory.ts";
+import { asEager, EagerTensor } from "../runtime/eager/tensor.ts";
 import { sharedBackend } from "./share_device.ts";
 import type { SharedBackend, TfjsTensor } from "./shared_backend.ts";
 

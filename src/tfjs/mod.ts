@@ -1,7 +1,6 @@
 /**
  * Exchange with TensorFlow.js: tensors both ways, without a copy on one GPU device, and its functions as ops of ours. The backends
  * of TensorFlow.js are the user's to import.
- * May import everything below the public entries, and @tensorflow/tfjs-core.
  *
  * @example
  * ```ts

@@ -1,6 +1,5 @@
 /**
  * shareDevice: one GPUDevice for Weft and TensorFlow.js.
- * May import core, devices, runtime's devices, this folder, and @tensorflow/tfjs-core.
  */
 import * as tfjs from "@tensorflow/tfjs-core";
 import { UnavailableError } from "../core/errors.ts";

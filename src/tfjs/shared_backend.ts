@@ -1,12 +1,11 @@
 /**
  * TensorFlow.js's WebGPU backend on our device: it binds our buffers as they are, and gives them back when it is done.
- * May import core, devices, runtime's storage, and @tensorflow/tfjs-core.
  */
 import * as tfjs from "@tensorflow/tfjs-core";
 import type { DType } from "../core/dtype.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
-import type { Storage } from "../runtime/storage.ts";
+import type { Storage } from "../runtime/eager/storage.ts";
 
 /** A tensor of TensorFlow.js, of any rank. */
 export type TfjsTensor = InstanceType<(typeof tfjs)["Tensor"]>;

@@ -1,6 +1,5 @@
 /**
  * tfjsFunction: a function of TensorFlow.js tensors as an op that is differentiated.
- * May import core, ops, runtime, script, this folder, and @tensorflow/tfjs-core.
  */
 import * as tfjs from "@tensorflow/tfjs-core";
 import { announce, currentRecorders } from "../core/apply.ts";

@@ -1,6 +1,5 @@
 /**
  * The arithmetic of a step's scalars, on numbers for eager steps and on tensors for compiled ones.
- * May import core and ops.
  */
 import { apply1 } from "../core/apply.ts";
 import { NdArray } from "../core/nd_array.ts";

@@ -1,6 +1,5 @@
 /**
  * Functions that make optimizers. The public name is `tf.train`.
- * May import its own folder.
  */
 import "./resource_updates.ts";
 import {

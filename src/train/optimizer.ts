@@ -1,6 +1,5 @@
 /**
  * Optimizer: what all optimizers share. Gradients, slots, the step count, saving; each one adds the update op of a variable.
- * May import core, ops, autodiff and runtime.
  */
 import { apply, currentInterpreter, withInterpreter } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
@@ -11,11 +10,11 @@ import type { Attrs, OpDef } from "../core/op.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { gradientsOfVariables, notConnected, variableGrads } from "../autodiff/grad_functions.ts";
-import { cast } from "../ops/cast.ts";
+import { cast } from "../ops/array/cast.ts";
 import { device } from "../runtime/devices.ts";
-import { dispose, tidy } from "../runtime/tensor.ts";
-import { Variable, variable, variableByName } from "../runtime/variable.ts";
-import type { VariableState } from "../runtime/variable_state.ts";
+import { dispose, tidy } from "../runtime/eager/tensor.ts";
+import { Variable, variable, variableByName } from "../runtime/variables/variable.ts";
+import type { VariableState } from "../runtime/variables/variable_state.ts";
 import {
   type Arithmetic,
   numberArithmetic,

@@ -1,6 +1,5 @@
 /**
  * The optimizers, in TensorFlow.js's numerics; AdamW in Keras's.
- * May import core, ops and its own folder.
  */
 import type { Attrs, OpDef } from "../core/op.ts";
 import {
@@ -13,7 +12,7 @@ import {
   ApplyGradientDescent,
   ApplyMomentum,
   ApplyRmsProp,
-} from "../ops/optimizer_updates.ts";
+} from "../ops/state/optimizer_updates.ts";
 import type { Arithmetic } from "./arithmetic.ts";
 import { Optimizer, type OptimizerConfig, type SlotInit } from "./optimizer.ts";
 

@@ -1,6 +1,5 @@
 /**
  * Runs TensorFlow's update ops: reads the variables behind the handles, applies the pure update, assigns.
- * May import core, ops and runtime.
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { FailedPreconditionError, UnimplementedError } from "../core/errors.ts";
@@ -8,11 +7,11 @@ import { resourceOf } from "../core/graph_node.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import type { Attrs } from "../core/op.ts";
 import { Tensor } from "../core/tensor.ts";
-import { RESOURCE_UPDATES, type ResourceUpdate } from "../ops/resource_updates.ts";
-import { setHostRunner } from "../runtime/eager.ts";
-import { setHostOp } from "../runtime/run_context.ts";
-import { type EagerTensor, tidy } from "../runtime/tensor.ts";
-import type { VariableState } from "../runtime/variable_state.ts";
+import { RESOURCE_UPDATES, type ResourceUpdate } from "../ops/state/resource_updates.ts";
+import { setHostRunner } from "../runtime/eager/eager.ts";
+import { setHostOp } from "../runtime/session/run_context.ts";
+import { type EagerTensor, tidy } from "../runtime/eager/tensor.ts";
+import type { VariableState } from "../runtime/variables/variable_state.ts";
 
 function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): void {
   if (attrs.update_slots === false) {

@@ -1,16 +1,15 @@
 /**
  * Slots: the variables an optimizer keeps for each variable that it trains, and how they are saved and restored.
- * May import core, ops and runtime.
  */
 import { currentInterpreter, withInterpreter } from "../core/apply.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { fill } from "../ops/creation.ts";
+import { fill } from "../ops/array/creation.ts";
 import { device } from "../runtime/devices.ts";
-import { tidy } from "../runtime/tensor.ts";
-import { type Variable, variable } from "../runtime/variable.ts";
+import { tidy } from "../runtime/eager/tensor.ts";
+import { type Variable, variable } from "../runtime/variables/variable.ts";
 
 /** How an optimizer's slot is made and named. */
 export interface SlotInit {

@@ -1,10 +1,9 @@
 /**
  * What a training step needs of the graph being built, if any.
- * May import core and runtime.
  */
 import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
-import type { Variable } from "../runtime/variable.ts";
+import type { Variable } from "../runtime/variables/variable.ts";
 
 /** The operation of a graph that does a step. */
 export type StepOperation = NonNullable<ReturnType<Variable["assign"]>>["operation"];

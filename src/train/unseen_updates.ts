@@ -1,14 +1,13 @@
 /**
  * Updates of variables that bodies of scripts read unseen: in a graph only a run knows which ones, so one operation updates them all.
- * May import core, ops, autodiff and runtime.
  */
 import { FailedPreconditionError } from "../core/errors.ts";
 import type { Resource } from "../core/graph_node.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { UnseenGradient } from "../autodiff/unseen.ts";
-import { setHostOp } from "../runtime/run_context.ts";
-import { gradientsIn } from "../runtime/unseen_gradients.ts";
+import { setHostOp } from "../runtime/session/run_context.ts";
+import { gradientsIn } from "../runtime/functions/unseen_gradients.ts";
 import { addOperation, type StepOperation } from "./step_graph.ts";
 
 /** Updates variables by their gradients, eagerly. */

@@ -9,14 +9,14 @@ import {
   exprType,
   keep,
   scalar as s,
-} from "../../src/core/scalar.ts";
-import { printJs } from "../../src/core/scalar_js.ts";
-import { printWgsl } from "../../src/core/scalar_wgsl.ts";
+} from "../../src/core/scalar/expr.ts";
+import { printJs } from "../../src/core/scalar/js.ts";
+import { printWgsl } from "../../src/core/scalar/wgsl.ts";
 import { Engine } from "../../src/devices/cpu/engine.ts";
 import { preparePointwise } from "../../src/devices/cpu/pointwise/pointwise.ts";
-import { collapseBroadcast } from "../../src/kernels/broadcast.ts";
-import { interpretLoop, pointwiseCpu, sumOf } from "../../src/kernels/pointwise_cpu.ts";
-import { pointwiseGpu } from "../../src/kernels/pointwise_gpu.ts";
+import { collapseBroadcast } from "../../src/kernels/pointwise/broadcast.ts";
+import { interpretLoop, pointwiseCpu, sumOf } from "../../src/kernels/host/pointwise.ts";
+import { pointwiseGpu } from "../../src/kernels/pointwise/variants.ts";
 
 const x = argument(0);
 

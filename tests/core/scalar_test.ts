@@ -15,14 +15,14 @@ import {
   scalar as s,
   type ScalarOp,
   substitute,
-} from "../../src/core/scalar.ts";
-import { collapseBroadcast } from "../../src/kernels/broadcast.ts";
-import { interpretLoop, pointwiseCpu } from "../../src/kernels/pointwise_cpu.ts";
-import { pointwiseGpu } from "../../src/kernels/pointwise_gpu.ts";
-import { exprType } from "../../src/core/scalar.ts";
+} from "../../src/core/scalar/expr.ts";
+import { collapseBroadcast } from "../../src/kernels/pointwise/broadcast.ts";
+import { interpretLoop, pointwiseCpu } from "../../src/kernels/host/pointwise.ts";
+import { pointwiseGpu } from "../../src/kernels/pointwise/variants.ts";
+import { exprType } from "../../src/core/scalar/expr.ts";
 import type { Profile } from "../../src/core/dispatch.ts";
 import { GPU_DTYPES } from "../../src/core/gpu_storage.ts";
-import { printWgsl } from "../../src/core/scalar_wgsl.ts";
+import { printWgsl } from "../../src/core/scalar/wgsl.ts";
 import { testOnDevices } from "../devices.ts";
 
 const x = argument(0), y = argument(1);

@@ -8,9 +8,9 @@ import { assert, assertEquals } from "@std/assert";
 import { apply } from "../../src/core/apply.ts";
 import { type DType, DTYPES, isBigInt, isInteger } from "../../src/core/dtype.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../src/core/op.ts";
-import { interpretLoop } from "../../src/kernels/pointwise_cpu.ts";
-import { collapseBroadcast } from "../../src/kernels/broadcast.ts";
-import { argument } from "../../src/core/scalar.ts";
+import { interpretLoop } from "../../src/kernels/host/pointwise.ts";
+import { collapseBroadcast } from "../../src/kernels/pointwise/broadcast.ts";
+import { argument } from "../../src/core/scalar/expr.ts";
 import { findDevice } from "../../src/runtime/devices.ts";
 import {
   disposeInputs,

@@ -9,7 +9,7 @@ import {
   runPasses,
 } from "../../src/graph/passes/pipeline.ts";
 import { irText } from "../../src/graph/passes/verify.ts";
-import { foldOrdinary } from "../../src/runtime/folder.ts";
+import { foldOrdinary } from "../../src/runtime/plan/folder.ts";
 import type { SymbolicTensor } from "../../src/graph/operation.ts";
 
 /** All passes. */

@@ -3,7 +3,7 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { buildIr } from "../../src/graph/ir.ts";
 import type { SymbolicTensor } from "../../src/graph/operation.ts";
-import { costOf, type DeviceType, place } from "../../src/runtime/place.ts";
+import { costOf, type DeviceType, place } from "../../src/runtime/plan/place.ts";
 import type { TransferCost } from "../../src/core/device.ts";
 
 /** A device that is read at once, one that must be awaited, and one that shares the host's memory. */

@@ -1,10 +1,10 @@
 /** Segments: what runs without handles frees what it must, and notices new shapes. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { ConcreteFunction } from "../../src/runtime/concrete_function.ts";
-import { execute, executeAlone } from "../../src/runtime/executor.ts";
-import { newRunContext } from "../../src/runtime/run_context.ts";
-import type { EagerTensor } from "../../src/runtime/tensor.ts";
+import { ConcreteFunction } from "../../src/runtime/functions/concrete_function.ts";
+import { execute, executeAlone } from "../../src/runtime/plan/executor.ts";
+import { newRunContext } from "../../src/runtime/session/run_context.ts";
+import type { EagerTensor } from "../../src/runtime/eager/tensor.ts";
 import { testOnDevices } from "../devices.ts";
 
 testOnDevices("a compiled call leaves nothing behind but its results", () => {

@@ -9,7 +9,7 @@ import { setBackend } from "@weft/weft";
 import type { Candidates, Profile, Program } from "../../src/core/dispatch.ts";
 import { lookupOp, type OpDef, type Problem } from "../../src/core/op.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { SHARED_TILES } from "../../src/kernels/gemm_tiles.ts";
+import { SHARED_TILES } from "../../src/kernels/matmul/tiles.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
 import { difference } from "../../src/testing/compare.ts";
 import {

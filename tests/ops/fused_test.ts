@@ -1,7 +1,7 @@
 /** The ops that plans make of others: every kernel against the CPU, over shapes with edges. */
 import { assertEquals } from "@std/assert";
 import { NdArray } from "@weft/weft";
-import { argument, type Expr, scalar as s } from "../../src/core/scalar.ts";
+import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
 import { compareVariants, noise, testOnGpu } from "./force_variant.ts";
 
 const arg = (n: number): Expr[] => Array.from({ length: n }, (_, i) => argument(i));

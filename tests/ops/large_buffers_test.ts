@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type DType, NdArray, setBackend } from "@weft/weft";
 import type { Profile } from "../../src/core/dispatch.ts";
-import { argument, scalar } from "../../src/core/scalar.ts";
+import { argument, scalar } from "../../src/core/scalar/expr.ts";
 import { lookupOp } from "../../src/core/op.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";

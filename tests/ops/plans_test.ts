@@ -7,7 +7,7 @@ import { assertEquals } from "@std/assert";
 import "@weft/weft";
 import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../src/core/dispatch.ts";
 import { GPU_DTYPES, gpuBytes } from "../../src/core/gpu_storage.ts";
-import { runnableVariants } from "../../src/kernels/half_gpu.ts";
+import { runnableVariants } from "../../src/kernels/pointwise/half.ts";
 import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/core/op.ts";
 import { sizeOf } from "../../src/core/shape.ts";
 // Brings the kernels, whether there is an adapter or not.

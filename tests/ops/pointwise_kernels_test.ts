@@ -3,8 +3,8 @@
 import { assertEquals } from "@std/assert";
 import type { NdArray } from "@weft/weft";
 import type { Profile } from "../../src/core/dispatch.ts";
-import { argument, scalar as s } from "../../src/core/scalar.ts";
-import { pointwiseGpu } from "../../src/kernels/pointwise_gpu.ts";
+import { argument, scalar as s } from "../../src/core/scalar/expr.ts";
+import { pointwiseGpu } from "../../src/kernels/pointwise/variants.ts";
 import { compareVariants, filled, noise, special, testOnGpu } from "./force_variant.ts";
 
 const EXACT = { ulps: 0, ulpsOfLargest: 0 };

@@ -4,7 +4,7 @@
 
 import type { NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/core/op.ts";
-import { argument, type Expr, scalar as s } from "../../src/core/scalar.ts";
+import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
 import { filled, number, vector } from "./force_variant.ts";
 import {

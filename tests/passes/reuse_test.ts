@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import type { Device } from "../../src/core/device.ts";
 import { setTracer } from "../../src/core/trace.ts";
 import { defaultDevice } from "../../src/runtime/devices.ts";
-import { lookups } from "../../src/runtime/launch_cache.ts";
+import { lookups } from "../../src/runtime/eager/launch_cache.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** What was done. */

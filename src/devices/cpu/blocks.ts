@@ -1,6 +1,5 @@
 /**
  * Lengths in parts, bytes in cache lines.
- * May import nothing.
  */
 
 /** Parts of a length: as many as needed, of even size. */

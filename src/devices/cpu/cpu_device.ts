@@ -1,7 +1,6 @@
 /**
  * The CPU device. Tensors of float32, int32, uint32 and bool live in one WebAssembly memory, where vector kernels made at run time
  * work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on views.
- * May import core, kernels and this folder.
  */
 import { castArray, isAssignable } from "../../core/convert.ts";
 import {

@@ -1,6 +1,5 @@
 /**
  * Heap and compiled modules: what kernels of the CPU device are made with.
- * May import heap and wasm.
  */
 import { Heap, type Pointer } from "./heap.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";

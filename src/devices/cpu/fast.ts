@@ -1,6 +1,5 @@
 /**
  * What a vector kernel is: a function of addresses.
- * May import core and this folder.
  */
 import type { OpDef, Problem } from "../../core/op.ts";
 import type { Engine } from "./engine.ts";

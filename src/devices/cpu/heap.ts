@@ -1,7 +1,6 @@
 /**
  * The memory of the CPU device: one growing WebAssembly.Memory cut into blocks. A block is named by its address alone; who frees it
  * knows how many bytes it asked for. Blocks are multiples of 64 bytes, so kernels may read and write whole vectors past the end.
- * May import core.
  */
 import { ResourceExhaustedError } from "../../core/errors.ts";
 

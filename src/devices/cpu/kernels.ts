@@ -1,10 +1,9 @@
 /**
  * Which vector kernel an op has: one of a family, by its name, or one that follows from what it means.
- * May import core, kernels and this folder.
  */
 import type { OpDef, Problem } from "../../core/op.ts";
-import { argument, type Expr } from "../../core/scalar.ts";
-import { meaningOf } from "../../kernels/host_meaning.ts";
+import { argument, type Expr } from "../../core/scalar/expr.ts";
+import { meaningOf } from "../../kernels/host/meaning.ts";
 import { CONV_KERNELS } from "./conv/conv.ts";
 import { prepareCopy } from "./copy/copy.ts";
 import { COUNT_KERNELS } from "./copy/count.ts";

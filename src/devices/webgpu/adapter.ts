@@ -1,6 +1,5 @@
 /**
  * Finds an adapter, asks for its maximum limits, and measures what kernels may rely on.
- * May import core.
  */
 import type { Profile } from "../../core/dispatch.ts";
 

@@ -1,6 +1,5 @@
 /**
  * GPU buffers by size class, reused instead of destroyed.
- * May import core.
  */
 import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError } from "../../core/errors.ts";

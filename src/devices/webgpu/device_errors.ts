@@ -1,6 +1,5 @@
 /**
  * What WebGPU reports, as TensorFlow's error classes.
- * May import core.
  */
 import {
   InternalError,

@@ -1,6 +1,5 @@
 /**
  * A launch: one dispatch with its pipeline, its parameters, and the bind groups it used last.
- * May import core.
  */
 import type { Dispatch } from "../../core/dispatch.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";

@@ -1,7 +1,6 @@
 /**
  * Opens the WebGPU device. Its code and its kernels are loaded here, once there is an adapter: a process that stays on the CPU
  * never waits for them.
- * May import core and its own folder.
  */
 import { requestDevice } from "./adapter.ts";
 import type { WebGpuDevice } from "./webgpu_device.ts";

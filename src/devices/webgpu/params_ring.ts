@@ -1,6 +1,5 @@
 /**
  * One uniform buffer for the parameters of all dispatches: equal words share a slot and are written once.
- * May import core.
  */
 
 /** Bytes per slot: WebGPU's largest required alignment of dynamic offsets. */

@@ -1,6 +1,5 @@
 /**
  * Compute pipelines and bind groups, each made once.
- * May import core.
  */
 import type { DeviceCounters } from "../../core/device.ts";
 import type { BufferRange, Program } from "../../core/dispatch.ts";

@@ -1,6 +1,5 @@
 /**
  * Device-to-host copies: all buffers of one request in one staging copy, synchronously where the runtime allows.
- * May import core.
  */
 import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError, UnavailableError } from "../../core/errors.ts";

@@ -1,7 +1,6 @@
 /**
  * Sequences: rows of kernels that run again and again. What they recorded is kept, and given again without asking anything, where
  * the memory they took is free again.
- * May import core and its own folder.
  */
 import type { BufferPool, PooledBuffer, Taken } from "./buffer_pool.ts";
 import type { Launch } from "./launch.ts";

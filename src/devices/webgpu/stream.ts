@@ -1,6 +1,5 @@
 /**
  * The stream of commands: dispatches recorded into one open pass, submitted in batches that grow.
- * May import core and its own folder.
  */
 import type { DeviceCounters } from "../../core/device.ts";
 import { traced, tracer } from "../../core/trace.ts";

@@ -1,6 +1,5 @@
 /**
  * Timestamps: when dispatches ran, by the GPU's clock, brought onto the host's.
- * May import core.
  */
 import type { Span } from "../../core/trace.ts";
 

@@ -1,6 +1,5 @@
 /**
  * Chooses among kernels for the same work: remembers which was fastest, and, when asked to, finds out.
- * May import core.
  */
 import type { Candidates, GpuPlan, KernelChooser } from "../../core/dispatch.ts";
 

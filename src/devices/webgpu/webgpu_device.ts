@@ -1,6 +1,5 @@
 /**
  * The WebGPU device: records dispatches into one open pass, reads back in one copy, reports errors on the next call.
- * May import core, kernels and its own folder.
  */
 import {
   type BufferRead,
@@ -25,7 +24,7 @@ import { UnavailableError } from "../../core/errors.ts";
 import { type Span, traced, tracer } from "../../core/trace.ts";
 import * as kernels from "../../kernels/gpu.ts";
 import { bringGpuKernels } from "../../kernels/gpu_kernels.ts";
-import { runnableVariants } from "../../kernels/half_gpu.ts";
+import { runnableVariants } from "../../kernels/pointwise/half.ts";
 import type { AdapterResult } from "./adapter.ts";
 import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { deviceError, lossError } from "./device_errors.ts";

@@ -1,6 +1,5 @@
 /**
  * Nodes that passes add to a plan's graph. They stem from the operation in whose place they stand.
- * May import core and graph files.
  */
 import { type Attrs, inferOutputs, lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";

@@ -1,7 +1,6 @@
 /**
  * Attention: products with a softmax between them become one op that never stores the scores. A mask is known where it is a
  * constant that hides from each query the keys after it.
- * May import core and graph files.
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";

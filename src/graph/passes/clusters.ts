@@ -1,6 +1,5 @@
 /**
  * Clusters: sets of nodes that become one node each, without making a cycle.
- * May import core and graph files.
  */
 import { InternalError } from "../../core/errors.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";

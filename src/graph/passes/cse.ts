@@ -1,6 +1,5 @@
 /**
  * Common subexpressions: pure nodes of the same op, attributes and inputs become one. Script ops are the same by their token.
- * May import core and graph files.
  */
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";

@@ -1,9 +1,8 @@
 /**
  * Epilogues: a pointwise op that is the only reader of a product or convolution happens where its sums are stored.
- * May import core and graph files.
  */
 import type { DType } from "../../core/dtype.ts";
-import { argument, castTo } from "../../core/scalar.ts";
+import { argument, castTo } from "../../core/scalar/expr.ts";
 import { isConcrete, type PartialShape, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";

@@ -1,6 +1,5 @@
 /**
  * Folding: pure nodes with constant inputs become constants. How a node is computed is the caller's business.
- * May import core and graph files.
  */
 import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";

@@ -1,7 +1,6 @@
 /**
  * Fusion: pointwise ops whose results are read by one other pointwise op only become part of it. Cheap ones that several such ops
  * read become part of each of them, where storing the result would cost more than computing it again.
- * May import core and graph files.
  */
 import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";

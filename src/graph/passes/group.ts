@@ -1,10 +1,9 @@
 /**
  * Grouping: updates of several variables by one rule become one op, so that an optimizer's step is one dispatch; and so do small
  * sums over first axes, such as the gradients of biases.
- * May import core and graph files.
  */
 import { lookupOp } from "../../core/op.ts";
-import { argument } from "../../core/scalar.ts";
+import { argument } from "../../core/scalar/expr.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";

@@ -1,7 +1,6 @@
 /**
  * Merging: pointwise ops of one shape that read what another makes, or the same arrays, become one op of several outputs. What
  * one of them loads or computes is loaded and computed once.
- * May import core and graph files.
  */
 import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";

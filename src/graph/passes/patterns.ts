@@ -1,6 +1,5 @@
 /**
  * Patterns: shapes of small subgraphs, matched from their result backwards. What a pattern consists of must serve nobody else.
- * May import core and graph files.
  */
 import type { NdArray } from "../../core/nd_array.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";

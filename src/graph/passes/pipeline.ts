@@ -1,6 +1,5 @@
 /**
  * The passes every plan goes through after folding, in order; each can be switched off to find out which one is wrong.
- * May import core and graph files.
  */
 import { traced } from "../../core/trace.ts";
 import type { IrGraph } from "../ir.ts";

@@ -1,6 +1,5 @@
 /**
  * What passes that join pointwise ops share: which nodes they are, their expressions, and the node that a set of them becomes.
- * May import core and graph files.
  */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { lookupOp, type OpDef } from "../../core/op.ts";
@@ -14,7 +13,7 @@ import {
   mayFail,
   type ScalarOp,
   substitute,
-} from "../../core/scalar.ts";
+} from "../../core/scalar/expr.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { isPure } from "./cse.ts";
 

@@ -1,10 +1,9 @@
 /**
  * Reductions: a pointwise op that nothing but reductions reads is computed while they read it, and a pointwise op that is the only
  * reader of a reduction where its results are stored.
- * May import core and graph files.
  */
 import { lookupOp, type OpDef } from "../../core/op.ts";
-import { argument, type Expr, substitute } from "../../core/scalar.ts";
+import { argument, type Expr, substitute } from "../../core/scalar/expr.ts";
 import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";

@@ -1,7 +1,6 @@
 /**
  * A copy of a plan's graph in which some values are taken from elsewhere; nodes that nobody needs any more are left out. What a node
  * that goes has waited for, those who used it wait for instead: no effect is lost with it.
- * May import graph files.
  */
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 

@@ -1,6 +1,5 @@
 /**
  * Rewriting: softmax, log-softmax, cross entropy and layer normalisation that are written out become the ops of their names.
- * May import core and graph files.
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { sameShape } from "../../core/shape.ts";

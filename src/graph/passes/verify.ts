@@ -1,6 +1,5 @@
 /**
  * verify: what must hold of a plan's graph between passes, and what a pass must leave as it was.
- * May import core and graph files.
  */
 import { InternalError } from "../../core/errors.ts";
 import { inferOutputs } from "../../core/op.ts";

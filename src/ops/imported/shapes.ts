@@ -1,6 +1,5 @@
 /**
  * BroadcastGradientArgs: the axes along which gradients of broadcast operands are summed.
- * May import core.
  */
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";

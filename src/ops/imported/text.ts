@@ -1,6 +1,5 @@
 /**
  * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
- * May import core.
  */
 import { decodeString, encodeString } from "../../core/text.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";

@@ -1,7 +1,6 @@
 /**
  * What ops that TensorFlow does not know mean in ops that it does, where that is not their `expand`: those with kernels of their
  * own, and those whose `expand` looks at shapes that are known only when it runs.
- * May import core and other ops.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { UnimplementedError } from "../../core/errors.ts";
@@ -9,23 +8,23 @@ import { NdArray } from "../../core/nd_array.ts";
 import { lookupOp, type OpInit } from "../../core/op.ts";
 import { normalizeAxis } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { concat } from "../array_join.ts";
-import { reverse, transpose } from "../array_move.ts";
-import { pad } from "../array_pad.ts";
-import { slice } from "../array_slice.ts";
-import { expandDims, hostInts, reshape, shape, size, squeeze } from "../array_view.ts";
-import { cast } from "../cast.ts";
-import { onesLike, zerosLike } from "../creation.ts";
-import { gather } from "../gather.ts";
+import { concat } from "../array/join.ts";
+import { reverse, transpose } from "../array/move.ts";
+import { pad } from "../array/pad.ts";
+import { slice } from "../array/slice.ts";
+import { expandDims, hostInts, reshape, shape, size, squeeze } from "../array/view.ts";
+import { cast } from "../array/cast.ts";
+import { onesLike, zerosLike } from "../array/creation.ts";
+import { gather } from "../array/gather.ts";
 import { asTensor, intScalar, intVector } from "../input.ts";
-import { matMul } from "../matmul.ts";
-import { add, div, mod, mul, sub } from "../pointwise_arithmetic.ts";
-import { equal, greater, greaterEqual, lessEqual } from "../pointwise_compare.ts";
-import { logicalOr } from "../pointwise_logical.ts";
-import { where } from "../pointwise_select.ts";
-import { prod, sum } from "../reduce.ts";
-import { cumprod } from "../scan.ts";
-import { tensorScatterUpdate } from "../scatter.ts";
+import { matMul } from "../linalg/matmul.ts";
+import { add, div, mod, mul, sub } from "../pointwise/arithmetic.ts";
+import { equal, greater, greaterEqual, lessEqual } from "../pointwise/compare.ts";
+import { logicalOr } from "../pointwise/logical.ts";
+import { where } from "../pointwise/select.ts";
+import { prod, sum } from "../reduce/reduce.ts";
+import { cumprod } from "../reduce/scan.ts";
+import { tensorScatterUpdate } from "../array/scatter.ts";
 
 /** Adds what an op means, in other ops. */
 type Expansion = NonNullable<OpInit["expand"]>;

@@ -1,6 +1,5 @@
 /**
  * case and switchCase: one of several functions, by predicates or by number.
- * May import core, ops and runtime files.
  */
 import { describe } from "../../core/convert.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -9,12 +8,12 @@ import { optionCheck } from "../../core/options.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { Assert } from "../../graph/assert.ts";
 import { controlDependencies } from "../../graph/scopes.ts";
-import { stack } from "../../ops/array_join.ts";
-import { cast } from "../../ops/cast.ts";
+import { stack } from "../../ops/array/join.ts";
+import { cast } from "../../ops/array/cast.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
-import { equal, lessEqual } from "../../ops/pointwise_compare.ts";
-import { sum } from "../../ops/reduce.ts";
-import { cond } from "../cond.ts";
+import { equal, lessEqual } from "../../ops/pointwise/compare.ts";
+import { sum } from "../../ops/reduce/reduce.ts";
+import { cond } from "./cond.ts";
 
 /** Options of `tf.case`. */
 export interface CaseOptions<T> {

@@ -1,6 +1,5 @@
 /**
  * FunctionPlans: the plans of a traced body, one for each device that is the default one and for each placing of what it takes.
- * May import core, graph and runtime files.
  */
 import type { Device } from "../../core/device.ts";
 import { RecentMap } from "../../core/recent_map.ts";
@@ -10,10 +9,10 @@ import { buildIr, type IrGraph } from "../../graph/ir.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import { runPasses } from "../../graph/passes/pipeline.ts";
 import { defaultDevice, deviceGeneration } from "../devices.ts";
-import { foldOrdinary } from "../folder.ts";
-import type { HostPlacing } from "../place.ts";
-import { checkPlacement, makePlan, type Plan } from "../plan.ts";
-import { releasePlan } from "../slots.ts";
+import { foldOrdinary } from "../plan/folder.ts";
+import type { HostPlacing } from "../plan/place.ts";
+import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
+import { releasePlan } from "../plan/slots.ts";
 
 /** Plans that are kept: one for each device that is the default one now and then. */
 const MOST_PLANS = 8;

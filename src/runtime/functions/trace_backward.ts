@@ -1,6 +1,5 @@
 /**
  * The gradient of a traced body as a body of its own.
- * May import core, autodiff and graph.
  */
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -9,7 +8,7 @@ import { stepsTo } from "../../autodiff/gradients.ts";
 import { stepValue } from "../../autodiff/steps.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
-import type { ConcreteFunction } from "../concrete_function.ts";
+import type { ConcreteFunction } from "./concrete_function.ts";
 
 /** A gradient as a body: it takes gradients of outputs, then values of the function's body. */
 export interface TracedBackward {

@@ -1,15 +1,14 @@
 /**
  * Convolutions in groups: TensorFlow's Conv2D has as many as filters have fewer channels than images.
- * May import core and ops.
  */
 import { apply1 } from "../../core/apply.ts";
 import { type Attrs, lookupOp } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { AttrValueJson } from "../../graph/graph_def.ts";
-import { text } from "../../graph/graph_def_values.ts";
-import { concat, split } from "../../ops/array_join.ts";
-import { reshape } from "../../ops/array_view.ts";
-import type { ImportedNode } from "../import_rules.ts";
+import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
+import { text } from "../../graph/graph_def/values.ts";
+import { concat, split } from "../../ops/array/join.ts";
+import { reshape } from "../../ops/array/view.ts";
+import type { ImportedNode } from "./import_rules.ts";
 
 /** Number of groups, 1 where extents are not known. */
 export function groupsOf({ inputs: [x, filter], attr }: ImportedNode): number {

@@ -1,11 +1,14 @@
 /**
  * What a GraphDef needs and this process lacks: ops, and functions of scripts.
- * May import core, graph and runtime files.
  */
 import { InternalError, NotFoundError } from "../../core/errors.ts";
 import type { Attrs } from "../../core/op.ts";
-import type { FunctionDefJson, GraphDefJson, NodeDefJson } from "../../graph/graph_def.ts";
-import { wellFormedText } from "../../graph/graph_def_values.ts";
+import type {
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+} from "../../graph/graph_def/graph_def.ts";
+import { wellFormedText } from "../../graph/graph_def/values.ts";
 
 /** Functions for the tokens of scripts. */
 // deno-lint-ignore no-explicit-any

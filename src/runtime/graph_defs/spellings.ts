@@ -1,6 +1,5 @@
 /**
  * Rules for ops that say what ours say, in another version, under another name or in one step.
- * May import core and ops.
  */
 import { apply, apply1 } from "../../core/apply.ts";
 import { asDType } from "../../core/dtype.ts";
@@ -8,22 +7,22 @@ import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Attrs } from "../../core/op.ts";
-import type { AttrValueJson } from "../../graph/graph_def.ts";
-import { text } from "../../graph/graph_def_values.ts";
+import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
+import { text } from "../../graph/graph_def/values.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
-import { gather, gatherND } from "../../ops/gather.ts";
-import { expandDims, identity, reshape, shape } from "../../ops/array_view.ts";
-import { cast } from "../../ops/cast.ts";
+import { gather, gatherND } from "../../ops/array/gather.ts";
+import { expandDims, identity, reshape, shape } from "../../ops/array/view.ts";
+import { cast } from "../../ops/array/cast.ts";
 import { intScalar, intVector } from "../../ops/input.ts";
-import { add, div, mod, mul, sub } from "../../ops/pointwise_arithmetic.ts";
-import { abs, round, sign } from "../../ops/pointwise_rounding.ts";
-import { clipByValue, where } from "../../ops/pointwise_select.ts";
-import { rsqrt, square } from "../../ops/pointwise_power.ts";
-import { mean, sum } from "../../ops/reduce.ts";
-import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/scatter.ts";
+import { add, div, mod, mul, sub } from "../../ops/pointwise/arithmetic.ts";
+import { abs, round, sign } from "../../ops/pointwise/rounding.ts";
+import { clipByValue, where } from "../../ops/pointwise/select.ts";
+import { rsqrt, square } from "../../ops/pointwise/power.ts";
+import { mean, sum } from "../../ops/reduce/reduce.ts";
+import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
 import "../../ops/imported/shapes.ts";
 import "../../ops/imported/text.ts";
-import type { ImportedNode, ImportRule } from "../import_rules.ts";
+import type { ImportedNode, ImportRule } from "./import_rules.ts";
 
 /** The same inputs for an op of ours. */
 function as(name: string, attrs: (attr: ImportedNode["attr"]) => Attrs = () => ({})): ImportRule {

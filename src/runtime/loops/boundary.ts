@@ -1,11 +1,10 @@
 /**
  * Boundary: where runs of a body wait for what they must read from a device, so that all of them are read in one copy. A loop whose
  * condition is not known yet lets its body run up to there.
- * May import core, and runtime's run context as a type.
  */
 import type { BufferRead, Device } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import type { RunContext } from "../run_context.ts";
+import type { RunContext } from "../session/run_context.ts";
 
 /** A run that waits. */
 export interface Waiting {

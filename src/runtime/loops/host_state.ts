@@ -1,13 +1,12 @@
 /**
  * What of a loop belongs on the host: the variables that say whether it goes on, where the host can compute them by itself, and what
  * only the host reads. Such a loop waits for no device.
- * May import core, graph and runtime files.
  */
 import type { Attrs } from "../../core/op.ts";
-import type { Branch } from "../branch.ts";
+import type { Branch } from "../branches/branch.ts";
 import { defaultDevice, deviceGeneration } from "../devices.ts";
-import { feedsOfHost, type HostPlacing, type HostWork, hostWork } from "../place.ts";
-import { requiredDevice } from "../plan.ts";
+import { feedsOfHost, type HostPlacing, type HostWork, hostWork } from "../plan/place.ts";
+import { requiredDevice } from "../plan/plan.ts";
 
 /** What of a loop is on the host. */
 export interface HostState {

@@ -1,6 +1,5 @@
 /**
  * Later: a value that is still to come, told to who waits for it in the same turn: what can be done at once is done at once.
- * May import nothing.
  */
 
 /** A value that is still to come. */

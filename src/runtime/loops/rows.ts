@@ -1,13 +1,12 @@
 /**
  * Calls of a body that hand nothing on to each other: what they read from a device before they go on is read in one copy.
- * May import core, ops and runtime files.
  */
 import type { OpInput } from "../../core/apply.ts";
-import { AssignVariableOp, ReadVariableOp } from "../../ops/variable.ts";
-import type { Branch } from "../branch.ts";
-import type { ControlCall } from "../control_call.ts";
-import type { HostPlacing } from "../place.ts";
-import type { Plan } from "../plan.ts";
+import { AssignVariableOp, ReadVariableOp } from "../../ops/state/variable.ts";
+import type { Branch } from "../branches/branch.ts";
+import type { ControlCall } from "../functions/control_call.ts";
+import type { HostPlacing } from "../plan/place.ts";
+import type { Plan } from "../plan/plan.ts";
 import { Boundary } from "./boundary.ts";
 import type { Later } from "./later.ts";
 

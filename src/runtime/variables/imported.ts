@@ -1,13 +1,12 @@
 /**
  * Variables of imported graphs, which belong to the graph that they were imported into.
- * May import core, graph and runtime files.
  */
 import { resourceOf } from "../../core/graph_node.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
-import { VarHandleOp } from "../../ops/variable.ts";
-import { ownVariable } from "../variable.ts";
-import type { VariableState } from "../variable_state.ts";
+import { VarHandleOp } from "../../ops/state/variable.ts";
+import { ownVariable } from "./variable.ts";
+import type { VariableState } from "./variable_state.ts";
 
 /** Lists variables among the operations from number `from` on that nobody has listed. What assigned them at first is their initializer. */
 export function adoptVariables(graph: Graph, from: number): void {

@@ -1,6 +1,5 @@
 /**
  * How the ops of variables run: eagerly, and as steps of plans.
- * May import core, ops and runtime files.
  */
 import { type OpInput, withRecorders } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
@@ -16,14 +15,14 @@ import {
   ReadVariableOp,
   VarHandleOp,
   VarIsInitializedOp,
-} from "../../ops/variable.ts";
-import { add, sub } from "../../ops/pointwise_arithmetic.ts";
+} from "../../ops/state/variable.ts";
+import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { cpuDevice, defaultDevice } from "../devices.ts";
-import { constantTensor, setHostRunner } from "../eager.ts";
-import { setConstantOp, setHostOp } from "../run_context.ts";
-import { EagerTensor, outsideScopes } from "../tensor.ts";
-import { noteRead, readsAreFollowed } from "../variable_reads.ts";
-import { VariableHandle, type VariableState } from "../variable_state.ts";
+import { constantTensor, setHostRunner } from "../eager/eager.ts";
+import { setConstantOp, setHostOp } from "../session/run_context.ts";
+import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
+import { noteRead, readsAreFollowed } from "./variable_reads.ts";
+import { VariableHandle, type VariableState } from "./variable_state.ts";
 
 /** The state behind a handle. Throws `InvalidArgumentError` for what is none, and where the op wants another dtype. */
 function stateOf(x: OpInput, dtype?: DType): VariableState {

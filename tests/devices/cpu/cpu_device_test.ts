@@ -11,7 +11,7 @@ import { NdArray } from "../../../src/core/nd_array.ts";
 import type { Problem } from "../../../src/core/op.ts";
 import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
 import { CompileRefused, Engine } from "../../../src/devices/cpu/engine.ts";
-import { specId } from "../../../src/runtime/spec_id.ts";
+import { specId } from "../../../src/runtime/eager/spec_id.ts";
 import { problemOf } from "../../../src/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
 

@@ -2,7 +2,7 @@
 
 import { assert, assertAlmostEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, type Expr, scalar as s } from "../../../src/core/scalar.ts";
+import { argument, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 

@@ -1,9 +1,9 @@
 /** Matrix products in vector code, against sums in float64. */
 
 import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, scalar as s } from "../../../src/core/scalar.ts";
+import { argument, scalar as s } from "../../../src/core/scalar/expr.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
-import type { Finish } from "../../../src/devices/cpu/gemm/finish.ts";
+import type { Finish } from "../../../src/devices/cpu/gemm/epilogue.ts";
 import { prepareProduct } from "../../../src/devices/cpu/gemm/gemm.ts";
 import type { Product } from "../../../src/devices/cpu/gemm/gemm_small.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";

@@ -1,7 +1,7 @@
 /** Kernels that are several ops in one, each with random cases and what they should give. */
 
 import type { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, type Expr, scalar as s } from "../../../src/core/scalar.ts";
+import { argument, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";

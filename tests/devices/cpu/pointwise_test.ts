@@ -3,12 +3,18 @@
 import { assert, assertEquals } from "@std/assert";
 import { type DType, DTYPES } from "../../../src/core/dtype.ts";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, castTo, type Expr, exprType, scalar as s } from "../../../src/core/scalar.ts";
-import { JS_HELPERS } from "../../../src/core/scalar_js.ts";
+import {
+  argument,
+  castTo,
+  type Expr,
+  exprType,
+  scalar as s,
+} from "../../../src/core/scalar/expr.ts";
+import { JS_HELPERS } from "../../../src/core/scalar/js.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
 import { preparePointwise } from "../../../src/devices/cpu/pointwise/pointwise.ts";
-import { pointwiseCpu } from "../../../src/kernels/pointwise_cpu.ts";
+import { pointwiseCpu } from "../../../src/kernels/host/pointwise.ts";
 import { ENGINES, put, randomSource, take, ulps } from "./engines.ts";
 
 type Fn = (...x: number[]) => number;

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, type Expr } from "../../../src/core/scalar.ts";
+import { argument, type Expr } from "../../../src/core/scalar/expr.ts";
 import { ENGINES, randomSource, threadedEngine, ulps } from "./engines.ts";
 import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
 

@@ -1,6 +1,5 @@
 /**
  * Convolutions over two and three axes, and their gradients, as products of rows given by pointers. Channels last, float32.
- * May import core, kernels and devices/cpu.
  */
 import type { Attrs, Problem } from "../../../core/op.ts";
 import type { Shape } from "../../../core/shape.ts";
@@ -11,11 +10,11 @@ import {
   type WindowAxis,
   type WindowGeometry,
   windowGeometry,
-} from "../../../kernels/conv_geometry.ts";
+} from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import { type Finish, fused, plain } from "../gemm/finish.ts";
+import { type Epilogue, fused, plain } from "../gemm/epilogue.ts";
 import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
@@ -42,38 +41,38 @@ function allFloat({ inputs, outputs, hosts }: Problem): boolean {
     inputs.every((s, i) => hosts[i] !== undefined || s.dtype === "float32");
 }
 
-/** Conv2D and Conv3D; `finish` reads the inputs after the first two. */
-function prepareConv(engine: Engine, problem: Problem, finish?: Finish): FastRun | null {
+/** Conv2D and Conv3D; `epilogue` reads the inputs after the first two. */
+function prepareConv(engine: Engine, problem: Problem, epilogue?: Epilogue): FastRun | null {
   const { inputs: [x, filter], attrs } = problem;
   const g = allFloat(problem) ? geometryOf(x.shape, filter.shape, attrs) : null;
   if (g === null) return null;
   if (g.batch * outPlaces(g) === 0 || g.outChannels === 0) return () => {};
-  return prepareBands(g, finish, (band) => prepareWindows(engine, band, finish)) ??
-    prepareWindows(engine, g, finish);
+  return prepareBands(g, epilogue, (band) => prepareWindows(engine, band, epilogue)) ??
+    prepareWindows(engine, g, epilogue);
 }
 
 /** The convolution of all images at once. */
-function prepareWindows(engine: Engine, g: WindowGeometry, finish?: Finish): FastRun | null {
+function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun | null {
   const { channels: c, outChannels: oc } = g;
   if (isPointwiseWindow(g)) {
     const m = g.batch * outPlaces(g);
-    if (c === 1 && !finish) {
+    if (c === 1 && !epilogue) {
       const spec = (...shape: number[]): ConcreteSpec => ({ dtype: "float32", shape });
       return prepareOuter(engine, [spec(m, 1), spec(1, oc), spec(m, oc)]);
     }
-    const narrow = m > FEW_ROWS && oc <= FEW_COLUMNS ? prepareDirect(engine, g, finish) : null;
+    const narrow = m > FEW_ROWS && oc <= FEW_COLUMNS ? prepareDirect(engine, g, epilogue) : null;
     if (narrow) return narrow;
     const product = prepareProduct(
       engine,
       { m, n: oc, k: c, transA: false, transB: false },
-      finish,
+      epilogue,
     );
     return ([y], [p, f, ...operands]) => product(y, p, f, operands);
   }
-  const direct = prepareDirect(engine, g, finish);
+  const direct = prepareDirect(engine, g, epilogue);
   if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
-  const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, finish);
+  const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, epilogue);
   return ([y], [p, f, ...operands]) => run(y, p, f, operands);
 }
 
@@ -175,7 +174,7 @@ function runConv(
   parts: readonly ConvPart[],
   padded: Padded,
   columns: number,
-  finish?: Finish,
+  epilogue?: Epilogue,
 ): (c: Pointer, a: Pointer, b: Pointer, operands: readonly Pointer[]) => void {
   const many = padded.groups.length > 1;
   const sums = parts.map(({ rows, pack }) => {
@@ -185,7 +184,7 @@ function runConv(
       length: rows.length,
       tables: rows.tables,
       pack,
-      finish,
+      epilogue,
     };
     // Packed once for all groups where that is not much memory.
     return new Sums(engine, spec, many && rows.segments.length * rows.length * columns < 1 << 20);
@@ -224,7 +223,7 @@ function runConv(
           a: () => image,
           c: c + group.first * rows.imageBytes,
         };
-        sums[k].run(own, [{ b, rows: [here] }], operandsFrom(finish, operands, c));
+        sums[k].run(own, [{ b, rows: [here] }], operandsFrom(epilogue, operands, c));
         own += sums[k].bytes(1);
       });
     }

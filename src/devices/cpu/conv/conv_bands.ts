@@ -1,10 +1,9 @@
 /**
  * Convolutions of large images, band by band: what is prepared for each place of a band serves all bands like it.
- * May import kernels and devices/cpu.
  */
-import { outPlaces, type WindowAxis, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { outPlaces, type WindowAxis, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { FastRun } from "../fast.ts";
-import type { Finish } from "../gemm/finish.ts";
+import type { Epilogue } from "../gemm/epilogue.ts";
 
 /** Images with more places are cut, into bands of about so many. */
 const MOST_PLACES = 1 << 18, BAND_PLACES = 1 << 16;
@@ -35,7 +34,7 @@ function bandsOf(a: WindowAxis, size: number): Band[] | null {
 /** The convolution by those that `prepare` makes of bands; null where the images are not large, or cannot be cut. */
 export function prepareBands(
   g: WindowGeometry,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
   prepare: (band: WindowGeometry) => FastRun | null,
 ): FastRun | null {
   if (outPlaces(g) <= MOST_PLACES) return null;
@@ -65,7 +64,7 @@ export function prepareBands(
     for (let image = 0; image < g.batch; image++) {
       bands.forEach(({ from, to }, i) => {
         const at = (image * out + to) * outBytes;
-        const own = operands.map((p, k) => (finish?.operands[k] === "element" ? p + at : p));
+        const own = operands.map((p, k) => (epilogue?.operands[k] === "element" ? p + at : p));
         runs[i]([y + at], [x + (image * extent + from) * inBytes, filter, ...own]);
       });
     }

@@ -1,13 +1,12 @@
 /**
  * Convolutions with little of something: few places, few outputs or a small filter. The filter is packed whole and once, or read
  * where it lies; of the images no more than their sides is copied; all that can be is prepared once for each shape.
- * May import core, kernels and devices/cpu.
  */
-import { outPlaces, tapCount, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { outPlaces, tapCount, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import type { Finish } from "../gemm/finish.ts";
+import type { Epilogue } from "../gemm/epilogue.ts";
 import {
   DOT_COLUMNS,
   dotRows,
@@ -68,18 +67,18 @@ interface FilterForm {
 export function prepareDirect(
   engine: Engine,
   g: WindowGeometry,
-  finish?: Finish,
+  epilogue?: Epilogue,
 ): FastRun | null {
   const { channels, outChannels: n, batch } = g;
   const k = channels * tapCount(g), m = batch * outPlaces(g);
   if (k === 0 || !fits(m, n, k)) return null;
   const parts = convParts(engine, batch, forwardAxes(g), channels, n);
   const { length } = parts;
-  if (m <= ONCE_PLACES && n >= THIN_COLUMNS && !finish && parts.parts.length === 1) {
+  if (m <= ONCE_PLACES && n >= THIN_COLUMNS && !epilogue && parts.parts.length === 1) {
     return thinRun(engine, g, parts);
   }
-  const forms = filterForms(engine, { m, n, k, length }, finish);
-  return new DirectConv(engine, g, parts, forms, finish).run;
+  const forms = filterForms(engine, { m, n, k, length }, epilogue);
+  return new DirectConv(engine, g, parts, forms, epilogue).run;
 }
 
 function fits(m: number, n: number, k: number): boolean {
@@ -96,11 +95,15 @@ interface FilterShape {
   readonly length: number;
 }
 
-function filterForms(engine: Engine, shape: FilterShape, finish: Finish | undefined): FilterForm[] {
+function filterForms(
+  engine: Engine,
+  shape: FilterShape,
+  epilogue: Epilogue | undefined,
+): FilterForm[] {
   const { m, n, length } = shape;
   const dots = (from: number, columns: number): FilterForm =>
-    dotsForm(engine, shape, { from, size: columns }, finish);
-  const tile = (columns: number): FilterForm => tileForm(engine, shape, columns, finish);
+    dotsForm(engine, shape, { from, size: columns }, epilogue);
+  const tile = (columns: number): FilterForm => tileForm(engine, shape, columns, epilogue);
   if (length > 2) {
     if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= DOTS_PLACES * n)) return [dots(0, n)];
     // A last panel that is half empty.
@@ -116,7 +119,7 @@ function dotsForm(
   engine: Engine,
   { n, k, length }: FilterShape,
   { from, size }: ColumnBlock,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): FilterForm {
   const segmentBytes = dotsSegmentBytes(length, size), count = k / length;
   const lies = n === 1 && dotsLie(length, n), pack = lies ? null : dotsPacking(engine, size);
@@ -124,7 +127,7 @@ function dotsForm(
     from,
     columns: size,
     most: dotRows(engine, size),
-    kernel: (rows) => dotsKernel(engine, rows, size, finish),
+    kernel: (rows) => dotsKernel(engine, rows, size, epilogue),
     bytes: lies ? 0 : roundUp(segmentBytes * count),
     pack: (to, b) => void pack?.(to, b, count, length, 4 * n),
     step: 0,
@@ -137,14 +140,14 @@ function tileForm(
   engine: Engine,
   { m, n, k }: FilterShape,
   columns: number,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): FilterForm {
   const shared = { from: 0, columns, most: panelRows(engine) };
   if (n !== PANEL_COLUMNS && m >= PACKED_PLACES) {
     const { rows } = packing(engine), step = panelStep(k);
     return {
       ...shared,
-      kernel: (rows) => panelKernel(engine, rows, "packed", finish),
+      kernel: (rows) => panelKernel(engine, rows, "packed", epilogue),
       bytes: roundUp(step * Math.ceil(columns / PANEL_COLUMNS)),
       pack: (to, b) => void rows(to, b, k, columns, 4 * n, step),
       step: PANEL_BYTES,
@@ -156,7 +159,7 @@ function tileForm(
   const source = n === PANEL_COLUMNS ? "packed" : "direct";
   return {
     ...shared,
-    kernel: (rows) => panelKernel(engine, rows, source, finish),
+    kernel: (rows) => panelKernel(engine, rows, source, epilogue),
     bytes: 0,
     pack: () => {},
     step: 4 * n,
@@ -197,7 +200,7 @@ class DirectConv {
   readonly #g: WindowGeometry;
   readonly #parts: ConvParts;
   readonly #forms: readonly FilterForm[];
-  readonly #finish: Finish | undefined;
+  readonly #epilogue: Epilogue | undefined;
   readonly #plans: readonly Plan[];
   readonly #imageBytes: number;
   readonly #resultBytes: number;
@@ -213,13 +216,13 @@ class DirectConv {
     g: WindowGeometry,
     parts: ConvParts,
     forms: readonly FilterForm[],
-    finish: Finish | undefined,
+    epilogue: Epilogue | undefined,
   ) {
     this.#engine = engine;
     this.#g = g;
     this.#parts = parts;
     this.#forms = forms;
-    this.#finish = finish;
+    this.#epilogue = epilogue;
     const { batch, channels, outChannels, axes } = g, places = outPlaces(g), { edges } = parts;
     this.#imageBytes = 4 * channels * axes[0].in * axes[1].in * axes[2].in;
     this.#resultBytes = 4 * outChannels * places;
@@ -290,7 +293,7 @@ class DirectConv {
     const fixed = [0, 0, offsets.length, segmentBytes, 0, 0, step, 0, columns, LAST];
     return {
       kernel: kernel(rows),
-      args: [...fixed, count, panelStep, ...this.#finish?.operands.map(() => 0) ?? []],
+      args: [...fixed, count, panelStep, ...this.#epilogue?.operands.map(() => 0) ?? []],
       padded,
       panels: group.at,
       segments: group.segments,
@@ -307,7 +310,7 @@ class DirectConv {
     for (let i = 0; i < forms.length; i++) {
       if (forms[i].bytes > 0) forms[i].pack(base + this.#formsAt[i], filter + 4 * forms[i].from);
     }
-    const operands = operandsFrom(this.#finish, more, y);
+    const operands = operandsFrom(this.#epilogue, more, y);
     let held: Plan | undefined;
     for (let first = 0; first < this.#g.batch; first += this.#images) {
       const left = this.#g.batch - first;
@@ -325,7 +328,7 @@ class DirectConv {
         args[B] = (bytes > 0 ? base + this.#formsAt[form] : filter) + rows;
         args[C] = result + 4 * from;
         for (let k = 0; k < operands.length; k++) {
-          const perColumn = this.#finish!.operands[k] === "column";
+          const perColumn = this.#epilogue!.operands[k] === "column";
           args[OPERANDS + k] = operands[k] + (perColumn ? 4 * from : 0);
         }
       }

@@ -1,7 +1,6 @@
 /**
  * The sides of images with zeros around them, for windows that do not lie inside: a strip of columns at the left of each image and
  * one at its right, above and below as many zeros as windows reach. What lies between is never copied.
- * May import devices/cpu.
  */
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";

@@ -1,8 +1,7 @@
 /**
  * The gradient of a convolution's filter: patches of the image, turned block by block, times the gradient of the result.
- * May import core, kernels and devices/cpu.
  */
-import { isPointwiseWindow, outPlaces, windowGeometry } from "../../../kernels/conv_geometry.ts";
+import { isPointwiseWindow, outPlaces, windowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";

@@ -1,6 +1,5 @@
 /**
  * Sums of products over the places of a convolution, read where they lie: tiles of rows, one number a place each, by eight columns.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import { ADD, LAST, PANEL_BYTES, PANEL_COLUMNS, Tile } from "../gemm/gemm_tile.ts";

@@ -1,9 +1,8 @@
 /**
  * The gradient of a convolution's filter without copies of patches: numbers of the image times vectors of the result's gradient, or,
  * where that has few channels, its numbers times vectors of the image.
- * May import core, kernels and devices/cpu.
  */
-import { outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";

@@ -1,9 +1,8 @@
 /**
  * The gradient of a convolution's input as a product, what each place of the result gives to its window, and the sum of these where
  * windows overlap. It multiplies no zeros from outside, and few channels fill the columns of the product.
- * May import core, kernels and devices/cpu.
  */
-import type { WindowAxis, WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";

@@ -1,6 +1,5 @@
 /**
  * Sums windows that overlap into the rows of an image: what each place gives to its window lies side by side, line by line.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

@@ -1,7 +1,6 @@
 /**
  * A convolution in parts whose windows all read in one way: those inside the images along the last axis read the images where they
  * lie, and of the filter the rows that are inside along the axis before; the others read the padded sides.
- * May import devices/cpu.
  */
 import type { Engine } from "../engine.ts";
 import { ConvEdges } from "./conv_edges.ts";

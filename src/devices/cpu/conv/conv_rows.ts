@@ -1,6 +1,5 @@
 /**
  * The rows of a convolution: where each place of the result reads the padded image. One list of offsets serves all places.
- * May import devices/cpu.
  */
 import type { Engine } from "../engine.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";

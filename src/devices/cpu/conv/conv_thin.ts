@@ -1,8 +1,7 @@
 /**
  * Convolutions of so few places that the filter is read in order, once: their patches are laid out as rows of a small matrix.
- * May import kernels and devices/cpu.
  */
-import type { WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";

@@ -1,8 +1,7 @@
 /**
  * Images with zeros around them, so that every window lies inside: groups of images at a time, in scratch memory.
- * May import kernels and devices/cpu.
  */
-import type { WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import { i32 } from "../wasm/instructions.ts";

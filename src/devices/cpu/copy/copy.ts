@@ -1,6 +1,5 @@
 /**
  * Copies: transpose, slice, pad, tile, reverse and the like, from the same description the loops use.
- * May import core, kernels and devices/cpu.
  */
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
@@ -10,8 +9,8 @@ import {
   mayFill,
   mergeAxes,
   stepOf,
-} from "../../../kernels/copy_map.ts";
-import type { HostMeaning } from "../../../kernels/host_meaning.ts";
+} from "../../../kernels/copy/map.ts";
+import type { HostMeaning } from "../../../kernels/host/meaning.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";

@@ -1,6 +1,5 @@
 /**
  * Copies row by row: tables say where each row is read, segments what its elements are.
- * May import devices/cpu.
  */
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";

@@ -1,6 +1,5 @@
 /**
  * Blocks turned: the loops of transposes.
- * May import devices/cpu.
  */
 import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

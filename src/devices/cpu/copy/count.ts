@@ -1,9 +1,8 @@
 /**
  * Counting of values.
- * May import core, kernels and devices/cpu.
  */
 import { sizeOf } from "../../../core/shape.ts";
-import { negativeValue } from "../../../kernels/count_cpu.ts";
+import { negativeValue } from "../../../kernels/host/count.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

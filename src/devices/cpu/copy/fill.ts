@@ -1,6 +1,5 @@
 /**
  * One value everywhere, and evenly spaced numbers.
- * May import core and devices/cpu.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
 import type { NdArray } from "../../../core/nd_array.ts";

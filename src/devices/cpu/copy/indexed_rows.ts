@@ -1,14 +1,13 @@
 /**
  * Rows that indices name: picked from a table, or put into one, added or written over.
- * May import core, kernels and devices/cpu.
  */
 import { DTYPES } from "../../../core/dtype.ts";
 import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { outOfRange, type RowLayout } from "../../../kernels/gather_layout.ts";
-import type { HostMeaning } from "../../../kernels/host_meaning.ts";
+import { outOfRange, type RowLayout } from "../../../kernels/copy/gather_layout.ts";
+import type { HostMeaning } from "../../../kernels/host/meaning.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";

@@ -1,10 +1,9 @@
 /**
  * Joining and splitting: rows copied between a whole and its parts.
- * May import core, kernels and devices/cpu.
  */
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
-import type { RowExchange, RowParts } from "../../../kernels/copy_join.ts";
+import type { RowExchange, RowParts } from "../../../kernels/copy/join.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";

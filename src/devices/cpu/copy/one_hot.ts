@@ -1,10 +1,9 @@
 /**
  * One-hot rows: filled and marked in one pass over memory.
- * May import core, kernels and devices/cpu.
  */
 import { DTYPES } from "../../../core/dtype.ts";
 import { normalizeAxis, sizeOf } from "../../../core/shape.ts";
-import { oneHotLayout } from "../../../kernels/copy_number.ts";
+import { oneHotLayout } from "../../../kernels/copy/number.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";

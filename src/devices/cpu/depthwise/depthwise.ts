@@ -1,20 +1,19 @@
 /**
  * Depthwise convolutions, of one or more filters per channel, and their gradients. Channels last, float32.
- * May import core, kernels and devices/cpu.
  */
 import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
-import { argument, exprKey } from "../../../core/scalar.ts";
+import { argument, exprKey } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import {
   inPlaces,
   type WindowAxis,
   type WindowGeometry,
   windowGeometry,
-} from "../../../kernels/conv_geometry.ts";
+} from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import { type Finish, fused, plain } from "../gemm/finish.ts";
+import { type Epilogue, fused, plain } from "../gemm/epilogue.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { importHosts, printSimd } from "../pointwise/print_simd.ts";
 import { windowKernel, WindowTable } from "../pool/windows.ts";
@@ -25,7 +24,7 @@ import type { F4 } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { prepareFilterGradient } from "./depthwise_filter.ts";
 import { RowPlan, rowWindow } from "./depthwise_plan.ts";
-import { depthwiseRows, type RowFinish } from "./depthwise_rows.ts";
+import { depthwiseRows, type RowEpilogue } from "./depthwise_rows.ts";
 import { depthwiseWide, isWide } from "./depthwise_wide.ts";
 
 type I = Local<"i32">;
@@ -47,9 +46,9 @@ function channelPerFilter(g: WindowGeometry): WindowGeometry {
   return { ...g, channels: g.outChannels };
 }
 
-function finishOf(finish: Finish | undefined): RowFinish | undefined {
-  if (!finish) return undefined;
-  const { expr, operands } = finish;
+function rowEpilogueOf(epilogue: Epilogue | undefined): RowEpilogue | undefined {
+  if (!epilogue) return undefined;
+  const { expr, operands } = epilogue;
   const dtypes = ["float32", ...operands.map(() => "float32" as const)] as const;
   return {
     key: `${exprKey(expr)} ${operands}`,
@@ -66,25 +65,27 @@ function finishOf(finish: Finish | undefined): RowFinish | undefined {
   };
 }
 
-/** DepthwiseConv2dNative; `finish` reads the inputs after the first two. */
+/** DepthwiseConv2dNative; `epilogue` reads the inputs after the first two. */
 function prepareDepthwise(
   engine: Engine,
   problem: Problem,
-  finish?: Finish,
+  epilogue?: Epilogue,
 ): FastRun | null {
   const { inputs: [x, filter] } = problem;
   const g = geometryOf(x.shape, filter.shape, problem);
-  if (g === null || finish?.operands.includes("element")) return null;
+  if (g === null || epilogue?.operands.includes("element")) return null;
   if (g.outChannels === 0) return () => {};
-  if (rowWindow(g)) return prepareRows(engine, g, finish);
+  if (rowWindow(g)) return prepareRows(engine, g, epilogue);
   return g.outChannels === g.channels
-    ? prepareWindows(engine, g, finish)
-    : prepareRepeated(engine, g, finish);
+    ? prepareWindows(engine, g, epilogue)
+    : prepareRepeated(engine, g, epilogue);
 }
 
-/** The convolution whose window has code of its own; its inputs are the image, the filter and what `finish` reads. */
-function prepareRows(engine: Engine, g: WindowGeometry, finish?: Finish): FastRun {
-  const problem = { ...g, window: rowWindow(g)! }, after = finishOf(finish), wide = isWide(g);
+/** The convolution whose window has code of its own; its inputs are the image, the filter and what `epilogue` reads. */
+function prepareRows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun {
+  const problem = { ...g, window: rowWindow(g)! },
+    after = rowEpilogueOf(epilogue),
+    wide = isWide(g);
   const run = (wide ? depthwiseWide : depthwiseRows)(engine, problem, after);
   const plan = new RowPlan(g, wide);
   return ([y], ins) => {
@@ -98,13 +99,13 @@ function prepareRows(engine: Engine, g: WindowGeometry, finish?: Finish): FastRu
 function prepareRepeated(
   engine: Engine,
   g: WindowGeometry,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): FastRun | null {
   const size = g.batch * inPlaces(g) * g.channels, shape = [size, g.outChannels / g.channels];
   const bytes = 4 * sizeOf(shape);
   const from = { dtype: "float32", shape: [size, 1] } as const;
   const repeat = preparePointwise(engine, [argument(0)], [from], shape);
-  const run = prepareWindows(engine, channelPerFilter(g), finish);
+  const run = prepareWindows(engine, channelPerFilter(g), epilogue);
   return repeat && ((outs, [x, ...rest]) =>
     engine.heap.lend(bytes, (repeated) => {
       repeat([repeated], [x]);
@@ -119,9 +120,13 @@ const ofTap = (base: I, tap: I, channels: Value<"i32">, channel: I): Value<"i32"
   i32.add(i32.add(base, i32.mul(tap, channels)), channel);
 
 /** Any window, place by place. */
-function prepareWindows(engine: Engine, g: WindowGeometry, finish: Finish | undefined): FastRun {
+function prepareWindows(
+  engine: Engine,
+  g: WindowGeometry,
+  epilogue: Epilogue | undefined,
+): FastRun {
   const table = new WindowTable(g);
-  const after = finishOf(finish);
+  const after = rowEpilogueOf(epilogue);
   const name = `depthwise ${after?.key}`;
   const run = windowKernel(
     engine,

@@ -1,6 +1,5 @@
 /**
  * Code that walks the images, rows and blocks of places that a {@linkcode RowPlan} tells of.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";

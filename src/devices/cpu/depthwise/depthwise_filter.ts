@@ -1,9 +1,8 @@
 /**
  * The gradient of a depthwise convolution's filter: images, or rows of them, are summed in float32 by themselves, which threads share,
  * and those sums in float64, in their order. Neither depends on the number of threads.
- * May import kernels and devices/cpu.
  */
-import { outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";

@@ -1,9 +1,8 @@
 /**
  * Where depthwise convolutions read the image, which stays where it lies: rows outside are read from a row of zeros, and of windows
  * at the sides it is known which columns are inside. Channels last.
- * May import kernels and devices/cpu.
  */
-import type { WindowAxis, WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";

@@ -1,6 +1,5 @@
 /**
  * Kernels of depthwise convolutions: the filters of four channels stay in registers while places pass by.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
@@ -22,7 +21,7 @@ export interface RowProblem {
 }
 
 /** Makes the result of sums; `channel` is the offset of the channels in hand, in bytes. */
-export interface RowFinish {
+export interface RowEpilogue {
   readonly key: string;
   readonly operands: number;
   readonly apply: (s: Simd, sum: F4, operands: readonly I[], channel: Value<"i32">) => F4;
@@ -53,17 +52,17 @@ function tapLocals(
   );
 }
 
-/** The convolution; further parameters are the filter and the operands of `finish`. */
+/** The convolution; further parameters are the filter and the operands of `epilogue`. */
 export function depthwiseRows(
   engine: Engine,
   problem: RowProblem,
-  finish: RowFinish | undefined,
+  epilogue: RowEpilogue | undefined,
 ): WasmFunction {
   return rowWalk(engine, {
     ...problem,
-    name: `rows ${finish?.key}`,
-    pointers: 1 + (finish?.operands ?? 0),
-    imports: finish?.imports,
+    name: `rows ${epilogue?.key}`,
+    pointers: 1 + (epilogue?.operands ?? 0),
+    imports: epilogue?.imports,
     body: (code, [filter, ...operands]) => {
       const { s, place, step, channel, store } = code, { f } = s;
       const taps = tapLocals(code, problem.window);
@@ -76,7 +75,7 @@ export function depthwiseRows(
           let to: Value<"i32"> = place;
           sums.slice(0, count).forEach((sum, k) => {
             if (k > 0) to = f.let(i32.add(to, step));
-            store(to, finish ? f.let(finish.apply(s, sum, operands, channel)) : sum);
+            store(to, epilogue ? f.let(epilogue.apply(s, sum, operands, channel)) : sum);
           });
         },
         close: () => {},

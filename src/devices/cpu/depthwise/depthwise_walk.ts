@@ -1,7 +1,6 @@
 /**
  * Code that walks the places of a block once for each vector of channels. Windows of neighbours that lie inside are computed
  * together; of others the columns outside are left out.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

@@ -1,12 +1,11 @@
 /**
  * Depthwise convolution of places whose windows share nothing: one by one, several vectors of channels at a time.
- * May import kernels and devices/cpu.
  */
-import { inPlaces, outPlaces, type WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import { inPlaces, outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { blockKernel } from "./depthwise_blocks.ts";
-import type { RowFinish, RowProblem } from "./depthwise_rows.ts";
+import type { RowEpilogue, RowProblem } from "./depthwise_rows.ts";
 import { columnsOf, eachVector, TOGETHER } from "./depthwise_walk.ts";
 
 /** Vectors of channels computed together. */
@@ -44,13 +43,13 @@ export function isWide(g: WindowGeometry): boolean {
 export function depthwiseWide(
   engine: Engine,
   { window }: RowProblem,
-  finish: RowFinish | undefined,
+  epilogue: RowEpilogue | undefined,
 ): WasmFunction {
   return blockKernel(engine, {
-    name: `wide ${finish?.key}`,
+    name: `wide ${epilogue?.key}`,
     window,
-    pointers: 1 + (finish?.operands ?? 0),
-    imports: finish?.imports,
+    pointers: 1 + (epilogue?.operands ?? 0),
+    imports: epilogue?.imports,
   }, (block, [filter, ...operands]) => {
     const { s, bases, pixel, step } = block, { f } = s;
     const channel = f.local("i32"), has = f.local("i32");
@@ -79,7 +78,7 @@ export function depthwiseWide(
       const to = f.let(i32.add(place, channel));
       own.forEach((sum, u) => {
         const here = u === 0 ? channel : i32.add(channel, 16 * u);
-        f.store(to, finish ? f.let(finish.apply(s, sum, operands, here)) : sum, 16 * u);
+        f.store(to, epilogue ? f.let(epilogue.apply(s, sum, operands, here)) : sum, 16 * u);
       });
     };
     f.times(block.left, () => {

@@ -1,17 +1,16 @@
 /**
  * Matrix products of dense matrices, stored either way, in batches that broadcast.
- * May import core, kernels and devices/cpu.
  */
 import type { Problem } from "../../../core/op.ts";
-import { argument, scalar } from "../../../core/scalar.ts";
+import { argument, scalar } from "../../../core/scalar/expr.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul_shape.ts";
+import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul/shape.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
-import { type Finish, fused, plain } from "./finish.ts";
+import { type Epilogue, fused, plain } from "./epilogue.ts";
 import { panelArguments } from "./gemm_call.ts";
 import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
@@ -35,7 +34,7 @@ const NEAR_BYTES = 1 << 14;
 /** Matrices of a batch that are computed together, in bytes. */
 const BATCH_BYTES = 1 << 20;
 
-/** Computes C from A and B; operands of the finish follow. */
+/** Computes C from A and B; operands of the epilogue follow. */
 export type ProductRun = (
   c: Pointer,
   a: Pointer,
@@ -43,11 +42,11 @@ export type ProductRun = (
   operands?: readonly Pointer[],
 ) => void;
 
-/** The kernel of a product. `finish` is applied to each sum. */
-export function prepareProduct(engine: Engine, product: Product, finish?: Finish): ProductRun {
+/** The kernel of a product. `epilogue` is applied to each sum. */
+export function prepareProduct(engine: Engine, product: Product, epilogue?: Epilogue): ProductRun {
   const { m, n, k, transA } = product;
   if (m === 0 || n === 0) return () => {};
-  if (!finish && k > 0) {
+  if (!epilogue && k > 0) {
     if (m <= THIN_ROWS && (m === 1 || !transA)) {
       // A single column lies in memory as a single row does.
       return prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
@@ -59,9 +58,9 @@ export function prepareProduct(engine: Engine, product: Product, finish?: Finish
     }
   }
   if (isDirect(product) && k <= BLOCK_DEPTH && m * n * k <= MOST_SMALL) {
-    return prepareDirect(engine, product, finish);
+    return prepareDirect(engine, product, epilogue);
   }
-  const blocks = prepareBlocks(engine, product, finish, 1);
+  const blocks = prepareBlocks(engine, product, epilogue, 1);
   return (c, a, b, operands = []) => blocks([{ a, b, c }], operands);
 }
 
@@ -75,14 +74,14 @@ function isDirect({ m, n, k, transB }: Product): boolean {
 function prepareDirect(
   engine: Engine,
   { m, n, k, transA }: Product,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): ProductRun {
   const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
   const kernels = table.groups.map((group) => ({
     group,
-    run: panelKernel(engine, group.rows, "direct", finish),
+    run: panelKernel(engine, group.rows, "direct", epilogue),
   }));
   const tableBytes = roundUp(table.bytes);
   const bytes = 64 + tableBytes + (turn ? turn.listBytes + roundUp(turn.step * m) : 0);
@@ -112,7 +111,7 @@ function prepareDirect(
         columns: n,
         add: false,
         last: true,
-        operands: operandsFrom(finish, operands, c),
+        operands: operandsFrom(epilogue, operands, c),
       });
       run(...args);
     }
@@ -131,7 +130,7 @@ interface Matrices {
 function prepareBlocks(
   engine: Engine,
   { m, n, k, transA, transB }: Product,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
   most: number,
 ): (products: readonly Matrices[], operands: readonly Pointer[]) => void {
   const { heap } = engine;
@@ -152,7 +151,7 @@ function prepareBlocks(
     length: k,
     tables: [...tables.values()],
     pack: direct ? null : transB ? packTransposed(engine, k) : "rows",
-    finish,
+    epilogue,
   });
   const tableBytes = [...tables.values()].reduce((s, t) => s + roundUp(t.bytes), 0);
   const bytes = sums.bytes(most) + tableBytes + (turn ? turn.listBytes + most * turn.rowsBytes : 0);
@@ -182,7 +181,7 @@ function prepareBlocks(
         };
       }),
     }));
-    sums.run(work, items, operandsFrom(finish, operands, products[0].c));
+    sums.run(work, items, operandsFrom(epilogue, operands, products[0].c));
   };
 }
 
@@ -214,23 +213,23 @@ function packTransposed(engine: Engine, k: number): PackB {
   };
 }
 
-/** MatMul and its batched kin, of float32; `finish` reads the inputs after the first two. */
+/** MatMul and its batched kin, of float32; `epilogue` reads the inputs after the first two. */
 function prepareMatMul(
   engine: Engine,
   { inputs: [a, b], outputs: [out], attrs }: Problem,
-  finish?: Finish,
+  epilogue?: Epilogue,
 ): FastRun | null {
   if (out.dtype !== "float32") return null;
   const transA = attrs.transpose_a ?? attrs.adj_x, transB = attrs.transpose_b ?? attrs.adj_y;
   const shape = matMulShape(a.shape, b.shape, out.shape, transA, transB);
   if (shape.batch === 0) return () => {};
-  if (shape.k === 1 && !finish) return prepareOuter(engine, [a, b, out]);
+  if (shape.k === 1 && !epilogue) return prepareOuter(engine, [a, b, out]);
   if (shape.batch > 1) {
-    // Few rows, or one column, are faster by themselves than with a finish.
-    if (finish && (shape.m <= THIN_ROWS || shape.n === 1)) return null;
-    return prepareBatches(engine, shape, finish);
+    // Few rows, or one column, are faster by themselves than with an epilogue.
+    if (epilogue && (shape.m <= THIN_ROWS || shape.n === 1)) return null;
+    return prepareBatches(engine, shape, epilogue);
   }
-  const product = prepareProduct(engine, shape, finish);
+  const product = prepareProduct(engine, shape, epilogue);
   return ([c], [a, b, ...operands]) => product(c, a, b, operands);
 }
 
@@ -250,7 +249,7 @@ const PRODUCT = scalar.mul(argument(0), argument(1));
 function prepareBatches(
   engine: Engine,
   shape: MatMulShape,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): FastRun {
   const { m, n, k } = shape;
   const pairs = matrixPairs(shape).map(({ a, b }, i): Matrices => ({
@@ -259,21 +258,21 @@ function prepareBatches(
     c: 4 * i * m * n,
   }));
   if (m === 0 || n === 0) return () => {};
-  if (!finish && isSmall(shape)) {
+  if (!epilogue && isSmall(shape)) {
     const small = prepareSmall(engine, { ...shape, pairs: matrixPairs(shape) });
     return ([c], [a, b]) => small(c, a, b);
   }
   /** Operands per element as they lie beside the matrix of C at this offset. */
   const beside = (operands: readonly Pointer[], c: number): readonly Pointer[] =>
-    finish ? operands.map((p, i) => (finish.operands[i] === "element" ? p + c : p)) : NONE;
+    epilogue ? operands.map((p, i) => (epilogue.operands[i] === "element" ? p + c : p)) : NONE;
   // Matrices that are packed together stay in the second cache together.
   const together = Math.max(1, Math.min(64, Math.floor(BATCH_BYTES / (4 * (k * n + m * k)))));
   if (together === 1 || m <= THIN_ROWS || n === 1) {
-    const product = prepareProduct(engine, shape, finish);
+    const product = prepareProduct(engine, shape, epilogue);
     return ([c], [a, b, ...operands]) =>
       pairs.forEach((p) => product(c + p.c, a + p.a, b + p.b, beside(operands, p.c)));
   }
-  const blocks = prepareBlocks(engine, shape, finish, together);
+  const blocks = prepareBlocks(engine, shape, epilogue, together);
   return ([c], [a, b, ...operands]) => {
     for (let first = 0; first < pairs.length; first += together) {
       const some = pairs.slice(first, first + together);

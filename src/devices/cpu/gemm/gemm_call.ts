@@ -1,6 +1,5 @@
 /**
  * A call of an inner kernel: panels of rows against panels of columns, as numbers and as the parameters of the code.
- * May import devices/cpu.
  */
 import type { Local } from "../wasm/function_builder.ts";
 import { ADD, LAST } from "./gemm_tile.ts";
@@ -33,7 +32,7 @@ export interface PanelCall {
   readonly add: boolean;
   /** This is the last part of the sums. */
   readonly last: boolean;
-  /** Addresses of the operands of {@linkcode Finish}; those per column begin at the first column. */
+  /** Addresses of the operands of {@linkcode Epilogue}; those per column begin at the first column. */
   readonly operands: readonly number[];
 }
 
@@ -45,7 +44,7 @@ export function panelArguments(c: PanelCall): number[] {
   return [...fixed, ...c.operands];
 }
 
-/** Types of the parameters; addresses of the operands of the finish follow. */
+/** Types of the parameters; addresses of the operands of the epilogue follow. */
 export const RUN_PARAMS: readonly "i32"[] = new Array<"i32">(12).fill("i32");
 
 type I = Local<"i32">;

@@ -4,17 +4,16 @@
  *
  * Rows are given by pointers and sums run over segments, as in gemm_kernel.ts, whose parameters these kernels take. B is laid out
  * as {@linkcode dotsPacking} does it.
- * May import core and devices/cpu.
  */
 import type { DType } from "../../../core/dtype.ts";
-import { exprKey } from "../../../core/scalar.ts";
+import { exprKey } from "../../../core/scalar/expr.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import { importHosts, printSimd } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
-import type { Finish } from "./finish.ts";
+import type { Epilogue } from "./epilogue.ts";
 import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_call.ts";
 
 /** Most columns. */
@@ -34,15 +33,15 @@ export function dotsKernel(
   engine: Engine,
   rows: number,
   columns: number,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): WasmFunction {
-  const key = finish ? `${exprKey(finish.expr)} ${finish.operands}` : "";
+  const key = epilogue ? `${exprKey(epilogue.expr)} ${epilogue.operands}` : "";
   return engine.compile(`gemm dots ${rows} ${columns} ${key}`, (m) => {
-    const hosts = importHosts(m, finish ? [finish.expr] : []);
-    const extra = new Array<"i32">(finish?.operands.length ?? 0).fill("i32");
+    const hosts = importHosts(m, epilogue ? [epilogue.expr] : []);
+    const extra = new Array<"i32">(epilogue?.operands.length ?? 0).fill("i32");
     m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
       const s = new Simd(f, engine.features.relaxed, hosts);
-      writeDots(s, rows, columns, paramsOf(p as I[]), finish);
+      writeDots(s, rows, columns, paramsOf(p as I[]), epilogue);
     });
   }).run;
 }
@@ -58,7 +57,7 @@ function writeDots(
   rows: number,
   columns: number,
   p: PanelParams,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): void {
   const { f } = s;
   const each = <T>(count: number, make: (i: number) => T): T[] =>
@@ -101,7 +100,7 @@ function writeDots(
     });
     const c = each(rows, (i) => f.let(i32.add(i32.load(p.panel, 4 * i), p.cBase)));
     sums.forEach((row, i) => {
-      storeRow(f, columns, c[i], finished(s, finish, lanesOf(f, row), c[i], p.operands));
+      storeRow(f, columns, c[i], withEpilogue(s, epilogue, lanesOf(f, row), c[i], p.operands));
     });
     f.advance(p.panel, 8 * rows);
     f.advance(p.count, -1);
@@ -118,21 +117,21 @@ function lanesOf(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4 {
   );
 }
 
-function finished(
+function withEpilogue(
   s: Simd,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
   sum: F4,
   c: Value<"i32">,
   pointers: readonly I[],
 ): F4 {
-  if (finish === undefined) return sum;
+  if (epilogue === undefined) return sum;
   const { f } = s;
-  const args = finish.operands.map((per, i) => {
+  const args = epilogue.operands.map((per, i) => {
     if (per === "all") return f.let(f32x4.loadSplat(pointers[i]));
     return f.let(f32x4.load(per === "column" ? pointers[i] : i32.add(c, pointers[i])));
   });
   const dtypes: DType[] = ["float32", ...args.map((): DType => "float32")];
-  return f.let(printSimd(s, [finish.expr], dtypes, [sum, ...args])[0] as F4);
+  return f.let(printSimd(s, [epilogue.expr], dtypes, [sum, ...args])[0] as F4);
 }
 
 function storeRow(f: FunctionBuilder, columns: number, c: Value<"i32">, x: F4): void {

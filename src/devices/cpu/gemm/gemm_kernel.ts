@@ -4,15 +4,14 @@
  * Rows are given by pointers: a panel begins with one pointer per row of C, then one per row of A. Each sum runs over segments of
  * the row of A, at offsets that are the same for all rows: a plain product has one, a convolution one per row of its filter. So
  * patches of an image are never copied.
- * May import core and devices/cpu.
  */
-import { exprKey } from "../../../core/scalar.ts";
+import { exprKey } from "../../../core/scalar/expr.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import { importHosts } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
-import type { Finish } from "./finish.ts";
+import type { Epilogue } from "./epilogue.ts";
 import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_call.ts";
 import { PANEL_BYTES, PANEL_COLUMNS, Tile } from "./gemm_tile.ts";
 
@@ -24,23 +23,23 @@ export function panelKernel(
   engine: Engine,
   rows: number,
   source: PanelSource,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): WasmFunction {
-  const key = finish ? `${exprKey(finish.expr)} ${finish.operands}` : "";
+  const key = epilogue ? `${exprKey(epilogue.expr)} ${epilogue.operands}` : "";
   return engine.compile(`gemm ${rows} ${source} ${key}`, (m) => {
-    const hosts = importHosts(m, finish ? [finish.expr] : []);
+    const hosts = importHosts(m, epilogue ? [epilogue.expr] : []);
     const relaxed = engine.features.relaxed;
-    const extra = new Array<"i32">(finish?.operands.length ?? 0).fill("i32");
+    const extra = new Array<"i32">(epilogue?.operands.length ?? 0).fill("i32");
     const micro = m.function(null, [...MICRO_PARAMS, ...extra], null, (f, ...p) => {
       // Sums of few rows would wait for each other: several grow side by side.
       const tiles = Array.from(
         { length: SIDE_BY_SIDE[rows] ?? 1 },
-        () => new Tile(new Simd(f, relaxed, hosts), rows, finish),
+        () => new Tile(new Simd(f, relaxed, hosts), rows, epilogue),
       );
       writeTile(f, tiles, source === "packed", p as Local<"i32">[]);
     });
     m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
-      writePanels(f, micro, rows, paramsOf(p as Local<"i32">[]), finish);
+      writePanels(f, micro, rows, paramsOf(p as Local<"i32">[]), epilogue);
     });
   }).run;
 }
@@ -56,10 +55,10 @@ function writePanels(
   micro: FunctionRef,
   rows: number,
   { bStep, bPanelStep, mode, operands, ...p }: PanelParams,
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
 ): void {
   const b = f.local("i32"), c = f.local("i32"), left = f.local("i32");
-  const perColumn = operands.map((_, i) => finish!.operands[i] === "column");
+  const perColumn = operands.map((_, i) => epilogue!.operands[i] === "column");
   const moving = operands.map((o, i) => (perColumn[i] ? f.local("i32") : o));
   f.while(i32.gt(p.count, 0), () => {
     f.set(b, p.b);

@@ -1,6 +1,5 @@
 /**
  * What a matrix product needs beside its inner kernel: panels of B, rows of a transposed A, lists of row pointers.
- * May import devices/cpu.
  */
 import type { Engine, WasmExports, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

@@ -1,6 +1,5 @@
 /**
  * Rows of a product as pointers: made once for each shape, copied into memory for each run.
- * May import devices/cpu.
  */
 import type { Engine } from "../engine.ts";
 import type { Heap, Pointer } from "../heap.ts";

@@ -1,6 +1,5 @@
 /**
  * Products of small matrices in batches: one call of a kernel computes many of them.
- * May import devices/cpu.
  */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";

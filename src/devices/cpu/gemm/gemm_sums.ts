@@ -1,11 +1,10 @@
 /**
  * Blocks of a product of rows given by pointers: which part of B is packed when, which panels run against it.
- * May import devices/cpu.
  */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import type { Finish } from "./finish.ts";
+import type { Epilogue } from "./epilogue.ts";
 import { panelArguments } from "./gemm_call.ts";
 import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
@@ -56,7 +55,7 @@ export interface SumsSpec {
   /** How B is packed. "rows": it lies as dense rows, which are packed where that pays; null: so it does, and never is. */
   readonly pack: PackB | "rows" | null;
   /** Applied to each sum. */
-  readonly finish?: Finish | undefined;
+  readonly epilogue?: Epilogue | undefined;
 }
 
 /** Rows in memory, and where their A and C are. */
@@ -151,7 +150,7 @@ export class Sums {
     const source = this.#pack ? "packed" : "direct";
     const sizes = new Set(spec.tables.flatMap((t) => t.groups.map((g) => g.rows)));
     this.#kernels = new Map(
-      [...sizes].map((rows) => [rows, panelKernel(engine, rows, source, spec.finish)]),
+      [...sizes].map((rows) => [rows, panelKernel(engine, rows, source, spec.epilogue)]),
     );
     this.#segments = Int32Array.from(spec.segments);
     const depth = Math.max(...this.#depths.map((d) => d.size));
@@ -251,7 +250,7 @@ export class Sums {
     add: boolean,
     parts: number,
   ): WasmCall[] {
-    const { finish, columns: width } = this.#spec;
+    const { epilogue, columns: width } = this.#spec;
     const most = Math.ceil(table.panels / parts);
     const calls: WasmCall[] = [];
     for (const group of table.groups) {
@@ -270,7 +269,7 @@ export class Sums {
           columns: columns.size,
           add: add || depth !== this.#depths[0],
           last: depth === this.#depths[this.#depths.length - 1],
-          operands: finish ? operandsAt(finish, operands, columns.from) : operands,
+          operands: epilogue ? operandsAt(epilogue, operands, columns.from) : operands,
         });
         calls.push([this.#kernels.get(group.rows)!, args]);
       }
@@ -281,22 +280,22 @@ export class Sums {
 
 /** What {@linkcode Sums.run} takes as operands: those per element as their distance from C, the others as they are. */
 export function operandsFrom(
-  finish: Finish | undefined,
+  epilogue: Epilogue | undefined,
   operands: readonly Pointer[],
   c: Pointer,
 ): readonly number[] {
-  return finish
-    ? finish.operands.map((per, i) => (per === "element" ? operands[i] - c : operands[i]))
+  return epilogue
+    ? epilogue.operands.map((per, i) => (per === "element" ? operands[i] - c : operands[i]))
     : operands;
 }
 
 /** Operands per column begin at the block's first column. */
 function operandsAt(
-  finish: Finish,
+  epilogue: Epilogue,
   operands: readonly number[],
   column: number,
 ): readonly number[] {
-  return finish.operands.map((
+  return epilogue.operands.map((
     per,
     i,
   ) => (per === "column" ? operands[i] + 4 * column : operands[i]));

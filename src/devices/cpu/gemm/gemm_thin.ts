@@ -1,6 +1,5 @@
 /**
  * Products of very few rows: every element of B is used once or twice, so B is read in order and never copied.
- * May import devices/cpu.
  */
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";

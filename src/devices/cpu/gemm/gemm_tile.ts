@@ -1,6 +1,5 @@
 /**
  * The tile of C that an inner kernel keeps in registers: up to six rows by eight columns, from zeros to what is stored.
- * May import core and devices/cpu.
  */
 import type { DType } from "../../../core/dtype.ts";
 import type { Engine } from "../engine.ts";
@@ -8,7 +7,7 @@ import { printSimd } from "../pointwise/print_simd.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
-import type { Finish } from "./finish.ts";
+import type { Epilogue } from "./epilogue.ts";
 
 /** Most rows of a panel: as many as registers hold. Products that are not fused with sums take one for themselves. */
 export function panelRows({ features }: Engine): number {
@@ -37,7 +36,7 @@ export interface TileTarget {
   readonly columns: Local<"i32">;
   /** Whether C is added to, and whether these are the last sums. */
   readonly mode: Local<"i32">;
-  /** Addresses of the operands of the finish. */
+  /** Addresses of the operands of the epilogue. */
   readonly operands: readonly Local<"i32">[];
 }
 
@@ -46,13 +45,13 @@ export class Tile {
   /** Numbers of the rows. */
   readonly rows: readonly number[];
   readonly #s: Simd;
-  readonly #finish: Finish | undefined;
+  readonly #epilogue: Epilogue | undefined;
   readonly #sums: readonly (readonly [Local<"f32x4">, Local<"f32x4">])[];
 
   /** A tile of this many rows. */
-  constructor(s: Simd, rows: number, finish: Finish | undefined) {
+  constructor(s: Simd, rows: number, epilogue: Epilogue | undefined) {
     this.#s = s;
-    this.#finish = finish;
+    this.#epilogue = epilogue;
     this.rows = Array.from({ length: rows }, (_, i) => i);
     this.#sums = this.rows.map(() => [s.f.local("f32x4"), s.f.local("f32x4")]);
   }
@@ -81,7 +80,7 @@ export class Tile {
     );
   }
 
-  /** Adds what C holds, applies the finish, stores. */
+  /** Adds what C holds, applies the epilogue, stores. */
   store({ panel, cBase, columns, mode, operands }: TileTarget): void {
     const { f } = this.#s;
     const c = this.#sums.map((_, i) => f.variable("i32", i32.add(i32.load(panel, 4 * i), cBase)));
@@ -90,8 +89,8 @@ export class Tile {
         row.forEach((s, h) => f.set(s, f32x4.add(s, f32x4.load(c[i], 16 * h))))
       );
     });
-    const finish = this.#finish;
-    if (finish) f.if(i32.and(mode, LAST), () => this.#applyFinish(finish, c, operands));
+    const epilogue = this.#epilogue;
+    if (epilogue) f.if(i32.and(mode, LAST), () => this.#applyEpilogue(epilogue, c, operands));
     f.if(i32.ge(columns, PANEL_COLUMNS), () => {
       this.#sums.forEach((row, i) => row.forEach((s, h) => f.store(c[i], s, 16 * h)));
     }, () => this.#sums.forEach((row, i) => this.#storePart(c[i], row[0], row[1], columns)));
@@ -118,8 +117,8 @@ export class Tile {
     f.if(i32.and(columns, 1), () => f.storeLane(c, low, 4, 0));
   }
 
-  #applyFinish(
-    { expr, operands }: Finish,
+  #applyEpilogue(
+    { expr, operands }: Epilogue,
     c: readonly Local<"i32">[],
     pointers: readonly Local<"i32">[],
   ): void {

@@ -1,9 +1,8 @@
 /**
  * Crops of images, resized.
- * May import core, kernels and devices/cpu.
  */
-import { checkOwner, corners, cropPlace } from "../../../kernels/image_crop_cpu.ts";
-import { imageDims } from "../../../kernels/image_geometry.ts";
+import { checkOwner, corners, cropPlace } from "../../../kernels/host/image_crop.ts";
+import { imageDims } from "../../../kernels/image/geometry.ts";
 import type { WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { ENTRY, interpolation, isPixels, putEntry } from "./interpolate.ts";

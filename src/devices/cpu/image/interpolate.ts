@@ -1,6 +1,5 @@
 /**
  * Images between the places of tables, bilinear or nearest: float32, of float32 or int32.
- * May import core and devices/cpu.
  */
 import type { DType } from "../../../core/dtype.ts";
 import { roundUp } from "../blocks.ts";

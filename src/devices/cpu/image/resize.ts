@@ -1,6 +1,5 @@
 /**
  * Resizing of images: bilinear interpolation and nearest neighbours.
- * May import core, kernels and devices/cpu.
  */
 import type { Problem } from "../../../core/op.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
@@ -10,7 +9,7 @@ import {
   imageDims,
   nearestOf,
   sourceOf,
-} from "../../../kernels/image_geometry.ts";
+} from "../../../kernels/image/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import { prepareTables } from "../copy/copy_rows.ts";
 import type { Engine, WasmCall } from "../engine.ts";

@@ -1,10 +1,9 @@
 /**
  * Images read through projective transforms and rotations: nearest pixels of four bytes; between pixels, float32.
- * May import core, kernels and devices/cpu.
  */
 import type { Shape } from "../../../core/shape.ts";
-import { imageDims } from "../../../kernels/image_geometry.ts";
-import { rotationOf, warpOf } from "../../../kernels/image_warp.ts";
+import { imageDims } from "../../../kernels/image/geometry.ts";
+import { rotationOf, warpOf } from "../../../kernels/image/warp.ts";
 import { evenBlocks } from "../blocks.ts";
 import { wordOf } from "../copy/fill.ts";
 import type { Engine, WasmCall } from "../engine.ts";

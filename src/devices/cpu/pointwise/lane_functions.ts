@@ -1,8 +1,7 @@
 /**
  * Functions of float32 that vector code is called for, and how much work expressions of them are.
- * May import core and wasm.
  */
-import type { Expr, ScalarOp } from "../../../core/scalar.ts";
+import type { Expr, ScalarOp } from "../../../core/scalar/expr.ts";
 import * as arcs from "../wasm/lane_arcs.ts";
 import * as lane from "../wasm/lane_math.ts";
 import type { D2, F4, Simd } from "../wasm/simd.ts";

@@ -1,14 +1,13 @@
 /**
  * Pointwise kernels: scalar expressions as vector loops over broadcast operands, compiled once for each expression and pattern.
  * Several expressions make several outputs in one pass.
- * May import core, kernels and wasm.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
-import { type Expr, exprKey, exprType, mayFail } from "../../../core/scalar.ts";
-import { dividedByZero } from "../../../core/scalar_math.ts";
+import { type Expr, exprKey, exprType, mayFail } from "../../../core/scalar/expr.ts";
+import { dividedByZero } from "../../../core/scalar/math.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { collapseBroadcast, type Walk } from "../../../kernels/broadcast.ts";
+import { collapseBroadcast, type Walk } from "../../../kernels/pointwise/broadcast.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";

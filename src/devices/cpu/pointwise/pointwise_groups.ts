@@ -1,9 +1,8 @@
 /**
  * Ops that several expressions compute: of the same inputs, the same ones for each member of a group, or one after another.
- * May import core and devices/cpu.
  */
-import type { Expr } from "../../../core/scalar.ts";
-import { sumOf, termLists } from "../../../kernels/pointwise_cpu.ts";
+import type { Expr } from "../../../core/scalar/expr.ts";
+import { sumOf, termLists } from "../../../kernels/host/pointwise.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { preparePointwise } from "./pointwise.ts";
 

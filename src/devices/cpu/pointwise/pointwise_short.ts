@@ -1,6 +1,5 @@
 /**
  * Pointwise kernels on short rows: several rows are walked as one.
- * May import devices/cpu.
  */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";

@@ -1,10 +1,9 @@
 /**
  * Prints scalar expressions as vector code: four float32, int32, uint32 or bool (as masks) at a time. Means what
- * `core/scalar_js.ts` means.
- * May import core and wasm.
+ * `core/scalar/js.ts` means.
  */
 import { type DType, isInteger } from "../../../core/dtype.ts";
-import { type Expr, exprType, operandType, type ScalarOp } from "../../../core/scalar.ts";
+import { type Expr, exprType, operandType, type ScalarOp } from "../../../core/scalar/expr.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { logistic } from "../wasm/lane_math.ts";
 import { pow } from "../wasm/lane_power.ts";

@@ -1,8 +1,7 @@
 /**
  * Integer and boolean arithmetic of scalar expressions as vector code: wrapping, exact.
- * May import core and wasm.
  */
-import { type Expr, mayBeZero, type ScalarOp } from "../../../core/scalar.ts";
+import { type Expr, mayBeZero, type ScalarOp } from "../../../core/scalar/expr.ts";
 import { f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { I4, Simd } from "../wasm/simd.ts";
 

@@ -1,13 +1,12 @@
 /**
  * Poolings over two and three axes and their gradients. Channels last, float32.
- * May import core, kernels and devices/cpu.
  */
 import type { Problem } from "../../../core/op.ts";
 import {
   spatialAxes,
   type WindowGeometry,
   windowGeometry,
-} from "../../../kernels/conv_geometry.ts";
+} from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { Pointer } from "../heap.ts";

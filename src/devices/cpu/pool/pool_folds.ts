@@ -1,8 +1,8 @@
 /**
  * Poolings by windows of any kind, of two and three axes, and gradients of averages: rows are folded into one, and then places of
- * that row. Channels last, float32. May import kernels and devices/cpu.
+ * that row. Channels last, float32.
  */
-import type { WindowAxis, WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";

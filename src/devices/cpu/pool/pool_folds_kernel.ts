@@ -1,6 +1,5 @@
 /**
  * The code of poolings that fold rows into one, and then places of that row.
- * May import devices/cpu.
  */
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";

@@ -1,9 +1,9 @@
 /**
  * Gradients of poolings over two and three axes by windows of few taps, which are written out: place by place, some channels at a
  * time.
- * Channels last, float32. May import kernels and devices/cpu.
+ * Channels last, float32.
  */
-import type { WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { Local } from "../wasm/function_builder.ts";

@@ -1,6 +1,5 @@
 /**
  * Poolings cut into parts for threads: images, or rows of results where there are few images.
- * May import devices/cpu.
  */
 import { evenBlocks } from "../blocks.ts";
 import type { Engine } from "../engine.ts";

@@ -1,8 +1,8 @@
 /**
  * Poolings over two axes by windows of few taps, which are written out.
- * Channels last, float32. May import kernels and devices/cpu.
+ * Channels last, float32.
  */
-import type { WindowAxis, WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";

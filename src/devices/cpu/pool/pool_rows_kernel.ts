@@ -1,6 +1,5 @@
 /**
  * The code of poolings by windows of few taps: a row of results from the rows of the image it is in.
- * May import devices/cpu.
  */
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";

@@ -1,9 +1,8 @@
 /**
  * Walks the windows of poolings and depthwise convolutions: for each place of the result, the part of the window that lies inside
  * the image, vectors of channels at a time. Channels last.
- * May import core, kernels and devices/cpu.
  */
-import type { WindowAxis, WindowGeometry } from "../../../kernels/conv_geometry.ts";
+import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";

@@ -1,6 +1,5 @@
 /**
  * Indices drawn with the probabilities that softmax gives.
- * May import core and devices/cpu.
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { roundUp } from "../blocks.ts";

@@ -1,11 +1,10 @@
 /**
  * Random numbers: Threefry on four counters at a time, and the distributions made of its bits. The same bits as
- * `kernels/random_cpu.ts` draws.
- * May import core, kernels and devices/cpu.
+ * `kernels/host/random.ts` draws.
  */
 import { sizeOf } from "../../../core/shape.ts";
-import { INVERSE_ERF, TRUNCATED_MASS } from "../../../kernels/random_cpu.ts";
-import { PARITY, ROTATIONS } from "../../../kernels/random_threefry.ts";
+import { INVERSE_ERF, TRUNCATED_MASS } from "../../../kernels/host/random.ts";
+import { PARITY, ROTATIONS } from "../../../kernels/pointwise/threefry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

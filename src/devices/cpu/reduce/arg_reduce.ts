@@ -1,11 +1,10 @@
 /**
  * Where the greatest and least elements are along an axis: which kernel takes which shape, and how threads share it.
- * May import core, kernels and devices/cpu.
  */
 import type { DType } from "../../../core/dtype.ts";
 import { normalizeAxis } from "../../../core/shape.ts";
-import type { ArgOp } from "../../../kernels/arg_reduce_cpu.ts";
-import { type Line, lineOf } from "../../../kernels/reduce_layout.ts";
+import type { ArgOp } from "../../../kernels/host/arg_reduce.ts";
+import { type Line, lineOf } from "../../../kernels/reduce/layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";

@@ -1,10 +1,9 @@
 /**
  * The loops that look for greatest and least elements: along rows, along four short rows at once, down columns. Most elements are
  * compared for their values alone; where they are is looked up in the few blocks that hold something better than all before.
- * May import core, kernels and devices/cpu.
  */
 import type { DType } from "../../../core/dtype.ts";
-import type { ArgOp } from "../../../kernels/arg_reduce_cpu.ts";
+import type { ArgOp } from "../../../kernels/host/arg_reduce.ts";
 import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import type { Bits, Comparisons, Loads } from "../wasm/instruction_types.ts";

@@ -1,11 +1,10 @@
 /**
  * Whether any element is true, or all are: sixteen bytes at a time. Groups of axes are reduced one after another, the innermost
  * first: what is left is smaller each time.
- * May import core, kernels and devices/cpu.
  */
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
-import { axesOf, type Line, reduceLayout } from "../../../kernels/reduce_layout.ts";
+import { axesOf, type Line, reduceLayout } from "../../../kernels/reduce/layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";

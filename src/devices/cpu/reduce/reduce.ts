@@ -1,17 +1,16 @@
 /**
  * Reductions along any axes: sum, mean, product, maximum, minimum, of float32 and int32; of an array, or of what an expression
  * makes of several. Results may go through a further expression.
- * May import core, kernels and devices/cpu.
  */
 import type { BufferRef } from "../../../core/dispatch.ts";
 import type { Problem } from "../../../core/op.ts";
-import { argument, mayFail } from "../../../core/scalar.ts";
+import { argument, mayFail } from "../../../core/scalar/expr.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { meaningOf } from "../../../kernels/host_meaning.ts";
-import type { ReduceOp } from "../../../kernels/reduce_cpu.ts";
-import { axesOf, type ReduceLayout, reduceLayout } from "../../../kernels/reduce_layout.ts";
-import { plainTask, type ReduceTask } from "../../../kernels/reduce_task.ts";
+import { meaningOf } from "../../../kernels/host/meaning.ts";
+import type { ReduceOp } from "../../../kernels/host/reduce.ts";
+import { axesOf, type ReduceLayout, reduceLayout } from "../../../kernels/reduce/layout.ts";
+import { plainTask, type ReduceTask } from "../../../kernels/reduce/task.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";

@@ -1,6 +1,5 @@
 /**
  * Reductions of few rows, or of small blocks of them: results stay in registers until they are whole.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

@@ -1,9 +1,8 @@
 /**
  * The module of a reduction: its loops over rows and columns, and the nest of groups of axes around them.
- * May import core and devices/cpu.
  */
 import { DTYPES } from "../../../core/dtype.ts";
-import { argument, exprKey } from "../../../core/scalar.ts";
+import { argument, exprKey } from "../../../core/scalar/expr.ts";
 import type { Engine, WasmExports } from "../engine.ts";
 import { importHosts } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";

@@ -1,9 +1,8 @@
 /**
  * The loops of reductions: rows into one accumulator each, columns into one each, short rows four at a time.
- * May import core and devices/cpu.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
-import type { Expr } from "../../../core/scalar.ts";
+import type { Expr } from "../../../core/scalar/expr.ts";
 import { simdWeight } from "../pointwise/lane_functions.ts";
 import { LIGHT, loadGroup, loadSplat } from "../pointwise/pointwise.ts";
 import { type Lanes, printSimdGroup } from "../pointwise/print_simd.ts";

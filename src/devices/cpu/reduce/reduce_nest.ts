@@ -1,10 +1,9 @@
 /**
  * A reduction as a nest of loops over groups of axes, innermost first, as the words of a table that its module reads.
- * May import core, kernels and devices/cpu.
  */
 import { DTYPES } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
-import type { ReduceLayout } from "../../../kernels/reduce_layout.ts";
+import type { ReduceLayout } from "../../../kernels/reduce/layout.ts";
 import { roundUp } from "../blocks.ts";
 import type { Pointer } from "../heap.ts";
 import { workOf } from "../pointwise/pointwise.ts";

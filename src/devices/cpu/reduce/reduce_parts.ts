@@ -1,6 +1,5 @@
 /**
  * Large reductions in parts, which threads may share.
- * May import core, kernels and devices/cpu.
  */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";

@@ -1,7 +1,6 @@
 /**
  * How reductions combine elements: sum, product, maximum and minimum of float32 and int32. Float32 sums are taken in short runs that
  * are added up in float64; products are in float64 throughout.
- * May import devices/cpu.
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import type { Basic, Bits, Loads } from "../wasm/instruction_types.ts";

@@ -1,10 +1,9 @@
 /**
  * Running sums and products along an axis, of float32 and integers of 32 bits: which loop takes which shape, and how threads share it.
- * May import core, kernels and devices/cpu.
  */
 import { normalizeAxis, sizeOf } from "../../../core/shape.ts";
-import { lineOf } from "../../../kernels/reduce_layout.ts";
-import type { ScanOp } from "../../../kernels/scan_cpu.ts";
+import { lineOf } from "../../../kernels/reduce/layout.ts";
+import type { ScanOp } from "../../../kernels/host/scan.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";

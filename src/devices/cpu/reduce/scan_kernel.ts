@@ -1,8 +1,7 @@
 /**
  * The loops of running sums and products: along rows, and down columns. Float32 is added up and multiplied in float64.
- * May import kernels and devices/cpu.
  */
-import type { ScanOp, ScanOptions } from "../../../kernels/scan_cpu.ts";
+import type { ScanOp, ScanOptions } from "../../../kernels/host/scan.ts";
 import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";

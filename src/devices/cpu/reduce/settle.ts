@@ -1,6 +1,5 @@
 /**
  * Rounds sums in float64 to results in float32.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

@@ -1,6 +1,5 @@
 /**
  * Writes kernels over rows: each row is walked vector by vector, its last elements under a mask.
- * May import wasm.
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";

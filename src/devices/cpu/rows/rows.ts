@@ -1,10 +1,9 @@
 /**
  * Kernels over rows of the last axis: softmax, its logarithm, cross entropy, layer normalization, and their gradients.
  * Float32; sums are float64.
- * May import core and devices/cpu.
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
-import { argument, constant, scalar } from "../../../core/scalar.ts";
+import { argument, constant, scalar } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";

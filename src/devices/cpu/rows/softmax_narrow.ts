@@ -1,6 +1,5 @@
 /**
  * Softmax of short rows, and its logarithm: four rows at a time, one in each lane.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";

@@ -1,6 +1,5 @@
 /**
  * Softmax of rows of some vectors, and its logarithm: a few rows at a time, so that while one waits for its sum the others go on.
- * May import devices/cpu.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import { highHalf, lowHalf } from "../reduce/reducer.ts";

@@ -2,10 +2,9 @@
  * The greatest elements of rows. Short rows are ranked, and rows of which much is wanted are sorted; of others the greatest found so
  * far are kept in a heap. Elements are compared as whole numbers that are ordered as they are, four at a time with the least in the
  * heap; few get past it.
- * May import core, kernels and devices/cpu.
  */
 import { sizeOf } from "../../../core/shape.ts";
-import { isSortedWhole, PLACES } from "../../../kernels/topk_cpu.ts";
+import { isSortedWhole, PLACES } from "../../../kernels/host/topk.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";

@@ -1,6 +1,5 @@
 /**
  * Short rows in order: each element is put where the number of those before it says, which all are compared with all for.
- * May import devices/cpu.
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";

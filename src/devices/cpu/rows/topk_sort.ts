@@ -1,6 +1,5 @@
 /**
  * Rows sorted from the greatest element down, by one byte of the keys after the other, with the places they had.
- * May import devices/cpu.
  */
 import { roundUp } from "../blocks.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";

@@ -1,6 +1,5 @@
 /**
  * Sums over windows along rows, and local response normalization, which divides by a power of them. Float32.
- * May import core and devices/cpu.
  */
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";

@@ -1,7 +1,6 @@
 /**
  * What threads save, and when they should rest: a processor that has other things to do keeps a call for milliseconds, while the
  * asking thread waits.
- * May import nothing.
  */
 
 /** Milliseconds of jobs after which what was saved is looked at. */

@@ -1,6 +1,5 @@
 /**
  * Where things are in the memory through which threads talk.
- * May import nothing.
  */
 
 /** Functions of a module that have numbers. */

@@ -1,7 +1,6 @@
 /**
  * Starts the threads themselves: workers of Node's kind where there are such (Deno and Node: they do not keep the process alive),
  * else web workers from a Blob. The code of a worker is a text.
- * May import thread_layout.
  */
 import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE } from "./thread_layout.ts";
 

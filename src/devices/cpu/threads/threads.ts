@@ -1,7 +1,6 @@
 /**
  * Threads of the CPU device: they wait in shared memory for calls of compiled functions. The thread that asks takes part, and goes
  * on when all calls are done; so threads change nothing but time.
- * May import devices/cpu.
  */
 import { roundUp } from "../blocks.ts";
 import type { Heap, Pointer } from "../heap.ts";

@@ -1,6 +1,5 @@
 /**
  * Writes the WebAssembly binary format: bytes, LEB128 numbers, names, length-prefixed parts.
- * May import nothing.
  */
 
 /** A growing list of bytes. */

@@ -1,6 +1,5 @@
 /**
  * What this engine's WebAssembly can do, found by validating modules of one function.
- * May import the emitter.
  */
 import { f32x4 } from "./instructions.ts";
 import { ModuleBuilder } from "./module_builder.ts";

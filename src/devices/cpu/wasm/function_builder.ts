@@ -1,6 +1,5 @@
 /**
  * The body of a WebAssembly function as statements: locals, loops, branches, stores, calls.
- * May import bytes and value.
  */
 import { unsigned } from "./bytes.ts";
 import { i32 } from "./instructions.ts";

@@ -1,6 +1,5 @@
 /**
  * What the instruction tables of `instructions.ts` hold, type by type.
- * May import value.
  */
 import type { Operand, ScalarType, Value, ValueType, VectorType } from "./value.ts";
 

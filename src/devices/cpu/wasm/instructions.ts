@@ -1,7 +1,6 @@
 /**
  * WebAssembly instructions as functions of typed values: `f32x4.add(a, b)` joins two `Value<"f32x4">` into one, and TypeScript
  * refuses a sum of unlike ones. A number stands for a constant.
- * May import bytes, value and instruction_types.
  */
 import { unsigned } from "./bytes.ts";
 import type {

@@ -1,7 +1,6 @@
 /**
  * Inverse trigonometric functions on four f32, computed in f32. Within two units in the last place of the exact result.
  * The polynomials are minimax fits, weighted by the error of the result.
- * May import the emitter.
  */
 import { f32x4, i32x4 } from "./instructions.ts";
 import type { F4, Simd } from "./simd.ts";

@@ -1,6 +1,5 @@
 /**
  * Powers of four f32: their magnitudes in f64, what is special about them in f32.
- * May import the emitter.
  */
 import { f32x4, i32, i32x4 } from "./instructions.ts";
 import type { F4, Simd } from "./simd.ts";

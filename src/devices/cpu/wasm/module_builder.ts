@@ -8,7 +8,6 @@
  *   f.until(i, end, 16, () => f.store(i32.add(out, i), f32x4.add(f32x4.load(i32.add(a, i)), f32x4.load(i32.add(b, i)))));
  * });
  * ```
- * May import bytes, value and function_builder.
  */
 import { ByteWriter } from "./bytes.ts";
 import { FunctionBuilder, type FunctionRef, type Local, type Locals } from "./function_builder.ts";

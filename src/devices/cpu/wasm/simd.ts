@@ -1,6 +1,5 @@
 /**
  * What vector code is written with: multiply-add, polynomials, choices, detours through f64 and through JavaScript.
- * May import the emitter.
  */
 import type { FunctionBuilder, FunctionRef, Local } from "./function_builder.ts";
 import { f32, f32x4, f64, f64x2, i32x4 } from "./instructions.ts";

@@ -1,6 +1,5 @@
 /**
  * Stores of less than a vector.
- * May import the emitter.
  */
 import type { FunctionBuilder } from "./function_builder.ts";
 import { i32 } from "./instructions.ts";

@@ -1,6 +1,5 @@
 /**
  * Four rows at a time, turned: each row is in a lane.
- * May import the emitter.
  */
 import type { FunctionBuilder, Local } from "./function_builder.ts";
 import { f32, f32x4, i32 } from "./instructions.ts";

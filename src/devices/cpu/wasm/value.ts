@@ -1,7 +1,6 @@
 /**
  * Typed WebAssembly expressions: `Value<"f32x4">` is code that leaves one f32x4 on the stack. An expression used twice is
  * computed twice: name it with `FunctionBuilder.let`.
- * May import bytes.
  */
 import { littleEndian, signed, signed64 } from "./bytes.ts";
 

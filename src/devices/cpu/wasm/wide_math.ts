@@ -1,7 +1,6 @@
 /**
  * Elementary functions on two f64 that come from f32 and go back to f32: exact to about eleven digits, so the rounded result is
  * the nearest or next to it. For functions whose f32 forms lose digits.
- * May import the emitter.
  */
 import { f64x2, i64x2 } from "./instructions.ts";
 import type { D2, Simd } from "./simd.ts";

@@ -1,0 +1,116 @@
+/**
+ * Functions of complex numbers, given and returned as real and imaginary parts. Branch cuts as in C and NumPy.
+ */
+import type { Pair } from "./math.ts";
+
+/** `a + bi` as a pair. */
+type Complex1 = (a: number, b: number) => Pair;
+/** Two operands: `a + bi` and `c + di`. */
+type Complex2 = (a: number, b: number, c: number, d: number) => Pair;
+
+/** Quotient, scaled so that it neither overflows nor underflows early. */
+export const cdiv: Complex2 = (a, b, c, d) => {
+  if (c === 0 && d === 0) return [a / c, b / c];
+  if (Math.abs(c) >= Math.abs(d)) {
+    const r = d / c, n = c + d * r;
+    return [(a + b * r) / n, (b - a * r) / n];
+  }
+  const r = c / d, n = c * r + d;
+  return [(a * r + b) / n, (b * r - a) / n];
+};
+
+const cmul: Complex2 = (a, b, c, d) => [a * c - b * d, a * d + b * c];
+
+/** Exponential. */
+export const cexp: Complex1 = (a, b) => {
+  const e = Math.exp(a);
+  return b === 0 || e === 0 ? [e, b === 0 ? b : 0] : [e * Math.cos(b), e * Math.sin(b)];
+};
+/** Exponential minus one. */
+export const cexpm1: Complex1 = (a, b) => {
+  const h = Math.sin(b / 2);
+  return [Math.expm1(a) * Math.cos(b) - 2 * h * h, Math.exp(a) * Math.sin(b)];
+};
+/** Principal logarithm. */
+export const clog: Complex1 = (a, b) => [Math.log(Math.hypot(a, b)), Math.atan2(b, a)];
+/** Principal logarithm of one plus. */
+export const clog1p: Complex1 = (a, b) => {
+  if (Math.abs(a) > 0.5 || Math.abs(b) > 0.5) return clog(1 + a, b);
+  return [Math.log1p(a * (2 + a) + b * b) / 2, Math.atan2(b, 1 + a)];
+};
+/** Principal square root. */
+export const csqrt: Complex1 = (a, b) => {
+  if (b === Infinity || b === -Infinity) return [Infinity, b];
+  const s = Math.sqrt((Math.hypot(a, b) + Math.abs(a)) / 2);
+  if (s === 0) return [0, b];
+  if (a >= 0) return [s, b / (2 * s)];
+  return [Math.abs(b) / (2 * s), b < 0 || Object.is(b, -0) ? -s : s];
+};
+/** One over the square root. */
+export const crsqrt: Complex1 = (a, b) => cdiv(1, 0, ...csqrt(a, b));
+/** `z / |z|`, 0 at 0. */
+export const csign: Complex1 = (a, b) => {
+  const m = Math.hypot(a, b);
+  return m === 0 ? [0, 0] : [a / m, b / m];
+};
+/** Power. */
+export const cpow: Complex2 = (a, b, c, d) => {
+  if (a === 0 && b === 0) {
+    if (c > 0) return [0, 0];
+    return c < 0 ? [Infinity, NaN] : c === 0 && d === 0 ? [1, 0] : [NaN, NaN];
+  }
+  const [r, t] = clog(a, b);
+  return cexp(...cmul(r, t, c, d));
+};
+
+/** Hyperbolic sine. */
+export const csinh: Complex1 = (a, b) => [Math.sinh(a) * Math.cos(b), Math.cosh(a) * Math.sin(b)];
+/** Hyperbolic cosine. */
+export const ccosh: Complex1 = (a, b) => [Math.cosh(a) * Math.cos(b), Math.sinh(a) * Math.sin(b)];
+/** Hyperbolic tangent. */
+export const ctanh: Complex1 = (a, b) => {
+  if (Math.abs(a) > 20) return [Math.sign(a), 0];
+  const n = Math.cosh(2 * a) + Math.cos(2 * b);
+  return [Math.sinh(2 * a) / n, Math.sin(2 * b) / n];
+};
+/** Inverse hyperbolic sine. */
+export const casinh: Complex1 = (a, b) => {
+  const [x, y] = csqrt(1 + a * a - b * b, 2 * a * b);
+  // The side without cancellation.
+  if (a < 0) {
+    const [p, q] = clog(x - a, y - b);
+    return [-p, -q];
+  }
+  return clog(x + a, y + b);
+};
+/** Inverse hyperbolic cosine. */
+export const cacosh: Complex1 = (a, b) => {
+  const [x, y] = cmul(...csqrt(a + 1, b), ...csqrt(a - 1, b));
+  return clog(a + x, b + y);
+};
+/** Inverse hyperbolic tangent. */
+export const catanh: Complex1 = (a, b) => {
+  const [p, q] = clog1p(a, b), [r, t] = clog1p(-a, -b);
+  return [(p - r) / 2, (q - t) / 2];
+};
+
+// f(iz) = i g(z) joins the circular functions to the hyperbolic ones.
+const turned = (g: Complex1): Complex1 => (a, b) => {
+  const [re, im] = g(-b, a);
+  return [im, -re];
+};
+/** Sine. */
+export const csin: Complex1 = turned(csinh);
+/** Cosine. */
+export const ccos: Complex1 = (a, b) => ccosh(-b, a);
+/** Tangent. */
+export const ctan: Complex1 = turned(ctanh);
+/** Inverse sine. */
+export const casin: Complex1 = turned(casinh);
+/** Inverse cosine. */
+export const cacos: Complex1 = (a, b) => {
+  const [re, im] = casin(a, b);
+  return [Math.PI / 2 - re, -im];
+};
+/** Inverse tangent. */
+export const catan: Complex1 = turned(catanh);

@@ -1,0 +1,345 @@
+/**
+ * Scalar expressions: what a pointwise op computes for one element. Printers turn them into WGSL, JavaScript and WebAssembly.
+ */
+import { type DType, DTYPES, isInteger } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+
+/** Scalar primitives. Adding one means a line in each printer. */
+export type ScalarOp =
+  | "arg"
+  | "const"
+  | "cast"
+  | "keep"
+  | "add"
+  | "sub"
+  | "mul"
+  | "div"
+  | "floordiv"
+  | "floormod"
+  | "truncmod"
+  | "pow"
+  | "atan2"
+  | "min"
+  | "max"
+  | "neg"
+  | "abs"
+  | "sign"
+  | "floor"
+  | "ceil"
+  | "round"
+  | "trunc"
+  | "sqrt"
+  | "rsqrt"
+  | "exp"
+  | "expm1"
+  | "log"
+  | "log1p"
+  | "sin"
+  | "cos"
+  | "tan"
+  | "asin"
+  | "acos"
+  | "atan"
+  | "sinh"
+  | "cosh"
+  | "tanh"
+  | "asinh"
+  | "acosh"
+  | "atanh"
+  | "erf"
+  | "lt"
+  | "le"
+  | "gt"
+  | "ge"
+  | "eq"
+  | "ne"
+  | "and"
+  | "or"
+  | "xor"
+  | "not"
+  | "select"
+  | "isnan"
+  | "isinf"
+  | "isfinite"
+  | "bitand"
+  | "bitor"
+  | "bitxor"
+  | "bitnot"
+  | "shl"
+  | "shr"
+  | "real"
+  | "imag"
+  | "conj"
+  | "complex";
+
+/** A node of an expression. Shared nodes are computed once. */
+export interface Expr {
+  /** Primitive. */
+  readonly op: ScalarOp;
+  /** Operands. */
+  readonly args: readonly Expr[];
+  /** Argument number (`arg`), value (`const`), or which of the ways to say it (`keep`). */
+  readonly value?: number;
+  /** Target (`cast`). */
+  readonly dtype?: DType;
+}
+
+/** Builds an expression from the arguments; `attrs` are the op's. */
+export type PointwiseExpr = (
+  args: readonly Expr[],
+  attrs: Readonly<Record<string, unknown>>,
+) => Expr;
+
+function node(op: ScalarOp, ...args: (Expr | number)[]): Expr {
+  return { op, args: args.map((a) => (typeof a === "number" ? constant(a) : a)) };
+}
+
+/** The i-th operand. */
+export function argument(i: number): Expr {
+  return { op: "arg", args: [], value: i };
+}
+/** A number, in the type of what it meets. */
+export function constant(value: number): Expr {
+  return { op: "const", args: [], value };
+}
+/** Conversion to another dtype. */
+export function castTo(x: Expr, dtype: DType): Expr {
+  return { op: "cast", args: [x], dtype };
+}
+
+/**
+ * The value itself, which no compiler may look behind. GPU drivers take floats for numbers of algebra: to them `x * 0` is 0 and
+ * `(x + y) - x` is y, also where x is NaN. What is kept `again` is not known to be equal to what is kept once.
+ */
+export function keep(x: Expr, again = false): Expr {
+  return { op: "keep", args: [x], value: again ? 1 : 0 };
+}
+
+type E = Expr | number;
+/** Builders, one per primitive; numbers stand for constants. */
+export const scalar = {
+  add: (a: E, b: E): Expr => node("add", a, b),
+  sub: (a: E, b: E): Expr => node("sub", a, b),
+  mul: (a: E, b: E): Expr => node("mul", a, b),
+  div: (a: E, b: E): Expr => node("div", a, b),
+  floordiv: (a: E, b: E): Expr => node("floordiv", a, b),
+  floormod: (a: E, b: E): Expr => node("floormod", a, b),
+  truncmod: (a: E, b: E): Expr => node("truncmod", a, b),
+  pow: (a: E, b: E): Expr => node("pow", a, b),
+  atan2: (a: E, b: E): Expr => node("atan2", a, b),
+  min: (a: E, b: E): Expr => node("min", a, b),
+  max: (a: E, b: E): Expr => node("max", a, b),
+  neg: (a: E): Expr => node("neg", a),
+  abs: (a: E): Expr => node("abs", a),
+  sign: (a: E): Expr => node("sign", a),
+  floor: (a: E): Expr => node("floor", a),
+  ceil: (a: E): Expr => node("ceil", a),
+  round: (a: E): Expr => node("round", a),
+  trunc: (a: E): Expr => node("trunc", a),
+  sqrt: (a: E): Expr => node("sqrt", a),
+  rsqrt: (a: E): Expr => node("rsqrt", a),
+  exp: (a: E): Expr => node("exp", a),
+  expm1: (a: E): Expr => node("expm1", a),
+  log: (a: E): Expr => node("log", a),
+  log1p: (a: E): Expr => node("log1p", a),
+  sin: (a: E): Expr => node("sin", a),
+  cos: (a: E): Expr => node("cos", a),
+  tan: (a: E): Expr => node("tan", a),
+  asin: (a: E): Expr => node("asin", a),
+  acos: (a: E): Expr => node("acos", a),
+  atan: (a: E): Expr => node("atan", a),
+  sinh: (a: E): Expr => node("sinh", a),
+  cosh: (a: E): Expr => node("cosh", a),
+  tanh: (a: E): Expr => node("tanh", a),
+  asinh: (a: E): Expr => node("asinh", a),
+  acosh: (a: E): Expr => node("acosh", a),
+  atanh: (a: E): Expr => node("atanh", a),
+  erf: (a: E): Expr => node("erf", a),
+  lt: (a: E, b: E): Expr => node("lt", a, b),
+  le: (a: E, b: E): Expr => node("le", a, b),
+  gt: (a: E, b: E): Expr => node("gt", a, b),
+  ge: (a: E, b: E): Expr => node("ge", a, b),
+  eq: (a: E, b: E): Expr => node("eq", a, b),
+  ne: (a: E, b: E): Expr => node("ne", a, b),
+  and: (a: E, b: E): Expr => node("and", a, b),
+  or: (a: E, b: E): Expr => node("or", a, b),
+  xor: (a: E, b: E): Expr => node("xor", a, b),
+  not: (a: E): Expr => node("not", a),
+  select: (cond: E, yes: E, no: E): Expr => node("select", cond, yes, no),
+  isnan: (a: E): Expr => node("isnan", a),
+  isinf: (a: E): Expr => node("isinf", a),
+  isfinite: (a: E): Expr => node("isfinite", a),
+  bitand: (a: E, b: E): Expr => node("bitand", a, b),
+  bitor: (a: E, b: E): Expr => node("bitor", a, b),
+  bitxor: (a: E, b: E): Expr => node("bitxor", a, b),
+  bitnot: (a: E): Expr => node("bitnot", a),
+  shl: (a: E, b: E): Expr => node("shl", a, b),
+  shr: (a: E, b: E): Expr => node("shr", a, b),
+  real: (a: E): Expr => node("real", a),
+  imag: (a: E): Expr => node("imag", a),
+  conj: (a: E): Expr => node("conj", a),
+  complex: (a: E, b: E): Expr => node("complex", a, b),
+} as const;
+
+const PREDICATES: ReadonlySet<ScalarOp> = new Set([
+  "lt",
+  "le",
+  "gt",
+  "ge",
+  "eq",
+  "ne",
+  "and",
+  "or",
+  "xor",
+  "not",
+  "isnan",
+  "isinf",
+  "isfinite",
+]);
+
+/** Result dtype of an expression; constants take `hint`. */
+export function exprType(e: Expr, args: readonly DType[], hint?: DType): DType {
+  const type = typeOf(e, args);
+  if (type !== null) return type;
+  return e.op === "const" ? hint ?? "float32" : resultType(e.op, hint ?? "float32");
+}
+
+/** Dtype that operands share: that of the first that is not a bare constant. */
+export function operandType(
+  operands: readonly Expr[],
+  args: readonly DType[],
+  hint?: DType,
+): DType {
+  return firstType(operands, args) ?? hint ?? "float32";
+}
+
+/** Types of expressions over the arguments that were asked for last: each printer asks for those of every part. */
+let known: { readonly args: readonly DType[]; readonly types: WeakMap<Expr, DType | null> } = {
+  args: [],
+  types: new WeakMap(),
+};
+
+/** The dtype; null for what is made of numbers alone, which take that of what they meet. */
+function typeOf(e: Expr, args: readonly DType[]): DType | null {
+  switch (e.op) {
+    case "arg":
+      return args[e.value!];
+    case "const":
+      return null;
+    case "cast":
+      return e.dtype!;
+  }
+  if (PREDICATES.has(e.op)) return "bool";
+  if (known.args !== args) known = { args, types: new WeakMap() };
+  const { types } = known;
+  let type = types.get(e);
+  if (type === undefined) {
+    const t = firstType(valuesOf(e), args);
+    types.set(e, type = t === null ? null : resultType(e.op, t));
+  }
+  return type;
+}
+
+function firstType(operands: readonly Expr[], args: readonly DType[]): DType | null {
+  for (const o of operands) {
+    const t = typeOf(o, args);
+    if (t !== null) return t;
+  }
+  return null;
+}
+
+/** Operands whose dtype is the result's. */
+function valuesOf(e: Expr): readonly Expr[] {
+  return e.op === "select" ? e.args.slice(1) : e.args;
+}
+
+function resultType(op: ScalarOp, t: DType): DType {
+  if (op === "complex") return t === "float64" ? "complex128" : "complex64";
+  if (DTYPES[t].kind === "complex" && (op === "real" || op === "imag" || op === "abs")) {
+    return t === "complex128" ? "float64" : "float32";
+  }
+  return t;
+}
+
+const DIVISIONS: ReadonlySet<ScalarOp> = new Set(["div", "floordiv", "floormod", "truncmod"]);
+
+/** True where an element may have no result: a whole number divided by 0, or to a negative power. */
+export function mayFail(exprs: readonly Expr[], dtypes: readonly DType[]): boolean {
+  const seen = new Set<Expr>();
+  const visit = (e: Expr): boolean => {
+    if (seen.has(e)) return false;
+    seen.add(e);
+    const fails = DIVISIONS.has(e.op)
+      ? mayBeZero(e.args[1])
+      : e.op === "pow" && !(literalOf(e.args[1]) >= 0);
+    return (fails && isInteger(operandType(e.args, dtypes))) || e.args.some(visit);
+  };
+  return exprs.some(visit);
+}
+
+/** True for all but numbers that a whole number can be divided by. */
+export function mayBeZero(e: Expr): boolean {
+  return !(Math.abs(literalOf(e)) >= 1);
+}
+
+/** The number that an expression is; NaN for others. */
+function literalOf(e: Expr): number {
+  if (e.op === "cast") return literalOf(e.args[0]);
+  return e.op === "const" ? e.value! : NaN;
+}
+
+/** A text that is equal for equal expressions: cache key. Shared nodes are written once, so it stays short. */
+export function exprKey(...exprs: readonly Expr[]): string {
+  const seen = new Map<Expr, number>();
+  const visit = (e: Expr): string => {
+    switch (e.op) {
+      case "arg":
+        return `$${e.value}`;
+      case "const":
+        return Object.is(e.value, -0) ? "-0" : String(e.value);
+    }
+    const before = seen.get(e);
+    if (before !== undefined) return `#${before}`;
+    const args = e.args.map(visit).join(",");
+    seen.set(e, seen.size);
+    return `${e.op === "cast" ? e.dtype : `${e.op}${e.value ?? ""}`}(${args})`;
+  };
+  return exprs.map(visit).join(";");
+}
+
+/** Other replacements for arguments where some primitives take them. */
+export interface ReplacedAt {
+  /** These primitives. */
+  readonly at: ReadonlySet<ScalarOp>;
+  /** What they take for each argument. */
+  readonly by: readonly Expr[];
+}
+
+/**
+ * The expression with its arguments replaced: how a fuser joins ops. Shared nodes stay shared; pass one `memo` for all
+ * expressions of one op.
+ */
+export function substitute(
+  e: Expr,
+  args: readonly Expr[],
+  memo: Map<Expr, Expr> = new Map(),
+  others?: ReplacedAt,
+): Expr {
+  if (e.op === "arg") {
+    const a = args[e.value!];
+    if (a === undefined) {
+      throw new ValueError(
+        `Cannot substitute argument ${e.value}: ${args.length} expressions given`,
+      );
+    }
+    return a;
+  }
+  if (e.args.length === 0) return e;
+  let r = memo.get(e);
+  if (!r) {
+    const own = others?.at.has(e.op) ? others.by : args;
+    const operands = e.args.map((a) => substitute(a, a.op === "arg" ? own : args, memo, others));
+    memo.set(e, r = { ...e, args: operands });
+  }
+  return r;
+}

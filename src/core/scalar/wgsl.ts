@@ -1,0 +1,300 @@
+/**
+ * Prints scalar expressions as WGSL. NaN and infinity are tested by bits: compilers may assume they do not exist.
+ */
+import { type DType, DTYPES } from "../dtype.ts";
+import { castTo, type Expr, exprType, operandType, type ScalarOp } from "./expr.ts";
+import { UnimplementedError } from "../errors.ts";
+import { f32Bits, ZERO_PARAM } from "../dispatch.ts";
+import { loadText, storeText } from "../gpu_storage.ts";
+import { SCALAR_WGSL } from "../../shaders_generated.ts";
+import { wgslFunctions } from "./wgsl_functions.ts";
+
+/** Printed statements, result texts and the helper functions they call. */
+export interface PrintedWgsl {
+  /** `let t1 = …;` lines. */
+  readonly lines: string[];
+  /** One text per result, in the register type of its dtype (`bool` for bool). */
+  readonly results: string[];
+  /** Dtype per result. */
+  readonly dtypes: DType[];
+  /** Names of the helper functions that are called. */
+  readonly helpers: readonly string[];
+  /** Their declarations. */
+  readonly prelude: string;
+}
+
+/** WGSL type a value of this dtype has in a register: float16 computes in f32. */
+export function registerType(dtype: DType): string {
+  switch (dtype) {
+    case "float32":
+    case "float16":
+      return "f32";
+    case "int32":
+      return "i32";
+    case "uint32":
+      return "u32";
+    case "bool":
+      return "bool";
+  }
+  throw new UnimplementedError(`Cannot compute ${dtype} on the GPU`);
+}
+
+/** Register text of a value loaded from a storage buffer. */
+export function loadElement(dtype: DType, text: string): string {
+  if (dtype === "bool") return `(${text} != 0u)`;
+  return loadText(dtype, text);
+}
+
+/** Storage text of a value in a register. */
+export function storeElement(dtype: DType, text: string): string {
+  if (dtype === "bool") return `select(0u, 1u, ${text})`;
+  return storeText(dtype, text);
+}
+
+const INFIX: Partial<Record<ScalarOp, string>> = {
+  add: "+",
+  sub: "-",
+  mul: "*",
+  div: "/",
+  lt: "<",
+  le: "<=",
+  gt: ">",
+  ge: ">=",
+  eq: "==",
+  ne: "!=",
+  bitand: "&",
+  bitor: "|",
+  bitxor: "^",
+};
+const ARITHMETIC: ReadonlySet<ScalarOp> = new Set(["add", "sub", "mul", "div"]);
+/** Built-in functions that are right everywhere. */
+const FLOAT_BUILTIN: ReadonlySet<ScalarOp> = new Set(["abs", "floor", "ceil", "round", "trunc"]);
+
+/** Prints expressions over arguments whose register texts are `args`. */
+export function printWgsl(
+  exprs: readonly Expr[],
+  dtypes: readonly DType[],
+  args: readonly string[],
+): PrintedWgsl {
+  const lines: string[] = [];
+  const used = new Set<string>();
+  const memo = new Map<Expr, Map<string, string>>();
+  let n = 0;
+  const use = (helper: string): string => (used.add(helper), helper);
+  const print = (e: Expr, hint: DType): string => {
+    let byHint = memo.get(e);
+    if (!byHint) memo.set(e, byHint = new Map());
+    let r = byHint.get(hint);
+    if (r === undefined) {
+      r = printNode(e, hint);
+      if (e.op !== "arg" && e.op !== "const") {
+        lines.push(`let t${n} = ${r};`);
+        r = `t${n++}`;
+      }
+      byHint.set(hint, r);
+    }
+    return r;
+  };
+  const printNode = (e: Expr, hint: DType): string => {
+    if (e.op === "arg") return args[e.value!];
+    if (e.op === "const") return wgslConst(e.value!, hint, use);
+    const operands = e.op === "select" ? e.args.slice(1) : e.args;
+    const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
+    const xs = operands.map((o) => print(o, type));
+    if (e.op === "cast") return wgslCast(xs[0], type, e.dtype!, use);
+    if (e.op === "keep") return keepText(xs[0], type, e.value === 1);
+    if (e.op === "select") return `select(${xs[1]}, ${xs[0]}, ${print(e.args[0], "bool")})`;
+    return wgslNode(e.op, xs[0], xs[1], type, use);
+  };
+  const out: DType[] = [];
+  const results = exprs.map((e) => {
+    const t = exprType(e, dtypes);
+    out.push(t);
+    // Storing rounds by itself.
+    const isRounding = e.op === "cast" && t === "float16";
+    return print(isRounding ? castTo(e.args[0], "float32") : e, t);
+  });
+  const helpers = [...used];
+  return { lines, results, dtypes: out, helpers, prelude: wgslFunctions(SCALAR_WGSL, helpers) };
+}
+
+/** A WGSL literal of a dtype, in its register type. */
+export function wgslConst(
+  v: number,
+  type: DType,
+  use: (helper: string) => string = (h) => h,
+): string {
+  switch (type) {
+    case "bool":
+      return v ? "true" : "false";
+    case "int32":
+      return v === -2147483648 ? "i32(-2147483647 - 1)" : `i32(${Math.trunc(v)})`;
+    case "uint32":
+      return `${Math.trunc(v) >>> 0}u`;
+  }
+  const f = Math.fround(v);
+  if (Number.isNaN(f)) return `${use("nan_")}()`;
+  if (!Number.isFinite(f)) return f > 0 ? `${use("inf_")}()` : `(-${use("inf_")}())`;
+  // What decimals cannot say exactly in every compiler is said in bits.
+  if (Object.is(f, -0) || (f !== 0 && Math.abs(f) < 1.1754944e-38)) {
+    return `bitcast<f32>(${f32Bits(f)}u)`;
+  }
+  // Decimal of the rounded float, so that both compilers read the same bits.
+  const text = String(f);
+  const literal = /[.e]/.test(text) ? text : `${text}.0`;
+  return f < 0 ? `(${literal}f)` : `${literal}f`;
+}
+
+/** Nobody knows what comes of this before the kernel runs. */
+function keepText(x: string, type: DType, again: boolean): string {
+  if (DTYPES[type].kind !== "float") return x;
+  return `bitcast<f32>(bitcast<u32>(${x}) ${again ? "+" : "^"} p.${ZERO_PARAM})`;
+}
+
+function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => string): string {
+  const fromFloat = DTYPES[from].kind === "float";
+  // Rounds to float16 where a chain of ops would have.
+  if (to === "float16") {
+    return from === to ? x : `${use("tohalf_")}(${fromFloat ? x : `f32(${x})`})`;
+  }
+  if (from === to || (fromFloat && to === "float32")) return x;
+  if (to === "bool" && fromFloat) return `((bitcast<u32>(${x}) & 0x7fffffffu) != 0u)`;
+  if (to === "bool") return `(${x} != ${wgslConst(0, from)})`;
+  if (to === "int32" && fromFloat) return `${use("toint_")}(${x})`;
+  if (to === "uint32" && fromFloat) return `${use("touint_")}(${x})`;
+  return `${registerType(to)}(${x})`;
+}
+
+function wgslNode(
+  op: ScalarOp,
+  a: string,
+  b: string,
+  type: DType,
+  use: (helper: string) => string,
+): string {
+  const text = nodeOfKind(op, a, b, type, use);
+  if (text === undefined) {
+    throw new UnimplementedError(`Cannot print scalar ${op} of ${type} as WGSL`);
+  }
+  return text;
+}
+
+function nodeOfKind(
+  op: ScalarOp,
+  a: string,
+  b: string,
+  type: DType,
+  use: (helper: string) => string,
+): string | undefined {
+  const { kind } = DTYPES[type];
+  if (kind === "bool") return boolNode(op, a, b);
+  switch (op) {
+    case "real":
+    case "conj":
+      return a;
+    case "imag":
+      return wgslConst(0, type);
+  }
+  if (kind !== "float") return integerNode(op, a, b, type, use);
+  switch (op) {
+    case "neg":
+      return `(-${a})`;
+    // Comparisons must hold for NaN although compilers may turn them round.
+    case "lt":
+    case "le":
+    case "eq":
+      return `${use(`${op}_`)}(${a}, ${b})`;
+    case "gt":
+      return `${use("lt_")}(${b}, ${a})`;
+    case "ge":
+      return `${use("le_")}(${b}, ${a})`;
+    case "ne":
+      return `!${use("eq_")}(${a}, ${b})`;
+  }
+  if (ARITHMETIC.has(op)) return `(${a} ${INFIX[op]} ${b})`;
+  const call = b === undefined ? `(${a})` : `(${a}, ${b})`;
+  if (FLOAT_BUILTIN.has(op)) return op + call;
+  return `${op}_` in SCALAR_WGSL ? use(`${op}_`) + call : undefined;
+}
+
+function boolNode(op: ScalarOp, a: string, b: string): string | undefined {
+  switch (op) {
+    case "not":
+      return `!(${a})`;
+    case "eq":
+    case "ne":
+      return `(${a} ${INFIX[op]} ${b})`;
+    case "xor":
+      return `(${a} != ${b})`;
+    case "or":
+    case "add":
+    case "max":
+      return `(${a} | ${b})`;
+    case "and":
+    case "mul":
+    case "min":
+      return `(${a} & ${b})`;
+    case "isfinite":
+      return "true";
+    case "isnan":
+    case "isinf":
+      return "false";
+    case "lt":
+    case "le":
+    case "gt":
+    case "ge":
+      return `(u32(${a}) ${INFIX[op]} u32(${b}))`;
+  }
+}
+
+function integerNode(
+  op: ScalarOp,
+  a: string,
+  b: string,
+  type: DType,
+  use: (helper: string) => string,
+): string | undefined {
+  const signed = type === "int32";
+  const call = (i: string, u: string): string => `${use(signed ? i : u)}(${a}, ${b})`;
+  switch (op) {
+    case "div":
+      return call("idiv_", "udiv_");
+    case "floordiv":
+      return call("ifloordiv_", "udiv_");
+    case "floormod":
+      return call("ifloormod_", "umod_");
+    case "truncmod":
+      return call("itruncmod_", "umod_");
+    case "pow":
+      return call("ipow_", "upow_");
+    case "neg":
+      return signed ? `(-${a})` : `(0u - ${a})`;
+    case "abs":
+      return signed ? `abs(${a})` : a;
+    case "sign":
+      return signed ? `sign(${a})` : `min(${a}, 1u)`;
+    case "min":
+    case "max":
+      return `${op}(${a}, ${b})`;
+    case "floor":
+    case "ceil":
+    case "round":
+    case "trunc":
+      return a;
+    case "isnan":
+    case "isinf":
+      return "false";
+    case "isfinite":
+      return "true";
+    case "bitnot":
+      return `(~${a})`;
+    case "shl":
+      return `(${a} << (u32(${b}) & 31u))`;
+    case "shr":
+      return `(${a} >> (u32(${b}) & 31u))`;
+  }
+  if (INFIX[op]) return `(${a} ${INFIX[op]} ${b})`;
+  // A function of floats: computed as such and cut.
+  const float = nodeOfKind(op, `f32(${a})`, b && `f32(${b})`, "float32", use);
+  return float && wgslCast(float, "float32", type, use);
+}

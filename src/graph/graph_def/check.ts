@@ -1,0 +1,164 @@
+/**
+ * The form of a GraphDef that was read from a file: that everything in it is what its type says. What it means is checked where it is
+ * read.
+ */
+import { describe } from "../../core/convert.ts";
+import { isDType } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { ArgDefJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
+
+/** What a file may make that it does not hold itself: a small one must not cost much. */
+export class Budget {
+  #outputs: number;
+  #elements = MOST_REPEATED;
+
+  /** Of a GraphDef whose nodes have so many inputs. */
+  constructor(inputs: number) {
+    this.#outputs = inputs + MOST_UNREAD;
+  }
+
+  /** Takes note of a node's outputs. Throws `ValueError` where a file has many more than its nodes read. */
+  outputs(count: number): void {
+    this.#outputs -= count;
+    if (this.#outputs >= 0) return;
+    throw new ValueError(
+      `Cannot import: the nodes have more than ${MOST_UNREAD} outputs that no node reads`,
+    );
+  }
+
+  /** Takes note of elements that repeat one. Throws `ValueError` where they are too many. */
+  repeated(count: number): void {
+    this.#elements -= count;
+    if (this.#elements >= 0) return;
+    throw new ValueError(
+      `Cannot import: constants repeat values more than ${MOST_REPEATED} times, use Fill`,
+    );
+  }
+}
+
+/** A hundred times what the splits of a large model have. */
+const MOST_UNREAD = 1 << 16;
+/** A quarter of a gigabyte of float32: larger constants are written with all their elements. */
+const MOST_REPEATED = 1 << 26;
+
+/** The GraphDef, whose form is sound; lists that a file may leave out are there. Throws `ValueError` that says where what is not as it must be. */
+export function checkGraphDef(def: unknown): GraphDefJson {
+  if (!isRecord(def) || !Array.isArray(def.node)) {
+    throw new ValueError("Cannot import: wanted a GraphDef object with a list `node`");
+  }
+  const library = def.library === undefined ? {} : record(def.library, "`library`");
+  return {
+    ...def as unknown as GraphDefJson,
+    node: nodesOf(def.node, "`node`"),
+    library: { function: list(library.function, "`library.function`").map(functionOf) },
+  };
+}
+
+function functionOf(value: unknown, i: number): FunctionDefJson {
+  const at = `function ${i} of the library`;
+  const f = record(value, at);
+  const signature = record(f.signature, `the signature of ${at}`);
+  const name = text(signature.name, `the name of ${at}`);
+  const ret = textsOf(f.ret, `\`ret\` of function "${name}"`);
+  const outputArg = argsOf(signature.outputArg, "result", name);
+  const lost = outputArg.find((o) => ret[o.name] === undefined);
+  if (lost) {
+    throw new ValueError(
+      `Cannot import: function "${name}" has no value for its result ${lost.name}`,
+    );
+  }
+  const inputArg = argsOf(signature.inputArg, "argument", name);
+  return {
+    ...f,
+    signature: { ...signature, name, inputArg, outputArg },
+    nodeDef: nodesOf(f.nodeDef, `\`nodeDef\` of function "${name}"`),
+    ret,
+    controlRet: textsOf(f.controlRet, `\`controlRet\` of function "${name}"`),
+  };
+}
+
+function argsOf(given: unknown, what: string, name: string): ArgDefJson[] {
+  const seen = new Set<string>();
+  return list(given, `${what}s of function "${name}"`).map((value, k) => {
+    const where = `${what} ${k} of function "${name}"`;
+    const arg = record(value, where);
+    const own = text(arg.name, `the name of ${where}`);
+    if (!isDType(arg.type)) {
+      throw new ValueError(
+        `Cannot import: the type of ${where} is ${describe(arg.type)}, which is unknown`,
+      );
+    }
+    if (seen.has(own)) {
+      throw new ValueError(`Cannot import: ${where} has the name of another, "${own}"`);
+    }
+    seen.add(own);
+    return { ...arg, name: own, type: arg.type };
+  });
+}
+
+/** Texts by name. Nothing is inherited. */
+function textsOf(given: unknown, what: string): Record<string, string> {
+  const texts: Record<string, string> = Object.create(null);
+  for (const [key, value] of Object.entries(given === undefined ? {} : record(given, what))) {
+    texts[key] = text(value, `"${key}" in ${what}`);
+  }
+  return texts;
+}
+
+function nodesOf(given: unknown, what: string): NodeDefJson[] {
+  return list(given, what).map((value, i) => {
+    const node = record(value, `node ${i} in ${what}`);
+    const name = text(node.name, `the name of node ${i} in ${what}`);
+    const at = `node "${name}"`;
+    text(node.op, `the op of ${at}`);
+    if (node.device !== undefined) text(node.device, `the device of ${at}`);
+    list(node.input, `the inputs of ${at}`).forEach((input, k) =>
+      text(input, `input ${k} of ${at}`)
+    );
+    if (node.attr !== undefined) {
+      const attrs = record(node.attr, `the attributes of ${at}`);
+      for (const [key, attr] of Object.entries(attrs)) record(attr, `attribute "${key}" of ${at}`);
+    }
+    return node as unknown as NodeDefJson;
+  });
+}
+
+/** Throws `ValueError` for a node that has fewer data inputs than what reads them wants. */
+export function checkInputCount({ name, op, input }: NodeDefJson, least: number): void {
+  const count = (input ?? []).filter((i) => !i.startsWith("^")).length;
+  if (count >= least) return;
+  throw new ValueError(
+    `Cannot import: node "${name}" of type ${op} has ${count} inputs, wanted ${least}`,
+  );
+}
+
+/** Runs `read`; what it finds wrong names the node. */
+export function located<R>({ name, op }: NodeDefJson, read: () => R): R {
+  try {
+    return read();
+  } catch (e) {
+    if (!(e instanceof ValueError) || e.message.startsWith("Cannot import: ")) throw e;
+    throw new ValueError(`Cannot import: node "${name}" of type ${op}: ${e.message}`, { cause: e });
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function record(value: unknown, what: string): Record<string, unknown> {
+  if (isRecord(value)) return value;
+  throw new ValueError(`Cannot import: ${what} is ${describe(value)}, wanted an object`);
+}
+
+/** Files leave out empty lists. */
+function list(value: unknown, what: string): readonly unknown[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return value;
+  throw new ValueError(`Cannot import: ${what} is ${describe(value)}, wanted a list`);
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value === "string") return value;
+  throw new ValueError(`Cannot import: ${what} is ${describe(value)}, wanted a string`);
+}

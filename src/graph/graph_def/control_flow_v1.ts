@@ -1,0 +1,400 @@
+/**
+ * Control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration) raised to If and While with functions, in the GraphDef.
+ *  Innermost loops and conditions go first, so that what is around them sees ordinary nodes.
+ */
+import { UnimplementedError } from "../../core/errors.ts";
+import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
+import { checkInputCount } from "./check.ts";
+import { text } from "./values.ts";
+
+const CONTROL = /^(Ref)?(Switch|Merge|Enter|Exit|NextIteration)$|^LoopCond$/;
+
+/** True where a graph has control flow of version 1. */
+export function hasControlFlowV1(nodes: readonly NodeDefJson[]): boolean {
+  return nodes.some((n) => CONTROL.test(n.op));
+}
+
+/** The graph with If and While in place of switches and frames. Throws `UnimplementedError` for what does not come from either, `ValueError` for switches without inputs. */
+export function raiseControlFlow(def: GraphDefJson): GraphDefJson {
+  const control = def.node.filter((n) => CONTROL.test(n.op));
+  for (const n of control) checkInputCount(n, /Switch$/.test(n.op) ? 2 : 1);
+  const nodes = new Nodes(def.node);
+  const functions: FunctionDefJson[] = [...def.library?.function ?? []];
+  while (raiseLoop(nodes, functions) || raiseConditions(nodes, functions));
+  const left = nodes.all().find((n) => CONTROL.test(n.op) && !/Switch$|^LoopCond$/.test(n.op));
+  if (left !== undefined) {
+    throw new UnimplementedError(
+      `Cannot import: node "${left.name}" (${left.op}) belongs to no loop or condition that could be recognised`,
+      { op: left.op, node: left.name },
+    );
+  }
+  return { ...def, node: nodes.needed(), library: { function: functions } };
+}
+
+/** The nodes of a graph by name, while some of them are replaced. */
+class Nodes {
+  readonly #byName: Map<string, NodeDefJson>;
+  readonly #removed = new Set<string>();
+
+  constructor(nodes: readonly NodeDefJson[]) {
+    this.#byName = new Map(nodes.map((n) => [n.name, n]));
+  }
+
+  all(): NodeDefJson[] {
+    return [...this.#byName.values()];
+  }
+
+  get(name: string): NodeDefJson | undefined {
+    return this.#byName.get(name);
+  }
+
+  put(node: NodeDefJson): void {
+    this.#byName.set(node.name, node);
+  }
+
+  remove(name: string): void {
+    this.#byName.delete(name);
+    this.#removed.add(name);
+  }
+
+  /** All nodes but switches and what only they or removed nodes led to. */
+  needed(): NodeDefJson[] {
+    const all = this.all(), gone = [...this.#removed].filter((name) => !this.#byName.has(name));
+    const edges = all.flatMap((n) => dataInputs(n).map((i) => ({ from: nameOf(i), to: n.name })));
+    const readers = Map.groupBy(edges, ({ from }) => from);
+    const dead = new Set<string>();
+    const open = [
+      ...gone,
+      ...all.filter((n) => /Switch$|^LoopCond$/.test(n.op)).map((n) => n.name),
+    ];
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      if (dead.has(name)) continue;
+      dead.add(name);
+      for (const { to } of readers.get(name) ?? []) open.push(to);
+    }
+    return all.filter((n) => !dead.has(n.name)).map((n) => ({
+      ...n,
+      input: (n.input ?? []).filter((i) => !i.startsWith("^") || !dead.has(nameOf(i))),
+    }));
+  }
+}
+
+function nameOf(input: string): string {
+  return input.replace(/^\^/, "").split(":")[0];
+}
+
+function dataInputs(node: NodeDefJson): string[] {
+  return (node.input ?? []).filter((i) => !i.startsWith("^"));
+}
+
+/** A reference with its output's number: `x` is `x:0`. */
+function full(input: string): string {
+  return input.includes(":") ? input : `${input}:0`;
+}
+
+function is(node: NodeDefJson | undefined, op: string): node is NodeDefJson {
+  return node !== undefined && (node.op === op || node.op === `Ref${op}`);
+}
+
+/** What a function's body is made of, found by walking back from its results. */
+interface Body {
+  readonly nodes: NodeDefJson[];
+  /** Innermost control flow that is still in the way. */
+  readonly isBlocked: boolean;
+}
+
+/** The nodes behind `results`, as far as those for which `isEdge` holds, which are left out. */
+function bodyBehind(
+  nodes: Nodes,
+  results: readonly string[],
+  isEdge: (node: NodeDefJson, input: string) => boolean,
+): Body {
+  const found = new Map<string, NodeDefJson>();
+  const open = [...results];
+  let isBlocked = false;
+  while (open.length > 0) {
+    const input = open.pop()!;
+    const node = nodes.get(nameOf(input));
+    if (node === undefined || found.has(node.name) || isEdge(node, input)) continue;
+    if (CONTROL.test(node.op)) {
+      isBlocked = true;
+      continue;
+    }
+    found.set(node.name, node);
+    open.push(...node.input ?? []);
+  }
+  return { nodes: [...found.values()], isBlocked };
+}
+
+interface Argument {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** A function of nodes, in which `renamed` references are arguments. Controls on what is outside are dropped: it ran before the call. */
+function functionOf(
+  name: string,
+  args: readonly Argument[],
+  parts: {
+    readonly nodes: readonly NodeDefJson[];
+    readonly renamed: ReadonlyMap<string, string>;
+    readonly results: readonly { readonly ref: string; readonly type: string }[];
+  },
+): FunctionDefJson {
+  const inside = new Set(parts.nodes.map((n) => n.name));
+  const ref = (input: string): string => parts.renamed.get(full(input)) ?? input;
+  return {
+    signature: {
+      name,
+      inputArg: args.map(({ name, type }) => ({ name, type })),
+      outputArg: parts.results.map(({ type }, i) => ({ name: `out${i}`, type })),
+    },
+    nodeDef: parts.nodes.map((n) => ({
+      ...n,
+      input: (n.input ?? []).filter((i) => !i.startsWith("^") || inside.has(nameOf(i))).map((i) =>
+        i.startsWith("^") ? i : ref(i)
+      ),
+    })),
+    ret: Object.fromEntries(parts.results.map((r, i) => [`out${i}`, ref(r.ref)])),
+  };
+}
+
+function typeOf(node: NodeDefJson): string {
+  return node.attr?.T?.type ?? "DT_FLOAT";
+}
+
+function list(type: readonly string[]): AttrValueJson {
+  return { list: { type: [...type] } };
+}
+
+/** A name that no function has yet. */
+function freeName(wanted: string, functions: readonly FunctionDefJson[]): string {
+  const taken = new Set(functions.map((f) => f.signature.name));
+  let name = wanted;
+  for (let n = 1; taken.has(name); n++) name = `${wanted}_${n}`;
+  return name;
+}
+
+/** A variable of a loop: where it enters, is merged with its next value, goes on, and leaves. */
+interface LoopVariable {
+  readonly enter: NodeDefJson;
+  readonly merge: NodeDefJson;
+  readonly next: NodeDefJson;
+  readonly switches: readonly NodeDefJson[];
+}
+
+/** Raises one innermost loop; false where there is none. */
+function raiseLoop(nodes: Nodes, functions: FunctionDefJson[]): boolean {
+  const frames = Map.groupBy(
+    nodes.all().filter((n) => is(n, "Enter")),
+    (n) => text(n.attr?.frame_name?.s ?? ""),
+  );
+  for (const [frame, enters] of frames) {
+    if (raiseFrame(nodes, functions, { frame, enters })) return true;
+  }
+  return false;
+}
+
+function raiseFrame(
+  nodes: Nodes,
+  functions: FunctionDefJson[],
+  { frame, enters }: { readonly frame: string; readonly enters: readonly NodeDefJson[] },
+): boolean {
+  const entering = new Set(enters.map((e) => e.name));
+  const merges = nodes.all().filter((n) =>
+    is(n, "Merge") && dataInputs(n).some((i) => entering.has(nameOf(i)))
+  );
+  const switches = nodes.all().filter((n) => is(n, "Switch"));
+  const variables = merges.flatMap((merge): LoopVariable[] => {
+    const inputs = dataInputs(merge).map((i) => nodes.get(nameOf(i)));
+    const enter = inputs.find((n) => is(n, "Enter"));
+    const next = inputs.find((n) => is(n, "NextIteration"));
+    if (!enter || !next) return [];
+    const own = switches.filter((s) => nameOf(dataInputs(s)[0]) === merge.name);
+    return [{ enter, merge, next, switches: own }];
+  });
+  const loopCond = variables.flatMap((v) => v.switches).map((s) =>
+    nodes.get(nameOf(dataInputs(s)[1]))
+  ).find((n) => n?.op === "LoopCond");
+  if (variables.length === 0 || loopCond === undefined) return false;
+  const varying = new Set(variables.map((v) => v.enter.name));
+  const constants = enters.filter((e) => !varying.has(e.name));
+
+  const mergeNames = new Set(merges.map((m) => m.name));
+  const ownSwitches = new Set(variables.flatMap((v) => v.switches.map((s) => s.name)));
+  const isConstant = (n: NodeDefJson): boolean => entering.has(n.name);
+  const cond = bodyBehind(
+    nodes,
+    dataInputs(loopCond),
+    (n) => isConstant(n) || mergeNames.has(n.name),
+  );
+  const body = bodyBehind(
+    nodes,
+    variables.flatMap((v) => dataInputs(v.next)),
+    (n) => isConstant(n) || ownSwitches.has(n.name),
+  );
+  if (cond.isBlocked || body.isBlocked) return false;
+
+  const args = [...variables.map((v) => v.enter), ...constants].map((enter, i) => ({
+    name: `arg${i}`,
+    type: typeOf(enter),
+  }));
+  const outside = constants.map((c, k): [string, string] => [
+    full(c.name),
+    `arg${variables.length + k}`,
+  ]);
+  const condName = freeName(`${frame}/cond`, functions);
+  functions.push(functionOf(condName, args, {
+    nodes: cond.nodes,
+    renamed: new Map([
+      ...outside,
+      ...variables.map((v, i): [string, string] => [
+        full(v.merge.name),
+        `arg${i}`,
+      ]),
+    ]),
+    results: [{ ref: dataInputs(loopCond)[0], type: "DT_BOOL" }],
+  }));
+  const bodyName = freeName(`${frame}/body`, functions);
+  const inBody = new Map([
+    ...outside,
+    ...variables.flatMap((v, i) =>
+      v.switches.map((s): [string, string] => [`${s.name}:1`, `arg${i}`])
+    ),
+  ]);
+  const returned = [
+    ...variables.map((v) => dataInputs(v.next)[0]),
+    ...constants.map((c) => c.name),
+  ];
+  functions.push(functionOf(bodyName, args, {
+    nodes: body.nodes,
+    renamed: inBody,
+    results: returned.map((ref, i) => ({ ref, type: args[i].type })),
+  }));
+
+  const loop = `${frame}/While`;
+  nodes.put({
+    name: loop,
+    op: "While",
+    input: [
+      ...[...variables.map((v) => v.enter), ...constants].map((e) => dataInputs(e)[0]),
+      ...enters.flatMap((e) => (e.input ?? []).filter((i) => i.startsWith("^"))),
+    ],
+    attr: {
+      T: list(args.map((a) => a.type)),
+      cond: { func: { name: condName } },
+      body: { func: { name: bodyName } },
+    },
+  });
+  const leaving = new Map(
+    variables.flatMap((v, i) =>
+      v.switches.map((s): [string, string] => [`${s.name}:0`, `${loop}:${i}`])
+    ),
+  );
+  for (const exit of nodes.all().filter((n) => is(n, "Exit"))) {
+    const from = leaving.get(full(dataInputs(exit)[0]));
+    if (from !== undefined) nodes.put({ ...exit, op: "Identity", input: [from] });
+  }
+  const gone = [
+    ...enters,
+    ...variables.flatMap((v) => [v.merge, v.next, ...v.switches]),
+    loopCond,
+    ...cond.nodes,
+    ...body.nodes,
+  ];
+  for (const n of gone) nodes.remove(n.name);
+  return true;
+}
+
+/** A value that depends on a condition. */
+interface Choice {
+  readonly merge: NodeDefJson;
+  readonly predicate: string;
+  /** What it is where the predicate is false, and where it is true. */
+  readonly refs: readonly [string, string];
+}
+
+/** Raises the conditions of one predicate that have no others within; false where there are none. */
+function raiseConditions(nodes: Nodes, functions: FunctionDefJson[]): boolean {
+  const choices = nodes.all().filter((n) => is(n, "Merge")).flatMap((merge) => {
+    const choice = choiceOf(nodes, merge);
+    return choice === null ? [] : [choice];
+  });
+  if (choices.length === 0) return false;
+  const { predicate } = choices[0];
+  const together = choices.filter((c) => c.predicate === predicate);
+  raiseIf(nodes, functions, { predicate, choices: together });
+  return true;
+}
+
+/** Which switches lead to a value; blocked where other control flow is in between. */
+function switchesBehind(nodes: Nodes, ref: string) {
+  const edges: { predicate: string; side: number }[] = [];
+  const { isBlocked } = bodyBehind(nodes, [ref], (n, input) => {
+    if (!is(n, "Switch")) return false;
+    const side = input.startsWith("^") ? NaN : Number(input.split(":")[1] ?? 0);
+    edges.push({ predicate: full(dataInputs(n)[1]), side });
+    return true;
+  });
+  return { edges, isBlocked };
+}
+
+function choiceOf(nodes: Nodes, merge: NodeDefJson): Choice | null {
+  const refs = dataInputs(merge);
+  if (refs.length !== 2) return null;
+  const sides = refs.map((r) => switchesBehind(nodes, r));
+  if (sides.some((s) => s.isBlocked)) return null;
+  const predicates = new Set(sides.flatMap((s) => s.edges.map((e) => e.predicate)));
+  if (predicates.size !== 1) return null;
+  const side = (k: number): number | undefined =>
+    sides[k].edges.find((e) => !Number.isNaN(e.side))?.side;
+  const first = side(0) ?? (side(1) === undefined ? undefined : 1 - side(1)!);
+  if (first === undefined) return null;
+  const [predicate] = predicates;
+  return { merge, predicate, refs: first === 0 ? [refs[0], refs[1]] : [refs[1], refs[0]] };
+}
+
+function raiseIf(
+  nodes: Nodes,
+  functions: FunctionDefJson[],
+  { predicate, choices }: { readonly predicate: string; readonly choices: readonly Choice[] },
+): void {
+  const branches = [0, 1].map((side) =>
+    bodyBehind(nodes, choices.map((c) => c.refs[side]), (n) => is(n, "Switch"))
+  );
+  const switches = nodes.all().filter((n) =>
+    is(n, "Switch") && full(dataInputs(n)[1]) === predicate
+  );
+  const args = switches.map((s, i) => ({ name: `arg${i}`, type: typeOf(s) }));
+  const types = choices.map((c) => typeOf(c.merge));
+  const base = `${choices[0].merge.name}/If`;
+  const names = ["false", "true"].map((side, k) => {
+    const name = freeName(`${base}_${side}`, functions);
+    functions.push(functionOf(name, args, {
+      nodes: branches[k].nodes,
+      renamed: new Map(switches.map((s, i): [string, string] => [`${s.name}:${k}`, `arg${i}`])),
+      results: choices.map((c, i) => ({ ref: c.refs[k], type: types[i] })),
+    }));
+    return name;
+  });
+  nodes.put({
+    name: base,
+    op: "If",
+    input: [predicate, ...switches.map((s) => dataInputs(s)[0])],
+    attr: {
+      Tcond: { type: "DT_BOOL" },
+      Tin: list(args.map((a) => a.type)),
+      Tout: list(types),
+      then_branch: { func: { name: names[1] } },
+      else_branch: { func: { name: names[0] } },
+    },
+  });
+  choices.forEach((c, i) => {
+    nodes.put({
+      name: c.merge.name,
+      op: "Identity",
+      input: [`${base}:${i}`],
+      attr: { T: { type: types[i] } },
+    });
+  });
+}

@@ -1,0 +1,353 @@
+/**
+ * GraphDef in proto3 JSON form: writing a graph, its functions and its attributes.
+ */
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import type { OpDef } from "../../core/op.ts";
+import { optionCheck } from "../../core/options.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { FuncGraph } from "../func_graph.ts";
+import { attrToJson, base64Text, shapeToJson } from "./values.ts";
+import type { Graph } from "../graph.ts";
+import {
+  attrsOfOurOwn,
+  Place,
+  type Replacement,
+  replacementOf,
+  resultNode,
+  unportableError,
+  type UnportableNode,
+} from "./portable.ts";
+import { scanNodes } from "./portable_scan.ts";
+import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./types.ts";
+
+export type {
+  ArgDefJson,
+  AttrValueJson,
+  BytesJson,
+  FuncJson,
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+  ShapeJson,
+  TensorJson,
+} from "./types.ts";
+import type { Operation, SymbolicTensor } from "../operation.ts";
+
+/** How to write. */
+export interface GraphDefOptions {
+  /** True: static shapes are written to `_output_shapes`. Default false, but script ops always have theirs written. */
+  readonly addShapes?: boolean;
+  /** True: scripts without a registered name are written with their process-local token. Default false: a `ValueError`. */
+  readonly allowAnonymousScripts?: boolean;
+  /**
+   * True, the default: only ops that TensorFlow knows are written, those of our own by their parts, and a `ValueError` lists the
+   * nodes that have none. False: every op as it is, for reading here.
+   */
+  readonly portable?: boolean;
+}
+
+const checkOptions = optionCheck<GraphDefOptions>("toGraphDef", {
+  addShapes: true,
+  allowAnonymousScripts: true,
+  portable: true,
+});
+
+/** A function as attributes hold it: a body, and perhaps which of the op's inputs go to its captures. */
+interface FunctionAttr {
+  readonly f?: FunctionAttr;
+  readonly from?: readonly number[];
+  readonly graph?: FuncGraph;
+  readonly outputs?: readonly SymbolicTensor[];
+  readonly name?: string;
+}
+
+/** What script ops keep in `_script`. */
+interface ScriptAttr {
+  readonly token: string;
+  readonly registered: boolean;
+  readonly args: unknown;
+  readonly outputs: { readonly structure: unknown; readonly single: boolean };
+}
+
+/** Told of scripts without a registered name that are written; `script/` remembers them. */
+export const scriptWriter: { anonymous: (script: unknown) => void } = { anonymous: () => {} };
+
+/** Producer version written, that of TensorFlow 2.21. */
+export const PRODUCER = 2474;
+
+/** Writes a graph. Throws `ValueError` for scripts that have no registered name and for nodes that TensorFlow cannot have, listing them. */
+export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDefJson {
+  checkOptions(options);
+  const writer = new Writer(options);
+  const node = writer.graph(graph);
+  writer.checkAnonymous();
+  if (writer.unportable.length > 0) throw unportableError(writer.unportable);
+  const def: GraphDefJson = { node, versions: { producer: PRODUCER } };
+  if (writer.functions.size > 0) def.library = { function: [...writer.functions.values()] };
+  return def;
+}
+
+/**
+ * The nodes of a graph, those of its functions included, that a portable GraphDef cannot have, each with the reason; none where all
+ * of it can be written for TensorFlow.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * g.asDefault(() => tf.gelu(tf.placeholder("float32", [2], "x")));
+ * assertEquals(tf.portability(g), []);
+ * ```
+ */
+export function portability(graph: Graph): UnportableNode[] {
+  const writer = new Writer({ allowAnonymousScripts: true });
+  writer.graph(graph);
+  return writer.unportable;
+}
+
+class Writer {
+  readonly functions = new Map<string, FunctionDefJson>();
+  readonly unportable: UnportableNode[] = [];
+  readonly #options: GraphDefOptions;
+  readonly #anonymous: string[] = [];
+  /** Ops that are written as others. */
+  readonly #replaced = new Map<Operation, Replacement>();
+
+  constructor(options: GraphDefOptions) {
+    this.#options = options;
+  }
+
+  checkAnonymous(): void {
+    if (this.#anonymous.length === 0) return;
+    throw new ValueError(
+      `Cannot write a GraphDef with anonymous script functions: ${
+        this.#anonymous.join(", ")
+      }. Name them with tf.registerScript("ns.name@1", func), or pass { allowAnonymousScripts: true }`,
+    );
+  }
+
+  /** The nodes of a graph that is no function. */
+  graph(graph: Graph): NodeDefJson[] {
+    const place = new Place(graph, { reference: (op, i) => this.#reference(op, i) });
+    return graph.operations.flatMap((op) => this.nodes(op, place));
+  }
+
+  /** The node of an op, or those that mean the same to TensorFlow; the last of these has its name and its outputs. */
+  nodes(op: Operation, place: Place): NodeDefJson[] {
+    const replacement = this.#options.portable === false ? null : replacementOf(op);
+    if (replacement === null) return [this.#node(op, place)];
+    if (typeof replacement === "string") {
+      const { inFunction } = place;
+      this.unportable.push({
+        node: place.name(op),
+        op: op.type,
+        ...(inFunction === undefined ? {} : { function: inFunction }),
+        reason: replacement,
+      });
+      return [];
+    }
+    this.#replaced.set(op, replacement);
+    if (replacement.scan) {
+      const scan = scanNodes(op, {
+        place,
+        body: this.#functionName(op.attrs.body, op),
+        taken: (name) => this.functions.has(name),
+      });
+      for (const f of scan.functions) this.functions.set(f.signature.name, f);
+      return scan.nodes;
+    }
+    const inner = place.inside(op, replacement);
+    return [
+      ...replacement.operations.flatMap((o) => this.nodes(o, inner)),
+      resultNode(op, { place, results: replacement.outputs.map((t) => inner.input(t)) }),
+    ];
+  }
+
+  #reference(op: Operation, index: number): string {
+    return this.#replaced.has(op) ? `output:${index}` : outputName(op.outputs[index]);
+  }
+
+  #node(op: Operation, place: Place): NodeDefJson {
+    const def: NodeDefJson = { name: place.name(op), op: op.type };
+    const inputs = place.inputs(op);
+    if (inputs.length > 0) def.input = inputs;
+    const device = op.device || place.device;
+    if (device !== "") def.device = device;
+    const attr = this.#attrs(op);
+    if (Object.keys(attr).length > 0) def.attr = attr;
+    return def;
+  }
+
+  #attrs(op: Operation): Record<string, AttrValueJson> {
+    const out: Record<string, AttrValueJson> = {};
+    for (const a of op.def.signature.attrDefs) {
+      if (a.name.startsWith("_")) continue;
+      if (a.name in attrsOfOurOwn(op.def) && this.#options.portable !== false) continue;
+      const value = op.attrs[a.name];
+      if (a.type === "func") out[a.name] = { func: { name: this.#functionName(value, op) } };
+      else if (value !== undefined && value !== null || a.type === "shape") {
+        out[a.name] = attrToJson(a, value);
+      }
+    }
+    if (isLoop(op)) writeLoop(op, out);
+    if (op.attrs._class) {
+      out._class = { list: { s: (op.attrs._class as string[]).map(base64Text) } };
+    }
+    const script = op.attrs._script as ScriptAttr | null | undefined;
+    if (script) this.#scriptAttrs(op, script, out);
+    else if (op.type === "VarHandleOp" || op.type === "ReadVariableOp") {
+      const shape = (op.attrs._shape ?? op.attrs.shape) as PartialShape;
+      if (op.type === "ReadVariableOp") out._shape = { shape: shapeToJson(shape) };
+    }
+    if (this.#options.addShapes || script) {
+      const n = visibleOutputs(op);
+      if (n > 0) {
+        out._output_shapes = {
+          list: { shape: op.outputs.slice(0, n).map((t) => shapeToJson(t.staticShape)) },
+        };
+      }
+    }
+    return sorted(out);
+  }
+
+  #scriptAttrs(op: Operation, script: ScriptAttr, out: Record<string, AttrValueJson>): void {
+    if (!script.registered) {
+      if (!this.#options.allowAnonymousScripts) {
+        this.#anonymous.push(`"${op.name}" (token ${script.token})`);
+      } else scriptWriter.anonymous(script);
+    }
+    if (op.attrs._unordered) out._unordered = { b: true };
+    out._script_args = { s: base64Text(JSON.stringify(script.args)) };
+    out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };
+  }
+
+  #functionName(value: unknown, op: Operation): string {
+    const attr = value as FunctionAttr;
+    const concrete = (attr.f ?? attr) as Required<Pick<FunctionAttr, "graph" | "outputs" | "name">>;
+    let name = concrete.name;
+    // One body may be called with other captures, or return more for a gradient: each is a function of its own.
+    for (let n = 1; this.functions.has(name) && this.#made.get(name) !== value; n++) {
+      name = `${concrete.name}_${n}`;
+    }
+    if (!this.functions.has(name)) {
+      this.#made.set(name, value);
+      this.#function(name, concrete.graph, concrete.outputs, attr, op);
+    }
+    return name;
+  }
+  readonly #made = new Map<string, unknown>();
+
+  #function(
+    name: string,
+    graph: FuncGraph,
+    outputs: readonly SymbolicTensor[],
+    attr: FunctionAttr,
+    op: Operation,
+  ): void {
+    const def: FunctionDefJson = {
+      signature: { name, inputArg: [], outputArg: [] },
+      nodeDef: [],
+      ret: {},
+    };
+    this.functions.set(name, def);
+    const argOf = new Map<SymbolicTensor, string>();
+    const args = functionInputs(graph, attr, op);
+    args.forEach(({ dtype, inner }, i) => {
+      const arg = `arg${i}`;
+      def.signature.inputArg.push({ name: arg, type: DTYPES[dtype].tfEnum });
+      for (const t of inner) argOf.set(t, arg);
+    });
+    const place = new Place(graph, {
+      inFunction: name,
+      given: argOf,
+      reference: (o, i) => this.#reference(o, i),
+    });
+    for (const o of graph.operations) {
+      if (!o.outputs.some((t) => argOf.has(t))) def.nodeDef.push(...this.nodes(o, place));
+    }
+    const results = [
+      ...outputs.map((t) => place.input(t)),
+      ...passedOn(attr, op, args.length, outputs.length),
+    ];
+    const types = [
+      ...outputs.map((t) => t.dtype),
+      ...args.slice(outputs.length).map((a) => a.dtype),
+    ];
+    results.forEach((value, i) => {
+      def.signature.outputArg.push({ name: `out${i}`, type: DTYPES[types[i]].tfEnum });
+      def.ret[`out${i}`] = value;
+    });
+    if (graph.stateful) {
+      def.signature.isStateful = true;
+      def.controlRet = Object.fromEntries(graph.effects.map((e) => [e.name, e.name]));
+    }
+  }
+}
+
+/** Arguments of the written function: for If and While all inputs of the op, as TensorFlow wants. */
+function functionInputs(
+  graph: FuncGraph,
+  attr: FunctionAttr,
+  op: Operation,
+): { dtype: DType; inner: SymbolicTensor[] }[] {
+  const handles = graph.operations.filter((o) => o.type === "VarHandleOp").map((o) => o.outputs[0]);
+  const captured = [...graph.captures.map((c) => c.inner), ...handles];
+  if (!attr.from) {
+    return [...graph.inputs, ...captured].map((t) => ({ dtype: t.dtype, inner: [t] }));
+  }
+  const opInputs = /If$/.test(op.type) ? op.inputs.slice(1) : op.inputs;
+  const own = graph.inputs;
+  return opInputs.map((t, i) => ({
+    dtype: t.dtype,
+    inner: [...(i < own.length ? [own[i]] : []), ...captured.filter((_, k) => attr.from![k] === i)],
+  }));
+}
+
+/** TensorFlow's While has one list of types and gives out all that goes in; which of them are loop variables stands beside. */
+function writeLoop(op: Operation, attr: Record<string, AttrValueJson>): void {
+  const rest = op.inputs.slice((op.attrs.Tout as DType[]).length);
+  attr._loop_vars = { i: String(op.inputs.length - rest.length) };
+  attr.T = attr.Tin;
+  delete attr.Tin;
+  delete attr.Tout;
+  attr.output_shapes.list!.shape!.push(...rest.map((t) => shapeToJson(t.staticShape)));
+}
+
+function isLoop(op: Operation): boolean {
+  return /^(Stateless)?While$/.test(op.type);
+}
+
+/** TensorFlow's While bodies hand on what they only read. */
+function passedOn(attr: FunctionAttr, op: Operation, args: number, outputs: number): string[] {
+  if (!isLoop(op) || op.attrs.body !== attr) return [];
+  return Array.from({ length: args - outputs }, (_, k) => `arg${outputs + k}`);
+}
+
+function outputName(t: SymbolicTensor): string {
+  const { def } = t.operation;
+  let i = 0;
+  for (const arg of def.signature.outputArgs) {
+    const variadic = arg.numberAttr !== undefined || arg.typeListAttr !== undefined;
+    const n = variadic
+      ? visibleOutputs(t.operation) - (def.signature.outputArgs.length - 1 - hiddenArgs(def))
+      : 1;
+    if (t.valueIndex < i + n) return `${arg.name}:${t.valueIndex - i}`;
+    i += n;
+  }
+  return `output:${t.valueIndex}`;
+}
+
+function hiddenArgs(def: OpDef): number {
+  return def.signature.outputArgs.filter((a) => a.name === "tape").length;
+}
+
+/** Outputs that a GraphDef knows: not the tape of a script, a loop or a branch. */
+export function visibleOutputs(op: Operation): number {
+  return op.outputs.length - hiddenArgs(op.def);
+}
+
+function sorted<T>(record: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

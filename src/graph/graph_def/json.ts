@@ -1,0 +1,44 @@
+/**
+ * GraphDefs as others print them: with the original names of fields.
+ */
+import { isPlainObject } from "../../core/nest.ts";
+import type { GraphDefJson } from "./graph_def.ts";
+
+/** Fields whose keys are names that users gave. */
+const MAPS = new Set(["attr", "ret", "controlRet", "argAttr"]);
+/** Messages of a GraphDef within one another: a function's attribute that names a function with attributes takes eleven. */
+const MOST_NESTED = 32;
+
+/** A GraphDef with fields in lowerCamelCase, as JSON has them; one that is so already stays the same object. */
+export function withJsonNames(given: GraphDefJson): GraphDefJson {
+  const def = renamed(given, false, 0) as GraphDefJson;
+  // A graph without nodes is printed without the list of them.
+  const isEmpty = isPlainObject(def) && def.node === undefined && def.versions !== undefined;
+  return isEmpty ? { ...def, node: [] } : def;
+}
+
+/** A message with the names that JSON has for fields; keys of maps stay, and so does what is nested deeper than messages are. */
+function renamed(value: unknown, isMap: boolean, depth: number): unknown {
+  if (depth > MOST_NESTED) return value;
+  if (Array.isArray(value)) {
+    // Elements of a list are of one kind: numbers and texts have no fields.
+    if (typeof value[0] !== "object") return value;
+    const next = value.map((v) => renamed(v, false, depth + 1));
+    return next.some((v, i) => v !== value[i]) ? next : value;
+  }
+  if (!isPlainObject(value)) return value;
+  let hasChanged = false;
+  const entries = Object.entries(value).map(([key, v]): [string, unknown] => {
+    const name = isMap ? key : camelCase(key);
+    const next = renamed(v, !isMap && MAPS.has(name), depth + 1);
+    hasChanged ||= name !== key || next !== v;
+    return [name, next];
+  });
+  return hasChanged ? Object.fromEntries(entries) : value;
+}
+
+function camelCase(name: string): string {
+  return name.includes("_")
+    ? name.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase())
+    : name;
+}

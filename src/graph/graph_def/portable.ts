@@ -1,0 +1,204 @@
+/**
+ * What a portable GraphDef has in place of ops that TensorFlow does not know.
+ */
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { OpDef } from "../../core/op.ts";
+import type { Graph } from "../graph.ts";
+import type { NodeDefJson } from "./types.ts";
+import type { Operation, SymbolicTensor } from "../operation.ts";
+
+/** A node that TensorFlow cannot have. */
+export interface UnportableNode {
+  /** Its name. */
+  readonly node: string;
+  /** Its op. */
+  readonly op: string;
+  /** The function that it stands in; absent for a node of the graph itself. */
+  readonly function?: string;
+  /** Why not. */
+  readonly reason: string;
+}
+
+/** The error that lists them. */
+export function unportableError(nodes: readonly UnportableNode[]): ValueError {
+  const list = nodes.map((n) =>
+    `"${n.node}" (${n.op}${
+      n.function === undefined ? "" : `, in function ${n.function}`
+    }): ${n.reason}`
+  );
+  return new ValueError(
+    `Cannot write a portable GraphDef: TensorFlow has no counterpart of ${
+      nodes.length === 1 ? "one node" : `${nodes.length} nodes`
+    }: ${list.join("; ")}. Pass { portable: false } to write a GraphDef that only Weft reads`,
+  );
+}
+
+/** Ops that mean the same as one of ours. */
+export interface Replacement {
+  /** True for a loop over rows, which is written as text rather than built. */
+  readonly scan?: boolean;
+  /** The graph they were built in. */
+  readonly graph: Graph | null;
+  /** Operations, each after those it reads; the placeholders of the inputs are not among them. */
+  readonly operations: readonly Operation[];
+  /** Placeholders that stand for the op's inputs; null where none was needed. */
+  readonly inputs: readonly (SymbolicTensor | null)[];
+  /** Results, one for each output of the op. */
+  readonly outputs: readonly SymbolicTensor[];
+}
+
+/** How ops are built from what `portable` says of them; `runtime/` sets it. */
+export const portableOps: { build: (op: Operation) => Replacement } = {
+  build: (op) => {
+    throw new ValueError(`Cannot build the parts of ${op.type}: the runtime is not loaded`);
+  },
+};
+
+/** What is written in place of an op: null for the op itself, a text where nothing can be. */
+export function replacementOf(op: Operation): Replacement | string | null {
+  const { portable } = op.def;
+  if (op.type === "Scan") {
+    return { scan: true, graph: null, operations: [], inputs: [], outputs: [] };
+  }
+  if (portable === undefined) return null;
+  if (typeof portable === "object") return "never" in portable ? portable.never : ownAttr(op);
+  try {
+    return portableOps.build(op);
+  } catch (e) {
+    return `its parts depend on what is not known before it runs (${(e as Error).message})`;
+  }
+}
+
+/** Attributes that TensorFlow's op of this name does not have, with the test for values that mean none. */
+export function attrsOfOurOwn(
+  { portable }: OpDef,
+): Readonly<Record<string, (v: unknown) => boolean>> {
+  return typeof portable === "object" && "without" in portable ? portable.without : {};
+}
+
+function ownAttr({ type, def, attrs }: Operation): string | null {
+  for (const [name, isPlain] of Object.entries(attrsOfOurOwn(def))) {
+    const value = attrs[name] as unknown;
+    if (!isPlain(value)) {
+      return `TensorFlow's ${type} has no attribute ${name}, which is ${value} here`;
+    }
+  }
+  return null;
+}
+
+/** What a place is made with. */
+export interface PlaceOptions {
+  /** The function whose body it is. */
+  readonly inFunction?: string;
+  /** Values that are written as other texts: arguments of the function. */
+  readonly given?: ReadonlyMap<SymbolicTensor, string>;
+  /** An output of an op as functions write it, `name:index`. */
+  readonly reference: (op: Operation, index: number) => string;
+}
+
+/** Where nodes are written: how their names and their inputs read there. */
+export class Place {
+  /** The function whose body it is. */
+  readonly inFunction: string | undefined;
+  /** Device of nodes that ask for none. */
+  readonly device: string;
+  readonly #options: PlaceOptions;
+  readonly #prefix: string;
+  readonly #controls: readonly string[];
+  readonly #scopes: Set<string>;
+
+  /** A graph's nodes. */
+  constructor(
+    graph: Graph | null,
+    options: PlaceOptions,
+    outer?: { prefix: string; controls: readonly string[]; device: string; scopes: Set<string> },
+  ) {
+    this.#options = options;
+    this.inFunction = options.inFunction;
+    this.device = outer?.device ?? "";
+    this.#prefix = outer?.prefix ?? "";
+    this.#controls = outer?.controls ?? [];
+    this.#scopes = outer?.scopes ?? scopesOf(graph?.operations ?? []);
+  }
+
+  /** The name of an op's node. */
+  name(op: Operation): string {
+    return this.#prefix + op.name;
+  }
+
+  /** A value as an input of nodes here. */
+  input(t: SymbolicTensor): string {
+    const { operation, valueIndex } = t;
+    return this.#options.given?.get(t) ?? this.output(this.name(operation), {
+      index: valueIndex,
+      arg: this.inFunction === undefined ? "" : this.#options.reference(operation, valueIndex),
+    });
+  }
+
+  /** An output of a node: `arg` is how functions write it, `name:index`. */
+  output(node: string, { index, arg }: { readonly index: number; readonly arg: string }): string {
+    if (this.inFunction !== undefined) return `${node}:${arg}`;
+    return index === 0 ? node : `${node}:${index}`;
+  }
+
+  /** All inputs of an op's node, control inputs among them. */
+  inputs(op: Operation): string[] {
+    return [
+      ...op.inputs.map((t) => this.input(t)),
+      ...op.controlInputs.map((c) => `^${this.name(c)}`),
+      ...this.#controls,
+    ];
+  }
+
+  /** The scope of the parts of an op, with its `/`: one that no other op has. */
+  scope(op: Operation): string {
+    let scope = this.name(op);
+    for (let n = 1; this.#scopes.has(scope.toLowerCase()); n++) scope = `${this.name(op)}_${n}`;
+    this.#scopes.add(scope.toLowerCase());
+    return `${scope}/`;
+  }
+
+  /** The place of the parts of an op. */
+  inside(op: Operation, { inputs, operations }: Replacement): Place {
+    const given = new Map<SymbolicTensor, string>();
+    inputs.forEach((t, i) => t && given.set(t, this.input(op.inputs[i])));
+    // A part with no input would otherwise run before what the op waits for.
+    const controls = [...op.controlInputs.map((c) => `^${this.name(c)}`), ...this.#controls];
+    const prefix = this.scope(op);
+    return new Place(null, { ...this.#options, given }, {
+      prefix,
+      controls,
+      device: op.device || this.device,
+      scopes: new Set([...this.#scopes, ...scopesOf(operations, prefix)]),
+    });
+  }
+}
+
+/** Scopes that names of ops begin with. */
+function scopesOf(operations: readonly Operation[], prefix = ""): Set<string> {
+  const scopes = new Set<string>();
+  for (const { name } of operations) {
+    for (let i = name.indexOf("/"); i >= 0; i = name.indexOf("/", i + 1)) {
+      scopes.add((prefix + name.slice(0, i)).toLowerCase());
+    }
+  }
+  return scopes;
+}
+
+/** The node with an op's name that gives the results of its parts. */
+export function resultNode(
+  op: Operation,
+  { place, results }: { readonly place: Place; readonly results: readonly string[] },
+): NodeDefJson {
+  const types = op.outputs.slice(0, results.length).map((t) => DTYPES[t.dtype as DType].tfEnum);
+  const device = op.device || place.device;
+  const one = results.length === 1;
+  return {
+    name: place.name(op),
+    op: one ? "Identity" : "IdentityN",
+    input: [...results, ...op.controlInputs.map((c) => `^${place.name(c)}`)],
+    ...(device === "" ? {} : { device }),
+    attr: { T: one ? { type: types[0] } : { list: { type: types } } },
+  };
+}

@@ -1,0 +1,302 @@
+/**
+ * Values of a GraphDef: attributes, shapes and constants in JSON form, read and written.
+ */
+import { describe } from "../../core/convert.ts";
+import { asDType, type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import type { AttrDef } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { checkRank, isConcrete, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { Budget } from "./check.ts";
+import type { AttrValueJson, BytesJson, ShapeJson, TensorJson } from "./graph_def.ts";
+
+/** An attribute from its JSON form. Throws `ValueError` for what is no such value, and for a type that files do not hold. */
+export function attrFromJson(def: AttrDef, v: AttrValueJson, budget: Budget): unknown {
+  try {
+    return readAttr(def, v as Readonly<Record<string, unknown>>, budget);
+  } catch (e) {
+    if (!(e instanceof ValueError || e instanceof TypeError)) throw e;
+    throw new ValueError(`Cannot read attribute "${def.name}" of type ${def.type}: ${e.message}`);
+  }
+}
+
+function readAttr(
+  def: AttrDef,
+  v: Readonly<Record<string, unknown>>,
+  budget: Budget,
+): unknown {
+  if (def.type === "tensor") return tensorFromJson(v.tensor, budget);
+  const list = /^list\((.*)\)$/.exec(def.type);
+  const type = list ? list[1] : def.type, kind = KINDS[type];
+  if (kind === undefined) throw new ValueError("a GraphDef does not hold that");
+  const { field, read, empty } = kind;
+  if (!list) {
+    const value = v[field] === undefined ? empty() : read(v[field]);
+    if (def.least === undefined || value as number >= def.least) return value;
+    throw new ValueError(
+      `Value for attr '${def.name}' of ${value} must be at least minimum ${def.least}`,
+    );
+  }
+  const lists = v.list === undefined ? {} : recordOf(v.list);
+  return listOf(lists[field]).map(read);
+}
+
+/** Where an AttrValue keeps values of a type, how they are read, and what one is that was left out because it is the default. */
+const KINDS: Readonly<
+  Record<string, { field: string; read: (v: unknown) => unknown; empty: () => unknown }>
+> = {
+  type: { field: "type", read: asDType, empty: () => asDType(undefined) },
+  bool: { field: "b", read: boolOf, empty: () => false },
+  int: { field: "i", read: intOf, empty: () => 0 },
+  float: { field: "f", read: floatOf, empty: () => 0 },
+  string: { field: "s", read: text, empty: () => "" },
+  shape: { field: "shape", read: shapeFromJson, empty: () => [] },
+};
+
+function unlike(v: unknown, wanted: string): never {
+  throw new ValueError(`received ${describe(v)}, wanted ${wanted}`);
+}
+function recordOf(v: unknown): Readonly<Record<string, unknown>> {
+  return typeof v === "object" && v !== null && !Array.isArray(v)
+    ? v as Record<string, unknown>
+    : unlike(v, "an object");
+}
+function listOf(v: unknown): readonly unknown[] {
+  return v === undefined ? [] : Array.isArray(v) ? v : unlike(v, "a list");
+}
+function boolOf(v: unknown): boolean {
+  return typeof v === "boolean" ? v : unlike(v, "true or false");
+}
+/** A 64-bit integer, which JSON has as a text. */
+function intOf(v: unknown): number {
+  const isNumber = typeof v === "number" || typeof v === "bigint";
+  const n = isNumber || (typeof v === "string" && /^-?\d+$/.test(v)) ? Number(v) : NaN;
+  return Number.isSafeInteger(n) ? n : unlike(v, "an integer");
+}
+function floatOf(v: unknown): number {
+  if (typeof v === "number") return v;
+  if (v === "NaN") return NaN;
+  const n = typeof v === "string" && v.trim() !== "" ? Number(v) : NaN;
+  return Number.isNaN(n) ? unlike(v, "a number") : n;
+}
+
+/** A shape from its JSON form. Throws `ValueError` for what is none. */
+export function shapeFromJson(v: unknown): PartialShape {
+  const { unknownRank, dim } = recordOf(v);
+  if (unknownRank !== undefined && boolOf(unknownRank)) return null;
+  const dims = listOf(dim);
+  checkRank(dims.length);
+  return dims.map((d) => {
+    // Files leave out zeros.
+    const size = intOf(recordOf(d).size ?? 0);
+    if (size < -1) throw new ValueError(`the dimension ${size} is negative`);
+    return size === -1 ? null : size;
+  });
+}
+
+function tensorFromJson(v: unknown, budget: Budget): NdArray {
+  const t = recordOf(v);
+  const dtype = asDType(t.dtype), { kind, array, slots, bytes: width } = DTYPES[dtype];
+  const shape = shapeFromJson(t.tensorShape ?? {});
+  if (!isConcrete(shape)) throw new ValueError("a constant must have a known shape");
+  const size = sizeOf(shape);
+  if (kind === "string") {
+    const strings = listOf(t.stringVal).map(bytes), last = strings.at(-1) ?? new Uint8Array();
+    checkListed(strings.length, size, budget);
+    const all = Array.from({ length: size }, (_, i) => strings[i] ?? last);
+    return new NdArray(dtype, shape, all);
+  }
+  if (kind === "handle" || array === undefined) {
+    throw new ValueError(`a constant of ${dtype} cannot be read here`);
+  }
+  if (t.tensorContent === undefined) {
+    const listed = listOf(t[VALUE_FIELDS[dtype]!]);
+    checkListed(listed.length / slots, size, budget);
+    return listedValues(listed, dtype, shape);
+  }
+  const raw = aligned(bytes(t.tensorContent), width);
+  if (raw.length !== size * width) {
+    throw new ValueError(
+      `${dtype}${shapeText(shape)} takes ${size * width} bytes, received ${raw.length}`,
+    );
+  }
+  // True is 1: kernels compare the bytes.
+  const whole = kind === "bool" ? raw.map((b) => b === 0 ? 0 : 1) : raw;
+  const at = whole.byteOffset;
+  return new NdArray(dtype, shape, new array(whole.buffer as ArrayBuffer, at, size * slots));
+}
+
+/** Throws `ValueError` where more elements are listed than fit, or very many would repeat the last. */
+function checkListed(listed: number, wanted: number, budget: Budget): void {
+  if (listed > wanted || !Number.isInteger(listed)) {
+    throw new ValueError(`${wanted} elements were announced, received ${listed}`);
+  }
+  budget.repeated(wanted - listed);
+}
+
+/** Values in a field of their own type: the last one stands for all that follow, none at all for zeros. */
+function listedValues(
+  values: readonly unknown[],
+  dtype: DType,
+  shape: readonly number[],
+): NdArray {
+  const out = NdArray.zeros(dtype, shape);
+  const { slots } = DTYPES[dtype], n = out.size * slots;
+  if (values.length === 0) return out;
+  const data = out.data as { [i: number]: number | bigint };
+  const half = VALUE_FIELDS[dtype] === "halfVal"
+    ? new Uint16Array((out.data as Uint16Array).buffer)
+    : null;
+  const read = (v: unknown): number | bigint => {
+    if (dtype === "bool") return boolOf(v) ? 1 : 0;
+    if (isBigInt(dtype)) return bigintOf(v);
+    return DTYPES[dtype].kind === "int" || DTYPES[dtype].kind === "uint" ? intOf(v) : floatOf(v);
+  };
+  const listed = values.map(read);
+  for (let i = 0; i < n; i++) {
+    const v = listed[i < listed.length ? i : listed.length - slots + i % slots];
+    // Halves come as their bits.
+    if (half) half[i] = Number(v);
+    else data[i] = v;
+  }
+  return out;
+}
+
+function bigintOf(v: unknown): bigint {
+  if (typeof v === "bigint") return v;
+  return typeof v === "string" && /^-?\d+$/.test(v) ? BigInt(v) : BigInt(intOf(v));
+}
+
+/** Where a TensorProto keeps elements that are not packed into bytes. */
+const VALUE_FIELDS: Partial<Record<DType, string>> = {
+  float32: "floatVal",
+  float64: "doubleVal",
+  float16: "halfVal",
+  bfloat16: "halfVal",
+  int8: "intVal",
+  int16: "intVal",
+  int32: "intVal",
+  uint8: "intVal",
+  uint16: "intVal",
+  int64: "int64Val",
+  uint32: "uint32Val",
+  uint64: "uint64Val",
+  bool: "boolVal",
+  complex64: "scomplexVal",
+  complex128: "dcomplexVal",
+};
+
+/** Bytes of a file: those of a binary one are views into it, which nobody writes to. Throws `ValueError` for what is no base64. */
+export function bytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  if (typeof value !== "string") return unlike(value, "base64");
+  try {
+    return fromBase64(value);
+  } catch {
+    return unlike(value, "base64");
+  }
+}
+
+interface Base64Decoder {
+  fromBase64?(text: string): Uint8Array;
+}
+
+function fromBase64(text: string): Uint8Array {
+  const platform = (Uint8Array as unknown as Base64Decoder).fromBase64;
+  if (platform) return platform.call(Uint8Array, text);
+  const binary = atob(text), out = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) out[i] = binary.charCodeAt(i);
+  return out;
+}
+
+/** The same bytes where an array of elements of `width` bytes can lie over them. */
+function aligned(raw: Uint8Array, width: number): Uint8Array {
+  return raw.byteOffset % width === 0 ? raw : new Uint8Array(raw);
+}
+
+/** The text in bytes; null where they are no UTF-8. */
+export function wellFormedText(value: BytesJson): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes(value));
+  } catch {
+    return null;
+  }
+}
+
+/** The text in bytes. Throws `ValueError` for what is none. */
+export function text(value: unknown): string {
+  return new TextDecoder().decode(bytes(value));
+}
+
+/** An attribute in JSON form. */
+export function attrToJson(def: AttrDef, value: unknown): AttrValueJson {
+  switch (def.type) {
+    case "type":
+      return { type: DTYPES[value as DType].tfEnum };
+    case "bool":
+      return { b: value as boolean };
+    case "int":
+      return { i: String(value) };
+    case "float":
+      return { f: floatToJson(value as number) };
+    case "string":
+      return { s: base64Text(value as string) };
+    case "shape":
+      return { shape: shapeToJson(value as PartialShape) };
+    case "tensor":
+      return { tensor: tensorToJson(value as NdArray) };
+    case "list(type)":
+      return { list: { type: (value as DType[]).map((t) => DTYPES[t].tfEnum) } };
+    case "list(int)":
+      return { list: { i: (value as number[]).map(String) } };
+    case "list(float)":
+      return { list: { f: value as number[] } };
+    case "list(bool)":
+      return { list: { b: value as boolean[] } };
+    case "list(string)":
+      return { list: { s: (value as string[]).map(base64Text) } };
+    case "list(shape)":
+      return { list: { shape: (value as PartialShape[]).map(shapeToJson) } };
+  }
+  throw new ValueError(`Cannot write attribute "${def.name}" of type ${def.type} to a GraphDef`);
+}
+
+function floatToJson(v: number): number | "NaN" | "Infinity" | "-Infinity" {
+  return Number.isFinite(v) ? v : String(v) as "NaN" | "Infinity" | "-Infinity";
+}
+
+/** A shape in JSON form. */
+export function shapeToJson(shape: PartialShape): ShapeJson {
+  return shape === null
+    ? { unknownRank: true }
+    : { dim: shape.map((d) => ({ size: String(d ?? -1) })) };
+}
+
+/** A constant in JSON form. */
+export function tensorToJson(a: NdArray): TensorJson {
+  const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
+  if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(base64) };
+  const d = a.data as Float32Array;
+  return { ...base, tensorContent: base64(new Uint8Array(d.buffer, d.byteOffset, d.byteLength)) };
+}
+
+/** A constant whose bytes are its array's own: nothing is copied, for readers of files. */
+export function constantToJson(a: NdArray): TensorJson {
+  const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
+  if (a.dtype === "string") return { ...base, stringVal: a.data as Uint8Array[] };
+  const { buffer, byteOffset, byteLength } = a.data as Float32Array;
+  return { ...base, tensorContent: new Uint8Array(buffer, byteOffset, byteLength) };
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 0x8000) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  }
+  return btoa(text);
+}
+
+/** A text as base64 bytes. */
+export function base64Text(text: string): string {
+  return base64(new TextEncoder().encode(text));
+}

@@ -1,0 +1,211 @@
+/**
+ * A convolution and the gradient of its image are the same walk: each place gathers taps of an image and multiplies them
+ * with the filter. This file says how, for both, in numbers (uniforms) and in WGSL.
+ */
+import type { WindowAxis, WindowGeometry } from "./geometry.ts";
+import { allOf } from "../matmul/text.ts";
+
+/** One axis of a gather. Place `t` of phase `f` reads `t * mul + add + u * step` for its taps `f + u * phases`. */
+export interface GatherAxis {
+  /** Places of one phase. */
+  readonly rows: number;
+  /** Scale from place to position. */
+  readonly mul: number;
+  /** Offset of the position. */
+  readonly add: number;
+  /** Step between taps. */
+  readonly step: number;
+  /** Extent of what is read. */
+  readonly limit: number;
+  /** Taps of the filter. */
+  readonly taps: number;
+  /** Phases: places of a stride that meet different taps. */
+  readonly phases: number;
+  /** Scale from place to position in the result. */
+  readonly outMul: number;
+  /** Offset in the result. */
+  readonly outAdd: number;
+  /** Extent of the result. */
+  readonly outLimit: number;
+}
+
+/** A gather: rows are places, columns channels of the result, sums run over taps and channels of what is read. */
+export interface Gather {
+  /** Images. */
+  readonly batch: number;
+  /** Depth, height, width. */
+  readonly axes: readonly [GatherAxis, GatherAxis, GatherAxis];
+  /** Channels of what is read. */
+  readonly channels: number;
+  /** Channels of the result. */
+  readonly columns: number;
+  /** The filter is read transposed: `[taps, columns, channels]`. */
+  readonly transposed: boolean;
+}
+
+/** The convolution itself. */
+export function forwardGather(g: WindowGeometry): Gather {
+  const axis = (a: WindowAxis): GatherAxis => ({
+    rows: a.out,
+    mul: a.stride,
+    add: -a.before,
+    step: a.dilation,
+    limit: a.in,
+    taps: a.filter,
+    phases: 1,
+    outMul: 1,
+    outAdd: 0,
+    outLimit: a.out,
+  });
+  const [d, h, w] = g.axes;
+  return {
+    batch: g.batch,
+    axes: [axis(d), axis(h), axis(w)],
+    channels: g.channels,
+    columns: g.outChannels,
+    transposed: false,
+  };
+}
+
+/** The gradient of the image. Strides and dilations may not meet on one axis: {@linkcode hasPhases}. */
+export function backwardGather(g: WindowGeometry): Gather {
+  const axis = (a: WindowAxis): GatherAxis => {
+    // Element i of the image meets tap f of place t where i + before = t * stride + f * dilation.
+    const first = Math.ceil((a.before - (a.stride - 1)) / a.stride);
+    const last = Math.floor((a.in - 1 + a.before) / a.stride);
+    return {
+      rows: last - first + 1,
+      mul: 1,
+      add: first,
+      step: -a.dilation,
+      limit: a.out,
+      taps: a.filter,
+      phases: a.stride,
+      outMul: a.stride,
+      outAdd: first * a.stride - a.before,
+      outLimit: a.in,
+    };
+  };
+  const [d, h, w] = g.axes;
+  return {
+    batch: g.batch,
+    axes: [axis(d), axis(h), axis(w)],
+    channels: g.outChannels,
+    columns: g.channels,
+    transposed: true,
+  };
+}
+
+/** True where the gradient of the image splits into phases: no axis has both a stride and a dilation. */
+export function hasPhases(g: WindowGeometry): boolean {
+  return g.axes.every((a) => a.stride === 1 || a.dilation === 1);
+}
+
+/** Rows of one phase. */
+export function gatherRows({ batch, axes }: Gather): number {
+  return batch * axes[0].rows * axes[1].rows * axes[2].rows;
+}
+
+/** Number of phases. */
+export function phaseCount({ axes }: Gather): number {
+  return axes[0].phases * axes[1].phases * axes[2].phases;
+}
+
+/** Whether depth is an axis at all; where not, programs leave it out. */
+export function isDeep({ axes: [d] }: Gather): boolean {
+  return d.rows > 1 || d.taps > 1 || d.limit > 1 || d.phases > 1 || d.add !== 0;
+}
+
+const FIELDS = [
+  "rows",
+  "mul",
+  "add:i32",
+  "step:i32",
+  "limit",
+  "taps",
+  "phases",
+  "omul",
+  "oadd:i32",
+  "olimit",
+] as const;
+
+/** Names of the axes in programs. */
+export function axisNames(deep: boolean): readonly string[] {
+  return deep ? ["z", "y", "x"] : ["y", "x"];
+}
+
+/** Uniform fields of the axes. */
+export function gatherParams(deep: boolean): string[] {
+  return axisNames(deep).flatMap((a) => FIELDS.map((f) => `${a}${f}`));
+}
+
+/** Their values. */
+export function gatherWords({ axes }: Gather, deep: boolean): number[] {
+  return axes.slice(deep ? 0 : 1).flatMap((a) => [
+    a.rows,
+    a.mul,
+    a.add,
+    a.step,
+    a.limit,
+    a.taps,
+    a.phases,
+    a.outMul,
+    a.outAdd,
+    a.outLimit,
+  ]);
+}
+
+/** Statements that split `phase` into `fz, fy, fx` and count their taps as `nz, ny, nx`. */
+export function phaseText(deep: boolean, many: boolean, phase: string): string[] {
+  const names = axisNames(deep);
+  if (!many) return names.map((a) => `let f${a} = 0u; let n${a} = p.${a}taps;`);
+  const lines: string[] = [];
+  let rest = phase;
+  for (const a of [...names].reverse()) {
+    const first = a === names[0];
+    lines.push(`let f${a} = ${first ? rest : `${rest} % p.${a}phases`};`);
+    if (!first) {
+      lines.push(`let q${a} = ${rest} / p.${a}phases;`);
+      rest = `q${a}`;
+    }
+    lines.push(`let n${a} = (p.${a}taps + p.${a}phases - 1u - f${a}) / p.${a}phases;`);
+  }
+  return lines;
+}
+
+/**
+ * Statements that split a row into its image and places: `n`, `z`, `y`, `x`, each with `suffix`. `row` must be inside.
+ */
+export function placeText(deep: boolean, row: string, suffix: string): string[] {
+  const lines: string[] = [];
+  let rest = row;
+  for (const a of [...axisNames(deep)].reverse()) {
+    lines.push(
+      `let ${a}${suffix} = ${rest} % p.${a}rows; let ${a}r${suffix} = ${rest} / p.${a}rows;`,
+    );
+    rest = `${a}r${suffix}`;
+  }
+  lines.push(`let n${suffix} = ${rest};`);
+  return lines;
+}
+
+/** Statements that turn places into first positions: `z0`, `y0`, `x0` (i32), each with `suffix`. */
+export function originText(deep: boolean, suffix: string): string[] {
+  return axisNames(deep).map((a) =>
+    `let ${a}0${suffix} = i32(${a}${suffix} * p.${a}mul) + p.${a}add;`
+  );
+}
+
+/** Condition and position (in pixels) of where a row's result goes, for gathers with phases. */
+export function outText(
+  deep: boolean,
+  suffix: string,
+): { lines: string[]; inside: string; pixel: string } {
+  const names = axisNames(deep);
+  const lines = names.map((a) =>
+    `let ${a}o${suffix} = u32(i32(${a}${suffix} * p.${a}omul + f${a}) + p.${a}oadd);`
+  );
+  let pixel = `n${suffix}`;
+  for (const a of names) pixel = `(${pixel} * p.${a}olimit + ${a}o${suffix})`;
+  return { lines, inside: allOf(names.map((a) => `${a}o${suffix} < p.${a}olimit`)), pixel };
+}

@@ -1,0 +1,177 @@
+/**
+ * Joining and splitting along an axis: every tensor is seen as rows, of which each part holds a run of elements.
+ */
+import {
+  type BufferRef,
+  type Dispatch,
+  flatId,
+  type GpuPlan,
+  gridFor,
+  makeProgram,
+  type Profile,
+  type Program,
+} from "../../core/dispatch.ts";
+import { wordType } from "../../core/gpu_storage.ts";
+import type { DType } from "../../core/dtype.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import type { Problem } from "../../core/op.ts";
+import { type Shape, sizeOf } from "../../core/shape.ts";
+import { STREAM_WORKGROUP, wordsOf } from "./fill.ts";
+
+/** Rows, and how many elements of each row every part holds. */
+export interface RowParts {
+  /** How many rows. */
+  readonly rows: number;
+  /** Elements of a row that are in each part. */
+  readonly widths: readonly number[];
+}
+
+/** An op that copies rows between a whole and its parts. */
+export interface RowExchange {
+  /** `join`: the first inputs are the parts, the output is the whole. `split`: the outputs are the parts. */
+  readonly way: "join" | "split";
+  /** The input that is split. */
+  readonly from: number;
+  /** The parts of a problem. */
+  readonly partsOf: (problem: Problem) => RowParts;
+}
+
+/** The rows of parts that meet along an axis: part k has extent `extents[k]` there, and `inner` elements beyond. */
+export function rowParts(shape: Shape, axis: number, extents: readonly number[]): RowParts {
+  const inner = sizeOf(shape.slice(axis + 1));
+  return { rows: sizeOf(shape.slice(0, axis)), widths: extents.map((e) => e * inner) };
+}
+
+/** Copies the parts into the rows of `whole`. */
+export function joinCpu(
+  parts: readonly NdArray[],
+  whole: NdArray,
+  { rows, widths }: RowParts,
+): void {
+  const from = parts.map((p) => wordsOf(p.data, p.dtype).words);
+  const { words: to, slots } = wordsOf(whole.data, whole.dtype);
+  eachRun(
+    widths.map((w) => w * slots),
+    rows,
+    (k, begin, at, width) => copyRun(from[k], begin, to, at, width),
+  );
+}
+
+/** Copies the rows of `whole` into the parts. */
+export function splitCpu(
+  whole: NdArray,
+  parts: readonly NdArray[],
+  { rows, widths }: RowParts,
+): void {
+  const to = parts.map((p) => wordsOf(p.data, p.dtype).words);
+  const { words: from, slots } = wordsOf(whole.data, whole.dtype);
+  eachRun(
+    widths.map((w) => w * slots),
+    rows,
+    (k, begin, at, width) => copyRun(from, at, to[k], begin, width),
+  );
+}
+
+function eachRun(
+  widths: readonly number[],
+  rows: number,
+  copy: (part: number, begin: number, at: number, width: number) => void,
+): void {
+  let at = 0;
+  for (let r = 0; r < rows; r++) {
+    widths.forEach((width, k) => {
+      copy(k, r * width, at, width);
+      at += width;
+    });
+  }
+}
+
+function copyRun(
+  from: Int32Array,
+  begin: number,
+  to: Int32Array,
+  at: number,
+  width: number,
+): void {
+  if (width > 32 && !Array.isArray(from)) to.set(from.subarray(begin, begin + width), at);
+  else for (let i = 0; i < width; i++) to[at + i] = from[begin + i];
+}
+
+/** Dispatches that join: as many parts in each as the adapter can bind. */
+export function joinGpu(parts: RowParts, dtype: DType, profile: Profile): GpuPlan {
+  return { dispatches: dispatches("join", parts, dtype, profile) };
+}
+
+/** Dispatches that split input `from`. */
+export function splitGpu(parts: RowParts, dtype: DType, profile: Profile, from = 0): GpuPlan {
+  return { dispatches: dispatches("split", parts, dtype, profile, from) };
+}
+
+function dispatches(
+  way: "join" | "split",
+  { rows, widths }: RowParts,
+  dtype: DType,
+  profile: Profile,
+  from = 0,
+): Dispatch[] {
+  const word = wordType(dtype);
+  const wide = widths.every((w) => w % 4 === 0);
+  const unit = wide ? 4 : 1;
+  const total = widths.reduce((n, w) => n + w, 0) / unit;
+  const starts: number[] = [];
+  widths.reduce((at, w) => (starts.push(at / unit), at + w), 0);
+  const used = widths.flatMap((w, k) => (w > 0 && rows > 0 ? [k] : []));
+  const room = Math.min(profile.maxBuffers, 8) - 1;
+  const out: Dispatch[] = [];
+  for (let i = 0; i < used.length; i += room) {
+    const chunk = used.slice(i, i + room);
+    const start = starts[chunk[0]];
+    const sizes = chunk.map((k) => widths[k] / unit);
+    const width = sizes.reduce((n, w) => n + w, 0);
+    const n = rows * width;
+    const ends = chunk.map((_, c) => sizes.slice(0, c + 1).reduce((a, b) => a + b, 0));
+    const buffers: BufferRef[] = way === "join"
+      ? [...chunk.map((input) => ({ input })), { output: 0 }]
+      : [{ input: from }, ...chunk.map((output) => ({ output }))];
+    out.push({
+      program: joinProgram(way, chunk.length, wide ? `vec4<${word}>` : word),
+      buffers,
+      params: [n, width, total, start, ...sizes, ...ends],
+      grid: gridFor(n, STREAM_WORKGROUP, profile),
+    });
+  }
+  return out;
+}
+
+function joinProgram(way: "join" | "split", parts: number, type: string): Program {
+  const list = Array.from({ length: parts }, (_, k) => k);
+  const at = (k: number): string => `row * p.w${k} + j${k === 0 ? "" : ` - p.e${k - 1}`}`;
+  const branches = list.map((k) => {
+    const then = way === "join" ? `v = in${k}[${at(k)}];` : `out${k}[${at(k)}] = v;`;
+    return k === parts - 1 ? `{ ${then} }` : `if (j < p.e${k}) { ${then} }`;
+  }).join(" else ");
+  const place = "row * p.total + p.start + j";
+  return makeProgram({
+    name: way,
+    inputs: way === "join" ? list.map(() => type) : [type],
+    outputs: way === "join" ? [type] : list.map(() => type),
+    params: [
+      "n",
+      "width",
+      "total",
+      "start",
+      ...list.map((k) => `w${k}`),
+      ...list.map((k) => `e${k}`),
+    ],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    body: `let i = ${flatId(STREAM_WORKGROUP)};
+if (i >= p.n) { return; }
+let row = i / p.width;
+let j = i - row * p.width;
+${
+      way === "join"
+        ? `var v: ${type};\n${branches}\nout0[${place}] = v;`
+        : `let v = in0[${place}];\n${branches}`
+    }`,
+  });
+}

@@ -1,0 +1,127 @@
+/**
+ * Copies as data: for each axis of a contiguous output, which element of the input it reads.
+ * One description serves transpose, slice, strided slice and its gradient, pad, mirror pad, tile, broadcast, reverse,
+ * roll and diagonals, on both devices.
+ */
+import { type Shape, stridesOf } from "../../core/shape.ts";
+
+/** How the coordinate `c` along one output axis finds its place in the input. */
+export interface AxisMap {
+  /** Extent in the output. */
+  readonly dim: number;
+  /** Input elements per step; 0 repeats, negative runs backwards. */
+  readonly stride: number;
+  /**
+   * `plain`: the step is `c`;
+   * `window`: `(c - begin) / step` where that is whole and in `[0, extent)`, else the place is filled;
+   * `mirror`: `c - begin` folded back into `[0, extent)`, repeating the border where `step` is 1;
+   * `roll`: `(c + begin) mod extent`.
+   */
+  readonly rule: "plain" | "window" | "mirror" | "roll";
+  /** See `rule`. */
+  readonly begin?: number;
+  /** See `rule`. */
+  readonly extent?: number;
+  /** See `rule`; default 1. May be negative for `window`. */
+  readonly step?: number;
+}
+
+/** A copy: axes outermost first, and the input place that all steps zero read. */
+export interface CopyMap {
+  /** Axes of the output. */
+  readonly axes: readonly AxisMap[];
+  /** First element. */
+  readonly base: number;
+}
+
+/** A plain axis. */
+export function plainAxis(dim: number, stride: number): AxisMap {
+  return { dim, stride, rule: "plain" };
+}
+
+/** Reads the whole of an input of this shape, row by row. */
+export function wholeAxes(shape: Shape): AxisMap[] {
+  const strides = stridesOf(shape);
+  return shape.map((dim, i) => plainAxis(dim, strides[i]));
+}
+
+/** The same copy over as few axes as possible: extents of 1 go, neighbours walked as one become one. */
+export function mergeAxes(map: CopyMap): CopyMap {
+  const axes: AxisMap[] = [];
+  for (const axis of map.axes) {
+    if (axis.dim === 1 && axis.rule === "plain") continue;
+    const joined = axes.length > 0 ? join(axes[axes.length - 1], axis) : null;
+    if (joined) axes[axes.length - 1] = joined;
+    else axes.push(axis);
+  }
+  if (axes.length === 0) axes.push(plainAxis(map.axes.some((a) => a.dim === 0) ? 0 : 1, 0));
+  return { axes, base: map.base };
+}
+
+function join(outer: AxisMap, inner: AxisMap): AxisMap | null {
+  if (inner.rule !== "plain" || outer.stride !== inner.stride * inner.dim) return null;
+  if (outer.rule === "plain") return plainAxis(outer.dim * inner.dim, inner.stride);
+  if (outer.rule !== "window" || (outer.step ?? 1) !== 1) return null;
+  return {
+    dim: outer.dim * inner.dim,
+    stride: inner.stride,
+    rule: "window",
+    begin: outer.begin! * inner.dim,
+    extent: outer.extent! * inner.dim,
+  };
+}
+
+/** The copy counted in groups of `width` neighbouring elements, or null where the last axis does not move whole groups. */
+export function groupedBy(width: number, map: CopyMap): CopyMap | null {
+  const last = map.axes.length - 1;
+  const axes: AxisMap[] = [];
+  const whole = (n: number): boolean => n % width === 0;
+  if (!whole(map.base)) return null;
+  for (let i = 0; i < last; i++) {
+    const a = map.axes[i];
+    if (!whole(a.stride)) return null;
+    axes.push({ ...a, stride: a.stride / width });
+  }
+  const a = map.axes[last];
+  if (a.stride !== 1 || !whole(a.dim)) return null;
+  if (a.rule === "plain") axes.push(plainAxis(a.dim / width, 1));
+  else if (a.rule === "window" && (a.step ?? 1) === 1 && whole(a.begin!) && whole(a.extent!)) {
+    axes.push({ ...a, dim: a.dim / width, begin: a.begin! / width, extent: a.extent! / width });
+  } else return null;
+  return { axes, base: map.base / width };
+}
+
+/** The copy counted in words: each element is `slots` of them. */
+export function inWords(map: CopyMap, slots: number): CopyMap {
+  if (slots === 1) return map;
+  return {
+    axes: [...map.axes.map((a) => ({ ...a, stride: a.stride * slots })), plainAxis(slots, 1)],
+    base: map.base * slots,
+  };
+}
+
+/** True where some place of the output may be filled instead of read. */
+export function mayFill(map: CopyMap): boolean {
+  return map.axes.some((a) => a.rule === "window");
+}
+
+/** Input step for coordinate `c`, or -1 where the place is filled. */
+export function stepOf(axis: AxisMap, c: number): number {
+  const { rule, begin = 0, extent = 0, step = 1 } = axis;
+  switch (rule) {
+    case "plain":
+      return c;
+    case "window": {
+      const t = (c - begin) / step;
+      return Number.isInteger(t) && t >= 0 && t < extent ? t : -1;
+    }
+    case "mirror": {
+      let t = c - begin;
+      if (t < 0) t = -t - step;
+      if (t >= extent) t = 2 * extent - 2 + step - t;
+      return t;
+    }
+    case "roll":
+      return (c + begin) % extent;
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Numbered elements: ranges, evenly spaced numbers, one-hot rows; on both devices.
+ */
+import { type DType, isBigInt } from "../../core/dtype.ts";
+import {
+  f32Bits,
+  flatId,
+  type GpuPlan,
+  gridFor,
+  makeProgram,
+  type Profile,
+} from "../../core/dispatch.ts";
+import { accType, wgslType, wordType } from "../../core/gpu_storage.ts";
+import { type NdArray, type Scalar, setElement } from "../../core/nd_array.ts";
+import { type Shape, sizeOf } from "../../core/shape.ts";
+import { fillCpu, STREAM_WORKGROUP, valueWord, wordOfParam, wordsOf } from "./fill.ts";
+
+/** `start + i * step`; the last element is `last` where that is given. */
+export function rampCpu(out: NdArray, start: Scalar, step: Scalar, last?: number): void {
+  const n = out.size;
+  if (isBigInt(out.dtype)) {
+    const data = out.data as BigInt64Array,
+      from = BigInt(start as bigint),
+      by = BigInt(step as bigint);
+    for (let i = 0; i < n; i++) data[i] = from + BigInt(i) * by;
+    return;
+  }
+  for (let i = 0; i < n; i++) setElement(out, i, Number(start) + i * Number(step));
+  if (last !== undefined && n > 0) setElement(out, n - 1, last);
+}
+
+/** The same on the GPU. */
+export function rampGpu(
+  size: number,
+  dtype: DType,
+  start: number,
+  step: number,
+  profile: Profile,
+  last?: number,
+): GpuPlan {
+  if (size === 0) return { dispatches: [] };
+  const type = wgslType(dtype);
+  const of = accType(dtype), word = of === "f32" ? f32Bits : (v: number): number => v >>> 0;
+  const value = `p.start + ${of}(i) * p.step`;
+  const end = last !== undefined && size > 1;
+  const program = makeProgram({
+    name: "ramp",
+    inputs: [],
+    outputs: [type],
+    params: ["n", `start:${of}`, `step:${of}`, `last:${of}`],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    body: `let i = ${flatId(STREAM_WORKGROUP)};
+if (i >= p.n) { return; }
+out0[i] = ${type}(${end ? `select(${value}, p.last, i + 1u == p.n)` : value});`,
+  });
+  return {
+    dispatches: [{
+      program,
+      buffers: [{ output: 0 }],
+      params: [size, word(start), word(step), word(last ?? 0)],
+      grid: gridFor(size, STREAM_WORKGROUP, profile),
+    }],
+  };
+}
+
+/** How indices of `shape` become one-hot rows along a new axis. */
+export interface OneHotLayout {
+  /** Indices before the axis. */
+  readonly outer: number;
+  /** Extent of the axis. */
+  readonly depth: number;
+  /** Indices behind the axis. */
+  readonly inner: number;
+}
+
+/** Layout for an axis counted from the front. */
+export function oneHotLayout(shape: Shape, depth: number, axis: number): OneHotLayout {
+  return { outer: sizeOf(shape.slice(0, axis)), depth, inner: sizeOf(shape.slice(axis)) };
+}
+
+/** The element of `on` where the index is the place along the axis, else that of `off`. */
+export function oneHotCpu(
+  indices: NdArray,
+  on: NdArray,
+  off: NdArray,
+  { outer, depth, inner }: OneHotLayout,
+  out: NdArray,
+): void {
+  fillCpu(out, off);
+  const list = indices.data as unknown as ArrayLike<number | bigint>;
+  const { words, slots } = wordsOf(out.data, out.dtype), mark = wordsOf(on.data, on.dtype).words;
+  for (let o = 0; o < outer; o++) {
+    for (let i = 0; i < inner; i++) {
+      const d = Number(list[o * inner + i]);
+      if (d < 0 || d >= depth) continue;
+      const at = ((o * depth + d) * inner + i) * slots;
+      for (let k = 0; k < slots; k++) words[at + k] = mark[k];
+    }
+  }
+}
+
+/** The same on the GPU, for int32 indices. */
+export function oneHotGpu(
+  dtype: DType,
+  on: number,
+  off: number,
+  { outer, depth, inner }: OneHotLayout,
+  profile: Profile,
+): GpuPlan {
+  const n = outer * depth * inner;
+  if (n === 0) return { dispatches: [] };
+  const word = wordType(dtype);
+  const program = makeProgram({
+    name: "one_hot",
+    inputs: ["i32"],
+    outputs: [word],
+    params: ["n", "depth", "inner", "on", "off"],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    body: `let i = ${flatId(STREAM_WORKGROUP)};
+if (i >= p.n) { return; }
+let row = i / p.inner;
+let c = i - row * p.inner;
+let o = row / p.depth;
+let d = row - o * p.depth;
+let word = select(p.off, p.on, in0[o * p.inner + c] == i32(d));
+out0[i] = ${wordOfParam(word, "word")};`,
+  });
+  return {
+    dispatches: [{
+      program,
+      buffers: [{ input: 0 }, { output: 0 }],
+      params: [n, depth, inner, valueWord(on, dtype), valueWord(off, dtype)],
+      grid: gridFor(n, STREAM_WORKGROUP, profile),
+    }],
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * Buffers larger than one binding: results are made in pieces, sources are bound several times, side by side.
+ */
+import type { BufferRange, BufferRef, GpuVariant, Profile } from "../../core/dispatch.ts";
+import { gpuBytes } from "../../core/gpu_storage.ts";
+import type { Problem } from "../../core/op.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { sizeOf } from "../../core/shape.ts";
+
+/** Alignment of offsets in bytes. */
+const ALIGN = 256;
+
+/** Neighbouring elements that one binding holds. */
+export interface BufferPiece {
+  /** First element. */
+  readonly first: number;
+  /** How many. */
+  readonly count: number;
+  /** Where they are; empty for the whole buffer. */
+  readonly range: BufferRange;
+}
+
+/** A buffer of `count` elements of `bytes` each, as pieces that can be bound. */
+export function piecesOf(count: number, bytes: number, profile: Profile): BufferPiece[] {
+  if (count * bytes <= profile.maxBinding) return [{ first: 0, count, range: {} }];
+  const most = Math.floor(profile.maxBinding / ALIGN) * ALIGN / bytes;
+  return Array.from({ length: Math.ceil(count / most) }, (_, k) => {
+    const first = k * most, n = Math.min(most, count - first);
+    // Sizes of bindings are whole words.
+    return {
+      first,
+      count: n,
+      range: { offset: first * bytes, size: Math.ceil(n * bytes / 4) * 4 },
+    };
+  });
+}
+
+/** A source bound piece by piece, and the WGSL that reads it as one. */
+export interface PiecedSource {
+  /** Types of its bindings. */
+  readonly types: readonly string[];
+  /** Its bindings. */
+  readonly buffers: readonly BufferRef[];
+  /** Function declaration, empty where one binding is enough. */
+  readonly prelude: string;
+  /** Reads element `at`. */
+  readonly read: (at: string) => string;
+}
+
+/** Binds a buffer (of `count` elements of type `type`, `bytes` each) from binding `binding` on. */
+export function piecedSource(
+  buffer: BufferRef,
+  count: number,
+  type: string,
+  bytes: number,
+  binding: number,
+  profile: Profile,
+): PiecedSource {
+  const pieces = piecesOf(count, bytes, profile);
+  const buffers = pieces.map(({ range }) => ({ ...buffer, ...range }));
+  const types = pieces.map(() => type);
+  if (pieces.length === 1) {
+    return {
+      types,
+      buffers,
+      prelude: "",
+      read: (at) => `in${binding}[${at}]`,
+    };
+  }
+  const lines = pieces.map(({ first, count: n }, k) =>
+    `${k === pieces.length - 1 ? "" : `if (at < ${first + n}u) `}{ return in${
+      binding + k
+    }[at - ${first}u]; }`
+  );
+  return {
+    types,
+    buffers,
+    prelude: `fn read${binding}(at: u32) -> ${type} {\n${lines.join("\n")}\n}`,
+    read: (at) => `read${binding}(${at})`,
+  };
+}
+
+/** True where a buffer of this spec can be bound whole. */
+export function bindable(spec: ConcreteSpec, profile: Profile): boolean {
+  return sizeOf(spec.shape) * gpuBytes(spec.dtype) <= profile.maxBinding;
+}
+
+/** True where a buffer of this spec can be bound piece by piece beside `others` further bindings. */
+export function bindableInPieces(spec: ConcreteSpec, others: number, profile: Profile): boolean {
+  const pieces = piecesOf(sizeOf(spec.shape), gpuBytes(spec.dtype), profile).length;
+  return pieces + others <= profile.maxBuffers;
+}
+
+/** True where every buffer of a problem can be bound whole. */
+export function bindsWhole({ inputs, hosts, outputs }: Problem, profile: Profile): boolean {
+  return inputs.every((s, i) => hosts[i] !== undefined || bindable(s, profile)) &&
+    outputs.every((s) => bindable(s, profile));
+}
+
+/** The variants, where every buffer can be bound whole; else the op runs elsewhere. */
+export function boundWhole(variants: readonly GpuVariant[]): readonly GpuVariant[] {
+  return variants.map((v) => ({
+    ...v,
+    fits: (problem, profile) =>
+      bindsWhole(problem, profile) && (v.fits?.(problem, profile) ?? true),
+  }));
+}

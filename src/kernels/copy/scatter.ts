@@ -1,0 +1,224 @@
+/**
+ * Putting rows in their places on the GPU. Sums run either as one search per result, which is exact in order and right for
+ * few rows, or by atomic additions. Rows with an index out of range are left out.
+ */
+import {
+  type Dispatch,
+  flatId,
+  type GpuPlan,
+  gridFor,
+  makeProgram,
+  type Profile,
+} from "../../core/dispatch.ts";
+import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
+import type { DType } from "../../core/dtype.ts";
+import { piecesOf } from "./pieces.ts";
+import { STREAM_WORKGROUP } from "./fill.ts";
+import { dimParams, rowLines } from "./gather.ts";
+import type { RowLayout } from "./gather_layout.ts";
+
+/** Which input is what. */
+export interface ScatterInputs {
+  /** The rows to put. */
+  readonly rows: number;
+  /** Their indices. */
+  readonly indices: number;
+  /** What the result holds before; zeros where absent. */
+  readonly start?: number;
+}
+
+/** Up to so many rows, or results per row, searching beats atomic additions. */
+const SEARCH_ROWS = 32;
+const SEARCH_PLACES = 16;
+
+function extentOf({ dims }: RowLayout): number {
+  return dims.reduce((a, b) => a * b, 1);
+}
+
+/** True where every result looks through all rows: few rows, or few places. */
+export function searchFits(layout: RowLayout): boolean {
+  return layout.dims.length <= 32 &&
+    (layout.count <= SEARCH_ROWS || extentOf(layout) <= SEARCH_PLACES);
+}
+
+/** True where atomic additions can sum this dtype. */
+export function atomicFits(layout: RowLayout, dtype: DType): boolean {
+  return layout.dims.length <= 32 &&
+    (dtype === "float32" || dtype === "int32" || dtype === "uint32");
+}
+
+/** Each result looks through all rows and adds those that are its own. */
+export function searchAddGpu(
+  layout: RowLayout,
+  dtype: DType,
+  inputs: ScatterInputs,
+  profile: Profile,
+): GpuPlan {
+  const { batch, outer, dims, inner, count } = layout;
+  const extent = extentOf(layout);
+  const size = batch * outer * extent * inner;
+  if (size === 0) return { dispatches: [] };
+  const wide = inner % 4 === 0;
+  const type = vec(wgslType(dtype), wide ? 4 : 1), sum = vec(accType(dtype), wide ? 4 : 1);
+  const start = inputs.start !== undefined;
+  const program = makeProgram({
+    name: "scatter_search",
+    inputs: start ? [type, "i32", type] : [type, "i32"],
+    outputs: [type],
+    params: ["n", "begin", "outer", "count", "inner", "extent", ...dimParams(dims.length)],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    body: `let local = ${flatId(STREAM_WORKGROUP)};
+if (local >= p.n) { return; }
+let id = p.begin + local;
+let line = id / p.inner;
+let i = id - line * p.inner;
+let bo = line / p.extent;
+let mine = line - bo * p.extent;
+let first = (bo / p.outer) * p.count;
+var v = ${start ? `${sum}(in2[local])` : `${sum}()`};
+for (var j = 0u; j < p.count; j++) {
+${rowLines("in1", "first + j", dims.length)}
+if (ok && row == mine) { v += ${sum}(in0[(bo * p.count + j) * p.inner + i]); }
+}
+out0[local] = ${type}(v);`,
+  });
+  const group = wide ? 4 : 1;
+  return {
+    dispatches: piecesOf(size / group, gpuBytes(dtype) * group, profile).map((piece) => ({
+      program,
+      buffers: [
+        { input: inputs.rows },
+        { input: inputs.indices },
+        ...(start ? [{ input: inputs.start!, ...piece.range }] : []),
+        { output: 0, ...piece.range },
+      ],
+      params: [piece.count, piece.first, outer, count, inner / group, extent, ...dims],
+      grid: gridFor(piece.count, STREAM_WORKGROUP, profile),
+    })),
+  };
+}
+
+/** Fills the result, then adds every row to its place atomically. */
+export function atomicAddGpu(
+  layout: RowLayout,
+  dtype: DType,
+  inputs: ScatterInputs,
+  profile: Profile,
+): GpuPlan {
+  const type = wgslType(dtype);
+  const cell = type === "f32" ? "u32" : type;
+  // WGSL has no atomic floats: the sum is tried until nobody else came between.
+  const add = type === "f32"
+    ? `var old = atomicLoad(&out0[to]);
+loop {
+  let next = bitcast<u32>(bitcast<f32>(old) + v);
+  let tried = atomicCompareExchangeWeak(&out0[to], old, next);
+  if (tried.exchanged) { break; }
+  old = tried.old_value;
+}`
+    : "atomicAdd(&out0[to], v);";
+  return {
+    dispatches: [
+      ...startGpu(layout, dtype, inputs, profile),
+      ...eachElement(layout, dtype, type, `atomic<${cell}>`, add, inputs, profile),
+    ],
+  };
+}
+
+/** Fills the result, then writes every row to its place. Which of several rows for one place stays is not said. */
+export function writeGpu(
+  layout: RowLayout,
+  dtype: DType,
+  inputs: ScatterInputs,
+  profile: Profile,
+): GpuPlan {
+  const type = wordType(dtype);
+  return {
+    dispatches: [
+      ...startGpu(layout, dtype, inputs, profile),
+      ...eachElement(layout, dtype, type, type, "out0[to] = v;", inputs, profile),
+    ],
+  };
+}
+
+function startGpu(
+  layout: RowLayout,
+  dtype: DType,
+  inputs: ScatterInputs,
+  profile: Profile,
+): Dispatch[] {
+  const size = layout.batch * layout.outer * extentOf(layout) * layout.inner;
+  if (size === 0) return [];
+  const word = wordType(dtype);
+  const wide = size % 4 === 0;
+  const type = wide ? `vec4<${word}>` : word;
+  const start = inputs.start !== undefined;
+  const group = wide ? 4 : 1;
+  const program = makeProgram({
+    name: "scatter_start",
+    inputs: start ? [type] : [],
+    outputs: [type],
+    params: ["n"],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    body: `let i = ${flatId(STREAM_WORKGROUP)};
+if (i >= p.n) { return; }
+out0[i] = ${start ? "in0[i]" : `${type}()`};`,
+  });
+  return piecesOf(size / group, gpuBytes(dtype) * group, profile).map(({ count, range }) => ({
+    program,
+    buffers: [...(start ? [{ input: inputs.start!, ...range }] : []), { output: 0, ...range }],
+    params: [count],
+    grid: gridFor(count, STREAM_WORKGROUP, profile),
+  }));
+}
+
+function eachElement(
+  layout: RowLayout,
+  dtype: DType,
+  type: string,
+  cell: string,
+  put: string,
+  inputs: ScatterInputs,
+  profile: Profile,
+): Dispatch[] {
+  const { batch, outer, dims, inner, count } = layout;
+  const n = batch * outer * count * inner;
+  if (n === 0) return [];
+  const program = makeProgram({
+    name: cell === type ? "scatter_write" : "scatter_add",
+    inputs: [type, "i32"],
+    outputs: [cell],
+    params: [
+      "n",
+      "begin",
+      "length",
+      "outer",
+      "count",
+      "inner",
+      "extent",
+      ...dimParams(dims.length),
+    ],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    body: `let id = ${flatId(STREAM_WORKGROUP)};
+if (id >= p.n) { return; }
+let line = id / p.inner;
+let i = id - line * p.inner;
+let bo = line / p.count;
+let j = line - bo * p.count;
+${rowLines("in1", "(bo / p.outer) * p.count + j", dims.length)}
+if (ok) {
+let v = in0[id];
+let to = (bo * p.extent + row) * p.inner + i - p.begin;
+if (to < p.length) {
+${put}
+}
+}`,
+  });
+  const size = batch * outer * extentOf(layout) * inner;
+  return piecesOf(size, gpuBytes(dtype), profile).map((piece) => ({
+    program,
+    buffers: [{ input: inputs.rows }, { input: inputs.indices }, { output: 0, ...piece.range }],
+    params: [n, piece.first, piece.count, outer, count, inner, extentOf(layout), ...dims],
+    grid: gridFor(n, STREAM_WORKGROUP, profile),
+  }));
+}

@@ -1,0 +1,44 @@
+/**
+ * Index of the greatest or least element along an axis, on the host.
+ */
+import { type DType, isBigInt } from "../../core/dtype.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { numbersOf } from "./numbers.ts";
+import { lineOf } from "../reduce/layout.ts";
+
+/** Which element is looked for. */
+export type ArgOp = "max" | "min";
+
+/** Writes the index of the first extreme element along the axis; NaN is no candidate while there are numbers. */
+export function argReduceCpu(op: ArgOp, x: NdArray, axis: number, out: NdArray): void {
+  const { outer, length, inner } = lineOf(x.shape, axis);
+  const data = isBigInt(x.dtype) ? x.data as unknown as ArrayLike<number> : numbersOf(x);
+  const put = writer(out, out.dtype);
+  const least = op === "min";
+  for (let o = 0, k = 0; o < outer; o++) {
+    for (let i = 0; i < inner; i++, k++) {
+      let p = o * length * inner + i, best = data[p], at = 0;
+      for (let l = 1; l < length; l++) {
+        p += inner;
+        const v = data[p];
+        if (least ? v < best : v > best) {
+          best = v;
+          at = l;
+        } else if (best !== best && v === v) {
+          best = v;
+          at = l;
+        }
+      }
+      put(k, at);
+    }
+  }
+}
+
+function writer(out: NdArray, dtype: DType): (k: number, at: number) => void {
+  if (isBigInt(dtype)) {
+    const d = out.data as BigInt64Array;
+    return (k, at) => d[k] = BigInt(at);
+  }
+  const d = out.data as Int32Array;
+  return (k, at) => d[k] = at;
+}

@@ -1,0 +1,40 @@
+/**
+ * Counting of values on the host.
+ */
+import { isBigInt } from "../../core/dtype.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { numbersOf } from "./numbers.ts";
+
+/**
+ * Adds up the weights (1 where there are none) of each value below `size`, row by row; with `binary` says only what occurs.
+ * Throws `InvalidArgumentError` for negative values.
+ */
+export function bincountCpu(
+  x: NdArray,
+  weights: NdArray,
+  size: number,
+  binary: boolean,
+  out: NdArray,
+): void {
+  const big = isBigInt(out.dtype), one = (big ? 1n : 1) as number;
+  // Bigints add up as numbers do.
+  const bins = out.data as Float64Array, values = numbersOf(x);
+  const w = weights.data.length === 0 ? null : weights.data as Float64Array;
+  bins.fill((big ? 0n : 0) as number);
+  const n = x.shape.length === 2 ? x.shape[1] : values.length;
+  for (let first = 0, bin = 0; first < values.length; first += n, bin += size) {
+    for (let i = first; i < first + n; i++) {
+      const v = values[i];
+      if (v < 0) throw negativeValue(v);
+      if (v >= size) continue;
+      if (binary) bins[bin + v] = one;
+      else bins[bin + v] += w === null ? one : w[i];
+    }
+  }
+}
+
+/** Refuses a value below 0. */
+export function negativeValue(value: number): InvalidArgumentError {
+  return new InvalidArgumentError(`Input arr must be non-negative, received ${value}`);
+}

@@ -1,0 +1,181 @@
+/**
+ * Crops resized to one size, and what carries gradients back to images and boxes; on the host.
+ */
+import { InvalidArgumentError } from "../../core/errors.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import type { Attrs } from "../../core/op.ts";
+import { imageDims } from "../image/geometry.ts";
+import { floatsOf } from "./image_resize.ts";
+import { Accumulator } from "./scatter_accumulate.ts";
+
+/** Place in the image for step `at` of `steps` from `begin` to `end` (as parts of the image). */
+export function cropPlace(
+  begin: number,
+  end: number,
+  extent: number,
+  at: number,
+  steps: number,
+): number {
+  const span = extent - 1;
+  return steps > 1
+    ? begin * span + at * (end - begin) * span / (steps - 1)
+    : 0.5 * (begin + end) * span;
+}
+
+/** The two pixels around a place and how far it is from the first; null outside of the image. */
+export function corners(
+  place: number,
+  extent: number,
+  nearest: boolean,
+): [low: number, high: number, far: number] | null {
+  if (!(place >= 0 && place <= extent - 1)) return null;
+  if (nearest) {
+    const at = Math.floor(place + 0.5);
+    return [at, at, 0];
+  }
+  const low = Math.floor(place);
+  return [low, Math.ceil(place), place - low];
+}
+
+/** Throws `InvalidArgumentError` where a box is of no image. */
+export function checkOwner(box: number, owner: number, batch: number): void {
+  if (owner < 0 || owner >= batch) {
+    throw new InvalidArgumentError(`box_index[${box}] = ${owner} is not in [0, ${batch})`);
+  }
+}
+
+interface Crops {
+  readonly image: ReturnType<typeof imageDims>;
+  readonly boxes: Float64Array;
+  readonly owners: ArrayLike<number>;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+type Corner = readonly [number, number, number];
+
+/** Visits each crop pixel: its box, image, corners (null outside), and number among all pixels. */
+function eachPixel(
+  { image, boxes, owners, rows, columns }: Crops,
+  nearest: boolean,
+  visit: (
+    box: number,
+    owner: number,
+    y: Corner | null,
+    x: Corner | null,
+    pixel: number,
+    r: number,
+    c: number,
+  ) => void,
+): void {
+  let pixel = 0;
+  for (let k = 0; k < owners.length; k++) {
+    const owner = owners[k];
+    checkOwner(k, owner, image.batch);
+    const [y1, x1, y2, x2] = boxes.subarray(4 * k, 4 * k + 4);
+    for (let r = 0; r < rows; r++) {
+      const y = corners(cropPlace(y1, y2, image.height, r, rows), image.height, nearest);
+      for (let c = 0; c < columns; c++, pixel++) {
+        const x = y && corners(cropPlace(x1, x2, image.width, c, columns), image.width, nearest);
+        visit(k, owner, y, x, pixel, r, c);
+      }
+    }
+  }
+}
+
+/** Cuts the boxes out of the images. */
+export function cropCpu([x, boxes, owners]: readonly NdArray[], out: NdArray, attrs: Attrs): void {
+  const image = imageDims(x.shape), { width, height, depth } = image;
+  const from = floatsOf(x), to = out.data as Float32Array;
+  const crops: Crops = {
+    image,
+    boxes: floatsOf(boxes),
+    owners: owners.data as Int32Array,
+    rows: out.shape[1],
+    columns: out.shape[2],
+  };
+  const nearest = attrs.method === "nearest";
+  eachPixel(crops, nearest, (_, owner, y, x, pixel) => {
+    for (let d = 0; d < depth; d++) {
+      if (!y || !x) {
+        to[pixel * depth + d] = attrs.extrapolation_value;
+        continue;
+      }
+      const at = (yy: number, xx: number): number =>
+        from[((owner * height + yy) * width + xx) * depth + d];
+      if (nearest) {
+        to[pixel * depth + d] = at(y[0], x[0]);
+        continue;
+      }
+      const above = at(y[0], x[0]) + (at(y[0], x[1]) - at(y[0], x[0])) * x[2];
+      const below = at(y[1], x[0]) + (at(y[1], x[1]) - at(y[1], x[0])) * x[2];
+      to[pixel * depth + d] = above + (below - above) * y[2];
+    }
+  });
+}
+
+/** Gives each crop pixel's gradient back to the image pixels it was made of. */
+export function cropImageGradCpu(
+  [dy, boxes, owners]: readonly NdArray[],
+  dx: NdArray,
+  attrs: Attrs,
+): void {
+  const image = imageDims(dx.shape), { width, height, depth } = image;
+  const from = floatsOf(dy), sums = new Float64Array(dx.size);
+  const crops: Crops = {
+    image,
+    boxes: floatsOf(boxes),
+    owners: owners.data as Int32Array,
+    rows: dy.shape[1],
+    columns: dy.shape[2],
+  };
+  eachPixel(crops, attrs.method === "nearest", (_, owner, y, x, pixel) => {
+    if (!y || !x) return;
+    for (let d = 0; d < depth; d++) {
+      const g = from[pixel * depth + d];
+      const give = (yy: number, xx: number, w: number): void => {
+        sums[((owner * height + yy) * width + xx) * depth + d] += g * w;
+      };
+      give(y[0], x[0], (1 - y[2]) * (1 - x[2]));
+      give(y[0], x[1], (1 - y[2]) * x[2]);
+      give(y[1], x[0], y[2] * (1 - x[2]));
+      give(y[1], x[1], y[2] * x[2]);
+    }
+  });
+  const out = new Accumulator(dx);
+  out.add(0, sums as unknown as Float32Array, 0, dx.size);
+  out.finish();
+}
+
+/** Gradient with respect to the boxes: how the crops change when their edges move. Bilinear only. */
+export function cropBoxesGradCpu([dy, x, boxes, owners]: readonly NdArray[], out: NdArray): void {
+  const image = imageDims(x.shape), { width, height, depth } = image;
+  const from = floatsOf(x), given = floatsOf(dy);
+  const rows = dy.shape[1], columns = dy.shape[2];
+  const sums = new Float64Array(out.size);
+  const crops: Crops = {
+    image,
+    boxes: floatsOf(boxes),
+    owners: owners.data as Int32Array,
+    rows,
+    columns,
+  };
+  eachPixel(crops, false, (box, owner, y, xx, pixel, r, c) => {
+    if (!y || !xx) return;
+    let downwards = 0, across = 0;
+    for (let d = 0; d < depth; d++) {
+      const at = (row: number, column: number): number =>
+        from[((owner * height + row) * width + column) * depth + d];
+      const tl = at(y[0], xx[0]), tr = at(y[0], xx[1]), bl = at(y[1], xx[0]), br = at(y[1], xx[1]);
+      const g = given[pixel * depth + d];
+      downwards += g * ((1 - xx[2]) * (bl - tl) + xx[2] * (br - tr));
+      across += g * ((1 - y[2]) * (tr - tl) + y[2] * (br - bl));
+    }
+    const fy = rows > 1 ? r / (rows - 1) : 0.5, fx = columns > 1 ? c / (columns - 1) : 0.5;
+    sums[4 * box] += downwards * (height - 1) * (1 - fy);
+    sums[4 * box + 1] += across * (width - 1) * (1 - fx);
+    sums[4 * box + 2] += downwards * (height - 1) * fy;
+    sums[4 * box + 3] += across * (width - 1) * fx;
+  });
+  (out.data as Float32Array).set(sums);
+}

@@ -1,0 +1,116 @@
+/**
+ * Resizing on the host, and what carries gradients back.
+ */
+import type { NdArray } from "../../core/nd_array.ts";
+import type { Attrs } from "../../core/op.ts";
+import { Accumulator, addable } from "./scatter_accumulate.ts";
+import { axisScale, between, imageDims, nearestOf, sourceOf } from "../image/geometry.ts";
+import { wordsOf } from "../copy/fill.ts";
+
+/** Elements as float64, whatever they are. */
+export function floatsOf(x: NdArray): Float64Array {
+  const data = addable(x) as unknown as ArrayLike<number | bigint>;
+  const out = new Float64Array(data.length);
+  for (let i = 0; i < out.length; i++) out[i] = Number(data[i]);
+  return out;
+}
+
+/** Bilinear interpolation of `x` into `out`. */
+export function resizeBilinearCpu(x: NdArray, out: NdArray, attrs: Attrs): void {
+  const { batch, height, width, depth } = imageDims(x.shape);
+  const [, rows, columns] = out.shape;
+  const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
+  const from = x.dtype === "float32" ? x.data as Float32Array : floatsOf(x),
+    to = out.data as Float32Array;
+  // As in TensorFlow, infinite pixels and all.
+  if (height === rows && width === columns) return to.set(from);
+  const across = Array.from(
+    { length: columns },
+    (_, c) => between(horizontal, sourceOf(horizontal, c)),
+  );
+  let at = 0;
+  for (let b = 0; b < batch; b++) {
+    for (let r = 0; r < rows; r++) {
+      const [top, bottom, down] = between(vertical, sourceOf(vertical, r));
+      const upper = (b * height + top) * width, lower = (b * height + bottom) * width;
+      for (let c = 0; c < columns; c++) {
+        const [left, right, along] = across[c];
+        const tl = (upper + left) * depth, tr = (upper + right) * depth;
+        const bl = (lower + left) * depth, br = (lower + right) * depth;
+        for (let d = 0; d < depth; d++, at++) {
+          const above = from[tl + d] + (from[tr + d] - from[tl + d]) * along;
+          const below = from[bl + d] + (from[br + d] - from[bl + d]) * along;
+          to[at] = above + (below - above) * down;
+        }
+      }
+    }
+  }
+}
+
+/** Gives each pixel of `dy` back to the four it was made of. */
+export function resizeBilinearGradCpu(dy: NdArray, dx: NdArray, attrs: Attrs): void {
+  const { batch, height, width, depth } = imageDims(dx.shape);
+  const [, rows, columns] = dy.shape;
+  const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
+  const from = addable(dy), sums = new Float64Array(dx.size);
+  const across = Array.from(
+    { length: columns },
+    (_, c) => between(horizontal, sourceOf(horizontal, c)),
+  );
+  let at = 0;
+  for (let b = 0; b < batch; b++) {
+    for (let r = 0; r < rows; r++) {
+      const [top, bottom, down] = between(vertical, sourceOf(vertical, r));
+      const upper = (b * height + top) * width, lower = (b * height + bottom) * width;
+      for (let c = 0; c < columns; c++) {
+        const [left, right, along] = across[c];
+        for (let d = 0; d < depth; d++, at++) {
+          const g = from[at];
+          sums[(upper + left) * depth + d] += g * (1 - down) * (1 - along);
+          sums[(upper + right) * depth + d] += g * (1 - down) * along;
+          sums[(lower + left) * depth + d] += g * down * (1 - along);
+          sums[(lower + right) * depth + d] += g * down * along;
+        }
+      }
+    }
+  }
+  const out = new Accumulator(dx);
+  out.add(0, sums as unknown as Float32Array, 0, dx.size);
+  out.finish();
+}
+
+/** For each output pixel of each image, the first element of the pixel it takes. */
+function eachNearest(
+  from: readonly number[],
+  to: readonly number[],
+  attrs: Attrs,
+  visit: (source: number, target: number) => void,
+): void {
+  const { batch, height, width } = imageDims(from);
+  const [, rows, columns] = to;
+  const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
+  const across = Array.from({ length: columns }, (_, c) => nearestOf(horizontal, c));
+  let at = 0;
+  for (let b = 0; b < batch; b++) {
+    for (let r = 0; r < rows; r++) {
+      const line = (b * height + nearestOf(vertical, r)) * width;
+      for (let c = 0; c < columns; c++) visit(line + across[c], at++);
+    }
+  }
+}
+
+/** Copies the nearest pixels. */
+export function resizeNearestCpu(x: NdArray, out: NdArray, attrs: Attrs): void {
+  const source = wordsOf(x.data, x.dtype), target = wordsOf(out.data, out.dtype).words;
+  const width = x.shape[3] * source.slots;
+  eachNearest(x.shape, out.shape, attrs, (s, t) => {
+    for (let d = 0; d < width; d++) target[t * width + d] = source.words[s * width + d];
+  });
+}
+
+/** Gives each pixel of `dy` back to the one it copied. */
+export function resizeNearestGradCpu(dy: NdArray, dx: NdArray, attrs: Attrs): void {
+  const sums = new Accumulator(dx), values = addable(dy), depth = dx.shape[3];
+  eachNearest(dx.shape, dy.shape, attrs, (s, t) => sums.add(s * depth, values, t * depth, depth));
+  sums.finish();
+}

@@ -1,0 +1,108 @@
+/**
+ * Host arrays as numbers: reads and writes dtypes whose storage is not a plain number array, and puts two numbers into one as
+ * reductions and scans do.
+ */
+import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+
+/** Something to read numbers from. */
+export interface Numbers extends ArrayLike<number> {
+  [index: number]: number;
+}
+
+/** The elements as numbers, without a copy where the storage allows (everything but bfloat16 and 64-bit integers). */
+export function numbersOf(a: NdArray): Numbers {
+  if (a.dtype === "bfloat16") return Float32Array.from(a.data as Uint16Array, bfloat16ToNumber);
+  if (a.dtype === "int64" || a.dtype === "uint64") {
+    return Float64Array.from(a.data as ArrayLike<bigint>, Number);
+  }
+  return a.data as Float32Array;
+}
+
+/** An array to compute a float result in: the output's own storage where that holds plain numbers. */
+export function scratchFor(out: NdArray): Numbers {
+  return out.dtype === "bfloat16" ? new Float32Array(out.data.length) : out.data as Float32Array;
+}
+
+/** Moves what was computed in {@linkcode scratchFor} to the output. */
+export function settle(scratch: Numbers, out: NdArray): void {
+  if (out.dtype !== "bfloat16") return;
+  const d = out.data as Uint16Array;
+  for (let i = 0; i < d.length; i++) d[i] = numberToBfloat16(scratch[i]);
+}
+
+/** How accumulators calculate. */
+export type Arithmetic = "float" | "int" | "uint" | "bigint";
+
+/** What is made of elements. */
+export type FoldOp = "sum" | "prod" | "max" | "min" | "any" | "all";
+
+/** A number in any of the arithmetics: a fold is only ever given those of its own. */
+export type Num = number & bigint;
+
+/** Puts the value `v` into what was made so far. */
+export type Fold = (a: Num, v: Num) => Num;
+
+const FOLDS: Readonly<
+  Record<Arithmetic, Readonly<Record<"sum" | "prod" | "max" | "min", unknown>>>
+> = {
+  float: {
+    sum: (a: number, v: number) => a + v,
+    prod: (a: number, v: number) => a * v,
+    // A NaN replaces what was there and is never replaced.
+    max: (a: number, v: number) => v > a || v !== v ? v : a,
+    min: (a: number, v: number) => v < a || v !== v ? v : a,
+  },
+  int: {
+    sum: (a: number, v: number) => (a + v) | 0,
+    prod: (a: number, v: number) => Math.imul(a, v),
+    max: (a: number, v: number) => v > a ? v : a,
+    min: (a: number, v: number) => v < a ? v : a,
+  },
+  uint: {
+    sum: (a: number, v: number) => (a + v) >>> 0,
+    prod: (a: number, v: number) => Math.imul(a, v) >>> 0,
+    max: (a: number, v: number) => v > a ? v : a,
+    min: (a: number, v: number) => v < a ? v : a,
+  },
+  bigint: {
+    sum: (a: bigint, v: bigint) => a + v,
+    prod: (a: bigint, v: bigint) => a * v,
+    max: (a: bigint, v: bigint) => v > a ? v : a,
+    min: (a: bigint, v: bigint) => v < a ? v : a,
+  },
+};
+
+/**
+ * The fold of an op on accumulators that calculate so. Where no code may be compiled, reductions and scans run by it and give the bits
+ * that their printed loops give.
+ */
+export function foldOf(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Fold {
+  if (op === "any") return (a, v) => v as number !== 0 ? 1 as Num : a;
+  if (op === "all") return (a, v) => v as number === 0 ? 0 as Num : a;
+  const fold = FOLDS[arithmetic][op] as Fold;
+  if (arithmetic !== "bigint" || op === "max" || op === "min") return fold;
+  const wrap = dtype === "uint64" ? BigInt.asUintN : BigInt.asIntN;
+  return (a, v) => wrap(64, fold(a, v)) as Num;
+}
+
+/** How numbers of a dtype are added and multiplied. */
+export function arithmeticOf(dtype: DType): Arithmetic {
+  if (isBigInt(dtype)) return "bigint";
+  if (DTYPES[dtype].kind === "float") return "float";
+  return dtype === "uint32" ? "uint" : "int";
+}
+
+/** Reads an element of such an array. */
+export function readerOf(dtype: DType): (data: ArrayLike<Num>, at: number) => Num {
+  return dtype === "bfloat16"
+    ? (data, at) => bfloat16ToNumber(data[at]) as Num
+    : (data, at) => data[at];
+}
+
+/** Writes an element of such an array. */
+export function writerOf(dtype: DType): (data: { [at: number]: Num }, at: number, v: Num) => void {
+  return dtype === "bfloat16"
+    ? (data, at, v) => data[at] = numberToBfloat16(v) as Num
+    : (data, at, v) => data[at] = v;
+}

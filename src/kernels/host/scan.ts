@@ -1,0 +1,214 @@
+/**
+ * Running sums and products, linear recurrences and shifts along an axis, on the host.
+ */
+import { compileOr } from "../../core/scalar/compile.ts";
+import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+import {
+  arithmeticOf,
+  foldOf,
+  type Num,
+  numbersOf,
+  readerOf,
+  scratchFor,
+  settle,
+  writerOf,
+} from "./numbers.ts";
+import { type Line, lineOf } from "../reduce/layout.ts";
+
+/** What is accumulated. */
+export type ScanOp = "sum" | "prod";
+
+/** How a scan runs along its axis. */
+export interface ScanOptions {
+  /** True: a result leaves its own element out. */
+  readonly exclusive: boolean;
+  /** True: from the end. */
+  readonly reverse: boolean;
+}
+
+type Loop = (x: unknown, y: unknown, line: Line, reverse: boolean, acc: unknown) => void;
+const loops = new Map<string, Loop>();
+
+/** Accumulates along one axis, counted from the front. */
+export function scanCpu(
+  op: ScanOp,
+  x: NdArray,
+  axis: number,
+  { exclusive, reverse }: ScanOptions,
+  out: NdArray,
+): void {
+  const line = lineOf(x.shape, axis);
+  if (DTYPES[x.dtype].kind === "complex") {
+    return complexScan(op, x, line, { exclusive, reverse }, out);
+  }
+  const key = `${op},${exclusive},${x.dtype},${line.inner === 1}`;
+  let loop = loops.get(key);
+  if (!loop) loops.set(key, loop = makeLoop(op, exclusive, x.dtype, line.inner === 1));
+  const big = x.dtype === "int64" || x.dtype === "uint64";
+  loop(
+    x.data,
+    out.data,
+    line,
+    reverse,
+    big ? new Array<bigint>(line.inner) : new Float64Array(line.inner),
+  );
+}
+
+/** The loop of an op on elements of a dtype; single: along the innermost axis. */
+export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boolean): Loop {
+  const big = dtype === "int64" || dtype === "uint64";
+  const id = (op === "sum" ? "0" : "1") + (big ? "n" : "");
+  const load = dtype === "bfloat16" ? "decode(x[p])" : "x[p]";
+  const fold = combineText(op, dtype);
+  const store = dtype === "bfloat16" ? "y[p] = encode(a);" : "y[p] = a;";
+  const element = exclusive
+    ? `const v = ${load}; ${store} a = ${fold};`
+    : `const v = ${load}; a = ${fold}; ${store}`;
+  const body = single
+    ? `let a = ${id};
+    for (let l = 0; l < length; l++) { const p = base + (reverse ? length - 1 - l : l); ${element} }`
+    : `acc.fill(${id});
+    for (let l = 0; l < length; l++) {
+      let p = base + (reverse ? length - 1 - l : l) * inner;
+      for (let i = 0; i < inner; i++, p++) { let a = acc[i]; ${element} acc[i] = a; }
+    }`;
+  const text = `return function (x, y, line, reverse, acc) {
+  const length = line.length, inner = line.inner, outer = line.outer;
+  for (let o = 0; o < outer; o++) {
+    const base = o * length * inner;
+    ${body}
+  }
+};`;
+  const names = { decode: bfloat16ToNumber, encode: numberToBfloat16 };
+  return compileOr({ names, text: () => text }, () => interpretLoop(op, exclusive, dtype));
+}
+
+/** The loop where nothing may be compiled: slow, with the same results. */
+export function interpretLoop(op: ScanOp, exclusive: boolean, dtype: DType): Loop {
+  const load = readerOf(dtype), store = writerOf(dtype);
+  const fold = foldOf(op, arithmeticOf(dtype), dtype);
+  const one = op === "sum" ? 0 : 1;
+  const identity = (isBigInt(dtype) ? BigInt(one) : one) as Num;
+  return (x, y, { outer, length, inner }, reverse) => {
+    const from = x as ArrayLike<Num>, to = y as Num[];
+    for (let o = 0; o < outer; o++) {
+      for (let i = 0; i < inner; i++) {
+        let a = identity;
+        for (let l = 0; l < length; l++) {
+          const p = (o * length + (reverse ? length - 1 - l : l)) * inner + i;
+          const before = a;
+          a = fold(a, load(from, p));
+          store(to, p, exclusive ? before : a);
+        }
+      }
+    }
+  };
+}
+
+function combineText(op: ScanOp, dtype: DType): string {
+  if (dtype === "int64" || dtype === "uint64") {
+    return `BigInt.as${dtype === "int64" ? "Int" : "Uint"}N(64, a ${op === "sum" ? "+" : "*"} v)`;
+  }
+  if (DTYPES[dtype].kind === "float") return op === "sum" ? "a + v" : "a * v";
+  const wrap = dtype === "uint32" ? ">>> 0" : "| 0";
+  return op === "sum" ? `(a + v) ${wrap}` : `Math.imul(a, v) ${wrap}`;
+}
+
+function complexScan(
+  op: ScanOp,
+  x: NdArray,
+  line: Line,
+  { exclusive, reverse }: ScanOptions,
+  out: NdArray,
+): void {
+  const a = x.data as Float64Array, y = out.data as Float64Array;
+  const { outer, length, inner } = line;
+  for (let o = 0; o < outer; o++) {
+    for (let i = 0; i < inner; i++) {
+      let re = op === "sum" ? 0 : 1, im = 0;
+      for (let l = 0; l < length; l++) {
+        const p = 2 * ((o * length + (reverse ? length - 1 - l : l)) * inner + i);
+        const xr = a[p], xi = a[p + 1], before = re, beforeIm = im;
+        if (op === "sum") {
+          re += xr;
+          im += xi;
+        } else {
+          re = before * xr - beforeIm * xi;
+          im = before * xi + beforeIm * xr;
+        }
+        y[p] = exclusive ? before : re;
+        y[p + 1] = exclusive ? beforeIm : im;
+      }
+    }
+  }
+}
+
+/** `s[i] = b[i] + c * s[i-1]` along an axis, where `c` is `a[i]`, or `a[i-1]` with `shift`. */
+export function linearScanCpu(
+  [a, b]: readonly NdArray[],
+  axis: number,
+  { reverse, shift }: { readonly reverse: boolean; readonly shift: boolean },
+  out: NdArray,
+): void {
+  const { outer, length, inner } = lineOf(a.shape, axis);
+  if (DTYPES[a.dtype].kind === "complex") {
+    return complexLinearScan([a, b], { outer, length, inner }, { reverse, shift }, out);
+  }
+  const factor = numbersOf(a), term = numbersOf(b), s = scratchFor(out);
+  const step = reverse ? -inner : inner;
+  for (let o = 0; o < outer; o++) {
+    for (let i = 0; i < inner; i++) {
+      let p = (o * length + (reverse ? length - 1 : 0)) * inner + i, state = 0;
+      for (let l = 0; l < length; l++, p += step) {
+        state = l === 0 ? term[p] : term[p] + factor[shift ? p - step : p] * state;
+        s[p] = state;
+      }
+    }
+  }
+  settle(s, out);
+}
+
+function complexLinearScan(
+  [a, b]: readonly NdArray[],
+  { outer, length, inner }: Line,
+  { reverse, shift }: { readonly reverse: boolean; readonly shift: boolean },
+  out: NdArray,
+): void {
+  const factor = a.data as Float64Array,
+    term = b.data as Float64Array,
+    s = out.data as Float64Array;
+  const step = (reverse ? -inner : inner) * 2;
+  for (let o = 0; o < outer; o++) {
+    for (let i = 0; i < inner; i++) {
+      let p = ((o * length + (reverse ? length - 1 : 0)) * inner + i) * 2, re = 0, im = 0;
+      for (let l = 0; l < length; l++, p += step) {
+        // Before the first element there is nothing to multiply.
+        const q = l === 0 ? p : shift ? p - step : p;
+        const fr = factor[q], fi = factor[q + 1], before = re;
+        re = term[p] + fr * before - fi * im;
+        im = term[p + 1] + fr * im + fi * before;
+        s[p] = re;
+        s[p + 1] = im;
+      }
+    }
+  }
+}
+
+/** Moves elements by `by` places along an axis; zeros move in. */
+export function shiftCpu(x: NdArray, axis: number, by: number, out: NdArray): void {
+  const { outer, length, inner } = lineOf(x.shape, axis);
+  const slots = DTYPES[x.dtype].slots;
+  const row = length * inner * slots, move = Math.min(length, Math.abs(by)) * inner * slots;
+  const a = x.data as Float32Array, y = out.data as Float32Array;
+  for (let o = 0; o < outer; o++) {
+    const base = o * row;
+    if (by >= 0) {
+      y.set(a.subarray(base, base + row - move), base + move);
+      y.fill(0, base, base + move);
+    } else {
+      y.set(a.subarray(base + move, base + row), base);
+      y.fill(0, base + row - move, base + row);
+    }
+  }
+}

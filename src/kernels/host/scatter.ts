@@ -1,0 +1,77 @@
+/**
+ * Putting rows in their places on the host: added, or written over.
+ */
+import type { NdArray } from "../../core/nd_array.ts";
+import { wordsOf } from "../copy/fill.ts";
+import { type RowLayout, rowsOf } from "../copy/gather_layout.ts";
+import { Accumulator, addable } from "./scatter_accumulate.ts";
+
+/** What happens to a row that is named more than once, and to what was there before. */
+export interface ScatterOptions {
+  /** `add` sums, `write` keeps the last. */
+  readonly how: "add" | "write";
+  /** What the result holds before; zeros where absent. */
+  readonly start?: NdArray | undefined;
+  /** `negative`: rows with a negative index are left out. */
+  readonly skip?: "none" | "negative";
+}
+
+/** Puts `rows` where `indices` say. Throws `InvalidArgumentError` for an index out of range. */
+export function scatterCpu(
+  rows: NdArray,
+  indices: NdArray,
+  layout: RowLayout,
+  out: NdArray,
+  { how, start, skip = "none" }: ScatterOptions,
+): void {
+  const places = layout.batch * layout.count === 0
+    ? new Int32Array(0)
+    : rowsOf(indices, layout, skip);
+  if (start) copyAll(start, out);
+  if (how === "write") writeRows(rows, places, layout, out);
+  else addRows(rows, places, layout, out, start !== undefined);
+}
+
+function copyAll(from: NdArray, to: NdArray): void {
+  if (Array.isArray(from.data)) from.data.forEach((v, i) => (to.data as unknown[])[i] = v);
+  else (to.data as Float32Array).set(from.data as Float32Array);
+}
+
+function eachRow(
+  { batch, outer, dims, count }: RowLayout,
+  places: Int32Array,
+  put: (place: number, row: number) => void,
+): void {
+  const extent = dims.reduce((n, d) => n * d, 1);
+  if (places.length === 0) return;
+  for (let b = 0, row = 0; b < batch; b++) {
+    for (let o = 0; o < outer; o++) {
+      const base = (b * outer + o) * extent;
+      for (let j = 0; j < count; j++, row++) {
+        const place = places[b * count + j];
+        if (place >= 0) put(base + place, row);
+      }
+    }
+  }
+}
+
+function writeRows(rows: NdArray, places: Int32Array, layout: RowLayout, out: NdArray): void {
+  const source = wordsOf(rows.data, rows.dtype), target = wordsOf(out.data, out.dtype).words;
+  const width = layout.inner * source.slots;
+  eachRow(layout, places, (place, row) => {
+    for (let i = 0; i < width; i++) target[place * width + i] = source.words[row * width + i];
+  });
+}
+
+function addRows(
+  rows: NdArray,
+  places: Int32Array,
+  layout: RowLayout,
+  out: NdArray,
+  keep: boolean,
+): void {
+  const sums = new Accumulator(out, keep), values = addable(rows);
+  const { inner } = layout;
+  eachRow(layout, places, (place, row) => sums.add(place * inner, values, row * inner, inner));
+  sums.finish();
+}

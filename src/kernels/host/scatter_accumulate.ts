@@ -1,0 +1,46 @@
+/**
+ * Adding runs of elements into a host array, in any numeric dtype.
+ */
+import { DTYPES } from "../../core/dtype.ts";
+import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+
+/** Elements as numbers that can be added: bfloat16 becomes float32, all else is as it is. */
+export function addable(x: NdArray): Float32Array {
+  if (x.dtype !== "bfloat16") return x.data as Float32Array;
+  return Float32Array.from(x.data as Uint16Array, bfloat16ToNumber);
+}
+
+/** Sums into an array that starts as zeros. Sixteen-bit floats are summed in float32. */
+export class Accumulator {
+  readonly #out: NdArray;
+  readonly #sums: Float32Array;
+  readonly #slots: number;
+
+  /** Starts with zeros, or with what `out` holds. */
+  constructor(out: NdArray, keep = false) {
+    const narrow = out.dtype === "bfloat16" || out.dtype === "float16";
+    this.#out = out;
+    this.#slots = DTYPES[out.dtype].slots;
+    if (narrow) this.#sums = keep ? Float32Array.from(addable(out)) : new Float32Array(out.size);
+    else {
+      this.#sums = out.data as Float32Array;
+      if (!keep) {
+        (out.data as unknown[]).fill(out.dtype === "int64" || out.dtype === "uint64" ? 0n : 0);
+      }
+    }
+  }
+
+  /** Adds `count` elements from `begin` on to those from `place` on. */
+  add(place: number, values: Float32Array, begin: number, count = 1): void {
+    const sums = this.#sums;
+    let p = place * this.#slots, b = begin * this.#slots;
+    for (const end = b + count * this.#slots; b < end; b++) sums[p++] += values[b];
+  }
+
+  /** Puts the sums where they belong. */
+  finish(): void {
+    if (this.#out.dtype === "bfloat16") {
+      (this.#out.data as Uint16Array).set(Uint16Array.from(this.#sums, numberToBfloat16));
+    } else if (this.#out.dtype === "float16") (this.#out.data as Float32Array).set(this.#sums);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Where a resized pixel comes from: TensorFlow's three conventions, in float32 on both devices.
+ */
+import type { Attrs } from "../../core/op.ts";
+
+/** How pixels of one axis are matched. */
+export interface AxisScale {
+  /** Extent of the input. */
+  readonly from: number;
+  /** Extent of the output. */
+  readonly to: number;
+  /** Input steps per output step, a float32. */
+  readonly scale: number;
+  /** Pixel centres lie at halves. */
+  readonly half: boolean;
+  /** Corner pixels meet; only nearest neighbours care beyond `scale`. */
+  readonly align: boolean;
+}
+
+/** Scale of an axis of an op with `align_corners` and `half_pixel_centers`. */
+export function axisScale(
+  from: number,
+  to: number,
+  { align_corners, half_pixel_centers }: Attrs,
+): AxisScale {
+  const align = align_corners && to > 1;
+  return {
+    from,
+    to,
+    scale: Math.fround(align ? (from - 1) / (to - 1) : from / to),
+    half: half_pixel_centers,
+    align: align_corners,
+  };
+}
+
+/** Place in the input, for interpolation. */
+export function sourceOf({ scale, half }: AxisScale, at: number): number {
+  if (!half) return Math.fround(at * scale);
+  return Math.fround(Math.fround((at + 0.5) * scale) - 0.5);
+}
+
+/** Nearest pixel of the input. */
+export function nearestOf({ from, scale, half, align }: AxisScale, at: number): number {
+  const place = Math.fround((half ? at + 0.5 : at) * scale);
+  return Math.max(0, Math.min(from - 1, align ? Math.floor(place + 0.5) : Math.floor(place)));
+}
+
+/** The two pixels around a place, and how far it is from the first. */
+export function between(
+  { from }: { readonly from: number },
+  place: number,
+): [low: number, high: number, far: number] {
+  const floor = Math.floor(place);
+  return [Math.max(0, floor), Math.min(from - 1, Math.ceil(place)), place - floor];
+}
+
+/** An image batch `[batch, height, width, depth]`. */
+export interface ImageDims {
+  /** Images. */
+  readonly batch: number;
+  /** Rows. */
+  readonly height: number;
+  /** Columns. */
+  readonly width: number;
+  /** Channels. */
+  readonly depth: number;
+}
+
+/** The dimensions of an image batch. */
+export function imageDims(shape: readonly number[]): ImageDims {
+  const [batch, height, width, depth] = shape;
+  return { batch, height, width, depth };
+}

@@ -1,0 +1,106 @@
+/**
+ * What happens to each sum of a matrix product, convolution or reduction before it is stored: bias, activation, residual, cast.
+ */
+import type { DType } from "../../core/dtype.ts";
+import type { BufferRef } from "../../core/dispatch.ts";
+import { accDType, accType, vec, wgslType } from "../../core/gpu_storage.ts";
+import { type Expr, exprKey, exprType } from "../../core/scalar/expr.ts";
+import { loadElement, printWgsl, registerType, storeElement } from "../../core/scalar/wgsl.ts";
+
+/** A further operand of an epilogue. */
+export interface EpilogueOperand {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Where it lies. */
+  readonly buffer: BufferRef;
+  /** One value for `all` elements, one per `column` of the result (a bias), or one per `element` (a residual). */
+  readonly per: "all" | "column" | "element";
+}
+
+/** An expression over the sum (argument 0) and further operands (arguments 1 and up). */
+export interface Epilogue {
+  /** The expression. */
+  readonly expr: Expr;
+  /** Its operands. */
+  readonly operands: readonly EpilogueOperand[];
+}
+
+/** An epilogue printed for one kernel. */
+export interface PrintedEpilogue {
+  /** Declares `finish(v, at, column)`: `at` and `column` count what is stored at once. Helper functions come before it. */
+  readonly prelude: string;
+  /** Names of these helper functions. */
+  readonly helpers: readonly string[];
+  /** The prelude without them. */
+  readonly text: string;
+  /** WGSL types of the operands' buffers. */
+  readonly inputs: readonly string[];
+  /** WGSL type of the result's buffer. */
+  readonly output: string;
+  /** Equal for equal texts. */
+  readonly key: string;
+}
+
+/**
+ * Prints an epilogue. `wide` elements (1 or 4) are stored at once; operands are bound from input `first` on.
+ * Without one, sums are stored in the result's dtype.
+ */
+export function printEpilogue(
+  epilogue: Epilogue | undefined,
+  sum: DType,
+  out: DType,
+  wide: 1 | 4,
+  first: number,
+): PrintedEpilogue {
+  const acc = accType(sum);
+  const own = (t: string): string => vec(t, wide);
+  const output = own(wgslType(out));
+  const head = `fn finish(v: ${own(acc)}, at: u32, column: u32) -> ${output}`;
+  if (!epilogue) {
+    const text = `${head} { return ${output}(v); }`;
+    return {
+      prelude: text,
+      helpers: [],
+      text,
+      inputs: [],
+      output,
+      key: `${sum}>${out}/${wide}`,
+    };
+  }
+  const { expr, operands } = epilogue;
+  const dtypes = [accDType(sum), ...operands.map((o) => o.dtype)];
+  const printed = printWgsl([expr], dtypes, ["x", ...operands.map((_, i) => `e${i}`)]);
+  const args = operands.map((o, i) => `, e${i}: ${registerType(o.dtype)}`).join("");
+  const result = registerType(exprType(expr, dtypes));
+  const lines = [
+    `fn epilogue_(x: ${acc}${args}) -> ${result} {`,
+    ...printed.lines,
+    `return ${printed.results[0]};\n}`,
+    `${head} {`,
+  ];
+  operands.forEach((o, i) => {
+    lines.push(
+      `let o${i} = in${first + i}[${
+        o.per === "all" ? "0" : o.per === "column" ? "column" : "at"
+      }];`,
+    );
+  });
+  const call = (lane: string): string => {
+    const values = operands.map((o, i) => {
+      return `, ${loadElement(o.dtype, o.per === "all" ? `o${i}` : `o${i}${lane}`)}`;
+    });
+    const text = `epilogue_(v${lane}${values.join("")})`;
+    return result === "bool" ? storeElement("bool", text) : `${wgslType(out)}(${text})`;
+  };
+  const lanes = wide === 4 ? [".x", ".y", ".z", ".w"] : [""];
+  lines.push(`return ${wide === 4 ? `${output}(${lanes.map(call).join(", ")})` : call("")};\n}`);
+  const text = lines.join("\n");
+  return {
+    prelude: printed.prelude === "" ? text : `${printed.prelude}\n${text}`,
+    helpers: printed.helpers,
+    text,
+    inputs: operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : own(wgslType(o.dtype)))),
+    output,
+    key: `${sum}>${out}/${wide}:${exprKey(expr)}:${operands.map((o) => o.dtype + o.per)}`,
+  };
+}

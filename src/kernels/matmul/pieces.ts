@@ -1,0 +1,170 @@
+/**
+ * Cuts a matrix product whose operands are larger than a binding may be.
+ */
+import type { BufferRef } from "../../core/dispatch.ts";
+import { gpuBytes } from "../../core/gpu_storage.ts";
+import { matrixPairs } from "./shape.ts";
+import type { MatMulTask } from "./source.ts";
+
+/** A buffer, or the part of it that is bound, and where the matrix begins in it (in elements). */
+export interface Bound {
+  /** What is bound. */
+  readonly ref: BufferRef;
+  /** Position of the first element. */
+  readonly base: number;
+}
+
+/** Part of a product that one dispatch computes. */
+export interface Piece {
+  /** Products in it. */
+  readonly batch: number;
+  /** Rows. */
+  readonly m0: number;
+  /** End of the rows. */
+  readonly m1: number;
+  /** Columns. */
+  readonly n0: number;
+  /** End of the columns. */
+  readonly n1: number;
+  /** Terms of the sums. */
+  readonly k0: number;
+  /** End of the terms. */
+  readonly k1: number;
+  /** Nothing was stored before. */
+  readonly first: boolean;
+  /** The sums are complete after it. */
+  readonly last: boolean;
+  /** A. */
+  readonly a: Bound;
+  /** B. */
+  readonly b: Bound;
+  /** C. */
+  readonly c: Bound;
+}
+
+interface Area {
+  readonly m: readonly [number, number];
+  readonly n: readonly [number, number];
+  readonly k: readonly [number, number];
+}
+
+/** Alignment of offsets in bytes. */
+const ALIGN = 256;
+
+/**
+ * One piece where everything fits; else one product at a time, cut along the axis that makes the largest part fit. Null where
+ * not even single rows do.
+ */
+export function pieces(task: MatMulTask, maxBinding: number): Piece[] | null {
+  const { shape, dtype, out } = task;
+  const { m, n, k, batch } = shape;
+  const whole = { m: [0, m], n: [0, n], k: [0, k] } as const;
+  const pairs = matrixPairs(shape);
+  const largest = (of: "a" | "b"): number => 1 + pairs.reduce((x, p) => Math.max(x, p[of]), 0);
+  const fits = Math.max(
+    largest("a") * m * k * gpuBytes(dtype),
+    largest("b") * k * n * gpuBytes(dtype),
+    batch * m * n * gpuBytes(out),
+  ) <= maxBinding;
+  const all = (ref: BufferRef): Bound => ({ ref, base: 0 });
+  if (fits) {
+    return [{
+      batch,
+      ...area(whole),
+      first: true,
+      last: true,
+      a: all(task.a),
+      b: all(task.b),
+      c: all(task.c),
+    }];
+  }
+  const list: Piece[] = [];
+  for (const [i, pair] of pairs.entries()) {
+    const starts = { a: pair.a * m * k, b: pair.b * k * n, c: i * m * n };
+    const cuts = cut(task, whole, starts, maxBinding, true, true);
+    if (cuts === null) return null;
+    list.push(...cuts);
+  }
+  return list;
+}
+
+function area({ m, n, k }: Area): Pick<Piece, "m0" | "m1" | "n0" | "n1" | "k0" | "k1"> {
+  return { m0: m[0], m1: m[1], n0: n[0], n1: n[1], k0: k[0], k1: k[1] };
+}
+
+function cut(
+  task: MatMulTask,
+  part: Area,
+  starts: { a: number; b: number; c: number },
+  maxBinding: number,
+  first: boolean,
+  last: boolean,
+): Piece[] | null {
+  const { shape, dtype, out } = task;
+  const { transA, transB } = shape;
+  // The span of a rectangle of a row-major matrix, in elements.
+  const span = (
+    rows: readonly number[],
+    columns: readonly number[],
+    width: number,
+  ): [number, number] => [
+    rows[0] * width + columns[0],
+    (rows[1] - 1) * width + columns[1],
+  ];
+  const spans = {
+    a: transA ? span(part.k, part.m, shape.m) : span(part.m, part.k, shape.k),
+    b: transB ? span(part.n, part.k, shape.k) : span(part.k, part.n, shape.n),
+    c: span(part.m, part.n, shape.n),
+  };
+  const bytes = (name: "a" | "b" | "c"): number =>
+    (spans[name][1] - spans[name][0]) * gpuBytes(name === "c" ? out : dtype) + ALIGN;
+  const over = (["c", "a", "b"] as const).filter((name) => bytes(name) > maxBinding);
+  if (over.length === 0) {
+    const bind = (name: "a" | "b" | "c"): Bound =>
+      // Without terms the operands are empty, and have no spans.
+      shape.k === 0 && name !== "c" ? { ref: task[name], base: 0 } : bound(
+        task[name],
+        starts[name] + spans[name][0],
+        spans[name],
+        gpuBytes(name === "c" ? out : dtype),
+      );
+    return [{ batch: 1, ...area(part), first, last, a: bind("a"), b: bind("b"), c: bind("c") }];
+  }
+  // The axis along which the operand's rows run is the only one that makes its span smaller.
+  const axis = over[0] === "c" ? "m" : over[0] === "a" ? (transA ? "k" : "m") : transB ? "n" : "k";
+  const [from, to] = part[axis];
+  const room = maxBinding - 2 * ALIGN;
+  if (room <= 0) return null;
+  const count = Math.ceil(bytes(over[0]) / room);
+  const step = Math.ceil((to - from) / Math.max(2, count) / 4) * 4;
+  if (step >= to - from) return null;
+  const list: Piece[] = [];
+  for (let x = from; x < to; x += step) {
+    const end = Math.min(to, x + step);
+    const inner = axis === "k";
+    const cuts = cut(
+      task,
+      { ...part, [axis]: [x, end] },
+      starts,
+      maxBinding,
+      first && (!inner || x === from),
+      last && (!inner || end === to),
+    );
+    if (cuts === null) return null;
+    list.push(...cuts);
+  }
+  return list;
+}
+
+/** Binds the elements of a span, from the aligned byte before it. */
+function bound(
+  ref: BufferRef,
+  at: number,
+  [from, to]: readonly [number, number],
+  bytes: number,
+): Bound {
+  const begin = (ref.offset ?? 0) + at * bytes;
+  const offset = Math.floor(begin / ALIGN) * ALIGN;
+  const size = Math.ceil((begin - offset + (to - from) * bytes) / 4) * 4;
+  return { ref: { ...ref, offset, size }, base: (begin - offset) / bytes };
+}

@@ -1,0 +1,68 @@
+/**
+ * What kernels need to know of a product of (batches of) matrices.
+ */
+import { type Shape, sizeOf } from "../../core/shape.ts";
+import { collapseBroadcast, type Walk } from "../pointwise/broadcast.ts";
+
+/** A batched product `C[m,n] = A[m,k] · B[k,n]`, either operand stored transposed. */
+export interface MatMulShape {
+  /** Rows of the result. */
+  readonly m: number;
+  /** Columns of the result. */
+  readonly n: number;
+  /** Length of the sums. */
+  readonly k: number;
+  /** True: A is stored `[k, m]`. */
+  readonly transA: boolean;
+  /** True: B is stored `[n, k]`. */
+  readonly transB: boolean;
+  /** Number of products. */
+  readonly batch: number;
+  /** Loop over the products; strides of A and B count matrices. */
+  readonly walk: Walk;
+}
+
+/**
+ * The product of two arrays of rank 2 or more; the axes before the last two broadcast.
+ * Rows of A are joined over the batches where all of them meet the same B.
+ */
+export function matMulShape(
+  a: Shape,
+  b: Shape,
+  out: Shape,
+  transA: boolean,
+  transB: boolean,
+): MatMulShape {
+  const m = a[a.length - (transA ? 1 : 2)];
+  const k = a[a.length - (transA ? 2 : 1)];
+  const n = b[b.length - (transB ? 2 : 1)];
+  const batches = out.slice(0, -2), batch = sizeOf(batches);
+  const ofA = a.slice(0, -2), ofB = b.slice(0, -2);
+  if (batch > 1 && !transA && sizeOf(ofB) === 1 && sizeOf(ofA) === batch) {
+    return {
+      m: m * batch,
+      n,
+      k,
+      transA,
+      transB,
+      batch: 1,
+      walk: { dims: [1], strides: [[0], [0]] },
+    };
+  }
+  return { m, n, k, transA, transB, batch, walk: collapseBroadcast(batches, [ofA, ofB]) };
+}
+
+/** Numbers of the matrices of A and B that meet in each product. */
+export function matrixPairs({ batch, walk }: MatMulShape): { a: number; b: number }[] {
+  const { dims, strides } = walk;
+  return Array.from({ length: batch }, (_, i) => {
+    let a = 0, b = 0, rest = i;
+    for (let d = dims.length - 1; d >= 0; d--) {
+      const x = rest % dims[d];
+      rest = Math.floor(rest / dims[d]);
+      a += x * strides[0][d];
+      b += x * strides[1][d];
+    }
+    return { a, b };
+  });
+}

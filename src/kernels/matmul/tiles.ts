@@ -1,0 +1,155 @@
+/**
+ * Which tile a product of `m` rows and `n` columns gets, and the grid that covers it.
+ */
+import type { Profile } from "../../core/dispatch.ts";
+import { sharedBytes, sharedThreads, type SharedTile } from "./tiled.ts";
+
+/** Rows and vectors of columns that one invocation sums. */
+export interface RegisterTile {
+  /** Rows; a multiple of 4 where rows are read four at a time. */
+  readonly rows: number;
+  /** Vectors of 4 columns. */
+  readonly vecs: number;
+  /** Lanes side by side that load their rows together, by subgroup operations. Absent: each loads its own. */
+  readonly across?: number;
+}
+
+/** Tiles of the shared kernel, largest first. */
+export const SHARED_TILES: readonly SharedTile[] = [
+  { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
+  { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8 },
+  { bm: 64, bn: 64, bk: 16, tm: 8, tn: 8 },
+  { bm: 32, bn: 64, bk: 16, tm: 4, tn: 8 },
+  { bm: 32, bn: 32, bk: 32, tm: 4, tn: 4 },
+  { bm: 16, bn: 64, bk: 32, tm: 4, tn: 4 },
+];
+
+/** Invocations that keep a GPU busy. */
+const WANTED_INVOCATIONS = 8192;
+/** Processor threads to give work to on a software adapter. */
+const WANTED_THREADS = 4;
+
+/** Shared tiles, the one that takes least time first, and into how many parts to cut sums of `terms`. */
+export function rankSharedTiles(
+  m: number,
+  n: number,
+  terms: number,
+  batch: number,
+  profile: Profile,
+): { tile: SharedTile; splits: number }[] {
+  const fitting = SHARED_TILES.filter((t) =>
+    sharedThreads(t) <= profile.maxInvocations && sharedBytes(t) <= profile.maxWorkgroupBytes
+  );
+  const groups = (t: SharedTile): number => Math.ceil(m / t.bm) * Math.ceil(n / t.bn) * batch;
+  const cost = (t: SharedTile): number => {
+    // Work of an invocation, times how often the GPU is filled; more where less of what is loaded is used again.
+    const fills = Math.max(1, groups(t) * sharedThreads(t) / WANTED_INVOCATIONS);
+    return fills * t.tm * t.tn * (1 + 1 / t.tm + 1 / t.tn + 8 / t.bm + 8 / t.bn);
+  };
+  return fitting.sort((a, b) => cost(a) - cost(b)).map((tile) => {
+    const wanted = Math.ceil(WANTED_INVOCATIONS / sharedThreads(tile));
+    return { tile, splits: splitsFor(groups(tile), terms, 256, wanted) };
+  });
+}
+
+/** What decides how many loads a register tile takes. */
+export interface TileLoads {
+  /** Rows are read four at a time. */
+  readonly wideA: boolean;
+  /** Columns are read four at a time. */
+  readonly wideB: boolean;
+  /** Columns are read four at a time, though their rows begin anywhere. */
+  readonly skewed?: boolean;
+  /** Columns are read along the sums. */
+  readonly transB: boolean;
+  /** Rows are read across the sums, so that a tile has a multiple of 4. */
+  readonly quads: boolean;
+  /** Sums can be cut into parts. */
+  readonly splits?: boolean;
+}
+
+/** Nanoseconds of a load, however many lanes it serves, and of a multiply and add of all lanes: on llvmpipe. */
+const LOAD = 50, PRODUCT = 0.55;
+/** A load of one element is that much cheaper than one of four. */
+const NARROW = 0.6;
+/**
+ * Nanoseconds of each run that a vector of sums in the kernel's text must save: to compile it takes llvmpipe (8 lanes) 1 ms
+ * and SwiftShader (4 lanes) 9 ms, which a small product seldom wins back in less than 500 runs.
+ */
+const textCost = (lanes: number): number => lanes > 4 ? 2000 : 18000;
+
+/** Products of elements in a small product. */
+const SMALL = 2 ** 20;
+
+/** Nanoseconds for four terms of a tile's sums. */
+function tileCost(
+  { rows, vecs, across }: RegisterTile,
+  { wideA, wideB, skewed, transB }: TileLoads,
+): number {
+  const rowLoads = (wideA ? rows : 4 * NARROW * rows) / (across ?? 1);
+  const columnLoads = skewed ? 4 * vecs + 3 : (wideB ? 4 : transB ? 16 : 16 * NARROW) * vecs;
+  return rows * vecs * 16 * PRODUCT + (Math.max(1, rowLoads) + columnLoads) * LOAD + 2 * LOAD;
+}
+
+/** Register tiles for sums of `k` terms, the one that takes least time first, and the workgroups each takes. */
+export function rankRegisterTiles(
+  [m, n, k, batch]: readonly [number, number, number, number],
+  loads: TileLoads,
+  { lanes, subgroup }: Pick<Profile, "lanes" | "subgroup">,
+): { tile: RegisterTile; groups: number }[] {
+  const tiles: RegisterTile[] = [];
+  for (const rows of loads.quads ? [4, 8] : [1, 2, 4, 8]) {
+    for (const vecs of [1, 2, 4]) tiles.push({ rows, vecs });
+  }
+  if (subgroup === lanes) {
+    for (let across = lanes; across > 1; across /= 2) {
+      for (const rows of [4, 8, 16, 32]) {
+        for (const vecs of [1, 2]) tiles.push({ rows, vecs, across });
+      }
+    }
+  }
+  // Small products that differ little should share a kernel: another one would cost more than it saves.
+  const isSmall = m * n * k * batch <= SMALL;
+  const [rows, columns, terms] = isSmall ? [m, n, k].map(nextPower) : [m, n, k];
+  return tiles.map((tile) => {
+    const groups = registerGroups(rows, columns, tile, lanes).groups * batch;
+    // Sums that can be cut into parts keep every thread busy.
+    const waves = loads.splits ? groups / WANTED_THREADS : Math.ceil(groups / WANTED_THREADS);
+    const time = waves * tileCost(tile, loads) * terms / 4;
+    return { tile, groups, cost: time + tile.rows * tile.vecs * textCost(lanes) };
+  }).sort((a, b) => a.cost - b.cost);
+}
+
+/** The least power of two that is not below a number. */
+export function nextPower(n: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, n)));
+}
+
+/** How a workgroup's lanes are laid over rows and columns, and how many workgroups that takes. */
+export function registerGroups(
+  m: number,
+  n: number,
+  { rows, vecs, across: fixed }: RegisterTile,
+  lanes: number,
+): { groups: number; rowgroups: number; across: number } {
+  let best = { groups: Infinity, rowgroups: 1, across: lanes };
+  for (let across = fixed ?? lanes; across >= (fixed ?? 1); across /= 2) {
+    const rowgroups = Math.ceil(m / (rows * lanes / across));
+    const groups = rowgroups * Math.ceil(n / (vecs * 4 * across));
+    if (groups < best.groups) best = { groups, rowgroups, across };
+  }
+  return best;
+}
+
+/** Parts that sums of `terms` are cut into where there would be fewer than `wanted` workgroups; each has `least` terms. */
+export function splitsFor(groups: number, terms: number, least: number, wanted: number): number {
+  if (groups >= wanted || terms < 2 * least) return 1;
+  return Math.max(1, Math.min(64, Math.floor(terms / least), Math.ceil(wanted / groups)));
+}
+
+/** A grid of `groups` workgroups, folded to two axes above the limit. */
+export function foldGrid(groups: number, { maxGrid }: Profile): [number, number] {
+  if (groups <= maxGrid) return [Math.max(1, groups), 1];
+  const y = Math.ceil(groups / maxGrid);
+  return [Math.ceil(groups / y), y];
+}

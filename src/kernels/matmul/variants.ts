@@ -1,0 +1,44 @@
+/**
+ * Matrix products on the GPU: the variants of MatMul and BatchMatMul.
+ */
+import type { GpuVariant, Profile } from "../../core/dispatch.ts";
+import { GPU_DTYPES } from "../../core/gpu_storage.ts";
+import type { Problem } from "../../core/op.ts";
+import { chooseKernel, type KernelChoice, planMatMul } from "./plan.ts";
+import { pieces } from "./pieces.ts";
+import { matMulShape } from "./shape.ts";
+import type { MatMulTask } from "./source.ts";
+
+/** The product that a problem of MatMul or BatchMatMul asks for. */
+export function matMulTask({ inputs: [a, b], outputs: [out], attrs }: Problem): MatMulTask {
+  const transA = Boolean(attrs.transpose_a ?? attrs.adj_x),
+    transB = Boolean(attrs.transpose_b ?? attrs.adj_y);
+  return {
+    shape: matMulShape(a.shape, b.shape, out.shape, transA, transB),
+    dtype: a.dtype,
+    out: out.dtype,
+    a: { input: 0 },
+    b: { input: 1 },
+    c: { output: 0 },
+  };
+}
+
+/** True where the GPU can multiply elements of this dtype, and bind the matrices in pieces. */
+export function matMulFits(problem: Problem, profile: Profile): boolean {
+  const { dtype } = problem.inputs[0];
+  return dtype !== "bool" && GPU_DTYPES.includes(dtype) &&
+    pieces(matMulTask(problem), profile.maxBinding) !== null;
+}
+
+function variant(kind: KernelChoice["kind"]): GpuVariant {
+  return {
+    name: `matmul_${kind}`,
+    fits: (problem, profile) =>
+      matMulFits(problem, profile) && chooseKernel(matMulTask(problem), profile).kind === kind,
+    plan: (problem, profile) => planMatMul(matMulTask(problem), profile),
+  };
+}
+
+/** Ways to run MatMul and BatchMatMul; exactly one of them fits a problem. */
+export const MATMUL_VARIANTS: readonly GpuVariant[] =
+  (["shared", "register", "columns", "dot"] as const).map(variant);

@@ -1,0 +1,145 @@
+/**
+ * How a GPU kernel walks operands that are broadcast: each is indexed by the place of an element of the result.
+ */
+import { EIGHT, splitEight, vec, wgslType } from "../../core/gpu_storage.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { type Shape, sizeOf } from "../../core/shape.ts";
+import type { DType } from "../../core/dtype.ts";
+import type { Expr } from "../../core/scalar/expr.ts";
+import { loadElement, printWgsl } from "../../core/scalar/wgsl.ts";
+import { collapseBroadcast } from "./broadcast.ts";
+
+/** How an operand is indexed: like the output, always its only element, or by one of the stride sets. */
+export type Access = "like" | "only" | number;
+
+/** Where the operands of one problem are. */
+export interface Layout {
+  /** Elements that are computed at once. */
+  readonly wide: 1 | 4 | 8;
+  /** How each operand is indexed. */
+  readonly access: readonly Access[];
+  /** Extents of the loop nest, in elements; empty where no operand is strided. */
+  readonly dims: readonly number[];
+  /** Distinct stride sets, in elements. */
+  readonly strides: readonly (readonly number[])[];
+}
+
+/** The layout of operands that are broadcast to `out`, where at most `most` neighbours are taken at once. */
+export function layOut(ins: readonly ConcreteSpec[], out: Shape, most: Layout["wide"]): Layout {
+  const size = sizeOf(out);
+  const sizes = ins.map((i) => sizeOf(i.shape));
+  if (sizes.every((n) => n === size || n === 1)) {
+    const access = sizes.map((n): Access => (n === size ? "like" : "only"));
+    const wide = access.includes("like") ? widest(most, [size]) : 1;
+    return { wide, access, dims: [], strides: [] };
+  }
+  const walk = collapseBroadcast(out, ins.map((i) => i.shape));
+  const inner = walk.dims.length - 1;
+  const strides: (readonly number[])[] = [];
+  const access = walk.strides.map((s, k): Access => {
+    if (sizes[k] === size) return "like";
+    if (sizes[k] === 1) return "only";
+    const text = s.join();
+    const known = strides.findIndex((t) => t.join() === text);
+    return known >= 0 ? known : strides.push(s) - 1;
+  });
+  const { dims } = walk;
+  if (strides.some((s) => s[inner] > 1)) return { wide: 1, access, dims, strides };
+  const starts = strides.flatMap((s) => s[inner] === 1 ? s.slice(0, inner) : []);
+  return { wide: widest(most, [dims[inner], ...starts]), access, dims, strides };
+}
+
+/** How many neighbours, at most `most`, go together where all these numbers of elements must be whole numbers of them. */
+function widest(most: Layout["wide"], counts: readonly number[]): Layout["wide"] {
+  const fits = (wide: number): boolean => wide <= most && counts.every((n) => n % wide === 0);
+  return fits(8) ? 8 : fits(4) ? 4 : 1;
+}
+
+/** Extents and strides in the units of the kernel: in fours or eights where neighbours go together. */
+export function indexWords({ wide, dims, strides }: Layout): number[] {
+  const inner = dims.length - 1;
+  return [
+    ...dims.slice(1).map((d, i) => (i + 1 === inner ? d / wide : d)),
+    ...strides.flatMap((s) => s.map((n, d) => (s[inner] === 1 && d !== inner ? n / wide : n))),
+  ];
+}
+
+/** Names of the words of {@linkcode indexWords}. */
+export function indexNames({ dims, strides }: Layout): string[] {
+  return [
+    ...dims.slice(1).map((_, i) => `d${i + 1}`),
+    ...strides.flatMap((_, g) => dims.map((_, d) => `s${g}_${d}`)),
+  ];
+}
+
+/** Which strides are 1 is part of the source of a kernel: equal for layouts that one source serves. */
+export function layoutKey({ access, wide, dims, strides }: Layout): string {
+  return `${access}|${wide}|${dims.length}|${strides.map((s) => s[s.length - 1] === 1)}`;
+}
+
+/** Expressions printed for the neighbours at one place. */
+export interface PrintedElements {
+  /** Names of helper functions that are called. */
+  readonly helpers: readonly string[];
+  /** Statements after which the results are there. */
+  readonly lines: readonly string[];
+  /** For each expression the register texts of its neighbours; of eight, the even ones come first. */
+  readonly lanes: readonly (readonly string[])[];
+  /** WGSL types of the operands' buffers. */
+  readonly inputs: readonly string[];
+}
+
+/** Prints expressions at place `i`, which counts neighbours; `word` gives the text of an index word. Operands are `in0`, `in1`, …. */
+export function printElements(
+  exprs: readonly Expr[],
+  dtypes: readonly DType[],
+  layout: Layout,
+  word: (name: string) => string,
+): PrintedElements {
+  const { wide, access, dims, strides } = layout;
+  const rank = dims.length, inner = rank - 1;
+  const lines: string[] = [];
+  if (rank > 0) {
+    // A dimension of extent 1 never gets here, so the innermost coordinate always needs the remainder.
+    if (rank > 1) lines.push(`var r = i;`);
+    for (let d = inner; d > 0; d--) {
+      lines.push(`let x${d} = r % ${word(`d${d}`)}; r = r / ${word(`d${d}`)};`);
+    }
+    lines.push(`let x0 = ${rank > 1 ? "r" : "i"};`);
+  }
+  strides.forEach((_, g) => {
+    const terms = dims.map((_, d) => `x${d} * ${word(`s${g}_${d}`)}`);
+    lines.push(`let at${g} = ${terms.join(" + ")};`);
+  });
+  /** Whether an operand brings as many neighbours as go together. */
+  const isVector = access.map((a) =>
+    wide > 1 && (a === "like" || (typeof a === "number" && strides[a][inner] === 1))
+  );
+  access.forEach((a, k) => {
+    const index = a === "like" ? "i" : a === "only" ? "0" : `at${a}`;
+    const text = `in${k}[${index}]`;
+    lines.push(`let v${k} = ${isVector[k] ? text : loadElement(dtypes[k], text)};`);
+    if (wide < 8 || !isVector[k]) return;
+    splitEight(wgslType(dtypes[k]), `v${k}`).forEach((four, h) =>
+      lines.push(`let v${k}_${h} = ${four};`)
+    );
+  });
+  let helpers: readonly string[] = [];
+  const lanes: string[][] = exprs.map(() => []);
+  for (let c = 0; c < wide; c++) {
+    const four = wide === 8 ? `_${c >> 2}` : "";
+    const args = dtypes.map((t, k) =>
+      isVector[k] ? loadElement(t, `v${k}${four}.${"xyzw"[c & 3]}`) : `v${k}`
+    );
+    const printed = printWgsl(exprs, dtypes, args);
+    const own = (text: string): string =>
+      wide === 1 ? text : text.replace(/\bt(\d+)\b/g, `t$1_${c}`);
+    helpers = printed.helpers;
+    lines.push(...printed.lines.map(own));
+    printed.results.forEach((r, k) => lanes[k].push(own(r)));
+  }
+  const inputs = dtypes.map((t, k) =>
+    isVector[k] && wide === 8 ? EIGHT : vec(wgslType(t), isVector[k] ? 4 : 1)
+  );
+  return { helpers, lines, lanes, inputs };
+}

@@ -1,0 +1,157 @@
+/**
+ * Random numbers on the GPU: the same bits as on the host, two elements for each counter.
+ */
+import {
+  type Dispatch,
+  flatId,
+  type GpuPlan,
+  gridFor,
+  makeProgram,
+  type Profile,
+} from "../../core/dispatch.ts";
+import { gpuBytes, wgslType } from "../../core/gpu_storage.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
+import { piecesOf } from "../copy/pieces.ts";
+import { STREAM_WORKGROUP } from "../copy/fill.ts";
+import { RANDOM_WGSL } from "../../shaders_generated.ts";
+import { type Distribution, uniformBits } from "../host/random.ts";
+
+const THREEFRY = wgslFunctions(RANDOM_WGSL, ["threefry"]);
+
+function uniform(bits: number): string {
+  return `fn draw(w: vec2<u32>) -> vec2<f32> { return vec2<f32>(w >> vec2<u32>(${
+    32 - bits
+  }u)) * 0x1p-${bits}; }`;
+}
+
+/** `draw` as a function of the library. */
+function drawing(name: string): string {
+  return `${wgslFunctions(RANDOM_WGSL, [name])}
+fn draw(w: vec2<u32>) -> vec2<f32> { return ${name}(w); }`;
+}
+
+/** Fills the output with numbers drawn from `distribution`; the key is in input `seed`. */
+export function drawGpu(
+  out: ConcreteSpec,
+  seed: number,
+  distribution: Distribution,
+  profile: Profile,
+): GpuPlan {
+  const helper = distribution === "uniform"
+    ? uniform(uniformBits(out.dtype))
+    : drawing(distribution === "normal" ? "normalpair" : "truncatedpair");
+  return pairs(`random_${distribution}`, helper, "f32", out, seed, [], profile);
+}
+
+/** Fills the output with whole numbers in `[low, low + range)`; of full range where `range` is 0. */
+export function drawIntsGpu(
+  out: ConcreteSpec,
+  seed: number,
+  low: number,
+  range: number,
+  profile: Profile,
+): GpuPlan {
+  const type = wgslType(out.dtype);
+  const drawn = range === 0 ? "w" : "w % vec2<u32>(p.range) + vec2<u32>(p.low)";
+  const helper = `fn draw(w: vec2<u32>) -> vec2<${type}> { return ${
+    type === "u32" ? drawn : `bitcast<vec2<${type}>>(${drawn})`
+  }; }`;
+  return pairs("random_int", helper, type, out, seed, [low >>> 0, range >>> 0], profile);
+}
+
+function pairs(
+  name: string,
+  helper: string,
+  drawn: string,
+  out: ConcreteSpec,
+  seed: number,
+  params: readonly number[],
+  profile: Profile,
+): GpuPlan {
+  const size = sizeOf(out.shape);
+  if (size === 0) return { dispatches: [] };
+  const type = wgslType(out.dtype);
+  const wide = size % 4 === 0;
+  const as = (text: string): string => (type === drawn ? text : `${type}(${text})`);
+  const vector = (text: string): string => (type === drawn ? text : `vec4<${type}>(${text})`);
+  const program = makeProgram({
+    name,
+    inputs: ["u32"],
+    outputs: [wide ? `vec4<${type}>` : type],
+    params: ["n", "first", "size", ...(params.length > 0 ? ["low", "range"] : [])],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    prelude: `${THREEFRY}\n${helper}`,
+    body: `let id = ${flatId(STREAM_WORKGROUP)};
+if (id >= p.n) { return; }
+let key = vec2<u32>(in0[0], in0[1]);
+let block = p.first + id${wide ? " * 2u" : ""};
+${
+      wide
+        ? `let a = draw(threefry(key, vec2<u32>(block, 0u)));
+let b = draw(threefry(key, vec2<u32>(block + 1u, 0u)));
+out0[id] = ${vector("vec4(a, b)")};`
+        : `let a = draw(threefry(key, vec2<u32>(block, 0u)));
+out0[2u * id] = ${as("a.x")};
+if (2u * id + 1u < p.size) { out0[2u * id + 1u] = ${as("a.y")}; }`
+    }`,
+  });
+  return {
+    dispatches: piecesOf(size, gpuBytes(out.dtype), profile).map(
+      ({ first, count, range }): Dispatch => {
+        const threads = wide ? count / 4 : Math.ceil(count / 2);
+        return {
+          program,
+          buffers: [{ input: seed }, { output: 0, ...range }],
+          params: [threads, first / 2, count, ...params],
+          grid: gridFor(threads, STREAM_WORKGROUP, profile),
+        };
+      },
+    ),
+  };
+}
+
+/** For each row of logits, indices drawn with the probabilities softmax gives; logits are input 0. */
+export function multinomialGpu(
+  logits: ConcreteSpec,
+  out: ConcreteSpec,
+  seed: number,
+  profile: Profile,
+): GpuPlan {
+  const size = sizeOf(out.shape);
+  if (size === 0) return { dispatches: [] };
+  const program = makeProgram({
+    name: "multinomial",
+    inputs: [wgslType(logits.dtype), "u32"],
+    outputs: ["i32"],
+    params: ["n", "classes", "samples"],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    prelude: THREEFRY,
+    body: `let id = ${flatId(STREAM_WORKGROUP)};
+if (id >= p.n) { return; }
+let base = (id / p.samples) * p.classes;
+let words = threefry(vec2<u32>(in1[0], in1[1]), vec2<u32>(id / 2u, 0u));
+let word = select(words.x, words.y, (id & 1u) == 1u);
+var most = f32(in0[base]);
+for (var c = 1u; c < p.classes; c++) { most = max(most, f32(in0[base + c])); }
+var total = 0.0;
+for (var c = 0u; c < p.classes; c++) { total += exp(f32(in0[base + c]) - most); }
+let wanted = f32(word >> 8u) * 0x1p-24 * total;
+var sum = 0.0;
+var chosen = p.classes - 1u;
+for (var c = 0u; c < p.classes; c++) {
+  sum += exp(f32(in0[base + c]) - most);
+  if (sum > wanted) { chosen = c; break; }
+}
+out0[id] = i32(chosen);`,
+  });
+  return {
+    dispatches: [{
+      program,
+      buffers: [{ input: 0 }, { input: seed }, { output: 0 }],
+      params: [size, logits.shape[1], out.shape[1]],
+      grid: gridFor(size, STREAM_WORKGROUP, profile),
+    }],
+  };
+}

@@ -1,0 +1,187 @@
+/**
+ * Several small problems of one kind in one dispatch: updates of variables, sums over first axes. The elements of all members lie
+ * one behind the other in the index space.
+ */
+import {
+  type BufferRange,
+  type BufferRef,
+  type Dispatch,
+  f32Bits,
+  flatId,
+  type GpuPlan,
+  gridFor,
+  makeProgram,
+  type Profile,
+  type Program,
+  Programs,
+} from "../../core/dispatch.ts";
+import type { Problem } from "../../core/op.ts";
+import { type Expr, exprKey } from "../../core/scalar/expr.ts";
+import { printWgsl } from "../../core/scalar/wgsl.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { piecesOf } from "../copy/pieces.ts";
+
+const WORKGROUP = 64;
+
+/** What the op's attributes say of its inputs. */
+export interface GroupLayout {
+  /** Expressions over the scalars, then one member's arrays. */
+  readonly exprs: readonly Expr[];
+  /** Scalars, shared by all members. */
+  readonly scalars: number;
+  /** Arrays of one member. */
+  readonly arrays: number;
+}
+
+/** True where the adapter can bind at least one member, in pieces if need be. */
+export function groupedFits({ exprs, scalars, arrays }: GroupLayout, profile: Profile): boolean {
+  return scalars + arrays + exprs.length <= profile.maxBuffers;
+}
+
+/** One dispatch for as many members, or pieces of large ones, as the adapter can bind at once. */
+export function planGrouped(layout: GroupLayout, { outputs }: Problem, profile: Profile): GpuPlan {
+  const { exprs, scalars, arrays } = layout;
+  const parts = range(outputs.length / exprs.length).flatMap((m) =>
+    piecesOf(sizeOf(outputs[m * exprs.length].shape), 4, profile).map((piece) => ({ m, ...piece }))
+  );
+  const each = Math.floor((profile.maxBuffers - scalars) / (arrays + exprs.length));
+  const dispatches: Dispatch[] = [];
+  for (let from = 0; from < parts.length; from += each) {
+    const list = parts.slice(from, from + each);
+    const vectors = list.map(({ count }) => Math.ceil(count / 4));
+    const buffers: BufferRef[] = [
+      ...range(scalars).map((input) => ({ input })),
+      ...list.flatMap(({ m, range: part }) =>
+        range(arrays).map((k) => ({ input: scalars + m * arrays + k, ...wholeVectors(part) }))
+      ),
+      ...list.flatMap(({ m, range: part }) =>
+        exprs.map((_, k) => ({ output: m * exprs.length + k, ...wholeVectors(part) }))
+      ),
+    ];
+    dispatches.push({
+      program: groupProgram(layout, list.length),
+      buffers,
+      params: vectors,
+      grid: gridFor(vectors.reduce((a, b) => a + b, 0), WORKGROUP, profile),
+    });
+  }
+  return { dispatches };
+}
+
+/** The range to the end of its last vector: buffers have room for it. */
+function wholeVectors({ offset, size }: BufferRange): BufferRange {
+  return offset === undefined || size === undefined
+    ? {}
+    : { offset, size: Math.ceil(size / 16) * 16 };
+}
+
+const programs = new Programs();
+
+function groupProgram(layout: GroupLayout, members: number): Program {
+  const { exprs, scalars, arrays } = layout;
+  const key = `${exprs.map((e) => exprKey(e)).join(";")}|${scalars},${arrays},${members}`;
+  let program = programs.get(key);
+  if (program) return program;
+  const names = [...range(scalars).map((i) => `s${i}`), ...range(arrays).map((i) => `a${i}`)];
+  const printed = printWgsl(exprs, names.map(() => "float32"), names);
+  const prelude = [
+    printed.prelude,
+    `struct Updated {\n${exprs.map((_, k) => `  r${k}: f32,`).join("\n")}\n}`,
+    `fn update_(${names.map((n) => `${n}: f32`).join(", ")}) -> Updated {`,
+    ...printed.lines,
+    `return Updated(${printed.results.join(", ")});\n}`,
+  ];
+  const lines = [
+    `var i = ${flatId(WORKGROUP)};`,
+    ...range(scalars).map((i) => `let s${i} = in${i}[0];`),
+  ];
+  for (const m of range(members)) {
+    lines.push(`if (i < p.n${m}) {`);
+    for (const k of range(arrays)) lines.push(`let v${k} = in${scalars + m * arrays + k}[i];`);
+    for (const c of "xyzw") {
+      const args = [
+        ...range(scalars).map((i) => `s${i}`),
+        ...range(arrays).map((k) => `v${k}.${c}`),
+      ];
+      lines.push(`let u${c} = update_(${args.join(", ")});`);
+    }
+    exprs.forEach((_, k) => {
+      lines.push(
+        `out${m * exprs.length + k}[i] = vec4<f32>(${
+          [..."xyzw"].map((c) => `u${c}.r${k}`).join(", ")
+        });`,
+      );
+    });
+    lines.push("return;\n}", `i = i - p.n${m};`);
+  }
+  program = makeProgram({
+    name: "grouped_update",
+    inputs: [...range(scalars).map(() => "f32"), ...range(members * arrays).map(() => "vec4<f32>")],
+    outputs: range(members * exprs.length).map(() => "vec4<f32>"),
+    params: range(members).map((m) => `n${m}`),
+    workgroup: [WORKGROUP, 1, 1],
+    prelude: prelude.filter((l) => l !== "").join("\n"),
+    body: lines.join("\n"),
+  });
+  programs.set(key, program);
+  return program;
+}
+
+function range(n: number): number[] {
+  return Array.from({ length: n }, (_, i) => i);
+}
+
+/** Sums over the first axis of several matrices (or vectors), each times a factor: one invocation per column. */
+export function planColumnSums(
+  scales: readonly number[],
+  { inputs, outputs }: Problem,
+  profile: Profile,
+): GpuPlan {
+  const each = Math.floor(profile.maxBuffers / 2);
+  const dispatches: Dispatch[] = [];
+  for (let from = 0; from < inputs.length; from += each) {
+    const list = range(Math.min(each, inputs.length - from)).map((k) => from + k);
+    const columns = list.map((m) => sizeOf(outputs[m].shape));
+    dispatches.push({
+      program: columnSumProgram(list.length),
+      buffers: [...list.map((input) => ({ input })), ...list.map((output) => ({ output }))],
+      params: list.flatMap((m, k) => [columns[k], inputs[m].shape[0], f32Bits(scales[m])]),
+      grid: gridFor(columns.reduce((a, b) => a + b, 0), WORKGROUP, profile),
+    });
+  }
+  return { dispatches };
+}
+
+function columnSumProgram(members: number): Program {
+  const key = `sums${members}`;
+  let program = programs.get(key);
+  if (program) return program;
+  const lines = [`var i = ${flatId(WORKGROUP)};`];
+  for (const m of range(members)) {
+    // Runs of 16 rows keep the error of long sums small.
+    lines.push(`if (i < p.c${m}) {
+  var sum = 0.0;
+  var at = i;
+  var row = 0u;
+  while (row < p.r${m}) {
+    let end = min(row + 16u, p.r${m});
+    var part = 0.0;
+    while (row < end) { part = part + in${m}[at]; at = at + p.c${m}; row = row + 1u; }
+    sum = sum + part;
+  }
+  out${m}[i] = sum * p.f${m};
+  return;
+}
+i = i - p.c${m};`);
+  }
+  program = makeProgram({
+    name: "grouped_column_sum",
+    inputs: range(members).map(() => "f32"),
+    outputs: range(members).map(() => "f32"),
+    params: range(members).flatMap((m) => [`c${m}`, `r${m}`, `f${m}:f32`]),
+    workgroup: [WORKGROUP, 1, 1],
+    body: lines.join("\n"),
+  });
+  programs.set(key, program);
+  return program;
+}

@@ -1,0 +1,348 @@
+/**
+ * Reductions on the GPU. A reduction becomes passes over one group of axes each; a pass with few results is split in two,
+ * the first of which leaves partial results. `strided`: an invocation per (partial) result, for columns and for software
+ * adapters. `rows`: a workgroup per (partial) row.
+ */
+import type { DType } from "../../core/dtype.ts";
+import {
+  type BufferRef,
+  type Dispatch,
+  f32Bits,
+  type GpuPlan,
+  type GpuVariant,
+  gridFor,
+  type Profile,
+  type Program,
+  Programs,
+  workgroupFor,
+} from "../../core/dispatch.ts";
+import { accType, gpuBytes, wgslType } from "../../core/gpu_storage.ts";
+import type { Problem } from "../../core/op.ts";
+import { exprKey } from "../../core/scalar/expr.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { type Epilogue, printEpilogue } from "../matmul/epilogue.ts";
+import type { ReduceOp } from "../host/reduce.ts";
+import { axesOf, reduceLayout } from "./layout.ts";
+import { type Element, rowsProgram, type Step, stridedProgram, type Wide } from "./programs.ts";
+import { printSource, sourceKey, sourceLayout, sourceWords } from "./source.ts";
+import type { Prologue, ReduceTask } from "./task.ts";
+import { type Combine, fitsGpu, identityText, LOOP_LIMIT } from "./wgsl.ts";
+
+const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
+  sum: "sum",
+  mean: "sum",
+  prod: "prod",
+  max: "max",
+  min: "min",
+  any: "max",
+  all: "min",
+};
+
+/** Elements of a column reduction on a software adapter from which its rows are taken in runs, and the length of a run. */
+const FAR = 2 ** 18;
+const NEAR_ROWS = 32;
+/** Results of a column reduction from which an invocation makes eight. */
+const MANY_RESULTS = 256;
+/** Elements from which rows are worth programs that take eight at once. */
+const MANY_ELEMENTS = 16384;
+
+/** Words of the uniform block that walks of operands may take. */
+const MAX_WORDS = 48;
+
+/** One dispatch of a reduction: the step, and what it reads and writes. */
+interface Work {
+  readonly step: Omit<Step, "source" | "finish">;
+  readonly prologue: Prologue | null;
+  readonly epilogue: Epilogue | null;
+  readonly source: BufferRef;
+  readonly target: BufferRef;
+  /** Element type of the result, for the epilogue. */
+  readonly dtype: DType;
+}
+
+/** What a pass takes and leaves: `[outer, length, inner]` → `[outer, parts, inner]`. */
+interface Extents {
+  readonly outer: number;
+  readonly length: number;
+  readonly inner: number;
+  readonly parts: number;
+}
+
+/** One pass. */
+interface Pass extends Extents {
+  /** Parts that lie interleaved; their number is a multiple of it. */
+  readonly stripe: number;
+}
+
+const SINGLE: Wide = { axis: "none", width: 1 };
+const cache = new Programs();
+
+/** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
+export function reduceVariants(taskOf: (problem: Problem) => ReduceTask | null): GpuVariant[] {
+  const fits = (problem: Problem, profile: Profile): boolean => {
+    const task = taskOf(problem);
+    if (task === null || !fitsGpu(bound(problem), profile)) return false;
+    const { op, dtype, prologue } = task;
+    // Integer means divide exactly on the host.
+    return !(op === "mean" && accType(dtype) !== "f32") &&
+      (prologue === null || sourceWords(sourceLayout(prologue, 1)).length <= MAX_WORDS);
+  };
+  return [
+    {
+      name: "rows",
+      fits: (problem, profile) => profile.family === "gpu" && fits(problem, profile),
+      plan: (problem, profile) => planReduction(taskOf(problem)!, profile, true),
+    },
+    {
+      name: "strided",
+      fits,
+      plan: (problem, profile) => planReduction(taskOf(problem)!, profile, false),
+    },
+  ];
+}
+
+/** What a reduction binds. */
+function bound({ inputs, hosts, outputs }: Problem): ConcreteSpec[] {
+  return [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
+}
+
+function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean): GpuPlan {
+  const { op, out } = task;
+  if (sizeOf(out.shape) === 0) return { dispatches: [] };
+  const layout = reduceLayout(task.shape, axesOf(task.axes, task.shape.length));
+  // Only elements that lie there as words are taken by eights.
+  const words = task.prologue === null && gpuBytes(task.dtype) === 4;
+  const own = words ? profile : { ...profile, words64: false };
+  const passes = passesOf(layout.dims, layout.reduced, own, workgroups);
+  const type = accType(task.dtype);
+  const partial: Element = { storage: type, dtype: null };
+  const temps: number[] = [];
+  const dispatches: Dispatch[] = [];
+  let source: BufferRef = { input: 0 };
+  passes.forEach((pass, k) => {
+    const last = k === passes.length - 1;
+    const target: BufferRef = last ? { output: 0 } : { temp: temps.length };
+    if (!last) temps.push(pass.outer * pass.parts * pass.inner * 4);
+    const useRows = workgroups && pass.inner === 1 && pass.length >= 64;
+    const work: Work = {
+      step: {
+        combine: COMBINE[op],
+        type,
+        identity: op === "all" ? "1u" : identityText(COMBINE[op], type),
+        from: k === 0 ? { storage: wgslType(task.dtype), dtype: task.dtype } : partial,
+        to: last ? { storage: wgslType(out.dtype), dtype: out.dtype } : partial,
+        // A mean of nothing is NaN.
+        count: last && op === "mean" ? layout.count || NaN : null,
+      },
+      prologue: k === 0 ? task.prologue : null,
+      epilogue: last ? task.epilogue : null,
+      source,
+      target,
+      dtype: task.dtype,
+    };
+    dispatches.push((useRows ? rowsDispatch : stridedDispatch)(work, pass, own));
+    source = target;
+  });
+  return { dispatches, temps };
+}
+
+function passesOf(
+  dims: readonly number[],
+  reduced: readonly boolean[],
+  profile: Profile,
+  workgroups: boolean,
+): Pass[] {
+  const passes: Pass[] = [];
+  let inner = 1;
+  for (let d = dims.length - 1; d >= 0; d--) {
+    if (!reduced[d]) {
+      inner *= dims[d];
+      continue;
+    }
+    const outer = dims.slice(0, d).reduce((a, b) => a * b, 1);
+    const length = dims[d];
+    const parts = partsOf(outer, length, inner, profile, workgroups);
+    const extents: Extents = { outer, length, inner, parts };
+    passes.push({ ...extents, stripe: stripeOf(extents, profile) });
+    if (parts > 1) passes.push({ outer, length: parts, inner, parts: 1, stripe: 1 });
+  }
+  // Nothing to reduce: a pass over an axis of extent 1 copies (and divides by 1).
+  if (passes.length === 0) passes.push({ outer: 1, length: 1, inner, parts: 1, stripe: 1 });
+  return passes;
+}
+
+/** Into how many parts to split an axis so that the adapter has enough to do. */
+function partsOf(
+  outer: number,
+  length: number,
+  inner: number,
+  profile: Profile,
+  workgroups: boolean,
+): number {
+  const results = outer * inner;
+  if (profile.family === "gpu" && workgroups && inner === 1) {
+    if (results >= 64 || length < 8192) return 1;
+    return Math.min(Math.ceil(length / 4096), Math.ceil(512 / results));
+  }
+  const software = profile.family === "software";
+  const wanted = software ? 64 : 16384, atLeast = software ? 64 : 16;
+  // The loop takes four elements at a time.
+  const needed = Math.max(1, Math.ceil(length / (4 * LOOP_LIMIT)));
+  let parts = needed;
+  // One invocation gets through this much faster than a second dispatch begins.
+  if (length <= (software ? 1024 : 256)) return needed;
+  if (results < wanted && length >= 2 * atLeast) {
+    parts = Math.max(
+      needed,
+      Math.min(Math.floor(length / atLeast), Math.ceil(2 * wanted / results)),
+    );
+  } else if (software && inner > 1 && length * inner >= FAR) {
+    // Rows that are read soon after each other stay in the cache.
+    parts = Math.max(needed, Math.ceil(length / NEAR_ROWS));
+  }
+  const stripe = stripeOf({ outer, length, inner, parts }, profile);
+  return Math.ceil(parts / stripe) * stripe;
+}
+
+/** Parts that lie interleaved, so that neighbouring invocations read neighbouring elements. */
+function stripeOf(pass: Extents, { family, lanes, words64 }: Profile): number {
+  const { axis, width } = wideOf(pass, words64);
+  const columns = axis === "inner" ? pass.inner / width : pass.inner;
+  return Math.min(pass.parts, Math.ceil((family === "software" ? lanes : 64) / columns));
+}
+
+/** Which elements an invocation takes together. */
+function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide {
+  if (inner % 4 === 0) {
+    const eight = eights && inner % 8 === 0 && outer * inner >= MANY_RESULTS;
+    return { axis: "inner", width: eight ? 8 : 4 };
+  }
+  if (inner > 1 || length % 4 !== 0 || length < 8 * parts) return SINGLE;
+  // Of few it gains nothing, and every other batch size would ask for another program.
+  const eight = eights && length % 8 === 0 && length >= 16 * parts &&
+    outer * length >= MANY_ELEMENTS;
+  return { axis: "length", width: eight ? 8 : 4 };
+}
+
+function cached(key: string, make: () => Program): Program {
+  let p = cache.get(key);
+  if (!p) cache.set(key, p = make());
+  return p;
+}
+
+/** What a work's program depends on besides how many elements it takes at once. */
+function workKey({ step, epilogue, dtype }: Work): string {
+  const after = epilogue
+    ? `${dtype}${exprKey(epilogue.expr)}${epilogue.operands.map((o) => o.dtype + o.per)}`
+    : "";
+  return `${step.combine},${step.identity},${step.from.storage},${step.to.storage},${
+    step.count !== null
+  },${after}`;
+}
+
+/** The step with its texts: `width` elements are read at once, `stored` results written. */
+function printStep(work: Work, width: Wide["width"], stored: 1 | 4): Step {
+  const { step, prologue, epilogue, dtype } = work;
+  const source = prologue && printSource(prologue, sourceLayout(prologue, width));
+  const first = source?.inputs.length ?? 1;
+  return {
+    ...step,
+    source,
+    finish: epilogue && printEpilogue(epilogue, dtype, step.to.dtype!, stored, first),
+  };
+}
+
+/** How many elements a program may take at once, where it would take `width`. */
+function widthOf({ prologue }: Work, width: Wide["width"]): Wide["width"] {
+  return prologue && sourceLayout(prologue, width).wide < width ? 1 : width;
+}
+
+/** A dispatch of a work; its program is made by `make` where it is not known. */
+function dispatchOf(
+  work: Work,
+  width: Wide["width"],
+  init: {
+    readonly key: string;
+    readonly make: () => Program;
+    readonly params: readonly number[];
+    readonly grid: Dispatch["grid"];
+  },
+): Dispatch {
+  const { step, prologue, epilogue, source, target } = work;
+  const layout = prologue && sourceLayout(prologue, width);
+  const from = prologue && layout ? sourceKey(prologue, layout) : "";
+  return {
+    program: cached(`${init.key},${workKey(work)},${from}`, init.make),
+    buffers: [
+      ...(prologue?.buffers ?? [source]),
+      ...(epilogue?.operands.map((o) => o.buffer) ?? []),
+      target,
+    ],
+    params: [...init.params, f32Bits(step.count ?? 1), ...(layout ? sourceWords(layout) : [])],
+    grid: init.grid,
+  };
+}
+
+/** Sums partial float32 results `[parts, columns]` over the first axis into a tensor of this dtype. */
+export function sumRowsDispatch(
+  parts: number,
+  columns: number,
+  dtype: DType,
+  source: BufferRef,
+  target: BufferRef,
+  profile: Profile,
+): Dispatch {
+  const work: Work = {
+    step: {
+      combine: "sum",
+      type: "f32",
+      identity: identityText("sum", "f32"),
+      from: { storage: "f32", dtype: null },
+      to: { storage: wgslType(dtype), dtype },
+      count: null,
+    },
+    prologue: null,
+    epilogue: null,
+    source,
+    target,
+    dtype: "float32",
+  };
+  const pass: Pass = { outer: 1, length: parts, inner: columns, parts: 1, stripe: 1 };
+  return stridedDispatch(work, pass, profile);
+}
+
+function stridedDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
+  const { outer, length, inner, parts, stripe } = pass;
+  const { step, epilogue } = work;
+  const halves = step.from.storage === "f16" || step.to.storage === "f16";
+  const wanted = wideOf(pass, profile.words64 && !halves && epilogue === null);
+  const wide = widthOf(work, wanted.width) === wanted.width ? wanted : SINGLE;
+  const { axis, width } = wide;
+  const columns = axis === "inner" ? inner / width : inner;
+  const rows = axis === "length" ? length / width : length;
+  const threads = outer * parts * columns;
+  const chunk = Math.ceil(rows / Math.ceil(parts / stripe));
+  const workgroup = profile.family === "gpu" && threads >= 65536
+    ? 256
+    : workgroupFor(threads, profile);
+  return dispatchOf(work, width, {
+    key: `s,${axis},${width},${workgroup}`,
+    make: () => stridedProgram(printStep(work, width, axis === "inner" ? 4 : 1), wide, workgroup),
+    params: [threads, columns, rows, parts, stripe, chunk],
+    grid: gridFor(threads, workgroup, profile),
+  });
+}
+
+function rowsDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
+  const width = widthOf(work, pass.length % 4 === 0 ? 4 : 1);
+  const length = pass.length / width;
+  const groups = pass.outer * pass.parts;
+  const workgroup = length >= 256 ? 256 : 64;
+  return dispatchOf(work, width, {
+    key: `r,${width},${workgroup}`,
+    make: () => rowsProgram(printStep(work, width, 1), width, workgroup),
+    params: [groups, length, pass.parts],
+    grid: gridFor(groups, 1, profile),
+  });
+}

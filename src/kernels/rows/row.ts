@@ -1,0 +1,373 @@
+/**
+ * Kernels over rows: each row is read a few times, reduced to a few numbers each time, and written. One dispatch, in two forms:
+ * an invocation per row (no barriers: software adapters, short rows), or a workgroup per row, which keeps rows of moderate
+ * length in registers. Elements of a row are taken by fours, or by two fours in one load where the adapter has such loads.
+ */
+import type { DType } from "../../core/dtype.ts";
+import {
+  type BufferRef,
+  type Dispatch,
+  f32Bits,
+  flatId,
+  type GpuPlan,
+  type GpuVariant,
+  gridFor,
+  makeProgram,
+  type Profile,
+  type Program,
+  Programs,
+} from "../../core/dispatch.ts";
+import {
+  EIGHT,
+  gpuBytes,
+  joinEight,
+  loadText,
+  splitEight,
+  storeText,
+  vec,
+  wgslType,
+} from "../../core/gpu_storage.ts";
+import type { Problem } from "../../core/op.ts";
+import { type Shape, sizeOf } from "../../core/shape.ts";
+import { type Combine, INFINITY, LOOP_LIMIT } from "../reduce/wgsl.ts";
+
+/** An input of a row kernel. */
+export interface RowInput {
+  /** `row`: `[rows, columns]`; `column`: `[columns]`; `scalar`: `[rows]`. In scope as `x0`, `x1`, … in binding order. */
+  readonly kind: "row" | "column" | "scalar";
+  /** Element type of the tensor. */
+  readonly dtype: DType;
+}
+
+/** A value accumulated over a row. */
+export interface Accumulator {
+  /** Name of the row's result once the pass is over. */
+  readonly name: string;
+  /** How partial values join; `max` may lose NaN. */
+  readonly combine: Combine;
+  /** Text of the first value, a scalar. */
+  readonly start: string;
+  /** Text of what an element (or four) adds. `V` and `U` are f32 and u32 or vectors of them, `ci` the columns. */
+  readonly value: string;
+}
+
+/** One pass over a row. */
+export interface RowPass {
+  /** What is accumulated. */
+  readonly accumulators: readonly Accumulator[];
+  /** Statements per element (or four) before the values. */
+  readonly each?: string;
+  /** Statements after the pass, with the results in scope. */
+  readonly after?: string;
+}
+
+/** A row kernel. Its texts hold for single elements and for four at once. */
+export interface RowKernel {
+  /** Name for profiles; kernels of one name differ in dtypes only. */
+  readonly name: string;
+  /** Inputs in binding order. */
+  readonly inputs: readonly RowInput[];
+  /** Passes before rows are written. */
+  readonly passes: readonly RowPass[];
+  /** Statements per element (or four) before it is written. */
+  readonly each?: string;
+  /** Outputs `[rows, columns]`: dtype and text per element. */
+  readonly rows: readonly (readonly [DType, string])[];
+  /** Outputs `[rows]`, bound after those. */
+  readonly scalars?: readonly (readonly [DType, string])[];
+  /** Helper functions. */
+  readonly prelude?: string;
+  /** Parameters besides `rows`, `cols` (vectors) and `columns` (elements, f32). */
+  readonly params?: readonly string[];
+}
+
+/** What a row kernel is run on. */
+export interface RowRun {
+  /** Number of rows. */
+  readonly rows: number;
+  /** Elements of a row. */
+  readonly columns: number;
+  /** Buffers in binding order. */
+  readonly buffers: readonly BufferRef[];
+  /** Words of the kernel's own parameters. */
+  readonly params?: readonly number[];
+}
+
+/** Which form a kernel takes. */
+export type RowForm = "workgroup" | "thread";
+
+/** Vectors of a row that an invocation of a workgroup keeps in registers. */
+const REGISTERS = 4;
+/** Elements from which on several loads an iteration save more time than their text takes to compile. */
+const MANY = 8192;
+const cache = new Programs();
+
+/** A tensor as rows of its last axis. */
+export function rowsOf(shape: Shape): { rows: number; columns: number } {
+  const columns = shape.length === 0 ? 1 : shape[shape.length - 1];
+  return { rows: columns === 0 ? 0 : sizeOf(shape) / columns, columns };
+}
+
+/** Variants over rows of the last axis of input 0; `make` gives the kernel and what it is run on. */
+export function rowVariants(
+  fits: (problem: Problem, profile: Profile) => boolean,
+  make: (problem: Problem) => readonly [RowKernel, RowRun],
+): GpuVariant[] {
+  const plan = (form: RowForm) => (problem: Problem, profile: Profile): GpuPlan => {
+    const [kernel, run] = make(problem);
+    return { dispatches: run.rows === 0 ? [] : [rowDispatch(kernel, run, profile, form)] };
+  };
+  const columnsIn = (problem: Problem): number => rowsOf(problem.inputs[0].shape).columns;
+  return [
+    {
+      name: "workgroup",
+      fits: (problem, profile) =>
+        rowFormFits("workgroup", columnsIn(problem), profile) && fits(problem, profile),
+      plan: plan("workgroup"),
+    },
+    {
+      name: "thread",
+      fits: (problem, profile) =>
+        rowFormFits("thread", columnsIn(problem), profile) && fits(problem, profile),
+      plan: plan("thread"),
+    },
+  ];
+}
+
+/** True where rows of this many columns can be run in this form. */
+export function rowFormFits(form: RowForm, columns: number, profile: Profile): boolean {
+  if (form === "workgroup") return profile.family === "gpu" && columns >= 64;
+  // At most four passes and the writing, four elements or vectors an iteration.
+  return 5 * Math.ceil(columns / (columns % 4 === 0 ? 16 : 4)) <= LOOP_LIMIT;
+}
+
+/** One dispatch of a row kernel. */
+export function rowDispatch(
+  kernel: RowKernel,
+  run: RowRun,
+  profile: Profile,
+  form: RowForm,
+): Dispatch {
+  const { rows, columns, buffers } = run;
+  const groups = form === "workgroup";
+  const types = [...kernel.inputs.map((i) => i.dtype), ...kernel.rows.map(([t]) => t)];
+  const eights = profile.words64 && !groups && columns % 8 === 0 &&
+    types.every((t) => gpuBytes(t) === 4);
+  const width = eights ? 8 : columns % 4 === 0 ? 4 : 1;
+  const cols = columns / width;
+  const workgroup = groups ? (cols > 64 ? 256 : 64) : profile.family === "gpu" ? 64 : profile.lanes;
+  const registers = groups && cols <= workgroup * REGISTERS ? Math.ceil(cols / workgroup) : 0;
+  // Sixteen elements an iteration, where an invocation takes a whole row.
+  const steps = groups || rows * columns < MANY ? 1 : width === 8 ? 2 : 4;
+  const key = `${kernel.name},${types},${form},${width},${workgroup},${registers},${steps}`;
+  let program = cache.get(key);
+  if (!program) {
+    program = makeRowProgram(kernel, { width, workgroup, registers, groups, steps });
+    cache.set(key, program);
+  }
+  return {
+    program,
+    buffers,
+    params: [rows, cols, f32Bits(columns), ...(run.params ?? [])],
+    grid: groups ? gridFor(rows, 1, profile) : gridFor(rows, workgroup, profile),
+  };
+}
+
+interface Form {
+  /** Elements that are loaded at once; the kernel's texts see four of eight at a time. */
+  readonly width: 1 | 4 | 8;
+  readonly workgroup: number;
+  readonly registers: number;
+  readonly groups: boolean;
+  /** Loads an iteration where an invocation takes a whole row. */
+  readonly steps: number;
+}
+
+function makeRowProgram(kernel: RowKernel, form: Form): Program {
+  const { width, workgroup, groups } = form;
+  const scalars = kernel.scalars ?? [];
+  const most = Math.max(0, ...kernel.passes.map((p) => p.accumulators.length));
+  const shared = groups
+    ? Array.from(
+      { length: most },
+      (_, k) => `var<workgroup> shared${k}_: array<f32, ${workgroup}>;`,
+    )
+    : [];
+  const results = scalars.map(([t, text], k) =>
+    `out${kernel.rows.length + k}[row] = ${storeText(t, `(${text})`)};`
+  );
+  return makeProgram({
+    name: kernel.name,
+    inputs: kernel.inputs.map(({ kind, dtype }) =>
+      kind === "scalar" ? wgslType(dtype) : storageType(dtype, width)
+    ),
+    outputs: [
+      ...kernel.rows.map(([t]) => storageType(t, width)),
+      ...scalars.map(([t]) => wgslType(t)),
+    ],
+    params: ["rows", "cols", "columns:f32", ...(kernel.params ?? [])],
+    workgroup: [workgroup, 1, 1],
+    prelude: [
+      `alias V = ${vec("f32", Math.min(4, width))};`,
+      `alias U = ${vec("u32", Math.min(4, width))};`,
+      INFINITY,
+      kernel.prelude ?? "",
+      ...shared,
+    ].join("\n"),
+    body: [
+      `let row = ${groups ? "wid.x + wid.y * nwg.x" : flatId(workgroup)};`,
+      `if (row >= p.rows) { return; }`,
+      `let base = row * p.cols;`,
+      ...kernel.inputs.map((
+        i,
+        k,
+      ) => (i.kind === "scalar" ? `let x${k} = ${loadText(i.dtype, `in${k}[row]`)};` : "")),
+      ...registerLoads(kernel, form),
+      ...kernel.passes.map((pass) => passText(kernel, pass, form)),
+      ...overRow(kernel, form, [kernel.each ?? ""], kernel.rows),
+      groups && results.length > 0
+        ? `if (lidx == 0u) { ${results.join(" ")} }`
+        : results.join("\n"),
+    ].filter((l) => l !== "").join("\n"),
+  });
+}
+
+/** Storage type of what is loaded at once. */
+function storageType(dtype: DType, width: number): string {
+  return width === 8 ? EIGHT : vec(wgslType(dtype), width);
+}
+
+function registerLoads(kernel: RowKernel, { registers, workgroup, width }: Form): string[] {
+  const lines: string[] = [];
+  for (let r = 0; r < registers; r++) {
+    lines.push(`let c_${r} = lidx + ${r * workgroup}u;`);
+    const loads: string[] = [];
+    kernel.inputs.forEach((i, k) => {
+      if (i.kind !== "row") return;
+      lines.push(`var r_${k}_${r} = V(0.0);`);
+      loads.push(`r_${k}_${r} = ${loadText(i.dtype, `in${k}[base + c_${r}]`, width)};`);
+    });
+    lines.push(`if (c_${r} < p.cols) { ${loads.join(" ")} }`);
+  }
+  return lines;
+}
+
+/** Statements for each element (or four) of the row that this invocation takes, and what is written there. */
+function overRow(
+  kernel: RowKernel,
+  form: Form,
+  statements: readonly string[],
+  rows: RowKernel["rows"] = [],
+): string[] {
+  const { width, workgroup, registers, groups, steps } = form;
+  const given = statements.filter((s) => s !== "").join("\n  ");
+  const text = [given, ...rows.map(([_, value]) => value)].join("\n");
+  const uses = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(text);
+  const element = (at: string, register: number | null): string => {
+    const lines = [`let c = ${at};`];
+    // What the texts see of each input: of eight elements the even four, then the odd four.
+    const halves: string[][] = width === 8 ? [[], []] : [[]];
+    kernel.inputs.forEach(({ kind, dtype }, k) => {
+      if (kind === "scalar" || !uses(`x${k}`)) return;
+      const stored = `in${k}[${kind === "row" ? "base + c" : "c"}]`;
+      if (width === 8) {
+        lines.push(`let w${k} = ${stored};`);
+        splitEight(wgslType(dtype), `w${k}`).forEach((v, h) => halves[h].push(`let x${k} = ${v};`));
+      } else {
+        const kept = kind === "row" && register !== null;
+        lines.push(`let x${k} = ${kept ? `r_${k}_${register}` : loadText(dtype, stored, width)};`);
+      }
+    });
+    if (uses("ci")) halves.forEach((half, h) => half.push(`let ci = ${columnsText(width, h)};`));
+    if (width < 8) {
+      const stores = rows.map(([t, value], k) =>
+        `out${k}[base + c] = ${storeText(t, `(${value})`, width)};`
+      );
+      return block([...lines, ...halves[0], given, ...stores]);
+    }
+    const results = rows.flatMap((_, k) => halves.map((_, h) => `var y${k}_${h}: V;`));
+    const stores = rows.map(([t], k) =>
+      `out${k}[base + c] = ${joinEight(wgslType(t), `y${k}_0`, `y${k}_1`)};`
+    );
+    const texts = halves.map((half, h) =>
+      block([...half, given, ...rows.map(([_, value], k) => `y${k}_${h} = ${value};`)])
+    );
+    return block([...lines, ...results, ...texts, ...stores]);
+  };
+  if (registers > 0) {
+    return Array.from(
+      { length: registers },
+      (_, r) => `if (c_${r} < p.cols) ${element(`c_${r}`, r)}`,
+    );
+  }
+  if (groups) return [`for (var k = lidx; k < p.cols; k += ${workgroup}u) ${element("k", null)}`];
+  const several = steps === 1 ? [] : [
+    `for (; k + ${steps}u <= p.cols; k += ${steps}u) {`,
+    ...Array.from({ length: steps }, (_, d) => element(d === 0 ? "k" : `k + ${d}u`, null)),
+    `}`,
+  ];
+  return [
+    `{\nvar k = 0u;`,
+    ...several,
+    `for (; k < p.cols; k += 1u) ${element("k", null)}`,
+    `}`,
+  ];
+}
+
+/** Text of the columns of what stands at `c`: the even or the odd ones of eight. */
+function columnsText(width: number, half: number): string {
+  if (width === 1) return "c";
+  const at = (e: number): string => `${width}u * c + ${width === 4 ? e : 2 * e + half}u`;
+  return `U(${[0, 1, 2, 3].map(at).join(", ")})`;
+}
+
+function block(lines: readonly string[]): string {
+  return `{\n  ${lines.filter((l) => l !== "").join("\n  ")}\n}`;
+}
+
+function join(combine: Combine, a: string, b: string): string {
+  return combine === "sum"
+    ? `${a} + ${b}`
+    : combine === "prod"
+    ? `${a} * ${b}`
+    : `${combine}(${a}, ${b})`;
+}
+
+function passText(kernel: RowKernel, pass: RowPass, form: Form): string {
+  const { width, workgroup, groups } = form;
+  const { accumulators } = pass;
+  const lines = accumulators.map((a) => `var ${a.name} = 0.0;`);
+  lines.push("{");
+  for (const a of accumulators) lines.push(`var ${a.name}_v = V(${a.start});`);
+  lines.push(...overRow(kernel, form, [
+    pass.each ?? "",
+    ...accumulators.map((a) => `${a.name}_v = ${join(a.combine, `${a.name}_v`, `(${a.value})`)};`),
+  ]));
+  const total = (a: Accumulator): string => {
+    const v = `${a.name}_v`;
+    return width === 1 ? v : join(
+      a.combine,
+      `(${join(a.combine, `${v}.x`, `${v}.y`)})`,
+      `(${join(a.combine, `${v}.z`, `${v}.w`)})`,
+    );
+  };
+  if (!groups) lines.push(...accumulators.map((a) => `${a.name} = ${total(a)};`));
+  else {
+    accumulators.forEach((a, k) => lines.push(`shared${k}_[lidx] = ${total(a)};`));
+    lines.push(`workgroupBarrier();`);
+    for (let half = workgroup >> 1; half > 0; half >>= 1) {
+      const steps = accumulators.map((a, k) =>
+        `shared${k}_[lidx] = ${
+          join(a.combine, `shared${k}_[lidx]`, `shared${k}_[lidx + ${half}u]`)
+        };`
+      );
+      lines.push(`if (lidx < ${half}u) { ${steps.join(" ")} }`, `workgroupBarrier();`);
+    }
+    accumulators.forEach((a, k) => lines.push(`${a.name} = shared${k}_[0];`));
+    // The next pass writes where others may still read.
+    lines.push(`workgroupBarrier();`);
+  }
+  lines.push("}");
+  if (pass.after) lines.push(pass.after);
+  return lines.join("\n");
+}

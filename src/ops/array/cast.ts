@@ -1,0 +1,55 @@
+/**
+ * Cast between dtypes.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { asDType, type DType } from "../../core/dtype.ts";
+import { castArray } from "../../core/convert.ts";
+import { defineOp, lookupOp } from "../../core/op.ts";
+import { argument, castTo } from "../../core/scalar/expr.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { toInput } from "../input.ts";
+
+const Cast = defineOp({
+  name: "Cast",
+  inputs: ["x: SrcT"],
+  outputs: ["y: DstT"],
+  attrs: ["SrcT: type", "DstT: type", "Truncate: bool = false"],
+  infer: ([x]) => [x.shape],
+  kind: "pointwise",
+  pointwise: ([x], { DstT }) => castTo(x, DstT as DType),
+  grad: { saves: [], vjp: (_, [dy], ctx) => [cast(dy, ctx.attrs.SrcT)] },
+  cpu: ([x], [y]) => {
+    // Strings and handles have no cast: castArray says so.
+    if (x.dtype === "string" || y.dtype === "string") castArray(x, y.dtype);
+    pointwiseCpu([castTo(argument(0), y.dtype)], [x], [y]);
+  },
+  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
+    name: "cast",
+    fits: ({ inputs, attrs }, profile) =>
+      pointwiseFits([castTo(argument(0), attrs.DstT)], inputs, profile),
+    plan: ({ inputs, outputs, attrs }, profile) =>
+      pointwiseGpu([castTo(argument(0), attrs.DstT)], inputs, outputs[0], profile),
+  }]),
+});
+
+/**
+ * The values in another dtype; floats become integers by truncation, those beyond its ends the nearest end and NaN 0, anything
+ * becomes bool by `!= 0`. TensorFlow op `Cast`.
+ * Throws `TypeError` for a bad dtype.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.cast([1.7, -1.7], "int32").arraySync(), [1, -1]);
+ * ```
+ */
+export function cast(x: TensorLike, dtype: DType): Tensor {
+  const input = toInput(x, "x", "cast");
+  const target = asDType(dtype);
+  // The same dtype still gives a handle of its own: each is disposed by itself.
+  if (input.dtype === target) return apply1(lookupOp("Identity")!, [input]);
+  return apply1(Cast, [input], { DstT: target });
+}

@@ -1,0 +1,365 @@
+/**
+ * Making tensors: from values, filled, numbered.
+ */
+import { currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { describe, isAssignable, toNdArray } from "../../core/convert.ts";
+import { firstLeaf } from "../../core/nest.ts";
+import { asDType, type DType, dtypeOfArray, DTYPES } from "../../core/dtype.ts";
+import { InternalError, ValueError } from "../../core/errors.ts";
+import { type GpuData, gpuDataReader, isGpuData } from "../../core/gpu_data.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { withScope } from "../../core/scope_context.ts";
+import { isConcrete, type Shape, shapeText, sizeOf } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { dimsInput, filled, filledLike, filledWith } from "./fill_ops.ts";
+import { asTensor, intVector, toInput } from "../input.ts";
+
+/**
+ * A tensor of these values: nested arrays, typed arrays, or flat values with a shape.
+ * Numbers are float32, booleans bool, strings string, bigints int64, unless `dtype` says otherwise. Outside graphs also of a buffer
+ * on the device `tf.webgpuDevice()`: `tf.tensor({ buffer, zeroCopy? }, shape, dtype)`.
+ * Throws `ValueError` where values and shape do not fit, `TypeError` for what is no value.
+ * TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensor([1, 2, 3, 4], [2, 2], "int32").arraySync(), [[1, 2], [3, 4]]);
+ * ```
+ */
+export function tensor(
+  values: TensorLike | GpuData,
+  shape?: readonly number[],
+  dtype?: DType,
+): Tensor {
+  if (isGpuData(values)) return gpuTensor(values, shape, dtype);
+  return constantOf(converted(values, dtype), shape);
+}
+
+/** Values as a host array, and the dtype that the device makes of it while it copies. */
+interface Converted {
+  readonly array: NdArray;
+  readonly dtype?: DType;
+}
+
+function converted(values: TensorLike, dtype: DType | null | undefined): Converted {
+  if (values instanceof Tensor) {
+    throw new TypeError(`Cannot make a tensor of ${values}: it is one already`);
+  }
+  const own = dtypeOfArray(values);
+  const wanted = dtype === undefined || dtype === null ? typedDType(values) : asDType(dtype);
+  return own !== undefined && wanted !== undefined && isAssignable(own, wanted)
+    ? { array: toNdArray(values), dtype: wanted }
+    : { array: toNdArray(values, { dtype: wanted }) };
+}
+
+function constantOf({ array, dtype }: Converted, shape?: readonly number[]): Tensor {
+  const shaped = shape === undefined || shape === null ? array : withShape(array, shape);
+  return currentInterpreter().constant(shaped, dtype);
+}
+
+function gpuTensor(data: GpuData, shape?: readonly number[], dtype?: DType): Tensor {
+  if (!shape) throw new ValueError("Cannot make a tensor of a GPU buffer: it needs a shape");
+  if (gpuDataReader.read === null) {
+    throw new InternalError("Cannot make a tensor of a GPU buffer: no runtime is loaded");
+  }
+  return gpuDataReader.read(data, shape, asDType(dtype ?? "float32"));
+}
+
+function withShape(array: NdArray, shape: readonly number[]): NdArray {
+  if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
+    throw new ValueError(
+      `Cannot make a tensor of shape ${shapeText(shape)}: dimensions must be non-negative integers`,
+    );
+  }
+  if (array.size !== sizeOf(shape)) {
+    throw new ValueError(
+      `Cannot make a tensor of shape ${shapeText(shape)}: based on the provided shape it has ${
+        sizeOf(shape)
+      } elements, but the values have ${array.size}`,
+    );
+  }
+  // The innermost of the given dimensions may be flat: it then stands for all that follow.
+  const last = array.rank - 1;
+  if (array.shape.some((d, i) => d !== shape[i] && (i < last || d !== sizeOf(shape.slice(i))))) {
+    throw new ValueError(
+      `Cannot make a tensor of shape ${shapeText(shape)}: inferred shape ${
+        shapeText(array.shape)
+      } of the values does not match it`,
+    );
+  }
+  return array.reshape([...shape]);
+}
+
+/** Dtype of the typed arrays inside. TensorFlow.js reads bytes as integers; only an explicit "uint8" keeps them small. */
+function typedDType(values: unknown): DType | undefined {
+  const inner = firstLeaf(values);
+  if (inner instanceof Uint8Array || inner instanceof Uint8ClampedArray) {
+    return inner === values ? "int32" : undefined;
+  }
+  return dtypeOfArray(inner);
+}
+
+/**
+ * A constant: one value is repeated to fill `shape`; `name` names the node in a graph.
+ * Throws `ValueError` where values and shape do not fit. Follows TensorFlow `tf.constant`, op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.constant(7, "int32", [2, 2]).arraySync(), [[7, 7], [7, 7]]);
+ * ```
+ */
+export function constant(
+  value: TensorLike,
+  dtype?: DType | null,
+  shape?: readonly number[] | null,
+  name?: string | null,
+): Tensor {
+  if (value instanceof Tensor) return asTensor(value.readValue());
+  const array = toNdArray(value, {
+    dtype: dtype === undefined || dtype === null ? undefined : asDType(dtype),
+    shape: shape ?? undefined,
+  });
+  return withScope({ opName: name ?? null }, () => currentInterpreter().constant(array));
+}
+
+/**
+ * A tensor of rank 0. Throws `TypeError` for arrays. TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.scalar(3).item(), 3);
+ * ```
+ */
+export function scalar(
+  value: number | boolean | string | Uint8Array | bigint | readonly [number, number],
+  dtype?: DType,
+): Tensor {
+  const complex = dtype !== undefined && DTYPES[asDType(dtype)].kind === "complex";
+  const bytes = value instanceof Uint8Array && dtype === "string";
+  if (typeof value === "object" && !bytes && !(complex && Array.isArray(value))) {
+    throw new TypeError(
+      `Cannot make a scalar of ${describe(value)}: wanted a number, boolean, bigint or string`,
+    );
+  }
+  const array = bytes
+    ? new NdArray("string", [], [value])
+    : toNdArray(value, { dtype: dtype === undefined ? undefined : asDType(dtype) });
+  return currentInterpreter().constant(array);
+}
+
+function ofRank(
+  rank: number,
+  values: TensorLike,
+  shape: readonly number[] | undefined,
+  dtype: DType | undefined,
+): Tensor {
+  const name = `tensor${rank}d`;
+  if (shape && shape.length !== rank) {
+    throw new ValueError(
+      `Cannot make ${name} of shape ${shapeText(shape)}: it must have ${rank} dimensions`,
+    );
+  }
+  const made = converted(values, dtype), { array } = made;
+  if (array.rank !== rank && (array.rank !== 1 || rank === 1)) {
+    throw new ValueError(
+      `Cannot make ${name} of values of shape ${shapeText(array.shape)}: wanted ${rank} dimensions${
+        rank > 1 ? " or flat values" : ""
+      }`,
+    );
+  }
+  if (array.rank !== rank && !shape) {
+    throw new ValueError(`Cannot make ${name} of flat values: a shape must be provided`);
+  }
+  return constantOf(made, shape);
+}
+
+/**
+ * A vector. Throws `ValueError` for values of another rank. TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensor1d([1, 2, 3]).shape, [3]);
+ * ```
+ */
+export function tensor1d(values: TensorLike, dtype?: DType): Tensor {
+  return ofRank(1, values, undefined, dtype);
+}
+
+/**
+ * A tensor of rank 2, from nested values or from flat ones and a shape. Throws `ValueError` for another rank.
+ * TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensor2d([1, 2, 3, 4], [2, 2]).arraySync(), [[1, 2], [3, 4]]);
+ * ```
+ */
+export function tensor2d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+  return ofRank(2, values, shape, dtype);
+}
+
+/**
+ * A tensor of rank 3, from nested values or from flat ones and a shape. Throws `ValueError` for another rank.
+ * TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensor3d([1, 2, 3, 4], [1, 2, 2]).shape, [1, 2, 2]);
+ * ```
+ */
+export function tensor3d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+  return ofRank(3, values, shape, dtype);
+}
+
+/**
+ * A tensor of rank 4, from nested values or from flat ones and a shape. Throws `ValueError` for another rank.
+ * TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]).shape, [1, 2, 2, 1]);
+ * ```
+ */
+export function tensor4d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+  return ofRank(4, values, shape, dtype);
+}
+
+/**
+ * A tensor of rank 5, from nested values or from flat ones and a shape. Throws `ValueError` for another rank.
+ * TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensor5d([1, 2], [1, 1, 2, 1, 1]).rank, 5);
+ * ```
+ */
+export function tensor5d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+  return ofRank(5, values, shape, dtype);
+}
+
+/**
+ * A tensor of rank 6, from nested values or from flat ones and a shape. Throws `ValueError` for another rank.
+ * TensorFlow op `Const`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensor6d([1, 2], [1, 1, 2, 1, 1, 1]).rank, 6);
+ * ```
+ */
+export function tensor6d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+  return ofRank(6, values, shape, dtype);
+}
+
+/**
+ * A tensor with every element the same. The shape may be a tensor in a graph. TensorFlow op `Fill`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.fill([2, 2], 4).arraySync(), [[4, 4], [4, 4]]);
+ * ```
+ */
+export function fill(shape: TensorLike, value: TensorLike, dtype?: DType): Tensor {
+  const type = dtype ? asDType(dtype) : typeof value === "number" ? "float32" : undefined;
+  const element = toInput(value, "value", "fill", { dtype: type });
+  return filledWith(dimsInput(shape, "fill"), element);
+}
+
+/**
+ * Zeros of a shape. TensorFlow op `Fill`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.zeros([2]).arraySync(), [0, 0]);
+ * ```
+ */
+export function zeros(shape: TensorLike, dtype: DType = "float32"): Tensor {
+  return filled(dimsInput(shape, "zeros"), asDType(dtype), 0);
+}
+
+/**
+ * Ones of a shape. TensorFlow op `Fill`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.ones([2], "int32").arraySync(), [1, 1]);
+ * ```
+ */
+export function ones(shape: TensorLike, dtype: DType = "float32"): Tensor {
+  return filled(dimsInput(shape, "ones"), asDType(dtype), 1);
+}
+
+/**
+ * Zeros of another tensor's shape and dtype. TensorFlow op `ZerosLike`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.zerosLike([[1, 2]]).arraySync(), [[0, 0]]);
+ * ```
+ */
+export function zerosLike(x: TensorLike): Tensor {
+  return filledLike(toInput(x, "x", "zerosLike"), 0);
+}
+
+/**
+ * Ones of another tensor's shape and dtype. TensorFlow op `OnesLike`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.onesLike([[1, 2]]).arraySync(), [[1, 1]]);
+ * ```
+ */
+export function onesLike(x: TensorLike): Tensor {
+  return filledLike(toInput(x, "x", "onesLike"), 1);
+}
+
+/** Zeros shaped like a spec, for missing gradients. `like` is the tensor itself where its shape is unknown. */
+export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
+  if (isConcrete(spec.shape)) return filledShape(spec.shape, spec.dtype, 0);
+  if (like === undefined) {
+    throw new InternalError("Cannot make zeros: the shape is unknown and no tensor is at hand");
+  }
+  return filledLike(like, 0);
+}
+
+/** Ones of a tensor's shape and dtype. */
+export function onesOfTensor(t: Tensor): Tensor {
+  return isConcrete(t.staticShape) ? filledShape(t.staticShape, t.dtype, 1) : filledLike(t, 1);
+}
+
+/** Zeros of a tensor's shape and dtype. */
+export function zerosOfTensor(t: Tensor): Tensor {
+  return isConcrete(t.staticShape) ? filledShape(t.staticShape, t.dtype, 0) : filledLike(t, 0);
+}
+
+function filledShape(shape: Shape, dtype: DType, value: number): Tensor {
+  return filled(intVector(shape), dtype, value);
+}

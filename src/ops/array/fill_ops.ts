@@ -1,0 +1,145 @@
+/**
+ * The ops behind constants: Fill, ZerosLike, OnesLike, and SumLike, which undoes broadcasting.
+ */
+import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import { toNdArray } from "../../core/convert.ts";
+import { defineOp, lookupOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { type PartialShape, sameShape, shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { fillCpu, fillGpu, fillNumber } from "../../kernels/copy/fill.ts";
+import { hostInts } from "./view.ts";
+import { intVector, toIndexInput, toInput } from "../input.ts";
+
+/** The shape that a host input holds: unknown dimensions where its value is not known. */
+export function shapeFromHost(dims: Spec): PartialShape {
+  if (dims.value) return hostInts(dims.value);
+  return dims.shape?.[0] == null ? null : new Array<null>(dims.shape[0]).fill(null);
+}
+
+const Fill = defineOp({
+  name: "Fill",
+  inputs: ["dims: index_type", "value: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "index_type: index = int32"],
+  hostInputs: ["dims"],
+  infer: ([dims]) => [shapeFromHost(dims)],
+  grad: { saves: [], vjp: (_, [dy], ctx) => [null, ctx.sumLike(dy, 1)] },
+  cpu: ([, value], [out]) => fillCpu(out, value),
+  gpu: [{
+    name: "fill",
+    plan: ({ outputs }, profile) => fillGpu(outputs[0], profile, { from: 1 }),
+  }],
+});
+
+// Eager only: the value travels as a parameter, so that a fill uploads nothing.
+const FillNumber = defineOp({
+  name: "FillNumber",
+  portable: { never: "only eager code makes it" },
+  inputs: ["dims: int32"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "value: float"],
+  hostInputs: ["dims"],
+  infer: ([dims]) => [shapeFromHost(dims)],
+  grad: null,
+  cpu: (_, [out], { attrs }) => fillNumber(out, attrs.value),
+  gpu: [{
+    name: "fill",
+    plan: ({ outputs, attrs }, profile) => fillGpu(outputs[0], profile, { value: attrs.value }),
+  }],
+});
+
+const ZerosLike = defineLike("ZerosLike", 0);
+const OnesLike = defineLike("OnesLike", 1);
+
+function defineLike(name: string, value: number): ReturnType<typeof defineOp> {
+  return defineOp({
+    name,
+    inputs: ["x: T"],
+    outputs: ["y: T"],
+    attrs: ["T: type"],
+    infer: ([x]) => [x.shape],
+    grad: null,
+    cpu: (_, [out]) => fillNumber(out, value),
+    gpu: [{
+      name: "fill",
+      plan: ({ outputs }, profile) => fillGpu(outputs[0], profile, { value }),
+    }],
+  });
+}
+
+/** Sums `dy` down to the shape of `like`: the gradient of broadcasting where shapes are not known. */
+const SumLike = defineOp({
+  name: "SumLike",
+  portable: "parts",
+  inputs: ["dy: T", "like: T"],
+  outputs: ["output: T"],
+  attrs: ["T: numeric"],
+  infer: ([, like]) => [like.shape],
+  expand: ([dy, like]) => {
+    const have = dy.shape, want = like.shape;
+    if (sameShape(have, want)) return [dy];
+    const lead = have.length - want.length;
+    const axes = have.flatMap((d, i) => (i < lead || (want[i - lead] === 1 && d !== 1) ? [i] : []));
+    const sum = axes.length === 0
+      ? dy
+      : apply1(lookupOp("Sum")!, [dy, intVector(axes)], { keep_dims: false });
+    return [
+      sameShape(sum.shape, want) ? sum : apply1(lookupOp("Reshape")!, [sum, intVector(want)]),
+    ];
+  },
+  grad: {
+    saves: [],
+    vjp: (_, [g], ctx) => [
+      apply1(lookupOp("BroadcastTo")!, [g, toInput(ctx.shapeOf(0), "shape", "SumLike")]),
+      null,
+    ],
+  },
+});
+void SumLike;
+
+/** A tensor of one repeated number. In a graph a `Fill` node; eagerly nothing is uploaded. */
+export function filled(dims: OpInput, dtype: DType, value: number): Tensor {
+  // Negative zero and zero would share a launch.
+  const direct = dims instanceof NdArray && dims.dtype === "int32" && !Object.is(value, -0) &&
+    !currentInterpreter().symbolic;
+  if (direct) return apply1(FillNumber, [dims], { T: dtype, value });
+  const kind = DTYPES[dtype].kind;
+  const literal = toNdArray(kind === "string" ? (value === 0 ? "" : String(value)) : value, {
+    dtype,
+  });
+  return apply1(Fill, [dims, literal]);
+}
+
+/** A tensor of one repeated element. */
+export function filledWith(dims: OpInput, value: OpInput): Tensor {
+  const { kind } = DTYPES[value.dtype];
+  const plain = kind === "float" || kind === "int" || kind === "uint" || kind === "bool";
+  if (plain && value instanceof NdArray && value.dtype !== "int64" && value.dtype !== "uint64") {
+    return filled(dims, value.dtype, Number(value.item()));
+  }
+  return apply1(Fill, [dims, value]);
+}
+
+/** Zeros or ones of another tensor's shape and dtype. */
+export function filledLike(like: OpInput, value: 0 | 1): Tensor {
+  return apply1(value === 0 ? ZerosLike : OnesLike, [like]);
+}
+
+/** The dimensions of something to be made, as a host input. Throws `ValueError` for negative or fractional ones. */
+export function dimsInput(shape: TensorLike, fn: string): OpInput {
+  if (shape === undefined || shape === null) {
+    throw new TypeError(`Cannot apply ${fn}: no shape was given`);
+  }
+  if (!Array.isArray(shape)) return toIndexInput(shape, "shape", fn);
+  const dims = shape as readonly number[];
+  if (dims.some((d) => !Number.isInteger(d) || d < 0)) {
+    throw new ValueError(
+      `Cannot apply ${fn} with shape ${shapeText(dims)}: dimensions must be non-negative integers`,
+    );
+  }
+  return intVector(dims);
+}

@@ -1,0 +1,255 @@
+/**
+ * Picking elements by index: gather, gatherND.
+ * An index out of range throws on the CPU and gives zeros on the GPU, as in TensorFlow.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { isInteger } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { type CpuKernel, defineOp, lookupOp, type Problem } from "../../core/op.ts";
+import {
+  mergeShapes,
+  normalizeAxis,
+  type PartialShape,
+  type Shape,
+  shapeText,
+} from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Profile } from "../../core/dispatch.ts";
+import type { ConcreteSpec, Spec } from "../../core/tensor_spec.ts";
+import { bindable, bindableInPieces } from "../../kernels/copy/pieces.ts";
+import { gatherCpu } from "../../kernels/host/gather.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { axisLayout, type RowLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
+import { withMeaning } from "../../kernels/host/meaning.ts";
+import { hostInts, knownInts, literalInts } from "./view.ts";
+import { scatterAddKernels } from "./define_scatter.ts";
+import { shapeFromHost } from "./fill_ops.ts";
+import { intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+
+function layoutOf(table: Shape, indices: Shape, axis: number, batchDims: number): RowLayout {
+  return axisLayout(
+    table,
+    indices,
+    normalizeAxis(axis, table.length),
+    normalizeBatch(batchDims, indices.length),
+  );
+}
+
+function normalizeBatch(batchDims: number, rank: number): number {
+  if (batchDims < -rank || batchDims > rank) {
+    throw new ValueError(`Cannot gather with batchDims ${batchDims}: indices have rank ${rank}`);
+  }
+  return batchDims < 0 ? batchDims + rank : batchDims;
+}
+
+function gatheredShape(
+  table: PartialShape,
+  indices: PartialShape,
+  axis: number | undefined,
+  batchDims: number,
+): PartialShape {
+  if (table === null || indices === null) return null;
+  const batch = normalizeBatch(batchDims, indices.length);
+  if (axis === undefined) {
+    return new Array<null>(table.length + indices.length - 1 - batch).fill(null);
+  }
+  const a = normalizeAxis(axis, table.length);
+  if (batch > a) {
+    throw new ValueError(
+      `Cannot gather along axis ${a} with batchDims ${batch}: it must not be greater`,
+    );
+  }
+  const shared = mergeShapes(table.slice(0, batch), indices.slice(0, batch))!;
+  return [...shared, ...table.slice(batch, a), ...indices.slice(batch), ...table.slice(a + 1)];
+}
+
+/** A table may be larger than one binding: it is then bound in pieces. */
+function tableFits([table, indices]: readonly ConcreteSpec[], profile: Profile): boolean {
+  return indices.dtype === "int32" && bindable(indices, profile) &&
+    bindableInPieces(table, 2, profile);
+}
+
+/** The host kernel of an op that picks rows of input 0 by input 1, and what it means. */
+function gatherKernel(layout: (problem: Problem) => RowLayout): CpuKernel {
+  return withMeaning(
+    ([table, indices], [out], problem) => gatherCpu(table, indices, layout(problem), out),
+    { gather: layout },
+  );
+}
+
+const GatherV2 = defineOp({
+  name: "GatherV2",
+  inputs: ["params: Tparams", "indices: Tindices", "axis: Taxis"],
+  outputs: ["output: Tparams"],
+  attrs: [
+    "batch_dims: int = 0",
+    "Tparams: type",
+    "Tindices: {int16, int32, int64} = int64",
+    "Taxis: index = int32",
+  ],
+  hostInputs: ["axis"],
+  infer: ([table, indices, axis], { batch_dims }) => [
+    gatheredShape(table.shape, indices.shape, knownInts(axis)?.[0], batch_dims),
+  ],
+  grad: {
+    saves: ["indices", "axis"],
+    vjp: ({ indices, axis }, [dy], ctx) => [
+      gatherGrad(dy, indices, axis, ctx.shapeOf(0), ctx.attrs.batch_dims),
+      null,
+      null,
+    ],
+  },
+  cpu: gatherKernel(({ inputs: [table, indices], hosts, attrs }) =>
+    layoutOf(table.shape, indices.shape, hostInts(hosts[2]!)[0], attrs.batch_dims)
+  ),
+  gpu: onGpu(({ gatherGpu }) => [{
+    name: "gather",
+    fits: ({ inputs }, profile) => tableFits(inputs, profile),
+    plan: ({ inputs: [table, indices], hosts, attrs }, profile) =>
+      gatherGpu(
+        layoutOf(table.shape, indices.shape, hostInts(hosts[2]!)[0], attrs.batch_dims),
+        table.dtype,
+        profile,
+      ),
+  }]),
+});
+
+function gatherGrad(
+  dy: Tensor,
+  indices: Tensor,
+  axis: Tensor,
+  shape: TensorLike,
+  batchDims: number,
+): Tensor {
+  const dims = toInput(shape, "shape", "gather");
+  const known = dims && literalInts(dims);
+  if (known && batchDims === 0 && literalInts(axis)?.[0] === 0) {
+    return apply1(lookupOp("UnsortedSegmentSum")!, [dy, indices, intScalar(known[0])]);
+  }
+  return apply1(GatherGrad, [dy, indices, dims, axis], { batch_dims: batchDims });
+}
+
+function gradLayout({ inputs, hosts, outputs, attrs }: Problem): RowLayout {
+  return layoutOf(outputs[0].shape, inputs[1].shape, hostInts(hosts[3]!)[0], attrs.batch_dims);
+}
+
+/** Adds picked rows back to where they came from, along any axis: the gradient of GatherV2. */
+const GatherGrad = defineOp({
+  name: "GatherGrad",
+  portable: "parts",
+  inputs: ["dy: T", "indices: Tindices", "shape: int32", "axis: Taxis"],
+  outputs: ["output: T"],
+  attrs: [
+    "batch_dims: int = 0",
+    "T: numeric",
+    "Tindices: {int16, int32, int64} = int64",
+    "Taxis: index = int32",
+  ],
+  hostInputs: ["shape", "axis"],
+  infer: ([, , shape]) => [shapeFromHost(shape)],
+  grad: {
+    saves: ["indices", "axis"],
+    vjp: ({ indices, axis }, [ddx], { attrs }) => [
+      apply1(GatherV2, [ddx, indices, axis], { batch_dims: attrs.batch_dims }),
+      null,
+      null,
+      null,
+    ],
+  },
+  ...scatterAddKernels(gradLayout, { rows: 0, indices: 1 }),
+});
+
+function gatheredVectors(table: Spec, indices: Spec): PartialShape {
+  const depth = indices.shape?.at(-1);
+  if (indices.shape?.length === 0) {
+    throw new ValueError("Cannot gatherND: indices must be at least a vector");
+  }
+  if (table.shape === null || indices.shape === null || depth == null) return null;
+  if (depth > table.shape.length) {
+    throw new ValueError(
+      `Cannot gatherND: index innermost dimension length must be <= params rank; saw: ${depth} vs. ${table.shape.length}`,
+    );
+  }
+  return [...indices.shape.slice(0, -1), ...table.shape.slice(depth)];
+}
+
+const GatherNd = defineOp({
+  name: "GatherNd",
+  inputs: ["params: Tparams", "indices: Tindices"],
+  outputs: ["output: Tparams"],
+  attrs: ["Tparams: type", "Tindices: {int16, int32, int64} = int64"],
+  infer: ([table, indices]) => [gatheredVectors(table, indices)],
+  grad: {
+    saves: ["indices"],
+    vjp: ({ indices }, [dy], ctx) => [
+      apply1(lookupOp("ScatterNd")!, [indices, dy, shapeFor(ctx.shapeOf(0), ctx.inputs[1])]),
+      null,
+    ],
+  },
+  cpu: gatherKernel(({ inputs: [table, indices] }) => vectorLayout(table.shape, indices.shape)),
+  gpu: onGpu(({ gatherFits, gatherGpu }) => [{
+    name: "gather",
+    fits: ({ inputs }, profile) =>
+      tableFits(inputs, profile) && gatherFits(vectorLayout(inputs[0].shape, inputs[1].shape)),
+    plan: ({ inputs: [table, indices] }, profile) =>
+      gatherGpu(vectorLayout(table.shape, indices.shape), table.dtype, profile),
+  }]),
+});
+
+/** A shape in the dtype that the indices have, as ScatterNd wants it. */
+function shapeFor(shape: TensorLike, indices: Spec): OpInput {
+  const dims = toInput(shape, "shape", "gatherND");
+  if (dims.dtype === indices.dtype || indices.dtype === "int16") return dims;
+  return apply1(lookupOp("Cast")!, [dims], { DstT: indices.dtype });
+}
+
+/**
+ * The slices of `x` along `axis` that the indices name; `batchDims` leading axes are walked together.
+ * Throws `ValueError` for an axis out of range, `InvalidArgumentError` for an index out of range on the CPU;
+ * on the GPU such an index gives zeros. TensorFlow op `GatherV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.gather([10, 20, 30], tf.tensor1d([2, 0], "int32")).arraySync(), [30, 10]);
+ * ```
+ */
+export function gather(x: TensorLike, indices: TensorLike, axis = 0, batchDims = 0): Tensor {
+  const table = toInput(x, "x", "gather"), at = indexInput(indices, "gather");
+  const rank = shapeOfInput(table)?.length;
+  if (rank === 0) throw new ValueError("Cannot gather from a scalar: x must be at least a vector");
+  return apply1(GatherV2, [table, at, intScalar(axis)], { batch_dims: batchDims });
+}
+
+/** Indices as given; JavaScript numbers become int32. Throws `TypeError` for anything that is not whole. */
+export function indexInput(indices: TensorLike, fn: string): OpInput {
+  const at = toIndexInput(indices, "indices", fn);
+  if (!isInteger(at.dtype)) {
+    throw new TypeError(`Cannot apply ${fn} with indices of dtype ${at.dtype}: wanted int32`);
+  }
+  return at;
+}
+
+/**
+ * The slices of `x` that index vectors name: the last axis of `indices` runs through the leading axes of `x`.
+ * Throws `InvalidArgumentError` for an index out of range on the CPU; on the GPU it gives zeros.
+ * TensorFlow op `GatherNd`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const at = tf.tensor2d([[0, 1], [1, 0]], [2, 2], "int32");
+ * assertEquals(tf.gatherND([[1, 2], [3, 4]], at).arraySync(), [2, 3]);
+ * ```
+ */
+export function gatherND(x: TensorLike, indices: TensorLike): Tensor {
+  const table = toInput(x, "x", "gatherND");
+  if (shapeOfInput(table)?.length === 0) {
+    throw new ValueError(
+      `Cannot gatherND from shape ${shapeText([])}: input must be at least a vector`,
+    );
+  }
+  return apply1(GatherNd, [table, indexInput(indices, "gatherND")]);
+}

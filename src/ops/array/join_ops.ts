@@ -1,0 +1,293 @@
+/**
+ * The ops behind joining and splitting: ConcatV2, Pack, Unpack, Split, SplitV.
+ */
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import { defineOp, type GradContext, type OpDef, type Problem } from "../../core/op.ts";
+import {
+  compatible,
+  mergeShapes,
+  normalizeAxis,
+  type PartialShape,
+  shapeText,
+} from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { boundWhole } from "../../kernels/copy/pieces.ts";
+import {
+  joinCpu,
+  joinGpu,
+  type RowExchange,
+  type RowParts,
+  rowParts,
+  splitCpu,
+  splitGpu,
+} from "../../kernels/copy/join.ts";
+import { withMeaning } from "../../kernels/host/meaning.ts";
+import { hostInts, literalInts } from "./view.ts";
+import { intScalar, intVector, toInput } from "../input.ts";
+
+/** The integer in a host input, or undefined where it is not known yet. */
+function knownInt(spec: Spec | undefined): number | undefined {
+  return spec?.value && hostInts(spec.value)[0];
+}
+
+/** Kernels of an op that joins its first inputs, or splits input `from`. */
+function exchangeKernels(
+  way: RowExchange["way"],
+  partsOf: (problem: Problem) => RowParts,
+  from = 0,
+): Pick<OpDef, "cpu" | "gpu"> {
+  return {
+    cpu: withMeaning((ins, outs, problem) => {
+      const parts = partsOf(problem);
+      if (way === "join") joinCpu(ins.slice(0, parts.widths.length), outs[0], parts);
+      else splitCpu(ins[from], outs, parts);
+    }, { exchange: { way, from, partsOf } }),
+    gpu: boundWhole([{
+      name: way,
+      plan: (problem, profile) => {
+        const parts = partsOf(problem);
+        return way === "join"
+          ? joinGpu(parts, problem.outputs[0].dtype, profile)
+          : splitGpu(parts, problem.inputs[from].dtype, profile, from);
+      },
+    }]),
+  };
+}
+
+/** The tensors are the parts of one of this shape. */
+function partsAlong(
+  shape: readonly number[],
+  axis: number,
+  tensors: readonly { shape: readonly number[] }[],
+): RowParts {
+  const a = normalizeAxis(axis, shape.length);
+  return rowParts(shape, a, tensors.map((t) => t.shape[a]));
+}
+
+/** The same for an axis that the parts have not. */
+function slicesAlong(shape: readonly number[], axis: number): RowParts {
+  const a = normalizeAxis(axis, shape.length);
+  return rowParts(shape, a, new Array<number>(shape[a]).fill(1));
+}
+
+const ConcatV2 = defineOp({
+  name: "ConcatV2",
+  inputs: ["values: N * T", "axis: Tidx"],
+  outputs: ["output: T"],
+  attrs: ["N: int >= 2", "T: type", "Tidx: index = int32"],
+  hostInputs: ["axis"],
+  infer: (specs, { N }) => [concatShape(specs.slice(0, N).map((s) => s.shape), knownInt(specs[N]))],
+  grad: {
+    saves: ["axis"],
+    vjp: ({ axis }, [dy], ctx) => [...concatGrad(dy, axis, ctx), null],
+  },
+  ...exchangeKernels(
+    "join",
+    ({ inputs, hosts, outputs: [{ shape }] }) =>
+      partsAlong(shape, hostInts(hosts.at(-1)!)[0], inputs.slice(0, -1)),
+  ),
+});
+
+function concatShape(shapes: readonly PartialShape[], axis: number | undefined): PartialShape {
+  const known = shapes.find((s) => s !== null);
+  if (!known) return null;
+  if (axis === undefined) return known.map(() => null);
+  const a = normalizeAxis(axis, known.length);
+  let merged: PartialShape = known.map(() => null);
+  let extent: number | null = 0;
+  for (const s of shapes) {
+    if (s === null) {
+      extent = null;
+      continue;
+    }
+    const rest: PartialShape = s.map((d, i) => (i === a ? null : d));
+    if (s.length !== known.length || !compatible(rest, merged)) {
+      throw new ValueError(
+        `Cannot concatenate shapes ${
+          shapes.map(shapeText).join(", ")
+        } along axis ${a}: they must be equal elsewhere`,
+      );
+    }
+    merged = mergeShapes(merged, rest);
+    extent = extent === null || s[a] === null ? null : extent + s[a];
+  }
+  return merged!.map((d, i) => (i === a ? extent : d));
+}
+
+function concatGrad(dy: Tensor, axis: Tensor, ctx: GradContext): (Tensor | null)[] {
+  const n = ctx.inputs.length - 1;
+  const known = literalInts(axis)?.[0];
+  const rank = ctx.inputs.slice(0, n).find((s) => s.shape !== null)?.shape?.length;
+  if (known !== undefined && rank !== undefined) {
+    const a = normalizeAxis(known, rank);
+    const extents = ctx.inputs.slice(0, n).map((s) => s.shape?.[a] ?? null);
+    if (extents.every((e) => e !== null)) return splitInto(dy, extents, intScalar(a));
+  }
+  const shapes = Array.from({ length: n }, (_, i) => toInput(ctx.shapeOf(i), "shape", "concat"));
+  return apply(ConcatParts, [dy, ...shapes, axis], { N: n });
+}
+
+/** Undoes ConcatV2 where the extents of the parts are known only when it runs. */
+const ConcatParts = defineOp({
+  name: "ConcatParts",
+  portable: "parts",
+  inputs: ["whole: T", "shapes: N * int32", "axis: Tidx"],
+  outputs: ["parts: N * T"],
+  attrs: ["N: int >= 1", "T: type", "Tidx: index = int32"],
+  hostInputs: ["shapes", "axis"],
+  infer: ([whole, ...rest], { N }) =>
+    rest.slice(0, N).map((
+      s,
+    ) => (s.value ? hostInts(s.value) : whole.shape?.map(() => null) ?? null)),
+  grad: {
+    saves: ["axis"],
+    vjp: ({ axis }, dys) => [joined(dys, axis), ...dys.map(() => null), null],
+  },
+  ...exchangeKernels(
+    "split",
+    ({ inputs, hosts, outputs }) =>
+      partsAlong(inputs[0].shape, hostInts(hosts.at(-1)!)[0], outputs),
+  ),
+});
+
+const Pack = defineOp({
+  name: "Pack",
+  inputs: ["values: N * T"],
+  outputs: ["output: T"],
+  attrs: ["N: int >= 1", "T: type", "axis: int = 0"],
+  infer: (specs, { axis }) => {
+    const shape = specs.reduce((a: PartialShape, s) => mergeShapes(a, s.shape), null);
+    if (shape === null) return [null];
+    const a = normalizeAxis(axis, shape.length + 1);
+    return [[...shape.slice(0, a), specs.length, ...shape.slice(a)]];
+  },
+  grad: { saves: [], vjp: (_, [dy], { attrs, inputs }) => unpacked(dy, inputs.length, attrs.axis) },
+  ...exchangeKernels("join", ({ outputs: [{ shape }], attrs }) => slicesAlong(shape, attrs.axis)),
+});
+
+const Unpack = defineOp({
+  name: "Unpack",
+  inputs: ["value: T"],
+  outputs: ["output: num * T"],
+  attrs: ["num: int >= 0", "T: type", "axis: int = 0"],
+  infer: ([{ shape }], { num, axis }) => {
+    if (shape === null) return new Array(num).fill(null);
+    const a = normalizeAxis(axis, shape.length);
+    if (shape[a] !== null && shape[a] !== num) {
+      throw new ValueError(
+        `Cannot unstack ${shapeText(shape)} along axis ${a} into ${num} tensors: it has ${
+          shape[a]
+        }`,
+      );
+    }
+    return new Array(num).fill(shape.filter((_, i) => i !== a));
+  },
+  grad: { saves: [], vjp: (_, dys, { attrs }) => [packed(dys, attrs.axis)] },
+  ...exchangeKernels("split", ({ inputs: [{ shape }], attrs }) => slicesAlong(shape, attrs.axis)),
+});
+
+const Split = defineOp({
+  name: "Split",
+  inputs: ["split_dim: int32", "value: T"],
+  outputs: ["output: num_split * T"],
+  attrs: ["num_split: int >= 1", "T: type"],
+  hostInputs: ["split_dim"],
+  infer: ([dim, { shape }], { num_split }) => {
+    const axis = knownInt(dim);
+    if (shape === null || axis === undefined) {
+      return new Array(num_split).fill(shape?.map(() => null) ?? null);
+    }
+    const a = normalizeAxis(axis, shape.length);
+    const d = shape[a];
+    if (d !== null && d % num_split !== 0) {
+      throw new ValueError(
+        `Number of splits must evenly divide the axis: received ${d} elements and ${num_split} splits`,
+      );
+    }
+    return new Array(num_split).fill(
+      shape.map((e, i) => (i === a ? (d === null ? null : d / num_split) : e)),
+    );
+  },
+  grad: { saves: ["split_dim"], vjp: ({ split_dim }, dys) => [null, joined(dys, split_dim)] },
+  ...exchangeKernels(
+    "split",
+    ({ inputs, hosts, outputs }) => partsAlong(inputs[1].shape, hostInts(hosts[0]!)[0], outputs),
+    1,
+  ),
+});
+
+const SplitV = defineOp({
+  name: "SplitV",
+  inputs: ["value: T", "size_splits: Tlen", "split_dim: int32"],
+  outputs: ["output: num_split * T"],
+  attrs: ["num_split: int >= 1", "T: type", "Tlen: index = int32"],
+  hostInputs: ["size_splits", "split_dim"],
+  infer: ([{ shape }, sizes, dim], { num_split }) => {
+    const axis = knownInt(dim);
+    if (shape === null || axis === undefined) {
+      return new Array(num_split).fill(shape?.map(() => null) ?? null);
+    }
+    const a = normalizeAxis(axis, shape.length);
+    const extents = sizes.value
+      ? splitExtents(hostInts(sizes.value), shape[a])
+      : new Array(num_split).fill(null);
+    return extents.map((e) => shape.map((d, i) => (i === a ? e : d)));
+  },
+  grad: {
+    saves: ["split_dim"],
+    vjp: ({ split_dim }, dys) => [joined(dys, split_dim), null, null],
+  },
+  ...exchangeKernels(
+    "split",
+    ({ inputs, hosts, outputs }) => partsAlong(inputs[0].shape, hostInts(hosts[2]!)[0], outputs),
+  ),
+});
+
+/** The sizes, with one -1 replaced by what is left. */
+function splitExtents(sizes: readonly number[], extent: number | null): (number | null)[] {
+  const wild = sizes.indexOf(-1);
+  if (wild !== sizes.lastIndexOf(-1)) {
+    throw new ValueError(
+      `Cannot split into sizes ${sizes.join(", ")}: there should be only one negative value`,
+    );
+  }
+  const sum = sizes.reduce((n, s) => n + (s === -1 ? 0 : s), 0);
+  if (extent !== null && (wild < 0 ? sum !== extent : sum > extent)) {
+    throw new ValueError(
+      `Cannot split ${extent} elements into sizes ${sizes.join(", ")}: the sum of sizes must match`,
+    );
+  }
+  return sizes.map((s) => (s === -1 ? (extent === null ? null : extent - sum) : s));
+}
+
+/** Joins along an axis; a single part stays as it is. */
+export function joined(parts: readonly Tensor[], axis: OpInput): Tensor {
+  return parts.length === 1 ? parts[0] : apply1(ConcatV2, [...parts, axis]);
+}
+
+/** Joins two or more parts along an axis. */
+export function concatenated(parts: readonly OpInput[], axis: OpInput): Tensor {
+  return apply1(ConcatV2, [...parts, axis]);
+}
+
+/** Joins along a new axis. */
+export function packed(parts: readonly OpInput[], axis: number): Tensor {
+  return apply1(Pack, parts, { axis });
+}
+
+/** Takes an axis of extent `num` apart. */
+export function unpacked(x: OpInput, num: number, axis: number): Tensor[] {
+  return num === 0 ? [] : apply(Unpack, [x], { num, axis });
+}
+
+/** Cuts into equal parts. */
+export function splitEqually(x: OpInput, parts: number, axis: OpInput): Tensor[] {
+  return apply(Split, [axis, x], { num_split: parts });
+}
+
+/** Cuts into parts of these sizes. */
+export function splitInto(x: OpInput, sizes: readonly number[], axis: OpInput): Tensor[] {
+  return apply(SplitV, [x, intVector(sizes), axis], { num_split: sizes.length });
+}

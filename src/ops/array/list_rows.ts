@@ -1,0 +1,144 @@
+/**
+ * A list of tensors as one stacked tensor, written row by row: what TensorFlow's tensor lists become when a graph is imported.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { concat } from "./join.ts";
+import { expandDims, identity, reshape } from "./view.ts";
+import { zeros, zerosLike } from "./creation.ts";
+import { stridedSlice } from "./strided_slice.ts";
+import { gather } from "./gather.ts";
+import { asTensor, intVector } from "../input.ts";
+import { tensorScatterUpdate } from "./scatter.ts";
+
+/** Rows whose shape nobody knew yet have no elements; the first one that is written tells it. */
+function isUnshaped(rows: Tensor): boolean {
+  return sizeOf(rows.staticShape as readonly number[]) === 0;
+}
+
+/** Numbers of rows as a scatter takes them. Throws `InvalidArgumentError` for one that is not there. */
+function placesOf(index: Tensor | NdArray, rows: number): NdArray {
+  const values = index instanceof NdArray ? index.data : index.dataSync();
+  const places = Int32Array.from(values as ArrayLike<number>);
+  const bad = places.find((i) => !(i >= 0 && i < rows));
+  if (bad === undefined) return new NdArray("int32", [places.length, 1], places);
+  throw new InvalidArgumentError(
+    `Trying to modify element ${bad} in a list with ${rows} elements`,
+    { op: "_WriteRows" },
+  );
+}
+
+/** Replaces rows. Inputs: rows `[n, …]`, the numbers `[k]` of some, their new values `[k, …]`. */
+const WriteRows = defineOp({
+  name: "_WriteRows",
+  portable: "parts",
+  inputs: ["rows: T", "places: int32", "values: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type"],
+  hostInputs: ["places"],
+  infer: ([rows, , values]) => [
+    values.shape === null ? null : [rows.shape?.[0] ?? null, ...values.shape.slice(1)],
+  ],
+  expand: (inputs) => {
+    const [rows, places, values] = inputs.map(asTensor);
+    const [n] = rows.staticShape as readonly number[];
+    const row = (values.staticShape as readonly number[]).slice(1);
+    const all = isUnshaped(rows) ? zeros([n, ...row], rows.dtype) : rows;
+    return [tensorScatterUpdate(all, asTensor(placesOf(places, n)), values)];
+  },
+  grad: {
+    saves: ["rows", "places"],
+    vjp: ({ rows, places }, [dy]) => [
+      apply1(ClearRows, [rows, places as OpInput, dy]),
+      null,
+      gather(dy, places),
+    ],
+  },
+});
+
+/** The gradient of what was there before rows were replaced: none in those, none at all where there were no elements. */
+const ClearRows = defineOp({
+  name: "_ClearRows",
+  portable: "parts",
+  inputs: ["rows: T", "places: int32", "dy: T"],
+  outputs: ["dx: T"],
+  attrs: ["T: type"],
+  hostInputs: ["places"],
+  infer: ([rows]) => [rows.shape],
+  expand: (inputs) => {
+    const [rows, places, dy] = inputs.map(asTensor);
+    if (isUnshaped(rows)) return [zerosLike(rows)];
+    const [n, ...row] = dy.staticShape as readonly number[];
+    const at = placesOf(places, n);
+    return [tensorScatterUpdate(dy, asTensor(at), zeros([at.shape[0], ...row], dy.dtype))];
+  },
+  grad: {
+    saves: ["places", "dy"],
+    vjp: ({ places, dy }, [d]) => [null, null, writeRows(d, places, zerosLike(gather(dy, places)))],
+  },
+});
+
+/** Replaces row `place` (a scalar) of `rows`. */
+export function writeRow(rows: Tensor, place: Tensor, row: Tensor): Tensor {
+  return apply1(WriteRows, [rows, reshape(place, [1]), expandDims(row, 0)]);
+}
+
+/** Replaces the rows that `places` (a vector) numbers. */
+export function writeRows(rows: Tensor, places: Tensor, values: Tensor): Tensor {
+  return apply1(WriteRows, [rows, places, values]);
+}
+
+/** Adds a row after the last one. Inputs: rows `[n, …]`, the new one. */
+const AppendRow = defineOp({
+  name: "_AppendRow",
+  portable: "parts",
+  inputs: ["rows: T", "row: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type"],
+  infer: ([, row]) => [row.shape === null ? null : [null, ...row.shape]],
+  expand: (inputs) => {
+    const [rows, row] = inputs.map(asTensor);
+    const added = expandDims(row, 0);
+    const [n] = rows.staticShape as readonly number[];
+    if (n === 0) return [identity(added)];
+    if (!isUnshaped(rows)) return [concat([rows, added], 0)];
+    return [concat([zeros([n, ...row.staticShape as readonly number[]], row.dtype), added], 0)];
+  },
+  grad: {
+    saves: ["rows"],
+    vjp: ({ rows }, [dy]) => [
+      apply1(ClearRows, [rows, intVector([]), stridedSlice(dy, [0], [-1])]),
+      stridedSlice(dy, [-1], [0], [1], 0, 0, 0, 0, 1),
+    ],
+  },
+});
+
+/** Adds `row` after the last of `rows`. */
+export function appendRow(rows: Tensor, row: Tensor): Tensor {
+  return apply1(AppendRow, [rows, row]);
+}
+
+/** Zeros for `n` rows of a shape in which -1 stands for what is not known. */
+export function emptyRows(n: OpInput, row: readonly number[], dtype: Tensor["dtype"]): Tensor {
+  const shape = row.map((d) => Math.max(d, 0));
+  return apply1(EmptyRows, [n], { dtype, row: shape });
+}
+
+const EmptyRows = defineOp({
+  name: "_EmptyRows",
+  portable: "parts",
+  inputs: ["n: int32"],
+  outputs: ["output: dtype"],
+  attrs: ["dtype: type", "row: list(int)"],
+  hostInputs: ["n"],
+  // The first write may tell another shape.
+  infer: () => [null],
+  expand: ([n], { dtype, row }) => [
+    zeros([Number((n as unknown as NdArray).item()), ...row as number[]], dtype),
+  ],
+  grad: null,
+});

@@ -1,0 +1,299 @@
+/**
+ * Moving elements about: transpose, reverse, roll.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { defineOp, lookupOp } from "../../core/op.ts";
+import {
+  normalizeAxes,
+  normalizeAxis,
+  type PartialShape,
+  shapeText,
+  stridesOf,
+} from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { type AxisMap, plainAxis } from "../../kernels/copy/map.ts";
+import { hostInts, knownInts, literalInts } from "./view.ts";
+import { copyKernels } from "./define_copy.ts";
+import { intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+
+/** `inverse[order[i]] = i`. Throws `ValueError` where `order` is no permutation. */
+function inverted(order: readonly number[]): number[] {
+  const out = new Array<number>(order.length).fill(-1);
+  order.forEach((p, i) => out[p < 0 ? p + order.length : p] = i);
+  if (out.length !== order.length || out.includes(-1)) {
+    throw new ValueError(`Cannot permute axes by [${order}]: it is not a permutation`);
+  }
+  return out;
+}
+
+const InvertPermutation = defineOp({
+  name: "InvertPermutation",
+  inputs: ["x: T"],
+  outputs: ["y: T"],
+  attrs: ["T: index = int32"],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [y]) => {
+    const out = y.data as unknown as (number | bigint)[];
+    inverted(hostInts(x)).forEach((v, i) => out[i] = x.dtype === "int64" ? BigInt(v) : v);
+  },
+});
+
+const Transpose = defineOp({
+  name: "Transpose",
+  inputs: ["x: T", "perm: Tperm"],
+  outputs: ["y: T"],
+  attrs: ["T: type", "Tperm: index = int32"],
+  hostInputs: ["perm"],
+  infer: ([x, perm]) => [transposedShape(x.shape, knownInts(perm), perm.shape)],
+  grad: {
+    saves: ["perm"],
+    vjp: ({ perm }, [dy]) => {
+      const order = literalInts(perm);
+      const back = order ? intVector(inverted(order)) : apply1(InvertPermutation, [perm]);
+      return [apply1(Transpose, [dy, back]), null];
+    },
+  },
+  ...copyKernels(0, ({ inputs, hosts }) => {
+    const { shape } = inputs[0];
+    const strides = stridesOf(shape);
+    return { base: 0, axes: hostInts(hosts[1]!).map((p) => axisOf(shape, strides, p)) };
+  }, { transposes: true }),
+});
+
+function axisOf(shape: readonly number[], strides: readonly number[], axis: number): AxisMap {
+  const a = axis < 0 ? axis + shape.length : axis;
+  return plainAxis(shape[a], strides[a]);
+}
+
+function transposedShape(
+  shape: PartialShape,
+  perm: number[] | undefined,
+  permShape: PartialShape,
+): PartialShape {
+  const rank = shape?.length ?? perm?.length ?? permShape?.[0] ?? null;
+  if (rank === null) return null;
+  if (!perm) return new Array<null>(rank).fill(null);
+  if (perm.length !== rank) {
+    throw new ValueError(
+      `Cannot transpose shape ${
+        shapeText(shape)
+      } by perm [${perm}]: dim ${perm.length} differs from the rank ${rank}`,
+    );
+  }
+  const axes = perm.map((p) => normalizeAxis(p, rank));
+  inverted(axes);
+  return axes.map((p) => shape?.[p] ?? null);
+}
+
+const ReverseV2 = defineOp({
+  name: "ReverseV2",
+  inputs: ["tensor: T", "axis: Tidx"],
+  outputs: ["output: T"],
+  attrs: ["Tidx: index = int32", "T: type"],
+  hostInputs: ["axis"],
+  infer: ([x, axis]) => {
+    const axes = knownInts(axis);
+    if (axes && x.shape) normalizeAxes(axes, x.shape.length);
+    return [x.shape];
+  },
+  grad: { saves: ["axis"], vjp: ({ axis }, [dy]) => [apply1(ReverseV2, [dy, axis]), null] },
+  ...copyKernels(0, ({ inputs, hosts }) => {
+    const { shape } = inputs[0];
+    const turned = new Set(normalizeAxes(hostInts(hosts[1]!), shape.length));
+    const strides = stridesOf(shape);
+    let base = 0;
+    const axes = shape.map((dim, i) => {
+      if (!turned.has(i)) return plainAxis(dim, strides[i]);
+      base += Math.max(0, dim - 1) * strides[i];
+      return plainAxis(dim, -strides[i]);
+    });
+    return { base, axes };
+  }),
+});
+
+const Roll = defineOp({
+  name: "Roll",
+  inputs: ["input: T", "shift: Tshift", "axis: Taxis"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "Tshift: index = int32", "Taxis: index = int32"],
+  hostInputs: ["shift", "axis"],
+  infer: ([x]) => [x.shape],
+  grad: {
+    saves: ["shift", "axis"],
+    vjp: ({ shift, axis }, [dy]) => {
+      const known = literalInts(shift);
+      const back: OpInput = known
+        ? intVector(known.map((s) => -s))
+        : apply1(lookupOp("Neg")!, [shift]);
+      return [apply1(Roll, [dy, back, axis]), null, null];
+    },
+  },
+  ...copyKernels(0, ({ inputs, hosts }) => {
+    const { shape } = inputs[0];
+    const shifts = hostInts(hosts[1]!);
+    const total = new Array<number>(shape.length).fill(0);
+    hostInts(hosts[2]!).forEach((axis, i) => total[normalizeAxis(axis, shape.length)] += shifts[i]);
+    const strides = stridesOf(shape);
+    const axes = shape.map((dim, i): AxisMap => {
+      const begin = dim === 0 ? 0 : ((-total[i] % dim) + dim) % dim;
+      return begin === 0
+        ? plainAxis(dim, strides[i])
+        : { dim, stride: strides[i], rule: "roll", begin, extent: dim };
+    });
+    return { base: 0, axes };
+  }),
+});
+
+/**
+ * Permutes the axes: axis i of the result is axis `perm[i]` of `x`; all reversed where none is given.
+ * `conjugate` takes complex conjugates. Throws `ValueError` where `perm` is no permutation of the axes.
+ * TensorFlow op `Transpose`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.transpose([[1, 2, 3], [4, 5, 6]]).arraySync(), [[1, 4], [2, 5], [3, 6]]);
+ * ```
+ */
+export function transpose(x: TensorLike, perm?: TensorLike | null, conjugate = false): Tensor {
+  const input = toInput(x, "x", "transpose");
+  const moved = permuted(input, perm);
+  return conjugate && DTYPES[moved.dtype].kind === "complex"
+    ? apply1(lookupOp("Conj")!, [moved])
+    : moved;
+}
+
+function permuted(input: OpInput, perm: TensorLike | null | undefined): Tensor {
+  if (perm !== undefined && perm !== null) {
+    return apply1(Transpose, [input, toIndexInput(perm, "perm", "transpose")]);
+  }
+  const rank = shapeOfInput(input)?.length;
+  if (rank === undefined) {
+    const last = apply1(lookupOp("Sub")!, [apply1(lookupOp("Rank")!, [input]), intScalar(1)]);
+    return apply1(Transpose, [
+      input,
+      apply1(lookupOp("Range")!, [last, intScalar(-1), intScalar(-1)]),
+    ]);
+  }
+  return apply1(Transpose, [
+    input,
+    intVector(Array.from({ length: rank }, (_, i) => rank - 1 - i)),
+  ]);
+}
+
+/**
+ * Turns the order of elements round along some axes; along all where none is given.
+ * Throws `ValueError` for an axis out of range. TensorFlow op `ReverseV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.reverse([[1, 2], [3, 4]], 1).arraySync(), [[2, 1], [4, 3]]);
+ * ```
+ */
+export function reverse(x: TensorLike, axis?: number | readonly number[] | null): Tensor {
+  const input = toInput(x, "x", "reverse");
+  const rank = shapeOfInput(input)?.length;
+  if (rank === undefined && (axis === undefined || axis === null)) {
+    const all = [intScalar(0), apply1(lookupOp("Rank")!, [input]), intScalar(1)];
+    return apply1(ReverseV2, [input, apply1(lookupOp("Range")!, all)]);
+  }
+  const axes = rank === undefined ? [axis!].flat() as number[] : normalizeAxes(axis, rank);
+  return apply1(ReverseV2, [input, intVector(axes)]);
+}
+
+function reverseOfRank(
+  rank: number,
+  x: TensorLike,
+  axis?: number | readonly number[] | null,
+): Tensor {
+  const shape = shapeOfInput(toInput(x, "x", `reverse${rank}d`));
+  if (shape && shape.length !== rank) {
+    throw new ValueError(
+      `Cannot apply reverse${rank}d to shape ${shapeText(shape)}: wanted rank ${rank}`,
+    );
+  }
+  return reverse(x, axis);
+}
+
+/**
+ * Turns a vector round. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.reverse1d([1, 2, 3]).arraySync(), [3, 2, 1]);
+ * ```
+ */
+export function reverse1d(x: TensorLike): Tensor {
+  return reverseOfRank(1, x, 0);
+}
+/**
+ * Turns a matrix round along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.reverse2d([[1, 2], [3, 4]], 1).arraySync(), [[2, 1], [4, 3]]);
+ * ```
+ */
+export function reverse2d(x: TensorLike, axis?: number | readonly number[]): Tensor {
+  return reverseOfRank(2, x, axis);
+}
+/**
+ * Turns a tensor of rank 3 round along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.reverse3d([[[1, 2]]], 2).arraySync(), [[[2, 1]]]);
+ * ```
+ */
+export function reverse3d(x: TensorLike, axis?: number | readonly number[]): Tensor {
+  return reverseOfRank(3, x, axis);
+}
+/**
+ * Turns a tensor of rank 4 round along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.reverse4d([[[[1, 2]]]], 3).arraySync(), [[[[2, 1]]]]);
+ * ```
+ */
+export function reverse4d(x: TensorLike, axis?: number | readonly number[]): Tensor {
+  return reverseOfRank(4, x, axis);
+}
+
+/**
+ * Shifts elements along axes; what leaves at one end enters at the other. Follows TensorFlow `tf.roll`, op `Roll`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.roll([1, 2, 3, 4], 1, 0).arraySync(), [4, 1, 2, 3]);
+ * ```
+ */
+export function roll(
+  x: TensorLike,
+  shift: number | readonly number[],
+  axis: number | readonly number[],
+): Tensor {
+  const shifts = [shift].flat() as number[], axes = [axis].flat() as number[];
+  if (shifts.length !== axes.length) {
+    throw new ValueError(
+      `Cannot roll by ${shifts.length} shifts along ${axes.length} axes: wanted as many of each`,
+    );
+  }
+  return apply1(Roll, [toInput(x, "x", "roll"), intVector(shifts), intVector(axes)]);
+}

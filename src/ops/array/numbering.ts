@@ -1,0 +1,382 @@
+/**
+ * Numbered and patterned tensors: range, linspace, eye, diag, meshgrid, oneHot.
+ */
+import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
+import { asDType, type DType, isBigInt, isInteger } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { defineOp, type Problem } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { optionCheck } from "../../core/options.ts";
+import { normalizeAxis, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { boundWhole } from "../../kernels/copy/pieces.ts";
+import { plainAxis } from "../../kernels/copy/map.ts";
+import {
+  oneHotCpu,
+  oneHotGpu,
+  type OneHotLayout,
+  oneHotLayout,
+  rampCpu,
+  rampGpu,
+} from "../../kernels/copy/number.ts";
+import { hostInts, knownInts, reshape } from "./view.ts";
+import { broadcastTo } from "./repeat.ts";
+import { zeros } from "./creation.ts";
+import { copyKernels } from "./define_copy.ts";
+import { dimsInput } from "./fill_ops.ts";
+import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { indexInput } from "./gather.ts";
+
+/** How many numbers a range has. Throws `ValueError` for a step of zero or the wrong way. */
+function rangeSize(start: number, limit: number, delta: number): number {
+  if (delta === 0) throw new ValueError("Requires delta != 0: 0");
+  if (delta > 0 ? start > limit : start < limit) {
+    throw new ValueError(
+      `Requires start ${delta > 0 ? "<=" : ">="} limit when delta ${
+        delta > 0 ? ">" : "<"
+      } 0: ${start}/${limit}`,
+    );
+  }
+  return Math.ceil(Math.abs((limit - start) / delta));
+}
+
+function hostNumber(a: NdArray | undefined): number {
+  return Number(a!.item());
+}
+
+const Range = defineOp({
+  name: "Range",
+  inputs: ["start: Tidx", "limit: Tidx", "delta: Tidx"],
+  outputs: ["output: Tidx"],
+  attrs: ["Tidx: real = int32"],
+  hostInputs: ["start", "limit", "delta"],
+  infer: ([start, limit, delta]) => [
+    start.value && limit.value && delta.value
+      ? [rangeSize(hostNumber(start.value), hostNumber(limit.value), hostNumber(delta.value))]
+      : [null],
+  ],
+  grad: null,
+  cpu: ([start, , delta], [out]) => rampCpu(out, start.item(), delta.item()),
+  gpu: boundWhole([{
+    name: "ramp",
+    plan: ({ hosts, outputs: [out] }, profile) =>
+      rampGpu(out.shape[0], out.dtype, hostNumber(hosts[0]), hostNumber(hosts[2]), profile),
+  }]),
+});
+
+function spacing({ hosts, outputs }: Problem): { start: number; stop: number; step: number } {
+  const start = hostNumber(hosts[0]), stop = hostNumber(hosts[1]), n = outputs[0].shape[0];
+  return { start, stop, step: n > 1 ? (stop - start) / (n - 1) : 0 };
+}
+
+const LinSpace = defineOp({
+  name: "LinSpace",
+  inputs: ["start: T", "stop: T", "num: Tidx"],
+  outputs: ["output: T"],
+  attrs: ["T: floating", "Tidx: index = int32"],
+  hostInputs: ["start", "stop", "num"],
+  infer: ([, , num]) => [[knownInts(num)?.[0] ?? null]],
+  grad: null,
+  cpu: (_, [out], problem) => {
+    const { start, stop, step } = spacing(problem);
+    rampCpu(out, start, step, out.size > 1 ? stop : undefined);
+  },
+  gpu: boundWhole([{
+    name: "ramp",
+    plan: (problem, profile) => {
+      const [out] = problem.outputs;
+      const { start, stop, step } = spacing(problem);
+      return rampGpu(out.shape[0], out.dtype, start, step, profile, stop);
+    },
+  }]),
+});
+
+const Diag = defineOp({
+  name: "Diag",
+  inputs: ["diagonal: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type"],
+  infer: ([{ shape }]) => [shape && [...shape, ...shape]],
+  grad: { saves: [], vjp: (_, [dy]) => [apply1(DiagPart, [dy])] },
+  ...copyKernels(0, ({ inputs }) => {
+    const n = sizeOf(inputs[0].shape);
+    return {
+      base: 0,
+      axes: [{ dim: n * n, stride: 1, rule: "window", begin: 0, extent: n, step: n + 1 }],
+    };
+  }),
+});
+
+const DiagPart = defineOp({
+  name: "DiagPart",
+  inputs: ["input: T"],
+  outputs: ["diagonal: T"],
+  attrs: ["T: type"],
+  infer: ([{ shape }]) => {
+    if (shape === null) return [null];
+    const half = shape.length / 2;
+    const mismatch = shape.some((d, i) =>
+      i < half && d !== null && shape[i + half] !== null && d !== shape[i + half]
+    );
+    if (!Number.isInteger(half) || mismatch) {
+      throw new ValueError(
+        `Cannot take the diagonal of shape ${shapeText(shape)}: its halves must be equal`,
+      );
+    }
+    return [shape.slice(0, half).map((d, i) => d ?? shape[i + half])];
+  },
+  grad: { saves: [], vjp: (_, [dy]) => [apply1(Diag, [dy])] },
+  ...copyKernels(0, ({ outputs }) => {
+    const n = sizeOf(outputs[0].shape);
+    return { base: 0, axes: [plainAxis(n, n + 1)] };
+  }),
+});
+
+function hotAxis(axis: number, rank: number): number {
+  return normalizeAxis(axis, rank + 1);
+}
+
+function hotLayout({ inputs, hosts, attrs }: Problem): OneHotLayout {
+  const { shape } = inputs[0];
+  return oneHotLayout(shape, hostInts(hosts[1]!)[0], hotAxis(attrs.axis, shape.length));
+}
+
+function hotShape(shape: PartialShape, depth: Spec, axis: number): PartialShape {
+  if (shape === null) return null;
+  const a = hotAxis(axis, shape.length);
+  return [...shape.slice(0, a), knownInts(depth)?.[0] ?? null, ...shape.slice(a)];
+}
+
+// On and off are read on the host: they are numbers in every known program, and nothing is uploaded for them.
+const OneHot = defineOp({
+  name: "OneHot",
+  inputs: ["indices: TI", "depth: int32", "on_value: T", "off_value: T"],
+  outputs: ["output: T"],
+  attrs: ["axis: int = -1", "T: type", "TI: {uint8, int8, int32, int64} = int64"],
+  hostInputs: ["depth", "on_value", "off_value"],
+  infer: ([indices, depth], { axis }) => [hotShape(indices.shape, depth, axis)],
+  grad: null,
+  cpu: ([indices, , on, off], [out], problem) =>
+    oneHotCpu(indices, on, off, hotLayout(problem), out),
+  gpu: boundWhole([{
+    name: "one_hot",
+    fits: ({ inputs }) => inputs[0].dtype === "int32",
+    plan: (problem, profile) =>
+      oneHotGpu(
+        problem.outputs[0].dtype,
+        hostNumber(problem.hosts[2]),
+        hostNumber(problem.hosts[3]),
+        hotLayout(problem),
+        profile,
+      ),
+  }]),
+});
+
+/**
+ * Numbers from `start` up to but without `stop`; none where the step leads away.
+ * A step of 1 counts down where `stop` lies below. Tensors make the size known only when it runs.
+ * Throws `ValueError` for a step of 0. TensorFlow op `Range`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.range(0, 10, 3, "int32").arraySync(), [0, 3, 6, 9]);
+ * ```
+ */
+export function range(
+  start: TensorLike,
+  stop: TensorLike,
+  step: TensorLike = 1,
+  dtype: DType = "float32",
+): Tensor {
+  const t = asDType(dtype);
+  if (typeof start !== "number" || typeof stop !== "number" || typeof step !== "number") {
+    const bounds = [start, stop, step].map((v, i) =>
+      toInput(v, ["start", "stop", "step"][i], "range")
+    );
+    const given = bounds.find((b) => b instanceof Tensor)?.dtype ?? t;
+    return apply1(Range, bounds.map((b) => castInput(b, given)));
+  }
+  if (step === 0) throw new ValueError("Cannot have a step of zero");
+  const by = stop < start && step === 1 ? -1 : step;
+  if (start === stop || (start < stop) !== (by > 0)) return zeros([0], t);
+  if (isInteger(t) && ![start, stop, by].every(Number.isInteger)) {
+    throw new ValueError(
+      `Cannot count from ${start} to ${stop} by ${by} in ${t}: wanted whole numbers`,
+    );
+  }
+  return apply1(Range, [start, stop, by].map((v) => toInput(v, "start", "range", { dtype: t })));
+}
+
+/**
+ * `num` numbers evenly spaced from `start` to `stop`, both included. Throws `ValueError` where `num` is not positive.
+ * TensorFlow op `LinSpace`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.linspace(0, 1, 5).arraySync(), [0, 0.25, 0.5, 0.75, 1]);
+ * ```
+ */
+export function linspace(start: number, stop: number, num: number): Tensor {
+  if (!(num > 0)) {
+    throw new ValueError(
+      `Cannot make ${num} evenly spaced numbers: the number of values should be positive`,
+    );
+  }
+  const bounds = [start, stop].map((v) => toInput(v, "start", "linspace", { dtype: "float32" }));
+  return apply1(LinSpace, [...bounds, intScalar(num)]);
+}
+
+/**
+ * Ones on the diagonal, zeros elsewhere; repeated for `batchShape`. Throws `ValueError` for extents that are negative or not whole.
+ * Follows TensorFlow `tf.eye`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.eye(2, 3).arraySync(), [[1, 0, 0], [0, 1, 0]]);
+ * ```
+ */
+export function eye(
+  numRows: number,
+  numColumns: number = numRows,
+  batchShape?: readonly number[] | null,
+  dtype: DType = "float32",
+): Tensor {
+  return compose(() => {
+    const t = asDType(dtype);
+    dimsInput([numRows, numColumns], "eye");
+    const matrix = numRows * numColumns > MOST_UPLOADED
+      ? apply1(OneHot, [
+        range(0, numRows, 1, "int32"),
+        intScalar(numColumns),
+        ...[1, 0].map((v) => toInput(v, "value", "eye", { dtype: t })),
+      ])
+      : currentInterpreter().constant(identityMatrix(t, numRows, numColumns));
+    return batchShape && batchShape.length > 0
+      ? broadcastTo(matrix, [...batchShape, numRows, numColumns])
+      : matrix;
+  });
+}
+/** Elements of an identity matrix that are written on the host: larger ones are made where they will be. */
+const MOST_UPLOADED = 4096;
+
+function identityMatrix(dtype: DType, rows: number, columns: number): NdArray {
+  const array = NdArray.zeros(dtype, [rows, columns]);
+  const one = isBigInt(dtype) ? 1n : 1;
+  for (let i = 0; i < Math.min(rows, columns); i++) setElement(array, i * (columns + 1), one);
+  return array;
+}
+
+/**
+ * A tensor of twice the rank with `x` on its diagonal and zeros elsewhere. TensorFlow op `Diag`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.diag([1, 2]).arraySync(), [[1, 0], [0, 2]]);
+ * ```
+ */
+export function diag(x: TensorLike): Tensor {
+  return apply1(Diag, [toInput(x, "x", "diag")]);
+}
+
+/**
+ * The diagonal of a tensor whose shape is some shape twice: undoes {@linkcode diag}. Follows TensorFlow
+ * `tf.linalg.tensor_diag_part`, op `DiagPart`. Throws `ValueError` where the halves of the shape differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.diagPart([[1, 2], [3, 4]]).arraySync(), [1, 4]);
+ * ```
+ */
+export function diagPart(x: TensorLike): Tensor {
+  return apply1(DiagPart, [toInput(x, "x", "diagPart")]);
+}
+
+const checkGridOptions = optionCheck<{ readonly indexing?: "xy" | "ij" }>("meshgrid", {
+  indexing: true,
+});
+
+/**
+ * The coordinates of a grid: one tensor for each axis. `indexing` is `"xy"` (first axis is y) or `"ij"`.
+ * Throws `TypeError` for another indexing. Follows TensorFlow `tf.meshgrid`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const [x, y] = tf.meshgrid([1, 2], [3, 4]);
+ * assertEquals(x.arraySync(), [[1, 2], [1, 2]]);
+ * assertEquals(y.arraySync(), [[3, 3], [4, 4]]);
+ * ```
+ */
+export function meshgrid(
+  x?: TensorLike,
+  y?: TensorLike,
+  options: { readonly indexing?: "xy" | "ij" } = {},
+): Tensor[] {
+  checkGridOptions(options);
+  const { indexing = "xy" } = options;
+  return compose(() => {
+    if (indexing !== "xy" && indexing !== "ij") {
+      throw new TypeError(`Cannot make a grid with indexing ${indexing}: wanted "xy" or "ij"`);
+    }
+    if (x === undefined) return [];
+    const a = toInput(x, "x", "meshgrid");
+    if (y === undefined) return [reshape(a, [-1])];
+    const b = toInput(y, "y", "meshgrid");
+    const [m, n] = [a, b].map((t) => {
+      const s = shapeOfInput(t);
+      if (s === null || s.includes(null)) {
+        throw new ValueError("Cannot make a grid of tensors of unknown size");
+      }
+      return sizeOf(s as number[]);
+    });
+    const columns = indexing === "xy";
+    const shape = columns ? [n, m] : [m, n];
+    return [
+      broadcastTo(reshape(a, columns ? [1, -1] : [-1, 1]), shape),
+      broadcastTo(reshape(b, columns ? [-1, 1] : [1, -1]), shape),
+    ];
+  });
+}
+
+/**
+ * Rows that are `onValue` at the index and `offValue` elsewhere, along a new axis (the last, unless `axis` says otherwise).
+ * An index outside `[0, depth)` gives a row of `offValue`. Throws `ValueError` for a depth below 2.
+ * TensorFlow op `OneHot`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.oneHot(tf.tensor1d([0, 2], "int32"), 3).arraySync(), [[1, 0, 0], [0, 0, 1]]);
+ * ```
+ */
+export function oneHot(
+  indices: TensorLike,
+  depth: number,
+  onValue = 1,
+  offValue = 0,
+  dtype: DType = "int32",
+  axis = -1,
+): Tensor {
+  if (depth < 2) throw new ValueError(`Error in oneHot: depth must be >=2, but it is ${depth}`);
+  const t = asDType(dtype);
+  const at = indexInput(indices, "oneHot");
+  return apply1(OneHot, [
+    castInput(at, at.dtype === "int64" ? "int64" : "int32"),
+    intScalar(depth),
+    toInput(onValue, "onValue", "oneHot", { dtype: t }),
+    toInput(offValue, "offValue", "oneHot", { dtype: t }),
+  ], { axis });
+}

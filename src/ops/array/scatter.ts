@@ -1,0 +1,356 @@
+/**
+ * Putting elements in their places: scatterND, tensorScatterUpdate, sparseToDense.
+ * An index out of range throws on the CPU; on the GPU what it names is left out, as in TensorFlow.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { defineOp, type Problem } from "../../core/op.ts";
+import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { bindable } from "../../kernels/copy/pieces.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { type RowLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
+import { scatterCpu } from "../../kernels/host/scatter.ts";
+import { hostInts, literalInts, reshape } from "./view.ts";
+import { broadcastTo } from "./repeat.ts";
+import { scatterAddKernels, scatterKernel } from "./define_scatter.ts";
+import { filledWith, shapeFromHost } from "./fill_ops.ts";
+import { zerosLike } from "./creation.ts";
+import { gatherND, indexInput } from "./gather.ts";
+import { castInput, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { sub } from "../pointwise/arithmetic.ts";
+import { sum } from "../reduce/reduce.ts";
+
+/** Checks updates against indices and the shape they go into; returns that shape. */
+function scatteredShape(
+  indices: PartialShape,
+  updates: PartialShape,
+  into: PartialShape,
+): PartialShape {
+  const depth = indices?.at(-1);
+  if (indices?.length === 0) {
+    throw new ValueError("Cannot scatter: indices must be at least a vector");
+  }
+  if (indices === null || into === null || depth == null) return into;
+  if (depth > into.length) {
+    throw new ValueError(
+      `Cannot scatter: index vectors of ${depth} elements do not fit into shape ${shapeText(into)}`,
+    );
+  }
+  const wanted = [...indices.slice(0, -1), ...into.slice(depth)];
+  try {
+    mergeShapes(updates, wanted);
+  } catch {
+    throw new ValueError(
+      `Cannot scatter updates of shape ${shapeText(updates)}: must have updates.shape = ${
+        shapeText(wanted)
+      } for indices ${shapeText(indices)} and shape ${shapeText(into)}`,
+    );
+  }
+  return into;
+}
+
+function layoutOf({ inputs, outputs }: Problem, indices: number): RowLayout {
+  return vectorLayout(outputs[0].shape, inputs[indices].shape);
+}
+
+const ScatterNd = defineOp({
+  name: "ScatterNd",
+  inputs: ["indices: Tindices", "updates: T", "shape: Tindices"],
+  outputs: ["output: T"],
+  attrs: ["T: numeric", "Tindices: {int16, int32, int64} = int32"],
+  hostInputs: ["shape"],
+  infer: (
+    [indices, updates, shape],
+  ) => [scatteredShape(indices.shape, updates.shape, shapeFromHost(shape))],
+  grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [null, gatherND(dy, indices), null] },
+  ...scatterAddKernels((problem) => layoutOf(problem, 0), { rows: 1, indices: 0 }),
+});
+
+const TensorScatterAdd = defineOp({
+  name: "TensorScatterAdd",
+  inputs: ["tensor: T", "indices: Tindices", "updates: T"],
+  outputs: ["output: T"],
+  attrs: ["T: numeric", "Tindices: index = int32"],
+  infer: ([x, indices, updates]) => [scatteredShape(indices.shape, updates.shape, x.shape)],
+  grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [dy, null, gatherND(dy, indices)] },
+  ...scatterAddKernels((problem) => layoutOf(problem, 1), { rows: 2, indices: 1, start: 0 }),
+});
+
+const TensorScatterUpdate = defineOp({
+  name: "TensorScatterUpdate",
+  inputs: ["tensor: T", "indices: Tindices", "updates: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "Tindices: index = int32"],
+  infer: ([x, indices, updates]) => [scatteredShape(indices.shape, updates.shape, x.shape)],
+  grad: {
+    saves: ["indices"],
+    vjp: ({ indices }, [dy]) => {
+      const picked = gatherND(dy, indices);
+      return [apply1(TensorScatterUpdate, [dy, indices, zerosLike(picked)]), null, picked];
+    },
+  },
+  cpu: scatterKernel({
+    layout: (problem) => layoutOf(problem, 1),
+    inputs: { rows: 2, indices: 1, start: 0 },
+    how: "write",
+    skip: "none",
+  }),
+  gpu: onGpu(({ gatherFits, writeGpu }) => [{
+    name: "write",
+    fits: (problem, profile) =>
+      problem.inputs[1].dtype === "int32" && gatherFits(layoutOf(problem, 1)) &&
+      bindable(problem.inputs[1], profile) && bindable(problem.inputs[2], profile),
+    plan: (problem, profile) =>
+      writeGpu(
+        layoutOf(problem, 1),
+        problem.outputs[0].dtype,
+        { rows: 2, indices: 1, start: 0 },
+        profile,
+      ),
+  }]),
+});
+
+const SparseToDense = defineOp({
+  name: "SparseToDense",
+  inputs: [
+    "sparse_indices: Tindices",
+    "output_shape: Tindices",
+    "sparse_values: T",
+    "default_value: T",
+  ],
+  outputs: ["dense: T"],
+  attrs: ["validate_indices: bool = true", "T: type", "Tindices: index = int32"],
+  hostInputs: ["output_shape"],
+  infer: ([, shape]) => [shapeFromHost(shape)],
+  grad: {
+    saves: ["sparse_indices"],
+    vjp: ({ sparse_indices }, [dy], ctx) => {
+      const picked = gatherND(dy, indexVectors(sparse_indices, ctx.outputs[0].shape?.length));
+      return [
+        null,
+        null,
+        ctx.needs[2] ? ctx.sumLike(picked, 2) : null,
+        ctx.needs[3] ? ctx.sumLike(sub(sum(dy), sum(picked)), 3) : null,
+      ];
+    },
+  },
+  cpu: ([indices, , values, start], [out], { attrs }) => {
+    const shape = out.shape;
+    const count = indices.shape.length === 0 ? 1 : indices.shape[0];
+    const vectors = indices.reshape([count, shape.length]);
+    if (attrs.validate_indices) checkOrder(vectors);
+    const rows = values.shape.length === 0 ? repeated(values, count) : values;
+    scatterCpu(rows, vectors, vectorLayout(shape, vectors.shape), out, {
+      how: "write",
+      start: repeated(start, out.size, shape),
+    });
+  },
+  expand: ([indices, shape, values, start]) => {
+    const dims = literalInts(shape)!;
+    const vectors = indexVectors(indices, dims.length);
+    const count = shapeOfInput(vectors)![0]!;
+    return [apply1(TensorScatterUpdate, [
+      filledWith(toIndexInput(dims, "shape", "sparseToDense"), start),
+      vectors,
+      values.shape.length === 0 ? broadcastTo(values, [count]) : values,
+    ])];
+  },
+});
+
+function repeated(value: NdArray, count: number, shape: readonly number[] = [count]): NdArray {
+  const out = NdArray.zeros(value.dtype, shape);
+  const from = value.data as unknown[], to = out.data as unknown[];
+  for (let i = 0; i < to.length; i++) to[i] = from[i % from.length];
+  return out;
+}
+
+function checkOrder(vectors: NdArray): void {
+  const [count, depth] = vectors.shape;
+  const at = hostInts(vectors);
+  for (let j = 1; j < count; j++) {
+    let order = 0;
+    for (let k = 0; k < depth && order === 0; k++) {
+      order = at[j * depth + k] - at[(j - 1) * depth + k];
+    }
+    if (order <= 0) {
+      throw new InvalidArgumentError(
+        `indices[${j}] is ${order === 0 ? "repeated" : "out of order"}`,
+      );
+    }
+  }
+}
+
+/** Indices as vectors of `depth` elements: a scalar or a list of places in a vector gets its last axis. */
+function indexVectors(indices: OpInput, depth: number | undefined): OpInput {
+  const rank = shapeOfInput(indices)?.length;
+  if (rank !== undefined && rank >= 2) return indices;
+  if (rank !== undefined) return reshape(indices, [-1, 1]);
+  if (depth === undefined) {
+    throw new ValueError(
+      "Cannot apply SparseToDense: the rank of the indices or of the output must be known",
+    );
+  }
+  return reshape(indices, [-1, depth]);
+}
+
+/**
+ * Zeros of a shape with `updates` added where index vectors say; what is named twice is summed.
+ * A vector of indices counts as one index each. Throws `ValueError` where shapes do not fit,
+ * `InvalidArgumentError` for an index out of range on the CPU. TensorFlow op `ScatterNd`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const at = tf.tensor2d([[1], [3], [1]], [3, 1], "int32");
+ * assertEquals(tf.scatterND(at, [1, 2, 3], [4]).arraySync(), [0, 4, 0, 2]);
+ * ```
+ */
+export function scatterND(indices: TensorLike, updates: TensorLike, shape: TensorLike): Tensor {
+  const [at, rows] = scatterInputs(indices, updates, "scatterND");
+  const dims = toIndexInput(shape, "shape", "scatterND");
+  const known = literalInts(dims);
+  if (known?.length === 0) {
+    throw new ValueError(
+      "Cannot scatterND into a scalar: output rank must be greater or equal to 1",
+    );
+  }
+  return apply1(ScatterNd, [at, rows, castInput(dims, at.dtype)]);
+}
+
+function scatterInputs(indices: TensorLike, updates: TensorLike, fn: string): [OpInput, OpInput] {
+  const at = indexInput(indices, fn), rows = toInput(updates, "updates", fn);
+  const rank = shapeOfInput(at)?.length;
+  if (rank === 0) throw new ValueError(`Cannot apply ${fn}: indices must be at least a vector`);
+  if (shapeOfInput(rows)?.length === 0) {
+    throw new ValueError(`Cannot apply ${fn}: updates must be at least a vector`);
+  }
+  return [rank === 1 ? reshape(at, [-1, 1]) : at, rows];
+}
+
+/**
+ * A copy of `x` with `updates` written where index vectors say. Of several updates for one place the last stays on the
+ * CPU, any on the GPU. Throws `ValueError` where shapes do not fit, `InvalidArgumentError` for an index out of range on
+ * the CPU. TensorFlow op `TensorScatterUpdate`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const at = tf.tensor2d([[1], [3]], [2, 1], "int32");
+ * assertEquals(tf.tensorScatterUpdate([1, 1, 1, 1], at, [8, 9]).arraySync(), [1, 8, 1, 9]);
+ * ```
+ */
+export function tensorScatterUpdate(
+  x: TensorLike,
+  indices: TensorLike,
+  updates: TensorLike,
+): Tensor {
+  const [at, rows] = scatterInputs(indices, updates, "tensorScatterUpdate");
+  return apply1(TensorScatterUpdate, [toInput(x, "x", "tensorScatterUpdate"), at, rows]);
+}
+
+/**
+ * A copy of `x` with `updates` added where index vectors say. Throws as {@linkcode tensorScatterUpdate}.
+ * TensorFlow op `TensorScatterAdd`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const at = tf.tensor2d([[1], [1]], [2, 1], "int32");
+ * assertEquals(tf.tensorScatterAdd([1, 1], at, [8, 9]).arraySync(), [1, 18]);
+ * ```
+ */
+export function tensorScatterAdd(x: TensorLike, indices: TensorLike, updates: TensorLike): Tensor {
+  const [at, rows] = scatterInputs(indices, updates, "tensorScatterAdd");
+  return apply1(TensorScatterAdd, [toInput(x, "x", "tensorScatterAdd"), at, rows]);
+}
+
+/**
+ * A tensor of `outputShape` that holds `defaultValue` everywhere but at the indices: a scalar, a list of places in a
+ * vector, or one index vector a row. One value may serve for all. Throws `ValueError` where shapes do not fit.
+ * TensorFlow op `SparseToDense`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const at = tf.tensor1d([1, 3], "int32");
+ * assertEquals(tf.sparseToDense(at, [5, 6], [4]).arraySync(), [0, 5, 0, 6]);
+ * ```
+ */
+export function sparseToDense(
+  sparseIndices: TensorLike,
+  sparseValues: TensorLike,
+  outputShape: TensorLike,
+  defaultValue: TensorLike = 0,
+): Tensor {
+  const at = indexInput(sparseIndices, "sparseToDense");
+  const values = toInput(sparseValues, "sparseValues", "sparseToDense");
+  const literal = typeof defaultValue === "number" && values.dtype !== "string";
+  const start = toInput(
+    defaultValue,
+    "defaultValue",
+    "sparseToDense",
+    literal ? { dtype: values.dtype } : {},
+  );
+  if (start.dtype !== values.dtype) {
+    throw new TypeError(
+      `Cannot apply sparseToDense: values are ${values.dtype}, the default value is ${start.dtype}`,
+    );
+  }
+  if (Array.isArray(outputShape) && !outputShape.every(Number.isInteger)) {
+    throw new ValueError(
+      `Cannot apply sparseToDense with shape [${outputShape}]: wanted whole numbers`,
+    );
+  }
+  const dims = toIndexInput(outputShape, "outputShape", "sparseToDense");
+  checkSparse(shapeOfInput(at), shapeOfInput(values), literalInts(dims), shapeOfInput(start));
+  return apply1(SparseToDense, [
+    at,
+    castInput(dims, at.dtype),
+    values,
+    start,
+  ], {
+    validate_indices: false,
+  });
+}
+
+function checkSparse(
+  indices: PartialShape,
+  values: PartialShape,
+  dims: readonly number[] | undefined,
+  start: PartialShape,
+): void {
+  if (indices && indices.length > 2) {
+    throw new ValueError(
+      `Cannot apply sparseToDense: sparseIndices should be a scalar, vector, or matrix, got shape ${
+        shapeText(indices)
+      }`,
+    );
+  }
+  if (start && start.length > 0) {
+    throw new ValueError("Cannot apply sparseToDense: defaultValue must be a scalar");
+  }
+  if (indices === null || dims === undefined) return;
+  const count = indices.length > 0 ? indices[0] : 1, depth = indices.length > 1 ? indices[1] : 1;
+  if (depth !== null && depth !== dims.length) {
+    throw new ValueError(
+      `Cannot apply sparseToDense: outputShape has incorrect number of elements: ${dims.length}, should be: ${depth}`,
+    );
+  }
+  if (
+    values &&
+    !(values.length === 0 ||
+      (values.length === 1 && (values[0] === null || count === null || values[0] === count)))
+  ) {
+    throw new ValueError(
+      `Cannot apply sparseToDense: sparseValues has incorrect shape ${
+        shapeText(values)
+      }, should be [] or [${count}]`,
+    );
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * Sums over segments of the leading axes.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { defineOp, lookupOp, type Problem } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { mergeShapes, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { RowLayout } from "../../kernels/copy/gather_layout.ts";
+import { scatterCpu } from "../../kernels/host/scatter.ts";
+import { hostInts, knownInts } from "./view.ts";
+import { scatterAddKernels } from "./define_scatter.ts";
+import { gather, indexInput } from "./gather.ts";
+import { castInput, intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+
+function segmentShape(data: PartialShape, ids: PartialShape, num: number | null): PartialShape {
+  if (data === null || ids === null) return null;
+  if (ids.length > data.length) {
+    throw new ValueError(
+      `Cannot sum segments of shape ${shapeText(data)}: segment_ids have shape ${shapeText(ids)}`,
+    );
+  }
+  mergeShapes(data.slice(0, ids.length), ids);
+  return [num, ...data.slice(ids.length)];
+}
+
+function layoutOf({ inputs: [data, ids], outputs }: Problem): RowLayout {
+  return {
+    batch: 1,
+    outer: 1,
+    dims: [outputs[0].shape[0]],
+    inner: sizeOf(data.shape.slice(ids.shape.length)),
+    count: sizeOf(ids.shape),
+  };
+}
+
+const UnsortedSegmentSum = defineOp({
+  name: "UnsortedSegmentSum",
+  inputs: ["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
+  outputs: ["output: T"],
+  attrs: ["T: numeric", "Tindices: {int16, int32, int64}", "Tnumsegments: index = int32"],
+  hostInputs: ["num_segments"],
+  infer: ([data, ids, num]) => [segmentShape(data.shape, ids.shape, knownInts(num)?.[0] ?? null)],
+  grad: {
+    saves: ["segment_ids"],
+    vjp: ({ segment_ids }, [dy]) => [pickSegments(dy, segment_ids), null, null],
+  },
+  ...scatterAddKernels(layoutOf, { rows: 0, indices: 1 }, "negative"),
+});
+
+/** Each element's segment; zeros where the id is negative, which is not part of any. */
+const PickSegments = defineOp({
+  name: "PickSegments",
+  portable: "parts",
+  inputs: ["segments: T", "segment_ids: Tindices"],
+  outputs: ["output: T"],
+  attrs: ["T: numeric", "Tindices: {int16, int32, int64}"],
+  infer: (
+    [segments, ids],
+  ) => [segments.shape && ids.shape ? [...ids.shape, ...segments.shape.slice(1)] : null],
+  grad: {
+    saves: ["segment_ids"],
+    vjp: ({ segment_ids }, [dy], ctx) => {
+      const shape = ctx.shapeOf(0);
+      const num = shape instanceof NdArray ? intScalar(hostInts(shape)[0]) : gather(shape, 0);
+      return [apply1(UnsortedSegmentSum, [dy, segment_ids, num]), null];
+    },
+  },
+  expand: ([segments, ids]) => {
+    const zero = toInput(0, "zero", "segmentSum", { dtype: ids.dtype });
+    const inside = apply1(lookupOp("GreaterEqual")!, [ids, zero]);
+    const picked = gather(segments, apply1(lookupOp("Maximum")!, [ids, zero]));
+    const wide = apply1(lookupOp("Reshape")!, [
+      inside,
+      toIndexInput(
+        [...ids.shape, ...new Array(segments.shape.length - 1).fill(1)],
+        "shape",
+        "segmentSum",
+      ),
+    ]);
+    const nothing = apply1(lookupOp("ZerosLike")!, [picked]);
+    return [apply1(lookupOp("SelectV2")!, [wide, picked, nothing])];
+  },
+});
+
+function pickSegments(segments: Tensor, ids: Tensor): Tensor {
+  return apply1(PickSegments, [segments, ids]);
+}
+
+const SegmentSum = defineOp({
+  name: "SegmentSum",
+  inputs: ["data: T", "segment_ids: Tindices"],
+  outputs: ["output: T"],
+  attrs: ["T: numeric", "Tindices: index"],
+  infer: ([data, ids]) => [segmentShape(data.shape, ids.shape, null)],
+  grad: {
+    saves: ["segment_ids"],
+    vjp: ({ segment_ids }, [dy]) => [gather(dy, segment_ids), null],
+  },
+  cpu: ([data, ids]) => {
+    const list = hostInts(ids);
+    list.forEach((id, i) => {
+      if (id < (i === 0 ? 0 : list[i - 1])) {
+        throw new InvalidArgumentError(`segment ids are not increasing: segment_ids[${i}] = ${id}`);
+      }
+    });
+    const num = list.length === 0 ? 0 : list[list.length - 1] + 1;
+    const out = NdArray.zeros(data.dtype, [num, ...data.shape.slice(1)]);
+    const layout: RowLayout = {
+      batch: 1,
+      outer: 1,
+      dims: [num],
+      inner: sizeOf(data.shape.slice(1)),
+      count: list.length,
+    };
+    scatterCpu(data, ids, layout, out, { how: "add" });
+    return [out];
+  },
+});
+
+/**
+ * Sums the slices of `x` that have the same id; segment i of the result is the sum for id i. Negative ids are left out.
+ * Throws `ValueError` where ids and `x` do not fit. TensorFlow op `UnsortedSegmentSum`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const ids = tf.tensor1d([1, 0, 1], "int32");
+ * assertEquals(tf.unsortedSegmentSum([1, 2, 3], ids, 2).arraySync(), [2, 4]);
+ * ```
+ */
+export function unsortedSegmentSum(
+  x: TensorLike,
+  segmentIds: TensorLike,
+  numSegments: number,
+): Tensor {
+  if (!Number.isInteger(numSegments) || numSegments < 0) {
+    throw new ValueError(`Cannot sum ${numSegments} segments: numSegments must be of dtype int`);
+  }
+  return apply1(UnsortedSegmentSum, [
+    toInput(x, "x", "unsortedSegmentSum"),
+    indexInput(segmentIds, "unsortedSegmentSum"),
+    intScalar(numSegments),
+  ]);
+}
+
+/**
+ * Sums the slices of `x` that have the same id; ids must not decrease, and the last one says how many segments there are.
+ * Throws `InvalidArgumentError` for ids that decrease. Follows TensorFlow `tf.math.segment_sum`, op `SegmentSum`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const ids = tf.tensor1d([0, 0, 2], "int32");
+ * assertEquals(tf.segmentSum([1, 2, 3], ids).arraySync(), [3, 0, 3]);
+ * ```
+ */
+export function segmentSum(x: TensorLike, segmentIds: TensorLike): Tensor {
+  const ids = indexInput(segmentIds, "segmentSum");
+  const shape = shapeOfInput(ids);
+  if (shape && shape.length !== 1) {
+    throw new ValueError(
+      `Cannot sum segments with ids of shape ${shapeText(shape)}: wanted a vector`,
+    );
+  }
+  return apply1(SegmentSum, [
+    toInput(x, "x", "segmentSum"),
+    castInput(ids, ids.dtype === "int64" ? "int64" : "int32"),
+  ]);
+}

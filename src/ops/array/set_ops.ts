@@ -1,0 +1,289 @@
+/**
+ * Ops whose result's size depends on values: where true, masks, unique elements, differences.
+ * They run on the host.
+ */
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray, type Scalar, setElement } from "../../core/nd_array.ts";
+import { normalizeAxis, type PartialShape, sizeOf } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { wordsOf } from "../../kernels/copy/fill.ts";
+import { hostInts, knownInts, reshape, squeeze } from "./view.ts";
+import { cast } from "./cast.ts";
+import { gather } from "./gather.ts";
+import { asTensor, intVector, shapeOfInput, toInput } from "../input.ts";
+
+const Where = defineOp({
+  name: "Where",
+  inputs: ["input: T"],
+  outputs: ["index: int64"],
+  attrs: ["T: type = bool"],
+  infer: ([x]) => [[null, x.shape?.length ?? null]],
+  grad: null,
+  cpu: ([x]) => {
+    const { shape } = x;
+    const found: number[] = [];
+    const slots = DTYPES[x.dtype].slots, data = x.data as unknown as ArrayLike<number | bigint>;
+    for (let i = 0, n = x.size; i < n; i++) {
+      if (slots === 1 ? Number(data[i]) !== 0 : data[2 * i] !== 0 || data[2 * i + 1] !== 0) {
+        found.push(i);
+      }
+    }
+    const out = NdArray.zeros("int64", [found.length, shape.length]);
+    const to = out.data as BigInt64Array;
+    found.forEach((flat, row) => {
+      for (let d = shape.length - 1; d >= 0; d--) {
+        to[row * shape.length + d] = BigInt(flat % shape[d]);
+        flat = Math.floor(flat / shape[d]);
+      }
+    });
+    return [out];
+  },
+});
+
+/** What is equal for equal elements: a number for a single one, a text. NaN equals itself here, as bits do. */
+type Key = number | string;
+
+/** Gives the key of `count` elements that follow each other. */
+function keysOf(x: NdArray): (start: number, count: number) => Key {
+  if (DTYPES[x.dtype].kind === "string") {
+    const data = x.data as Uint8Array[];
+    return (start, count) => data.slice(start, start + count).join("|");
+  }
+  // Zero and negative zero are one number: adding zero makes them so. As keys of a map they are one anyway.
+  const real = DTYPES[x.dtype].kind === "float" && x.dtype !== "bfloat16";
+  const { words, slots } = wordsOf(x.data, x.dtype);
+  const values = (real ? x.data : words) as ArrayLike<number>, each = real ? 1 : slots;
+  return (start, count) => {
+    if (count * each === 1) return values[start];
+    let key = "";
+    for (let i = start * each; i < (start + count) * each; i++) {
+      key += real ? `${values[i] + 0},` : `${values[i]},`;
+    }
+    return key;
+  };
+}
+
+/** A vector of whole numbers. */
+function integers(dtype: "int32" | "int64", values: readonly number[]): NdArray {
+  const data = dtype === "int64" ? BigInt64Array.from(values, BigInt) : Int32Array.from(values);
+  return new NdArray(dtype, [values.length], data);
+}
+
+const UniqueV2 = defineOp({
+  name: "UniqueV2",
+  inputs: ["x: T", "axis: Taxis"],
+  outputs: ["y: T", "idx: out_idx"],
+  attrs: ["T: type", "Taxis: index = int64", "out_idx: index = int32"],
+  hostInputs: ["axis"],
+  infer: ([x, axis]) => {
+    const a = knownInts(axis)?.[0];
+    if (x.shape === null || a === undefined) return [x.shape && x.shape.map(() => null), [null]];
+    const at = normalizeAxis(a, x.shape.length);
+    return [x.shape.map((d, i) => (i === at ? null : d)), [x.shape[at]]];
+  },
+  grad: null,
+  cpu: ([x, axis], _, { attrs }) => {
+    const at = x.rank === 1 ? 0 : normalizeAxis(hostInts(axis)[0], x.rank);
+    const extent = x.shape[at];
+    const outer = sizeOf(x.shape.slice(0, at)), inner = sizeOf(x.shape.slice(at + 1));
+    const key = keysOf(x);
+    const keyAt = (i: number): Key => {
+      if (outer === 1) return key(i * inner, inner);
+      let text = "";
+      for (let o = 0; o < outer; o++) text += `${key((o * extent + i) * inner, inner)};`;
+      return text;
+    };
+    const seen = new Map<Key, number>(), kept: number[] = [], places: number[] = [];
+    for (let i = 0; i < extent; i++) {
+      const of = keyAt(i);
+      let place = seen.get(of);
+      if (place === undefined) {
+        seen.set(of, place = kept.length);
+        kept.push(i);
+      }
+      places.push(place);
+    }
+    const index = integers(attrs.out_idx, places);
+    const y = NdArray.zeros(x.dtype, x.shape.map((d, i) => (i === at ? kept.length : d)));
+    const source = wordsOf(x.data, x.dtype), target = wordsOf(y.data, y.dtype).words;
+    const width = inner * source.slots;
+    let to = 0;
+    for (let o = 0; o < outer; o++) {
+      for (const i of kept) {
+        const from = (o * extent + i) * width;
+        for (let k = 0; k < width; k++) target[to++] = source.words[from + k];
+      }
+    }
+    return [y, index];
+  },
+});
+
+const ListDiff = defineOp({
+  name: "ListDiff",
+  inputs: ["x: T", "y: T"],
+  outputs: ["out: T", "idx: out_idx"],
+  attrs: ["T: type", "out_idx: index = int32"],
+  infer: () => [[null], [null]],
+  grad: null,
+  cpu: ([x, y], _, { attrs }) => {
+    const known = keysOf(y), key = keysOf(x);
+    const gone = new Set(Array.from({ length: y.size }, (_, i) => known(i, 1)));
+    const kept: number[] = [];
+    for (let i = 0; i < x.size; i++) if (!gone.has(key(i, 1))) kept.push(i);
+    const out = NdArray.zeros(x.dtype, [kept.length]);
+    kept.forEach((from, to) => setElement(out, to, x.at(from) as Scalar));
+    return [out, integers(attrs.out_idx, kept)];
+  },
+});
+
+/** What is on a device, on the host: so that a host op may follow without waiting. */
+async function onHost(x: TensorLike, arg: string, fn: string, dtype?: DType): Promise<OpInput> {
+  const literal = !(x instanceof Tensor || x instanceof NdArray);
+  const input = toInput(x, arg, fn, literal ? { dtype } : {});
+  return input instanceof Tensor && !input.isSymbolic ? await input.ndarray() : input;
+}
+
+/**
+ * Indices of the true elements, one row each; int32. How many is known only when it runs. TensorFlow op `Where`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const at = await tf.whereAsync([[true, false], [false, true]]);
+ * assertEquals(at.arraySync(), [[0, 0], [1, 1]]);
+ * ```
+ */
+export async function whereAsync(condition: TensorLike): Promise<Tensor> {
+  const input = await onHost(condition, "condition", "whereAsync", "bool");
+  return narrowed(apply1(Where, [mustBeBool(input, "condition", "whereAsync")]));
+}
+
+function mustBeBool(x: OpInput, arg: string, fn: string): OpInput {
+  if (x.dtype !== "bool") {
+    throw new TypeError(
+      `Argument '${arg}' passed to '${fn}' must be bool tensor, but got ${x.dtype} tensor`,
+    );
+  }
+  return x;
+}
+
+/** int64 as int32; the wide tensor goes. */
+function narrowed(wide: Tensor): Tensor {
+  const out = cast(wide, "int32");
+  release(wide);
+  return out;
+}
+
+/** Lets go of tensors that only led to others. */
+function release(...tensors: Tensor[]): void {
+  for (const t of tensors) if (!t.isSymbolic) t.dispose();
+}
+
+/**
+ * The slices of `x` where a mask over some of its axes, beginning with `axis`, is true.
+ * Throws `ValueError` where the mask does not fit. Follows TensorFlow `tf.boolean_mask`, ops `Where` and `GatherV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = await tf.booleanMaskAsync([[1, 2], [3, 4], [5, 6]], [true, false, true]);
+ * assertEquals(x.arraySync(), [[1, 2], [5, 6]]);
+ * ```
+ */
+export async function booleanMaskAsync(x: TensorLike, mask: TensorLike, axis = 0): Promise<Tensor> {
+  const input = asTensor(toInput(x, "x", "booleanMaskAsync"));
+  const chosen = await onHost(mask, "mask", "booleanMaskAsync", "bool");
+  const shape = shapeOfInput(input), maskShape = shapeOfInput(chosen);
+  const places = maskedShape(shape, maskShape, axis);
+  mustBeBool(chosen, "mask", "booleanMaskAsync");
+  const flat = chosen instanceof NdArray ? chosen.reshape([chosen.size]) : reshape(chosen, [-1]);
+  const at = narrowed(apply1(Where, [flat]));
+  const rows = squeeze(at, [1]), table = reshape(input, places);
+  const out = gather(table, rows, axis);
+  release(at, rows, table);
+  return out;
+}
+
+/** The shape in which the masked axes are one. */
+function maskedShape(shape: PartialShape, mask: PartialShape, axis: number): number[] {
+  if (shape === null || mask === null || shape.includes(null)) {
+    throw new ValueError(
+      "Cannot apply booleanMaskAsync: the shape of x and the rank of the mask must be known",
+    );
+  }
+  const dims = shape as readonly number[];
+  if (mask.length === 0) throw new ValueError("mask cannot be scalar");
+  const fits = mask.every((d, i) => d === null || d === dims[axis + i]);
+  if (!fits) {
+    throw new ValueError(
+      `mask's shape must match the first K dimensions of tensor's shape, Shapes ${
+        dims.slice(axis, axis + mask.length)
+      } and ${mask} must match`,
+    );
+  }
+  const masked = sizeOf(dims.slice(axis, axis + mask.length));
+  return [...dims.slice(0, axis), masked, ...dims.slice(axis + mask.length)];
+}
+
+/** What {@linkcode unique} gives. */
+export interface UniqueResult {
+  /** Slices in order of first appearance. */
+  readonly values: Tensor;
+  /** For each slice of the input, which of the values it is; int32. */
+  readonly indices: Tensor;
+}
+
+/**
+ * The different slices along an axis, in order of first appearance, and where each slice of the input is among them.
+ * Throws `ValueError` for a scalar. TensorFlow op `UniqueV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { values, indices } = tf.unique([3, 1, 3]);
+ * assertEquals([values.arraySync(), indices.arraySync()], [[3, 1], [0, 1, 0]]);
+ * ```
+ */
+export function unique(x: TensorLike, axis = 0): UniqueResult {
+  const input = toInput(x, "x", "unique");
+  const rank = shapeOfInput(input)?.length;
+  if (rank === 0) throw new ValueError("Cannot take the unique elements of a scalar");
+  const at = rank === undefined ? axis : normalizeAxis(axis, rank);
+  const [values, indices] = apply(UniqueV2, [input, intVector([at])], {});
+  return { values, indices };
+}
+
+/**
+ * The elements of vector `x` that are not in vector `y`, and their indices (int32).
+ * Throws `ValueError` for other ranks, `TypeError` where dtypes differ. TensorFlow op `ListDiff`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const [out, indices] = await tf.setdiff1dAsync([1, 2, 3, 4], [2, 4]);
+ * assertEquals([out.arraySync(), indices.arraySync()], [[1, 3], [0, 2]]);
+ * ```
+ */
+export async function setdiff1dAsync(x: TensorLike, y: TensorLike): Promise<[Tensor, Tensor]> {
+  const a = await onHost(x, "x", "setdiff1d"), b = await onHost(y, "y", "setdiff1d");
+  for (const [name, t] of [["x", a], ["y", b]] as const) {
+    const shape = shapeOfInput(t);
+    if (shape && shape.length !== 1) {
+      throw new ValueError(`${name} should be 1D tensor, but got ${name} (${shape}).`);
+    }
+  }
+  if (a.dtype !== b.dtype) {
+    throw new TypeError(
+      `x and y should have the same dtype, but got x (${a.dtype}) and y (${b.dtype}).`,
+    );
+  }
+  const [out, index] = apply(ListDiff, [a, b], {});
+  return [out, index];
+}

@@ -1,0 +1,158 @@
+/**
+ * TensorBuffer: elements to be set one by one before a tensor is made of them.
+ */
+import type { ChainedBuffer } from "../../core/chained_ops.ts";
+import { decodeString } from "../../core/text.ts";
+import {
+  asDType,
+  type DType,
+  DTYPES,
+  type HostData,
+  makeData,
+  type TypedArray,
+} from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { isShape, shapeText, sizeOf } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { tensor } from "./creation.ts";
+
+/** What a buffer takes and gives. */
+export type BufferElement = number | string | boolean | bigint;
+/** What a buffer stores: strings as they are, all else as the dtype's array. */
+export type BufferValues = TypedArray | BufferElement[];
+
+/**
+ * A mutable host array with the shape and dtype of a tensor to be. Made by {@linkcode buffer}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const b = tf.buffer([2, 2]);
+ * b.set(3, 0, 1);
+ * assertEquals(b.toTensor().arraySync(), [[0, 3], [0, 0]]);
+ * ```
+ */
+export class TensorBuffer implements ChainedBuffer {
+  /** Element type. */
+  readonly dtype: DType;
+  /** Dimensions. */
+  readonly shape: number[];
+  /** Number of elements. */
+  readonly size: number;
+  /** Elements in row-major order. */
+  readonly values: BufferValues;
+  /** Elements per step along each axis but the last. */
+  readonly strides: number[];
+
+  /** Zeros, or these elements. Throws `ValueError` where their number does not fit the shape. */
+  constructor(shape: readonly number[], dtype: DType, values?: BufferValues) {
+    if (!isShape(shape as unknown)) {
+      throw new ValueError(
+        `Cannot make a TensorBuffer of shape ${
+          shapeText(shape)
+        }: dimensions must be non-negative integers`,
+      );
+    }
+    this.dtype = asDType(dtype);
+    this.shape = [...shape];
+    this.size = sizeOf(shape);
+    if (DTYPES[this.dtype].slots !== 1) {
+      throw new ValueError(
+        `Cannot make a TensorBuffer of ${this.dtype}: use tf.complex(real, imag) with two buffers`,
+      );
+    }
+    if (values !== undefined && values.length !== this.size) {
+      throw new ValueError(
+        `Cannot make a TensorBuffer of shape ${
+          shapeText(shape)
+        }: length of values '${values.length}' does not match the size '${this.size}'`,
+      );
+    }
+    this.values = values ??
+      (this.dtype === "string"
+        ? new Array<string>(this.size).fill("")
+        : makeData(this.dtype, this.size) as TypedArray);
+    this.strides = [];
+    for (let i = shape.length - 1, n = 1; i > 0; i--) this.strides.unshift(n *= shape[i]);
+  }
+
+  /** Number of dimensions. */
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  /** Sets the element at these indices; index 0 where none is given. Throws `ValueError` for the wrong number of them. */
+  set(value: BufferElement, ...locs: number[]): void {
+    if (locs.length === 0) locs = [0];
+    if (locs.length !== this.rank && !(this.rank === 0 && locs.length === 1)) {
+      throw new ValueError(
+        `The number of provided coordinates (${locs.length}) must match the rank (${this.rank})`,
+      );
+    }
+    (this.values as BufferElement[])[this.locToIndex(locs)] = value;
+  }
+
+  /** The element at these indices; index 0 where none is given. Throws `ValueError` out of bounds. */
+  get(...locs: number[]): BufferElement {
+    if (locs.length === 0) locs = [0];
+    locs.forEach((loc, i) => {
+      if (loc < 0 || loc >= (this.shape[i] ?? 1)) {
+        throw new ValueError(
+          `Requested out of range element at ${locs}. Buffer shape=${this.shape}`,
+        );
+      }
+    });
+    return (this.values as BufferElement[])[this.locToIndex(locs)];
+  }
+
+  /** Flat index of these indices. */
+  locToIndex(locs: readonly number[]): number {
+    if (this.rank === 0) return 0;
+    return locs.reduce((n, loc, i) => n + loc * (this.strides[i] ?? 1), 0);
+  }
+
+  /** Indices of a flat index. */
+  indexToLoc(index: number): number[] {
+    if (this.rank === 0) return [];
+    return this.shape.map((_, i) => {
+      const stride = this.strides[i] ?? 1;
+      const at = Math.floor(index / stride);
+      index -= at * stride;
+      return at;
+    });
+  }
+
+  /** A tensor of the elements. */
+  toTensor(): Tensor {
+    const values = Array.isArray(this.values) ? this.values : (this.values as Float32Array).slice();
+    return tensor(values as TensorLike, this.shape, this.dtype);
+  }
+}
+
+/** A copy of a tensor's elements as a buffer. */
+export function bufferOf({ shape, dtype }: Tensor, data: HostData): TensorBuffer {
+  const values = Array.isArray(data) ? (data as Uint8Array[]).map(decodeString) : data.slice();
+  return new TensorBuffer(shape, dtype, values);
+}
+
+/**
+ * A buffer of zeros, or of these values, to be filled element by element.
+ * Throws `ValueError` where values and shape do not fit. Follows TensorFlow.js `tf.buffer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const b = tf.buffer([3], "int32");
+ * b.set(5, 2);
+ * assertEquals(b.toTensor().arraySync(), [0, 0, 5]);
+ * ```
+ */
+export function buffer(
+  shape: readonly number[],
+  dtype: DType = "float32",
+  values?: BufferValues,
+): TensorBuffer {
+  return new TensorBuffer(shape, dtype ?? "float32", values);
+}

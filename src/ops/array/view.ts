@@ -1,0 +1,300 @@
+/**
+ * Ops that only change how memory is read: reshape, identity, expandDims, squeeze; and shape queries.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import {
+  isConcrete,
+  normalizeAxis,
+  type PartialShape,
+  shapeText,
+  sizeOf,
+} from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { ValueError } from "../../core/errors.ts";
+import { asTensor, intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+
+/** The values of an int32 or int64 host array. */
+export function hostInts(a: NdArray): number[] {
+  return Array.from(a.data as ArrayLike<number | bigint>, Number);
+}
+
+/** The integers of a host input, or undefined where its value is not known yet. */
+export function knownInts(spec: Spec | undefined): number[] | undefined {
+  return spec?.value && hostInts(spec.value);
+}
+
+/** The integers of a literal or of a graph's constant; undefined for what is known only when it runs. */
+export function literalInts(x: Tensor | NdArray | undefined): number[] | undefined {
+  if (x === undefined) return undefined;
+  if (x instanceof NdArray) return hostInts(x);
+  if (!x.isSymbolic) return hostInts(x.ndarraySync());
+  return x.op.type === "Const" ? hostInts(x.op.attrs.value) : undefined;
+}
+
+const Identity = defineOp({
+  name: "Identity",
+  inputs: ["input: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type"],
+  infer: ([x]) => [x.shape],
+  kind: "view",
+  grad: { saves: [], vjp: (_, [dy]) => [dy] },
+});
+
+const StopGradient = defineOp({
+  name: "StopGradient",
+  inputs: ["input: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type"],
+  infer: ([x]) => [x.shape],
+  kind: "view",
+  grad: null,
+});
+
+const Reshape = defineOp({
+  name: "Reshape",
+  inputs: ["tensor: T", "shape: Tshape"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "Tshape: index = int32"],
+  hostInputs: ["shape"],
+  kind: "view",
+  infer: ([x, shape]) => [reshapeTo(x.shape, shape.value, shape.shape)],
+  grad: { saves: [], vjp: (_, [dy], ctx) => [reshape(dy, ctx.shapeOf(0)), null] },
+});
+
+function reshapeTo(
+  from: PartialShape,
+  to: NdArray | undefined,
+  toShape: PartialShape,
+): PartialShape {
+  if (to === undefined) return toShape?.[0] == null ? null : new Array<null>(toShape[0]).fill(null);
+  const dims = hostInts(to);
+  const wild = dims.indexOf(-1);
+  if (dims.some((d, i) => d < -1 || (d === -1 && i !== wild))) {
+    throw new ValueError(
+      `Cannot reshape to ${shapeText(dims)}: only one dimension may be -1, and none smaller`,
+    );
+  }
+  if (!isConcrete(from)) return dims.map((d) => (d === -1 ? null : d));
+  const size = sizeOf(from), rest = dims.reduce((n, d) => (d === -1 ? n : n * d), 1);
+  if (wild < 0 ? rest !== size : rest === 0 ? size !== 0 : size % rest !== 0) {
+    throw new ValueError(
+      `Cannot reshape a tensor with ${size} elements to shape ${
+        shapeText(dims)
+      } (${rest} elements): size mismatch`,
+    );
+  }
+  return dims.map((d) => (d === -1 ? (rest === 0 ? 0 : size / rest) : d));
+}
+
+const Shape = defineOp({
+  name: "Shape",
+  inputs: ["input: T"],
+  outputs: ["output: out_type"],
+  attrs: ["T: type", "out_type: index = int32"],
+  infer: ([x]) => [[x.shape === null ? null : x.shape.length]],
+  grad: null,
+  shapeOnly: true,
+  cpu: (_, [out], { inputs: [x] }) =>
+    x.shape.forEach((d, i) => setElement(out, i, out.dtype === "int64" ? BigInt(d) : d)),
+});
+
+const Rank = defineOp({
+  name: "Rank",
+  inputs: ["input: T"],
+  outputs: ["output: int32"],
+  attrs: ["T: type"],
+  infer: () => [[]],
+  grad: null,
+  shapeOnly: true,
+  cpu: (_, [out], { inputs: [x] }) => void ((out.data as Int32Array)[0] = x.shape.length),
+});
+
+const Size = defineOp({
+  name: "Size",
+  inputs: ["input: T"],
+  outputs: ["output: out_type"],
+  attrs: ["T: type", "out_type: index = int32"],
+  infer: () => [[]],
+  grad: null,
+  shapeOnly: true,
+  cpu: (_, [out], { inputs: [x], attrs }) => {
+    const to = out.data as unknown as (number | bigint)[];
+    to[0] = attrs.out_type === "int64" ? BigInt(sizeOf(x.shape)) : sizeOf(x.shape);
+  },
+});
+
+/**
+ * The same tensor under another handle. TensorFlow op `Identity`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.identity([1, 2]).arraySync(), [1, 2]);
+ * ```
+ */
+export function identity(x: TensorLike): Tensor {
+  return apply1(Identity, [toInput(x, "x", "identity")]);
+}
+
+/**
+ * The same values, through which no gradient flows. TensorFlow op `StopGradient`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const dx = tf.grad((x) => tf.mul(x, tf.stopGradient(x)))(tf.scalar(3));
+ * assertEquals(dx.item(), 3);
+ * ```
+ */
+export function stopGradient(x: TensorLike): Tensor {
+  return apply1(StopGradient, [toInput(x, "x", "stopGradient")]);
+}
+
+/**
+ * The same elements in another shape; one dimension may be -1. Shares memory. TensorFlow op `Reshape`.
+ * Throws `ValueError` where the sizes differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.reshape([1, 2, 3, 4], [2, -1]).arraySync(), [[1, 2], [3, 4]]);
+ * ```
+ */
+export function reshape(x: TensorLike, shape: TensorLike): Tensor {
+  const target = Array.isArray(shape) && shape.length === 0
+    ? intVector([])
+    : toIndexInput(shape, "shape", "reshape");
+  return apply1(Reshape, [toInput(x, "x", "reshape"), target]);
+}
+
+/**
+ * Inserts an axis of extent 1. A reshape, as in TensorFlow.js `expandDims`. Throws `ValueError` for an axis out of range.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.expandDims([1, 2], 1).shape, [2, 1]);
+ * ```
+ */
+export function expandDims(x: TensorLike, axis = 0): Tensor {
+  const input = toInput(x, "x", "expandDims");
+  const shape = shapeOfInput(input);
+  return apply1(ExpandDims, [
+    input,
+    toIndexInput(shape ? normalizeAxis(axis, shape.length + 1) : axis, "axis", "expandDims"),
+  ]);
+}
+
+const ExpandDims = defineOp({
+  name: "ExpandDims",
+  inputs: ["input: T", "dim: Tdim"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "Tdim: index = int32"],
+  hostInputs: ["dim"],
+  kind: "view",
+  infer: ([x, dim]) => {
+    if (x.shape === null || dim.value === undefined) return [null];
+    const axis = normalizeAxis(hostInts(dim.value)[0], x.shape.length + 1);
+    return [[...x.shape.slice(0, axis), 1, ...x.shape.slice(axis)]];
+  },
+  grad: { saves: [], vjp: (_, [dy], ctx) => [reshape(dy, ctx.shapeOf(0)), null] },
+});
+
+const Squeeze = defineOp({
+  name: "Squeeze",
+  inputs: ["input: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "squeeze_dims: list(int) = []"],
+  kind: "view",
+  infer: ([x], { squeeze_dims }) => {
+    if (x.shape === null) return [null];
+    const rank = x.shape.length;
+    const axes = new Set((squeeze_dims as number[]).map((a) => normalizeAxis(a, rank)));
+    for (const a of axes) {
+      if (x.shape[a] !== 1 && x.shape[a] !== null) {
+        throw new ValueError(
+          `Can not squeeze dim[${a}], expected a dimension of 1, got ${x.shape[a]}`,
+        );
+      }
+    }
+    // An unknown dimension may be 1 or not: then the rank is unknown too.
+    if (axes.size === 0 && x.shape.includes(null)) return [null];
+    return [x.shape.filter((d, i) => (axes.size > 0 ? !axes.has(i) : d !== 1))];
+  },
+  grad: { saves: [], vjp: (_, [dy], ctx) => [reshape(dy, ctx.shapeOf(0))] },
+});
+
+/**
+ * Removes axes of extent 1: all, or those named. TensorFlow op `Squeeze`. Throws `ValueError` for an axis of another extent.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.squeeze([[[1], [2]]]).shape, [2]);
+ * ```
+ */
+export function squeeze(x: TensorLike, axis?: readonly number[]): Tensor {
+  return apply1(Squeeze, [toInput(x, "x", "squeeze")], { squeeze_dims: axis ?? [] });
+}
+
+/** The static shape; null where `setShape` only promised it: then it must be asked for at run time, which checks the promise. */
+function certainShape(input: OpInput): PartialShape {
+  return (input as { readonly promised?: boolean }).promised ? null : shapeOfInput(input);
+}
+
+/**
+ * The dimensions as an int32 vector on the host. TensorFlow op `Shape`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.shape([[1, 2, 3]]).arraySync(), [1, 3]);
+ * ```
+ */
+export function shape(x: TensorLike): Tensor {
+  const input = toInput(x, "x", "shape");
+  const known = certainShape(input);
+  return isConcrete(known) ? asTensor(intVector(known)) : apply1(Shape, [input]);
+}
+
+/**
+ * The number of dimensions as an int32 scalar on the host. TensorFlow op `Rank`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.rank([[1, 2, 3]]).item(), 2);
+ * ```
+ */
+export function rank(x: TensorLike): Tensor {
+  const input = toInput(x, "x", "rank");
+  const known = certainShape(input);
+  return known === null ? apply1(Rank, [input]) : asTensor(intScalar(known.length));
+}
+
+/**
+ * The number of elements as an int32 scalar on the host. TensorFlow op `Size`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.size([[1, 2, 3]]).item(), 3);
+ * ```
+ */
+export function size(x: TensorLike): Tensor {
+  const input = toInput(x, "x", "size");
+  const known = certainShape(input);
+  return isConcrete(known) ? asTensor(intScalar(sizeOf(known))) : apply1(Size, [input]);
+}

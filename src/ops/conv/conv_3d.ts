@@ -1,0 +1,115 @@
+/**
+ * Convolutions over three axes.
+ */
+import { apply1 } from "../../core/apply.ts";
+import type { Portable } from "../../core/portable.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { convBackwardFilter, convBackwardInput, convForward } from "../../kernels/host/conv.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import {
+  convArguments,
+  inBatch,
+  type Padding,
+  type PerAxis,
+  transposedArguments,
+} from "./conv_arguments.ts";
+import { defineConvFamily } from "./conv_family.ts";
+
+// `explicit_paddings` is ours: TensorFlow knows only SAME and VALID here.
+const ATTRS = [
+  "T: floating",
+  "strides: list(int)",
+  "padding: string",
+  "explicit_paddings: list(int) = []",
+  'data_format: string = "NDHWC"',
+  "dilations: list(int) = [1, 1, 1, 1, 1]",
+];
+
+const portable: Portable = {
+  without: { explicit_paddings: (v) => (v as number[]).length === 0 },
+};
+
+const FAMILY = defineConvFamily({
+  fn: "conv3d",
+  rank: 5,
+  attrs: ATTRS,
+  forward: {
+    name: "Conv3D",
+    portable,
+    cpu: convForward,
+    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS),
+  },
+  inputGradient: {
+    name: "Conv3DBackpropInputV2",
+    sizes: "Tshape",
+    portable,
+    cpu: convBackwardInput,
+    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS),
+  },
+  filterGradient: {
+    name: "Conv3DBackpropFilterV2",
+    portable,
+    cpu: convBackwardFilter,
+    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS),
+  },
+});
+
+/**
+ * Convolution over three axes: `x` is `[batch, depth, height, width, inChannels]` (or without batch), `filter` `[depth,
+ * height, width, inChannels, outChannels]`. TensorFlow op `Conv3D`. Throws `ValueError` where shapes do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2, 1]);
+ * const filter = tf.tensor([1, 1, 1, 1, 1, 1, 1, 1], [2, 2, 2, 1, 1]);
+ * assertEquals(tf.conv3d(x, filter, 1, "valid").arraySync(), [[[[36]]]]);
+ * ```
+ */
+export function conv3d(
+  x: TensorLike,
+  filter: TensorLike,
+  strides: PerAxis,
+  pad: Padding,
+  dataFormat: "NDHWC" | "NCDHW" = "NDHWC",
+  dilations: PerAxis = 1,
+): Tensor {
+  const args = { x, filter, strides, pad, dataFormat, dilations };
+  return inBatch(x, 5, () => {
+    const { x: input, filter: kernel, attrs, restore } = convArguments("conv3d", 5, args);
+    return restore(apply1(FAMILY.forward, [input, kernel], attrs));
+  });
+}
+
+/**
+ * Transposed convolution over three axes: the gradient of {@linkcode conv3d} with respect to its input. `filter` is
+ * `[depth, height, width, outChannels, inChannels]`. TensorFlow op `Conv3DBackpropInputV2`. Throws `ValueError` where
+ * shapes do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const filter = tf.tensor([1, 2, 3, 4], [1, 2, 2, 1, 1]);
+ * const y = tf.conv3dTranspose(tf.tensor([2], [1, 1, 1, 1]), filter, [1, 2, 2, 1], 1, "valid");
+ * assertEquals(y.flatten().arraySync(), [2, 4, 6, 8]);
+ * ```
+ */
+export function conv3dTranspose(
+  x: TensorLike,
+  filter: TensorLike,
+  outputShape: readonly number[],
+  strides: PerAxis,
+  pad: Padding,
+): Tensor {
+  const args = { x, filter, outputShape, strides, pad, dataFormat: "NDHWC" };
+  return inBatch(x, 5, () => {
+    const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
+      "conv3dTranspose",
+      5,
+      args,
+    );
+    return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
+  });
+}

@@ -1,0 +1,389 @@
+/**
+ * From what users pass to convolutions and pooling to TensorFlow's attributes.
+ */
+import { compose, type OpInput } from "../../core/apply.ts";
+import type { Attrs } from "../../core/op.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import { shapeText } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import { dilatedExtent } from "../../kernels/conv/geometry.ts";
+import { expandDims, squeeze } from "../array/view.ts";
+import { asTensor, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+
+/** Padding: a name, the same number of zeros on every side, or `[before, after]` per axis of the input. */
+export type Padding = "valid" | "same" | number | readonly (readonly [number, number])[];
+/** How output extents are rounded where padding is a number. */
+export type RoundingMode = "floor" | "round" | "ceil";
+/** One number for all spatial axes, or one per axis. */
+export type PerAxis = number | readonly number[];
+
+/** What {@linkcode windowAttrs} takes. */
+export interface WindowArguments {
+  /** Function for messages. */
+  readonly fn: string;
+  /** Static shape of the input, batch included. */
+  readonly input: PartialShape;
+  /** Extents of the window. */
+  readonly window: readonly (number | null)[];
+  /** Steps between places. */
+  readonly strides: PerAxis;
+  /** Padding. */
+  readonly pad: Padding;
+  /** `NHWC`, `NCHW`, `NDHWC`, `NCDHW`. */
+  readonly dataFormat: string;
+  /** Steps between taps. */
+  readonly dilations?: PerAxis | undefined;
+  /** Rounding. */
+  readonly dimRoundingMode?: RoundingMode | undefined;
+}
+
+/** TensorFlow's spatial attributes; a type, not an interface, so that it passes for attributes of an op. */
+export type WindowAttrs = {
+  /** Per axis of the input. */
+  readonly strides: number[];
+  /** `SAME`, `VALID` or `EXPLICIT`. */
+  readonly padding: string;
+  /** Two per axis of the input; empty unless explicit. */
+  readonly explicit_paddings: number[];
+  /** As given. */
+  readonly data_format: string;
+  /** Per axis of the input. */
+  readonly dilations: number[];
+};
+
+/** One number per spatial axis. Throws `ValueError` for another count or values below 1. */
+export function perAxis(value: PerAxis, count: number, fn: string, what: string): number[] {
+  const list = typeof value === "number" ? new Array<number>(count).fill(value) : [...value];
+  if (list.length === 1 && count > 1) list.push(...new Array<number>(count - 1).fill(list[0]));
+  if (list.length !== count || list.some((v) => !Number.isInteger(v) || v < 1)) {
+    throw new ValueError(
+      `Error in ${fn}: ${what} must be ${count} integers greater than 0, received ${
+        shapeText(list)
+      }`,
+    );
+  }
+  return list;
+}
+
+/** Makes attributes once for each key: ops on small inputs take little longer than this. */
+export function attrsByKey<A extends Attrs>(): (key: string, make: () => A) => A {
+  const known = new Map<string, A>();
+  return (key, make) => {
+    let attrs = known.get(key);
+    if (attrs === undefined) {
+      attrs = make();
+      Object.values(attrs).forEach(Object.freeze);
+      Object.freeze(attrs);
+      if (known.size === MOST_KEYS) known.clear();
+      known.set(key, attrs);
+    }
+    return attrs;
+  };
+}
+const MOST_KEYS = 256;
+
+/** What tells windows apart whose attributes do not depend on the input, and are alike along all axes; null for others. */
+export function windowKey(
+  { strides, dilations, pad, dataFormat, dimRoundingMode }: Omit<
+    WindowArguments,
+    "fn" | "input" | "window"
+  >,
+  axes: number,
+): string | null {
+  const stride = alike(strides, axes), dilation = alike(dilations ?? 1, axes);
+  const plain = stride !== null && dilation !== null && typeof pad === "string" &&
+    dimRoundingMode === undefined;
+  return plain ? `${axes} ${stride} ${dilation} ${pad} ${dataFormat}` : null;
+}
+
+/** The number that is along all axes; null where there are several, or others than are wanted. */
+export function alike(value: PerAxis, axes: number): number | null {
+  if (typeof value === "number") return value;
+  if (!Array.isArray(value) || value.length !== axes) return null;
+  for (let i = 0; i < axes; i++) if (value[i] !== value[0]) return null;
+  return typeof value[0] === "number" ? value[0] : null;
+}
+
+const attrsOfWindows = attrsByKey<WindowAttrs>();
+
+/** Converts the arguments. Throws `ValueError` for what cannot be. */
+export function windowAttrs(args: WindowArguments): WindowAttrs {
+  const key = windowKey(args, args.window.length);
+  return key === null ? convert(args) : attrsOfWindows(key, () => convert(args));
+}
+
+function convert(args: WindowArguments): WindowAttrs {
+  const { fn, input, window, pad, dataFormat, dimRoundingMode } = args;
+  const axes = window.length;
+  const known = axes === 3 ? ["NDHWC", "NCDHW"] : ["NHWC", "NCHW"];
+  if (!known.includes(dataFormat)) {
+    throw new ValueError(
+      `Error in ${fn}: got dataFormat of ${dataFormat} but wanted ${known.join(" or ")}`,
+    );
+  }
+  const channelsFirst = dataFormat[1] === "C";
+  const strides = perAxis(args.strides, axes, fn, "strides");
+  const dilations = perAxis(args.dilations ?? 1, axes, fn, "dilations");
+  if (strides.some((s) => s !== 1) && dilations.some((d) => d !== 1)) {
+    throw new ValueError(
+      `Error in ${fn}: either strides or dilations must be 1, received strides ${strides} and dilations ${dilations}`,
+    );
+  }
+  const onAxes = (list: readonly number[]): number[] =>
+    channelsFirst ? [1, 1, ...list] : [1, ...list, 1];
+  const extents = input === null
+    ? null
+    : input.slice(channelsFirst ? 2 : 1, channelsFirst ? 2 + axes : 1 + axes);
+  const padding = resolvePadding(fn, pad, axes, channelsFirst, dimRoundingMode);
+  const out = {
+    strides: onAxes(strides),
+    data_format: dataFormat,
+    dilations: onAxes(dilations),
+  };
+  if (typeof padding === "string") return { ...out, padding, explicit_paddings: [] };
+  const sides = padding.map(([before, after], i): [number, number] => {
+    const size = extents?.[i], filter = window[i];
+    if (
+      size == null || filter === null || dimRoundingMode === undefined ||
+      dimRoundingMode === "floor"
+    ) {
+      return [before, after];
+    }
+    const extent = dilatedExtent(filter, dilations[i]);
+    const places = Math[dimRoundingMode]((size + before + after - extent) / strides[i]) + 1;
+    return [before, Math.max(0, (places - 1) * strides[i] + extent - size - before)];
+  });
+  if (sides.every(([b, a]) => b === 0 && a === 0)) {
+    return { ...out, padding: "VALID", explicit_paddings: [] };
+  }
+  const all = channelsFirst ? [[0, 0], [0, 0], ...sides] : [[0, 0], ...sides, [0, 0]];
+  return { ...out, padding: "EXPLICIT", explicit_paddings: all.flat() };
+}
+
+function resolvePadding(
+  fn: string,
+  pad: Padding,
+  axes: number,
+  channelsFirst: boolean,
+  rounding: RoundingMode | undefined,
+): string | [number, number][] {
+  if (
+    rounding !== undefined && rounding !== null && !["floor", "round", "ceil"].includes(rounding)
+  ) {
+    throw new ValueError(
+      `Error in ${fn}: unknown dimRoundingMode ${rounding}, wanted floor, round or ceil`,
+    );
+  }
+  if (typeof pad === "string") {
+    const name = pad.toUpperCase();
+    if (name !== "SAME" && name !== "VALID") {
+      throw new ValueError(
+        `Error in ${fn}: unknown padding "${pad}", wanted "same", "valid", a number or a list`,
+      );
+    }
+    if (rounding !== undefined && rounding !== null) {
+      throw new ValueError(
+        `Error in ${fn}: pad must be an integer when using dimRoundingMode ${rounding}, received pad ${pad}`,
+      );
+    }
+    return name;
+  }
+  const sides: [number, number][] = typeof pad === "number"
+    ? Array.from({ length: axes }, () => [pad, pad])
+    : explicitSides(fn, pad, axes, channelsFirst);
+  for (const n of sides.flat()) {
+    if (!Number.isInteger(n) || n < 0) {
+      throw new ValueError(
+        `Error in ${fn}: pad must be integers of at least 0, received pad ${JSON.stringify(pad)}`,
+      );
+    }
+  }
+  return sides;
+}
+
+function explicitSides(
+  fn: string,
+  pad: readonly (readonly [number, number])[],
+  axes: number,
+  channelsFirst: boolean,
+): [number, number][] {
+  const full = pad.length === axes + 2;
+  const spatial = full
+    ? pad.slice(channelsFirst ? 2 : 1, channelsFirst ? axes + 2 : axes + 1)
+    : pad;
+  if (spatial.length !== axes || pad.some((p) => p.length !== 2)) {
+    throw new ValueError(
+      `Error in ${fn}: pad must hold [before, after] for each of ${axes + 2} axes, received ${
+        JSON.stringify(pad)
+      }`,
+    );
+  }
+  return spatial.map(([a, b]) => [a, b]);
+}
+
+/** An input with a batch axis, and how to take the axis away again. */
+export interface Batched {
+  /** The input with a batch axis. */
+  readonly x: OpInput;
+  /** Undoes what was added. */
+  readonly restore: (y: Tensor) => Tensor;
+}
+
+/** Adds the batch axis where the rank is one less than `rank`. Throws `ValueError` for other ranks. */
+export function withBatch(x: TensorLike, rank: number, fn: string, arg = "x"): Batched {
+  const input = toInput(x, arg, fn);
+  const shape = shapeOfInput(input);
+  if (shape !== null && shape.length === rank - 1) {
+    return { x: expandDims(asTensor(input), 0), restore: (y) => squeeze(y, [0]) };
+  }
+  if (shape !== null && shape.length !== rank) {
+    throw new ValueError(
+      `Error in ${fn}: ${arg} must be rank ${rank - 1} or ${rank}, received rank ${shape.length}`,
+    );
+  }
+  return { x: input, restore: (y) => y };
+}
+
+/** Runs `fn`, which calls {@linkcode withBatch}; where an axis is added, as one op. */
+export function inBatch(x: TensorLike, rank: number, fn: () => Tensor): Tensor {
+  return x instanceof Tensor && x.staticShape?.length === rank ? fn() : compose(fn);
+}
+
+/** Static extent of one axis counted from the front; null where it is not known. */
+export function extentOf(x: OpInput, axis: number): number | null {
+  const shape = shapeOfInput(x);
+  return shape === null ? null : shape[axis < 0 ? axis + shape.length : axis];
+}
+
+/** Throws `ValueError` where both are known and differ. */
+export function checkSame(a: number | null, b: number | null, message: string): void {
+  if (a !== null && b !== null && a !== b) {
+    throw new ValueError(`${message}, received ${a} and ${b}`);
+  }
+}
+
+/** Converts a filter; throws `ValueError` for another rank. */
+export function toFilter(filter: TensorLike, rank: number, fn: string, arg = "filter"): OpInput {
+  const input = toInput(filter, arg, fn);
+  const shape = shapeOfInput(input);
+  if (shape !== null && shape.length !== rank) {
+    throw new ValueError(
+      `Error in ${fn}: ${arg} must be rank ${rank}, received rank ${shape.length}`,
+    );
+  }
+  return input;
+}
+
+/** What {@linkcode convArguments} takes: what users pass to a convolution. */
+export interface ConvArguments {
+  /** Input, with or without batch. */
+  readonly x: TensorLike;
+  /** Filter. */
+  readonly filter: TensorLike;
+  /** Steps between places. */
+  readonly strides: PerAxis;
+  /** Padding. */
+  readonly pad: Padding;
+  /** Layout of the input. */
+  readonly dataFormat: string;
+  /** Steps between taps. */
+  readonly dilations?: PerAxis | undefined;
+  /** Rounding. */
+  readonly dimRoundingMode?: RoundingMode | undefined;
+}
+
+/** A convolution ready to be applied. */
+export interface ConvInputs extends Batched {
+  /** The filter. */
+  readonly filter: OpInput;
+  /** Attributes of the op. */
+  readonly attrs: WindowAttrs;
+}
+
+/** Inputs and attributes of a convolution on inputs of `rank`. Throws `ValueError` where they do not fit. */
+export function convArguments(fn: string, rank: 4 | 5, args: ConvArguments): ConvInputs {
+  const { strides, pad, dataFormat, dilations, dimRoundingMode } = args;
+  const { x, restore } = withBatch(args.x, rank, fn);
+  const filter = toFilter(args.filter, rank, fn);
+  const attrs = windowAttrs({
+    fn,
+    input: shapeOfInput(x),
+    window: windowOf(filter, rank),
+    strides,
+    pad,
+    dataFormat,
+    dilations,
+    dimRoundingMode,
+  });
+  checkSame(
+    extentOf(x, dataFormat[1] === "C" ? 1 : rank - 1),
+    extentOf(filter, rank - 2),
+    `Error in ${fn}: depth of input must match input depth for filter`,
+  );
+  return { x, filter, attrs, restore };
+}
+
+/** What {@linkcode transposedArguments} takes: what users pass to a transposed convolution. */
+export interface TransposedArguments {
+  /** Input, with or without batch. */
+  readonly x: TensorLike;
+  /** Filter. */
+  readonly filter: TensorLike;
+  /** Shape of the result, with or without batch. */
+  readonly outputShape: readonly number[] | Tensor;
+  /** Steps between places. */
+  readonly strides: PerAxis;
+  /** Padding. */
+  readonly pad: Padding;
+  /** Layout of the result. */
+  readonly dataFormat: string;
+  /** Rounding. */
+  readonly dimRoundingMode?: RoundingMode | undefined;
+}
+
+/** A transposed convolution ready to be applied. */
+export interface TransposedInputs extends ConvInputs {
+  /** Shape of the result. */
+  readonly sizes: OpInput;
+}
+
+/** Inputs and attributes of a transposed convolution to results of `rank`. Throws `ValueError` where they do not fit. */
+export function transposedArguments(
+  fn: string,
+  rank: 4 | 5,
+  args: TransposedArguments,
+): TransposedInputs {
+  const { outputShape, strides, pad, dataFormat, dimRoundingMode } = args;
+  const { x, restore } = withBatch(args.x, rank, fn);
+  const filter = toFilter(args.filter, rank, fn);
+  checkSame(
+    extentOf(x, rank - 1),
+    extentOf(filter, rank - 1),
+    `Error in ${fn}: depth of input must match that of filter`,
+  );
+  const list = Array.isArray(outputShape) ? outputShape as readonly number[] : null;
+  const full = list?.length === rank - 1 ? [extentOf(x, 0) ?? 1, ...list] : list;
+  if (full !== null) {
+    if (full.length !== rank) {
+      throw new ValueError(
+        `Error in ${fn}: outputShape must have ${rank - 1} or ${rank} entries, received ${
+          shapeText(full)
+        }`,
+      );
+    }
+    checkSame(
+      full[rank - 1],
+      extentOf(filter, rank - 2),
+      `Error in ${fn}: depth of outputShape must match that of filter`,
+    );
+  }
+  const window = windowOf(filter, rank);
+  const attrs = windowAttrs({ fn, input: full, window, strides, pad, dataFormat, dimRoundingMode });
+  const sizes = full === null ? toIndexInput(outputShape, "outputShape", fn) : intVector(full);
+  return { x, filter, sizes, attrs, restore };
+}
+
+function windowOf(filter: OpInput, rank: number): (number | null)[] {
+  return Array.from({ length: rank - 2 }, (_, axis) => extentOf(filter, axis));
+}

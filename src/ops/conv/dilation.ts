@@ -1,0 +1,141 @@
+/**
+ * Morphological dilation and its gradients.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { type Attrs, defineOp, type GradRule } from "../../core/op.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { LookupError, ValueError } from "../../core/errors.ts";
+import {
+  checkRank,
+  dilationGeometry,
+  spatialAttrs,
+  spatialOutputs,
+} from "../../kernels/conv/geometry.ts";
+import { dilationCpu, dilationFilterCpu, dilationInputCpu } from "../../kernels/host/dilation.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import {
+  checkSame,
+  extentOf,
+  inBatch,
+  type Padding,
+  type PerAxis,
+  toFilter,
+  windowAttrs,
+  withBatch,
+} from "./conv_arguments.ts";
+import { shapeOfInput } from "../input.ts";
+
+const ATTRS = ["T: real", "strides: list(int)", "rates: list(int)", "padding: string"];
+
+function dilatedShape(x: Spec, filter: Spec, { strides, rates, padding }: Attrs): PartialShape {
+  checkRank(x.shape, 4, "Dilation2D", "input");
+  checkRank(filter.shape, 3, "Dilation2D", "filter");
+  const [n, h, w, c] = x.shape ?? [null, null, null, null];
+  const [fh, fw, depth] = filter.shape ?? [null, null, null];
+  if (c !== null && depth !== null && c !== depth) {
+    throw new ValueError(
+      `Cannot dilate: input and filter must have the same depth: ${c} vs ${depth}`,
+    );
+  }
+  const spatial = spatialAttrs({ strides, dilations: rates, padding }, 4);
+  return [n, ...spatialOutputs([h, w], [fh, fw], spatial), c ?? depth];
+}
+
+/** Which element won does not change smoothly; TensorFlow has no second derivative either. */
+const NO_GRADIENT: GradRule = {
+  saves: [],
+  vjp: () => {
+    throw new LookupError("No gradient defined for the gradients of Dilation2D");
+  },
+};
+
+const BackpropInput = defineOp({
+  name: "Dilation2DBackpropInput",
+  inputs: ["input: T", "filter: T", "out_backprop: T"],
+  outputs: ["in_backprop: T"],
+  attrs: ATTRS,
+  infer: ([x]) => [x.shape],
+  grad: NO_GRADIENT,
+  cpu: ([x, filter, dy], [dx], { attrs }) =>
+    dilationInputCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, dx),
+  gpu: onGpu(({ DILATION_INPUT_VARIANTS }) => DILATION_INPUT_VARIANTS),
+});
+
+const BackpropFilter = defineOp({
+  name: "Dilation2DBackpropFilter",
+  inputs: ["input: T", "filter: T", "out_backprop: T"],
+  outputs: ["filter_backprop: T"],
+  attrs: ATTRS,
+  infer: ([, filter]) => [filter.shape],
+  grad: NO_GRADIENT,
+  cpu: ([x, filter, dy], [df], { attrs }) =>
+    dilationFilterCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, df),
+  gpu: onGpu(({ DILATION_FILTER_VARIANTS }) => DILATION_FILTER_VARIANTS),
+});
+
+const Dilation2D = defineOp({
+  name: "Dilation2D",
+  inputs: ["input: T", "filter: T"],
+  outputs: ["output: T"],
+  attrs: ATTRS,
+  infer: ([x, filter], attrs) => [dilatedShape(x, filter, attrs)],
+  grad: {
+    saves: ["input", "filter"],
+    vjp: ({ input, filter }, [dy], { attrs: { strides, rates, padding }, needs }) => [
+      needs[0] ? apply1(BackpropInput, [input, filter, dy], { strides, rates, padding }) : null,
+      needs[1] ? apply1(BackpropFilter, [input, filter, dy], { strides, rates, padding }) : null,
+    ],
+  },
+  cpu: ([x, filter], [out], { attrs }) =>
+    dilationCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, out),
+  gpu: onGpu(({ DILATION_VARIANTS }) => DILATION_VARIANTS),
+});
+
+/**
+ * Greatest sum of an element and the filter's tap over it: `x` is `[batch, height, width, channels]` (or without batch),
+ * `filter` `[height, width, channels]`. TensorFlow op `Dilation2D`. Throws `ValueError` where shapes do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4], [2, 2, 1]);
+ * assertEquals(tf.dilation2d(x, tf.tensor([4, 0, 0, 0], [2, 2, 1]), 1, "valid").arraySync(), [[[5]]]);
+ * ```
+ */
+export function dilation2d(
+  x: TensorLike,
+  filter: TensorLike,
+  strides: PerAxis,
+  pad: Padding,
+  dilations: PerAxis = 1,
+  dataFormat: "NHWC" = "NHWC",
+): Tensor {
+  return inBatch(x, 4, () => {
+    const { x: input, restore } = withBatch(x, 4, "dilation2d");
+    const kernel = toFilter(filter, 3, "dilation2d");
+    if (typeof pad !== "string") {
+      throw new ValueError(`Error in dilation2d: pad must be "same" or "valid", received ${pad}`);
+    }
+    if (dataFormat !== "NHWC") {
+      throw new ValueError(`Error in dilation2d: only NHWC is supported, received ${dataFormat}`);
+    }
+    checkSame(
+      extentOf(input, 3),
+      extentOf(kernel, 2),
+      "Error in dilation2d: input and filter must have the same depth",
+    );
+    const { strides: steps, dilations: rates, padding } = windowAttrs({
+      fn: "dilation2d",
+      input: shapeOfInput(input),
+      window: [extentOf(kernel, 0), extentOf(kernel, 1)],
+      strides,
+      pad,
+      dataFormat,
+      dilations,
+    });
+    return restore(apply1(Dilation2D, [input, kernel], { strides: steps, rates, padding }));
+  });
+}

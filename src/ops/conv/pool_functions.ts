@@ -1,0 +1,260 @@
+/**
+ * Pooling functions: maxPool, avgPool, their three-dimensional forms, maxPoolWithArgmax, pool.
+ */
+import type { OpInput } from "../../core/apply.ts";
+import type { Attrs } from "../../core/op.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import {
+  alike,
+  attrsByKey,
+  inBatch,
+  type Padding,
+  type PerAxis,
+  perAxis,
+  type RoundingMode,
+  windowAttrs,
+  windowKey,
+  withBatch,
+} from "./conv_arguments.ts";
+import { shapeOfInput, toInput } from "../input.ts";
+import { applyArgMaxPool, applyPool } from "./pool.ts";
+
+interface PoolArguments {
+  readonly fn: string;
+  readonly axes: 2 | 3;
+  readonly filterSize: PerAxis;
+  readonly strides: PerAxis;
+  readonly pad: Padding;
+  readonly dimRoundingMode?: RoundingMode | undefined;
+  readonly dataFormat?: string;
+  readonly dilations?: PerAxis | undefined;
+}
+
+const attrsOfPools = attrsByKey();
+
+function poolAttrs(input: OpInput, args: PoolArguments): Attrs {
+  const { axes, filterSize, strides, pad, dimRoundingMode, dilations } = args;
+  const dataFormat = args.dataFormat ?? (axes === 2 ? "NHWC" : "NDHWC");
+  const size = alike(filterSize, axes);
+  const key = windowKey({ strides, pad, dimRoundingMode, dilations, dataFormat }, axes);
+  const make = () => convert(input, { ...args, dataFormat });
+  return size === null || key === null ? make() : attrsOfPools(`${size} ${key}`, make);
+}
+
+function convert(input: OpInput, args: PoolArguments & { readonly dataFormat: string }): Attrs {
+  const { fn, axes, filterSize, strides, pad, dimRoundingMode, dilations, dataFormat } = args;
+  const window = perAxis(filterSize, axes, fn, "filterSize");
+  const attrs = windowAttrs({
+    fn,
+    input: shapeOfInput(input),
+    window,
+    strides,
+    pad,
+    dataFormat,
+    dilations,
+    dimRoundingMode,
+  });
+  const ksize = dataFormat[1] === "C" ? [1, 1, ...window] : [1, ...window, 1];
+  const dilated = attrs.dilations.some((d) => d !== 1);
+  return { ...attrs, ksize, dilations: dilated ? attrs.dilations : [] };
+}
+
+function pooled(type: "max" | "avg", x: TensorLike, args: PoolArguments): Tensor {
+  return inBatch(x, args.axes + 2, () => {
+    const { x: input, restore } = withBatch(x, args.axes + 2, args.fn);
+    return restore(applyPool(type, args.axes, input, poolAttrs(input, args)));
+  });
+}
+
+/**
+ * Greatest element of each window, over `[batch, height, width, channels]` (or without batch). NaN does not count.
+ * TensorFlow op `MaxPool`. Throws `ValueError` for another rank and a window that does not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4], [2, 2, 1]);
+ * assertEquals(tf.maxPool(x, 2, 1, "valid").arraySync(), [[[4]]]);
+ * ```
+ */
+export function maxPool(
+  x: TensorLike,
+  filterSize: PerAxis,
+  strides: PerAxis,
+  pad: Padding,
+  dimRoundingMode?: RoundingMode,
+): Tensor {
+  return pooled("max", x, { fn: "maxPool", axes: 2, filterSize, strides, pad, dimRoundingMode });
+}
+
+/**
+ * Mean of each window, over `[batch, height, width, channels]` (or without batch); padding does not count.
+ * TensorFlow op `AvgPool`. Throws `ValueError` for another rank and a window that does not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4], [2, 2, 1]);
+ * assertEquals(tf.avgPool(x, 2, 1, "valid").arraySync(), [[[2.5]]]);
+ * ```
+ */
+export function avgPool(
+  x: TensorLike,
+  filterSize: PerAxis,
+  strides: PerAxis,
+  pad: Padding,
+  dimRoundingMode?: RoundingMode,
+): Tensor {
+  return pooled("avg", x, { fn: "avgPool", axes: 2, filterSize, strides, pad, dimRoundingMode });
+}
+
+/**
+ * Greatest element of each window, over `[batch, depth, height, width, channels]` (or without batch).
+ * TensorFlow op `MaxPool3D`. Throws `ValueError` for another rank and a window that does not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2, 1]);
+ * assertEquals(tf.maxPool3d(x, 2, 1, "valid").arraySync(), [[[[8]]]]);
+ * ```
+ */
+export function maxPool3d(
+  x: TensorLike,
+  filterSize: PerAxis,
+  strides: PerAxis,
+  pad: Padding,
+  dimRoundingMode?: RoundingMode,
+  dataFormat: "NDHWC" | "NCDHW" = "NDHWC",
+): Tensor {
+  return pooled("max", x, {
+    fn: "maxPool3d",
+    axes: 3,
+    filterSize,
+    strides,
+    pad,
+    dimRoundingMode,
+    dataFormat,
+  });
+}
+
+/**
+ * Mean of each window, over `[batch, depth, height, width, channels]` (or without batch).
+ * TensorFlow op `AvgPool3D`. Throws `ValueError` for another rank and a window that does not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2, 1]);
+ * assertEquals(tf.avgPool3d(x, 2, 1, "valid").arraySync(), [[[[4.5]]]]);
+ * ```
+ */
+export function avgPool3d(
+  x: TensorLike,
+  filterSize: PerAxis,
+  strides: PerAxis,
+  pad: Padding,
+  dimRoundingMode?: RoundingMode,
+  dataFormat: "NDHWC" | "NCDHW" = "NDHWC",
+): Tensor {
+  return pooled("avg", x, {
+    fn: "avgPool3d",
+    axes: 3,
+    filterSize,
+    strides,
+    pad,
+    dimRoundingMode,
+    dataFormat,
+  });
+}
+
+/** What {@linkcode maxPoolWithArgmax} returns. */
+export interface PooledWithArgmax {
+  /** Greatest elements. */
+  readonly result: Tensor;
+  /** Where they stand, int32: `(y * width + x) * channels + channel`. */
+  readonly indexes: Tensor;
+}
+
+/**
+ * Greatest element of each window and its flat position in the image, or in the whole batch with `includeBatchInIndex`.
+ * TensorFlow op `MaxPoolWithArgmax`. Throws `ValueError` for a rank other than 4.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 4, 3, 2], [1, 2, 2, 1]);
+ * const { result, indexes } = tf.maxPoolWithArgmax(x, 2, 2, "valid");
+ * assertEquals([result.item(), indexes.item()], [4, 1]);
+ * ```
+ */
+export function maxPoolWithArgmax(
+  x: TensorLike,
+  filterSize: PerAxis,
+  strides: PerAxis,
+  pad: Padding,
+  includeBatchInIndex = false,
+): PooledWithArgmax {
+  const input = toInput(x, "x", "maxPoolWithArgmax");
+  const rank = shapeOfInput(input)?.length ?? 4;
+  if (rank !== 4) {
+    throw new ValueError(`Error in maxPoolWithArgmax: x must be rank 4, received rank ${rank}`);
+  }
+  const { ksize, strides: steps, padding, explicit_paddings } = poolAttrs(input, {
+    fn: "maxPoolWithArgmax",
+    axes: 2,
+    filterSize,
+    strides,
+    pad,
+  });
+  const [result, indexes] = applyArgMaxPool(input, {
+    ksize,
+    strides: steps,
+    padding,
+    explicit_paddings,
+    include_batch_in_index: includeBatchInIndex,
+    Targmax: "int32",
+  });
+  return { result, indexes };
+}
+
+/**
+ * Pooling of either kind, with gaps between the taps where `dilations` are given.
+ * Follows TensorFlow `nn.pool`; ops `MaxPool` and `AvgPool`. Throws `ValueError` for what does not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4, 5, 6, 7, 8, 9], [3, 3, 1]);
+ * assertEquals(tf.pool(x, 2, "avg", "valid", 2).arraySync(), [[[5]]]);
+ * ```
+ */
+export function pool(
+  input: TensorLike,
+  windowShape: PerAxis,
+  poolingType: "avg" | "max",
+  pad: Padding,
+  dilations?: PerAxis,
+  strides: PerAxis = 1,
+  dimRoundingMode?: RoundingMode,
+): Tensor {
+  if (poolingType !== "avg" && poolingType !== "max") {
+    throw new ValueError(`Error in pool: unknown poolingType ${poolingType}, wanted avg or max`);
+  }
+  return pooled(poolingType, input, {
+    fn: "pool",
+    axes: 2,
+    filterSize: windowShape,
+    strides: strides ?? 1,
+    pad,
+    dilations: dilations ?? 1,
+    dimRoundingMode,
+  });
+}

@@ -1,0 +1,279 @@
+/**
+ * What `_FusedMatMul`, `_FusedConv2D` and the like do after the product: bias and activation. One definition for all of them.
+ */
+import { apply, apply1 } from "../../core/apply.ts";
+import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import {
+  type Attrs,
+  defineOp,
+  type GradContext,
+  lookupOp,
+  type OpDef,
+  type Problem,
+} from "../../core/op.ts";
+import { argument, type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { Shape } from "../../core/shape.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { InternalError, UnimplementedError, ValueError } from "../../core/errors.ts";
+import type { Epilogue, EpilogueOperand } from "../../kernels/matmul/epilogue.ts";
+import { setMeaning } from "../../kernels/host/meaning.ts";
+import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
+import { asTensor } from "../input.ts";
+import { add, mul } from "../pointwise/arithmetic.ts";
+import { less } from "../pointwise/compare.ts";
+import { where } from "../pointwise/select.ts";
+
+/** Activations by TensorFlow's op name. */
+const ACTIVATIONS: ReadonlySet<string> = new Set([
+  "Relu",
+  "Relu6",
+  "Elu",
+  "LeakyRelu",
+  "Sigmoid",
+  "Tanh",
+  "Prelu",
+]);
+
+interface Steps {
+  readonly bias: boolean;
+  readonly activation: string | null;
+}
+
+/** Reads `fused_ops`. Throws `UnimplementedError` for what is not known. */
+function stepsOf({ fused_ops }: Attrs): Steps {
+  const list = [...fused_ops as readonly string[]];
+  const bias = list[0] === "BiasAdd";
+  if (bias) list.shift();
+  const activation = list.shift() ?? null;
+  if (list.length > 0 || (activation !== null && !ACTIVATIONS.has(activation))) {
+    throw new UnimplementedError(
+      `Fusion is not implemented: [${fused_ops}]; wanted BiasAdd, then one of ${
+        [...ACTIVATIONS].join(", ")
+      }`,
+    );
+  }
+  return { bias, activation };
+}
+
+/** Operands besides the first two. */
+function operandCount({ bias, activation }: Steps): number {
+  return (bias ? 1 : 0) + (activation === "Prelu" ? 1 : 0);
+}
+
+function activationAttrs(activation: string, attrs: Attrs): Attrs {
+  return activation === "LeakyRelu" ? { alpha: attrs.leakyrelu_alpha } : {};
+}
+
+/** The steps as an expression over the sum and the further operands. */
+function expression(attrs: Attrs): Expr {
+  const { bias, activation } = stepsOf(attrs);
+  const x = bias ? s.add(argument(0), argument(1)) : argument(0);
+  if (activation === null) return x;
+  const args = activation === "Prelu" ? [x, argument(bias ? 2 : 1)] : [x];
+  const op = lookupOp(activation)?.pointwise;
+  if (!op) throw new InternalError(`Cannot fuse ${activation}: it is no pointwise op`);
+  return op(args, activationAttrs(activation, attrs));
+}
+
+/** How an operand meets a result of this shape, or null where no kernel knows it. */
+function meeting(operand: Shape, out: Shape): EpilogueOperand["per"] | null {
+  const size = sizeOf(operand), last = out[out.length - 1];
+  if (size === 1) return "all";
+  if (size === last && operand[operand.length - 1] === last) return "column";
+  return operand.length === out.length && operand.every((d, i) => d === out[i]) ? "element" : null;
+}
+
+/** The epilogue of a problem, or null where no kernel knows it. Inputs 0 and 1 are the product's. */
+export function fusedEpilogue({ inputs, outputs: [out], attrs }: Problem): Epilogue | null {
+  const operands: EpilogueOperand[] = [];
+  for (let i = 2; i < inputs.length; i++) {
+    const per = meeting(inputs[i].shape, out.shape);
+    if (per === null) return null;
+    operands.push({ dtype: inputs[i].dtype, buffer: { input: i }, per });
+  }
+  return { expr: expression(attrs), operands };
+}
+
+/** How the GPU makes a product that ends with an epilogue. */
+export interface GpuProduct {
+  /** Whether there is a kernel for it. */
+  readonly fits: (problem: Problem, profile: Profile) => boolean;
+  /** The product with the epilogue. */
+  readonly plan: (problem: Problem, profile: Profile, epilogue: Epilogue) => GpuPlan;
+}
+
+/** What a fused op is made of. */
+export interface FusedInit {
+  /** TensorFlow op name. */
+  readonly name: string;
+  /** The op of the product; its inputs and attributes are the fused op's first ones. */
+  readonly base: OpDef;
+  /** Attributes of the base op. */
+  readonly attrs: readonly string[];
+  /** The attributes to give the base op. */
+  readonly baseAttrs: (attrs: Attrs) => Attrs;
+  /** The product on the GPU. */
+  readonly gpu: (kernels: GpuKernels) => GpuProduct;
+}
+
+/** Defines an op that adds bias and activation to another. On the host it is its parts, which have fast kernels of their own. */
+export function defineFused(init: FusedInit): OpDef {
+  const { name, base } = init;
+  const [first, second] = base.signature.inputArgs.map((a) => a.name),
+    result = base.signature.outputArgs[0].name;
+  const product = (inputs: readonly Tensor[], attrs: Attrs): Tensor =>
+    apply1(base, inputs.slice(0, 2), init.baseAttrs(attrs));
+  setMeaning(name, { epilogue: fusedEpilogue });
+  return defineOp({
+    name,
+    inputs: [`${first}: T`, `${second}: T`, "args: num_args * T"],
+    outputs: [`${result}: T`],
+    attrs: [
+      ...init.attrs,
+      "num_args: int >= 0",
+      "fused_ops: list(string) = []",
+      "epsilon: float = 0.0001",
+      "leakyrelu_alpha: float = 0.2",
+    ],
+    kind: "anchor",
+    // TensorFlow keeps its ops of these names to itself.
+    portable: "parts",
+    infer: (inputs, attrs) => {
+      const want = operandCount(stepsOf(attrs));
+      if (inputs.length - 2 !== want) {
+        throw new ValueError(
+          `${name} with fused_ops [${attrs.fused_ops}] must have ${want} extra arguments, received ${
+            inputs.length - 2
+          }`,
+        );
+      }
+      return base.infer(inputs.slice(0, 2), attrs);
+    },
+    expand: (inputs, attrs) => {
+      const { bias, activation } = stepsOf(attrs);
+      const z = product(inputs.map(asTensor), attrs);
+      const x = bias ? add(z, inputs[2]) : z;
+      if (activation === null) return [x];
+      const rest = activation === "Prelu" ? [inputs[inputs.length - 1]] : [];
+      return apply(lookupOp(activation)!, [x, ...rest], activationAttrs(activation, attrs));
+    },
+    grad: {
+      saves: [first, second, "args", result],
+      vjp: (saved, [dy], ctx) => {
+        const { bias, activation } = stepsOf(ctx.attrs);
+        const args = ctx.inputs.slice(2).map((_, i) => asTensor(saved[`args:${i}`]));
+        const sum = (): Tensor => {
+          const z = product([saved[first], saved[second]], ctx.attrs);
+          return bias ? add(z, args[0]) : z;
+        };
+        const [dx, dalpha] = activationGradient(activation, ctx, dy, saved[result], sum, args);
+        const rest = ctx.inputs.slice(2).map((_, i) => {
+          if (!ctx.needs[2 + i]) return null;
+          return ctx.sumLike(bias && i === 0 ? dx : dalpha!, 2 + i);
+        });
+        const inner: GradContext = {
+          ...ctx,
+          attrs: { ...ctx.attrs, ...init.baseAttrs(ctx.attrs) },
+          inputs: ctx.inputs.slice(0, 2),
+          needs: ctx.needs.slice(0, 2),
+        };
+        return [...base.grad!.vjp(saved, [dx], inner), ...rest];
+      },
+    },
+    gpu: onGpu((kernels) => {
+      const { fits, plan } = init.gpu(kernels);
+      return [{
+        name: name.replaceAll("_", "").toLowerCase(),
+        fits: (problem, profile) =>
+          fits(problem, profile) && problem.inputs.length <= profile.maxBuffers - 1 &&
+          fusedEpilogue(problem) !== null,
+        plan: (problem, profile) => plan(problem, profile, fusedEpilogue(problem)!),
+      }];
+    }),
+  });
+}
+
+/** Gradients of what was activated and of Prelu's slopes; most follow from the result alone. */
+function activationGradient(
+  activation: string | null,
+  { attrs }: GradContext,
+  dy: Tensor,
+  y: Tensor,
+  sum: () => Tensor,
+  args: readonly Tensor[],
+): [Tensor, Tensor | null] {
+  switch (activation) {
+    case null:
+      return [dy, null];
+    case "Sigmoid":
+    case "Tanh":
+      return [apply1(lookupOp(`${activation}Grad`)!, [y, dy]), null];
+    case "LeakyRelu":
+      if (attrs.leakyrelu_alpha >= 0) {
+        return [
+          apply1(lookupOp("LeakyReluGrad")!, [dy, y], { alpha: attrs.leakyrelu_alpha }),
+          null,
+        ];
+      }
+      return [where(less(sum(), 0), mul(dy, attrs.leakyrelu_alpha), dy), null];
+    case "Prelu": {
+      const x = sum(), alpha = args[args.length - 1], negative = less(x, 0);
+      return [where(negative, mul(dy, alpha), dy), where(negative, mul(dy, x), 0)];
+    }
+  }
+  return [apply1(lookupOp(`${activation}Grad`)!, [dy, y]), null];
+}
+
+/** Names that users give activations. */
+export type Activation = "linear" | "relu" | "relu6" | "elu" | "prelu" | "leakyrelu" | "sigmoid";
+
+const NAMES: Readonly<Record<Activation, string | null>> = {
+  linear: null,
+  relu: "Relu",
+  relu6: "Relu6",
+  elu: "Elu",
+  prelu: "Prelu",
+  leakyrelu: "LeakyRelu",
+  sigmoid: "Sigmoid",
+};
+
+/** TensorFlow's name of an activation; null for none. Throws `ValueError` for an unknown one. */
+export function activationOp(name: Activation): string | null {
+  const op = NAMES[name];
+  if (op === undefined) {
+    throw new ValueError(
+      `Unknown fused activation ${name}, wanted one of ${Object.keys(NAMES).join(", ")}`,
+    );
+  }
+  return op;
+}
+
+/** The steps after a product as separate ops. */
+export function applySteps(
+  x: Tensor,
+  bias: Tensor | null,
+  activation: string | null,
+  alpha: Tensor | null,
+  leakyreluAlpha: number,
+): Tensor {
+  const z = bias === null ? x : add(x, bias);
+  if (activation === null) return z;
+  const rest = activation === "Prelu" ? [alpha!] : [];
+  return apply1(
+    lookupOp(activation)!,
+    [z, ...rest],
+    activationAttrs(activation, { leakyrelu_alpha: leakyreluAlpha }),
+  );
+}
+
+/** True where bias and slopes have shapes that a fused op takes. */
+export function isFusable(operands: readonly (Spec | null)[], columns: number | null): boolean {
+  return operands.every((o) => {
+    if (o === null) return true;
+    if (o.shape === null || columns === null || o.shape.includes(null)) return false;
+    const size = sizeOf(o.shape as Shape);
+    return size === 1 || (size === columns && o.shape[o.shape.length - 1] === columns);
+  });
+}

@@ -1,0 +1,227 @@
+/**
+ * Convolutions with bias and activation in one op.
+ */
+import { apply1, compose, type OpInput } from "../../core/apply.ts";
+import { optionCheck, type OptionKeys } from "../../core/options.ts";
+import type { OpDef } from "../../core/op.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import { isChannelsFirst } from "../../kernels/conv/geometry.ts";
+import { reshape } from "../array/view.ts";
+import { Conv2D, CONV_2D_ATTRS } from "../conv/conv.ts";
+import { convAttrs } from "../conv/conv_family.ts";
+import { DEPTHWISE_ATTRS, DepthwiseConv2dNative } from "../conv/conv_depthwise.ts";
+import {
+  convArguments,
+  extentOf,
+  type Padding,
+  type PerAxis,
+  type RoundingMode,
+} from "../conv/conv_arguments.ts";
+import { type Activation, activationOp, applySteps, defineFused, isFusable } from "./activation.ts";
+import { slopes } from "./matmul.ts";
+import { asTensor, castInput, shapeOfInput, toInput } from "../input.ts";
+
+const REFS = { a: { input: 0 }, b: { input: 1 }, c: { output: 0 } } as const;
+
+const FusedConv2D = defineFused({
+  name: "_FusedConv2D",
+  base: Conv2D,
+  attrs: CONV_2D_ATTRS.map((a) => (a.startsWith("T:") ? "T: floating" : a)),
+  baseAttrs: convAttrs,
+  gpu: ({ convFits, forwardGeometry, planConv }) => ({
+    fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
+    plan: (problem, profile, epilogue) => {
+      const { dtype } = problem.outputs[0];
+      return planConv(
+        { ...REFS, geometry: forwardGeometry(problem), dtype, out: dtype, epilogue },
+        profile,
+      );
+    },
+  }),
+});
+
+const FusedDepthwiseConv2D = defineFused({
+  name: "_FusedDepthwiseConv2dNative",
+  base: DepthwiseConv2dNative,
+  attrs: DEPTHWISE_ATTRS,
+  baseAttrs: convAttrs,
+  gpu: ({ convFits, depthwiseGeometry, planDepthwise }) => ({
+    fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
+    plan: (problem, profile, epilogue) => {
+      const [x, filter] = problem.inputs, { dtype } = problem.outputs[0];
+      const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
+      return planDepthwise({ ...REFS, geometry, dtype, out: dtype, epilogue }, profile);
+    },
+  }),
+});
+
+/** What {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d} take. */
+export interface FusedConvOptions {
+  /** Image, with or without batch. */
+  readonly x: TensorLike;
+  /** Filter. */
+  readonly filter: TensorLike;
+  /** Steps between places. */
+  readonly strides: PerAxis;
+  /** Padding. */
+  readonly pad: Padding;
+  /** Layout of the image. Default `NHWC`. */
+  readonly dataFormat?: "NHWC" | "NCHW";
+  /** Steps between taps. */
+  readonly dilations?: PerAxis;
+  /** Rounding of output extents. */
+  readonly dimRoundingMode?: RoundingMode;
+  /** One number per output channel, or one. */
+  readonly bias?: TensorLike | null;
+  /** Applied last. */
+  readonly activation?: Activation;
+  /** Slopes of `prelu`. */
+  readonly preluActivationWeights?: TensorLike | null;
+  /** Slope of `leakyrelu`. Default 0.2. */
+  readonly leakyreluAlpha?: number;
+}
+
+const OPTIONS: OptionKeys<FusedConvOptions> = {
+  x: true,
+  filter: true,
+  strides: true,
+  pad: true,
+  dataFormat: true,
+  dilations: true,
+  dimRoundingMode: true,
+  bias: true,
+  activation: true,
+  preluActivationWeights: true,
+  leakyreluAlpha: true,
+};
+const checkConvOptions = optionCheck("fused.conv2d", OPTIONS);
+const checkDepthwiseOptions = optionCheck("fused.depthwiseConv2d", OPTIONS);
+
+/**
+ * {@linkcode conv2d} with bias and activation in one kernel where the device has one. TensorFlow op `_FusedConv2D`.
+ * Throws `ValueError` for an unknown activation and shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4], [2, 2, 1]);
+ * const filter = tf.tensor([1, -1], [1, 1, 1, 2]);
+ * const y = tf.fused.conv2d({ x, filter, strides: 2, pad: "valid", bias: [1, 1], activation: "relu" });
+ * assertEquals(y.arraySync(), [[[2, 0]]]);
+ * ```
+ */
+export function fusedConv2d(options: FusedConvOptions): Tensor {
+  checkConvOptions(options);
+  return fusedConv(
+    options,
+    "fused conv2d",
+    FusedConv2D,
+    Conv2D,
+    (filter) => extentOf(filter, 3),
+  );
+}
+
+/**
+ * {@linkcode depthwiseConv2d} with bias and activation in one kernel where the device has one. TensorFlow op
+ * `_FusedDepthwiseConv2dNative`. Throws `ValueError` for an unknown activation and shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.tensor([1, 2, 3, 4], [1, 2, 2]);
+ * const filter = tf.tensor([1, -1], [1, 1, 2, 1]);
+ * const y = tf.fused.depthwiseConv2d({ x, filter, strides: 1, pad: "valid", activation: "relu" });
+ * assertEquals(y.arraySync(), [[[1, 0], [3, 0]]]);
+ * ```
+ */
+export function fusedDepthwiseConv2d(options: FusedConvOptions): Tensor {
+  checkDepthwiseOptions(options);
+  return fusedConv(
+    options,
+    "fused depthwiseConv2d",
+    FusedDepthwiseConv2D,
+    DepthwiseConv2dNative,
+    (filter) => {
+      const channels = extentOf(filter, 2), m = extentOf(filter, 3);
+      return channels === null || m === null ? null : channels * m;
+    },
+  );
+}
+
+function fusedConv(
+  options: FusedConvOptions,
+  fn: string,
+  fused: OpDef,
+  plain: OpDef,
+  channelsOf: (filter: OpInput) => number | null,
+): Tensor {
+  return compose(() => {
+    const { dataFormat = "NHWC", activation = "linear", leakyreluAlpha = 0.2 } = options;
+    const op = activationOp(activation);
+    const { x, filter, attrs, restore } = convArguments(fn, 4, { ...options, dataFormat });
+    const first = dataFormat === "NCHW";
+    const channels = channelsOf(filter);
+    const bias = options.bias == null ? null : biasInput(options.bias, x, channels, first, fn);
+    const alpha = op === "Prelu"
+      ? slopesInput(options.preluActivationWeights, x, channels, first, fn)
+      : null;
+    const spec = (t: OpInput | null) => t && { dtype: t.dtype, shape: shapeOfInput(t) };
+    if (
+      !first && (bias !== null || op !== null) && isFusable([spec(bias), spec(alpha)], channels)
+    ) {
+      const extra = [bias, alpha].filter((t): t is OpInput => t !== null);
+      return restore(apply1(fused, [x, filter, ...extra], {
+        ...attrs,
+        fused_ops: [...(bias === null ? [] : ["BiasAdd"]), ...(op === null ? [] : [op])],
+        leakyrelu_alpha: leakyreluAlpha,
+        num_args: extra.length,
+      }));
+    }
+    const y = apply1(plain, [x, filter], attrs);
+    return restore(
+      applySteps(y, bias && asTensor(bias), op, alpha && asTensor(alpha), leakyreluAlpha),
+    );
+  });
+}
+
+/** A bias of one number, one per channel (with channels first it gets axes behind it), or shaped like the result. */
+function biasInput(
+  bias: TensorLike,
+  x: OpInput,
+  channels: number | null,
+  first: boolean,
+  fn: string,
+): OpInput {
+  const input = castInput(toInput(bias, "bias", fn), x.dtype);
+  const shape = shapeOfInput(input);
+  if (shape === null) return input;
+  const [size] = shape;
+  if (shape.length === 1 && size !== null && channels !== null && size !== channels && size !== 1) {
+    throw new ValueError(
+      `Error in ${fn}: bias must have 1 or ${channels} elements, received ${size}`,
+    );
+  }
+  return first && shape.length === 1 ? reshape(asTensor(input), [-1, 1, 1]) : input;
+}
+
+function slopesInput(
+  weights: TensorLike | null | undefined,
+  x: OpInput,
+  channels: number | null,
+  first: boolean,
+  fn: string,
+): OpInput {
+  const input = slopes(weights, x);
+  const shape = shapeOfInput(input);
+  if (shape === null || shape.length !== 1) return input;
+  const [size] = shape;
+  if (size !== null && channels !== null && size !== channels && size !== 1) {
+    throw new ValueError(
+      `Error in ${fn}: preluActivationWeights must have 1 or ${channels} elements, received ${size}`,
+    );
+  }
+  return first ? reshape(asTensor(input), [-1, 1, 1]) : input;
+}

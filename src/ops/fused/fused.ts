@@ -1,0 +1,95 @@
+/**
+ * The ops that plans put in place of several others. Users do not see them.
+ */
+import type { DType } from "../../core/dtype.ts";
+import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
+import type { Expr } from "../../core/scalar/expr.ts";
+import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
+import { bindsWhole } from "../../kernels/copy/pieces.ts";
+import type { GroupLayout } from "../../kernels/reduce/grouped_update.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
+
+/** A tree of pointwise ops: `exprs[i]` of the inputs is output i. */
+export const FusedPointwise: OpDef = defineOp({
+  name: "_FusedPointwise",
+  portable: { never: "only plans make it" },
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout"],
+  attrs: ["Tin: list(type)", "Tout: list(type)", "exprs: list(expr)"],
+  infer: (specs, { exprs }) => {
+    const shape = specs.map((s) => s.shape).reduce(
+      (a: PartialShape, b) => broadcastShapes(a, b),
+      [],
+    );
+    return (exprs as Expr[]).map(() => shape);
+  },
+  kind: "pointwise",
+  pointwise: (_, { exprs }) => (exprs as Expr[])[0],
+  grad: null,
+  cpu: (ins, outs, { attrs }) => pointwiseCpu(attrs.exprs, ins, outs),
+  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
+    name: "fused",
+    fits: ({ inputs, attrs }, profile) => pointwiseFits(attrs.exprs, inputs, profile),
+    plan: ({ inputs, outputs, attrs }, profile) =>
+      pointwiseGpu(attrs.exprs, inputs, outputs[0], profile),
+  }]),
+});
+
+/** Updates of several variables by one rule: inputs are the rule's scalars, then each member's arrays. */
+export const GroupedUpdate: OpDef = defineOp({
+  name: "_GroupedUpdate",
+  portable: { never: "only plans make it" },
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout"],
+  attrs: [
+    "Tin: list(type)",
+    "Tout: list(type)",
+    "exprs: list(expr)",
+    "scalars: int",
+    "arrays: int",
+  ],
+  infer: (specs, { exprs, scalars, arrays, Tout }) =>
+    (Tout as DType[]).map((_, i) => specs[scalars + Math.floor(i / exprs.length) * arrays].shape),
+  grad: null,
+  cpu: (ins, outs, { attrs: { exprs, scalars, arrays } }) => {
+    for (let m = 0; m * exprs.length < outs.length; m++) {
+      const own = ins.slice(scalars + m * arrays, scalars + (m + 1) * arrays);
+      pointwiseCpu(
+        exprs,
+        [...ins.slice(0, scalars), ...own],
+        outs.slice(m * exprs.length, (m + 1) * exprs.length),
+      );
+    }
+  },
+  gpu: onGpu(({ groupedFits, planGrouped }) => [{
+    name: "grouped",
+    fits: ({ attrs }, profile) => groupedFits(attrs as GroupLayout & Attrs, profile),
+    plan: (problem, profile) => planGrouped(problem.attrs as GroupLayout & Attrs, problem, profile),
+  }]),
+});
+
+/** Sums over the first axis of several matrices or vectors, each times a factor. */
+export const GroupedColumnSum: OpDef = defineOp({
+  name: "_GroupedColumnSum",
+  portable: { never: "only plans make it" },
+  inputs: ["input: N * T"],
+  outputs: ["output: N * T"],
+  attrs: ["N: int", "T: {float32}", "shapes: list(shape)", "scales: list(float)"],
+  infer: (_, { shapes }) => shapes,
+  grad: null,
+  cpu: (ins, outs, { attrs }) =>
+    ins.forEach((x, m) => {
+      const columns = outs[m].size, data = x.data as Float32Array;
+      for (let c = 0; c < columns; c++) {
+        let sum = 0;
+        for (let i = c; i < data.length; i += columns) sum += data[i];
+        (outs[m].data as Float32Array)[c] = sum * attrs.scales[m];
+      }
+    }),
+  gpu: onGpu(({ planColumnSums }) => [{
+    name: "grouped",
+    fits: bindsWhole,
+    plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
+  }]),
+});

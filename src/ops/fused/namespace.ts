@@ -1,0 +1,5 @@
+/**
+ * The namespace `tf.fused`.
+ */
+export { fusedConv2d as conv2d, fusedDepthwiseConv2d as depthwiseConv2d } from "./conv.ts";
+export { fusedMatMul as matMul } from "./matmul.ts";

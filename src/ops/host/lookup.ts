@@ -1,0 +1,84 @@
+/**
+ * Ops on lookup tables, as graphs from files have them: a handle, filling it, finding in it.
+ *  How they run says the runtime, which holds the tables.
+ */
+import { defineOp, type OpDef } from "../../core/op.ts";
+
+function tableOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: [],
+    outputs: ["table_handle: resource"],
+    attrs: [
+      'container: string = ""',
+      'shared_name: string = ""',
+      "use_node_name_sharing: bool = false",
+      "key_dtype: type",
+      "value_dtype: type",
+      "_table: table = null",
+    ],
+    infer: () => [[]],
+    grad: null,
+    host: true,
+  });
+}
+
+function importOp(name: string): OpDef {
+  const [key, value] = name.startsWith("Initialize") ? ["Tkey", "Tval"] : ["Tin", "Tout"];
+  return defineOp({
+    name,
+    inputs: ["table_handle: resource", `keys: ${key}`, `values: ${value}`],
+    outputs: [],
+    attrs: [`${key}: type`, `${value}: type`],
+    hostInputs: ["keys", "values"],
+    infer: () => [],
+    grad: null,
+    effects: "ordered",
+    stateful: true,
+    host: true,
+  });
+}
+
+function findOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["table_handle: resource", "keys: Tin", "default_value: Tout"],
+    outputs: ["values: Tout"],
+    attrs: ["Tin: type", "Tout: type"],
+    hostInputs: ["keys", "default_value"],
+    infer: ([, keys, missing]) => [
+      keys.shape === null || missing.shape === null ? null : [...keys.shape, ...missing.shape],
+    ],
+    grad: null,
+    effects: "ordered",
+    stateful: true,
+    host: true,
+  });
+}
+
+function sizeOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["table_handle: resource"],
+    outputs: ["size: int64"],
+    infer: () => [[]],
+    grad: null,
+    effects: "ordered",
+    stateful: true,
+    host: true,
+  });
+}
+
+/** Handles of tables that are filled once: TensorFlow ops `HashTable`, `HashTableV2`. */
+export const TABLES: readonly OpDef[] = ["HashTable", "HashTableV2"].map(tableOp);
+/** Filling a table: `InitializeTable`, `LookupTableImport` and their second versions. */
+export const IMPORTS: readonly OpDef[] = [
+  "InitializeTable",
+  "InitializeTableV2",
+  "LookupTableImport",
+  "LookupTableImportV2",
+].map(importOp);
+/** Looking keys up: `LookupTableFind`, `LookupTableFindV2`. */
+export const FINDS: readonly OpDef[] = ["LookupTableFind", "LookupTableFindV2"].map(findOp);
+/** How many keys there are: `LookupTableSize`, `LookupTableSizeV2`. */
+export const SIZES: readonly OpDef[] = ["LookupTableSize", "LookupTableSizeV2"].map(sizeOp);

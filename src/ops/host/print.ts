@@ -1,0 +1,44 @@
+/**
+ * print: the elements of a tensor on the console, as TensorFlow.js writes them.
+ */
+import { currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { tensorText } from "../../core/format.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { FailedPreconditionError } from "../../core/errors.ts";
+import { toInput } from "../input.ts";
+
+/** How a tensor is written that is part of the graph being built: at each run. Set by who can. */
+export const symbolicPrint: { run: ((x: Tensor, verbose: boolean) => void) | null } = { run: null };
+
+/**
+ * Writes a tensor's elements to the console, with `verbose` also its dtype, rank and shape. One of a graph is written at each run where
+ * that graph is being built, else without elements. Where the runtime reads GPU memory only asynchronously the text comes later.
+ */
+export function print(x: TensorLike, verbose = false): void {
+  const input = toInput(x, "x", "print");
+  if (!(input instanceof NdArray) && input.isSymbolic) {
+    if (currentInterpreter().symbolic) symbolicPrint.run?.(input, verbose);
+    else console.log(`${input}`);
+    return;
+  }
+  laterOr([input], ([array]) => console.log(tensorText(array, verbose)));
+}
+
+/** Hands the values of inputs to `use`: at once, or later where their device can only be awaited. */
+export function laterOr(
+  inputs: readonly OpInput[],
+  use: (arrays: readonly NdArray[]) => void,
+): void {
+  let arrays: NdArray[];
+  try {
+    arrays = inputs.map((x) => (x instanceof NdArray ? x : x.ndarraySync()));
+  } catch (error) {
+    if (!(error instanceof FailedPreconditionError)) throw error;
+    Promise.all(inputs.map((x) => (x instanceof NdArray ? x : x.ndarray())))
+      .then(use)
+      .catch((late) => console.error(late));
+    return;
+  }
+  use(arrays);
+}

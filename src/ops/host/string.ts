@@ -1,0 +1,345 @@
+/**
+ * The namespace `tf.string`: ops on byte strings. They run on the host.
+ */
+import { apply, apply1 } from "../../core/apply.ts";
+import { decodeString, encodeString } from "../../core/text.ts";
+import { isBigInt } from "../../core/dtype.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { type PartialShape, shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { fingerprint64 } from "../../kernels/host/string_hash.ts";
+import { hostInts } from "../array/view.ts";
+import { cast } from "../array/cast.ts";
+import { indexInput } from "../array/gather.ts";
+import { shapeOfInput, toInput } from "../input.ts";
+
+function bytesOf(a: NdArray): Uint8Array[] {
+  return a.data as Uint8Array[];
+}
+
+function strings(shape: readonly number[], values: Uint8Array[]): NdArray {
+  return new NdArray("string", shape, values);
+}
+
+function integers(
+  dtype: "int32" | "int64",
+  shape: readonly number[],
+  values: readonly number[],
+): NdArray {
+  const out = NdArray.zeros(dtype, shape);
+  values.forEach((v, i) => setElement(out, i, isBigInt(dtype) ? BigInt(v) : v));
+  return out;
+}
+
+/** The parts of a string between delimiters; each byte is one where there are none. */
+function splitBytes(text: Uint8Array, delimiters: Uint8Array, skipEmpty: boolean): Uint8Array[] {
+  if (text.length === 0) return [];
+  if (delimiters.length === 0) return Array.from(text, (_, i) => text.subarray(i, i + 1));
+  const parts: Uint8Array[] = [];
+  let start = 0;
+  for (let i = 0; i <= text.length; i++) {
+    if (i < text.length && !delimiters.includes(text[i])) continue;
+    if (i > start || !skipEmpty) parts.push(text.subarray(start, i));
+    start = i + 1;
+  }
+  return parts;
+}
+
+const StringSplit = defineOp({
+  name: "StringSplit",
+  inputs: ["input: string", "delimiter: string"],
+  outputs: ["indices: int64", "values: string", "shape: int64"],
+  attrs: ["skip_empty: bool = true"],
+  infer: () => [[null, 2], [null], [2]],
+  grad: null,
+  cpu: ([input, delimiter], _, { attrs }) => {
+    const parts = bytesOf(input).map((s) => splitBytes(s, bytesOf(delimiter)[0], attrs.skip_empty));
+    const most = parts.reduce((n, p) => Math.max(n, p.length), 0);
+    const flat = parts.flat();
+    const at = parts.flatMap((p, row) => p.flatMap((_, column) => [row, column]));
+    return [
+      integers("int64", [flat.length, 2], at),
+      strings([flat.length], flat),
+      integers("int64", [2], [parts.length, most]),
+    ];
+  },
+});
+
+interface Grams {
+  readonly separator: Uint8Array;
+  readonly widths: readonly number[];
+  readonly left: Uint8Array;
+  readonly right: Uint8Array;
+  readonly padWidth: number;
+  readonly short: boolean;
+}
+
+/** How much padding a window of this width may reach over. */
+function reach(g: Grams, width: number): number {
+  return Math.min(g.padWidth < 0 ? width - 1 : g.padWidth, width - 1);
+}
+
+/** The windows over one row of words. */
+function gramsOf(words: readonly Uint8Array[], g: Grams): Uint8Array[] {
+  const out: Uint8Array[] = [];
+  for (const width of g.widths) {
+    const pad = reach(g, width);
+    const count = Math.max(0, words.length + 2 * pad - width + 1);
+    for (let i = 0; i < count; i++) out.push(gram(words, g, i - pad, width));
+  }
+  if (out.length === 0 && g.short && words.length > 0) {
+    const pad = Math.max(0, g.padWidth);
+    out.push(gram(words, g, -pad, words.length + 2 * pad));
+  }
+  return out;
+}
+
+/** The words from `begin` on, with padding where there are none, joined. */
+function gram(words: readonly Uint8Array[], g: Grams, begin: number, width: number): Uint8Array {
+  const parts: number[] = [];
+  for (let i = begin; i < begin + width; i++) {
+    if (i > begin) parts.push(...g.separator);
+    parts.push(...(i < 0 ? g.left : i >= words.length ? g.right : words[i]));
+  }
+  return Uint8Array.from(parts);
+}
+
+function checkSplits(splits: readonly number[], count: number): void {
+  if (splits.length === 0) {
+    if (count > 0) {
+      throw new InvalidArgumentError(
+        "Data tensor must be empty if splits are: no splits were given",
+      );
+    }
+    return;
+  }
+  if (splits[0] !== 0) {
+    throw new InvalidArgumentError(`First split value must be 0, got ${splits[0]}`);
+  }
+  for (let i = 1; i < splits.length; i++) {
+    if (splits[i] < splits[i - 1] || splits[i] > count) {
+      throw new InvalidArgumentError(
+        `Invalid split value ${splits[i]}, must be in [${splits[i - 1]}, ${count}]`,
+      );
+    }
+  }
+  if (splits[splits.length - 1] !== count) {
+    throw new InvalidArgumentError(
+      `Last split value must be data size. Expected ${count}, got ${splits.at(-1)}`,
+    );
+  }
+}
+
+const StringNGrams = defineOp({
+  name: "StringNGrams",
+  inputs: ["data: string", "data_splits: Tsplits"],
+  outputs: ["ngrams: string", "ngrams_splits: Tsplits"],
+  attrs: [
+    "separator: string",
+    "ngram_widths: list(int)",
+    "left_pad: string",
+    "right_pad: string",
+    "pad_width: int",
+    "preserve_short_sequences: bool",
+    "Tsplits: index = int64",
+  ],
+  infer: ([, splits]) => [[null], splits.shape],
+  grad: null,
+  cpu: ([data, splits], _, { attrs }) => {
+    const words = bytesOf(data), at = hostInts(splits);
+    checkSplits(at, words.length);
+    const grams: Grams = {
+      separator: encodeString(attrs.separator),
+      widths: attrs.ngram_widths,
+      left: encodeString(attrs.left_pad),
+      right: encodeString(attrs.right_pad),
+      padWidth: attrs.pad_width,
+      short: attrs.preserve_short_sequences,
+    };
+    const out: Uint8Array[] = [], ends = at.length > 0 ? [0] : [];
+    for (let i = 1; i < at.length; i++) {
+      out.push(...gramsOf(words.slice(at[i - 1], at[i]), grams));
+      ends.push(out.length);
+    }
+    return [strings([out.length], out), integers(attrs.Tsplits, splits.shape, ends)];
+  },
+});
+
+const StaticRegexReplace = defineOp({
+  name: "StaticRegexReplace",
+  inputs: ["input: string"],
+  outputs: ["output: string"],
+  attrs: ["pattern: string", "rewrite: string", "replace_global: bool = true"],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [out], { attrs }) => {
+    const regex = new RegExp(attrs.pattern, attrs.replace_global ? "g" : "");
+    // TensorFlow writes groups as \1, JavaScript as $1.
+    const rewrite = (attrs.rewrite as string).replace(
+      /\\(\d)/g,
+      (_, d) => (d === "0" ? "$&" : `$${d}`),
+    );
+    const to = out.data as Uint8Array[];
+    bytesOf(x).forEach((s, i) => to[i] = encodeString(decodeString(s).replace(regex, rewrite)));
+  },
+});
+
+const StringToHashBucketFast = defineOp({
+  name: "StringToHashBucketFast",
+  inputs: ["input: string"],
+  outputs: ["output: int64"],
+  attrs: ["num_buckets: int >= 1"],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [out], { attrs }) => {
+    const to = out.data as BigInt64Array, buckets = BigInt(attrs.num_buckets);
+    bytesOf(x).forEach((s, i) => to[i] = fingerprint64(s) % buckets);
+  },
+});
+
+/** int64 as int32, as TensorFlow.js has it; the wide tensor goes. */
+function narrow(wide: Tensor): Tensor {
+  const out = cast(wide, "int32");
+  if (!wide.isSymbolic) wide.dispose();
+  return out;
+}
+
+function checkRank(fn: string, arg: string, shape: PartialShape, rank: number): void {
+  if (shape && shape.length !== rank) {
+    throw new ValueError(
+      `Cannot apply ${fn}: ${arg} should be of rank ${rank} but received shape ${shapeText(shape)}`,
+    );
+  }
+}
+
+/** What {@linkcode stringSplit} gives: a sparse matrix of words. */
+export interface SplitStrings {
+  /** Row and column of each word, int32. */
+  readonly indices: Tensor;
+  /** The words. */
+  readonly values: Tensor;
+  /** Rows, and words in the longest, int32. */
+  readonly shape: Tensor;
+  /** Value by name. */
+  readonly [name: string]: Tensor;
+}
+
+/**
+ * Splits each string of a vector at any byte of `delimiter`; into single bytes where it is empty.
+ * Throws `ValueError` for other ranks. TensorFlow op `StringSplit`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { values, shape } = tf.string.stringSplit(["hello world", "a b c"], " ");
+ * assertEquals(values.arraySync(), ["hello", "world", "a", "b", "c"]);
+ * assertEquals(shape.arraySync(), [2, 3]);
+ * ```
+ */
+export function stringSplit(
+  input: TensorLike,
+  delimiter: TensorLike,
+  skipEmpty = true,
+): SplitStrings {
+  const text = toInput(input, "input", "stringSplit", { dtype: "string" });
+  const at = toInput(delimiter, "delimiter", "stringSplit", { dtype: "string" });
+  checkRank("stringSplit", "input", shapeOfInput(text), 1);
+  checkRank("stringSplit", "delimiter", shapeOfInput(at), 0);
+  const [indices, values, shape] = apply(StringSplit, [text, at], { skip_empty: skipEmpty });
+  return { indices: narrow(indices), values, shape: narrow(shape) };
+}
+
+/** What {@linkcode stringNGrams} gives. */
+export interface NGrams {
+  /** Joined words of all rows. */
+  readonly nGrams: Tensor;
+  /** Where each row begins, and the end. */
+  readonly nGramsSplits: Tensor;
+  /** Value by name. */
+  readonly [name: string]: Tensor;
+}
+
+/**
+ * Joins runs of neighbouring words of each row, for every width; rows reach from one of `dataSplits` to the next.
+ * Up to `padWidth` pads (-1: as many as fit) stand before and after a row. Throws `InvalidArgumentError` for bad splits.
+ * TensorFlow op `StringNGrams`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const splits = tf.tensor1d([0, 3], "int32");
+ * const { nGrams } = tf.string.stringNGrams(["a", "b", "c"], splits, "|", [2], "<", ">", 1, false);
+ * assertEquals(nGrams.arraySync(), ["<|a", "a|b", "b|c", "c|>"]);
+ * ```
+ */
+export function stringNGrams(
+  data: TensorLike,
+  dataSplits: TensorLike,
+  separator: string,
+  nGramWidths: readonly number[],
+  leftPad: string,
+  rightPad: string,
+  padWidth: number,
+  preserveShortSequences: boolean,
+): NGrams {
+  const words = toInput(data, "data", "stringNGrams", { dtype: "string" });
+  checkRank("stringNGrams", "data", shapeOfInput(words), 1);
+  const [nGrams, nGramsSplits] = apply(StringNGrams, [
+    words,
+    indexInput(dataSplits, "stringNGrams"),
+  ], {
+    separator,
+    ngram_widths: nGramWidths,
+    left_pad: leftPad,
+    right_pad: rightPad,
+    pad_width: padWidth,
+    preserve_short_sequences: preserveShortSequences,
+  });
+  return { nGrams, nGramsSplits };
+}
+
+/**
+ * Replaces what a regular expression matches, everywhere or once; `\1` or `$1` in `rewrite` stand for groups.
+ * The pattern is JavaScript's. Throws `InvalidArgumentError` for one that is none. TensorFlow op `StaticRegexReplace`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.string.staticRegexReplace(["banana"], "an", "AN").arraySync(), ["bANANa"]);
+ * ```
+ */
+export function staticRegexReplace(
+  input: TensorLike,
+  pattern: string,
+  rewrite: string,
+  replaceGlobal = true,
+): Tensor {
+  const text = toInput(input, "input", "staticRegexReplace", { dtype: "string" });
+  return apply1(StaticRegexReplace, [text], { pattern, rewrite, replace_global: replaceGlobal });
+}
+
+/**
+ * A bucket in `[0, numBuckets)` for each string, by the same hash as TensorFlow's; int32.
+ * Throws `ValueError` where there are no buckets. TensorFlow op `StringToHashBucketFast`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.string.stringToHashBucketFast(["a", "b", "c", "d"], 10).arraySync(), [9, 2, 2, 5]);
+ * ```
+ */
+export function stringToHashBucketFast(input: TensorLike, numBuckets: number): Tensor {
+  if (!(numBuckets > 0)) {
+    throw new ValueError(
+      `Cannot hash into ${numBuckets} buckets: Number of buckets must be at least 1`,
+    );
+  }
+  const text = toInput(input, "input", "stringToHashBucketFast", { dtype: "string" });
+  return narrow(apply1(StringToHashBucketFast, [text], { num_buckets: numBuckets }));
+}

@@ -1,0 +1,338 @@
+/**
+ * Non-maximum suppression of boxes; computed on the host.
+ */
+import { apply, type OpInput } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { type PartialShape, shapeText } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { type Kept, suppress } from "../../kernels/host/image_boxes.ts";
+import { floatScalar, intScalar, shapeOfInput, toInput } from "../input.ts";
+
+function keep(ins: readonly NdArray[]): Kept {
+  const [boxes, scores, most, iou, score, sigma] = ins;
+  return suppress(boxes.data as Float32Array, scores.data as Float32Array, {
+    most: Math.min(Number(most.item()), scores.size),
+    iouThreshold: Number(iou.item()),
+    scoreThreshold: Number(score.item()),
+    softSigma: sigma ? Number(sigma.item()) : 0,
+  });
+}
+
+function ints(values: readonly number[]): NdArray {
+  return new NdArray("int32", [values.length], new Int32Array(values));
+}
+
+function intItem(value: number): NdArray {
+  return new NdArray("int32", [], Int32Array.of(value));
+}
+
+/** Indices filled up with zeros to `most`. */
+function padded(values: readonly number[], most: number): number[] {
+  return [...values, ...new Array<number>(Math.max(0, most - values.length)).fill(0)];
+}
+
+const INPUTS = [
+  "boxes: T",
+  "scores: T",
+  "max_output_size: int32",
+  "iou_threshold: T_threshold",
+  "score_threshold: T_threshold",
+];
+const TYPES = ["T: {float16, float32}", "T_threshold: {float16, float32}"];
+
+const NonMaxSuppressionV3 = defineOp({
+  name: "NonMaxSuppressionV3",
+  inputs: INPUTS,
+  outputs: ["selected_indices: int32"],
+  attrs: TYPES,
+  infer: () => [[null]],
+  grad: null,
+  cpu: (ins) => [ints(keep(ins).indices)],
+});
+
+const NonMaxSuppressionV4 = defineOp({
+  name: "NonMaxSuppressionV4",
+  inputs: INPUTS,
+  outputs: ["selected_indices: int32", "valid_outputs: int32"],
+  attrs: [...TYPES, "pad_to_max_output_size: bool = false"],
+  infer: () => [[null], []],
+  grad: null,
+  cpu: (ins, _, { attrs }) => {
+    const { indices } = keep(ins);
+    const most = Math.min(Number(ins[2].item()), ins[1].size);
+    return [
+      ints(attrs.pad_to_max_output_size ? padded(indices, most) : indices),
+      intItem(indices.length),
+    ];
+  },
+});
+
+const NonMaxSuppressionV5 = defineOp({
+  name: "NonMaxSuppressionV5",
+  inputs: [
+    "boxes: T",
+    "scores: T",
+    "max_output_size: int32",
+    "iou_threshold: T",
+    "score_threshold: T",
+    "soft_nms_sigma: T",
+  ],
+  outputs: ["selected_indices: int32", "selected_scores: T", "valid_outputs: int32"],
+  attrs: ["T: {float16, float32}", "pad_to_max_output_size: bool = false"],
+  infer: () => [[null], [null], []],
+  grad: null,
+  cpu: (ins, _, { attrs }) => {
+    const { indices, scores } = keep(ins);
+    const most = Math.min(Number(ins[2].item()), ins[1].size);
+    const pads = attrs.pad_to_max_output_size;
+    const list = pads ? padded(scores, most) : scores;
+    const out = NdArray.zeros(ins[1].dtype, [list.length]);
+    (out.data as Float32Array).set(list);
+    return [ints(pads ? padded(indices, most) : indices), out, intItem(indices.length)];
+  },
+});
+
+/** Inputs that the three ops share. */
+function boxInputs(
+  fn: string,
+  boxes: TensorLike,
+  scores: TensorLike,
+  most: number,
+  iouThreshold: number | null | undefined,
+  scoreThreshold: number | null | undefined,
+): OpInput[] {
+  const frames = toInput(boxes, "boxes", fn);
+  const marks = toInput(scores, "scores", fn);
+  const iou = iouThreshold ?? 0.5;
+  checkBoxes(fn, shapeOfInput(frames), shapeOfInput(marks), iou);
+  const least = floatScalar(scoreThreshold ?? -Infinity);
+  return [frames, marks, intScalar(most), floatScalar(iou), least];
+}
+
+function checkBoxes(fn: string, boxes: PartialShape, scores: PartialShape, iou: number): void {
+  if (!(iou >= 0 && iou <= 1)) {
+    throw new ValueError(`Error in ${fn}: iouThreshold must be in [0, 1], but was '${iou}'`);
+  }
+  if (boxes && (boxes.length !== 2 || (boxes[1] !== null && boxes[1] !== 4))) {
+    throw new ValueError(
+      `Error in ${fn}: boxes must have shape [n, 4], but have ${shapeText(boxes)}`,
+    );
+  }
+  const count = boxes?.[0] ?? null;
+  if (
+    scores && (scores.length !== 1 || (count !== null && scores[0] !== null && scores[0] !== count))
+  ) {
+    throw new ValueError(
+      `Error in ${fn}: scores has incompatible shape with boxes. Expected ${count}, but was ${
+        shapeText(scores)
+      }`,
+    );
+  }
+}
+
+/** What is on a device, on the host: so that a host op may follow without waiting. */
+async function onHost(x: TensorLike): Promise<TensorLike> {
+  return x instanceof Tensor && !x.isSymbolic ? await x.readValue().ndarray() : x;
+}
+
+/**
+ * Indices of the boxes `[y1, x1, y2, x2]` to keep, best score first: a box that overlaps a kept one by `iouThreshold` or
+ * more is dropped. int32; how many is known only when it runs. Throws `ValueError` for shapes that do not fit,
+ * `TypeError` for boxes and scores that are not floats. TensorFlow op `NonMaxSuppressionV3`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const boxes = [[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]];
+ * assertEquals(tf.image.nonMaxSuppression(boxes, [0.6, 0.9, 0.5], 3).arraySync(), [1, 2]);
+ * ```
+ */
+export function nonMaxSuppression(
+  boxes: TensorLike,
+  scores: TensorLike,
+  maxOutputSize: number,
+  iouThreshold: number | null = 0.5,
+  scoreThreshold: number | null = -Infinity,
+): Tensor {
+  const inputs = boxInputs(
+    "nonMaxSuppression",
+    boxes,
+    scores,
+    maxOutputSize,
+    iouThreshold,
+    scoreThreshold,
+  );
+  return apply(NonMaxSuppressionV3, inputs, {})[0];
+}
+
+/**
+ * {@linkcode nonMaxSuppression} of boxes that cannot be read synchronously.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const kept = await tf.image.nonMaxSuppressionAsync([[0, 0, 1, 1]], [0.5], 1);
+ * assertEquals(kept.arraySync(), [0]);
+ * ```
+ */
+export async function nonMaxSuppressionAsync(
+  boxes: TensorLike,
+  scores: TensorLike,
+  maxOutputSize: number,
+  iouThreshold: number | null = 0.5,
+  scoreThreshold: number | null = -Infinity,
+): Promise<Tensor> {
+  return nonMaxSuppression(
+    await onHost(boxes),
+    await onHost(scores),
+    maxOutputSize,
+    iouThreshold,
+    scoreThreshold,
+  );
+}
+
+/** Boxes kept, with their scores. */
+export interface ScoredBoxes {
+  /** Indices, int32. */
+  readonly selectedIndices: Tensor;
+  /** Scores, float32. */
+  readonly selectedScores: Tensor;
+  readonly [name: string]: Tensor;
+}
+
+/**
+ * {@linkcode nonMaxSuppression} that gives scores too and, with `softNmsSigma` above 0, lowers scores by overlap.
+ * TensorFlow op `NonMaxSuppressionV5`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { selectedIndices, selectedScores } = tf.image.nonMaxSuppressionWithScore([[0, 0, 1, 1]], [0.5], 1);
+ * assertEquals([selectedIndices.arraySync(), selectedScores.arraySync()], [[0], [0.5]]);
+ * ```
+ */
+export function nonMaxSuppressionWithScore(
+  boxes: TensorLike,
+  scores: TensorLike,
+  maxOutputSize: number,
+  iouThreshold: number | null = 0.5,
+  scoreThreshold: number | null = -Infinity,
+  softNmsSigma: number | null = 0,
+): ScoredBoxes {
+  const fn = "nonMaxSuppressionWithScore";
+  const sigma = softNmsSigma ?? 0;
+  if (!(sigma >= 0 && sigma <= 1)) {
+    throw new ValueError(`Error in ${fn}: softNmsSigma must be in [0, 1], but was '${sigma}'`);
+  }
+  const inputs = boxInputs(fn, boxes, scores, maxOutputSize, iouThreshold, scoreThreshold);
+  const [selectedIndices, selectedScores, count] = apply(
+    NonMaxSuppressionV5,
+    [...inputs, floatScalar(sigma)],
+    {},
+  );
+  if (!count.isSymbolic) count.dispose();
+  return { selectedIndices, selectedScores };
+}
+
+/**
+ * {@linkcode nonMaxSuppressionWithScore} of boxes that cannot be read synchronously.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { selectedIndices } = await tf.image.nonMaxSuppressionWithScoreAsync([[0, 0, 1, 1]], [0.5], 1);
+ * assertEquals(selectedIndices.arraySync(), [0]);
+ * ```
+ */
+export async function nonMaxSuppressionWithScoreAsync(
+  boxes: TensorLike,
+  scores: TensorLike,
+  maxOutputSize: number,
+  iouThreshold: number | null = 0.5,
+  scoreThreshold: number | null = -Infinity,
+  softNmsSigma: number | null = 0,
+): Promise<ScoredBoxes> {
+  const [b, s] = [await onHost(boxes), await onHost(scores)];
+  return nonMaxSuppressionWithScore(
+    b,
+    s,
+    maxOutputSize,
+    iouThreshold,
+    scoreThreshold,
+    softNmsSigma,
+  );
+}
+
+/** Boxes kept, and how many of them are not padding. */
+export interface PaddedBoxes {
+  /** Indices, int32, with zeros at the end where padding was asked for. */
+  readonly selectedIndices: Tensor;
+  /** How many are valid, an int32 scalar. */
+  readonly validOutputs: Tensor;
+  readonly [name: string]: Tensor;
+}
+
+/**
+ * {@linkcode nonMaxSuppression} that says how many boxes it kept and can fill up the result with zeros to
+ * `maxOutputSize`. TensorFlow op `NonMaxSuppressionV4`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const boxes = [[0, 0, 1, 1], [0, 0, 1, 1]];
+ * const { selectedIndices, validOutputs } = tf.image.nonMaxSuppressionPadded(boxes, [0.5, 0.4], 2, 0.5, 0, true);
+ * assertEquals([selectedIndices.arraySync(), validOutputs.item()], [[0, 0], 1]);
+ * ```
+ */
+export function nonMaxSuppressionPadded(
+  boxes: TensorLike,
+  scores: TensorLike,
+  maxOutputSize: number,
+  iouThreshold: number | null = 0.5,
+  scoreThreshold: number | null = -Infinity,
+  padToMaxOutputSize = false,
+): PaddedBoxes {
+  const fn = "nonMaxSuppressionPadded";
+  const inputs = boxInputs(fn, boxes, scores, maxOutputSize, iouThreshold, scoreThreshold);
+  const [selectedIndices, validOutputs] = apply(NonMaxSuppressionV4, inputs, {
+    pad_to_max_output_size: padToMaxOutputSize,
+  });
+  return { selectedIndices, validOutputs };
+}
+
+/**
+ * {@linkcode nonMaxSuppressionPadded} of boxes that cannot be read synchronously.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { validOutputs } = await tf.image.nonMaxSuppressionPaddedAsync([[0, 0, 1, 1]], [0.5], 1);
+ * assertEquals(validOutputs.item(), 1);
+ * ```
+ */
+export async function nonMaxSuppressionPaddedAsync(
+  boxes: TensorLike,
+  scores: TensorLike,
+  maxOutputSize: number,
+  iouThreshold: number | null = 0.5,
+  scoreThreshold: number | null = -Infinity,
+  padToMaxOutputSize = false,
+): Promise<PaddedBoxes> {
+  const [b, s] = [await onHost(boxes), await onHost(scores)];
+  return nonMaxSuppressionPadded(
+    b,
+    s,
+    maxOutputSize,
+    iouThreshold,
+    scoreThreshold,
+    padToMaxOutputSize,
+  );
+}

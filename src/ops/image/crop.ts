@@ -1,0 +1,182 @@
+/**
+ * cropAndResize and its gradients.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { type PartialShape, shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { boundWhole } from "../../kernels/copy/pieces.ts";
+import { cropBoxesGradCpu, cropCpu, cropImageGradCpu } from "../../kernels/host/image_crop.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { hostInts, knownInts } from "../array/view.ts";
+import { slice } from "../array/slice.ts";
+import { shapeFromHost } from "../array/fill_ops.ts";
+import {
+  castInput,
+  intVector,
+  shapeOfInput,
+  toFloatInput,
+  toIndexInput,
+  toInput,
+} from "../input.ts";
+
+const METHOD = 'method: string = "bilinear"';
+const FLOATS = "{float32, float16, float64}";
+
+const CropAndResize = defineOp({
+  name: "CropAndResize",
+  inputs: ["image: T", "boxes: float32", "box_ind: int32", "crop_size: int32"],
+  outputs: ["crops: float32"],
+  attrs: [
+    "T: {uint8, uint16, int8, int16, int32, int64, float16, float32, float64, bool}",
+    METHOD,
+    "extrapolation_value: float = 0",
+  ],
+  hostInputs: ["crop_size"],
+  infer: ([image, boxes, owners, size]) => {
+    const wanted = knownInts(size);
+    const count = boxes.shape?.[0] ?? owners.shape?.[0] ?? null;
+    return [[count, wanted?.[0] ?? null, wanted?.[1] ?? null, image.shape?.[3] ?? null]];
+  },
+  grad: {
+    saves: ["image", "boxes", "box_ind"],
+    vjp: ({ image, boxes, box_ind }, [dy], ctx) => {
+      const { method, T } = ctx.attrs;
+      return [
+        ctx.needs[0]
+          ? apply1(CropAndResizeGradImage, [
+            dy,
+            boxes,
+            box_ind,
+            toInput(ctx.shapeOf(0), "shape", "crop"),
+          ], { T, method })
+          : null,
+        ctx.needs[1] && method === "bilinear"
+          ? apply1(CropAndResizeGradBoxes, [dy, image, boxes, box_ind], { method })
+          : null,
+        null,
+        null,
+      ];
+    },
+  },
+  cpu: (ins, [out], { attrs }) => cropCpu(ins, out, attrs),
+  gpu: onGpu(({ cropGpu }) =>
+    boundWhole([{
+      name: "crop",
+      plan: ({ inputs: [image], outputs: [out], attrs }, profile) =>
+        cropGpu(image, out, attrs, profile),
+    }])
+  ),
+});
+
+const CropAndResizeGradImage = defineOp({
+  name: "CropAndResizeGradImage",
+  inputs: ["grads: float32", "boxes: float32", "box_ind: int32", "image_size: int32"],
+  outputs: ["output: T"],
+  attrs: [`T: ${FLOATS}`, METHOD],
+  hostInputs: ["image_size"],
+  infer: ([, , , size]) => [shapeFromHost(size)],
+  grad: {
+    saves: ["grads", "boxes", "box_ind"],
+    vjp: ({ grads, boxes, box_ind }, [ddx], ctx) => [
+      apply1(CropAndResize, [ddx, boxes, box_ind, cropSize(ctx.shapeOf(0))], {
+        method: ctx.attrs.method,
+      }),
+      // The image's gradient is linear in `grads`, so it moves with the boxes as a crop of `ddx` does.
+      ctx.needs[1] ? apply1(CropAndResizeGradBoxes, [grads, ddx, boxes, box_ind]) : null,
+      null,
+      null,
+    ],
+  },
+  cpu: (ins, [out], { attrs }) => cropImageGradCpu(ins, out, attrs),
+  gpu: onGpu(({ cropImageGradGpu }) =>
+    boundWhole([{
+      name: "atomic",
+      fits: ({ outputs }) => outputs[0].dtype === "float32",
+      plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
+        cropImageGradGpu(dy, dx, attrs, profile),
+    }])
+  ),
+});
+
+function cropSize(shape: TensorLike): ReturnType<typeof intVector> | Tensor {
+  return shape instanceof NdArray ? intVector(hostInts(shape).slice(1, 3)) : slice(shape, [1], [2]);
+}
+
+const CropAndResizeGradBoxes = defineOp({
+  name: "CropAndResizeGradBoxes",
+  inputs: ["grads: float32", "image: T", "boxes: float32", "box_ind: int32"],
+  outputs: ["output: float32"],
+  attrs: ["T: {uint8, uint16, int8, int16, int32, int64, float16, float32, float64, bool}", METHOD],
+  infer: ([, , boxes]) => [boxes.shape],
+  cpu: (ins, [out]) => cropBoxesGradCpu(ins, out),
+});
+
+/**
+ * Cuts boxes out of images and resizes them to one size. `boxes` holds `[y1, x1, y2, x2]` as parts of the image,
+ * `boxInd` says which image each is of. What lies outside of the image is `extrapolationValue`. Gives float32.
+ * Throws `ValueError` for shapes that do not fit or another method. TensorFlow op `CropAndResize`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
+ * const crops = tf.image.cropAndResize(image, [[0, 0, 1, 1]], tf.tensor1d([0], "int32"), [1, 1]);
+ * assertEquals(crops.arraySync(), [[[[2.5]]]]);
+ * ```
+ */
+export function cropAndResize(
+  image: TensorLike,
+  boxes: TensorLike,
+  boxInd: TensorLike,
+  cropSize: TensorLike,
+  method: "bilinear" | "nearest" = "bilinear",
+  extrapolationValue = 0,
+): Tensor {
+  const picture = toInput(image, "image", "cropAndResize");
+  const frames = toFloatInput(boxes, "boxes", "cropAndResize");
+  const owners = castInput(toIndexInput(boxInd, "boxInd", "cropAndResize"), "int32");
+  checkShapes(shapeOfInput(picture), shapeOfInput(frames), shapeOfInput(owners));
+  if (
+    Array.isArray(cropSize) && (cropSize.length !== 2 || cropSize.some((d) => (d as number) < 1))
+  ) {
+    throw new ValueError(
+      `Error in cropAndResize: cropSize must be two positive numbers, but got [${cropSize}]`,
+    );
+  }
+  if (method !== "bilinear" && method !== "nearest") {
+    throw new ValueError(`method must be bilinear or nearest, but was ${method}`);
+  }
+  return apply1(CropAndResize, [
+    picture,
+    castInput(frames, "float32"),
+    owners,
+    toIndexInput(cropSize, "cropSize", "cropAndResize"),
+  ], { method, extrapolation_value: extrapolationValue });
+}
+
+function checkShapes(image: PartialShape, boxes: PartialShape, owners: PartialShape): void {
+  if (image && image.length !== 4) {
+    throw new ValueError(
+      `Error in cropAndResize: image must be rank 4, but got rank ${image.length}`,
+    );
+  }
+  if (boxes && (boxes.length !== 2 || (boxes[1] !== null && boxes[1] !== 4))) {
+    throw new ValueError(
+      `Error in cropAndResize: boxes must be have size [n,4] but had shape ${shapeText(boxes)}`,
+    );
+  }
+  const count = boxes?.[0] ?? null;
+  if (
+    owners && (owners.length !== 1 || (count !== null && owners[0] !== null && owners[0] !== count))
+  ) {
+    throw new ValueError(
+      `Error in cropAndResize: boxInd must be have size [${count}] but had shape ${
+        shapeText(owners)
+      }`,
+    );
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * Turning and bending images: transform, rotateWithOffset, flips.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import { type Attrs, defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { boundWhole } from "../../kernels/copy/pieces.ts";
+import {
+  ROTATE_DEPTH,
+  rotateCpu,
+  rotateGpu,
+  rotateGradCpu,
+  rotationOf,
+  warpCpu,
+  warpGpu,
+  warpGradCpu,
+  warpOf,
+} from "../../kernels/image/warp.ts";
+import { hostInts, knownInts, shape as shapeOf } from "../array/view.ts";
+import { slice } from "../array/slice.ts";
+import { reverse } from "../array/move.ts";
+import { shapeFromHost } from "../array/fill_ops.ts";
+import { floatScalar, intVector, shapeOfInput, toInput } from "../input.ts";
+
+const WARP_ATTRS = ["interpolation: string", 'fill_mode: string = "CONSTANT"'];
+
+const ImageProjectiveTransformV3 = defineOp({
+  name: "ImageProjectiveTransformV3",
+  inputs: ["images: dtype", "transforms: float32", "output_shape: int32", "fill_value: float32"],
+  outputs: ["transformed_images: dtype"],
+  attrs: ["dtype: {uint8, int32, int64, float16, float32, float64}", ...WARP_ATTRS],
+  hostInputs: ["output_shape", "fill_value"],
+  infer: ([images, , size]) => {
+    const wanted = knownInts(size);
+    return [[
+      images.shape?.[0] ?? null,
+      wanted?.[0] ?? null,
+      wanted?.[1] ?? null,
+      images.shape?.[3] ?? null,
+    ]];
+  },
+  grad: {
+    saves: ["transforms"],
+    vjp: ({ transforms }, [dy], ctx) => [
+      apply1(ProjectiveTransformBack, [
+        dy,
+        transforms,
+        toInput(ctx.shapeOf(0), "shape", "transform"),
+      ], {
+        interpolation: ctx.attrs.interpolation,
+        fill_mode: ctx.attrs.fill_mode,
+      }),
+      null,
+      null,
+      null,
+    ],
+  },
+  cpu: ([images, transforms, , fill], [out], { attrs }) =>
+    warpCpu(images, transforms, warpOf(attrs, fill), out),
+  gpu: boundWhole([{
+    name: "warp",
+    plan: ({ inputs: [images, transforms], outputs: [out], hosts, attrs }, profile) =>
+      warpGpu(images, transforms, warpOf(attrs, hosts[3]), out, profile),
+  }]),
+});
+
+/** Exact gradient of ImageProjectiveTransformV3 with respect to the images. */
+const ProjectiveTransformBack = defineOp({
+  name: "ProjectiveTransformBack",
+  portable: { never: "TensorFlow has no gradient of a projective transform as an op" },
+  inputs: ["grads: dtype", "transforms: float32", "image_shape: int32"],
+  outputs: ["output: dtype"],
+  attrs: ["dtype: floating", ...WARP_ATTRS],
+  hostInputs: ["image_shape"],
+  infer: ([, , shape]) => [shapeFromHost(shape)],
+  grad: {
+    saves: ["transforms"],
+    vjp: ({ transforms }, [ddx], ctx) => [
+      apply1(ImageProjectiveTransformV3, [
+        ddx,
+        transforms,
+        imageSize(ctx.shapeOf(0)),
+        floatScalar(0),
+      ], { interpolation: ctx.attrs.interpolation, fill_mode: ctx.attrs.fill_mode }),
+      null,
+      null,
+    ],
+  },
+  cpu: ([dy, transforms], [dx], { attrs }) =>
+    warpGradCpu(dy, transforms, warpOf(attrs, undefined), dx),
+});
+
+const ROTATE_ATTRS = ["radians: float", "fill_value: list(float)", "center: list(float)"];
+
+// An op of TensorFlow.js, which TensorFlow does not have.
+const RotateWithOffset = defineOp({
+  name: "RotateWithOffset",
+  portable: { never: "TensorFlow.js has this rotation, TensorFlow has not" },
+  inputs: ["image: float32"],
+  outputs: ["output: float32"],
+  attrs: ROTATE_ATTRS,
+  infer: ([image]) => [image.shape],
+  grad: { saves: [], vjp: (_, [dy], { attrs }) => [apply1(RotateBack, [dy], rotateAttrs(attrs))] },
+  cpu: ([image], [out], { attrs }) => rotateCpu(image, rotationOf(image.shape, attrs), out),
+  gpu: boundWhole([{
+    name: "rotate",
+    fits: ({ inputs }) => inputs[0].shape[3] <= ROTATE_DEPTH,
+    plan: ({ inputs: [image], attrs }, profile) =>
+      rotateGpu(image, rotationOf(image.shape, attrs), profile),
+  }]),
+});
+
+function rotateAttrs({ radians, center }: Attrs): Attrs {
+  return { radians, center, fill_value: [0] };
+}
+
+const RotateBack = defineOp({
+  name: "RotateBack",
+  portable: { never: "TensorFlow.js has this rotation, TensorFlow has not" },
+  inputs: ["grads: float32"],
+  outputs: ["output: float32"],
+  attrs: ROTATE_ATTRS,
+  infer: ([grads]) => [grads.shape],
+  grad: {
+    saves: [],
+    vjp: (_, [ddx], { attrs }) => [apply1(RotateWithOffset, [ddx], rotateAttrs(attrs))],
+  },
+  cpu: ([dy], [dx], { attrs }) => rotateGradCpu(dy, rotationOf(dy.shape, attrs), dx),
+});
+
+function imageSize(shape: TensorLike): ReturnType<typeof intVector> | Tensor {
+  return shape instanceof NdArray ? intVector(hostInts(shape).slice(1, 3)) : slice(shape, [1], [2]);
+}
+
+function checkRank(shape: PartialShape, fn: string): void {
+  if (shape && shape.length !== 4) {
+    throw new ValueError(`Error in ${fn}: image must be rank 4, but got shape ${shapeText(shape)}`);
+  }
+}
+
+/**
+ * Reads images `[batch, height, width, depth]` through projective transforms: output pixel (x, y) is read at
+ * `((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k)` with `k = c0 x + c1 y + 1`, for `transforms` rows
+ * `[a0, a1, a2, b0, b1, b2, c0, c1]`, one for all images or one each. Throws `ValueError` for shapes that do not fit.
+ * TensorFlow op `ImageProjectiveTransformV3`; its gradient is the exact one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
+ * const moved = tf.image.transform(image, [[1, 0, 1, 0, 1, 0, 0, 0]]);
+ * assertEquals(moved.arraySync(), [[[[2], [0]], [[4], [0]]]]);
+ * ```
+ */
+export function transform(
+  image: TensorLike,
+  transforms: TensorLike,
+  interpolation: "nearest" | "bilinear" = "nearest",
+  fillMode: "constant" | "reflect" | "wrap" | "nearest" = "constant",
+  fillValue = 0,
+  outputShape?: readonly [number, number],
+): Tensor {
+  const images = toInput(image, "image", "transform");
+  const rows = toInput(transforms, "transforms", "transform");
+  const shape = shapeOfInput(images), rowShape = shapeOfInput(rows);
+  checkRank(shape, "transform");
+  const fits = !rowShape || !shape || (rowShape.length === 2 && (rowShape[1] ?? 8) === 8 &&
+    (rowShape[0] === 1 || rowShape[0] === null || shape[0] === null || rowShape[0] === shape[0]));
+  if (!fits) {
+    throw new ValueError(
+      `Error in transform: Input transform should be batch x 8 or 1 x 8, received shape ${
+        shapeText(rowShape)
+      }`,
+    );
+  }
+  if (outputShape && outputShape.length !== 2) {
+    throw new ValueError(
+      `Error in transform: outputShape must be [height, width] or null, but got ${outputShape}`,
+    );
+  }
+  const size = outputShape
+    ? intVector(outputShape)
+    : imageSize(isConcrete(shape) ? intVector(shape) : shapeOf(images));
+  return apply1(ImageProjectiveTransformV3, [images, rows, size, floatScalar(fillValue)], {
+    interpolation: interpolation.toUpperCase(),
+    fill_mode: fillMode.toUpperCase(),
+  });
+}
+
+/**
+ * Rotates images `[batch, height, width, depth]` counter-clockwise about a point, given as parts of width and height,
+ * taking nearest pixels; float32. `fillValue` is one number or one for each of three colours.
+ * Throws `ValueError` for another rank, `TypeError` for another dtype.
+ * Follows TensorFlow.js `tf.image.rotateWithOffset`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
+ * assertEquals(tf.image.rotateWithOffset(image, 0).arraySync(), image.arraySync());
+ * ```
+ */
+export function rotateWithOffset(
+  image: TensorLike,
+  radians: number,
+  fillValue: number | readonly [number, number, number] = 0,
+  center: number | readonly [number, number] = 0.5,
+): Tensor {
+  const images = toInput(image, "image", "rotateWithOffset");
+  checkRank(shapeOfInput(images), "rotateWithOffset");
+  return apply1(RotateWithOffset, [images], {
+    radians,
+    fill_value: [fillValue].flat(),
+    center: typeof center === "number" ? [center, center] : [...center],
+  });
+}
+
+/**
+ * Mirrors images `[batch, height, width, depth]` left to right. Throws `ValueError` for another rank.
+ * Follows TensorFlow `tf.image.flip_left_right`, op `ReverseV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
+ * assertEquals(tf.image.flipLeftRight(image).arraySync(), [[[[2], [1]], [[4], [3]]]]);
+ * ```
+ */
+export function flipLeftRight(image: TensorLike): Tensor {
+  const images = toInput(image, "image", "flipLeftRight");
+  checkRank(shapeOfInput(images), "flipLeftRight");
+  return reverse(images, 2);
+}
+
+/**
+ * Mirrors images `[batch, height, width, depth]` upside down. Throws `ValueError` for another rank.
+ * Follows TensorFlow `tf.image.flip_up_down`, op `ReverseV2`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
+ * assertEquals(tf.image.flipUpDown(image).arraySync(), [[[[3], [4]], [[1], [2]]]]);
+ * ```
+ */
+export function flipUpDown(image: TensorLike): Tensor {
+  const images = toInput(image, "image", "flipUpDown");
+  checkRank(shapeOfInput(images), "flipUpDown");
+  return reverse(images, 1);
+}

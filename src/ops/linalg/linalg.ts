@@ -1,0 +1,332 @@
+/**
+ * Linear algebra, the namespace `tf.linalg`: bandPart, gramSchmidt, qr, triangularSolve.
+ */
+import { apply, apply1, compose } from "../../core/apply.ts";
+import { defineOp, lookupOp } from "../../core/op.ts";
+import { broadcastShapes } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { UnimplementedError, ValueError } from "../../core/errors.ts";
+import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { concat, stack, unstack } from "../array/join.ts";
+import { transpose } from "../array/move.ts";
+import { broadcastTo } from "../array/repeat.ts";
+import { rank } from "../array/view.ts";
+import { einsum } from "./einsum.ts";
+import {
+  asTensor,
+  intScalar,
+  shapeOfInput,
+  toFloatInput,
+  toIndexInput,
+  toInput,
+  toMatchingInputs,
+} from "../input.ts";
+import { matMul } from "./matmul.ts";
+import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
+import { sum } from "../reduce/reduce.ts";
+import { norm } from "../reduce/reduce_derived.ts";
+
+const MatrixBandPart = defineOp({
+  name: "MatrixBandPart",
+  inputs: ["input: T", "num_lower: Tindex", "num_upper: Tindex"],
+  outputs: ["band: T"],
+  attrs: ["T: type", "Tindex: index = int64"],
+  hostInputs: ["num_lower", "num_upper"],
+  infer: ([x, lower, upper]) => {
+    if (x.shape === null) return [null];
+    if (x.shape.length < 2) {
+      throw new ValueError(
+        `Shape must be at least rank 2 but is rank ${x.shape.length} for 'input' of MatrixBandPart`,
+      );
+    }
+    const [rows, columns] = x.shape.slice(-2);
+    for (
+      const [what, limit, spec] of [["num_lower", rows, lower], [
+        "num_upper",
+        columns,
+        upper,
+      ]] as const
+    ) {
+      const n = spec.value?.at(0);
+      if (
+        n !== undefined && limit !== null && (Number(n) > limit || !Number.isInteger(Number(n)))
+      ) {
+        throw new ValueError(
+          `${what} must be negative or less or equal to number of ${
+            what === "num_lower" ? "rows" : "columns"
+          } (${limit}), received ${n}`,
+        );
+      }
+    }
+    return [x.shape];
+  },
+  grad: {
+    saves: ["num_lower", "num_upper"],
+    vjp: (
+      { num_lower, num_upper },
+      [dy],
+    ) => [apply1(MatrixBandPart, [dy, num_lower, num_upper]), null, null],
+  },
+  cpu: ([x, lower, upper], [out]) => bandPartCpu(x, out, Number(lower.at(0)), Number(upper.at(0))),
+  gpu: onGpu(({ BAND_PART_VARIANTS }) => BAND_PART_VARIANTS),
+});
+
+const MatrixTriangularSolve = defineOp({
+  name: "MatrixTriangularSolve",
+  inputs: ["matrix: T", "rhs: T"],
+  outputs: ["output: T"],
+  attrs: [
+    "lower: bool = true",
+    "adjoint: bool = false",
+    "T: {float64, float32, float16}",
+  ],
+  infer: ([a, b]) => {
+    if (a.shape === null || b.shape === null) return [null];
+    const [rows, columns] = a.shape.slice(-2), n = b.shape[b.shape.length - 2];
+    if (
+      a.shape.length < 2 || b.shape.length < 2 ||
+      (rows !== null && columns !== null && rows !== columns)
+    ) {
+      throw new ValueError(
+        "Cannot solve a triangular system: wanted square matrices and right-hand sides of rank 2 or more",
+      );
+    }
+    if (rows !== null && n !== null && rows !== n) {
+      throw new ValueError(
+        `Cannot solve a triangular system: dimensions must be equal, but are ${rows} and ${n}`,
+      );
+    }
+    const batch = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))!;
+    return [[...batch, ...b.shape.slice(-2)]];
+  },
+  grad: {
+    saves: ["matrix", "output"],
+    vjp: ({ matrix, output }, [dy], { attrs, needs, sumLike }) => {
+      const { lower, adjoint } = attrs;
+      const db = apply1(MatrixTriangularSolve, [matrix, dy], { lower, adjoint: !adjoint });
+      const da = needs[0]
+        ? neg(adjoint ? matMul(output, db, false, true) : matMul(db, output, false, true))
+        : null;
+      return [da && sumLike(bandPart(da, lower ? -1 : 0, lower ? 0 : -1), 0), sumLike(db, 1)];
+    },
+  },
+  cpu: ([a, b], [out], { attrs }) => triangularSolveCpu(a, b, out, attrs.lower, attrs.adjoint),
+});
+
+const Qr = defineOp({
+  name: "Qr",
+  inputs: ["input: T"],
+  outputs: ["q: T", "r: T"],
+  attrs: ["full_matrices: bool = false", "T: {float64, float32, float16}"],
+  infer: ([x], { full_matrices }) => {
+    if (x.shape === null) return [null, null];
+    if (x.shape.length < 2) {
+      throw new ValueError(
+        `Shape must be at least rank 2 but is rank ${x.shape.length} for 'input' of Qr`,
+      );
+    }
+    const [m, n] = x.shape.slice(-2), batch = x.shape.slice(0, -2);
+    const k = full_matrices ? m : m === null || n === null ? null : Math.min(m, n);
+    return [[...batch, m, k], [...batch, k, n]];
+  },
+  grad: {
+    saves: ["q", "r"],
+    vjp: ({ q, r }, [dq, dr], { attrs }) => {
+      const m = q.staticShape?.[q.rank - 2] ?? null, n = r.staticShape?.[r.rank - 1] ?? null;
+      if (m !== null && n !== null && (m < n || (attrs.full_matrices && m !== n))) {
+        throw new UnimplementedError(
+          "Cannot differentiate qr: it is implemented for matrices with at least as many rows as columns, and full_matrices only for square ones",
+        );
+      }
+      // Products with the inverse of R are triangular systems.
+      const byInverse = (x: Tensor): Tensor =>
+        flip(apply1(MatrixTriangularSolve, [r, flip(x)], { lower: false, adjoint: false }));
+      const qdq = matMul(q, dq, true, false), rdr = matMul(r, dr, false, true);
+      const skew = add(sub(qdq, flip(qdq)), sub(rdr, flip(rdr)));
+      const first = matMul(q, add(dr, byInverse(bandPart(skew, -1, 0))));
+      return [add(first, byInverse(sub(dq, matMul(q, qdq))))];
+    },
+  },
+  cpu: ([x], [q, r]) => qrCpu(x, q, r),
+});
+
+/** Swaps the last two axes. */
+function flip(x: Tensor): Tensor {
+  if (x.staticShape !== null) {
+    const n = x.staticShape.length;
+    return transpose(x, Array.from({ length: n }, (_, i) => (i < n - 2 ? i : 2 * n - 3 - i)));
+  }
+  const n = rank(x);
+  const before = apply1(lookupOp("Range")!, [intScalar(0), sub(n, 2), intScalar(1)]);
+  return transpose(x, concat([before, stack([sub(n, 1), sub(n, 2)])]));
+}
+
+/**
+ * Keeps a band of each matrix: `numLower` diagonals below the main one and `numUpper` above it; negative numbers keep all.
+ * TensorFlow op `MatrixBandPart`. Throws `ValueError` for ranks below 2 and numbers larger than the matrix.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.linalg.bandPart([[1, 2], [3, 4]], 0, -1).arraySync(), [[1, 2], [0, 4]]);
+ * ```
+ */
+export function bandPart(
+  a: TensorLike,
+  numLower: number | Tensor,
+  numUpper: number | Tensor,
+): Tensor {
+  const count = (n: number | Tensor, what: string) => {
+    if (n instanceof Tensor) return toIndexInput(n, what, "bandPart");
+    if (!Number.isInteger(n)) {
+      throw new ValueError(`bandPart(): ${what} must be an integer, received ${n}`);
+    }
+    return intScalar(n);
+  };
+  return apply1(MatrixBandPart, [
+    toInput(a, "a", "bandPart"),
+    count(numLower, "numLower"),
+    count(numUpper, "numUpper"),
+  ]);
+}
+
+/**
+ * Makes vectors orthonormal, one after the other: the rows of a matrix, or a list of vectors. Follows TensorFlow.js
+ * `gramSchmidt`. Throws `ValueError` for vectors of other ranks or lengths, and where there are more vectors than dimensions.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals((tf.linalg.gramSchmidt(tf.tensor([[2, 0], [3, 4]])) as tf.Tensor).arraySync(), [[1, 0], [0, 1]]);
+ * ```
+ */
+export function gramSchmidt(xs: readonly Tensor[] | Tensor): Tensor[] | Tensor {
+  return compose(() => {
+    const isList = Array.isArray(xs);
+    const rows = isList
+      ? xs.map((x, i) => asTensor(toInput(x, `xs[${i}]`, "gramSchmidt")))
+      : unstack(xs as Tensor, 0);
+    if (rows.length === 0) {
+      throw new ValueError("Gram-Schmidt process: wanted at least one vector, received none");
+    }
+    const dim = rows[0].shape[0];
+    for (const row of rows) {
+      if (row.rank !== 1 || row.shape[0] !== dim) {
+        throw new ValueError(
+          `Gram-Schmidt process: wanted vectors of one length, received ${
+            rows.map((r) => `[${r.shape}]`)
+          }`,
+        );
+      }
+    }
+    if (rows.length > dim) {
+      throw new ValueError(
+        `Gram-Schmidt process: number of vectors (${rows.length}) exceeds number of dimensions (${dim})`,
+      );
+    }
+    const ys: Tensor[] = [];
+    for (const row of rows) {
+      let y = row;
+      for (const before of ys) y = sub(y, mul(sum(mul(before, y)), before));
+      ys.push(div(y, norm(y, "euclidean")));
+    }
+    return isList ? ys : stack(ys, 0);
+  });
+}
+
+/**
+ * QR decomposition of each matrix: `q` has orthonormal columns, `r` is upper triangular. TensorFlow op `Qr`.
+ * Throws `ValueError` for ranks below 2.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertAlmostEquals } from "@std/assert";
+ * const x = tf.tensor([[3, 1], [4, 2]]);
+ * const [q, r] = tf.linalg.qr(x);
+ * assertAlmostEquals(tf.max(tf.abs(tf.sub(tf.matMul(q, r), x))).item(), 0, 1e-5);
+ * ```
+ */
+export function qr(x: TensorLike, fullMatrices = false): [Tensor, Tensor] {
+  const [q, r] = apply(Qr, [toFloatInput(x, "x", "qr")], { full_matrices: fullMatrices });
+  return [q, r];
+}
+
+/**
+ * Solves `matrix · X = rhs` for triangular matrices; the other triangle is not read. TensorFlow op `MatrixTriangularSolve`.
+ * Throws `ValueError` for shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.linalg.triangularSolve([[2, 0], [1, 1]], [[2], [3]]).arraySync(), [[1], [2]]);
+ * ```
+ */
+export function triangularSolve(
+  matrix: TensorLike,
+  rhs: TensorLike,
+  lower = true,
+  adjoint = false,
+): Tensor {
+  const [a, b] = toMatchingInputs(matrix, rhs, "triangularSolve", ["matrix", "rhs"]);
+  const p = shapeOfInput(a), q = shapeOfInput(b);
+  if (p === null || q === null || p.length < 2 || q.length < 2) {
+    return apply1(MatrixTriangularSolve, [a, b], { lower, adjoint });
+  }
+  const batch = broadcastShapes(p.slice(0, -2), q.slice(0, -2))!;
+  const spread = (x: typeof a, shape: readonly (number | null)[]): Tensor => {
+    const want = [...batch, ...shape.slice(-2)];
+    const same = want.length === shape.length && want.every((d, i) => d === shape[i]);
+    return same || want.includes(null) ? asTensor(x) : broadcastTo(asTensor(x), want as number[]);
+  };
+  return apply1(MatrixTriangularSolve, [spread(a, p), spread(b, q)], { lower, adjoint });
+}
+
+/**
+ * The product of two tensors summed over pairs of axes: the last `axes` of `a` with the first of `b`, or the listed axes of each.
+ * Follows TensorFlow `tf.tensordot`. Throws `ValueError` for axes that are not there or lists of different lengths.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tensordot([[1, 2], [3, 4]], [5, 6], 1).arraySync(), [17, 39]);
+ * assertEquals(tf.tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], [[0, 1], [0, 1]]).item(), 30);
+ * ```
+ */
+export function tensordot(
+  a: TensorLike,
+  b: TensorLike,
+  axes: number | readonly [number | readonly number[], number | readonly number[]],
+): Tensor {
+  const x = asTensor(toInput(a, "a", "tensordot")), y = asTensor(toInput(b, "b", "tensordot"));
+  const count = (n: number, from: number): number[] =>
+    Array.from({ length: n }, (_, i) => from + i);
+  const [left, right] = typeof axes === "number"
+    ? [count(axes, x.rank - axes), count(axes, 0)]
+    : axes.map((list, k) => [list].flat().map((i) => i < 0 ? i + [x, y][k].rank : i));
+  const fits = (list: readonly number[], t: Tensor): boolean =>
+    new Set(list).size === list.length &&
+    list.every((i) => Number.isInteger(i) && i >= 0 && i < t.rank);
+  if (left.length !== right.length || !fits(left, x) || !fits(right, y)) {
+    throw new ValueError(
+      `Different number of contraction axes 'a' and 'b', or axes that are not there: received ${
+        JSON.stringify(axes)
+      } for tensors of ranks ${x.rank} and ${y.rank}`,
+    );
+  }
+  const letter = (i: number): string => String.fromCharCode(i < 26 ? 97 + i : 39 + i);
+  const first = count(x.rank, 0).map(letter);
+  const second = count(y.rank, x.rank).map(letter).map((own, i) =>
+    right.includes(i) ? first[left[right.indexOf(i)]] : own
+  );
+  const result = [
+    ...first.filter((_, i) => !left.includes(i)),
+    ...second.filter((_, i) => !right.includes(i)),
+  ];
+  return einsum(`${first.join("")},${second.join("")}->${result.join("")}`, x, y);
+}

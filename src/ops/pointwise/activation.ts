@@ -1,0 +1,211 @@
+/**
+ * Pointwise activation functions that are linear on one side: relu and its kin.
+ */
+import { apply1 } from "../../core/apply.ts";
+import type { GradRule, OpDef } from "../../core/op.ts";
+import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { binaryGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
+import { applyConverted, toFloatInput } from "../input.ts";
+import { mul, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
+import { greater, less } from "./compare.ts";
+import { toFloatOnly } from "./exponential.ts";
+import { lowered, raised, where } from "./select.ts";
+
+const SELU_ALPHA = 1.6732632423543772;
+const SELU_SCALE = 1.0507009873554805;
+
+/** Inputs and output as TensorFlow names them. */
+const FEATURES = { inputs: ["features"], output: "activations: T" };
+
+/**
+ * TensorFlow's gradient op of an activation: `slope(g, f)`, linear in `g`; `f` is the input or the result.
+ * `bend` says how the slope changes with `f`, null where it is constant on each side.
+ */
+function gradientOp(
+  name: string,
+  second: "features" | "outputs",
+  slope: (g: Expr, f: Expr, attrs: Readonly<Record<string, unknown>>) => Expr,
+  bend: ((g: Tensor, f: Tensor) => Tensor) | null = null,
+  attrs: readonly string[] = [],
+): OpDef {
+  const grad: GradRule = {
+    saves: bend ? ["gradients", second] : [second],
+    vjp: (saved, [d], ctx) => [
+      ctx.needs[0] ? ctx.sumLike(apply1(def, [d, saved[second]], own(ctx.attrs)), 0) : null,
+      ctx.needs[1]
+        ? ctx.sumLike(bend ? mul(d, bend(saved.gradients, saved[second])) : mul(d, 0), 1)
+        : null,
+    ],
+  };
+  const own = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+    attrs.length > 0 ? { alpha: all.alpha } : {};
+  const def: OpDef = definePointwise(name, ([g, f], a) => slope(g, f, a), {
+    inputs: ["gradients", second],
+    output: "backprops: T",
+    types: "real",
+    attrs,
+    grad,
+  });
+  return def;
+}
+
+const ReluGrad = gradientOp("ReluGrad", "features", (g, f) => s.select(s.gt(f, 0), g, 0));
+const Relu6Grad = gradientOp(
+  "Relu6Grad",
+  "features",
+  (g, f) => s.select(s.and(s.gt(f, 0), s.lt(f, 6)), g, 0),
+);
+const LeakyReluGrad = gradientOp(
+  "LeakyReluGrad",
+  "features",
+  (g, f, { alpha }) => s.select(s.gt(f, 0), g, s.mul(g, alpha as number)),
+  null,
+  ["alpha: float = 0.2"],
+);
+const EluGrad = gradientOp(
+  "EluGrad",
+  "outputs",
+  (g, y) => s.select(s.lt(y, 0), s.mul(g, s.add(y, 1)), g),
+  (g, y) => where(less(y, 0), g, 0),
+);
+const SeluGrad = gradientOp(
+  "SeluGrad",
+  "outputs",
+  (g, y) => s.select(s.lt(y, 0), s.mul(g, s.add(y, SELU_SCALE * SELU_ALPHA)), s.mul(g, SELU_SCALE)),
+  (g, y) => where(less(y, 0), g, 0),
+);
+
+const Relu = definePointwise("Relu", ([x]) => raised(x, 0), {
+  ...FEATURES,
+  types: "real",
+  grad: unaryGrad(["activations"], ({ activations: y }, g) => apply1(ReluGrad, [g, y])),
+});
+const Relu6 = definePointwise("Relu6", ([x]) => lowered(raised(x, 0), 6), {
+  ...FEATURES,
+  types: "real",
+  grad: unaryGrad(["activations"], ({ activations: y }, g) => apply1(Relu6Grad, [g, y])),
+});
+const LeakyRelu = definePointwise(
+  "LeakyRelu",
+  ([x], { alpha }) => s.select(s.gt(x, 0), x, s.mul(x, alpha as number)),
+  {
+    ...FEATURES,
+    attrs: ["alpha: float = 0.2"],
+    grad: unaryGrad(
+      ["features"],
+      ({ features }, g, ctx) => apply1(LeakyReluGrad, [g, features], { alpha: ctx.attrs.alpha }),
+    ),
+  },
+);
+const Elu = definePointwise("Elu", ([x]) => s.select(s.ge(x, 0), x, s.expm1(x)), {
+  ...FEATURES,
+  grad: unaryGrad(["activations"], ({ activations: y }, g) => apply1(EluGrad, [g, y])),
+});
+const Selu = definePointwise(
+  "Selu",
+  ([x]) =>
+    s.select(
+      s.ge(x, 0),
+      s.mul(x, SELU_SCALE),
+      s.mul(s.expm1(x), SELU_SCALE * SELU_ALPHA),
+    ),
+  {
+    ...FEATURES,
+    grad: unaryGrad(["activations"], ({ activations: y }, g) => apply1(SeluGrad, [g, y])),
+  },
+);
+const Prelu = definePointwise("Prelu", ([x, a]) => s.select(s.lt(x, 0), s.mul(x, a), x), {
+  inputs: ["x", "alpha"],
+  types: "real",
+  expand: ([x, a]) => [where(less(x, 0), mul(x, a), x)],
+  grad: binaryGrad(
+    ["x", "alpha"],
+    ({ x, alpha }, g) => where(greater(x, 0), g, mul(g, alpha)),
+    ({ x }, g) => where(greater(x, 0), 0, mul(g, x)),
+  ),
+});
+
+/**
+ * `max(x, 0)`; NaN stays. TensorFlow op `Relu`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.relu([-1, 2]).arraySync(), [0, 2]);
+ * ```
+ */
+export function relu(x: TensorLike): Tensor {
+  return applyConverted(Relu, [toNumberInput(x, "relu")], [x]);
+}
+
+/**
+ * `min(max(x, 0), 6)`; NaN stays. TensorFlow op `Relu6`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.relu6([-1, 2, 8]).arraySync(), [0, 2, 6]);
+ * ```
+ */
+export function relu6(x: TensorLike): Tensor {
+  return applyConverted(Relu6, [toNumberInput(x, "relu6")], [x]);
+}
+
+/**
+ * `x` where positive, else `alpha * x`; integers become float32. TensorFlow op `LeakyRelu`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.leakyRelu([-2, 2], 0.5).arraySync(), [-1, 2]);
+ * ```
+ */
+export function leakyRelu(x: TensorLike, alpha = 0.2): Tensor {
+  return applyConverted(LeakyRelu, [toFloatInput(x, "x", "leakyRelu")], [x], { alpha });
+}
+
+/**
+ * `x` where not negative, else `alpha * x` with a learned `alpha` that broadcasts. As in TensorFlow.js.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.prelu([[-2, 2], [-4, 4]], [0.5, 1]).arraySync(), [[-1, 2], [-2, 4]]);
+ * ```
+ */
+export function prelu(x: TensorLike, alpha: TensorLike): Tensor {
+  return applyConverted(Prelu, toArithmeticInputs(x, alpha, "prelu", ["x", "alpha"]), [x, alpha]);
+}
+
+/**
+ * `x` where not negative, else `e ** x - 1`. TensorFlow op `Elu`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.elu([1, -Infinity]).arraySync(), [1, -1]);
+ * ```
+ */
+export function elu(x: TensorLike): Tensor {
+  return apply1(Elu, [toFloatOnly(x, "elu")]);
+}
+
+/**
+ * Scaled {@linkcode elu} that keeps mean and variance; integers become float32. TensorFlow op `Selu`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.selu([0]).arraySync(), [0]);
+ * ```
+ */
+export function selu(x: TensorLike): Tensor {
+  return applyConverted(Selu, [toFloatInput(x, "x", "selu")], [x]);
+}

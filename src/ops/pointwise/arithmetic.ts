@@ -1,0 +1,329 @@
+/**
+ * Pointwise arithmetic: sums, products, quotients and remainders.
+ */
+import { apply1 } from "../../core/apply.ts";
+import type { OpInput } from "../../core/apply.ts";
+import { DTYPES, isInteger } from "../../core/dtype.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { scalar as s } from "../../core/scalar/expr.ts";
+import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import { withMeaning } from "../../kernels/host/meaning.ts";
+import { sumCpu, sumOf } from "../../kernels/host/pointwise.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import {
+  applyConverted,
+  castInput,
+  disposeConverted,
+  shapeOfInput,
+  toInput,
+  toInputs,
+  toMatchingInputs,
+} from "../input.ts";
+
+const BINARY = { inputs: ["x", "y"], types: "numeric" };
+
+/** Sum, with broadcasting. */
+export const AddV2: OpDef = definePointwise("AddV2", ([x, y]) => s.add(x, y), {
+  ...BINARY,
+  grad: binaryGrad([], (_, g) => g, (_, g) => g),
+});
+/** Difference, with broadcasting. */
+export const Sub: OpDef = definePointwise("Sub", ([x, y]) => s.sub(x, y), {
+  ...BINARY,
+  grad: binaryGrad([], (_, g) => g, (_, g) => neg(g)),
+});
+const Mul = definePointwise("Mul", ([x, y]) => s.mul(x, y), {
+  ...BINARY,
+  grad: binaryGrad(
+    ["x", "y"],
+    ({ y }, g) => mul(g, conjugate(y)),
+    ({ x }, g) => mul(g, conjugate(x)),
+  ),
+});
+const RealDiv = definePointwise("RealDiv", ([x, y]) => s.div(x, y), {
+  ...BINARY,
+  grad: binaryGrad(
+    ["x", "y"],
+    ({ y }, g) => div(g, conjugate(y)),
+    ({ x, y }, g) => neg(mul(div(g, conjugate(y)), conjugate(div(x, y)))),
+  ),
+});
+const DivNoNan = definePointwise("DivNoNan", ([x, y]) => s.select(s.eq(y, 0), 0, s.div(x, y)), {
+  inputs: ["x", "y"],
+  types: FLOAT_OR_COMPLEX,
+  grad: binaryGrad(
+    ["x", "y"],
+    ({ y }, g) => divNoNan(g, conjugate(y)),
+    ({ x, y }, g) => neg(mul(divNoNan(g, conjugate(y)), conjugate(divNoNan(x, y)))),
+  ),
+});
+const FloorDiv = definePointwise("FloorDiv", ([x, y]) => s.floordiv(x, y), {
+  inputs: ["x", "y"],
+  types: "real",
+  grad: null,
+});
+const FloorMod = definePointwise("FloorMod", ([x, y]) => s.floormod(x, y), {
+  inputs: ["x", "y"],
+  types: "real",
+  grad: binaryGrad(["x", "y"], (_, g) => g, ({ x, y }, g) => neg(mul(g, floorDiv(x, y)))),
+});
+const Neg = definePointwise("Neg", ([x]) => s.neg(x), {
+  types: "numeric",
+  grad: unaryGrad([], (_, g) => neg(g)),
+});
+const Conj: OpDef = definePointwise("Conj", ([input]) => s.conj(input), {
+  inputs: ["input"],
+  output: "output: T",
+  types: "complex",
+  grad: unaryGrad([], (_, g) => apply1(Conj, [g])),
+});
+
+// TensorFlow's older names of the same meaning, which graphs still hold.
+definePointwise("Add", ([x, y]) => s.add(x, y), {
+  ...BINARY,
+  grad: binaryGrad([], (_, g) => g, (_, g) => g),
+});
+definePointwise("Div", ([x, y]) => s.div(x, y), { ...BINARY, grad: RealDiv.grad! });
+definePointwise("TruncateDiv", ([x, y]) => s.div(x, y), {
+  inputs: ["x", "y"],
+  types: "integer",
+  grad: null,
+});
+definePointwise("TruncateMod", ([x, y]) => s.truncmod(x, y), {
+  inputs: ["x", "y"],
+  types: "real",
+  grad: null,
+});
+
+/** Terms that one GPU kernel adds up: with the result, as many buffers as WebGPU promises. */
+const MOST_TERMS = 7;
+
+const AddN: OpDef = defineOp({
+  name: "AddN",
+  inputs: ["inputs: N * T"],
+  outputs: ["sum: T"],
+  attrs: ["N: int >= 1", "T: numeric"],
+  infer: (specs) => [
+    specs.map((x) => x.shape).reduce((a: PartialShape, b) => mergeShapes(a, b), null),
+  ],
+  kind: "pointwise",
+  pointwise: (args) => args.reduce((a, b) => s.add(a, b)),
+  expand: (xs) => {
+    let level: readonly Tensor[] = xs;
+    while (level.length > 1) {
+      const sums: Tensor[] = [];
+      for (let i = 0; i < level.length; i += MOST_TERMS) {
+        const terms = level.slice(i, i + MOST_TERMS);
+        sums.push(terms.length > 1 ? apply1(AddN, terms) : terms[0]);
+      }
+      level = sums;
+    }
+    return level;
+  },
+  grad: { saves: [], vjp: (_, [g], ctx) => ctx.inputs.map(() => g) },
+  cpu: withMeaning(sumCpu, { sum: true }),
+  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
+    name: "pointwise",
+    fits: ({ inputs }, profile) =>
+      inputs.length <= MOST_TERMS && pointwiseFits([sumOf(inputs.length)], inputs, profile),
+    plan: ({ inputs, outputs }, profile) =>
+      pointwiseGpu([sumOf(inputs.length)], inputs, outputs[0], profile),
+  }]),
+});
+
+/** Complex conjugate; real tensors stay as they are. */
+export function conjugate(x: Tensor): Tensor {
+  return DTYPES[x.dtype].kind === "complex" ? apply1(Conj, [x]) : x;
+}
+
+/** Two operands of one dtype in which arithmetic is defined: booleans count as int32. */
+export function toArithmeticInputs(
+  a: TensorLike,
+  b: TensorLike,
+  fn: string,
+  names?: readonly [string, string],
+): [OpInput, OpInput] {
+  const pair = toMatchingInputs(a, b, fn, names);
+  if (pair[0].dtype !== "bool") return pair;
+  return [castInput(pair[0], "int32"), castInput(pair[1], "int32")];
+}
+
+/** Two operands of one dtype that has fractions: integers and booleans become float32. */
+export function toFloatInputs(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput] {
+  const [x, y] = toMatchingInputs(a, b, fn);
+  const { kind } = DTYPES[x.dtype];
+  if (kind === "float" || kind === "complex") return [x, y];
+  const floats: [OpInput, OpInput] = [castInput(x, "float32"), castInput(y, "float32")];
+  disposeConverted([x, y], [a, b]);
+  return floats;
+}
+
+/** An operand of arithmetic: booleans count as int32. */
+export function toNumberInput(x: TensorLike, fn: string): OpInput {
+  const input = toInput(x, "x", fn);
+  return input.dtype === "bool" ? castInput(input, "int32") : input;
+}
+
+/**
+ * Sum of two tensors, broadcasting; dtypes are brought to the wider one, booleans count as int32. TensorFlow op `AddV2`.
+ * Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.add([1, 2], 10).arraySync(), [11, 12]);
+ * ```
+ */
+export function add(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(AddV2, toArithmeticInputs(a, b, "add"), [a, b]);
+}
+
+/**
+ * Difference of two tensors, broadcasting. TensorFlow op `Sub`. Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.sub([1, 2], 10).arraySync(), [-9, -8]);
+ * ```
+ */
+export function sub(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(Sub, toArithmeticInputs(a, b, "sub"), [a, b]);
+}
+
+/**
+ * Product of two tensors, broadcasting; int32 products wrap. TensorFlow op `Mul`.
+ * Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.mul([1, 2], 10).arraySync(), [10, 20]);
+ * ```
+ */
+export function mul(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(Mul, toArithmeticInputs(a, b, "mul"), [a, b]);
+}
+
+/**
+ * Quotient of two tensors, broadcasting. Integers give integers, rounded down, as in TensorFlow.js.
+ * TensorFlow op `RealDiv`, `FloorDiv` for integers. Throws `ValueError` for shapes that do not broadcast, and on the CPU
+ * `InvalidArgumentError` for integers divided by zero, which WebGPU makes 0.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.div([1, 5], 2).arraySync(), [0.5, 2.5]);
+ * assertEquals(tf.div(tf.tensor([-5], [1], "int32"), 2).arraySync(), [-3]);
+ * ```
+ */
+export function div(a: TensorLike, b: TensorLike): Tensor {
+  const pair = toArithmeticInputs(a, b, "div");
+  return applyConverted(isInteger(pair[0].dtype) ? FloorDiv : RealDiv, pair, [a, b]);
+}
+
+/**
+ * Quotient of two tensors, 0 where divided by 0. Broadcasts; integers become float32. TensorFlow op `DivNoNan`.
+ * Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.divNoNan([4, 1], [2, 0]).arraySync(), [2, 0]);
+ * ```
+ */
+export function divNoNan(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(DivNoNan, toFloatInputs(a, b, "divNoNan"), [a, b]);
+}
+
+/**
+ * Quotient rounded down, broadcasting. Not differentiable. TensorFlow op `FloorDiv`. Throws `ValueError` for shapes that do not
+ * broadcast, and on the CPU `InvalidArgumentError` for integers divided by zero, which WebGPU makes 0.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.floorDiv([7, -7], 2).arraySync(), [3, -4]);
+ * ```
+ */
+export function floorDiv(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(FloorDiv, toArithmeticInputs(a, b, "floorDiv"), [a, b]);
+}
+
+/**
+ * Remainder of {@linkcode floorDiv}: it has the sign of the divisor. Broadcasts. TensorFlow op `FloorMod`. Throws as
+ * {@linkcode floorDiv} does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.mod([7, -7], 3).arraySync(), [1, 2]);
+ * ```
+ */
+export function mod(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(FloorMod, toArithmeticInputs(a, b, "mod"), [a, b]);
+}
+
+/**
+ * `-x`. TensorFlow op `Neg`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.neg([1, -2]).arraySync(), [-1, 2]);
+ * ```
+ */
+export function neg(x: TensorLike): Tensor {
+  return applyConverted(Neg, [toNumberInput(x, "neg")], [x]);
+}
+
+/**
+ * Sum of a list of tensors of one shape and dtype. TensorFlow op `AddN`.
+ * Throws `TypeError` for what is no list, `ValueError` for an empty one and for shapes or dtypes that differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.addN([[1, 2], [3, 4], [5, 6]]).arraySync(), [9, 12]);
+ * ```
+ */
+export function addN(tensors: readonly TensorLike[]): Tensor {
+  if (!Array.isArray(tensors)) {
+    throw new TypeError("The argument passed to tf.addN() must be a list of tensors");
+  }
+  if (tensors.length === 0) {
+    throw new ValueError("Must pass at least one tensor to tf.addN(), but got 0");
+  }
+  const xs = toInputs(tensors, "tensors", "addN");
+  const shape = shapeOfInput(xs[0]);
+  for (const x of xs) {
+    if (x.dtype !== xs[0].dtype) {
+      throw new ValueError(
+        `All tensors passed to tf.addN() must have the same dtype: received ${x.dtype} beside ${
+          xs[0].dtype
+        }`,
+      );
+    }
+    try {
+      mergeShapes(shape, shapeOfInput(x));
+    } catch (cause) {
+      throw new ValueError(
+        `All tensors passed to tf.addN() must have the same shape: ${(cause as Error).message}`,
+        { cause },
+      );
+    }
+  }
+  return apply1(AddN, xs);
+}

@@ -1,0 +1,188 @@
+/**
+ * Pointwise exponentials, logarithms and the error function.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
+import {
+  binaryGrad,
+  definePointwise,
+  FLOAT_OR_COMPLEX,
+  type PointwiseInit,
+  type Saved,
+  unaryGrad,
+} from "./define_pointwise.ts";
+import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";
+import { add, conjugate, div, mul, neg } from "./arithmetic.ts";
+import { notEqual } from "./compare.ts";
+
+const TWO_OVER_SQRT_PI = 2 / Math.sqrt(Math.PI);
+
+/** A function of floats and complex numbers whose derivative is a factor. */
+function holomorphic(
+  saves: readonly string[],
+  derivative: (saved: Saved) => Tensor,
+): PointwiseInit {
+  return {
+    types: FLOAT_OR_COMPLEX,
+    grad: unaryGrad(saves, (saved, g) => mul(g, conjugate(derivative(saved)))),
+  };
+}
+
+const Exp = definePointwise("Exp", ([x]) => s.exp(x), holomorphic(["y"], ({ y }) => y));
+const Expm1 = definePointwise(
+  "Expm1",
+  ([x]) => s.expm1(x),
+  holomorphic(["y"], ({ y }) => add(y, 1)),
+);
+const Log = definePointwise("Log", ([x]) => s.log(x), {
+  types: FLOAT_OR_COMPLEX,
+  grad: unaryGrad(["x"], ({ x }, g) => div(g, conjugate(x))),
+});
+const Log1p = definePointwise("Log1p", ([x]) => s.log1p(x), {
+  types: FLOAT_OR_COMPLEX,
+  grad: unaryGrad(["x"], ({ x }, g) => div(g, conjugate(add(x, 1)))),
+});
+const Erf = definePointwise("Erf", ([x]) => s.erf(x), {
+  grad: unaryGrad(["x"], ({ x }, g) => apply1(ErfGrad, [g, x])),
+});
+const erfSlope = (x: Expr): Expr => s.mul(s.exp(s.neg(s.mul(x, x))), TWO_OVER_SQRT_PI);
+const ErfGrad = definePointwise("ErfGrad", ([g, x]) => s.mul(g, erfSlope(x)), {
+  inputs: ["gradients", "features"],
+  output: "backprops: T",
+  expand: ([g, x]) => [mul(g, mul(exp(neg(mul(x, x))), TWO_OVER_SQRT_PI))],
+  grad: binaryGrad(
+    ["gradients", "features"],
+    ({ features: x }, d) => apply1(ErfGrad, [d, x]),
+    ({ gradients: g, features: x }, d) => mul(apply1(ErfGrad, [mul(d, g), x]), mul(x, -2)),
+  ),
+});
+const Xlogy = definePointwise("Xlogy", ([x, y]) => s.select(s.eq(x, 0), x, s.mul(x, s.log(y))), {
+  inputs: ["x", "y"],
+  grad: binaryGrad(
+    ["x", "y"],
+    ({ x, y }, g) => mul(g, xlogy(cast(notEqual(x, 0), y.dtype), y)),
+    ({ x, y }, g) => mul(g, xdivy(x, y)),
+  ),
+});
+const Xdivy = definePointwise("Xdivy", ([x, y]) => s.select(s.eq(x, 0), x, s.div(x, y)), {
+  inputs: ["x", "y"],
+  grad: binaryGrad(
+    ["x", "y"],
+    ({ x, y }, g) => mul(g, xdivy(cast(notEqual(x, 0), y.dtype), y)),
+    ({ x, y }, g) => mul(g, xdivy(xdivy(neg(x), y), y)),
+  ),
+});
+
+/** An operand of a function that TensorFlow and TensorFlow.js define for floats only: integer tensors are refused. */
+export function toFloatOnly(x: TensorLike, fn: string): OpInput {
+  if (x instanceof Tensor) {
+    const kind = DTYPES[x.dtype].kind;
+    if (kind !== "float" && kind !== "complex") {
+      throw new TypeError(
+        `Argument 'x' passed to '${fn}' must be float32 tensor, but got ${x.dtype} tensor`,
+      );
+    }
+  }
+  return toFloatInput(x, "x", fn);
+}
+
+/**
+ * `e ** x`; integers become float32. TensorFlow op `Exp`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.exp([0, -Infinity]).arraySync(), [1, 0]);
+ * ```
+ */
+export function exp(x: TensorLike): Tensor {
+  return applyConverted(Exp, [toFloatInput(x, "x", "exp")], [x]);
+}
+
+/**
+ * `e ** x - 1`, exact for small `x`; integers become float32. TensorFlow op `Expm1`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.expm1([0, -Infinity]).arraySync(), [0, -1]);
+ * ```
+ */
+export function expm1(x: TensorLike): Tensor {
+  return applyConverted(Expm1, [toFloatInput(x, "x", "expm1")], [x]);
+}
+
+/**
+ * Natural logarithm: `-Infinity` at 0, NaN below. TensorFlow op `Log`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.log([1, 0, -1]).arraySync(), [0, -Infinity, NaN]);
+ * ```
+ */
+export function log(x: TensorLike): Tensor {
+  return apply1(Log, [toFloatOnly(x, "log")]);
+}
+
+/**
+ * `log(1 + x)`, exact for small `x`; integers become float32. TensorFlow op `Log1p`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.log1p([0, -1]).arraySync(), [0, -Infinity]);
+ * ```
+ */
+export function log1p(x: TensorLike): Tensor {
+  return applyConverted(Log1p, [toFloatInput(x, "x", "log1p")], [x]);
+}
+
+/**
+ * Error function; integers become float32. TensorFlow op `Erf`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.erf([0, Infinity]).arraySync(), [0, 1]);
+ * ```
+ */
+export function erf(x: TensorLike): Tensor {
+  return applyConverted(Erf, [toFloatInput(x, "x", "erf")], [x]);
+}
+
+/**
+ * `x * log(y)`, 0 where `x` is 0; broadcasts. TensorFlow op `Xlogy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.xlogy([0, 2], [0, 1]).arraySync(), [0, 0]);
+ * ```
+ */
+export function xlogy(x: TensorLike, y: TensorLike): Tensor {
+  return applyConverted(Xlogy, toMatchingInputs(x, y, "xlogy", ["x", "y"]), [x, y]);
+}
+
+/**
+ * `x / y`, 0 where `x` is 0; broadcasts. TensorFlow op `Xdivy`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.xdivy([0, 2], [0, 4]).arraySync(), [0, 0.5]);
+ * ```
+ */
+export function xdivy(x: TensorLike, y: TensorLike): Tensor {
+  return applyConverted(Xdivy, toMatchingInputs(x, y, "xdivy", ["x", "y"]), [x, y]);
+}

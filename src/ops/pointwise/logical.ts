@@ -1,0 +1,199 @@
+/**
+ * Pointwise logic on booleans and on the bits of integers.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { isInteger } from "../../core/dtype.ts";
+import { lookupOp } from "../../core/op.ts";
+import { scalar as s } from "../../core/scalar/expr.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { definePointwise } from "./define_pointwise.ts";
+import { toInput, toMatchingInputs } from "../input.ts";
+import "./compare.ts";
+
+const LOGIC = { inputs: ["x: bool", "y: bool"], output: "z: bool", grad: null };
+const BITS = { inputs: ["x", "y"], types: "integer", grad: null };
+
+const LogicalAnd = definePointwise("LogicalAnd", ([x, y]) => s.and(x, y), LOGIC);
+const LogicalOr = definePointwise("LogicalOr", ([x, y]) => s.or(x, y), LOGIC);
+const LogicalNot = definePointwise("LogicalNot", ([x]) => s.not(x), {
+  inputs: ["x: bool"],
+  output: "y: bool",
+  grad: null,
+});
+const BitwiseAnd = definePointwise("BitwiseAnd", ([x, y]) => s.bitand(x, y), BITS);
+const BitwiseOr = definePointwise("BitwiseOr", ([x, y]) => s.bitor(x, y), BITS);
+const BitwiseXor = definePointwise("BitwiseXor", ([x, y]) => s.bitxor(x, y), BITS);
+const Invert = definePointwise("Invert", ([x]) => s.bitnot(x), { types: "integer", grad: null });
+const LeftShift = definePointwise("LeftShift", ([x, y]) => s.shl(x, y), BITS);
+const RightShift = definePointwise("RightShift", ([x, y]) => s.shr(x, y), BITS);
+
+/** JavaScript values become bool; tensors must be bool. */
+export function toBoolInput(x: TensorLike, arg: string, fn: string): OpInput {
+  const input = toInput(x, arg, fn, { dtype: "bool" });
+  if (input.dtype !== "bool") {
+    throw new TypeError(
+      `Argument '${arg}' passed to '${fn}' must be bool tensor, but got ${input.dtype} tensor`,
+    );
+  }
+  return input;
+}
+
+function bitInputs(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput] {
+  // Arrays of plain numbers are int32 here: bits of floats are never meant.
+  const literal = (x: TensorLike): boolean => typeof x === "number" || Array.isArray(x);
+  const x = literal(a) ? toInput(a, "x", fn, { dtype: "int32" }) : a;
+  const y = literal(b) ? toInput(b, "y", fn, { dtype: "int32" }) : b;
+  const pair = toMatchingInputs(x, y, fn, ["x", "y"]);
+  if (!isInteger(pair[0].dtype)) {
+    throw new TypeError(
+      `Arguments passed to '${fn}' must be integers, but got ${toInput(x, "x", fn).dtype} and ${
+        toInput(y, "y", fn).dtype
+      }`,
+    );
+  }
+  return pair;
+}
+
+/**
+ * `a && b` of booleans, broadcasting. TensorFlow op `LogicalAnd`.
+ * Throws `TypeError` for tensors that are not bool, `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.logicalAnd([true, true, false], [true, false, false]).arraySync(), [true, false, false]);
+ * ```
+ */
+export function logicalAnd(a: TensorLike, b: TensorLike): Tensor {
+  return apply1(LogicalAnd, [toBoolInput(a, "a", "logicalAnd"), toBoolInput(b, "b", "logicalAnd")]);
+}
+
+/**
+ * `a || b` of booleans, broadcasting. TensorFlow op `LogicalOr`.
+ * Throws `TypeError` for tensors that are not bool, `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.logicalOr([true, true, false], [true, false, false]).arraySync(), [true, true, false]);
+ * ```
+ */
+export function logicalOr(a: TensorLike, b: TensorLike): Tensor {
+  return apply1(LogicalOr, [toBoolInput(a, "a", "logicalOr"), toBoolInput(b, "b", "logicalOr")]);
+}
+
+/**
+ * Where exactly one of two booleans is true, broadcasting. TensorFlow op `NotEqual`.
+ * Throws `TypeError` for tensors that are not bool, `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.logicalXor([true, true, false], [true, false, false]).arraySync(), [false, true, false]);
+ * ```
+ */
+export function logicalXor(a: TensorLike, b: TensorLike): Tensor {
+  const x = toBoolInput(a, "a", "logicalXor"), y = toBoolInput(b, "b", "logicalXor");
+  return apply1(lookupOp("NotEqual")!, [x, y]);
+}
+
+/**
+ * `!x` of booleans. TensorFlow op `LogicalNot`. Throws `TypeError` for tensors that are not bool.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.logicalNot([true, false]).arraySync(), [false, true]);
+ * ```
+ */
+export function logicalNot(x: TensorLike): Tensor {
+  return apply1(LogicalNot, [toBoolInput(x, "x", "logicalNot")]);
+}
+
+/**
+ * `x & y` of integers, broadcasting. TensorFlow op `BitwiseAnd`. Throws `TypeError` for other dtypes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.bitwiseAnd([6, -1], [3, 255]).arraySync(), [2, 255]);
+ * ```
+ */
+export function bitwiseAnd(x: TensorLike, y: TensorLike): Tensor {
+  return apply1(BitwiseAnd, bitInputs(x, y, "bitwiseAnd"));
+}
+
+/**
+ * `x | y` of integers, broadcasting. TensorFlow op `BitwiseOr`. Throws `TypeError` for other dtypes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.bitwiseOr([6, 8], [3, 1]).arraySync(), [7, 9]);
+ * ```
+ */
+export function bitwiseOr(x: TensorLike, y: TensorLike): Tensor {
+  return apply1(BitwiseOr, bitInputs(x, y, "bitwiseOr"));
+}
+
+/**
+ * `x ^ y` of integers, broadcasting. TensorFlow op `BitwiseXor`. Throws `TypeError` for other dtypes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.bitwiseXor([6, 8], [3, 1]).arraySync(), [5, 9]);
+ * ```
+ */
+export function bitwiseXor(x: TensorLike, y: TensorLike): Tensor {
+  return apply1(BitwiseXor, bitInputs(x, y, "bitwiseXor"));
+}
+
+/**
+ * `~x` of integers. TensorFlow op `Invert`. Throws `TypeError` for other dtypes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.bitwiseInvert([0, 5]).arraySync(), [-1, -6]);
+ * ```
+ */
+export function bitwiseInvert(x: TensorLike): Tensor {
+  return apply1(Invert, [bitInputs(x, 0, "bitwiseInvert")[0]]);
+}
+
+/**
+ * `x << y` of integers, broadcasting; shifts count modulo the bits. TensorFlow op `LeftShift`. Throws `TypeError` for other dtypes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.leftShift([1, 3], [4, 1]).arraySync(), [16, 6]);
+ * ```
+ */
+export function leftShift(x: TensorLike, y: TensorLike): Tensor {
+  return apply1(LeftShift, bitInputs(x, y, "leftShift"));
+}
+
+/**
+ * `x >> y` of integers, broadcasting; keeps the sign, shifts count modulo the bits. TensorFlow op `RightShift`. Throws `TypeError` for other dtypes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.rightShift([16, -8], 2).arraySync(), [4, -2]);
+ * ```
+ */
+export function rightShift(x: TensorLike, y: TensorLike): Tensor {
+  return apply1(RightShift, bitInputs(x, y, "rightShift"));
+}

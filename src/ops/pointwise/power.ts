@@ -1,0 +1,219 @@
+/**
+ * Pointwise powers and roots.
+ */
+import { apply1 } from "../../core/apply.ts";
+import type { OpDef } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import { applyConverted, toFloatInput } from "../input.ts";
+import { add, conjugate, mul, neg, sub, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
+import { equal, greater } from "./compare.ts";
+import { log, toFloatOnly } from "./exponential.ts";
+import { where } from "./select.ts";
+
+const isComplex = (x: Tensor): boolean => x.dtype === "complex64" || x.dtype === "complex128";
+
+/** `y ** (n - 1)`-like factors are powers again; a literal exponent needs no ops for `n` and `n - 1`. */
+function powerSlope(x: Tensor, y: Tensor): Tensor {
+  const literal: unknown = y;
+  if (literal instanceof NdArray && literal.size === 1 && !isComplex(y)) {
+    const n = Number(literal.at(0));
+    if (n === 0) return mul(pow(x, 0), 0);
+    return n === 1 ? pow(x, 0) : mul(n === 2 ? x : pow(x, n - 1), n);
+  }
+  // Where y is 0 the slope is 0, also at x = 0.
+  return mul(y, pow(x, where(equal(y, 0), 0, sub(y, 1))));
+}
+
+/** `log(x)` where the power grows with it, 0 where it is not defined. */
+function powerLog(x: Tensor): Tensor {
+  return isComplex(x) ? log(where(equal(x, 0), 1, x)) : log(where(greater(x, 0), x, 1));
+}
+
+const Pow = definePointwise("Pow", ([x, y]) => s.pow(x, y), {
+  inputs: ["x", "y"],
+  types: "numeric",
+  grad: binaryGrad(
+    ["x", "y", "z"],
+    ({ x, y }, g) => mul(g, conjugate(powerSlope(x, y))),
+    ({ x, z }, g) => mul(g, conjugate(mul(z, powerLog(x)))),
+  ),
+});
+const Square = definePointwise("Square", ([x]) => s.mul(x, x), {
+  types: "numeric",
+  grad: unaryGrad(["x"], ({ x }, g) => mul(g, conjugate(add(x, x)))),
+});
+const SquaredDifference = definePointwise(
+  "SquaredDifference",
+  ([x, y]) => {
+    const d = s.sub(x, y);
+    return s.mul(s.conj(d), d);
+  },
+  {
+    inputs: ["x", "y"],
+    types: "numeric",
+    grad: binaryGrad(
+      ["x", "y"],
+      ({ x, y }, g) => twice(mul(g, sub(x, y))),
+      ({ x, y }, g) => twice(mul(g, sub(y, x))),
+    ),
+  },
+);
+
+function twice(x: Tensor): Tensor {
+  return add(x, x);
+}
+
+/**
+ * Gradient ops of TensorFlow that take the result: `f'` as a function of `y`. Where nothing comes from above nothing goes on, even
+ * where the slope is infinite: so `where` keeps a root of 0 out of a gradient.
+ */
+function slopeOp(
+  name: string,
+  slope: (y: Expr, dy: Expr) => Expr,
+  dY: (conjugateOfY: Tensor, dy: Tensor) => Tensor,
+): OpDef {
+  const def: OpDef = definePointwise(name, ([y, dy]) => s.select(s.eq(dy, 0), 0, slope(y, dy)), {
+    inputs: ["y", "dy"],
+    types: FLOAT_OR_COMPLEX,
+    // The op is a function of conj(y); dY is its derivative by that.
+    grad: binaryGrad(
+      ["y", "dy"],
+      ({ y, dy }, g) => mul(conjugate(g), dY(conjugate(y), dy)),
+      ({ y }, g) => apply1(def, [conjugate(y), g]),
+    ),
+  });
+  return def;
+}
+
+const SqrtGrad = slopeOp(
+  "SqrtGrad",
+  (y, dy) => s.div(s.mul(dy, 0.5), s.conj(y)),
+  (c, dy) => neg(mul(apply1(SqrtGrad, [conjugate(c), dy]), reciprocal(c))),
+);
+const RsqrtGrad = slopeOp(
+  "RsqrtGrad",
+  (y, dy) => {
+    const c = s.conj(y);
+    return s.mul(s.mul(dy, -0.5), s.mul(c, s.mul(c, c)));
+  },
+  (c, dy) => mul(mul(dy, -1.5), square(c)),
+);
+const ReciprocalGrad = slopeOp(
+  "ReciprocalGrad",
+  (y, dy) => {
+    const c = s.conj(y);
+    return s.neg(s.mul(dy, s.mul(c, c)));
+  },
+  (c, dy) => mul(mul(dy, -2), c),
+);
+// The older name in TensorFlow's graphs.
+definePointwise("InvGrad", ([y, dy]) => s.select(s.eq(dy, 0), 0, s.neg(s.mul(dy, s.mul(y, y)))), {
+  inputs: ["y", "dy"],
+  grad: ReciprocalGrad.grad!,
+});
+
+const ROOT = { types: FLOAT_OR_COMPLEX };
+const Sqrt = definePointwise("Sqrt", ([x]) => s.sqrt(x), {
+  ...ROOT,
+  grad: unaryGrad(["y"], ({ y }, g) => apply1(SqrtGrad, [y, g])),
+});
+const Rsqrt = definePointwise("Rsqrt", ([x]) => s.rsqrt(x), {
+  ...ROOT,
+  grad: unaryGrad(["y"], ({ y }, g) => apply1(RsqrtGrad, [y, g])),
+});
+const RECIPROCAL = {
+  types: "numeric",
+  grad: unaryGrad(["y"], ({ y }, g) => apply1(ReciprocalGrad, [y, g])),
+};
+const Reciprocal = definePointwise("Reciprocal", ([x]) => s.div(1, x), RECIPROCAL);
+definePointwise("Inv", ([x]) => s.div(1, x), RECIPROCAL);
+
+/**
+ * `base ** exp`, broadcasting. Integers give integers that wrap. NaN for a negative base with a fractional exponent.
+ * TensorFlow op `Pow`. Throws `ValueError` for shapes that do not broadcast, and on the CPU `InvalidArgumentError` for integers
+ * to negative powers, which WebGPU rounds towards 0.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.pow([2, 3, -2], [3, 2, 3]).arraySync(), [8, 9, -8]);
+ * ```
+ */
+export function pow(base: TensorLike, exp: TensorLike): Tensor {
+  return applyConverted(Pow, toArithmeticInputs(base, exp, "pow", ["base", "exp"]), [base, exp]);
+}
+
+/**
+ * `x * x`; int32 wraps. TensorFlow op `Square`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.square([1, -3]).arraySync(), [1, 9]);
+ * ```
+ */
+export function square(x: TensorLike): Tensor {
+  return applyConverted(Square, [toNumberInput(x, "square")], [x]);
+}
+
+/**
+ * `(a - b) ** 2`, broadcasting; the squared distance of complex numbers. TensorFlow op `SquaredDifference`.
+ * Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.squaredDifference([1, 5], [3, 2]).arraySync(), [4, 9]);
+ * ```
+ */
+export function squaredDifference(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(SquaredDifference, toArithmeticInputs(a, b, "squaredDifference"), [a, b]);
+}
+
+/**
+ * Square root, NaN below 0. TensorFlow op `Sqrt`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.sqrt([4, 9, -1]).arraySync(), [2, 3, NaN]);
+ * ```
+ */
+export function sqrt(x: TensorLike): Tensor {
+  return apply1(Sqrt, [toFloatOnly(x, "sqrt")]);
+}
+
+/**
+ * `1 / sqrt(x)`. TensorFlow op `Rsqrt`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.rsqrt([4, 0]).arraySync(), [0.5, Infinity]);
+ * ```
+ */
+export function rsqrt(x: TensorLike): Tensor {
+  return apply1(Rsqrt, [toFloatOnly(x, "rsqrt")]);
+}
+
+/**
+ * `1 / x`; integers become float32. TensorFlow op `Reciprocal`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.reciprocal([4, -0.5]).arraySync(), [0.25, -2]);
+ * ```
+ */
+export function reciprocal(x: TensorLike): Tensor {
+  return applyConverted(Reciprocal, [toFloatInput(x, "x", "reciprocal")], [x]);
+}

@@ -1,0 +1,181 @@
+/**
+ * Pointwise choice: where, maximum, minimum, clipByValue.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { DTYPES, isInteger } from "../../core/dtype.ts";
+import { toNdArray } from "../../core/convert.ts";
+import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import { mergeShapes } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import { reshape } from "../array/view.ts";
+import { binaryGrad, definePointwise } from "./define_pointwise.ts";
+import { applyConverted, shapeOfInput, toMatchingInputs } from "../input.ts";
+import { toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
+import { greater, greaterEqual, less, lessEqual } from "./compare.ts";
+import { logicalAnd, toBoolInput } from "./logical.ts";
+
+const SelectV2 = definePointwise("SelectV2", ([c, t, e]) => s.select(c, t, e), {
+  inputs: ["condition: bool", "t", "e"],
+  output: "output: T",
+  types: "type",
+  grad: {
+    saves: ["condition"],
+    vjp: ({ condition }, [g], ctx) => [
+      null,
+      ctx.needs[1] ? ctx.sumLike(where(condition, g, 0), 1) : null,
+      ctx.needs[2] ? ctx.sumLike(where(condition, 0, g), 2) : null,
+    ],
+  },
+});
+
+// TensorFlow's first version: no broadcasting, but a vector condition chooses rows.
+const Select: OpDef = defineOp({
+  name: "Select",
+  inputs: ["condition: bool", "t: T", "e: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type"],
+  infer: ([, t, e]) => [mergeShapes(t.shape, e.shape)],
+  grad: {
+    saves: ["condition"],
+    vjp: ({ condition }, [dy]) => {
+      const zeros = apply1(lookupOp("ZerosLike")!, [dy]);
+      return [null, apply1(Select, [condition, dy, zeros]), apply1(Select, [condition, zeros, dy])];
+    },
+  },
+  expand: ([c, t, e]) => {
+    const from = shapeOfInput(c), to = shapeOfInput(t);
+    const rows = from?.length === 1 && to !== null && to.length > 1;
+    return [
+      apply1(SelectV2, [rows ? reshape(c, [-1, ...to.slice(1).fill(1) as number[]]) : c, t, e]),
+    ];
+  },
+});
+
+const Maximum = definePointwise("Maximum", ([x, y]) => s.max(x, y), {
+  inputs: ["x", "y"],
+  types: "real",
+  grad: binaryGrad(
+    ["x", "y"],
+    ({ x, y }, g) => where(greaterEqual(x, y), g, 0),
+    ({ x, y }, g) => where(greaterEqual(x, y), 0, g),
+  ),
+});
+const Minimum = definePointwise("Minimum", ([x, y]) => s.min(x, y), {
+  inputs: ["x", "y"],
+  types: "real",
+  grad: binaryGrad(
+    ["x", "y"],
+    ({ x, y }, g) => where(lessEqual(x, y), g, 0),
+    ({ x, y }, g) => where(lessEqual(x, y), 0, g),
+  ),
+});
+/** The bound where `x` is below it; so NaN stays, and a bound that is NaN bounds nothing. */
+export function raised(x: Expr, low: Expr | number): Expr {
+  return s.select(s.lt(x, low), low, x);
+}
+/** The bound where `x` is above it, as {@linkcode raised} has it. */
+export function lowered(x: Expr, high: Expr | number): Expr {
+  return s.select(s.lt(high, x), high, x);
+}
+const ClipByValue = definePointwise(
+  "ClipByValue",
+  ([x, low, high]) => raised(lowered(x, high), low),
+  {
+    inputs: ["t", "clip_value_min", "clip_value_max"],
+    output: "output: T",
+    types: "real",
+    grad: {
+      saves: ["t", "clip_value_min", "clip_value_max"],
+      vjp: ({ t, clip_value_min, clip_value_max }, [g], ctx) => {
+        const within = (): Tensor =>
+          logicalAnd(greaterEqual(t, clip_value_min), lessEqual(t, clip_value_max));
+        return [
+          ctx.needs[0] ? ctx.sumLike(where(within(), g, 0), 0) : null,
+          ctx.needs[1] ? ctx.sumLike(where(less(t, clip_value_min), g, 0), 1) : null,
+          ctx.needs[2] ? ctx.sumLike(where(greater(t, clip_value_max), g, 0), 2) : null,
+        ];
+      },
+    },
+  },
+);
+
+/**
+ * Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast. TensorFlow op `SelectV2`.
+ * Throws `TypeError` for a condition that is not bool, `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.where([true, false, true], [1, 2, 3], 0).arraySync(), [1, 0, 3]);
+ * ```
+ */
+export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor {
+  const test = toBoolInput(condition, "condition", "where");
+  return applyConverted(SelectV2, [test, ...toMatchingInputs(a, b, "where")], [condition, a, b]);
+}
+
+/**
+ * The larger of two tensors, broadcasting; NaN where either is NaN. TensorFlow op `Maximum`.
+ * Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.maximum([1, 5], [3, 2]).arraySync(), [3, 5]);
+ * ```
+ */
+export function maximum(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(Maximum, toArithmeticInputs(a, b, "maximum"), [a, b]);
+}
+
+/**
+ * The smaller of two tensors, broadcasting; NaN where either is NaN. TensorFlow op `Minimum`.
+ * Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.minimum([1, 5], [3, 2]).arraySync(), [1, 2]);
+ * ```
+ */
+export function minimum(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(Minimum, toArithmeticInputs(a, b, "minimum"), [a, b]);
+}
+
+/**
+ * Values below `min` become `min`, above `max` become `max`; bounds take the dtype of `x`. TensorFlow op `ClipByValue`.
+ * Throws `ValueError` where `min > max`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.clipByValue([-1, 2, 9], 0, 5).arraySync(), [0, 2, 5]);
+ * ```
+ */
+export function clipByValue(x: TensorLike, min: TensorLike, max: TensorLike): Tensor {
+  const input = toNumberInput(x, "clipByValue");
+  if (typeof min === "number" && typeof max === "number" && min > max) {
+    throw new ValueError(
+      `Error in clip: min (${min}) must be less than or equal to max (${max})`,
+    );
+  }
+  if (DTYPES[input.dtype].kind === "string") {
+    throw new TypeError(
+      `Argument 'x' passed to 'clipByValue' must be numeric tensor, but got ${input.dtype} tensor`,
+    );
+  }
+  // A fraction would make floats of integers.
+  const bound = (v: TensorLike): TensorLike =>
+    typeof v === "number" && isInteger(input.dtype) ? toNdArray(v, { dtype: input.dtype }) : v;
+  return apply1(ClipByValue, [
+    input,
+    toMatchingInputs(bound(min), input, "clipByValue", ["clipValueMin", "x"])[0],
+    toMatchingInputs(bound(max), input, "clipByValue", ["clipValueMax", "x"])[0],
+  ]);
+}

@@ -1,0 +1,268 @@
+/**
+ * Pointwise trigonometric and hyperbolic functions and their inverses.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { scalar as s } from "../../core/scalar/expr.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import {
+  binaryGrad,
+  definePointwise,
+  FLOAT_OR_COMPLEX,
+  type PointwiseInit,
+  type Saved,
+  unaryGrad,
+} from "./define_pointwise.ts";
+import { applyConverted, toFloatInput } from "../input.ts";
+import { add, conjugate, div, mul, neg, sub, toFloatInputs } from "./arithmetic.ts";
+import { toFloatOnly } from "./exponential.ts";
+import { rsqrt, square } from "./power.ts";
+
+/** The derivative is a factor of the gradient. */
+function slope(derivative: (x: Tensor) => Tensor): PointwiseInit {
+  return {
+    types: FLOAT_OR_COMPLEX,
+    grad: unaryGrad(["x"], ({ x }, g) => mul(g, conjugate(derivative(x)))),
+  };
+}
+/** The derivative is one over something. */
+function inverseSlope(denominator: (x: Tensor) => Tensor): PointwiseInit {
+  return {
+    types: FLOAT_OR_COMPLEX,
+    grad: unaryGrad(["x"], ({ x }, g) => div(g, conjugate(denominator(x)))),
+  };
+}
+const onePlusSquare = (x: Tensor): Tensor => add(square(x), 1);
+
+const Sin = definePointwise("Sin", ([x]) => s.sin(x), slope((x) => cos(x)));
+const Cos = definePointwise("Cos", ([x]) => s.cos(x), slope((x) => neg(sin(x))));
+const Tan = definePointwise("Tan", ([x]) => s.tan(x), inverseSlope((x) => square(cos(x))));
+const Asin = definePointwise("Asin", ([x]) => s.asin(x), slope((x) => rsqrt(sub(1, square(x)))));
+const Acos = definePointwise(
+  "Acos",
+  ([x]) => s.acos(x),
+  slope((x) => neg(rsqrt(sub(1, square(x))))),
+);
+const Atan = definePointwise("Atan", ([x]) => s.atan(x), inverseSlope(onePlusSquare));
+const Sinh = definePointwise("Sinh", ([x]) => s.sinh(x), slope((x) => cosh(x)));
+const Cosh = definePointwise("Cosh", ([x]) => s.cosh(x), slope((x) => sinh(x)));
+const Asinh = definePointwise("Asinh", ([x]) => s.asinh(x), slope((x) => rsqrt(onePlusSquare(x))));
+const Acosh = definePointwise("Acosh", ([x]) => s.acosh(x), {
+  types: FLOAT_OR_COMPLEX,
+  // As a function of the result, which does not cancel near 1.
+  grad: unaryGrad(["y"], ({ y }, g) => div(g, conjugate(sinh(y)))),
+});
+const Atanh = definePointwise("Atanh", ([x]) => s.atanh(x), inverseSlope((x) => sub(1, square(x))));
+
+const TanhGrad = definePointwise(
+  "TanhGrad",
+  ([y, dy]) => {
+    const c = s.conj(y);
+    return s.mul(dy, s.sub(1, s.mul(c, c)));
+  },
+  {
+    inputs: ["y", "dy"],
+    types: FLOAT_OR_COMPLEX,
+    grad: binaryGrad(
+      ["y", "dy"],
+      // A function of conj(y), which is linear in dy.
+      ({ y, dy }: Saved, g) => mul(mul(conjugate(g), mul(dy, conjugate(y))), -2),
+      ({ y }: Saved, g) => apply1(TanhGrad, [conjugate(y), g]),
+    ),
+  },
+);
+const Tanh = definePointwise("Tanh", ([x]) => s.tanh(x), {
+  types: FLOAT_OR_COMPLEX,
+  grad: unaryGrad(["y"], ({ y }, g) => apply1(TanhGrad, [y, g])),
+});
+const Atan2 = definePointwise("Atan2", ([y, x]) => s.atan2(y, x), {
+  inputs: ["y", "x"],
+  output: "z: T",
+  grad: binaryGrad(
+    ["y", "x"],
+    ({ y, x }, g) => mul(g, div(x, add(square(x), square(y)))),
+    ({ y, x }, g) => neg(mul(g, div(y, add(square(x), square(y))))),
+  ),
+});
+
+/**
+ * Sine of radians. TensorFlow op `Sin`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.sin([0, Infinity]).arraySync(), [0, NaN]);
+ * ```
+ */
+export function sin(x: TensorLike): Tensor {
+  return apply1(Sin, [toFloatOnly(x, "sin")]);
+}
+
+/**
+ * Cosine of radians. TensorFlow op `Cos`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.cos([0]).arraySync(), [1]);
+ * ```
+ */
+export function cos(x: TensorLike): Tensor {
+  return apply1(Cos, [toFloatOnly(x, "cos")]);
+}
+
+/**
+ * Tangent of radians. TensorFlow op `Tan`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tan([0]).arraySync(), [0]);
+ * ```
+ */
+export function tan(x: TensorLike): Tensor {
+  return apply1(Tan, [toFloatOnly(x, "tan")]);
+}
+
+/**
+ * Angle in radians whose sine is `x`; NaN outside [-1, 1]. Integers become float32. TensorFlow op `Asin`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.asin([0, 2]).arraySync(), [0, NaN]);
+ * ```
+ */
+export function asin(x: TensorLike): Tensor {
+  return applyConverted(Asin, [toFloatInput(x, "x", "asin")], [x]);
+}
+
+/**
+ * Angle in radians whose cosine is `x`; NaN outside [-1, 1]. Integers become float32. TensorFlow op `Acos`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.acos([1, 2]).arraySync(), [0, NaN]);
+ * ```
+ */
+export function acos(x: TensorLike): Tensor {
+  return applyConverted(Acos, [toFloatInput(x, "x", "acos")], [x]);
+}
+
+/**
+ * Angle in radians whose tangent is `x`. Integers become float32. TensorFlow op `Atan`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.atan([0]).arraySync(), [0]);
+ * ```
+ */
+export function atan(x: TensorLike): Tensor {
+  return applyConverted(Atan, [toFloatInput(x, "x", "atan")], [x]);
+}
+
+/**
+ * Angle of the point `(b, a)` in (-π, π], broadcasting; integers become float32. TensorFlow op `Atan2`.
+ * Throws `ValueError` for shapes that do not broadcast.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.atan2([0, 0], [1, 0]).arraySync(), [0, 0]);
+ * ```
+ */
+export function atan2(a: TensorLike, b: TensorLike): Tensor {
+  return applyConverted(Atan2, toFloatInputs(a, b, "atan2"), [a, b]);
+}
+
+/**
+ * Hyperbolic sine; integers become float32. TensorFlow op `Sinh`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.sinh([0, -Infinity]).arraySync(), [0, -Infinity]);
+ * ```
+ */
+export function sinh(x: TensorLike): Tensor {
+  return applyConverted(Sinh, [toFloatInput(x, "x", "sinh")], [x]);
+}
+
+/**
+ * Hyperbolic cosine. TensorFlow op `Cosh`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.cosh([0, -Infinity]).arraySync(), [1, Infinity]);
+ * ```
+ */
+export function cosh(x: TensorLike): Tensor {
+  return apply1(Cosh, [toFloatOnly(x, "cosh")]);
+}
+
+/**
+ * Hyperbolic tangent. TensorFlow op `Tanh`. Throws `TypeError` for an integer tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.tanh([0, Infinity]).arraySync(), [0, 1]);
+ * ```
+ */
+export function tanh(x: TensorLike): Tensor {
+  return apply1(Tanh, [toFloatOnly(x, "tanh")]);
+}
+
+/**
+ * Inverse of {@linkcode sinh}; integers become float32. TensorFlow op `Asinh`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.asinh([0]).arraySync(), [0]);
+ * ```
+ */
+export function asinh(x: TensorLike): Tensor {
+  return applyConverted(Asinh, [toFloatInput(x, "x", "asinh")], [x]);
+}
+
+/**
+ * Inverse of {@linkcode cosh}, NaN below 1; integers become float32. TensorFlow op `Acosh`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.acosh([1, 0]).arraySync(), [0, NaN]);
+ * ```
+ */
+export function acosh(x: TensorLike): Tensor {
+  return applyConverted(Acosh, [toFloatInput(x, "x", "acosh")], [x]);
+}
+
+/**
+ * Inverse of {@linkcode tanh}, NaN outside [-1, 1]; integers become float32. TensorFlow op `Atanh`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.atanh([0, 1]).arraySync(), [0, Infinity]);
+ * ```
+ */
+export function atanh(x: TensorLike): Tensor {
+  return applyConverted(Atanh, [toFloatInput(x, "x", "atanh")], [x]);
+}

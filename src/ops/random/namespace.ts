@@ -1,0 +1,147 @@
+/**
+ * What `tf.random` holds: TensorFlow's names for the random functions, and the stateless ones.
+ */
+import { asDType, type DType } from "../../core/dtype.ts";
+import type { OpInput } from "../../core/apply.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Distribution } from "../../kernels/host/random.ts";
+import { intScalar, toIndexInput } from "../input.ts";
+import { add, mul } from "../pointwise/arithmetic.ts";
+import { drawBits, drawInts, drawReal } from "./ops.ts";
+
+export {
+  multinomial as categorical,
+  randomGamma as gamma,
+  randomNormal as normal,
+  randomUniform as uniform,
+  randomUniformInt as uniformInt,
+  truncatedNormal,
+} from "./random.ts";
+export { setRandomSeed as setSeed } from "./state.ts";
+
+function stateless(
+  distribution: Distribution,
+  shape: TensorLike,
+  seed: TensorLike,
+  scale: number,
+  shift: number,
+  dtype: DType,
+): Tensor {
+  let x = drawReal({ key: keyInput(seed) }, distribution, toIndexInput(shape, "shape", "random"), {
+    dtype: asDType(dtype),
+  });
+  if (scale !== 1) x = mul(x, scale);
+  return shift === 0 ? x : add(x, shift);
+}
+
+function keyInput(seed: TensorLike): OpInput {
+  // Of larger numbers, such as the time, the lower bits.
+  const words = Array.isArray(seed) ? seed.map((s) => (typeof s === "number" ? s | 0 : s)) : seed;
+  return toIndexInput(words as TensorLike, "seed", "random");
+}
+
+/**
+ * Numbers evenly distributed over `[minval, maxval)`: always the same for the same seed, two integers.
+ * TensorFlow op `StatelessRandomUniform`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const draw = () => tf.random.statelessUniform([3], [1, 2]).arraySync();
+ * assertEquals(draw(), draw());
+ * ```
+ */
+export function statelessUniform(
+  shape: TensorLike,
+  seed: TensorLike,
+  minval = 0,
+  maxval = 1,
+  dtype: DType = "float32",
+): Tensor {
+  return stateless("uniform", shape, seed, maxval - minval, minval, dtype);
+}
+
+/**
+ * Numbers with a normal distribution: always the same for the same seed, two integers.
+ * TensorFlow op `StatelessRandomNormal`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.random.statelessNormal([3], [1, 2]).shape, [3]);
+ * ```
+ */
+export function statelessNormal(
+  shape: TensorLike,
+  seed: TensorLike,
+  mean = 0,
+  stdDev = 1,
+  dtype: DType = "float32",
+): Tensor {
+  return stateless("normal", shape, seed, stdDev, mean, dtype);
+}
+
+/**
+ * Numbers with a normal distribution cut at two standard deviations: always the same for the same seed, two integers.
+ * TensorFlow op `StatelessTruncatedNormal`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.random.statelessTruncatedNormal([3], [1, 2]).shape, [3]);
+ * ```
+ */
+export function statelessTruncatedNormal(
+  shape: TensorLike,
+  seed: TensorLike,
+  mean = 0,
+  stdDev = 1,
+  dtype: DType = "float32",
+): Tensor {
+  return stateless("truncated", shape, seed, stdDev, mean, dtype);
+}
+
+/**
+ * Whole numbers evenly distributed over `[minval, maxval)`: always the same for the same seed, two integers.
+ * Throws `ValueError` where the interval is empty. TensorFlow op `StatelessRandomUniformInt`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.random.statelessUniformInt([3], [1, 2], 5, 6).arraySync(), [5, 5, 5]);
+ * ```
+ */
+export function statelessUniformInt(
+  shape: TensorLike,
+  seed: TensorLike,
+  minval: number,
+  maxval: number,
+): Tensor {
+  const dims = toIndexInput(shape, "shape", "random");
+  return drawInts({ key: keyInput(seed) }, dims, intScalar(minval), intScalar(maxval));
+}
+
+/**
+ * Random bits: whole numbers of the full range of `int32`, `uint32`, `int64` or `uint64`, always the same for the same
+ * seed, two integers. TensorFlow op `StatelessRandomUniformFullInt`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.random.statelessBits([2], [0, 0], "uint32").arraySync(), [0x6b200159, 0x99ba4efe]);
+ * ```
+ */
+export function statelessBits(
+  shape: TensorLike,
+  seed: TensorLike,
+  dtype: DType = "uint32",
+): Tensor {
+  return drawBits(keyInput(seed), toIndexInput(shape, "shape", "random"), {
+    dtype: asDType(dtype),
+  });
+}

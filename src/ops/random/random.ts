@@ -1,0 +1,267 @@
+/**
+ * Random tensors. The numbers are a function of seed and position (Threefry), the same on every device but for rounding.
+ */
+import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
+import { asDType, type DType, DTYPES, isFloating } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { lookupOp } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { shapeText, sizeOf } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Distribution } from "../../kernels/host/random.ts";
+import { expandDims, reshape } from "../array/view.ts";
+import { dimsInput } from "../array/fill_ops.ts";
+import { cast } from "../array/cast.ts";
+import { asTensor, intScalar, shapeOfInput, toFloatInput, toInput } from "../input.ts";
+import { add, mul } from "../pointwise/arithmetic.ts";
+import { drawGamma, drawIndices, drawInts, drawReal } from "./ops.ts";
+import { type Seed, seedSource } from "./state.ts";
+
+/** Draws in float32 (or the floating dtype asked for), shifts and scales. */
+function drawScaled(
+  distribution: Distribution,
+  shape: TensorLike,
+  scale: number,
+  shift: number,
+  dtype: DType,
+  seed: Seed | null | undefined,
+): Tensor {
+  const attrs = { dtype: isFloating(dtype) ? dtype : "float32" };
+  let x = drawReal(seedSource(seed), distribution, dimsInput(shape, "random"), attrs);
+  if (scale !== 1) x = mul(x, scale);
+  if (shift !== 0) x = add(x, shift);
+  return x;
+}
+
+/**
+ * Numbers evenly distributed over `[minval, maxval)`; whole ones, rounded towards zero, for integer dtypes.
+ * With a seed a call outside of functions gives the same numbers each time, as in TensorFlow.js. In a function, a session or a
+ * dataset the op has a sequence, as in TensorFlow: it begins anew with each function, session and pass. TensorFlow op `RandomUniform`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert, assertEquals } from "@std/assert";
+ * const x = tf.randomUniform([2, 3], -1, 1);
+ * assertEquals(x.shape, [2, 3]);
+ * assert((x.dataSync() as Float32Array).every((v) => v >= -1 && v < 1));
+ * ```
+ */
+export function randomUniform(
+  shape: TensorLike,
+  minval = 0,
+  maxval = 1,
+  dtype: DType | null = "float32",
+  seed?: Seed | null,
+): Tensor {
+  const t = asDType(dtype ?? "float32");
+  const x = drawScaled("uniform", shape, maxval - minval, minval, t, seed);
+  // A boolean is what a byte would hold: the whole part.
+  return isFloating(t) ? x : cast(t === "bool" ? cast(x, "int32") : x, t);
+}
+
+function randomBell(
+  distribution: Distribution,
+  fn: string,
+  shape: TensorLike,
+  mean: number,
+  stdDev: number,
+  dtype: DType | null,
+  seed: Seed | null | undefined,
+): Tensor {
+  const t = asDType(dtype ?? "float32");
+  if (t === "bool" || DTYPES[t].slots !== 1) {
+    throw new TypeError(`Unsupported data type ${t} in ${fn}`);
+  }
+  const x = drawScaled(distribution, shape, stdDev, mean, t, seed);
+  return isFloating(t) ? x : cast(apply1(lookupOp("Round")!, [x]), t);
+}
+
+/**
+ * Numbers with a normal distribution; rounded for integer dtypes. Seeds as in {@linkcode randomUniform}.
+ * Throws `TypeError` for bool. TensorFlow op `RandomStandardNormal`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.randomNormal([2, 3], 10, 0.5).shape, [2, 3]);
+ * ```
+ */
+export function randomNormal(
+  shape: TensorLike,
+  mean = 0,
+  stdDev = 1,
+  dtype: DType | null = "float32",
+  seed?: Seed | null,
+): Tensor {
+  return randomBell("normal", "randomNormal", shape, mean, stdDev, dtype, seed);
+}
+
+/**
+ * Numbers with a normal distribution of mean 0 and standard deviation 1. See {@linkcode randomNormal}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.randomStandardNormal([4], "float32", 7);
+ * assertEquals(x.arraySync(), tf.randomStandardNormal([4], "float32", 7).arraySync());
+ * ```
+ */
+export function randomStandardNormal(
+  shape: TensorLike,
+  dtype: DType | null = "float32",
+  seed?: Seed | null,
+): Tensor {
+  return randomBell("normal", "randomStandardNormal", shape, 0, 1, dtype, seed);
+}
+
+/**
+ * Numbers with a normal distribution of which nothing lies beyond two standard deviations.
+ * Throws `TypeError` for bool. TensorFlow op `TruncatedNormal`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * const x = tf.truncatedNormal([100], 0, 2).dataSync() as Float32Array;
+ * assert(x.every((v) => Math.abs(v) <= 4));
+ * ```
+ */
+export function truncatedNormal(
+  shape: TensorLike,
+  mean = 0,
+  stdDev = 1,
+  dtype: DType | null = "float32",
+  seed?: Seed | null,
+): Tensor {
+  return randomBell("truncated", "truncatedNormal", shape, mean, stdDev, dtype, seed);
+}
+
+/**
+ * Whole numbers evenly distributed over `[minval, maxval)`. Throws `ValueError` where the interval is empty.
+ * TensorFlow op `RandomUniformInt`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * const x = tf.randomUniformInt([100], 1, 7).dataSync() as Int32Array;
+ * assert(x.every((v) => v >= 1 && v <= 6));
+ * ```
+ */
+export function randomUniformInt(
+  shape: TensorLike,
+  minval: number,
+  maxval: number,
+  seed?: Seed | null,
+): Tensor {
+  return drawInts(
+    seedSource(seed),
+    dimsInput(shape, "randomUniformInt"),
+    intScalar(minval),
+    intScalar(maxval),
+  );
+}
+
+/**
+ * Numbers with a gamma distribution of shape `alpha` and rate `beta`; rounded for int32. Drawn on the host.
+ * Throws `TypeError` for other dtypes. TensorFlow op `RandomGamma`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * assert((tf.randomGamma([100], 2).dataSync() as Float32Array).every((v) => v > 0));
+ * ```
+ */
+export function randomGamma(
+  shape: TensorLike,
+  alpha: number,
+  beta: number | null = 1,
+  dtype: DType | null = "float32",
+  seed?: Seed | null,
+): Tensor {
+  const t = asDType(dtype ?? "float32");
+  if (t !== "float32" && t !== "int32" && t !== "float64") {
+    throw new TypeError(`Unsupported data type ${t} in randomGamma`);
+  }
+  const dims = dimsInput(shape, "randomGamma");
+  const a = toInput(alpha, "alpha", "randomGamma", { dtype: t === "int32" ? "float32" : t });
+  const x = drawGamma(seedSource(seed), dims, a);
+  const scaled = (beta ?? 1) === 1 ? x : mul(x, 1 / beta!);
+  return t === "int32" ? cast(apply1(lookupOp("Round")!, [scaled]), t) : scaled;
+}
+
+/**
+ * Indices drawn with the probabilities that rows of logits stand for (of probabilities, where `normalized`).
+ * A vector gives a vector, a matrix a row for each row. int32. Throws `ValueError` for fewer than two outcomes or
+ * another rank. TensorFlow op `Multinomial`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.multinomial([0, 0, 100], 4).arraySync(), [2, 2, 2, 2]);
+ * ```
+ */
+export function multinomial(
+  logits: TensorLike,
+  numSamples: number,
+  seed?: Seed | null,
+  normalized = false,
+): Tensor {
+  return compose(() => {
+    let rows = asTensor(toFloatInput(logits, "logits", "multinomial"));
+    const shape = shapeOfInput(rows);
+    if (shape && shape.length !== 1 && shape.length !== 2) {
+      throw new ValueError(`Rank of probabilities must be 1 or 2, but is ${shape.length}`);
+    }
+    const outcomes = shape?.at(-1);
+    if (typeof outcomes === "number" && outcomes < 2) {
+      throw new ValueError(
+        `Error in multinomial: you need at least 2 outcomes, but got ${outcomes}`,
+      );
+    }
+    if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
+    const vector = shape?.length === 1;
+    const drawn = drawIndices(
+      seedSource(seed),
+      vector ? expandDims(rows, 0) : rows,
+      intScalar(numSamples),
+      {
+        output_dtype: "int32",
+      },
+    );
+    return vector ? reshape(drawn, [numSamples]) : drawn;
+  });
+}
+
+/**
+ * A tensor of what a function returns, called once for each element. Follows TensorFlow.js `tf.rand`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * let n = 0;
+ * assertEquals(tf.rand([3], () => n++).arraySync(), [0, 1, 2]);
+ * ```
+ */
+export function rand(
+  shape: readonly number[],
+  randFunction: () => number,
+  dtype: DType | null = "float32",
+): Tensor {
+  if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
+    throw new ValueError(
+      `Cannot make random numbers of shape ${
+        shapeText(shape)
+      }: dimensions must be non-negative integers`,
+    );
+  }
+  const array = NdArray.zeros(asDType(dtype ?? "float32"), [...shape]);
+  for (let i = 0, n = sizeOf(shape); i < n; i++) setElement(array, i, randFunction());
+  return currentInterpreter().constant(array);
+}

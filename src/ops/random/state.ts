@@ -1,0 +1,276 @@
+/**
+ * Where random keys come from: seeds, the sequence of eager draws, and the sequences of graphs' random ops.
+ *
+ * A draw is a pure function of a key of two words. Eagerly the key is made at call time: from the seed of the call, which
+ * gives the same numbers each time; without one from the global seed and the number of draws since it was set; without
+ * either from the process's own random key. An op with seeds as attributes has a sequence: the op `RandomKey` makes each key
+ * from the seeds and the number of draws before. That number is the op's own in each session, traced function and pass over
+ * a dataset (`DrawCounts`); eagerly all ops of the same seeds count together, as in TensorFlow.
+ */
+import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { type Attrs, defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { threefryWords, type Words } from "../../kernels/pointwise/threefry.ts";
+
+/** A seed as users give it: strings count by their characters. */
+export type Seed = number | string;
+
+/** TensorFlow's graph seed where only an op has one. */
+const DEFAULT_SEED = 87654321;
+/** What stands for the op's seed in eager draws without one, and in eager calls of scripts: no op in a graph has these. */
+const UNSEEDED = -1, SCRIPT = -2;
+/** Draws of one op in one element, and elements, are numbered apart. */
+const ELEMENTS = 2 ** 32;
+
+const processKey: Words = [...crypto.getRandomValues(new Uint32Array(2))] as unknown as Words;
+let globalSeed: number | null = null;
+let draws = 0;
+/** How often scripts were called eagerly. */
+let calls = 0;
+/** How often the global seed was set. */
+let epoch = 0;
+
+/** What draws are counted by: an operation of a graph, or the place that a function is called from. */
+type Place = object | string;
+
+/** How often each random op of a graph has drawn in one session, function or pass, and those of the functions it calls. */
+export class DrawCounts {
+  readonly #followsSeed: boolean;
+  #epoch = epoch;
+  readonly #counts = new Map<Place, number>();
+  readonly #inner = new Map<Place, DrawCounts>();
+  readonly #element: number;
+  /** The places within which this is, outermost first. */
+  readonly path: string;
+
+  /** `followsSeed`: all sequences begin anew when the global seed is set. `element` and `path` are said by those around. */
+  constructor(followsSeed = false, element = 0, path = "") {
+    this.#followsSeed = followsSeed;
+    this.#element = element;
+    this.path = path;
+  }
+
+  /** How often this op has drawn before, or the number of the element where it has not in this one. */
+  next(op: Place): number {
+    this.#look();
+    const n = this.#counts.get(op) ?? 0;
+    this.#counts.set(op, n + 1);
+    return this.#element === 0 ? n : n * ELEMENTS + this.#element - 1;
+  }
+
+  /** The counts of one element of many that are computed at once: they do not depend on which comes first. */
+  ofElement(element: number): DrawCounts {
+    return new DrawCounts(this.#followsSeed, element + 1, this.path);
+  }
+
+  /** The counts of a function that is called at this place. */
+  within(call: Place): DrawCounts {
+    this.#look();
+    let inner = this.#inner.get(call);
+    if (!inner) {
+      const path = `${this.path}/${
+        typeof call === "string" ? call : (call as { name?: string }).name
+      }`;
+      this.#inner.set(call, inner = new DrawCounts(this.#followsSeed, this.#element, path));
+    }
+    return inner;
+  }
+
+  #look(): void {
+    if (!this.#followsSeed || this.#epoch === epoch) return;
+    this.#epoch = epoch;
+    this.#counts.clear();
+    this.#inner.clear();
+  }
+}
+
+/** Who draws now; null for eager ops. */
+let drawing: { readonly counts: DrawCounts; readonly op: Place } | null = null;
+/** How often eager ops have drawn, by their seeds. */
+const eagerCounts = new Map<string, number>();
+
+/** Runs `fn`, in which an operation of a graph draws. */
+export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
+  const before = drawing;
+  drawing = { counts, op };
+  try {
+    return fn();
+  } finally {
+    drawing = before;
+  }
+}
+
+/**
+ * Sets the seed that all random functions and `shuffle()` start from: what is drawn after it repeats, call for call, and the
+ * sequences of functions begin anew. Null takes it back.
+ * Follows TensorFlow `tf.random.set_seed`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * tf.setRandomSeed(1);
+ * const a = tf.randomUniform([3]).arraySync();
+ * tf.setRandomSeed(1);
+ * assertEquals(tf.randomUniform([3]).arraySync(), a);
+ * tf.setRandomSeed(null);
+ * ```
+ */
+export function setRandomSeed(seed: number | null): void {
+  globalSeed = seed;
+  draws = 0;
+  calls = 0;
+  epoch++;
+  eagerCounts.clear();
+}
+
+function wordsOf(n: number): Words {
+  return [n >>> 0, Math.floor(n / 2 ** 32) >>> 0];
+}
+
+/** A number for a seed: fractions and strings count in full. */
+function seedNumber(seed: Seed): number {
+  if (typeof seed === "number" && Number.isSafeInteger(seed)) return seed;
+  let words: Words = [0, 0];
+  for (const c of String(seed)) words = threefryWords(words, [c.codePointAt(0)!, 0]);
+  return words[0];
+}
+
+/** The key of draw number `n` of an op with these seeds. */
+function keyFor(seed: number, seed2: number, n: number): Words {
+  return threefryWords(threefryWords(wordsOf(seed), wordsOf(seed2)), wordsOf(n));
+}
+
+function literal(key: Words): NdArray {
+  return new NdArray("int32", [2], Int32Array.of(key[0], key[1]));
+}
+
+const RandomKey = defineOp({
+  name: "RandomKey",
+  portable: { never: "its keys come from a sequence that TensorFlow does not have" },
+  inputs: [],
+  outputs: ["key: int32"],
+  attrs: ["seed: int = 0", "seed2: int = 0"],
+  infer: () => [[2]],
+  grad: null,
+  stateful: true,
+  cpu: (_, [out], { attrs: { seed, seed2 } }) => (out.data as Int32Array).set(nextKey(seed, seed2)),
+});
+
+function nextKey(seed: number, seed2: number): Words {
+  if (seed === 0 && seed2 === 0) return threefryWords(processKey, wordsOf(draws++));
+  if (drawing !== null) return keyFor(seed, seed2, drawing.counts.next(drawing.op));
+  const name = `${seed},${seed2}`, n = eagerCounts.get(name) ?? 0;
+  eagerCounts.set(name, n + 1);
+  return keyFor(seed, seed2, n);
+}
+
+/** The same for a host kernel. */
+export function nextSeed({ seed, seed2 }: Attrs): NdArray {
+  return literal(nextKey(seed, seed2));
+}
+
+/** The key that a stateful op with these attributes draws with now. */
+export function drawKey({ seed, seed2 }: Attrs): OpInput {
+  return apply1(RandomKey, [], { seed, seed2 });
+}
+
+/** Seeds of an op in a graph: two zeros mean none. */
+export interface OpSeeds {
+  /** The graph's. */
+  readonly seed: number;
+  /** The op's own. */
+  readonly seed2: number;
+}
+
+/** One call of a script among all of its node, or of all that are called eagerly. */
+export interface CallNumber {
+  /** Seeds of its node; null where it is called eagerly. */
+  readonly seeds: OpSeeds | null;
+  /** How many calls came before. */
+  readonly n: number;
+  /** Where the node is. */
+  readonly path: string;
+}
+
+/** The seeds of a script's node that is made now; null where there is no graph. */
+export function scriptSeeds(): OpSeeds | null {
+  const source = currentInterpreter().symbolic ? seedSource(null) : null;
+  return source !== null && "attrs" in source ? source.attrs : null;
+}
+
+/** The seeds of a script's node that comes from a file. */
+export function importedSeeds(token: string): OpSeeds {
+  return globalSeed === null ? { seed: 0, seed2: 0 } : nonZero(globalSeed, seedNumber(token));
+}
+
+/** Counts a call of a script that a graph makes. */
+export function nextCall(seeds: OpSeeds, op: Place, counts: DrawCounts): CallNumber {
+  return { seeds, n: counts.next(op), path: counts.path };
+}
+
+/** Counts a call of a script that eager code makes. */
+export function nextEagerCall(): CallNumber {
+  return { seeds: null, n: calls++, path: "" };
+}
+
+/** The seed of a call, 64 bits: the same for the same global seed, node and place among the calls; without a seed, any. */
+export function seedOfCall({ seeds, n, path }: CallNumber): bigint {
+  let key: Words;
+  if (seeds === null ? globalSeed === null : seeds.seed === 0 && seeds.seed2 === 0) {
+    key = threefryWords(threefryWords(processKey, wordsOf(SCRIPT)), wordsOf(unseeded++));
+  } else {
+    const { seed, seed2 } = seeds ?? { seed: globalSeed!, seed2: SCRIPT };
+    key = keyFor(seed, seed2, n);
+    // The same function at another place draws something else.
+    for (const c of path) key = threefryWords(key, [c.codePointAt(0)!, 1]);
+  }
+  return (BigInt(key[0] >>> 0) << 32n) | BigInt(key[1] >>> 0);
+}
+/** Seeds given to calls that nothing determines. */
+let unseeded = 0;
+
+/** A key for an eager draw, or the seeds of a graph's node. */
+export type SeedSource = { readonly key: OpInput } | {
+  readonly attrs: OpSeeds;
+};
+
+/** What a call with this seed draws with: see the top of the file. */
+export function seedSource(seed: Seed | null | undefined): SeedSource {
+  const { symbolic, operationCount } = currentInterpreter();
+  if (!symbolic) return { key: literal(eagerKey(seed)) };
+  if (seed !== null && seed !== undefined) return sequenceSource(seed);
+  // As TensorFlow counts: so a function that is traced again draws as it did before.
+  const attrs = globalSeed === null
+    ? { seed: 0, seed2: 0 }
+    : nonZero(globalSeed, operationCount?.() ?? 0);
+  return { attrs };
+}
+
+/** What an op of this seed draws with that has other numbers at each call, eagerly too. */
+export function sequenceSource(seed: Seed): SeedSource {
+  return { attrs: nonZero(globalSeed ?? DEFAULT_SEED, seedNumber(seed)) };
+}
+
+/** The key of one draw outside of graphs: the seed's, else the next of the global seed, else one that nobody had before. */
+export function eagerKey(seed: Seed | null | undefined): Words {
+  if (seed !== null && seed !== undefined) {
+    return keyFor(globalSeed ?? DEFAULT_SEED, seedNumber(seed), 0);
+  }
+  return globalSeed === null
+    ? threefryWords(processKey, wordsOf(draws++))
+    : keyFor(globalSeed, UNSEEDED, draws++);
+}
+
+/** The seeds of an op as TensorFlow's `get_seed` tells them: the global one and its own; both null where neither was given. */
+export function seedsOf(seed: Seed | null | undefined): [number | null, number | null] {
+  const own = seed === null || seed === undefined ? null : seedNumber(seed);
+  if (globalSeed === null) return own === null ? [null, null] : [DEFAULT_SEED, own];
+  const both = nonZero(globalSeed, own ?? draws);
+  return [both.seed, both.seed2];
+}
+
+/** Two zeros mean no seed at all: TensorFlow's way out. */
+function nonZero(seed: number, seed2: number): { seed: number; seed2: number } {
+  return seed === 0 && seed2 === 0 ? { seed: 0, seed2: 2 ** 31 - 1 } : { seed, seed2 };
+}

@@ -1,0 +1,333 @@
+/**
+ * Reductions along axes: sum, mean, prod, max, min, any, all.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import {
+  type CpuKernel,
+  defineOp,
+  type GradContext,
+  type GradRule,
+  lookupOp,
+  type OpDef,
+} from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { isConcrete, normalizeAxes, type PartialShape, sizeOf } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { reduceCpu, type ReduceOp } from "../../kernels/host/reduce.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { plainTask } from "../../kernels/reduce/task.ts";
+import { expandDims, hostInts, reshape, shape } from "../array/view.ts";
+import { cast } from "../array/cast.ts";
+import { asTensor, castInput, intScalar, intVector, shapeOfInput, toInput } from "../input.ts";
+import { broadcastTo } from "../array/repeat.ts";
+import { conjugate, div, mul } from "../pointwise/arithmetic.ts";
+import { equal } from "../pointwise/compare.ts";
+import { othersProduct } from "./scan.ts";
+
+/** Axes a reduction takes: one, several, or all where none is given. A tensor of axes works too. */
+export type Axes = number | readonly number[] | null | undefined | Tensor;
+
+/** Shape after reducing; unknown where the axes are not known. */
+export function reducedShape(
+  x: PartialShape,
+  axes: NdArray | undefined,
+  keepDims: boolean,
+): PartialShape {
+  if (x === null) return null;
+  if (axes === undefined) return keepDims ? x.map(() => null) : null;
+  const set = new Set(normalizeAxes(hostInts(axes), x.length));
+  return keepDims ? x.map((d, i) => (set.has(i) ? 1 : d)) : x.filter((_, i) => !set.has(i));
+}
+
+/** The host input for the axes of a reduction of `x`. Throws `ValueError` for an axis out of range. */
+export function axesInput(x: OpInput, axis: Axes): OpInput {
+  if (axis instanceof Tensor) return axis;
+  const known = shapeOfInput(x);
+  if (known !== null) {
+    if (axis === null || axis === undefined) return allAxes(known.length);
+    return intVector(normalizeAxes(axis, known.length));
+  }
+  if (axis === null || axis === undefined) {
+    const rank = apply1(lookupOp("Rank")!, [x]);
+    return apply1(lookupOp("Range")!, [intScalar(0), rank, intScalar(1)]);
+  }
+  return intVector(typeof axis === "number" ? [axis] : axis);
+}
+
+const everyAxis: NdArray[] = [];
+
+/** All axes of a rank: made once, since most reductions are over all. */
+function allAxes(rank: number): NdArray {
+  return everyAxis[rank] ??= intVector(normalizeAxes(null, rank));
+}
+
+function defineReduction(name: string, op: ReduceOp, types: string, grad: GradRule | null): OpDef {
+  const typed = types !== "bool";
+  const cpu: CpuKernel = (ins, outs) => reduceCpu(op, ins, outs);
+  return defineOp({
+    name,
+    inputs: [typed ? "input: T" : "input: bool", "reduction_indices: Tidx"],
+    outputs: [typed ? "output: T" : "output: bool"],
+    attrs: ["keep_dims: bool = false", ...(typed ? [`T: ${types}`] : []), "Tidx: index = int32"],
+    hostInputs: ["reduction_indices"],
+    kind: "reduce",
+    infer: ([x, axes], { keep_dims }) => [reducedShape(x.shape, axes.value, keep_dims)],
+    grad,
+    cpu,
+    gpu: onGpu(({ reduceVariants }) => reduceVariants(plainTask(op))),
+  });
+}
+
+const KeptShape = defineOp({
+  name: "_KeptShape",
+  portable: "parts",
+  inputs: ["shape: int32", "reduction_indices: Tidx"],
+  outputs: ["kept: int32"],
+  attrs: ["Tidx: index = int32"],
+  infer: ([s]) => [s.shape],
+  grad: null,
+  cpu: ([s, axes], [out]) => {
+    const kept = out.data as Int32Array;
+    kept.set(s.data as Int32Array);
+    for (const a of normalizeAxes(hostInts(axes), kept.length)) kept[a] = 1;
+  },
+});
+
+type Saved = Readonly<Record<string, Tensor>>;
+
+/** Axes of a reduction where they are known. */
+function knownAxes(saved: Saved, ctx: GradContext): readonly number[] | null {
+  const axes = saved.reduction_indices as Tensor | NdArray;
+  const value = ctx.inputs[1].value ?? (axes instanceof NdArray ? axes : undefined);
+  return value === undefined ? null : hostInts(value);
+}
+
+/** A result (or its gradient) with the reduced axes back as 1, so that it broadcasts against the input. */
+function keepAxes(y: Tensor, saved: Saved, ctx: GradContext): Tensor {
+  if (ctx.attrs.keep_dims) return y;
+  const x = ctx.inputs[0].shape, axes = knownAxes(saved, ctx);
+  if (axes !== null && x !== null) {
+    const list = normalizeAxes(axes, x.length);
+    const kept = x.map((d, i) => (list.includes(i) ? 1 : d));
+    if (isConcrete(kept)) return reshape(y, kept);
+    return list.reduce((t, a) => expandDims(t, a), y);
+  }
+  return reshape(
+    y,
+    apply1(KeptShape, [asTensor(ctx.shapeOf(0) as OpInput), saved.reduction_indices]),
+  );
+}
+
+function broadcastLikeInput(y: Tensor, ctx: GradContext): Tensor {
+  return broadcastTo(y, ctx.shapeOf(0));
+}
+
+/** How many elements went into one result, as a tensor or number in the dtype of `dy`. */
+function countOf(dy: Tensor, saved: Saved, ctx: GradContext): Tensor | number {
+  const x = ctx.inputs[0].shape, axes = knownAxes(saved, ctx);
+  if (x !== null && axes !== null) {
+    const dims = normalizeAxes(axes, x.length).map((a) => x[a]);
+    if (isConcrete(dims)) return sizeOf(dims);
+  }
+  const size = (s: TensorLike): Tensor => cast(prod(s), dy.dtype);
+  return div(size(ctx.shapeOf(0)), size(shape(dy)));
+}
+
+const sumGrad: GradRule = {
+  saves: ["reduction_indices"],
+  vjp: (saved, [dy], ctx) => [broadcastLikeInput(keepAxes(dy, saved, ctx), ctx), null],
+};
+const meanGrad: GradRule = {
+  saves: ["reduction_indices"],
+  vjp: (saved, [dy], ctx) => {
+    const count = countOf(dy, saved, ctx);
+    const scaled = typeof count === "number" ? mul(dy, 1 / count) : div(dy, count);
+    return [broadcastLikeInput(keepAxes(scaled, saved, ctx), ctx), null];
+  },
+};
+/** The elements that equal the result share the gradient evenly, as in TensorFlow. */
+const extremeGrad: GradRule = {
+  saves: ["input", "reduction_indices", "output"],
+  vjp: (saved, [dy], ctx) => {
+    const ties = cast(equal(saved.input, keepAxes(saved.output, saved, ctx)), dy.dtype);
+    const count = apply1(Sum, [ties, saved.reduction_indices], { keep_dims: true });
+    return [mul(ties, div(keepAxes(dy, saved, ctx), count)), null];
+  },
+};
+/** The product of the others, right where elements are zero, to any order. */
+const prodGrad: GradRule = {
+  // The output is read in graphs only, where everything is at hand.
+  saves: ["input", "reduction_indices"],
+  vjp: (saved, [dy], ctx) => {
+    const axes = knownAxes(saved, ctx);
+    const dyKept = keepAxes(dy, saved, ctx);
+    if (axes === null) {
+      const all = mul(dyKept, conjugate(keepAxes(saved.output, saved, ctx)));
+      return [div(all, conjugate(saved.input)), null];
+    }
+    const rank = ctx.inputs[0].shape?.length;
+    const list = rank === undefined ? axes : normalizeAxes(axes, rank);
+    let others: Tensor | null = null, x = saved.input;
+    for (const axis of list) {
+      // Along this axis everything but one element; along the axes before it, whole products.
+      const along = othersProduct(x, axis);
+      others = others === null ? along : mul(others, along);
+      x = apply1(Prod, [x, intVector([axis])], { keep_dims: true });
+    }
+    return [others === null ? dyKept : mul(dyKept, conjugate(others)), null];
+  },
+};
+
+/** TensorFlow op `Sum`. */
+export const Sum: OpDef = defineReduction("Sum", "sum", "numeric", sumGrad);
+/** TensorFlow op `Mean`. */
+export const Mean: OpDef = defineReduction("Mean", "mean", "numeric", meanGrad);
+/** TensorFlow op `Prod`. */
+export const Prod: OpDef = defineReduction("Prod", "prod", "numeric", prodGrad);
+/** TensorFlow op `Max`. */
+export const Max: OpDef = defineReduction("Max", "max", "real", extremeGrad);
+/** TensorFlow op `Min`. */
+export const Min: OpDef = defineReduction("Min", "min", "real", extremeGrad);
+/** TensorFlow op `Any`. */
+export const Any: OpDef = defineReduction("Any", "any", "bool", null);
+/** TensorFlow op `All`. */
+export const All: OpDef = defineReduction("All", "all", "bool", null);
+
+/** Booleans count as int32, as in TensorFlow.js. */
+function countable(x: TensorLike, fn: string): OpInput {
+  const input = toInput(x, "x", fn);
+  return input.dtype === "bool" ? castInput(input, "int32") : input;
+}
+
+/** Integers and booleans are taken as float32. */
+function measurable(x: TensorLike, fn: string): OpInput {
+  const input = toInput(x, "x", fn);
+  const kind = DTYPES[input.dtype].kind;
+  return kind === "int" || kind === "uint" || kind === "bool" ? castInput(input, "float32") : input;
+}
+
+/** JavaScript numbers become booleans; tensors must be. */
+function truths(x: TensorLike, fn: string): OpInput {
+  return toInput(x, "x", fn, x instanceof Tensor || x instanceof NdArray ? {} : { dtype: "bool" });
+}
+
+function reduce(
+  def: OpDef,
+  x: TensorLike,
+  convert: (x: TensorLike, fn: string) => OpInput,
+  fn: string,
+  axis: Axes,
+  keepDims: boolean,
+): Tensor {
+  const input = convert(x, fn);
+  const y = apply1(def, [input, axesInput(input, axis)], { keep_dims: keepDims });
+  // A cast on the way is nobody else's.
+  if (x instanceof Tensor && input instanceof Tensor && input.dtype !== x.dtype) input.dispose();
+  return y;
+}
+
+/**
+ * Sum over axes; over all where none is given. Booleans count as int32; int32 wraps. TensorFlow op `Sum`.
+ * Throws `ValueError` for an axis out of range, `TypeError` for strings.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.sum([[1, 2], [3, 4]], 0).arraySync(), [4, 6]);
+ * ```
+ */
+export function sum(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return reduce(Sum, x, countable, "sum", axis, keepDims);
+}
+
+/**
+ * Mean over axes; over all where none is given. Integers and booleans are taken as float32. TensorFlow op `Mean`.
+ * Throws `ValueError` for an axis out of range, `TypeError` for strings.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.mean([[1, 2], [3, 4]], 1, true).arraySync(), [[1.5], [3.5]]);
+ * ```
+ */
+export function mean(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return reduce(Mean, x, measurable, "mean", axis, keepDims);
+}
+
+/**
+ * Product over axes; over all where none is given. Booleans count as int32; int32 wraps. TensorFlow op `Prod`.
+ * The gradient is right where elements are zero. Throws `ValueError` for an axis out of range, `TypeError` for strings.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.prod([[1, 2], [3, 4]], 1).arraySync(), [2, 12]);
+ * ```
+ */
+export function prod(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return reduce(Prod, x, countable, "prod", axis, keepDims);
+}
+
+/**
+ * Greatest element over axes; over all where none is given. NaN wins. Booleans count as int32. TensorFlow op `Max`.
+ * Where several elements are greatest, they share the gradient. Throws `ValueError` for an axis out of range.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.max([[1, 4], [3, 2]], 1).arraySync(), [4, 3]);
+ * ```
+ */
+export function max(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return reduce(Max, x, countable, "max", axis, keepDims);
+}
+
+/**
+ * Least element over axes; over all where none is given. NaN wins. Booleans count as int32. TensorFlow op `Min`.
+ * Where several elements are least, they share the gradient. Throws `ValueError` for an axis out of range.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.min([[1, 4], [3, 2]], 1).arraySync(), [1, 2]);
+ * ```
+ */
+export function min(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return reduce(Min, x, countable, "min", axis, keepDims);
+}
+
+/**
+ * True where any element along the axes is true; over all where none is given. TensorFlow op `Any`.
+ * Throws `TypeError` for tensors that are not bool.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.any([[true, false], [false, false]], 1).arraySync(), [true, false]);
+ * ```
+ */
+export function any(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return reduce(Any, x, truths, "any", axis, keepDims);
+}
+
+/**
+ * True where all elements along the axes are true; over all where none is given. TensorFlow op `All`.
+ * Throws `TypeError` for tensors that are not bool.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.all([[true, true], [true, false]], 1).arraySync(), [true, false]);
+ * ```
+ */
+export function all(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return reduce(All, x, truths, "all", axis, keepDims);
+}

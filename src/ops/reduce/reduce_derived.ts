@@ -1,0 +1,229 @@
+/**
+ * Reductions made of others: logSumExp, moments, norms.
+ */
+import { compose } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { squeeze, stopGradient } from "../array/view.ts";
+import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
+import { onesOfTensor } from "../array/creation.ts";
+import { add, addN, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { greater, isFinite } from "../pointwise/compare.ts";
+import { exp, log } from "../pointwise/exponential.ts";
+import { sqrt, square } from "../pointwise/power.ts";
+import { abs } from "../pointwise/rounding.ts";
+import { maximum, minimum, where } from "../pointwise/select.ts";
+import { type Axes, max, mean, min, sum } from "./reduce.ts";
+
+/**
+ * `log(sum(exp(x)))` over axes, without overflow; over all where none is given. Integers become float32.
+ * TensorFlow `reduce_logsumexp`. Throws `ValueError` for an axis out of range.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertAlmostEquals } from "@std/assert";
+ * assertAlmostEquals(tf.logSumExp([1000, 1000]).item(), 1000 + Math.log(2), 1e-3);
+ * ```
+ */
+export function logSumExp(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
+  return compose(() => {
+    const input = asTensor(toFloatInput(x, "x", "logSumExp"));
+    const greatest = max(input, axis, true);
+    // Nothing is taken off where the greatest is infinite: infinity minus infinity is NaN.
+    const offset = stopGradient(where(isFinite(greatest), greatest, 0));
+    const total = log(sum(exp(sub(input, offset)), axis, keepDims));
+    // Summing a kept axis of extent 1 takes the axis away, and nothing else.
+    return add(total, keepDims ? offset : sum(offset, axis));
+  });
+}
+
+/** Mean and variance. */
+export interface Moments {
+  /** Mean over the axes. */
+  readonly mean: Tensor;
+  /** Mean squared distance from the mean. */
+  readonly variance: Tensor;
+}
+
+/**
+ * Mean and variance over axes; over all where none is given. Integers become float32. TensorFlow `tf.nn.moments`.
+ * Throws `ValueError` for an axis out of range.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const { mean, variance } = tf.moments([[1, 3], [2, 8]], 1);
+ * assertEquals(mean.arraySync(), [2, 5]);
+ * assertEquals(variance.arraySync(), [1, 9]);
+ * ```
+ */
+export function moments(x: TensorLike, axis?: Axes, keepDims = false): Moments {
+  return compose(() => {
+    const input = asTensor(toFloatInput(x, "x", "moments"));
+    const kept = mean(input, axis, true);
+    const variance = mean(square(sub(input, kept)), axis, keepDims);
+    // The mean over axes of extent 1 takes the axes away, and nothing else.
+    return { mean: keepDims ? kept : mean(kept, axis), variance };
+  });
+}
+
+/**
+ * Norm over all elements, over one axis (a vector's) or over two (a matrix's). `ord` is `1`, `Infinity`, `-Infinity`, `2`,
+ * `"euclidean"` or, for matrices, `"fro"`. TensorFlow.js `norm`. Throws `ValueError` for another `ord`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.norm([3, 4]).item(), 5);
+ * assertEquals(tf.norm([[1, -2], [3, 4]], 1, [0, 1]).item(), 6);
+ * ```
+ */
+export function norm(
+  x: TensorLike,
+  ord: number | "euclidean" | "fro" = "euclidean",
+  axis: number | readonly number[] | null = null,
+  keepDims = false,
+): Tensor {
+  return compose(() => {
+    const input = asTensor(toFloatInput(x, "x", "norm"));
+    const axes = axis === null ? null : typeof axis === "number" ? [axis] : axis;
+    if (axes !== null && axes.length === 2) {
+      return matrixNorm(input, ord, axes[0], axes[1], keepDims);
+    }
+    if (axes !== null && axes.length > 2) {
+      throw new ValueError(
+        `Cannot take the norm over ${axes.length} axes: wanted one, two or null`,
+      );
+    }
+    switch (ord) {
+      case 1:
+        return sum(abs(input), axes, keepDims);
+      case Infinity:
+        return max(abs(input), axes, keepDims);
+      case -Infinity:
+        return min(abs(input), axes, keepDims);
+      case 2:
+      case "euclidean":
+        if (shapeOfInput(input)?.length === 0) return abs(input);
+        return sqrt(sum(square(input), axes, keepDims));
+    }
+    throw new ValueError(
+      `Cannot take the norm of a vector: received ord ${ord}, wanted 1, 2, ±Infinity or "euclidean"`,
+    );
+  });
+}
+
+function matrixNorm(
+  x: Tensor,
+  ord: number | string,
+  rows: number,
+  columns: number,
+  keepDims: boolean,
+): Tensor {
+  const finish = (kept: Tensor): Tensor => (keepDims ? kept : squeeze(kept, [rows, columns]));
+  switch (ord) {
+    case 1:
+      return finish(max(sum(abs(x), rows, true), columns, true));
+    case Infinity:
+      return finish(max(sum(abs(x), columns, true), rows, true));
+    case -Infinity:
+      return finish(min(sum(abs(x), columns, true), rows, true));
+    case "fro":
+    case "euclidean":
+      return sqrt(sum(square(x), [rows, columns], keepDims));
+  }
+  throw new ValueError(
+    `Cannot take the norm of a matrix: received ord ${ord}, wanted 1, ±Infinity, "euclidean" or "fro"`,
+  );
+}
+
+/**
+ * Euclidean norm over all elements, or over axes. TensorFlow.js `euclideanNorm`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.euclideanNorm([[3, 4], [6, 8]], 1).arraySync(), [5, 10]);
+ * ```
+ */
+export function euclideanNorm(
+  x: TensorLike,
+  axis: number | readonly number[] | null = null,
+  keepDims = false,
+): Tensor {
+  return norm(x, "euclidean", axis, keepDims);
+}
+
+/**
+ * The tensor, scaled down where its Euclidean norm over `axes` (default all) is above `clipNorm`. Follows TensorFlow `tf.clip_by_norm`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.clipByNorm([3, 4], 10).arraySync(), [3, 4]);
+ * assertEquals(tf.clipByNorm([6, 8], 5).arraySync(), [3, 4]);
+ * ```
+ */
+export function clipByNorm(t: TensorLike, clipNorm: TensorLike, axes?: Axes): Tensor {
+  return compose(() => {
+    const x = asTensor(toFloatInput(t, "t", "clipByNorm"));
+    const squares = sum(square(x), axes, true), isPositive = greater(squares, 0);
+    // Where all is zero the root would have no gradient.
+    const length = where(
+      isPositive,
+      sqrt(where(isPositive, squares, onesOfTensor(squares))),
+      squares,
+    );
+    return div(mul(x, clipNorm), maximum(length, clipNorm));
+  });
+}
+
+/**
+ * The Euclidean norm of all tensors together; null is left out. Follows TensorFlow `tf.linalg.global_norm`.
+ * Throws `ValueError` where there is no tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.globalNorm([[3], null, [4]]).item(), 5);
+ * ```
+ */
+export function globalNorm(tensors: readonly (TensorLike | null)[]): Tensor {
+  const given = tensors.filter((t) => t !== null);
+  if (given.length === 0) throw new ValueError("globalNorm() needs at least one tensor");
+  return compose(() => sqrt(addN(given.map((t) => sum(square(t))))));
+}
+
+/**
+ * The tensors, scaled down together where their common norm is above `clipNorm`, and that norm; null stays null, all is NaN where the norm
+ * is not finite. Follows TensorFlow `tf.clip_by_global_norm`. Throws `ValueError` where there is no tensor.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const [[a, b], norm] = tf.clipByGlobalNorm([tf.tensor([6]), tf.tensor([8])], 5);
+ * assertEquals([a!.arraySync(), b!.arraySync(), norm.item()], [[3], [4], 10]);
+ * ```
+ */
+export function clipByGlobalNorm(
+  tensors: readonly (TensorLike | null)[],
+  clipNorm: TensorLike,
+  useNorm?: TensorLike,
+): [(Tensor | null)[], Tensor] {
+  const length = useNorm === undefined
+    ? globalNorm(tensors)
+    : asTensor(toFloatInput(useNorm, "useNorm", "clipByGlobalNorm"));
+  const clipped = compose(() => {
+    const scale = mul(clipNorm, minimum(div(1, length), div(1, clipNorm)));
+    const finite = add(scale, sub(length, length));
+    return tensors.map((t) => t === null ? null : mul(t, finite));
+  });
+  return [clipped, length];
+}

@@ -1,0 +1,192 @@
+/**
+ * Running sums and products along an axis.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { normalizeAxis, type PartialShape } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { linearScanCpu, scanCpu, type ScanOp, shiftCpu } from "../../kernels/host/scan.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { hostInts } from "../array/view.ts";
+import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
+import { conjugate, mul } from "../pointwise/arithmetic.ts";
+
+/** Checks the axis where it is known; the result has the input's shape. */
+function alongAxis(x: PartialShape, axis: Spec): readonly PartialShape[] {
+  if (x !== null && axis.value !== undefined) normalizeAxis(hostInts(axis.value)[0], x.length);
+  return [x];
+}
+
+function axisOf(axis: NdArray, rank: number): number {
+  return normalizeAxis(hostInts(axis)[0], rank);
+}
+
+function defineScan(name: string, op: ScanOp, grad: GradRule): OpDef {
+  return defineOp({
+    name,
+    inputs: ["x: T", "axis: Tidx"],
+    outputs: ["out: T"],
+    attrs: [
+      "exclusive: bool = false",
+      "reverse: bool = false",
+      "T: numeric",
+      "Tidx: index = int32",
+    ],
+    hostInputs: ["axis"],
+    infer: ([x, axis]) => alongAxis(x.shape, axis),
+    grad,
+    cpu: ([x, axis], [out], { attrs }) =>
+      scanCpu(op, x, axisOf(axis, x.shape.length), {
+        exclusive: attrs.exclusive,
+        reverse: attrs.reverse,
+      }, out),
+    gpu: onGpu(({ scanVariants }) => scanVariants(op)),
+  });
+}
+
+/** `s[i] = b[i] + c * s[i-1]`, where `c` is `a[i]`, or `a[i-1]` with `shift`: what gradients of products are made of. */
+const LinearScan = defineOp({
+  name: "_LinearScan",
+  portable: "parts",
+  inputs: ["a: T", "b: T", "axis: Tidx"],
+  outputs: ["s: T"],
+  attrs: [
+    "reverse: bool = false",
+    "shift: bool = false",
+    `T: ${FLOAT_OR_COMPLEX}`,
+    "Tidx: index = int32",
+  ],
+  hostInputs: ["axis"],
+  infer: ([a, , axis]) => alongAxis(a.shape, axis),
+  grad: {
+    saves: ["a", "axis", "s"],
+    vjp: ({ a, axis, s }, [dy], { attrs: { reverse, shift }, needs }) => {
+      const back = apply1(LinearScan, [conjugate(a), dy, axis], {
+        reverse: !reverse,
+        shift: !shift,
+      });
+      const forth = reverse ? -1 : 1;
+      const da = !needs[0]
+        ? null
+        : shift
+        ? mul(conjugate(s), shiftBy(back, axis, -forth))
+        : mul(back, conjugate(shiftBy(s, axis, forth)));
+      return [da, back, null];
+    },
+  },
+  cpu: (ins, [out], { attrs }) =>
+    linearScanCpu(ins, axisOf(ins[2], ins[0].shape.length), {
+      reverse: attrs.reverse,
+      shift: attrs.shift,
+    }, out),
+  gpu: onGpu(({ linearScanVariants }) => linearScanVariants),
+});
+
+/** Moves elements `by` places along an axis; zeros move in. */
+const Shift = defineOp({
+  name: "_Shift",
+  portable: "parts",
+  inputs: ["x: T", "axis: Tidx"],
+  outputs: ["y: T"],
+  attrs: ["by: int", `T: ${FLOAT_OR_COMPLEX}`, "Tidx: index = int32"],
+  hostInputs: ["axis"],
+  infer: ([x, axis]) => alongAxis(x.shape, axis),
+  grad: {
+    saves: ["axis"],
+    vjp: ({ axis }, [dy], { attrs }) => [shiftBy(dy, axis, -attrs.by), null],
+  },
+  cpu: ([x, axis], [out], { attrs }) => shiftCpu(x, axisOf(axis, x.shape.length), attrs.by, out),
+  gpu: onGpu(({ shiftVariants }) => shiftVariants),
+});
+
+function shiftBy(x: Tensor, axis: OpInput, by: number): Tensor {
+  return apply1(Shift, [x, axis], { by });
+}
+
+const Cumsum = defineScan("Cumsum", "sum", {
+  saves: ["axis"],
+  vjp: ({ axis }, [dy], { attrs }) => [
+    apply1(Cumsum, [dy, axis], { exclusive: attrs.exclusive, reverse: !attrs.reverse }),
+    null,
+  ],
+});
+
+/** Right where elements are zero, to any order: a recurrence takes the place of a division. */
+const Cumprod = defineScan("Cumprod", "prod", {
+  saves: ["x", "axis"],
+  vjp: ({ x, axis }, [dy], { attrs: { exclusive, reverse } }) => {
+    const before = apply1(Cumprod, [x, axis], { exclusive: true, reverse });
+    const after = apply1(LinearScan, [conjugate(x), dy, axis], {
+      reverse: !reverse,
+      shift: !exclusive,
+    });
+    return [
+      mul(conjugate(before), exclusive ? shiftBy(after, axis, reverse ? 1 : -1) : after),
+      null,
+    ];
+  },
+});
+
+/** For each element the product of the others along an axis. */
+export function othersProduct(x: Tensor, axis: number): Tensor {
+  const at = intScalar(axis);
+  return mul(
+    apply1(Cumprod, [x, at], { exclusive: true, reverse: false }),
+    apply1(Cumprod, [x, at], { exclusive: true, reverse: true }),
+  );
+}
+
+function scan(
+  def: OpDef,
+  x: TensorLike,
+  fn: string,
+  axis: number,
+  exclusive: boolean,
+  reverse: boolean,
+): Tensor {
+  let input = toInput(x, "x", fn);
+  const bool = input.dtype === "bool";
+  if (bool) input = castInput(input, "int32");
+  const rank = shapeOfInput(input)?.length;
+  const at = intScalar(rank === undefined ? axis : normalizeAxis(axis, rank));
+  const y = apply1(def, [input, at], { exclusive, reverse });
+  // A cast on the way is nobody else's.
+  if (bool && input instanceof Tensor) input.dispose();
+  return y;
+}
+
+/**
+ * Running sum along an axis; `exclusive` leaves each element out of its own sum, `reverse` sums from the end.
+ * TensorFlow op `Cumsum`. Throws `ValueError` for an axis out of range, `TypeError` for strings.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.cumsum([1, 2, 3]).arraySync(), [1, 3, 6]);
+ * assertEquals(tf.cumsum([1, 2, 3], 0, true, true).arraySync(), [5, 3, 0]);
+ * ```
+ */
+export function cumsum(x: TensorLike, axis = 0, exclusive = false, reverse = false): Tensor {
+  return scan(Cumsum, x, "cumsum", axis, exclusive, reverse);
+}
+
+/**
+ * Running product along an axis; `exclusive` leaves each element out of its own product, `reverse` multiplies from the end.
+ * The gradient is right where elements are zero. TensorFlow op `Cumprod`.
+ * Throws `ValueError` for an axis out of range, `TypeError` for strings.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.cumprod([2, 3, 4]).arraySync(), [2, 6, 24]);
+ * assertEquals(tf.cumprod([2, 3, 4], 0, true).arraySync(), [1, 2, 6]);
+ * ```
+ */
+export function cumprod(x: TensorLike, axis = 0, exclusive = false, reverse = false): Tensor {
+  return scan(Cumprod, x, "cumprod", axis, exclusive, reverse);
+}

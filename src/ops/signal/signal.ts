@@ -1,0 +1,128 @@
+/**
+ * Signals: windows, frames and the short-time Fourier transform; also the namespace `tf.signal`.
+ */
+import { compose } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { gather } from "../array/gather.ts";
+import { pad } from "../array/pad.ts";
+import { asTensor, shapeOfInput, toInput } from "../input.ts";
+import { mul } from "../pointwise/arithmetic.ts";
+import { tensor } from "../array/creation.ts";
+import { rfft } from "./spectral.ts";
+
+/** `a - b * cos(2 pi i / n)`, periodic for even lengths. */
+function cosineWindow(windowLength: number, a: number, b: number): Tensor {
+  const period = windowLength + (1 - windowLength % 2) - 1;
+  const values = new Float32Array(windowLength);
+  for (let i = 0; i < windowLength; i++) values[i] = a - b * Math.cos(2 * Math.PI * i / period);
+  return tensor(values);
+}
+
+/**
+ * Hann window: one minus a cosine, halved. TensorFlow `tf.signal.hann_window`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.signal.hannWindow(4).arraySync(), [0, 0.5, 1, 0.5]);
+ * ```
+ */
+export function hannWindow(windowLength: number): Tensor {
+  return cosineWindow(windowLength, 0.5, 0.5);
+}
+
+/**
+ * Hamming window. TensorFlow `tf.signal.hamming_window`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.signal.hammingWindow(10).shape, [10]);
+ * ```
+ */
+export function hammingWindow(windowLength: number): Tensor {
+  return cosineWindow(windowLength, 0.54, 0.46);
+}
+
+/**
+ * Cuts the last axis into frames of `frameLength`, one each `frameStep`; with `padEnd` the last ones are filled up with
+ * `padValue`. Shape `[..., frames, frameLength]`. TensorFlow `tf.signal.frame`.
+ * Throws `ValueError` for lengths below 1 and a last dimension that is unknown.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.signal.frame([1, 2, 3, 4], 2, 2).arraySync(), [[1, 2], [3, 4]]);
+ * ```
+ */
+export function frame(
+  signal: TensorLike,
+  frameLength: number,
+  frameStep: number,
+  padEnd = false,
+  padValue = 0,
+): Tensor {
+  return compose(() => {
+    const input = asTensor(toInput(signal, "signal", "frame"));
+    const known = shapeOfInput(input), length = known?.at(-1);
+    if (typeof length !== "number") {
+      throw new ValueError("Cannot frame a signal: its last dimension must be known");
+    }
+    // Where no frame fits, the step does not matter.
+    const none = !padEnd && frameLength > length;
+    if (!(frameLength >= 1 && (frameStep >= 1 || none))) {
+      throw new ValueError(
+        `Cannot frame a signal: received frameLength ${frameLength} and frameStep ${frameStep}, wanted at least 1`,
+      );
+    }
+    const frames = none
+      ? 0
+      : padEnd
+      ? Math.ceil(length / frameStep)
+      : Math.floor((length - frameLength) / frameStep) + 1;
+    const missing = frames === 0 ? 0 : (frames - 1) * frameStep + frameLength - length;
+    const rank = known!.length;
+    const padded = missing <= 0 ? input : pad(
+      input,
+      known!.map((_, i): [number, number] => [0, i === rank - 1 ? missing : 0]),
+      padValue,
+    );
+    const at = new Int32Array(frames * frameLength);
+    for (let f = 0, i = 0; f < frames; f++) {
+      for (let k = 0; k < frameLength; k++) at[i++] = f * frameStep + k;
+    }
+    return gather(padded, new NdArray("int32", [frames, frameLength], at), rank - 1);
+  });
+}
+
+/**
+ * Short-time Fourier transform of a real signal: frames, each times a window, transformed with `fftLength` elements, by
+ * default the power of two that holds a frame. Shape `[..., frames, fftLength / 2 + 1]`, complex. TensorFlow `tf.signal.stft`.
+ * Throws `ValueError` as {@linkcode frame} does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = tf.signal.stft([1, 1, 1, 1, 1], 3, 1, 4, (n) => tf.ones([n]));
+ * assertEquals(y.shape, [3, 3]);
+ * assertEquals(tf.real(y).arraySync(), [[3, 0, 1], [3, 0, 1], [3, 0, 1]]);
+ * ```
+ */
+export function stft(
+  signal: TensorLike,
+  frameLength: number,
+  frameStep: number,
+  fftLength?: number | null,
+  windowFn: (length: number) => Tensor = hannWindow,
+): Tensor {
+  return compose(() => {
+    const length = fftLength ?? 2 ** Math.ceil(Math.log2(frameLength));
+    return rfft(mul(frame(signal, frameLength, frameStep), windowFn(frameLength)), length);
+  });
+}

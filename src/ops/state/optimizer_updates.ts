@@ -1,0 +1,274 @@
+/**
+ * What each optimizer does to one variable, as one pure op: from the variable, its slots, the gradient and the step's
+ * scalars to the new variable and slots.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import type { BufferRef, Dispatch, GpuPlan, GpuVariant } from "../../core/dispatch.ts";
+import { InternalError } from "../../core/errors.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { argument, type Expr, scalar as s, type ScalarOp } from "../../core/scalar/expr.ts";
+import { mergeShapes } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
+import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
+
+/** Storage buffers that a kernel may have on every adapter. */
+const LEAST_BUFFERS = 8;
+
+/** New variable first, then the new slots, from the arguments in the op's order. */
+export type UpdateExpressions = (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
+
+/** Parts of an update op's signature. */
+interface UpdateInit {
+  /** Names of the slots: same shape as the variable, replaced as it is. */
+  readonly slots: readonly string[];
+  /** Names of the scalars that change from step to step. */
+  readonly scalars: readonly string[];
+  /** Attributes: what stays the same while the optimizer lives. */
+  readonly attrs?: readonly string[];
+  /** The meaning. */
+  readonly update: UpdateExpressions;
+}
+
+/** Inputs are `var`, the slots, the scalars, `grad`; outputs the new `var` and slots. */
+function defineUpdate(name: string, { slots, scalars, attrs = [], update }: UpdateInit): OpDef {
+  const state = ["var", ...slots];
+  const inputs = [...state, ...scalars, "grad"];
+  const same = [...state.map((_, i) => i), inputs.length - 1];
+  const args = inputs.map((_, i) => argument(i));
+  const bound = new WeakMap<Attrs, readonly Expr[]>();
+  const expressions = (values: Attrs): readonly Expr[] => {
+    let made = bound.get(values);
+    if (!made) bound.set(values, made = update(args, values));
+    return made;
+  };
+  const apart = ({ pointwiseFits, pointwiseGpu }: GpuKernels): GpuVariant => ({
+    name: "one output each",
+    fits: ({ inputs, attrs }, profile) =>
+      expressions(attrs).every((e) => {
+        const used = usedBy(e);
+        return pointwiseFits([renumber(e, used)], used.map((i) => inputs[i]), profile);
+      }),
+    plan: ({ inputs, outputs, attrs }, profile) =>
+      planApart(
+        expressions(attrs),
+        (e, used, k) =>
+          pointwiseGpu([renumber(e, used)], used.map((i) => inputs[i]), outputs[k], profile),
+      ),
+  });
+  const def = defineOp({
+    name,
+    inputs: inputs.map((i) => `${i}: T`),
+    outputs: state.map((i) => `new_${i}: T`),
+    attrs: ["T: floating", ...attrs],
+    infer: (specs) => {
+      scalars.forEach((_, i) => mergeShapes(specs[state.length + i].shape, []));
+      const shape = same.map((i) => specs[i].shape).reduce(mergeShapes, null);
+      return state.map(() => shape);
+    },
+    pointwiseAll: update,
+    portable: "parts",
+    expand: (tensors, values) => asOps(expressions(values), tensors),
+    cpu: (ins, outs, { attrs }) => pointwiseCpu(expressions(attrs), ins, outs),
+    gpu: onGpu((kernels) => [{
+      name: "together",
+      fits: ({ inputs, attrs }, profile) =>
+        kernels.pointwiseFits(expressions(attrs), inputs, profile),
+      plan: ({ inputs, outputs, attrs }, profile) =>
+        kernels.pointwiseGpu(expressions(attrs), inputs, outputs[0], profile),
+    }, ...(inputs.length + state.length > LEAST_BUFFERS ? [apart(kernels)] : [])]),
+  });
+  return def;
+}
+
+/** Argument numbers that an expression reads, ascending. */
+function usedBy(e: Expr): number[] {
+  const used = new Set<number>();
+  const visit = (n: Expr): void => {
+    if (n.op === "arg") used.add(n.value!);
+    else n.args.forEach(visit);
+  };
+  visit(e);
+  return [...used].sort((a, b) => a - b);
+}
+
+/** One dispatch per output, with only the inputs it reads: for adapters that bind few buffers. */
+function planApart(
+  exprs: readonly Expr[],
+  planOne: (e: Expr, used: readonly number[], output: number) => GpuPlan,
+): GpuPlan {
+  const dispatches = exprs.flatMap((e, k): Dispatch[] => {
+    const used = usedBy(e);
+    const plan = planOne(e, used, k);
+    const place = (ref: BufferRef): BufferRef => {
+      if ("input" in ref) return { ...ref, input: used[ref.input] };
+      return "output" in ref ? { ...ref, output: k } : ref;
+    };
+    return plan.dispatches.map((d) => ({ ...d, buffers: d.buffers.map(place) }));
+  });
+  return { dispatches };
+}
+
+function renumber(e: Expr, used: readonly number[]): Expr {
+  if (e.op === "arg") return argument(used.indexOf(e.value!));
+  return e.args.length === 0 ? e : { ...e, args: e.args.map((a) => renumber(a, used)) };
+}
+
+/** TensorFlow ops of the scalar primitives that updates use. */
+const OPS: Partial<Record<ScalarOp, string>> = {
+  add: "AddV2",
+  sub: "Sub",
+  mul: "Mul",
+  div: "RealDiv",
+  neg: "Neg",
+  sqrt: "Sqrt",
+  abs: "Abs",
+  max: "Maximum",
+};
+
+/** The expressions in ordinary ops; shared parts are computed once. */
+function asOps(exprs: readonly Expr[], tensors: readonly Tensor[]): Tensor[] {
+  const dtype = tensors[0].dtype;
+  const made = new Map<Expr, OpInput>();
+  const visit = (e: Expr): OpInput => {
+    if (e.op === "arg") return tensors[e.value!];
+    let t = made.get(e);
+    if (t !== undefined) return t;
+    if (e.op === "const") {
+      const literal = NdArray.zeros(dtype, []);
+      setElement(literal, 0, e.value!);
+      t = literal;
+    } else {
+      const def = lookupOp(OPS[e.op] ?? "");
+      if (!def) throw new InternalError(`Cannot expand an optimizer update: no op for "${e.op}"`);
+      t = apply1(def, e.args.map(visit));
+    }
+    made.set(e, t);
+    return t;
+  };
+  return exprs.map((e) => visit(e) as Tensor);
+}
+
+const square = (x: Expr): Expr => s.mul(x, x);
+/** `decay · old + (1 - decay) · now`. */
+const blend = (old: Expr, now: Expr, decay: number): Expr =>
+  s.add(s.mul(old, decay), s.mul(now, 1 - decay));
+
+/** `var - lr · grad`: what TensorFlow's `ResourceApplyGradientDescent` computes. */
+export const ApplyGradientDescent: OpDef = defineUpdate("_ApplyGradientDescent", {
+  slots: [],
+  scalars: ["lr"],
+  update: ([v, lr, g]) => [s.sub(v, s.mul(lr, g))],
+});
+
+/** Momentum, plain or Nesterov's: `ResourceApplyMomentum`. */
+export const ApplyMomentum: OpDef = defineUpdate("_ApplyMomentum", {
+  slots: ["accum"],
+  scalars: ["lr"],
+  attrs: ["momentum: float", "use_nesterov: bool = false"],
+  update: ([v, accum, lr, g], { momentum, use_nesterov }) => {
+    const next = s.add(s.mul(accum, momentum), g);
+    const step = use_nesterov ? s.add(g, s.mul(next, momentum)) : next;
+    return [s.sub(v, s.mul(lr, step)), next];
+  },
+});
+
+/**
+ * Adagrad with the epsilon under the root, as TensorFlow.js has it, or beside it where `outside` is set
+ * (`ResourceApplyAdagradV2`): `ResourceApplyAdagrad` where `epsilon` is 0.
+ */
+export const ApplyAdagrad: OpDef = defineUpdate("_ApplyAdagrad", {
+  slots: ["accum"],
+  scalars: ["lr"],
+  attrs: ["epsilon: float = 0", "outside: bool = false"],
+  update: ([v, accum, lr, g], { epsilon, outside }) => {
+    const next = s.add(accum, square(g));
+    const root = outside
+      ? s.add(s.sqrt(next), epsilon)
+      : s.sqrt(epsilon === 0 ? next : s.add(next, epsilon));
+    return [s.sub(v, s.mul(lr, s.div(g, root))), next];
+  },
+});
+
+/**
+ * `ResourceApplyAdadelta`. Where `tfjs` is set the step is scaled by the mean square from before this gradient, as
+ * TensorFlow.js has it.
+ */
+export const ApplyAdadelta: OpDef = defineUpdate("_ApplyAdadelta", {
+  slots: ["accum", "accum_update"],
+  scalars: ["lr"],
+  attrs: ["rho: float", "epsilon: float", "tfjs: bool = false"],
+  update: ([v, accum, updates, lr, g], { rho, epsilon, tfjs }) => {
+    const next = blend(accum, square(g), rho), scale = tfjs ? accum : next;
+    const step = s.mul(s.div(s.sqrt(s.add(updates, epsilon)), s.sqrt(s.add(scale, epsilon))), g);
+    return [s.sub(v, s.mul(lr, step)), next, blend(updates, square(step), rho)];
+  },
+});
+
+/** `ResourceApplyRMSProp`: the epsilon under the root. */
+export const ApplyRmsProp: OpDef = defineUpdate("_ApplyRMSProp", {
+  slots: ["ms", "mom"],
+  scalars: ["lr"],
+  attrs: ["rho: float", "momentum: float", "epsilon: float"],
+  update: ([v, ms, mom, lr, g], { rho, momentum, epsilon }) => {
+    const square_ = blend(ms, square(g), rho);
+    const step = s.add(s.mul(mom, momentum), s.div(s.mul(lr, g), s.sqrt(s.add(square_, epsilon))));
+    return [s.sub(v, step), square_, step];
+  },
+});
+
+/**
+ * `ResourceApplyCenteredRMSProp`. The variance is a difference of means that rounding may bring below 0, and the root of it to
+ * NaN: it is 0 then.
+ */
+export const ApplyCenteredRmsProp: OpDef = defineUpdate("_ApplyCenteredRMSProp", {
+  slots: ["mg", "ms", "mom"],
+  scalars: ["lr"],
+  attrs: ["rho: float", "momentum: float", "epsilon: float"],
+  update: ([v, mg, ms, mom, lr, g], { rho, momentum, epsilon }) => {
+    const square_ = blend(ms, square(g), rho), mean = blend(mg, g, rho);
+    const variance = s.max(s.sub(square_, square(mean)), 0);
+    const root = s.sqrt(s.add(variance, epsilon));
+    const step = s.add(s.mul(mom, momentum), s.div(s.mul(lr, g), root));
+    return [s.sub(v, step), mean, square_, step];
+  },
+});
+
+/**
+ * Adam. `alpha` is the learning rate over `1 - beta1^t`; `c2` is `1 / (1 - beta2^t)`. TensorFlow's `ResourceApplyAdam`
+ * is the case `alpha = lr · sqrt(1 - beta2^t) / (1 - beta1^t)`, `c2 = 1`.
+ */
+export const ApplyAdam: OpDef = defineUpdate("_ApplyAdam", {
+  slots: ["m", "v"],
+  scalars: ["alpha", "c2"],
+  attrs: ["beta1: float", "beta2: float", "epsilon: float", "use_nesterov: bool = false"],
+  update: ([x, m, v, alpha, c2, g], { beta1, beta2, epsilon, use_nesterov }) => {
+    const m1 = blend(m, g, beta1), v1 = blend(v, square(g), beta2);
+    const first = use_nesterov ? blend(m1, g, beta1) : m1;
+    return [s.sub(x, s.div(s.mul(alpha, first), s.add(s.sqrt(s.mul(v1, c2)), epsilon))), m1, v1];
+  },
+});
+
+/** AdaMax: `alpha` is the learning rate over `1 - beta1^t`. `ResourceApplyAdaMax`. */
+export const ApplyAdaMax: OpDef = defineUpdate("_ApplyAdaMax", {
+  slots: ["m", "v"],
+  scalars: ["alpha"],
+  attrs: ["beta1: float", "beta2: float", "epsilon: float"],
+  update: ([x, m, v, alpha, g], { beta1, beta2, epsilon }) => {
+    const m1 = blend(m, g, beta1), v1 = s.max(s.mul(v, beta2), s.abs(g));
+    return [s.sub(x, s.mul(alpha, s.div(m1, s.add(v1, epsilon)))), m1, v1];
+  },
+});
+
+/** AdamW: the variable decays by `decay` (learning rate times weight decay), then Adam as TensorFlow's Keras computes it. */
+export const ApplyAdamW: OpDef = defineUpdate("_ApplyAdamW", {
+  slots: ["m", "v"],
+  scalars: ["alpha", "decay"],
+  attrs: ["beta1: float", "beta2: float", "epsilon: float"],
+  update: ([x, m, v, alpha, decay, g], { beta1, beta2, epsilon }) => {
+    const m1 = blend(m, g, beta1), v1 = blend(v, square(g), beta2);
+    const kept = s.sub(x, s.mul(x, decay));
+    return [s.sub(kept, s.div(s.mul(alpha, m1), s.add(s.sqrt(v1), epsilon))), m1, v1];
+  },
+});

@@ -1,0 +1,71 @@
+/**
+ * Resource-variable ops: handle, read, assign.
+ */
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { mergeShapes } from "../../core/shape.ts";
+
+/** Names a variable inside a graph. */
+export const VarHandleOp: OpDef = defineOp({
+  name: "VarHandleOp",
+  inputs: [],
+  outputs: ["resource: resource"],
+  attrs: [
+    "dtype: type",
+    "shape: shape = null",
+    'shared_name: string = ""',
+    'container: string = ""',
+    "_resource: resource = null",
+  ],
+  infer: () => [[]],
+  grad: null,
+  host: true,
+});
+
+/** The value a variable holds now. */
+export const ReadVariableOp: OpDef = defineOp({
+  name: "ReadVariableOp",
+  inputs: ["resource: resource"],
+  outputs: ["value: dtype"],
+  attrs: ["dtype: type", "_shape: shape = null"],
+  infer: (_, { _shape }) => [_shape],
+  grad: { saves: [], vjp: (_, [dy]) => [dy] },
+  effects: "ordered",
+  stateful: true,
+  host: true,
+});
+
+function assignOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["resource: resource", "value: dtype"],
+    outputs: [],
+    attrs: ["dtype: type", "_shape: shape = null"],
+    infer: ([, value], { _shape }) => {
+      mergeShapes(_shape, value.shape);
+      return [];
+    },
+    grad: null,
+    effects: "ordered",
+    stateful: true,
+    host: true,
+  });
+}
+
+/** Replaces the value. */
+export const AssignVariableOp: OpDef = assignOp("AssignVariableOp");
+/** Adds to the value. */
+export const AssignAddVariableOp: OpDef = assignOp("AssignAddVariableOp");
+/** Subtracts from the value. */
+export const AssignSubVariableOp: OpDef = assignOp("AssignSubVariableOp");
+
+/** True where a variable has a value. */
+export const VarIsInitializedOp: OpDef = defineOp({
+  name: "VarIsInitializedOp",
+  inputs: ["resource: resource"],
+  outputs: ["is_initialized: bool"],
+  infer: () => [[]],
+  grad: null,
+  effects: "ordered",
+  stateful: true,
+  host: true,
+});

@@ -1,0 +1,120 @@
+/**
+ * Functions as attributes of control flow ops: tracing them, and what they capture as inputs of the op.
+ */
+import { type OpInput, withRecorders } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
+import type { Attrs, GradRule } from "../../core/op.ts";
+import { flatten, type Nest, packAs, refusePromise } from "../../core/nest.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { FuncGraph } from "../../graph/func_graph.ts";
+import { ConcreteFunction } from "../functions/concrete_function.ts";
+import { tapeGradient } from "../functions/run_tape.ts";
+import { TensorArray } from "../loops/tensor_array.ts";
+
+/** A function and where its inputs are among those of the op. */
+export interface Branch {
+  /** The function. */
+  readonly f: ConcreteFunction;
+  /** For each capture and handle of `f`, its place among the op's inputs. */
+  readonly from: readonly number[];
+}
+
+/** Collects what several functions capture into one list of inputs. */
+export class CaptureList {
+  /** Inputs so far. */
+  readonly inputs: OpInput[] = [];
+  readonly #at = new Map<number, number>();
+
+  /** The function with the places of what it captures; `offset` inputs come before those collected here. */
+  branch(f: ConcreteFunction, offset: number): Branch {
+    const outer = [...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
+    return {
+      f,
+      from: outer.map((t) => {
+        let i = this.#at.get(t.id);
+        if (i === undefined) {
+          i = offset + this.inputs.length;
+          this.#at.set(t.id, i);
+          this.inputs.push(t);
+        }
+        return i;
+      }),
+    };
+  }
+}
+
+/** The tensor that stands for a TensorArray inside ops; anything else as it is. */
+export function flowOf<T>(value: T | TensorArray): T | Tensor {
+  return value instanceof TensorArray ? value.flow : value;
+}
+
+/** The opposite of {@linkcode flowOf}: `t` as what `like` was. */
+export function unflow(like: unknown, t: Tensor): Tensor | TensorArray {
+  return like instanceof TensorArray ? TensorArray.fromFlow(t, like) : t;
+}
+
+/** What a user's function returned for one result, as a tensor. Throws `TypeError` for what is none, promises among them. */
+export function resultTensor(value: unknown, arg: string, fn: string, dtype?: DType): Tensor {
+  refusePromise(
+    value,
+    () =>
+      `Cannot use the ${arg} of ${fn}: its function returned a promise; put what must be awaited into a script op, whose body may be async`,
+  );
+  const result = flowOf(value) as TensorLike;
+  return asTensor(toInput(result, arg, fn, result instanceof Tensor ? {} : { dtype }));
+}
+
+/** A traced body. */
+export interface Traced {
+  /** The function. */
+  readonly f: ConcreteFunction;
+  /** What it returned: the nest of its results. */
+  readonly structure: unknown;
+}
+
+/** Traces `fn` into a function of one placeholder per spec. */
+export function trace(
+  fn: (...args: Tensor[]) => unknown,
+  specs: readonly Spec[],
+  name: string,
+): Traced {
+  const graph = new FuncGraph(name);
+  const args = specs.map((s) => graph.addInput(s.dtype, s.shape));
+  const structure = graph.asDefault(() => withRecorders([], () => fn(...args)));
+  graph.outputs = graph.asDefault(() =>
+    flatten<unknown>(structure as Nest<unknown>).map((r) =>
+      graph.inside(resultTensor(r, "result", name))
+    )
+  );
+  return { f: new ConcreteFunction(graph), structure };
+}
+
+/** Results of a traced body's op in the nest that the body returned. */
+export function packResults({ structure }: Traced, results: readonly Tensor[]): unknown {
+  const leaves = flatten<unknown>(structure as Nest<unknown>);
+  return packAs(structure, results.map((t, i) => unflow(leaves[i], t)));
+}
+
+/** Functions that an op of control flow may call may read variables unseen. */
+export function branchesCapture(attrs: Attrs): boolean {
+  return Object.values(attrs).some((v) => (v as Branch | null)?.f?.mayCapture === true);
+}
+
+/** Gradient of an op whose last output is the tape of what it did. */
+export const tapeGrad: GradRule = {
+  captures: branchesCapture,
+  saves: ["input", "tape"],
+  vjp: (
+    saved: Readonly<Record<string, Tensor>>,
+    dys: readonly Tensor[],
+    ctx: Parameters<typeof tapeGradient>[3],
+  ) =>
+    tapeGradient(
+      saved.tape,
+      Array.from({ length: ctx.inputs.length }, (_, k) => saved[`input:${k}`]),
+      dys,
+      ctx,
+    ),
+};

@@ -1,0 +1,116 @@
+/**
+ * cond: an op that runs one of two functions. Its gradient is the tape of what it did, which flows along an edge as a script's does.
+ */
+import { apply, currentInterpreter } from "../../core/apply.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { type Nest, structureText } from "../../core/nest.ts";
+import { relaxShapes } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { type Branch, branchesCapture, CaptureList, packResults, trace } from "./branch.ts";
+import { effectAttrs } from "../../graph/func_graph.ts";
+import { ControlCall } from "../functions/control_call.ts";
+import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
+import { tapeGradient, withoutFirst } from "../functions/run_tape.ts";
+import type { TensorArray } from "../loops/tensor_array.ts";
+
+function branchOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["cond: bool", "input: Tin"],
+    outputs: ["output: Tout", "tape: variant"],
+    attrs: [
+      "Tcond: type = bool",
+      "Tin: list(type)",
+      "Tout: list(type)",
+      "then_branch: func",
+      "else_branch: func",
+    ],
+    hostInputs: ["cond"],
+    infer: (_, { then_branch, else_branch }) => [
+      ...(then_branch as Branch).f.outputs.map((t, i) =>
+        relaxShapes(t.staticShape, (else_branch as Branch).f.outputs[i].staticShape)
+      ),
+      [],
+    ],
+    grad: {
+      captures: branchesCapture,
+      saves: ["input", "tape"],
+      vjp: (saved, dys, ctx) => {
+        const rest = withoutFirst(ctx);
+        const inputs = Array.from({ length: rest.inputs.length }, (_, k) => saved[`input:${k}`]);
+        return [null, ...tapeGradient(saved.tape, inputs, dys, rest)];
+      },
+    },
+    host: true,
+  });
+}
+
+/** Runs one of two functions. Inputs: the predicate, then what either captures. */
+export const If: OpDef = branchOp("If");
+/** {@linkcode If} for functions without effects. */
+export const StatelessIf: OpDef = branchOp("StatelessIf");
+
+/**
+ * Runs `thenFn` where `pred` is true, else `elseFn`; both must return the same nest of tensors of the same dtypes.
+ * In eager mode one of them simply runs. TensorFlow op `If`. Throws `TypeError` where the results differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const f = tf.function((x: tf.Tensor) => tf.cond(tf.greater(x, 0), () => x, () => tf.neg(x)));
+ * assertEquals((f(tf.scalar(-3)) as tf.Tensor).item(), 3);
+ * ```
+ */
+export function cond<T extends Nest<Tensor | TensorArray>>(
+  pred: TensorLike,
+  thenFn: () => T,
+  elseFn: () => T,
+): T {
+  for (const f of [thenFn, elseFn]) {
+    if (typeof f !== "function") {
+      throw new TypeError("true_fn and false_fn arguments to tf.cond must be callable");
+    }
+  }
+  const p = asTensor(
+    toInput(pred, "pred", "cond", { dtype: pred instanceof Tensor ? undefined : "bool" }),
+  );
+  if (!currentInterpreter().symbolic) return p.scalar() ? thenFn() : elseFn();
+  const list = new CaptureList();
+  const traced = [thenFn, elseFn].map((fn, i) =>
+    trace(fn, [], i === 0 ? "cond_true" : "cond_false")
+  );
+  const [a, b] = traced;
+  const texts = traced.map((t) =>
+    structureText(t.structure) + t.f.outputs.map((o) => o.dtype).join()
+  );
+  if (texts[0] !== texts[1]) {
+    throw new TypeError(
+      `true_fn and false_fn arguments to tf.cond must have the same number, type, and overall structure of return values: received ${
+        texts[0]
+      } and ${texts[1]}`,
+    );
+  }
+  const then_branch = list.branch(a.f, 0), else_branch = list.branch(b.f, 0);
+  const effects = a.f.graph.stateful || b.f.graph.stateful;
+  const outputs = apply(effects ? If : StatelessIf, [p, ...list.inputs], {
+    Tin: list.inputs.map((x) => x.dtype),
+    Tout: a.f.outputs.map((o) => o.dtype),
+    then_branch,
+    else_branch,
+    ...effectAttrs(a.f.graph, b.f.graph),
+  });
+  return packResults(a, outputs.slice(0, a.f.outputs.length)) as T;
+}
+
+function runIf(call: HostCall): HostResults | Promise<HostResults> {
+  const control = new ControlCall(call, call.inputs.slice(1));
+  const taken = (call.inputs[0] as NdArray).item();
+  return control.settle(() =>
+    control.run(taken ? call.attrs.then_branch : call.attrs.else_branch, [])
+  );
+}
+
+for (const { name } of [If, StatelessIf]) setHostOp(name, runIf);

@@ -1,0 +1,263 @@
+/**
+ * The eager interpreter: picks a device, finds or prepares the kernel, runs it.
+ */
+import {
+  apply,
+  type Interpreter,
+  type OpInput,
+  setBaseInterpreter,
+  withInterpreter,
+  withRecorders,
+} from "../../core/apply.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
+import type { Device } from "../../core/device.ts";
+import type { DType } from "../../core/dtype.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { currentScope, withScope } from "../../core/scope_context.ts";
+import { UnimplementedError } from "../../core/errors.ts";
+import { ReadVariableOp } from "../../ops/state/variable.ts";
+import { asEager, EagerTensor, tidy } from "./tensor.ts";
+import { type Launch, ofOp } from "./launch.ts";
+import { currentReads } from "./read_ahead.ts";
+import { findLaunch, specOf } from "./launch_cache.ts";
+import { Storage } from "./storage.ts";
+import { cpuDevice, defaultDevice, findDevice, forgetPlans, gpuDevice } from "../devices.ts";
+
+/** Runs ops at once. */
+export const eagerInterpreter: Interpreter = {
+  symbolic: false,
+  apply: executeEagerly,
+  constant: (value, dtype) => constantTensor(value, targetDevice(), dtype),
+  tidy: (fn) => tidy(fn),
+};
+
+/** Installs eager execution as what happens outside graphs. */
+export function installEager(): void {
+  setBaseInterpreter(eagerInterpreter);
+}
+
+/** The device asked for; else the GPU where an input lives there; else the default. */
+function targetDevice(inputs: readonly OpInput[] = []): Device {
+  const asked = currentScope().device;
+  if (asked) return findDevice(asked);
+  if (gpuDevice() === null) return defaultDevice();
+  for (const x of inputs) {
+    if (x instanceof EagerTensor && x.storage.device.type === "GPU") return x.storage.device;
+  }
+  return defaultDevice();
+}
+
+/**
+ * Looks at the outputs of each op as it is computed, fused or folded with no other; throws where it finds something, or rejects where
+ * it must wait to know. `waits`: false for eager code, which goes on.
+ */
+export type OutputWatch = (
+  application: {
+    readonly def: OpDef;
+    readonly inputs: readonly OpInput[];
+    readonly outputs: readonly (OpInput | null)[];
+  },
+  waits: boolean,
+) => void | Promise<void>;
+
+let watch: OutputWatch | null = null;
+
+/** Who looks at outputs now; null for nobody. */
+export function outputWatch(): OutputWatch | null {
+  return watch;
+}
+
+/** Says who looks at outputs. Plans made for another are made anew. */
+export function setOutputWatch(to: OutputWatch | null): void {
+  watch = to;
+  forgetPlans();
+}
+
+/** What a step of a plan gave, once somebody has looked at it; freed where that fails. `values` are those of all slots. */
+export function watched(
+  step: { readonly node: { readonly def: OpDef }; readonly inputs: readonly number[] },
+  values: readonly unknown[],
+  results: HostResults | Promise<HostResults>,
+): HostResults | Promise<HostResults> {
+  if (results instanceof Promise) return results.then((r) => watched(step, values, r));
+  const free = (error: unknown): never => {
+    for (const r of results) if (r instanceof EagerTensor) r.dispose();
+    throw error;
+  };
+  try {
+    const inputs = step.inputs.map((slot) => values[slot] as OpInput);
+    const done = watch?.({ def: step.node.def, inputs, outputs: results }, true);
+    return done ? done.then(() => results, free) : results;
+  } catch (error) {
+    return free(error);
+  }
+}
+type HostResults = readonly (OpInput | null)[];
+
+/** Runs `fn` with nobody looking. */
+export function unwatched<R>(fn: () => R): R {
+  const before = watch;
+  watch = null;
+  try {
+    return fn();
+  } finally {
+    watch = before;
+  }
+}
+
+/** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
+export function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  if (watch === null) return executeNow(def, inputs, attrs);
+  // Of an op that is made of others the whole is looked at.
+  const outputs = def.host
+    ? executeNow(def, inputs, attrs)
+    : unwatched(() => executeNow(def, inputs, attrs));
+  void watch({ def, inputs, outputs }, false);
+  return outputs;
+}
+
+function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  const outputs = def.host
+    ? hostRunner(def)(inputs, attrs)
+    : executeOn(def, inputs, attrs, targetDevice(inputs));
+  if (def.effects !== "none" && def !== ReadVariableOp) currentReads()?.noteEffect(def.name);
+  return outputs;
+}
+
+/** Executes an op on a device, or on the CPU where that device has no kernel for it. */
+export function executeOn(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+  asked: Device,
+): Tensor[] {
+  for (let i = 0; i < inputs.length; i++) {
+    const x = inputs[i];
+    // Says what is wrong with it.
+    if (x instanceof EagerTensor ? x.isDisposed : x instanceof Tensor) asEager(x as Tensor);
+  }
+  return runLaunch(def, findLaunch(def, asked, inputs, attrs), inputs);
+}
+
+function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+  const { device, kernel, outputs } = launch;
+  if (def.kind === "view" && inputs.length > 0) return [viewOf(inputs[0], launch)];
+  if (kernel === null) return runExpand(def, launch, inputs);
+  let moved: EagerTensor[] | undefined, uploaded: number[] | undefined;
+  const buffers: unknown[] = new Array(inputs.length);
+  try {
+    for (let i = 0; i < inputs.length; i++) {
+      if (launch.hosts[i] !== undefined) {
+        buffers[i] = undefined;
+        continue;
+      }
+      const input = inputs[i];
+      if (input instanceof EagerTensor && input.storage.device === device) {
+        buffers[i] = input.storage.buffer;
+        continue;
+      }
+      if (input instanceof NdArray) {
+        if (kernel.dynamic) {
+          buffers[i] = input;
+          continue;
+        }
+        buffers[i] = device.upload(input);
+        (uploaded ??= []).push(i);
+        continue;
+      }
+      const t = onDevice(input, device);
+      (moved ??= []).push(t);
+      buffers[i] = t.storage.buffer;
+    }
+    if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
+    const made = kernel.run(buffers), results: Tensor[] = new Array(made.length);
+    for (let i = 0; i < made.length; i++) {
+      const spec = outputs[i];
+      const t = new EagerTensor(spec.dtype, spec.shape, new Storage(device, made[i], spec));
+      t.specId = launch.outputIds[i];
+      results[i] = t;
+    }
+    return results;
+  } catch (e) {
+    throw ofOp(e, def, inputs.map(specOf));
+  } finally {
+    if (moved) { for (const t of moved) t.dispose(); }
+    if (uploaded) { for (const i of uploaded) device.free(buffers[i], specOf(inputs[i])); }
+  }
+}
+
+function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTensor {
+  const source = onDevice(input, input instanceof EagerTensor ? input.storage.device : device);
+  const view = new EagerTensor(spec.dtype, spec.shape, source.storage.retain());
+  if (source !== input) source.dispose();
+  return view;
+}
+
+function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+  const results = tidy(() =>
+    withInterpreter(
+      null,
+      () =>
+        withRecorders([], () =>
+          withScope({ device: launch.device.name }, () =>
+            def.expand!(
+              inputs.map((x) => (x instanceof Tensor ? x : x as unknown as Tensor)),
+              launch.attrs,
+            ).slice())),
+    )
+  );
+  // An expansion may hand an input back; the result must be a handle of its own.
+  return results.map((r) =>
+    r as unknown instanceof NdArray
+      ? constantTensor(r as unknown as NdArray, launch.device)
+      : inputs.includes(r)
+      ? new EagerTensor(
+        r.dtype,
+        (r as EagerTensor).staticShape,
+        (r as EagerTensor).storage.retain(),
+      )
+      : r
+  );
+}
+
+/** The input as a tensor on this device; a new tensor, owned by the caller, where it was elsewhere. */
+export function onDevice(input: OpInput, device: Device): EagerTensor {
+  if (input instanceof NdArray) return constantTensor(input, device);
+  const t = asEager(input);
+  if (t.storage.device === device) return t;
+  return constantTensor(t.ndarraySync(), device);
+}
+
+/** Uploads a literal, as another dtype where that is given. */
+export function constantTensor(
+  value: NdArray,
+  device: Device,
+  dtype: DType = value.dtype,
+): EagerTensor {
+  const home = device.supports(dtype) ? device : cpuDevice();
+  const { shape } = value;
+  const storage = new Storage(home, home.upload(value, dtype), { dtype, shape });
+  return new EagerTensor(dtype, shape, storage);
+}
+
+/** Runs ops that the host executes itself (scripts, control flow); set by those who define them. */
+export type HostRunner = (inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
+const hostRunners = new Map<string, HostRunner>();
+
+/** Says how an op with `host: true` runs eagerly. */
+export function setHostRunner(def: OpDef, runner: HostRunner): void {
+  hostRunners.set(def.name, runner);
+}
+
+function hostRunner(def: OpDef): HostRunner {
+  const r = hostRunners.get(def.name);
+  if (!r) {
+    throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
+      op: def.name,
+    });
+  }
+  return r;
+}
+
+export { apply };

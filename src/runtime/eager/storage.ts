@@ -1,0 +1,89 @@
+/**
+ * Storage: reference-counted device memory shared by views.
+ */
+import type { Device, DeviceBuffer } from "../../core/device.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { sizeOf } from "../../core/shape.ts";
+
+/** Live totals, for `memory()`. */
+export const totals = { tensors: 0, storages: 0, bytes: 0, lostTensors: 0, lostBytes: 0 };
+
+/** Device memory with a reference count. */
+export class Storage {
+  /** Where it lives. */
+  readonly device: Device;
+  /** The device's handle. */
+  readonly buffer: DeviceBuffer;
+  /** What was allocated. */
+  readonly spec: ConcreteSpec;
+  /** Bytes of it. */
+  readonly bytes: number;
+  #refs = 1;
+  #counted = true;
+
+  /** Takes ownership of `buffer`. */
+  constructor(device: Device, buffer: DeviceBuffer, spec: ConcreteSpec) {
+    this.device = device;
+    this.buffer = buffer;
+    this.spec = spec;
+    this.bytes = DTYPES[spec.dtype].bytes * sizeOf(spec.shape);
+    totals.storages++;
+    totals.bytes += this.bytes;
+  }
+
+  /** Holders of this storage. */
+  get refs(): number {
+    return this.#refs;
+  }
+
+  /** Adds a holder. */
+  retain(): this {
+    this.#refs++;
+    return this;
+  }
+
+  /** Drops a holder; the last one frees the memory. */
+  release(): void {
+    if (--this.#refs !== 0) return;
+    this.uncount();
+    this.free();
+  }
+
+  /** Takes it out of the totals: nobody can free it, since it belongs to something that the collector frees. */
+  uncount(): void {
+    if (!this.#counted) return;
+    this.#counted = false;
+    totals.storages--;
+    totals.bytes -= this.bytes;
+  }
+
+  /** Gives the memory back. */
+  protected free(): void {
+    this.device.free(this.buffer, this.spec);
+  }
+
+  /** Drops a holder that was lost, not disposed. The totals keep counting it: they must not depend on when garbage is collected. */
+  reclaim(): void {
+    totals.lostTensors++;
+    if (--this.#refs !== 0) return;
+    totals.lostBytes += this.bytes;
+    this.free();
+  }
+}
+
+/** Holds handles (tapes and the like) that no device knows: the last holder disposes them. */
+export class HandleStorage extends Storage {
+  /** The handles. */
+  readonly handles: readonly unknown[];
+
+  /** Takes ownership of the handles; `device` is where ops on them run. */
+  constructor(device: Device, handles: readonly unknown[], spec: ConcreteSpec) {
+    super(device, handles, spec);
+    this.handles = handles;
+  }
+
+  protected override free(): void {
+    for (const h of this.handles) (h as Partial<Disposable> | null)?.[Symbol.dispose]?.();
+  }
+}

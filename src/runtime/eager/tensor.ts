@@ -1,0 +1,393 @@
+/**
+ * EagerTensor: a tensor with memory, and the scopes (`tidy`, `scope`) that own tensors.
+ */
+import type { HostElements } from "../../core/device.ts";
+import type { DType, HostData } from "../../core/dtype.ts";
+import {
+  isConcrete,
+  mergeShapes,
+  type PartialShape,
+  shapeText,
+  shapeTuple,
+  sizeOf,
+} from "../../core/shape.ts";
+import { tensorText } from "../../core/format.ts";
+import type { TensorGpuData } from "../../core/gpu_data.ts";
+import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../../core/nd_array.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { flatten, refusePromise } from "../../core/nest.ts";
+import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
+import { currentReads } from "./read_ahead.ts";
+import { specId } from "./spec_id.ts";
+import { type Storage, totals } from "./storage.ts";
+
+const lost = new FinalizationRegistry<Storage>((storage) => storage.reclaim());
+/** Small tensors made lately: most are disposed soon, and registering costs more than a small op does. */
+const recent: EagerTensor[] = [];
+const MOST_RECENT = 64, SMALL_BYTES = 1 << 16;
+let nextRecent = 0;
+
+/** A tensor that holds a value on a device. */
+export class EagerTensor extends Tensor {
+  /** Known dimensions. */
+  readonly staticShape: readonly number[];
+  /** The memory. */
+  readonly storage: Storage;
+  #disposed = false;
+  #guarded = false;
+  #registered = false;
+  #specId = 0;
+  /** True: no scope may dispose it. */
+  kept = false;
+
+  /** Takes over one reference to `storage`. A scope in force owns the tensor. */
+  constructor(dtype: DType, shape: readonly number[], storage: Storage, id?: number) {
+    super(dtype, id);
+    this.staticShape = shape;
+    this.storage = storage;
+    totals.tensors++;
+    if (scopes.length > 0) scopes[scopes.length - 1].push(this);
+    else this.#goWithoutScope();
+  }
+
+  #goWithoutScope(): void {
+    this.guard();
+    if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(this);
+  }
+
+  /** Number of dtype and shape: equal for equal ones. */
+  get specId(): number {
+    return this.#specId ||= specId(this.dtype, this.staticShape);
+  }
+  set specId(id: number) {
+    this.#specId = id;
+  }
+
+  /** Lets the garbage collector give the memory back. Tensors that a scope owns do not need it. */
+  guard(): void {
+    if (this.#guarded || this.#disposed || !this.storage.device.managed) return;
+    this.#guarded = true;
+    if (this.storage.bytes > SMALL_BYTES) return this.#register();
+    const older = recent[nextRecent];
+    recent[nextRecent] = this;
+    nextRecent = (nextRecent + 1) % MOST_RECENT;
+    if (older !== undefined && !older.#disposed) older.#register();
+  }
+
+  #register(): void {
+    this.#registered = true;
+    lost.register(this, this.storage, this);
+  }
+
+  /** Full name of the device. */
+  override get device(): string {
+    return `/job:localhost/replica:0/task:0${this.storage.device.name}`;
+  }
+  /** True once `dispose()` has been called. */
+  override get isDisposed(): boolean {
+    return this.#disposed;
+  }
+
+  /** A second handle on the same memory with the same id, owned by nobody but the caller: what tapes keep. */
+  hold(): EagerTensor {
+    this.#checkAlive();
+    return outsideScopes(() =>
+      new EagerTensor(this.dtype, this.staticShape, this.storage.retain(), this.id)
+    );
+  }
+
+  /** Reads the value as a host array. */
+  override async ndarray(): Promise<NdArray> {
+    this.#checkAlive();
+    const { device, buffer } = this.storage;
+    const reads = [{ buffer, spec: { dtype: this.dtype, shape: this.staticShape } }];
+    device.check();
+    const [out] = device.readSync(reads) ?? await device.read(reads);
+    return out;
+  }
+  /** Reads the value as a host array at once. */
+  override ndarraySync(): NdArray {
+    return new NdArray(this.dtype, this.staticShape.slice(), this.dataSync());
+  }
+  /** Reads the elements, awaiting the device. */
+  override async data(): Promise<HostData> {
+    return this.storage.device.readData ? this.dataSync() : (await this.ndarray()).data;
+  }
+  /** Reads the elements at once. */
+  override dataSync(): HostData {
+    this.#checkAlive();
+    const { device, buffer } = this.storage;
+    device.check();
+    const spec = { dtype: this.dtype, shape: this.staticShape };
+    if (device.readData !== undefined) return device.readData(buffer, spec);
+    const out = device.readSync([{ buffer, spec }]);
+    if (out !== null) return out[0].data;
+    const copy = currentReads()?.read(this);
+    if (copy) return copy;
+    throw new FailedPreconditionError(
+      `Cannot read ${this} synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
+    );
+  }
+  /** Reads the elements as nested arrays. */
+  override async array(): Promise<Nested> {
+    return this.storage.device.hostElements ? this.arraySync() : plainStrings(await this.ndarray());
+  }
+  /** Reads the elements as nested arrays at once. */
+  override arraySync(): Nested {
+    const known = this.#hostElements();
+    if (known === null) return plainStrings(this.ndarraySync());
+    return nestElements(
+      { dtype: this.dtype, shape: this.staticShape, data: known.data },
+      known.from,
+    );
+  }
+  /** Reads the only element at once, in the form its dtype has in JavaScript. */
+  override scalar(): Scalar {
+    if (this.size !== 1) {
+      throw new ValueError(`Cannot take item() of ${this}: it must hold exactly one element`);
+    }
+    const known = this.#hostElements();
+    if (known === null) return this.ndarraySync().at(0);
+    return elementAt({ dtype: this.dtype, data: known.data }, known.from);
+  }
+  /** Reads the only element at once. */
+  override item(): number {
+    return this.scalar() as number;
+  }
+
+  /** The GPU memory itself, held by `tensorRef`, which the scope in force owns. */
+  override dataToGPU(): TensorGpuData {
+    this.#checkAlive();
+    const { device, buffer } = this.storage;
+    device.check();
+    if (device.lend === undefined) {
+      throw new FailedPreconditionError(
+        `Cannot give the GPU memory of ${this}: it is on ${device.name}, compute it on the GPU first`,
+      );
+    }
+    const tensorRef = new EagerTensor(this.dtype, this.staticShape, this.storage.retain());
+    return { buffer: device.lend(buffer), tensorRef };
+  }
+
+  /** Frees the memory, once no view of it is left. */
+  override dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    totals.tensors--;
+    if (this.#registered) lost.unregister(this);
+    this.storage.release();
+  }
+  /** Keeps this alive past the scopes in force. */
+  override keep(): this {
+    this.kept = true;
+    return this;
+  }
+  /** Refines the static shape. Throws `ValueError` on conflict. */
+  override setShape(shape: PartialShape): void {
+    try {
+      mergeShapes(this.staticShape, shape);
+    } catch {
+      throw new ValueError(
+        `Tensor's shape ${shapeTuple(this.staticShape)} is not compatible with supplied shape ${
+          shapeTuple(shape)
+        }`,
+      );
+    }
+  }
+  /** The elements as `print` writes them, with `verbose` also dtype, rank and shape; short where they cannot be read now. */
+  override toString(verbose = false): string {
+    if (this.#disposed) return `${this}`;
+    try {
+      return tensorText(this.ndarraySync(), verbose);
+    } catch (error) {
+      if (error instanceof FailedPreconditionError) return `${this}`;
+      throw error;
+    }
+  }
+  /** Short text in template literals, which messages are made of: it reads nothing. */
+  override [Symbol.toPrimitive](hint: string): string {
+    if (hint !== "string") return super[Symbol.toPrimitive](hint);
+    return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;
+  }
+
+  /** The elements where they lie; null for strings, which are decoded, and where the host cannot get at them. */
+  #hostElements(): HostElements | null {
+    const { device, buffer } = this.storage;
+    if (device.hostElements === undefined || this.dtype === "string") return null;
+    this.#checkAlive();
+    device.check();
+    return device.hostElements(buffer, { dtype: this.dtype, shape: this.staticShape });
+  }
+
+  #checkAlive(): void {
+    if (this.#disposed) throw new RuntimeError(`Cannot use ${this}: it is disposed`);
+  }
+}
+
+function plainStrings(a: NdArray): Nested {
+  if (a.dtype !== "string") return a.toArray();
+  const decode = (n: Nested): Nested =>
+    n instanceof Uint8Array
+      ? new TextDecoder().decode(n) as unknown as Nested
+      : (n as readonly Nested[]).map(decode);
+  return decode(a.toArray());
+}
+
+/** The tensor as an eager one. Throws `TypeError` for symbolic tensors, with TensorFlow's phrase. */
+export function asEager(t: Tensor): EagerTensor {
+  if (!(t instanceof EagerTensor)) {
+    throw new TypeError(
+      `${t} is out of scope and cannot be used here: it belongs to a graph, and this code runs eagerly`,
+    );
+  }
+  if (t.isDisposed) throw new RuntimeError(`Cannot use ${t}: it is disposed`);
+  return t;
+}
+
+/** Number of elements a concrete shape holds, or undefined where it is not concrete. */
+export function knownSize(shape: PartialShape): number | undefined {
+  return isConcrete(shape) ? sizeOf(shape) : undefined;
+}
+
+let scopes: EagerTensor[][] = [];
+const OUTSIDE: EagerTensor[][] = [];
+
+/** Owns what code makes outside scopes: a body that went on after an await. */
+export interface AmbientOwner {
+  /** Takes a tensor over. */
+  adopt(t: EagerTensor): void;
+}
+let ambientOwner: (() => AmbientOwner | undefined) | null = null;
+
+/** Says how to find who owns what is made outside scopes; null where nobody can. */
+export function setAmbientOwner(find: (() => AmbientOwner | undefined) | null): void {
+  ambientOwner = find;
+}
+
+/** Runs `fn` with no scope in force: what it makes is owned by its maker. */
+export function outsideScopes<R>(fn: () => R): R {
+  const before = scopes;
+  scopes = OUTSIDE;
+  try {
+    return fn();
+  } finally {
+    scopes = before;
+  }
+}
+
+/** Runs `fn`; what it makes belongs to `owned`, and is not disposed here. */
+export function withOwner<R>(owned: EagerTensor[], fn: () => R): R {
+  const before = scopes;
+  scopes = [owned];
+  try {
+    return fn();
+  } finally {
+    scopes = before;
+  }
+}
+
+function endScope(owned: EagerTensor[], survivors: ReadonlySet<unknown>): void {
+  const outer = scopes[scopes.length - 1];
+  for (const t of owned) {
+    if (t.isDisposed) continue;
+    if (t.kept) t.guard();
+    else if (!survivors.has(t)) t.dispose();
+    else if (outer) outer.push(t);
+    else {
+      t.guard();
+      if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(t);
+    }
+  }
+}
+
+/**
+ * Runs `fn` and disposes the tensors made inside, but for those it returns (in any nest) and those kept.
+ * Throws `TypeError` where `fn` returns a promise: use `scope()` with `using` around awaits.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const before = tf.memory().numTensors;
+ * const y = tf.tidy(() => tf.add(tf.square(3), 1));
+ * assertEquals(y.item(), 10);
+ * assertEquals(tf.memory().numTensors, before + 1);
+ * y.dispose();
+ * ```
+ */
+export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
+  const body = typeof nameOrFn === "function" && fn === undefined ? nameOrFn : fn;
+  if (fn !== undefined && typeof nameOrFn !== "string") {
+    throw new TypeError(`Cannot tidy: wanted a string as the name, received ${typeof nameOrFn}`);
+  }
+  if (typeof body !== "function") {
+    throw new TypeError(`Cannot tidy: wanted a function, received ${typeof body}`);
+  }
+  const owned: EagerTensor[] = [];
+  const before = scopes;
+  scopes = [...scopes, owned];
+  let result: T | undefined;
+  try {
+    result = body();
+    refusePromise(
+      result,
+      () => "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits",
+    );
+    return result;
+  } finally {
+    scopes = before;
+    endScope(owned, new Set(result === undefined ? [] : tensorsIn(result)));
+  }
+}
+
+function tensorsIn(value: unknown): unknown[] {
+  return value instanceof Tensor ? [value] : flatten(value as never);
+}
+
+/** Owns the tensors made while it is open. */
+export interface Scope extends Disposable {
+  /** Hands a tensor (or a nest of them) to the surrounding scope. */
+  keep<T>(value: T): T;
+}
+
+/**
+ * Opens a scope that owns every tensor made until the end of the `using` block, awaits included.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const before = tf.memory().numTensors;
+ * {
+ *   using _s = tf.scope();
+ *   tf.add(1, 2);
+ * }
+ * assertEquals(tf.memory().numTensors, before);
+ * ```
+ */
+export function scope(): Scope {
+  const owned: EagerTensor[] = [];
+  const survivors = new Set<unknown>();
+  const before = scopes;
+  scopes = [...scopes, owned];
+  return {
+    keep<T>(value: T): T {
+      for (const t of tensorsIn(value)) survivors.add(t);
+      return value;
+    },
+    [Symbol.dispose]() {
+      scopes = before;
+      endScope(owned, survivors);
+    },
+  };
+}
+
+/** Keeps a tensor alive past the scopes in force; dispose it yourself. */
+export function keep<T extends Tensor>(tensor: T): T {
+  return tensor.keep();
+}
+
+/** Disposes every tensor in a nest. */
+export function dispose(container: unknown): void {
+  for (const t of tensorsIn(container)) if (t instanceof Tensor) t.dispose();
+}

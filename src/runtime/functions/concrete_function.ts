@@ -1,0 +1,382 @@
+/**
+ * ConcreteFunction: a traced body with its plan, and the forward and backward variants that differentiate it.
+ */
+import {
+  announce,
+  apply,
+  currentRecorders,
+  type OpInput,
+  withInterpreter,
+} from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
+import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
+import { RecentMap } from "../../core/recent_map.ts";
+import { traced, tracer } from "../../core/trace.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
+import { resourceOf } from "../../core/graph_node.ts";
+import { zerosOfTensor } from "../../ops/array/creation.ts";
+import { DrawCounts } from "../../ops/random/state.ts";
+import { mayCapture } from "../../autodiff/steps.ts";
+import { UNSEEN } from "../../autodiff/unseen.ts";
+import { effectAttrs, type FuncGraph } from "../../graph/func_graph.ts";
+import type { IrGraph } from "../../graph/ir.ts";
+import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
+import type { Plan } from "../plan/plan.ts";
+import { FunctionPlans } from "./plans.ts";
+import { traceBackward, type TracedBackward } from "./trace_backward.ts";
+import { begin, execute, executeAlone, type ExecuteOptions } from "../plan/executor.ts";
+import type { Boundary } from "../loops/boundary.ts";
+import type { Later } from "../loops/later.ts";
+import type { HostPlacing } from "../plan/place.ts";
+import { setHostRunner } from "../eager/eager.ts";
+import { Results } from "../plan/results.ts";
+import { asTensors, type RunValue } from "../session/run_value.ts";
+import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
+import { newRunContext, type RunContext, setHostOp } from "../session/run_context.ts";
+
+const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
+
+function callOp(name: string, effects: "none" | "ordered"): OpDef {
+  return defineOp({
+    name,
+    inputs: ["args: Tin"],
+    outputs: ["output: Tout"],
+    attrs: ["Tin: list(type)", "Tout: list(type)", "f: func"],
+    infer: (_, { f }) => (f as ConcreteFunction).outputs.map((t) => t.staticShape),
+    grad: {
+      captures: (attrs) => (attrs.f as ConcreteFunction).mayCapture,
+      saves: ["output"],
+      partial: true,
+      vjp: callGradient,
+    },
+    effects,
+    stateful: effects === "ordered",
+    host: true,
+  });
+}
+
+/** Calls a pure function. Its inputs are arguments, captured tensors, and the handles of variables it uses. */
+export const PartitionedCall: OpDef = callOp("PartitionedCall", "none");
+/** Calls a function that has effects. */
+export const StatefulPartitionedCall: OpDef = callOp("StatefulPartitionedCall", "ordered");
+
+/** A body for one set of input specs. */
+export class ConcreteFunction {
+  /** The body. */
+  readonly graph: FuncGraph;
+  /** What is computed. */
+  readonly outputs: readonly SymbolicTensor[];
+  /** How often its random ops have drawn in eager calls. */
+  readonly draws: DrawCounts = new DrawCounts(true);
+  readonly #plans: FunctionPlans;
+  #forward: ForwardBackward | null = null;
+  #mayCapture: boolean | null = null;
+
+  /** Outputs may be more than the graph's own: a forward variant also returns what the gradient needs. */
+  constructor(graph: FuncGraph, outputs: readonly SymbolicTensor[] = graph.outputs) {
+    this.graph = graph;
+    this.outputs = outputs;
+    this.#plans = new FunctionPlans(graph, outputs);
+  }
+
+  /** Name of the function. */
+  get name(): string {
+    return this.graph.name;
+  }
+  /** The op that calls it. */
+  get op(): OpDef {
+    return this.graph.stateful ? StatefulPartitionedCall : PartitionedCall;
+  }
+
+  /** The plan for the default device in force. `host`: what is on the host, or is wanted there. */
+  plan(host?: HostPlacing): Plan {
+    return this.#plans.of(host);
+  }
+
+  /** What a run computes, before any pass: {@linkcode FunctionPlans.ir}. */
+  ir(): IrGraph {
+    return this.#plans.ir();
+  }
+
+  /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
+  release(): void {
+    this.#plans.release();
+    this.#forward?.release();
+  }
+
+  /** True where an op of the body may read variables that are no inputs of it, as the body of a script does. */
+  get mayCapture(): boolean {
+    return this.#mayCapture ??= this.graph.operations.some(mayCapture);
+  }
+
+  /** The variant that also returns what the gradient needs, and the gradient as a function of that. */
+  get differentiable(): ForwardBackward {
+    if (!this.#forward) {
+      this.#forward = differentiate(this);
+      partsByForward.set(this.#forward.forward, this.#forward);
+    }
+    return this.#forward;
+  }
+}
+
+/** A differentiable function: what to call instead, and its gradients. */
+export interface ForwardBackward {
+  /** The function. */
+  readonly plain: ConcreteFunction;
+  /** Returns the outputs, then every value of the body that gradients of any order read. */
+  readonly forward: ConcreteFunction;
+  /** The gradient that is asked for. */
+  backward(asked: BackwardAsked): Backward;
+  /** Frees what all of these keep between calls. */
+  release(): void;
+}
+
+/** Which gradient of a function is asked for. */
+export interface BackwardAsked {
+  /** `first` where only the function's own outputs have a gradient, `full` where the further outputs have one too, as for higher orders. */
+  readonly order: "first" | "full";
+  /** Handles of variables that are no inputs of the function: its ops may read them unseen. */
+  readonly unseen: readonly Tensor[];
+  /** Which inputs need a gradient, those unseen variables last. */
+  readonly needs: readonly boolean[];
+}
+
+/** A gradient as a function. */
+export interface Backward {
+  /** Takes the gradients of outputs `dyFor`, then the values of outputs `reads`; null where no gradient flows. */
+  readonly f: ConcreteFunction | null;
+  /** Outputs of `forward` whose gradients it takes. */
+  readonly dyFor: readonly number[];
+  /** Outputs of `forward` whose values it takes. */
+  readonly reads: readonly number[];
+  /** For each input of the call, its place among the results, or -1. */
+  readonly dxAt: readonly number[];
+}
+
+/** Traces gradients of the outputs, then of what those read, until nothing more is read. */
+function differentiate(f: ConcreteFunction): ForwardBackward {
+  const all = [...f.outputs];
+  const addNeeds = ({ reads }: TracedBackward): boolean => {
+    const fresh = reads.filter((t) => !all.includes(t));
+    all.push(...fresh);
+    return fresh.length > 0;
+  };
+  let ys: readonly SymbolicTensor[] = f.outputs;
+  while (addNeeds(traceBackward(f, { ys }))) ys = [...all];
+  if (f.mayCapture) { while (addNeeds(traceBackward(f, { ys: all, unseen: [UNSEEN] }))); }
+  const known = new RecentMap<string, Backward>(64, ({ f }) => f?.release());
+  const forward = all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all);
+  return {
+    plain: f,
+    forward,
+    backward({ order, unseen, needs }) {
+      const key = `${order}:${needs.map(Number)}:${unseen.map((v) => resourceOf(v)!.id)}`;
+      let found = known.get(key);
+      if (!found) {
+        const asked = { ys: order === "first" ? f.outputs : all, unseen };
+        let traced = traceBackward(f, { ...asked, needs });
+        // A rule may read other values where it gives fewer gradients: then it gives them all.
+        if (!traced.reads.every((t) => all.includes(t))) traced = traceBackward(f, asked);
+        const { graph, reads, ...rest } = traced;
+        const made = graph.outputs.length === 0 ? null : new ConcreteFunction(graph);
+        known.set(key, found = { ...rest, f: made, reads: reads.map((t) => all.indexOf(t)) });
+      }
+      return found;
+    },
+    release() {
+      if (forward !== f) forward.release();
+      known.clear();
+    },
+  };
+}
+
+/** Inputs of a call: arguments, captures, handles. */
+export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
+  return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
+}
+
+/** Attributes of a call: the same object for all calls of a function. */
+export function callAttrs(f: ConcreteFunction, inputs: readonly OpInput[]): Attrs {
+  const known = attrsOf.get(f);
+  if (known !== undefined && (known.Tin as DType[]).length === inputs.length) return known;
+  const effects = f.graph.ordered ? {} : effectAttrs(f.graph);
+  const attrs = {
+    Tin: inputs.map((x) => x.dtype),
+    Tout: f.outputs.map((t) => t.dtype),
+    f,
+    ...effects,
+  };
+  attrsOf.set(f, attrs);
+  return attrs;
+}
+const attrsOf = new WeakMap<ConcreteFunction, Attrs>();
+
+/** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
+export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
+  const inputs = callInputs(f, args);
+  const called = isTaped(inputs) ? f.differentiable.forward : f;
+  return ownOutputs(f, apply(f.op, inputs, callAttrs(called, inputs)));
+}
+
+function isTaped(inputs: readonly OpInput[]): boolean {
+  return currentRecorders().length > 0 ||
+    inputs.some((x) => x instanceof Tensor && x.context !== null);
+}
+
+/** The function's own outputs. The further ones of a forward variant are the tapes' alone, who hold what they need by now. */
+function ownOutputs(f: ConcreteFunction, outputs: Tensor[]): Tensor[] {
+  const own = f.outputs.length;
+  if (outputs.length === own) return outputs;
+  for (let i = own; i < outputs.length; i++) outputs[i].dispose();
+  return outputs.slice(0, own);
+}
+
+/** {@linkcode callFunction} for eager code, awaiting bodies. */
+export async function callFunctionAsync(
+  f: ConcreteFunction,
+  args: readonly OpInput[],
+): Promise<Tensor[]> {
+  const inputs = callInputs(f, args);
+  const recorders = currentRecorders();
+  const called = isTaped(inputs) ? f.differentiable.forward : f;
+  const attrs = callAttrs(called, inputs);
+  const outputs = asTensors(await run(called, inputs, newRunContext()));
+  announce({ def: f.op, inputs, outputs, attrs }, recorders);
+  return ownOutputs(f, outputs);
+}
+
+/** How to run a body. */
+export interface CallOptions {
+  /** Counts for its random ops. Default: those of its eager calls. */
+  readonly draws?: DrawCounts | undefined;
+  /** What is on the host, or is wanted there. */
+  readonly host?: HostPlacing | undefined;
+}
+
+/** Runs the body now: values of arguments and captures in, values of outputs out. */
+export function run(
+  f: ConcreteFunction,
+  inputs: readonly OpInput[],
+  context: RunContext,
+  options: CallOptions = {},
+): RunValue[] | Promise<RunValue[]> {
+  const out = start(f, inputs, context, options, execute);
+  return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
+}
+
+/** {@linkcode run} as far as a boundary, where it waits. */
+export function runTo(
+  boundary: Boundary,
+  f: ConcreteFunction,
+  inputs: readonly OpInput[],
+  { context, ...options }: CallOptions & { readonly context: RunContext },
+): RunValue[] | Later<RunValue[]> {
+  const out = start(
+    f,
+    inputs,
+    context,
+    options,
+    (plan, feeds, context, o) => begin(plan, feeds, context, { ...o, boundary }),
+  );
+  return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
+}
+
+function start<P>(
+  f: ConcreteFunction,
+  inputs: readonly OpInput[],
+  context: RunContext,
+  { draws = f.draws, host }: CallOptions,
+  go: (
+    plan: Plan,
+    feeds: readonly RunValue[],
+    context: RunContext,
+    options: ExecuteOptions,
+  ) => RunValue[] | P,
+): Results | RunValue[] | P {
+  const n = f.graph.inputs.length + f.graph.captures.length;
+  const work = (): Results | RunValue[] | P => {
+    const plan = f.plan(host), feeds = inputs.slice(0, n) as RunValue[];
+    return (context.counter === null ? executeAlone(plan, feeds) : null) ??
+      go(plan, feeds, context, { draws });
+  };
+  return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);
+}
+
+function callGradient(
+  saved: Readonly<Record<string, Tensor>>,
+  dys: readonly Tensor[],
+  { attrs, needs }: GradContext,
+): (Tensor | null)[] {
+  const called = attrs.f as ConcreteFunction;
+  const first = saved["output:0"];
+  const { parts, values } = first?.isSymbolic
+    ? extendNode(first.op as unknown as Operation, called)
+    : { parts: partsOf(called), values: called.outputs.map((_, k) => saved[`output:${k}`]) };
+  const own = callInputs(called, called.graph.inputs).length;
+  const unseen = needs.slice(own).map((_, k) => saved[`args:${own + k}`]);
+  const order = dys.slice(parts.plain.outputs.length).some((d) => d) ? "full" : "first";
+  const backward = parts.backward({ order, unseen, needs });
+  if (backward.f === null) return needs.map(() => null);
+  const given = backward.dyFor.map((i) => dys[i] ?? zerosOfTensor(values[i]));
+  const grads = callFunction(backward.f, [...given, ...backward.reads.map((i) => values[i])]);
+  return backward.dxAt.map((at) => (at < 0 ? null : grads[at]));
+}
+
+/** The parts a recorded call was made with: it called the forward variant. */
+function partsOf(called: ConcreteFunction): ForwardBackward {
+  const known = partsByForward.get(called);
+  if (known) return known;
+  throw new InternalError(
+    `Cannot differentiate a call of ${called.name}: its forward variant was not called`,
+  );
+}
+
+/** Gives a call in a graph the further outputs that its gradient reads. */
+function extendNode(
+  node: Operation,
+  f: ConcreteFunction,
+): { parts: ForwardBackward; values: Tensor[] } {
+  const known = partsByForward.get(f);
+  if (known) return { parts: known, values: node.outputs };
+  const parts = f.differentiable;
+  if (parts.forward !== f) {
+    for (const t of parts.forward.outputs.slice(node.outputs.length)) {
+      node.addOutput({ dtype: t.dtype, shape: t.staticShape });
+    }
+    node.setAttrs({
+      ...node.attrs,
+      f: parts.forward,
+      Tout: parts.forward.outputs.map((t) => t.dtype),
+    });
+  }
+  return { parts, values: node.outputs };
+}
+
+for (const def of [PartitionedCall, StatefulPartitionedCall]) {
+  setHostRunner(def, (inputs, attrs) => {
+    const f = attrs.f as ConcreteFunction, context = newRunContext();
+    const out = withInterpreter(null, () => start(f, inputs, context, {}, execute));
+    if (out instanceof Results) return out.tensors();
+    if (out instanceof Promise) {
+      out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
+      const error = new FailedPreconditionError(
+        `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
+        { op: def.name },
+      );
+      // What it would have done after the wait must not be done behind the caller's back.
+      context.abort(error);
+      throw error;
+    }
+    return asTensors(out);
+  });
+  setHostOp(
+    def.name,
+    ({ inputs, attrs, context, draws, source, wanted }) => {
+      const f = attrs.f as ConcreteFunction;
+      const plain = partsByForward.get(f)?.plain ?? f;
+      const further = wanted.indexOf(true, plain.outputs.length) >= 0;
+      return run(further ? f : plain, inputs, context, { draws: draws.within(source) });
+    },
+  );
+}

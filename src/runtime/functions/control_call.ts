@@ -1,0 +1,200 @@
+/**
+ * ControlCall: one call of a control flow op inside a plan. It runs the op's functions, taped where a gradient is wanted.
+ */
+import { type OpInput, withInterpreter, withRecorders } from "../../core/apply.ts";
+import type { Device } from "../../core/device.ts";
+import { isTrainable } from "../../core/dtype.ts";
+import { withScope } from "../../core/scope_context.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { StepRecorder } from "../../autodiff/tape.ts";
+import type { DrawCounts } from "../../ops/random/state.ts";
+import type { Branch } from "../branches/branch.ts";
+import { callAttrs, type ConcreteFunction, run, runTo } from "./concrete_function.ts";
+import { cpuDevice } from "../devices.ts";
+import { onDevice } from "../eager/eager.ts";
+import type { Boundary } from "../loops/boundary.ts";
+import { NO_HOST } from "../loops/host_state.ts";
+import type { Later } from "../loops/later.ts";
+import type { HostPlacing } from "../plan/place.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { HostCall, HostResults } from "../session/run_context.ts";
+import { RunTape, tapeValue } from "./run_tape.ts";
+import { asTensors, releaseValue, type RunValue } from "../session/run_value.ts";
+import { EagerTensor, withOwner } from "../eager/tensor.ts";
+
+/** A function of the call with its inputs, and what becomes of its values. */
+interface Prepared {
+  readonly f: ConcreteFunction;
+  readonly inputs: readonly OpInput[];
+  readonly take: (values: RunValue[]) => OpInput[];
+}
+
+/** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
+export class ControlCall {
+  /** The call. */
+  readonly call: HostCall;
+  /** Inputs of the functions: those of the call, or the tape's own handles on them. */
+  readonly inputs: readonly OpInput[];
+  /** Records what the functions do; null where no gradient is wanted. */
+  readonly recorder: StepRecorder | null;
+  readonly #owned: EagerTensor[] = [];
+  /** Results of functions, without a tape: freed by then, or when the call ends, unless it hands them on. */
+  readonly #results = new Set<OpInput>();
+  #ended = false;
+  readonly #draws: DrawCounts;
+
+  /** `inputs`: those of the call that the functions get; `onHost`: numbers of those that they want on the host. */
+  constructor(
+    call: HostCall,
+    inputs: readonly OpInput[],
+    onHost: ReadonlySet<number> = NO_HOST.feeds,
+  ) {
+    this.call = call;
+    this.#draws = call.draws.within(call.source);
+    this.recorder = call.wanted.at(-1) ? new StepRecorder("all") : null;
+    this.inputs = this.recorder
+      ? inputs.map((x, i) => this.#source(x, onHost.has(i) ? cpuDevice() : call.device))
+      : inputs;
+  }
+
+  /** Sources of a tape are handles of its own. */
+  #source(x: OpInput, device: Device): OpInput {
+    if (x instanceof Tensor && x.dtype === "resource") return x;
+    return withOwner(this.#owned, () => {
+      const t = onDevice(x, device);
+      const own = t === x ? new EagerTensor(t.dtype, t.staticShape, t.storage.retain()) : t;
+      if (isTrainable(own.dtype)) this.recorder!.watch(own.id);
+      return own;
+    });
+  }
+
+  /** Runs a function. What it returns lives until {@linkcode ControlCall.free}, or until the call ends. */
+  run(
+    branch: Branch,
+    args: readonly OpInput[],
+    host?: HostPlacing,
+  ): OpInput[] | Promise<OpInput[]> {
+    const { f, inputs, take } = this.#prepare(branch, args, host);
+    const out = run(f, inputs, this.call.context, { host, draws: this.#draws });
+    return out instanceof Promise ? out.then(take) : take(out);
+  }
+
+  /** {@linkcode ControlCall.run} as far as a boundary, where it waits. */
+  runTo(
+    boundary: Boundary,
+    branch: Branch,
+    args: readonly OpInput[],
+    host?: HostPlacing,
+  ): OpInput[] | Later<OpInput[]> {
+    const { f, inputs, take } = this.#prepare(branch, args, host);
+    // Many may be under way: what they draw is no matter of which comes first.
+    const draws = this.#draws;
+    const out = runTo(boundary, f, inputs, {
+      context: this.call.context,
+      host,
+      draws: branch.f.graph.ordered ? draws : draws.ofElement(draws.next("element")),
+    });
+    return Array.isArray(out) ? take(out) : out.map(take);
+  }
+
+  /** The plan by which a function runs here. */
+  planOf({ f }: Branch, host?: HostPlacing): Plan {
+    return (this.recorder === null ? f : f.differentiable.forward).plan(host);
+  }
+
+  #prepare(branch: Branch, args: readonly OpInput[], host: HostPlacing | undefined): Prepared {
+    const inputs = [...args, ...branch.from.map((i) => this.inputs[i])];
+    this.call.context.tick();
+    const { recorder } = this;
+    if (recorder === null) {
+      return { f: branch.f, inputs, take: (values) => this.#adopt(values) };
+    }
+    const f = branch.f.differentiable.forward;
+    return { f, inputs, take: (values) => this.#record(branch.f, inputs, values, host) };
+  }
+
+  /** Results belong to the call. One that comes after its end is freed. */
+  #adopt(values: RunValue[]): RunValue[] {
+    for (const v of values) {
+      if (this.#ended) releaseValue(v);
+      else if (v instanceof EagerTensor) this.#results.add(v);
+    }
+    return values;
+  }
+
+  /** A handle of the call's own on a result or an input, to be freed by itself. */
+  handle(v: OpInput): OpInput {
+    if (!(v instanceof EagerTensor) || this.recorder) return v;
+    const own = v.hold();
+    this.#results.add(own);
+    return own;
+  }
+
+  /** Frees results that are not needed any more. A tape keeps them all. */
+  free(values: readonly OpInput[]): void {
+    for (const v of values) if (this.#results.delete(v)) (v as EagerTensor).dispose();
+  }
+
+  /** Records the call as one application, with what its gradient needs. */
+  #record(
+    f: ConcreteFunction,
+    inputs: readonly OpInput[],
+    values: readonly RunValue[],
+    host: HostPlacing | undefined,
+  ): Tensor[] {
+    const outputs = withOwner(this.#owned, () => asTensors(values, host?.fetches));
+    if (this.#ended) this.#end();
+    else {
+      const attrs = callAttrs(f.differentiable.forward, inputs);
+      this.recorder!.record({ def: f.op, inputs, outputs, attrs });
+    }
+    return outputs.slice(0, f.outputs.length);
+  }
+
+  /** Runs eager code as a part of the call: on its device and taped. What it makes is freed when the call ends. */
+  within<R>(fn: () => R, device: Device = this.call.device): R {
+    const recorders = this.recorder ? [this.recorder] : [];
+    const scope = { device: device.name, opName: null };
+    return withInterpreter(
+      null,
+      () => withRecorders(recorders, () => withScope(scope, () => withOwner(this.#owned, fn))),
+    );
+  }
+
+  /** Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. */
+  settle(
+    work: () => readonly OpInput[] | Promise<readonly OpInput[]>,
+  ): HostResults | Promise<HostResults> {
+    const fail = (e: unknown): never => {
+      this.recorder?.release();
+      this.#end();
+      throw e;
+    };
+    let values: readonly OpInput[] | Promise<readonly OpInput[]>;
+    try {
+      values = work();
+    } catch (e) {
+      return fail(e);
+    }
+    return values instanceof Promise
+      ? values.then((v) => this.#finish(v), fail)
+      : this.#finish(values);
+  }
+
+  #finish(values: readonly OpInput[]): HostResults {
+    const tape = this.recorder && new RunTape(this.recorder, this.inputs, values);
+    // Results are handed on; what is among them otherwise, such as an input, stays its owner's.
+    const results = values.map((v) =>
+      v instanceof EagerTensor && !this.#results.delete(v) ? v.hold() : v
+    );
+    this.#end();
+    return [...results, tape && tapeValue(tape)];
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.free([...this.#results]);
+    for (const t of this.#owned) t.dispose();
+    this.#owned.length = 0;
+  }
+}

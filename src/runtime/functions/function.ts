@@ -1,0 +1,330 @@
+/**
+ * tf.function: traces a JavaScript function once per input signature and runs the graph after that.
+ */
+import { currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
+import { describe } from "../../core/convert.ts";
+import { dtypeOfArray } from "../../core/dtype.ts";
+import { flatten, isNested, mapNest, type Nest, packAs, refusePromise } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { optionCheck } from "../../core/options.ts";
+import { RecentMap } from "../../core/recent_map.ts";
+import { relaxShapes } from "../../core/shape.ts";
+import { resourceOf } from "../../core/graph_node.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec, TensorSpec } from "../../core/tensor_spec.ts";
+import { ValueError } from "../../core/errors.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { FuncGraph } from "../../graph/func_graph.ts";
+import { AssignedVariable } from "../../graph/assigned_variable.ts";
+import { Operation } from "../../graph/operation.ts";
+import { Retracing } from "../../graph/retracing.ts";
+import { callFunction, callFunctionAsync, ConcreteFunction } from "./concrete_function.ts";
+import {
+  bindArguments,
+  type Binding,
+  bindingError,
+  bindToSignature,
+  fitInputs,
+  keyOf,
+  matchPattern,
+  type Pattern,
+  patternOf,
+  signatureBinding,
+} from "./function_binding.ts";
+import { Variable } from "../variables/variable.ts";
+import { VariableState } from "../variables/variable_state.ts";
+
+/** Options of {@linkcode tfFunction}. */
+export interface FunctionOptions {
+  /** One spec (or nest of specs) per argument: traces once for all that fits. */
+  readonly inputSignature?: readonly Nest<TensorSpec>[];
+  /** Name of the function. */
+  readonly name?: string;
+  /** True: shapes that vary become unknown dimensions instead of new traces. */
+  readonly reduceRetracing?: boolean;
+}
+
+const checkOptions = optionCheck<FunctionOptions>("function", {
+  inputSignature: true,
+  name: true,
+  reduceRetracing: true,
+});
+
+/** A spec that may have a name. */
+export interface NamedSpec extends Spec {
+  /** Name of the argument. */
+  readonly name?: string;
+}
+
+/** A body for one signature, callable with tensors. */
+export interface ConcreteFunctionHandle {
+  /** Calls it with one tensor per placeholder. */
+  (...tensors: TensorLike[]): unknown;
+  /** The traced graph. */
+  readonly graph: FuncGraph;
+  /** Specs of its inputs, with the names that its signature gives them. */
+  readonly inputs: readonly NamedSpec[];
+  /** Specs of its outputs. */
+  readonly outputs: readonly Spec[];
+}
+
+/** A function that is traced into graphs. */
+// deno-lint-ignore no-explicit-any
+export interface TracedFunction<A extends any[], R> {
+  /** Runs it: at once where no body must be awaited. Throws `FailedPreconditionError` naming `async` otherwise. */
+  (...args: A): R;
+  /** Runs it, awaiting what must be. */
+  async(...args: A): Promise<R>;
+  /** The body for these arguments, or for specs in their place. */
+  getConcreteFunction(...args: unknown[]): ConcreteFunctionHandle;
+  /** How often it was traced. */
+  readonly traceCount: number;
+}
+
+interface Trace {
+  readonly concrete: ConcreteFunction;
+  /** Nest of the result: numbers are outputs, null is null. */
+  readonly result: unknown;
+  /** Which of the variables it uses were trainable. */
+  readonly trainable: readonly boolean[];
+  /** {@linkcode VariableState.trainableChanges} when they were seen to be so still. */
+  seenAt: number;
+}
+
+/** Traces that a function keeps: each takes some 35 KB, and making it anew some milliseconds. */
+const MOST_TRACES = 1024;
+
+let functionCount = 0;
+
+/**
+ * Traces `fn` into a graph for each new input signature and runs that. Tensors and typed arrays are inputs by dtype and shape,
+ * other JavaScript values are constants of the trace: primitives by type and value, objects and variables by identity. Variables may
+ * be made on the first trace only. Where others of those it uses are trainable than before, it is traced again. Script ops inside
+ * run at every call. Follows TensorFlow `tf.function`.
+ * Exported as `tf.function`. Throws `TypeError` for arguments that do not fit `inputSignature`, or results that are no tensors.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const f = tf.function((x: tf.Tensor) => tf.add(tf.square(x), 1));
+ * assertEquals(f(tf.scalar(3)).item(), 10);
+ * f(tf.scalar(4));
+ * assertEquals(f.traceCount, 1);
+ * ```
+ */
+// deno-lint-ignore no-explicit-any
+export function tfFunction<A extends any[], R>(
+  fn: (...args: A) => R,
+  options: FunctionOptions = {},
+): TracedFunction<A, R> {
+  if (typeof fn !== "function") {
+    throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
+  }
+  checkOptions(options);
+  const { inputSignature } = options;
+  if (inputSignature && fn.length > inputSignature.length) {
+    throw new TypeError(
+      `input_signature missing type constraint for argument ${inputSignature.length}: the function has ${fn.length}`,
+    );
+  }
+  const tracer = new Tracer(fn as (...args: unknown[]) => unknown, options);
+  const call = (...args: A): R => {
+    const { trace, inputs } = tracer.bind(args);
+    return packResult(trace, callFunction(trace.concrete, inputs)) as R;
+  };
+  return Object.defineProperties(call, {
+    async: {
+      value: async (...args: A): Promise<R> => {
+        const { trace, inputs } = tracer.bind(args);
+        if (currentInterpreter().symbolic) {
+          return packResult(trace, callFunction(trace.concrete, inputs)) as R;
+        }
+        return packResult(trace, await callFunctionAsync(trace.concrete, inputs)) as R;
+      },
+    },
+    getConcreteFunction: { value: (...args: unknown[]) => tracer.concrete(args) },
+    traceCount: { get: () => tracer.count },
+    [Symbol.for("Deno.customInspect")]: { value: () => tracer.text() },
+    [Symbol.for("nodejs.util.inspect.custom")]: { value: () => tracer.text() },
+  }) as unknown as TracedFunction<A, R>;
+}
+
+/** True where the variables that are trainable are those that were when it was traced. */
+function isCurrent(trace: Trace): boolean {
+  if (trace.seenAt === VariableState.trainableChanges) return true;
+  const current = trainableIn(trace.concrete).every((t, i) => t === trace.trainable[i]);
+  if (current) trace.seenAt = VariableState.trainableChanges;
+  return current;
+}
+
+function trainableIn({ graph }: ConcreteFunction): boolean[] {
+  return graph.resources.map((r) => resourceOf(r)!.trainable);
+}
+
+function packResult(trace: Trace, outputs: readonly Tensor[]): unknown {
+  if (typeof trace.result === "number") return outputs[trace.result];
+  return mapNest<number | null, Tensor | null>(
+    (i) => (i === null ? null : outputs[i]),
+    trace.result as Nest<number | null>,
+  );
+}
+
+class Tracer {
+  readonly #fn: (...args: unknown[]) => unknown;
+  readonly #options: FunctionOptions;
+  readonly #name: string;
+  /** By arguments; those of one list differ in which variables were trainable. */
+  readonly #traces = new RecentMap<string, Trace[]>(
+    MOST_TRACES,
+    (traces) => traces.forEach(({ concrete }) => concrete.release()),
+  );
+  readonly #lastSpecs = new RecentMap<string, Spec[]>(MOST_TRACES);
+  readonly #retracing: Retracing;
+  /** Of the last call: the next one is often like it. */
+  #latest: { pattern: Pattern; trace: Trace } | null = null;
+  #madeVariables = false;
+  count = 0;
+
+  constructor(fn: (...args: unknown[]) => unknown, options: FunctionOptions) {
+    this.#fn = fn;
+    this.#options = options;
+    this.#name = options.name ?? `__inference_${fn.name || "function"}_${functionCount++}`;
+    this.#retracing = new Retracing(options.name ?? (fn.name || this.#name), fn, tfFunction);
+  }
+
+  /** What `console.log` shows. */
+  text(): string {
+    return `<tf.function ${this.#name}: ${this.count} trace${this.count === 1 ? "" : "s"}>`;
+  }
+
+  /** The trace for these arguments, and what to call it with. */
+  bind(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
+    this.#retracing.called();
+    const latest = this.#latest, known = latest && matchPattern(latest.pattern, args);
+    if (known && isCurrent(latest.trace)) return { trace: latest.trace, inputs: known };
+    // Under a signature primitives are inputs too.
+    const bound = this.#find(args), pattern = patternOf(args, !this.#options.inputSignature);
+    this.#latest = pattern && { pattern, trace: bound.trace };
+    return bound;
+  }
+
+  #find(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
+    const binding = this.#options.inputSignature
+      ? bindToSignature(args, this.#options.inputSignature)
+      : bindArguments(args);
+    let { key, specs } = binding;
+    let trace = this.#traced(key);
+    if (!trace && this.#options.reduceRetracing) {
+      // Shapes vary for one set of dtypes.
+      const kind = `${binding.structure}${specs.map((s) => s.dtype)}`;
+      const last = this.#lastSpecs.get(kind);
+      if (last) {
+        specs = specs.map((s, i) => ({
+          dtype: s.dtype,
+          shape: relaxShapes(s.shape, last[i].shape),
+        }));
+        key = keyOf(binding.structure, specs);
+        trace = this.#traced(key);
+      }
+      this.#lastSpecs.set(kind, specs);
+    }
+    if (!trace) {
+      trace = this.#trace(key, specs, binding.rebuild);
+      const isRelaxed = this.#options.reduceRetracing === true;
+      this.#retracing.traced({ structure: binding.structure, specs, isRelaxed });
+    }
+    return { trace, inputs: binding.inputs };
+  }
+
+  #traced(key: string): Trace | undefined {
+    return this.#traces.get(key)?.find(isCurrent);
+  }
+
+  concrete(args: readonly unknown[]): ConcreteFunctionHandle {
+    const { inputSignature } = this.#options;
+    const binding = inputSignature ? signatureBinding(inputSignature) : bindArguments(args);
+    const made = this.#traced(binding.key) ??
+      this.#trace(binding.key, binding.specs, binding.rebuild);
+    const { graph, outputs } = made.concrete;
+    const names = inputSignature ? flatten(inputSignature as Nest<TensorSpec>) : [];
+    const inputs = graph.inputs.map((t, i): NamedSpec => {
+      const { name } = names[i] ?? {};
+      return { dtype: t.dtype, shape: t.staticShape, ...(name !== undefined && { name }) };
+    });
+    const call = (...tensors: TensorLike[]): unknown =>
+      packResult(
+        made,
+        callFunction(made.concrete, fitInputs(tensors, inputs, bindingError(tensors))),
+      );
+    return Object.assign(call, {
+      graph,
+      inputs,
+      outputs: outputs.map((t): Spec => ({ dtype: t.dtype, shape: t.staticShape })),
+    });
+  }
+
+  #trace(key: string, specs: readonly Spec[], rebuild: Binding["rebuild"]): Trace {
+    this.count++;
+    const graph = new FuncGraph(this.#name);
+    const placeholders = specs.map((s) => graph.addInput(s.dtype, s.shape));
+    const before = Variable.created;
+    const result = graph.asDefault(() =>
+      withRecorders([], () => this.#fn(...rebuild(placeholders)))
+    );
+    if (Variable.created !== before) {
+      if (this.#madeVariables || this.#traces.size > 0) {
+        throw new ValueError(
+          "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once or created outside tf.function.",
+        );
+      }
+      this.#madeVariables = true;
+    }
+    refusePromise(
+      result,
+      () =>
+        `Cannot trace ${this.#name}: it returned a promise, but tracing is synchronous; put awaits into a script op`,
+    );
+    const concrete = new ConcreteFunction(graph);
+    const trace: Trace = {
+      concrete,
+      result: collectResult(graph, result, this.#name),
+      trainable: trainableIn(concrete),
+      seenAt: VariableState.trainableChanges,
+    };
+    const like = this.#traces.get(key);
+    if (like) like.push(trace);
+    else this.#traces.set(key, [trace]);
+    return trace;
+  }
+}
+
+/** Makes the graph's outputs of what the body returned. */
+function collectResult(graph: FuncGraph, result: unknown, name: string): unknown {
+  const index = new Map<Tensor, number>();
+  const leaf = (v: unknown): number | null => {
+    if (v === null || v === undefined || v instanceof Operation || v instanceof AssignedVariable) {
+      return null;
+    }
+    const usable = v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
+      ["number", "boolean", "string", "bigint"].includes(typeof v);
+    if (!usable) {
+      throw new TypeError(
+        `${name} must return tensors, null, or nests of them: found return value of type ${
+          describe(v)
+        }, which is not a Tensor`,
+      );
+    }
+    const t = graph.asDefault(() => asTensor(toInput(v as Tensor, "result", name)));
+    const inside = graph.inside(t);
+    let i = index.get(inside);
+    if (i === undefined) {
+      index.set(inside, i = graph.outputs.length);
+      graph.outputs.push(inside);
+    }
+    return i;
+  };
+  return isNested(result)
+    ? packAs(result, flatten<unknown>(result as Nest<unknown>).map(leaf))
+    : leaf(result);
+}

@@ -1,0 +1,205 @@
+/**
+ * How the arguments of a call of a traced function become inputs, and which trace they ask for.
+ */
+import type { OpInput } from "../../core/apply.ts";
+import { describe } from "../../core/convert.ts";
+import { dtypeOfArray } from "../../core/dtype.ts";
+import { flatten, isNested, type Nest, packAs, structureText } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { compatible } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { type Spec, specText, TensorSpecClass } from "../../core/tensor_spec.ts";
+import type { TensorSpec } from "../../core/tensor_spec.ts";
+import { toInput } from "../../ops/input.ts";
+import { EagerTensor } from "../eager/tensor.ts";
+import { Variable } from "../variables/variable.ts";
+
+/** Arguments, taken apart. */
+export interface Binding {
+  /** Equal for arguments that one trace serves. */
+  readonly key: string;
+  /** What of it is not about shapes. */
+  readonly structure: string;
+  /** Values of tensor arguments. */
+  readonly inputs: OpInput[];
+  /** Spec of each tensor argument. */
+  readonly specs: Spec[];
+  /** Puts placeholders in the places of tensors. */
+  readonly rebuild: (placeholders: readonly Tensor[]) => unknown[];
+}
+
+const objectIds = new WeakMap<object, number>();
+const symbolIds = new Map<symbol, number>();
+let nextObject = 1;
+
+/** A text that is equal for equal values only: 1, true, "1" and 1n differ. Objects go by identity. */
+function valueKey(v: unknown): string {
+  if (typeof v === "object" && v !== null || typeof v === "function" || typeof v === "symbol") {
+    const ids = (typeof v === "symbol" ? symbolIds : objectIds) as Map<unknown, number>;
+    let n = ids.get(v);
+    if (n === undefined) ids.set(v, n = nextObject++);
+    return `#${n}`;
+  }
+  if (typeof v === "string") return JSON.stringify(v);
+  return `${typeof v}:${Object.is(v, -0) ? "-0" : String(v)}`;
+}
+
+function isTensorLike(v: unknown): boolean {
+  return (v instanceof Tensor && !(v instanceof Variable)) || v instanceof NdArray ||
+    dtypeOfArray(v) !== undefined;
+}
+
+/** Tensors and arrays are inputs, everything else belongs to the trace. */
+export function bindArguments(args: readonly unknown[]): Binding {
+  const inputs: OpInput[] = [], specs: Spec[] = [], keys: string[] = [];
+  const leaves = flatten<unknown>(args as Nest<unknown>);
+  const slots = leaves.map((v) => {
+    if (v instanceof TensorSpecClass) {
+      keys.push("T");
+      specs.push({ dtype: v.dtype, shape: v.shape });
+      return specs.length - 1;
+    }
+    if (!isTensorLike(v)) {
+      keys.push(valueKey(v));
+      return -1;
+    }
+    const input = toInput(v as Tensor, "args", "function");
+    keys.push("T");
+    inputs.push(input);
+    specs.push(specOf(input));
+    return specs.length - 1;
+  });
+  const structure = `${structureText(args)}(${keys.join()})`;
+  return {
+    key: keyOf(structure, specs),
+    structure,
+    inputs,
+    specs,
+    rebuild: (placeholders) =>
+      packAs(args, slots.map((s, i) => (s < 0 ? leaves[i] : placeholders[s]))) as unknown[],
+  };
+}
+
+/** The key of a structure with inputs of these specs. */
+export function keyOf(structure: string, specs: readonly Spec[]): string {
+  return structure + specs.map(specText).join();
+}
+
+/** Arguments for what was traced for a signature. Throws `TypeError` where they do not fit. */
+export function bindToSignature(
+  args: readonly unknown[],
+  signature: readonly Nest<TensorSpec>[],
+): Binding {
+  const fail = bindingError(args);
+  checkCount(args, signature.length, fail);
+  const wanted = flatten(signature as Nest<TensorSpec>);
+  const inputs = fitInputs(leavesLike(args, signature, fail), wanted, fail);
+  return { ...signatureBinding(signature), inputs };
+}
+
+/** What is traced for a signature, whatever the arguments. */
+export function signatureBinding(signature: readonly Nest<TensorSpec>[]): Binding {
+  const wanted = flatten(signature as Nest<TensorSpec>);
+  return {
+    key: "signature",
+    structure: "signature",
+    inputs: [],
+    specs: wanted.map(({ dtype, shape }): Spec => ({ dtype, shape })),
+    rebuild: (placeholders) => packAs(signature, placeholders) as unknown[],
+  };
+}
+
+/** How the binding of arguments fails. */
+export type Fail = (why: string) => never;
+
+/** Throws `TypeError` with the arguments named. */
+export function bindingError(args: readonly unknown[]): Fail {
+  return (why) => {
+    throw new TypeError(
+      `Binding inputs to tf.function failed due to \`${why}\`. Received args: ${
+        args.map(describe).join(", ")
+      }`,
+    );
+  };
+}
+
+function checkCount(args: readonly unknown[], wanted: number, fail: Fail): void {
+  if (args.length < wanted) fail(`missing a required argument: number ${args.length}`);
+  if (args.length > wanted) {
+    fail(`too many positional arguments: received ${args.length}, wanted ${wanted}`);
+  }
+}
+
+/** Values as inputs of these specs: literals are converted, tensors must fit. */
+export function fitInputs(
+  values: readonly unknown[],
+  wanted: readonly Spec[],
+  fail: Fail,
+): OpInput[] {
+  checkCount(values, wanted.length, fail);
+  return values.map((v, i) => {
+    const spec = wanted[i];
+    let input: OpInput;
+    try {
+      const options = v instanceof Tensor ? {} : { dtype: spec.dtype };
+      input = toInput(v as TensorLike, `args[${i}]`, "function", options);
+    } catch (e) {
+      return fail((e as Error).message);
+    }
+    const actual = specOf(input);
+    if (actual.dtype !== spec.dtype || !compatible(actual.shape, spec.shape)) {
+      fail(`Can not cast TensorSpec ${specText(actual)} to TensorSpec ${specText(spec)}`);
+    }
+    return input;
+  });
+}
+
+function specOf(x: OpInput): Spec {
+  return { dtype: x.dtype, shape: x instanceof Tensor ? x.staticShape : x.shape };
+}
+
+/** Leaves of `value` in the nest of `like`: a nested array of numbers stands for one tensor where `like` has a spec. */
+function leavesLike(value: unknown, like: unknown, fail: Fail): unknown[] {
+  if (like instanceof TensorSpecClass) return [value];
+  if (Array.isArray(like)) {
+    if (!Array.isArray(value) || value.length !== like.length) {
+      fail(`the nest differs: wanted a list of ${like.length}`);
+    }
+    return like.flatMap((l, i) => leavesLike((value as unknown[])[i], l, fail));
+  }
+  const record = like as Record<string, unknown>;
+  if (!isNested(value) || Array.isArray(value)) fail("the nest differs: wanted an object");
+  return Object.keys(record).sort().flatMap((k) =>
+    leavesLike((value as Record<string, unknown>)[k], record[k], fail)
+  );
+}
+
+/** Arguments that are eager tensors and primitives: numbers of the tensors' specs, and the primitives. */
+export type Pattern = readonly (number | { readonly value: unknown })[];
+
+/** What arguments like these have in common; null where they hold anything else, or primitives that are not `constant`. */
+export function patternOf(args: readonly unknown[], constant: boolean): Pattern | null {
+  const pattern: (number | { value: unknown })[] = [];
+  for (const value of args) {
+    if (value instanceof EagerTensor) pattern.push(value.specId);
+    else if (value !== null && (typeof value === "object" || typeof value === "function")) {
+      return null;
+    } else if (!constant) return null;
+    else pattern.push({ value });
+  }
+  return pattern;
+}
+
+/** The inputs among arguments of this pattern; null where they are not. */
+export function matchPattern(pattern: Pattern, args: readonly unknown[]): OpInput[] | null {
+  if (args.length !== pattern.length) return null;
+  const inputs: OpInput[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const wanted = pattern[i], arg = args[i];
+    if (typeof wanted === "number") {
+      if (!(arg instanceof EagerTensor) || arg.specId !== wanted) return null;
+      inputs.push(arg);
+    } else if (!Object.is(arg, wanted.value)) return null;
+  }
+  return inputs;
+}

@@ -1,0 +1,254 @@
+/**
+ * RunTape: what eager code inside a plan did, as a value that flows along a graph edge to its gradient; and the op that differentiates it.
+ */
+import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
+import { DTYPES, isTrainable } from "../../core/dtype.ts";
+import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { handleOf, type Resource, resourceOf } from "../../core/graph_node.ts";
+import { Tensor } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { backprop, type Seed } from "../../autodiff/backprop.ts";
+import { type Step, stepValue } from "../../autodiff/steps.ts";
+import { type StepRecorder, tapeCount } from "../../autodiff/tape.ts";
+import { zerosOfTensor } from "../../ops/array/creation.ts";
+import { variableSpec } from "../../graph/handle_spec.ts";
+import { BodyCall } from "./body_call.ts";
+import { onDevice } from "../eager/eager.ts";
+import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
+import { handleIn } from "../session/run_value.ts";
+import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
+
+/** The recorded steps of one call. Reference-counted: a tape of higher order keeps the one it was made from. */
+export class RunTape implements Disposable {
+  /** Steps in order, those of earlier tapes first. */
+  readonly steps: readonly Step[];
+  /** Ids of the inputs. */
+  readonly sources: readonly number[];
+  /** Ids of the results; 0 for literals. */
+  readonly targets: readonly number[];
+  /** The trainable variables that were read, by id. */
+  readonly variables: ReadonlyMap<number, Resource>;
+  readonly #recorder: StepRecorder;
+  readonly #parent: RunTape | null;
+  #refs = 1;
+
+  /** Takes over the recorder. */
+  constructor(
+    recorder: StepRecorder,
+    sources: readonly OpInput[] | readonly number[],
+    targets: readonly (OpInput | null)[],
+    parent: RunTape | null = null,
+  ) {
+    this.steps = parent ? [...parent.steps, ...recorder.steps] : recorder.steps;
+    this.sources = sources.map((s) => (typeof s === "number" ? s : stepValue(s).id));
+    this.targets = targets.map((t) => (t === null ? 0 : stepValue(t).id));
+    this.variables = parent
+      ? new Map([...parent.variables, ...recorder.variables])
+      : recorder.variables;
+    this.#recorder = recorder;
+    this.#parent = parent?.retain() ?? null;
+    tapeCount.live++;
+  }
+
+  /** Adds a holder. */
+  retain(): this {
+    this.#refs++;
+    return this;
+  }
+
+  /** Drops a holder; the last one frees what the steps keep. */
+  [Symbol.dispose](): void {
+    if (--this.#refs !== 0) return;
+    tapeCount.live--;
+    this.#recorder.release();
+    this.#parent?.[Symbol.dispose]();
+  }
+}
+
+/** The tape as a value of a run. */
+export function tapeValue(tape: RunTape): NdArray {
+  return new NdArray("variant", [], [tape]);
+}
+
+/** The variables read by the call whose tape this is; none for what is no tape. */
+export function variablesRead(x: OpInput): Iterable<Resource> {
+  if (x instanceof Tensor && x.isSymbolic) return [];
+  const tape = handleIn(x);
+  return tape instanceof RunTape ? tape.variables.values() : [];
+}
+
+/** Differentiates a tape: inputs are the tape, its sources, and one gradient per target. Has a tape of its own, for higher orders. */
+export const TapeGradient: OpDef = defineOp({
+  name: "TapeGradient",
+  portable: { never: "it reads the tape of what a script, a loop or a branch did" },
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout", "tape: variant"],
+  attrs: [
+    "Tin: list(type)",
+    "Tout: list(type)",
+    "sources: int",
+    "wanted: list(int)",
+    "targets: list(int)",
+    "strict: bool = false",
+    "shapes: list(shape)",
+  ],
+  infer: (_, { shapes }) => [...shapes, []],
+  grad: {
+    captures: true,
+    saves: ["input", "tape"],
+    vjp: (saved, dys, ctx) => {
+      const inputs = Array.from(
+        { length: ctx.inputs.length - 1 },
+        (_, k) => saved[`input:${k + 1}`],
+      );
+      return [
+        null,
+        ...tapeGradient(saved.tape, inputs, dys, withoutFirst(ctx)),
+      ];
+    },
+  },
+  host: true,
+});
+
+/** A gradient's context without the first input, which has no gradient. */
+export function withoutFirst(ctx: GradContext): GradContext {
+  return { ...ctx, inputs: ctx.inputs.slice(1), needs: ctx.needs.slice(1) };
+}
+
+/** Spec of the gradient of an input: its own, a variable's for a handle, null where there is none. */
+function gradientSpec(t: Tensor, spec: Spec): Spec | null {
+  if (t.dtype === "resource") {
+    const variable = variableSpec(t);
+    return variable && isTrainable(variable.dtype) ? variable : null;
+  }
+  return DTYPES[spec.dtype].kind !== "handle" && isTrainable(spec.dtype) ? spec : null;
+}
+
+/**
+ * Applies {@linkcode TapeGradient}: one gradient per input, null for those that have none or need none. `strict`: an input without
+ * one is an error.
+ */
+export function tapeGradient(
+  tape: Tensor,
+  inputs: readonly Tensor[],
+  dys: readonly Tensor[],
+  ctx: GradContext,
+  strict = false,
+): (Tensor | null)[] {
+  const targets: number[] = [];
+  const given: Tensor[] = [];
+  ctx.outputs.forEach((o, i) => {
+    if (DTYPES[o.dtype].kind === "handle" || !isTrainable(o.dtype)) return;
+    targets.push(i);
+    given.push(dys[i]);
+  });
+  const specs = inputs.map((t, i) =>
+    ctx.needs[i] || strict ? gradientSpec(t, ctx.inputs[i]) : null
+  );
+  const wanted = specs.flatMap((s, i) => (s === null ? [] : [i]));
+  if (wanted.length === 0) return inputs.map(() => null);
+  const all = [tape, ...inputs, ...given];
+  const outputs = apply(TapeGradient, all, {
+    Tin: all.map((t) => t.dtype),
+    Tout: wanted.map((i) => specs[i]!.dtype),
+    sources: inputs.length,
+    wanted,
+    targets,
+    strict,
+    shapes: wanted.map((i) => specs[i]!.shape),
+  });
+  const grads = new Array<Tensor | null>(inputs.length).fill(null);
+  wanted.forEach((i, k) => grads[i] = outputs[k]);
+  return grads;
+}
+
+function runGradient(call: HostCall): HostResults {
+  const { sources, wanted, targets, strict } = call.attrs as {
+    sources: number;
+    wanted: number[];
+    targets: number[];
+    strict: boolean;
+  };
+  const tape = handleIn(call.inputs[0]) as RunTape;
+  const body = new BodyCall(call.device, call.wanted.at(-1) === true);
+  try {
+    const inputs = call.inputs.slice(1, 1 + sources);
+    const dys = call.inputs.slice(1 + sources).map((x) => body.input(x) as Tensor);
+    // Beyond the call's own inputs come handles of variables that its body may have read.
+    const ids = inputs.map((x, i) => tape.sources[i] ?? stepValue(x).id);
+    const unseen = inputs.some(isUnseen)
+      ? [...tape.variables.values()].filter((r) => !ids.includes(r.id))
+      : [];
+    const handles = inputs.filter((x): x is Tensor =>
+      x instanceof Tensor && x.dtype === "resource" && !isUnseen(x)
+    );
+    const all = [...ids, ...unseen.map((r) => r.id)];
+    watchAll(body.recorder, tape, all);
+    const grads = body.within(() =>
+      withRecorders(body.recorder ? [body.recorder] : [], () => {
+        // The recorder sees everything here; the contexts would tell it twice.
+        for (const d of dys) d.context = null;
+        const seeds: Seed[] = targets.flatMap((
+          t,
+          k,
+        ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k] }]));
+        return backprop(tape.steps, seeds, {
+          sources: all,
+          variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
+        });
+      })
+    );
+    const mapOfUnseen = (): NdArray =>
+      gradientMap(
+        new Map(unseen.flatMap((r, k) => {
+          const g = grads[ids.length + k];
+          return g === null ? [] : [[r, body.result(g)] as const];
+        })),
+      );
+    const results = wanted.map((i) => {
+      if (isUnseen(inputs[i])) return mapOfUnseen();
+      const g = grads[i];
+      if (g !== null) return body.result(g);
+      if (strict && i < tape.sources.length) throw cutTape(call.node, i);
+      return body.result(body.within(() => zerosFor(inputs[i], body)));
+    });
+    if (!body.recorder) return [...results, null];
+    const next = new RunTape(
+      body.recorder,
+      [...ids, ...dys.map((d) => d.id)],
+      wanted.map((i) => grads[i]),
+      tape,
+    );
+    return [...results, tapeValue(next)];
+  } catch (e) {
+    body.recorder?.release();
+    throw e;
+  } finally {
+    body.end();
+  }
+}
+
+function zerosFor(x: OpInput, body: BodyCall): Tensor {
+  const resource = x instanceof Tensor ? resourceOf(x) : undefined;
+  return resource ? zerosOfVariable(resource) : zerosOfTensor(onDevice(x, body.device));
+}
+
+/** A tape of higher order follows everything the first one followed. */
+function watchAll(recorder: StepRecorder | null, tape: RunTape, sources: readonly number[]): void {
+  if (!recorder) return;
+  for (const id of sources) recorder.watch(id);
+  for (const step of tape.steps) {
+    for (const o of step.outputs) if (isTrainable(o.dtype)) recorder.watch(o.id);
+  }
+}
+
+function cutTape(node: string, input: number): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `No gradient reached input ${input} in ${node}: the body does not use the input, or cut the tape by reading its value (strictGradients)`,
+    { op: "TapeGradient", node },
+  );
+}
+
+setHostOp("TapeGradient", runGradient, { local: true });

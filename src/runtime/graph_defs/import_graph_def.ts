@@ -1,0 +1,574 @@
+/**
+ * importGraphDef: reading a GraphDef in proto3 JSON form into the current graph.
+ */
+import { asDType, type DType } from "../../core/dtype.ts";
+import { resourceOf } from "../../core/graph_node.ts";
+import { lookupOp, type OpDef } from "../../core/op.ts";
+import { optionCheck } from "../../core/options.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import { withScope } from "../../core/scope_context.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { NotFoundError, RuntimeError, ValueError } from "../../core/errors.ts";
+import { UNSEEN } from "../../autodiff/unseen.ts";
+import { currentGraph, type Graph } from "../../graph/graph.ts";
+import { effectAttrs, FuncGraph } from "../../graph/func_graph.ts";
+import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
+import type {
+  AttrValueJson,
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+} from "../../graph/graph_def/graph_def.ts";
+import { withJsonNames } from "../../graph/graph_def/json.ts";
+import { hasControlFlowV1, raiseControlFlow } from "../../graph/graph_def/control_flow_v1.ts";
+import {
+  checkCall,
+  isLoop,
+  nestOf,
+  OWN_ARGUMENTS,
+  whileAttrs,
+} from "../../graph/graph_def/calls.ts";
+import { Budget, checkGraphDef, checkInputCount, located } from "../../graph/graph_def/check.ts";
+import { attrFromJson } from "../../graph/graph_def/values.ts";
+import type { Branch } from "../branches/branch.ts";
+import { ConcreteFunction } from "../functions/concrete_function.ts";
+import { mergeDevices } from "../devices.ts";
+import {
+  IMPORT_RULES,
+  type ImportRule,
+  importRule,
+  leastInputs,
+  OUTPUT_ARGUMENTS,
+} from "./import_rules.ts";
+import { LookupTable } from "./lookup_table.ts";
+import { checkMissing, isScriptOp, scriptCheck, type ScriptFunctions } from "./missing.ts";
+import { VariableState } from "../variables/variable_state.ts";
+import { adoptVariables } from "../variables/imported.ts";
+
+/** Options of {@linkcode importGraphDef}. */
+export interface ImportOptions {
+  /** Name scope of what is imported. Default `"import"`; empty for none. */
+  readonly prefix?: string;
+  /** Tensors to use in place of those of the GraphDef, by name (`"x"` or `"x:0"`). */
+  readonly inputMap?: Readonly<Record<string, Tensor>>;
+  /** Names of operations (`"y"`) and tensors (`"y:0"`) to return. */
+  readonly returnElements?: readonly string[];
+  /** Functions for scripts by their tokens: those of other processes, or in place of what is registered here. */
+  readonly scripts?: ScriptFunctions;
+}
+
+const checkOptions = optionCheck<ImportOptions>("importGraphDef", {
+  prefix: true,
+  inputMap: true,
+  returnElements: true,
+  scripts: true,
+});
+
+/** Options for readers of files, who want a graph without calls. */
+export interface InlineOptions extends ImportOptions {
+  /** True: the bodies of called functions stand in the graph itself, under a name scope named after the call. */
+  readonly inlineCalls?: boolean;
+  /** True: 64-bit integers that ops give become int32, and are made wide again where an op takes nothing else. */
+  readonly narrowIntegers?: boolean;
+  /** Tables by the name of the node that makes their handle, shared by all graphs that are given them. */
+  readonly tables?: Map<string, LookupTable>;
+}
+
+/**
+ * Adds the nodes of a GraphDef to the current graph. Follows TensorFlow `tf.import_graph_def`.
+ * Throws `NotFoundError` for an op or a script nobody registered (naming all that are missing), `ValueError` for a broken GraphDef.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const a = new tf.Graph();
+ * a.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), tf.scalar(1)));
+ * const def = JSON.parse(JSON.stringify(a.toGraphDef()));
+ * const b = new tf.Graph();
+ * const [y] = b.asDefault(() => tf.importGraphDef(def, { prefix: "", returnElements: ["AddV2:0"] })) as tf.Tensor[];
+ * assertEquals(await new tf.Session({ graph: b }).run(y, { feeds: { "x:0": 2 } }), 3);
+ * ```
+ */
+export function importGraphDef(
+  def: GraphDefJson,
+  options: ImportOptions = {},
+): (Tensor | Operation)[] {
+  checkOptions(options);
+  return importNodes(def, options);
+}
+
+/** {@linkcode importGraphDef}, for readers of files too. */
+export function importNodes(
+  def: GraphDefJson,
+  options: InlineOptions = {},
+): (Tensor | Operation)[] {
+  const reader = readNodes(def, options);
+  const { returnElements = [] } = options;
+  return returnElements.map((e) => (e.includes(":") ? reader.tensor(e) : reader.operation(e)));
+}
+
+/** Adds nodes as {@linkcode importNodes} does. The result says which tensor `"x"` or `"x:1"` is. */
+export function importTensors(
+  def: GraphDefJson,
+  options: InlineOptions = {},
+): (name: string) => SymbolicTensor {
+  const reader = readNodes(def, options);
+  return (name) => reader.tensor(name);
+}
+
+/** True for ops that can be imported, be it as others. */
+export function canImport(op: string): boolean {
+  return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op);
+}
+
+function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
+  const graph = currentGraph();
+  if (!graph) {
+    throw new RuntimeError(
+      "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault()",
+    );
+  }
+  const checked = checkGraphDef(withJsonNames(given));
+  const def = hasControlFlowV1(checked.node) ? raiseControlFlow(checked) : checked;
+  const isKnown = (op: string): boolean =>
+    canImport(op) || options.inlineCalls === true && CALL.test(op);
+  checkMissing(def, { isKnown, scripts: options.scripts });
+  const functions = def.library?.function ?? [];
+  const nodes = [def.node, ...functions.map((f) => f.nodeDef)].flat();
+  const inputs = nodes.reduce((n, { input }) => n + (input?.length ?? 0), 0);
+  const library = new Library(functions, options, new Budget(inputs));
+  const { prefix = "import", inputMap = {} } = options;
+  const build = (): Reader => {
+    const reader = new Reader(graph, library, options);
+    for (const [name, t] of Object.entries(inputMap)) {
+      reader.replace(
+        name.includes(":") ? name : `${name}:0`,
+        graph.convertInput(t, lookupOp("Identity")!),
+      );
+    }
+    const from = graph.version;
+    reader.nodes(def.node);
+    adoptVariables(graph, from);
+    return reader;
+  };
+  return prefix === "" ? build() : graph.nameScope(prefix, build);
+}
+
+/** Functions of a GraphDef, built when first used. */
+class Library {
+  /** What the file may make besides what it holds. */
+  readonly budget: Budget;
+  readonly #defs: Map<string, FunctionDefJson>;
+  readonly #options: InlineOptions;
+  readonly #built = new Map<string, ConcreteFunction>();
+  readonly #open = new Set<string>();
+
+  constructor(defs: readonly FunctionDefJson[], options: InlineOptions, budget: Budget) {
+    this.budget = budget;
+    // Bodies of loops and branches take all they use as arguments.
+    this.#options = { ...options, inputMap: {} };
+    this.#defs = new Map(defs.map((d) => [d.signature.name, d]));
+  }
+
+  /** A function as it is written. Throws `NotFoundError` where there is none. */
+  def(name: string): FunctionDefJson {
+    const def = this.#defs.get(name);
+    if (def) return def;
+    throw new NotFoundError(`Function ${name} is not in the GraphDef's library`);
+  }
+
+  /** Does something with a function's body that is not open yet. Throws `ValueError` where it is: the function calls itself. */
+  within<T>(name: string, work: () => T): T {
+    if (this.#open.has(name)) {
+      throw new ValueError(`Cannot import: function ${name} calls itself`);
+    }
+    this.#open.add(name);
+    try {
+      return work();
+    } finally {
+      this.#open.delete(name);
+    }
+  }
+
+  /** A function. Its arguments take the dtypes of what it is called with: lists, which are handles in the file, are stacked tensors here. */
+  get(name: string, given: readonly Spec[] = []): ConcreteFunction {
+    const def = this.def(name);
+    const types = def.signature.inputArg.map((arg, i) => given[i]?.dtype ?? asDType(arg.type));
+    const shapes = def.signature.inputArg.map((_, i) => given[i]?.shape ?? null);
+    const key = [name, ...types, JSON.stringify(shapes)].join(" ");
+    const known = this.#built.get(key);
+    if (known) return known;
+    const graph = new FuncGraph(name);
+    const reader = new Reader(graph, this, this.#options);
+    const build = (): void => {
+      def.signature.inputArg.forEach((arg, i) => {
+        reader.replace(arg.name, graph.addInput(types[i], shapes[i], arg.name));
+      });
+      reader.nodes(def.nodeDef);
+      graph.outputs = def.signature.outputArg.map((o, k) => {
+        const t = reader.tensor(def.ret[o.name], name), declared = asDType(o.type);
+        // Lists are their rows here, and so are handles and flows of arrays of version 1: what came in as rows goes out so.
+        const isOther = declared === "variant" ||
+          t.dtype === types[k] && def.signature.inputArg[k]?.type === o.type ||
+          (this.#options.narrowIntegers && declared === "int64");
+        if (t.dtype === declared || isOther) return t;
+        throw new ValueError(
+          `Cannot import: result ${o.name} of function ${name} is ${t.dtype}, declared as ${declared}`,
+        );
+      });
+    };
+    this.within(name, () => graph.asDefault(build));
+    const f = new ConcreteFunction(graph);
+    this.#built.set(key, f);
+    return f;
+  }
+}
+
+class Reader {
+  readonly #graph: Graph;
+  readonly #library: Library;
+  readonly #options: InlineOptions;
+  readonly #operations = new Map<string, Operation>();
+  readonly #replaced = new Map<string, SymbolicTensor>();
+  /** Names of outputs of nodes that stand here as other ops. */
+  readonly #outputArguments = new Map<string, readonly string[]>();
+
+  constructor(graph: Graph, library: Library, options: InlineOptions = {}) {
+    this.#graph = graph;
+    this.#library = library;
+    this.#options = options;
+  }
+
+  replace(name: string, t: SymbolicTensor): void {
+    this.#replaced.set(name, t);
+  }
+
+  /** The tensor an input text means: `x`, `x:1`, or `x:output:1` inside functions. */
+  tensor(name: string, reader?: string): SymbolicTensor {
+    const parts = name.split(":");
+    const plain = this.#replaced.get(name) ?? this.#replaced.get(`${name}:0`);
+    if (plain) return plain;
+    const op = this.operation(parts[0], reader);
+    const index = parts.length === 3 ? this.#outputIndex(op, parts) : Number(parts[1] ?? 0);
+    const t = this.#replaced.get(`${parts[0]}:${index}`) ?? op.outputs[index];
+    if (!t) {
+      throw new ValueError(
+        `Cannot import: "${name}" is output ${index} of ${op.name}, which has ${op.outputs.length}`,
+      );
+    }
+    return t;
+  }
+
+  /** Which output `node:argument:k` is. */
+  #outputIndex(op: Operation, [node, argument, k]: readonly string[]): number {
+    const names = this.#outputArguments.get(node);
+    return names === undefined
+      ? outputIndex(op, argument, Number(k))
+      : Math.max(names.indexOf(argument), 0) + Number(k);
+  }
+
+  operation(name: string, reader?: string): Operation {
+    const op = this.#operations.get(name) ?? this.#replaced.get(`${name}:0`)?.operation;
+    if (op) return op;
+    throw new ValueError(
+      reader === undefined
+        ? `Cannot import: Requested return_element '${name}' not found in graph_def`
+        : `Cannot import: Node '${reader}': Unknown input node '${name}'`,
+    );
+  }
+
+  /** Adds nodes, each after those it reads, whatever order they stand in. */
+  nodes(defs: readonly NodeDefJson[]): void {
+    const byName = new Map<string, NodeDefJson>();
+    for (const d of defs) {
+      if (byName.has(d.name)) throw new ValueError(`Cannot import: Node '${d.name}' is not unique`);
+      byName.set(d.name, d);
+    }
+    const state = new Map<string, "open" | "done">();
+    for (const root of defs) {
+      const stack: [NodeDefJson, boolean][] = [[root, false]];
+      while (stack.length > 0) {
+        const [def, ready] = stack.pop()!;
+        if (ready) {
+          this.#add(def);
+          state.set(def.name, "done");
+          continue;
+        }
+        if (state.get(def.name) === "done") continue;
+        if (state.get(def.name) === "open") {
+          throw new ValueError(`Cannot import: node "${def.name}" is part of a cycle`);
+        }
+        state.set(def.name, "open");
+        stack.push([def, true]);
+        for (const input of def.input ?? []) {
+          const source = input.replace(/^\^/, "").split(":")[0];
+          const next = byName.get(source);
+          if (
+            next && state.get(source) !== "done" && !this.#replaced.has(input) &&
+            !this.#replaced.has(`${input}:0`)
+          ) {
+            stack.push([next, false]);
+          }
+        }
+      }
+    }
+  }
+
+  #add(def: NodeDefJson): void {
+    const data = (def.input ?? []).filter((i) => !i.startsWith("^"));
+    const controls = (def.input ?? []).filter((i) => i.startsWith("^")).map((i) =>
+      this.operation(i.slice(1), def.name)
+    );
+    const inputs = data.map((i) => this.tensor(i, def.name));
+    if (this.#options.inlineCalls && CALL.test(def.op)) {
+      return this.#inline(def, inputs, controls);
+    }
+    const rule = importRule(def.op, { inputs, attr: def.attr ?? {} });
+    if (rule !== undefined) return this.#addByRule(def, rule, { inputs, controls });
+    // Whether there is one was asked for all nodes at once.
+    const op = lookupOp(SPELLINGS[def.op] ?? def.op)!;
+    const attrs = located(def, () => this.#attrs(op, def, inputs));
+    const add = (): Operation => {
+      try {
+        return this.#graph.addOp(op, this.#widened(op, inputs), attrs, {
+          name: def.name,
+          ...(def.device ? { device: mergeDevices(null, def.device) } : {}),
+        });
+      } catch (e) {
+        if (!(e instanceof TypeError)) throw e;
+        const i = inputs.findIndex((t) => e.message.includes(t.dtype));
+        throw new ValueError(
+          i < 0
+            ? e.message
+            : `Input ${i} of node ${def.name} was passed ${inputs[i].dtype} from ${
+              inputs[i].name
+            } incompatible with the op's signature: ${e.message}`,
+        );
+      }
+    };
+    const made = controls.length > 0 ? this.#graph.controlDependencies(controls, add) : add();
+    const shapes = def.attr?._output_shapes, { budget } = this.#library;
+    located(def, () => {
+      const all = shapes === undefined ? [] : attrFromJson(OUTPUT_SHAPES, shapes, budget);
+      (all as readonly PartialShape[]).forEach((s, i) => {
+        // A list has the shape of a scalar in the file.
+        if (!isListOutput(def, i)) made.outputs[i]?.setShape(s);
+      });
+    });
+    this.#operations.set(def.name, made);
+    if (this.#options.narrowIntegers) this.#narrow(def.name, made);
+  }
+
+  #narrow(name: string, made: Operation): void {
+    made.outputs.forEach((t, k) => {
+      if (t.dtype !== "int64") return;
+      this.#replaced.set(
+        `${name}:${k}`,
+        this.#graph.addOp(lookupOp("Cast")!, [t], { DstT: "int32" }).outputs[0],
+      );
+    });
+  }
+
+  #widened(op: OpDef, inputs: readonly SymbolicTensor[]): readonly SymbolicTensor[] {
+    const { inputArgs } = op.signature;
+    if (!this.#options.narrowIntegers || inputArgs.length !== inputs.length) return inputs;
+    return inputs.map((t, i) =>
+      inputArgs[i].dtype === "int64" && t.dtype === "int32"
+        ? this.#graph.addOp(lookupOp("Cast")!, [t], { DstT: "int64" }).outputs[0]
+        : t
+    );
+  }
+
+  /** Adds what a rule makes of a node. The last of it has the node's name, so that it can be found. */
+  #addByRule(
+    def: NodeDefJson,
+    rule: ImportRule,
+    { inputs, controls }: {
+      readonly inputs: readonly SymbolicTensor[];
+      readonly controls: readonly Operation[];
+    },
+  ): void {
+    checkInputCount(def, leastInputs(def.op));
+    const scope = { ...(def.device ? { device: mergeDevices(null, def.device) } : {}) };
+    const add = (): readonly SymbolicTensor[] =>
+      withScope(
+        scope,
+        () =>
+          this.#graph.nameScope(
+            def.name,
+            () => rule({ inputs, attr: def.attr ?? {} }) as readonly SymbolicTensor[],
+          ),
+      );
+    const before = this.#graph.operations.length;
+    const outputs = this.#graph.controlDependencies([...controls], add);
+    const effects = this.#graph.operations.slice(before).filter((o) => o.def.stateful);
+    outputs.forEach((t, k) => this.#replaced.set(`${def.name}:${k}`, t));
+    this.#outputArguments.set(def.name, OUTPUT_ARGUMENTS[def.op] ?? []);
+    const named = outputs.length === 1
+      ? this.#graph.addOp(lookupOp("Identity")!, [outputs[0]], {}, { name: def.name })
+      : this.#graph.controlDependencies(
+        [...controls, ...effects, ...outputs.map((t) => t.operation)],
+        () => this.#graph.addOp(lookupOp("NoOp")!, [], {}, { name: def.name }),
+      );
+    this.#operations.set(def.name, named);
+  }
+
+  /** Puts the body of a called function here. Nodes that wait for the call wait for what its body does. */
+  #inline(
+    def: NodeDefJson,
+    inputs: readonly SymbolicTensor[],
+    controls: readonly Operation[],
+  ): void {
+    const name = def.attr?.f?.func?.name ?? "";
+    const f = this.#library.def(name);
+    const body = new Reader(this.#graph, this.#library, this.#options);
+    f.signature.inputArg.forEach((arg, i) => body.replace(arg.name, inputs[i]));
+    this.#library.within(
+      name,
+      () =>
+        this.#graph.nameScope(
+          def.name,
+          () => this.#graph.controlDependencies([...controls], () => body.nodes(f.nodeDef)),
+        ),
+    );
+    const outputs = f.signature.outputArg.map((o) => body.tensor(f.ret[o.name], name));
+    outputs.forEach((t, k) => {
+      this.#replaced.set(`${def.name}:${k}`, t);
+    });
+    const effects = Object.values(f.controlRet ?? {}).map((c) => body.operation(c, name));
+    const done = this.#graph.controlDependencies(
+      [...effects, ...outputs.map((t) => t.operation), ...controls],
+      () => this.#graph.addOp(lookupOp("NoOp")!, [], {}, { name: def.name }),
+    );
+    this.#outputArguments.set(def.name, []);
+    this.#operations.set(def.name, done);
+  }
+
+  #attrs(op: OpDef, def: NodeDefJson, inputs: readonly SymbolicTensor[]): Record<string, unknown> {
+    const given = isLoop(op) ? whileAttrs(def, inputs) : def.attr;
+    const out: Record<string, unknown> = {};
+    for (const a of op.signature.attrDefs) {
+      const value = given?.[a.name];
+      if (value === undefined) {
+        if (
+          a.default === undefined && a.type !== "type" && !a.name.startsWith("_") && a.name !== "N"
+        ) {
+          throw new ValueError(
+            `NodeDef missing attr '${a.name}' from Op<name=${op.name}; signature=${
+              op.inputs.join(", ")
+            } -> ${op.outputs.join(", ")}> at node "${def.name}"`,
+          );
+        }
+      } else if (a.type !== "func" && !isList(op, value, inputs)) {
+        out[a.name] = attrFromJson(a, value, this.#library.budget);
+      }
+    }
+    // What a loop or a branch is given may change its shape on the way.
+    const isCall = CALL.test(op.name);
+    const specs = inputs.map((t): Spec => ({
+      dtype: t.dtype,
+      shape: isCall ? t.staticShape : null,
+    }));
+    for (const a of op.signature.attrDefs.filter((a) => a.type === "func")) {
+      const called = given![a.name].func?.name;
+      if (typeof called !== "string") {
+        throw new ValueError(`attribute "${a.name}" is no function, wanted { func: { name } }`);
+      }
+      const isIf = /^(Stateless)?If$/.test(op.name);
+      const f = this.#library.get(called, isIf ? specs.slice(1) : specs);
+      const isNarrow = this.#options.narrowIntegers === true;
+      checkCall(f, { op, attr: a.name, inputs, results: out.Tout as DType[], isNarrow });
+      const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out, inputs.length);
+      out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
+      if (own !== undefined) Object.assign(out, effectAttrs(f.graph));
+    }
+    const { _script_args: args, _script_structure: structure } = def.attr ?? {};
+    const isScript = op.signature.attrDefs.some((a) => a.name === "_script");
+    if (isScript && (args !== undefined || structure !== undefined)) {
+      if (def.attr?._unordered?.b) out._unordered = true;
+      out._script_args = nestOf(args, "_script_args", out.Tin);
+      out._script_structure = nestOf(structure, "_script_structure", out.Tout);
+    }
+    for (const { numberAttr } of op.signature.outputArgs) {
+      if (numberAttr !== undefined) this.#library.budget.outputs(out[numberAttr] as number);
+    }
+    const resource = inputs.length > 0 ? resourceOf(inputs[0]) : undefined;
+    if (resource !== undefined && out.dtype !== undefined && out.dtype !== resource.dtype) {
+      throw new ValueError(
+        `the variable '${resource.sharedName}' is ${resource.dtype}, attribute "dtype" is ${out.dtype}`,
+      );
+    }
+    if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, this.#options.scripts ?? {});
+    if (op.name === "VarHandleOp") {
+      const { resource } = UNSEEN;
+      out._resource = out.dtype === resource.dtype ? resource : VariableState.uninitialized(
+        out.dtype as DType,
+        out.shape as PartialShape,
+        (out.shared_name as string) || def.name,
+      );
+    }
+    if (/^HashTable(V2)?$/.test(op.name)) out._table = this.#table(def, out);
+    if (op.name === "ReadVariableOp" && out._shape === undefined) {
+      out._shape = inputs[0]?.operation.attrs.shape ?? null;
+    }
+    return out;
+  }
+
+  #table(def: NodeDefJson, attrs: Readonly<Record<string, unknown>>): LookupTable {
+    const known = this.#options.tables?.get(def.name);
+    if (known !== undefined) return known;
+    const name = (attrs.shared_name as string) || def.name;
+    const made = new LookupTable(name, [attrs.key_dtype as DType, attrs.value_dtype as DType]);
+    this.#options.tables?.set(def.name, made);
+    return made;
+  }
+}
+
+const CALL = /^(Stateful)?PartitionedCall$/;
+
+/** Ops that files of TensorFlow.js spell in another way than TensorFlow. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  FusedDepthwiseConv2dNative: "_FusedDepthwiseConv2dNative",
+};
+
+/** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */
+function isList(op: OpDef, value: AttrValueJson, inputs: readonly SymbolicTensor[]): boolean {
+  if (value.type === undefined) return false;
+  return op.name === "Identity" ||
+    value.type === "DT_VARIANT" && inputs.length > 0 && !inputs.some((t) => t.dtype === "variant");
+}
+
+function isListOutput({ attr }: NodeDefJson, i: number): boolean {
+  const types = attr?.Tout?.list?.type ?? attr?.T?.list?.type;
+  return (types === undefined ? attr?.T?.type : types[i]) === "DT_VARIANT";
+}
+
+/** A function that was read takes all inputs of its op as arguments and captures nothing. */
+function branchOf(
+  f: ConcreteFunction,
+  op: OpDef,
+  { inputs, own }: { readonly inputs: number; readonly own: number },
+): Branch {
+  const total = own < 0 ? inputs - 1 : inputs;
+  const from = Array.from({ length: total }, (_, i) => i).slice(Math.max(own, 0));
+  // The body of a While also returns what it was only given.
+  if (!isLoop(op) || f.outputs.length <= own) return { f, from };
+  return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
+}
+
+const OUTPUT_SHAPES = { name: "_output_shapes", type: "list(shape)" };
+
+function outputIndex(op: Operation, name: string, k: number): number {
+  let i = 0;
+  for (const arg of op.def.signature.outputArgs) {
+    if (arg.name === name) return i + k;
+    i += arg.numberAttr
+      ? op.attrs[arg.numberAttr] as number
+      : arg.typeListAttr
+      ? (op.attrs[arg.typeListAttr] as unknown[]).length
+      : 1;
+  }
+  return k;
+}

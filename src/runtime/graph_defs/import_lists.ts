@@ -1,0 +1,132 @@
+/**
+ * TensorFlow's tensor lists, written as stacked tensors while a graph is imported.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { lookupOp } from "../../core/op.ts";
+import { concat } from "../../ops/array/join.ts";
+import { cast } from "../../ops/array/cast.ts";
+import { zerosLike } from "../../ops/array/creation.ts";
+import { add, sub } from "../../ops/pointwise/arithmetic.ts";
+import { maximum } from "../../ops/pointwise/select.ts";
+import { max } from "../../ops/reduce/reduce.ts";
+import { asDType } from "../../core/dtype.ts";
+import { UnimplementedError } from "../../core/errors.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { shapeFromJson } from "../../graph/graph_def/values.ts";
+import { constantValue, type SymbolicTensor } from "../../graph/operation.ts";
+import { slice } from "../../ops/array/slice.ts";
+import { stridedSlice } from "../../ops/array/strided_slice.ts";
+import { identity, reshape, shape } from "../../ops/array/view.ts";
+import { gather } from "../../ops/array/gather.ts";
+import { intScalar, intVector } from "../../ops/input.ts";
+import { appendRow, emptyRows, writeRow, writeRows } from "../../ops/array/list_rows.ts";
+import type { ImportedNode, ImportRule } from "./import_rules.ts";
+
+/** The shape of elements that an input tells; a single -1 stands for any rank. */
+function elementShape(x: Tensor): readonly number[] {
+  const value = constantValue(x as SymbolicTensor);
+  if (value === undefined) {
+    throw new UnimplementedError(
+      `Cannot import a tensor list: the shape of its elements (${x}) must be a constant`,
+    );
+  }
+  return value.rank === 0 ? [0] : Array.from(value.data as Int32Array, Number);
+}
+
+function dtypeOf({ attr }: ImportedNode): Tensor["dtype"] {
+  return asDType(attr.element_dtype?.type);
+}
+
+/** The shape of a version 1 array's elements, as far as it is known. */
+function rowShape({ attr }: ImportedNode): readonly number[] {
+  const shape = shapeFromJson(attr.element_shape?.shape ?? { unknownRank: true });
+  return shape === null ? [0] : shape.map((d) => d ?? -1);
+}
+
+function count(rows: Tensor): Tensor {
+  return reshape(slice(shape(rows), [0], [1]), []);
+}
+
+/** Rows at their places, as many as the last place needs. */
+function scatteredRows(at: Tensor, values: Tensor): Tensor {
+  const n = add(max(at), 1);
+  return writeRows(emptyRows(n, [0], values.dtype), at, values);
+}
+
+/** The first `n` rows, and rows of zeros where there are fewer. */
+function resized(rows: Tensor, n: Tensor): Tensor {
+  const dims = shape(rows);
+  const rest = slice(dims, [1], [-1]);
+  const missing = maximum(sub(n, count(rows)), 0);
+  const more = apply1(lookupOp("Fill")!, [
+    concat([reshape(missing, [1]), rest]),
+    cast(0, rows.dtype),
+  ]);
+  return apply1(lookupOp("Slice")!, [
+    concat([rows, more]),
+    zerosLike(dims),
+    concat([reshape(n, [1]), rest]),
+  ]);
+}
+
+/** Rows one after the other along their first axis. */
+function joined(rows: Tensor): Tensor {
+  const dims = shape(rows);
+  return reshape(rows, concat([intVector([-1]), slice(dims, [2], [-1])]));
+}
+
+/** The extent of each row. */
+function lengths(rows: Tensor): Tensor {
+  const dims = shape(rows);
+  return cast(
+    apply1(lookupOp("Fill")!, [slice(dims, [0], [1]), reshape(slice(dims, [1], [1]), [])]),
+    "int64",
+  );
+}
+
+/** Parts of one extent as rows. */
+function parted(values: Tensor, each: Tensor): Tensor {
+  const dims = shape(values);
+  return reshape(values, concat([shape(each), intVector([-1]), slice(dims, [1], [-1])]));
+}
+
+/** Rules by op. A list is its rows `[n, …]`. */
+export const LIST_RULES: readonly (readonly [string, ImportRule])[] = [
+  ["TensorListReserve", (node) => [
+    emptyRows(node.inputs[1], elementShape(node.inputs[0]), dtypeOf(node)),
+  ]],
+  ["EmptyTensorList", (node) => [
+    emptyRows(intScalar(0), elementShape(node.inputs[0]), dtypeOf(node)),
+  ]],
+  ["TensorListFromTensor", ({ inputs: [x] }) => [identity(x)]],
+  ["TensorListStack", ({ inputs: [rows] }) => [identity(rows)]],
+  ["TensorListGetItem", ({ inputs: [rows, i] }) => [gather(rows, i)]],
+  ["TensorListSetItem", ({ inputs: [rows, i, row] }) => [writeRow(rows, i, row)]],
+  ["TensorListGather", ({ inputs: [rows, at] }) => [gather(rows, at)]],
+  ["TensorListScatter", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],
+  ["TensorListScatterV2", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],
+  ["TensorListResize", ({ inputs: [rows, n] }) => [resized(rows, n)]],
+  // Rows of one extent: those of several, which lengths tell apart, are no stacked tensor.
+  ["TensorListConcat", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
+  ["TensorListConcatV2", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
+  ["TensorArrayConcatV3", ({ inputs: [, rows] }) => [joined(rows), lengths(rows)]],
+  ["TensorListSplit", ({ inputs: [values, , each] }) => [parted(values, each)]],
+  ["TensorArraySplitV3", ({ inputs: [, values, each] }) => [parted(values, each)]],
+  ["TensorListLength", ({ inputs: [rows] }) => [count(rows)]],
+  ["TensorListPushBack", ({ inputs: [rows, row] }) => [appendRow(rows, row)]],
+  ["TensorListPopBack", ({ inputs: [rows] }) => [
+    stridedSlice(rows, [0], [-1], [1]),
+    stridedSlice(rows, [-1], [0], [1], 0, 0, 0, 0, 1),
+  ]],
+  // The arrays of version 1 are a handle and a flow, which both are the rows here.
+  ["TensorArrayV3", (node) => {
+    const rows = emptyRows(node.inputs[0], rowShape(node), asDType(node.attr.dtype?.type));
+    return [rows, rows];
+  }],
+  ["TensorArrayWriteV3", ({ inputs: [, i, row, rows] }) => [writeRow(rows, i, row)]],
+  ["TensorArrayScatterV3", ({ inputs: [, at, values, rows] }) => [writeRows(rows, at, values)]],
+  ["TensorArrayReadV3", ({ inputs: [, i, rows] }) => [gather(rows, i)]],
+  ["TensorArrayGatherV3", ({ inputs: [, at, rows] }) => [gather(rows, at)]],
+  ["TensorArraySizeV3", ({ inputs: [, rows] }) => [count(rows)]],
+  ["TensorArrayCloseV3", () => []],
+];

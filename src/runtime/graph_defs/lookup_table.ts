@@ -1,0 +1,143 @@
+/**
+ * Lookup tables behind the ops of imported graphs.
+ */
+import type { DType } from "../../core/dtype.ts";
+import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { FINDS, IMPORTS, SIZES, TABLES } from "../../ops/host/lookup.ts";
+import { setConstantOp, setHostOp } from "../session/run_context.ts";
+
+/** What keys are told apart by: numbers and bigints by value, strings by their bytes. */
+type Key = string | number | bigint;
+
+/** A table that is filled once. Follows TensorFlow `HashTable`. */
+export class LookupTable {
+  /** Name in messages. */
+  readonly name: string;
+  /** Dtypes of keys and values. */
+  readonly dtypes: readonly [DType, DType];
+  #places: ReadonlyMap<Key, number> | null = null;
+  #values: ArrayLike<unknown> = [];
+
+  /** An empty table. */
+  constructor(name: string, dtypes: readonly [DType, DType]) {
+    this.name = name;
+    this.dtypes = dtypes;
+  }
+
+  /** How many keys it has. */
+  get size(): number {
+    return this.#places?.size ?? 0;
+  }
+
+  /** Fills it. Throws `InvalidArgumentError` for a key that is there twice with two values; filling it again with the same is fine. */
+  fill(keys: NdArray, values: NdArray): void {
+    this.#check(keys.dtype, values.dtype);
+    if (keys.size !== values.size) {
+      throw new InvalidArgumentError(
+        `Cannot fill table "${this.name}": ${keys.size} keys and ${values.size} values`,
+      );
+    }
+    const places = new Map<Key, number>();
+    const data = values.data as ArrayLike<unknown>;
+    keysOf(keys).forEach((key, i) => {
+      const before = places.get(key);
+      if (before !== undefined && !sameValue(data[before], data[i])) {
+        throw new InvalidArgumentError(
+          `HashTable has different value for same key. Key ${String(key)} of table "${this.name}"`,
+        );
+      }
+      places.set(key, i);
+    });
+    this.#places = places;
+    this.#values = Array.isArray(data) ? [...data] : (values.data as Float32Array).slice();
+  }
+
+  /** The values of keys, `missing` for those that are not there. Throws `FailedPreconditionError` before it was filled. */
+  find(keys: NdArray, missing: NdArray): NdArray {
+    this.#check(keys.dtype, missing.dtype);
+    const places = this.#places;
+    if (places === null) {
+      throw new FailedPreconditionError(`Table "${this.name}" is not initialised`);
+    }
+    const otherwise = (missing.data as ArrayLike<unknown>)[0];
+    const found = keysOf(keys).map((key) => {
+      const place = places.get(key);
+      return place === undefined ? otherwise : this.#values[place];
+    });
+    const dtype = this.dtypes[1];
+    if (dtype === "string") return new NdArray(dtype, keys.shape, found as Uint8Array[]);
+    const out = NdArray.zeros(dtype, keys.shape);
+    const target = out.data as { [i: number]: unknown };
+    found.forEach((v, i) => target[i] = v);
+    return out;
+  }
+
+  #check(key: DType, value: DType): void {
+    if (key === this.dtypes[0] && value === this.dtypes[1]) return;
+    throw new InvalidArgumentError(
+      `Cannot use table "${this.name}" of ${this.dtypes.join(" → ")} with ${key} → ${value}`,
+    );
+  }
+}
+
+function keysOf(keys: NdArray): Key[] {
+  if (keys.dtype !== "string") return Array.from(keys.data as ArrayLike<number | bigint>);
+  return (keys.data as Uint8Array[]).map((bytes) => {
+    let text = "";
+    for (const b of bytes) text += String.fromCharCode(b);
+    return text;
+  });
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (!(a instanceof Uint8Array) || !(b instanceof Uint8Array)) return Object.is(a, b);
+  return a.length === b.length && a.every((x, i) => x === b[i]);
+}
+
+/** A table as a value that flows along edges. */
+class TableHandle extends Tensor {
+  readonly staticShape: readonly number[] = [];
+  readonly table: LookupTable;
+
+  constructor(table: LookupTable) {
+    super("resource");
+    this.table = table;
+  }
+  override setShape(): void {}
+}
+
+const handles = new WeakMap<LookupTable, TableHandle>();
+
+function handleOf(table: LookupTable): TableHandle {
+  let handle = handles.get(table);
+  if (handle === undefined) handles.set(table, handle = new TableHandle(table));
+  return handle;
+}
+
+function tableOf(x: unknown): LookupTable {
+  if (x instanceof TableHandle) return x.table;
+  throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
+}
+
+for (const { name } of TABLES) {
+  setHostOp(name, ({ attrs }) => [handleOf(attrs._table)]);
+  setConstantOp(name, (attrs) => handleOf(attrs._table));
+}
+for (const { name } of IMPORTS) {
+  setHostOp(name, ({ inputs: [handle, keys, values] }) => {
+    tableOf(handle).fill(keys as NdArray, values as NdArray);
+    return [];
+  });
+}
+for (const { name } of FINDS) {
+  setHostOp(name, ({ inputs: [handle, keys, missing] }) => [
+    tableOf(handle).find(keys as NdArray, missing as NdArray),
+  ]);
+}
+for (const { name } of SIZES) {
+  setHostOp(name, ({ inputs: [handle] }) => [
+    new NdArray("int64", [], BigInt64Array.of(BigInt(tableOf(handle).size))),
+  ]);
+}

@@ -1,0 +1,239 @@
+/**
+ * Scan: the op behind mapFn, scan and folds. It runs a function on each row of its elements, hands on a state and stacks the results,
+ * each once: a loop that carries a TensorArray would copy it at every step.
+ */
+import { apply, type OpInput } from "../../core/apply.ts";
+import { DTYPES, type HostData, makeData } from "../../core/dtype.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import {
+  mergeShapes,
+  type PartialShape,
+  relaxShapes,
+  sameShape,
+  shapeText,
+  sizeOf,
+} from "../../core/shape.ts";
+import { Tensor } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { stack, unstack } from "../../ops/array/join.ts";
+import { fill } from "../../ops/array/creation.ts";
+import { shapeOfInput } from "../../ops/input.ts";
+import { type Branch, CaptureList, tapeGrad, type Traced } from "../branches/branch.ts";
+import { effectAttrs } from "../../graph/func_graph.ts";
+import { ControlCall } from "../functions/control_call.ts";
+import { cpuDevice } from "../devices.ts";
+import { hostStateOfScan } from "./host_state.ts";
+import { runRows } from "./rows.ts";
+import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
+
+/**
+ * Inputs: `elems` tensors whose rows are visited, `states` first values of the state, then what the function captures. The function
+ * takes a row of each and the state, and returns the next state and results. Outputs: the last state, then the results stacked.
+ */
+export const Scan: OpDef = defineOp({
+  name: "Scan",
+  inputs: ["input: Tin"],
+  outputs: ["output: Tout", "tape: variant"],
+  attrs: [
+    "Tin: list(type)",
+    "Tout: list(type)",
+    "body: func",
+    "elems: int",
+    "states: int",
+    "reverse: bool = false",
+  ],
+  infer: (inputs, { body, elems, states }) => {
+    const results = (body as Branch).f.outputs.map((t) => t.staticShape);
+    const n = rowCount(inputs.slice(0, elems));
+    return [
+      ...inputs.slice(elems, elems + states).map((s, i) => relaxShapes(s.shape, results[i])),
+      ...results.slice(states).map((s) => s && [n, ...s]),
+      [],
+    ];
+  },
+  grad: tapeGrad,
+  host: true,
+});
+
+function shapeOf(e: Spec | Tensor): PartialShape {
+  return e instanceof Tensor ? e.staticShape : e.shape;
+}
+
+/** The common number of rows, null where it is not known. Throws `ValueError` where shapes disagree. */
+export function rowCount(elems: readonly (Spec | Tensor)[]): number | null {
+  const first = elems.map((e) => shapeOf(e)?.slice(0, 1) ?? null);
+  return first.reduce<PartialShape>((a, b) => mergeShapes(a, b), null)?.[0] ?? null;
+}
+
+/** Shape of `n` rows stacked; unknown dimensions of a row are zero. */
+export function rowsShape(n: number, row: PartialShape): number[] {
+  return [n, ...(row ?? []).map((d) => d ?? 0)];
+}
+
+/** Adds a Scan to the graph being built. Results: the last state, then what is stacked. */
+export function addScan(
+  { f }: Traced,
+  { elems, states, reverse }: {
+    readonly elems: readonly Tensor[];
+    readonly states: readonly Tensor[];
+    readonly reverse: boolean;
+  },
+): Tensor[] {
+  const list = new CaptureList();
+  const body = list.branch(f, elems.length + states.length);
+  const inputs = [...elems, ...states, ...list.inputs];
+  return apply(Scan, inputs, {
+    Tin: inputs.map((x) => x.dtype),
+    Tout: f.outputs.map((t) => t.dtype),
+    body,
+    elems: elems.length,
+    states: states.length,
+    reverse,
+    ...effectAttrs(f.graph),
+  }).slice(0, f.outputs.length);
+}
+
+function runScan(call: HostCall): HostResults | Promise<HostResults> {
+  const { body, elems, states: count, reverse } = call.attrs as {
+    body: Branch;
+    elems: number;
+    states: number;
+    reverse: boolean;
+  };
+  const host = hostStateOfScan(call.attrs);
+  const control = new ControlCall(call, call.inputs, host.inputs);
+  const { inputs } = control;
+  // What is given out twice, or was given, gets a handle of its own for each place.
+  const mine = (values: readonly OpInput[], args: readonly OpInput[]): OpInput[] => {
+    const seen = new Set(args);
+    return values.map((v) => {
+      if (seen.has(v)) return control.handle(v);
+      seen.add(v);
+      return v;
+    });
+  };
+  const outputs = body.f.outputs.slice(count);
+  const collected: OpInput[][] = outputs.map(() => []);
+  let state = mine(inputs.slice(elems, elems + count), inputs);
+  const advance = (values: readonly OpInput[], args: readonly OpInput[]): void => {
+    const results = mine(values, args);
+    const before = state;
+    state = results.slice(0, count);
+    results.slice(count).forEach((v, k) => collected[k].push(v));
+    control.free(before);
+    checkStates(state, before, call.node);
+  };
+  // Without rows only a result that is a state tells more of its shape than the body does.
+  const rowShape = (k: number): PartialShape => {
+    const i = body.f.outputs.indexOf(outputs[k]);
+    return i < count ? shapeOfInput(state[i]) : outputs[k].staticShape;
+  };
+  const finish = (n: number): OpInput[] => {
+    const stacked = collected.map((values, k) => {
+      if (reverse) values.reverse();
+      const all = stackOnHost(values) ??
+        control.within(() =>
+          n === 0 ? fill(rowsShape(0, rowShape(k)), 0, outputs[k].dtype) : stack(values as Tensor[])
+        );
+      control.free(values);
+      return all;
+    });
+    return [...state, ...stacked];
+  };
+  return control.settle(() => {
+    const rows = inputs.slice(0, elems).map((x, i) => {
+      const device = host.inputs.has(i) ? cpuDevice() : call.device;
+      return control.within(() => rowsOf(x, call.node, host.inputs.has(i)), device);
+    });
+    const n = rows[0].length;
+    const unequal = rows.find((r) => r.length !== n);
+    if (unequal) {
+      throw new InvalidArgumentError(
+        `Cannot visit elements of ${n} and of ${unequal.length} rows at once: all elems must have the same first dimension`,
+        { op: "Scan", node: call.node },
+      );
+    }
+    const rowsAt = (k: number): OpInput[] => rows.map((r) => r[reverse ? n - 1 - k : k]);
+    const all = (): OpInput[] | Promise<OpInput[]> => {
+      const args = Array.from({ length: n }, (_, k) => rowsAt(k));
+      const collect = (outs: readonly OpInput[][]): OpInput[] => {
+        outs.forEach((values, k) => advance(values, args[k]));
+        return finish(n);
+      };
+      const outs = runRows(control, { body, args, host: host.body });
+      return outs instanceof Promise ? outs.then(collect) : collect(outs);
+    };
+    const step = (k: number): OpInput[] | Promise<OpInput[]> => {
+      for (; k < n; k++) {
+        const args = [...rowsAt(k), ...state];
+        const out = control.run(body, args, host.body);
+        if (out instanceof Promise) {
+          const next = k + 1;
+          return out.then((values) => {
+            advance(values, args);
+            return step(next);
+          });
+        }
+        advance(out, args);
+      }
+      return finish(n);
+    };
+    return count === 0 ? all() : step(0);
+  });
+}
+
+function rowsOf(x: OpInput, node: string, onHost: boolean): OpInput[] {
+  const shape = shapeOfInput(x);
+  if (shape?.length === 0) {
+    throw new InvalidArgumentError(
+      "Elements in elems must be 1+ dimensional Tensors, not scalars",
+      {
+        op: "Scan",
+        node,
+      },
+    );
+  }
+  if (shape?.[0] === 0) return [];
+  return onHost && x instanceof NdArray ? rowsOnHost(x) : unstack(x);
+}
+
+function rowsOnHost({ dtype, shape: [n, ...row], data }: NdArray): NdArray[] {
+  const size = sizeOf(row) * DTYPES[dtype].slots;
+  return Array.from(
+    { length: n },
+    (_, k) => new NdArray(dtype, row, data.slice(k * size, (k + 1) * size) as HostData),
+  );
+}
+
+/** Host arrays of one shape as rows of one; null for anything else. */
+function stackOnHost(values: readonly OpInput[]): NdArray | null {
+  const first = values[0];
+  if (!(first instanceof NdArray) || DTYPES[first.dtype].kind === "handle") return null;
+  const { dtype, shape } = first;
+  const data = makeData(dtype, values.length * sizeOf(shape));
+  const size = data.length / values.length;
+  for (let k = 0; k < values.length; k++) {
+    const v = values[k];
+    if (!(v instanceof NdArray) || !sameShape(v.shape, shape)) return null;
+    if (Array.isArray(data)) data.splice(k * size, size, ...v.data as Uint8Array[]);
+    else (data as Float32Array).set(v.data as Float32Array, k * size);
+  }
+  return new NdArray(dtype, [values.length, ...shape], data);
+}
+
+function checkStates(next: readonly OpInput[], before: readonly OpInput[], node: string): void {
+  next.forEach((v, i) => {
+    const want = shapeOfInput(before[i]), have = shapeOfInput(v);
+    if (sameShape(want, have)) return;
+    throw new InvalidArgumentError(
+      `State ${i} enters an iteration with shape ${shapeText(want)}, but has shape ${
+        shapeText(have)
+      } after it`,
+      { op: "Scan", node },
+    );
+  });
+}
+
+setHostOp("Scan", runScan, { hostInputs: (attrs) => hostStateOfScan(attrs).inputs });

@@ -1,0 +1,241 @@
+/**
+ * TensorArray: a list of tensors of one shape that is filled one by one, in loops too. It is one stacked tensor, so that gradients,
+ * functions and files need no rules for it.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { asDType, type DType } from "../../core/dtype.ts";
+import { lookupOp } from "../../core/op.ts";
+import { optionCheck } from "../../core/options.ts";
+import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { OutOfRangeError, ValueError } from "../../core/errors.ts";
+import { concat } from "../../ops/array/join.ts";
+import { expandDims, identity, reshape, shape as shapeOp } from "../../ops/array/view.ts";
+import { stridedSlice } from "../../ops/array/strided_slice.ts";
+import { gather } from "../../ops/array/gather.ts";
+import {
+  asTensor,
+  intScalar,
+  intVector,
+  shapeOfInput,
+  toIndexInput,
+  toInput,
+} from "../../ops/input.ts";
+import { add, sub } from "../../ops/pointwise/arithmetic.ts";
+import { maximum } from "../../ops/pointwise/select.ts";
+import { max } from "../../ops/reduce/reduce.ts";
+import { tensorScatterUpdate } from "../../ops/array/scatter.ts";
+import { tidy } from "../eager/tensor.ts";
+
+const MAX = 2 ** 31 - 1;
+
+/** Options of {@linkcode TensorArray}. */
+export interface TensorArrayOptions {
+  /** Shape of the elements. By default that of the first that is written; loops need it before. */
+  readonly elementShape?: PartialShape;
+  /** True: writing past the end makes the list longer. Default false. */
+  readonly dynamicSize?: boolean;
+}
+
+const checkOptions = optionCheck<TensorArrayOptions>("TensorArray", {
+  elementShape: true,
+  dynamicSize: true,
+});
+
+/**
+ * A list of tensors of one dtype and shape. Writing gives a new list and leaves the old one as it is. What was not written yet is zero.
+ * It may be a variable of `whileLoop` and a result of `cond`. Reading or writing by a number outside of the list throws
+ * `OutOfRangeError`; an index that is a tensor is checked where the CPU does the work. Each write copies the list: `mapFn` and `scan`
+ * do not. Follows TensorFlow `tf.TensorArray`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const powers = tf.function((x: tf.Tensor) => {
+ *   const [, , list] = tf.whileLoop(
+ *     (i) => tf.less(i, 4),
+ *     (i, y, list) => [tf.add(i, 1), tf.mul(y, x), list.write(i, y)],
+ *     [tf.scalar(0, "int32"), tf.onesLike(x), new tf.TensorArray("float32", 4, { elementShape: [] })],
+ *   );
+ *   return list.stack();
+ * });
+ * assertEquals(powers(tf.scalar(3)).arraySync(), [1, 3, 9, 27]);
+ * ```
+ */
+export class TensorArray {
+  /** Dtype of the elements. */
+  readonly dtype: DType;
+  /** True where writing past the end makes the list longer. */
+  readonly dynamicSize: boolean;
+  readonly #elementShape: PartialShape;
+  readonly #size: OpInput;
+  /** The elements, stacked; null while their shape is not known. */
+  #flow: Tensor | null;
+
+  /** A list of `size` elements that are zero. Throws `ValueError` for a negative size. */
+  constructor(dtype: DType, size: TensorLike = 0, options: TensorArrayOptions = {}) {
+    checkOptions(options);
+    const { elementShape = null, dynamicSize = false } = options;
+    if (typeof size === "number" && !(Number.isInteger(size) && size >= 0)) {
+      throw new ValueError(`Cannot make a TensorArray of ${size} elements`);
+    }
+    this.dtype = asDType(dtype);
+    this.dynamicSize = dynamicSize;
+    this.#elementShape = elementShape;
+    this.#size = toIndexInput(size, "size", "TensorArray");
+    this.#flow = isConcrete(elementShape) ? this.#zeros(this.#size, elementShape) : null;
+  }
+
+  /** The list whose elements are the rows of `flow`. */
+  static fromFlow(
+    flow: Tensor,
+    options: Pick<TensorArrayOptions, "dynamicSize"> = {},
+  ): TensorArray {
+    const { dynamicSize = false } = options;
+    const list = new TensorArray(flow.dtype, 0, { dynamicSize });
+    list.#flow = flow;
+    return list;
+  }
+
+  /** What is known of the shape of the elements. */
+  get elementShape(): PartialShape {
+    return this.#flow?.staticShape?.slice(1) ?? this.#elementShape;
+  }
+  /** The elements as one tensor, as loops carry them. Throws `ValueError` while their shape is not known. */
+  get flow(): Tensor {
+    if (this.#flow) return this.#flow;
+    throw new ValueError(
+      "The shape of the elements of this TensorArray is not known: nothing was written yet, pass { elementShape }",
+    );
+  }
+
+  /** How many elements there are. */
+  size(): Tensor {
+    if (!this.#flow) return asTensor(this.#size);
+    const n = this.#flow.staticShape?.[0];
+    return typeof n === "number" ? asTensor(intScalar(n)) : gather(shapeOp(this.#flow), 0);
+  }
+
+  /** Element `index`. */
+  read(index: TensorLike): Tensor {
+    this.#check(index, "read from");
+    return gather(this.flow, this.#index(index));
+  }
+  /** The elements at `indices`, stacked. */
+  gather(indices: TensorLike): Tensor {
+    return gather(this.flow, this.#index(indices));
+  }
+  /** All elements, stacked. */
+  stack(): Tensor {
+    return identity(this.flow);
+  }
+  /** All elements, joined along their first axis. Throws `ValueError` for scalars. */
+  concat(): Tensor {
+    const shape = this.elementShape;
+    if (shape?.length === 0) throw new ValueError("Cannot concat a TensorArray of scalars");
+    return tidy(() => {
+      const dims = shapeOp(this.flow);
+      const rest = isConcrete(shape) ? intVector(shape.slice(1)) : stridedSlice(dims, [2], [MAX]);
+      return reshape(this.flow, concat([intVector([-1]), rest]));
+    });
+  }
+
+  /** A list with `value` as element `index`. Throws `ValueError` for a value of another shape, `TypeError` for another dtype. */
+  write(index: TensorLike, value: TensorLike): TensorArray {
+    this.#check(index, "write to");
+    return this.#with(() => {
+      const row = this.#value(value, this.elementShape);
+      const at = reshape(this.#index(index), [1, 1]);
+      return tensorScatterUpdate(this.#room(add(reshape(at, []), 1), row), at, expandDims(row, 0));
+    });
+  }
+  /** A list with the rows of `values` as the elements at `indices`. Throws as {@linkcode TensorArray.write}. */
+  scatter(indices: TensorLike, values: TensorLike): TensorArray {
+    return this.#with(() => {
+      const rows = this.#value(values, this.#rowsShape());
+      const at = this.#index(indices);
+      const row = gather(rows, 0);
+      return tensorScatterUpdate(this.#room(add(max(at), 1), row), expandDims(at, -1), rows);
+    });
+  }
+  /** A list whose elements are the rows of `values`. Throws as {@linkcode TensorArray.write}. */
+  unstack(values: TensorLike): TensorArray {
+    return this.#with(() => identity(this.#value(values, this.#rowsShape())));
+  }
+  /** Frees the elements. */
+  close(): void {
+    this.#flow?.dispose();
+  }
+
+  #with(make: () => Tensor): TensorArray {
+    return TensorArray.fromFlow(tidy(make), { dynamicSize: this.dynamicSize });
+  }
+
+  #rowsShape(): PartialShape {
+    const shape = this.elementShape;
+    return shape && [null, ...shape];
+  }
+
+  #index(index: TensorLike): Tensor {
+    return asTensor(toIndexInput(index, "index", "TensorArray"));
+  }
+
+  #value(value: TensorLike, want: PartialShape): Tensor {
+    const literal = !(value instanceof Tensor || value instanceof NdArray);
+    const given = toInput(value, "value", "TensorArray", literal ? { dtype: this.dtype } : {});
+    if (given.dtype !== this.dtype) {
+      throw new TypeError(
+        `TensorArray dtype is ${this.dtype} but Op is trying to write dtype ${given.dtype}`,
+      );
+    }
+    const have = shapeOfInput(given);
+    if (!compatible(have, want)) {
+      throw new ValueError(
+        `Incompatible shape for value (${shapeTuple(have)}), expected (${shapeTuple(want)})`,
+      );
+    }
+    return asTensor(given);
+  }
+
+  /** The elements, at least `size` of them where the list may grow. */
+  #room(size: Tensor, row: Tensor): Tensor {
+    const flow = this.#flow ?? this.#zeros(this.#size, row);
+    if (!this.dynamicSize) return flow;
+    const missing = maximum(sub(size, gather(shapeOp(flow), 0)), 0);
+    return concat([flow, this.#zeros(missing, row)]);
+  }
+
+  #zeros(size: OpInput, like: Tensor | readonly number[]): Tensor {
+    const shape = like instanceof Tensor ? like.staticShape : like;
+    const rest = isConcrete(shape) ? intVector(shape) : shapeOp(like as Tensor);
+    const first = size instanceof NdArray ? intVector([Number(size.at(0))]) : reshape(size, [1]);
+    const dims = first instanceof NdArray && rest instanceof NdArray
+      ? intVector([...first.data as Int32Array, ...rest.data as Int32Array])
+      : concat([first, rest]);
+    return apply1(lookupOp("Fill")!, [dims, NdArray.zeros(this.dtype, [])]);
+  }
+
+  /** Checks what can be checked before anything runs. */
+  #check(index: TensorLike, what: string): void {
+    if (typeof index !== "number") return;
+    if (index < 0) {
+      const doing = what === "read from" ? "Reading from" : "Writing to";
+      throw new OutOfRangeError(`${doing} negative indices (index ${index}) is not allowed`);
+    }
+    const size = this.#flow
+      ? this.#flow.staticShape?.[0]
+      : this.#size instanceof NdArray
+      ? Number(this.#size.at(0))
+      : null;
+    if (typeof size !== "number" || index < size || (this.dynamicSize && what === "write to")) {
+      return;
+    }
+    throw new OutOfRangeError(
+      `Tried to ${what} index ${index} but array ${
+        what === "write to" ? "is not resizeable and size" : "size"
+      } is: ${size}`,
+    );
+  }
+}

@@ -1,0 +1,380 @@
+/**
+ * whileLoop: an op that repeats a function while another says so. Its gradient is the tape of what it did, which flows along an edge.
+ */
+import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import type { BufferRead } from "../../core/device.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { optionCheck } from "../../core/options.ts";
+import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { specText } from "../../core/tensor_spec.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { withScope } from "../../core/scope_context.ts";
+import { stopGradient } from "../../ops/array/view.ts";
+import { asTensor, intScalar, toInput } from "../../ops/input.ts";
+import { add } from "../../ops/pointwise/arithmetic.ts";
+import { less } from "../../ops/pointwise/compare.ts";
+import { logicalAnd } from "../../ops/pointwise/logical.ts";
+import {
+  type Branch,
+  CaptureList,
+  flowOf,
+  resultTensor,
+  tapeGrad,
+  trace,
+  unflow,
+} from "../branches/branch.ts";
+import { effectAttrs } from "../../graph/func_graph.ts";
+import { ControlCall } from "../functions/control_call.ts";
+import { Boundary } from "./boundary.ts";
+import { hostStateOfWhile } from "./host_state.ts";
+import type { Later } from "./later.ts";
+import { waitsBeforeEffects } from "./rows.ts";
+import { currentRun, type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
+import type { EagerTensor } from "../eager/tensor.ts";
+import { TensorArray } from "./tensor_array.ts";
+
+function loopOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: Tin"],
+    outputs: ["output: Tout", "tape: variant"],
+    attrs: [
+      "Tin: list(type)",
+      "Tout: list(type)",
+      "cond: func",
+      "body: func",
+      "output_shapes: list(shape)",
+    ],
+    infer: (_, { output_shapes }) => [...(output_shapes as PartialShape[]), []],
+    grad: tapeGrad,
+    host: true,
+  });
+}
+
+/** Repeats a function while another says so. Inputs: the loop variables, then what the functions capture. */
+export const While: OpDef = loopOp("While");
+/** {@linkcode While} for functions without effects. */
+export const StatelessWhile: OpDef = loopOp("StatelessWhile");
+
+/** Options of {@linkcode whileLoop}. */
+export interface WhileOptions {
+  /** Stops after so many iterations. */
+  readonly maximumIterations?: number;
+  /** Shapes that hold in every iteration, in the order of the variables; null dimensions may vary. */
+  readonly shapeInvariants?: readonly (PartialShape | undefined)[];
+  /** False: no gradient flows through the loop. Default true. */
+  readonly backProp?: boolean;
+  /** Name of the operation. */
+  readonly name?: string;
+  /** How many iterations TensorFlow runs at a time; nothing here. */
+  readonly parallelIterations?: number;
+  /** Whether TensorFlow keeps intermediate values on the host; nothing here. */
+  readonly swapMemory?: boolean;
+}
+
+const checkOptions = optionCheck<WhileOptions>("whileLoop", {
+  maximumIterations: true,
+  shapeInvariants: true,
+  backProp: true,
+  name: true,
+  parallelIterations: true,
+  swapMemory: true,
+});
+
+/** What a loop may carry. */
+export type LoopVariable = TensorLike | TensorArray;
+/** What a loop's functions get and must return for its variables. */
+export type LoopVariables<V extends readonly LoopVariable[]> = {
+  -readonly [K in keyof V]: V[K] extends TensorArray ? TensorArray : Tensor;
+};
+
+/**
+ * Repeats `body` on the loop variables while `condition` is true. In eager mode a plain loop. TensorFlow op `While`.
+ * Throws `ValueError` where a variable's dtype or shape changes from one iteration to the next without a shape invariant.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const power = tf.function((x: tf.Tensor) =>
+ *   tf.whileLoop((i) => tf.less(i, 3), (i, y) => [tf.add(i, 1), tf.mul(y, x)], [tf.scalar(0), tf.onesLike(x)])[1]
+ * );
+ * assertEquals(power(tf.scalar(2)).item(), 8);
+ * ```
+ */
+export function whileLoop<const V extends readonly LoopVariable[]>(
+  condition: (...vars: LoopVariables<V>) => TensorLike,
+  body: (...vars: LoopVariables<V>) => readonly LoopVariable[] | LoopVariable,
+  vars: V,
+  options: WhileOptions = {},
+): LoopVariables<V> {
+  for (const [name, fn] of [["cond", condition], ["body", body]]) {
+    if (typeof fn !== "function") throw new TypeError(`'${name}' must be callable`);
+  }
+  checkOptions(options);
+  const { shapeInvariants } = options;
+  if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
+  if (shapeInvariants && shapeInvariants.length !== vars.length) {
+    throw new ValueError(
+      `The two structures don't have the same nested structure: received ${shapeInvariants.length} shape invariants for ${vars.length} loop variables`,
+    );
+  }
+  const start = vars.map((v, i) => asTensor(toInput(flowOf(v), `vars[${i}]`, "whileLoop")));
+  const wrap = (ts: readonly Tensor[]): LoopVariables<V> =>
+    ts.map((t, i) => unflow(vars[i], t)) as LoopVariables<V>;
+  const test = (...ts: Tensor[]): Tensor => predicate(condition(...wrap(ts)));
+  const next = (...ts: Tensor[]): Tensor[] =>
+    asList(body(...wrap(ts))).map((r, i) => resultTensor(r, `body[${i}]`, "whileLoop"));
+  const loop: Loop = {
+    test,
+    next,
+    start,
+    shapes: start.map((t, i) => {
+      const given = shapeInvariants?.[i];
+      return given === undefined ? invariantOf(vars[i], t) : given;
+    }),
+    limit: options.maximumIterations ?? -1,
+  };
+  const results = !currentInterpreter().symbolic ? loopEagerly(loop) : withScope(
+    { opName: options.name ?? null },
+    () => loop.limit < 0 ? addLoop(loop) : addLoop(counted(loop)).slice(1),
+  );
+  return wrap(options.backProp === false ? results.map((t) => stopGradient(t)) : results);
+}
+
+/** A loop over plain tensors. */
+interface Loop {
+  readonly test: (...vars: Tensor[]) => Tensor;
+  readonly next: (...vars: Tensor[]) => Tensor[];
+  readonly start: readonly Tensor[];
+  readonly shapes: readonly PartialShape[];
+  /** Most iterations, or -1. */
+  readonly limit: number;
+}
+
+/** A list that grows has no known length in a loop. */
+function invariantOf(v: LoopVariable, { staticShape }: Tensor): PartialShape {
+  const grows = v instanceof TensorArray && v.dynamicSize;
+  return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
+}
+
+/** The loop with a counter as its first variable: how TensorFlow limits the number of iterations. */
+function counted({ test, next, start, shapes, limit }: Loop): Loop {
+  return {
+    test: (count, ...vars) => logicalAnd(less(count, limit), test(...vars)),
+    next: (count, ...vars) => [add(count, 1), ...next(...vars)],
+    start: [asTensor(intScalar(0)), ...start],
+    shapes: [[], ...shapes],
+    limit: -1,
+  };
+}
+
+function addLoop({ test, next, start, shapes }: Loop): Tensor[] {
+  const specs = start.map((t, i) => ({ dtype: t.dtype, shape: shapes[i] }));
+  start.forEach((t, i) => {
+    if (!compatible(t.staticShape, shapes[i])) {
+      throw new ValueError(
+        `The shape invariant specified for ${t.name} is not compatible with the initial shape of the loop variable. It enters the loop with shape ${
+          shapeText(t.staticShape)
+        }, but the specified shape invariant is ${shapeText(shapes[i])}`,
+      );
+    }
+  });
+  const c = trace(test, specs, "while_cond");
+  const b = trace(next, specs, "while_body");
+  checkLoop(b.f.outputs, start, shapes);
+  const list = new CaptureList();
+  const n = start.length;
+  const cond = list.branch(c.f, n), body = list.branch(b.f, n);
+  const inputs = [...start, ...list.inputs];
+  const effects = c.f.graph.stateful || b.f.graph.stateful;
+  return apply(effects ? While : StatelessWhile, inputs, {
+    Tin: inputs.map((x) => x.dtype),
+    Tout: start.map((t) => t.dtype),
+    cond,
+    body,
+    output_shapes: shapes,
+    ...effectAttrs(c.f.graph, b.f.graph),
+  }).slice(0, n);
+}
+
+function asList(r: readonly LoopVariable[] | LoopVariable): readonly LoopVariable[] {
+  return Array.isArray(r) ? r as readonly LoopVariable[] : [r as LoopVariable];
+}
+
+function predicate(value: TensorLike): Tensor {
+  const t = resultTensor(value, "condition", "whileLoop");
+  if (t.staticShape !== null && t.staticShape.length !== 0) {
+    throw new ValueError(
+      `The condition of whileLoop must be a scalar: received shape ${shapeText(t.staticShape)}`,
+    );
+  }
+  return t;
+}
+
+function loopEagerly({ test, next, start, limit }: Loop): Tensor[] {
+  let vars = [...start];
+  const run = currentRun();
+  for (let i = 0; i !== limit && test(...vars).scalar(); i++) {
+    run?.tick();
+    const results = next(...vars);
+    if (results.length !== vars.length) throw wrongCount(results.length, vars.length);
+    vars = results;
+  }
+  return vars;
+}
+
+function wrongCount(got: number, want: number): ValueError {
+  return new ValueError(
+    `The number of inputs and outputs of the loop body differ: received ${got} from body for ${want} loop variables`,
+  );
+}
+
+function checkLoop(
+  results: readonly Tensor[],
+  start: readonly Tensor[],
+  shapes: readonly PartialShape[],
+): void {
+  if (results.length !== start.length) throw wrongCount(results.length, start.length);
+  results.forEach((r, i) => {
+    if (r.dtype !== start[i].dtype) {
+      throw new TypeError(
+        `Loop variable ${i} enters the loop with type ${
+          start[i].dtype
+        }, but has type ${r.dtype} after one iteration`,
+      );
+    }
+    const want = shapes[i];
+    const varies = want !== null &&
+      (r.staticShape === null || r.staticShape.length !== want.length ||
+        want.some((d, k) => d !== null && r.staticShape![k] !== d));
+    if (varies) {
+      throw new ValueError(
+        `Input tensor '${start[i]}' enters the loop with shape ${shapeText(want)}, but has shape ${
+          shapeText(r.staticShape)
+        } after one iteration. To allow the shape to vary across iterations, use the \`shape_invariants\` argument`,
+      );
+    }
+  });
+}
+
+function runWhile(call: HostCall): HostResults | Promise<HostResults> {
+  const { cond, body, output_shapes: shapes } = call.attrs as {
+    cond: Branch;
+    body: Branch;
+    output_shapes: readonly PartialShape[];
+  };
+  const host = hostStateOfWhile(call.attrs);
+  const control = new ControlCall(call, call.inputs, host.inputs);
+  let vars = control.inputs.slice(0, shapes.length);
+  let iteration = 0;
+  const advance = (results: OpInput[]): void => {
+    const before = vars;
+    const isHosts = host.body.fetches.size > 0 && control.recorder === null;
+    vars = !isHosts ? results : results.map((v, i) => {
+      // What a device keeps of the host's variables would be read by nobody.
+      if (!host.body.fetches.has(i) || v instanceof NdArray || before.includes(v)) return v;
+      const array = (v as EagerTensor).ndarraySync();
+      control.free([v]);
+      return array;
+    });
+    control.free(before.filter((v) => !vars.includes(v)));
+    vars.forEach((v, i) => {
+      const shape = v instanceof Tensor ? v.staticShape : v.shape;
+      if (!compatible(shapes[i], shape)) {
+        throw new InvalidArgumentError(
+          `Loop variable ${i} has ${
+            specText({ dtype: v.dtype, shape })
+          } after iteration ${iteration}, which breaks its shape invariant ${shapeText(shapes[i])}`,
+          { op: call.def.name, node: call.node },
+        );
+      }
+    });
+    iteration++;
+  };
+  const runBody = (): Next | Promise<Next> => control.run(body, vars, host.body);
+  /** Runs the body up to what it reads, which is read together with the condition. */
+  const runAhead = (p: EagerTensor): Next | Promise<Next> => {
+    const boundary = new Boundary(call.context, true);
+    let ahead: OpInput[] | Later<OpInput[]> | null = null;
+    try {
+      ahead = control.runTo(boundary, body, vars, host.body);
+    } catch (error) {
+      // It fails again where it is wanted.
+      if (!boundary.hasFailed) throw error;
+    }
+    let more = false;
+    const passed = boundary.pass(
+      { reads: [readOf(p)], device: p.storage.device },
+      ([a]) => more = Boolean(a.item()),
+    );
+    const next = (): Next | Promise<Next> => {
+      control.free([p]);
+      if (!more) {
+        if (Array.isArray(ahead)) control.free(ahead);
+        return null;
+      }
+      if (ahead === null) return runBody();
+      const values = ahead, passed = boundary.passAll();
+      const take = (): OpInput[] | Promise<OpInput[]> =>
+        Array.isArray(values) ? values : values.take();
+      return passed ? passed.then(take) : take();
+    };
+    return passed ? passed.then(next) : next();
+  };
+  /** The next values; null where the loop is over. */
+  const turn = ([p]: readonly OpInput[]): Next | Promise<Next> => {
+    if (p instanceof NdArray) return p.item() ? runBody() : null;
+    const t = p as EagerTensor, { device } = t.storage;
+    if (device.type === "GPU" && (waits ??= waitsBeforeEffects(control.planOf(body, host.body)))) {
+      return runAhead(t);
+    }
+    const read = ([a]: readonly NdArray[]): Next | Promise<Next> => {
+      control.free([p]);
+      return a.item() ? runBody() : null;
+    };
+    device.check();
+    const now = device.readSync([readOf(t)]);
+    return now ? read(now) : device.read([readOf(t)]).then(read);
+  };
+  let waits: boolean | undefined;
+  const test = (): Next | Promise<Next> => {
+    const tested = control.run(cond, vars, host.cond);
+    return tested instanceof Promise ? tested.then(turn) : turn(tested);
+  };
+  const loop = (): void | Promise<void> => {
+    for (;;) {
+      const next = test();
+      if (next instanceof Promise) return goOn(next);
+      if (next === null) return;
+      advance(next);
+    }
+  };
+  /** The loop from its first wait on: one promise, however many turns there are. */
+  const goOn = async (first: Promise<Next>): Promise<void> => {
+    let next: Next | Promise<Next> = first;
+    for (;;) {
+      const values: Next = next instanceof Promise ? await next : next;
+      if (values === null) return;
+      advance(values);
+      next = test();
+    }
+  };
+  return control.settle(() => {
+    const done = loop();
+    return done ? done.then(() => vars) : vars;
+  });
+}
+
+/** What a turn of a loop gives: the next values, or null at its end. */
+type Next = OpInput[] | null;
+
+function readOf({ storage, dtype, staticShape: shape }: EagerTensor): BufferRead {
+  return { buffer: storage.buffer, spec: { dtype, shape } };
+}
+
+for (const { name } of [While, StatelessWhile]) {
+  setHostOp(name, runWhile, { hostInputs: (attrs) => hostStateOfWhile(attrs).inputs });
+}

@@ -1,0 +1,399 @@
+/**
+ * Runs a plan: step by step, synchronously as far as it goes, with pending steps overlapping where they are independent.
+ */
+import { type OpInput, withInterpreter, withRecorders } from "../../core/apply.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { withScope } from "../../core/scope_context.ts";
+import { compatible } from "../../core/shape.ts";
+import { traced, tracer } from "../../core/trace.ts";
+import { DrawCounts, drawingFor } from "../../ops/random/state.ts";
+import { gpuDevice } from "../devices.ts";
+import { executeOn, outputWatch, watched } from "../eager/eager.ts";
+import { outsideScopes } from "../eager/tensor.ts";
+import type { Boundary } from "../loops/boundary.ts";
+import { Later } from "../loops/later.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { hostOp, type HostResults, isLocal, type RunContext } from "../session/run_context.ts";
+import { brokenPromise, locatedAt } from "../session/run_errors.ts";
+import type { Results } from "./results.ts";
+import { releaseValue, type RunValue } from "../session/run_value.ts";
+import { Segment, segmentsOf } from "./segment.ts";
+import { Slots } from "./slots.ts";
+
+/** How to run a plan. */
+export interface ExecuteOptions {
+  /** True: the feeds are the run's own, to be changed, handed on and freed. */
+  readonly ownsFeeds?: boolean;
+  /** True: a fetched value that came to the host anyway is returned as the host array. */
+  readonly toHost?: boolean;
+  /** How often the plan's random ops have drawn. Default: they begin. */
+  readonly draws?: DrawCounts;
+}
+
+/** How to begin a run that others run beside. */
+export interface BeginOptions extends ExecuteOptions {
+  /** Where it waits for what must be read. */
+  readonly boundary: Boundary;
+}
+
+/**
+ * Runs a plan. Returns the fetched values, each a handle of its own that the caller owns; a promise where something had to be awaited.
+ * Feeds stay the caller's. Throws (or rejects with) the first error, located at its node, as soon as it is known: what is in flight
+ * then is told through the context's signal, and what it returns later is freed.
+ */
+export function execute(
+  plan: Plan,
+  feeds: readonly RunValue[],
+  context: RunContext,
+  options: ExecuteOptions = {},
+): RunValue[] | Promise<RunValue[]> {
+  return shielded(context, () => new Execution(plan, feeds, context, options).run());
+}
+
+/** {@linkcode execute} as far as a boundary, which says when it goes on. */
+export function begin(
+  plan: Plan,
+  feeds: readonly RunValue[],
+  context: RunContext,
+  options: BeginOptions,
+): RunValue[] | Later<RunValue[]> {
+  return shielded(context, () => new Execution(plan, feeds, context, options).begin());
+}
+
+/**
+ * Runs a plan that is nothing but kernels of one device which ran before on such feeds: at once, with neither handles nor counts
+ * of readers; null for any other, which {@linkcode execute} runs. Feeds stay the caller's. Throws as `execute` does.
+ */
+export function executeAlone(plan: Plan, feeds: readonly RunValue[]): Results | null {
+  return outputWatch() === null ? segmentsOf(plan)[0]?.runAlone(feeds) ?? null : null;
+}
+
+/** Runs code of a plan with nothing of the caller's around it: eagerly, outside scopes and tapes. */
+function shielded<R>({ counter }: RunContext, fn: () => R): R {
+  return counter === null ? alone(fn) : counter.within(() => alone(fn));
+}
+function alone<R>(fn: () => R): R {
+  return withInterpreter(
+    null,
+    () => withRecorders([], () => withScope(NO_SCOPE, () => outsideScopes(fn))),
+  );
+}
+const NO_SCOPE = { device: null, opName: null };
+
+const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
+
+class Execution {
+  readonly #plan: Plan;
+  readonly #context: RunContext;
+  readonly #slots: Slots;
+  readonly #states: Uint8Array;
+  readonly #toHost: boolean;
+  readonly #draws: DrawCounts;
+  readonly #boundary: Boundary | null;
+  readonly #queue: number[] = [];
+  /** Steps that wait at the boundary. */
+  #held: PlanStep[] = [];
+  #left: number;
+  #failed = false;
+  #error: unknown;
+  #forget: (() => void) | null = null;
+  /** True while all steps are gone through in order. */
+  #isSweeping = false;
+  #resolve: ((values: RunValue[]) => void) | null = null;
+  #reject: ((error: unknown) => void) | null = null;
+
+  constructor(
+    plan: Plan,
+    feeds: readonly RunValue[],
+    context: RunContext,
+    { ownsFeeds = false, toHost = false, draws = new DrawCounts(), boundary }: Partial<
+      BeginOptions
+    >,
+  ) {
+    this.#plan = plan;
+    this.#context = context;
+    this.#slots = new Slots(plan, feeds, ownsFeeds);
+    this.#states = new Uint8Array(plan.steps.length);
+    this.#left = plan.steps.length;
+    this.#toHost = toHost;
+    this.#draws = draws;
+    this.#boundary = boundary ?? null;
+  }
+
+  /** Runs to the end; a promise where something had to be awaited. */
+  run(): RunValue[] | Promise<RunValue[]> {
+    if (this.#runToWait()) return this.#slots.fetch(this.#toHost);
+    return new Promise((resolve, reject) => this.#wait(resolve, reject));
+  }
+
+  /** Runs to the boundary. */
+  begin(): RunValue[] | Later<RunValue[]> {
+    if (this.#runToWait()) return this.#slots.fetch(this.#toHost);
+    const later = new Later<RunValue[]>();
+    this.#wait((values) => later.resolve(values), (error) => later.reject(error));
+    return later;
+  }
+
+  /** True where all is done. */
+  #runToWait(): boolean {
+    try {
+      if (this.#context.aborted) throw this.#context.reason;
+      this.#sweep();
+    } catch (e) {
+      this.#fail(e);
+      throw this.#error;
+    }
+    return this.#left === 0;
+  }
+
+  #wait(resolve: (values: RunValue[]) => void, reject: (error: unknown) => void): void {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#forget = this.#context.onAbort((reason) => this.#fail(reason));
+    this.#settle();
+  }
+
+  /** Starts every step that is ready, in order. */
+  #sweep(): void {
+    const { steps } = this.#plan;
+    const segments = segmentsOf(this.#plan);
+    this.#isSweeping = true;
+    let isClear = true;
+    for (let i = 0; i < steps.length;) {
+      // Where nothing is pending, kernels run in one go as far as they can.
+      const isWaiting = this.#states[i] === WAITING;
+      const isNext = isWaiting && isClear && this.#left === steps.length - i;
+      const ran = isNext ? this.#runSegment(segments, i) : 0;
+      i += ran;
+      if (ran > 0) continue;
+      const step = steps[i++];
+      if (isWaiting && this.#isReady(step)) this.#start(step);
+      if (this.#failed) throw this.#error;
+      isClear &&= this.#states[step.index] === DONE;
+    }
+    this.#isSweeping = false;
+  }
+
+  /** Hands out the results where all is done; lets the boundary know what it waits for there. */
+  #settle(): void {
+    if (this.#failed) return;
+    if (this.#left === 0) {
+      this.#forget?.();
+      this.#resolve?.(this.#slots.fetch(this.#toHost));
+    } else if (this.#held.length > 0) {
+      const steps = this.#held;
+      this.#held = [];
+      const { reads, keep } = this.#slots.readsOf(steps);
+      this.#boundary!.add({
+        reads,
+        device: reads.length > 0 ? gpuDevice() : null,
+        go: (arrays) => {
+          keep(arrays);
+          this.#goOn(steps);
+        },
+        drop: () => this.#drop(),
+        fail: (error) => this.#fail(locatedAt(error, steps[0].node)),
+      });
+    }
+  }
+
+  /** Goes on beyond the boundary. */
+  #goOn(held: readonly PlanStep[]): void {
+    if (this.#failed) return;
+    try {
+      shielded(this.#context, () => {
+        this.#isSweeping = true;
+        for (const step of held) {
+          this.#begin(step);
+          if (this.#failed) return;
+        }
+        this.#sweep();
+      });
+      this.#settle();
+    } catch (e) {
+      this.#fail(e);
+    }
+  }
+
+  /** Ends the run, whose results nobody wants. */
+  #drop(): void {
+    this.#failed = true;
+    this.#forget?.();
+    this.#slots.end();
+  }
+
+  /** Runs the segment that begins with this step, if any; returns how many steps that were. */
+  #runSegment(segments: (Segment | null)[], start: number): number {
+    const known = outputWatch() === null ? segments[start] : null;
+    const segment = known === undefined
+      ? segments[start] = Segment.at(this.#plan, start, this.#slots)
+      : known;
+    if (segment === null) return 0;
+    const ran = segment.run(this.#slots);
+    this.#states.fill(DONE, start, start + ran);
+    this.#left -= ran;
+    return ran;
+  }
+
+  #isReady(step: PlanStep): boolean {
+    const { after } = step;
+    for (let i = 0; i < after.length; i++) if (this.#states[after[i]] !== DONE) return false;
+    return true;
+  }
+
+  /** Begins a step, unless the boundary is before it. */
+  #start(step: PlanStep): void {
+    if (this.#boundary === null || !this.#waitsThere(step, this.#boundary)) {
+      return this.#begin(step);
+    }
+    this.#states[step.index] = STARTED;
+    this.#held.push(step);
+  }
+
+  #waitsThere(step: PlanStep, { isClosed }: Boundary): boolean {
+    return isClosed && step.node.def.host === true || step.mayRead && this.#slots.mustRead(step);
+  }
+
+  /** Begins a step: at once, or after what it reads from the GPU has come. */
+  #begin(step: PlanStep): void {
+    this.#context.tick();
+    this.#states[step.index] = STARTED;
+    const reading = step.mayRead ? this.#slots.read(step) : undefined;
+    if (reading) {
+      reading.then(
+        () => this.#resume(() => this.#perform(step)),
+        (e) => this.#fail(locatedAt(e, step.node)),
+      );
+    } else this.#perform(step);
+  }
+
+  #perform(step: PlanStep): void {
+    const { node } = step;
+    let results: HostResults | Promise<HostResults>;
+    try {
+      results = tracer === null ? this.#compute(step) : traced(
+        { name: node.name, category: "step", details: { op: node.def.name } },
+        () => this.#compute(step),
+      );
+      if (outputWatch() !== null) results = watched(step, this.#slots.values, results);
+    } catch (e) {
+      throw locatedAt(e, node);
+    }
+    if (results instanceof Promise) {
+      results.then((r) => this.#complete(step, r), (e) => this.#fail(locatedAt(e, node)));
+    } else this.#store(step, results);
+  }
+
+  #compute(step: PlanStep): HostResults | Promise<HostResults> {
+    const { node, inputs, onHost, device } = step;
+    if (node.def.host) return this.#callHost(step);
+    const values = inputs.map((slot, i) =>
+      onHost[i] ? this.#slots.host(slot) : this.#slots.tensor(slot, device, true)
+    );
+    if (!node.def.stateful) return executeOn(node.def, values, node.attrs, device);
+    return drawingFor(
+      node.source,
+      this.#draws,
+      () => executeOn(node.def, values, node.attrs, device),
+    );
+  }
+
+  #callHost(step: PlanStep): HostResults | Promise<HostResults> {
+    const { node } = step;
+    const slots = this.#slots;
+    const given: boolean[] = [];
+    const inputs = step.inputs.map((slot, i): OpInput => {
+      if (!step.onHost[i]) {
+        given.push(false);
+        return slots.tensor(slot, step.device, isLocal(node.def));
+      }
+      const array = slots.host(slot);
+      given.push(slots.giveHost(slot));
+      return array;
+    });
+    return hostOp(node.def)({
+      node: node.name,
+      def: node.def,
+      attrs: node.attrs,
+      inputs,
+      given,
+      device: step.device,
+      wanted: step.wanted,
+      sinks: step.sinks,
+      source: node.source,
+      context: this.#context,
+      draws: this.#draws,
+    });
+  }
+
+  /** A pending step has its results. */
+  #complete(step: PlanStep, results: HostResults): void {
+    if (this.#failed) { for (const r of results) releaseValue(r as RunValue | null); }
+    else this.#resume(() => this.#store(step, results));
+  }
+
+  /** Goes on after an await: with `fn`, then with every step that became ready. */
+  #resume(fn: () => void): void {
+    if (this.#failed) return;
+    try {
+      shielded(this.#context, () => {
+        fn();
+        while (this.#queue.length > 0 && !this.#failed) {
+          this.#start(this.#plan.steps[this.#queue.shift()!]);
+        }
+      });
+      this.#settle();
+    } catch (e) {
+      this.#fail(e);
+    }
+  }
+
+  #store(step: PlanStep, results: HostResults): void {
+    if (this.#context.aborted) this.#fail(this.#context.reason);
+    if (this.#failed) {
+      for (const r of results) releaseValue(r as RunValue | null);
+      return;
+    }
+    const { outputs } = step.node;
+    for (let i = 0; i < outputs.length; i++) {
+      const r = results[i] as RunValue | null | undefined;
+      if (r === null || r === undefined) continue;
+      const slot = step.outputs[i];
+      if (outputs[i].promised) this.#checkPromise(step, i, results);
+      if (this.#slots.uses[slot] === 0) releaseValue(r);
+      else this.#slots.values[slot] = r;
+    }
+    for (let i = 0; i < step.inputs.length; i++) this.#slots.used(step.inputs[i]);
+    this.#states[step.index] = DONE;
+    this.#left--;
+    if (this.#isSweeping) return;
+    for (const next of step.before) {
+      if (this.#states[next] !== WAITING || !this.#isReady(this.#plan.steps[next])) continue;
+      this.#states[next] = QUEUED;
+      let at = this.#queue.length;
+      while (at > 0 && this.#queue[at - 1] > next) at--;
+      this.#queue.splice(at, 0, next);
+    }
+  }
+
+  #checkPromise(step: PlanStep, i: number, results: HostResults): void {
+    const { node } = step;
+    const value = results[i] as RunValue;
+    const declared = node.outputs[i].shape;
+    const actual = value instanceof NdArray ? value.shape : value.staticShape;
+    if (compatible(declared, actual)) return;
+    for (let k = i; k < results.length; k++) releaseValue(results[k] as RunValue | null);
+    throw locatedAt(brokenPromise(i, node.name, actual, declared), node);
+  }
+
+  /** Ends the run with its first error and frees everything it holds. */
+  #fail(error: unknown): void {
+    if (this.#failed) return;
+    this.#error = error;
+    this.#drop();
+    // What may not be wanted at all fails nothing else.
+    if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
+    else this.#context.abort(error);
+    this.#reject?.(error);
+  }
+}

@@ -1,0 +1,413 @@
+/**
+ * Lays out a segment for concrete specs: which kernels run, on which registers, and who is freed when.
+ */
+import type { Device, DeviceBuffer, PreparedKernel } from "../../core/device.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { OpDef } from "../../core/op.ts";
+import { compatible, sameShape } from "../../core/shape.ts";
+import { type ConcreteSpec, isConcreteSpec } from "../../core/tensor_spec.ts";
+import { AddV2, Sub } from "../../ops/pointwise/arithmetic.ts";
+import {
+  AssignAddVariableOp,
+  AssignSubVariableOp,
+  AssignVariableOp,
+  ReadVariableOp,
+} from "../../ops/state/variable.ts";
+import { type Launch, type LaunchRequest, prepareLaunch } from "../eager/launch.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { CONSTANT, type Slots } from "./slots.ts";
+import { EagerTensor } from "../eager/tensor.ts";
+import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
+
+/** One kernel of a prepared segment. Registers are numbered as slots; those of views are their sources'. */
+export interface Work {
+  /** The step. */
+  readonly step: PlanStep;
+  /** Its kernel. */
+  readonly kernel: PreparedKernel;
+  /** Registers of the arguments; -1 for what is read on the host. */
+  readonly from: readonly number[];
+  /** Filled and handed to the kernel at each run. */
+  readonly args: (DeviceBuffer | undefined)[];
+  /** Registers of the results. */
+  readonly to: readonly number[];
+  /** Registers that nobody reads after this. */
+  readonly frees: number[];
+  /** Slots of the run that nobody reads after this. */
+  readonly drops: number[];
+}
+
+/** Whose memory a value has that outlives the segment: an input's, that of a variable that was read, or memory of its own. */
+export interface Owner {
+  /** Which of these. */
+  readonly kind: "input" | "load" | "made";
+  /** Number among them. */
+  readonly index: number;
+}
+
+/** A value that is read after the segment. */
+export interface Output {
+  /** Its slot. */
+  readonly slot: number;
+  /** What it is. */
+  readonly spec: ConcreteSpec;
+  /** Readers inside the segment. */
+  readonly uses: number;
+  /** Its memory. */
+  readonly owner: Owner;
+}
+
+/** A value in a register; several may be views of one. */
+export interface Value {
+  /** Where it is. */
+  readonly register: number;
+  /** What it is. */
+  readonly spec: ConcreteSpec;
+}
+
+/** A variable that is read before it is assigned, and what its value was when the segment was laid out. */
+export interface Load extends Value {
+  /** The variable. */
+  readonly state: VariableState;
+}
+
+/** A variable that has another value after the segment. */
+export interface Store {
+  /** The variable. */
+  readonly state: VariableState;
+  /** Shape of the value. */
+  readonly shape: readonly number[];
+  /** Its memory. */
+  readonly owner: Owner;
+}
+
+/** An input, and the spec the segment was prepared for. */
+export interface Input {
+  /** Its slot. */
+  readonly slot: number;
+  /** What it was then. */
+  readonly spec: ConcreteSpec;
+  /** True: a host array, which is uploaded for the segment alone. */
+  readonly isArray: boolean;
+  /** False where nothing but views that nobody reads is made of it. */
+  readonly isRead: boolean;
+}
+
+/** A segment for one set of specs. */
+export interface Layout {
+  /** Where it runs. */
+  readonly device: Device;
+  /** How many steps it covers. */
+  readonly length: number;
+  /** Inputs, in the order given. */
+  readonly inputs: readonly Input[];
+  /** Variables that are read. */
+  readonly loads: readonly Load[];
+  /** Kernels in order. */
+  readonly work: readonly Work[];
+  /** Registers made here that outlive the segment. */
+  readonly made: readonly number[];
+  /** What is read later. */
+  readonly outputs: readonly Output[];
+  /** Variables that are assigned. */
+  readonly stores: readonly Store[];
+  /** Slots of the run that are read here and later, and how often here. */
+  readonly used: readonly (readonly [slot: number, uses: number])[];
+  /** Specs by register. */
+  readonly specs: readonly ConcreteSpec[];
+  /** Registers; constants hold their places. */
+  readonly buffers: DeviceBuffer[];
+}
+
+/** A value that comes into a segment. */
+export interface Given {
+  /** Its slot. */
+  readonly slot: number;
+  /** A tensor on the segment's device, or a host array. */
+  readonly value: EagerTensor | NdArray;
+}
+
+/** What laying out needs beside steps and inputs. */
+export interface LayoutContext {
+  /** The plan. */
+  readonly plan: Plan;
+  /** Where the segment runs. */
+  readonly device: Device;
+  /** The run, for constants. */
+  readonly slots: Slots;
+}
+
+/** Lays out the steps up to the first that must be run by itself: one made of other ops, of another device, or one that fails. */
+export function layOut(
+  steps: readonly PlanStep[],
+  given: readonly Given[],
+  context: LayoutContext,
+): Layout {
+  const registers = new Registers(given, context);
+  let length = 0;
+  while (length < steps.length && registers.add(steps[length])) length++;
+  return registers.finish(steps.slice(0, registers.isIdle ? 0 : length));
+}
+
+/** What an update of a variable computes. */
+const COMBINE: ReadonlyMap<OpDef, OpDef> = new Map([
+  [AssignAddVariableOp, AddV2],
+  [AssignSubVariableOp, Sub],
+]);
+const HANDLE: ConcreteSpec = { dtype: "resource", shape: [] };
+
+/** The variable that a step reads or assigns, the same at each run; undefined for steps that do neither. */
+export function variableOf(
+  { node: { def }, inputs }: PlanStep,
+  plan: Plan,
+  slots: Slots,
+): VariableState | undefined {
+  if (def !== ReadVariableOp && def !== AssignVariableOp && !COMBINE.has(def)) return undefined;
+  const handle = plan.kinds[inputs[0]] === CONSTANT ? slots.values[inputs[0]] : undefined;
+  return handle instanceof VariableHandle ? handle.resource : undefined;
+}
+
+class Registers {
+  readonly #given: readonly Given[];
+  readonly #context: LayoutContext;
+  readonly #specs: ConcreteSpec[] = [];
+  readonly #buffers: DeviceBuffer[] = [];
+  /** For each view the register of its source. */
+  readonly #sources = new Map<number, number>();
+  readonly #work: Work[] = [];
+  readonly #loads: Load[] = [];
+  /** The value that a variable has now. */
+  readonly #values = new Map<VariableState, Value>();
+  readonly #assigned = new Set<VariableState>();
+  /** The next register that is no slot's. */
+  #next: number;
+
+  constructor(given: readonly Given[], context: LayoutContext) {
+    this.#given = given;
+    this.#context = context;
+    this.#next = context.plan.slots;
+    for (const { slot, value } of given) {
+      const shape = value instanceof NdArray ? value.shape : value.staticShape;
+      this.#specs[slot] = { dtype: value.dtype, shape };
+    }
+  }
+
+  /** True where there is no kernel to run: views alone are no work worth preparing. */
+  get isIdle(): boolean {
+    return this.#work.length === 0;
+  }
+
+  /** Adds a step; false where it must be run by itself. */
+  add(step: PlanStep): boolean {
+    const state = variableOf(step, this.#context.plan, this.#context.slots);
+    if (state !== undefined) return this.#addVariable(step, state);
+    const { node, inputs, outputs } = step;
+    const launch = this.#prepare(step);
+    if (
+      launch === null || launch.device !== this.#context.device ||
+      !launch.outputs.every(isConcreteSpec) || !keepsPromise(step, launch.outputs)
+    ) return false;
+    if (node.def.kind === "view" && inputs.length > 0) {
+      if (this.#isConstant(inputs[0])) return false;
+      this.#sources.set(outputs[0], this.#register(inputs[0]));
+    } else if (!this.#addWork(step, launch, { from: inputs, to: outputs })) return false;
+    outputs.forEach((slot, i) => this.#specs[slot] = launch.outputs[i]);
+    return true;
+  }
+
+  #addWork(
+    step: PlanStep,
+    { kernel, hosts }: Launch,
+    { from, to }: Pick<Work, "from" | "to">,
+  ): boolean {
+    if (kernel === null || kernel.dynamic) return false;
+    if (!from.every((slot, i) => hosts[i] !== undefined || this.#placeConstant(slot))) return false;
+    this.#work.push({
+      step,
+      kernel,
+      from: from.map((slot, i) => hosts[i] ? -1 : this.#register(slot)),
+      args: new Array(from.length).fill(undefined),
+      to,
+      frees: [],
+      drops: [],
+    });
+    return true;
+  }
+
+  #addVariable(step: PlanStep, state: VariableState): boolean {
+    const { node: { def }, inputs, outputs } = step;
+    this.#specs[inputs[0]] = HANDLE;
+    if (def === AssignVariableOp) {
+      const spec = this.#specs[inputs[1]];
+      if (!state.takes(spec.dtype, spec.shape)) return false;
+      this.#assign(state, { register: this.#register(inputs[1]), spec });
+      return true;
+    }
+    const combine = COMBINE.get(def);
+    const value = this.#load(state, combine === undefined ? outputs[0] : this.#next++);
+    if (value === null) return false;
+    if (combine !== undefined) return this.#combine(step, state, { op: combine, value });
+    const { register, spec } = value;
+    if (!keepsPromise(step, [spec])) return false;
+    if (register !== outputs[0]) this.#sources.set(outputs[0], register);
+    this.#specs[outputs[0]] = spec;
+    return true;
+  }
+
+  /** The value that a variable has; null where that is on another device. `free`: where to put it. */
+  #load(state: VariableState, free: number): Value | null {
+    const known = this.#values.get(state);
+    if (known !== undefined) return known;
+    const value = { register: free, spec: { dtype: state.dtype, shape: state.valueShape } };
+    const load = { state, ...value };
+    if (!isLoaded(load, this.#context.device)) return null;
+    this.#loads.push(load);
+    this.#values.set(state, value);
+    this.#specs[free] = value.spec;
+    return value;
+  }
+
+  #combine(
+    step: PlanStep,
+    state: VariableState,
+    { op, value }: { op: OpDef; value: Value },
+  ): boolean {
+    const { inputs: [, by] } = step;
+    if (!this.#placeConstant(by)) return false;
+    const specs = [value.spec, this.#specs[by]];
+    const launch = this.#tryPrepare(op, { specs, hosts: [undefined, undefined], attrs: {} });
+    if (launch?.device !== this.#context.device) return false;
+    const [spec] = launch.outputs, register = this.#next++;
+    if (
+      !state.takes(spec.dtype, spec.shape) ||
+      !this.#addWork(step, launch, { from: [value.register, by], to: [register] })
+    ) return false;
+    this.#specs[register] = spec;
+    this.#assign(state, { register, spec });
+    return true;
+  }
+
+  #assign(state: VariableState, value: Value): void {
+    this.#values.set(state, value);
+    this.#assigned.add(state);
+  }
+
+  #prepare({ node, inputs, onHost }: PlanStep): Launch | null {
+    const { values } = this.#context.slots;
+    const arrays = inputs.map((s) => (this.#isConstant(s) ? values[s] as NdArray : undefined));
+    const specs = inputs.map((slot, i) => this.#specs[slot] ??= specOf(arrays[i]!));
+    const hosts = arrays.map((a, i) => (onHost[i] ? a : undefined));
+    return this.#tryPrepare(node.def, { specs, hosts, attrs: node.attrs });
+  }
+
+  #tryPrepare(def: OpDef, request: Omit<LaunchRequest, "device">): Launch | null {
+    try {
+      return prepareLaunch(def, { ...request, device: this.#context.device });
+    } catch {
+      // Run by itself it fails again, and says where.
+      return null;
+    }
+  }
+
+  /** Puts a constant on the device; true for everything else. */
+  #placeConstant(slot: number): boolean {
+    if (!this.#isConstant(slot)) return true;
+    const { slots, device } = this.#context;
+    const t = slots.tensor(slot, device, true);
+    if (!(t instanceof EagerTensor) || t.storage.device !== device) return false;
+    this.#buffers[slot] = t.storage.buffer;
+    this.#specs[slot] = specOf(t);
+    return true;
+  }
+
+  #isConstant(slot: number): boolean {
+    return this.#context.plan.kinds[slot] === CONSTANT;
+  }
+
+  #register(slot: number): number {
+    return this.#sources.get(slot) ?? slot;
+  }
+
+  /** Finds out who is read last where. */
+  finish(steps: readonly PlanStep[]): Layout {
+    const { plan, device } = this.#context;
+    const work = this.#work, loads = this.#loads, specs = this.#specs, buffers = this.#buffers;
+    const reads = new Map<number, number>();
+    for (const { inputs } of steps) for (const s of inputs) reads.set(s, (reads.get(s) ?? 0) + 1);
+    const lastAt = new Map<number, Work>();
+    for (const w of work) for (const r of w.from) lastAt.set(r, w);
+    const kept = steps.flatMap((s) => s.outputs)
+      .filter((slot) => plan.uses[slot] !== (reads.get(slot) ?? 0));
+    const assigned = steps.length === 0 ? [] : [...this.#assigned];
+    const leaving = new Set([
+      ...kept.map((slot) => this.#register(slot)),
+      ...assigned.map((state) => this.#values.get(state)!.register),
+    ]);
+
+    const inputs = this.#given.map(({ slot, value }) => ({
+      slot,
+      spec: specs[slot],
+      isArray: value instanceof NdArray,
+      isRead: lastAt.has(slot) || leaving.has(slot),
+    }));
+    for (const w of work) {
+      for (const r of w.to) if (!leaving.has(r)) (lastAt.get(r) ?? w).frees.push(r);
+    }
+    const used: [number, number][] = [];
+    const later = readsLater(plan, steps);
+    for (const { slot, isArray } of inputs) {
+      const last = leaving.has(slot) ? undefined : lastAt.get(slot);
+      if (isArray) last?.frees.push(slot);
+      if (!isArray && last && later(slot) === 0) last.drops.push(slot);
+      else if (reads.has(slot)) used.push([slot, reads.get(slot)!]);
+    }
+
+    const made: number[] = [];
+    const outputs = kept.map((slot): Output => ({
+      slot,
+      spec: specs[slot],
+      uses: reads.get(slot) ?? 0,
+      owner: this.#ownerOf(this.#register(slot), made),
+    }));
+    const stores = assigned.map((state): Store => {
+      const { register, spec } = this.#values.get(state)!;
+      return { state, shape: spec.shape, owner: this.#ownerOf(register, made) };
+    });
+    const { length } = steps;
+    return { device, length, inputs, loads, work, made, outputs, stores, used, specs, buffers };
+  }
+
+  /** Whose memory a register is; what was made here is added to `made`. */
+  #ownerOf(register: number, made: number[]): Owner {
+    const given = this.#given.findIndex((g) => g.slot === register);
+    if (given >= 0 && !(this.#given[given].value instanceof NdArray)) {
+      return { kind: "input", index: given };
+    }
+    const load = this.#loads.findIndex((l) => l.register === register);
+    if (load >= 0) return { kind: "load", index: load };
+    if (!made.includes(register)) made.push(register);
+    return { kind: "made", index: made.indexOf(register) };
+  }
+}
+
+/** True where the variable's value is on the device and what it was when the segment was laid out. */
+export function isLoaded({ state, spec }: Load, device: Device): boolean {
+  return state.storage?.device === device &&
+    (state.valueShape === spec.shape || sameShape(state.valueShape, spec.shape));
+}
+
+function keepsPromise({ node }: PlanStep, specs: readonly ConcreteSpec[]): boolean {
+  return node.outputs.every((o, i) => !o.promised || compatible(o.shape, specs[i].shape));
+}
+
+function specOf(x: EagerTensor | NdArray): ConcreteSpec {
+  return { dtype: x.dtype, shape: x instanceof NdArray ? x.shape : x.staticShape };
+}
+
+/** How often a slot is read after these steps, where all before them have run. */
+function readsLater(plan: Plan, steps: readonly PlanStep[]): (slot: number) => number {
+  const left = plan.uses.slice();
+  const end = steps.length === 0 ? 0 : steps[steps.length - 1].index + 1;
+  for (const { inputs } of plan.steps.slice(0, end)) for (const slot of inputs) left[slot]--;
+  return (slot) => left[slot];
+}

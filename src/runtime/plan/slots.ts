@@ -1,0 +1,259 @@
+/**
+ * Slots: the values of one run of a plan, where they are, and how often they are still read.
+ */
+import type { OpInput } from "../../core/apply.ts";
+import type { BufferRead, Device } from "../../core/device.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { constantTensor } from "../eager/eager.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { copyArray, releaseValue, type RunValue } from "../session/run_value.ts";
+import { totals } from "../eager/storage.ts";
+import { EagerTensor } from "../eager/tensor.ts";
+
+/** What a slot holds, as {@linkcode Plan.kinds} says it. */
+export const RESULT = 0, CONSTANT = 1, FEED = 2;
+
+/** What a plan keeps between runs. */
+export interface PlanMemory {
+  /** Constants on the devices that use them, by slot. */
+  readonly constants: Map<Device, Map<number, EagerTensor>>;
+  /** True: the plan was given up, and must keep nothing any more. */
+  released: boolean;
+}
+
+const memories = new WeakMap<Plan, PlanMemory>();
+
+/** What a plan keeps between runs. */
+export function memoryOf(plan: Plan): PlanMemory {
+  let memory = memories.get(plan);
+  if (!memory) memories.set(plan, memory = { constants: new Map(), released: false });
+  return memory;
+}
+
+/** Frees what a plan holds between runs. */
+export function releasePlan(plan: Plan): void {
+  const memory = memoryOf(plan);
+  memory.released = true;
+  for (const tensors of memory.constants.values()) {
+    for (const t of tensors.values()) {
+      totals.tensors++;
+      t.dispose();
+    }
+  }
+  memory.constants.clear();
+}
+
+/** A constant of a plan, which lives and ends with it: no tensor of the user's. */
+function planConstant(value: NdArray, device: Device): EagerTensor {
+  const t = constantTensor(value, device);
+  t.storage.uncount();
+  totals.tensors--;
+  return t;
+}
+
+/** The values of one run. */
+export class Slots {
+  /** The value of each slot; undefined before it is made and after its last reader. */
+  readonly values: (RunValue | undefined)[];
+  /** How often each value is still to be read. */
+  readonly uses: number[];
+  readonly #plan: Plan;
+  readonly #memory: PlanMemory;
+  readonly #kinds: Uint8Array;
+  /** Host copies of values that live on a device. */
+  readonly #hosts: (NdArray | undefined)[];
+  #reading: Map<number, Promise<void>> | null = null;
+  #ended = false;
+
+  /** `ownsFeeds`: the feeds are the run's own, to be changed, handed on and freed. */
+  constructor(plan: Plan, feeds: readonly RunValue[], ownsFeeds: boolean) {
+    this.#plan = plan;
+    this.#memory = memoryOf(plan);
+    this.values = new Array(plan.slots).fill(undefined);
+    // Filled: reading past the end of a list is slow.
+    this.#hosts = new Array(plan.slots).fill(undefined);
+    this.uses = plan.uses.slice();
+    this.#kinds = plan.kinds;
+    for (const { slot, value } of plan.constants) this.values[slot] = value as RunValue;
+    if (ownsFeeds && feeds.length > 0) {
+      this.#kinds = plan.kinds.slice();
+      for (const slot of plan.feeds) this.#kinds[slot] = RESULT;
+    }
+    for (let i = 0; i < feeds.length; i++) {
+      const slot = plan.feeds[i];
+      if (ownsFeeds && this.uses[slot] === 0) releaseValue(feeds[i]);
+      else this.values[slot] = feeds[i];
+    }
+  }
+
+  /** True where the plan keeps nothing any more: what is prepared with its constants must not be used. */
+  get isReleased(): boolean {
+    return this.#memory.released;
+  }
+
+  /** Reads what this step needs from the GPU, and with it whatever its boundary will need and already has. */
+  read(step: PlanStep): Promise<void> | undefined {
+    let slots: number[] | undefined;
+    let waits: Promise<void>[] | undefined;
+    for (let i = 0; i < step.inputs.length; i++) {
+      const slot = step.inputs[i];
+      if (!step.offGpu[i] || !this.isRemote(slot)) continue;
+      const under = this.#reading?.get(slot);
+      if (under) (waits ??= []).push(under);
+      else if (!slots?.includes(slot)) (slots ??= []).push(slot);
+    }
+    if (slots) {
+      for (const slot of step.reads) {
+        if (!slots.includes(slot) && this.isRemote(slot) && !this.#reading?.has(slot)) {
+          slots.push(slot);
+        }
+      }
+      const pending = this.#readSlots(slots);
+      if (pending) (waits ??= []).push(pending);
+    }
+    if (waits) return waits.length === 1 ? waits[0] : Promise.all(waits).then(() => {});
+  }
+
+  /** True where the step needs something from the GPU that nobody reads yet. */
+  mustRead({ inputs, offGpu }: PlanStep): boolean {
+    for (let i = 0; i < inputs.length; i++) {
+      if (offGpu[i] && this.isRemote(inputs[i]) && !this.#reading?.has(inputs[i])) return true;
+    }
+    return false;
+  }
+
+  /** What steps need from the GPU, with whatever their boundary will need and already has, for somebody else to read. */
+  readsOf(steps: readonly PlanStep[]): {
+    readonly reads: BufferRead[];
+    readonly keep: (arrays: readonly NdArray[]) => void;
+  } {
+    const slots = new Set<number>();
+    for (const { inputs, offGpu, reads } of steps) {
+      inputs.forEach((slot, i) => offGpu[i] && slots.add(slot));
+      for (const slot of reads) slots.add(slot);
+    }
+    const wanted = [...slots].filter((s) => this.isRemote(s) && !this.#reading?.has(s));
+    return {
+      reads: wanted.map((s) => this.#readOf(s)),
+      keep: (arrays) => arrays.forEach((a, i) => this.#hosts[wanted[i]] = a),
+    };
+  }
+
+  #readOf(slot: number): BufferRead {
+    const { storage, dtype, staticShape: shape } = this.values[slot] as EagerTensor;
+    return { buffer: storage.buffer, spec: { dtype, shape } };
+  }
+
+  /** True where the value is in GPU memory and nowhere else. */
+  isRemote(slot: number): boolean {
+    const v = this.values[slot];
+    return v instanceof EagerTensor && v.storage.device.type === "GPU" &&
+      this.#hosts[slot] === undefined;
+  }
+
+  #readSlots(slots: readonly number[]): Promise<void> | undefined {
+    const { device } = (this.values[slots[0]] as EagerTensor).storage;
+    const reads = slots.map((s) => this.#readOf(s));
+    const keep = (arrays: readonly NdArray[]): void =>
+      arrays.forEach((a, i) => this.#hosts[slots[i]] = a);
+    device.check();
+    const now = device.readSync(reads);
+    if (now) return void keep(now);
+    const reading = this.#reading ??= new Map();
+    const pending = device.read(reads).then((arrays) => {
+      for (const s of slots) reading.delete(s);
+      if (!this.#ended) keep(arrays);
+    });
+    for (const s of slots) reading.set(s, pending);
+    return pending;
+  }
+
+  /** The value as a host array. */
+  host(slot: number): NdArray {
+    const known = this.#hosts[slot];
+    if (known) return known;
+    const v = this.values[slot]!;
+    return v instanceof NdArray ? v : this.#hosts[slot] = v.ndarraySync();
+  }
+
+  /** True where the last reader of a result asks: it may have the host array, which is then nobody else's. */
+  giveHost(slot: number): boolean {
+    const array = this.#hosts[slot] ?? this.values[slot];
+    const give = this.uses[slot] === 1 &&
+      (this.#kinds[slot] === RESULT || this.values[slot] !== array);
+    if (give) this.#hosts[slot] = undefined;
+    return give;
+  }
+
+  /** The value as an input of a kernel on `device`; `local` where it must be brought there. */
+  tensor(slot: number, device: Device, local: boolean): OpInput {
+    const v = this.values[slot]!;
+    if (!(v instanceof NdArray)) {
+      if (!(v instanceof EagerTensor) || v.storage.device === device || !local) return v;
+      const host = this.#hosts[slot];
+      if (device.type === "CPU" || this.#kinds[slot] !== RESULT) return host ?? v;
+      // A value made on the CPU goes up once, however many steps read it.
+      const array = host ?? v.ndarraySync();
+      this.#hosts[slot] = array;
+      v.dispose();
+      return this.values[slot] = constantTensor(array, device);
+    }
+    if (DTYPES[v.dtype].kind === "handle") return v;
+    switch (this.#kinds[slot]) {
+      case FEED:
+        return v;
+      case CONSTANT:
+        return this.#constant(slot, v, device);
+    }
+    // A script's result: uploaded once, however many steps read it; the host array stays for scripts.
+    this.#hosts[slot] = v;
+    return this.values[slot] = constantTensor(v, device);
+  }
+
+  #constant(slot: number, value: NdArray, device: Device): OpInput {
+    const { constants, released } = this.#memory;
+    if (released) return value;
+    let tensors = constants.get(device);
+    if (!tensors) constants.set(device, tensors = new Map());
+    let t = tensors.get(slot);
+    if (!t || t.isDisposed) tensors.set(slot, t = planConstant(value, device));
+    return t;
+  }
+
+  /** Counts `n` reads of a value; it is dropped after its last one. */
+  used(slot: number, n = 1): void {
+    if ((this.uses[slot] -= n) === 0) this.drop(slot);
+  }
+
+  /** Forgets a value, and frees it where it is the run's. */
+  drop(slot: number): void {
+    const v = this.values[slot];
+    if (v && this.#kinds[slot] === RESULT) releaseValue(v);
+    this.values[slot] = undefined;
+    this.#hosts[slot] = undefined;
+  }
+
+  /** The fetched values, each a handle of its own; `toHost`: what came to the host anyway is handed out from there. */
+  fetch(toHost: boolean): RunValue[] {
+    return this.#plan.fetches.map((slot) => {
+      const v = this.values[slot]!;
+      const last = --this.uses[slot] === 0 && this.#kinds[slot] === RESULT;
+      if (v instanceof NdArray) return last ? v : copyArray(v);
+      const host = this.#hosts[slot];
+      if (toHost && host) {
+        if (last) v.dispose();
+        return last ? host : copyArray(host);
+      }
+      return last || !(v instanceof EagerTensor)
+        ? v
+        : new EagerTensor(v.dtype, v.staticShape, v.storage.retain());
+    });
+  }
+
+  /** Frees everything: the run failed. */
+  end(): void {
+    this.#ended = true;
+    for (let slot = 0; slot < this.values.length; slot++) this.drop(slot);
+  }
+}

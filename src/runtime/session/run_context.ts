@@ -1,0 +1,216 @@
+/**
+ * What one run of a plan carries along: cancellation, counters, and how the host ops of a plan execute.
+ */
+import type { OpInput } from "../../core/apply.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
+import type { Device } from "../../core/device.ts";
+import { UnimplementedError } from "../../core/errors.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { DrawCounts } from "../../ops/random/state.ts";
+import type { RunCounter } from "./metadata.ts";
+import type { RunLimit } from "./run_limit.ts";
+import type { EagerTensor } from "../eager/tensor.ts";
+
+let runs = 0;
+
+/**
+ * Shared by everything one `session.run` or function call does. An `AbortSignal` is made only for who asks for it: most runs end
+ * before anybody could cancel them.
+ */
+export class RunContext {
+  /** Number of the run. */
+  readonly run: number = ++runs;
+  /** Script bodies called so far. */
+  hostCalls = 0;
+  /** Counts what the run does on the devices; null where nobody asked. */
+  counter: RunCounter | null = null;
+  /** When it is to end; null for when it is done. */
+  readonly limit: RunLimit | null;
+  readonly #outer: AbortSignal | null;
+  #controller: AbortController | null = null;
+  #listeners: Set<(reason: unknown) => void> | null = null;
+  #aborted = false;
+  #reason: unknown;
+
+  /** `outer` ends the run when it aborts. */
+  constructor(outer: AbortSignal | null = null, limit: RunLimit | null = null) {
+    this.#outer = outer;
+    this.limit = limit;
+  }
+
+  /** For what may go on for long without giving others a turn: throws where the run is to end. */
+  tick(): void {
+    if (this.aborted) throw this.reason;
+    const error = this.limit?.due();
+    if (error) throw error;
+  }
+
+  /** True once the run failed, was cancelled or timed out. */
+  get aborted(): boolean {
+    return this.#aborted || this.#outer?.aborted === true;
+  }
+  /** Why it was aborted. */
+  get reason(): unknown {
+    return this.#aborted ? this.#reason : this.#outer?.reason;
+  }
+
+  /** Aborts when the run fails, is cancelled or times out. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
+    const own = this.#controller.signal;
+    return this.#outer ? AbortSignal.any([own, this.#outer]) : own;
+  }
+
+  /** Ends the run: what is in flight is told, and its results are dropped. Later calls change nothing. */
+  abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    const listeners = this.#listeners;
+    this.#listeners = null;
+    this.#outer?.removeEventListener("abort", this.#follow);
+    for (const tell of listeners ?? []) tell(reason);
+    this.#controller?.abort(reason);
+  }
+
+  /** Calls `tell` when the run is aborted. Returns how to take that back. */
+  onAbort(tell: (reason: unknown) => void): () => void {
+    if (this.aborted) {
+      tell(this.reason);
+      return () => {};
+    }
+    if (!this.#listeners) {
+      this.#listeners = new Set();
+      this.#outer?.addEventListener("abort", this.#follow);
+    }
+    this.#listeners.add(tell);
+    return () => {
+      this.#listeners?.delete(tell);
+      if (this.#listeners?.size !== 0) return;
+      this.#listeners = null;
+      this.#outer?.removeEventListener("abort", this.#follow);
+    };
+  }
+
+  readonly #follow = (): void => this.abort(this.#outer!.reason);
+}
+
+/** One call of a host op by the executor. */
+export interface HostCall {
+  /** Node name. */
+  readonly node: string;
+  /** Op. */
+  readonly def: OpDef;
+  /** Attributes. */
+  readonly attrs: Attrs;
+  /** Inputs; host arrays where the op asked for them. The executor's, but for those in `given`. */
+  readonly inputs: readonly OpInput[];
+  /** Which inputs are host arrays that nobody else reads any more: the op may have them without a copy. */
+  readonly given: readonly boolean[];
+  /** Where the node was placed. */
+  readonly device: Device;
+  /** Which outputs somebody reads. */
+  readonly wanted: readonly boolean[];
+  /** The device whose kernels alone read each output: what goes there at once need not be copied before. Null where others read it. */
+  readonly sinks: readonly (Device | null)[];
+  /** The operation the node stems from: knows the place that made it. */
+  readonly source: { readonly definitionSite: string };
+  /** The run. */
+  readonly context: RunContext;
+  /** How often the random ops beside this one have drawn: a function that it calls has its counts within. */
+  readonly draws: DrawCounts;
+}
+
+/** Results of a host op: tensors it owns no longer, or host arrays. */
+export type HostResults = readonly (OpInput | null)[];
+/** How a host op runs inside a plan. */
+export type HostOp = (call: HostCall) => HostResults | Promise<HostResults>;
+
+/** What the planner must know of a host op. */
+export interface HostOpOptions {
+  /** True: its tensors must be on the device it was placed on; what is elsewhere is brought there with the others of its boundary. */
+  readonly local?: boolean;
+  /** True for a node that wants to read its tensors at once, and so to be where that can be done. */
+  readonly readsAtOnce?: (attrs: Attrs) => boolean;
+  /** Inputs that a node wants on the host, by number, beside those its op says. */
+  readonly hostInputs?: (attrs: Attrs) => ReadonlySet<number>;
+}
+
+const hostOps = new Map<string, HostOp>();
+const localOps = new Set<string>();
+const readers = new Map<string, (attrs: Attrs) => boolean>();
+const hostInputs = new Map<string, (attrs: Attrs) => ReadonlySet<number>>();
+
+/** Says how an op with `host: true` runs inside a plan. */
+export function setHostOp(name: string, run: HostOp, options: HostOpOptions = {}): void {
+  hostOps.set(name, run);
+  if (options.local) localOps.add(name);
+  if (options.readsAtOnce) readers.set(name, options.readsAtOnce);
+  if (options.hostInputs) hostInputs.set(name, options.hostInputs);
+}
+
+/** Inputs that a node wants on the host, beside those its op says; undefined for none. */
+export function hostInputsOf(def: OpDef, attrs: Attrs): ReadonlySet<number> | undefined {
+  return hostInputs.get(def.name)?.(attrs);
+}
+
+/** True for a node that wants to read its tensors at once; see {@linkcode HostOpOptions}. */
+export function readsAtOnce(def: OpDef, attrs: Attrs): boolean {
+  return readers.get(def.name)?.(attrs) ?? false;
+}
+
+/** How an op with `host: true` runs inside a plan. Throws `UnimplementedError` where nobody said. */
+export function hostOp(def: OpDef): HostOp {
+  const op = hostOps.get(def.name);
+  if (!op) {
+    throw new UnimplementedError(`Cannot run ${def.name}: it has no host implementation`, {
+      op: def.name,
+    });
+  }
+  return op;
+}
+
+/** True where an op wants its tensors on its own device; see {@linkcode HostOpOptions}. */
+export function isLocal(def: OpDef): boolean {
+  return !def.host || localOps.has(def.name);
+}
+
+const constantOps = new Map<string, (attrs: Attrs) => Tensor>();
+
+/** Says what an op without inputs gives at every run: plans have it from the start, and run nothing for it. */
+export function setConstantOp(name: string, make: (attrs: Attrs) => Tensor): void {
+  constantOps.set(name, make);
+}
+
+/** What an op gives at every run; undefined where nobody said. */
+export function constantOf(def: OpDef, attrs: Attrs): Tensor | undefined {
+  return constantOps.get(def.name)?.(attrs);
+}
+
+let current: RunContext | null = null;
+
+/** The run whose body is being called, if it has a limit. */
+export function currentRun(): RunContext | null {
+  return current;
+}
+
+/** Calls a body of a run: what it starts meanwhile ends when the run is to. */
+export function withinRun<R>(context: RunContext, fn: () => R): R {
+  const before = current;
+  current = context;
+  try {
+    return fn();
+  } finally {
+    current = before;
+  }
+}
+
+/** A fresh run, which ends when `signal` aborts, and when the run in whose body it begins is to. */
+export function newRunContext(signal?: AbortSignal): RunContext {
+  return new RunContext(signal, current?.limit);
+}
+
+export type { EagerTensor };

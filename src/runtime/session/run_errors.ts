@@ -1,0 +1,69 @@
+/**
+ * Errors of a run: every one is an `OpError` that names its node and says where the node was made.
+ */
+import {
+  InvalidArgumentError,
+  NotImplementedError,
+  OpError,
+  UnimplementedError,
+  UnknownError,
+} from "../../core/errors.ts";
+import { type PartialShape, shapeText } from "../../core/shape.ts";
+import { trimStack, userFrames } from "../../core/user_stack.ts";
+
+/** A node as errors name it. */
+export interface ErrorPlace {
+  /** Its name. */
+  readonly name: string;
+  /** Its op. */
+  readonly def: { readonly name: string };
+  /** The operation it stems from. */
+  readonly source: { readonly definitionSite: string };
+}
+
+/** What goes below the text of an error: the node, as TensorFlow appends it, and where it was made. */
+export function placeText(node: string | undefined, definitionSite: string | undefined): string {
+  if (node === undefined) return "";
+  const site = userFrames(definitionSite);
+  return `\n\t [[{{node ${node}}}]]${
+    site === "" ? "" : `\n\nOriginal stack trace for '${node}':\n${site}`
+  }`;
+}
+
+/** The error as one of this node. Errors that name a node already stay as they are. */
+export function locatedAt(e: unknown, { name, def, source }: ErrorPlace): unknown {
+  if (e instanceof OpError && e.node !== undefined) return e;
+  const Class = e instanceof OpError ? e.constructor as OpErrorClass : classOf(e);
+  const text = e instanceof Error ? e.message : String(e);
+  const error = new Class(text + placeText(name, source.definitionSite), {
+    op: e instanceof OpError && e.op !== undefined ? e.op : def.name,
+    node: name,
+    inputs: e instanceof OpError ? e.inputs : undefined,
+    cause: e instanceof OpError ? e.cause : e,
+  });
+  trimStack(error);
+  return error;
+}
+
+type OpErrorClass = new (message: string, details: object) => OpError;
+
+/** The class that stands for what a kernel or a shape rule throws. */
+function classOf(e: unknown): OpErrorClass {
+  if (e instanceof RangeError || e instanceof TypeError) return InvalidArgumentError;
+  if (e instanceof NotImplementedError) return UnimplementedError;
+  return UnknownError;
+}
+
+/** The error of an output whose shape is not what was promised. */
+export function brokenPromise(
+  output: number,
+  node: string,
+  actual: readonly number[],
+  declared: PartialShape,
+): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `Shape of output ${output} of ${node} is ${
+      shapeText(actual)
+    }, which is not compatible with the declared shape ${shapeText(declared)}`,
+  );
+}

@@ -1,0 +1,390 @@
+/**
+ * Session: runs parts of a graph. Plans are made once per set of fetches and feeds.
+ */
+import { DTYPES } from "../../core/dtype.ts";
+import { flatten, isNested, type Nest, packAs } from "../../core/nest.ts";
+import { NdArray, type Scalar } from "../../core/nd_array.ts";
+import { optionCheck } from "../../core/options.ts";
+import { evaluator, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { CancelledError, NotFoundError, RuntimeError, ValueError } from "../../core/errors.ts";
+import { traced, tracer } from "../../core/trace.ts";
+import { DrawCounts } from "../../ops/random/state.ts";
+import type { GraphLike } from "../../core/graph_node.ts";
+import { currentGraph, type Graph } from "../../graph/graph.ts";
+import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
+import { feedsIn, fetchIn } from "../../graph/fetches.ts";
+import { buildIr, type IrGraph } from "../../graph/ir.ts";
+import { RecentMap } from "../../core/recent_map.ts";
+import { defaultDevice, deviceGeneration } from "../devices.ts";
+import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
+import { Fed } from "./feeds.ts";
+import { Folder } from "../plan/folder.ts";
+import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
+import { execute, executeAlone } from "../plan/executor.ts";
+import { currentRun, RunContext } from "./run_context.ts";
+import { RunLimit } from "./run_limit.ts";
+import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
+import { releasePlan } from "../plan/slots.ts";
+import { RunCounter, type RunMetadata } from "./metadata.ts";
+
+/** Something to fetch: a tensor or a variable gives its value, an operation null, a name either. */
+export type Fetch = Tensor | Operation | string;
+/** A fetched value: an array, a scalar for rank 0, null for an operation. */
+export type Fetched = NdArray | Scalar | null;
+/** Values to feed, by tensor, by variable (for all of its reads) or by name. */
+export type Feeds = ReadonlyMap<Tensor | string, TensorLike> | Readonly<Record<string, TensorLike>>;
+
+/** Options of {@linkcode Session.run}. */
+export interface RunOptions {
+  /** Values for placeholders, or for any other tensor. */
+  readonly feeds?: Feeds | undefined;
+  /** Milliseconds after which the run rejects with `DeadlineExceededError`. */
+  readonly timeoutMs?: number | undefined;
+  /** Cancels the run. */
+  readonly signal?: AbortSignal | undefined;
+  /** Filled with what the run did. */
+  readonly metadata?: Partial<RunMetadata> | undefined;
+}
+
+/** Options of {@linkcode Session}. */
+export interface SessionOptions {
+  /** The graph; default the one being built. */
+  readonly graph?: Graph | GraphLike | undefined;
+  /** False: an op that cannot run on the device asked for is an error. Default true. */
+  readonly allowSoftPlacement?: boolean;
+  /** Who runs the graph; empty, the default, for this process. */
+  readonly target?: string;
+}
+
+const checkOptions = optionCheck<SessionOptions>("Session", {
+  graph: true,
+  allowSoftPlacement: true,
+  target: true,
+});
+const checkRunOptions = optionCheck<RunOptions>(
+  "Session.run",
+  { feeds: true, timeoutMs: true, signal: true, metadata: true },
+  'values are fed as run(fetches, { feeds: new Map([[x, value]]) }) or { feeds: { "x:0": value } }',
+);
+
+const PLAN_LIMIT = 256;
+
+/** A plan, and how many shapes had been promised when it was made. */
+interface Planned {
+  readonly plan: Plan;
+  readonly promises: number;
+}
+
+/** What one run computes, of what. */
+interface Request {
+  readonly wanted: readonly SymbolicTensor[];
+  readonly targets: readonly Operation[];
+  readonly fed: Fed;
+}
+
+/**
+ * Runs operations of a graph. Follows TensorFlow `tf.compat.v1.Session`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const { x, y } = g.asDefault(() => {
+ *   const x = tf.placeholder("float32", [null, 2], "x");
+ *   return { x, y: tf.mul(x, x) };
+ * });
+ * await using sess = new tf.Session({ graph: g });
+ * const out = await sess.run({ y }, { feeds: new Map([[x, [[1, 2]]]]) }) as { y: tf.NdArray };
+ * assertEquals(out.y.toArray(), [[1, 4]]);
+ * ```
+ */
+export class Session {
+  /** The graph that is run. */
+  readonly graph: Graph;
+  readonly #soft: boolean;
+  readonly #plans = new RecentMap<string, Planned>(PLAN_LIMIT, ({ plan }) => releasePlan(plan));
+  #generation = deviceGeneration();
+  readonly #running = new Set<RunContext>();
+  readonly #folder = new Folder();
+  readonly #draws = new DrawCounts();
+  #closed = false;
+
+  /** Opens a session. Throws `RuntimeError` where there is no graph, `NotFoundError` for a target that nothing serves. */
+  constructor(options: SessionOptions = {}) {
+    checkOptions(options);
+    const { graph, allowSoftPlacement = true, target = "" } = options;
+    if (target !== "") {
+      throw new NotFoundError(
+        `No session factory registered for the given session options: {target: ${
+          JSON.stringify(target)
+        }}: only this process runs graphs, leave target out`,
+      );
+    }
+    const g = (graph ?? currentGraph()) as Graph | undefined;
+    if (!g) {
+      throw new RuntimeError("Cannot open a Session: pass { graph }, there is no default graph");
+    }
+    this.graph = g;
+    this.#soft = allowSoftPlacement;
+  }
+
+  /** Runs what the fetches need and returns their values in the same nest. Rejects with the first error of a node. */
+  run(fetches: Tensor | string, options?: RunOptions): Promise<Fetched>;
+  /** Runs an operation for its effect. */
+  run(fetches: Operation, options?: RunOptions): Promise<null>;
+  /** Runs a list of fetches. */
+  run(fetches: readonly Fetch[], options?: RunOptions): Promise<Fetched[]>;
+  /** Runs any nest of fetches. */
+  run(fetches: Nest<Fetch>, options?: RunOptions): Promise<Nest<Fetched>>;
+  async run(fetches: Nest<Fetch>, options: RunOptions = {}): Promise<Nest<Fetched>> {
+    checkRunOptions(options);
+    if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
+    if (this.graph.version === 0) {
+      throw new RuntimeError(
+        "The Session graph is empty. Add operations to the graph before calling run().",
+      );
+    }
+    const { signal, metadata } = options;
+    if (signal?.aborted) {
+      throw new CancelledError("Cannot run: the signal is aborted already", {
+        cause: signal.reason,
+      });
+    }
+    const nested = isNested(fetches);
+    const leaves = nested ? flatten(fetches as Nest<Fetch>) : [fetches as Fetch];
+    const resolved = leaves.map((f) => fetchIn(this.graph, f));
+    const fed = this.#feeds(options.feeds);
+    const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
+    // A body may write into what was fed: who fetches it gets it as it was.
+    const kept: RunValue[] = [];
+    const places = resolved.map((r) => {
+      if (r instanceof Operation) return targets.push(r), null;
+      const i = fed.tensors.indexOf(r);
+      if (i < 0) return { from: wanted.push(r) - 1, isFed: false };
+      const v = fed.values[i];
+      return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
+    });
+    const context = new RunContext(null, RunLimit.of(options) ?? currentRun()?.limit);
+    if (metadata) context.counter = new RunCounter();
+    let arrays: NdArray[];
+    try {
+      const request = { wanted, targets, fed };
+      const started = tracer === null ? this.#execute(request, context) : traced(
+        { name: "Session.run", category: "run", details: { run: context.run } },
+        () => this.#execute(request, context),
+      );
+      arrays = started instanceof Promise ? await started : started;
+    } catch (e) {
+      kept.forEach(releaseValue);
+      throw e;
+    }
+    const feeds = kept.length > 0 ? await toHost(kept) : [];
+    if (metadata) Object.assign(metadata, context.counter?.total, { hostCalls: context.hostCalls });
+    const out = places.map((p) => p && unwrap((p.isFed ? feeds : arrays)[p.from]));
+    return nested ? packAs<Fetched>(fetches, out) : out[0];
+  }
+
+  /** Runs a plan to its end, or to the first of an error, the time limit, the caller's signal and `close()`. */
+  #execute(request: Request, context: RunContext): NdArray[] | Promise<NdArray[]> {
+    const { fed } = request;
+    this.#running.add(context);
+    let work: NdArray[] | Promise<NdArray[]> | undefined;
+    try {
+      const plan = this.#plan(request, context);
+      const run = (p: Plan): NdArray[] | Promise<NdArray[]> =>
+        runPlan(p, fed, context, this.#draws);
+      work = plan instanceof Promise ? plan.then(run) : run(plan);
+    } finally {
+      if (!(work instanceof Promise)) {
+        this.#running.delete(context);
+        fed.release();
+      }
+    }
+    return work instanceof Promise ? this.#guard(work, request, context) : work;
+  }
+
+  /** What a run that waits comes to: its results, or the first reason to end it. */
+  #guard(
+    work: Promise<NdArray[]>,
+    { fed }: Request,
+    context: RunContext,
+  ): Promise<NdArray[]> {
+    const { limit } = context, signal = limit?.signal;
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => context.abort(limit!.cancelled());
+      const timer = limit?.timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => context.abort(limit.expired()), limit.left);
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", cancel);
+        this.#running.delete(context);
+      };
+      signal?.addEventListener("abort", cancel);
+      context.onAbort((reason) => {
+        end();
+        fed.release();
+        reject(reason);
+      });
+      // A body may have aborted it before anybody listened.
+      if (signal?.aborted) cancel();
+      work.then((v) => {
+        end();
+        resolve(v);
+      }, (e) => {
+        end();
+        fed.release();
+        reject(e);
+      });
+    });
+  }
+
+  #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
+    const { wanted: fetches, targets, fed: { tensors: feeds } } = request;
+    const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
+    const key = `${defaultDevice().name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
+      ids(feeds)
+    }`;
+    if (this.#generation !== deviceGeneration()) this.#releasePlans();
+    const known = this.#plans.get(key);
+    if (known?.promises === this.graph.promises) return known.plan;
+    return traced(
+      { name: "plan", category: "plan" },
+      () => this.#makePlan(key, request, context),
+    );
+  }
+
+  #makePlan(
+    key: string,
+    { wanted: fetches, targets, fed }: Request,
+    context: RunContext,
+  ): Plan | Promise<Plan> {
+    const { promises } = this.graph, feeds = fed.tensors;
+    // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
+    fed.own();
+    const built = mergeEqual(buildIr({ fetches, targets, feeds }));
+    checkPlacement(built, this.#soft);
+    const ir = this.#folder.fold(built, context);
+    const make = (folded: IrGraph): Plan => {
+      if (this.#closed) throw closedError();
+      const plan = makePlan(runPasses(folded, defaultDevice().type));
+      // Two runs may have planned the same while a body was folded.
+      const other = this.#plans.get(key);
+      if (other?.promises === promises) return other.plan;
+      this.#plans.set(key, { plan, promises });
+      return plan;
+    };
+    return ir instanceof Promise ? ir.then(make) : make(ir);
+  }
+
+  #feeds(feeds: Feeds | undefined): Fed {
+    const fed = new Fed();
+    if (feeds === undefined) return fed;
+    const entries: Iterable<[Tensor | string, TensorLike]> = feeds instanceof Map
+      ? feeds
+      : Object.entries(feeds);
+    try {
+      for (const [key, value] of entries) {
+        for (const t of feedsIn(this.graph, key)) {
+          if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
+          if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
+          fed.add(t, value);
+        }
+      }
+    } catch (e) {
+      fed.release();
+      throw e;
+    }
+    return fed;
+  }
+
+  /** Cancels what is running and frees what plans hold. Later runs throw `RuntimeError`. */
+  close(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    const error = closedError();
+    this.#folder.close(error);
+    for (const context of [...this.#running]) context.abort(error);
+    this.#releasePlans();
+    return Promise.resolve();
+  }
+
+  #releasePlans(): void {
+    this.#plans.clear();
+    this.#generation = deviceGeneration();
+  }
+
+  /** Closes at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Sessions that are the default, innermost last. */
+const defaults: Session[] = [];
+
+/** Makes a session the default of `t.eval()` and `op.run()`; what it returns ends that. */
+export function enterDefaultSession(session: Session): () => void {
+  defaults.push(session);
+  return () => {
+    const i = defaults.lastIndexOf(session);
+    if (i >= 0) defaults.splice(i, 1);
+  };
+}
+
+/** The default session, or null. */
+export function defaultSession(): Session | null {
+  return defaults.at(-1) ?? null;
+}
+
+evaluator.run = (fetch, feeds, given) => {
+  const session = (given ?? defaultSession()) as Session | null;
+  const { graph } = fetch;
+  if (session === null) {
+    throw new ValueError(
+      `Cannot evaluate ${fetch}: No default session is registered. Use \`session.asDefault()\` or pass an explicit session`,
+    );
+  }
+  if (session.graph !== graph) {
+    throw new ValueError(
+      `Cannot use the ${
+        given ? "given" : "default"
+      } session to evaluate ${fetch}: its graph is different from the session's graph`,
+    );
+  }
+  return session.run(fetch as Tensor, feeds === undefined ? {} : { feeds });
+};
+
+/** Runs a plan. Where it calls nobody, the feeds need not be its own. */
+function runPlan(
+  plan: Plan,
+  fed: Fed,
+  context: RunContext,
+  draws: DrawCounts,
+): NdArray[] | Promise<NdArray[]> {
+  const { counter } = context;
+  const counted = <R>(fn: () => R): R => counter === null ? fn() : counter.within(fn);
+  const alone = counted(() => executeAlone(plan, fed.values));
+  if (alone !== null) {
+    fed.release();
+    return counted(() => alone.arrays());
+  }
+  const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
+    counted(() => toHost(v, context));
+  const out = execute(plan, fed.take(), context, { ownsFeeds: true, toHost: true, draws });
+  return out instanceof Promise ? out.then(fetch) : fetch(out);
+}
+
+function closedError(): CancelledError {
+  return new CancelledError("Session has been closed.");
+}
+
+/** A rank-0 array as a scalar; others stay arrays. */
+function unwrap(a: NdArray): Fetched {
+  if (a.shape.length > 0) return a;
+  if (DTYPES[a.dtype].kind === "handle") return a;
+  return a.at(0);
+}
+
+export { toHost };

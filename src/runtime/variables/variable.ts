@@ -1,0 +1,376 @@
+/**
+ * Variable: a tensor whose value can be replaced; eager code, graphs and functions share it.
+ */
+import { apply, apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import type { Attrs } from "../../core/op.ts";
+import { currentScope } from "../../core/scope_context.ts";
+import { asDType, type DType, type HostData, isTrainable } from "../../core/dtype.ts";
+import { NdArray, type Nested, type Scalar } from "../../core/nd_array.ts";
+import { type PartialShape, shapeTuple } from "../../core/shape.ts";
+import type { TensorGpuData } from "../../core/gpu_data.ts";
+import { newTensorId, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import {
+  AssignAddVariableOp,
+  AssignSubVariableOp,
+  AssignVariableOp,
+  ReadVariableOp,
+} from "../../ops/state/variable.ts";
+import { castInput, toInput } from "../../ops/input.ts";
+import { AssignedVariable } from "../../graph/assigned_variable.ts";
+import { FuncGraph } from "../../graph/func_graph.ts";
+import { currentGraph, type Graph } from "../../graph/graph.ts";
+import type { VariableNode } from "../../graph/graph_variables.ts";
+import type { Operation } from "../../graph/operation.ts";
+import { evaluateNow } from "../eager/evaluate.ts";
+import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
+import { constantTensor } from "../eager/eager.ts";
+import { scopeDevice } from "../devices.ts";
+import { currentReads } from "../eager/read_ahead.ts";
+import { VariableState } from "./variable_state.ts";
+import "./run_variable_ops.ts";
+
+/** The collection of a graph's variables. Names of collections are TensorFlow's. */
+export const GLOBAL_VARIABLES = "variables";
+/** The collection of those that optimizers train. */
+export const TRAINABLE_VARIABLES = "trainable_variables";
+/** The collection of those that are not saved. */
+export const LOCAL_VARIABLES = "local_variables";
+
+let variableCount = 0;
+/** Variables not disposed, by name. */
+const named = new Map<string, Variable>();
+
+/**
+ * A tensor that can be assigned. Make one with `tf.variable`.
+ */
+export class Variable extends Tensor {
+  /** How many were made: `tf.function` allows that on its first trace only. */
+  static created = 0;
+  /** The state, shared with graphs. */
+  readonly resource: VariableState;
+  readonly #sharedRead: Attrs;
+
+  /** Its place in the graph that it belongs to; null for a variable of eager code. */
+  readonly #node: VariableNode | null;
+
+  /** Made by `tf.variable`. */
+  constructor(state: VariableState, node: VariableNode | null = null) {
+    super(state.dtype, state.id);
+    Variable.created++;
+    currentReads()?.noteEffect("a new variable");
+    this.resource = state;
+    this.#node = node;
+    state.variable = this;
+    this.#sharedRead = { dtype: state.dtype, _shape: state.shape, _shared: true };
+  }
+
+  /** What ops that read or assign take as input. */
+  get handle(): Tensor {
+    return this.resource.handle;
+  }
+  /**
+   * True where `variableGrads`, tapes and optimizers consider it. Setting it freezes or thaws the variable from the next step on, in
+   * traced functions too; operations that a graph already has stay as they were built.
+   */
+  get trainable(): boolean {
+    return this.resource.trainable;
+  }
+  set trainable(trainable: boolean) {
+    this.resource.trainable = trainable;
+  }
+  /** The graph that it belongs to. Throws `RuntimeError` for a variable of eager code. */
+  override get graph(): Graph {
+    return this.#node?.graph ?? super.graph as Graph;
+  }
+  /** The operation that stands for it in its graph. Throws `RuntimeError` for a variable of eager code. */
+  override get op(): Operation {
+    return this.#node?.handle.operation ?? super.op as Operation;
+  }
+  /** The operation that gives it its initial value; null for a variable of eager code, and for an imported one without. */
+  get initializer(): Operation | null {
+    return this.#node?.initializer ?? null;
+  }
+  /** The tensor that it starts with in its graph; null where there is none. */
+  get initialValue(): Tensor | null {
+    return this.#node?.initializer?.inputs[1] ?? null;
+  }
+  /** Name of the variable. */
+  override get name(): string {
+    return this.resource.sharedName;
+  }
+  /** Shape of the value. */
+  override get staticShape(): readonly number[] {
+    return this.resource.shape as readonly number[];
+  }
+  /** Device the value lives on. */
+  override get device(): string {
+    const { resource } = this;
+    if (resource.storage !== null || this.#node === null) return resource.value.device;
+    return this.#node.handle.device;
+  }
+  /** True after `dispose()`. */
+  override get isDisposed(): boolean {
+    return this.#node === null && this.resource.isDisposed;
+  }
+  /** The value now, as a tensor: in a graph a node that reads it at each run. TensorFlow op `ReadVariableOp`. */
+  override readValue(): Tensor {
+    return apply1(ReadVariableOp, [this.resource.handle], {
+      dtype: this.dtype,
+      _shape: this.resource.shape,
+    });
+  }
+  /** The value as ops read it: eagerly no tensor is made, so none has to be disposed. */
+  override asOpInput(): Tensor {
+    if (currentInterpreter().symbolic) return this.readValue();
+    return apply1(ReadVariableOp, [this.resource.handle], this.#sharedRead);
+  }
+  /** Replaces the value. In a graph returns what does so at each run, and as a tensor is the new value. Throws `ValueError` for another shape or dtype. */
+  assign(value: TensorLike): AssignedVariable | null {
+    return this.#update(AssignVariableOp, value);
+  }
+  /** Adds to the value; see {@linkcode Variable.assign}. */
+  assignAdd(value: TensorLike): AssignedVariable | null {
+    return this.#update(AssignAddVariableOp, value);
+  }
+  /** Subtracts from the value; see {@linkcode Variable.assign}. */
+  assignSub(value: TensorLike): AssignedVariable | null {
+    return this.#update(AssignSubVariableOp, value);
+  }
+
+  #update(def: typeof AssignVariableOp, value: TensorLike): AssignedVariable | null {
+    const input = toInput(value, "value", "assign", {
+      dtype: value instanceof Tensor ? undefined : this.dtype,
+    });
+    const inputs: OpInput[] = [this.resource.handle, input];
+    const attrs = { dtype: this.dtype, _shape: this.resource.shape };
+    if (input.dtype !== this.dtype || !sameOrUnknown(input, this.staticShape)) {
+      throw new ValueError(
+        `Cannot assign value to variable '${this.name}': Shape mismatch. The variable shape ${
+          shapeTuple(this.resource.shape)
+        } and dtype ${this.dtype}, and the assigned value shape ${
+          shapeTuple(input instanceof Tensor ? input.staticShape : input.shape)
+        } and dtype ${input.dtype} are incompatible`,
+      );
+    }
+    const interpreter = currentInterpreter();
+    if (!interpreter.symbolic) {
+      apply(def, inputs, attrs);
+      return null;
+    }
+    const graph = currentGraph()!;
+    const assigned = new AssignedVariable(graph.addOp(def, inputs, attrs));
+    // Who fetches it from a finalized graph wants it to be there; a function's results are reads at its end.
+    if (!(graph instanceof FuncGraph)) assigned.readValue();
+    return assigned;
+  }
+
+  /** Reads the value as a host array. */
+  override ndarray(): Promise<NdArray> {
+    return this.resource.value.ndarray();
+  }
+  /** Reads the value as a host array at once. */
+  override ndarraySync(): NdArray {
+    return this.resource.value.ndarraySync();
+  }
+  /** Reads the elements, awaiting the device. */
+  override data(): Promise<HostData> {
+    return this.resource.value.data();
+  }
+  /** Reads the elements at once. */
+  override dataSync(): HostData {
+    return this.resource.value.dataSync();
+  }
+  /** Reads the elements as nested arrays. */
+  override array(): Promise<Nested> {
+    return this.resource.value.array();
+  }
+  /** Reads the elements as nested arrays at once. */
+  override arraySync(): Nested {
+    return this.resource.value.arraySync();
+  }
+  /** Reads the only element at once, in the form its dtype has in JavaScript. */
+  override scalar(): Scalar {
+    return this.resource.value.scalar();
+  }
+  /** Reads the only element at once. */
+  override item(): number {
+    return this.resource.value.item();
+  }
+  /** The GPU memory of the value that the variable has now. */
+  override dataToGPU(): TensorGpuData {
+    return this.resource.value.dataToGPU();
+  }
+  /** Checks the value's shape. Throws `ValueError` on conflict. */
+  override setShape(shape: PartialShape): void {
+    this.resource.value.setShape(shape);
+  }
+  /** Frees the value. Later uses throw `FailedPreconditionError`. */
+  override dispose(): void {
+    if (named.get(this.name) === this) named.delete(this.name);
+    this.resource.dispose();
+  }
+  /** The variable as text. */
+  override toString(): string {
+    return `<tf.Variable '${this.name}' ${this.dtype}[${this.resource.shape}]>`;
+  }
+}
+
+function sameOrUnknown(x: OpInput, shape: readonly number[]): boolean {
+  const s = x instanceof Tensor ? x.staticShape : x.shape;
+  return s === null ||
+    (s.length === shape.length && s.every((d, i) => d === null || d === shape[i]));
+}
+
+/**
+ * Makes a variable. `initialValue` is copied; the value lives on the device that `tf.device()` names, else on the default one. No scope disposes it.
+ * While a graph is built (`graph.asDefault`) the variable belongs to that graph: its name is made unique there, and it has its value once
+ * its `initializer` has run, or that of all (`tf.compat.v1.globalVariablesInitializer()`).
+ * Throws `ValueError` where an eager variable of that name was not disposed.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using v = tf.variable([1, 2]);
+ * v.assign([3, 4]);
+ * assertEquals(v.add(1).arraySync(), [4, 5]);
+ * ```
+ */
+export function variable(
+  initialValue: TensorLike,
+  trainable = true,
+  name?: string,
+  dtype?: DType,
+): Variable {
+  const graph = currentGraph();
+  if (graph !== null && !(graph instanceof FuncGraph)) {
+    return graphVariable(graph, initialValue, { trainable, name, dtype });
+  }
+  const wanted = dtype === undefined ? undefined : asDType(dtype);
+  if (name !== undefined && named.has(name)) {
+    throw new ValueError(
+      `Cannot make variable '${name}': a variable of that name was already registered, dispose() it first`,
+    );
+  }
+  const input = toInput(initialValue, "initialValue", "variable", {
+    dtype: initialValue instanceof Tensor ? undefined : wanted,
+  });
+  const value = outsideScopes(() => {
+    const cast = wanted === undefined ? input : castInput(input, wanted);
+    if (cast instanceof EagerTensor) {
+      return new EagerTensor(cast.dtype, cast.staticShape, cast.storage.retain());
+    }
+    const literal = cast instanceof Tensor ? evaluateNow(cast, "initialise a variable") : cast;
+    return literal instanceof EagerTensor ? literal : constantTensor(literal, scopeDevice());
+  });
+  const made = new Variable(
+    new VariableState(value, {
+      id: newTensorId(),
+      dtype: value.dtype,
+      shape: value.staticShape,
+      sharedName: name ?? defaultName(),
+      trainable,
+    }),
+  );
+  named.set(made.name, made);
+  return made;
+}
+
+/** Options of {@linkcode graphVariable}. */
+export interface GraphVariableOptions {
+  /** True, the default: tapes and optimizers consider it. */
+  readonly trainable?: boolean | undefined;
+  /** Its name, made unique in the graph. Default `"Variable"`. */
+  readonly name?: string | undefined;
+  /** Element type. Default that of the initial value. */
+  readonly dtype?: DType | undefined;
+  /** Collections that list it besides that of trainable variables. Default that of global variables. */
+  readonly collections?: readonly string[] | undefined;
+}
+
+/** A variable that belongs to a graph. It has no value before its initializer has run. Throws `ValueError` where the initial shape is not known. */
+export function graphVariable(
+  graph: Graph,
+  initialValue: TensorLike | (() => TensorLike),
+  { trainable = true, name = "Variable", dtype, collections }: GraphVariableOptions = {},
+): Variable {
+  const wanted = dtype === undefined ? undefined : asDType(dtype);
+  const { resource, node } = graph.variables.own(name, {
+    assign: AssignVariableOp,
+    initial: () => {
+      const given = typeof initialValue === "function"
+        ? graph.nameScope("Initializer", initialValue)
+        : initialValue;
+      const input = toInput(given, "initialValue", "variable", {
+        dtype: given instanceof Tensor ? undefined : wanted,
+      });
+      const cast = wanted === undefined ? input : castInput(input, wanted);
+      return cast instanceof NdArray
+        ? graph.constant(cast, "initial_value")
+        : graph.convertInput(cast, AssignVariableOp);
+    },
+    state: ({ dtype, shape }, sharedName) =>
+      new VariableState(null, { id: newTensorId(), dtype, shape, sharedName, trainable }),
+  });
+  if (currentScope().device) resource.home = scopeDevice();
+  return ownVariable(resource, node, collections);
+}
+
+/** The variable of a graph over a state, listed in collections. */
+export function ownVariable(
+  state: VariableState,
+  node: VariableNode,
+  collections: readonly string[] = [GLOBAL_VARIABLES],
+): Variable {
+  const made = new Variable(state, node);
+  for (const c of collections) node.graph.addToCollection(c, made);
+  if (state.trainable) node.graph.addToCollection(TRAINABLE_VARIABLES, made);
+  return made;
+}
+
+variableMaker.make = variable;
+
+function defaultName(): string {
+  for (;;) {
+    const name = variableCount === 0 ? "Variable" : `Variable_${variableCount}`;
+    variableCount++;
+    if (!named.has(name)) return name;
+  }
+}
+
+/** The variables that belong to the graph being built, functions in it included. */
+function ownVariables(): Variable[] {
+  let graph = currentGraph();
+  while (graph instanceof FuncGraph) graph = graph.outer;
+  if (graph === null) return [];
+  const lists = [GLOBAL_VARIABLES, LOCAL_VARIABLES].map((c) => graph.getCollection(c));
+  return [...new Set(lists.flat())] as Variable[];
+}
+
+/** The variable of this name in the graph being built, else the eager one that was not disposed, or undefined. */
+export function variableByName(name: string): Variable | undefined {
+  return ownVariables().find((v) => v.name === name) ?? named.get(name);
+}
+
+/** The resources of the variables that can be trained. */
+export function trainableResources(): VariableState[] {
+  return [...named.values(), ...ownVariables()]
+    .filter((v) => v.trainable && isTrainable(v.dtype)).map((v) => v.resource);
+}
+
+/**
+ * Disposes every variable. Follows TensorFlow.js `disposeVariables`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * const v = tf.variable(1);
+ * tf.disposeVariables();
+ * assert(v.isDisposed);
+ * ```
+ */
+export function disposeVariables(): void {
+  for (const v of [...named.values()]) v.dispose();
+}

@@ -1,0 +1,182 @@
+/**
+ * The state behind a variable, which eager code, graphs and functions share.
+ */
+import type { Device } from "../../core/device.ts";
+import type { DType } from "../../core/dtype.ts";
+import { FailedPreconditionError, ValueError } from "../../core/errors.ts";
+import type { Resource } from "../../core/graph_node.ts";
+import { compatible, type PartialShape, shapeTuple } from "../../core/shape.ts";
+import { newTensorId, Tensor } from "../../core/tensor.ts";
+import { type Storage, totals } from "../eager/storage.ts";
+import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
+
+/** The value of a variable. Ops read it as it is; only the variable frees it. */
+class VariableValue extends EagerTensor {
+  /** Keeps the state alive, whose end would free the memory. */
+  readonly owner: VariableState;
+
+  /** Takes over one reference to `storage`. */
+  constructor(shape: readonly number[], storage: Storage, owner: VariableState) {
+    super(owner.dtype, shape, storage);
+    this.owner = owner;
+  }
+  /** Does nothing: the value is the variable's. */
+  override dispose(): void {}
+  /** Does nothing: the state is guarded. */
+  override guard(): void {}
+  /** Frees the value. */
+  release(): void {
+    super.dispose();
+  }
+}
+
+/** Where the memory of a state is, for when the state is lost. */
+interface Place {
+  storage: Storage | null;
+}
+const lost = new FinalizationRegistry<Place>(({ storage }) => storage?.reclaim());
+
+/** The state behind a variable: what graphs refer to. */
+export class VariableState implements Resource {
+  /** How often a variable became trainable or ceased to be: functions were traced for those that were. */
+  static trainableChanges = 0;
+  /** The variable's tensor id. */
+  readonly id: number;
+  /** Dtype of the value. */
+  readonly dtype: DType;
+  /** Shape of the value, as far as it is the same for all. */
+  readonly shape: PartialShape;
+  /** Name graphs give it. */
+  readonly sharedName: string;
+  /** The variable over it, which users hold. */
+  variable: Tensor | null = null;
+  /** The device that it was asked for on, for values that come from the host; null for the default one. */
+  home: Device | null = null;
+  /** What ops that read or assign take as input. */
+  readonly handle: VariableHandle;
+  readonly #place: Place = { storage: null };
+  #trainable: boolean;
+  #valueShape: readonly number[] = [];
+  /** The value as a tensor: made when somebody asks, since compiled steps replace values that nobody looks at. */
+  #value: VariableValue | null = null;
+
+  /** Takes over `value`; null leaves the variable uninitialised. */
+  constructor(value: EagerTensor | null, init: Resource) {
+    this.id = init.id;
+    this.#trainable = init.trainable;
+    this.dtype = init.dtype;
+    this.shape = init.shape;
+    this.sharedName = init.sharedName;
+    this.handle = new VariableHandle(this);
+    lost.register(this, this.#place);
+    if (value === null) return;
+    this.replace(value.staticShape, value.storage.retain());
+    value.dispose();
+  }
+
+  /** A variable without a value yet, as imported graphs have. */
+  static uninitialized(dtype: DType, shape: PartialShape, sharedName: string): VariableState {
+    return new VariableState(null, {
+      id: newTensorId(),
+      dtype,
+      shape,
+      sharedName,
+      trainable: true,
+    });
+  }
+
+  /** True where tapes watch it by themselves. */
+  get trainable(): boolean {
+    return this.#trainable;
+  }
+  set trainable(trainable: boolean) {
+    if (trainable === this.#trainable) return;
+    this.#trainable = trainable;
+    VariableState.trainableChanges++;
+  }
+  /** The memory of the value now; null where there is none. */
+  get storage(): Storage | null {
+    return this.#place.storage;
+  }
+  /** The shape of the value now. */
+  get valueShape(): readonly number[] {
+    return this.#valueShape;
+  }
+  /** The value now. Throws `FailedPreconditionError` after `dispose()`. */
+  get value(): EagerTensor {
+    if (this.#value !== null) return this.#value;
+    const storage = this.#held();
+    // It counts itself from now on.
+    totals.tensors--;
+    return this.#value = outsideScopes(() => new VariableValue(this.#valueShape, storage, this));
+  }
+  /** True after `dispose()`. */
+  get isDisposed(): boolean {
+    return this.#place.storage === null;
+  }
+  /** A handle on the value now: later assignments do not change it. */
+  read(): EagerTensor {
+    return new EagerTensor(this.dtype, this.#valueShape, this.#held().retain());
+  }
+
+  #held(): Storage {
+    const { storage } = this.#place;
+    if (storage !== null) return storage;
+    throw new FailedPreconditionError(
+      `Could not find variable ${this.sharedName}. This could mean that the variable has been deleted. It can also mean that it is uninitialized`,
+    );
+  }
+
+  /** True where it may take such a value. */
+  takes(dtype: DType, shape: readonly number[]): boolean {
+    return dtype === this.dtype && compatible(this.shape, shape);
+  }
+  /** Replaces the value; `next` stays the caller's. Throws `ValueError` for another dtype or shape. */
+  assign({ dtype, staticShape, storage }: EagerTensor): void {
+    if (!this.takes(dtype, staticShape)) {
+      throw new ValueError(
+        `Cannot assign value to variable '${this.sharedName}': Shape mismatch. The variable shape ${
+          shapeTuple(this.shape)
+        } and dtype ${this.dtype}, and the assigned value shape ${
+          shapeTuple(staticShape)
+        } and dtype ${dtype} are incompatible`,
+      );
+    }
+    this.replace(staticShape, storage.retain());
+  }
+  /** Replaces the value by one that it {@linkcode VariableState.takes}, and takes over a reference to its memory. */
+  replace(shape: readonly number[], storage: Storage): void {
+    this.dispose();
+    this.#valueShape = shape;
+    this.#place.storage = storage;
+    totals.tensors++;
+  }
+  /** Frees the value. */
+  dispose(): void {
+    const { storage } = this.#place;
+    if (storage === null) return;
+    this.#place.storage = null;
+    if (this.#value !== null) {
+      this.#value.release();
+      this.#value = null;
+      return;
+    }
+    totals.tensors--;
+    storage.release();
+  }
+}
+
+/** The handle that ops get: a resource tensor with the variable's id, so that gradients find it. */
+export class VariableHandle extends Tensor {
+  readonly staticShape: readonly number[] = [];
+  /** The variable's state. */
+  readonly resource: VariableState;
+
+  /** `id` is the variable's. */
+  constructor(resource: VariableState) {
+    super("resource", resource.id);
+    this.resource = resource;
+  }
+  /** Checks the value's shape. Throws `ValueError` on conflict. */
+  override setShape(): void {}
+}
