@@ -64,6 +64,9 @@ const loop = (vars: string) =>
     }),
   ], [neg("F"), neg("G")]);
 
+const OWN: Record<string, unknown> = {};
+OWN.node = [OWN, OWN];
+
 /** GraphDefs that are refused. */
 export const HOSTILE_GRAPHS: readonly HostileGraph[] = [
   ["nothing", null, tf.ValueError, "wanted a GraphDef object"],
@@ -72,6 +75,12 @@ export const HOSTILE_GRAPHS: readonly HostileGraph[] = [
     { node: { length: 1 } },
     tf.ValueError,
     "wanted a GraphDef object",
+  ],
+  [
+    "a graph that contains itself",
+    OWN,
+    tf.ValueError,
+    "deeper than 32 messages, or contains itself",
   ],
   [
     "a node that is null",

@@ -1,6 +1,7 @@
 /**
  * GraphDefs as others print them: with the original names of fields.
  */
+import { ValueError } from "../../core/errors.ts";
 import { isPlainObject } from "../../core/nest.ts";
 import type { GraphDefJson } from "./graph_def.ts";
 
@@ -9,7 +10,7 @@ const MAPS = new Set(["attr", "ret", "controlRet", "argAttr"]);
 /** Messages of a GraphDef within one another: a function's attribute that names a function with attributes takes eleven. */
 const MOST_NESTED = 32;
 
-/** A GraphDef with fields in lowerCamelCase, as JSON has them; one that is so already stays the same object. */
+/** A GraphDef with fields in lowerCamelCase, as JSON has them; one that is so already stays the same object. Throws `ValueError` for one that contains itself. */
 export function withJsonNames(given: GraphDefJson): GraphDefJson {
   const def = renamed(given, false, 0) as GraphDefJson;
   // A graph without nodes is printed without the list of them.
@@ -17,9 +18,13 @@ export function withJsonNames(given: GraphDefJson): GraphDefJson {
   return isEmpty ? { ...def, node: [] } : def;
 }
 
-/** A message with the names that JSON has for fields; keys of maps stay, and so does what is nested deeper than messages are. */
+/** A message with the names that JSON has for fields; keys of maps stay. Throws `ValueError` for what is nested deeper than messages are. */
 function renamed(value: unknown, isMap: boolean, depth: number): unknown {
-  if (depth > MOST_NESTED) return value;
+  if (depth > MOST_NESTED) {
+    throw new ValueError(
+      `Cannot import: the GraphDef is nested deeper than ${MOST_NESTED} messages, or contains itself`,
+    );
+  }
   if (Array.isArray(value)) {
     // Elements of a list are of one kind: numbers and texts have no fields.
     if (typeof value[0] !== "object") return value;
