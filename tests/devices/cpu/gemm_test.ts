@@ -3,7 +3,7 @@
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, scalar as s } from "../../../src/core/scalar/expr.ts";
 import type { Engine } from "../../../src/devices/cpu/engine.ts";
-import type { Finish } from "../../../src/devices/cpu/gemm/epilogue.ts";
+import type { Epilogue } from "../../../src/devices/cpu/gemm/epilogue.ts";
 import { prepareProduct } from "../../../src/devices/cpu/gemm/gemm.ts";
 import type { Product } from "../../../src/devices/cpu/gemm/gemm_small.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";
@@ -15,7 +15,7 @@ function multiply(
   product: Product,
   a: Float32Array,
   b: Float32Array,
-  finish?: { finish: Finish; operands: Float32Array[] },
+  finish?: { finish: Epilogue; operands: Float32Array[] },
 ): { got: ArrayLike<number>; want: Float64Array; scale: Float64Array } {
   const { m, n, k, transA, transB } = product;
   const array = (data: Float32Array): NdArray => new NdArray("float32", [data.length], data);
@@ -114,7 +114,7 @@ for (const [name, engine] of ENGINES) {
   Deno.test(`a finish is applied to each sum once: ${name}`, () => {
     const random = randomSource(9);
     const [x, bias, residual, scale] = [0, 1, 2, 3].map(argument);
-    const finish: Finish = {
+    const finish: Epilogue = {
       expr: s.add(s.mul(s.max(s.add(x, bias), 0), scale), residual),
       operands: ["column", "element", "all"],
     };
