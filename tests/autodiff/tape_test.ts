@@ -54,3 +54,17 @@ testOnDevices("a persistent tape goes on recording after a jacobian", () => {
   assertEquals(values(tape.jacobian(y, v)), [[2, 0], [0, 4]]);
   assertEquals(values(tape.gradient(tf.mul(y, v), v)), [3, 12]);
 });
+
+testOnDevices("gradients go through twenty functions within one another", () => {
+  // Each level is differentiated once: work that grew with every level would not end.
+  let f = tf.function((x: tf.Tensor) => tf.mul(x, x));
+  for (let i = 1; i < 20; i++) {
+    const inner = f;
+    f = tf.function((x: tf.Tensor) => tf.mul(inner(x), 2));
+  }
+  using x = tf.tensor(3);
+  using dx = tf.grad(f)(x);
+  assertEquals(dx.item(), 2 ** 19 * 6);
+  using second = tf.grad((x) => tf.grad(f)(x))(x);
+  assertEquals(second.item(), 2 ** 20);
+});

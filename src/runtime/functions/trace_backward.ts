@@ -3,6 +3,7 @@
  */
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { withRecorders } from "../../core/apply.ts";
 import { backprop, type Seed } from "../../autodiff/backprop.ts";
 import { stepsTo } from "../../autodiff/gradients.ts";
 import { stepValue } from "../../autodiff/steps.ts";
@@ -50,7 +51,8 @@ export function traceBackward(
   );
   const variables = inputs.filter((t) => t.dtype === "resource");
   const steps = stepsTo(ys, variables).map((s) => s.step);
-  const grads = graph.asDefault(() => backprop(steps, seeds, { sources }));
+  // A tape that listens outside has no business in the body: calls in it would be differentiated again, at every level of calls.
+  const grads = withRecorders([], () => graph.asDefault(() => backprop(steps, seeds, { sources })));
   const dxAt = grads.map((g) => {
     if (g === null) return -1;
     // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
