@@ -332,8 +332,8 @@ export {
 export { type Seed, setRandomSeed } from "./src/ops/random/state.ts";
 /** Random seeds and numbers. */
 export * as random from "./src/ops/random/namespace.ts";
-/** Images of pages as tensors, and back. */
 export { nextFrame } from "./src/runtime/environment.ts";
+/** Images of pages as tensors, and back. */
 export * as browser from "./src/ops/image/browser_namespace.ts";
 /** Images: resizing, crops, transforms, suppression. */
 export * as image from "./src/ops/image/namespace.ts";
@@ -389,6 +389,16 @@ export type {
   ValueAndGrads,
   ValueAndVariableGrads,
 } from "./src/autodiff/grad_functions.ts";
+export type { EvalFeeds, SessionLike } from "./src/core/tensor.ts";
+export type { Portable } from "./src/core/portable.ts";
+export type { AssignedVariable } from "./src/graph/assigned_variable.ts";
+export type { Collections } from "./src/graph/collections.ts";
+export type { GraphVariables, OwnVariable, VariableNode } from "./src/graph/graph_variables.ts";
+export type { BytesJson, FuncJson } from "./src/graph/graph_def/types.ts";
+export type { NamedSpec } from "./src/runtime/functions/function.ts";
+export type { ScriptFunctions } from "./src/runtime/graph_defs/missing.ts";
+export type { VariableHandle } from "./src/runtime/variables/variable_state.ts";
+export type { Quantization } from "./src/graph_model/mod.ts";
 export type { GradientsOptions } from "./src/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/autodiff/tape.ts";
 export type { Application, Interpreter, OpInput } from "./src/core/apply.ts";

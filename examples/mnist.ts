@@ -104,6 +104,7 @@ async function main(): Promise<void> {
     `Network: ${network.parameters} parameters, ${network.graph.operations.length} graph operations`,
   );
   const session = new tf.Session({ graph: network.graph });
+  await session.run(network.initializer);
   const history = await train(session, network, optimizer, data, chosen);
   const seconds = (performance.now() - start) / 1000;
   await session.close();

@@ -23,7 +23,7 @@ const TYPES = "types";
 const TARGET = "node20";
 
 /** Packages that some entries import, and who needs them brings. */
-const PEERS = ["@tensorflow/tfjs-core", "numpy-ts"];
+const PEERS = ["@bufbuild/protobuf", "@tensorflow/tfjs-core", "numpy-ts"];
 
 /** Files that go into the package as they are. */
 const COPIED = ["README.md", "LICENSE"];

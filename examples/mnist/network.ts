@@ -9,6 +9,8 @@ import { normals, type Random, seeded } from "./random.ts";
 export interface Network {
   /** The graph. */
   readonly graph: tf.Graph;
+  /** Gives the variables their first values. */
+  readonly initializer: tf.Operation;
   /** Fed: images [n, 28, 28] of uint8. */
   readonly images: tf.Tensor;
   /** Fed: the digits they show [n], uint8. */
@@ -56,8 +58,8 @@ class Layers {
   /** Convolution 3×3, ReLU, and the maximum of each 2×2 pixels. */
   convolution(x: tf.Tensor, from: number, to: number, name: string): tf.Tensor {
     return tf.nameScope(name, () => {
-      const filter = this.#weights([3, 3, from, to], 9 * from, name);
-      const y = tf.add(tf.conv2d(x, filter, 1, "same"), this.#bias(to, name));
+      const filter = this.#weights([3, 3, from, to], 9 * from);
+      const y = tf.add(tf.conv2d(x, filter, 1, "same"), this.#bias(to));
       return tf.maxPool(tf.relu(y), 2, 2, "same");
     });
   }
@@ -66,17 +68,18 @@ class Layers {
   dense(x: tf.Tensor, from: number, to: number, name: string): tf.Tensor {
     return tf.nameScope(
       name,
-      () => tf.add(tf.matMul(x, this.#weights([from, to], from, name)), this.#bias(to, name)),
+      () => tf.add(tf.matMul(x, this.#weights([from, to], from)), this.#bias(to)),
     );
   }
 
-  #weights(shape: number[], inputs: number, name: string): tf.Variable {
+  // The graph puts the layer's name before that of its variables.
+  #weights(shape: number[], inputs: number): tf.Variable {
     const size = shape.reduce((a, b) => a * b, 1);
     const values = normals(this.#random, size, Math.sqrt(2 / inputs));
-    return this.#variable(new tf.NdArray("float32", shape, values), `${name}/weights`);
+    return this.#variable(new tf.NdArray("float32", shape, values), "weights");
   }
-  #bias(size: number, name: string): tf.Variable {
-    return this.#variable(tf.NdArray.zeros("float32", [size]), `${name}/bias`);
+  #bias(size: number): tf.Variable {
+    return this.#variable(tf.NdArray.zeros("float32", [size]), "bias");
   }
   #variable(initial: tf.NdArray, name: string): tf.Variable {
     const variable = tf.variable(initial, true, name);
@@ -117,6 +120,7 @@ export function buildNetwork(optimizer: tf.Optimizer, seed: number): Network {
     ) as tf.Operation;
     return {
       graph,
+      initializer: tf.compat.v1.globalVariablesInitializer(),
       images,
       labels,
       shifted,

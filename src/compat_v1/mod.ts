@@ -35,7 +35,9 @@ export {
   type RunArguments,
   Session,
 } from "./session.ts";
+/** Graphs made ready to be used elsewhere. */
 export * as graphUtil from "./graph_util.ts";
+/** Optimizers, savers and step counts. */
 export * as train from "./train.ts";
 export {
   assign,

@@ -23,7 +23,7 @@ import { graphDefMessage } from "./to_message.ts";
  * import { encodeGraphDef, readGraphDef } from "@weft/weft/tf";
  * import { assertEquals } from "@std/assert";
  * const g = new tf.Graph();
- * g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), tf.constant(1), "y"));
+ * g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), tf.constant(1)));
  * const def = await readGraphDef(encodeGraphDef(g.toGraphDef()));
  * const [y] = new tf.Graph().asDefault(() => tf.importGraphDef(def, { returnElements: ["AddV2:0"] })) as tf.Tensor[];
  * assertEquals(await new tf.Session({ graph: y.graph as tf.Graph }).run(y, { feeds: { "import/x:0": 2 } }), 3);

@@ -6,6 +6,9 @@
 export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/architecture_test.ts": "reads the sources",
   "tests/browser/": "starts browsers",
+  "tests/differences/": "reads its table and TensorFlow's results from files",
+  "tests/mutate_test.ts": "tests our tools",
+  "tests/programs/": "reads TensorFlow's results from a file",
   "tests/devices/cpu/oracle_test.ts":
     "thousands of problems for WebAssembly that is the same everywhere",
   "tests/devices/webgpu/packed_half_test.ts": "hides f16 from all tests of a page",

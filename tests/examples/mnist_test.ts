@@ -105,6 +105,7 @@ async function learn(steps: number): Promise<{ losses: number[]; hits: number }>
   const network: Network = buildNetwork(optimizer, 3);
   const { images, labels, shifted, loss, hits, step } = network;
   await using session = new tf.Session({ graph: network.graph });
+  await session.run(network.initializer);
   const [train, test] = [stripes(6), stripes(6)];
   const losses: number[] = [];
   for (let i = 0; i < steps; i++) {

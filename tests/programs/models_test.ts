@@ -64,7 +64,9 @@ testPrograms([
       const cost = loss((x: tf.Tensor, y: tf.Tensor) => meanSquare(tf.sub(train(x), y)));
       return ({ x, y }) => {
         const before = infer(x);
-        return { before, cost: minimize(optimizer, () => cost(x, y)).cost };
+        // A graph does not say whether a variable is read before it is assigned: this does.
+        const after = () => ({ before, cost: minimize(optimizer, () => cost(x, y)).cost });
+        return tf.controlDependencies([before], after);
       };
     },
   },

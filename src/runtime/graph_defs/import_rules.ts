@@ -100,7 +100,6 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   Conv2D: 2,
   Reverse: 2,
   Mod: 2,
-  TruncateMod: 2,
   BatchMatMulV3: 2,
   ControlTrigger: 0,
   NonMaxSuppressionV2: 4,

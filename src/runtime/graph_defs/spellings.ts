@@ -111,7 +111,6 @@ export const SPELLING_RULES: readonly (readonly [string, ImportRule])[] = [
   }],
   // The remainder has the sign of the dividend.
   ["Mod", ({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))]],
-  ["TruncateMod", ({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))]],
   [
     "BatchMatMulV3",
     as("BatchMatMulV2", (attr) => ({

@@ -168,6 +168,7 @@ export class VariableState implements Resource {
 
 /** The handle that ops get: a resource tensor with the variable's id, so that gradients find it. */
 export class VariableHandle extends Tensor {
+  /** A handle is a scalar. */
   readonly staticShape: readonly number[] = [];
   /** The variable's state. */
   readonly resource: VariableState;
