@@ -5,7 +5,6 @@
 import { capture } from "../../tools/command.ts";
 import { list, read, ROOT } from "../../tools/files.ts";
 import { NPM_ONLY_IMPORT_MAP } from "../../tools/jsr.ts";
-import { THOROUGH } from "../effort.ts";
 import { EXCLUDED, PLATFORM } from "./excluded.ts";
 
 /** Code for another platform, each an ECMAScript module. */
@@ -23,12 +22,15 @@ export interface TestBundle {
 /** Uses of Deno that other platforms cannot stand in for. */
 const DENO_ONLY = /\bDeno\.(?!test\b|env\.get\b|inspect\b|TestContext\b)\w+/;
 
+/** `WEFT_ALL_PAGES=1` has other platforms run every file, not only what differs by platform: some ten minutes. */
+const ALL_PAGES = Deno.env.get("WEFT_ALL_PAGES") === "1";
+
 /**
  * The test files to run elsewhere: of those that can those with one of some words in their paths, else those that look at what
  * platforms do differently, and where all is to be tried all.
  */
 export function portableTests(words?: readonly string[]): string[] {
-  const starts = Object.keys(THOROUGH ? { "": "" } : PLATFORM);
+  const starts = Object.keys(ALL_PAGES ? { "": "" } : PLATFORM);
   return list("tests", "_test.ts").filter((file) =>
     (words?.some((word) => file.includes(word)) ??
       starts.some((start) => file.startsWith(start))) &&
