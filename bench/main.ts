@@ -5,6 +5,7 @@
 //   deno task bench script        (script ops; see script.ts)
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench models [cpu|webgpu]   (models of TensorFlow.js that npm packages bring; see models.ts)
+//   deno task bench against ENTRY   (another state of the library in the same process; see against.ts)
 //   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
 //
 // Without a device all tables are made. There is a table of the CPU for each number of threads, one and two where nothing
@@ -170,6 +171,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "script") return await (await import("./script.ts")).main();
   if (args[0] === "host") return await (await import("./host.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));
+  if (args[0] === "against") return await (await import("./against.ts")).main(args.slice(1));
   if (args[0] === "gemm") return await (await import("./gemm.ts")).main();
   const options = readOptions(args);
   if (options.list) {
