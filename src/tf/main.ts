@@ -4,7 +4,8 @@
  *
  * @module
  */
-import "./mod.ts";
+import "../../mod.ts";
+import "./checkpoint_ops.ts";
 import { UnimplementedError } from "../core/errors.ts";
 import { encodeGraphDef } from "./graph_def.ts";
 import { describeModel, readModel } from "./inspect.ts";
@@ -31,4 +32,9 @@ async function main([what, from, to]: readonly string[]): Promise<number> {
   return 2;
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+/** Runs the command and ends the process. */
+export async function runCommand(): Promise<void> {
+  Deno.exit(await main(Deno.args));
+}
+
+if (import.meta.main) await runCommand();

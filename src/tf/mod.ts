@@ -32,3 +32,6 @@ export {
   type Signature,
 } from "./saved_model.ts";
 export { saveModel, type SaveOptions, type SignatureFunction } from "./save_model.ts";
+
+// Run as a program it is the command.
+if (import.meta.main) void import("./main.ts").then(({ runCommand }) => runCommand());

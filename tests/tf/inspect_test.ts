@@ -30,7 +30,7 @@ Deno.test("convert writes a graph model as a GraphDef", async () => {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-A", "--no-check", "--import-map", "tests/npm_only/import_map.json"],
-      ...["src/tf/main.ts", "convert", `${folder}ops.pb`, to],
+      ...["src/tf/mod.ts", "convert", `${folder}ops.pb`, to],
     ],
   }).output();
   assertEquals(code, 0, new TextDecoder().decode(stderr));

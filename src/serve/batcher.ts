@@ -1,0 +1,220 @@
+/**
+ * Queue of one signature: bounded, with a time limit for each request, requests joined into batches where that was asked for.
+ */
+import { type DType, DTYPES, type HostData, makeData } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { HttpError } from "./http_error.ts";
+import type { Servable, Specs } from "./servable.ts";
+
+/** How requests are joined: along the first axis, which must be left open by all inputs and outputs. */
+export interface BatchingOptions {
+  /** Most rows of a batch. Default 32. */
+  readonly maxRows?: number;
+  /** How long the first request of a batch waits for others, in milliseconds. Default 1. */
+  readonly maxDelayMs?: number;
+}
+
+/** Options of {@linkcode Batcher}. */
+export interface QueueOptions {
+  readonly batching: Required<BatchingOptions> | null;
+  /** Requests that may wait; more are answered 429. */
+  readonly maxQueued: number;
+  /** Is told the number of rows of each run. */
+  readonly onRun?: (rows: number) => void;
+}
+
+type Arrays = Readonly<Record<string, NdArray>>;
+
+interface Waiting {
+  readonly inputs: Arrays;
+  /** Rows, and what requests of one batch have in common; null where it runs alone. */
+  readonly batch: { readonly rows: number; readonly key: string } | null;
+  readonly resolve: (outputs: Record<string, NdArray>) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly since: number;
+}
+
+/** True where the first axis of all specs is left open. */
+function isOpen(specs: Specs): boolean {
+  const all = Object.values(specs);
+  return all.length > 0 && all.every(({ shape }) => shape !== null && shape[0] === null);
+}
+
+/** Runs the requests of one signature, one run at a time. */
+export class Batcher {
+  readonly #servable: Servable;
+  readonly #options: QueueOptions;
+  readonly #isBatched: boolean;
+  #queue: Waiting[] = [];
+  #isRunning = false;
+  /** Wakes the loop when a request comes in. */
+  #wake: () => void = () => {};
+
+  /** A queue before `servable`. */
+  constructor(servable: Servable, options: QueueOptions) {
+    this.#servable = servable;
+    this.#options = options;
+    this.#isBatched = options.batching !== null && isOpen(servable.inputs) &&
+      isOpen(servable.outputs);
+  }
+
+  /** How many requests wait. */
+  get length(): number {
+    return this.#queue.length;
+  }
+
+  /**
+   * Runs the servable, perhaps together with other requests. Rejects with `HttpError` 429 where too many wait already, 504 when `signal`
+   * aborts before its turn has come to an end, and with what the run throws.
+   */
+  call(inputs: Arrays, signal: AbortSignal): Promise<Record<string, NdArray>> {
+    if (this.#queue.length >= this.#options.maxQueued) {
+      return Promise.reject(
+        new HttpError(429, `Too many requests: ${this.#queue.length} wait already`, {
+          "retry-after": "1",
+        }),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#queue = this.#queue.filter((w) => w !== waiting);
+        reject(signal.reason);
+      };
+      const settle = <T>(then: (value: T) => void) => (value: T): void => {
+        signal.removeEventListener("abort", leave);
+        then(value);
+      };
+      const waiting: Waiting = {
+        inputs,
+        batch: this.#isBatched ? batchOf(inputs) : null,
+        resolve: settle(resolve),
+        reject: settle(reject),
+        since: performance.now(),
+      };
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener("abort", leave);
+      this.#queue.push(waiting);
+      this.#wake();
+      if (!this.#isRunning) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#queue.length > 0) {
+      if (this.#options.batching !== null) await this.#fill(this.#options.batching);
+      const batch = this.#take();
+      if (batch.length > 0) await this.#runBatch(batch);
+    }
+    this.#isRunning = false;
+  }
+
+  /** Waits until a batch is full or its first request has waited long enough. */
+  async #fill(batching: Required<BatchingOptions>): Promise<void> {
+    while (this.#queue.length > 0) {
+      const [first] = this.#queue;
+      const left = first.since + batching.maxDelayMs - performance.now();
+      if (first.batch === null || left <= 0 || this.#rowsLike(first) >= batching.maxRows) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wake = () => {};
+    }
+  }
+
+  #rowsLike(first: Waiting): number {
+    let rows = 0;
+    for (const { batch } of this.#queue) if (batch?.key === first.batch?.key) rows += batch!.rows;
+    return rows;
+  }
+
+  /** Takes the requests of the next run from the queue: the first, and those that fit beside it. */
+  #take(): Waiting[] {
+    const [first] = this.#queue;
+    if (first === undefined) return [];
+    const taken = [first];
+    let rows = first.batch?.rows ?? 0;
+    for (const waiting of this.#queue.slice(1)) {
+      if (first.batch === null || waiting.batch?.key !== first.batch.key) continue;
+      if (rows + waiting.batch.rows > this.#options.batching!.maxRows) continue;
+      rows += waiting.batch.rows;
+      taken.push(waiting);
+    }
+    const gone = new Set(taken);
+    this.#queue = this.#queue.filter((w) => !gone.has(w));
+    return taken;
+  }
+
+  async #runBatch(batch: readonly Waiting[]): Promise<void> {
+    const rows = batch.map(({ inputs }) => Object.values(inputs)[0]?.shape[0] ?? 1);
+    this.#options.onRun?.(rows.reduce((a, b) => a + b));
+    if (batch.length === 1) return await this.#runAlone(batch[0]);
+    try {
+      const names = Object.keys(batch[0].inputs);
+      const joined = names.map((n) => [n, joinRows(batch.map((w) => w.inputs[n]))] as const);
+      const outputs = await this.#servable.call(Object.fromEntries(joined));
+      const parts = Object.entries(outputs).map(([n, array]) =>
+        [n, splitRows(array, rows)] as const
+      );
+      batch.forEach((w, i) => w.resolve(Object.fromEntries(parts.map(([n, p]) => [n, p[i]]))));
+    } catch {
+      // One request's fault is not the others': each runs by itself and gets its own answer.
+      for (const waiting of batch) await this.#runAlone(waiting);
+    }
+  }
+
+  async #runAlone({ inputs, resolve, reject }: Waiting): Promise<void> {
+    try {
+      resolve(await this.#servable.call(inputs));
+    } catch (error) {
+      reject(error);
+    }
+  }
+}
+
+/** Rows of a request, and the types and inner shapes that those of a batch share; null where inputs differ in rows. */
+function batchOf(inputs: Arrays): Waiting["batch"] {
+  const arrays = Object.entries(inputs);
+  const [rows] = arrays[0][1].shape;
+  if (arrays.some(([, a]) => a.shape[0] !== rows)) return null;
+  const key = arrays.map(([n, a]) => `${n} ${a.dtype} ${a.shape.slice(1)}`).join("\n");
+  return { rows, key };
+}
+
+/** One array of the rows of several. */
+function joinRows(arrays: readonly NdArray[]): NdArray {
+  const { dtype, shape } = arrays[0];
+  const rows = arrays.reduce((n, a) => n + a.shape[0], 0);
+  const joined = [rows, ...shape.slice(1)];
+  const total = arrays.reduce((n, a) => n + a.data.length, 0);
+  if (isObjects(dtype)) {
+    return new NdArray(dtype, joined, arrays.flatMap((a) => a.data as unknown[]) as HostData);
+  }
+  const data = makeData(dtype, total / DTYPES[dtype].slots) as Uint8Array;
+  let at = 0;
+  for (const a of arrays) {
+    data.set(a.data as Uint8Array, at);
+    at += a.data.length;
+  }
+  return new NdArray(dtype, joined, data);
+}
+
+const isObjects = (dtype: DType): boolean => DTYPES[dtype].bytes === 0;
+
+/** The array's rows again as so many each. Throws `HttpError` 500 where it has not as many in all. */
+function splitRows(array: NdArray, rows: readonly number[]): NdArray[] {
+  const total = rows.reduce((a, b) => a + b);
+  if (array.shape[0] !== total) {
+    throw new HttpError(500, `Cannot split a batch: an output has shape [${array.shape}]`);
+  }
+  const step = array.data.length / total;
+  let at = 0;
+  return rows.map((n) => {
+    const data = (array.data as Uint8Array).slice(at, at += n * step);
+    return new NdArray(array.dtype, [n, ...array.shape.slice(1)], data);
+  });
+}

@@ -1,0 +1,95 @@
+/**
+ * Tensors as bytes: the binary extension of the Open Inference Protocol, little-endian and without padding.
+ */
+import { type DType, DTYPES, type HostData } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { sizeOf } from "../core/shape.ts";
+import { HttpError } from "./http_error.ts";
+import { shown } from "./values.ts";
+
+/** The protocol's names of dtypes. */
+export const DATATYPES: Readonly<Partial<Record<DType, string>>> = {
+  bool: "BOOL",
+  uint8: "UINT8",
+  uint16: "UINT16",
+  uint32: "UINT32",
+  uint64: "UINT64",
+  int8: "INT8",
+  int16: "INT16",
+  int32: "INT32",
+  int64: "INT64",
+  float16: "FP16",
+  bfloat16: "BF16",
+  float32: "FP32",
+  float64: "FP64",
+  string: "BYTES",
+};
+
+/** The array of a tensor's bytes. Throws `HttpError` 400 where their number does not fit. */
+export function arrayFromWire(
+  bytes: Uint8Array<ArrayBuffer>,
+  shape: readonly number[],
+  dtype: DType,
+  what: string,
+): NdArray {
+  const size = sizeOf(shape);
+  if (dtype === "string") return new NdArray(dtype, shape, stringsFromWire(bytes, size, what));
+  const wanted = size * DTYPES[dtype].bytes;
+  if (bytes.length !== wanted) {
+    throw new HttpError(
+      400,
+      `Cannot read ${what}: it has ${bytes.length} bytes, ${dtype} of shape [${shape}] wants ${wanted}`,
+    );
+  }
+  // A copy: the bytes lie at any offset of the request, and a typed array wants its own.
+  const data = new DTYPES[dtype].array!(bytes.slice().buffer);
+  return new NdArray(dtype, shape, data as HostData);
+}
+
+/** Strings, each after its length in four bytes. */
+function stringsFromWire(bytes: Uint8Array, size: number, what: string): Uint8Array[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const out: Uint8Array[] = [];
+  let at = 0;
+  while (at + 4 <= bytes.length && out.length < size) {
+    const length = view.getUint32(at, true);
+    at += 4;
+    if (at + length > bytes.length) break;
+    out.push(bytes.slice(at, at += length));
+  }
+  if (out.length === size && at === bytes.length) return out;
+  throw new HttpError(
+    400,
+    `Cannot read ${what}: its ${bytes.length} bytes are not ${size} strings with their lengths`,
+  );
+}
+
+/** The bytes of an array. */
+export function arrayToWire({ dtype, data }: NdArray): Uint8Array<ArrayBuffer> {
+  if (dtype !== "string") {
+    const { buffer, byteOffset, byteLength } = data as Uint8Array;
+    return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+  }
+  const strings = data as Uint8Array[];
+  const out = new Uint8Array(strings.reduce((n, s) => n + 4 + s.length, 0));
+  const view = new DataView(out.buffer);
+  let at = 0;
+  for (const s of strings) {
+    view.setUint32(at, s.length, true);
+    out.set(s, at + 4);
+    at += 4 + s.length;
+  }
+  return out;
+}
+
+/** The dtype of one of the protocol's names. Throws `HttpError` 400 for another. */
+export function dtypeOf(name: unknown, what: string): DType {
+  const found = Object.entries(DATATYPES).find(([, n]) => n === name);
+  if (found !== undefined) return found[0] as DType;
+  throw new HttpError(
+    400,
+    `Cannot read ${what}: wanted a datatype of ${Object.values(DATATYPES).join(", ")}, received ${
+      shown(name)
+    }`,
+  );
+}

@@ -1,0 +1,293 @@
+/**
+ * createHandler: models behind a web-standard `fetch` handler.
+ */
+import { ValueError } from "../core/errors.ts";
+import { optionCheck } from "../core/options.ts";
+import type { BatchingOptions } from "./batcher.ts";
+import { readBody } from "./body.ts";
+import { errorResponse, HttpError } from "./http_error.ts";
+import { infer, JSON_LENGTH, modelJson } from "./inference_protocol.ts";
+import { Metrics } from "./metrics.ts";
+import { ModelList, type Versions } from "./model_entry.ts";
+import type { ServableModel } from "./servable.ts";
+import { metadataJson, predict, statusJson } from "./tensorflow_rest.ts";
+
+/** Options of {@linkcode createHandler}. */
+export interface HandlerOptions {
+  /** What is served, by the name that URLs say. */
+  readonly models: Readonly<Record<string, ServableModel | Versions>>;
+  /**
+   * Joins requests whose inputs and outputs leave their first axis open. For models that treat each row by itself: rows of different
+   * clients share a run, and run once more by themselves where it fails. Default: none.
+   */
+  readonly batching?: BatchingOptions;
+  /** Requests of one signature that may wait; more are answered 429. Default 256. */
+  readonly maxQueued?: number;
+  /** Bytes of a request's body, after decompression; longer ones are answered 413. Default 64 MiB. */
+  readonly maxBodyBytes?: number;
+  /**
+   * Milliseconds after which a request is answered 504. A request may ask for less by its header `x-timeout-ms`. Default 30,000.
+   */
+  readonly timeoutMs?: number;
+  /** A secret that all requests but those of health must bring, as `authorization: Bearer SECRET`. Default: none. */
+  readonly token?: string;
+}
+
+/** A server's insides: give `fetch` to `Deno.serve`, or to whatever takes such a function. */
+export interface Handler {
+  /** Answers a request; never rejects. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Answers 503 from now on, and resolves when all requests before are answered. */
+  readonly drain: () => Promise<void>;
+}
+
+const check = optionCheck<HandlerOptions>("createHandler", {
+  models: true,
+  batching: true,
+  maxQueued: true,
+  maxBodyBytes: true,
+  timeoutMs: true,
+  token: true,
+});
+
+/** Memory that a request's body may take where nobody said: the limit of KServe's own servers is of this size. */
+const MAX_BODY_BYTES = 64 * 2 ** 20;
+
+/**
+ * Serves models by the Open Inference Protocol v2 (`/v2/…`) and TensorFlow Serving's REST interface (`/v1/…`), with health, readiness
+ * and Prometheus metrics (`/metrics`). Models are SavedModels of `@weft/weft/tf`, models of `tf.loadGraphModel`, and functions
+ * with named inputs; script ops in them run. Throws `ValueError` and `TypeError` for what cannot be served.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { createHandler } from "@weft/weft/serve";
+ * import { assertEquals } from "@std/assert";
+ * const square = tf.function((x: tf.Tensor) => ({ y: tf.square(x) }), {
+ *   inputSignature: [tf.TensorSpec([null], "float32", "x")],
+ * });
+ * const { fetch } = createHandler({ models: { square } });
+ * const answer = await fetch(
+ *   new Request("http://localhost/v1/models/square:predict", {
+ *     method: "POST",
+ *     body: JSON.stringify({ instances: [1, 2, 3] }),
+ *   }),
+ * );
+ * assertEquals(await answer.json(), { predictions: [1, 4, 9] });
+ * ```
+ */
+export function createHandler(options: HandlerOptions): Handler {
+  check(options);
+  const server = new ModelServer(options);
+  return { fetch: (request) => server.answer(request), drain: () => server.drain() };
+}
+
+/** Where a request came in, and whether it came too late. */
+interface Arrival {
+  readonly path: string;
+  readonly isDraining: boolean;
+}
+
+/** What a request asks for. */
+interface Asked {
+  readonly isDraining: boolean;
+  readonly model: string;
+  readonly version: string | undefined;
+  readonly what: string;
+}
+
+const V1 = /^\/v1\/models\/([^/:]+)(?:\/versions\/([^/:]+))?(\/metadata|:\w+)?$/;
+const V2 = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/(ready|infer))?$/;
+
+class ModelServer {
+  readonly #models: ModelList;
+  readonly #metrics = new Metrics();
+  readonly #timeoutMs: number;
+  readonly #maxBodyBytes: number;
+  readonly #token: string | undefined;
+  #active = 0;
+  /** Called when the last request is answered, once draining has begun. */
+  #idle: (() => void) | null = null;
+  #drained: Promise<void> | null = null;
+
+  constructor(options: HandlerOptions) {
+    const { batching, token } = options;
+    this.#timeoutMs = positive("timeoutMs", options.timeoutMs ?? 30_000);
+    this.#maxBodyBytes = positive("maxBodyBytes", options.maxBodyBytes ?? MAX_BODY_BYTES);
+    const maxQueued = positive("maxQueued", options.maxQueued ?? 256);
+    this.#token = token;
+    const joined = batching === undefined ? null : {
+      maxRows: positive("batching.maxRows", batching.maxRows ?? 32),
+      maxDelayMs: Math.max(0, batching.maxDelayMs ?? 1),
+    };
+    this.#models = new ModelList(options.models ?? {}, (model) => ({
+      batching: joined,
+      maxQueued,
+      onRun: (rows) => this.#metrics.ran(model, rows),
+    }));
+  }
+
+  drain(): Promise<void> {
+    return this.#drained ??= new Promise((resolve) => {
+      this.#idle = resolve;
+      if (this.#active === 0) resolve();
+    });
+  }
+
+  async answer(request: Request): Promise<Response> {
+    const started = performance.now();
+    const isDraining = this.#drained !== null;
+    const path = new URL(request.url).pathname;
+    const model = (V1.exec(path) ?? V2.exec(path))?.[1];
+    this.#active++;
+    let response: Response;
+    try {
+      response = await this.#route(request, { path, isDraining });
+    } catch (error) {
+      response = errorResponse(error);
+    }
+    this.#active--;
+    if (this.#active === 0) this.#idle?.();
+    if (model !== undefined && this.#models.names.includes(model)) {
+      this.#metrics.answered(model, response.status, performance.now() - started);
+    }
+    return response;
+  }
+
+  async #route(request: Request, { path, isDraining }: Arrival): Promise<Response> {
+    if (path === "/v2/health/live") return get(request, { live: true });
+    if (path === "/v2/health/ready") {
+      return get(request, { ready: !isDraining }, isDraining ? 503 : 200);
+    }
+    await this.#authorize(request);
+    if (path === "/metrics") {
+      allow(request, "GET");
+      const text = this.#metrics.text(this.#active - 1, this.#models.queued);
+      return new Response(text, { headers: { "content-type": "text/plain; version=0.0.4" } });
+    }
+    if (path === "/v2" || path === "/v2/") {
+      return get(request, { name: "weft", version: "2", extensions: ["binary_tensor_data"] });
+    }
+    if (path === "/v2/models") return get(request, { models: this.#models.names });
+    const v1 = V1.exec(path);
+    if (v1 !== null) return await this.#tensorflow(request, asked(v1, isDraining));
+    const v2 = V2.exec(path);
+    if (v2 !== null) return await this.#inference(request, asked(v2, isDraining));
+    throw new HttpError(404, `Cannot find ${path}`);
+  }
+
+  async #tensorflow(
+    request: Request,
+    { model, version, what, isDraining }: Asked,
+  ): Promise<Response> {
+    if (what === "") {
+      const found = version === undefined
+        ? this.#models.versions(model)
+        : [this.#models.find(model, version)];
+      return get(request, statusJson(found, !isDraining));
+    }
+    const found = this.#models.find(model, version);
+    if (what === "/metadata") return get(request, metadataJson(found));
+    if (what !== ":predict") {
+      throw new HttpError(
+        400,
+        `Cannot ${what.slice(1)} with "${model}": its signatures are called by :predict`,
+      );
+    }
+    allow(request, "POST");
+    if (isDraining) throw new HttpError(503, "Cannot take requests: it is shutting down");
+    return await this.#compute(request, async (signal) => {
+      const body = new TextDecoder().decode(await readBody(request, this.#maxBodyBytes));
+      return new Response(await predict(found, body, signal), {
+        headers: { "content-type": "application/json" },
+      });
+    });
+  }
+
+  async #inference(
+    request: Request,
+    { model, version, what, isDraining }: Asked,
+  ): Promise<Response> {
+    const found = this.#models.find(model, version);
+    if (what === "") return get(request, modelJson(found, this.#models.versions(model)));
+    if (what === "ready") {
+      return get(request, { name: model, ready: !isDraining }, isDraining ? 503 : 200);
+    }
+    allow(request, "POST");
+    if (isDraining) throw new HttpError(503, "Cannot take requests: it is shutting down");
+    return await this.#compute(request, async (signal) => {
+      const body = await readBody(request, this.#maxBodyBytes);
+      return await infer(found, body, { jsonLength: request.headers.get(JSON_LENGTH), signal });
+    });
+  }
+
+  /** Does what takes time: no longer than it may take, and only while somebody waits for it. */
+  async #compute(
+    request: Request,
+    work: (signal: AbortSignal) => Promise<Response>,
+  ): Promise<Response> {
+    const timeoutMs = Math.min(this.#timeoutMs, requestedTimeout(request));
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(new HttpError(499, "The client went away"));
+    if (request.signal.aborted) abort();
+    request.signal.addEventListener("abort", abort);
+    let timer: number | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const error = new HttpError(504, `The request took longer than ${timeoutMs} ms`);
+        controller.abort(error);
+        reject(error);
+      }, timeoutMs) as unknown as number;
+    });
+    try {
+      return await Promise.race([work(controller.signal), late]);
+    } finally {
+      clearTimeout(timer);
+      request.signal.removeEventListener("abort", abort);
+    }
+  }
+
+  async #authorize(request: Request): Promise<void> {
+    if (this.#token === undefined) return;
+    const given = request.headers.get("authorization") ?? "";
+    if (await isSame(given, `Bearer ${this.#token}`)) return;
+    throw new HttpError(401, "Cannot answer without the right token", {
+      "www-authenticate": "Bearer",
+    });
+  }
+}
+
+function positive(name: string, value: number): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw new ValueError(`Cannot serve with ${name} ${value}: wanted a number above 0`);
+}
+
+function asked([, model, version, what]: RegExpExecArray, isDraining: boolean): Asked {
+  return { model, version, what: what ?? "", isDraining };
+}
+
+function allow(request: Request, method: "GET" | "POST"): void {
+  if (request.method === method || (method === "GET" && request.method === "HEAD")) return;
+  throw new HttpError(405, `Cannot ${request.method} here: wanted ${method}`, { allow: method });
+}
+
+function get(request: Request, value: unknown, status = 200): Response {
+  allow(request, "GET");
+  return Response.json(value, { status });
+}
+
+/** How long a client is ready to wait, in milliseconds. */
+function requestedTimeout(request: Request): number {
+  const ms = request.headers.get("x-timeout-ms");
+  if (ms === null) return Infinity;
+  if (Number(ms) > 0) return Number(ms);
+  throw new HttpError(400, `Cannot wait for x-timeout-ms "${ms}": wanted milliseconds above 0`);
+}
+
+/** Compares two texts in a time that does not tell where they differ. */
+async function isSame(a: string, b: string): Promise<boolean> {
+  const digest = async (text: string): Promise<Uint8Array> =>
+    new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  const [x, y] = await Promise.all([digest(a), digest(b)]);
+  return x.reduce((different, byte, i) => different | (byte ^ y[i]), 0) === 0;
+}

@@ -1,0 +1,49 @@
+/**
+ * HttpError: a refusal with its status, and the status of any other error.
+ */
+import { OpError, ValueError } from "../core/errors.ts";
+
+/** A request that is refused, with the status that says why. */
+export class HttpError extends Error {
+  /** Name of the class. */
+  override readonly name: string = "HttpError";
+  /** Status code of the answer. */
+  readonly status: number;
+  /** Headers of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** Makes a refusal. */
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** Statuses of TensorFlow's codes, as gRPC gateways map them. */
+const BY_CODE: Readonly<Record<number, number>> = {
+  1: 499,
+  3: 400,
+  4: 504,
+  5: 404,
+  7: 403,
+  8: 429,
+  9: 400,
+  11: 400,
+  12: 501,
+  14: 503,
+};
+
+/** The status that tells an error of a model's run. */
+export function statusOf(error: unknown): number {
+  if (error instanceof HttpError) return error.status;
+  if (error instanceof OpError) return BY_CODE[error.code] ?? 500;
+  return error instanceof ValueError ? 400 : 500;
+}
+
+/** The answer to a request that failed. */
+export function errorResponse(error: unknown): Response {
+  const message = error instanceof Error ? error.message : String(error);
+  const headers = error instanceof HttpError ? error.headers : {};
+  return Response.json({ error: message }, { status: statusOf(error), headers });
+}

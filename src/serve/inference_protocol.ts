@@ -1,0 +1,210 @@
+/**
+ * The Open Inference Protocol, version 2, with its binary extension: `/v2/models/NAME[/versions/V][/ready | /infer]`.
+ */
+import { isPlainObject } from "../core/nest.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { isShape } from "../core/shape.ts";
+import { arrayFromWire, arrayToWire, DATATYPES, dtypeOf } from "./binary_tensors.ts";
+import { HttpError } from "./http_error.ts";
+import { checkNames, type ModelVersion } from "./model_entry.ts";
+import type { Specs } from "./servable.ts";
+import { arrayOfShape, flatText, parseJson, shown } from "./values.ts";
+
+/** The header that tells how many bytes of a body are JSON; tensors follow them. */
+export const JSON_LENGTH = "inference-header-content-length";
+
+/** The answer to `GET /v2/models/NAME`. */
+export function modelJson(version: ModelVersion, versions: readonly ModelVersion[]): unknown {
+  const { inputs, outputs } = version.signatures.get(version.signatureName(undefined))!;
+  return {
+    name: version.model,
+    versions: versions.map((v) => v.version),
+    platform: "weft",
+    inputs: tensorsJson(inputs),
+    outputs: tensorsJson(outputs),
+  };
+}
+
+function tensorsJson(specs: Specs): unknown {
+  return Object.entries(specs).map(([name, { dtype, shape }]) => ({
+    name,
+    datatype: DATATYPES[dtype] ?? dtype.toUpperCase(),
+    shape: (shape ?? [null]).map((d) => d ?? -1),
+  }));
+}
+
+interface InferRequest {
+  readonly id?: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly inputs: readonly InferInput[];
+  readonly outputs?: readonly InferOutput[];
+}
+
+interface InferInput {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly datatype: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly data?: unknown;
+}
+
+interface InferOutput {
+  readonly name: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+/** Answers `POST …/infer`. `jsonLength` is what {@linkcode JSON_LENGTH} says, null where the body is JSON only. */
+export async function infer(
+  version: ModelVersion,
+  body: Uint8Array<ArrayBuffer>,
+  { jsonLength, signal }: { readonly jsonLength: string | null; readonly signal: AbortSignal },
+): Promise<Response> {
+  const [json, binary] = splitBody(body, jsonLength);
+  const request = checkRequest(parseJson(new TextDecoder().decode(json)));
+  const name = version.signatureName(request.parameters?.signature_name);
+  const signature = version.signatures.get(name)!;
+  checkNames(request.inputs.map((i) => i.name), signature, version.model);
+  const arrays: Record<string, NdArray> = {};
+  let at = 0;
+  for (const input of request.inputs) {
+    const size = binarySize(input);
+    arrays[input.name] = readInput(input, signature.inputs, binary.subarray(at, at + (size ?? 0)));
+    at += size ?? 0;
+  }
+  if (at !== binary.length) {
+    throw new HttpError(
+      400,
+      `Cannot read the request: ${binary.length} bytes follow its JSON, its inputs tell of ${at}`,
+    );
+  }
+  const outputs = await version.run(name, arrays, signal);
+  return writeOutputs(version, request, outputs);
+}
+
+function splitBody(
+  body: Uint8Array<ArrayBuffer>,
+  jsonLength: string | null,
+): [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>] {
+  if (jsonLength === null) return [body, body.subarray(body.length)];
+  const length = Number(jsonLength);
+  if (!/^\d+$/.test(jsonLength) || length > body.length) {
+    throw new HttpError(
+      400,
+      `Cannot read the request: ${JSON_LENGTH} is "${jsonLength}", the body has ${body.length} bytes`,
+    );
+  }
+  return [body.subarray(0, length), body.subarray(length)];
+}
+
+function checkRequest(value: unknown): InferRequest {
+  const refuse = (why: string): never => {
+    throw new HttpError(400, `Cannot read the request: ${why}`);
+  };
+  if (!isPlainObject(value)) return refuse("wanted a JSON object");
+  const { inputs, outputs, parameters, id } = value;
+  if (!Array.isArray(inputs)) return refuse('wanted a list "inputs"');
+  const names = new Set<unknown>();
+  for (const [i, input] of inputs.entries()) {
+    if (!isPlainObject(input) || typeof input.name !== "string") {
+      return refuse(`input ${i} has no name`);
+    }
+    if (names.has(input.name)) return refuse(`input "${input.name}" is there twice`);
+    names.add(input.name);
+    if (!isShape(input.shape)) {
+      return refuse(`input "${input.name}" wants a shape of whole numbers`);
+    }
+    if (input.parameters !== undefined && !isPlainObject(input.parameters)) {
+      return refuse(`the parameters of input "${input.name}" are no object`);
+    }
+  }
+  if (parameters !== undefined && !isPlainObject(parameters)) {
+    return refuse('"parameters" is no object');
+  }
+  if (id !== undefined && typeof id !== "string") return refuse('"id" is no string');
+  if (
+    outputs !== undefined &&
+    !(Array.isArray(outputs) &&
+      outputs.every((o) =>
+        isPlainObject(o) && typeof o.name === "string" &&
+        (o.parameters === undefined || isPlainObject(o.parameters))
+      ))
+  ) {
+    return refuse('wanted "outputs" to be a list of objects with names');
+  }
+  return value as unknown as InferRequest;
+}
+
+/** How many bytes of an input follow the JSON; null where its values are in it. */
+function binarySize({ name, parameters }: InferInput): number | null {
+  const size = parameters?.binary_data_size;
+  if (size === undefined) return null;
+  if (Number.isInteger(size) && (size as number) >= 0) return size as number;
+  throw new HttpError(
+    400,
+    `Cannot read input "${name}": its binary_data_size is ${shown(size)}, wanted a number of bytes`,
+  );
+}
+
+function readInput(
+  input: InferInput,
+  specs: Specs,
+  bytes: Uint8Array<ArrayBuffer>,
+): NdArray {
+  const what = `input "${input.name}"`;
+  const dtype = dtypeOf(input.datatype, what);
+  const wanted = specs[input.name].dtype;
+  if (dtype !== wanted) {
+    throw new HttpError(
+      400,
+      `Cannot read ${what}: its datatype is ${input.datatype}, wanted ${DATATYPES[wanted]}`,
+    );
+  }
+  if (binarySize(input) !== null) return arrayFromWire(bytes, input.shape, dtype, what);
+  if (!Array.isArray(input.data)) {
+    throw new HttpError(400, `Cannot read ${what}: wanted a list "data"`);
+  }
+  return arrayOfShape(input.data, input.shape, dtype, what);
+}
+
+function writeOutputs(
+  version: ModelVersion,
+  request: InferRequest,
+  outputs: Readonly<Record<string, NdArray>>,
+): Response {
+  const wanted: readonly InferOutput[] = request.outputs?.length
+    ? request.outputs
+    : Object.keys(outputs).map((name) => ({ name }));
+  const isBinary = request.parameters?.binary_data_output === true;
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const texts = wanted.map(({ name, parameters }) => {
+    if (!Object.hasOwn(outputs, name)) {
+      throw new HttpError(
+        400,
+        `Cannot give output "${name}" of ${version.model}: its outputs are ${
+          Object.keys(outputs).join(", ")
+        }`,
+      );
+    }
+    const array = outputs[name];
+    const head = `"name":${JSON.stringify(name)},"datatype":"${
+      DATATYPES[array.dtype] ?? array.dtype.toUpperCase()
+    }","shape":[${array.shape}]`;
+    if (parameters?.binary_data ?? isBinary) {
+      const bytes = arrayToWire(array);
+      parts.push(bytes);
+      return `{${head},"parameters":{"binary_data_size":${bytes.length}}}`;
+    }
+    return `{${head},"data":${flatText(array)}}`;
+  });
+  const id = request.id === undefined ? "" : `"id":${JSON.stringify(request.id)},`;
+  const json = `{${id}"model_name":${
+    JSON.stringify(version.model)
+  },"model_version":"${version.version}","outputs":[${texts.join(",")}]}`;
+  if (parts.length === 0) {
+    return new Response(json, { headers: { "content-type": "application/json" } });
+  }
+  const head = new TextEncoder().encode(json);
+  return new Response(new Blob([head, ...parts]), {
+    headers: { "content-type": "application/octet-stream", [JSON_LENGTH]: `${head.length}` },
+  });
+}

@@ -1,0 +1,140 @@
+/**
+ * The command: serves the models in folders over HTTP.
+ *
+ *   deno run -A main.ts MODEL_DIR... [--name NAME] [--host 127.0.0.1] [--port 8501] [--device cpu|webgpu] [--batch ROWS]
+ *                       [--batch-delay MS] [--timeout MS] [--token-env NAME]
+ *
+ * MODEL_DIR is the folder of a SavedModel or of a TensorFlow.js model (`model.json`), or holds a folder of them for each version, named
+ * by its number: the highest is served. A model is called like its folder, or `NAME=MODEL_DIR`. It listens on loopback unless
+ * told otherwise. The token that clients must bring is read from the environment, where other processes cannot see it. SIGTERM and
+ * SIGINT end it when all requests are answered.
+ *
+ * @module
+ */
+import { parseArgs } from "node:util";
+import { loadGraphModel, setBackend } from "../../mod.ts";
+import { NotFoundError, UnavailableError, ValueError } from "../core/errors.ts";
+import { loadSavedModel } from "../tf/mod.ts";
+import { createHandler } from "./handler.ts";
+import type { Versions } from "./model_entry.ts";
+import type { ServableModel } from "./servable.ts";
+
+const USAGE =
+  "usage: serve [NAME=]MODEL_DIR... [--host HOST] [--port PORT] [--device cpu|webgpu] " +
+  "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME]";
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+async function load(folder: string): Promise<ServableModel | null> {
+  if (await exists(`${folder}/saved_model.pb`)) return await loadSavedModel(folder);
+  if (await exists(`${folder}/model.json`)) return await loadGraphModel(`${folder}/model.json`);
+  return null;
+}
+
+/** The model of a folder, or of its highest version. */
+async function loadModel(folder: string): Promise<ServableModel | Versions> {
+  if (!await exists(folder)) {
+    throw new NotFoundError(`Cannot serve ${folder}: there is no such folder`);
+  }
+  const model = await load(folder);
+  if (model !== null) return model;
+  const versions: string[] = [];
+  for await (const entry of Deno.readDir(folder)) {
+    if (entry.isDirectory && /^\d+$/.test(entry.name)) versions.push(entry.name);
+  }
+  for (const version of versions.sort((a, b) => Number(b) - Number(a))) {
+    const model = await load(`${folder}/${version}`);
+    if (model !== null) return { versions: { [Number(version)]: model } };
+  }
+  throw new NotFoundError(
+    `Cannot serve ${folder}: it has no saved_model.pb, no model.json and no numbered folder with one`,
+  );
+}
+
+/** Name and folder of `NAME=FOLDER`, or of a folder that is called as its model is. */
+function named(text: string): [string, string] {
+  const at = text.indexOf("=");
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  const folder = text.replace(/\/+$/, "");
+  return [folder.slice(folder.lastIndexOf("/") + 1), folder];
+}
+
+function numberOf(flag: string, text: string): number {
+  const value = Number(text);
+  if (text !== "" && value >= 0) return value;
+  throw new ValueError(`Cannot use --${flag} "${text}": wanted a number`);
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      host: { type: "string", default: "127.0.0.1" },
+      port: { type: "string", default: "8501" },
+      device: { type: "string" },
+      batch: { type: "string" },
+      "batch-delay": { type: "string", default: "1" },
+      timeout: { type: "string", default: "30000" },
+      "token-env": { type: "string" },
+    },
+  });
+  if (positionals.length === 0) throw new ValueError(USAGE);
+  const variable = values["token-env"];
+  const token = variable === undefined ? undefined : Deno.env.get(variable);
+  if (variable !== undefined && !token) {
+    throw new ValueError(`Cannot read the token: the environment has no ${variable}`);
+  }
+  const { device } = values;
+  if (device !== undefined && device !== "cpu" && device !== "webgpu") {
+    throw new ValueError(`Cannot use --device "${device}": wanted cpu or webgpu`);
+  }
+  if (device !== undefined && !await setBackend(device)) {
+    throw new UnavailableError(`Cannot use --device ${device}: there is none`);
+  }
+  const models: Record<string, ServableModel | Versions> = {};
+  for (const text of positionals) {
+    const [name, folder] = named(text);
+    models[name] = await loadModel(folder);
+  }
+  const handler = createHandler({
+    models,
+    timeoutMs: numberOf("timeout", values.timeout),
+    ...(token !== undefined && { token }),
+    ...(values.batch !== undefined && {
+      batching: {
+        maxRows: numberOf("batch", values.batch),
+        maxDelayMs: numberOf("batch-delay", values["batch-delay"]),
+      },
+    }),
+  });
+  const server = Deno.serve({
+    hostname: values.host,
+    port: numberOf("port", values.port),
+    onListen: ({ hostname, port }) =>
+      console.log(`Serving ${Object.keys(models).join(", ")} at http://${hostname}:${port}`),
+  }, handler.fetch);
+  const stop = async (): Promise<void> => {
+    await handler.drain();
+    await server.shutdown();
+    Deno.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => void stop());
+  }
+  await server.finished;
+}
+
+/** Runs the command, and ends the process with 2 where it cannot. */
+export async function runCommand(): Promise<void> {
+  try {
+    await main(Deno.args);
+  } catch (error) {
+    console.error((error as Error).message);
+    Deno.exit(2);
+  }
+}
+
+if (import.meta.main) await runCommand();

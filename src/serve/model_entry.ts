@@ -1,0 +1,150 @@
+/**
+ * A served model: its versions, and the calls that both protocols make of it.
+ */
+import { ValueError } from "../core/errors.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { compatible, shapeText } from "../core/shape.ts";
+import type { Spec } from "../core/tensor_spec.ts";
+import { Batcher, type QueueOptions } from "./batcher.ts";
+import { HttpError } from "./http_error.ts";
+import { shown } from "./values.ts";
+import { DEFAULT_SIGNATURE, type Servable, type ServableModel, servablesOf } from "./servable.ts";
+
+/** One version of a model. */
+export class ModelVersion {
+  /** Name of the model. */
+  readonly model: string;
+  /** Its number, as text. */
+  readonly version: string;
+  /** What it computes, by name. */
+  readonly signatures: ReadonlyMap<string, Servable>;
+  readonly #queues: ReadonlyMap<string, Batcher>;
+
+  constructor(model: string, version: string, source: ServableModel, options: QueueOptions) {
+    this.model = model;
+    this.version = version;
+    this.signatures = servablesOf(source, model);
+    this.#queues = new Map([...this.signatures].map(([k, s]) => [k, new Batcher(s, options)]));
+  }
+
+  /** How many requests wait. */
+  get queued(): number {
+    return [...this.#queues.values()].reduce((n, q) => n + q.length, 0);
+  }
+
+  /** The name of the signature that a request means. Throws `HttpError` 400 for one that is not there. */
+  signatureName(given: unknown): string {
+    const names = [...this.signatures.keys()];
+    const name = given === undefined || given === ""
+      ? this.signatures.has(DEFAULT_SIGNATURE) ? DEFAULT_SIGNATURE : names[0]
+      : given;
+    if (typeof name === "string" && this.signatures.has(name)) return name;
+    throw new HttpError(
+      400,
+      `Cannot call ${this.model}: it has no signature ${shown(name)}, wanted one of ${
+        names.join(", ")
+      }`,
+    );
+  }
+
+  /** Runs a signature on arrays that {@linkcode checkNames} has seen. Rejects with `HttpError` 400 for shapes that do not fit. */
+  async run(
+    signature: string,
+    inputs: Readonly<Record<string, NdArray>>,
+    signal: AbortSignal,
+  ): Promise<Record<string, NdArray>> {
+    for (const [name, spec] of Object.entries(this.signatures.get(signature)!.inputs)) {
+      checkShape(inputs[name], spec, `input "${name}" of ${this.model}`);
+    }
+    return await this.#queues.get(signature)!.call(inputs, signal);
+  }
+}
+
+function checkShape(array: NdArray, { shape }: Spec, what: string): void {
+  if (compatible(array.shape, shape)) return;
+  throw new HttpError(
+    400,
+    `Cannot take ${what}: its shape is ${shapeText(array.shape)}, wanted ${shapeText(shape)}`,
+  );
+}
+
+/** Throws `HttpError` 400 unless these are the names of a signature's inputs. */
+export function checkNames(given: readonly string[], { inputs }: Servable, model: string): void {
+  const wanted = Object.keys(inputs);
+  const missing = wanted.filter((n) => !given.includes(n));
+  const unknown = given.filter((n) => !wanted.includes(n));
+  if (missing.length === 0 && unknown.length === 0) return;
+  const quoted = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
+  throw new HttpError(
+    400,
+    `Cannot call ${model}: it takes ${quoted(wanted) || "nothing"}` +
+      (missing.length > 0 ? `, ${quoted(missing)} is missing` : "") +
+      (unknown.length > 0 ? `, ${quoted(unknown)} is unknown` : ""),
+  );
+}
+
+/** Versions of a model by number; the highest is the one that is meant where none is named. */
+export interface Versions {
+  /** Models by their version. */
+  readonly versions: Readonly<Record<string, ServableModel>>;
+}
+
+/** All models of a handler. */
+export class ModelList {
+  readonly #models = new Map<string, ReadonlyMap<string, ModelVersion>>();
+
+  /** Throws `ValueError` for names and versions that no URL can say. */
+  constructor(
+    models: Readonly<Record<string, ServableModel | Versions>>,
+    optionsOf: (model: string) => QueueOptions,
+  ) {
+    for (const [name, given] of Object.entries(models)) {
+      if (!/^[\w.-]+$/.test(name)) {
+        throw new ValueError(
+          `Cannot serve a model as ${
+            JSON.stringify(name)
+          }: wanted letters, digits, "_", "-" and "."`,
+        );
+      }
+      const isVersioned = typeof given === "object" && given !== null && "versions" in given;
+      const versions = isVersioned ? (given as Versions).versions : { 1: given as ServableModel };
+      const made = Object.entries(versions).map(([version, model]) => {
+        if (!/^\d+$/.test(version)) {
+          throw new ValueError(
+            `Cannot serve version "${version}" of "${name}": wanted a whole number`,
+          );
+        }
+        return [version, new ModelVersion(name, version, model, optionsOf(name))] as const;
+      });
+      if (made.length === 0) throw new ValueError(`Cannot serve "${name}": it has no versions`);
+      made.sort(([a], [b]) => Number(b) - Number(a));
+      this.#models.set(name, new Map(made));
+    }
+  }
+
+  /** Names of all models. */
+  get names(): string[] {
+    return [...this.#models.keys()];
+  }
+
+  /** How many requests wait. */
+  get queued(): number {
+    return [...this.#models.values()].flatMap((m) => [...m.values()])
+      .reduce((n, v) => n + v.queued, 0);
+  }
+
+  /** Versions of a model, the highest first. Throws `HttpError` 404 for a model that is not there. */
+  versions(model: string): ModelVersion[] {
+    const found = this.#models.get(model);
+    if (found === undefined) throw new HttpError(404, `Cannot find a model "${model}"`);
+    return [...found.values()];
+  }
+
+  /** A version of a model, or its highest. Throws `HttpError` 404 for one that is not there. */
+  find(model: string, version: string | undefined): ModelVersion {
+    const versions = this.versions(model);
+    const found = version === undefined ? versions[0] : versions.find((v) => v.version === version);
+    if (found !== undefined) return found;
+    throw new HttpError(404, `Cannot find version ${version} of model "${model}"`);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * What is served: signatures with named inputs and outputs, made of whatever computes.
+ */
+import { describe } from "../core/convert.ts";
+import { ValueError } from "../core/errors.ts";
+import type { DType } from "../core/dtype.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { isPlainObject } from "../core/nest.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
+import type { Spec } from "../core/tensor_spec.ts";
+import { Graph } from "../graph/graph.ts";
+import { placeholder } from "../ops/graph_ops.ts";
+import type { TracedFunction } from "../runtime/functions/function.ts";
+
+/** The signature that is called where none is named. */
+export const DEFAULT_SIGNATURE = "serving_default";
+
+/** Named specs of inputs or outputs. */
+export type Specs = Readonly<Record<string, Spec>>;
+
+/** A SavedModel that `loadSavedModel` of `@weft/weft/tf` gave. */
+export interface SavedModelLike {
+  /** Functions of named tensors by name. */
+  readonly signatures: Readonly<
+    Record<
+      string,
+      & ((inputs: Readonly<Record<string, TensorLike>>) => Promise<Record<string, Tensor>>)
+      & { readonly inputs: Specs; readonly outputs: Specs }
+    >
+  >;
+}
+
+/** A tensor with its name. */
+export interface NamedTensor {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: PartialShape;
+}
+
+/** A model that `tf.loadGraphModel` gave. */
+export interface GraphModelLike {
+  /** What it takes. */
+  readonly inputs: readonly NamedTensor[];
+  /** What it gives. */
+  readonly outputs: readonly NamedTensor[];
+  /** Runs it. */
+  executeAsync(inputs: Readonly<Record<string, TensorLike>>): Promise<Tensor | Tensor[]>;
+}
+
+/** A `tf.function` whose `inputSignature` has names and whose result is a record of tensors. */
+// deno-lint-ignore no-explicit-any
+export type ServableFunction = TracedFunction<any[], unknown>;
+
+/** What can be served. Functions in a record are signatures by their names. */
+export type ServableModel =
+  | SavedModelLike
+  | GraphModelLike
+  | ServableFunction
+  | Readonly<Record<string, ServableFunction>>;
+
+/** One thing that can be called by name. */
+export interface Servable {
+  readonly inputs: Specs;
+  readonly outputs: Specs;
+  /** Calls it with an array for each input. */
+  call(inputs: Readonly<Record<string, NdArray>>): Promise<Record<string, NdArray>>;
+}
+
+/** The signatures of a model. Throws `ValueError` for what cannot be served. */
+export function servablesOf(model: ServableModel, name: string): ReadonlyMap<string, Servable> {
+  if (typeof model === "function") {
+    return new Map([[DEFAULT_SIGNATURE, functionServable(model, name)]]);
+  }
+  if (typeof model !== "object" || model === null) {
+    throw new TypeError(
+      `Cannot serve "${name}": wanted a model or a tf.function, received ${describe(model)}`,
+    );
+  }
+  const entries = "executeAsync" in model && typeof model.executeAsync === "function"
+    ? [[DEFAULT_SIGNATURE, graphModelServable(model as GraphModelLike)] as const]
+    : "signatures" in model
+    ? Object.entries((model as SavedModelLike).signatures).map(([key, signature]) =>
+      [key, {
+        inputs: signature.inputs,
+        outputs: signature.outputs,
+        call: async (inputs) => await readAll(await signature(inputs)),
+      }] as const satisfies readonly [string, Servable]
+    )
+    : Object.entries(model as Readonly<Record<string, ServableFunction>>).map(([key, f]) =>
+      [key, functionServable(f, name)] as const
+    );
+  if (entries.length === 0) throw new ValueError(`Cannot serve "${name}": it has no signatures`);
+  return new Map<string, Servable>(entries);
+}
+
+/** Reads tensors and frees them. */
+async function readAll(
+  tensors: Readonly<Record<string, Tensor>>,
+): Promise<Record<string, NdArray>> {
+  try {
+    const read = Object.entries(tensors).map(async ([key, t]) => [key, await t.ndarray()] as const);
+    return Object.fromEntries(await Promise.all(read));
+  } finally {
+    for (const t of Object.values(tensors)) t.dispose();
+  }
+}
+
+/** The name of a tensor's node, as `"y"` of `"y:0"`. */
+const nodeName = (name: string): string => name.replace(/:0$/, "");
+
+function graphModelServable(model: GraphModelLike): Servable {
+  const specs = (tensors: readonly NamedTensor[]): Specs =>
+    Object.fromEntries(
+      tensors.map(({ name, dtype, shape }) => [nodeName(name), { dtype, shape }]),
+    );
+  return {
+    inputs: specs(model.inputs),
+    outputs: specs(model.outputs),
+    async call(inputs) {
+      const results = [await model.executeAsync(inputs)].flat();
+      return await readAll(
+        Object.fromEntries(results.map((t, i) => [nodeName(model.outputs[i].name), t])),
+      );
+    },
+  };
+}
+
+function functionServable(f: ServableFunction, name: string): Servable {
+  if (typeof f?.getConcreteFunction !== "function") {
+    throw new TypeError(
+      `Cannot serve "${name}": wanted a tf.function, received ${describe(f)}`,
+    );
+  }
+  const { inputs } = f.getConcreteFunction();
+  const named = inputs.map((spec, i) => {
+    if (spec.name !== undefined) return [spec.name, spec] as const;
+    throw new ValueError(
+      `Cannot serve "${name}": input ${i} of its function has no name, wanted tf.TensorSpec(shape, dtype, "name") in its inputSignature`,
+    );
+  });
+  return {
+    inputs: Object.fromEntries(named),
+    outputs: outputsOf(f, named.map(([, spec]) => spec), name),
+    async call(given) {
+      const results = await f.async(...named.map(([key]) => given[key]));
+      return await readAll(results as Record<string, Tensor>);
+    },
+  };
+}
+
+/** What a function gives, found by calling it in a graph. */
+function outputsOf(f: ServableFunction, inputs: readonly Spec[], name: string): Specs {
+  return new Graph().asDefault(() => {
+    const results = f(...inputs.map((spec) => placeholder(spec.dtype, spec.shape)));
+    const entries = isPlainObject(results) ? Object.entries(results) : [];
+    if (entries.length === 0 || !entries.every(([, t]) => t instanceof Tensor)) {
+      throw new ValueError(
+        `Cannot serve "${name}": its function must return a record of tensors, as in { y }`,
+      );
+    }
+    return Object.fromEntries((entries as [string, Tensor][]).map(([key, t]) => [
+      key,
+      { dtype: t.dtype, shape: t.staticShape },
+    ]));
+  });
+}

@@ -1,0 +1,153 @@
+/**
+ * TensorFlow Serving's REST interface: `/v1/models/NAME[/versions/N][:predict | /metadata]`.
+ */
+import { DTYPES } from "../core/dtype.ts";
+import { isPlainObject } from "../core/nest.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { HttpError } from "./http_error.ts";
+import { checkNames, type ModelVersion } from "./model_entry.ts";
+import type { Servable, Specs } from "./servable.ts";
+import { arrayOf, nestedText, parseJson } from "./values.ts";
+
+/** The answer to `GET /v1/models/NAME`. */
+export function statusJson(versions: readonly ModelVersion[], isReady: boolean): unknown {
+  return {
+    model_version_status: versions.map(({ version }) => ({
+      version,
+      state: isReady ? "AVAILABLE" : "UNLOADING",
+      status: { error_code: "OK", error_message: "" },
+    })),
+  };
+}
+
+/** The answer to `GET …/metadata`. */
+export function metadataJson({ model, version, signatures }: ModelVersion): unknown {
+  const defs = [...signatures].map(([name, { inputs, outputs }]) => [name, {
+    inputs: tensorInfos(inputs),
+    outputs: tensorInfos(outputs),
+    method_name: "tensorflow/serving/predict",
+  }]);
+  return {
+    model_spec: { name: model, signature_name: "", version },
+    metadata: { signature_def: { signature_def: Object.fromEntries(defs) } },
+  };
+}
+
+function tensorInfos(specs: Specs): unknown {
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, { dtype, shape }]) => [name, {
+      dtype: DTYPES[dtype].tfEnum,
+      tensor_shape: {
+        dim: (shape ?? []).map((d) => ({ size: `${d ?? -1}`, name: "" })),
+        unknown_rank: shape === null,
+      },
+      name: `${name}:0`,
+    }]),
+  );
+}
+
+/** Answers `POST …:predict` with the JSON text it wants. */
+export async function predict(
+  version: ModelVersion,
+  body: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const request = parseJson(body);
+  if (!isPlainObject(request)) {
+    throw new HttpError(400, "Cannot read the request: wanted a JSON object");
+  }
+  const { instances, inputs, signature_name: given } = request;
+  if ((instances === undefined) === (inputs === undefined)) {
+    throw new HttpError(
+      400,
+      'Cannot read the request: wanted one of "instances" (a list of rows) and "inputs" (columns)',
+    );
+  }
+  const name = version.signatureName(given);
+  const signature = version.signatures.get(name)!;
+  const columns = inputs === undefined
+    ? columnsOfRows(instances, signature, version.model)
+    : columnsOf(inputs, signature);
+  checkNames(Object.keys(columns), signature, version.model);
+  const arrays = Object.entries(signature.inputs).map(([key, { dtype }]) =>
+    [key, arrayOf(columns[key], dtype, `input "${key}"`)] as const
+  );
+  const outputs = await version.run(name, Object.fromEntries(arrays), signal);
+  return inputs === undefined
+    ? `{"predictions":${rowsText(outputs)}}`
+    : `{"outputs":${columnsText(outputs)}}`;
+}
+
+/** Columns as they were sent: by name, or the values of the only input. */
+function columnsOf(inputs: unknown, signature: Servable): Record<string, unknown> {
+  if (isNamed(inputs)) return inputs;
+  return { [onlyInput(signature)]: inputs };
+}
+
+/** True for a record of values; a string's `{ "b64": … }` is a value itself. */
+function isNamed(value: unknown): value is Record<string, unknown> {
+  return isPlainObject(value) && !(Object.keys(value).length === 1 && "b64" in value);
+}
+
+function onlyInput({ inputs }: Servable): string {
+  const names = Object.keys(inputs);
+  if (names.length === 1) return names[0];
+  throw new HttpError(
+    400,
+    `Cannot tell inputs apart: wanted an object with ${names.map((n) => `"${n}"`).join(", ")}`,
+  );
+}
+
+function columnsOfRows(
+  rows: unknown,
+  signature: Servable,
+  model: string,
+): Record<string, unknown[]> {
+  if (!Array.isArray(rows) || rows.length === 0) {
+    throw new HttpError(400, 'Cannot read "instances": wanted a list with at least one row');
+  }
+  if (!isNamed(rows[0])) return { [onlyInput(signature)]: rows };
+  const names = Object.keys(rows[0]);
+  checkNames(names, signature, model);
+  const columns: Record<string, unknown[]> = Object.fromEntries(names.map((n) => [n, []]));
+  for (const [i, row] of rows.entries()) {
+    if (!isNamed(row) || Object.keys(row).length !== names.length) {
+      throw new HttpError(400, `Cannot read instance ${i}: it has not the inputs of the first`);
+    }
+    for (const name of names) {
+      if (!Object.hasOwn(row, name)) {
+        throw new HttpError(400, `Cannot read instance ${i}: it has no "${name}"`);
+      }
+      columns[name].push(row[name]);
+    }
+  }
+  return columns;
+}
+
+/** Rows of the outputs: values where there is one output, objects where there are several. */
+function rowsText(outputs: Readonly<Record<string, NdArray>>): string {
+  const entries = Object.entries(outputs);
+  const [rows] = entries[0][1].shape;
+  if (rows === undefined || entries.some(([, a]) => a.shape[0] !== rows)) {
+    throw new HttpError(
+      400,
+      'Cannot write "predictions": the outputs have no common number of rows, ask with "inputs" instead of "instances"',
+    );
+  }
+  const rowText = (a: NdArray, i: number): string =>
+    nestedText(a, a.shape.slice(1), i * (a.size / rows));
+  const texts = Array.from(
+    { length: rows },
+    (_, i) =>
+      entries.length === 1
+        ? rowText(entries[0][1], i)
+        : `{${entries.map(([n, a]) => `${JSON.stringify(n)}:${rowText(a, i)}`).join(",")}}`,
+  );
+  return `[${texts.join(",")}]`;
+}
+
+function columnsText(outputs: Readonly<Record<string, NdArray>>): string {
+  const entries = Object.entries(outputs);
+  if (entries.length === 1) return nestedText(entries[0][1]);
+  return `{${entries.map(([n, a]) => `${JSON.stringify(n)}:${nestedText(a)}`).join(",")}}`;
+}

@@ -1,0 +1,83 @@
+/** The command that serves folders, as a process of its own, over a real socket. */
+import * as tf from "@weft/weft";
+import { saveModel } from "@weft/weft/tf";
+import { assert, assertEquals } from "@std/assert";
+
+const ROOT = new URL("../../", import.meta.url);
+
+function serve(...args: string[]): Deno.ChildProcess {
+  const map = new URL("tests/npm_only/import_map.json", ROOT).pathname;
+  const main = new URL("src/serve/mod.ts", ROOT).pathname;
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "--import-map", map, main, ...args],
+    stdout: "piped",
+    stderr: "piped",
+    env: { WEFT_TEST_TOKEN: "secret" },
+  }).spawn();
+}
+
+/** A folder with two versions of a SavedModel that adds its number. */
+async function savedVersions(): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "weft_serve_" });
+  for (const n of [2, 10]) {
+    const add = tf.variable(tf.scalar(n));
+    const f = tf.function((x: tf.Tensor) => ({ y: tf.add(x, add) }), {
+      inputSignature: [tf.TensorSpec([null], "float32", "x")],
+    });
+    await saveModel(`${folder}/adder/${n}`, { signatures: { serving_default: f } });
+    add.dispose();
+  }
+  return folder;
+}
+
+Deno.test("the command serves the highest version of a SavedModel until it is told to end", async () => {
+  const folder = await savedVersions();
+  const child = serve(`${folder}/adder/`, "--port=0", "--token-env=WEFT_TEST_TOKEN", "--batch=8");
+  try {
+    const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let said = "";
+    while (!said.includes("\n")) {
+      const { value, done } = await lines.read();
+      if (done) throw new Error(new TextDecoder().decode((await child.output()).stderr));
+      said += value;
+    }
+    const url = /^Serving adder at (http:\/\/127\.0\.0\.1:\d+)$/m.exec(said)?.[1];
+    assert(url !== undefined, said);
+    const refused = await fetch(`${url}/v1/models/adder`);
+    assertEquals((await refused.json()).error, "Cannot answer without the right token");
+    const answer = await fetch(`${url}/v1/models/adder:predict`, {
+      method: "POST",
+      headers: { authorization: "Bearer secret" },
+      body: `{"instances": [1, 2]}`,
+    });
+    assertEquals(await answer.json(), { predictions: [11, 12] });
+    child.kill("SIGTERM");
+    await lines.cancel();
+    assertEquals((await child.status).code, 0);
+    await child.stderr.cancel();
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the command tells what it cannot serve", async (t) => {
+  const empty = await Deno.makeTempDir();
+  for (
+    const [args, message] of [
+      [[], "usage: serve"],
+      [["/no/such/folder"], "Cannot serve /no/such/folder: there is no such folder"],
+      [[empty], "it has no saved_model.pb, no model.json and no numbered folder with one"],
+      [[empty, "--port=x"], "Cannot serve"],
+      [[empty, "--device=tpu"], 'Cannot use --device "tpu"'],
+      [[empty, "--token-env=NOT_SET_ANYWHERE"], "the environment has no NOT_SET_ANYWHERE"],
+    ] as const
+  ) {
+    await t.step(args.join(" ") || "nothing", async () => {
+      const { code, stderr } = await serve(...args).output();
+      const text = new TextDecoder().decode(stderr);
+      assertEquals(code, 2, text);
+      assert(text.includes(message), text);
+    });
+  }
+  await Deno.remove(empty);
+});
