@@ -33,8 +33,11 @@ export interface SavedModelLike {
 
 /** A tensor with its name. */
 export interface NamedTensor {
+  /** Its name. */
   readonly name: string;
+  /** Element type. */
   readonly dtype: DType;
+  /** Shape, null where it is not known. */
   readonly shape: PartialShape;
 }
 
