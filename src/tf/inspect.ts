@@ -8,8 +8,8 @@ import { readArtifacts } from "../graph_model/artifacts.ts";
 import { withWeights } from "../graph_model/topology.ts";
 import { decodeWeights } from "../graph_model/weights.ts";
 import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
-import { hasControlFlowV1, raiseControlFlow } from "../graph/graph_def/control_flow_v1.ts";
 import { shapeFromJson, text } from "../graph/graph_def/values.ts";
+import { raiseVersion1 } from "../graph/graph_def/version_1.ts";
 import { missingOps } from "../runtime/graph_defs/missing.ts";
 import { canImport } from "../runtime/graph_defs/import_graph_def.ts";
 import "./checkpoint_ops.ts";
@@ -77,7 +77,7 @@ export function describeModel({ kind, def, signatures }: ModelFile): string[] {
     if (content instanceof Uint8Array) bytes += content.length;
   }
   const ops = [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-  const missing = missingOps(hasControlFlowV1(def.node) ? raiseControlFlow(def) : def, canImport);
+  const missing = missingOps(raiseVersion1(def), canImport);
   const scripts = nodes.filter((n) => /^(PyFunc|PyFuncStateless|EagerPyFunc)$/.test(n.op))
     .map((n) =>
       `script ${n.attr?.token?.s === undefined ? "?" : text(n.attr.token.s)} at ${n.name}`

@@ -12,6 +12,7 @@ import { asDType } from "../core/dtype.ts";
 import { Graph } from "../graph/graph.ts";
 import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
 import { shapeFromJson, text } from "../graph/graph_def/values.ts";
+import { raiseVersion1 } from "../graph/graph_def/version_1.ts";
 import { Operation } from "../graph/operation.ts";
 import { tfFunction, type TracedFunction } from "../runtime/functions/function.ts";
 import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
@@ -94,7 +95,7 @@ class Model implements LoadedModel {
     this.#path = path;
     this.#meta = meta;
     if (meta.graphDef === undefined) throw new ValueError(`Cannot load ${path}: it has no graph`);
-    this.#def = graphDefOf(meta.graphDef);
+    this.#def = raiseVersion1(graphDefOf(meta.graphDef));
     this.#byNode = makeVariables(this.#def, meta);
     this.variables = [...this.#byNode.values()];
     for (const [name, signature] of Object.entries(meta.signatureDef)) {

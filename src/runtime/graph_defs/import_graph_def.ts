@@ -21,7 +21,6 @@ import type {
   NodeDefJson,
 } from "../../graph/graph_def/graph_def.ts";
 import { withJsonNames } from "../../graph/graph_def/json.ts";
-import { hasControlFlowV1, raiseControlFlow } from "../../graph/graph_def/control_flow_v1.ts";
 import {
   checkCall,
   isLoop,
@@ -31,6 +30,7 @@ import {
 } from "../../graph/graph_def/calls.ts";
 import { Budget, checkGraphDef, checkInputCount, located } from "../../graph/graph_def/check.ts";
 import { attrFromJson } from "../../graph/graph_def/values.ts";
+import { raiseVersion1 } from "../../graph/graph_def/version_1.ts";
 import type { Branch } from "../branches/branch.ts";
 import { ConcreteFunction } from "../functions/concrete_function.ts";
 import { mergeDevices } from "../devices.ts";
@@ -130,8 +130,7 @@ function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
       "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault()",
     );
   }
-  const checked = checkGraphDef(withJsonNames(given));
-  const def = hasControlFlowV1(checked.node) ? raiseControlFlow(checked) : checked;
+  const def = raiseVersion1(checkGraphDef(withJsonNames(given)));
   const isKnown = (op: string): boolean =>
     canImport(op) || options.inlineCalls === true && CALL.test(op);
   checkMissing(def, { isKnown, scripts: options.scripts });

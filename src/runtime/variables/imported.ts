@@ -16,7 +16,9 @@ export function adoptVariables(graph: Graph, from: number): void {
     const [handle] = op.outputs, state = resourceOf(handle) as VariableState;
     if (state.variable !== null || graph.variables.find(state)) continue;
     graph.variables.adopt(state, handle);
-    const initializer = graph.findOperation(`${op.name}/Assign`) ?? null;
+    // Handles of variables that were references in the file stand beside the value that has the variable's name.
+    const name = op.name.replace(/\/handle$/, "");
+    const initializer = graph.findOperation(`${name}/Assign`) ?? null;
     ownVariable(state, { graph, handle, initializer });
   }
 }

@@ -1,0 +1,213 @@
+/**
+ * Variables of TensorFlow 1 (VariableV2, Assign, ApplyAdam …) rewritten to resource variables, in the GraphDef.
+ *
+ * There a tensor may be a reference that ops write through. Here the variable is a handle; whoever wants the value reads it where
+ * the reference was used, after the op that handed it on.
+ */
+import { ValueError } from "../../core/errors.ts";
+import type { AttrValueJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
+import { base64Text, text } from "./values.ts";
+
+type Attrs = Record<string, AttrValueJson>;
+
+/** What an op that takes references becomes. */
+interface RefOp {
+  /** The op on handles. */
+  readonly op: string;
+  /** How many of its first inputs are references. */
+  readonly refs: number;
+  /** Its attributes, of those of the op on references. */
+  attrs(attr: Attrs): Attrs;
+}
+
+const VARIABLE = /^Variable(V2)?$/;
+
+/** All of them, but where a reference had to lie. */
+const asUpdate = ({ _class: _c, use_locking: _, validate_shape: __, ...attr }: Attrs): Attrs =>
+  attr;
+
+const asValue = ({ T, ...attr }: Attrs): Attrs => ({ ...asUpdate(attr), dtype: T! });
+
+const refOp = (op: string, attrs: RefOp["attrs"], refs = 1): RefOp => ({ op, refs, attrs });
+
+/** Ops that write through their first inputs and hand the first on. */
+const REF_OPS: ReadonlyMap<string, RefOp> = new Map([
+  ["Assign", refOp("AssignVariableOp", asValue)],
+  ["AssignAdd", refOp("AssignAddVariableOp", asValue)],
+  ["AssignSub", refOp("AssignSubVariableOp", asValue)],
+  ["ScatterAdd", refOp("ResourceScatterAdd", asValue)],
+  ["ScatterSub", refOp("ResourceScatterSub", asValue)],
+  ["ScatterUpdate", refOp("ResourceScatterUpdate", asValue)],
+  ["ScatterNdUpdate", refOp("ResourceScatterNdUpdate", asValue)],
+  ["ScatterNdAdd", refOp("ResourceScatterNdAdd", asValue)],
+  ["ApplyGradientDescent", refOp("ResourceApplyGradientDescent", asUpdate)],
+  ["ApplyMomentum", refOp("ResourceApplyMomentum", asUpdate, 2)],
+  ["ApplyAdagrad", refOp("ResourceApplyAdagrad", asUpdate, 2)],
+  ["ApplyAdagradV2", refOp("ResourceApplyAdagradV2", asUpdate, 2)],
+  ["ApplyAdadelta", refOp("ResourceApplyAdadelta", asUpdate, 3)],
+  ["ApplyRMSProp", refOp("ResourceApplyRMSProp", asUpdate, 3)],
+  ["ApplyCenteredRMSProp", refOp("ResourceApplyCenteredRMSProp", asUpdate, 4)],
+  ["ApplyAdam", refOp("ResourceApplyAdam", asUpdate, 3)],
+  ["ApplyAdaMax", refOp("ResourceApplyAdaMax", asUpdate, 3)],
+]);
+
+/** Ops that hand a reference on and do nothing else. */
+const PASSES = "RefIdentity";
+
+/** Whether an op takes references or makes one: it is written in others, where these are known. */
+export function isRefOp(op: string): boolean {
+  return VARIABLE.test(op) || REF_OPS.has(op) || op === "IsVariableInitialized" || op === PASSES;
+}
+
+/** True where a graph has variables that are references. */
+export function hasRefVariables(nodes: readonly NodeDefJson[]): boolean {
+  return nodes.some(({ op }) => isRefOp(op));
+}
+
+/** A tensor that is a reference: to which variable, and what has written through it before. */
+interface Ref {
+  readonly variable: NodeDefJson;
+  /** The op that handed it on; absent for the variable's own. */
+  readonly after?: string;
+}
+
+/** The graph with resource variables in place of references. Throws `ValueError` where an op writes to what is no variable. */
+export function raiseRefVariables(def: GraphDefJson): GraphDefJson {
+  const rewriter = new Rewriter(def.node);
+  return { ...def, node: def.node.flatMap((node) => rewriter.rewrite(node)) };
+}
+
+const handleName = (variable: NodeDefJson): string => `${variable.name}/handle`;
+
+class Rewriter {
+  readonly #byName: ReadonlyMap<string, NodeDefJson>;
+
+  constructor(nodes: readonly NodeDefJson[]) {
+    this.#byName = new Map(nodes.map((n) => [n.name, n]));
+  }
+
+  rewrite(node: NodeDefJson): NodeDefJson[] {
+    if (VARIABLE.test(node.op)) return variableNodes(node);
+    const [data, controls] = partition(node.input ?? []);
+    if (node.op === "IsVariableInitialized") {
+      const { variable, after } = this.#writable(node, data[0]);
+      const input = [handleName(variable), ...controls, ...control(after)];
+      return [{ name: node.name, op: "VarIsInitializedOp", input, attr: {} }];
+    }
+    const rule = REF_OPS.get(node.op);
+    if (rule !== undefined) return this.#update(node, rule, { data, controls });
+    const reads: NodeDefJson[] = [];
+    const input = data.map((name, k) => {
+      const ref = this.#refOf(name);
+      if (ref === null) return name;
+      const read = readNode(`${node.name}/read_${k}`, ref, controls);
+      reads.push(read);
+      return read.name;
+    });
+    if (reads.length === 0) return [node];
+    if (node.op === PASSES) {
+      return [{ ...node, op: "Identity", input: [...input, ...controls] }, ...reads];
+    }
+    return [...reads, { ...node, input: [...input, ...controls] }];
+  }
+
+  /** An op that writes: the write, and its name for the value after it. */
+  #update(
+    node: NodeDefJson,
+    { op, refs, attrs }: RefOp,
+    { data, controls }: { readonly data: readonly string[]; readonly controls: readonly string[] },
+  ): NodeDefJson[] {
+    const first = this.#writable(node, data[0]);
+    const before = [...controls];
+    const reads: NodeDefJson[] = [];
+    const input = data.map((name, k) => {
+      const ref = k < refs ? this.#writable(node, name) : this.#refOf(name);
+      if (ref === null) return name;
+      if (k < refs) {
+        before.push(...control(ref.after));
+        return handleName(ref.variable);
+      }
+      const read = readNode(`${node.name}/read_${k}`, ref, controls);
+      reads.push(read);
+      return read.name;
+    });
+    const write: NodeDefJson = {
+      ...node,
+      name: `${node.name}/write`,
+      op,
+      input: [...input, ...before],
+      attr: attrs(node.attr ?? {}),
+    };
+    return [...reads, write, readNode(node.name, { ...first, after: write.name }, [])];
+  }
+
+  #writable(node: NodeDefJson, input: string | undefined): Ref {
+    const ref = input === undefined ? null : this.#refOf(input);
+    if (ref !== null) return ref;
+    throw new ValueError(
+      `Cannot import: node "${node.name}" (${node.op}) writes to "${
+        input ?? ""
+      }", which is no variable`,
+    );
+  }
+
+  /** Where a tensor's name leads to a variable; null where it is a value. */
+  #refOf(input: string): Ref | null {
+    let after: string | undefined;
+    const seen = new Set<string>();
+    for (let name = input;;) {
+      const node = this.#byName.get(name.replace(/:0$/, ""));
+      if (node === undefined || seen.has(node.name)) return null;
+      seen.add(node.name);
+      if (VARIABLE.test(node.op)) return { variable: node, ...(after !== undefined && { after }) };
+      if (node.op !== PASSES && !REF_OPS.has(node.op)) return null;
+      after ??= node.name;
+      const [[next]] = partition(node.input ?? []);
+      if (next === undefined) return null;
+      name = next;
+    }
+  }
+}
+
+/** A handle, and the variable's own name for its value, which may be fetched. */
+function variableNodes(node: NodeDefJson): NodeDefJson[] {
+  const { dtype, shape, container, shared_name } = node.attr ?? {};
+  const isNamed = shared_name?.s !== undefined && text(shared_name.s) !== "";
+  const handle: NodeDefJson = {
+    name: handleName(node),
+    op: "VarHandleOp",
+    ...(node.device !== undefined && { device: node.device }),
+    input: (node.input ?? []).filter((i) => i.startsWith("^")),
+    attr: {
+      ...(dtype !== undefined && { dtype }),
+      ...(shape !== undefined && { shape }),
+      ...(container !== undefined && { container }),
+      shared_name: isNamed ? shared_name : { s: base64Text(node.name) },
+    },
+  };
+  return [handle, readNode(node.name, { variable: node }, [])];
+}
+
+function readNode(
+  name: string,
+  { variable, after }: Ref,
+  controls: readonly string[],
+): NodeDefJson {
+  const { dtype } = variable.attr ?? {};
+  return {
+    name,
+    op: "ReadVariableOp",
+    ...(variable.device !== undefined && { device: variable.device }),
+    input: [handleName(variable), ...controls, ...control(after)],
+    attr: dtype === undefined ? {} : { dtype },
+  };
+}
+
+function control(name: string | undefined): string[] {
+  return name === undefined ? [] : [`^${name}`];
+}
+
+/** Inputs that are tensors, and those that are controls. */
+function partition(input: readonly string[]): [string[], string[]] {
+  return [input.filter((i) => !i.startsWith("^")), input.filter((i) => i.startsWith("^"))];
+}
