@@ -21,6 +21,15 @@ export const IMPORTED: SampleTable = {
     sample([texts("1.5", " -2e3", "inf", ".5")]),
     sample([texts("12", "-7")], { out_type: "int64" }),
   ],
+  RegexReplace: [
+    sample([words, texts("[a-z]+").reshape([]), texts("<\\0>").reshape([])]),
+    sample([words, texts("l").reshape([]), texts("L").reshape([])], { replace_global: false }),
+  ],
+  StringSplitV2: [
+    sample([words, texts("").reshape([])]),
+    sample([words, texts("l").reshape([])], { maxsplit: 1 }),
+  ],
+  DecodeRaw: [sample([texts("abcd", "efgh")], { out_type: "int16" })],
   BroadcastGradientArgs: [
     sample([{ shape: [3], values: [2, 1, 3] }, { shape: [2], values: [4, 3] }], {}, {
       dtypes: ["int32"],

@@ -124,6 +124,79 @@ def spellings():
     }
 
 
+def records():
+    feature = tf.train.Feature
+    def example(**features):
+        return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+    ints = lambda *v: feature(int64_list=tf.train.Int64List(value=v))
+    floats = lambda *v: feature(float_list=tf.train.FloatList(value=v))
+    bytes_ = lambda *v: feature(bytes_list=tf.train.BytesList(value=v))
+    serialized = tf.constant([
+        example(label=ints(3), pixels=floats(0.5, -1, 2), words=bytes_(b"a", b"bc"), more=floats(1, 2), extra=floats(3, 1)),
+        example(label=ints(-2 ** 60), pixels=floats(4, 5, 6), words=bytes_(), more=floats(), extra=floats(2)),
+        example(pixels=floats(7, 8, 9), words=bytes_("é".encode())),
+    ])
+    parse = dict(
+        serialized=serialized, names=[], sparse_keys=["words"], dense_keys=["label", "pixels", "more"],
+        ragged_keys=["extra"], dense_defaults=[tf.constant(-1, tf.int64), tf.zeros([0]), tf.constant(9.0)],
+        num_sparse=1, sparse_types=[tf.string], ragged_value_types=[tf.float32], ragged_split_types=[tf.int64],
+        dense_shapes=[[], [3], [None]])
+    many = raw.ParseExampleV2(**parse)
+    one = raw.ParseExampleV2(**{**parse, "serialized": serialized[0]})
+    old = raw.ParseExample(
+        serialized=serialized, names=[], sparse_keys=["words"], dense_keys=["label"],
+        dense_defaults=[tf.constant([7], tf.int64)], sparse_types=[tf.string], dense_shapes=[[1]])
+    single = raw.ParseSingleExample(
+        serialized=serialized[1], dense_defaults=[tf.zeros([0])], num_sparse=1, sparse_keys=["words"],
+        dense_keys=["pixels"], sparse_types=[tf.string], dense_shapes=[[3]])
+    out = {}
+    for name, parsed in (("many", many), ("one", one), ("old", old), ("single", single)):
+        for field in parsed._fields:
+            for k, t in enumerate(getattr(parsed, field)):
+                out[f"{name}_{field}_{k}"] = t
+    out["raw"] = raw.DecodeRaw(bytes=texts(b"abcd", b"efgh"), out_type=tf.int16)
+    out["raw_big"] = raw.DecodeRaw(bytes=texts(b"abcd"), out_type=tf.int32, little_endian=False)
+    return out
+
+
+def texts2():
+    s = texts("a1b22", "x", " two  words here ")
+    split = raw.StringSplitV2(input=s, sep=" ")
+    white = raw.StringSplitV2(input=s, sep="", maxsplit=1)
+    return {
+        "static": raw.StaticRegexReplace(input=s, pattern=r"(\d)", rewrite=r"<\1>"),
+        "once": raw.RegexReplace(input=s, pattern=r"\s+", rewrite="_", replace_global=False),
+        "indices": split.indices, "values": split.values, "shape": split.shape,
+        "white_indices": white.indices, "white_values": white.values, "white_shape": white.shape,
+        "floats": raw.AsString(input=[1.5, -2e-7, float("inf"), float("nan"), 1234567.0]),
+        "short": raw.AsString(input=[1.5, -2e-7, 1e10, 0.0], shortest=True),
+        "wide": raw.AsString(input=[5, -17], width=5, fill="0"),
+        "scientific": raw.AsString(input=[12345.678, 0.0], scientific=True, precision=2),
+        "bools": raw.AsString(input=[True, False]),
+    }
+
+
+def indexed():
+    x = noise(3, 5)
+    cases = [tf.function(lambda a, k=k: a * k + 1.0).get_concrete_function(tf.TensorSpec([3, 5])) for k in (2.0, 3.0, 5.0)]
+    case = lambda i: raw.StatelessCase(
+        branch_index=i, input=[x], Tout=[tf.float32], branches=cases, output_shapes=[[3, 5]])[0]
+    sparse = dict(a_indices=tf.constant([[0, 1], [2, 0], [2, 2]], tf.int64), a_values=[1.0, 2.0, -3.0],
+                  a_shape=tf.constant([4, 3], tf.int64))
+    return {
+        "stitch": raw.DynamicStitch(indices=[[0, 4], [[3], [1]], 2], data=[[1.0, 2], [[5.0], [6.0]], 7.0]),
+        "stitch_rows": raw.DynamicStitch(indices=[[2, 0], [1]], data=[x[:2], x[2:]]),
+        "erfinv": raw.Erfinv(x=[-0.999, -0.5, 0.0, 0.1, 0.9, 0.99999]),
+        "ndtri": raw.Ndtri(x=[0.01, 0.5, 0.9]),
+        "near": raw.ApproximateEqual(x=x, y=x + [[1e-6], [1e-3], [-1e-7]], tolerance=1e-5),
+        "top": raw.InTopKV2(predictions=x, targets=[0, 3, 2], k=2),
+        "case_0": case(0), "case_1": case(1), "case_2": case(2), "case_9": case(9), "case_minus": case(-4),
+        "sparse": raw.SparseTensorDenseMatMul(b=x, **sparse),
+        "sparse_adjoint": raw.SparseTensorDenseMatMul(b=noise(4, 2), adjoint_a=True, **sparse),
+        "sparse_both": raw.SparseTensorDenseMatMul(b=noise(5, 3), adjoint_b=True, **sparse),
+    }
+
+
 def convolutions():
     x = noise(1, 5, 5, 4)
     one = raw.Conv2D(input=x, filter=noise(3, 3, 1, 8), strides=[1, 2, 2, 1], padding="SAME")
@@ -141,7 +214,7 @@ def main():
     graph = tf.Graph()
     with graph.as_default():
         made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
-                for f in (lists, arrays, norms, strings, spellings, convolutions) for key, t in f().items()}
+                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed) for key, t in f().items()}
         with tf.compat.v1.Session(graph=graph) as session:
             results = session.run(made)
     with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:

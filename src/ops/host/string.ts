@@ -2,13 +2,14 @@
  * The namespace `tf.string`: ops on byte strings. They run on the host.
  */
 import { apply, apply1 } from "../../core/apply.ts";
-import { decodeString, encodeString } from "../../core/text.ts";
+import { encodeString } from "../../core/text.ts";
 import { isBigInt } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { replaceRegex } from "../../kernels/host/regex.ts";
 import { fingerprint64 } from "../../kernels/host/string_hash.ts";
 import { hostInts } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
@@ -175,14 +176,9 @@ const StaticRegexReplace = defineOp({
   infer: ([x]) => [x.shape],
   grad: null,
   cpu: ([x], [out], { attrs }) => {
-    const regex = new RegExp(attrs.pattern, attrs.replace_global ? "g" : "");
-    // TensorFlow writes groups as \1, JavaScript as $1.
-    const rewrite = (attrs.rewrite as string).replace(
-      /\\(\d)/g,
-      (_, d) => (d === "0" ? "$&" : `$${d}`),
-    );
+    const { pattern, rewrite, replace_global: all } = attrs;
     const to = out.data as Uint8Array[];
-    bytesOf(x).forEach((s, i) => to[i] = encodeString(decodeString(s).replace(regex, rewrite)));
+    bytesOf(x).forEach((s, i) => to[i] = replaceRegex(s, { pattern, rewrite, all }));
   },
 });
 

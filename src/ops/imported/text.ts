@@ -2,10 +2,12 @@
  * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
  */
 import { decodeString, encodeString } from "../../core/text.ts";
+import { DTYPES } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
-import type { NdArray } from "../../core/nd_array.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes } from "../../core/shape.ts";
+import { regexOf, replaceRegex } from "../../kernels/host/regex.ts";
 
 const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
 
@@ -68,15 +70,6 @@ defineTextMap("StringStrip", [], (text) => {
   while (to > from && isSpace(text[to - 1])) to--;
   return text.subarray(from, to);
 });
-
-/** A pattern of RE2 as one of JavaScript's. */
-function regexOf(pattern: string, flags: string): RegExp {
-  try {
-    return new RegExp(pattern, flags);
-  } catch (cause) {
-    throw new InvalidArgumentError(`Invalid pattern: ${pattern}`, { cause });
-  }
-}
 
 defineOp({
   name: "StaticRegexFullMatch",
@@ -160,5 +153,116 @@ defineOp({
         ? BigInt(text)
         : Number(text.replace(/^([-+]?)inf.*$/i, "$1Infinity"));
     });
+  },
+});
+
+defineOp({
+  name: "RegexReplace",
+  inputs: ["input: string", "pattern: string", "rewrite: string"],
+  outputs: ["output: string"],
+  attrs: ["replace_global: bool = true"],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x, pattern, rewrite], [out], { attrs }) => {
+    const to = out.data as Uint8Array[];
+    const options = {
+      pattern: decodeString(textsOf(pattern)[0]),
+      rewrite: decodeString(textsOf(rewrite)[0]),
+      all: attrs.replace_global,
+    };
+    textsOf(x).forEach((s, i) => to[i] = replaceRegex(s, options));
+  },
+});
+
+/** A number as TensorFlow's `AsString` writes it. */
+function numberText(value: unknown, attrs: Readonly<Record<string, unknown>>): string {
+  const precision = attrs.precision as number, width = attrs.width as number;
+  if (typeof value === "boolean") return String(value);
+  let text: string;
+  if (typeof value === "bigint" || attrs.whole === true) text = String(value);
+  else if (Number.isFinite(value)) {
+    const x = value as number;
+    if (attrs.scientific) text = x.toExponential(precision < 0 ? 6 : precision);
+    else if (attrs.shortest) text = shortest(x, precision < 0 ? 6 : precision);
+    else text = x.toFixed(precision < 0 ? 6 : precision);
+    text = text.replace(/e([-+])(\d)$/, "e$10$2");
+  } else text = Number.isNaN(value) ? "nan" : (value as number) > 0 ? "inf" : "-inf";
+  const fill = (attrs.fill as string) || " ";
+  // Zeros stand after the sign.
+  const sign = fill === "0" && text.startsWith("-") ? "-" : "";
+  return sign + text.slice(sign.length).padStart(Math.max(width, 0) - sign.length, fill);
+}
+
+/** The shorter of a plain and an exponential text, as `%g` of C chooses. */
+function shortest(x: number, precision: number): string {
+  const digits = Math.max(precision, 1);
+  const exponent = x === 0 ? 0 : Number(x.toExponential(digits - 1).split("e")[1]);
+  const trimmed = (text: string): string => text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  if (exponent >= -4 && exponent < digits) return trimmed(x.toFixed(digits - 1 - exponent));
+  const [mantissa, power] = x.toExponential(digits - 1).split("e");
+  return `${trimmed(mantissa)}e${power}`;
+}
+
+defineOp({
+  name: "AsString",
+  inputs: ["input: T"],
+  outputs: ["output: string"],
+  attrs: [
+    "T: type",
+    "precision: int = -1",
+    "scientific: bool = false",
+    "shortest: bool = false",
+    "width: int = -1",
+    'fill: string = ""',
+  ],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [out], { attrs }) => {
+    const to = out.data as Uint8Array[];
+    const whole = DTYPES[x.dtype].kind === "int" || DTYPES[x.dtype].kind === "uint";
+    for (let i = 0; i < to.length; i++) {
+      to[i] = x.dtype === "string"
+        ? textsOf(x)[i]
+        : encodeString(numberText(x.at(i), { ...attrs, whole }));
+    }
+  },
+});
+
+/** The parts of a string between separators; between runs of white space where there is none. */
+function splitText(text: string, separator: string, maxsplit: number): string[] {
+  const most = maxsplit > 0 ? maxsplit : Infinity;
+  const parts: string[] = [];
+  if (separator !== "") {
+    const all = text.split(separator);
+    return all.length <= most ? all : [...all.slice(0, most), all.slice(most).join(separator)];
+  }
+  let rest = text.trimStart();
+  while (rest !== "" && parts.length < most) {
+    const [token] = /^\S+/.exec(rest)!;
+    parts.push(token);
+    rest = rest.slice(token.length).trimStart();
+  }
+  // What is left after the last split is a part, be it empty.
+  return parts.length === most ? [...parts, rest] : parts;
+}
+
+defineOp({
+  name: "StringSplitV2",
+  inputs: ["input: string", "sep: string"],
+  outputs: ["indices: int64", "values: string", "shape: int64"],
+  attrs: ["maxsplit: int = -1"],
+  infer: () => [[null, 2], [null], [2]],
+  grad: null,
+  cpu: ([x, sep], _, { attrs }) => {
+    const separator = decodeString(textsOf(sep)[0]);
+    const rows = textsOf(x).map((s) => splitText(decodeString(s), separator, attrs.maxsplit));
+    const at = rows.flatMap((parts, r) => parts.flatMap((_, k) => [BigInt(r), BigInt(k)]));
+    const values = rows.flat().map(encodeString);
+    const most = rows.reduce((n, parts) => Math.max(n, parts.length), 0);
+    return [
+      new NdArray("int64", [values.length, 2], BigInt64Array.from(at)),
+      new NdArray("string", [values.length], values),
+      new NdArray("int64", [2], BigInt64Array.of(BigInt(rows.length), BigInt(most))),
+    ];
   },
 });

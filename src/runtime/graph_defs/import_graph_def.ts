@@ -1,8 +1,7 @@
 /**
  * importGraphDef: reading a GraphDef in proto3 JSON form into the current graph.
  */
-import { asDType, type DType } from "../../core/dtype.ts";
-import { resourceOf } from "../../core/graph_node.ts";
+import { asDType } from "../../core/dtype.ts";
 import { lookupOp, type OpDef } from "../../core/op.ts";
 import { optionCheck } from "../../core/options.ts";
 import type { PartialShape } from "../../core/shape.ts";
@@ -10,29 +9,20 @@ import { withScope } from "../../core/scope_context.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../../core/errors.ts";
-import { UNSEEN } from "../../autodiff/unseen.ts";
 import { currentGraph, type Graph } from "../../graph/graph.ts";
-import { effectAttrs, FuncGraph } from "../../graph/func_graph.ts";
+import { FuncGraph } from "../../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import type {
-  AttrValueJson,
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
 } from "../../graph/graph_def/graph_def.ts";
 import { withJsonNames } from "../../graph/graph_def/json.ts";
-import {
-  checkCall,
-  isLoop,
-  nestOf,
-  OWN_ARGUMENTS,
-  whileAttrs,
-} from "../../graph/graph_def/calls.ts";
 import { Budget, checkGraphDef, checkInputCount, located } from "../../graph/graph_def/check.ts";
 import { attrFromJson } from "../../graph/graph_def/values.ts";
 import { raiseVersion1 } from "../../graph/graph_def/version_1.ts";
-import type { Branch } from "../branches/branch.ts";
-import { ConcreteFunction } from "../functions/concrete_function.ts";
+import { switchCase } from "../branches/case.ts";
+import { callFunction, ConcreteFunction } from "../functions/concrete_function.ts";
 import { mergeDevices } from "../devices.ts";
 import {
   IMPORT_RULES,
@@ -41,9 +31,9 @@ import {
   leastInputs,
   OUTPUT_ARGUMENTS,
 } from "./import_rules.ts";
-import { LookupTable } from "./lookup_table.ts";
-import { checkMissing, isScriptOp, scriptCheck, type ScriptFunctions } from "./missing.ts";
-import { VariableState } from "../variables/variable_state.ts";
+import { nodeAttributes } from "./import_attributes.ts";
+import type { LookupTable } from "./lookup_table.ts";
+import { checkMissing, type ScriptFunctions } from "./missing.ts";
 import { adoptVariables } from "../variables/imported.ts";
 
 /** Options of {@linkcode importGraphDef}. */
@@ -120,7 +110,7 @@ export function importTensors(
 
 /** True for ops that can be imported, be it as others. */
 export function canImport(op: string): boolean {
-  return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op);
+  return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op) || CASE.test(op);
 }
 
 function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
@@ -263,9 +253,12 @@ class Reader {
   /** Which output `node:argument:k` is. */
   #outputIndex(op: Operation, [node, argument, k]: readonly string[]): number {
     const names = this.#outputArguments.get(node);
-    return names === undefined
-      ? outputIndex(op, argument, Number(k))
-      : Math.max(names.indexOf(argument), 0) + Number(k);
+    if (names === undefined) return outputIndex(op, argument, Number(k));
+    if (names.length === 0) return Number(k);
+    if (names.includes(argument)) return names.indexOf(argument) + Number(k);
+    throw new ValueError(
+      `Cannot import: "${node}:${argument}" is not known, its outputs are ${names}`,
+    );
   }
 
   operation(name: string, reader?: string): Operation {
@@ -324,11 +317,15 @@ class Reader {
     if (this.#options.inlineCalls && CALL.test(def.op)) {
       return this.#inline(def, inputs, controls);
     }
+    if (CASE.test(def.op)) return this.#addByRule(def, this.#caseRule(def), { inputs, controls });
     const rule = importRule(def.op, { inputs, attr: def.attr ?? {} });
     if (rule !== undefined) return this.#addByRule(def, rule, { inputs, controls });
     // Whether there is one was asked for all nodes at once.
     const op = lookupOp(SPELLINGS[def.op] ?? def.op)!;
-    const attrs = located(def, () => this.#attrs(op, def, inputs));
+    const attrs = located(
+      def,
+      () => nodeAttributes(op, def, { inputs, library: this.#library, options: this.#options }),
+    );
     const add = (): Operation => {
       try {
         return this.#graph.addOp(op, this.#widened(op, inputs), attrs, {
@@ -414,6 +411,21 @@ class Reader {
     this.#operations.set(def.name, named);
   }
 
+  /** One of several functions, as nested conditions. */
+  #caseRule(def: NodeDefJson): ImportRule {
+    const names = (def.attr?.branches?.list?.func ?? []).map((f) => f.name);
+    if (names.length === 0) {
+      throw new ValueError(`Cannot import: node "${def.name}" has no branches`);
+    }
+    return ({ inputs: [index, ...args] }) => {
+      const specs = args.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
+      const calls = names.map((name) => (): Tensor[] =>
+        callFunction(this.#library.get(name, specs), args)
+      );
+      return switchCase(index, calls);
+    };
+  }
+
   /** Puts the body of a called function here. Nodes that wait for the call wait for what its body does. */
   #inline(
     def: NodeDefJson,
@@ -444,117 +456,19 @@ class Reader {
     this.#outputArguments.set(def.name, []);
     this.#operations.set(def.name, done);
   }
-
-  #attrs(op: OpDef, def: NodeDefJson, inputs: readonly SymbolicTensor[]): Record<string, unknown> {
-    const given = isLoop(op) ? whileAttrs(def, inputs) : def.attr;
-    const out: Record<string, unknown> = {};
-    for (const a of op.signature.attrDefs) {
-      const value = given?.[a.name];
-      if (value === undefined) {
-        if (
-          a.default === undefined && a.type !== "type" && !a.name.startsWith("_") && a.name !== "N"
-        ) {
-          throw new ValueError(
-            `NodeDef missing attr '${a.name}' from Op<name=${op.name}; signature=${
-              op.inputs.join(", ")
-            } -> ${op.outputs.join(", ")}> at node "${def.name}"`,
-          );
-        }
-      } else if (a.type !== "func" && !isList(op, value, inputs)) {
-        out[a.name] = attrFromJson(a, value, this.#library.budget);
-      }
-    }
-    // What a loop or a branch is given may change its shape on the way.
-    const isCall = CALL.test(op.name);
-    const specs = inputs.map((t): Spec => ({
-      dtype: t.dtype,
-      shape: isCall ? t.staticShape : null,
-    }));
-    for (const a of op.signature.attrDefs.filter((a) => a.type === "func")) {
-      const called = given![a.name].func?.name;
-      if (typeof called !== "string") {
-        throw new ValueError(`attribute "${a.name}" is no function, wanted { func: { name } }`);
-      }
-      const isIf = /^(Stateless)?If$/.test(op.name);
-      const f = this.#library.get(called, isIf ? specs.slice(1) : specs);
-      const isNarrow = this.#options.narrowIntegers === true;
-      checkCall(f, { op, attr: a.name, inputs, results: out.Tout as DType[], isNarrow });
-      const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out, inputs.length);
-      out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
-      if (own !== undefined) Object.assign(out, effectAttrs(f.graph));
-    }
-    const { _script_args: args, _script_structure: structure } = def.attr ?? {};
-    const isScript = op.signature.attrDefs.some((a) => a.name === "_script");
-    if (isScript && (args !== undefined || structure !== undefined)) {
-      if (def.attr?._unordered?.b) out._unordered = true;
-      out._script_args = nestOf(args, "_script_args", out.Tin);
-      out._script_structure = nestOf(structure, "_script_structure", out.Tout);
-    }
-    for (const { numberAttr } of op.signature.outputArgs) {
-      if (numberAttr !== undefined) this.#library.budget.outputs(out[numberAttr] as number);
-    }
-    const resource = inputs.length > 0 ? resourceOf(inputs[0]) : undefined;
-    if (resource !== undefined && out.dtype !== undefined && out.dtype !== resource.dtype) {
-      throw new ValueError(
-        `the variable '${resource.sharedName}' is ${resource.dtype}, attribute "dtype" is ${out.dtype}`,
-      );
-    }
-    if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, this.#options.scripts ?? {});
-    if (op.name === "VarHandleOp") {
-      const { resource } = UNSEEN;
-      out._resource = out.dtype === resource.dtype ? resource : VariableState.uninitialized(
-        out.dtype as DType,
-        out.shape as PartialShape,
-        (out.shared_name as string) || def.name,
-      );
-    }
-    if (/^HashTable(V2)?$/.test(op.name)) out._table = this.#table(def, out);
-    if (op.name === "ReadVariableOp" && out._shape === undefined) {
-      out._shape = inputs[0]?.operation.attrs.shape ?? null;
-    }
-    return out;
-  }
-
-  #table(def: NodeDefJson, attrs: Readonly<Record<string, unknown>>): LookupTable {
-    const known = this.#options.tables?.get(def.name);
-    if (known !== undefined) return known;
-    const name = (attrs.shared_name as string) || def.name;
-    const made = new LookupTable(name, [attrs.key_dtype as DType, attrs.value_dtype as DType]);
-    this.#options.tables?.set(def.name, made);
-    return made;
-  }
 }
 
 const CALL = /^(Stateful)?PartitionedCall$/;
+const CASE = /^(Stateless)?Case$/;
 
 /** Ops that files of TensorFlow.js spell in another way than TensorFlow. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   FusedDepthwiseConv2dNative: "_FusedDepthwiseConv2dNative",
 };
 
-/** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */
-function isList(op: OpDef, value: AttrValueJson, inputs: readonly SymbolicTensor[]): boolean {
-  if (value.type === undefined) return false;
-  return op.name === "Identity" ||
-    value.type === "DT_VARIANT" && inputs.length > 0 && !inputs.some((t) => t.dtype === "variant");
-}
-
 function isListOutput({ attr }: NodeDefJson, i: number): boolean {
   const types = attr?.Tout?.list?.type ?? attr?.T?.list?.type;
   return (types === undefined ? attr?.T?.type : types[i]) === "DT_VARIANT";
-}
-
-/** A function that was read takes all inputs of its op as arguments and captures nothing. */
-function branchOf(
-  f: ConcreteFunction,
-  op: OpDef,
-  { inputs, own }: { readonly inputs: number; readonly own: number },
-): Branch {
-  const total = own < 0 ? inputs - 1 : inputs;
-  const from = Array.from({ length: total }, (_, i) => i).slice(Math.max(own, 0));
-  // The body of a While also returns what it was only given.
-  if (!isLoop(op) || f.outputs.length <= own) return { f, from };
-  return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
 }
 
 const OUTPUT_SHAPES = { name: "_output_shapes", type: "list(shape)" };

@@ -16,6 +16,7 @@ import { sum } from "../../ops/reduce/reduce.ts";
 import { groupedConv, groupsOf } from "./grouped_conv.ts";
 import { SPELLING_RULES } from "./spellings.ts";
 import { LIST_RULES } from "./import_lists.ts";
+import { MORE_RULES } from "./more_rules.ts";
 
 /** A node of a file, as rules see it. */
 export interface ImportedNode {
@@ -109,6 +110,12 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   FusedBatchNormGrad: 5,
   FusedBatchNormGradV2: 5,
   FusedBatchNormGradV3: 5,
+  DynamicStitch: 2,
+  ParallelDynamicStitch: 2,
+  ApproximateEqual: 2,
+  SparseTensorDenseMatMul: 4,
+  InTopKV2: 3,
+  ParseExample: 2,
   ResourceGather: 2,
   ResourceGatherNd: 2,
   ResourceScatterAdd: 3,
@@ -148,6 +155,7 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
   ]],
   ...LIST_RULES,
   ...SPELLING_RULES,
+  ...MORE_RULES,
   ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
 ]);
 
@@ -167,6 +175,9 @@ export const OUTPUT_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   Unique: ["y", "idx"],
   UniqueWithCounts: ["y", "idx", "count"],
   TopK: ["values", "indices"],
+  // Lists of outputs have lengths of their own: only the first is known to functions, which have the newer op.
+  ParseExample: ["sparse_indices"],
+  ParseSingleExample: ["sparse_indices"],
   TensorListPopBack: ["output_handle", "tensor"],
   TensorArrayV3: ["handle", "flow"],
 };

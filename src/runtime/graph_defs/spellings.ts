@@ -20,6 +20,7 @@ import { clipByValue, where } from "../../ops/pointwise/select.ts";
 import { rsqrt, square } from "../../ops/pointwise/power.ts";
 import { mean, sum } from "../../ops/reduce/reduce.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
+import "../../ops/imported/examples.ts";
 import "../../ops/imported/shapes.ts";
 import "../../ops/imported/text.ts";
 import type { ImportedNode, ImportRule } from "./import_rules.ts";

@@ -1,0 +1,32 @@
+/**
+ * Patterns and replacements of RE2, which TensorFlow's ops on strings take, by JavaScript's regular expressions.
+ */
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { decodeString, encodeString } from "../../core/text.ts";
+
+/** A pattern of RE2 as one of JavaScript's. Throws `InvalidArgumentError` for what is none. */
+export function regexOf(pattern: string, flags: string): RegExp {
+  try {
+    return new RegExp(pattern, flags);
+  } catch (cause) {
+    throw new InvalidArgumentError(`Invalid pattern: ${pattern}`, { cause });
+  }
+}
+
+/** A text with a pattern's first match, or all of them, replaced; `\\1` stands for a group, `\\0` for the match. */
+export function replaceRegex(
+  text: Uint8Array,
+  { pattern, rewrite, all }: {
+    readonly pattern: string;
+    readonly rewrite: string;
+    readonly all: boolean;
+  },
+): Uint8Array {
+  const regex = regexOf(pattern, all ? "g" : "");
+  const replaced = decodeString(text).replace(regex, (...found) => {
+    // After the match and its groups come the place and the whole text.
+    const groups = found.slice(0, found.findIndex((f) => typeof f === "number"));
+    return rewrite.replace(/\\(\d|\\)/g, (_, c) => c === "\\" ? "\\" : groups[Number(c)] ?? "");
+  });
+  return encodeString(replaced);
+}

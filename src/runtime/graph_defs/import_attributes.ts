@@ -1,0 +1,151 @@
+/**
+ * Attributes of an imported node: values of the file as an op takes them, its functions, variables, tables and scripts.
+ */
+import type { DType } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import { resourceOf } from "../../core/graph_node.ts";
+import type { OpDef } from "../../core/op.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { UNSEEN } from "../../autodiff/unseen.ts";
+import { effectAttrs } from "../../graph/func_graph.ts";
+import {
+  checkCall,
+  isLoop,
+  nestOf,
+  OWN_ARGUMENTS,
+  whileAttrs,
+} from "../../graph/graph_def/calls.ts";
+import type { Budget } from "../../graph/graph_def/check.ts";
+import type { AttrValueJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
+import { attrFromJson } from "../../graph/graph_def/values.ts";
+import type { SymbolicTensor } from "../../graph/operation.ts";
+import type { Branch } from "../branches/branch.ts";
+import { ConcreteFunction } from "../functions/concrete_function.ts";
+import { VariableState } from "../variables/variable_state.ts";
+import { LookupTable } from "./lookup_table.ts";
+import { isScriptOp, scriptCheck, type ScriptFunctions } from "./missing.ts";
+
+/** What a node's attributes may name. */
+export interface AttributeContext {
+  /** Inputs of the node in the graph that is built. */
+  readonly inputs: readonly SymbolicTensor[];
+  /** Functions of the file. */
+  readonly library: {
+    readonly budget: Budget;
+    get(name: string, given: readonly Spec[]): ConcreteFunction;
+  };
+  readonly options: {
+    readonly narrowIntegers?: boolean;
+    readonly scripts?: ScriptFunctions;
+    readonly tables?: Map<string, LookupTable>;
+  };
+}
+
+/** The attributes of a node for an op of ours: values, functions, and what the process holds for it. */
+export function nodeAttributes(
+  op: OpDef,
+  def: NodeDefJson,
+  { inputs, library, options }: AttributeContext,
+): Record<string, unknown> {
+  const given = isLoop(op) ? whileAttrs(def, inputs) : def.attr;
+  const out: Record<string, unknown> = {};
+  for (const a of op.signature.attrDefs) {
+    const value = given?.[a.name];
+    if (value === undefined) {
+      if (
+        a.default === undefined && a.type !== "type" && !a.name.startsWith("_") && a.name !== "N"
+      ) {
+        throw new ValueError(
+          `NodeDef missing attr '${a.name}' from Op<name=${op.name}; signature=${
+            op.inputs.join(", ")
+          } -> ${op.outputs.join(", ")}> at node "${def.name}"`,
+        );
+      }
+    } else if (a.type !== "func" && !isList(op, value, inputs)) {
+      out[a.name] = attrFromJson(a, value, library.budget);
+    }
+  }
+  // What a loop or a branch is given may change its shape on the way.
+  const isCall = /^(Stateful)?PartitionedCall$/.test(op.name);
+  const specs = inputs.map((t): Spec => ({
+    dtype: t.dtype,
+    shape: isCall ? t.staticShape : null,
+  }));
+  for (const a of op.signature.attrDefs.filter((a) => a.type === "func")) {
+    const called = given![a.name].func?.name;
+    if (typeof called !== "string") {
+      throw new ValueError(`attribute "${a.name}" is no function, wanted { func: { name } }`);
+    }
+    const isIf = /^(Stateless)?If$/.test(op.name);
+    const f = library.get(called, isIf ? specs.slice(1) : specs);
+    const isNarrow = options.narrowIntegers === true;
+    checkCall(f, { op, attr: a.name, inputs, results: out.Tout as DType[], isNarrow });
+    const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out, inputs.length);
+    out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
+    if (own !== undefined) Object.assign(out, effectAttrs(f.graph));
+  }
+  const { _script_args: args, _script_structure: structure } = def.attr ?? {};
+  const isScript = op.signature.attrDefs.some((a) => a.name === "_script");
+  if (isScript && (args !== undefined || structure !== undefined)) {
+    if (def.attr?._unordered?.b) out._unordered = true;
+    out._script_args = nestOf(args, "_script_args", out.Tin);
+    out._script_structure = nestOf(structure, "_script_structure", out.Tout);
+  }
+  for (const { numberAttr } of op.signature.outputArgs) {
+    if (numberAttr !== undefined) library.budget.outputs(out[numberAttr] as number);
+  }
+  const resource = inputs.length > 0 ? resourceOf(inputs[0]) : undefined;
+  if (resource !== undefined && out.dtype !== undefined && out.dtype !== resource.dtype) {
+    throw new ValueError(
+      `the variable '${resource.sharedName}' is ${resource.dtype}, attribute "dtype" is ${out.dtype}`,
+    );
+  }
+  if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, options.scripts ?? {});
+  if (op.name === "VarHandleOp") {
+    const { resource } = UNSEEN;
+    out._resource = out.dtype === resource.dtype ? resource : VariableState.uninitialized(
+      out.dtype as DType,
+      out.shape as PartialShape,
+      (out.shared_name as string) || def.name,
+    );
+  }
+  if (/^HashTable(V2)?$/.test(op.name)) out._table = tableOf(def, out, options.tables);
+  if (op.name === "ReadVariableOp" && out._shape === undefined) {
+    out._shape = inputs[0]?.operation.attrs.shape ?? null;
+  }
+  return out;
+}
+
+function tableOf(
+  def: NodeDefJson,
+  attrs: Readonly<Record<string, unknown>>,
+  tables: Map<string, LookupTable> | undefined,
+): LookupTable {
+  const known = tables?.get(def.name);
+  if (known !== undefined) return known;
+  const name = (attrs.shared_name as string) || def.name;
+  const made = new LookupTable(name, [attrs.key_dtype as DType, attrs.value_dtype as DType]);
+  tables?.set(def.name, made);
+  return made;
+}
+
+/** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */
+function isList(op: OpDef, value: AttrValueJson, inputs: readonly SymbolicTensor[]): boolean {
+  if (value.type === undefined) return false;
+  return op.name === "Identity" ||
+    value.type === "DT_VARIANT" && inputs.length > 0 && !inputs.some((t) => t.dtype === "variant");
+}
+
+/** A function that was read takes all inputs of its op as arguments and captures nothing. */
+function branchOf(
+  f: ConcreteFunction,
+  op: OpDef,
+  { inputs, own }: { readonly inputs: number; readonly own: number },
+): Branch {
+  const total = own < 0 ? inputs - 1 : inputs;
+  const from = Array.from({ length: total }, (_, i) => i).slice(Math.max(own, 0));
+  // The body of a While also returns what it was only given.
+  if (!isLoop(op) || f.outputs.length <= own) return { f, from };
+  return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
+}
