@@ -402,6 +402,7 @@ import "./ops/random/random.ts";
 import "./compat_v1/initializers.ts";
 import "./compat_v1/random_seed.ts";
 import "./compat_v1/session.ts";
+import "./graph/graph_def/freeze.ts";
 import "./compat_v1/graph_util.ts";
 import "./compat_v1/variables.ts";
 import "./compat_v1/global_step.ts";

@@ -1,14 +1,14 @@
 /**
  * Namespace `tf.compat.v1.graphUtil`: GraphDefs cut down and frozen.
  */
-import { UnimplementedError, ValueError } from "../core/errors.ts";
+import { ValueError } from "../core/errors.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import { toNdArray } from "../core/convert.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { type DType, DTYPES } from "../core/dtype.ts";
+import type { DType } from "../core/dtype.ts";
 import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
-import { tensorToJson } from "../graph/graph_def/values.ts";
-import { ReadVariableOp, VarHandleOp } from "../ops/state/variable.ts";
+import { freezeVariables } from "../graph/graph_def/freeze.ts";
+import { VarHandleOp } from "../ops/state/variable.ts";
 import type { Fetched, Session } from "../runtime/session/session.ts";
 
 const nameOf = (input: string): string => input.replace(/^\^/, "").split(":")[0];
@@ -69,35 +69,9 @@ export async function convertVariablesToConstants(
   const values = new Map<string, NdArray>();
   const found = await session.run(reads);
   found.forEach((v, i) => values.set(handles[i], arrayOf(v, reads[i].dtype)));
-  const frozen = (n: NodeDefJson): NodeDefJson => {
-    const value = values.get(n.name);
-    if (value !== undefined) {
-      return { name: n.name, op: "Const", attr: constantAttrs(value) };
-    }
-    if (!(n.input ?? []).some((i) => values.has(i.split(":")[0]))) return n;
-    if (n.op === ReadVariableOp.name) {
-      const { device, input = [], name, attr } = n;
-      return {
-        name,
-        op: "Identity",
-        input,
-        attr: { T: attr!.dtype },
-        ...(device ? { device } : {}),
-      };
-    }
-    throw new UnimplementedError(
-      `Cannot freeze node "${n.name}": ${n.op} uses a variable itself, not its value`,
-      { op: n.op, node: n.name },
-    );
-  };
-  return { ...def, node: def.node.map(frozen) };
+  return freezeVariables(def, values);
 }
 
 function arrayOf(value: Fetched, dtype: DType): NdArray {
   return value instanceof NdArray ? value : toNdArray(value as number, { dtype });
-}
-
-function constantAttrs(value: NdArray): NonNullable<NodeDefJson["attr"]> {
-  const type = DTYPES[value.dtype as DType].tfEnum;
-  return { dtype: { type }, value: { tensor: tensorToJson(value) } };
 }

@@ -1,31 +1,24 @@
 /**
- * The command: `inspect MODEL` prints what is in a model's file, `convert MODEL FILE.pb` writes its graph as TensorFlow's GraphDef.
+ * The command: `inspect MODEL` prints what is in a model's file, `convert MODEL TO` writes it in another form: a GraphDef
+ * (`FILE.pb`), a model of TensorFlow.js (`model.json`, weights beside it) or a SavedModel (a folder's name).
  * MODEL is a `model.json` of TensorFlow.js, the folder of a SavedModel, or a GraphDef.
  *
  * @module
  */
 import "../../mod.ts";
 import "./checkpoint_ops.ts";
-import { UnimplementedError } from "../core/errors.ts";
-import { encodeGraphDef } from "./graph_def.ts";
+import { convertModel } from "./convert.ts";
 import { describeModel, readModel } from "./inspect.ts";
-import { replaceFile } from "./random_access.ts";
 
-const USAGE = "usage: inspect MODEL | convert MODEL FILE.pb";
+const USAGE = "usage: inspect MODEL | convert MODEL FILE.pb|model.json|FOLDER [SIGNATURE]";
 
-async function main([what, from, to]: readonly string[]): Promise<number> {
+async function main([what, from, to, signature]: readonly string[]): Promise<number> {
   if (what === "inspect" && from !== undefined) {
     for (const line of describeModel(await readModel(from))) console.log(line);
     return 0;
   }
-  if (what === "convert" && from !== undefined && to?.endsWith(".pb")) {
-    const { kind, def } = await readModel(from);
-    if (kind === "SavedModel") {
-      throw new UnimplementedError(
-        `Cannot convert ${from}: a SavedModel's variables are not in its graph, freeze it first`,
-      );
-    }
-    await replaceFile(to, encodeGraphDef(def));
+  if (what === "convert" && from !== undefined && to !== undefined) {
+    await convertModel(from, to, signature === undefined ? {} : { signature });
     return 0;
   }
   console.error(USAGE);

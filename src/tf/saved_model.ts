@@ -5,6 +5,7 @@ import { describe } from "../core/convert.ts";
 import { encodeString } from "../core/text.ts";
 import { UnimplementedError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { optionCheck } from "../core/options.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
@@ -17,6 +18,7 @@ import { Operation } from "../graph/operation.ts";
 import { tfFunction, type TracedFunction } from "../runtime/functions/function.ts";
 import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
 import type { LookupTable } from "../runtime/graph_defs/lookup_table.ts";
+import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
 import { type Variable, variable, variableByName } from "../runtime/variables/variable.ts";
 import { naming, namingAsync } from "../io/naming.ts";
 import { pathOf } from "./checkpoint.ts";
@@ -30,7 +32,11 @@ import { type MetaGraphDef, VariableDefSchema } from "./proto/saved_model_pb.ts"
 export interface LoadOptions {
   /** Tags of the meta graph. Default `["serve"]`. */
   readonly tags?: readonly string[];
+  /** Functions for scripts by their tokens, where they are not registered under them. */
+  readonly scripts?: ScriptFunctions;
 }
+
+const checkOptions = optionCheck<LoadOptions>("loadSavedModel", { tags: true, scripts: true });
 
 /** A signature: named tensors (or what can be made into one) in, named tensors out. */
 export interface Signature {
@@ -68,9 +74,10 @@ export async function loadSavedModel(
   folder: string | URL,
   options: LoadOptions = {},
 ): Promise<LoadedModel> {
+  checkOptions(options);
   const path = pathOf(folder).replace(/\/$/, "");
   const meta = await readMetaGraph(path, options.tags ?? ["serve"]);
-  const model = naming(path, () => new Model(path, meta));
+  const model = naming(path, () => new Model(path, meta, options.scripts));
   try {
     await namingAsync(path, () => model.restore());
   } catch (e) {
@@ -86,12 +93,14 @@ class Model implements LoadedModel {
   readonly #def: GraphDefJson;
   readonly #meta: MetaGraphDef;
   readonly #path: string;
+  readonly #scripts: ScriptFunctions | undefined;
   /** By the name of the node that makes the handle. */
   readonly #byNode: ReadonlyMap<string, Variable>;
   readonly #tables = new Map<string, LookupTable>();
   #graph: Graph | null = null;
 
-  constructor(path: string, meta: MetaGraphDef) {
+  constructor(path: string, meta: MetaGraphDef, scripts: ScriptFunctions | undefined) {
+    this.#scripts = scripts;
     this.#path = path;
     this.#meta = meta;
     if (meta.graphDef === undefined) throw new ValueError(`Cannot load ${path}: it has no graph`);
@@ -168,6 +177,7 @@ class Model implements LoadedModel {
       returnElements: targets,
       inlineCalls: true,
       tables: this.#tables,
+      ...(this.#scripts && { scripts: this.#scripts }),
     });
   }
 
@@ -177,13 +187,14 @@ class Model implements LoadedModel {
     outputs: readonly SignatureTensor[],
   ): Signature {
     let traced: TracedFunction<Tensor[], Tensor[]> | null = null;
+    const body = (...xs: Tensor[]): Tensor[] => {
+      const feeds = Object.fromEntries(inputs.map(({ tensor }, i) => [tensor, xs[i]]));
+      return this.#import(outputs.map((o) => o.tensor), feeds).map((t) =>
+        t instanceof Operation ? t.outputs[0] : t
+      );
+    };
     const f = (): TracedFunction<Tensor[], Tensor[]> =>
-      traced ??= tfFunction((...xs: Tensor[]) => {
-        const feeds = Object.fromEntries(inputs.map(({ tensor }, i) => [tensor, xs[i]]));
-        return this.#import(outputs.map((o) => o.tensor), feeds).map((t) =>
-          t instanceof Operation ? t.outputs[0] : t
-        );
-      }, {
+      traced ??= tfFunction(body, {
         name,
         inputSignature: inputs.map((t) => TensorSpec(t.shape, t.dtype, t.key)),
       });
@@ -193,8 +204,18 @@ class Model implements LoadedModel {
       const results = await f().async(...argumentsOf(name, inputs, given));
       return Object.fromEntries(outputs.map(({ key }, i) => [key, results[i]]));
     };
-    return Object.assign(call, { inputs: specsOf(inputs), outputs: specsOf(outputs) });
+    const signature = Object.assign(call, { inputs: specsOf(inputs), outputs: specsOf(outputs) });
+    BODIES.set(signature, body);
+    return signature;
   }
+}
+
+/** What signatures do, which adds their nodes to the graph being built. */
+const BODIES = new WeakMap<Signature, (...xs: Tensor[]) => Tensor[]>();
+
+/** Adds a signature's nodes to the graph being built: its outputs, in their order, of tensors for its inputs in theirs. */
+export function buildSignature(signature: Signature, inputs: readonly Tensor[]): Tensor[] {
+  return BODIES.get(signature)!(...inputs);
 }
 
 function specsOf(tensors: readonly SignatureTensor[]): Record<string, TensorSpec> {

@@ -198,7 +198,7 @@ class Writer {
     const script = op.attrs._script as ScriptAttr | null | undefined;
     if (script) this.#scriptAttrs(op, script, out);
     else if (op.type === "VarHandleOp" || op.type === "ReadVariableOp") {
-      const shape = (op.attrs._shape ?? op.attrs.shape) as PartialShape;
+      const shape = (op.attrs._shape ?? op.attrs.shape ?? null) as PartialShape;
       if (op.type === "ReadVariableOp") out._shape = { shape: shapeToJson(shape) };
     }
     if (this.#options.addShapes || script) {

@@ -288,7 +288,8 @@ export function constantToJson(a: NdArray): TensorJson {
   return { ...base, tensorContent: new Uint8Array(buffer, byteOffset, byteLength) };
 }
 
-function base64(bytes: Uint8Array): string {
+/** Bytes as the JSON form of protocol buffers has them. */
+export function base64(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.length; i += 0x8000) {
     text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
