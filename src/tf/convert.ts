@@ -11,14 +11,14 @@ import { readArtifacts, type SignatureInfo } from "../graph_model/artifacts.ts";
 import { withWeights } from "../graph_model/topology.ts";
 import { decodeWeights } from "../graph_model/weights.ts";
 import { Graph } from "../graph/graph.ts";
-import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
+import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
 import { shapeFromJson } from "../graph/graph_def/values.ts";
 import { raiseVersion1 } from "../graph/graph_def/version_1.ts";
 import type { SymbolicTensor } from "../graph/operation.ts";
 import { identity } from "../ops/array/view.ts";
 import { placeholder } from "../ops/graph_ops.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
-import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
+import { importNodes, importTensors } from "../runtime/graph_defs/import_graph_def.ts";
 import { Session } from "../runtime/session/session.ts";
 import { encodeGraphDef, readGraphDef } from "./graph_def.ts";
 import { replaceFile } from "./random_access.ts";
@@ -116,24 +116,26 @@ async function frozenGraphModel(path: string): Promise<FrozenModel> {
 /** Inputs are a graph's placeholders, outputs what nobody reads. */
 function frozenGraph(given: GraphDefJson): FrozenModel {
   const def = raiseVersion1(given);
-  const graph = new Graph();
-  graph.asDefault(() => importNodes(def, { prefix: "", inlineCalls: true }));
+  const tensor = new Graph().asDefault(() => importTensors(def, { prefix: "", inlineCalls: true }));
   const read = new Set(
     def.node.flatMap((n) => (n.input ?? []).map((i) => i.replace(/^\^/, "").split(":")[0])),
   );
-  const tensors = (names: readonly string[]): Record<string, NamedTensor> =>
-    Object.fromEntries(names.map((name) => {
-      const [t] = graph.getOperationByName(name).outputs;
-      return [name, { tensor: `${name}:0`, dtype: t.dtype, shape: t.staticShape }];
+  /** The first output of each node, of those that have one. */
+  const tensors = (nodes: readonly NodeDefJson[]): Record<string, NamedTensor> =>
+    Object.fromEntries(nodes.flatMap(({ name }) => {
+      try {
+        const { dtype, staticShape: shape } = tensor(`${name}:0`);
+        return [[name, { tensor: `${name}:0`, dtype, shape }]];
+      } catch (e) {
+        if (e instanceof ValueError) return [];
+        throw e;
+      }
     }));
-  const isInput = (op: string): boolean => op === "Placeholder";
+  const isInput = ({ op }: NodeDefJson): boolean => op === "Placeholder";
   return {
     def,
-    inputs: tensors(def.node.filter((n) => isInput(n.op)).map((n) => n.name)),
-    outputs: tensors(
-      def.node.filter((n) => !read.has(n.name) && !isInput(n.op)).map((n) => n.name)
-        .filter((name) => graph.getOperationByName(name).outputs.length > 0),
-    ),
+    inputs: tensors(def.node.filter(isInput)),
+    outputs: tensors(def.node.filter((n) => !read.has(n.name) && !isInput(n))),
   };
 }
 
