@@ -445,10 +445,10 @@ export type {
   OpDef,
   OpEffects,
   OpInit,
-  OpKind,
   Problem,
   Signature,
 } from "./src/core/op.ts";
+export type * from "./src/core/meaning.ts";
 export type { Expr, PointwiseExpr, ScalarOp } from "./src/core/scalar/expr.ts";
 export type { PartialShape, Shape } from "./src/core/shape.ts";
 export type { TensorContext, VariableLike } from "./src/core/tensor.ts";

@@ -36,7 +36,7 @@ const CustomGradient: OpDef = defineOp({
   outputs: ["output: T"],
   attrs: ["T: type", "Tinputs: list(type)", "Tsaved: list(type)", "_gradient: func"],
   infer: ([value]) => [value.shape],
-  kind: "view",
+  meaning: { kind: "view" },
   grad: {
     saves: ["saved"],
     vjp: (saved, [dy], ctx) => {

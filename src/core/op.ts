@@ -8,7 +8,8 @@ import type { NdArray } from "./nd_array.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";
 import type { GpuVariant } from "./dispatch.ts";
 import type { Portable } from "./portable.ts";
-import type { Expr, PointwiseExpr } from "./scalar/expr.ts";
+import { fusionOf, ownInputs } from "./fusion.ts";
+import type { Meaning } from "./meaning.ts";
 import { ValueError } from "./errors.ts";
 
 /** Attributes of one application of an op. */
@@ -78,8 +79,6 @@ export interface GradRule {
   ) => readonly (Tensor | null)[];
 }
 
-/** How a fuser sees the op. */
-export type OpKind = "pointwise" | "reduce" | "anchor" | "view" | "opaque";
 /** Side effects: those of a function are never dropped, and `ordered` ones keep program order. */
 export type OpEffects = "none" | "unordered" | "ordered";
 
@@ -95,7 +94,7 @@ export interface OpInit {
   readonly attrs?: readonly string[];
   /** Shapes of the outputs; throws `ValueError` for inputs that do not fit. */
   readonly infer: (inputs: readonly Spec[], attrs: Attrs) => readonly PartialShape[];
-  /** The meaning in smaller ops. Runs with concrete or symbolic tensors. Host inputs arrive as they were given. */
+  /** What it computes, in smaller ops. Runs with concrete or symbolic tensors. Host inputs arrive as they were given. */
   readonly expand?: (inputs: readonly Tensor[], attrs: Attrs) => readonly Tensor[];
   /** What a portable GraphDef has in place of the op. Absent: TensorFlow has this very op. */
   readonly portable?: Portable;
@@ -105,16 +104,12 @@ export interface OpInit {
   readonly cpu?: CpuKernel;
   /** Device kernels, tried in order. */
   readonly gpu?: readonly GpuVariant[];
-  /** How a fuser sees it. Default `opaque`. */
-  readonly kind?: OpKind;
+  /** What it is to passes, placement and devices. Default `opaque`. */
+  readonly meaning?: Meaning;
   /** Side effects. Default `none`. */
   readonly effects?: OpEffects;
   /** Inputs that kernels read on the host: axes, shapes, permutations. */
   readonly hostInputs?: readonly string[];
-  /** Pointwise ops: the scalar expression. */
-  readonly pointwise?: PointwiseExpr;
-  /** Ops of several outputs that are pointwise in all inputs but scalars: one expression per output. */
-  readonly pointwiseAll?: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
   /** Runs on the host thread by the executor itself (scripts, control flow): name of its runner. */
   readonly host?: boolean;
   /** Kernels read no more of the inputs than dtypes and shapes: values need not be there. */
@@ -201,12 +196,13 @@ export interface OpDef extends OpInit {
   readonly id: number;
   /** What its texts of arguments and attributes say. */
   readonly signature: Signature;
-  /** How a fuser sees it. */
-  readonly kind: OpKind;
+  /** What it is to passes, placement and devices. */
+  readonly meaning: Meaning;
   /** Side effects. */
   readonly effects: OpEffects;
 }
 
+const OPAQUE: Meaning = { kind: "opaque" };
 const registry = new Map<string, OpDef>();
 /** Attributes by their text: most ops share theirs with others. */
 const knownAttrs = new Map<string, AttrDef>();
@@ -220,7 +216,7 @@ export function defineOp(init: OpInit): OpDef {
     ...init,
     id: registry.size,
     signature: new Signature(init),
-    kind: init.kind ?? (init.pointwise ? "pointwise" : "opaque"),
+    meaning: init.meaning ?? OPAQUE,
     effects: init.effects ?? "none",
   };
   registry.set(init.name, def);
@@ -371,21 +367,22 @@ function bindType(
   boundBy[attr] ??= arg.name;
 }
 
-/** Output specs of an application: dtypes from the signature, shapes from `infer`. */
+/** Output specs of an application: dtypes from the signature, shapes from `infer`, both with what is fused to the op. */
 export function inferOutputs(
   def: OpDef,
   inputs: readonly Spec[],
   attrs: Attrs,
 ): { attrs: Attrs; outputs: Spec[] } {
-  const bound = bindSignature(def, inputs, attrs);
-  const shapes = checkInferred(def.infer(inputs, bound.attrs), bound.outputs.length, def.name);
+  const fusion = fusionOf(attrs), own = fusion ? ownInputs(fusion, inputs) : inputs;
+  const bound = bindSignature(def, own, attrs);
+  const shapes = checkInferred(def.infer(own, bound.attrs), bound.outputs.length, def.name);
   return {
     attrs: bound.attrs,
-    outputs: bound.outputs.map((dtype, i) => ({ dtype, shape: shapes[i] })),
+    outputs: bound.outputs.map((dtype, i) => ({ dtype: fusion?.dtype ?? dtype, shape: shapes[i] })),
   };
 }
 
-/** Position among flat inputs → position of the argument it belongs to. */
+/** Position among flat inputs → position of the argument it belongs to; beyond the last where it is fused to the op. */
 export function argOfInput(def: OpDef, flat: number, total: number): number {
   const { inputArgs } = def.signature;
   for (let a = 0, i = 0; a < inputArgs.length; a++) {
@@ -393,5 +390,5 @@ export function argOfInput(def: OpDef, flat: number, total: number): number {
     const n = arg.numberAttr || arg.typeListAttr ? total - (inputArgs.length - 1) : 1;
     if (flat < (i += n)) return a;
   }
-  return inputArgs.length - 1;
+  return inputArgs.length;
 }

@@ -53,7 +53,7 @@ const PlaceholderWithDefault = defineOp({
     return [shape];
   },
   grad: { saves: [], vjp: (_, [dy]) => [dy] },
-  kind: "view",
+  meaning: { kind: "view" },
 });
 
 defineOp({ name: "NoOp", inputs: [], outputs: [], infer: () => [], grad: null, host: true });
@@ -75,7 +75,7 @@ const EnsureShape = defineOp({
     return [compatible(x.shape, shape) ? mergeShapes(x.shape, shape) : shape];
   },
   grad: { saves: [], vjp: (_, [dy]) => [dy] },
-  kind: "view",
+  meaning: { kind: "view" },
 });
 
 /**

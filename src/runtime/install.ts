@@ -10,8 +10,6 @@ import { setHostOp } from "./session/run_context.ts";
 import { variablesRead } from "./functions/run_tape.ts";
 import { EagerTensor, tidy } from "./eager/tensor.ts";
 import "../ops/fused/fused.ts";
-import "../ops/fused/epilogue.ts";
-import "../ops/fused/reduction.ts";
 import "../ops/graph_ops.ts";
 import { trainableResources } from "./variables/variable.ts";
 

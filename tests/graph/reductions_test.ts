@@ -10,39 +10,75 @@ type Build = (t: Inputs) => tf.Tensor | tf.Tensor[];
 
 /** What is reduced in each case, the dispatches it takes on the GPU, and the ops that the passes leave. */
 const FUSED: readonly [what: string, ops: string[], Build][] = [
-  ["a sum of products", ["_FusedSum"], ({ a, b }) => tf.sum(tf.mul(a, b), [0, 1, 2])],
-  ["a mean of rows", ["_FusedMean"], ({ a, column }) => tf.mean(tf.square(tf.sub(a, column)), -1)],
-  ["a mean of columns", ["_FusedMean"], ({ a, row }) => tf.mean(tf.square(tf.sub(a, row)), [0, 1])],
-  ["a mean of the middle", ["_FusedMean"], ({ a, row }) => tf.mean(tf.mul(a, row), 1, true)],
-  ["a sum of both ends", ["_FusedSum"], ({ a, column }) => tf.sum(tf.mul(a, column), [0, 2])],
-  ["the greatest of magnitudes", ["_FusedMax"], ({ a }) => tf.max(tf.abs(a))],
-  ["the least of columns", ["_FusedMin"], ({ a, scalar }) => tf.min(tf.sub(scalar, a), 0)],
-  ["a product", ["_FusedProd"], ({ a }) => tf.prod(tf.add(tf.mul(a, 0.01), 1), 1)],
-  ["an all", ["_FusedAll"], ({ a }) => tf.all(tf.greater(a, -3), [0, 2])],
-  ["an any", ["_FusedAny"], ({ a, b }) => tf.any(tf.logicalAnd(tf.less(a, b), tf.less(b, 0)), 2)],
-  ["a count", ["_FusedSum"], ({ a, b }) => tf.sum(tf.cast(tf.less(a, b), "int32"), 1)],
-  ["integers", ["_FusedMax"], ({ i }) => tf.max(tf.mul(i, tf.add(i, 1)), 0)],
-  ["costly elements", ["_FusedSum"], ({ a, b }) => tf.sum(tf.mul(tf.tanh(a), tf.exp(b)), 1)],
-  ["costly columns", ["_FusedSum"], ({ a }) => tf.sum(tf.log(tf.add(tf.square(a), 1)), [0, 1])],
-  ["several operands", ["_FusedSum"], ({ a, b, row, column, scalar }) => {
+  ["a sum of products", ["Sum after prologue"], ({ a, b }) => tf.sum(tf.mul(a, b), [0, 1, 2])],
+  [
+    "a mean of rows",
+    ["Mean after prologue"],
+    ({ a, column }) => tf.mean(tf.square(tf.sub(a, column)), -1),
+  ],
+  [
+    "a mean of columns",
+    ["Mean after prologue"],
+    ({ a, row }) => tf.mean(tf.square(tf.sub(a, row)), [0, 1]),
+  ],
+  [
+    "a mean of the middle",
+    ["Mean after prologue"],
+    ({ a, row }) => tf.mean(tf.mul(a, row), 1, true),
+  ],
+  [
+    "a sum of both ends",
+    ["Sum after prologue"],
+    ({ a, column }) => tf.sum(tf.mul(a, column), [0, 2]),
+  ],
+  ["the greatest of magnitudes", ["Max after prologue"], ({ a }) => tf.max(tf.abs(a))],
+  ["the least of columns", ["Min after prologue"], ({ a, scalar }) => tf.min(tf.sub(scalar, a), 0)],
+  ["a product", ["Prod after prologue"], ({ a }) => tf.prod(tf.add(tf.mul(a, 0.01), 1), 1)],
+  ["an all", ["All after prologue"], ({ a }) => tf.all(tf.greater(a, -3), [0, 2])],
+  [
+    "an any",
+    ["Any after prologue"],
+    ({ a, b }) => tf.any(tf.logicalAnd(tf.less(a, b), tf.less(b, 0)), 2),
+  ],
+  ["a count", ["Sum after prologue"], ({ a, b }) => tf.sum(tf.cast(tf.less(a, b), "int32"), 1)],
+  ["integers", ["Max after prologue"], ({ i }) => tf.max(tf.mul(i, tf.add(i, 1)), 0)],
+  [
+    "costly elements",
+    ["Sum after prologue"],
+    ({ a, b }) => tf.sum(tf.mul(tf.tanh(a), tf.exp(b)), 1),
+  ],
+  [
+    "costly columns",
+    ["Sum after prologue"],
+    ({ a }) => tf.sum(tf.log(tf.add(tf.square(a), 1)), [0, 1]),
+  ],
+  ["several operands", ["Sum after prologue"], ({ a, b, row, column, scalar }) => {
     return tf.sum(tf.add(tf.mul(a, row), tf.mul(tf.mul(b, column), scalar)), [0, 1]);
   }],
-  ["a norm", ["_FusedSum"], ({ a }) => tf.sqrt(tf.add(tf.sum(tf.square(a), 2), 1e-3))],
+  [
+    "a norm",
+    ["Sum after prologue with epilogue"],
+    ({ a }) => tf.sqrt(tf.add(tf.sum(tf.square(a), 2), 1e-3)),
+  ],
   [
     "a reader alone",
-    ["_FusedMean"],
+    ["Mean with epilogue"],
     ({ a, scalar }) => tf.mul(tf.mean(a, [1, 2]), scalar),
   ],
   [
     "a reader with an operand",
-    ["_FusedSum"],
+    ["Sum after prologue with epilogue"],
     ({ a, b, column }) => tf.sub(column, tf.mul(0.1, tf.sum(tf.mul(a, b), [0, 1]))),
   ],
-  ["a reader of another dtype", ["_FusedMax"], ({ a }) => tf.greater(tf.max(a, 0), 0.5)],
-  ["a reader of two reductions", ["_FusedSum", "_FusedMax"], ({ a, b }) => {
-    return tf.add(tf.max(tf.abs(a), 0), tf.sum(tf.abs(b), 0));
-  }],
-  ["what two reductions read", ["_FusedSum", "_FusedMax"], ({ a }) => {
+  ["a reader of another dtype", ["Max with epilogue"], ({ a }) => tf.greater(tf.max(a, 0), 0.5)],
+  [
+    "a reader of two reductions",
+    ["Sum after prologue", "Max after prologue with epilogue"],
+    ({ a, b }) => {
+      return tf.add(tf.max(tf.abs(a), 0), tf.sum(tf.abs(b), 0));
+    },
+  ],
+  ["what two reductions read", ["Sum after prologue", "Max after prologue"], ({ a }) => {
     const t = tf.abs(a);
     return [tf.sum(t, 0), tf.max(t, 1)];
   }],
@@ -96,8 +132,10 @@ function fed(build: Build, shapes: Readonly<Record<string, (number | null)[]>>):
 }
 
 const opsOf = (lines: readonly string[]): string[] =>
-  lines.flatMap((l) => / = (\w+)\(/.exec(l)?.[1] ?? [])
-    .filter((op) => op !== "Placeholder" && op !== "Const");
+  lines.flatMap((l) => {
+    const [, op, fused] = / = (\w+)\(.*\)((?: \w+)*) :/.exec(l) ?? [];
+    return op === undefined || op === "Placeholder" || op === "Const" ? [] : [op + fused];
+  });
 
 for (const [what, ops, build] of FUSED) {
   Deno.test(`fuseReductions() leaves of ${what} ${ops.join(" and ")}`, () => {

@@ -25,15 +25,15 @@ const MODELS: readonly Model[] = [
       return [loss, ...steps];
     },
     text: `
-      %4 = _MatMulEpilogue(%1, %2, %3) : float32[16,8]
-      %7 = _MatMulEpilogue(%4, %5, %6) : float32[16,3]
+      %4 = MatMul(%1, %2, %3) with epilogue : float32[16,8]
+      %7 = MatMul(%4, %5, %6) with epilogue : float32[16,3]
       %9 = SoftmaxCrossEntropyWithLogits(%7, %8) : float32[16], float32[16,3]
       %11 = Mul(%0, %9:1) : float32[16,3]
-      %12 = _MatMulEpilogue(%11, %5, %4) : float32[16,8]
-      %13 = _MatMulEpilogue(%1, %12, %2) : float32[12,8]
+      %12 = MatMul(%11, %5, %4) with epilogue : float32[16,8]
+      %13 = MatMul(%1, %12, %2) with epilogue : float32[12,8]
       %14 = _GroupedColumnSum(%9, %12, %11) : float32[], float32[8], float32[3]
       %15 = _FusedPointwise(%3, %14:1) : float32[8]
-      %16 = _MatMulEpilogue(%4, %11, %5) : float32[8,3]
+      %16 = MatMul(%4, %11, %5) with epilogue : float32[8,3]
       %17 = _FusedPointwise(%6, %14:2) : float32[3]
       return %14, %13, %15, %16, %17`,
     dispatches: 10,
@@ -43,7 +43,7 @@ const MODELS: readonly Model[] = [
     inputs: { x: [1, 6, 6, 3], w: [3, 3, 3, 8], b: [8] },
     build: ({ x, w, b }) => [tf.relu(tf.add(tf.conv2d(x, w, 1, "same"), b))],
     text: `
-      %3 = _Conv2DEpilogue(%0, %1, %2) : float32[1,6,6,8]
+      %3 = Conv2D(%0, %1, %2) with epilogue : float32[1,6,6,8]
       return %3`,
     dispatches: 1,
   },
@@ -56,7 +56,7 @@ const MODELS: readonly Model[] = [
       return [tf.relu(tf.batchNorm(y, mean, variance, offset, scale, 1e-3))];
     },
     text: `
-      %6 = _Conv2DEpilogue(%2, %3, %0, %1, %4, %5) : float32[1,6,6,8]
+      %6 = Conv2D(%2, %3, %0, %1, %4, %5) with epilogue : float32[1,6,6,8]
       return %6`,
     dispatches: 1,
   },

@@ -40,16 +40,6 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   _FusedPointwise: "takes expressions: tests/ops/fused_test.ts",
   _GroupedColumnSum: "made by plans only: tests/ops/fused_test.ts",
   _GroupedUpdate: "takes expressions: tests/ops/fused_test.ts",
-  _BatchMatMulV2Epilogue: "takes expressions: tests/ops/fused_test.ts",
-  _Conv2DEpilogue: "takes expressions: tests/ops/fused_test.ts",
-  _DepthwiseConv2dNativeEpilogue: "takes expressions: tests/ops/fused_test.ts",
-  _MatMulEpilogue: "takes expressions: tests/ops/fused_test.ts",
-  ...Object.fromEntries(
-    ["Sum", "Mean", "Prod", "Max", "Min", "Any", "All"].map((name) => [
-      `_Fused${name}`,
-      "takes expressions: tests/ops/fused_test.ts",
-    ]),
-  ),
   NoOp: "has neither inputs nor outputs: tests/graph",
   EnsureShape: "checks at run time: tests/graph",
   VarHandleOp: "state: tests/graph",

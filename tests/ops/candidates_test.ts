@@ -7,7 +7,7 @@
 import { assertEquals } from "@std/assert";
 import { setBackend } from "@weft/weft";
 import type { Candidates, Profile, Program } from "../../src/core/dispatch.ts";
-import { lookupOp, type OpDef, type Problem } from "../../src/core/op.ts";
+import type { OpDef, Problem } from "../../src/core/op.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { SHARED_TILES } from "../../src/kernels/matmul/tiles.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
@@ -21,6 +21,7 @@ import {
   runPlan,
 } from "../../src/testing/run_op.ts";
 import { effort } from "../effort.ts";
+import { opOfCase } from "../fusions.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
 import { MORE_RANDOM_PROBLEMS } from "./random_problems_more.ts";
@@ -51,13 +52,13 @@ const WORK: readonly {
   {
     kinds: ["matmul"],
     ops: ["MatMul", "BatchMatMulV2"],
-    longest: ["_MatMulEpilogue"],
+    longest: ["MatMul with an epilogue"],
     parts: ["software", "gpu"],
   },
   {
     kinds: ["conv", "conv_input"],
     ops: ["Conv2D", "Conv2DBackpropInput"],
-    longest: ["_Conv2DEpilogue", "Conv3D"],
+    longest: ["Conv2D with an epilogue", "Conv3D"],
     parts: ["gpu"],
   },
   { kinds: ["conv_filter"], ops: ["Conv2DBackpropFilter"], parts: ["software"] },
@@ -128,7 +129,7 @@ for (const { kinds, ops: usual, longest = [], parts } of WORK) {
       const tiles = new Set<string>(), tallies = new Map<string, Tally>(), wrong: string[] = [];
       let problems = 0, cut = false;
       for (let seed = 0; seed < PROBLEMS * DRAWS && problems < PROBLEMS; seed++) {
-        const op = ops[seed % ops.length], def = lookupOp(op)!;
+        const op = ops[seed % ops.length], def = opOfCase(op);
         const { inputs, attrs = {}, absolute = 1e-6 } = DRAW[op](new Draw(seed));
         const problem = problemOf(def, inputs, attrs);
         const all = candidatesOf(def, problem, { own: { ...gpu.profile, family }, kinds });

@@ -1,8 +1,8 @@
 /** The ops that plans make of others: every kernel against the CPU, over shapes with edges. */
 import { assertEquals } from "@std/assert";
-import { NdArray } from "@weft/weft";
 import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
-import { compareVariants, noise, testOnGpu } from "./force_variant.ts";
+import { type FusedReduction, fusedReduction, withEpilogue } from "../fusions.ts";
+import { compareVariants, noise, testOnGpu, vector } from "./force_variant.ts";
 
 const arg = (n: number): Expr[] => Array.from({ length: n }, (_, i) => argument(i));
 const float = (n: number): string[] => new Array<string>(n).fill("float32");
@@ -48,31 +48,26 @@ testOnGpu("reductions of what is computed on the way agree with the CPU", async 
     // Kernels differ by shape; two of the others go with each.
     const others = i % 2 ? ["Max", "Any"] : ["Mean", "Prod"];
     const keep_dims = axes.length === 1;
-    const inputs = [
-      new NdArray("int32", [axes.length], Int32Array.from(axes)),
-      ...[x, y, z].map((shape, i) => noise("float32", shape, i + 1)),
-    ];
+    const operands = [x, y, z].map((shape, i) => noise("float32", shape, i + 1));
     const kept = x.flatMap((n, i) => (axes.includes(i) ? (keep_dims ? [1] : []) : [n]));
-    const attrs = { keep_dims, Tidx: "int32", Toperand: float(3) };
     const further = [noise("float32", kept, 4), noise("float32", [], 5)];
-    const run = (op: string, rest: object, more: typeof further = []): Promise<unknown> =>
-      compareVariants(`_Fused${op}`, [...inputs, ...more], {
-        ...{ ...attrs, T: "float32", Tfurther: float(more.length), expr: sum },
-        ...{ finish: argument(0), ...rest },
-      }, { absolute: 2e-4 });
+    const run = (op: string, rest: Partial<FusedReduction>): Promise<unknown> => {
+      const all = { operands, axes: vector(...axes), expr: sum, ...rest };
+      const { inputs, attrs } = fusedReduction(all, { keep_dims });
+      return compareVariants(op, inputs, attrs, { absolute: 2e-4 });
+    };
     await run("Sum", {});
-    await run(i % 2 ? "Mean" : "Min", { finish: s.sub(finish, c) }, further);
+    await run(i % 2 ? "Mean" : "Min", { finish: s.sub(finish, c), further });
     for (const op of others) {
       const expr = op === "Prod" ? s.add(1, s.mul(sum, 1e-4)) : op === "Any" ? truth : sum;
-      await run(op, { expr, T: op === "Any" ? "bool" : "float32" });
+      await run(op, { expr, dtype: op === "Any" ? "bool" : "float32" });
     }
   }
-  const truths = [[9, 33], [33], []].map((shape, i) => noise("float32", shape, i + 1));
-  const all = { Toperand: float(3), Tfurther: [], Tidx: "int32", T: "bool", keep_dims: false };
+  const operands = [[9, 33], [33], []].map((shape, i) => noise("float32", shape, i + 1));
   for (const axis of [0, 1]) {
-    const axes = new NdArray("int32", [1], Int32Array.of(axis));
-    const more = { ...all, expr: truth, finish: argument(0) };
-    await compareVariants("_FusedAll", [axes, ...truths], more, {});
+    const all = { operands, axes: vector(axis), expr: truth, dtype: "bool" } as const;
+    const { inputs, attrs } = fusedReduction(all);
+    await compareVariants("All", inputs, attrs, {});
   }
 });
 
@@ -95,9 +90,8 @@ testOnGpu("matrix products with an epilogue agree with the CPU", async () => {
       noise("float32", [m, n], 4),
       noise("float32", [], 5),
     ];
-    const per = ["column", "element", "all"];
-    const attrs = { transpose_a, transpose_b, expr, per, Toperand: float(3) };
-    await compareVariants("_MatMulEpilogue", inputs, attrs, { absolute: 1e-5 * Math.sqrt(k) });
+    const attrs = withEpilogue({ transpose_a, transpose_b }, expr, ["column", "element", "all"]);
+    await compareVariants("MatMul", inputs, attrs, { absolute: 1e-5 * Math.sqrt(k) });
   }
 });
 
@@ -112,20 +106,26 @@ testOnGpu("convolutions and batches of products with an epilogue agree with the 
     dilations: [1, 1, 1, 1],
   });
   const cases: [string, number[], number[], number[], Record<string, unknown>][] = [
-    ["_BatchMatMulV2Epilogue", [3, 5, 7], [3, 7, 4], [3, 5, 4], { adj_x: false, adj_y: false }],
-    ["_BatchMatMulV2Epilogue", [2, 1, 16, 8], [3, 12, 8], [2, 3, 16, 12], {
+    ["BatchMatMulV2", [3, 5, 7], [3, 7, 4], [3, 5, 4], { adj_x: false, adj_y: false }],
+    ["BatchMatMulV2", [2, 1, 16, 8], [3, 12, 8], [2, 3, 16, 12], {
       adj_x: false,
       adj_y: true,
     }],
-    ["_BatchMatMulV2Epilogue", [2, 64, 65], [2, 64, 33], [2, 65, 33], {
+    ["BatchMatMulV2", [2, 64, 65], [2, 64, 33], [2, 65, 33], {
       adj_x: true,
       adj_y: false,
     }],
-    ["_Conv2DEpilogue", [2, 7, 9, 3], [3, 3, 3, 8], [2, 7, 9, 8], conv("SAME", 1)],
-    ["_Conv2DEpilogue", [1, 8, 8, 4], [3, 3, 4, 5], [1, 3, 3, 5], conv("VALID", 2)],
-    ["_Conv2DEpilogue", [2, 6, 6, 8], [1, 1, 8, 16], [2, 6, 6, 16], conv("SAME", 1)],
-    ["_DepthwiseConv2dNativeEpilogue", [2, 7, 9, 4], [3, 3, 4, 1], [2, 7, 9, 4], conv("SAME", 1)],
-    ["_DepthwiseConv2dNativeEpilogue", [1, 8, 8, 3], [3, 3, 3, 2], [1, 3, 3, 6], conv("VALID", 2)],
+    ["Conv2D", [2, 7, 9, 3], [3, 3, 3, 8], [2, 7, 9, 8], conv("SAME", 1)],
+    ["Conv2D", [1, 8, 8, 4], [3, 3, 4, 5], [1, 3, 3, 5], conv("VALID", 2)],
+    ["Conv2D", [2, 6, 6, 8], [1, 1, 8, 16], [2, 6, 6, 16], conv("SAME", 1)],
+    ["Conv3D", [1, 4, 5, 6, 3], [2, 3, 3, 3, 8], [1, 4, 5, 6, 8], {
+      ...conv("SAME", 1),
+      strides: [1, 1, 1, 1, 1],
+      data_format: "NDHWC",
+      dilations: [1, 1, 1, 1, 1],
+    }],
+    ["DepthwiseConv2dNative", [2, 7, 9, 4], [3, 3, 4, 1], [2, 7, 9, 4], conv("SAME", 1)],
+    ["DepthwiseConv2dNative", [1, 8, 8, 3], [3, 3, 3, 2], [1, 3, 3, 6], conv("VALID", 2)],
   ];
   for (const [op, a, b, out, own] of cases) {
     const inputs = [
@@ -134,7 +134,7 @@ testOnGpu("convolutions and batches of products with an epilogue agree with the 
       noise("float32", [out.at(-1)!], 3),
       noise("float32", out, 4),
     ];
-    const attrs = { ...own, expr, per: ["column", "element"], Toperand: float(2) };
+    const attrs = withEpilogue(own, expr, ["column", "element"]);
     await compareVariants(op, inputs, attrs, { absolute: 1e-4 });
   }
 });

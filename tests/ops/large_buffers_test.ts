@@ -17,6 +17,7 @@ import {
   runPlan,
 } from "../../src/testing/run_op.ts";
 import { HAS_WEBGPU } from "../devices.ts";
+import { withEpilogue } from "../fusions.ts";
 
 /** A limit of so many bytes makes pieces of every buffer below. */
 const LIMIT = 4096;
@@ -74,19 +75,18 @@ const CASES: readonly { op: string; inputs: NdArray[]; attrs?: Record<string, un
   },
   { op: "BatchMatMulV2", inputs: [counted("int32", 3, 33, 40), counted("int32", 40, 70)] },
   {
-    op: "_MatMulEpilogue",
+    op: "MatMul",
     inputs: [
       counted("float32", 12, 96),
       counted("float32", 200, 96),
       counted("float32", 200),
       counted("float32", 12, 200),
     ],
-    attrs: {
-      transpose_b: true,
-      expr: scalar.add(scalar.add(argument(0), argument(1)), argument(2)),
-      per: ["column", "element"],
-      Toperand: ["float32", "float32"],
-    },
+    attrs: withEpilogue(
+      { transpose_b: true },
+      scalar.add(scalar.add(argument(0), argument(1)), argument(2)),
+      ["column", "element"],
+    ),
   },
   {
     op: "_GroupedUpdate",

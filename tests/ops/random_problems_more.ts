@@ -6,6 +6,7 @@ import type { NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/core/op.ts";
 import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
+import { withEpilogue } from "../fusions.ts";
 import { filled, number, vector } from "./force_variant.ts";
 import {
   broadcastOf,
@@ -342,7 +343,7 @@ function epilogue(op: string): (d: Draw) => RandomProblem {
     const expr = s.max(s.add(s.add(sum, bias), residual), 0);
     return {
       inputs: [...inputs, d.values([out.at(-1)!]), d.values(out)],
-      attrs: { ...attrs, expr, per: ["column", "element"], Toperand: float(2) },
+      attrs: withEpilogue(attrs, expr, ["column", "element"]),
       absolute,
     };
   };
@@ -361,7 +362,7 @@ function fusedOps(op: string): (d: Draw) => RandomProblem {
   };
 }
 
-/** By op. */
+/** By op, and perhaps what is fused to it. */
 export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomProblem>> = {
   Cast: cast,
   Fill: fill,
@@ -404,10 +405,10 @@ export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomPr
   _FusedPointwise: fusedPointwise,
   _GroupedUpdate: groupedUpdate,
   _GroupedColumnSum: groupedSum,
-  _MatMulEpilogue: epilogue("MatMul"),
-  _BatchMatMulV2Epilogue: epilogue("BatchMatMulV2"),
-  _Conv2DEpilogue: epilogue("Conv2D"),
-  _DepthwiseConv2dNativeEpilogue: epilogue("DepthwiseConv2dNative"),
+  "MatMul with an epilogue": epilogue("MatMul"),
+  "BatchMatMulV2 with an epilogue": epilogue("BatchMatMulV2"),
+  "Conv2D with an epilogue": epilogue("Conv2D"),
+  "DepthwiseConv2dNative with an epilogue": epilogue("DepthwiseConv2dNative"),
   _FusedMatMul: fusedOps("MatMul"),
   _FusedConv2D: fusedOps("Conv2D"),
   _FusedDepthwiseConv2dNative: fusedOps("DepthwiseConv2dNative"),

@@ -6,6 +6,7 @@ import type { DType, NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/core/op.ts";
 import { argument, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
+import { fusedReduction } from "../fusions.ts";
 import { filled, number, vector } from "./force_variant.ts";
 import { type Draw, NUMBERS, RANDOM_PROBLEMS, type RandomProblem } from "./random_problems.ts";
 
@@ -143,22 +144,12 @@ function maxPool3dGrad(d: Draw, of: "output" | "input"): RandomProblem {
 }
 
 /** A product of two arrays, reduced. */
-function fusedReduction(op: string): (d: Draw) => RandomProblem {
+function reductionOfProducts(op: string): (d: Draw) => RandomProblem {
   return (d) => {
     const { inputs: [x, axes], attrs } = RANDOM_PROBLEMS[op](d);
-    return {
-      inputs: [axes, d.values(x.shape), d.values(x.shape)],
-      attrs: {
-        ...attrs,
-        expr: s.mul(argument(0), argument(1)),
-        finish: argument(0),
-        T: "float32",
-        Toperand: ["float32", "float32"],
-        Tfurther: [],
-        Tidx: "int32",
-      },
-      absolute: 2e-4,
-    };
+    const operands = [d.values(x.shape), d.values(x.shape)];
+    const expr = s.mul(argument(0), argument(1));
+    return { ...fusedReduction({ operands, expr, axes }, attrs), absolute: 2e-4 };
   };
 }
 
@@ -193,8 +184,8 @@ export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomP
   AvgPool3DGrad: avgPool3dGrad,
   MaxPool3DGrad: (d) => maxPool3dGrad(d, "output"),
   MaxPool3DGradGrad: (d) => maxPool3dGrad(d, "input"),
-  _FusedSum: fusedReduction("Sum"),
-  _FusedMax: fusedReduction("Max"),
+  "Sum of products": reductionOfProducts("Sum"),
+  "Max of products": reductionOfProducts("Max"),
   StatelessRandomUniform: drawn("float32"),
   StatelessRandomNormal: drawn("float32"),
   StatelessTruncatedNormal: drawn("float32"),

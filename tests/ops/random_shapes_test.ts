@@ -10,7 +10,7 @@
 import { assertEquals } from "@std/assert";
 import { setBackend } from "@weft/weft";
 import type { Program } from "../../src/core/dispatch.ts";
-import { lookupOp, type OpDef, registeredOps } from "../../src/core/op.ts";
+import { type OpDef, registeredOps } from "../../src/core/op.ts";
 // Ops have their GPU kernels from this module.
 import "../../src/devices/webgpu/webgpu_device.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
@@ -28,6 +28,7 @@ import {
 } from "../../src/testing/run_op.ts";
 import { effort, Turns } from "../effort.ts";
 import { testOnGpu } from "./force_variant.ts";
+import { opOfCase } from "../fusions.ts";
 import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
 import { MOVED_RANDOM_PROBLEMS } from "./random_problems_moved.ts";
 import { MORE_RANDOM_PROBLEMS, WITHOUT_RANDOM_PROBLEMS } from "./random_problems_more.ts";
@@ -47,7 +48,7 @@ Deno.test("every kind of variant has problems of random shapes, or a reason why 
   const names = (ops: readonly OpDef[]): string[] =>
     ops.flatMap((op) => (op.gpu ?? []).map((v) => v.name));
   const covered = new Set([
-    ...names(Object.keys(ALL).map((op) => lookupOp(op)!)),
+    ...names(Object.keys(ALL).map(opOfCase)),
     ...Object.keys(WITHOUT_RANDOM_PROBLEMS),
   ]);
   const all = new Set(names(registeredOps()));
@@ -72,7 +73,7 @@ for (const [op, draw] of Object.entries(ALL)) {
   testOnGpu(`${op} of random shapes agrees with the CPU in every variant`, async () => {
     await setBackend("webgpu");
     const gpu = gpuDevice() as WebGpuDevice, started = performance.now();
-    const def = lookupOp(op)!;
+    const def = opOfCase(op);
     const tallies = new Map(
       def.gpu!.map((v): [string, Tally] => [
         v.name,

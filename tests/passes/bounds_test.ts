@@ -98,8 +98,8 @@ Deno.test("a reader joins a product where its operand is one number, a row or as
       const build: Build = () =>
         order(tf.add)(tf.matMul(place([3, 5]), place([5, 4], "w")), place(shape, "bias"));
       const text = `[${shape}]`;
-      assertEquals(count(build, /= _MatMulEpilogue/, ["epilogue"]), joins ? 1 : 0, text);
-      assertEquals(count(build, /= (AddV2|MatMul)/, ["epilogue"]), joins ? 0 : 2, text);
+      assertEquals(count(build, /= MatMul.* with epilogue/, ["epilogue"]), joins ? 1 : 0, text);
+      assertEquals(count(build, /= (AddV2|MatMul)/, ["epilogue"]), joins ? 1 : 2, text);
     }
   }
 });
@@ -111,7 +111,11 @@ Deno.test("a reader joins a product while there are buffers for its operands", (
       const product = tf.matMul(place([3, 5], "a"), place([5, 4], "b"));
       return tf.addN([product, ...places(operands, [3, 4])]);
     };
-    assertEquals(count(build, /= _MatMulEpilogue/, ["epilogue"]), joins ? 1 : 0, `${operands}`);
+    assertEquals(
+      count(build, /= MatMul.* with epilogue/, ["epilogue"]),
+      joins ? 1 : 0,
+      `${operands}`,
+    );
   }
 });
 

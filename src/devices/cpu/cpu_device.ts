@@ -23,6 +23,7 @@ import {
   withinMemory,
 } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import { fusionOf } from "../../core/fusion.ts";
 import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec, problemText } from "../../core/tensor_spec.ts";
@@ -89,7 +90,8 @@ export class CpuDevice implements Device {
   }
 
   #prepare(def: OpDef, problem: Problem): PreparedKernel | null {
-    const { cpu } = def;
+    // The op's own loops know of nothing that is fused to it.
+    const cpu = fusionOf(problem.attrs) ? undefined : def.cpu;
     if (!problem.outputs.every(isConcreteSpec)) return cpu ? this.#dynamic(cpu, problem) : null;
     const { engine } = this;
     const fast = engine && fastKernel(engine, def, problem);

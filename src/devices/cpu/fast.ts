@@ -1,7 +1,7 @@
 /**
  * What a vector kernel is: a function of addresses.
  */
-import type { OpDef, Problem } from "../../core/op.ts";
+import type { Problem } from "../../core/op.ts";
 import type { Engine } from "./engine.ts";
 import type { Pointer } from "./heap.ts";
 
@@ -9,4 +9,4 @@ import type { Pointer } from "./heap.ts";
 export type FastRun = (outs: readonly Pointer[], ins: readonly Pointer[]) => void;
 
 /** Makes the kernel for a problem whose tensors all live in the heap, or null where it has none. */
-export type FastPrepare = (engine: Engine, problem: Problem, def: OpDef) => FastRun | null;
+export type FastPrepare = (engine: Engine, problem: Problem) => FastRun | null;

@@ -2,18 +2,19 @@
  * Epilogues: a pointwise op that is the only reader of a product or convolution happens where its sums are stored.
  */
 import type { DType } from "../../core/dtype.ts";
+import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
 import { argument, castTo } from "../../core/scalar/expr.ts";
 import { isConcrete, type PartialShape, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import {
   applied,
-  epilogueOp,
   heldNodes,
   isPointwise,
   MAX_BUFFERS,
   type PassTarget,
   readersOf,
+  takesEpilogue,
 } from "./pointwise_nodes.ts";
 
 /** The graph with pointwise readers moved into the products before them. */
@@ -41,17 +42,19 @@ export function fuseEpilogues(ir: IrGraph, target: PassTarget): IrGraph {
   return joins.length === 0 ? ir : joinNodes(ir, joins);
 }
 
+type Access = EpilogueOperand["per"];
+
 function isFloat(dtype: DType): boolean {
   return dtype === "float32" || dtype === "float16";
 }
 
 function isProduct(node: IrNode): boolean {
-  return epilogueOp(node) !== undefined && isFloat(node.outputs[0].dtype) &&
+  return takesEpilogue(node) && isFloat(node.outputs[0].dtype) &&
     node.controls.length === 0 && !node.outputs[0].promised;
 }
 
 /** How the reader's other inputs are read, or null where one of them cannot be. */
-function accesses(reader: IrNode, at: number): string[] | null {
+function accesses(reader: IrNode, at: number): Access[] | null {
   const product = reader.inputs[at];
   const out = reader.outputs[0];
   if (
@@ -60,10 +63,10 @@ function accesses(reader: IrNode, at: number): string[] | null {
   ) return null;
   const list = reader.inputs.filter((_, i) => i !== at).map((v) => access(v, out.shape));
   // The product has two operands and a result.
-  return list.length > MAX_BUFFERS - 3 || list.includes(null) ? null : list as string[];
+  return list.length > MAX_BUFFERS - 3 || list.includes(null) ? null : list as Access[];
 }
 
-function access({ shape }: IrValue, out: PartialShape): string | null {
+function access({ shape }: IrValue, out: PartialShape): Access | null {
   if (shape === null || out === null) return null;
   if (shape.every((d) => d === 1)) return "all";
   const columns = out.at(-1);
@@ -74,25 +77,25 @@ function access({ shape }: IrValue, out: PartialShape): string | null {
   return isConcrete(shape) && sameShape(shape, out) ? "element" : null;
 }
 
-function withEpilogue(product: IrNode, reader: IrNode, per: readonly string[]): IrNode {
+function withEpilogue(product: IrNode, reader: IrNode, per: readonly Access[]): IrNode {
   const at = reader.inputs.findIndex((v) => v.node === product);
-  const operands = reader.inputs.filter((_, i) => i !== at);
+  const further = reader.inputs.filter((_, i) => i !== at), own = product.inputs.length;
   let next = 1;
   const { dtype } = product.outputs[0];
   const sum = dtype === "float16" ? castTo(argument(0), dtype) : argument(0);
   const args = reader.inputs.map((_, i) => (i === at ? sum : argument(next++)));
+  const [expr] = applied(reader, args);
+  const operands = further.map(({ dtype }, i): EpilogueOperand => ({
+    dtype,
+    buffer: { input: own + i },
+    per: per[i],
+  }));
+  const epilogue = { expr, operands }, out = reader.outputs[0].dtype;
   // What can fail is the product: errors name it.
   return {
     ...product,
-    def: epilogueOp(product)!,
-    attrs: {
-      ...product.attrs,
-      Tout: reader.outputs[0].dtype,
-      Toperand: operands.map((v) => v.dtype),
-      expr: applied(reader, args)[0],
-      per,
-    },
-    inputs: [...product.inputs, ...operands],
+    attrs: withFusion(product.attrs, { own, prologue: null, epilogue, dtype: out }),
+    inputs: [...product.inputs, ...further],
     controls: [],
     outputs: [],
   };

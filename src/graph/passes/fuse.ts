@@ -6,7 +6,6 @@ import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { joinNodes } from "./clusters.ts";
 import {
-  epilogueOp,
   fusedNode,
   heldNodes,
   isPointwise,
@@ -17,6 +16,7 @@ import {
   outside,
   type PassTarget,
   readersOf,
+  takesEpilogue,
   withoutUnused,
   workOfNode,
 } from "./pointwise_nodes.ts";
@@ -95,7 +95,7 @@ function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context)
   // What would not be stored but for this saves nothing.
   const stored = large.every((v) =>
     context.held.has(v.node) || new Set(context.readers.get(v.node)).size > 1 ||
-    !(isPointwise(v.node, context.target) || epilogueOp(v.node) !== undefined)
+    !(isPointwise(v.node, context.target) || takesEpilogue(v.node))
   );
   const further = groups.reduce(
     (n, g) => n + large.filter((v) => !g.inputs.has(v)).length - 1,

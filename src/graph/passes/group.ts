@@ -2,6 +2,7 @@
  * Grouping: updates of several variables by one rule become one op, so that an optimizer's step is one dispatch; and so do small
  * sums over first axes, such as the gradients of biases.
  */
+import type { MeaningOf } from "../../core/meaning.ts";
 import { lookupOp } from "../../core/op.ts";
 import { argument } from "../../core/scalar/expr.ts";
 import type { NdArray } from "../../core/nd_array.ts";
@@ -9,6 +10,7 @@ import { isConcrete, sizeOf } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { Clusters, type Joined, joinNodes } from "./clusters.ts";
 import { isPure } from "./cse.ts";
+import { isReduction } from "./pointwise_nodes.ts";
 
 /** Members one group may have: its kernel has a branch for each. */
 const MAX_MEMBERS = 16;
@@ -48,10 +50,7 @@ export function groupAlike(ir: IrGraph): IrGraph {
 
 /** A sum or mean over the first axis of a matrix, or over a vector, that is too small to fill an adapter by itself. */
 export function isColumnSum(node: IrNode): boolean {
-  if (
-    (node.def.name !== "Sum" && node.def.name !== "Mean") || !isPure(node) ||
-    node.controls.length > 0
-  ) return false;
+  if (sumOf(node) === null || !isPure(node) || node.controls.length > 0) return false;
   const [x, axes] = node.inputs;
   if (
     x.dtype !== "float32" || !isConcrete(x.shape) || x.shape.length < 1 || x.shape.length > 2 ||
@@ -64,6 +63,12 @@ export function isColumnSum(node: IrNode): boolean {
     sizeOf(x.shape) > 0;
 }
 
+/** Whether elements are added up or their mean is taken; null for everything else. */
+function sumOf(node: IrNode): "sum" | "mean" | null {
+  const { op } = node.def.meaning as MeaningOf<"reduce">;
+  return isReduction(node) && (op === "sum" || op === "mean") ? op : null;
+}
+
 function columnSumNode(members: readonly IrNode[]): IrNode {
   return {
     ...members[0],
@@ -74,7 +79,7 @@ function columnSumNode(members: readonly IrNode[]): IrNode {
       shapes: members.map((m) => m.outputs[0].shape),
       scales: members.map((
         m,
-      ) => (m.def.name === "Mean" ? 1 / (m.inputs[0].shape![0] as number) : 1)),
+      ) => (sumOf(m) === "mean" ? 1 / (m.inputs[0].shape![0] as number) : 1)),
     },
     inputs: members.map((m) => m.inputs[0]),
     controls: [],
@@ -83,7 +88,9 @@ function columnSumNode(members: readonly IrNode[]): IrNode {
 }
 
 function isUpdate(node: IrNode): boolean {
-  return node.def.pointwiseAll !== undefined && isPure(node) && node.controls.length === 0 &&
+  const { meaning } = node.def;
+  return meaning.kind === "update" && meaning.members === undefined && isPure(node) &&
+    node.controls.length === 0 &&
     node.outputs.every((v) =>
       v.dtype === "float32" && !v.promised && isConcrete(v.shape) && sizeOf(v.shape) > 0
     );
@@ -119,7 +126,7 @@ function updateNode(members: readonly IrNode[]): IrNode {
     attrs: {
       Tin: inputs.map((v) => v.dtype),
       Tout: members.flatMap((m) => m.outputs.map((v) => v.dtype)),
-      exprs: first.def.pointwiseAll!(args, first.attrs),
+      exprs: (first.def.meaning as MeaningOf<"update">).exprs(args, first.attrs),
       scalars: scalars.length,
       arrays: arrays[0].length,
     },

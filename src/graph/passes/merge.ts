@@ -101,5 +101,5 @@ function hostWaits(ir: IrGraph): Map<IrNode, number> {
 
 function isHostStep({ def, feed }: IrNode): boolean {
   if (feed >= 0 || def.name === "Const") return false;
-  return def.host === true || (!def.gpu && !def.expand && def.kind !== "view");
+  return def.host === true || (!def.gpu && !def.expand && def.meaning.kind !== "view");
 }

@@ -2,7 +2,9 @@
  * What passes that join pointwise ops share: which nodes they are, their expressions, and the node that a set of them becomes.
  */
 import { type DType, DTYPES } from "../../core/dtype.ts";
-import { lookupOp, type OpDef } from "../../core/op.ts";
+import { fusionOf } from "../../core/fusion.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
+import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import {
   argument,
@@ -41,7 +43,8 @@ export function mayBeCopied(node: IrNode, copies: number): boolean {
 
 /** True for a pure op whose outputs are expressions of few inputs, in dtypes whose arithmetic every printer has. */
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
-  return node.def.pointwise !== undefined && node.inputs.length < MAX_BUFFERS && isPure(node) &&
+  return node.def.meaning.kind === "pointwise" && node.inputs.length < MAX_BUFFERS &&
+    isPure(node) &&
     node.controls.length === 0 &&
     node.outputs.every((v) => !v.promised) &&
     [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype, target)) &&
@@ -69,8 +72,7 @@ export function betweenOps(e: Expr, dtype: DType): Expr {
 
 /** One expression over the node's inputs for each of its outputs. */
 export function expressionsOf({ def, attrs, inputs }: IrNode): readonly Expr[] {
-  if (def.name === "_FusedPointwise") return attrs.exprs;
-  return [def.pointwise!(inputs.map((_, i) => argument(i)), attrs)];
+  return (def.meaning as MeaningOf<"pointwise">).exprs(inputs.map((_, i) => argument(i)), attrs);
 }
 
 /** Primitives that take one or two instructions. */
@@ -96,11 +98,16 @@ export function workOfNode(node: IrNode): number {
   return workOf(expressionsOf(node));
 }
 
-/** The op that ends this one with an expression over each of its sums; undefined where there is none. */
-export function epilogueOp({ def, attrs }: IrNode): OpDef | undefined {
+/** True for a product that may be given an expression over each of its sums. */
+export function takesEpilogue({ def: { meaning }, attrs }: IrNode): boolean {
   // Where channels come first, a bias is no row of the result.
-  if (def.kind !== "anchor" || String(attrs.data_format ?? "").startsWith("NC")) return undefined;
-  return lookupOp(`_${def.name}Epilogue`);
+  return meaning.kind === "product" && meaning.fuses === true && fusionOf(attrs) === undefined &&
+    !String(attrs.data_format ?? "").startsWith("NC");
+}
+
+/** True for a reduction that nothing has been fused to. */
+export function isReduction({ def, attrs }: IrNode): boolean {
+  return def.meaning.kind === "reduce" && fusionOf(attrs) === undefined;
 }
 
 /** A rank-0 constant as an expression, where every printer gives it the same value. */

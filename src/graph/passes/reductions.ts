@@ -2,7 +2,7 @@
  * Reductions: a pointwise op that nothing but reductions reads is computed while they read it, and a pointwise op that is the only
  * reader of a reduction where its results are stored.
  */
-import { lookupOp, type OpDef } from "../../core/op.ts";
+import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
 import { argument, type Expr, substitute } from "../../core/scalar/expr.ts";
 import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
@@ -13,6 +13,7 @@ import {
   fusedNode,
   heldNodes,
   isPointwise,
+  isReduction,
   MAX_BUFFERS,
   mayBeCopied,
   outside,
@@ -37,7 +38,7 @@ export function fuseReductions(ir: IrGraph): IrGraph {
   const taken = new Set<IrNode>();
   const joins: Joined[] = [];
   for (const node of ir.nodes) {
-    if (!isReduction(node)) continue;
+    if (!mayFuse(node)) continue;
     const before = taken.has(node.inputs[0].node) ? null : producerOf(node, context);
     const reader = before === null && groups && isColumnSum(node)
       ? null
@@ -56,12 +57,8 @@ export function fuseReductions(ir: IrGraph): IrGraph {
   return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
 }
 
-function fusedOp({ def }: IrNode): OpDef | undefined {
-  return def.kind === "reduce" ? lookupOp(`_Fused${def.name}`) : undefined;
-}
-
-function isReduction(node: IrNode): boolean {
-  return fusedOp(node) !== undefined && isPure(node) && node.controls.length === 0 &&
+function mayFuse(node: IrNode): boolean {
+  return isReduction(node) && isPure(node) && node.controls.length === 0 &&
     node.outputs[0].promised === false;
 }
 
@@ -74,7 +71,7 @@ function producerOf(node: IrNode, { readers, held }: Context): IrNode | null {
     !held.has(producer) &&
     inputs.length > 0 && inputs.length < MAX_BUFFERS &&
     list.every((r) =>
-      isReduction(r) && r.device === producer.device && r.inputs[0].node === producer &&
+      mayFuse(r) && r.device === producer.device && r.inputs[0].node === producer &&
       r.inputs[1].node !== producer
     );
   return fits && (list.length === 1 || isWorthCopies(producer, list.length)) ? producer : null;
@@ -116,28 +113,31 @@ function furtherOf(reader: IrNode, result: IrValue): IrValue[] {
 function fusedReduction(node: IrNode, before: IrNode | null, after: IrNode | null): IrNode {
   const [x, axes] = node.inputs, [result] = node.outputs;
   const source = before && fusedNode(new Set([before]), before.outputs);
-  const operands = source?.inputs ?? [x];
+  const [first, ...others] = source?.inputs ?? [x];
   const further = after ? furtherOf(after, result) : [];
+  const own = node.inputs.length, from = own + others.length;
+  const operands = further.map(({ dtype, shape }, i): EpilogueOperand => ({
+    dtype,
+    buffer: { input: from + i },
+    per: shape!.every((d) => d === 1) ? "all" : "element",
+  }));
   // What can fail is the reduction: errors name it.
   return {
     ...node,
-    def: fusedOp(node)!,
-    attrs: {
-      keep_dims: node.attrs.keep_dims,
-      T: (after ?? node).outputs[0].dtype,
-      Tidx: axes.dtype,
-      Toperand: operands.map((v) => v.dtype),
-      Tfurther: further.map((v) => v.dtype),
-      expr: source ? source.attrs.exprs[0] : argument(0),
-      finish: after ? finishOf(after, [result, ...further]) : argument(0),
-    },
-    inputs: [axes, ...operands, ...further],
+    attrs: withFusion(node.attrs, {
+      own,
+      prologue: source &&
+        { expr: source.attrs.exprs[0], inputs: [0, ...others.map((_, i) => own + i)] },
+      epilogue: after && { expr: epilogueOf(after, [result, ...further]), operands },
+      dtype: (after ?? node).outputs[0].dtype,
+    }),
+    inputs: [first, axes, ...others, ...further],
     outputs: [],
   };
 }
 
 /** The expression of a reader over these values. */
-function finishOf(reader: IrNode, values: readonly IrValue[]): Expr {
+function epilogueOf(reader: IrNode, values: readonly IrValue[]): Expr {
   const { inputs, attrs: { exprs } } = fusedNode(new Set([reader]), reader.outputs);
   return substitute(exprs[0], inputs.map((v) => argument(values.indexOf(v))));
 }

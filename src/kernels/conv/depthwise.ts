@@ -14,7 +14,7 @@ import { accDType } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import { type WindowGeometry, windowGeometry } from "./geometry.ts";
 import type { ConvTask } from "./candidates.ts";
-import { convFits, planImages } from "./variants.ts";
+import { convFits, convTask, planImages } from "./variants.ts";
 import { filterProgram, oneInputProgram, oneProgram, rowsProgram } from "./depthwise_programs.ts";
 import { type DepthwiseTile, tileProgram, tileResults } from "./depthwise_tile.ts";
 import { planSplitSum } from "../matmul/split.ts";
@@ -253,16 +253,6 @@ function withDepth([x, y]: readonly [number, number, number], z: number): [numbe
   return [x, y, z];
 }
 
-function taskOf(
-  { inputs, outputs }: Problem,
-  geometry: WindowGeometry,
-  a: BufferRef,
-  b: BufferRef,
-  c: BufferRef,
-): ConvTask {
-  return { geometry, dtype: inputs[inputs.length - 1].dtype, out: outputs[0].dtype, a, b, c };
-}
-
 /** The geometry of a filter of this shape over an image of that. */
 export function depthwiseGeometry(
   image: readonly number[],
@@ -285,7 +275,7 @@ export const DEPTHWISE_VARIANTS: readonly GpuVariant[] = [{
       geometry,
       [0, 1],
       [true, false, true],
-      (g, a, b, c) => planDepthwise(taskOf(problem, g, a, b, c), profile),
+      (g, a, b, c) => planDepthwise(convTask(problem, g, a, b, c), profile),
     );
   },
 }];
@@ -303,7 +293,7 @@ export const DEPTHWISE_INPUT_VARIANTS: readonly GpuVariant[] = [{
       geometry,
       [2, 1],
       [true, false, true],
-      (g, a, b, c) => planDepthwiseInput(taskOf(problem, g, a, b, c), profile),
+      (g, a, b, c) => planDepthwiseInput(convTask(problem, g, a, b, c), profile),
     );
   },
 }];
@@ -321,7 +311,7 @@ export const DEPTHWISE_FILTER_VARIANTS: readonly GpuVariant[] = [{
       geometry,
       [0, 2],
       [true, true, false],
-      (g, a, b, c) => planDepthwiseFilter(taskOf(problem, g, a, b, c), profile),
+      (g, a, b, c) => planDepthwiseFilter(convTask(problem, g, a, b, c), profile),
     );
   },
 }];

@@ -2,17 +2,22 @@
  * Convolutions on the GPU: the variants of Conv2D, Conv3D and their gradients.
  */
 import type { BufferRef, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
+import { epilogueOf, fusionOf } from "../../core/fusion.ts";
 import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { hasPhases } from "./gather.ts";
-import { type WindowGeometry, windowGeometry } from "./geometry.ts";
+import { mayEnd } from "../matmul/variants.ts";
+import { isChannelsFirst, type WindowGeometry, windowGeometry } from "./geometry.ts";
 import { channelsLast, type Operand } from "./layout.ts";
 import type { ConvTask } from "./candidates.ts";
 import { planConv, planConvFilter, planConvInput } from "./plan.ts";
 
 /** True where the GPU can hold and bind every operand. */
-export function convFits({ inputs, hosts, outputs }: Problem, profile: Profile): boolean {
+export function convFits(problem: Problem, profile: Profile): boolean {
+  const { inputs, hosts, outputs, attrs } = problem;
+  // An epilogue would meet images that have their channels first.
+  if (fusionOf(attrs) && (isChannelsFirst(attrs) || !mayEnd(problem, profile))) return false;
   const specs = [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
   return specs.every(({ dtype, shape }) =>
     dtype !== "bool" && GPU_DTYPES.includes(dtype) &&
@@ -51,15 +56,26 @@ export function planImages(
   );
 }
 
-function task(
-  { inputs, outputs }: Problem,
+/** The work of a problem whose operands and result lie here. */
+export function convTask(
+  problem: Problem,
   geometry: WindowGeometry,
   a: BufferRef,
   b: BufferRef,
   c: BufferRef,
 ): ConvTask {
-  const dtype = inputs[inputs.length - 1].dtype;
-  return { geometry, dtype, out: outputs[0].dtype, a, b, c };
+  const { inputs, hosts, outputs } = problem;
+  // Sizes are read on the host.
+  const { dtype } = inputs.find((_, i) => hosts[i] === undefined)!;
+  return {
+    geometry,
+    dtype,
+    out: outputs[0].dtype,
+    a,
+    b,
+    c,
+    epilogue: epilogueOf(problem) ?? undefined,
+  };
 }
 
 const last = <T>(list: readonly T[]): T => list[list.length - 1];
@@ -90,7 +106,7 @@ export const CONV_VARIANTS: readonly GpuVariant[] = [{
       forwardGeometry(problem),
       [0, 1],
       [true, false, true],
-      (g, a, b, c) => planConv(task(problem, g, a, b, c), profile),
+      (g, a, b, c) => planConv(convTask(problem, g, a, b, c), profile),
     ),
 }];
 
@@ -105,7 +121,7 @@ export const CONV_INPUT_VARIANTS: readonly GpuVariant[] = [{
       inputGeometry(problem),
       [2, 1],
       [true, false, true],
-      (g, a, b, c) => planConvInput(task(problem, g, a, b, c), profile),
+      (g, a, b, c) => planConvInput(convTask(problem, g, a, b, c), profile),
     ),
 }];
 
@@ -120,6 +136,6 @@ export const CONV_FILTER_VARIANTS: readonly GpuVariant[] = [{
       filterGeometry(problem),
       [0, 2],
       [true, true, false],
-      (g, a, b, c) => planConvFilter(task(problem, g, a, b, c), profile),
+      (g, a, b, c) => planConvFilter(convTask(problem, g, a, b, c), profile),
     ),
 }];

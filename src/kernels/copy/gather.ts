@@ -6,7 +6,7 @@ import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { piecedSource, piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
-import type { RowLayout } from "./gather_layout.ts";
+import type { RowLayout } from "../../core/meaning.ts";
 
 /** Parameters that {@linkcode rowLines} reads. */
 export function dimParams(depth: number): string[] {

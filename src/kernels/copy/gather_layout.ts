@@ -3,25 +3,9 @@
  */
 import { isBigInt } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
+import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
-
-/**
- * A table seen as `[batch, outer, rows, inner]`; `count` index vectors per batch name rows of it, and the picked rows
- * are `[batch, outer, count, inner]`.
- */
-export interface RowLayout {
-  /** Leading axes that indices share. */
-  readonly batch: number;
-  /** Axes of the table between those and the rows. */
-  readonly outer: number;
-  /** Extents that one index vector runs through: their product is the number of rows. */
-  readonly dims: readonly number[];
-  /** Elements of a row. */
-  readonly inner: number;
-  /** Index vectors per batch. */
-  readonly count: number;
-}
 
 /** Layout of a gather along one axis. */
 export function axisLayout(

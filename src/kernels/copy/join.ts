@@ -14,27 +14,9 @@ import {
 import { wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import type { Problem } from "../../core/op.ts";
+import type { RowParts } from "../../core/meaning.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { STREAM_WORKGROUP, wordsOf } from "./fill.ts";
-
-/** Rows, and how many elements of each row every part holds. */
-export interface RowParts {
-  /** How many rows. */
-  readonly rows: number;
-  /** Elements of a row that are in each part. */
-  readonly widths: readonly number[];
-}
-
-/** An op that copies rows between a whole and its parts. */
-export interface RowExchange {
-  /** `join`: the first inputs are the parts, the output is the whole. `split`: the outputs are the parts. */
-  readonly way: "join" | "split";
-  /** The input that is split. */
-  readonly from: number;
-  /** The parts of a problem. */
-  readonly partsOf: (problem: Problem) => RowParts;
-}
 
 /** The rows of parts that meet along an axis: part k has extent `extents[k]` there, and `inner` elements beyond. */
 export function rowParts(shape: Shape, axis: number, extents: readonly number[]): RowParts {

@@ -3,36 +3,8 @@
  * One description serves transpose, slice, strided slice and its gradient, pad, mirror pad, tile, broadcast, reverse,
  * roll and diagonals, on both devices.
  */
+import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import { type Shape, stridesOf } from "../../core/shape.ts";
-
-/** How the coordinate `c` along one output axis finds its place in the input. */
-export interface AxisMap {
-  /** Extent in the output. */
-  readonly dim: number;
-  /** Input elements per step; 0 repeats, negative runs backwards. */
-  readonly stride: number;
-  /**
-   * `plain`: the step is `c`;
-   * `window`: `(c - begin) / step` where that is whole and in `[0, extent)`, else the place is filled;
-   * `mirror`: `c - begin` folded back into `[0, extent)`, repeating the border where `step` is 1;
-   * `roll`: `(c + begin) mod extent`.
-   */
-  readonly rule: "plain" | "window" | "mirror" | "roll";
-  /** See `rule`. */
-  readonly begin?: number;
-  /** See `rule`. */
-  readonly extent?: number;
-  /** See `rule`; default 1. May be negative for `window`. */
-  readonly step?: number;
-}
-
-/** A copy: axes outermost first, and the input place that all steps zero read. */
-export interface CopyMap {
-  /** Axes of the output. */
-  readonly axes: readonly AxisMap[];
-  /** First element. */
-  readonly base: number;
-}
 
 /** A plain axis. */
 export function plainAxis(dim: number, stride: number): AxisMap {

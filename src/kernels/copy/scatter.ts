@@ -12,20 +12,10 @@ import {
 } from "../../core/dispatch.ts";
 import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
+import type { RowLayout, ScatterInputs } from "../../core/meaning.ts";
 import { piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 import { dimParams, rowLines } from "./gather.ts";
-import type { RowLayout } from "./gather_layout.ts";
-
-/** Which input is what. */
-export interface ScatterInputs {
-  /** The rows to put. */
-  readonly rows: number;
-  /** Their indices. */
-  readonly indices: number;
-  /** What the result holds before; zeros where absent. */
-  readonly start?: number;
-}
 
 /** Up to so many rows, or results per row, searching beats atomic additions. */
 const SEARCH_ROWS = 32;

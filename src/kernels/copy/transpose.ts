@@ -2,10 +2,11 @@
  * Transposes on the GPU, where reading and writing cannot both run along memory: through workgroup tiles on hardware,
  * through blocks of 4x4 in registers on software adapters.
  */
+import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import { flatId, type GpuPlan, gridFor, makeProgram, type Profile } from "../../core/dispatch.ts";
 import { wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
-import { type AxisMap, type CopyMap, mergeAxes } from "./map.ts";
+import { mergeAxes } from "./map.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 
 /** Side of a workgroup's tile. */

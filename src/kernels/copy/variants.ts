@@ -2,6 +2,7 @@
  * The copy kernel of the GPU: a contiguous output gathered from an input as a CopyMap says.
  * Groups of four move as vectors where the last axis allows, else four results are stored at once.
  */
+import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import {
   type BufferRef,
   flatId,
@@ -14,7 +15,7 @@ import {
 } from "../../core/dispatch.ts";
 import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
-import { type AxisMap, type CopyMap, groupedBy, mayFill, mergeAxes } from "./map.ts";
+import { groupedBy, mayFill, mergeAxes } from "./map.ts";
 import { type PiecedSource, piecedSource, piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 

@@ -2,12 +2,10 @@
  * Index of the greatest or least element along an axis, on the host.
  */
 import { type DType, isBigInt } from "../../core/dtype.ts";
+import type { ArgOp } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { numbersOf } from "./numbers.ts";
 import { lineOf } from "../reduce/layout.ts";
-
-/** Which element is looked for. */
-export type ArgOp = "max" | "min";
 
 /** Writes the index of the first extreme element along the axis; NaN is no candidate while there are numbers. */
 export function argReduceCpu(op: ArgOp, x: NdArray, axis: number, out: NdArray): void {

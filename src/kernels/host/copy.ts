@@ -1,8 +1,9 @@
 /**
  * The copy kernel of the host: a contiguous output gathered from an input as a CopyMap says, any dtype.
  */
+import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { type AxisMap, type CopyMap, inWords, mergeAxes, stepOf } from "../copy/map.ts";
+import { inWords, mergeAxes, stepOf } from "../copy/map.ts";
 import { wordsOf } from "../copy/fill.ts";
 
 /** Side of the square blocks in which transposes run. */

@@ -1,9 +1,10 @@
 /**
  * Gradient of mirror padding on the host: every padded place gives to the one it mirrors.
  */
+import type { AxisMap } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { stridesOf } from "../../core/shape.ts";
-import { type AxisMap, stepOf } from "../copy/map.ts";
+import { stepOf } from "../copy/map.ts";
 import { Accumulator, addable } from "./scatter_accumulate.ts";
 
 /** Adds each element of `dy` to its origin in `dx`. `border` is 1 where padding repeats the border. */

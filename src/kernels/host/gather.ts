@@ -1,9 +1,10 @@
 /**
  * Picking rows on the host, any dtype.
  */
+import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { wordsOf } from "../copy/fill.ts";
-import { type RowLayout, rowsOf } from "../copy/gather_layout.ts";
+import { rowsOf } from "../copy/gather_layout.ts";
 
 /** Copies the rows that `indices` name. Throws `InvalidArgumentError` for an index out of range. */
 export function gatherCpu(table: NdArray, indices: NdArray, layout: RowLayout, out: NdArray): void {

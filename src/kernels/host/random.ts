@@ -3,12 +3,10 @@
  * same bits; the functions applied to them differ by rounding only.
  */
 import { isBigInt } from "../../core/dtype.ts";
+import type { Distribution } from "../../core/meaning.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 import { numbersOf } from "./numbers.ts";
 import { threefry } from "../pointwise/threefry.ts";
-
-/** A distribution over real numbers. */
-export type Distribution = "uniform" | "normal" | "truncated";
 
 const TWO_32 = 2 ** 32;
 /** Width of the truncated normal, in probability: erf(sqrt(2)). */

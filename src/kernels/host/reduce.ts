@@ -3,6 +3,7 @@
  */
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
+import type { ReduceOp } from "../../core/meaning.ts";
 import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 import {
@@ -14,9 +15,6 @@ import {
   readerOf,
 } from "./numbers.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "../reduce/layout.ts";
-
-/** What is computed of the reduced elements. */
-export type ReduceOp = FoldOp | "mean";
 
 /** `acc[o + m] = combine(acc[o + m], x[p + m * n ..])`, or columns: `acc[o + i] = combine(acc[o + i], x[p + m * n + i])`. */
 type Loop = (x: unknown, p: number, m: number, n: number, acc: unknown, o: number) => void;

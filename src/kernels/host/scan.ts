@@ -3,6 +3,7 @@
  */
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import type { ScanOp } from "../../core/meaning.ts";
 import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
 import {
   arithmeticOf,
@@ -15,9 +16,6 @@ import {
   writerOf,
 } from "./numbers.ts";
 import { type Line, lineOf } from "../reduce/layout.ts";
-
-/** What is accumulated. */
-export type ScanOp = "sum" | "prod";
 
 /** How a scan runs along its axis. */
 export interface ScanOptions {

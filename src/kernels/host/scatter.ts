@@ -1,9 +1,10 @@
 /**
  * Putting rows in their places on the host: added, or written over.
  */
+import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { wordsOf } from "../copy/fill.ts";
-import { type RowLayout, rowsOf } from "../copy/gather_layout.ts";
+import { rowsOf } from "../copy/gather_layout.ts";
 import { Accumulator, addable } from "./scatter_accumulate.ts";
 
 /** What happens to a row that is named more than once, and to what was there before. */

@@ -2,28 +2,10 @@
  * What happens to each sum of a matrix product, convolution or reduction before it is stored: bias, activation, residual, cast.
  */
 import type { DType } from "../../core/dtype.ts";
-import type { BufferRef } from "../../core/dispatch.ts";
+import type { Epilogue } from "../../core/fusion.ts";
 import { accDType, accType, vec, wgslType } from "../../core/gpu_storage.ts";
-import { type Expr, exprKey, exprType } from "../../core/scalar/expr.ts";
+import { exprKey, exprType } from "../../core/scalar/expr.ts";
 import { loadElement, printWgsl, registerType, storeElement } from "../../core/scalar/wgsl.ts";
-
-/** A further operand of an epilogue. */
-export interface EpilogueOperand {
-  /** Element type. */
-  readonly dtype: DType;
-  /** Where it lies. */
-  readonly buffer: BufferRef;
-  /** One value for `all` elements, one per `column` of the result (a bias), or one per `element` (a residual). */
-  readonly per: "all" | "column" | "element";
-}
-
-/** An expression over the sum (argument 0) and further operands (arguments 1 and up). */
-export interface Epilogue {
-  /** The expression. */
-  readonly expr: Expr;
-  /** Its operands. */
-  readonly operands: readonly EpilogueOperand[];
-}
 
 /** An epilogue printed for one kernel. */
 export interface PrintedEpilogue {

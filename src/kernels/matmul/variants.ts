@@ -2,6 +2,7 @@
  * Matrix products on the GPU: the variants of MatMul and BatchMatMul.
  */
 import type { GpuVariant, Profile } from "../../core/dispatch.ts";
+import { epilogueOf } from "../../core/fusion.ts";
 import { GPU_DTYPES } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import { chooseKernel, type KernelChoice, planMatMul } from "./plan.ts";
@@ -9,8 +10,9 @@ import { pieces } from "./pieces.ts";
 import { matMulShape } from "./shape.ts";
 import type { MatMulTask } from "./source.ts";
 
-/** The product that a problem of MatMul or BatchMatMul asks for. */
-export function matMulTask({ inputs: [a, b], outputs: [out], attrs }: Problem): MatMulTask {
+/** The product that a problem of matrices asks for. */
+export function matMulTask(problem: Problem): MatMulTask {
+  const { inputs: [a, b], outputs: [out], attrs } = problem;
   const transA = Boolean(attrs.transpose_a ?? attrs.adj_x),
     transB = Boolean(attrs.transpose_b ?? attrs.adj_y);
   return {
@@ -20,13 +22,19 @@ export function matMulTask({ inputs: [a, b], outputs: [out], attrs }: Problem): 
     a: { input: 0 },
     b: { input: 1 },
     c: { output: 0 },
+    epilogue: epilogueOf(problem) ?? undefined,
   };
+}
+
+/** True where an adapter binds what the epilogue of a product reads, and every operand is what it was taken for. */
+export function mayEnd(problem: Problem, { maxBuffers }: Profile): boolean {
+  return epilogueOf(problem) !== undefined && problem.inputs.length < maxBuffers;
 }
 
 /** True where the GPU can multiply elements of this dtype, and bind the matrices in pieces. */
 export function matMulFits(problem: Problem, profile: Profile): boolean {
   const { dtype } = problem.inputs[0];
-  return dtype !== "bool" && GPU_DTYPES.includes(dtype) &&
+  return dtype !== "bool" && GPU_DTYPES.includes(dtype) && mayEnd(problem, profile) &&
     pieces(matMulTask(problem), profile.maxBinding) !== null;
 }
 

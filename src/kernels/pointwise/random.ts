@@ -1,6 +1,7 @@
 /**
  * Random numbers on the GPU: the same bits as on the host, two elements for each counter.
  */
+import type { Distribution } from "../../core/meaning.ts";
 import {
   type Dispatch,
   flatId,
@@ -16,7 +17,7 @@ import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { piecesOf } from "../copy/pieces.ts";
 import { STREAM_WORKGROUP } from "../copy/fill.ts";
 import { RANDOM_WGSL } from "../../shaders_generated.ts";
-import { type Distribution, uniformBits } from "../host/random.ts";
+import { uniformBits } from "../host/random.ts";
 
 const THREEFRY = wgslFunctions(RANDOM_WGSL, ["threefry"]);
 

@@ -18,7 +18,7 @@ import {
 import { loadText, wgslType } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
-import type { ArgOp } from "../host/arg_reduce.ts";
+import type { ArgOp } from "../../core/meaning.ts";
 import { keyFunction } from "../rows/order.ts";
 import { axesOf, type Line, lineOf } from "./layout.ts";
 import { fitsGpu, LOOP_LIMIT } from "./wgsl.ts";

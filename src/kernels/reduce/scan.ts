@@ -17,7 +17,7 @@ import {
 import { type AccType, accType, loadText, storeText, wgslType } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import type { DType } from "../../core/dtype.ts";
-import type { ScanOp } from "../host/scan.ts";
+import type { ScanOp } from "../../core/meaning.ts";
 import { axesOf, type Line, lineOf } from "./layout.ts";
 import { fitsGpu, LOOP_LIMIT, workgroupTree } from "./wgsl.ts";
 

@@ -2,14 +2,14 @@
  * What a reduction does, as data: which elements it takes, how it combines them, and what becomes of each result.
  */
 import type { BufferRef } from "../../core/dispatch.ts";
+import { commonShape, type Epilogue, epilogueOf, fusionOf } from "../../core/fusion.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Problem } from "../../core/op.ts";
-import type { Expr } from "../../core/scalar/expr.ts";
+import { type Expr, exprType } from "../../core/scalar/expr.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import type { Epilogue } from "../matmul/epilogue.ts";
-import type { ReduceOp } from "../host/reduce.ts";
+import type { ReduceOp } from "../../core/meaning.ts";
 
 /** Elements that are computed on the way: an expression over operands that are broadcast. */
 export interface Prologue {
@@ -41,15 +41,20 @@ export interface ReduceTask {
   readonly epilogue: Epilogue | null;
 }
 
-/** The task of a reduction of its first input over the axes in the second. */
-export function plainTask(op: ReduceOp): (problem: Problem) => ReduceTask {
-  return ({ inputs: [x], hosts, outputs: [out] }) => ({
-    op,
-    shape: x.shape,
-    dtype: x.dtype,
-    axes: hosts[1]!,
-    out,
-    prologue: null,
-    epilogue: null,
-  });
+/** The task of a reduction over the axes in its second input, with what is fused to it; null where no kernel knows it. */
+export function reduceTask(op: ReduceOp): (problem: Problem) => ReduceTask | null {
+  return (problem) => {
+    const { inputs, hosts: [, axes], outputs: [out], attrs } = problem;
+    const epilogue = epilogueOf(problem), fused = fusionOf(attrs)?.prologue;
+    if (axes === undefined || epilogue === undefined) return null;
+    if (!fused) {
+      const [{ shape, dtype }] = inputs;
+      return { op, shape, dtype, axes, out, prologue: null, epilogue };
+    }
+    const { expr } = fused, operands = fused.inputs.map((i) => inputs[i]);
+    const shape = commonShape(operands.map((o) => o.shape)) as Shape;
+    const dtype = exprType(expr, operands.map((o) => o.dtype));
+    const buffers = fused.inputs.map((input) => ({ input }));
+    return { op, shape, dtype, axes, out, prologue: { expr, operands, buffers, shape }, epilogue };
+  };
 }

@@ -21,12 +21,13 @@ import type { Problem } from "../../core/op.ts";
 import { exprKey } from "../../core/scalar/expr.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import { type Epilogue, printEpilogue } from "../matmul/epilogue.ts";
-import type { ReduceOp } from "../host/reduce.ts";
+import { printEpilogue } from "../matmul/epilogue.ts";
+import type { Epilogue } from "../../core/fusion.ts";
+import type { ReduceOp } from "../../core/meaning.ts";
 import { axesOf, reduceLayout } from "./layout.ts";
 import { type Element, rowsProgram, type Step, stridedProgram, type Wide } from "./programs.ts";
 import { printSource, sourceKey, sourceLayout, sourceWords } from "./source.ts";
-import type { Prologue, ReduceTask } from "./task.ts";
+import { type Prologue, type ReduceTask, reduceTask } from "./task.ts";
 import { type Combine, fitsGpu, identityText, LOOP_LIMIT } from "./wgsl.ts";
 
 const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
@@ -79,11 +80,12 @@ const SINGLE: Wide = { axis: "none", width: 1 };
 const cache = new Programs();
 
 /** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
-export function reduceVariants(taskOf: (problem: Problem) => ReduceTask | null): GpuVariant[] {
+export function reduceVariants(op: ReduceOp): GpuVariant[] {
+  const taskOf = reduceTask(op);
   const fits = (problem: Problem, profile: Profile): boolean => {
     const task = taskOf(problem);
     if (task === null || !fitsGpu(bound(problem), profile)) return false;
-    const { op, dtype, prologue } = task;
+    const { dtype, prologue } = task;
     // Integer means divide exactly on the host.
     return !(op === "mean" && accType(dtype) !== "f32") &&
       (prologue === null || sourceWords(sourceLayout(prologue, 1)).length <= MAX_WORDS);

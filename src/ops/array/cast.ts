@@ -8,7 +8,7 @@ import { defineOp, lookupOp } from "../../core/op.ts";
 import { argument, castTo } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { pointwiseKernels } from "../pointwise/define_pointwise.ts";
 import { toInput } from "../input.ts";
 
 const Cast = defineOp({
@@ -17,21 +17,13 @@ const Cast = defineOp({
   outputs: ["y: DstT"],
   attrs: ["SrcT: type", "DstT: type", "Truncate: bool = false"],
   infer: ([x]) => [x.shape],
-  kind: "pointwise",
-  pointwise: ([x], { DstT }) => castTo(x, DstT as DType),
+  ...pointwiseKernels(([x], { DstT }) => [castTo(x, DstT)]),
   grad: { saves: [], vjp: (_, [dy], ctx) => [cast(dy, ctx.attrs.SrcT)] },
   cpu: ([x], [y]) => {
     // Strings and handles have no cast: castArray says so.
     if (x.dtype === "string" || y.dtype === "string") castArray(x, y.dtype);
     pointwiseCpu([castTo(argument(0), y.dtype)], [x], [y]);
   },
-  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
-    name: "cast",
-    fits: ({ inputs, attrs }, profile) =>
-      pointwiseFits([castTo(argument(0), attrs.DstT)], inputs, profile),
-    plan: ({ inputs, outputs, attrs }, profile) =>
-      pointwiseGpu([castTo(argument(0), attrs.DstT)], inputs, outputs[0], profile),
-  }]),
 });
 
 /**

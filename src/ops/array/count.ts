@@ -50,6 +50,7 @@ const Bincount = defineOp({
     return [[sizeFrom(size)]];
   },
   grad: null,
+  meaning: { kind: "count", of: "all" },
   cpu: ([x, size, weights], [out]) => bincountCpu(flat(x), weights, hostInts(size)[0], false, out),
   gpu: onGpu(({ bincountVariants }) =>
     bincountVariants.map((v) => ({
@@ -80,6 +81,7 @@ const DenseBincount = defineOp({
     return [[...x.shape.slice(0, -1), sizeFrom(size)]];
   },
   grad: null,
+  meaning: { kind: "count", of: "rows" },
   cpu: ([x, size, weights], [out], { attrs }: { readonly attrs: Attrs }) =>
     bincountCpu(x, weights, hostInts(size)[0], attrs.binary_output, out),
   gpu: onGpu(({ bincountVariants }) => bincountVariants),

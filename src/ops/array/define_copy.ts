@@ -2,17 +2,13 @@
  * Kernels for both devices from one description of a copy.
  */
 import type { GpuVariant } from "../../core/dispatch.ts";
-import type { CpuKernel, Problem } from "../../core/op.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
+import type { OpDef } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { copyCpu } from "../../kernels/host/copy.ts";
 import type { CopyOptions } from "../../kernels/copy/variants.ts";
 import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
-import type { CopyMap } from "../../kernels/copy/map.ts";
 import { bindableInPieces, bindsWhole } from "../../kernels/copy/pieces.ts";
-import { withMeaning } from "../../kernels/host/meaning.ts";
-
-/** How a problem of an op is a copy. */
-export type MapOf = (problem: Problem) => CopyMap;
 
 /** What else is known of an op that copies. */
 interface CopyKernelOptions {
@@ -22,22 +18,20 @@ interface CopyKernelOptions {
   readonly transposes?: boolean;
 }
 
-/** Kernels of an op that copies input `from`. */
+/** What an op that copies input `from` is, and its kernels. */
 export function copyKernels(
   from: number,
-  map: MapOf,
+  map: MeaningOf<"copy">["map"],
   { fill, transposes = false }: CopyKernelOptions = {},
-): { readonly cpu: CpuKernel; readonly gpu: readonly GpuVariant[] } {
+): Pick<OpDef, "meaning"> & Required<Pick<OpDef, "cpu" | "gpu">> {
   const options: CopyOptions = {
     from: { input: from },
     ...(fill === undefined ? {} : { fill: { input: fill } }),
   };
   return {
-    cpu: withMeaning(
-      (ins, [out], problem) =>
-        copyCpu(map(problem), ins[from], out, fill === undefined ? undefined : ins[fill]),
-      { copy: { from, map, fill } },
-    ),
+    meaning: { kind: "copy", from, map, fill },
+    cpu: (ins, [out], problem) =>
+      copyCpu(map(problem), ins[from], out, fill === undefined ? undefined : ins[fill]),
     gpu: onGpu((kernels) => [...(transposes ? [transposeOf(from, map, kernels)] : []), {
       name: "copy",
       fits: (problem, profile) =>
@@ -53,7 +47,7 @@ export function copyKernels(
 
 function transposeOf(
   from: number,
-  map: MapOf,
+  map: MeaningOf<"copy">["map"],
   { transposeFits, transposeGpu }: GpuKernels,
 ): GpuVariant {
   return {

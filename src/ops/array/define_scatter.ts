@@ -2,36 +2,36 @@
  * Kernels of ops that put rows in places, from one description.
  */
 import type { GpuVariant, Profile } from "../../core/dispatch.ts";
-import type { CpuKernel, Problem } from "../../core/op.ts";
+import type { OpDef, Problem } from "../../core/op.ts";
 import { bindable } from "../../kernels/copy/pieces.ts";
-import type { RowLayout } from "../../kernels/copy/gather_layout.ts";
+import type { MeaningOf, RowLayout, ScatterInputs } from "../../core/meaning.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { type HostMeaning, withMeaning } from "../../kernels/host/meaning.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
-import type { ScatterInputs } from "../../kernels/copy/scatter.ts";
 
-/** The host kernel, and what it means. */
-export function scatterKernel(scatter: NonNullable<HostMeaning["scatter"]>): CpuKernel {
+/** What an op is that puts rows in places, and its host kernel. */
+export function scatterKernel(
+  scatter: Omit<MeaningOf<"scatter">, "kind">,
+): Required<Pick<OpDef, "meaning" | "cpu">> {
   const { layout, inputs: { rows, indices, start }, how, skip } = scatter;
-  return withMeaning(
-    (ins, [out], problem) =>
+  return {
+    meaning: { kind: "scatter", ...scatter },
+    cpu: (ins, [out], problem) =>
       scatterCpu(ins[rows], ins[indices], layout(problem), out, {
         how,
         skip,
         start: start === undefined ? undefined : ins[start],
       }),
-    { scatter },
-  );
+  };
 }
 
-/** Kernels of an op that adds rows to places. With `skip`, rows with a negative index are left out. */
+/** What an op is that adds rows to places, and its kernels. With `skip`, rows with a negative index are left out. */
 export function scatterAddKernels(
   layout: (problem: Problem) => RowLayout,
   inputs: ScatterInputs,
   skip: "none" | "negative" = "none",
-): { readonly cpu: CpuKernel; readonly gpu: readonly GpuVariant[] } {
+): Required<Pick<OpDef, "meaning" | "cpu" | "gpu">> {
   return {
-    cpu: scatterKernel({ layout, inputs, how: "add", skip }),
+    ...scatterKernel({ layout, inputs, how: "add", skip }),
     gpu: scatterAddVariants(layout, inputs),
   };
 }

@@ -28,6 +28,7 @@ const Fill = defineOp({
   hostInputs: ["dims"],
   infer: ([dims]) => [shapeFromHost(dims)],
   grad: { saves: [], vjp: (_, [dy], ctx) => [null, ctx.sumLike(dy, 1)] },
+  meaning: { kind: "fill", how: "element" },
   cpu: ([, value], [out]) => fillCpu(out, value),
   gpu: [{
     name: "fill",
@@ -45,6 +46,7 @@ const FillNumber = defineOp({
   hostInputs: ["dims"],
   infer: ([dims]) => [shapeFromHost(dims)],
   grad: null,
+  meaning: { kind: "fill", how: "number", number: ({ value }) => value },
   cpu: (_, [out], { attrs }) => fillNumber(out, attrs.value),
   gpu: [{
     name: "fill",
@@ -63,6 +65,7 @@ function defineLike(name: string, value: number): ReturnType<typeof defineOp> {
     attrs: ["T: type"],
     infer: ([x]) => [x.shape],
     grad: null,
+    meaning: { kind: "fill", how: "number", number: () => value },
     cpu: (_, [out]) => fillNumber(out, value),
     gpu: [{
       name: "fill",

@@ -2,10 +2,11 @@
  * Picking elements by index: gather, gatherND.
  * An index out of range throws on the CPU and gives zeros on the GPU, as in TensorFlow.
  */
+import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type CpuKernel, defineOp, lookupOp, type Problem } from "../../core/op.ts";
+import { defineOp, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
 import {
   mergeShapes,
   normalizeAxis,
@@ -19,8 +20,7 @@ import type { ConcreteSpec, Spec } from "../../core/tensor_spec.ts";
 import { bindable, bindableInPieces } from "../../kernels/copy/pieces.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { axisLayout, type RowLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
-import { withMeaning } from "../../kernels/host/meaning.ts";
+import { axisLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
 import { hostInts, knownInts, literalInts } from "./view.ts";
 import { scatterAddKernels } from "./define_scatter.ts";
 import { shapeFromHost } from "./fill_ops.ts";
@@ -69,12 +69,14 @@ function tableFits([table, indices]: readonly ConcreteSpec[], profile: Profile):
     bindableInPieces(table, 2, profile);
 }
 
-/** The host kernel of an op that picks rows of input 0 by input 1, and what it means. */
-function gatherKernel(layout: (problem: Problem) => RowLayout): CpuKernel {
-  return withMeaning(
-    ([table, indices], [out], problem) => gatherCpu(table, indices, layout(problem), out),
-    { gather: layout },
-  );
+/** What an op is that picks rows of input 0 by input 1, and its host kernel. */
+function gatherKernel(
+  layout: (problem: Problem) => RowLayout,
+): Required<Pick<OpDef, "meaning" | "cpu">> {
+  return {
+    meaning: { kind: "gather", layout },
+    cpu: ([table, indices], [out], problem) => gatherCpu(table, indices, layout(problem), out),
+  };
 }
 
 const GatherV2 = defineOp({
@@ -99,7 +101,7 @@ const GatherV2 = defineOp({
       null,
     ],
   },
-  cpu: gatherKernel(({ inputs: [table, indices], hosts, attrs }) =>
+  ...gatherKernel(({ inputs: [table, indices], hosts, attrs }) =>
     layoutOf(table.shape, indices.shape, hostInts(hosts[2]!)[0], attrs.batch_dims)
   ),
   gpu: onGpu(({ gatherGpu }) => [{
@@ -186,7 +188,7 @@ const GatherNd = defineOp({
       null,
     ],
   },
-  cpu: gatherKernel(({ inputs: [table, indices] }) => vectorLayout(table.shape, indices.shape)),
+  ...gatherKernel(({ inputs: [table, indices] }) => vectorLayout(table.shape, indices.shape)),
   gpu: onGpu(({ gatherFits, gatherGpu }) => [{
     name: "gather",
     fits: ({ inputs }, profile) =>

@@ -1,6 +1,7 @@
 /**
  * The ops behind joining and splitting: ConcatV2, Pack, Unpack, Split, SplitV.
  */
+import type { RowParts } from "../../core/meaning.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type GradContext, type OpDef, type Problem } from "../../core/op.ts";
@@ -14,16 +15,7 @@ import {
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
-import {
-  joinCpu,
-  joinGpu,
-  type RowExchange,
-  type RowParts,
-  rowParts,
-  splitCpu,
-  splitGpu,
-} from "../../kernels/copy/join.ts";
-import { withMeaning } from "../../kernels/host/meaning.ts";
+import { joinCpu, joinGpu, rowParts, splitCpu, splitGpu } from "../../kernels/copy/join.ts";
 import { hostInts, literalInts } from "./view.ts";
 import { intScalar, intVector, toInput } from "../input.ts";
 
@@ -32,18 +24,19 @@ function knownInt(spec: Spec | undefined): number | undefined {
   return spec?.value && hostInts(spec.value)[0];
 }
 
-/** Kernels of an op that joins its first inputs, or splits input `from`. */
+/** What an op that joins its first inputs or splits input `from` is, and its kernels. */
 function exchangeKernels(
-  way: RowExchange["way"],
+  way: "join" | "split",
   partsOf: (problem: Problem) => RowParts,
   from = 0,
-): Pick<OpDef, "cpu" | "gpu"> {
+): Pick<OpDef, "meaning" | "cpu" | "gpu"> {
   return {
-    cpu: withMeaning((ins, outs, problem) => {
+    meaning: { kind: "exchange", way, from, partsOf },
+    cpu: (ins, outs, problem) => {
       const parts = partsOf(problem);
       if (way === "join") joinCpu(ins.slice(0, parts.widths.length), outs[0], parts);
       else splitCpu(ins[from], outs, parts);
-    }, { exchange: { way, from, partsOf } }),
+    },
     gpu: boundWhole([{
       name: way,
       plan: (problem, profile) => {

@@ -1,6 +1,7 @@
 /**
  * Moving elements about: transpose, reverse, roll.
  */
+import type { AxisMap } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -13,7 +14,7 @@ import {
   stridesOf,
 } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { type AxisMap, plainAxis } from "../../kernels/copy/map.ts";
+import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts, literalInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
 import { intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";

@@ -57,6 +57,7 @@ const Range = defineOp({
       : [null],
   ],
   grad: null,
+  meaning: { kind: "fill", how: "steps" },
   cpu: ([start, , delta], [out]) => rampCpu(out, start.item(), delta.item()),
   gpu: boundWhole([{
     name: "ramp",
@@ -78,6 +79,7 @@ const LinSpace = defineOp({
   hostInputs: ["start", "stop", "num"],
   infer: ([, , num]) => [[knownInts(num)?.[0] ?? null]],
   grad: null,
+  meaning: { kind: "fill", how: "spaced" },
   cpu: (_, [out], problem) => {
     const { start, stop, step } = spacing(problem);
     rampCpu(out, start, step, out.size > 1 ? stop : undefined);
@@ -157,6 +159,7 @@ const OneHot = defineOp({
   hostInputs: ["depth", "on_value", "off_value"],
   infer: ([indices, depth], { axis }) => [hotShape(indices.shape, depth, axis)],
   grad: null,
+  meaning: { kind: "mark" },
   cpu: ([indices, , on, off], [out], problem) =>
     oneHotCpu(indices, on, off, hotLayout(problem), out),
   gpu: boundWhole([{

@@ -1,13 +1,14 @@
 /**
  * Padding: with a constant, or by mirroring.
  */
+import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp, type GradContext, type Problem } from "../../core/op.ts";
 import { type PartialShape, shapeText, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { type AxisMap, type CopyMap, plainAxis } from "../../kernels/copy/map.ts";
+import { plainAxis } from "../../kernels/copy/map.ts";
 import { mirrorPadGradCpu } from "../../kernels/host/copy_mirror.ts";
 import { hostInts, knownInts, literalInts, reshape } from "./view.ts";
 import { reverse } from "./move.ts";

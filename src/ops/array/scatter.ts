@@ -2,6 +2,7 @@
  * Putting elements in their places: scatterND, tensorScatterUpdate, sparseToDense.
  * An index out of range throws on the CPU; on the GPU what it names is left out, as in TensorFlow.
  */
+import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, type Problem } from "../../core/op.ts";
@@ -10,7 +11,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { bindable } from "../../kernels/copy/pieces.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { type RowLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
+import { vectorLayout } from "../../kernels/copy/gather_layout.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { hostInts, literalInts, reshape } from "./view.ts";
 import { broadcastTo } from "./repeat.ts";
@@ -91,7 +92,7 @@ const TensorScatterUpdate = defineOp({
       return [apply1(TensorScatterUpdate, [dy, indices, zerosLike(picked)]), null, picked];
     },
   },
-  cpu: scatterKernel({
+  ...scatterKernel({
     layout: (problem) => layoutOf(problem, 1),
     inputs: { rows: 2, indices: 1, start: 0 },
     how: "write",

@@ -7,7 +7,7 @@ import { defineOp, lookupOp, type Problem } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import type { RowLayout } from "../../kernels/copy/gather_layout.ts";
+import type { RowLayout } from "../../core/meaning.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { hostInts, knownInts } from "./view.ts";
 import { scatterAddKernels } from "./define_scatter.ts";

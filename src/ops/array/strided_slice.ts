@@ -1,13 +1,14 @@
 /**
  * stridedSlice with TensorFlow's five masks, and its gradient.
  */
+import type { AxisMap } from "../../core/meaning.ts";
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
 import { isConcrete, type PartialShape, shapeText, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { type AxisMap, plainAxis } from "../../kernels/copy/map.ts";
+import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";

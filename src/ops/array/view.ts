@@ -40,7 +40,7 @@ const Identity = defineOp({
   outputs: ["output: T"],
   attrs: ["T: type"],
   infer: ([x]) => [x.shape],
-  kind: "view",
+  meaning: { kind: "view" },
   grad: { saves: [], vjp: (_, [dy]) => [dy] },
 });
 
@@ -50,7 +50,7 @@ const StopGradient = defineOp({
   outputs: ["output: T"],
   attrs: ["T: type"],
   infer: ([x]) => [x.shape],
-  kind: "view",
+  meaning: { kind: "view" },
   grad: null,
 });
 
@@ -60,7 +60,7 @@ const Reshape = defineOp({
   outputs: ["output: T"],
   attrs: ["T: type", "Tshape: index = int32"],
   hostInputs: ["shape"],
-  kind: "view",
+  meaning: { kind: "view" },
   infer: ([x, shape]) => [reshapeTo(x.shape, shape.value, shape.shape)],
   grad: { saves: [], vjp: (_, [dy], ctx) => [reshape(dy, ctx.shapeOf(0)), null] },
 });
@@ -199,7 +199,7 @@ const ExpandDims = defineOp({
   outputs: ["output: T"],
   attrs: ["T: type", "Tdim: index = int32"],
   hostInputs: ["dim"],
-  kind: "view",
+  meaning: { kind: "view" },
   infer: ([x, dim]) => {
     if (x.shape === null || dim.value === undefined) return [null];
     const axis = normalizeAxis(hostInts(dim.value)[0], x.shape.length + 1);
@@ -213,7 +213,7 @@ const Squeeze = defineOp({
   inputs: ["input: T"],
   outputs: ["output: T"],
   attrs: ["T: type", "squeeze_dims: list(int) = []"],
-  kind: "view",
+  meaning: { kind: "view" },
   infer: ([x], { squeeze_dims }) => {
     if (x.shape === null) return [null];
     const rank = x.shape.length;

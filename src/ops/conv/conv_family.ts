@@ -133,6 +133,7 @@ function gradientShape(
 /** Defines a convolution and its gradients. */
 export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
   const { fn, rank, depthwise, attrs } = family;
+  const of = depthwise ? "channels" : "windows";
   const geometry = (x: Shape, filter: Shape, attrs: Attrs) => {
     const channels = depthwise ? filter[rank - 2] * filter[rank - 1] : filter[rank - 1];
     return windowGeometry(x, filter, channels, attrs);
@@ -151,7 +152,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
     inputs: ["input: T", "filter: T"],
     outputs: ["output: T"],
     attrs,
-    kind: "anchor",
+    meaning: { kind: "product", of, gives: "result", fuses: true },
     infer: ([x, filter], attrs) => [convShape(family, family.forward.name, [x, filter], attrs)],
     grad: {
       saves: ["input", "filter"],
@@ -178,7 +179,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
     outputs: ["output: T"],
     attrs: gradientAttrs(family.inputGradient),
     hostInputs: ["input_sizes"],
-    kind: "anchor",
+    meaning: { kind: "product", of, gives: "input gradient" },
     infer: ([sizes, filter, dy], attrs) => {
       const op = family.inputGradient.name;
       checkRank(filter.shape, rank, op, "filter");
@@ -210,7 +211,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
     outputs: ["output: T"],
     attrs: gradientAttrs(family.filterGradient),
     hostInputs: ["filter_sizes"],
-    kind: "anchor",
+    meaning: { kind: "product", of, gives: "filter gradient" },
     infer: ([x, sizes, dy], attrs) => {
       const op = family.filterGradient.name;
       checkRank(x.shape, rank, op, "input");

@@ -140,6 +140,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
         apply1(maxGradGrad, [orig_input, orig_output, g], shared(ctx.attrs)),
       ],
     },
+    meaning: { kind: "window", takes: "max", gives: "gradient" },
     cpu: ([x, , dy], [out], { attrs: a }) =>
       maxPoolGradCpu(geometry(name.max, x.shape, a), x, dy, out),
     gpu: onGpu(({ MAX_POOL_GRAD_VARIANTS }) => MAX_POOL_GRAD_VARIANTS),
@@ -160,6 +161,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
         ctx,
       ) => [apply1(maxGrad, [input, output, dy], shared(ctx.attrs))],
     },
+    meaning: { kind: "window", takes: "max", gives: "result" },
     cpu: ([x], [out], { attrs: a }) => maxPoolCpu(geometry(name.max, x.shape, a), x, out),
     gpu: onGpu(({ MAX_POOL_VARIANTS }) => MAX_POOL_VARIANTS),
   });
@@ -177,6 +179,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
       return [shape.value === undefined ? new Array<null>(rank).fill(null) : hostInts(shape.value)];
     },
     grad: { saves: [], vjp: (_, [g], ctx) => [null, apply1(avg, [g], shared(ctx.attrs))] },
+    meaning: { kind: "window", takes: "mean", gives: "gradient" },
     cpu: ([, dy], [out], { attrs: a }) => avgPoolGradCpu(geometry(name.avg, out.shape, a), dy, out),
     gpu: onGpu(({ AVG_POOL_GRAD_VARIANTS }) => AVG_POOL_GRAD_VARIANTS),
   });
@@ -194,6 +197,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
         apply1(avgGrad, [toIndexInput(ctx.shapeOf(0), "shape", name.avg), dy], shared(ctx.attrs)),
       ],
     },
+    meaning: { kind: "window", takes: "mean", gives: "result" },
     cpu: ([x], [out], { attrs: a }) => avgPoolCpu(geometry(name.avg, x.shape, a), x, out),
     gpu: onGpu(({ AVG_POOL_VARIANTS }) => AVG_POOL_VARIANTS),
   });

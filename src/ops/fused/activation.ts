@@ -2,7 +2,7 @@
  * What `_FusedMatMul`, `_FusedConv2D` and the like do after the product: bias and activation. One definition for all of them.
  */
 import { apply, apply1 } from "../../core/apply.ts";
-import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import type { GpuVariant, Profile } from "../../core/dispatch.ts";
 import {
   type Attrs,
   defineOp,
@@ -17,9 +17,9 @@ import { sizeOf } from "../../core/shape.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { InternalError, UnimplementedError, ValueError } from "../../core/errors.ts";
-import type { Epilogue, EpilogueOperand } from "../../kernels/matmul/epilogue.ts";
-import { setMeaning } from "../../kernels/host/meaning.ts";
-import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
+import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { asTensor } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
@@ -72,9 +72,11 @@ function expression(attrs: Attrs): Expr {
   const x = bias ? s.add(argument(0), argument(1)) : argument(0);
   if (activation === null) return x;
   const args = activation === "Prelu" ? [x, argument(bias ? 2 : 1)] : [x];
-  const op = lookupOp(activation)?.pointwise;
-  if (!op) throw new InternalError(`Cannot fuse ${activation}: it is no pointwise op`);
-  return op(args, activationAttrs(activation, attrs));
+  const meaning = lookupOp(activation)?.meaning;
+  if (meaning?.kind !== "pointwise") {
+    throw new InternalError(`Cannot fuse ${activation}: it is no pointwise op`);
+  }
+  return meaning.exprs(args, activationAttrs(activation, attrs))[0];
 }
 
 /** How an operand meets a result of this shape, or null where no kernel knows it. */
@@ -85,23 +87,34 @@ function meeting(operand: Shape, out: Shape): EpilogueOperand["per"] | null {
   return operand.length === out.length && operand.every((d, i) => d === out[i]) ? "element" : null;
 }
 
-/** The epilogue of a problem, or null where no kernel knows it. Inputs 0 and 1 are the product's. */
-export function fusedEpilogue({ inputs, outputs: [out], attrs }: Problem): Epilogue | null {
+/** The problem of the product with the epilogue that the attributes ask for; null where no kernel knows it. */
+function asFused(problem: Problem): Problem | null {
+  const { inputs, outputs: [out], attrs } = problem;
   const operands: EpilogueOperand[] = [];
   for (let i = 2; i < inputs.length; i++) {
     const per = meeting(inputs[i].shape, out.shape);
     if (per === null) return null;
     operands.push({ dtype: inputs[i].dtype, buffer: { input: i }, per });
   }
-  return { expr: expression(attrs), operands };
+  const epilogue = { expr: expression(attrs), operands };
+  return {
+    ...problem,
+    attrs: withFusion(attrs, { own: 2, prologue: null, epilogue, dtype: out.dtype }),
+  };
 }
 
-/** How the GPU makes a product that ends with an epilogue. */
-export interface GpuProduct {
-  /** Whether there is a kernel for it. */
-  readonly fits: (problem: Problem, profile: Profile) => boolean;
-  /** The product with the epilogue. */
-  readonly plan: (problem: Problem, profile: Profile, epilogue: Epilogue) => GpuPlan;
+/** The first of the product's variants that fits, with the epilogue. */
+function fusedVariant({ gpu = [] }: OpDef): GpuVariant {
+  const find = (problem: Problem | null, profile: Profile): GpuVariant | undefined =>
+    problem ? gpu.find(({ fits }) => fits?.(problem, profile) ?? true) : undefined;
+  return {
+    name: "fused",
+    fits: (problem, profile) => find(asFused(problem), profile) !== undefined,
+    plan: (problem, profile) => {
+      const fused = asFused(problem)!;
+      return find(fused, profile)!.plan(fused, profile);
+    },
+  };
 }
 
 /** What a fused op is made of. */
@@ -114,8 +127,6 @@ export interface FusedInit {
   readonly attrs: readonly string[];
   /** The attributes to give the base op. */
   readonly baseAttrs: (attrs: Attrs) => Attrs;
-  /** The product on the GPU. */
-  readonly gpu: (kernels: GpuKernels) => GpuProduct;
 }
 
 /** Defines an op that adds bias and activation to another. On the host it is its parts, which have fast kernels of their own. */
@@ -125,7 +136,6 @@ export function defineFused(init: FusedInit): OpDef {
     result = base.signature.outputArgs[0].name;
   const product = (inputs: readonly Tensor[], attrs: Attrs): Tensor =>
     apply1(base, inputs.slice(0, 2), init.baseAttrs(attrs));
-  setMeaning(name, { epilogue: fusedEpilogue });
   return defineOp({
     name,
     inputs: [`${first}: T`, `${second}: T`, "args: num_args * T"],
@@ -137,7 +147,7 @@ export function defineFused(init: FusedInit): OpDef {
       "epsilon: float = 0.0001",
       "leakyrelu_alpha: float = 0.2",
     ],
-    kind: "anchor",
+    meaning: { ...base.meaning as MeaningOf<"product">, fuses: false, asFused },
     // TensorFlow keeps its ops of these names to itself.
     portable: "parts",
     infer: (inputs, attrs) => {
@@ -182,16 +192,7 @@ export function defineFused(init: FusedInit): OpDef {
         return [...base.grad!.vjp(saved, [dx], inner), ...rest];
       },
     },
-    gpu: onGpu((kernels) => {
-      const { fits, plan } = init.gpu(kernels);
-      return [{
-        name: name.replaceAll("_", "").toLowerCase(),
-        fits: (problem, profile) =>
-          fits(problem, profile) && problem.inputs.length <= profile.maxBuffers - 1 &&
-          fusedEpilogue(problem) !== null,
-        plan: (problem, profile) => plan(problem, profile, fusedEpilogue(problem)!),
-      }];
-    }),
+    gpu: onGpu(() => [fusedVariant(base)]),
   });
 }
 

@@ -6,7 +6,6 @@ import { optionCheck, type OptionKeys } from "../../core/options.ts";
 import type { OpDef } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { isChannelsFirst } from "../../kernels/conv/geometry.ts";
 import { reshape } from "../array/view.ts";
 import { Conv2D, CONV_2D_ATTRS } from "../conv/conv.ts";
 import { convAttrs } from "../conv/conv_family.ts";
@@ -22,23 +21,11 @@ import { type Activation, activationOp, applySteps, defineFused, isFusable } fro
 import { slopes } from "./matmul.ts";
 import { asTensor, castInput, shapeOfInput, toInput } from "../input.ts";
 
-const REFS = { a: { input: 0 }, b: { input: 1 }, c: { output: 0 } } as const;
-
 const FusedConv2D = defineFused({
   name: "_FusedConv2D",
   base: Conv2D,
   attrs: CONV_2D_ATTRS.map((a) => (a.startsWith("T:") ? "T: floating" : a)),
   baseAttrs: convAttrs,
-  gpu: ({ convFits, forwardGeometry, planConv }) => ({
-    fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
-    plan: (problem, profile, epilogue) => {
-      const { dtype } = problem.outputs[0];
-      return planConv(
-        { ...REFS, geometry: forwardGeometry(problem), dtype, out: dtype, epilogue },
-        profile,
-      );
-    },
-  }),
 });
 
 const FusedDepthwiseConv2D = defineFused({
@@ -46,14 +33,6 @@ const FusedDepthwiseConv2D = defineFused({
   base: DepthwiseConv2dNative,
   attrs: DEPTHWISE_ATTRS,
   baseAttrs: convAttrs,
-  gpu: ({ convFits, depthwiseGeometry, planDepthwise }) => ({
-    fits: (problem, profile) => !isChannelsFirst(problem.attrs) && convFits(problem, profile),
-    plan: (problem, profile, epilogue) => {
-      const [x, filter] = problem.inputs, { dtype } = problem.outputs[0];
-      const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
-      return planDepthwise({ ...REFS, geometry, dtype, out: dtype, epilogue }, profile);
-    },
-  }),
 });
 
 /** What {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d} take. */

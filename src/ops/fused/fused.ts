@@ -1,14 +1,17 @@
 /**
- * The ops that plans put in place of several others. Users do not see them.
+ * The ops that plans put in place of several others, and what fused nodes mean. Users do not see them.
  */
+import { apply1, type OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
+import { commonShape, fusionOf, inputOf, withoutFusion } from "../../core/fusion.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
-import type { Expr } from "../../core/scalar/expr.ts";
-import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
+import { type Expr, exprType } from "../../core/scalar/expr.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { bindsWhole } from "../../kernels/copy/pieces.ts";
 import type { GroupLayout } from "../../kernels/reduce/grouped_update.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
+import { pointwiseKernels } from "../pointwise/define_pointwise.ts";
 
 /** A tree of pointwise ops: `exprs[i]` of the inputs is output i. */
 export const FusedPointwise: OpDef = defineOp({
@@ -18,23 +21,29 @@ export const FusedPointwise: OpDef = defineOp({
   outputs: ["output: Tout"],
   attrs: ["Tin: list(type)", "Tout: list(type)", "exprs: list(expr)"],
   infer: (specs, { exprs }) => {
-    const shape = specs.map((s) => s.shape).reduce(
-      (a: PartialShape, b) => broadcastShapes(a, b),
-      [],
-    );
+    const shape = commonShape(specs.map((s) => s.shape));
     return (exprs as Expr[]).map(() => shape);
   },
-  kind: "pointwise",
-  pointwise: (_, { exprs }) => (exprs as Expr[])[0],
   grad: null,
-  cpu: (ins, outs, { attrs }) => pointwiseCpu(attrs.exprs, ins, outs),
-  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
-    name: "fused",
-    fits: ({ inputs, attrs }, profile) => pointwiseFits(attrs.exprs, inputs, profile),
-    plan: ({ inputs, outputs, attrs }, profile) =>
-      pointwiseGpu(attrs.exprs, inputs, outputs[0], profile),
-  }]),
+  ...pointwiseKernels((_, { exprs }) => exprs),
 });
+
+function pointwise(inputs: readonly OpInput[], expr: Expr): Tensor {
+  const Tin = inputs.map((t): DType => t.dtype);
+  return apply1(FusedPointwise, inputs, { Tin, Tout: [exprType(expr, Tin)], exprs: [expr] });
+}
+
+/** What a node with a fusion means in ops: what comes before its own op, that, and what comes after. */
+export function expandFusion(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  const { own, prologue, epilogue } = fusionOf(attrs)!;
+  const first = prologue
+    ? pointwise(prologue.inputs.map((i) => inputs[i]), prologue.expr)
+    : inputs[0];
+  const result = apply1(def, [first, ...inputs.slice(1, own)], withoutFusion(attrs));
+  if (epilogue === null) return [result];
+  const operands = epilogue.operands.map((o) => inputs[inputOf(o.buffer)]);
+  return [pointwise([result, ...operands], epilogue.expr)];
+}
 
 /** Updates of several variables by one rule: inputs are the rule's scalars, then each member's arrays. */
 export const GroupedUpdate: OpDef = defineOp({
@@ -52,6 +61,11 @@ export const GroupedUpdate: OpDef = defineOp({
   infer: (specs, { exprs, scalars, arrays, Tout }) =>
     (Tout as DType[]).map((_, i) => specs[scalars + Math.floor(i / exprs.length) * arrays].shape),
   grad: null,
+  meaning: {
+    kind: "update",
+    exprs: (_, { exprs }) => exprs,
+    members: ({ scalars, arrays }) => ({ scalars, arrays }),
+  },
   cpu: (ins, outs, { attrs: { exprs, scalars, arrays } }) => {
     for (let m = 0; m * exprs.length < outs.length; m++) {
       const own = ins.slice(scalars + m * arrays, scalars + (m + 1) * arrays);

@@ -20,10 +20,6 @@ const FusedMatMul = defineFused({
     "T: {bfloat16, float16, float32, float64}",
   ],
   baseAttrs: ({ transpose_a, transpose_b }) => ({ transpose_a, transpose_b }),
-  gpu: ({ matMulFits, matMulTask, planMatMul }) => ({
-    fits: matMulFits,
-    plan: (problem, profile, epilogue) => planMatMul({ ...matMulTask(problem), epilogue }, profile),
-  }),
 });
 
 /** What {@linkcode fusedMatMul} takes. */

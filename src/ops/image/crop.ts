@@ -61,6 +61,7 @@ const CropAndResize = defineOp({
       ];
     },
   },
+  meaning: { kind: "sample", how: "crop" },
   cpu: (ins, [out], { attrs }) => cropCpu(ins, out, attrs),
   gpu: onGpu(({ cropGpu }) =>
     boundWhole([{

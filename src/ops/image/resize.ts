@@ -68,6 +68,7 @@ const ResizeBilinear = defineOp({
       null,
     ],
   },
+  meaning: { kind: "sample", how: "bilinear" },
   cpu: ([x], [out], { attrs }) => resizeBilinearCpu(x, out, attrs),
   gpu: onGpu(({ resizeBilinearGpu }) =>
     boundWhole([{
@@ -140,6 +141,7 @@ const ResizeNearestNeighbor = defineOp({
       null,
     ],
   },
+  meaning: { kind: "sample", how: "nearest" },
   cpu: ([x], [out], { attrs }) => resizeNearestCpu(x, out, attrs),
   gpu: onGpu(({ resizeNearestGpu }) =>
     boundWhole([{

@@ -58,6 +58,7 @@ const ImageProjectiveTransformV3 = defineOp({
       null,
     ],
   },
+  meaning: { kind: "sample", how: "transform" },
   cpu: ([images, transforms, , fill], [out], { attrs }) =>
     warpCpu(images, transforms, warpOf(attrs, fill), out),
   gpu: boundWhole([{
@@ -104,6 +105,7 @@ const RotateWithOffset = defineOp({
   attrs: ROTATE_ATTRS,
   infer: ([image]) => [image.shape],
   grad: { saves: [], vjp: (_, [dy], { attrs }) => [apply1(RotateBack, [dy], rotateAttrs(attrs))] },
+  meaning: { kind: "sample", how: "rotation" },
   cpu: ([image], [out], { attrs }) => rotateCpu(image, rotationOf(image.shape, attrs), out),
   gpu: boundWhole([{
     name: "rotate",

@@ -68,7 +68,7 @@ export const MatMul: OpDef = defineOp({
   inputs: ["a: T", "b: T"],
   outputs: ["product: T"],
   attrs: ["transpose_a: bool = false", "transpose_b: bool = false", `T: ${TYPES}`],
-  kind: "anchor",
+  meaning: { kind: "product", of: "matrices", gives: "result", fuses: true },
   infer: (
     [a, b],
     { transpose_a, transpose_b },
@@ -102,7 +102,7 @@ function defineBatched(name: string): OpDef {
     inputs: ["x: T", "y: T"],
     outputs: ["output: T"],
     attrs: [`T: ${TYPES}`, "adj_x: bool = false", "adj_y: bool = false"],
-    kind: "anchor",
+    meaning: { kind: "product", of: "matrices", gives: "result", fuses: true },
     infer: ([x, y], { adj_x, adj_y }) => [productShape(name, x, y, adj_x, adj_y, false)],
     grad: {
       saves: ["x", "y"],

@@ -9,7 +9,6 @@ import { scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { withMeaning } from "../../kernels/host/meaning.ts";
 import { sumCpu, sumOf } from "../../kernels/host/pointwise.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
@@ -109,8 +108,11 @@ const AddN: OpDef = defineOp({
   infer: (specs) => [
     specs.map((x) => x.shape).reduce((a: PartialShape, b) => mergeShapes(a, b), null),
   ],
-  kind: "pointwise",
-  pointwise: (args) => args.reduce((a, b) => s.add(a, b)),
+  meaning: {
+    kind: "pointwise",
+    exprs: (args) => [args.reduce((a, b) => s.add(a, b))],
+    sums: true,
+  },
   expand: (xs) => {
     let level: readonly Tensor[] = xs;
     while (level.length > 1) {
@@ -124,7 +126,7 @@ const AddN: OpDef = defineOp({
     return level;
   },
   grad: { saves: [], vjp: (_, [g], ctx) => ctx.inputs.map(() => g) },
-  cpu: withMeaning(sumCpu, { sum: true }),
+  cpu: sumCpu,
   gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
     name: "pointwise",
     fits: ({ inputs }, profile) =>

@@ -1,7 +1,9 @@
 /**
  * definePointwise: an op from one scalar expression; kernels for both devices follow.
  */
+import type { MeaningOf } from "../../core/meaning.ts";
 import {
+  type Attrs,
   defineOp,
   type GradContext,
   type GradRule,
@@ -41,15 +43,7 @@ export function definePointwise(
 ): OpDef {
   const inputs = (init.inputs ?? ["x"]).map((i) => (i.includes(":") ? i : `${i}: T`));
   const output = init.output ?? (inputs.includes("y: T") ? "z: T" : "y: T");
-  const args = inputs.map((_, i) => argument(i));
   const typed = [...inputs, output].some((i) => i.endsWith(": T"));
-  // Made once per attribute values: kernels are keyed by the expression.
-  const made = new WeakMap<object, Expr>();
-  const bind = (attrs: Readonly<Record<string, unknown>>): Expr => {
-    let e = made.get(attrs);
-    if (!e) made.set(attrs, e = expr(args, attrs));
-    return e;
-  };
   // No complex number is ever on a GPU.
   const isComplex = init.types === "complex" || init.attrs?.some((a) => a.includes("complex"));
   return defineOp({
@@ -60,18 +54,44 @@ export function definePointwise(
     infer: (specs) => [
       specs.map((s) => s.shape).reduce((a: PartialShape, b) => broadcastShapes(a, b), []),
     ],
-    kind: "pointwise",
-    pointwise: expr,
     ...(init.grad === undefined ? {} : { grad: init.grad }),
     ...(init.expand === undefined ? {} : { expand: init.expand, portable: "parts" as const }),
-    cpu: (ins, outs, { attrs }) => pointwiseCpu([bind(attrs)], ins, outs),
-    gpu: isComplex ? [] : onGpu(({ pointwiseFits, pointwiseGpu }) => [{
-      name: "pointwise",
-      fits: ({ inputs, attrs }, profile) => pointwiseFits([bind(attrs)], inputs, profile),
-      plan: ({ inputs, outputs, attrs }, profile) =>
-        pointwiseGpu([bind(attrs)], inputs, outputs[0], profile),
-    }]),
+    ...pointwiseKernels((args, attrs) => [expr(args, attrs)]),
+    ...(isComplex ? { gpu: [] } : {}),
   });
+}
+
+/** Makes expressions once for each set of attributes: kernels are keyed by them. */
+export function boundExprs(
+  exprs: MeaningOf<"pointwise">["exprs"],
+): (attrs: Attrs, count: number) => readonly Expr[] {
+  const made = new WeakMap<Attrs, readonly Expr[]>();
+  return (attrs, count) => {
+    let list = made.get(attrs);
+    if (!list) {
+      const args = Array.from({ length: count }, (_, i) => argument(i));
+      made.set(attrs, list = exprs(args, attrs));
+    }
+    return list;
+  };
+}
+
+/** What an op is whose outputs are expressions of its inputs, and its kernels on both devices. */
+export function pointwiseKernels(
+  exprs: MeaningOf<"pointwise">["exprs"],
+): Pick<OpDef, "meaning"> & Required<Pick<OpDef, "cpu" | "gpu">> {
+  const bind = boundExprs(exprs);
+  return {
+    meaning: { kind: "pointwise", exprs },
+    cpu: (ins, outs, { attrs }) => pointwiseCpu(bind(attrs, ins.length), ins, outs),
+    gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
+      name: "pointwise",
+      fits: ({ inputs, attrs }, profile) =>
+        pointwiseFits(bind(attrs, inputs.length), inputs, profile),
+      plan: ({ inputs, outputs, attrs }, profile) =>
+        pointwiseGpu(bind(attrs, inputs.length), inputs, outputs[0], profile),
+    }]),
+  };
 }
 
 /** What a gradient rule reads. */

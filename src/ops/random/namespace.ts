@@ -4,7 +4,7 @@
 import { asDType, type DType } from "../../core/dtype.ts";
 import type { OpInput } from "../../core/apply.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import type { Distribution } from "../../kernels/host/random.ts";
+import type { Distribution } from "../../core/meaning.ts";
 import { intScalar, toIndexInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { drawBits, drawInts, drawReal } from "./ops.ts";

@@ -1,6 +1,7 @@
 /**
  * Random ops: stateless ones, which are functions of a seed, and the stateful ones made of them.
  */
+import type { Distribution } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
@@ -8,13 +9,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { PartialShape } from "../../core/shape.ts";
-import {
-  type Distribution,
-  drawCpu,
-  drawIntsCpu,
-  gammaCpu,
-  multinomialCpu,
-} from "../../kernels/host/random.ts";
+import { drawCpu, drawIntsCpu, gammaCpu, multinomialCpu } from "../../kernels/host/random.ts";
 import { bindsWhole } from "../../kernels/copy/pieces.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { knownInts } from "../array/view.ts";
@@ -44,6 +39,7 @@ function defineReal(
     hostInputs: ["shape"],
     infer: ([shape, seed]) => [drawnShape(shape, seed)],
     grad: null,
+    meaning: { kind: "fill", how: distribution },
     cpu: ([, seed], [out]) => drawCpu(out, seed, distribution),
     gpu: onGpu(({ drawGpu }) => [{
       name: "pairs",
@@ -96,6 +92,7 @@ const StatelessRandomUniformInt = defineOp({
     return [drawnShape(shape, seed)];
   },
   grad: null,
+  meaning: { kind: "fill", how: "integers" },
   cpu: ([, seed, low, high], [out]) => drawIntsCpu(out, seed, low, high),
   gpu: onGpu(({ drawIntsGpu }) => [{
     name: "pairs",
@@ -119,6 +116,7 @@ const StatelessRandomUniformFullInt = defineOp({
   hostInputs: ["shape"],
   infer: ([shape, seed]) => [drawnShape(shape, seed)],
   grad: null,
+  meaning: { kind: "fill", how: "integers" },
   cpu: ([, seed], [out]) => drawIntsCpu(out, seed),
   gpu: onGpu(({ drawIntsGpu }) => [{
     name: "pairs",
@@ -160,6 +158,7 @@ const StatelessMultinomial = defineOp({
   hostInputs: ["num_samples"],
   infer: ([logits, samples]) => [sampledShape(logits, samples)],
   grad: null,
+  meaning: { kind: "rows", program: "multinomial" },
   cpu: ([logits, , seed], [out]) => multinomialCpu(logits, seed, out),
   gpu: onGpu(({ multinomialGpu }) => [{
     name: "scan",

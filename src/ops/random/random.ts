@@ -8,7 +8,7 @@ import { lookupOp } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import type { Distribution } from "../../kernels/host/random.ts";
+import type { Distribution } from "../../core/meaning.ts";
 import { expandDims, reshape } from "../array/view.ts";
 import { dimsInput } from "../array/fill_ops.ts";
 import { cast } from "../array/cast.ts";

@@ -1,12 +1,13 @@
 /**
  * Where the greatest and least elements are: argMax, argMin.
  */
+import type { ArgOp } from "../../core/meaning.ts";
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { normalizeAxis, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type ArgOp, argReduceCpu } from "../../kernels/host/arg_reduce.ts";
+import { argReduceCpu } from "../../kernels/host/arg_reduce.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
@@ -30,6 +31,7 @@ function defineArg(name: string, op: ArgOp): OpDef {
       return [x.shape.filter((_, i) => i !== axis)];
     },
     grad: null,
+    meaning: { kind: "arg reduce", op },
     cpu: ([x, dimension], [out]) =>
       argReduceCpu(op, x, normalizeAxis(hostInts(dimension)[0], x.shape.length), out),
     gpu: onGpu(({ argReduceVariants }) => argReduceVariants(op)),

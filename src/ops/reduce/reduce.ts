@@ -1,6 +1,7 @@
 /**
  * Reductions along axes: sum, mean, prod, max, min, any, all.
  */
+import type { ReduceOp } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import {
@@ -14,9 +15,8 @@ import {
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, normalizeAxes, type PartialShape, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { reduceCpu, type ReduceOp } from "../../kernels/host/reduce.ts";
+import { reduceCpu } from "../../kernels/host/reduce.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { plainTask } from "../../kernels/reduce/task.ts";
 import { expandDims, hostInts, reshape, shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
 import { asTensor, castInput, intScalar, intVector, shapeOfInput, toInput } from "../input.ts";
@@ -71,11 +71,11 @@ function defineReduction(name: string, op: ReduceOp, types: string, grad: GradRu
     outputs: [typed ? "output: T" : "output: bool"],
     attrs: ["keep_dims: bool = false", ...(typed ? [`T: ${types}`] : []), "Tidx: index = int32"],
     hostInputs: ["reduction_indices"],
-    kind: "reduce",
+    meaning: { kind: "reduce", op },
     infer: ([x, axes], { keep_dims }) => [reducedShape(x.shape, axes.value, keep_dims)],
     grad,
     cpu,
-    gpu: onGpu(({ reduceVariants }) => reduceVariants(plainTask(op))),
+    gpu: onGpu(({ reduceVariants }) => reduceVariants(op)),
   });
 }
 

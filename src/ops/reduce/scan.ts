@@ -1,13 +1,14 @@
 /**
  * Running sums and products along an axis.
  */
+import type { ScanOp } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { linearScanCpu, scanCpu, type ScanOp, shiftCpu } from "../../kernels/host/scan.ts";
+import { linearScanCpu, scanCpu, shiftCpu } from "../../kernels/host/scan.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
@@ -38,6 +39,7 @@ function defineScan(name: string, op: ScanOp, grad: GradRule): OpDef {
     hostInputs: ["axis"],
     infer: ([x, axis]) => alongAxis(x.shape, axis),
     grad,
+    meaning: { kind: "scan", op },
     cpu: ([x, axis], [out], { attrs }) =>
       scanCpu(op, x, axisOf(axis, x.shape.length), {
         exclusive: attrs.exclusive,

@@ -96,6 +96,7 @@ const TopK = defineOp({
       ctx,
     ) => [place(indices, dvalues, lastExtent(ctx.shapeOf(0))), null],
   },
+  meaning: { kind: "rows", program: "topK" },
   cpu: ([x], outs) => topkCpu(x, outs[0].shape[outs[0].shape.length - 1], outs),
   gpu: onGpu(({ topkVariants }) => topkVariants),
 });

@@ -22,6 +22,7 @@ const WindowSum = defineOp({
   attrs: ["radius: int", "T: floating"],
   infer: ([x]) => [x.shape],
   grad: { saves: [], vjp: (_, [dy], { attrs }) => [windowSum(dy, attrs.radius)] },
+  meaning: { kind: "rows", program: "windowSum" },
   cpu: ([x], [out], { attrs }) => windowSumCpu(x, attrs.radius, out),
   gpu: onGpu(({ windowSumVariants }) => windowSumVariants),
 });
@@ -69,6 +70,7 @@ const Lrn = defineOp({
       return [apply1(LrnGrad, [dy, input, output], { depth_radius, bias, alpha, beta })];
     },
   },
+  meaning: { kind: "rows", program: "windowResponse" },
   cpu: ([x], [out], { attrs }) => lrnCpu(x, optionsOf(attrs), out),
   gpu: onGpu(({ lrnVariants }) => lrnVariants),
 });

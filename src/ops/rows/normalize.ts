@@ -103,6 +103,7 @@ const LayerNorm = defineOp({
     vjp: ({ x, scale }, [dy], { attrs }) =>
       apply(LayerNormGrad, [dy, x, scale], { epsilon: attrs.epsilon }),
   },
+  meaning: { kind: "rows", program: "layerNorm" },
   cpu: (ins, [out], { attrs }) => layerNormCpu(ins, attrs.epsilon, out),
   gpu: onGpu(({ layerNormVariants }) => layerNormVariants),
 });
@@ -123,6 +124,7 @@ const LayerNormGrad = defineOp({
     const dx = mul(r, sub(sub(g, meanOf(g, -1, true)), mul(h, meanOf(mul(g, h), -1, true))));
     return [dx, sumOverRows(mul(dy, h), scale), sumOverRows(dy, scale)];
   },
+  meaning: { kind: "rows", program: "layerNormGrad" },
   cpu: (ins, outs, { attrs }) => layerNormGradCpu(ins, attrs.epsilon, outs),
   gpu: onGpu(({ layerNormGradVariants }) => layerNormGradVariants),
 });

@@ -46,6 +46,7 @@ const SoftmaxGrad = defineOp({
   attrs: ["T: floating"],
   infer: ([y, dy]) => [mergeShapes(y.shape, dy.shape)],
   expand: ([y, dy]) => [mul(y, sub(dy, sum(mul(y, dy), -1, true)))],
+  meaning: { kind: "rows", program: "softmaxGrad" },
   cpu: ([y, dy], [out]) => softmaxGradCpu(y, dy, out),
   gpu: onGpu(({ softmaxGradVariants }) => softmaxGradVariants),
 });
@@ -59,6 +60,7 @@ const LogSoftmaxGrad = defineOp({
   attrs: ["T: floating"],
   infer: ([y, dy]) => [mergeShapes(y.shape, dy.shape)],
   expand: ([y, dy]) => [sub(dy, mul(exp(y), sum(dy, -1, true)))],
+  meaning: { kind: "rows", program: "logSoftmaxGrad" },
   cpu: ([y, dy], [out]) => logSoftmaxGradCpu(y, dy, out),
   gpu: onGpu(({ logSoftmaxGradVariants }) => logSoftmaxGradVariants),
 });
@@ -71,6 +73,7 @@ const Softmax = defineOp({
   infer: ([x]) => [atLeastVector(x.shape, "Softmax")],
   expand: ([x]) => [composed(x, -1)],
   grad: { saves: ["softmax"], vjp: ({ softmax: y }, [dy]) => [apply1(SoftmaxGrad, [y, dy])] },
+  meaning: { kind: "rows", program: "softmax" },
   cpu: ([x], [out]) => softmaxCpu(x, out),
   gpu: onGpu(({ softmaxVariants }) => softmaxVariants),
 });
@@ -86,6 +89,7 @@ const LogSoftmax = defineOp({
     saves: ["logsoftmax"],
     vjp: ({ logsoftmax: y }, [dy]) => [apply1(LogSoftmaxGrad, [y, dy])],
   },
+  meaning: { kind: "rows", program: "logSoftmax" },
   cpu: ([x], [out]) => logSoftmaxCpu(x, out),
   gpu: onGpu(({ logSoftmaxVariants }) => logSoftmaxVariants),
 });
@@ -151,6 +155,7 @@ const CrossEntropy = defineOp({
     const logs = composedLog(x, -1);
     return [neg(sum(mul(labels, logs), -1)), sub(exp(logs), labels)];
   },
+  meaning: { kind: "rows", program: "crossEntropy" },
   cpu: crossEntropyCpu,
   gpu: onGpu(({ crossEntropyVariants }) => crossEntropyVariants),
 });
@@ -169,6 +174,7 @@ const SparseCrossEntropy = defineOp({
     saves: ["features", "backprop"],
     vjp: ({ features, backprop }, dys, ctx) => [logitsGradient(features, backprop, dys, ctx), null],
   },
+  meaning: { kind: "rows", program: "sparseCrossEntropy" },
   cpu: sparseCrossEntropyCpu,
   gpu: onGpu(({ sparseCrossEntropyVariants }) => sparseCrossEntropyVariants),
 });

@@ -10,6 +10,7 @@ import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { argument, type Expr, scalar as s, type ScalarOp } from "../../core/scalar/expr.ts";
 import { mergeShapes } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { boundExprs } from "../pointwise/define_pointwise.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
 
@@ -36,13 +37,8 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
   const state = ["var", ...slots];
   const inputs = [...state, ...scalars, "grad"];
   const same = [...state.map((_, i) => i), inputs.length - 1];
-  const args = inputs.map((_, i) => argument(i));
-  const bound = new WeakMap<Attrs, readonly Expr[]>();
-  const expressions = (values: Attrs): readonly Expr[] => {
-    let made = bound.get(values);
-    if (!made) bound.set(values, made = update(args, values));
-    return made;
-  };
+  const bind = boundExprs(update);
+  const expressions = (attrs: Attrs): readonly Expr[] => bind(attrs, inputs.length);
   const apart = ({ pointwiseFits, pointwiseGpu }: GpuKernels): GpuVariant => ({
     name: "one output each",
     fits: ({ inputs, attrs }, profile) =>
@@ -67,7 +63,7 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
       const shape = same.map((i) => specs[i].shape).reduce(mergeShapes, null);
       return state.map(() => shape);
     },
-    pointwiseAll: update,
+    meaning: { kind: "update", exprs: update },
     portable: "parts",
     expand: (tensors, values) => asOps(expressions(values), tensors),
     cpu: (ins, outs, { attrs }) => pointwiseCpu(expressions(attrs), ins, outs),

@@ -9,7 +9,9 @@ import {
   withInterpreter,
   withRecorders,
 } from "../../core/apply.ts";
+import { fusionOf } from "../../core/fusion.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
+import { expandFusion } from "../../ops/fused/fused.ts";
 import type { Device } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -142,8 +144,10 @@ export function executeOn(
 
 function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
   const { device, kernel, outputs } = launch;
-  if (def.kind === "view" && inputs.length > 0) return [viewOf(inputs[0], launch)];
-  if (kernel === null) return runExpand(def, launch, inputs);
+  if (kernel === null) {
+    const isView = def.meaning.kind === "view" && inputs.length > 0;
+    return isView ? [viewOf(inputs[0], launch)] : runExpand(def, launch, inputs);
+  }
   let moved: EagerTensor[] | undefined, uploaded: number[] | undefined;
   const buffers: unknown[] = new Array(inputs.length);
   try {
@@ -195,16 +199,14 @@ function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTenso
 }
 
 function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+  const expansion = fusionOf(launch.attrs) ? expandFusion.bind(null, def) : def.expand!;
   const results = tidy(() =>
     withInterpreter(
       null,
       () =>
         withRecorders([], () =>
           withScope({ device: launch.device.name }, () =>
-            def.expand!(
-              inputs.map((x) => (x instanceof Tensor ? x : x as unknown as Tensor)),
-              launch.attrs,
-            ).slice())),
+            expansion(inputs as readonly Tensor[], launch.attrs).slice())),
     )
   );
   // An expansion may hand an input back; the result must be a handle of its own.

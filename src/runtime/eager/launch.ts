@@ -1,6 +1,7 @@
 /**
  * Launches: an op with everything known of one application but the buffers, and the kernel that a device prepared for it.
  */
+import { fusionOf } from "../../core/fusion.ts";
 import { type Attrs, inferOutputs, type OpDef, type Problem } from "../../core/op.ts";
 import type { Device, PreparedKernel } from "../../core/device.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -67,14 +68,14 @@ export function prepareLaunch(
     outputIds: inferred.outputs.map((s) => (isConcreteSpec(s) ? specId(s.dtype, s.shape) : 0)),
     hosts,
   };
-  if (def.kind === "view") return { ...base, device: asked, kernel: null };
+  if (def.meaning.kind === "view") return { ...base, device: asked, kernel: null };
   const problem: Problem = { inputs, hosts, outputs: base.outputs, attrs: inferred.attrs };
   const fits = [...inputs.filter((_, i) => hosts[i] === undefined), ...inferred.outputs]
     .every((s) => asked.supports(s.dtype));
   for (const device of fits && !dynamic ? [asked, cpuDevice()] : [cpuDevice()]) {
     const kernel = device.prepare(def, problem);
     if (kernel) return { ...base, device, kernel };
-    if (def.expand) return { ...base, device, kernel: null };
+    if (def.expand || fusionOf(attrs)) return { ...base, device, kernel: null };
   }
   throw new UnimplementedError(
     `No kernel for ${def.name} with inputs ${inputs.map(specText).join(", ")} on ${asked.name}`,
@@ -90,7 +91,7 @@ function inferNow(
 ): ReturnType<typeof inferOutputs> {
   try {
     const inferred = inferOutputs(def, inputs, attrs);
-    if (def.kind !== "view" || inferred.outputs.every(isConcreteSpec)) return inferred;
+    if (def.meaning.kind !== "view" || inferred.outputs.every(isConcreteSpec)) return inferred;
     // A view that may show more than one shape shows its input's.
     const [{ dtype, shape }] = inferred.outputs;
     return { ...inferred, outputs: [{ dtype, shape: mergeShapes(shape, inputs[0].shape) }] };

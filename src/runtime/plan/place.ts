@@ -143,7 +143,9 @@ function moveViewsOfFeeds(
 
 function isViewOfFeed(node: IrNode, hostFeeds: ReadonlySet<number>): boolean {
   let source = node;
-  while (source.def.kind === "view" && source.inputs.length > 0) source = source.inputs[0].node;
+  while (source.def.meaning.kind === "view" && source.inputs.length > 0) {
+    source = source.inputs[0].node;
+  }
   return source !== node && source.feed >= 0 && !hostFeeds.has(source.feed);
 }
 
@@ -160,7 +162,7 @@ function choose(
     readonly hostFeeds: ReadonlySet<number>;
   },
 ): DeviceType {
-  if (node.def.kind === "view") {
+  if (node.def.meaning.kind === "view") {
     const source = node.inputs[0].node;
     // Constants are kept wherever they are read.
     if (source.feed < 0 && source.def.name === "Const") return preferred;
@@ -187,7 +189,8 @@ function isSmall({ dtype, shape }: IrValue): boolean {
 /** True for nodes that the host runs as fast as it can read and write. */
 function isSimple({ def, outputs }: IrNode): boolean {
   return !def.host && def.effects === "none" && !def.stateful &&
-    (def.kind === "pointwise" || def.kind === "view" || outputs.every(isSmallInteger)) &&
+    (def.meaning.kind === "pointwise" || def.meaning.kind === "view" ||
+      outputs.every(isSmallInteger)) &&
     outputs.every((v) => isConcrete(v.shape));
 }
 

@@ -229,7 +229,7 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
       ) &&
       node.outputs.every((v) => v.dtype === "variant" || gpu.supports(v.dtype));
   }
-  if (!node.def.gpu && !node.def.expand && node.def.kind !== "view") return false;
+  if (!node.def.gpu && !node.def.expand && node.def.meaning.kind !== "view") return false;
   return node.inputs.every((v, i) => needsHost(node, i) || gpu.supports(v.dtype)) &&
     node.outputs.every((v) => gpu.supports(v.dtype) && v.shape !== undefined);
 }

@@ -207,7 +207,7 @@ class Registers {
       launch === null || launch.device !== this.#context.device ||
       !launch.outputs.every(isConcreteSpec) || !keepsPromise(step, launch.outputs)
     ) return false;
-    if (node.def.kind === "view" && inputs.length > 0) {
+    if (node.def.meaning.kind === "view" && inputs.length > 0) {
       if (this.#isConstant(inputs[0])) return false;
       this.#sources.set(outputs[0], this.#register(inputs[0]));
     } else if (!this.#addWork(step, launch, { from: inputs, to: outputs })) return false;

@@ -105,7 +105,7 @@ Deno.test("a kernel that throws gives its memory back", () => {
   const device = new CpuDevice(new Engine(features));
   const def = {
     ...op("AddV2"),
-    pointwise: undefined,
+    meaning: { kind: "opaque" },
     cpu: () => {
       throw new InvalidArgumentError("no");
     },

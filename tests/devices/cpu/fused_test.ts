@@ -3,6 +3,7 @@
 import { assert, assertAlmostEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
+import { type Per, withEpilogue } from "../../fusions.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 
@@ -60,30 +61,24 @@ for (const [name, engine] of ENGINES) {
   });
 
   Deno.test(`an epilogue reads operands per element through all blocks: ${name}`, () => {
-    const attrs = {
-      expr: s.add(argument(0), s.mul(argument(1), argument(2))),
-      per: ["element", "column"],
-      Toperand: ["float32", "float32"],
-    };
+    const expr = s.add(argument(0), s.mul(argument(1), argument(2)));
+    const attrs = withEpilogue({}, expr, ["element", "column"]);
     const [a, b, residual, scale] = [make(7000, 5), make(5, 6), make(7000, 6), make(6)];
-    const got = runFast(engine, op("_MatMulEpilogue"), [a, b, residual, scale], attrs)![0];
+    const got = runFast(engine, op("MatMul"), [a, b, residual, scale], attrs)![0];
     const product = runLoops(op("MatMul"), [a, b])[0];
     const want = runLoops(op("AddV2"), [product, runLoops(op("Mul"), [residual, scale])[0]])[0];
     assertClose(got.data, want.data, "epilogue");
   });
 
   Deno.test(`convolutions end with an epilogue: ${name}`, () => {
-    const attrs = {
-      expr: s.max(s.add(s.add(argument(0), argument(1)), argument(2)), 0),
-      Toperand: ["float32", "float32"],
-    };
+    const expr = s.max(s.add(s.add(argument(0), argument(1)), argument(2)), 0);
     const window = {
       strides: [1, 1, 1, 1],
       padding: "SAME",
       explicit_paddings: [],
       dilations: [1, 1, 1, 1],
     };
-    const cases: [string, number[], number[], string[]][] = [
+    const cases: [string, number[], number[], Per[]][] = [
       ["Conv2D", [3, 3, 4, 8], [2, 7, 9, 8], ["column", "element"]],
       ["Conv2D", [1, 1, 4, 5], [2, 7, 9, 5], ["element", "column"]],
       // A large image, which is cut.
@@ -92,9 +87,9 @@ for (const [name, engine] of ENGINES) {
     ];
     for (const [base, filter, out, per] of cases) {
       const shapes = { column: [out[3]], element: out, all: [] };
-      const rest = per.map((p) => make(...shapes[p as keyof typeof shapes]));
+      const rest = per.map((p) => make(...shapes[p]));
       const inputs = [make(...out.slice(0, 3), filter[2]), make(...filter), ...rest];
-      const got = runFast(engine, op(`_${base}Epilogue`), inputs, { ...window, ...attrs, per });
+      const got = runFast(engine, op(base), inputs, withEpilogue(window, expr, per));
       assert(got !== null);
       const product = runLoops(op(base), inputs.slice(0, 2), window)[0];
       const sum = rest.reduce((y, r) => runLoops(op("AddV2"), [y, r])[0], product);
@@ -160,7 +155,7 @@ for (const [name, engine] of ENGINES) {
   Deno.test(`batches of products end with an epilogue: ${name}`, () => {
     const [sum, bias, residual, factor] = [0, 1, 2, 3].map(argument);
     const expr = s.add(s.max(s.mul(s.add(sum, bias), factor), -0.25), residual);
-    const per = ["column", "element", "all"];
+    const per: Per[] = ["column", "element", "all"];
     const cases: [number[], number[], boolean, boolean][] = [
       [[2, 7, 5], [2, 5, 9], false, false],
       [[3, 2, 16, 20], [2, 20, 24], false, false],
@@ -177,9 +172,8 @@ for (const [name, engine] of ENGINES) {
       const [p, o, r] = [product, ...extra].map((t) => t.data as Float32Array);
       const f = extra[2].data[0] as number;
       const want = p.map((v, i) => Math.max((v + o[i % n]) * f, -0.25) + r[i]);
-      const rest = { expr, per, Toperand: per.map(() => "float32") };
-      const def = op("_BatchMatMulV2Epilogue");
-      const got = runFast(engine, def, [a, b, ...extra], { ...attrs, ...rest });
+      const def = op("BatchMatMulV2");
+      const got = runFast(engine, def, [a, b, ...extra], withEpilogue(attrs, expr, per));
       assert(got !== null);
       const scale = Math.sqrt(x[x.length - 1]);
       assertClose(
@@ -189,7 +183,7 @@ for (const [name, engine] of ENGINES) {
       );
     }
     const thin = [make(3, 1, 8), make(3, 8, 9)];
-    const attrs = { expr: s.add(sum, 1), per: [], Toperand: [] };
-    assert(runFast(engine, op("_BatchMatMulV2Epilogue"), thin, attrs) === null, "thin");
+    const attrs = withEpilogue({}, s.add(sum, 1), []);
+    assert(runFast(engine, op("BatchMatMulV2"), thin, attrs) === null, "thin");
   });
 }

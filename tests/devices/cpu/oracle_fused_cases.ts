@@ -3,6 +3,7 @@
 import type { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
+import { type Per, withEpilogue } from "../../fusions.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";
 import { Sums } from "./oracles.ts";
@@ -45,12 +46,12 @@ function biased(base: string) {
 function epilogue(base: string) {
   return (dice: Dice): Case => {
     const { made, sums: { values, scale }, columns } = product(base, dice);
-    const per: string[] = [], operands: NdArray[] = [];
+    const per: Per[] = [], operands: NdArray[] = [];
     // Depthwise convolutions have no vector code for those.
     const hasResidual = base !== "DepthwiseConv2dNative";
     let expr: Expr = argument(0);
     for (let k = dice.between(1, 3); k > 0; k--) {
-      const access = dice.pick("all", "column", hasResidual ? "element" : "all"),
+      const access = dice.pick<Per>("all", "column", hasResidual ? "element" : "all"),
         isFactor = dice.chance(0.5);
       const count = { all: 1, column: columns, element: values.length }[access]!;
       const operand = dice.plain([count]), own = argument(operands.length + 1);
@@ -70,7 +71,7 @@ function epilogue(base: string) {
     }
     return {
       inputs: [...made.inputs, ...operands],
-      attrs: { ...made.attrs, expr, per, Toperand: operands.map(() => "float32") },
+      attrs: withEpilogue(made.attrs ?? {}, expr, per),
       outputs: [{ values, scale }],
     };
   };
@@ -105,6 +106,6 @@ const BASES = ["MatMul", "Conv2D", "DepthwiseConv2dNative"];
 export const FUSED_KERNELS: readonly Kernel[] = [
   ["_FusedConv2D", biased("Conv2D")],
   ["_FusedDepthwiseConv2dNative", biased("DepthwiseConv2dNative")],
-  ...BASES.map((base): Kernel => [`_${base}Epilogue`, epilogue(base)]),
+  ...BASES.map((base): Kernel => [`${base} with an epilogue`, epilogue(base)]),
   ["_GroupedUpdate", groupedUpdate],
 ];

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, type Expr } from "../../../src/core/scalar/expr.ts";
+import { argument, type Expr, scalar } from "../../../src/core/scalar/expr.ts";
+import { fusedReduction } from "../../fusions.ts";
 import { ENGINES, randomSource, threadedEngine, ulps } from "./engines.ts";
 import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
 
@@ -128,11 +129,7 @@ const LARGE = [
 
 /** The reduction of an op of these operands, computed on the way. */
 function fused(kind: string, expr: Expr, operands: readonly NdArray[], axes: readonly number[]) {
-  const attrs = {
-    ...{ T: "float32", Tidx: "int32", Tfurther: [], keep_dims: false, expr },
-    ...{ Toperand: operands.map((o) => o.dtype), finish: argument(0) },
-  };
-  return { def: op(`_Fused${kind}`), inputs: [ints(...axes), ...operands], attrs };
+  return { def: op(kind), ...fusedReduction({ operands, expr, axes: ints(...axes) }) };
 }
 
 Deno.test("reductions in parts are near those in one piece, and the same bits with threads and without", async () => {
@@ -144,7 +141,7 @@ Deno.test("reductions in parts are near those in one piece, and the same bits wi
   };
   const engines = [await threadedEngine(), ...ENGINES.map(([, e]) => e)].filter((e) => e !== null);
   const [a, b] = [argument(0), argument(1)];
-  const light = op("Mul").pointwise!([a, b], {}), costly = op("Exp").pointwise!([light], {});
+  const light = scalar.mul(a, b), costly = scalar.exp(light);
   for (
     const [shape, axes] of [...CASES, ...LARGE] as typeof CASES
   ) {

@@ -14,14 +14,13 @@ import {
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import { type Epilogue, fused, plain } from "../gemm/epilogue.ts";
+import type { Epilogue } from "../gemm/epilogue.ts";
 import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
 import { prepareBands } from "./conv_bands.ts";
 import { FEW_COLUMNS, prepareDirect } from "./conv_direct.ts";
-import { prepareFilterGradient } from "./conv_filter.ts";
 import { prepareFold } from "./conv_fold.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
@@ -42,7 +41,7 @@ function allFloat({ inputs, outputs, hosts }: Problem): boolean {
 }
 
 /** Conv2D and Conv3D; `epilogue` reads the inputs after the first two. */
-function prepareConv(engine: Engine, problem: Problem, epilogue?: Epilogue): FastRun | null {
+export function prepareConv(engine: Engine, problem: Problem, epilogue?: Epilogue): FastRun | null {
   const { inputs: [x, filter], attrs } = problem;
   const g = allFloat(problem) ? geometryOf(x.shape, filter.shape, attrs) : null;
   if (g === null) return null;
@@ -77,7 +76,7 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
 }
 
 /** Conv2DBackpropInput and Conv3DBackpropInputV2: one product for each phase of the strides. */
-const prepareInputGradient: FastPrepare = (engine, problem) => {
+export const prepareInputGradient: FastPrepare = (engine, problem) => {
   const { inputs: [, filter], outputs: [dx], attrs } = problem;
   const g = allFloat(problem) ? geometryOf(dx.shape, filter.shape, attrs) : null;
   if (g === null) return null;
@@ -229,15 +228,3 @@ function runConv(
     }
   };
 }
-
-/** Kernels of convolutions and their gradients. */
-export const CONV_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["Conv2D", plain(prepareConv)],
-  ["Conv3D", plain(prepareConv)],
-  ["_Conv2DEpilogue", fused(prepareConv)],
-  ["_FusedConv2D", fused(prepareConv)],
-  ["Conv2DBackpropInput", prepareInputGradient],
-  ["Conv3DBackpropInputV2", prepareInputGradient],
-  ["Conv2DBackpropFilter", prepareFilterGradient],
-  ["Conv3DBackpropFilterV2", prepareFilterGradient],
-];

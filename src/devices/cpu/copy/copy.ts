@@ -1,16 +1,10 @@
 /**
  * Copies: transpose, slice, pad, tile, reverse and the like, from the same description the loops use.
  */
+import type { AxisMap, CopyMap, MeaningOf } from "../../../core/meaning.ts";
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
-import {
-  type AxisMap,
-  type CopyMap,
-  mayFill,
-  mergeAxes,
-  stepOf,
-} from "../../../kernels/copy/map.ts";
-import type { HostMeaning } from "../../../kernels/host/meaning.ts";
+import { mayFill, mergeAxes, stepOf } from "../../../kernels/copy/map.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
@@ -28,7 +22,7 @@ const MOST_SEGMENTS = 4;
 export function prepareCopy(
   engine: Engine,
   problem: Problem,
-  { from, map, fill }: NonNullable<HostMeaning["copy"]>,
+  { from, map, fill }: MeaningOf<"copy">,
 ): FastRun | null {
   const unit = DTYPES[problem.outputs[0].dtype].bytes as Unit;
   const merged = mergeAxes(map(problem));

@@ -1,10 +1,11 @@
 /**
  * Counting of values.
  */
+import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { negativeValue } from "../../../kernels/host/count.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { FastPrepare } from "../fast.ts";
+import type { FastRun } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, i32 } from "../wasm/instructions.ts";
 
@@ -13,21 +14,21 @@ type I = Local<"i32">;
 /** What happens to the bin of a value. */
 type Kind = "one more" | "its weight more" | "one";
 
-function counting(flat: boolean): FastPrepare {
-  return (engine, { inputs: [x, , weights], outputs: [out], hosts, attrs }) => {
-    const isFloat = out.dtype === "float32";
-    if (x.dtype !== "int32" || !(isFloat || out.dtype === "int32")) return null;
-    const weighted = sizeOf(weights.shape) > 0;
-    const kind = attrs.binary_output ? "one" : weighted ? "its weight more" : "one more";
-    const run = countRun(engine, isFloat, kind);
-    const n = flat || x.shape.length < 2 ? sizeOf(x.shape) : x.shape[1];
-    const rows = n === 0 ? 0 : sizeOf(x.shape) / n;
-    const size = Number(hosts[1]!.item()), bytes = 4 * sizeOf(out.shape);
-    return ([o], [p, , w]) => {
-      engine.zero(o, bytes);
-      const negative = run(p, rows, n, size, o, w);
-      if (negative < 0) throw negativeValue(negative);
-    };
+/** Counts all values of the input, or those of each row. */
+export function prepareCount(engine: Engine, problem: Problem, flat: boolean): FastRun | null {
+  const { inputs: [x, , weights], outputs: [out], hosts, attrs } = problem;
+  const isFloat = out.dtype === "float32";
+  if (x.dtype !== "int32" || !(isFloat || out.dtype === "int32")) return null;
+  const weighted = sizeOf(weights.shape) > 0;
+  const kind = attrs.binary_output ? "one" : weighted ? "its weight more" : "one more";
+  const run = countRun(engine, isFloat, kind);
+  const n = flat || x.shape.length < 2 ? sizeOf(x.shape) : x.shape[1];
+  const rows = n === 0 ? 0 : sizeOf(x.shape) / n;
+  const size = Number(hosts[1]!.item()), bytes = 4 * sizeOf(out.shape);
+  return ([o], [p, , w]) => {
+    engine.zero(o, bytes);
+    const negative = run(p, rows, n, size, o, w);
+    if (negative < 0) throw negativeValue(negative);
   };
 }
 
@@ -71,9 +72,3 @@ function writeCount(
   });
   f.result(i32.const(0));
 }
-
-/** The kernels by op name. */
-export const COUNT_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["Bincount", counting(true)],
-  ["DenseBincount", counting(false)],
-];

@@ -2,13 +2,16 @@
  * One value everywhere, and evenly spaced numbers.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
+import type { MeaningOf } from "../../../core/meaning.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
+import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { FastPrepare } from "../fast.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { draw, drawInts } from "../random/random.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, type I4, laneNumbers } from "../wasm/simd.ts";
 
@@ -67,18 +70,33 @@ function wordAt(heap: Heap, dtype: DType, at: Pointer): number {
   return dtype === "bool" ? wordOf(dtype, heap.u8[at]) : heap.i32[at >>> 2];
 }
 
-function filling(valueOf: (attrs: Readonly<Record<string, unknown>>) => number): FastPrepare {
-  return (engine, { outputs: [out], attrs }) => {
-    const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
-    const word = wordOf(out.dtype, valueOf(attrs));
-    return ([o]) => run(o, word);
-  };
+/** The kernel of an op whose elements follow from their places. */
+export function prepareFill(
+  engine: Engine,
+  problem: Problem,
+  meaning: MeaningOf<"fill">,
+): FastRun | null {
+  const { outputs: [out], attrs } = problem;
+  switch (meaning.how) {
+    case "steps":
+      return prepareRange(engine, problem);
+    case "spaced":
+      return prepareLinSpace(engine, problem);
+    case "element": {
+      const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
+      return ([o], [, value]) => run(o, wordAt(engine.heap, out.dtype, value));
+    }
+    case "number": {
+      const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
+      const word = wordOf(out.dtype, meaning.number(attrs));
+      return ([o]) => run(o, word);
+    }
+    case "integers":
+      return drawInts(engine, problem);
+    default:
+      return draw(engine, problem, meaning.how);
+  }
 }
-
-const prepareFill: FastPrepare = (engine, { outputs: [out] }) => {
-  const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
-  return ([o], [, value]) => run(o, wordAt(engine.heap, out.dtype, value));
-};
 
 /** `start + i step` in `n` elements. */
 type RampRun = (out: Pointer, n: number, start: number, step: number) => void;
@@ -153,13 +171,3 @@ const prepareLinSpace: FastPrepare = (engine, { outputs: [out], hosts }) => {
     if (n > 1) engine.heap.f32[(o >>> 2) + n - 1] = stop;
   };
 };
-
-/** The kernels by op name. */
-export const FILL_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["Fill", prepareFill],
-  ["FillNumber", filling(({ value }) => value as number)],
-  ["ZerosLike", filling(() => 0)],
-  ["OnesLike", filling(() => 1)],
-  ["Range", prepareRange],
-  ["LinSpace", prepareLinSpace],
-];

@@ -1,13 +1,13 @@
 /**
  * Rows that indices name: picked from a table, or put into one, added or written over.
  */
+import type { MeaningOf, RowLayout } from "../../../core/meaning.ts";
 import { DTYPES } from "../../../core/dtype.ts";
 import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { outOfRange, type RowLayout } from "../../../kernels/copy/gather_layout.ts";
-import type { HostMeaning } from "../../../kernels/host/meaning.ts";
+import { outOfRange } from "../../../kernels/copy/gather_layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
@@ -55,7 +55,7 @@ export function prepareGather(
 export function prepareScatter(
   engine: Engine,
   problem: Problem,
-  { layout: layoutOf, inputs, how, skip }: NonNullable<HostMeaning["scatter"]>,
+  { layout: layoutOf, inputs, how, skip }: MeaningOf<"scatter">,
 ): FastRun | null {
   const [out] = problem.outputs, indices = problem.inputs[inputs.indices];
   const unit = unitOf(out);

@@ -1,9 +1,9 @@
 /**
  * Joining and splitting: rows copied between a whole and its parts.
  */
+import type { MeaningOf, RowParts } from "../../../core/meaning.ts";
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
-import type { RowExchange, RowParts } from "../../../kernels/copy/join.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
@@ -31,7 +31,7 @@ interface Run {
 export function prepareExchange(
   engine: Engine,
   problem: Problem,
-  { way, from, partsOf }: RowExchange,
+  { way, from, partsOf }: MeaningOf<"exchange">,
 ): FastRun {
   const { rows, widths } = asFewRows(partsOf(problem));
   const unit = DTYPES[(way === "join" ? problem.outputs[0] : problem.inputs[from]).dtype].bytes;

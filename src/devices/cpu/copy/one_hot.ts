@@ -19,7 +19,10 @@ const GROUPS = 16;
 /** Bytes that are filled before they are marked: what stays in the nearest cache. */
 const AT_ONCE = 16384;
 
-const prepareOneHot: FastPrepare = (engine, { inputs: [x], outputs: [out], hosts, attrs }) => {
+export const prepareOneHot: FastPrepare = (
+  engine,
+  { inputs: [x], outputs: [out], hosts, attrs },
+) => {
   if (x.dtype !== "int32" || DTYPES[out.dtype].bytes !== 4) return null;
   const [, depths, on, off] = hosts.map((host) => Number(host?.item()));
   const axis = normalizeAxis(attrs.axis as number, x.shape.length + 1);
@@ -75,6 +78,3 @@ function writeOneHot(
     f.set(groups, i32.sub(groups, most));
   });
 }
-
-/** The kernel by op name. */
-export const ONE_HOT_KERNEL: readonly [string, FastPrepare] = ["OneHot", prepareOneHot];

@@ -13,11 +13,11 @@ import {
 } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import { type Epilogue, fused, plain } from "../gemm/epilogue.ts";
+import type { Epilogue } from "../gemm/epilogue.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { importHosts, printSimd } from "../pointwise/print_simd.ts";
 import { windowKernel, WindowTable } from "../pool/windows.ts";
-import { reduction } from "../reduce/reduce.ts";
+import { prepareReduction } from "../reduce/reduce.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
@@ -66,7 +66,7 @@ function rowEpilogueOf(epilogue: Epilogue | undefined): RowEpilogue | undefined 
 }
 
 /** DepthwiseConv2dNative; `epilogue` reads the inputs after the first two. */
-function prepareDepthwise(
+export function prepareDepthwise(
   engine: Engine,
   problem: Problem,
   epilogue?: Epilogue,
@@ -153,7 +153,7 @@ function prepareWindows(
 }
 
 /** DepthwiseConv2dNativeBackpropInput. */
-const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
+export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
   const { inputs: [, filter], outputs: [dx] } = problem;
   const g = geometryOf(dx.shape, filter.shape, problem);
   if (g === null) return null;
@@ -161,12 +161,12 @@ const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
   if (g.outChannels === g.channels) return prepareInputGradient(engine, g);
   const run = prepareInputGradient(engine, channelPerFilter(g));
   const shape = [sizeOf(dx.shape), filter.shape[3]], bytes = 4 * sizeOf(shape);
-  const sum = reduction("sum")(engine, {
+  const sum = prepareReduction(engine, {
     inputs: [{ dtype: "float32", shape }, { dtype: "int32", shape: [1] }],
     hosts: [undefined, new NdArray("int32", [1], Int32Array.of(1))],
     outputs: [{ dtype: "float32", shape: shape.slice(0, 1) }],
-    attrs: { keep_dims: false },
-  });
+    attrs: {},
+  }, "sum");
   return sum && (([to], ins) =>
     engine.heap.lend(bytes, (gradients) => {
       run([gradients], ins);
@@ -211,17 +211,8 @@ function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
 }
 
 /** DepthwiseConv2dNativeBackpropFilter. */
-const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
+export const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
   const { inputs: [x], outputs: [df] } = problem;
   const g = geometryOf(x.shape, df.shape, problem);
   return g && prepareFilterGradient(engine, g);
 };
-
-/** Kernels of depthwise convolutions and their gradients. */
-export const DEPTHWISE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["DepthwiseConv2dNative", plain(prepareDepthwise)],
-  ["_DepthwiseConv2dNativeEpilogue", fused(prepareDepthwise)],
-  ["_FusedDepthwiseConv2dNative", fused(prepareDepthwise)],
-  ["DepthwiseConv2dNativeBackpropInput", prepareDepthwiseInputGradient],
-  ["DepthwiseConv2dNativeBackpropFilter", prepareDepthwiseFilterGradient],
-];

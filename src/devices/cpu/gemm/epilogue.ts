@@ -1,12 +1,12 @@
 /**
- * What happens to sums before they are stored, and the ops that have it done: as their epilogue says, or nothing.
+ * What happens to sums before they are stored.
  */
 import type { Problem } from "../../../core/op.ts";
+import { epilogueOf } from "../../../core/fusion.ts";
 import type { DType } from "../../../core/dtype.ts";
 import { type Expr, mayFail } from "../../../core/scalar/expr.ts";
-import { meaningOf } from "../../../kernels/host/meaning.ts";
 import type { Engine } from "../engine.ts";
-import type { FastPrepare, FastRun } from "../fast.ts";
+import type { FastRun } from "../fast.ts";
 
 /** What happens to each sum before it is stored: an expression over it (argument 0) and further operands. */
 export interface Epilogue {
@@ -16,25 +16,14 @@ export interface Epilogue {
   readonly operands: readonly ("all" | "column" | "element")[];
 }
 
-/** Makes a kernel that applies an epilogue to each of its sums. */
-export type EpiloguePrepare = (
-  engine: Engine,
-  problem: Problem,
-  epilogue?: Epilogue,
-) => FastRun | null;
+/** Makes a kernel of a product, perhaps with an epilogue for each of its sums. */
+export type SumsPrepare = (engine: Engine, problem: Problem, epilogue?: Epilogue) => FastRun | null;
 
-/** The kernel of an op that is its sums alone. */
-export function plain(prepare: EpiloguePrepare): FastPrepare {
-  return (engine, problem) => prepare(engine, problem);
-}
-
-/** The kernel of an op that means its sums with an epilogue. */
-export function fused(prepare: EpiloguePrepare): FastPrepare {
-  return (engine, problem, def) => {
-    const epilogue = meaningOf(def)?.epilogue?.(problem);
-    if (!epilogue) return null;
-    const { expr, operands } = epilogue;
-    if (mayFail([expr], ["float32", ...operands.map((): DType => "float32")])) return null;
-    return prepare(engine, problem, { expr, operands: operands.map((o) => o.per) });
-  };
+/** What happens to the sums of a problem's product; null where vector code does not know it. */
+export function epilogueFor(problem: Problem): Epilogue | undefined | null {
+  const epilogue = epilogueOf(problem);
+  if (!epilogue) return epilogue === null ? undefined : null;
+  const { expr, operands } = epilogue;
+  if (mayFail([expr], ["float32", ...operands.map((): DType => "float32")])) return null;
+  return { expr, operands: operands.map((o) => o.per) };
 }

@@ -7,10 +7,10 @@ import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul/shape.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { FastPrepare, FastRun } from "../fast.ts";
+import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
-import { type Epilogue, fused, plain } from "./epilogue.ts";
+import type { Epilogue } from "./epilogue.ts";
 import { panelArguments } from "./gemm_call.ts";
 import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
@@ -213,8 +213,8 @@ function packTransposed(engine: Engine, k: number): PackB {
   };
 }
 
-/** MatMul and its batched kin, of float32; `epilogue` reads the inputs after the first two. */
-function prepareMatMul(
+/** Products of matrices and batches of them, of float32; `epilogue` reads the inputs after the first two. */
+export function prepareMatMul(
   engine: Engine,
   { inputs: [a, b], outputs: [out], attrs }: Problem,
   epilogue?: Epilogue,
@@ -281,13 +281,3 @@ function prepareBatches(
     }
   };
 }
-
-/** Kernels of matrix products. */
-export const MATMUL_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["MatMul", plain(prepareMatMul)],
-  ["BatchMatMul", plain(prepareMatMul)],
-  ["BatchMatMulV2", plain(prepareMatMul)],
-  ["_MatMulEpilogue", fused(prepareMatMul)],
-  ["_BatchMatMulV2Epilogue", fused(prepareMatMul)],
-  ["_FusedMatMul", fused(prepareMatMul)],
-];

@@ -10,7 +10,7 @@ import { ENTRY, interpolation, isPixels, putEntry } from "./interpolate.ts";
 /** Work of an element, in floating point operations. */
 const WORK = 20;
 
-const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], attrs }) => {
+export const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], attrs }) => {
   if (!isPixels(image.dtype)) return null;
   const { batch, height, width, depth } = imageDims(image.shape);
   const [count, rows, columns] = out.shape;
@@ -60,8 +60,3 @@ const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], att
     engine.callAll(calls, WORK * count * size);
   };
 };
-
-/** The kernels by op name. */
-export const CROP_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["CropAndResize", prepareCrop],
-];

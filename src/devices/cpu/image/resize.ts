@@ -30,7 +30,7 @@ function isSame([, height, width]: Shape, [, rows, columns]: Shape): boolean {
   return height === rows && width === columns;
 }
 
-const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
+export const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
   if (!isPixels(x.dtype) || out.dtype !== "float32") return null;
   const { batch, height, width, depth } = imageDims(x.shape);
   const [, rows, columns] = out.shape;
@@ -75,7 +75,7 @@ const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [out], att
   };
 };
 
-const prepareNearest: FastPrepare = (
+export const prepareNearest: FastPrepare = (
   engine: Engine,
   { inputs: [x], outputs: [out], attrs }: Problem,
 ) => {
@@ -96,9 +96,3 @@ const prepareNearest: FastPrepare = (
   });
   return ([y], [p]) => run(y, p, 0);
 };
-
-/** The kernels by op name. */
-export const RESIZE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["ResizeBilinear", prepareBilinear],
-  ["ResizeNearestNeighbor", prepareNearest],
-];

@@ -68,7 +68,7 @@ function prepareReads(
   return { numbers: new Float64Array(words.buffer, 0, tables * NUMBERS), run };
 }
 
-const prepareTransform: FastPrepare = (
+export const prepareTransform: FastPrepare = (
   engine,
   { inputs: [x, transforms], outputs: [out], hosts, attrs },
 ) => {
@@ -96,7 +96,7 @@ const prepareTransform: FastPrepare = (
   };
 };
 
-const prepareRotation: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
+export const prepareRotation: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
   const rotation = rotationOf(x.shape, attrs);
   const sin = Math.sin(rotation.radians), cos = Math.cos(rotation.radians);
   const { numbers, run } = prepareReads(
@@ -112,9 +112,3 @@ const prepareRotation: FastPrepare = (engine, { inputs: [x], outputs: [out], att
   numbers.set([sin, cos, cos, -sin, rotation.y, rotation.x, 0, 0, 0, 0, rotation.y, rotation.x]);
   return ([y], [p]) => run(y, p);
 };
-
-/** The kernels by op name. */
-export const WARP_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["ImageProjectiveTransformV3", prepareTransform],
-  ["RotateWithOffset", prepareRotation],
-];

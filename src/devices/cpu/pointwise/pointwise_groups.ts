@@ -1,18 +1,23 @@
 /**
- * Ops that several expressions compute: of the same inputs, the same ones for each member of a group, or one after another.
+ * Ops that several loops compute: the same expressions for each member of a group, or sums of more terms than one loop takes.
  */
+import type { Problem } from "../../../core/op.ts";
 import type { Expr } from "../../../core/scalar/expr.ts";
 import { sumOf, termLists } from "../../../kernels/host/pointwise.ts";
+import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { preparePointwise } from "./pointwise.ts";
 
-/** Several expressions of the same inputs. */
-const prepareFused: FastPrepare = (engine, { inputs, outputs, attrs }) =>
-  preparePointwise(engine, attrs.exprs as Expr[], inputs, outputs[0].shape);
-
 /** The same expressions for each member: shared scalars, then the member's arrays. */
-const prepareGrouped: FastPrepare = (engine, { inputs, outputs, attrs }) => {
-  const { exprs, scalars, arrays } = attrs as { exprs: Expr[]; scalars: number; arrays: number };
+export function prepareMembers(
+  engine: Engine,
+  { inputs, outputs }: Problem,
+  { exprs, scalars, arrays }: {
+    readonly exprs: readonly Expr[];
+    readonly scalars: number;
+    readonly arrays: number;
+  },
+): FastRun | null {
   const each: FastRun[] = [];
   for (let m = 0; m * exprs.length < outputs.length; m++) {
     const own = [
@@ -29,7 +34,7 @@ const prepareGrouped: FastPrepare = (engine, { inputs, outputs, attrs }) => {
     );
   }
   return (outs, ins) => each.forEach((run) => run(outs, ins));
-};
+}
 
 /** Sums of any number of terms. */
 export const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
@@ -46,9 +51,3 @@ export const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
   }
   return (outs, ins) => parts.forEach((run) => run(outs, ins));
 };
-
-/** Kernels of ops whose attributes are expressions. */
-export const POINTWISE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["_FusedPointwise", prepareFused],
-  ["_GroupedUpdate", prepareGrouped],
-];

@@ -1,6 +1,7 @@
 /**
  * Poolings over two and three axes and their gradients. Channels last, float32.
  */
+import type { MeaningOf } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
 import {
   spatialAxes,
@@ -8,7 +9,7 @@ import {
   windowGeometry,
 } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
-import type { FastPrepare } from "../fast.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
@@ -44,14 +45,19 @@ function greatest(w: WindowCode, x: I): Local<"f32x4">[] {
   return top;
 }
 
-function pooling(kind: "max" | "average"): FastPrepare {
-  return (engine, problem) => {
-    const [x] = problem.inputs;
-    const g = x.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
-    if (g === null) return null;
-    const run = prepareRows(engine, g, kind) ?? prepareFolds(engine, g, kind);
-    return ([y], [p]) => run(y, p);
-  };
+/** The kernel of a pooling or its gradient. */
+export function preparePool(
+  engine: Engine,
+  problem: Problem,
+  { takes, gives }: MeaningOf<"window">,
+): FastRun | null {
+  const isMax = takes === "max";
+  if (gives === "gradient") return (isMax ? prepareMaxGrad : prepareAverageGrad)(engine, problem);
+  const [x] = problem.inputs, kind = isMax ? "max" : "average";
+  const g = x.dtype === "float32" ? poolGeometry(x.shape, problem) : null;
+  if (g === null) return null;
+  const run = prepareRows(engine, g, kind) ?? prepareFolds(engine, g, kind);
+  return ([y], [p]) => run(y, p);
 }
 
 /** Zeroes a block. */
@@ -120,15 +126,3 @@ const prepareAverageGrad: FastPrepare = (engine, problem) => {
     run(table, [[to, "image"], [grad, "result"]]);
   };
 };
-
-/** The kernels by op name. */
-export const POOL_KERNELS: readonly (readonly [string, FastPrepare])[] = ["", "3D"].flatMap((
-  suffix,
-) =>
-  [
-    [`MaxPool${suffix}`, pooling("max")],
-    [`AvgPool${suffix}`, pooling("average")],
-    [`MaxPool${suffix}Grad`, prepareMaxGrad],
-    [`AvgPool${suffix}Grad`, prepareAverageGrad],
-  ] as const
-);

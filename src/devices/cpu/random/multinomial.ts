@@ -13,7 +13,7 @@ import { uniformRun } from "./random.ts";
 
 type I = Local<"i32">;
 
-const prepareMultinomial: FastPrepare = (engine, { inputs, outputs: [out], hosts }) => {
+export const prepareMultinomial: FastPrepare = (engine, { inputs, outputs: [out], hosts }) => {
   const [{ dtype, shape: [batch, classes] }, , seed] = inputs, size = sizeOf(out.shape);
   const known = dtype === "float32" && out.dtype === "int32" && seed.dtype === "int32";
   if (!known || hosts[2] !== undefined || classes === 0) return null;
@@ -78,9 +78,3 @@ function writeDraw(
     f.advance(batch, -1);
   });
 }
-
-/** The kernel by op name. */
-export const MULTINOMIAL_KERNEL: readonly [string, FastPrepare] = [
-  "StatelessMultinomial",
-  prepareMultinomial,
-];

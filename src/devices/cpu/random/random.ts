@@ -2,11 +2,13 @@
  * Random numbers: Threefry on four counters at a time, and the distributions made of its bits. The same bits as
  * `kernels/host/random.ts` draws.
  */
+import type { Distribution } from "../../../core/meaning.ts";
+import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { INVERSE_ERF, TRUNCATED_MASS } from "../../../kernels/host/random.ts";
 import { PARITY, ROTATIONS } from "../../../kernels/pointwise/threefry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { FastPrepare } from "../fast.ts";
+import type { FastPrepare, FastRun } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { type D2, type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
@@ -111,22 +113,24 @@ export function uniformRun(engine: Engine): WasmFunction {
   return drawRun(engine, "uniform", uniform);
 }
 
-function drawing(name: string, draw: Draw): FastPrepare {
-  return (engine: Engine, { inputs, outputs: [out], hosts }) => {
-    if (out.dtype !== "float32" || inputs[1].dtype !== "int32" || hosts[1] !== undefined) {
-      return null;
-    }
-    const size = sizeOf(out.shape);
-    const run = drawRun(engine, name, draw);
-    return ([o], ins) => {
-      const seed = ins[1] >>> 2;
-      run(o, size, engine.heap.i32[seed], engine.heap.i32[seed + 1]);
-    };
+const DRAWS: Readonly<Record<Distribution, Draw>> = { uniform, normal, truncated };
+
+/** Numbers of a distribution, under the seed in input 1. */
+export function draw(
+  engine: Engine,
+  { inputs, outputs: [out], hosts }: Problem,
+  distribution: Distribution,
+): FastRun | null {
+  if (out.dtype !== "float32" || inputs[1].dtype !== "int32" || hosts[1] !== undefined) return null;
+  const size = sizeOf(out.shape), run = drawRun(engine, distribution, DRAWS[distribution]);
+  return ([o], ins) => {
+    const seed = ins[1] >>> 2;
+    run(o, size, engine.heap.i32[seed], engine.heap.i32[seed + 1]);
   };
 }
 
 /** Whole numbers of 32 bits: `low + word mod range`, or all bits where the range is 0. */
-const drawInts: FastPrepare = (engine, { inputs, outputs: [out], hosts }) => {
+export const drawInts: FastPrepare = (engine, { inputs, outputs: [out], hosts }) => {
   const isInt = out.dtype === "int32" || out.dtype === "uint32";
   if (!isInt || inputs[1].dtype !== "int32" || hosts[1] !== undefined) return null;
   const low = hosts[2] ? Number(hosts[2].item()) : 0;
@@ -152,12 +156,3 @@ const drawInts: FastPrepare = (engine, { inputs, outputs: [out], hosts }) => {
     run(o, size, engine.heap.i32[seed], engine.heap.i32[seed + 1], low, range, range);
   };
 };
-
-/** The kernels by op name. */
-export const RANDOM_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["StatelessRandomUniform", drawing("uniform", uniform)],
-  ["StatelessRandomNormal", drawing("normal", normal)],
-  ["StatelessTruncatedNormal", drawing("truncated", truncated)],
-  ["StatelessRandomUniformInt", drawInts],
-  ["StatelessRandomUniformFullInt", drawInts],
-];

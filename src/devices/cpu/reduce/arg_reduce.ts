@@ -3,11 +3,12 @@
  */
 import type { DType } from "../../../core/dtype.ts";
 import { normalizeAxis } from "../../../core/shape.ts";
-import type { ArgOp } from "../../../kernels/host/arg_reduce.ts";
+import type { ArgOp } from "../../../core/meaning.ts";
+import type { Problem } from "../../../core/op.ts";
 import { type Line, lineOf } from "../../../kernels/reduce/layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";
-import type { FastPrepare, FastRun } from "../fast.ts";
+import type { FastRun } from "../fast.ts";
 import { argModule, COLUMNS, hasArgModule } from "./arg_reduce_kernel.ts";
 
 /** Work of an element, in floating point operations. */
@@ -19,17 +20,17 @@ const NARROW = 32;
 /** Columns of a part, at least. */
 const PART_COLUMNS = 64;
 
-function argReduction(op: ArgOp): FastPrepare {
-  return (engine, { inputs: [{ shape, dtype }], outputs: [out], hosts: [, dimension] }) => {
-    if (dimension === undefined || !hasArgModule(op, dtype) || out.dtype !== "int32") return null;
-    const line = lineOf(shape, normalizeAxis(Number(dimension.item()), shape.length));
-    const { outer, length, inner } = line;
-    if (outer * length * inner === 0) return () => {};
-    const module = argModule(engine, op, dtype);
-    if (inner > 1) return overColumns(engine, module, line);
-    if (outer === 1) return overOneRow(engine, module, { op, dtype, length });
-    return overRows(engine, outer >= 4 && length <= NARROW ? module.narrow : module.rows, line);
-  };
+/** The kernel of a search along an axis. */
+export function prepareArgReduction(engine: Engine, problem: Problem, op: ArgOp): FastRun | null {
+  const { inputs: [{ shape, dtype }], outputs: [out], hosts: [, dimension] } = problem;
+  if (dimension === undefined || !hasArgModule(op, dtype) || out.dtype !== "int32") return null;
+  const line = lineOf(shape, normalizeAxis(Number(dimension.item()), shape.length));
+  const { outer, length, inner } = line;
+  if (outer * length * inner === 0) return () => {};
+  const module = argModule(engine, op, dtype);
+  if (inner > 1) return overColumns(engine, module, line);
+  if (outer === 1) return overOneRow(engine, module, { op, dtype, length });
+  return overRows(engine, outer >= 4 && length <= NARROW ? module.narrow : module.rows, line);
 }
 
 function overRows(engine: Engine, run: WasmFunction, { outer: m, length: n }: Line): FastRun {
@@ -89,9 +90,3 @@ function overColumns(
     }));
   };
 }
-
-/** The kernels by op name. */
-export const ARG_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["ArgMax", argReduction("max")],
-  ["ArgMin", argReduction("min")],
-];

@@ -3,7 +3,7 @@
  * compared for their values alone; where they are is looked up in the few blocks that hold something better than all before.
  */
 import type { DType } from "../../../core/dtype.ts";
-import type { ArgOp } from "../../../kernels/host/arg_reduce.ts";
+import type { ArgOp } from "../../../core/meaning.ts";
 import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import type { Bits, Comparisons, Loads } from "../wasm/instruction_types.ts";

@@ -7,7 +7,7 @@ import { sizeOf } from "../../../core/shape.ts";
 import { axesOf, type Line, reduceLayout } from "../../../kernels/reduce/layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports } from "../engine.ts";
-import type { FastPrepare, FastRun } from "../fast.ts";
+import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4, i8x16 } from "../wasm/instructions.ts";
@@ -40,19 +40,23 @@ const ANY: Fold = {
 };
 const ALL: Fold = { name: "all", identity: 1, join: i8x16.minU, settle: i32.allBytesTrue };
 
-function boolReduction(fold: Fold): FastPrepare {
-  return (engine: Engine, { inputs: [x], outputs: [out], hosts: [, axes] }: Problem) => {
-    if (axes === undefined || x.dtype !== "bool") return null;
-    const size = sizeOf(out.shape);
-    const { dims, reduced, count } = reduceLayout(x.shape, axesOf(axes, x.shape.length));
-    if (size === 0) return () => {};
-    if (count === 0) {
-      return ([o]) => void engine.heap.u8.fill(fold.identity, o, o + size);
-    }
-    const passes = passesOf(dims, reduced);
-    if (passes.length === 0) return ([o], [p]) => void engine.heap.u8.copyWithin(o, p, p + size);
-    return runPasses(engine, foldModule(engine, fold), passes);
-  };
+/** The kernel of a reduction of bools; null for others. */
+export function prepareBoolReduction(
+  engine: Engine,
+  { inputs: [x], outputs: [out], hosts: [, axes] }: Problem,
+  op: "any" | "all",
+): FastRun | null {
+  const fold = op === "any" ? ANY : ALL;
+  if (axes === undefined || x.dtype !== "bool") return null;
+  const size = sizeOf(out.shape);
+  const { dims, reduced, count } = reduceLayout(x.shape, axesOf(axes, x.shape.length));
+  if (size === 0) return () => {};
+  if (count === 0) {
+    return ([o]) => void engine.heap.u8.fill(fold.identity, o, o + size);
+  }
+  const passes = passesOf(dims, reduced);
+  if (passes.length === 0) return ([o], [p]) => void engine.heap.u8.copyWithin(o, p, p + size);
+  return runPasses(engine, foldModule(engine, fold), passes);
 }
 
 function passesOf(dims: readonly number[], reduced: readonly boolean[]): Line[] {
@@ -237,9 +241,3 @@ function storeBytes(f: FunctionBuilder, address: Value<"i32">, v: Bytes, count: 
   some(2, () => [0, 1].forEach((l) => f.storeLane(to, rest, 1, l, l)), () => i32x4.shrU(rest, 16));
   f.if(i32.and(count, 1), () => f.storeLane(to, rest, 1, 0));
 }
-
-/** The kernels by op name. */
-export const BOOL_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["Any", boolReduction(ANY)],
-  ["All", boolReduction(ALL)],
-];

@@ -2,21 +2,21 @@
  * Reductions along any axes: sum, mean, product, maximum, minimum, of float32 and int32; of an array, or of what an expression
  * makes of several. Results may go through a further expression.
  */
-import type { BufferRef } from "../../../core/dispatch.ts";
+import { inputOf } from "../../../core/fusion.ts";
 import type { Problem } from "../../../core/op.ts";
 import { argument, mayFail } from "../../../core/scalar/expr.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { meaningOf } from "../../../kernels/host/meaning.ts";
-import type { ReduceOp } from "../../../kernels/host/reduce.ts";
+import type { ReduceOp } from "../../../core/meaning.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "../../../kernels/reduce/layout.ts";
-import { plainTask, type ReduceTask } from "../../../kernels/reduce/task.ts";
+import { type ReduceTask, reduceTask } from "../../../kernels/reduce/task.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { FastPrepare, FastRun } from "../fast.ts";
+import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { simdPrints } from "../pointwise/print_simd.ts";
+import { prepareBoolReduction } from "./bool_reduce.ts";
 import { heldReduction, isHeld } from "./reduce_held.ts";
 import { reducerModule } from "./reduce_kernel.ts";
 import { ReduceNest } from "./reduce_nest.ts";
@@ -26,23 +26,14 @@ import { type Reducer, REDUCERS } from "./reducer.ts";
 /** Elements that one call should take, where an expression makes calls small. */
 const WORTH_CALL = 64;
 
-/** A reduction of float32 or int32; null for what it does not know. */
-export function reduction(
-  op: ReduceOp,
-): (engine: Engine, problem: Problem) => FastRun | null {
-  const task = plainTask(op);
-  return (engine, problem) =>
-    problem.hosts[1] === undefined ? null : prepareReduction(engine, task(problem));
-}
-
-/** A reduction with what comes before and after it. */
-const prepareFusedReduction: FastPrepare = (engine, problem, def) => {
-  const task = problem.hosts[0] === undefined ? null : meaningOf(def)!.reduction!(problem);
-  return task && prepareReduction(engine, task);
-};
-
-function prepareReduction(engine: Engine, task: ReduceTask): FastRun | null {
+/** A reduction with what is fused to it; null for what it does not know. */
+export function prepareReduction(engine: Engine, problem: Problem, op: ReduceOp): FastRun | null {
+  const task = reduceTask(op)(problem);
+  if (task === null) return null;
   const { prologue, epilogue, dtype, out } = task;
+  if (op === "any" || op === "all") {
+    return prologue || epilogue ? null : prepareBoolReduction(engine, problem, op);
+  }
   const results = prepareResults(engine, task, epilogue !== null);
   if (results === null) return null;
   const inputs = prologue?.buffers.map(inputOf) ?? [0];
@@ -62,10 +53,6 @@ function prepareReduction(engine: Engine, task: ReduceTask): FastRun | null {
     const r = results(0, inputs.map((i) => ins[i]));
     finish(outs, [r, ...further.map((i) => ins[i])]);
   });
-}
-
-function inputOf(ref: BufferRef): number {
-  return (ref as { readonly input: number }).input;
 }
 
 /** Reduces operands, to `o` or to scratch memory; gives back where. */
@@ -152,15 +139,3 @@ function prepareHeld(
     return o;
   };
 }
-
-/** Kernels of reductions. */
-export const REDUCE_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["Sum", reduction("sum")],
-  ["Mean", reduction("mean")],
-  ["Prod", reduction("prod")],
-  ["Max", reduction("max")],
-  ["Min", reduction("min")],
-  ...["Sum", "Mean", "Prod", "Max", "Min"].map((op) =>
-    [`_Fused${op}`, prepareFusedReduction] as const
-  ),
-];

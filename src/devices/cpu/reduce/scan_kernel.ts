@@ -1,7 +1,8 @@
 /**
  * The loops of running sums and products: along rows, and down columns. Float32 is added up and multiplied in float64.
  */
-import type { ScanOp, ScanOptions } from "../../../kernels/host/scan.ts";
+import type { ScanOp } from "../../../core/meaning.ts";
+import type { ScanOptions } from "../../../kernels/host/scan.ts";
 import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";

@@ -251,7 +251,7 @@ const layerNormGrad: Body = (w) => {
   );
 };
 
-const prepareLayerNorm: FastPrepare = (engine, { inputs, outputs, attrs }) => {
+export const prepareLayerNorm: FastPrepare = (engine, { inputs, outputs, attrs }) => {
   if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
   const { m, n } = rowsOf(inputs[0].shape);
   const run = rowKernel(engine, "layerNorm", 5, layerNorm);
@@ -262,7 +262,7 @@ const prepareLayerNorm: FastPrepare = (engine, { inputs, outputs, attrs }) => {
   };
 };
 
-const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) => {
+export const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) => {
   if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
   const { m, n } = rowsOf(inputs[1].shape);
   const run = rowKernel(engine, "layerNormGrad", 7, layerNormGrad);
@@ -279,17 +279,17 @@ const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) =
 };
 
 /** Rows are taken several at a time unless they are long, and what is left of them one by one. */
-function prepareSoftmax(log: boolean): FastPrepare {
+export function prepareSoftmax(log: boolean): FastPrepare {
   const name = log ? "logSoftmax" : "softmax", body = log ? logSoftmax : softmax;
   // Of one element, which may be NaN or infinite.
   const nothing = scalar.sub(argument(0), argument(0));
   const one = log ? nothing : scalar.add(nothing, constant(1));
   const oneByOne = plain(name, 1, 1, HEAVY, body);
-  return (engine, problem, def) => {
+  return (engine, problem) => {
     const { inputs, outputs } = problem, [{ dtype, shape }] = inputs;
     if (dtype !== "float32") return null;
     const { m, n } = rowsOf(shape), narrow = isNarrow(m, n);
-    if (n > LONGEST_ROW) return oneByOne(engine, problem, def);
+    if (n > LONGEST_ROW) return oneByOne(engine, problem);
     if (n === 1) return preparePointwise(engine, [one], inputs, outputs[0].shape);
     const together = narrow ? 4 : ROWS_AT_ONCE, whole = m - m % together;
     const run = narrow ? narrowSoftmax(engine, log) : softmaxRows(engine, log);
@@ -318,7 +318,10 @@ function putFloat64(engine: Engine, room: number, value: number): number {
   return at;
 }
 
-const prepareSparseCrossEntropy: FastPrepare = (engine, { inputs: [x, labels], outputs }) => {
+export const prepareSparseCrossEntropy: FastPrepare = (
+  engine,
+  { inputs: [x, labels], outputs },
+) => {
   if (
     x.dtype !== "float32" || labels.dtype !== "int32" || outputs.some((s) => s.dtype !== "float32")
   ) return null;
@@ -338,14 +341,17 @@ const prepareSparseCrossEntropy: FastPrepare = (engine, { inputs: [x, labels], o
   };
 };
 
-/** The kernels by op name. */
-export const ROW_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["Softmax", prepareSoftmax(false)],
-  ["LogSoftmax", prepareSoftmax(true)],
-  ["_SoftmaxGrad", plain("softmaxGrad", 1, 2, LIGHT, softmaxGrad)],
-  ["_LogSoftmaxGrad", plain("logSoftmaxGrad", 1, 2, HEAVY, logSoftmaxGrad)],
-  ["SoftmaxCrossEntropyWithLogits", plain("crossEntropy", 2, 2, HEAVY, crossEntropy, [0])],
-  ["SparseSoftmaxCrossEntropyWithLogits", prepareSparseCrossEntropy],
-  ["_LayerNorm", prepareLayerNorm],
-  ["_LayerNormGrad", prepareLayerNormGrad],
-];
+/** The gradient of softmax. */
+export const prepareSoftmaxGrad: FastPrepare = plain("softmaxGrad", 1, 2, LIGHT, softmaxGrad);
+/** The gradient of its logarithm. */
+export const prepareLogSoftmaxGrad: FastPrepare = plain(
+  "logSoftmaxGrad",
+  1,
+  2,
+  HEAVY,
+  logSoftmaxGrad,
+);
+/** Cross entropy of logits with labels that are probabilities. */
+export const prepareCrossEntropy: FastPrepare = plain("crossEntropy", 2, 2, HEAVY, crossEntropy, [
+  0,
+]);

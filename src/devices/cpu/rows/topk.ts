@@ -22,7 +22,10 @@ const WORK = 20;
 /** Elements that are compared in a turn. */
 const TURN = 16;
 
-const prepareTopK: FastPrepare = (engine, { inputs: [{ dtype, shape }], outputs: [out, at] }) => {
+export const prepareTopK: FastPrepare = (
+  engine,
+  { inputs: [{ dtype, shape }], outputs: [out, at] },
+) => {
   const n = shape[shape.length - 1], k = out.shape[out.shape.length - 1];
   const known = (dtype === "float32" || dtype === "int32") && at.dtype === "int32";
   if (!known || n > PLACES) return null;
@@ -175,6 +178,3 @@ function writeTopK(
     f.advance(rows, -1);
   });
 }
-
-/** The kernel by op name. */
-export const TOPK_KERNEL: readonly [string, FastPrepare] = ["TopKV2", prepareTopK];

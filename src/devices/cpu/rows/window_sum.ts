@@ -109,17 +109,11 @@ function windowKernel(
   };
 }
 
-const prepareWindowSum: FastPrepare = (engine, { inputs: [x], attrs: { radius } }) =>
+export const prepareWindowSum: FastPrepare = (engine, { inputs: [x], attrs: { radius } }) =>
   windowKernel(engine, "sum", { x, radius, constants: { bias: 0, alpha: 1, power: 1 } });
 
-const prepareResponse: FastPrepare = (engine, { inputs: [x], attrs }) => {
+export const prepareResponse: FastPrepare = (engine, { inputs: [x], attrs }) => {
   const { depth_radius: radius, bias, alpha, beta } = attrs;
   const name = ROOTS.includes(beta) ? `response ${beta}` : "response";
   return windowKernel(engine, name, { x, radius, constants: { bias, alpha, power: -beta } });
 };
-
-/** The kernels by op name. */
-export const WINDOW_SUM_KERNELS: readonly (readonly [string, FastPrepare])[] = [
-  ["_WindowSum", prepareWindowSum],
-  ["LRN", prepareResponse],
-];

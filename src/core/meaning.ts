@@ -1,0 +1,182 @@
+/**
+ * What ops are to those who do not run an op's own loops: passes, placement and devices. An op says it once, in its definition, so
+ * that nobody else keeps lists of ops.
+ */
+import type { Attrs, Problem } from "./op.ts";
+import type { Expr } from "./scalar/expr.ts";
+
+/** What an op is. Functions are asked where shapes and attributes decide. */
+export type Meaning =
+  /** Output i is expression i of the inputs, broadcast. `sums`: it adds up its inputs, however many there are. */
+  | {
+    readonly kind: "pointwise";
+    readonly exprs: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
+    readonly sums?: boolean;
+  }
+  /**
+   * New values of a variable and its slots by a rule that is pointwise in all but scalars. Inputs are as many arrays as there are
+   * outputs, scalars, and the gradient; with `members`, so many scalars and then so many arrays for each variable.
+   */
+  | {
+    readonly kind: "update";
+    readonly exprs: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
+    readonly members?: (attrs: Attrs) => { readonly scalars: number; readonly arrays: number };
+  }
+  /** The output is the first input in its own memory, perhaps under another shape. */
+  | { readonly kind: "view" }
+  /** The output is a copy of input `from`; places read from nowhere get the element in input `fill`, or zero. */
+  | {
+    readonly kind: "copy";
+    readonly from: number;
+    readonly map: (problem: Problem) => CopyMap;
+    readonly fill: number | undefined;
+  }
+  /** Copies rows between a whole and its parts: the first inputs are joined, or input `from` is split. */
+  | {
+    readonly kind: "exchange";
+    readonly way: "join" | "split";
+    readonly from: number;
+    readonly partsOf: (problem: Problem) => RowParts;
+  }
+  /** Elements that follow from their places: the element in input 1, a number, a ramp by its step or by its end, random draws. */
+  | {
+    readonly kind: "fill";
+    readonly how: "element" | "steps" | "spaced" | "integers" | Distribution;
+  }
+  | { readonly kind: "fill"; readonly how: "number"; readonly number: (attrs: Attrs) => number }
+  /** The output holds the rows of input 0 that input 1 names. */
+  | { readonly kind: "gather"; readonly layout: (problem: Problem) => RowLayout }
+  /** Rows of an input are put where others say: `add` sums, `write` keeps the last. `skip`: rows with a negative index are left out. */
+  | {
+    readonly kind: "scatter";
+    readonly how: "add" | "write";
+    readonly layout: (problem: Problem) => RowLayout;
+    readonly inputs: ScatterInputs;
+    readonly skip: "none" | "negative";
+  }
+  /** Counts the values in all of input 0, or in each of its rows. */
+  | { readonly kind: "count"; readonly of: "all" | "rows" }
+  /** Marks places along an axis that input 0 names. */
+  | { readonly kind: "mark" }
+  /** Images read between or beside their pixels. */
+  | {
+    readonly kind: "sample";
+    readonly how: "bilinear" | "nearest" | "crop" | "transform" | "rotation";
+  }
+  /** Reduces input 0 over the axes in input 1; a plan may give it a prologue and an epilogue. */
+  | { readonly kind: "reduce"; readonly op: ReduceOp }
+  /** The first place of the greatest or least element along the axis in input 1. */
+  | { readonly kind: "arg reduce"; readonly op: ArgOp }
+  /** Running sums or products along the axis in input 1. */
+  | { readonly kind: "scan"; readonly op: ScanOp }
+  /** Reads each row a few times, reducing it to a few numbers each time. */
+  | { readonly kind: "rows"; readonly program: RowProgram }
+  /** The greatest element or the mean of each window, or the gradient of that. */
+  | {
+    readonly kind: "window";
+    readonly takes: "max" | "mean";
+    readonly gives: "result" | "gradient";
+  }
+  /**
+   * Sums of products: of matrices, of windows with filters over all channels, or over one. `fuses`: a plan may give it an epilogue.
+   * `asFused`: the product and epilogue that the attributes ask for; null where no kernel knows them.
+   */
+  | {
+    readonly kind: "product";
+    readonly of: "matrices" | "windows" | "channels";
+    readonly gives: "result" | "input gradient" | "filter gradient";
+    readonly fuses?: boolean;
+    readonly asFused?: (problem: Problem) => Problem | null;
+  }
+  /** Nothing that anybody else could make use of. */
+  | { readonly kind: "opaque" };
+
+/** The meanings of one kind. */
+export type MeaningOf<K extends Meaning["kind"]> = Extract<Meaning, { readonly kind: K }>;
+
+/** What a reduction does with elements. */
+export type ReduceOp = "sum" | "mean" | "prod" | "max" | "min" | "any" | "all";
+/** Which element is looked for. */
+export type ArgOp = "max" | "min";
+/** What a scan does with elements. */
+export type ScanOp = "sum" | "prod";
+/** Random numbers of floating point. */
+export type Distribution = "uniform" | "normal" | "truncated";
+/** What happens to each row. */
+export type RowProgram =
+  | "softmax"
+  | "logSoftmax"
+  | "softmaxGrad"
+  | "logSoftmaxGrad"
+  | "crossEntropy"
+  | "sparseCrossEntropy"
+  | "layerNorm"
+  | "layerNormGrad"
+  | "windowSum"
+  | "windowResponse"
+  | "topK"
+  | "multinomial";
+
+/** How the coordinate `c` along one output axis finds its place in the input. */
+export interface AxisMap {
+  /** Extent in the output. */
+  readonly dim: number;
+  /** Input elements per step; 0 repeats, negative runs backwards. */
+  readonly stride: number;
+  /**
+   * `plain`: the step is `c`;
+   * `window`: `(c - begin) / step` where that is whole and in `[0, extent)`, else the place is filled;
+   * `mirror`: `c - begin` folded back into `[0, extent)`, repeating the border where `step` is 1;
+   * `roll`: `(c + begin) mod extent`.
+   */
+  readonly rule: "plain" | "window" | "mirror" | "roll";
+  /** See `rule`. */
+  readonly begin?: number;
+  /** See `rule`. */
+  readonly extent?: number;
+  /** See `rule`; default 1. May be negative for `window`. */
+  readonly step?: number;
+}
+
+/** A copy: axes outermost first, and the input place that all steps zero read. */
+export interface CopyMap {
+  /** Axes of the output. */
+  readonly axes: readonly AxisMap[];
+  /** First element. */
+  readonly base: number;
+}
+
+/** Rows, and how many elements of each row every part holds. */
+export interface RowParts {
+  /** How many rows. */
+  readonly rows: number;
+  /** Elements of a row that are in each part. */
+  readonly widths: readonly number[];
+}
+
+/**
+ * A table seen as `[batch, outer, rows, inner]`; `count` index vectors per batch name rows of it, and the picked rows
+ * are `[batch, outer, count, inner]`.
+ */
+export interface RowLayout {
+  /** Leading axes that indices share. */
+  readonly batch: number;
+  /** Axes of the table between those and the rows. */
+  readonly outer: number;
+  /** Extents that one index vector runs through: their product is the number of rows. */
+  readonly dims: readonly number[];
+  /** Elements of a row. */
+  readonly inner: number;
+  /** Index vectors per batch. */
+  readonly count: number;
+}
+
+/** Which inputs of a scatter are which. */
+export interface ScatterInputs {
+  /** The rows to put. */
+  readonly rows: number;
+  /** Their indices. */
+  readonly indices: number;
+  /** What the result holds before; zeros where absent. */
+  readonly start?: number;
+}

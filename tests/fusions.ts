@@ -1,0 +1,59 @@
+/** Nodes of plans with expressions fused to them: inputs and attributes as a plan would give them. */
+
+import type { DType, NdArray } from "@weft/weft";
+import { type EpilogueOperand, withFusion } from "../src/core/fusion.ts";
+import { type Attrs, lookupOp, type OpDef } from "../src/core/op.ts";
+import type { Expr } from "../src/core/scalar/expr.ts";
+
+/** How an epilogue reads an operand. */
+export type Per = EpilogueOperand["per"];
+
+/** Operands of float32 from this input on. */
+function operandsFrom(first: number, per: readonly Per[]): EpilogueOperand[] {
+  return per.map((per, i) => ({ dtype: "float32", buffer: { input: first + i }, per }));
+}
+
+/** Attributes of a product whose sums go through an expression; its operands follow the two of the product. */
+export function withEpilogue(attrs: Attrs, expr: Expr, per: readonly Per[]): Attrs {
+  const epilogue = { expr, operands: operandsFrom(2, per) };
+  return withFusion(attrs, { own: 2, prologue: null, epilogue, dtype: "float32" });
+}
+
+/** What is reduced and how its results end. */
+export interface FusedReduction {
+  /** What elements are made of. */
+  readonly operands: readonly NdArray[];
+  /** An element. */
+  readonly expr: Expr;
+  /** Axes that go. */
+  readonly axes: NdArray;
+  /** What results go through, over them and `further`, each one per result or one for all. */
+  readonly finish?: Expr;
+  /** See `finish`. */
+  readonly further?: readonly NdArray[];
+  /** Element type of the result. Default float32. */
+  readonly dtype?: DType;
+}
+
+/** Inputs and attributes of a reduction with a prologue, and perhaps an epilogue. */
+export function fusedReduction(
+  { operands, expr, axes, finish, further = [], dtype = "float32" }: FusedReduction,
+  attrs: Attrs = {},
+): { inputs: NdArray[]; attrs: Attrs } {
+  const [first, ...others] = operands;
+  const per = further.map((x): Per => (x.size === 1 ? "all" : "element"));
+  return {
+    inputs: [first, axes, ...others, ...further],
+    attrs: withFusion(attrs, {
+      own: 2,
+      prologue: { expr, inputs: operands.map((_, i) => (i === 0 ? 0 : i + 1)) },
+      epilogue: finish ? { expr: finish, operands: operandsFrom(2 + others.length, per) } : null,
+      dtype,
+    }),
+  };
+}
+
+/** The op whose name a case begins with: "MatMul with an epilogue" is one of MatMul. */
+export function opOfCase(name: string): OpDef {
+  return lookupOp(name.split(" ")[0])!;
+}
