@@ -9,6 +9,15 @@ Deno.test("files, folders and lists of ops are no longer than they may be", () =
   assertEquals(found, [], "Make them smaller, or see tools/limits.ts");
 });
 
+Deno.test("nothing but src/ops/, patterns of passes and file formats keeps a list of ops", () => {
+  assertEquals(readListed().ops, {}, "There is no exception");
+  const { ops } = measure(new Set(registeredOpNames()));
+  const naming = Object.keys(ops).filter((file) =>
+    /^src\/(devices|kernels|runtime\/(plan|eager))\//.test(file) && ops[file] > 0
+  );
+  assertEquals(naming, [], "They read what an op means");
+});
+
 Deno.test("grown() names what is beyond the limits and beyond its exception", () => {
   const none: Sizes = { lines: {}, files: {}, ops: {} };
   const now: Sizes = {

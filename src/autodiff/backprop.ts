@@ -181,7 +181,7 @@ function expandGradient(
   const outputs = withRecorders(
     [...currentRecorders(), recorder],
     // The steps hold what they read as it is; whoever asked for the gradient disposes it all.
-    () => keepingAll(() => step.def.expand!(inputs as Tensor[], attrs)),
+    () => keepingAll(() => step.def.expand!(inputs, attrs)),
   );
   const seeds = outputs.flatMap((o, i) => (dys[i] === null ? [] : [{ id: o.id, grad: dys[i] }]));
   // A tensor that is several inputs has one gradient in all: the first of them gets it.

@@ -110,7 +110,9 @@ export function makeStep(application: Application, keep: (t: Tensor) => Tensor):
 /** A value as steps know it. Handles go by their variable's id, which is the same in every graph. */
 export function stepValue(t: OpInput): StepValue {
   if (!(t instanceof Tensor)) return { id: 0, dtype: t.dtype, shape: t.shape, value: t };
-  const value = t.isSymbolic && t.op.type === "Const" ? t.op.attrs.value as NdArray : undefined;
+  const value = t.isSymbolic && t.op.def.meaning.kind === "constant"
+    ? t.op.attrs.value as NdArray
+    : undefined;
   return { id: resourceOf(t)?.id ?? t.id, dtype: t.dtype, shape: t.staticShape, value };
 }
 

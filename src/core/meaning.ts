@@ -22,6 +22,10 @@ export type Meaning =
     readonly exprs: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
     readonly members?: (attrs: Attrs) => { readonly scalars: number; readonly arrays: number };
   }
+  /** The value in the attribute of that name, the same at each run. */
+  | { readonly kind: "constant" }
+  /** A value that is given to each run. */
+  | { readonly kind: "input" }
   /** The output is the first input in its own memory, perhaps under another shape. */
   | { readonly kind: "view" }
   /** The output is a copy of input `from`; places read from nowhere get the element in input `fill`, or zero. */

@@ -5,6 +5,7 @@ import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
 import { checkInferred, type PartialShape } from "./shape.ts";
 import type { ConcreteSpec, Spec } from "./tensor_spec.ts";
 import type { NdArray } from "./nd_array.ts";
+import type { OpInput } from "./apply.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";
 import type { GpuVariant } from "./dispatch.ts";
 import type { Portable } from "./portable.ts";
@@ -94,8 +95,8 @@ export interface OpInit {
   readonly attrs?: readonly string[];
   /** Shapes of the outputs; throws `ValueError` for inputs that do not fit. */
   readonly infer: (inputs: readonly Spec[], attrs: Attrs) => readonly PartialShape[];
-  /** What it computes, in smaller ops. Runs with concrete or symbolic tensors. Host inputs arrive as they were given. */
-  readonly expand?: (inputs: readonly Tensor[], attrs: Attrs) => readonly Tensor[];
+  /** What it computes, in smaller ops. Runs with concrete or symbolic tensors; literals arrive as they were given. */
+  readonly expand?: (inputs: readonly OpInput[], attrs: Attrs) => readonly Tensor[];
   /** What a portable GraphDef has in place of the op. Absent: TensorFlow has this very op. */
   readonly portable?: Portable;
   /** Gradient; `null`: not differentiable, gradients are cut. Absent: through `expand`, else a `LookupError`. */

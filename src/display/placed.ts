@@ -59,7 +59,7 @@ export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing 
   });
   const placed = new Map(ir.nodes.map((n) => [n.source, types.get(n)!]));
   const given = new Set(feeds.map((t) => t.operation));
-  const isGiven = (op: Operation): boolean => given.has(op) || op.type === "Placeholder";
+  const isGiven = (op: Operation): boolean => given.has(op) || op.def.meaning.kind === "input";
   const at = new Map(operations.map((op, i) => [op, i]));
   const nodes = operations.map((op): DrawnNode => ({
     name: op.name,

@@ -42,6 +42,11 @@ export interface IrNode {
   readonly feed: number;
 }
 
+/** True for a constant that nothing is fed for. */
+export function isConstant({ def, feed }: IrNode): boolean {
+  return feed < 0 && def.meaning.kind === "constant";
+}
+
 /** What a run computes. */
 export interface IrGraph {
   /** Nodes in topological order. */
@@ -84,7 +89,7 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   const behind = new Map<Operation, readonly IrNode[]>();
   // A fed placeholder has no work of its own left to wait for.
   const controlsOf = (op: Operation): Operation[] =>
-    op.controlInputs.filter((c) => c.type !== "Placeholder" || !fed.has(c.outputs[0]));
+    op.controlInputs.filter((c) => c.def.meaning.kind !== "input" || !fed.has(c.outputs[0]));
   const waitsOf = (op: Operation): readonly IrNode[] => behind.get(op) ?? [made.get(op)!];
   const need = (root: Operation): void => {
     // Iterative: graphs may be deeper than the call stack.
@@ -109,7 +114,7 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
       for (const t of op.inputs) {
         if (!fed.has(t)) { for (const n of behind.get(t.operation) ?? []) controls.add(n); }
       }
-      if (op.type === "Const") {
+      if (op.def.meaning.kind === "constant") {
         behind.set(op, [...controls]);
         controls.clear();
       }

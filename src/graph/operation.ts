@@ -180,7 +180,7 @@ export class SymbolicTensor extends Tensor {
 /** The value of a tensor that is known while building: a constant, or the shape of something of known shape. */
 export function constantValue(t: SymbolicTensor): NdArray | undefined {
   const { operation } = t;
-  if (operation.type === "Const") return operation.attrs.value as NdArray;
+  if (operation.def.meaning.kind === "constant") return operation.attrs.value as NdArray;
   if (operation.type === "Shape") {
     const s = operation.inputs[0].staticShape;
     if (s !== null && !s.includes(null)) {

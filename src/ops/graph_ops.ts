@@ -30,6 +30,7 @@ defineOp({
     return [value.shape];
   },
   grad: null,
+  meaning: { kind: "constant" },
   host: true,
 });
 
@@ -40,6 +41,7 @@ const Placeholder = defineOp({
   attrs: ["dtype: type", "shape: shape = null"],
   infer: (_, { shape }) => [shape],
   grad: null,
+  meaning: { kind: "input" },
   host: true,
 });
 

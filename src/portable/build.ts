@@ -1,11 +1,10 @@
 /**
  * The parts of ops that TensorFlow does not know, built in a graph of their own for a portable GraphDef.
  */
-import { withRecorders } from "../core/apply.ts";
+import { type OpInput, withRecorders } from "../core/apply.ts";
 import { argOfInput, lookupOp } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { withScope } from "../core/scope_context.ts";
-import type { Tensor } from "../core/tensor.ts";
 import { Graph } from "../graph/graph.ts";
 import { constantValue, type Operation, type SymbolicTensor } from "../graph/operation.ts";
 import { PARTS } from "../ops/portable/parts.ts";
@@ -16,13 +15,12 @@ function build(op: Operation): Replacement {
   const graph = new Graph();
   const expansion = PARTS.get(op.type) ?? def.expand!;
   const inputs: (SymbolicTensor | null)[] = [];
-  const given = op.inputs.map((t, i): Tensor => {
+  const given = op.inputs.map((t, i): OpInput => {
     const host = def.signature.isHostInput[argOfInput(def, i, op.inputs.length)];
     const value = host ? constantValue(t) : undefined;
     if (value instanceof NdArray) {
       inputs.push(null);
-      // Expansions take host inputs as they were given: numbers where they are known.
-      return value as unknown as Tensor;
+      return value;
     }
     const [input] = graph.addOp(lookupOp("Placeholder")!, [], {
       dtype: t.dtype,

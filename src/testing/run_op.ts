@@ -10,7 +10,6 @@ import { DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
-import type { Tensor } from "../core/tensor.ts";
 import { type ConcreteSpec, isConcreteSpec } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { runnableVariants } from "../kernels/pointwise/half.ts";
@@ -78,7 +77,7 @@ export async function runExpansion(
   const outputs = tidy(() =>
     onDevice(
       device.name,
-      () => withRecorders([], () => [...def.expand!(given as Tensor[], problem.attrs)]),
+      () => withRecorders([], () => [...def.expand!(given, problem.attrs)]),
     )
   );
   const arrays = await Promise.all(outputs.map((o) => o.ndarray()));

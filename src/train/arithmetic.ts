@@ -1,11 +1,11 @@
 /**
  * The arithmetic of a step's scalars, on numbers for eager steps and on tensors for compiled ones.
  */
-import { apply1 } from "../core/apply.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { lookupOp } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { asTensor } from "../ops/input.ts";
+import { add, div, mul, sub } from "../ops/pointwise/arithmetic.ts";
+import { pow, sqrt } from "../ops/pointwise/power.ts";
 
 /** Dtypes that the scalars of a step are computed in. */
 export type ScalarDType = "float32" | "float64";
@@ -39,18 +39,16 @@ export const numberArithmetic: Arithmetic<number> = {
   sqrt: (a) => Math.sqrt(a),
 };
 
-const op = (name: string, ...args: Tensor[]): Tensor => apply1(lookupOp(name)!, args);
-
 /** On scalars of float32 or float64. */
 export const tensorArithmetic = (dtype: ScalarDType): Arithmetic<Tensor> => ({
   number: (value) => {
     const data = dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value);
     return asTensor(new NdArray(dtype, [], data));
   },
-  add: (a, b) => op("AddV2", a, b),
-  sub: (a, b) => op("Sub", a, b),
-  mul: (a, b) => op("Mul", a, b),
-  div: (a, b) => op("RealDiv", a, b),
-  pow: (a, b) => op("Pow", a, b),
-  sqrt: (a) => op("Sqrt", a),
+  add,
+  sub,
+  mul,
+  div,
+  pow,
+  sqrt,
 });

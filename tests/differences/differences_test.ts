@@ -135,7 +135,7 @@ function differencesOf(
       op: def.name,
       from: inputs[0].dtype,
       to: output.dtype,
-      inputs: def.kind === "pointwise"
+      inputs: def.meaning.kind === "pointwise"
         ? inputs.map((input) => elementFor(i, output.shape, input))
         : [],
       tensorflow: wanted,
@@ -228,11 +228,12 @@ const byLoops: Mode = ({ def, inputs, attrs }) => {
 /** Where no code may be made of text. */
 const interpreted: Mode = (c) => {
   const { def, inputs, attrs } = c;
-  if (def.pointwise === undefined) return byLoops(c);
+  const { meaning } = def;
+  if (meaning.kind !== "pointwise") return byLoops(c);
   const arrays = inputs.map(arrayOf), problem = problemOf(def, arrays, attrs);
-  const expr = def.pointwise(arrays.map((_, i) => argument(i)), problem.attrs);
+  const exprs = meaning.exprs(arrays.map((_, i) => argument(i)), problem.attrs);
   const out = tf.NdArray.zeros(problem.outputs[0].dtype, [...problem.outputs[0].shape]);
-  const loop = interpretLoop([expr], arrays.map((a) => a.dtype));
+  const loop = interpretLoop(exprs, arrays.map((a) => a.dtype));
   loop(
     arrays.map((a) => a.data),
     [out.data],

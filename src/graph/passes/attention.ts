@@ -4,7 +4,7 @@
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { addedNode, addedValue, constantNode } from "./added.ts";
 import {
   any,
@@ -44,7 +44,7 @@ const HIDDEN = -65504;
 /** A constant whose rows and columns are queries and keys: `wanted` says what it holds where a key is seen, and where it is not. */
 function causal(name: string, wanted: (value: number, isSeen: boolean) => boolean): Pattern {
   return any(name, ({ node }) => {
-    if (node.def.name !== "Const" || node.feed >= 0) return false;
+    if (!isConstant(node)) return false;
     const { shape, data, size } = node.attrs.value as NdArray;
     const [n, m] = shape.slice(-2);
     // Queries and keys are counted from the end; each query sees a key.
@@ -58,7 +58,7 @@ function causal(name: string, wanted: (value: number, isSeen: boolean) => boolea
 
 /** A constant that holds one number, so low that nothing is left of a score. */
 const low: Pattern = ({ node, dtype }) => {
-  if (node.def.name !== "Const" || node.feed >= 0 || dtype !== "float32") return false;
+  if (!isConstant(node) || dtype !== "float32") return false;
   const { data, size } = node.attrs.value as NdArray;
   return size === 1 && (data as Float32Array)[0] <= HIDDEN;
 };

@@ -5,7 +5,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
 import { effectsOf } from "../effect_order.ts";
 import { sameShape } from "../../core/shape.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { replaceValues } from "./replace.ts";
 
 /** Constants up to this many elements are compared by value. */
@@ -35,9 +35,10 @@ export function cse(ir: IrGraph): IrGraph {
 }
 
 /** True for nodes whose results depend on inputs and attributes alone. */
-export function isPure({ def, attrs, feed }: IrNode): boolean {
+export function isPure(node: IrNode): boolean {
+  const { def, attrs, feed } = node;
   if (feed >= 0 || def.stateful || effectsOf({ def, attrs }) !== "none") return false;
-  return !def.host || def.name === "Const" || runsScript(def);
+  return !def.host || isConstant(node) || runsScript(def);
 }
 
 /** True for ops whose kernel is a user's function. */

@@ -1,10 +1,10 @@
 /**
  * Folding: pure nodes with constant inputs become constants. How a node is computed is the caller's business.
  */
-import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { compatible } from "../../core/shape.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
+import { constantNode } from "./added.ts";
 import { isPure, runsScript } from "./cse.ts";
 import { replaceValues } from "./replace.ts";
 
@@ -23,7 +23,7 @@ export function fold(ir: IrGraph, evaluate: Evaluate): IrGraph | Promise<IrGraph
   const folded = new Map<IrNode, readonly NdArray[]>();
   let waiting: IrNode[] = [];
   for (const node of ir.nodes) {
-    if (node.def.name === "Const" && node.feed < 0) known.set(node.outputs[0], node.attrs.value);
+    if (isConstant(node)) known.set(node.outputs[0], node.attrs.value);
     else if (isPure(node) && !(runsScript(node.def) && node.controls.length > 0)) {
       if (node.outputs.length > 0) waiting.push(node);
     }
@@ -60,28 +60,9 @@ function replaceFolded(ir: IrGraph, folded: ReadonlyMap<IrNode, readonly NdArray
     nodes.set(node, null);
     node.outputs.forEach((v, i) => {
       const constant = constantNode(node, results[i]);
-      added.push(constant);
-      values.set(v, constant.outputs[0]);
+      added.push(constant.node);
+      values.set(v, constant);
     });
   }
   return replaceValues(ir, values, nodes, added);
-}
-
-function constantNode(node: IrNode, value: NdArray): IrNode {
-  const constant: IrNode = {
-    ...node,
-    def: lookupOp("Const")!,
-    attrs: { value, dtype: value.dtype },
-    inputs: [],
-    controls: [],
-    outputs: [],
-  };
-  constant.outputs.push({
-    node: constant,
-    index: 0,
-    dtype: value.dtype,
-    shape: value.shape,
-    promised: false,
-  });
-  return constant;
 }

@@ -7,7 +7,7 @@ import { lookupOp } from "../../core/op.ts";
 import { argument } from "../../core/scalar/expr.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { Clusters, type Joined, joinNodes } from "./clusters.ts";
 import { isPure } from "./cse.ts";
 import { isReduction } from "./pointwise_nodes.ts";
@@ -56,7 +56,7 @@ export function isColumnSum(node: IrNode): boolean {
     x.dtype !== "float32" || !isConcrete(x.shape) || x.shape.length < 1 || x.shape.length > 2 ||
     node.outputs[0].promised
   ) return false;
-  if (axes.node.def.name !== "Const" || axes.node.feed >= 0) return false;
+  if (!isConstant(axes.node)) return false;
   const list = Array.from((axes.node.attrs.value as NdArray).data as Int32Array);
   return list.length === 1 && (list[0] === 0 || list[0] === -x.shape.length) && x.shape[0] > 0 &&
     x.shape[0] <= MAX_ROWS &&

@@ -2,7 +2,7 @@
  * Patterns: shapes of small subgraphs, matched from their result backwards. What a pattern consists of must serve nobody else.
  */
 import type { NdArray } from "../../core/nd_array.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import { isPure } from "./cse.ts";
 import { heldNodes, readersOf, withoutUnused } from "./pointwise_nodes.ts";
@@ -89,12 +89,12 @@ export function reduceLast(names: string, operand: Pattern, keep = true): Patter
 
 /** The whole numbers of an int32 constant; null for other values. */
 export function integersOf({ node, dtype }: IrValue): readonly number[] | null {
-  if (node.def.name !== "Const" || node.feed >= 0 || dtype !== "int32") return null;
+  if (!isConstant(node) || dtype !== "int32") return null;
   return Array.from((node.attrs.value as NdArray).data as Int32Array);
 }
 
 function numberOf({ node, dtype }: IrValue): number | null {
-  if (node.def.name !== "Const" || node.feed >= 0 || dtype !== "float32") return null;
+  if (!isConstant(node) || dtype !== "float32") return null;
   const { data, size } = node.attrs.value as NdArray;
   const value = (data as Float32Array)[0];
   return size === 1 && Number.isFinite(value) ? value : null;

@@ -16,7 +16,7 @@ import {
   type ScalarOp,
   substitute,
 } from "../../core/scalar/expr.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { isPure } from "./cse.ts";
 
 /** Where most of a plan runs. */
@@ -112,7 +112,7 @@ export function isReduction({ def, attrs }: IrNode): boolean {
 
 /** A rank-0 constant as an expression, where every printer gives it the same value. */
 export function literal(v: IrValue): Expr | null {
-  if (v.node.def.name !== "Const" || v.node.feed >= 0) return null;
+  if (!isConstant(v.node)) return null;
   const array = v.node.attrs.value as NdArray;
   const isKnown = v.dtype === "float32" || v.dtype === "float16" || v.dtype === "int32";
   if (array.shape.length > 0 || !isKnown) return null;
@@ -196,7 +196,7 @@ export function withoutUnused(ir: IrGraph): IrGraph {
   }
   return {
     ...ir,
-    nodes: ir.nodes.filter((n) => n.def.name !== "Const" || n.feed >= 0 || used.has(n)),
+    nodes: ir.nodes.filter((n) => !isConstant(n) || used.has(n)),
   };
 }
 

@@ -5,7 +5,7 @@ import { InternalError } from "../../core/errors.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import { inferOutputs } from "../../core/op.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
-import type { IrGraph, IrNode, IrValue } from "../ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import type { Operation } from "../operation.ts";
 import { isPure } from "./cse.ts";
 
@@ -27,7 +27,7 @@ export function verify(ir: IrGraph, after: string, before?: IrGraph): IrGraph {
     for (const c of node.controls) {
       if (!seen.has(c)) fail(node, `waits for "${c.name}", which does not stand before it`);
     }
-    if (node.def.name === "Const" && node.controls.length > 0) fail(node, "waits for something");
+    if (isConstant(node) && node.controls.length > 0) fail(node, "waits for something");
     node.outputs.forEach((v, i) => {
       if (v.node !== node || v.index !== i) fail(node, `has output ${i} of another node`);
     });

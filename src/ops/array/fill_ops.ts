@@ -12,7 +12,7 @@ import { ValueError } from "../../core/errors.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { fillCpu, fillGpu, fillNumber } from "../../kernels/copy/fill.ts";
 import { hostInts } from "./view.ts";
-import { intVector, toIndexInput, toInput } from "../input.ts";
+import { asTensor, intVector, toIndexInput, toInput } from "../input.ts";
 
 /** The shape that a host input holds: unknown dimensions where its value is not known. */
 export function shapeFromHost(dims: Spec): PartialShape {
@@ -82,8 +82,8 @@ const SumLike = defineOp({
   outputs: ["output: T"],
   attrs: ["T: numeric"],
   infer: ([, like]) => [like.shape],
-  expand: ([dy, like]) => {
-    const have = dy.shape, want = like.shape;
+  expand: ([grad, like]) => {
+    const dy = asTensor(grad), have = dy.shape, want = like.shape;
     if (sameShape(have, want)) return [dy];
     const lead = have.length - want.length;
     const axes = have.flatMap((d, i) => (i < lead || (want[i - lead] === 1 && d !== 1) ? [i] : []));

@@ -14,7 +14,7 @@ import { hostInts, knownInts, literalInts, reshape } from "./view.ts";
 import { reverse } from "./move.ts";
 import { slice } from "./slice.ts";
 import { copyKernels } from "./define_copy.ts";
-import { castInput, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { asTensor, castInput, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { add, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 
@@ -176,7 +176,7 @@ const MirrorPadGrad = defineOp({
   expand: ([dy, paddings], attrs) => {
     const border = borderOf(attrs);
     const pairs = pairsOf(literalInts(paddings)!);
-    return [pairs.reduce((g, pair, axis) => foldAxis(g, axis, pair, border), dy)];
+    return [pairs.reduce((g, pair, axis) => foldAxis(g, axis, pair, border), asTensor(dy))];
   },
   cpu: ([dy, paddings], [dx], { attrs }) =>
     mirrorPadGradCpu(dy, pairsOf(hostInts(paddings)), borderOf(attrs), dx),

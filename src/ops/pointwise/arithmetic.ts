@@ -14,6 +14,7 @@ import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import {
   applyConverted,
+  asTensor,
   castInput,
   disposeConverted,
   shapeOfInput,
@@ -114,7 +115,7 @@ const AddN: OpDef = defineOp({
     sums: true,
   },
   expand: (xs) => {
-    let level: readonly Tensor[] = xs;
+    let level: readonly Tensor[] = xs.map(asTensor);
     while (level.length > 1) {
       const sums: Tensor[] = [];
       for (let i = 0; i < level.length; i += MOST_TERMS) {

@@ -100,7 +100,7 @@ function geluSlope(x: Expr, approximate: boolean): Expr {
   return s.add(half, s.mul(s.mul(0.5, x), s.mul(s.sub(1, s.mul(t, t)), inner)));
 }
 /** {@linkcode geluSlope} in ops, for second derivatives. */
-function geluSlopeOf(x: Tensor, approximate: boolean): Tensor {
+function geluSlopeOf(x: TensorLike, approximate: boolean): Tensor {
   if (!approximate) {
     const gate = mul(add(erf(mul(x, SQRT_HALF)), 1), 0.5);
     return add(gate, mul(x, mul(exp(mul(square(x), -0.5)), SQRT_2_OVER_PI / 2)));

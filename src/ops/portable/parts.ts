@@ -16,7 +16,7 @@ import { expandDims, hostInts, reshape, shape, size, squeeze } from "../array/vi
 import { cast } from "../array/cast.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
-import { asTensor, intScalar, intVector } from "../input.ts";
+import { asTensor, intScalar, intVector, shapeOfInput } from "../input.ts";
 import { matMul } from "../linalg/matmul.ts";
 import { add, div, mod, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal, greater, greaterEqual, lessEqual } from "../pointwise/compare.ts";
@@ -29,8 +29,8 @@ import { tensorScatterUpdate } from "../array/scatter.ts";
 /** Adds what an op means, in other ops. */
 type Expansion = NonNullable<OpInit["expand"]>;
 
-function rankOf(x: Tensor, op: string): number {
-  const rank = x.staticShape?.length;
+function rankOf(x: OpInput, op: string): number {
+  const rank = shapeOfInput(x)?.length;
   if (rank === undefined) {
     throw new UnimplementedError(`the rank of an input of ${op} is not known`);
   }
@@ -44,12 +44,12 @@ function axisOf(axis: OpInput, rank: number, op: string): number {
 }
 
 /** Some elements of a vector: `[from, to)`. */
-function part(vector: Tensor, from: number, to: number | null): Tensor {
+function part(vector: OpInput, from: number, to: number | null): Tensor {
   return slice(vector, [from], [to === null ? -1 : to - from]);
 }
 
 /** One element of a vector, as a vector. */
-function at(vector: Tensor, i: number): Tensor {
+function at(vector: OpInput, i: number): Tensor {
   return part(vector, i, i + 1);
 }
 
@@ -69,7 +69,7 @@ const sumLike: Expansion = ([dy, like]) => {
 };
 
 const concatParts: Expansion = ([whole, ...rest], { N }) => {
-  const shapes = rest.slice(0, N).map((s) => asTensor(s)), axis = rest[N] as OpInput;
+  const shapes = rest.slice(0, N).map((s) => asTensor(s)), axis = rest[N];
   const rank = rankOf(whole, "ConcatParts");
   const a = axisOf(axis, rank, "ConcatParts");
   return apply(lookupOp("SplitV")!, [whole, concat(shapes.map((s) => at(s, a))), intScalar(a)], {
@@ -154,7 +154,7 @@ const windowSum: Expansion = ([x], { radius }) => {
 
 /** `by` zeros move in along an axis. */
 const shift: Expansion = ([x, axis], { by }) => {
-  const rank = rankOf(x, "_Shift"), a = axisOf(axis as OpInput, rank, "_Shift");
+  const rank = rankOf(x, "_Shift"), a = axisOf(axis, rank, "_Shift");
   const paddings = Array.from(
     { length: rank },
     (_, i): [number, number] => i === a ? [Math.max(by, 0), Math.max(-by, 0)] : [0, 0],
@@ -166,9 +166,9 @@ const shift: Expansion = ([x, axis], { by }) => {
 
 /** A product with the matrix of the products of `a` between each element and those before it. */
 const linearScan: Expansion = ([a, b, axis], attrs) => {
-  const rank = rankOf(a, "_LinearScan"), along = axisOf(axis as OpInput, rank, "_LinearScan");
+  const rank = rankOf(a, "_LinearScan"), along = axisOf(axis, rank, "_LinearScan");
   const perm = Array.from({ length: rank }, (_, i) => i).filter((i) => i !== along);
-  const last = (x: Tensor): Tensor => {
+  const last = (x: OpInput): Tensor => {
     const moved = transpose(x, [...perm, along]);
     return attrs.reverse ? reverse(moved, -1) : moved;
   };
@@ -188,7 +188,7 @@ const linearScan: Expansion = ([a, b, axis], attrs) => {
 };
 
 /** Zeros after the last axis up to `n`, or its first `n` elements. */
-function resized(x: Tensor, n: Tensor): Tensor {
+function resized(x: OpInput, n: Tensor): Tensor {
   const rank = rankOf(x, "a Fourier transform"), dims = shape(x);
   const zeros = zerosOf(concat([part(dims, 0, rank - 1), n]), x.dtype);
   const all = concat([x, zeros], -1);
@@ -240,14 +240,14 @@ const place: Expansion = ([indices, updates, n]) => {
 };
 
 /** The rows of a list; zeros for those of a list whose rows had no shape yet. */
-function shapedRows(rows: Tensor, row: Tensor): Tensor {
+function shapedRows(rows: OpInput, row: OpInput): Tensor {
   const wanted = concat([at(shape(rows), 0), shape(row)]);
   const missing = sub(reshape(prod(wanted), [1]), reshape(size(rows), [1]));
   return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
 }
 
-function columnOf(places: Tensor): Tensor {
-  return expandDims(asTensor(places), -1);
+function columnOf(places: OpInput): Tensor {
+  return expandDims(places, -1);
 }
 
 const writeRows: Expansion = ([rows, places, values]) => {
@@ -290,5 +290,5 @@ export const PARTS: ReadonlyMap<string, Expansion> = new Map<string, Expansion>(
   ["_ClearRows", clearRows],
   ["_AppendRow", appendRow],
   ["_EmptyRows", emptyRows],
-  ["_CustomGradient", ([value]) => [value]],
+  ["_CustomGradient", ([value]) => [asTensor(value)]],
 ]);

@@ -66,17 +66,17 @@ function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {
   }
 }
 
-function composed(q: Tensor, k: Tensor, v: Tensor, { scale, causal }: Attrs): Tensor {
+function composed(q: OpInput, k: OpInput, v: OpInput, { scale, causal }: Attrs): Tensor {
   // A single head is brought forward without moving anything.
-  const single = [q, k, v].every((x) => x.staticShape?.[2] === 1);
-  const swap = (x: Tensor, from: number, to: number): Tensor =>
+  const single = [q, k, v].every((x) => shapeOfInput(x)?.[2] === 1);
+  const swap = (x: OpInput, from: number, to: number): Tensor =>
     single ? expandDims(squeeze(x, [from]), to) : transpose(x, [0, 2, 1, 3]);
-  const heads = (x: Tensor): Tensor => swap(x, 2, 1);
+  const heads = (x: OpInput): Tensor => swap(x, 2, 1);
   let scores = mul(matMul(heads(q), heads(k), false, true), scale);
   if (causal) {
     const masked = toNdArray(MASKED, { dtype: q.dtype });
     scores = where(
-      visible(scores, q.staticShape?.[1] ?? null, k.staticShape?.[1] ?? null),
+      visible(scores, shapeOfInput(q)?.[1] ?? null, shapeOfInput(k)?.[1] ?? null),
       scores,
       masked,
     );

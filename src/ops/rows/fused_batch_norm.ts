@@ -8,6 +8,7 @@ import { isConcrete, type PartialShape, shapeText, sizeOf } from "../../core/sha
 import type { Tensor } from "../../core/tensor.ts";
 import { prod } from "../reduce/reduce.ts";
 import { moments } from "../reduce/reduce_derived.ts";
+import { asTensor } from "../input.ts";
 import { slice } from "../array/slice.ts";
 import { identity, reshape, shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
@@ -49,7 +50,8 @@ defineOp({
     const vector: PartialShape = [x.shape?.[axis] ?? scale.shape?.[0] ?? null];
     return [x.shape, vector, vector, vector, vector, []];
   },
-  expand: ([x, scale, offset, mean, variance], attrs) => {
+  expand: (inputs, attrs) => {
+    const [x, scale, offset, mean, variance] = inputs.map(asTensor);
     const { epsilon, exponential_avg_factor: factor, data_format, is_training, T, U } = attrs;
     const axis = LAYOUTS[data_format as string];
     const rank = data_format.length;

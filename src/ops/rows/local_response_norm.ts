@@ -36,7 +36,7 @@ function optionsOf({ depth_radius, bias, alpha, beta }: Attrs): LrnOptions {
 }
 
 /** `bias + alpha * (sum of squares in the window)`. */
-function scaleOf(x: Tensor, { radius, bias, alpha }: LrnOptions): Tensor {
+function scaleOf(x: TensorLike, { radius, bias, alpha }: LrnOptions): Tensor {
   return add(mul(windowSum(square(x), radius), alpha), bias);
 }
 

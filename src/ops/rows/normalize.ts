@@ -71,14 +71,14 @@ function layerShapes(
   return [x === null ? null : [...x.slice(0, -1), vector![0]], vector];
 }
 
-function standardized(x: Tensor, epsilon: number): { h: Tensor; r: Tensor } {
+function standardized(x: OpInput, epsilon: number): { h: Tensor; r: Tensor } {
   const d = sub(x, meanOf(x, -1, true));
   const r = rsqrt(add(meanOf(square(d), -1, true), epsilon));
   return { h: mul(d, r), r };
 }
 
 /** Sums all but the last axis. */
-function sumOverRows(x: Tensor, like: Tensor): Tensor {
+function sumOverRows(x: Tensor, like: OpInput): Tensor {
   const rank = x.staticShape?.length;
   if (rank !== undefined) {
     return rank === 1 ? x : sum(x, Array.from({ length: rank - 1 }, (_, i) => i));
@@ -122,7 +122,7 @@ const LayerNormGrad = defineOp({
     const { h, r } = standardized(x, epsilon);
     const g = mul(dy, scale);
     const dx = mul(r, sub(sub(g, meanOf(g, -1, true)), mul(h, meanOf(mul(g, h), -1, true))));
-    return [dx, sumOverRows(mul(dy, h), scale), sumOverRows(dy, scale)];
+    return [dx, sumOverRows(mul(dy, h), scale), sumOverRows(asTensor(dy), scale)];
   },
   meaning: { kind: "rows", program: "layerNormGrad" },
   cpu: (ins, outs, { attrs }) => layerNormGradCpu(ins, attrs.epsilon, outs),

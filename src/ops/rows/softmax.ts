@@ -94,11 +94,11 @@ const LogSoftmax = defineOp({
   gpu: onGpu(({ logSoftmaxVariants }) => logSoftmaxVariants),
 });
 
-function composed(x: Tensor, axis: number): Tensor {
+function composed(x: OpInput, axis: number): Tensor {
   const e = exp(sub(x, stopGradient(max(x, axis, true))));
   return div(e, sum(e, axis, true));
 }
-function composedLog(x: Tensor, axis: number): Tensor {
+function composedLog(x: OpInput, axis: number): Tensor {
   const shifted = sub(x, stopGradient(max(x, axis, true)));
   return sub(shifted, log(sum(exp(shifted), axis, true)));
 }

@@ -10,6 +10,7 @@ import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { argument, type Expr, scalar as s, type ScalarOp } from "../../core/scalar/expr.ts";
 import { mergeShapes } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { asTensor } from "../input.ts";
 import { boundExprs } from "../pointwise/define_pointwise.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
@@ -124,7 +125,7 @@ const OPS: Partial<Record<ScalarOp, string>> = {
 };
 
 /** The expressions in ordinary ops; shared parts are computed once. */
-function asOps(exprs: readonly Expr[], tensors: readonly Tensor[]): Tensor[] {
+function asOps(exprs: readonly Expr[], tensors: readonly OpInput[]): Tensor[] {
   const dtype = tensors[0].dtype;
   const made = new Map<Expr, OpInput>();
   const visit = (e: Expr): OpInput => {
@@ -143,7 +144,7 @@ function asOps(exprs: readonly Expr[], tensors: readonly Tensor[]): Tensor[] {
     made.set(e, t);
     return t;
   };
-  return exprs.map((e) => visit(e) as Tensor);
+  return exprs.map((e) => asTensor(visit(e)));
 }
 
 const square = (x: Expr): Expr => s.mul(x, x);

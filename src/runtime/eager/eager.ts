@@ -206,14 +206,12 @@ function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
       () =>
         withRecorders([], () =>
           withScope({ device: launch.device.name }, () =>
-            expansion(inputs as readonly Tensor[], launch.attrs).slice())),
+            expansion(inputs, launch.attrs).slice())),
     )
   );
   // An expansion may hand an input back; the result must be a handle of its own.
   return results.map((r) =>
-    r as unknown instanceof NdArray
-      ? constantTensor(r as unknown as NdArray, launch.device)
-      : inputs.includes(r)
+    inputs.includes(r)
       ? new EagerTensor(
         r.dtype,
         (r as EagerTensor).staticShape,

@@ -6,7 +6,7 @@ import { DTYPES } from "../../core/dtype.ts";
 import { argOfInput } from "../../core/op.ts";
 import type { TransferCost } from "../../core/device.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
-import type { IrGraph, IrNode, IrValue } from "../../graph/ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../../graph/ir.ts";
 import { hostInputsOf, isLocal } from "../session/run_context.ts";
 
 /** Where a node can run. */
@@ -93,7 +93,7 @@ export function hostWork(
   const stack = [value];
   for (let v = stack.pop(); v !== undefined; v = stack.pop()) {
     const { node } = v;
-    if (node.feed < 0 && (node.def.name === "Const" || nodes.has(node))) continue;
+    if (isConstant(node) || node.feed < 0 && nodes.has(node)) continue;
     if (!isSmall(v)) return null;
     if (node.feed >= 0) {
       feeds.add(node.feed);
@@ -150,8 +150,8 @@ function isViewOfFeed(node: IrNode, hostFeeds: ReadonlySet<number>): boolean {
 }
 
 /** Values that are there before the run begins: fed ones and constants. */
-function isGiven({ feed, def }: IrNode): boolean {
-  return feed >= 0 || def.name === "Const";
+function isGiven(node: IrNode): boolean {
+  return node.feed >= 0 || isConstant(node);
 }
 
 function choose(
@@ -165,7 +165,7 @@ function choose(
   if (node.def.meaning.kind === "view") {
     const source = node.inputs[0].node;
     // Constants are kept wherever they are read.
-    if (source.feed < 0 && source.def.name === "Const") return preferred;
+    if (isConstant(source)) return preferred;
     return placed.get(source)!;
   }
   const isOnHost = ({ node }: IrValue): boolean =>
@@ -173,7 +173,7 @@ function choose(
   const staysThere = node.inputs.length > 0 && node.outputs.every(isSmallInteger) &&
     node.inputs.every((v) => isOnHost(v) && isSmallInteger(v)) &&
     // Constants alone are folded; what is left of them is as good anywhere.
-    node.inputs.some((v) => v.node.def.name !== "Const");
+    node.inputs.some((v) => v.node.def.meaning.kind !== "constant");
   return staysThere && isSimple(node) ? "CPU" : preferred;
 }
 
@@ -229,7 +229,7 @@ export function costOf(
   for (const node of ir.nodes) {
     if (!onGpu(node) && isSimple(node)) { for (const v of node.outputs) hostBytes += bytesOf(v); }
     node.inputs.forEach((v, i) => {
-      if (v.node.def.name === "Const" && v.node.feed < 0) return;
+      if (isConstant(v.node)) return;
       if (onGpu(v.node) && leavesGpu(node, i, onGpu)) {
         down.add(v);
         waits.add(depth.get(node)!);

@@ -2,7 +2,7 @@
  * Plans: nodes placed on devices and put in an order with one readback per host boundary.
  */
 import type { Device } from "../../core/device.ts";
-import type { IrGraph, IrNode, IrValue } from "../../graph/ir.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../../graph/ir.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -157,7 +157,7 @@ export function makePlan(ir: IrGraph, host?: HostPlacing): Plan {
 /** The value of a node that is the same at every run. */
 function valueOf({ def, attrs, controls }: IrNode): NdArray | Tensor | undefined {
   // A constant waits for nothing.
-  if (def.name === "Const") return attrs.value;
+  if (def.meaning.kind === "constant") return attrs.value;
   return controls.length === 0 ? constantOf(def, attrs) : undefined;
 }
 
@@ -242,7 +242,7 @@ export function checkPlacement({ nodes }: IrGraph, soft: boolean): void {
   const gpu = gpuDevice();
   for (const node of nodes) {
     // Constants are wherever they are read.
-    if (node.device === "" || node.feed >= 0 || node.def.name === "Const") continue;
+    if (node.device === "" || node.feed >= 0 || isConstant(node)) continue;
     const spec = parseDevice(node.device);
     if (soft && isThisProcess(spec)) continue;
     const able = spec.type !== "GPU" || (gpu !== null && canRunOnGpu(node, gpu));
