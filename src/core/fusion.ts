@@ -54,6 +54,12 @@ export function fusionOf(attrs: Attrs): Fusion | undefined {
   return attrs._fusion;
 }
 
+/** The fusion of a node as text, for plans that are printed. */
+export function fusionText(attrs: Attrs): string {
+  const { prologue, epilogue } = fusionOf(attrs) ?? {};
+  return `${prologue ? " after prologue" : ""}${epilogue ? " with epilogue" : ""}`;
+}
+
 /** The inputs that the op of a node has. */
 export function ownInputs({ own, prologue }: Fusion, inputs: readonly Spec[]): readonly Spec[] {
   if (prologue === null) return inputs.slice(0, own);

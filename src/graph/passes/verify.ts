@@ -2,7 +2,7 @@
  * verify: what must hold of a plan's graph between passes, and what a pass must leave as it was.
  */
 import { InternalError } from "../../core/errors.ts";
-import { fusionOf } from "../../core/fusion.ts";
+import { fusionText } from "../../core/fusion.ts";
 import { inferOutputs } from "../../core/op.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
@@ -95,11 +95,6 @@ function effectsOf({ nodes }: IrGraph): Map<Operation, readonly [IrNode, Effects
   return effects;
 }
 
-function fusedText({ attrs }: IrNode): string {
-  const { prologue, epilogue } = fusionOf(attrs) ?? {};
-  return `${prologue ? " after prologue" : ""}${epilogue ? " with epilogue" : ""}`;
-}
-
 /** The graph as text: one node a line. */
 export function irText(ir: IrGraph): string {
   const number = new Map(ir.nodes.map((n, i) => [n, i]));
@@ -111,7 +106,7 @@ export function irText(ir: IrGraph): string {
     const outputs = n.outputs.map((v) => `${v.dtype}${shapeText(v.shape)}`).join(", ");
     const place = n.device === "" ? "" : ` @${n.device}`;
     return `%${i} = ${n.feed >= 0 ? "Feed" : n.def.name}(${[...inputs, ...controls].join(", ")})${
-      fusedText(n)
+      fusionText(n.attrs)
     }${place} : ${outputs}  # ${n.name}`;
   });
   return [...lines, `return ${ir.fetches.map(valueText).join(", ")}`].join(

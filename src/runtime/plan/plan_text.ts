@@ -1,6 +1,7 @@
 /**
  * A plan as text: one step a line.
  */
+import { fusionText } from "../../core/fusion.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Plan } from "./plan.ts";
 
@@ -23,9 +24,9 @@ export function planText(plan: Plan): string {
     const outputs = step.outputs.map((s) => `$${s}`).join(", ");
     const kind = step.node.def.host ? "Host" : step.device.type === "GPU" ? "Gpu" : "Cpu";
     lines.push(
-      `${kind.padEnd(4)} ${outputs}${outputs && " = "}${step.node.def.name}(${
-        inputs.join(", ")
-      })  # ${step.node.name}`,
+      `${kind.padEnd(4)} ${outputs}${outputs && " = "}${step.node.def.name}(${inputs.join(", ")})${
+        fusionText(step.node.attrs)
+      }  # ${step.node.name}`,
     );
   }
   return [...lines, `return ${plan.fetches.map((s) => `$${s}`).join(", ")}`].join("\n");

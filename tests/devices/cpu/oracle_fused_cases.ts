@@ -17,7 +17,7 @@ function product(base: string, dice: Dice): { made: Case; sums: Sums; columns: n
   const made = PRODUCTS.get(base)!(dice), { shape } = made.inputs[1];
   const columns = base === "MatMul"
     ? shape[made.attrs!.transpose_b ? 0 : 1]
-    : sizeOf(shape.slice(base === "Conv2D" ? 3 : 2));
+    : sizeOf(shape.slice(base.startsWith("Conv") ? -1 : 2));
   return { made, sums: made.outputs[0] as Sums, columns };
 }
 
@@ -100,7 +100,7 @@ function groupedUpdate(dice: Dice): Case {
   return { inputs, attrs: { ...attrs, scalars: 1, arrays: 2 }, outputs };
 }
 
-const BASES = ["MatMul", "Conv2D", "DepthwiseConv2dNative"];
+const BASES = ["MatMul", "Conv2D", "Conv3D", "DepthwiseConv2dNative"];
 
 /** Products and convolutions with what follows them, and updates of many variables. */
 export const FUSED_KERNELS: readonly Kernel[] = [
