@@ -6,7 +6,7 @@ import type { BufferRef, GpuPlan, Profile } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
 import { outPlaces, tapCount, type WindowGeometry } from "./geometry.ts";
 import type { ConvSource } from "./register.ts";
-import type { Epilogue } from "../../core/fusion.ts";
+import type { Epilogue } from "../matmul/epilogue.ts";
 import type { SharedTile } from "../matmul/tiled.ts";
 import {
   rankRegisterTiles,

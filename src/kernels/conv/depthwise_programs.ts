@@ -2,11 +2,10 @@
  * WGSL of depthwise convolutions and their gradients. An invocation makes a few neighbouring results of four channels, or,
  * where channels do not come in fours, one result.
  */
-import type { Epilogue } from "../../core/fusion.ts";
 import type { DType } from "../../core/dtype.ts";
 import { flatId, makeProgram, type Program } from "../../core/dispatch.ts";
 import { accType, loadText, wgslType } from "../../core/gpu_storage.ts";
-import { printEpilogue } from "../matmul/epilogue.ts";
+import { type Epilogue, printEpilogue } from "../matmul/epilogue.ts";
 import { elementType } from "../matmul/text.ts";
 
 const each = (n: number, f: (i: number) => string): string[] =>

@@ -2,11 +2,10 @@
  * WGSL of depthwise convolutions for software adapters: an invocation makes a rectangle of results of four channels, with
  * every tap spelled out. Loops and branches cost such adapters more than the taps that fall outside.
  */
-import type { Epilogue } from "../../core/fusion.ts";
 import type { DType } from "../../core/dtype.ts";
 import { flatId, makeProgram, type Program } from "../../core/dispatch.ts";
 import { accType, loadText } from "../../core/gpu_storage.ts";
-import { printEpilogue } from "../matmul/epilogue.ts";
+import { type Epilogue, printEpilogue } from "../matmul/epilogue.ts";
 import { elementType } from "../matmul/text.ts";
 
 /** What shapes {@linkcode tileProgram}. Pairs are of height and width. */

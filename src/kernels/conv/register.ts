@@ -1,14 +1,13 @@
 /**
  * Gathering convolution with a register tile in each invocation and no workgroup memory, for software adapters.
  */
-import type { Epilogue } from "../../core/fusion.ts";
 import type { DType } from "../../core/dtype.ts";
 import { makeProgram, type Program, Programs } from "../../core/dispatch.ts";
 import { accType, loadText } from "../../core/gpu_storage.ts";
 import { axisNames, gatherParams, originText, outText, phaseText, placeText } from "./gather.ts";
 import { columnLoads } from "../matmul/columns.ts";
 import { deal, laneDirectives, lanePlace, type LaneProfile } from "../matmul/rows.ts";
-import { printEpilogue } from "../matmul/epilogue.ts";
+import { type Epilogue, printEpilogue } from "../matmul/epilogue.ts";
 import { addProducts, allOf, declareSums, elementType, LANES, storeSums } from "../matmul/text.ts";
 import type { RegisterTile } from "../matmul/tiles.ts";
 

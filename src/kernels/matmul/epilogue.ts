@@ -7,6 +7,8 @@ import { accDType, accType, vec, wgslType } from "../../core/gpu_storage.ts";
 import { exprKey, exprType } from "../../core/scalar/expr.ts";
 import { loadElement, printWgsl, registerType, storeElement } from "../../core/scalar/wgsl.ts";
 
+export type { Epilogue };
+
 /** An epilogue printed for one kernel. */
 export interface PrintedEpilogue {
   /** Declares `finish(v, at, column)`: `at` and `column` count what is stored at once. Helper functions come before it. */

@@ -3,7 +3,7 @@
  */
 import type { DType } from "../../core/dtype.ts";
 import type { BufferRef } from "../../core/dispatch.ts";
-import type { Epilogue } from "../../core/fusion.ts";
+import type { Epilogue } from "./epilogue.ts";
 import type { MatMulShape } from "./shape.ts";
 
 /** A product to plan. */

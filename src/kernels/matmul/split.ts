@@ -1,7 +1,6 @@
 /**
  * Adds up the parts of sums that several workgroups computed.
  */
-import type { Epilogue } from "../../core/fusion.ts";
 import type { DType } from "../../core/dtype.ts";
 import {
   type BufferRef,
@@ -12,7 +11,7 @@ import {
   type Profile,
 } from "../../core/dispatch.ts";
 import { accType } from "../../core/gpu_storage.ts";
-import { printEpilogue } from "./epilogue.ts";
+import { type Epilogue, printEpilogue } from "./epilogue.ts";
 
 /** What to add up. */
 export interface SplitSum {

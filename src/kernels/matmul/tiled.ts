@@ -2,11 +2,10 @@
  * The tiled kernel for hardware GPUs: a workgroup stages blocks of both operands in its memory and each invocation sums a
  * register tile. Operands are whatever their block loaders say: matrices, transposed ones, patches of an image.
  */
-import type { Epilogue } from "../../core/fusion.ts";
 import type { DType } from "../../core/dtype.ts";
 import { makeProgram, type Program } from "../../core/dispatch.ts";
 import { accType } from "../../core/gpu_storage.ts";
-import { printEpilogue } from "./epilogue.ts";
+import { type Epilogue, printEpilogue } from "./epilogue.ts";
 import { addProducts, allOf, declareSums, LANES, storeSums } from "./text.ts";
 
 /** Extents of a tile, all multiples of 4. */
