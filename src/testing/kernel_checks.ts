@@ -17,6 +17,7 @@ import {
   isStatic,
   runCpuKernel,
   runEagerly,
+  runExpansion,
   runPlan,
 } from "./run_op.ts";
 import type { OpCase } from "./op_case.ts";
@@ -137,6 +138,13 @@ export async function checkCpu(
       name,
       () => compareAll(outputs, wanted, (t) => cpuTolerance(c, t)),
     );
+  }
+  if (def.expand && !def.stateful) {
+    await c.run("expansion takes literals", name, async () => {
+      const how = { device: cpuDevice(), literals: true };
+      const results = await runExpansion(def, inputs, c.sample.attrs ?? {}, how);
+      return compareAll(results, outputs, (t) => cpuTolerance(c, t));
+    });
   }
   if (def.cpu && !def.stateful) {
     await c.run(

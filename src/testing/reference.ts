@@ -22,7 +22,7 @@ export async function referenceOutputs(
   await c.run("reference", cpuDevice().name, async () => {
     if (sample.reference) wanted = sample.reference(wide.inputs, wide.attrs);
     else if (def.expand && def.cpu) {
-      wanted = await runExpansion(def, wide.inputs, wide.attrs, cpuDevice());
+      wanted = await runExpansion(def, wide.inputs, wide.attrs, { device: cpuDevice() });
     } else if (wide.changed) {
       const given = inputsOn(def, wide.inputs, cpuDevice());
       wanted = await runEagerly(def, given, wide.attrs, cpuDevice());

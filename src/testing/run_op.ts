@@ -65,15 +65,15 @@ export async function runEagerly(
   }
 }
 
-/** Runs the op's expansion eagerly on the CPU and reads its outputs. */
+/** Runs the op's expansion eagerly and reads its outputs; with `literals` on arrays alone, which eager code may give any op. */
 export async function runExpansion(
   def: OpDef,
   inputs: readonly NdArray[],
   attrs: Attrs,
-  device: Device,
+  { device, literals = false }: { readonly device: Device; readonly literals?: boolean },
 ): Promise<NdArray[]> {
   const problem = problemOf(def, inputs, attrs);
-  const given = inputsOn(def, inputs, device);
+  const given = literals ? inputs : inputsOn(def, inputs, device);
   const outputs = tidy(() =>
     onDevice(
       device.name,
