@@ -84,17 +84,22 @@ export abstract class Optimizer {
   /** The rate as compiled steps read it, for each dtype they compute with. */
   readonly #rateVariables = new Map<ScalarDType, Variable>();
 
-  /** Starts with a learning rate. Throws `ValueError` where it is no number. */
-  constructor(learningRate: number) {
+  /** Starts with a learning rate, and what else was chosen. Throws `ValueError` where the rate is no number. */
+  constructor(learningRate: number, options: OptimizerConfig = {}) {
+    this.options = options;
     this.#rate = checkedNumber(learningRate, "learningRate", this.getClassName());
   }
 
+  /** Settings besides the learning rate. */
+  protected options: OptimizerConfig;
   /** Slots of each variable, in the update op's order. */
   protected abstract readonly slots: readonly SlotInit[];
   /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
   protected abstract readonly update: OpDef;
-  /** Attributes of the update op. */
-  protected abstract attrs(): Attrs;
+  /** Attributes of the update op. Default: none. */
+  protected attrs(): Attrs {
+    return {};
+  }
   /** The update op's scalars from the number of this step (from 1) and the learning rate. */
   protected scalars<N>(_step: N, rate: N, _a: Arithmetic<N>): readonly N[] {
     return [rate];
@@ -104,7 +109,9 @@ export abstract class Optimizer {
     return this.slots.map((_, i) => i);
   }
   /** Settings as plain values, from which `fromConfig` makes an equal optimizer. */
-  abstract getConfig(): OptimizerConfig;
+  getConfig(): OptimizerConfig {
+    return { learningRate: this.learningRate, ...this.options };
+  }
 
   /** Makes an optimizer from what `getConfig()` gave. Each class takes its own. */
   static fromConfig<T extends Optimizer>(cls: OptimizerClass<T>, config: OptimizerConfig): T {

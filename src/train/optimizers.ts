@@ -19,6 +19,20 @@ import { Optimizer, type OptimizerConfig, type SlotInit } from "./optimizer.ts";
 /** What stands under roots and in denominators where no epsilon is given. */
 const EPSILON = 1e-7;
 
+/** Slots of Adam and what follows it: two running means. */
+const MOMENTS: readonly SlotInit[] = [{ name: "m" }, { name: "v" }];
+
+const momentAttrs = ({ beta1, beta2, epsilon }: OptimizerConfig): Attrs => ({
+  beta1,
+  beta2,
+  epsilon,
+});
+
+/** `1 - beta^step`: the weight that a running mean has gathered so far. */
+function missing<N>(a: Arithmetic<N>, beta: OptimizerConfig[string], step: N): N {
+  return a.sub(a.number(1), a.pow(a.number(Number(beta)), step));
+}
+
 /** Plain gradient descent: `x -= lr · g`. */
 export class SGDOptimizer extends Optimizer {
   /** Name of the class. */
@@ -30,17 +44,9 @@ export class SGDOptimizer extends Optimizer {
   /** The update op. */
   protected readonly update: OpDef = ApplyGradientDescent;
 
-  /** Attributes of the update op. */
-  protected attrs(): Attrs {
-    return {};
-  }
   /** Changes the learning rate. */
   setLearningRate(learningRate: number): void {
     this.learningRate = learningRate;
-  }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return { learningRate: this.learningRate };
   }
 }
 
@@ -54,18 +60,15 @@ export class MomentumOptimizer extends Optimizer {
   protected readonly slots: readonly SlotInit[] = [{ name: "momentum" }];
   /** The update op. */
   protected readonly update: OpDef = ApplyMomentum;
-  #momentum: number;
-  readonly #useNesterov: boolean;
 
   /** `momentum` is the part of the last step that is kept. */
   constructor(learningRate: number, momentum: number, useNesterov = false) {
-    super(learningRate);
-    this.#momentum = momentum;
-    this.#useNesterov = useNesterov;
+    super(learningRate, { momentum, useNesterov });
   }
   /** Attributes of the update op. */
-  protected attrs(): Attrs {
-    return { momentum: this.#momentum, use_nesterov: this.#useNesterov };
+  protected override attrs(): Attrs {
+    const { momentum, useNesterov } = this.options;
+    return { momentum, use_nesterov: useNesterov };
   }
   /** Changes the learning rate. */
   setLearningRate(learningRate: number): void {
@@ -73,15 +76,7 @@ export class MomentumOptimizer extends Optimizer {
   }
   /** Changes the momentum, for eager steps and those compiled later. */
   setMomentum(momentum: number): void {
-    this.#momentum = momentum;
-  }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return {
-      learningRate: this.learningRate,
-      momentum: this.#momentum,
-      useNesterov: this.#useNesterov,
-    };
+    this.options = { ...this.options, momentum };
   }
 }
 
@@ -95,21 +90,15 @@ export class AdagradOptimizer extends Optimizer {
   protected readonly slots: readonly SlotInit[];
   /** The update op. */
   protected readonly update: OpDef = ApplyAdagrad;
-  readonly #initial: number;
 
   /** `initialAccumulatorValue` is where the sums start. */
   constructor(learningRate: number, initialAccumulatorValue = 0.1) {
-    super(learningRate);
-    this.#initial = initialAccumulatorValue;
+    super(learningRate, { initialAccumulatorValue });
     this.slots = [{ name: "accumulator", initial: initialAccumulatorValue }];
   }
   /** Attributes of the update op. */
-  protected attrs(): Attrs {
+  protected override attrs(): Attrs {
     return { epsilon: EPSILON };
-  }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return { learningRate: this.learningRate, initialAccumulatorValue: this.#initial };
   }
 }
 
@@ -123,22 +112,14 @@ export class AdadeltaOptimizer extends Optimizer {
   protected readonly slots: readonly SlotInit[] = [{ name: "accum_grad" }, { name: "accum_var" }];
   /** The update op. */
   protected readonly update: OpDef = ApplyAdadelta;
-  readonly #rho: number;
-  readonly #epsilon: number;
 
   /** `rho` is the decay of both averages. */
   constructor(learningRate: number, rho: number, epsilon: number | null = null) {
-    super(learningRate);
-    this.#rho = rho;
-    this.#epsilon = epsilon ?? EPSILON;
+    super(learningRate, { rho, epsilon: epsilon ?? EPSILON });
   }
   /** Attributes of the update op. */
-  protected attrs(): Attrs {
-    return { rho: this.#rho, epsilon: this.#epsilon, tfjs: true };
-  }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return { learningRate: this.learningRate, rho: this.#rho, epsilon: this.#epsilon };
+  protected override attrs(): Attrs {
+    return { ...this.options, tfjs: true };
   }
 }
 
@@ -148,20 +129,12 @@ export class RMSPropOptimizer extends Optimizer {
   static override readonly className: string = "RMSProp";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = [
-    "learningRate",
-    "decay",
-    "momentum",
-    "epsilon",
-    "centered",
+    ...["learningRate", "decay", "momentum", "epsilon", "centered"],
   ];
   /** Slots of the optimizer. */
   protected readonly slots: readonly SlotInit[];
   /** The update op. */
   protected readonly update: OpDef;
-  readonly #decay: number;
-  readonly #momentum: number;
-  readonly #epsilon: number;
-  readonly #centered: boolean;
 
   /** `decay` is that of the averages; `centered` subtracts the squared mean from the mean square. */
   constructor(
@@ -171,31 +144,18 @@ export class RMSPropOptimizer extends Optimizer {
     epsilon: number | null = null,
     centered = false,
   ) {
-    super(learningRate);
-    this.#decay = decay;
-    this.#momentum = momentum;
-    this.#epsilon = epsilon ?? EPSILON;
-    this.#centered = centered;
+    super(learningRate, { decay, momentum, epsilon: epsilon ?? EPSILON, centered });
     this.update = centered ? ApplyCenteredRmsProp : ApplyRmsProp;
     this.slots = [...(centered ? [{ name: "mg" }] : []), { name: "rms" }, { name: "momentum" }];
   }
   /** Attributes of the update op. */
-  protected attrs(): Attrs {
-    return { rho: this.#decay, momentum: this.#momentum, epsilon: this.#epsilon };
+  protected override attrs(): Attrs {
+    const { decay, momentum, epsilon } = this.options;
+    return { rho: decay, momentum, epsilon };
   }
   /** Order in which TensorFlow.js saves the slots. */
   protected override get savedOrder(): readonly number[] {
-    return this.#centered ? [1, 2, 0] : [0, 1];
-  }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return {
-      learningRate: this.learningRate,
-      decay: this.#decay,
-      momentum: this.#momentum,
-      epsilon: this.#epsilon,
-      centered: this.#centered,
-    };
+    return this.options.centered ? [1, 2, 0] : [0, 1];
   }
 }
 
@@ -206,39 +166,24 @@ export class AdamOptimizer extends Optimizer {
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate", "beta1", "beta2", "epsilon"];
   /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = [{ name: "m" }, { name: "v" }];
+  protected readonly slots: readonly SlotInit[] = MOMENTS;
   /** The update op. */
   protected readonly update: OpDef = ApplyAdam;
-  readonly #beta1: number;
-  readonly #beta2: number;
-  readonly #epsilon: number;
 
   /** `beta1` and `beta2` are the decays of the two means. */
   constructor(learningRate: number, beta1: number, beta2: number, epsilon: number | null = null) {
-    super(learningRate);
-    this.#beta1 = beta1;
-    this.#beta2 = beta2;
-    this.#epsilon = epsilon ?? EPSILON;
+    super(learningRate, { beta1, beta2, epsilon: epsilon ?? EPSILON });
   }
   /** Attributes of the update op. */
-  protected attrs(): Attrs {
-    return { beta1: this.#beta1, beta2: this.#beta2, epsilon: this.#epsilon };
+  protected override attrs(): Attrs {
+    return momentAttrs(this.options);
   }
   /** The update op's scalars. */
   protected override scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
     return [
-      a.div(rate, missing(a, this.#beta1, step)),
-      a.div(a.number(1), missing(a, this.#beta2, step)),
+      a.div(rate, missing(a, this.options.beta1, step)),
+      a.div(a.number(1), missing(a, this.options.beta2, step)),
     ];
-  }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return {
-      learningRate: this.learningRate,
-      beta1: this.#beta1,
-      beta2: this.#beta2,
-      epsilon: this.#epsilon,
-    };
   }
 }
 
@@ -248,20 +193,12 @@ export class AdamaxOptimizer extends Optimizer {
   static override readonly className: string = "Adamax";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = [
-    "learningRate",
-    "beta1",
-    "beta2",
-    "epsilon",
-    "decay",
+    ...["learningRate", "beta1", "beta2", "epsilon", "decay"],
   ];
   /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = [{ name: "m" }, { name: "v" }];
+  protected readonly slots: readonly SlotInit[] = MOMENTS;
   /** The update op. */
   protected readonly update: OpDef = ApplyAdaMax;
-  readonly #beta1: number;
-  readonly #beta2: number;
-  readonly #epsilon: number;
-  readonly #decay: number;
 
   /** `decay` lowers the learning rate to `lr / (1 + decay · steps done)`. */
   constructor(
@@ -271,31 +208,17 @@ export class AdamaxOptimizer extends Optimizer {
     epsilon: number | null = null,
     decay = 0,
   ) {
-    super(learningRate);
-    this.#beta1 = beta1;
-    this.#beta2 = beta2;
-    this.#epsilon = epsilon ?? EPSILON;
-    this.#decay = decay;
+    super(learningRate, { beta1, beta2, epsilon: epsilon ?? EPSILON, decay });
   }
   /** Attributes of the update op. */
-  protected attrs(): Attrs {
-    return { beta1: this.#beta1, beta2: this.#beta2, epsilon: this.#epsilon };
+  protected override attrs(): Attrs {
+    return momentAttrs(this.options);
   }
   /** The update op's scalars. */
   protected override scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
-    const one = a.number(1);
-    const slower = a.add(a.mul(a.sub(step, one), a.number(this.#decay)), one);
-    return [a.div(a.div(rate, slower), missing(a, this.#beta1, step))];
-  }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return {
-      learningRate: this.learningRate,
-      beta1: this.#beta1,
-      beta2: this.#beta2,
-      epsilon: this.#epsilon,
-      decay: this.#decay,
-    };
+    const one = a.number(1), decay = a.number(Number(this.options.decay));
+    const slower = a.add(a.mul(a.sub(step, one), decay), one);
+    return [a.div(a.div(rate, slower), missing(a, this.options.beta1, step))];
   }
 }
 
@@ -305,20 +228,12 @@ export class AdamWOptimizer extends Optimizer {
   static override readonly className: string = "AdamW";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = [
-    "learningRate",
-    "weightDecay",
-    "beta1",
-    "beta2",
-    "epsilon",
+    ...["learningRate", "weightDecay", "beta1", "beta2", "epsilon"],
   ];
   /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = [{ name: "m" }, { name: "v" }];
+  protected readonly slots: readonly SlotInit[] = MOMENTS;
   /** The update op. */
   protected readonly update: OpDef = ApplyAdamW;
-  readonly #weightDecay: number;
-  readonly #beta1: number;
-  readonly #beta2: number;
-  readonly #epsilon: number;
 
   /** Each step takes `learningRate · weightDecay` of every variable away. */
   constructor(
@@ -328,37 +243,18 @@ export class AdamWOptimizer extends Optimizer {
     beta2: number,
     epsilon: number | null = null,
   ) {
-    super(learningRate);
-    this.#weightDecay = weightDecay;
-    this.#beta1 = beta1;
-    this.#beta2 = beta2;
-    this.#epsilon = epsilon ?? EPSILON;
+    super(learningRate, { weightDecay, beta1, beta2, epsilon: epsilon ?? EPSILON });
   }
   /** Attributes of the update op. */
-  protected attrs(): Attrs {
-    return { beta1: this.#beta1, beta2: this.#beta2, epsilon: this.#epsilon };
+  protected override attrs(): Attrs {
+    return momentAttrs(this.options);
   }
   /** The update op's scalars. */
   protected override scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
-    const root = a.sqrt(missing(a, this.#beta2, step));
+    const root = a.sqrt(missing(a, this.options.beta2, step));
     return [
-      a.div(a.mul(rate, root), missing(a, this.#beta1, step)),
-      a.mul(rate, a.number(this.#weightDecay)),
+      a.div(a.mul(rate, root), missing(a, this.options.beta1, step)),
+      a.mul(rate, a.number(Number(this.options.weightDecay))),
     ];
   }
-  /** Its options. */
-  getConfig(): OptimizerConfig {
-    return {
-      learningRate: this.learningRate,
-      weightDecay: this.#weightDecay,
-      beta1: this.#beta1,
-      beta2: this.#beta2,
-      epsilon: this.#epsilon,
-    };
-  }
-}
-
-/** `1 - beta^step`: the weight that a running mean has gathered so far. */
-function missing<N>(a: Arithmetic<N>, beta: number, step: N): N {
-  return a.sub(a.number(1), a.pow(a.number(beta), step));
 }
