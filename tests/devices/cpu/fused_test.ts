@@ -3,6 +3,9 @@
 import { assert, assertAlmostEquals } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { argument, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
+import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
+import { cpuDevice } from "../../../src/runtime/devices.ts";
+import { problemOf, runEagerly } from "../../../src/testing/run_op.ts";
 import { type Per, withEpilogue } from "../../fusions.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
@@ -187,3 +190,21 @@ for (const [name, engine] of ENGINES) {
     assert(runFast(engine, op("BatchMatMulV2"), thin, attrs) === null, "thin");
   });
 }
+
+Deno.test("what is fused to an op is never left out where no kernel knows it", async () => {
+  const expr = s.add(argument(0), argument(1)), [, engine] = ENGINES[0];
+  const [a, b] = [make(3, 5), make(5, 4)], [product] = runLoops(op("MatMul"), [a, b]);
+  const one = make();
+  // Taken for one per column, of which there are four.
+  const attrs = withEpilogue({}, expr, ["column"]);
+  assert(runFast(engine, op("MatMul"), [a, b, one], attrs) === null);
+  for (const device of [new CpuDevice(null), new CpuDevice(engine)]) {
+    assert(device.prepare(op("MatMul"), problemOf(op("MatMul"), [a, b, one], attrs)) === null);
+  }
+  const [sum] = await runEagerly(op("MatMul"), [a, b, one], attrs, cpuDevice());
+  assertClose(
+    sum.data,
+    (product.data as Float32Array).map((v) => v + Number(one.data[0])),
+    "parts",
+  );
+});
