@@ -312,6 +312,7 @@ export {
   TensorBuffer,
 } from "./src/ops/array/tensor_buffer.ts";
 export { gather, gatherND } from "./src/ops/array/gather.ts";
+export { IndexedSlices } from "./src/ops/array/indexed_slices.ts";
 export {
   scatterND,
   sparseToDense,

@@ -19,6 +19,7 @@ import { makeStep, savedByName, type Step, type StepValue, withVariables } from 
 import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
 import { MergeGradients } from "./unseen.ts";
 import { add } from "../ops/pointwise/arithmetic.ts";
+import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { reshape } from "../ops/array/view.ts";
 import { sum } from "../ops/reduce/reduce.ts";
 import { zerosOfSpec } from "../ops/array/creation.ts";
@@ -47,6 +48,8 @@ export interface BackpropOptions {
   readonly variables?: readonly Tensor[];
   /** Wraps each gradient rule. */
   readonly around?: AroundStep;
+  /** True: the gradient of picking rows is given as `IndexedSlices`. */
+  readonly slices?: boolean;
 }
 
 /** Gradients of the seeds with respect to the sources, null where not connected. Throws `LookupError` for an op with no gradient rule. */
@@ -55,7 +58,8 @@ export function backprop(
   seeds: readonly Seed[],
   options: BackpropOptions,
 ): (Tensor | null)[] {
-  return noticingCuts(() => propagate(steps, seeds, options));
+  const found = noticingCuts(() => propagate(steps, seeds, options));
+  return options.slices ? found : found.map((g) => g && dense(g));
 }
 
 function propagate(
@@ -115,8 +119,9 @@ function propagate(
   return sources.map(total);
 }
 
-/** The sum of two gradients; those of unseen variables are maps. */
+/** The sum of two gradients; those of unseen variables are maps, and rows stay rows. */
 function sumOf(a: Tensor, b: Tensor): Tensor {
+  if (a instanceof IndexedSlices && b instanceof IndexedSlices) return a.with(b);
   return a.dtype === "variant" ? apply1(MergeGradients, [a, b]) : add(a, b);
 }
 
@@ -136,6 +141,9 @@ function stepGradient(
 ): readonly (Tensor | null)[] {
   const { def } = step;
   const { attrs } = bindSignature(def, step.inputs, step.attrs);
+  if (!def.grad?.passesOn && dys.some((d) => d instanceof IndexedSlices)) {
+    dys = dys.map((d) => d && dense(d));
+  }
   if (def.grad) {
     const ctx = gradContext(step, attrs, needs, dys.map((d) => d !== null));
     return def.grad.vjp(
@@ -187,7 +195,7 @@ function expandGradient(
   // A tensor that is several inputs has one gradient in all: the first of them gets it.
   const ids = inputs.map((x, i) => (x instanceof Tensor && needs[i] ? x.id : -1));
   const sources = ids.map((id, i) => (ids.indexOf(id) === i ? id : -1));
-  return backprop(inner, seeds, { sources });
+  return backprop(inner, seeds, { sources, slices: true });
 }
 
 function gradContext(

@@ -9,6 +9,7 @@ import { sameShape, shapeText } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { refusePromise } from "../core/nest.ts";
+import { dense } from "../ops/array/indexed_slices.ts";
 import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
@@ -295,7 +296,7 @@ function differentiate(
       `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable${cutNote()}`,
     );
   }
-  return { value, grads: found as Tensor[] };
+  return { value, grads: (found as Tensor[]).map(dense) };
 }
 
 function source(x: TensorLike, arg: string, fn: string): Tensor {

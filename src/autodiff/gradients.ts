@@ -13,6 +13,7 @@ import { backprop, type Seed } from "./backprop.ts";
 import { registeredGradient } from "./gradient_registry.ts";
 import { type Step, stepValue, withVariables } from "./steps.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
+import { IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { stack, unstack } from "../ops/array/join.ts";
 import { reshape } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
@@ -105,6 +106,8 @@ function build(
     }
     const grad = given == null
       ? onesOfTensor(y)
+      : given instanceof IndexedSlices
+      ? given
       : asTensor(toInput(given, `gradYs[${i}]`, "gradients", { dtype: y.dtype }));
     return [{ id: y.id, grad }];
   });
@@ -114,6 +117,7 @@ function build(
   const found = backprop(steps.map((s) => s.step), seeds, {
     sources: sourceIds,
     stops: new Set(stopGradients.map((t) => t.id)),
+    slices: true,
     around: (step, run) => {
       const node = nodeOf.get(step);
       if (!node) return run();

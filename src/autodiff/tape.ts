@@ -20,6 +20,7 @@ import { backprop, isDifferentiable, type Seed } from "./backprop.ts";
 import { cutOf } from "./cuts.ts";
 import { makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 import { stack as stackOf } from "../ops/array/join.ts";
+import { dense } from "../ops/array/indexed_slices.ts";
 import { reshape } from "../ops/array/view.ts";
 import { onesOfTensor, zeros as zerosOfShape, zerosOfTensor } from "../ops/array/creation.ts";
 import { asTensor } from "../ops/input.ts";
@@ -236,6 +237,7 @@ export class GradientTape implements Disposable {
 
   /**
    * Gradient of the target (or the sum of targets) with respect to each source, in the sources' nest; null where not connected.
+   * Where rows of a source were gathered it is `IndexedSlices`, which are a dense tensor to all that wants one.
    * Throws `RuntimeError` on a second call of a tape that is not persistent.
    */
   gradient(target: Nest<Tensor>, sources: Tensor, options?: TapeGradientOptions): Tensor | null;
@@ -251,7 +253,8 @@ export class GradientTape implements Disposable {
     options: TapeGradientOptions = {},
   ): Nest<Tensor | null> {
     checkGradientOptions(options);
-    const targets = flatten(target), leaves = flatten(sources);
+    // What is made dense here is recorded, as it is to be differentiated.
+    const targets = flatten(target).map(dense), leaves = flatten(sources);
     const given = options.outputGradients === undefined ? [] : flatten(options.outputGradients);
     if (given.length > 0 && given.length !== targets.length) {
       throw new ValueError(
@@ -262,7 +265,7 @@ export class GradientTape implements Disposable {
       const seeds: Seed[] = targets.flatMap((t, i) =>
         isTrainable(t.dtype) ? [{ id: t.id, grad: given[i] ?? onesOfTensor(t) }] : []
       );
-      return differentiate(seeds, leaves).map((g, i) =>
+      return differentiate(seeds, leaves, true).map((g, i) =>
         g ?? (options.unconnectedGradients === "zero" ? zerosOfTensor(leaves[i]) : null)
       );
     });
@@ -337,7 +340,11 @@ export class GradientTape implements Disposable {
   /** Runs a backward pass, which is given the means to differentiate what was recorded until now. */
   #use(
     pass: (
-      differentiate: (seeds: readonly Seed[], sources: readonly Tensor[]) => (Tensor | null)[],
+      differentiate: (
+        seeds: readonly Seed[],
+        sources: readonly Tensor[],
+        slices?: boolean,
+      ) => (Tensor | null)[],
     ) => (Tensor | null)[],
   ): (Tensor | null)[] {
     if (this.#used && !this.#persistent) {
@@ -348,7 +355,11 @@ export class GradientTape implements Disposable {
     this.#used = true;
     if (!this.#persistent) this.#stop();
     const steps = [...this.#recorder.steps];
-    const differentiate = (seeds: readonly Seed[], sources: readonly Tensor[]) => {
+    const differentiate = (
+      seeds: readonly Seed[],
+      sources: readonly Tensor[],
+      slices = false,
+    ) => {
       // Backprop would give derivatives of whatever the steps depend on.
       const followed = sources.filter((x) =>
         this.#recorder.follows(x) || seeds.some((s) => s.id === x.id)
@@ -356,6 +367,7 @@ export class GradientTape implements Disposable {
       const found = backprop(steps, seeds, {
         sources: followed.map((x) => x.id),
         variables: followed.flatMap((x) => handleOf(x) ?? []),
+        slices,
       });
       const byId = new Map(followed.map((x, i) => [x.id, found[i]]));
       return sources.map((x) => byId.get(x.id) ?? null);

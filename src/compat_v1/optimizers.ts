@@ -1,6 +1,7 @@
 /**
  * The optimizers of TensorFlow 1, in its numerics: each adds TensorFlow's own update op for each variable.
  */
+import { apply1 } from "../core/apply.ts";
 import { lookupOp } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
@@ -8,7 +9,10 @@ import { optionCheck } from "../core/options.ts";
 import { gradients } from "../autodiff/gradients.ts";
 import { cast } from "../ops/array/cast.ts";
 import { fill } from "../ops/array/creation.ts";
-import { mul } from "../ops/pointwise/arithmetic.ts";
+import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
+import { unique } from "../ops/array/set_ops.ts";
+import { size } from "../ops/array/view.ts";
+import { mul, neg } from "../ops/pointwise/arithmetic.ts";
 import { group } from "../graph/groups.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Operation } from "../graph/operation.ts";
@@ -54,13 +58,18 @@ const checkMinimize = optionCheck<MinimizeOptions>("minimize", {
 });
 
 /** How an update op is applied. */
-interface Update {
+export interface Update {
   /** TensorFlow's op without `ResourceApply`. */
   readonly kind: string;
   /** What each slot is filled with. */
   readonly slots: Readonly<Record<string, number>>;
   /** The op's inputs after the handles; the gradient among them. */
   readonly inputs: (gradient: Tensor, scalar: (value: TensorLike) => Tensor) => readonly Tensor[];
+  /**
+   * What it does with the rows of a gather: the op that updates those rows alone (`apply`, the default), a subtraction from them
+   * (`scatter`), or as if they were a whole gradient, since means of other rows decay too (`whole`).
+   */
+  readonly rows?: "apply" | "scatter" | "whole";
   /** The op's attributes. */
   readonly attrs?: Readonly<Record<string, unknown>>;
 }
@@ -115,14 +124,9 @@ export abstract class Optimizer {
     const slots = given.map(([, v]) => this.#slotsOf(graph, v, update.slots));
     return graph.asDefault(() =>
       graph.nameScope(name, (scope) => {
-        const done = given.map(([g, v], i) => {
-          const inputs = update.inputs(g, (value) => cast(value, v.dtype));
-          const handles = [v, ...slots[i]].map((s) => s.handle);
-          const op = lookupOp(`ResourceApply${update.kind}`)!;
-          return graph.addOp(op, [...handles, ...inputs], update.attrs ?? {}, {
-            name: `update_${v.name}/ResourceApply${update.kind}`,
-          });
-        });
+        const done = given.map(([g, v], i) =>
+          graph.nameScope(`update_${v.name}`, () => addUpdate(graph, update, [v, ...slots[i]], g))
+        );
         const after = graph.controlDependencies(done, () => this.finish(graph));
         const all = [...done, ...after];
         if (!globalStep) return group(...all, { name: scope }) as Operation;
@@ -161,6 +165,34 @@ export abstract class Optimizer {
   }
 }
 
+/** Adds the update of a variable and its slots. */
+function addUpdate(
+  graph: Graph,
+  { kind, inputs, rows = "apply", attrs = {} }: Update,
+  variables: readonly Variable[],
+  gradient: Tensor,
+): Operation {
+  const handles = variables.map((v) => v.handle);
+  const scalar = (value: TensorLike): Tensor => cast(value, variables[0].dtype);
+  if (!(gradient instanceof IndexedSlices) || rows === "whole") {
+    const type = `ResourceApply${kind}`;
+    const given = [...handles, ...inputs(dense(gradient), scalar)];
+    return graph.addOp(lookupOp(type)!, given, attrs, { name: type });
+  }
+  const { values, indices } = gradient;
+  if (rows === "scatter") {
+    const [rate] = inputs(values, scalar), step = mul(neg(values), rate);
+    return variables[0].scatterAdd(new IndexedSlices(step, indices))!;
+  }
+  // Rows that stand there more than once are summed first, as TensorFlow does it.
+  const found = unique(indices);
+  const sum = [values, found.indices, size(found.values)];
+  const sums = apply1(lookupOp("UnsortedSegmentSum")!, sum);
+  const given = inputs(sums, scalar).flatMap((t) => t === sums ? [t, found.values] : [t]);
+  const type = `ResourceSparseApply${kind}`;
+  return graph.addOp(lookupOp(type)!, [...handles, ...given], attrs, { name: type });
+}
+
 /** A variable of an optimizer's own, named from the root. */
 function keep(graph: Graph, initial: TensorLike | (() => TensorLike), name: string): Variable {
   return graph.asDefault(() =>
@@ -171,7 +203,8 @@ function keep(graph: Graph, initial: TensorLike | (() => TensorLike), name: stri
 /** A number, or a tensor of the graph. */
 export type Rate = TensorLike | (() => TensorLike);
 
-function valueOf(rate: Rate): TensorLike {
+/** The number or tensor that a rate is. */
+export function valueOf(rate: Rate): TensorLike {
   return typeof rate === "function" ? rate() : rate;
 }
 
@@ -187,7 +220,12 @@ export class GradientDescentOptimizer extends Optimizer {
   /** The update of a step. */
   protected update(): Update {
     const rate = valueOf(this.#rate);
-    return { kind: "GradientDescent", slots: {}, inputs: (g, scalar) => [scalar(rate), g] };
+    return {
+      kind: "GradientDescent",
+      slots: {},
+      inputs: (g, scalar) => [scalar(rate), g],
+      rows: "scatter",
+    };
   }
 }
 
@@ -333,6 +371,7 @@ export class AdamOptimizer extends Optimizer {
       kind: "Adam",
       slots: { m: 0, v: 0 },
       inputs: (g, scalar) => [...[...powers, ...values].map(scalar), g],
+      rows: "whole",
     };
   }
   /** The powers of the decays grow when all variables are updated. */

@@ -7,6 +7,7 @@ export {
   getGlobalStep,
   getOrCreateGlobalStep,
 } from "./global_step.ts";
+export { FtrlOptimizer, type FtrlOptions } from "./ftrl_optimizer.ts";
 export {
   AdadeltaOptimizer,
   AdagradOptimizer,

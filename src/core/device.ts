@@ -35,6 +35,11 @@ export interface PreparedKernel {
   readonly name: string;
   /** Runs on buffers of its device; host inputs are `undefined` there. Returns one buffer per output. */
   run(inputs: readonly (DeviceBuffer | undefined)[]): DeviceBuffer[];
+  /** Runs with these buffers as outputs: for ops that change what is there. Absent where the kernel cannot. */
+  readonly runInto?: (
+    inputs: readonly (DeviceBuffer | undefined)[],
+    outputs: readonly DeviceBuffer[],
+  ) => void;
   /** For outputs whose shape depends on values: takes buffers or host arrays, returns host arrays (CPU only). */
   readonly dynamic?: (inputs: readonly (DeviceBuffer | NdArray | undefined)[]) => NdArray[];
 }

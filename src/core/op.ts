@@ -63,6 +63,8 @@ export interface GradRule {
   readonly captures?: boolean | ((attrs: Attrs) => boolean);
   /** Names of inputs and outputs that `vjp` reads. */
   readonly saves: readonly string[];
+  /** True: `vjp` hands gradients on as they are, so that the rows of a gather stay rows; others get dense tensors. */
+  readonly passesOn?: boolean;
   /** True: outputs that no gradient reached have null there, rather than zeros. */
   readonly partial?: boolean;
   /** False for attributes with which the op is not differentiable. Default: always differentiable. */

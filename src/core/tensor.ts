@@ -142,6 +142,10 @@ export abstract class Tensor implements Spec {
   readValue(): Tensor {
     return this;
   }
+  /** The tensors that this one is made of, which scopes own in its place; null for one with memory of its own. */
+  get components(): readonly Tensor[] | null {
+    return null;
+  }
   /** What an op reads at once: this tensor, or the value a variable holds now, which stays the variable's to free. */
   asOpInput(): Tensor {
     return this;

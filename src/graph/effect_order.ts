@@ -61,9 +61,10 @@ export function isRead(op: Operation): boolean {
   return op.type === "ReadVariableOp";
 }
 
-/** True for reads and assignments: what touches nothing but its variable. */
+/** True for reads, assignments and updates: what touches nothing but its variables. */
 function isAccess(op: Operation): boolean {
-  return isRead(op) || /^Assign\w*VariableOp$/.test(op.type);
+  return isRead(op) ||
+    /^Assign\w*VariableOp$|^ResourceScatter(Add|Sub|Update)$|^Resource(Sparse)?Apply/.test(op.type);
 }
 
 /** Side effects of an application: those of its op, unless its attributes say what the functions do that it calls. */

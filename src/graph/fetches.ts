@@ -49,7 +49,7 @@ function valueIn(graph: Graph, t: Tensor, argument: string): Tensor {
     return t.graph === graph ? t.readValue() : t.operation.inputs[1];
   }
   const handle = handleOf(t), resource = handle && resourceOf(handle);
-  if (!resource) return t;
+  if (!resource) return t.readValue();
   try {
     return graph.variables.snapshot(resource);
   } catch (e) {

@@ -11,6 +11,7 @@ import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { gradientsOfVariables, notConnected, variableGrads } from "../autodiff/grad_functions.ts";
 import { cast } from "../ops/array/cast.ts";
+import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { device } from "../runtime/devices.ts";
 import { dispose, tidy } from "../runtime/eager/tensor.ts";
 import { Variable, variable, variableByName } from "../runtime/variables/variable.ts";
@@ -21,6 +22,7 @@ import {
   type ScalarDType,
   tensorArithmetic,
 } from "./arithmetic.ts";
+import { updateRows } from "./row_updates.ts";
 import { type SlotInit, Slots } from "./slots.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
 import { applyUnseen, unseenIn } from "./unseen_updates.ts";
@@ -107,6 +109,10 @@ export abstract class Optimizer {
   /** Order of the slots in `getWeights()`. */
   protected get savedOrder(): readonly number[] {
     return this.slots.map((_, i) => i);
+  }
+  /** True where a gradient of zero changes neither the variable nor a slot: rows that slices do not name are left alone then. */
+  protected get leavesUnnamedRows(): boolean {
+    return false;
   }
   /** Settings as plain values, from which `fromConfig` makes an equal optimizer. */
   getConfig(): OptimizerConfig {
@@ -238,9 +244,15 @@ export abstract class Optimizer {
     for (const [v, gradient] of pairs) {
       const slots = this.#slots.of(v);
       if (gradient === null) continue;
-      const state = [v, ...slots].map((s) => s.readValue());
-      const next = apply(this.update, [...state, ...scalars(v.dtype), gradient], attrs);
-      [v, ...slots].forEach((s, i) => done.push(s.assign(next[i])?.operation ?? null));
+      const all = [v, ...slots];
+      if (gradient instanceof IndexedSlices && this.leavesUnnamedRows) {
+        const made = { update: this.update, scalars: scalars(v.dtype), attrs };
+        done.push(...updateRows(all, gradient, made));
+        continue;
+      }
+      const state = all.map((s) => s.readValue());
+      const next = apply(this.update, [...state, ...scalars(v.dtype), dense(gradient)], attrs);
+      all.forEach((s, i) => done.push(s.assign(next[i])?.operation ?? null));
     }
     return done;
   }

@@ -44,6 +44,10 @@ export class SGDOptimizer extends Optimizer {
   /** The update op. */
   protected readonly update: OpDef = ApplyGradientDescent;
 
+  /** True: it moves nothing without a gradient. */
+  protected override get leavesUnnamedRows(): boolean {
+    return true;
+  }
   /** Changes the learning rate. */
   setLearningRate(learningRate: number): void {
     this.learningRate = learningRate;
@@ -99,6 +103,10 @@ export class AdagradOptimizer extends Optimizer {
   /** Attributes of the update op. */
   protected override attrs(): Attrs {
     return { epsilon: EPSILON };
+  }
+  /** True: sums grow by what gradients there are. */
+  protected override get leavesUnnamedRows(): boolean {
+    return true;
   }
 }
 

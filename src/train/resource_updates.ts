@@ -1,5 +1,5 @@
 /**
- * Runs TensorFlow's update ops: reads the variables behind the handles, applies the pure update, assigns.
+ * Runs TensorFlow's update ops: reads the variables behind the handles, or some of their rows, applies the pure update, puts it back.
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { FailedPreconditionError, UnimplementedError } from "../core/errors.ts";
@@ -7,15 +7,22 @@ import { resourceOf } from "../core/graph_node.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import type { Attrs } from "../core/op.ts";
 import { Tensor } from "../core/tensor.ts";
+import { gather } from "../ops/array/gather.ts";
 import { RESOURCE_UPDATES, type ResourceUpdate } from "../ops/state/resource_updates.ts";
-import { setHostRunner } from "../runtime/eager/eager.ts";
+import { onDevice, setHostRunner } from "../runtime/eager/eager.ts";
 import { setHostOp } from "../runtime/session/run_context.ts";
 import { type EagerTensor, tidy } from "../runtime/eager/tensor.ts";
+import { changeRows } from "../runtime/variables/scatter_rows.ts";
 import type { VariableState } from "../runtime/variables/variable_state.ts";
 
 function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): void {
   if (attrs.update_slots === false) {
     throw new UnimplementedError(`Cannot run ${update.def.name} with update_slots = false`, {
+      op: update.def.name,
+    });
+  }
+  if (attrs.multiply_linear_by_lr === true) {
+    throw new UnimplementedError(`Cannot run ${update.def.name} with multiply_linear_by_lr = true`, {
       op: update.def.name,
     });
   }
@@ -28,14 +35,44 @@ function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): 
     setElement(literal, 0, value);
     return literal;
   });
+  const gradient = inputs[update.gradient];
+  const next = (state: readonly Tensor[], g: OpInput): Tensor[] =>
+    apply(update.pure, [...state, ...scalars, g], plan.attrs);
   tidy(() => {
-    const next = apply(update.pure, [
-      ...states.map((s) => s.value),
-      ...scalars,
-      inputs[update.gradient],
-    ], plan.attrs);
-    states.forEach((s, i) => s.assign(next[i] as EagerTensor));
+    if (update.indices === undefined) {
+      const made = next(states.map((s) => s.value), gradient);
+      states.forEach((s, i) => s.assign(made[i] as EagerTensor));
+      return;
+    }
+    const rows = onDevice(gradient, states[0].value.storage.device);
+    for (const [at, from] of turnsOf(inputs[update.indices])) {
+      const made = next(
+        states.map((s) => gather(s.value, at)),
+        from === null ? rows : gather(rows, from),
+      );
+      states.forEach((s, i) => changeRows(s, "write", [at, made[i]]));
+    }
   });
+}
+
+/**
+ * The indices in turns of different ones, and the places in each turn (null for all): what stands there again is updated again, as TensorFlow
+ * does it. Indices on a GPU are different, as nobody could say which of them comes first.
+ */
+function turnsOf(indices: OpInput): readonly (readonly [OpInput, NdArray | null])[] {
+  if (!(indices instanceof NdArray) && indices.device.includes("GPU")) return [[indices, null]];
+  const host = indices instanceof NdArray ? indices : indices.ndarraySync();
+  const seen = new Map<number | bigint, number>();
+  const turns: number[][] = [];
+  (host.data as Int32Array).forEach((index, place) => {
+    const turn = seen.get(index) ?? 0;
+    seen.set(index, turn + 1);
+    (turns[turn] ??= []).push(place);
+  });
+  if (turns.length <= 1) return [[host, null]];
+  const ints = (values: readonly number[]): NdArray =>
+    new NdArray("int32", [values.length], Int32Array.from(values));
+  return turns.map((places) => [ints(places.map((p) => Number(host.at(p)))), ints(places)]);
 }
 
 function stateOf(handle: OpInput, op: string): VariableState {

@@ -63,6 +63,7 @@ export const ARRAY_INDEX_SAMPLES: SampleTable = {
     sample([any(3, 2), vector(2, -1, 0, 2)]),
     sample([any(3), matrix(2, 2, -1, 0, 1)]),
   ],
+  FirstEqual: [sample([vector(3, 1, 3, 3, 1, -2)]), sample([vector()]), sample([ints(0, 9, 99)])],
   SegmentSum: [sample([any(4, 2), vector(0, 0, 2, 3)]), sample([any(3), vector(0, 1, 1)])],
   OneHot: [
     sample([ints(-1, 4, 5), number(4), half(1.5), half(-2)]),

@@ -58,6 +58,16 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   ResourceApplyCenteredRMSProp: "state: tests/train",
   ResourceApplyAdam: "state: tests/train",
   ResourceApplyAdaMax: "state: tests/train",
+  ResourceApplyFtrl: "state: tests/compat_v1",
+  ResourceApplyFtrlV2: "state: tests/compat_v1",
+  ...Object.fromEntries(
+    ["Momentum", "Adagrad", "AdagradV2", "Adadelta", "RMSProp", "CenteredRMSProp", "Ftrl", "FtrlV2"]
+      .map((name) => [`ResourceSparseApply${name}`, "state: tests/compat_v1"]),
+  ),
+  ResourceScatterAdd: "state: tests/train",
+  ResourceScatterSub: "state: tests/train",
+  ResourceScatterUpdate: "state: tests/train",
+  _OntoRows: "changes memory that it is given: tests/train",
   ...Object.fromEntries(
     [
       ...["HashTable", "InitializeTable", "LookupTableImport", "LookupTableFind"],

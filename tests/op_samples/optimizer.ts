@@ -166,4 +166,19 @@ export const OPTIMIZER: SampleTable = {
       return [x - x * decay - alpha * m1 / (sqrt(v1) + a.epsilon), m1, v1];
     },
   ),
+  _ApplyFtrl: [-0.5, -0.25].flatMap((lr_power) =>
+    updates(
+      2,
+      1,
+      { l1: 0.125, l2: 0.0625, l2_shrinkage: 0.25, lr_power },
+      ([x, a, linear, lr, g], { l1, l2, l2_shrinkage, lr_power }) => {
+        const power = (v: number) => v ** -lr_power;
+        const next = a + g * g;
+        const moved = linear + g + 2 * l2_shrinkage * x - (power(next) - power(a)) / lr * x;
+        const beyond = Math.sign(moved) * l1 - moved;
+        const y = power(next) / lr + 2 * l2;
+        return [Math.abs(moved) > l1 ? beyond / y : 0, next, moved];
+      },
+    ).slice(0, 3)
+  ),
 };

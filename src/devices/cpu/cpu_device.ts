@@ -96,7 +96,15 @@ export class CpuDevice implements Device {
     const { engine } = this;
     const fast = engine && fastKernel(engine, def, problem);
     if (fast) return { name: "simd", run: runFast(engine.heap, fast, problem) };
-    return cpu ? { name: "loops", run: (inputs) => this.#runLoops(cpu, problem, inputs) } : null;
+    if (!cpu) return null;
+    return {
+      name: "loops",
+      run: (inputs) => this.#runLoops(cpu, problem, inputs),
+      runInto: (inputs, outputs) => {
+        const outs = problem.outputs.map((spec, i) => this.#view(outputs[i], spec));
+        cpu(this.#views(problem, inputs), outs, problem);
+      },
+    };
   }
 
   #runLoops(

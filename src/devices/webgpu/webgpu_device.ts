@@ -145,6 +145,15 @@ export class WebGpuDevice implements Device {
     const before: Taken = [];
     return {
       name,
+      ...(sizes.length === outputs.length && {
+        runInto: (given, into) => {
+          this.check();
+          const inputs = given as readonly (PooledBuffer | undefined)[];
+          const own = into as readonly PooledBuffer[];
+          if (this.#pool.failed > 0) this.#pool.refuse([...inputs, ...own]);
+          for (const launch of launches) this.#record(launch, inputs, own);
+        },
+      }),
       run: (given) => {
         this.check();
         classes ??= sizes.map((bytes) => this.#pool.classOf(bytes));

@@ -95,6 +95,46 @@ export function atomicAddGpu(
   inputs: ScatterInputs,
   profile: Profile,
 ): GpuPlan {
+  return {
+    dispatches: [
+      ...startGpu(layout, dtype, inputs, profile),
+      ...addEach(layout, dtype, inputs, profile),
+    ],
+  };
+}
+
+/** Fills the result, then writes every row to its place. Which of several rows for one place stays is not said. */
+export function writeGpu(
+  layout: RowLayout,
+  dtype: DType,
+  inputs: ScatterInputs,
+  profile: Profile,
+): GpuPlan {
+  return {
+    dispatches: [
+      ...startGpu(layout, dtype, inputs, profile),
+      ...writeEach(layout, dtype, inputs, profile),
+    ],
+  };
+}
+
+/** Puts every row in its place among what the result holds already. */
+export function ontoGpu(
+  layout: RowLayout,
+  dtype: DType,
+  inputs: ScatterInputs & { readonly how: "add" | "write" },
+  profile: Profile,
+): GpuPlan {
+  const each = inputs.how === "add" ? addEach : writeEach;
+  return { dispatches: each(layout, dtype, inputs, profile) };
+}
+
+function addEach(
+  layout: RowLayout,
+  dtype: DType,
+  inputs: ScatterInputs,
+  profile: Profile,
+): Dispatch[] {
   const type = wgslType(dtype);
   const cell = type === "f32" ? "u32" : type;
   // WGSL has no atomic floats: the sum is tried until nobody else came between.
@@ -107,28 +147,17 @@ loop {
   old = tried.old_value;
 }`
     : "atomicAdd(&out0[to], v);";
-  return {
-    dispatches: [
-      ...startGpu(layout, dtype, inputs, profile),
-      ...eachElement(layout, dtype, type, `atomic<${cell}>`, add, inputs, profile),
-    ],
-  };
+  return eachElement(layout, dtype, type, `atomic<${cell}>`, add, inputs, profile);
 }
 
-/** Fills the result, then writes every row to its place. Which of several rows for one place stays is not said. */
-export function writeGpu(
+function writeEach(
   layout: RowLayout,
   dtype: DType,
   inputs: ScatterInputs,
   profile: Profile,
-): GpuPlan {
+): Dispatch[] {
   const type = wordType(dtype);
-  return {
-    dispatches: [
-      ...startGpu(layout, dtype, inputs, profile),
-      ...eachElement(layout, dtype, type, type, "out0[to] = v;", inputs, profile),
-    ],
-  };
+  return eachElement(layout, dtype, type, type, "out0[to] = v;", inputs, profile);
 }
 
 function startGpu(
@@ -211,4 +240,30 @@ ${put}
     params: [n, piece.first, piece.count, outer, count, inner, extentOf(layout), ...dims],
     grid: gridFor(n, STREAM_WORKGROUP, profile),
   }));
+}
+
+/** For each index the place of the first that equals it. */
+export function firstEqualGpu(count: number, profile: Profile): GpuPlan {
+  if (count === 0) return { dispatches: [] };
+  const program = makeProgram({
+    name: "first_equal",
+    inputs: ["i32"],
+    outputs: ["i32"],
+    params: ["n"],
+    workgroup: [STREAM_WORKGROUP, 1, 1],
+    body: `let id = ${flatId(STREAM_WORKGROUP)};
+if (id >= p.n) { return; }
+let mine = in0[id];
+var j = 0u;
+while (j < id && in0[j] != mine) { j++; }
+out0[id] = i32(j);`,
+  });
+  return {
+    dispatches: [{
+      program,
+      buffers: [{ input: 0 }, { output: 0 }],
+      params: [count],
+      grid: gridFor(count, STREAM_WORKGROUP, profile),
+    }],
+  };
 }

@@ -15,6 +15,8 @@ export interface ScatterOptions {
   readonly start?: NdArray | undefined;
   /** `negative`: rows with a negative index are left out. */
   readonly skip?: "none" | "negative";
+  /** True: the result holds already what it starts with. */
+  readonly onto?: boolean;
 }
 
 /** Puts `rows` where `indices` say. Throws `InvalidArgumentError` for an index out of range. */
@@ -23,14 +25,14 @@ export function scatterCpu(
   indices: NdArray,
   layout: RowLayout,
   out: NdArray,
-  { how, start, skip = "none" }: ScatterOptions,
+  { how, start, skip = "none", onto = start !== undefined }: ScatterOptions,
 ): void {
   const places = layout.batch * layout.count === 0
     ? new Int32Array(0)
     : rowsOf(indices, layout, skip);
   if (start) copyAll(start, out);
   if (how === "write") writeRows(rows, places, layout, out);
-  else addRows(rows, places, layout, out, start !== undefined);
+  else addRows(rows, places, layout, out, onto);
 }
 
 function copyAll(from: NdArray, to: NdArray): void {

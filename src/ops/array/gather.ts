@@ -6,7 +6,7 @@ import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
+import { defineOp, type GradContext, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
 import {
   mergeShapes,
   normalizeAxis,
@@ -21,6 +21,7 @@ import { bindable, bindableInPieces } from "../../kernels/copy/pieces.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { axisLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
+import { pickedRows } from "./indexed_slices.ts";
 import { hostInts, knownInts, literalInts } from "./view.ts";
 import { scatterAddKernels } from "./define_scatter.ts";
 import { shapeFromHost } from "./fill_ops.ts";
@@ -96,7 +97,7 @@ const GatherV2 = defineOp({
   grad: {
     saves: ["indices", "axis"],
     vjp: ({ indices, axis }, [dy], ctx) => [
-      gatherGrad(dy, indices, axis, ctx.shapeOf(0), ctx.attrs.batch_dims),
+      gatherGrad(dy, { indices, axis }, ctx),
       null,
       null,
     ],
@@ -116,19 +117,17 @@ const GatherV2 = defineOp({
   }]),
 });
 
+/** Along the first axis the gradient is rows of the table, as in TensorFlow. */
 function gatherGrad(
   dy: Tensor,
-  indices: Tensor,
-  axis: Tensor,
-  shape: TensorLike,
-  batchDims: number,
+  { indices, axis }: Readonly<Record<string, Tensor>>,
+  ctx: GradContext,
 ): Tensor {
-  const dims = toInput(shape, "shape", "gather");
-  const known = dims && literalInts(dims);
-  if (known && batchDims === 0 && literalInts(axis)?.[0] === 0) {
-    return apply1(lookupOp("UnsortedSegmentSum")!, [dy, indices, intScalar(known[0])]);
+  const { batch_dims } = ctx.attrs, shape = ctx.shapeOf(0);
+  if (batch_dims === 0 && literalInts(axis)?.[0] === 0) {
+    return pickedRows(dy, indices, { spec: ctx.inputs[0], shape });
   }
-  return apply1(GatherGrad, [dy, indices, dims, axis], { batch_dims: batchDims });
+  return apply1(GatherGrad, [dy, indices, toInput(shape, "shape", "gather"), axis], { batch_dims });
 }
 
 function gradLayout({ inputs, hosts, outputs, attrs }: Problem): RowLayout {

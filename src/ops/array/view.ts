@@ -41,7 +41,7 @@ const Identity = defineOp({
   attrs: ["T: type"],
   infer: ([x]) => [x.shape],
   meaning: { kind: "view" },
-  grad: { saves: [], vjp: (_, [dy]) => [dy] },
+  grad: { saves: [], passesOn: true, vjp: (_, [dy]) => [dy] },
 });
 
 const StopGradient = defineOp({

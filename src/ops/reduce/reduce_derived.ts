@@ -7,6 +7,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { squeeze, stopGradient } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
 import { onesOfTensor } from "../array/creation.ts";
+import { IndexedSlices } from "../array/indexed_slices.ts";
 import { add, addN, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { greater, isFinite } from "../pointwise/compare.ts";
 import { exp, log } from "../pointwise/exponential.ts";
@@ -159,7 +160,7 @@ export function euclideanNorm(
 }
 
 /**
- * The tensor, scaled down where its Euclidean norm over `axes` (default all) is above `clipNorm`. Follows TensorFlow `tf.clip_by_norm`.
+ * The tensor, scaled down where its Euclidean norm over `axes` (default all) is above `clipNorm`; of `IndexedSlices` the values are. Follows TensorFlow `tf.clip_by_norm`.
  *
  * @example
  * ```ts
@@ -170,6 +171,7 @@ export function euclideanNorm(
  * ```
  */
 export function clipByNorm(t: TensorLike, clipNorm: TensorLike, axes?: Axes): Tensor {
+  if (t instanceof IndexedSlices) return t.withValues(clipByNorm(t.values, clipNorm, axes));
   return compose(() => {
     const x = asTensor(toFloatInput(t, "t", "clipByNorm"));
     const squares = sum(square(x), axes, true), isPositive = greater(squares, 0);
@@ -197,12 +199,13 @@ export function clipByNorm(t: TensorLike, clipNorm: TensorLike, axes?: Axes): Te
 export function globalNorm(tensors: readonly (TensorLike | null)[]): Tensor {
   const given = tensors.filter((t) => t !== null);
   if (given.length === 0) throw new ValueError("globalNorm() needs at least one tensor");
-  return compose(() => sqrt(addN(given.map((t) => sum(square(t))))));
+  const squares = (t: TensorLike): Tensor => sum(square(t instanceof IndexedSlices ? t.values : t));
+  return compose(() => sqrt(addN(given.map(squares))));
 }
 
 /**
  * The tensors, scaled down together where their common norm is above `clipNorm`, and that norm; null stays null, all is NaN where the norm
- * is not finite. Follows TensorFlow `tf.clip_by_global_norm`. Throws `ValueError` where there is no tensor.
+ * is not finite. `IndexedSlices` stay such, and their norm is that of their values. Follows TensorFlow `tf.clip_by_global_norm`. Throws `ValueError` where there is no tensor.
  *
  * @example
  * ```ts
@@ -223,7 +226,10 @@ export function clipByGlobalNorm(
   const clipped = compose(() => {
     const scale = mul(clipNorm, minimum(div(1, length), div(1, clipNorm)));
     const finite = add(scale, sub(length, length));
-    return tensors.map((t) => t === null ? null : mul(t, finite));
+    return tensors.map((t) => {
+      if (t === null) return null;
+      return t instanceof IndexedSlices ? t.withValues(mul(t.values, finite)) : mul(t, finite);
+    });
   });
   return [clipped, length];
 }

@@ -122,6 +122,8 @@ const OPS: Partial<Record<ScalarOp, string>> = {
   sqrt: "Sqrt",
   abs: "Abs",
   max: "Maximum",
+  min: "Minimum",
+  pow: "Pow",
 };
 
 /** The expressions in ordinary ops; shared parts are computed once. */
@@ -229,6 +231,22 @@ export const ApplyCenteredRmsProp: OpDef = defineUpdate("_ApplyCenteredRMSProp",
     const root = s.sqrt(s.add(variance, epsilon));
     const step = s.add(s.mul(mom, momentum), s.div(s.mul(lr, g), root));
     return [s.sub(v, step), mean, square_, step];
+  },
+});
+
+/** Follow-the-regularized-leader: `ResourceApplyFtrl`, and `ResourceApplyFtrlV2` where `l2_shrinkage` is not 0. */
+export const ApplyFtrl: OpDef = defineUpdate("_ApplyFtrl", {
+  slots: ["accum", "linear"],
+  scalars: ["lr"],
+  attrs: ["l1: float", "l2: float", "l2_shrinkage: float = 0", "lr_power: float"],
+  update: ([v, accum, linear, lr, g], { l1, l2, l2_shrinkage, lr_power }) => {
+    const power = (x: Expr): Expr => lr_power === -0.5 ? s.sqrt(x) : s.pow(x, -lr_power);
+    const next = s.add(accum, square(g)), shrunk = s.add(g, s.mul(v, 2 * l2_shrinkage));
+    const sigma = s.div(s.sub(power(next), power(accum)), lr);
+    const moved = s.sub(s.add(linear, shrunk), s.mul(sigma, v));
+    // What is within l1 of zero gives zero.
+    const beyond = s.sub(s.max(s.min(moved, l1), -l1), moved);
+    return [s.div(beyond, s.add(s.div(power(next), lr), 2 * l2)), next, moved];
   },
 });
 

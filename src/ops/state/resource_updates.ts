@@ -9,6 +9,7 @@ import {
   ApplyAdam,
   ApplyAdaMax,
   ApplyCenteredRmsProp,
+  ApplyFtrl,
   ApplyGradientDescent,
   ApplyMomentum,
   ApplyRmsProp,
@@ -27,6 +28,8 @@ export interface ResourceUpdate {
   readonly handles: number;
   /** Position of the gradient. */
   readonly gradient: number;
+  /** Position of the indices of the rows that the gradient is for; undefined where it is for all. */
+  readonly indices?: number;
   /** Names and positions of the scalar inputs. */
   readonly scalars: readonly (readonly [string, number])[];
   /** The pure update's scalars and attributes. */
@@ -39,20 +42,36 @@ export interface ResourceUpdate {
 /** Every resource update. */
 export const RESOURCE_UPDATES: ResourceUpdate[] = [];
 
-/** `inputs` in TensorFlow's order: handles, then scalars with the gradient (`grad` or `delta`) among them. */
-function defineResourceUpdate(
+/** What a resource op is made of; `rest` are its inputs after the handles in TensorFlow's order, the gradient among them. */
+interface ResourceUpdateInit {
+  readonly handles: readonly string[];
+  readonly rest: readonly string[];
+  readonly pure: OpDef;
+  readonly plan: ResourceUpdate["plan"];
+  readonly attrs?: readonly string[];
+}
+
+/** The op on whole variables, and where TensorFlow has it the one on some rows: the indices come after the gradient there. */
+function defineResourceUpdate(name: string, init: ResourceUpdateInit, rows = true): void {
+  addUpdate(`ResourceApply${name}`, init);
+  if (!rows) return;
+  const rest = init.rest.flatMap((input) => input === "grad" ? [input, "indices"] : [input]);
+  const attrs = [...init.attrs ?? [], "Tindices: index"];
+  addUpdate(`ResourceSparseApply${name}`, { ...init, rest, attrs });
+}
+
+function addUpdate(
   name: string,
-  handles: readonly string[],
-  rest: readonly string[],
-  pure: OpDef,
-  plan: ResourceUpdate["plan"],
-  attrs: readonly string[] = [],
+  { handles, rest, pure, plan, attrs = [] }: ResourceUpdateInit,
 ): void {
-  const isGradient = (input: string): boolean => input === "grad" || input === "delta";
-  const scalars = rest.filter((input) => !isGradient(input));
+  const isArray = (input: string): boolean => ["grad", "delta", "indices"].includes(input);
+  const scalars = rest.filter((input) => !isArray(input));
   const def = defineOp({
     name,
-    inputs: [...handles.map((h) => `${h}: resource`), ...rest.map((input) => `${input}: T`)],
+    inputs: [
+      ...handles.map((h) => `${h}: resource`),
+      ...rest.map((input) => `${input}: ${input === "indices" ? "Tindices" : "T"}`),
+    ],
     outputs: [],
     attrs: ["T: floating", "use_locking: bool = false", ...attrs],
     hostInputs: scalars,
@@ -67,82 +86,91 @@ function defineResourceUpdate(
     def,
     pure,
     handles: handles.length,
-    gradient: at(rest.find(isGradient)!),
+    gradient: at(rest.find(isArray)!),
+    ...(rest.includes("indices") && { indices: at("indices") }),
     scalars: scalars.map((input) => [input, at(input)] as const),
     plan,
   });
 }
 
-defineResourceUpdate(
-  "ResourceApplyGradientDescent",
-  ["var"],
-  ["alpha", "delta"],
-  ApplyGradientDescent,
-  ({ alpha }) => ({ scalars: [alpha], attrs: {} }),
-);
-defineResourceUpdate(
-  "ResourceApplyMomentum",
-  ["var", "accum"],
-  ["lr", "grad", "momentum"],
-  ApplyMomentum,
-  ({ lr, momentum }, { use_nesterov }) => ({ scalars: [lr], attrs: { momentum, use_nesterov } }),
-  ["use_nesterov: bool = false"],
-);
-defineResourceUpdate(
-  "ResourceApplyAdagrad",
-  ["var", "accum"],
-  ["lr", "grad"],
-  ApplyAdagrad,
-  ({ lr }) => ({ scalars: [lr], attrs: {} }),
-  ["update_slots: bool = true"],
-);
-defineResourceUpdate(
-  "ResourceApplyAdagradV2",
-  ["var", "accum"],
-  ["lr", "epsilon", "grad"],
-  ApplyAdagrad,
-  ({ lr, epsilon }) => ({ scalars: [lr], attrs: { epsilon, outside: true } }),
-  ["update_slots: bool = true"],
-);
-defineResourceUpdate(
-  "ResourceApplyAdadelta",
-  ["var", "accum", "accum_update"],
-  ["lr", "rho", "epsilon", "grad"],
-  ApplyAdadelta,
-  ({ lr, rho, epsilon }) => ({ scalars: [lr], attrs: { rho, epsilon } }),
-);
-defineResourceUpdate(
-  "ResourceApplyRMSProp",
-  ["var", "ms", "mom"],
-  ["lr", "rho", "momentum", "epsilon", "grad"],
-  ApplyRmsProp,
-  ({ lr, rho, momentum, epsilon }) => ({ scalars: [lr], attrs: { rho, momentum, epsilon } }),
-);
-defineResourceUpdate(
-  "ResourceApplyCenteredRMSProp",
-  ["var", "mg", "ms", "mom"],
-  ["lr", "rho", "momentum", "epsilon", "grad"],
-  ApplyCenteredRmsProp,
-  ({ lr, rho, momentum, epsilon }) => ({ scalars: [lr], attrs: { rho, momentum, epsilon } }),
-);
-defineResourceUpdate(
-  "ResourceApplyAdam",
-  ["var", "m", "v"],
-  ["beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon", "grad"],
-  ApplyAdam,
-  ({ beta1_power, beta2_power, lr, beta1, beta2, epsilon }, { use_nesterov }) => ({
+defineResourceUpdate("GradientDescent", {
+  handles: ["var"],
+  rest: ["alpha", "delta"],
+  pure: ApplyGradientDescent,
+  plan: ({ alpha }) => ({ scalars: [alpha], attrs: {} }),
+}, false);
+defineResourceUpdate("Momentum", {
+  handles: ["var", "accum"],
+  rest: ["lr", "grad", "momentum"],
+  pure: ApplyMomentum,
+  plan: ({ lr, momentum }, { use_nesterov }) => ({
+    scalars: [lr],
+    attrs: { momentum, use_nesterov },
+  }),
+  attrs: ["use_nesterov: bool = false"],
+});
+defineResourceUpdate("Adagrad", {
+  handles: ["var", "accum"],
+  rest: ["lr", "grad"],
+  pure: ApplyAdagrad,
+  plan: ({ lr }) => ({ scalars: [lr], attrs: {} }),
+  attrs: ["update_slots: bool = true"],
+});
+defineResourceUpdate("AdagradV2", {
+  handles: ["var", "accum"],
+  rest: ["lr", "epsilon", "grad"],
+  pure: ApplyAdagrad,
+  plan: ({ lr, epsilon }) => ({ scalars: [lr], attrs: { epsilon, outside: true } }),
+  attrs: ["update_slots: bool = true"],
+});
+defineResourceUpdate("Adadelta", {
+  handles: ["var", "accum", "accum_update"],
+  rest: ["lr", "rho", "epsilon", "grad"],
+  pure: ApplyAdadelta,
+  plan: ({ lr, rho, epsilon }) => ({ scalars: [lr], attrs: { rho, epsilon } }),
+});
+defineResourceUpdate("RMSProp", {
+  handles: ["var", "ms", "mom"],
+  rest: ["lr", "rho", "momentum", "epsilon", "grad"],
+  pure: ApplyRmsProp,
+  plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs }),
+});
+defineResourceUpdate("CenteredRMSProp", {
+  handles: ["var", "mg", "ms", "mom"],
+  rest: ["lr", "rho", "momentum", "epsilon", "grad"],
+  pure: ApplyCenteredRmsProp,
+  plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs }),
+});
+defineResourceUpdate("Adam", {
+  handles: ["var", "m", "v"],
+  rest: ["beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon", "grad"],
+  pure: ApplyAdam,
+  plan: ({ beta1_power, beta2_power, lr, beta1, beta2, epsilon }, { use_nesterov }) => ({
     scalars: [lr * Math.sqrt(1 - beta2_power) / (1 - beta1_power), 1],
     attrs: { beta1, beta2, epsilon, use_nesterov },
   }),
-  ["use_nesterov: bool = false"],
-);
-defineResourceUpdate(
-  "ResourceApplyAdaMax",
-  ["var", "m", "v"],
-  ["beta1_power", "lr", "beta1", "beta2", "epsilon", "grad"],
-  ApplyAdaMax,
-  ({ beta1_power, lr, beta1, beta2, epsilon }) => ({
+  attrs: ["use_nesterov: bool = false"],
+}, false);
+defineResourceUpdate("AdaMax", {
+  handles: ["var", "m", "v"],
+  rest: ["beta1_power", "lr", "beta1", "beta2", "epsilon", "grad"],
+  pure: ApplyAdaMax,
+  plan: ({ beta1_power, lr, beta1, beta2, epsilon }) => ({
     scalars: [lr / (1 - beta1_power)],
     attrs: { beta1, beta2, epsilon },
   }),
-);
+}, false);
+defineResourceUpdate("Ftrl", {
+  handles: ["var", "accum", "linear"],
+  rest: ["grad", "lr", "l1", "l2", "lr_power"],
+  pure: ApplyFtrl,
+  plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs: { ...attrs, l2_shrinkage: 0 } }),
+  attrs: ["multiply_linear_by_lr: bool = false"],
+});
+defineResourceUpdate("FtrlV2", {
+  handles: ["var", "accum", "linear"],
+  rest: ["grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"],
+  pure: ApplyFtrl,
+  plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs }),
+  attrs: ["multiply_linear_by_lr: bool = false"],
+});

@@ -28,7 +28,7 @@ export const ReadVariableOp: OpDef = defineOp({
   outputs: ["value: dtype"],
   attrs: ["dtype: type", "_shape: shape = null"],
   infer: (_, { _shape }) => [_shape],
-  grad: { saves: [], vjp: (_, [dy]) => [dy] },
+  grad: { saves: [], passesOn: true, vjp: (_, [dy]) => [dy] },
   effects: "ordered",
   stateful: true,
   host: true,

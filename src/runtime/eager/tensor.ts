@@ -341,7 +341,14 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
 }
 
 function tensorsIn(value: unknown): unknown[] {
-  return value instanceof Tensor ? [value] : flatten(value as never);
+  if (value instanceof Tensor) return value.components?.slice() ?? [value];
+  const leaves: unknown[] = flatten(value as never);
+  if (!leaves.some(isComposite)) return leaves;
+  return leaves.flatMap((t): readonly unknown[] => isComposite(t) ? t.components! : [t]);
+}
+
+function isComposite(t: unknown): t is Tensor {
+  return t instanceof Tensor && t.components !== null;
 }
 
 /** Owns the tensors made while it is open. */

@@ -25,7 +25,7 @@ import { noteRead, readsAreFollowed } from "./variable_reads.ts";
 import { VariableHandle, type VariableState } from "./variable_state.ts";
 
 /** The state behind a handle. Throws `InvalidArgumentError` for what is none, and where the op wants another dtype. */
-function stateOf(x: OpInput, dtype?: DType): VariableState {
+export function stateOf(x: OpInput, dtype?: DType): VariableState {
   if (!(x instanceof VariableHandle)) {
     throw new InvalidArgumentError("Cannot use a variable: its handle is none");
   }

@@ -1,0 +1,284 @@
+/**
+ * IndexedSlices: a tensor of which only some rows are given, as the gradients of gathers are. Wherever an op wants a tensor it is one.
+ */
+import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { type HostData, isInteger } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { TensorGpuData } from "../../core/gpu_data.ts";
+import type { GraphNode } from "../../core/graph_node.ts";
+import type { NdArray, Nested, Scalar } from "../../core/nd_array.ts";
+import { lookupOp } from "../../core/op.ts";
+import {
+  compatible,
+  isConcrete,
+  mergeShapes,
+  type PartialShape,
+  shapeText,
+} from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import {
+  asTensor,
+  castInput,
+  intScalar,
+  intVector,
+  shapeOfInput,
+  toIndexInput,
+  toInput,
+} from "../input.ts";
+import { concat } from "./join.ts";
+import { identity, literalInts, reshape } from "./view.ts";
+
+/**
+ * Rows of a tensor: row `indices[i]` has `values[i]` added, all others are zero; an index may stand there more than once. Gradients of
+ * gathers along the first axis are given so, and optimizers update only those rows. As an argument of an op, when it is read and as a
+ * fetch it is the dense tensor, of shape `denseShape`. Its two parts live and are disposed with it. Follows TensorFlow `tf.IndexedSlices`.
+ * Throws `ValueError` where shapes do not fit, `TypeError` where indices are not whole numbers.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const table = tf.variable([[1, 2], [3, 4], [5, 6]]);
+ * using tape = new tf.GradientTape();
+ * const y = tf.gather(table, [2, 2]);
+ * const g = tape.gradient(y, table) as tf.IndexedSlices;
+ * assertEquals([g.indices.arraySync(), g.values.arraySync()], [[2, 2], [[1, 1], [1, 1]]]);
+ * assertEquals(g.arraySync(), [[0, 0], [0, 0], [2, 2]]);
+ * ```
+ */
+export class IndexedSlices extends Tensor {
+  /** The rows: shape `[n, ...row]`. */
+  readonly values: Tensor;
+  /** Which rows they are: a vector of whole numbers. */
+  readonly indices: Tensor;
+  /** Eagerly a literal: nothing has to be read to know it. */
+  readonly #dims: OpInput | null;
+  readonly #shape: PartialShape;
+  /** In a graph the dense tensor is added once. */
+  #dense: Tensor | null = null;
+
+  /** Takes the parts over. */
+  constructor(values: TensorLike, indices: TensorLike, denseShape: TensorLike | null = null) {
+    const rows = asTensor(toInput(values, "values", "IndexedSlices"));
+    const at = asTensor(toIndexInput(indices, "indices", "IndexedSlices"));
+    if (!isInteger(at.dtype)) {
+      throw new TypeError(`Cannot make IndexedSlices: wanted whole indices, received ${at.dtype}`);
+    }
+    const dims = denseShape === null
+      ? null
+      : toIndexInput(denseShape, "denseShape", "IndexedSlices");
+    super(rows.dtype);
+    this.values = rows;
+    this.indices = at;
+    this.#dims = dims instanceof Tensor && !dims.isSymbolic ? dims.ndarraySync() : dims;
+    this.#shape = shapeOf(rows.staticShape, at.staticShape, this.#dims);
+  }
+
+  /** Shape of the dense tensor as a tensor; null where nobody said, and there is no dense tensor then. */
+  get denseShape(): Tensor | null {
+    return this.#dims && asTensor(this.#dims);
+  }
+  /** The same rows with other values, which it takes over. */
+  withValues(values: Tensor): IndexedSlices {
+    return new IndexedSlices(values, own(this.indices), this.#dims);
+  }
+  /** These and others of the same tensor: what is in both is summed where that is needed. */
+  with(other: IndexedSlices): IndexedSlices {
+    const same = this.indices.dtype === other.indices.dtype;
+    const at = [this, other].map(({ indices }) => same ? indices : castInput(indices, "int64"));
+    const rows = concat([this.values, other.values]);
+    return new IndexedSlices(rows, concat(at), this.#dims ?? other.#dims);
+  }
+
+  /** Shape of the dense tensor, as far as it is known. */
+  override get staticShape(): PartialShape {
+    return this.#shape;
+  }
+  /** The tensors it is made of. */
+  override get components(): readonly Tensor[] {
+    return [this.values, this.indices];
+  }
+  /** True in a graph. */
+  override get isSymbolic(): boolean {
+    return this.values.isSymbolic;
+  }
+  /** The graph of the values. Throws `RuntimeError` eagerly. */
+  override get graph(): GraphNode["graph"] {
+    return this.values.graph;
+  }
+  /** The operation that makes the values. Throws `RuntimeError` eagerly. */
+  override get op(): GraphNode {
+    return this.values.op;
+  }
+  /** Name of the values. Throws `RuntimeError` eagerly. */
+  override get name(): string {
+    return this.values.name;
+  }
+  /** Device of the values. */
+  override get device(): string {
+    return this.values.device;
+  }
+
+  /** The dense tensor: sums where an index is repeated. Throws `ValueError` where its shape was not given. TensorFlow op `UnsortedSegmentSum`. */
+  toTensor(): Tensor {
+    const { values } = this;
+    if (this.#dims === null) {
+      throw new ValueError(
+        `Tensor conversion requested for IndexedSlices without a denseShape: ${this}`,
+      );
+    }
+    if (!values.isSymbolic) return this.#sum();
+    const current = (currentInterpreter() as { readonly graph?: unknown }).graph;
+    return this.#dense ??= current === values.graph
+      ? this.#sum()
+      : values.graph.asDefault(() => this.#sum());
+  }
+
+  #sum(): Tensor {
+    const { values, indices } = this;
+    const known = this.#shape?.[0];
+    const count: OpInput = known == null
+      ? apply1(lookupOp("GatherV2")!, [this.#dims!, intScalar(0), intScalar(0)])
+      : intScalar(known);
+    const dense = apply1(lookupOp("UnsortedSegmentSum")!, [values, indices, count]);
+    if (dense.isSymbolic) dense.setShape(this.#shape);
+    return dense;
+  }
+
+  /** The dense tensor. */
+  override readValue(): Tensor {
+    return this.toTensor();
+  }
+  /** The dense tensor. */
+  override asOpInput(): Tensor {
+    return this.toTensor();
+  }
+
+  /** Reads the dense tensor as a host array. */
+  override ndarray(): Promise<NdArray> {
+    return this.#reading((t) => t.ndarray());
+  }
+  /** Reads the dense tensor as a host array at once. */
+  override ndarraySync(): NdArray {
+    return this.#read((t) => t.ndarraySync());
+  }
+  /** Reads the elements of the dense tensor. */
+  override data(): Promise<HostData> {
+    return this.#reading((t) => t.data());
+  }
+  /** Reads the elements of the dense tensor at once. */
+  override dataSync(): HostData {
+    return this.#read((t) => t.dataSync());
+  }
+  /** Reads the dense tensor as nested arrays. */
+  override array(): Promise<Nested> {
+    return this.#reading((t) => t.array());
+  }
+  /** Reads the dense tensor as nested arrays at once. */
+  override arraySync(): Nested {
+    return this.#read((t) => t.arraySync());
+  }
+  /** Reads the only element of the dense tensor. */
+  override scalar(): Scalar {
+    return this.#read((t) => t.scalar());
+  }
+  /** Reads the only element of the dense tensor. */
+  override item(): number {
+    return this.scalar() as number;
+  }
+  /** The GPU memory of the dense tensor. */
+  override dataToGPU(): TensorGpuData {
+    return this.#read((t) => t.dataToGPU());
+  }
+
+  #read<R>(how: (dense: Tensor) => R): R {
+    const dense = this.toTensor();
+    try {
+      return how(dense);
+    } finally {
+      dense.dispose();
+    }
+  }
+  async #reading<R>(how: (dense: Tensor) => Promise<R>): Promise<R> {
+    const dense = this.toTensor();
+    try {
+      return await how(dense);
+    } finally {
+      dense.dispose();
+    }
+  }
+
+  /** True once its parts are disposed. */
+  override get isDisposed(): boolean {
+    return this.values.isDisposed;
+  }
+  /** Frees its parts. */
+  override dispose(): void {
+    for (const part of this.components) part.dispose();
+  }
+  /** Keeps its parts alive past the scopes in force. */
+  override keep(): this {
+    for (const part of this.components) part.keep();
+    return this;
+  }
+  /** Checks the shape of the dense tensor. Throws `ValueError` on conflict. */
+  override setShape(shape: PartialShape): void {
+    mergeShapes(this.#shape, shape);
+  }
+  /** Short text. */
+  override toString(): string {
+    return `IndexedSlices(${this.dtype}${shapeText(this.#shape)}, rows ${
+      shapeText(this.values.staticShape)
+    })`;
+  }
+}
+
+function shapeOf(values: PartialShape, indices: PartialShape, dims: OpInput | null): PartialShape {
+  const wrong = (what: string): ValueError =>
+    new ValueError(
+      `Cannot make IndexedSlices of values ${shapeText(values)} at indices ${
+        shapeText(indices)
+      }: ${what}`,
+    );
+  if (values?.length === 0) throw wrong("the values must have a row for each index");
+  if (!compatible(indices, [null])) throw wrong("the indices must be a vector");
+  if (values && indices && !compatible([values[0]], [indices[0]])) {
+    throw wrong("there must be as many rows as indices");
+  }
+  const row = values && [null, ...values.slice(1)];
+  const known = dims === null ? undefined : literalInts(dims);
+  if (known === undefined) return row;
+  if (!compatible(row, known)) throw wrong(`the dense shape is ${shapeText(known)}`);
+  return known;
+}
+
+/** The dense tensor of slices; any other tensor as it is. */
+export function dense(t: Tensor): Tensor {
+  return t instanceof IndexedSlices ? t.toTensor() : t;
+}
+
+/** A handle of its own, as its other holders may dispose theirs; in a graph nobody does. */
+function own(t: OpInput): Tensor {
+  return t instanceof Tensor && t.isSymbolic ? t : identity(t);
+}
+
+/** The gradient of picking rows of a table of this spec and shape: `dy` holds the rows that `indices`, of any rank, named. */
+export function pickedRows(
+  dy: Tensor,
+  indices: OpInput,
+  table: { readonly spec: Spec; readonly shape: TensorLike },
+): IndexedSlices {
+  const dims = toIndexInput(table.shape, "shape", "gather");
+  if (shapeOfInput(indices)?.length === 1) return new IndexedSlices(own(dy), own(indices), dims);
+  const row = table.spec.shape?.slice(1);
+  const shape = isConcrete(row ?? null) ? [-1, ...row as number[]] : rowsShape(dims);
+  return new IndexedSlices(reshape(dy, shape), reshape(indices, [-1]), dims);
+}
+
+/** Any number of rows of a table whose shape is known when it runs. */
+function rowsShape(dims: OpInput): Tensor {
+  const all = asTensor(castInput(intVector([-1]), dims.dtype));
+  const tail = apply1(lookupOp("Slice")!, [dims, intVector([1]), intVector([-1])]);
+  return concat([all, tail]);
+}

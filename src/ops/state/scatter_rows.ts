@@ -1,0 +1,122 @@
+/**
+ * Changing some rows of a variable: TensorFlow's ops on handles, and what they run on a device, which leaves the other rows alone.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { defineOp, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
+import { mergeShapes, type PartialShape, sizeOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { bindable } from "../../kernels/copy/pieces.ts";
+import type { RowLayout } from "../../kernels/copy/gather_layout.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { scatterCpu } from "../../kernels/host/scatter.ts";
+import { cumsum } from "../reduce/scan.ts";
+import { sum } from "../reduce/reduce.ts";
+import { equal } from "../pointwise/compare.ts";
+import { cast } from "../array/cast.ts";
+import { gather } from "../array/gather.ts";
+import { expandDims } from "../array/view.ts";
+import { intScalar } from "../input.ts";
+
+function scatterOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["resource: resource", "indices: Tindices", "updates: dtype"],
+    outputs: [],
+    attrs: ["dtype: type", "Tindices: index", "_shape: shape = null"],
+    infer: ([, indices, updates], { _shape }) => {
+      checkRows(_shape, indices.shape, updates.shape);
+      return [];
+    },
+    grad: null,
+    effects: "ordered",
+    stateful: true,
+    host: true,
+  });
+}
+
+/** Rows for a variable of a shape; one number serves for all. Throws `ValueError` where they do not fit. */
+function checkRows(shape: PartialShape, indices: PartialShape, updates: PartialShape): void {
+  if (updates?.length === 0 || indices === null || shape === null) return;
+  mergeShapes(updates, [...indices, ...shape.slice(1)]);
+}
+
+/** Adds to rows of a variable; what is named twice is added twice. */
+export const ResourceScatterAdd: OpDef = scatterOp("ResourceScatterAdd");
+/** Subtracts from rows of a variable. */
+export const ResourceScatterSub: OpDef = scatterOp("ResourceScatterSub");
+/** Replaces rows of a variable. */
+export const ResourceScatterUpdate: OpDef = scatterOp("ResourceScatterUpdate");
+
+function layoutOf({ inputs: [indices], outputs: [out] }: Problem): RowLayout {
+  const [rows, ...row] = out.shape;
+  return { batch: 1, outer: 1, dims: [rows], inner: sizeOf(row), count: sizeOf(indices.shape) };
+}
+
+/**
+ * Rows put among those that the result holds already: it runs in memory that it is given. No graph has this op.
+ * On the GPU what has an index out of range is left out.
+ */
+export const OntoRows: OpDef = defineOp({
+  name: "_OntoRows",
+  portable: { never: "it changes memory that it is given" },
+  inputs: ["indices: Tindices", "updates: T"],
+  outputs: ["output: T"],
+  attrs: ["T: type", "Tindices: index", "shape: shape", "how: string"],
+  infer: (_, { shape }) => [shape],
+  grad: null,
+  cpu: ([indices, updates], [out], problem) =>
+    scatterCpu(updates, indices, layoutOf(problem), out, { how: problem.attrs.how, onto: true }),
+  gpu: onGpu(({ atomicFits, ontoGpu }) => [{
+    name: "onto",
+    exactDtype: true,
+    fits: (problem, profile) => {
+      const { inputs: [indices, updates], attrs: { how } } = problem;
+      return indices.dtype === "int32" && updates.dtype !== "float16" &&
+        (how === "write" || atomicFits(layoutOf(problem), updates.dtype)) &&
+        bindable(indices, profile) && bindable(updates, profile);
+    },
+    plan: (problem, profile) => {
+      const { outputs: [{ dtype }], attrs: { how } } = problem;
+      return ontoGpu(layoutOf(problem), dtype, { rows: 1, indices: 0, how }, profile);
+    },
+  }]),
+});
+
+/** For each element of a vector the place of the first that equals it. */
+export const FirstEqual: OpDef = defineOp({
+  name: "FirstEqual",
+  portable: "parts",
+  inputs: ["x: T"],
+  outputs: ["places: int32"],
+  attrs: ["T: {int32, int64}"],
+  infer: ([x]) => [mergeShapes(x.shape, [null])],
+  grad: null,
+  cpu: ([x], [out]) => {
+    const first = new Map<number | bigint, number>();
+    const from = x.data as Int32Array, to = out.data as Int32Array;
+    for (let i = 0; i < to.length; i++) {
+      let place = first.get(from[i]);
+      if (place === undefined) first.set(from[i], place = i);
+      to[i] = place;
+    }
+  },
+  gpu: onGpu(({ firstEqualGpu }) => [{
+    name: "search",
+    fits: ({ inputs: [x] }, profile) => x.dtype === "int32" && bindable(x, profile),
+    plan: ({ inputs: [x] }, profile) => firstEqualGpu(sizeOf(x.shape), profile),
+  }]),
+  // How many come before the first that equals it.
+  expand: ([x]) => {
+    const seen = cumsum(cast(equal(expandDims(x, 1), x), "int32"), 1);
+    return [sum(cast(equal(seen, 0), "int32"), 1)];
+  },
+});
+
+/** Each row as the sum of all rows of its index: as many rows as before, so that their number need not be read. */
+export function sumRepeats(rows: Tensor, indices: Tensor): Tensor {
+  const count: OpInput = rows.staticShape?.[0] == null
+    ? apply1(lookupOp("Size")!, [indices])
+    : intScalar(rows.staticShape[0]);
+  const first = apply1(FirstEqual, [indices]);
+  return gather(apply1(lookupOp("UnsortedSegmentSum")!, [rows, first, count]), first);
+}

@@ -1,0 +1,87 @@
+/**
+ * How the ops that change rows of variables run: in the variable's own memory, unless somebody else sees it.
+ */
+import { type OpInput, withRecorders } from "../../core/apply.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import type { OpDef } from "../../core/op.ts";
+import { withScope } from "../../core/scope_context.ts";
+import { compatible, shapeText } from "../../core/shape.ts";
+import { cast } from "../../ops/array/cast.ts";
+import { broadcastTo } from "../../ops/array/repeat.ts";
+import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
+import { expandDims } from "../../ops/array/view.ts";
+import { neg } from "../../ops/pointwise/arithmetic.ts";
+import {
+  OntoRows,
+  ResourceScatterAdd,
+  ResourceScatterSub,
+  ResourceScatterUpdate,
+} from "../../ops/state/scatter_rows.ts";
+import { onDevice, setHostRunner } from "../eager/eager.ts";
+import { findLaunch } from "../eager/launch_cache.ts";
+import { type EagerTensor, outsideScopes, tidy } from "../eager/tensor.ts";
+import { setHostOp } from "../session/run_context.ts";
+import { stateOf } from "./run_variable_ops.ts";
+import type { VariableState } from "./variable_state.ts";
+
+/** What happens to the rows that are named. */
+type Change = "add" | "sub" | "write";
+
+/** Changes rows of a variable's value. */
+export function changeRows(state: VariableState, how: Change, given: readonly OpInput[]): void {
+  const { value } = state;
+  outsideScopes(() =>
+    withScope({ device: value.storage.device.name }, () =>
+      withRecorders([], () =>
+        tidy(() => {
+          const { device } = value.storage;
+          const [at, rows] = placed(state, given).map((x) => onDevice(x, device));
+          const signed = how === "sub" ? neg(rows) as EagerTensor : rows;
+          changeNow(state, how === "write" ? "write" : "add", [at, signed]);
+        })))
+  );
+}
+
+/** Indices and rows in the dtypes and shapes that kernels take. Throws `InvalidArgumentError` for rows that do not fit. */
+function placed(state: VariableState, [indices, rows]: readonly OpInput[]): OpInput[] {
+  const { valueShape: [, ...row], dtype, sharedName } = state;
+  const wanted = [...indices.shape, ...row], have = rows.shape;
+  if (rows.dtype !== dtype || (have.length > 0 && !compatible(have, wanted))) {
+    throw new InvalidArgumentError(
+      `Cannot change rows of variable '${sharedName}': received ${rows.dtype}${
+        shapeText(have)
+      }, wanted ${dtype}${shapeText(wanted)}`,
+    );
+  }
+  const isNarrow = indices.dtype === "int32" || state.value.storage.device.type === "CPU";
+  return [
+    isNarrow ? indices : cast(indices, "int32"),
+    have.length === 0 && wanted.length > 0 ? broadcastTo(rows, wanted) : rows,
+  ];
+}
+
+function changeNow(state: VariableState, how: "add" | "write", inputs: EagerTensor[]): void {
+  const { value } = state, { storage } = value;
+  if (storage.refs === 1) {
+    const attrs = { shape: state.valueShape, how };
+    const { device, kernel } = findLaunch(OntoRows, storage.device, inputs, attrs);
+    if (device === storage.device && kernel?.runInto !== undefined) {
+      return kernel.runInto(inputs.map((t) => t.storage.buffer), [storage.buffer]);
+    }
+  }
+  const [at, rows] = inputs;
+  const whole = how === "add" ? tensorScatterAdd : tensorScatterUpdate;
+  state.assign(whole(value, expandDims(at, -1), rows) as EagerTensor);
+}
+
+function setChange(def: OpDef, how: Change): void {
+  const run = ([handle, ...given]: readonly OpInput[]): [] => {
+    changeRows(stateOf(handle), how, given);
+    return [];
+  };
+  setHostRunner(def, run);
+  setHostOp(def.name, ({ inputs }) => run(inputs));
+}
+setChange(ResourceScatterAdd, "add");
+setChange(ResourceScatterSub, "sub");
+setChange(ResourceScatterUpdate, "write");
