@@ -16,6 +16,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import { zerosOfTensor } from "../../ops/array/creation.ts";
+import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { mayCapture } from "../../autodiff/steps.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
@@ -24,7 +25,7 @@ import type { IrGraph } from "../../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { FunctionPlans } from "./plans.ts";
-import { traceBackward, type TracedBackward } from "./trace_backward.ts";
+import { type ResultPlace, traceBackward, type TracedBackward } from "./trace_backward.ts";
 import { begin, execute, executeAlone, type ExecuteOptions } from "../plan/executor.ts";
 import type { Boundary } from "../loops/boundary.ts";
 import type { Later } from "../loops/later.ts";
@@ -150,8 +151,8 @@ export interface Backward {
   readonly dyFor: readonly number[];
   /** Outputs of `forward` whose values it takes. */
   readonly reads: readonly number[];
-  /** For each input of the call, its place among the results, or -1. */
-  readonly dxAt: readonly number[];
+  /** For each input of the call, where its gradient is among the results; null where there is none. */
+  readonly dxAt: readonly (ResultPlace | null)[];
 }
 
 /** Traces gradients of the outputs, then of what those read, until nothing more is read. */
@@ -320,7 +321,10 @@ function callGradient(
   if (backward.f === null) return needs.map(() => null);
   const given = backward.dyFor.map((i) => dys[i] ?? zerosOfTensor(values[i]));
   const grads = callFunction(backward.f, [...given, ...backward.reads.map((i) => values[i])]);
-  return backward.dxAt.map((at) => (at < 0 ? null : grads[at]));
+  return backward.dxAt.map((at) => {
+    if (at === null || typeof at === "number") return at === null ? null : grads[at];
+    return new IndexedSlices(grads[at.values], grads[at.indices], at.shape);
+  });
 }
 
 /** The parts a recorded call was made with: it called the forward variant. */

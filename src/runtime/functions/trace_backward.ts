@@ -4,9 +4,11 @@
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { withRecorders } from "../../core/apply.ts";
+import { isConcrete } from "../../core/shape.ts";
 import { backprop, type Seed } from "../../autodiff/backprop.ts";
 import { stepsTo } from "../../autodiff/gradients.ts";
 import { stepValue } from "../../autodiff/steps.ts";
+import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import type { ConcreteFunction } from "./concrete_function.ts";
@@ -17,11 +19,16 @@ export interface TracedBackward {
   readonly graph: FuncGraph;
   /** Outputs of the function whose gradients it takes. */
   readonly dyFor: readonly number[];
-  /** For each input of the function, its place among the results, or -1. */
-  readonly dxAt: readonly number[];
+  /** For each input of the function, where its gradient is among the results; null where there is none. */
+  readonly dxAt: readonly (ResultPlace | null)[];
   /** Values of the body that it reads. */
   readonly reads: readonly SymbolicTensor[];
 }
+
+/** Where a gradient is among results: itself, or its rows, their indices and the shape that they are of. */
+export type ResultPlace =
+  | number
+  | { readonly values: number; readonly indices: number; readonly shape: readonly number[] };
 
 /** Traces the gradient of `ys` with respect to what the function takes, and of `unseen` variables that its ops may read. */
 export function traceBackward(
@@ -52,12 +59,19 @@ export function traceBackward(
   const variables = inputs.filter((t) => t.dtype === "resource");
   const steps = stepsTo(ys, variables).map((s) => s.step);
   // A tape that listens outside has no business in the body: calls in it would be differentiated again, at every level of calls.
-  const grads = withRecorders([], () => graph.asDefault(() => backprop(steps, seeds, { sources })));
-  const dxAt = grads.map((g) => {
-    if (g === null) return -1;
-    // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
-    graph.outputs.push(graph.inside(g));
-    return graph.outputs.length - 1;
+  const grads = withRecorders(
+    [],
+    () => graph.asDefault(() => backprop(steps, seeds, { sources, slices: true })),
+  );
+  // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
+  const add = (g: Tensor): number => graph.outputs.push(graph.inside(g)) - 1;
+  const dxAt = grads.map((g): ResultPlace | null => {
+    if (!(g instanceof IndexedSlices)) return g && add(g);
+    const shape = g.staticShape;
+    if (!isConcrete(shape)) {
+      return add(graph.asDefault(() => withRecorders([], () => g.toTensor())));
+    }
+    return { values: add(g.values), indices: add(g.indices), shape };
   });
   // What the gradient captured from the body becomes inputs.
   const captured = graph.captures.splice(0);

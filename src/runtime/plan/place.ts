@@ -169,7 +169,8 @@ function choose(
     return placed.get(source)!;
   }
   const isOnHost = ({ node }: IrValue): boolean =>
-    (node.feed < 0 || hostFeeds.has(node.feed)) && placed.get(node) === "CPU";
+    (node.feed < 0 || hostFeeds.has(node.feed)) && placed.get(node) === "CPU" &&
+    !isViewOfFeed(node, hostFeeds);
   const staysThere = node.inputs.length > 0 && node.outputs.every(isSmallInteger) &&
     node.inputs.every((v) => isOnHost(v) && isSmallInteger(v)) &&
     // Constants alone are folded; what is left of them is as good anywhere.
