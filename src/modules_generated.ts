@@ -342,6 +342,7 @@ import "./graph/assert.ts";
 import "./graph/scopes.ts";
 import "./runtime/branches/case.ts";
 import "./runtime/loops/boundary.ts";
+import "./runtime/loops/late_feeds.ts";
 import "./runtime/loops/rows.ts";
 import "./runtime/loops/while_loop.ts";
 import "./runtime/loops/scan_loop.ts";

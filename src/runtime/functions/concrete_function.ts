@@ -28,6 +28,7 @@ import { FunctionPlans } from "./plans.ts";
 import { type ResultPlace, traceBackward, type TracedBackward } from "./trace_backward.ts";
 import { begin, execute, executeAlone, type ExecuteOptions } from "../plan/executor.ts";
 import type { Boundary } from "../loops/boundary.ts";
+import type { LateFeeds } from "../loops/late_feeds.ts";
 import type { Later } from "../loops/later.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import { setHostRunner } from "../eager/eager.ts";
@@ -271,14 +272,18 @@ export function runTo(
   boundary: Boundary,
   f: ConcreteFunction,
   inputs: readonly OpInput[],
-  { context, ...options }: CallOptions & { readonly context: RunContext },
+  { context, late, ...options }: CallOptions & {
+    readonly context: RunContext;
+    readonly late?: LateFeeds | undefined;
+  },
 ): RunValue[] | Later<RunValue[]> {
   const out = start(
     f,
     inputs,
     context,
     options,
-    (plan, feeds, context, o) => begin(plan, feeds, context, { ...o, boundary }),
+    (plan, feeds, context, o) => begin(plan, feeds, context, { ...o, boundary, late }),
+    late === undefined,
   );
   return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
 }
@@ -294,11 +299,12 @@ function start<P>(
     context: RunContext,
     options: ExecuteOptions,
   ) => RunValue[] | P,
+  isComplete = true,
 ): Results | RunValue[] | P {
   const n = f.graph.inputs.length + f.graph.captures.length;
   const work = (): Results | RunValue[] | P => {
     const plan = f.plan(host), feeds = inputs.slice(0, n) as RunValue[];
-    return (context.counter === null ? executeAlone(plan, feeds) : null) ??
+    return (context.counter === null && isComplete ? executeAlone(plan, feeds) : null) ??
       go(plan, feeds, context, { draws });
   };
   return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);

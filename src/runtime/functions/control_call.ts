@@ -14,6 +14,7 @@ import { cpuDevice } from "../devices.ts";
 import { onDevice } from "../eager/eager.ts";
 import type { Boundary } from "../loops/boundary.ts";
 import { NO_HOST } from "../loops/host_state.ts";
+import type { LateFeeds } from "../loops/late_feeds.ts";
 import type { Later } from "../loops/later.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -25,7 +26,7 @@ import { EagerTensor, withOwner } from "../eager/tensor.ts";
 /** A function of the call with its inputs, and what becomes of its values. */
 interface Prepared {
   readonly f: ConcreteFunction;
-  readonly inputs: readonly OpInput[];
+  readonly inputs: OpInput[];
   readonly take: (values: RunValue[]) => OpInput[];
 }
 
@@ -79,19 +80,22 @@ export class ControlCall {
     return out instanceof Promise ? out.then(take) : take(out);
   }
 
-  /** {@linkcode ControlCall.run} as far as a boundary, where it waits. */
+  /** {@linkcode ControlCall.run} as far as a boundary, where it waits, as for the `late` ones of its arguments. */
   runTo(
     boundary: Boundary,
     branch: Branch,
     args: readonly OpInput[],
     host?: HostPlacing,
+    late?: LateFeeds,
   ): OpInput[] | Later<OpInput[]> {
     const { f, inputs, take } = this.#prepare(branch, args, host);
+    late?.whenSupplied((values) => late.numbers.forEach((n, i) => inputs[n] = values[i]));
     // Many may be under way: what they draw is no matter of which comes first.
     const draws = this.#draws;
     const out = runTo(boundary, f, inputs, {
       context: this.call.context,
       host,
+      late,
       draws: branch.f.graph.ordered ? draws : draws.ofElement(draws.next("element")),
     });
     return Array.isArray(out) ? take(out) : out.map(take);

@@ -2,12 +2,14 @@
  * Calls of a body that hand nothing on to each other: what they read from a device before they go on is read in one copy.
  */
 import type { OpInput } from "../../core/apply.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { AssignVariableOp, ReadVariableOp } from "../../ops/state/variable.ts";
 import type { Branch } from "../branches/branch.ts";
 import type { ControlCall } from "../functions/control_call.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Boundary } from "./boundary.ts";
+import { LateFeeds, readsBeside } from "./late_feeds.ts";
 import type { Later } from "./later.ts";
 
 /** Calls that wait together to be read: what comes before is in memory for all of them. */
@@ -66,22 +68,11 @@ function runAlone(control: ControlCall, { body, args, host }: Rows): Results {
 }
 
 /** Calls of which each goes on, beyond what all of them compute and read together first, when the one before has ended. */
-function runInTurn(control: ControlCall, { body, args, host }: Rows): Results {
-  const windows: (readonly OpInput[])[][] = [];
-  for (let k = 0; k < args.length; k += ROWS_AHEAD) windows.push(args.slice(k, k + ROWS_AHEAD));
-  const results = inTurn(windows, (window): Results => {
+function runInTurn(control: ControlCall, rows: Rows): Results {
+  const { body, args, host } = rows;
+  const results = inTurn(windowsOf(args), (window): Results => {
     const boundary = new Boundary(control.call.context, true);
-    const begun = window.map((a) => {
-      const place = boundary.count;
-      try {
-        const row = control.runTo(boundary, body, a, host);
-        return { row, a, place: boundary.count > place ? place : -1 };
-      } catch (error) {
-        // It fails again when its turn comes.
-        if (!boundary.hasFailed) throw error;
-        return { row: null, a, place: -1 };
-      }
-    });
+    const begun = window.map((a) => ({ a, ...begin(control, boundary, rows, a) }));
     const goOn = (goes: readonly (() => void)[]): Results =>
       inTurn(begun, ({ row, a, place }): OpInput[] | Promise<OpInput[]> => {
         if (row === null) return control.run(body, a, host);
@@ -93,6 +84,92 @@ function runInTurn(control: ControlCall, { body, args, host }: Rows): Results {
     return read instanceof Promise ? read.then(goOn) : goOn(read);
   });
   return results instanceof Promise ? results.then((r) => r.flat()) : results.flat();
+}
+
+/** What a loop hands on from row to row. */
+export interface Carried {
+  /** The state now. */
+  readonly state: () => readonly OpInput[];
+  /** Takes what a call gave, which got `args`. */
+  readonly advance: (values: readonly OpInput[], args: readonly OpInput[]) => void;
+}
+
+/**
+ * Calls the body for each row with the state that the one before left, after the row's own arguments. What bodies compute and read
+ * without the state goes ahead for many rows, and is read in one copy.
+ */
+export function runFold(control: ControlCall, rows: Rows, carried: Carried): void | Promise<void> {
+  const { body, args, host } = rows;
+  const whole = (a: readonly OpInput[]): OpInput[] => [...a, ...carried.state()];
+  const call = (a: readonly OpInput[]): void | Promise<void> => {
+    const given = whole(a), out = control.run(body, given, host);
+    if (!(out instanceof Promise)) return carried.advance(out, given);
+    return out.then((values) => carried.advance(values, given));
+  };
+  if (control.call.device.type === "CPU" || args.length < 2) return all(inTurn(args, call));
+  const late = (): LateFeeds => new LateFeeds(args[0].length, carried.state().length);
+  const plan = control.planOf(body, host);
+  if (!waitsBeforeEffects(plan) || !readsBeside(plan, late())) return all(inTurn(args, call));
+  return all(inTurn(windowsOf(args), (window) => {
+    const boundary = new Boundary(control.call.context, true);
+    // The state that the first one gets is there: it is read with what the others read.
+    const begun = window.map((a) =>
+      a === args[0]
+        ? { a, ...begin(control, boundary, rows, whole(a)) }
+        : { a, ...begin(control, boundary, rows, a, late()) }
+    );
+    const goOn = (goes: readonly (() => void)[]): void | Promise<void> =>
+      all(inTurn(begun, ({ row, a, place, late }) => {
+        if (row === null) return call(a);
+        if (place >= 0) goes[place]();
+        const given = whole(a);
+        late?.supply(carried.state());
+        const passed = boundary.passAll();
+        const out = passed ? passed.then(() => taken(row)) : taken(row);
+        if (!(out instanceof Promise)) return carried.advance(out, given);
+        return out.then((values) => carried.advance(values, given));
+      }));
+    const read = boundary.read();
+    return read instanceof Promise ? read.then(goOn) : goOn(read);
+  }));
+}
+
+/** A call on its way to a boundary; `row` is null where it failed before anybody knew that it is wanted: it fails again in its turn. */
+interface Begun {
+  readonly row: Row | null;
+  /** Which of those that wait at the boundary it is, or -1. */
+  readonly place: number;
+  readonly late?: LateFeeds | undefined;
+}
+
+function begin(
+  control: ControlCall,
+  boundary: Boundary,
+  { body, host }: Rows,
+  a: readonly OpInput[],
+  late?: LateFeeds,
+): Begun {
+  const place = boundary.count;
+  try {
+    const given = late ? [...a, ...late.numbers.map(() => NONE)] : a;
+    const row = control.runTo(boundary, body, given, host, late);
+    return { row, place: boundary.count > place ? place : -1, late };
+  } catch (error) {
+    if (!boundary.hasFailed) throw error;
+    return { row: null, place: -1 };
+  }
+}
+/** Stands where a late argument will be. */
+const NONE = new NdArray("float32", [0], new Float32Array(0));
+
+function windowsOf<T>(args: readonly T[]): T[][] {
+  const windows: T[][] = [];
+  for (let k = 0; k < args.length; k += ROWS_AHEAD) windows.push(args.slice(k, k + ROWS_AHEAD));
+  return windows;
+}
+
+function all(done: unknown[] | Promise<unknown[]>): void | Promise<void> {
+  if (done instanceof Promise) return done.then(() => {});
 }
 
 function taken(row: Row): OpInput[] | Promise<OpInput[]> {

@@ -25,7 +25,7 @@ import { effectAttrs } from "../../graph/func_graph.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { cpuDevice } from "../devices.ts";
 import { hostStateOfScan } from "./host_state.ts";
-import { runRows } from "./rows.ts";
+import { runFold, runRows } from "./rows.ts";
 import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
 
 /**
@@ -165,22 +165,13 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
       const outs = runRows(control, { body, args, host: host.body });
       return outs instanceof Promise ? outs.then(collect) : collect(outs);
     };
-    const step = (k: number): OpInput[] | Promise<OpInput[]> => {
-      for (; k < n; k++) {
-        const args = [...rowsAt(k), ...state];
-        const out = control.run(body, args, host.body);
-        if (out instanceof Promise) {
-          const next = k + 1;
-          return out.then((values) => {
-            advance(values, args);
-            return step(next);
-          });
-        }
-        advance(out, args);
-      }
-      return finish(n);
+    const fold = (): OpInput[] | Promise<OpInput[]> => {
+      const args = Array.from({ length: n }, (_, k) => rowsAt(k));
+      const carried = { state: () => state, advance };
+      const done = runFold(control, { body, args, host: host.body }, carried);
+      return done ? done.then(() => finish(n)) : finish(n);
     };
-    return count === 0 ? all() : step(0);
+    return count === 0 ? all() : fold();
   });
 }
 

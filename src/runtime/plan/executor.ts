@@ -11,6 +11,7 @@ import { gpuDevice } from "../devices.ts";
 import { executeOn, outputWatch, watched } from "../eager/eager.ts";
 import { outsideScopes } from "../eager/tensor.ts";
 import type { Boundary } from "../loops/boundary.ts";
+import type { LateFeeds } from "../loops/late_feeds.ts";
 import { Later } from "../loops/later.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { hostOp, type HostResults, isLocal, type RunContext } from "../session/run_context.ts";
@@ -34,6 +35,8 @@ export interface ExecuteOptions {
 export interface BeginOptions extends ExecuteOptions {
   /** Where it waits for what must be read. */
   readonly boundary: Boundary;
+  /** Feeds that come later: until then it runs and reads what does not depend on them. */
+  readonly late?: LateFeeds | undefined;
 }
 
 /**
@@ -90,6 +93,8 @@ class Execution {
   readonly #toHost: boolean;
   readonly #draws: DrawCounts;
   readonly #boundary: Boundary | null;
+  /** Slots of feeds that are still to come. */
+  #late: ReadonlySet<number> | null = null;
   readonly #queue: number[] = [];
   /** Steps that wait at the boundary. */
   #held: PlanStep[] = [];
@@ -106,7 +111,7 @@ class Execution {
     plan: Plan,
     feeds: readonly RunValue[],
     context: RunContext,
-    { ownsFeeds = false, toHost = false, draws = new DrawCounts(), boundary }: Partial<
+    { ownsFeeds = false, toHost = false, draws = new DrawCounts(), boundary, late }: Partial<
       BeginOptions
     >,
   ) {
@@ -118,6 +123,10 @@ class Execution {
     this.#toHost = toHost;
     this.#draws = draws;
     this.#boundary = boundary ?? null;
+    if (late) {
+      this.#late = new Set(late.numbers.map((i) => plan.feeds[i]));
+      late.whenSupplied((values) => this.#supply(late.numbers, values));
+    }
   }
 
   /** Runs to the end; a promise where something had to be awaited. */
@@ -162,7 +171,8 @@ class Execution {
     for (let i = 0; i < steps.length;) {
       // Where nothing is pending, kernels run in one go as far as they can.
       const isWaiting = this.#states[i] === WAITING;
-      const isNext = isWaiting && isClear && this.#left === steps.length - i;
+      const isNext = isWaiting && isClear && this.#late === null &&
+        this.#left === steps.length - i;
       const ran = isNext ? this.#runSegment(segments, i) : 0;
       i += ran;
       if (ran > 0) continue;
@@ -180,7 +190,8 @@ class Execution {
     if (this.#left === 0) {
       this.#forget?.();
       this.#resolve?.(this.#slots.fetch(this.#toHost));
-    } else if (this.#held.length > 0) {
+    } else if (this.#late !== null) this.#readAhead();
+    else if (this.#held.length > 0) {
       const steps = this.#held;
       this.#held = [];
       const { reads, keep } = this.#slots.readsOf(steps);
@@ -195,6 +206,30 @@ class Execution {
         fail: (error) => this.#fail(locatedAt(error, steps[0].node)),
       });
     }
+  }
+
+  /** Lets all that is there now be read before the late feeds come. */
+  #readAhead(): void {
+    const reading = this.#plan.steps.filter((step) => step.mayRead);
+    const { reads, keep } = this.#slots.readsOf(reading);
+    if (reads.length === 0) return;
+    this.#boundary!.add({
+      reads,
+      device: gpuDevice(),
+      go: (arrays) => void (this.#failed || keep(arrays)),
+      drop: () => this.#drop(),
+      fail: (error) => this.#fail(locatedAt(error, reading[0].node)),
+    });
+  }
+
+  /** The late feeds have come. */
+  #supply(numbers: readonly number[], values: readonly OpInput[]): void {
+    if (this.#failed || this.#late === null) return;
+    this.#late = null;
+    numbers.forEach((n, i) => this.#slots.values[this.#plan.feeds[n]] = values[i] as RunValue);
+    const held = this.#held;
+    this.#held = [];
+    this.#goOn(held);
   }
 
   /** Goes on beyond the boundary. */
@@ -236,9 +271,9 @@ class Execution {
   }
 
   #isReady(step: PlanStep): boolean {
-    const { after } = step;
+    const { after, inputs } = step;
     for (let i = 0; i < after.length; i++) if (this.#states[after[i]] !== DONE) return false;
-    return true;
+    return this.#late === null || !inputs.some((slot) => this.#late!.has(slot));
   }
 
   /** Begins a step, unless the boundary is before it. */

@@ -176,6 +176,54 @@ const CASES: readonly Case[] = [
     readbacks: 5,
     calls: 5,
   },
+  {
+    what: "what a fold's script reads of rows comes 64 rows at a time",
+    build: (_, rows) =>
+      tf.foldl((a, r) => tf.add(a, script(tf.mul(r, 3))), rows, { initializer: [0, 0] }),
+    want: (_, rows) => [0, 1].map((k) => rows.reduce((sum, r) => sum + r[k]! * 3 + 1, 0)),
+    readbacks: 3,
+    calls: ROWS,
+  },
+  {
+    what: "a scan whose script makes the state of it and of a row reads 64 rows at a time",
+    build: (_, rows) =>
+      tf.scan(
+        (a, r) =>
+          tf.numpyFunction(
+            (a: tf.NdArray, r: tf.NdArray) =>
+              new tf.NdArray(
+                "float32",
+                [2],
+                (a.data as Float32Array).map((v, i) => v / 2 + Number(r.at(i))),
+              ),
+            [a, tf.mul(r, 3)],
+            tf.TensorSpec([2], "float32"),
+          ),
+        rows,
+        { initializer: [0, 0], reverse: true },
+      ),
+    want: (_, rows) => {
+      const out: number[][] = [];
+      let state = [0, 0];
+      for (let k = ROWS - 1; k >= 0; k--) {
+        out[k] = state = state.map((v, i) => Math.fround(v / 2 + rows[k][i]! * 3));
+      }
+      return out;
+    },
+    readbacks: 2,
+    calls: ROWS,
+  },
+  {
+    what:
+      "a fold of two scripts, of which one reads the state, is one readback a row and one for all",
+    build: (_, rows) =>
+      tf.foldl((a, r) => script(tf.add(a, script(tf.mul(r, 3)))), tf.slice(rows, [0, 0], [5, 2]), {
+        initializer: [0, 0],
+      }),
+    want: () => [70, 85],
+    readbacks: 2,
+    calls: 10,
+  },
 ];
 
 function open<T>(build: (x: tf.Tensor, rows: tf.Tensor) => T): { sess: tf.Session; built: T } {
@@ -204,6 +252,56 @@ for (const { what, build, want, readbacks, calls = 0 } of CASES) {
     assertEquals(tf.memory().numTensors, before);
   });
 }
+
+testOnDevices("a fold calls its scripts in turn, and ends with the first that fails", async () => {
+  const calls: number[] = [];
+  const { sess, built } = open((_, rows) =>
+    tf.foldl(
+      (a, r) => {
+        const script = async (v: tf.NdArray) => {
+          await Promise.resolve();
+          calls.push(Number(v.at(0)));
+          if (calls.length === 70) throw new tf.NotImplementedError("the 70th");
+          return v;
+        };
+        return tf.add(a, tf.numpyFunction(script, [tf.mul(r, 2)], tf.TensorSpec([2], "float32")));
+      },
+      rows,
+      { initializer: [0, 0] },
+    )
+  );
+  await using _ = sess;
+  const before = tf.memory().numTensors;
+  await assertRejects(
+    () => sess.run(built, { feeds: { "rows:0": rows } }),
+    tf.errors.UnimplementedError,
+    "the 70th",
+  );
+  assertEquals(calls, Array.from({ length: 70 }, (_, k) => 4 * k));
+  // The run has ended; what it held is freed in the turn after.
+  await new Promise((done) => setTimeout(done));
+  assertEquals(tf.memory().numTensors, before);
+});
+
+testOnDevices(
+  "the gradient of a fold whose scripts read rows is that of the plain one",
+  async () => {
+    const loss = (rows: tf.Tensor, square: (r: tf.Tensor) => tf.Tensor) =>
+      tf.sum(tf.foldl((a, r) => tf.add(tf.mul(a, 0.5), square(tf.mul(r, 0.125))), rows, {
+        initializer: [0, 0],
+      }));
+    const script = (r: tf.Tensor) =>
+      tf.pyFunction((v: tf.Tensor) => tf.square(v), [r], tf.TensorSpec([2], "float32"));
+    const { sess, built } = open((_, rows) => [
+      ...[script, tf.square].map((square) => tf.gradients(loss(rows, square), [rows])[0]!),
+    ]);
+    await using _ = sess;
+    const before = tf.memory().numTensors;
+    const [found, wanted] = await sess.run(built, { feeds: { "rows:0": rows } }) as tf.NdArray[];
+    assertEquals(found.toArray(), wanted.toArray());
+    assertEquals(tf.memory().numTensors, before);
+  },
+);
 
 testOnDevices(
   "a turn that was begun before the loop's end was known leaves nothing",
