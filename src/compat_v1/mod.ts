@@ -48,6 +48,7 @@ export {
   isVariableInitialized,
   localVariables,
   localVariablesInitializer,
+  reportUninitializedVariables,
   tablesInitializer,
   trainableVariables,
   variable,

@@ -4,12 +4,20 @@
 import { apply1 } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { lookupOp } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { AssignedVariable } from "../graph/assigned_variable.ts";
 import { group } from "../graph/groups.ts";
 import type { Operation } from "../graph/operation.ts";
+import { gather } from "../ops/array/gather.ts";
+import { stack } from "../ops/array/join.ts";
+import { reshape } from "../ops/array/view.ts";
+import { IMPORTS } from "../ops/host/lookup.ts";
+import { logicalNot } from "../ops/pointwise/logical.ts";
 import { VarIsInitializedOp } from "../ops/state/variable.ts";
+import { device } from "../runtime/devices.ts";
 import { graphVariable, type Variable } from "../runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 
@@ -102,12 +110,56 @@ export function localVariablesInitializer(): Operation {
   return variablesInitializer(localVariables());
 }
 
-/** An operation that fills the graph's lookup tables. Follows TensorFlow `tf.compat.v1.tables_initializer`. */
+/**
+ * An operation that fills the graph's lookup tables: those of the collection, and those that an imported graph fills. Follows
+ * TensorFlow `tf.compat.v1.tables_initializer`.
+ */
 export function tablesInitializer(name = "init_all_tables"): Operation {
   const graph = graphFor("tablesInitializer()");
-  const fill = graph.getCollection(GraphKeys.TABLE_INITIALIZERS) as Operation[];
-  return graph.asDefault(() => group(...fill, { name })) as Operation;
+  const listed = graph.getCollection(GraphKeys.TABLE_INITIALIZERS) as Operation[];
+  const imported = graph.operations.filter(({ def }) => IMPORTS.includes(def));
+  return graph.asDefault(() => group(...new Set([...listed, ...imported]), { name })) as Operation;
 }
+
+/**
+ * Names of the variables that have no value when the graph runs; by default of all global and local ones made so far. Follows
+ * TensorFlow `tf.compat.v1.report_uninitialized_variables`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const v1 = tf.compat.v1, g = new tf.Graph();
+ * await g.asDefault(async () => {
+ *   v1.variable(1, { name: "w" });
+ *   const missing = v1.reportUninitializedVariables(), sess = new v1.Session();
+ *   assertEquals((await sess.run(missing) as tf.NdArray).strings(), ["w"]);
+ *   await sess.run(v1.globalVariablesInitializer());
+ *   assertEquals((await sess.run(missing) as tf.NdArray).strings(), []);
+ * });
+ * ```
+ */
+export function reportUninitializedVariables(
+  variables: readonly Variable[] = [...globalVariables(), ...localVariables()],
+  name = "report_uninitialized_variables",
+): Tensor {
+  const graph = graphFor("reportUninitializedVariables()");
+  return graph.asDefault(() =>
+    graph.nameScope(name, () =>
+      device("/CPU:0", () => {
+        const names = new NdArray(
+          "string",
+          [variables.length],
+          variables.map((v) => encode(v.name)),
+        );
+        if (variables.length === 0) return graph.constant(names);
+        const missing = logicalNot(stack(variables.map(isVariableInitialized)));
+        return gather(names, reshape(apply1(lookupOp("Where")!, [missing]), [-1]));
+      }))
+  );
+}
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** True where a variable has a value when the graph runs. Follows TensorFlow `tf.compat.v1.is_variable_initialized`. */
 export function isVariableInitialized(variable: Variable): Tensor {

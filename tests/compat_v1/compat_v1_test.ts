@@ -294,3 +294,77 @@ Deno.test("collections hold what they are given, by graph and scope", () => {
   inGraph(() => assertEquals(v1.getCollection("c"), []));
   assertThrows(() => v1.getDefaultGraph(), tf.RuntimeError, "inside graph.asDefault()");
 });
+
+testOnDevices(
+  "reportUninitializedVariables() names those without a value, as a session runs it",
+  async () => {
+    const { missing, one, none, init, local } = inGraph(() => {
+      const w = v1.variable(1, { name: "w" });
+      const l = v1.variable([1, 2], { name: "l", collections: [v1.GraphKeys.LOCAL_VARIABLES] });
+      const missing = v1.reportUninitializedVariables();
+      return {
+        missing,
+        one: v1.reportUninitializedVariables([l], "some"),
+        none: v1.reportUninitializedVariables([]),
+        init: v1.variablesInitializer([w]),
+        local: v1.localVariablesInitializer(),
+      };
+    });
+    assertEquals([missing.dtype, one.name.split("/")[0]], ["string", "some"]);
+    await using session = new v1.Session({ graph: missing.graph });
+    const names = async (t: tf.Tensor) => (await session.run(t) as tf.NdArray).strings();
+    assertEquals([await names(missing), await names(one), await names(none)], [
+      ["w", "l"],
+      ["l"],
+      [],
+    ]);
+    await session.run(init);
+    assertEquals(await names(missing), ["l"]);
+    await session.run(local);
+    assertEquals([await names(missing), await names(one)], [[], []]);
+    assertEquals(tf.portability(missing.graph as tf.Graph), []);
+    assertThrows(() => v1.reportUninitializedVariables(), tf.RuntimeError, "graph");
+  },
+);
+
+Deno.test("tablesInitializer() fills the tables that an imported graph fills", async () => {
+  const graph = new tf.Graph();
+  const attr = { Tin: { type: "DT_INT64" }, Tout: { type: "DT_FLOAT" } };
+  const node = (name: string, op: string, input: string[], attr: object) => ({
+    name,
+    op,
+    input,
+    attr,
+  });
+  const { init } = graph.asDefault(() => {
+    tf.constant(
+      new tf.NdArray("int64", [2], BigInt64Array.of(3n, 5n)),
+      undefined,
+      undefined,
+      "keys",
+    );
+    tf.constant([0.5, 0.25], undefined, undefined, "values");
+    tf.constant(-1, undefined, undefined, "missing");
+    const types = { key_dtype: attr.Tin, value_dtype: attr.Tout };
+    const { node: own } = graph.toGraphDef() as { node: unknown[] };
+    const def = {
+      node: [
+        ...own,
+        node("table", "HashTableV2", [], { ...types, shared_name: { s: btoa("t") } }),
+        node("fill", "LookupTableImportV2", ["table", "keys", "values"], attr),
+        node("find", "LookupTableFindV2", ["table", "keys", "missing"], attr),
+      ],
+      versions: { producer: 1 },
+    };
+    tf.importGraphDef(def, { prefix: "imported" });
+    return { init: v1.tablesInitializer() };
+  });
+  await using session = new v1.Session({ graph });
+  await assertRejects(
+    () => session.run("imported/find:0"),
+    tf.errors.FailedPreconditionError,
+    "not initialised",
+  );
+  assertEquals(await session.run(init), null);
+  assertEquals(plain(await session.run("imported/find:0")), [0.5, 0.25]);
+});
