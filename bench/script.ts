@@ -152,6 +152,48 @@ const LOOPS: readonly Row[] = [
     (x) => tf.mapFn((r) => tf.mul(sameShape(tf.exp(r)), 2), x),
   ),
   looped("scan, 64 rows", (x) => tf.scan((a, r) => tf.add(a, r), x)),
+  looped(
+    "foldl, 64 rows with numpyFunction",
+    (x) =>
+      tf.foldl((a, r) => tf.add(a, sameShape(tf.mul(r, 2))), x, { initializer: tf.zeros([16]) }),
+  ),
+];
+
+/** A step of an optimizer of TensorFlow 1 on the rows of a table that a batch names. */
+function embeddings(name: "GradientDescent" | "Adagrad", rows: number): Row {
+  const { train } = tf.compat.v1;
+  return {
+    what: `${name} on 32 rows of ${rows.toLocaleString("en-US")} × 64`,
+    make() {
+      const graph = new tf.Graph();
+      const { init, fetches } = graph.asDefault(() => {
+        const table = tf.variable(tf.fill([rows, 64], 0.5), true, "table");
+        const at = tf.placeholder("int32", [32], "at");
+        const loss = tf.sum(tf.square(tf.gather(table, at)));
+        const optimizer = name === "Adagrad"
+          ? new train.AdagradOptimizer(0.1)
+          : new train.GradientDescentOptimizer(0.1);
+        const step = optimizer.minimize(loss);
+        return { fetches: [loss, step], init: tf.compat.v1.globalVariablesInitializer() };
+      });
+      const sess = new tf.Session({ graph });
+      const feeds = { "at:0": Int32Array.from({ length: 32 }, (_, i) => (i * 37) % 2000) };
+      let isReady: Promise<unknown> | null = sess.run(init);
+      const call = async (): Promise<void> => {
+        if (isReady) await isReady;
+        isReady = null;
+        await sess.run(fetches, { feeds });
+      };
+      return { call, free: () => sess.close() };
+    },
+  };
+}
+
+const EMBEDDINGS: readonly Row[] = [
+  embeddings("GradientDescent", 2000),
+  embeddings("GradientDescent", 200_000),
+  embeddings("Adagrad", 2000),
+  embeddings("Adagrad", 200_000),
 ];
 
 /** The gradient of a script in a graph. */
@@ -206,6 +248,7 @@ const CPU_ROWS: readonly Row[] = [
   between(1e6),
   between(1e7),
   ...LOOPS,
+  ...EMBEDDINGS,
 ];
 
 /** Least time of a call in microseconds, over rounds of about 20 ms: others on the machine only add to it. */
@@ -273,6 +316,7 @@ export async function main(): Promise<number> {
         chain("numpyFunction", numpy, 10, NaN),
         GRADIENT,
         ...LOOPS,
+        ...EMBEDDINGS,
         between(1e6),
         between(2 ** 24),
       ].map((r) => ({ ...r, tensorflow: undefined }) as unknown as Row),

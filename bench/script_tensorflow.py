@@ -71,6 +71,48 @@ def traced(script):
     return microseconds(lambda: f(x))
 
 
+def between(size):
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [size])
+        y = numpy_script(x * 2)
+        y.set_shape([size])
+        op = (y * 2).op
+        feed = np.zeros(size, np.float32)
+        with v1.Session() as sess:
+            return microseconds(lambda: sess.run(op, {x: feed}))
+
+
+def looped(build):
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [64, 16])
+        op = build(x).op
+        feed = np.zeros([64, 16], np.float32)
+        with v1.Session() as sess:
+            return microseconds(lambda: sess.run(op, {x: feed}))
+
+
+def ten_turns(x, body):
+    return tf.while_loop(lambda i, y: i < 10, lambda i, y: [i + 1, body(y)], [0, x])[1]
+
+
+def same_shape(x):
+    y = numpy_script(x)
+    y.set_shape(x.shape)
+    return y
+
+
+def embeddings(optimizer, rows):
+    with tf.Graph().as_default():
+        table = v1.get_variable("table", initializer=tf.fill([rows, 64], 0.5), use_resource=True)
+        at = v1.placeholder(tf.int32, [32])
+        loss = tf.reduce_sum(tf.gather(table, at) ** 2)
+        fetches = [loss, optimizer(0.1).minimize(loss)]
+        feed = (np.arange(32) * 37 % 2000).astype(np.int32)
+        with v1.Session() as sess:
+            sess.run(v1.global_variables_initializer())
+            return microseconds(lambda: sess.run(fetches, {at: feed}))
+
+
 one = tf.constant(1.0)
 times = {}
 for what, script in (("numpyFunction", numpy_script), ("pyFunction", eager_script)):
@@ -82,4 +124,23 @@ times["Session.run, gradient of pyFunction"] = gradient()
 times["tf.function with no script"] = traced(tf.identity)
 for size, name in ((10**5, "1e+5"), (10**6, "1e+6"), (10**7, "1e+7")):
     times[f"numpyFunction, identity of {name} float32"] = identity(size)
+    if size > 10**5:
+        times[f"mul, numpyFunction, mul, {name} float32"] = between(size)
+LOOPS = {
+    "whileLoop, ten turns": lambda x: ten_turns(x, lambda y: y * 2),
+    "whileLoop, ten turns with numpyFunction": lambda x: ten_turns(x, lambda y: same_shape(y * 2)),
+    "mapFn, 64 rows with numpyFunction": lambda x: tf.map_fn(
+        lambda r: same_shape(tf.exp(r)) * 2, x),
+    "scan, 64 rows": lambda x: tf.scan(lambda a, r: a + r, x),
+    "foldl, 64 rows with numpyFunction": lambda x: tf.foldl(
+        lambda a, r: a + same_shape(r * 2), x, initializer=tf.zeros([16])),
+}
+for what, build in LOOPS.items():
+    times[what] = looped(build)
+for name, optimizer in (
+    ("GradientDescent", v1.train.GradientDescentOptimizer),
+    ("Adagrad", v1.train.AdagradOptimizer),
+):
+    for rows in (2000, 200_000):
+        times[f"{name} on 32 rows of {rows:,} × 64"] = embeddings(optimizer, rows)
 print(json.dumps(times))

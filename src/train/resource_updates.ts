@@ -4,6 +4,7 @@
 import { apply, type OpInput } from "../core/apply.ts";
 import { FailedPreconditionError, UnimplementedError } from "../core/errors.ts";
 import { resourceOf } from "../core/graph_node.ts";
+import { castArray } from "../core/convert.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import type { Attrs } from "../core/op.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -22,9 +23,12 @@ function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): 
     });
   }
   if (attrs.multiply_linear_by_lr === true) {
-    throw new UnimplementedError(`Cannot run ${update.def.name} with multiply_linear_by_lr = true`, {
-      op: update.def.name,
-    });
+    throw new UnimplementedError(
+      `Cannot run ${update.def.name} with multiply_linear_by_lr = true`,
+      {
+        op: update.def.name,
+      },
+    );
   }
   const states = inputs.slice(0, update.handles).map((handle) => stateOf(handle, update.def.name));
   const named = Object.fromEntries(update.scalars.map(([name, i]) => [name, numberOf(inputs[i])]));
@@ -44,8 +48,12 @@ function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): 
       states.forEach((s, i) => s.assign(made[i] as EagerTensor));
       return;
     }
-    const rows = onDevice(gradient, states[0].value.storage.device);
-    for (const [at, from] of turnsOf(inputs[update.indices])) {
+    const { device } = states[0].value.storage;
+    const rows = onDevice(gradient, device);
+    for (const [indices, from] of turnsOf(inputs[update.indices])) {
+      // Brought there once, for all that read and change rows.
+      const isLiteral = indices instanceof NdArray && device.type === "GPU";
+      const at = onDevice(isLiteral ? castArray(indices, "int32") : indices, device);
       const made = next(
         states.map((s) => gather(s.value, at)),
         from === null ? rows : gather(rows, from),
