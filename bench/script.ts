@@ -1,12 +1,13 @@
 // Times script ops: what a call of a host function costs inside graphs, functions and eagerly.
 //
-//   deno task bench script
+//   deno task bench script [--write]
 //
 // With WEFT_BENCH_PYTHON naming a Python that has TensorFlow, its times are measured in the same run. Otherwise
 // those of TensorFlow 2.21 on a CPU with two cores, measured once on another machine, stand beside Weft's: they say
 // what order of magnitude users are used to, nothing more. Targets are Weft's own.
 
 import * as tf from "@weft/weft";
+import { writeSection } from "./results.ts";
 
 /** One line of the table; times in microseconds. */
 interface Row {
@@ -271,20 +272,26 @@ async function timeOf({ make }: Row): Promise<number> {
   return Math.min(...rounds);
 }
 
-async function table(title: string, rows: readonly Row[]): Promise<void> {
+/** Times rows, prints them, and returns them as Markdown. */
+async function table(title: string, rows: readonly Row[]): Promise<string> {
   const number = (n: number | undefined): string =>
-    (n === undefined ? "–" : n >= 100 ? n.toFixed(0) : n.toFixed(1)).padStart(10);
+    (n === undefined || Number.isNaN(n) ? "–" : n >= 100 ? n.toFixed(0) : n.toFixed(1)).padStart(
+      10,
+    );
   console.log(
     `${title.padEnd(52)}${"Weft µs".padStart(10)}${"TF 2.21".padStart(10)}${"target".padStart(10)}`,
   );
+  const lines = ["| what | Weft µs | TensorFlow µs |", "| --- | ---: | ---: |"];
   for (const row of rows) {
     const time = await timeOf(row);
+    lines.push(`| ${row.what} | ${number(time).trim()} | ${number(row.tensorflow).trim()} |`);
     const isLate = row.target !== undefined && time > row.target ? "  above target" : "";
     console.log(
       row.what.padEnd(52) + number(time) + number(row.tensorflow) + number(row.target) + isLate,
     );
   }
   console.log();
+  return lines.join("\n");
 }
 
 /** TensorFlow's times by row, measured now, or null without a Python that has it. */
@@ -298,18 +305,31 @@ async function measureTensorFlow(): Promise<Record<string, number> | null> {
   throw new Error(`Cannot time TensorFlow: ${python} exited with ${code}`);
 }
 
-/** Runs the tables. */
-export async function main(): Promise<number> {
+/** Runs the tables; with `--write` they go into bench/RESULTS.md. */
+export async function main(args: readonly string[] = Deno.args): Promise<number> {
+  const write = async (device: string, text: string): Promise<void> => {
+    if (!args.includes("--write")) return;
+    const [load] = Deno.loadavg(), cores = navigator.hardwareConcurrency;
+    const intro = `${
+      new Date().toISOString().slice(0, 10)
+    }, microseconds a call, the least of nine rounds. Made by \`deno task bench script --write\` on ${cores} cores with a load of ${
+      load.toFixed(1)
+    }: ${load > cores ? "a loaded machine, which large arrays feel most" : "a quiet machine"}.`;
+    await writeSection(new URL("./RESULTS.md", import.meta.url), {
+      title: `Scripts, loops, embeddings and large arrays: ${device}`,
+      text: `${intro}\n\n${text}`,
+    });
+  };
   await tf.setBackend("cpu");
   const measured = await measureTensorFlow();
   const isNow = measured === null ? "TensorFlow from elsewhere" : "TensorFlow in this run";
   const rows = CPU_ROWS.map((row) =>
     measured === null ? row : { ...row, tensorflow: measured[row.what] ?? NaN }
   );
-  await table(`CPU (${isNow})`, rows);
+  await write("CPU", await table(`CPU (${isNow})`, rows));
   if (await tf.setBackend("webgpu")) {
     const adapter = tf.listDevices().find((d) => d.type === "GPU")?.description;
-    await table(
+    const text = await table(
       `WebGPU (${adapter})`,
       [
         BOUNDARY,
@@ -321,6 +341,7 @@ export async function main(): Promise<number> {
         between(2 ** 24),
       ].map((r) => ({ ...r, tensorflow: undefined }) as unknown as Row),
     );
+    await write(`WebGPU, ${adapter}`, text);
   }
   return 0;
 }

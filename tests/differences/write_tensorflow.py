@@ -279,6 +279,12 @@ def rmsprop_of_tensorflow_1():
         return session.run(w)
 
 
+def fetched_slices():
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        x = tf.constant([1.0, 2.0])
+        return type(session.run(tf.gradients(tf.gather(x, [1]), [x])[0])).__name__
+
+
 def asked_again():
     elements = iter(tf.data.Dataset.range(3).map(lambda x: 6 // x))
     try:
@@ -310,6 +316,7 @@ EXAMPLES = {
     "eager-seed": lambda: bool(tf.reduce_all(
         tf.random.uniform([2], seed=3) == tf.random.uniform([2], seed=3))),
     "iteration": asked_again,
+    "slices": fetched_slices,
     "adam": lambda: stepped(keras.optimizers.Adam(0.1, epsilon=1.0)),
     "adadelta": lambda: stepped(keras.optimizers.Adadelta(1.0, rho=0.95, epsilon=1.0)),
     "rmsprop": rmsprop_of_tensorflow_1,
