@@ -10,6 +10,7 @@ import { decodeString } from "../core/text.ts";
 import { Dataset } from "../data/dataset.ts";
 import { Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
+import { IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { Session } from "../runtime/session/session.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 import { Variable } from "../runtime/variables/variable.ts";
@@ -45,6 +46,11 @@ function valueText(x: Tensor): string {
 
 function tensorText(x: Tensor): string {
   return `Tensor(${x.dtype}${shapeText(x.staticShape)}) ${valueText(x)}`;
+}
+
+function slicesText(g: IndexedSlices): string {
+  if (g.isSymbolic || g.isDisposed) return `${g}${g.isDisposed ? " disposed" : ""}`;
+  return `${g} at ${valueText(g.indices)}: ${valueText(g.values)}`;
 }
 
 function variableText(v: Variable): string {
@@ -86,6 +92,7 @@ function addJson<T extends NdArray | Tensor>({ prototype }: { readonly prototype
 
 showAs(NdArray, arrayText);
 showAs(EagerTensor, tensorText);
+showAs(IndexedSlices, slicesText);
 showAs(SymbolicTensor, (x) => x.toString());
 showAs(Variable, variableText);
 showAs(Operation, operationText);
@@ -102,4 +109,5 @@ Object.defineProperty(Graph.prototype, Symbol.for("Jupyter.display"), {
 });
 addJson(NdArray);
 addJson(EagerTensor);
+addJson(IndexedSlices);
 addJson(Variable as unknown as { prototype: Tensor });

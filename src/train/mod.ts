@@ -14,7 +14,7 @@ import {
 } from "./optimizers.ts";
 
 /**
- * Plain gradient descent. TensorFlow op `ResourceApplyGradientDescent`.
+ * Plain gradient descent; of a table of which rows were gathered only those rows are touched. TensorFlow op `ResourceApplyGradientDescent`.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export function rmsprop(
 }
 
 /**
- * Adagrad. TensorFlow op `ResourceApplyAdagrad`.
+ * Adagrad; of a table of which rows were gathered only those rows and their sums are touched. TensorFlow op `ResourceApplyAdagrad`.
  *
  * @example
  * ```ts

@@ -182,3 +182,39 @@ Deno.test("IndexedSlices() refuses parts that do not fit", () => {
   assertThrows(() => new tf.IndexedSlices([1], tf.tensor([0.5])), TypeError, "whole indices");
   assertEquals(new tf.IndexedSlices([[1, 2]], [0]).staticShape, [null, 2]);
 });
+
+Deno.test("IndexedSlices are shown by their rows, and written to JSON as the dense tensor", async () => {
+  await tf.setBackend("cpu");
+  const g = new tf.IndexedSlices([[1, 2]], [1], [3, 2]);
+  assertEquals(
+    Deno.inspect(g),
+    "IndexedSlices(float32[3,2], rows [1,2]) at [1]: [[1, 2]]",
+  );
+  assertEquals(JSON.stringify({ g }), '{"g":[[0,0],[1,2],[0,0]]}');
+  g.dispose();
+  assertEquals(Deno.inspect(g), "IndexedSlices(float32[3,2], rows [1,2]) disposed");
+});
+
+testOnDevices(
+  "gradients through scripts and functions of functions stay rows where TensorFlow's do",
+  () => {
+    using table = tf.variable(TABLE);
+    const inner = tf.function((at: tf.Tensor) => tf.gather(table, at));
+    const outer = tf.function((at: tf.Tensor) => tf.sum(tf.square(inner(at) as tf.Tensor)));
+    const losses: (() => tf.Tensor)[] = [
+      () => outer(tf.tensor1d([3, 3], "int32")) as tf.Tensor,
+      () =>
+        tf.pyFunction(
+          (t: tf.Tensor) => tf.sum(tf.square(tf.gather(t, [3, 3]))),
+          [table],
+          "float32",
+        ),
+      () => tf.pyFunction(() => tf.sum(tf.square(tf.gather(table, [3, 3]))), [], "float32"),
+    ];
+    for (const loss of losses) {
+      using tape = new tf.GradientTape();
+      const g = slices(tape.gradient(loss(), table));
+      assertEquals(parts(g), [[[14, 16], [14, 16]], [3, 3], [4, 2]]);
+    }
+  },
+);
