@@ -338,15 +338,7 @@ export class GradientTape implements Disposable {
   }
 
   /** Runs a backward pass, which is given the means to differentiate what was recorded until now. */
-  #use(
-    pass: (
-      differentiate: (
-        seeds: readonly Seed[],
-        sources: readonly Tensor[],
-        slices?: boolean,
-      ) => (Tensor | null)[],
-    ) => (Tensor | null)[],
-  ): (Tensor | null)[] {
+  #use(pass: (differentiate: Differentiate) => (Tensor | null)[]): (Tensor | null)[] {
     if (this.#used && !this.#persistent) {
       throw new RuntimeError(
         "A non-persistent GradientTape can only be used to compute one set of gradients: pass { persistent: true }",
@@ -355,11 +347,7 @@ export class GradientTape implements Disposable {
     this.#used = true;
     if (!this.#persistent) this.#stop();
     const steps = [...this.#recorder.steps];
-    const differentiate = (
-      seeds: readonly Seed[],
-      sources: readonly Tensor[],
-      slices = false,
-    ) => {
+    const differentiate: Differentiate = (seeds, sources, slices = false) => {
       // Backprop would give derivatives of whatever the steps depend on.
       const followed = sources.filter((x) =>
         this.#recorder.follows(x) || seeds.some((s) => s.id === x.id)
@@ -395,6 +383,13 @@ export class GradientTape implements Disposable {
     this.dispose();
   }
 }
+
+/** Gradients of seeds with respect to sources; with `slices` they may be `IndexedSlices`. */
+type Differentiate = (
+  seeds: readonly Seed[],
+  sources: readonly Tensor[],
+  slices?: boolean,
+) => (Tensor | null)[];
 
 function stackRows(rows: readonly (Tensor | null)[], target: Tensor, source: Tensor): Tensor {
   const filled = rows.map((r) => r ?? zerosOfTensor(source));

@@ -1,12 +1,15 @@
 /**
  * How the ops that change rows of variables run: in the variable's own memory, unless somebody else sees it.
  */
-import { type OpInput, withRecorders } from "../../core/apply.ts";
+import { apply, currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import type { OpDef } from "../../core/op.ts";
+import { lookupOp, type OpDef } from "../../core/op.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
+import { currentGraph } from "../../graph/graph.ts";
+import type { Operation } from "../../graph/operation.ts";
 import { cast } from "../../ops/array/cast.ts";
+import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { broadcastTo } from "../../ops/array/repeat.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
 import { expandDims } from "../../ops/array/view.ts";
@@ -85,3 +88,26 @@ function setChange(def: OpDef, how: Change): void {
 setChange(ResourceScatterAdd, "add");
 setChange(ResourceScatterSub, "sub");
 setChange(ResourceScatterUpdate, "write");
+
+/** A variable, seen from here. */
+interface Table {
+  readonly name: string;
+  readonly resource: VariableState;
+}
+
+/** Changes rows of a variable; in a graph adds the operation that does so. Throws `TypeError` for what are no slices. */
+export function scatter(
+  { name, resource }: Table,
+  how: "Add" | "Sub" | "Update",
+  slices: IndexedSlices,
+): Operation | null {
+  if (!(slices instanceof IndexedSlices)) {
+    throw new TypeError(`Cannot change rows of '${name}': wanted IndexedSlices`);
+  }
+  const def = lookupOp(`ResourceScatter${how}`)!;
+  const inputs = [resource.handle, slices.indices, slices.values];
+  const attrs = { dtype: resource.dtype, _shape: resource.shape };
+  if (currentInterpreter().symbolic) return currentGraph()!.addOp(def, inputs, attrs);
+  apply(def, inputs, attrs);
+  return null;
+}

@@ -2,7 +2,7 @@
  * Variable: a tensor whose value can be replaced; eager code, graphs and functions share it.
  */
 import { apply, apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
-import type { Attrs, OpDef } from "../../core/op.ts";
+import type { Attrs } from "../../core/op.ts";
 import { currentScope } from "../../core/scope_context.ts";
 import { asDType, type DType, type HostData, isTrainable } from "../../core/dtype.ts";
 import { NdArray, type Nested, type Scalar } from "../../core/nd_array.ts";
@@ -16,12 +16,7 @@ import {
   AssignVariableOp,
   ReadVariableOp,
 } from "../../ops/state/variable.ts";
-import {
-  ResourceScatterAdd,
-  ResourceScatterSub,
-  ResourceScatterUpdate,
-} from "../../ops/state/scatter_rows.ts";
-import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
+import type { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { castInput, toInput } from "../../ops/input.ts";
 import { AssignedVariable } from "../../graph/assigned_variable.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
@@ -35,7 +30,7 @@ import { scopeDevice } from "../devices.ts";
 import { currentReads } from "../eager/read_ahead.ts";
 import { VariableState } from "./variable_state.ts";
 import "./run_variable_ops.ts";
-import "./scatter_rows.ts";
+import { scatter } from "./scatter_rows.ts";
 
 /** The collection of a graph's variables. Names of collections are TensorFlow's. */
 export const GLOBAL_VARIABLES = "variables";
@@ -147,27 +142,15 @@ export class Variable extends Tensor {
 
   /** Adds slices to its rows; what an index names twice is added twice. In a graph returns the operation that does so at each run. */
   scatterAdd(delta: IndexedSlices): Operation | null {
-    return this.#scatter(ResourceScatterAdd, delta);
+    return scatter(this, "Add", delta);
   }
   /** Subtracts slices from its rows; see {@linkcode Variable.scatterAdd}. */
   scatterSub(delta: IndexedSlices): Operation | null {
-    return this.#scatter(ResourceScatterSub, delta);
+    return scatter(this, "Sub", delta);
   }
   /** Replaces rows by slices; see {@linkcode Variable.scatterAdd}. */
   scatterUpdate(rows: IndexedSlices): Operation | null {
-    return this.#scatter(ResourceScatterUpdate, rows);
-  }
-
-  /** Other rows are not touched, in memory that nobody else sees. Throws `TypeError` for what are no slices. */
-  #scatter(def: OpDef, slices: IndexedSlices): Operation | null {
-    if (!(slices instanceof IndexedSlices)) {
-      throw new TypeError(`Cannot change rows of '${this.name}': wanted IndexedSlices`);
-    }
-    const inputs = [this.resource.handle, slices.indices, slices.values];
-    const attrs = { dtype: this.dtype, _shape: this.resource.shape };
-    if (currentInterpreter().symbolic) return currentGraph()!.addOp(def, inputs, attrs);
-    apply(def, inputs, attrs);
-    return null;
+    return scatter(this, "Update", rows);
   }
 
   #update(def: typeof AssignVariableOp, value: TensorLike): AssignedVariable | null {
