@@ -297,7 +297,7 @@ function differentiate(
       `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable${cutNote()}`,
     );
   }
-  return { value, grads: (found as Tensor[]).map(dense) };
+  return { value, grads: (found as Tensor[]).map((g) => dense(g)) };
 }
 
 function source(x: TensorLike, arg: string, fn: string): Tensor {

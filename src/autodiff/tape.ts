@@ -254,7 +254,7 @@ export class GradientTape implements Disposable {
   ): Nest<Tensor | null> {
     checkGradientOptions(options);
     // What is made dense here is recorded, as it is to be differentiated.
-    const targets = flatten(target).map(dense), leaves = flatten(sources);
+    const targets = flatten(target).map((t) => dense(t)), leaves = flatten(sources);
     const given = options.outputGradients === undefined ? [] : flatten(options.outputGradients);
     if (given.length > 0 && given.length !== targets.length) {
       throw new ValueError(

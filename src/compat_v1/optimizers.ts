@@ -176,7 +176,7 @@ function addUpdate(
   const scalar = (value: TensorLike): Tensor => cast(value, variables[0].dtype);
   if (!(gradient instanceof IndexedSlices) || rows === "whole") {
     const type = `ResourceApply${kind}`;
-    const given = [...handles, ...inputs(dense(gradient), scalar)];
+    const given = [...handles, ...inputs(dense(gradient, variables[0].shape), scalar)];
     return graph.addOp(lookupOp(type)!, given, attrs, { name: type });
   }
   const { values, indices } = gradient;

@@ -132,9 +132,10 @@ export function tablesInitializer(name = "init_all_tables"): Operation {
  * const v1 = tf.compat.v1, g = new tf.Graph();
  * await g.asDefault(async () => {
  *   v1.variable(1, { name: "w" });
- *   const missing = v1.reportUninitializedVariables(), sess = new v1.Session();
+ *   const missing = v1.reportUninitializedVariables(), init = v1.globalVariablesInitializer();
+ *   const sess = new v1.Session();
  *   assertEquals((await sess.run(missing) as tf.NdArray).strings(), ["w"]);
- *   await sess.run(v1.globalVariablesInitializer());
+ *   await sess.run(init);
  *   assertEquals((await sess.run(missing) as tf.NdArray).strings(), []);
  * });
  * ```

@@ -251,7 +251,11 @@ export abstract class Optimizer {
         continue;
       }
       const state = all.map((s) => s.readValue());
-      const next = apply(this.update, [...state, ...scalars(v.dtype), dense(gradient)], attrs);
+      const next = apply(
+        this.update,
+        [...state, ...scalars(v.dtype), dense(gradient, v.shape)],
+        attrs,
+      );
       all.forEach((s, i) => done.push(s.assign(next[i])?.operation ?? null));
     }
     return done;

@@ -122,8 +122,8 @@ testOnDevices(
     });
     assertEquals(g.staticShape, [null, 2]);
     await using session = new tf.Session({ graph });
-    const run = async (fetch: unknown) =>
-      (await session.run([fetch], { feeds: { "t:0": TABLE, "i:0": [1, 1] } }) as tf.NdArray[])[0]
+    const run = async (fetch: tf.Tensor | null) =>
+      (await session.run([fetch!], { feeds: { "t:0": TABLE, "i:0": [1, 1] } }) as tf.NdArray[])[0]
         .toArray();
     const before = graph.operations.length;
     assertEquals(await run(g), [[0, 0], [12, 16], [0, 0], [0, 0]]);

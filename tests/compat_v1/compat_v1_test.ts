@@ -346,7 +346,7 @@ Deno.test("tablesInitializer() fills the tables that an imported graph fills", a
     tf.constant([0.5, 0.25], undefined, undefined, "values");
     tf.constant(-1, undefined, undefined, "missing");
     const types = { key_dtype: attr.Tin, value_dtype: attr.Tout };
-    const { node: own } = graph.toGraphDef() as { node: unknown[] };
+    const { node: own } = graph.toGraphDef();
     const def = {
       node: [
         ...own,

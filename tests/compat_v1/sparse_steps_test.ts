@@ -97,7 +97,7 @@ for (const [name, [make, change]] of Object.entries(CASES)) {
 Deno.test("a step on rows of a table is TensorFlow's own ops, and means the same when it is imported", async () => {
   const { graph, table, i, step } = model(OPTIMIZERS.Momentum);
   const def = graph.asDefault(() => {
-    tf.compat.v1.globalVariablesInitializer("init");
+    tf.compat.v1.globalVariablesInitializer();
     return graph.toGraphDef();
   });
   const types = graph.operations.map((o) => o.type);

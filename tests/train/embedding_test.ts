@@ -50,7 +50,7 @@ async function inSession(
   const { table, step } = graph.asDefault(() => {
     const table = tf.variable(start(), true, "table");
     const at = tf.placeholder("int32", [4], "at");
-    return { table, step: optimizer.minimize(loss(table, at)) };
+    return { table, step: optimizer.minimize(loss(table, at))! };
   });
   await using session = new tf.Session({ graph });
   await session.run(table.initializer!);
@@ -217,6 +217,39 @@ testOnDevices("changes of rows refuse what does not fit", () => {
     "wanted float32",
   );
   assertEquals(table.arraySync(), [[1, 2], [3, 4]]);
+});
+
+testOnDevices(
+  "gradients that were made as slices are applied, whether they say their shape or not",
+  async () => {
+    const made = () => new tf.IndexedSlices([[1, 2], [3, 4]], [1, 1]);
+    for (const name of ["sgd", "adagrad", "momentum"] as const) {
+      const results = [made(), tf.tensor([[0, 0], [4, 6], [0, 0]])].map((tensor) => {
+        using table = tf.variable(tf.ones([3, 2])), optimizer = OPTIMIZERS[name]();
+        optimizer.applyGradients([{ name: table.name, tensor }]);
+        return table.arraySync() as number[][];
+      });
+      results[0].flat().forEach((v, i) => assert(Math.abs(v - results[1].flat()[i]) < 1e-6));
+    }
+    const graph = new tf.Graph();
+    const { table, step } = graph.asDefault(() => {
+      const table = tf.variable(tf.ones([3, 2]), true, "table");
+      const optimizer = new tf.compat.v1.train.AdamOptimizer(0.1);
+      return { table, step: optimizer.applyGradients([[made(), table]]) };
+    });
+    await using session = new tf.Session({ graph });
+    await session.run(graph.asDefault(() => tf.compat.v1.globalVariablesInitializer()));
+    await session.run(step);
+    const [first, second] = (await session.run(table) as tf.NdArray).toArray() as number[][];
+    assertEquals(first, [1, 1]);
+    assert(second.every((v) => Math.abs(v - 0.9) < 1e-5));
+  },
+);
+
+testOnGpu("an index out of range names no row on the GPU", () => {
+  const table = tf.variable([[1, 2], [3, 4]]);
+  table.scatterAdd(new tf.IndexedSlices([[1, 1], [1, 1], [1, 1]], [0, 2, -1]));
+  assertEquals(table.arraySync(), [[2, 3], [3, 4]]);
 });
 
 Deno.test("an index out of range is refused on the CPU before any row is changed", async () => {

@@ -79,6 +79,11 @@ export class IndexedSlices extends Tensor {
   get denseShape(): Tensor | null {
     return this.#dims && asTensor(this.#dims);
   }
+  /** These, of this shape where they do not say theirs. */
+  shaped(shape: readonly number[] | null): IndexedSlices {
+    if (this.#dims !== null || shape === null) return this;
+    return new IndexedSlices(this.values, this.indices, shape);
+  }
   /** The same rows with other values, which it takes over. */
   withValues(values: Tensor): IndexedSlices {
     return new IndexedSlices(values, own(this.indices), this.#dims);
@@ -253,9 +258,9 @@ function shapeOf(values: PartialShape, indices: PartialShape, dims: OpInput | nu
   return known;
 }
 
-/** The dense tensor of slices; any other tensor as it is. */
-export function dense(t: Tensor): Tensor {
-  return t instanceof IndexedSlices ? t.toTensor() : t;
+/** The dense tensor of slices, of this shape where they do not say theirs; any other tensor as it is. */
+export function dense(t: Tensor, shape: readonly number[] | null = null): Tensor {
+  return t instanceof IndexedSlices ? t.shaped(shape).toTensor() : t;
 }
 
 /** A handle of its own, as its other holders may dispose theirs; in a graph nobody does. */
