@@ -330,7 +330,12 @@ testOnDevices(
 Deno.test("tablesInitializer() fills the tables that an imported graph fills", async () => {
   const graph = new tf.Graph();
   const attr = { Tin: { type: "DT_INT64" }, Tout: { type: "DT_FLOAT" } };
-  const node = (name: string, op: string, input: string[], attr: object) => ({
+  const node = (
+    name: string,
+    op: string,
+    input: string[],
+    attr: NonNullable<tf.NodeDefJson["attr"]>,
+  ) => ({
     name,
     op,
     input,
