@@ -13,6 +13,7 @@ import { sumToShape } from "../autodiff/backprop.ts";
 import { makeStep, savedByName } from "../autodiff/steps.ts";
 import { GradientTape } from "../autodiff/tape.ts";
 import { mul } from "../ops/pointwise/arithmetic.ts";
+import { dense } from "../ops/array/indexed_slices.ts";
 import { onesOfTensor } from "../ops/array/creation.ts";
 import { cpuDevice, device } from "../runtime/devices.ts";
 import { tidy } from "../runtime/eager/tensor.ts";
@@ -119,9 +120,8 @@ function gradientOf(fn: CheckedFunction): CheckedFunction {
       });
       return mul(ones, data);
     });
-    return flatten(tape.gradient(outputs, xs, { outputGradients: seeds })).filter((g) =>
-      g !== null
-    ) as Tensor[];
+    const grads = flatten(tape.gradient(outputs, xs, { outputGradients: seeds }));
+    return grads.flatMap((g) => g === null ? [] : [dense(g as Tensor)]);
   };
 }
 
