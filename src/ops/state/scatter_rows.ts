@@ -6,7 +6,7 @@ import { defineOp, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
 import { mergeShapes, type PartialShape, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { bindable } from "../../kernels/copy/pieces.ts";
-import type { RowLayout } from "../../kernels/copy/gather_layout.ts";
+import type { RowLayout } from "../../core/meaning.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { cumsum } from "../reduce/scan.ts";
