@@ -30,8 +30,12 @@ import {
   skipSource,
   takeSource,
 } from "./order.ts";
+import type { ScriptResult } from "../script/numpy_function.ts";
+import type { ScriptFunction } from "../script/script.ts";
+import type { Tout } from "../script/tout.ts";
 import { type Elements, Failure, type Source } from "./source.ts";
 import type { ElementFunction } from "./trace.ts";
+import type { WorkerMapOptions } from "./worker_map.ts";
 
 /** Components of an element that is a list, as arguments of a function; any other element is the only argument. */
 // deno-lint-ignore no-explicit-any
@@ -110,10 +114,31 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * for await (using e of sums.take(1)) assertEquals(e.sum.item(), 11);
    * ```
    */
-  map<R>(fn: (...components: Components<E>) => R, options?: MapOptions): Dataset<TensorsOf<R>>;
+  map<R>(
+    fn: (...components: Components<E>) => R,
+    options?: MapOptions,
+  ): Dataset<TensorsOf<R>>;
   /** `fn` of the whole element. */
   map<R>(fn: (element: E) => R, options?: MapOptions): Dataset<TensorsOf<R>>;
-  map(fn: ElementFunction, options: MapOptions = {}): Dataset {
+  /**
+   * `fn` of host arrays, in other threads. It gets the element, or the components of a list, and the call's context; `Tout` says what it
+   * returns. Throws `ValueError` where it uses what is around it, or `Tout` is not given.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const double = (x: tf.NdArray) => x.map((v) => 2 * Number(v));
+   * const doubled = tf.data.range(3).map((x) => tf.cast(x, "float32"))
+   *   .map(double, { workers: true, Tout: tf.TensorSpec([], "float32") });
+   * assertEquals(await Array.fromAsync(doubled.asNumpyIterator(), (x) => x.item()), [0, 2, 4]);
+   * ```
+   */
+  map<const T extends Tout>(
+    fn: ScriptFunction,
+    options: WorkerMapOptions<T>,
+  ): Dataset<ScriptResult<T>>;
+  map(fn: ElementFunction, options: MapOptions | WorkerMapOptions = {}): unknown {
     return new Dataset(mapSource(this.#source, fn, options));
   }
 

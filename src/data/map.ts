@@ -15,6 +15,7 @@ import {
   sameType,
   type Source,
 } from "./source.ts";
+import { inWorkers, type WorkerMapOptions } from "./worker_map.ts";
 import { type ElementFunction, functionError, type Traced, traceFunction } from "./trace.ts";
 
 /** Lets the runtime choose a number. TensorFlow's `tf.data.AUTOTUNE`. */
@@ -22,26 +23,29 @@ export const AUTOTUNE: number = -1;
 
 /** Options of {@linkcode Dataset.map}. */
 export interface MapOptions {
-  /** How many elements may be computed at once: script bodies that await overlap. Default one. */
+  /** How many elements may be computed at once: script bodies that await overlap. Default one; with `workers` as many as there are. */
   readonly numParallelCalls?: number;
   /** False: elements may come in the order in which they are ready. Default true. */
   readonly deterministic?: boolean;
 }
 
-const checkOptions = optionCheck<MapOptions>("map", {
+const checkOptions = optionCheck<MapOptions & Partial<WorkerMapOptions>>("map", {
   numParallelCalls: true,
   deterministic: true,
+  workers: true,
+  Tout: true,
 });
 
 /** Elements put through a function. */
 export function mapSource(
   input: Source,
   fn: ElementFunction,
-  options: MapOptions,
+  options: MapOptions & Partial<WorkerMapOptions>,
 ): Source {
   checkOptions(options);
-  const { numParallelCalls = 1, deterministic = true } = options;
-  const traced = traceFunction(fn, input, "map");
+  const { workers = false, deterministic = true } = options;
+  const { numParallelCalls = workers ? AUTOTUNE : 1 } = options;
+  const traced = traceFunction(workers ? inWorkers(fn, options) : fn, input, "map");
   const calls = numParallelCalls === AUTOTUNE
     ? autotuned()
     : checkCount(numParallelCalls, "numParallelCalls", 1);

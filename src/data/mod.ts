@@ -14,6 +14,7 @@ import { rangeSource, slicesSource, tensorsSource, zipSource } from "./sources.t
 
 export { type Components, Dataset } from "./dataset.ts";
 export { AUTOTUNE, type MapOptions } from "./map.ts";
+export type { WorkerMapOptions } from "./worker_map.ts";
 export type { BatchOptions, PaddedBatchOptions } from "./batch.ts";
 export type { IgnoreErrorsOptions, ShuffleOptions } from "./order.ts";
 export type {

@@ -109,7 +109,7 @@ function runBody<R>(
   try {
     const call = (): unknown => {
       if (script.worker) {
-        return callWorker(script, packArguments(script, values), {
+        return callWorker(script.worker, packArguments(script, values), {
           ...{ node: context.node, run: context.run, seed: context.seed, signal: context.signal },
           dtype: commonDType(script),
         });

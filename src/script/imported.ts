@@ -22,6 +22,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
     const structure = attrs._script_structure ?? (specs.length === 1 ? 0 : specs.map(() => 0));
     const args = attrs._script_args ?? (attrs.Tin as DType[]).map(() => 0);
     script = {
+      worker: null,
       func: found.func,
       token: attrs.token,
       args,

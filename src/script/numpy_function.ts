@@ -16,8 +16,8 @@ import {
   type ScriptFunction,
   type ScriptVjp,
   type ShapeFunction,
-  type WorkerOption,
 } from "./script.ts";
+import type { WorkerOption } from "./worker_body.ts";
 import { PyFunc, PyFuncStateless } from "./script_ops.ts";
 import { outputsOf, packOutputs, parseTout, type Tout } from "./tout.ts";
 import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";

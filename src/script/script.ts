@@ -12,7 +12,8 @@ import type { OpSeeds } from "../ops/random/state.ts";
 import { optionCheck } from "../core/options.ts";
 import { isNested, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";
-import { workerBody } from "./worker_pool.ts";
+import { workerBody, type WorkerOption } from "./worker_body.ts";
+import type { WorkerBody } from "./worker_wire.ts";
 
 /** What a body gets as its last argument. */
 export interface ScriptContext {
@@ -73,11 +74,10 @@ export interface ScriptInit {
   readonly seeds?: OpSeeds | undefined;
 }
 
-/** Runs a body in a worker: its own source, or an export of a module. */
-export type WorkerOption = boolean | { readonly module: string; readonly export?: string };
-
 /** A script as its node holds it. */
-export interface Script extends ScriptInit {
+export interface Script extends Omit<ScriptInit, "worker"> {
+  /** What a worker runs; null where the body runs here. */
+  readonly worker: WorkerBody | null;
   /** True for registered scripts, which a GraphDef may name. */
   readonly registered: boolean;
   /** True where the arguments are a plain list of inputs. */
@@ -105,10 +105,6 @@ const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("regist
   shapeFn: true,
   vjp: true,
   stateful: true,
-});
-const checkWorkerOptions = optionCheck<Exclude<WorkerOption, boolean>>("worker", {
-  module: true,
-  export: true,
 });
 const byToken = new Map<string, RegisteredScript>();
 const tokenOf = new WeakMap<ScriptFunction, string>();
@@ -200,11 +196,10 @@ export function makeScript(init: Omit<ScriptInit, "token">): Script {
   checkCallable(init.func);
   const token = tokenOf.get(init.func);
   const known = token === undefined ? undefined : byToken.get(token);
-  if (typeof init.worker === "object") checkWorkerOptions(init.worker);
-  if (init.worker) workerBody(init.func, init.worker);
   const own = token ?? `pyfunc_${anonymous++}`;
   return {
     ...init,
+    worker: init.worker ? workerBody(init.func, init.worker) : null,
     shapeFn: init.shapeFn ?? known?.shapeFn,
     vjp: init.vjp ?? known?.vjp,
     token: own,

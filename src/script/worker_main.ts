@@ -3,32 +3,38 @@
  */
 import { madeArray } from "./made_array.ts";
 import type { ScriptContext } from "./script.ts";
+import { AbortFlag } from "./worker_signal.ts";
+import { WORKER_SCOPE } from "./worker_scope.ts";
 import {
   pack,
   packError,
   unpack,
+  unpackError,
   type WorkerBody,
   type WorkerCall,
+  type WorkerMessage,
   type WorkerReply,
 } from "./worker_wire.ts";
 
 type Body = (...args: unknown[]) => unknown;
 
-/** The other end: a Node-style port where there is one, else the worker's global scope. */
+/** The other end: a port where the first message is one, else the worker's global scope. */
 interface Port {
-  postMessage(message: WorkerReply): void;
-  on?(event: "message", handler: (data: WorkerCall) => void): void;
-  onmessage?: (event: { data: WorkerCall }) => void;
+  postMessage(message: WorkerReply, transfer: ArrayBuffer[]): void;
+  onmessage: ((event: { data: WorkerMessage }) => void) | null;
+}
+interface NodePort {
+  once(event: "message", handler: (port: Port) => void): void;
 }
 
 const { process } = globalThis as {
-  process?: { getBuiltinModule?(name: string): { parentPort: Port | null } | undefined };
+  process?: { getBuiltinModule?(name: string): { parentPort: NodePort | null } | undefined };
 };
-const port = process?.getBuiltinModule?.("node:worker_threads")?.parentPort ??
-  globalThis as unknown as Port;
+const parent = process?.getBuiltinModule?.("node:worker_threads")?.parentPort;
+let port: Port;
+let flag = new AbortFlag(null);
 
 const bodies = new Map<string, Promise<Body>>();
-const never = new AbortController().signal;
 
 function findBody(body: WorkerBody): Promise<Body> {
   const key = "source" in body ? body.source : `${body.name} ${body.module}`;
@@ -51,13 +57,14 @@ async function imported(module: string, name: string): Promise<Body> {
 
 /** A function from its source text: an expression, or a method of an object literal. */
 async function evaluate(source: string): Promise<Body> {
-  try {
-    return await evaluateModule(`export default (${source}\n);`);
-  } catch (e) {
+  const names = Object.keys(WORKER_SCOPE);
+  const inScope = (text: string) => evaluateModule(`export default (${names}) => ${text}`);
+  const made = await inScope(`(${source}\n);`).catch((e) => {
     // Deno says that a module has a syntax error by a TypeError.
     if (!/SyntaxError/.test(String(e))) throw e;
-    return await evaluateModule(`const o = {${source}\n}; export default o[Object.keys(o)[0]];`);
-  }
+    return inScope(`{ const o = {${source}\n}; return o[Object.keys(o)[0]]; }`);
+  });
+  return made(...Object.values(WORKER_SCOPE)) as Body;
 }
 
 async function evaluateModule(text: string): Promise<Body> {
@@ -74,25 +81,75 @@ async function evaluateModule(text: string): Promise<Body> {
   }
 }
 
-async function answer({ body, args, node, run, seed, dtype }: WorkerCall): Promise<void> {
-  let reply: WorkerReply;
-  try {
-    const func = await findBody(body);
-    const context: ScriptContext = {
-      ...{ signal: never, node, run, seed },
-      array: (shape, data, own) => madeArray(shape, data, own ?? dtype),
-    };
-    reply = { result: pack(await func(...unpack(args) as unknown[], context), null) };
-  } catch (e) {
-    reply = { error: packError(e) };
+/** What a body gets as its last argument. Only who asks for the signal has one. */
+class WorkerContext implements ScriptContext {
+  readonly node: string;
+  readonly run: number;
+  readonly seed: bigint;
+  readonly #call: WorkerCall;
+
+  constructor(call: WorkerCall) {
+    ({ node: this.node, run: this.run, seed: this.seed } = call);
+    this.#call = call;
   }
-  try {
-    port.postMessage(reply);
-  } catch (e) {
-    // The result is something that cannot be sent.
-    port.postMessage({ error: packError(e) });
+
+  get signal(): AbortSignal {
+    return flag.signalOf(this.#call.id, () => port.postMessage({ listens: true }, []));
+  }
+
+  array(
+    ...[shape, data, own]: Parameters<ScriptContext["array"]>
+  ): ReturnType<ScriptContext["array"]> {
+    return madeArray(shape, data, own ?? this.#call.dtype);
   }
 }
 
-if (port.on) port.on("message", (call) => void answer(call));
-else port.onmessage = ({ data }) => void answer(data);
+async function answer(call: WorkerCall): Promise<void> {
+  let reply: WorkerReply;
+  const transfer: ArrayBuffer[] = [];
+  try {
+    const func = await findBody(call.body);
+    const result = await func(...unpack(call.args) as unknown[], new WorkerContext(call));
+    reply = { result: pack(result, transfer) };
+  } catch (e) {
+    reply = { error: packError("source" in call.body ? explained(e) : e) };
+  }
+  for (const list of [transfer, []]) {
+    try {
+      return port.postMessage(reply, list);
+    } catch (e) {
+      // Memory that cannot be handed over, such as WebAssembly's, is copied. A result that cannot be sent at all is an error.
+      if (list !== transfer) port.postMessage({ error: packError(e) }, []);
+    }
+  }
+}
+
+/** Says of a name that is not there why it is not. */
+function explained(error: unknown): unknown {
+  if (error instanceof ReferenceError && /not defined|find variable/.test(error.message)) {
+    error.message += ": a body that is sent by its source has nothing of the scope around it";
+  }
+  return error;
+}
+
+function listen(to: Port): void {
+  port = to;
+  port.onmessage = ({ data }) => {
+    if ("call" in data) void answer(data.call);
+    else if ("abort" in data) flag.abort(unpackError(data.abort));
+    else flag = new AbortFlag(data.aborted);
+  };
+}
+
+if (parent) parent.once("message", listen);
+else {
+  const scope = globalThis as unknown as Port & { close(): void };
+  listen(scope);
+  // Nobody hears of a Web Worker that ends itself.
+  const { close } = scope;
+  scope.close = () => {
+    const error = new Error("The worker closed itself before the body returned");
+    scope.postMessage({ ended: packError(error) }, []);
+    close.call(scope);
+  };
+}

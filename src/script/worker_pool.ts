@@ -1,11 +1,11 @@
 /**
  * The pool of workers that run bodies: as many as the processor has cores, started when needed, one call at a time each.
  */
-import { InternalError, UnimplementedError, ValueError } from "../core/errors.ts";
-import type { Script, ScriptFunction, WorkerOption } from "./script.ts";
+import { InternalError, UnimplementedError } from "../core/errors.ts";
 import { startThread, type Thread } from "./worker_thread.ts";
 import {
   pack,
+  packError,
   unpack,
   unpackError,
   type WorkerBody,
@@ -18,9 +18,12 @@ export type WorkerContext = Pick<WorkerCall, "node" | "run" | "seed" | "dtype"> 
   readonly signal: AbortSignal;
 };
 
+/** Milliseconds that a body which listens to its signal has, after an abort, to end by itself. */
+const GRACE = 100;
+
 /** A call that waits or runs. */
 interface Job {
-  readonly call: WorkerCall;
+  readonly call: Omit<WorkerCall, "id">;
   readonly transfer: ArrayBuffer[];
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -31,6 +34,14 @@ interface Job {
 interface Slot {
   readonly thread: Thread;
   job: Job | null;
+  /** Calls so far. */
+  calls: number;
+  /** The number of the call that was aborted, where memory can be shared. */
+  readonly aborted: Int32Array | null;
+  /** True: its body listens to its signal. */
+  listens: boolean;
+  /** Ends it, unless the body that was aborted ends first. */
+  grace: ReturnType<typeof setTimeout> | null;
 }
 
 const slots = new Set<Slot>();
@@ -48,47 +59,20 @@ export function endIdleWorkers(): void {
   }
 }
 
-/** What a worker is to run for `func`. Throws `ValueError` where the function cannot be sent. */
-export function workerBody(func: ScriptFunction, option: WorkerOption): WorkerBody {
-  if (typeof option === "object") {
-    if (typeof option.module !== "string" || !URL.canParse(option.module)) {
-      throw new ValueError(
-        `Cannot run a body in a worker: module must be an absolute URL such as import.meta.resolve("./body.ts"), received ${option.module}`,
-      );
-    }
-    return { module: option.module, name: option.export ?? "default" };
-  }
-  const source = Function.prototype.toString.call(func);
-  if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
-    throw new ValueError(
-      "Cannot run a body in a worker: the source of a bound or built-in function cannot be had, pass worker: { module, export }",
-    );
-  }
-  return { source };
-}
-
 /**
- * Runs a script's body in a worker. The arguments' memory is handed over. Rejects with what the body throws, and where its worker
- * breaks. An abort of the context's signal ends the worker.
+ * Runs a body in a worker. The arguments' memory is handed over. Rejects with what the body throws, and where its worker breaks. An
+ * abort of the context's signal ends the worker, but for a body that listens to its signal and ends soon.
  */
 export function callWorker(
-  script: Script,
+  body: WorkerBody,
   args: readonly unknown[],
   context: WorkerContext,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const transfer: ArrayBuffer[] = [];
     const { node, run, seed, dtype, signal } = context;
-    const call: WorkerCall = {
-      body: workerBody(script.func, script.worker!),
-      args: pack(args, transfer) as unknown[],
-      node,
-      run,
-      seed,
-      dtype,
-    };
     const job: Job = {
-      call,
+      call: { body, args: pack(args, transfer) as unknown[], node, run, seed, dtype },
       transfer,
       slot: null,
       resolve: (r) => settle(() => resolve(r)),
@@ -99,7 +83,7 @@ export function callWorker(
       if (at >= 0) waiting.splice(at, 1);
       const { slot } = job;
       job.reject(signal.reason);
-      if (slot) end(slot, signal.reason as Error);
+      if (slot) leave(slot, signal.reason);
     };
     const settle = (then: () => void): void => {
       signal.removeEventListener("abort", abort);
@@ -115,7 +99,7 @@ export function callWorker(
 /** Gives waiting jobs to idle workers, and to new ones while there may be more. */
 function dispatch(): void {
   while (waiting.length > 0) {
-    let slot = [...slots].find((s) => s.job === null);
+    let slot = [...slots].find((s) => s.job === null && s.grace === null);
     if (!slot) {
       if (slots.size >= limit()) return;
       try {
@@ -127,10 +111,11 @@ function dispatch(): void {
     }
     const job = waiting.shift()!;
     slot.job = job;
+    slot.listens = false;
     job.slot = slot;
     slot.thread.keepAlive(true);
     try {
-      slot.thread.send(job.call, job.transfer);
+      slot.thread.send({ call: { ...job.call, id: ++slot.calls } }, job.transfer);
     } catch (e) {
       slot.job = null;
       slot.thread.keepAlive(false);
@@ -144,20 +129,37 @@ function limit(): number {
 }
 
 function start(): Slot {
+  const isShared = typeof SharedArrayBuffer !== "undefined";
   const slot: Slot = {
     thread: startThread({
-      reply: (r) => finish(slot, r),
+      reply: (r) => hear(slot, r),
       fail: (e) => end(slot, e),
     }),
     job: null,
+    calls: 0,
+    aborted: isShared ? new Int32Array(new SharedArrayBuffer(4)) : null,
+    listens: false,
+    grace: null,
   };
+  slot.thread.send({ aborted: slot.aborted }, []);
   slots.add(slot);
   return slot;
 }
 
-function finish(slot: Slot, reply: WorkerReply): void {
+function hear(slot: Slot, reply: WorkerReply): void {
+  if ("listens" in reply) slot.listens = true;
+  else if ("ended" in reply) end(slot, unpackError(reply.ended));
+  else finish(slot, reply);
+}
+
+function finish(
+  slot: Slot,
+  reply: Exclude<WorkerReply, { listens: true } | { ended: unknown }>,
+): void {
   const { job } = slot;
   slot.job = null;
+  if (slot.grace !== null) clearTimeout(slot.grace);
+  slot.grace = null;
   slot.thread.keepAlive(false);
   if (job) {
     if ("result" in reply) job.resolve(unpack(reply.result));
@@ -170,9 +172,20 @@ function finish(slot: Slot, reply: WorkerReply): void {
   dispatch();
 }
 
+/** Nobody wants what a worker does: a body that listens may end by itself. */
+function leave(slot: Slot, reason: unknown): void {
+  slot.job = null;
+  if (!slot.listens) return end(slot, reason as Error);
+  if (slot.aborted) Atomics.store(slot.aborted, 0, slot.calls);
+  slot.thread.send({ abort: packError(reason) }, []);
+  slot.thread.keepAlive(false);
+  slot.grace = setTimeout(() => end(slot, reason as Error), GRACE);
+}
+
 /** A worker is gone: its job fails, others go on. */
 function end(slot: Slot, error: Error): void {
   if (!slots.delete(slot)) return;
+  if (slot.grace !== null) clearTimeout(slot.grace);
   slot.thread.terminate();
   slot.job?.reject(error);
   slot.job = null;

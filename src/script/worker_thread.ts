@@ -1,9 +1,10 @@
 /**
- * One worker, whatever the platform calls it: a Node-style thread where there are such, which tell when they end and do not keep the
- * process alive while idle; a Web Worker elsewhere.
+ * One worker, whatever the platform calls it. Where there are Node's threads (Deno has them too) they tell when they end and keep no
+ * process alive, but are spoken to through a web port: in Deno what they are posted themselves is copied byte by byte. Elsewhere a
+ * Web Worker.
  */
 import { workerCode } from "./worker_code.ts";
-import type { WorkerCall, WorkerReply } from "./worker_wire.ts";
+import type { WorkerMessage, WorkerReply } from "./worker_wire.ts";
 
 /** Who hears of a worker. */
 export interface ThreadEvents {
@@ -15,8 +16,8 @@ export interface ThreadEvents {
 
 /** A running worker. */
 export interface Thread {
-  /** Sends a call. Throws where an argument cannot be sent. */
-  send(call: WorkerCall, transfer: ArrayBuffer[]): void;
+  /** Sends a message. Throws where something in it cannot be sent. */
+  send(message: WorkerMessage, transfer: ArrayBuffer[]): void;
   /** Says whether the process should stay alive for it. */
   keepAlive(wanted: boolean): void;
   /** Ends it at once. */
@@ -25,16 +26,17 @@ export interface Thread {
 
 interface NodeWorker {
   on(event: string, handler: (value: never) => void): void;
-  postMessage(message: unknown, transfer: ArrayBuffer[]): void;
+  postMessage(message: unknown, transfer: MessagePort[]): void;
   ref(): void;
   unref(): void;
   terminate(): Promise<unknown>;
 }
 type NodeThreads = { Worker: new (url: URL) => NodeWorker };
+type NodePort = MessagePort & { unref?(): void };
 
 /** What tests change. */
 export const threadOptions: {
-  /** True: Web Workers even where there are Node-style threads. */
+  /** True: Web Workers even where there are Node's threads. */
   webWorkers: boolean;
   /** Milliseconds after which an idle Web Worker ends. */
   linger: number;
@@ -60,18 +62,26 @@ function startNodeWorker(
   events: ThreadEvents,
 ): Thread {
   const worker = new Worker(typeof code === "string" ? dataUrl(code) : code);
-  worker.on("message", (reply: WorkerReply) => events.reply(reply));
+  const { port1, port2 } = new MessageChannel();
+  const port: NodePort = port1;
+  port.onmessage = ({ data }) => events.reply(data);
+  port.onmessageerror = () => events.fail(new Error("The worker's answer cannot be read"));
+  // The thread is what keeps the process alive while it has something to do.
+  port.unref?.();
+  worker.postMessage(port2, [port2]);
   worker.on("error", (error: Error) => events.fail(error));
-  worker.on("messageerror", (error: Error) => events.fail(error));
   worker.on(
     "exit",
     (code: number) =>
       events.fail(new Error(`The worker ended with code ${code} before the body returned`)),
   );
   return {
-    send: (call, transfer) => worker.postMessage(call, transfer),
+    send: (message, transfer) => port.postMessage(message, transfer),
     keepAlive: (wanted) => wanted ? worker.ref() : worker.unref(),
-    terminate: () => void worker.terminate().catch(() => {}),
+    terminate() {
+      port.close();
+      void worker.terminate().catch(() => {});
+    },
   };
 }
 
@@ -90,7 +100,7 @@ function startWebWorker(code: URL | string, events: ThreadEvents): Thread {
     events.fail(new Error(event.message || "The worker failed"));
   };
   return {
-    send: (call, transfer) => worker.postMessage(call, transfer),
+    send: (message, transfer) => worker.postMessage(message, transfer),
     keepAlive(wanted) {
       clearTimeout(idle);
       if (wanted) return;

@@ -1,8 +1,11 @@
 /**
- * What travels between a script op and its worker: values with host arrays in them, and errors.
+ * What travels between a script op and its worker: values with host arrays in them, and errors. Arrays are handed over rather than
+ * copied: who packs a value has no use for its memory afterwards.
  */
+import { toNdArray } from "../core/convert.ts";
 import { asDType, type DType, type HostData } from "../core/dtype.ts";
 import * as errors from "../core/errors.ts";
+import { isForeignArray } from "../core/foreign_array.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 
@@ -14,6 +17,8 @@ export type WorkerBody = { readonly source: string } | {
 
 /** A call as it is sent. */
 export interface WorkerCall {
+  /** The number of the call in its worker. */
+  readonly id: number;
   /** The body. */
   readonly body: WorkerBody;
   /** Packed arguments. */
@@ -28,8 +33,18 @@ export interface WorkerCall {
   readonly dtype: DType | null;
 }
 
-/** What comes back: a packed result, or an error. */
-export type WorkerReply = { readonly result: unknown } | { readonly error: WireError };
+/** What a worker is sent: first the word that tells of aborts, where memory can be shared; then calls, and that one is not wanted. */
+export type WorkerMessage =
+  | { readonly aborted: Int32Array | null }
+  | { readonly call: WorkerCall }
+  | { readonly abort: WireError };
+
+/** What comes back: a packed result, an error, that the body of the call listens to its signal, or that the worker ends. */
+export type WorkerReply =
+  | { readonly result: unknown }
+  | { readonly error: WireError }
+  | { readonly listens: true }
+  | { readonly ended: WireError };
 
 /** An error as it is sent. */
 export interface WireError {
@@ -42,23 +57,69 @@ export interface WireError {
 }
 
 const ARRAY = "weft:array";
+const STRINGS = "weft:strings";
 
-/** A value with each host array as a record. Memory that belongs to the value alone is added to `transfer`. */
-export function pack(value: unknown, transfer: ArrayBuffer[] | null): unknown {
+/** Arrays of fewer bytes are copied sooner than handed over. */
+const LEAST_HANDED_OVER = 1 << 12;
+
+/**
+ * A value with each host array as a record. Memory that is to be handed over is added to `transfer`; of a part of a larger one, the
+ * part is copied. Throws `ValueError` for an array whose memory was handed over before.
+ */
+export function pack(value: unknown, transfer: ArrayBuffer[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
   if (value instanceof NdArray) {
-    const { data } = value;
-    if (transfer && ArrayBuffer.isView(data)) {
-      const { buffer } = data;
-      const whole = buffer instanceof ArrayBuffer && buffer.byteLength === data.byteLength;
-      if (whole && !transfer.includes(buffer)) transfer.push(buffer);
-    }
-    return { [ARRAY]: value.dtype, shape: [...value.shape], data };
+    const { dtype, data } = value;
+    const sent = ArrayBuffer.isView(data)
+      ? handOver(data, transfer)
+      : dtype === "string"
+      ? joinStrings(data as readonly Uint8Array[], transfer)
+      : data;
+    return { [ARRAY]: dtype, shape: [...value.shape], data: sent };
   }
+  if (ArrayBuffer.isView(value)) return handOver(value, transfer);
   if (Array.isArray(value)) {
     return value.some((v) => typeof v === "object") ? value.map((v) => pack(v, transfer)) : value;
   }
+  if (isForeignArray(value) && !isPlainObject(value)) return pack(toNdArray(value), transfer);
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, pack(v, transfer)]));
+}
+
+function handOver(view: ArrayBufferView, transfer: ArrayBuffer[]): ArrayBufferView {
+  const { buffer } = view;
+  if (buffer instanceof ArrayBuffer) {
+    if (buffer.detached) {
+      throw new errors.ValueError(
+        "Cannot send an array whose memory was handed over before: a body in a worker has no more use of what it returned or was sent back, return a copy of what it keeps",
+      );
+    }
+    const isWhole = buffer.byteLength === view.byteLength;
+    if (isWhole && buffer.byteLength < LEAST_HANDED_OVER) return view;
+    if (isWhole) {
+      if (!transfer.includes(buffer)) transfer.push(buffer);
+      return view;
+    }
+  }
+  if (view instanceof DataView) return view;
+  // A part of something larger, which would travel as a whole, or of memory that others see.
+  const copy = (view as Uint8Array).slice();
+  if (copy.byteLength >= LEAST_HANDED_OVER) transfer.push(copy.buffer);
+  return copy;
+}
+
+/** Strings as one piece of memory: bytes one after another, and where each ends. */
+function joinStrings(strings: readonly Uint8Array[], transfer: ArrayBuffer[]): unknown {
+  const ends = new Float64Array(strings.length);
+  let size = 0;
+  strings.forEach((s, i) => ends[i] = size += s.length);
+  const bytes = new Uint8Array(size);
+  strings.forEach((s, i) => bytes.set(s, ends[i] - s.length));
+  return { [STRINGS]: handOver(bytes, transfer), ends: handOver(ends, transfer) };
+}
+
+function splitStrings(bytes: Uint8Array, ends: Float64Array): Uint8Array[] {
+  return Array.from(ends, (end, i) => bytes.subarray(i === 0 ? 0 : ends[i - 1], end));
 }
 
 /** The value that was packed. */
@@ -68,10 +129,14 @@ export function unpack(value: unknown): unknown {
   }
   if (!isPlainObject(value)) return value;
   if (ARRAY in value) {
+    const { data } = value;
+    const isStrings = isPlainObject(data) && STRINGS in data;
     return new NdArray(
       asDType(value[ARRAY]) as DType,
       value.shape as number[],
-      value.data as HostData,
+      isStrings
+        ? splitStrings(data[STRINGS] as Uint8Array, data.ends as Float64Array)
+        : data as HostData,
     );
   }
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, unpack(v)]));

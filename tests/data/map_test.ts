@@ -2,6 +2,7 @@ import * as tf from "@weft/weft";
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertNotEquals,
   assertRejects,
   assertStringIncludes,
@@ -319,4 +320,46 @@ testOnDevices("filter() keeps the elements for which a traced predicate holds", 
       "must return a scalar bool",
     );
   }
+});
+
+Deno.test("map() in workers gets arrays, a seed each, and keeps the order", async () => {
+  const body = async ([x]: tf.NdArray[], y: tf.NdArray, ctx: tf.ScriptContext) => {
+    if (Number(x.item()) % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    const at = ctx.array([2], [Number(x.item()), y.data.length]);
+    return { at, seed: BigInt.asIntN(64, ctx.seed) };
+  };
+  const Tout = { at: tf.TensorSpec([2], "float32"), seed: "int64" } as const;
+  const elements = () => {
+    const pairs = tf.data.range(6).map((i) => [[i], tf.range(0, i)] as const);
+    return Array.fromAsync(
+      pairs.map(body, { workers: true, Tout }).asNumpyIterator(),
+      ({ at, seed }) => [...at.toArray() as number[], seed.item()],
+    );
+  };
+  tf.setRandomSeed(5);
+  const first = await elements();
+  assertEquals(first.map(([i, n]) => [i, n]), [0, 1, 2, 3, 4, 5].map((i) => [i, i]));
+  assertEquals(new Set(first.map((e) => e[2])).size, 6);
+  tf.setRandomSeed(5);
+  assertEquals(await elements(), first);
+  tf.setRandomSeed(null);
+});
+
+Deno.test("map() in workers names what fails, and needs Tout", async () => {
+  const fails = (x: tf.NdArray) => {
+    if (x.item() === 2) throw new RangeError("no two");
+    return 1;
+  };
+  const ds = tf.data.range(4).map(fails, { workers: true, Tout: "float32" });
+  const error = await Array.fromAsync(ds.asNumpyIterator()).catch((e) => e);
+  assert(error instanceof tf.errors.InvalidArgumentError);
+  assertMatch(error.message, /passed to ParallelMap.*RangeError: no two/s);
+  const kept = ds.ignoreErrors();
+  assertEquals((await Array.fromAsync(kept.asNumpyIterator())).length, 3);
+  assertThrows(
+    // @ts-expect-error Tout is wanted.
+    () => tf.data.range(4).map(fails, { workers: true }),
+    tf.ValueError,
+    "Tout must say what the function returns",
+  );
 });

@@ -3,12 +3,13 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { endIdleWorkers, workerCount } from "../../src/script/worker_pool.ts";
 import { threadOptions } from "../../src/script/worker_thread.ts";
+import { pack, unpack } from "../../src/script/worker_wire.ts";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorOf, evaluate, open, plain } from "./helpers.ts";
 
 type N = tf.NdArray;
 const worker = true;
-const module = import.meta.resolve("./bodies/worker_body.ts");
+const module = new URL("./bodies/worker_body.ts", import.meta.url);
 /** Node-style threads, then Web Workers. */
 async function onBothKinds(fn: (kind: string) => Promise<void>): Promise<void> {
   endIdleWorkers();
@@ -110,7 +111,15 @@ testOnDevices("a module's export runs in a worker", async () => {
         tf.numpyFunction(() => 0, [tf.constant([1, 2])], "float32", { worker: option })
       );
     assertEquals(await call({ module, export: "twice" }), [2, 4]);
-    assertEquals(await call({ module }), 2);
+    assertEquals(await call({ module: module.href }), 2);
+    assertEquals(
+      await evaluate(() =>
+        tf.numpyFunction(() => 0, [tf.constant(["a", "é", ""])], "string", {
+          worker: { module, export: "join" },
+        })
+      ),
+      "a+é+",
+    );
     const missing = await errorOf(() => call({ module, export: "three" }));
     assert(missing instanceof tf.errors.InvalidArgumentError);
     assertMatch(
@@ -209,8 +218,12 @@ testOnDevices("what is thrown in a worker keeps class, text and stack", async ()
         tf.errors.InvalidArgumentError,
         /returns 3 values, but expects to see 2 values/,
       ],
-      // @ts-expect-error What is outside the body is not there.
-      [() => notThere, tf.errors.UnknownError, /ReferenceError: notThere is not defined/],
+      [
+        // @ts-expect-error Only a worker could have it.
+        () => typeof onlyThere === "undefined" ? onlyThere : 0,
+        tf.errors.UnknownError,
+        /ReferenceError: onlyThere is not defined: a body that is sent by its source has nothing of the scope around it/,
+      ],
     ];
     for (const [body, Class, text] of rows) {
       const error = await errorOf(() =>
@@ -313,6 +326,166 @@ Deno.test("a Web Worker that is called again within its idle time goes on", asyn
   } finally {
     Object.assign(threadOptions, { webWorkers: false, linger });
     endIdleWorkers();
+  }
+});
+
+testOnDevices("a body that is sent by its source has NdArray, tf's errors and ctx", async () => {
+  const { NdArray } = tf;
+  const body = (x: N, ctx: tf.ScriptContext) => {
+    if (x.size === 0) throw new tf.errors.OutOfRangeError(`${ctx.node} got nothing`);
+    const sum = new NdArray("float32", [1], new Float32Array([x.data.length]));
+    return [sum, ctx.array([2, 1], [1, 2]), new tf.NdArray("float32", [], new Float32Array(1))];
+  };
+  const Tout = ["float32", "float32", "float32"] as const;
+  const call = (x: number[]) =>
+    evaluate(() =>
+      tf.numpyFunction(body, [tf.constant(x, "float32")], Tout, { worker, name: "n" })
+    );
+  assertEquals(await call([3, 4]), [[2], [[1], [2]], 0]);
+  const error = await errorOf(() => call([]));
+  assert(error instanceof tf.errors.OutOfRangeError);
+  assertMatch(error.message, /n got nothing/);
+});
+
+testOnDevices("what does not fit what was declared is an error, and loses no worker", async () => {
+  await onBothKinds(async () => {
+    const call = (body: () => unknown, tout: Any = tf.TensorSpec([2], "float32")) =>
+      evaluate(() => tf.numpyFunction(body, [], tout, { worker, name: "n" }));
+    const rows: [() => unknown, Any, RegExp][] = [
+      [() => new Int32Array(2), tf.errors.InvalidArgumentError, /0-th value .* is int32, but/],
+      [() => new Float32Array(3), tf.errors.InvalidArgumentError, /has shape \[3\]/],
+      [() => ["a", "b"], tf.errors.InvalidArgumentError, /is string, but expects float/],
+      [() => [Symbol.iterator], tf.errors.InternalError, /Unsupported object type in the result/],
+    ];
+    for (const [body, Class, text] of rows) {
+      const error = await errorOf(() => call(body));
+      assert(error instanceof Class, `${error.name}: ${error.message}`);
+      assertMatch(error.message, text);
+    }
+    assertEquals(workerCount(), 1);
+    assertEquals(await call(() => new Float32Array([1, 2])), [1, 2]);
+  });
+});
+
+testOnDevices("memory that a body has handed over is named when it comes again", async () => {
+  const call = () =>
+    tf.numpyFunctionAsync(() => 0, [], "float32", { worker: { module, export: "keepsItsResult" } });
+  endIdleWorkers();
+  using first = await call();
+  assertEquals(first.shape, [5000]);
+  const error = await errorOf(call);
+  assert(error instanceof tf.errors.InvalidArgumentError);
+  assertMatch(error.message, /an array whose memory was handed over before.*return a copy/);
+});
+
+testOnDevices("calls in workers are all answered, whatever their order", async () => {
+  await onBothKinds(async () => {
+    const body = async (x: N) => {
+      const i = Number(x.at(0));
+      if (i % 7 === 3) await new Promise((resolve) => setTimeout(resolve));
+      if (i % 10 === 9) throw new RangeError(`no ${i}`);
+      return x.map((v) => 2 * Number(v));
+    };
+    const results = await Promise.allSettled(
+      Array.from(
+        { length: 60 },
+        (_, i) => tf.numpyFunctionAsync(body, [tf.fill([2000], i)], "float32", { worker }),
+      ),
+    );
+    results.forEach((r, i) => {
+      if (r.status === "fulfilled") {
+        assertEquals([r.value.shape[0], r.value.dataSync()[1999]], [2000, 2 * i]);
+        r.value.dispose();
+      } else assertMatch(String(r.reason), new RegExp(`RangeError: no ${i}\n`));
+      assertEquals(r.status === "rejected", i % 10 === 9);
+    });
+    assert(workerCount() <= navigator.hardwareConcurrency);
+  });
+});
+
+testOnDevices("a body that listens to its signal keeps its worker", async () => {
+  await onBothKinds(async () => {
+    const count = { module, export: "countCalls" };
+    const calls = async () => {
+      using y = await tf.numpyFunctionAsync(() => 0, [], "float32", { worker: count });
+      return y.item();
+    };
+    const waits = (ctx: tf.ScriptContext) =>
+      new Promise((_, reject) => {
+        ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason));
+      });
+    const computes = (ctx: tf.ScriptContext) => {
+      const { signal } = ctx;
+      while (!signal.aborted);
+      return 1;
+    };
+    assertEquals(await calls(), 1);
+    for (const body of [waits, computes]) {
+      const error = await errorOf(() =>
+        evaluate(() => tf.numpyFunction(body, [], "float32", { worker, timeoutMs: 20 }))
+      );
+      assert(error instanceof tf.errors.DeadlineExceededError);
+    }
+    // There may be two workers, and one of them has been called before.
+    const both = [await calls(), ...await Promise.all([calls(), calls()])];
+    assert(Math.max(...both.map(Number)) > 1, String(both));
+  });
+});
+
+Deno.test("a Web Worker that closes itself is an error of its op", async () => {
+  threadOptions.webWorkers = true;
+  try {
+    endIdleWorkers();
+    const error = await errorOf(() =>
+      tf.numpyFunctionAsync(() => self.close(), [], "float32", { worker })
+    );
+    assert(error instanceof tf.errors.UnknownError);
+    assertMatch(error.message, /closed itself before the body returned/);
+    using y = await tf.numpyFunctionAsync(() => 1, [], "float32", { worker });
+    assertEquals(y.item(), 1);
+  } finally {
+    threadOptions.webWorkers = false;
+    endIdleWorkers();
+  }
+});
+
+Deno.test("packed arrays are handed over, and no more than themselves", () => {
+  const own = new Float32Array(5000), large = new Float32Array(1e6);
+  const rows: [unknown, number[]][] = [
+    [new tf.NdArray("float32", [50, 100], own), [own.byteLength]],
+    [[own, { own }], [own.byteLength]],
+    [large.subarray(10, 5010), [own.byteLength]],
+    [large.subarray(10, 20), []],
+    [new Float32Array(new SharedArrayBuffer(40_000)), [40_000]],
+    [new tf.NdArray("string", [2], [new Uint8Array(9000), new Uint8Array(large.buffer, 0, 4)]), [
+      9004,
+    ]],
+    [new Uint8Array(10), []],
+  ];
+  for (const [value, sizes] of rows) {
+    const transfer: ArrayBuffer[] = [];
+    const sent = structuredClone(pack(value, transfer));
+    assertEquals(transfer.map((b) => b.byteLength), sizes);
+    assertEquals(unpack(sent), value);
+  }
+});
+
+const K = 2, mean = [1, 2];
+
+Deno.test("a closure that cannot be sent is refused at the call, with what it uses", () => {
+  const rows: [(...args: Any[]) => unknown, string][] = [
+    [(x) => Number(x) * K, "the body uses K of the scope"],
+    [
+      function normalise(x) {
+        return { x, mean, other: x.K };
+      },
+      "normalise uses mean of the scope",
+    ],
+    [(x, i = 1) => (i > 1 ? K : `${mean[0]} ${x}`), "uses K, mean of the scope"],
+    [(x) => tf.add(x, tf.NdArray ? 1 : 2), "uses tf.add of the scope"],
+  ];
+  for (const [f, text] of rows) {
+    assertThrows(() => tf.numpyFunction(f, [], "float32", { worker }), tf.ValueError, text);
   }
 });
 

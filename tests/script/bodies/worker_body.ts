@@ -15,3 +15,20 @@ export const three = 3;
 
 /** The default. */
 export default (x: Values): number => x.data.length;
+
+let kept: Float32Array | undefined;
+
+/** Gives the same array each time. */
+export function keepsItsResult(): Float32Array {
+  return kept ??= new Float32Array(5000);
+}
+
+let calls = 0;
+
+/** How often it was called in this worker. */
+export function countCalls(): number {
+  return ++calls;
+}
+
+/** Imports another module. */
+export { join } from "./worker_helper.ts";

@@ -1,0 +1,119 @@
+/**
+ * The tokens of a function's source text, as far as it takes to tell names from what only looks like one.
+ */
+
+/** A token: a name (or keyword), a string, number, regular expression or piece of a template, or punctuation. */
+export interface Token {
+  /** What it is. */
+  readonly kind: "name" | "value" | "mark";
+  /** Its text; empty for values. */
+  readonly text: string;
+  /** True where a line ended before it. */
+  readonly startsLine: boolean;
+}
+
+const SPACE = /(?:\s|\/\/.*|\/\*[^]*?\*\/)+/y;
+const NAME = /#?[\p{ID_Start}$_\\][\p{ID_Continue}$\u200c\u200d\\]*/uy;
+const NUMBER = /0[xXoObB][\da-fA-F_]+n?|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?[\d_]+)?n?/y;
+const STRING = /"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'/y;
+const REGEXP = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
+const MARK = /=>|\.\.\.|\?\.(?!\d)|\?\?|[^]/y;
+const TEMPLATE_PART = /(?:[^`\\$]|\\[^]|\$(?!\{))*/y;
+
+/** Keywords after which an expression begins. */
+const BEFORE_EXPRESSION = new Set(
+  "return typeof instanceof in of new delete void throw case do else yield await".split(" "),
+);
+/** Keywords whose parentheses are followed by a statement. */
+const BEFORE_PARENTHESES = new Set(["if", "while", "for", "with"]);
+
+/** The tokens of a source text; null where it cannot be told what they are. */
+export function tokensOf(source: string): Token[] | null {
+  const tokens: Token[] = [];
+  /** What is open: brackets, with true where a statement follows, and templates. */
+  const open: { readonly mark: string; readonly isHead: boolean }[] = [];
+  let at = 0, startsLine = true, closedHead = false;
+  const take = (pattern: RegExp): string | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(source);
+    if (found === null) return null;
+    at += found[0].length;
+    return found[0];
+  };
+  const add = (kind: Token["kind"], text: string): void => {
+    tokens.push({ kind, text, startsLine });
+    startsLine = false;
+  };
+  /** Reads a template up to its end or the next expression in it; false where it does not end. */
+  const template = (): boolean => {
+    take(TEMPLATE_PART);
+    if (source.startsWith("${", at)) {
+      at += 2;
+      // Its expressions stand as in parentheses.
+      open.push({ mark: "${", isHead: false });
+      add("mark", "(");
+      return true;
+    }
+    if (source[at++] !== "`") return false;
+    add("value", "");
+    return true;
+  };
+  while (at < source.length) {
+    const space = take(SPACE);
+    if (space !== null) {
+      startsLine ||= space.includes("\n");
+      continue;
+    }
+    const last = tokens.at(-1);
+    const char = source[at];
+    if (char === '"' || char === "'") {
+      if (take(STRING) === null) return null;
+      add("value", "");
+    } else if (char === "`") {
+      at++;
+      if (!template()) return null;
+    } else if (char === "/" && beginsRegExp(last, closedHead, startsLine)) {
+      if (take(REGEXP) === null) return null;
+      add("value", "");
+    } else if (/[\d]/.test(char) || (char === "." && /\d/.test(source[at + 1] ?? ""))) {
+      if (take(NUMBER) === null) return null;
+      add("value", "");
+    } else {
+      const name = take(NAME);
+      if (name !== null) {
+        add(name.startsWith("#") ? "value" : "name", name.startsWith("#") ? "" : name);
+        continue;
+      }
+      const mark = take(MARK)!;
+      if (mark === "(" || mark === "[" || mark === "{") {
+        const isHead = mark === "(" && last?.kind === "name" && BEFORE_PARENTHESES.has(last.text);
+        open.push({ mark, isHead });
+      } else if (mark === ")" || mark === "]" || mark === "}") {
+        const closed = open.pop();
+        if (closed === undefined) return null;
+        if (closed.mark === "${" && mark === "}") {
+          add("mark", ")");
+          if (!template()) return null;
+          continue;
+        }
+        if (
+          `${closed.mark}${mark}` !== "()" && `${closed.mark}${mark}` !== "[]" &&
+          `${closed.mark}${mark}` !== "{}"
+        ) return null;
+        closedHead = closed.isHead;
+      }
+      add("mark", mark);
+    }
+  }
+  return open.length === 0 ? tokens : null;
+}
+
+/** Whether a slash begins a regular expression here, or divides. */
+function beginsRegExp(last: Token | undefined, closedHead: boolean, startsLine: boolean): boolean {
+  if (last === undefined) return true;
+  if (last.kind === "value") return false;
+  if (last.kind === "name") return BEFORE_EXPRESSION.has(last.text);
+  if (last.text === ")") return closedHead;
+  if (last.text === "}") return startsLine;
+  return last.text !== "]";
+}

@@ -1,0 +1,58 @@
+/**
+ * `worker`: which body a worker is to run, and whether it can.
+ */
+import { ValueError } from "../core/errors.ts";
+import { optionCheck } from "../core/options.ts";
+import { outerNames } from "./outer_names.ts";
+import { isInWorker } from "./worker_scope.ts";
+import type { WorkerBody } from "./worker_wire.ts";
+
+/** An export of a module, by its absolute URL; `export` is `default` where none is named. */
+export interface WorkerModule {
+  /** Where the module is: `new URL("./body.ts", import.meta.url)`. */
+  readonly module: string | URL;
+  /** The name of the function among its exports. Default `default`. */
+  readonly export?: string;
+}
+
+/** Runs a body in a worker: its own source, or an export of a module, which may import. */
+export type WorkerOption = boolean | WorkerModule;
+
+const checkOptions = optionCheck<WorkerModule>("worker", { module: true, export: true });
+const sources = new WeakMap<object, WorkerBody>();
+
+/** What a worker is to run for `func`. Throws `ValueError` where it cannot be sent, or would lack names of the scope around it. */
+export function workerBody(func: object, option: true | WorkerModule): WorkerBody {
+  if (typeof option === "object") {
+    checkOptions(option);
+    const module = String(option.module);
+    if (!URL.canParse(module)) {
+      throw new ValueError(
+        `Cannot run a body in a worker: module must be an absolute URL such as new URL("./body.ts", import.meta.url), received ${module}`,
+      );
+    }
+    return { module, name: option.export ?? "default" };
+  }
+  let body = sources.get(func);
+  if (body === undefined) {
+    const source = Function.prototype.toString.call(func);
+    checkSource(source, (func as { name?: string }).name || "the body");
+    sources.set(func, body = { source });
+  }
+  return body;
+}
+
+function checkSource(source: string, name: string): void {
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
+    throw new ValueError(
+      "Cannot run a body in a worker: the source of a bound or built-in function cannot be had, pass worker: { module, export }",
+    );
+  }
+  const lacking = outerNames(source, new Set(["tf"])).filter((n) => !isInWorker(n));
+  if (lacking.length === 0) return;
+  throw new ValueError(
+    `Cannot run a body in a worker: ${name} uses ${
+      lacking.join(", ")
+    } of the scope around it, which its source does not bring along: pass values among inp, or the function by worker: { module, export }`,
+  );
+}

@@ -1,0 +1,7 @@
+/** What a worker's body imports; see worker_body.ts. */
+import { NdArray } from "../../../src/core/nd_array.ts";
+
+/** The strings as one. */
+export function join(x: NdArray): NdArray {
+  return new NdArray("string", [], [new TextEncoder().encode(x.strings().join("+"))]);
+}
