@@ -23,7 +23,7 @@ export const AUTOTUNE: number = -1;
 
 /** Options of {@linkcode Dataset.map}. */
 export interface MapOptions {
-  /** How many elements may be computed at once: script bodies that await overlap. Default one; with `workers` as many as there are. */
+  /** How many elements may be computed at once: script bodies that await overlap. Default one; with `workers` enough for all of them. */
   readonly numParallelCalls?: number;
   /** False: elements may come in the order in which they are ready. Default true. */
   readonly deterministic?: boolean;
@@ -44,7 +44,8 @@ export function mapSource(
 ): Source {
   checkOptions(options);
   const { workers = false, deterministic = true } = options;
-  const { numParallelCalls = workers ? AUTOTUNE : 1 } = options;
+  // Twice as many as there are workers: none waits for the one that has the oldest element.
+  const { numParallelCalls = workers ? 2 * autotuned() : 1 } = options;
   const traced = traceFunction(workers ? inWorkers(fn, options) : fn, input, "map");
   const calls = numParallelCalls === AUTOTUNE
     ? autotuned()
