@@ -8,6 +8,7 @@
 
 import * as tf from "@weft/weft";
 import { writeSection } from "./results.ts";
+import { PROGRAMS, SIMULATIONS } from "./script_programs.ts";
 
 /** One line of the table; times in microseconds. */
 interface Row {
@@ -250,6 +251,7 @@ const CPU_ROWS: readonly Row[] = [
   between(1e7),
   ...LOOPS,
   ...EMBEDDINGS,
+  ...PROGRAMS,
 ];
 
 /** Least time of a call in microseconds, over rounds of about 20 ms: others on the machine only add to it. */
@@ -337,6 +339,7 @@ export async function main(args: readonly string[] = Deno.args): Promise<number>
         GRADIENT,
         ...LOOPS,
         ...EMBEDDINGS,
+        ...SIMULATIONS,
         between(1e6),
         between(2 ** 24),
       ].map((r) => ({ ...r, tensorflow: undefined }) as unknown as Row),

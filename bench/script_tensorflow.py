@@ -5,6 +5,7 @@
 # Prints one JSON object: the row's name in bench/script.ts, and the least microseconds a call took.
 
 import json
+import math
 import os
 import time
 
@@ -143,4 +144,120 @@ for name, optimizer in (
 ):
     for rows in (2000, 200_000):
         times[f"{name} on 32 rows of {rows:,} × 64"] = embeddings(optimizer, rows)
+
+
+# The programs of bench/script_programs.ts.
+
+IMAGES, LINES, STEPS = 16, 1000, 200
+image = (np.arange(256 * 256 * 3) * 7 & 255).astype(np.uint8).reshape(256, 256, 3)
+images = np.stack([image] * IMAGES)
+generator = np.random.default_rng(1)
+
+
+def augment(image):
+    height, width, _ = image.shape
+    size = 224
+    angle, zoom = generator.random() - 0.5, 0.8 + 0.4 * generator.random()
+    cos, sin = np.float32(zoom * math.cos(angle)), np.float32(zoom * math.sin(angle))
+    gains = ((0.8 + 0.4 * generator.random(3)) / 255).astype(np.float32)
+    bias = np.float32(0.1 * generator.random() - 0.05)
+    d = np.arange(size, dtype=np.float32) - size / 2
+    dy, dx = d[:, None], d[None, :]
+    v = np.clip(height / 2 + cos * dy - sin * dx, 0, height - 1.001)
+    u = np.clip(width / 2 + sin * dy + cos * dx, 0, width - 1.001)
+    top, left = v.astype(np.int32), u.astype(np.int32)
+    below, right = (v - top)[..., None], (u - left)[..., None]
+    above = image[top, left] * (1 - right) + image[top, left + 1] * right
+    under = image[top + 1, left] * (1 - right) + image[top + 1, left + 1] * right
+    return (gains * (above + below * (under - above)) + bias).astype(np.float32)
+
+
+def drain(dataset):
+    def call():
+        for _ in dataset:
+            pass
+
+    return call
+
+
+def augmented(image):
+    out = tf.numpy_function(augment, [image], tf.float32)
+    out.set_shape([224, 224, 3])
+    return out
+
+
+name = f"tf.data, augmentation of {IMAGES} images"
+slices = tf.data.Dataset.from_tensor_slices
+times[name] = microseconds(drain(slices(images).map(augmented)))
+times[name + " at once"] = microseconds(drain(slices(images).map(augmented, tf.data.AUTOTUNE)))
+
+words = "the a cat dog bird sees hears reads small large".split()
+vocabulary = {word: i + 2 for i, word in enumerate(words)}
+lines = [" ".join(words[(i * 7 + k * 3) % 10] for k in range(8)) for i in range(LINES)]
+
+
+def ids_of(line):
+    return [vocabulary.get(word, 1) for word in line.decode().split(" ")]
+
+
+def one_by_one(line):
+    ids = tf.numpy_function(lambda x: np.array(ids_of(x), np.int32), [line], tf.int32)
+    ids.set_shape([None])
+    return ids
+
+
+def in_batches(batch):
+    ids = tf.numpy_function(lambda x: np.array([ids_of(line) for line in x], np.int32), [batch], tf.int32)
+    ids.set_shape([None, None])
+    return ids
+
+
+name = f"tf.data, tokeniser, {LINES} lines "
+times[name + "one by one"] = microseconds(drain(slices(lines).map(one_by_one).padded_batch(100)))
+times[name + "in batches"] = microseconds(drain(slices(lines).batch(100).map(in_batches)))
+
+
+def cart_pole():
+    start = [0.01, 0.02, -0.03, 0.01]
+    state = start
+
+    def step(action):
+        nonlocal state
+        x, v, a, w = state
+        cos, sin = math.cos(a), math.sin(a)
+        push = ((10 if action == 1 else -10) + 0.05 * w * w * sin) / 1.1
+        turn = (9.8 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos * cos / 1.1))
+        slide = push - 0.05 * turn * cos / 1.1
+        state = [x + 0.02 * v, v + 0.02 * slide, a + 0.02 * w, w + 0.02 * turn]
+        if abs(state[0]) > 2.4 or abs(state[2]) > 0.2095:
+            state = start
+        return np.array(state, np.float32)
+
+    return step
+
+
+def simulation(script):
+    first, second = tf.Variable(tf.random.normal([4, 32])), tf.Variable(tf.zeros([32, 2]))
+
+    @tf.function
+    def run(state):
+        def body(i, state):
+            hidden = tf.nn.relu(tf.matmul(tf.reshape(state, [1, 4]), first))
+            action = tf.reshape(tf.random.categorical(tf.matmul(hidden, second), 1), [])
+            state = script(action)
+            state.set_shape([4])
+            return i + 1, state
+
+        return tf.while_loop(lambda i, _: i < STEPS, body, [0, state])[1]
+
+    state = tf.constant([0.01, 0.02, -0.03, 0.01])
+    return microseconds(lambda: run(state))
+
+
+name = f"CartPole, {STEPS} steps in whileLoop with "
+step = cart_pole()
+times[name + "numpyFunction"] = simulation(lambda a: tf.numpy_function(step, [a], tf.float32))
+times[name + "pyFunction"] = simulation(
+    lambda a: tf.py_function(lambda a: tf.constant(step(int(a))), [a], tf.float32)
+)
 print(json.dumps(times))

@@ -1,0 +1,166 @@
+// Programs that people write with script ops, for bench/script.ts: augmentation, a tokeniser, a simulator. script_tensorflow.py has
+// the same ones.
+
+import * as tf from "@weft/weft";
+
+/** What bench/script.ts times: rows whose work goes through something whole. */
+export interface ProgramRow {
+  /** Its name, the same in script_tensorflow.py. */
+  readonly what: string;
+  /** Sets the work up. */
+  make(): { call(): unknown; free?(): unknown };
+}
+
+const IMAGES = 16, LINES = 1000, STEPS = 200;
+
+/**
+ * A turn, a zoom and a change of colours, from a number of the call's own; each pixel is interpolated. It is sent to workers, so all
+ * is within.
+ */
+function augment(image: tf.NdArray, ctx: tf.ScriptContext): tf.NdArray {
+  let state = Number(ctx.seed & 0x7fffffffn) || 1;
+  const random = (): number => (state = state * 48271 % 0x7fffffff) / 0x7fffffff;
+  const [height, width] = image.shape, from = image.data as Uint8Array, size = 224;
+  const angle = random() - 0.5, zoom = 0.8 + 0.4 * random();
+  const cos = zoom * Math.cos(angle), sin = zoom * Math.sin(angle);
+  const gains = [0, 1, 2].map(() => (0.8 + 0.4 * random()) / 255), bias = 0.1 * random() - 0.05;
+  const out = new Float32Array(3 * size * size);
+  for (let y = 0, to = 0; y < size; y++) {
+    for (let x = 0; x < size; x++) {
+      const dy = y - size / 2, dx = x - size / 2;
+      const v = Math.min(Math.max(height / 2 + cos * dy - sin * dx, 0), height - 1.001);
+      const u = Math.min(Math.max(width / 2 + sin * dy + cos * dx, 0), width - 1.001);
+      const top = Math.floor(v), left = Math.floor(u), below = v - top, right = u - left;
+      const at = 3 * (top * width + left), next = at + 3 * width;
+      for (let c = 0; c < 3; c++, to++) {
+        const above = from[at + c] + right * (from[at + c + 3] - from[at + c]);
+        const under = from[next + c] + right * (from[next + c + 3] - from[next + c]);
+        out[to] = gains[c] * (above + below * (under - above)) + bias;
+      }
+    }
+  }
+  return ctx.array([size, size, 3], out);
+}
+
+const AUGMENTED = tf.TensorSpec([224, 224, 3], "float32");
+
+async function drain(dataset: tf.data.Dataset<tf.Tensor>): Promise<void> {
+  for await (const _ of dataset.asNumpyIterator());
+}
+
+function augmentation(
+  what: string,
+  map: (images: tf.data.Dataset<tf.Tensor>) => tf.data.Dataset<tf.Tensor>,
+): ProgramRow {
+  return {
+    what: `tf.data, augmentation of ${IMAGES} images${what}`,
+    make() {
+      const pixels = new Uint8Array(256 * 256 * 3).map((_, i) => i * 7 & 255);
+      const image = new tf.NdArray("uint8", [256, 256, 3], pixels);
+      const dataset = map(tf.data.fromTensorSlices(tf.stack(Array(IMAGES).fill(image))));
+      return { call: () => drain(dataset) };
+    },
+  };
+}
+
+const WORDS = "the a cat dog bird sees hears reads small large".split(" ");
+
+function tokenizer(
+  what: string,
+  map: (lines: tf.data.Dataset<tf.Tensor>) => tf.data.Dataset<tf.Tensor>,
+): ProgramRow {
+  return {
+    what: `tf.data, tokeniser, ${LINES} lines ${what}`,
+    make() {
+      const lines = Array.from(
+        { length: LINES },
+        (_, i) => Array.from({ length: 8 }, (_, k) => WORDS[(i * 7 + k * 3) % 10]).join(" "),
+      );
+      const dataset = map(tf.data.fromTensorSlices(lines));
+      return { call: () => drain(dataset) };
+    },
+  };
+}
+
+const VOCABULARY = new Map(WORDS.map((word, i) => [word, i + 2]));
+const idsOf = (line: string): number[] => line.split(" ").map((word) => VOCABULARY.get(word) ?? 1);
+const PURE = { stateful: false };
+
+/** Gym's CartPole-v1; it begins anew where the pole has fallen. */
+function cartPole(): (action: number) => number[] {
+  const start = [0.01, 0.02, -0.03, 0.01];
+  let state = start;
+  return (action) => {
+    const [x, v, a, w] = state, cos = Math.cos(a), sin = Math.sin(a);
+    const push = ((action === 1 ? 10 : -10) + 0.05 * w * w * sin) / 1.1;
+    const turn = (9.8 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos * cos / 1.1));
+    const slide = push - 0.05 * turn * cos / 1.1;
+    state = [x + 0.02 * v, v + 0.02 * slide, a + 0.02 * w, w + 0.02 * turn];
+    if (Math.abs(state[0]) > 2.4 || Math.abs(state[2]) > 0.2095) state = start;
+    return state;
+  };
+}
+
+/** Steps of a simulator in a loop, by a policy whose actions are drawn. */
+function simulation(what: string, script: (action: tf.Tensor) => tf.Tensor): ProgramRow {
+  return {
+    what: `CartPole, ${STEPS} steps in whileLoop with ${what}`,
+    make() {
+      const first = tf.variable(tf.randomNormal([4, 32])), second = tf.variable(tf.zeros([32, 2]));
+      const run = tf.function((state: tf.Tensor) =>
+        tf.whileLoop((i) => tf.less(i, STEPS), (i, state) => {
+          const hidden = tf.relu(tf.matMul(tf.reshape(state, [1, 4]), first));
+          const action = tf.reshape(tf.random.categorical(tf.matMul(hidden, second), 1), []);
+          return [tf.add(i, 1), script(action)];
+        }, [tf.scalar(0, "int32"), state])[1]
+      );
+      const state = tf.tensor([0.01, 0.02, -0.03, 0.01]);
+      return {
+        call: () => (run(state) as tf.Tensor).dispose(),
+        free: () => tf.dispose([first, second, state]),
+      };
+    },
+  };
+}
+
+const STATE = tf.TensorSpec([4], "float32");
+
+/** Simulators in loops, for either device. */
+export const SIMULATIONS: readonly ProgramRow[] = [
+  simulation("numpyFunction", (action) => {
+    const step = cartPole();
+    return tf.numpyFunction((a: tf.NdArray) => step(Number(a)), [action], STATE);
+  }),
+  simulation("pyFunction", (action) => {
+    const step = cartPole();
+    return tf.pyFunction((a: tf.Tensor) => tf.tensor(step(Number(a.item()))), [action], STATE);
+  }),
+];
+
+/** All programs, on the CPU. */
+export const PROGRAMS: readonly ProgramRow[] = [
+  augmentation("", (images) => images.map((x) => tf.numpyFunction(augment, [x], AUGMENTED))),
+  augmentation(" at once", (images) => images.map(augment, { workers: true, Tout: AUGMENTED })),
+  tokenizer("one by one", (lines) =>
+    lines.map((line) =>
+      tf.numpyFunction(
+        (x: tf.NdArray) => Int32Array.from(idsOf(x.text())),
+        [line],
+        tf.TensorSpec([null], "int32"),
+        PURE,
+      )
+    ).paddedBatch(100)),
+  tokenizer("in batches", (lines) =>
+    lines.batch(100).map((batch) =>
+      tf.numpyFunction(
+        (x: tf.NdArray, ctx: tf.ScriptContext) => {
+          const ids = x.strings().map(idsOf);
+          return ctx.array([ids.length, ids[0].length], ids.flat());
+        },
+        [batch],
+        tf.TensorSpec([null, null], "int32"),
+        PURE,
+      )
+    )),
+  ...SIMULATIONS,
+];
