@@ -28,7 +28,7 @@ export function workerBody(func: object, option: true | WorkerModule): WorkerBod
     const module = String(option.module);
     if (!URL.canParse(module)) {
       throw new ValueError(
-        `Cannot run a body in a worker: module must be an absolute URL such as new URL("./body.ts", import.meta.url), received ${module}`,
+        `Cannot run a body in a worker: module must be an absolute URL such as one of "./body.ts" beside import.meta.url, received ${module}`,
       );
     }
     return { module, name: option.export ?? "default" };

@@ -19,7 +19,7 @@ export type WorkerContext = Pick<WorkerCall, "node" | "run" | "seed" | "dtype"> 
 };
 
 /** Milliseconds that a body which listens to its signal has, after an abort, to end by itself. */
-const GRACE = 100;
+const GRACE = 500;
 
 /** A call that waits or runs. */
 interface Job {

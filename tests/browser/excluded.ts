@@ -38,6 +38,7 @@ export const NOT_IN_NODE: Readonly<Record<string, string>> = {
   "tests/devices/webgpu/buffer_pool_test.ts": "takes WebGPU's constants, which Node has not",
   "tests/graph/random_graphs_test.ts": "tries ops of every dtype as it is loaded, float16 as well",
   "tests/ops/half_test.ts": "wants Float16Array, which Node 20 has not",
+  "tests/script/worker": "a bundle has no file for workers; tests/package_test.ts starts them",
   "tests/tfjs/": "a bundle has TensorFlow.js as browsers want it, and so it does not start",
 };
 

@@ -3,7 +3,6 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { endIdleWorkers, workerCount } from "../../src/script/worker_pool.ts";
 import { threadOptions } from "../../src/script/worker_thread.ts";
-import { pack, unpack } from "../../src/script/worker_wire.ts";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorOf, evaluate, open, plain } from "./helpers.ts";
 
@@ -347,26 +346,6 @@ testOnDevices("a body that is sent by its source has NdArray, tf's errors and ct
   assertMatch(error.message, /n got nothing/);
 });
 
-testOnDevices("what does not fit what was declared is an error, and loses no worker", async () => {
-  await onBothKinds(async () => {
-    const call = (body: () => unknown, tout: Any = tf.TensorSpec([2], "float32")) =>
-      evaluate(() => tf.numpyFunction(body, [], tout, { worker, name: "n" }));
-    const rows: [() => unknown, Any, RegExp][] = [
-      [() => new Int32Array(2), tf.errors.InvalidArgumentError, /0-th value .* is int32, but/],
-      [() => new Float32Array(3), tf.errors.InvalidArgumentError, /has shape \[3\]/],
-      [() => ["a", "b"], tf.errors.InvalidArgumentError, /is string, but expects float/],
-      [() => [Symbol.iterator], tf.errors.InternalError, /Unsupported object type in the result/],
-    ];
-    for (const [body, Class, text] of rows) {
-      const error = await errorOf(() => call(body));
-      assert(error instanceof Class, `${error.name}: ${error.message}`);
-      assertMatch(error.message, text);
-    }
-    assertEquals(workerCount(), 1);
-    assertEquals(await call(() => new Float32Array([1, 2])), [1, 2]);
-  });
-});
-
 testOnDevices("memory that a body has handed over is named when it comes again", async () => {
   const call = () =>
     tf.numpyFunctionAsync(() => 0, [], "float32", { worker: { module, export: "keepsItsResult" } });
@@ -376,98 +355,6 @@ testOnDevices("memory that a body has handed over is named when it comes again",
   const error = await errorOf(call);
   assert(error instanceof tf.errors.InvalidArgumentError);
   assertMatch(error.message, /an array whose memory was handed over before.*return a copy/);
-});
-
-testOnDevices("calls in workers are all answered, whatever their order", async () => {
-  await onBothKinds(async () => {
-    const body = async (x: N) => {
-      const i = Number(x.at(0));
-      if (i % 7 === 3) await new Promise((resolve) => setTimeout(resolve));
-      if (i % 10 === 9) throw new RangeError(`no ${i}`);
-      return x.map((v) => 2 * Number(v));
-    };
-    const results = await Promise.allSettled(
-      Array.from(
-        { length: 60 },
-        (_, i) => tf.numpyFunctionAsync(body, [tf.fill([2000], i)], "float32", { worker }),
-      ),
-    );
-    results.forEach((r, i) => {
-      if (r.status === "fulfilled") {
-        assertEquals([r.value.shape[0], r.value.dataSync()[1999]], [2000, 2 * i]);
-        r.value.dispose();
-      } else assertMatch(String(r.reason), new RegExp(`RangeError: no ${i}\n`));
-      assertEquals(r.status === "rejected", i % 10 === 9);
-    });
-    assert(workerCount() <= navigator.hardwareConcurrency);
-  });
-});
-
-testOnDevices("a body that listens to its signal keeps its worker", async () => {
-  await onBothKinds(async () => {
-    const count = { module, export: "countCalls" };
-    const calls = async () => {
-      using y = await tf.numpyFunctionAsync(() => 0, [], "float32", { worker: count });
-      return y.item();
-    };
-    const waits = (ctx: tf.ScriptContext) =>
-      new Promise((_, reject) => {
-        ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason));
-      });
-    const computes = (ctx: tf.ScriptContext) => {
-      const { signal } = ctx;
-      while (!signal.aborted);
-      return 1;
-    };
-    assertEquals(await calls(), 1);
-    for (const body of [waits, computes]) {
-      const error = await errorOf(() =>
-        evaluate(() => tf.numpyFunction(body, [], "float32", { worker, timeoutMs: 20 }))
-      );
-      assert(error instanceof tf.errors.DeadlineExceededError);
-    }
-    // There may be two workers, and one of them has been called before.
-    const both = [await calls(), ...await Promise.all([calls(), calls()])];
-    assert(Math.max(...both.map(Number)) > 1, String(both));
-  });
-});
-
-Deno.test("a Web Worker that closes itself is an error of its op", async () => {
-  threadOptions.webWorkers = true;
-  try {
-    endIdleWorkers();
-    const error = await errorOf(() =>
-      tf.numpyFunctionAsync(() => self.close(), [], "float32", { worker })
-    );
-    assert(error instanceof tf.errors.UnknownError);
-    assertMatch(error.message, /closed itself before the body returned/);
-    using y = await tf.numpyFunctionAsync(() => 1, [], "float32", { worker });
-    assertEquals(y.item(), 1);
-  } finally {
-    threadOptions.webWorkers = false;
-    endIdleWorkers();
-  }
-});
-
-Deno.test("packed arrays are handed over, and no more than themselves", () => {
-  const own = new Float32Array(5000), large = new Float32Array(1e6);
-  const rows: [unknown, number[]][] = [
-    [new tf.NdArray("float32", [50, 100], own), [own.byteLength]],
-    [[own, { own }], [own.byteLength]],
-    [large.subarray(10, 5010), [own.byteLength]],
-    [large.subarray(10, 20), []],
-    [new Float32Array(new SharedArrayBuffer(40_000)), [40_000]],
-    [new tf.NdArray("string", [2], [new Uint8Array(9000), new Uint8Array(large.buffer, 0, 4)]), [
-      9004,
-    ]],
-    [new Uint8Array(10), []],
-  ];
-  for (const [value, sizes] of rows) {
-    const transfer: ArrayBuffer[] = [];
-    const sent = structuredClone(pack(value, transfer));
-    assertEquals(transfer.map((b) => b.byteLength), sizes);
-    assertEquals(unpack(sent), value);
-  }
 });
 
 const K = 2, mean = [1, 2];
