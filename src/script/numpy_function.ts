@@ -45,8 +45,10 @@ export interface NumpyFunctionOptions {
   /** True: differentiating through a body without `vjp` is an error, also where other paths carry a gradient. */
   readonly strictGradients?: boolean;
   /**
-   * Runs the body in another thread: `true` sends its source, which must need nothing from around it; `{ module, export }` names a
-   * function of a module by its absolute URL. The body's arrays are handed over, and it can be ended while it runs.
+   * Runs the body in another thread, of which there are as many as the machine has use for: `true` sends its source, which finds
+   * `NdArray` and tf's errors there and else must need nothing from around it; `{ module, export }` names a function of a module, which
+   * may import. Arrays are handed over, what the body returns too: it must not keep them. It can be ended while it runs, and before
+   * that hears of it by `ctx.signal`.
    */
   readonly worker?: WorkerOption;
 }
@@ -89,7 +91,8 @@ function prepare(
  * `x.text()` and `x.strings()` read strings, and JavaScript strings go back as UTF-8. `ctx.seed` is the call's own and repeats with
  * `tf.setRandomSeed`. A body without `vjp` cuts gradients, which errors and a warning name.
  * Follows TensorFlow `tf.numpy_function`. Called with options alone it is a decorator: `numpyFunction({ Tout })(func)`.
- * Throws `ValueError` where `func` is not callable, `TypeError` for a bad `inp` or `Tout`; in eager mode the body's error as an `OpError`.
+ * Throws `ValueError` where `func` is not callable, or is to be sent to a worker and uses what is around it, `TypeError` for a bad
+ * `inp` or `Tout`; in eager mode the body's error as an `OpError`.
  *
  * @example
  * ```ts
@@ -98,6 +101,23 @@ function prepare(
  * const sinh = (x: tf.NdArray) => x.map((v) => Math.sinh(Number(v)));
  * const y = tf.numpyFunction(sinh, [tf.scalar(1)], "float32");
  * assertAlmostEquals(y.item(), 1.1752, 1e-4);
+ * ```
+ *
+ * @example In another thread
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const primes = (n: tf.NdArray, ctx: tf.ScriptContext) => {
+ *   let count = 0;
+ *   for (let i = 2; i <= Number(n); i++) {
+ *     let k = 2;
+ *     while (k * k <= i && i % k !== 0) k++;
+ *     if (k * k > i) count++;
+ *   }
+ *   return ctx.array([], [count], "int32");
+ * };
+ * using y = await tf.numpyFunctionAsync(primes, [1000], "int32", { worker: true });
+ * assertEquals(y.item(), 168);
  * ```
  *
  * @example Noise that repeats, for elements that are computed at once
