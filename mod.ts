@@ -96,7 +96,7 @@ export {
   type ShapeFunction,
   unregisterScript,
 } from "./src/script/script.ts";
-export type { WorkerModule, WorkerOption } from "./src/script/worker_body.ts";
+export type { WorkerModule, WorkerOption } from "./src/script/workers/worker_body.ts";
 export type { Tout } from "./src/script/tout.ts";
 /** TensorFlow 1's spellings: `tf.compat.v1.pyFunc`. */
 export * as compat from "./src/compat_v1/compat.ts";

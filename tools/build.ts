@@ -94,14 +94,14 @@ const COMMON = {
   write: false,
 } satisfies BuildOptions;
 
-/** Puts the code of script workers where src/script/worker_code.ts names its file: no bundler has to know of it. */
+/** Puts the code of script workers where src/script/workers/worker_code.ts names its file: no bundler has to know of it. */
 const WORKER: Plugin = {
   name: "worker",
   setup({ onLoad }) {
-    onLoad({ filter: /[/\\]src[/\\]script[/\\]worker_code\.ts$/ }, async () => {
+    onLoad({ filter: /[/\\]src[/\\]script[/\\]workers[/\\]worker_code\.ts$/ }, async () => {
       const { outputFiles } = await build({
         ...COMMON,
-        entryPoints: ["src/script/worker_main.ts"],
+        entryPoints: ["src/script/workers/worker_main.ts"],
         minifyWhitespace: true,
         minifySyntax: true,
         // The name in stack texts, where the whole code would stand else.

@@ -5,7 +5,7 @@ import { ValueError } from "../core/errors.ts";
 import { numpyFunction, type ScriptInput } from "../script/numpy_function.ts";
 import type { ScriptFunction } from "../script/script.ts";
 import type { Tout } from "../script/tout.ts";
-import type { WorkerOption } from "../script/worker_body.ts";
+import type { WorkerOption } from "../script/workers/worker_body.ts";
 import type { MapOptions } from "./map.ts";
 import type { ElementFunction } from "./trace.ts";
 

@@ -13,7 +13,7 @@ import { madeArray } from "./made_array.ts";
 import type { Script, ScriptContext } from "./script.ts";
 import { packArguments } from "./marshal.ts";
 import { mapResultError, mapScriptError, type ScriptPlace } from "./script_errors.ts";
-import { callWorker } from "./worker_pool.ts";
+import { callWorker } from "./workers/worker_pool.ts";
 
 /** Who calls. */
 export interface CallSite extends ScriptPlace {

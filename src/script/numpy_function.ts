@@ -17,7 +17,7 @@ import {
   type ScriptVjp,
   type ShapeFunction,
 } from "./script.ts";
-import type { WorkerOption } from "./worker_body.ts";
+import type { WorkerOption } from "./workers/worker_body.ts";
 import { PyFunc, PyFuncStateless } from "./script_ops.ts";
 import { outputsOf, packOutputs, parseTout, type Tout } from "./tout.ts";
 import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";

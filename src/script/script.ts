@@ -12,8 +12,8 @@ import type { OpSeeds } from "../ops/random/state.ts";
 import { optionCheck } from "../core/options.ts";
 import { isNested, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";
-import { workerBody, type WorkerOption } from "./worker_body.ts";
-import type { WorkerBody } from "./worker_wire.ts";
+import { workerBody, type WorkerOption } from "./workers/worker_body.ts";
+import type { WorkerBody } from "./workers/worker_wire.ts";
 
 /** What a body gets as its last argument. */
 export interface ScriptContext {

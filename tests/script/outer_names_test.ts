@@ -1,6 +1,7 @@
-/** Names of the scope around it that a function uses, read from its source. */
-import { assertEquals } from "@std/assert";
-import { outerNames } from "../../src/script/outer_names.ts";
+/** Names of the scope around it that a function uses, read from its source, and bodies that workers refuse for them. */
+import * as tf from "@weft/weft";
+import { assertEquals, assertThrows } from "@std/assert";
+import { outerNames } from "../../src/script/workers/outer_names.ts";
 
 const ROWS: readonly [string, string][] = [
   ["x => x * K", "K"],
@@ -34,4 +35,39 @@ Deno.test("outerNames() finds what a function uses and does not declare", () => 
   for (const [source, names] of ROWS) {
     assertEquals([source, outerNames(source, new Set(["tf"])).join()], [source, names]);
   }
+});
+
+// deno-lint-ignore no-explicit-any
+type Any = any;
+const worker = true;
+const K = 2, mean = [1, 2];
+
+Deno.test("a closure that cannot be sent is refused at the call, with what it uses", () => {
+  const rows: [(...args: Any[]) => unknown, string][] = [
+    [(x) => Number(x) * K, "the body uses K of the scope"],
+    [
+      function normalise(x) {
+        return { x, mean, other: x.K };
+      },
+      "normalise uses mean of the scope",
+    ],
+    [(x, i = 1) => (i > 1 ? K : `${mean[0]} ${x}`), "uses K, mean of the scope"],
+    [(x) => tf.add(x, tf.NdArray ? 1 : 2), "uses tf.add of the scope"],
+  ];
+  for (const [f, text] of rows) {
+    assertThrows(() => tf.numpyFunction(f, [], "float32", { worker }), tf.ValueError, text);
+  }
+});
+
+Deno.test("what cannot be sent is refused while building", () => {
+  new tf.Graph().asDefault(() => {
+    const call = (f: Any, option: Any) => tf.numpyFunction(f, [], "float32", { worker: option });
+    assertThrows(
+      () => call((() => 1).bind(null), true),
+      tf.ValueError,
+      "the source of a bound or built-in function cannot be had",
+    );
+    assertThrows(() => call(Math.random, true), tf.ValueError, "bound or built-in");
+    assertThrows(() => call(() => 1, { module: "./relative.ts" }), tf.ValueError, "absolute URL");
+  });
 });

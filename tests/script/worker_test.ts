@@ -1,8 +1,8 @@
 /** `worker`: bodies that run in other threads. */
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { endIdleWorkers, workerCount } from "../../src/script/worker_pool.ts";
-import { threadOptions } from "../../src/script/worker_thread.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { endIdleWorkers, workerCount } from "../../src/script/workers/worker_pool.ts";
+import { threadOptions } from "../../src/script/workers/worker_thread.ts";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorOf, evaluate, open, plain } from "./helpers.ts";
 
@@ -355,38 +355,6 @@ testOnDevices("memory that a body has handed over is named when it comes again",
   const error = await errorOf(call);
   assert(error instanceof tf.errors.InvalidArgumentError);
   assertMatch(error.message, /an array whose memory was handed over before.*return a copy/);
-});
-
-const K = 2, mean = [1, 2];
-
-Deno.test("a closure that cannot be sent is refused at the call, with what it uses", () => {
-  const rows: [(...args: Any[]) => unknown, string][] = [
-    [(x) => Number(x) * K, "the body uses K of the scope"],
-    [
-      function normalise(x) {
-        return { x, mean, other: x.K };
-      },
-      "normalise uses mean of the scope",
-    ],
-    [(x, i = 1) => (i > 1 ? K : `${mean[0]} ${x}`), "uses K, mean of the scope"],
-    [(x) => tf.add(x, tf.NdArray ? 1 : 2), "uses tf.add of the scope"],
-  ];
-  for (const [f, text] of rows) {
-    assertThrows(() => tf.numpyFunction(f, [], "float32", { worker }), tf.ValueError, text);
-  }
-});
-
-Deno.test("what cannot be sent is refused while building", () => {
-  new tf.Graph().asDefault(() => {
-    const call = (f: Any, option: Any) => tf.numpyFunction(f, [], "float32", { worker: option });
-    assertThrows(
-      () => call((() => 1).bind(null), true),
-      tf.ValueError,
-      "the source of a bound or built-in function cannot be had",
-    );
-    assertThrows(() => call(Math.random, true), tf.ValueError, "bound or built-in");
-    assertThrows(() => call(() => 1, { module: "./relative.ts" }), tf.ValueError, "absolute URL");
-  });
 });
 
 Deno.test("idle workers do not keep the process alive", async () => {

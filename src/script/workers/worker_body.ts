@@ -1,8 +1,8 @@
 /**
  * `worker`: which body a worker is to run, and whether it can.
  */
-import { ValueError } from "../core/errors.ts";
-import { optionCheck } from "../core/options.ts";
+import { ValueError } from "../../core/errors.ts";
+import { optionCheck } from "../../core/options.ts";
 import { outerNames } from "./outer_names.ts";
 import { isInWorker } from "./worker_scope.ts";
 import type { WorkerBody } from "./worker_wire.ts";

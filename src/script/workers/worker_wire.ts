@@ -2,12 +2,12 @@
  * What travels between a script op and its worker: values with host arrays in them, and errors. Arrays are handed over rather than
  * copied: who packs a value has no use for its memory afterwards.
  */
-import { toNdArray } from "../core/convert.ts";
-import { asDType, type DType, type HostData } from "../core/dtype.ts";
-import * as errors from "../core/errors.ts";
-import { isForeignArray } from "../core/foreign_array.ts";
-import { isPlainObject } from "../core/nest.ts";
-import { NdArray } from "../core/nd_array.ts";
+import { toNdArray } from "../../core/convert.ts";
+import { asDType, type DType, type HostData } from "../../core/dtype.ts";
+import * as errors from "../../core/errors.ts";
+import { isForeignArray } from "../../core/foreign_array.ts";
+import { isPlainObject } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
 
 /** Which body a worker runs: the source of a function, or an export of a module. */
 export type WorkerBody = { readonly source: string } | {

@@ -1,8 +1,8 @@
 /**
  * What runs inside a worker: receives calls, finds their bodies, answers.
  */
-import { madeArray } from "./made_array.ts";
-import type { ScriptContext } from "./script.ts";
+import { madeArray } from "../made_array.ts";
+import type { ScriptContext } from "../script.ts";
 import { AbortFlag } from "./worker_signal.ts";
 import { WORKER_SCOPE } from "./worker_scope.ts";
 import {

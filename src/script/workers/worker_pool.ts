@@ -1,7 +1,7 @@
 /**
  * The pool of workers that run bodies: as many as the processor has cores, started when needed, one call at a time each.
  */
-import { InternalError, UnimplementedError } from "../core/errors.ts";
+import { InternalError, UnimplementedError } from "../../core/errors.ts";
 import { startThread, type Thread } from "./worker_thread.ts";
 import {
   pack,

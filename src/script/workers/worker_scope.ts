@@ -1,8 +1,8 @@
 /**
  * What a body that is sent by its source finds in its worker beside the platform's own: `NdArray`, and of `tf` what needs no tensors.
  */
-import * as errors from "../core/errors.ts";
-import { NdArray } from "../core/nd_array.ts";
+import * as errors from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
 
 const { LookupError, NotImplementedError, RuntimeError, StopIteration, ValueError } = errors;
 
