@@ -14,6 +14,8 @@ export interface PooledBuffer {
   readonly id: number;
   /** Last command batch that uses it: an upload must not overtake that batch. */
   batch: number;
+  /** What the host has written into it, where that is little and nobody else may write; null for what kernels make. */
+  given: Uint8Array<ArrayBuffer> | null;
   /** True while the pool may hand it out. */
   isFree: boolean;
   /** True while it stands in a list of the pool: one that was taken by name stands there still. */
@@ -154,6 +156,7 @@ export class BufferPool {
   /** Takes a buffer that is free. */
   claim(buffer: PooledBuffer): PooledBuffer {
     buffer.isFree = false;
+    buffer.given = null;
     this.#freeBytes -= buffer.bytes;
     return buffer;
   }
@@ -205,7 +208,8 @@ export class BufferPool {
 
   #buffer(gpu: GPUBuffer, list: PooledBuffer[]): PooledBuffer {
     const { size: bytes } = gpu;
-    return { gpu, bytes, id: this.#nextId++, batch: -1, isFree: false, isListed: false, list };
+    const id = this.#nextId++;
+    return { gpu, bytes, id, batch: -1, given: null, isFree: false, isListed: false, list };
   }
 
   /** There was no memory for a buffer: it never comes into the pool, and what the pool holds is given up. */

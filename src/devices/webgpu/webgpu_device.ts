@@ -37,6 +37,8 @@ import { type Trial, Tuner } from "./tuner.ts";
 
 /** What both directions manage at least, for placement. */
 const BYTES_PER_MS = 5e6;
+/** Of uploads of at most as many bytes, the least a buffer has, the host keeps a copy: reading them asks no GPU. */
+const KEPT_BYTES = 256;
 
 bringGpuKernels(kernels);
 
@@ -250,6 +252,7 @@ export class WebGpuDevice implements Device {
     if (buffer.batch === this.#stream.batch) this.flush();
     const bytes = toDeviceBytes(array);
     if (bytes.byteLength > 0) this.gpu.queue.writeBuffer(buffer.gpu, 0, bytes);
+    if (bytes.byteLength <= KEPT_BYTES) buffer.given = bytes.slice();
     this.counters.bytesToDevice += bytes.byteLength;
     return buffer;
   }
@@ -260,19 +263,21 @@ export class WebGpuDevice implements Device {
 
   readSync(reads: readonly BufferRead[]): NdArray[] | null {
     this.#checkReads(reads);
-    const ranges = rangesOf(reads);
-    const read = (): ArrayBuffer[] | null => this.#readback.readSync(ranges);
-    const raw = this.#readback.canSync ? traced(readbackSpan(ranges), read) : null;
-    return raw && raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
+    if (!this.#readback.canSync) return null;
+    const known = knownOf(reads), ranges = rangesOf(reads, known);
+    if (ranges.length === 0) return arraysOf(reads, known, []);
+    const raw = traced(readbackSpan(ranges), () => this.#readback.readSync(ranges));
+    return raw && arraysOf(reads, known, raw);
   }
 
   async read(reads: readonly BufferRead[]): Promise<NdArray[]> {
     this.#checkReads(reads);
-    const ranges = rangesOf(reads);
+    const known = knownOf(reads), ranges = rangesOf(reads, known);
+    if (ranges.length === 0) return arraysOf(reads, known, []);
     const raw = await traced(readbackSpan(ranges), () => this.#readback.read(ranges))
       .catch((e) => this.#failedRead(e));
     this.check();
-    return raw.map((bytes, i) => fromDeviceBytes(bytes, reads[i].spec));
+    return arraysOf(reads, known, raw);
   }
 
   #checkReads(reads: readonly BufferRead[]): void {
@@ -293,6 +298,7 @@ export class WebGpuDevice implements Device {
   /** The WebGPU buffer behind a buffer, for another library on this device: what was recorded is submitted, so that it reads what it should. */
   lend(buffer: DeviceBuffer): GPUBuffer {
     this.flush();
+    (buffer as PooledBuffer).given = null;
     return (buffer as PooledBuffer).gpu;
   }
   /**
@@ -337,11 +343,30 @@ export class WebGpuDevice implements Device {
   }
 }
 
-function rangesOf(reads: readonly BufferRead[]): ReadRange[] {
-  return reads.map((r) => ({
-    buffer: (r.buffer as PooledBuffer).gpu,
-    bytes: storageBytes(r.spec),
+/** What buffers hold, as far as the host has written it; null where the GPU must be asked. */
+function knownOf(reads: readonly BufferRead[]): (ArrayBuffer | null)[] {
+  return reads.map(({ buffer }) => (buffer as PooledBuffer).given?.slice().buffer ?? null);
+}
+
+/** What must be asked for. */
+function rangesOf(
+  reads: readonly BufferRead[],
+  known: readonly (ArrayBuffer | null)[],
+): ReadRange[] {
+  const unknown = reads.filter((_, i) => known[i] === null);
+  return unknown.map(({ buffer, spec }) => ({
+    buffer: (buffer as PooledBuffer).gpu,
+    bytes: storageBytes(spec),
   }));
+}
+
+function arraysOf(
+  reads: readonly BufferRead[],
+  known: readonly (ArrayBuffer | null)[],
+  raw: readonly ArrayBuffer[],
+): NdArray[] {
+  let at = 0;
+  return reads.map(({ spec }, i) => fromDeviceBytes(known[i] ?? raw[at++], spec));
 }
 
 function readbackSpan(ranges: readonly ReadRange[]): Pick<Span, "name" | "category" | "details"> {

@@ -1,6 +1,8 @@
 /** The WebGPU device: recording, caching, reading, errors. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import type { DeviceBuffer } from "../../../src/core/device.ts";
+import { NdArray } from "../../../src/core/nd_array.ts";
 import { makeProgram } from "../../../src/core/dispatch.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
 import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
@@ -32,6 +34,48 @@ gpuTest("WebGpuDevice records many kernels into one submission", async () => {
   device.destroy();
 });
 
+gpuTest(
+  "WebGpuDevice knows the little that the host has written, until others may write",
+  async () => {
+    const device = await freshDevice();
+    const readOf = async (buffer: DeviceBuffer) => {
+      const before = device.counters.readbacks, reads = [{ buffer, spec: SPEC }];
+      const [out] = await device.read(reads);
+      return [[...out.data as Float32Array], device.counters.readbacks - before];
+    };
+    const array = VALUES.copy();
+    const given = device.upload(array);
+    (array.data as Float32Array).fill(9);
+    assertEquals(await readOf(given), [[1, 2, 3, 4], 0]);
+    // What is read may be written to.
+    const [first] = await device.read([{ buffer: given, spec: SPEC }]);
+    (first.data as Float32Array).fill(8);
+    assertEquals(await readOf(given), [[1, 2, 3, 4], 0]);
+    const kernel = device.prepareKernel("double", DOUBLE_PLAN, [SPEC]);
+    const [made] = kernel.run([given]);
+    assertEquals(await readOf(made), [[2, 4, 6, 8], 1]);
+    // Of several only the unknown are asked for.
+    const before = device.counters.bytesToHost;
+    const both = await device.read([given, made, given].map((buffer) => ({ buffer, spec: SPEC })));
+    assertEquals(both.map(({ data }) => (data as Float32Array)[1]), [2, 4, 2]);
+    assertEquals(device.counters.bytesToHost - before, 16);
+    // Another library may write what was lent to it.
+    device.gpu.queue.writeBuffer(device.lend(given), 0, new Float32Array([5, 6, 7, 8]));
+    assertEquals(await readOf(given), [[5, 6, 7, 8], 1]);
+    device.free(given);
+    device.flush();
+    // Uploads take it again, and kernels may.
+    const again = device.upload(VALUES);
+    assertEquals(await readOf(again), [[1, 2, 3, 4], 0]);
+    const large = { dtype: "float32", shape: [100] } as const;
+    const many = device.upload(NdArray.zeros("float32", [100]));
+    const asked = device.counters.readbacks;
+    await device.read([{ buffer: many, spec: large }]);
+    assertEquals(device.counters.readbacks - asked, 1);
+    device.destroy();
+  },
+);
+
 gpuTest("WebGpuDevice makes nothing new when warm", async () => {
   const device = await freshDevice();
   const kernel = device.prepareKernel("double", DOUBLE_PLAN, [SPEC]);
@@ -56,18 +100,16 @@ gpuTest("WebGpuDevice makes nothing new when warm", async () => {
 
 gpuTest("WebGpuDevice reads several buffers in one copy", async () => {
   const device = await freshDevice();
-  const a = device.upload(VALUES),
-    b = device.upload(new tf.NdArray("bool", [3], new Uint8Array([1, 0, 1])));
-  const reads = [{ buffer: a, spec: SPEC }, {
-    buffer: b,
-    spec: { dtype: "bool", shape: [3] } as const,
-  }];
+  const numbers = Float32Array.from({ length: 100 }, (_, i) => i);
+  const truths = Uint8Array.from({ length: 100 }, (_, i) => i % 3 === 0 ? 1 : 0);
+  const a = device.upload(new tf.NdArray("float32", [100], numbers)),
+    b = device.upload(new tf.NdArray("bool", [100], truths));
+  const reads = [
+    { buffer: a, spec: { dtype: "float32", shape: [100] } as const },
+    { buffer: b, spec: { dtype: "bool", shape: [100] } as const },
+  ];
   const out = device.readSync(reads) ?? await device.read(reads);
-  assertEquals([[...out[0].data as Float32Array], [...out[1].data as Uint8Array]], [[1, 2, 3, 4], [
-    1,
-    0,
-    1,
-  ]]);
+  assertEquals(out.map((array) => array.data), [numbers, truths]);
   assertEquals(device.counters.readbacks, 1);
   device.destroy();
 });
