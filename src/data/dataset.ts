@@ -35,7 +35,7 @@ import type { ScriptFunction } from "../script/script.ts";
 import type { Tout } from "../script/tout.ts";
 import { type Elements, Failure, type Source } from "./source.ts";
 import type { ElementFunction } from "./trace.ts";
-import type { WorkerMapOptions } from "./worker_map.ts";
+import { mapArguments, type WorkerMapOptions } from "./worker_map.ts";
 
 /** Components of an element that is a list, as arguments of a function; any other element is the only argument. */
 // deno-lint-ignore no-explicit-any
@@ -114,10 +114,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * for await (using e of sums.take(1)) assertEquals(e.sum.item(), 11);
    * ```
    */
-  map<R>(
-    fn: (...components: Components<E>) => R,
-    options?: MapOptions,
-  ): Dataset<TensorsOf<R>>;
+  map<R>(fn: (...components: Components<E>) => R, options?: MapOptions): Dataset<TensorsOf<R>>;
   /** `fn` of the whole element. */
   map<R>(fn: (element: E) => R, options?: MapOptions): Dataset<TensorsOf<R>>;
   /**
@@ -139,7 +136,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
     options: WorkerMapOptions<T>,
   ): Dataset<ScriptResult<T>>;
   map(fn: ElementFunction, options: MapOptions | WorkerMapOptions = {}): unknown {
-    return new Dataset(mapSource(this.#source, fn, options));
+    return new Dataset(mapSource(this.#source, ...mapArguments(fn, options)));
   }
 
   /**

@@ -15,7 +15,6 @@ import {
   sameType,
   type Source,
 } from "./source.ts";
-import { inWorkers, type WorkerMapOptions } from "./worker_map.ts";
 import { type ElementFunction, functionError, type Traced, traceFunction } from "./trace.ts";
 
 /** Lets the runtime choose a number. TensorFlow's `tf.data.AUTOTUNE`. */
@@ -23,30 +22,26 @@ export const AUTOTUNE: number = -1;
 
 /** Options of {@linkcode Dataset.map}. */
 export interface MapOptions {
-  /** How many elements may be computed at once: script bodies that await overlap. Default one; with `workers` enough for all of them. */
+  /** How many elements may be computed at once: script bodies that await overlap. Default one. */
   readonly numParallelCalls?: number;
   /** False: elements may come in the order in which they are ready. Default true. */
   readonly deterministic?: boolean;
 }
 
-const checkOptions = optionCheck<MapOptions & Partial<WorkerMapOptions>>("map", {
+const checkOptions = optionCheck<MapOptions>("map", {
   numParallelCalls: true,
   deterministic: true,
-  workers: true,
-  Tout: true,
 });
 
 /** Elements put through a function. */
 export function mapSource(
   input: Source,
   fn: ElementFunction,
-  options: MapOptions & Partial<WorkerMapOptions>,
+  options: MapOptions,
 ): Source {
   checkOptions(options);
-  const { workers = false, deterministic = true } = options;
-  // Twice as many as there are workers: none waits for the one that has the oldest element.
-  const { numParallelCalls = workers ? 2 * autotuned() : 1 } = options;
-  const traced = traceFunction(workers ? inWorkers(fn, options) : fn, input, "map");
+  const { numParallelCalls = 1, deterministic = true } = options;
+  const traced = traceFunction(fn, input, "map");
   const calls = numParallelCalls === AUTOTUNE
     ? autotuned()
     : checkCount(numParallelCalls, "numParallelCalls", 1);

@@ -3,7 +3,6 @@
  */
 import { ValueError } from "../core/errors.ts";
 import { numpyFunction, type ScriptInput } from "../script/numpy_function.ts";
-import type { ScriptFunction } from "../script/script.ts";
 import type { Tout } from "../script/tout.ts";
 import type { WorkerOption } from "../script/workers/worker_body.ts";
 import type { MapOptions } from "./map.ts";
@@ -13,26 +12,33 @@ import type { ElementFunction } from "./trace.ts";
 export interface WorkerMapOptions<T extends Tout = Tout> extends MapOptions {
   /**
    * Runs the function in the threads that script bodies with `worker` share, as many as the machine has use for: `true` sends its
-   * source, `{ module, export }` names it. It gets host arrays and the call's context, as `tf.numpyFunction`'s bodies do.
+   * source, `{ module, export }` names it, `false` runs it here, one call after another. It gets host arrays and the call's context, as `tf.numpyFunction`'s bodies do.
    */
   readonly workers: WorkerOption;
   /** What the function returns: dtypes or `TensorSpec`s, in any nest. */
   readonly Tout: T;
 }
 
-/** The function of tensors that runs a function of arrays in a worker. Throws `ValueError` without `Tout`. */
-export function inWorkers(
+/** Twice as many elements as there are workers: none of these waits for the one that has the oldest. */
+const AHEAD = 2;
+
+/**
+ * What `map` is to be called with: with `workers` a function of tensors that calls `fn` there. Throws `ValueError`
+ * without `Tout`.
+ */
+export function mapArguments(
   fn: ElementFunction,
-  { workers = true, Tout }: Partial<WorkerMapOptions>,
-): ElementFunction {
+  options: MapOptions | WorkerMapOptions,
+): [fn: ElementFunction, options: MapOptions] {
+  if (!("workers" in options)) return [fn, options];
+  const { workers, Tout, ...rest } = options;
   if (Tout === undefined) {
     throw new ValueError(
       "Cannot map in workers: Tout must say what the function returns, such as tf.TensorSpec([224, 224, 3])",
     );
   }
-  return (...element: ScriptInput[]) =>
-    numpyFunction(fn as ScriptFunction, element, Tout as "float32", {
-      worker: workers,
-      ordered: false,
-    });
+  const { hardwareConcurrency = 4 } = (globalThis.navigator ?? {}) as Partial<Navigator>;
+  const call = (...element: ScriptInput[]): unknown =>
+    numpyFunction(fn, element, Tout as "float32", { worker: workers, ordered: false });
+  return [call, { numParallelCalls: workers ? AHEAD * hardwareConcurrency : 1, ...rest }];
 }

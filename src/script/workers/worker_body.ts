@@ -28,7 +28,7 @@ export function workerBody(func: object, option: true | WorkerModule): WorkerBod
     const module = String(option.module);
     if (!URL.canParse(module)) {
       throw new ValueError(
-        `Cannot run a body in a worker: module must be an absolute URL such as one of "./body.ts" beside import.meta.url, received ${module}`,
+        `Cannot run a body in a worker: module must be an absolute URL, as new URL() makes one of "./body.ts" and import.meta.url, received ${module}`,
       );
     }
     return { module, name: option.export ?? "default" };
@@ -50,9 +50,12 @@ function checkSource(source: string, name: string): void {
   }
   const lacking = outerNames(source, new Set(["tf"])).filter((n) => !isInWorker(n));
   if (lacking.length === 0) return;
+  const ofTf = lacking.some((n) => n.startsWith("tf."))
+    ? " (of tf it finds NdArray and errors)"
+    : "";
   throw new ValueError(
     `Cannot run a body in a worker: ${name} uses ${
       lacking.join(", ")
-    } of the scope around it, which its source does not bring along: pass values among inp, or the function by worker: { module, export }`,
+    } of the scope around it, which its source does not bring along${ofTf}: pass values among inp, or the function by worker: { module, export }`,
   );
 }
