@@ -30,12 +30,12 @@ import {
   skipSource,
   takeSource,
 } from "./order.ts";
-import type { ScriptResult } from "../script/numpy_function.ts";
-import type { ScriptFunction } from "../script/script.ts";
-import type { Tout } from "../script/tout.ts";
 import { type Elements, Failure, type Source } from "./source.ts";
 import type { ElementFunction } from "./trace.ts";
 import { mapArguments, type WorkerMapOptions } from "./worker_map.ts";
+import type { ScriptResult } from "../script/numpy_function.ts";
+import type { ScriptFunction } from "../script/script.ts";
+import type { Tout } from "../script/tout.ts";
 
 /** Components of an element that is a list, as arguments of a function; any other element is the only argument. */
 // deno-lint-ignore no-explicit-any
