@@ -1,6 +1,6 @@
 /** convertModel: each form of a model into each other computes the same. */
 import * as tf from "@weft/weft";
-import { loadSavedModel, readGraphDef, saveModel } from "@weft/weft/tf";
+import { loadSavedModel, saveModel } from "@weft/weft/tf";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { convertModel, freezeModel } from "../../src/tf/convert.ts";
 import { assertClose } from "./close.ts";
