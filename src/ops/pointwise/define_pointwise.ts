@@ -33,6 +33,8 @@ export interface PointwiseInit {
   readonly grad?: GradRule | null;
   /** The meaning in TensorFlow's ops, for an op that TensorFlow lacks. */
   readonly expand?: NonNullable<OpInit["expand"]>;
+  /** What a portable GraphDef has in its place. Default: its parts where it has `expand`, else TensorFlow has this very op. */
+  readonly portable?: NonNullable<OpInit["portable"]>;
 }
 
 /** Defines a pointwise op. `expr` gets one expression per input. */
@@ -55,6 +57,7 @@ export function definePointwise(
       specs.map((s) => s.shape).reduce((a: PartialShape, b) => broadcastShapes(a, b), []),
     ],
     ...(init.grad === undefined ? {} : { grad: init.grad }),
+    ...(init.portable && { portable: init.portable }),
     ...(init.expand === undefined ? {} : { expand: init.expand, portable: "parts" as const }),
     ...pointwiseKernels((args, attrs) => [expr(args, attrs)]),
     ...(isComplex ? { gpu: [] } : {}),
