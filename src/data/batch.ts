@@ -8,8 +8,16 @@ import { NdArray, type Scalar, setElement } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import { type PartialShape, sameShape, shapeText, stridesOf } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import { type Element, leavesIn, stackRows } from "./element.ts";
-import { checkCount, Failure, makeSource, type Source, withLeading } from "./source.ts";
+import { type Element, type ElementType, leavesIn, stackRows } from "./element.ts";
+import {
+  checkCount,
+  Failure,
+  makeSource,
+  type Outcome,
+  type Source,
+  type State,
+  withLeading,
+} from "./source.ts";
 
 /** Options of {@linkcode Dataset.batch}. */
 export interface BatchOptions {
@@ -34,6 +42,15 @@ const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>("paddedBatch", {
 
 type Join = (rows: readonly NdArray[], component: number) => NdArray;
 
+/** The elements of a batch joined, component by component, or why they cannot be. */
+export function joinRows(rows: readonly Element[], components: number, join: Join): Outcome {
+  try {
+    return Array.from({ length: components }, (_, c) => join(rows.map((row) => row[c]), c));
+  } catch (error) {
+    return new Failure(error);
+  }
+}
+
 function joined(
   input: Source,
   kind: string,
@@ -44,34 +61,38 @@ function joined(
 ): Source {
   const n = checkCount(batchSize, "batchSize", 1);
   const batches = input.size === null ? null : input.size / n;
+  // What an element takes with it that fails, as in TensorFlow: all of its batch, or of a padded one those before it.
+  const isUnit = kind === "Batch";
   return makeSource({
     kind,
     specs: withLeading(specs, dropRemainder ? n : null),
     structure: input.structure,
     size: batches === null ? null : dropRemainder ? Math.floor(batches) : Math.ceil(batches),
-    async *open(place) {
-      let rows: Element[] = [], failure: Failure | null = null;
-      // What an element takes with it that fails, as in TensorFlow: all of its batch, or of a padded one those before it.
-      const isUnit = kind === "Batch";
-      let count = 0;
-      const batch = (): Element | Failure => {
-        const full = rows, failed = failure;
-        rows = [];
-        failure = null;
-        count = 0;
-        if (failed !== null) return failed;
-        try {
-          return specs.map((_, c) => join(full.map((row) => row[c]), c));
-        } catch (error) {
-          return new Failure(error);
-        }
+    inputs: [input],
+    open(place, state?: State) {
+      const elements = input.open(place, state);
+      return {
+        async next() {
+          const rows: Element[] = [];
+          let failure: Failure | null = null;
+          for (let count = 0; count < n; count++) {
+            const item = await elements.next();
+            if (item === null) {
+              if (failure !== null) break;
+              if (count === 0 || dropRemainder) return null;
+              break;
+            }
+            if (!(item instanceof Failure)) rows.push(item);
+            else {
+              failure ??= item;
+              if (!isUnit) break;
+            }
+          }
+          return failure ?? joinRows(rows, specs.length, join);
+        },
+        save: () => elements.save(),
+        close: () => elements.close(),
       };
-      for await (const element of input.open(place)) {
-        if (element instanceof Failure) failure ??= element;
-        else rows.push(element);
-        if (++count === n || (failure !== null && !isUnit)) yield batch();
-      }
-      if (failure !== null || (count > 0 && !dropRemainder)) yield batch();
     },
   });
 }
@@ -85,7 +106,15 @@ export function batchSource(input: Source, n: number, options: BatchOptions): So
 /** `n` elements to one, each padded at the ends of its axes. */
 export function paddedBatchSource(input: Source, n: number, options: PaddedBatchOptions): Source {
   checkPaddedBatchOptions(options);
-  const { specs, structure } = input;
+  const { specs, join } = padding(input, options);
+  return joined(input, "PaddedBatch", specs, n, options, join);
+}
+
+/** How elements of a type are padded: the specs that they have in a batch, and what joins them. Throws `ValueError` for shapes that hold none. */
+export function padding(
+  { specs, structure }: ElementType,
+  options: PaddedBatchOptions,
+): { readonly specs: readonly TensorSpec[]; readonly join: Join } {
   const shapes = options.paddedShapes === undefined
     ? specs.map(({ shape }) => shape)
     : componentsOf(options.paddedShapes, structure, "paddedShapes") as PartialShape[];
@@ -123,14 +152,10 @@ export function paddedBatchSource(input: Source, n: number, options: PaddedBatch
   const known = padded.map((spec, i) =>
     TensorSpec(openDims(spec.shape!, specs[i].shape), spec.dtype)
   );
-  return joined(
-    input,
-    "PaddedBatch",
-    known,
-    n,
-    options,
-    (rows, c) => padRows(rows, padded[c].shape!, values[c], c),
-  );
+  return {
+    specs: known,
+    join: (rows, c) => padRows(rows, padded[c].shape!, values[c], c),
+  };
 }
 
 function openDims(wanted: NonNullable<PartialShape>, given: PartialShape): PartialShape {

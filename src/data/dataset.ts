@@ -1,7 +1,6 @@
 /**
  * Dataset: a pipeline of elements, and iteration over it.
  */
-import { DrawCounts } from "../ops/random/state.ts";
 import {
   type BatchOptions,
   batchSource,
@@ -20,17 +19,17 @@ import {
 } from "./element.ts";
 import { filterSource, type MapOptions, mapSource } from "./map.ts";
 import {
-  cacheSource,
   type IgnoreErrorsOptions,
   ignoreErrorsSource,
-  prefetchSource,
   repeatSource,
-  type ShuffleOptions,
-  shuffleSource,
   skipSource,
   takeSource,
 } from "./order.ts";
-import { type Elements, Failure, type Source } from "./source.ts";
+import { prefetchSource } from "./prefetch.ts";
+import { type ShuffleOptions, shuffleSource } from "./shuffle.ts";
+import { cacheSource } from "./cache.ts";
+import { DatasetIterator } from "./iterator.ts";
+import type { Source } from "./source.ts";
 import type { ElementFunction } from "./trace.ts";
 import { mapArguments, type WorkerMapOptions } from "./worker_map.ts";
 import type { ScriptResult } from "../script/numpy_function.ts";
@@ -253,10 +252,19 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   }
 
   /** Starts a pass. Its elements belong to the caller, or to the scope in force. */
-  [Symbol.asyncIterator](): AsyncIterableIterator<E & Disposable> {
-    return new Pass(
+  [Symbol.asyncIterator](): DatasetIterator<E & Disposable> {
+    return this.iterator();
+  }
+
+  /**
+   * Starts a pass, or goes on with one from the bytes that its `save()` gave: each element comes once. The pipeline must be built as it
+   * was then. Throws `DataLossError` for bytes that are no such state, `ValueError` for one of another pipeline.
+   */
+  iterator(state?: Uint8Array): DatasetIterator<E & Disposable> {
+    return new DatasetIterator(
       this.#source,
       (element, structure) => handOut(element, structure) as E & Disposable,
+      state,
     );
   }
 
@@ -271,10 +279,11 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * assertEquals(await Array.fromAsync(tf.data.range(3).asNumpyIterator(), (x) => x.item()), [0, 1, 2]);
    * ```
    */
-  asNumpyIterator(): AsyncIterableIterator<HostOf<E>> {
-    return new Pass(
+  asNumpyIterator(state?: Uint8Array): DatasetIterator<HostOf<E>> {
+    return new DatasetIterator(
       this.#source,
       (element, structure) => handOutHost(element, structure) as HostOf<E>,
+      state,
     );
   }
 
@@ -294,44 +303,5 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   /** `<MapDataset:5 elementSpec=…>`. */
   toString(): string {
     return `<${this.#source.name} elementSpec=[${this.#source.specs.join(", ")}]>`;
-  }
-}
-
-/** One iteration. Ends for good at the first error: a loop that an error leaves does not end what it iterates. */
-class Pass<T> implements AsyncIterableIterator<T> {
-  readonly #stop = new AbortController();
-  readonly #elements: Elements;
-  readonly #show: (element: Element, structure: unknown) => T;
-  readonly #structure: unknown;
-
-  constructor(source: Source, show: (element: Element, structure: unknown) => T) {
-    this.#elements = source.open({
-      path: "Iterator::Root",
-      signal: this.#stop.signal,
-      draws: new DrawCounts(),
-    });
-    this.#structure = source.structure;
-    this.#show = show;
-  }
-
-  async next(): Promise<IteratorResult<T>> {
-    try {
-      const { done, value } = await this.#elements.next();
-      if (done) return { done, value: undefined };
-      if (value instanceof Failure) throw value.error;
-      return { done: false, value: this.#show(value, this.#structure) };
-    } catch (error) {
-      this.#stop.abort(error);
-      await this.#elements.return();
-      throw error;
-    }
-  }
-  async return(): Promise<IteratorResult<T>> {
-    this.#stop.abort(new DOMException("The iteration was left", "AbortError"));
-    await this.#elements.return();
-    return { done: true, value: undefined };
-  }
-  [Symbol.asyncIterator](): AsyncIterableIterator<T> {
-    return this;
   }
 }

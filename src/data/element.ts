@@ -12,10 +12,17 @@ import {
 } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { NdArray, type Nested } from "../core/nd_array.ts";
-import { checkDepth, isPlainObject, type Nest, packAs, setKey } from "../core/nest.ts";
-import { compatible, sameShape, shapeText, sizeOf } from "../core/shape.ts";
+import {
+  checkDepth,
+  isPlainObject,
+  type Nest,
+  packAs,
+  setKey,
+  structureText,
+} from "../core/nest.ts";
+import { compatible, type PartialShape, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
-import { type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
+import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { defaultDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";
 import type { Tout } from "../script/tout.ts";
@@ -130,6 +137,34 @@ export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
     return true;
   };
   return visit(structure, value) ? leaves : null;
+}
+
+/** The type that elements of several stages have. Throws `TypeError` where their structures or dtypes differ. */
+export function commonType(types: readonly ElementType[], method: string): ElementType {
+  const [first, ...others] = types;
+  const wanted = structureText(first.structure);
+  const specs = [...first.specs];
+  for (const other of others) {
+    const fits = structureText(other.structure) === wanted &&
+      other.specs.every(({ dtype }, i) => dtype === specs[i].dtype);
+    if (!fits) {
+      throw new TypeError(
+        `Cannot ${method} datasets whose elements differ: ${specsNest(first)} and ${
+          specsNest(other)
+        } have no common element type`,
+      );
+    }
+    other.specs.forEach(({ shape, dtype }, i) => {
+      specs[i] = TensorSpec(commonShape(specs[i].shape, shape), dtype);
+    });
+  }
+  return { specs, structure: first.structure };
+}
+
+/** What is known of two shapes. */
+function commonShape(a: PartialShape, b: PartialShape): PartialShape {
+  if (a === null || b === null || a.length !== b.length) return null;
+  return a.map((d, i) => (d === b[i] ? d : null));
 }
 
 /** The value as a host array that nobody else can write to. Throws `TypeError` for what is no tensor. */

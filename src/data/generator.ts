@@ -12,7 +12,7 @@ import { EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
 import { mapScriptError } from "../script/script_errors.ts";
 import { parseTout, type Tout } from "../script/tout.ts";
 import { type Element, hostArray, leavesIn, valueText } from "./element.ts";
-import { Failure, makeSource, type Source } from "./source.ts";
+import { type Elements, Failure, type Item, makeSource, type Source } from "./source.ts";
 
 /** Yields the values of elements, one after the other. */
 export type GeneratorFunction = (
@@ -54,34 +54,74 @@ export function generatorSource(
     specs: declared,
     structure,
     size: null,
-    async *open() {
-      // What the generator makes belongs to this pass: what it yields is freed once read, the rest at the end.
-      const owned: EagerTensor[] = [];
-      const within = <R>(fn: () => R): R => withOwner(owned, fn);
-      let iterator: AnyIterator | undefined;
-      try {
-        try {
-          iterator = within(() => iteratorOf(generator(...args)));
-        } catch (error) {
-          yield new Failure(mapped(error));
-          return;
-        }
-        for (;;) {
-          const step = await nextOf(iterator, within);
-          if (step instanceof Failure) {
-            // A generator that threw has ended, another iterator may go on.
-            yield step;
-          } else if (step.done) {
-            iterator = undefined;
-            return;
-          } else yield await orFailure(readElement(step.value, declared, structure, owned));
-        }
-      } finally {
-        await within(() => iterator?.return?.());
-        for (const t of owned) if (!t.kept) t.dispose();
-      }
-    },
+    open: (_, from?: number) => new GeneratorPass(() => generator(...args), declared, structure, from),
   });
+}
+
+/** One call of a generator. To go on from a place, it is run up to there, and what it yields is dropped. */
+class GeneratorPass implements Elements {
+  readonly #start: () => unknown;
+  readonly #specs: readonly TensorSpec[];
+  readonly #structure: unknown;
+  /** What the generator makes belongs to this pass: what it yields is freed once read, the rest at the end. */
+  readonly #owned: EagerTensor[] = [];
+  #iterator: AnyIterator | null | undefined;
+  #skip: number;
+  #yielded = 0;
+
+  constructor(start: () => unknown, specs: readonly TensorSpec[], structure: unknown, from = 0) {
+    this.#start = start;
+    this.#specs = specs;
+    this.#structure = structure;
+    this.#skip = from;
+  }
+
+  async next(): Promise<Item> {
+    if (this.#iterator === undefined) {
+      try {
+        this.#iterator = this.#within(() => iteratorOf(this.#start()));
+      } catch (error) {
+        this.#iterator = null;
+        return new Failure(mapped(error));
+      }
+    }
+    for (;;) {
+      if (this.#iterator === null) return null;
+      const step = await nextOf(this.#iterator, (fn) => this.#within(fn));
+      // A generator that threw has ended, another iterator may go on.
+      if (!(step instanceof Failure) && step.done) {
+        this.#iterator = null;
+        continue;
+      }
+      this.#yielded++;
+      if (this.#skip > 0) {
+        this.#skip--;
+        if (!(step instanceof Failure)) this.#free(step.value);
+      } else if (step instanceof Failure) return step;
+      else {
+        return await orFailure(
+          readElement(step.value, this.#specs, this.#structure, this.#owned),
+        );
+      }
+    }
+  }
+
+  save(): number {
+    return this.#yielded + this.#skip;
+  }
+
+  async close(): Promise<void> {
+    await this.#within(() => this.#iterator?.return?.());
+    for (const t of this.#owned) if (!t.kept) t.dispose();
+  }
+
+  #within<R>(fn: () => R): R {
+    return withOwner(this.#owned, fn);
+  }
+
+  #free(value: unknown): void {
+    for (const leaf of leavesIn(this.#structure, value) ?? []) free(leaf, this.#owned);
+  }
 }
 
 function iteratorOf(made: unknown): AnyIterator {

@@ -16,7 +16,9 @@ export { type Components, Dataset } from "./dataset.ts";
 export { AUTOTUNE, type MapOptions } from "./map.ts";
 export type { WorkerMapOptions } from "./worker_map.ts";
 export type { BatchOptions, PaddedBatchOptions } from "./batch.ts";
-export type { IgnoreErrorsOptions, ShuffleOptions } from "./order.ts";
+export type { IgnoreErrorsOptions } from "./order.ts";
+export type { ShuffleOptions } from "./shuffle.ts";
+export { DatasetIterator } from "./iterator.ts";
 export type {
   HostOf,
   OneTensor,

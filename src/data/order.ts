@@ -1,55 +1,34 @@
 /**
- * Stages that pass elements on as they are: shuffle, repeat, take, skip, ignoreErrors, prefetch, cache.
+ * Stages that pass elements on as they are: repeat, take, skip, shard, concatenate, takeWhile, ignoreErrors.
  */
 import { optionCheck } from "../core/options.ts";
-import { eagerKey } from "../ops/random/state.ts";
-import type { Element } from "./element.ts";
-import { Random } from "./random.ts";
-import { checkCount, Failure, looked, makeSource, sameType, type Source } from "./source.ts";
+import { ValueError } from "../core/errors.ts";
+import { commonType } from "./element.ts";
+import {
+  checkCount,
+  type Elements,
+  Failure,
+  type Item,
+  makeSource,
+  sameType,
+  type Source,
+  type State,
+} from "./source.ts";
 
-/** Options of {@linkcode Dataset.shuffle}. */
-export interface ShuffleOptions {
-  /** Makes the order reproducible. Default: the global seed does, where one is set. */
-  readonly seed?: number | string;
-  /** False: every pass has the order of the first. Default true. */
-  readonly reshuffleEachIteration?: boolean;
-}
+type Counted = { readonly n: number; readonly input: State };
 
-const checkShuffle = optionCheck<ShuffleOptions>("shuffle", {
-  seed: true,
-  reshuffleEachIteration: true,
-});
-
-/** Elements drawn at random from a buffer of the next `bufferSize`. */
-export function shuffleSource(
-  input: Source,
-  bufferSize: number,
-  options: ShuffleOptions,
-): Source {
-  checkShuffle(options);
-  const { seed, reshuffleEachIteration = true } = options;
-  const size = checkCount(bufferSize, "bufferSize", 1);
-  const base = eagerKey(seed);
-  let passes = 0;
-  return makeSource({
-    kind: "Shuffle",
-    ...sameType(input),
-    size: input.size,
-    async *open(place) {
-      const random = new Random(`${base}/${reshuffleEachIteration ? passes++ : "same"}`);
-      const buffer: Element[] = [];
-      const draw = (): Element => {
-        const i = random.below(buffer.length), chosen = buffer[i], last = buffer.pop()!;
-        if (i < buffer.length) buffer[i] = last;
-        return chosen;
-      };
-      for await (const element of input.open(place)) {
-        if (element instanceof Failure) yield element;
-        else if (buffer.push(element) === size) yield draw();
-      }
-      while (buffer.length > 0) yield draw();
-    },
-  });
+/** A pass over one input that counts. */
+function counting(
+  input: Elements,
+  from: number,
+  next: (count: { n: number }) => Promise<Item>,
+): Elements {
+  const count = { n: from };
+  return {
+    next: () => next(count),
+    save: async (): Promise<Counted> => ({ n: count.n, input: await input.save() }),
+    close: () => input.close(),
+  };
 }
 
 /** The passes over the input one after the other, `count` of them or without end. */
@@ -66,15 +45,34 @@ export function repeatSource(input: Source, count: number): Source {
     kind: "Repeat",
     ...sameType(input),
     size,
-    async *open(place) {
-      for (let pass = 0; endless || pass < count; pass++) {
-        let empty = true;
-        for await (const element of input.open(place)) {
-          empty = false;
-          yield element;
-        }
-        if (empty && endless) return;
-      }
+    open(place, state?: { readonly pass: number; readonly empty: boolean; readonly input: State }) {
+      let pass = state?.pass ?? 0, empty = state?.empty ?? true;
+      let elements: Elements | null = state ? input.open(place, state.input) : null;
+      return {
+        async next() {
+          for (;;) {
+            if (!endless && pass >= count) return null;
+            elements ??= input.open(place);
+            const item = await elements.next();
+            if (item !== null) {
+              empty = false;
+              return item;
+            }
+            if (empty && endless) return null;
+            // The last pass stays, for who wants to know where it stands.
+            if (!endless && pass + 1 >= count) return null;
+            await elements.close();
+            elements = null;
+            pass++;
+            empty = true;
+          }
+        },
+        async save() {
+          elements ??= input.open(place);
+          return { pass, empty, input: await elements.save() };
+        },
+        close: () => elements?.close(),
+      };
     },
   });
 }
@@ -86,14 +84,15 @@ export function takeSource(input: Source, count: number): Source {
     kind: "Take",
     ...sameType(input),
     size: n === 0 ? 0 : input.size === null ? null : Math.min(n, input.size),
-    async *open(place) {
-      if (n === 0) return;
-      let taken = 0;
-      for await (const element of input.open(place)) {
-        yield element;
+    open(place, state?: Counted) {
+      const elements = input.open(place, state?.input);
+      return counting(elements, state?.n ?? 0, async (taken) => {
         // Asking for one more would compute it.
-        if (!(element instanceof Failure) && ++taken >= n) return;
-      }
+        if (taken.n >= n) return null;
+        const item = await elements.next();
+        if (item !== null && !(item instanceof Failure)) taken.n++;
+        return item;
+      });
     },
   });
 }
@@ -105,17 +104,79 @@ export function skipSource(input: Source, count: number): Source {
     kind: "Skip",
     ...sameType(input),
     size: n === Infinity ? 0 : input.size === null ? null : Math.max(0, input.size - n),
-    async *open(place) {
-      if (n === Infinity) return;
-      let skipped = 0;
-      for await (const element of input.open(place)) {
-        if (skipped >= n) yield element;
-        else if (element instanceof Failure) {
-          // TensorFlow counts anew from there.
-          skipped = 0;
-          yield element;
-        } else skipped++;
-      }
+    open(place, state?: Counted) {
+      const elements = input.open(place, state?.input);
+      return counting(elements, state?.n ?? 0, async (skipped) => {
+        if (n === Infinity) return null;
+        for (;;) {
+          const item = await elements.next();
+          if (item === null || skipped.n >= n) return item;
+          if (item instanceof Failure) {
+            // TensorFlow counts anew from there.
+            skipped.n = 0;
+            return item;
+          }
+          skipped.n++;
+        }
+      });
+    },
+  });
+}
+
+/** Every `numShards`-th element, from number `index`. */
+export function shardSource(input: Source, numShards: number, index: number): Source {
+  const n = checkCount(numShards, "numShards", 1), first = checkCount(index, "index", 0);
+  if (first >= n) {
+    throw new ValueError(
+      `Cannot take shard ${index} of ${numShards}: index must be between 0 and ${numShards - 1}`,
+    );
+  }
+  return makeSource({
+    kind: "Shard",
+    ...sameType(input),
+    size: input.size === null ? null : Math.max(0, Math.ceil((input.size - first) / n)),
+    open(place, state?: Counted) {
+      const elements = input.open(place, state?.input);
+      return counting(elements, state?.n ?? 0, async (seen) => {
+        for (;;) {
+          const item = await elements.next();
+          if (item === null || item instanceof Failure) return item;
+          if (seen.n++ % n === first) return item;
+        }
+      });
+    },
+  });
+}
+
+/** The elements of one stage, then those of another. */
+export function concatenateSource(first: Source, second: Source): Source {
+  const inputs = [first, second];
+  const sizes = inputs.map((input) => input.size);
+  return makeSource({
+    kind: "Concatenate",
+    ...commonType(inputs, "concatenate"),
+    size: sizes.includes(Infinity)
+      ? Infinity
+      : sizes.includes(null)
+      ? null
+      : sizes[0]! + sizes[1]!,
+    inputs,
+    open(place, state?: { readonly at: number; readonly input: State }) {
+      const begin = (from?: State): Elements =>
+        inputs[at].open({ ...place, path: `${place.path}[${at}]` }, from);
+      let at = state?.at ?? 0, elements = begin(state?.input);
+      return {
+        async next() {
+          const item = await elements.next();
+          if (item !== null || at === 1) return item;
+          await elements.close();
+          at = 1;
+          elements = begin();
+          return await elements.next();
+        },
+        save: async () => ({ at, input: await elements.save() }),
+        close: () => elements.close(),
+      };
     },
   });
 }
@@ -136,64 +197,26 @@ export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions):
     kind: "IgnoreErrors",
     ...sameType(input),
     size: null,
-    async *open(place) {
-      for await (const element of input.open(place)) {
-        if (!(element instanceof Failure)) yield element;
-        // Who leaves the iteration ends the calls in flight: that is no error of theirs.
-        else if (place.signal.aborted) return;
-        else if (logWarning) {
-          const { error } = element;
-          console.warn(
-            `Error raised with error message ${error instanceof Error ? error.message : error}`,
-          );
-        }
-      }
-    },
-  });
-}
-
-/** Elements computed ahead of their use. */
-export function prefetchSource(input: Source, bufferSize: number): Source {
-  const n = checkCount(bufferSize, "bufferSize", -1) === -1 ? 2 : bufferSize;
-  return makeSource({
-    kind: "Prefetch",
-    ...sameType(input),
-    size: input.size,
-    async *open(place) {
-      const elements = input.open(place);
-      const waiting: Promise<IteratorResult<Element | Failure, void>>[] = [];
-      try {
-        for (;;) {
-          while (waiting.length <= n) waiting.push(looked(elements.next()));
-          const { done, value } = await waiting.shift()!;
-          if (done) return;
-          yield value;
-        }
-      } finally {
-        looked(elements.return());
-      }
-    },
-  });
-}
-
-/** Elements kept from the first complete pass, so that later ones need not compute them. */
-export function cacheSource(input: Source): Source {
-  let kept: readonly Element[] | undefined;
-  return makeSource({
-    kind: "Cache",
-    ...sameType(input),
-    size: input.size,
-    async *open(place) {
-      if (kept) {
-        yield* kept;
-        return;
-      }
-      const seen: Element[] = [];
-      for await (const element of input.open(place)) {
-        if (!(element instanceof Failure)) seen.push(element);
-        yield element;
-      }
-      kept = seen;
+    open(place, state?: State) {
+      const elements = input.open(place, state);
+      return {
+        async next() {
+          for (;;) {
+            const item = await elements.next();
+            if (!(item instanceof Failure)) return item;
+            // Who leaves the iteration ends the calls in flight: that is no error of theirs.
+            if (place.signal.aborted) return null;
+            const { error } = item;
+            if (logWarning) {
+              console.warn(
+                `Error raised with error message ${error instanceof Error ? error.message : error}`,
+              );
+            }
+          }
+        },
+        save: () => elements.save(),
+        close: () => elements.close(),
+      };
     },
   });
 }

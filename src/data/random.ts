@@ -18,12 +18,29 @@ export class Random {
     for (let i = 0; i < 12; i++) this.#uint32();
   }
 
+  /** Where the sequence stands. */
+  get state(): readonly number[] {
+    return [this.#a, this.#b, this.#c, this.#counter];
+  }
+  /** Goes on from where a sequence stood. */
+  set state([a, b, c, counter]: readonly number[]) {
+    this.#a = a;
+    this.#b = b;
+    this.#c = c;
+    this.#counter = counter;
+  }
+
   #uint32(): number {
     const sum = (this.#a + this.#b + this.#counter++) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);
     this.#b = (this.#c + (this.#c << 3)) | 0;
     this.#c = (((this.#c << 21) | (this.#c >>> 11)) + sum) | 0;
     return sum >>> 0;
+  }
+
+  /** A number from 0 to before 1. */
+  fraction(): number {
+    return this.#uint32() / 0x1_0000_0000;
   }
 
   /** An integer from 0 to before `n`, each as likely as the others. */

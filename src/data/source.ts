@@ -1,8 +1,9 @@
 /**
- * Source: one stage of a pipeline. Stages pull from each other; an iteration is a chain of async generators.
+ * Source: one stage of a pipeline. Stages pull from each other, one element at a time, and can say where they stand.
  */
-import type { PartialShape } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { PartialShape } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import type { DrawCounts } from "../ops/random/state.ts";
 import type { Element, ElementType } from "./element.ts";
@@ -15,6 +16,8 @@ export interface Place {
   readonly signal: AbortSignal;
   /** How often random ops in functions of elements have drawn in this iteration. */
   readonly draws: DrawCounts;
+  /** What stages do that are not told themselves: false where elements may come as they are ready. */
+  readonly deterministic: boolean;
 }
 
 /** What stands in the place of an element that could not be computed. Those after it come all the same. */
@@ -28,40 +31,75 @@ export class Failure {
   }
 }
 
-/** One pass over a stage's elements. Ends its own inputs when it is ended. */
-export type Elements = AsyncGenerator<Element | Failure, void, undefined>;
+/** An element, or why there is none. */
+export type Outcome = Element | Failure;
+/** What a stage gives when it is asked: an outcome, or null at the end, and from then on. */
+export type Item = Outcome | null;
+
+/** Where a stage stands: plain values, elements and failures, in lists and records. */
+export type State =
+  | null
+  | undefined
+  | boolean
+  | number
+  | string
+  | NdArray
+  | Failure
+  | readonly State[]
+  | { readonly [key: string]: State };
+
+/** One pass over a stage's elements. */
+export interface Elements {
+  /** The next one. It is asked for when the one before has come, by whoever opened the pass. */
+  next(): Promise<Item>;
+  /** Where the pass stands: `open(place, state)` goes on from there. Asked for while nobody waits for an element. */
+  save(): State | Promise<State>;
+  /** Ends the pass and what it reads from; nothing is asked after that. */
+  close(): void | Promise<void>;
+}
 
 /** What a stage is made of. */
-export interface SourceInit extends ElementType {
+export interface SourceInit<S extends State = State> extends ElementType {
   /** TensorFlow's name of the stage without `Dataset`, e.g. `Map`. */
   readonly kind: string;
   /** Number of elements: `Infinity` for endless ones, null where it is not known. */
   readonly size: number | null;
-  /** Starts a pass. `place` is this stage's own. */
-  readonly open: (place: Place) => Elements;
+  /** The stages it reads from. Default none. */
+  readonly inputs?: readonly Source[];
+  /** Starts a pass, or goes on with one. `place` is this stage's own. */
+  readonly open: (place: Place, state?: S) => Elements;
 }
 
 /** One stage of a pipeline. */
-export interface Source extends SourceInit {
+export interface Source extends Required<SourceInit> {
   /** `MapDataset:5`, for messages. */
   readonly name: string;
+  /** The kinds of its stages, e.g. `Map(Range)`: saved passes are of one kind of pipeline. */
+  readonly kinds: string;
 }
 
 let sources = 0;
 
 /** Names a stage and lets its passes know where they stand. */
-export function makeSource(init: SourceInit): Source {
-  const { open } = init;
+export function makeSource<S extends State>(init: SourceInit<S>): Source {
+  const { open, inputs = [] } = init;
   return {
     ...init,
+    inputs,
+    kinds: inputs.length === 0
+      ? init.kind
+      : `${init.kind}(${inputs.map((input) => input.kinds).join(", ")})`,
     name: `${init.kind}Dataset:${sources++}`,
-    open: (place) => open({ ...place, path: `${place.path}::${init.kind}` }),
+    open: (place, state) => open({ ...place, path: `${place.path}::${init.kind}` }, state as S),
   };
 }
 
-/** A stage whose elements are of the type of its input's. */
-export function sameType(input: Source): ElementType {
-  return { specs: input.specs, structure: input.structure };
+/** A stage that passes elements on: what they are, and where they come from. */
+export function sameType(
+  input: Source,
+): ElementType & { readonly inputs: readonly Source[] } {
+  const { specs, structure } = input;
+  return { specs, structure, inputs: [input] };
 }
 
 /** The specs with another leading axis each. */
@@ -85,4 +123,48 @@ export function checkCount(value: unknown, what: string, least: number): number 
 export function looked<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
+}
+
+/** A pass that several ask at once: they are served one after another, and nobody who closes it waits for them. */
+export class Queue {
+  readonly #elements: Elements;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Serves this pass. */
+  constructor(elements: Elements) {
+    this.#elements = elements;
+  }
+
+  /** The next one that nobody asked for yet. */
+  next(): Promise<Item> {
+    return this.#after(() => this.#elements.next());
+  }
+  /** Where the pass stands when all who asked are served. */
+  save(): Promise<State> {
+    return this.#after(() => this.#elements.save());
+  }
+  /** Ends the pass when those who asked are served. */
+  close(): Promise<void> {
+    return this.#after(() => this.#elements.close());
+  }
+
+  #after<T>(fn: () => T | Promise<T>): Promise<T> {
+    const done = this.#last.then(fn);
+    this.#last = looked(done).catch(() => {});
+    return done;
+  }
+}
+
+/** Elements that a function of their number gives. */
+export function counted(
+  size: number,
+  from: number | undefined,
+  at: (i: number) => Item | Promise<Item>,
+): Elements {
+  let i = from ?? 0;
+  return {
+    next: async () => (i < size ? await at(i++) : null),
+    save: () => i,
+    close: () => {},
+  };
 }

@@ -8,7 +8,7 @@ import { isNested } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { type Element, hostArray, rowOf, takeApart } from "./element.ts";
-import { Failure, looked, makeSource, type Source } from "./source.ts";
+import { counted, Failure, looked, makeSource, type Source, type State } from "./source.ts";
 
 /** The numbers from `start` to before `stop`. */
 export function rangeSource(start: number, stop: number, step: number, dtype: DType): Source {
@@ -23,9 +23,8 @@ export function rangeSource(start: number, stop: number, step: number, dtype: DT
     specs: [TensorSpec([], dtype)],
     structure: 0,
     size,
-    async *open() {
-      for (let i = 0; i < size; i++) yield [scalarOf(start + i * step, dtype)];
-    },
+    open: (_, from?: number) =>
+      counted(size, from, (i) => [scalarOf(start + i * step, dtype)]),
   });
 }
 
@@ -63,8 +62,9 @@ export function slicesSource(nest: unknown): Source {
       "Cannot slice a scalar: Unbatching a tensor is only supported for rank >= 1",
     );
   }
-  const size = sizes[0]!;
-  const other = sizes.find((n) => n !== size);
+  // Tensors of a function that is only traced may have lengths that nobody knows yet.
+  const size = sizes.find((n) => n !== null) ?? null;
+  const other = sizes.find((n) => n !== null && n !== size);
   if (other !== undefined) {
     throw new ValueError(
       `Cannot slice tensors of different lengths: Dimensions ${size} and ${other} are not compatible`,
@@ -75,10 +75,8 @@ export function slicesSource(nest: unknown): Source {
     specs: specs.map(({ shape, dtype }) => TensorSpec(shape!.slice(1), dtype)),
     structure,
     size,
-    async *open() {
-      const whole = await arrays;
-      for (let i = 0; i < size; i++) yield whole.map((array) => rowOf(array, i));
-    },
+    open: (_, from?: number) =>
+      counted(size ?? 0, from, async (i) => (await arrays).map((array) => rowOf(array, i))),
   });
 }
 
@@ -90,9 +88,7 @@ export function tensorsSource(nest: unknown): Source {
     specs,
     structure,
     size: 1,
-    async *open() {
-      yield await arrays;
-    },
+    open: (_, from?: number) => counted(1, from, () => arrays),
   });
 }
 
@@ -115,26 +111,29 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
     specs: order.flatMap((i) => inputs[i].specs),
     structure: build(nest),
     size: sizes.includes(null) ? null : Math.min(...sizes as number[]),
-    async *open(place) {
-      const streams = inputs.map((input, i) =>
-        input.open({ ...place, path: `${place.path}[${i}]` })
+    inputs,
+    open(place, states?: readonly State[]) {
+      const parts = inputs.map((input, i) =>
+        input.open({ ...place, path: `${place.path}[${i}]` }, states?.[i])
       );
-      try {
-        for (;;) {
-          const parts: Element[] = [];
+      return {
+        async next() {
+          const element: Element[] = [];
           let failure: Failure | null = null;
-          for (const stream of streams) {
-            const { done, value } = await stream.next();
-            if (done) return;
+          for (const part of parts) {
+            const item = await part.next();
+            if (item === null) return null;
             // The others go on to stay side by side.
-            if (value instanceof Failure) failure ??= value;
-            else parts.push(value);
+            if (item instanceof Failure) failure ??= item;
+            else element.push(item);
           }
-          yield failure ?? order.flatMap((i) => parts[i]);
-        }
-      } finally {
-        for (const stream of streams) await stream.return();
-      }
+          return failure ?? order.flatMap((i) => element[i]);
+        },
+        save: () => Promise.all(parts.map((part) => part.save())),
+        async close() {
+          for (const part of parts) await part.close();
+        },
+      };
     },
   });
 }

@@ -7,6 +7,7 @@ import { type Nest, packAs, refusePromise } from "../core/nest.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
+import type { DrawCounts } from "../ops/random/state.ts";
 import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { callInputs, ConcreteFunction, run } from "../runtime/functions/concrete_function.ts";
@@ -22,12 +23,37 @@ export type ElementFunction = (...args: any[]) => unknown;
 
 /** A traced function of elements. */
 export interface Traced extends ElementType {
-  /** Computes one element. Rejects with the body's error. */
-  run(element: Element, place: Place): Promise<Element>;
+  /** Computes element `number`. Rejects with the body's error. */
+  run(element: Element, place: Place, number: number): Promise<Element>;
 }
 
 /** What elements are counted by. */
 const ELEMENT = "element";
+
+/** The numbers that a stage's elements have in a pass, from which what is random in their functions comes. */
+export class Numbering {
+  readonly #counts: DrawCounts;
+
+  /** Of the stage at a place; goes on from `from`. */
+  constructor({ draws, path }: Place, from?: number) {
+    this.#counts = draws.within(drawPath(path));
+    if (from !== undefined) this.#counts.drawn(ELEMENT, from);
+  }
+
+  /** The next element's. */
+  next(): number {
+    return this.#counts.next(ELEMENT);
+  }
+  /** How many there were. */
+  get given(): number {
+    return this.#counts.drawn(ELEMENT);
+  }
+}
+
+/** Whether several are computed at once changes nothing that is drawn. */
+function drawPath(path: string): string {
+  return path.replaceAll("Parallel", "");
+}
 
 /** Traces a function for elements of a type. Throws `TypeError` where it is async or returns what is no tensor. */
 export function traceFunction(fn: ElementFunction, input: ElementType, method: string): Traced {
@@ -68,14 +94,12 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   return {
     specs,
     structure,
-    async run(element, { path, signal, draws }) {
-      // Elements are begun in order, whichever ends first.
-      const counts = draws.within(path.replaceAll("Parallel", ""));
+    async run(element, { path, signal, draws }, number) {
       const values = await run(
         concrete,
         callInputs(concrete, element),
         newRunContext(signal),
-        { draws: counts.ofElement(counts.next(ELEMENT)) },
+        { draws: draws.within(drawPath(path)).ofElement(number) },
       );
       const arrays = await toHost(values);
       checkElement(arrays, specs);

@@ -58,6 +58,12 @@ export class DrawCounts {
     return this.#element === 0 ? n : n * ELEMENTS + this.#element - 1;
   }
 
+  /** How often this op has drawn before; `to` says it anew, for what goes on from there. */
+  drawn(op: Place, to?: number): number {
+    if (to !== undefined) this.#counts.set(op, to);
+    return this.#counts.get(op) ?? 0;
+  }
+
   /** The counts of one element of many that are computed at once: they do not depend on which comes first. */
   ofElement(element: number): DrawCounts {
     return new DrawCounts(this.#followsSeed, element + 1, this.path);

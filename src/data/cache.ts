@@ -1,0 +1,56 @@
+/**
+ * cache: elements kept from the first complete pass, in memory.
+ */
+import type { Element } from "./element.ts";
+import {
+  type Elements,
+  Failure,
+  makeSource,
+  type Place,
+  sameType,
+  type Source,
+  type State,
+} from "./source.ts";
+
+/** What is kept of a cache: it reads what is there, or passes on what it may be filled with. */
+type CacheState = {
+  readonly kept?: readonly Element[];
+  readonly at?: number;
+  readonly input?: State;
+};
+
+/** Elements kept from the first complete pass, so that later ones need not compute them. */
+export function cacheSource(input: Source): Source {
+  let kept: readonly Element[] | undefined;
+  return makeSource({
+    kind: "Cache",
+    ...sameType(input),
+    size: input.size,
+    open(place: Place, state?: CacheState): Elements {
+      if (state?.kept) kept = state.kept;
+      if (kept) return reading(kept, state?.at ?? 0);
+      // A pass that goes on has not seen those before: the next one fills the cache.
+      const seen: Element[] | null = state ? null : [];
+      const elements = input.open(place, state?.input);
+      return {
+        async next() {
+          const item = await elements.next();
+          if (item === null) kept ??= seen ?? undefined;
+          else if (!(item instanceof Failure)) seen?.push(item);
+          return item;
+        },
+        save: async () => ({ input: await elements.save() }),
+        close: () => elements.close(),
+      };
+    },
+  });
+}
+
+function reading(kept: readonly Element[], from: number): Elements {
+  let at = from;
+  return {
+    next: () => Promise.resolve(at < kept.length ? kept[at++] : null),
+    save: (): CacheState => ({ kept, at }),
+    close: () => {},
+  };
+}
