@@ -43,7 +43,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   script: ["core", "ops", "autodiff", "graph", "runtime"],
   runtime: ["core", "kernels", "ops", "graph", "autodiff", "devices"],
   display: ["core", "ops", "graph", "runtime", "data"],
-  data: ["core", "ops", "autodiff", "runtime", "script"],
+  data: ["core", "ops", "autodiff", "runtime", "script", "io"],
   train: ["core", "ops", "autodiff", "runtime", "script"],
   io: ["core", "ops", "autodiff", "runtime", "script"],
   debugging: ["core", "ops", "graph", "runtime", "script"],

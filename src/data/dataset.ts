@@ -8,7 +8,6 @@ import {
   paddedBatchSource,
 } from "./batch.ts";
 import {
-  type Element,
   handOut,
   handOutHost,
   type HostOf,
@@ -17,18 +16,29 @@ import {
   type TensorNest,
   type TensorsOf,
 } from "./element.ts";
-import { filterSource, type MapOptions, mapSource } from "./map.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { type BucketOptions, bucketSource } from "./bucket.ts";
+import { flatMapSource, type InterleaveOptions, interleaveSource } from "./flat_map.ts";
+import { filterSource, type MapOptions, mapSource, takeWhileSource } from "./map.ts";
+import { reducedSource, scanSource } from "./reduce.ts";
+import { diskCacheSource, type SnapshotOptions, writeSnapshot } from "./snapshot.ts";
+import { rangeSource, zipSource } from "./sources.ts";
+import { unbatchSource, type WindowOptions, windowSource } from "./window.ts";
 import {
+  concatenateSource,
+  type DatasetOptions,
   type IgnoreErrorsOptions,
   ignoreErrorsSource,
+  optionsSource,
   repeatSource,
+  shardSource,
   skipSource,
   takeSource,
 } from "./order.ts";
 import { prefetchSource } from "./prefetch.ts";
 import { type ShuffleOptions, shuffleSource } from "./shuffle.ts";
 import { cacheSource } from "./cache.ts";
-import { DatasetIterator } from "./iterator.ts";
+import { DatasetIterator, wholePass } from "./iterator.ts";
 import type { Source } from "./source.ts";
 import type { ElementFunction } from "./trace.ts";
 import { mapArguments, type WorkerMapOptions } from "./worker_map.ts";
@@ -39,6 +49,9 @@ import type { Tout } from "../script/tout.ts";
 /** Components of an element that is a list, as arguments of a function; any other element is the only argument. */
 // deno-lint-ignore no-explicit-any
 export type Components<E> = E extends readonly any[] ? E : [E];
+
+/** The largest int32. */
+const LAST_NUMBER = 2 ** 31 - 1;
 
 /**
  * A sequence of elements, each a tensor or a nest of tensors, that is computed while it is iterated. Follows TensorFlow `tf.data.Dataset`.
@@ -157,6 +170,175 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   }
 
   /**
+   * The elements as long as `predicate`, traced as in {@linkcode Dataset.map}, says true. TensorFlow `tf.data.Dataset.take_while`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const small = tf.data.range(10).takeWhile((x) => tf.less(x, 3));
+   * assertEquals(await Array.fromAsync(small, (x) => x.item()), [0, 1, 2]);
+   * ```
+   */
+  takeWhile(predicate: (...components: Components<E>) => unknown): Dataset<E>;
+  /** `predicate` of the whole element. */
+  takeWhile(predicate: (element: E) => unknown): Dataset<E>;
+  takeWhile(predicate: ElementFunction): Dataset<E> {
+    return new Dataset(takeWhileSource(this.#source, predicate));
+  }
+
+  /**
+   * The elements of the dataset that `fn` makes of each element, one dataset after another. `fn` is called once while the pipeline is
+   * built, with tensors of no value, to learn what those datasets hold, and then for each element, with tensors on the CPU.
+   * Throws `TypeError` where it returns no dataset. TensorFlow `tf.data.Dataset.flat_map`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const rows = tf.data.fromTensorSlices([[1, 2], [3, 4]]);
+   * const values = rows.flatMap((row) => tf.data.fromTensorSlices(row));
+   * assertEquals(await Array.fromAsync(values, (x) => x.item()), [1, 2, 3, 4]);
+   * ```
+   */
+  flatMap<R>(fn: (...components: Components<E>) => Dataset<R>): Dataset<R>;
+  /** `fn` of the whole element. */
+  flatMap<R>(fn: (element: E) => Dataset<R>): Dataset<R>;
+  flatMap(fn: ElementFunction): Dataset {
+    return new Dataset(flatMapSource(this.#source, fn));
+  }
+
+  /**
+   * Like {@linkcode Dataset.flatMap}, going through `cycleLength` datasets in turn, with `blockLength` elements of each: the way to read many
+   * files at once. With `numParallelCalls` so many are read ahead of their turn; the order stays, unless `deterministic` is false.
+   * TensorFlow `tf.data.Dataset.interleave`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const both = tf.data.fromTensorSlices([[1, 2], [10, 20]])
+   *   .interleave((row) => tf.data.fromTensorSlices(row), { cycleLength: 2 });
+   * assertEquals(await Array.fromAsync(both, (x) => x.item()), [1, 10, 2, 20]);
+   * ```
+   */
+  interleave<R>(
+    fn: (...components: Components<E>) => Dataset<R>,
+    options?: InterleaveOptions,
+  ): Dataset<R>;
+  /** `fn` of the whole element. */
+  interleave<R>(fn: (element: E) => Dataset<R>, options?: InterleaveOptions): Dataset<R>;
+  interleave(fn: ElementFunction, options: InterleaveOptions = {}): Dataset {
+    return new Dataset(interleaveSource(this.#source, fn, options));
+  }
+
+  /**
+   * The rows of each element, as elements: the opposite of {@linkcode Dataset.batch}. Throws `ValueError` for scalars; an iteration
+   * rejects with `InvalidArgumentError` where components have different lengths. TensorFlow `tf.data.Dataset.unbatch`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * assertEquals(await Array.fromAsync(tf.data.range(3).batch(2).unbatch(), (x) => x.item()), [0, 1, 2]);
+   * ```
+   */
+  unbatch(): Dataset<E> {
+    return new Dataset(unbatchSource(this.#source));
+  }
+
+  /**
+   * Small datasets of `size` elements each, for {@linkcode Dataset.flatMap}. The next begins `shift` elements further, and its elements are
+   * `stride` apart. A window of records is one dataset of records, where TensorFlow has a record of datasets. TensorFlow
+   * `tf.data.Dataset.window`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const windows = tf.data.range(4).window(3, { shift: 1, dropRemainder: true });
+   * const batches = windows.flatMap((window) => window.batch(3));
+   * assertEquals(await Array.fromAsync(batches, (x) => x.arraySync()), [[0, 1, 2], [1, 2, 3]]);
+   * ```
+   */
+  window(size: number, options: WindowOptions = {}): Dataset<Dataset<E>> {
+    return new Dataset<Dataset<E>>(
+      windowSource(this.#source, size, options, (source) => new Dataset<E>(source)),
+    );
+  }
+
+  /**
+   * Padded batches of elements of about the same length, which `elementLengthFunc` says: bucket `i` has those below
+   * `bucketBoundaries[i]`, and batches of `bucketBatchSizes[i]`. Buckets that are not full come last. Throws `ValueError` for
+   * boundaries that do not rise. TensorFlow `tf.data.Dataset.bucket_by_sequence_length`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const words = tf.data.fromGenerator(() => [[1], [1, 2, 3], [2]], tf.TensorSpec([null], "int32"));
+   * const batches = words.bucketBySequenceLength((w) => tf.size(w), { bucketBoundaries: [2], bucketBatchSizes: [2, 2] });
+   * assertEquals(await Array.fromAsync(batches, (x) => x.arraySync()), [[[1], [2]], [[1, 2, 3]]]);
+   * ```
+   */
+  bucketBySequenceLength(
+    elementLengthFunc: (...components: Components<E>) => unknown,
+    options: BucketOptions,
+  ): Dataset<E>;
+  /** `elementLengthFunc` of the whole element. */
+  bucketBySequenceLength(
+    elementLengthFunc: (element: E) => unknown,
+    options: BucketOptions,
+  ): Dataset<E>;
+  bucketBySequenceLength(elementLengthFunc: ElementFunction, options: BucketOptions): Dataset<E> {
+    return new Dataset(bucketSource(this.#source, elementLengthFunc, options));
+  }
+
+  /**
+   * Outputs of `fn(state, element)`, which returns the next state and an output. Throws `TypeError` where the state changes its structure or
+   * dtypes. TensorFlow `tf.data.Dataset.scan`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const sums = tf.data.range(1, 4).scan(tf.scalar(0, "int32"), (sum, x) => [tf.add(sum, x), tf.add(sum, x)]);
+   * assertEquals(await Array.fromAsync(sums, (x) => x.item()), [1, 3, 6]);
+   * ```
+   */
+  scan<const S, R>(
+    initialState: S,
+    fn: (state: TensorsOf<S>, element: E) => readonly [unknown, R],
+  ): Dataset<TensorsOf<R>> {
+    return new Dataset<TensorsOf<R>>(
+      scanSource(this.#source, initialState, fn as ElementFunction),
+    );
+  }
+
+  /**
+   * The last state of `fn(state, element)`, which returns the next one, after all elements. The caller owns it. Throws `TypeError` where
+   * the state changes its structure or dtypes. TensorFlow `tf.data.Dataset.reduce`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const sum = await tf.data.range(5).reduce(tf.scalar(0, "int32"), (sum, x) => tf.add(sum, x));
+   * assertEquals(sum.item(), 10);
+   * ```
+   */
+  async reduce<const S>(
+    initialState: S,
+    fn: (state: TensorsOf<S>, element: E) => unknown,
+  ): Promise<TensorsOf<S>> {
+    const reduced = new Dataset<TensorsOf<S>>(
+      reducedSource(this.#source, initialState, fn as ElementFunction),
+    );
+    const [state] = await reduced.toArray();
+    return state;
+  }
+
+  /**
    * Puts `batchSize` elements at a time under a new first axis. The last batch may be smaller, so that the axis is unknown in
    * `elementSpec`, unless `dropRemainder` leaves it out. An iteration rejects with `InvalidArgumentError` where shapes in a batch differ.
    *
@@ -211,6 +393,32 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
     return new Dataset(shuffleSource(this.#source, bufferSize, options));
   }
 
+  /**
+   * The elements whose number is `index` modulo `numShards`: each of several workers takes another index. Throws `ValueError` for an index
+   * that is not below `numShards`. TensorFlow `tf.data.Dataset.shard`.
+   */
+  shard(numShards: number, index: number): Dataset<E> {
+    return new Dataset(shardSource(this.#source, numShards, index));
+  }
+  /** These elements, then those of another dataset. Throws `TypeError` where dtypes or structures differ. */
+  concatenate(dataset: Dataset<E>): Dataset<E> {
+    return new Dataset(concatenateSource(this.#source, dataset.source));
+  }
+  /**
+   * Pairs of a number, counted from `start`, and an element. Numbers are `int32`. TensorFlow `tf.data.Dataset.enumerate`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const lines = tf.data.fromTensorSlices([0.5, 0.25]).enumerate(1);
+   * assertEquals(await Array.fromAsync(lines, ([i, x]) => [i.item(), x.item()]), [[1, 0.5], [2, 0.25]]);
+   * ```
+   */
+  enumerate(start = 0): Dataset<readonly [Tensor, E]> {
+    const numbers = rangeSource(start, LAST_NUMBER, 1, "int32");
+    return new Dataset<readonly [Tensor, E]>(zipSource([numbers, this.#source], [0, 1]));
+  }
   /** Passes over the elements `count` times; without end where it is absent or -1. */
   repeat(count = -1): Dataset<E> {
     return new Dataset(repeatSource(this.#source, count));
@@ -246,9 +454,40 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   prefetch(bufferSize: number): Dataset<E> {
     return new Dataset(prefetchSource(this.#source, bufferSize));
   }
-  /** Keeps the elements of the first complete pass in memory: later passes do not compute the stages before. */
-  cache(): Dataset<E> {
-    return new Dataset(cacheSource(this.#source));
+  /**
+   * Keeps the elements of the first complete pass: later passes do not compute the stages before. They are kept in memory, or in the file
+   * of this path, which passes of other processes read too; delete it where what it was made of has changed.
+   */
+  cache(path?: string): Dataset<E> {
+    return new Dataset(
+      path === undefined ? cacheSource(this.#source) : diskCacheSource(this.#source, path),
+    );
+  }
+  /**
+   * Writes all elements to a file, for {@linkcode load}. Rejects with the error of the first that cannot be computed; then there is no file.
+   * TensorFlow `tf.data.Dataset.save`, which makes a folder.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const path = await Deno.makeTempFile();
+   * await tf.data.range(3).map((x) => ({ x, y: tf.square(x) })).save(path);
+   * const loaded = await tf.data.load<{ x: tf.Tensor; y: tf.Tensor }>(path);
+   * assertEquals(await Array.fromAsync(loaded, ({ y }) => y.item()), [0, 1, 4]);
+   * await Deno.remove(path);
+   * ```
+   */
+  async save(path: string, options: SnapshotOptions = {}): Promise<void> {
+    const elements = this.#source.open(wholePass());
+    await writeSnapshot(this.#source, elements, path, options);
+  }
+  /**
+   * The same elements with options for all stages before, where these were not told themselves. `deterministic: false` lets elements of
+   * parallel calls come as they are ready. TensorFlow `tf.data.Dataset.with_options`.
+   */
+  withOptions(options: DatasetOptions): Dataset<E> {
+    return new Dataset(optionsSource(this.#source, options));
   }
 
   /** Starts a pass. Its elements belong to the caller, or to the scope in force. */

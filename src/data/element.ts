@@ -12,8 +12,10 @@ import {
 } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { NdArray, type Nested } from "../core/nd_array.ts";
+import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";
 import {
   checkDepth,
+  isNested,
   isPlainObject,
   type Nest,
   packAs,
@@ -58,7 +60,8 @@ export type TensorsOfSpec<T> = [Tout] extends [T] ? TensorNest
   : { readonly [K in keyof T]: TensorsOfSpec<T[K]> };
 
 /** The nest of specs of a nest of tensors. */
-export type SpecsOf<E> = E extends Tensor ? TensorSpec : { readonly [K in keyof E]: SpecsOf<E[K]> };
+export type SpecsOf<E> = E extends Tensor ? TensorSpec
+  : { readonly [K in keyof E]: SpecsOf<E[K]> };
 
 /** A nest of tensors with host arrays in place of tensors. */
 export type HostOf<E> = E extends Tensor ? NdArray
@@ -86,6 +89,10 @@ export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknow
       for (const key of keys.sort()) setKey(out, key, visit(value[key], depth + 1));
       return out;
     }
+    if (value instanceof CompositeTensor) {
+      leaves.push(...value.components);
+      return value.spec;
+    }
     leaves.push(value);
     return 0;
   };
@@ -97,16 +104,16 @@ function isStructure(list: readonly unknown[], depth: number): boolean {
   checkDepth(depth);
   return list.some((v) =>
     v instanceof Tensor || v instanceof NdArray || v instanceof TensorSpecClass ||
-    dtypeOfArray(v) !== undefined || isPlainObject(v) ||
+    v instanceof CompositeTensor || dtypeOfArray(v) !== undefined || isPlainObject(v) ||
     (Array.isArray(v) && isStructure(v, depth + 1))
   );
 }
 
 /** The specs in the element's nest. Records and lists in it write themselves as such: `{x: float32[2]}`. */
-export function specsNest({ structure, specs }: ElementType): Nest<TensorSpec> {
-  const nest = packAs<TensorSpec>(structure, specs);
-  const visit = (n: Nest<TensorSpec>): void => {
-    if (n instanceof TensorSpecClass || Object.hasOwn(n, "toString")) return;
+export function specsNest({ structure, specs }: ElementType): Nest<LeafSpec> {
+  const nest = packAs<LeafSpec>(structure, leafSpecs(structure, specs));
+  const visit = (n: Nest<LeafSpec>): void => {
+    if (isLeafSpec(n) || Object.hasOwn(n, "toString")) return;
     Object.defineProperty(n, "toString", { value: () => nestText(n) });
     Object.values(n).forEach(visit);
   };
@@ -114,8 +121,14 @@ export function specsNest({ structure, specs }: ElementType): Nest<TensorSpec> {
   return nest;
 }
 
-function nestText(n: Nest<TensorSpec>): string {
-  if (n instanceof TensorSpecClass) return n.toString();
+type LeafSpec = TensorSpec | CompositeSpec;
+
+function isLeafSpec(n: unknown): n is LeafSpec {
+  return n instanceof TensorSpecClass || n instanceof CompositeSpec;
+}
+
+function nestText(n: Nest<LeafSpec>): string {
+  if (isLeafSpec(n)) return n.toString();
   return Array.isArray(n)
     ? `[${n.map(nestText).join(", ")}]`
     : `{${Object.entries(n).map(([key, v]) => `${key}: ${nestText(v)}`).join(", ")}}`;
@@ -146,6 +159,7 @@ export function commonType(types: readonly ElementType[], method: string): Eleme
   const specs = [...first.specs];
   for (const other of others) {
     const fits = structureText(other.structure) === wanted &&
+      other.specs.length === specs.length &&
       other.specs.every(({ dtype }, i) => dtype === specs[i].dtype);
     if (!fits) {
       throw new TypeError(
@@ -232,28 +246,27 @@ export function checkElement(element: Element, specs: readonly TensorSpec[]): vo
 /** The element as tensors on the default device, owned by the caller or the scope in force. */
 export function handOut(element: Element, structure: unknown): TensorNest {
   const device = defaultDevice();
-  return withDispose(
-    packAs<Tensor>(structure, element.map((a) => constantTensor(a, device))) as TensorNest,
-  );
+  const components = element.map((a) => (a.dtype === "variant" ? a : constantTensor(a, device)));
+  return withDispose(packComponents<unknown>(structure, components) as TensorNest);
 }
 
 /** The element as host arrays that are shared with nobody. */
 export function handOutHost(element: Element, structure: unknown): Nest<NdArray> {
-  return packAs<NdArray>(structure, element.map((a) => a.copy()));
+  return packComponents(structure, element.map((a) => (a.dtype === "variant" ? a : a.copy())));
 }
 
 /** Lets `using` dispose a list or object of tensors. */
 function withDispose(nest: TensorNest): TensorNest {
-  if (nest instanceof Tensor) return nest;
+  if (!isNested(nest)) return nest;
   return Object.defineProperty(nest, Symbol.dispose, {
     value: () => disposeAll(nest),
     enumerable: false,
   });
 }
 
-function disposeAll(nest: TensorNest): void {
-  if (nest instanceof Tensor) nest.dispose();
-  else for (const value of Object.values(nest)) disposeAll(value as TensorNest);
+function disposeAll(nest: unknown): void {
+  if (isNested(nest)) Object.values(nest).forEach(disposeAll);
+  else (nest as Partial<Disposable>)[Symbol.dispose]?.();
 }
 
 /** Values that are shown of a list, and lists in each other. */

@@ -11,7 +11,7 @@ import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
 import { mapScriptError } from "../script/script_errors.ts";
 import { parseTout, type Tout } from "../script/tout.ts";
-import { type Element, hostArray, leavesIn, valueText } from "./element.ts";
+import { type Element, type ElementType, hostArray, leavesIn, valueText } from "./element.ts";
 import { type Elements, Failure, type Item, makeSource, type Source } from "./source.ts";
 
 /** Yields the values of elements, one after the other. */
@@ -54,7 +54,8 @@ export function generatorSource(
     specs: declared,
     structure,
     size: null,
-    open: (_, from?: number) => new GeneratorPass(() => generator(...args), declared, structure, from),
+    open: (_, from?: number) =>
+      new GeneratorPass(() => generator(...args), declared, structure, from),
   });
 }
 
@@ -100,7 +101,10 @@ class GeneratorPass implements Elements {
       } else if (step instanceof Failure) return step;
       else {
         return await orFailure(
-          readElement(step.value, this.#specs, this.#structure, this.#owned),
+          readElement(step.value, this.#specs, this.#structure, {
+            owned: this.#owned,
+            giver: GENERATOR,
+          }),
         );
       }
     }
@@ -153,30 +157,49 @@ function mapped(error: unknown): Error {
   return mapScriptError(error, { op: "GeneratorDataset", token: "generator" });
 }
 
-/** A yielded value as host arrays of the declared dtypes and shapes. Throws `InvalidArgumentError` with TensorFlow's phrases. */
+/** A plain value as an element of a declared type. Rejects with `InvalidArgumentError` for one that does not fit, which `giver` has given. */
+export function declaredElement(
+  value: unknown,
+  { specs, structure }: ElementType,
+  giver: string,
+): Promise<Element> {
+  return readElement(value, specs, structure, { owned: [], giver });
+}
+
+/** What yields elements, in TensorFlow's words. */
+const GENERATOR = "TypeError: `generator` yielded";
+
+interface Reading {
+  /** Tensors that are freed once read. */
+  readonly owned: EagerTensor[];
+  /** Who gave the value, with a verb. */
+  readonly giver: string;
+}
+
+/** A value as host arrays of the declared dtypes and shapes. Throws `InvalidArgumentError` with TensorFlow's phrases. */
 async function readElement(
   value: unknown,
   specs: readonly TensorSpec[],
   structure: unknown,
-  owned: EagerTensor[],
+  { owned, giver }: Reading,
 ): Promise<Element> {
   const leaves = leavesIn(structure, value);
   if (leaves === null) {
     const wanted = signatureText(packAs(structure, specs));
     throw refused(
-      `\`generator\` yielded an element that did not match the expected structure. The expected structure was ${wanted}, but the yielded element was ${
+      `${giver} an element that did not match the expected structure. The expected structure was ${wanted}, but the yielded element was ${
         valueText(value)
       }.`,
     );
   }
   const arrays: NdArray[] = [];
   for (let i = 0; i < leaves.length; i++) {
-    const array = await readLeaf(leaves[i], specs[i]);
+    const array = await readLeaf(leaves[i], specs[i], giver);
     if (!compatible(specs[i].shape, array.shape)) {
       throw refused(
-        `\`generator\` yielded an element of shape ${
-          shapeTuple(array.shape)
-        } where an element of shape ${shapeTuple(specs[i].shape)} was expected.`,
+        `${giver} an element of shape ${shapeTuple(array.shape)} where an element of shape ${
+          shapeTuple(specs[i].shape)
+        } was expected.`,
       );
     }
     arrays.push(array);
@@ -185,10 +208,10 @@ async function readElement(
   return arrays;
 }
 
-async function readLeaf(leaf: unknown, { dtype }: TensorSpec): Promise<NdArray> {
+async function readLeaf(leaf: unknown, { dtype }: TensorSpec, giver: string): Promise<NdArray> {
   const fail = (cause?: unknown): never => {
     throw refused(
-      `\`generator\` yielded an element that could not be converted to the expected type. The expected type was ${dtype}, but the yielded element was ${
+      `${giver} an element that could not be converted to the expected type. The expected type was ${dtype}, but the yielded element was ${
         valueText(leaf)
       }.`,
       cause,
@@ -215,7 +238,7 @@ function free(leaf: unknown, owned: EagerTensor[]): void {
 }
 
 function refused(text: string, cause?: unknown): InvalidArgumentError {
-  return new InvalidArgumentError(`TypeError: ${text}`, { op: "GeneratorDataset", cause });
+  return new InvalidArgumentError(text, { op: "GeneratorDataset", cause });
 }
 
 /** A signature in Python's manner: `(tf.float32, tf.int32)`. */

@@ -6,8 +6,13 @@ import { DataLossError, ValueError } from "../core/errors.ts";
 import type { Bytes } from "../io/bytes.ts";
 import { DrawCounts } from "../ops/random/state.ts";
 import type { Element } from "./element.ts";
-import { type Elements, Failure, Queue, type Source, type State } from "./source.ts";
+import { type Elements, Failure, type Place, Queue, type Source, type State } from "./source.ts";
 import { decodeState, encodeState } from "./state.ts";
+
+/** Where the last stage of a pipeline stands. */
+export function wholePass(signal: AbortSignal = new AbortController().signal): Place {
+  return { path: "Iterator::Root", signal, draws: new DrawCounts() };
+}
 
 /** What is saved of a pass. */
 interface Saved {
@@ -37,7 +42,7 @@ interface Saved {
  * assertEquals([...first.arraySync() as number[], ...rest.flat()].sort(), [0, 1, 2, 3, 4, 5]);
  * ```
  */
-export class DatasetIterator<T> implements AsyncIterableIterator<T, undefined> {
+export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #stop = new AbortController();
   readonly #source: Source;
   readonly #elements: Elements;
@@ -55,12 +60,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T, undefined> {
     const from = state === undefined ? undefined : readState(source, state);
     this.#source = source;
     this.#elements = new Queue(
-      source.open({
-        path: "Iterator::Root",
-        signal: this.#stop.signal,
-        draws: new DrawCounts(),
-        deterministic: true,
-      }, from?.stages),
+      source.open(wholePass(this.#stop.signal), from?.stages),
     );
     this.#count = from?.count ?? 0;
     this.#ended = from !== undefined && from.stages === undefined;
@@ -73,7 +73,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T, undefined> {
   }
 
   /** The next element, which belongs to the caller or to the scope in force. Rejects with the error of what computes it. */
-  async next(): Promise<IteratorResult<T, undefined>> {
+  async next(): Promise<IteratorResult<T>> {
     if (this.#ended) return { done: true, value: undefined };
     try {
       const item = await this.#elements.next();
@@ -92,7 +92,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T, undefined> {
   }
 
   /** Ends the pass: what it computes ahead is cancelled, files are closed. */
-  async return(): Promise<IteratorResult<T, undefined>> {
+  async return(): Promise<IteratorResult<T>> {
     await this.#end(new DOMException("The iteration was left", "AbortError"));
     return { done: true, value: undefined };
   }

@@ -3,8 +3,7 @@
  */
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
-import { TensorSpec, specText } from "../core/tensor_spec.ts";
-import type { Element } from "./element.ts";
+import { specText } from "../core/tensor_spec.ts";
 import {
   checkCount,
   type Elements,
@@ -72,7 +71,7 @@ export function mapSource(
       if (calls === 1) return oneByOne(elements, caller, (item) => caller.call(item));
       return new ParallelCalls(elements, caller, {
         calls,
-        inOrder: deterministic ?? place.deterministic,
+        inOrder: deterministic ?? place.deterministic ?? true,
         again: state?.pending ?? [],
       });
     },

@@ -155,11 +155,7 @@ export function concatenateSource(first: Source, second: Source): Source {
   return makeSource({
     kind: "Concatenate",
     ...commonType(inputs, "concatenate"),
-    size: sizes.includes(Infinity)
-      ? Infinity
-      : sizes.includes(null)
-      ? null
-      : sizes[0]! + sizes[1]!,
+    size: sizes.includes(Infinity) ? Infinity : sizes.includes(null) ? null : sizes[0]! + sizes[1]!,
     inputs,
     open(place, state?: { readonly at: number; readonly input: State }) {
       const begin = (from?: State): Elements =>
@@ -218,5 +214,27 @@ export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions):
         close: () => elements.close(),
       };
     },
+  });
+}
+
+/** Options of {@linkcode Dataset.withOptions}. */
+export interface DatasetOptions {
+  /** False: elements of parallel calls may come in the order in which they are ready. Default true. */
+  readonly deterministic?: boolean;
+}
+
+const checkDatasetOptions = optionCheck<DatasetOptions>("withOptions", { deterministic: true });
+
+/** The same elements, of stages that are told what they do where they were not told themselves. */
+export function optionsSource(input: Source, options: DatasetOptions): Source {
+  checkDatasetOptions(options);
+  const { deterministic } = options;
+  return makeSource({
+    kind: "Options",
+    ...sameType(input),
+    size: input.size,
+    open: (place, state?: State) =>
+      // As in TensorFlow, options that are set later count.
+      input.open({ ...place, deterministic: place.deterministic ?? deterministic }, state),
   });
 }

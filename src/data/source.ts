@@ -16,8 +16,8 @@ export interface Place {
   readonly signal: AbortSignal;
   /** How often random ops in functions of elements have drawn in this iteration. */
   readonly draws: DrawCounts;
-  /** What stages do that are not told themselves: false where elements may come as they are ready. */
-  readonly deterministic: boolean;
+  /** False where elements of stages that were not told themselves may come as they are ready. */
+  readonly deterministic?: boolean | undefined;
 }
 
 /** What stands in the place of an element that could not be computed. Those after it come all the same. */
@@ -104,6 +104,11 @@ export function sameType(
 
 /** The specs with another leading axis each. */
 export function withLeading(specs: readonly TensorSpec[], size: number | null): TensorSpec[] {
+  if (specs.some(({ dtype }) => dtype === "variant")) {
+    throw new TypeError(
+      "Cannot batch datasets: batch their elements, by flatMap((w) => w.batch(n))",
+    );
+  }
   return specs.map(({ shape, dtype }) =>
     TensorSpec(shape === null ? null : leading(size, shape), dtype)
   );

@@ -23,8 +23,7 @@ export function rangeSource(start: number, stop: number, step: number, dtype: DT
     specs: [TensorSpec([], dtype)],
     structure: 0,
     size,
-    open: (_, from?: number) =>
-      counted(size, from, (i) => [scalarOf(start + i * step, dtype)]),
+    open: (_, from?: number) => counted(size, from, (i) => [scalarOf(start + i * step, dtype)]),
   });
 }
 
@@ -35,14 +34,14 @@ function scalarOf(value: number, dtype: DType): NdArray {
 }
 
 /** A nest of values, kept as they are now. */
-interface Values {
+export interface Values {
   readonly specs: readonly TensorSpec[];
   readonly structure: unknown;
   /** Tensors on devices that are read asynchronously arrive later. */
   readonly arrays: Promise<Element>;
 }
 
-function keepValues(nest: unknown): Values {
+export function keepValues(nest: unknown): Values {
   const { leaves, structure } = takeApart(nest);
   const kept = leaves.map((leaf) => (leaf instanceof Tensor ? leaf : hostArray(leaf)));
   const specs = kept.map((x) => TensorSpec(x.shape, x.dtype));

@@ -1,24 +1,19 @@
 /**
  * Elements and states of passes as bytes: JSON with the values of arrays behind it.
  */
-import { encodeString } from "../core/text.ts";
+import { decodeString, encodeString } from "../core/text.ts";
 import { type DType, isDType } from "../core/dtype.ts";
 import * as errors from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, setKey } from "../core/nest.ts";
 import { isShape, sizeOf } from "../core/shape.ts";
-import { type Spec, TensorSpec } from "../core/tensor_spec.ts";
 import { arrayFromBytes, type Bytes, bytesOfArray, concatBytes, viewOf } from "../io/bytes.ts";
-import type { Element, ElementType } from "./element.ts";
+import { crc32c } from "../io/crc32c.ts";
+import type { Element } from "./element.ts";
 import { Failure, type State } from "./source.ts";
 
-/** Elements that stand in an element: a window. */
-export interface Rows {
-  /** What they are. */
-  readonly type: ElementType;
-  /** They themselves. */
-  readonly elements: readonly Element[];
-}
+/** Elements that stand in an element. */
+export type Window = readonly Element[];
 
 /** The key that no record of a state has but what stands for something else. */
 const KIND = "$";
@@ -36,12 +31,9 @@ export function encodeState(state: State): Bytes {
   const array = (x: NdArray): unknown => {
     const { dtype, shape } = x, start = at;
     if (dtype === "variant") {
-      const rows = (x.data as unknown as Rows[]).map(({ type: { specs, structure }, elements }) => ({
-        specs: specs.map(({ shape, dtype }) => ({ shape, dtype })),
-        structure,
-        elements: elements.map(visit),
-      }));
-      return { [KIND]: "windows", shape, rows };
+      // Elements in windows; what they are, the stage that made them knows.
+      const windows = (x.data as unknown as Window[]).map((elements) => elements.map(visit));
+      return { [KIND]: "windows", shape, windows };
     }
     if (dtype === "resource") {
       throw new UnimplementedError("Cannot save an element that holds handles of resources");
@@ -62,10 +54,15 @@ export function encodeState(state: State): Bytes {
     return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, visit(v as State)]));
   };
   const header = encodeString(JSON.stringify(visit(state) ?? null));
-  const length = new Uint8Array(4);
-  viewOf(length).setUint32(0, header.length, true);
-  return concatBytes([length, header, ...parts]);
+  const head = new Uint8Array(HEAD);
+  viewOf(head).setUint32(4, header.length, true);
+  const bytes = concatBytes([head, header, ...parts]);
+  viewOf(bytes).setUint32(0, crc32c(bytes.subarray(4)), true);
+  return bytes;
 }
+
+/** A checksum of what follows, and the length of the JSON. */
+const HEAD = 8;
 
 function lengthsOf(strings: readonly Uint8Array[]): NdArray {
   return new NdArray("uint32", [strings.length], Uint32Array.from(strings, (s) => s.length));
@@ -76,12 +73,15 @@ export function decodeState(bytes: Uint8Array): State {
   const fail = (why: string): never => {
     throw new DataLossError(`Cannot read the state of a dataset: ${why}`);
   };
-  if (bytes.length < 4) fail(`${bytes.length} bytes are none`);
-  const data = 4 + viewOf(bytes).getUint32(0, true);
-  if (data > bytes.length) fail("it is cut off");
+  if (bytes.length < HEAD) fail(`${bytes.length} bytes are none`);
+  const view = viewOf(bytes);
+  if (view.getUint32(0, true) !== crc32c(bytes.subarray(4))) {
+    fail("its bytes are broken or cut off");
+  }
+  const data = HEAD + view.getUint32(4, true);
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(4, data)));
+    json = JSON.parse(decodeString(bytes.subarray(HEAD, data)));
   } catch (cause) {
     throw new DataLossError("Cannot read the state of a dataset: its head is no JSON", { cause });
   }
@@ -96,13 +96,6 @@ export function decodeState(bytes: Uint8Array): State {
       ? stringsFrom(shape, part, fail)
       : arrayFromBytes(dtype as DType, shape, part, "the state of a dataset");
   };
-  const windowFrom = ({ specs, structure, elements }: Record<string, unknown>): Rows => ({
-    type: {
-      specs: (specs as Spec[]).map(({ shape, dtype }) => TensorSpec(shape, dtype)),
-      structure,
-    },
-    elements: (elements as unknown[]).map(visit) as unknown as Element[],
-  });
   const visit = (value: unknown): State => {
     if (Array.isArray(value)) return value.map(visit);
     if (!isPlainObject(value)) return value as State;
@@ -115,7 +108,7 @@ export function decodeState(bytes: Uint8Array): State {
         return new NdArray(
           "variant",
           value.shape as number[],
-          (value.rows as Record<string, unknown>[]).map(windowFrom),
+          (value.windows as unknown[][]).map((elements) => elements.map(visit)),
         );
     }
     const out: Record<string, State> = {};

@@ -1,9 +1,10 @@
 /**
  * Functions of elements: traced once into a graph on the CPU, run on host arrays.
  */
+import { packComponents } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { InvalidArgumentError, OpError, OutOfRangeError, ValueError } from "../core/errors.ts";
-import { type Nest, packAs, refusePromise } from "../core/nest.ts";
+import { type Nest, refusePromise } from "../core/nest.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
@@ -62,7 +63,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   }
   let structure: unknown;
   const body = (...leaves: Tensor[]): Tensor[] => {
-    const result = fn(...argumentsOf(fn, packAs<Tensor>(input.structure, leaves)));
+    const result = fn(...argumentsOf(fn, packComponents<Tensor>(input.structure, leaves)));
     refusePromise(
       result,
       () =>
@@ -109,7 +110,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
 }
 
 /** A list is spread over a function of several parameters; anything else, and a list for one parameter, is one argument. */
-function argumentsOf(fn: ElementFunction, element: Nest<Tensor>): unknown[] {
+export function argumentsOf(fn: ElementFunction, element: Nest<Tensor>): unknown[] {
   return Array.isArray(element) && fn.length !== 1 ? element : [element];
 }
 

@@ -2,6 +2,8 @@
  * Files of arrays: npy, npz, safetensors; and variables saved in them. The public name is `tf.io`.
  */
 export type { Bytes, Writable } from "./bytes.ts";
+export type { ByteSource, Compression } from "./byte_stream.ts";
+export { type TFRecordOptions, TFRecordWriter } from "./tf_record.ts";
 export { readNpy, writeNpy } from "./npy.ts";
 export { readNpz, writeNpz } from "./npz.ts";
 export { readSafetensors, type Safetensors, writeSafetensors } from "./safetensors.ts";

@@ -40,14 +40,17 @@ export class DrawCounts {
   readonly #counts = new Map<Place, number>();
   readonly #inner = new Map<Place, DrawCounts>();
   readonly #element: number;
+  /** Tells passes over datasets of elements apart; null outside of them. */
+  readonly branch: Words | null;
   /** The places within which this is, outermost first. */
   readonly path: string;
 
-  /** `followsSeed`: all sequences begin anew when the global seed is set. `element` and `path` are said by those around. */
-  constructor(followsSeed = false, element = 0, path = "") {
+  /** `followsSeed`: all sequences begin anew when the global seed is set. The others are said by those around. */
+  constructor(followsSeed = false, element = 0, path = "", branch: Words | null = null) {
     this.#followsSeed = followsSeed;
     this.#element = element;
     this.path = path;
+    this.branch = branch;
   }
 
   /** How often this op has drawn before, or the number of the element where it has not in this one. */
@@ -66,7 +69,13 @@ export class DrawCounts {
 
   /** The counts of one element of many that are computed at once: they do not depend on which comes first. */
   ofElement(element: number): DrawCounts {
-    return new DrawCounts(this.#followsSeed, element + 1, this.path);
+    return new DrawCounts(this.#followsSeed, element + 1, this.path, this.branch);
+  }
+
+  /** The counts of what one element of many is made into, which draws something else than what the others are made into. */
+  branchOf(element: number): DrawCounts {
+    const branch = threefryWords(this.branch ?? [0, 0], wordsOf(element + 1));
+    return new DrawCounts(this.#followsSeed, this.#element, this.path, branch);
   }
 
   /** The counts of a function that is called at this place. */
@@ -77,7 +86,10 @@ export class DrawCounts {
       const path = `${this.path}/${
         typeof call === "string" ? call : (call as { name?: string }).name
       }`;
-      this.#inner.set(call, inner = new DrawCounts(this.#followsSeed, this.#element, path));
+      this.#inner.set(
+        call,
+        inner = new DrawCounts(this.#followsSeed, this.#element, path, this.branch),
+      );
     }
     return inner;
   }
@@ -165,7 +177,10 @@ const RandomKey = defineOp({
 
 function nextKey(seed: number, seed2: number): Words {
   if (seed === 0 && seed2 === 0) return threefryWords(processKey, wordsOf(draws++));
-  if (drawing !== null) return keyFor(seed, seed2, drawing.counts.next(drawing.op));
+  if (drawing !== null) {
+    const { counts, op } = drawing, key = keyFor(seed, seed2, counts.next(op));
+    return counts.branch === null ? key : threefryWords(key, counts.branch);
+  }
   const name = `${seed},${seed2}`, n = eagerCounts.get(name) ?? 0;
   eagerCounts.set(name, n + 1);
   return keyFor(seed, seed2, n);

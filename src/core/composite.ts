@@ -1,0 +1,45 @@
+/**
+ * Composite values: several tensors that stand as one in nests, such as ragged and sparse tensors and datasets of windows.
+ */
+import { flatten, isNested, type Nest, packAs } from "./nest.ts";
+import type { TensorSpec } from "./tensor_spec.ts";
+
+/** What is known of a composite value. In the structure of a nest it stands in the value's place. */
+export abstract class CompositeSpec {
+  /** Specs of the tensors that it is made of. */
+  abstract readonly components: readonly TensorSpec[];
+  /** The value of these tensors, or of host arrays. */
+  abstract pack(components: readonly unknown[]): unknown;
+}
+
+/** A value made of several tensors. */
+export abstract class CompositeTensor {
+  /** The tensors. */
+  abstract readonly components: readonly unknown[];
+  /** What is known of it. */
+  abstract readonly spec: CompositeSpec;
+}
+
+/** The nest of a structure: one component for each of its leaves, and for a composite spec what it packs. */
+export function packComponents<T>(structure: unknown, components: readonly T[]): Nest<T> {
+  const leaves = isNested(structure) ? flatten(structure as Nest<unknown>) : [structure];
+  if (!leaves.some((leaf) => leaf instanceof CompositeSpec)) return packAs(structure, components);
+  let at = 0;
+  const values = leaves.map((leaf) => {
+    if (!(leaf instanceof CompositeSpec)) return components[at++];
+    const from = at;
+    return leaf.pack(components.slice(from, at += leaf.components.length)) as T;
+  });
+  return packAs(structure, values);
+}
+
+/** Specs of the components of a leaf of a structure: those of a composite one, else the next of `specs`. */
+export function leafSpecs<S>(structure: unknown, specs: readonly S[]): (S | CompositeSpec)[] {
+  const leaves = isNested(structure) ? flatten(structure as Nest<unknown>) : [structure];
+  let at = 0;
+  return leaves.map((leaf) => {
+    if (!(leaf instanceof CompositeSpec)) return specs[at++];
+    at += leaf.components.length;
+    return leaf;
+  });
+}

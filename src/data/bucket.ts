@@ -1,0 +1,174 @@
+/**
+ * bucketBySequenceLength: batches of elements of about the same length.
+ */
+import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { optionCheck } from "../core/options.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { packComponents } from "../core/composite.ts";
+import { joinRows, type PaddedBatchOptions, padding } from "./batch.ts";
+import { type Element, stackRows } from "./element.ts";
+import {
+  checkCount,
+  type Elements,
+  Failure,
+  type Item,
+  makeSource,
+  type Outcome,
+  type Place,
+  type Source,
+  type State,
+  withLeading,
+} from "./source.ts";
+import { type ElementFunction, functionError, Numbering, traceFunction } from "./trace.ts";
+
+/** Options of {@linkcode Dataset.bucketBySequenceLength}. */
+export interface BucketOptions extends PaddedBatchOptions {
+  /** Lengths at which buckets begin, rising: there is one bucket more than boundaries. */
+  readonly bucketBoundaries: readonly number[];
+  /** How many elements make a batch, for each bucket. */
+  readonly bucketBatchSizes: readonly number[];
+  /** True: unknown dimensions are padded to one less than the bucket's upper boundary. Default false: to the longest of the batch. */
+  readonly padToBucketBoundary?: boolean;
+  /** True: elements of a batch must have the same shape. Default false. */
+  readonly noPadding?: boolean;
+}
+
+const checkOptions = optionCheck<BucketOptions>("bucketBySequenceLength", {
+  bucketBoundaries: true,
+  bucketBatchSizes: true,
+  padToBucketBoundary: true,
+  noPadding: true,
+  dropRemainder: true,
+  paddedShapes: true,
+  paddingValues: true,
+});
+
+type BucketState = {
+  readonly buckets: readonly (readonly Element[])[];
+  readonly number: number;
+  readonly ended: boolean;
+  readonly input: State;
+};
+
+type Joiner = (rows: readonly Element[]) => Outcome;
+
+/** Batches of elements whose lengths are between the same boundaries. */
+export function bucketSource(
+  input: Source,
+  elementLengthFunc: ElementFunction,
+  options: BucketOptions,
+): Source {
+  checkOptions(options);
+  const { bucketBoundaries: boundaries, bucketBatchSizes: sizes, dropRemainder = false } = options;
+  checkBuckets(boundaries, sizes);
+  const traced = traceFunction(elementLengthFunc, input, "bucketBySequenceLength");
+  const [length] = traced.specs;
+  if (
+    traced.specs.length !== 1 || !/^u?int/.test(length.dtype) || (length.shape?.length ?? 0) !== 0
+  ) {
+    throw new ValueError(
+      `\`elementLengthFunc\` must return a scalar integer. Was ${traced.specs.join(", ")}`,
+    );
+  }
+  const { specs, joiners } = joinersOf(input, options);
+  const same = sizes.every((n) => n === sizes[0]);
+  const source: Source = makeSource({
+    kind: "BucketBySequenceLength",
+    specs: withLeading(specs, dropRemainder && same ? sizes[0] : null),
+    structure: input.structure,
+    size: null,
+    inputs: [input],
+    open(place: Place, state?: BucketState): Elements {
+      const numbers = new Numbering(place, state?.number);
+      const elements = input.open(place, state?.input);
+      const buckets: Element[][] = sizes.map((_, b) => [...state?.buckets[b] ?? []]);
+      let ended = state?.ended ?? false;
+      const bucketOf = async (element: Element): Promise<number> => {
+        const [answer] = await traced.run(element, place, numbers.next());
+        const n = Number(answer.at(0)), b = boundaries.findIndex((to) => n < to);
+        if (b >= 0) return b;
+        if (!options.padToBucketBoundary) return boundaries.length;
+        throw new InvalidArgumentError(
+          `When padToBucketBoundary is true, elements must have length < max(bucketBoundaries): received ${n}, wanted less than ${
+            boundaries.at(-1)
+          }`,
+          { op: "BucketBySequenceLengthDataset" },
+        );
+      };
+      return {
+        async next(): Promise<Item> {
+          while (!ended) {
+            const item = await elements.next();
+            if (item instanceof Failure) return item;
+            if (item === null) {
+              ended = true;
+              break;
+            }
+            let b: number;
+            try {
+              b = await bucketOf(item);
+            } catch (error) {
+              return new Failure(functionError(error, source.name, place));
+            }
+            if (buckets[b].push(item) === sizes[b]) return joiners[b](buckets[b].splice(0));
+          }
+          const left = dropRemainder ? -1 : buckets.findIndex((rows) => rows.length > 0);
+          return left < 0 ? null : joiners[left](buckets[left].splice(0));
+        },
+        save: async (): Promise<BucketState> => ({
+          ...{ buckets: buckets.map((rows) => [...rows]), number: numbers.given, ended },
+          input: await elements.save(),
+        }),
+        close: () => elements.close(),
+      };
+    },
+  });
+  return source;
+}
+
+function checkBuckets(boundaries: readonly number[], sizes: readonly number[]): void {
+  if (sizes.length !== boundaries.length + 1) {
+    throw new ValueError(
+      `len(bucketBatchSizes) must equal len(bucketBoundaries) + 1: received ${sizes.length} sizes for ${boundaries.length} boundaries`,
+    );
+  }
+  sizes.forEach((n) => checkCount(n, "bucketBatchSizes", 1));
+  boundaries.forEach((n, i) => {
+    checkCount(n, "bucketBoundaries", 1);
+    if (i > 0 && n <= boundaries[i - 1]) {
+      throw new ValueError(`Buckets must be sorted: ${n} comes after ${boundaries[i - 1]}`);
+    }
+  });
+}
+
+/** How the elements of each bucket are joined. */
+function joinersOf(
+  input: Source,
+  { noPadding, padToBucketBoundary, bucketBoundaries, bucketBatchSizes, ...rest }: BucketOptions,
+): { readonly specs: Source["specs"]; readonly joiners: readonly Joiner[] } {
+  const { specs, structure } = input;
+  if (noPadding) {
+    const join: Joiner = (rows) => joinRows(rows, specs.length, stackRows);
+    return { specs, joiners: bucketBatchSizes.map(() => join) };
+  }
+  const open = padding(input, rest);
+  const joiner = ({ join }: ReturnType<typeof padding>): Joiner => (rows) =>
+    joinRows(rows, specs.length, join);
+  if (!padToBucketBoundary) {
+    return {
+      specs: open.specs,
+      joiners: bucketBatchSizes.map(() => joiner(open)),
+    };
+  }
+  const joiners = bucketBatchSizes.map((_, b): Joiner => {
+    const bound = (bucketBoundaries[b] ?? bucketBoundaries.at(-1)!) - 1;
+    const shapes = open.specs.map(({ shape }): PartialShape => shape!.map((d) => d ?? bound));
+    return joiner(padding(input, { ...rest, paddedShapes: shapesIn(structure, shapes) }));
+  });
+  return { specs: open.specs, joiners };
+}
+
+/** Shapes in the nest of the elements: lists themselves, they stand as leaves. */
+function shapesIn(structure: unknown, shapes: readonly PartialShape[]): unknown {
+  return packComponents<unknown>(structure, shapes);
+}

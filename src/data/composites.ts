@@ -1,0 +1,27 @@
+/**
+ * Structures of elements as JSON, with what stands in them for composite values.
+ */
+import { UnimplementedError } from "../core/errors.ts";
+import { CompositeSpec } from "../core/composite.ts";
+import { isPlainObject, setKey } from "../core/nest.ts";
+
+/** A structure as JSON. Throws `UnimplementedError` for windows, which are no values. */
+export function structureToJson(structure: unknown): unknown {
+  if (Array.isArray(structure)) return structure.map(structureToJson);
+  if (isPlainObject(structure)) {
+    return Object.fromEntries(
+      Object.entries(structure).map(([key, value]) => [key, structureToJson(value)]),
+    );
+  }
+  if (!(structure instanceof CompositeSpec)) return 0;
+  throw new UnimplementedError(`Cannot write elements of ${structure} to a file`);
+}
+
+/** A structure from its JSON. */
+export function structureFromJson(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(structureFromJson);
+  if (!isPlainObject(json)) return 0;
+  const out: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(json)) setKey(out, key, structureFromJson(value));
+  return out;
+}

@@ -1,0 +1,345 @@
+/**
+ * Stages whose functions make a dataset of each element: flatMap, and interleave, which goes through several of them in turn.
+ */
+import { packComponents } from "../core/composite.ts";
+import { describe } from "../core/convert.ts";
+import { ValueError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { Nest } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
+import { withScope } from "../core/scope_context.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { identity } from "../ops/array/view.ts";
+import { scalar } from "../ops/array/creation.ts";
+import { constantTensor } from "../runtime/eager/eager.ts";
+import { type EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
+import { tfFunction } from "../runtime/functions/function.ts";
+import { defaultDevice } from "../runtime/devices.ts";
+import type { Element, ElementType } from "./element.ts";
+import { callCount, type MapOptions } from "./map.ts";
+import { Ahead } from "./prefetch.ts";
+import {
+  checkCount,
+  type Elements,
+  Failure,
+  type Item,
+  makeSource,
+  type Place,
+  type Source,
+  type State,
+} from "./source.ts";
+import { argumentsOf, type ElementFunction, functionError } from "./trace.ts";
+
+/** Options of {@linkcode Dataset.interleave}. */
+export interface InterleaveOptions extends MapOptions {
+  /** How many datasets are gone through in turn. Default 4. */
+  readonly cycleLength?: number;
+  /** How many elements of one come before the next one's turn. Default 1. */
+  readonly blockLength?: number;
+}
+
+const checkOptions = optionCheck<InterleaveOptions>("interleave", {
+  cycleLength: true,
+  blockLength: true,
+  numParallelCalls: true,
+  deterministic: true,
+});
+
+/** The elements of the dataset of each element, one dataset after another. */
+export function flatMapSource(input: Source, fn: ElementFunction): Source {
+  const source: Source = cycleSource(input, probe(input, fn, "flatMap"), {
+    ...{ kind: "FlatMap", length: 1, block: 1, ahead: 0 },
+    open: (element, place) => openInner({ fn, element, input, source }, place),
+  });
+  return source;
+}
+
+/** The elements of the datasets of some elements in turn. */
+export function interleaveSource(
+  input: Source,
+  fn: ElementFunction,
+  options: InterleaveOptions,
+): Source {
+  checkOptions(options);
+  const { cycleLength = 4, blockLength = 1, numParallelCalls = 1, deterministic } = options;
+  const length = checkCount(cycleLength, "cycleLength", 1);
+  const block = checkCount(blockLength, "blockLength", 1);
+  const calls = callCount(numParallelCalls);
+  const source: Source = cycleSource(input, probe(input, fn, "interleave"), {
+    ...{ kind: calls > 1 ? "ParallelInterleave" : "Interleave", length, block },
+    ahead: calls > 1 ? Math.min(calls, length) : 0,
+    ...deterministic === undefined ? {} : { deterministic },
+    open: (element, place) => openInner({ fn, element, input, source }, place),
+  });
+  return source;
+}
+
+/** Opens the pass over the dataset of an element. */
+type OpenInner = (element: Element, place: Place) => (state?: State) => Elements;
+
+/** How datasets of elements are gone through. */
+export interface CycleOptions {
+  readonly kind: string;
+  /** How many at once, and how many elements of one before the next one's turn. */
+  readonly length: number;
+  readonly block: number;
+  /** How many are read ahead of their turn. */
+  readonly ahead: number;
+  /** False: elements of those read ahead come as they are ready. Default: as the whole pipeline has it. */
+  readonly deterministic?: boolean;
+  readonly open: OpenInner;
+}
+
+/** The elements of the datasets that `open` makes of elements. */
+export function cycleSource(input: Source, type: ElementType, options: CycleOptions): Source {
+  return makeSource({
+    kind: options.kind,
+    ...type,
+    size: null,
+    inputs: [input],
+    open: (place, state?: CycleState) => new Cycle(input, place, options, state),
+  });
+}
+
+/** A dataset that is being gone through. */
+interface Inner {
+  /** What it was made of, and which that was. */
+  readonly element: Element;
+  readonly number: number;
+  readonly elements: Elements;
+}
+
+type CycleState = {
+  readonly input: State;
+  readonly opened: number;
+  readonly ended: boolean;
+  readonly at: number;
+  readonly given: number;
+  readonly slots: readonly ({
+    readonly element: Element;
+    readonly number: number;
+    readonly inner: State;
+  } | null)[];
+};
+
+/** Goes through some datasets in turn, in TensorFlow's order: where one has ended, the next is begun when its turn comes. */
+class Cycle implements Elements {
+  readonly #input: Elements;
+  readonly #open: OpenInner;
+  readonly #place: Place;
+  readonly #block: number;
+  readonly #ahead: number;
+  readonly #inOrder: boolean;
+  readonly #slots: (Inner | null)[];
+  #opened: number;
+  #ended: boolean;
+  /** Whose turn it is, and how many it gave in it. */
+  #at: number;
+  #given: number;
+
+  constructor(
+    input: Source,
+    place: Place,
+    { length, block, ahead, deterministic, open }: CycleOptions,
+    state: CycleState | undefined,
+  ) {
+    this.#input = input.open(place, state?.input);
+    this.#open = open;
+    this.#place = place;
+    this.#block = block;
+    this.#ahead = ahead;
+    this.#inOrder = ahead === 0 || (deterministic ?? place.deterministic ?? true);
+    this.#opened = state?.opened ?? 0;
+    this.#ended = state?.ended ?? false;
+    this.#at = state?.at ?? 0;
+    this.#given = state?.given ?? 0;
+    this.#slots = Array.from({ length }, (_, i) => {
+      const saved = state?.slots[i];
+      return saved ? this.#begin(saved.element, saved.number, saved.inner) : null;
+    });
+  }
+
+  async next(): Promise<Item> {
+    for (;;) {
+      const problem = this.#ahead > 0 ? await this.#fill() : await this.#fillSlot(this.#at);
+      if (problem) return problem;
+      const place = this.#inOrder ? this.#at : await this.#ready();
+      const inner = this.#slots[place];
+      if (inner === null) {
+        if (this.#ended && this.#slots.every((slot) => slot === null)) return null;
+        this.#turn();
+        continue;
+      }
+      const item = await inner.elements.next();
+      if (item !== null) {
+        if (++this.#given === this.#block) this.#turn();
+        return item;
+      }
+      this.#slots[place] = null;
+      await inner.elements.close();
+      this.#turn();
+    }
+  }
+
+  async save(): Promise<CycleState> {
+    return {
+      ...{ opened: this.#opened, ended: this.#ended, at: this.#at, given: this.#given },
+      input: await this.#input.save(),
+      slots: await Promise.all(this.#slots.map(async (slot) =>
+        slot && {
+          ...{ element: slot.element, number: slot.number },
+          inner: await slot.elements.save(),
+        }
+      )),
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const slot of this.#slots) await slot?.elements.close();
+    await this.#input.close();
+  }
+
+  #turn(): void {
+    this.#at = (this.#at + 1) % this.#slots.length;
+    this.#given = 0;
+  }
+
+  /** Begins a dataset in every slot that has none, and lets those whose turn is next read ahead. */
+  async #fill(): Promise<Failure | null> {
+    const { length } = this.#slots;
+    for (let i = 0; i < length; i++) {
+      const problem = await this.#fillSlot((this.#at + i) % length);
+      if (problem) return problem;
+    }
+    for (let i = 0; i < this.#ahead; i++) {
+      const inner = this.#slots[(this.#at + i) % length];
+      if (inner?.elements instanceof Ahead) inner.elements.start();
+    }
+    return null;
+  }
+
+  async #fillSlot(i: number): Promise<Failure | null> {
+    if (this.#ended || this.#slots[i] !== null) return null;
+    const item = await this.#input.next();
+    if (item instanceof Failure) return item;
+    if (item === null) {
+      this.#ended = true;
+      return null;
+    }
+    try {
+      this.#slots[i] = this.#begin(item, this.#opened++);
+    } catch (error) {
+      return new Failure(error);
+    }
+    return null;
+  }
+
+  /** The slot whose next element is there first. */
+  async #ready(): Promise<number> {
+    const { length } = this.#slots;
+    const inTurn = this.#slots.map((_, i) => (this.#at + i) % length);
+    const first = inTurn.flatMap((i) => {
+      const elements = this.#slots[i]?.elements;
+      return elements instanceof Ahead ? [elements.first().then(() => i)] : [];
+    });
+    return first.length === 0 ? this.#at : await Promise.race(first);
+  }
+
+  #begin(element: Element, number: number, state?: State): Inner {
+    const open = this.#open(element, {
+      ...this.#place,
+      path: `${this.#place.path}[${number}]`,
+      draws: this.#place.draws.branchOf(number),
+    });
+    const elements = this.#ahead > 0
+      ? new Ahead(this.#block, open, state as undefined)
+      : open(state);
+    return { element, number, elements };
+  }
+}
+
+interface InnerCall {
+  readonly fn: ElementFunction;
+  readonly element: Element;
+  /** Where the element is from, and the stage that asks. */
+  readonly input: ElementType;
+  readonly source: Source;
+}
+
+/** Calls a function for the dataset of an element. The tensors that it makes are freed when the pass over that dataset is closed. */
+function openInner(
+  { fn, element, input, source }: InnerCall,
+  place: Place,
+): (state?: State) => Elements {
+  const owned: EagerTensor[] = [];
+  const free = (): void => {
+    for (const t of owned) if (!t.kept) t.dispose();
+  };
+  let inner: Source;
+  try {
+    inner = withOwner(owned, () => onCpu(() => callFor(fn, element, input, source.kind)));
+  } catch (error) {
+    free();
+    throw functionError(error, source.name, place);
+  }
+  return (state) => {
+    const elements = inner.open(place, state);
+    return {
+      next: () => elements.next(),
+      save: () => elements.save(),
+      async close() {
+        await elements.close();
+        free();
+      },
+    };
+  };
+}
+
+function onCpu<R>(fn: () => R): R {
+  return withScope({ device: "/device:CPU:0" }, fn);
+}
+
+function callFor(
+  fn: ElementFunction,
+  element: Element,
+  { structure }: ElementType,
+  method: string,
+): Source {
+  const device = defaultDevice();
+  const components = element.map((a) => (a.dtype === "variant" ? a : constantTensor(a, device)));
+  return sourceOf(
+    fn(...argumentsOf(fn, packComponents<unknown>(structure, components) as Nest<Tensor>)),
+    method,
+  );
+}
+
+/** The stage behind what a function returned. Throws `TypeError` for what is no dataset. */
+function sourceOf(made: unknown, method: string): Source {
+  const source = (made as { readonly source?: Partial<Source> } | null | undefined)?.source;
+  if (typeof source?.open === "function") return source as Source;
+  throw new TypeError(
+    `\`mapFunc\` of ${method} must return a Dataset object. Got ${describe(made)}`,
+  );
+}
+
+/** What the datasets of a function hold: it is called once with tensors of a graph that nobody runs. */
+function probe(input: Source, fn: ElementFunction, method: string): ElementType {
+  if (typeof fn !== "function") {
+    throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
+  }
+  let type: ElementType | undefined;
+  const isWindow = input.specs.every(({ dtype }) => dtype === "variant");
+  if (isWindow) {
+    const empty = input.specs.map(() => new NdArray("variant", [], [[]]));
+    type = onCpu(() => callFor(fn, empty, input, method));
+  } else {
+    const body = (...leaves: Tensor[]): Tensor => {
+      const element = packComponents<Tensor>(input.structure, leaves);
+      type = sourceOf(fn(...argumentsOf(fn, element)), method);
+      return leaves.length > 0 ? identity(leaves[0]) : scalar(0);
+    };
+    onCpu(() => tfFunction(body).getConcreteFunction(...input.specs));
+  }
+  const { specs, structure } = type!;
+  return { specs, structure };
+}

@@ -1,0 +1,193 @@
+/**
+ * The file system where there is one, through Node's functions, which Deno has too: reading in pieces, writing, listing.
+ */
+import { NotFoundError, UnimplementedError } from "../core/errors.ts";
+import type { Bytes } from "./bytes.ts";
+
+/** What we use of an open file. */
+interface FileHandle {
+  read(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ bytesRead: number }>;
+  write(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+  ): Promise<{ bytesWritten: number }>;
+  close(): Promise<void>;
+}
+
+interface DirectoryEntry {
+  readonly name: string;
+  isDirectory(): boolean;
+}
+
+/** What we use of `node:fs/promises`. */
+interface FileSystem {
+  open(path: string | URL, flags: string): Promise<FileHandle>;
+  readdir(path: string, options: { withFileTypes: true }): Promise<DirectoryEntry[]>;
+  rename(from: string, to: string): Promise<void>;
+  rm(path: string, options: { force: true }): Promise<void>;
+  stat(path: string | URL): Promise<{ readonly size: number }>;
+}
+
+/** The file system. Rejects with `UnimplementedError` where the runtime has none, as in browsers. */
+async function fileSystem(): Promise<FileSystem> {
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?(name: string): unknown };
+  };
+  const name = "node:fs/promises";
+  const builtin = process?.getBuiltinModule?.(name) as FileSystem | undefined;
+  if (builtin) return builtin;
+  try {
+    return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as FileSystem;
+  } catch (cause) {
+    throw new UnimplementedError(
+      "Cannot use paths here: this runtime has no files, pass URLs, blobs or bytes instead",
+      { cause },
+    );
+  }
+}
+
+/** The error of a file: `NotFoundError` where there is none, else as it was. */
+export function fileError(error: unknown, path: string | URL): unknown {
+  const { code, name } = error as { readonly code?: string; readonly name?: string };
+  if (code !== "ENOENT" && name !== "NotFound") return error;
+  return new NotFoundError(`Cannot read ${path}: there is no such file`, { cause: error });
+}
+
+/** Bytes that are read at once. */
+const CHUNK = 1 << 18;
+
+/** The bytes of a file in pieces, from `start`. Rejects with `NotFoundError` where there is none. */
+export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator<Bytes> {
+  const fs = await fileSystem();
+  let file: FileHandle;
+  try {
+    file = await fs.open(path, "r");
+  } catch (error) {
+    throw fileError(error, path);
+  }
+  try {
+    for (let at = start;;) {
+      const buffer = new Uint8Array(CHUNK);
+      const { bytesRead } = await file.read(buffer, 0, CHUNK, at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** A file that is being written. */
+export interface FileWriter {
+  /** Writes all of the bytes behind those before. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Ends the file. */
+  close(): Promise<void>;
+}
+
+/** Opens a file for writing, replacing what was there. Rejects with `UnimplementedError` in browsers. */
+export async function openWriter(path: string | URL): Promise<FileWriter> {
+  const fs = await fileSystem();
+  let file: FileHandle;
+  try {
+    file = await fs.open(path, "w");
+  } catch (error) {
+    throw fileError(error, path);
+  }
+  return {
+    async write(bytes) {
+      for (let at = 0; at < bytes.length;) {
+        at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
+      }
+    },
+    close: () => file.close(),
+  };
+}
+
+/** Gives a file another name; one that has that name already is replaced. */
+export async function renameFile(from: string, to: string): Promise<void> {
+  await (await fileSystem()).rename(from, to);
+}
+
+/** Deletes a file if there is one. */
+export async function removeFile(path: string): Promise<void> {
+  await (await fileSystem()).rm(path, { force: true });
+}
+
+/** True where there is a file. */
+export async function fileExists(path: string): Promise<boolean> {
+  try {
+    await (await fileSystem()).stat(path);
+    return true;
+  } catch (error) {
+    if (fileError(error, path) instanceof NotFoundError) return false;
+    throw error;
+  }
+}
+
+/** The paths that fit a pattern, sorted. `*` and `?` fit in one name, `[abc]` one of some characters, `{a,b}` one of some texts, `**` any folders. */
+export async function matchFiles(pattern: string): Promise<string[]> {
+  const fs = await fileSystem();
+  const found: string[] = [];
+  const visit = async (folder: string, parts: readonly string[]): Promise<void> => {
+    const [part, ...rest] = parts;
+    if (part === undefined) return;
+    const join = (name: string): string =>
+      folder === "" || folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
+    if (!/[*?[{]/.test(part)) {
+      const path = join(part);
+      if (rest.length > 0) await visit(path, rest);
+      else if (await fileExists(path)) found.push(path);
+      return;
+    }
+    let entries: DirectoryEntry[];
+    try {
+      entries = await fs.readdir(folder === "" ? "." : folder, { withFileTypes: true });
+    } catch (error) {
+      const { code } = error as { readonly code?: string };
+      if (code === "ENOENT" || code === "ENOTDIR") return;
+      throw error;
+    }
+    if (part === "**") await visit(folder, rest);
+    const fits = part === "**" ? /^[^.]/ : nameExpression(part);
+    for (const entry of entries) {
+      if (!fits.test(entry.name)) continue;
+      const path = join(entry.name);
+      if (part === "**") {
+        if (entry.isDirectory()) await visit(path, parts);
+      } else if (rest.length > 0) await visit(path, rest);
+      else if (!entry.isDirectory()) found.push(path);
+    }
+  };
+  const parts = pattern.split("/").filter((part) => part !== "");
+  await visit(pattern.startsWith("/") ? "/" : "", parts);
+  return [...new Set(found)].sort();
+}
+
+/** The names that fit a part of a pattern. */
+function nameExpression(part: string): RegExp {
+  const text = part.replace(/\*|\?|\[[^\]]*\]|\{[^}]*\}|[^*?[{]/g, (piece) => {
+    if (piece === "*") return "[^/]*";
+    if (piece === "?") return "[^/]";
+    if (piece.length > 1 && piece[0] === "[") {
+      return `[${piece.slice(1, -1).replace(/^!/, "^").replace(/[\\[]/g, "\\$&")}]`;
+    }
+    if (piece.length > 1 && piece[0] === "{") {
+      return `(?:${piece.slice(1, -1).split(",").map(escapeText).join("|")})`;
+    }
+    return escapeText(piece);
+  });
+  // Hidden files are named, not found.
+  return new RegExp(`^${part.startsWith(".") ? "" : "(?!\\.)"}${text}$`, "u");
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
