@@ -55,6 +55,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   tf: [...BELOW, "mod"],
   tfjs: [...BELOW, "mod"],
   numpy: [...BELOW, "mod"],
+  image: ["core", "io"],
   modules_generated: BELOW,
   mod: [...BELOW, "modules_generated"],
 };

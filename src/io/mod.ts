@@ -17,3 +17,20 @@ export {
   type VariableFormat,
   type Variables,
 } from "./variables.ts";
+export { type ImageCodec, type ImageFormat, type Pixels, registerImageCodec } from "./codecs.ts";
+export {
+  type Contents,
+  decodeImage,
+  decodeImageAsync,
+  type DecodeImageOptions,
+  decodeJpeg,
+  type DecodeJpegOptions,
+  decodePng,
+  decodeWav,
+  type DecodeWavOptions,
+  encodeJpeg,
+  type EncodeJpegOptions,
+  encodePng,
+  readFile,
+  type Wav,
+} from "./image_ops.ts";

@@ -40,6 +40,12 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   _FusedPointwise: "takes expressions: tests/ops/fused_test.ts",
   _GroupedColumnSum: "made by plans only: tests/ops/fused_test.ts",
   _GroupedUpdate: "takes expressions: tests/ops/fused_test.ts",
+  ...Object.fromEntries(
+    ["DecodePng", "DecodeJpeg", "DecodeImage", "DecodeWav", "EncodePng", "EncodeJpeg"].map(
+      (name) => [name, "bytes of files: tests/io/codecs_test.ts"],
+    ),
+  ),
+  ReadFile: "reads files: tests/io/codecs_test.ts",
   NoOp: "has neither inputs nor outputs: tests/graph",
   EnsureShape: "checks at run time: tests/graph",
   VarHandleOp: "state: tests/graph",

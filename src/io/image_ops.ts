@@ -1,0 +1,321 @@
+/**
+ * tf.io.decodePng and its siblings: images, sounds and files as ops. They run on the host, and where the platform is asked, or a file is
+ * read, later: pipelines and graphs await them, eager code calls the functions whose names end in `Async`.
+ */
+import { apply, apply1, type OpInput } from "../core/apply.ts";
+import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
+import { optionCheck } from "../core/options.ts";
+import type { PartialShape } from "../core/shape.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { decodeString } from "../core/text.ts";
+import { toInput } from "../ops/input.ts";
+import { constantTensor, setHostRunner } from "../runtime/eager/eager.ts";
+import { setHostOp } from "../runtime/session/run_context.ts";
+import { scopeDevice } from "../runtime/devices.ts";
+import { checkChannels, decodeBytes, encodeImage } from "./codecs.ts";
+import { readBytes } from "./files.ts";
+import { decodeWav as wavSamples } from "./wav.ts";
+
+type Body = (
+  inputs: readonly NdArray[],
+  attrs: Attrs,
+) => readonly NdArray[] | Promise<readonly NdArray[]>;
+
+const bodies = new Map<string, Body>();
+
+/** An op of the host that may have to be awaited. */
+function hostOp(
+  name: string,
+  { inputs, outputs, attrs = [], infer, stateful = false, run }: {
+    readonly inputs: readonly string[];
+    readonly outputs: readonly string[];
+    readonly attrs?: readonly string[];
+    readonly infer: (
+      inputs: readonly { readonly shape: PartialShape }[],
+      attrs: Attrs,
+    ) => PartialShape[];
+    readonly stateful?: boolean;
+    readonly run: Body;
+  },
+): OpDef {
+  const def = defineOp({
+    ...{ name, inputs: [...inputs], outputs: [...outputs], attrs: [...attrs], infer, stateful },
+    hostInputs: inputs.map((input) => input.split(":")[0]),
+    grad: null,
+    host: true,
+  });
+  bodies.set(name, run);
+  setHostOp(name, ({ inputs, attrs }) => run(inputs as NdArray[], attrs));
+  setHostRunner(def, (given, attrs) => {
+    const device = scopeDevice();
+    const out = run(given.map(hostValue), attrs);
+    if (!(out instanceof Promise)) return out.map((array) => constantTensor(array, device));
+    out.catch(() => {});
+    throw new FailedPreconditionError(
+      `Cannot run ${name} at once: here it must be awaited, call the function whose name ends in Async, or use it in a graph or tf.data`,
+      { op: name },
+    );
+  });
+  return def;
+}
+
+function hostValue(x: OpInput): NdArray {
+  return x instanceof NdArray ? x : x.ndarraySync();
+}
+
+/** The bytes of a scalar string. */
+function bytesOf(x: NdArray, op: string): Uint8Array {
+  if (x.rank === 0) return x.data[0] as Uint8Array;
+  throw new InvalidArgumentError(`contents must be scalar, got shape [${x.shape}]`, { op });
+}
+
+const imageShape = (_: unknown, { channels }: Attrs): PartialShape[] => [[
+  null,
+  null,
+  channels === 0 ? null : channels,
+]];
+
+function imageOp(name: string): OpDef {
+  return hostOp(name, {
+    inputs: ["contents: string"],
+    outputs: ["image: dtype"],
+    attrs: ["channels: int = 0", "dtype: type = uint8"],
+    infer: imageShape,
+    run: async1((contents, { channels, dtype }) =>
+      decodeBytes(bytesOf(contents, name), { channels, dtype, op: name })
+    ),
+  });
+}
+
+/** A body of one input and one output. */
+function async1(fn: (x: NdArray, attrs: Attrs) => NdArray | Promise<NdArray>): Body {
+  return ([x], attrs) => {
+    const out = fn(x, attrs);
+    return out instanceof Promise ? out.then((array) => [array]) : [out];
+  };
+}
+
+const DecodePng = imageOp("DecodePng"), DecodeImage = imageOp("DecodeImage");
+const DecodeJpeg = hostOp("DecodeJpeg", {
+  inputs: ["contents: string"],
+  outputs: ["image: uint8"],
+  attrs: ["channels: int = 0"],
+  infer: imageShape,
+  run: async1((contents, { channels }) =>
+    decodeBytes(bytesOf(contents, "DecodeJpeg"), { channels, dtype: "uint8", op: "DecodeJpeg" })
+  ),
+});
+const EncodePng = hostOp("EncodePng", {
+  inputs: ["image: T"],
+  outputs: ["contents: string"],
+  attrs: ["T: type = uint8"],
+  infer: () => [[]],
+  run: async1((image) => scalar(encodeImage(image, "png", 0))),
+});
+const EncodeJpeg = hostOp("EncodeJpeg", {
+  inputs: ["image: uint8"],
+  outputs: ["contents: string"],
+  attrs: ["quality: int = 95"],
+  infer: () => [[]],
+  run: async1((image, { quality }) => scalar(encodeImage(image, "jpeg", quality))),
+});
+
+function scalar(bytes: Uint8Array | Promise<Uint8Array>): NdArray | Promise<NdArray> {
+  const array = (b: Uint8Array): NdArray => new NdArray("string", [], [b]);
+  return bytes instanceof Promise ? bytes.then(array) : array(bytes);
+}
+
+const DecodeWav = hostOp("DecodeWav", {
+  inputs: ["contents: string"],
+  outputs: ["audio: float32", "sample_rate: int32"],
+  attrs: ["desired_channels: int = -1", "desired_samples: int = -1"],
+  infer: (_, { desired_channels: channels, desired_samples: samples }) => [
+    [samples < 0 ? null : samples, channels < 0 ? null : channels],
+    [],
+  ],
+  run: ([contents], { desired_channels: channels, desired_samples: samples }) => {
+    const { audio, sampleRate } = wavSamples(bytesOf(contents, "DecodeWav"), { channels, samples });
+    return [audio, new NdArray("int32", [], Int32Array.of(sampleRate))];
+  },
+});
+
+const ReadFile = hostOp("ReadFile", {
+  inputs: ["filename: string"],
+  outputs: ["contents: string"],
+  infer: () => [[]],
+  // A file may change: it is read at each run.
+  stateful: true,
+  run: async1((name) => scalar(readBytes(decodeString(bytesOf(name, "ReadFile"))))),
+});
+
+/** Encoded bytes: a scalar string tensor, a string array, or the bytes themselves. */
+export type Contents = TensorLike | Tensor | NdArray | Uint8Array;
+
+function contentsInput(contents: Contents, fn: string): OpInput {
+  if (contents instanceof Uint8Array) return new NdArray("string", [], [contents]);
+  return toInput(contents as Tensor, "contents", fn, { dtype: "string" });
+}
+
+/** Options of {@linkcode decodePng} and {@linkcode decodeImage}. */
+export interface DecodeImageOptions {
+  /** 1 for gray, 3 for colours, 4 with opacity; 0 for those it has. Default 0. */
+  readonly channels?: number;
+  /** `uint8` or, for images of 16 bits, `uint16`. Default `uint8`. */
+  readonly dtype?: "uint8" | "uint16";
+}
+/** Options of {@linkcode decodeJpeg}. */
+export interface DecodeJpegOptions {
+  /** 1 for gray, 3 for colours; 0 for those it has. Default 0. */
+  readonly channels?: number;
+}
+
+const checkDecode = optionCheck<DecodeImageOptions>("decodeImage", { channels: true, dtype: true });
+const checkJpeg = optionCheck<DecodeJpegOptions>("decodeJpeg", { channels: true });
+
+function decoded(
+  def: OpDef,
+  contents: Contents,
+  options: DecodeImageOptions,
+  fn: string,
+): Tensor {
+  checkDecode(options);
+  const channels = checkChannels(options.channels ?? 0, [0, 1, 3, 4], fn);
+  const { dtype = "uint8" } = options;
+  if (dtype !== "uint8" && dtype !== "uint16") {
+    throw new TypeError(`Cannot decode an image as ${dtype}: wanted uint8 or uint16`);
+  }
+  return apply1(def, [contentsInput(contents, fn)], { channels, dtype });
+}
+
+/**
+ * A PNG as a tensor of shape `[height, width, channels]`, with the bytes that TensorFlow gives. Throws `InvalidArgumentError` for bytes
+ * that are no image. TensorFlow op `DecodePng`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor3d([[[255, 0, 0], [0, 0, 255]]], [1, 2, 3], "int32").cast("uint8");
+ * assertEquals(tf.io.decodePng(tf.io.encodePng(image)).arraySync(), image.arraySync());
+ * ```
+ */
+export function decodePng(contents: Contents, options: DecodeImageOptions = {}): Tensor {
+  return decoded(DecodePng, contents, options, "decodePng");
+}
+
+/**
+ * An image of any format that is known here as a tensor of shape `[height, width, channels]`: PNG, JPEG, what {@linkcode registerImageCodec} was told
+ * of, and what the browser knows. As {@linkcode decodeJpeg} otherwise.
+ */
+export function decodeImage(contents: Contents, options: DecodeImageOptions = {}): Tensor {
+  return decoded(DecodeImage, contents, options, "decodeImage");
+}
+
+/** {@linkcode decodeImage} for eager code where the platform decodes, which must be awaited. */
+export async function decodeImageAsync(
+  contents: Contents,
+  options: DecodeImageOptions = {},
+): Promise<Tensor> {
+  checkDecode(options);
+  const channels = checkChannels(options.channels ?? 0, [0, 1, 3, 4], "decodeImageAsync");
+  const device = scopeDevice();
+  const input = contentsInput(contents, "decodeImageAsync");
+  const bytes = bytesOf(input instanceof NdArray ? input : await input.ndarray(), "DecodeImage");
+  const wanted = { channels, dtype: options.dtype ?? "uint8" as const, op: "DecodeImage" };
+  return constantTensor(await decodeBytes(bytes, wanted), device);
+}
+
+/**
+ * A JPEG as a tensor of shape `[height, width, channels]`. Browsers decode it themselves, which must be awaited: in graphs and `tf.data`, or by
+ * {@linkcode decodeImageAsync}. Elsewhere `import "@weft/weft/image"` registers libjpeg-turbo, whose bytes are those of TensorFlow's
+ * `dct_method="INTEGER_ACCURATE"`. Throws `InvalidArgumentError` for bytes that are no image, `UnimplementedError` where nothing decodes it. TensorFlow
+ * op `DecodeJpeg`.
+ */
+export function decodeJpeg(contents: Contents, options: DecodeJpegOptions = {}): Tensor {
+  checkJpeg(options);
+  const channels = checkChannels(options.channels ?? 0, [0, 1, 3], "decodeJpeg");
+  return apply1(DecodeJpeg, [contentsInput(contents, "decodeJpeg")], { channels });
+}
+
+/**
+ * An image of shape `[height, width, channels]`, `uint8` or `uint16`, as the bytes of a PNG. Throws `InvalidArgumentError` for other tensors.
+ * TensorFlow op `EncodePng`.
+ */
+export function encodePng(image: TensorLike): Tensor {
+  const dtype = image instanceof NdArray ? image.dtype : "uint8";
+  const input = toInput(image as Tensor, "image", "encodePng", { dtype });
+  return apply1(EncodePng, [input], { T: input.dtype });
+}
+
+/** Options of {@linkcode encodeJpeg}. */
+export interface EncodeJpegOptions {
+  /** From 0 to 100. Default 95. */
+  readonly quality?: number;
+}
+const checkEncodeJpeg = optionCheck<EncodeJpegOptions>("encodeJpeg", { quality: true });
+
+/**
+ * A `uint8` image of shape `[height, width, 1 or 3]` as the bytes of a JPEG, by the browser or by what `import "@weft/weft/image"` registers. Throws
+ * as {@linkcode decodeJpeg} does. TensorFlow op `EncodeJpeg`.
+ */
+export function encodeJpeg(image: TensorLike, options: EncodeJpegOptions = {}): Tensor {
+  checkEncodeJpeg(options);
+  const { quality = 95 } = options;
+  return apply1(EncodeJpeg, [toInput(image as Tensor, "image", "encodeJpeg", { dtype: "uint8" })], {
+    quality,
+  });
+}
+
+/** Options of {@linkcode decodeWav}. */
+export interface DecodeWavOptions {
+  /** Channels: those that lack are the last one once more. Default -1: those it has. */
+  readonly desiredChannels?: number;
+  /** Samples: what lacks is silence. Default -1: those it has. */
+  readonly desiredSamples?: number;
+}
+/** What {@linkcode decodeWav} gives. */
+export interface Wav {
+  /** Samples from -1 to 1, of shape `[samples, channels]`. */
+  readonly audio: Tensor;
+  /** Samples a second. */
+  readonly sampleRate: Tensor;
+}
+const checkWav = optionCheck<DecodeWavOptions>("decodeWav", {
+  desiredChannels: true,
+  desiredSamples: true,
+});
+
+/**
+ * A WAV of 16 bits a sample. Throws `InvalidArgumentError` for bytes that are none. TensorFlow op `DecodeWav`, `tf.audio.decode_wav`.
+ */
+export function decodeWav(contents: Contents, options: DecodeWavOptions = {}): Wav {
+  checkWav(options);
+  const [audio, sampleRate] = apply(DecodeWav, [contentsInput(contents, "decodeWav")], {
+    desired_channels: options.desiredChannels ?? -1,
+    desired_samples: options.desiredSamples ?? -1,
+  });
+  return { audio, sampleRate };
+}
+
+/**
+ * The contents of a file, as a scalar string: in graphs and `tf.data`, where it is awaited. Rejects with `NotFoundError` for a file that is not there.
+ * TensorFlow op `ReadFile`, `tf.io.read_file`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const path = await Deno.makeTempFile();
+ * await Deno.writeTextFile(path, "hello");
+ * const contents = tf.data.fromTensorSlices([path]).map((path) => tf.io.readFile(path));
+ * for await (const bytes of contents.asNumpyIterator()) assertEquals(bytes.text(), "hello");
+ * await Deno.remove(path);
+ * ```
+ */
+export function readFile(filename: TensorLike): Tensor {
+  return apply1(ReadFile, [
+    toInput(filename as Tensor, "filename", "readFile", { dtype: "string" }),
+  ], {});
+}
