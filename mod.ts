@@ -343,6 +343,20 @@ export * as sparse from "./src/ops/host/sparse.ts";
 /** Strings. */
 export * as string from "./src/ops/host/string.ts";
 export * from "./src/ops/host/ragged.ts";
+/** Ragged tensors: rows of different lengths. */
+export * as ragged from "./src/ops/ragged/namespace.ts";
+export {
+  RaggedArray,
+  RaggedTensor,
+  RaggedTensorSpec,
+  type RaggedValues,
+} from "./src/ops/ragged/ragged_tensor.ts";
+export {
+  type SparseArray,
+  SparseTensor,
+  SparseTensorSpec,
+} from "./src/ops/ragged/sparse_tensor.ts";
+export type { CompositeSpec, CompositeTensor } from "./src/core/composite.ts";
 export type { RowPartition } from "./src/kernels/host/ragged.ts";
 export {
   booleanMaskAsync,

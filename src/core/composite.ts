@@ -8,6 +8,8 @@ import type { TensorSpec } from "./tensor_spec.ts";
 export abstract class CompositeSpec {
   /** Specs of the tensors that it is made of. */
   abstract readonly components: readonly TensorSpec[];
+  /** True where a value of the other spec, of the same class, fits. */
+  abstract isCompatibleWith(other: CompositeSpec): boolean;
   /** The value of these tensors, or of host arrays. */
   abstract pack(components: readonly unknown[]): unknown;
 }

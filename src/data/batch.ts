@@ -1,20 +1,25 @@
 /**
  * Stages that put consecutive elements under a new leading axis.
  */
+import { CompositeSpec, leafSpecs } from "../core/composite.ts";
+import { packAs } from "../core/nest.ts";
 import { encodeString } from "../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";
 import { DataLossError, InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { NdArray, type Scalar, setElement } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
-import { type PartialShape, sameShape, shapeText, stridesOf } from "../core/shape.ts";
+import { type PartialShape, sameShape, shapeText, sizeOf, stridesOf } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import { type Element, type ElementType, leavesIn, stackRows } from "./element.ts";
+import { RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
+import { type Element, type ElementType, leavesIn, putAt, stackRows } from "./element.ts";
 import {
   checkCount,
   Failure,
   makeSource,
   type Outcome,
+  sameType,
   type Source,
+  type SourceInit,
   type State,
   withLeading,
 } from "./source.ts";
@@ -56,19 +61,32 @@ function joined(
   kind: string,
   specs: readonly TensorSpec[],
   batchSize: number,
-  { dropRemainder = false }: BatchOptions,
+  options: BatchOptions,
   join: Join,
 ): Source {
   const n = checkCount(batchSize, "batchSize", 1);
+  return makeSource({
+    ...batched(input, kind, n, options, (rows) => joinRows(rows, specs.length, join)),
+    specs: withLeading(specs, options.dropRemainder ? n : null),
+  });
+}
+
+/** `batchSize` elements at a time, joined. The specs are still those of the input. */
+function batched(
+  input: Source,
+  kind: string,
+  batchSize: number,
+  { dropRemainder = false }: BatchOptions,
+  join: (rows: readonly Element[]) => Outcome,
+): SourceInit<State> {
+  const n = checkCount(batchSize, "batchSize", 1);
   const batches = input.size === null ? null : input.size / n;
   // What an element takes with it that fails, as in TensorFlow: all of its batch, or of a padded one those before it.
-  const isUnit = kind === "Batch";
-  return makeSource({
+  const isUnit = kind !== "PaddedBatch";
+  return {
     kind,
-    specs: withLeading(specs, dropRemainder ? n : null),
-    structure: input.structure,
+    ...sameType(input),
     size: batches === null ? null : dropRemainder ? Math.floor(batches) : Math.ceil(batches),
-    inputs: [input],
     open(place, state?: State) {
       const elements = input.open(place, state);
       return {
@@ -88,13 +106,13 @@ function joined(
               if (!isUnit) break;
             }
           }
-          return failure ?? joinRows(rows, specs.length, join);
+          return failure ?? join(rows);
         },
         save: () => elements.save(),
         close: () => elements.close(),
       };
     },
-  });
+  };
 }
 
 /** `n` elements of equal shapes to one. */
@@ -256,4 +274,118 @@ function copyCorner(from: NdArray, to: HostData, offset: number, strides: readon
     for (let i = 0; i < from.shape[axis]; i++) visit(axis + 1, at + i * strides[axis]);
   };
   if (from.size > 0) visit(0, offset);
+}
+
+/** How a component is batched: its rows under a new axis, or as rows of a ragged tensor. */
+interface RaggedComponent {
+  readonly specs: readonly TensorSpec[];
+  /** What stands in the structure. */
+  readonly leaf: unknown;
+  readonly join: (rows: readonly (readonly NdArray[])[], component: number) => readonly NdArray[];
+}
+
+/** `n` elements to one: components whose shapes vary become ragged tensors, ragged ones get a dimension more. */
+export function raggedBatchSource(input: Source, n: number, options: BatchOptions): Source {
+  checkBatchOptions(options);
+  const { dropRemainder = false } = options;
+  const rows = dropRemainder ? checkCount(n, "batchSize", 1) : null;
+  const components = leafSpecs(input.structure, input.specs).map((spec) =>
+    raggedComponent(spec, rows)
+  );
+  const places: number[] = [0];
+  for (const leaf of leafSpecs(input.structure, input.specs)) {
+    places.push(places.at(-1)! + (leaf instanceof CompositeSpec ? leaf.components.length : 1));
+  }
+  const joinAll = (elements: readonly Element[]): Outcome => {
+    try {
+      return components.flatMap(({ join }, c) =>
+        join(elements.map((e) => e.slice(places[c], places[c + 1])), c)
+      );
+    } catch (error) {
+      return new Failure(error);
+    }
+  };
+  const lists = batched(input, "RaggedBatch", n, options, joinAll);
+  return makeSource({
+    ...lists,
+    specs: components.flatMap(({ specs }) => specs),
+    structure: packAs(input.structure, components.map(({ leaf }) => leaf)),
+  });
+}
+
+function raggedComponent(spec: TensorSpec | CompositeSpec, rows: number | null): RaggedComponent {
+  if (spec instanceof RaggedTensorSpec) {
+    const whole = new RaggedTensorSpec([rows, ...spec.shape], spec.dtype, spec.raggedRank + 1);
+    return {
+      specs: whole.components,
+      leaf: whole,
+      join(elements) {
+        const flat = concatArrays(elements.map(([values]) => values));
+        const counts = elements.map((e) => e[1].shape[0] - 1);
+        const inner = spec.components.slice(1).map((_, k) =>
+          splitsOf(elements.flatMap((e) => lengthsOf(e[k + 1])))
+        );
+        return [flat, splitsOf(counts), ...inner];
+      },
+    };
+  }
+  if (spec instanceof CompositeSpec) {
+    throw new TypeError(`Cannot batch elements ${spec}: wanted tensors or ragged tensors`);
+  }
+  const { shape, dtype } = spec;
+  if (shape === null) {
+    throw new ValueError(
+      "Cannot batch components of unknown rank into ragged tensors: declare the shape in the stage before",
+    );
+  }
+  const raggedRank = shape.lastIndexOf(null) + 1;
+  if (raggedRank === 0) {
+    return {
+      specs: withLeading([spec], rows),
+      leaf: 0,
+      join: (elements, c) => [stackRows(elements.map(([row]) => row), c)],
+    };
+  }
+  const whole = new RaggedTensorSpec([rows, ...shape], dtype, raggedRank);
+  return {
+    specs: whole.components,
+    leaf: whole,
+    join(elements) {
+      const arrays = elements.map(([row]) => row);
+      const splits = Array.from(
+        { length: raggedRank },
+        (_, k) =>
+          splitsOf(
+            arrays.flatMap((a) => new Array<number>(sizeOf(a.shape.slice(0, k))).fill(a.shape[k])),
+          ),
+      );
+      const flat = arrays.map((a) =>
+        a.reshape([sizeOf(a.shape.slice(0, raggedRank)), ...a.shape.slice(raggedRank)])
+      );
+      return [concatArrays(flat), ...splits];
+    },
+  };
+}
+
+function splitsOf(lengths: readonly number[]): NdArray {
+  const splits = new Int32Array(lengths.length + 1);
+  lengths.forEach((n, i) => splits[i + 1] = splits[i] + n);
+  return new NdArray("int32", [splits.length], splits);
+}
+function lengthsOf(splits: NdArray): number[] {
+  const ends = splits.data as Int32Array;
+  return Array.from({ length: ends.length - 1 }, (_, i) => ends[i + 1] - ends[i]);
+}
+
+/** Arrays one after another along their first axis. */
+function concatArrays(parts: readonly NdArray[]): NdArray {
+  const [{ dtype, shape }] = parts;
+  const rows = parts.reduce((sum, { shape }) => sum + shape[0], 0);
+  const out = NdArray.zeros(dtype, [rows, ...shape.slice(1)]);
+  let at = 0;
+  for (const { data } of parts) {
+    putAt(out.data, data, at);
+    at += data.length;
+  }
+  return out;
 }

@@ -3,7 +3,13 @@
  */
 import { UnimplementedError } from "../core/errors.ts";
 import { CompositeSpec } from "../core/composite.ts";
+import type { DType } from "../core/dtype.ts";
 import { isPlainObject, setKey } from "../core/nest.ts";
+import { RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
+import { SparseTensorSpec } from "../ops/ragged/sparse_tensor.ts";
+
+/** The key of what stands for a composite value. */
+const COMPOSITE = "$";
 
 /** A structure as JSON. Throws `UnimplementedError` for windows, which are no values. */
 export function structureToJson(structure: unknown): unknown {
@@ -13,6 +19,13 @@ export function structureToJson(structure: unknown): unknown {
       Object.entries(structure).map(([key, value]) => [key, structureToJson(value)]),
     );
   }
+  if (structure instanceof RaggedTensorSpec) {
+    const { shape, dtype, raggedRank } = structure;
+    return { [COMPOSITE]: "ragged", shape, dtype, raggedRank };
+  }
+  if (structure instanceof SparseTensorSpec) {
+    return { [COMPOSITE]: "sparse", shape: structure.shape, dtype: structure.dtype };
+  }
   if (!(structure instanceof CompositeSpec)) return 0;
   throw new UnimplementedError(`Cannot write elements of ${structure} to a file`);
 }
@@ -21,6 +34,11 @@ export function structureToJson(structure: unknown): unknown {
 export function structureFromJson(json: unknown): unknown {
   if (Array.isArray(json)) return json.map(structureFromJson);
   if (!isPlainObject(json)) return 0;
+  const { [COMPOSITE]: kind, shape, dtype, raggedRank } = json;
+  if (kind === "ragged") {
+    return new RaggedTensorSpec(shape as number[], dtype as DType, raggedRank as number);
+  }
+  if (kind === "sparse") return new SparseTensorSpec(shape as number[], dtype as DType);
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(json)) setKey(out, key, structureFromJson(value));
   return out;

@@ -6,6 +6,7 @@ import {
   batchSource,
   type PaddedBatchOptions,
   paddedBatchSource,
+  raggedBatchSource,
 } from "./batch.ts";
 import {
   handOut,
@@ -368,6 +369,24 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    */
   paddedBatch(batchSize: number, options: PaddedBatchOptions = {}): Dataset<E> {
     return new Dataset(paddedBatchSource(this.#source, batchSize, options));
+  }
+
+  /**
+   * Like {@linkcode Dataset.batch} for elements of different shapes, whose components with unknown dimensions become {@linkcode RaggedTensor}s.
+   * Components of one shape are batched as they are. Throws `ValueError` for a component of unknown rank. TensorFlow
+   * `tf.data.Dataset.ragged_batch`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const words = tf.data.fromGenerator(() => [[1], [2, 3]], tf.TensorSpec([null], "int32"));
+   * const batches = words.raggedBatch<tf.RaggedTensor>(2);
+   * for await (using batch of batches) assertEquals(batch.toList(), [[1], [2, 3]]);
+   * ```
+   */
+  raggedBatch<R = unknown>(batchSize: number, options: BatchOptions = {}): Dataset<R> {
+    return new Dataset<R>(raggedBatchSource(this.#source, batchSize, options));
   }
 
   /**

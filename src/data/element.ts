@@ -51,6 +51,7 @@ export type PlainValues = readonly (number | bigint | boolean | string | PlainVa
 /** The nest of tensors that a nest of values becomes. */
 export type TensorsOf<T> = [Nested] extends [T] ? Tensor
   : T extends OneTensor ? Tensor
+  : T extends CompositeTensor ? T
   : T extends object ? { readonly [K in keyof T]: TensorsOf<T[K]> }
   : Tensor;
 
@@ -61,10 +62,12 @@ export type TensorsOfSpec<T> = [Tout] extends [T] ? TensorNest
 
 /** The nest of specs of a nest of tensors. */
 export type SpecsOf<E> = E extends Tensor ? TensorSpec
+  : E extends CompositeTensor ? E["spec"]
   : { readonly [K in keyof E]: SpecsOf<E[K]> };
 
 /** A nest of tensors with host arrays in place of tensors. */
 export type HostOf<E> = E extends Tensor ? NdArray
+  : E extends CompositeTensor ? Exclude<ReturnType<E["spec"]["pack"]>, CompositeTensor>
   : { readonly [K in keyof E]: HostOf<E[K]> };
 
 /** What a dataset knows of all its elements. */

@@ -2,7 +2,7 @@
  * fromGenerator: elements that a JavaScript generator yields, checked against what was declared.
  */
 import { InvalidArgumentError, StopIteration } from "../core/errors.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, packAs } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { compatible, shapeTuple } from "../core/shape.ts";
@@ -208,7 +208,11 @@ async function readElement(
   return arrays;
 }
 
-async function readLeaf(leaf: unknown, { dtype }: TensorSpec, giver: string): Promise<NdArray> {
+async function readLeaf(
+  leaf: unknown,
+  { dtype, shape }: TensorSpec,
+  giver: string,
+): Promise<NdArray> {
   const fail = (cause?: unknown): never => {
     throw refused(
       `${giver} an element that could not be converted to the expected type. The expected type was ${dtype}, but the yielded element was ${
@@ -221,6 +225,9 @@ async function readLeaf(leaf: unknown, { dtype }: TensorSpec, giver: string): Pr
     const array = await leaf.ndarray();
     return array.dtype === dtype ? array : fail();
   }
+  // An empty list says nothing of the axes below.
+  const empty = Array.isArray(leaf) && leaf.length === 0 ? shape?.map((d) => d ?? 0) : undefined;
+  if (empty !== undefined && empty[0] === 0) return NdArray.zeros(dtype, empty);
   try {
     return hostArray(leaf, dtype);
   } catch (cause) {

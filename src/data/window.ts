@@ -59,6 +59,11 @@ export class DatasetSpec extends CompositeSpec {
     );
   }
 
+  /** True where a dataset of the other spec fits. */
+  isCompatibleWith(other: DatasetSpec): boolean {
+    return String(other) === String(this);
+  }
+
   /** `Dataset(int32[])`. */
   override toString(): string {
     return `Dataset(${specsNest(this.#type)})`;

@@ -2,6 +2,7 @@
  * What the four script functions share: reading arguments, adding a node, running now.
  */
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
+import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
 import { checkDepth, isPlainObject, setKey } from "../core/nest.ts";
@@ -47,6 +48,10 @@ export function readArguments(inp: unknown, op: string): Arguments {
       for (const k of Object.keys(v).sort()) setKey(out, k, visit(v[k], depth + 1));
       return out;
     }
+    if (v instanceof CompositeTensor && op === "EagerPyFunc") {
+      for (const t of v.components) inputs.push(convert(t, op));
+      return v.spec;
+    }
     inputs.push(convert(v, op));
     return 0;
   };
@@ -59,6 +64,7 @@ function isStructure(list: readonly unknown[], depth: number): boolean {
   return list.length === 0 ||
     list.some((v) =>
       v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
+      v instanceof CompositeTensor ||
       isPlainObject(v) ||
       (Array.isArray(v) && isStructure(v, depth + 1) && v.length > 0)
     );

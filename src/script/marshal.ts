@@ -2,11 +2,12 @@
  * Between tensors and a body's JavaScript values: arguments in, normalised and checked results out.
  */
 import type { OpInput } from "../core/apply.ts";
+import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { encodeString } from "../core/text.ts";
 import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
 import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/foreign_array.ts";
-import { firstLeaf, isNested, isPlainObject, packAs, structureText } from "../core/nest.ts";
+import { firstLeaf, isNested, isPlainObject, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { compatible, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -17,13 +18,13 @@ import { outputShapes, type Script } from "./script.ts";
 /** The arguments of a call: `inp`'s nest with values in it. */
 export function packArguments(script: Script, values: readonly unknown[]): readonly unknown[] {
   if (script.flat) return values;
-  return packAs(script.args, values) as unknown[];
+  return packComponents(script.args, values) as unknown[];
 }
 
 /** True for something that is one value by itself: a tensor, an array with a dtype, bytes. */
 function isTyped(v: unknown): boolean {
-  return v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
-    isForeignArray(v);
+  return v instanceof Tensor || v instanceof NdArray || v instanceof CompositeTensor ||
+    dtypeOfArray(v) !== undefined || isForeignArray(v);
 }
 
 /** Elements in row-major order with their shape; the dtype is that of a typed array, else what was declared. */
@@ -39,12 +40,14 @@ function isShaped(v: unknown): v is Shaped {
 }
 
 /** A body's result as one value per declared output. Throws `InvalidArgumentError` with TensorFlow's count message. */
-export function splitResult(script: Script, result: unknown): unknown[] {
+export function splitResult(script: Script, result: unknown): readonly unknown[] {
   const { specs, structure, single } = script.outputs;
   const n = specs.length;
   const count = (m: number): InvalidArgumentError =>
     new InvalidArgumentError(
-      `${script.token} returns ${m} values, but expects to see ${n} values.`,
+      `${script.token} returns ${m} values, but expects to see ${
+        leafSpecs(structure, specs).length
+      } values.`,
     );
   if (result === undefined || result === null) {
     if (n === 0) return [];
@@ -59,14 +62,14 @@ export function splitResult(script: Script, result: unknown): unknown[] {
       )
     ) {
       if (result.length !== 1) throw count(result.length);
-      return [result[0]];
+      return leafValues(script, structure, result[0]);
     }
-    return [result];
+    return leafValues(script, structure, result);
   }
   if (Array.isArray(structure)) {
     if (!Array.isArray(result)) {
       if (isForeignArray(result) || isShaped(result) || !isPlainObject(result)) {
-        if (n === 1) return matchStructure(script, structure, [result]);
+        if (structure.length === 1) return matchStructure(script, structure, [result]);
         throw count(1);
       }
       throw unsupported(result);
@@ -76,8 +79,8 @@ export function splitResult(script: Script, result: unknown): unknown[] {
   return matchStructure(script, structure, result);
 }
 
-function matchStructure(script: Script, structure: unknown, value: unknown): unknown[] {
-  if (!isNested(structure)) return [value];
+function matchStructure(script: Script, structure: unknown, value: unknown): readonly unknown[] {
+  if (!isNested(structure)) return leafValues(script, structure, value);
   const differ = (how: string): InvalidArgumentError =>
     new InvalidArgumentError(
       `${how} ${script.token} returned ${describe(value)}, while Tout has structure ${
@@ -97,7 +100,7 @@ function matchStructure(script: Script, structure: unknown, value: unknown): unk
         `ValueError: The two structures don't have the same sequence length. Input structure has length ${value.length}, while shallow structure has length ${structure.length}.`,
       );
     }
-    return structure.flatMap((s, i) => matchStructure(script, s, value[i]));
+    return structure.flatMap((s, i) => [...matchStructure(script, s, value[i])]);
   }
   if (!isPlainObject(value)) {
     throw differ(
@@ -114,7 +117,25 @@ function matchStructure(script: Script, structure: unknown, value: unknown): unk
       `ValueError: The shallow_tree's keys are not a subset of the input_tree's keys, or others are left over: received [${given}], wanted [${keys}].`,
     );
   }
-  return keys.flatMap((k) => matchStructure(script, record[k], value[k]));
+  return keys.flatMap((k) => [...matchStructure(script, record[k], value[k])]);
+}
+
+/** The tensors of one declared value. Throws `InvalidArgumentError` with TensorFlow's phrase where one is composite and the other is not. */
+function leafValues(script: Script, declared: unknown, value: unknown): readonly unknown[] {
+  const isComposite = value instanceof CompositeTensor;
+  if (!isComposite && !(declared instanceof CompositeSpec)) return [value];
+  if (
+    isComposite && declared instanceof CompositeSpec &&
+    declared.constructor === value.spec.constructor &&
+    declared.isCompatibleWith(value.spec)
+  ) return value.components;
+  const wanted = declared instanceof CompositeSpec ? String(declared) : "a tensor";
+  const given = isComposite ? String(value) : describe(value);
+  throw new InvalidArgumentError(
+    `ValueError: py_function: func=${
+      script.func.name || script.token
+    } returned ${given}, which did not match Tout=${wanted}.\nIn particular, ${given} is not ${wanted}`,
+  );
 }
 
 function typeName(v: unknown): string {

@@ -1,6 +1,7 @@
 /**
  * numpyFunction, pyFunc and contrib.framework.pyFunc: scripts whose bodies get host arrays.
  */
+import type { CompositeSpec, CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
@@ -24,7 +25,7 @@ import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts
 import { runNumpyStyleAsync } from "./run_numpy_style.ts";
 
 /** Arguments of a script: tensors, values, or nests of them. */
-export type ScriptInput = TensorLike | readonly ScriptInput[] | {
+export type ScriptInput = TensorLike | CompositeTensor | readonly ScriptInput[] | {
   readonly [key: string]: ScriptInput;
 };
 
@@ -68,6 +69,7 @@ const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
 export type ScriptResult<T> = T extends string ? Tensor
   : T extends readonly [] ? Operation
   : T extends TensorSpec ? Tensor
+  : T extends CompositeSpec ? Extract<ReturnType<T["pack"]>, CompositeTensor>
   : { [K in keyof T]: ScriptResult<T[K]> };
 
 function prepare(

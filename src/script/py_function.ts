@@ -133,7 +133,7 @@ function prepare(
 ): { script: Script; inputs: OpInput[] } {
   checkOptions(options);
   checkCallable(func);
-  const outputs = parseTout(tout);
+  const outputs = parseTout(tout, "composites");
   const { args, inputs } = readArguments(inp, "EagerPyFunc");
   return { script: makeScript({ ...options, func, args, outputs }), inputs };
 }

@@ -1,6 +1,7 @@
 /**
  * Tensors that a body made and returned: they are the call's, as what it made otherwise.
  */
+import { CompositeTensor } from "../core/composite.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
@@ -22,7 +23,9 @@ export function freeReturned(result: unknown, first: number): void {
     }
     if (v === null || typeof v !== "object" || seen.has(v)) continue;
     // Long lists of numbers hold no tensors.
-    const list = Array.isArray(v)
+    const list = v instanceof CompositeTensor
+      ? v.components
+      : Array.isArray(v)
       ? (typeof v[0] === "object" ? v : [])
       : isPlainObject(v)
       ? Object.values(v)

@@ -5,6 +5,7 @@ import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
 import { AlreadyExistsError, InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { CompositeSpec } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -204,7 +205,7 @@ export function makeScript(init: Omit<ScriptInit, "token">): Script {
     vjp: init.vjp ?? known?.vjp,
     token: own,
     registered: token !== undefined,
-    flat: (init.args as unknown[]).every((a) => !isNested(a)),
+    flat: (init.args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
     mergeKey: token === undefined || init.shapeFn || init.worker
       ? `${own}#${calls++}`
       : mergeKeyOf(own, init),

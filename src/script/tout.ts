@@ -2,13 +2,19 @@
  * Tout: what a script returns. One dtype, a TensorSpec, or lists and objects of them.
  */
 import { asDType, type DType } from "../core/dtype.ts";
-import { checkDepth, isNested, isPlainObject, packAs, setKey } from "../core/nest.ts";
+import { CompositeSpec, packComponents } from "../core/composite.ts";
+import { checkDepth, isNested, isPlainObject, setKey } from "../core/nest.ts";
 import { TensorSpecClass } from "../core/tensor_spec.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
 
 /** What a script returns: a dtype or spec for one output, a list or object for several, `[]` for none. */
-export type Tout = DType | TensorSpec | readonly Tout[] | { readonly [key: string]: Tout };
+export type Tout =
+  | DType
+  | TensorSpec
+  | CompositeSpec
+  | readonly Tout[]
+  | { readonly [key: string]: Tout };
 
 /** One declared output. */
 export interface OutputSpec {
@@ -30,14 +36,18 @@ export interface Outputs {
   readonly single: boolean;
 }
 
-/** Takes a `Tout` apart. Throws `TypeError` with TensorFlow's phrase for what is no dtype. */
-export function parseTout(tout: unknown): Outputs {
+/** Takes a `Tout` apart. Throws `TypeError` with TensorFlow's phrase for what is no dtype, and for composite specs where those are not taken. */
+export function parseTout(tout: unknown, takes?: "composites"): Outputs {
   const specs: OutputSpec[] = [];
   const visit = (t: unknown, depth: number): unknown => {
     checkDepth(depth);
     if (t instanceof TensorSpecClass) {
       specs.push({ dtype: t.dtype, shape: t.shape });
       return 0;
+    }
+    if (t instanceof CompositeSpec && takes === "composites") {
+      for (const { dtype, shape } of t.components) specs.push({ dtype, shape });
+      return t;
     }
     if (Array.isArray(t)) return Array.from(t, (e) => visit(e, depth + 1));
     if (isPlainObject(t) && Object.keys(t).length > 0) {
@@ -59,5 +69,5 @@ export function outputsOf(specs: readonly OutputSpec[], structure: unknown): Out
 
 /** Puts outputs into the nest that `Tout` had. */
 export function packOutputs<T>(outputs: Outputs, values: readonly T[]): unknown {
-  return packAs(outputs.structure, values);
+  return packComponents(outputs.structure, values);
 }

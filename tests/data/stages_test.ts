@@ -241,3 +241,68 @@ Deno.test("toArray() gives every element, which the caller frees", async () => {
   tf.dispose(elements);
   assertEquals(tf.memory().numTensors, before);
 });
+
+Deno.test("raggedBatch() makes ragged tensors of what varies, and keeps the rest dense", async () => {
+  const lists = [[1], [2, 3], []];
+  const ds = tf.data.fromGenerator(
+    () => lists.map((x, id) => ({ x, id, m: x.map((v) => [v, -v]) })),
+    { x: tf.TensorSpec([null], "int32"), id: "int32", m: tf.TensorSpec([null, 2]) },
+  );
+  const spec = { id: "int32[]", x: "int32[?]", m: "float32[?,2]" };
+  assertEquals(specText(ds.elementSpec), { ...spec, id: "int32<unknown>" });
+  const shaped = ds.map(({ x, id, m }) => ({ x, m, id: tf.ensureShape(id, []) }));
+  type Batch = { x: tf.RaggedTensor; m: tf.RaggedTensor; id: tf.Tensor };
+  const batches = shaped.raggedBatch<Batch>(2);
+  assertEquals(
+    String(batches.elementSpec),
+    "{x: ragged int32[?,?], m: ragged float32[?,?,2], id: int32[?]}",
+  );
+  const seen: unknown[] = [];
+  const before = tf.memory().numTensors;
+  for await (using b of batches) seen.push([b.x.toList(), b.m.toList(), b.id.arraySync()]);
+  assertEquals(tf.memory().numTensors, before);
+  assertEquals(seen, [
+    [[[1], [2, 3]], [[[1, -1]], [[2, -2], [3, -3]]], [0, 1]],
+    [[[]], [[]], [2]],
+  ]);
+  const twice = shaped.raggedBatch<Batch>(2).raggedBatch<Batch>(2);
+  for await (using nested of twice) assertEquals(nested.x.toList(), [[[1], [2, 3]], [[]]]);
+  for await (const host of batches.take(1).asNumpyIterator()) {
+    assertEquals(host.x.toList(), [[1], [2, 3]]);
+  }
+  const sums = batches.map(({ x }) => tf.ragged.sum(x, 1) as tf.Tensor);
+  assertEquals(await collect(sums), [[1, 5], [0]]);
+  assertThrows(() => ds.raggedBatch(2), tf.ValueError, "unknown rank");
+  assertEquals(
+    String(shaped.raggedBatch(2, { dropRemainder: true }).elementSpec),
+    "{x: ragged int32[2,?], m: ragged float32[2,?,2], id: int32[2]}",
+  );
+});
+
+Deno.test("ragged batches are saved, loaded, cached and gone on with", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    const ds = tf.data.range(1, 6).map((n) => tf.range(0, n, 1, "int32")).raggedBatch<
+      tf.RaggedTensor
+    >(2);
+    await ds.save(path);
+    const loaded = await tf.data.load<tf.RaggedTensor>(path);
+    assertEquals(String(loaded.elementSpec), "ragged int32[?,?]");
+    const lists = (d: tf.data.Dataset<tf.RaggedTensor>, state?: Uint8Array) =>
+      Array.fromAsync(d.asNumpyIterator(state), (x) => x.toList());
+    assertEquals(await lists(loaded), await lists(ds));
+    const pass = ds.prefetch(2).iterator();
+    (await pass.next()).value?.dispose();
+    const state = await pass.save();
+    await pass.return();
+    assertEquals(await lists(ds.prefetch(2), state), [[[0, 1, 2], [0, 1, 2, 3]], [[
+      0,
+      1,
+      2,
+      3,
+      4,
+    ]]]);
+  } finally {
+    await Deno.remove(path);
+  }
+});

@@ -6,7 +6,7 @@ import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp, type Problem } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { RowLayout } from "../../core/meaning.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { hostInts, knownInts } from "./view.ts";
@@ -134,15 +134,16 @@ const SegmentSum = defineOp({
 export function unsortedSegmentSum(
   x: TensorLike,
   segmentIds: TensorLike,
-  numSegments: number,
+  numSegments: number | Tensor,
 ): Tensor {
-  if (!Number.isInteger(numSegments) || numSegments < 0) {
+  const known = numSegments instanceof Tensor ? null : numSegments;
+  if (known !== null && (!Number.isInteger(known) || known < 0)) {
     throw new ValueError(`Cannot sum ${numSegments} segments: numSegments must be of dtype int`);
   }
   return apply1(UnsortedSegmentSum, [
     toInput(x, "x", "unsortedSegmentSum"),
     indexInput(segmentIds, "unsortedSegmentSum"),
-    intScalar(numSegments),
+    known === null ? toInput(numSegments, "numSegments", "unsortedSegmentSum") : intScalar(known),
   ]);
 }
 

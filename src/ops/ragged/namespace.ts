@@ -1,0 +1,299 @@
+/**
+ * The namespace `tf.ragged`: making ragged tensors, and reducing them.
+ */
+import { compose } from "../../core/apply.ts";
+import { toNdArray } from "../../core/convert.ts";
+import { asDType, type DType } from "../../core/dtype.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { optionCheck } from "../../core/options.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { concat } from "../array/join.ts";
+import { constant as denseConstant } from "../array/creation.ts";
+import { unsortedSegmentSum } from "../array/segment.ts";
+import { cast } from "../array/cast.ts";
+import { expandDims, reshape } from "../array/view.ts";
+import { raggedRange } from "../host/ragged.ts";
+import { asTensor, toInput } from "../input.ts";
+import { divNoNan } from "../pointwise/arithmetic.ts";
+import {
+  max as denseMax,
+  mean as denseMean,
+  min as denseMin,
+  sum as denseSum,
+} from "../reduce/reduce.ts";
+import { composed, RaggedTensor } from "./ragged_tensor.ts";
+
+/** Options of {@linkcode constant}. */
+export interface RaggedConstantOptions {
+  /** Element type. Default `float32`, or what strings and booleans are. */
+  readonly dtype?: DType;
+  /** Number of ragged dimensions; lists below are dense. Default: all but the outermost. */
+  readonly raggedRank?: number;
+}
+
+const checkConstant = optionCheck<RaggedConstantOptions>("ragged.constant", {
+  dtype: true,
+  raggedRank: true,
+});
+
+/**
+ * A ragged tensor of nested lists. Throws `ValueError` for lists of unequal depth, and for dense ones below `raggedRank` that are ragged. Follows
+ * TensorFlow `tf.ragged.constant`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.ragged.constant([[[1], []], [[2, 3]]]);
+ * assertEquals([x.raggedRank, x.toList()], [2, [[[1], []], [[2, 3]]]]);
+ * ```
+ */
+export function constant(
+  lists: readonly unknown[],
+  options: RaggedConstantOptions = {},
+): RaggedTensor {
+  checkConstant(options);
+  const depth = depthOf(lists);
+  const { raggedRank = Math.max(1, depth - 1) } = options;
+  if (
+    !Number.isInteger(raggedRank) || raggedRank < 1 || raggedRank > depth - 1 + Number(depth === 1)
+  ) {
+    throw new ValueError(
+      `Cannot make a ragged tensor of lists nested ${depth} deep: raggedRank ${raggedRank} must be from 1 to ${
+        depth - 1
+      }`,
+    );
+  }
+  let rows: unknown[] = [...lists];
+  const splits: number[][] = [];
+  for (let level = 0; level < raggedRank; level++) {
+    let end = 0;
+    const ends = [
+      0,
+      ...rows.map((row) => {
+        if (Array.isArray(row)) return end += row.length;
+        throw new ValueError(
+          "Cannot make a ragged tensor: all scalar values must have the same nesting depth",
+        );
+      }),
+    ];
+    splits.push(ends);
+    rows = (rows as unknown[][]).flat();
+  }
+  const dtype = options.dtype === undefined ? {} : { dtype: asDType(options.dtype) };
+  if (depth - raggedRank === 1 && rows.some(Array.isArray)) {
+    throw new ValueError(
+      "Cannot make a ragged tensor: all scalar values must have the same nesting depth",
+    );
+  }
+  let flat: Tensor;
+  try {
+    const array = toNdArray(rows, rows.length === 0 ? { dtype: dtype.dtype ?? "float32" } : dtype);
+    flat = denseConstant(array, array.dtype);
+  } catch (cause) {
+    if (!(cause instanceof ValueError)) throw cause;
+    throw new ValueError(
+      "Cannot make a ragged tensor: values below its ragged dimensions must be of one shape",
+      { cause },
+    );
+  }
+  return RaggedTensor.fromNestedRowSplits(flat, splits.map((s) => denseConstant(s, "int32")));
+}
+
+/** How deep scalars are. */
+function depthOf(value: unknown): number {
+  if (!Array.isArray(value)) return 0;
+  return 1 + Math.max(0, ...value.map(depthOf));
+}
+
+/** Ragged tensors of tensors, one ragged dimension more each. */
+function rowsOf(x: RaggedTensor | TensorLike, fn: string): RaggedTensor {
+  if (x instanceof RaggedTensor) {
+    return RaggedTensor.fromRowLengths(x, reshape(x.nrows(), [1]));
+  }
+  const t = asTensor(toInput(x, "values", fn));
+  const rank = t.staticShape?.length;
+  if (rank === undefined || rank === 0) {
+    throw new ValueError(`Cannot call ${fn} with ${t}: wanted rank 1 at least`);
+  }
+  if (rank === 1) return RaggedTensor.fromTensor(expandDims(t, 0));
+  return RaggedTensor.fromRowLengths(
+    RaggedTensor.fromTensor(t),
+    reshape(RaggedTensor.fromTensor(t).nrows(), [1]),
+  );
+}
+
+/** Rows of ragged tensors of one rank, one after another. */
+function joinRows(parts: readonly RaggedTensor[], fn: string): RaggedTensor {
+  const [{ raggedRank, dtype }] = parts;
+  const other = parts.find((p) => p.raggedRank !== raggedRank || p.dtype !== dtype);
+  if (other) {
+    throw new InvalidArgumentError(
+      `Cannot call ${fn} with ${parts[0]} and ${other}: ranks and dtypes must be equal`,
+      { op: fn },
+    );
+  }
+  const lengths = concat(parts.map((p) => p.rowLengths()));
+  const values = parts.map((p) => p.values);
+  return RaggedTensor.fromRowLengths(
+    raggedRank > 1 ? joinRows(values as RaggedTensor[], fn) : concat(values as Tensor[]),
+    lengths,
+  );
+}
+
+/**
+ * Tensors of different lengths as the rows of one ragged tensor. Throws `ValueError` for an empty list or scalars. Follows TensorFlow
+ * `tf.ragged.stack`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.ragged.stack([tf.tensor1d([1, 2]), tf.tensor1d([3])]).toList(), [[1, 2], [3]]);
+ * ```
+ */
+export function stack(values: readonly (RaggedTensor | TensorLike)[]): RaggedTensor {
+  if (values.length === 0) throw new ValueError("ragged.stack() wants at least one tensor");
+  return composed(() => joinRows(values.map((v) => rowsOf(v, "ragged.stack")), "ragged.stack"));
+}
+
+/** The rows of several ragged tensors, one after another. Throws `InvalidArgumentError` where ranks or dtypes differ. */
+export function concatRows(values: readonly RaggedTensor[]): RaggedTensor {
+  if (values.length === 0) throw new ValueError("ragged.concatRows() wants at least one tensor");
+  return composed(() => joinRows(values, "ragged.concatRows"));
+}
+
+/**
+ * Rows of numbers from `starts` to before `limits` by `deltas`. With one argument rows begin at 0. Throws as {@linkcode raggedRange} does.
+ * Follows TensorFlow `tf.ragged.range`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.ragged.range([2, 0, 3]).toList(), [[0, 1], [], [0, 1, 2]]);
+ * ```
+ */
+export function range(
+  starts: TensorLike,
+  limits?: TensorLike,
+  deltas: TensorLike = 1,
+): RaggedTensor {
+  const [from, to] = limits === undefined ? [0, starts] : [starts, limits];
+  const { rtNestedSplits, rtDenseValues } = raggedRange(from, to, deltas);
+  return RaggedTensor.fromRowSplits(rtDenseValues, rtNestedSplits);
+}
+
+/**
+ * A function element by element of ragged tensors of the same rows, and of what broadcasts to their innermost values. Throws
+ * `InvalidArgumentError` where the rows are known to differ. Follows TensorFlow `tf.ragged.map_flat_values`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.ragged.constant([[1], [2, 3]]);
+ * assertEquals(tf.ragged.mapFlatValues(tf.add, x, x).toList(), [[2], [4, 6]]);
+ * ```
+ */
+export function mapFlatValues<A extends readonly unknown[]>(
+  // deno-lint-ignore no-explicit-any
+  fn: (...args: any[]) => TensorLike,
+  ...args: A
+): RaggedTensor {
+  const ragged = args.filter((a) => a instanceof RaggedTensor) as unknown as RaggedTensor[];
+  if (ragged.length === 0) throw new ValueError("ragged.mapFlatValues() wants a ragged tensor");
+  const [first] = ragged;
+  for (const other of ragged) {
+    const sizes = [first, other].map((x) => x.flatValues.staticShape?.[0] ?? null);
+    const fits = other.raggedRank === first.raggedRank &&
+      (sizes[0] === null || sizes[1] === null || sizes[0] === sizes[1]);
+    if (fits) continue;
+    throw new InvalidArgumentError(
+      `Cannot map ${first} and ${other}: they do not have the same rows`,
+      { op: "ragged.mapFlatValues" },
+    );
+  }
+  return first.withFlatValues(
+    fn(...args.map((a) => (a instanceof RaggedTensor ? a.flatValues : a))),
+  );
+}
+
+/** What a reduction gives: of the outer rows a tensor, of rows of rows a ragged tensor. */
+type Reduced = Tensor | RaggedTensor;
+
+/** Reduces the innermost rows; those outside stay. */
+function reduceRows(x: RaggedTensor, fn: (rows: RaggedTensor) => Tensor): Reduced {
+  const { values } = x;
+  if (!(values instanceof RaggedTensor)) return compose(() => fn(x));
+  const inner = reduceRows(values, fn);
+  return RaggedTensor.fromRowSplits(inner, x.rowSplits);
+}
+
+/** The axis that may be reduced: the innermost ragged one, or all. */
+function reduced(
+  x: RaggedTensor,
+  axis: number | null,
+  whole: (values: Tensor) => Tensor,
+  rows: (rows: RaggedTensor) => Tensor,
+): Reduced {
+  if (axis === null) return whole(x.flatValues);
+  if (axis === x.raggedRank || axis === -1 && x.shape.length === x.raggedRank + 1) {
+    return reduceRows(x, rows);
+  }
+  throw new ValueError(
+    `Cannot reduce ${x} over axis ${axis}: wanted its innermost ragged axis ${x.raggedRank}, or null for all`,
+  );
+}
+
+/**
+ * Sums of the rows, over the innermost ragged axis, or of all values where `axis` is null. Differentiable. Throws `ValueError` for another axis.
+ * Follows TensorFlow `tf.reduce_sum` of ragged tensors.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const x = tf.ragged.constant([[1, 2], [], [3]]);
+ * assertEquals((tf.ragged.sum(x, 1) as tf.Tensor).arraySync(), [3, 0, 3]);
+ * ```
+ */
+export function sum(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
+  return reduced(x, axis, (values) => denseSum(values), sumRows);
+}
+
+function sumRows(x: RaggedTensor): Tensor {
+  return unsortedSegmentSum(x.values as Tensor, x.valueRowIds(), x.nrows());
+}
+
+/** Means of the rows, 0 for empty ones. As {@linkcode sum} otherwise. */
+export function mean(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
+  return reduced(x, axis, (values) => denseMean(values), (rows) => {
+    const total = sumRows(rows);
+    const inner = (total.staticShape?.length ?? 1) - 1;
+    const count = reshape(cast(rows.rowLengths(), total.dtype), [-1, ...new Array(inner).fill(1)]);
+    return divNoNan(total, count);
+  });
+}
+
+/** Largest values of the rows, -Infinity for empty ones; of integers, their dtype's least. As {@linkcode sum} otherwise. */
+export function max(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
+  const least = x.dtype.startsWith("float") ? -Infinity : x.dtype === "int32" ? -(2 ** 31) : 0;
+  return reduced(
+    x,
+    axis,
+    (values) => denseMax(values),
+    (rows) => denseMax(rows.toTensor({ defaultValue: least }), 1),
+  );
+}
+
+/** Smallest values of the rows, Infinity for empty ones; of integers, their dtype's largest. As {@linkcode sum} otherwise. */
+export function min(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
+  const most = x.dtype.startsWith("float") ? Infinity : x.dtype === "int32" ? 2 ** 31 - 1 : 255;
+  return reduced(
+    x,
+    axis,
+    (values) => denseMin(values),
+    (rows) => denseMin(rows.toTensor({ defaultValue: most }), 1),
+  );
+}
