@@ -3,7 +3,6 @@
  */
 import { decodeString, encodeString } from "../core/text.ts";
 import { describe } from "../core/convert.ts";
-import { NotFoundError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
@@ -14,7 +13,6 @@ import {
   compressionFormat,
   sourceName,
 } from "../io/byte_stream.ts";
-import { matchFiles } from "../io/file_system.ts";
 import { RecordReader } from "../io/tf_record.ts";
 import type { Element, ElementType } from "./element.ts";
 import { cycleSource } from "./flat_map.ts";
@@ -364,42 +362,4 @@ export async function readAll(file: ByteSource, compression: Compression): Promi
   } finally {
     await stream.close();
   }
-}
-
-type ListState = { readonly last: string | null };
-
-/** The paths that fit patterns, sorted. */
-export function listSource(patterns: readonly string[]): Source {
-  return makeSource({
-    kind: "ListFiles",
-    ...STRINGS,
-    size: null,
-    open(_, state?: ListState): Elements {
-      let last = state?.last ?? null;
-      let left: string[] | null = null;
-      return {
-        async next(): Promise<Item> {
-          if (left === null) {
-            const found = await Promise.all(patterns.map(matchFiles));
-            left = [...new Set(found.flat())].sort();
-            if (left.length === 0) {
-              const error = new NotFoundError(`No files matched pattern: ${patterns.join(", ")}`, {
-                op: "ListFilesDataset",
-              });
-              return new Failure(error);
-            }
-            // Files that came or went meanwhile change nothing of those that were given.
-            const from = last;
-            if (from !== null) left = left.filter((path) => path > from);
-          }
-          const path = left.shift();
-          if (path === undefined) return null;
-          last = path;
-          return [scalarString(path)];
-        },
-        save: (): ListState => ({ last }),
-        close: () => {},
-      };
-    },
-  });
 }

@@ -16,9 +16,9 @@ import {
   type Files,
   type FromFilesOptions,
   linesSource,
-  listSource,
   recordsSource,
 } from "./files.ts";
+import { listSource } from "./list_files.ts";
 import { chooseSource, sampleSource } from "./choose.ts";
 import { type CsvOptions, csvSource, type JsonlOptions, jsonlSource } from "./csv.ts";
 import { shuffleSource } from "./shuffle.ts";

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 
 /** Examples that check what they print, or whose output the README of the folder shows. They must run without any permission. */
 const EXAMPLES = [
+  "average_precision",
   "cartpole",
   "contrib_py_func",
   "detector",
