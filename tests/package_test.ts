@@ -30,9 +30,13 @@ Deno.test.beforeAll(async () => {
   await Deno.mkdir(`${home}/node_modules/@weft`, { recursive: true });
   await Deno.symlink(`${home}/package`, `${home}/node_modules/@weft/weft`, { type: "dir" });
   const names = entries.map(({ name, file }) => [name, `./package/${file}`]);
-  const peers = ["@bufbuild/protobuf", "@tensorflow/tfjs-core", "numpy-ts"].map((
-    name,
-  ) => [name, config.imports[name]]);
+  const peers = [
+    "@bufbuild/protobuf",
+    "@cwasm/jpeg-turbo",
+    "@tensorflow/tfjs-core",
+    "jpeg-js",
+    "numpy-ts",
+  ].map((name) => [name, config.imports[name]]);
   await write(
     "import_map.json",
     JSON.stringify({ imports: Object.fromEntries([...names, ...peers]) }),

@@ -23,7 +23,13 @@ const TYPES = "types";
 const TARGET = "node20";
 
 /** Packages that some entries import, and who needs them brings. */
-const PEERS = ["@bufbuild/protobuf", "@tensorflow/tfjs-core", "numpy-ts"];
+const PEERS = [
+  "@bufbuild/protobuf",
+  "@cwasm/jpeg-turbo",
+  "@tensorflow/tfjs-core",
+  "jpeg-js",
+  "numpy-ts",
+];
 
 /** Files that go into the package as they are. */
 const COPIED = ["README.md", "LICENSE"];

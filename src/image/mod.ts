@@ -1,6 +1,7 @@
 /**
  * Codecs of images on bytes, for runtimes without those of a browser and for bodies in workers: JPEG by libjpeg-turbo, PNG by ours.
- * Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once in Deno and Node.
+ * Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once. For Deno and Node: browsers have codecs
+ * of their own, which `tf.io` asks.
  *
  * @example
  * ```ts
