@@ -154,3 +154,89 @@ Deno.test("the dtypes that only the host computes reduce, scan and add", async (
     assertEquals(await read(tf.cumprod(x, 0, true)), [1, 1, 1, 3, 1, 2], dtype);
   }
 });
+
+/** A gray JPEG of 27 by 21 pixels, and those of its first row. */
+const JPEG = "" +
+  "/9j/4AAQSkZJRgABAQEBLAEsAAD/2wBDAAIBAQEBAQIBAQECAgICAgQDAgICAgUEBAMEBgUGBgYFBgYGBwkIBgcJBwYGCAsICQoKCgoKBggLDAsKDAkKCgr/" +
+  "wAALCAAVABsBAREA/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEI" +
+  "I0KxwRVS0fAkM2JyggkKFhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ip" +
+  "qrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx8vP09fb3+Pn6/9oACAEBAAA/APxF+En/ACy/CvqD4Sf8svwr6g+En/LL8K970v8A5B8X" +
+  "+5X4ifCT/ll+FfUHwk/5ZfhX1B8JP+WX4V73pf8AyD4v9yvxE+En/LL8K+oPhJ/yy/CvqD4Sf8svwr3vS/8AkHxf7lf/2Q==";
+const FIRST_ROW = [
+  0,
+  5,
+  10,
+  15,
+  20,
+  25,
+  30,
+  35,
+  40,
+  45,
+  50,
+  55,
+  60,
+  65,
+  70,
+  75,
+  80,
+  85,
+  90,
+  95,
+  100,
+  105,
+  110,
+  115,
+  120,
+  125,
+  130,
+];
+
+testOnDevices(
+  "lines, PNG and JPEG are read: the browser decodes JPEG, Node asks for a codec",
+  async () => {
+    const lines: string[] = [];
+    for await (const line of tf.data.textLines(new Blob(["one\ntwo"])).asNumpyIterator()) {
+      lines.push(line.text());
+    }
+    assertEquals(lines, ["one", "two"]);
+    const pixels = new tf.NdArray("uint8", [1, 2, 3], Uint8Array.of(1, 2, 3, 4, 5, 6));
+    using png = tf.io.encodePng(pixels);
+    using back = tf.io.decodePng(png);
+    assertEquals([...await back.data() as Uint8Array], [1, 2, 3, 4, 5, 6]);
+    const jpeg = Uint8Array.from(atob(JPEG), (c) => c.charCodeAt(0));
+    if (!("OffscreenCanvas" in globalThis)) {
+      await assertRejects(
+        () => tf.io.decodeImageAsync(jpeg),
+        tf.errors.UnimplementedError,
+        "@weft/weft/image",
+      );
+      return;
+    }
+    assertThrows(
+      () => tf.io.decodeJpeg(jpeg),
+      tf.errors.FailedPreconditionError,
+      "whose name ends in Async",
+    );
+    const near = (image: ArrayLike<number>) =>
+      FIRST_ROW.every((v, i) => Math.abs(v - image[i]) <= 3);
+    using image = await tf.io.decodeImageAsync(jpeg, { channels: 1 });
+    assertEquals(image.shape, [21, 27, 1]);
+    assert(near(await image.data() as Uint8Array));
+    const files = tf.data.fromFiles([jpeg]).map(({ contents }) => tf.io.decodeJpeg(contents));
+    for await (const decoded of files.asNumpyIterator()) {
+      assertEquals(decoded.shape, [21, 27, 1]);
+      assert(near(decoded.data as Uint8Array));
+    }
+    using broken = tf.io.encodePng(pixels);
+    const cut = (await broken.ndarray()).data[0] as Uint8Array;
+    await assertRejects(
+      () => tf.io.decodeImageAsync(cut.subarray(0, 20)),
+      tf.errors.InvalidArgumentError,
+    );
+    await assertRejects(
+      () => tf.io.decodeImageAsync(jpeg.subarray(0, 40)),
+      tf.errors.InvalidArgumentError,
+    );
+  },
+);

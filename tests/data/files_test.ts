@@ -355,3 +355,31 @@ Deno.test("cache() on disk computes each element once, for other processes too, 
     await Deno.writeTextFile(path, "something else");
     await assertRejects(() => collect(build()), DataLossError, "Corrupted record");
   }));
+
+Deno.test("ragged batches are saved, loaded, cached and gone on with", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    const ds = data.range(1, 6).map((n) => tf.range(0, n, 1, "int32")).raggedBatch<
+      tf.RaggedTensor
+    >(2);
+    await ds.save(path);
+    const loaded = await data.load<tf.RaggedTensor>(path);
+    assertEquals(String(loaded.elementSpec), "ragged int32[?,?]");
+    const lists = (d: tf.data.Dataset<tf.RaggedTensor>, state?: Uint8Array) =>
+      Array.fromAsync(d.asNumpyIterator(state), (x) => x.toList());
+    assertEquals(await lists(loaded), await lists(ds));
+    const pass = ds.prefetch(2).iterator();
+    (await pass.next()).value?.dispose();
+    const state = await pass.save();
+    await pass.return();
+    assertEquals(await lists(ds.prefetch(2), state), [[[0, 1, 2], [0, 1, 2, 3]], [[
+      0,
+      1,
+      2,
+      3,
+      4,
+    ]]]);
+  } finally {
+    await Deno.remove(path);
+  }
+});
