@@ -37,6 +37,11 @@ function warn({ key, text }: GradientCut): void {
   console.warn(`A gradient is cut where other paths carry one: ${text}`);
 }
 
+/** Forgets the cuts of earlier passes: for errors that come before there was one. */
+export function forgetCuts(): void {
+  met = [];
+}
+
 /** What an error adds where there is no gradient: the cuts that the last pass met. */
 export function cutNote(): string {
   const texts = new Set(met.map((c) => c.text));

@@ -13,7 +13,7 @@ import { dense } from "../ops/array/indexed_slices.ts";
 import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
-import { cutNote } from "./cuts.ts";
+import { cutNote, forgetCuts } from "./cuts.ts";
 import { GradientTape, tapeMemory } from "./tape.ts";
 import { UNSEEN, UnseenGradient } from "./unseen.ts";
 
@@ -226,6 +226,7 @@ export function gradientsOfVariables(
     tape.watch(unseen);
     let resources = wanted ?? tape.watchedVariables();
     let sources = [...resources, ...unseen] as unknown as Tensor[];
+    if (sources.length === 0) forgetCuts();
     let grads = sources.length === 0 ? [] : tape.gradient(value, sources) as (Tensor | null)[];
     if (value.isSymbolic && resources.every((_, i) => grads[i] === null)) {
       // The graph was built before: it remembers what the tape did not see.

@@ -1,7 +1,7 @@
 /**
  * Reading and writing whole files, in Deno and in Node.
  */
-import { NotFoundError, UnimplementedError } from "../core/errors.ts";
+import { NotFoundError, PermissionDeniedError, UnimplementedError } from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";
 
 /** What we use of Node's `fs/promises`. */
@@ -49,7 +49,22 @@ export async function readBytes(path: string | URL): Promise<Uint8Array> {
   }
 }
 
-/** Writes a file, replacing what was there. Rejects with `UnimplementedError` in browsers. */
+/**
+ * Writes a file, replacing what was there. Rejects with `NotFoundError` where its folder is not there, `PermissionDeniedError` where it may
+ * not be written, `UnimplementedError` in browsers.
+ */
 export async function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
-  await (await fileSystem()).writeFile(path, bytes);
+  const fs = await fileSystem();
+  try {
+    await fs.writeFile(path, bytes);
+  } catch (e) {
+    const { code, name } = e as { code?: string; name?: string };
+    if (code === "ENOENT" || name === "NotFound") {
+      throw new NotFoundError(`Cannot write ${path}: there is no such folder`, { cause: e });
+    }
+    if (code === "EACCES" || name === "PermissionDenied" || name === "NotCapable") {
+      throw new PermissionDeniedError(`Cannot write ${path}: permission was denied`, { cause: e });
+    }
+    throw e;
+  }
 }

@@ -51,7 +51,10 @@ export function splitResult(script: Script, result: unknown): readonly unknown[]
     );
   if (result === undefined || result === null) {
     if (n === 0) return [];
-    throw count(0);
+    const { message } = count(0), name = script.func.name;
+    throw new InvalidArgumentError(
+      `${message} Its function${name && ` '${name}'`} returned ${result}: is a return missing?`,
+    );
   }
   if (single) {
     if (

@@ -20,7 +20,7 @@ import {
 } from "./script.ts";
 import type { WorkerOption } from "./workers/worker_body.ts";
 import { PyFunc, PyFuncStateless } from "./script_ops.ts";
-import { outputsOf, packOutputs, parseTout, type Tout } from "./tout.ts";
+import { missingTout, outputsOf, packOutputs, parseTout, type Tout } from "./tout.ts";
 import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";
 import { runNumpyStyleAsync } from "./run_numpy_style.ts";
 
@@ -81,6 +81,7 @@ function prepare(
 ): { script: Script; inputs: ReturnType<typeof readArguments>["inputs"] } {
   checkOptions(options);
   checkCallable(func);
+  if (tout === undefined) throw missingTout(op);
   const outputs = parseTout(tout);
   const { args, inputs } = readArguments(inp, op);
   return { script: makeScript({ ...options, func, args, outputs }), inputs };

@@ -15,7 +15,7 @@ import {
   type ShapeFunction,
 } from "./script.ts";
 import { EagerPyFunc } from "./script_ops.ts";
-import { packOutputs, parseTout, type Tout } from "./tout.ts";
+import { missingTout, packOutputs, parseTout, type Tout } from "./tout.ts";
 
 /** Options of {@linkcode pyFunction}. */
 export interface PyFunctionOptions {
@@ -133,6 +133,7 @@ function prepare(
 ): { script: Script; inputs: OpInput[] } {
   checkOptions(options);
   checkCallable(func);
+  if (tout === undefined) throw missingTout("pyFunction");
   const outputs = parseTout(tout, "composites");
   const { args, inputs } = readArguments(inp, "EagerPyFunc");
   return { script: makeScript({ ...options, func, args, outputs }), inputs };

@@ -62,6 +62,13 @@ export function parseTout(tout: unknown, takes?: "composites"): Outputs {
   return outputsOf(specs, structure);
 }
 
+/** The error for a script whose outputs nobody declared. */
+export function missingTout(op: string): TypeError {
+  return new TypeError(
+    `Missing required argument: 'Tout' of ${op}, the dtypes of its outputs, as in "float32" or ["int32", "string"]`,
+  );
+}
+
 /** Outputs of these specs in this nest. */
 export function outputsOf(specs: readonly OutputSpec[], structure: unknown): Outputs {
   return { specs, shapes: specs.map((s) => s.shape), structure, single: !isNested(structure) };

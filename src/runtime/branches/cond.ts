@@ -5,7 +5,8 @@ import { apply, currentInterpreter } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Nest, structureText } from "../../core/nest.ts";
-import { relaxShapes } from "../../core/shape.ts";
+import { ValueError } from "../../core/errors.ts";
+import { relaxShapes, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { type Branch, branchesCapture, CaptureList, packResults, trace } from "./branch.ts";
@@ -77,6 +78,13 @@ export function cond<T extends Nest<Tensor | TensorArray>>(
   const p = asTensor(
     toInput(pred, "pred", "cond", { dtype: pred instanceof Tensor ? undefined : "bool" }),
   );
+  if (p.staticShape !== null && p.staticShape.length > 0) {
+    throw new ValueError(
+      `Cannot branch on pred of shape ${
+        shapeText(p.staticShape)
+      } in cond: wanted a scalar; where() chooses element by element`,
+    );
+  }
   if (!currentInterpreter().symbolic) return p.scalar() ? thenFn() : elseFn();
   const list = new CaptureList();
   const traced = [thenFn, elseFn].map((fn, i) =>
