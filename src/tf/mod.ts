@@ -24,6 +24,7 @@ export {
   readCheckpoint,
   writeCheckpoint,
 } from "./checkpoint.ts";
+export { createFileWriter, EventFileWriter, type FileWriterOptions } from "./event_writer.ts";
 export type { FileSource } from "./source.ts";
 export {
   type LoadedModel,
