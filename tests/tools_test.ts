@@ -56,7 +56,7 @@ Deno.test("generate() makes an importable module of the functions of any shaders
     "// `a` ${b} \\ \u2028\n\n// f\nfn f() {}\r\nfn g() -> i32 {\n  // fn h()\n  f();\n}\n";
   const made = {
     f: { needs: [], text: "fn f() {}" },
-    g: { needs: ["f"], text: "fn g() -> i32 {\n  f();\n}" },
+    g: { needs: ["f"], text: "fn g() -> i32 {\nf();\n}" },
   };
   for (const shaders of [[], [["shaders/mat-mul/tiled.wgsl", source]]] as [string, string][][]) {
     const module = await import(`data:text/typescript,${encodeURIComponent(generate(shaders))}`);

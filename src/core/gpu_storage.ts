@@ -49,6 +49,11 @@ export function accType(dtype: DType): AccType {
   return storageOf(dtype).acc;
 }
 
+/** True where elements are f16, which are computed with in f32. */
+export function isHalf(dtype: DType): boolean {
+  return storageOf(dtype).type === "f16";
+}
+
 /** Dtype whose elements are stored as those of this one are computed with. */
 export function accDType(dtype: DType): DType {
   return dtype === "float16" ? "float32" : dtype;

@@ -8,7 +8,8 @@ import { axisNames, gatherParams } from "./gather.ts";
 import type { FilterGradSource } from "./shared.ts";
 import { columnLoads } from "../matmul/columns.ts";
 import { printEpilogue } from "../matmul/epilogue.ts";
-import { deal, laneDirectives, lanePlace, type LaneProfile } from "../matmul/rows.ts";
+import { deal, laneDirectives, lanePlace } from "../matmul/rows.ts";
+import type { LaneProfile } from "../matmul/lanes.ts";
 import {
   addProducts,
   allOf,

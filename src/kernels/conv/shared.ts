@@ -14,7 +14,7 @@ import {
   TRANSPOSE_BLOCK,
 } from "../matmul/tiled.ts";
 import { allOf, elementType } from "../matmul/text.ts";
-import { plainBlocks } from "../matmul/shared.ts";
+import { plainBlocks } from "../matmul/blocks.ts";
 
 const each = (f: (i: number) => string): string[] => [0, 1, 2, 3].map(f);
 

@@ -1,158 +1,27 @@
 /**
- * Matrix products by the tiled kernel: how blocks of stored and transposed matrices are read.
+ * Matrix products by the tiled kernel, shaders/matmul/tiled.wgsl: a workgroup stages blocks of both operands in its memory.
  */
-import { type Program, Programs } from "../../core/dispatch.ts";
-import { accType, loadText } from "../../core/gpu_storage.ts";
-import type { DType } from "../../core/dtype.ts";
-import {
-  type BlockLoader,
-  SHARED_PARAMS,
-  sharedProgram,
-  type SharedTile,
-  TRANSPOSE_BLOCK,
-} from "./tiled.ts";
-import { batchOffsets, batchParams, elementType } from "./text.ts";
+import type { Program } from "../../core/dispatch.ts";
+import { accType, isHalf } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { MATMUL_TILED } from "../../shaders_generated.ts";
+import { printEpilogue } from "./epilogue.ts";
 import type { MatMulSource } from "./source.ts";
-
-/** Uniform fields, in order; the batch fields follow. */
-export const MATMUL_SHARED_PARAMS: readonly string[] = [
-  ...SHARED_PARAMS,
-  "lda",
-  "ldb",
-  "abase",
-  "bbase",
-];
-
-const programs = new Programs();
+import { elementType } from "./text.ts";
+import type { SharedTile } from "./tiled.ts";
 
 /** The program for a source and a tile. */
 export function matMulSharedProgram(source: MatMulSource, tile: SharedTile): Program {
-  const {
-    dtype,
-    out,
-    transA,
-    transB,
-    wideA,
-    wideB,
-    wideC,
-    batchRank,
-    accumulate,
-    split,
-    epilogue,
-  } = source;
-  const build = (): Program =>
-    sharedProgram({
-      name: "matmul_shared",
-      tile,
-      dtype,
-      out,
-      a: plainBlocks({
-        dtype,
-        buffer: "in0",
-        alongK: !transA,
-        wide: wideA,
-        base: "p.abase + za",
-        stride: "p.lda",
-        extent: "p.m",
-      }),
-      b: plainBlocks({
-        dtype,
-        buffer: "in1",
-        alongK: transB,
-        wide: wideB,
-        base: "p.bbase + zb",
-        stride: "p.ldb",
-        extent: "p.n",
-      }),
-      wideC,
-      accumulate,
-      split,
-      setup: batchOffsets(batchRank),
-      params: ["lda", "ldb", "abase", "bbase", ...batchParams(batchRank)],
-      epilogue,
-    });
-  if (epilogue) return build();
-  const key = [
-    ...Object.values(tile),
-    dtype,
-    out,
-    transA,
-    transB,
-    wideA,
-    wideB,
-    wideC,
-    batchRank,
-    accumulate,
-    split,
-  ].join();
-  let program = programs.get(key);
-  if (!program) programs.set(key, program = build());
-  return program;
-}
-
-/** A stored matrix. */
-export interface PlainMatrix {
-  /** Element type. */
-  readonly dtype: DType;
-  /** Its binding. */
-  readonly buffer: string;
-  /** `k` runs along its last axis, else along its first. */
-  readonly alongK: boolean;
-  /** Read four at a time. */
-  readonly wide: boolean;
-  /** Text of where it begins. */
-  readonly base: string;
-  /** Text of the distance between its rows. */
-  readonly stride: string;
-  /** Text of the extent of its other axis. */
-  readonly extent: string;
-}
-
-/** Reads blocks of a stored matrix. */
-export function plainBlocks(
-  { dtype, buffer, alongK, wide, base, stride, extent }: PlainMatrix,
-): BlockLoader {
-  const t = accType(dtype), zero = `vec4<${t}>()`;
-  const get = (text: string): string => loadText(dtype, `${buffer}[${text}]`, wide ? 4 : 1);
-  const each = (f: (i: number) => string): string[] => [0, 1, 2, 3].map(f);
-  const lines: string[] = [];
-  if (alongK && wide) {
-    // `k` is a multiple of 4 here, so that a vector is inside or outside as a whole.
-    lines.push(
-      `let kv = min(k, k1 - 4u) / 4u;`,
-      ...each((i) =>
-        `let w${i} = select(${zero}, ${
-          get(`${base} + min(at + ${i}u, ${extent} - 1u) * ${stride} + kv`)
-        }, k < k1);`
-      ),
-      ...TRANSPOSE_BLOCK,
-    );
-  } else if (alongK) {
-    const one = (i: number, q: number): string =>
-      `select(${t}(0), ${get(`ro${i} + min(k + ${q}u, k1 - 1u)`)}, k + ${q}u < k1)`;
-    lines.push(
-      ...each((i) => `let ro${i} = ${base} + min(at + ${i}u, ${extent} - 1u) * ${stride};`),
-      ...each((q) => `let v${q} = vec4(${each((i) => one(i, q)).join(", ")});`),
-    );
-  } else if (wide) {
-    lines.push(
-      `let av = ${base} + min(at, ${extent} - 4u) / 4u;`,
-      ...each((q) =>
-        `let v${q} = select(${zero}, ${
-          get(`av + min(k + ${q}u, k1 - 1u) * ${stride}`)
-        }, k + ${q}u < k1);`
-      ),
-    );
-  } else {
-    lines.push(
-      ...each((i) => `let co${i} = ${base} + min(at + ${i}u, ${extent} - 1u);`),
-      ...each((q) => `let kr${q} = min(k + ${q}u, k1 - 1u) * ${stride};`),
-      ...each((q) =>
-        `let v${q} = select(${zero}, vec4(${
-          each((i) => get(`co${i} + kr${q}`)).join(", ")
-        }), k + ${q}u < k1);`
-      ),
-    );
-  }
-  return { buffer: elementType(dtype, wide), setup: [], block: lines };
+  const { dtype, out, wideA, wideB, wideC } = source;
+  const finish = printEpilogue(source.epilogue, dtype, out, wideC ? 4 : 1, 2);
+  return shaderProgram(MATMUL_TILED, {
+    ...source,
+    ...tile,
+    a: elementType(dtype, wideA),
+    b: elementType(dtype, wideB),
+    c: finish.output,
+    acc: accType(dtype),
+    half: isHalf(dtype),
+    finish: finish.prelude,
+  }, { name: `matmul_shared_${tile.bm}x${tile.bn}`, inputs: finish.inputs });
 }

@@ -1,0 +1,39 @@
+// How a tiled kernel reads a block of a stored matrix: four steps of the sums, k to k + 3, over the elements at to at + 3 of the other
+// axis, become the vectors v_0 to v_3. Steps from k1 on are zero; what lies outside of the other axis may be anything.
+
+alias Acc = f32; //#param Type of the sums.
+const i = 0u; //#index
+const q = 0u; //#lane
+
+@group(0) @binding(0) var<storage, read> BUFFER: array<vec4<f32>>;
+const BASE = 0u;
+const STRIDE = 8u;
+const EXTENT = 8u;
+fn LOAD(x: vec4<f32>) -> vec4<f32> { return x; }
+
+fn block(k: u32, k1: u32, at: u32) {
+  // BUFFER is read through LOAD. The matrix begins at BASE, its rows lie STRIDE apart; ALONG_K says that they run along the sums,
+  // WIDE that they are read by fours. EXTENT is that of the other axis.
+  //#piece plain BUFFER LOAD BASE STRIDE EXTENT ALONG_K WIDE
+  //#if ALONG_K && WIDE
+  // Here k is a multiple of 4, so that a vector is inside or outside as a whole.
+  //: let kv = min(k, k1 - 4u) / 4u;
+  //: let w_i = select(vec4<Acc>(), LOAD(BUFFER[BASE + min(at + i, EXTENT - 1u) * STRIDE + kv]), k < k1); //#for i in 0..4
+  //: let v_q = vec4(w_0[q], w_1[q], w_2[q], w_3[q]); //#for q in 0..4
+  //#elif ALONG_K
+  //: let ro_i = BASE + min(at + i, EXTENT - 1u) * STRIDE; //#for i in 0..4
+  //#for q in 0..4
+  //: let v_q = vec4(
+  //:   select(Acc(0), LOAD(BUFFER[ro_i + min(k + q, k1 - 1u)]), k + q < k1) //#for i in 0..4 sep ,
+  //: );
+  //#end
+  //#elif WIDE
+  let av = BASE + min(at, EXTENT - 4u) / 4u;
+  let v_q = select(vec4<Acc>(), LOAD(BUFFER[av + min(k + q, k1 - 1u) * STRIDE]), k + q < k1); //#for q in 0..4
+  //#else
+  //: let co_i = BASE + min(at + i, EXTENT - 1u); //#for i in 0..4
+  //: let kr_q = min(k + q, k1 - 1u) * STRIDE; //#for q in 0..4
+  //: let v_q = select(vec4<Acc>(), vec4(LOAD(BUFFER[co_0 + kr_q]), LOAD(BUFFER[co_1 + kr_q]), LOAD(BUFFER[co_2 + kr_q]), LOAD(BUFFER[co_3 + kr_q])), k + q < k1); //#for q in 0..4
+  //#end
+  //#end
+}

@@ -1,0 +1,43 @@
+/**
+ * Programs made of the kernels in shaders/: a shader, its parameters, and what the caller adds to its bindings.
+ */
+import { makeProgram, type Program, Programs } from "./dispatch.ts";
+import type { Shader } from "../shaders_generated.ts";
+
+/** What a program has besides its shader's text. */
+export interface ShaderAdditions {
+  /** Name for messages and profiles. Default: the shader's. */
+  readonly name?: string;
+  /** WGSL element types of further inputs, bound behind the shader's: operands of an epilogue. */
+  readonly inputs?: readonly string[];
+  /** Further uniform fields, behind the shader's. */
+  readonly params?: readonly string[];
+  /** WGSL directives. */
+  readonly enable?: readonly string[];
+}
+
+const programs = new Programs();
+
+/** The program of a shader with these parameters, made once. */
+export function shaderProgram<P>(
+  shader: Shader<P>,
+  parameters: P,
+  additions: ShaderAdditions = {},
+): Program {
+  const { name = shader.name, inputs = [], params = [], enable = [] } = additions;
+  let key = `${shader.name}|${name}|${inputs}|${params}|${enable}`;
+  for (const p of shader.parameters) key += `|${parameters[p]}`;
+  let program = programs.get(key);
+  if (program === undefined) {
+    const text = shader.text(parameters);
+    program = makeProgram({
+      ...text,
+      name,
+      inputs: [...text.inputs, ...inputs],
+      params: [...text.params, ...params],
+      enable,
+    });
+    programs.set(key, program);
+  }
+  return program;
+}

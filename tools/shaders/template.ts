@@ -1,0 +1,367 @@
+/**
+ * Turns a kernel under shaders/ into a TypeScript function of its parameters that returns the kernel's text. CONTRIBUTING.md
+ * tells what may stand in such a file: WGSL, and comments that begin with `//#`, which say what is a parameter, what is left
+ * out and what is repeated.
+ *
+ * @module
+ */
+
+import { include, isDeclaration, type Line, linesOf, type ReadShader } from "./lines.ts";
+import { isAtomic, literal, type Names } from "./text.ts";
+
+/** What a kernel's builder has to give. */
+export interface Parameter {
+  /** Its name in TypeScript. */
+  readonly name: string;
+  /** Its type in TypeScript. */
+  readonly type: "number" | "boolean" | "string" | "slot";
+  /** What it is. */
+  readonly doc: string;
+  /** Text of what stands in the file. */
+  readonly value: string;
+}
+
+/** A kernel, compiled. */
+export interface Template {
+  /** What it has to be given, in the order of the file. */
+  readonly parameters: readonly Parameter[];
+  /** Body of the function. */
+  readonly code: string;
+}
+
+/** Loops that one directive opens: `i in 0..M, j in 0..N`. */
+function loopsOf(ranges: string): string[] {
+  return ranges.split(/, (?=\w+ in )/);
+}
+
+/** `ROW_COUNT`, `RowCount` and `row_count` become `rowCount`. */
+export function camel(name: string): string {
+  const words = /[a-z]/.test(name) ? name : name.toLowerCase();
+  return words.replace(/_(\w)/g, (_, c: string) => c.toUpperCase()).replace(
+    /^./,
+    (c) => c.toLowerCase(),
+  );
+}
+
+/** Names that the function itself uses. */
+const OWN = new Set(["inputs", "outputs", "params", "body", "prelude", "list"]);
+
+/** Functions that expressions in directives may call. */
+const FUNCTIONS = new Set(["ceil", "floor", "log2", "max", "min"]);
+
+/** Compiles the kernel of a file. */
+export function compileShader(path: string, source: string, read: ReadShader): Template {
+  const declared: Line[] = [];
+  const lines = include(linesOf(source), read, declared);
+  const maker = new Maker();
+  const own = lines.filter(isDeclaration);
+  const taken = new Set(own.map((l) => l.code.split(/[=({]/)[0].trim()));
+  const others = declared.filter((l) =>
+    l.directive === "lane" || !taken.has(l.code.split(/[=({]/)[0].trim())
+  );
+  let line: Line | undefined;
+  try {
+    for (line of [...own, ...others]) maker.declare(line);
+    maker.macros();
+    for (line of lines) if (!isDeclaration(line)) maker.line(line);
+    return maker.done();
+  } catch (error) {
+    throw new Error(`${path}:${line?.number}: ${(error as Error).message}`);
+  }
+}
+
+type Section = "top" | "params" | "head" | "body";
+
+/** Writes the function, line by line. */
+class Maker {
+  readonly #parameters: Parameter[] = [];
+  readonly #names: Names = {
+    values: new Map(),
+    bindings: new Map(),
+    inlines: new Map(),
+    indices: new Map(),
+    lanes: new Set(),
+    scopes: [new Set()],
+  };
+  readonly #inlines = new Map<
+    string,
+    { args: string[]; cases: { text: string; when: string }[] }
+  >();
+  readonly #out: string[] = [];
+  #text = "";
+  #target = "";
+  #section: Section = "top";
+  #workgroup = "";
+  #inputs = 0;
+  #outputs = 0;
+  /** How many loops each open block is, or 1. */
+  readonly #blocks: number[] = [];
+
+  declare({ code, directive }: Line): void {
+    const [, word, doc] = /^(\w+)\s*([^]*)$/.exec(directive)!;
+    const fn = /^fn (\w+)\(([^)]*)\)[^{]*\{ return (.*); \}$/.exec(code);
+    if (word === "inline") {
+      if (fn === null) throw new Error("An inline function is one return statement on its line");
+      const args = fn[2].split(",").filter((a) => a.trim() !== "").map((a) =>
+        a.split(":")[0].trim()
+      );
+      const inline = this.#inlines.get(fn[1]) ?? { args, cases: [] };
+      inline.cases.push({ text: fn[3], when: doc });
+      this.#inlines.set(fn[1], inline);
+      return;
+    }
+    const [, token, value] = /^(?:const|alias) (\w+)(?:: \w+)? = (.*);$/.exec(code) ?? [];
+    if (token === undefined) throw new Error(`Cannot declare ${code}`);
+    const suffix = /^\d+u$/.test(value) ? "u" : "";
+    if (word === "index" || word === "lane") {
+      this.#names.indices.set(token, suffix);
+      if (word === "lane") this.#names.lanes.add(token);
+      return;
+    }
+    if (word === "let") {
+      const name = camel(token);
+      this.#out.push(`const ${name} = ${this.#expression(doc)};`);
+      this.#names.values.set(token, { text: name, suffix });
+      return;
+    }
+    const isNumber = word === "param" && /^\d+u?$/.test(value);
+    const type = isNumber ? "number" : /^(?:true|false)$/.test(value) ? "boolean" : "string";
+    this.#add({ name: camel(token), type, doc, value }, token, isNumber ? suffix : "");
+  }
+
+  #add(parameter: Parameter, token: string, suffix: string): void {
+    if (OWN.has(parameter.name)) throw new Error(`No parameter may be named ${parameter.name}`);
+    if (parameter.doc === "") throw new Error(`${token} has no line that says what it is`);
+    if (this.#parameters.some((p) => p.name === parameter.name)) return;
+    this.#parameters.push(parameter);
+    this.#names.values.set(token, { text: parameter.name, suffix });
+  }
+
+  /** Inline functions become functions of texts. */
+  macros(): void {
+    for (const [name, { args, cases }] of this.#inlines) {
+      const names: Names = { ...this.#names, scopes: [] };
+      const values = new Map(names.values);
+      for (const a of args) values.set(a, { text: a, suffix: "" });
+      const texts = cases.map(({ text, when }) => {
+        const made = `\`${literal(text, { ...names, values })}\``;
+        return when === "" ? made : `${this.#expression(when)} ? ${made} : `;
+      });
+      if (cases.at(-1)!.when !== "") throw new Error(`The last case of ${name} has a condition`);
+      const isBare = (a: string): boolean =>
+        cases.every(({ text }) =>
+          [...text.matchAll(new RegExp(`\\b${a}\\b`, "g"))].every((m) =>
+            /(?:^|[(,[])\s*$/.test(text.slice(0, m.index)) &&
+            /^\s*(?:$|[),\]])/.test(text.slice(m.index + a.length))
+          )
+        );
+      this.#names.inlines.set(name, {
+        bare: args.map(isBare),
+        atomic: cases.every(({ text }) => isAtomic(text)),
+      });
+      const list = args.map((a) => `${a}: string`).join(", ");
+      this.#out.push(`const ${name} = (${list}): string => ${texts.join("")};`);
+    }
+  }
+
+  line({ code, directive, closes }: Line): void {
+    const [, word, rest] = /^(\w*)\s*([^]*)$/.exec(directive)!;
+    if (code === "") return this.#directive(word, rest);
+    if (word === "for") {
+      const [, ranges, separator] = /^(.*?)(?: sep (.*))?$/.exec(rest)!;
+      this.#flush();
+      if (separator !== undefined) this.#out.push("{ const list: string[] = [];");
+      const loops = loopsOf(ranges);
+      for (const range of loops) this.#out.push(this.#loop(range));
+      if (separator === undefined) this.#code(code, closes);
+      else this.#out.push(`list.push(\`${literal(code, this.#names)}\`);`);
+      this.#flush();
+      for (const _ of loops) this.#end();
+      if (separator !== undefined) {
+        this.#out.push(`${this.#targetName()} += list.join(" ${separator} ") + "\\n"; }`);
+      }
+    } else if (word === "if") {
+      this.#flush();
+      this.#out.push(`if (${this.#expression(rest)}) {`);
+      this.#code(code, closes);
+      this.#flush();
+      this.#out.push("}");
+    } else if (word === "slot") {
+      this.#slot(rest);
+      this.#code(code, closes);
+      this.#directive("end", "");
+    } else if (word === "") this.#code(code, closes);
+    else throw new Error(`Unknown directive ${word}`);
+  }
+
+  done(): Template {
+    this.#flush();
+    if (this.#blocks.length > 0) throw new Error("A block has no end");
+    if (this.#workgroup === "") throw new Error("There is no entry point");
+    const names = this.#parameters.map((p) => p.name).join(", ");
+    return {
+      parameters: this.#parameters,
+      code: [
+        ...(names === "" ? [] : [`const { ${names} } = given;`]),
+        "const inputs: string[] = [], outputs: string[] = [], params: string[] = [];",
+        `let prelude = "", body = "";`,
+        ...this.#out,
+        `return { inputs, outputs, params, workgroup: [${this.#workgroup}], prelude, body };`,
+      ].join("\n"),
+    };
+  }
+
+  #directive(word: string, rest: string): void {
+    this.#flush();
+    const { scopes } = this.#names;
+    switch (word) {
+      case "for":
+        this.#blocks.push(loopsOf(rest).length);
+        for (const range of loopsOf(rest)) this.#out.push(this.#loop(range));
+        return;
+      case "if":
+        this.#out.push(`if (${this.#expression(rest)}) {`);
+        scopes.push(new Set());
+        this.#blocks.push(1);
+        return;
+      case "elif":
+      case "else":
+        scopes.pop();
+        scopes.push(new Set());
+        this.#out.push(word === "else" ? "} else {" : `} else if (${this.#expression(rest)}) {`);
+        return;
+      case "slot":
+        return this.#slot(rest);
+      case "let": {
+        const [, name, value] = /^(\w+) = (.*)$/.exec(rest)!;
+        this.#out.push(`const ${name} = ${this.#expression(value)};`);
+        scopes.at(-1)!.add(name);
+        return;
+      }
+      case "end": {
+        const levels = this.#blocks.pop();
+        if (levels === undefined) throw new Error("Nothing is open here");
+        for (let i = 0; i < levels; i++) this.#end();
+        return;
+      }
+    }
+    throw new Error(`Unknown directive ${word}`);
+  }
+
+  #slot(rest: string): void {
+    const [, token, doc] = /^(\w+)\s*([^]*)$/.exec(rest)!;
+    const name = camel(token);
+    this.#add({ name, type: "slot", doc, value: "" }, `\0${token}`, "");
+    this.#flush();
+    const target = this.#targetName();
+    this.#out.push(
+      `if (${name} !== undefined) ${target} += ${name} === "" ? "" : ${name} + "\\n"; else {`,
+    );
+    this.#names.scopes.push(new Set());
+    this.#blocks.push(1);
+  }
+
+  #targetName(): string {
+    return this.#section === "body" ? "body" : "prelude";
+  }
+
+  #loop(range: string): string {
+    const { scopes } = this.#names;
+    const own = new Set<string>();
+    const [, name, from, to] = /^(\w+) in (.+?)\.\.(.+)$/.exec(range) ?? [];
+    if (name !== undefined) {
+      const end = this.#expression(to), most = end.includes("?") ? `(${end})` : end;
+      const text = `for (let ${name} = ${this.#expression(from)}; ${name} < ${most}; ${name}++) {`;
+      scopes.push(own.add(name));
+      return text;
+    }
+    const [, counter, first, rest] = /^(\w+) = ([^;]+);(.+;.+)$/.exec(range) ?? [];
+    if (counter === undefined) throw new Error(`Cannot loop over ${range}`);
+    const start = this.#expression(first);
+    scopes.push(own.add(counter));
+    return `for (let ${counter} = ${start};${this.#expression(rest)}) {`;
+  }
+
+  #end(): void {
+    this.#names.scopes.pop();
+    this.#out.push("}");
+  }
+
+  #code(code: string, closes: boolean): void {
+    const names = this.#names;
+    if (this.#section === "params") {
+      const field = /^(\w+): (\w+),$/.exec(code);
+      if (closes) this.#section = "top";
+      else if (field === null) throw new Error(`Cannot read the field ${code}`);
+      else {
+        const [, name, type] = field;
+        const text = literal(name, names);
+        this.#push("params", `${text}${type === "u32" ? "" : `:${type}`}`);
+      }
+      return;
+    }
+    if (this.#section === "head") {
+      if (code.endsWith("{")) this.#section = "body";
+      return;
+    }
+    if (this.#section === "body") {
+      if (closes) this.#section = "top";
+      else this.#write("body", code);
+      return;
+    }
+    const binding = /^@group\(0\) @binding\(.*?\) var<(storage|uniform).*?> (\w+): (.*);$/.exec(
+      code,
+    );
+    if (binding !== null) {
+      if (binding[1] === "uniform") return;
+      const isInput = /var<storage, read>/.test(code);
+      const list = isInput ? "inputs" : "outputs", k = isInput ? this.#inputs++ : this.#outputs++;
+      if (literal(binding[2], names) === binding[2]) {
+        names.bindings.set(binding[2], `${isInput ? "in" : "out"}${k}`);
+      }
+      const element = binding[3].slice("array<".length, -1);
+      this.#push(list, literal(element, names));
+    } else if (/^struct Params \{$/.test(code)) this.#section = "params";
+    else if (code.startsWith("@compute")) {
+      const sizes = /@workgroup_size\((.*)\)/.exec(code)![1].split(",").map((s) => s.trim());
+      const all = [...sizes, "1", "1"].slice(0, 3);
+      this.#workgroup = all.map((s) => this.#expression(s.replace(/(\d)u$/, "$1"))).join(", ");
+    } else if (code.startsWith("fn main(")) {
+      this.#section = code.endsWith("{") ? "body" : "head";
+    } else this.#write("prelude", code);
+  }
+
+  /** Adds to a list of bindings or fields. */
+  #push(list: string, text: string): void {
+    this.#flush();
+    const item = text.includes("${") ? `\`${text}\`` : JSON.stringify(text);
+    const last = this.#out.at(-1);
+    if (last?.startsWith(`${list}.push(`)) {
+      this.#out[this.#out.length - 1] = `${last.slice(0, -2)}, ${item});`;
+    } else this.#out.push(`${list}.push(${item});`);
+  }
+
+  #write(target: string, code: string): void {
+    if (target !== this.#target) this.#flush();
+    this.#target = target;
+    this.#text += `${literal(code, this.#names)}\\n`;
+  }
+
+  #flush(): void {
+    if (this.#text !== "") this.#out.push(`${this.#target} += \`${this.#text}\`;`);
+    this.#text = "";
+  }
+
+  #expression(text: string): string {
+    const { values, scopes } = this.#names;
+    return text.replace(/"[^"]*"|[A-Za-z_]\w*|==|!=/g, (token) => {
+      if (token.startsWith('"') || /^(?:true|false)$/.test(token)) return token;
+      if (token === "==" || token === "!=") return `${token}=`;
+      if (FUNCTIONS.has(token)) return `Math.${token}`;
+      const value = values.get(token) ?? values.get(`\0${token}`);
+      if (value !== undefined) return value.text;
+      if (scopes.some((scope) => scope.has(token))) return token;
+      throw new Error(`Nobody says what ${token} is`);
+    });
+  }
+}
