@@ -80,7 +80,7 @@ function readPieces(source: string): Pieces {
   return { declarations, pieces };
 }
 
-/** Puts pieces where they are included; `declared` collects what they need of their files. */
+/** Puts pieces where they are included; `declared` collects what their files declare. */
 export function include(lines: readonly Line[], read: ReadShader, declared: Line[]): Line[] {
   return lines.flatMap((line) => {
     const match = /^include (\S+) (\w+)\s*(.*)$/.exec(line.directive);
@@ -100,7 +100,13 @@ export function include(lines: readonly Line[], read: ReadShader, declared: Line
         throw new Error(`Cannot include ${name} of ${path}: it takes ${piece.names.join(", ")}`);
       }
     }
-    const put = (text: string): string => text.replace(/\w+/g, (word) => texts.get(word) ?? word);
+    // A whole name, or a part of one between underscores.
+    const part = (text: string): string => {
+      const given = texts.get(text);
+      return given !== undefined && /^\w+$/.test(given) ? given : text;
+    };
+    const put = (text: string): string =>
+      text.replace(/\w+/g, (word) => texts.get(word) ?? word.split("_").map(part).join("_"));
     const own = piece.lines.map((l) => ({
       ...l,
       code: put(l.code),
@@ -108,22 +114,34 @@ export function include(lines: readonly Line[], read: ReadShader, declared: Line
       number: line.number,
       closes: false,
     }));
-    const needs = (text: string): void => {
-      for (const d of declarations) {
-        const declares = /^(?:const|alias|fn) (\w+)/.exec(d.code)![1];
-        if (declared.includes(d) || !new RegExp(`\\b${declares}\\b`).test(text)) continue;
-        if (declared.some((o) => o.code === d.code && o.directive === d.directive)) continue;
-        declared.push(d);
-        needs(/^(?:inline|let)/.test(d.directive) ? `${d.code} ${d.directive}` : d.code);
-      }
-    };
-    const isPart = (d: Line): boolean => /^(?:index|lane)/.test(d.directive);
     for (const d of declarations) {
-      if (isPart(d) && !declared.some((o) => o.code === d.code && o.directive === d.directive)) {
-        declared.push(d);
-      }
+      if (!declared.some((o) => o.code === d.code && o.directive === d.directive)) declared.push(d);
     }
-    needs(own.map((l) => `${l.code} ${l.directive}`).join("\n"));
     return include(own, read, declared);
   });
+}
+
+/** What a declaration declares. */
+export function nameOf({ code }: Line): string {
+  return /^(?:const|alias|fn) (\w+)/.exec(code)![1];
+}
+
+/** Those of `declared` that the lines use, and what these use, in their order. */
+export function usedOf(declared: readonly Line[], lines: readonly Line[]): Line[] {
+  const used = new Set<Line>();
+  const use = (text: string): void => {
+    const words = new Set(text.match(/\w+/g));
+    for (const d of declared) {
+      if (used.has(d) || !words.has(nameOf(d))) continue;
+      used.add(d);
+      use(/^(?:inline|let)/.test(d.directive) ? `${d.code} ${d.directive}` : d.code);
+    }
+  };
+  use(
+    lines.map((l) => `${l.code} ${l.directive.replace(/^(slot \w+|param|text).*/, "$1")}`).join(
+      "\n",
+    ),
+  );
+  // Indices stand in parts of names.
+  return declared.filter((d) => used.has(d) || /^(?:index|lane)/.test(d.directive));
 }

@@ -6,7 +6,15 @@
  * @module
  */
 
-import { include, isDeclaration, type Line, linesOf, type ReadShader } from "./lines.ts";
+import {
+  include,
+  isDeclaration,
+  type Line,
+  linesOf,
+  nameOf,
+  type ReadShader,
+  usedOf,
+} from "./lines.ts";
 import { isAtomic, literal, type Names } from "./text.ts";
 
 /** What a kernel's builder has to give. */
@@ -55,9 +63,9 @@ export function compileShader(path: string, source: string, read: ReadShader): T
   const lines = include(linesOf(source), read, declared);
   const maker = new Maker();
   const own = lines.filter(isDeclaration);
-  const taken = new Set(own.map((l) => l.code.split(/[=({]/)[0].trim()));
-  const others = declared.filter((l) =>
-    l.directive === "lane" || !taken.has(l.code.split(/[=({]/)[0].trim())
+  const taken = new Set(own.map(nameOf));
+  const others = usedOf(declared, lines).filter((l) =>
+    l.directive === "lane" || !taken.has(nameOf(l))
   );
   let line: Line | undefined;
   try {
@@ -290,13 +298,12 @@ class Maker {
   #code(code: string, closes: boolean): void {
     const names = this.#names;
     if (this.#section === "params") {
-      const field = /^(\w+): (\w+),$/.exec(code);
       if (closes) this.#section = "top";
-      else if (field === null) throw new Error(`Cannot read the field ${code}`);
       else {
-        const [, name, type] = field;
-        const text = literal(name, names);
-        this.#push("params", `${text}${type === "u32" ? "" : `:${type}`}`);
+        for (const [, name, type] of code.matchAll(/(\w+): (\w+),/g)) {
+          const text = literal(name, names);
+          this.#push("params", `${text}${type === "u32" ? "" : `:${type}`}`);
+        }
       }
       return;
     }

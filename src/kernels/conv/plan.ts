@@ -11,7 +11,6 @@ import {
   tunedConv,
 } from "./candidates.ts";
 import { isPointwiseWindow, outPlaces, tapCount } from "./geometry.ts";
-import { filterRegisterProgram } from "./filter_register.ts";
 import {
   backwardGather,
   forwardGather,
@@ -21,7 +20,7 @@ import {
   isDeep,
   phaseCount,
 } from "./gather.ts";
-import { convRegisterProgram, type ConvSource } from "./register.ts";
+import { convRegisterProgram, type ConvSource, filterRegisterProgram } from "./register.ts";
 import { convSharedProgram, filterSharedProgram } from "./shared.ts";
 import { planSplitSum } from "../matmul/split.ts";
 import { foldGrid, registerGroups } from "../matmul/tiles.ts";
