@@ -29,10 +29,8 @@ export interface ShaderText {
 export interface Shader<P> {
   /** Its file's path, with underscores. */
   readonly name: string;
-  /** Names of its parameters. */
-  readonly parameters: readonly (keyof P & string)[];
-  /** The text for these parameters. */
-  text(given: P): ShaderText;
+  /** What tells texts apart, and the text, for these parameters. */
+  of(g: P): readonly [key: readonly unknown[], text: () => ShaderText];
 }
 
 /** Parameters of shaders/conv/filter_register.wgsl. */
@@ -76,106 +74,112 @@ export interface ConvFilterRegister {
 /** shaders/conv/filter_register.wgsl */
 export const CONV_FILTER_REGISTER: Shader<ConvFilterRegister> = {
   name: "conv_filter_register",
-  parameters: ["a", "b", "c", "acc", "rows", "vecs", "lanes", "across", "deep", "wideA", "half", "transB", "wideB", "skewB", "wideC", "accumulate", "finish"],
-  text(given) {
-const { a, b, c, acc, rows, vecs, lanes, across, deep, wideA, half, transB, wideB, skewB, wideC, accumulate, finish } = given;
+  of(g) {
+return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.wideA, g.half, g.transB, g.wideB, g.skewB, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const units = wideA ? rows / 4 : rows;
-const held = across === 0 ? units : Math.max(1, units / across);
-const acrossShift = Math.log2(Math.max(1, across));
-const acrossMask = across - 1;
-const load_a = (x: string): string => !half ? `${x}` : wideA ? `vec4<f32>(${x})` : `f32(${x})`;
-const zero = (): string => wideA ? `vec4<${acc}>()` : `${acc}(0)`;
-const unit = (h: string, first: string, ln: string): string => across === 0 ? `${h}` : units < across ? `${ln} % ${units}u` : `${first} + ${ln}`;
-const step = (begin: string, ln: string): string => units < across ? `(${begin} + ${ln} / ${units}u) % 4u` : `${begin}`;
-const row = (r0: string, h: string, first: string, ln: string): string => across === 0 ? `${r0} + ${h}` : units < across ? `${r0} + ${ln} % ${units}u` : `${r0} + ${first} + ${ln}`;
-const row_of = (r0: string, h: string, first: string, ln: string): string => wideA ? `min(${r0} + 4u * (${unit(`${h}`, `${first}`, `${ln}`)}), p.m - 4u)` : `min(${row(`${r0}`, `${h}`, `${first}`, `${ln}`)}, p.m - 1u)`;
-const element = (pixel: string, c: string): string => wideA ? `${pixel} * (p.channels / 4u) + ${c} / 4u` : `${pixel} * p.channels + ${c}`;
-const load_b = (x: string): string => !half ? `${x}` : wideB ? `vec4<f32>(${x})` : `f32(${x})`;
-const four = (sum: string, at: string): string => accumulate ? `${sum} + vec4<${acc}>(out0[${at}])` : `${sum}`;
-const one = (sum: string, at: string): string => accumulate ? `${sum} + ${acc}(out0[${at}])` : `${sum}`;
-inputs.push(`${a}`, `${b}`);
-outputs.push(`${c}`);
+const units = g.wideA ? g.rows / 4 : g.rows;
+const held = g.across === 0 ? units : Math.max(1, units / g.across);
+const acrossShift = Math.log2(Math.max(1, g.across));
+const acrossMask = g.across - 1;
+const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const zero = (): string => g.wideA ? `vec4<${g.acc}>()` : `${g.acc}(0)`;
+const unit = (h: string, first: string, ln: string): string => g.across === 0 ? `${h}` : units < g.across ? `${ln} % ${units}u` : `${first} + ${ln}`;
+const step = (begin: string, ln: string): string => units < g.across ? `(${begin} + ${ln} / ${units}u) % 4u` : `${begin}`;
+const row = (r0: string, h: string, first: string, ln: string): string => g.across === 0 ? `${r0} + ${h}` : units < g.across ? `${r0} + ${ln} % ${units}u` : `${r0} + ${first} + ${ln}`;
+const row_of = (r0: string, h: string, first: string, ln: string): string => g.wideA ? `min(${r0} + 4u * (${unit(`${h}`, `${first}`, `${ln}`)}), p.m - 4u)` : `min(${row(`${r0}`, `${h}`, `${first}`, `${ln}`)}, p.m - 1u)`;
+const element = (pixel: string, c: string): string => g.wideA ? `${pixel} * (p.channels / 4u) + ${c} / 4u` : `${pixel} * p.channels + ${c}`;
+const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
+const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
+inputs.push(`${g.a}`, `${g.b}`);
+outputs.push(`${g.c}`);
 params.push("m", "n", "lines", "step", "channels", "ldb", "ldc", "cz", "col0", "zbase", "groups", "rowgroups", "lanemask", "laneshift");
-if (deep) {
+if (g.deep) {
 params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
 }
 params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${c} { return v; }\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
 body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet gm = g % p.rowgroups; let gn = g / p.rowgroups;\n`;
-if (across === 0) {
-body += `let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift; let lane0 = lidx - ln;\nlet r0 = (gm * (${lanes}u >> p.laneshift) + lm) * ${rows}u;\nlet c0 = (gn * (p.lanemask + 1u) + ln) * ${vecs}u;\nif (r0 >= p.m || c0 * 4u >= p.n) { return; }\n`;
+if (g.across === 0) {
+body += `let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift; let lane0 = lidx - ln;\nlet r0 = (gm * (${g.lanes}u >> p.laneshift) + lm) * ${g.rows}u;\nlet c0 = (gn * (p.lanemask + 1u) + ln) * ${g.vecs}u;\nif (r0 >= p.m || c0 * 4u >= p.n) { return; }\n`;
 } else {
-body += `let ln = lidx & ${acrossMask}u; let lm = lidx >> ${acrossShift}u; let lane0 = lidx - ln;\nlet r0 = (gm * (${lanes}u >> ${acrossShift}u) + lm) * ${rows}u;\nlet c0 = (gn * ${across}u + ln) * ${vecs}u;\n`;
+body += `let ln = lidx & ${acrossMask}u; let lm = lidx >> ${acrossShift}u; let lane0 = lidx - ln;\nlet r0 = (gm * (${g.lanes}u >> ${acrossShift}u) + lm) * ${g.rows}u;\nlet c0 = (gn * ${g.across}u + ln) * ${g.vecs}u;\n`;
 }
 body += `let z = wid.z + p.zbase;\n`;
 for (let h = 0; h < held; h++) {
-const first = h * across % units;
+const first = h * g.across % units;
 body += `let q_${h} = ${row_of(`r0`, `${h}u`, `${first}u`, `ln`)} / p.channels; let c_${h} = ${row_of(`r0`, `${h}u`, `${first}u`, `ln`)} - q_${h} * p.channels;\nlet xoff_${h} = i32(q_${h} % p.xtaps) * p.xstep + p.xadd; let xq_${h} = q_${h} / p.xtaps;\nlet yoff_${h} = i32(xq_${h} % p.ytaps) * p.ystep + p.yadd; let yq_${h} = xq_${h} / p.ytaps;\n`;
-if (deep) {
+if (g.deep) {
 body += `let zoff_${h} = i32(yq_${h} % p.ztaps) * p.zstep + p.zadd;\n`;
 }
 }
-if (skewB > 0) {
+if (g.skewB > 0) {
 body += `let bi = 0u + c0;\n`;
-} else if (transB) {
-for (let e = 0; e < vecs * 4; e++) {
+} else if (g.transB) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let bi_${e} = 0u + min(c0 * 4u + ${e}u, p.n - 1u) * p.ldb;\n`;
 }
-} else if (wideB) {
-for (let j = 0; j < vecs; j++) {
+} else if (g.wideB) {
+for (let j = 0; j < g.vecs; j++) {
 body += `let bi_${j} = 0u + min(c0 + ${j}u, p.n / 4u - 1u);\n`;
 }
 } else {
-for (let e = 0; e < vecs * 4; e++) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let bi_${e} = 0u + min(c0 * 4u + ${e}u, p.n - 1u);\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
-for (let j = 0; j < vecs; j++) {
-body += `var s_${i}_${j} = vec4<${acc}>();\n`;
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vecs; j++) {
+body += `var s_${i}_${j} = vec4<${g.acc}>();\n`;
 }
 }
 body += `for (var line = z * p.step; line < min((z + 1u) * p.step, p.lines); line++) {\nlet yl = line % p.yrows; let ym = line / p.yrows;\n`;
-if (deep) {
+if (g.deep) {
 body += `let zl = ym % p.zrows; let zm = ym / p.zrows;\n`;
 }
 for (let h = 0; h < held; h++) {
-if (deep) {
+if (g.deep) {
 body += `let zp_${h} = i32(zl * p.zmul) + zoff_${h};\n`;
 }
 body += `let yp_${h} = i32(yl * p.ymul) + yoff_${h};\n`;
-if (deep) {
+if (g.deep) {
 body += `let seen_${h} = (u32(zp_${h}) < p.zlimit) & (u32(yp_${h}) < p.ylimit);\nlet at_${h} = ((i32(zm) * i32(p.zlimit) + zp_${h}) * i32(p.ylimit) + yp_${h}) * i32(p.xlimit);\n`;
 } else {
 body += `let seen_${h} = u32(yp_${h}) < p.ylimit; let at_${h} = (i32(ym) * i32(p.ylimit) + yp_${h}) * i32(p.xlimit);\n`;
 }
 }
-body += `for (var x = 0u; x + 4u <= p.xrows; x += 4u) {\nlet place = line * p.xrows + x;\n`;
-if (across > 0) {
-for (let h = 0; h < Math.ceil(units * 4 / across); h++) {
+for (let count = 4; count >= 1; count -= 3) {
+if (count === 4) {
+body += `for (var x = 0u; x + 4u <= p.xrows; x += 4u) {\n`;
+}
+if (count === 1) {
+body += `for (var x = p.xrows & 0xfffffffcu; x < p.xrows; x++) {\n`;
+}
+body += `let place = line * p.xrows + x;\n`;
+if (g.across > 0) {
+for (let h = 0; h < Math.ceil(units * count / g.across); h++) {
 const u = h % held;
-const begin = Math.floor(h * across / units);
+const begin = Math.floor(h * g.across / units);
 body += `let x_${h} = i32((x + (${step(`${begin}u`, `ln`)})) * p.xmul) + xoff_${u}; let ok_${h} = seen_${u} & (u32(x_${h}) < p.xlimit);\nlet held_${h} = select(${zero()}, ${load_a(`in0[${element(`u32(select(0, at_${u} + x_${h}, ok_${h}))`, `c_${u}`)}]`)}, ok_${h});\n`;
 }
 } else {
-for (let q = 0; q < 4; q++) {
-for (let u = 0; u < units; u++) {
-body += `let x_${u}_${q} = i32((x + ${q}u) * p.xmul) + xoff_${u}; let ok_${u}_${q} = seen_${u} & (u32(x_${u}_${q}) < p.xlimit);\nlet a_${u}_${q} = select(${zero()}, ${load_a(`in0[${element(`u32(select(0, at_${u} + x_${u}_${q}, ok_${u}_${q}))`, `c_${u}`)}]`)}, ok_${u}_${q});\n`;
+for (let q = 0; q < count; q++) {
+for (let h = 0; h < units; h++) {
+body += `let x_${h}_${q} = i32((x + ${q}u) * p.xmul) + xoff_${h}; let ok_${h}_${q} = seen_${h} & (u32(x_${h}_${q}) < p.xlimit);\nlet a_${h}_${q} = select(${zero()}, ${load_a(`in0[${element(`u32(select(0, at_${h} + x_${h}_${q}, ok_${h}_${q}))`, `c_${h}`)}]`)}, ok_${h}_${q});\n`;
 }
 }
 }
-if (skewB > 0) {
-for (let q = 0; q < 4; q++) {
-const late = q * skewB % 4;
+if (g.skewB > 0) {
+for (let q = 0; q < count; q++) {
+const late = q * g.skewB % 4;
 body += `let bk_${q} = place / 4u * p.ldb + ${q}u * p.ldb / 4u;\n`;
-for (let h = 0; h < (vecs + (late > 0 ? 1 : 0)); h++) {
+for (let h = 0; h < (g.vecs + (late > 0 ? 1 : 0)); h++) {
 body += `let w_${q}_${h} = ${load_b(`in1[bi + bk_${q} + ${h}u]`)};\n`;
 }
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const next = j + 1;
 if (late === 0) {
 body += `let b_${j}_${q} = w_${q}_${j};\n`;
@@ -191,12 +195,12 @@ body += `let b_${j}_${q} = vec4(w_${q}_${j}.w, w_${q}_${next}.xyz);\n`;
 }
 }
 }
-} else if (transB && wideB) {
-for (let e = 0; e < vecs * 4; e++) {
+} else if (g.transB && g.wideB) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let w_${e} = ${load_b(`in1[bi_${e} + place / 4u ]`)};\n`;
 }
 for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const e0 = 4 * j;
 const e1 = 4 * j + 1;
 const e2 = 4 * j + 2;
@@ -204,24 +208,24 @@ const e3 = 4 * j + 3;
 body += `let b_${j}_${q} = vec4(w_${e0}.${"xyzw"[q]}, w_${e1}.${"xyzw"[q]}, w_${e2}.${"xyzw"[q]}, w_${e3}.${"xyzw"[q]});\n`;
 }
 }
-} else if (wideB) {
-for (let q = 0; q < 4; q++) {
+} else if (g.wideB) {
+for (let q = 0; q < count; q++) {
 body += `let bk_${q} = (place + ${q}u) * p.ldb;\n`;
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 body += `let b_${j}_${q} = ${load_b(`in1[bi_${j} + bk_${q}]`)};\n`;
 }
 }
 } else {
-for (let q = 0; q < 4; q++) {
-if (!transB) {
+for (let q = 0; q < count; q++) {
+if (!g.transB) {
 body += `let bk_${q} = (place + ${q}u) * p.ldb;\n`;
 }
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const e0 = 4 * j;
 const e1 = 4 * j + 1;
 const e2 = 4 * j + 2;
 const e3 = 4 * j + 3;
-if (transB) {
+if (g.transB) {
 body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + place + ${q}u ]`)}, ${load_b(`in1[bi_${e1} + place + ${q}u ]`)}, ${load_b(`in1[bi_${e2} + place + ${q}u ]`)}, ${load_b(`in1[bi_${e3} + place + ${q}u ]`)});\n`;
 } else {
 body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`in1[bi_${e1} + bk_${q}]`)}, ${load_b(`in1[bi_${e2} + bk_${q}]`)}, ${load_b(`in1[bi_${e3} + bk_${q}]`)});\n`;
@@ -229,140 +233,41 @@ body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`
 }
 }
 }
-for (let i = 0; i < rows; i++) {
-const u = wideA ? i >> 2 : i;
+for (let i = 0; i < g.rows; i++) {
+const u = g.wideA ? i >> 2 : i;
 const l = i & 3;
-if (across > 0 && (!wideA || l === 0)) {
-for (let q = 0; q < 4; q++) {
+if (g.across > 0 && (!g.wideA || l === 0)) {
+for (let q = 0; q < count; q++) {
 const flat = q * units + u;
-const h = Math.floor(flat / across);
-const giver = flat % across;
-if (across === lanes) {
+const h = Math.floor(flat / g.across);
+const giver = flat % g.across;
+if (g.across === g.lanes) {
 body += `let a_${u}_${q} = subgroupBroadcast(held_${h}, ${giver}u);\n`;
 }
-if (across !== lanes) {
+if (g.across !== g.lanes) {
 body += `let a_${u}_${q} = subgroupShuffle(held_${h}, lane0 + ${giver}u);\n`;
 }
 }
 }
-for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
-if (wideA) {
-body += `s_${i}_${j} += a_${u}_${q}.${"xyzw"[l]} * b_${j}_${q};\n`;
+const h = u;
+for (let q = 0; q < count; q++) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideA) {
+body += `s_${i}_${j} += a_${h}_${q}.${"xyzw"[l]} * b_${j}_${q};\n`;
 }
-if (!wideA) {
-body += `s_${i}_${j} += a_${u}_${q} * b_${j}_${q};\n`;
-}
-}
-}
-}
-body += `}\nfor (var x = p.xrows & 0xfffffffcu; x < p.xrows; x++) {\nlet place = line * p.xrows + x;\n`;
-if (across > 0) {
-for (let h = 0; h < Math.ceil(units * 1 / across); h++) {
-const u = h % held;
-const begin = Math.floor(h * across / units);
-body += `let x_${h} = i32((x + (${step(`${begin}u`, `ln`)})) * p.xmul) + xoff_${u}; let ok_${h} = seen_${u} & (u32(x_${h}) < p.xlimit);\nlet held_${h} = select(${zero()}, ${load_a(`in0[${element(`u32(select(0, at_${u} + x_${h}, ok_${h}))`, `c_${u}`)}]`)}, ok_${h});\n`;
-}
-} else {
-for (let q = 0; q < 1; q++) {
-for (let u = 0; u < units; u++) {
-body += `let x_${u}_${q} = i32((x + ${q}u) * p.xmul) + xoff_${u}; let ok_${u}_${q} = seen_${u} & (u32(x_${u}_${q}) < p.xlimit);\nlet a_${u}_${q} = select(${zero()}, ${load_a(`in0[${element(`u32(select(0, at_${u} + x_${u}_${q}, ok_${u}_${q}))`, `c_${u}`)}]`)}, ok_${u}_${q});\n`;
-}
-}
-}
-if (skewB > 0) {
-for (let q = 0; q < 1; q++) {
-const late = q * skewB % 4;
-body += `let bk_${q} = place / 4u * p.ldb + ${q}u * p.ldb / 4u;\n`;
-for (let h = 0; h < (vecs + (late > 0 ? 1 : 0)); h++) {
-body += `let w_${q}_${h} = ${load_b(`in1[bi + bk_${q} + ${h}u]`)};\n`;
-}
-for (let j = 0; j < vecs; j++) {
-const next = j + 1;
-if (late === 0) {
-body += `let b_${j}_${q} = w_${q}_${j};\n`;
-}
-if (late === 1) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.yzw, w_${q}_${next}.x);\n`;
-}
-if (late === 2) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.zw, w_${q}_${next}.xy);\n`;
-}
-if (late === 3) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.w, w_${q}_${next}.xyz);\n`;
-}
-}
-}
-} else if (transB && wideB) {
-for (let e = 0; e < vecs * 4; e++) {
-body += `let w_${e} = ${load_b(`in1[bi_${e} + place / 4u ]`)};\n`;
-}
-for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
-const e0 = 4 * j;
-const e1 = 4 * j + 1;
-const e2 = 4 * j + 2;
-const e3 = 4 * j + 3;
-body += `let b_${j}_${q} = vec4(w_${e0}.${"xyzw"[q]}, w_${e1}.${"xyzw"[q]}, w_${e2}.${"xyzw"[q]}, w_${e3}.${"xyzw"[q]});\n`;
-}
-}
-} else if (wideB) {
-for (let q = 0; q < 1; q++) {
-body += `let bk_${q} = (place + ${q}u) * p.ldb;\n`;
-for (let j = 0; j < vecs; j++) {
-body += `let b_${j}_${q} = ${load_b(`in1[bi_${j} + bk_${q}]`)};\n`;
-}
-}
-} else {
-for (let q = 0; q < 1; q++) {
-if (!transB) {
-body += `let bk_${q} = (place + ${q}u) * p.ldb;\n`;
-}
-for (let j = 0; j < vecs; j++) {
-const e0 = 4 * j;
-const e1 = 4 * j + 1;
-const e2 = 4 * j + 2;
-const e3 = 4 * j + 3;
-if (transB) {
-body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + place + ${q}u ]`)}, ${load_b(`in1[bi_${e1} + place + ${q}u ]`)}, ${load_b(`in1[bi_${e2} + place + ${q}u ]`)}, ${load_b(`in1[bi_${e3} + place + ${q}u ]`)});\n`;
-} else {
-body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`in1[bi_${e1} + bk_${q}]`)}, ${load_b(`in1[bi_${e2} + bk_${q}]`)}, ${load_b(`in1[bi_${e3} + bk_${q}]`)});\n`;
+if (!g.wideA) {
+body += `s_${i}_${j} += a_${h}_${q} * b_${j}_${q};\n`;
 }
 }
 }
 }
-for (let i = 0; i < rows; i++) {
-const u = wideA ? i >> 2 : i;
-const l = i & 3;
-if (across > 0 && (!wideA || l === 0)) {
-for (let q = 0; q < 1; q++) {
-const flat = q * units + u;
-const h = Math.floor(flat / across);
-const giver = flat % across;
-if (across === lanes) {
-body += `let a_${u}_${q} = subgroupBroadcast(held_${h}, ${giver}u);\n`;
+body += `}\n`;
 }
-if (across !== lanes) {
-body += `let a_${u}_${q} = subgroupShuffle(held_${h}, lane0 + ${giver}u);\n`;
-}
-}
-}
-for (let q = 0; q < 1; q++) {
-for (let j = 0; j < vecs; j++) {
-if (wideA) {
-body += `s_${i}_${j} += a_${u}_${q}.${"xyzw"[l]} * b_${j}_${q};\n`;
-}
-if (!wideA) {
-body += `s_${i}_${j} += a_${u}_${q} * b_${j}_${q};\n`;
-}
-}
-}
-}
-body += `}\n}\n`;
-for (let i = 0; i < rows; i++) {
+body += `}\n`;
+for (let i = 0; i < g.rows; i++) {
 body += `if (r0 + ${i}u < p.m) {\nlet at = z * p.cz + (r0 + ${i}u) * p.ldc;\n`;
-for (let j = 0; j < vecs; j++) {
-if (wideC) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideC) {
 body += `if ((c0 + ${j}u) * 4u < p.n) { out0[at + (c0 + ${j}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 + ${j}u)`)}, at + (c0 + ${j}u), p.col0 + (c0 + ${j}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -372,7 +277,8 @@ body += `if ((c0 + ${j}u) * 4u + ${l}u < p.n) { out0[at + ((c0 + ${j}u) * 4u + $
 }
 body += `}\n`;
 }
-return { inputs, outputs, params, workgroup: [lanes, 1, 1], prelude, body };
+return { inputs, outputs, params, workgroup: [g.lanes, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -417,81 +323,80 @@ export interface ConvFilterTiled {
 /** shaders/conv/filter_tiled.wgsl */
 export const CONV_FILTER_TILED: Shader<ConvFilterTiled> = {
   name: "conv_filter_tiled",
-  parameters: ["a", "b", "c", "acc", "bm", "bn", "bk", "tm", "tn", "deep", "wideA", "wideB", "half", "split", "wideC", "accumulate", "finish"],
-  text(given) {
-const { a, b, c, acc, bm, bn, bk, tm, tn, deep, wideA, wideB, half, split, wideC, accumulate, finish } = given;
+  of(g) {
+return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.deep, g.wideA, g.wideB, g.half, g.split, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = bm / tm * (bn / tn);
-const across = bn / tn;
-const down = bm / tm;
-const rowBlocks = bm / 4;
-const columnBlocks = bn / 4;
-const sizeA = bm * bk / 4;
-const sizeB = bn * bk / 4;
+const threads = g.bm / g.tm * (g.bn / g.tn);
+const across = g.bn / g.tn;
+const down = g.bm / g.tm;
+const rowBlocks = g.bm / 4;
+const columnBlocks = g.bn / 4;
+const sizeA = g.bm * g.bk / 4;
+const sizeB = g.bn * g.bk / 4;
 const band = 8;
-const load_a = (x: string): string => !half ? `${x}` : wideA ? `vec4<f32>(${x})` : `f32(${x})`;
-const load_b = (x: string): string => !half ? `${x}` : wideB ? `vec4<f32>(${x})` : `f32(${x})`;
-const slice = (z: string, zs: string): string => split ? `${zs}` : `${z}`;
+const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
 const row_of = (r0: string, ty: string, i: string): string => `(${r0} + (${ty} + ${i} / 4u * ${down}u) * 4u + ${i} % 4u)`;
-const seen = (step: string, z: string, y: string, x: string): string => deep ? `${step} & (u32(${z}) < p.zlimit) & (u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)` : `${step} & (u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)`;
-const pixel = (n: string, z: string, y: string, x: string): string => deep ? `((${n} * i32(p.zlimit) + ${z}) * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}` : `(${n} * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}`;
-const four = (sum: string, at: string): string => accumulate ? `${sum} + vec4<${acc}>(out0[${at}])` : `${sum}`;
-const one = (sum: string, at: string): string => accumulate ? `${sum} + ${acc}(out0[${at}])` : `${sum}`;
-inputs.push(`${a}`, `${b}`);
-outputs.push(`${c}`);
+const seen = (step: string, z: string, y: string, x: string): string => g.deep ? `${step} & (u32(${z}) < p.zlimit) & (u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)` : `${step} & (u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)`;
+const pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * i32(p.zlimit) + ${z}) * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}` : `(${n} * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}`;
+const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
+const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
+inputs.push(`${g.a}`, `${g.b}`);
+outputs.push(`${g.c}`);
 params.push("m", "n", "k", "kfrom", "kstep", "ldc", "cbase", "cz", "col0", "zbase", "splits", "groups", "rowgroups", "channels", "ldb");
-if (deep) {
+if (g.deep) {
 params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
 }
 params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
-prelude += `var<workgroup> sa: array<vec4<${acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${acc}>, ${sizeB}u>;\n`;
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${c} { return v; }\n`;
+prelude += `var<workgroup> sa: array<vec4<${g.acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${g.acc}>, ${sizeB}u>;\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${bm}u; let c0 = gn * ${bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
-if (split) {
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+if (g.split) {
 body += `let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;\n`;
 }
-if (!split) {
+if (!g.split) {
 body += `let z = wid.z + p.zbase;\n`;
 }
-if (split) {
+if (g.split) {
 body += `let k0 = p.kfrom + zk * p.kstep; let k1 = min(k0 + p.kstep, p.k);\n`;
 }
-if (!split) {
+if (!g.split) {
 body += `let k0 = p.kfrom; let k1 = p.k;\n`;
 }
 body += `let at0 = r0 + lidx % ${rowBlocks}u * 4u;\n`;
-if (wideA) {
+if (g.wideA) {
 body += `let tr_A = min(at0, p.m - 4u) / p.channels; let tc_A = min(at0, p.m - 4u) - tr_A * p.channels;\nlet tx_A = tr_A % p.xtaps; let tqx_A = tr_A / p.xtaps;\nlet ty_A = tqx_A % p.ytaps; let tqy_A = tqx_A / p.ytaps;\n`;
-if (deep) {
+if (g.deep) {
 body += `let tz_A = tqy_A % p.ztaps;\n`;
 }
-if (deep) {
+if (g.deep) {
 body += `let zoff_A = i32(tz_A) * p.zstep + p.zadd;\n`;
 }
 body += `let yoff_A = i32(ty_A) * p.ystep + p.yadd;\nlet xoff_A = i32(tx_A) * p.xstep + p.xadd;\n`;
 } else {
 for (let i = 0; i < 4; i++) {
 body += `let tr_${i} = min(at0 + ${i}u, p.m - 1u) / p.channels; let tc_${i} = min(at0 + ${i}u, p.m - 1u) - tr_${i} * p.channels;\nlet tx_${i} = tr_${i} % p.xtaps; let tqx_${i} = tr_${i} / p.xtaps;\nlet ty_${i} = tqx_${i} % p.ytaps; let tqy_${i} = tqx_${i} / p.ytaps;\n`;
-if (deep) {
+if (g.deep) {
 body += `let tz_${i} = tqy_${i} % p.ztaps;\n`;
 }
-if (deep) {
+if (g.deep) {
 body += `let zoff_${i} = i32(tz_${i}) * p.zstep + p.zadd;\n`;
 }
 body += `let yoff_${i} = i32(ty_${i}) * p.ystep + p.yadd;\nlet xoff_${i} = i32(tx_${i}) * p.xstep + p.xadd;\n`;
 }
 }
-for (let i = 0; i < tm; i++) {
-for (let j = 0; j < tn / 4; j++) {
-body += `var s_${i}_${j} = vec4<${acc}>();\n`;
+for (let i = 0; i < g.tm; i++) {
+for (let j = 0; j < g.tn / 4; j++) {
+body += `var s_${i}_${j} = vec4<${g.acc}>();\n`;
 }
 }
-body += `for (var kt = k0; kt < k1; kt += ${bk}u) {\n`;
-for (let first = 0; first < bm * bk / 16; first += threads) {
-const rest = bm * bk / 16 - first;
+body += `for (var kt = k0; kt < k1; kt += ${g.bk}u) {\n`;
+for (let first = 0; first < g.bm * g.bk / 16; first += threads) {
+const rest = g.bm * g.bk / 16 - first;
 if (rest < threads) {
 body += `if (lidx < ${rest}u) {\n`;
 }
@@ -501,20 +406,20 @@ body += `{\n`;
 body += `let t = lidx + ${first}u; let bi = t % ${rowBlocks}u; let bq = t / ${rowBlocks}u;\nlet at = r0 + bi * 4u; let k = kt + bq * 4u;\n`;
 for (let q = 0; q < 4; q++) {
 body += `let x_${q} = min(k + ${q}u, k1 - 1u) % p.xrows; let xr_${q} = min(k + ${q}u, k1 - 1u) / p.xrows;\nlet y_${q} = xr_${q} % p.yrows; let yr_${q} = xr_${q} / p.yrows;\n`;
-if (deep) {
+if (g.deep) {
 body += `let z_${q} = yr_${q} % p.zrows; let n_${q} = yr_${q} / p.zrows;\n`;
 }
-if (!deep) {
+if (!g.deep) {
 body += `let n_${q} = yr_${q};\n`;
 }
-if (wideA) {
-if (deep) {
+if (g.wideA) {
+if (g.deep) {
 body += `let zp_${q} = i32(z_${q} * p.zmul) + zoff_A;\n`;
 }
-body += `let yp_${q} = i32(y_${q} * p.ymul) + yoff_A;\nlet xp_${q} = i32(x_${q} * p.xmul) + xoff_A;\nlet ok_${q} = ${seen(`(k + ${q}u < k1)`, `zp_${q}`, `yp_${q}`, `xp_${q}`)};\nlet px_${q} = u32(select(0, ${pixel(`i32(n_${q})`, `zp_${q}`, `yp_${q}`, `xp_${q}`)}, ok_${q}));\nlet v_${q} = select(vec4<${acc}>(), ${load_a(`in0[px_${q} * (p.channels / 4u) + tc_A / 4u]`)}, ok_${q});\n`;
+body += `let yp_${q} = i32(y_${q} * p.ymul) + yoff_A;\nlet xp_${q} = i32(x_${q} * p.xmul) + xoff_A;\nlet ok_${q} = ${seen(`(k + ${q}u < k1)`, `zp_${q}`, `yp_${q}`, `xp_${q}`)};\nlet px_${q} = u32(select(0, ${pixel(`i32(n_${q})`, `zp_${q}`, `yp_${q}`, `xp_${q}`)}, ok_${q}));\nlet v_${q} = select(vec4<${g.acc}>(), ${load_a(`in0[px_${q} * (p.channels / 4u) + tc_A / 4u]`)}, ok_${q});\n`;
 } else {
 for (let i = 0; i < 4; i++) {
-if (deep) {
+if (g.deep) {
 body += `let zp_${i}_${q} = i32(z_${q} * p.zmul) + zoff_${i};\n`;
 }
 body += `let yp_${i}_${q} = i32(y_${q} * p.ymul) + yoff_${i};\nlet xp_${i}_${q} = i32(x_${q} * p.xmul) + xoff_${i};\nlet ok_${i}_${q} = ${seen(`(k + ${q}u < k1)`, `zp_${i}_${q}`, `yp_${i}_${q}`, `xp_${i}_${q}`)};\nlet px_${i}_${q} = u32(select(0, ${pixel(`i32(n_${q})`, `zp_${i}_${q}`, `yp_${i}_${q}`, `xp_${i}_${q}`)}, ok_${i}_${q}));\n`;
@@ -522,7 +427,7 @@ body += `let yp_${i}_${q} = i32(y_${q} * p.ymul) + yoff_${i};\nlet xp_${i}_${q} 
 body += `let v_${q} = vec4(\n`;
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
-list.push(`select(${acc}(0), ${load_a(`in0[px_${i}_${q} * p.channels + tc_${i}]`)}, ok_${i}_${q})`);
+list.push(`select(${g.acc}(0), ${load_a(`in0[px_${i}_${q} * p.channels + tc_${i}]`)}, ok_${i}_${q})`);
 }
 body += list.join(" , ") + "\n"; }
 body += `);\n`;
@@ -533,8 +438,8 @@ body += `sa[(bq * 4u + ${q}u) * ${rowBlocks}u + bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
-for (let first = 0; first < bn * bk / 16; first += threads) {
-const rest = bn * bk / 16 - first;
+for (let first = 0; first < g.bn * g.bk / 16; first += threads) {
+const rest = g.bn * g.bk / 16 - first;
 if (rest < threads) {
 body += `if (lidx < ${rest}u) {\n`;
 }
@@ -542,10 +447,10 @@ if (rest >= threads) {
 body += `{\n`;
 }
 body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bq = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bq * 4u;\n`;
-if (false && wideB) {
+if (false && g.wideB) {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
-body += `let w_${i} = select(vec4<${acc}>(), ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
+body += `let w_${i} = select(vec4<${g.acc}>(), ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
@@ -558,15 +463,15 @@ for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
-list.push(`select(${acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
+list.push(`select(${g.acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
 body += `);\n`;
 }
-} else if (wideB) {
+} else if (g.wideB) {
 body += `let av = 0u + min(at, p.n - 4u) / 4u;\n`;
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
 }
 } else {
 for (let i = 0; i < 4; i++) {
@@ -576,7 +481,7 @@ for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.ldb;\n`;
 }
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
 }
 }
 for (let q = 0; q < 4; q++) {
@@ -585,32 +490,32 @@ body += `sb[(bq * 4u + ${q}u) * ${columnBlocks}u + bi] = v_${q};\n`;
 body += `}\n`;
 }
 body += `workgroupBarrier();\n`;
-for (let q = 0; q < bk; q++) {
+for (let q = 0; q < g.bk; q++) {
 body += `{\n`;
-for (let h = 0; h < tm / 4; h++) {
-const start = q * bm / 4;
+for (let h = 0; h < g.tm / 4; h++) {
+const start = q * g.bm / 4;
 const later = h * down;
 body += `let a_${h} = sa[${start}u + ty + ${later}u];\n`;
 }
-for (let j = 0; j < tn / 4; j++) {
-const start = q * bn / 4;
+for (let j = 0; j < g.tn / 4; j++) {
+const start = q * g.bn / 4;
 const later = j * across;
 body += `let b_${j} = sb[${start}u + tx + ${later}u];\n`;
 }
-for (let i = 0; i < tm; i++) {
+for (let i = 0; i < g.tm; i++) {
 const h = i >> 2;
 const l = i & 3;
-for (let j = 0; j < tn / 4; j++) {
+for (let j = 0; j < g.tn / 4; j++) {
 body += `s_${i}_${j} += a_${h}.${"xyzw"[l]} * b_${j};\n`;
 }
 }
 body += `}\n`;
 }
 body += `workgroupBarrier();\n}\n`;
-for (let i = 0; i < tm; i++) {
+for (let i = 0; i < g.tm; i++) {
 body += `if (${row_of(`r0`, `ty`, `${i}u`)} < p.m) {\nlet at = p.cbase + ${slice(`z`, `zs`)} * p.cz + ${row_of(`r0`, `ty`, `${i}u`)} * p.ldc;\n`;
-for (let j = 0; j < tn / 4; j++) {
-if (wideC) {
+for (let j = 0; j < g.tn / 4; j++) {
+if (g.wideC) {
 body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u < p.n) { out0[at + (c0 / 4u + tx + ${j}u * ${across}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 / 4u + tx + ${j}u * ${across}u)`)}, at + (c0 / 4u + tx + ${j}u * ${across}u), p.col0 + (c0 / 4u + tx + ${j}u * ${across}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -621,6 +526,7 @@ body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u < p.n) { out0[at +
 body += `}\n`;
 }
 return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -667,86 +573,86 @@ export interface ConvRegister {
 /** shaders/conv/register.wgsl */
 export const CONV_REGISTER: Shader<ConvRegister> = {
   name: "conv_register",
-  parameters: ["a", "b", "c", "acc", "rows", "vecs", "lanes", "across", "deep", "phased", "wideA", "transB", "half", "wideB", "skewB", "wideC", "accumulate", "finish"],
-  text(given) {
-const { a, b, c, acc, rows, vecs, lanes, across, deep, phased, wideA, transB, half, wideB, skewB, wideC, accumulate, finish } = given;
+  of(g) {
+return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.phased, g.wideA, g.transB, g.half, g.wideB, g.skewB, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const loads = across === 0 ? rows : Math.ceil(rows / across);
-const step = wideA ? 4 : 1;
-const acrossShift = Math.log2(Math.max(1, across));
-const acrossMask = across - 1;
-const row_of = (r0: string, h: string, first: string, ln: string): string => across === 0 ? `${r0} + ${h}` : rows < across ? `${r0} + ${ln} % ${rows}u` : `${r0} + ${first} + ${ln}`;
-const load_a = (x: string): string => !half ? `${x}` : wideA ? `vec4<f32>(${x})` : `f32(${x})`;
-const out_inside = (z: string, y: string, x: string): string => deep ? `(${z} < p.zolimit) & (${y} < p.yolimit) & (${x} < p.xolimit)` : `(${y} < p.yolimit) & (${x} < p.xolimit)`;
-const out_pixel = (n: string, z: string, y: string, x: string): string => deep ? `((${n} * p.zolimit + ${z}) * p.yolimit + ${y}) * p.xolimit + ${x}` : `(${n} * p.yolimit + ${y}) * p.xolimit + ${x}`;
-const load_b = (x: string): string => !half ? `${x}` : wideB ? `vec4<f32>(${x})` : `f32(${x})`;
-const four = (sum: string, at: string): string => accumulate ? `${sum} + vec4<${acc}>(out0[${at}])` : `${sum}`;
-const one = (sum: string, at: string): string => accumulate ? `${sum} + ${acc}(out0[${at}])` : `${sum}`;
-inputs.push(`${a}`, `${b}`);
-outputs.push(`${c}`);
+const loads = g.across === 0 ? g.rows : Math.ceil(g.rows / g.across);
+const step = g.wideA ? 4 : 1;
+const acrossShift = Math.log2(Math.max(1, g.across));
+const acrossMask = g.across - 1;
+const row_of = (r0: string, h: string, first: string, ln: string): string => g.across === 0 ? `${r0} + ${h}` : g.rows < g.across ? `${r0} + ${ln} % ${g.rows}u` : `${r0} + ${first} + ${ln}`;
+const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const step_of = (kb: string, k: string): string => g.transB ? `${k}` : `${kb} + ${k}`;
+const out_inside = (z: string, y: string, x: string): string => g.deep ? `(${z} < p.zolimit) & (${y} < p.yolimit) & (${x} < p.xolimit)` : `(${y} < p.yolimit) & (${x} < p.xolimit)`;
+const out_pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zolimit + ${z}) * p.yolimit + ${y}) * p.xolimit + ${x}` : `(${n} * p.yolimit + ${y}) * p.xolimit + ${x}`;
+const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
+const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
+inputs.push(`${g.a}`, `${g.b}`);
+outputs.push(`${g.c}`);
 params.push("m", "n", "channels", "ldb", "ldc", "col0", "zbase", "groups", "rowgroups", "lanemask", "laneshift");
-if (deep) {
+if (g.deep) {
 params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
 }
 params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${c} { return v; }\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
 body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet gm = g % p.rowgroups; let gn = g / p.rowgroups;\n`;
-if (across === 0) {
-body += `let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift; let lane0 = lidx - ln;\nlet r0 = (gm * (${lanes}u >> p.laneshift) + lm) * ${rows}u;\nlet c0 = (gn * (p.lanemask + 1u) + ln) * ${vecs}u;\nif (r0 >= p.m || c0 * 4u >= p.n) { return; }\n`;
+if (g.across === 0) {
+body += `let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift; let lane0 = lidx - ln;\nlet r0 = (gm * (${g.lanes}u >> p.laneshift) + lm) * ${g.rows}u;\nlet c0 = (gn * (p.lanemask + 1u) + ln) * ${g.vecs}u;\nif (r0 >= p.m || c0 * 4u >= p.n) { return; }\n`;
 } else {
-body += `let ln = lidx & ${acrossMask}u; let lm = lidx >> ${acrossShift}u; let lane0 = lidx - ln;\nlet r0 = (gm * (${lanes}u >> ${acrossShift}u) + lm) * ${rows}u;\nlet c0 = (gn * ${across}u + ln) * ${vecs}u;\n`;
+body += `let ln = lidx & ${acrossMask}u; let lm = lidx >> ${acrossShift}u; let lane0 = lidx - ln;\nlet r0 = (gm * (${g.lanes}u >> ${acrossShift}u) + lm) * ${g.rows}u;\nlet c0 = (gn * ${g.across}u + ln) * ${g.vecs}u;\n`;
 }
-if (phased) {
+if (g.phased) {
 body += `let fx = (wid.z + p.zbase) % p.xphases; let qx = (wid.z + p.zbase) / p.xphases; let nx = (p.xtaps + p.xphases - 1u - fx) / p.xphases;\n`;
-if (deep) {
+if (g.deep) {
 body += `let fy = qx % p.yphases; let fz = qx / p.yphases;\nlet ny = (p.ytaps + p.yphases - 1u - fy) / p.yphases;\nlet nz = (p.ztaps + p.zphases - 1u - fz) / p.zphases;\n`;
 } else {
 body += `let fy = qx; let ny = (p.ytaps + p.yphases - 1u - fy) / p.yphases;\n`;
 }
 } else {
-if (deep) {
+if (g.deep) {
 body += `let fz = 0u; let nz = p.ztaps;\n`;
 }
 body += `let fy = 0u; let ny = p.ytaps;\nlet fx = 0u; let nx = p.xtaps;\n`;
 }
 for (let h = 0; h < loads; h++) {
-const first = h * across % rows;
+const first = h * g.across % g.rows;
 body += `let x_${h} = min(${row_of(`r0`, `${h}u`, `${first}u`, `ln`)}, p.m - 1u) % p.xrows; let xr_${h} = min(${row_of(`r0`, `${h}u`, `${first}u`, `ln`)}, p.m - 1u) / p.xrows;\nlet y_${h} = xr_${h} % p.yrows; let yr_${h} = xr_${h} / p.yrows;\n`;
-if (deep) {
+if (g.deep) {
 body += `let z_${h} = yr_${h} % p.zrows; let n_${h} = yr_${h} / p.zrows;\n`;
 }
-if (!deep) {
+if (!g.deep) {
 body += `let n_${h} = yr_${h};\n`;
 }
-if (deep) {
+if (g.deep) {
 body += `let z0_${h} = i32(z_${h} * p.zmul) + p.zadd;\n`;
 }
 body += `let y0_${h} = i32(y_${h} * p.ymul) + p.yadd;\nlet x0_${h} = i32(x_${h} * p.xmul) + p.xadd;\n`;
 }
-if (skewB > 0) {
+if (g.skewB > 0) {
 body += `let bi = 0u + c0;\n`;
-} else if (transB) {
-for (let e = 0; e < vecs * 4; e++) {
+} else if (g.transB) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let bi_${e} = 0u + min(c0 * 4u + ${e}u, p.n - 1u) * p.ldb;\n`;
 }
-} else if (wideB) {
-for (let j = 0; j < vecs; j++) {
+} else if (g.wideB) {
+for (let j = 0; j < g.vecs; j++) {
 body += `let bi_${j} = 0u + min(c0 + ${j}u, p.n / 4u - 1u);\n`;
 }
 } else {
-for (let e = 0; e < vecs * 4; e++) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let bi_${e} = 0u + min(c0 * 4u + ${e}u, p.n - 1u);\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
-for (let j = 0; j < vecs; j++) {
-body += `var s_${i}_${j} = vec4<${acc}>();\n`;
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vecs; j++) {
+body += `var s_${i}_${j} = vec4<${g.acc}>();\n`;
 }
 }
-if (deep) {
+if (g.deep) {
 body += `for (var uz = 0u; uz < nz; uz++) {\n`;
 for (let h = 0; h < loads; h++) {
 body += `let zp_${h} = z0_${h} + i32(uz) * p.zstep;\nlet zin_${h} = u32(zp_${h}) < p.zlimit;\nlet zb_${h} = i32(n_${h}) * i32(p.zlimit) + zp_${h};\n`;
@@ -756,23 +662,23 @@ body += `let tz = 0u * p.ztaps + fz + uz * p.zphases;\n`;
 body += `for (var uy = 0u; uy < ny; uy++) {\n`;
 for (let h = 0; h < loads; h++) {
 body += `let yp_${h} = y0_${h} + i32(uy) * p.ystep;\n`;
-if (deep) {
+if (g.deep) {
 body += `let yin_${h} = zin_${h} & (u32(yp_${h}) < p.ylimit);\n`;
 }
-if (!deep) {
+if (!g.deep) {
 body += `let yin_${h} = u32(yp_${h}) < p.ylimit;\n`;
 }
-if (deep) {
+if (g.deep) {
 body += `let yb_${h} = zb_${h} * i32(p.ylimit) + yp_${h};\n`;
 }
-if (!deep) {
+if (!g.deep) {
 body += `let yb_${h} = i32(n_${h}) * i32(p.ylimit) + yp_${h};\n`;
 }
 }
-if (deep) {
+if (g.deep) {
 body += `let ty = tz * p.ytaps + fy + uy * p.yphases;\n`;
 }
-if (!deep) {
+if (!g.deep) {
 body += `let ty = 0u * p.ytaps + fy + uy * p.yphases;\n`;
 }
 body += `for (var ux = 0u; ux < nx; ux++) {\n`;
@@ -780,34 +686,33 @@ for (let h = 0; h < loads; h++) {
 body += `let xp_${h} = x0_${h} + i32(ux) * p.xstep;\nlet xin_${h} = yin_${h} & (u32(xp_${h}) < p.xlimit);\nlet xb_${h} = yb_${h} * i32(p.xlimit) + xp_${h};\n`;
 }
 body += `let tx = ty * p.xtaps + fx + ux * p.xphases;\n`;
-if (!transB) {
+if (!g.transB) {
 body += `let kb = tx * p.channels;\n`;
 }
-if (transB) {
+if (g.transB) {
 body += `let kb = tx * p.n * p.ldb;\n`;
 }
-for (let h = 0; h < (wideA ? loads : 0); h++) {
+for (let h = 0; h < (g.wideA ? loads : 0); h++) {
 body += `let ai_${h} = u32(select(0, xb_${h}, xin_${h})) * (p.channels / 4u);\n`;
 }
-for (let h = 0; h < (wideA ? 0 : loads); h++) {
+for (let h = 0; h < (g.wideA ? 0 : loads); h++) {
 body += `let ai_${h} = u32(select(0, xb_${h}, xin_${h})) * p.channels;\n`;
 }
 body += `for (var k = 0u; k < p.channels; k += ${step}u) {\n`;
-for (let h = 0; h < (wideA ? loads : 0); h++) {
-body += `let a_${h} = select(vec4<${acc}>(), ${load_a(`in0[ai_${h} + k / 4u]`)}, xin_${h});\n`;
+for (let h = 0; h < (g.wideA ? loads : 0); h++) {
+body += `let a_${h} = select(vec4<${g.acc}>(), ${load_a(`in0[ai_${h} + k / 4u]`)}, xin_${h});\n`;
 }
-for (let h = 0; h < (wideA ? 0 : loads); h++) {
-body += `let a_${h} = select(${acc}(0), ${load_a(`in0[ai_${h} + k]`)}, xin_${h});\n`;
+for (let h = 0; h < (g.wideA ? 0 : loads); h++) {
+body += `let a_${h} = select(${g.acc}(0), ${load_a(`in0[ai_${h} + k]`)}, xin_${h});\n`;
 }
-if (transB) {
-if (skewB > 0) {
+if (g.skewB > 0) {
 for (let q = 0; q < step; q++) {
-const late = q * skewB % 4;
-body += `let bk_${q} = k / 4u * p.ldb + ${q}u * p.ldb / 4u;\n`;
-for (let h = 0; h < (vecs + (late > 0 ? 1 : 0)); h++) {
+const late = q * g.skewB % 4;
+body += `let bk_${q} = (${step_of(`kb`, `k`)}) / 4u * p.ldb + ${q}u * p.ldb / 4u;\n`;
+for (let h = 0; h < (g.vecs + (late > 0 ? 1 : 0)); h++) {
 body += `let w_${q}_${h} = ${load_b(`in1[bi + bk_${q} + ${h}u]`)};\n`;
 }
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const next = j + 1;
 if (late === 0) {
 body += `let b_${j}_${q} = w_${q}_${j};\n`;
@@ -823,12 +728,12 @@ body += `let b_${j}_${q} = vec4(w_${q}_${j}.w, w_${q}_${next}.xyz);\n`;
 }
 }
 }
-} else if (transB && wideB) {
-for (let e = 0; e < vecs * 4; e++) {
-body += `let w_${e} = ${load_b(`in1[bi_${e} + k / 4u + kb]`)};\n`;
+} else if (g.transB && g.wideB) {
+for (let e = 0; e < g.vecs * 4; e++) {
+body += `let w_${e} = ${load_b(`in1[bi_${e} + (${step_of(`kb`, `k`)}) / 4u + kb]`)};\n`;
 }
 for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const e0 = 4 * j;
 const e1 = 4 * j + 1;
 const e2 = 4 * j + 2;
@@ -836,110 +741,47 @@ const e3 = 4 * j + 3;
 body += `let b_${j}_${q} = vec4(w_${e0}.${"xyzw"[q]}, w_${e1}.${"xyzw"[q]}, w_${e2}.${"xyzw"[q]}, w_${e3}.${"xyzw"[q]});\n`;
 }
 }
-} else if (wideB) {
+} else if (g.wideB) {
 for (let q = 0; q < step; q++) {
-body += `let bk_${q} = (k + ${q}u) * p.ldb;\n`;
-for (let j = 0; j < vecs; j++) {
+body += `let bk_${q} = ((${step_of(`kb`, `k`)}) + ${q}u) * p.ldb;\n`;
+for (let j = 0; j < g.vecs; j++) {
 body += `let b_${j}_${q} = ${load_b(`in1[bi_${j} + bk_${q}]`)};\n`;
 }
 }
 } else {
 for (let q = 0; q < step; q++) {
-if (!transB) {
-body += `let bk_${q} = (k + ${q}u) * p.ldb;\n`;
+if (!g.transB) {
+body += `let bk_${q} = ((${step_of(`kb`, `k`)}) + ${q}u) * p.ldb;\n`;
 }
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const e0 = 4 * j;
 const e1 = 4 * j + 1;
 const e2 = 4 * j + 2;
 const e3 = 4 * j + 3;
-if (transB) {
-body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + k + ${q}u + kb]`)}, ${load_b(`in1[bi_${e1} + k + ${q}u + kb]`)}, ${load_b(`in1[bi_${e2} + k + ${q}u + kb]`)}, ${load_b(`in1[bi_${e3} + k + ${q}u + kb]`)});\n`;
+if (g.transB) {
+body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + (${step_of(`kb`, `k`)}) + ${q}u + kb]`)}, ${load_b(`in1[bi_${e1} + (${step_of(`kb`, `k`)}) + ${q}u + kb]`)}, ${load_b(`in1[bi_${e2} + (${step_of(`kb`, `k`)}) + ${q}u + kb]`)}, ${load_b(`in1[bi_${e3} + (${step_of(`kb`, `k`)}) + ${q}u + kb]`)});\n`;
 } else {
 body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`in1[bi_${e1} + bk_${q}]`)}, ${load_b(`in1[bi_${e2} + bk_${q}]`)}, ${load_b(`in1[bi_${e3} + bk_${q}]`)});\n`;
 }
 }
 }
 }
-} else {
-if (skewB > 0) {
-for (let q = 0; q < step; q++) {
-const late = q * skewB % 4;
-body += `let bk_${q} = (kb + k) / 4u * p.ldb + ${q}u * p.ldb / 4u;\n`;
-for (let h = 0; h < (vecs + (late > 0 ? 1 : 0)); h++) {
-body += `let w_${q}_${h} = ${load_b(`in1[bi + bk_${q} + ${h}u]`)};\n`;
-}
-for (let j = 0; j < vecs; j++) {
-const next = j + 1;
-if (late === 0) {
-body += `let b_${j}_${q} = w_${q}_${j};\n`;
-}
-if (late === 1) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.yzw, w_${q}_${next}.x);\n`;
-}
-if (late === 2) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.zw, w_${q}_${next}.xy);\n`;
-}
-if (late === 3) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.w, w_${q}_${next}.xyz);\n`;
-}
-}
-}
-} else if (transB && wideB) {
-for (let e = 0; e < vecs * 4; e++) {
-body += `let w_${e} = ${load_b(`in1[bi_${e} + (kb + k) / 4u ]`)};\n`;
-}
-for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
-const e0 = 4 * j;
-const e1 = 4 * j + 1;
-const e2 = 4 * j + 2;
-const e3 = 4 * j + 3;
-body += `let b_${j}_${q} = vec4(w_${e0}.${"xyzw"[q]}, w_${e1}.${"xyzw"[q]}, w_${e2}.${"xyzw"[q]}, w_${e3}.${"xyzw"[q]});\n`;
-}
-}
-} else if (wideB) {
-for (let q = 0; q < step; q++) {
-body += `let bk_${q} = ((kb + k) + ${q}u) * p.ldb;\n`;
-for (let j = 0; j < vecs; j++) {
-body += `let b_${j}_${q} = ${load_b(`in1[bi_${j} + bk_${q}]`)};\n`;
-}
-}
-} else {
-for (let q = 0; q < step; q++) {
-if (!transB) {
-body += `let bk_${q} = ((kb + k) + ${q}u) * p.ldb;\n`;
-}
-for (let j = 0; j < vecs; j++) {
-const e0 = 4 * j;
-const e1 = 4 * j + 1;
-const e2 = 4 * j + 2;
-const e3 = 4 * j + 3;
-if (transB) {
-body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + (kb + k) + ${q}u ]`)}, ${load_b(`in1[bi_${e1} + (kb + k) + ${q}u ]`)}, ${load_b(`in1[bi_${e2} + (kb + k) + ${q}u ]`)}, ${load_b(`in1[bi_${e3} + (kb + k) + ${q}u ]`)});\n`;
-} else {
-body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`in1[bi_${e1} + bk_${q}]`)}, ${load_b(`in1[bi_${e2} + bk_${q}]`)}, ${load_b(`in1[bi_${e3} + bk_${q}]`)});\n`;
-}
-}
-}
-}
-}
-for (let i = 0; i < rows; i++) {
-if (across > 0) {
-const h = Math.floor(i / across);
-const giver = i % across;
-if (across === lanes) {
+for (let i = 0; i < g.rows; i++) {
+if (g.across > 0) {
+const h = Math.floor(i / g.across);
+const giver = i % g.across;
+if (g.across === g.lanes) {
 body += `let x_${i} = subgroupBroadcast(a_${h}, ${giver}u);\n`;
 }
-if (across !== lanes) {
+if (g.across !== g.lanes) {
 body += `let x_${i} = subgroupShuffle(a_${h}, lane0 + ${giver}u);\n`;
 }
 for (let q = 0; q < step; q++) {
-for (let j = 0; j < vecs; j++) {
-if (wideA) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideA) {
 body += `s_${i}_${j} += x_${i}.${"xyzw"[q]} * b_${j}_${q};\n`;
 }
-if (!wideA) {
+if (!g.wideA) {
 body += `s_${i}_${j} += x_${i} * b_${j}_${q};\n`;
 }
 }
@@ -947,11 +789,11 @@ body += `s_${i}_${j} += x_${i} * b_${j}_${q};\n`;
 } else {
 const h = i;
 for (let q = 0; q < step; q++) {
-for (let j = 0; j < vecs; j++) {
-if (wideA) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideA) {
 body += `s_${i}_${j} += a_${h}.${"xyzw"[q]} * b_${j}_${q};\n`;
 }
-if (!wideA) {
+if (!g.wideA) {
 body += `s_${i}_${j} += a_${h} * b_${j}_${q};\n`;
 }
 }
@@ -959,34 +801,34 @@ body += `s_${i}_${j} += a_${h} * b_${j}_${q};\n`;
 }
 }
 body += `}\n}\n}\n`;
-if (deep) {
+if (g.deep) {
 body += `}\n`;
 }
-if (phased) {
+if (g.phased) {
 for (let h = 0; h < loads; h++) {
-const first = h * across % rows;
-if (deep) {
+const first = h * g.across % g.rows;
+if (g.deep) {
 body += `let zo_${h} = u32(i32(z_${h} * p.zomul + fz) + p.zoadd);\n`;
 }
 body += `let yo_${h} = u32(i32(y_${h} * p.yomul + fy) + p.yoadd);\nlet xo_${h} = u32(i32(x_${h} * p.xomul + fx) + p.xoadd);\nlet o_${h} = select(0xffffffffu, ${out_pixel(`n_${h}`, `zo_${h}`, `yo_${h}`, `xo_${h}`)}, ((${row_of(`r0`, `${h}u`, `${first}u`, `ln`)}) < p.m) & (${out_inside(`zo_${h}`, `yo_${h}`, `xo_${h}`)}));\n`;
 }
-for (let i = 0; i < rows; i++) {
-const h = across === 0 ? i : Math.floor(i / across);
-const giver = i % across;
-if (across === 0) {
+for (let i = 0; i < g.rows; i++) {
+const h = g.across === 0 ? i : Math.floor(i / g.across);
+const giver = i % g.across;
+if (g.across === 0) {
 body += `let to_${i} = o_${h};\n`;
 }
-if (across > 0 && across === lanes) {
+if (g.across > 0 && g.across === g.lanes) {
 body += `let to_${i} = subgroupBroadcast(o_${h}, ${giver}u);\n`;
 }
-if (across > 0 && across !== lanes) {
+if (g.across > 0 && g.across !== g.lanes) {
 body += `let to_${i} = subgroupShuffle(o_${h}, lane0 + ${giver}u);\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 body += `if (to_${i} != 0xffffffffu) {\nlet at = to_${i} * p.ldc;\n`;
-for (let j = 0; j < vecs; j++) {
-if (wideC) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideC) {
 body += `if ((c0 + ${j}u) * 4u < p.n) { out0[at + (c0 + ${j}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 + ${j}u)`)}, at + (c0 + ${j}u), p.col0 + (c0 + ${j}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -997,10 +839,10 @@ body += `if ((c0 + ${j}u) * 4u + ${l}u < p.n) { out0[at + ((c0 + ${j}u) * 4u + $
 body += `}\n`;
 }
 } else {
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 body += `if (r0 + ${i}u < p.m) {\nlet at = (r0 + ${i}u) * p.ldc;\n`;
-for (let j = 0; j < vecs; j++) {
-if (wideC) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideC) {
 body += `if ((c0 + ${j}u) * 4u < p.n) { out0[at + (c0 + ${j}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 + ${j}u)`)}, at + (c0 + ${j}u), p.col0 + (c0 + ${j}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -1011,7 +853,8 @@ body += `if ((c0 + ${j}u) * 4u + ${l}u < p.n) { out0[at + ((c0 + ${j}u) * 4u + $
 body += `}\n`;
 }
 }
-return { inputs, outputs, params, workgroup: [lanes, 1, 1], prelude, body };
+return { inputs, outputs, params, workgroup: [g.lanes, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -1060,90 +903,89 @@ export interface ConvTiled {
 /** shaders/conv/tiled.wgsl */
 export const CONV_TILED: Shader<ConvTiled> = {
   name: "conv_tiled",
-  parameters: ["a", "b", "c", "acc", "bm", "bn", "bk", "tm", "tn", "deep", "phased", "wideA", "wideB", "transB", "half", "split", "wideC", "accumulate", "finish"],
-  text(given) {
-const { a, b, c, acc, bm, bn, bk, tm, tn, deep, phased, wideA, wideB, transB, half, split, wideC, accumulate, finish } = given;
+  of(g) {
+return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.deep, g.phased, g.wideA, g.wideB, g.transB, g.half, g.split, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = bm / tm * (bn / tn);
-const across = bn / tn;
-const down = bm / tm;
-const rowBlocks = bm / 4;
-const columnBlocks = bn / 4;
-const sizeA = bm * bk / 4;
-const sizeB = bn * bk / 4;
+const threads = g.bm / g.tm * (g.bn / g.tn);
+const across = g.bn / g.tn;
+const down = g.bm / g.tm;
+const rowBlocks = g.bm / 4;
+const columnBlocks = g.bn / 4;
+const sizeA = g.bm * g.bk / 4;
+const sizeB = g.bn * g.bk / 4;
 const band = 8;
-const load_a = (x: string): string => !half ? `${x}` : wideA ? `vec4<f32>(${x})` : `f32(${x})`;
-const load_b = (x: string): string => !half ? `${x}` : wideB ? `vec4<f32>(${x})` : `f32(${x})`;
-const slice = (z: string, zs: string): string => split ? `${zs}` : `${z}`;
+const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
 const row_of = (r0: string, ty: string, i: string): string => `(${r0} + (${ty} + ${i} / 4u * ${down}u) * 4u + ${i} % 4u)`;
-const all_terms = (nz: string, ny: string, nx: string): string => !phased ? `p.k` : deep ? `${nz} * ${ny} * ${nx} * p.channels` : `${ny} * ${nx} * p.channels`;
-const out_inside = (z: string, y: string, x: string): string => deep ? `(${z} < p.zolimit) & (${y} < p.yolimit) & (${x} < p.xolimit)` : `(${y} < p.yolimit) & (${x} < p.xolimit)`;
-const out_pixel = (n: string, z: string, y: string, x: string): string => deep ? `((${n} * p.zolimit + ${z}) * p.yolimit + ${y}) * p.xolimit + ${x}` : `(${n} * p.yolimit + ${y}) * p.xolimit + ${x}`;
-const inside = (z: string, y: string, x: string): string => deep ? `(u32(${z}) < p.zlimit) & (u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)` : `(u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)`;
-const pixel = (n: string, z: string, y: string, x: string): string => deep ? `((${n} * i32(p.zlimit) + ${z}) * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}` : `(${n} * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}`;
-const filter_tap = (fz: string, fy: string, fx: string, uz: string, uy: string, ux: string): string => deep ? `(((0u * p.ztaps + ${fz} + ${uz} * p.zphases) * p.ytaps + ${fy} + ${uy} * p.yphases) * p.xtaps + ${fx} + ${ux} * p.xphases)` : `((0u * p.ytaps + ${fy} + ${uy} * p.yphases) * p.xtaps + ${fx} + ${ux} * p.xphases)`;
-const four = (sum: string, at: string): string => accumulate ? `${sum} + vec4<${acc}>(out0[${at}])` : `${sum}`;
-const one = (sum: string, at: string): string => accumulate ? `${sum} + ${acc}(out0[${at}])` : `${sum}`;
-inputs.push(`${a}`, `${b}`);
-outputs.push(`${c}`);
+const all_terms = (nz: string, ny: string, nx: string): string => !g.phased ? `p.k` : g.deep ? `${nz} * ${ny} * ${nx} * p.channels` : `${ny} * ${nx} * p.channels`;
+const out_inside = (z: string, y: string, x: string): string => g.deep ? `(${z} < p.zolimit) & (${y} < p.yolimit) & (${x} < p.xolimit)` : `(${y} < p.yolimit) & (${x} < p.xolimit)`;
+const out_pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zolimit + ${z}) * p.yolimit + ${y}) * p.xolimit + ${x}` : `(${n} * p.yolimit + ${y}) * p.xolimit + ${x}`;
+const inside = (z: string, y: string, x: string): string => g.deep ? `(u32(${z}) < p.zlimit) & (u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)` : `(u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)`;
+const pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * i32(p.zlimit) + ${z}) * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}` : `(${n} * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}`;
+const filter_tap = (fz: string, fy: string, fx: string, uz: string, uy: string, ux: string): string => g.deep ? `(((0u * p.ztaps + ${fz} + ${uz} * p.zphases) * p.ytaps + ${fy} + ${uy} * p.yphases) * p.xtaps + ${fx} + ${ux} * p.xphases)` : `((0u * p.ytaps + ${fy} + ${uy} * p.yphases) * p.xtaps + ${fx} + ${ux} * p.xphases)`;
+const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
+const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
+inputs.push(`${g.a}`, `${g.b}`);
+outputs.push(`${g.c}`);
 params.push("m", "n", "k", "kfrom", "kstep", "ldc", "cbase", "cz", "col0", "zbase", "splits", "groups", "rowgroups", "channels", "ldb");
-if (deep) {
+if (g.deep) {
 params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
 }
 params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
-prelude += `var<workgroup> sa: array<vec4<${acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${acc}>, ${sizeB}u>;\n`;
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${c} { return v; }\n`;
+prelude += `var<workgroup> sa: array<vec4<${g.acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${g.acc}>, ${sizeB}u>;\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${bm}u; let c0 = gn * ${bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
-if (split) {
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+if (g.split) {
 body += `let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;\n`;
 }
-if (!split) {
+if (!g.split) {
 body += `let z = wid.z + p.zbase;\n`;
 }
-if (phased) {
+if (g.phased) {
 body += `let fx = z % p.xphases; let qx = z / p.xphases; let nx = (p.xtaps + p.xphases - 1u - fx) / p.xphases;\n`;
-if (deep) {
+if (g.deep) {
 body += `let fy = qx % p.yphases; let fz = qx / p.yphases;\nlet ny = (p.ytaps + p.yphases - 1u - fy) / p.yphases;\nlet nz = (p.ztaps + p.zphases - 1u - fz) / p.zphases;\n`;
 } else {
 body += `let fy = qx; let ny = (p.ytaps + p.yphases - 1u - fy) / p.yphases;\n`;
 }
 } else {
-if (deep) {
+if (g.deep) {
 body += `let fz = 0u; let nz = p.ztaps;\n`;
 }
 body += `let fy = 0u; let ny = p.ytaps;\nlet fx = 0u; let nx = p.xtaps;\n`;
 }
-if (split) {
+if (g.split) {
 body += `let k0 = p.kfrom + zk * p.kstep; let k1 = min(k0 + p.kstep, p.k);\n`;
 }
-if (!split) {
+if (!g.split) {
 body += `let k0 = p.kfrom; let k1 = ${all_terms(`nz`, `ny`, `nx`)};\n`;
 }
 body += `let at0 = r0 + lidx % ${rowBlocks}u * 4u;\n`;
 for (let i = 0; i < 4; i++) {
 body += `let x_A_${i} = min(at0 + ${i}u, p.m - 1u) % p.xrows; let xr_A_${i} = min(at0 + ${i}u, p.m - 1u) / p.xrows;\nlet y_A_${i} = xr_A_${i} % p.yrows; let yr_A_${i} = xr_A_${i} / p.yrows;\n`;
-if (deep) {
+if (g.deep) {
 body += `let z_A_${i} = yr_A_${i} % p.zrows; let n_A_${i} = yr_A_${i} / p.zrows;\n`;
 }
-if (!deep) {
+if (!g.deep) {
 body += `let n_A_${i} = yr_A_${i};\n`;
 }
-if (deep) {
+if (g.deep) {
 body += `let z0_A_${i} = i32(z_A_${i} * p.zmul) + p.zadd;\n`;
 }
 body += `let y0_A_${i} = i32(y_A_${i} * p.ymul) + p.yadd;\nlet x0_A_${i} = i32(x_A_${i} * p.xmul) + p.xadd;\n`;
 }
-for (let i = 0; i < tm; i++) {
-for (let j = 0; j < tn / 4; j++) {
-body += `var s_${i}_${j} = vec4<${acc}>();\n`;
+for (let i = 0; i < g.tm; i++) {
+for (let j = 0; j < g.tn / 4; j++) {
+body += `var s_${i}_${j} = vec4<${g.acc}>();\n`;
 }
 }
-body += `for (var kt = k0; kt < k1; kt += ${bk}u) {\n`;
-for (let first = 0; first < bm * bk / 16; first += threads) {
-const rest = bm * bk / 16 - first;
+body += `for (var kt = k0; kt < k1; kt += ${g.bk}u) {\n`;
+for (let first = 0; first < g.bm * g.bk / 16; first += threads) {
+const rest = g.bm * g.bk / 16 - first;
 if (rest < threads) {
 body += `if (lidx < ${rest}u) {\n`;
 }
@@ -1151,41 +993,41 @@ if (rest >= threads) {
 body += `{\n`;
 }
 body += `let t = lidx + ${first}u; let bi = t % ${rowBlocks}u; let bq = t / ${rowBlocks}u;\nlet at = r0 + bi * 4u; let k = kt + bq * 4u;\n`;
-if (wideA) {
+if (g.wideA) {
 body += `let tap_t = min(k, k1 - 4u) / p.channels; let c_t = min(k, k1 - 4u) - tap_t * p.channels;\nlet wx_t = tap_t / nx; let ux_t = tap_t - wx_t * nx;\n`;
-if (deep) {
+if (g.deep) {
 body += `let wy_t = wx_t / ny; let uy_t = wx_t - wy_t * ny;\nlet uz_t = wy_t;\n`;
 } else {
 body += `let uy_t = wx_t;\n`;
 }
 for (let i = 0; i < 4; i++) {
-if (deep) {
+if (g.deep) {
 body += `let zp_${i} = z0_A_${i} + i32(uz_t) * p.zstep;\n`;
 }
 body += `let yp_${i} = y0_A_${i} + i32(uy_t) * p.ystep;\nlet xp_${i} = x0_A_${i} + i32(ux_t) * p.xstep;\nlet ok_${i} = ${inside(`zp_${i}`, `yp_${i}`, `xp_${i}`)};\nlet px_${i} = u32(select(0, ${pixel(`i32(n_A_${i})`, `zp_${i}`, `yp_${i}`, `xp_${i}`)}, ok_${i}));\n`;
 }
 for (let i = 0; i < 4; i++) {
-body += `let w_${i} = select(vec4<${acc}>(), ${load_a(`in0[px_${i} * (p.channels / 4u) + c_t / 4u]`)}, ok_${i} & (k < k1));\n`;
+body += `let w_${i} = select(vec4<${g.acc}>(), ${load_a(`in0[px_${i} * (p.channels / 4u) + c_t / 4u]`)}, ok_${i} & (k < k1));\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
 }
 } else {
 for (let q = 0; q < 4; q++) {
-body += `var v_${q}: vec4<${acc}>;\n{\nlet tap_t = min(k + ${q}u, k1 - 1u) / p.channels; let c_t = min(k + ${q}u, k1 - 1u) - tap_t * p.channels;\nlet wx_t = tap_t / nx; let ux_t = tap_t - wx_t * nx;\n`;
-if (deep) {
+body += `var v_${q}: vec4<${g.acc}>;\n{\nlet tap_t = min(k + ${q}u, k1 - 1u) / p.channels; let c_t = min(k + ${q}u, k1 - 1u) - tap_t * p.channels;\nlet wx_t = tap_t / nx; let ux_t = tap_t - wx_t * nx;\n`;
+if (g.deep) {
 body += `let wy_t = wx_t / ny; let uy_t = wx_t - wy_t * ny;\nlet uz_t = wy_t;\n`;
 } else {
 body += `let uy_t = wx_t;\n`;
 }
 for (let i = 0; i < 4; i++) {
-if (deep) {
+if (g.deep) {
 body += `let zp_${i} = z0_A_${i} + i32(uz_t) * p.zstep;\n`;
 }
 body += `let yp_${i} = y0_A_${i} + i32(uy_t) * p.ystep;\nlet xp_${i} = x0_A_${i} + i32(ux_t) * p.xstep;\nlet ok_${i} = ${inside(`zp_${i}`, `yp_${i}`, `xp_${i}`)};\nlet px_${i} = u32(select(0, ${pixel(`i32(n_A_${i})`, `zp_${i}`, `yp_${i}`, `xp_${i}`)}, ok_${i}));\n`;
 }
 for (let i = 0; i < 4; i++) {
-body += `let e_${i} = select(${acc}(0), ${load_a(`in0[px_${i} * p.channels + c_t]`)}, ok_${i} & (k + ${q}u < k1));\n`;
+body += `let e_${i} = select(${g.acc}(0), ${load_a(`in0[px_${i} * p.channels + c_t]`)}, ok_${i} & (k + ${q}u < k1));\n`;
 }
 body += `v_${q} = vec4(e_0, e_1, e_2, e_3);\n}\n`;
 }
@@ -1195,8 +1037,8 @@ body += `sa[(bq * 4u + ${q}u) * ${rowBlocks}u + bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
-for (let first = 0; first < bn * bk / 16; first += threads) {
-const rest = bn * bk / 16 - first;
+for (let first = 0; first < g.bn * g.bk / 16; first += threads) {
+const rest = g.bn * g.bk / 16 - first;
 if (rest < threads) {
 body += `if (lidx < ${rest}u) {\n`;
 }
@@ -1204,17 +1046,17 @@ if (rest >= threads) {
 body += `{\n`;
 }
 body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bq = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bq * 4u;\n`;
-if (transB) {
-if (wideB) {
+if (g.transB) {
+if (g.wideB) {
 body += `let tap_t = min(k, k1 - 4u) / p.channels; let c_t = min(k, k1 - 4u) - tap_t * p.channels;\nlet wx_t = tap_t / nx; let ux_t = tap_t - wx_t * nx;\n`;
-if (deep) {
+if (g.deep) {
 body += `let wy_t = wx_t / ny; let uy_t = wx_t - wy_t * ny;\nlet uz_t = wy_t;\n`;
 } else {
 body += `let uy_t = wx_t;\n`;
 }
 body += `let ft = ${filter_tap(`fz`, `fy`, `fx`, `uz_t`, `uy_t`, `ux_t`)} * p.n;\n`;
 for (let i = 0; i < 4; i++) {
-body += `let w_${i}_ = select(vec4<${acc}>(), ${load_b(`in1[(ft + min(at + ${i}u, p.n - 1u)) * p.ldb + c_t / 4u]`)}, k < k1);\n`;
+body += `let w_${i}_ = select(vec4<${g.acc}>(), ${load_b(`in1[(ft + min(at + ${i}u, p.n - 1u)) * p.ldb + c_t / 4u]`)}, k < k1);\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0_.${"xyzw"[q]}, w_1_.${"xyzw"[q]}, w_2_.${"xyzw"[q]}, w_3_.${"xyzw"[q]});\n`;
@@ -1222,12 +1064,12 @@ body += `let v_${q} = vec4(w_0_.${"xyzw"[q]}, w_1_.${"xyzw"[q]}, w_2_.${"xyzw"[q
 } else {
 for (let q = 0; q < 4; q++) {
 body += `let tap_${q} = min(k + ${q}u, k1 - 1u) / p.channels; let c_${q} = min(k + ${q}u, k1 - 1u) - tap_${q} * p.channels;\nlet wx_${q} = tap_${q} / nx; let ux_${q} = tap_${q} - wx_${q} * nx;\n`;
-if (deep) {
+if (g.deep) {
 body += `let wy_${q} = wx_${q} / ny; let uy_${q} = wx_${q} - wy_${q} * ny;\nlet uz_${q} = wy_${q};\n`;
 } else {
 body += `let uy_${q} = wx_${q};\n`;
 }
-body += `let ft_${q} = ${filter_tap(`fz`, `fy`, `fx`, `uz_${q}`, `uy_${q}`, `ux_${q}`)} * p.n;\nlet v_${q} = select(vec4<${acc}>(), vec4(\n`;
+body += `let ft_${q} = ${filter_tap(`fz`, `fy`, `fx`, `uz_${q}`, `uy_${q}`, `ux_${q}`)} * p.n;\nlet v_${q} = select(vec4<${g.acc}>(), vec4(\n`;
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
 list.push(`${load_b(`in1[(ft_${q} + min(at + ${i}u, p.n - 1u)) * p.ldb + c_${q}]`)}`);
@@ -1237,10 +1079,10 @@ body += `), k + ${q}u < k1);\n`;
 }
 }
 } else {
-if (false && wideB) {
+if (false && g.wideB) {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
-body += `let w_${i} = select(vec4<${acc}>(), ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
+body += `let w_${i} = select(vec4<${g.acc}>(), ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
@@ -1253,15 +1095,15 @@ for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
-list.push(`select(${acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
+list.push(`select(${g.acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
 body += `);\n`;
 }
-} else if (wideB) {
+} else if (g.wideB) {
 body += `let av = 0u + min(at, p.n - 4u) / 4u;\n`;
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
 }
 } else {
 for (let i = 0; i < 4; i++) {
@@ -1271,7 +1113,7 @@ for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.ldb;\n`;
 }
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
 }
 }
 }
@@ -1281,46 +1123,46 @@ body += `sb[(bq * 4u + ${q}u) * ${columnBlocks}u + bi] = v_${q};\n`;
 body += `}\n`;
 }
 body += `workgroupBarrier();\n`;
-for (let q = 0; q < bk; q++) {
+for (let q = 0; q < g.bk; q++) {
 body += `{\n`;
-for (let h = 0; h < tm / 4; h++) {
-const start = q * bm / 4;
+for (let h = 0; h < g.tm / 4; h++) {
+const start = q * g.bm / 4;
 const later = h * down;
 body += `let a_${h} = sa[${start}u + ty + ${later}u];\n`;
 }
-for (let j = 0; j < tn / 4; j++) {
-const start = q * bn / 4;
+for (let j = 0; j < g.tn / 4; j++) {
+const start = q * g.bn / 4;
 const later = j * across;
 body += `let b_${j} = sb[${start}u + tx + ${later}u];\n`;
 }
-for (let i = 0; i < tm; i++) {
+for (let i = 0; i < g.tm; i++) {
 const h = i >> 2;
 const l = i & 3;
-for (let j = 0; j < tn / 4; j++) {
+for (let j = 0; j < g.tn / 4; j++) {
 body += `s_${i}_${j} += a_${h}.${"xyzw"[l]} * b_${j};\n`;
 }
 }
 body += `}\n`;
 }
 body += `workgroupBarrier();\n}\n`;
-if (phased) {
-for (let i = 0; i < tm; i++) {
+if (g.phased) {
+for (let i = 0; i < g.tm; i++) {
 body += `let x_${i} = min(${row_of(`r0`, `ty`, `${i}u`)}, p.m - 1u) % p.xrows; let xr_${i} = min(${row_of(`r0`, `ty`, `${i}u`)}, p.m - 1u) / p.xrows;\nlet y_${i} = xr_${i} % p.yrows; let yr_${i} = xr_${i} / p.yrows;\n`;
-if (deep) {
+if (g.deep) {
 body += `let z_${i} = yr_${i} % p.zrows; let n_${i} = yr_${i} / p.zrows;\n`;
 }
-if (!deep) {
+if (!g.deep) {
 body += `let n_${i} = yr_${i};\n`;
 }
-if (deep) {
+if (g.deep) {
 body += `let zo_${i} = u32(i32(z_${i} * p.zomul + fz) + p.zoadd);\n`;
 }
 body += `let yo_${i} = u32(i32(y_${i} * p.yomul + fy) + p.yoadd);\nlet xo_${i} = u32(i32(x_${i} * p.xomul + fx) + p.xoadd);\n`;
 }
-for (let i = 0; i < tm; i++) {
+for (let i = 0; i < g.tm; i++) {
 body += `if ((${row_of(`r0`, `ty`, `${i}u`)} < p.m) & (${out_inside(`zo_${i}`, `yo_${i}`, `xo_${i}`)})) {\nlet at = (${out_pixel(`n_${i}`, `zo_${i}`, `yo_${i}`, `xo_${i}`)}) * p.ldc;\n`;
-for (let j = 0; j < tn / 4; j++) {
-if (wideC) {
+for (let j = 0; j < g.tn / 4; j++) {
+if (g.wideC) {
 body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u < p.n) { out0[at + (c0 / 4u + tx + ${j}u * ${across}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 / 4u + tx + ${j}u * ${across}u)`)}, at + (c0 / 4u + tx + ${j}u * ${across}u), p.col0 + (c0 / 4u + tx + ${j}u * ${across}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -1331,10 +1173,10 @@ body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u < p.n) { out0[at +
 body += `}\n`;
 }
 } else {
-for (let i = 0; i < tm; i++) {
+for (let i = 0; i < g.tm; i++) {
 body += `if (${row_of(`r0`, `ty`, `${i}u`)} < p.m) {\nlet at = p.cbase + ${slice(`z`, `zs`)} * p.cz + ${row_of(`r0`, `ty`, `${i}u`)} * p.ldc;\n`;
-for (let j = 0; j < tn / 4; j++) {
-if (wideC) {
+for (let j = 0; j < g.tn / 4; j++) {
+if (g.wideC) {
 body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u < p.n) { out0[at + (c0 / 4u + tx + ${j}u * ${across}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 / 4u + tx + ${j}u * ${across}u)`)}, at + (c0 / 4u + tx + ${j}u * ${across}u), p.col0 + (c0 / 4u + tx + ${j}u * ${across}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -1346,6 +1188,7 @@ body += `}\n`;
 }
 }
 return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -1380,113 +1223,113 @@ export interface MatmulColumnsFew {
 /** shaders/matmul/columns_few.wgsl */
 export const MATMUL_COLUMNS_FEW: Shader<MatmulColumnsFew> = {
   name: "matmul_columns_few",
-  parameters: ["a", "b", "c", "acc", "wideB", "wideC", "half", "rows", "columns", "slices", "batchRank", "finish"],
-  text(given) {
-const { a, b, c, acc, wideB, wideC, half, rows, columns, slices, batchRank, finish } = given;
+  of(g) {
+return [[g.a, g.b, g.c, g.acc, g.wideB, g.wideC, g.half, g.rows, g.columns, g.slices, g.batchRank, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = columns * slices;
-const parts = columns * slices * rows;
-const load_a = (x: string): string => !half ? `${x}` : `f32(${x})`;
-const load_b = (x: string): string => !half ? `${x}` : wideB ? `vec4<f32>(${x})` : `f32(${x})`;
-inputs.push(`${a}`, `${b}`);
-outputs.push(`${c}`);
+const threads = g.columns * g.slices;
+const parts = g.columns * g.slices * g.rows;
+const load_a = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+inputs.push(`${g.a}`, `${g.b}`);
+outputs.push(`${g.c}`);
 params.push("m", "n", "k", "amstep", "akstep", "ldb", "ldc", "abase", "bbase", "cbase", "cz", "col0", "zbase", "accumulate");
-for (let d = 0; d < batchRank; d++) {
+for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
-prelude += `var<workgroup> part: array<vec4<${acc}>, ${parts}u>;\n`;
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${c} { return v; }\n`;
+prelude += `var<workgroup> part: array<vec4<${g.acc}>, ${parts}u>;\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let tx = lidx % ${columns}u; let slice = lidx / ${columns}u;\nlet c = (wid.x + wid.y * nwg.x) * ${columns}u + tx;\nlet z = wid.z + p.zbase;\n`;
-if (batchRank === 0) {
+body += `let tx = lidx % ${g.columns}u; let slice = lidx / ${g.columns}u;\nlet c = (wid.x + wid.y * nwg.x) * ${g.columns}u + tx;\nlet z = wid.z + p.zbase;\n`;
+if (g.batchRank === 0) {
 body += `let za = 0u; let zb = 0u;\n`;
 } else {
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 const outer = d + 1;
-if (outer === batchRank) {
+if (outer === g.batchRank) {
 body += `let zx_${d} = z % p.bd_${d}; let zr_${d} = z / p.bd_${d};\n`;
 }
-if (outer < batchRank) {
+if (outer < g.batchRank) {
 body += `let zx_${d} = zr_${outer} % p.bd_${d}; let zr_${d} = zr_${outer} / p.bd_${d};\n`;
 }
 }
 body += `let za =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.ba_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.ba_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.ba_0;\n`;
 }
 body += `let zb =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.bb_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.bb_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.bb_0;\n`;
 }
 }
-if (wideB) {
+if (g.wideB) {
 body += `let bi = p.bbase + zb + min(c, p.n / 4u - 1u);\n`;
 }
-if (!wideB) {
+if (!g.wideB) {
 for (let e = 0; e < 4; e++) {
 body += `let bi_${e} = p.bbase + zb + min(c * 4u + ${e}u, p.n - 1u);\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 body += `let ai_${i} = p.abase + za + min(${i}u, p.m - 1u) * p.amstep;\n`;
 }
-for (let i = 0; i < rows; i++) {
-body += `var s_${i} = vec4<${acc}>();\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `var s_${i} = vec4<${g.acc}>();\n`;
 }
-body += `for (var k = slice; k < p.k; k += ${slices}u) {\n`;
-if (wideB) {
+body += `for (var k = slice; k < p.k; k += ${g.slices}u) {\n`;
+if (g.wideB) {
 body += `let b = ${load_b(`in1[bi + k * p.ldb]`)};\n`;
 }
-if (!wideB) {
+if (!g.wideB) {
 body += `let b = vec4(${load_b(`in1[bi_0 + k * p.ldb]`)}, ${load_b(`in1[bi_1 + k * p.ldb]`)}, ${load_b(`in1[bi_2 + k * p.ldb]`)}, ${load_b(`in1[bi_3 + k * p.ldb]`)});\n`;
 }
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 body += `s_${i} += ${load_a(`in0[ai_${i} + k * p.akstep]`)} * b;\n`;
 }
 body += `}\n`;
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 const start = i * threads;
 body += `part[${start}u + lidx] = s_${i};\n`;
 }
 body += `workgroupBarrier();\n`;
-for (let half = slices / 2; half >= 1; half /= 2) {
+for (let half = g.slices / 2; half >= 1; half /= 2) {
 body += `if (slice < ${half}u) {\n`;
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 const start = i * threads;
-const other = i * threads + half * columns;
+const other = i * threads + half * g.columns;
 body += `part[${start}u + lidx] += part[${other}u + lidx];\n`;
 }
 body += `}\nworkgroupBarrier();\n`;
 }
 body += `if (slice == 0u && c * 4u < p.n) {\n`;
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 const start = i * threads;
 body += `if (${i}u < p.m) {\nlet at = p.cbase + z * p.cz + ${i}u * p.ldc; var r = part[${start}u + lidx];\n`;
-if (wideC) {
-body += `if (p.accumulate != 0u) { r += vec4<${acc}>(out0[at + c]); }\nout0[at + c] = finish(r, at + c, p.col0 + c);\n`;
+if (g.wideC) {
+body += `if (p.accumulate != 0u) { r += vec4<${g.acc}>(out0[at + c]); }\nout0[at + c] = finish(r, at + c, p.col0 + c);\n`;
 } else {
 for (let l = 0; l < 4; l++) {
-body += `if (c * 4u + ${l}u < p.n) {\nlet x = c * 4u + ${l}u; var y = r.${"xyzw"[l]};\nif (p.accumulate != 0u) { y += ${acc}(out0[at + x]); }\nout0[at + x] = finish(y, at + x, p.col0 + x);\n}\n`;
+body += `if (c * 4u + ${l}u < p.n) {\nlet x = c * 4u + ${l}u; var y = r.${"xyzw"[l]};\nif (p.accumulate != 0u) { y += ${g.acc}(out0[at + x]); }\nout0[at + x] = finish(y, at + x, p.col0 + x);\n}\n`;
 }
 }
 body += `}\n`;
 }
 body += `}\n`;
 return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -1523,150 +1366,150 @@ export interface MatmulDot {
 /** shaders/matmul/dot.wgsl */
 export const MATMUL_DOT: Shader<MatmulDot> = {
   name: "matmul_dot",
-  parameters: ["element", "c", "acc", "sum", "matrixIsB", "wide", "half", "rows", "vectors", "threads", "lanes", "batchRank", "finish"],
-  text(given) {
-const { element, c, acc, sum, matrixIsB, wide, half, rows, vectors, threads, lanes, batchRank, finish } = given;
+  of(g) {
+return [[g.element, g.c, g.acc, g.sum, g.matrixIsB, g.wide, g.half, g.rows, g.vectors, g.threads, g.lanes, g.batchRank, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const rowsOfGroup = threads / lanes * rows;
-const parts = threads * rows * vectors;
-const load = (x: string): string => !half ? `${x}` : wide ? `vec4<f32>(${x})` : `f32(${x})`;
-const total = (s: string): string => wide ? `${s}.x + ${s}.y + ${s}.z + ${s}.w` : `${s}`;
-inputs.push(`${element}`, `${element}`);
-outputs.push(`${c}`);
+const rowsOfGroup = g.threads / g.lanes * g.rows;
+const parts = g.threads * g.rows * g.vectors;
+const load = (x: string): string => !g.half ? `${x}` : g.wide ? `vec4<f32>(${x})` : `f32(${x})`;
+const total = (s: string): string => g.wide ? `${s}.x + ${s}.y + ${s}.z + ${s}.w` : `${s}`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push(`${g.c}`);
 params.push("rows", "k", "ldx", "ldv", "abase", "bbase", "cbase", "cz", "rstep", "vstep", "col0", "zbase", "accumulate");
-for (let d = 0; d < batchRank; d++) {
+for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
-if (lanes > 1) {
-prelude += `var<workgroup> part: array<${acc}, ${parts}u>;\n`;
+if (g.lanes > 1) {
+prelude += `var<workgroup> part: array<${g.acc}, ${parts}u>;\n`;
 }
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: ${acc}, at: u32, column: u32) -> ${c} { return v; }\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: ${g.acc}, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let row0 = (wid.x + wid.y * nwg.x) * ${rowsOfGroup}u + lidx / ${lanes}u * ${rows}u;\nlet lane = lidx % ${lanes}u;\nlet z = wid.z + p.zbase;\n`;
-if (batchRank === 0) {
+body += `let row0 = (wid.x + wid.y * nwg.x) * ${rowsOfGroup}u + lidx / ${g.lanes}u * ${g.rows}u;\nlet lane = lidx % ${g.lanes}u;\nlet z = wid.z + p.zbase;\n`;
+if (g.batchRank === 0) {
 body += `let za = 0u; let zb = 0u;\n`;
 } else {
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 const outer = d + 1;
-if (outer === batchRank) {
+if (outer === g.batchRank) {
 body += `let zx_${d} = z % p.bd_${d}; let zr_${d} = z / p.bd_${d};\n`;
 }
-if (outer < batchRank) {
+if (outer < g.batchRank) {
 body += `let zx_${d} = zr_${outer} % p.bd_${d}; let zr_${d} = zr_${outer} / p.bd_${d};\n`;
 }
 }
 body += `let za =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.ba_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.ba_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.ba_0;\n`;
 }
 body += `let zb =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.bb_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.bb_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.bb_0;\n`;
 }
 }
-if (matrixIsB) {
-for (let i = 0; i < rows; i++) {
+if (g.matrixIsB) {
+for (let i = 0; i < g.rows; i++) {
 body += `let x_${i} = p.bbase + zb + min(row0 + ${i}u, p.rows - 1u) * p.ldx;\n`;
 }
-for (let j = 0; j < vectors; j++) {
+for (let j = 0; j < g.vectors; j++) {
 body += `let v_${j} = p.abase + za + ${j}u * p.ldv;\n`;
 }
 } else {
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 body += `let x_${i} = p.abase + za + min(row0 + ${i}u, p.rows - 1u) * p.ldx;\n`;
 }
-for (let j = 0; j < vectors; j++) {
+for (let j = 0; j < g.vectors; j++) {
 body += `let v_${j} = p.bbase + zb + ${j}u * p.ldv;\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
-for (let j = 0; j < vectors; j++) {
-body += `var s_${i}_${j} = ${sum}();\n`;
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vectors; j++) {
+body += `var s_${i}_${j} = ${g.sum}();\n`;
 }
 }
-body += `for (var k = lane; k < p.k; k += ${lanes}u) {\n`;
-if (matrixIsB) {
-for (let i = 0; i < rows; i++) {
+body += `for (var k = lane; k < p.k; k += ${g.lanes}u) {\n`;
+if (g.matrixIsB) {
+for (let i = 0; i < g.rows; i++) {
 body += `let m_${i} = ${load(`in1[x_${i} + k]`)};\n`;
 }
-for (let j = 0; j < vectors; j++) {
+for (let j = 0; j < g.vectors; j++) {
 body += `let w_${j} = ${load(`in0[v_${j} + k]`)};\n`;
 }
 } else {
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 body += `let m_${i} = ${load(`in0[x_${i} + k]`)};\n`;
 }
-for (let j = 0; j < vectors; j++) {
+for (let j = 0; j < g.vectors; j++) {
 body += `let w_${j} = ${load(`in1[v_${j} + k]`)};\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
-for (let j = 0; j < vectors; j++) {
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vectors; j++) {
 body += `s_${i}_${j} += m_${i} * w_${j};\n`;
 }
 }
 body += `}\n`;
-if (lanes > 1) {
-for (let i = 0; i < rows; i++) {
-for (let j = 0; j < vectors; j++) {
-const start = (i * vectors + j) * threads;
+if (g.lanes > 1) {
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vectors; j++) {
+const start = (i * g.vectors + j) * g.threads;
 body += `part[${start}u + lidx] = ${total(`s_${i}_${j}`)};\n`;
 }
 }
 body += `workgroupBarrier();\n`;
-for (let half = lanes / 2; half >= 1; half /= 2) {
+for (let half = g.lanes / 2; half >= 1; half /= 2) {
 body += `if (lane < ${half}u) {\n`;
-for (let s = 0; s < rows * vectors; s++) {
-const start = s * threads;
-const other = s * threads + half;
+for (let s = 0; s < g.rows * g.vectors; s++) {
+const start = s * g.threads;
+const other = s * g.threads + half;
 body += `part[${start}u + lidx] += part[${other}u + lidx];\n`;
 }
 body += `}\nworkgroupBarrier();\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
-if (lanes > 1) {
+for (let i = 0; i < g.rows; i++) {
+if (g.lanes > 1) {
 body += `if (lane == 0u && row0 + ${i}u < p.rows) {\n`;
 }
-if (lanes === 1) {
+if (g.lanes === 1) {
 body += `if (row0 + ${i}u < p.rows) {\n`;
 }
-for (let j = 0; j < vectors; j++) {
+for (let j = 0; j < g.vectors; j++) {
 body += `{\n`;
-const start = (i * vectors + j) * threads;
+const start = (i * g.vectors + j) * g.threads;
 body += `let at = p.cbase + z * p.cz + (row0 + ${i}u) * p.rstep + ${j}u * p.vstep;\n`;
-if (lanes > 1) {
+if (g.lanes > 1) {
 body += `var r = part[${start}u + lidx];\n`;
 }
-if (lanes === 1) {
+if (g.lanes === 1) {
 body += `var r = ${total(`s_${i}_${j}`)};\n`;
 }
-body += `if (p.accumulate != 0u) { r += ${acc}(out0[at]); }\n`;
-if (!matrixIsB) {
+body += `if (p.accumulate != 0u) { r += ${g.acc}(out0[at]); }\n`;
+if (!g.matrixIsB) {
 body += `out0[at] = finish(r, at, p.col0 + ${j}u);\n`;
 }
-if (matrixIsB) {
+if (g.matrixIsB) {
 body += `out0[at] = finish(r, at, p.col0 + row0 + ${i}u);\n`;
 }
 body += `}\n`;
 }
 body += `}\n`;
 }
-return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
+return { inputs, outputs, params, workgroup: [g.threads, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -1717,94 +1560,94 @@ export interface MatmulRegister {
 /** shaders/matmul/register.wgsl */
 export const MATMUL_REGISTER: Shader<MatmulRegister> = {
   name: "matmul_register",
-  parameters: ["a", "b", "c", "acc", "rows", "vecs", "lanes", "tail", "split", "batchRank", "across", "wideC", "accumulate", "transA", "wideA", "half", "transB", "wideB", "skewB", "finish"],
-  text(given) {
-const { a, b, c, acc, rows, vecs, lanes, tail, split, batchRank, across, wideC, accumulate, transA, wideA, half, transB, wideB, skewB, finish } = given;
+  of(g) {
+return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.tail, g.split, g.batchRank, g.across, g.wideC, g.accumulate, g.transA, g.wideA, g.half, g.transB, g.wideB, g.skewB, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const acrossShift = Math.log2(Math.max(1, across));
-const acrossMask = across - 1;
-const units = wideA && transA ? rows / 4 : rows;
-const steps = wideA && !transA ? 1 : 4;
-const slice = (z: string, zs: string): string => split ? `${zs}` : `${z}`;
-const four = (sum: string, at: string): string => accumulate ? `${sum} + vec4<${acc}>(out0[${at}])` : `${sum}`;
-const one = (sum: string, at: string): string => accumulate ? `${sum} + ${acc}(out0[${at}])` : `${sum}`;
-const load_a = (x: string): string => !half ? `${x}` : wideA ? `vec4<f32>(${x})` : `f32(${x})`;
-const unit = (r0: string, first: string, ln: string): string => units < across ? `${r0} + ${ln} % ${units}u` : `${r0} + ${first} + ${ln}`;
-const step = (first: string, ln: string): string => units < across ? `(${first} + ${ln} / ${units}u) % ${steps}u` : `${first}`;
-const load_b = (x: string): string => !half ? `${x}` : wideB ? `vec4<f32>(${x})` : `f32(${x})`;
-inputs.push(`${a}`, `${b}`);
-outputs.push(`${c}`);
+const least = g.tail ? 1 : 4;
+const acrossShift = Math.log2(Math.max(1, g.across));
+const acrossMask = g.across - 1;
+const units = g.wideA && g.transA ? g.rows / 4 : g.rows;
+const steps = g.wideA && !g.transA ? 1 : 4;
+const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
+const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
+const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
+const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const unit = (r0: string, first: string, ln: string): string => units < g.across ? `${r0} + ${ln} % ${units}u` : `${r0} + ${first} + ${ln}`;
+const step = (first: string, ln: string): string => units < g.across ? `(${first} + ${ln} / ${units}u) % ${steps}u` : `${first}`;
+const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+inputs.push(`${g.a}`, `${g.b}`);
+outputs.push(`${g.c}`);
 params.push("m", "n", "k", "kfrom", "kstep", "lda", "ldb", "ldc", "abase", "bbase", "cbase", "cz", "col0", "zbase", "splits", "groups", "rowgroups", "lanemask", "laneshift");
-for (let d = 0; d < batchRank; d++) {
+for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${c} { return v; }\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
 body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet gm = g % p.rowgroups; let gn = g / p.rowgroups;\n`;
-if (across === 0) {
-body += `let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift; let lane0 = lidx - ln;\nlet r0 = (gm * (${lanes}u >> p.laneshift) + lm) * ${rows}u;\nlet c0 = (gn * (p.lanemask + 1u) + ln) * ${vecs}u;\nif (r0 >= p.m || c0 * 4u >= p.n) { return; }\n`;
+if (g.across === 0) {
+body += `let ln = lidx & p.lanemask; let lm = lidx >> p.laneshift; let lane0 = lidx - ln;\nlet r0 = (gm * (${g.lanes}u >> p.laneshift) + lm) * ${g.rows}u;\nlet c0 = (gn * (p.lanemask + 1u) + ln) * ${g.vecs}u;\nif (r0 >= p.m || c0 * 4u >= p.n) { return; }\n`;
 } else {
-body += `let ln = lidx & ${acrossMask}u; let lm = lidx >> ${acrossShift}u; let lane0 = lidx - ln;\nlet r0 = (gm * (${lanes}u >> ${acrossShift}u) + lm) * ${rows}u;\nlet c0 = (gn * ${across}u + ln) * ${vecs}u;\n`;
+body += `let ln = lidx & ${acrossMask}u; let lm = lidx >> ${acrossShift}u; let lane0 = lidx - ln;\nlet r0 = (gm * (${g.lanes}u >> ${acrossShift}u) + lm) * ${g.rows}u;\nlet c0 = (gn * ${g.across}u + ln) * ${g.vecs}u;\n`;
 }
-if (split) {
+if (g.split) {
 body += `let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;\nlet k0 = p.kfrom + zk * p.kstep; let k1 = min(k0 + p.kstep, p.k);\n`;
 } else {
 body += `let z = wid.z + p.zbase;\nlet k0 = p.kfrom; let k1 = p.k;\n`;
 }
-if (batchRank === 0) {
+if (g.batchRank === 0) {
 body += `let za = 0u; let zb = 0u;\n`;
 } else {
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 const outer = d + 1;
-if (outer === batchRank) {
+if (outer === g.batchRank) {
 body += `let zx_${d} = z % p.bd_${d}; let zr_${d} = z / p.bd_${d};\n`;
 }
-if (outer < batchRank) {
+if (outer < g.batchRank) {
 body += `let zx_${d} = zr_${outer} % p.bd_${d}; let zr_${d} = zr_${outer} / p.bd_${d};\n`;
 }
 }
 body += `let za =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.ba_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.ba_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.ba_0;\n`;
 }
 body += `let zb =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.bb_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.bb_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.bb_0;\n`;
 }
 }
-if (across > 0) {
-for (let h = 0; h < Math.ceil(units * steps / across); h++) {
-const first = h * across % units;
-const begin = Math.floor(h * across / units);
-if (!transA) {
+if (g.across > 0) {
+for (let h = 0; h < Math.ceil(units * steps / g.across); h++) {
+const first = h * g.across % units;
+const begin = Math.floor(h * g.across / units);
+if (!g.transA) {
 body += `let ai_${h} = p.abase + za + min(${unit(`r0`, `${first}u`, `ln`)}, p.m - 1u) * p.lda + (${step(`${begin}u`, `ln`)});\n`;
 }
-if (transA && wideA) {
+if (g.transA && g.wideA) {
 body += `let ai_${h} = p.abase + za + min(${unit(`(r0 / 4u)`, `${first}u`, `ln`)}, p.m / 4u - 1u) + (${step(`${begin}u`, `ln`)}) * p.lda;\n`;
 }
-if (transA && !wideA) {
+if (g.transA && !g.wideA) {
 body += `let ai_${h} = p.abase + za + min(${unit(`r0`, `${first}u`, `ln`)}, p.m - 1u) + (${step(`${begin}u`, `ln`)}) * p.lda;\n`;
 }
 }
-} else if (!transA) {
-for (let i = 0; i < rows; i++) {
+} else if (!g.transA) {
+for (let i = 0; i < g.rows; i++) {
 body += `let ai_${i} = p.abase + za + min(r0 + ${i}u, p.m - 1u) * p.lda;\n`;
 }
-} else if (wideA) {
+} else if (g.wideA) {
 for (let h = 0; h < units; h++) {
 body += `let ai_${h} = p.abase + za + min(r0 / 4u + ${h}u, p.m / 4u - 1u);\n`;
 }
@@ -1813,196 +1656,70 @@ for (let h = 0; h < units; h++) {
 body += `let ai_${h} = p.abase + za + min(r0 + ${h}u, p.m - 1u);\n`;
 }
 }
-if (skewB > 0) {
+if (g.skewB > 0) {
 body += `let bi = p.bbase + zb + c0;\n`;
-} else if (transB) {
-for (let e = 0; e < vecs * 4; e++) {
+} else if (g.transB) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let bi_${e} = p.bbase + zb + min(c0 * 4u + ${e}u, p.n - 1u) * p.ldb;\n`;
 }
-} else if (wideB) {
-for (let j = 0; j < vecs; j++) {
+} else if (g.wideB) {
+for (let j = 0; j < g.vecs; j++) {
 body += `let bi_${j} = p.bbase + zb + min(c0 + ${j}u, p.n / 4u - 1u);\n`;
 }
 } else {
-for (let e = 0; e < vecs * 4; e++) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let bi_${e} = p.bbase + zb + min(c0 * 4u + ${e}u, p.n - 1u);\n`;
 }
 }
-for (let i = 0; i < rows; i++) {
-for (let j = 0; j < vecs; j++) {
-body += `var s_${i}_${j} = vec4<${acc}>();\n`;
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vecs; j++) {
+body += `var s_${i}_${j} = vec4<${g.acc}>();\n`;
 }
 }
+for (let count = 4; count >= least; count -= 3) {
+if (count === 4) {
 body += `for (var k = k0; k + 4u <= k1; k += 4u) {\n`;
-if (across > 0) {
-for (let h = 0; h < Math.ceil(units * Math.min(4, steps) / across); h++) {
-if (transA) {
-body += `let held_${h} = ${load_a(`in0[ai_${h} + k * p.lda]`)};\n`;
 }
-if (!transA && wideA) {
-body += `let held_${h} = ${load_a(`in0[ai_${h} + k / 4u]`)};\n`;
-}
-if (!transA && !wideA) {
-body += `let held_${h} = ${load_a(`in0[ai_${h} + k]`)};\n`;
-}
-}
-} else if (transA) {
-for (let q = 0; q < 4; q++) {
-for (let h = 0; h < units; h++) {
-body += `let a_${h}_${q} = ${load_a(`in0[ai_${h} + (k + ${q}u) * p.lda]`)};\n`;
-}
-}
-} else if (wideA) {
-for (let i = 0; i < rows; i++) {
-body += `let a_${i} = ${load_a(`in0[ai_${i} + k / 4u]`)};\n`;
-}
-} else {
-for (let i = 0; i < rows; i++) {
-for (let q = 0; q < 4; q++) {
-body += `let a_${i}_${q} = ${load_a(`in0[ai_${i} + k + ${q}u]`)};\n`;
-}
-}
-}
-if (skewB > 0) {
-for (let q = 0; q < 4; q++) {
-const late = q * skewB % 4;
-body += `let bk_${q} = k / 4u * p.ldb + ${q}u * p.ldb / 4u;\n`;
-for (let h = 0; h < (vecs + (late > 0 ? 1 : 0)); h++) {
-body += `let w_${q}_${h} = ${load_b(`in1[bi + bk_${q} + ${h}u]`)};\n`;
-}
-for (let j = 0; j < vecs; j++) {
-const next = j + 1;
-if (late === 0) {
-body += `let b_${j}_${q} = w_${q}_${j};\n`;
-}
-if (late === 1) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.yzw, w_${q}_${next}.x);\n`;
-}
-if (late === 2) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.zw, w_${q}_${next}.xy);\n`;
-}
-if (late === 3) {
-body += `let b_${j}_${q} = vec4(w_${q}_${j}.w, w_${q}_${next}.xyz);\n`;
-}
-}
-}
-} else if (transB && wideB) {
-for (let e = 0; e < vecs * 4; e++) {
-body += `let w_${e} = ${load_b(`in1[bi_${e} + k / 4u ]`)};\n`;
-}
-for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
-const e0 = 4 * j;
-const e1 = 4 * j + 1;
-const e2 = 4 * j + 2;
-const e3 = 4 * j + 3;
-body += `let b_${j}_${q} = vec4(w_${e0}.${"xyzw"[q]}, w_${e1}.${"xyzw"[q]}, w_${e2}.${"xyzw"[q]}, w_${e3}.${"xyzw"[q]});\n`;
-}
-}
-} else if (wideB) {
-for (let q = 0; q < 4; q++) {
-body += `let bk_${q} = (k + ${q}u) * p.ldb;\n`;
-for (let j = 0; j < vecs; j++) {
-body += `let b_${j}_${q} = ${load_b(`in1[bi_${j} + bk_${q}]`)};\n`;
-}
-}
-} else {
-for (let q = 0; q < 4; q++) {
-if (!transB) {
-body += `let bk_${q} = (k + ${q}u) * p.ldb;\n`;
-}
-for (let j = 0; j < vecs; j++) {
-const e0 = 4 * j;
-const e1 = 4 * j + 1;
-const e2 = 4 * j + 2;
-const e3 = 4 * j + 3;
-if (transB) {
-body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + k + ${q}u ]`)}, ${load_b(`in1[bi_${e1} + k + ${q}u ]`)}, ${load_b(`in1[bi_${e2} + k + ${q}u ]`)}, ${load_b(`in1[bi_${e3} + k + ${q}u ]`)});\n`;
-} else {
-body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`in1[bi_${e1} + bk_${q}]`)}, ${load_b(`in1[bi_${e2} + bk_${q}]`)}, ${load_b(`in1[bi_${e3} + bk_${q}]`)});\n`;
-}
-}
-}
-}
-for (let i = 0; i < rows; i++) {
-const u = transA && wideA ? i >> 2 : i;
-const l = i & 3;
-if (across > 0 && (!transA || !wideA || l === 0)) {
-for (let q = 0; q < (steps === 1 ? 1 : 4); q++) {
-const flat = q * units + u;
-const h = Math.floor(flat / across);
-const giver = flat % across;
-if (across === lanes) {
-if (steps === 1) {
-body += `let a_${i} = subgroupBroadcast(held_${h}, ${giver}u);\n`;
-}
-if (steps > 1) {
-body += `let a_${u}_${q} = subgroupBroadcast(held_${h}, ${giver}u);\n`;
-}
-} else {
-if (steps === 1) {
-body += `let a_${i} = subgroupShuffle(held_${h}, lane0 + ${giver}u);\n`;
-}
-if (steps > 1) {
-body += `let a_${u}_${q} = subgroupShuffle(held_${h}, lane0 + ${giver}u);\n`;
-}
-}
-}
-}
-for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
-if (wideA && !transA) {
-body += `s_${i}_${j} += a_${i}.${"xyzw"[q]} * b_${j}_${q};\n`;
-}
-if (wideA && transA) {
-body += `s_${i}_${j} += a_${u}_${q}.${"xyzw"[l]} * b_${j}_${q};\n`;
-}
-if (!wideA) {
-body += `s_${i}_${j} += a_${i}_${q} * b_${j}_${q};\n`;
-}
-}
-}
-}
-body += `}\n`;
-if (tail) {
+if (count === 1) {
 body += `for (var k = k0 + ((k1 - k0) & 0xfffffffcu); k < k1; k++) {\n`;
-if (across > 0) {
-for (let h = 0; h < Math.ceil(units * Math.min(1, steps) / across); h++) {
-if (transA) {
+}
+if (g.across > 0) {
+for (let h = 0; h < Math.ceil(units * Math.min(count, steps) / g.across); h++) {
+if (g.transA) {
 body += `let held_${h} = ${load_a(`in0[ai_${h} + k * p.lda]`)};\n`;
 }
-if (!transA && wideA) {
+if (!g.transA && g.wideA) {
 body += `let held_${h} = ${load_a(`in0[ai_${h} + k / 4u]`)};\n`;
 }
-if (!transA && !wideA) {
+if (!g.transA && !g.wideA) {
 body += `let held_${h} = ${load_a(`in0[ai_${h} + k]`)};\n`;
 }
 }
-} else if (transA) {
-for (let q = 0; q < 1; q++) {
+} else if (g.transA) {
+for (let q = 0; q < count; q++) {
 for (let h = 0; h < units; h++) {
 body += `let a_${h}_${q} = ${load_a(`in0[ai_${h} + (k + ${q}u) * p.lda]`)};\n`;
 }
 }
-} else if (wideA) {
-for (let i = 0; i < rows; i++) {
+} else if (g.wideA) {
+for (let i = 0; i < g.rows; i++) {
 body += `let a_${i} = ${load_a(`in0[ai_${i} + k / 4u]`)};\n`;
 }
 } else {
-for (let i = 0; i < rows; i++) {
-for (let q = 0; q < 1; q++) {
+for (let i = 0; i < g.rows; i++) {
+for (let q = 0; q < count; q++) {
 body += `let a_${i}_${q} = ${load_a(`in0[ai_${i} + k + ${q}u]`)};\n`;
 }
 }
 }
-if (skewB > 0) {
-for (let q = 0; q < 1; q++) {
-const late = q * skewB % 4;
+if (g.skewB > 0) {
+for (let q = 0; q < count; q++) {
+const late = q * g.skewB % 4;
 body += `let bk_${q} = k / 4u * p.ldb + ${q}u * p.ldb / 4u;\n`;
-for (let h = 0; h < (vecs + (late > 0 ? 1 : 0)); h++) {
+for (let h = 0; h < (g.vecs + (late > 0 ? 1 : 0)); h++) {
 body += `let w_${q}_${h} = ${load_b(`in1[bi + bk_${q} + ${h}u]`)};\n`;
 }
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const next = j + 1;
 if (late === 0) {
 body += `let b_${j}_${q} = w_${q}_${j};\n`;
@@ -2018,12 +1735,12 @@ body += `let b_${j}_${q} = vec4(w_${q}_${j}.w, w_${q}_${next}.xyz);\n`;
 }
 }
 }
-} else if (transB && wideB) {
-for (let e = 0; e < vecs * 4; e++) {
+} else if (g.transB && g.wideB) {
+for (let e = 0; e < g.vecs * 4; e++) {
 body += `let w_${e} = ${load_b(`in1[bi_${e} + k / 4u ]`)};\n`;
 }
 for (let q = 0; q < 4; q++) {
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const e0 = 4 * j;
 const e1 = 4 * j + 1;
 const e2 = 4 * j + 2;
@@ -2031,24 +1748,24 @@ const e3 = 4 * j + 3;
 body += `let b_${j}_${q} = vec4(w_${e0}.${"xyzw"[q]}, w_${e1}.${"xyzw"[q]}, w_${e2}.${"xyzw"[q]}, w_${e3}.${"xyzw"[q]});\n`;
 }
 }
-} else if (wideB) {
-for (let q = 0; q < 1; q++) {
+} else if (g.wideB) {
+for (let q = 0; q < count; q++) {
 body += `let bk_${q} = (k + ${q}u) * p.ldb;\n`;
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 body += `let b_${j}_${q} = ${load_b(`in1[bi_${j} + bk_${q}]`)};\n`;
 }
 }
 } else {
-for (let q = 0; q < 1; q++) {
-if (!transB) {
+for (let q = 0; q < count; q++) {
+if (!g.transB) {
 body += `let bk_${q} = (k + ${q}u) * p.ldb;\n`;
 }
-for (let j = 0; j < vecs; j++) {
+for (let j = 0; j < g.vecs; j++) {
 const e0 = 4 * j;
 const e1 = 4 * j + 1;
 const e2 = 4 * j + 2;
 const e3 = 4 * j + 3;
-if (transB) {
+if (g.transB) {
 body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + k + ${q}u ]`)}, ${load_b(`in1[bi_${e1} + k + ${q}u ]`)}, ${load_b(`in1[bi_${e2} + k + ${q}u ]`)}, ${load_b(`in1[bi_${e3} + k + ${q}u ]`)});\n`;
 } else {
 body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`in1[bi_${e1} + bk_${q}]`)}, ${load_b(`in1[bi_${e2} + bk_${q}]`)}, ${load_b(`in1[bi_${e3} + bk_${q}]`)});\n`;
@@ -2056,15 +1773,15 @@ body += `let b_${j}_${q} = vec4(${load_b(`in1[bi_${e0} + bk_${q}]`)}, ${load_b(`
 }
 }
 }
-for (let i = 0; i < rows; i++) {
-const u = transA && wideA ? i >> 2 : i;
+for (let i = 0; i < g.rows; i++) {
+const u = g.transA && g.wideA ? i >> 2 : i;
 const l = i & 3;
-if (across > 0 && (!transA || !wideA || l === 0)) {
-for (let q = 0; q < (steps === 1 ? 1 : 1); q++) {
+if (g.across > 0 && (!g.transA || !g.wideA || l === 0)) {
+for (let q = 0; q < (steps === 1 ? 1 : count); q++) {
 const flat = q * units + u;
-const h = Math.floor(flat / across);
-const giver = flat % across;
-if (across === lanes) {
+const h = Math.floor(flat / g.across);
+const giver = flat % g.across;
+if (g.across === g.lanes) {
 if (steps === 1) {
 body += `let a_${i} = subgroupBroadcast(held_${h}, ${giver}u);\n`;
 }
@@ -2081,15 +1798,15 @@ body += `let a_${u}_${q} = subgroupShuffle(held_${h}, lane0 + ${giver}u);\n`;
 }
 }
 }
-for (let q = 0; q < 1; q++) {
-for (let j = 0; j < vecs; j++) {
-if (wideA && !transA) {
+for (let q = 0; q < count; q++) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideA && !g.transA) {
 body += `s_${i}_${j} += a_${i}.${"xyzw"[q]} * b_${j}_${q};\n`;
 }
-if (wideA && transA) {
+if (g.wideA && g.transA) {
 body += `s_${i}_${j} += a_${u}_${q}.${"xyzw"[l]} * b_${j}_${q};\n`;
 }
-if (!wideA) {
+if (!g.wideA) {
 body += `s_${i}_${j} += a_${i}_${q} * b_${j}_${q};\n`;
 }
 }
@@ -2097,10 +1814,10 @@ body += `s_${i}_${j} += a_${i}_${q} * b_${j}_${q};\n`;
 }
 body += `}\n`;
 }
-for (let i = 0; i < rows; i++) {
+for (let i = 0; i < g.rows; i++) {
 body += `if (r0 + ${i}u < p.m) {\nlet at = p.cbase + ${slice(`z`, `zs`)} * p.cz + (r0 + ${i}u) * p.ldc;\n`;
-for (let j = 0; j < vecs; j++) {
-if (wideC) {
+for (let j = 0; j < g.vecs; j++) {
+if (g.wideC) {
 body += `if ((c0 + ${j}u) * 4u < p.n) { out0[at + (c0 + ${j}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 + ${j}u)`)}, at + (c0 + ${j}u), p.col0 + (c0 + ${j}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -2110,7 +1827,8 @@ body += `if ((c0 + ${j}u) * 4u + ${l}u < p.n) { out0[at + ((c0 + ${j}u) * 4u + $
 }
 body += `}\n`;
 }
-return { inputs, outputs, params, workgroup: [lanes, 1, 1], prelude, body };
+return { inputs, outputs, params, workgroup: [g.lanes, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -2127,19 +1845,19 @@ export interface MatmulSplitSum {
 /** shaders/matmul/split_sum.wgsl */
 export const MATMUL_SPLIT_SUM: Shader<MatmulSplitSum> = {
   name: "matmul_split_sum",
-  parameters: ["part", "c", "finish"],
-  text(given) {
-const { part, c, finish } = given;
+  of(g) {
+return [[g.part, g.c, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-inputs.push(`${part}`);
-outputs.push(`${c}`);
+inputs.push(`${g.part}`);
+outputs.push(`${g.c}`);
 params.push("total", "size", "columns", "splits");
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: ${part}, at: u32, column: u32) -> ${c} { return v; }\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: ${g.part}, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let i = (wid.x + wid.y * nwg.x) * 64u + lidx;\nif (i >= p.total) { return; }\nlet z = i / p.size; let e = i - z * p.size;\nvar at = z * p.splits * p.size + e;\nvar sum = ${part}();\nfor (var s = 0u; s < p.splits; s++) { sum += in0[at]; at += p.size; }\nout0[i] = finish(sum, i, e % p.columns);\n`;
+body += `let i = (wid.x + wid.y * nwg.x) * 64u + lidx;\nif (i >= p.total) { return; }\nlet z = i / p.size; let e = i - z * p.size;\nvar at = z * p.splits * p.size + e;\nvar sum = ${g.part}();\nfor (var s = 0u; s < p.splits; s++) { sum += in0[at]; at += p.size; }\nout0[i] = finish(sum, i, e % p.columns);\n`;
 return { inputs, outputs, params, workgroup: [64, 1, 1], prelude, body };
+}];
   },
 };
 
@@ -2188,88 +1906,87 @@ export interface MatmulTiled {
 /** shaders/matmul/tiled.wgsl */
 export const MATMUL_TILED: Shader<MatmulTiled> = {
   name: "matmul_tiled",
-  parameters: ["a", "b", "c", "acc", "bm", "bn", "bk", "tm", "tn", "transA", "transB", "wideA", "wideB", "half", "split", "batchRank", "wideC", "accumulate", "finish"],
-  text(given) {
-const { a, b, c, acc, bm, bn, bk, tm, tn, transA, transB, wideA, wideB, half, split, batchRank, wideC, accumulate, finish } = given;
+  of(g) {
+return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.transA, g.transB, g.wideA, g.wideB, g.half, g.split, g.batchRank, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = bm / tm * (bn / tn);
-const across = bn / tn;
-const down = bm / tm;
-const rowBlocks = bm / 4;
-const columnBlocks = bn / 4;
-const sizeA = bm * bk / 4;
-const sizeB = bn * bk / 4;
+const threads = g.bm / g.tm * (g.bn / g.tn);
+const across = g.bn / g.tn;
+const down = g.bm / g.tm;
+const rowBlocks = g.bm / 4;
+const columnBlocks = g.bn / 4;
+const sizeA = g.bm * g.bk / 4;
+const sizeB = g.bn * g.bk / 4;
 const band = 8;
-const load_a = (x: string): string => !half ? `${x}` : wideA ? `vec4<f32>(${x})` : `f32(${x})`;
-const load_b = (x: string): string => !half ? `${x}` : wideB ? `vec4<f32>(${x})` : `f32(${x})`;
-const slice = (z: string, zs: string): string => split ? `${zs}` : `${z}`;
-const four = (sum: string, at: string): string => accumulate ? `${sum} + vec4<${acc}>(out0[${at}])` : `${sum}`;
-const one = (sum: string, at: string): string => accumulate ? `${sum} + ${acc}(out0[${at}])` : `${sum}`;
-inputs.push(`${a}`, `${b}`);
-outputs.push(`${c}`);
+const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
+const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
+const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
+const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
+const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
+inputs.push(`${g.a}`, `${g.b}`);
+outputs.push(`${g.c}`);
 params.push("m", "n", "k", "kfrom", "kstep", "ldc", "cbase", "cz", "col0", "zbase", "splits", "groups", "rowgroups", "lda", "ldb", "abase", "bbase");
-for (let d = 0; d < batchRank; d++) {
+for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
-prelude += `var<workgroup> sa: array<vec4<${acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${acc}>, ${sizeB}u>;\n`;
-if (finish !== undefined) prelude += finish === "" ? "" : finish + "\n"; else {
-prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${c} { return v; }\n`;
+prelude += `var<workgroup> sa: array<vec4<${g.acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${g.acc}>, ${sizeB}u>;\n`;
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${bm}u; let c0 = gn * ${bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
-if (split) {
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+if (g.split) {
 body += `let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;\n`;
 }
-if (!split) {
+if (!g.split) {
 body += `let z = wid.z + p.zbase;\n`;
 }
-if (batchRank === 0) {
+if (g.batchRank === 0) {
 body += `let za = 0u; let zb = 0u;\n`;
 } else {
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 const outer = d + 1;
-if (outer === batchRank) {
+if (outer === g.batchRank) {
 body += `let zx_${d} = z % p.bd_${d}; let zr_${d} = z / p.bd_${d};\n`;
 }
-if (outer < batchRank) {
+if (outer < g.batchRank) {
 body += `let zx_${d} = zr_${outer} % p.bd_${d}; let zr_${d} = zr_${outer} / p.bd_${d};\n`;
 }
 }
 body += `let za =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.ba_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.ba_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.ba_0;\n`;
 }
 body += `let zb =\n`;
-for (let d = batchRank - 1; d > 0; d--) {
+for (let d = g.batchRank - 1; d > 0; d--) {
 body += `zx_${d} * p.bb_${d} +\n`;
 }
-if (batchRank === 1) {
+if (g.batchRank === 1) {
 body += `z * p.bb_0;\n`;
 }
-if (batchRank > 1) {
+if (g.batchRank > 1) {
 body += `zr_1 * p.bb_0;\n`;
 }
 }
-if (split) {
+if (g.split) {
 body += `let k0 = p.kfrom + zk * p.kstep; let k1 = min(k0 + p.kstep, p.k);\n`;
 }
-if (!split) {
+if (!g.split) {
 body += `let k0 = p.kfrom; let k1 = p.k;\n`;
 }
-for (let i = 0; i < tm; i++) {
-for (let j = 0; j < tn / 4; j++) {
-body += `var s_${i}_${j} = vec4<${acc}>();\n`;
+for (let i = 0; i < g.tm; i++) {
+for (let j = 0; j < g.tn / 4; j++) {
+body += `var s_${i}_${j} = vec4<${g.acc}>();\n`;
 }
 }
-body += `for (var kt = k0; kt < k1; kt += ${bk}u) {\n`;
-for (let first = 0; first < bm * bk / 16; first += threads) {
-const rest = bm * bk / 16 - first;
+body += `for (var kt = k0; kt < k1; kt += ${g.bk}u) {\n`;
+for (let first = 0; first < g.bm * g.bk / 16; first += threads) {
+const rest = g.bm * g.bk / 16 - first;
 if (rest < threads) {
 body += `if (lidx < ${rest}u) {\n`;
 }
@@ -2277,15 +1994,15 @@ if (rest >= threads) {
 body += `{\n`;
 }
 body += `let t = lidx + ${first}u; let bi = t % ${rowBlocks}u; let bq = t / ${rowBlocks}u;\nlet at = r0 + bi * 4u; let k = kt + bq * 4u;\n`;
-if (!transA && wideA) {
+if (!g.transA && g.wideA) {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
-body += `let w_${i} = select(vec4<${acc}>(), ${load_a(`in0[p.abase + za + min(at + ${i}u, p.m - 1u) * p.lda + kv]`)}, k < k1);\n`;
+body += `let w_${i} = select(vec4<${g.acc}>(), ${load_a(`in0[p.abase + za + min(at + ${i}u, p.m - 1u) * p.lda + kv]`)}, k < k1);\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
 }
-} else if (!transA) {
+} else if (!g.transA) {
 for (let i = 0; i < 4; i++) {
 body += `let ro_${i} = p.abase + za + min(at + ${i}u, p.m - 1u) * p.lda;\n`;
 }
@@ -2293,15 +2010,15 @@ for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
-list.push(`select(${acc}(0), ${load_a(`in0[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
+list.push(`select(${g.acc}(0), ${load_a(`in0[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
 body += `);\n`;
 }
-} else if (wideA) {
+} else if (g.wideA) {
 body += `let av = p.abase + za + min(at, p.m - 4u) / 4u;\n`;
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), ${load_a(`in0[av + min(k + ${q}u, k1 - 1u) * p.lda]`)}, k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), ${load_a(`in0[av + min(k + ${q}u, k1 - 1u) * p.lda]`)}, k + ${q}u < k1);\n`;
 }
 } else {
 for (let i = 0; i < 4; i++) {
@@ -2311,7 +2028,7 @@ for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.lda;\n`;
 }
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), vec4(${load_a(`in0[co_0 + kr_${q}]`)}, ${load_a(`in0[co_1 + kr_${q}]`)}, ${load_a(`in0[co_2 + kr_${q}]`)}, ${load_a(`in0[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_a(`in0[co_0 + kr_${q}]`)}, ${load_a(`in0[co_1 + kr_${q}]`)}, ${load_a(`in0[co_2 + kr_${q}]`)}, ${load_a(`in0[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
 }
 }
 for (let q = 0; q < 4; q++) {
@@ -2319,8 +2036,8 @@ body += `sa[(bq * 4u + ${q}u) * ${rowBlocks}u + bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
-for (let first = 0; first < bn * bk / 16; first += threads) {
-const rest = bn * bk / 16 - first;
+for (let first = 0; first < g.bn * g.bk / 16; first += threads) {
+const rest = g.bn * g.bk / 16 - first;
 if (rest < threads) {
 body += `if (lidx < ${rest}u) {\n`;
 }
@@ -2328,15 +2045,15 @@ if (rest >= threads) {
 body += `{\n`;
 }
 body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bq = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bq * 4u;\n`;
-if (transB && wideB) {
+if (g.transB && g.wideB) {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
-body += `let w_${i} = select(vec4<${acc}>(), ${load_b(`in1[p.bbase + zb + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
+body += `let w_${i} = select(vec4<${g.acc}>(), ${load_b(`in1[p.bbase + zb + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
 }
-} else if (transB) {
+} else if (g.transB) {
 for (let i = 0; i < 4; i++) {
 body += `let ro_${i} = p.bbase + zb + min(at + ${i}u, p.n - 1u) * p.ldb;\n`;
 }
@@ -2344,15 +2061,15 @@ for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
-list.push(`select(${acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
+list.push(`select(${g.acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
 body += `);\n`;
 }
-} else if (wideB) {
+} else if (g.wideB) {
 body += `let av = p.bbase + zb + min(at, p.n - 4u) / 4u;\n`;
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
 }
 } else {
 for (let i = 0; i < 4; i++) {
@@ -2362,7 +2079,7 @@ for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.ldb;\n`;
 }
 for (let q = 0; q < 4; q++) {
-body += `let v_${q} = select(vec4<${acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
+body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
 }
 }
 for (let q = 0; q < 4; q++) {
@@ -2371,32 +2088,32 @@ body += `sb[(bq * 4u + ${q}u) * ${columnBlocks}u + bi] = v_${q};\n`;
 body += `}\n`;
 }
 body += `workgroupBarrier();\n`;
-for (let q = 0; q < bk; q++) {
+for (let q = 0; q < g.bk; q++) {
 body += `{\n`;
-for (let h = 0; h < tm / 4; h++) {
-const start = q * bm / 4;
+for (let h = 0; h < g.tm / 4; h++) {
+const start = q * g.bm / 4;
 const later = h * down;
 body += `let a_${h} = sa[${start}u + ty + ${later}u];\n`;
 }
-for (let j = 0; j < tn / 4; j++) {
-const start = q * bn / 4;
+for (let j = 0; j < g.tn / 4; j++) {
+const start = q * g.bn / 4;
 const later = j * across;
 body += `let b_${j} = sb[${start}u + tx + ${later}u];\n`;
 }
-for (let i = 0; i < tm; i++) {
+for (let i = 0; i < g.tm; i++) {
 const h = i >> 2;
 const l = i & 3;
-for (let j = 0; j < tn / 4; j++) {
+for (let j = 0; j < g.tn / 4; j++) {
 body += `s_${i}_${j} += a_${h}.${"xyzw"[l]} * b_${j};\n`;
 }
 }
 body += `}\n`;
 }
 body += `workgroupBarrier();\n}\n`;
-for (let i = 0; i < tm; i++) {
+for (let i = 0; i < g.tm; i++) {
 body += `if ((r0 + (ty + ${i}u / 4u * ${down}u) * 4u + ${i}u % 4u) < p.m) {\nlet at = p.cbase + ${slice(`z`, `zs`)} * p.cz + (r0 + (ty + ${i}u / 4u * ${down}u) * 4u + ${i}u % 4u) * p.ldc;\n`;
-for (let j = 0; j < tn / 4; j++) {
-if (wideC) {
+for (let j = 0; j < g.tn / 4; j++) {
+if (g.wideC) {
 body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u < p.n) { out0[at + (c0 / 4u + tx + ${j}u * ${across}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 / 4u + tx + ${j}u * ${across}u)`)}, at + (c0 / 4u + tx + ${j}u * ${across}u), p.col0 + (c0 / 4u + tx + ${j}u * ${across}u)); }\n`;
 } else {
 for (let l = 0; l < 4; l++) {
@@ -2407,6 +2124,7 @@ body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u < p.n) { out0[at +
 body += `}\n`;
 }
 return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
+}];
   },
 };
 

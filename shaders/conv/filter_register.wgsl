@@ -103,12 +103,46 @@ fn main(
     //: let seen_h = u32(yp_h) < p.ylimit; let at_h = (i32(ym) * i32(p.ylimit) + yp_h) * i32(p.xlimit);
     //#end
     //#end
-    for (var x = 0u; x + 4u <= p.xrows; x += 4u) {
-      //#include conv/filter_places.wgsl places PLACES = 4
+    // Four places at a time, then what is left one by one.
+    //#for count = 4; count >= 1; count -= 3
+    for (var x = 0u; x + 4u <= p.xrows; x += 4u) { //#if count == 4
+    //: for (var x = p.xrows & 0xfffffffcu; x < p.xrows; x++) { //#if count == 1
+      let place = line * p.xrows + x;
+      //#if ACROSS > 0
+      //#for h in 0..ceil(UNITS * count / ACROSS)
+      //#let u = h % HELD
+      //#let begin = floor(h * ACROSS / UNITS)
+      //: let x_h = i32((x + step(begin, ln)) * p.xmul) + xoff_u; let ok_h = seen_u & (u32(x_h) < p.xlimit);
+      //: let held_h = select(zero(), load_a(in0[element(u32(select(0, at_u + x_h, ok_h)), c_u)]), ok_h);
+      //#end
+      //#else
+      //#for q in 0..count, h in 0..UNITS
+      let x_h_q = i32((x + q) * p.xmul) + xoff_h; let ok_h_q = seen_h & (u32(x_h_q) < p.xlimit);
+      let a_h_q = select(zero(), load_a(in0[element(u32(select(0, at_h + x_h_q, ok_h_q)), c_h)]), ok_h_q);
+      //#end
+      //#end
+      let b_j_q = in1[place]; //#include matmul/columns.wgsl columns_load AT = place; SHIFT = ; COUNT = count
+      //#for i in 0..ROWS
+      //#let u = WIDE_A ? i >> 2 : i
+      //#let l = i & 3
+      //#if ACROSS > 0 && (!WIDE_A || l == 0)
+      // The unit from the lane that holds it.
+      //#for q in 0..count
+      //#let flat = q * UNITS + u
+      //#let h = floor(flat / ACROSS)
+      //#let giver = flat % ACROSS
+      //: let a_u_q = subgroupBroadcast(held_h, giver); //#if ACROSS == LANES
+      //: let a_u_q = subgroupShuffle(held_h, lane0 + giver); //#if ACROSS != LANES
+      //#end
+      //#end
+      //#let h = u
+      //#for q in 0..count, j in 0..VECS
+      s_i_j += a_h_q[l] * b_j_q; //#if WIDE_A
+      //: s_i_j += a_h_q * b_j_q; //#if !WIDE_A
+      //#end
+      //#end
     }
-    for (var x = p.xrows & 0xfffffffcu; x < p.xrows; x++) {
-      //#include conv/filter_places.wgsl places PLACES = 1
-    }
+    //#end
   }
   //#include matmul/pieces.wgsl store COUNT_ROWS = ROWS; COUNT_VECS = VECS; ROW_IN = r0 + i < p.m; ROW_AT = z * p.cz + (r0 + i) * p.ldc; COLUMN = (c0 + j)
 }

@@ -32,6 +32,10 @@ fn load_a(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
 //: fn load_a(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE_A
 //: fn load_a(x: f16) -> f32 { return f32(x); } //#inline
 
+// The row of the filter, or column of the transposed one, where a step begins.
+//: fn step_of(kb: u32, k: u32) -> u32 { return k; } //#inline TRANS_B
+fn step_of(kb: u32, k: u32) -> u32 { return kb + k; } //#inline
+
 @group(0) @binding(0) var<storage, read> in0: array<A>;
 @group(0) @binding(1) var<storage, read> in1: array<B>;
 @group(0) @binding(2) var<storage, read_write> out0: array<C>;
@@ -106,11 +110,7 @@ fn main(
         for (var k = 0u; k < p.channels; k += STEP) {
           let a_h = select(vec4<Acc>(), load_a(in0[ai_h + k / 4u]), xin_h); //#for h in 0..WIDE_A ? LOADS : 0
           //: let a_h = select(Acc(0), load_a(in0[ai_h + k]), xin_h); //#for h in 0..WIDE_A ? 0 : LOADS
-          //#if TRANS_B
-          //#include matmul/columns.wgsl columns_load AT = k; SHIFT = + kb; COUNT = STEP
-          //#else
-          let b_j_q = in1[kb + k]; //#include matmul/columns.wgsl columns_load AT = (kb + k); SHIFT = ; COUNT = STEP
-          //#end
+          let b_j_q = in1[kb + k]; //#include matmul/columns.wgsl columns_load AT = step_of(kb, k); SHIFT = + kb; COUNT = STEP
           //#for i in 0..ROWS
           //#if ACROSS > 0
           //#let h = floor(i / ACROSS)

@@ -12,6 +12,7 @@ const LANES = 8u; //#param Invocations of a workgroup: one subgroup where lanes 
 const TAIL = true; //#param The sums may have a number of terms that is no multiple of 4.
 const SPLIT = false; //#param Several invocations share a sum; each stores its part.
 const BATCH_RANK = 0; //#param Axes of the loop over products; 0 for one product.
+const LEAST = 1; //#let TAIL ? 1 : 4
 const i = 0u; //#index
 const j = 0u; //#index
 
@@ -72,16 +73,13 @@ fn main(
   //#include matmul/rows.wgsl rows_setup
   //#include matmul/columns.wgsl columns_setup BASE = p.bbase + zb
   var s_i_j = vec4<Acc>(); //#for i in 0..ROWS, j in 0..VECS
-  for (var k = k0; k + 4u <= k1; k += 4u) {
-    //#include matmul/rows.wgsl rows_load COUNT = 4
-    //#include matmul/columns.wgsl columns_load AT = k; SHIFT = ; COUNT = 4
-    //#include matmul/rows.wgsl products COUNT = 4
-  }
-  //#if TAIL
-  for (var k = k0 + ((k1 - k0) & 0xfffffffcu); k < k1; k++) {
-    //#include matmul/rows.wgsl rows_load COUNT = 1
-    //#include matmul/columns.wgsl columns_load AT = k; SHIFT = ; COUNT = 1
-    //#include matmul/rows.wgsl products COUNT = 1
+  // Four steps at a time, then what is left one by one.
+  //#for count = 4; count >= LEAST; count -= 3
+  for (var k = k0; k + 4u <= k1; k += 4u) { //#if count == 4
+  //: for (var k = k0 + ((k1 - k0) & 0xfffffffcu); k < k1; k++) { //#if count == 1
+    //#include matmul/rows.wgsl rows_load COUNT = count
+    //#include matmul/columns.wgsl columns_load AT = k; SHIFT = ; COUNT = count
+    //#include matmul/rows.wgsl products COUNT = count
   }
   //#end
   //#include matmul/pieces.wgsl store COUNT_ROWS = ROWS; COUNT_VECS = VECS; ROW_IN = r0 + i < p.m; ROW_AT = p.cbase + slice(z, zs) * p.cz + (r0 + i) * p.ldc; COLUMN = (c0 + j)

@@ -25,11 +25,11 @@ export function shaderProgram<P>(
   additions: ShaderAdditions = {},
 ): Program {
   const { name = shader.name, inputs = [], params = [], enable = [] } = additions;
-  let key = `${shader.name}|${name}|${inputs}|${params}|${enable}`;
-  for (const p of shader.parameters) key += `|${parameters[p]}`;
+  const [own, make] = shader.of(parameters);
+  const key = [shader.name, name, inputs, params, enable, ...own].join("|");
   let program = programs.get(key);
   if (program === undefined) {
-    const text = shader.text(parameters);
+    const text = make();
     program = makeProgram({
       ...text,
       name,

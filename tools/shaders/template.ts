@@ -142,7 +142,7 @@ class Maker {
     if (parameter.doc === "") throw new Error(`${token} has no line that says what it is`);
     if (this.#parameters.some((p) => p.name === parameter.name)) return;
     this.#parameters.push(parameter);
-    this.#names.values.set(token, { text: parameter.name, suffix });
+    this.#names.values.set(token, { text: `g.${parameter.name}`, suffix });
   }
 
   /** Inline functions become functions of texts. */
@@ -206,15 +206,16 @@ class Maker {
     this.#flush();
     if (this.#blocks.length > 0) throw new Error("A block has no end");
     if (this.#workgroup === "") throw new Error("There is no entry point");
-    const names = this.#parameters.map((p) => p.name).join(", ");
+    const names = this.#parameters.map((p) => `g.${p.name}`).join(", ");
     return {
       parameters: this.#parameters,
       code: [
-        ...(names === "" ? [] : [`const { ${names} } = given;`]),
+        `return [[${names}], () => {`,
         "const inputs: string[] = [], outputs: string[] = [], params: string[] = [];",
         `let prelude = "", body = "";`,
         ...this.#out,
         `return { inputs, outputs, params, workgroup: [${this.#workgroup}], prelude, body };`,
+        "}];",
       ].join("\n"),
     };
   }
@@ -263,7 +264,7 @@ class Maker {
     this.#flush();
     const target = this.#targetName();
     this.#out.push(
-      `if (${name} !== undefined) ${target} += ${name} === "" ? "" : ${name} + "\\n"; else {`,
+      `if (g.${name} !== undefined) ${target} += g.${name} === "" ? "" : g.${name} + "\\n"; else {`,
     );
     this.#names.scopes.push(new Set());
     this.#blocks.push(1);

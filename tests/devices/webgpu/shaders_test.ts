@@ -22,7 +22,7 @@ function atDefaults(path: string): string {
   const name = path.slice("shaders/".length, -".wgsl".length).replaceAll("/", "_");
   const shaders = generated as unknown as Record<string, Shader<object>>;
   const shader = shaders[name.toUpperCase()];
-  return makeProgram({ name: shader.name, ...shader.text(given) }).source;
+  return makeProgram({ name: shader.name, ...shader.of(given)[1]() }).source;
 }
 
 /** What the compiler says of WGSL; undefined where it is right. */
