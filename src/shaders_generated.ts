@@ -1192,6 +1192,310 @@ return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/depthwise/filter.wgsl. */
+export interface DepthwiseFilter {
+  /** Type of what is read at once. */
+  readonly element: string;
+  /** Type of what is stored at once. */
+  readonly c: string;
+  /** Type of the sums. */
+  readonly sum: string;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Elements along a row of the filter that an invocation makes. */
+  readonly taps: number;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** What is stored for a sum, as a function. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/depthwise/filter.wgsl */
+export const DEPTHWISE_FILTER: Shader<DepthwiseFilter> = {
+  name: "depthwise_filter",
+  of(g) {
+return [[g.element, g.c, g.sum, g.half, g.taps, g.workgroup, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `${g.sum}(${x})`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push(`${g.c}`);
+params.push("total", "channels", "filters", "lines", "step", "yrows", "xrows", "ylimit", "xlimit", "xtaps", "ystride", "xstride", "ydilation", "xdilation", "ybefore", "xbefore");
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: f32, at: u32, column: u32) -> ${g.c} { return v; }\n`;
+}
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet width = p.channels * p.filters;\nlet oc = i % width; let b = i / width; let c = oc / p.filters;\nlet blocks = p.xtaps / ${g.taps}u;\nlet v0 = b % blocks * ${g.taps}u; let u = b / blocks;\n`;
+for (let f = 0; f < g.taps; f++) {
+body += `var s_${f} = ${g.sum}();\n`;
+}
+body += `for (var line = wid.z * p.step; line < min((wid.z + 1u) * p.step, p.lines); line++) {\nlet y = line % p.yrows; let n = line / p.yrows;\nlet ys = y * p.ystride + u * p.ydilation - p.ybefore;\nif (ys >= p.ylimit) { continue; }\nfor (var x = 0u; x < p.xrows; x++) {\nlet g = ${load(`in1[(line * p.xrows + x) * width + oc]`)};\n`;
+for (let f = 0; f < g.taps; f++) {
+body += `let x_${f} = x * p.xstride + (v0 + ${f}u) * p.xdilation - p.xbefore; let ok_${f} = x_${f} < p.xlimit;\ns_${f} += g * select(${g.sum}(), ${load(`in0[((n * p.ylimit + ys) * p.xlimit + select(0u, x_${f}, ok_${f})) * p.channels + c]`)}, ok_${f});\n`;
+}
+body += `}\n}\nlet at = wid.z * p.total * ${g.taps}u + (u * p.xtaps + v0) * width + oc;\n`;
+for (let f = 0; f < g.taps; f++) {
+body += `out0[at + ${f}u * width] = finish(s_${f}, at, oc);\n`;
+}
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/depthwise/input_one.wgsl. */
+export interface DepthwiseInputOne {
+  /** Type of what is read at once. */
+  readonly element: string;
+  /** Type of what is stored at once. */
+  readonly c: string;
+  /** Type of the sums. */
+  readonly sum: string;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** What is stored for a sum, as a function. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/depthwise/input_one.wgsl */
+export const DEPTHWISE_INPUT_ONE: Shader<DepthwiseInputOne> = {
+  name: "depthwise_input_one",
+  of(g) {
+return [[g.element, g.c, g.sum, g.half, g.workgroup, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `${g.sum}(${x})`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push(`${g.c}`);
+params.push("total", "channels", "filters", "yrows", "xrows", "ylimit", "xlimit", "ytaps", "xtaps", "ystride", "xstride", "ydilation", "xdilation", "ybefore", "xbefore");
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: f32, at: u32, column: u32) -> ${g.c} { return v; }\n`;
+}
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet width = p.channels * p.filters;\nlet c = i % p.channels; let b = i / p.channels;\nlet x = b % p.xrows; let l = b / p.xrows; let y = l % p.yrows; let n = l / p.yrows;\nvar s = ${g.sum}();\nfor (var u = 0u; u < p.ytaps; u++) {\nlet ya = y + p.ybefore - u * p.ydilation;\nlet ys = ya / p.ystride;\nif (ys >= p.ylimit || ys * p.ystride != ya) { continue; }\nfor (var v = 0u; v < p.xtaps; v++) {\nlet xa = x + p.xbefore - v * p.xdilation;\nlet xs = xa / p.xstride;\nif (xs >= p.xlimit || xs * p.xstride != xa) { continue; }\nlet g = ((n * p.ylimit + ys) * p.xlimit + xs) * width + c * p.filters;\nlet f = (u * p.xtaps + v) * width + c * p.filters;\nfor (var q = 0u; q < p.filters; q++) {\ns += ${load(`in0[g + q]`)} * ${load(`in1[f + q]`)};\n}\n}\n}\nout0[i] = finish(s, i, c);\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/depthwise/one.wgsl. */
+export interface DepthwiseOne {
+  /** Type of what is read at once. */
+  readonly element: string;
+  /** Type of what is stored at once. */
+  readonly c: string;
+  /** Type of the sums. */
+  readonly sum: string;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** The epilogue, as a function that gives what is stored for a sum. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/depthwise/one.wgsl */
+export const DEPTHWISE_ONE: Shader<DepthwiseOne> = {
+  name: "depthwise_one",
+  of(g) {
+return [[g.element, g.c, g.sum, g.half, g.workgroup, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `${g.sum}(${x})`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push(`${g.c}`);
+params.push("total", "channels", "filters", "yrows", "xrows", "ylimit", "xlimit", "ytaps", "xtaps", "ystride", "xstride", "ydilation", "xdilation", "ybefore", "xbefore");
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: f32, at: u32, column: u32) -> ${g.c} { return v; }\n`;
+}
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet width = p.channels * p.filters;\nlet oc = i % width; let b = i / width; let c = oc / p.filters;\nlet x = b % p.xrows; let l = b / p.xrows; let y = l % p.yrows; let n = l / p.yrows;\nvar s = ${g.sum}();\nfor (var u = 0u; u < p.ytaps; u++) {\nlet ys = y * p.ystride + u * p.ydilation - p.ybefore;\nif (ys >= p.ylimit) { continue; }\nfor (var v = 0u; v < p.xtaps; v++) {\nlet xs = x * p.xstride + v * p.xdilation - p.xbefore;\nif (xs >= p.xlimit) { continue; }\ns += ${load(`in0[((n * p.ylimit + ys) * p.xlimit + xs) * p.channels + c]`)} * ${load(`in1[(u * p.xtaps + v) * width + oc]`)};\n}\n}\nout0[i] = finish(s, i, oc);\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/depthwise/rows.wgsl. */
+export interface DepthwiseRows {
+  /** Type of four elements. */
+  readonly element: string;
+  /** Type of four results. */
+  readonly c: string;
+  /** Type of the sums. */
+  readonly acc: string;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Taps along a row of the filter. */
+  readonly taps: number;
+  /** Step between places along a row. */
+  readonly stride: number;
+  /** Taps run backwards: the gradient of the image. */
+  readonly backward: boolean;
+  /** Results along a row that an invocation makes. */
+  readonly pixels: number;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** The epilogue, as a function that gives what is stored for a sum. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/depthwise/rows.wgsl */
+export const DEPTHWISE_ROWS: Shader<DepthwiseRows> = {
+  name: "depthwise_rows",
+  of(g) {
+return [[g.element, g.c, g.acc, g.half, g.taps, g.stride, g.backward, g.pixels, g.workgroup, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const span = (g.pixels - 1) * g.stride + g.taps;
+const back = g.taps - 1;
+const load = (x: string): string => !g.half ? `${x}` : `vec4<f32>(${x})`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push(`${g.c}`);
+params.push("total", "c4", "blocks", "yrows", "xrows", "ylimit", "xlimit", "ytaps", "ymul", "yadd:i32", "ystep:i32", "xadd:i32");
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
+}
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet c = i % p.c4; let b = i / p.c4;\nlet x0 = b % p.blocks * ${g.pixels}u; let l = b / p.blocks;\nlet y = l % p.yrows; let n = l / p.yrows;\n`;
+if (!g.backward) {
+body += `let xs = i32(x0 * ${g.stride}u) + p.xadd;\n`;
+}
+if (g.backward) {
+body += `let xs = i32(x0 * ${g.stride}u) + p.xadd - ${back};\n`;
+}
+for (let k = 0; k < g.pixels; k++) {
+body += `var s_${k} = vec4<${g.acc}>();\n`;
+}
+for (let j = 0; j < span; j++) {
+body += `let ok_${j} = u32(xs + ${j}) < p.xlimit; let xi_${j} = u32(select(0, xs + ${j}, ok_${j})) * p.c4 + c;\n`;
+}
+body += `for (var u = 0u; u < p.ytaps; u++) {\nlet ys = i32(y * p.ymul) + p.yadd + i32(u) * p.ystep;\nif (u32(ys) >= p.ylimit) { continue; }\nlet base = (n * p.ylimit + u32(ys)) * p.xlimit * p.c4;\n`;
+for (let f = 0; f < g.taps; f++) {
+body += `let f_${f} = ${load(`in1[(u * ${g.taps}u + ${f}u) * p.c4 + c]`)};\n`;
+}
+for (let j = 0; j < span; j++) {
+body += `let v_${j} = select(vec4<${g.acc}>(), ${load(`in0[base + xi_${j}]`)}, ok_${j});\n`;
+}
+for (let k = 0; k < g.pixels; k++) {
+for (let f = 0; f < g.taps; f++) {
+const j = k * g.stride + (g.backward ? g.taps - 1 - f : f);
+body += `s_${k} += v_${j} * f_${f};\n`;
+}
+}
+body += `}\nlet at = (l * p.xrows + x0) * p.c4 + c;\n`;
+for (let k = 0; k < g.pixels; k++) {
+body += `if (x0 + ${k}u < p.xrows) { out0[at + ${k}u * p.c4] = finish(s_${k}, at + ${k}u * p.c4, c); }\n`;
+}
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/depthwise/tile.wgsl. */
+export interface DepthwiseTile {
+  /** Type of four elements. */
+  readonly element: string;
+  /** Type of four results. */
+  readonly c: string;
+  /** Type of the sums. */
+  readonly acc: string;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Rows of the filter. */
+  readonly tapsY: number;
+  /** Columns of the filter. */
+  readonly tapsX: number;
+  /** Rows between places. */
+  readonly strideY: number;
+  /** Columns between places. */
+  readonly strideX: number;
+  /** Taps run backwards: the gradient of the image. */
+  readonly backward: boolean;
+  /** Rows of results of an invocation. */
+  readonly rows: number;
+  /** Columns of results of an invocation. */
+  readonly columns: number;
+  /** Rectangles cover the result without rest. */
+  readonly even: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** The epilogue, as a function that gives what is stored for a sum. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/depthwise/tile.wgsl */
+export const DEPTHWISE_TILE: Shader<DepthwiseTile> = {
+  name: "depthwise_tile",
+  of(g) {
+return [[g.element, g.c, g.acc, g.half, g.tapsY, g.tapsX, g.strideY, g.strideX, g.backward, g.rows, g.columns, g.even, g.workgroup, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const height = (g.rows - 1) * g.strideY + g.tapsY;
+const width = (g.columns - 1) * g.strideX + g.tapsX;
+const backY = g.tapsY - 1;
+const backX = g.tapsX - 1;
+const load = (x: string): string => !g.half ? `${x}` : `vec4<f32>(${x})`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push(`${g.c}`);
+params.push("total", "c4", "yblocks", "xblocks", "yrows", "xrows", "ylimit", "xlimit", "yadd:i32", "xadd:i32");
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
+}
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet c = i % p.c4; let b = i / p.c4;\nlet x0 = b % p.xblocks * ${g.columns}u; let l = b / p.xblocks;\nlet y0 = l % p.yblocks * ${g.rows}u; let n = l / p.yblocks;\n`;
+if (!g.backward) {
+body += `let ys = i32(y0 * ${g.strideY}u) + p.yadd;\n`;
+}
+if (!g.backward) {
+body += `let xs = i32(x0 * ${g.strideX}u) + p.xadd;\n`;
+}
+if (g.backward) {
+body += `let ys = i32(y0 * ${g.strideY}u) + p.yadd - ${backY};\n`;
+}
+if (g.backward) {
+body += `let xs = i32(x0 * ${g.strideX}u) + p.xadd - ${backX};\n`;
+}
+for (let j = 0; j < width; j++) {
+body += `let inx_${j} = u32(xs + ${j}) < p.xlimit; let x_${j} = u32(select(0, xs + ${j}, inx_${j})) * p.c4;\n`;
+}
+for (let t = 0; t < g.tapsY * g.tapsX; t++) {
+body += `let f_${t} = ${load(`in1[${t}u * p.c4 + c]`)};\n`;
+}
+for (let s = 0; s < g.rows * g.columns; s++) {
+body += `var s_${s} = vec4<${g.acc}>();\n`;
+}
+for (let r = 0; r < height; r++) {
+body += `let iny_${r} = u32(ys + ${r}) < p.ylimit;\nlet y_${r} = (n * p.ylimit + u32(select(0, ys + ${r}, iny_${r}))) * p.xlimit * p.c4 + c;\n`;
+for (let j = 0; j < width; j++) {
+body += `let v_${r}_${j} = select(vec4<${g.acc}>(), ${load(`in0[y_${r} + x_${j}]`)}, iny_${r} & inx_${j});\n`;
+}
+for (let y = 0; y < g.rows; y++) {
+const u = r - y * g.strideY;
+if (u >= 0 && u < g.tapsY) {
+for (let x = 0; x < g.columns; x++) {
+for (let v = 0; v < g.tapsX; v++) {
+const s = y * g.columns + x;
+const j = x * g.strideX + v;
+const t = g.backward ? (g.tapsY - 1 - u) * g.tapsX + g.tapsX - 1 - v : u * g.tapsX + v;
+body += `s_${s} += v_${r}_${j} * f_${t};\n`;
+}
+}
+}
+}
+}
+for (let y = 0; y < g.rows; y++) {
+for (let x = 0; x < g.columns; x++) {
+const s = y * g.columns + x;
+if (!g.even) {
+body += `if (y0 + ${y}u < p.yrows && x0 + ${x}u < p.xrows) {\n`;
+}
+body += `let at_${s} = ((n * p.yrows + y0 + ${y}u) * p.xrows + x0 + ${x}u) * p.c4 + c;\nout0[at_${s}] = finish(s_${s}, at_${s}, c);\n`;
+if (!g.even) {
+body += `}\n`;
+}
+}
+}
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/matmul/columns_few.wgsl. */
 export interface MatmulColumnsFew {
   /** Type of A's elements. */
