@@ -33,6 +33,228 @@ export interface Shader<P> {
   of(g: P): readonly [key: readonly unknown[], text: () => ShaderText];
 }
 
+/** Parameters of shaders/attention/streaming.wgsl. */
+export interface AttentionStreaming {
+  /** Vectors of four that make up the depth. */
+  readonly vectors: number;
+  /** A query sees only keys up to its own place. */
+  readonly causal: boolean;
+}
+
+/** shaders/attention/streaming.wgsl */
+export const ATTENTION_STREAMING: Shader<AttentionStreaming> = {
+  name: "attention_streaming",
+  of(g) {
+return [[g.vectors, g.causal], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
+outputs.push("vec4<f32>");
+params.push("rows", "queries", "keys", "heads", "scale:f32");
+body += `let row = (wid.x + wid.y * nwg.x) * 64u + lidx;\nif (row >= p.rows) { return; }\nlet t = row % p.queries;\nlet bh = row / p.queries;\nlet h = bh % p.heads;\nlet b = bh / p.heads;\nlet at = ((b * p.queries + t) * p.heads + h) * ${g.vectors}u;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `let q_${j} = in0[at + ${j}u] * p.scale;\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `var o_${j} = vec4<f32>(0.0);\n`;
+}
+body += `var top = -3.0e38;\nvar total = 0.0;\nlet step = p.heads * ${g.vectors}u;\nvar k = (b * p.keys * p.heads + h) * ${g.vectors}u;\n`;
+if (g.causal) {
+body += `let end = u32(max(0, min(i32(p.keys), i32(t) + 1 + i32(p.keys) - i32(p.queries))));\n`;
+}
+if (!g.causal) {
+body += `let end = p.keys;\n`;
+}
+body += `for (var n = 0u; n < end; n = n + 1u) {\nlet s =\n`;
+{ const list: string[] = [];
+for (let j = 0; j < g.vectors; j++) {
+list.push(`dot(q_${j}, in1[k + ${j}u])`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\nif (s > top) {\nlet shrink = exp(top - s);\ntotal = total * shrink;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `o_${j} = o_${j} * shrink;\n`;
+}
+body += `top = s;\n}\nlet w = exp(s - top);\ntotal = total + w;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `o_${j} = o_${j} + w * in2[k + ${j}u];\n`;
+}
+body += `k = k + step;\n}\nlet norm = select(0.0, 1.0 / total, total > 0.0);\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `out0[at + ${j}u] = o_${j} * norm;\n`;
+}
+return { inputs, outputs, params, workgroup: [64, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/attention/tiles.wgsl. */
+export interface AttentionTiles {
+  /** Vectors of four that make up the depth. */
+  readonly vectors: number;
+  /** A query sees only keys up to its own place. */
+  readonly causal: boolean;
+  /** Invocations of a workgroup: one subgroup where keys are handed round. */
+  readonly lanes: number;
+  /** The lanes of a subgroup hand keys round. */
+  readonly shares: boolean;
+  /** Query rows of an invocation. */
+  readonly rows: number;
+  /** The last workgroup of a head has more rows than there are queries. */
+  readonly ragged: boolean;
+}
+
+/** shaders/attention/tiles.wgsl */
+export const ATTENTION_TILES: Shader<AttentionTiles> = {
+  name: "attention_tiles",
+  of(g) {
+return [[g.vectors, g.causal, g.lanes, g.shares, g.rows, g.ragged], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const keys = g.shares ? 4 : 1;
+const span = g.rows * g.lanes;
+const parts = Math.ceil(g.vectors / g.lanes);
+const last = g.vectors - 1;
+const place = (t: string): string => g.ragged ? `min(${t}, p.queries - 1u)` : `${t}`;
+const last_seen = (seen: string): string => g.causal ? `${seen}` : `p.keys - 1u`;
+inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
+outputs.push("vec4<f32>");
+params.push("groups", "blocks", "queries", "keys", "heads", "scale:f32");
+body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet t0 = (group % p.blocks) * ${span}u;\nlet bh = group / p.blocks;\nlet h = bh % p.heads;\nlet b = bh / p.heads;\nlet extra = p.keys - p.queries;\nlet step = p.heads * ${g.vectors}u;\nlet first = (b * p.keys * p.heads + h) * ${g.vectors}u;\n`;
+if (g.shares) {
+for (let c = 0; c < parts; c++) {
+const begin = c * g.lanes;
+body += `let own_${c} = min(lidx + ${begin}u, ${last}u);\n`;
+}
+}
+for (let i = 0; i < g.rows; i++) {
+const begin = i * g.lanes;
+body += `let t_${i} = t0 + ${begin}u + lidx;\nlet at_${i} = (b * p.queries + ${place(`t_${i}`)}) * step + h * ${g.vectors}u;\n`;
+if (g.causal) {
+body += `let seen_${i} = t_${i} + extra;\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `let q_${i}_${j} = in0[at_${i} + ${j}u] * p.scale;\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `var o_${i}_${j} = vec4<f32>(0.0);\n`;
+}
+body += `var top_${i} = -3.0e38;\nvar total_${i} = 0.0;\n`;
+}
+if (g.causal) {
+body += `let end = min(p.keys, t0 + ${span}u + extra);\n`;
+}
+if (!g.causal) {
+body += `let end = p.keys;\n`;
+}
+body += `for (var n = 0u; n < end; n += ${keys}u) {\n`;
+for (let k = 0; k < keys; k++) {
+if (k === 0) {
+body += `let k_${k} = first + n * step;\n`;
+}
+if (k > 0) {
+body += `let k_${k} = first + min(n + ${k}u, p.keys - 1u) * step;\n`;
+}
+}
+if (g.shares) {
+for (let k = 0; k < keys; k++) {
+for (let c = 0; c < parts; c++) {
+body += `let x_${k}_${c} = in1[k_${k} + own_${c}];\n`;
+}
+}
+}
+for (let k = 0; k < keys; k++) {
+for (let i = 0; i < g.rows; i++) {
+body += `var s_${i}_${k} = 0.0;\n`;
+}
+}
+for (let k = 0; k < keys; k++) {
+for (let j = 0; j < g.vectors; j++) {
+const c = Math.floor(j / g.lanes);
+const giver = j % g.lanes;
+if (g.shares) {
+body += `let a_${k}_${j} = subgroupBroadcast(x_${k}_${c}, ${giver}u);\n`;
+}
+if (!g.shares) {
+body += `let a_${k}_${j} = in1[k_${k} + ${j}u];\n`;
+}
+for (let l = 0; l < 4; l++) {
+for (let i = 0; i < g.rows; i++) {
+body += `s_${i}_${k} += q_${i}_${j}.${"xyzw"[l]} * a_${k}_${j}.${"xyzw"[l]};\n`;
+}
+}
+}
+}
+if (g.shares) {
+for (let k = 0; k < keys; k++) {
+for (let c = 0; c < parts; c++) {
+body += `let y_${k}_${c} = in2[k_${k} + own_${c}];\n`;
+}
+}
+}
+for (let i = 0; i < g.rows; i++) {
+if (g.causal || keys > 1) {
+for (let k = 0; k < keys; k++) {
+body += `s_${i}_${k} = select(-3.0e38, s_${i}_${k}, n + ${k}u <= (${last_seen(`seen_${i}`)}));\n`;
+}
+}
+for (let k = 0; k < (keys === 1 ? 1 : 0); k++) {
+body += `let new_${i} = max(top_${i}, s_${i}_${k});\n`;
+}
+if (keys === 4) {
+body += `let new_${i} = max(max(max(max(top_${i}, s_${i}_0), s_${i}_1), s_${i}_2), s_${i}_3);\n`;
+}
+body += `let shrink_${i} = exp(top_${i} - new_${i});\ntop_${i} = new_${i};\n`;
+for (let k = 0; k < keys; k++) {
+body += `let w_${i}_${k} = exp(s_${i}_${k} - new_${i});\n`;
+}
+body += `total_${i} = total_${i} * shrink_${i} + (\n`;
+{ const list: string[] = [];
+for (let k = 0; k < keys; k++) {
+list.push(`w_${i}_${k}`);
+}
+body += list.join(" + ") + "\n"; }
+body += `);\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+for (let k = 0; k < keys; k++) {
+const c = Math.floor(j / g.lanes);
+const giver = j % g.lanes;
+if (g.shares) {
+body += `let b_${k}_${j} = subgroupBroadcast(y_${k}_${c}, ${giver}u);\n`;
+}
+if (!g.shares) {
+body += `let b_${k}_${j} = in2[k_${k} + ${j}u];\n`;
+}
+}
+for (let i = 0; i < g.rows; i++) {
+body += `o_${i}_${j} = o_${i}_${j} * shrink_${i} +\n`;
+{ const list: string[] = [];
+for (let k = 0; k < keys; k++) {
+list.push(`w_${i}_${k} * b_${k}_${j}`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+}
+body += `}\n`;
+for (let i = 0; i < g.rows; i++) {
+if (g.ragged) {
+body += `if (t_${i} < p.queries) {\n`;
+}
+body += `let norm_${i} = 1.0 / total_${i};\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `out0[at_${i} + ${j}u] = o_${i}_${j} * norm_${i};\n`;
+}
+if (g.ragged) {
+body += `}\n`;
+}
+}
+return { inputs, outputs, params, workgroup: [g.lanes, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/conv/filter_register.wgsl. */
 export interface ConvFilterRegister {
   /** Type of the image's elements, or of four of them. */

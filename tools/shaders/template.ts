@@ -302,7 +302,7 @@ class Maker {
       if (closes) this.#section = "top";
       else {
         for (const [, name, type] of code.matchAll(/(\w+): (\w+),/g)) {
-          const text = literal(name, names);
+          const text = literal(name, { ...names, values: new Map(), bindings: new Map() });
           this.#push("params", `${text}${type === "u32" ? "" : `:${type}`}`);
         }
       }
