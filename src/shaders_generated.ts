@@ -2727,3 +2727,456 @@ export const SCALAR_WGSL: Readonly<Record<string, WgslFunction>> = {
   asin_: { needs: ["isnan_","nan_","withsign_","asincore_"], text: "fn asin_(x: f32) -> f32 {\nlet a = abs(x);\nif (a > 1.0 || isnan_(x)) { return nan_(); }\nif (a <= 0.5) { return select(asincore_(x), x, x == 0.0); }\nreturn withsign_(1.57079633 - 2.0 * asincore_(sqrt(0.5 * (1.0 - a))), x);\n}" },
   acos_: { needs: ["isnan_","nan_","asincore_"], text: "fn acos_(x: f32) -> f32 {\nlet a = abs(x);\nif (a > 1.0 || isnan_(x)) { return nan_(); }\nif (a <= 0.5) { return 1.57079633 - asincore_(x); }\nlet r = 2.0 * asincore_(sqrt(0.5 * (1.0 - a)));\nreturn select(r, 3.14159265 - r, x < 0.0);\n}" },
 };
+
+/** Parameters of shaders/scan/line.wgsl. */
+export interface ScanLine {
+  /** Type of what is read. */
+  readonly from: string;
+  /** Type of what is written. */
+  readonly to: string;
+  /** Type of the running value. */
+  readonly acc: string;
+  /** Products instead of sums. */
+  readonly product: boolean;
+  /** Lines are walked backwards. */
+  readonly reverse: boolean;
+  /** What is written does not contain the element itself. */
+  readonly exclusive: boolean;
+  /** Only the end of each chunk is written. */
+  readonly total: boolean;
+  /** The running value starts at what a second input says. */
+  readonly init: boolean;
+  /** What is read is f16, which is computed with in f32. */
+  readonly halfFrom: boolean;
+  /** What is written is f16. */
+  readonly halfTo: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
+
+/** shaders/scan/line.wgsl */
+export const SCAN_LINE: Shader<ScanLine> = {
+  name: "scan_line",
+  of(g) {
+return [[g.from, g.to, g.acc, g.product, g.reverse, g.exclusive, g.total, g.init, g.halfFrom, g.halfTo, g.workgroup], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.halfFrom ? `${x}` : `f32(${x})`;
+const store = (x: string): string => !g.halfTo ? `${x}` : `f16(${x})`;
+const fold = (a: string, b: string): string => g.product ? `${a} * ${b}` : `${a} + ${b}`;
+const identity = (): string => g.product ? `${g.acc}(1)` : `${g.acc}(0)`;
+inputs.push(`${g.from}`);
+if (g.init) {
+inputs.push(`${g.acc}`);
+}
+outputs.push(`${g.to}`);
+params.push("n", "inner", "length", "chunks", "chunk");
+body += `let t = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet i = t % p.inner;\nlet q = t / p.inner;\nlet c = q % p.chunks;\nlet o = q / p.chunks;\nlet first = c * p.chunk;\nlet last = min(first + p.chunk, p.length);\n`;
+if (g.init) {
+body += `var a = in1[t];\n`;
+}
+if (!g.init) {
+body += `var a = ${identity()};\n`;
+}
+if (g.reverse) {
+body += `var k = (o * p.length + last - 1u) * p.inner + i;\n`;
+}
+if (!g.reverse) {
+body += `var k = (o * p.length + first) * p.inner + i;\n`;
+}
+body += `for (var l = first; l < last; l += 1u) {\n`;
+if (g.total) {
+body += `a = ${fold(`a`, `${load(`in0[k]`)}`)};\n`;
+} else if (g.exclusive) {
+body += `let v = ${load(`in0[k]`)}; out0[k] = ${store(`a`)}; a = ${fold(`a`, `v`)};\n`;
+} else {
+body += `a = ${fold(`a`, `${load(`in0[k]`)}`)}; out0[k] = ${store(`a`)};\n`;
+}
+if (g.reverse) {
+body += `k = k - p.inner;\n`;
+}
+if (!g.reverse) {
+body += `k = k + p.inner;\n`;
+}
+body += `}\n`;
+if (g.total) {
+body += `out0[t] = a;\n`;
+}
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/scan/linear.wgsl. */
+export interface ScanLinear {
+  /** Type of the elements. */
+  readonly element: string;
+  /** Lines are walked backwards. */
+  readonly reverse: boolean;
+  /** The factor is that of the element before. */
+  readonly shift: boolean;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
+
+/** shaders/scan/linear.wgsl */
+export const SCAN_LINEAR: Shader<ScanLinear> = {
+  name: "scan_linear",
+  of(g) {
+return [[g.element, g.reverse, g.shift, g.half, g.workgroup], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+const store = (x: string): string => !g.half ? `${x}` : `f16(${x})`;
+const factor_at = (k: string): string => !g.shift ? `${k}` : g.reverse ? `${k} + p.inner` : `${k} - p.inner`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push(`${g.element}`);
+params.push("n", "inner", "length");
+body += `let t = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (t >= p.n) { return; }\n`;
+if (g.reverse) {
+body += `var k = (t / p.inner) * p.length * p.inner + t % p.inner + (p.length - 1u) * p.inner;\n`;
+}
+if (!g.reverse) {
+body += `var k = (t / p.inner) * p.length * p.inner + t % p.inner;\n`;
+}
+body += `var s = ${load(`in1[k]`)};\nout0[k] = ${store(`s`)};\nfor (var l = 1u; l < p.length; l += 1u) {\n`;
+if (g.reverse) {
+body += `k = k - p.inner;\n`;
+}
+if (!g.reverse) {
+body += `k = k + p.inner;\n`;
+}
+body += `s = ${load(`in1[k]`)} + ${load(`in0[${factor_at(`k`)}]`)} * s;\nout0[k] = ${store(`s`)};\n}\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/scan/shift.wgsl. */
+export interface ScanShift {
+  /** Type of the elements. */
+  readonly element: string;
+  /** Elements move to greater indices. */
+  readonly forward: boolean;
+}
+
+/** shaders/scan/shift.wgsl */
+export const SCAN_SHIFT: Shader<ScanShift> = {
+  name: "scan_shift",
+  of(g) {
+return [[g.element, g.forward], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 64;
+inputs.push(`${g.element}`);
+outputs.push(`${g.element}`);
+params.push("n", "inner", "length", "by");
+body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet l = (t / p.inner) % p.length;\nvar v = ${g.element}(0);\n`;
+if (g.forward) {
+body += `if (l >= p.by) { v = in0[t - p.by * p.inner]; }\n`;
+}
+if (!g.forward) {
+body += `if (l + p.by < p.length) { v = in0[t + p.by * p.inner]; }\n`;
+}
+body += `out0[t] = v;\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/scan/tiles.wgsl. */
+export interface ScanTiles {
+  /** Type of the elements. */
+  readonly from: string;
+  /** Type of the running value. */
+  readonly acc: string;
+  /** Products instead of sums. */
+  readonly product: boolean;
+  /** Lines are walked backwards. */
+  readonly reverse: boolean;
+  /** What is written does not contain the element itself. */
+  readonly exclusive: boolean;
+  /** The running value starts at what a second input says. */
+  readonly init: boolean;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+}
+
+/** shaders/scan/tiles.wgsl */
+export const SCAN_TILES: Shader<ScanTiles> = {
+  name: "scan_tiles",
+  of(g) {
+return [[g.from, g.acc, g.product, g.reverse, g.exclusive, g.init, g.half], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+const tile = 1024;
+const twice = 512;
+const end = 0;
+const last = 255;
+const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+const store = (x: string): string => !g.half ? `${x}` : `f16(${x})`;
+const fold = (a: string, b: string): string => g.product ? `${a} * ${b}` : `${a} + ${b}`;
+const identity = (): string => g.product ? `${g.acc}(1)` : `${g.acc}(0)`;
+const place = (base: string, first: string, last: string, k: string): string => g.reverse ? `${base} + ${first} + (${last} - 1u - ${k})` : `${base} + ${k}`;
+inputs.push(`${g.from}`);
+if (g.init) {
+inputs.push(`${g.acc}`);
+}
+outputs.push(`${g.from}`);
+params.push("groups", "length", "chunks", "chunk");
+prelude += `var<workgroup> shared_: array<${g.acc}, ${twice}u>;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet base = (g / p.chunks) * p.length;\nlet first = (g % p.chunks) * p.chunk;\nlet last = min(first + p.chunk, p.length);\n`;
+if (g.init) {
+body += `var carry = in1[g];\n`;
+}
+if (!g.init) {
+body += `var carry = ${identity()};\n`;
+}
+body += `for (var t = first; t < last; t += ${tile}u) {\nlet k0 = t + lidx * 4u;\n`;
+for (let l = 0; l < 4; l++) {
+body += `var v_${l} = ${identity()};\nif (k0 + ${l}u < last) { v_${l} = ${load(`in0[${place(`base`, `first`, `last`, `(k0 + ${l}u)`)}]`)}; }\n`;
+}
+body += `let s1 = ${fold(`v_0`, `v_1`)};\nlet s2 = ${fold(`s1`, `v_2`)};\nshared_[lidx] = ${fold(`s2`, `v_3`)};\nworkgroupBarrier();\n`;
+for (let d = 1; d < workgroup; d *= 2) {
+const a = Math.log2(d) % 2 * workgroup;
+const b = workgroup - a;
+body += `if (lidx >= ${d}u) { shared_[${b}u + lidx] = ${fold(`shared_[${a}u + lidx - ${d}u]`, `shared_[${a}u + lidx]`)}; }\nelse { shared_[${b}u + lidx] = shared_[${a}u + lidx]; }\nworkgroupBarrier();\n`;
+}
+body += `var before = carry;\nif (lidx > 0u) { before = ${fold(`carry`, `shared_[${end}u + lidx - 1u]`)}; }\ncarry = ${fold(`carry`, `shared_[${last}u]`)};\nworkgroupBarrier();\nlet e_0 = before;\nlet e_1 = ${fold(`before`, `v_0`)};\nlet e_2 = ${fold(`before`, `s1`)};\nlet e_3 = ${fold(`before`, `s2`)};\n`;
+for (let l = 0; l < (g.exclusive ? 4 : 0); l++) {
+body += `if (k0 + ${l}u < last) { out0[${place(`base`, `first`, `last`, `(k0 + ${l}u)`)}] = ${store(`e_${l}`)}; }\n`;
+}
+for (let l = 0; l < (g.exclusive ? 0 : 4); l++) {
+body += `if (k0 + ${l}u < last) { out0[${place(`base`, `first`, `last`, `(k0 + ${l}u)`)}] = ${store(`${fold(`e_${l}`, `v_${l}`)}`)}; }\n`;
+}
+body += `}\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/scan/totals.wgsl. */
+export interface ScanTotals {
+  /** Type of what is read. */
+  readonly from: string;
+  /** Type of the running value. */
+  readonly acc: string;
+  /** Products instead of sums. */
+  readonly product: boolean;
+  /** What is read is f16, which is computed with in f32. */
+  readonly half: boolean;
+}
+
+/** shaders/scan/totals.wgsl */
+export const SCAN_TOTALS: Shader<ScanTotals> = {
+  name: "scan_totals",
+  of(g) {
+return [[g.from, g.acc, g.product, g.half], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+const fold = (a: string, b: string): string => g.product ? `${a} * ${b}` : `${a} + ${b}`;
+const identity = (): string => g.product ? `${g.acc}(1)` : `${g.acc}(0)`;
+inputs.push(`${g.from}`);
+outputs.push(`${g.acc}`);
+params.push("groups", "length", "chunks", "chunk");
+prelude += `var<workgroup> shared_: array<${g.acc}, ${workgroup}u>;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet base = (g / p.chunks) * p.length;\nlet first = (g % p.chunks) * p.chunk;\nlet last = min(first + p.chunk, p.length);\nvar a = ${identity()};\nfor (var k = first + lidx; k < last; k += ${workgroup}u) { a = ${fold(`a`, `${load(`in0[base + k]`)}`)}; }\nshared_[lidx] = a;\nworkgroupBarrier();\n`;
+for (let half = workgroup >> 1; half > 0; half >>= 1) {
+body += `if (lidx < ${half}u) { shared_[lidx] = ${fold(`shared_[lidx]`, `shared_[lidx + ${half}u]`)}; }\nworkgroupBarrier();\n`;
+}
+body += `if (lidx == 0u) { out0[g] = shared_[0]; }\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/topk/keys.wgsl. */
+export interface TopkKeys {
+  /** Type of the elements. */
+  readonly element: string;
+  /** Elements are f16. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** A function that gives keys in the order of the elements. */
+  readonly key?: string | undefined;
+}
+
+/** shaders/topk/keys.wgsl */
+export const TOPK_KEYS: Shader<TopkKeys> = {
+  name: "topk_keys",
+  of(g) {
+return [[g.element, g.half, g.workgroup, g.key], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+inputs.push(`${g.element}`);
+outputs.push("u32", "u32");
+params.push("n", "columns", "length");
+if (g.key !== undefined) prelude += g.key === "" ? "" : g.key + "\n"; else {
+prelude += `fn key_(v: f32) -> u32 { return u32(v); }\n`;
+}
+body += `let t = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet c = t % p.length;\nvar key = 0u;\nvar at = 0xffffffffu;\nif (c < p.columns) {\nkey = key_(${load(`in0[(t / p.length) * p.columns + c]`)});\nat = c;\n}\nout0[t] = key;\nout1[t] = at;\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/topk/piece.wgsl. */
+export interface TopkPiece {
+  /** Type of the elements. */
+  readonly element: string;
+  /** Elements are f16. */
+  readonly half: boolean;
+  /** Reads elements, not the keys and indices of the round before. */
+  readonly first: boolean;
+  /** Writes values and indices, not keys and indices. */
+  readonly last: boolean;
+  /** A function that gives keys in the order of the elements. */
+  readonly key?: string | undefined;
+}
+
+/** shaders/topk/piece.wgsl */
+export const TOPK_PIECE: Shader<TopkPiece> = {
+  name: "topk_piece",
+  of(g) {
+return [[g.element, g.half, g.first, g.last, g.key], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+const piece = 1024;
+const pairs = 512;
+const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+const comes_before = (ka: string, ia: string, kb: string, ib: string): string => `(${ka} > ${kb}) | ((${ka} == ${kb}) & (${ia} < ${ib}))`;
+if (g.first) {
+inputs.push(`${g.element}`);
+}
+if (!g.first) {
+inputs.push("u32", "u32");
+if (g.last) {
+inputs.push(`${g.element}`);
+}
+}
+if (g.last) {
+outputs.push(`${g.element}`);
+}
+if (g.last) {
+outputs.push("i32");
+}
+if (!g.last) {
+outputs.push("u32");
+}
+if (!g.last) {
+outputs.push("u32");
+}
+params.push("groups", "length", "pieces", "kept", "columns");
+if (g.key !== undefined) prelude += g.key === "" ? "" : g.key + "\n"; else {
+prelude += `fn key_(v: f32) -> u32 { return u32(v); }\n`;
+}
+prelude += `var<workgroup> keys_: array<u32, ${piece}u>;\nvar<workgroup> at_: array<u32, ${piece}u>;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet row = g / p.pieces;\nlet start = (g % p.pieces) * ${piece}u;\nfor (var e = lidx; e < ${piece}u; e += ${workgroup}u) {\nlet c = start + e;\nkeys_[e] = 0u;\nat_[e] = 0xffffffffu;\nif (c < p.length) {\n`;
+if (g.first) {
+body += `keys_[e] = key_(${load(`in0[row * p.length + c]`)}); at_[e] = c;\n`;
+}
+if (!g.first) {
+body += `keys_[e] = in0[row * p.length + c]; at_[e] = in1[row * p.length + c];\n`;
+}
+body += `}\n}\nworkgroupBarrier();\nfor (var size = 2u; size <= ${piece}u; size *= 2u) {\nfor (var half = size / 2u; half > 0u; half /= 2u) {\nfor (var e = lidx; e < ${pairs}u; e += ${workgroup}u) {\nlet a = (e / half) * 2u * half + e % half;\nlet b = a + half;\nlet falling = (a & size) == 0u;\nlet ka = keys_[a];\nlet kb = keys_[b];\nlet ia = at_[a];\nlet ib = at_[b];\nif ((${comes_before(`kb`, `ib`, `ka`, `ia`)}) == falling) {\nkeys_[a] = kb;\nkeys_[b] = ka;\nat_[a] = ib;\nat_[b] = ia;\n}\n}\nworkgroupBarrier();\n}\n}\nfor (var e = lidx; e < p.kept; e += ${workgroup}u) {\nlet to = g * p.kept + e;\n`;
+if (g.last && g.first) {
+body += `out0[to] = in0[row * p.columns + at_[e]]; out1[to] = i32(at_[e]);\n`;
+}
+if (g.last && !g.first) {
+body += `out0[to] = in2[row * p.columns + at_[e]]; out1[to] = i32(at_[e]);\n`;
+}
+if (!g.last) {
+body += `out0[to] = keys_[e]; out1[to] = at_[e];\n`;
+}
+body += `}\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/topk/step.wgsl. */
+export interface TopkStep {
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
+
+/** shaders/topk/step.wgsl */
+export const TOPK_STEP: Shader<TopkStep> = {
+  name: "topk_step",
+  of(g) {
+return [[g.workgroup], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const comes_before = (ka: string, ia: string, kb: string, ib: string): string => `(${ka} > ${kb}) | ((${ka} == ${kb}) & (${ia} < ${ib}))`;
+outputs.push("u32", "u32");
+params.push("n", "size", "half");
+body += `let e = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (e >= p.n) { return; }\nlet a = (e / p.half) * 2u * p.half + e % p.half;\nlet b = a + p.half;\nlet falling = (a & p.size) == 0u;\nlet ka = out0[a];\nlet kb = out0[b];\nlet ia = out1[a];\nlet ib = out1[b];\nif ((${comes_before(`kb`, `ib`, `ka`, `ia`)}) == falling) {\nout0[a] = kb;\nout0[b] = ka;\nout1[a] = ib;\nout1[b] = ia;\n}\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/topk/thread.wgsl. */
+export interface TopkThread {
+  /** Type of the elements. */
+  readonly element: string;
+  /** Elements are f16. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** A function that gives keys in the order of the elements. */
+  readonly key?: string | undefined;
+}
+
+/** shaders/topk/thread.wgsl */
+export const TOPK_THREAD: Shader<TopkThread> = {
+  name: "topk_thread",
+  of(g) {
+return [[g.element, g.half, g.workgroup, g.key], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+const comes_before = (ka: string, ia: string, kb: string, ib: string): string => `(${ka} > ${kb}) | ((${ka} == ${kb}) & (${ia} < ${ib}))`;
+inputs.push(`${g.element}`);
+outputs.push(`${g.element}`, "i32");
+params.push("rows", "columns", "k");
+if (g.key !== undefined) prelude += g.key === "" ? "" : g.key + "\n"; else {
+prelude += `fn key_(v: f32) -> u32 { return u32(v); }\n`;
+}
+body += `let row = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (row >= p.rows) { return; }\nlet base = row * p.columns;\nvar lastKey = 0xffffffffu;\nvar lastAt = 0u;\nfor (var j = 0u; j < p.k; j += 1u) {\nvar best = 0u;\nvar at = 0xffffffffu;\nfor (var c = 0u; c < p.columns; c += 1u) {\nlet key = key_(${load(`in0[base + c]`)});\nlet open = (j == 0u) | (${comes_before(`lastKey`, `lastAt`, `key`, `c`)});\nif (open && (${comes_before(`key`, `c`, `best`, `at`)})) { best = key; at = c; }\n}\nlastKey = best;\nlastAt = at;\nout0[row * p.k + j] = in0[base + at];\nout1[row * p.k + j] = i32(at);\n}\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/topk/values.wgsl. */
+export interface TopkValues {
+  /** Type of the elements. */
+  readonly element: string;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
+
+/** shaders/topk/values.wgsl */
+export const TOPK_VALUES: Shader<TopkValues> = {
+  name: "topk_values",
+  of(g) {
+return [[g.element, g.workgroup], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+inputs.push(`${g.element}`, "u32");
+outputs.push(`${g.element}`, "i32");
+params.push("n", "columns", "length", "k");
+body += `let t = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet row = t / p.k;\nlet at = in1[row * p.length + t % p.k];\nout0[t] = in0[row * p.columns + at];\nout1[t] = i32(at);\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};

@@ -175,6 +175,7 @@ class Maker {
   line({ code, directive, closes }: Line): void {
     const [, word, rest] = /^(\w*)\s*([^]*)$/.exec(directive)!;
     if (code === "") return this.#directive(word, rest);
+    if (word === "alone") return;
     if (word === "for") {
       const [, ranges, separator] = /^(.*?)(?: sep (.*))?$/.exec(rest)!;
       this.#flush();
@@ -324,7 +325,8 @@ class Maker {
       if (binding[1] === "uniform") return;
       const isInput = /var<storage, read>/.test(code);
       const list = isInput ? "inputs" : "outputs", k = isInput ? this.#inputs++ : this.#outputs++;
-      if (literal(binding[2], names) === binding[2]) {
+      // What is called in0 already is, whatever stands before it.
+      if (!/^(?:in|out)\d+$/.test(binding[2]) && literal(binding[2], names) === binding[2]) {
         names.bindings.set(binding[2], `${isInput ? "in" : "out"}${k}`);
       }
       const element = binding[3].slice("array<".length, -1);

@@ -1,25 +1,13 @@
 /**
  * Linear recurrences and shifts along an axis on the GPU.
  */
-import {
-  flatId,
-  type GpuVariant,
-  gridFor,
-  makeProgram,
-  type Program,
-  Programs,
-} from "../../core/dispatch.ts";
-import { loadText, storeText, wgslType } from "../../core/gpu_storage.ts";
+import { type GpuVariant, gridFor } from "../../core/dispatch.ts";
+import { isHalf, wgslType } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { SCAN_LINEAR, SCAN_SHIFT } from "../../shaders_generated.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { axesOf, lineOf } from "./layout.ts";
 import { fitsGpu, LOOP_LIMIT } from "./wgsl.ts";
-
-const cache = new Programs();
-function cached(key: string, make: () => Program): Program {
-  let p = cache.get(key);
-  if (!p) cache.set(key, p = make());
-  return p;
-}
 
 /** Serial kernel of the recurrence `s[i] = b[i] + c * s[i-1]`. */
 export const linearScanVariants: readonly GpuVariant[] = [{
@@ -32,32 +20,13 @@ export const linearScanVariants: readonly GpuVariant[] = [{
     if (sizeOf(outputs[0].shape) === 0) return { dispatches: [] };
     const { outer, length, inner } = lineOf(a.shape, axesOf(hosts[2]!, a.shape.length)[0]);
     const threads = outer * inner, workgroup = profile.family === "gpu" ? 64 : profile.lanes;
-    const load = (buffer: string, index: string): string =>
-      loadText(a.dtype, `${buffer}[${index}]`);
-    const sign = attrs.reverse ? "-" : "+", back = attrs.reverse ? "+" : "-";
-    const program = cached(
-      `linear,${a.dtype},${attrs.reverse},${attrs.shift},${workgroup}`,
-      () =>
-        makeProgram({
-          name: "linear_scan",
-          inputs: [wgslType(a.dtype), wgslType(a.dtype)],
-          outputs: [wgslType(a.dtype)],
-          params: ["n", "inner", "length"],
-          workgroup: [workgroup, 1, 1],
-          body: `let t = ${flatId(workgroup)};
-if (t >= p.n) { return; }
-var k = (t / p.inner) * p.length * p.inner + t % p.inner${
-            attrs.reverse ? " + (p.length - 1u) * p.inner" : ""
-          };
-var s = ${load("in1", "k")};
-out0[k] = ${storeText(a.dtype, "s")};
-for (var l = 1u; l < p.length; l += 1u) {
-  k = k ${sign} p.inner;
-  s = ${load("in1", "k")} + ${load("in0", attrs.shift ? `k ${back} p.inner` : "k")} * s;
-  out0[k] = ${storeText(a.dtype, "s")};
-}`,
-        }),
-    );
+    const program = shaderProgram(SCAN_LINEAR, {
+      element: wgslType(a.dtype),
+      reverse: attrs.reverse === true,
+      shift: attrs.shift === true,
+      half: isHalf(a.dtype),
+      workgroup,
+    }, { name: "linear_scan" });
     return {
       dispatches: [{
         program,
@@ -77,23 +46,10 @@ export const shiftVariants: readonly GpuVariant[] = [{
     const [x] = inputs, size = sizeOf(outputs[0].shape);
     if (size === 0) return { dispatches: [] };
     const { length, inner } = lineOf(x.shape, axesOf(hosts[1]!, x.shape.length)[0]);
-    const type = wgslType(x.dtype), forward = attrs.by >= 0;
-    const program = cached(`shift,${type},${forward}`, () =>
-      makeProgram({
-        name: "shift",
-        inputs: [type],
-        outputs: [type],
-        params: ["n", "inner", "length", "by"],
-        workgroup: [64, 1, 1],
-        body: `let t = ${flatId(64)};
-if (t >= p.n) { return; }
-let l = (t / p.inner) % p.length;
-var v = ${type}(0);
-if (${forward ? "l >= p.by" : "l + p.by < p.length"}) { v = in0[t ${
-          forward ? "-" : "+"
-        } p.by * p.inner]; }
-out0[t] = v;`,
-      }));
+    const program = shaderProgram(SCAN_SHIFT, {
+      element: wgslType(x.dtype),
+      forward: attrs.by >= 0,
+    }, { name: "shift" });
     return {
       dispatches: [{
         program,

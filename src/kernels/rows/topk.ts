@@ -7,33 +7,29 @@ import type { DType } from "../../core/dtype.ts";
 import {
   type BufferRef,
   type Dispatch,
-  flatId,
   type GpuPlan,
   type GpuVariant,
   gridFor,
-  makeProgram,
   type Profile,
-  type Program,
-  Programs,
 } from "../../core/dispatch.ts";
-import { loadText, wgslType } from "../../core/gpu_storage.ts";
+import { isHalf, wgslType } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import {
+  TOPK_KEYS,
+  TOPK_PIECE,
+  TOPK_STEP,
+  TOPK_THREAD,
+  TOPK_VALUES,
+} from "../../shaders_generated.ts";
 import type { Problem } from "../../core/op.ts";
 import { keyFunction } from "./order.ts";
 import { fitsGpu, LOOP_LIMIT } from "../reduce/wgsl.ts";
 import { rowsOf } from "./row.ts";
 
-const WORKGROUP = 256;
-/** Elements that are sorted in workgroup memory: keys and indices take 8 bytes each. */
+/** Elements that are sorted in workgroup memory, as in shaders/topk/piece.wgsl: keys and indices take 8 bytes each. */
 const PIECE = 1024;
 /** Longest row that is sorted in buffers. */
 const LONGEST = 2 ** 24;
-
-const cache = new Programs();
-function cached(key: string, make: () => Program): Program {
-  let p = cache.get(key);
-  if (!p) cache.set(key, p = make());
-  return p;
-}
 
 interface TopK {
   readonly dtype: DType;
@@ -77,41 +73,14 @@ function variant(
   };
 }
 
-/** True where (key, index) `a` comes before `b`. */
-function comesBefore(ka: string, ia: string, kb: string, ib: string): string {
-  return `((${ka} > ${kb}) | ((${ka} == ${kb}) & (${ia} < ${ib})))`;
+/** What the shaders that make keys take. */
+function elements(dtype: DType): { element: string; half: boolean; key: string } {
+  return { element: wgslType(dtype), half: isHalf(dtype), key: keyFunction(dtype, false) };
 }
 
 function planThread({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPlan {
   const workgroup = profile.family === "gpu" ? 64 : profile.lanes;
-  const type = wgslType(dtype);
-  const program = cached(`thread,${dtype},${workgroup}`, () =>
-    makeProgram({
-      name: "topk_thread",
-      inputs: [type],
-      outputs: [type, "i32"],
-      params: ["rows", "columns", "k"],
-      workgroup: [workgroup, 1, 1],
-      prelude: keyFunction(dtype, false),
-      body: `let row = ${flatId(workgroup)};
-if (row >= p.rows) { return; }
-let base = row * p.columns;
-var lastKey = 0xffffffffu;
-var lastAt = 0u;
-for (var j = 0u; j < p.k; j += 1u) {
-  var best = 0u;
-  var at = 0xffffffffu;
-  for (var c = 0u; c < p.columns; c += 1u) {
-    let key = key_(${loadText(dtype, "in0[base + c]")});
-    let open = (j == 0u) | ${comesBefore("lastKey", "lastAt", "key", "c")};
-    if (open && ${comesBefore("key", "c", "best", "at")}) { best = key; at = c; }
-  }
-  lastKey = best;
-  lastAt = at;
-  out0[row * p.k + j] = in0[base + at];
-  out1[row * p.k + j] = i32(at);
-}`,
-    }));
+  const program = shaderProgram(TOPK_THREAD, { ...elements(dtype), workgroup });
   return {
     dispatches: [{
       program,
@@ -136,7 +105,7 @@ function planWorkgroup({ dtype, rows, columns, k }: TopK, profile: Profile): Gpu
     if (!last) temps.push(4 * rows * pieces * kept, 4 * rows * pieces * kept);
     const groups = rows * pieces;
     dispatches.push({
-      program: cached(`piece,${dtype},${first},${last}`, () => pieceProgram(dtype, first, last)),
+      program: shaderProgram(TOPK_PIECE, { ...elements(dtype), first, last }),
       // The last round fetches values from the tensor by index.
       buffers: last && !first ? [...source, { input: 0 }, ...targets] : [...source, ...targets],
       params: [groups, length, pieces, kept, columns],
@@ -148,126 +117,15 @@ function planWorkgroup({ dtype, rows, columns, k }: TopK, profile: Profile): Gpu
   }
 }
 
-function pieceProgram(dtype: DType, first: boolean, last: boolean): Program {
-  const type = wgslType(dtype);
-  const values = first ? "in0" : "in2";
-  const load = first
-    ? `keys_[e] = key_(${loadText(dtype, "in0[row * p.length + c]")});\n    at_[e] = c;`
-    : `keys_[e] = in0[row * p.length + c];\n    at_[e] = in1[row * p.length + c];`;
-  const store = last
-    ? `out0[to] = ${values}[row * p.columns + at_[e]];\n  out1[to] = i32(at_[e]);`
-    : `out0[to] = keys_[e];\n  out1[to] = at_[e];`;
-  return makeProgram({
-    name: "topk_piece",
-    inputs: [...(first ? [type] : ["u32", "u32"]), ...(last && !first ? [type] : [])],
-    outputs: last ? [type, "i32"] : ["u32", "u32"],
-    params: ["groups", "length", "pieces", "kept", "columns"],
-    workgroup: [WORKGROUP, 1, 1],
-    prelude: `${keyFunction(dtype, false)}
-var<workgroup> keys_: array<u32, ${PIECE}>;
-var<workgroup> at_: array<u32, ${PIECE}>;`,
-    body: `let g = wid.x + wid.y * nwg.x;
-if (g >= p.groups) { return; }
-let row = g / p.pieces;
-let start = (g % p.pieces) * ${PIECE}u;
-for (var e = lidx; e < ${PIECE}u; e += ${WORKGROUP}u) {
-  let c = start + e;
-  keys_[e] = 0u;
-  at_[e] = 0xffffffffu;
-  if (c < p.length) {
-    ${load}
-  }
-}
-workgroupBarrier();
-for (var size = 2u; size <= ${PIECE}u; size *= 2u) {
-  for (var half = size / 2u; half > 0u; half /= 2u) {
-    for (var e = lidx; e < ${PIECE / 2}u; e += ${WORKGROUP}u) {
-      let a = (e / half) * 2u * half + e % half;
-      let b = a + half;
-      let falling = (a & size) == 0u;
-      let ka = keys_[a];
-      let kb = keys_[b];
-      let ia = at_[a];
-      let ib = at_[b];
-      if (${comesBefore("kb", "ib", "ka", "ia")} == falling) {
-        keys_[a] = kb;
-        keys_[b] = ka;
-        at_[a] = ib;
-        at_[b] = ia;
-      }
-    }
-    workgroupBarrier();
-  }
-}
-for (var e = lidx; e < p.kept; e += ${WORKGROUP}u) {
-  let to = g * p.kept + e;
-  ${store}
-}`,
-  });
-}
-
 function planBitonic({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPlan {
   const length = 2 ** Math.ceil(Math.log2(columns));
-  const type = wgslType(dtype), all = rows * length;
+  const all = rows * length;
   const workgroup = profile.family === "gpu" ? 256 : 64;
   const keys: BufferRef = { temp: 0 }, at: BufferRef = { temp: 1 };
-  const fill = cached(`fill,${dtype},${workgroup}`, () =>
-    makeProgram({
-      name: "topk_keys",
-      inputs: [type],
-      outputs: ["u32", "u32"],
-      params: ["n", "columns", "length"],
-      workgroup: [workgroup, 1, 1],
-      prelude: keyFunction(dtype, false),
-      body: `let t = ${flatId(workgroup)};
-if (t >= p.n) { return; }
-let c = t % p.length;
-var key = 0u;
-var at = 0xffffffffu;
-if (c < p.columns) {
-  key = key_(${loadText(dtype, "in0[(t / p.length) * p.columns + c]")});
-  at = c;
-}
-out0[t] = key;
-out1[t] = at;`,
-    }));
-  const step = cached(`step,${workgroup}`, () =>
-    makeProgram({
-      name: "topk_step",
-      inputs: [],
-      outputs: ["u32", "u32"],
-      params: ["n", "size", "half"],
-      workgroup: [workgroup, 1, 1],
-      body: `let e = ${flatId(workgroup)};
-if (e >= p.n) { return; }
-let a = (e / p.half) * 2u * p.half + e % p.half;
-let b = a + p.half;
-let falling = (a & p.size) == 0u;
-let ka = out0[a];
-let kb = out0[b];
-let ia = out1[a];
-let ib = out1[b];
-if (${comesBefore("kb", "ib", "ka", "ia")} == falling) {
-  out0[a] = kb;
-  out0[b] = ka;
-  out1[a] = ib;
-  out1[b] = ia;
-}`,
-    }));
-  const fetch = cached(`fetch,${dtype},${workgroup}`, () =>
-    makeProgram({
-      name: "topk_values",
-      inputs: [type, "u32"],
-      outputs: [type, "i32"],
-      params: ["n", "columns", "length", "k"],
-      workgroup: [workgroup, 1, 1],
-      body: `let t = ${flatId(workgroup)};
-if (t >= p.n) { return; }
-let row = t / p.k;
-let at = in1[row * p.length + t % p.k];
-out0[t] = in0[row * p.columns + at];
-out1[t] = i32(at);`,
-    }));
+  const own = { ...elements(dtype), workgroup };
+  const fill = shaderProgram(TOPK_KEYS, own);
+  const step = shaderProgram(TOPK_STEP, { workgroup });
+  const fetch = shaderProgram(TOPK_VALUES, own);
   const dispatches: Dispatch[] = [{
     program: fill,
     buffers: [{ input: 0 }, keys, at],
