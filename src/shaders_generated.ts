@@ -333,7 +333,7 @@ body += `let ln = lidx & ${acrossMask}u; let lm = lidx >> ${acrossShift}u; let l
 body += `let z = wid.z + p.zbase;\n`;
 for (let h = 0; h < held; h++) {
 const first = h * g.across % units;
-body += `let q_${h} = ${row_of(`r0`, `${h}u`, `${first}u`, `ln`)} / p.channels; let c_${h} = ${row_of(`r0`, `${h}u`, `${first}u`, `ln`)} - q_${h} * p.channels;\nlet xoff_${h} = i32(q_${h} % p.xtaps) * p.xstep + p.xadd; let xq_${h} = q_${h} / p.xtaps;\nlet yoff_${h} = i32(xq_${h} % p.ytaps) * p.ystep + p.yadd; let yq_${h} = xq_${h} / p.ytaps;\n`;
+body += `let q_${h} = (${row_of(`r0`, `${h}u`, `${first}u`, `ln`)}) / p.channels; let c_${h} = (${row_of(`r0`, `${h}u`, `${first}u`, `ln`)}) - q_${h} * p.channels;\nlet xoff_${h} = i32(q_${h} % p.xtaps) * p.xstep + p.xadd; let xq_${h} = q_${h} / p.xtaps;\nlet yoff_${h} = i32(xq_${h} % p.ytaps) * p.ystep + p.yadd; let yq_${h} = xq_${h} / p.ytaps;\n`;
 if (g.deep) {
 body += `let zoff_${h} = i32(yq_${h} % p.ztaps) * p.zstep + p.zadd;\n`;
 }
@@ -2660,6 +2660,411 @@ export const RANDOM_WGSL: Readonly<Record<string, WgslFunction>> = {
   normalpair: { needs: [], text: "fn normalpair(w: vec2<u32>) -> vec2<f32> {\nlet e = (f32(0xffffffffu - w.x) + 0.5) * 0x1p-32;\nlet near = e * fma(e, fma(e, fma(e, fma(e, fma(e, 0.16666667, 0.2), 0.25), 0.33333334), 0.5), 1.0);\nlet far = -log((f32(w.x) + 0.5) * 0x1p-32);\nlet radius = sqrt(2.0 * select(far, near, w.x >= 0xf0000000u));\nlet q = (w.y + 0x20000000u) >> 30u;\nlet t = f32(i32(w.y - (q << 30u))) * 1.4629180792671596e-9;\nlet u = t * t;\nlet s = t * fma(u, fma(u, fma(u, fma(u, 2.7557319e-6, -1.984127e-4), 8.3333333e-3), -0.16666667), 1.0);\nlet c = fma(u, fma(u, fma(u, fma(u, fma(u, -2.7557319e-7, 2.4801587e-5), -1.3888889e-3), 4.1666668e-2), -0.5), 1.0);\nlet odd = (q & 1u) == 1u;\nlet x = select(c, s, odd);\nlet y = select(s, c, odd);\nreturn radius * vec2<f32>(select(x, -x, (q == 1u) | (q == 2u)), select(y, -y, q >= 2u));\n}" },
   truncated: { needs: [], text: "fn truncated(word: u32) -> f32 {\nlet x = (f32(i32(word ^ 0x80000000u)) + 0.5) * 0x1p-31 * 0.9544997361036416;\nlet w = -log((1.0 - x) * (1.0 + x)) - 2.5;\nlet low = fma(fma(fma(fma(2.81022636e-8, w, 3.43273939e-7), w, -3.5233877e-6), w, -4.39150654e-6), w, 2.1858087e-4);\nlet p = fma(fma(fma(fma(low, w, -1.25372503e-3), w, -4.17768164e-3), w, 0.246640727), w, 1.50140941);\nreturn 1.4142135 * x * p;\n}" },
   truncatedpair: { needs: ["truncated"], text: "fn truncatedpair(w: vec2<u32>) -> vec2<f32> { return vec2<f32>(truncated(w.x), truncated(w.y)); }" },
+};
+
+/** Parameters of shaders/reduce/arg.wgsl. */
+export interface ReduceArg {
+  /** Type of what is read: elements, or keys. */
+  readonly in: string;
+  /** A workgroup takes a row. */
+  readonly rows: boolean;
+  /** Keys are written beside indices. */
+  readonly keep: boolean;
+  /** Reads keys and indices. */
+  readonly second: boolean;
+  /** Elements are f16. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** A function that gives keys in the order of the elements. */
+  readonly key?: string | undefined;
+}
+
+/** shaders/reduce/arg.wgsl */
+export const REDUCE_ARG: Shader<ReduceArg> = {
+  name: "reduce_arg",
+  of(g) {
+return [[g.in, g.rows, g.keep, g.second, g.half, g.workgroup, g.key], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
+const key_of = (k: string): string => !g.second ? `key_(${load(`in0[${k}]`)})` : `in0[${k}]`;
+const index_of = (k: string, r: string): string => !g.second ? `i32(${r})` : `in1[${k}]`;
+const better = (k: string, a: string, best: string, bestAt: string): string => `(${k} > ${best}) | ((${k} == ${best}) & (${a} < ${bestAt}))`;
+inputs.push(`${g.in}`);
+if (g.second) {
+inputs.push("i32");
+}
+if (g.keep) {
+outputs.push("u32");
+}
+if (g.keep) {
+outputs.push("i32");
+}
+if (!g.keep) {
+outputs.push("i32");
+}
+params.push("n", "inner", "length", "parts");
+if (g.key !== undefined) prelude += g.key === "" ? "" : g.key + "\n"; else {
+prelude += `fn key_(v: f32) -> u32 { return u32(v); }\n`;
+}
+if (g.rows) {
+prelude += `var<workgroup> keys_: array<u32, ${g.workgroup}u>;\n`;
+}
+if (g.rows) {
+prelude += `var<workgroup> at_: array<i32, ${g.workgroup}u>;\n`;
+}
+if (g.rows) {
+body += `let t = wid.x + wid.y * nwg.x;\nif (t >= p.n) { return; }\nlet i = 0u;\nlet part = t % p.parts;\nlet o = t / p.parts;\nlet first = part * ${g.workgroup}u + lidx;\nlet step = p.parts * ${g.workgroup}u;\n`;
+} else {
+body += `let t = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet i = t % p.inner;\nlet q = t / p.inner;\nlet part = q % p.parts;\nlet o = q / p.parts;\nlet first = part;\nlet step = p.parts;\n`;
+}
+body += `var best = 0u;\nvar bestAt = 0x7fffffff;\nfor (var r = first; r < p.length; r += step) {\nlet k = (o * p.length + r) * p.inner + i;\nlet v = ${key_of(`k`)};\nlet a = ${index_of(`k`, `r`)};\nif (${better(`v`, `a`, `best`, `bestAt`)}) { best = v; bestAt = a; }\n}\n`;
+if (g.rows) {
+body += `keys_[lidx] = best;\nat_[lidx] = bestAt;\nworkgroupBarrier();\n`;
+for (let half = g.workgroup >> 1; half > 0; half >>= 1) {
+body += `if (lidx < ${half}u) {\nlet k2 = keys_[lidx + ${half}u];\nlet a2 = at_[lidx + ${half}u];\nif (${better(`k2`, `a2`, `keys_[lidx]`, `at_[lidx]`)}) { keys_[lidx] = k2; at_[lidx] = a2; }\n}\nworkgroupBarrier();\n`;
+}
+if (g.keep) {
+body += `if (lidx == 0u) { out0[t] = keys_[0]; out1[t] = at_[0]; }\n`;
+}
+if (!g.keep) {
+body += `if (lidx == 0u) { out0[t] = at_[0]; }\n`;
+}
+} else {
+if (g.keep) {
+body += `out0[t] = best; out1[t] = bestAt;\n`;
+}
+if (!g.keep) {
+body += `out0[t] = bestAt;\n`;
+}
+}
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/reduce/rows.wgsl. */
+export interface ReduceRows {
+  /** Type of what is loaded at once. */
+  readonly in: string;
+  /** Type of one stored element. */
+  readonly to: string;
+  /** Type of one accumulator's lane. */
+  readonly acc: string;
+  /** Type of the accumulators. */
+  readonly v: string;
+  /** What joins two values: 0 sum, 1 product, 2 the greater, 3 the lesser. */
+  readonly combine: number;
+  /** The result of nothing. */
+  readonly identity: string;
+  /** Four elements are taken at once. */
+  readonly wide: boolean;
+  /** What is read is f16, which is computed with in f32. */
+  readonly halfFrom: boolean;
+  /** What is stored is f16. */
+  readonly halfTo: boolean;
+  /** Elements are computed by `load_`, not read. */
+  readonly computed: boolean;
+  /** Results are divided by p.count. */
+  readonly divided: boolean;
+  /** Results go through an epilogue. */
+  readonly finished: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** Functions of shaders/scalar.wgsl that the texts call. */
+  readonly helpers?: string | undefined;
+  /** Declares `load_`, which computes elements. */
+  readonly source?: string | undefined;
+  /** The epilogue, as a function that gives what is stored for a result. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/reduce/rows.wgsl */
+export const REDUCE_ROWS: Shader<ReduceRows> = {
+  name: "reduce_rows",
+  of(g) {
+return [[g.in, g.to, g.acc, g.v, g.combine, g.identity, g.wide, g.halfFrom, g.halfTo, g.computed, g.divided, g.finished, g.workgroup, g.helpers, g.source, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const keepsNan = g.acc === "f32" && g.combine > 1;
+const fold_one = (a: string, b: string): string => g.combine === 0 ? `${a} + ${b}` : g.combine === 1 ? `${a} * ${b}` : keepsNan ? `extreme1_(${a}, ${b})` : g.combine === 2 ? `max(${a}, ${b})` : `min(${a}, ${b})`;
+const fold = (a: string, b: string): string => g.combine === 0 ? `${a} + ${b}` : keepsNan && g.wide ? `extreme4_(${a}, ${b})` : `${fold_one(`${a}`, `${b}`)}`;
+const element = (at: string): string => !g.computed && !g.halfFrom ? `in0[${at}]` : g.computed ? `load_(${at})` : `${g.v}(in0[${at}])`;
+const total = (a: string): string => g.wide ? `${fold_one(`(${fold_one(`${a}.x`, `${a}.y`)})`, `(${fold_one(`${a}.z`, `${a}.w`)})`)}` : `${a}`;
+const divided = (x: string): string => g.divided ? `${x} / p.count` : `${x}`;
+const stored = (x: string, at: string): string => g.finished ? `finish(${divided(`${x}`)}, ${at}, 0u)` : !g.halfTo ? `${divided(`${x}`)}` : `${g.to}(${divided(`${x}`)})`;
+const extreme = (a: string, b: string): string => g.combine === 2 ? `max(${a}, ${b})` : `min(${a}, ${b})`;
+const extreme_four = (a: string, b: string): string => g.combine === 2 ? `max(${a}, ${b})` : `min(${a}, ${b})`;
+if (!g.computed) {
+inputs.push(`${g.in}`);
+}
+outputs.push(`${g.to}`);
+params.push("groups", "n", "parts", "count:f32");
+if (g.helpers !== undefined) prelude += g.helpers === "" ? "" : g.helpers + "\n"; else {
+}
+if (keepsNan) {
+prelude += `fn isnan1_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\nfn extreme1_(a: f32, b: f32) -> f32 {\nlet m = ${extreme(`a`, `b`)};\nreturn select(select(m, b, isnan1_(b)), a, isnan1_(a));\n}\n`;
+if (g.wide) {
+prelude += `fn isnan4_(x: vec4<f32>) -> vec4<bool> { return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u); }\nfn extreme4_(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {\nlet m = ${extreme_four(`a`, `b`)};\nreturn select(select(m, b, isnan4_(b)), a, isnan4_(a));\n}\n`;
+}
+}
+if (g.source !== undefined) prelude += g.source === "" ? "" : g.source + "\n"; else {
+}
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+}
+prelude += `var<workgroup> shared_: array<${g.acc}, ${g.workgroup}u>;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet base = (g / p.parts) * p.n;\nlet step = p.parts * ${g.workgroup}u;\nvar k = (g % p.parts) * ${g.workgroup}u + lidx;\nlet id = ${g.v}(${g.identity});\nvar a0 = id;\nvar a1 = id;\nfor (; k + step < p.n; k += 2u * step) {\nlet v0 = ${element(`base + k`)};\nlet v1 = ${element(`base + k + step`)};\na0 = ${fold(`a0`, `v0`)};\na1 = ${fold(`a1`, `v1`)};\n}\nif (k < p.n) {\nlet v = ${element(`base + k`)};\na0 = ${fold(`a0`, `v`)};\n}\na0 = ${fold(`a0`, `a1`)};\nshared_[lidx] = ${total(`a0`)};\nworkgroupBarrier();\n`;
+for (let half = g.workgroup >> 1; half > 0; half >>= 1) {
+body += `if (lidx < ${half}u) { shared_[lidx] = ${fold_one(`shared_[lidx]`, `shared_[lidx + ${half}u]`)}; }\nworkgroupBarrier();\n`;
+}
+body += `if (lidx == 0u) { out0[g] = ${stored(`shared_[0]`, `g`)}; }\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/reduce/strided.wgsl. */
+export interface ReduceStrided {
+  /** Type of what is loaded at once. */
+  readonly in: string;
+  /** Type of what is stored at once. */
+  readonly out: string;
+  /** Type of one stored element. */
+  readonly to: string;
+  /** Type of one accumulator's lane. */
+  readonly acc: string;
+  /** Type of the accumulators. */
+  readonly v: string;
+  /** The bits of one. */
+  readonly bits: string;
+  /** What joins two values: 0 sum, 1 product, 2 the greater, 3 the lesser. */
+  readonly combine: number;
+  /** The result of nothing. */
+  readonly identity: string;
+  /** Neighbours along the inner axis are taken together. */
+  readonly inner: boolean;
+  /** Neighbours along the reduced axis are taken together. */
+  readonly along: boolean;
+  /** Eight elements are loaded at once, as two fours. */
+  readonly eights: boolean;
+  /** What is read is f16, which is computed with in f32. */
+  readonly halfFrom: boolean;
+  /** What is stored is f16. */
+  readonly halfTo: boolean;
+  /** Elements are computed by `load_`, not read. */
+  readonly computed: boolean;
+  /** Results are divided by p.count. */
+  readonly divided: boolean;
+  /** Results go through an epilogue. */
+  readonly finished: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** Elements are u32, which need no bitcast. */
+  readonly words: boolean;
+  /** Functions of shaders/scalar.wgsl that the texts call. */
+  readonly helpers?: string | undefined;
+  /** Declares `load_`, which computes elements. */
+  readonly source?: string | undefined;
+  /** The epilogue, as a function that gives what is stored for a result. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/reduce/strided.wgsl */
+export const REDUCE_STRIDED: Shader<ReduceStrided> = {
+  name: "reduce_strided",
+  of(g) {
+return [[g.in, g.out, g.to, g.acc, g.v, g.bits, g.combine, g.identity, g.inner, g.along, g.eights, g.halfFrom, g.halfTo, g.computed, g.divided, g.finished, g.workgroup, g.words, g.helpers, g.source, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const loses = g.acc === "f32" && g.combine > 1;
+const halves = g.eights ? 2 : 1;
+const fold = (a: string, b: string): string => g.combine === 0 ? `${a} + ${b}` : g.combine === 1 ? `${a} * ${b}` : g.combine === 2 ? `max(${a}, ${b})` : `min(${a}, ${b})`;
+const fold_lanes = (a: string, b: string): string => loses ? `extreme1_(${a}, ${b})` : `${fold(`${a}`, `${b}`)}`;
+const element = (at: string): string => g.eights ? `in0[${at}]` : g.computed ? `load_(${at})` : !g.halfFrom ? `in0[${at}]` : `${g.v}(in0[${at}])`;
+const kept = (x: string, bits: string): string => loses ? `keep_(${x}, ${bits})` : `${x}`;
+const total = (all: string): string => g.along ? `${fold_lanes(`(${fold_lanes(`${all}.x`, `${all}.y`)})`, `(${fold_lanes(`${all}.z`, `${all}.w`)})`)}` : `${all}`;
+const divided = (x: string): string => g.divided ? `${x} / p.count` : `${x}`;
+const stored = (x: string, at: string): string => g.finished ? `finish(${divided(`${x}`)}, ${at}, 0u)` : !g.halfTo ? `${divided(`${x}`)}` : `${g.out}(${divided(`${x}`)})`;
+const low = (x: string): string => g.words ? `vec4<u32>(${x})` : `bitcast<vec4<${g.acc}>>(vec4<u32>(${x}))`;
+const high = (x: string): string => g.words ? `vec4<u32>(${x} >> vec4<u32>(32u))` : `bitcast<vec4<${g.acc}>>(vec4<u32>(${x} >> vec4<u32>(32u)))`;
+const join = (even: string, odd: string): string => g.words ? `vec4<u64>(${even}) | (vec4<u64>(${odd}) << vec4<u32>(32u))` : `vec4<u64>(bitcast<vec4<u32>>(${even})) | (vec4<u64>(bitcast<vec4<u32>>(${odd})) << vec4<u32>(32u))`;
+const extreme = (a: string, b: string): string => g.combine === 2 ? `max(${a}, ${b})` : `min(${a}, ${b})`;
+if (!g.computed) {
+inputs.push(`${g.in}`);
+}
+outputs.push(`${g.out}`);
+params.push("n", "columns", "rows", "parts", "stripe", "chunk", "count:f32");
+if (g.helpers !== undefined) prelude += g.helpers === "" ? "" : g.helpers + "\n"; else {
+}
+if (loses && g.along) {
+prelude += `fn isnan1_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\nfn extreme1_(a: f32, b: f32) -> f32 {\nlet m = ${extreme(`a`, `b`)};\nreturn select(select(m, b, isnan1_(b)), a, isnan1_(a));\n}\n`;
+}
+if (g.source !== undefined) prelude += g.source === "" ? "" : g.source + "\n"; else {
+}
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+}
+if (loses) {
+prelude += `fn keep_(x: ${g.v}, bits: ${g.bits}) -> ${g.v} {\nreturn select(x, bitcast<${g.v}>(bits), bits > ${g.bits}(0x7f800000u));\n}\n`;
+}
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.n) { return; }\nlet c = i % p.columns;\nlet q = i / p.columns;\nlet part = q % p.parts;\nlet o = q / p.parts;\nlet step = p.stripe * p.columns;\nlet run = part / p.stripe;\nlet first = run * p.chunk + part % p.stripe;\nlet last = min((run + 1u) * p.chunk, p.rows);\nvar k = (o * p.rows + first) * p.columns + c;\nvar left = select(0u, (last - first + p.stripe - 1u) / p.stripe, last > first);\nlet id = ${g.v}(${g.identity});\nvar a_0 = id;\nvar a_1 = id;\nvar a_2 = id;\nvar a_3 = id;\n`;
+if (loses) {
+body += `var b_0 = ${g.bits}(0u); var b_1 = b_0;\n`;
+}
+for (let count = 4; count >= 1; count -= 3) {
+if (count === 4) {
+body += `for (; left >= 4u; left -= 4u) {\n`;
+}
+if (count === 1) {
+body += `for (; left > 0u; left -= 1u) {\n`;
+}
+for (let load = 0; load < count; load++) {
+if (load === 0) {
+body += `let v_${load} = ${element(`k`)};\n`;
+}
+if (load === 1) {
+body += `let v_${load} = ${element(`k + step`)};\n`;
+}
+if (load > 1) {
+body += `let v_${load} = ${element(`k + ${load}u * step`)};\n`;
+}
+for (let h = 0; h < halves; h++) {
+const n = (load * halves + h) % 4;
+const b = n % 2;
+if (loses) {
+if (!g.eights) {
+body += `let x_${load}_${h} = v_${load};\n`;
+}
+if (g.eights && h === 0) {
+body += `let x_${load}_${h} = ${low(`v_${load}`)};\n`;
+}
+if (g.eights && h === 1) {
+body += `let x_${load}_${h} = ${high(`v_${load}`)};\n`;
+}
+body += `a_${n} = ${fold(`a_${n}`, `x_${load}_${h}`)};\nb_${b} = max(b_${b}, bitcast<${g.bits}>(x_${load}_${h}) & ${g.bits}(0x7fffffffu));\n`;
+} else {
+if (!g.eights) {
+body += `a_${n} = ${fold(`a_${n}`, `v_${load}`)};\n`;
+}
+if (g.eights && h === 0) {
+body += `a_${n} = ${fold(`a_${n}`, `${low(`v_${load}`)}`)};\n`;
+}
+if (g.eights && h === 1) {
+body += `a_${n} = ${fold(`a_${n}`, `${high(`v_${load}`)}`)};\n`;
+}
+}
+}
+}
+if (count === 4) {
+body += `k += 4u * step;\n`;
+}
+if (count === 1) {
+body += `k += step;\n`;
+}
+body += `}\n`;
+}
+if (g.inner && g.eights) {
+body += `out0[i] = ${join(`${stored(`(${kept(`${fold(`a_0`, `a_2`)}`, `b_0`)})`, `i`)}`, `${stored(`(${kept(`${fold(`a_1`, `a_3`)}`, `b_1`)})`, `i`)}`)};\n`;
+} else {
+body += `let all = ${kept(`${fold(`(${fold(`a_0`, `a_1`)})`, `(${fold(`a_2`, `a_3`)})`)}`, `max(b_0, b_1)`)};\nout0[i] = ${stored(`(${total(`all`)})`, `i`)};\n`;
+}
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/rows/clear.wgsl. */
+export interface RowsClear {
+  /** Type of the elements. */
+  readonly element: string;
+}
+
+/** shaders/rows/clear.wgsl */
+export const ROWS_CLEAR: Shader<RowsClear> = {
+  name: "rows_clear",
+  of(g) {
+return [[g.element], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 64;
+outputs.push(`${g.element}`);
+params.push("n");
+body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nout0[t] = ${g.element}(0);\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/rows/pick.wgsl. */
+export interface RowsPick {
+  /** Type of the elements. */
+  readonly element: string;
+}
+
+/** shaders/rows/pick.wgsl */
+export const ROWS_PICK: Shader<RowsPick> = {
+  name: "rows_pick",
+  of(g) {
+return [[g.element], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 64;
+inputs.push(`${g.element}`, "i32");
+outputs.push(`${g.element}`);
+params.push("n", "columns", "k");
+body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nout0[t] = in0[(t / p.k) * p.columns + u32(in1[t])];\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/rows/place.wgsl. */
+export interface RowsPlace {
+  /** Type of the elements. */
+  readonly element: string;
+}
+
+/** shaders/rows/place.wgsl */
+export const ROWS_PLACE: Shader<RowsPlace> = {
+  name: "rows_place",
+  of(g) {
+return [[g.element], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 64;
+inputs.push("i32", `${g.element}`);
+outputs.push(`${g.element}`);
+params.push("n", "columns", "k");
+body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nout0[(t / p.k) * p.columns + u32(in0[t])] = in1[t];\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/rows/search.wgsl. */
+export interface RowsSearch {
+  /** Type of the elements. */
+  readonly element: string;
+  /** Equal elements count too. */
+  readonly upper: boolean;
+}
+
+/** shaders/rows/search.wgsl */
+export const ROWS_SEARCH: Shader<RowsSearch> = {
+  name: "rows_search",
+  of(g) {
+return [[g.element, g.upper], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 64;
+const before = (x: string, v: string): string => g.upper ? `${x} <= ${v}` : `${x} < ${v}`;
+inputs.push(`${g.element}`, `${g.element}`);
+outputs.push("i32");
+params.push("n", "columns", "k");
+body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet base = (t / p.k) * p.columns;\nlet v = in1[t];\nvar low = 0u;\nvar high = p.columns;\nwhile (low < high) {\nlet middle = (low + high) / 2u;\nif (${before(`in0[base + middle]`, `v`)}) { low = middle + 1u; } else { high = middle; }\n}\nout0[t] = i32(low);\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
 };
 
 /** Functions of shaders/scalar.wgsl, each after those it calls. */

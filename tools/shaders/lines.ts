@@ -33,7 +33,7 @@ export function isKernel(source: string): boolean {
 
 /** True for a file of pieces that kernels include. */
 export function hasPieces(source: string): boolean {
-  return /^\s*\/\/#piece /m.test(source);
+  return /^\s*\/\/#piece |\/\/#inline/m.test(source);
 }
 
 /** The lines that say something; those behind `//:` are code of cases that do not hold in the file. */
@@ -83,10 +83,14 @@ function readPieces(source: string): Pieces {
 /** Puts pieces where they are included; `declared` collects what their files declare. */
 export function include(lines: readonly Line[], read: ReadShader, declared: Line[]): Line[] {
   return lines.flatMap((line) => {
-    const match = /^include (\S+) (\w+)\s*(.*)$/.exec(line.directive);
+    const match = /^include (\S+)(?: (\w+)\s*(.*))?$/.exec(line.directive);
     if (match === null) return [line];
     const [, path, name, given] = match;
     const { declarations, pieces } = readPieces(read(path));
+    for (const d of declarations) {
+      if (!declared.some((o) => o.code === d.code && o.directive === d.directive)) declared.push(d);
+    }
+    if (name === undefined) return [];
     const piece = pieces.get(name);
     if (piece === undefined) throw new Error(`Cannot include ${name}: ${path} has no such piece`);
     const texts = new Map(
@@ -114,9 +118,6 @@ export function include(lines: readonly Line[], read: ReadShader, declared: Line
       number: line.number,
       closes: false,
     }));
-    for (const d of declarations) {
-      if (!declared.some((o) => o.code === d.code && o.directive === d.directive)) declared.push(d);
-    }
     return include(own, read, declared);
   });
 }

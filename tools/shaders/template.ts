@@ -15,7 +15,7 @@ import {
   type ReadShader,
   usedOf,
 } from "./lines.ts";
-import { isAtomic, literal, type Names } from "./text.ts";
+import { literal, type Names, staysAtomic } from "./text.ts";
 
 /** What a kernel's builder has to give. */
 export interface Parameter {
@@ -156,7 +156,12 @@ class Maker {
         return when === "" ? made : `${this.#expression(when)} ? ${made} : `;
       });
       if (cases.at(-1)!.when !== "") throw new Error(`The last case of ${name} has a condition`);
+      // An argument needs parentheses among operators, and where another inline function may put it there.
+      const callsInline = cases.some(({ text }) =>
+        [...text.matchAll(/(\w+)\(/g)].some(([, called]) => this.#inlines.has(called))
+      );
       const isBare = (a: string): boolean =>
+        !callsInline &&
         cases.every(({ text }) =>
           [...text.matchAll(new RegExp(`\\b${a}\\b`, "g"))].every((m) =>
             /(?:^|[(,[])\s*$/.test(text.slice(0, m.index)) &&
@@ -165,7 +170,7 @@ class Maker {
         );
       this.#names.inlines.set(name, {
         bare: args.map(isBare),
-        atomic: cases.every(({ text }) => isAtomic(text)),
+        atomic: cases.every(({ text }) => staysAtomic(text, names)),
       });
       const list = args.map((a) => `${a}: string`).join(", ");
       this.#out.push(`const ${name} = (${list}): string => ${texts.join("")};`);

@@ -46,7 +46,7 @@ export function literal(code: string, names: Names): string {
       const end = closing(code, at);
       const args = split(code.slice(at + 1, end)).map((a, k) => {
         const text = literal(a, names);
-        return `\`${inline.bare[k] || isAtomic(a) ? text : `(${text})`}\``;
+        return `\`${inline.bare[k] || staysAtomic(a, names) ? text : `(${text})`}\``;
       });
       const call = `\${${word}(${args.join(", ")})}`;
       const isAlone = /(?:^|[(,[]|[^=!<>]=|[-+*]=|\breturn)\s*$/.test(
@@ -64,6 +64,12 @@ export function literal(code: string, names: Names): string {
     else out += numbered(word, isIndex);
   }
   return out;
+}
+
+/** True where neither the text nor what inline functions in it become needs parentheses among operators. */
+export function staysAtomic(text: string, { inlines }: Names): boolean {
+  const calls = [...text.matchAll(/(\w+)\(/g)].map(([, name]) => inlines.get(name));
+  return isAtomic(text) && calls.every((inline) => inline === undefined || inline.atomic);
 }
 
 /** `s_i_j` with the numbers of `i` and `j`; the bindings `in_k` and `out_k` become `in0`, `out0`. */
@@ -102,7 +108,7 @@ function split(text: string): string[] {
 }
 
 /** True where text needs no parentheses among operators. */
-export function isAtomic(text: string): boolean {
+function isAtomic(text: string): boolean {
   let depth = 0;
   for (const c of text) {
     if (c === "(" || c === "[") depth++;

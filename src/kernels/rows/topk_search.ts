@@ -3,29 +3,21 @@
  */
 import {
   type Dispatch,
-  flatId,
   type GpuPlan,
   type GpuVariant,
   gridFor,
-  makeProgram,
   type Profile,
   type Program,
-  Programs,
 } from "../../core/dispatch.ts";
 import { wgslType } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { ROWS_CLEAR, ROWS_PICK, ROWS_PLACE, ROWS_SEARCH } from "../../shaders_generated.ts";
 import type { Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { fitsGpu } from "../reduce/wgsl.ts";
 import { rowsOf } from "./row.ts";
 
 const WORKGROUP = 64;
-const cache = new Programs();
-function cached(key: string, make: () => Program): Program {
-  let p = cache.get(key);
-  if (!p) cache.set(key, p = make());
-  return p;
-}
-
 function flat(
   program: Program,
   buffers: Dispatch["buffers"],
@@ -42,18 +34,7 @@ export const pickVariants: readonly GpuVariant[] = [{
   name: "pick",
   fits: ({ inputs, outputs }, profile) => fitsGpu([...inputs, ...outputs], profile),
   plan: ({ inputs: [x, indices] }, profile): GpuPlan => {
-    const type = wgslType(x.dtype);
-    const program = cached(`pick,${type}`, () =>
-      makeProgram({
-        name: "pick",
-        inputs: [type, "i32"],
-        outputs: [type],
-        params: ["n", "columns", "k"],
-        workgroup: [WORKGROUP, 1, 1],
-        body: `let t = ${flatId(WORKGROUP)};
-if (t >= p.n) { return; }
-out0[t] = in0[(t / p.k) * p.columns + u32(in1[t])];`,
-      }));
+    const program = shaderProgram(ROWS_PICK, { element: wgslType(x.dtype) }, { name: "pick" });
     const size = sizeOf(indices.shape),
       words = [rowsOf(x.shape).columns, rowsOf(indices.shape).columns];
     return {
@@ -68,29 +49,9 @@ export const placeVariants: readonly GpuVariant[] = [{
   fits: ({ inputs: [indices, updates], outputs }, profile) =>
     fitsGpu([indices, updates, ...outputs], profile),
   plan: ({ inputs: [indices, updates], outputs: [out] }, profile): GpuPlan => {
-    const type = wgslType(updates.dtype);
-    const clear = cached(`clear,${type}`, () =>
-      makeProgram({
-        name: "clear",
-        inputs: [],
-        outputs: [type],
-        params: ["n"],
-        workgroup: [WORKGROUP, 1, 1],
-        body: `let t = ${flatId(WORKGROUP)};
-if (t >= p.n) { return; }
-out0[t] = ${type}(0);`,
-      }));
-    const place = cached(`place,${type}`, () =>
-      makeProgram({
-        name: "place",
-        inputs: ["i32", type],
-        outputs: [type],
-        params: ["n", "columns", "k"],
-        workgroup: [WORKGROUP, 1, 1],
-        body: `let t = ${flatId(WORKGROUP)};
-if (t >= p.n) { return; }
-out0[(t / p.k) * p.columns + u32(in0[t])] = in1[t];`,
-      }));
+    const own = { element: wgslType(updates.dtype) };
+    const clear = shaderProgram(ROWS_CLEAR, own, { name: "clear" });
+    const place = shaderProgram(ROWS_PLACE, own, { name: "place" });
     const size = sizeOf(indices.shape),
       words = [rowsOf(out.shape).columns, rowsOf(indices.shape).columns];
     return {
@@ -109,26 +70,11 @@ export function searchVariants(upper: boolean): GpuVariant[] {
     fits: ({ inputs, outputs }: Problem, profile: Profile) =>
       fitsGpu([...inputs, ...outputs], profile),
     plan: ({ inputs: [sorted, values] }: Problem, profile: Profile): GpuPlan => {
-      const type = wgslType(sorted.dtype);
-      const program = cached(`search,${type},${upper}`, () =>
-        makeProgram({
-          name: upper ? "upper_bound" : "lower_bound",
-          inputs: [type, type],
-          outputs: ["i32"],
-          params: ["n", "columns", "k"],
-          workgroup: [WORKGROUP, 1, 1],
-          body: `let t = ${flatId(WORKGROUP)};
-if (t >= p.n) { return; }
-let base = (t / p.k) * p.columns;
-let v = in1[t];
-var low = 0u;
-var high = p.columns;
-while (low < high) {
-  let middle = (low + high) / 2u;
-  if (in0[base + middle] ${upper ? "<=" : "<"} v) { low = middle + 1u; } else { high = middle; }
-}
-out0[t] = i32(low);`,
-        }));
+      const program = shaderProgram(
+        ROWS_SEARCH,
+        { element: wgslType(sorted.dtype), upper },
+        { name: upper ? "upper_bound" : "lower_bound" },
+      );
       const size = sizeOf(values.shape),
         words = [rowsOf(sorted.shape).columns, rowsOf(values.shape).columns];
       return {
