@@ -2654,6 +2654,1173 @@ return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/pool/dilation_filter.wgsl. */
+export interface PoolDilationFilter {
+  /** Type of what is read and stored at once. */
+  readonly in: string;
+  /** Type of what is computed at once: one element, or four. */
+  readonly v: string;
+  /** Type of indices that go with them. */
+  readonly index: string;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
+
+/** shaders/pool/dilation_filter.wgsl */
+export const POOL_DILATION_FILTER: Shader<PoolDilationFilter> = {
+  name: "pool_dilation_filter",
+  of(g) {
+return [[g.in, g.v, g.index, g.half, g.workgroup], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `${g.v}(${x})`;
+const store = (x: string): string => !g.half ? `${x}` : `${g.in}(${x})`;
+inputs.push(`${g.in}`, `${g.index}`);
+outputs.push(`${g.in}`);
+params.push("total", "channels", "places");
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet c = i % p.channels; let tap = i / p.channels;\nvar sum = ${g.v}(0);\nfor (var place = 0u; place < p.places; place++) {\nlet at = place * p.channels + c;\nlet g = ${load(`in0[at]`)};\nsum += select(${g.v}(0), g, in1[at] == ${g.index}(tap));\n}\nout0[i] = ${store(`sum`)};\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/pool/grad.wgsl. */
+export interface PoolGrad {
+  /** Type of what is read and stored at once. */
+  readonly in: string;
+  /** Type of what is computed at once: one element, or four. */
+  readonly v: string;
+  /** Type of indices that go with them. */
+  readonly index: string;
+  /** Type in which elements are computed with. */
+  readonly acc: string;
+  /** Of means; else of greatest elements. */
+  readonly means: boolean;
+  /** There is a depth axis. */
+  readonly deep: boolean;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+}
+
+/** shaders/pool/grad.wgsl */
+export const POOL_GRAD: Shader<PoolGrad> = {
+  name: "pool_grad",
+  of(g) {
+return [[g.in, g.v, g.index, g.acc, g.means, g.deep, g.half, g.workgroup], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const load = (x: string): string => !g.half ? `${x}` : `${g.v}(${x})`;
+const store = (x: string): string => !g.half ? `${x}` : `${g.in}(${x})`;
+const all_taps = (z: string, y: string, x: string): string => g.deep ? `${z} * ${y} * ${x}` : `${y} * ${x}`;
+inputs.push(`${g.in}`);
+if (!g.means) {
+inputs.push(`${g.index}`);
+}
+outputs.push(`${g.in}`);
+params.push("total", "channels", "batched", "lowest:f32");
+if (g.deep) {
+params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
+}
+params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet c = i % p.channels; let b = i / p.channels;\nlet x = b % p.xlimit; let xr = b / p.xlimit;\nlet y = xr % p.ylimit; let yr = xr / p.ylimit;\n`;
+if (g.deep) {
+body += `let z = yr % p.zlimit; let n = yr / p.zlimit;\n`;
+}
+if (!g.deep) {
+body += `let n = yr;\n`;
+}
+body += `var sum = ${g.v}(0);\n`;
+if (g.deep) {
+body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet za = u32(i32(z) - p.zadd - i32(uz) * p.zstep);\nlet zt = za / p.zmul;\nif (zt >= p.zrows || zt * p.zmul != za) { continue; }\n`;
+if (g.means) {
+body += `let zo = i32(zt * p.zmul) + p.zadd;\nlet zlo = select(0, (p.zstep - 1 - zo) / p.zstep, zo < 0);\nlet zhi = min(i32(p.ztaps) - 1, (i32(p.zlimit) - 1 - zo) / p.zstep);\nlet zcount = zhi - zlo + 1;\n`;
+}
+}
+body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet ya = u32(i32(y) - p.yadd - i32(uy) * p.ystep);\nlet yt = ya / p.ymul;\nif (yt >= p.yrows || yt * p.ymul != ya) { continue; }\n`;
+if (g.means) {
+body += `let yo = i32(yt * p.ymul) + p.yadd;\nlet ylo = select(0, (p.ystep - 1 - yo) / p.ystep, yo < 0);\nlet yhi = min(i32(p.ytaps) - 1, (i32(p.ylimit) - 1 - yo) / p.ystep);\nlet ycount = yhi - ylo + 1;\n`;
+}
+body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xa = u32(i32(x) - p.xadd - i32(ux) * p.xstep);\nlet xt = xa / p.xmul;\nif (xt >= p.xrows || xt * p.xmul != xa) { continue; }\n`;
+if (g.means) {
+body += `let xo = i32(xt * p.xmul) + p.xadd;\nlet xlo = select(0, (p.xstep - 1 - xo) / p.xstep, xo < 0);\nlet xhi = min(i32(p.xtaps) - 1, (i32(p.xlimit) - 1 - xo) / p.xstep);\nlet xcount = xhi - xlo + 1;\n`;
+}
+if (g.deep) {
+body += `let at = (((n * p.zrows + zt) * p.yrows + yt) * p.xrows + xt) * p.channels + c;\n`;
+}
+if (!g.deep) {
+body += `let at = ((n * p.yrows + yt) * p.xrows + xt) * p.channels + c;\n`;
+}
+body += `let g = ${load(`in0[at]`)};\n`;
+if (g.means) {
+body += `sum += g / ${g.acc}(${all_taps(`zcount`, `ycount`, `xcount`)});\n`;
+}
+if (!g.means && g.deep) {
+body += `sum += select(${g.v}(0), g, in1[at] == ${g.index}(((0u * p.ztaps + uz) * p.ytaps + uy) * p.xtaps + ux));\n`;
+}
+if (!g.means && !g.deep) {
+body += `sum += select(${g.v}(0), g, in1[at] == ${g.index}((0u * p.ytaps + uy) * p.xtaps + ux));\n`;
+}
+body += `}\n}\n`;
+if (g.deep) {
+body += `}\n`;
+}
+body += `out0[i] = ${store(`sum`)};\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/pool/tile_grad.wgsl. */
+export interface PoolTileGrad {
+  /** Type of what is read and stored at once. */
+  readonly in: string;
+  /** Type of what is computed at once: one element, or four. */
+  readonly v: string;
+  /** Type of indices that go with them. */
+  readonly index: string;
+  /** Type of conditions of them. */
+  readonly flag: string;
+  /** Type in which elements are computed with. */
+  readonly acc: string;
+  /** There is a depth axis. */
+  readonly deep: boolean;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** Each element gets the tap of a filter added first: dilation. */
+  readonly filtered: boolean;
+  /** Taps of the depth axis where the program spells them out. */
+  readonly tapsZ: number;
+  /** Taps of the second to last axis where the program spells them out; else 0. */
+  readonly tapsY: number;
+  /** Taps of the last axis where the program spells them out; else 0. */
+  readonly tapsX: number;
+  /** Taps of the last axis, where only these are spelled out, in loops over the others; else 0. */
+  readonly run: number;
+  /** No tap of any window is outside. */
+  readonly inside: boolean;
+}
+
+/** shaders/pool/tile_grad.wgsl */
+export const POOL_TILE_GRAD: Shader<PoolTileGrad> = {
+  name: "pool_tile_grad",
+  of(g) {
+return [[g.in, g.v, g.index, g.flag, g.acc, g.deep, g.half, g.workgroup, g.filtered, g.tapsZ, g.tapsY, g.tapsX, g.run, g.inside], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const spelled = g.tapsX > 0;
+const depth = g.deep ? g.tapsZ : 1;
+const countZ = g.tapsZ;
+const countY = g.tapsY;
+const countX = g.tapsX;
+const store = (x: string): string => !g.half ? `${x}` : `${g.in}(${x})`;
+const load = (x: string): string => !g.half ? `${x}` : `${g.v}(${x})`;
+const element = (px: string, tap: string, c: string): string => !g.filtered ? `${load(`in0[${px} * p.channels + ${c}]`)}` : `${load(`in0[${px} * p.channels + ${c}]`)} + ${load(`in1[${tap} * p.channels + ${c}]`)}`;
+const lowest = (): string => g.acc === "f32" ? `${g.v}(p.lowest)` : g.acc === "i32" ? `${g.v}(-2147483647 - 1)` : `${g.v}(0u)`;
+const isnan = (x: string): string => `(bitcast<${g.index}>(${x}) & ${g.index}(0x7fffffffu)) > ${g.index}(0x7f800000u)`;
+const pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zlimit + ${z}) * p.ylimit + ${y}) * p.xlimit + ${x}` : `(${n} * p.ylimit + ${y}) * p.xlimit + ${x}`;
+const seen = (z: string, y: string, x: string): string => g.deep ? `${z} < p.zlimit && ${y} < p.ylimit && ${x} < p.xlimit` : `${y} < p.ylimit && ${x} < p.xlimit`;
+const line = (uz: string, uy: string): string => g.deep ? `(0u * p.ztaps + ${uz}) * p.ytaps + ${uy}` : `0u * p.ytaps + ${uy}`;
+inputs.push(`${g.in}`, `${g.in}`);
+outputs.push(`${g.in}`);
+params.push("total", "channels", "batched", "lowest:f32");
+if (g.deep) {
+params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
+}
+params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet c = i % p.channels; let b = i / p.channels;\nlet x_w = b % p.xrows; let xr_w = b / p.xrows;\nlet y_w = xr_w % p.yrows; let yr_w = xr_w / p.yrows;\n`;
+if (g.deep) {
+body += `let z_w = yr_w % p.zrows; let n_w = yr_w / p.zrows;\n`;
+}
+if (!g.deep) {
+body += `let n_w = yr_w;\n`;
+}
+if (g.deep) {
+body += `let z0_w = i32(z_w * p.zmul) + p.zadd;\n`;
+}
+body += `let y0_w = i32(y_w * p.ymul) + p.yadd;\nlet x0_w = i32(x_w * p.xmul) + p.xadd;\nvar best = ${lowest()};\nvar where_ = ${g.index}(0u);\nvar none = true;\n`;
+if (spelled) {
+if (g.deep) {
+for (let u = 0; u < g.tapsZ; u++) {
+body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
+}
+if (g.inside) {
+body += `let zcount = ${countZ}u;\n`;
+}
+if (!g.inside) {
+body += `let zcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsZ; u++) {
+list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+}
+for (let u = 0; u < g.tapsY; u++) {
+body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
+}
+if (g.inside) {
+body += `let ycount = ${countY}u;\n`;
+}
+if (!g.inside) {
+body += `let ycount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsY; u++) {
+list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let u = 0; u < g.tapsX; u++) {
+body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
+}
+if (g.inside) {
+body += `let xcount = ${countX}u;\n`;
+}
+if (!g.inside) {
+body += `let xcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsX; u++) {
+list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let uz = 0; uz < depth; uz++) {
+for (let uy = 0; uy < g.tapsY; uy++) {
+for (let ux = 0; ux < g.tapsX; ux++) {
+const number = (uz * g.tapsY + uy) * g.tapsX + ux;
+if (g.inside) {
+body += `{\n`;
+}
+if (!g.inside) {
+body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+}
+}
+}
+} else {
+if (g.inside && g.deep) {
+body += `let zcount = p.ztaps;\n`;
+}
+if (g.inside) {
+body += `let ycount = p.ytaps;\n`;
+}
+if (g.inside) {
+body += `let xcount = p.xtaps;\n`;
+}
+if (!g.inside && g.deep) {
+body += `var zcount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var ycount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var xcount = 0u;\n`;
+}
+if (g.deep) {
+if (!g.inside) {
+body += `zcount = 0u;\n`;
+}
+body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
+if (!g.inside) {
+body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
+}
+}
+if (!g.inside) {
+body += `ycount = 0u;\n`;
+}
+body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
+if (!g.inside) {
+body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
+}
+if (g.run > 0) {
+body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
+for (let number = 0; number < g.run; number++) {
+body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+}
+} else {
+if (!g.inside) {
+body += `xcount = 0u;\n`;
+}
+body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
+if (!g.inside) {
+body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+}
+body += `}\n`;
+if (g.deep) {
+body += `}\n`;
+}
+}
+body += `let g = ${load(`in1[i]`)};\n{\n`;
+if (spelled) {
+if (g.deep) {
+for (let u = 0; u < g.tapsZ; u++) {
+body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
+}
+if (g.inside) {
+body += `let zcount = ${countZ}u;\n`;
+}
+if (!g.inside) {
+body += `let zcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsZ; u++) {
+list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+}
+for (let u = 0; u < g.tapsY; u++) {
+body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
+}
+if (g.inside) {
+body += `let ycount = ${countY}u;\n`;
+}
+if (!g.inside) {
+body += `let ycount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsY; u++) {
+list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let u = 0; u < g.tapsX; u++) {
+body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
+}
+if (g.inside) {
+body += `let xcount = ${countX}u;\n`;
+}
+if (!g.inside) {
+body += `let xcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsX; u++) {
+list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let uz = 0; uz < depth; uz++) {
+for (let uy = 0; uy < g.tapsY; uy++) {
+for (let ux = 0; ux < g.tapsX; ux++) {
+const number = (uz * g.tapsY + uy) * g.tapsX + ux;
+if (g.inside) {
+body += `{\n`;
+}
+if (!g.inside) {
+body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\nout0[px * p.channels + c] = ${store(`select(${g.v}(0), g, where_ == ${g.index}(tap))`)};\n}\n`;
+}
+}
+}
+} else {
+if (g.inside && g.deep) {
+body += `let zcount = p.ztaps;\n`;
+}
+if (g.inside) {
+body += `let ycount = p.ytaps;\n`;
+}
+if (g.inside) {
+body += `let xcount = p.xtaps;\n`;
+}
+if (!g.inside && g.deep) {
+body += `var zcount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var ycount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var xcount = 0u;\n`;
+}
+if (g.deep) {
+if (!g.inside) {
+body += `zcount = 0u;\n`;
+}
+body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
+if (!g.inside) {
+body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
+}
+}
+if (!g.inside) {
+body += `ycount = 0u;\n`;
+}
+body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
+if (!g.inside) {
+body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
+}
+if (g.run > 0) {
+body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
+for (let number = 0; number < g.run; number++) {
+body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\nout0[px * p.channels + c] = ${store(`select(${g.v}(0), g, where_ == ${g.index}(tap))`)};\n}\n`;
+}
+} else {
+if (!g.inside) {
+body += `xcount = 0u;\n`;
+}
+body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
+if (!g.inside) {
+body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\nout0[px * p.channels + c] = ${store(`select(${g.v}(0), g, where_ == ${g.index}(tap))`)};\n}\n`;
+}
+body += `}\n`;
+if (g.deep) {
+body += `}\n`;
+}
+}
+body += `}\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/pool/window.wgsl. */
+export interface PoolWindow {
+  /** Type of what is read at once. */
+  readonly in: string;
+  /** Type of what is picked from. */
+  readonly picked: string;
+  /** Type of what is stored at once. */
+  readonly out: string;
+  /** Type of what is computed at once: one element, or four. */
+  readonly v: string;
+  /** Type of indices that go with them. */
+  readonly index: string;
+  /** Type of conditions of them. */
+  readonly flag: string;
+  /** Type of flat positions that go with them. */
+  readonly positions: string;
+  /** Type in which elements are computed with. */
+  readonly acc: string;
+  /** What is made: 0 greatest elements, 1 means, 2 the tap of the greatest element, 3 what stands in a second operand at the greatest element, 4 greatest elements and their flat positions. */
+  readonly kind: number;
+  /** There is a depth axis. */
+  readonly deep: boolean;
+  /** Four channels at once. */
+  readonly wide: boolean;
+  /** Eight channels in one load, as two fours; only of greatest elements and means. */
+  readonly eights: boolean;
+  /** Each element gets the tap of a filter added first: dilation. */
+  readonly filtered: boolean;
+  /** Elements are f16, which are computed with in f32. */
+  readonly half: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** Elements are u32, which need no bitcast. */
+  readonly words: boolean;
+  /** Taps of the depth axis where the program spells them out. */
+  readonly tapsZ: number;
+  /** Taps of the second to last axis where the program spells them out; else 0. */
+  readonly tapsY: number;
+  /** Taps of the last axis where the program spells them out; else 0. */
+  readonly tapsX: number;
+  /** Taps of the last axis, where only these are spelled out, in loops over the others; else 0. */
+  readonly run: number;
+  /** No tap of any window is outside. */
+  readonly inside: boolean;
+}
+
+/** shaders/pool/window.wgsl */
+export const POOL_WINDOW: Shader<PoolWindow> = {
+  name: "pool_window",
+  of(g) {
+return [[g.in, g.picked, g.out, g.v, g.index, g.flag, g.positions, g.acc, g.kind, g.deep, g.wide, g.eights, g.filtered, g.half, g.workgroup, g.words, g.tapsZ, g.tapsY, g.tapsX, g.run, g.inside], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const spelled = g.tapsX > 0;
+const depth = g.deep ? g.tapsZ : 1;
+const countZ = g.tapsZ;
+const countY = g.tapsY;
+const countX = g.tapsX;
+const store = (x: string): string => !g.half ? `${x}` : `${g.out}(${x})`;
+const mean = (r: string, count: string): string => `select(${g.v}(0), ${r} / ${g.acc}(max(${count}, 1u)), ${count} > 0u)`;
+const pixels = (): string => g.deep ? `p.zlimit * p.ylimit * p.xlimit` : `p.ylimit * p.xlimit`;
+const low = (x: string): string => g.words ? `vec4<u32>(${x})` : `bitcast<vec4<${g.acc}>>(vec4<u32>(${x}))`;
+const high = (x: string): string => g.words ? `vec4<u32>(${x} >> vec4<u32>(32u))` : `bitcast<vec4<${g.acc}>>(vec4<u32>(${x} >> vec4<u32>(32u)))`;
+const join = (even: string, odd: string): string => g.words ? `vec4<u64>(${even}) | (vec4<u64>(${odd}) << vec4<u32>(32u))` : `vec4<u64>(bitcast<vec4<u32>>(${even})) | (vec4<u64>(bitcast<vec4<u32>>(${odd})) << vec4<u32>(32u))`;
+const load = (x: string): string => !g.half ? `${x}` : `${g.v}(${x})`;
+const element = (px: string, tap: string, c: string): string => !g.filtered ? `${load(`in0[${px} * p.channels + ${c}]`)}` : `${load(`in0[${px} * p.channels + ${c}]`)} + ${load(`in1[${tap} * p.channels + ${c}]`)}`;
+const lowest = (): string => g.acc === "f32" ? `${g.v}(p.lowest)` : g.acc === "i32" ? `${g.v}(-2147483647 - 1)` : `${g.v}(0u)`;
+const isnan = (x: string): string => `(bitcast<${g.index}>(${x}) & ${g.index}(0x7fffffffu)) > ${g.index}(0x7f800000u)`;
+const pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zlimit + ${z}) * p.ylimit + ${y}) * p.xlimit + ${x}` : `(${n} * p.ylimit + ${y}) * p.xlimit + ${x}`;
+const seen = (z: string, y: string, x: string): string => g.deep ? `${z} < p.zlimit && ${y} < p.ylimit && ${x} < p.xlimit` : `${y} < p.ylimit && ${x} < p.xlimit`;
+const all_taps = (z: string, y: string, x: string): string => g.deep ? `${z} * ${y} * ${x}` : `${y} * ${x}`;
+const line = (uz: string, uy: string): string => g.deep ? `(0u * p.ztaps + ${uz}) * p.ytaps + ${uy}` : `0u * p.ytaps + ${uy}`;
+inputs.push(`${g.in}`);
+if (g.kind === 3) {
+inputs.push(`${g.picked}`);
+}
+if (g.filtered) {
+inputs.push(`${g.in}`);
+}
+outputs.push(`${g.out}`);
+if (g.kind === 4) {
+outputs.push(`${g.positions}`);
+}
+params.push("total", "channels", "batched", "lowest:f32");
+if (g.deep) {
+params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
+}
+params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
+body += `let i = (wid.x + wid.y * nwg.x) * ${g.workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet c = i % p.channels; let b = i / p.channels;\nlet x_w = b % p.xrows; let xr_w = b / p.xrows;\nlet y_w = xr_w % p.yrows; let yr_w = xr_w / p.yrows;\n`;
+if (g.deep) {
+body += `let z_w = yr_w % p.zrows; let n_w = yr_w / p.zrows;\n`;
+}
+if (!g.deep) {
+body += `let n_w = yr_w;\n`;
+}
+if (g.deep) {
+body += `let z0_w = i32(z_w * p.zmul) + p.zadd;\n`;
+}
+body += `let y0_w = i32(y_w * p.ymul) + p.yadd;\nlet x0_w = i32(x_w * p.xmul) + p.xadd;\n`;
+if (g.kind === 0) {
+if (!g.eights) {
+body += `var r = ${lowest()};\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
+body += `var r_${h} = ${lowest()};\n`;
+}
+if (spelled) {
+if (g.deep) {
+for (let u = 0; u < g.tapsZ; u++) {
+body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
+}
+if (g.inside) {
+body += `let zcount = ${countZ}u;\n`;
+}
+if (!g.inside) {
+body += `let zcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsZ; u++) {
+list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+}
+for (let u = 0; u < g.tapsY; u++) {
+body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
+}
+if (g.inside) {
+body += `let ycount = ${countY}u;\n`;
+}
+if (!g.inside) {
+body += `let ycount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsY; u++) {
+list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let u = 0; u < g.tapsX; u++) {
+body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
+}
+if (g.inside) {
+body += `let xcount = ${countX}u;\n`;
+}
+if (!g.inside) {
+body += `let xcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsX; u++) {
+list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let uz = 0; uz < depth; uz++) {
+for (let uy = 0; uy < g.tapsY; uy++) {
+for (let ux = 0; ux < g.tapsX; ux++) {
+const number = (uz * g.tapsY + uy) * g.tapsX + ux;
+if (g.inside) {
+body += `{\n`;
+}
+if (!g.inside) {
+body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\n`;
+if (g.eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
+for (let h = 0; h < 2; h++) {
+body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
+}
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\nr = select(r, v, v > r);\n`;
+}
+body += `}\n`;
+}
+}
+}
+} else {
+if (g.inside && g.deep) {
+body += `let zcount = p.ztaps;\n`;
+}
+if (g.inside) {
+body += `let ycount = p.ytaps;\n`;
+}
+if (g.inside) {
+body += `let xcount = p.xtaps;\n`;
+}
+if (!g.inside && g.deep) {
+body += `var zcount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var ycount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var xcount = 0u;\n`;
+}
+if (g.deep) {
+if (!g.inside) {
+body += `zcount = 0u;\n`;
+}
+body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
+if (!g.inside) {
+body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
+}
+}
+if (!g.inside) {
+body += `ycount = 0u;\n`;
+}
+body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
+if (!g.inside) {
+body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
+}
+if (g.run > 0) {
+body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
+for (let number = 0; number < g.run; number++) {
+body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\n`;
+if (g.eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
+for (let h = 0; h < 2; h++) {
+body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
+}
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\nr = select(r, v, v > r);\n`;
+}
+body += `}\n`;
+}
+} else {
+if (!g.inside) {
+body += `xcount = 0u;\n`;
+}
+body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
+if (!g.inside) {
+body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\n`;
+if (g.eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
+for (let h = 0; h < 2; h++) {
+body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
+}
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\nr = select(r, v, v > r);\n`;
+}
+body += `}\n`;
+}
+body += `}\n`;
+if (g.deep) {
+body += `}\n`;
+}
+}
+if (g.eights) {
+body += `out0[i] = ${join(`r_0`, `r_1`)};\n`;
+}
+if (!g.eights) {
+body += `out0[i] = ${store(`r`)};\n`;
+}
+} else if (g.kind === 1) {
+if (!g.eights) {
+body += `var r = ${g.v}(0);\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
+body += `var r_${h} = ${g.v}(0);\n`;
+}
+if (spelled) {
+if (g.deep) {
+for (let u = 0; u < g.tapsZ; u++) {
+body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
+}
+if (g.inside) {
+body += `let zcount = ${countZ}u;\n`;
+}
+if (!g.inside) {
+body += `let zcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsZ; u++) {
+list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+}
+for (let u = 0; u < g.tapsY; u++) {
+body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
+}
+if (g.inside) {
+body += `let ycount = ${countY}u;\n`;
+}
+if (!g.inside) {
+body += `let ycount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsY; u++) {
+list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let u = 0; u < g.tapsX; u++) {
+body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
+}
+if (g.inside) {
+body += `let xcount = ${countX}u;\n`;
+}
+if (!g.inside) {
+body += `let xcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsX; u++) {
+list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let uz = 0; uz < depth; uz++) {
+for (let uy = 0; uy < g.tapsY; uy++) {
+for (let ux = 0; ux < g.tapsX; ux++) {
+const number = (uz * g.tapsY + uy) * g.tapsX + ux;
+if (g.inside) {
+body += `{\n`;
+}
+if (!g.inside) {
+body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\n`;
+if (g.eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
+for (let h = 0; h < 2; h++) {
+body += `r_${h} += v_${h};\n`;
+}
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\nr += v;\n`;
+}
+body += `}\n`;
+}
+}
+}
+} else {
+if (g.inside && g.deep) {
+body += `let zcount = p.ztaps;\n`;
+}
+if (g.inside) {
+body += `let ycount = p.ytaps;\n`;
+}
+if (g.inside) {
+body += `let xcount = p.xtaps;\n`;
+}
+if (!g.inside && g.deep) {
+body += `var zcount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var ycount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var xcount = 0u;\n`;
+}
+if (g.deep) {
+if (!g.inside) {
+body += `zcount = 0u;\n`;
+}
+body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
+if (!g.inside) {
+body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
+}
+}
+if (!g.inside) {
+body += `ycount = 0u;\n`;
+}
+body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
+if (!g.inside) {
+body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
+}
+if (g.run > 0) {
+body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
+for (let number = 0; number < g.run; number++) {
+body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\n`;
+if (g.eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
+for (let h = 0; h < 2; h++) {
+body += `r_${h} += v_${h};\n`;
+}
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\nr += v;\n`;
+}
+body += `}\n`;
+}
+} else {
+if (!g.inside) {
+body += `xcount = 0u;\n`;
+}
+body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
+if (!g.inside) {
+body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\n`;
+if (g.eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
+for (let h = 0; h < 2; h++) {
+body += `r_${h} += v_${h};\n`;
+}
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\nr += v;\n`;
+}
+body += `}\n`;
+}
+body += `}\n`;
+if (g.deep) {
+body += `}\n`;
+}
+}
+body += `let count = ${all_taps(`zcount`, `ycount`, `xcount`)};\n`;
+if (g.eights) {
+body += `out0[i] = ${join(`${mean(`r_0`, `count`)}`, `${mean(`r_1`, `count`)}`)};\n`;
+}
+if (!g.eights) {
+body += `out0[i] = ${store(`${mean(`r`, `count`)}`)};\n`;
+}
+} else {
+body += `var best = ${lowest()};\nvar where_ = ${g.index}(0u);\nvar none = true;\n`;
+if (g.kind === 2) {
+if (spelled) {
+if (g.deep) {
+for (let u = 0; u < g.tapsZ; u++) {
+body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
+}
+if (g.inside) {
+body += `let zcount = ${countZ}u;\n`;
+}
+if (!g.inside) {
+body += `let zcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsZ; u++) {
+list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+}
+for (let u = 0; u < g.tapsY; u++) {
+body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
+}
+if (g.inside) {
+body += `let ycount = ${countY}u;\n`;
+}
+if (!g.inside) {
+body += `let ycount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsY; u++) {
+list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let u = 0; u < g.tapsX; u++) {
+body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
+}
+if (g.inside) {
+body += `let xcount = ${countX}u;\n`;
+}
+if (!g.inside) {
+body += `let xcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsX; u++) {
+list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let uz = 0; uz < depth; uz++) {
+for (let uy = 0; uy < g.tapsY; uy++) {
+for (let ux = 0; ux < g.tapsX; ux++) {
+const number = (uz * g.tapsY + uy) * g.tapsX + ux;
+if (g.inside) {
+body += `{\n`;
+}
+if (!g.inside) {
+body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+}
+}
+}
+} else {
+if (g.inside && g.deep) {
+body += `let zcount = p.ztaps;\n`;
+}
+if (g.inside) {
+body += `let ycount = p.ytaps;\n`;
+}
+if (g.inside) {
+body += `let xcount = p.xtaps;\n`;
+}
+if (!g.inside && g.deep) {
+body += `var zcount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var ycount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var xcount = 0u;\n`;
+}
+if (g.deep) {
+if (!g.inside) {
+body += `zcount = 0u;\n`;
+}
+body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
+if (!g.inside) {
+body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
+}
+}
+if (!g.inside) {
+body += `ycount = 0u;\n`;
+}
+body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
+if (!g.inside) {
+body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
+}
+if (g.run > 0) {
+body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
+for (let number = 0; number < g.run; number++) {
+body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+}
+} else {
+if (!g.inside) {
+body += `xcount = 0u;\n`;
+}
+body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
+if (!g.inside) {
+body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+}
+body += `}\n`;
+if (g.deep) {
+body += `}\n`;
+}
+}
+body += `out0[i] = select(where_, ${g.index}(0xffffffffu), ${g.flag}(none));\n`;
+} else {
+if (spelled) {
+if (g.deep) {
+for (let u = 0; u < g.tapsZ; u++) {
+body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
+}
+if (g.inside) {
+body += `let zcount = ${countZ}u;\n`;
+}
+if (!g.inside) {
+body += `let zcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsZ; u++) {
+list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+}
+for (let u = 0; u < g.tapsY; u++) {
+body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
+}
+if (g.inside) {
+body += `let ycount = ${countY}u;\n`;
+}
+if (!g.inside) {
+body += `let ycount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsY; u++) {
+list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let u = 0; u < g.tapsX; u++) {
+body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
+}
+if (g.inside) {
+body += `let xcount = ${countX}u;\n`;
+}
+if (!g.inside) {
+body += `let xcount =\n`;
+{ const list: string[] = [];
+for (let u = 0; u < g.tapsX; u++) {
+list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
+}
+body += list.join(" + ") + "\n"; }
+body += `;\n`;
+}
+for (let uz = 0; uz < depth; uz++) {
+for (let uy = 0; uy < g.tapsY; uy++) {
+for (let ux = 0; ux < g.tapsX; ux++) {
+const number = (uz * g.tapsY + uy) * g.tapsX + ux;
+if (g.inside) {
+body += `{\n`;
+}
+if (!g.inside) {
+body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(px), take);\nnone = false;\n}\n`;
+}
+}
+}
+} else {
+if (g.inside && g.deep) {
+body += `let zcount = p.ztaps;\n`;
+}
+if (g.inside) {
+body += `let ycount = p.ytaps;\n`;
+}
+if (g.inside) {
+body += `let xcount = p.xtaps;\n`;
+}
+if (!g.inside && g.deep) {
+body += `var zcount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var ycount = 0u;\n`;
+}
+if (!g.inside) {
+body += `var xcount = 0u;\n`;
+}
+if (g.deep) {
+if (!g.inside) {
+body += `zcount = 0u;\n`;
+}
+body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
+if (!g.inside) {
+body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
+}
+}
+if (!g.inside) {
+body += `ycount = 0u;\n`;
+}
+body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
+if (!g.inside) {
+body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
+}
+if (g.run > 0) {
+body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
+for (let number = 0; number < g.run; number++) {
+body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(px), take);\nnone = false;\n}\n`;
+}
+} else {
+if (!g.inside) {
+body += `xcount = 0u;\n`;
+}
+body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
+if (!g.inside) {
+body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
+}
+body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(px), take);\nnone = false;\n}\n`;
+}
+body += `}\n`;
+if (g.deep) {
+body += `}\n`;
+}
+}
+if (g.kind === 3 && g.wide) {
+body += `out0[i] = ${g.out}(select(${g.picked}(0), in1[(where_.x * p.channels + c) * 4u + 0u], !none), select(${g.picked}(0), in1[(where_.y * p.channels + c) * 4u + 1u], !none), select(${g.picked}(0), in1[(where_.z * p.channels + c) * 4u + 2u], !none), select(${g.picked}(0), in1[(where_.w * p.channels + c) * 4u + 3u], !none));\n`;
+} else if (g.kind === 3) {
+body += `out0[i] = select(${g.picked}(0), in1[where_ * p.channels + c], !none);\n`;
+} else {
+body += `out0[i] = ${store(`best`)};\nlet pixels = ${pixels()};\nlet at = where_ - ${g.index}(select(n_w * pixels, 0u, p.batched != 0u));\n`;
+if (g.wide) {
+body += `out1[i] = ${g.positions}((at * p.channels + c) * 4u + vec4(0u, 1u, 2u, 3u));\n`;
+}
+if (!g.wide) {
+body += `out1[i] = ${g.positions}(at * p.channels + c);\n`;
+}
+}
+}
+}
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Functions of shaders/random.wgsl, each after those it calls. */
 export const RANDOM_WGSL: Readonly<Record<string, WgslFunction>> = {
   threefry: { needs: [], text: "fn threefry(k: vec2<u32>, c: vec2<u32>) -> vec2<u32> {\nlet k2 = 0x1bd11bdau ^ k.x ^ k.y;\nvar x = c.x + k.x;\nvar y = c.y + k.y;\nx += y; y = ((y << 13u) | (y >> 19u)) ^ x;\nx += y; y = ((y << 15u) | (y >> 17u)) ^ x;\nx += y; y = ((y << 26u) | (y >> 6u)) ^ x;\nx += y; y = ((y << 6u) | (y >> 26u)) ^ x;\nx += k.y; y += k2 + 1u;\nx += y; y = ((y << 17u) | (y >> 15u)) ^ x;\nx += y; y = ((y << 29u) | (y >> 3u)) ^ x;\nx += y; y = ((y << 16u) | (y >> 16u)) ^ x;\nx += y; y = ((y << 24u) | (y >> 8u)) ^ x;\nx += k2; y += k.x + 2u;\nx += y; y = ((y << 13u) | (y >> 19u)) ^ x;\nx += y; y = ((y << 15u) | (y >> 17u)) ^ x;\nx += y; y = ((y << 26u) | (y >> 6u)) ^ x;\nx += y; y = ((y << 6u) | (y >> 26u)) ^ x;\nx += k.x; y += k.y + 3u;\nx += y; y = ((y << 17u) | (y >> 15u)) ^ x;\nx += y; y = ((y << 29u) | (y >> 3u)) ^ x;\nx += y; y = ((y << 16u) | (y >> 16u)) ^ x;\nx += y; y = ((y << 24u) | (y >> 8u)) ^ x;\nx += k.y; y += k2 + 4u;\nx += y; y = ((y << 13u) | (y >> 19u)) ^ x;\nx += y; y = ((y << 15u) | (y >> 17u)) ^ x;\nx += y; y = ((y << 26u) | (y >> 6u)) ^ x;\nx += y; y = ((y << 6u) | (y >> 26u)) ^ x;\nx += k2; y += k.x + 5u;\nreturn vec2<u32>(x, y);\n}" },

@@ -3,7 +3,6 @@
  * with the filter. This file says how, for both, in numbers (uniforms) and in WGSL.
  */
 import type { WindowAxis, WindowGeometry } from "./geometry.ts";
-import { allOf } from "../matmul/text.ts";
 
 /** One axis of a gather. Place `t` of phase `f` reads `t * mul + add + u * step` for its taps `f + u * phases`. */
 export interface GatherAxis {
@@ -116,30 +115,7 @@ export function isDeep({ axes: [d] }: Gather): boolean {
   return d.rows > 1 || d.taps > 1 || d.limit > 1 || d.phases > 1 || d.add !== 0;
 }
 
-const FIELDS = [
-  "rows",
-  "mul",
-  "add:i32",
-  "step:i32",
-  "limit",
-  "taps",
-  "phases",
-  "omul",
-  "oadd:i32",
-  "olimit",
-] as const;
-
-/** Names of the axes in programs. */
-export function axisNames(deep: boolean): readonly string[] {
-  return deep ? ["z", "y", "x"] : ["y", "x"];
-}
-
-/** Uniform fields of the axes. */
-export function gatherParams(deep: boolean): string[] {
-  return axisNames(deep).flatMap((a) => FIELDS.map((f) => `${a}${f}`));
-}
-
-/** Their values. */
+/** Values of the uniform fields of the axes, in the order of shaders/conv/places.wgsl. */
 export function gatherWords({ axes }: Gather, deep: boolean): number[] {
   return axes.slice(deep ? 0 : 1).flatMap((a) => [
     a.rows,
@@ -153,59 +129,4 @@ export function gatherWords({ axes }: Gather, deep: boolean): number[] {
     a.outAdd,
     a.outLimit,
   ]);
-}
-
-/** Statements that split `phase` into `fz, fy, fx` and count their taps as `nz, ny, nx`. */
-export function phaseText(deep: boolean, many: boolean, phase: string): string[] {
-  const names = axisNames(deep);
-  if (!many) return names.map((a) => `let f${a} = 0u; let n${a} = p.${a}taps;`);
-  const lines: string[] = [];
-  let rest = phase;
-  for (const a of [...names].reverse()) {
-    const first = a === names[0];
-    lines.push(`let f${a} = ${first ? rest : `${rest} % p.${a}phases`};`);
-    if (!first) {
-      lines.push(`let q${a} = ${rest} / p.${a}phases;`);
-      rest = `q${a}`;
-    }
-    lines.push(`let n${a} = (p.${a}taps + p.${a}phases - 1u - f${a}) / p.${a}phases;`);
-  }
-  return lines;
-}
-
-/**
- * Statements that split a row into its image and places: `n`, `z`, `y`, `x`, each with `suffix`. `row` must be inside.
- */
-export function placeText(deep: boolean, row: string, suffix: string): string[] {
-  const lines: string[] = [];
-  let rest = row;
-  for (const a of [...axisNames(deep)].reverse()) {
-    lines.push(
-      `let ${a}${suffix} = ${rest} % p.${a}rows; let ${a}r${suffix} = ${rest} / p.${a}rows;`,
-    );
-    rest = `${a}r${suffix}`;
-  }
-  lines.push(`let n${suffix} = ${rest};`);
-  return lines;
-}
-
-/** Statements that turn places into first positions: `z0`, `y0`, `x0` (i32), each with `suffix`. */
-export function originText(deep: boolean, suffix: string): string[] {
-  return axisNames(deep).map((a) =>
-    `let ${a}0${suffix} = i32(${a}${suffix} * p.${a}mul) + p.${a}add;`
-  );
-}
-
-/** Condition and position (in pixels) of where a row's result goes, for gathers with phases. */
-export function outText(
-  deep: boolean,
-  suffix: string,
-): { lines: string[]; inside: string; pixel: string } {
-  const names = axisNames(deep);
-  const lines = names.map((a) =>
-    `let ${a}o${suffix} = u32(i32(${a}${suffix} * p.${a}omul + f${a}) + p.${a}oadd);`
-  );
-  let pixel = `n${suffix}`;
-  for (const a of names) pixel = `(${pixel} * p.${a}olimit + ${a}o${suffix})`;
-  return { lines, inside: allOf(names.map((a) => `${a}o${suffix} < p.${a}olimit`)), pixel };
 }

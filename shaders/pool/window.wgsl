@@ -1,0 +1,92 @@
+// Pooling with windows as results: an invocation makes one result, or four or eight channels of one. Images have channels last.
+
+//#include eights.wgsl
+alias In = f32; //#param Type of what is read at once.
+alias Picked = f32; //#param Type of what is picked from.
+alias Out = f32; //#param Type of what is stored at once.
+alias V = f32; //#param Type of what is computed at once: one element, or four.
+alias Index = u32; //#param Type of indices that go with them.
+alias Flag = bool; //#param Type of conditions of them.
+alias Positions = i32; //#param Type of flat positions that go with them.
+alias Acc = f32; //#param Type in which elements are computed with.
+const KIND = 0; //#param What is made: 0 greatest elements, 1 means, 2 the tap of the greatest element, 3 what stands in a second operand at the greatest element, 4 greatest elements and their flat positions.
+const DEEP = true; //#param There is a depth axis.
+const WIDE = false; //#param Four channels at once.
+const EIGHTS = false; //#param Eight channels in one load, as two fours; only of greatest elements and means.
+const FILTERED = false; //#param Each element gets the tap of a filter added first: dilation.
+const HALF = false; //#param Elements are f16, which are computed with in f32.
+const WORKGROUP = 64u; //#param Invocations of a workgroup.
+const h = 0; //#index
+
+fn store(x: f32) -> f32 { return x; } //#inline !HALF
+//: fn store(x: f32) -> f16 { return Out(x); } //#inline
+fn mean(r: f32, count: u32) -> f32 { return select(V(0), r / Acc(max(count, 1u)), count > 0u); } //#inline
+fn pixels() -> u32 { return p.zlimit * p.ylimit * p.xlimit; } //#inline DEEP
+//: fn pixels() -> u32 { return p.ylimit * p.xlimit; } //#inline
+
+@group(0) @binding(0) var<storage, read> in0: array<In>;
+//: @group(0) @binding(1) var<storage, read> in1: array<Picked>; //#if KIND == 3
+//: @group(0) @binding(1) var<storage, read> in1: array<In>; //#if FILTERED
+@group(0) @binding(2) var<storage, read_write> out0: array<Out>;
+//: @group(0) @binding(3) var<storage, read_write> out1: array<Positions>; //#if KIND == 4
+struct Params {
+  total: u32,
+  channels: u32,
+  batched: u32,
+  lowest: f32,
+  zrows: u32, zmul: u32, zadd: i32, zstep: i32, zlimit: u32, ztaps: u32, zphases: u32, zomul: u32, zoadd: i32, zolimit: u32, //#if DEEP
+  yrows: u32, ymul: u32, yadd: i32, ystep: i32, ylimit: u32, ytaps: u32, yphases: u32, yomul: u32, yoadd: i32, yolimit: u32,
+  xrows: u32, xmul: u32, xadd: i32, xstep: i32, xlimit: u32, xtaps: u32, xphases: u32, xomul: u32, xoadd: i32, xolimit: u32,
+}
+@group(0) @binding(4) var<uniform> p: Params;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) wid: vec3<u32>,
+  @builtin(num_workgroups) nwg: vec3<u32>,
+  @builtin(local_invocation_index) lidx: u32,
+) {
+  let i = (wid.x + wid.y * nwg.x) * WORKGROUP + lidx;
+  if (i >= p.total) { return; }
+  let c = i % p.channels; let b = i / p.channels;
+  let n_w = 0u; let z_w = 0u; let y_w = 0u; let x_w = 0u; //#include conv/places.wgsl split ROW = b; S = w
+  let z0_w = 0i; let y0_w = 0i; let x0_w = 0i; //#include conv/places.wgsl origin S = w
+  //#if KIND == 0
+  let lowest = 0.0; //#alone
+  //: var r = lowest(); //#if !EIGHTS
+  //: var r_h = lowest(); //#for h in 0..EIGHTS ? 2 : 0
+  //#include pool/walk.wgsl walk BODY = greatest
+  //: out0[i] = join(r_0, r_1); //#if EIGHTS
+  //: out0[i] = store(r); //#if !EIGHTS
+  out0[i] = lowest; //#alone
+  //#elif KIND == 1
+  //: var r = V(0); //#if !EIGHTS
+  //: var r_h = V(0); //#for h in 0..EIGHTS ? 2 : 0
+  //#include pool/walk.wgsl walk BODY = sum
+  // An axis with no valid tap leaves the inner counts of an earlier window untouched: they do not matter.
+  //: let count = all_taps(zcount, ycount, xcount);
+  //: out0[i] = join(mean(r_0, count), mean(r_1, count)); //#if EIGHTS
+  //: out0[i] = store(mean(r, count)); //#if !EIGHTS
+  //#else
+  //: var best = lowest();
+  //: var where_ = Index(0u);
+  //: var none = true;
+  //#if KIND == 2
+  //#include pool/walk.wgsl walk BODY = find_tap
+  //: out0[i] = select(where_, Index(0xffffffffu), Flag(none));
+  //#else
+  //#include pool/walk.wgsl walk BODY = find_px
+  //#if KIND == 3 && WIDE
+  //: out0[i] = Out(select(Picked(0), in1[(where_.x * p.channels + c) * 4u + 0u], !none), select(Picked(0), in1[(where_.y * p.channels + c) * 4u + 1u], !none), select(Picked(0), in1[(where_.z * p.channels + c) * 4u + 2u], !none), select(Picked(0), in1[(where_.w * p.channels + c) * 4u + 3u], !none));
+  //#elif KIND == 3
+  //: out0[i] = select(Picked(0), in1[where_ * p.channels + c], !none);
+  //#else
+  //: out0[i] = store(best);
+  //: let pixels = pixels();
+  //: let at = where_ - Index(select(n_w * pixels, 0u, p.batched != 0u));
+  //: out1[i] = Positions((at * p.channels + c) * 4u + vec4(0u, 1u, 2u, 3u)); //#if WIDE
+  //: out1[i] = Positions(at * p.channels + c); //#if !WIDE
+  //#end
+  //#end
+  //#end
+}
