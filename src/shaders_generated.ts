@@ -1414,6 +1414,229 @@ return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/copy/gather.wgsl. */
+export interface CopyGather {
+  /** Type of what moves at once. */
+  readonly element: string;
+  /** Numbers of an index vector. */
+  readonly rank: number;
+  /** The table takes several bindings and is read by `read_`. */
+  readonly pieced: boolean;
+  /** Declares `read1`, which reads a table of several bindings as one. */
+  readonly table?: string | undefined;
+}
+
+/** shaders/copy/gather.wgsl */
+export const COPY_GATHER: Shader<CopyGather> = {
+  name: "copy_gather",
+  of(g) {
+return [[g.element, g.rank, g.pieced, g.table], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+const read = (at: string): string => !g.pieced ? `in1[${at}]` : `read1(${at})`;
+inputs.push("i32");
+if (!g.pieced) {
+inputs.push(`${g.element}`);
+}
+outputs.push(`${g.element}`);
+params.push("n", "first", "outer", "count", "inner", "extent");
+for (let k = 0; k < g.rank; k++) {
+params.push(`d_${k}`);
+}
+if (g.table !== undefined) prelude += g.table === "" ? "" : g.table + "\n"; else {
+}
+body += `let local = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (local >= p.n) { return; }\nlet id = p.first + local;\nlet line = id / p.inner;\nlet i = id - line * p.inner;\nlet bo = line / p.count;\nlet j = line - bo * p.count;\nvar row = 0u;\nvar ok = true;\n`;
+for (let k = 0; k < g.rank; k++) {
+body += `let x_${k} = u32(in0[((bo / p.outer) * p.count + j) * ${g.rank}u + ${k}u]);\nok &= x_${k} < p.d_${k};\nrow = row * p.d_${k} + x_${k};\n`;
+}
+body += `var v = ${g.element}();\nif (ok) { v = ${read(`(bo * p.extent + row) * p.inner + i`)}; }\nout0[local] = v;\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/copy/scatter.wgsl. */
+export interface CopyScatter {
+  /** Type of what moves. */
+  readonly element: string;
+  /** Type of the result's elements: atomic where rows are added. */
+  readonly cell: string;
+  /** Rows are added. */
+  readonly adds: boolean;
+  /** They are floats. */
+  readonly floats: boolean;
+  /** Numbers of an index vector. */
+  readonly rank: number;
+}
+
+/** shaders/copy/scatter.wgsl */
+export const COPY_SCATTER: Shader<CopyScatter> = {
+  name: "copy_scatter",
+  of(g) {
+return [[g.element, g.cell, g.adds, g.floats, g.rank], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+inputs.push(`${g.element}`, "i32");
+outputs.push(`${g.cell}`);
+params.push("n", "begin", "length", "outer", "count", "inner", "extent");
+for (let k = 0; k < g.rank; k++) {
+params.push(`d_${k}`);
+}
+body += `let id = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (id >= p.n) { return; }\nlet line = id / p.inner;\nlet i = id - line * p.inner;\nlet bo = line / p.count;\nlet j = line - bo * p.count;\nvar row = 0u;\nvar ok = true;\n`;
+for (let k = 0; k < g.rank; k++) {
+body += `let x_${k} = u32(in1[((bo / p.outer) * p.count + j) * ${g.rank}u + ${k}u]);\nok &= x_${k} < p.d_${k};\nrow = row * p.d_${k} + x_${k};\n`;
+}
+body += `if (ok) {\nlet v = in0[id];\nlet to = (bo * p.extent + row) * p.inner + i - p.begin;\nif (to < p.length) {\n`;
+if (!g.adds) {
+body += `out0[to] = v;\n`;
+} else if (g.floats) {
+body += `var old = atomicLoad(&out0[to]);\nloop {\nlet next = bitcast<u32>(bitcast<f32>(old) + v);\nlet tried = atomicCompareExchangeWeak(&out0[to], old, next);\nif (tried.exchanged) { break; }\nold = tried.old_value;\n}\n`;
+} else {
+body += `atomicAdd(&out0[to], v);\n`;
+}
+body += `}\n}\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/copy/scatter_search.wgsl. */
+export interface CopyScatterSearch {
+  /** Type of what moves at once. */
+  readonly element: string;
+  /** Type in which it is summed. */
+  readonly sum: string;
+  /** A third input holds what was there before; else zeros. */
+  readonly start: boolean;
+  /** Numbers of an index vector. */
+  readonly rank: number;
+}
+
+/** shaders/copy/scatter_search.wgsl */
+export const COPY_SCATTER_SEARCH: Shader<CopyScatterSearch> = {
+  name: "copy_scatter_search",
+  of(g) {
+return [[g.element, g.sum, g.start, g.rank], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+inputs.push(`${g.element}`, "i32");
+if (g.start) {
+inputs.push(`${g.element}`);
+}
+outputs.push(`${g.element}`);
+params.push("n", "begin", "outer", "count", "inner", "extent");
+for (let k = 0; k < g.rank; k++) {
+params.push(`d_${k}`);
+}
+body += `let local = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (local >= p.n) { return; }\nlet id = p.begin + local;\nlet line = id / p.inner;\nlet i = id - line * p.inner;\nlet bo = line / p.extent;\nlet mine = line - bo * p.extent;\nlet first = (bo / p.outer) * p.count;\n`;
+if (g.start) {
+body += `var v = ${g.sum}(in2[local]);\n`;
+}
+if (!g.start) {
+body += `var v = ${g.sum}();\n`;
+}
+body += `for (var j = 0u; j < p.count; j++) {\nvar row = 0u;\nvar ok = true;\n`;
+for (let k = 0; k < g.rank; k++) {
+body += `let x_${k} = u32(in1[(first + j) * ${g.rank}u + ${k}u]);\nok &= x_${k} < p.d_${k};\nrow = row * p.d_${k} + x_${k};\n`;
+}
+body += `if (ok && row == mine) { v += ${g.sum}(in0[(bo * p.count + j) * p.inner + i]); }\n}\nout0[local] = ${g.element}(v);\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/copy/start.wgsl. */
+export interface CopyStart {
+  /** Type of what moves at once. */
+  readonly element: string;
+  /** An input holds it; else zeros. */
+  readonly start: boolean;
+}
+
+/** shaders/copy/start.wgsl */
+export const COPY_START: Shader<CopyStart> = {
+  name: "copy_start",
+  of(g) {
+return [[g.element, g.start], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+if (g.start) {
+inputs.push(`${g.element}`);
+}
+outputs.push(`${g.element}`);
+params.push("n");
+body += `let i = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (i >= p.n) { return; }\n`;
+if (g.start) {
+body += `out0[i] = in0[i];\n`;
+}
+if (!g.start) {
+body += `out0[i] = ${g.element}();\n`;
+}
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/copy/transpose_blocks.wgsl. */
+export interface CopyTransposeBlocks {
+  /** Type of four elements. */
+  readonly four: string;
+}
+
+/** shaders/copy/transpose_blocks.wgsl */
+export const COPY_TRANSPOSE_BLOCKS: Shader<CopyTransposeBlocks> = {
+  name: "copy_transpose_blocks",
+  of(g) {
+return [[g.four], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+inputs.push(`${g.four}`);
+outputs.push(`${g.four}`);
+params.push("n", "down", "across", "base", "batch_stride", "stride");
+body += `let i = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (i >= p.n) { return; }\nlet line = i / p.across;\nlet c = i - line * p.across;\nlet b = line / p.down;\nlet r = line - b * p.down;\nlet source = p.base + b * p.batch_stride + r + c * 4u * p.stride;\nlet v0 = in0[source];\nlet v1 = in0[source + p.stride];\nlet v2 = in0[source + 2u * p.stride];\nlet v3 = in0[source + 3u * p.stride];\nlet to = line * 4u * p.across + c;\n`;
+for (let k = 0; k < 4; k++) {
+body += `out0[to + ${k}u * p.across] = ${g.four}(v0.${"xyzw"[k]}, v1.${"xyzw"[k]}, v2.${"xyzw"[k]}, v3.${"xyzw"[k]});\n`;
+}
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/copy/transpose_tiles.wgsl. */
+export interface CopyTransposeTiles {
+  /** Type of the elements. */
+  readonly element: string;
+}
+
+/** shaders/copy/transpose_tiles.wgsl */
+export const COPY_TRANSPOSE_TILES: Shader<CopyTransposeTiles> = {
+  name: "copy_transpose_tiles",
+  of(g) {
+return [[g.element], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+inputs.push(`${g.element}`);
+outputs.push(`${g.element}`);
+params.push("groups", "down", "across", "rows", "columns", "base", "batch_stride", "stride");
+prelude += `var<workgroup> tile: array<${g.element}, 1056>;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet per = p.down * p.across;\nlet b = g / per;\nlet rest = g - b * per;\nlet r0 = (rest / p.across) * 32u;\nlet c0 = (rest % p.across) * 32u;\nlet r = r0 + lid.x;\nlet c = c0 + lid.y;\nlet source = p.base + b * p.batch_stride + r;\n`;
+for (let k = 0; k < 32; k += 8) {
+body += `if (r < p.rows && c + ${k}u < p.columns) { tile[(lid.y + ${k}u) * 33u + lid.x] = in0[source + (c + ${k}u) * p.stride]; }\n`;
+}
+body += `workgroupBarrier();\nlet row = r0 + lid.y;\nlet column = c0 + lid.x;\n`;
+for (let k = 0; k < 32; k += 8) {
+body += `if (row + ${k}u < p.rows && column < p.columns) { out0[(b * p.rows + row + ${k}u) * p.columns + column] = tile[lid.x * 33u + lid.y + ${k}u]; }\n`;
+}
+return { inputs, outputs, params, workgroup: [32, 8, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/depthwise/filter.wgsl. */
 export interface DepthwiseFilter {
   /** Type of what is read at once. */

@@ -1,30 +1,14 @@
 /**
  * Picking rows on the GPU. An index out of range gives zeros.
  */
-import { flatId, type GpuPlan, gridFor, makeProgram, type Profile } from "../../core/dispatch.ts";
+import { type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
 import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { COPY_GATHER } from "../../shaders_generated.ts";
 import { piecedSource, piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 import type { RowLayout } from "../../core/meaning.ts";
-
-/** Parameters that {@linkcode rowLines} reads. */
-export function dimParams(depth: number): string[] {
-  return Array.from({ length: depth }, (_, k) => `d${k}`);
-}
-
-/** Statements that turn index vector `at` of `buffer` into `row` and `ok`. */
-export function rowLines(buffer: string, at: string, depth: number): string {
-  const lines = ["var row = 0u;", "var ok = true;"];
-  for (let k = 0; k < depth; k++) {
-    lines.push(
-      `let x${k} = u32(${buffer}[(${at}) * ${depth}u + ${k}u]);`,
-      `ok &= x${k} < p.d${k};`,
-      `row = row * p.d${k} + x${k};`,
-    );
-  }
-  return lines.join("\n");
-}
 
 /** True where the uniform block can hold the layout. */
 export function gatherFits({ dims }: RowLayout): boolean {
@@ -43,25 +27,12 @@ export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): Gp
   const bytes = gpuBytes(dtype) * (wide ? 4 : 1);
   const extent = dims.reduce((a, b) => a * b, 1);
   const table = piecedSource({ input: 0 }, batch * outer * extent * width, type, bytes, 1, profile);
-  const program = makeProgram({
-    name: "gather",
-    inputs: ["i32", ...table.types],
-    outputs: [type],
-    params: ["n", "first", "outer", "count", "inner", "extent", ...dimParams(dims.length)],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    prelude: table.prelude,
-    body: `let local = ${flatId(STREAM_WORKGROUP)};
-if (local >= p.n) { return; }
-let id = p.first + local;
-let line = id / p.inner;
-let i = id - line * p.inner;
-let bo = line / p.count;
-let j = line - bo * p.count;
-${rowLines("in0", "(bo / p.outer) * p.count + j", dims.length)}
-var v = ${type}();
-if (ok) { v = ${table.read("(bo * p.extent + row) * p.inner + i")}; }
-out0[local] = v;`,
-  });
+  const program = shaderProgram(COPY_GATHER, {
+    element: type,
+    rank: dims.length,
+    pieced: table.types.length > 1,
+    table: table.prelude,
+  }, { name: "gather", inputs: table.types.length > 1 ? table.types : [] });
   return {
     dispatches: piecesOf(n, bytes, profile).map(({ first, count: threads, range }) => ({
       program,

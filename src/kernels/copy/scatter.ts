@@ -13,9 +13,10 @@ import {
 import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { RowLayout, ScatterInputs } from "../../core/meaning.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { COPY_SCATTER, COPY_SCATTER_SEARCH, COPY_START } from "../../shaders_generated.ts";
 import { piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
-import { dimParams, rowLines } from "./gather.ts";
 
 /** Up to so many rows, or results per row, searching beats atomic additions. */
 const SEARCH_ROWS = 32;
@@ -51,27 +52,12 @@ export function searchAddGpu(
   const wide = inner % 4 === 0;
   const type = vec(wgslType(dtype), wide ? 4 : 1), sum = vec(accType(dtype), wide ? 4 : 1);
   const start = inputs.start !== undefined;
-  const program = makeProgram({
-    name: "scatter_search",
-    inputs: start ? [type, "i32", type] : [type, "i32"],
-    outputs: [type],
-    params: ["n", "begin", "outer", "count", "inner", "extent", ...dimParams(dims.length)],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let local = ${flatId(STREAM_WORKGROUP)};
-if (local >= p.n) { return; }
-let id = p.begin + local;
-let line = id / p.inner;
-let i = id - line * p.inner;
-let bo = line / p.extent;
-let mine = line - bo * p.extent;
-let first = (bo / p.outer) * p.count;
-var v = ${start ? `${sum}(in2[local])` : `${sum}()`};
-for (var j = 0u; j < p.count; j++) {
-${rowLines("in1", "first + j", dims.length)}
-if (ok && row == mine) { v += ${sum}(in0[(bo * p.count + j) * p.inner + i]); }
-}
-out0[local] = ${type}(v);`,
-  });
+  const program = shaderProgram(COPY_SCATTER_SEARCH, {
+    element: type,
+    sum,
+    start,
+    rank: dims.length,
+  }, { name: "scatter_search" });
   const group = wide ? 4 : 1;
   return {
     dispatches: piecesOf(size / group, gpuBytes(dtype) * group, profile).map((piece) => ({
@@ -137,17 +123,7 @@ function addEach(
 ): Dispatch[] {
   const type = wgslType(dtype);
   const cell = type === "f32" ? "u32" : type;
-  // WGSL has no atomic floats: the sum is tried until nobody else came between.
-  const add = type === "f32"
-    ? `var old = atomicLoad(&out0[to]);
-loop {
-  let next = bitcast<u32>(bitcast<f32>(old) + v);
-  let tried = atomicCompareExchangeWeak(&out0[to], old, next);
-  if (tried.exchanged) { break; }
-  old = tried.old_value;
-}`
-    : "atomicAdd(&out0[to], v);";
-  return eachElement(layout, dtype, type, `atomic<${cell}>`, add, inputs, profile);
+  return eachElement(layout, dtype, type, `atomic<${cell}>`, inputs, profile);
 }
 
 function writeEach(
@@ -157,7 +133,7 @@ function writeEach(
   profile: Profile,
 ): Dispatch[] {
   const type = wordType(dtype);
-  return eachElement(layout, dtype, type, type, "out0[to] = v;", inputs, profile);
+  return eachElement(layout, dtype, type, type, inputs, profile);
 }
 
 function startGpu(
@@ -173,16 +149,7 @@ function startGpu(
   const type = wide ? `vec4<${word}>` : word;
   const start = inputs.start !== undefined;
   const group = wide ? 4 : 1;
-  const program = makeProgram({
-    name: "scatter_start",
-    inputs: start ? [type] : [],
-    outputs: [type],
-    params: ["n"],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let i = ${flatId(STREAM_WORKGROUP)};
-if (i >= p.n) { return; }
-out0[i] = ${start ? "in0[i]" : `${type}()`};`,
-  });
+  const program = shaderProgram(COPY_START, { element: type, start }, { name: "scatter_start" });
   return piecesOf(size / group, gpuBytes(dtype) * group, profile).map(({ count, range }) => ({
     program,
     buffers: [...(start ? [{ input: inputs.start!, ...range }] : []), { output: 0, ...range }],
@@ -196,43 +163,20 @@ function eachElement(
   dtype: DType,
   type: string,
   cell: string,
-  put: string,
   inputs: ScatterInputs,
   profile: Profile,
 ): Dispatch[] {
   const { batch, outer, dims, inner, count } = layout;
   const n = batch * outer * count * inner;
   if (n === 0) return [];
-  const program = makeProgram({
-    name: cell === type ? "scatter_write" : "scatter_add",
-    inputs: [type, "i32"],
-    outputs: [cell],
-    params: [
-      "n",
-      "begin",
-      "length",
-      "outer",
-      "count",
-      "inner",
-      "extent",
-      ...dimParams(dims.length),
-    ],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let id = ${flatId(STREAM_WORKGROUP)};
-if (id >= p.n) { return; }
-let line = id / p.inner;
-let i = id - line * p.inner;
-let bo = line / p.count;
-let j = line - bo * p.count;
-${rowLines("in1", "(bo / p.outer) * p.count + j", dims.length)}
-if (ok) {
-let v = in0[id];
-let to = (bo * p.extent + row) * p.inner + i - p.begin;
-if (to < p.length) {
-${put}
-}
-}`,
-  });
+  const adds = cell !== type;
+  const program = shaderProgram(COPY_SCATTER, {
+    element: type,
+    cell,
+    adds,
+    floats: type === "f32",
+    rank: dims.length,
+  }, { name: adds ? "scatter_add" : "scatter_write" });
   const size = batch * outer * extentOf(layout) * inner;
   return piecesOf(size, gpuBytes(dtype), profile).map((piece) => ({
     program,

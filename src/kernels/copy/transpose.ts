@@ -3,16 +3,16 @@
  * through blocks of 4x4 in registers on software adapters.
  */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
-import { flatId, type GpuPlan, gridFor, makeProgram, type Profile } from "../../core/dispatch.ts";
+import { type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
 import { wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { COPY_TRANSPOSE_BLOCKS, COPY_TRANSPOSE_TILES } from "../../shaders_generated.ts";
 import { mergeAxes } from "./map.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 
-/** Side of a workgroup's tile. */
+/** Side of a workgroup's tile, as in shaders/copy/transpose_tiles.wgsl. */
 const TILE = 32;
-/** Rows of invocations that carry a tile. */
-const TILE_ROWS = 8;
 /** Below this many rows or columns a plain copy is as good. */
 const MIN_SIDE = 8;
 
@@ -67,42 +67,8 @@ function tiles(t: Transpose, from: number, dtype: DType, profile: Profile): GpuP
   const word = wordType(dtype);
   const down = Math.ceil(t.rows / TILE), across = Math.ceil(t.columns / TILE);
   const groups = t.batch * down * across;
-  const steps = Array.from({ length: TILE / TILE_ROWS }, (_, k) => k * TILE_ROWS);
-  const program = makeProgram({
+  const program = shaderProgram(COPY_TRANSPOSE_TILES, { element: word }, {
     name: "transpose_tiles",
-    inputs: [word],
-    outputs: [word],
-    params: ["groups", "down", "across", "rows", "columns", "base", "batch_stride", "stride"],
-    workgroup: [TILE, TILE_ROWS, 1],
-    // One column more than the tile has keeps neighbouring rows in different banks.
-    prelude: `var<workgroup> tile: array<${word}, ${TILE * (TILE + 1)}>;`,
-    body: `let g = wid.x + wid.y * nwg.x;
-if (g >= p.groups) { return; }
-let per = p.down * p.across;
-let b = g / per;
-let rest = g - b * per;
-let r0 = (rest / p.across) * ${TILE}u;
-let c0 = (rest % p.across) * ${TILE}u;
-let r = r0 + lid.x;
-let c = c0 + lid.y;
-let source = p.base + b * p.batch_stride + r;
-${
-      steps.map((k) =>
-        `if (r < p.rows && c + ${k}u < p.columns) { tile[(lid.y + ${k}u) * ${
-          TILE + 1
-        }u + lid.x] = in0[source + (c + ${k}u) * p.stride]; }`
-      ).join("\n")
-    }
-workgroupBarrier();
-let row = r0 + lid.y;
-let column = c0 + lid.x;
-${
-      steps.map((k) =>
-        `if (row + ${k}u < p.rows && column < p.columns) { out0[(b * p.rows + row + ${k}u) * p.columns + column] = tile[lid.x * ${
-          TILE + 1
-        }u + lid.y + ${k}u]; }`
-      ).join("\n")
-    }`,
   });
   return {
     dispatches: [{
@@ -118,29 +84,8 @@ function blocks(t: Transpose, from: number, dtype: DType, profile: Profile): Gpu
   const type = `vec4<${wordType(dtype)}>`;
   const down = t.rows / 4, across = t.columns / 4;
   const n = t.batch * down * across;
-  const program = makeProgram({
+  const program = shaderProgram(COPY_TRANSPOSE_BLOCKS, { four: type }, {
     name: "transpose_blocks",
-    inputs: [type],
-    outputs: [type],
-    params: ["n", "down", "across", "base", "batch_stride", "stride"],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let i = ${flatId(STREAM_WORKGROUP)};
-if (i >= p.n) { return; }
-let line = i / p.across;
-let c = i - line * p.across;
-let b = line / p.down;
-let r = line - b * p.down;
-let source = p.base + b * p.batch_stride + r + c * 4u * p.stride;
-let v0 = in0[source];
-let v1 = in0[source + p.stride];
-let v2 = in0[source + 2u * p.stride];
-let v3 = in0[source + 3u * p.stride];
-let to = line * 4u * p.across + c;
-${
-      ["x", "y", "z", "w"].map((l, k) =>
-        `out0[to + ${k}u * p.across] = ${type}(v0.${l}, v1.${l}, v2.${l}, v3.${l});`
-      ).join("\n")
-    }`,
   });
   return {
     dispatches: [{
