@@ -1456,6 +1456,223 @@ return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/copy/map.wgsl. */
+export interface CopyMap {
+  /** Type of one element. */
+  readonly word: string;
+  /** Type of what is read at once. */
+  readonly element: string;
+  /** Type of what is stored at once. */
+  readonly stored: string;
+  /** The rule of each axis, outermost first. */
+  readonly rules: readonly number[];
+  /** Four neighbours along a plain last axis are stored at once. */
+  readonly quad: boolean;
+  /** Four neighbours anywhere are stored at once. */
+  readonly four: boolean;
+  /** Some places are read from nowhere. */
+  readonly guarded: boolean;
+  /** Another input holds the element for these; else zero. */
+  readonly filled: boolean;
+  /** The binding of that input. */
+  readonly fill: string;
+  /** The input takes several bindings and is read by `read0`. */
+  readonly pieced: boolean;
+  /** Number of axes. */
+  readonly rank: number;
+  /** Declares `read0`, which reads an input of several bindings as one. */
+  readonly source?: string | undefined;
+}
+
+/** shaders/copy/map.wgsl */
+export const COPY_MAP: Shader<CopyMap> = {
+  name: "copy_map",
+  of(g) {
+return [[g.word, g.element, g.stored, g.rules, g.quad, g.four, g.guarded, g.filled, g.fill, g.pieced, g.rank, g.source], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const last = g.rank - 1;
+const workgroup = 256;
+const read = (at: string): string => !g.pieced ? `in0[${at}]` : `read0(${at})`;
+const zero = (): string => g.filled ? `${g.element}(${g.fill}[0])` : `${g.element}()`;
+if (!g.pieced) {
+inputs.push(`${g.element}`);
+}
+outputs.push(`${g.stored}`);
+params.push("n", "first", "base");
+for (let d = 0; d < g.rank; d++) {
+params.push(`d_${d}`, `s_${d}`);
+if (g.rules[d] > 0) {
+params.push(`b_${d}`, `e_${d}`);
+}
+if (g.rules[d] === 3 || g.rules[d] === 4) {
+params.push(`k_${d}`);
+}
+}
+if (g.source !== undefined) prelude += g.source === "" ? "" : g.source + "\n"; else {
+}
+if (g.four) {
+prelude += `fn at(i: u32) -> ${g.element} {\nvar r = i;\n`;
+for (let d = last; d > 0; d--) {
+prelude += `let q_${d} = r / p.d_${d};\n`;
+if (!g.quad || d < last) {
+prelude += `let c_${d} = (r - q_${d} * p.d_${d});\n`;
+}
+if (g.quad && d === last) {
+prelude += `let c_${d} = (r - q_${d} * p.d_${d}) * 4u;\n`;
+}
+prelude += `r = q_${d};\n`;
+}
+if (!g.quad || last > 0) {
+prelude += `let c_0 = r;\n`;
+}
+if (g.quad && last === 0) {
+prelude += `let c_0 = r * 4u;\n`;
+}
+prelude += `var o = p.base;\n`;
+if (g.guarded) {
+prelude += `var ok = true;\n`;
+}
+for (let d = 0; d < g.rank; d++) {
+const rule = g.rules[d];
+if (rule === 0) {
+prelude += `o += c_${d} * p.s_${d};\n`;
+} else if (rule <= 2) {
+if (rule === 1) {
+prelude += `let t_${d} = c_${d} - p.b_${d};\n`;
+}
+if (rule === 2) {
+prelude += `let t_${d} = p.b_${d} - c_${d};\n`;
+}
+prelude += `ok &= t_${d} < p.e_${d};\no += t_${d} * p.s_${d};\n`;
+} else if (rule <= 4) {
+if (rule === 3) {
+prelude += `let w_${d} = c_${d} - p.b_${d};\n`;
+}
+if (rule === 4) {
+prelude += `let w_${d} = p.b_${d} - c_${d};\n`;
+}
+prelude += `let t_${d} = w_${d} / p.k_${d};\nok &= (t_${d} < p.e_${d}) & (t_${d} * p.k_${d} == w_${d});\no += t_${d} * p.s_${d};\n`;
+} else if (rule <= 6) {
+prelude += `var t_${d} = c_${d} - p.b_${d};\n`;
+if (rule === 5) {
+prelude += `t_${d} = select(t_${d}, 0u - t_${d} - 0u, c_${d} < p.b_${d});\n`;
+}
+if (rule === 6) {
+prelude += `t_${d} = select(t_${d}, 0u - t_${d} - 1u, c_${d} < p.b_${d});\n`;
+}
+if (rule === 5) {
+prelude += `t_${d} = select(t_${d}, 2u * p.e_${d} - 2u - t_${d}, t_${d} >= p.e_${d});\n`;
+}
+if (rule === 6) {
+prelude += `t_${d} = select(t_${d}, 2u * p.e_${d} - 1u - t_${d}, t_${d} >= p.e_${d});\n`;
+}
+prelude += `o += t_${d} * p.s_${d};\n`;
+} else {
+prelude += `var t_${d} = c_${d} + p.b_${d};\nt_${d} = select(t_${d}, t_${d} - p.e_${d}, t_${d} >= p.e_${d});\no += t_${d} * p.s_${d};\n`;
+}
+}
+if (g.guarded) {
+prelude += `var v = ${zero()};\n`;
+}
+if (g.guarded) {
+prelude += `if (ok) { v = ${read(`o`)}; }\n`;
+}
+if (!g.guarded) {
+prelude += `let v = ${read(`o`)};\n`;
+}
+prelude += `return v;\n}\n`;
+}
+body += `let id = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (id >= p.n) { return; }\n`;
+if (g.four) {
+body += `let i = (p.first + id) * 4u;\nout0[id] = vec4<${g.word}>(at(i), at(i + 1u), at(i + 2u), at(i + 3u));\n`;
+} else {
+body += `let i = p.first + id;\nvar r = i;\n`;
+for (let d = last; d > 0; d--) {
+body += `let q_${d} = r / p.d_${d};\n`;
+if (!g.quad || d < last) {
+body += `let c_${d} = (r - q_${d} * p.d_${d});\n`;
+}
+if (g.quad && d === last) {
+body += `let c_${d} = (r - q_${d} * p.d_${d}) * 4u;\n`;
+}
+body += `r = q_${d};\n`;
+}
+if (!g.quad || last > 0) {
+body += `let c_0 = r;\n`;
+}
+if (g.quad && last === 0) {
+body += `let c_0 = r * 4u;\n`;
+}
+body += `var o = p.base;\n`;
+if (g.guarded) {
+body += `var ok = true;\n`;
+}
+for (let d = 0; d < g.rank; d++) {
+const rule = g.rules[d];
+if (rule === 0) {
+body += `o += c_${d} * p.s_${d};\n`;
+} else if (rule <= 2) {
+if (rule === 1) {
+body += `let t_${d} = c_${d} - p.b_${d};\n`;
+}
+if (rule === 2) {
+body += `let t_${d} = p.b_${d} - c_${d};\n`;
+}
+body += `ok &= t_${d} < p.e_${d};\no += t_${d} * p.s_${d};\n`;
+} else if (rule <= 4) {
+if (rule === 3) {
+body += `let w_${d} = c_${d} - p.b_${d};\n`;
+}
+if (rule === 4) {
+body += `let w_${d} = p.b_${d} - c_${d};\n`;
+}
+body += `let t_${d} = w_${d} / p.k_${d};\nok &= (t_${d} < p.e_${d}) & (t_${d} * p.k_${d} == w_${d});\no += t_${d} * p.s_${d};\n`;
+} else if (rule <= 6) {
+body += `var t_${d} = c_${d} - p.b_${d};\n`;
+if (rule === 5) {
+body += `t_${d} = select(t_${d}, 0u - t_${d} - 0u, c_${d} < p.b_${d});\n`;
+}
+if (rule === 6) {
+body += `t_${d} = select(t_${d}, 0u - t_${d} - 1u, c_${d} < p.b_${d});\n`;
+}
+if (rule === 5) {
+body += `t_${d} = select(t_${d}, 2u * p.e_${d} - 2u - t_${d}, t_${d} >= p.e_${d});\n`;
+}
+if (rule === 6) {
+body += `t_${d} = select(t_${d}, 2u * p.e_${d} - 1u - t_${d}, t_${d} >= p.e_${d});\n`;
+}
+body += `o += t_${d} * p.s_${d};\n`;
+} else {
+body += `var t_${d} = c_${d} + p.b_${d};\nt_${d} = select(t_${d}, t_${d} - p.e_${d}, t_${d} >= p.e_${d});\no += t_${d} * p.s_${d};\n`;
+}
+}
+if (g.quad) {
+const d = last;
+body += `let s = p.s_${d};\n`;
+if (g.guarded) {
+body += `var v = vec4<${g.word}>(${zero()});\nif (ok) { v = vec4<${g.word}>(${read(`o`)}, ${read(`o + s`)}, ${read(`o + 2u * s`)}, ${read(`o + 3u * s`)}); }\nout0[id] = v;\n`;
+} else {
+body += `out0[id] = vec4<${g.word}>(${read(`o`)}, ${read(`o + s`)}, ${read(`o + 2u * s`)}, ${read(`o + 3u * s`)});\n`;
+}
+} else {
+if (g.guarded) {
+body += `var v = ${zero()};\n`;
+}
+if (g.guarded) {
+body += `if (ok) { v = ${read(`o`)}; }\n`;
+}
+if (!g.guarded) {
+body += `let v = ${read(`o`)};\n`;
+}
+body += `out0[id] = v;\n`;
+}
+}
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/copy/scatter.wgsl. */
 export interface CopyScatter {
   /** Type of what moves. */

@@ -22,7 +22,7 @@ export interface Parameter {
   /** Its name in TypeScript. */
   readonly name: string;
   /** Its type in TypeScript. */
-  readonly type: "number" | "boolean" | "string" | "slot";
+  readonly type: "number" | "boolean" | "string" | "readonly number[]" | "slot";
   /** What it is. */
   readonly doc: string;
   /** Text of what stands in the file. */
@@ -133,7 +133,13 @@ class Maker {
       return;
     }
     const isNumber = word === "param" && /^\d+u?$/.test(value);
-    const type = isNumber ? "number" : /^(?:true|false)$/.test(value) ? "boolean" : "string";
+    const type = isNumber
+      ? "number"
+      : /^(?:true|false)$/.test(value)
+      ? "boolean"
+      : value.startsWith("array(")
+      ? "readonly number[]"
+      : "string";
     this.#add({ name: camel(token), type, doc, value }, token, isNumber ? suffix : "");
   }
 

@@ -16,7 +16,13 @@ function atDefaults(path: string): string {
   const given = Object.fromEntries(
     parameters.filter(({ type }) => type !== "slot").map(({ name, type, value }) => [
       name,
-      type === "number" ? parseInt(value) : type === "boolean" ? value === "true" : value,
+      type === "number"
+        ? parseInt(value)
+        : type === "boolean"
+        ? value === "true"
+        : type === "readonly number[]"
+        ? value.match(/\d+/g)!.map(Number)
+        : value,
     ]),
   );
   const name = path.slice("shaders/".length, -".wgsl".length).replaceAll("/", "_");
