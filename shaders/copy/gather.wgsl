@@ -6,8 +6,8 @@ const PIECED = false; //#param The table takes several bindings and is read by `
 const WORKGROUP = 256u; //#let 256
 const k = 0u; //#index
 
-fn read(at: u32) -> f32 { return in1[at]; } //#inline !PIECED
-//: fn read(at: u32) -> f32 { return read1(at); } //#inline
+fn load_at(at: u32) -> f32 { return in1[at]; } //#inline !PIECED
+//: fn load_at(at: u32) -> f32 { return read1(at); } //#inline
 
 @group(0) @binding(0) var<storage, read> in0: array<i32>;
 @group(0) @binding(1) var<storage, read> in1: array<Element>; //#if !PIECED
@@ -41,6 +41,6 @@ fn main(
   let j = line - bo * p.count;
   let row = 0u; let ok = true; //#include copy/rows.wgsl find INDICES = in0; AT = (bo / p.outer) * p.count + j
   var v = Element();
-  if (ok) { v = read((bo * p.extent + row) * p.inner + i); }
+  if (ok) { v = load_at((bo * p.extent + row) * p.inner + i); }
   out0[local] = v;
 }

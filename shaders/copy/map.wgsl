@@ -17,8 +17,8 @@ const LAST = 0; //#let RANK - 1
 const WORKGROUP = 256u; //#let 256
 const d = 0; //#index
 
-fn read(at: u32) -> u32 { return in0[at]; } //#inline !PIECED
-//: fn read(at: u32) -> u32 { return read0(at); } //#inline
+fn load_at(at: u32) -> u32 { return in0[at]; } //#inline !PIECED
+//: fn load_at(at: u32) -> u32 { return read0(at); } //#inline
 //: fn zero() -> u32 { return Element(FILL[0]); } //#inline FILLED
 fn zero() -> u32 { return Element(); } //#inline
 
@@ -42,8 +42,8 @@ struct Params {
 //: fn at(i: u32) -> Element {
 //#include copy/places.wgsl place
 //: var v = zero(); //#if GUARDED
-//: if (ok) { v = read(o); } //#if GUARDED
-//: let v = read(o); //#if !GUARDED
+//: if (ok) { v = load_at(o); } //#if GUARDED
+//: let v = load_at(o); //#if !GUARDED
 //: return v;
 //: }
 //#end
@@ -67,15 +67,15 @@ fn main(
   //: let s = p.s_d;
   //#if GUARDED
   //: var v = vec4<Word>(zero());
-  //: if (ok) { v = vec4<Word>(read(o), read(o + s), read(o + 2u * s), read(o + 3u * s)); }
+  //: if (ok) { v = vec4<Word>(load_at(o), load_at(o + s), load_at(o + 2u * s), load_at(o + 3u * s)); }
   //: out0[id] = v;
   //#else
-  //: out0[id] = vec4<Word>(read(o), read(o + s), read(o + 2u * s), read(o + 3u * s));
+  //: out0[id] = vec4<Word>(load_at(o), load_at(o + s), load_at(o + 2u * s), load_at(o + 3u * s));
   //#end
   //#else
   var v = zero(); //#if GUARDED
-  if (ok) { v = read(o); } //#if GUARDED
-  //: let v = read(o); //#if !GUARDED
+  if (ok) { v = load_at(o); } //#if GUARDED
+  //: let v = load_at(o); //#if !GUARDED
   out0[id] = v;
   //#end
   //#end

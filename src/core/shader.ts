@@ -10,6 +10,8 @@ export interface ShaderAdditions {
   readonly name?: string;
   /** WGSL element types of further inputs, bound behind the shader's: operands of an epilogue. */
   readonly inputs?: readonly string[];
+  /** WGSL element types of further outputs, bound behind the shader's. */
+  readonly outputs?: readonly string[];
   /** Further uniform fields, behind the shader's. */
   readonly params?: readonly string[];
   /** WGSL directives. */
@@ -24,9 +26,9 @@ export function shaderProgram<P>(
   parameters: P,
   additions: ShaderAdditions = {},
 ): Program {
-  const { name = shader.name, inputs = [], params = [], enable = [] } = additions;
+  const { name = shader.name, inputs = [], outputs = [], params = [], enable = [] } = additions;
   const [own, make] = shader.of(parameters);
-  const key = [shader.name, name, inputs, params, enable, ...own].join("|");
+  const key = [shader.name, name, inputs, outputs, params, enable, ...own].join("|");
   let program = programs.get(key);
   if (program === undefined) {
     const text = make();
@@ -34,6 +36,7 @@ export function shaderProgram<P>(
       ...text,
       name,
       inputs: [...text.inputs, ...inputs],
+      outputs: [...text.outputs, ...outputs],
       params: [...text.params, ...params],
       enable,
     });

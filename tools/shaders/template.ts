@@ -51,6 +51,8 @@ export function camel(name: string): string {
   );
 }
 
+const BINDING = /^@group\(0\) @binding\(.*?\) var<(storage|uniform).*?> (\w+): (.*);$/;
+
 /** Names that the function itself uses. */
 const OWN = new Set(["inputs", "outputs", "params", "body", "prelude", "list"]);
 
@@ -70,6 +72,7 @@ export function compileShader(path: string, source: string, read: ReadShader): T
   let line: Line | undefined;
   try {
     for (line of [...own, ...others]) maker.declare(line);
+    maker.bind(lines);
     maker.macros();
     for (line of lines) if (!isDeclaration(line)) maker.line(line);
     return maker.done();
@@ -100,8 +103,6 @@ class Maker {
   #target = "";
   #section: Section = "top";
   #workgroup = "";
-  #inputs = 0;
-  #outputs = 0;
   /** How many loops each open block is, or 1. */
   readonly #blocks: number[] = [];
 
@@ -149,6 +150,18 @@ class Maker {
     if (this.#parameters.some((p) => p.name === parameter.name)) return;
     this.#parameters.push(parameter);
     this.#names.values.set(token, { text: `g.${parameter.name}`, suffix });
+  }
+
+  /** Bindings are called in0, in1, ..., out0, ...; what is called so already is, whatever stands before it. */
+  bind(lines: readonly Line[]): void {
+    const { bindings } = this.#names;
+    let inputs = 0, outputs = 0;
+    for (const { code, directive } of lines) {
+      const binding = BINDING.exec(code);
+      if (binding === null || directive === "alone" || binding[1] === "uniform") continue;
+      const name = /var<storage, read>/.test(code) ? `in${inputs++}` : `out${outputs++}`;
+      if (!/^(?:in|out)(?:\d+|_\w)$/.test(binding[2])) bindings.set(binding[2], name);
+    }
   }
 
   /** Inline functions become functions of texts. */
@@ -329,17 +342,10 @@ class Maker {
       else this.#write("body", code);
       return;
     }
-    const binding = /^@group\(0\) @binding\(.*?\) var<(storage|uniform).*?> (\w+): (.*);$/.exec(
-      code,
-    );
+    const binding = BINDING.exec(code);
     if (binding !== null) {
       if (binding[1] === "uniform") return;
-      const isInput = /var<storage, read>/.test(code);
-      const list = isInput ? "inputs" : "outputs", k = isInput ? this.#inputs++ : this.#outputs++;
-      // What is called in0 already is, whatever stands before it.
-      if (!/^(?:in|out)\d+$/.test(binding[2]) && literal(binding[2], names) === binding[2]) {
-        names.bindings.set(binding[2], `${isInput ? "in" : "out"}${k}`);
-      }
+      const list = /var<storage, read>/.test(code) ? "inputs" : "outputs";
       const element = binding[3].slice("array<".length, -1);
       this.#push(list, literal(element, names));
     } else if (/^struct Params \{$/.test(code)) this.#section = "params";

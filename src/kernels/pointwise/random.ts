@@ -2,21 +2,15 @@
  * Random numbers on the GPU: the same bits as on the host, two elements for each counter.
  */
 import type { Distribution } from "../../core/meaning.ts";
-import {
-  type Dispatch,
-  flatId,
-  type GpuPlan,
-  gridFor,
-  makeProgram,
-  type Profile,
-} from "../../core/dispatch.ts";
-import { gpuBytes, wgslType } from "../../core/gpu_storage.ts";
+import { type Dispatch, type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
+import { gpuBytes, vec, wgslType } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { piecesOf } from "../copy/pieces.ts";
 import { STREAM_WORKGROUP } from "../copy/fill.ts";
-import { RANDOM_WGSL } from "../../shaders_generated.ts";
+import { RANDOM_MULTINOMIAL, RANDOM_PAIRS, RANDOM_WGSL } from "../../shaders_generated.ts";
 import { uniformBits } from "../host/random.ts";
 
 const THREEFRY = wgslFunctions(RANDOM_WGSL, ["threefry"]);
@@ -75,29 +69,14 @@ function pairs(
   if (size === 0) return { dispatches: [] };
   const type = wgslType(out.dtype);
   const wide = size % 4 === 0;
-  const as = (text: string): string => (type === drawn ? text : `${type}(${text})`);
-  const vector = (text: string): string => (type === drawn ? text : `vec4<${type}>(${text})`);
-  const program = makeProgram({
-    name,
-    inputs: ["u32"],
-    outputs: [wide ? `vec4<${type}>` : type],
-    params: ["n", "first", "size", ...(params.length > 0 ? ["low", "range"] : [])],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    prelude: `${THREEFRY}\n${helper}`,
-    body: `let id = ${flatId(STREAM_WORKGROUP)};
-if (id >= p.n) { return; }
-let key = vec2<u32>(in0[0], in0[1]);
-let block = p.first + id${wide ? " * 2u" : ""};
-${
-      wide
-        ? `let a = draw(threefry(key, vec2<u32>(block, 0u)));
-let b = draw(threefry(key, vec2<u32>(block + 1u, 0u)));
-out0[id] = ${vector("vec4(a, b)")};`
-        : `let a = draw(threefry(key, vec2<u32>(block, 0u)));
-out0[2u * id] = ${as("a.x")};
-if (2u * id + 1u < p.size) { out0[2u * id + 1u] = ${as("a.y")}; }`
-    }`,
-  });
+  const program = shaderProgram(RANDOM_PAIRS, {
+    stored: vec(type, wide ? 4 : 1),
+    wide,
+    converted: type !== drawn,
+    ranged: params.length > 0,
+    threefry: THREEFRY,
+    draw: helper,
+  }, { name });
   return {
     dispatches: piecesOf(size, gpuBytes(out.dtype), profile).map(
       ({ first, count, range }): Dispatch => {
@@ -122,31 +101,10 @@ export function multinomialGpu(
 ): GpuPlan {
   const size = sizeOf(out.shape);
   if (size === 0) return { dispatches: [] };
-  const program = makeProgram({
-    name: "multinomial",
-    inputs: [wgslType(logits.dtype), "u32"],
-    outputs: ["i32"],
-    params: ["n", "classes", "samples"],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    prelude: THREEFRY,
-    body: `let id = ${flatId(STREAM_WORKGROUP)};
-if (id >= p.n) { return; }
-let base = (id / p.samples) * p.classes;
-let words = threefry(vec2<u32>(in1[0], in1[1]), vec2<u32>(id / 2u, 0u));
-let word = select(words.x, words.y, (id & 1u) == 1u);
-var most = f32(in0[base]);
-for (var c = 1u; c < p.classes; c++) { most = max(most, f32(in0[base + c])); }
-var total = 0.0;
-for (var c = 0u; c < p.classes; c++) { total += exp(f32(in0[base + c]) - most); }
-let wanted = f32(word >> 8u) * 0x1p-24 * total;
-var sum = 0.0;
-var chosen = p.classes - 1u;
-for (var c = 0u; c < p.classes; c++) {
-  sum += exp(f32(in0[base + c]) - most);
-  if (sum > wanted) { chosen = c; break; }
-}
-out0[id] = i32(chosen);`,
-  });
+  const program = shaderProgram(RANDOM_MULTINOMIAL, {
+    element: wgslType(logits.dtype),
+    threefry: THREEFRY,
+  }, { name: "multinomial" });
   return {
     dispatches: [{
       program,

@@ -8,10 +8,8 @@ import type { DType } from "../../core/dtype.ts";
 import {
   type BufferRange,
   type Dispatch,
-  flatId,
   type GpuPlan,
   gridFor,
-  makeProgram,
   type Profile,
   type Program,
   Programs,
@@ -20,7 +18,8 @@ import { EIGHT, GPU_DTYPES, gpuBytes, joinEight, vec, wgslType } from "../../cor
 import { type Expr, exprKey, exprType } from "../../core/scalar/expr.ts";
 import { storeElement } from "../../core/scalar/wgsl.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
-import { SCALAR_WGSL } from "../../shaders_generated.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { POINTWISE_FRAME, SCALAR_WGSL } from "../../shaders_generated.ts";
 import { indexNames, indexWords, type Layout, layOut, layoutKey, printElements } from "./layout.ts";
 
 const WORKGROUP = 256;
@@ -146,7 +145,7 @@ function print(
   const names = indexNames(layout), words = indexWords(layout);
   const word = (name: string): string => (bake ? `${words[names.indexOf(name)]}u` : `p.${name}`);
   const printed = printElements(exprs, dtypes, layout, word);
-  const lines = [`let i = ${flatId(WORKGROUP)};`, `if (i >= p.n) { return; }`, ...printed.lines];
+  const lines = [...printed.lines];
   printed.lanes.forEach((lanes, k) => {
     const texts = lanes.map((text) => storeElement(outs[k], text));
     const type = wgslType(outs[k]);
@@ -157,13 +156,13 @@ function print(
       };`,
     );
   });
-  return makeProgram({
+  return shaderProgram(POINTWISE_FRAME, {
+    helpers: wgslFunctions(SCALAR_WGSL, printed.helpers),
+    elements: lines.join("\n"),
+  }, {
     name: "pointwise",
     inputs: printed.inputs,
     outputs: outs.map((t) => (wide === 8 ? EIGHT : vec(wgslType(t), wide))),
-    params: bake ? ["n"] : ["n", ...names],
-    workgroup: [WORKGROUP, 1, 1],
-    prelude: wgslFunctions(SCALAR_WGSL, printed.helpers),
-    body: lines.join("\n"),
+    params: bake ? [] : names,
   });
 }

@@ -6,17 +6,16 @@ import {
   type BufferRef,
   type Dispatch,
   f32Bits,
-  flatId,
   type GpuPlan,
   type GpuVariant,
   gridFor,
-  makeProgram,
   type Profile,
-  Programs,
   workgroupFor,
 } from "../../core/dispatch.ts";
-import { loadText, storeText, vec, wgslType } from "../../core/gpu_storage.ts";
+import { isHalf, vec, wgslType } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { ROWS_NORM_COLUMNS, ROWS_WINDOW } from "../../shaders_generated.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { sumRowsDispatch } from "../reduce/variants.ts";
 import { fitsGpu, LOOP_LIMIT } from "../reduce/wgsl.ts";
@@ -72,8 +71,6 @@ export const layerNormVariants: readonly GpuVariant[] = rowVariants(
     },
   ],
 );
-
-const cache = new Programs();
 
 /** Gradient of layer normalization: rows for `x`, which leave mean and deviation; then columns for scale and offset. */
 export const layerNormGradVariants: readonly GpuVariant[] = (["workgroup", "thread"] as const).map((
@@ -156,34 +153,14 @@ function columnDispatch(
   const width = columns % 4 === 0 ? 4 : 1, cols = columns / width;
   const threads = parts * cols;
   const workgroup = workgroupFor(threads, profile);
-  const key = `${dtype},${to},${width},${workgroup}`;
-  let program = cache.get(key);
-  if (!program) {
-    const load = (k: number): string => loadText(dtype, `in${k}[at]`, width);
-    const store = (v: string): string => (to === null ? v : storeText(to, v, width));
-    const type = vec(to === null ? "f32" : wgslType(to), width), v = vec("f32", width);
-    program = makeProgram({
-      name: "layer_norm_columns",
-      inputs: [vec(wgslType(dtype), width), vec(wgslType(dtype), width), "f32", "f32"],
-      outputs: [type, type],
-      params: ["n", "cols", "rows", "parts"],
-      workgroup: [workgroup, 1, 1],
-      body: `let t = ${flatId(workgroup)};
-if (t >= p.n) { return; }
-let c = t % p.cols;
-var scale = ${v}(0.0);
-var offset = ${v}(0.0);
-for (var r = t / p.cols; r < p.rows; r += p.parts) {
-  let at = r * p.cols + c;
-  let g = ${load(0)};
-  scale += g * ((${load(1)} - in2[r]) * in3[r]);
-  offset += g;
-}
-out0[t] = ${store("scale")};
-out1[t] = ${store("offset")};`,
-    });
-    cache.set(key, program);
-  }
+  const program = shaderProgram(ROWS_NORM_COLUMNS, {
+    in: vec(wgslType(dtype), width),
+    out: vec(to === null ? "f32" : wgslType(to), width),
+    v: vec("f32", width),
+    halfFrom: isHalf(dtype),
+    halfTo: to !== null && isHalf(to),
+    workgroup,
+  }, { name: "layer_norm_columns" });
   return {
     program,
     buffers: [{ input: 0 }, { input: 1 }, { temp: 0 }, { temp: 1 }, ...targets],
@@ -192,14 +169,11 @@ out1[t] = ${store("offset")};`,
   };
 }
 
-/** Variants of an op of windows along the last axis. `value` is text of what `v` adds; `result` of what `s` and `v` give. */
+/** Variants of an op of windows along the last axis; `words` are those of local response normalization, null for a plain sum. */
 function windowVariants(
   name: string,
-  params: readonly string[],
-  words: (problem: Problem) => readonly number[],
+  words: ((problem: Problem) => readonly number[]) | null,
   radius: (problem: Problem) => number,
-  value: string,
-  result: string,
 ): GpuVariant[] {
   return [{
     name: "windows",
@@ -208,36 +182,16 @@ function windowVariants(
       const [x] = problem.inputs, size = sizeOf(x.shape);
       if (size === 0) return { dispatches: [] };
       const { columns } = rowsOf(x.shape);
-      const load = (at: string): string => loadText(x.dtype, `in0[${at}]`);
-      const key = `${name},${x.dtype}`;
-      let program = cache.get(key);
-      if (!program) {
-        program = makeProgram({
-          name,
-          inputs: [wgslType(x.dtype)],
-          outputs: [wgslType(x.dtype)],
-          params: ["n", "columns", "radius", ...params],
-          workgroup: [64, 1, 1],
-          body: `let t = ${flatId(64)};
-if (t >= p.n) { return; }
-let c = t % p.columns;
-let row = t - c;
-let last = min(c + p.radius, p.columns - 1u);
-var s = 0.0;
-for (var k = c - min(c, p.radius); k <= last; k += 1u) {
-  let v = ${load("row + k")};
-  s += ${value};
-}
-let v = ${load("t")};
-out0[t] = ${storeText(x.dtype, `(${result})`)};`,
-        });
-        cache.set(key, program);
-      }
+      const program = shaderProgram(ROWS_WINDOW, {
+        element: wgslType(x.dtype),
+        lrn: words !== null,
+        half: isHalf(x.dtype),
+      }, { name });
       return {
         dispatches: [{
           program,
           buffers: [{ input: 0 }, { output: 0 }],
-          params: [size, columns, Math.min(radius(problem), columns), ...words(problem)],
+          params: [size, columns, Math.min(radius(problem), columns), ...(words?.(problem) ?? [])],
           grid: gridFor(size, 64, profile),
         }],
       };
@@ -248,19 +202,13 @@ out0[t] = ${storeText(x.dtype, `(${result})`)};`,
 /** Variants of the sum over windows. */
 export const windowSumVariants: readonly GpuVariant[] = windowVariants(
   "window_sum",
-  [],
-  () => [],
+  null,
   ({ attrs }) => attrs.radius,
-  "v",
-  "s",
 );
 
 /** Variants of local response normalization. */
 export const lrnVariants: readonly GpuVariant[] = windowVariants(
   "lrn",
-  ["bias:f32", "alpha:f32", "beta:f32"],
   ({ attrs }) => [attrs.bias, attrs.alpha, attrs.beta].map(f32Bits),
   ({ attrs }) => attrs.depth_radius,
-  "v * v",
-  "v * pow(p.bias + p.alpha * s, -p.beta)",
 );

@@ -8,11 +8,9 @@ import {
   type BufferRef,
   type Dispatch,
   f32Bits,
-  flatId,
   type GpuPlan,
   type GpuVariant,
   gridFor,
-  makeProgram,
   type Profile,
   type Program,
   Programs,
@@ -28,6 +26,8 @@ import {
   wgslType,
 } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { ROWS_PROGRAM } from "../../shaders_generated.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { type Combine, INFINITY, LOOP_LIMIT } from "../reduce/wgsl.ts";
 
@@ -187,16 +187,28 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
   const { width, workgroup, groups } = form;
   const scalars = kernel.scalars ?? [];
   const most = Math.max(0, ...kernel.passes.map((p) => p.accumulators.length));
-  const shared = groups
-    ? Array.from(
-      { length: most },
-      (_, k) => `var<workgroup> shared${k}_: array<f32, ${workgroup}>;`,
-    )
-    : [];
   const results = scalars.map(([t, text], k) =>
     `out${kernel.rows.length + k}[row] = ${storeText(t, `(${text})`)};`
   );
-  return makeProgram({
+  const lines = (texts: readonly string[]): string => texts.filter((l) => l !== "").join("\n");
+  return shaderProgram(ROWS_PROGRAM, {
+    wide: width > 1,
+    groups,
+    shared: groups ? most : 0,
+    workgroup,
+    helpers: lines([INFINITY, kernel.prelude ?? ""]),
+    scalars: lines(
+      kernel.inputs.map((i, k) =>
+        i.kind === "scalar" ? `let x${k} = ${loadText(i.dtype, `in${k}[row]`)};` : ""
+      ),
+    ),
+    held: lines(registerLoads(kernel, form)),
+    passes: lines(kernel.passes.map((pass) => passText(kernel, pass, form))),
+    write: lines(overRow(kernel, form, [kernel.each ?? ""], kernel.rows)),
+    results: groups && results.length > 0
+      ? `if (lidx == 0u) { ${results.join(" ")} }`
+      : lines(results),
+  }, {
     name: kernel.name,
     inputs: kernel.inputs.map(({ kind, dtype }) =>
       kind === "scalar" ? wgslType(dtype) : storageType(dtype, width)
@@ -205,30 +217,7 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
       ...kernel.rows.map(([t]) => storageType(t, width)),
       ...scalars.map(([t]) => wgslType(t)),
     ],
-    params: ["rows", "cols", "columns:f32", ...(kernel.params ?? [])],
-    workgroup: [workgroup, 1, 1],
-    prelude: [
-      `alias V = ${vec("f32", Math.min(4, width))};`,
-      `alias U = ${vec("u32", Math.min(4, width))};`,
-      INFINITY,
-      kernel.prelude ?? "",
-      ...shared,
-    ].join("\n"),
-    body: [
-      `let row = ${groups ? "wid.x + wid.y * nwg.x" : flatId(workgroup)};`,
-      `if (row >= p.rows) { return; }`,
-      `let base = row * p.cols;`,
-      ...kernel.inputs.map((
-        i,
-        k,
-      ) => (i.kind === "scalar" ? `let x${k} = ${loadText(i.dtype, `in${k}[row]`)};` : "")),
-      ...registerLoads(kernel, form),
-      ...kernel.passes.map((pass) => passText(kernel, pass, form)),
-      ...overRow(kernel, form, [kernel.each ?? ""], kernel.rows),
-      groups && results.length > 0
-        ? `if (lidx == 0u) { ${results.join(" ")} }`
-        : results.join("\n"),
-    ].filter((l) => l !== "").join("\n"),
+    params: kernel.params ?? [],
   });
 }
 
@@ -353,17 +342,17 @@ function passText(kernel: RowKernel, pass: RowPass, form: Form): string {
   };
   if (!groups) lines.push(...accumulators.map((a) => `${a.name} = ${total(a)};`));
   else {
-    accumulators.forEach((a, k) => lines.push(`shared${k}_[lidx] = ${total(a)};`));
+    accumulators.forEach((a, k) => lines.push(`shared_${k}[lidx] = ${total(a)};`));
     lines.push(`workgroupBarrier();`);
     for (let half = workgroup >> 1; half > 0; half >>= 1) {
       const steps = accumulators.map((a, k) =>
-        `shared${k}_[lidx] = ${
-          join(a.combine, `shared${k}_[lidx]`, `shared${k}_[lidx + ${half}u]`)
+        `shared_${k}[lidx] = ${
+          join(a.combine, `shared_${k}[lidx]`, `shared_${k}[lidx + ${half}u]`)
         };`
       );
       lines.push(`if (lidx < ${half}u) { ${steps.join(" ")} }`, `workgroupBarrier();`);
     }
-    accumulators.forEach((a, k) => lines.push(`${a.name} = shared${k}_[0];`));
+    accumulators.forEach((a, k) => lines.push(`${a.name} = shared_${k}[0];`));
     // The next pass writes where others may still read.
     lines.push(`workgroupBarrier();`);
   }
