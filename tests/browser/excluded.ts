@@ -12,6 +12,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/devices/cpu/oracle_test.ts":
     "thousands of problems for WebAssembly that is the same everywhere",
   "tests/devices/webgpu/packed_half_test.ts": "hides f16 from all tests of a page",
+  "tests/devices/webgpu/shaders_test.ts": "reads the sources; shaders_test.ts here asks Tint",
   "tests/examples/": "runs programs",
   "tests/import_map_test.ts": "reads deno.json",
   "tests/node/": "starts Node",
@@ -21,6 +22,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/package_test.ts": "tests what is published",
   "tests/protobuf_test.ts": "tests our benches",
   "tests/limits_test.ts": "reads the sources",
+  "tests/shaders_test.ts": "tests our tools",
   "tests/tools_test.ts": "tests our tools",
 };
 

@@ -15,7 +15,7 @@ import {
   type ReadShader,
   usedOf,
 } from "./lines.ts";
-import { literal, type Names, staysAtomic } from "./text.ts";
+import { camel, literal, type Names, staysAtomic } from "./text.ts";
 
 /** What a kernel's builder has to give. */
 export interface Parameter {
@@ -42,19 +42,10 @@ function loopsOf(ranges: string): string[] {
   return ranges.split(/, (?=\w+ in )/);
 }
 
-/** `ROW_COUNT`, `RowCount` and `row_count` become `rowCount`. */
-export function camel(name: string): string {
-  const words = /[a-z]/.test(name) ? name : name.toLowerCase();
-  return words.replace(/_(\w)/g, (_, c: string) => c.toUpperCase()).replace(
-    /^./,
-    (c) => c.toLowerCase(),
-  );
-}
-
 const BINDING = /^@group\(0\) @binding\(.*?\) var<(storage|uniform).*?> (\w+): (.*);$/;
 
 /** Names that the function itself uses. */
-const OWN = new Set(["inputs", "outputs", "params", "body", "prelude", "list"]);
+const OWN: readonly string[] = ["g", "inputs", "outputs", "params", "body", "prelude", "list"];
 
 /** Functions that expressions in directives may call. */
 const FUNCTIONS = new Set(["ceil", "floor", "log2", "max", "min"]);
@@ -99,6 +90,8 @@ class Maker {
     { args: string[]; cases: { text: string; when: string }[] }
   >();
   readonly #out: string[] = [];
+  /** Names of the function's variables. */
+  readonly #variables = new Set(OWN);
   #text = "";
   #target = "";
   #section: Section = "top";
@@ -114,6 +107,7 @@ class Maker {
       const args = fn[2].split(",").filter((a) => a.trim() !== "").map((a) =>
         a.split(":")[0].trim()
       );
+      if (!this.#inlines.has(fn[1])) this.#variable(fn[1]);
       const inline = this.#inlines.get(fn[1]) ?? { args, cases: [] };
       inline.cases.push({ text: fn[3], when: doc });
       this.#inlines.set(fn[1], inline);
@@ -129,6 +123,7 @@ class Maker {
     }
     if (word === "let") {
       const name = camel(token);
+      this.#variable(name);
       this.#out.push(`const ${name} = ${this.#expression(doc)};`);
       this.#names.values.set(token, { text: name, suffix });
       return;
@@ -144,8 +139,12 @@ class Maker {
     this.#add({ name: camel(token), type, doc, value }, token, isNumber ? suffix : "");
   }
 
+  #variable(name: string): void {
+    if (this.#variables.has(name)) throw new Error(`There is a ${name} already`);
+    this.#variables.add(name);
+  }
+
   #add(parameter: Parameter, token: string, suffix: string): void {
-    if (OWN.has(parameter.name)) throw new Error(`No parameter may be named ${parameter.name}`);
     if (parameter.doc === "") throw new Error(`${token} has no line that says what it is`);
     if (this.#parameters.some((p) => p.name === parameter.name)) return;
     this.#parameters.push(parameter);

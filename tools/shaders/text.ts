@@ -117,3 +117,12 @@ function isAtomic(text: string): boolean {
   }
   return !text.startsWith("(") || text.endsWith(")");
 }
+
+/** `ROW_COUNT`, `RowCount` and `row_count` become `rowCount`. */
+export function camel(name: string): string {
+  const words = /[a-z]/.test(name) ? name : name.toLowerCase();
+  return words.replace(/_(\w)/g, (_, c: string) => c.toUpperCase()).replace(
+    /^./,
+    (c) => c.toLowerCase(),
+  );
+}
