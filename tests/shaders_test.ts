@@ -4,11 +4,13 @@ import {
   ATTENTION_STREAMING,
   COPY_MAP,
   DEPTHWISE_TILE,
+  type DepthwiseTile,
   MATMUL_REGISTER,
   MATMUL_TILED,
   type Shader,
   type ShaderText,
 } from "../src/shaders_generated.ts";
+import { makeProgram } from "../src/core/dispatch.ts";
 import { generate } from "../tools/shaders.ts";
 
 const MAIN = `
@@ -207,17 +209,7 @@ Deno.test("kernels hold as many sums, loads and products as their tiles say", ()
   assertEquals(count(tiled(), /\bworkgroupBarrier\(/g), 2);
   const [, streaming] = ATTENTION_STREAMING.of({ vectors: 16, causal: true });
   assertEquals(count(streaming(), /\bdot\(/g), 16);
-  const [, depthwise] = DEPTHWISE_TILE.of({
-    ...{
-      element: "vec4<f32>",
-      c: "vec4<f32>",
-      acc: "f32",
-      half: false,
-      backward: false,
-      even: true,
-    },
-    ...{ tapsY: 3, tapsX: 3, strideY: 2, strideX: 2, rows: 2, columns: 2, workgroup: 64 },
-  });
+  const [, depthwise] = DEPTHWISE_TILE.of(depthwiseTile(3, 2));
   assertEquals(count(depthwise(), /\bin0\[/g), 25);
   assertEquals(count(depthwise(), /^s_\d+ \+= /gm), 36);
   const [, copy] = COPY_MAP.of({
@@ -227,3 +219,18 @@ Deno.test("kernels hold as many sums, loads and products as their tiles say", ()
   assertEquals(copy().params.length, 3 + 2 + 4 + 4);
   assertEquals(count(copy(), /^ok &= /gm), 1);
 });
+
+Deno.test("kernels without f16 have no name that looks like it", () => {
+  const [, text] = DEPTHWISE_TILE.of(depthwiseTile(5, 1));
+  const { source } = makeProgram({ name: "depthwise", ...text() });
+  assertEquals(/\bf16\b/.test(source), false);
+});
+
+/** A rectangle of four results of float32. */
+function depthwiseTile(taps: number, stride: number): DepthwiseTile {
+  return {
+    ...{ element: "vec4<f32>", c: "vec4<f32>", acc: "f32", half: false },
+    ...{ tapsY: taps, tapsX: taps, strideY: stride, strideX: stride, rows: 2, columns: 2 },
+    ...{ backward: false, even: true, workgroup: 64 },
+  };
+}
