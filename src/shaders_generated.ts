@@ -1414,6 +1414,26 @@ return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/copy/first_equal.wgsl. */
+export type CopyFirstEqual = Readonly<Record<never, never>>;
+
+/** shaders/copy/first_equal.wgsl */
+export const COPY_FIRST_EQUAL: Shader<CopyFirstEqual> = {
+  name: "copy_first_equal",
+  of() {
+return [[], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup = 256;
+inputs.push("i32");
+outputs.push("i32");
+params.push("n");
+body += `let id = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (id >= p.n) { return; }\nlet mine = in0[id];\nvar j = 0u;\nwhile (j < id && in0[j] != mine) { j++; }\nout0[id] = i32(j);\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/copy/gather.wgsl. */
 export interface CopyGather {
   /** Type of what moves at once. */

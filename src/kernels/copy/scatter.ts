@@ -2,19 +2,17 @@
  * Putting rows in their places on the GPU. Sums run either as one search per result, which is exact in order and right for
  * few rows, or by atomic additions. Rows with an index out of range are left out.
  */
-import {
-  type Dispatch,
-  flatId,
-  type GpuPlan,
-  gridFor,
-  makeProgram,
-  type Profile,
-} from "../../core/dispatch.ts";
+import { type Dispatch, type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
 import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { RowLayout, ScatterInputs } from "../../core/meaning.ts";
 import { shaderProgram } from "../../core/shader.ts";
-import { COPY_SCATTER, COPY_SCATTER_SEARCH, COPY_START } from "../../shaders_generated.ts";
+import {
+  COPY_FIRST_EQUAL,
+  COPY_SCATTER,
+  COPY_SCATTER_SEARCH,
+  COPY_START,
+} from "../../shaders_generated.ts";
 import { piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 
@@ -189,19 +187,7 @@ function eachElement(
 /** For each index the place of the first that equals it. */
 export function firstEqualGpu(count: number, profile: Profile): GpuPlan {
   if (count === 0) return { dispatches: [] };
-  const program = makeProgram({
-    name: "first_equal",
-    inputs: ["i32"],
-    outputs: ["i32"],
-    params: ["n"],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let id = ${flatId(STREAM_WORKGROUP)};
-if (id >= p.n) { return; }
-let mine = in0[id];
-var j = 0u;
-while (j < id && in0[j] != mine) { j++; }
-out0[id] = i32(j);`,
-  });
+  const program = shaderProgram(COPY_FIRST_EQUAL, {}, { name: "first_equal" });
   return {
     dispatches: [{
       program,
