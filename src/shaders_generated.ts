@@ -111,10 +111,10 @@ export const ATTENTION_TILES: Shader<AttentionTiles> = {
 return [[g.vectors, g.causal, g.lanes, g.shares, g.rows, g.ragged], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const keys = g.shares ? 4 : 1;
-const span = g.rows * g.lanes;
-const parts = Math.ceil(g.vectors / g.lanes);
-const last = g.vectors - 1;
+const keys: number = g.shares ? 4 : 1;
+const span: number = g.rows * g.lanes;
+const parts: number = Math.ceil(g.vectors / g.lanes);
+const last: number = g.vectors - 1;
 const place = (t: string): string => g.ragged ? `min(${t}, p.queries - 1u)` : `${t}`;
 const last_seen = (seen: string): string => g.causal ? `${seen}` : `p.keys - 1u`;
 inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
@@ -300,10 +300,10 @@ export const CONV_FILTER_REGISTER: Shader<ConvFilterRegister> = {
 return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.wideA, g.half, g.transB, g.wideB, g.skewB, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const units = g.wideA ? g.rows / 4 : g.rows;
-const held = g.across === 0 ? units : Math.max(1, units / g.across);
-const acrossShift = Math.log2(Math.max(1, g.across));
-const acrossMask = g.across - 1;
+const units: number = g.wideA ? g.rows / 4 : g.rows;
+const held: number = g.across === 0 ? units : Math.max(1, units / g.across);
+const acrossShift: number = Math.log2(Math.max(1, g.across));
+const acrossMask: number = g.across - 1;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const zero = (): string => g.wideA ? `vec4<${g.acc}>()` : `${g.acc}(0)`;
 const unit = (h: string, first: string, ln: string): string => g.across === 0 ? `${h}` : units < g.across ? `${ln} % ${units}u` : `${first} + ${ln}`;
@@ -549,14 +549,14 @@ export const CONV_FILTER_TILED: Shader<ConvFilterTiled> = {
 return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.deep, g.wideA, g.wideB, g.half, g.split, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = g.bm / g.tm * (g.bn / g.tn);
-const across = g.bn / g.tn;
-const down = g.bm / g.tm;
-const rowBlocks = g.bm / 4;
-const columnBlocks = g.bn / 4;
-const sizeA = g.bm * g.bk / 4;
-const sizeB = g.bn * g.bk / 4;
-const band = 8;
+const threads: number = g.bm / g.tm * (g.bn / g.tn);
+const across: number = g.bn / g.tn;
+const down: number = g.bm / g.tm;
+const rowBlocks: number = g.bm / 4;
+const columnBlocks: number = g.bn / 4;
+const sizeA: number = g.bm * g.bk / 4;
+const sizeB: number = g.bn * g.bk / 4;
+const band: number = 8;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
@@ -799,13 +799,15 @@ export const CONV_REGISTER: Shader<ConvRegister> = {
 return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.across, g.deep, g.phased, g.wideA, g.transB, g.half, g.wideB, g.skewB, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const loads = g.across === 0 ? g.rows : Math.ceil(g.rows / g.across);
-const step = g.wideA ? 4 : 1;
-const acrossShift = Math.log2(Math.max(1, g.across));
-const acrossMask = g.across - 1;
+const loads: number = g.across === 0 ? g.rows : Math.ceil(g.rows / g.across);
+const step: number = g.wideA ? 4 : 1;
+const acrossShift: number = Math.log2(Math.max(1, g.across));
+const acrossMask: number = g.across - 1;
 const row_of = (r0: string, h: string, first: string, ln: string): string => g.across === 0 ? `${r0} + ${h}` : g.rows < g.across ? `${r0} + ${ln} % ${g.rows}u` : `${r0} + ${first} + ${ln}`;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const step_of = (kb: string, k: string): string => g.transB ? `${k}` : `${kb} + ${k}`;
+const stored_in = (r0: string, i: string, to: string): string => g.phased ? `${to} != 0xffffffffu` : `${r0} + ${i} < p.m`;
+const stored_at = (r0: string, i: string, to: string): string => g.phased ? `${to}` : `${r0} + ${i}`;
 const out_inside = (z: string, y: string, x: string): string => g.deep ? `(${z} < p.zolimit) & (${y} < p.yolimit) & (${x} < p.xolimit)` : `(${y} < p.yolimit) & (${x} < p.xolimit)`;
 const out_pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zolimit + ${z}) * p.yolimit + ${y}) * p.xolimit + ${x}` : `(${n} * p.yolimit + ${y}) * p.xolimit + ${x}`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
@@ -1047,8 +1049,9 @@ if (g.across > 0 && g.across !== g.lanes) {
 body += `let to_${i} = subgroupShuffle(o_${h}, lane0 + ${giver}u);\n`;
 }
 }
+}
 for (let i = 0; i < g.rows; i++) {
-body += `if (to_${i} != 0xffffffffu) {\nlet at = to_${i} * p.ldc;\n`;
+body += `if (${stored_in(`r0`, `${i}u`, `to_${i}`)}) {\nlet at = (${stored_at(`r0`, `${i}u`, `to_${i}`)}) * p.ldc;\n`;
 for (let j = 0; j < g.vecs; j++) {
 if (g.wideC) {
 body += `if ((c0 + ${j}u) * 4u < p.n) { out0[at + (c0 + ${j}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 + ${j}u)`)}, at + (c0 + ${j}u), p.col0 + (c0 + ${j}u)); }\n`;
@@ -1059,21 +1062,6 @@ body += `if ((c0 + ${j}u) * 4u + ${l}u < p.n) { out0[at + ((c0 + ${j}u) * 4u + $
 }
 }
 body += `}\n`;
-}
-} else {
-for (let i = 0; i < g.rows; i++) {
-body += `if (r0 + ${i}u < p.m) {\nlet at = (r0 + ${i}u) * p.ldc;\n`;
-for (let j = 0; j < g.vecs; j++) {
-if (g.wideC) {
-body += `if ((c0 + ${j}u) * 4u < p.n) { out0[at + (c0 + ${j}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 + ${j}u)`)}, at + (c0 + ${j}u), p.col0 + (c0 + ${j}u)); }\n`;
-} else {
-for (let l = 0; l < 4; l++) {
-body += `if ((c0 + ${j}u) * 4u + ${l}u < p.n) { out0[at + ((c0 + ${j}u) * 4u + ${l}u)] = finish(${one(`s_${i}_${j}.${"xyzw"[l]}`, `at + ((c0 + ${j}u) * 4u + ${l}u)`)}, at + ((c0 + ${j}u) * 4u + ${l}u), p.col0 + ((c0 + ${j}u) * 4u + ${l}u)); }\n`;
-}
-}
-}
-body += `}\n`;
-}
 }
 return { inputs, outputs, params, workgroup: [g.lanes, 1, 1], prelude, body };
 }];
@@ -1129,21 +1117,23 @@ export const CONV_TILED: Shader<ConvTiled> = {
 return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.deep, g.phased, g.wideA, g.wideB, g.transB, g.half, g.split, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = g.bm / g.tm * (g.bn / g.tn);
-const across = g.bn / g.tn;
-const down = g.bm / g.tm;
-const rowBlocks = g.bm / 4;
-const columnBlocks = g.bn / 4;
-const sizeA = g.bm * g.bk / 4;
-const sizeB = g.bn * g.bk / 4;
-const band = 8;
+const threads: number = g.bm / g.tm * (g.bn / g.tn);
+const across: number = g.bn / g.tn;
+const down: number = g.bm / g.tm;
+const rowBlocks: number = g.bm / 4;
+const columnBlocks: number = g.bn / 4;
+const sizeA: number = g.bm * g.bk / 4;
+const sizeB: number = g.bn * g.bk / 4;
+const band: number = 8;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
 const row_of = (r0: string, ty: string, i: string): string => `(${r0} + (${ty} + ${i} / 4u * ${down}u) * 4u + ${i} % 4u)`;
 const all_terms = (nz: string, ny: string, nx: string): string => !g.phased ? `p.k` : g.deep ? `${nz} * ${ny} * ${nx} * p.channels` : `${ny} * ${nx} * p.channels`;
 const out_inside = (z: string, y: string, x: string): string => g.deep ? `(${z} < p.zolimit) & (${y} < p.yolimit) & (${x} < p.xolimit)` : `(${y} < p.yolimit) & (${x} < p.xolimit)`;
+const stored_in = (row: string, z: string, y: string, x: string): string => g.phased ? `(${row} < p.m) & (${out_inside(`${z}`, `${y}`, `${x}`)})` : `${row} < p.m`;
 const out_pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zolimit + ${z}) * p.yolimit + ${y}) * p.xolimit + ${x}` : `(${n} * p.yolimit + ${y}) * p.xolimit + ${x}`;
+const stored_at = (row: string, part: string, parts: string, n: string, z: string, y: string, x: string): string => g.phased ? `(${out_pixel(`${n}`, `${z}`, `${y}`, `${x}`)}) * p.ldc` : `p.cbase + ${slice(`${part}`, `${parts}`)} * p.cz + ${row} * p.ldc`;
 const inside = (z: string, y: string, x: string): string => g.deep ? `(u32(${z}) < p.zlimit) & (u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)` : `(u32(${y}) < p.ylimit) & (u32(${x}) < p.xlimit)`;
 const pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * i32(p.zlimit) + ${z}) * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}` : `(${n} * i32(p.ylimit) + ${y}) * i32(p.xlimit) + ${x}`;
 const filter_tap = (fz: string, fy: string, fx: string, uz: string, uy: string, ux: string): string => g.deep ? `(((0u * p.ztaps + ${fz} + ${uz} * p.zphases) * p.ytaps + ${fy} + ${uy} * p.yphases) * p.xtaps + ${fx} + ${ux} * p.xphases)` : `((0u * p.ytaps + ${fy} + ${uy} * p.yphases) * p.xtaps + ${fx} + ${ux} * p.xphases)`;
@@ -1381,8 +1371,9 @@ body += `let zo_${i} = u32(i32(z_${i} * p.zomul + fz) + p.zoadd);\n`;
 }
 body += `let yo_${i} = u32(i32(y_${i} * p.yomul + fy) + p.yoadd);\nlet xo_${i} = u32(i32(x_${i} * p.xomul + fx) + p.xoadd);\n`;
 }
+}
 for (let i = 0; i < g.tm; i++) {
-body += `if ((${row_of(`r0`, `ty`, `${i}u`)} < p.m) & (${out_inside(`zo_${i}`, `yo_${i}`, `xo_${i}`)})) {\nlet at = (${out_pixel(`n_${i}`, `zo_${i}`, `yo_${i}`, `xo_${i}`)}) * p.ldc;\n`;
+body += `if (${stored_in(`${row_of(`r0`, `ty`, `${i}u`)}`, `zo_${i}`, `yo_${i}`, `xo_${i}`)}) {\nlet at = ${stored_at(`${row_of(`r0`, `ty`, `${i}u`)}`, `z`, `zs`, `n_${i}`, `zo_${i}`, `yo_${i}`, `xo_${i}`)};\n`;
 for (let j = 0; j < g.tn / 4; j++) {
 if (g.wideC) {
 body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u < p.n) { out0[at + (c0 / 4u + tx + ${j}u * ${across}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 / 4u + tx + ${j}u * ${across}u)`)}, at + (c0 / 4u + tx + ${j}u * ${across}u), p.col0 + (c0 / 4u + tx + ${j}u * ${across}u)); }\n`;
@@ -1393,21 +1384,6 @@ body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u < p.n) { out0[at +
 }
 }
 body += `}\n`;
-}
-} else {
-for (let i = 0; i < g.tm; i++) {
-body += `if (${row_of(`r0`, `ty`, `${i}u`)} < p.m) {\nlet at = p.cbase + ${slice(`z`, `zs`)} * p.cz + ${row_of(`r0`, `ty`, `${i}u`)} * p.ldc;\n`;
-for (let j = 0; j < g.tn / 4; j++) {
-if (g.wideC) {
-body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u < p.n) { out0[at + (c0 / 4u + tx + ${j}u * ${across}u)] = finish(${four(`s_${i}_${j}`, `at + (c0 / 4u + tx + ${j}u * ${across}u)`)}, at + (c0 / 4u + tx + ${j}u * ${across}u), p.col0 + (c0 / 4u + tx + ${j}u * ${across}u)); }\n`;
-} else {
-for (let l = 0; l < 4; l++) {
-body += `if ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u < p.n) { out0[at + ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u)] = finish(${one(`s_${i}_${j}.${"xyzw"[l]}`, `at + ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u)`)}, at + ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u), p.col0 + ((c0 / 4u + tx + ${j}u * ${across}u) * 4u + ${l}u)); }\n`;
-}
-}
-}
-body += `}\n`;
-}
 }
 return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
 }];
@@ -1424,7 +1400,7 @@ export const COPY_FIRST_EQUAL: Shader<CopyFirstEqual> = {
 return [[], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 inputs.push("i32");
 outputs.push("i32");
 params.push("n");
@@ -1453,7 +1429,7 @@ export const COPY_GATHER: Shader<CopyGather> = {
 return [[g.element, g.rank, g.pieced, g.table], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 const load_at = (at: string): string => !g.pieced ? `in1[${at}]` : `read1(${at})`;
 inputs.push("i32");
 if (!g.pieced) {
@@ -1511,8 +1487,8 @@ export const COPY_MAP: Shader<CopyMap> = {
 return [[g.word, g.element, g.stored, g.rules, g.quad, g.four, g.guarded, g.filled, g.fill, g.pieced, g.rank, g.source], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const last = g.rank - 1;
-const workgroup = 256;
+const last: number = g.rank - 1;
+const workgroup: number = 256;
 const load_at = (at: string): string => !g.pieced ? `in0[${at}]` : `read0(${at})`;
 const zero = (): string => g.filled ? `${g.element}(${g.fill}[0])` : `${g.element}()`;
 if (!g.pieced) {
@@ -1714,7 +1690,7 @@ export const COPY_SCATTER: Shader<CopyScatter> = {
 return [[g.element, g.cell, g.adds, g.floats, g.rank], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 inputs.push(`${g.element}`, "i32");
 outputs.push(`${g.cell}`);
 params.push("n", "begin", "length", "outer", "count", "inner", "extent");
@@ -1758,7 +1734,7 @@ export const COPY_SCATTER_SEARCH: Shader<CopyScatterSearch> = {
 return [[g.element, g.sum, g.start, g.rank], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 inputs.push(`${g.element}`, "i32");
 if (g.start) {
 inputs.push(`${g.element}`);
@@ -1800,7 +1776,7 @@ export const COPY_START: Shader<CopyStart> = {
 return [[g.element, g.start], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 if (g.start) {
 inputs.push(`${g.element}`);
 }
@@ -1831,7 +1807,7 @@ export const COPY_TRANSPOSE_BLOCKS: Shader<CopyTransposeBlocks> = {
 return [[g.four], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 inputs.push(`${g.four}`);
 outputs.push(`${g.four}`);
 params.push("n", "down", "across", "base", "batch_stride", "stride");
@@ -2026,8 +2002,8 @@ export const DEPTHWISE_ROWS: Shader<DepthwiseRows> = {
 return [[g.element, g.c, g.acc, g.half, g.taps, g.stride, g.backward, g.pixels, g.workgroup, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const span = (g.pixels - 1) * g.stride + g.taps;
-const back = g.taps - 1;
+const span: number = (g.pixels - 1) * g.stride + g.taps;
+const back: number = g.taps - 1;
 const load = (x: string): string => !g.half ? `${x}` : `vec4<f32>(${x})`;
 inputs.push(`${g.element}`, `${g.element}`);
 outputs.push(`${g.c}`);
@@ -2109,10 +2085,10 @@ export const DEPTHWISE_TILE: Shader<DepthwiseTile> = {
 return [[g.element, g.c, g.acc, g.half, g.tapsY, g.tapsX, g.strideY, g.strideX, g.backward, g.rows, g.columns, g.even, g.workgroup, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const height = (g.rows - 1) * g.strideY + g.tapsY;
-const width = (g.columns - 1) * g.strideX + g.tapsX;
-const backY = g.tapsY - 1;
-const backX = g.tapsX - 1;
+const height: number = (g.rows - 1) * g.strideY + g.tapsY;
+const width: number = (g.columns - 1) * g.strideX + g.tapsX;
+const backY: number = g.tapsY - 1;
+const backX: number = g.tapsX - 1;
 const load = (x: string): string => !g.half ? `${x}` : `vec4<f32>(${x})`;
 inputs.push(`${g.element}`, `${g.element}`);
 outputs.push(`${g.c}`);
@@ -2197,7 +2173,7 @@ export const IMAGE_BILINEAR: Shader<ImageBilinear> = {
 return [[g.element, g.real, g.halfPixels, g.aligned], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 const load_at = (b: string, y: string, x: string, d: string): string => `${g.real}(in0[((${b} * p.height + ${y}) * p.width + ${x}) * p.depth + ${d}])`;
 const place = (at: string, scale: string): string => !g.halfPixels ? `f32(${at}) * ${scale}` : `(f32(${at}) + 0.5) * ${scale}`;
 inputs.push(`${g.element}`);
@@ -2239,7 +2215,7 @@ export const IMAGE_NEAREST: Shader<ImageNearest> = {
 return [[g.element, g.halfPixels, g.aligned], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 const place = (at: string, scale: string): string => !g.halfPixels ? `f32(${at}) * ${scale}` : `(f32(${at}) + 0.5) * ${scale}`;
 inputs.push(`${g.element}`);
 outputs.push(`${g.element}`);
@@ -2290,7 +2266,7 @@ export const IMAGE_RESIZE_GRAD: Shader<ImageResizeGrad> = {
 return [[g.element, g.stored, g.sum, g.bilinear, g.whole, g.converted, g.halfPixels, g.aligned], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 const shifted = (at: string): string => !g.halfPixels ? `${at} + 0.0` : `${at} + 0.5`;
 const back = (at: string): string => !g.halfPixels ? `${at} - 0.0` : `${at} - 0.5`;
 const weighed = (w: string, x: string): string => !g.whole ? `${w} * ${x}` : `${x}`;
@@ -2359,8 +2335,8 @@ export const MATMUL_COLUMNS_FEW: Shader<MatmulColumnsFew> = {
 return [[g.a, g.b, g.c, g.acc, g.wideB, g.wideC, g.half, g.rows, g.columns, g.slices, g.batchRank, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = g.columns * g.slices;
-const parts = g.columns * g.slices * g.rows;
+const threads: number = g.columns * g.slices;
+const parts: number = g.columns * g.slices * g.rows;
 const load_a = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 inputs.push(`${g.a}`, `${g.b}`);
@@ -2502,8 +2478,8 @@ export const MATMUL_DOT: Shader<MatmulDot> = {
 return [[g.element, g.c, g.acc, g.sum, g.matrixIsB, g.wide, g.half, g.rows, g.vectors, g.threads, g.lanes, g.batchRank, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const rowsOfGroup = g.threads / g.lanes * g.rows;
-const parts = g.threads * g.rows * g.vectors;
+const rowsOfGroup: number = g.threads / g.lanes * g.rows;
+const parts: number = g.threads * g.rows * g.vectors;
 const load = (x: string): string => !g.half ? `${x}` : g.wide ? `vec4<f32>(${x})` : `f32(${x})`;
 const total = (s: string): string => g.wide ? `${s}.x + ${s}.y + ${s}.z + ${s}.w` : `${s}`;
 inputs.push(`${g.element}`, `${g.element}`);
@@ -2696,11 +2672,11 @@ export const MATMUL_REGISTER: Shader<MatmulRegister> = {
 return [[g.a, g.b, g.c, g.acc, g.rows, g.vecs, g.lanes, g.tail, g.split, g.batchRank, g.across, g.wideC, g.accumulate, g.transA, g.wideA, g.half, g.transB, g.wideB, g.skewB, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const least = g.tail ? 1 : 4;
-const acrossShift = Math.log2(Math.max(1, g.across));
-const acrossMask = g.across - 1;
-const units = g.wideA && g.transA ? g.rows / 4 : g.rows;
-const steps = g.wideA && !g.transA ? 1 : 4;
+const least: number = g.tail ? 1 : 4;
+const acrossShift: number = Math.log2(Math.max(1, g.across));
+const acrossMask: number = g.across - 1;
+const units: number = g.wideA && g.transA ? g.rows / 4 : g.rows;
+const steps: number = g.wideA && !g.transA ? 1 : 4;
 const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
 const four = (sum: string, at: string): string => g.accumulate ? `${sum} + vec4<${g.acc}>(out0[${at}])` : `${sum}`;
 const one = (sum: string, at: string): string => g.accumulate ? `${sum} + ${g.acc}(out0[${at}])` : `${sum}`;
@@ -3042,14 +3018,14 @@ export const MATMUL_TILED: Shader<MatmulTiled> = {
 return [[g.a, g.b, g.c, g.acc, g.bm, g.bn, g.bk, g.tm, g.tn, g.transA, g.transB, g.wideA, g.wideB, g.half, g.split, g.batchRank, g.wideC, g.accumulate, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const threads = g.bm / g.tm * (g.bn / g.tn);
-const across = g.bn / g.tn;
-const down = g.bm / g.tm;
-const rowBlocks = g.bm / 4;
-const columnBlocks = g.bn / 4;
-const sizeA = g.bm * g.bk / 4;
-const sizeB = g.bn * g.bk / 4;
-const band = 8;
+const threads: number = g.bm / g.tm * (g.bn / g.tn);
+const across: number = g.bn / g.tn;
+const down: number = g.bm / g.tm;
+const rowBlocks: number = g.bm / 4;
+const columnBlocks: number = g.bn / 4;
+const sizeA: number = g.bm * g.bk / 4;
+const sizeB: number = g.bn * g.bk / 4;
+const band: number = 8;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
 const slice = (z: string, zs: string): string => g.split ? `${zs}` : `${z}`;
@@ -3275,7 +3251,7 @@ export const POINTWISE_FRAME: Shader<PointwiseFrame> = {
 return [[g.helpers, g.elements], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 params.push("n");
 if (g.helpers !== undefined) prelude += g.helpers === "" ? "" : g.helpers + "\n"; else {
 }
@@ -3446,11 +3422,13 @@ export const POOL_TILE_GRAD: Shader<PoolTileGrad> = {
 return [[g.in, g.v, g.index, g.flag, g.acc, g.deep, g.half, g.workgroup, g.filtered, g.tapsZ, g.tapsY, g.tapsX, g.run, g.inside], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const spelled = g.tapsX > 0;
-const depth = g.deep ? g.tapsZ : 1;
-const countZ = g.tapsZ;
-const countY = g.tapsY;
-const countX = g.tapsX;
+const kind: number = 2;
+const eights: boolean = false;
+const spelled: boolean = g.tapsX > 0;
+const depth: number = g.deep ? g.tapsZ : 1;
+const countZ: number = g.tapsZ;
+const countY: number = g.tapsY;
+const countX: number = g.tapsX;
 const store = (x: string): string => !g.half ? `${x}` : `${g.in}(${x})`;
 const load = (x: string): string => !g.half ? `${x}` : `${g.v}(${x})`;
 const element = (px: string, tap: string, c: string): string => !g.filtered ? `${load(`in0[${px} * p.channels + ${c}]`)}` : `${load(`in0[${px} * p.channels + ${c}]`)} + ${load(`in1[${tap} * p.channels + ${c}]`)}`;
@@ -3535,14 +3513,43 @@ body += `{\n`;
 if (!g.inside) {
 body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
 }
-body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\n`;
+if (eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = low(w);\nlet v_1 = high(w);\n`;
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\n`;
+}
+if (kind === 0) {
+if (!eights) {
+body += `r = select(r, v, v > r);\n`;
+}
+for (let h = 0; h < (eights ? 2 : 0); h++) {
+body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
+}
+} else if (kind === 1) {
+if (!eights) {
+body += `r += v;\n`;
+}
+for (let h = 0; h < (eights ? 2 : 0); h++) {
+body += `r_${h} += v_${h};\n`;
+}
+} else {
 if (g.acc === "f32") {
 body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
 }
 if (g.acc !== "f32") {
 body += `let take = (v > best) | ${g.flag}(none);\n`;
 }
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+body += `best = select(best, v, take);\n`;
+if (kind === 2) {
+body += `where_ = select(where_, ${g.index}(tap), take);\n`;
+}
+if (kind > 2) {
+body += `where_ = select(where_, ${g.index}(px), take);\n`;
+}
+body += `none = false;\n`;
+}
+body += `}\n`;
 }
 }
 }
@@ -3584,14 +3591,43 @@ body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
 if (g.run > 0) {
 body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
 for (let number = 0; number < g.run; number++) {
-body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\n`;
+if (eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = low(w);\nlet v_1 = high(w);\n`;
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\n`;
+}
+if (kind === 0) {
+if (!eights) {
+body += `r = select(r, v, v > r);\n`;
+}
+for (let h = 0; h < (eights ? 2 : 0); h++) {
+body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
+}
+} else if (kind === 1) {
+if (!eights) {
+body += `r += v;\n`;
+}
+for (let h = 0; h < (eights ? 2 : 0); h++) {
+body += `r_${h} += v_${h};\n`;
+}
+} else {
 if (g.acc === "f32") {
 body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
 }
 if (g.acc !== "f32") {
 body += `let take = (v > best) | ${g.flag}(none);\n`;
 }
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+body += `best = select(best, v, take);\n`;
+if (kind === 2) {
+body += `where_ = select(where_, ${g.index}(tap), take);\n`;
+}
+if (kind > 2) {
+body += `where_ = select(where_, ${g.index}(px), take);\n`;
+}
+body += `none = false;\n`;
+}
+body += `}\n`;
 }
 } else {
 if (!g.inside) {
@@ -3601,14 +3637,43 @@ body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * 
 if (!g.inside) {
 body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
 }
-body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
+body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\n`;
+if (eights) {
+body += `let w = in0[px * p.channels + c];\nlet v_0 = low(w);\nlet v_1 = high(w);\n`;
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\n`;
+}
+if (kind === 0) {
+if (!eights) {
+body += `r = select(r, v, v > r);\n`;
+}
+for (let h = 0; h < (eights ? 2 : 0); h++) {
+body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
+}
+} else if (kind === 1) {
+if (!eights) {
+body += `r += v;\n`;
+}
+for (let h = 0; h < (eights ? 2 : 0); h++) {
+body += `r_${h} += v_${h};\n`;
+}
+} else {
 if (g.acc === "f32") {
 body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
 }
 if (g.acc !== "f32") {
 body += `let take = (v > best) | ${g.flag}(none);\n`;
 }
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
+body += `best = select(best, v, take);\n`;
+if (kind === 2) {
+body += `where_ = select(where_, ${g.index}(tap), take);\n`;
+}
+if (kind > 2) {
+body += `where_ = select(where_, ${g.index}(px), take);\n`;
+}
+body += `none = false;\n`;
+}
+body += `}\n`;
 }
 body += `}\n`;
 if (g.deep) {
@@ -3792,12 +3857,14 @@ export const POOL_WINDOW: Shader<PoolWindow> = {
 return [[g.in, g.picked, g.out, g.v, g.index, g.flag, g.positions, g.acc, g.kind, g.deep, g.wide, g.eights, g.filtered, g.half, g.workgroup, g.words, g.tapsZ, g.tapsY, g.tapsX, g.run, g.inside], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const spelled = g.tapsX > 0;
-const depth = g.deep ? g.tapsZ : 1;
-const countZ = g.tapsZ;
-const countY = g.tapsY;
-const countX = g.tapsX;
+const spelled: boolean = g.tapsX > 0;
+const depth: number = g.deep ? g.tapsZ : 1;
+const countZ: number = g.tapsZ;
+const countY: number = g.tapsY;
+const countX: number = g.tapsX;
 const store = (x: string): string => !g.half ? `${x}` : `${g.out}(${x})`;
+const lowest = (): string => g.acc === "f32" ? `${g.v}(p.lowest)` : g.acc === "i32" ? `${g.v}(-2147483647 - 1)` : `${g.v}(0u)`;
+const start = (): string => g.kind === 1 ? `${g.v}(0)` : `${lowest()}`;
 const mean = (r: string, count: string): string => `select(${g.v}(0), ${r} / ${g.acc}(max(${count}, 1u)), ${count} > 0u)`;
 const pixels = (): string => g.deep ? `p.zlimit * p.ylimit * p.xlimit` : `p.ylimit * p.xlimit`;
 const low = (x: string): string => g.words ? `vec4<u32>(${x})` : `bitcast<vec4<${g.acc}>>(vec4<u32>(${x}))`;
@@ -3805,7 +3872,6 @@ const high = (x: string): string => g.words ? `vec4<u32>(${x} >> vec4<u32>(32u))
 const join = (even: string, odd: string): string => g.words ? `vec4<u64>(${even}) | (vec4<u64>(${odd}) << vec4<u32>(32u))` : `vec4<u64>(bitcast<vec4<u32>>(${even})) | (vec4<u64>(bitcast<vec4<u32>>(${odd})) << vec4<u32>(32u))`;
 const load = (x: string): string => !g.half ? `${x}` : `${g.v}(${x})`;
 const element = (px: string, tap: string, c: string): string => !g.filtered ? `${load(`in0[${px} * p.channels + ${c}]`)}` : `${load(`in0[${px} * p.channels + ${c}]`)} + ${load(`in1[${tap} * p.channels + ${c}]`)}`;
-const lowest = (): string => g.acc === "f32" ? `${g.v}(p.lowest)` : g.acc === "i32" ? `${g.v}(-2147483647 - 1)` : `${g.v}(0u)`;
 const isnan = (x: string): string => `(bitcast<${g.index}>(${x}) & ${g.index}(0x7fffffffu)) > ${g.index}(0x7f800000u)`;
 const pixel = (n: string, z: string, y: string, x: string): string => g.deep ? `((${n} * p.zlimit + ${z}) * p.ylimit + ${y}) * p.xlimit + ${x}` : `(${n} * p.ylimit + ${y}) * p.xlimit + ${x}`;
 const seen = (z: string, y: string, x: string): string => g.deep ? `${z} < p.zlimit && ${y} < p.ylimit && ${x} < p.xlimit` : `${y} < p.ylimit && ${x} < p.xlimit`;
@@ -3838,12 +3904,15 @@ if (g.deep) {
 body += `let z0_w = i32(z_w * p.zmul) + p.zadd;\n`;
 }
 body += `let y0_w = i32(y_w * p.ymul) + p.yadd;\nlet x0_w = i32(x_w * p.xmul) + p.xadd;\n`;
-if (g.kind === 0) {
+if (g.kind <= 1) {
 if (!g.eights) {
-body += `var r = ${lowest()};\n`;
+body += `var r = ${start()};\n`;
 }
 for (let h = 0; h < (g.eights ? 2 : 0); h++) {
-body += `var r_${h} = ${lowest()};\n`;
+body += `var r_${h} = ${start()};\n`;
+}
+} else {
+body += `var best = ${lowest()};\nvar where_ = ${g.index}(0u);\nvar none = true;\n`;
 }
 if (spelled) {
 if (g.deep) {
@@ -3906,11 +3975,38 @@ body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
 body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\n`;
 if (g.eights) {
 body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
-for (let h = 0; h < 2; h++) {
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\n`;
+}
+if (g.kind === 0) {
+if (!g.eights) {
+body += `r = select(r, v, v > r);\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
 body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
 }
+} else if (g.kind === 1) {
+if (!g.eights) {
+body += `r += v;\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
+body += `r_${h} += v_${h};\n`;
+}
 } else {
-body += `let v = ${element(`px`, `tap`, `c`)};\nr = select(r, v, v > r);\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\n`;
+if (g.kind === 2) {
+body += `where_ = select(where_, ${g.index}(tap), take);\n`;
+}
+if (g.kind > 2) {
+body += `where_ = select(where_, ${g.index}(px), take);\n`;
+}
+body += `none = false;\n`;
 }
 body += `}\n`;
 }
@@ -3957,11 +4053,38 @@ for (let number = 0; number < g.run; number++) {
 body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\n`;
 if (g.eights) {
 body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
-for (let h = 0; h < 2; h++) {
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\n`;
+}
+if (g.kind === 0) {
+if (!g.eights) {
+body += `r = select(r, v, v > r);\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
 body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
 }
+} else if (g.kind === 1) {
+if (!g.eights) {
+body += `r += v;\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
+body += `r_${h} += v_${h};\n`;
+}
 } else {
-body += `let v = ${element(`px`, `tap`, `c`)};\nr = select(r, v, v > r);\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\n`;
+if (g.kind === 2) {
+body += `where_ = select(where_, ${g.index}(tap), take);\n`;
+}
+if (g.kind > 2) {
+body += `where_ = select(where_, ${g.index}(px), take);\n`;
+}
+body += `none = false;\n`;
 }
 body += `}\n`;
 }
@@ -3976,11 +4099,38 @@ body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
 body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\n`;
 if (g.eights) {
 body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
-for (let h = 0; h < 2; h++) {
+} else {
+body += `let v = ${element(`px`, `tap`, `c`)};\n`;
+}
+if (g.kind === 0) {
+if (!g.eights) {
+body += `r = select(r, v, v > r);\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
 body += `r_${h} = select(r_${h}, v_${h}, v_${h} > r_${h});\n`;
 }
+} else if (g.kind === 1) {
+if (!g.eights) {
+body += `r += v;\n`;
+}
+for (let h = 0; h < (g.eights ? 2 : 0); h++) {
+body += `r_${h} += v_${h};\n`;
+}
 } else {
-body += `let v = ${element(`px`, `tap`, `c`)};\nr = select(r, v, v > r);\n`;
+if (g.acc === "f32") {
+body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
+}
+if (g.acc !== "f32") {
+body += `let take = (v > best) | ${g.flag}(none);\n`;
+}
+body += `best = select(best, v, take);\n`;
+if (g.kind === 2) {
+body += `where_ = select(where_, ${g.index}(tap), take);\n`;
+}
+if (g.kind > 2) {
+body += `where_ = select(where_, ${g.index}(px), take);\n`;
+}
+body += `none = false;\n`;
 }
 body += `}\n`;
 }
@@ -3989,6 +4139,7 @@ if (g.deep) {
 body += `}\n`;
 }
 }
+if (g.kind === 0) {
 if (g.eights) {
 body += `out0[i] = ${join(`r_0`, `r_1`)};\n`;
 }
@@ -3996,156 +4147,6 @@ if (!g.eights) {
 body += `out0[i] = ${store(`r`)};\n`;
 }
 } else if (g.kind === 1) {
-if (!g.eights) {
-body += `var r = ${g.v}(0);\n`;
-}
-for (let h = 0; h < (g.eights ? 2 : 0); h++) {
-body += `var r_${h} = ${g.v}(0);\n`;
-}
-if (spelled) {
-if (g.deep) {
-for (let u = 0; u < g.tapsZ; u++) {
-body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
-}
-if (g.inside) {
-body += `let zcount = ${countZ}u;\n`;
-}
-if (!g.inside) {
-body += `let zcount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsZ; u++) {
-list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-}
-for (let u = 0; u < g.tapsY; u++) {
-body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
-}
-if (g.inside) {
-body += `let ycount = ${countY}u;\n`;
-}
-if (!g.inside) {
-body += `let ycount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsY; u++) {
-list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-for (let u = 0; u < g.tapsX; u++) {
-body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
-}
-if (g.inside) {
-body += `let xcount = ${countX}u;\n`;
-}
-if (!g.inside) {
-body += `let xcount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsX; u++) {
-list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-for (let uz = 0; uz < depth; uz++) {
-for (let uy = 0; uy < g.tapsY; uy++) {
-for (let ux = 0; ux < g.tapsX; ux++) {
-const number = (uz * g.tapsY + uy) * g.tapsX + ux;
-if (g.inside) {
-body += `{\n`;
-}
-if (!g.inside) {
-body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
-}
-body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\n`;
-if (g.eights) {
-body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
-for (let h = 0; h < 2; h++) {
-body += `r_${h} += v_${h};\n`;
-}
-} else {
-body += `let v = ${element(`px`, `tap`, `c`)};\nr += v;\n`;
-}
-body += `}\n`;
-}
-}
-}
-} else {
-if (g.inside && g.deep) {
-body += `let zcount = p.ztaps;\n`;
-}
-if (g.inside) {
-body += `let ycount = p.ytaps;\n`;
-}
-if (g.inside) {
-body += `let xcount = p.xtaps;\n`;
-}
-if (!g.inside && g.deep) {
-body += `var zcount = 0u;\n`;
-}
-if (!g.inside) {
-body += `var ycount = 0u;\n`;
-}
-if (!g.inside) {
-body += `var xcount = 0u;\n`;
-}
-if (g.deep) {
-if (!g.inside) {
-body += `zcount = 0u;\n`;
-}
-body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
-if (!g.inside) {
-body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
-}
-}
-if (!g.inside) {
-body += `ycount = 0u;\n`;
-}
-body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
-if (!g.inside) {
-body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
-}
-if (g.run > 0) {
-body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
-for (let number = 0; number < g.run; number++) {
-body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\n`;
-if (g.eights) {
-body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
-for (let h = 0; h < 2; h++) {
-body += `r_${h} += v_${h};\n`;
-}
-} else {
-body += `let v = ${element(`px`, `tap`, `c`)};\nr += v;\n`;
-}
-body += `}\n`;
-}
-} else {
-if (!g.inside) {
-body += `xcount = 0u;\n`;
-}
-body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
-if (!g.inside) {
-body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
-}
-body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\n`;
-if (g.eights) {
-body += `let w = in0[px * p.channels + c];\nlet v_0 = ${low(`w`)};\nlet v_1 = ${high(`w`)};\n`;
-for (let h = 0; h < 2; h++) {
-body += `r_${h} += v_${h};\n`;
-}
-} else {
-body += `let v = ${element(`px`, `tap`, `c`)};\nr += v;\n`;
-}
-body += `}\n`;
-}
-body += `}\n`;
-if (g.deep) {
-body += `}\n`;
-}
-}
 body += `let count = ${all_taps(`zcount`, `ycount`, `xcount`)};\n`;
 if (g.eights) {
 body += `out0[i] = ${join(`${mean(`r_0`, `count`)}`, `${mean(`r_1`, `count`)}`)};\n`;
@@ -4153,289 +4154,16 @@ body += `out0[i] = ${join(`${mean(`r_0`, `count`)}`, `${mean(`r_1`, `count`)}`)}
 if (!g.eights) {
 body += `out0[i] = ${store(`${mean(`r`, `count`)}`)};\n`;
 }
-} else {
-body += `var best = ${lowest()};\nvar where_ = ${g.index}(0u);\nvar none = true;\n`;
-if (g.kind === 2) {
-if (spelled) {
-if (g.deep) {
-for (let u = 0; u < g.tapsZ; u++) {
-body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
-}
-if (g.inside) {
-body += `let zcount = ${countZ}u;\n`;
-}
-if (!g.inside) {
-body += `let zcount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsZ; u++) {
-list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-}
-for (let u = 0; u < g.tapsY; u++) {
-body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
-}
-if (g.inside) {
-body += `let ycount = ${countY}u;\n`;
-}
-if (!g.inside) {
-body += `let ycount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsY; u++) {
-list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-for (let u = 0; u < g.tapsX; u++) {
-body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
-}
-if (g.inside) {
-body += `let xcount = ${countX}u;\n`;
-}
-if (!g.inside) {
-body += `let xcount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsX; u++) {
-list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-for (let uz = 0; uz < depth; uz++) {
-for (let uy = 0; uy < g.tapsY; uy++) {
-for (let ux = 0; ux < g.tapsX; ux++) {
-const number = (uz * g.tapsY + uy) * g.tapsX + ux;
-if (g.inside) {
-body += `{\n`;
-}
-if (!g.inside) {
-body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
-}
-body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
-if (g.acc === "f32") {
-body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
-}
-if (g.acc !== "f32") {
-body += `let take = (v > best) | ${g.flag}(none);\n`;
-}
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
-}
-}
-}
-} else {
-if (g.inside && g.deep) {
-body += `let zcount = p.ztaps;\n`;
-}
-if (g.inside) {
-body += `let ycount = p.ytaps;\n`;
-}
-if (g.inside) {
-body += `let xcount = p.xtaps;\n`;
-}
-if (!g.inside && g.deep) {
-body += `var zcount = 0u;\n`;
-}
-if (!g.inside) {
-body += `var ycount = 0u;\n`;
-}
-if (!g.inside) {
-body += `var xcount = 0u;\n`;
-}
-if (g.deep) {
-if (!g.inside) {
-body += `zcount = 0u;\n`;
-}
-body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
-if (!g.inside) {
-body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
-}
-}
-if (!g.inside) {
-body += `ycount = 0u;\n`;
-}
-body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
-if (!g.inside) {
-body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
-}
-if (g.run > 0) {
-body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
-for (let number = 0; number < g.run; number++) {
-body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
-if (g.acc === "f32") {
-body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
-}
-if (g.acc !== "f32") {
-body += `let take = (v > best) | ${g.flag}(none);\n`;
-}
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
-}
-} else {
-if (!g.inside) {
-body += `xcount = 0u;\n`;
-}
-body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
-if (!g.inside) {
-body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
-}
-body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
-if (g.acc === "f32") {
-body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
-}
-if (g.acc !== "f32") {
-body += `let take = (v > best) | ${g.flag}(none);\n`;
-}
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(tap), take);\nnone = false;\n}\n`;
-}
-body += `}\n`;
-if (g.deep) {
-body += `}\n`;
-}
-}
+} else if (g.kind === 2) {
 body += `out0[i] = select(where_, ${g.index}(0xffffffffu), ${g.flag}(none));\n`;
-} else {
-if (spelled) {
-if (g.deep) {
-for (let u = 0; u < g.tapsZ; u++) {
-body += `let zp_${u} = u32(z0_w + ${u} * p.zstep);\n`;
-}
-if (g.inside) {
-body += `let zcount = ${countZ}u;\n`;
-}
-if (!g.inside) {
-body += `let zcount =\n`;
+} else if (g.kind === 3 && g.wide) {
+body += `out0[i] = ${g.out}(\n`;
 { const list: string[] = [];
-for (let u = 0; u < g.tapsZ; u++) {
-list.push(`select(0u, 1u, zp_${u} < p.zlimit)`);
+for (let l = 0; l < 4; l++) {
+list.push(`select(${g.picked}(0), in1[(where_.${"xyzw"[l]} * p.channels + c) * 4u + ${l}u], !none)`);
 }
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-}
-for (let u = 0; u < g.tapsY; u++) {
-body += `let yp_${u} = u32(y0_w + ${u} * p.ystep);\n`;
-}
-if (g.inside) {
-body += `let ycount = ${countY}u;\n`;
-}
-if (!g.inside) {
-body += `let ycount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsY; u++) {
-list.push(`select(0u, 1u, yp_${u} < p.ylimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-for (let u = 0; u < g.tapsX; u++) {
-body += `let xp_${u} = u32(x0_w + ${u} * p.xstep);\n`;
-}
-if (g.inside) {
-body += `let xcount = ${countX}u;\n`;
-}
-if (!g.inside) {
-body += `let xcount =\n`;
-{ const list: string[] = [];
-for (let u = 0; u < g.tapsX; u++) {
-list.push(`select(0u, 1u, xp_${u} < p.xlimit)`);
-}
-body += list.join(" + ") + "\n"; }
-body += `;\n`;
-}
-for (let uz = 0; uz < depth; uz++) {
-for (let uy = 0; uy < g.tapsY; uy++) {
-for (let ux = 0; ux < g.tapsX; ux++) {
-const number = (uz * g.tapsY + uy) * g.tapsX + ux;
-if (g.inside) {
-body += `{\n`;
-}
-if (!g.inside) {
-body += `if (${seen(`zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}) {\n`;
-}
-body += `let px = ${pixel(`n_w`, `zp_${uz}`, `yp_${uy}`, `xp_${ux}`)}; let tap = ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
-if (g.acc === "f32") {
-body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
-}
-if (g.acc !== "f32") {
-body += `let take = (v > best) | ${g.flag}(none);\n`;
-}
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(px), take);\nnone = false;\n}\n`;
-}
-}
-}
-} else {
-if (g.inside && g.deep) {
-body += `let zcount = p.ztaps;\n`;
-}
-if (g.inside) {
-body += `let ycount = p.ytaps;\n`;
-}
-if (g.inside) {
-body += `let xcount = p.xtaps;\n`;
-}
-if (!g.inside && g.deep) {
-body += `var zcount = 0u;\n`;
-}
-if (!g.inside) {
-body += `var ycount = 0u;\n`;
-}
-if (!g.inside) {
-body += `var xcount = 0u;\n`;
-}
-if (g.deep) {
-if (!g.inside) {
-body += `zcount = 0u;\n`;
-}
-body += `for (var uz = 0u; uz < p.ztaps; uz++) {\nlet zp = u32(z0_w + i32(uz) * p.zstep);\n`;
-if (!g.inside) {
-body += `if (zp >= p.zlimit) { continue; }\nzcount++;\n`;
-}
-}
-if (!g.inside) {
-body += `ycount = 0u;\n`;
-}
-body += `for (var uy = 0u; uy < p.ytaps; uy++) {\nlet yp = u32(y0_w + i32(uy) * p.ystep);\n`;
-if (!g.inside) {
-body += `if (yp >= p.ylimit) { continue; }\nycount++;\n`;
-}
-if (g.run > 0) {
-body += `let px0 = ${pixel(`n_w`, `zp`, `yp`, `u32(x0_w)`)};\nlet tap0 = (${line(`uz`, `uy`)}) * p.xtaps;\n`;
-for (let number = 0; number < g.run; number++) {
-body += `{ let px = px0 + ${number}u * u32(p.xstep); let tap = tap0 + ${number}u;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
-if (g.acc === "f32") {
-body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
-}
-if (g.acc !== "f32") {
-body += `let take = (v > best) | ${g.flag}(none);\n`;
-}
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(px), take);\nnone = false;\n}\n`;
-}
-} else {
-if (!g.inside) {
-body += `xcount = 0u;\n`;
-}
-body += `for (var ux = 0u; ux < p.xtaps; ux++) {\nlet xp = u32(x0_w + i32(ux) * p.xstep);\n`;
-if (!g.inside) {
-body += `if (xp >= p.xlimit) { continue; }\nxcount++;\n`;
-}
-body += `let px = ${pixel(`n_w`, `zp`, `yp`, `xp`)}; let tap = (${line(`uz`, `uy`)}) * p.xtaps + ux;\nlet v = ${element(`px`, `tap`, `c`)};\n`;
-if (g.acc === "f32") {
-body += `let take = (v > best) | ((${isnan(`best`)}) & ((${isnan(`v`)}) == ${g.flag}(false))) | ${g.flag}(none);\n`;
-}
-if (g.acc !== "f32") {
-body += `let take = (v > best) | ${g.flag}(none);\n`;
-}
-body += `best = select(best, v, take);\nwhere_ = select(where_, ${g.index}(px), take);\nnone = false;\n}\n`;
-}
-body += `}\n`;
-if (g.deep) {
-body += `}\n`;
-}
-}
-if (g.kind === 3 && g.wide) {
-body += `out0[i] = ${g.out}(select(${g.picked}(0), in1[(where_.x * p.channels + c) * 4u + 0u], !none), select(${g.picked}(0), in1[(where_.y * p.channels + c) * 4u + 1u], !none), select(${g.picked}(0), in1[(where_.z * p.channels + c) * 4u + 2u], !none), select(${g.picked}(0), in1[(where_.w * p.channels + c) * 4u + 3u], !none));\n`;
+body += list.join(" , ") + "\n"; }
+body += `);\n`;
 } else if (g.kind === 3) {
 body += `out0[i] = select(${g.picked}(0), in1[where_ * p.channels + c], !none);\n`;
 } else {
@@ -4445,8 +4173,6 @@ body += `out1[i] = ${g.positions}((at * p.channels + c) * 4u + vec4(0u, 1u, 2u, 
 }
 if (!g.wide) {
 body += `out1[i] = ${g.positions}(at * p.channels + c);\n`;
-}
-}
 }
 }
 return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
@@ -4477,7 +4203,7 @@ export const RANDOM_MULTINOMIAL: Shader<RandomMultinomial> = {
 return [[g.element, g.threefry], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 inputs.push(`${g.element}`, "u32");
 outputs.push("i32");
 params.push("n", "classes", "samples");
@@ -4513,7 +4239,7 @@ export const RANDOM_PAIRS: Shader<RandomPairs> = {
 return [[g.stored, g.wide, g.converted, g.ranged, g.threefry, g.draw], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 const store = (x: string): string => !g.converted ? `${x}` : `${g.stored}(${x})`;
 inputs.push("u32");
 outputs.push(`${g.stored}`);
@@ -4663,7 +4389,7 @@ export const REDUCE_ROWS: Shader<ReduceRows> = {
 return [[g.in, g.to, g.acc, g.v, g.combine, g.identity, g.wide, g.halfFrom, g.halfTo, g.computed, g.divided, g.finished, g.workgroup, g.helpers, g.source, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const keepsNan = g.acc === "f32" && g.combine > 1;
+const keepsNan: boolean = g.acc === "f32" && g.combine > 1;
 const fold_one = (a: string, b: string): string => g.combine === 0 ? `${a} + ${b}` : g.combine === 1 ? `${a} * ${b}` : keepsNan ? `extreme1_(${a}, ${b})` : g.combine === 2 ? `max(${a}, ${b})` : `min(${a}, ${b})`;
 const fold = (a: string, b: string): string => g.combine === 0 ? `${a} + ${b}` : keepsNan && g.wide ? `extreme4_(${a}, ${b})` : `${fold_one(`${a}`, `${b}`)}`;
 const element = (at: string): string => !g.computed && !g.halfFrom ? `in0[${at}]` : g.computed ? `load_(${at})` : `${g.v}(in0[${at}])`;
@@ -4753,8 +4479,8 @@ export const REDUCE_STRIDED: Shader<ReduceStrided> = {
 return [[g.in, g.out, g.to, g.acc, g.v, g.bits, g.combine, g.identity, g.inner, g.along, g.eights, g.halfFrom, g.halfTo, g.computed, g.divided, g.finished, g.workgroup, g.words, g.helpers, g.source, g.finish], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const loses = g.acc === "f32" && g.combine > 1;
-const halves = g.eights ? 2 : 1;
+const loses: boolean = g.acc === "f32" && g.combine > 1;
+const halves: number = g.eights ? 2 : 1;
 const fold = (a: string, b: string): string => g.combine === 0 ? `${a} + ${b}` : g.combine === 1 ? `${a} * ${b}` : g.combine === 2 ? `max(${a}, ${b})` : `min(${a}, ${b})`;
 const fold_lanes = (a: string, b: string): string => loses ? `extreme1_(${a}, ${b})` : `${fold(`${a}`, `${b}`)}`;
 const element = (at: string): string => g.eights ? `in0[${at}]` : g.computed ? `load_(${at})` : !g.halfFrom ? `in0[${at}]` : `${g.v}(in0[${at}])`;
@@ -4862,7 +4588,7 @@ export const ROWS_CLEAR: Shader<RowsClear> = {
 return [[g.element], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 64;
+const workgroup: number = 64;
 outputs.push(`${g.element}`);
 params.push("n");
 body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nout0[t] = ${g.element}(0);\n`;
@@ -4918,7 +4644,7 @@ export const ROWS_PICK: Shader<RowsPick> = {
 return [[g.element], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 64;
+const workgroup: number = 64;
 inputs.push(`${g.element}`, "i32");
 outputs.push(`${g.element}`);
 params.push("n", "columns", "k");
@@ -4941,7 +4667,7 @@ export const ROWS_PLACE: Shader<RowsPlace> = {
 return [[g.element], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 64;
+const workgroup: number = 64;
 inputs.push("i32", `${g.element}`);
 outputs.push(`${g.element}`);
 params.push("n", "columns", "k");
@@ -5038,7 +4764,7 @@ export const ROWS_SEARCH: Shader<RowsSearch> = {
 return [[g.element, g.upper], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 64;
+const workgroup: number = 64;
 const before = (x: string, v: string): string => g.upper ? `${x} <= ${v}` : `${x} < ${v}`;
 inputs.push(`${g.element}`, `${g.element}`);
 outputs.push("i32");
@@ -5066,7 +4792,7 @@ export const ROWS_WINDOW: Shader<RowsWindow> = {
 return [[g.element, g.lrn, g.half], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 64;
+const workgroup: number = 64;
 const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
 const store = (x: string): string => !g.half ? `${x}` : `f16(${x})`;
 inputs.push(`${g.element}`);
@@ -5301,7 +5027,7 @@ export const SCAN_SHIFT: Shader<ScanShift> = {
 return [[g.element, g.forward], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 64;
+const workgroup: number = 64;
 inputs.push(`${g.element}`);
 outputs.push(`${g.element}`);
 params.push("n", "inner", "length", "by");
@@ -5343,11 +5069,11 @@ export const SCAN_TILES: Shader<ScanTiles> = {
 return [[g.from, g.acc, g.product, g.reverse, g.exclusive, g.init, g.half], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
-const tile = 1024;
-const twice = 512;
-const end = 0;
-const last = 255;
+const workgroup: number = 256;
+const tile: number = 1024;
+const twice: number = 512;
+const end: number = 0;
+const last: number = 255;
 const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
 const store = (x: string): string => !g.half ? `${x}` : `f16(${x})`;
 const fold = (a: string, b: string): string => g.product ? `${a} * ${b}` : `${a} + ${b}`;
@@ -5409,7 +5135,7 @@ export const SCAN_TOTALS: Shader<ScanTotals> = {
 return [[g.from, g.acc, g.product, g.half], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
+const workgroup: number = 256;
 const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
 const fold = (a: string, b: string): string => g.product ? `${a} * ${b}` : `${a} + ${b}`;
 const identity = (): string => g.product ? `${g.acc}(1)` : `${g.acc}(0)`;
@@ -5480,9 +5206,9 @@ export const TOPK_PIECE: Shader<TopkPiece> = {
 return [[g.element, g.half, g.first, g.last, g.key], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const workgroup = 256;
-const piece = 1024;
-const pairs = 512;
+const workgroup: number = 256;
+const piece: number = 1024;
+const pairs: number = 512;
 const load = (x: string): string => !g.half ? `${x}` : `f32(${x})`;
 const comes_before = (ka: string, ia: string, kb: string, ib: string): string => `(${ka} > ${kb}) | ((${ka} == ${kb}) & (${ia} < ${ib}))`;
 if (g.first) {

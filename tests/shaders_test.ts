@@ -37,9 +37,9 @@ const M = 1u; //#let N / 2
 const i = 0u; //#index
 const j = 0u; //#index
 const l = 0u; //#lane
+fn twice(a: f32) -> f32 { return sum(a, a); } //#inline
 fn sum(a: f32, b: f32) -> f32 { return a + b; } //#inline FLAG
 //: fn sum(a: f32, b: f32) -> f32 { return max(a, b); } //#inline
-fn twice(a: f32) -> f32 { return sum(a, a); } //#inline
 `;
 const PIECES = `
 const COUNT = 1u; //#param How often.

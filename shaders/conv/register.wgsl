@@ -36,6 +36,12 @@ fn load_a(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
 //: fn step_of(kb: u32, k: u32) -> u32 { return k; } //#inline TRANS_B
 fn step_of(kb: u32, k: u32) -> u32 { return kb + k; } //#inline
 
+// Whether row i is stored, and where.
+//: fn stored_in(r0: u32, i: u32, to: u32) -> bool { return to != 0xffffffffu; } //#inline PHASED
+fn stored_in(r0: u32, i: u32, to: u32) -> bool { return r0 + i < p.m; } //#inline
+//: fn stored_at(r0: u32, i: u32, to: u32) -> u32 { return to; } //#inline PHASED
+fn stored_at(r0: u32, i: u32, to: u32) -> u32 { return r0 + i; } //#inline
+
 @group(0) @binding(0) var<storage, read> in0: array<A>;
 @group(0) @binding(1) var<storage, read> in1: array<B>;
 @group(0) @binding(2) var<storage, read_write> out0: array<C>;
@@ -147,8 +153,6 @@ fn main(
   //: let to_i = subgroupBroadcast(o_h, giver); //#if ACROSS > 0 && ACROSS == LANES
   //: let to_i = subgroupShuffle(o_h, lane0 + giver); //#if ACROSS > 0 && ACROSS != LANES
   //#end
-  //#include matmul/pieces.wgsl store COUNT_ROWS = ROWS; COUNT_VECS = VECS; ROW_IN = to_i != 0xffffffffu; ROW_AT = to_i * p.ldc; COLUMN = (c0 + j)
-  //#else
-  //#include matmul/pieces.wgsl store COUNT_ROWS = ROWS; COUNT_VECS = VECS; ROW_IN = r0 + i < p.m; ROW_AT = (r0 + i) * p.ldc; COLUMN = (c0 + j)
   //#end
+  //#include matmul/pieces.wgsl store COUNT_ROWS = ROWS; COUNT_VECS = VECS; ROW_IN = stored_in(r0, i, to_i); ROW_AT = stored_at(r0, i, to_i) * p.ldc; COLUMN = (c0 + j)
 }

@@ -43,6 +43,12 @@ fn all_terms(nz: u32, ny: u32, nx: u32) -> u32 { return p.k; } //#inline !PHASED
 //: fn all_terms(nz: u32, ny: u32, nx: u32) -> u32 { return nz * ny * nx * p.channels; } //#inline DEEP
 //: fn all_terms(nz: u32, ny: u32, nx: u32) -> u32 { return ny * nx * p.channels; } //#inline
 
+// Whether a row is stored, and where.
+//: fn stored_in(row: u32, z: u32, y: u32, x: u32) -> bool { return (row < p.m) & out_inside(z, y, x); } //#inline PHASED
+fn stored_in(row: u32, z: u32, y: u32, x: u32) -> bool { return row < p.m; } //#inline
+//: fn stored_at(row: u32, part: u32, parts: u32, n: u32, z: u32, y: u32, x: u32) -> u32 { return out_pixel(n, z, y, x) * p.ldc; } //#inline PHASED
+fn stored_at(row: u32, part: u32, parts: u32, n: u32, z: u32, y: u32, x: u32) -> u32 { return p.cbase + slice(part, parts) * p.cz + row * p.ldc; } //#inline
+
 @group(0) @binding(0) var<storage, read> in0: array<A>;
 @group(0) @binding(1) var<storage, read> in1: array<B>;
 @group(0) @binding(2) var<storage, read_write> out0: array<C>;
@@ -127,8 +133,6 @@ fn main(
   //#include conv/places.wgsl split ROW = min(row_of(r0, ty, i), p.m - 1u); S = i
   //#include conv/places.wgsl out S = i
   //#end
-  //#include matmul/pieces.wgsl store COUNT_ROWS = TM; COUNT_VECS = TN / 4; ROW_IN = (row_of(r0, ty, i) < p.m) & out_inside(zo_i, yo_i, xo_i); ROW_AT = out_pixel(n_i, zo_i, yo_i, xo_i) * p.ldc; COLUMN = (c0 / 4u + tx + j * ACROSS)
-  //#else
-  //#include matmul/pieces.wgsl store COUNT_ROWS = TM; COUNT_VECS = TN / 4; ROW_IN = row_of(r0, ty, i) < p.m; ROW_AT = p.cbase + slice(z, zs) * p.cz + row_of(r0, ty, i) * p.ldc; COLUMN = (c0 / 4u + tx + j * ACROSS)
   //#end
+  //#include matmul/pieces.wgsl store COUNT_ROWS = TM; COUNT_VECS = TN / 4; ROW_IN = stored_in(row_of(r0, ty, i), zo_i, yo_i, xo_i); ROW_AT = stored_at(row_of(r0, ty, i), z, zs, n_i, zo_i, yo_i, xo_i); COLUMN = (c0 / 4u + tx + j * ACROSS)
 }

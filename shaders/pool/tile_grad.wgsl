@@ -8,6 +8,8 @@ alias Flag = bool; //#param Type of conditions of them.
 alias Acc = f32; //#param Type in which elements are computed with.
 const DEEP = true; //#param There is a depth axis.
 const HALF = false; //#param Elements are f16, which are computed with in f32.
+const KIND = 2; //#let 2
+const EIGHTS = false; //#let false
 const WORKGROUP = 64u; //#param Invocations of a workgroup.
 
 fn store(x: f32) -> f32 { return x; } //#inline !HALF
@@ -41,7 +43,7 @@ fn main(
   //: var best = lowest();
   //: var where_ = Index(0u);
   //: var none = true;
-  //#include pool/walk.wgsl walk BODY = find_tap
+  //#include pool/walk.wgsl walk BODY = take
   //: let g = load(in1[i]);
   //: {
   //#include pool/walk.wgsl walk BODY = give

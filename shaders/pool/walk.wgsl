@@ -7,6 +7,7 @@ alias V = f32; //#param Type of what is computed at once: one element, or four.
 alias Index = u32; //#param Type of indices that go with them.
 alias Flag = bool; //#param Type of conditions of them.
 alias Acc = f32; //#param Type in which elements are computed with.
+const KIND = 0; //#param What is made, as pool/window.wgsl counts it.
 const DEEP = true; //#param There is a depth axis.
 const WIDE = false; //#param Four channels at once.
 const EIGHTS = false; //#param Eight channels in one load, as two fours.
@@ -52,51 +53,34 @@ struct Params { channels: u32, lowest: f32, zstep: i32, ystep: i32, xstep: i32, 
 fn walks(c: u32, n_w: u32, z0_w: i32, y0_w: i32, x0_w: i32) {
   let px = 0u; let tap = 0u;
   var r = 0.0;
-  // The greatest element. NaN is never greater.
-  //#piece greatest
-  //#if EIGHTS
-  //: let w = in0[px * p.channels + c];
-  //: let v_0 = low(w);
-  //: let v_1 = high(w);
-  //: r_h = select(r_h, v_h, v_h > r_h); //#for h in 0..2
-  //#else
-  let v = element(px, tap, c);
-  r = select(r, v, v > r);
-  //#end
-  //#end
-
-  // The sum.
-  //#piece sum
-  //#if EIGHTS
-  //: let w = in0[px * p.channels + c];
-  //: let v_0 = low(w);
-  //: let v_1 = high(w);
-  //: r_h += v_h; //#for h in 0..2
-  //#else
-  //: let v = element(px, tap, c);
-  r += v;
-  //#end
-  //#end
-
   var best = lowest();
   var where_ = Index(0u);
   var none = true;
-  // The first element, then any that is greater; a NaN gives way to a number. What is kept of its place is the tap, or the pixel.
-  //#piece find_tap
-  //: let v = element(px, tap, c);
+  // What each KIND of pool/window.wgsl does with a tap.
+  //#piece take
+  //#if EIGHTS
+  //: let w = in0[px * p.channels + c];
+  //: let v_0 = low(w);
+  //: let v_1 = high(w);
+  //#else
+  let v = element(px, tap, c);
+  //#end
+  //#if KIND == 0
+  // NaN is never greater.
+  r = select(r, v, v > r); //#if !EIGHTS
+  //: r_h = select(r_h, v_h, v_h > r_h); //#for h in 0..EIGHTS ? 2 : 0
+  //#elif KIND == 1
+  r += v; //#if !EIGHTS
+  //: r_h += v_h; //#for h in 0..EIGHTS ? 2 : 0
+  //#else
+  // The first element, then any that is greater; a NaN gives way to a number.
   let take = (v > best) | (isnan(best) & (isnan(v) == Flag(false))) | Flag(none); //#if Acc == "f32"
   //: let take = (v > best) | Flag(none); //#if Acc != "f32"
   best = select(best, v, take);
-  where_ = select(where_, Index(tap), take);
+  where_ = select(where_, Index(tap), take); //#if KIND == 2
+  //: where_ = select(where_, Index(px), take); //#if KIND > 2
   none = false;
   //#end
-  //#piece find_px
-  //: let v = element(px, tap, c);
-  //: let take = (v > best) | (isnan(best) & (isnan(v) == Flag(false))) | Flag(none); //#if Acc == "f32"
-  //: let take = (v > best) | Flag(none); //#if Acc != "f32"
-  //: best = select(best, v, take);
-  //: where_ = select(where_, Index(px), take);
-  //: none = false;
   //#end
 
   // Where the greatest element stands, what came back for the window; zero elsewhere.

@@ -17,9 +17,12 @@ const FILTERED = false; //#param Each element gets the tap of a filter added fir
 const HALF = false; //#param Elements are f16, which are computed with in f32.
 const WORKGROUP = 64u; //#param Invocations of a workgroup.
 const h = 0; //#index
+const l = 0u; //#lane
 
 fn store(x: f32) -> f32 { return x; } //#inline !HALF
 //: fn store(x: f32) -> f16 { return Out(x); } //#inline
+//: fn start() -> f32 { return V(0); } //#inline KIND == 1
+//: fn start() -> f32 { return lowest(); } //#inline
 fn mean(r: f32, count: u32) -> f32 { return select(V(0), r / Acc(max(count, 1u)), count > 0u); } //#inline
 fn pixels() -> u32 { return p.zlimit * p.ylimit * p.xlimit; } //#inline DEEP
 //: fn pixels() -> u32 { return p.ylimit * p.xlimit; } //#inline
@@ -51,33 +54,31 @@ fn main(
   let c = i % p.channels; let b = i / p.channels;
   let n_w = 0u; let z_w = 0u; let y_w = 0u; let x_w = 0u; //#include conv/places.wgsl split ROW = b; S = w
   let z0_w = 0i; let y0_w = 0i; let x0_w = 0i; //#include conv/places.wgsl origin S = w
+  //#if KIND <= 1
+  var r = V(0); //#alone
+  //: var r = start(); //#if !EIGHTS
+  //: var r_h = start(); //#for h in 0..EIGHTS ? 2 : 0
+  //#else
+  var best = V(0); //#alone
+  //: var best = lowest();
+  var where_ = Index(0u);
+  var none = true;
+  //#end
+  //#include pool/walk.wgsl walk BODY = take
   //#if KIND == 0
-  let lowest = 0.0; //#alone
-  //: var r = lowest(); //#if !EIGHTS
-  //: var r_h = lowest(); //#for h in 0..EIGHTS ? 2 : 0
-  //#include pool/walk.wgsl walk BODY = greatest
   //: out0[i] = join(r_0, r_1); //#if EIGHTS
-  //: out0[i] = store(r); //#if !EIGHTS
-  out0[i] = lowest; //#alone
+  out0[i] = store(r); //#if !EIGHTS
   //#elif KIND == 1
-  //: var r = V(0); //#if !EIGHTS
-  //: var r_h = V(0); //#for h in 0..EIGHTS ? 2 : 0
-  //#include pool/walk.wgsl walk BODY = sum
   // An axis with no valid tap leaves the inner counts of an earlier window untouched: they do not matter.
   //: let count = all_taps(zcount, ycount, xcount);
   //: out0[i] = join(mean(r_0, count), mean(r_1, count)); //#if EIGHTS
   //: out0[i] = store(mean(r, count)); //#if !EIGHTS
-  //#else
-  //: var best = lowest();
-  //: var where_ = Index(0u);
-  //: var none = true;
-  //#if KIND == 2
-  //#include pool/walk.wgsl walk BODY = find_tap
+  //#elif KIND == 2
   //: out0[i] = select(where_, Index(0xffffffffu), Flag(none));
-  //#else
-  //#include pool/walk.wgsl walk BODY = find_px
-  //#if KIND == 3 && WIDE
-  //: out0[i] = Out(select(Picked(0), in1[(where_.x * p.channels + c) * 4u + 0u], !none), select(Picked(0), in1[(where_.y * p.channels + c) * 4u + 1u], !none), select(Picked(0), in1[(where_.z * p.channels + c) * 4u + 2u], !none), select(Picked(0), in1[(where_.w * p.channels + c) * 4u + 3u], !none));
+  //#elif KIND == 3 && WIDE
+  //: out0[i] = Out(
+  //:   select(Picked(0), in1[(where_[l] * p.channels + c) * 4u + l], !none) //#for l in 0..4 sep ,
+  //: );
   //#elif KIND == 3
   //: out0[i] = select(Picked(0), in1[where_ * p.channels + c], !none);
   //#else
@@ -86,7 +87,5 @@ fn main(
   //: let at = where_ - Index(select(n_w * pixels, 0u, p.batched != 0u));
   //: out1[i] = Positions((at * p.channels + c) * 4u + vec4(0u, 1u, 2u, 3u)); //#if WIDE
   //: out1[i] = Positions(at * p.channels + c); //#if !WIDE
-  //#end
-  //#end
   //#end
 }

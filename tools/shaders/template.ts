@@ -90,13 +90,11 @@ class Maker {
     { args: string[]; cases: { text: string; when: string }[] }
   >();
   readonly #out: string[] = [];
-  /** Names of the function's variables. */
   readonly #variables = new Set(OWN);
   #text = "";
   #target = "";
   #section: Section = "top";
   #workgroup = "";
-  /** How many loops each open block is, or 1. */
   readonly #blocks: number[] = [];
 
   declare({ code, directive }: Line): void {
@@ -124,7 +122,8 @@ class Maker {
     if (word === "let") {
       const name = camel(token);
       this.#variable(name);
-      this.#out.push(`const ${name} = ${this.#expression(doc)};`);
+      const type = /^(?:true|false)$/.test(value) ? "boolean" : "number";
+      this.#out.push(`const ${name}: ${type} = ${this.#expression(doc)};`);
       this.#names.values.set(token, { text: name, suffix });
       return;
     }
@@ -165,7 +164,17 @@ class Maker {
 
   /** Inline functions become functions of texts. */
   macros(): void {
-    for (const [name, { args, cases }] of this.#inlines) {
+    const seen = new Set<string>();
+    // Those that others call come first, as these must know whether they need parentheses.
+    const define = (name: string): void => {
+      const inline = this.#inlines.get(name);
+      if (inline === undefined || seen.has(name)) return;
+      seen.add(name);
+      const { args, cases } = inline;
+      const called = cases.flatMap(({ text }) =>
+        [...text.matchAll(/(\w+)\(/g)].map((m) => m[1]).filter((c) => this.#inlines.has(c))
+      );
+      called.forEach(define);
       const names: Names = { ...this.#names, scopes: [] };
       const values = new Map(names.values);
       for (const a of args) values.set(a, { text: a, suffix: "" });
@@ -175,11 +184,8 @@ class Maker {
       });
       if (cases.at(-1)!.when !== "") throw new Error(`The last case of ${name} has a condition`);
       // An argument needs parentheses among operators, and where another inline function may put it there.
-      const callsInline = cases.some(({ text }) =>
-        [...text.matchAll(/(\w+)\(/g)].some(([, called]) => this.#inlines.has(called))
-      );
       const isBare = (a: string): boolean =>
-        !callsInline &&
+        called.length === 0 &&
         cases.every(({ text }) =>
           [...text.matchAll(new RegExp(`\\b${a}\\b`, "g"))].every((m) =>
             /(?:^|[(,[])\s*$/.test(text.slice(0, m.index)) &&
@@ -192,7 +198,8 @@ class Maker {
       });
       const list = args.map((a) => `${a}: string`).join(", ");
       this.#out.push(`const ${name} = (${list}): string => ${texts.join("")};`);
-    }
+    };
+    for (const name of this.#inlines.keys()) define(name);
   }
 
   line({ code, directive, closes }: Line): void {
