@@ -1,6 +1,5 @@
 // Eight neighbouring elements of 32 bits in one load, where WGSL has 64-bit integers: four words hold the even elements in their low
-// halves and the odd ones in their high halves. naga and Tint agree on no spelling of u64 yet, so that nothing here but these
-// conversions has it.
+// halves and the odd ones in their high halves. Not every compiler has such integers, so that what needs them stands in cases only.
 
 const WORDS = false; //#param Elements are u32, which need no bitcast.
 alias Acc = f32; //#param Type in which elements are computed with.

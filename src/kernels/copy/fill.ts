@@ -16,7 +16,7 @@ import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { piecesOf } from "./pieces.ts";
 
-/** Invocations in a workgroup of streaming kernels. */
+/** Invocations in a workgroup of streaming kernels, as in shaders/copy/, shaders/image/ and shaders/random/. */
 export const STREAM_WORKGROUP = 256;
 
 /** The parameter word of a value of this dtype; float16 travels as float32. */
