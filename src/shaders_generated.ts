@@ -2198,6 +2198,70 @@ return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/image/crop.wgsl. */
+export interface ImageCrop {
+  /** Type of the images' elements. */
+  readonly element: string;
+  /** The nearest pixels; else bilinear interpolation. */
+  readonly nearest: boolean;
+}
+
+/** shaders/image/crop.wgsl */
+export const IMAGE_CROP: Shader<ImageCrop> = {
+  name: "image_crop",
+  of(g) {
+return [[g.element, g.nearest], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup: number = 256;
+const pixel_at = (owner: string, y: string, x: string, d: string): string => `f32(in0[((${owner} * p.height + ${y}) * p.width + ${x}) * p.depth + ${d}])`;
+inputs.push(`${g.element}`, "f32", "i32");
+outputs.push("f32");
+params.push("n", "batch", "height", "width", "depth", "rows", "columns", "outside:f32");
+prelude += `fn place(begin: f32, end: f32, extent: u32, at: u32, steps: u32) -> f32 {\nlet span = f32(extent - 1u);\nif (steps > 1u) { return begin * span + f32(at) * ((end - begin) * span / f32(steps - 1u)); }\nreturn 0.5 * (begin + end) * span;\n}\n`;
+body += `let id = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (id >= p.n) { return; }\nlet pixel = id / p.depth;\nlet d = id - pixel * p.depth;\nlet line = pixel / p.columns;\nlet c = pixel - line * p.columns;\nlet box = line / p.rows;\nlet r = line - box * p.rows;\nlet owner = u32(in2[box]);\nlet py = place(in1[4u * box], in1[4u * box + 2u], p.height, r, p.rows);\nlet px = place(in1[4u * box + 1u], in1[4u * box + 3u], p.width, c, p.columns);\nlet inside = (py >= 0.0) & (py <= f32(p.height - 1u)) & (px >= 0.0) & (px <= f32(p.width - 1u));\n`;
+if (g.nearest) {
+body += `let y0 = u32(max(0.0, floor(py + 0.5))); let y1 = y0; let fy = 0.0;\nlet x0 = u32(max(0.0, floor(px + 0.5))); let x1 = x0; let fx = 0.0;\n`;
+} else {
+body += `let y0 = u32(max(0.0, floor(py))); let y1 = u32(max(0.0, ceil(py))); let fy = py - floor(py);\nlet x0 = u32(max(0.0, floor(px))); let x1 = u32(max(0.0, ceil(px))); let fx = px - floor(px);\n`;
+}
+body += `var v = p.outside;\nif (owner >= p.batch) { v = 0.0; } else if (inside) {\nlet a = ${pixel_at(`owner`, `y0`, `x0`, `d`)};\nlet e = ${pixel_at(`owner`, `y1`, `x0`, `d`)};\nlet above = a + (${pixel_at(`owner`, `y0`, `x1`, `d`)} - a) * fx;\nlet below = e + (${pixel_at(`owner`, `y1`, `x1`, `d`)} - e) * fx;\nv = above + (below - above) * fy;\n}\nout0[id] = v;\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/image/crop_grad.wgsl. */
+export interface ImageCropGrad {
+  /** The nearest pixels; else bilinear interpolation. */
+  readonly nearest: boolean;
+}
+
+/** shaders/image/crop_grad.wgsl */
+export const IMAGE_CROP_GRAD: Shader<ImageCropGrad> = {
+  name: "image_crop_grad",
+  of(g) {
+return [[g.nearest], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup: number = 256;
+const element = (owner: string, y: string, x: string, d: string): string => `((${owner} * p.height + ${y}) * p.width + ${x}) * p.depth + ${d}`;
+inputs.push("f32", "f32", "i32");
+outputs.push("atomic<u32>");
+params.push("n", "batch", "height", "width", "depth", "rows", "columns", "outside:f32");
+prelude += `fn place(begin: f32, end: f32, extent: u32, at: u32, steps: u32) -> f32 {\nlet span = f32(extent - 1u);\nif (steps > 1u) { return begin * span + f32(at) * ((end - begin) * span / f32(steps - 1u)); }\nreturn 0.5 * (begin + end) * span;\n}\nfn give(to: u32, v: f32) {\nvar old = atomicLoad(&out0[to]);\nloop {\nlet tried = atomicCompareExchangeWeak(&out0[to], old, bitcast<u32>(bitcast<f32>(old) + v));\nif (tried.exchanged) { break; }\nold = tried.old_value;\n}\n}\n`;
+body += `let id = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (id >= p.n) { return; }\nlet pixel = id / p.depth;\nlet d = id - pixel * p.depth;\nlet line = pixel / p.columns;\nlet c = pixel - line * p.columns;\nlet box = line / p.rows;\nlet r = line - box * p.rows;\nlet owner = u32(in2[box]);\nlet py = place(in1[4u * box], in1[4u * box + 2u], p.height, r, p.rows);\nlet px = place(in1[4u * box + 1u], in1[4u * box + 3u], p.width, c, p.columns);\nlet inside = (py >= 0.0) & (py <= f32(p.height - 1u)) & (px >= 0.0) & (px <= f32(p.width - 1u));\n`;
+if (g.nearest) {
+body += `let y0 = u32(max(0.0, floor(py + 0.5))); let y1 = y0; let fy = 0.0;\nlet x0 = u32(max(0.0, floor(px + 0.5))); let x1 = x0; let fx = 0.0;\n`;
+} else {
+body += `let y0 = u32(max(0.0, floor(py))); let y1 = u32(max(0.0, ceil(py))); let fy = py - floor(py);\nlet x0 = u32(max(0.0, floor(px))); let x1 = u32(max(0.0, ceil(px))); let fx = px - floor(px);\n`;
+}
+body += `if (inside && owner < p.batch) {\nlet g = in0[id];\ngive(${element(`owner`, `y0`, `x0`, `d`)}, g * (1.0 - fy) * (1.0 - fx));\ngive(${element(`owner`, `y0`, `x1`, `d`)}, g * (1.0 - fy) * fx);\ngive(${element(`owner`, `y1`, `x0`, `d`)}, g * fy * (1.0 - fx));\ngive(${element(`owner`, `y1`, `x1`, `d`)}, g * fy * fx);\n}\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/image/nearest.wgsl. */
 export interface ImageNearest {
   /** Type of what moves at once. */
@@ -3236,6 +3300,29 @@ return { inputs, outputs, params, workgroup: [threads, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/pointwise/band_part.wgsl. */
+export interface PointwiseBandPart {
+  /** Type of the elements. */
+  readonly element: string;
+}
+
+/** shaders/pointwise/band_part.wgsl */
+export const POINTWISE_BAND_PART: Shader<PointwiseBandPart> = {
+  name: "pointwise_band_part",
+  of(g) {
+return [[g.element], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup: number = 64;
+inputs.push(`${g.element}`);
+outputs.push(`${g.element}`);
+params.push("total", "rows", "columns", "lower", "upper");
+body += `let i = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (i >= p.total) { return; }\nlet c = i % p.columns; let r = i / p.columns % p.rows;\nout0[i] = select(${g.element}(0), in0[i], (r <= c + p.lower) & (c <= r + p.upper));\n`;
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/pointwise/frame.wgsl. */
 export interface PointwiseFrame {
   /** Functions of shaders/scalar.wgsl that the expressions call. */
@@ -3257,6 +3344,50 @@ if (g.helpers !== undefined) prelude += g.helpers === "" ? "" : g.helpers + "\n"
 }
 body += `let i = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (i >= p.n) { return; }\n`;
 if (g.elements !== undefined) body += g.elements === "" ? "" : g.elements + "\n"; else {
+}
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/pointwise/half.wgsl. */
+export interface PointwiseHalf {
+  /** From pairs to words. */
+  readonly pack: boolean;
+  /** The function of shaders/scalar.wgsl that converts one. */
+  readonly helper?: string | undefined;
+}
+
+/** shaders/pointwise/half.wgsl */
+export const POINTWISE_HALF: Shader<PointwiseHalf> = {
+  name: "pointwise_half",
+  of(g) {
+return [[g.pack, g.helper], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup: number = 64;
+if (!g.pack) {
+inputs.push("u32");
+}
+if (!g.pack) {
+outputs.push("vec2<f32>");
+}
+if (g.pack) {
+inputs.push("vec2<f32>");
+}
+if (g.pack) {
+outputs.push("u32");
+}
+params.push("n");
+if (g.helper !== undefined) prelude += g.helper === "" ? "" : g.helper + "\n"; else {
+prelude += `fn halfvalue_(h: u32) -> f32 { return f32(h); }\n`;
+}
+body += `let i = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (i >= p.n) { return; }\nlet x = in0[i];\n`;
+if (!g.pack) {
+body += `out0[i] = vec2(halfvalue_(x & 0xffffu), halfvalue_(x >> 16u));\n`;
+}
+if (g.pack) {
+body += `out0[i] = halfbits_(x.x) | (halfbits_(x.y) << 16u);\n`;
 }
 return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
 }];
@@ -4342,6 +4473,48 @@ body += `out0[t] = bestAt;\n`;
 }
 }
 return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/reduce/bincount.wgsl. */
+export interface ReduceBincount {
+  /** Type of the bins' numbers. */
+  readonly weight: string;
+  /** Bins tell only whether there is a value. */
+  readonly binary: boolean;
+  /** A second input holds weights. */
+  readonly weighted: boolean;
+  /** Bins hold floats. */
+  readonly floats: boolean;
+}
+
+/** shaders/reduce/bincount.wgsl */
+export const REDUCE_BINCOUNT: Shader<ReduceBincount> = {
+  name: "reduce_bincount",
+  of(g) {
+return [[g.weight, g.binary, g.weighted, g.floats], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const workgroup: number = 64;
+const weight = (t: string): string => !g.weighted ? `1.0` : `in1[${t}]`;
+inputs.push("i32");
+if (g.weighted) {
+inputs.push(`${g.weight}`);
+}
+outputs.push("atomic<u32>");
+params.push("n", "columns", "bins");
+body += `let t = (wid.x + wid.y * nwg.x) * ${workgroup}u + lidx;\nif (t >= p.n) { return; }\nlet v = in0[t];\nif (v < 0 || u32(v) >= p.bins) { return; }\nlet bin = (t / p.columns) * p.bins + u32(v);\n`;
+if (g.binary) {
+body += `atomicStore(&out0[bin], bitcast<u32>(${g.weight}(1)));\n`;
+} else if (g.floats) {
+body += `let w = ${weight(`t`)};\nvar old = atomicLoad(&out0[bin]);\nloop {\nlet r = atomicCompareExchangeWeak(&out0[bin], old, bitcast<u32>(bitcast<f32>(old) + w));\nif (r.exchanged) { break; }\nold = r.old_value;\n}\n`;
+} else if (g.weighted) {
+body += `atomicAdd(&out0[bin], bitcast<u32>(in1[t]));\n`;
+} else {
+body += `atomicAdd(&out0[bin], 1u);\n`;
+}
+return { inputs, outputs, params, workgroup: [workgroup, 1, 1], prelude, body };
 }];
   },
 };

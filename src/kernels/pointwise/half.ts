@@ -7,13 +7,10 @@ import {
   type BufferRange,
   type BufferRef,
   type Dispatch,
-  flatId,
   type GpuPlan,
   type GpuVariant,
   gridFor,
-  makeProgram,
   type Profile,
-  type Program,
 } from "../../core/dispatch.ts";
 import { accDType } from "../../core/gpu_storage.ts";
 import type { Attrs, Problem } from "../../core/op.ts";
@@ -21,7 +18,8 @@ import { castTo, type Expr } from "../../core/scalar/expr.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
-import { SCALAR_WGSL } from "../../shaders_generated.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { POINTWISE_HALF, SCALAR_WGSL } from "../../shaders_generated.ts";
 import { piecesOf } from "../copy/pieces.ts";
 
 const WORKGROUP = 64;
@@ -113,49 +111,9 @@ function aroundFloat32(plan: GpuPlan, { inputs, outputs }: Problem, profile: Pro
   return { dispatches: [...before, ...dispatches, ...after], temps };
 }
 
-const CONVERSIONS = {
-  unpack: (): Program =>
-    conversion(
-      "unpack_half",
-      "u32",
-      "vec2<f32>",
-      "halfvalue_",
-      (x) => `vec2(halfvalue_(${x} & 0xffffu), halfvalue_(${x} >> 16u))`,
-    ),
-  pack: (): Program =>
-    conversion(
-      "pack_half",
-      "vec2<f32>",
-      "u32",
-      "halfbits_",
-      (x) => `halfbits_(${x}.x) | (halfbits_(${x}.y) << 16u)`,
-    ),
-};
-
-function conversion(
-  name: string,
-  from: string,
-  to: string,
-  helper: string,
-  value: (x: string) => string,
-): Program {
-  return makeProgram({
-    name,
-    inputs: [from],
-    outputs: [to],
-    params: ["n"],
-    workgroup: [WORKGROUP, 1, 1],
-    prelude: wgslFunctions(SCALAR_WGSL, [helper]),
-    body: `let i = ${flatId(WORKGROUP)};
-if (i >= p.n) { return; }
-let x = in0[i];
-out0[i] = ${value("x")};`,
-  });
-}
-
 /** Converts words of two halves to pairs of floats, or back. */
 function convert(
-  way: keyof typeof CONVERSIONS,
+  way: "pack" | "unpack",
   words: number,
   from: BufferRef,
   to: BufferRef,
@@ -167,7 +125,10 @@ function convert(
     const packed = range.size === undefined ? {} : { offset: first * 4, size: count * 4 };
     const [source, target] = way === "unpack" ? [packed, range] : [range, packed];
     return {
-      program: CONVERSIONS[way](),
+      program: shaderProgram(POINTWISE_HALF, {
+        pack: way === "pack",
+        helper: wgslFunctions(SCALAR_WGSL, [way === "pack" ? "halfbits_" : "halfvalue_"]),
+      }, { name: `${way}_half` }),
       buffers: [{ ...from, ...source }, { ...to, ...target }],
       params: [count],
       grid: gridFor(count, WORKGROUP, profile),

@@ -1,9 +1,11 @@
 /**
  * Bands of matrices on the GPU.
  */
-import { flatId, type GpuVariant, gridFor, makeProgram } from "../../core/dispatch.ts";
+import { type GpuVariant, gridFor } from "../../core/dispatch.ts";
 import { gpuBytes, wgslType } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { POINTWISE_BAND_PART } from "../../shaders_generated.ts";
 
 const WORKGROUP = 64;
 
@@ -16,18 +18,11 @@ export const BAND_PART_VARIANTS: readonly GpuVariant[] = [{
     if (size === 0) return { dispatches: [] };
     const [rows, columns] = x.shape.slice(-2);
     const keep = (n: unknown, all: number): number => (Number(n) < 0 ? all : Number(n));
-    const type = wgslType(x.dtype);
-    const program = makeProgram({
-      name: "band_part",
-      inputs: [type],
-      outputs: [type],
-      params: ["total", "rows", "columns", "lower", "upper"],
-      workgroup: [WORKGROUP, 1, 1],
-      body: `let i = ${flatId(WORKGROUP)};
-if (i >= p.total) { return; }
-let c = i % p.columns; let r = i / p.columns % p.rows;
-out0[i] = select(${type}(0), in0[i], (r <= c + p.lower) & (c <= r + p.upper));`,
-    });
+    const program = shaderProgram(
+      POINTWISE_BAND_PART,
+      { element: wgslType(x.dtype) },
+      { name: "band_part" },
+    );
     return {
       dispatches: [{
         program,
