@@ -146,7 +146,7 @@ export async function main(args: readonly string[]): Promise<number> {
       if (build === undefined) continue;
       const { check: _, ...rest } = row;
       // The other state takes the place of a peer.
-      const pair: Row = { ...rest, weft: build as Row["weft"], tfjs: build };
+      const pair: Row = { ...rest, weft: build as NonNullable<Row["weft"]>, tfjs: build };
       delete (pair as { weftFunction?: unknown }).weftFunction;
       const { cells } = await runRow(
         pair,

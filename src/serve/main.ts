@@ -19,12 +19,32 @@ import { createHandler } from "./handler.ts";
 import type { Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";
 
+/** What is used of Deno: the library's types know browsers only. */
+interface DenoRuntime {
+  readonly args: readonly string[];
+  readonly env: { get(name: string): string | undefined };
+  exit(code: number): never;
+  stat(path: string): Promise<unknown>;
+  readDir(path: string): AsyncIterable<{ readonly name: string; readonly isDirectory: boolean }>;
+  addSignalListener(signal: "SIGINT" | "SIGTERM", handler: () => void): void;
+  serve(
+    options: {
+      readonly hostname: string;
+      readonly port: number;
+      readonly onListen: (address: { readonly hostname: string; readonly port: number }) => void;
+    },
+    handler: (request: Request) => Promise<Response>,
+  ): { readonly finished: Promise<void>; shutdown(): Promise<void> };
+}
+
+const deno = (globalThis as unknown as { readonly Deno: DenoRuntime }).Deno;
+
 const USAGE =
   "usage: serve [NAME=]MODEL_DIR... [--host HOST] [--port PORT] [--device cpu|webgpu] " +
   "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME]";
 
 async function exists(path: string): Promise<boolean> {
-  return await Deno.stat(path).then(() => true, () => false);
+  return await deno.stat(path).then(() => true, () => false);
 }
 
 async function load(folder: string): Promise<ServableModel | null> {
@@ -41,7 +61,7 @@ async function loadModel(folder: string): Promise<ServableModel | Versions> {
   const model = await load(folder);
   if (model !== null) return model;
   const versions: string[] = [];
-  for await (const entry of Deno.readDir(folder)) {
+  for await (const entry of deno.readDir(folder)) {
     if (entry.isDirectory && /^\d+$/.test(entry.name)) versions.push(entry.name);
   }
   for (const version of versions.sort((a, b) => Number(b) - Number(a))) {
@@ -83,7 +103,7 @@ async function main(args: readonly string[]): Promise<void> {
   });
   if (positionals.length === 0) throw new ValueError(USAGE);
   const variable = values["token-env"];
-  const token = variable === undefined ? undefined : Deno.env.get(variable);
+  const token = variable === undefined ? undefined : deno.env.get(variable);
   if (variable !== undefined && !token) {
     throw new ValueError(`Cannot read the token: the environment has no ${variable}`);
   }
@@ -110,7 +130,7 @@ async function main(args: readonly string[]): Promise<void> {
       },
     }),
   });
-  const server = Deno.serve({
+  const server = deno.serve({
     hostname: values.host,
     port: numberOf("port", values.port),
     onListen: ({ hostname, port }) =>
@@ -119,10 +139,10 @@ async function main(args: readonly string[]): Promise<void> {
   const stop = async (): Promise<void> => {
     await handler.drain();
     await server.shutdown();
-    Deno.exit(0);
+    deno.exit(0);
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => void stop());
+    deno.addSignalListener(signal, () => void stop());
   }
   await server.finished;
 }
@@ -130,10 +150,10 @@ async function main(args: readonly string[]): Promise<void> {
 /** Runs the command, and ends the process with 2 where it cannot. */
 export async function runCommand(): Promise<void> {
   try {
-    await main(Deno.args);
+    await main(deno.args);
   } catch (error) {
     console.error((error as Error).message);
-    Deno.exit(2);
+    deno.exit(2);
   }
 }
 

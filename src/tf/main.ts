@@ -27,7 +27,11 @@ async function main([what, from, to, signature]: readonly string[]): Promise<num
 
 /** Runs the command and ends the process. */
 export async function runCommand(): Promise<void> {
-  Deno.exit(await main(Deno.args));
+  // The library's types know browsers only; a command runs in Deno.
+  const { Deno: deno } = globalThis as unknown as {
+    Deno: { readonly args: readonly string[]; exit(code: number): never };
+  };
+  deno.exit(await main(deno.args));
 }
 
 if (import.meta.main) await runCommand();
