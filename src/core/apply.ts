@@ -61,6 +61,7 @@ export function currentInterpreter(): Interpreter {
 /** Runs `fn` under another interpreter; `null` means eager execution. */
 export function withInterpreter<R>(interpreter: Interpreter | null, fn: () => R): R {
   const before = current;
+  if (before === (interpreter ?? base)) return fn();
   current = interpreter ?? base;
   try {
     return fn();
@@ -110,7 +111,8 @@ export function announce(application: Application, list: readonly Recorder[]): v
   if (hasContext(application.inputs)) flowOn(application);
 }
 
-function hasContext(inputs: readonly OpInput[]): boolean {
+/** True where one of the inputs flows through a script's body, or is watched for one. */
+export function hasContext(inputs: readonly OpInput[]): boolean {
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i];
     if (x instanceof Tensor && x.context !== null) return true;

@@ -94,8 +94,8 @@ export interface Device {
   hostElements?(buffer: DeviceBuffer, spec: ConcreteSpec): HostElements;
   /** Reads buffers, all in one round trip. */
   read(reads: readonly BufferRead[]): Promise<NdArray[]>;
-  /** Gives memory back. */
-  free(buffer: DeviceBuffer, spec: ConcreteSpec): void;
+  /** Gives memory back; `bytes` of the spec where the caller knows them. */
+  free(buffer: DeviceBuffer, spec: ConcreteSpec, bytes?: number): void;
   /** The WebGPU buffer behind a buffer, for others on the same GPU to read. Absent where there is none. */
   lend?(buffer: DeviceBuffer): GPUBuffer;
   /** Memory held for reuse, and live device buffers. */

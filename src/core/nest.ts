@@ -63,6 +63,13 @@ export function firstLeaf(value: unknown): unknown {
   return leaf;
 }
 
+/** What `fn` makes of each element. A hole is undefined, where `map` would leave it one. */
+export function mapDense<T, U>(list: readonly T[], fn: (element: T) => U): U[] {
+  const out: U[] = [];
+  for (let i = 0; i < list.length; i++) out.push(fn(list[i]));
+  return out;
+}
+
 /** Leaves in order; object keys sorted. Throws `ValueError` for a structure that contains itself. */
 export function flatten<T>(nest: Nest<T>): T[] {
   const out: T[] = [];

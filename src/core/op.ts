@@ -206,6 +206,13 @@ export interface OpDef extends OpInit {
 }
 
 const OPAQUE: Meaning = { kind: "opaque" };
+/** With all that an op may lack, each has the same fields, so that engines read them from one place whichever op it is. */
+const UNSET = Object.fromEntries(
+  [
+    "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly stateful id signature",
+  ].join().split(" ").map((key) => [key, undefined]),
+) as Partial<OpInit>;
+
 const registry = new Map<string, OpDef>();
 /** Attributes by their text: most ops share theirs with others. */
 const knownAttrs = new Map<string, AttrDef>();
@@ -216,6 +223,7 @@ export function defineOp(init: OpInit): OpDef {
     throw new ValueError(`Cannot define op "${init.name}": it is defined already`);
   }
   const def: OpDef = {
+    ...UNSET,
     ...init,
     id: registry.size,
     signature: new Signature(init),

@@ -19,8 +19,8 @@ export function currentScope(): ScopeContext {
 
 /** Runs `fn` inside changed scopes. */
 export function withScope<R>(change: Partial<ScopeContext>, fn: () => R): R {
-  const before = context;
-  context = { ...context, ...change };
+  const before = context, { device = before.device, opName = before.opName } = change;
+  context = { device, opName };
   try {
     return fn();
   } finally {

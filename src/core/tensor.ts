@@ -85,9 +85,9 @@ export function newTensorId(): number {
  */
 export abstract class Tensor implements Spec {
   /** Number that names this tensor within the process. */
-  readonly id: number;
+  declare readonly id: number;
   /** Element type. */
-  readonly dtype: DType;
+  declare readonly dtype: DType;
   /** The script body this flows through, if any. */
   context: TensorContext | null = null;
   /** Known dimensions: `null` for unknown ones, `null` as a whole where the rank is unknown. */

@@ -17,6 +17,7 @@ import {
   checkDepth,
   isNested,
   isPlainObject,
+  mapDense,
   type Nest,
   packAs,
   setKey,
@@ -84,7 +85,7 @@ export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknow
   const visit = (value: unknown, depth: number): unknown => {
     checkDepth(depth);
     if (Array.isArray(value) && isStructure(value, depth)) {
-      return Array.from(value, (e) => visit(e, depth + 1));
+      return mapDense(value, (e) => visit(e, depth + 1));
     }
     if (isPlainObject(value) && !("shape" in value && "data" in value)) {
       const keys = Object.keys(value);

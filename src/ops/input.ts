@@ -54,7 +54,13 @@ export function toInputs(
       `Argument '${arg}' passed to '${fn}' must be a list of tensors, but got ${describe(xs)}`,
     );
   }
-  return Array.from(xs, (x, i) => toInput(x, `${arg}[${i}]`, fn, options));
+  const inputs: OpInput[] = [];
+  // Not `map`, which passes over holes.
+  for (let i = 0; i < xs.length; i++) {
+    const x = xs[i];
+    inputs.push(x instanceof Tensor ? x.asOpInput() : toInput(x, `${arg}[${i}]`, fn, options));
+  }
+  return inputs;
 }
 
 /** Converts to another dtype where it differs. */

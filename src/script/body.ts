@@ -27,23 +27,21 @@ export interface CallSite extends ScriptPlace {
 class BodyContext implements ScriptContext {
   readonly node: string;
   readonly run: number;
-  readonly #context: RunContext | null;
+  readonly #site: CallSite;
   readonly #limit: AbortController | null;
-  readonly #call: CallNumber;
   readonly #script: Script;
   #signal: AbortSignal | null = null;
 
   constructor(script: Script, site: CallSite, limit: AbortController | null) {
     this.node = site.node ?? site.op;
     this.run = site.context?.run ?? 0;
-    this.#context = site.context;
+    this.#site = site;
     this.#limit = limit;
-    this.#call = site.call;
     this.#script = script;
   }
 
   get seed(): bigint {
-    return seedOfCall(this.#call);
+    return seedOfCall(this.#site.call);
   }
 
   array(shape: readonly number[], data: ArrayLike<unknown>, dtype?: DType): NdArray {
@@ -55,7 +53,7 @@ class BodyContext implements ScriptContext {
   }
 
   #makeSignal(): AbortSignal {
-    const run = this.#context?.signal;
+    const run = this.#site.context?.signal;
     const limit = this.#limit?.signal;
     if (run && limit) return AbortSignal.any([run, limit]);
     return run ?? limit ?? new AbortController().signal;
@@ -107,17 +105,9 @@ function runBody<R>(
   const context = new BodyContext(script, site, limit);
   let result: unknown;
   try {
-    const call = (): unknown => {
-      if (script.worker) {
-        return callWorker(script.worker, packArguments(script, values), {
-          ...{ node: context.node, run: context.run, seed: context.seed, signal: context.signal },
-          dtype: commonDType(script),
-        });
-      }
-      if (script.flat && values.length === 1) return script.func(values[0], context);
-      return script.func(...packArguments(script, values), context);
-    };
-    result = site.context?.limit ? withinRun(site.context, call) : call();
+    result = site.context?.limit
+      ? withinRun(site.context, () => callFunction(script, values, context))
+      : callFunction(script, values, context);
   } catch (e) {
     throw mapScriptError(e, site);
   }
@@ -127,6 +117,15 @@ function runBody<R>(
   } catch (e) {
     throw mapResultError(e, site);
   }
+}
+
+function callFunction(script: Script, values: readonly unknown[], context: BodyContext): unknown {
+  if (script.worker) {
+    const { node, run, seed, signal } = context, dtype = commonDType(script);
+    return callWorker(script.worker, packArguments(script, values), { node, run, seed, signal, dtype });
+  }
+  if (script.flat && values.length === 1) return script.func(values[0], context);
+  return script.func(...packArguments(script, values), context);
 }
 
 function settle<R>(

@@ -5,7 +5,7 @@ import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
-import { checkDepth, isPlainObject, setKey } from "../core/nest.ts";
+import { checkDepth, isPlainObject, mapDense, setKey } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
@@ -41,7 +41,7 @@ export function readArguments(inp: unknown, op: string): Arguments {
   const visit = (v: unknown, depth: number): unknown => {
     checkDepth(depth);
     if (Array.isArray(v) && (depth === 0 || isStructure(v, depth))) {
-      return Array.from(v, (e) => visit(e, depth + 1));
+      return mapDense(v, (e) => visit(e, depth + 1));
     }
     if (isPlainObject(v) && !("shape" in v && "data" in v)) {
       const out: Record<string, unknown> = {};
@@ -92,13 +92,13 @@ export function callScript(
 ): unknown {
   const seeds = scriptSeeds();
   const script = seeds === null ? given : { ...given, seeds };
-  const attrs = {
-    ...ordered ? {} : { _unordered: true },
+  const attrs: Record<string, unknown> = {
     token: script.token,
     Tin: inputs.map((x) => x.dtype),
     Tout: script.outputs.specs.map((s) => s.dtype),
     _script: script,
   };
+  if (!ordered) attrs._unordered = true;
   const n = script.outputs.specs.length;
   const graph = currentGraph();
   if (!graph) return packOutputs(script.outputs, apply(def, inputs, attrs).slice(0, n));

@@ -47,7 +47,7 @@ export function callEagerStyle<R>(call: EagerStyleCall<R>): R | Promise<R> {
   };
   let out: R | Promise<R>;
   try {
-    given = call.inputs.map((x) => body.input(x));
+    given = body.inputs(call.inputs);
     out = body.runBody(() => callBody(script, given, site, finish, late));
   } catch (e) {
     body.end();

@@ -18,7 +18,7 @@ import { BodyCall } from "../runtime/functions/body_call.ts";
 import { scopeDevice } from "../runtime/devices.ts";
 import { onDevice } from "../runtime/eager/eager.ts";
 import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
-import { EagerTensor, outsideScopes } from "../runtime/eager/tensor.ts";
+import { EagerTensor, enterScope, outsideScopes } from "../runtime/eager/tensor.ts";
 import { callEagerStyle } from "./eager_style.ts";
 import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { callReading } from "./read_at_once.ts";
@@ -34,9 +34,12 @@ function callInPlace(
   canWait: boolean,
 ): Tensor[] | Promise<Tensor[]> {
   hostCallTotal.count++;
-  const around = new Set<TensorContext>();
-  for (const x of inputs) if (!(x instanceof NdArray) && x.context) around.add(x.context);
-  const place = { recorders: currentRecorders(), around: [...around], waits: canWait };
+  const around: TensorContext[] = [];
+  for (const x of inputs) {
+    if (x instanceof NdArray || x.context === null || around.includes(x.context)) continue;
+    around.push(x.context);
+  }
+  const place = { recorders: currentRecorders(), around, waits: canWait };
   const isStrict = script.strictGradients === true && place.recorders.length > 0;
   const device = scopeDevice();
   const site = { op: "EagerPyFunc", token: script.token, context: null, call: nextEagerCall() };
@@ -45,8 +48,8 @@ function callInPlace(
     const finish = (result: unknown, given: readonly OpInput[]): Tensor[] => {
       const values = body.within(() => valuesOf(script, result, given, body));
       if (body.recorder) checkConnected(script, body.recorder, given, values);
-      const handles = values.map((v) => handOut(v, on === device ? null : device));
-      for (const h of handles) h.context = place.around[0] ?? null;
+      const handles = handOut(values, on === device ? null : device);
+      for (const h of handles) h.context = around[0] ?? null;
       body.recorder?.release();
       return handles;
     };
@@ -73,14 +76,16 @@ function valuesOf(
   });
 }
 
-/** A handle that outlives the call, on a device where one is named; tapes know it by its id. */
-function handOut(t: Tensor, device: Device | null): EagerTensor {
-  return outsideScopes(() => {
-    const there = device === null ? t as EagerTensor : onDevice(t, device);
-    const handle = new EagerTensor(t.dtype, there.staticShape, there.storage.retain(), t.id);
-    if (there !== t) there.dispose();
-    return handle;
-  });
+/** Handles that outlive the call, on a device where one is named; tapes know them by their ids. */
+function handOut(values: readonly Tensor[], device: Device | null): EagerTensor[] {
+  return outsideScopes(() =>
+    values.map((t) => {
+      const there = device === null ? t as EagerTensor : onDevice(t, device);
+      const handle = new EagerTensor(t.dtype, there.staticShape, there.storage.retain(), t.id);
+      if (there !== t) there.dispose();
+      return handle;
+    })
+  );
 }
 
 /** Runs the body now. Throws `FailedPreconditionError` naming `pyFunctionAsync` where it is async. */
@@ -105,12 +110,9 @@ export async function runEagerlyAsync(
 
 /** Puts a result under the scope of the caller, which was out of force while the body ran. */
 function underScope(t: Tensor): Tensor {
-  const e = t as EagerTensor;
-  const mine = new EagerTensor(e.dtype, e.staticShape, e.storage.retain(), e.id);
-  mine.context = e.context;
-  mine.context?.adopt(mine);
-  e.dispose();
-  return mine;
+  enterScope(t as EagerTensor);
+  t.context?.adopt(t);
+  return t;
 }
 
 /** Throws `InvalidArgumentError` where an input that is differentiated does not reach any output through recorded ops. */

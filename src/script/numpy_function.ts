@@ -84,7 +84,7 @@ function prepare(
   if (tout === undefined) throw missingTout(op);
   const outputs = parseTout(tout);
   const { args, inputs } = readArguments(inp, op);
-  return { script: makeScript({ ...options, func, args, outputs }), inputs };
+  return { script: makeScript(func, args, outputs, options), inputs };
 }
 
 /**
@@ -355,7 +355,7 @@ export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOption
   );
   return callScript(
     def,
-    makeScript({ func, args: nest, outputs: declared, strictGradients }),
+    makeScript(func, nest, declared, { strictGradients }),
     inputs,
     options,
   );

@@ -136,5 +136,5 @@ function prepare(
   if (tout === undefined) throw missingTout("pyFunction");
   const outputs = parseTout(tout, "composites");
   const { args, inputs } = readArguments(inp, "EagerPyFunc");
-  return { script: makeScript({ ...options, func, args, outputs }), inputs };
+  return { script: makeScript(func, args, outputs, options), inputs };
 }

@@ -65,13 +65,14 @@ function callNumpyStyle(
   const use = (result: unknown): RunValue[] => {
     const taken: RunValue[] = [];
     try {
-      splitResult(script, result).forEach((v, i) => {
-        const sink = bytesOf(v) < LARGE ? null : sinks?.[i] ?? null;
+      const parts = splitResult(script, result);
+      for (let i = 0; i < parts.length; i++) {
+        const v = parts[i], sink = bytesOf(v) < LARGE ? null : sinks?.[i] ?? null;
         const isRead = wanted?.[i] !== false;
         const options = { shape: shapes[i], shared: shared || sink !== null || !isRead };
         const array = hostResult(script, i, v, options);
         taken.push(sink === null ? array : outsideScopes(() => constantTensor(array, sink)));
-      });
+      }
       return taken;
     } catch (e) {
       taken.forEach(releaseValue);
@@ -92,10 +93,7 @@ function callNumpyStyle(
   };
   let out: RunValue[] | Promise<RunValue[]> | undefined;
   try {
-    out = withOwner(
-      owned,
-      () => callBody(script, values, site, use, late),
-    );
+    out = withOwner(owned, () => callBody(script, values, site, use, late));
   } finally {
     if (owned.length > 0 && !(out instanceof Promise)) free();
   }

@@ -59,8 +59,6 @@ export interface ScriptInit {
   readonly args: unknown;
   /** Declared outputs. */
   readonly outputs: Outputs;
-  /** Keyword arguments come last as one object. */
-  readonly keywords?: boolean;
   /** Output shapes from input specs. */
   readonly shapeFn?: ShapeFunction | undefined;
   /** Gradient. */
@@ -193,28 +191,45 @@ export function registeredScriptCount(): number {
 }
 
 /** Token of a body: its registered name, or a fresh `pyfunc_N`. */
-export function makeScript(init: Omit<ScriptInit, "token">): Script {
-  checkCallable(init.func);
-  const token = tokenOf.get(init.func);
+export function makeScript(
+  func: ScriptFunction,
+  args: unknown,
+  outputs: Outputs,
+  { shapeFn, vjp, timeoutMs, worker, strictGradients }: ScriptOptions = {},
+): Script {
+  checkCallable(func);
+  const token = tokenOf.get(func);
   const known = token === undefined ? undefined : byToken.get(token);
   const own = token ?? `pyfunc_${anonymous++}`;
   return {
-    ...init,
-    worker: init.worker ? workerBody(init.func, init.worker) : null,
-    shapeFn: init.shapeFn ?? known?.shapeFn,
-    vjp: init.vjp ?? known?.vjp,
+    func,
+    args,
+    outputs,
+    shapeFn: shapeFn ?? known?.shapeFn,
+    vjp: vjp ?? known?.vjp,
+    timeoutMs,
+    worker: worker ? workerBody(func, worker) : null,
+    strictGradients,
     token: own,
     registered: token !== undefined,
-    flat: (init.args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
-    mergeKey: token === undefined || init.shapeFn || init.worker
+    flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
+    mergeKey: token === undefined || shapeFn || worker
       ? `${own}#${calls++}`
-      : mergeKeyOf(own, init),
+      : mergeKeyOf(own, args, outputs, timeoutMs),
   };
 }
 
+/** What may be said of a body beside its arguments and outputs. */
+type ScriptOptions = Pick<
+  ScriptInit,
+  "shapeFn" | "vjp" | "timeoutMs" | "worker" | "strictGradients"
+>;
+
 function mergeKeyOf(
   token: string,
-  { args, outputs, timeoutMs }: Omit<ScriptInit, "token">,
+  args: unknown,
+  outputs: Outputs,
+  timeoutMs: number | undefined,
 ): string {
   return [
     token,

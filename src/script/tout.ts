@@ -3,7 +3,7 @@
  */
 import { asDType, type DType } from "../core/dtype.ts";
 import { CompositeSpec, packComponents } from "../core/composite.ts";
-import { checkDepth, isNested, isPlainObject, setKey } from "../core/nest.ts";
+import { checkDepth, isNested, isPlainObject, mapDense, setKey } from "../core/nest.ts";
 import { TensorSpecClass } from "../core/tensor_spec.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
@@ -36,8 +36,17 @@ export interface Outputs {
   readonly single: boolean;
 }
 
+const ofDType = new Map<DType, Outputs>();
+
 /** Takes a `Tout` apart. Throws `TypeError` with TensorFlow's phrase for what is no dtype, and for composite specs where those are not taken. */
 export function parseTout(tout: unknown, takes?: "composites"): Outputs {
+  if (typeof tout !== "string") return parse(tout, takes);
+  let outputs = ofDType.get(tout as DType);
+  if (outputs === undefined) ofDType.set(tout as DType, outputs = parse(tout, takes));
+  return outputs;
+}
+
+function parse(tout: unknown, takes: "composites" | undefined): Outputs {
   const specs: OutputSpec[] = [];
   const visit = (t: unknown, depth: number): unknown => {
     checkDepth(depth);
@@ -49,7 +58,7 @@ export function parseTout(tout: unknown, takes?: "composites"): Outputs {
       for (const { dtype, shape } of t.components) specs.push({ dtype, shape });
       return t;
     }
-    if (Array.isArray(t)) return Array.from(t, (e) => visit(e, depth + 1));
+    if (Array.isArray(t)) return mapDense(t, (e) => visit(e, depth + 1));
     if (isPlainObject(t) && Object.keys(t).length > 0) {
       const out: Record<string, unknown> = {};
       for (const k of Object.keys(t).sort()) setKey(out, k, visit(t[k], depth + 1));
@@ -76,5 +85,5 @@ export function outputsOf(specs: readonly OutputSpec[], structure: unknown): Out
 
 /** Puts outputs into the nest that `Tout` had. */
 export function packOutputs<T>(outputs: Outputs, values: readonly T[]): unknown {
-  return packComponents(outputs.structure, values);
+  return outputs.structure === 0 ? values[0] : packComponents(outputs.structure, values);
 }

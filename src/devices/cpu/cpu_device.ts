@@ -168,8 +168,7 @@ export class CpuDevice implements Device {
       const cast = castArray(array, dtype);
       return cast === array ? array.data.slice() : this.upload(cast);
     }
-    const pointer = heap.alloc(byteLength(spec));
-    const { data } = array;
+    const { data } = array, pointer = heap.alloc(data.length * DTYPES[dtype].bytes);
     if (data.length === 1) setOne(heap, dtype, pointer, data[0] as number);
     else if (dtype === "float32") heap.f32.set(data as Float32Array, pointer >>> 2);
     else if (dtype === "int32") heap.i32.set(data as Int32Array, pointer >>> 2);
@@ -224,8 +223,8 @@ export class CpuDevice implements Device {
     return Promise.resolve(this.readSync(reads));
   }
 
-  free(buffer: DeviceBuffer, spec: ConcreteSpec): void {
-    if (typeof buffer === "number") this.engine!.heap.free(buffer, byteLength(spec));
+  free(buffer: DeviceBuffer, spec: ConcreteSpec, bytes: number = byteLength(spec)): void {
+    if (typeof buffer === "number") this.engine!.heap.free(buffer, bytes);
   }
 
   memory(): { poolBytes: number; gpuBuffers: number } {

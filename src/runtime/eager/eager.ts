@@ -110,21 +110,29 @@ export function unwatched<R>(fn: () => R): R {
 
 /** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
 export function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  if (watch === null) return executeNow(def, inputs, attrs);
+  const outputs = watch === null
+    ? executeNow(def, inputs, attrs)
+    : executeWatched(def, inputs, attrs);
+  const reads = currentReads();
+  if (reads !== null && def.effects !== "none" && def !== ReadVariableOp) {
+    reads.noteEffect(def.name);
+  }
+  return outputs;
+}
+
+function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
   // Of an op that is made of others the whole is looked at.
   const outputs = def.host
     ? executeNow(def, inputs, attrs)
     : unwatched(() => executeNow(def, inputs, attrs));
-  void watch({ def, inputs, outputs }, false);
+  void watch!({ def, inputs, outputs }, false);
   return outputs;
 }
 
 function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  const outputs = def.host
+  return def.host
     ? hostRunner(def)(inputs, attrs)
     : executeOn(def, inputs, attrs, targetDevice(inputs));
-  if (def.effects !== "none" && def !== ReadVariableOp) currentReads()?.noteEffect(def.name);
-  return outputs;
 }
 
 /** Executes an op on a device, or on the CPU where that device has no kernel for it. */
@@ -178,7 +186,8 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
     const made = kernel.run(buffers), results: Tensor[] = new Array(made.length);
     for (let i = 0; i < made.length; i++) {
       const spec = outputs[i];
-      const t = new EagerTensor(spec.dtype, spec.shape, new Storage(device, made[i], spec));
+      const storage = new Storage(device, made[i], spec, launch.outputBytes[i]);
+      const t = new EagerTensor(spec.dtype, spec.shape, storage);
       t.specId = launch.outputIds[i];
       results[i] = t;
     }
@@ -187,7 +196,7 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
     throw ofOp(e, def, inputs.map(specOf));
   } finally {
     if (moved) { for (const t of moved) t.dispose(); }
-    if (uploaded) { for (const i of uploaded) device.free(buffers[i], specOf(inputs[i])); }
+    if (uploaded) { for (const i of uploaded) device.free(buffers[i], inputs[i] as NdArray); }
   }
 }
 

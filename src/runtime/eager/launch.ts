@@ -15,6 +15,7 @@ import {
 } from "../../core/errors.ts";
 import { cpuDevice } from "../devices.ts";
 import { specId } from "./spec_id.ts";
+import { bytesOfSpec } from "./storage.ts";
 
 /** A prepared application: everything but the buffers. */
 export interface Launch {
@@ -28,6 +29,8 @@ export interface Launch {
   readonly outputs: readonly ConcreteSpec[];
   /** Numbers of the outputs' specs. */
   readonly outputIds: readonly number[];
+  /** Their bytes. */
+  readonly outputBytes: readonly number[];
   /** Values of host inputs. */
   readonly hosts: readonly (NdArray | undefined)[];
 }
@@ -66,6 +69,7 @@ export function prepareLaunch(
     attrs: inferred.attrs,
     outputs: inferred.outputs as ConcreteSpec[],
     outputIds: inferred.outputs.map((s) => (isConcreteSpec(s) ? specId(s.dtype, s.shape) : 0)),
+    outputBytes: inferred.outputs.map((s) => (isConcreteSpec(s) ? bytesOfSpec(s) : 0)),
     hosts,
   };
   if (def.meaning.kind === "view") return { ...base, device: asked, kernel: null };

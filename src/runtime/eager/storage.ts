@@ -9,27 +9,37 @@ import { sizeOf } from "../../core/shape.ts";
 /** Live totals, for `memory()`. */
 export const totals = { tensors: 0, storages: 0, bytes: 0, lostTensors: 0, lostBytes: 0 };
 
+/** Bytes that tensors of a spec take. */
+export function bytesOfSpec({ dtype, shape }: ConcreteSpec): number {
+  return DTYPES[dtype].bytes * sizeOf(shape);
+}
+
 /** Device memory with a reference count. */
 export class Storage {
   /** Where it lives. */
-  readonly device: Device;
+  declare readonly device: Device;
   /** The device's handle. */
-  readonly buffer: DeviceBuffer;
+  declare readonly buffer: DeviceBuffer;
   /** What was allocated. */
-  readonly spec: ConcreteSpec;
+  declare readonly spec: ConcreteSpec;
   /** Bytes of it. */
-  readonly bytes: number;
+  declare readonly bytes: number;
   #refs = 1;
   #counted = true;
 
-  /** Takes ownership of `buffer`. */
-  constructor(device: Device, buffer: DeviceBuffer, spec: ConcreteSpec) {
+  /** Takes ownership of `buffer`. `bytes` where the caller knows them. */
+  constructor(
+    device: Device,
+    buffer: DeviceBuffer,
+    spec: ConcreteSpec,
+    bytes: number = bytesOfSpec(spec),
+  ) {
     this.device = device;
     this.buffer = buffer;
     this.spec = spec;
-    this.bytes = DTYPES[spec.dtype].bytes * sizeOf(spec.shape);
+    this.bytes = bytes;
     totals.storages++;
-    totals.bytes += this.bytes;
+    totals.bytes += bytes;
   }
 
   /** Holders of this storage. */
@@ -60,7 +70,7 @@ export class Storage {
 
   /** Gives the memory back. */
   protected free(): void {
-    this.device.free(this.buffer, this.spec);
+    this.device.free(this.buffer, this.spec, this.bytes);
   }
 
   /** Drops a holder that was lost, not disposed. The totals keep counting it: they must not depend on when garbage is collected. */

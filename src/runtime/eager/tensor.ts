@@ -30,9 +30,9 @@ let nextRecent = 0;
 /** A tensor that holds a value on a device. */
 export class EagerTensor extends Tensor {
   /** Known dimensions. */
-  readonly staticShape: readonly number[];
+  declare readonly staticShape: readonly number[];
   /** The memory. */
-  readonly storage: Storage;
+  declare readonly storage: Storage;
   #disposed = false;
   #guarded = false;
   #registered = false;
@@ -284,6 +284,12 @@ export function withOwner<R>(owned: EagerTensor[], fn: () => R): R {
   } finally {
     scopes = before;
   }
+}
+
+/** Puts a tensor that was made outside scopes under those in force. */
+export function enterScope(t: EagerTensor): void {
+  if (scopes.length > 0) scopes[scopes.length - 1].push(t);
+  else if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(t);
 }
 
 function endScope(owned: EagerTensor[], survivors: ReadonlySet<unknown>): void {

@@ -13,7 +13,7 @@ import {
 import { DTYPES, isTrainable } from "../../core/dtype.ts";
 import type { Device } from "../../core/device.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { type ScopeContext, withScope } from "../../core/scope_context.ts";
+import { withScope } from "../../core/scope_context.ts";
 import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
 import { StepRecorder } from "../../autodiff/tape.ts";
 import { constantTensor, onDevice } from "../eager/eager.ts";
@@ -44,9 +44,10 @@ export class BodyCall implements TensorContext {
   readonly first: number = newTensorId();
   readonly #place: InPlace | null;
   readonly #recorders: readonly Recorder[];
-  readonly #scope: Partial<ScopeContext>;
   readonly #reads: ReadAhead | null;
-  readonly #followed = new Set<number>();
+  /** True where nothing around the code is put aside. */
+  readonly #isHere: boolean;
+  #followed: Set<number> | null = null;
   #waits = false;
   #ended = false;
   #abandoned = false;
@@ -67,8 +68,9 @@ export class BodyCall implements TensorContext {
     this.recorder = taped ? new StepRecorder("all") : null;
     this.#place = place;
     this.#reads = reads;
-    this.#recorders = [...place?.recorders ?? [], ...this.recorder ? [this.recorder] : []];
-    this.#scope = { opName: null, ...place && !reads ? {} : { device: device.name } };
+    this.#isHere = place !== null && reads === null;
+    const around = place?.recorders ?? [];
+    this.#recorders = this.recorder ? [...around, this.recorder] : around;
   }
 
   record(application: Application): void {
@@ -95,9 +97,10 @@ export class BodyCall implements TensorContext {
   /** Takes into the tape how a tensor was computed from variables that were read after an await. */
   follow(t: Tensor): void {
     if (!this.recorder || !t.context?.watchesOnly) return;
+    const followed = this.#followed ??= new Set();
     for (const { step, outputs, variables } of readsBehind(t.id)) {
-      if (this.#followed.has(outputs[0].id)) continue;
-      this.#followed.add(outputs[0].id);
+      if (followed.has(outputs[0].id)) continue;
+      followed.add(outputs[0].id);
       for (const v of variables) this.recorder.read(v);
       for (const o of outputs) {
         this.recorder.watch(o.id);
@@ -131,31 +134,34 @@ export class BodyCall implements TensorContext {
   /** Runs synchronous code of the call: eager, on the call's device, with nothing of the caller's around it but tapes it is for. */
   within<R>(fn: () => R): R {
     const owned = (): R => withOwner(this.owned, fn);
-    // What is called in place may read what the code around it may.
-    const call = this.#place && !this.#reads ? owned : () => withReads(this.#reads, owned);
+    // What is called in place is eager already, and may read what the code around it may.
+    if (this.#isHere) return withRecorders(this.#recorders, owned);
+    const reading = (): R => withReads(this.#reads, owned);
+    const scope = { device: this.device.name, opName: null };
     return withInterpreter(
       null,
-      () => withRecorders(this.#recorders, () => withScope(this.#scope, call)),
+      () => withRecorders(this.#recorders, () => withScope(scope, reading)),
     );
   }
 
   /**
-   * A handle of the call's own on an input, which the code may dispose. Handles of variables stay as they are. Where a plan makes the
+   * Handles of the call's own on inputs, which the code may dispose. Handles of variables stay as they are. Where a plan makes the
    * call, two handles on one tensor are two sources of its tape.
    */
-  input(x: OpInput): OpInput {
+  inputs(xs: readonly OpInput[]): OpInput[] {
+    return this.within(() => xs.map((x) => this.#input(x)));
+  }
+
+  #input(x: OpInput): OpInput {
     if (DTYPES[x.dtype].kind === "handle") return x;
-    return this.within(() => {
-      const isHere = this.#place !== null && this.#reads === null && x instanceof EagerTensor;
-      const there = isHere ? x : onDevice(x, this.device);
-      const id = this.#place && x instanceof Tensor ? x.id : undefined;
-      const t = there === x || id !== undefined
-        ? new EagerTensor(there.dtype, there.staticShape, there.storage.retain(), id)
-        : there;
-      t.context = this.#place?.waits === false ? (x as Partial<Tensor>).context ?? null : this;
-      if (isTrainable(t.dtype)) this.recorder?.watch(t.id);
-      return t;
-    });
+    const there = this.#isHere && x instanceof EagerTensor ? x : onDevice(x, this.device);
+    const id = this.#place && x instanceof Tensor ? x.id : undefined;
+    const t = there === x || id !== undefined
+      ? new EagerTensor(there.dtype, there.staticShape, there.storage.retain(), id)
+      : there;
+    t.context = this.#place?.waits === false ? (x as Partial<Tensor>).context ?? null : this;
+    if (isTrainable(t.dtype)) this.recorder?.watch(t.id);
+    return t;
   }
 
   /** A result that outlives the call, on the call's device. */

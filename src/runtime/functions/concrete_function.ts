@@ -5,6 +5,7 @@ import {
   announce,
   apply,
   currentRecorders,
+  hasContext,
   type OpInput,
   withInterpreter,
 } from "../../core/apply.ts";
@@ -222,8 +223,7 @@ export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Ten
 }
 
 function isTaped(inputs: readonly OpInput[]): boolean {
-  return currentRecorders().length > 0 ||
-    inputs.some((x) => x instanceof Tensor && x.context !== null);
+  return currentRecorders().length > 0 || hasContext(inputs);
 }
 
 /** The function's own outputs. The further ones of a forward variant are the tapes' alone, who hold what they need by now. */
@@ -293,22 +293,40 @@ function start<P>(
   inputs: readonly OpInput[],
   context: RunContext,
   { draws = f.draws, host }: CallOptions,
-  go: (
-    plan: Plan,
-    feeds: readonly RunValue[],
-    context: RunContext,
-    options: ExecuteOptions,
-  ) => RunValue[] | P,
+  go: Go<P>,
   isComplete = true,
 ): Results | RunValue[] | P {
   const n = f.graph.inputs.length + f.graph.captures.length;
-  const work = (): Results | RunValue[] | P => {
-    const plan = f.plan(host), feeds = inputs.slice(0, n) as RunValue[];
-    return (context.counter === null && isComplete ? executeAlone(plan, feeds) : null) ??
-      go(plan, feeds, context, { draws });
-  };
-  return tracer === null ? work() : traced({ name: f.name, category: "run" }, work);
+  const feeds = inputs.slice(0, n) as RunValue[];
+  if (tracer !== null) {
+    return traced(
+      { name: f.name, category: "run" },
+      () => startNow(f, feeds, context, { draws, host }, go, isComplete),
+    );
+  }
+  return startNow(f, feeds, context, { draws, host }, go, isComplete);
 }
+
+function startNow<P>(
+  f: ConcreteFunction,
+  feeds: readonly RunValue[],
+  context: RunContext,
+  { draws, host }: CallOptions & { readonly draws: DrawCounts },
+  go: Go<P>,
+  isComplete: boolean,
+): Results | RunValue[] | P {
+  const plan = f.plan(host);
+  const results = context.counter === null && isComplete ? executeAlone(plan, feeds) : null;
+  return results ?? go(plan, feeds, context, { draws });
+}
+
+/** How a plan is run that is more than kernels. */
+type Go<P> = (
+  plan: Plan,
+  feeds: readonly RunValue[],
+  context: RunContext,
+  options: ExecuteOptions,
+) => RunValue[] | P;
 
 function callGradient(
   saved: Readonly<Record<string, Tensor>>,

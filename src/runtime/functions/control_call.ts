@@ -23,13 +23,6 @@ import { RunTape, tapeValue } from "./run_tape.ts";
 import { asTensors, releaseValue, type RunValue } from "../session/run_value.ts";
 import { EagerTensor, withOwner } from "../eager/tensor.ts";
 
-/** A function of the call with its inputs, and what becomes of its values. */
-interface Prepared {
-  readonly f: ConcreteFunction;
-  readonly inputs: OpInput[];
-  readonly take: (values: RunValue[]) => OpInput[];
-}
-
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
 export class ControlCall {
   /** The call. */
@@ -75,9 +68,11 @@ export class ControlCall {
     args: readonly OpInput[],
     host?: HostPlacing,
   ): OpInput[] | Promise<OpInput[]> {
-    const { f, inputs, take } = this.#prepare(branch, args, host);
-    const out = run(f, inputs, this.call.context, { host, draws: this.#draws });
-    return out instanceof Promise ? out.then(take) : take(out);
+    const inputs = this.#inputsOf(branch, args), { context } = this.call;
+    const out = run(this.#called(branch), inputs, context, { host, draws: this.#draws });
+    return out instanceof Promise
+      ? out.then((values) => this.#take(branch, inputs, values, host))
+      : this.#take(branch, inputs, out, host);
   }
 
   /** {@linkcode ControlCall.run} as far as a boundary, where it waits, as for the `late` ones of its arguments. */
@@ -88,33 +83,45 @@ export class ControlCall {
     host?: HostPlacing,
     late?: LateFeeds,
   ): OpInput[] | Later<OpInput[]> {
-    const { f, inputs, take } = this.#prepare(branch, args, host);
+    const inputs = this.#inputsOf(branch, args);
     late?.whenSupplied((values) => late.numbers.forEach((n, i) => inputs[n] = values[i]));
     // Many may be under way: what they draw is no matter of which comes first.
     const draws = this.#draws;
-    const out = runTo(boundary, f, inputs, {
+    const out = runTo(boundary, this.#called(branch), inputs, {
       context: this.call.context,
       host,
       late,
       draws: branch.f.graph.ordered ? draws : draws.ofElement(draws.next("element")),
     });
-    return Array.isArray(out) ? take(out) : out.map(take);
+    return Array.isArray(out)
+      ? this.#take(branch, inputs, out, host)
+      : out.map((values) => this.#take(branch, inputs, values, host));
   }
 
   /** The plan by which a function runs here. */
-  planOf({ f }: Branch, host?: HostPlacing): Plan {
-    return (this.recorder === null ? f : f.differentiable.forward).plan(host);
+  planOf(branch: Branch, host?: HostPlacing): Plan {
+    return this.#called(branch).plan(host);
   }
 
-  #prepare(branch: Branch, args: readonly OpInput[], host: HostPlacing | undefined): Prepared {
-    const inputs = [...args, ...branch.from.map((i) => this.inputs[i])];
+  #called({ f }: Branch): ConcreteFunction {
+    return this.recorder === null ? f : f.differentiable.forward;
+  }
+
+  /** What a function of the call gets: its arguments, then what it captures. */
+  #inputsOf({ from }: Branch, args: readonly OpInput[]): OpInput[] {
     this.call.context.tick();
-    const { recorder } = this;
-    if (recorder === null) {
-      return { f: branch.f, inputs, take: (values) => this.#adopt(values) };
-    }
-    const f = branch.f.differentiable.forward;
-    return { f, inputs, take: (values) => this.#record(branch.f, inputs, values, host) };
+    const inputs = args.slice();
+    for (let i = 0; i < from.length; i++) inputs.push(this.inputs[from[i]]);
+    return inputs;
+  }
+
+  #take(
+    { f }: Branch,
+    inputs: readonly OpInput[],
+    values: RunValue[],
+    host: HostPlacing | undefined,
+  ): OpInput[] {
+    return this.recorder === null ? this.#adopt(values) : this.#record(f, inputs, values, host);
   }
 
   /** Results belong to the call. One that comes after its end is freed. */
@@ -134,9 +141,14 @@ export class ControlCall {
     return own;
   }
 
-  /** Frees results that are not needed any more. A tape keeps them all. */
-  free(values: readonly OpInput[]): void {
-    for (const v of values) if (this.#results.delete(v)) (v as EagerTensor).dispose();
+  /** Frees a result that is not needed any more. A tape keeps them all. */
+  free(v: OpInput): void {
+    if (this.#results.delete(v)) (v as EagerTensor).dispose();
+  }
+
+  /** {@linkcode ControlCall.free} for several. */
+  freeAll(values: readonly OpInput[]): void {
+    for (let i = 0; i < values.length; i++) this.free(values[i]);
   }
 
   /** Records the call as one application, with what its gradient needs. */
@@ -197,7 +209,7 @@ export class ControlCall {
 
   #end(): void {
     this.#ended = true;
-    this.free([...this.#results]);
+    this.freeAll([...this.#results]);
     for (const t of this.#owned) t.dispose();
     this.#owned.length = 0;
   }

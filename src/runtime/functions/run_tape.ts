@@ -175,7 +175,7 @@ function runGradient(call: HostCall): HostResults {
   const body = new BodyCall(call.device, call.wanted.at(-1) === true);
   try {
     const inputs = call.inputs.slice(1, 1 + sources);
-    const dys = call.inputs.slice(1 + sources).map((x) => body.input(x) as Tensor);
+    const dys = body.inputs(call.inputs.slice(1 + sources)) as Tensor[];
     // Beyond the call's own inputs come handles of variables that its body may have read.
     const ids = inputs.map((x, i) => tape.sources[i] ?? stepValue(x).id);
     const unseen = inputs.some(isUnseen)

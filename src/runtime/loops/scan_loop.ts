@@ -122,7 +122,7 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     const before = state;
     state = results.slice(0, count);
     results.slice(count).forEach((v, k) => collected[k].push(v));
-    control.free(before);
+    control.freeAll(before);
     checkStates(state, before, call.node);
   };
   // Without rows only a result that is a state tells more of its shape than the body does.
@@ -137,7 +137,7 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
         control.within(() =>
           n === 0 ? fill(rowsShape(0, rowShape(k)), 0, outputs[k].dtype) : stack(values as Tensor[])
         );
-      control.free(values);
+      control.freeAll(values);
       return all;
     });
     return [...state, ...stacked];

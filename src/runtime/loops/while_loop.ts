@@ -277,12 +277,14 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
       // What a device keeps of the host's variables would be read by nobody.
       if (!host.body.fetches.has(i) || v instanceof NdArray || before.includes(v)) return v;
       const array = (v as EagerTensor).ndarraySync();
-      control.free([v]);
+      control.free(v);
       return array;
     });
-    control.free(before.filter((v) => !vars.includes(v)));
-    vars.forEach((v, i) => {
-      const shape = v instanceof Tensor ? v.staticShape : v.shape;
+    for (let i = 0; i < before.length; i++) {
+      if (!vars.includes(before[i])) control.free(before[i]);
+    }
+    for (let i = 0; i < vars.length; i++) {
+      const v = vars[i], shape = v instanceof Tensor ? v.staticShape : v.shape;
       if (!compatible(shapes[i], shape)) {
         throw new InvalidArgumentError(
           `Loop variable ${i} has ${
@@ -291,7 +293,7 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
           { op: call.def.name, node: call.node },
         );
       }
-    });
+    }
     iteration++;
   };
   const runBody = (): Next | Promise<Next> => control.run(body, vars, host.body);
@@ -311,9 +313,9 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
       ([a]) => more = Boolean(a.item()),
     );
     const next = (): Next | Promise<Next> => {
-      control.free([p]);
+      control.free(p);
       if (!more) {
-        if (Array.isArray(ahead)) control.free(ahead);
+        if (Array.isArray(ahead)) control.freeAll(ahead);
         return null;
       }
       if (ahead === null) return runBody();
@@ -331,13 +333,15 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
     if (device.type === "GPU" && (waits ??= waitsBeforeEffects(control.planOf(body, host.body)))) {
       return runAhead(t);
     }
-    const read = ([a]: readonly NdArray[]): Next | Promise<Next> => {
-      control.free([p]);
-      return a.item() ? runBody() : null;
+    const decide = (more: unknown): Next | Promise<Next> => {
+      control.free(p);
+      return more ? runBody() : null;
     };
+    // An array for one element costs more than a small turn's kernels.
+    if (device.hostElements !== undefined) return decide(t.scalar());
     device.check();
     const now = device.readSync([readOf(t)]);
-    return now ? read(now) : device.read([readOf(t)]).then(read);
+    return now ? decide(now[0].item()) : device.read([readOf(t)]).then(([a]) => decide(a.item()));
   };
   let waits: boolean | undefined;
   const test = (): Next | Promise<Next> => {
