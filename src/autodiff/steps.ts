@@ -28,83 +28,101 @@ export interface Step {
   readonly kept: ReadonlyMap<string, OpInput>;
 }
 
-/** Names of what a step must keep: positions of the values its gradient rule reads. */
-export function keptPositions(def: OpDef, inputs: number, outputs: number, attrs: Attrs): string[] {
-  const rule = def.grad;
-  if (rule === null) return [];
-  if (rule === undefined) return Array.from({ length: inputs }, (_, i) => `i${i}`);
-  const out: string[] = [];
-  forEachPosition(def, inputs, outputs, attrs, (name, position) => {
-    if (rule.saves.includes(name)) out.push(position);
-  });
-  return out;
+/** Where a flat input or output of an op belongs. */
+interface Position {
+  /** Argument. */
+  readonly name: string;
+  /** Index within a variadic argument; null for others. */
+  readonly index: number | null;
+  readonly isInput: boolean;
+  /** Number among the inputs or outputs. */
+  readonly at: number;
+  /** Its name in {@linkcode Step.kept}. */
+  readonly key: string;
 }
 
-/** Calls `visit(argument name, position, index within a variadic argument)` for each flat input and output. */
-export function forEachPosition(
+/** Positions of ops without variadic arguments, by the ops' numbers: the same for each application. Null for other ops. */
+const fixed: (readonly Position[] | null)[] = [];
+
+function positionsOf(
   def: OpDef,
   inputs: number,
   outputs: number,
   attrs: Attrs,
-  visit: (name: string, position: string, index: number | null) => void,
-): void {
-  const walk = (args: readonly ArgDef[], total: number, prefix: string): void => {
-    let flat = 0;
-    for (const arg of args) {
-      const variadic = arg.numberAttr !== undefined || arg.typeListAttr !== undefined;
-      const list = arg.typeListAttr === undefined
-        ? undefined
-        : attrs[arg.typeListAttr] as readonly unknown[] | undefined;
-      // Where the attributes do not say, there is one variadic argument and it takes what the others leave.
-      const n = variadic
-        ? list?.length ?? attrs[arg.numberAttr ?? ""] as number ?? total - (args.length - 1)
-        : 1;
-      for (let k = 0; k < n; k++) visit(arg.name, `${prefix}${flat++}`, variadic ? k : null);
+): readonly Position[] {
+  const known = fixed[def.id];
+  if (known) return known;
+  const { inputArgs, outputArgs } = def.signature;
+  const positions = [
+    ...positionsAmong(inputArgs, inputs, attrs, true),
+    ...positionsAmong(outputArgs, outputs, attrs, false),
+  ];
+  if (known === undefined) {
+    fixed[def.id] = [...inputArgs, ...outputArgs].some(isVariadic) ? null : positions;
+  }
+  return positions;
+}
+
+function isVariadic({ numberAttr, typeListAttr }: ArgDef): boolean {
+  return numberAttr !== undefined || typeListAttr !== undefined;
+}
+
+function positionsAmong(
+  args: readonly ArgDef[],
+  total: number,
+  attrs: Attrs,
+  isInput: boolean,
+): Position[] {
+  const positions: Position[] = [];
+  for (const arg of args) {
+    const variadic = isVariadic(arg);
+    const list = arg.typeListAttr === undefined
+      ? undefined
+      : attrs[arg.typeListAttr] as readonly unknown[] | undefined;
+    // Where the attributes do not say, there is one variadic argument and it takes what the others leave.
+    const n = variadic
+      ? list?.length ?? attrs[arg.numberAttr ?? ""] as number ?? total - (args.length - 1)
+      : 1;
+    for (let k = 0; k < n; k++) {
+      const at = positions.length, key = `${isInput ? "i" : "o"}${at}`;
+      positions.push({ name: arg.name, index: variadic ? k : null, isInput, at, key });
     }
-  };
-  walk(def.signature.inputArgs, inputs, "i");
-  walk(def.signature.outputArgs, outputs, "o");
+  }
+  return positions;
 }
 
 /** What the gradient rule gets: by argument name, `name:k` for variadic ones. */
 export function savedByName(step: Step): Record<string, Tensor> {
   const out: Record<string, Tensor> = {};
-  forEachPosition(
-    step.def,
-    step.inputs.length,
-    step.outputs.length,
-    step.attrs,
-    (name, position, index) => {
-      const t = step.kept.get(position);
-      // A literal stands in for a tensor: ops take both.
-      if (t !== undefined) out[index === null ? name : `${name}:${index}`] = t as Tensor;
-    },
-  );
+  const { def, inputs, outputs, attrs, kept } = step;
+  for (const { name, index, key } of positionsOf(def, inputs.length, outputs.length, attrs)) {
+    const t = kept.get(key);
+    // A literal stands in for a tensor: ops take both.
+    if (t !== undefined) out[index === null ? name : `${name}:${index}`] = t as Tensor;
+  }
   return out;
 }
 
 /** Makes a step; `keep` says how a tensor is kept alive. */
 export function makeStep(application: Application, keep: (t: Tensor) => Tensor): Step {
-  const { def, inputs, outputs } = application;
+  const { def, inputs, outputs, attrs } = application, rule = def.grad;
   const kept = new Map<string, OpInput>();
+  const keepAt = (key: string, t: OpInput): void => {
+    if (!kept.has(key)) kept.set(key, t instanceof NdArray ? t : keep(t));
+  };
   // In a graph keeping costs nothing, and shapes may have to be asked for.
   if (outputs[0]?.isSymbolic) {
-    inputs.forEach((t, i) => kept.set(`i${i}`, t instanceof NdArray ? t : keep(t)));
+    inputs.forEach((t, i) => keepAt(`i${i}`, t));
     outputs.forEach((t, i) => kept.set(`o${i}`, t));
   }
-  for (const position of keptPositions(def, inputs.length, outputs.length, application.attrs)) {
-    const t = position[0] === "i"
-      ? inputs[Number(position.slice(1))]
-      : outputs[Number(position.slice(1))];
-    if (!kept.has(position)) kept.set(position, t instanceof NdArray ? t : keep(t));
+  if (rule === undefined) inputs.forEach((t, i) => keepAt(`i${i}`, t));
+  else if (rule !== null && rule.saves.length > 0) {
+    const { saves } = rule;
+    for (const p of positionsOf(def, inputs.length, outputs.length, attrs)) {
+      if (saves.includes(p.name)) keepAt(p.key, (p.isInput ? inputs : outputs)[p.at]);
+    }
   }
-  return {
-    def,
-    attrs: application.attrs,
-    inputs: inputs.map(stepValue),
-    outputs: outputs.map(stepValue),
-    kept,
-  };
+  return { def, attrs, inputs: inputs.map(stepValue), outputs: outputs.map(stepValue), kept };
 }
 
 /** A value as steps know it. Handles go by their variable's id, which is the same in every graph. */

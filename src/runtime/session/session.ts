@@ -1,6 +1,7 @@
 /**
  * Session: runs parts of a graph. Plans are made once per set of fetches and feeds.
  */
+import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { flatten, isNested, type Nest, packAs } from "../../core/nest.ts";
 import { NdArray, type Scalar } from "../../core/nd_array.ts";
@@ -82,6 +83,21 @@ interface Request {
   readonly fed: Fed;
 }
 
+/** A request as it is known again, and its plan. */
+interface Asked {
+  readonly device: Device;
+  readonly wanted: readonly SymbolicTensor[];
+  readonly targets: readonly Operation[];
+  readonly feeds: readonly SymbolicTensor[];
+  readonly planned: Planned;
+}
+
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 /**
  * Runs operations of a graph. Follows TensorFlow `tf.compat.v1.Session`.
  *
@@ -103,7 +119,12 @@ export class Session {
   /** The graph that is run. */
   readonly graph: Graph;
   readonly #soft: boolean;
-  readonly #plans = new RecentMap<string, Planned>(PLAN_LIMIT, ({ plan }) => releasePlan(plan));
+  readonly #plans = new RecentMap<string, Planned>(PLAN_LIMIT, ({ plan }) => {
+    releasePlan(plan);
+    if (this.#last?.planned.plan === plan) this.#last = null;
+  });
+  /** What the last run asked for: the next one often asks for the same. */
+  #last: Asked | null = null;
   #generation = deviceGeneration();
   readonly #running = new Set<RunContext>();
   readonly #folder = new Folder();
@@ -241,14 +262,21 @@ export class Session {
   }
 
   #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
-    const { wanted: fetches, targets, fed: { tensors: feeds } } = request;
-    const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
-    const key = `${defaultDevice().name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
-      ids(feeds)
-    }`;
+    const { wanted, targets, fed: { tensors: feeds } } = request, { promises } = this.graph;
     if (this.#generation !== deviceGeneration()) this.#releasePlans();
-    const known = this.#plans.get(key);
-    if (known?.promises === this.graph.promises) return known.plan;
+    const device = defaultDevice(), last = this.#last;
+    if (
+      last?.planned.promises === promises && last.device === device &&
+      sameItems(last.wanted, wanted) && sameItems(last.targets, targets) &&
+      sameItems(last.feeds, feeds)
+    ) return last.planned.plan;
+    const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
+    const key = `${device.name}|${ids(wanted)}|${targets.map((o) => o.index).join()}|${ids(feeds)}`;
+    const planned = this.#plans.get(key);
+    if (planned?.promises === promises) {
+      this.#last = { device, wanted, targets, feeds, planned };
+      return planned.plan;
+    }
     return traced(
       { name: "plan", category: "plan" },
       () => this.#makePlan(key, request, context),
