@@ -142,16 +142,39 @@ export function applied(
   operands: readonly Expr[],
   known: Map<Expr, Expr> = new Map(),
 ): Expr[] {
+  const exprs = expressionsOf(node), alone = binaryOf(exprs);
   const kept = operands.map((e, i) => {
     if (DTYPES[node.inputs[i].dtype].kind !== "float") return e;
     if (operands.indexOf(e) < i) return keep(e, true);
-    if (CHOICES.has(e.op)) return e;
+    if (CHOICES.has(e.op) || alone && isOpaque(alone, e, operands[1 - i])) return e;
     let one = known.get(e);
     if (!one) known.set(e, one = keep(e));
     return one;
   });
   const memo = new Map<Expr, Expr>();
-  return expressionsOf(node).map((e) => substitute(e, operands, memo, { at: ALGEBRA, by: kept }));
+  return exprs.map((e) => substitute(e, operands, memo, { at: ALGEBRA, by: kept }));
+}
+
+/** The primitive, where that of two operands is all there is. */
+function binaryOf([{ op, args }, ...more]: readonly Expr[]): ScalarOp | null {
+  const [x, y] = args, isBinary = args.length === 2 && x.op === "arg" && y.op === "arg";
+  return more.length === 0 && isBinary && x.value !== y.value ? op : null;
+}
+
+/** The number that an expression is; null for none. */
+function numberOf({ op, args, value }: Expr): number | null {
+  return op === "const" ? value! : op === "cast" ? numberOf(args[0]) : null;
+}
+
+/**
+ * True where drivers have no algebra for an operand beside another: a number in a sum or product, unless it is zero, which they drop or
+ * take for the product; a sum to be multiplied, but by a number, which they multiply its terms with.
+ */
+function isOpaque(op: ScalarOp, e: Expr, other: Expr): boolean {
+  if (op === "div" || numberOf(other) !== null) return false;
+  const number = numberOf(e);
+  if (number !== null) return number !== 0;
+  return op === "mul" && (e.op === "add" || e.op === "sub");
 }
 
 /** The node that computes `outputs`, which are values of `members`, from what is outside of these. */
