@@ -128,10 +128,15 @@ export function outside(node: IrNode): IrValue[] {
 
 /** Primitives between which drivers do algebra. */
 const ALGEBRA: ReadonlySet<ScalarOp> = new Set<ScalarOp>(["add", "sub", "mul", "div"]);
-/** Primitives that choose, or change a few bits: drivers know nothing about sums and products of what they give. */
+/** Primitives that choose, or change a bit: drivers know nothing about sums and products of what they give. */
 const CHOICES: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
-  ...["arg", "keep", "min", "max", "abs", "sign", "floor", "ceil", "round", "trunc"] as const,
+  ...["arg", "keep", "min", "max", "abs", "sign"] as const,
 ]);
+
+/** The greater of a number and itself is that number. */
+function isChoice({ op, args }: Expr): boolean {
+  return CHOICES.has(op) && (args.length < 2 || args[0] !== args[1]);
+}
 
 /**
  * A pointwise node's expressions over these operands, which stay to its arithmetic what arrays are to a kernel: unknown numbers. What
@@ -146,7 +151,7 @@ export function applied(
   const kept = operands.map((e, i) => {
     if (DTYPES[node.inputs[i].dtype].kind !== "float") return e;
     if (operands.indexOf(e) < i) return keep(e, true);
-    if (CHOICES.has(e.op) || alone && isOpaque(alone, e, operands[1 - i])) return e;
+    if (isChoice(e) || alone && isOpaque(alone, e, operands[1 - i])) return e;
     let one = known.get(e);
     if (!one) known.set(e, one = keep(e));
     return one;
