@@ -5,6 +5,11 @@
 
 import { setBackend } from "@weft/weft";
 
+/** Name of the file that runs now: of the file of tests, or of the bundle that has it. `url` is its `import.meta.url`. */
+export function fileName(url: string): string {
+  return new URL(url).pathname.split("/").at(-1)!;
+}
+
 /** A device that tests run on, as `setBackend` names it. */
 export type TestDevice = "cpu" | "webgpu";
 

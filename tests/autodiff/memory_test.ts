@@ -128,6 +128,8 @@ testOnDevices("rows that come after one has failed are freed", async () => {
       using tape = taped ? new tf.GradientTape() : null;
       tape?.watch(x);
       const failed = assertRejects(() => f.async(x), tf.errors.UnknownError, "no");
+      // Where rows must be read first, their bodies begin later.
+      while (gates.length < 3) await new Promise((done) => setTimeout(done));
       gates[1].reject(new Error("no"));
       await failed;
       gates[0].resolve();

@@ -50,12 +50,14 @@ export const BUNDLED: string =
 const NO_ASYNC_STORAGE =
   "browsers cannot tell whose code goes on after an await: the garbage collector finds what it made";
 
+const OTHER_ENTRIES =
+  "a bundle holds the ops of the other entries as well, which their own tests cover";
+
 /** Names of tests that fail in other platforms, each with the reason. */
 export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntries([
-  [
-    "every op has samples, or a reason why not",
-    "a bundle holds the ops of the other entries as well, which their own tests cover",
-  ],
+  ["every op has samples, or a reason why not", OTHER_ENTRIES],
+  ["every op is TensorFlow's, has parts or a reason why not", OTHER_ENTRIES],
+  ["readGraphDef() names the file that is missing", "a page has no files"],
   ...["cpu", "webgpu"].flatMap((device) => [
     [
       `1.6 an OpError keeps its class; node, cause, text and both stacks are there [${device}]`,

@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { type Any, assertFlat, errorOf, open } from "../script/helpers.ts";
+import { type Any, assertFlat, errorToldOf, open, settled } from "../script/helpers.ts";
 
 /** What `fn` writes to the console. */
 async function printed(
@@ -14,6 +14,7 @@ async function printed(
   console[stream] = (...args: unknown[]) => void lines.push(args.join(" "));
   try {
     await fn();
+    await settled();
   } finally {
     console[stream] = before;
   }
@@ -176,8 +177,9 @@ testOnDevices("tap() calls its function at each run, and gives the value on", as
   for (const [place, run] of Object.entries(TAPS)) {
     const seen: unknown[] = [];
     await run((v, ctx) => void seen.push(v.toArray(), typeof ctx.node));
+    await settled();
     assertEquals(seen, [[1, 4], "string", [1, 4], "string"], place);
-    const error = await errorOf(() =>
+    const error = await errorToldOf(() =>
       run(() => {
         throw new RangeError("too much");
       })

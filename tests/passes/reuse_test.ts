@@ -114,25 +114,31 @@ testOnDevices("a function is planned once and prepared once for each of eight sh
   tf.dispose(xs);
 });
 
-testOnDevices("what lies around a script is prepared once for each shape", async () => {
-  const graph = new tf.Graph();
-  const { x, y } = graph.asDefault(() => {
-    const x = tf.placeholder("float32", [null], "x");
-    const spec = tf.TensorSpec([null], "float32");
-    const middle = tf.numpyFunction((v: tf.NdArray) => v, [tf.cumsum(x)], spec);
-    return { x, y: tf.reverse(tf.cumsum(middle), [0]) };
+const BODIES: Readonly<Record<string, (v: tf.NdArray) => tf.NdArray | Promise<tf.NdArray>>> = {
+  "a script": (v) => v,
+  "a script that awaits": (v) => Promise.resolve(v),
+};
+for (const [what, body] of Object.entries(BODIES)) {
+  testOnDevices(`what lies around ${what} is prepared once for each shape`, async () => {
+    const graph = new tf.Graph();
+    const { x, y } = graph.asDefault(() => {
+      const x = tf.placeholder("float32", [null], "x");
+      const spec = tf.TensorSpec([null], "float32");
+      const middle = tf.numpyFunction(body, [tf.cumsum(x)], spec);
+      return { x, y: tf.reverse(tf.cumsum(middle), [0]) };
+    });
+    await using sess = new tf.Session({ graph });
+    const run = async (n: number): Promise<number[]> => {
+      const feeds = new Map([[x, new Float32Array(n)]]);
+      const { plans, segments, kernels } = await workOf(() => sess.run(y, { feeds }));
+      return [plans, segments, kernels];
+    };
+    const [n, m] = [fresh(), fresh()];
+    assertEquals(await run(n), [1, 2, 3]);
+    assertEquals(await run(m), [0, 2, 3]);
+    for (const length of [n, m, n]) assertEquals(await run(length), [0, 0, 0]);
   });
-  await using sess = new tf.Session({ graph });
-  const run = async (n: number): Promise<number[]> => {
-    const feeds = new Map([[x, new Float32Array(n)]]);
-    const { plans, segments, kernels } = await workOf(() => sess.run(y, { feeds }));
-    return [plans, segments, kernels];
-  };
-  const [n, m] = [fresh(), fresh()];
-  assertEquals(await run(n), [1, 2, 3]);
-  assertEquals(await run(m), [0, 2, 3]);
-  for (const length of [n, m, n]) assertEquals(await run(length), [0, 0, 0]);
-});
+}
 
 testOnDevices("a session plans once for each set of fetches and feeds", async () => {
   const graph = new tf.Graph();

@@ -71,6 +71,31 @@ export async function errorOf(fn: () => unknown): Promise<tf.errors.OpError> {
   throw new Error("Expected an error, but there was none");
 }
 
+/** Ends when all is done that eager code put off until a device was read that can only be awaited, as in browsers. */
+export async function settled(): Promise<void> {
+  // Readbacks end in order, and what is put off reads twice.
+  for (let i = 0; i < 4; i++) {
+    using x = tf.scalar(i);
+    await x.data();
+  }
+}
+
+/** What `fn` throws or rejects with, or tells the console of where it is too late for either. */
+export async function errorToldOf(fn: () => unknown): Promise<tf.errors.OpError> {
+  const told: unknown[] = [];
+  const before = console.error;
+  console.error = (error) => void told.push(error);
+  try {
+    return await errorOf(async () => {
+      await fn();
+      await settled();
+      if (told.length > 0) throw told[0];
+    });
+  } finally {
+    console.error = before;
+  }
+}
+
 /** Totals that a loop must leave where they were. */
 export function totals(): Record<string, number> {
   const { numTensors, numBytes, numDataBuffers, registeredScripts, liveTapes } = tf.memory();

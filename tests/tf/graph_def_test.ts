@@ -74,7 +74,7 @@ Deno.test("readGraphDef() leaves constants where they are in the file", async ()
   assert(content.buffer === bytes.buffer, "the constant was copied");
 });
 
-Deno.test("readGraphDef() refuses what is no GraphDef, naming the file", async () => {
+Deno.test("readGraphDef() refuses what is no GraphDef, saying why", async () => {
   const refuses = (source: Uint8Array | string, message: string) =>
     assertRejects(() => readGraphDef(source), tf.errors.DataLossError, message);
   await refuses(new TextEncoder().encode("node { name: }"), "at line 1");
@@ -83,6 +83,9 @@ Deno.test("readGraphDef() refuses what is no GraphDef, naming the file", async (
   await refuses(new TextEncoder().encode("node { attr { ".repeat(300)), "has no field");
   await refuses(new TextEncoder().encode('{"node": 3}'), "its JSON is no GraphDef");
   await refuses(Uint8Array.of(10, 200, 1, 0), "4 bytes");
-  await assertRejects(() => readGraphDef("/no/such.pb"), tf.errors.NotFoundError, "/no/such.pb");
   await assertRejects(() => readGraphDef(3 as never), TypeError, "received number");
+});
+
+Deno.test("readGraphDef() names the file that is missing", async () => {
+  await assertRejects(() => readGraphDef("/no/such.pb"), tf.errors.NotFoundError, "/no/such.pb");
 });

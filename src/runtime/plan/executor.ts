@@ -162,15 +162,16 @@ class Execution {
     this.#settle();
   }
 
-  /** Starts every step that is ready, in order. */
-  #sweep(): void {
+  /** Starts every step that is ready, in order; all before `from` are done. */
+  #sweep(from = 0): void {
     const { steps } = this.#plan;
     const segments = segmentsOf(this.#plan);
     this.#isSweeping = true;
+    this.#queue.length = 0;
     let isClear = true;
-    for (let i = 0; i < steps.length;) {
+    for (let i = from; i < steps.length;) {
       // Where nothing is pending, kernels run in one go as far as they can.
-      const isWaiting = this.#states[i] === WAITING;
+      const state = this.#states[i], isWaiting = state === WAITING || state === QUEUED;
       const isNext = isWaiting && isClear && this.#late === null &&
         this.#left === steps.length - i;
       const ran = isNext ? this.#runSegment(segments, i) : 0;
@@ -373,8 +374,11 @@ class Execution {
     try {
       shielded(this.#context, () => {
         fn();
+        const { steps } = this.#plan;
         while (this.#queue.length > 0 && !this.#failed) {
-          this.#start(this.#plan.steps[this.#queue.shift()!]);
+          const next = this.#queue.shift()!;
+          if (this.#left === steps.length - next) this.#sweep(next);
+          else this.#start(steps[next]);
         }
       });
       this.#settle();
