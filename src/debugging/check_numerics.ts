@@ -196,7 +196,7 @@ function watchOutputs(
     if (y === null || y === undefined) return;
     const { kind } = DTYPES[y.dtype];
     if (kind !== "float" && kind !== "complex") return;
-    const judge = (found: Found): void | Promise<void> => {
+    const judge = (found: Found, inputs: readonly OpInput[]): void | Promise<void> => {
       if (!found.nan && !found.inf) return;
       const refuse = (given: readonly Found[]): void => {
         if (!found.nan && given.some((g) => g.inf)) return;
@@ -211,13 +211,28 @@ function watchOutputs(
         : refuse(given as Found[]);
     };
     const found = lookAt(y);
-    const done = found instanceof Promise ? found.then(judge) : judge(found);
+    const done = found instanceof Promise
+      ? withHandles(inputs, (held) => found.then((f) => judge(f, held)))
+      : judge(found, inputs);
     if (done instanceof Promise) waiting.push(done);
   });
   if (waiting.length === 0) return;
   const all = Promise.all(waiting).then(() => {});
   if (waits) return all;
   all.catch((error) => console.error(error));
+}
+
+/** What `use` comes to, which gets handles of its own: eager code goes on, and may free what it gave. */
+async function withHandles(
+  inputs: readonly OpInput[],
+  use: (held: readonly OpInput[]) => Promise<void>,
+): Promise<void> {
+  const held = inputs.map((x) => (isNumbers(x) && x instanceof EagerTensor ? handleOn(x) : x));
+  try {
+    await use(held);
+  } finally {
+    held.forEach((x, i) => x !== inputs[i] && (x as EagerTensor).dispose());
+  }
 }
 
 function isNumbers(x: OpInput | undefined): x is OpInput {

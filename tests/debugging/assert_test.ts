@@ -2,7 +2,15 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { fileName, testOnDevices } from "../devices.ts";
-import { type Any, assertFlat, errorOf, errorToldOf, open, settled } from "../script/helpers.ts";
+import {
+  type Any,
+  assertFlat,
+  errorOf,
+  errorToldOf,
+  open,
+  settled,
+  testAwaited,
+} from "../script/helpers.ts";
 
 const d = tf.debugging;
 const I = (...v: number[]) => tf.tensor1d(v, "int32");
@@ -312,6 +320,17 @@ testOnDevices("enableCheckNumerics() finds what gradients make", async () => {
   (await f.async(tf.scalar(0)) as tf.Tensor).dispose();
   const error = await watched(() => errorOf(() => f.async(tf.scalar(0))));
   assertMatch(error.message, /Detected Inf/);
+});
+
+testAwaited("enableCheckNumerics() looks at what was freed before a GPU was read", async () => {
+  const x = tf.scalar(-1);
+  await assertFlat(() =>
+    watched(async () => {
+      const error = await errorToldOf(() => tf.tidy(() => void tf.sqrt(tf.add(x, 0))));
+      assertMatch(error.message, /Detected NaN in output 0 of eagerly-executed op "Sqrt"/);
+      await settled();
+    })
+  );
 });
 
 testOnDevices("enableCheckNumerics() frees what it makes, and may be called twice", async () => {

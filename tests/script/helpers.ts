@@ -1,6 +1,8 @@
 /** What the tests of script ops share: running a piece of graph, both modes at once, and looking for leaks. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
+import { gpuDevice } from "../../src/runtime/devices.ts";
+import { testOnGpu } from "../devices.ts";
 
 /** What may be fetched, in any nest. */
 // deno-lint-ignore no-explicit-any
@@ -73,8 +75,8 @@ export async function errorOf(fn: () => unknown): Promise<tf.errors.OpError> {
 
 /** Ends when all is done that eager code put off until a device was read that can only be awaited, as in browsers. */
 export async function settled(): Promise<void> {
-  // Readbacks end in order, and what is put off reads twice.
-  for (let i = 0; i < 4; i++) {
+  // Readbacks end in order, and what is put off reads up to four times in turn.
+  for (let i = 0; i < 8; i++) {
     using x = tf.scalar(i);
     await x.data();
   }
@@ -112,4 +114,19 @@ export async function assertFlat(fn: () => unknown): Promise<void> {
 /** A promise with its ends outside. */
 export function deferred<T = void>(): PromiseWithResolvers<T> {
   return Promise.withResolvers<T>();
+}
+
+/** {@linkcode testOnGpu} on a GPU that can only be awaited. */
+export function testAwaited(name: string, fn: () => Promise<void>): void {
+  testOnGpu(name, async () => {
+    const gpu = gpuDevice() as Any;
+    Object.defineProperty(gpu, "canReadSync", { value: false, configurable: true });
+    gpu.readSync = () => null;
+    try {
+      await fn();
+    } finally {
+      delete gpu.canReadSync;
+      delete gpu.readSync;
+    }
+  });
 }

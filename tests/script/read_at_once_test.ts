@@ -4,28 +4,11 @@
  */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { gpuDevice } from "../../src/runtime/devices.ts";
-import { testOnGpu } from "../devices.ts";
-import { type Any, assertFlat, open, plain, totals } from "./helpers.ts";
+import { assertFlat, open, plain, testAwaited, totals } from "./helpers.ts";
 
 type T = tf.Tensor;
 const { FailedPreconditionError } = tf.errors;
 const scalarSpec = tf.TensorSpec([], "float32");
-
-/** {@linkcode testOnGpu} on a GPU that can only be awaited. */
-function testAwaited(name: string, fn: () => Promise<void>): void {
-  testOnGpu(name, async () => {
-    const gpu = gpuDevice() as Any;
-    Object.defineProperty(gpu, "canReadSync", { value: false, configurable: true });
-    gpu.readSync = () => null;
-    try {
-      await fn();
-    } finally {
-      delete gpu.canReadSync;
-      delete gpu.readSync;
-    }
-  });
-}
 
 /** Reads where the body's own source does not show it. */
 const valueOf = (x: T): number => x.item();
