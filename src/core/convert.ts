@@ -9,6 +9,7 @@ import {
   isBigInt,
   isInteger,
   makeData,
+  MOST_OBJECTS,
   type TypedArray,
 } from "./dtype.ts";
 import { isForeignArray, readForeignArray } from "./foreign_array.ts";
@@ -16,7 +17,7 @@ import { checkNesting } from "./nest.ts";
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
 import { NdArray, numberToBfloat16, type Scalar } from "./nd_array.ts";
 import { encodeString } from "./text.ts";
-import { ValueError } from "./errors.ts";
+import { ResourceExhaustedError, ValueError } from "./errors.ts";
 
 /** Anything that can become a tensor but is not one yet. */
 export type ArrayLikeValue =
@@ -87,6 +88,7 @@ function convert(value: unknown, { dtype, strict = false }: ConvertOptions): NdA
   const numbers = nestedNumbers(value, shape, ofNumbers, strict);
   if (numbers !== null) return new NdArray(ofNumbers, shape, numbers);
   const leaves: unknown[] = [];
+  checkLeaves(shape);
   collect(value, shape, 0, leaves, dtype);
   const kind = dtype ?? inferDType(leaves);
   return new NdArray(kind, shape, fillLeaves(leaves, kind, strict));
@@ -233,6 +235,18 @@ function collect(
   for (let i = 0; i < list.length; i++) collect(list[i], shape, axis + 1, out, dtype);
 }
 
+/** A list that is in another again and again is many values and little memory, until they are taken out. */
+function checkLeaves(shape: Shape): void {
+  // Where there is nothing, there are still the lists that hold it.
+  const nothing = shape.indexOf(0), count = sizeOf(nothing < 0 ? shape : shape.slice(0, nothing));
+  if (shape.length < 2 || count <= MOST_OBJECTS) return;
+  throw new ResourceExhaustedError(
+    `Cannot convert a nested array of shape ${
+      shapeText(shape)
+    }: it would have ${count} values, at most ${MOST_OBJECTS} are possible`,
+  );
+}
+
 function inferDType(leaves: readonly unknown[]): DType {
   if (leaves.length === 0) return "float32";
   const v = leaves[0];
@@ -271,8 +285,13 @@ function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): 
   const data = makeData(dtype, leaves.length) as unknown[];
   const isComplex = DTYPES[dtype].kind === "complex";
   const put = elementWriter(isComplex ? "float64" : dtype, strict);
+  const range = strict ? undefined : WHOLE_RANGE[dtype];
   for (let i = 0; i < leaves.length; i++) {
     const leaf = leaves[i];
+    // A bigint is meant to be exact.
+    if (typeof leaf === "bigint" && range !== undefined && (leaf < range[0] || leaf > range[1])) {
+      throw new ValueError(`Cannot convert ${leaf} to ${dtype}: it is out of range`);
+    }
     if (isComplex) {
       const [re, im] = Array.isArray(leaf) ? leaf : [leaf, 0];
       data[2 * i] = put(re);
@@ -289,6 +308,13 @@ const INT_RANGE: Partial<Record<DType, readonly [number, number]>> = {
   uint16: [0, 65535],
   int32: [-2147483648, 2147483647],
   uint32: [0, 4294967295],
+};
+
+/** The same of all integers, for bigints. */
+const WHOLE_RANGE: Partial<Record<DType, readonly [number | bigint, number | bigint]>> = {
+  ...INT_RANGE,
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+  uint64: [0n, 2n ** 64n - 1n],
 };
 
 function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
@@ -309,7 +335,7 @@ function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknow
         : fail(leaf);
   }
   if (isBigInt(dtype)) {
-    const [lo, hi] = dtype === "int64" ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n];
+    const [lo, hi] = WHOLE_RANGE[dtype]!;
     return (leaf) => {
       if (typeof leaf === "boolean") return leaf ? 1n : 0n;
       if (typeof leaf === "number") {

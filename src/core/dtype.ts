@@ -161,15 +161,23 @@ export function isDType(value: unknown): value is DType {
 }
 
 function show(value: unknown): string {
+  let parts = 0;
+  const counted = (_: string, part: unknown): unknown => {
+    if (++parts > MOST_SHOWN) throw new RangeError("Too long");
+    return part;
+  };
   try {
     return typeof value === "function"
       ? value.name || "function"
-      : JSON.stringify(value) ?? String(value);
+      : JSON.stringify(value, counted) ?? String(value);
   } catch {
-    // Nested too deep to be written, or a class of its own.
+    // Too long or nested too deep to be written, or a class of its own.
     return Object.prototype.toString.call(value);
   }
 }
+
+/** Parts of a value that a message writes. */
+const MOST_SHOWN = 100;
 
 /** True for floating and complex dtypes: those gradients flow through. */
 export function isTrainable(dtype: DType): boolean {

@@ -311,6 +311,7 @@ export function bfloat16ToNumber(bits: number): number {
 export function numberToBfloat16(value: number): number {
   f32[0] = value;
   const bits = u32[0];
-  if (Number.isNaN(value)) return (bits >>> 16) | 0x40;
+  // Which bits a NaN of JavaScript has is the engine's affair.
+  if (Number.isNaN(value)) return 0x7fc0;
   return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
 }

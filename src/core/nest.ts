@@ -45,6 +45,26 @@ export function checkDepth(depth: number): void {
   }
 }
 
+/** Most lists and objects in a structure, and most leaves: more come only of few that are in it again and again. */
+const MOST_PARTS = 1 << 20;
+
+/** A walk through a structure, level by level. What is shared is walked as often as it is met, which must have an end. */
+export class NestWalk {
+  #parts = 0;
+
+  /**
+   * Goes into a list or an object, after so many leaves. Throws `ValueError` at a depth that only a structure that contains itself has,
+   * and where there are more parts than a structure may have.
+   */
+  enter(depth: number, leaves: number): void {
+    checkDepth(depth);
+    if (++this.#parts <= MOST_PARTS && leaves <= MOST_PARTS) return;
+    throw new ValueError(
+      `Cannot walk a structure: it has more than ${MOST_PARTS} parts, as it contains the same lists very often`,
+    );
+  }
+}
+
 /** Throws `ValueError` where lists are nested deeper than a tensor has dimensions. */
 export function checkNesting(depth: number): void {
   if (depth <= MAX_RANK) return;
@@ -70,15 +90,15 @@ export function mapDense<T, U>(list: readonly T[], fn: (element: T) => U): U[] {
   return out;
 }
 
-/** Leaves in order; object keys sorted. Throws `ValueError` for a structure that contains itself. */
+/** Leaves in order; object keys sorted. Throws `ValueError` for a structure that contains itself, or the same lists without end. */
 export function flatten<T>(nest: Nest<T>): T[] {
-  const out: T[] = [];
+  const out: T[] = [], walk = new NestWalk();
   const visit = (n: unknown, depth: number): void => {
     if (Array.isArray(n)) {
-      checkDepth(depth);
+      walk.enter(depth, out.length);
       for (const e of n) visit(e, depth + 1);
     } else if (isPlainObject(n)) {
-      checkDepth(depth);
+      walk.enter(depth, out.length);
       for (const k of Object.keys(n).sort()) visit(n[k], depth + 1);
     } else out.push(n as T);
   };

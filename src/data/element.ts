@@ -19,6 +19,7 @@ import {
   isPlainObject,
   mapDense,
   type Nest,
+  NestWalk,
   packAs,
   setKey,
   structureText,
@@ -81,13 +82,14 @@ export interface ElementType {
 
 /** A nest of values taken apart: what is no structure is one tensor. */
 export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknown } {
-  const leaves: unknown[] = [];
+  const leaves: unknown[] = [], walk = new NestWalk(), known = new Map<unknown, boolean>();
   const visit = (value: unknown, depth: number): unknown => {
-    checkDepth(depth);
-    if (Array.isArray(value) && isStructure(value, depth)) {
+    if (Array.isArray(value) && isStructure(value, depth, known)) {
+      walk.enter(depth, leaves.length);
       return mapDense(value, (e) => visit(e, depth + 1));
     }
     if (isPlainObject(value) && !("shape" in value && "data" in value)) {
+      walk.enter(depth, leaves.length);
       const keys = Object.keys(value);
       const out: Record<string, unknown> = Object.fromEntries(keys.map((key) => [key, 0]));
       for (const key of keys.sort()) setKey(out, key, visit(value[key], depth + 1));
@@ -104,13 +106,21 @@ export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknow
 }
 
 /** A list with something that is a tensor by itself is a structure; nested lists of plain values are one tensor. */
-function isStructure(list: readonly unknown[], depth: number): boolean {
+function isStructure(
+  list: readonly unknown[],
+  depth: number,
+  known: Map<unknown, boolean>,
+): boolean {
   checkDepth(depth);
-  return list.some((v) =>
+  let found = known.get(list);
+  if (found !== undefined) return found;
+  found = list.some((v) =>
     v instanceof Tensor || v instanceof NdArray || v instanceof TensorSpecClass ||
     v instanceof CompositeTensor || dtypeOfArray(v) !== undefined || isPlainObject(v) ||
-    (Array.isArray(v) && isStructure(v, depth + 1))
+    (Array.isArray(v) && isStructure(v, depth + 1, known))
   );
+  known.set(list, found);
+  return found;
 }
 
 /** The specs in the element's nest. Records and lists in it write themselves as such: `{x: float32[2]}`. */

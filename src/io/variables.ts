@@ -3,7 +3,7 @@
  */
 import { InvalidArgumentError, NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import { checkDepth, isPlainObject, type Nest } from "../core/nest.ts";
+import { isPlainObject, type Nest, NestWalk } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { Tensor, type VariableLike } from "../core/tensor.ts";
@@ -60,8 +60,9 @@ function contentsOf(nest: Variables): Contents {
     }
     to.set(name, value);
   };
+  const walk = new NestWalk();
   const visit = (value: unknown, path: readonly string[], depth = 0): void => {
-    checkDepth(depth);
+    walk.enter(depth, variables.size);
     if (value instanceof Tensor) {
       add(variables, path.length > 0 ? path.join("/") : value.name, value as VariableLike);
     } else if (isStateful(value)) add(optimizers, path.map((key) => `${key}/`).join(""), value);

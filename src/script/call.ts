@@ -5,7 +5,7 @@ import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
-import { checkDepth, isPlainObject, mapDense, setKey } from "../core/nest.ts";
+import { checkDepth, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
@@ -37,13 +37,14 @@ export function readArguments(inp: unknown, op: string): Arguments {
       `inp of ${op} must be a list of tensors: ${describe(inp)} is not iterable as one`,
     );
   }
-  const inputs: OpInput[] = [];
+  const inputs: OpInput[] = [], walk = new NestWalk(), known = new Map<unknown, boolean>();
   const visit = (v: unknown, depth: number): unknown => {
-    checkDepth(depth);
-    if (Array.isArray(v) && (depth === 0 || isStructure(v, depth))) {
+    if (Array.isArray(v) && (depth === 0 || isStructure(v, depth, known))) {
+      walk.enter(depth, inputs.length);
       return mapDense(v, (e) => visit(e, depth + 1));
     }
     if (isPlainObject(v) && !("shape" in v && "data" in v)) {
+      walk.enter(depth, inputs.length);
       const out: Record<string, unknown> = {};
       for (const k of Object.keys(v).sort()) setKey(out, k, visit(v[k], depth + 1));
       return out;
@@ -59,15 +60,23 @@ export function readArguments(inp: unknown, op: string): Arguments {
 }
 
 /** A nested list is a structure where a tensor or typed array is in it; plain numbers are one tensor. */
-function isStructure(list: readonly unknown[], depth: number): boolean {
+function isStructure(
+  list: readonly unknown[],
+  depth: number,
+  known: Map<unknown, boolean>,
+): boolean {
   checkDepth(depth);
-  return list.length === 0 ||
+  let found = known.get(list);
+  if (found !== undefined) return found;
+  found = list.length === 0 ||
     list.some((v) =>
       v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
       v instanceof CompositeTensor ||
       isPlainObject(v) ||
-      (Array.isArray(v) && isStructure(v, depth + 1) && v.length > 0)
+      (Array.isArray(v) && isStructure(v, depth + 1, known) && v.length > 0)
     );
+  known.set(list, found);
+  return found;
 }
 
 function convert(v: unknown, op: string): OpInput {

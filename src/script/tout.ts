@@ -3,7 +3,7 @@
  */
 import { asDType, type DType } from "../core/dtype.ts";
 import { CompositeSpec, packComponents } from "../core/composite.ts";
-import { checkDepth, isNested, isPlainObject, mapDense, setKey } from "../core/nest.ts";
+import { isNested, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
 import { TensorSpecClass } from "../core/tensor_spec.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
@@ -47,9 +47,9 @@ export function parseTout(tout: unknown, takes?: "composites"): Outputs {
 }
 
 function parse(tout: unknown, takes: "composites" | undefined): Outputs {
-  const specs: OutputSpec[] = [];
+  const specs: OutputSpec[] = [], walk = new NestWalk();
   const visit = (t: unknown, depth: number): unknown => {
-    checkDepth(depth);
+    walk.enter(depth, specs.length);
     if (t instanceof TensorSpecClass) {
       specs.push({ dtype: t.dtype, shape: t.shape });
       return 0;

@@ -10,7 +10,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { findChromium, type Page, runPage } from "../../tools/browser.ts";
-import { NOT_ELSEWHERE } from "./excluded.ts";
+import { NOT_IN_PAGES } from "./excluded.ts";
 import {
   bundleReadme,
   bundleTests,
@@ -289,7 +289,7 @@ for (const file of files) {
       const texts: string[] = [];
       for (const name of PAGE_NAMES) {
         for (const report of (await outcomeOf(name)).reports) {
-          if (report.file !== file || report.status !== "failed" || report.name in NOT_ELSEWHERE) {
+          if (report.file !== file || report.status !== "failed" || report.name in NOT_IN_PAGES) {
             continue;
           }
           texts.push(

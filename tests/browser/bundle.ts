@@ -39,9 +39,11 @@ export function portableTests(words?: readonly string[]): string[] {
   );
 }
 
-/** Those of some test files that look at what is in memory, and so must run alone. */
+/** Those of some test files that look at what is in memory and in caches, and so must run alone. */
 export function lonelyTests(files: readonly string[]): string[] {
-  return files.filter((file) => /\bmemory\(|numTensors|\/helpers\.ts"/.test(read(file)));
+  return files.filter((file) =>
+    /\bmemory\(|numTensors|\blookups\b|\/helpers\.ts"/.test(read(file))
+  );
 }
 
 /** Options of {@linkcode bundleTests}. */

@@ -44,20 +44,16 @@ export const NOT_IN_NODE: Readonly<Record<string, string>> = {
   "tests/tfjs/": "a bundle has TensorFlow.js as browsers want it, and so it does not start",
 };
 
-/** The reason that holds in Node as well. */
-export const BUNDLED: string =
-  "looks for the name of a source file in a stack, and a bundle has none";
+const BUNDLED = "looks for the name of a source file in a stack, and a bundle has none";
+const OTHER_ENTRIES =
+  "a bundle holds the ops of the other entries as well, which their own tests cover";
 const NO_ASYNC_STORAGE =
   "browsers cannot tell whose code goes on after an await: the garbage collector finds what it made";
 
-const OTHER_ENTRIES =
-  "a bundle holds the ops of the other entries as well, which their own tests cover";
-
-/** Names of tests that fail in other platforms, each with the reason. */
-export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntries([
+/** Names of tests that fail in every bundle, each with the reason. */
+const NOT_IN_BUNDLES: Readonly<Record<string, string>> = Object.fromEntries([
   ["every op has samples, or a reason why not", OTHER_ENTRIES],
   ["every op is TensorFlow's, has parts or a reason why not", OTHER_ENTRIES],
-  ["readGraphDef() names the file that is missing", "a page has no files"],
   ...["cpu", "webgpu"].flatMap((device) => [
     [
       `1.6 an OpError keeps its class; node, cause, text and both stacks are there [${device}]`,
@@ -67,6 +63,14 @@ export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntrie
       `G23 an error in the backward pass names the gradient's node, and where the forward op was made [${device}]`,
       BUNDLED,
     ],
+  ]),
+]);
+
+/** Names of tests that fail in pages, each with the reason. */
+export const NOT_IN_PAGES: Readonly<Record<string, string>> = {
+  ...NOT_IN_BUNDLES,
+  "readGraphDef() names the file that is missing": "a page has no files",
+  ...Object.fromEntries(["cpu", "webgpu"].flatMap((device) => [
     [
       `runs that are in flight when the session closes end, and what comes after leaves nothing [${device}]`,
       NO_ASYNC_STORAGE,
@@ -75,5 +79,12 @@ export const NOT_ELSEWHERE: Readonly<Record<string, string>> = Object.fromEntrie
       `what a body makes after an await is its own, used or not, until it keeps it [${device}]`,
       NO_ASYNC_STORAGE,
     ],
-  ]),
-]);
+  ])),
+};
+
+/** Names of tests that fail in Node, each with the reason. */
+export const TESTS_NOT_IN_NODE: Readonly<Record<string, string>> = {
+  ...NOT_IN_BUNDLES,
+  "ctx.seed repeats in workers, and is each call's own":
+    "the tests' bundle has no file that Node starts a worker from, as the package has",
+};

@@ -79,6 +79,22 @@ Deno.test("a shape is filled with one value, or must hold as many as there are",
   );
 });
 
+Deno.test("integers take bigints that they hold, and no others", () => {
+  for (
+    const [value, dtype] of [[2n ** 70n, undefined], [2n ** 63n, "int64"], [-1n, "uint64"], [
+      2n ** 31n,
+      "int32",
+    ]] as const
+  ) {
+    for (const nest of [value, [value], [[0n, value]]]) {
+      assertThrows(() => toNdArray(nest, { dtype }), tf.ValueError, `Cannot convert ${value} to`);
+    }
+  }
+  assertEquals([...toNdArray([2n ** 64n - 1n], { dtype: "uint64" }).data], [2n ** 64n - 1n]);
+  assertEquals([...toNdArray([-1n, 2n ** 31n - 1n], { dtype: "int32" }).data], [-1, 2 ** 31 - 1]);
+  assertEquals([...toNdArray([2n ** 70n], { dtype: "float64" }).data], [2 ** 70]);
+});
+
 Deno.test("strict conversion takes only what the dtype holds exactly", () => {
   const good: [unknown, DType][] = [
     [[-128, 127], "int8"],

@@ -178,7 +178,7 @@ Deno.test("map() keeps the order of elements that are ready in another", async (
   for (const options of [{}, { deterministic: true }]) {
     assertEquals(await turned(3, { numParallelCalls: 3, ...options }), sorted(3));
   }
-  const numParallelCalls = tf.data.AUTOTUNE, cores = navigator.hardwareConcurrency;
+  const numParallelCalls = tf.data.AUTOTUNE, cores = globalThis.navigator?.hardwareConcurrency ?? 4;
   assertEquals(await turned(cores, { numParallelCalls }), sorted(cores));
   // Without that promise they come as they are ready.
   const ready = await turned(3, { numParallelCalls: 3, deterministic: false }) as number[];

@@ -187,7 +187,7 @@ const EXPLAINS: Readonly<Record<string, (d: Difference) => boolean>> = {
 const EXAMPLES_ALONE = [
   ...["division-by-zero", "negative-power", "quotient", "literals", "widening", "range"],
   ...["random-numbers", "eager-seed", "iteration", "slices", "adam", "adadelta", "rmsprop"],
-  ...["power-gradient", "cumprod-gradient", "flat-gradient"],
+  ...["power-gradient", "cumprod-gradient", "flat-gradient", "nan-rank"],
 ];
 
 /** How a case is computed. */

@@ -27,6 +27,12 @@ function selfContaining(): Record<string, unknown> {
     "two lists that contain each other": pair,
   };
 }
+/** A list that holds one list twice, which holds one list twice, and so on: few lists, and more values than can be counted. */
+function shared(leaf: unknown): unknown {
+  let list: unknown = [leaf];
+  for (let i = 0; i < 60; i++) list = [list, list];
+  return list;
+}
 const foreign = (shape: unknown, dtype: unknown, data: unknown, more = {}) => ({
   shape,
   dtype,
@@ -38,6 +44,10 @@ const VALUES: Readonly<Record<string, unknown>> = {
   ...selfContaining(),
   "255 lists in each other": nested(255),
   "100,000 lists in each other": nested(100_000),
+  "numbers in lists that are shared": shared(1),
+  "texts in lists that are shared": shared("a"),
+  "nothing in lists that are shared": shared([]),
+  "objects in lists that are shared": shared({ a: 1 }),
   "an array of holes": new Array(100_000),
   "a number and many holes": Object.assign([1], { length: 100_000 }),
   "a ragged list": [[1], [2, 3]],
@@ -218,10 +228,20 @@ Deno.test("tensor() names what is wrong with lists that nest too deep, contain t
     "at most 254 dimensions",
   );
   assertThrows(
-    () => tf.dispose(own["a list that contains itself twice"]),
+    () => tf.function((_: Any) => tf.constant(1))(own["a list that contains itself twice"]),
     tf.ValueError,
     "Cannot walk a structure: it is nested deeper than 1000 levels, or contains itself",
   );
+});
+
+Deno.test("dispose() and tidy() find each tensor once, in lists that contain themselves or are shared", () => {
+  const before = tf.memory().numTensors;
+  const list: unknown[] = [0, tf.scalar(1), { x: tf.scalar(2) }];
+  list.push(list, shared(list));
+  const kept = tf.tidy(() => (tf.scalar(3), [list, shared(tf.scalar(4))]));
+  assertEquals(tf.memory().numTensors, before + 3);
+  tf.dispose(kept);
+  assertEquals(tf.memory().numTensors, before);
 });
 
 Deno.test("an array of nothing does not become more lists than memory holds", () => {

@@ -7,7 +7,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { findNode, inNode } from "../../tools/node.ts";
-import { BUNDLED, NOT_ELSEWHERE, NOT_IN_NODE } from "../browser/excluded.ts";
+import { NOT_IN_NODE, TESTS_NOT_IN_NODE } from "../browser/excluded.ts";
 import { bundleTests, lonelyTests, portableTests } from "../browser/bundle.ts";
 import type { TestReport } from "../browser/host.ts";
 import { sampleWork, type WorkResults } from "../browser/sample_work.ts";
@@ -45,7 +45,7 @@ async function run(): Promise<Outcome> {
       env: { WEFT_TEST_EFFORT: "${Deno.env.get("WEFT_TEST_EFFORT") ?? ""}", WEFT_TEST_WEBGPU: "0" },
       only: "^(?!.*\\\\[webgpu\\\\]$)",
       alone: ${JSON.stringify(lonelyTests(files))},
-      impossible: "no Float16Array|no array for float16",
+      impossible: "no Float16Array|no array for float16|constant of float16 cannot be read here",
     });
     const { sampleWork, describeCpu } = await import("./work.mjs");
     const mayCompile = () => {
@@ -64,6 +64,7 @@ async function run(): Promise<Outcome> {
       const promise = new Promise((a, b) => (resolve = a, reject = b));
       return { promise, resolve, reject };
     };
+    Promise.try ??= (fn, ...args) => new Promise((resolve) => resolve(fn(...args)));
     Map.groupBy ??= (items, keyOf) => {
       const groups = new Map();
       for (const item of items) {
@@ -127,7 +128,7 @@ for (const file of files) {
     async fn() {
       const { reports } = await (outcome ??= run());
       const own = reports.filter((r) => r.file === file);
-      const failed = own.filter((r) => r.status === "failed" && NOT_ELSEWHERE[r.name] !== BUNDLED);
+      const failed = own.filter((r) => r.status === "failed" && !(r.name in TESTS_NOT_IN_NODE));
       const texts = failed.map((r) => `${r.name}\n    ${r.error.replaceAll("\n", "\n    ")}`);
       assert(texts.length === 0, `${texts.length} of ${own.length} failed:\n${texts.join("\n")}`);
     },

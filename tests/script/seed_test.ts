@@ -48,21 +48,29 @@ const PLACES: Readonly<Record<string, () => Promise<unknown[]> | unknown[]>> = {
     const ds = tf.data.range(4).map(() => seeds()).map((x) => tf.stack([x, seeds()]));
     return (await Array.fromAsync(ds.asNumpyIterator(), (x: Any) => x.toArray())).flat();
   },
-  "a worker": async () => {
-    const body = (ctx: Ctx) => BigInt.asIntN(64, ctx.seed);
-    const call = () => tf.numpyFunctionAsync(body, [], "int64", { worker: true });
-    return (await Promise.all([call(), call()])).map((t: Any) => t.item());
-  },
 };
 
+async function inWorkers(): Promise<bigint[]> {
+  const body = (ctx: Ctx) => BigInt.asIntN(64, ctx.seed);
+  const call = () => tf.numpyFunctionAsync(body, [], "int64", { worker: true });
+  return (await Promise.all([call(), call()])).map((t: Any) => t.item());
+}
+
+async function assertRepeats(draw: () => Promise<unknown[]> | unknown[], place: string) {
+  const a = await withSeed(7, draw), b = await withSeed(7, draw), c = await withSeed(8, draw);
+  assertEquals(a, b, place);
+  assertEquals(distinct([...a, ...c]), a.length + c.length, place);
+  const free = [...await draw(), ...await draw()];
+  assertEquals(distinct(free), free.length, place);
+}
+
 testOnDevices("ctx.seed repeats after setRandomSeed(), and is each call's own", async () => {
-  for (const [place, draw] of Object.entries(PLACES)) {
-    const a = await withSeed(7, draw), b = await withSeed(7, draw), c = await withSeed(8, draw);
-    assertEquals(a, b, place);
-    assertEquals(distinct([...a, ...c]), a.length + c.length, place);
-    const free = [...await draw(), ...await draw()];
-    assertEquals(distinct(free), free.length, place);
-  }
+  for (const [place, draw] of Object.entries(PLACES)) await assertRepeats(draw, place);
+});
+
+Deno.test("ctx.seed repeats in workers, and is each call's own", async () => {
+  await tf.setBackend("cpu");
+  await assertRepeats(inWorkers, "a worker");
 });
 
 Deno.test("ctx.seed is 64 bits wide", async () => {

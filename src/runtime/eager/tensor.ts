@@ -15,7 +15,7 @@ import { tensorText } from "../../core/format.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { flatten, refusePromise } from "../../core/nest.ts";
+import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { currentReads } from "./read_ahead.ts";
 import { specId } from "./spec_id.ts";
@@ -346,15 +346,24 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   }
 }
 
-function tensorsIn(value: unknown): unknown[] {
+/** The tensors in a nest, whatever else is in it; of composite ones their parts. */
+function tensorsIn(value: unknown): Tensor[] {
   if (value instanceof Tensor) return value.components?.slice() ?? [value];
-  const leaves: unknown[] = flatten(value as never);
-  if (!leaves.some(isComposite)) return leaves;
-  return leaves.flatMap((t): readonly unknown[] => isComposite(t) ? t.components! : [t]);
-}
-
-function isComposite(t: unknown): t is Tensor {
-  return t instanceof Tensor && t.components !== null;
+  const found: Tensor[] = [];
+  // It may be nested deeper than the stack is, and hold itself, or the same lists very often.
+  const open: unknown[] = [value], seen = new Set<unknown>();
+  while (open.length > 0) {
+    const v = open.pop();
+    if (seen.has(v)) continue;
+    const parts = Array.isArray(v) ? v : isPlainObject(v) ? Object.values(v) : [];
+    const before = open.length;
+    for (const part of parts) {
+      if (part instanceof Tensor) found.push(...part.components ?? [part]);
+      else if (typeof part === "object" && part !== null) open.push(part);
+    }
+    if (open.length > before) seen.add(v);
+  }
+  return found;
 }
 
 /** Owns the tensors made while it is open. */
@@ -402,5 +411,5 @@ export function keep<T extends Tensor>(tensor: T): T {
 
 /** Disposes every tensor in a nest. */
 export function dispose(container: unknown): void {
-  for (const t of tensorsIn(container)) if (t instanceof Tensor) t.dispose();
+  for (const t of tensorsIn(container)) t.dispose();
 }
