@@ -285,7 +285,7 @@ function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): 
   const data = makeData(dtype, leaves.length) as unknown[];
   const isComplex = DTYPES[dtype].kind === "complex";
   const put = elementWriter(isComplex ? "float64" : dtype, strict);
-  const range = strict ? undefined : WHOLE_RANGE[dtype];
+  const range = strict ? undefined : RANGE[dtype];
   for (let i = 0; i < leaves.length; i++) {
     const leaf = leaves[i];
     // A bigint is meant to be exact.
@@ -301,18 +301,14 @@ function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): 
   return data as HostData;
 }
 
-const INT_RANGE: Partial<Record<DType, readonly [number, number]>> = {
+/** The least and the greatest that integers hold. */
+const RANGE: Partial<Record<DType, readonly [number | bigint, number | bigint]>> = {
   int8: [-128, 127],
   uint8: [0, 255],
   int16: [-32768, 32767],
   uint16: [0, 65535],
   int32: [-2147483648, 2147483647],
   uint32: [0, 4294967295],
-};
-
-/** The same of all integers, for bigints. */
-const WHOLE_RANGE: Partial<Record<DType, readonly [number | bigint, number | bigint]>> = {
-  ...INT_RANGE,
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
   uint64: [0n, 2n ** 64n - 1n],
 };
@@ -335,7 +331,7 @@ function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknow
         : fail(leaf);
   }
   if (isBigInt(dtype)) {
-    const [lo, hi] = WHOLE_RANGE[dtype]!;
+    const [lo, hi] = RANGE[dtype]!;
     return (leaf) => {
       if (typeof leaf === "boolean") return leaf ? 1n : 0n;
       if (typeof leaf === "number") {
@@ -348,7 +344,7 @@ function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknow
       }
     };
   }
-  const range = INT_RANGE[dtype];
+  const range = RANGE[dtype];
   return (leaf) => {
     if (typeof leaf === "boolean") return leaf ? 1 : 0;
     // A float may not hold it.

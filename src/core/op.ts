@@ -206,12 +206,10 @@ export interface OpDef extends OpInit {
 }
 
 const OPAQUE: Meaning = { kind: "opaque" };
-/** With all that an op may lack, each has the same fields, so that engines read them from one place whichever op it is. */
-const UNSET = Object.fromEntries(
-  [
-    "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly stateful id signature",
-  ].join().split(" ").map((key) => [key, undefined]),
-) as Partial<OpInit>;
+/** All that an op may have. Each has what it lacks as well, so that engines read it from one place whichever op it is. */
+const FIELDS =
+  "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly stateful id signature";
+const UNSET: Partial<OpInit> = Object.fromEntries(FIELDS.split(" ").map((key) => [key, undefined]));
 
 const registry = new Map<string, OpDef>();
 /** Attributes by their text: most ops share theirs with others. */

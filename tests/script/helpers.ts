@@ -74,9 +74,9 @@ export async function errorOf(fn: () => unknown): Promise<tf.errors.OpError> {
 }
 
 /** Ends when all is done that eager code put off until a device was read that can only be awaited, as in browsers. */
-export async function settled(): Promise<void> {
-  // Readbacks end in order, and what is put off reads up to four times in turn.
-  for (let i = 0; i < 8; i++) {
+export async function settled(isDone: () => boolean = () => false, reads = 16): Promise<void> {
+  // What is put off reads up to four times in turn.
+  for (let i = 0; i < reads && !isDone(); i++) {
     using x = tf.scalar(i);
     await x.data();
   }
@@ -90,7 +90,7 @@ export async function errorToldOf(fn: () => unknown): Promise<tf.errors.OpError>
   try {
     return await errorOf(async () => {
       await fn();
-      await settled();
+      await settled(() => told.length > 0, 1000);
       if (told.length > 0) throw told[0];
     });
   } finally {
