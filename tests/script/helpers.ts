@@ -77,8 +77,10 @@ export async function errorOf(fn: () => unknown): Promise<tf.errors.OpError> {
 export async function settled(isDone: () => boolean = () => false, reads = 16): Promise<void> {
   // What is put off reads up to four times in turn.
   for (let i = 0; i < reads && !isDone(); i++) {
-    using x = tf.scalar(i);
-    await x.data();
+    // Computed on the device, in a dtype that nobody watches.
+    using x = tf.scalar(i, "int32"), y = tf.add(x, 1);
+    await y.data();
+    await new Promise((done) => setTimeout(done));
   }
 }
 
