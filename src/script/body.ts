@@ -122,7 +122,13 @@ function runBody<R>(
 function callFunction(script: Script, values: readonly unknown[], context: BodyContext): unknown {
   if (script.worker) {
     const { node, run, seed, signal } = context, dtype = commonDType(script);
-    return callWorker(script.worker, packArguments(script, values), { node, run, seed, signal, dtype });
+    return callWorker(script.worker, packArguments(script, values), {
+      node,
+      run,
+      seed,
+      signal,
+      dtype,
+    });
   }
   if (script.flat && values.length === 1) return script.func(values[0], context);
   return script.func(...packArguments(script, values), context);
