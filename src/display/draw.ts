@@ -1,7 +1,13 @@
 /**
  * Graphs as pictures: Graphviz text, and SVG with a layout of our own.
  */
-import { drawing, type DrawnEdge, type DrawnNode, type DrawOptions } from "./placed.ts";
+import {
+  type Drawing,
+  drawing,
+  type DrawnEdge,
+  type DrawnNode,
+  type DrawOptions,
+} from "./placed.ts";
 import type { Drawable } from "./summary.ts";
 
 const FILL: Readonly<Record<string, string>> = {
@@ -111,7 +117,11 @@ function cut(text: string): string {
  * ```
  */
 export function toSvg(graph: Drawable, options: DrawOptions = {}): string {
-  const { nodes, edges } = drawing(graph, "toSvg", options);
+  return svgOf(drawing(graph, "toSvg", options));
+}
+
+/** A picture of nodes and edges, in topological order. */
+export function svgOf({ nodes, edges }: Drawing): string {
   const rows = layers(nodes.length, edges), column = columns(rows, edges);
   const left = (i: number): number => BOX.across + column[i] * (BOX.width + BOX.across);
   const top = (i: number): number => BOX.across + rows[i] * (BOX.height + BOX.down);
@@ -128,7 +138,8 @@ export function toSvg(graph: Drawable, options: DrawOptions = {}): string {
   const boxes = nodes.map((n, i) => {
     const x = left(i), y = top(i), middle = x + BOX.width / 2;
     const kind = n.script ? "script" : n.device.toLowerCase();
-    return `<g class="${kind}"><title>${escaped(`${n.name} on ${n.device}`)}</title>` +
+    const about = `${n.name} on ${n.device}${n.about ? `: ${n.about}` : ""}`;
+    return `<g class="${kind}${n.about ? " joined" : ""}"><title>${escaped(about)}</title>` +
       `<rect x="${x}" y="${y}" width="${BOX.width}" height="${BOX.height}" rx="6" fill="${
         fillOf(n)
       }" stroke="#475569"/>` +

@@ -26,6 +26,8 @@ export interface DrawnNode {
   readonly script: boolean;
   /** Where it runs. */
   readonly device: DeviceType;
+  /** What was joined into it, where something was. */
+  readonly about?: string;
 }
 
 /** An edge: control edges carry no value, and what a GPU made and the host reads is read back. */

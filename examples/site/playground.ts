@@ -1,0 +1,93 @@
+/** The playground: a program, its output and its graph. The address behind `#` names a lesson or holds a program. */
+/// <reference lib="dom" />
+
+import { makeEditor } from "./editor.ts";
+import { LESSONS, lessonText } from "./lessons.ts";
+import type { ProgramMessage } from "./messages.ts";
+import { addLine, summaryOf } from "./output.ts";
+import { byId, chooseDevice, chosenDevice, ProgramRunner, showPictures } from "./page.ts";
+import { packed, unpacked } from "./share.ts";
+
+const code = byId<HTMLTextAreaElement>("code");
+const lesson = byId<HTMLSelectElement>("lesson");
+const graphs = byId<HTMLSelectElement>("graphs");
+const output = byId("output"), picture = byId("picture"), status = byId("status");
+const runButton = byId<HTMLButtonElement>("run"), stopButton = byId<HTMLButtonElement>("stop");
+
+const runner = new ProgramRunner(tell);
+
+function tell(message: ProgramMessage): void {
+  if (message.kind === "log") addLine(output, message);
+  else {
+    // Its timers may go on: it can be stopped still.
+    status.textContent = summaryOf(message);
+    byId("no-graph").hidden = message.graphs.length > 0;
+    showPictures(message.graphs, { list: graphs, picture });
+  }
+}
+
+function run(): void {
+  output.replaceChildren();
+  showPictures([], { list: graphs, picture });
+  byId("no-graph").hidden = true;
+  status.textContent = "running…";
+  stopButton.disabled = false;
+  runner.run({ code: code.value, backend: chosenDevice() });
+}
+
+function stop(): void {
+  if (!runner.stop()) return;
+  stopButton.disabled = true;
+  status.textContent = "stopped";
+}
+
+/** Shows what the address names. A program that came with a link waits to be read before it is run. */
+async function open(): Promise<void> {
+  const hash = location.hash.slice(1);
+  const shared = hash.startsWith("code=") ? await unpacked(hash.slice("code=".length)) : null;
+  stop();
+  if (shared !== null) {
+    lesson.value = "";
+    code.value = shared;
+    output.replaceChildren();
+    showPictures([], { list: graphs, picture });
+    status.textContent = "This program came with the link: read it, then run it";
+  } else {
+    const { name } = LESSONS.find(({ name }) => name === hash) ?? LESSONS[0]!;
+    lesson.value = name;
+    code.value = await lessonText(name);
+    run();
+  }
+  await link();
+}
+
+async function link(): Promise<string> {
+  const hash = `#code=${await packed(code.value)}`;
+  byId<HTMLAnchorElement>("inside").href = `./inside.html${hash}`;
+  return hash;
+}
+
+async function share(): Promise<void> {
+  const url = new URL(await link(), location.href);
+  history.replaceState(null, "", url);
+  try {
+    await navigator.clipboard.writeText(url.href);
+    status.textContent = "The link is in the clipboard";
+  } catch {
+    status.textContent = "The link is in the address bar";
+  }
+}
+
+lesson.append(...LESSONS.map(({ name, title }) => new Option(title, name)));
+lesson.onchange = () => {
+  location.hash = lesson.value;
+};
+addEventListener("hashchange", () => void open());
+code.addEventListener("input", () => void link());
+makeEditor(code, run);
+runButton.onclick = run;
+stopButton.onclick = stop;
+byId("share").onclick = () => void share();
+const device = await chooseDevice();
+device.onchange = run;
+await open();

@@ -1,0 +1,85 @@
+/** Runs one program: sends what it writes to the console, and in the end the graphs that it ran and their plans. */
+
+import * as tf from "@weft/weft";
+import type { Backend, Counts, ProgramMessage, ProgramRequest, WorkerScope } from "./messages.ts";
+import { PlanWatch } from "./plans.ts";
+import { errorText, shownLine } from "./shown.ts";
+
+const scope = globalThis as unknown as WorkerScope<ProgramRequest, ProgramMessage>;
+
+/** A program that writes more than this in a loop would fill the page's memory. */
+const MOST_LINES = 2000;
+
+// The program's own frame may lie below many of the library's.
+Error.stackTraceLimit = 100;
+
+let lines = 0;
+
+function log(level: "log" | "warn" | "error", text: string): void {
+  if (lines++ > MOST_LINES) return;
+  const isEnd = lines > MOST_LINES;
+  scope.postMessage({
+    kind: "log",
+    level: isEnd ? "warn" : level,
+    text: isEnd ? `What else it writes is not shown: more than ${MOST_LINES} lines` : text,
+  });
+}
+
+/** The program with the library's address in place of its name: workers have no import maps. */
+function linked(code: string): string {
+  const library = JSON.stringify(new URL("./weft.js", import.meta.url).href);
+  return code.replaceAll(
+    /(\bfrom\s*|\bimport\s*\(?\s*)(["'])@weft\/weft\2/g,
+    (_, before) => before + library,
+  );
+}
+
+/** Where in the program an error came from. */
+function placeOf(error: unknown, url: string): string {
+  const stack = error instanceof Error ? error.stack ?? "" : "";
+  const at = stack.indexOf(`${url}:`);
+  return at < 0 ? "" : ` (line ${Number.parseInt(stack.slice(at + url.length + 1))})`;
+}
+
+async function chooseBackend(wanted: Backend): Promise<Backend> {
+  if (await tf.setBackend(wanted)) return wanted;
+  await tf.setBackend("cpu");
+  log("warn", "There is no WebGPU here: this runs on the CPU");
+  return "cpu";
+}
+
+async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
+  const backend = await chooseBackend(wanted);
+  const watch = new PlanWatch();
+  const url = URL.createObjectURL(new Blob([linked(code)], { type: "text/javascript" }));
+  const fail = (error: unknown): void => log("error", errorText(error) + placeOf(error, url));
+  addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    fail(event.reason);
+  });
+  for (const level of ["log", "warn", "error"] as const) {
+    console[level] = (...values: unknown[]) => log(level, shownLine(values));
+  }
+  console.info = console.debug = console.log;
+  const start = performance.now();
+  let counts: Counts | null = null;
+  try {
+    const { dispatches, readbacks, hostCalls } = await tf.profile(async () => {
+      await import(url);
+    });
+    counts = { dispatches, readbacks, hostCalls };
+  } catch (error) {
+    fail(error);
+  }
+  scope.postMessage({
+    kind: "done",
+    ok: counts !== null,
+    milliseconds: performance.now() - start,
+    backend,
+    counts,
+    graphs: watch.graphs(),
+    plans: watch.plans(),
+  });
+}
+
+scope.onmessage = ({ data }) => void run(data);

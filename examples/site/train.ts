@@ -1,0 +1,157 @@
+/** Train and draw: a network learns in a worker, its losses are drawn, and it reads what one draws. */
+/// <reference lib="dom" />
+
+import { PRESETS } from "./bodies.ts";
+import { LossChart } from "./chart.ts";
+import { makeEditor } from "./editor.ts";
+import type { TrainMessage, TrainRequest } from "./messages.ts";
+import { DrawingPad, paint } from "./pad.ts";
+import { byId, chooseDevice, chosenDevice } from "./page.ts";
+
+const status = byId("status"), state = byId("body-state");
+const body = byId<HTMLTextAreaElement>("body"), preset = byId<HTMLSelectElement>("preset");
+const pauseButton = byId<HTMLButtonElement>("pause");
+const chart = new LossChart(byId<HTMLCanvasElement>("loss"));
+const pad = new DrawingPad(byId<HTMLCanvasElement>("pad"), classify);
+
+/** A body that has not come to its end for so long is taken for one that never does. */
+const STUCK_MS = 15_000;
+
+let worker: Worker | null = null;
+let paused = false;
+let where = "";
+let watchdog: ReturnType<typeof setTimeout> | undefined;
+
+function send(message: TrainRequest): void {
+  worker?.postMessage(message);
+}
+
+/** Trains a new network with the function that is in the editor. */
+function start(): void {
+  worker?.terminate();
+  chart.clear();
+  for (const id of ["loss-now", "images", "rate", "accuracy"]) byId(id).textContent = "–";
+  status.textContent = "Loading…";
+  worker = new Worker(new URL("./train_worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }: MessageEvent<TrainMessage>) => hear(data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    status.textContent = event.message;
+  };
+  send({ kind: "start", backend: chosenDevice(), body: body.value });
+  setPaused(false);
+  classify();
+}
+
+function hear(message: TrainMessage): void {
+  clearTimeout(watchdog);
+  switch (message.kind) {
+    case "started":
+      where = message.backend === "webgpu" ? "WebGPU" : "the CPU";
+      status.textContent = `Training on ${where}`;
+      byId("picture").innerHTML = message.svg;
+      break;
+    case "progress":
+      progress(message);
+      break;
+    case "body":
+      state.textContent = message.error === null
+        ? "In use"
+        : `${message.error}. Training goes on with the last function that worked`;
+      state.className = message.error === null ? "quiet" : "error";
+      break;
+    case "example":
+      pad.show(message.pixels);
+      break;
+    case "digit":
+      digits(message.probabilities);
+      paintOn("seen", message.seen);
+      break;
+    case "paused":
+      setPaused(true);
+      status.textContent = `Trained on ${where}; it rests`;
+      break;
+    case "lost":
+      status.textContent = `Training ended: ${message.error}`;
+  }
+}
+
+function progress(message: Extract<TrainMessage, { kind: "progress" }>): void {
+  chart.add(message.losses, message.images);
+  byId("loss-now").textContent = message.losses.at(-1)?.toFixed(3) ?? "–";
+  byId("images").textContent = message.images.toLocaleString();
+  byId("rate").textContent = Math.round(message.imagesPerSecond).toLocaleString();
+  if (message.accuracy !== null) {
+    byId("accuracy").textContent = `${(100 * message.accuracy).toFixed(1)} %`;
+    // What it thinks of the drawing has changed as well.
+    classify();
+  }
+  if (message.sample !== null) paintOn("sample", message.sample);
+}
+
+function paintOn(id: string, pixels: Uint8Array<ArrayBuffer>): void {
+  paint(byId<HTMLCanvasElement>(id).getContext("2d")!, pixels);
+}
+
+function classify(): void {
+  const pixels = pad.pixels();
+  if (pixels !== null) send({ kind: "classify", pixels });
+}
+
+function digits(probabilities: readonly number[]): void {
+  const best = probabilities.indexOf(Math.max(...probabilities));
+  [...byId("digits").children].forEach((row, i) => {
+    row.className = i === best ? "best" : "";
+    row.querySelector("meter")!.value = probabilities[i] ?? 0;
+  });
+}
+
+function clear(): void {
+  pad.clear();
+  for (const row of byId("digits").children) {
+    row.className = "";
+    row.querySelector("meter")!.value = 0;
+  }
+}
+
+function setPaused(value: boolean): void {
+  paused = value;
+  pauseButton.textContent = paused ? "Go on" : "Pause";
+  if (where) status.textContent = paused ? "Paused" : `Training on ${where}`;
+  send({ kind: "pause", paused });
+}
+
+function useBody(): void {
+  state.className = "quiet";
+  state.textContent = paused ? "In use once training goes on" : "…";
+  send({ kind: "body", body: body.value });
+  clearTimeout(watchdog);
+  if (paused) return;
+  watchdog = setTimeout(() => {
+    state.className = "error";
+    state.textContent = "This function does not come to its end. Change it, then start anew";
+  }, STUCK_MS);
+}
+
+preset.append(...PRESETS.map(({ title }, i) => new Option(title, String(i))));
+preset.onchange = () => {
+  body.value = PRESETS[Number(preset.value)]!.text;
+  useBody();
+};
+body.value = PRESETS[0]!.text;
+makeEditor(body, useBody);
+byId("apply").onclick = useBody;
+pauseButton.onclick = () => setPaused(!paused);
+byId("restart").onclick = start;
+byId("clear").onclick = clear;
+byId("example").onclick = () => send({ kind: "example" });
+byId("digits").append(...Array.from({ length: 10 }, (_, i) => {
+  const row = document.createElement("li"), meter = document.createElement("meter");
+  meter.setAttribute("aria-label", String(i));
+  row.append(String(i), meter);
+  return row;
+}));
+for (const id of ["sample", "seen"]) paintOn(id, new Uint8Array(28 * 28));
+const device = await chooseDevice();
+device.onchange = start;
+start();
