@@ -12,11 +12,11 @@ export interface Preset {
 export const PRESETS: readonly Preset[] = [
   {
     title: "Moved about",
-    text: `// Moves each image by up to two pixels, so that none is seen twice.
+    text: `// Moves each image by a pixel or none: not every digit is drawn in the middle.
 function move(images) {
   const [count, height, width] = images.shape;
   const from = images.data, to = new Uint8Array(from.length);
-  const random = () => Math.floor(Math.random() * 5) - 2;
+  const random = () => Math.floor(Math.random() * 3) - 1;
   for (let i = 0; i < count; i++) {
     const down = random(), right = random();
     for (let y = 0; y < height; y++) {

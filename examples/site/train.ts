@@ -72,7 +72,7 @@ function hear(message: TrainMessage): void {
       status.textContent = `Trained on ${where}; it rests`;
       break;
     case "lost":
-      status.textContent = `Training ended: ${message.error}`;
+      status.textContent = `Training ended: ${message.error}. It can be started anew`;
   }
 }
 

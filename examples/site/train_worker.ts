@@ -12,7 +12,7 @@ const scope = globalThis as unknown as WorkerScope<TrainRequest, TrainMessage>;
 const BATCH = 64;
 
 /** Test images that are looked at each time, and how many images are seen in between. */
-const TESTED = 500, TEST_EVERY = 4000;
+const TESTED = 1000, TEST_EVERY = 5000;
 
 /** Milliseconds between messages to the page. */
 const TELL_EVERY = 100;
