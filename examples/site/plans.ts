@@ -12,6 +12,9 @@ import type { Picture } from "./messages.ts";
 /** Beyond these, a program's further plans, and nodes of one of them, are not drawn. */
 const MOST_PLANS = 12, MOST_NODES = 400;
 
+/** Letters that a box has room for. */
+const MOST_LETTERS = 20;
+
 /** Listens to plans being made, until the worker ends. */
 export class PlanWatch {
   readonly #plans: Plan[] = [];
@@ -63,7 +66,7 @@ function count(n: number, what: string): string {
 }
 
 /** The primitives of expressions, in the order in which they are computed. */
-function primitives(exprs: readonly Expr[]): string {
+function primitives(exprs: readonly Expr[]): string[] {
   const seen = new Set<Expr>();
   const names: string[] = [];
   const visit = (e: Expr): void => {
@@ -73,7 +76,13 @@ function primitives(exprs: readonly Expr[]): string {
     if (!["arg", "const", "keep"].includes(e.op)) names.push(e.op);
   };
   exprs.forEach(visit);
-  return names.join("·");
+  return names;
+}
+
+/** Parts with a dot between; where a box has no room for all, the first and the last. */
+function labelOf(parts: readonly string[]): string {
+  const all = parts.join("·");
+  return all.length <= MOST_LETTERS ? all : `${parts[0]}·…·${parts.at(-1)}`;
 }
 
 /** A step's box: its op or its script's function, and what was joined with it. */
@@ -85,16 +94,14 @@ function boxOf({ node, device }: PlanStep): DrawnNode {
     const name = script.name || "script";
     return { name: node.name, label: `${name}()`, script: true, device: "CPU" };
   }
-  if (Array.isArray(attrs.exprs)) {
-    const about = primitives(attrs.exprs as Expr[]);
-    return { name: node.name, label: about, script: false, device: type, about: `joined ${about}` };
-  }
   const { prologue, epilogue } = fusionOf(attrs) ?? {};
-  const before = prologue ? primitives([prologue.expr]) : "";
-  const after = epilogue ? primitives([epilogue.expr]) : "";
-  const label = [before, def.name, after].filter(Boolean).join("·");
-  const box = { name: node.name, label, script: false, device: type };
-  return before || after ? { ...box, about: `joined ${label}` } : box;
+  const parts = Array.isArray(attrs.exprs) ? primitives(attrs.exprs as Expr[]) : [
+    ...(prologue ? primitives([prologue.expr]) : []),
+    def.name,
+    ...(epilogue ? primitives([epilogue.expr]) : []),
+  ];
+  const box = { name: node.name, label: labelOf(parts), script: false, device: type };
+  return parts.length > 1 ? { ...box, about: `joined ${parts.join("·")}` } : box;
 }
 
 /** A plan as nodes and edges: what is fed and known, the steps, and what is returned. */
