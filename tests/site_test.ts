@@ -1,4 +1,6 @@
 /** The pages that `deno task site` builds, driven in Chromium as people use them. `WEFT_CHROMIUM=none` skips them. */
+// Functions that run in pages see what pages have.
+/// <reference lib="dom" />
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { delimiter } from "node:path";
