@@ -478,6 +478,7 @@ import "./debugging/print.ts";
 import "./debugging/tap.ts";
 import "./ops/rows/losses.ts";
 import "./ops/rows/dropout.ts";
+import "./ops/signal/cosine_window.ts";
 import "./ops/signal/signal.ts";
 import "./ops/reduce/in_top_k.ts";
 import "./ops/array/count.ts";

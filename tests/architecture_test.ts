@@ -54,6 +54,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   serve: [...BELOW, "tf", "mod"],
   tf: [...BELOW, "mod"],
   tfjs: [...BELOW, "mod"],
+  tfjs_core: [...BELOW, "mod"],
   numpy: [...BELOW, "mod"],
   image: ["core", "io"],
   modules_generated: BELOW,

@@ -12,9 +12,13 @@
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { run } from "./command.ts";
 import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
+import { SUBPATHS } from "./tfjs_core.ts";
 
 /** Where `deno task build` puts the package. */
 const FOLDER = "dist";
+
+/** Where it puts the package that npm's `overrides` may put in the place of `@tensorflow/tfjs-core`. */
+const TFJS_CORE_FOLDER = "out/tfjs-core";
 
 /** The folder of declarations in the package. */
 const TYPES = "types";
@@ -56,16 +60,94 @@ export async function buildPackage(
   { types = true }: PackageOptions = {},
 ): Promise<void> {
   const config = readConfig();
-  const entries = Object.entries(config.exports).map(([name, path]) => ({
+  const named = Object.entries(config.exports).map(([name, path]) => ({
     name,
     source: path.slice("./".length),
     file: name === "." ? "mod" : name.slice("./".length),
   }));
+  const subpaths = subpathEntries(named);
+  const entries = [...named, ...subpaths];
   const files = new Map(COPIED.map((file) => [file, read(file)]));
-  for (const [name, text] of await code(entries)) files.set(name, text);
+  for (const [name, text] of await code([...named, MODULES])) files.set(name, text);
+  for (const [name, text] of await subpathFiles(subpaths)) files.set(name, text);
   if (types) await addTypes(entries, files);
-  files.set("deno.json", json(denoConfig(config, entries)));
+  files.set("deno.json", json(denoConfig(config, named)));
   files.set("package.json", json(npmManifest(config, entries)));
+  await write(folder, files);
+}
+
+/** The module that subpaths of TensorFlow.js's core lead to. */
+const MODULES: Entry = {
+  name: "./tfjs-core/modules",
+  source: "src/tfjs_core/modules.ts",
+  file: "tfjs-core-modules",
+};
+
+/** The subpaths of TensorFlow.js's core as entries of npm's package; some of them share a file. */
+function subpathEntries(named: readonly Entry[]): Entry[] {
+  const files = new Map(named.map(({ source, file }) => [source, file]));
+  return Object.entries(SUBPATHS).map(([subpath, source]) => ({
+    name: `./tfjs-core/${subpath}`,
+    source,
+    file: files.get(source) ?? `tfjs-core-${moduleName(source)}`,
+  }));
+}
+
+/** The name that {@linkcode MODULES} has for a module. */
+function moduleName(source: string): string {
+  return source.replace("src/tfjs_core/", "").replace(/(\/mod)?\.ts$/, "").replaceAll("/", "_");
+}
+
+/** The files of subpaths, which take their names out of {@linkcode MODULES}: chunks of their own would scatter the others. */
+async function subpathFiles(entries: readonly Entry[]): Promise<[string, string][]> {
+  // Computed, so that this tool type-checks apart from the library.
+  const modules = await import(new URL(MODULES.source, ROOT).href);
+  const own = new Map(
+    entries.filter(({ file }) => file.startsWith("tfjs-core-"))
+      .map(({ file, source }) => [file, moduleName(source)]),
+  );
+  return [...own].map(([file, name]) => {
+    const names = Object.keys(modules[name]).join(", ");
+    return [
+      `${file}.js`,
+      `import { ${name} } from "./${MODULES.file}.js";\nexport const { ${names} } = ${name};\n`,
+    ];
+  });
+}
+
+/** Writes the package that stands in the place of `@tensorflow/tfjs-core` into an empty folder: files that lead to Weft's. */
+export async function buildTfjsCore(folder: string): Promise<void> {
+  const { name, version, license } = readConfig();
+  const files = new Map<string, string>();
+  for (const subpath of ["dist/index", ...Object.keys(SUBPATHS)]) {
+    const target = subpath === "dist/index" ? "" : `/${subpath}`;
+    files.set(`${subpath}.js`, `export * from "${name}/tfjs-core${target}";\n`);
+    files.set(`${subpath}.d.ts`, `export * from "${name}/tfjs-core${target}";\n`);
+  }
+  files.set(
+    "package.json",
+    json({
+      name: "@weft/tfjs-core",
+      version,
+      description: "Stands in the place of @tensorflow/tfjs-core, over Weft.",
+      license,
+      type: "module",
+      main: "./dist/index.js",
+      types: "./dist/index.d.ts",
+      exports: {
+        ".": { types: "./dist/index.d.ts", default: "./dist/index.js" },
+        "./dist/*.js": { types: "./dist/*.d.ts", default: "./dist/*.js" },
+        "./dist/*": { types: "./dist/*.d.ts", default: "./dist/*.js" },
+        "./package.json": "./package.json",
+      },
+      sideEffects: true,
+      dependencies: { [name]: `^${version}` },
+    }),
+  );
+  await write(folder, files);
+}
+
+async function write(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
   for (const [name, text] of files) {
     const path = `${folder}/${name}`;
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
@@ -123,10 +205,12 @@ const WORKER: Plugin = {
 async function addTypes(entries: readonly Entry[], files: Map<string, string>): Promise<void> {
   // TypeScript takes a while to load, and who only measures needs no declarations.
   const { declarations } = await import("./declarations.ts");
-  for (const [path, text] of declarations(entries.map(({ source }) => source))) {
+  const sources = [...new Set(entries.map(({ source }) => source))];
+  for (const [path, text] of declarations(sources)) {
     files.set(`${TYPES}/${path}`, text);
   }
-  for (const entry of entries) {
+  const own = entries.filter((entry, i) => entries.findIndex((e) => e.file === entry.file) === i);
+  for (const entry of own) {
     const name = `${entry.file}.js`;
     files.set(name, `// @ts-self-types="${typesOf(entry)}"\n${files.get(name)}`);
   }
@@ -185,7 +269,9 @@ async function main(args: readonly string[]): Promise<number> {
   enterRoot();
   await Deno.remove(FOLDER, { recursive: true }).catch(() => {});
   await buildPackage(FOLDER);
-  console.log(`${FOLDER}: written`);
+  await Deno.remove(TFJS_CORE_FOLDER, { recursive: true }).catch(() => {});
+  await buildTfjsCore(TFJS_CORE_FOLDER);
+  console.log(`${FOLDER}, ${TFJS_CORE_FOLDER}: written`);
   if (!args.includes("--check")) return 0;
   Deno.chdir(FOLDER);
   return (await run(Deno.execPath(), ["publish", "--dry-run", "--allow-dirty"])).code;

@@ -368,7 +368,7 @@ export interface ChainedOps {
   /** `(this - b) ** 2`. See `tf.squaredDifference`. */
   squaredDifference(b: TensorLike): Tensor;
   /** Without axes of extent 1. See `tf.squeeze`. */
-  squeeze(axis?: readonly number[]): Tensor;
+  squeeze(axis?: number | readonly number[] | null): Tensor;
   /** Joined with other tensors along a new axis. See `tf.stack`. */
   stack(x: Tensor | readonly Tensor[], axis?: number): Tensor;
   /** 1 where positive, else `alpha`. See `tf.step`. */

@@ -154,6 +154,14 @@ export abstract class Tensor implements Spec {
   get isDisposed(): boolean {
     return false;
   }
+  /** Throws `RuntimeError` once `dispose()` has been called. Follows TensorFlow.js. */
+  throwIfDisposed(): void {
+    if (this.isDisposed) throw new RuntimeError(`Cannot use ${this}: it is disposed`);
+  }
+  /** What names the memory to kernels of TensorFlow.js's programs: the tensor itself. */
+  get dataId(): object {
+    return this;
+  }
   /** The graph this belongs to. Throws `RuntimeError` for eager tensors. */
   get graph(): GraphNode["graph"] {
     throw new RuntimeError("Tensor.graph is undefined when eager execution is enabled");

@@ -14,3 +14,6 @@ export function encodeString(value: string | Uint8Array): Uint8Array {
 export function decodeString(value: Uint8Array): string {
   return decoder.decode(value);
 }
+
+/** Whether `data()` and `dataSync()` of string tensors give texts, as TensorFlow.js's programs expect, and not bytes. */
+export const stringReads = { asText: false };

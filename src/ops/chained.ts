@@ -100,10 +100,10 @@ const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
   batchNorm,
   batchToSpaceND,
   broadcastTo,
-  buffer: async (self) => bufferOf(self, await self.data()),
-  bufferSync: (self) => bufferOf(self, self.dataSync()),
+  buffer: async (self) => bufferOf(self, (await self.ndarray()).data),
+  bufferSync: (self) => bufferOf(self, self.ndarraySync().data),
   bytes: async (self) => {
-    const data = await self.data();
+    const { data } = await self.ndarray();
     return Array.isArray(data)
       ? data as Uint8Array[]
       : new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();

@@ -104,14 +104,18 @@ export async function ready(): Promise<void> {
   chosen = useGpu ? found : cpu;
 }
 
-/** Makes `"webgpu"` or `"cpu"` the default device. False where it cannot be had. */
+/** Makes `"webgpu"` or `"cpu"` the default device. False where it cannot be had. Rejects with `ValueError` for another name. */
 export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
-  if (name === "cpu") chosen = cpu;
-  else if (name === "webgpu") {
-    const found = await probe();
-    if (!found) return false;
-    chosen = found;
-  } else return false;
+  if (name === "cpu") {
+    chosen = cpu;
+    return true;
+  }
+  if (name !== "webgpu") {
+    throw new ValueError(`Cannot use the backend "${name}": there are "webgpu" and "cpu"`);
+  }
+  const found = await probe();
+  if (!found) return false;
+  chosen = found;
   return true;
 }
 

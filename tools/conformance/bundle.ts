@@ -10,6 +10,7 @@ import { fromFileUrl, toFileUrl } from "./paths.ts";
 import type { Suite } from "./files.ts";
 import { importNpm, npmFolder } from "./npm.ts";
 import { HOST_KEY } from "./protocol.ts";
+import { OUR_MODULES } from "./subject.ts";
 import { type Parser, type Scanned, scanTestFile, type Surface } from "./scan.ts";
 
 /** Modules of the suite that are bundled as they are: test data and helpers without a library inside. */
@@ -20,12 +21,13 @@ const BUNDLED_HELPERS: ReadonlySet<string> = new Set([
   "selu_util",
 ]);
 
-/** Modules answered by our own stand-ins, by the property of the host object that holds them. */
+/** Modules answered by our own stand-ins, or by modules of ours, by the expression on the host object that holds them. */
 const STAND_INS: Readonly<Record<string, string>> = {
   jasmine_util: "jasmineUtil",
-  reduce_util: "helpers",
+  reduce_util: "subject.backend_util",
   test_util: "testUtil",
-  util: "helpers",
+  util: "subject.util",
+  ...Object.fromEntries(Object.keys(OUR_MODULES).map((name) => [name, `modules.${name}`])),
 };
 
 /** One file that made it into the bundle, or did not. */

@@ -5,29 +5,41 @@
 
 import { npmFolder } from "./npm.ts";
 
-/** Test files outside ops/ and optimizers/ that say something about a public API. */
+/** Test files outside ops/, optimizers/ and io/. */
 const EXTRA_FILES: readonly string[] = [
+  "backends/backend_test.js",
+  "backends/complex_util_test.js",
+  "browser_util_test.js",
   "buffer_test.js",
+  "debug_mode_test.js",
+  "device_util_test.js",
+  "engine_test.js",
+  "environment_test.js",
+  "flags_test.js",
   "globals_test.js",
   "gradients_test.js",
+  "hash_util_test.js",
+  "kernel_registry_test.js",
   "public/chained_ops/register_all_chained_ops_test.js",
+  "serialization_test.js",
   "tensor_test.js",
+  "tensor_util_test.js",
+  "test_util_test.js",
+  "types_test.js",
+  "util_test.js",
   "variable_test.js",
+  "version_test.js",
 ];
 
-/** Files under ops/ that are not about an op a user can call, with the reason. */
+/** Files that are not about what a program can call, with the reason. */
 const EXCLUDED_FILES: Readonly<Record<string, string>> = {
-  "ops/axis_util_test.js": "tests an internal module of TensorFlow.js",
-  "ops/broadcast_util_test.js": "tests an internal module of TensorFlow.js",
-  "ops/concat_util_test.js": "tests an internal module of TensorFlow.js",
-  "ops/conv_util_test.js": "tests an internal module of TensorFlow.js",
+  "io/indexed_db_test.js": "needs a browser's database",
+  "io/model_management_test.js": "needs a browser's database",
   "ops/draw_test.js": "needs a browser canvas",
   "ops/dropout_util_test.js": "tests an internal module of TensorFlow.js",
   "ops/from_pixels_test.js": "needs a browser canvas",
   "ops/identity_pool_test.js": "is a helper of the pool tests",
-  "ops/operation_test.js": "tests an internal module of TensorFlow.js",
   "ops/rand_test.js": "tests the internal host generators of TensorFlow.js",
-  "ops/slice_util_test.js": "tests an internal module of TensorFlow.js",
 };
 
 /**
@@ -99,6 +111,7 @@ export async function findSuite(pattern: string): Promise<Suite> {
   const names = [
     ...await testFilesUnder(folder, "ops/"),
     ...await testFilesUnder(folder, "optimizers/"),
+    ...await testFilesUnder(folder, "io/"),
     ...EXTRA_FILES,
   ].sort();
   const files: SuiteFile[] = [];

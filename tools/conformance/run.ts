@@ -4,7 +4,6 @@
 // other device nothing. Lines that start with the marker are results; everything else is noise from the tests.
 
 import { isRoundedSpec } from "./files.ts";
-import * as helpers from "./helpers.ts";
 import { bootJasmine } from "./jasmine_util.ts";
 import { toFileUrl } from "./paths.ts";
 import { HOST_KEY, RESULT_MARKER, type RunRequest } from "./protocol.ts";
@@ -29,9 +28,11 @@ async function main(request: RunRequest): Promise<void> {
     },
   );
   Object.assign(globalThis, {
+    // Tests that want a browser look for its functions there.
+    window: globalThis,
     [HOST_KEY]: {
       subject: subject.api,
-      helpers,
+      modules: subject.modules,
       jasmineUtil: harness.jasmineUtil,
       testUtil,
       enterFile: harness.enterFile,

@@ -7,6 +7,8 @@ export interface Subject {
   readonly name: string;
   /** The object the tests see as `tf`. */
   readonly api: Record<string, unknown>;
+  /** Modules inside the library, by the names of TensorFlow.js's. */
+  readonly modules?: Readonly<Record<string, Namespace>>;
   /** Whether error texts are compared as well; ours differ by design, so for Weft it is enough that it throws. */
   readonly comparesMessages: boolean;
   /** Whether `dataSync()` works on a device. */
@@ -20,7 +22,37 @@ export interface Subject {
 /** Names of the subjects that can be asked for. */
 export const SUBJECTS = ["weft", "tfjs"] as const;
 
-type Namespace = Record<string, unknown>;
+/** What a module exports. */
+export type Namespace = Record<string, unknown>;
+
+/** Modules inside TensorFlow.js that tests import, and ours under `src/tfjs_core`. */
+export const OUR_MODULES: Readonly<Record<string, string>> = {
+  axis_util: "backend_util/axes",
+  backend: "backend",
+  broadcast_util: "backend_util/broadcast",
+  browser_files: "io/browser_files",
+  complex_util: "backend_util/complex",
+  composite_array_buffer: "io/composite_array_buffer",
+  concat_util: "backend_util/axes",
+  conv_util: "backend_util/conv",
+  device_util: "device_util",
+  engine: "engine",
+  environment: "environment",
+  hash_util: "util/hash",
+  http: "io/http",
+  indexed_db: "io/indexed_db",
+  io_utils: "io/io_utils",
+  local_storage: "io/local_storage",
+  operation: "globals",
+  optimizer: "optimizer",
+  progress: "io/progress",
+  router_registry: "io/router_registry",
+  serialization: "serialization",
+  slice_util: "backend_util/slice",
+  tensor_util: "tensor_util",
+  tensor_util_env: "tensor_util_env",
+  types: "globals",
+};
 
 /** A default export holds the names of a CommonJS package, a namespace those of a module. */
 function namespaceOf(module: Namespace): Namespace {
@@ -88,50 +120,39 @@ function relativeMemory(memory: () => Counters): { memory: () => Counters; resta
   };
 }
 
-/**
- * Plumbing that TensorFlow.js's tests reach for and that is no API of ours: the engine's counters, the backend's
- * precision, and flags. Names that Weft exports itself win.
- */
-function plumbing(memory: () => Counters): Namespace {
-  const flags = new Map<string, unknown>();
-  const backend = {
-    epsilon: () => 1e-7,
-    floatPrecision: () => 32,
-    numDataIds: () => memory().numDataBuffers,
-  };
-  return {
-    backend: () => backend,
-    engine: () => ({ backend, memory }),
-    env: () => ({
-      get: (flag: string) => flags.get(flag),
-      getBool: (flag: string) => flags.get(flag) === true,
-      reset: () => flags.clear(),
-      set: (flag: string, value: unknown) => flags.set(flag, value),
-    }),
-  };
-}
-
 async function loadWeft(): Promise<Subject> {
   // Computed, so that this tool type-checks apart from the library it loads.
-  const specifier = "@weft/weft";
-  const weft = namespaceOf(await import(specifier));
-  const scope = weft.scope as (() => Disposable) | undefined;
-  const { memory, restart } = relativeMemory(weft.memory as () => Counters);
+  const specifier = "@weft/weft/tfjs-core";
+  const entry = namespaceOf(await import(specifier));
+  const weft = namespaceOf(await import("@weft/weft" as string));
+  const scope = weft.scope as () => Disposable;
+  const { memory, restart } = relativeMemory(entry.memory as () => Counters);
+  const engine = (entry.engine as () => object)();
+  const relativeEngine = Object.create(engine, { memory: { value: memory } });
   return {
     name: "Weft",
-    api: { ...plumbing(memory), ...weft, memory },
+    api: { ...entry, engine: () => relativeEngine, memory },
+    modules: await loadModules(),
     comparesMessages: false,
     isDataSync: () => true,
-    useDevice: (device) => selectDevice(weft, device),
+    useDevice: (device) => selectDevice(entry, device),
     ownTensors() {
       restart();
-      const owner = scope?.();
+      const owner = scope();
       return () => {
-        owner?.[Symbol.dispose]();
-        (weft.disposeVariables as (() => void) | undefined)?.();
+        owner[Symbol.dispose]();
+        (entry.disposeVariables as () => void)();
       };
     },
   };
+}
+
+/** Our modules by the names of TensorFlow.js's that tests import. */
+async function loadModules(): Promise<Readonly<Record<string, Namespace>>> {
+  const load = async (path: string): Promise<Namespace> =>
+    await import(new URL(`../../src/tfjs_core/${path}.ts`, import.meta.url).href);
+  const entries = Object.entries(OUR_MODULES).map(async ([name, path]) => [name, await load(path)]);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** Loads a subject by name. */

@@ -46,7 +46,7 @@ export class TensorBuffer implements ChainedBuffer {
   readonly strides: number[];
 
   /** Zeros, or these elements. Throws `ValueError` where their number does not fit the shape. */
-  constructor(shape: readonly number[], dtype: DType, values?: BufferValues) {
+  constructor(shape: readonly number[], dtype: DType = "float32", values?: BufferValues) {
     if (!isShape(shape as unknown)) {
       throw new ValueError(
         `Cannot make a TensorBuffer of shape ${

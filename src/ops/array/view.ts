@@ -242,8 +242,9 @@ const Squeeze = defineOp({
  * assertEquals(tf.squeeze([[[1], [2]]]).shape, [2]);
  * ```
  */
-export function squeeze(x: TensorLike, axis?: readonly number[]): Tensor {
-  return apply1(Squeeze, [toInput(x, "x", "squeeze")], { squeeze_dims: axis ?? [] });
+export function squeeze(x: TensorLike, axis?: number | readonly number[] | null): Tensor {
+  const axes = typeof axis === "number" ? [axis] : axis ?? [];
+  return apply1(Squeeze, [toInput(x, "x", "squeeze")], { squeeze_dims: axes });
 }
 
 /** The static shape; null where `setShape` only promised it: then it must be asked for at run time, which checks the promise. */

@@ -9,16 +9,8 @@ import { gather } from "../array/gather.ts";
 import { pad } from "../array/pad.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
 import { mul } from "../pointwise/arithmetic.ts";
-import { tensor } from "../array/creation.ts";
+import { cosineWindow } from "./cosine_window.ts";
 import { rfft } from "./spectral.ts";
-
-/** `a - b * cos(2 pi i / n)`, periodic for even lengths. */
-function cosineWindow(windowLength: number, a: number, b: number): Tensor {
-  const period = windowLength + (1 - windowLength % 2) - 1;
-  const values = new Float32Array(windowLength);
-  for (let i = 0; i < windowLength; i++) values[i] = a - b * Math.cos(2 * Math.PI * i / period);
-  return tensor(values);
-}
 
 /**
  * Hann window: one minus a cosine, halved. TensorFlow `tf.signal.hann_window`.

@@ -12,6 +12,7 @@ import {
   sizeOf,
 } from "../../core/shape.ts";
 import { tensorText } from "../../core/format.ts";
+import { decodeString, stringReads } from "../../core/text.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -107,14 +108,20 @@ export class EagerTensor extends Tensor {
   }
   /** Reads the value as a host array at once. */
   override ndarraySync(): NdArray {
-    return new NdArray(this.dtype, this.staticShape.slice(), this.dataSync());
+    return new NdArray(this.dtype, this.staticShape.slice(), this.#readSync());
   }
   /** Reads the elements, awaiting the device. */
   override async data(): Promise<HostData> {
-    return this.storage.device.readData ? this.dataSync() : (await this.ndarray()).data;
+    return this.storage.device.readData
+      ? this.dataSync()
+      : readAs(this.dtype, (await this.ndarray()).data);
   }
   /** Reads the elements at once. */
   override dataSync(): HostData {
+    return readAs(this.dtype, this.#readSync());
+  }
+
+  #readSync(): HostData {
     this.#checkAlive();
     const { device, buffer } = this.storage;
     device.check();
@@ -222,6 +229,12 @@ export class EagerTensor extends Tensor {
   #checkAlive(): void {
     if (this.#disposed) throw new RuntimeError(`Cannot use ${this}: it is disposed`);
   }
+}
+
+/** Elements as `data()` gives them. */
+function readAs(dtype: DType, data: HostData): HostData {
+  if (dtype !== "string" || !stringReads.asText) return data;
+  return (data as Uint8Array[]).map(decodeString);
 }
 
 function plainStrings(a: NdArray): Nested {

@@ -368,6 +368,11 @@ export function variableByName(name: string): Variable | undefined {
   return ownVariables().find((v) => v.name === name) ?? named.get(name);
 }
 
+/** The variables of eager code that were not disposed. */
+export function eagerVariables(): Variable[] {
+  return [...named.values()];
+}
+
 /** The resources of the variables that can be trained. */
 export function trainableResources(): VariableState[] {
   return [...named.values(), ...ownVariables()]

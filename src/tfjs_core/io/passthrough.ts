@@ -1,0 +1,55 @@
+/**
+ * Models that are in memory already, and functions of the user that take them.
+ */
+import type {
+  IOHandler,
+  IOHandlerSync,
+  ModelArtifacts,
+  SaveResult,
+  TrainingConfig,
+  WeightData,
+  WeightsManifestEntry,
+} from "./types.ts";
+
+/** A handler that loads this model, given whole or by its topology, specs, weights and training configuration. */
+export function fromMemory(
+  modelArtifacts: ModelArtifacts | object,
+  weightSpecs?: WeightsManifestEntry[],
+  weightData?: WeightData,
+  trainingConfig?: TrainingConfig,
+): IOHandler {
+  const { load } = fromMemorySync(modelArtifacts, weightSpecs, weightData, trainingConfig);
+  return { load: () => Promise.resolve(load!()) };
+}
+
+/** {@linkcode fromMemory} that loads at once. */
+export function fromMemorySync(
+  modelArtifacts: ModelArtifacts | object,
+  weightSpecs?: WeightsManifestEntry[],
+  weightData?: WeightData,
+  trainingConfig?: TrainingConfig,
+): IOHandlerSync {
+  const isWhole = weightSpecs === undefined && weightData === undefined &&
+    trainingConfig === undefined;
+  const given = modelArtifacts as ModelArtifacts;
+  if (isWhole && (given.modelTopology !== undefined || given.weightSpecs !== undefined)) {
+    return { load: () => given };
+  }
+  const parts = { modelTopology: modelArtifacts, weightSpecs, weightData, trainingConfig };
+  const known = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return { load: () => Object.fromEntries(known) as ModelArtifacts };
+}
+
+/** A handler that saves by this function. */
+export function withSaveHandler(
+  saveHandler: (artifacts: ModelArtifacts) => Promise<SaveResult>,
+): IOHandler {
+  return { save: (artifacts) => saveHandler(artifacts) };
+}
+
+/** A handler that saves at once by this function. */
+export function withSaveHandlerSync(
+  saveHandler: (artifacts: ModelArtifacts) => SaveResult,
+): IOHandlerSync {
+  return { save: (artifacts) => saveHandler(artifacts) };
+}
