@@ -29,8 +29,13 @@ export const platform: Platform = {
   },
   decode: (bytes, encoding) => bytes.length === 0 ? "" : new TextDecoder(encoding).decode(bytes),
   setTimeoutCustom: (functionRef, delay) => void setTimeout(functionRef, delay),
-  isTypedArray(a): a is Float32Array | Int32Array | Uint8Array | Uint8ClampedArray {
-    return a instanceof Float32Array || a instanceof Int32Array || a instanceof Uint8Array ||
-      a instanceof Uint8ClampedArray;
-  },
+  isTypedArray,
 };
+
+/** Whether a value is a typed array that tensors are made of. */
+export function isTypedArray(
+  a: unknown,
+): a is Float32Array | Int32Array | Uint8Array | Uint8ClampedArray {
+  return a instanceof Float32Array || a instanceof Int32Array || a instanceof Uint8Array ||
+    a instanceof Uint8ClampedArray;
+}

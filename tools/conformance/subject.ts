@@ -135,7 +135,10 @@ async function loadWeft(): Promise<Subject> {
     modules: await loadModules(),
     comparesMessages: false,
     isDataSync: () => true,
-    useDevice: (device) => selectDevice(entry, device),
+    async useDevice(device) {
+      (entry.env as () => { reset(): void })().reset();
+      await selectDevice(entry, device);
+    },
     ownTensors() {
       restart();
       const owner = scope();

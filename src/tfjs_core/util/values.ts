@@ -4,7 +4,7 @@
 import { decodeString as decodeUtf8 } from "../../core/text.ts";
 import type { DataType } from "../types.ts";
 import { env } from "../environment.ts";
-import { platform as ownPlatform } from "../platform.ts";
+import { isTypedArray as isOurs } from "../platform.ts";
 
 /** Whether a value is a text. */
 export function isString(value: unknown): value is string {
@@ -36,7 +36,7 @@ export function isTypedArray(
 ): a is Float32Array | Int32Array | Uint8Array | Uint8ClampedArray {
   // Platforms that programs set may lack it.
   const { platform } = env();
-  return platform.isTypedArray ? platform.isTypedArray(a) : ownPlatform.isTypedArray(a);
+  return platform.isTypedArray ? platform.isTypedArray(a) : isOurs(a);
 }
 /** Whether there is such an element type in TensorFlow.js. */
 export function isValidDtype(dtype: unknown): dtype is DataType {
