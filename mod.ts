@@ -20,7 +20,26 @@ export {
 export type { DType, TypedArray } from "./src/core/dtype.ts";
 export { NdArray } from "./src/core/nd_array.ts";
 export { TensorSpec } from "./src/core/tensor_spec.ts";
-export { Tensor, type TensorLike } from "./src/core/tensor.ts";
+export {
+  type Scalar,
+  Tensor,
+  type Tensor1D,
+  type Tensor2D,
+  type Tensor3D,
+  type Tensor4D,
+  type Tensor5D,
+  type Tensor6D,
+  type TensorLike,
+} from "./src/core/tensor.ts";
+export {
+  type ArrayMap,
+  type DataType,
+  type DataTypeMap,
+  type NestedOf,
+  type NumericDataType,
+  Rank,
+  type ShapeMap,
+} from "./src/core/ranks.ts";
 export type { GpuData, TensorGpuData } from "./src/core/gpu_data.ts";
 
 // runtime
@@ -448,7 +467,7 @@ export type {
 } from "./src/core/dispatch.ts";
 export type { Float16ArrayLike, HostData } from "./src/core/dtype.ts";
 export type { GraphLike, GraphNode, Resource } from "./src/core/graph_node.ts";
-export type { Nested, Scalar } from "./src/core/nd_array.ts";
+export type { ElementValue, Nested } from "./src/core/nd_array.ts";
 export type { Nest } from "./src/core/nest.ts";
 export type {
   ArgDef,

@@ -102,7 +102,9 @@ function numbersOf(value: number | string | Uint8Array): number | number[] {
 async function valuesOf(tensors: readonly (tf.Tensor | Tfjs.Tensor)[]): Promise<Value[]> {
   const out: Value[] = [];
   for (const t of tensors) {
-    const data = await t.data() as unknown as ArrayLike<number | string | Uint8Array>;
+    const data = await (t as { data(): Promise<unknown> }).data() as ArrayLike<
+      number | string | Uint8Array
+    >;
     out.push({ shape: t.shape as readonly number[], data: Array.from(data, numbersOf).flat() });
   }
   return out;

@@ -328,6 +328,7 @@ import "./script/run_eager_style.ts";
 import "./runtime/eager/memory.ts";
 import "./runtime/graph_defs/missing.ts";
 import "./script/install.ts";
+import "./core/ranks.ts";
 import "./runtime/eager/tuning.ts";
 import "./runtime/eager/gpu_memory.ts";
 import "./runtime/trace.ts";

@@ -2,6 +2,7 @@
  * The op methods of tensors, as types: `x.add(y)` is `tf.add(x, y)`. `ops/chained.ts` puts them on the prototype.
  */
 import type { DType } from "./dtype.ts";
+import type { Rank } from "./ranks.ts";
 import type { Tensor, TensorLike } from "./tensor.ts";
 
 /** Zeros around a window's input: TensorFlow's rules, a number for all sides, or both sides of each axis. */
@@ -30,67 +31,73 @@ export interface ChainedBuffer {
 /** Methods every tensor has, named as the functions of the same name. */
 export interface ChainedOps {
   /** Magnitude. See `tf.abs`. */
-  abs(): Tensor;
+  abs<T extends Tensor = Tensor>(): T;
   /** Angle whose cosine this is. See `tf.acos`. */
-  acos(): Tensor;
+  acos<T extends Tensor = Tensor>(): T;
   /** Inverse hyperbolic cosine. See `tf.acosh`. */
-  acosh(): Tensor;
+  acosh<T extends Tensor = Tensor>(): T;
   /** `this + b`. See `tf.add`. */
-  add(b: TensorLike): Tensor;
+  add<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Whether every element is true. See `tf.all`. */
-  all(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  all<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** Whether any element is true. See `tf.any`. */
-  any(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  any<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** Index of the largest element along an axis. See `tf.argMax`. */
-  argMax(axis?: number): Tensor;
+  argMax<T extends Tensor = Tensor>(axis?: number): T;
   /** Index of the smallest element along an axis. See `tf.argMin`. */
-  argMin(axis?: number): Tensor;
+  argMin<T extends Tensor = Tensor>(axis?: number): T;
   /** As one axis. See `tf.reshape`. */
-  as1D(): Tensor;
+  as1D(): Tensor<Rank.R1>;
   /** As two axes. See `tf.reshape`. */
-  as2D(rows: number, columns: number): Tensor;
+  as2D(rows: number, columns: number): Tensor<Rank.R2>;
   /** As three axes. See `tf.reshape`. */
-  as3D(rows: number, columns: number, depth: number): Tensor;
+  as3D(rows: number, columns: number, depth: number): Tensor<Rank.R3>;
   /** As four axes. See `tf.reshape`. */
-  as4D(rows: number, columns: number, depth: number, depth2: number): Tensor;
+  as4D(rows: number, columns: number, depth: number, depth2: number): Tensor<Rank.R4>;
   /** As five axes. See `tf.reshape`. */
-  as5D(rows: number, columns: number, depth: number, depth2: number, depth3: number): Tensor;
+  as5D(
+    rows: number,
+    columns: number,
+    depth: number,
+    depth2: number,
+    depth3: number,
+  ): Tensor<Rank.R5>;
   /** Angle whose sine this is. See `tf.asin`. */
-  asin(): Tensor;
+  asin<T extends Tensor = Tensor>(): T;
   /** Inverse hyperbolic sine. See `tf.asinh`. */
-  asinh(): Tensor;
+  asinh<T extends Tensor = Tensor>(): T;
   /** As rank 0. Throws `ValueError` where there is not exactly one element. See `tf.reshape`. */
-  asScalar(): Tensor;
+  asScalar(): Tensor<Rank.R0>;
   /** In another dtype. See `tf.cast`. */
-  asType(dtype: DType): Tensor;
+  asType<T extends Tensor = Tensor>(dtype: DType): T;
   /** Angle whose tangent this is. See `tf.atan`. */
-  atan(): Tensor;
+  atan<T extends Tensor = Tensor>(): T;
   /** Angle of the point `(b, this)`. See `tf.atan2`. */
-  atan2(b: TensorLike): Tensor;
+  atan2<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Inverse hyperbolic tangent. See `tf.atanh`. */
-  atanh(): Tensor;
+  atanh<T extends Tensor = Tensor>(): T;
   /** Means of windows. See `tf.avgPool`. */
-  avgPool(
+  avgPool<T extends Tensor = Tensor>(
     filterSize: ChainedPerAxis,
     strides: ChainedPerAxis,
     pad: ChainedPadding,
     dimRoundingMode?: ChainedRounding,
-  ): Tensor;
+  ): T;
   /** Normalised by mean and variance. See `tf.batchNorm`. */
-  batchNorm(
+  batchNorm<T extends Tensor = Tensor>(
     mean: TensorLike,
     variance: TensorLike,
     offset?: TensorLike | null,
     scale?: TensorLike | null,
     varianceEpsilon?: number,
-  ): Tensor;
+  ): T;
   /** Blocks of the batch as space. See `tf.batchToSpaceND`. */
-  batchToSpaceND(
+  batchToSpaceND<T extends Tensor = Tensor>(
     blockShape: readonly number[],
     crops: readonly (readonly [number, number])[],
-  ): Tensor;
+  ): T;
   /** Repeated to a shape. See `tf.broadcastTo`. */
-  broadcastTo(shape: TensorLike): Tensor;
+  broadcastTo<T extends Tensor = Tensor>(shape: TensorLike): T;
   /** A copy of the elements in a buffer; awaits the device. See `tf.buffer`. */
   buffer(): Promise<ChainedBuffer>;
   /** A copy of the elements in a buffer, at once; see `dataSync()`. */
@@ -98,283 +105,289 @@ export interface ChainedOps {
   /** A copy of the elements as bytes; of strings, the bytes of each. */
   bytes(): Promise<Uint8Array[] | Uint8Array>;
   /** In another dtype. See `tf.cast`. */
-  cast(dtype: DType): Tensor;
+  cast<T extends Tensor = Tensor>(dtype: DType): T;
   /** Rounded up. See `tf.ceil`. */
-  ceil(): Tensor;
+  ceil<T extends Tensor = Tensor>(): T;
   /** Bounded below and above. See `tf.clipByValue`. */
-  clipByValue(min: number, max: number): Tensor;
+  clipByValue<T extends Tensor = Tensor>(min: number, max: number): T;
   /** The same tensor under another handle. See `tf.clone`. */
-  clone(): Tensor;
+  clone<T extends Tensor = Tensor>(): T;
   /** Joined with other tensors along an axis. See `tf.concat`. */
-  concat(tensors: TensorLike | readonly TensorLike[], axis?: number): Tensor;
+  concat<T extends Tensor = Tensor>(tensors: TensorLike | readonly TensorLike[], axis?: number): T;
   /** Convolution along one axis. See `tf.conv1d`. */
-  conv1d(
+  conv1d<T extends Tensor = Tensor>(
     filter: TensorLike,
     stride: number,
     pad: ChainedPadding,
     dataFormat?: "NWC" | "NCW",
     dilation?: number,
     dimRoundingMode?: ChainedRounding,
-  ): Tensor;
+  ): T;
   /** Convolution of images. See `tf.conv2d`. */
-  conv2d(
+  conv2d<T extends Tensor = Tensor>(
     filter: TensorLike,
     strides: ChainedPerAxis,
     pad: ChainedPadding,
     dataFormat?: "NHWC" | "NCHW",
     dilations?: ChainedPerAxis,
     dimRoundingMode?: ChainedRounding,
-  ): Tensor;
+  ): T;
   /** Transposed convolution of images. See `tf.conv2dTranspose`. */
-  conv2dTranspose(
+  conv2dTranspose<T extends Tensor = Tensor>(
     filter: TensorLike,
     outputShape: readonly number[] | Tensor,
     strides: ChainedPerAxis,
     pad: ChainedPadding,
     dimRoundingMode?: ChainedRounding,
-  ): Tensor;
+  ): T;
   /** Cosine. See `tf.cos`. */
-  cos(): Tensor;
+  cos<T extends Tensor = Tensor>(): T;
   /** Hyperbolic cosine. See `tf.cosh`. */
-  cosh(): Tensor;
+  cosh<T extends Tensor = Tensor>(): T;
   /** Running products along an axis. See `tf.cumprod`. */
-  cumprod(axis?: number, exclusive?: boolean, reverse?: boolean): Tensor;
+  cumprod<T extends Tensor = Tensor>(axis?: number, exclusive?: boolean, reverse?: boolean): T;
   /** Running sums along an axis. See `tf.cumsum`. */
-  cumsum(axis?: number, exclusive?: boolean, reverse?: boolean): Tensor;
+  cumsum<T extends Tensor = Tensor>(axis?: number, exclusive?: boolean, reverse?: boolean): T;
   /** Channels as space. See `tf.depthToSpace`. */
-  depthToSpace(blockSize: number, dataFormat?: "NHWC" | "NCHW"): Tensor;
+  depthToSpace<T extends Tensor = Tensor>(blockSize: number, dataFormat?: "NHWC" | "NCHW"): T;
   /** Convolution of each channel by itself. See `tf.depthwiseConv2d`. */
-  depthwiseConv2d(
+  depthwiseConv2d<T extends Tensor = Tensor>(
     filter: TensorLike,
     strides: ChainedPerAxis,
     pad: ChainedPadding,
     dataFormat?: "NHWC" | "NCHW",
     dilations?: ChainedPerAxis,
     dimRoundingMode?: ChainedRounding,
-  ): Tensor;
+  ): T;
   /** Greatest sum of an element and the filter's tap over it. See `tf.dilation2d`. */
-  dilation2d(
+  dilation2d<T extends Tensor = Tensor>(
     filter: TensorLike,
     strides: ChainedPerAxis,
     pad: ChainedPadding,
     dilations?: ChainedPerAxis,
     dataFormat?: "NHWC",
-  ): Tensor;
+  ): T;
   /** `this / b`. See `tf.div`. */
-  div(b: TensorLike): Tensor;
+  div<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `this / b`, 0 where divided by 0. See `tf.divNoNan`. */
-  divNoNan(b: TensorLike): Tensor;
+  divNoNan<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Dot product. See `tf.dot`. */
-  dot(b: TensorLike): Tensor;
+  dot<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Exponential linear unit. See `tf.elu`. */
-  elu(): Tensor;
+  elu<T extends Tensor = Tensor>(): T;
   /** Where equal to `b`. See `tf.equal`. */
-  equal(b: TensorLike): Tensor;
+  equal<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Error function. See `tf.erf`. */
-  erf(): Tensor;
+  erf<T extends Tensor = Tensor>(): T;
   /** Square root of the sum of squares. See `tf.euclideanNorm`. */
-  euclideanNorm(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  euclideanNorm<T extends Tensor = Tensor>(
+    axis?: number | readonly number[] | null,
+    keepDims?: boolean,
+  ): T;
   /** `e ** x`. See `tf.exp`. */
-  exp(): Tensor;
+  exp<T extends Tensor = Tensor>(): T;
   /** With an axis of extent 1 inserted. See `tf.expandDims`. */
-  expandDims(axis?: number): Tensor;
+  expandDims<T extends Tensor = Tensor>(axis?: number): T;
   /** `e ** x - 1`. See `tf.expm1`. */
-  expm1(): Tensor;
+  expm1<T extends Tensor = Tensor>(): T;
   /** Discrete Fourier transform of a complex tensor. See `tf.fft`. */
-  fft(): Tensor;
+  fft<T extends Tensor = Tensor>(): T;
   /** As one axis. See `tf.reshape`. */
-  flatten(): Tensor;
+  flatten(): Tensor<Rank.R1>;
   /** Rounded down. See `tf.floor`. */
-  floor(): Tensor;
+  floor<T extends Tensor = Tensor>(): T;
   /** `this / b` rounded down. See `tf.floorDiv`. */
-  floorDiv(b: TensorLike): Tensor;
+  floorDiv<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Slices at indices along an axis. See `tf.gather`. */
-  gather(indices: TensorLike, axis?: number, batchDims?: number): Tensor;
+  gather<T extends Tensor = Tensor>(indices: TensorLike, axis?: number, batchDims?: number): T;
   /** `this > b`. See `tf.greater`. */
-  greater(b: TensorLike): Tensor;
+  greater<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `this >= b`. See `tf.greaterEqual`. */
-  greaterEqual(b: TensorLike): Tensor;
+  greaterEqual<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Inverse Fourier transform of a complex tensor. See `tf.ifft`. */
-  ifft(): Tensor;
+  ifft<T extends Tensor = Tensor>(): T;
   /** Inverse Fourier transform to a real tensor. See `tf.irfft`. */
-  irfft(): Tensor;
+  irfft<T extends Tensor = Tensor>(): T;
   /** Where neither infinite nor NaN. See `tf.isFinite`. */
-  isFinite(): Tensor;
+  isFinite<T extends Tensor = Tensor>(): T;
   /** Where infinite. See `tf.isInf`. */
-  isInf(): Tensor;
+  isInf<T extends Tensor = Tensor>(): T;
   /** Where NaN. See `tf.isNaN`. */
-  isNaN(): Tensor;
+  isNaN<T extends Tensor = Tensor>(): T;
   /** This where positive, else `alpha * this`. See `tf.leakyRelu`. */
-  leakyRelu(alpha?: number): Tensor;
+  leakyRelu<T extends Tensor = Tensor>(alpha?: number): T;
   /** `this < b`. See `tf.less`. */
-  less(b: TensorLike): Tensor;
+  less<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `this <= b`. See `tf.lessEqual`. */
-  lessEqual(b: TensorLike): Tensor;
+  lessEqual<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Normalised by neighbouring channels. See `tf.localResponseNormalization`. */
-  localResponseNormalization(
+  localResponseNormalization<T extends Tensor = Tensor>(
     depthRadius?: number,
     bias?: number,
     alpha?: number,
     beta?: number,
-  ): Tensor;
+  ): T;
   /** Natural logarithm. See `tf.log`. */
-  log(): Tensor;
+  log<T extends Tensor = Tensor>(): T;
   /** `log(1 + x)`. See `tf.log1p`. */
-  log1p(): Tensor;
+  log1p<T extends Tensor = Tensor>(): T;
   /** `this && b`. See `tf.logicalAnd`. */
-  logicalAnd(b: TensorLike): Tensor;
+  logicalAnd<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `!x`. See `tf.logicalNot`. */
-  logicalNot(): Tensor;
+  logicalNot<T extends Tensor = Tensor>(): T;
   /** `this || b`. See `tf.logicalOr`. */
-  logicalOr(b: TensorLike): Tensor;
+  logicalOr<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Where exactly one is true. See `tf.logicalXor`. */
-  logicalXor(b: TensorLike): Tensor;
+  logicalXor<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Logarithm of the sigmoid. See `tf.logSigmoid`. */
-  logSigmoid(): Tensor;
+  logSigmoid<T extends Tensor = Tensor>(): T;
   /** Logarithm of the softmax. See `tf.logSoftmax`. */
-  logSoftmax(axis?: number): Tensor;
+  logSoftmax<T extends Tensor = Tensor>(axis?: number): T;
   /** Logarithm of the sum of exponentials. See `tf.logSumExp`. */
-  logSumExp(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  logSumExp<T extends Tensor = Tensor>(
+    axis?: number | readonly number[] | null,
+    keepDims?: boolean,
+  ): T;
   /** Matrix product. See `tf.matMul`. */
-  matMul(b: TensorLike, transposeA?: boolean, transposeB?: boolean): Tensor;
+  matMul<T extends Tensor = Tensor>(b: TensorLike, transposeA?: boolean, transposeB?: boolean): T;
   /** Largest element along axes. See `tf.max`. */
-  max(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  max<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** The larger of `this` and `b`. See `tf.maximum`. */
-  maximum(b: TensorLike): Tensor;
+  maximum<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Maxima of windows. See `tf.maxPool`. */
-  maxPool(
+  maxPool<T extends Tensor = Tensor>(
     filterSize: ChainedPerAxis,
     strides: ChainedPerAxis,
     pad: ChainedPadding,
     dimRoundingMode?: ChainedRounding,
-  ): Tensor;
+  ): T;
   /** Mean along axes. See `tf.mean`. */
-  mean(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  mean<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** Smallest element along axes. See `tf.min`. */
-  min(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  min<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** The smaller of `this` and `b`. See `tf.minimum`. */
-  minimum(b: TensorLike): Tensor;
+  minimum<T extends Tensor = Tensor>(b: TensorLike): T;
   /** With its mirror image around it. See `tf.mirrorPad`. */
-  mirrorPad(
+  mirrorPad<T extends Tensor = Tensor>(
     paddings: readonly (readonly [number, number])[] | TensorLike,
     mode: "reflect" | "symmetric",
-  ): Tensor;
+  ): T;
   /** Remainder with the sign of `b`. See `tf.mod`. */
-  mod(b: TensorLike): Tensor;
+  mod<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `this * b`. See `tf.mul`. */
-  mul(b: TensorLike): Tensor;
+  mul<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `-x`. See `tf.neg`. */
-  neg(): Tensor;
+  neg<T extends Tensor = Tensor>(): T;
   /** Norm of vectors or matrices. See `tf.norm`. */
-  norm(
+  norm<T extends Tensor = Tensor>(
     ord?: number | "euclidean" | "fro",
     axis?: number | readonly number[] | null,
     keepDims?: boolean,
-  ): Tensor;
+  ): T;
   /** Where different from `b`. See `tf.notEqual`. */
-  notEqual(b: TensorLike): Tensor;
+  notEqual<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Indices as one-hot vectors. See `tf.oneHot`. */
-  oneHot(depth: number, onValue?: number, offValue?: number): Tensor;
+  oneHot<T extends Tensor = Tensor>(depth: number, onValue?: number, offValue?: number): T;
   /** Ones of this shape and dtype. See `tf.onesLike`. */
-  onesLike(): Tensor;
+  onesLike<T extends Tensor = Tensor>(): T;
   /** With a constant around it. See `tf.pad`. */
-  pad(
+  pad<T extends Tensor = Tensor>(
     paddings: readonly (readonly [number, number])[] | TensorLike,
     constantValue?: number,
-  ): Tensor;
+  ): T;
   /** Maxima or means of windows. See `tf.pool`. */
-  pool(
+  pool<T extends Tensor = Tensor>(
     windowShape: ChainedPerAxis,
     poolingType: "avg" | "max",
     pad: ChainedPadding,
     dilations?: ChainedPerAxis,
     strides?: ChainedPerAxis,
     dimRoundingMode?: ChainedRounding,
-  ): Tensor;
+  ): T;
   /** `this ** exp`. See `tf.pow`. */
-  pow(exp: TensorLike): Tensor;
+  pow<T extends Tensor = Tensor>(exp: TensorLike): T;
   /** This where not negative, else `alpha * this`. See `tf.prelu`. */
-  prelu(alpha: TensorLike): Tensor;
+  prelu<T extends Tensor = Tensor>(alpha: TensorLike): T;
   /** Writes the elements to the console. See `tf.print`. */
   print(verbose?: boolean): void;
   /** Product along axes. See `tf.prod`. */
-  prod(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  prod<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** `1 / x`. See `tf.reciprocal`. */
-  reciprocal(): Tensor;
+  reciprocal<T extends Tensor = Tensor>(): T;
   /** `max(x, 0)`. See `tf.relu`. */
-  relu(): Tensor;
+  relu<T extends Tensor = Tensor>(): T;
   /** `min(max(x, 0), 6)`. See `tf.relu6`. */
-  relu6(): Tensor;
+  relu6<T extends Tensor = Tensor>(): T;
   /** In another shape; one dimension may be -1. See `tf.reshape`. */
-  reshape(shape: TensorLike): Tensor;
+  reshape<R extends Rank>(shape: TensorLike): Tensor<R>;
   /** In the shape of another tensor. See `tf.reshape`. */
-  reshapeAs(x: Tensor): Tensor;
+  reshapeAs<T extends Tensor = Tensor>(x: Tensor): T;
   /** Images resized with interpolation. See `tf.resizeBilinear`. */
-  resizeBilinear(
+  resizeBilinear<T extends Tensor = Tensor>(
     newShape2D: readonly [number, number],
     alignCorners?: boolean,
     halfPixelCenters?: boolean,
-  ): Tensor;
+  ): T;
   /** Images resized without interpolation. See `tf.resizeNearestNeighbor`. */
-  resizeNearestNeighbor(
+  resizeNearestNeighbor<T extends Tensor = Tensor>(
     newShape2D: readonly [number, number],
     alignCorners?: boolean,
     halfPixelCenters?: boolean,
-  ): Tensor;
+  ): T;
   /** Turned round along axes. See `tf.reverse`. */
-  reverse(axis?: number | readonly number[] | null): Tensor;
+  reverse<T extends Tensor = Tensor>(axis?: number | readonly number[] | null): T;
   /** Discrete Fourier transform of a real tensor. See `tf.rfft`. */
-  rfft(): Tensor;
+  rfft<T extends Tensor = Tensor>(): T;
   /** Nearest integer, halves to even. See `tf.round`. */
-  round(): Tensor;
+  round<T extends Tensor = Tensor>(): T;
   /** `1 / sqrt(x)`. See `tf.rsqrt`. */
-  rsqrt(): Tensor;
+  rsqrt<T extends Tensor = Tensor>(): T;
   /** Scaled exponential linear unit. See `tf.selu`. */
-  selu(): Tensor;
+  selu<T extends Tensor = Tensor>(): T;
   /** Depthwise convolution, then one over channels. See `tf.separableConv2d`. */
-  separableConv2d(
+  separableConv2d<T extends Tensor = Tensor>(
     depthwiseFilter: TensorLike,
     pointwiseFilter: TensorLike,
     strides: ChainedPerAxis,
     pad: "valid" | "same",
     dilation?: ChainedPerAxis,
     dataFormat?: "NHWC" | "NCHW",
-  ): Tensor;
+  ): T;
   /** `1 / (1 + e ** -x)`. See `tf.sigmoid`. */
-  sigmoid(): Tensor;
+  sigmoid<T extends Tensor = Tensor>(): T;
   /** -1, 0 or 1. See `tf.sign`. */
-  sign(): Tensor;
+  sign<T extends Tensor = Tensor>(): T;
   /** Sine. See `tf.sin`. */
-  sin(): Tensor;
+  sin<T extends Tensor = Tensor>(): T;
   /** Hyperbolic sine. See `tf.sinh`. */
-  sinh(): Tensor;
+  sinh<T extends Tensor = Tensor>(): T;
   /** A block of it. See `tf.slice`. */
-  slice(begin: TensorLike, size?: TensorLike | null): Tensor;
+  slice<T extends Tensor = Tensor>(begin: TensorLike, size?: TensorLike | null): T;
   /** Exponentials over their sum along an axis. See `tf.softmax`. */
-  softmax(dim?: number): Tensor;
+  softmax<T extends Tensor = Tensor>(dim?: number): T;
   /** `log(1 + e ** x)`. See `tf.softplus`. */
-  softplus(): Tensor;
+  softplus<T extends Tensor = Tensor>(): T;
   /** Blocks of space as the batch. See `tf.spaceToBatchND`. */
-  spaceToBatchND(
+  spaceToBatchND<T extends Tensor = Tensor>(
     blockShape: readonly number[],
     paddings: readonly (readonly [number, number])[],
-  ): Tensor;
+  ): T;
   /** Cut into pieces along an axis. See `tf.split`. */
-  split(numOrSizeSplits: number | readonly number[], axis?: number): Tensor[];
+  split<T extends Tensor = Tensor>(numOrSizeSplits: number | readonly number[], axis?: number): T[];
   /** Square root. See `tf.sqrt`. */
-  sqrt(): Tensor;
+  sqrt<T extends Tensor = Tensor>(): T;
   /** `x * x`. See `tf.square`. */
-  square(): Tensor;
+  square<T extends Tensor = Tensor>(): T;
   /** `(this - b) ** 2`. See `tf.squaredDifference`. */
-  squaredDifference(b: TensorLike): Tensor;
+  squaredDifference<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Without axes of extent 1. See `tf.squeeze`. */
-  squeeze(axis?: number | readonly number[] | null): Tensor;
+  squeeze<T extends Tensor = Tensor>(axis?: number | readonly number[] | null): T;
   /** Joined with other tensors along a new axis. See `tf.stack`. */
-  stack(x: Tensor | readonly Tensor[], axis?: number): Tensor;
+  stack<T extends Tensor = Tensor>(x: Tensor | readonly Tensor[], axis?: number): T;
   /** 1 where positive, else `alpha`. See `tf.step`. */
-  step(alpha?: number): Tensor;
+  step<T extends Tensor = Tensor>(alpha?: number): T;
   /** Every so many elements of a block. See `tf.stridedSlice`. */
-  stridedSlice(
+  stridedSlice<T extends Tensor = Tensor>(
     begin: TensorLike,
     end: TensorLike,
     strides?: TensorLike | null,
@@ -383,35 +396,35 @@ export interface ChainedOps {
     ellipsisMask?: number,
     newAxisMask?: number,
     shrinkAxisMask?: number,
-  ): Tensor;
+  ): T;
   /** `this - b`. See `tf.sub`. */
-  sub(b: TensorLike): Tensor;
+  sub<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Sum along axes. See `tf.sum`. */
-  sum(axis?: number | readonly number[] | null, keepDims?: boolean): Tensor;
+  sum<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** Tangent. See `tf.tan`. */
-  tan(): Tensor;
+  tan<T extends Tensor = Tensor>(): T;
   /** Hyperbolic tangent. See `tf.tanh`. */
-  tanh(): Tensor;
+  tanh<T extends Tensor = Tensor>(): T;
   /** Repeated along each axis. See `tf.tile`. */
-  tile(reps: TensorLike): Tensor;
+  tile<T extends Tensor = Tensor>(reps: TensorLike): T;
   /** As bool: where not 0. See `tf.cast`. */
-  toBool(): Tensor;
+  toBool<T extends Tensor = Tensor>(): T;
   /** As float32. See `tf.cast`. */
-  toFloat(): Tensor;
+  toFloat<T extends Tensor = Tensor>(): T;
   /** As int32. See `tf.cast`. */
-  toInt(): Tensor;
+  toInt<T extends Tensor = Tensor>(): T;
   /** The largest elements along the last axis, and their indices. See `tf.topk`. */
   topk(k?: number, sorted?: boolean): { values: Tensor; indices: Tensor };
   /** With its axes in another order. See `tf.transpose`. */
-  transpose(perm?: TensorLike | null): Tensor;
+  transpose<T extends Tensor = Tensor>(perm?: TensorLike | null): T;
   /** Unique elements, and where they are. See `tf.unique`. */
   unique(axis?: number): { values: Tensor; indices: Tensor };
   /** Sums of the slices of each segment. See `tf.unsortedSegmentSum`. */
-  unsortedSegmentSum(segmentIds: TensorLike, numSegments: number): Tensor;
+  unsortedSegmentSum<T extends Tensor = Tensor>(segmentIds: TensorLike, numSegments: number): T;
   /** Cut into slices along an axis. See `tf.unstack`. */
-  unstack(axis?: number): Tensor[];
+  unstack<T extends Tensor = Tensor>(axis?: number): T[];
   /** This where the condition holds, `x` elsewhere. See `tf.where`. */
-  where(condition: TensorLike, x: TensorLike): Tensor;
+  where<T extends Tensor = Tensor>(condition: TensorLike, x: TensorLike): T;
   /** Zeros of this shape and dtype. See `tf.zerosLike`. */
-  zerosLike(): Tensor;
+  zerosLike<T extends Tensor = Tensor>(): T;
 }

@@ -15,7 +15,7 @@ import {
 import { isForeignArray, readForeignArray } from "./foreign_array.ts";
 import { checkNesting } from "./nest.ts";
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
-import { NdArray, numberToBfloat16, type Scalar } from "./nd_array.ts";
+import { type ElementValue, NdArray, numberToBfloat16 } from "./nd_array.ts";
 import { encodeString } from "./text.ts";
 import { ResourceExhaustedError, ValueError } from "./errors.ts";
 
@@ -397,7 +397,7 @@ export function castArray(array: NdArray, dtype: DType): NdArray {
       dst[2 * i + 1] = pair[1];
       continue;
     }
-    let s: Scalar = Array.isArray(v) ? v[0] : v;
+    let s: ElementValue = Array.isArray(v) ? v[0] : v;
     if (int && typeof s === "number" && !isBigInt(dtype)) s = Math.trunc(s);
     if (to.kind === "bool" && typeof s === "bigint") s = s !== 0n;
     dst[i] = put(s) as number | bigint;

@@ -1,7 +1,7 @@
 /**
  * Host arrays as text, laid out as TensorFlow.js prints tensors: columns aligned, long axes cut in the middle.
  */
-import type { NdArray, Scalar } from "./nd_array.ts";
+import type { ElementValue, NdArray } from "./nd_array.ts";
 import { decodeString } from "./text.ts";
 
 /** Axes longer than this are cut. */
@@ -69,7 +69,7 @@ function shown(n: number): number[] {
   return [0, 1, 2, -1, n - ENDS, n - 2, n - 1];
 }
 
-function elementText(value: Scalar): string {
+function elementText(value: ElementValue): string {
   if (typeof value === "number") return numberText(value);
   if (value instanceof Uint8Array) return `'${decodeString(value)}'`;
   if (Array.isArray(value)) return `${numberText(value[0])} + ${numberText(value[1])}j`;

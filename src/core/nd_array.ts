@@ -8,9 +8,9 @@ import { ResourceExhaustedError, ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
 
 /** One element as JavaScript sees it: bytes for strings, `[re, im]` for complex. */
-export type Scalar = number | bigint | boolean | Uint8Array | readonly [number, number];
+export type ElementValue = number | bigint | boolean | Uint8Array | readonly [number, number];
 /** Elements in nested arrays; tensors give strings as text. */
-export type Nested = Scalar | string | readonly Nested[];
+export type Nested = ElementValue | string | readonly Nested[];
 
 /**
  * A row-major host array. 64-bit integers are `bigint`, strings are bytes, complex numbers are interleaved pairs.
@@ -79,12 +79,12 @@ export class NdArray {
   }
 
   /** The element at a flat index. */
-  at(flat: number): Scalar {
+  at(flat: number): ElementValue {
     return elementAt(this, flat);
   }
 
   /** The only element. Throws `ValueError` where there is not exactly one. */
-  item(): Scalar {
+  item(): ElementValue {
     if (this.size !== 1) {
       throw new ValueError(
         `Cannot take item() of shape ${shapeText(this.shape)}: it must hold exactly one element`,
@@ -94,7 +94,7 @@ export class NdArray {
   }
 
   /** The element at these indices; negative ones count from the end. Throws `ValueError` out of bounds. */
-  get(...indices: number[]): Scalar {
+  get(...indices: number[]): ElementValue {
     if (indices.length !== this.shape.length) {
       throw new ValueError(
         `Cannot get element: received ${indices.length} indices for rank ${this.shape.length}`,
@@ -116,7 +116,7 @@ export class NdArray {
   }
 
   /** A new array of the same dtype and shape with `fn(element, flatIndex)` in each place. */
-  map(fn: (value: Scalar, index: number) => Scalar): NdArray {
+  map(fn: (value: ElementValue, index: number) => ElementValue): NdArray {
     const out = NdArray.zeros(this.dtype, this.shape);
     for (let i = 0; i < this.size; i++) setElement(out, i, fn(this.at(i), i));
     return out;
@@ -250,14 +250,16 @@ function checkLists(shape: Shape): void {
 }
 
 /** One element as JavaScript sees it. */
-export function elementAt({ dtype, data }: Omit<Elements, "shape">, flat: number): Scalar {
+export function elementAt({ dtype, data }: Omit<Elements, "shape">, flat: number): ElementValue {
   switch (DTYPES[dtype].kind) {
     case "bool":
       return data[flat] !== 0;
     case "complex":
       return [data[2 * flat] as number, data[2 * flat + 1] as number];
     default:
-      return dtype === "bfloat16" ? bfloat16ToNumber(data[flat] as number) : data[flat] as Scalar;
+      return dtype === "bfloat16"
+        ? bfloat16ToNumber(data[flat] as number)
+        : data[flat] as ElementValue;
   }
 }
 
@@ -281,7 +283,7 @@ function row(a: Elements, from: number, n: number): Nested[] {
 }
 
 /** Writes one element, wrapping integers as the typed array does. */
-export function setElement(array: NdArray, flat: number, value: Scalar): void {
+export function setElement(array: NdArray, flat: number, value: ElementValue): void {
   const d = array.data as { [i: number]: unknown };
   switch (DTYPES[array.dtype].kind) {
     case "complex": {

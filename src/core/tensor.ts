@@ -2,9 +2,9 @@
  * Tensor: the one public handle, eager or symbolic. The op methods (`x.add(y)`) are put on its prototype by `ops/chained.ts`.
  */
 import type { DType } from "./dtype.ts";
-import type { HostData } from "./dtype.ts";
+import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "./ranks.ts";
 import { isConcrete, type PartialShape, shapeText, sizeOf } from "./shape.ts";
-import type { NdArray, Nested, Scalar } from "./nd_array.ts";
+import type { ElementValue, NdArray } from "./nd_array.ts";
 import type { ArrayLikeValue } from "./convert.ts";
 import type { Spec } from "./tensor_spec.ts";
 import type { TensorGpuData } from "./gpu_data.ts";
@@ -83,7 +83,7 @@ export function newTensorId(): number {
  * assertEquals(x.add(1).arraySync(), [[2, 3], [4, 5]]);
  * ```
  */
-export abstract class Tensor implements Spec {
+export abstract class Tensor<R extends Rank = Rank> implements Spec {
   /** Number that names this tensor within the process. */
   declare readonly id: number;
   /** Element type. */
@@ -179,20 +179,20 @@ export abstract class Tensor implements Spec {
     return "";
   }
 
-  /** Reads the elements, awaiting the device. Typed array; bytes per element for strings. */
-  data(): Promise<HostData> {
+  /** Reads the elements, awaiting the device: a typed array, of strings their bytes. `data<"int64">()` types it by dtype. */
+  data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
     return Promise.reject(this.#noValue("data()"));
   }
   /** Reads the elements at once: on the CPU everywhere, on the GPU in Deno. Throws `FailedPreconditionError` elsewhere. */
-  dataSync(): HostData {
+  dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
     throw this.#noValue("dataSync()");
   }
-  /** Reads the elements as nested arrays. */
-  array(): Promise<Nested> {
+  /** Reads the elements as nested arrays, typed by the rank where that is known. */
+  array<A = NestedOf<R>>(): Promise<A> {
     return Promise.reject(this.#noValue("array()"));
   }
   /** Reads the elements as nested arrays at once; see {@linkcode Tensor.dataSync}. */
-  arraySync(): Nested {
+  arraySync<A = NestedOf<R>>(): A {
     throw this.#noValue("arraySync()");
   }
   /** Reads the elements as a host array. */
@@ -208,7 +208,7 @@ export abstract class Tensor implements Spec {
     throw this.#noValue("item()");
   }
   /** Reads the only element at once, as a number, bigint, boolean, bytes or `[re, im]`. */
-  scalar(): Scalar {
+  scalar(): ElementValue {
     throw this.#noValue("scalar()");
   }
   /**
@@ -223,9 +223,9 @@ export abstract class Tensor implements Spec {
    * Rejects with `ValueError` where there is no default session or it runs another graph, and as `Session.run` does.
    */
   // deno-lint-ignore require-await
-  async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | Scalar | null> {
+  async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | ElementValue | null> {
     if (evaluator.run === null) throw new RuntimeError("Cannot evaluate: no runtime is loaded");
-    return evaluator.run(this, feeds, session) as Promise<NdArray | Scalar | null>;
+    return evaluator.run(this, feeds, session) as Promise<NdArray | ElementValue | null>;
   }
   /** A variable that starts with this value. See `tf.variable`. */
   variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {
@@ -273,4 +273,19 @@ export abstract class Tensor implements Spec {
 }
 
 /** The op methods every tensor has. */
-export interface Tensor extends ChainedOps {}
+export interface Tensor<R extends Rank = Rank> extends ChainedOps {}
+
+/** A tensor of rank 0. */
+export type Scalar = Tensor<Rank.R0>;
+/** A tensor of one axis. */
+export type Tensor1D = Tensor<Rank.R1>;
+/** A tensor of two axes. */
+export type Tensor2D = Tensor<Rank.R2>;
+/** A tensor of three axes. */
+export type Tensor3D = Tensor<Rank.R3>;
+/** A tensor of four axes. */
+export type Tensor4D = Tensor<Rank.R4>;
+/** A tensor of five axes. */
+export type Tensor5D = Tensor<Rank.R5>;
+/** A tensor of six axes. */
+export type Tensor6D = Tensor<Rank.R6>;

@@ -6,7 +6,7 @@ import { packAs } from "../core/nest.ts";
 import { encodeString } from "../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";
 import { DataLossError, InvalidArgumentError, ValueError } from "../core/errors.ts";
-import { NdArray, type Scalar, setElement } from "../core/nd_array.ts";
+import { type ElementValue, NdArray, setElement } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import { type PartialShape, sameShape, shapeText, sizeOf, stridesOf } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
@@ -188,13 +188,17 @@ function componentsOf(nest: unknown, structure: unknown, what: string): unknown[
   return leaves;
 }
 
-function paddingValues(given: unknown, specs: readonly TensorSpec[], structure: unknown): Scalar[] {
+function paddingValues(
+  given: unknown,
+  specs: readonly TensorSpec[],
+  structure: unknown,
+): ElementValue[] {
   const single = ["number", "bigint", "boolean", "string", "undefined"].includes(typeof given);
   const leaves = single ? specs.map(() => given) : componentsOf(given, structure, "paddingValues");
   return specs.map(({ dtype }, i) => paddingValue(leaves[i], dtype));
 }
 
-function paddingValue(value: unknown, dtype: DType): Scalar {
+function paddingValue(value: unknown, dtype: DType): ElementValue {
   const { kind } = DTYPES[dtype];
   if (value === undefined || value === null) {
     return kind === "string"
@@ -216,13 +220,13 @@ function paddingValue(value: unknown, dtype: DType): Scalar {
     );
   }
   if (isText) return encodeString(value);
-  return isBigInt(dtype) ? BigInt(value as number) : value as Scalar;
+  return isBigInt(dtype) ? BigInt(value as number) : value as ElementValue;
 }
 
 function padRows(
   rows: readonly NdArray[],
   wanted: NonNullable<PartialShape>,
-  value: Scalar,
+  value: ElementValue,
   component: number,
 ): NdArray {
   for (const row of rows) checkRow(row, wanted, component);
@@ -237,7 +241,7 @@ function padRows(
   return out;
 }
 
-function isZero(value: Scalar): boolean {
+function isZero(value: ElementValue): boolean {
   return Array.isArray(value)
     ? value.every((v) => v === 0)
     : Object.is(value, 0) || value === 0n || value === false;

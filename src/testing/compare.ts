@@ -2,7 +2,7 @@
  * Comparison of host arrays: exact for integers, in units in the last place for floats.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
-import type { NdArray, Scalar } from "../core/nd_array.ts";
+import type { ElementValue, NdArray } from "../core/nd_array.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 
 /** How far two arrays may be apart. */
@@ -118,14 +118,14 @@ function exactDifference(actual: NdArray, wanted: NdArray): string | null {
     const same = w[i] instanceof Uint8Array ? String(a[i]) === String(w[i]) : a[i] === w[i];
     if (same) continue;
     const slots = DTYPES[wanted.dtype].slots;
-    return `is ${show(a[i] as Scalar)} at ${
+    return `is ${show(a[i] as ElementValue)} at ${
       position(wanted.shape, Math.floor(i / slots))
-    }, wanted ${show(w[i] as Scalar)}`;
+    }, wanted ${show(w[i] as ElementValue)}`;
   }
   return null;
 }
 
-function show(v: Scalar): string {
+function show(v: ElementValue): string {
   return v instanceof Uint8Array ? JSON.stringify(new TextDecoder().decode(v)) : String(v);
 }
 

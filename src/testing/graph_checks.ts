@@ -3,7 +3,7 @@
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
-import { NdArray, type Scalar } from "../core/nd_array.ts";
+import { type ElementValue, NdArray } from "../core/nd_array.ts";
 import { toNdArray } from "../core/convert.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -165,7 +165,9 @@ async function runGraph({ graph, feeds, fetches }: Built): Promise<NdArray[]> {
   try {
     const values = await session.run(fetches, { feeds });
     return values.map((v, k) =>
-      v instanceof NdArray ? v : toNdArray(v as Scalar, { dtype: fetches[k].dtype, shape: [] })
+      v instanceof NdArray
+        ? v
+        : toNdArray(v as ElementValue, { dtype: fetches[k].dtype, shape: [] })
     );
   } finally {
     await session.close();

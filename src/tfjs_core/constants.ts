@@ -1,25 +1,19 @@
 /**
- * Constants of TensorFlow.js: ranks, and what makes optimizers.
+ * Constants of TensorFlow.js: what makes optimizers, and ranks.
  */
-import * as train from "../train/mod.ts";
+import * as weft from "../train/mod.ts";
+import type { Optimizer } from "./optimizer.ts";
 
+export { Rank } from "../core/ranks.ts";
+
+/** Functions that make optimizers, which count as instances of the class that programs extend. */
+export type OptimizerFunctions = {
+  readonly [K in keyof typeof weft]: (typeof weft)[K] extends (...args: infer A) => infer O
+    ? (...args: A) => O & Optimizer
+    : (typeof weft)[K];
+};
+
+/** What makes optimizers. */
+export const train: OptimizerFunctions = weft as unknown as OptimizerFunctions;
 /** What makes optimizers; `tf.train` of TensorFlow.js is an object of this class. */
-export const OptimizerConstructors: typeof train = train;
-
-/** Ranks as types name them. */
-export enum Rank {
-  /** No axis. */
-  R0 = "R0",
-  /** One axis. */
-  R1 = "R1",
-  /** Two axes. */
-  R2 = "R2",
-  /** Three axes. */
-  R3 = "R3",
-  /** Four axes. */
-  R4 = "R4",
-  /** Five axes. */
-  R5 = "R5",
-  /** Six axes. */
-  R6 = "R6",
-}
+export const OptimizerConstructors: OptimizerFunctions = train;

@@ -3,7 +3,8 @@
  */
 import * as weft from "../../mod.ts";
 import type { DType } from "../core/dtype.ts";
-import type { Tensor, TensorLike } from "../core/tensor.ts";
+import type { Rank } from "../core/ranks.ts";
+import type { Tensor, Tensor1D, TensorLike } from "../core/tensor.ts";
 import { env } from "./environment.ts";
 import type { DataType, WebGPUData } from "./types.ts";
 import { flatten } from "./util/arrays.ts";
@@ -32,30 +33,30 @@ function withShape(
 }
 
 /** A tensor of these values. See `tf.tensor`. */
-export function tensor(
+export function tensor<R extends Rank = Rank>(
   values: TensorLike | WebGPUData,
   shape?: readonly number[] | null,
   dtype?: DataType,
-): Tensor {
+): Tensor<R> {
   return weft.tensor(values as TensorLike, shape ?? undefined, defaultDType(values, dtype));
 }
 /** A tensor of one axis. See `tf.tensor1d`. */
-export function tensor1d(values: TensorLike, dtype?: DataType): Tensor {
+export function tensor1d(values: TensorLike, dtype?: DataType): Tensor1D {
   return weft.tensor1d(values, defaultDType(values, dtype));
 }
 /** Makes a tensor of values, a shape and an element type. */
-export type MakeTensor = (
+export type MakeTensor<R extends Rank = Rank> = (
   values: TensorLike,
   shape?: readonly number[] | null,
   dtype?: DataType,
-) => Tensor;
+) => Tensor<R>;
 /** A tensor of two axes. See `tf.tensor2d`. */
-export const tensor2d: MakeTensor = withShape(weft.tensor2d);
+export const tensor2d: MakeTensor<Rank.R2> = withShape(weft.tensor2d);
 /** A tensor of three axes. See `tf.tensor3d`. */
-export const tensor3d: MakeTensor = withShape(weft.tensor3d);
+export const tensor3d: MakeTensor<Rank.R3> = withShape(weft.tensor3d);
 /** A tensor of four axes. See `tf.tensor4d`. */
-export const tensor4d: MakeTensor = withShape(weft.tensor4d);
+export const tensor4d: MakeTensor<Rank.R4> = withShape(weft.tensor4d);
 /** A tensor of five axes. See `tf.tensor5d`. */
-export const tensor5d: MakeTensor = withShape(weft.tensor5d);
+export const tensor5d: MakeTensor<Rank.R5> = withShape(weft.tensor5d);
 /** A tensor of six axes. See `tf.tensor6d`. */
-export const tensor6d: MakeTensor = withShape(weft.tensor6d);
+export const tensor6d: MakeTensor<Rank.R6> = withShape(weft.tensor6d);

@@ -276,11 +276,9 @@ export {
 export * from "./kernel_names.ts";
 export * from "./kernel_registry.ts";
 export { Optimizer } from "./optimizer.ts";
-export { OptimizerConstructors, Rank } from "./constants.ts";
+export { OptimizerConstructors, type OptimizerFunctions, Rank, train } from "./constants.ts";
 /** Images of pages as tensors, and back. */
 export * as browser from "./browser.ts";
-/** Optimizers. */
-export * as train from "../train/mod.ts";
 /** Losses. */
 export * as losses from "../ops/rows/losses.ts";
 /** Windows and short-time transforms. */

@@ -2,21 +2,21 @@
  * The types that TensorFlow.js's programs name: ranks, element types, what tensors are made of, containers of tensors.
  */
 import type { Tensor } from "../core/tensor.ts";
+import type { DataType, NumericDataType } from "../core/ranks.ts";
 import type { Variable } from "../runtime/variables/variable.ts";
 
-/** Elements of tensors on the host, by element type. */
-export interface DataTypeMap {
-  /** 32-bit floats. */
-  float32: Float32Array;
-  /** 32-bit integers. */
-  int32: Int32Array;
-  /** 0 and 1. */
-  bool: Uint8Array;
-  /** Real and imaginary parts in turn. */
-  complex64: Float32Array;
-  /** Texts. */
-  string: string[];
-}
+export type { ArrayMap, DataType, DataTypeMap, NumericDataType, ShapeMap } from "../core/ranks.ts";
+export type {
+  Scalar,
+  Tensor1D,
+  Tensor2D,
+  Tensor3D,
+  Tensor4D,
+  Tensor5D,
+  Tensor6D,
+} from "../core/tensor.ts";
+export type { TensorGpuData as GPUData } from "../core/gpu_data.ts";
+
 /** One element on the host, by element type. */
 export interface SingleValueMap {
   /** A truth value. */
@@ -30,10 +30,6 @@ export interface SingleValueMap {
   /** A text. */
   string: string;
 }
-/** An element type of TensorFlow.js. */
-export type DataType = keyof DataTypeMap;
-/** An element type that holds numbers. */
-export type NumericDataType = "float32" | "int32" | "bool" | "complex64";
 /** The element types that a host value may become. */
 export type DataTypeFor<T extends number | string | boolean> = T extends number | boolean
   ? NumericDataType
@@ -41,8 +37,10 @@ export type DataTypeFor<T extends number | string | boolean> = T extends number 
   : never;
 /** Numbers of a tensor. */
 export type NumericArray = Float32Array | Int32Array | Uint8Array;
+/** Numbers of a tensor; TensorFlow.js's name for them. */
+export type TypedArray = NumericArray;
 /** Elements as users give and get them. */
-export type DataValues = DataTypeMap[DataType];
+export type DataValues = NumericArray | string[];
 /** Elements as a backend keeps them: texts are bytes. */
 export type BackendValues = Float32Array | Int32Array | Uint8Array | Uint8Array[];
 /** Numbers or truth values in a row. */
@@ -129,4 +127,88 @@ export interface TensorInfo {
   shape: number[];
   /** Its element type. */
   dtype: DataType;
+}
+/** How elements are given to the GPU; nothing to choose here. */
+export interface DataToGPUOptions {
+  /** Shape of a texture of WebGL. */
+  customTexShape?: [number, number];
+}
+
+/** Options of a model's `predict`. */
+export interface ModelPredictConfig {
+  /** Rows at a time. */
+  batchSize?: number;
+  /** True: tells of progress. */
+  verbose?: boolean;
+}
+/** An input or output of a model. */
+export interface ModelTensorInfo {
+  /** Its name. */
+  name: string;
+  /** Its dimensions, -1 for unknown ones. */
+  shape?: number[];
+  /** Its element type. */
+  dtype: DataType;
+  /** Its element type in the file. */
+  tfDtype?: string;
+}
+/** A model that computes outputs from inputs. */
+export interface InferenceModel {
+  /** What it takes. */
+  readonly inputs: ModelTensorInfo[];
+  /** What it gives. */
+  readonly outputs: ModelTensorInfo[];
+  /** Computes its outputs. */
+  predict(
+    inputs: Tensor | Tensor[] | NamedTensorMap,
+    config: ModelPredictConfig,
+  ): Tensor | Tensor[] | NamedTensorMap;
+  /** Computes the tensors of these names. */
+  execute(
+    inputs: Tensor | Tensor[] | NamedTensorMap,
+    outputs: string | string[],
+  ): Tensor | Tensor[];
+}
+/** An input or output of a SavedModel. */
+export interface SavedModelTensorInfo {
+  /** Its element type. */
+  dtype: string;
+  /** Its dimensions. */
+  shape: number[];
+  /** Its name. */
+  name: string;
+}
+/** Signatures of a SavedModel. */
+export interface SignatureDefInfo {
+  /** A signature. */
+  [key: string]: {
+    inputs: { [key: string]: SavedModelTensorInfo };
+    outputs: { [key: string]: SavedModelTensorInfo };
+  };
+}
+/** A graph of a SavedModel. */
+export interface MetaGraphInfo {
+  /** Its tags. */
+  tags: string[];
+  /** Its signatures. */
+  signatureDefs: SignatureDefInfo;
+}
+/** A signature of a model. */
+export interface SignatureDefEntry {
+  /** What it takes. */
+  inputs: { [key: string]: ModelTensorInfo };
+  /** What it gives. */
+  outputs: { [key: string]: ModelTensorInfo };
+}
+/** Signatures of a model. */
+export interface SignatureDef {
+  /** A signature. */
+  [key: string]: SignatureDefEntry;
+}
+/** A graph of a model. */
+export interface MetaGraph {
+  /** Its tags. */
+  tags: string[];
+  /** Its signatures. */
+  signatureDefs: SignatureDef;
 }

@@ -70,7 +70,7 @@ for (const [name, of, shapes, most = 1] of CASES) {
     const y = of(...given);
     const wide = of(...given.map((x) => tf.cast(x, "float32")));
     assertEquals([y.dtype, y.shape], ["float16", wide.shape]);
-    const got = await y.data() as Float16Array,
+    const got = await y.data<"float16">() as Float16Array,
       want = Float16Array.from(await wide.data() as Float32Array);
     const off = Array.from(got, (v, i) => apart(v, want[i]));
     assert(Math.max(...off) <= most, `${Math.max(...off)} apart, at most ${most} wanted`);
@@ -90,22 +90,22 @@ testOnDevices(
     for (const size of [SPECIAL.length, 4 * SPECIAL.length]) {
       const data = Float32Array.from({ length: size }, (_, i) => SPECIAL[i % SPECIAL.length]);
       const want = Float16Array.from(data);
-      assertEquals(await tf.cast(tf.tensor(data), "float16").data(), want);
+      assertEquals(await tf.cast(tf.tensor(data), "float16").data<"float16">(), want);
       const back = tf.cast(tf.cast(tf.tensor(data), "float16"), "float32");
       assertEquals(await back.data(), Float32Array.from(want));
       // What moves elements moves their bits.
       const moved = tf.reverse(tf.cast(tf.tensor(data), "float16"), 0);
-      assertEquals(await moved.data(), want.slice().reverse());
+      assertEquals(await moved.data<"float16">(), want.slice().reverse());
     }
   },
 );
 
 testOnDevices("float16 overflows to infinity and sums in float32", async () => {
   const x = tf.fill([600], 200, "float16");
-  assertEquals(await tf.mul(x, x).data(), new Float16Array(600).fill(40000));
-  assertEquals(await tf.mul(x, 400).data(), new Float16Array(600).fill(Infinity));
-  assertEquals(await tf.sum(x).data(), Float16Array.of(Infinity));
-  assertEquals(await tf.mean(x).data(), Float16Array.of(200));
+  assertEquals(await tf.mul(x, x).data<"float16">(), new Float16Array(600).fill(40000));
+  assertEquals(await tf.mul(x, 400).data<"float16">(), new Float16Array(600).fill(Infinity));
+  assertEquals(await tf.sum(x).data<"float16">(), Float16Array.of(Infinity));
+  assertEquals(await tf.mean(x).data<"float16">(), Float16Array.of(200));
 });
 
 /** What a network of two layers, its products in `dtype`, loses at each of some steps. */
@@ -180,5 +180,8 @@ testOnDevices("script ops see float16 as Float16Array", async () => {
     [x],
     "float16",
   ) as tf.Tensor;
-  assertEquals(await tf.add(y, 1).data(), (await x.data() as Float16Array).map((v) => 2 * v + 1));
+  assertEquals(
+    await tf.add(y, 1).data<"float16">(),
+    (await x.data<"float16">() as Float16Array).map((v) => 2 * v + 1),
+  );
 });

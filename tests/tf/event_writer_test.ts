@@ -23,7 +23,7 @@ testOnDevices(
     }
     const records = await tf.data.tfrecord(path).toArray() as tf.Tensor[];
     assertEquals(records.length, 7, "the format, and six events");
-    const bytes = await Promise.all(records.map(async (r) => (await r.data() as Uint8Array[])[0]));
+    const bytes = await Promise.all(records.map(async (r) => (await r.data<"string">())[0]));
     // One character a byte, so that places in the text are places in the bytes.
     const text = bytes.map((b) => new TextDecoder("latin1").decode(b));
     const words = [

@@ -11,12 +11,17 @@ import {
   type Profile,
 } from "../../core/dispatch.ts";
 import { accType, wgslType, wordType } from "../../core/gpu_storage.ts";
-import { type NdArray, type Scalar, setElement } from "../../core/nd_array.ts";
+import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { fillCpu, STREAM_WORKGROUP, valueWord, wordOfParam, wordsOf } from "./fill.ts";
 
 /** `start + i * step`; the last element is `last` where that is given. */
-export function rampCpu(out: NdArray, start: Scalar, step: Scalar, last?: number): void {
+export function rampCpu(
+  out: NdArray,
+  start: ElementValue,
+  step: ElementValue,
+  last?: number,
+): void {
   const n = out.size;
   if (isBigInt(out.dtype)) {
     const data = out.data as BigInt64Array,

@@ -2,7 +2,7 @@
  * Dense linear algebra on the host: QR, triangular systems, bands of matrices. Sums in float64.
  */
 import { DTYPES } from "../../core/dtype.ts";
-import { type NdArray, type Scalar, setElement } from "../../core/nd_array.ts";
+import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 
 type Numbers = { [i: number]: number };
@@ -109,7 +109,7 @@ export function triangularSolveCpu(
 /** Keeps `lower` diagonals below the main one and `upper` above it; negative numbers keep all. */
 export function bandPartCpu(x: NdArray, out: NdArray, lower: number, upper: number): void {
   const { rows, columns, count } = matrices(x);
-  const zero: Scalar = DTYPES[x.dtype].kind === "complex"
+  const zero: ElementValue = DTYPES[x.dtype].kind === "complex"
     ? [0, 0]
     : x.dtype === "int64" || x.dtype === "uint64"
     ? 0n

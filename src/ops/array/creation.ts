@@ -10,7 +10,18 @@ import { type GpuData, gpuDataReader, isGpuData } from "../../core/gpu_data.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { isConcrete, type Shape, shapeText, sizeOf } from "../../core/shape.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Rank } from "../../core/ranks.ts";
+import {
+  type Scalar,
+  Tensor,
+  type Tensor1D,
+  type Tensor2D,
+  type Tensor3D,
+  type Tensor4D,
+  type Tensor5D,
+  type Tensor6D,
+  type TensorLike,
+} from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { dimsInput, filled, filledLike, filledWith } from "./fill_ops.ts";
 import { asTensor, intVector, toInput } from "../input.ts";
@@ -29,11 +40,11 @@ import { asTensor, intVector, toInput } from "../input.ts";
  * assertEquals(tf.tensor([1, 2, 3, 4], [2, 2], "int32").arraySync(), [[1, 2], [3, 4]]);
  * ```
  */
-export function tensor(
+export function tensor<R extends Rank = Rank>(
   values: TensorLike | GpuData,
   shape?: readonly number[],
   dtype?: DType,
-): Tensor {
+): Tensor<R> {
   if (isGpuData(values)) return gpuTensor(values, shape, dtype);
   return constantOf(converted(values, dtype), shape);
 }
@@ -140,7 +151,7 @@ export function constant(
 export function scalar(
   value: number | boolean | string | Uint8Array | bigint | readonly [number, number],
   dtype?: DType,
-): Tensor {
+): Scalar {
   const complex = dtype !== undefined && DTYPES[asDType(dtype)].kind === "complex";
   const bytes = value instanceof Uint8Array && dtype === "string";
   if (typeof value === "object" && !bytes && !(complex && Array.isArray(value))) {
@@ -190,7 +201,7 @@ function ofRank(
  * assertEquals(tf.tensor1d([1, 2, 3]).shape, [3]);
  * ```
  */
-export function tensor1d(values: TensorLike, dtype?: DType): Tensor {
+export function tensor1d(values: TensorLike, dtype?: DType): Tensor1D {
   return ofRank(1, values, undefined, dtype);
 }
 
@@ -205,7 +216,7 @@ export function tensor1d(values: TensorLike, dtype?: DType): Tensor {
  * assertEquals(tf.tensor2d([1, 2, 3, 4], [2, 2]).arraySync(), [[1, 2], [3, 4]]);
  * ```
  */
-export function tensor2d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+export function tensor2d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor2D {
   return ofRank(2, values, shape, dtype);
 }
 
@@ -220,7 +231,7 @@ export function tensor2d(values: TensorLike, shape?: readonly number[], dtype?: 
  * assertEquals(tf.tensor3d([1, 2, 3, 4], [1, 2, 2]).shape, [1, 2, 2]);
  * ```
  */
-export function tensor3d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+export function tensor3d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor3D {
   return ofRank(3, values, shape, dtype);
 }
 
@@ -235,7 +246,7 @@ export function tensor3d(values: TensorLike, shape?: readonly number[], dtype?: 
  * assertEquals(tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]).shape, [1, 2, 2, 1]);
  * ```
  */
-export function tensor4d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+export function tensor4d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor4D {
   return ofRank(4, values, shape, dtype);
 }
 
@@ -250,7 +261,7 @@ export function tensor4d(values: TensorLike, shape?: readonly number[], dtype?: 
  * assertEquals(tf.tensor5d([1, 2], [1, 1, 2, 1, 1]).rank, 5);
  * ```
  */
-export function tensor5d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+export function tensor5d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor5D {
   return ofRank(5, values, shape, dtype);
 }
 
@@ -265,7 +276,7 @@ export function tensor5d(values: TensorLike, shape?: readonly number[], dtype?: 
  * assertEquals(tf.tensor6d([1, 2], [1, 1, 2, 1, 1, 1]).rank, 6);
  * ```
  */
-export function tensor6d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor {
+export function tensor6d(values: TensorLike, shape?: readonly number[], dtype?: DType): Tensor6D {
   return ofRank(6, values, shape, dtype);
 }
 
@@ -279,7 +290,11 @@ export function tensor6d(values: TensorLike, shape?: readonly number[], dtype?: 
  * assertEquals(tf.fill([2, 2], 4).arraySync(), [[4, 4], [4, 4]]);
  * ```
  */
-export function fill(shape: TensorLike, value: TensorLike, dtype?: DType): Tensor {
+export function fill<R extends Rank = Rank>(
+  shape: TensorLike,
+  value: TensorLike,
+  dtype?: DType,
+): Tensor<R> {
   const type = dtype ? asDType(dtype) : typeof value === "number" ? "float32" : undefined;
   const element = toInput(value, "value", "fill", { dtype: type });
   return filledWith(dimsInput(shape, "fill"), element);
@@ -295,7 +310,10 @@ export function fill(shape: TensorLike, value: TensorLike, dtype?: DType): Tenso
  * assertEquals(tf.zeros([2]).arraySync(), [0, 0]);
  * ```
  */
-export function zeros(shape: TensorLike, dtype: DType = "float32"): Tensor {
+export function zeros<R extends Rank = Rank>(
+  shape: TensorLike,
+  dtype: DType = "float32",
+): Tensor<R> {
   return filled(dimsInput(shape, "zeros"), asDType(dtype), 0);
 }
 
@@ -309,7 +327,10 @@ export function zeros(shape: TensorLike, dtype: DType = "float32"): Tensor {
  * assertEquals(tf.ones([2], "int32").arraySync(), [1, 1]);
  * ```
  */
-export function ones(shape: TensorLike, dtype: DType = "float32"): Tensor {
+export function ones<R extends Rank = Rank>(
+  shape: TensorLike,
+  dtype: DType = "float32",
+): Tensor<R> {
   return filled(dimsInput(shape, "ones"), asDType(dtype), 1);
 }
 

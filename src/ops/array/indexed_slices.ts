@@ -2,11 +2,12 @@
  * IndexedSlices: a tensor of which only some rows are given, as the gradients of gathers are. Wherever an op wants a tensor it is one.
  */
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
-import { type HostData, isInteger } from "../../core/dtype.ts";
+import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import type { GraphNode } from "../../core/graph_node.ts";
-import type { NdArray, Nested, Scalar } from "../../core/nd_array.ts";
+import type { ElementValue, NdArray, Nested } from "../../core/nd_array.ts";
+import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts";
 import { lookupOp } from "../../core/op.ts";
 import {
   compatible,
@@ -169,23 +170,23 @@ export class IndexedSlices extends Tensor {
     return this.#read((t) => t.ndarraySync());
   }
   /** Reads the elements of the dense tensor. */
-  override data(): Promise<HostData> {
-    return this.#reading((t) => t.data());
+  override data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
+    return this.#reading((t) => t.data<D>());
   }
   /** Reads the elements of the dense tensor at once. */
-  override dataSync(): HostData {
-    return this.#read((t) => t.dataSync());
+  override dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
+    return this.#read((t) => t.dataSync<D>());
   }
   /** Reads the dense tensor as nested arrays. */
-  override array(): Promise<Nested> {
-    return this.#reading((t) => t.array());
+  override array<A = Nested>(): Promise<A> {
+    return this.#reading((t) => t.array<A>());
   }
   /** Reads the dense tensor as nested arrays at once. */
-  override arraySync(): Nested {
+  override arraySync<A = Nested>(): A {
     return this.#read((t) => t.arraySync());
   }
   /** Reads the only element of the dense tensor. */
-  override scalar(): Scalar {
+  override scalar(): ElementValue {
     return this.#read((t) => t.scalar());
   }
   /** Reads the only element of the dense tensor. */

@@ -6,7 +6,7 @@ import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
-import { NdArray, type Scalar, setElement } from "../../core/nd_array.ts";
+import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { wordsOf } from "../../kernels/copy/fill.ts";
@@ -134,7 +134,7 @@ const ListDiff = defineOp({
     const kept: number[] = [];
     for (let i = 0; i < x.size; i++) if (!gone.has(key(i, 1))) kept.push(i);
     const out = NdArray.zeros(x.dtype, [kept.length]);
-    kept.forEach((from, to) => setElement(out, to, x.at(from) as Scalar));
+    kept.forEach((from, to) => setElement(out, to, x.at(from) as ElementValue));
     return [out, integers(attrs.out_idx, kept)];
   },
 });

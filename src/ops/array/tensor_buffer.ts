@@ -11,6 +11,7 @@ import {
   makeData,
   type TypedArray,
 } from "../../core/dtype.ts";
+import type { DataType, Rank } from "../../core/ranks.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -33,7 +34,8 @@ export type BufferValues = TypedArray | BufferElement[];
  * assertEquals(b.toTensor().arraySync(), [[0, 3], [0, 0]]);
  * ```
  */
-export class TensorBuffer implements ChainedBuffer {
+export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
+  implements ChainedBuffer {
   /** Element type. */
   readonly dtype: DType;
   /** Dimensions. */
@@ -124,7 +126,7 @@ export class TensorBuffer implements ChainedBuffer {
   }
 
   /** A tensor of the elements. */
-  toTensor(): Tensor {
+  toTensor(): Tensor<R> {
     const values = Array.isArray(this.values) ? this.values : (this.values as Float32Array).slice();
     return tensor(values as TensorLike, this.shape, this.dtype);
   }
@@ -149,10 +151,10 @@ export function bufferOf({ shape, dtype }: Tensor, data: HostData): TensorBuffer
  * assertEquals(b.toTensor().arraySync(), [0, 0, 5]);
  * ```
  */
-export function buffer(
+export function buffer<R extends Rank = Rank, D extends DataType = "float32">(
   shape: readonly number[],
   dtype: DType = "float32",
   values?: BufferValues,
-): TensorBuffer {
+): TensorBuffer<R, D> {
   return new TensorBuffer(shape, dtype ?? "float32", values);
 }

@@ -11,10 +11,17 @@ import {
   shapeTuple,
   sizeOf,
 } from "../../core/shape.ts";
+import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts";
 import { tensorText } from "../../core/format.ts";
 import { decodeString, stringReads } from "../../core/text.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
-import { elementAt, NdArray, type Nested, nestElements, type Scalar } from "../../core/nd_array.ts";
+import {
+  elementAt,
+  type ElementValue,
+  NdArray,
+  type Nested,
+  nestElements,
+} from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
@@ -111,14 +118,14 @@ export class EagerTensor extends Tensor {
     return new NdArray(this.dtype, this.staticShape.slice(), this.#readSync());
   }
   /** Reads the elements, awaiting the device. */
-  override async data(): Promise<HostData> {
+  override async data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
     return this.storage.device.readData
-      ? this.dataSync()
-      : readAs(this.dtype, (await this.ndarray()).data);
+      ? this.dataSync<D>()
+      : readAs(this.dtype, (await this.ndarray()).data) as DataTypeMap[D];
   }
   /** Reads the elements at once. */
-  override dataSync(): HostData {
-    return readAs(this.dtype, this.#readSync());
+  override dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
+    return readAs(this.dtype, this.#readSync()) as DataTypeMap[D];
   }
 
   #readSync(): HostData {
@@ -136,20 +143,22 @@ export class EagerTensor extends Tensor {
     );
   }
   /** Reads the elements as nested arrays. */
-  override async array(): Promise<Nested> {
-    return this.storage.device.hostElements ? this.arraySync() : plainStrings(await this.ndarray());
+  override async array<A = Nested>(): Promise<A> {
+    return this.storage.device.hostElements
+      ? this.arraySync<A>()
+      : plainStrings(await this.ndarray()) as A;
   }
   /** Reads the elements as nested arrays at once. */
-  override arraySync(): Nested {
+  override arraySync<A = Nested>(): A {
     const known = this.#hostElements();
-    if (known === null) return plainStrings(this.ndarraySync());
+    if (known === null) return plainStrings(this.ndarraySync()) as A;
     return nestElements(
       { dtype: this.dtype, shape: this.staticShape, data: known.data },
       known.from,
-    );
+    ) as A;
   }
   /** Reads the only element at once, in the form its dtype has in JavaScript. */
-  override scalar(): Scalar {
+  override scalar(): ElementValue {
     if (this.size !== 1) {
       throw new ValueError(`Cannot take item() of ${this}: it must hold exactly one element`);
     }

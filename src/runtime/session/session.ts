@@ -4,7 +4,7 @@
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { flatten, isNested, type Nest, packAs } from "../../core/nest.ts";
-import { NdArray, type Scalar } from "../../core/nd_array.ts";
+import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { evaluator, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { CancelledError, NotFoundError, RuntimeError, ValueError } from "../../core/errors.ts";
@@ -31,7 +31,7 @@ import { RunCounter, type RunMetadata } from "./metadata.ts";
 /** Something to fetch: a tensor or a variable gives its value, an operation null, a name either. */
 export type Fetch = Tensor | Operation | string;
 /** A fetched value: an array, a scalar for rank 0, null for an operation. */
-export type Fetched = NdArray | Scalar | null;
+export type Fetched = NdArray | ElementValue | null;
 /** Values to feed, by tensor, by variable (for all of its reads) or by name. */
 export type Feeds = ReadonlyMap<Tensor | string, TensorLike> | Readonly<Record<string, TensorLike>>;
 

@@ -4,8 +4,9 @@
 import { apply, apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import type { Attrs } from "../../core/op.ts";
 import { currentScope } from "../../core/scope_context.ts";
-import { asDType, type DType, type HostData, isTrainable } from "../../core/dtype.ts";
-import { NdArray, type Nested, type Scalar } from "../../core/nd_array.ts";
+import { asDType, type DType, isTrainable } from "../../core/dtype.ts";
+import { type ElementValue, NdArray } from "../../core/nd_array.ts";
+import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "../../core/ranks.ts";
 import { type PartialShape, shapeTuple } from "../../core/shape.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import { newTensorId, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
@@ -46,7 +47,7 @@ const named = new Map<string, Variable>();
 /**
  * A tensor that can be assigned. Make one with `tf.variable`.
  */
-export class Variable extends Tensor {
+export class Variable<R extends Rank = Rank> extends Tensor<R> {
   /** How many were made: `tf.function` allows that on its first trace only. */
   static created = 0;
   /** The state, shared with graphs. */
@@ -189,23 +190,23 @@ export class Variable extends Tensor {
     return this.resource.value.ndarraySync();
   }
   /** Reads the elements, awaiting the device. */
-  override data(): Promise<HostData> {
-    return this.resource.value.data();
+  override data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
+    return this.resource.value.data<D>();
   }
   /** Reads the elements at once. */
-  override dataSync(): HostData {
-    return this.resource.value.dataSync();
+  override dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
+    return this.resource.value.dataSync<D>();
   }
   /** Reads the elements as nested arrays. */
-  override array(): Promise<Nested> {
-    return this.resource.value.array();
+  override array<A = NestedOf<R>>(): Promise<A> {
+    return this.resource.value.array<A>();
   }
   /** Reads the elements as nested arrays at once. */
-  override arraySync(): Nested {
-    return this.resource.value.arraySync();
+  override arraySync<A = NestedOf<R>>(): A {
+    return this.resource.value.arraySync<A>();
   }
   /** Reads the only element at once, in the form its dtype has in JavaScript. */
-  override scalar(): Scalar {
+  override scalar(): ElementValue {
     return this.resource.value.scalar();
   }
   /** Reads the only element at once. */
@@ -252,12 +253,12 @@ function sameOrUnknown(x: OpInput, shape: readonly number[]): boolean {
  * assertEquals(v.add(1).arraySync(), [4, 5]);
  * ```
  */
-export function variable(
-  initialValue: TensorLike,
+export function variable<R extends Rank = Rank>(
+  initialValue: Tensor<R> | TensorLike,
   trainable = true,
   name?: string,
   dtype?: DType,
-): Variable {
+): Variable<R> {
   const graph = currentGraph();
   if (graph !== null && !(graph instanceof FuncGraph)) {
     return graphVariable(graph, initialValue, { trainable, name, dtype });

@@ -45,7 +45,7 @@ packedTest("float16 keeps two bytes an element on the GPU without f16", async ()
     const before = gpu.counters.bytesToDevice;
     const x = tf.tensor(Array.from({ length: size }, (_, i) => i / 8), [size], "float16");
     const y = tf.mul(x, 2);
-    assertEquals(await y.data(), Float16Array.from({ length: size }, (_, i) => i / 4));
+    assertEquals(await y.data<"float16">(), Float16Array.from({ length: size }, (_, i) => i / 4));
     // The tensor and the number.
     assertEquals(gpu.counters.bytesToDevice - before, Math.ceil(size / 2) * 4 + 4);
   }
@@ -53,7 +53,7 @@ packedTest("float16 keeps two bytes an element on the GPU without f16", async ()
 
 packedTest("float16 random numbers stay below 1 without f16", async () => {
   const x = tf.randomUniform([4099], 0, 1, "float16");
-  const values = await x.data() as Float16Array;
+  const values = await x.data<"float16">() as Float16Array;
   assert(values.every((v) => v >= 0 && v < 1 && Number.isInteger(v * 2048)));
 });
 
