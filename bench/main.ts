@@ -5,6 +5,7 @@
 //   deno task bench script        (script ops; see script.ts)
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench models [cpu|webgpu]   (models of TensorFlow.js that npm packages bring; see models.ts)
+//   deno task bench layers        (training of TensorFlow.js's layers; see layers.ts)
 //   deno task bench serve         (a server of models at its limit; see serve.ts)
 //   deno task bench against ENTRY   (another state of the library in the same process; see against.ts)
 //   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
@@ -171,6 +172,7 @@ async function runApart(threads: number, options: Options): Promise<number> {
 async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "script") return await (await import("./script.ts")).main();
   if (args[0] === "host") return await (await import("./host.ts")).main(args.slice(1));
+  if (args[0] === "layers") return await (await import("./layers.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));
   if (args[0] === "serve") return await (await import("./serve.ts")).main(args.slice(1));
   if (args[0] === "against") return await (await import("./against.ts")).main(args.slice(1));

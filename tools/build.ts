@@ -124,6 +124,10 @@ export async function buildTfjsCore(folder: string): Promise<void> {
     files.set(`${subpath}.js`, `export * from "${name}/tfjs-core${target}";\n`);
     files.set(`${subpath}.d.ts`, `export * from "${name}/tfjs-core${target}";\n`);
   }
+  // Node finds the names that a CommonJS package hands on only where they are spelled out.
+  const all = await import(new URL(SUBPATHS["dist/index"]!, ROOT).href);
+  const names = Object.keys(all).map((key) => `exports.${key} = all.${key};\n`);
+  files.set("dist/index.cjs", `const all = require("${name}/tfjs-core");\n${names.join("")}`);
   files.set(
     "package.json",
     json({
@@ -132,16 +136,21 @@ export async function buildTfjsCore(folder: string): Promise<void> {
       description: "Stands in the place of @tensorflow/tfjs-core, over Weft.",
       license,
       type: "module",
-      main: "./dist/index.js",
+      main: "./dist/index.cjs",
       types: "./dist/index.d.ts",
       exports: {
-        ".": { types: "./dist/index.d.ts", default: "./dist/index.js" },
+        ".": {
+          types: "./dist/index.d.ts",
+          require: "./dist/index.cjs",
+          default: "./dist/index.js",
+        },
         "./dist/*.js": { types: "./dist/*.d.ts", default: "./dist/*.js" },
         "./dist/*": { types: "./dist/*.d.ts", default: "./dist/*.js" },
         "./package.json": "./package.json",
       },
       sideEffects: true,
-      dependencies: { [name]: `^${version}` },
+      // The last two are TensorFlow.js's, whose other packages find them through it.
+      dependencies: { [name]: `^${version}`, "long": "4.0.0", "seedrandom": "^3.0.5" },
     }),
   );
   await write(folder, files);

@@ -4,7 +4,7 @@ import * as tf from "@weft/weft/tfjs-core";
 import { assert, assertEquals } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import type { Any } from "../script/helpers.ts";
-import { tfjsPackages } from "./packages.ts";
+import { tfjsPackages } from "../../tools/tfjs_packages.ts";
 
 const { tfl, data, converter } = await tfjsPackages();
 

@@ -3,13 +3,16 @@
  */
 import { build, stop } from "esbuild";
 import { createRequire } from "node:module";
-import { fromFileUrl, toFileUrl } from "../../tools/conformance/paths.ts";
-import { npmFolder } from "../../tools/conformance/npm.ts";
-import { ROOT } from "../../tools/files.ts";
-import { moduleFor, TFJS_CORE } from "../../tools/tfjs_core.ts";
-import type { Any } from "../script/helpers.ts";
+import { fromFileUrl, toFileUrl } from "./conformance/paths.ts";
+import { npmFolder } from "./conformance/npm.ts";
+import { ROOT } from "./files.ts";
+import { moduleFor, TFJS_CORE } from "./tfjs_core.ts";
 
-/** The packages that these tests bundle, and the names of their namespaces. */
+/** What a package exports: whoever uses it knows. */
+// deno-lint-ignore no-explicit-any
+type Any = any;
+
+/** The packages that tests and benches use, and the names of their namespaces. */
 const PACKAGES = {
   tfl: "@tensorflow/tfjs-layers",
   data: "@tensorflow/tfjs-data",
