@@ -29,9 +29,9 @@ export interface Sizes {
 /** The most of each that needs no word: a few ops, such as `Const`, everybody has to know. */
 export const LIMITS: Readonly<Record<keyof Sizes, number>> = { lines: 400, files: 30, ops: 2 };
 
-/** Who may name many ops: patterns that passes look for, and what TensorFlow calls ops in its files. */
+/** Who may name many ops: patterns that passes look for, what TensorFlow calls ops in its files, and TensorFlow.js's kernels. */
 const TABLES =
-  /^src\/(graph\/passes\/(attention|rewrite)|graph\/graph_def\/\w+|runtime\/graph_defs\/\w+|tf\/saver_nodes)\.ts$/;
+  /^src\/(graph\/passes\/(attention|rewrite)|graph\/graph_def\/\w+|runtime\/graph_defs\/\w+|tf\/saver_nodes|tfjs_core\/kernel(s\/\w+|_names))\.ts$/;
 
 /** Folders that are measured. */
 const FOLDERS = ["src", "tests", "tools", "bench", "examples"];

@@ -23,6 +23,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/protobuf_test.ts": "tests our benches",
   "tests/limits_test.ts": "reads the sources",
   "tests/shaders_test.ts": "tests our tools",
+  "tests/tfjs_core/": "bundles packages from npm, starts servers and compilers",
   "tests/tools_test.ts": "tests our tools",
 };
 
