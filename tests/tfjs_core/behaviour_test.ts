@@ -1,0 +1,83 @@
+/** What TensorFlow.js's programs met that differed: small arguments, scopes that look into objects, names of backends. */
+
+import * as tf from "@weft/weft/tfjs-core";
+import * as weft from "@weft/weft";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+testOnDevices(
+  "squeeze() takes one axis, and a buffer is of float32 where nothing else is said",
+  () => {
+    assertEquals(tf.squeeze(tf.zeros([1, 2, 1]), 0).shape, [2, 1]);
+    assertEquals(tf.zeros([1, 2, 1]).squeeze(-1).shape, [1, 2]);
+    assertThrows(() => tf.squeeze(tf.zeros([1, 2]), 1));
+    const buffer = new tf.TensorBuffer([2]);
+    buffer.set(1.5, 1);
+    assertEquals([buffer.dtype, buffer.toTensor().arraySync()], ["float32", [0, 1.5]]);
+  },
+);
+
+testOnDevices("tidy() keeps the tensors in objects of any class, and disposes the others", () => {
+  class Box {
+    constructor(readonly inside: tf.Tensor) {}
+  }
+  const before = tf.memory().numTensors;
+  const box = tf.tidy("box", () => new Box(tf.square(tf.add(tf.scalar(1), tf.scalar(2)))));
+  assertEquals(tf.memory().numTensors, before + 1);
+  assertEquals(box.inside.dataSync()[0], 9);
+  tf.dispose({ box: [box] });
+  assertEquals(tf.memory().numTensors, before);
+  assertThrows(() => tf.tidy((() => Promise.resolve()) as () => unknown), Error, "promise");
+  assertThrows(() => tf.tidy("name", 1 as never), Error);
+  assertThrows(() => tf.engine().endScope(), Error, "none was started");
+});
+
+testOnDevices("op() runs a function in a scope of its name", () => {
+  const before = tf.memory().numTensors;
+  const twiceSquared = tf.op({ twiceSquared_: (x: tf.Tensor) => tf.mul(tf.square(x), 2) });
+  using x = tf.scalar(3), y = twiceSquared(x as never);
+  assertEquals([twiceSquared.name, y.dataSync()[0]], ["twiceSquared__op", 18]);
+  assertEquals(tf.memory().numTensors, before + 2);
+  assertThrows(() => tf.op({}), Error, "received 0");
+});
+
+testOnDevices("time() and profile() have TensorFlow.js's fields", async () => {
+  using x = tf.ones([4]);
+  const { wallMs, kernelMs } = await tf.time(() => tf.square(x).dispose());
+  assert(typeof kernelMs === "number" && kernelMs <= wallMs);
+  const found = await tf.profile(() => {
+    tf.square(x).dispose();
+    return tf.add(x, x);
+  });
+  assertEquals(found.kernelNames, ["Square", "AddV2"]);
+  assertEquals([found.newTensors, found.newBytes], [1, 16]);
+  assertEquals(
+    found.kernels.map(({ bytesAdded, inputShapes, outputShapes }) => ({
+      bytesAdded,
+      inputShapes,
+      outputShapes,
+    })),
+    [
+      { bytesAdded: 16, inputShapes: [[4]], outputShapes: [[4]] },
+      { bytesAdded: 16, inputShapes: [[4], [4]], outputShapes: [[4]] },
+    ],
+  );
+  (found.result as tf.Tensor).dispose();
+});
+
+Deno.test("setBackend() knows TensorFlow.js's names, and names those it knows for any other", async () => {
+  for (const name of ["wasm", "tensorflow", "cpu"]) {
+    assertEquals([await tf.setBackend(name), tf.getBackend()], [true, "cpu"]);
+  }
+  assertEquals(await tf.setBackend("webgl"), true);
+  await tf.setBackend("cpu");
+  assertThrows(() => tf.setBackend("nothing"), Error, "webgpu, webgl");
+  await assertRejects(() => weft.setBackend("gpu" as never), weft.ValueError, '"webgpu" and "cpu"');
+});
+
+Deno.test("numbers of arrays that TensorFlow.js does not know are float32, bytes are int32", () => {
+  assertEquals(tf.tensor(new Float64Array([1, 2])).dtype, "float32");
+  assertEquals(tf.tensor1d(new Int16Array([1, 2])).dtype, "float32");
+  assertEquals(tf.tensor2d(new Uint8Array([1, 2]), [1, 2]).dtype, "int32");
+  assertEquals(tf.tensor(new Float64Array([1]), [1], "int32").dtype, "int32");
+});
