@@ -50,6 +50,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   graph_model: ["core", "ops", "graph", "runtime", "io"],
   compat_v1: ["core", "ops", "graph", "autodiff", "runtime", "script", "io"],
   testing: BELOW,
+  distribute: [...BELOW, "tf", "mod"],
   custom_ops: BELOW,
   serve: [...BELOW, "tf", "mod"],
   tf: [...BELOW, "mod"],

@@ -101,7 +101,10 @@ function tensorFromJson(v: unknown, budget: Budget): NdArray {
   if (!isConcrete(shape)) throw new ValueError("a constant must have a known shape");
   const size = sizeOf(shape);
   if (kind === "string") {
-    const strings = listOf(t.stringVal).map(bytes), last = strings.at(-1) ?? new Uint8Array();
+    const strings = t.tensorContent === undefined
+      ? listOf(t.stringVal).map(bytes)
+      : packedStrings(bytes(t.tensorContent), size);
+    const last = strings.at(-1) ?? new Uint8Array();
     checkListed(strings.length, size, budget);
     const all = Array.from({ length: size }, (_, i) => strings[i] ?? last);
     return new NdArray(dtype, shape, all);
@@ -124,6 +127,22 @@ function tensorFromJson(v: unknown, budget: Budget): NdArray {
   const whole = kind === "bool" ? raw.map((b) => b === 0 ? 0 : 1) : raw;
   const at = whole.byteOffset;
   return new NdArray(dtype, shape, new array(whole.buffer as ArrayBuffer, at, size * slots));
+}
+
+/** Strings in one piece of bytes: the lengths of all of them, seven bits a byte, then what they hold. Views of it. */
+function packedStrings(raw: Uint8Array, count: number): Uint8Array[] {
+  if (count > raw.length) throw new ValueError(`${raw.length} bytes cannot hold ${count} strings`);
+  let at = 0;
+  const lengths = Array.from({ length: count }, () => {
+    for (let n = 0, scale = 1;; scale *= 128) {
+      const byte = raw[at++] ?? 0;
+      n += (byte & 127) * scale;
+      if (byte < 128 || at > raw.length) return n;
+    }
+  });
+  const strings = lengths.map((n) => raw.subarray(at, at += n));
+  if (at === raw.length) return strings;
+  throw new ValueError(`${count} strings take ${at} bytes, received ${raw.length}`);
 }
 
 /** Throws `ValueError` where more elements are listed than fit, or very many would repeat the last. */

@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 b38a7e07f160be8347e35ba26ab622ddd102df810889575db90669f83891fbac.
+// Written by `deno task protos` from .proto files of SHA-256 ce93653c051d1560bd9a595daf5e2f47678784dd6c2eca3fffc87f10918f2d16.
 // Graphs as TensorFlow's files hold them: nodes, attributes and functions.
 // Field numbers are TensorFlow 2.21's; what Weft does not read is left out and kept as unknown fields.
 

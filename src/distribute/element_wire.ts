@@ -1,0 +1,120 @@
+/**
+ * Elements as messages: a tensor's bytes are sent and read where they lie.
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { DataLossError } from "../core/errors.ts";
+import { DTYPES } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
+import { Budget } from "../graph/graph_def/check.ts";
+import { attrFromJson, shapeToJson } from "../graph/graph_def/values.ts";
+import { shapeOf, tensorOf, typeOf } from "../tf/from_message.ts";
+import {
+  CompressedComponentMetadataSchema,
+  type GetElementResponse,
+} from "../tf/proto/data_service_pb.ts";
+import { type TensorProto, TensorShapeProtoSchema } from "../tf/proto/tensor_pb.ts";
+import { dtype, shapeMessage } from "../tf/to_message.ts";
+import { snappyPlain, unsnappy } from "./snappy.ts";
+import type { Parts } from "./transport.ts";
+
+type Element = readonly NdArray[];
+
+function lengthOf(parts: Parts): number {
+  return parts.reduce((n, p) => n + p.length, 0);
+}
+
+/** A field of a message that is made of parts. */
+function field(no: number, parts: Parts): Uint8Array[] {
+  const head = new BinaryWriter().tag(no, WireType.LengthDelimited).uint32(lengthOf(parts))
+    .finish();
+  return [head, ...parts];
+}
+
+function bytesOf({ data }: NdArray): Uint8Array {
+  const { buffer, byteOffset, byteLength } = data as Float32Array;
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+function shapeBytes({ shape }: NdArray): Uint8Array {
+  return toBinary(TensorShapeProtoSchema, shapeMessage(shapeToJson(shape)));
+}
+
+/** A tensor as a `TensorProto`. */
+export function tensorParts(x: NdArray): Uint8Array[] {
+  const writer = new BinaryWriter().tag(1, WireType.Varint).int32(dtype(DTYPES[x.dtype].tfEnum));
+  writer.tag(2, WireType.LengthDelimited).bytes(shapeBytes(x));
+  const head = writer.finish();
+  if (x.dtype === "string") {
+    return [head, ...(x.data as readonly Uint8Array[]).flatMap((s) => field(8, [s]))];
+  }
+  return [head, ...field(4, [bytesOf(x)])];
+}
+
+/** An element as a `GetElementResponse`. */
+export function elementParts(
+  element: Element,
+  { index, compressed }: { readonly index: number; readonly compressed: boolean },
+): Uint8Array[] {
+  const end = new BinaryWriter().tag(6, WireType.Varint).int64(index).finish();
+  if (compressed) return [...field(3, compressedParts(element)), end];
+  return [...field(5, element.flatMap((x) => field(1, tensorParts(x)))), end];
+}
+
+/** An element as a `CompressedElement`: its bytes one after the other in one Snappy block, and what they are. */
+function compressedParts(element: Element): Uint8Array[] {
+  const metadata = element.map((x) => {
+    const sizes = x.dtype === "string"
+      ? (x.data as readonly Uint8Array[]).map((s) => s.length)
+      : [bytesOf(x).length];
+    return toBinary(
+      CompressedComponentMetadataSchema,
+      create(CompressedComponentMetadataSchema, {
+        dtype: dtype(DTYPES[x.dtype].tfEnum),
+        tensorShape: shapeMessage(shapeToJson(x.shape)),
+        uncompressedBytes: sizes.map(BigInt),
+      }),
+    );
+  });
+  const data = element.flatMap((x) =>
+    x.dtype === "string" ? x.data as readonly Uint8Array[] : [bytesOf(x)]
+  );
+  return [...field(1, snappyPlain(data)), ...metadata.flatMap((m) => field(2, [m]))];
+}
+
+const TENSOR = { name: "value", type: "tensor" };
+
+/** A tensor out of a message: a view of its bytes where they are aligned. */
+export function arrayOf(message: TensorProto): NdArray {
+  return attrFromJson(TENSOR, { tensor: tensorOf(message) }, new Budget(0)) as NdArray;
+}
+
+/** The element of a response. Throws `DataLossError` where it cannot be read. */
+export function elementOf({ compressed, uncompressed }: GetElementResponse): NdArray[] {
+  if (uncompressed !== undefined) return uncompressed.components.map(arrayOf);
+  if (compressed === undefined) {
+    throw new DataLossError("Cannot read an element: the answer has none");
+  }
+  if (compressed.version !== 0) {
+    throw new DataLossError(
+      `Cannot read a compressed element of version ${compressed.version}, wanted 0`,
+    );
+  }
+  const whole = unsnappy(compressed.data);
+  let at = 0;
+  const take = (n: bigint): Uint8Array => {
+    const part = whole.subarray(at, at += Number(n));
+    if (at <= whole.length) return part;
+    throw new DataLossError(
+      `Cannot read a compressed element: its ${whole.length} bytes are too few`,
+    );
+  };
+  return compressed.componentMetadata.map(({ dtype, tensorShape, uncompressedBytes }) => {
+    const parts = uncompressedBytes.map(take);
+    const head = { dtype: typeOf(dtype), tensorShape: tensorShape ? shapeOf(tensorShape) : {} };
+    const tensor = head.dtype === "DT_STRING"
+      ? { ...head, stringVal: parts }
+      : { ...head, tensorContent: parts[0] };
+    return attrFromJson(TENSOR, { tensor }, new Budget(0)) as NdArray;
+  });
+}

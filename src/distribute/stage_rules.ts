@@ -1,0 +1,209 @@
+/**
+ * What each of TensorFlow's dataset ops is as a stage of `tf.data`.
+ */
+import { UnimplementedError, ValueError } from "../core/errors.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { rowOf } from "../data/element.ts";
+import { fromGenerator, fromTensors, fromTensorSlices, range, zip } from "../data/mod.ts";
+import { text } from "../graph/graph_def/values.ts";
+import type { AnyDataset, StageNode } from "./dataset_graph.ts";
+import { flat, packed } from "./nests.ts";
+import { concatenated, interleaved, rebatched, sharded, unbatched } from "./stages.ts";
+
+type Rule = (node: StageNode) => Promise<AnyDataset>;
+
+const pass: Rule = (node) => node.input();
+
+/** Numbers that were taken for "as you see fit". */
+const AUTOTUNE = -1;
+/** TensorFlow's number of shards that stands for the number of workers. */
+const SHARD_HINT = -1;
+
+async function map(node: StageNode): Promise<AnyDataset> {
+  const input = await node.input(), f = await node.fn("f");
+  const isParallel = node.def.op.startsWith("Parallel");
+  const calls = isParallel ? await node.number(1 + node.captured) : 1;
+  const { deterministic } = node.def.attr ?? {};
+  return input.map((element: unknown) => f(flat<Tensor>(element)), {
+    numParallelCalls: calls,
+    deterministic: deterministic?.s === undefined || text(deterministic.s) !== "false",
+  });
+}
+
+async function filter(node: StageNode): Promise<AnyDataset> {
+  const f = await node.fn("predicate");
+  return (await node.input()).filter((element: unknown) => f(flat<Tensor>(element))[0]);
+}
+
+async function batch(node: StageNode): Promise<AnyDataset> {
+  const input = await node.input();
+  // `BatchDataset` has no last input that says whether a smaller batch is dropped.
+  const dropRemainder = node.def.op !== "BatchDataset" && await node.number(-1) !== 0;
+  return input.batch(await node.number(1), { dropRemainder });
+}
+
+async function paddedBatch(node: StageNode): Promise<AnyDataset> {
+  const input = await node.input(), n = node.specs.length;
+  const at = (from: number): Promise<NdArray[]> =>
+    Promise.all(Array.from({ length: n }, (_, i) => node.value(from + i)));
+  const shapes = (await at(2)).map((x) =>
+    Array.from(x.data as BigInt64Array, (d) => d < 0 ? null : Number(d))
+  );
+  const values = (await at(2 + n)).map((x) => x.at(0));
+  const isV2 = node.def.op === "PaddedBatchDatasetV2";
+  return input.paddedBatch(await node.number(1), {
+    paddedShapes: packed(input.elementSpec, shapes),
+    paddingValues: packed(input.elementSpec, values),
+    dropRemainder: isV2 && await node.number(-1) !== 0,
+  });
+}
+
+/** The order is that of Weft's generator: reproducible where a seed is given, but not TensorFlow's. */
+async function shuffle(node: StageNode): Promise<AnyDataset> {
+  const input = await node.input(), { op, attr = {} } = node.def;
+  const seeds = op === "ShuffleDatasetV2" ? [0, 0] : [await node.number(2), await node.number(3)];
+  const shuffled = input.shuffle(await node.number(1), {
+    ...(seeds.some((seed) => seed !== 0) && { seed: seeds.join("/") }),
+    reshuffleEachIteration: attr.reshuffle_each_iteration?.b ?? true,
+  });
+  return op.startsWith("ShuffleAndRepeat") ? shuffled.repeat(await node.number(4)) : shuffled;
+}
+
+async function cache(node: StageNode): Promise<AnyDataset> {
+  const file = (await node.value(1)).at(0) as Uint8Array;
+  if (file.length === 0) return (await node.input()).cache();
+  throw new UnimplementedError(
+    `Cannot run "${node.def.name}": a cache in a file is not written for a graph from elsewhere, wanted one in memory`,
+    { op: node.def.op, node: node.def.name },
+  );
+}
+
+async function interleave(node: StageNode): Promise<AnyDataset> {
+  const open = await node.datasets("f"), at = 1 + node.captured;
+  const isFlat = node.def.op === "FlatMapDataset";
+  const cycle = isFlat ? 1 : await node.number(at), block = isFlat ? 1 : await node.number(at + 1);
+  return interleaved(await node.input(), open, {
+    specs: node.specs,
+    cycleLength: cycle === AUTOTUNE ? 4 : cycle,
+    blockLength: block,
+  });
+}
+
+async function shard(node: StageNode): Promise<AnyDataset> {
+  const count = await node.number(1), own = node.options.shard;
+  if (count !== SHARD_HINT) {
+    return sharded(await node.input(), { count, index: await node.number(2) });
+  }
+  if (own !== undefined) return sharded(await node.input(), own);
+  throw new ValueError(`Cannot run "${node.def.name}": nobody said how many shards there are`);
+}
+
+/** A source: all elements, or those whose index the dispatcher gives. */
+function source(all: (node: StageNode) => Promise<AnyDataset>, row: SplitReader): Rule {
+  return async (node) => {
+    const provider = node.provider(), { splits, shard } = node.options;
+    const { replicate_on_split: replicate, is_files: files } = node.def.attr ?? {};
+    if (files?.b && node.options.shardFiles && shard !== undefined) {
+      node.cut();
+      return sharded(await all(node), shard);
+    }
+    if (splits === undefined || provider === null || replicate?.b) return await all(node);
+    const read = await row(node);
+    let repetitions = 0;
+    return fromGenerator(async function* () {
+      const repetition = repetitions++;
+      for (;;) {
+        const split = await splits.next(provider, repetition);
+        if (split === null) return;
+        yield read(split);
+      }
+    }, { outputSignature: [...node.specs] });
+  };
+}
+
+type SplitReader = (node: StageNode) => Promise<(split: NdArray) => readonly NdArray[]>;
+
+async function rangeOf(node: StageNode): Promise<AnyDataset> {
+  const [start, stop, step] = await Promise.all([0, 1, 2].map((i) => node.number(i)));
+  return range(start, stop, step, { dtype: node.specs[0].dtype });
+}
+
+async function components(node: StageNode): Promise<NdArray[]> {
+  return await Promise.all(node.specs.map((_, i) => node.value(i)));
+}
+
+const rows: SplitReader = async (node) => {
+  const all = await components(node);
+  return (split) => all.map((x) => rowOf(x, Number(split.at(0))));
+};
+
+async function zipOf(node: StageNode): Promise<AnyDataset> {
+  const inputs: AnyDataset[] = [];
+  const count = Number(node.def.attr?.N?.i ?? 1);
+  // One after the other: sources are numbered in this order.
+  for (let i = 0; i < count; i++) inputs.push(await node.input(i));
+  return zip(inputs) as AnyDataset;
+}
+
+async function concatenate(node: StageNode): Promise<AnyDataset> {
+  const first = await node.input(0);
+  return concatenated([first, await node.input(1)], node.specs);
+}
+
+const RULES: readonly (readonly [string, Rule])[] = [
+  ["RangeDataset", source(rangeOf, () => Promise.resolve((split) => [split]))],
+  ["TensorSliceDataset", source(async (node) => fromTensorSlices(await components(node)), rows)],
+  [
+    "TensorDataset",
+    source(
+      async (node) => fromTensors(await components(node)),
+      async (node) => {
+        const all = await components(node);
+        return () => all;
+      },
+    ),
+  ],
+  ["ZipDataset", zipOf],
+  ["ConcatenateDataset", concatenate],
+  ["TakeDataset", async (node) => (await node.input()).take(await node.number(1))],
+  ["SkipDataset", async (node) => (await node.input()).skip(await node.number(1))],
+  ["RepeatDataset", async (node) => (await node.input()).repeat(await node.number(1))],
+  ["PrefetchDataset", async (node) => (await node.input()).prefetch(await node.number(1))],
+  ["UnbatchDataset", async (node) => unbatched(await node.input(), node.specs)],
+  ["IgnoreErrorsDataset", async (node) => (await node.input()).ignoreErrors()],
+  ["RebatchDatasetV2", async (node) =>
+    rebatched(await node.input(), {
+      specs: node.specs,
+      sizes: Array.from((await node.value(1)).data as BigInt64Array, Number),
+      dropRemainder: await node.number(2) !== 0,
+    })],
+  ["ShardDataset", shard],
+  // Here a graph says itself how it is cut: by data, as there are no files.
+  [
+    "AutoShardDataset",
+    async (node) =>
+      sharded(await node.input(), { count: await node.number(1), index: await node.number(2) }),
+  ],
+  ...["CacheDataset", "CacheDatasetV2"].map((op) => [op, cache] as const),
+  ...["MapDataset", "ParallelMapDataset", "ParallelMapDatasetV2"].map((op) => [op, map] as const),
+  ...["FilterDataset", "ParallelFilterDataset"].map((op) => [op, filter] as const),
+  ...["BatchDataset", "BatchDatasetV2", "ParallelBatchDataset"].map((op) => [op, batch] as const),
+  ...["PaddedBatchDataset", "PaddedBatchDatasetV2"].map((op) => [op, paddedBatch] as const),
+  ...[
+    ...["ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3"],
+    ...["ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2"],
+  ].map((op) => [op, shuffle] as const),
+  ...[
+    ...["FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDatasetV2"],
+    ...["ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4"],
+  ].map((op) => [op, interleave] as const),
+  // What only says how to run it, or was checked where it was made.
+  ...[
+    ...["OptionsDataset", "ModelDataset", "AssertCardinalityDataset", "OptimizeDatasetV2"],
+    ...["MaxIntraOpParallelismDataset", "PrivateThreadPoolDataset", "FinalizeDataset"],
+  ].map((op) => [op, pass] as const),
+];
+
+/** Stages by op. */
+export const STAGES: ReadonlyMap<string, Rule> = new Map(RULES);
