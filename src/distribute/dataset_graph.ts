@@ -102,6 +102,13 @@ export async function buildDataset(
 const PLAIN =
   /^(_Retval|_Arg|NoOp|Identity|(Stateful)?PartitionedCall|DummyMemoryCache|AnonymousMemoryCache)$/;
 
+/** Name of the node whose elements a dataset's graph gives. Throws `ValueError` where it gives none. */
+export function sinkOf({ node }: GraphDefJson): string {
+  const sink = node.find((n) => n.op === "_Retval")?.input?.[0];
+  if (sink !== undefined) return sink;
+  throw new ValueError("Cannot run a dataset: its graph has no _Retval");
+}
+
 /** A list of nodes with what it is given: the graph itself, or the body of a function for one element. */
 interface Scope {
   readonly nodes: ReadonlyMap<string, NodeDefJson>;
@@ -123,11 +130,8 @@ class Builder {
   }
 
   build(): Promise<AnyDataset> {
-    const { node } = this.#def;
-    const sink = node.find((n) => n.op === "_Retval");
-    if (sink === undefined) throw new ValueError("Cannot run a dataset: its graph has no _Retval");
-    const scope = { nodes: byName(node), args: new Map(), isOuter: true };
-    return this.#dataset(scope, sink.input?.[0] ?? "");
+    const scope = { nodes: byName(this.#def.node), args: new Map(), isOuter: true };
+    return this.#dataset(scope, sinkOf(this.#def));
   }
 
   /** The dataset that a name in a scope means. */

@@ -5,7 +5,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { DataLossError } from "../core/errors.ts";
 import { DTYPES } from "../core/dtype.ts";
-import { NdArray } from "../core/nd_array.ts";
+import type { NdArray } from "../core/nd_array.ts";
 import { Budget } from "../graph/graph_def/check.ts";
 import { attrFromJson, shapeToJson } from "../graph/graph_def/values.ts";
 import { shapeOf, tensorOf, typeOf } from "../tf/from_message.ts";

@@ -209,6 +209,8 @@ class Http2Channel implements Channel {
   readonly #options: TransportOptions;
   #session: ClientHttp2Session | null = null;
   #closed = false;
+  /** Why the last connection ended, or could not be made. */
+  #lost = "";
 
   constructor(target: string, options: TransportOptions = {}) {
     this.#target = targetOf(target);
@@ -243,7 +245,10 @@ class Http2Channel implements Channel {
       late = true;
       leave();
     }, options.timeoutMs);
-    const failed = errorText(stream, session);
+    let failed = "";
+    stream.on("error", (e) => {
+      failed = e.message;
+    });
     const done = new Promise<void>((resolve) => stream.on("close", () => resolve()));
     try {
       stream.write(headOf([request]));
@@ -266,7 +271,9 @@ class Http2Channel implements Channel {
       if (code > 0) throw errorOf(code, decodeStatus(String(status!["grpc-message"] ?? "")));
       if (message instanceof ResourceExhaustedError) throw message;
       throw new UnavailableError(
-        `Cannot reach ${this.#target} for ${path}: ${failed() || "the connection was lost"}`,
+        `Cannot reach ${this.#target} for ${path}: ${
+          this.#lost || failed || "the connection was lost"
+        }`,
       );
     } finally {
       clearTimeout(timer);
@@ -283,10 +290,14 @@ class Http2Channel implements Channel {
     const forget = (): void => {
       if (this.#session === session) this.#session = null;
     };
-    session.on("error", forget);
+    session.on("error", (e) => {
+      this.#lost = e.message;
+      forget();
+    });
     session.on("close", forget);
     session.on("goaway", forget);
     this.#session = session;
+    this.#lost = "";
     return session;
   }
 
@@ -295,16 +306,4 @@ class Http2Channel implements Channel {
     this.#session?.destroy();
     this.#session = null;
   }
-}
-
-/** What went wrong with a stream or its connection, if anything. */
-function errorText(stream: ClientHttp2Stream, session: ClientHttp2Session): () => string {
-  let text = "";
-  const note = (e: Error): void => {
-    text ||= e.message;
-  };
-  stream.on("error", note);
-  session.once("error", note);
-  stream.on("close", () => session.off("error", note));
-  return () => text;
 }

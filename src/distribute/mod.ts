@@ -7,6 +7,14 @@
 import "../../mod.ts";
 
 export { DataServiceWorker, type DataServiceWorkerOptions } from "./worker.ts";
+export { LocalDispatcher, type LocalDispatcherOptions } from "./dispatcher.ts";
+export {
+  fromService,
+  type FromServiceOptions,
+  type ProcessingMode,
+  type ServiceOptions,
+} from "./from_service.ts";
+export { grpcTransport } from "./grpc_transport.ts";
 export { MemoryTransport } from "./memory_transport.ts";
 export type {
   CallOptions,

@@ -1,0 +1,65 @@
+"""TensorFlow's side of tensorflow_test.ts: a dispatcher, and a client that reads the pipelines it is told to.
+
+A line of standard input is a pipeline, a processing mode and a compression; the answer is a line of JSON.
+"""
+
+import json
+import sys
+
+import tensorflow as tf
+
+service = tf.data.experimental.service
+RANGE = tf.data.Dataset.range
+
+
+def script(token, dtype):
+    return lambda x: tf.reshape(tf.raw_ops.PyFunc(input=[x], token=token, Tout=[dtype])[0], [])
+
+
+PIPELINES = {
+    "squares": lambda: RANGE(1000).map(script("test.square@1", tf.int64)).batch(10).unbatch(),
+    "strings": lambda: tf.data.Dataset.from_tensor_slices(["a", "bc", "", "gü"])
+    .map(script("test.angle@1", tf.string)),
+    "repeated": lambda: RANGE(20).repeat(3),
+    # 100 MB each, of which the sum is sent back.
+    "large": lambda: RANGE(4).map(lambda i: tf.fill([25_000_000], tf.cast(i, tf.float32))),
+    "boom": lambda: RANGE(10).map(script("test.boom@1", tf.int64)),
+    "nobody": lambda: RANGE(10).map(script("test.nobody@1", tf.int64)),
+}
+
+
+def plain(name, x):
+    if name == "large":
+        return int(x.astype("float64").sum())
+    return x.decode() if isinstance(x, bytes) else x.tolist()
+
+
+def say(value):
+    print(json.dumps(value), flush=True)
+
+
+def read(name, mode, compression, target):
+    kwargs = {"compression": None} if compression == "none" else {}
+    dataset = PIPELINES[name]().apply(
+        service.distribute(processing_mode=mode, service=target, **kwargs))
+    try:
+        return {"elements": [plain(name, x) for x in dataset.as_numpy_iterator()]}
+    except tf.errors.OpError as e:
+        return {"error": type(e).__name__, "text": str(e)}
+
+
+def main():
+    dispatcher = service.DispatchServer(service.DispatcherConfig(port=0, protocol="grpc"))
+    address = dispatcher.target.split("://")[1]
+    workers = [] if sys.argv[1] == "dispatcher" else [
+        service.WorkerServer(service.WorkerConfig(dispatcher_address=address, heartbeat_interval_ms=200))
+        for _ in range(2)
+    ]
+    say({"target": dispatcher.target})
+    for line in sys.stdin:
+        name, mode, compression = line.split()
+        say(read(name, mode, compression, dispatcher.target))
+    del workers
+
+
+main()

@@ -1,0 +1,138 @@
+/**
+ * TensorFlow's own dispatcher and client with workers of ours, and its workers with a client of ours. They run where
+ * WEFT_TENSORFLOW_PYTHON names a Python that has TensorFlow.
+ */
+
+import * as tf from "@weft/weft";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { DataServiceWorker, fromService } from "@weft/weft/distribute";
+import { graph, square } from "./graphs.ts";
+
+const PYTHON = Deno.env.get("WEFT_TENSORFLOW_PYTHON");
+const PROGRAM = new URL("tensorflow_service.py", import.meta.url).pathname;
+
+/** TensorFlow in a process of its own, which does one thing for each line it is sent. */
+class Python implements AsyncDisposable {
+  readonly #process: Deno.ChildProcess;
+  readonly #lines: ReadableStreamDefaultReader<string>;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  #rest = "";
+
+  constructor(...args: string[]) {
+    this.#process = new Deno.Command(PYTHON!, {
+      args: [PROGRAM, ...args],
+      env: { CUDA_VISIBLE_DEVICES: "", TF_CPP_MIN_LOG_LEVEL: "3" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    this.#lines = this.#process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    this.#writer = this.#process.stdin.getWriter();
+  }
+
+  // deno-lint-ignore no-explicit-any
+  async read(): Promise<any> {
+    while (!this.#rest.includes("\n")) {
+      const { done, value } = await this.#lines.read();
+      if (done) throw new Error("Python has ended");
+      this.#rest += value;
+    }
+    const end = this.#rest.indexOf("\n");
+    const line = this.#rest.slice(0, end);
+    this.#rest = this.#rest.slice(end + 1);
+    return JSON.parse(line);
+  }
+
+  /** What a pipeline of the program gives. */
+  // deno-lint-ignore no-explicit-any
+  async ask(...words: string[]): Promise<any> {
+    await this.#writer.write(new TextEncoder().encode(`${words.join(" ")}\n`));
+    return await this.read();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writer.close();
+    await this.#lines.cancel();
+    await this.#process.status;
+  }
+}
+
+const numbers = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+const rising = (a: number, b: number): number => a - b;
+const scripts = {
+  "test.square@1": square,
+  "test.angle@1": (x: tf.NdArray) => `<${x.text()}>`,
+  "test.boom@1": (x: tf.NdArray) => {
+    if (x.item() === 5n) throw new RangeError("no fives — ever");
+    return x;
+  },
+};
+
+Deno.test({
+  name: "TensorFlow's client reads what workers of ours compute",
+  ignore: PYTHON === undefined,
+  async fn(t) {
+    await using python = new Python("dispatcher");
+    const { target } = await python.read();
+    const workers = [1, 2].map(() =>
+      new DataServiceWorker({ dispatcher: target, scripts, heartbeatMs: 200 })
+    );
+    for (const worker of workers) await worker.start();
+    const squares = numbers(1000).map((i) => i * i);
+    for (const compression of ["none", "auto"]) {
+      await t.step(
+        `distributed_epoch gives each element once, compression ${compression}`,
+        async () => {
+          const { elements } = await python.ask("squares", "distributed_epoch", compression);
+          assertEquals(elements.sort(rising), squares);
+        },
+      );
+      await t.step(`strings, compression ${compression}`, async () => {
+        const { elements } = await python.ask("strings", "distributed_epoch", compression);
+        assertEquals(elements.sort(), ["<>", "<a>", "<bc>", "<gü>"]);
+      });
+    }
+    await t.step("parallel_epochs gives each element once for each worker", async () => {
+      const { elements } = await python.ask("squares", "parallel_epochs", "auto");
+      assertEquals(elements.sort(rising), squares.flatMap((x) => [x, x]));
+    });
+    await t.step("repeated passes have splits of their own", async () => {
+      const { elements } = await python.ask("repeated", "distributed_epoch", "auto");
+      assertEquals(elements.sort(rising), numbers(20).flatMap((i) => [i, i, i]));
+    });
+    await t.step("large tensors, as many bytes as were made", async () => {
+      const { elements } = await python.ask("large", "distributed_epoch", "none");
+      assertEquals(elements.sort(rising), [0, 1, 2, 3].map((i) => i * 25_000_000));
+    });
+    await t.step("the error of a body has its class and text in Python", async () => {
+      const { error, text } = await python.ask("boom", "distributed_epoch", "auto");
+      assertEquals(error, "InvalidArgumentError");
+      assertStringIncludes(text, "no fives — ever");
+    });
+    await t.step("a script that is not here is named", async () => {
+      const { error, text } = await python.ask("nobody", "distributed_epoch", "auto");
+      assertEquals(error, "NotFoundError");
+      assertStringIncludes(text, '"test.nobody@1"');
+    });
+    for (const worker of workers) await worker.stop();
+  },
+});
+
+Deno.test({
+  name: "a client of ours reads what TensorFlow's workers compute",
+  ignore: PYTHON === undefined,
+  async fn() {
+    await using python = new Python("workers");
+    const { target } = await python.read();
+    const dataset = fromService({
+      service: target,
+      dataset: await graph("repeated"),
+      elementSpec: "int64",
+      processingMode: "distributed_epoch",
+    });
+    const seen: number[] = [];
+    for await (const x of dataset.asNumpyIterator()) seen.push(Number(x.item()));
+    assertEquals(seen.sort(rising), numbers(10).flatMap((i) => [i, i, i]));
+    assert(target.startsWith("grpc://"));
+  },
+});
