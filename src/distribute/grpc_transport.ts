@@ -37,6 +37,8 @@ import {
 const HEAD = 5;
 /** Bytes that may be on their way before the reader says that it has read: a batch of images should not wait for that. */
 const WINDOW = 8 << 20;
+/** What a server that goes is left to end the calls on their way. */
+const GOING_MS = 500;
 /** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
 const MAX_STATUS_TEXT = 2000;
 
@@ -122,10 +124,7 @@ async function answer(
   stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
   stream.on("wantTrailers", () => stream.sendTrailers(trailers));
   if (parts !== null) {
-    stream.cork?.();
-    stream.write(headOf(parts));
-    for (const part of parts) if (part.length > 0) stream.write(part);
-    stream.uncork?.();
+    for (const part of withoutSmall([headOf(parts), ...parts])) stream.write(part);
   }
   await new Promise<void>((resolve) => {
     stream.once("close", resolve);
@@ -137,6 +136,35 @@ function headOf(parts: Parts): Uint8Array {
   const head = new Uint8Array(HEAD);
   new DataView(head.buffer).setUint32(1, parts.reduce((n, p) => n + p.length, 0));
   return head;
+}
+
+/** Parts that are cheaper to copy than to write by themselves. */
+const SMALL = 4096;
+
+/** The same bytes with small parts joined to their neighbours. */
+function* withoutSmall(parts: Parts): Generator<Uint8Array> {
+  let waiting: Uint8Array[] = [], length = 0;
+  const joined = (): Uint8Array => {
+    const out = new Uint8Array(length);
+    let at = 0;
+    for (const part of waiting) {
+      out.set(part, at);
+      at += part.length;
+    }
+    waiting = [];
+    length = 0;
+    return out;
+  };
+  for (const part of parts) {
+    if (part.length < SMALL) {
+      waiting.push(part);
+      length += part.length;
+      if (length < 16 * SMALL) continue;
+    }
+    if (length > 0) yield joined();
+    if (part.length >= SMALL) yield part;
+  }
+  if (length > 0) yield joined();
 }
 
 /** The one message of a stream. Nothing is kept of one that is too long. */
@@ -295,7 +323,13 @@ class Http2Channel implements Channel {
       forget();
     });
     session.on("close", forget);
-    session.on("goaway", forget);
+    // Deno ends the process where a session closes itself while it learns that the server goes and calls are on their way:
+    // nghttp2 is called while it calls. So it is closed here, when that is over.
+    session.close = () => {};
+    session.on("goaway", () => {
+      forget();
+      setTimeout(() => session.destroy(), GOING_MS);
+    });
     this.#session = session;
     this.#lost = "";
     return session;

@@ -1,6 +1,29 @@
 /**
  * Several machines: workers and clients of TensorFlow's `tf.data` service.
  *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { DataServiceWorker, fromService, LocalDispatcher, MemoryTransport } from "@weft/weft/distribute";
+ * import { assertEquals } from "@std/assert";
+ * // Python writes such graphs: `tf.data.Dataset.range(3)`.
+ * const int64 = (v: number) => ({ dtype: "DT_INT64", tensorShape: {}, int64Val: [v] });
+ * const dataset = {
+ *   versions: { producer: 2000 },
+ *   node: [
+ *     ...[0, 3, 1].map((v, i) => ({ name: `c${i}`, op: "Const", attr: { dtype: { type: "DT_INT64" }, value: { tensor: int64(v) } } })),
+ *     { name: "range", op: "RangeDataset", input: ["c0", "c1", "c2"], attr: { output_types: { list: { type: ["DT_INT64"] } } } },
+ *     { name: "sink", op: "_Retval", input: ["range"] },
+ *   ],
+ * };
+ * const transport = new MemoryTransport();
+ * await using dispatcher = await LocalDispatcher.start({ transport });
+ * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
+ * await worker.start();
+ * const seen = fromService({ service: dispatcher.target, transport, dataset, elementSpec: "int64" });
+ * assertEquals(await Array.fromAsync(seen.asNumpyIterator(), (x) => Number(x.item())), [0, 1, 2]);
+ * ```
+ *
  * @module
  */
 // Graphs that arrive may have any op.

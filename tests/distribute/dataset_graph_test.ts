@@ -5,6 +5,8 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { buildDataset } from "../../src/distribute/dataset_graph.ts";
 import { graph } from "./graphs.ts";
 
+const VERSIONS = { producer: 2000 };
+
 const ELEMENTS = JSON.parse(
   Deno.readTextFileSync(new URL("fixtures/elements.json", import.meta.url)),
 ) as Record<string, unknown[]>;
@@ -53,6 +55,7 @@ Deno.test("a graph names all ops and scripts that are not here", async () => {
 
 Deno.test("a graph from elsewhere cannot write files, unless the op is allowed by name", async () => {
   const def = {
+    versions: VERSIONS,
     node: [
       {
         name: "n",
@@ -89,8 +92,13 @@ Deno.test("a shuffled graph gives all elements, in the same order for the same s
 });
 
 Deno.test("a graph that has no end or no dataset is refused", async () => {
-  await assertRejects(() => buildDataset({ node: [] }), tf.ValueError, "no _Retval");
+  await assertRejects(
+    () => buildDataset({ node: [], versions: VERSIONS }),
+    tf.ValueError,
+    "no _Retval",
+  );
   const def = {
+    versions: VERSIONS,
     node: [
       {
         name: "c",

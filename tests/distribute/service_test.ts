@@ -19,7 +19,7 @@ const rising = (a: number, b: number): number => a - b;
 async function read(
   service: Service,
   name: string,
-  options: Partial<FromServiceOptions> = {},
+  options: Partial<FromServiceOptions<tf.TensorSpec>> = {},
 ): Promise<number[]> {
   const dataset = fromService({
     ...service.options,

@@ -23,6 +23,7 @@ PIPELINES = {
     "repeated": lambda: RANGE(20).repeat(3),
     # 100 MB each, of which the sum is sent back.
     "large": lambda: RANGE(4).map(lambda i: tf.fill([25_000_000], tf.cast(i, tf.float32))),
+    "leave": lambda: RANGE(100_000).map(script("test.square@1", tf.int64)),
     "boom": lambda: RANGE(10).map(script("test.boom@1", tf.int64)),
     "nobody": lambda: RANGE(10).map(script("test.nobody@1", tf.int64)),
 }
@@ -42,6 +43,11 @@ def read(name, mode, compression, target):
     kwargs = {"compression": None} if compression == "none" else {}
     dataset = PIPELINES[name]().apply(
         service.distribute(processing_mode=mode, service=target, **kwargs))
+    if name == "leave":
+        for i, _ in enumerate(dataset):
+            if i == 500:
+                say({})
+                raise SystemExit
     try:
         return {"elements": [plain(name, x) for x in dataset.as_numpy_iterator()]}
     except tf.errors.OpError as e:

@@ -4,8 +4,8 @@
  */
 
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { DataServiceWorker, fromService } from "@weft/weft/distribute";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { DataServiceWorker, fromService, grpcTransport } from "@weft/weft/distribute";
 import { graph, square } from "./graphs.ts";
 
 const PYTHON = Deno.env.get("WEFT_TENSORFLOW_PYTHON");
@@ -50,8 +50,13 @@ class Python implements AsyncDisposable {
     return await this.read();
   }
 
+  /** Resolves when it has ended. */
+  get ended(): Promise<unknown> {
+    return this.#process.status;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#writer.close();
+    await this.#writer.close().catch(() => {});
     await this.#lines.cancel();
     await this.#process.status;
   }
@@ -113,6 +118,15 @@ Deno.test({
       const { error, text } = await python.ask("nobody", "distributed_epoch", "auto");
       assertEquals(error, "NotFoundError");
       assertStringIncludes(text, '"test.nobody@1"');
+    });
+    await t.step("workers outlive a dispatcher and a client that leave in the middle", async () => {
+      await python.ask("leave", "distributed_epoch", "none");
+      await python.ended;
+      // By now the worker knows of it, and goes on asking for its dispatcher.
+      const channel = grpcTransport.connect(target);
+      await assertRejects(() => channel.call("/", new Uint8Array()), tf.errors.UnavailableError);
+      channel.close();
+      assertEquals(workers.map((w) => w.address !== ""), [true, true]);
     });
     for (const worker of workers) await worker.stop();
   },
