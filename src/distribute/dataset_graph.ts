@@ -12,6 +12,7 @@ import type { Dataset } from "../data/mod.ts";
 import { Budget } from "../graph/graph_def/check.ts";
 import type { FunctionDefJson, GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
 import { attrFromJson, shapeFromJson } from "../graph/graph_def/values.ts";
+import { StatefulPartitionedCall } from "../runtime/functions/concrete_function.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { canImport, importNodes } from "../runtime/graph_defs/import_graph_def.ts";
 import { checkMissing, type ScriptFunctions } from "../runtime/graph_defs/missing.ts";
@@ -197,7 +198,7 @@ class Builder {
     const args = (f.signature.inputArg ?? []).map((_, i) => `arg${i}`);
     const call = {
       name: "call",
-      op: "StatefulPartitionedCall",
+      op: StatefulPartitionedCall.name,
       input: args,
       attr: { f: { func: { name } } },
     };

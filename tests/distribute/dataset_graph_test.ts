@@ -76,6 +76,8 @@ Deno.test("a graph from elsewhere cannot write files, unless the op is allowed b
     ],
   };
   await assertRejects(() => buildDataset(def), tf.errors.NotFoundError, "MergeV2Checkpoints");
+  const { dataset } = await buildDataset(def, { allowOps: ["MergeV2Checkpoints"] });
+  assertEquals(await Array.fromAsync(dataset.asNumpyIterator(), (x) => plain(x)), [["x"]]);
 });
 
 Deno.test("a shuffled graph gives all elements, in the same order for the same seed", async () => {
