@@ -124,8 +124,13 @@ async function answer(
   stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
   stream.on("wantTrailers", () => stream.sendTrailers(trailers));
   if (parts !== null) {
-    for (const part of withoutSmall([headOf(parts), ...parts])) stream.write(part);
+    for (const part of withoutSmall([headOf(parts), ...parts])) {
+      for (let at = 0; at < part.length; at += CHUNK) {
+        await write(stream, part.subarray(at, at + CHUNK));
+      }
+    }
   }
+  if (stream.destroyed) return;
   await new Promise<void>((resolve) => {
     stream.once("close", resolve);
     stream.end();
@@ -136,6 +141,26 @@ function headOf(parts: Parts): Uint8Array {
   const head = new Uint8Array(HEAD);
   new DataView(head.buffer).setUint32(1, parts.reduce((n, p) => n + p.length, 0));
   return head;
+}
+
+/**
+ * Bytes of one write. Messages of 5 MB to gRPC's own client took 145 ms of processor time for 100 MB written whole, and 95 ms in
+ * pieces of this size.
+ */
+const CHUNK = 1 << 18;
+
+/** Writes, and waits while the other end does not read. */
+function write(stream: ServerHttp2Stream, part: Uint8Array): Promise<void> | void {
+  if (stream.destroyed || stream.write(part)) return;
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on("drain", done);
+    stream.on("close", done);
+  });
 }
 
 /** Parts that are cheaper to copy than to write by themselves. */
