@@ -260,7 +260,6 @@ export class LocalDispatcher implements AsyncDisposable {
         numSplitProviders: BigInt(iteration.sources.length),
         numWorkers: BigInt(all.length),
         workerIndex: BigInt(all.indexOf(workerAddress)),
-        datasetDef: this.#dataset(iteration.job.datasetId),
       })),
     };
   }

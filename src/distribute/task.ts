@@ -1,7 +1,6 @@
 /**
  * A task of a worker: one pass over a dataset, element by element to whoever asks.
  */
-import { fromBinary } from "@bufbuild/protobuf";
 import { FailedPreconditionError, NotFoundError, UnimplementedError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
@@ -9,7 +8,6 @@ import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
 import { graphDefOf } from "../tf/from_message.ts";
 import {
   type DatasetDef,
-  DatasetDefSchema,
   ProcessingModeDef_ShardingPolicy as Policy,
   type TaskDef,
 } from "../tf/proto/data_service_pb.ts";
@@ -124,8 +122,8 @@ export class Task {
 
   async #graph(): Promise<GraphDefJson> {
     const { def } = this;
-    const dataset = def.datasetDef ??
-      (def.path === "" ? await this.#host.datasetDef(def.datasetId) : await readDef(def.path));
+    // A dispatcher that keeps its state names a file; it also sends what is in it, so that nobody's path is opened here.
+    const dataset = def.datasetDef ?? await this.#host.datasetDef(def.datasetId);
     if (dataset?.graph === undefined) {
       throw new NotFoundError(`Task ${def.taskId} has no dataset "${def.datasetId}"`);
     }
@@ -159,10 +157,4 @@ function refuse(def: TaskDef): void {
   if (def.useCrossTrainerCache) {
     throw new UnimplementedError("Cannot share elements between trainers (cross_trainer_cache)");
   }
-}
-
-/** A dataset that the dispatcher left in its work directory. */
-async function readDef(path: string): Promise<DatasetDef> {
-  const { readFile } = await import("node:fs/promises");
-  return fromBinary(DatasetDefSchema, await readFile(path));
 }
