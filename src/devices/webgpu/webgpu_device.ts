@@ -153,6 +153,8 @@ export class WebGpuDevice implements Device {
           const inputs = given as readonly (PooledBuffer | undefined)[];
           const own = into as readonly PooledBuffer[];
           if (this.#pool.failed > 0) this.#pool.refuse([...inputs, ...own]);
+          // What the host once wrote is there no more.
+          for (const buffer of own) buffer.given = null;
           for (const launch of launches) this.#record(launch, inputs, own);
         },
       }),
