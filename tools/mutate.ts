@@ -7,11 +7,14 @@
  *
  *     deno task mutate                        60 mutants of seed 1
  *     deno task mutate --count=250 --seed=7
+ *     deno task mutate --skip=60              the next 60
+ *     deno task mutate --again=out/a.json     those that survived in an earlier run's --json
  *     deno task mutate --since=main           those on lines that differ from a commit first
  *     deno task mutate --files=src/data       of some files or folders
- *     deno task mutate --device=cpu           no tests that need WebGPU
+ *     deno task mutate --device=cpu           no tests that need WebGPU; "webgpu" no others
  *     deno task mutate --budget=60            seconds of tests for one mutant on one device, 20 if not said
  *     deno task mutate --json=out/mutants.json
+ *     deno task mutate --jobs=1               mutants at a time, 2 if not said
  *
  * Mutants that only cost time, or change nothing, are listed with the reason in tools/mutate/equivalent.json and not tried.
  *
@@ -28,6 +31,8 @@ import { type TestDevice, Workspace } from "./mutate/workspace.ts";
 
 /** The folders whose files are changed. Kernels and devices are held to oracles instead: an ulp is no mutant. */
 const FOLDERS = ["core", "graph", "runtime", "script", "autodiff", "data", "io", "train", "ops"];
+
+const DEVICES: readonly TestDevice[] = ["cpu", "webgpu"];
 
 const EQUIVALENT = "tools/mutate/equivalent.json";
 
@@ -48,6 +53,9 @@ async function main(args: string[]): Promise<number> {
     options: {
       count: { type: "string", default: "60" },
       seed: { type: "string", default: "1" },
+      skip: { type: "string", default: "0" },
+      again: { type: "string" },
+      jobs: { type: "string", default: "2" },
       since: { type: "string" },
       files: { type: "string", multiple: true },
       device: { type: "string", default: "all" },
@@ -56,22 +64,26 @@ async function main(args: string[]): Promise<number> {
       list: { type: "boolean", default: false },
     },
   });
-  const count = Number(values.count),
-    seed = Number(values.seed),
-    budgetMs = Number(values.budget) * 1e3;
-  const devices: TestDevice[] = values.device === "all" ? ["cpu", "webgpu"] : ["cpu"];
+  const count = Number(values.count), skip = Number(values.skip), seed = Number(values.seed);
+  const budgetMs = Number(values.budget) * 1e3, jobs = Number(values.jobs);
+  const devices = DEVICES.filter((device) => values.device === "all" || values.device === device);
   // The copy is what is judged, so that the tree may be worked on meanwhile.
-  await using workspace = await Workspace.create();
+  await using stack = new AsyncDisposableStack();
+  const workspaces = await Promise.all(Array.from({ length: jobs }, () => Workspace.create()));
+  for (const workspace of workspaces) stack.use(workspace);
   const sources = new Map(
     FOLDERS.flatMap((folder) => list(`src/${folder}`, ".ts")).map((
       file,
-    ) => [file, workspace.read(file)]),
+    ) => [file, workspaces[0].read(file)]),
   );
   const isChosen = (file: string) => values.files?.some((path) => file.startsWith(path)) ?? true;
   const isKnown = equivalents();
   const mutants = [...sources].filter(([file]) => isChosen(file))
     .flatMap(([file, text]) => findMutants(file, text)).filter((mutant) => !isKnown(mutant));
-  const sample = order(mutants, seed, await changedLines(values.since)).slice(0, count);
+  const ordered = order(mutants, seed, await changedLines(values.since));
+  const sample = values.again === undefined
+    ? ordered.slice(skip, skip + count)
+    : ordered.filter(survivorsOf(values.again));
   console.log(`${sample.length} of ${mutants.length} mutants, seed ${seed}`);
   if (values.list) {
     for (const mutant of sample) console.log(describe(mutant));
@@ -82,21 +94,39 @@ async function main(args: string[]): Promise<number> {
   for (const device of devices) await coverage.learn(device, console.log);
   const verdicts: Verdict[] = [];
   const start = performance.now();
-  for (const mutant of sample) {
-    const source = sources.get(mutant.file)!, tests = coverage.testsOf(mutant);
-    const verdict = await judge(mutant, { workspace, source, tests, budgetMs });
-    verdicts.push(verdict);
-    console.log(describeVerdict(verdict));
-    if (values.json !== undefined) write(values.json, verdicts);
-  }
+  const waiting = sample.values();
+  await Promise.all(workspaces.map(async (workspace) => {
+    for (const mutant of waiting) {
+      const source = sources.get(mutant.file)!, tests = coverage.testsOf(mutant);
+      const verdict = await judge(mutant, { workspace, source, tests, budgetMs });
+      verdicts.push(verdict);
+      console.log(describeVerdict(verdict));
+      if (values.json !== undefined) write(values.json, verdicts);
+    }
+  }));
   report(verdicts, (performance.now() - start) / 1e3);
   return 0;
 }
 
 function equivalents(): (mutant: Mutant) => boolean {
   const known: readonly Equivalent[] = exists(EQUIVALENT) ? JSON.parse(read(EQUIVALENT)) : [];
+  return among(known);
+}
+
+/** Tells whether a mutant survived in the run that wrote a file. */
+function survivorsOf(path: string): (mutant: Mutant) => boolean {
+  const earlier: (Mutant & Pick<Verdict, "status">)[] = JSON.parse(read(path));
+  return among(earlier.filter(isSurvivor));
+}
+
+function isSurvivor({ status }: Pick<Verdict, "status">): boolean {
+  return status !== "killed" && status !== "hung";
+}
+
+/** Tells whether a mutant is one of some, wherever its line is now. */
+function among(some: readonly (Mutant | Equivalent)[]): (mutant: Mutant) => boolean {
   const key = (m: Mutant | Equivalent) => [m.file, m.text, m.original, m.mutated].join("\0");
-  const keys = new Set(known.map(key));
+  const keys = new Set(some.map(key));
   return (mutant) => keys.has(key(mutant));
 }
 
@@ -115,15 +145,26 @@ function write(path: string, verdicts: readonly Verdict[]): void {
   Deno.writeTextFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
 }
 
+/** What is said of a survivor. */
+const WHY: Partial<Record<Verdict["status"], string>> = {
+  unreached: " (no test executes it)",
+  unclear: " (too slow without it too)",
+};
+
 function report(verdicts: readonly Verdict[], seconds: number): void {
-  const survived = verdicts.filter(({ status }) => status === "survived" || status === "unreached");
+  const survived = verdicts.filter(isSurvivor);
   console.log(`\nSurvived: ${survived.length}`);
   for (const { mutant, status } of survived) {
-    console.log(`  ${describe(mutant)}${status === "unreached" ? " (no test executes it)" : ""}`);
+    console.log(`  ${describe(mutant)}${WHY[status] ?? ""}`);
     console.log(`      ${mutant.text}`);
   }
   const killed = verdicts.length - survived.length;
   const rate = (100 * killed / Math.max(1, verdicts.length)).toFixed(1);
+  for (const [folder, all] of Map.groupBy(verdicts, ({ mutant }) => mutant.file.split("/")[1])) {
+    console.log(
+      `  ${folder}: ${all.filter((verdict) => !isSurvivor(verdict)).length} of ${all.length}`,
+    );
+  }
   console.log(
     `${killed} of ${verdicts.length} killed: ${rate} %, in ${(seconds / 60).toFixed(1)} minutes`,
   );

@@ -11,8 +11,11 @@ import type { TestDevice, Workspace } from "./workspace.ts";
 /** What became of a mutant. */
 export interface Verdict {
   readonly mutant: Mutant;
-  /** `hung` counts as killed, `unreached` (no test executes it) as survived. */
-  readonly status: "killed" | "hung" | "survived" | "unreached";
+  /**
+   * `hung` counts as killed; `unreached` (no test executes it) and `unclear` (the source itself is too slow just now) as
+   * survived.
+   */
+  readonly status: "killed" | "hung" | "survived" | "unreached" | "unclear";
   /** The test that noticed. */
   readonly by: string | null;
   /** How many tests it was shown to. */
@@ -43,6 +46,9 @@ const FILE_MS = 200;
 /** A mutant may be slower than the source by so much, and the machine busier, before it counts as hung. */
 const SLOWER = 8, LEAST_IDLE_MS = 10_000;
 
+/** What hangs is believed where the source itself takes less than this part of the limit right after it. */
+const SURELY = 1 / 3;
+
 /** Runs tests on a mutant: the CPU's first, WebGPU's where those notice nothing. */
 export async function judge(
   mutant: Mutant,
@@ -58,8 +64,12 @@ export async function judge(
     for (const device of ["cpu", "webgpu"] as const) {
       for (const round of rounds(tests, device, budgetMs)) {
         shown += round.length;
-        const { passed, hung, failed } = await show(workspace, round, device);
-        if (hung) return verdict("hung", failed);
+        const { passed, hung, failed } = await show(workspace, round, device, 1);
+        if (hung) {
+          workspace.write(mutant.file, source);
+          const plain = await show(workspace, round, device, SURELY);
+          return verdict(plain.hung ? "unclear" : "hung", failed);
+        }
         if (!passed) return verdict("killed", failed);
       }
     }
@@ -92,6 +102,7 @@ function show(
   workspace: JudgeOptions["workspace"],
   tests: readonly KnownTest[],
   device: TestDevice,
+  patience: number,
 ) {
   const files = Map.groupBy(tests, (test) => test.file);
   const cost = (file: string) => files.get(file)!.reduce((sum, { ms }) => sum + ms, 0);
@@ -101,6 +112,6 @@ function show(
   return workspace.test(ordered, {
     device,
     request: { tests: Object.fromEntries(names), record: null },
-    idleMs: LEAST_IDLE_MS + SLOWER * longest,
+    idleMs: patience * (LEAST_IDLE_MS + SLOWER * longest),
   });
 }

@@ -100,6 +100,8 @@ export class Workspace {
       env: {
         NO_COLOR: "1",
         WEFT_TEST_WEBGPU: device === "webgpu" ? "1" : "0",
+        // As `deno task test` has it: a pass that loses an effect is noticed.
+        WEFT_DEBUG: "verify",
         WEFT_MUTATE_REQUEST: this.path("mutate_request.json"),
       },
       stdin: "null",
