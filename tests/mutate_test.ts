@@ -143,7 +143,7 @@ Deno.test("judge() shows quick tests first, the CPU's before WebGPU's, within a 
     ms: number,
     device: "cpu" | "webgpu" = "cpu",
   ): KnownTest => {
-    return { file, name, ms, device };
+    return { file, name, ms, device, share: 1 / ms };
   };
   const tests = [
     test("a_test.ts", "a1", 1),

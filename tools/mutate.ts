@@ -8,12 +8,12 @@
  *     deno task mutate                        60 mutants of seed 1
  *     deno task mutate --count=250 --seed=7
  *     deno task mutate --skip=60              the next 60
- *     deno task mutate --again=out/a.json     those that survived in an earlier run's --json
  *     deno task mutate --since=main           those on lines that differ from a commit first
  *     deno task mutate --files=src/data       of some files or folders
  *     deno task mutate --device=cpu           no tests that need WebGPU; "webgpu" no others
  *     deno task mutate --budget=60            seconds of tests for one mutant on one device, 20 if not said
- *     deno task mutate --json=out/mutants.json
+ *     deno task mutate --json=out/mutants.json --minutes=9   ends after so long; the file holds what is known
+ *     deno task mutate --json=out/mutants.json --again       goes on: those not tried yet, then those that survived
  *     deno task mutate --jobs=1               mutants at a time, 2 if not said
  *
  * Mutants that only cost time, or change nothing, are listed with the reason in tools/mutate/equivalent.json and not tried.
@@ -54,7 +54,8 @@ async function main(args: string[]): Promise<number> {
       count: { type: "string", default: "60" },
       seed: { type: "string", default: "1" },
       skip: { type: "string", default: "0" },
-      again: { type: "string" },
+      again: { type: "boolean", default: false },
+      minutes: { type: "string", default: "Infinity" },
       jobs: { type: "string", default: "2" },
       since: { type: "string" },
       files: { type: "string", multiple: true },
@@ -81,9 +82,7 @@ async function main(args: string[]): Promise<number> {
   const mutants = [...sources].filter(([file]) => isChosen(file))
     .flatMap(([file, text]) => findMutants(file, text)).filter((mutant) => !isKnown(mutant));
   const ordered = order(mutants, seed, await changedLines(values.since));
-  const sample = values.again === undefined
-    ? ordered.slice(skip, skip + count)
-    : ordered.filter(survivorsOf(values.again));
+  const sample = ordered.slice(skip, skip + count);
   console.log(`${sample.length} of ${mutants.length} mutants, seed ${seed}`);
   if (values.list) {
     for (const mutant of sample) console.log(describe(mutant));
@@ -92,42 +91,50 @@ async function main(args: string[]): Promise<number> {
 
   const coverage = new Coverage(sources);
   for (const device of devices) await coverage.learn(device, console.log);
-  const verdicts: Verdict[] = [];
+  const verdicts = new Map<Mutant, Verdict>();
+  if (values.again && values.json !== undefined) remember(values.json, sample, verdicts);
   const start = performance.now();
-  const waiting = sample.values();
+  const waiting = sample.filter((mutant) => !verdicts.has(mutant))
+    .concat(sample.filter((mutant) => isSurvivor(verdicts.get(mutant)))).values();
   await Promise.all(workspaces.map(async (workspace) => {
     for (const mutant of waiting) {
+      if (performance.now() - start > Number(values.minutes) * 60e3) break;
       const source = sources.get(mutant.file)!, tests = coverage.testsOf(mutant);
       const verdict = await judge(mutant, { workspace, source, tests, budgetMs });
-      verdicts.push(verdict);
+      verdicts.set(mutant, verdict);
       console.log(describeVerdict(verdict));
-      if (values.json !== undefined) write(values.json, verdicts);
+      if (values.json !== undefined) write(values.json, [...verdicts.values()]);
     }
   }));
-  report(verdicts, (performance.now() - start) / 1e3);
+  report([...verdicts.values()], (performance.now() - start) / 1e3);
   return 0;
 }
 
 function equivalents(): (mutant: Mutant) => boolean {
   const known: readonly Equivalent[] = exists(EQUIVALENT) ? JSON.parse(read(EQUIVALENT)) : [];
-  return among(known);
+  const keys = new Set(known.map(keyOf));
+  return (mutant) => keys.has(keyOf(mutant));
 }
 
-/** Tells whether a mutant survived in the run that wrote a file. */
-function survivorsOf(path: string): (mutant: Mutant) => boolean {
-  const earlier: (Mutant & Pick<Verdict, "status">)[] = JSON.parse(read(path));
-  return among(earlier.filter(isSurvivor));
+/** Tells a mutant from others, wherever its line is. */
+function keyOf({ file, text, original, mutated }: Mutant | Equivalent): string {
+  return [file, text, original, mutated].join("\0");
 }
 
-function isSurvivor({ status }: Pick<Verdict, "status">): boolean {
-  return status !== "killed" && status !== "hung";
+/** Takes over what an earlier run wrote. Mutants that read alike are taken in their order. */
+function remember(path: string, sample: readonly Mutant[], to: Map<Mutant, Verdict>): void {
+  const earlier: (Mutant & Omit<Verdict, "mutant">)[] = exists(path) ? JSON.parse(read(path)) : [];
+  const known = Map.groupBy(earlier, keyOf);
+  for (const mutant of sample) {
+    const verdict = known.get(keyOf(mutant))?.shift();
+    if (!verdict) continue;
+    const { status, by, tests, ms } = verdict;
+    to.set(mutant, { mutant, status, by, tests, ms });
+  }
 }
 
-/** Tells whether a mutant is one of some, wherever its line is now. */
-function among(some: readonly (Mutant | Equivalent)[]): (mutant: Mutant) => boolean {
-  const key = (m: Mutant | Equivalent) => [m.file, m.text, m.original, m.mutated].join("\0");
-  const keys = new Set(some.map(key));
-  return (mutant) => keys.has(key(mutant));
+function isSurvivor(verdict: Verdict | undefined): boolean {
+  return verdict !== undefined && verdict.status !== "killed" && verdict.status !== "hung";
 }
 
 function describe({ file, line, original, mutated }: Mutant): string {

@@ -18,6 +18,8 @@ export interface KnownTest {
   readonly device: TestDevice;
   /** How long it took. */
   readonly ms: number;
+  /** Which part of all the places that it executes are in the mutant's file. */
+  readonly share: number;
 }
 
 /** What is kept of a test file. */
@@ -61,7 +63,12 @@ export class Coverage {
     string,
     { hash: string; ranges: readonly (readonly [number, number])[] }
   >();
-  readonly #learnt: { test: KnownTest; hits: Map<string, [string, Uint8Array]> }[] = [];
+  readonly #learnt: {
+    test: Omit<KnownTest, "share">;
+    hits: Map<string, [string, Uint8Array]>;
+    /** Places it executes. */
+    places: number;
+  }[] = [];
   /** For each source, the places that are executed when modules are loaded. */
   readonly #loaded = new Map<string, Set<number>>();
 
@@ -124,7 +131,9 @@ export class Coverage {
       return asked !== undefined || isLoaded || known[0] !== hash ||
         (known[1][place >> 3] >> (place & 7) & 1) === 1;
     });
-    return tests.map(({ test }) => test).sort((a, b) => a.ms - b.ms);
+    return tests.map(({ test, hits, places }) => {
+      return { ...test, share: countBits(hits.get(asked ?? mutant.file)![1]) / places };
+    }).sort((a, b) => a.ms - b.ms);
   }
 
   async #run(
@@ -162,7 +171,9 @@ export class Coverage {
         [source, [hash, Uint8Array.fromBase64(text)]] as [string, [string, Uint8Array]]
       );
       if (name !== "") {
-        if (passed) this.#learnt.push({ test: { file, name, device, ms }, hits: new Map(bits) });
+        const places = bits.reduce((sum, [, [, met]]) => sum + countBits(met), 0);
+        const test = { file, name, device, ms };
+        if (passed) this.#learnt.push({ test, hits: new Map(bits), places });
         continue;
       }
       for (const [source, [hash, met]] of bits) {
@@ -173,6 +184,12 @@ export class Coverage {
       }
     }
   }
+}
+
+function countBits(bytes: Uint8Array): number {
+  let count = 0;
+  for (let byte of bytes) for (; byte; byte &= byte - 1) count++;
+  return count;
 }
 
 async function hashOf(text: string): Promise<string> {

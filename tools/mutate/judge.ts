@@ -84,18 +84,23 @@ export function applyMutant(source: string, { start, end, mutated }: Mutant): st
   return source.slice(0, start) + mutated + source.slice(end);
 }
 
-/** The quick tests, then those that still fit the budget. */
+/** Quick tests for half of the budget, quickest first; then others that fit it, those before that are most about the mutant's file. */
 function rounds(tests: readonly KnownTest[], device: TestDevice, budgetMs: number): KnownTest[][] {
-  const quick: KnownTest[] = [], others: KnownTest[] = [];
   const files = new Set<string>();
-  let spent = 0;
-  for (const test of tests.filter((test) => test.device === device)) {
-    spent += test.ms + (files.has(test.file) ? 0 : FILE_MS);
-    files.add(test.file);
-    if (spent > budgetMs && quick.length + others.length >= LEAST_TESTS) break;
-    (test.ms <= QUICK_MS ? quick : others).push(test);
-  }
-  return [quick, others].filter((round) => round.length > 0);
+  let spent = 0, count = 0;
+  const take = (tests: readonly KnownTest[], limit: number): KnownTest[] =>
+    tests.filter(({ ms, file }) => {
+      const cost = ms + (files.has(file) ? 0 : FILE_MS);
+      if (spent + cost > limit && count >= LEAST_TESTS) return false;
+      spent += cost;
+      count++;
+      files.add(file);
+      return true;
+    });
+  const here = tests.filter((test) => test.device === device);
+  const quick = take(here.filter(({ ms }) => ms <= QUICK_MS), budgetMs / 2);
+  const others = here.filter((test) => !quick.includes(test)).sort((a, b) => b.share - a.share);
+  return [quick, take(others, budgetMs)].filter((round) => round.length > 0);
 }
 
 function show(

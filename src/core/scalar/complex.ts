@@ -63,30 +63,28 @@ export const cpow: Complex2 = (a, b, c, d) => {
   return cexp(...cmul(r, t, c, d));
 };
 
+// On the real axis results are real, where they overflow as well.
 /** Hyperbolic sine. */
-export const csinh: Complex1 = (a, b) => [Math.sinh(a) * Math.cos(b), Math.cosh(a) * Math.sin(b)];
+export const csinh: Complex1 = (a, b) => [
+  Math.sinh(a) * Math.cos(b),
+  b === 0 ? b : Math.cosh(a) * Math.sin(b),
+];
 /** Hyperbolic cosine. */
-export const ccosh: Complex1 = (a, b) => [Math.cosh(a) * Math.cos(b), Math.sinh(a) * Math.sin(b)];
+export const ccosh: Complex1 = (a, b) => [
+  Math.cosh(a) * Math.cos(b),
+  b === 0 ? b * Math.sign(a) : Math.sinh(a) * Math.sin(b),
+];
 /** Hyperbolic tangent. */
 export const ctanh: Complex1 = (a, b) => {
   if (Math.abs(a) > 20) return [Math.sign(a), 0];
   const n = Math.cosh(2 * a) + Math.cos(2 * b);
   return [Math.sinh(2 * a) / n, Math.sin(2 * b) / n];
 };
-/** Inverse hyperbolic sine. */
-export const casinh: Complex1 = (a, b) => {
-  const [x, y] = csqrt(1 + a * a - b * b, 2 * a * b);
-  // The side without cancellation.
-  if (a < 0) {
-    const [p, q] = clog(x - a, y - b);
-    return [-p, -q];
-  }
-  return clog(x + a, y + b);
-};
+// The inverse functions neither overflow nor cancel so (W. Kahan, "Branch cuts for complex elementary functions", 1987).
 /** Inverse hyperbolic cosine. */
 export const cacosh: Complex1 = (a, b) => {
-  const [x, y] = cmul(...csqrt(a + 1, b), ...csqrt(a - 1, b));
-  return clog(a + x, b + y);
+  const [p, q] = csqrt(a - 1, b), [r, t] = csqrt(a + 1, b);
+  return [Math.asinh(p * r + q * t), 2 * Math.atan2(q, r)];
 };
 /** Inverse hyperbolic tangent. */
 export const catanh: Complex1 = (a, b) => {
@@ -106,11 +104,19 @@ export const ccos: Complex1 = (a, b) => ccosh(-b, a);
 /** Tangent. */
 export const ctan: Complex1 = turned(ctanh);
 /** Inverse sine. */
-export const casin: Complex1 = turned(casinh);
+export const casin: Complex1 = (a, b) => {
+  const [p, q] = csqrt(1 - a, -b), [r, t] = csqrt(1 + a, b);
+  return [Math.atan2(a, p * r - q * t), Math.asinh(p * t - q * r)];
+};
+/** Inverse hyperbolic sine. */
+export const casinh: Complex1 = (a, b) => {
+  const [re, im] = casin(b, -a);
+  return [-im, re];
+};
 /** Inverse cosine. */
 export const cacos: Complex1 = (a, b) => {
-  const [re, im] = casin(a, b);
-  return [Math.PI / 2 - re, -im];
+  const [p, q] = csqrt(1 - a, -b), [r, t] = csqrt(1 + a, b);
+  return [2 * Math.atan2(p, r), Math.asinh(r * q - t * p)];
 };
 /** Inverse tangent. */
 export const catan: Complex1 = turned(catanh);
