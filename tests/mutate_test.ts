@@ -134,7 +134,7 @@ Deno.test("readDiff() gives the lines that a diff adds", () => {
   ]);
 });
 
-Deno.test("judge() shows quick tests first, the CPU's before WebGPU's, within a budget", async () => {
+Deno.test("judge() shows quick tests first, within a budget, and believes what the source itself does not do", async () => {
   const source = "let x = 1;";
   const [mutant] = findMutants("src/a.ts", source);
   const test = (
@@ -153,31 +153,50 @@ Deno.test("judge() shows quick tests first, the CPU's before WebGPU's, within a 
     test("b_test.ts", "slow", 900),
     test("c_test.ts", "too slow", 9000),
   ];
-  for (const [fails, status] of [["a2", "killed"], ["slow", "killed"], ["", "survived"]] as const) {
+  const all = [
+    "cpu b_test.ts,a_test.ts: b1,a1,a2",
+    "cpu b_test.ts: slow",
+    "webgpu a_test.ts: gpu [webgpu]",
+  ];
+  // Tests that fail with the mutant and without it, those that hang, and what is seen of it.
+  const cases: { fails?: string; plainly?: string; hangs?: string; slow?: boolean }[] = [
+    { fails: "a2" },
+    { fails: "slow" },
+    {},
+    { fails: "b1", plainly: "b1" },
+    { hangs: "slow" },
+    { hangs: "slow", slow: true },
+  ];
+  const seen = [];
+  for (const { fails = "-", plainly = "-", hangs = "-", slow = false } of cases) {
     const shown: string[] = [];
-    const written: string[] = [];
+    let text = source;
     const workspace = {
-      write: (_: string, text: string) => void written.push(text),
+      write: (_: string, written: string) => void (text = written),
       test: (
         files: readonly string[],
         { device, request }: { device: string; request: { tests: unknown } },
       ) => {
         const names = Object.values(request.tests as Record<string, string[]>).flat();
-        shown.push(`${device} ${files}: ${names}`);
-        const passed = !names.includes(fails);
-        return Promise.resolve({ passed, hung: false, failed: passed ? null : fails, output: "" });
+        const isPlain = text === source;
+        shown.push(`${isPlain ? "plain " : ""}${device} ${files}: ${names}`);
+        const failed = names.includes(isPlain ? plainly : fails) ? fails : null;
+        const hung = names.includes(hangs) && (!isPlain || slow);
+        return Promise.resolve({ passed: !failed && !hung, hung, failed, output: "" });
       },
     };
-    const verdict = await judge(mutant, { workspace, source, tests, budgetMs: 2000 });
-    assertEquals([verdict.status, verdict.by], [status, fails || null]);
-    const all = [
-      "cpu b_test.ts,a_test.ts: b1,a1,a2",
-      "cpu b_test.ts: slow",
-      "webgpu a_test.ts: gpu [webgpu]",
-    ];
-    assertEquals(shown, all.slice(0, fails === "a2" ? 1 : fails === "slow" ? 2 : 3));
-    assertEquals(written, ["let x = 0;", source]);
+    const { status, by } = await judge(mutant, { workspace, source, tests, budgetMs: 2000 });
+    assertEquals(text, source);
+    seen.push([status, by, ...shown]);
   }
+  assertEquals(seen, [
+    ["killed", "a2", all[0], "plain cpu a_test.ts: a2"],
+    ["killed", "slow", all[0], all[1], "plain cpu b_test.ts: slow"],
+    ["survived", null, ...all],
+    ["survived", null, all[0], "plain cpu b_test.ts: b1", "cpu a_test.ts: a1,a2", all[1], all[2]],
+    ["hung", null, all[0], all[1], "plain cpu b_test.ts: slow"],
+    ["unclear", null, all[0], all[1], "plain cpu b_test.ts: slow"],
+  ]);
   const workspace = { write: () => {}, test: () => Promise.reject(new Error("not asked")) };
   const { status } = await judge(mutant, { workspace, source, tests: [], budgetMs: 2000 });
   assertEquals(status, "unreached");

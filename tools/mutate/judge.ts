@@ -55,26 +55,36 @@ export async function judge(
   { workspace, source, tests, budgetMs }: JudgeOptions,
 ): Promise<Verdict> {
   const start = performance.now();
-  workspace.write(mutant.file, applyMutant(source, mutant));
   let shown = 0;
   const verdict = (status: Verdict["status"], by: string | null): Verdict => {
     return { mutant, status, by, tests: shown, ms: Math.round(performance.now() - start) };
   };
-  try {
-    for (const device of ["cpu", "webgpu"] as const) {
-      for (const round of rounds(tests, device, budgetMs)) {
-        shown += round.length;
-        const { passed, hung, failed } = await show(workspace, round, device, 1);
-        if (hung) {
-          workspace.write(mutant.file, source);
-          const plain = await show(workspace, round, device, SURELY);
-          return verdict(plain.hung ? "unclear" : "hung", failed);
-        }
-        if (!passed) return verdict("killed", failed);
-      }
-    }
-  } finally {
+  const noticed = async (
+    tests: readonly KnownTest[],
+    device: TestDevice,
+  ): Promise<Verdict | null> => {
+    workspace.write(mutant.file, applyMutant(source, mutant));
+    const { passed, hung, failed } = await show(workspace, tests, device, 1);
     workspace.write(mutant.file, source);
+    if (passed) return null;
+    if (hung) {
+      const plain = await show(workspace, tests, device, SURELY);
+      return verdict(plain.hung ? "unclear" : "hung", failed);
+    }
+    const failing = tests.filter(({ name }) => name === failed);
+    if (failing.length === 0 || (await show(workspace, failing, device, 1)).passed) {
+      return verdict("killed", failed);
+    }
+    // What fails without the mutant too says nothing about it.
+    const others = tests.filter(({ name }) => name !== failed);
+    return others.length === 0 ? null : noticed(others, device);
+  };
+  for (const device of ["cpu", "webgpu"] as const) {
+    for (const round of rounds(tests, device, budgetMs)) {
+      shown += round.length;
+      const found = await noticed(round, device);
+      if (found) return found;
+    }
   }
   return verdict(tests.length === 0 ? "unreached" : "survived", null);
 }
