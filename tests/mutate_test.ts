@@ -36,10 +36,11 @@ Deno.test("findMutants() changes conditions, bounds, operators, constants, calls
   }
 });
 
-Deno.test("findMutants() leaves types, imports, messages of errors and super() alone", () => {
+Deno.test("findMutants() leaves types, imports, messages of errors, super() and keys of options alone", () => {
   const source = `import { a } from "./1.ts";
     type T = [1, true]; interface I { x: 2; }
     class C extends D { constructor() { super(a); } }
+    const KEYS: OptionKeys<T> = { a: true }; const check = optionCheck<T>("f", { b: true });
     function f(x: 3 | -1): x is 3 { throw new Error(x + 1, a < b); }`;
   assertEquals(mutantsOf(source), []);
 });
@@ -134,27 +135,28 @@ Deno.test("readDiff() gives the lines that a diff adds", () => {
   ]);
 });
 
-Deno.test("judge() shows quick tests first, within a budget, and believes what the source itself does not do", async () => {
+Deno.test("judge() shows what is most about a file first, within a budget, and believes what the source itself does not do", async () => {
   const source = "let x = 1;";
   const [mutant] = findMutants("src/a.ts", source);
   const test = (
     file: string,
     name: string,
     ms: number,
-    device: "cpu" | "webgpu" = "cpu",
+    more: Partial<KnownTest> = {},
   ): KnownTest => {
-    return { file, name, ms, device, share: 1 / ms };
+    return { file, name, ms, device: "cpu", share: 0.1, ...more };
   };
   const tests = [
     test("a_test.ts", "a1", 1),
     test("b_test.ts", "b1", 2),
-    test("a_test.ts", "a2", 50),
-    test("a_test.ts", "gpu [webgpu]", 60, "webgpu"),
-    test("b_test.ts", "slow", 900),
-    test("c_test.ts", "too slow", 9000),
+    test("a_test.ts", "a2", 50, { share: 0.9 }),
+    test("a_test.ts", "gpu [webgpu]", 60, { device: "webgpu" }),
+    test("b_test.ts", "slow", 900, { share: 0.5 }),
+    test("c_test.ts", "too slow", 9000, { share: 0.8 }),
   ];
   const all = [
-    "cpu b_test.ts,a_test.ts: b1,a1,a2",
+    "cpu a_test.ts: a2",
+    "cpu a_test.ts,b_test.ts: a1,b1",
     "cpu b_test.ts: slow",
     "webgpu a_test.ts: gpu [webgpu]",
   ];
@@ -185,19 +187,28 @@ Deno.test("judge() shows quick tests first, within a budget, and believes what t
         return Promise.resolve({ passed: !failed && !hung, hung, failed, output: "" });
       },
     };
-    const { status, by } = await judge(mutant, { workspace, source, tests, budgetMs: 2000 });
+    const { status, by } = await judge(mutant, { workspace, source, tests, budgetMs: 3000 });
     assertEquals(text, source);
     seen.push([status, by, ...shown]);
   }
   assertEquals(seen, [
     ["killed", "a2", all[0], "plain cpu a_test.ts: a2"],
-    ["killed", "slow", all[0], all[1], "plain cpu b_test.ts: slow"],
+    ["killed", "slow", ...all.slice(0, 3), "plain cpu b_test.ts: slow"],
     ["survived", null, ...all],
-    ["survived", null, all[0], "plain cpu b_test.ts: b1", "cpu a_test.ts: a1,a2", all[1], all[2]],
-    ["hung", null, all[0], all[1], "plain cpu b_test.ts: slow"],
-    ["unclear", null, all[0], all[1], "plain cpu b_test.ts: slow"],
+    [
+      "survived",
+      null,
+      all[0],
+      all[1],
+      "plain cpu b_test.ts: b1",
+      "cpu a_test.ts: a1",
+      all[2],
+      all[3],
+    ],
+    ["hung", null, ...all.slice(0, 3), "plain cpu b_test.ts: slow"],
+    ["unclear", null, ...all.slice(0, 3), "plain cpu b_test.ts: slow"],
   ]);
   const workspace = { write: () => {}, test: () => Promise.reject(new Error("not asked")) };
-  const { status } = await judge(mutant, { workspace, source, tests: [], budgetMs: 2000 });
+  const { status } = await judge(mutant, { workspace, source, tests: [], budgetMs: 3000 });
   assertEquals(status, "unreached");
 });

@@ -24,6 +24,7 @@ async function dispatchesOf(f: Unary, x: tf.Tensor): Promise<number> {
 
 const scale = tf.fill([48], 1.5);
 const offset = tf.fill([48], 0.5);
+const factors = tf.fill([16, 48], 0.25);
 
 const CASES: readonly { name: string; shape: readonly number[]; f: Unary; eager: boolean }[] = [
   { name: "softmax", shape: [64, 48], f: (x) => tf.softmax(x), eager: true },
@@ -39,6 +40,15 @@ const CASES: readonly { name: string; shape: readonly number[]; f: Unary; eager:
     f: (x) => tf.scaledDotProductAttention(x, x, x, { causal: true }),
     eager: true,
   },
+  ...[[48], [1], [], [1, 48]].map((size) => {
+    const bias = tf.fill(size, 0.5), b = factors;
+    return {
+      name: `fused.matMul with a bias of [${size}]`,
+      shape: [64, 16],
+      f: (a: tf.Tensor) => tf.fused.matMul({ a, b, bias, activation: "relu" }),
+      eager: true,
+    };
+  }),
   { name: "GELU written out", shape: [64, 48], f: gelu, eager: false },
 ];
 

@@ -37,6 +37,9 @@ export interface JudgeOptions {
 /** Tests up to this are tried before all others: most mutants are noticed by one that takes a moment. */
 const QUICK_MS = 100;
 
+/** Which part of the budget is for the tests that are most about the mutant's file. */
+const FIRST = 1 / 10;
+
 /** Where all tests take long, so many are tried whatever they take. */
 const LEAST_TESTS = 3;
 
@@ -94,23 +97,29 @@ export function applyMutant(source: string, { start, end, mutated }: Mutant): st
   return source.slice(0, start) + mutated + source.slice(end);
 }
 
-/** Quick tests for half of the budget, quickest first; then others that fit it, those before that are most about the mutant's file. */
+/** The tests that are most about the mutant's file, then quick ones, quickest first, then others that fit the budget. */
 function rounds(tests: readonly KnownTest[], device: TestDevice, budgetMs: number): KnownTest[][] {
   const files = new Set<string>();
   let spent = 0, count = 0;
-  const take = (tests: readonly KnownTest[], limit: number): KnownTest[] =>
+  const take = (tests: readonly KnownTest[], limit: number, least = 0): KnownTest[] =>
     tests.filter(({ ms, file }) => {
       const cost = ms + (files.has(file) ? 0 : FILE_MS);
-      if (spent + cost > limit && count >= LEAST_TESTS) return false;
+      if (spent + cost > limit && count >= least) return false;
       spent += cost;
       count++;
       files.add(file);
       return true;
     });
   const here = tests.filter((test) => test.device === device);
-  const quick = take(here.filter(({ ms }) => ms <= QUICK_MS), budgetMs / 2);
-  const others = here.filter((test) => !quick.includes(test)).sort((a, b) => b.share - a.share);
-  return [quick, take(others, budgetMs)].filter((round) => round.length > 0);
+  const special = here.toSorted((a, b) => b.share - a.share);
+  const first = take(special, budgetMs * FIRST);
+  const quick = take(
+    here.filter((test) => test.ms <= QUICK_MS && !first.includes(test)),
+    budgetMs / 2,
+  );
+  const taken = new Set([...first, ...quick]);
+  const others = take(special.filter((test) => !taken.has(test)), budgetMs, LEAST_TESTS);
+  return [first, quick, others].filter((round) => round.length > 0);
 }
 
 function show(

@@ -87,8 +87,9 @@ function mutate(node: ts.Node, add: (node: ts.Node, mutated: string) => void): v
     mutateUnary(node, add);
   } else if (ts.isNumericLiteral(node) || ts.isBigIntLiteral(node)) {
     if (!isChosenSize(node)) add(node, otherNumber(node.text));
-  } else if (node.kind === ts.SyntaxKind.TrueKeyword) add(node, "false");
-  else if (node.kind === ts.SyntaxKind.FalseKeyword) add(node, "true");
+  } else if (node.kind === ts.SyntaxKind.TrueKeyword) {
+    if (!isKeyOfOptions(node)) add(node, "false");
+  } else if (node.kind === ts.SyntaxKind.FalseKeyword) add(node, "true");
   else if (ts.isCallExpression(node)) mutateCall(node, add);
 }
 
@@ -168,6 +169,14 @@ function isChosenSize({ text, parent }: ts.NumericLiteral | ts.BigIntLiteral): b
   const value = Number(text);
   return ts.isVariableDeclaration(parent) && /^[A-Z][A-Z_0-9]+$/.test(parent.name.getText()) &&
     value >= 32 && Number.isInteger(Math.log2(value));
+}
+
+/** Whether a `true` says that a key is one of an options object: the compiler takes nothing else there. */
+function isKeyOfOptions({ parent }: ts.Node): boolean {
+  if (!ts.isPropertyAssignment(parent)) return false;
+  const owner = parent.parent.parent;
+  return ts.isCallExpression(owner) && /^optionCheck\b/.test(owner.getText()) ||
+    ts.isVariableDeclaration(owner) && /^OptionKeys\b/.test(owner.type?.getText() ?? "");
 }
 
 function negate(node: ts.Expression): string {

@@ -252,7 +252,7 @@ export function pool(
     fn: "pool",
     axes: 2,
     filterSize: windowShape,
-    strides: strides ?? 1,
+    strides,
     pad,
     dilations: dilations ?? 1,
     dimRoundingMode,

@@ -2,6 +2,7 @@
  * Matrix product with bias and activation in one op.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
+import { isFloating } from "../../core/dtype.ts";
 import { optionCheck } from "../../core/options.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -77,12 +78,11 @@ export function fusedMatMul(options: FusedMatMulOptions): Tensor {
   const alpha = op === "Prelu" ? slopes(options.preluActivationWeights, a) : null;
   const p = shapeOfInput(a), q = shapeOfInput(b);
   const columns = q?.length === 2 ? q[transposeB ? 0 : 1] : null;
-  const float = a.dtype === "float32" || a.dtype === "float16" || a.dtype === "float64" ||
-    a.dtype === "bfloat16";
   const flat = isConcrete(p) && p.length > 2 && !transposeA && !p.includes(0);
   const spec = (x: OpInput | null) => x && { dtype: x.dtype, shape: shapeOfInput(x) };
   if (
-    float && (bias !== null || op !== null) && q?.length === 2 && (p?.length === 2 || flat) &&
+    isFloating(a.dtype) && (bias !== null || op !== null) && q?.length === 2 &&
+    (p?.length === 2 || flat) &&
     isFusable([spec(bias), spec(alpha)], columns)
   ) {
     const rows = flat ? reshape(asTensor(a), [-1, p![p!.length - 1]!]) : a;

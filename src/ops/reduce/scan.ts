@@ -11,7 +11,7 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { linearScanCpu, scanCpu, shiftCpu } from "../../kernels/host/scan.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
-import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { castInput, intScalar, toInput } from "../input.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
 import { conjugate, mul } from "../pointwise/arithmetic.ts";
 
@@ -152,9 +152,7 @@ function scan(
   let input = toInput(x, "x", fn);
   const bool = input.dtype === "bool";
   if (bool) input = castInput(input, "int32");
-  const rank = shapeOfInput(input)?.length;
-  const at = intScalar(rank === undefined ? axis : normalizeAxis(axis, rank));
-  const y = apply1(def, [input, at], { exclusive, reverse });
+  const y = apply1(def, [input, intScalar(axis)], { exclusive, reverse });
   // A cast on the way is nobody else's.
   if (bool && input instanceof Tensor) input.dispose();
   return y;
