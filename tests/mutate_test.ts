@@ -155,8 +155,8 @@ Deno.test("judge() shows what is most about a file first, within a budget, and b
     test("c_test.ts", "too slow", 9000, { share: 0.8 }),
   ];
   const all = [
-    "cpu a_test.ts: a2",
-    "cpu a_test.ts,b_test.ts: a1,b1",
+    "cpu a_test.ts: a2,a1",
+    "cpu b_test.ts: b1",
     "cpu b_test.ts: slow",
     "webgpu a_test.ts: gpu [webgpu]",
   ];
@@ -201,7 +201,6 @@ Deno.test("judge() shows what is most about a file first, within a budget, and b
       all[0],
       all[1],
       "plain cpu b_test.ts: b1",
-      "cpu a_test.ts: a1",
       all[2],
       all[3],
     ],

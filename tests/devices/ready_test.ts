@@ -1,0 +1,44 @@
+/** Which device `ready()` chooses, asked of modules that have chosen none yet. */
+
+import * as tf from "@weft/weft";
+import { assertEquals, assertRejects } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
+
+let count = 0;
+
+/** The module of devices as a new process has it. */
+function newDevices(): Promise<typeof import("../../src/runtime/devices.ts")> {
+  return import(`../../src/runtime/devices.ts?ready=${count++}`);
+}
+
+testOnDevices(
+  "ready() takes the device that WEFT_DEVICE says, and setBackend() another",
+  async (device) => {
+    try {
+      Deno.env.set("WEFT_DEVICE", "tpu");
+      const { ready, getBackend, setBackend } = await newDevices();
+      assertEquals(getBackend(), "cpu");
+      await assertRejects(ready, Error, 'Cannot use WEFT_DEVICE=tpu: wanted "cpu" or "webgpu"');
+      Deno.env.set("WEFT_DEVICE", device);
+      await ready();
+      assertEquals(getBackend(), device);
+      // What was chosen stays.
+      Deno.env.set("WEFT_DEVICE", "tpu");
+      await ready();
+      assertEquals(getBackend(), device);
+      assertEquals(await setBackend("tpu" as "cpu"), false);
+      assertEquals([await setBackend("cpu"), getBackend()], [true, "cpu"]);
+    } finally {
+      Deno.env.delete("WEFT_DEVICE");
+    }
+  },
+);
+
+testOnDevices("ready() takes the CPU rather than a software adapter", async (device) => {
+  const { ready, getBackend, gpuDevice } = await newDevices();
+  await ready();
+  const isHardware = gpuDevice()?.software === false;
+  assertEquals(getBackend(), isHardware ? "webgpu" : "cpu");
+  if (device === "webgpu") assertEquals(gpuDevice() !== null, true);
+  assertEquals(tf.getBackend(), device);
+});
