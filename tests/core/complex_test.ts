@@ -24,7 +24,7 @@ function assertClose(received: readonly number[], golden: Golden, what: string):
 }
 
 function column(rows: readonly (readonly number[])[], re: number): Z {
-  const part = (k: number) => tf.tensor(rows.map((row) => row[k]), null, "float64");
+  const part = (k: number) => tf.tensor(rows.map((row) => row[k]), undefined, "float64");
   return tf.complex(part(re), part(re + 1));
 }
 

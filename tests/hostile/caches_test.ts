@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RecentMap } from "../../src/core/recent_map.ts";
+import { attrsByKey } from "../../src/ops/conv/conv_arguments.ts";
 import { retracingWarning } from "../../src/graph/retracing.ts";
 import { testOnDevices } from "../devices.ts";
 
@@ -28,6 +29,17 @@ Deno.test("a RecentMap keeps what is asked for, within its limit, and frees each
   assertEquals([freed.filter((n) => n === 999).length, freed.includes(5000)], [1, false]);
   map.clear();
   assertEquals([map.size, new Set(freed).size, freed.length], [0, 1002, 1002]);
+});
+
+Deno.test("attributes of windows are made once for each key, and not kept without end", () => {
+  const attrsOf = attrsByKey<{ n: number }>();
+  let made = 0;
+  const of = (n: number) => attrsOf(`${n}`, () => ({ n: (made++, n) }));
+  for (let i = 0; i < 256; i++) of(i);
+  assertEquals([of(0) === of(0), of(255).n, made], [true, 255, 256]);
+  assert(Object.isFrozen(of(7)));
+  of(256);
+  assertEquals([made, of(0).n, made], [257, 0, 258]);
 });
 
 /** What is told while `fn` runs. */

@@ -144,6 +144,37 @@ testOnDevices("buffer() is filled element by element", () => {
   );
 });
 
+Deno.test("a buffer counts in row-major order, of its first element where no index is given", () => {
+  const b = tf.buffer([2, 3, 4], "float32", Float32Array.from({ length: 24 }, (_, i) => i));
+  for (const [at, loc] of [[0, [0, 0, 0]], [5, [0, 1, 1]], [23, [1, 2, 3]]] as const) {
+    assertEquals([b.locToIndex(loc), b.indexToLoc(at), b.get(...loc)], [at, loc, at]);
+  }
+  assertEquals(b.get(), 0);
+  for (const loc of [[0, 3, 0], [0, 0, -1], [0, 0, 4]]) {
+    assertThrows(() => b.get(...loc), tf.ValueError, `Requested out of range element at ${loc}`);
+  }
+  const single = tf.buffer([]), list = tf.buffer([3]);
+  single.set(5);
+  list.set(6, 0);
+  list.set(7, 2);
+  assertEquals([single.get(), single.locToIndex([0]), single.indexToLoc(0)], [5, 0, []]);
+  single.set(8, 0);
+  assertEquals([single.toTensor().item(), list.toTensor().arraySync()], [8, [6, 0, 7]]);
+  list.set(9);
+  assertEquals([list.get(0), list.get(2)], [9, 7]);
+  assertThrows(() => single.set(1, 0, 0), tf.ValueError, "must match the rank (0)");
+  assertThrows(() => single.get(1), tf.ValueError, "Requested out of range element at 1");
+  assertThrows(() => tf.buffer([2], "complex64"), tf.ValueError, "use tf.complex(real, imag)");
+  assertThrows(
+    () => tf.buffer([2], "int32", new Int32Array(3)),
+    tf.ValueError,
+    "Cannot make a TensorBuffer of shape [2]: length of values '3' does not match the size '2'",
+  );
+  const texts = tf.buffer([2], "string");
+  texts.set("a", 1);
+  assertEquals([texts.get(0), texts.toTensor().arraySync()], ["", ["", "a"]]);
+});
+
 testOnDevices("shapes, ranks and sizes come from the tensor, in graphs at run time", async () => {
   assertEquals(tf.shape(tf.zeros([2, 3])).arraySync(), [2, 3]);
   assertEquals([tf.rank(tf.zeros([2, 3])).item(), tf.size(tf.zeros([2, 3])).item()], [2, 6]);

@@ -146,6 +146,19 @@ const REFUSALS: readonly Refusal[] = [
     () => U.linalg.triangularSolve(z(2, 2), z(3, 1)),
     "Cannot solve a triangular system: dimensions must be equal, but are 2 and 3",
   ],
+  ...[
+    [[0, 1], [0]],
+    [[0], [2]],
+    [[2], [0]],
+    [[-3], [0]],
+    [[0, 0], [0, 1]],
+    [[0, 1], [1, 1]],
+    [[0.5], [0]],
+    3,
+  ].map((axes): Refusal => [
+    () => U.tensordot(z(2, 2), z(2, 2), axes),
+    `or axes that are not there: received ${JSON.stringify(axes)} for tensors of ranks 2 and 2`,
+  ]),
   [() => U.linalg.qr(v(2)), "Shape must be at least rank 2 but is rank 1 for 'input' of Qr"],
   [
     () => U.linalg.gramSchmidt([]),

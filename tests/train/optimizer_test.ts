@@ -257,6 +257,40 @@ testOnDevices("the learning rate can be set between steps, compiled ones too", (
   optimizer.dispose();
 });
 
+Deno.test("an optimizer that refused saved weights goes on from those it took before", async () => {
+  const optimizer = tf.train.momentum(0.1, 0.9);
+  using x = tf.variable([1, 2], true, "taken/x"), y = tf.variable([1, 2], true, "taken/y");
+  const iter = { name: "iter", tensor: tf.scalar(4, "int32") };
+  const slot = (name: string, values: number[]) => ({ name, tensor: tf.tensor(values) });
+  const slotName = await (async () => {
+    const other = tf.train.momentum(0.1, 0.9);
+    other.minimize(() => tf.sum(x), false, [x]);
+    const [, { name }] = await other.getWeights();
+    other.dispose();
+    return name.replace("taken/x", "");
+  })();
+  const weights = (a: number[], b: number[]) => [
+    iter,
+    slot(`taken/x${slotName}`, a),
+    slot(`taken/y${slotName}`, b),
+  ];
+  await optimizer.setWeights(weights([1, 1], [10, 20]));
+  optimizer.minimize(() => tf.sum(x), false, [x]);
+  await assertRejects(
+    () => optimizer.setWeights(weights([1, 2, 3], [7, 7])),
+    tf.ValueError,
+    "the saved shape is [3], that of variable 'taken/x' [2]",
+  );
+  optimizer.minimize(() => tf.sum(y), false, [y]);
+  const named = Object.fromEntries(
+    (await optimizer.getWeights()).map(({ name, tensor }) => [name, tensor.arraySync()]),
+  );
+  const wanted = (value: number): number => Math.fround(Math.fround(0.9) * value + 1);
+  assertEquals(named[`taken/x${slotName}`], [wanted(1), wanted(1)]);
+  assertEquals(named[`taken/y${slotName}`], [wanted(10), wanted(20)]);
+  optimizer.dispose();
+});
+
 /** Where the numerics are TensorFlow.js's and not Keras's. */
 const NOT_KERAS = ["adadelta", "adam"];
 
