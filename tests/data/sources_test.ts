@@ -199,6 +199,24 @@ const refused: [
     "The expected type was int32, but the yielded element was 1.5.",
   ],
   [
+    "many values",
+    () => [[1, 2, 3, 4, 5, 6, 7]],
+    { outputSignature: ["float32", "int32"] },
+    "but the yielded element was [1, 2, 3, 4, 5, 6, …].",
+  ],
+  [
+    "long texts",
+    () => [["a".repeat(78), "bc", "d"]],
+    { outputSignature: ["float32", "int32"] },
+    `but the yielded element was [${"a".repeat(78)},….`,
+  ],
+  [
+    "lists in lists",
+    () => [[[[[[[[1]]]]]], 2, 3]],
+    { outputSignature: ["float32", "int32"] },
+    "but the yielded element was [[[[[[[…]]]]]], 2, 3].",
+  ],
+  [
     "another structure",
     () => [[1, 2, 3]],
     { outputSignature: ["float32", "int32"] },

@@ -84,9 +84,42 @@ Deno.test("paddedBatch() refuses shapes that do not hold the elements", async ()
     tf.ValueError,
     "is not compatible with the corresponding input component shape",
   );
+  const pairs = tf.data.fromGenerator(() => [[1, 2]], tf.TensorSpec([2], "int32"));
+  assertThrows(
+    () => pairs.paddedBatch(2, { paddedShapes: [1] }),
+    tf.ValueError,
+    "The padded shape [1] is not compatible with the corresponding input component shape [2].",
+  );
+  for (const paddedShapes of [[2], [-1], [null]]) {
+    assertEquals(await collect(pairs.paddedBatch(2, { paddedShapes })), [[[1, 2]]]);
+  }
+  const named = tf.data.zip({ w: words, n: tf.data.range(3) });
+  for (
+    const [options, what] of [
+      [{ paddedShapes: [[null], []] }, "paddedShapes"],
+      [{ paddingValues: { w: 1 } }, "paddingValues"],
+      [{ paddingValues: { w: 1, m: 2 } }, "paddingValues"],
+    ] as const
+  ) {
+    const error = `Cannot use ${what}: it must have the structure of the elements`;
+    assertThrows(() => named.paddedBatch(2, options), TypeError, error);
+  }
+  assertThrows(
+    () => words.paddedBatch(2, { paddingValues: "-" }),
+    TypeError,
+    "Mismatched type between padding value - and input dataset's component of int32",
+  );
   const unknown = tf.data.fromGenerator(() => [[1]], "float32");
   assertThrows(() => unknown.paddedBatch(2), tf.ValueError, "unknown rank");
   assertEquals(await collect(unknown.paddedBatch(2, { paddedShapes: [2] })), [[[1, 0]]]);
+});
+
+Deno.test("batches are counted before they are read, where elements are", () => {
+  const sizes = (n: number, options: tf.data.BatchOptions = {}) =>
+    [tf.data.range(7), tf.data.range(6), words].map((ds) => ds.batch(n, options).size);
+  assertEquals(sizes(3), [3, 2, null]);
+  assertEquals(sizes(3, { dropRemainder: true }), [2, 2, null]);
+  assertThrows(() => words.batch(0), tf.ValueError, "batchSize");
 });
 
 Deno.test("shuffle() is a permutation that its seed determines", async () => {

@@ -115,6 +115,16 @@ testOnDevices("tensorScatterUpdate() and sparseToDense() write over", () => {
     "values are int32, the default value is float32",
   );
   assertEquals(tf.sparseToDense(ints([1]), tf.tensor(["x"]), [2], "-").arraySync(), ["-", "x"]);
+  assertThrows(
+    () => tf.sparseToDense(ints([1]), tf.tensor(["x"]), [2], 5),
+    TypeError,
+    "values are string, the default value is float32",
+  );
+  assertThrows(
+    () => tf.sparseToDense(ints([1]), [3], [2.5]),
+    tf.ValueError,
+    "Cannot apply sparseToDense with shape [2.5]: wanted whole numbers",
+  );
 });
 
 testOnDevices("segment sums leave out negative ids; segmentSum() wants them in order", () => {
