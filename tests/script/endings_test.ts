@@ -5,6 +5,7 @@ import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, deferred, errorOf, evaluate, open } from "./helpers.ts";
 
 type N = tf.NdArray;
+type T = tf.Tensor;
 
 testOnDevices("L5 timeoutMs of an op tells its body why it must stop", async () => {
   const makers = {
@@ -59,3 +60,33 @@ Deno.test("a kernel that fails after an awaited body ends the run, with all that
   }
   await gone.promise;
 });
+
+testOnDevices(
+  "H1 calls that wait at the same time own what each makes, whichever ends first",
+  async () => {
+    using x = tf.tensor([1, 2]);
+    for (const order of [[0, 1], [1, 0]]) {
+      await assertFlat(async () => {
+        const gates = [deferred(), deferred()];
+        const calls = gates.map((gate, i) =>
+          tf.pyFunctionAsync(
+            async (v: T) => {
+              await gate.promise;
+              // Made of nothing that the call was given.
+              tf.mul(tf.tensor([5, 6]), 2);
+              await Promise.resolve();
+              return tf.add(v, tf.add(tf.tensor([i, i]), 1));
+            },
+            [x],
+            "float32",
+          )
+        );
+        for (const i of order) {
+          gates[i].resolve();
+          using y = await calls[i];
+          assertEquals(y.arraySync(), [2 + i, 3 + i]);
+        }
+      });
+    }
+  },
+);

@@ -53,36 +53,6 @@ testOnDevices("H1 async eager calls leave nothing behind", async () => {
   });
 });
 
-testOnDevices(
-  "H1 calls that wait at the same time own what each makes, whichever ends first",
-  async () => {
-    using x = tf.tensor([1, 2]);
-    for (const order of [[0, 1], [1, 0]]) {
-      await assertFlat(async () => {
-        const gates = [deferred(), deferred()];
-        const calls = gates.map((gate, i) =>
-          tf.pyFunctionAsync(
-            async (v: T) => {
-              await gate.promise;
-              // Made of nothing that the call was given.
-              tf.mul(tf.tensor([5, 6]), 2);
-              await Promise.resolve();
-              return tf.add(v, tf.add(tf.tensor([i, i]), 1));
-            },
-            [x],
-            "float32",
-          )
-        );
-        for (const i of order) {
-          gates[i].resolve();
-          using y = await calls[i];
-          assertEquals(y.arraySync(), [2 + i, 3 + i]);
-        }
-      });
-    }
-  },
-);
-
 testOnDevices("H4 sessions that are closed give back all they held", async () => {
   await assertFlat(async () => {
     for (let i = 0; i < 50; i++) {
