@@ -145,7 +145,7 @@ export class Coverage {
     const record = workspace.path("mutate_record.jsonl");
     Deno.writeTextFileSync(record, "");
     const request = { tests: null, record };
-    await workspace.test([file], { device, request, idleMs: SILENCE_MS, failFast: false });
+    await workspace.test([file], { device, request, idleMs: () => SILENCE_MS, failFast: false });
     const lines = Deno.readTextFileSync(record).split("\n").filter((line) => line !== "");
     return lines.map((line) => {
       const { name, ms, passed, hits } = JSON.parse(line) as TestRecord;

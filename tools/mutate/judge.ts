@@ -49,6 +49,9 @@ const FILE_MS = 200;
 /** A mutant may be slower than the source by so much, and the machine busier, before it counts as hung. */
 const SLOWER = 8, LEAST_IDLE_MS = 10_000;
 
+/** Files may be loaded for so long. */
+const LOADING_MS = 60_000;
+
 /** What hangs is believed where the source itself takes less than this part of the limit right after it. */
 const SURELY = 1 / 3;
 
@@ -132,10 +135,11 @@ function show(
   const cost = (file: string) => files.get(file)!.reduce((sum, { ms }) => sum + ms, 0);
   const ordered = [...files.keys()].sort((a, b) => cost(a) - cost(b));
   const names = ordered.map((file) => [file, files.get(file)!.map(({ name }) => name)]);
-  const longest = Math.max(...tests.map(({ ms }) => ms));
+  const usual = new Map(tests.map(({ name, ms }) => [name, ms]));
   return workspace.test(ordered, {
     device,
     request: { tests: Object.fromEntries(names), record: null },
-    idleMs: patience * (LEAST_IDLE_MS + SLOWER * longest),
+    idleMs: (name) =>
+      patience * (name === null ? LOADING_MS : LEAST_IDLE_MS + SLOWER * (usual.get(name) ?? 0)),
   });
 }

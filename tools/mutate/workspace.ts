@@ -28,8 +28,8 @@ export interface TestOptions {
   readonly device: TestDevice;
   /** Tests to run in each file, or null for all, and where to write what they execute. */
   readonly request: Request;
-  /** How long nothing may be written before it counts as hung. */
-  readonly idleMs: number;
+  /** How long nothing may be written before it counts as hung, while a test runs, or while files are loaded. */
+  readonly idleMs: (test: string | null) => number;
   /** Whether to stop at the first failure, which is what is done unless told. */
   readonly failFast?: boolean;
 }
@@ -108,12 +108,15 @@ export class Workspace {
       stdout: "piped",
       stderr: "null",
     }).spawn();
-    const watch = new Watch(idleMs, () => child.kill("SIGKILL"));
+    const watch = new Watch(() => child.kill("SIGKILL"));
+    watch.reset(idleMs(null));
     const decoder = new TextDecoder();
     let output = "";
     for await (const chunk of child.stdout) {
-      watch.reset();
       output = (output + decoder.decode(chunk, { stream: true })).slice(-20_000);
+      watch.reset(
+        idleMs(/^(\S.*) \.\.\. ?$/.exec(output.slice(output.lastIndexOf("\n") + 1))?.[1] ?? null),
+      );
     }
     const { success } = await child.status;
     watch.stop();
@@ -130,22 +133,19 @@ function ignoreMissing(error: unknown): void {
 /** Ends what says nothing for too long. */
 class Watch {
   expired = false;
-  readonly #ms: number;
   readonly #end: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(ms: number, end: () => void) {
-    this.#ms = ms;
+  constructor(end: () => void) {
     this.#end = end;
-    this.reset();
   }
 
-  reset(): void {
+  reset(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.expired = true;
       this.#end();
-    }, this.#ms);
+    }, ms);
   }
 
   stop(): void {
