@@ -1,0 +1,183 @@
+/** Ops of imported graphs that are made of others: values of TensorFlow, attributes left out, unknown ranks, variables. */
+
+import * as tf from "@weft/weft";
+import { assert, assertEquals } from "@std/assert";
+
+// deno-lint-ignore no-explicit-any
+type Attrs = Record<string, any>;
+const float = { type: "DT_FLOAT" }, int = { type: "DT_INT32" };
+const NCHW = { data_format: { s: btoa("NCHW") } };
+const WHOLE = { float32: "DT_FLOAT", int32: "DT_INT32", bool: "DT_BOOL" } as const;
+
+/** A node whose inputs are fed, and the values of its outputs. `shape` says what is known of the first input. */
+async function run(
+  op: string,
+  inputs: readonly tf.Tensor[],
+  attr: Attrs = {},
+  { outputs = 1, shape }: { outputs?: number; shape?: null } = {},
+): Promise<unknown[]> {
+  const graph = new tf.Graph();
+  const fed = graph.asDefault(() =>
+    inputs.map((x, i) => tf.placeholder(x.dtype, i === 0 && shape === null ? null : x.shape))
+  );
+  const results = graph.asDefault(() => {
+    const names = fed.map((_, i) => `in${i}`);
+    const placeholders = fed.map(({ dtype }, i) => ({
+      name: names[i],
+      op: "Placeholder",
+      attr: { dtype: { type: WHOLE[dtype as keyof typeof WHOLE] } },
+    }));
+    const node = [...placeholders, { name: "y", op, input: names, attr }];
+    return tf.importGraphDef({ node, versions: { producer: 1 } } as tf.GraphDefJson, {
+      inputMap: Object.fromEntries(names.map((name, i) => [name, fed[i]])),
+      prefix: "",
+      returnElements: Array.from({ length: outputs }, (_, i) => `y:${i}`),
+    }) as tf.Tensor[];
+  });
+  await using session = new tf.Session({ graph });
+  const out = await session.run(results, {
+    feeds: new Map(fed.map((x, i) => [x, inputs[i].ndarraySync()])),
+  }) as unknown[];
+  return out.map((v) => v instanceof tf.NdArray ? v.toArray() : v);
+}
+
+/** Within 4 digits. */
+function assertNear(received: unknown, wanted: unknown, what: string): void {
+  const flat = (v: unknown) => [v].flat(9) as number[];
+  assertEquals(flat(received).length, flat(wanted).length, what);
+  flat(received).forEach((v, i) =>
+    assert(Math.abs(v - flat(wanted)[i]) < 1e-4, `${what}: ${received}`)
+  );
+}
+
+const X = tf.tensor([[[[1, 2], [3, 5]], [[4, 4], [0, 1]]]]);
+const DY = tf.tensor([[[[1, 0], [0, 2]], [[1, 1], [3, 0]]]]);
+const [SCALE, OFFSET, MEAN, VARIANCE] = [[1, 2], [0.5, 0], [0.5, 1], [2, 3]].map((v) =>
+  tf.tensor(v)
+);
+
+Deno.test("imported normalizations and their gradients have TensorFlow's defaults", async () => {
+  const inference = { is_training: { b: false } };
+  const normal = await run("FusedBatchNorm", [X, SCALE, OFFSET, MEAN, VARIANCE], {
+    T: float,
+    ...inference,
+  });
+  assertNear(normal, [0.85354, 1.15468, 2.26772, 4.61873, 2.97481, 3.46404, 0.14646, 0], "forward");
+  const gradient = (x: tf.Tensor, dy: tf.Tensor, attr: Attrs) =>
+    run("FusedBatchNormGrad", [dy, x, SCALE, MEAN, VARIANCE], { T: float, ...attr }, {
+      outputs: 3,
+    });
+  const training = [
+    [-0.28725, -1.92443, -1.43625, -2.79034, -0.95011, -2.8866, 1.34788, -0.86601],
+    [1.76772, 6.35075],
+    [5, 3],
+  ];
+  const inferred = [[0.70709, 0, 0, 2.30936, 0.70709, 1.15468, 2.12127, 0], ...training.slice(1)];
+  for (const [attr, wanted] of [[{}, training], [inference, inferred]] as const) {
+    assertNear(await gradient(X, DY, attr), wanted, JSON.stringify(attr));
+    const first = (x: tf.Tensor) => tf.transpose(x, [0, 3, 1, 2]);
+    const [dx, ...others] = await gradient(first(X), first(DY), { ...attr, ...NCHW });
+    const last = tf.transpose(dx as tf.TensorLike, [0, 2, 3, 1]).arraySync();
+    assertNear([last, ...others], wanted, `NCHW ${JSON.stringify(attr)}`);
+  }
+});
+
+Deno.test("imported biases lie along the channels, wherever those are", async () => {
+  const x = tf.reshape(tf.range(0, 8), [1, 2, 2, 2]), bias = tf.tensor([10, 20]);
+  const last = [[[[10, 21], [12, 23]], [[14, 25], [16, 27]]]];
+  const first = [[[[10, 11], [12, 13]], [[24, 25], [26, 27]]]];
+  for (const shape of [undefined, null] as const) {
+    const known = shape === undefined ? {} : { shape };
+    assertEquals(await run("BiasAdd", [x, bias], { T: float }, known), [last]);
+  }
+  assertEquals(await run("BiasAdd", [x, bias], { T: float, ...NCHW }), [first]);
+  assertEquals(await run("BiasAddGrad", [x], { T: float }), [[12, 16]]);
+  assertEquals(await run("BiasAddGrad", [x], { T: float, ...NCHW }), [[6, 22]]);
+  const rows = tf.tensor([[1, 2], [3, 4]]);
+  assertEquals(await run("BiasAdd", [rows, bias], { T: float, ...NCHW }), [[[11, 22], [13, 24]]]);
+  assertEquals(await run("BiasAddGrad", [rows], { T: float }, { shape: null }), [[4, 6]]);
+});
+
+Deno.test("imported ops take TensorFlow's defaults for attributes that are left out", async () => {
+  const t = tf.tensor, ints = (...v: number[]) => tf.tensor(v, undefined, "int32");
+  const square = t([[1, 2], [3, 4]]), lower = t([[1, 0], [1, 1]]);
+  const cases: [string, tf.Tensor[], Attrs, unknown[]][] = [
+    ["EuclideanNorm", [t([[3, 4]]), ints(1)], { T: float, Tidx: int }, [[5]]],
+    ["EuclideanNorm", [t([[3, 4]]), ints(1)], { T: float, keep_dims: { b: true } }, [[[5]]]],
+    ["BatchMatMulV3", [square, lower], { Ta: float, Tb: float, Tout: float }, [[[3, 2], [7, 4]]]],
+    [
+      "BatchMatMulV3",
+      [square, lower],
+      { Ta: float, Tb: float, Tout: float, adj_x: { b: true }, adj_y: { b: true } },
+      [[[1, 4], [2, 6]]],
+    ],
+    ["TopK", [t([1, 3, 2])], { T: float, k: { i: "2" } }, [[3, 2], [1, 2]]],
+    ["Ones", [ints(2, 1)], { dtype: float }, [[[1], [1]]]],
+    ["Gather", [square, ints(1, 0)], { Tparams: float, Tindices: int }, [[[3, 4], [1, 2]]]],
+    ["Unique", [ints(5, 6, 5)], { T: int }, [[5, 6], [0, 1, 0]]],
+    ["UniqueWithCounts", [ints(5, 6, 5)], { T: int }, [[5, 6], [0, 1, 0], [2, 1]]],
+  ];
+  for (const [op, inputs, attr, wanted] of cases) {
+    assertEquals(await run(op, inputs, attr, { outputs: wanted.length }), wanted, op);
+  }
+});
+
+Deno.test("imported graphs read and change rows of variables", async () => {
+  const start = [[1, 2], [3, 4], [5, 6]], rows = [2, 0], values = [[10, 20], [30, 40]];
+  // At rows, or at elements; what the variable is afterwards.
+  const changes: [string, number[] | number[][], number[] | number[][], number[][]][] = [
+    ["ResourceScatterAdd", rows, values, [[31, 42], [3, 4], [15, 26]]],
+    ["ResourceScatterSub", rows, values, [[-29, -38], [3, 4], [-5, -14]]],
+    ["ResourceScatterUpdate", rows, values, [[30, 40], [3, 4], [10, 20]]],
+    ["ResourceScatterNdAdd", [[2, 1], [0, 0]], [7, 8], [[9, 2], [3, 4], [5, 13]]],
+    ["ResourceScatterNdUpdate", [[2, 1], [0, 0]], [7, 8], [[8, 2], [3, 4], [5, 7]]],
+  ];
+  for (const [op, at, by, wanted] of changes) {
+    const graph = new tf.Graph();
+    const [gathered, elements, value, assign, change] = graph.asDefault(() => {
+      const attr = { dtype: float };
+      const shape = { shape: { dim: [{ size: "3" }, { size: "2" }] } };
+      const inputs = {
+        start: tf.constant(start),
+        at: tf.constant(at, "int32"),
+        by: tf.constant(by),
+      };
+      const picks = {
+        rows: tf.constant(rows, "int32"),
+        at2: tf.constant([[2, 1], [0, 0]], "int32"),
+      };
+      const inputMap = { ...inputs, ...picks };
+      const node = [
+        ...Object.entries(inputMap).map(([name, { dtype }]) => ({
+          name,
+          op: "Placeholder",
+          attr: { dtype: { type: WHOLE[dtype as "int32"] } },
+        })),
+        { name: "v", op: "VarHandleOp", attr: { dtype: float, shape } },
+        { name: "assign", op: "AssignVariableOp", input: ["v", "start"], attr },
+        { name: "change", op, input: ["v", "at", "by"], attr: { ...attr, Tindices: int } },
+        { name: "gather", op: "ResourceGather", input: ["v", "rows"], attr },
+        {
+          name: "nd",
+          op: "ResourceGatherNd",
+          input: ["v", "at2"],
+          attr: { ...attr, Tparams: float, Tindices: int },
+        },
+        { name: "read", op: "ReadVariableOp", input: ["v"], attr },
+      ];
+      return tf.importGraphDef({ node, versions: { producer: 1 } } as tf.GraphDefJson, {
+        inputMap,
+        prefix: "",
+        returnElements: ["gather:0", "nd:0", "read:0", "assign", "change"],
+      }) as [tf.Tensor, tf.Tensor, tf.Tensor, tf.Operation, tf.Operation];
+    });
+    await using session = new tf.Session({ graph });
+    await session.run(assign);
+    const now = async () =>
+      (await session.run([gathered, elements, value]) as tf.NdArray[]).map((a) => a.toArray());
+    const all = (v: number[][]) => [[v[2], v[0]], [v[2][1], v[0][0]], v];
+    assertEquals(await now(), all(start), op);
+    await session.run(change);
+    assertEquals(await now(), all(wanted), op);
+  }
+});
