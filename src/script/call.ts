@@ -4,6 +4,7 @@
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
+import { isForeignArray } from "../core/foreign_array.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
 import { checkDepth, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -43,7 +44,7 @@ export function readArguments(inp: unknown, op: string): Arguments {
       walk.enter(depth, inputs.length);
       return mapDense(v, (e) => visit(e, depth + 1));
     }
-    if (isPlainObject(v) && !("shape" in v && "data" in v)) {
+    if (isPlainObject(v) && !isForeignArray(v)) {
       walk.enter(depth, inputs.length);
       const out: Record<string, unknown> = {};
       for (const k of Object.keys(v).sort()) setKey(out, k, visit(v[k], depth + 1));

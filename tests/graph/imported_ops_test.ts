@@ -2,6 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
+import { apply1 } from "../../src/core/apply.ts";
+import { lookupOp } from "../../src/core/op.ts";
 
 // deno-lint-ignore no-explicit-any
 type Attrs = Record<string, any>;
@@ -120,6 +122,54 @@ Deno.test("imported ops take TensorFlow's defaults for attributes that are left 
   for (const [op, inputs, attr, wanted] of cases) {
     assertEquals(await run(op, inputs, attr, { outputs: wanted.length }), wanted, op);
   }
+});
+
+Deno.test("numbers become texts as C writes them", () => {
+  const text = (x: tf.TensorLike, attrs: Attrs, dtype?: tf.DType) =>
+    apply1(lookupOp("AsString")!, [tf.tensor(x, undefined, dtype)], attrs).arraySync();
+  const numbers = [1 / 3, 0.5, -20, 123456, 1234567, 1e-4, 1.25e-5, 0];
+  const [f, e, g] = [{}, { scientific: true }, { shortest: true }];
+  const cases: [Attrs, string[]][] = [
+    [g, ["0.333333", "0.5", "-20", "123456", "1.23457e+06", "0.0001", "1.25e-05", "0"]],
+    [{ ...g, precision: 2 }, [
+      "0.33",
+      "0.5",
+      "-20",
+      "1.2e+05",
+      "1.2e+06",
+      "0.0001",
+      "1.3e-05",
+      "0",
+    ]],
+    [{ ...f, precision: 1 }, ["0.3", "0.5", "-20.0", "123456.0", "1234567.0", "0.0", "0.0", "0.0"]],
+    [f, [
+      "0.333333",
+      "0.500000",
+      "-20.000000",
+      "123456.000000",
+      "1234567.000000",
+      "0.000100",
+      "0.000013",
+      "0.000000",
+    ]],
+    [{ ...e, precision: 2 }, [
+      "3.33e-01",
+      "5.00e-01",
+      "-2.00e+01",
+      "1.23e+05",
+      "1.23e+06",
+      "1.00e-04",
+      "1.25e-05",
+      "0.00e+00",
+    ]],
+  ];
+  for (const [attrs, wanted] of cases) {
+    assertEquals(text(numbers, attrs, "float64"), wanted, JSON.stringify(attrs));
+  }
+  assertEquals(text([NaN, Infinity, -Infinity], f), ["nan", "inf", "-inf"]);
+  assertEquals(text([5, -12], { width: 4 }, "int32"), ["   5", " -12"]);
+  assertEquals(text([5, -12], { width: 4, fill: "0" }, "int32"), ["0005", "-012"]);
+  assertEquals(text([true, false], f), ["true", "false"]);
 });
 
 Deno.test("imported graphs read and change rows of variables", async () => {

@@ -117,6 +117,16 @@ testOnDevices("colours turn to grey and back, and to black and white", () => {
   assertEquals(flat(tf.image.threshold(image)), [0, 0, 255, 255]);
   assertEquals(flat(tf.image.threshold(image, "binary", true)), [255, 255, 0, 0]);
   assertEquals(flat(tf.image.threshold(image, "otsu")), [0, 0, 255, 255]);
+  // Of colours their brightness: 0.2989 red, 0.587 green, 0.114 blue, beside half of 255.
+  const colours = [[255, 90, 0], [255, 80, 0], [0, 255, 0], [0, 200, 90], [0, 200, 80], [
+    255,
+    0,
+    255,
+  ]];
+  for (const dtype of ["int32", "float32"] as const) {
+    const coloured = tf.tensor([colours], undefined, dtype) as tf.Tensor;
+    assertEquals(tf.image.threshold(coloured).arraySync(), [[[255], [0], [255], [255], [0], [0]]]);
+  }
 });
 
 testOnDevices("nonMaxSuppression() keeps the best of overlapping boxes", async () => {

@@ -1,6 +1,8 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { gradCheck } from "@weft/weft/testing";
+import { apply, apply1 } from "../../src/core/apply.ts";
+import { lookupOp } from "../../src/core/op.ts";
 import { testOnDevices } from "../devices.ts";
 
 const ints = (...values: number[]): tf.Tensor => tf.tensor1d(values, "int32");
@@ -18,6 +20,39 @@ testOnDevices("whereAsync() and booleanMaskAsync() find what is true", async () 
   ]]);
   await assertRejects(() => tf.booleanMaskAsync(x, [true]), tf.ValueError, "must match");
   await assertRejects(() => tf.whereAsync(x), TypeError, "must be bool");
+});
+
+Deno.test("what is not zero is found in every dtype", () => {
+  const where = lookupOp("Where")!;
+  const cases: [tf.Tensor, bigint[][]][] = [
+    [tf.tensor([0, -2, NaN, 0]), [[1n], [2n]]],
+    [tf.tensor([[0n, 1n], [2n, 0n]]), [[0n, 1n], [1n, 0n]]],
+    [tf.complex([0, 1, 0, 0], [0, 0, 2, 0]), [[1n], [2n]]],
+    [tf.tensor([0, 7], undefined, "uint8"), [[1n]]],
+    [tf.scalar(5), [[]]],
+  ];
+  for (const [x, wanted] of cases) {
+    const at = apply1(where, [x]);
+    assertEquals([at.dtype, at.arraySync()], ["int64", wanted], `${x.dtype} ${x.shape}`);
+  }
+});
+
+Deno.test("rows are unique by their numbers: zeros are one, and NaN equals itself", () => {
+  const rows: [tf.Tensor, number[]][] = [
+    [tf.tensor([[0, 1], [-0, 1], [1, 0], [0, 1]]), [0, 0, 1, 0]],
+    [tf.tensor([[NaN, 1], [1, 1], [NaN, 1]]), [0, 1, 0]],
+    [tf.tensor([["a", "bc"], ["ab", "c"], ["a", "bc"]]), [0, 1, 0]],
+    [tf.tensor([[1n, 2n ** 40n], [1n, 2n ** 41n], [1n, 2n ** 40n]]), [0, 1, 0]],
+    [tf.tensor([0, -0, 1, NaN, NaN]), [0, 0, 1, 2, 2]],
+  ];
+  for (const [x, wanted] of rows) {
+    assertEquals(tf.unique(x, 0).indices.arraySync(), wanted, `${x.dtype}[${x.shape}]`);
+  }
+  const [, wide] = apply(lookupOp("UniqueV2")!, [
+    tf.tensor([5, 6, 5]),
+    tf.tensor([0], undefined, "int32"),
+  ], { out_idx: "int64" });
+  assertEquals(wide.arraySync(), [0n, 1n, 0n]);
 });
 
 testOnDevices("booleanMaskAsync() leaves nothing behind", async () => {

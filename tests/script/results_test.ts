@@ -6,6 +6,29 @@ import { type Any, assertBoth, errorOfBoth, open, plain } from "./helpers.ts";
 
 type N = tf.NdArray;
 
+testOnDevices(
+  "what a body is given keeps its structure, keys called shape and data among them",
+  async () => {
+    const both = { shape: tf.scalar(1), data: tf.scalar(2) };
+    const given: [Any, (x: Any) => number[], number[]][] = [
+      [{ shape: tf.scalar(1), b: tf.scalar(2) }, ({ shape, b }) => [shape.item(), b.item()], [
+        1,
+        2,
+      ]],
+      [{ data: tf.scalar(3), a: [tf.scalar(4)] }, ({ data, a }) => [data.item(), a[0].item()], [
+        3,
+        4,
+      ]],
+      [both, ({ shape, data }) => [shape.item(), data.item()], [1, 2]],
+      // An array of another library, which has a dtype as well, is one tensor.
+      [{ shape: [2], dtype: "float32", data: F(5, 6) }, (x: N) => x.toArray() as number[], [5, 6]],
+    ];
+    for (const [value, read, wanted] of given) {
+      await assertBoth(() => tf.numpyFunction((x: Any) => read(x), [value], "float32"), wanted);
+    }
+  },
+);
+
 const F = (...v: number[]) => Float32Array.from(v);
 const I = (...v: number[]) => Int32Array.from(v);
 const spec = tf.TensorSpec;
