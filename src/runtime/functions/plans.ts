@@ -72,6 +72,6 @@ export class FunctionPlans {
   #make(host?: HostPlacing): Plan {
     const ir = this.ir();
     checkPlacement(ir, true);
-    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type), host);
+    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type), { host });
   }
 }

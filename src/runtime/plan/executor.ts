@@ -23,8 +23,6 @@ import { Slots } from "./slots.ts";
 
 /** How to run a plan. */
 export interface ExecuteOptions {
-  /** True: the feeds are the run's own, to be changed, handed on and freed. */
-  readonly ownsFeeds?: boolean;
   /** True: a fetched value that came to the host anyway is returned as the host array. */
   readonly toHost?: boolean;
   /** How often the plan's random ops have drawn. Default: they begin. */
@@ -41,7 +39,7 @@ export interface BeginOptions extends ExecuteOptions {
 
 /**
  * Runs a plan. Returns the fetched values, each a handle of its own that the caller owns; a promise where something had to be awaited.
- * Feeds stay the caller's. Throws (or rejects with) the first error, located at its node, as soon as it is known: what is in flight
+ * Feeds stay the caller's unless the plan was made to own them. Throws (or rejects with) the first error, located at its node, as soon as it is known: what is in flight
  * then is told through the context's signal, and what it returns later is freed.
  */
 export function execute(
@@ -111,13 +109,13 @@ class Execution {
     plan: Plan,
     feeds: readonly RunValue[],
     context: RunContext,
-    { ownsFeeds = false, toHost = false, draws = new DrawCounts(), boundary, late }: Partial<
+    { toHost = false, draws = new DrawCounts(), boundary, late }: Partial<
       BeginOptions
     >,
   ) {
     this.#plan = plan;
     this.#context = context;
-    this.#slots = new Slots(plan, feeds, ownsFeeds);
+    this.#slots = new Slots(plan, feeds);
     this.#states = new Uint8Array(plan.steps.length);
     this.#left = plan.steps.length;
     this.#toHost = toHost;

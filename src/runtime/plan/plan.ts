@@ -65,7 +65,7 @@ export interface Plan {
   readonly constants: readonly { readonly slot: number; readonly value: NdArray | Tensor }[];
   /** Slot per feed. */
   readonly feeds: readonly number[];
-  /** What each slot holds: 0 a result, 1 a constant, 2 a feed. */
+  /** What each slot holds: 0 a result, or a feed that is the run's own, 1 a constant, 2 a feed. */
   readonly kinds: Uint8Array;
   /** Slot per fetch. */
   readonly fetches: readonly number[];
@@ -76,8 +76,16 @@ export interface Plan {
 /** Told of each plan; for debugging. */
 export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null };
 
-/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. `host`: what is on the host, or is wanted there. */
-export function makePlan(ir: IrGraph, host?: HostPlacing): Plan {
+/** Options of {@linkcode makePlan}. */
+export interface PlanOptions {
+  /** What is on the host, or is wanted there. */
+  readonly host?: HostPlacing | undefined;
+  /** True: the feeds of a run are its own, to be changed, handed on and freed. */
+  readonly ownsFeeds?: boolean;
+}
+
+/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
+export function makePlan(ir: IrGraph, { host, ownsFeeds = false }: PlanOptions = {}): Plan {
   const { type: preferred } = defaultDevice();
   const gpu = gpuDevice();
   const types = place(ir, {
@@ -113,7 +121,7 @@ export function makePlan(ir: IrGraph, host?: HostPlacing): Plan {
   for (const v of ir.fetches) uses[slotOf.get(v)!]++;
   const kinds = new Uint8Array(slots);
   for (const { slot } of constants) kinds[slot] = 1;
-  for (const slot of feeds) kinds[slot] = 2;
+  if (!ownsFeeds) { for (const slot of feeds) kinds[slot] = 2; }
   const before: number[][] = planned.map(() => []);
   const reads = readsOfBoundaries(planned, runsOnGpu, depth, slotOf);
   const sinks = sinksOf(planned, ir.fetches, deviceOf);

@@ -66,8 +66,7 @@ export class Slots {
   #reading: Map<number, Promise<void>> | null = null;
   #ended = false;
 
-  /** `ownsFeeds`: the feeds are the run's own, to be changed, handed on and freed. */
-  constructor(plan: Plan, feeds: readonly RunValue[], ownsFeeds: boolean) {
+  constructor(plan: Plan, feeds: readonly RunValue[]) {
     this.#plan = plan;
     this.#memory = memoryOf(plan);
     this.values = new Array(plan.slots).fill(undefined);
@@ -76,13 +75,9 @@ export class Slots {
     this.uses = plan.uses.slice();
     this.#kinds = plan.kinds;
     for (const { slot, value } of plan.constants) this.values[slot] = value as RunValue;
-    if (ownsFeeds && feeds.length > 0) {
-      this.#kinds = plan.kinds.slice();
-      for (const slot of plan.feeds) this.#kinds[slot] = RESULT;
-    }
     for (let i = 0; i < feeds.length; i++) {
       const slot = plan.feeds[i];
-      if (ownsFeeds && this.uses[slot] === 0) releaseValue(feeds[i]);
+      if (this.#kinds[slot] === RESULT && this.uses[slot] === 0) releaseValue(feeds[i]);
       else this.values[slot] = feeds[i];
     }
   }

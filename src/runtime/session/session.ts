@@ -296,7 +296,7 @@ export class Session {
     const ir = this.#folder.fold(built, context);
     const make = (folded: IrGraph): Plan => {
       if (this.#closed) throw closedError();
-      const plan = makePlan(runPasses(folded, defaultDevice().type));
+      const plan = makePlan(runPasses(folded, defaultDevice().type), { ownsFeeds: true });
       // Two runs may have planned the same while a body was folded.
       const other = this.#plans.get(key);
       if (other?.promises === promises) return other.plan;
@@ -400,7 +400,7 @@ function runPlan(
   }
   const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
     counted(() => toHost(v, context));
-  const out = execute(plan, fed.take(), context, { ownsFeeds: true, toHost: true, draws });
+  const out = execute(plan, fed.take(), context, { toHost: true, draws });
   return out instanceof Promise ? out.then(fetch) : fetch(out);
 }
 
