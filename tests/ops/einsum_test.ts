@@ -56,6 +56,48 @@ testOnDevices("einsum() sums over the letters that are not in the result", () =>
   }
 });
 
+Deno.test("einsum() says as much of its result's shape as is known of the operands'", () => {
+  type Partial = readonly (number | null)[] | null;
+  const cases: [string, Partial[], Partial | string][] = [
+    ["ab,bc->ac", [[2, null], [3, 4]], [2, 4]],
+    ["ab,bc->acb", [[2, null], [3, 4]], [2, 4, 3]],
+    ["ab,bc->acb", [[2, 3], [null, 4]], [2, 4, 3]],
+    ["ab,bc->acb", [[null, null], [null, null]], [null, null, null]],
+    ["ab,bc->ac", [null, [3, 4]], null],
+    [
+      "ab,bc->ac",
+      [[2, 1], [3, 4]],
+      "expected dimension 1 at axis 0 of input shaped [3,4], received 3",
+    ],
+    [
+      "ab,bc->ac",
+      [[2, 3], [1, 4]],
+      "expected dimension 3 at axis 0 of input shaped [1,4], received 1",
+    ],
+    ["...a,...a->...a", [[1, 2], [3, 2]], [3, 2]],
+    ["...a,...a->...a", [[3, 2], [1, 2]], [3, 2]],
+    // What is not known yet may be more than 1.
+    ["...a,...a->...a", [[null, 2], [1, 2]], [null, 2]],
+    ["...a,...a->...a", [[1, 2], [null, 2]], [null, 2]],
+    ["...a,...a->...a", [[null, 2], [3, 2]], [3, 2]],
+    ["...a,...a->...a", [[3, 2], [null, 2]], [3, 2]],
+    [
+      "...a,...a->...a",
+      [[2, 2], [3, 2]],
+      "expected dimension 2 at axis 0 of input shaped [3,2], received 3",
+    ],
+  ];
+  for (const [equation, shapes, wanted] of cases) {
+    const what = `${equation} of ${JSON.stringify(shapes)}`;
+    const shapeOf = () =>
+      new tf.Graph().asDefault(() =>
+        tf.einsum(equation, ...shapes.map((s) => tf.placeholder("float32", s))).staticShape
+      );
+    if (typeof wanted === "string") assertThrows(shapeOf, tf.ValueError, wanted, what);
+    else assertEquals(shapeOf(), wanted, what);
+  }
+});
+
 testOnDevices("einsum() takes diagonals, ellipses and implied results", () => {
   const x = tf.tensor([[1, 2], [3, 4]]);
   assertEquals(tf.einsum("ii->i", x).arraySync(), [1, 4]);

@@ -90,3 +90,33 @@ testOnDevices(
     }
   },
 );
+
+testOnDevices(
+  "what a body hands back of what it was given or found stays its owner's",
+  async () => {
+    using x = tf.tensor([1, 2]), found = tf.tensor([3, 4]), kept = tf.keep(tf.tensor([5, 6]));
+    const bodies: [(v: T) => T, number[]][] = [
+      [(v) => v, [1, 2]],
+      [() => x, [1, 2]],
+      [() => found, [3, 4]],
+      [() => kept, [5, 6]],
+      [(v) => tf.keep(tf.add(v, 1)), [2, 3]],
+    ];
+    for (const [body, wanted] of bodies) {
+      for (const isAsync of [false, true]) {
+        const y = isAsync
+          ? await tf.pyFunctionAsync(async (v: T) => (await v.data(), body(v)), [x], "float32")
+          : tf.pyFunction(body, [x], "float32");
+        assertEquals([y.arraySync(), y === x, y === found, y === kept], [
+          wanted,
+          false,
+          false,
+          false,
+        ]);
+        y.dispose();
+        const alive = [x, found, kept].map((t) => t.arraySync());
+        assertEquals(alive, [[1, 2], [3, 4], [5, 6]], String(body));
+      }
+    }
+  },
+);

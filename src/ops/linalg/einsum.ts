@@ -83,10 +83,12 @@ function extentsOf(
   terms.inputs.forEach((labels, i) =>
     labels.forEach((label, axis) => {
       const d = shapes[i][axis], known = extents.get(label);
-      // Axes of an ellipsis broadcast, the others must agree.
-      if (known === undefined || known === null || (known === 1 && terms.dots.has(label))) {
-        extents.set(label, d);
-      } else if (d !== null && d !== known && !(d === 1 && terms.dots.has(label))) {
+      // Axes of an ellipsis broadcast, where 1 says nothing; the others must agree.
+      const isSpread = terms.dots.has(label);
+      if (known === undefined || (isSpread && known === 1)) extents.set(label, d);
+      else if (d === null || d === known || (isSpread && d === 1)) return;
+      else if (known === null) extents.set(label, d);
+      else {
         throw new ValueError(
           `Cannot compute einsum: expected dimension ${known} at axis ${axis} of input shaped ${
             shapeText(shapes[i])
