@@ -106,14 +106,12 @@ export function npyBytes(array: NdArray): Bytes {
   };
   const dims = array.shape.length === 1 ? `${array.shape[0]},` : array.shape.join(", ");
   const header = `{'descr': '${code}', 'fortran_order': False, 'shape': (${dims}), }`;
-  const long = header.length + 11 + ALIGNMENT > 0xffff;
-  const lead = long ? 12 : 10;
-  const total = Math.ceil((lead + header.length + 1) / ALIGNMENT) * ALIGNMENT;
+  // Version 1: no tensor has so many dimensions that they would not fit.
+  const total = Math.ceil((10 + header.length + 1) / ALIGNMENT) * ALIGNMENT;
   const head = new Uint8Array(total).fill(0x20);
-  head.set([...MAGIC, long ? 2 : 1, 0]);
-  if (long) viewOf(head).setUint32(8, total - lead, true);
-  else viewOf(head).setUint16(8, total - lead, true);
-  head.set(new TextEncoder().encode(header), lead);
+  head.set([...MAGIC, 1, 0]);
+  viewOf(head).setUint16(8, total - 10, true);
+  head.set(new TextEncoder().encode(header), 10);
   head[total - 1] = 0x0a;
   return concatBytes([head, body]);
 }

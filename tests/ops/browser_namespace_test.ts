@@ -14,6 +14,74 @@ Deno.test("fromPixels() takes channels of pixels and of canvases", () => {
   }
 });
 
+/** Runs `fn` where canvases keep what is drawn on them, or where there are none. */
+async function onPage(fn: (drawn: unknown[]) => unknown, isBare = false): Promise<void> {
+  const drawn: unknown[] = [];
+  const page = globalThis as unknown as Record<string, unknown>;
+  const before = [page.OffscreenCanvas, page.ImageData];
+  page.OffscreenCanvas = class {
+    constructor(readonly width: number, readonly height: number) {}
+    getContext = (kind: string) => ({
+      drawImage: (...args: unknown[]) => void drawn.push([kind, this.width, this.height, ...args]),
+      getImageData: (...args: number[]) => (drawn.push(args), pixels),
+    });
+  };
+  page.ImageData = class {
+    constructor(
+      readonly data: Uint8ClampedArray,
+      readonly width: number,
+      readonly height: number,
+    ) {}
+  };
+  if (isBare) page.OffscreenCanvas = page.ImageData = undefined;
+  try {
+    await fn(drawn);
+  } finally {
+    [page.OffscreenCanvas, page.ImageData] = before;
+  }
+}
+
+Deno.test("images and videos are drawn on a canvas of the size that they hold, to read their pixels", async () => {
+  const shown = { width: 20, height: 10 };
+  for (
+    const [source, size] of [
+      [{ ...shown, naturalWidth: 2, naturalHeight: 1 }, [2, 1]],
+      [{ ...shown, videoWidth: 4, videoHeight: 3 }, [4, 3]],
+      [shown, [20, 10]],
+    ] as const
+  ) {
+    await onPage((drawn) => {
+      assertEquals(tf.browser.fromPixels(source as never).arraySync(), [[[1, 2, 3], [5, 6, 7]]]);
+      assertEquals(drawn, [["2d", ...size, source, 0, 0, ...size], [0, 0, ...size]]);
+    });
+    await onPage(() => {
+      const read = () => tf.browser.fromPixels(source as never);
+      assertThrows(read, TypeError, "no OffscreenCanvas here");
+    }, true);
+  }
+  const error = "Cannot read pixels of an image: its size is undefined by 3";
+  assertThrows(() => tf.browser.fromPixels({ height: 3 } as never), TypeError, error);
+});
+
+Deno.test("toPixels() draws on a canvas, which takes the image's size", async () => {
+  const put: unknown[] = [];
+  const canvas = {
+    ...{ width: 0, height: 0 },
+    getContext: () => ({ putImageData: (...args: unknown[]) => put.push(args) }),
+  };
+  const image = [[[1, 2, 3], [4, 5, 6]]];
+  const error = "there is no ImageData here";
+  const draw = () => tf.browser.toPixels(image, canvas as never);
+  await onPage(() => assertRejects(draw, TypeError, error), true);
+  await onPage(async () => {
+    const bytes = await draw();
+    assertEquals([canvas.width, canvas.height], [2, 1]);
+    const [[{ data, width, height }, x, y]] = put as [[ImageData, number, number]];
+    assertEquals([[...data], width, height, x, y], [[...bytes], 2, 1, 0, 0]);
+    assertEquals([...bytes], [1, 2, 3, 255, 4, 5, 6, 255]);
+  });
+});
+
 Deno.test("fromPixelsAsync() waits until an image is decoded", async () => {
   let decoded = false;
   const context = { getImageData: () => (assert(decoded), pixels) };

@@ -1,6 +1,6 @@
 /** Passes: what they do to a graph. That results stay the same is random_graphs_test.ts's business. */
 import * as tf from "@weft/weft";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { buildIr } from "../../src/graph/ir.ts";
 import { verify } from "../../src/graph/passes/verify.ts";
 import type { SymbolicTensor } from "../../src/graph/operation.ts";
@@ -193,6 +193,48 @@ Deno.test("cse() merges equal pure nodes and no others", () => {
     ? ["", ...lines.at(-1)!.match(/%\d+/g)!]
     : [""];
   assertEquals(new Set(fetches).size, 5);
+});
+
+Deno.test("verify() says which node is broken, and how", () => {
+  const graph = new tf.Graph();
+  const [y, z] = graph.asDefault(() => [
+    tf.exp(x()),
+    tf.add(tf.constant([1, 2]), tf.placeholder("float32", [2], "p")),
+  ]) as unknown as SymbolicTensor[];
+  const make = () => buildIr({ fetches: [y, z], targets: [], feeds: [] });
+  type Ir = ReturnType<typeof make>;
+  // deno-lint-ignore no-explicit-any
+  type Node = any;
+  const of = (ir: Ir, name: string): Node => ir.nodes.find((n) => n.def.name === name)!;
+  const cases: [(ir: Ir) => Ir | void, string][] = [
+    [(ir) => ({ ...ir, nodes: [...ir.nodes].reverse() }), "which does not stand before it"],
+    [(ir) => void (of(ir, "Exp").controls = [of(ir, "AddV2")]), 'waits for "AddV2", which'],
+    [(ir) => void (of(ir, "Const").controls = [ir.nodes[0]]), "waits for something"],
+    [
+      (ir) => void of(ir, "Exp").outputs.push(of(ir, "AddV2").outputs[0]),
+      "has output 1 of another",
+    ],
+    [
+      (ir) => void (of(ir, "Exp").outputs[0] = { ...of(ir, "Exp").outputs[0], index: 1 }),
+      "has output 0 of another node",
+    ],
+    [
+      (ir) => void (of(ir, "AddV2").outputs[0].shape = [3]),
+      "has output 0 of float32[3], inferred float32[2]",
+    ],
+    [
+      (ir) => void (of(ir, "AddV2").outputs[0].dtype = "int32"),
+      "has output 0 of int32[2], inferred float32[2]",
+    ],
+    [(ir) => ({ ...ir, fetches: [{ ...ir.fetches[0] }] }), "is fetched but not there"],
+    [(ir) => ({ ...ir, targets: [{ ...ir.nodes[0] }] } as Ir), "is a target but not there"],
+  ];
+  verify(make(), "the test");
+  for (const [spoil, says] of cases) {
+    const ir = make(), broken = spoil(ir) ?? ir;
+    const error = assertThrows(() => verify(broken, "the test"), tf.errors.InternalError, says);
+    assert(error.message.startsWith("Graph is broken after the test: "), error.message);
+  }
 });
 
 Deno.test("verify() refuses a graph in the wrong order or of wrong dtypes", () => {
