@@ -124,6 +124,24 @@ Deno.test("imported ops take TensorFlow's defaults for attributes that are left 
   }
 });
 
+Deno.test("Erfinv is right to the ends of its range", async () => {
+  const points = [0, 0.5, -0.875, 1 - 2 ** -9, 1 - 2 ** -10, -(1 - 2 ** -16), 1, -1];
+  const inverse = [
+    0,
+    0.47693628,
+    -1.08478704,
+    2.19009997,
+    2.33146777,
+    -3.05817958,
+    Infinity,
+    -Infinity,
+  ];
+  const [received] = await run("Erfinv", [tf.tensor(points)], { T: float }) as [number[]];
+  received.forEach((v, i) =>
+    assert(v === inverse[i] || Math.abs(v - inverse[i]) < 2e-5, `erfinv(${points[i]}): ${v}`)
+  );
+});
+
 Deno.test("numbers become texts as C writes them", () => {
   const text = (x: tf.TensorLike, attrs: Attrs, dtype?: tf.DType) =>
     apply1(lookupOp("AsString")!, [tf.tensor(x, undefined, dtype)], attrs).arraySync();
