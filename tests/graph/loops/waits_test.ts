@@ -165,6 +165,16 @@ const CASES: readonly Case[] = [
     calls: 2 * ROWS,
   },
   {
+    what: "rows that wait for their first script are read together for their second",
+    build: (_, rows) => {
+      const later = (v: tf.NdArray) => Promise.resolve(plusOne(v));
+      return tf.mapFn((r) => pure(tf.cumsum(pure(tf.mul(r, 3), later)), later), rows);
+    },
+    want: (_, rows) => rows.map(([a, b]) => [a! * 3 + 2, (a! + b!) * 3 + 3]),
+    readbacks: 3,
+    calls: 2 * ROWS,
+  },
+  {
     what: "a scan without scripts reads nothing",
     build: (_, rows) => tf.gather(tf.scan((a, r) => tf.add(a, r), rows), ROWS - 1),
     want: () => [ROWS * (ROWS - 1), ROWS * ROWS],
