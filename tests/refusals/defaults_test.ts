@@ -141,6 +141,8 @@ Deno.test("what is left out has its default: functions that are awaited", async 
     return results.map(values);
   };
   const wanted = await of(0.5 as never, -Infinity as never, 0 as never);
+  const lists = [boxes(), scores()].map((t) => t.arraySync()) as [number[][], number[]];
+  assertEquals(values(await tf.image.nonMaxSuppressionAsync(...lists, 4)), wanted[0]);
   assertEquals(await of(), wanted);
   assertEquals(wanted[0], [0, 3, 2]);
   const rows = [[1, 3, 2], [4, 0, 5]];

@@ -1,9 +1,12 @@
 /** What functions of windows and images refuse, and how they say it: calls that cannot be meant, and a part of the answer. */
 
 import * as tf from "@weft/weft";
+import { apply1 } from "../../src/core/apply.ts";
+import { lookupOp } from "../../src/core/op.ts";
 import { checkRefusals, i, type Refusal, U, v, z } from "./check.ts";
 
 const REFUSALS: readonly Refusal[] = [
+  [() => apply1(lookupOp("LRN")!, [z(2, 2, 2)]), "Shape must be rank 4 but is rank 3 for 'LRN'"],
   [
     () => U.conv1d(z(1, 4, 2), z(2, 2, 1), 1, "same", "NCW"),
     "Error in conv1d: got dataFormat of NCW but only NWC is supported",
