@@ -60,6 +60,24 @@ Deno.test("scopes hand on what variables take from them", () => {
   });
 });
 
+Deno.test("getRandomSeed() tells the seeds that an op would have", () => {
+  const { setRandomSeed, getRandomSeed } = tf.compat.v1;
+  try {
+    setRandomSeed(null);
+    assertEquals([getRandomSeed(), getRandomSeed(5)], [[null, null], [87654321, 5]]);
+    setRandomSeed(3);
+    assertEquals(getRandomSeed(5), [3, 5]);
+    assertEquals(getRandomSeed()[0], 3);
+    // Two zeros would mean no seed.
+    setRandomSeed(0);
+    assertEquals([getRandomSeed(0), getRandomSeed(1)], [[0, 2 ** 31 - 1], [0, 1]]);
+    setRandomSeed(1);
+    assertEquals(getRandomSeed(0), [1, 0]);
+  } finally {
+    setRandomSeed(null);
+  }
+});
+
 testOnDevices("initializers spread values as they say", async () => {
   const fans: [string, tf.Tensor, number][] = inGraph(() => {
     const shape = [64, 32];

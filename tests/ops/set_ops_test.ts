@@ -163,3 +163,39 @@ testOnDevices("string ops split, join, replace and hash", () => {
   assertEquals(hashed.slice(0, 4), [9, 2, 2, 5]);
   assertEquals(hashed[4], hashed[5]);
 });
+
+Deno.test("n-grams are padded, and short rows are kept where that is asked for", () => {
+  const grams = (widths: number[], pad: number, short: boolean, ...rows: string[][]) => {
+    const splits = rows.reduce((at, row) => [...at, at.at(-1)! + row.length], [0]);
+    const { nGrams, nGramsSplits } = tf.string.stringNGrams(
+      tf.tensor(rows.flat(), [rows.flat().length], "string"),
+      tf.tensor(splits, undefined, "int32"),
+      "|",
+      widths,
+      "<",
+      ">",
+      pad,
+      short,
+    );
+    return [nGrams.arraySync(), nGramsSplits.arraySync()];
+  };
+  const ab = ["a", "b"];
+  assertEquals(grams([2], 0, false, ab, ["c"]), [["a|b"], [0, 1, 1]]);
+  assertEquals(grams([3], 0, true, ab, [], ["c"]), [["a|b", "c"], [0, 1, 1, 2]]);
+  assertEquals(grams([5], 1, true, ab), [["<|a|b|>"], [0, 1]]);
+  assertEquals(grams([5], 1, false, ab), [[], [0, 0]]);
+  assertEquals(grams([2], 1, false, ab), [["<|a", "a|b", "b|>"], [0, 3]]);
+  assertEquals(grams([3], -1, false, ab), [["<|<|a", "<|a|b", "a|b|>", "b|>|>"], [0, 4]]);
+  assertEquals(grams([2, 1], 5, false, ["a"]), [["<|a", "a|>", "a"], [0, 3]]);
+});
+
+Deno.test("strings are split at delimiters, or into their bytes", () => {
+  const split = (texts: string[], delimiter: string, skipEmpty?: boolean) => {
+    const { indices, values, shape } = tf.string.stringSplit(texts, delimiter, skipEmpty);
+    return [indices.arraySync(), values.arraySync(), shape.arraySync()];
+  };
+  assertEquals(split(["ab", ""], ""), [[[0, 0], [0, 1]], ["a", "b"], [2, 2]]);
+  assertEquals(split([" a ", "b"], " "), [[[0, 0], [1, 0]], ["a", "b"], [2, 1]]);
+  const all = [[[0, 0], [0, 1], [0, 2], [1, 0]], ["", "a", "", "b"], [2, 3]];
+  assertEquals(split([" a ", "b"], " ", false), all);
+});
