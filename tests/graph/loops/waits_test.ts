@@ -168,11 +168,12 @@ const CASES: readonly Case[] = [
     what: "rows that wait for their first script are read together for their second",
     build: (_, rows) => {
       const later = (v: tf.NdArray) => Promise.resolve(plusOne(v));
-      return tf.mapFn((r) => pure(tf.cumsum(pure(tf.mul(r, 3), later)), later), rows);
+      const ten = tf.slice(rows, [0, 0], [10, 2]);
+      return tf.mapFn((r) => pure(tf.cumsum(pure(tf.mul(r, 3), later)), later), ten);
     },
-    want: (_, rows) => rows.map(([a, b]) => [a! * 3 + 2, (a! + b!) * 3 + 3]),
-    readbacks: 3,
-    calls: 2 * ROWS,
+    want: (_, rows) => rows.slice(0, 10).map(([a, b]) => [a! * 3 + 2, (a! + b!) * 3 + 3]),
+    readbacks: 2,
+    calls: 20,
   },
   {
     what: "a scan without scripts reads nothing",
