@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Profile } from "../../src/core/dispatch.ts";
 import { NdArray } from "../../src/core/nd_array.ts";
+import type { DType } from "../../src/core/dtype.ts";
 import {
   argument,
   type Expr,
@@ -10,7 +11,7 @@ import {
   keep,
   scalar as s,
 } from "../../src/core/scalar/expr.ts";
-import { printJs } from "../../src/core/scalar/js.ts";
+import { constantValue, printJs } from "../../src/core/scalar/js.ts";
 import { printWgsl } from "../../src/core/scalar/wgsl.ts";
 import { Engine } from "../../src/devices/cpu/engine.ts";
 import { preparePointwise } from "../../src/devices/cpu/pointwise/pointwise.ts";
@@ -109,4 +110,22 @@ Deno.test("pointwiseGpu() fits its words, their count and a zero into the unifor
   }
   // A count and a zero where all is baked in.
   assert(most.has(2) && most.size > 3, [...most].join());
+});
+
+Deno.test("constants are what their dtype holds", () => {
+  const cases: [number, DType, number | bigint | boolean][] = [
+    [16777217, "int32", 16777217],
+    [4294967295, "uint32", 4294967295],
+    [-2.7, "int8", -2],
+    [2.7, "uint8", 2],
+    [2.7, "int64", 2n],
+    [-5, "int64", -5n],
+    [2.5, "bool", true],
+    [0, "bool", false],
+    [0.1, "float32", Math.fround(0.1)],
+    [0.1, "complex64", Math.fround(0.1)],
+    [0.1, "float64", 0.1],
+    [0.1, "complex128", 0.1],
+  ];
+  for (const [v, dtype, wanted] of cases) assertEquals(constantValue(v, dtype), wanted, dtype);
 });

@@ -120,3 +120,29 @@ testOnDevices(
     }
   },
 );
+
+testOnDevices(
+  "what an awaited body computes of variables is freed with it, and differentiated",
+  async () => {
+    using x = tf.tensor([1, 2]), v = tf.variable([3, 4]);
+    await assertFlat(async () => {
+      using tape = new tf.GradientTape();
+      tape.watch(x);
+      using y = await tf.pyFunctionAsync(
+        async (t: T) => {
+          await t.data();
+          const doubled = tf.mul(v, 2);
+          await Promise.resolve();
+          return tf.mul(t, tf.square(doubled));
+        },
+        [x],
+        "float32",
+      );
+      assertEquals(y.arraySync(), [36, 128]);
+      const [dx, dv] = tape.gradient(y, [x, v]) as T[];
+      assertEquals([dx.arraySync(), dv.arraySync()], [[36, 64], [24, 64]]);
+      dx.dispose();
+      dv.dispose();
+    });
+  },
+);

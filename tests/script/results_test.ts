@@ -196,3 +196,18 @@ Deno.test("String(elementSpec) writes records and lists", () => {
   assertEquals(Object.keys(specs({ x, y })), ["x", "y"]);
   assertEquals(`${specs({ x, y }).x}`, "float32[2]");
 });
+
+testOnDevices("numbers that are too large for a dtype are refused, infinity is not", async () => {
+  const most: Record<string, number> = { float32: 1e39, bfloat16: 1e39, float16: 70_000 };
+  for (const [dtype, large] of Object.entries(most)) {
+    const of = (values: number[]) => () =>
+      tf.cast(tf.numpyFunction(() => values, [], dtype as "float32") as tf.Tensor, "float32");
+    const error = await errorOfBoth(of([1, large]));
+    assertMatch(
+      error.message,
+      new RegExp(`Cannot convert ${large}.* to ${dtype}: it is out of range`.replace("+", ".")),
+    );
+    await assertBoth(of([Infinity, 5, -Infinity]), [Infinity, 5, -Infinity]);
+    await assertBoth(of([5, -6]), [5, -6]);
+  }
+});
