@@ -124,6 +124,54 @@ Deno.test("imported ops take TensorFlow's defaults for attributes that are left 
   }
 });
 
+Deno.test("what passes lists on takes them for what they hold", async () => {
+  const variant = { type: "DT_VARIANT" };
+  const list = (name: string, input: string) => ({
+    name,
+    op: "TensorListFromTensor",
+    input: [input, "shape"],
+    attr: { element_dtype: float, shape_type: int },
+  });
+  for (
+    const [op, input, wanted] of [
+      ["Identity", ["a"], [[1, 2], [3, 4]]],
+      ["StopGradient", ["b"], [[5, 6], [7, 8]]],
+      ["SelectV2", ["no", "a", "b"], [[5, 6], [7, 8]]],
+      ["AddN", ["a", "b"], [[6, 8], [10, 12]]],
+    ] as const
+  ) {
+    const graph = new tf.Graph();
+    const y = graph.asDefault(() => {
+      const inputMap = {
+        ...{ x: tf.constant([[1, 2], [3, 4]]), y: tf.constant([[5, 6], [7, 8]]) },
+        ...{ shape: tf.constant([2], "int32"), no: tf.constant(false) },
+      };
+      const node = [
+        ...Object.entries(inputMap).map(([name, { dtype }]) => ({
+          name,
+          op: "Placeholder",
+          attr: { dtype: { type: WHOLE[dtype as "int32"] } },
+        })),
+        ...[list("a", "x"), list("b", "y")],
+        { name: "z", op, input, attr: { T: variant, ...(op === "AddN" ? { N: { i: "2" } } : {}) } },
+        {
+          name: "stack",
+          op: "TensorListStack",
+          input: ["z", "shape"],
+          attr: { element_dtype: float, num_elements: { i: "-1" } },
+        },
+      ];
+      return tf.importGraphDef({ node, versions: { producer: 1 } } as unknown as tf.GraphDefJson, {
+        inputMap,
+        prefix: "",
+        returnElements: ["stack:0"],
+      })[0] as tf.Tensor;
+    });
+    await using session = new tf.Session({ graph });
+    assertEquals((await session.run(y) as tf.NdArray).toArray(), wanted, op);
+  }
+});
+
 Deno.test("Erfinv is right to the ends of its range", async () => {
   const points = [0, 0.5, -0.875, 1 - 2 ** -9, 1 - 2 ** -10, -(1 - 2 ** -16), 1, -1];
   const inverse = [
