@@ -134,7 +134,7 @@ export async function writeSafetensors(
     arrays.push([name, array]);
   }
   arrays.sort(([n, a], [m, b]) =>
-    DTYPES[b.dtype].bytes - DTYPES[a.dtype].bytes || (n < m ? -1 : n > m ? 1 : 0)
+    DTYPES[b.dtype].bytes - DTYPES[a.dtype].bytes || (n < m ? -1 : 1)
   );
   const entries: [string, unknown][] = [];
   if (Object.keys(metadata).length > 0) entries.push([METADATA, metadata]);

@@ -172,6 +172,25 @@ Deno.test("what passes lists on takes them for what they hold", async () => {
   }
 });
 
+Deno.test("imported suppression fills its results up where that is asked for", async () => {
+  const boxes = tf.tensor([[0, 0, 1, 1], [0, 0, 1, 1], [0, 5, 1, 6]]),
+    scores = tf.tensor([1, 3, 2]);
+  const limits = [0.5, -1, 0].map((v) => tf.scalar(v));
+  const most = tf.scalar(3, "int32");
+  for (const b of [false, true]) {
+    const attr = { T: float, T_threshold: float, pad_to_max_output_size: { b } };
+    const more = b ? [0] : [];
+    const v4 = await run("NonMaxSuppressionV4", [boxes, scores, most, limits[0], limits[1]], attr, {
+      outputs: 2,
+    });
+    assertEquals(v4, [[1, 2, ...more], 2]);
+    const v5 = await run("NonMaxSuppressionV5", [boxes, scores, most, ...limits], attr, {
+      outputs: 3,
+    });
+    assertEquals(v5, [[1, 2, ...more], [3, 2, ...more], 2]);
+  }
+});
+
 Deno.test("Erfinv is right to the ends of its range", async () => {
   const points = [0, 0.5, -0.875, 1 - 2 ** -9, 1 - 2 ** -10, -(1 - 2 ** -16), 1, -1];
   const inverse = [

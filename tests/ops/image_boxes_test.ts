@@ -64,7 +64,7 @@ Deno.test("nonMaxSuppression() takes the best again and again", () => {
     };
     const { most, iou, least, sigma } = options;
     const given = [tf.tensor2d(boxes, [count, 4]), tf.tensor1d(scores)] as const;
-    const { selectedIndices } = tf.image.nonMaxSuppressionWithScore(
+    const { selectedIndices, selectedScores } = tf.image.nonMaxSuppressionWithScore(
       ...given,
       most,
       iou,
@@ -73,7 +73,9 @@ Deno.test("nonMaxSuppression() takes the best again and again", () => {
     );
     const wanted = kept(boxes, scores, options);
     assertEquals(selectedIndices.arraySync(), wanted, `case ${k}: ${JSON.stringify(options)}`);
+    assertEquals(selectedScores.shape, selectedIndices.shape);
     if (!soft) {
+      assertEquals(selectedScores.arraySync(), wanted.map((i) => scores[i]));
       assertEquals(tf.image.nonMaxSuppression(...given, most, iou, least).arraySync(), wanted);
     }
   }

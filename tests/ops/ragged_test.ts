@@ -48,3 +48,22 @@ Deno.test("ragged partitions that do not fit are refused", () => {
     );
   }
 });
+
+Deno.test("a dense shape that is asked for must be that of the values", () => {
+  const dense = (shape: number[]) =>
+    tf.raggedTensorToTensor(shape, [[1, 2], [3, 4], [5, 6]], 0, [[0, 1, 3]], ["ROW_SPLITS"]);
+  const wanted = [[[1, 2], [0, 0]], [[3, 4], [5, 6]]];
+  for (const shape of [[-1, -1, -1], [2, 2, 2], [-1, 2, 2], [2, -1, -1]]) {
+    assertEquals(dense(shape).arraySync(), wanted, `${shape}`);
+  }
+  assertEquals(dense([1, 1, -1]).arraySync(), [[[1, 2]]]);
+  assertEquals(dense([3, 1, 2]).arraySync(), [[[1, 2]], [[3, 4]], [[0, 0]]]);
+  for (const shape of [[-1, -1, 3], [-1, -1, 1], [2, 2], [2, 2, 2, 1]]) {
+    assertThrows(
+      () => dense(shape),
+      tf.errors.InvalidArgumentError,
+      "are incompatible",
+      `${shape}`,
+    );
+  }
+});
