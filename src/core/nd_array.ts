@@ -282,6 +282,12 @@ function row(a: Elements, from: number, n: number): Nested[] {
   return list;
 }
 
+/** Copies all elements of an array into another of its dtype and size. */
+export function copyElements({ data: from }: NdArray, { data: to }: NdArray): void {
+  if (Array.isArray(to)) { for (let i = 0; i < to.length; i++) to[i] = (from as unknown[])[i]; }
+  else (to as Float32Array).set(from as Float32Array);
+}
+
 /** Writes one element, wrapping integers as the typed array does. */
 export function setElement(array: NdArray, flat: number, value: ElementValue): void {
   const d = array.data as { [i: number]: unknown };

@@ -31,7 +31,7 @@ export interface Problem {
 
 /**
  * Computes on host arrays: `inputs` row-major, `outputs` allocated (not zeroed) and to be filled.
- * An op whose output shape depends on values returns new arrays instead.
+ * An op whose output shape depends on values returns new arrays instead, also where that shape happens to be known.
  */
 export type CpuKernel = (
   inputs: readonly NdArray[],

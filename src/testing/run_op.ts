@@ -94,8 +94,7 @@ export function runCpuKernel(def: OpDef, inputs: readonly NdArray[], problem: Pr
     if (ArrayBuffer.isView(data)) new Uint8Array(data.buffer as ArrayBuffer).fill(0xff);
     return new NdArray(o.dtype, [...o.shape], data);
   });
-  def.cpu!(inputs, outputs, problem);
-  return outputs;
+  return [...def.cpu!(inputs, outputs, problem) ?? outputs];
 }
 
 /** One variant's plan under one profile. */

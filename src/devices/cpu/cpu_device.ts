@@ -22,7 +22,7 @@ import {
   type TypedArray,
   withinMemory,
 } from "../../core/dtype.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import { copyElements, NdArray } from "../../core/nd_array.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -100,10 +100,7 @@ export class CpuDevice implements Device {
     return {
       name: "loops",
       run: (inputs) => this.#runLoops(cpu, problem, inputs),
-      runInto: (inputs, outputs) => {
-        const outs = problem.outputs.map((spec, i) => this.#view(outputs[i], spec));
-        cpu(this.#views(problem, inputs), outs, problem);
-      },
+      runInto: (inputs, outputs) => this.#fill(cpu, problem, inputs, outputs),
     };
   }
 
@@ -115,14 +112,25 @@ export class CpuDevice implements Device {
     const buffers: DeviceBuffer[] = [];
     try {
       for (const spec of problem.outputs) buffers.push(this.#make(spec));
-      // Views last: making a block may move what views look at.
-      const outs = problem.outputs.map((spec, i) => this.#view(buffers[i], spec));
-      cpu(this.#views(problem, inputs), outs, problem);
+      this.#fill(cpu, problem, inputs, buffers);
     } catch (e) {
       buffers.forEach((b, i) => this.free(b, problem.outputs[i]));
       throw e;
     }
     return buffers;
+  }
+
+  /** Runs loops over memory that is there. Views come last: making a block may move what they look at. */
+  #fill(
+    cpu: CpuKernel,
+    problem: Problem,
+    inputs: readonly (DeviceBuffer | undefined)[],
+    outputs: readonly DeviceBuffer[],
+  ): void {
+    const outs = problem.outputs.map((spec, i) => this.#view(outputs[i], spec));
+    const made = cpu(this.#views(problem, inputs), outs, problem);
+    // Where shapes depend on values kernels make their results themselves, also those whose shapes are known here.
+    if (made) outs.forEach((out, i) => copyElements(made[i], out));
   }
 
   /** Outputs whose shapes depend on values: the kernel makes them. */

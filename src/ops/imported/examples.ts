@@ -35,11 +35,6 @@ function arrayOf(dtype: DType, shape: readonly number[], values: readonly unknow
   return out;
 }
 
-function fillFrom(out: NdArray, { data }: NdArray): void {
-  const to = out.data as unknown[];
-  for (let i = 0; i < to.length; i++) to[i] = data[i];
-}
-
 const indexArray = (shape: readonly number[], values: readonly number[]): NdArray =>
   new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
 
@@ -150,7 +145,7 @@ defineOp({
     ];
   },
   grad: null,
-  cpu: ([serialized, names, sparseKeys, denseKeys, raggedKeys, ...defaults], outs, { attrs }) => {
+  cpu: ([serialized, names, sparseKeys, denseKeys, raggedKeys, ...defaults], _, { attrs }) => {
     if (serialized.rank > 1) {
       throw new InvalidArgumentError(
         `Expected serialized to be a scalar or vector, got shape: [${serialized.shape}]`,
@@ -194,7 +189,7 @@ defineOp({
           : new NdArray("int32", [splits.length], Int32Array.from(splits)),
       ];
     });
-    const results = [
+    return [
       ...sparse.map(([indices]) => indices),
       ...sparse.map(([, values]) => values),
       ...sparse.map(([, , shape]) => shape),
@@ -202,9 +197,6 @@ defineOp({
       ...ragged.map(([values]) => values),
       ...ragged.map(([, splits]) => splits),
     ];
-    // Of dense features alone all shapes may be known: then there is memory for them.
-    outs.forEach((out, i) => fillFrom(out, results[i]));
-    return results;
   },
 });
 
