@@ -285,6 +285,24 @@ Deno.test("leaving the loop cancels the bodies that still run", async () => {
   assertEquals(aborted.length, 2);
 });
 
+Deno.test("an element that fails cancels the bodies that still run, and tells them why", async () => {
+  const told: unknown[] = [];
+  const body = async (x: tf.NdArray, { signal }: { signal: AbortSignal }) => {
+    if (x.item() === 0) {
+      await Promise.resolve();
+      throw new RangeError("the first");
+    }
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    told.push(signal.aborted && String(signal.reason));
+    return x;
+  };
+  const ds = tf.data.range(9).map((x) => tf.numpyFunction(body, [x], "int32"), {
+    numParallelCalls: 3,
+  });
+  await assertRejects(() => ds[Symbol.asyncIterator]().next(), Error, "the first");
+  assertEquals(told.map((reason) => String(reason).includes("the first")), [true, true]);
+});
+
 Deno.test("map() refuses functions that are async, are none or return no tensors", () => {
   const ds = tf.data.range(1);
   assertThrows(() => ds.map((x) => Promise.resolve(x)), TypeError, "whose bodies may be async");

@@ -64,3 +64,18 @@ testOnDevices("placeholderWithDefault() takes any shape that was declared", asyn
     "Dimension 0 in both shapes must be equal, but are 2 and 3",
   );
 });
+
+Deno.test("a hundred functions may be called in turn, and no more", () => {
+  using _scope = tf.scope();
+  const x = tf.scalar(1);
+  let f = tf.function((x: tf.Tensor) => tf.add(x, 1));
+  // Each is traced before the next one, so that none is made inside of another.
+  for (let calls = 1; calls < 100; calls++) {
+    assertEquals(f(x).item(), 2);
+    const inner = f;
+    f = tf.function((x: tf.Tensor) => inner(x));
+  }
+  assertEquals(f(x).item(), 2);
+  const tooMany = tf.function((x: tf.Tensor) => f(x));
+  assertThrows(() => tooMany(x), tf.ValueError, "it calls functions nested 101 deep, at most 100");
+});
