@@ -34,7 +34,7 @@ export interface JudgeOptions {
   readonly budgetMs: number;
 }
 
-/** Tests up to this are tried before all others: most mutants are noticed by one that takes a moment. */
+/** Tests up to this are tried before longer ones: most mutants are noticed by one that takes a moment. */
 const QUICK_MS = 100;
 
 /** Which part of the budget is for the tests that are most about the mutant's file. */
