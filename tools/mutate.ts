@@ -2,8 +2,8 @@
  * `deno task mutate`: changes the sources a little and looks whether a test notices.
  *
  * It takes a sample of all mutants, which `--seed` decides, runs for each the tests that execute its place, those that are most
- * about its file and then the fastest first, in a copy of the tree, and lists those that none noticed. What tests execute is learnt once and kept under .cache/ until a test file
- * changes; a test stands for all of a source that has changed since.
+ * about its file and then the fastest first, in a copy of the tree, and lists those that none noticed. What tests execute is
+ * learnt once and kept under .cache/ until a test file changes; a test stands for all of a source that has changed since.
  *
  *     deno task mutate                        60 mutants of seed 1
  *     deno task mutate --count=250 --seed=7
