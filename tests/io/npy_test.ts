@@ -221,3 +221,15 @@ Deno.test("readNpz() refuses what is damaged", async () => {
     await assertRejects(() => tf.io.readNpz(bytes), kind, text);
   }
 });
+
+Deno.test("headers are read with either quotes, in any order, with spaces or long numbers", () => {
+  const headers = [
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
+    '{"descr": "<f4", "fortran_order": False, "shape": (2,)}',
+    "{ 'shape' : ( 2L , ) , 'fortran_order':False,'descr':'<f4' }",
+  ];
+  for (const header of headers) {
+    const body = new Uint8Array(Float32Array.of(1.5, -2).buffer);
+    assertEquals(tf.io.readNpy(npy(header, body)).toArray(), [1.5, -2], header);
+  }
+});

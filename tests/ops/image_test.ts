@@ -117,6 +117,11 @@ testOnDevices("colours turn to grey and back, and to black and white", () => {
   assertEquals(flat(tf.image.threshold(image)), [0, 0, 255, 255]);
   assertEquals(flat(tf.image.threshold(image, "binary", true)), [255, 255, 0, 0]);
   assertEquals(flat(tf.image.threshold(image, "otsu")), [0, 0, 255, 255]);
+  // Two levels are two classes, however few have them; one is none.
+  const two = tf.tensor([[[10], [200]]], undefined, "int32");
+  assertEquals(tf.image.threshold(two as tf.Tensor, "otsu").arraySync(), [[[0], [255]]]);
+  const one = tf.fill([1, 2, 1], 7, "int32");
+  assertEquals(tf.image.threshold(one, "otsu").arraySync(), [[[255], [255]]]);
   // Of colours their brightness: 0.2989 red, 0.587 green, 0.114 blue, beside half of 255.
   const colours = [[255, 90, 0], [255, 80, 0], [0, 255, 0], [0, 200, 90], [0, 200, 80], [
     255,

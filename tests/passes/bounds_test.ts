@@ -181,3 +181,18 @@ Deno.test("constants are folded where they have at most 16384 elements, inputs i
   assertEquals(count(build(8192), /= Neg/, []), 0);
   assertEquals(count(build(8193), /= Neg/, []), 1);
 });
+
+Deno.test("two reductions compute their elements themselves while that reads no more than storing them", () => {
+  const both = (large: number, small = 0): Build => () => {
+    const [first, ...others] = [
+      ...places(large, [4, 64]),
+      ...range(small).map((i) => place([64], `s${i}`)),
+    ];
+    const y = others.reduce((a, b) => tf.add(a, b), first);
+    return [tf.sum(y, -1), tf.max(y, -1)];
+  };
+  const stored = [both(2), both(3), both(3, 1), both(4), both(4, 1)].map((build) =>
+    count(build, /= (_FusedPointwise|AddV2)\(/)
+  );
+  assertEquals(stored, [0, 0, 0, 1, 1]);
+});

@@ -117,6 +117,11 @@ const CASES: Readonly<Record<string, readonly [() => unknown, () => unknown]>> =
   ],
   "argMax of bool": [() => tf.argMax(tf.tensor([false, true, true])), () => tf.scalar(1, "int32")],
   "argMin of bool": [() => tf.argMin(tf.tensor([true, false, false])), () => tf.scalar(1, "int32")],
+  "broadcastTo nothing": [() => tf.broadcastTo([[1], [2]], [2, 0]), () => tf.zeros([2, 0])],
+  "broadcastTo of nothing": [
+    () => tf.broadcastTo(tf.zeros([0, 1]), [0, 3]),
+    () => tf.zeros([0, 3]),
+  ],
   "roll of an empty axis": [() => tf.roll(tf.zeros([0, 2]), 1, 0), () => tf.zeros([0, 2])],
 };
 

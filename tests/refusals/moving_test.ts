@@ -27,6 +27,10 @@ const REFUSALS: readonly Refusal[] = [
     () => U.mirrorPad(U.scalar(1), [], "reflect"),
     "mirrorPad(scalar) is not defined. Pass non-scalar to mirrorPad",
   ],
+  ...[[-1, 1], [1.5], [NaN, 2]].map((shape): Refusal => [
+    () => U.broadcastTo(v(1), shape),
+    `broadcastTo(): Invalid broadcast shape [${shape}]`,
+  ]),
   [() => U.broadcastTo(z(2, 3), [3]), "Cannot broadcast shape [2,3] to [3]"],
   [() => U.broadcastTo(v(2), [-1, 2]), "broadcastTo(): Invalid broadcast shape [-1,2]"],
   [
