@@ -18,7 +18,7 @@ export interface KnownTest {
   readonly device: TestDevice;
   /** How long it took. */
   readonly ms: number;
-  /** Which part of all the places that it executes are in the mutant's file. */
+  /** From 0 to 1: how much it is about the mutant, as far as what it executes tells. */
   readonly share: number;
 }
 
@@ -41,6 +41,9 @@ const CACHE = ".cache/mutate";
 
 /** A whole file of tests on a software adapter may be silent for that long. */
 const SILENCE_MS = 300_000;
+
+/** Characters between places that are near each other: a few lines. */
+const NEAR = 400;
 
 /** Tests of kernels, and those that start other programs or read the sources: all slow, and no news about a mutant. */
 const LEFT_OUT =
@@ -131,9 +134,31 @@ export class Coverage {
       return asked !== undefined || isLoaded || known[0] !== hash ||
         (known[1][place >> 3] >> (place & 7) & 1) === 1;
     });
-    return tests.map(({ test, hits, places }) => {
-      return { ...test, share: countBits(hits.get(asked ?? mutant.file)![1]) / places };
+    // What was learnt of another state of the source speaks of other places.
+    const met = tests.map(({ hits }) => hits.get(asked ?? mutant.file)!);
+    const rarity = this.#rarity(
+      met.filter(([of]) => of === hash).map(([, bits]) => bits),
+      ranges,
+      mutant,
+    );
+    return tests.map(({ test, places }, i) => {
+      const [of, bits] = met[i];
+      const share = countBits(bits) / places;
+      return { ...test, share: of === hash ? Math.max(share, rarity(bits)) : share };
     }).sort((a, b) => a.ms - b.ms);
+  }
+
+  /** How rare the rarest place around the mutant is that a test executes: who takes the other branch notices. */
+  #rarity(
+    all: readonly Uint8Array[],
+    ranges: readonly (readonly [number, number])[],
+    { start }: Mutant,
+  ): (bits: Uint8Array) => number {
+    const near = ranges.keys().filter((i) => Math.abs(ranges[i][0] - start) < NEAR).toArray();
+    const has = (bits: Uint8Array, i: number): boolean => (bits[i >> 3] >> (i & 7) & 1) === 1;
+    const counts = new Map(near.map((i) => [i, all.filter((bits) => has(bits, i)).length]));
+    return (bits) =>
+      near.reduce((most, i) => has(bits, i) ? Math.max(most, 1 / counts.get(i)!) : most, 0);
   }
 
   async #run(
