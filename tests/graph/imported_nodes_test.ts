@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
-import { apply1 } from "../../src/core/apply.ts";
+import { apply, apply1 } from "../../src/core/apply.ts";
 import { lookupOp } from "../../src/core/op.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -141,6 +141,13 @@ Deno.test("an imported function with effects keeps its place among others", () =
 
 Deno.test("an op's inputs and attributes are counted before anything runs", () => {
   const cast = lookupOp("Cast")!, add = lookupOp("AddV2")!, x = tf.scalar(1);
+  const check = lookupOp("Assert")!, holds = tf.scalar(true, "bool");
+  assertEquals(apply(check, [holds, x, tf.scalar(1, "int32")]), []);
+  assertThrows(
+    () => apply(check, [holds, x], { T: ["int32"] }),
+    TypeError,
+    "Input 'data' of 'Assert' Op has type float32 that does not match expected type of int32",
+  );
   assertThrows(() => apply1(cast, [x]), tf.ValueError, "Missing attr 'DstT' of 'Cast' Op");
   assertThrows(() => apply1(add, [x]), TypeError, "Missing input 'y' of 'AddV2' Op: received 1");
   assertThrows(

@@ -64,6 +64,8 @@ testOnDevices("trace() tells of bodies that are awaited as spans that may overla
     trace.traceEvents.filter((e) => e.ph === ph && e.cat === "script").map((e) => e.name);
   assertEquals(of("b"), ["PyFunc middle", "PyFunc middle"]);
   assertEquals(of("e"), of("b"));
+  const runs = trace.traceEvents.filter((e) => e.cat === "run" && e.ph !== "e");
+  assertEquals(runs.map((e) => e.name), ["Session.run", "Session.run"]);
 });
 
 Deno.test("trace() passes on what the function throws, and stops listening", async () => {
