@@ -26,7 +26,7 @@ testOnDevices(
       Deno.env.set("WEFT_DEVICE", "tpu");
       await ready();
       assertEquals(getBackend(), device);
-      assertEquals(await setBackend("tpu" as "cpu"), false);
+      await assertRejects(() => setBackend("tpu" as "cpu"), Error, 'there are "webgpu" and "cpu"');
       assertEquals([await setBackend("cpu"), getBackend()], [true, "cpu"]);
     } finally {
       Deno.env.delete("WEFT_DEVICE");
