@@ -14,6 +14,7 @@ import {
   sourceName,
 } from "../io/byte_stream.ts";
 import { RecordReader } from "../io/tf_record.ts";
+import type { Dataset } from "./dataset.ts";
 import type { Element, ElementType } from "./element.ts";
 import { cycleSource } from "./flat_map.ts";
 import {
@@ -30,7 +31,7 @@ import {
 } from "./source.ts";
 
 /** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a dataset of paths. */
-export type Files = ByteSource | readonly ByteSource[] | { readonly source: Source };
+export type Files = ByteSource | readonly ByteSource[] | Pick<Dataset, "source">;
 
 /** Options of what reads files. */
 export interface FileOptions {

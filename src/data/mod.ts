@@ -26,6 +26,8 @@ import { loadSource, type SnapshotOptions } from "./snapshot.ts";
 import { rangeSource, slicesSource, tensorsSource, zipSource } from "./sources.ts";
 
 export { type Components, Dataset } from "./dataset.ts";
+export type { Bytes } from "../io/bytes.ts";
+export type { ByteSource, Compression } from "../io/byte_stream.ts";
 export { AUTOTUNE, type MapOptions } from "./map.ts";
 export type { WorkerMapOptions } from "./worker_map.ts";
 export type { BatchOptions, PaddedBatchOptions } from "./batch.ts";

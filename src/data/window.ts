@@ -38,6 +38,7 @@ const checkOptions = optionCheck<WindowOptions>("window", {
 
 /** What is known of a dataset that stands in an element. Follows TensorFlow `tf.data.DatasetSpec`. */
 export class DatasetSpec extends CompositeSpec {
+  /** The one handle that it is in a graph. */
   readonly components: readonly TensorSpec[] = [TensorSpec([], "variant")];
   readonly #type: ElementType;
   readonly #make: (source: Source) => unknown;

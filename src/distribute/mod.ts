@@ -7,7 +7,7 @@
  * import { DataServiceWorker, fromService, LocalDispatcher, MemoryTransport } from "@weft/weft/distribute";
  * import { assertEquals } from "@std/assert";
  * // Python writes such graphs: `tf.data.Dataset.range(3)`.
- * const int64 = (v: number) => ({ dtype: "DT_INT64", tensorShape: {}, int64Val: [v] });
+ * const int64 = (v: number) => ({ dtype: "DT_INT64", tensorShape: {}, int64Val: [`${v}`] });
  * const dataset = {
  *   versions: { producer: 2000 },
  *   node: [
@@ -48,3 +48,4 @@ export type {
   Transport,
   TransportOptions,
 } from "./transport.ts";
+export type * from "../data/mod.ts";

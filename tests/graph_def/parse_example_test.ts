@@ -42,7 +42,7 @@ function dense(
     texts(...records),
     ...[texts(), texts(), texts("a"), texts()],
     tf.tensor(
-      fallback instanceof tf.Tensor ? fallback.dataSync() as number[] : fallback,
+      fallback instanceof tf.Tensor ? Array.from(fallback.dataSync()) : fallback,
       undefined,
       dtype,
     ),
