@@ -416,5 +416,6 @@ export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomPr
 
 /** Variants that no problem of random shape is for, each with the reason. */
 export const WITHOUT_RANDOM_PROBLEMS: Readonly<Record<string, string>> = {
+  onto: "changes rows where they are: tests/train/embedding_test.ts holds every dtype to the host",
   scan: "random choices, which a rounding may change: tests/ops/random_test.ts draws them",
 };
