@@ -9,7 +9,7 @@ import { fromGenerator, fromTensors, fromTensorSlices, range, zip } from "../dat
 import { text } from "../graph/graph_def/values.ts";
 import type { AnyDataset, StageNode } from "./dataset_graph.ts";
 import { flat, packed } from "./nests.ts";
-import { concatenated, interleaved, rebatched, sharded, unbatched } from "./stages.ts";
+import { interleaved, rebatched } from "./stages.ts";
 
 type Rule = (node: StageNode) => Promise<AnyDataset>;
 
@@ -93,9 +93,9 @@ async function interleave(node: StageNode): Promise<AnyDataset> {
 async function shard(node: StageNode): Promise<AnyDataset> {
   const count = await node.number(1), own = node.options.shard;
   if (count !== SHARD_HINT) {
-    return sharded(await node.input(), { count, index: await node.number(2) });
+    return (await node.input()).shard(count, await node.number(2));
   }
-  if (own !== undefined) return sharded(await node.input(), own);
+  if (own !== undefined) return (await node.input()).shard(own.count, own.index);
   throw new ValueError(`Cannot run "${node.def.name}": nobody said how many shards there are`);
 }
 
@@ -106,7 +106,7 @@ function source(all: (node: StageNode) => Promise<AnyDataset>, row: SplitReader)
     const { replicate_on_split: replicate, is_files: files } = node.def.attr ?? {};
     if (files?.b && node.options.shardFiles && shard !== undefined) {
       node.cut();
-      return sharded(await all(node), shard);
+      return (await all(node)).shard(shard.count, shard.index);
     }
     if (splits === undefined || provider === null || replicate?.b) return await all(node);
     const read = await row(node);
@@ -148,7 +148,7 @@ async function zipOf(node: StageNode): Promise<AnyDataset> {
 
 async function concatenate(node: StageNode): Promise<AnyDataset> {
   const first = await node.input(0);
-  return concatenated([first, await node.input(1)], node.specs);
+  return first.concatenate(await node.input(1));
 }
 
 const RULES: readonly (readonly [string, Rule])[] = [
@@ -170,7 +170,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ["SkipDataset", async (node) => (await node.input()).skip(await node.number(1))],
   ["RepeatDataset", async (node) => (await node.input()).repeat(await node.number(1))],
   ["PrefetchDataset", async (node) => (await node.input()).prefetch(await node.number(1))],
-  ["UnbatchDataset", async (node) => unbatched(await node.input(), node.specs)],
+  ["UnbatchDataset", async (node) => (await node.input()).unbatch()],
   ["IgnoreErrorsDataset", async (node) => (await node.input()).ignoreErrors()],
   ["RebatchDatasetV2", async (node) =>
     rebatched(await node.input(), {
@@ -182,8 +182,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   // Here a graph says itself how it is cut: by data, as there are no files.
   [
     "AutoShardDataset",
-    async (node) =>
-      sharded(await node.input(), { count: await node.number(1), index: await node.number(2) }),
+    async (node) => (await node.input()).shard(await node.number(1), await node.number(2)),
   ],
   ...["CacheDataset", "CacheDatasetV2"].map((op) => [op, cache] as const),
   ...["MapDataset", "ParallelMapDataset", "ParallelMapDatasetV2"].map((op) => [op, map] as const),

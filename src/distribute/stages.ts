@@ -21,26 +21,6 @@ function generated(specs: Specs, elements: () => AsyncGenerator<Components>): An
   return fromGenerator(elements, { outputSignature: [...specs] });
 }
 
-/** The elements of several datasets one after the other. */
-export function concatenated(datasets: readonly AnyDataset[], specs: Specs): AnyDataset {
-  return generated(specs, async function* () {
-    for (const dataset of datasets) yield* passOver(dataset);
-  });
-}
-
-/** Every `count`-th element. */
-export function sharded(
-  dataset: AnyDataset,
-  { count, index }: { readonly count: number; readonly index: number },
-): AnyDataset {
-  return generated(flat<TensorSpec>(dataset.elementSpec), async function* () {
-    let i = 0;
-    for await (const element of passOver(dataset)) {
-      if (i++ % count === index) yield element;
-    }
-  });
-}
-
 /** The elements of datasets that are opened one for each element, of several in turn. */
 export function interleaved(
   dataset: AnyDataset,
@@ -71,16 +51,6 @@ export function interleaved(
     } finally {
       await outer.return(undefined);
       for (const inner of cycle) await inner?.return(undefined);
-    }
-  });
-}
-
-/** The rows of elements. */
-export function unbatched(dataset: AnyDataset, specs: Specs): AnyDataset {
-  return generated(specs, async function* () {
-    for await (const element of passOver(dataset)) {
-      const n = rowsOf(element);
-      for (let i = 0; i < n; i++) yield element.map((x) => rowOf(x, i));
     }
   });
 }

@@ -14,7 +14,6 @@ import {
 import { type AnyDataset, buildDataset, type BuiltDataset, type Splits } from "./dataset_graph.ts";
 import { elementParts } from "./element_wire.ts";
 import { flat } from "./nests.ts";
-import { sharded } from "./stages.ts";
 import type { Parts } from "./transport.ts";
 
 /** Elements that are ready before they are asked for: the next is computed while one is sent. */
@@ -137,7 +136,7 @@ function cut(
   shard: { readonly count: number; readonly index: number },
 ): AnyDataset {
   if (policy === Policy.DATA || policy === Policy.FILE_OR_DATA && !cutFiles) {
-    return sharded(dataset, shard);
+    return dataset.shard(shard.count, shard.index);
   }
   if (policy === Policy.FILE && !cutFiles) {
     throw new NotFoundError(
