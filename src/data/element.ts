@@ -60,6 +60,7 @@ export type TensorsOf<T> = [Nested] extends [T] ? Tensor
 /** The nest of tensors that a nest of dtypes or specs declares. */
 export type TensorsOfSpec<T> = [Tout] extends [T] ? TensorNest
   : T extends string | TensorSpec ? Tensor
+  : T extends CompositeSpec ? Extract<ReturnType<T["pack"]>, CompositeTensor>
   : { readonly [K in keyof T]: TensorsOfSpec<T[K]> };
 
 /** The nest of specs of a nest of tensors. */
@@ -159,6 +160,11 @@ export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
       const keys = Object.keys(s).sort();
       return isPlainObject(v) && Object.keys(v).length === keys.length &&
         keys.every((key) => key in v && visit(s[key], v[key]));
+    }
+    if (s instanceof CompositeSpec) {
+      if (!(v instanceof CompositeTensor) || s.constructor !== v.spec.constructor) return false;
+      leaves.push(...v.components);
+      return s.isCompatibleWith(v.spec);
     }
     leaves.push(v);
     return true;

@@ -1,6 +1,7 @@
 /**
  * fromGenerator: elements that a JavaScript generator yields, checked against what was declared.
  */
+import { leafSpecs } from "../core/composite.ts";
 import { InvalidArgumentError, StopIteration } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, packAs } from "../core/nest.ts";
@@ -47,7 +48,7 @@ export function generatorSource(
       "`generator` must be a JavaScript callable that returns an iterable or an iterator",
     );
   }
-  const { specs, structure } = parseTout(outputSignature);
+  const { specs, structure } = parseTout(outputSignature, "composites");
   const declared = specs.map(({ shape, dtype }) => TensorSpec(shape, dtype));
   return makeSource({
     kind: "Generator",
@@ -185,7 +186,7 @@ async function readElement(
 ): Promise<Element> {
   const leaves = leavesIn(structure, value);
   if (leaves === null) {
-    const wanted = signatureText(packAs(structure, specs));
+    const wanted = signatureText(packAs(structure, leafSpecs(structure, specs)));
     throw refused(
       `${giver} an element that did not match the expected structure. The expected structure was ${wanted}, but the yielded element was ${
         valueText(value)

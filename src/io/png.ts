@@ -107,7 +107,7 @@ function unpack(
   const n = SAMPLES[kind];
   const passes = (interlaced ? PASSES : [[0, 0, 1, 1]]).map(([x, y, dx, dy]) => {
     const w = Math.ceil((width - x) / dx), h = Math.ceil((height - y) / dy);
-    return { x, y, dx, dy, w, h: w > 0 ? h : 0, stride: Math.ceil(w * n * depth / 8) };
+    return { x, y, dx, dy, w, h, stride: Math.ceil(w * n * depth / 8) };
   }).filter(({ w, h }) => w > 0 && h > 0);
   const size = passes.reduce((sum, { h, stride }) => sum + h * (stride + 1), 0);
   let data: Uint8Array;

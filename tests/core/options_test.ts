@@ -118,6 +118,7 @@ const CALLS: readonly (readonly [string, string, string, (options: Any) => unkno
     (o) => tf.data.fromGenerator(() => [1], { outputSignature: "float32", ...o }),
   ],
   ["meshgrid", "index", "indexing", (o) => tf.meshgrid([1], [2], o)],
+  ["decodeImage", "channel", "channels", (o) => tf.io.decodePng(new Uint8Array(), o)],
   ["image.resize", "methods", "method", (o) => tf.image.resize(image(), [1, 1], o)],
   ["scaledDotProductAttention", "isCausal", "causal", (o) => {
     const x = tf.ones([1, 2, 1, 1]);

@@ -108,7 +108,9 @@ for (const [name, build] of Object.entries(PIPELINES)) {
       for (let i = 0; i < k; i++) seen.push(plain((await pass.next()).value));
       const state = await pass.save();
       await pass.return();
-      const rest = build().asNumpyIterator(state);
+      const again = build().asNumpyIterator(state);
+      const rest = build().asNumpyIterator(await again.save());
+      await again.return();
       assertEquals(rest.count, k);
       for await (const element of rest) seen.push(plain(element));
       assertEquals(seen, whole, `saved after ${k}`);

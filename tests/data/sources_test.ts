@@ -143,6 +143,21 @@ Deno.test("fromGenerator() converts what is yielded and knows its shape", async 
   ]);
 });
 
+Deno.test("fromGenerator() reads ragged tensors and what stands after them", async () => {
+  const outputSignature = { x: new tf.RaggedTensorSpec([2, null], "float32"), y: "int32" } as const;
+  const make = () => [{ x: tf.ragged.constant([[1.5], [2.5, 3.5]]), y: 7 }];
+  for await (const { x, y } of tf.data.fromGenerator(make, outputSignature)) {
+    assertEquals([x.toList(), y.dtype, y.arraySync()], [[[1.5], [2.5, 3.5]], "int32", 7]);
+    tf.dispose([x, y]);
+  }
+  const wrong = tf.data.fromGenerator(() => [{ x: [[1], [2]], y: 7 }], outputSignature);
+  await assertRejects(
+    () => wrong.iterator().next(),
+    tf.errors.InvalidArgumentError,
+    "The expected structure was {'x': ragged float32[2,?], 'y': tf.int32}",
+  );
+});
+
 Deno.test("fromGenerator() copies what the generator may write to again", async () => {
   const buffer = Float32Array.of(0, 0);
   const ds = tf.data.fromGenerator(function* () {

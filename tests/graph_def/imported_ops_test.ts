@@ -260,10 +260,11 @@ Deno.test("numbers become texts as C writes them", () => {
 Deno.test("imported graphs read and change rows of variables", async () => {
   const start = [[1, 2], [3, 4], [5, 6]], rows = [2, 0], values = [[10, 20], [30, 40]];
   // At rows, or at elements; what the variable is afterwards.
-  const changes: [string, number[] | number[][], number[] | number[][], number[][]][] = [
+  const changes: [string, number[] | number[][], number | number[] | number[][], number[][]][] = [
     ["ResourceScatterAdd", rows, values, [[31, 42], [3, 4], [15, 26]]],
     ["ResourceScatterSub", rows, values, [[-29, -38], [3, 4], [-5, -14]]],
     ["ResourceScatterUpdate", rows, values, [[30, 40], [3, 4], [10, 20]]],
+    ["ResourceScatterUpdate", rows, 7, [[7, 7], [3, 4], [7, 7]]],
     ["ResourceScatterNdAdd", [[2, 1], [0, 0]], [7, 8], [[9, 2], [3, 4], [5, 13]]],
     ["ResourceScatterNdUpdate", [[2, 1], [0, 0]], [7, 8], [[8, 2], [3, 4], [5, 7]]],
   ];

@@ -215,6 +215,12 @@ Deno.test("tensor() names what is wrong with lists that nest too deep, contain t
       deep,
     );
   }
+  const row = new Array(2 ** 14).fill(true);
+  assertThrows(
+    () => tf.tensor(new Array(2 ** 14).fill(row)),
+    tf.errors.ResourceExhaustedError,
+    "of shape [16384,16384]: it would have 268435456 values",
+  );
   assertEquals(tf.tensor(nested(254) as number[]).rank, 254);
   assertThrows(() => tf.tensor(new Array(2 ** 32 - 1)), TypeError, "Cannot convert undefined");
   assertThrows(

@@ -127,6 +127,7 @@ testOnDevices("buffer() is filled element by element", () => {
   const b = tf.buffer([2, 3], "int32");
   b.set(7, 1, 2);
   assertEquals(b.get(1, 2), 7);
+  assertEquals(tf.buffer([1], null as unknown as tf.DType).dtype, "float32");
   assertEquals(b.indexToLoc(4), [1, 1]);
   assertEquals(b.locToIndex([1, 1]), 4);
   const t = b.toTensor();

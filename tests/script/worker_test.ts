@@ -306,6 +306,23 @@ testOnDevices("inputs are handed over, never taken away from others", async () =
   assertEquals([...feed], [3, 4]);
 });
 
+Deno.test("a body is refused where the platform has no workers", async () => {
+  endIdleWorkers();
+  const { Worker } = globalThis;
+  threadOptions.webWorkers = true;
+  try {
+    Object.assign(globalThis, { Worker: undefined });
+    const error = await errorOf(() =>
+      tf.numpyFunctionAsync((x: N) => x, [1], "float32", { worker })
+    );
+    assert(error instanceof tf.errors.UnimplementedError);
+    assertMatch(error.message, /has neither node:worker_threads nor Web Workers/);
+  } finally {
+    Object.assign(globalThis, { Worker });
+    threadOptions.webWorkers = false;
+  }
+});
+
 Deno.test("a Web Worker that is called again within its idle time goes on", async () => {
   const { linger } = threadOptions;
   threadOptions.webWorkers = true;
