@@ -118,9 +118,6 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   ParseExample: 2,
   ResourceGather: 2,
   ResourceGatherNd: 2,
-  ResourceScatterAdd: 3,
-  ResourceScatterSub: 3,
-  ResourceScatterUpdate: 3,
   ResourceScatterNdUpdate: 3,
   ResourceScatterNdAdd: 3,
 };

@@ -11,7 +11,7 @@ import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
 import { text } from "../../graph/graph_def/values.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import { gather, gatherND } from "../../ops/array/gather.ts";
-import { expandDims, identity, reshape, shape } from "../../ops/array/view.ts";
+import { identity, reshape, shape } from "../../ops/array/view.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { intScalar, intVector } from "../../ops/input.ts";
 import { add, div, mod, mul, sub } from "../../ops/pointwise/arithmetic.ts";
@@ -47,16 +47,10 @@ function assign(handle: Tensor, value: Tensor): Tensor[] {
   return [];
 }
 
-/** Replaces rows of a variable by what `update` makes of the whole. */
-function scattered(
-  update: (x: Tensor, places: Tensor, values: Tensor) => Tensor,
-  rows: boolean,
-): ImportRule {
+/** Replaces elements of a variable by what `update` makes of the whole. */
+function scattered(update: (x: Tensor, places: Tensor, values: Tensor) => Tensor): ImportRule {
   return ({ inputs: [handle, places, values], attr }) =>
-    assign(
-      handle,
-      update(read(handle, attr.dtype ?? attr.T), rows ? expandDims(places, -1) : places, values),
-    );
+    assign(handle, update(read(handle, attr.dtype ?? attr.T), places, values));
 }
 
 /** Gradients of a normalization: of `x`, `scale` and `offset`, and two outputs that hold nothing. */
@@ -163,11 +157,8 @@ export const SPELLING_RULES: readonly (readonly [string, ImportRule])[] = [
   ["ResourceGatherNd", ({ inputs: [handle, indices], attr }) => [
     gatherND(read(handle, attr.dtype), indices),
   ]],
-  ["ResourceScatterAdd", scattered(tensorScatterAdd, true)],
-  ["ResourceScatterSub", scattered((x, at, v) => tensorScatterAdd(x, at, v.neg()), true)],
-  ["ResourceScatterUpdate", scattered(tensorScatterUpdate, true)],
-  ["ResourceScatterNdUpdate", scattered(tensorScatterUpdate, false)],
-  ["ResourceScatterNdAdd", scattered(tensorScatterAdd, false)],
+  ["ResourceScatterNdUpdate", scattered(tensorScatterUpdate)],
+  ["ResourceScatterNdAdd", scattered(tensorScatterAdd)],
   ["Ones", ({ inputs: [dims] }) => [apply1(lookupOp("Fill")!, [dims, cast(1, "float32")])]],
   ["Zeros", ({ inputs: [dims] }) => [apply1(lookupOp("Fill")!, [dims, cast(0, "float32")])]],
 ];
