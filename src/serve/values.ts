@@ -7,46 +7,35 @@ import { checkRank, sizeOf } from "../core/shape.ts";
 import { encodeString } from "../core/text.ts";
 import { HttpError } from "./http_error.ts";
 
-/** A number that JSON's own parser would round: more digits than a double holds. */
-const LONG_NUMBER = /\d{16}/;
-
-/** Names of numbers that JSON has not and TensorFlow's servers read and write. */
-const SPECIAL = /(?<=[[,:\s])(-?Infinity|NaN)(?=[\],}\s])/;
+/** Integers that a double may round, and numbers that JSON has not and TensorFlow's servers read and write. */
+const SPECIAL = /(?<=[[,:\s])(-?Infinity|NaN|-?[1-9]\d{15,})(?=[\],}\s])/;
 
 /** What a special number is written as, so that it can be parsed; no value of a client's looks so. */
 const MARK = "\u0000weft number ";
-
-type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
 /**
  * The value of a JSON text in which `NaN`, `Infinity` and `-Infinity` may stand; integers that a double would round are `bigint`.
  * Throws `HttpError` 400.
  */
 export function parseJson(text: string): unknown {
+  const isSpecial = SPECIAL.test(text);
   try {
-    if (LONG_NUMBER.test(text)) return JSON.parse(text, exactIntegers as Reviver);
+    if (isSpecial) return JSON.parse(markSpecial(text), readSpecial);
+  } catch {
+    // The error of the text as it was sent says where that goes wrong.
+  }
+  try {
     return JSON.parse(text);
   } catch (cause) {
-    const marked = SPECIAL.test(text) ? markSpecial(text) : text;
-    try {
-      if (marked !== text) return JSON.parse(marked, specialNumbers as Reviver);
-    } catch {
-      // The first error says where the text as it was sent goes wrong.
-    }
     throw new HttpError(400, `Cannot read the request's JSON: ${(cause as Error).message}`);
   }
 }
 
-const exactIntegers: Reviver = (_key, value, context) =>
-  typeof value === "number" && !Number.isSafeInteger(value) &&
-    /^-?\d+$/.test(context?.source ?? "")
-    ? BigInt(context!.source!)
-    : value;
-
-const specialNumbers: Reviver = (key, value, context) =>
-  typeof value === "string" && value.startsWith(MARK)
-    ? Number(value.slice(MARK.length))
-    : exactIntegers(key, value, context);
+function readSpecial(_key: string, value: unknown): unknown {
+  if (typeof value !== "string" || !value.startsWith(MARK)) return value;
+  const text = value.slice(MARK.length), number = Number(text);
+  return /\d/.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
+}
 
 /** The text with its special numbers as strings, outside of strings only. */
 function markSpecial(text: string): string {

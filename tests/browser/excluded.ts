@@ -9,6 +9,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/differences/": "reads its table and TensorFlow's results from files",
   "tests/mutate_test.ts": "tests our tools",
   "tests/programs/": "reads TensorFlow's results from a file",
+  "tests/distribute/": "serves TensorFlow's protocol, which wants a server's platform",
   "tests/devices/cpu/oracle_test.ts":
     "thousands of problems for WebAssembly that is the same everywhere",
   "tests/devices/webgpu/packed_half_test.ts": "hides f16 from all tests of a page",
@@ -46,6 +47,7 @@ export const NOT_IN_NODE: Readonly<Record<string, string>> = {
 };
 
 const BUNDLED = "looks for the name of a source file in a stack, and a bundle has none";
+const RENAMED = "looks for the name of a variable, and a bundle renames some";
 const OTHER_ENTRIES =
   "a bundle holds the ops of the other entries as well, which their own tests cover";
 const NO_ASYNC_STORAGE =
@@ -53,6 +55,8 @@ const NO_ASYNC_STORAGE =
 
 /** Names of tests that fail in every bundle, each with the reason. */
 const NOT_IN_BUNDLES: Readonly<Record<string, string>> = Object.fromEntries([
+  ["every kind of variant has problems of random shapes, or a reason why not", OTHER_ENTRIES],
+  ["a closure that cannot be sent is refused at the call, with what it uses", RENAMED],
   ["every op has samples, or a reason why not", OTHER_ENTRIES],
   ["every op is TensorFlow's, has parts or a reason why not", OTHER_ENTRIES],
   ...["cpu", "webgpu"].flatMap((device) => [
@@ -83,9 +87,13 @@ export const NOT_IN_PAGES: Readonly<Record<string, string>> = {
   ])),
 };
 
+const NO_WORKER_FILE =
+  "the tests' bundle has no file that Node starts a worker from, as the package has";
+
 /** Names of tests that fail in Node, each with the reason. */
 export const TESTS_NOT_IN_NODE: Readonly<Record<string, string>> = {
   ...NOT_IN_BUNDLES,
-  "ctx.seed repeats in workers, and is each call's own":
-    "the tests' bundle has no file that Node starts a worker from, as the package has",
+  "ctx.seed repeats in workers, and is each call's own": NO_WORKER_FILE,
+  "map() in workers gets arrays, a seed each, and keeps the order": NO_WORKER_FILE,
+  "map() in workers names what fails, and needs Tout": NO_WORKER_FILE,
 };

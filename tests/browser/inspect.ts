@@ -2,8 +2,12 @@
 
 const MOST = 2000;
 
-/** A value as something like JSON; long texts are cut. */
+const CUSTOM = Symbol.for("Deno.customInspect");
+
+/** A value as it says itself, or as something like JSON; long texts are cut. */
 export function inspect(value: unknown): string {
+  const shown = (value as Record<symbol, unknown> | null | undefined)?.[CUSTOM];
+  if (typeof shown === "function") return shown.call(value, inspect, {});
   let text: string | undefined;
   try {
     text = JSON.stringify(value, (_, v) => {
