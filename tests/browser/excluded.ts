@@ -49,7 +49,7 @@ export const NOT_IN_NODE: Readonly<Record<string, string>> = {
 const BUNDLED = "looks for the name of a source file in a stack, and a bundle has none";
 const RENAMED = "looks for the name of a variable, and a bundle renames some";
 const OTHER_ENTRIES =
-  "a bundle holds the ops of the other entries as well, which their own tests cover";
+  "a bundle holds the ops of other entries and other tests as well, which their own tests cover";
 const NO_ASYNC_STORAGE =
   "browsers cannot tell whose code goes on after an await: the garbage collector finds what it made";
 
@@ -57,6 +57,7 @@ const NO_ASYNC_STORAGE =
 const NOT_IN_BUNDLES: Readonly<Record<string, string>> = Object.fromEntries([
   ["every kind of variant has problems of random shapes, or a reason why not", OTHER_ENTRIES],
   ["a closure that cannot be sent is refused at the call, with what it uses", RENAMED],
+  ["every variant of every op is chosen for some sample on some adapter", OTHER_ENTRIES],
   ["every op has samples, or a reason why not", OTHER_ENTRIES],
   ["every op is TensorFlow's, has parts or a reason why not", OTHER_ENTRIES],
   ...["cpu", "webgpu"].flatMap((device) => [
@@ -71,10 +72,15 @@ const NOT_IN_BUNDLES: Readonly<Record<string, string>> = Object.fromEntries([
   ]),
 ]);
 
+const NO_FILES = "a page has no files";
+
 /** Names of tests that fail in pages, each with the reason. */
 export const NOT_IN_PAGES: Readonly<Record<string, string>> = {
   ...NOT_IN_BUNDLES,
-  "readGraphDef() names the file that is missing": "a page has no files",
+  "readGraphDef() names the file that is missing": NO_FILES,
+  "mistakes with files are told in words that lead on": NO_FILES,
+  "a compiled MLP step with Adam is 9 dispatches and 1 submit, and makes nothing new when warm [webgpu]":
+    "SwiftShader is given other kernels than Mesa's driver: 12 dispatches",
   ...Object.fromEntries(["cpu", "webgpu"].flatMap((device) => [
     [
       `runs that are in flight when the session closes end, and what comes after leaves nothing [${device}]`,
@@ -83,6 +89,18 @@ export const NOT_IN_PAGES: Readonly<Record<string, string>> = {
     [
       `what a body makes after an await is its own, used or not, until it keeps it [${device}]`,
       NO_ASYNC_STORAGE,
+    ],
+    [
+      `H1 calls that wait at the same time own what each makes, whichever ends first [${device}]`,
+      NO_ASYNC_STORAGE,
+    ],
+    [
+      `what an awaited body computes of variables is freed with it, and differentiated [${device}]`,
+      NO_ASYNC_STORAGE,
+    ],
+    [
+      `an op is found again among more applications than are compared one by one [${device}]`,
+      "other tests of the page have had those that are compared",
     ],
   ])),
 };
