@@ -298,6 +298,8 @@ export async function hostileNpz(): Promise<readonly HostileFile[]> {
   const cut = await zip([{ name: "a.npy", data: small, wide: true }]);
   // The extra field says that it is shorter than its three numbers.
   cut[cut.length - 22 - 28 + 2] = 8;
+  const lost = await zip([{ name: "a.npy", data: small, wide: true }], { wide: true });
+  new DataView(lost.buffer).setBigUint64(lost.length - 22 - 12, BigInt(lost.length - 2), true);
   return [
     [
       "an entry larger than it says",
@@ -336,6 +338,7 @@ export async function hostileNpz(): Promise<readonly HostileFile[]> {
       'two of its arrays are called "a"',
     ],
     ["64-bit sizes that are cut short", cut, DataLossError, "are cut short"],
+    ["a 64-bit directory behind its end", lost, DataLossError, "its 64-bit directory is damaged"],
     [
       "more entries than it has bytes",
       (await zip([{ name: "a.npy", data: small }], { wide: true })).map((b, i, all) =>

@@ -171,6 +171,16 @@ for (const { channels, samples, rate, audio } of codecs.sounds) {
   });
 }
 
+Deno.test("decodeWav() in a graph has the shape that was asked for", () => {
+  const graph = new tf.Graph();
+  const shapes = graph.asDefault(() => {
+    const wav = tf.placeholder("string", []);
+    const asked = [{}, { desiredChannels: 2 }, { desiredChannels: 1, desiredSamples: 4 }];
+    return asked.map((options) => tf.io.decodeWav(wav, options).audio.staticShape);
+  });
+  assertEquals(shapes, [[null, null], [null, 2], [4, 1]]);
+});
+
 Deno.test("decodeWav() refuses what is no sound of 16 bits", () => {
   const good = fromBase64(codecs.wav);
   const cases: [bytes: Uint8Array, text: string][] = [

@@ -48,6 +48,7 @@ testOnDevices("split() cuts into equal or given parts", () => {
   const x = tf.tensor([[1, 2, 3, 4], [5, 6, 7, 8]]);
   assertEquals(tf.split(x, 2, 1).map((t) => t.arraySync()), [[[1, 2], [5, 6]], [[3, 4], [7, 8]]]);
   assertEquals(tf.split(x, [1, -1, 1], 1).map((t) => t.shape), [[2, 1], [2, 2], [2, 1]]);
+  assertEquals(tf.split(x, [-1, 1], 1).map((t) => t.shape), [[2, 3], [2, 1]]);
   assertEquals(tf.split(x, 2).map((t) => t.arraySync()), [[[1, 2, 3, 4]], [[5, 6, 7, 8]]]);
   assertThrows(() => tf.split(x, 3, 1), tf.ValueError, "evenly divide");
   assertThrows(() => tf.split(x, [1, 2], 1), tf.ValueError, "sum of sizes");

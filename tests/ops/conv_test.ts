@@ -81,6 +81,24 @@ testOnDevices("conv2dTranspose() is the adjoint of conv2d()", () => {
   }
 });
 
+testOnDevices("windows go over batches of unknown size", () => {
+  const x = random([2, 4, 5, 3], 1), filter = random([2, 2, 4, 3], 2);
+  const back = (x: tf.Tensor) =>
+    tf.conv2dTranspose(x as tf.Tensor4D, filter as tf.Tensor4D, [8, 10, 4], 2, "same");
+  const dilated = (x: tf.Tensor) =>
+    tf.dilation2d(x as tf.Tensor4D, random([2, 2, 3], 3) as tf.Tensor3D, 1, "same");
+  for (const f of [back, dilated]) {
+    const staticShapes: unknown[] = [];
+    const g = tf.function((x: tf.Tensor) => {
+      const y = f(x);
+      staticShapes.push(y.staticShape);
+      return y;
+    }, { inputSignature: [tf.TensorSpec([null, 4, 5, null])] });
+    close(g(x) as tf.Tensor, f(x).dataSync() as Numbers);
+    assertEquals(staticShapes, [f === back ? [null, null, null, null] : [null, 4, 5, 3]]);
+  }
+});
+
 testOnDevices("depthwiseConv2d() convolves each channel, separableConv2d() mixes them", () => {
   const x = random([6, 6, 4], 1), f = random([3, 3, 4, 2], 2), mix = random([1, 1, 8, 3], 3);
   const y = tf.depthwiseConv2d(x, f, 1, "same");

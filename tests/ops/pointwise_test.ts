@@ -211,6 +211,9 @@ testOnDevices("logic, bits and comparisons", () => {
 testOnDevices("addN() adds as many tensors as there are", () => {
   const xs = Array.from({ length: 40 }, (_, i) => tf.tensor([i, 2 * i, 1]));
   assertEquals(tf.addN(xs).arraySync(), [780, 1560, 40]);
+  for (const n of [7, 14, 49]) {
+    assertEquals(tf.addN(Array.from({ length: n }, () => tf.scalar(2))).item(), 2 * n);
+  }
   assertEquals(tf.addN([tf.tensor([1, 2], undefined, "int32")]).arraySync(), [1, 2]);
 });
 

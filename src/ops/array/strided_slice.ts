@@ -115,9 +115,7 @@ function takeAxis(
     return { begin: at, step: 1, count: 1 };
   }
   if (dim === null || begin === undefined || end === undefined || step === undefined) {
-    const all = dim !== null && begin === null && end === null && step !== undefined &&
-      Math.abs(step) === 1;
-    return { begin: 0, step: step ?? 1, count: all ? dim : null };
+    return { begin: 0, step: step ?? 1, count: null };
   }
   const [low, high] = step > 0 ? [0, dim] : [-1, dim - 1];
   const clamp = (v: number): number => Math.min(high, Math.max(low, v < 0 ? v + dim : v));

@@ -8,7 +8,9 @@ import { shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { dilatedExtent } from "../../kernels/conv/geometry.ts";
-import { expandDims, squeeze } from "../array/view.ts";
+import { concat } from "../array/join.ts";
+import { slice } from "../array/slice.ts";
+import { expandDims, shape, squeeze } from "../array/view.ts";
 import { asTensor, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
 /** Padding: a name, the same number of zeros on every side, or `[before, after]` per axis of the input. */
@@ -363,7 +365,7 @@ export function transposedArguments(
     `Error in ${fn}: depth of input must match that of filter`,
   );
   const list = Array.isArray(outputShape) ? outputShape as readonly number[] : null;
-  const full = list?.length === rank - 1 ? [extentOf(x, 0) ?? 1, ...list] : list;
+  const full = list?.length === rank - 1 ? [extentOf(x, 0), ...list] : list;
   if (full !== null) {
     if (full.length !== rank) {
       throw new ValueError(
@@ -380,7 +382,11 @@ export function transposedArguments(
   }
   const window = windowOf(filter, rank);
   const attrs = windowAttrs({ fn, input: full, window, strides, pad, dataFormat, dimRoundingMode });
-  const sizes = full === null ? toIndexInput(outputShape, "outputShape", fn) : intVector(full);
+  const sizes = full === null
+    ? toIndexInput(outputShape, "outputShape", fn)
+    : full[0] === null
+    ? concat([slice(shape(asTensor(x)), [0], [1]), intVector(list!)])
+    : intVector(full as number[]);
   return { x, filter, sizes, attrs, restore };
 }
 
