@@ -1,13 +1,13 @@
 /**
  * customGrad: a function with a gradient of its own, as an op that passes the value through.
  */
-import { apply1, withRecorders } from "../core/apply.ts";
+import { apply1, currentRecorders, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
 import { Tensor } from "../core/tensor.ts";
 import { refusePromise } from "../core/nest.ts";
-import { tapeMemory } from "./tape.ts";
+import { StepRecorder, tapeMemory } from "./tape.ts";
 
 /** Gives tensors to the gradient function, which gets them as its second argument. */
 export type SaveFunction = (tensors: readonly Tensor[]) => void;
@@ -80,8 +80,9 @@ export function customGrad(
     return tapeMemory().tidy(() => {
       const saved: Tensor[] = [];
       const save: SaveFunction = (tensors) => void saved.push(...tensors);
-      const result = withRecorders([], () => f(...[...xs, save] as CustomGradArgument[]));
-      const { value, gradFunc } = checkResult(result);
+      const { value, gradFunc } = checkResult(
+        recordingWhatIsSaved(saved, xs, () => f(...[...xs, save] as CustomGradArgument[])),
+      );
       const attrs = {
         Tinputs: xs.map((x) => x.dtype),
         Tsaved: saved.map((x) => x.dtype),
@@ -90,6 +91,37 @@ export function customGrad(
       return apply1(CustomGradient, [value, ...xs, ...saved], attrs);
     });
   };
+}
+
+/**
+ * Runs `fn`, of which tapes see no more than what leads from `xs` to what it saves: the gradient function is differentiated through
+ * that too.
+ */
+function recordingWhatIsSaved<R>(
+  saved: readonly Tensor[],
+  xs: readonly Tensor[],
+  fn: () => R,
+): R {
+  const tapes = currentRecorders().filter((r) => r instanceof StepRecorder);
+  if (tapes.length === 0) return withRecorders([], fn);
+  const inside = new StepRecorder("all");
+  for (const x of xs) inside.watch(x.id);
+  try {
+    const result = withRecorders([inside], fn);
+    const wanted = new Set(saved.map((t) => t.id));
+    const steps = inside.steps.toReversed().filter(({ inputs, outputs }) => {
+      const leads = outputs.some((o) => wanted.has(o.id));
+      if (leads) { for (const { id } of inputs) wanted.add(id); }
+      return leads;
+    }).reverse();
+    for (const tape of tapes) {
+      if (steps.length > 0) { for (const v of inside.variables.values()) tape.read(v); }
+      tape.adopt(steps);
+    }
+    return result;
+  } finally {
+    inside.release();
+  }
 }
 
 function checkResult(result: CustomGradResult): CustomGradResult {

@@ -135,6 +135,18 @@ export class StepRecorder implements Recorder {
     this.steps.push(makeStep(a, (t) => memory.hold(t)));
   }
 
+  /** Takes steps that another recorder keeps, as far as they depend on what is followed here. */
+  adopt(steps: readonly Step[]): void {
+    for (const step of steps) {
+      if (!step.inputs.some(({ id }) => this.#watched.has(id) || this.variables.has(id))) continue;
+      for (const o of step.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
+      const kept = new Map(
+        [...step.kept].map(([key, t]) => [key, t instanceof Tensor ? memory.hold(t) : t]),
+      );
+      this.steps.push({ ...step, kept });
+    }
+  }
+
   /** Keeps a step that has no gradient, or comes after one, for its name alone. */
   #noteCut({ def, attrs, inputs, outputs }: Application): void {
     for (const o of outputs) this.#cut.add(o.id);

@@ -1,5 +1,5 @@
 import * as tf from "@weft/weft";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 
 /** x², whose gradient is made to be |x|·dy. */
@@ -67,6 +67,60 @@ Deno.test("customGrad() holds in graphs: gradients(), second order and functions
   const f = tf.function((x: tf.Tensor) => tf.sum(odd(x)));
   assertEquals(tf.grad((x) => f(x))([-2, 3]).arraySync(), [2, 3]);
   assertEquals(f(tf.tensor([-2, 3])).item(), 13);
+});
+
+testOnDevices(
+  "customGrad() is differentiated again through what it computed and saved",
+  async () => {
+    // log(1 + exp(2x)): the slope is given by what is saved on the way.
+    const f = tf.customGrad((x, save) => {
+      const e = tf.tidy(() => tf.exp(tf.mul(x, 2)));
+      save([e]);
+      return {
+        value: tf.log1p(e),
+        gradFunc: (dy, [e]) => tf.mul(dy, tf.sub(2, tf.div(2, tf.add(1, e)))),
+      };
+    });
+    const x = [-0.5, 0.25, 2],
+      wanted = x.map((v) => 4 * Math.exp(2 * v) / (1 + Math.exp(2 * v)) ** 2);
+    const near = (t: tf.Tensor): void =>
+      t.dataSync().forEach((v, i) => assertAlmostEquals(Number(v), wanted[i], 1e-5));
+    near(tf.grad(tf.grad((x) => f(x)))(x));
+    using v = tf.variable(x);
+    {
+      const [outer, inner] = [new tf.GradientTape(), new tf.GradientTape()];
+      near(outer.gradient(inner.gradient(f(v), v) as tf.Tensor, v) as tf.Tensor);
+    }
+    const graph = new tf.Graph();
+    const ddx = graph.asDefault(() => {
+      const p = tf.constant(x);
+      const [outer, inner] = [new tf.GradientTape(), new tf.GradientTape()];
+      outer.watch(p);
+      inner.watch(p);
+      return outer.gradient(inner.gradient(f(p), p) as tf.Tensor, p) as tf.Tensor;
+    });
+    await using session = new tf.Session({ graph });
+    near(tf.tensor(await session.run(ddx) as tf.NdArray));
+  },
+);
+
+testOnDevices("customGrad() keeps nothing for tapes where only inputs are saved", () => {
+  const f = tf.customGrad((x, save) => {
+    save([x]);
+    return {
+      value: tf.exp(tf.exp(tf.mul(x, 2))),
+      gradFunc: (dy, [x]) => tf.mul(dy, x),
+    };
+  });
+  using x = tf.tensor([1, 2]);
+  const before = tf.memory().numTensors;
+  const tapes = [new tf.GradientTape(), new tf.GradientTape()];
+  for (const tape of tapes) tape.watch(x);
+  f(x).dispose();
+  // Each tape holds the input.
+  assertEquals(tf.memory().numTensors, before + 2);
+  for (const tape of tapes) tape.dispose();
+  assertEquals(tf.memory().numTensors, before);
 });
 
 Deno.test("customGrad() refuses what is no tensor and results of another form", () => {

@@ -71,6 +71,10 @@ testOnDevices("rows are reduced, empty ones too, and gradients flow back", () =>
       [tf.ragged.sum(x), tf.ragged.mean(x), tf.ragged.max(x), tf.ragged.min(x)].map(of),
       [21, 3.5, 6, 1],
     );
+    assertEquals(of(tf.ragged.sum(x, 0)), [10, 8, 3]);
+    assertEquals(of(tf.ragged.mean(x, 0)), [10 / 3, 4, 3].map(Math.fround));
+    assertEquals(of(tf.ragged.max(tf.ragged.constant([[-3, -2], [-4]]), 0)), [-3, -2]);
+    assertEquals(of(tf.ragged.min(x, 0)), [1, 2, 3]);
     assertEquals(of(tf.ragged.sum(tf.ragged.constant(DEEP), 2)), [[1, 5], [], [15]]);
     const ones = tf.ragged.constant([[[1, 2], [3, 4]], []], { raggedRank: 1 });
     assertEquals(of(tf.ragged.mean(ones, 1)), [[2, 3], [0, 0]]);
@@ -159,9 +163,9 @@ Deno.test("ragged tensors refuse splits and lists that make no rows", () => {
   assertThrows(() => tf.ragged.stack([]), ValueError, "at least one tensor");
   assertThrows(() => tf.ragged.stack([1]), ValueError, "wanted rank 1 at least");
   assertThrows(
-    () => tf.ragged.sum(tf.ragged.constant(ROWS), 0),
+    () => tf.ragged.sum(tf.ragged.constant([[[1], []], [[2]]]), 0),
     ValueError,
-    "innermost ragged axis 1",
+    "innermost ragged axis 2",
   );
   const other = tf.ragged.constant([[1]]);
   assertThrows(

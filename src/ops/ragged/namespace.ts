@@ -8,7 +8,7 @@ import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { optionCheck } from "../../core/options.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { concat } from "../array/join.ts";
-import { constant as denseConstant } from "../array/creation.ts";
+import { constant as denseConstant, onesLike } from "../array/creation.ts";
 import { unsortedSegmentSum } from "../array/segment.ts";
 import { cast } from "../array/cast.ts";
 import { expandDims, reshape } from "../array/view.ts";
@@ -230,24 +230,31 @@ function reduceRows(x: RaggedTensor, fn: (rows: RaggedTensor) => Tensor): Reduce
   return RaggedTensor.fromRowSplits(inner, x.rowSplits);
 }
 
-/** The axis that may be reduced: the innermost ragged one, or all. */
+/** The axis that may be reduced: the innermost ragged one, that of the rows where there is no other, or all. */
 function reduced(
   x: RaggedTensor,
   axis: number | null,
-  whole: (values: Tensor) => Tensor,
-  rows: (rows: RaggedTensor) => Tensor,
+  { whole, rows, columns }: {
+    readonly whole: (values: Tensor) => Tensor;
+    readonly rows: (rows: RaggedTensor) => Tensor;
+    readonly columns: (rows: RaggedTensor) => Tensor;
+  },
 ): Reduced {
   if (axis === null) return whole(x.flatValues);
+  if (axis === 0 && x.raggedRank === 1) return compose(() => columns(x));
   if (axis === x.raggedRank || axis === -1 && x.shape.length === x.raggedRank + 1) {
     return reduceRows(x, rows);
   }
   throw new ValueError(
-    `Cannot reduce ${x} over axis ${axis}: wanted its innermost ragged axis ${x.raggedRank}, or null for all`,
+    `Cannot reduce ${x} over axis ${axis}: wanted its innermost ragged axis ${x.raggedRank}${
+      x.raggedRank === 1 ? ", 0" : ""
+    } or null for all`,
   );
 }
 
 /**
- * Sums of the rows, over the innermost ragged axis, or of all values where `axis` is null. Differentiable. Throws `ValueError` for another axis.
+ * Sums of the rows, over the innermost ragged axis; of the columns, where `axis` is 0 and no other axis is ragged; or of all values where
+ * it is null. Differentiable. Throws `ValueError` for another axis.
  * Follows TensorFlow `tf.reduce_sum` of ragged tensors.
  *
  * @example
@@ -259,7 +266,15 @@ function reduced(
  * ```
  */
 export function sum(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
-  return reduced(x, axis, (values) => denseSum(values), sumRows);
+  return reduced(x, axis, {
+    whole: (values) => denseSum(values),
+    rows: sumRows,
+    columns: sumColumns,
+  });
+}
+
+function sumColumns(x: RaggedTensor): Tensor {
+  return denseSum(x.toTensor(), 0);
 }
 
 function sumRows(x: RaggedTensor): Tensor {
@@ -268,32 +283,38 @@ function sumRows(x: RaggedTensor): Tensor {
 
 /** Means of the rows, 0 for empty ones. As {@linkcode sum} otherwise. */
 export function mean(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
-  return reduced(x, axis, (values) => denseMean(values), (rows) => {
-    const total = sumRows(rows);
-    const inner = (total.staticShape?.length ?? 1) - 1;
-    const count = reshape(cast(rows.rowLengths(), total.dtype), [-1, ...new Array(inner).fill(1)]);
-    return divNoNan(total, count);
+  return reduced(x, axis, {
+    whole: (values) => denseMean(values),
+    rows: (rows) => {
+      const total = sumRows(rows);
+      const inner = (total.staticShape?.length ?? 1) - 1;
+      const dims = [-1, ...new Array(inner).fill(1)];
+      return divNoNan(total, reshape(cast(rows.rowLengths(), total.dtype), dims));
+    },
+    columns: (rows) => divNoNan(sumColumns(rows), sumColumns(rows.map((v) => onesLike(v)))),
   });
 }
 
 /** Largest values of the rows, -Infinity for empty ones; of integers, their dtype's least. As {@linkcode sum} otherwise. */
 export function max(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
   const least = x.dtype.startsWith("float") ? -Infinity : x.dtype === "int32" ? -(2 ** 31) : 0;
-  return reduced(
-    x,
-    axis,
-    (values) => denseMax(values),
-    (rows) => denseMax(rows.toTensor({ defaultValue: least }), 1),
-  );
+  const along = (at: number) => (rows: RaggedTensor) =>
+    denseMax(rows.toTensor({ defaultValue: least }), at);
+  return reduced(x, axis, {
+    whole: (values) => denseMax(values),
+    rows: along(1),
+    columns: along(0),
+  });
 }
 
 /** Smallest values of the rows, Infinity for empty ones; of integers, their dtype's largest. As {@linkcode sum} otherwise. */
 export function min(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
   const most = x.dtype.startsWith("float") ? Infinity : x.dtype === "int32" ? 2 ** 31 - 1 : 255;
-  return reduced(
-    x,
-    axis,
-    (values) => denseMin(values),
-    (rows) => denseMin(rows.toTensor({ defaultValue: most }), 1),
-  );
+  const along = (at: number) => (rows: RaggedTensor) =>
+    denseMin(rows.toTensor({ defaultValue: most }), at);
+  return reduced(x, axis, {
+    whole: (values) => denseMin(values),
+    rows: along(1),
+    columns: along(0),
+  });
 }

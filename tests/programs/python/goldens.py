@@ -22,6 +22,10 @@ from registry import PROGRAMS, values_of  # noqa: E402
 import algorithms  # noqa: E402, F401
 import control  # noqa: E402, F401
 import data  # noqa: E402, F401
+import guide_functions  # noqa: E402, F401
+import guide_gradients  # noqa: E402, F401
+import guide_training  # noqa: E402, F401
+import guide_values  # noqa: E402, F401
 import models  # noqa: E402, F401
 import numerics  # noqa: E402, F401
 import optimizers  # noqa: E402, F401
