@@ -42,7 +42,7 @@ export type AroundStep = (
 export interface BackpropOptions {
   /** Ids of the values wanted. */
   readonly sources: readonly number[];
-  /** Ids through which no gradient flows. */
+  /** Ids through which no gradient flows; those that are sources get theirs. */
   readonly stops?: ReadonlySet<number>;
   /** Handles of variables among the sources: steps that may read variables unseen get them as inputs. */
   readonly variables?: readonly Tensor[];
@@ -72,7 +72,7 @@ function propagate(
   const useful: Step[] = [];
   const cuts: Step[] = [];
   const leadsOn = ({ inputs }: Step): boolean =>
-    inputs.some((i) => reached.has(i.id) && isTrainable(i.dtype) && !stops?.has(i.id));
+    inputs.some((i) => reached.has(i.id) && isTrainable(i.dtype));
   for (const taken of steps) {
     if (!isDifferentiable(taken)) {
       if (cutOf(taken) !== null && leadsOn(taken)) cuts.push(taken);
@@ -81,7 +81,9 @@ function propagate(
     const step = withVariables(taken, variables);
     if (!leadsOn(step)) continue;
     useful.push(step);
-    for (const o of step.outputs) if (isTrainable(o.dtype)) reached.add(o.id);
+    for (const o of step.outputs) {
+      if (isTrainable(o.dtype) && !stops?.has(o.id)) reached.add(o.id);
+    }
   }
   if (cuts.length > 0) noteCuts(cuts, steps, seeds.map((s) => s.id));
   const grads = new Map<number, Tensor[]>();
@@ -100,12 +102,12 @@ function propagate(
   const wanted = new Set(sources);
   for (let k = useful.length - 1; k >= 0; k--) {
     const step = useful[k];
-    const dys = step.outputs.map((o) => (o.id !== 0 && reached.has(o.id) ? total(o.id) : null));
+    // A stop may be wanted itself.
+    const leadsBack = (id: number): boolean => id !== 0 && reached.has(id) && !stops?.has(id);
+    const dys = step.outputs.map((o) => (leadsBack(o.id) ? total(o.id) : null));
     for (const o of step.outputs) if (!wanted.has(o.id)) grads.delete(o.id);
     if (dys.every((d) => d === null)) continue;
-    const needs = step.inputs.map((i) =>
-      reached.has(i.id) && isTrainable(i.dtype) && !stops?.has(i.id)
-    );
+    const needs = step.inputs.map((i) => reached.has(i.id) && isTrainable(i.dtype));
     const dxs = around(step, () => stepGradient(step, dys, needs));
     if (dxs.length !== step.inputs.length) {
       throw new InternalError(

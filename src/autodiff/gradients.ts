@@ -22,7 +22,7 @@ import { asTensor, toInput } from "../ops/input.ts";
 export interface GradientsOptions {
   /** Gradient that flows into each y; ones where absent. */
   readonly gradYs?: readonly (TensorLike | null)[];
-  /** Tensors through which no gradient flows. */
+  /** Tensors through which no gradient flows: constants, but where they are among the xs. */
   readonly stopGradients?: readonly Tensor[];
   /** `"none"` (default) gives null for what is not connected, `"zero"` zeros. */
   readonly unconnectedGradients?: "none" | "zero";

@@ -79,6 +79,7 @@ export abstract class Optimizer {
   /** Name of the operations and slots. */
   readonly name: string;
   readonly #slots = new Map<Variable, Map<string, Variable>>();
+  readonly #kept: Variable[] = [];
 
   /** Made by the classes of this file. */
   constructor(name: string) {
@@ -153,13 +154,27 @@ export abstract class Optimizer {
     return [...new Set([...this.#slots.values()].flatMap((slots) => [...slots.keys()]))].sort();
   }
 
+  /** What is kept in all, by name: the slots and what there is one of. */
+  variables(): Variable[] {
+    return this.#kept.toSorted((a, b) => a.name < b.name ? -1 : 1);
+  }
+
+  /** A variable of the optimizer's own, named from the root. */
+  protected keep(graph: Graph, initial: TensorLike | (() => TensorLike), name: string): Variable {
+    const made = graph.asDefault(() =>
+      graph.atRoot(() => graphVariable(graph, initial, { name, trainable: false }))
+    );
+    this.#kept.push(made);
+    return made;
+  }
+
   #slotsOf(graph: Graph, v: Variable, wanted: Update["slots"]): Variable[] {
     let slots = this.#slots.get(v);
     if (!slots) this.#slots.set(v, slots = new Map());
     for (const [name, initial] of Object.entries(wanted)) {
       if (slots.has(name)) continue;
       const first = (): Tensor => fill(v.shape, initial, v.dtype);
-      slots.set(name, keep(graph, first, `${v.name}/${this.name}`));
+      slots.set(name, this.keep(graph, first, `${v.name}/${this.name}`));
     }
     return Object.keys(wanted).map((name) => slots.get(name)!);
   }
@@ -191,13 +206,6 @@ function addUpdate(
   const given = inputs(sums, scalar).flatMap((t) => t === sums ? [t, found.values] : [t]);
   const type = `ResourceSparseApply${kind}`;
   return graph.addOp(lookupOp(type)!, [...handles, ...given], attrs, { name: type });
-}
-
-/** A variable of an optimizer's own, named from the root. */
-function keep(graph: Graph, initial: TensorLike | (() => TensorLike), name: string): Variable {
-  return graph.asDefault(() =>
-    graph.atRoot(() => graphVariable(graph, initial, { name, trainable: false }))
-  );
 }
 
 /** A number, or a tensor of the graph. */
@@ -356,8 +364,8 @@ export class AdamOptimizer extends Optimizer {
     if (!powers) {
       const [, beta1, beta2] = this.#scalars;
       powers = [
-        keep(graph, valueOf(beta1), "beta1_power"),
-        keep(graph, valueOf(beta2), "beta2_power"),
+        this.keep(graph, valueOf(beta1), "beta1_power"),
+        this.keep(graph, valueOf(beta2), "beta2_power"),
       ];
       this.#powers.set(graph, powers);
     }

@@ -37,9 +37,12 @@ testOnDevices("gradients() goes through no tensor of stopGradients", async () =>
   assertEquals(
     await valuesOf((x) => {
       const a = tf.mul(x, x), b = tf.mul(a, x);
-      return [...tf.gradients(b, x), ...tf.gradients(b, x, { stopGradients: [a] })];
+      const of = (xs: tf.Tensor[], stopGradients: tf.Tensor[]) =>
+        tf.gradients(b, xs, { stopGradients });
+      // What is stopped and asked for has its partial derivative.
+      return [...of([x], []), ...of([x], [a]), ...of([x, a], [a]), ...of([x, a], [x, a])];
     }),
-    [27, 9],
+    [27, 9, 9, 3, 9, 3],
   );
 });
 

@@ -294,6 +294,12 @@ Deno.test("optimizers refuse what they cannot train", () => {
     momentum.minimize(tf.square(w));
     assertEquals(momentum.getSlot(w, "momentum")?.name, "w/Momentum");
     assertEquals([momentum.getSlotNames(), optimizer.getSlotNames()], [["momentum"], []]);
+    const adam = new v1.train.AdamOptimizer(0.1);
+    adam.minimize(tf.square(w));
+    assertEquals(
+      [optimizer, momentum, adam].map((o) => o.variables().map((v) => v.name)),
+      [[], ["w/Momentum"], ["beta1_power", "beta2_power", "w/Adam", "w/Adam_1"]],
+    );
     assertThrows(() => new v1.train.AdagradOptimizer(0.1, 0), tf.ValueError, "positive");
     v1.train.createGlobalStep();
     assertThrows(() => v1.train.createGlobalStep(), tf.ValueError, "already exists");

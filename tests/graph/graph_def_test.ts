@@ -77,6 +77,12 @@ Deno.test("importGraphDef() prefixes, maps inputs and takes nodes in any order",
     tf.importGraphDef(def, { inputMap: { x: tf.constant(5) }, returnElements: ["Mul:0"] })
   ) as tf.Tensor[];
   assertEquals([y.op.name, await new tf.Session({ graph: b }).run(y)], ["import/Mul", 15]);
+  const x = tf.scalar(1);
+  assertThrows(
+    () => b.asDefault(() => tf.importGraphDef(def, { inputMap: { x, z: x, "q:1": x } })),
+    tf.ValueError,
+    "map inputs that were not found in graph_def: [z, q:1]",
+  );
 });
 
 Deno.test("importGraphDef() names what is missing or wrong", () => {

@@ -67,7 +67,8 @@ export interface InlineOptions extends ImportOptions {
 
 /**
  * Adds the nodes of a GraphDef to the current graph. Follows TensorFlow `tf.import_graph_def`.
- * Throws `NotFoundError` for an op or a script nobody registered (naming all that are missing), `ValueError` for a broken GraphDef.
+ * Throws `NotFoundError` for an op or a script nobody registered (naming all that are missing), `ValueError` for a broken GraphDef or
+ * names in `inputMap` that it has not.
  *
  * @example
  * ```ts
@@ -86,7 +87,23 @@ export function importGraphDef(
   options: ImportOptions = {},
 ): (Tensor | Operation)[] {
   checkOptions(options);
-  return importNodes(def, options);
+  const made = importNodes(def, options);
+  checkInputMap(def, Object.keys(options.inputMap ?? {}));
+  return made;
+}
+
+/** Throws `ValueError` for names that a GraphDef neither has nor reads. */
+function checkInputMap({ node }: GraphDefJson, keys: readonly string[]): void {
+  if (keys.length === 0) return;
+  const nodeOf = (name: string): string => name.split(":")[0];
+  const known = new Set(node.flatMap((n) => [n.name, ...(n.input ?? []).map(nodeOf)]));
+  const unknown = keys.filter((key) => !known.has(nodeOf(key)));
+  if (unknown.length === 0) return;
+  throw new ValueError(
+    `Cannot import: attempted to map inputs that were not found in graph_def: [${
+      unknown.join(", ")
+    }]`,
+  );
 }
 
 /** {@linkcode importGraphDef}, for readers of files too. */
