@@ -101,7 +101,7 @@ export const EagerPyFunc: OpDef = defineOp({
         inputs,
         dys,
         ctx,
-        (ctx.attrs._script as Script | null)?.strictGradients,
+        { strict: (ctx.attrs._script as Script | null)?.strictGradients },
       );
     },
   },

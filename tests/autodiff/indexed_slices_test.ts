@@ -218,3 +218,92 @@ testOnDevices(
     }
   },
 );
+
+/** Losses with branches, and what the gradient's rows are where the first is taken and where it is not. */
+const BRANCHES: Readonly<
+  Record<string, {
+    readonly loss: (table: tf.Tensor, taken: tf.Tensor) => tf.Tensor;
+    readonly rows: readonly [number[], number[]];
+  }>
+> = {
+  "both pick rows": {
+    loss: (t, taken) =>
+      tf.cond(taken, () => tf.sum(tf.square(rows(t))), () => tf.sum(tf.gather(t, [0]))),
+    rows: [[3, 1, 3], [0]],
+  },
+  "the other does not read the table": {
+    loss: (t, taken) => tf.cond(taken, () => tf.sum(rows(t)), () => tf.scalar(0)),
+    rows: [[3, 1, 3], []],
+  },
+  "the other reads all of it": {
+    loss: (t, taken) => tf.cond(taken, () => tf.sum(rows(t)), () => tf.sum(tf.square(t))),
+    rows: [[3, 1, 3], [0, 1, 2, 3]],
+  },
+  "one of several, in a function": {
+    loss: tf.function((t: tf.Tensor, taken: tf.Tensor) =>
+      tf.switchCase(tf.cast(taken, "int32"), [
+        () => tf.sum(tf.gather(t, [0])),
+        () => tf.sum(tf.exp(rows(t))),
+      ])
+    ),
+    rows: [[3, 1, 3], [0]],
+  },
+};
+
+for (const [name, { loss, rows }] of Object.entries(BRANCHES)) {
+  testOnDevices(`gradients through branches are rows, as in TensorFlow: ${name}`, async () => {
+    const graph = new tf.Graph();
+    const built = graph.asDefault(() => {
+      const t = tf.placeholder("float32", [4, 2], "t"), taken = tf.placeholder("bool", [], "taken");
+      const [g] = tf.gradients(loss(t, taken), t);
+      const [second] = tf.gradients(tf.sum(tf.mul(g!, t)), t);
+      return { rows: slices(g).indices, g: g!, second: second! };
+    });
+    await using session = new tf.Session({ graph });
+    for (const [k, taken] of [true, false].entries()) {
+      const feeds = { "t:0": TABLE, "taken:0": taken };
+      const found = await session.run(built, { feeds }) as Record<string, tf.NdArray>;
+      assertEquals(found.rows.toArray(), rows[k]);
+      // Eagerly a branch is all there is: its gradient may be that of nothing.
+      const first = tf.grad((t) => tf.add(loss(t, tf.tensor(taken)), tf.mul(tf.sum(t), 0)));
+      const second = tf.grad((t) => tf.sum(tf.mul(first(t), t)));
+      assertEquals(found.g.toArray(), first(TABLE).arraySync());
+      assertEquals(found.second.toArray(), second(TABLE).arraySync());
+    }
+  });
+}
+
+testOnDevices("an optimizer updates the rows that a branch picked, and leaves nothing", () => {
+  using table = tf.variable(TABLE), optimizer = tf.train.sgd(0.5);
+  const step = tf.function((taken: tf.Tensor) => {
+    optimizer.minimize(() => tf.cond(taken, () => tf.sum(rows(table)), () => tf.scalar(0)), false, [
+      table,
+    ]);
+  });
+  using taken = tf.tensor(true), not = tf.tensor(false);
+  step(taken);
+  step(not);
+  assertEquals(table.arraySync(), [[1, 2], [2.5, 3.5], [5, 6], [6, 7]]);
+  const before = tf.memory();
+  for (let i = 0; i < 3; i++) {
+    step(taken);
+    step(not);
+  }
+  const { numTensors, liveTapes } = tf.memory();
+  assertEquals([numTensors, liveTapes], [before.numTensors, before.liveTapes]);
+  assertEquals(table.arraySync(), [[1, 2], [1, 2], [5, 6], [3, 4]]);
+});
+
+testOnDevices("gradients through loops are dense, as in TensorFlow", () => {
+  const f = tf.function((t: tf.Tensor) =>
+    tf.whileLoop((i) => tf.less(i, 2), (i, s) => [tf.add(i, 1), tf.add(s, tf.sum(rows(t)))], [
+      tf.scalar(0, "int32"),
+      tf.scalar(0),
+    ])[1]
+  );
+  using table = tf.variable(TABLE);
+  const tape = new tf.GradientTape();
+  const g = tape.gradient(f(table), table) as tf.Tensor;
+  assert(!(g instanceof tf.IndexedSlices));
+  assertEquals(g.arraySync(), [[0, 0], [2, 2], [0, 0], [4, 4]]);
+});

@@ -2,14 +2,14 @@
  * Functions as attributes of control flow ops: tracing them, and what they capture as inputs of the op.
  */
 import { type OpInput, withRecorders } from "../../core/apply.ts";
-import type { DType } from "../../core/dtype.ts";
+import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Attrs, GradRule } from "../../core/op.ts";
 import { flatten, type Nest, packAs, refusePromise } from "../../core/nest.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
-import { ConcreteFunction } from "../functions/concrete_function.ts";
+import { callInputs, ConcreteFunction } from "../functions/concrete_function.ts";
 import { tapeGradient } from "../functions/run_tape.ts";
 import { TensorArray } from "../loops/tensor_array.ts";
 
@@ -100,6 +100,23 @@ export function packResults({ structure }: Traced, results: readonly Tensor[]): 
 /** Functions that an op of control flow may call may read variables unseen. */
 export function branchesCapture(attrs: Attrs): boolean {
   return Object.values(attrs).some((v) => (v as Branch | null)?.f?.mayCapture === true);
+}
+
+/** Numbers of the op's inputs of which one of the functions picks rows: their gradient is those rows. */
+export function rowsPicked(branches: readonly Branch[]): Set<number> {
+  return new Set(branches.flatMap(({ f, from }) => gradientsInRows(f).map((k) => from[k])));
+}
+
+/** What a function without arguments captures that has a gradient in rows. */
+function gradientsInRows(f: ConcreteFunction): number[] {
+  const needs = callInputs(f, []).map((t) => isTrainable(t.dtype));
+  try {
+    const { dxAt } = f.differentiable.backward({ order: "first", unseen: [], needs });
+    return dxAt.flatMap((at, k) => (at !== null && typeof at === "object" ? [k] : []));
+  } catch {
+    // What has no gradient is told of when it runs.
+    return [];
+  }
 }
 
 /** Gradient of an op whose last output is the tape of what it did. */

@@ -9,7 +9,14 @@ import { ValueError } from "../../core/errors.ts";
 import { relaxShapes, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
-import { type Branch, branchesCapture, CaptureList, packResults, trace } from "./branch.ts";
+import {
+  type Branch,
+  branchesCapture,
+  CaptureList,
+  packResults,
+  rowsPicked,
+  trace,
+} from "./branch.ts";
 import { effectAttrs } from "../../graph/func_graph.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
@@ -41,7 +48,9 @@ function branchOp(name: string): OpDef {
       vjp: (saved, dys, ctx) => {
         const rest = withoutFirst(ctx);
         const inputs = Array.from({ length: rest.inputs.length }, (_, k) => saved[`input:${k}`]);
-        return [null, ...tapeGradient(saved.tape, inputs, dys, rest)];
+        const { then_branch, else_branch } = ctx.attrs as Record<string, Branch>;
+        const rows = rowsPicked([then_branch, else_branch]);
+        return [null, ...tapeGradient(saved.tape, inputs, dys, rest, { rows })];
       },
     },
     host: true,

@@ -6,13 +6,17 @@ import { DTYPES, isTrainable } from "../../core/dtype.ts";
 import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { handleOf, type Resource, resourceOf } from "../../core/graph_node.ts";
+import { isConcrete } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { backprop, type Seed } from "../../autodiff/backprop.ts";
 import { type Step, stepValue } from "../../autodiff/steps.ts";
 import { type StepRecorder, tapeCount } from "../../autodiff/tape.ts";
-import { zerosOfTensor } from "../../ops/array/creation.ts";
+import { cast } from "../../ops/array/cast.ts";
+import { fill, zerosOfTensor } from "../../ops/array/creation.ts";
+import { dense, IndexedSlices } from "../../ops/array/indexed_slices.ts";
+import { range } from "../../ops/array/numbering.ts";
 import { variableSpec } from "../../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "../eager/eager.ts";
@@ -91,6 +95,7 @@ export const TapeGradient: OpDef = defineOp({
     "sources: int",
     "wanted: list(int)",
     "targets: list(int)",
+    "rows: list(int) = []",
     "strict: bool = false",
     "shapes: list(shape)",
   ],
@@ -126,16 +131,21 @@ function gradientSpec(t: Tensor, spec: Spec): Spec | null {
   return DTYPES[spec.dtype].kind !== "handle" && isTrainable(spec.dtype) ? spec : null;
 }
 
-/**
- * Applies {@linkcode TapeGradient}: one gradient per input, null for those that have none or need none. `strict`: an input without
- * one is an error.
- */
+/** How {@linkcode tapeGradient} gives gradients. */
+export interface TapeGradientsOptions {
+  /** True: an input without a gradient is an error. Default false. */
+  readonly strict?: boolean | undefined;
+  /** Numbers of inputs whose gradient is `IndexedSlices` where their shape is known. */
+  readonly rows?: ReadonlySet<number>;
+}
+
+/** Applies {@linkcode TapeGradient}: one gradient per input, null for those that have none or need none. */
 export function tapeGradient(
   tape: Tensor,
   inputs: readonly Tensor[],
   dys: readonly Tensor[],
   ctx: GradContext,
-  strict = false,
+  { strict = false, rows: asked }: TapeGradientsOptions = {},
 ): (Tensor | null)[] {
   const targets: number[] = [];
   const given: Tensor[] = [];
@@ -149,26 +159,40 @@ export function tapeGradient(
   );
   const wanted = specs.flatMap((s, i) => (s === null ? [] : [i]));
   if (wanted.length === 0) return inputs.map(() => null);
+  const rows = wanted.filter((i) => asked?.has(i) && isConcrete(specs[i]!.shape));
+  const made = wanted.flatMap((i): Spec[] => {
+    const { dtype, shape } = specs[i]!;
+    if (!rows.includes(i)) return [{ dtype, shape }];
+    return [{ dtype, shape: [null, ...shape!.slice(1)] }, { dtype: "int32", shape: [null] }];
+  });
   const all = [tape, ...inputs, ...given];
   const outputs = apply(TapeGradient, all, {
     Tin: all.map((t) => t.dtype),
-    Tout: wanted.map((i) => specs[i]!.dtype),
+    Tout: made.map((s) => s.dtype),
     sources: inputs.length,
     wanted,
     targets,
+    rows,
     strict,
-    shapes: wanted.map((i) => specs[i]!.shape),
+    shapes: made.map((s) => s.shape),
   });
   const grads = new Array<Tensor | null>(inputs.length).fill(null);
-  wanted.forEach((i, k) => grads[i] = outputs[k]);
+  let k = 0;
+  for (const i of wanted) {
+    const g = outputs[k++];
+    grads[i] = rows.includes(i)
+      ? new IndexedSlices(g, outputs[k++], specs[i]!.shape as readonly number[])
+      : g;
+  }
   return grads;
 }
 
 function runGradient(call: HostCall): HostResults {
-  const { sources, wanted, targets, strict } = call.attrs as {
+  const { sources, wanted, targets, rows, strict } = call.attrs as {
     sources: number;
     wanted: number[];
     targets: number[];
+    rows: number[];
     strict: boolean;
   };
   const tape = handleIn(call.inputs[0]) as RunTape;
@@ -194,10 +218,12 @@ function runGradient(call: HostCall): HostResults {
           t,
           k,
         ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k] }]));
-        return backprop(tape.steps, seeds, {
+        const found = backprop(tape.steps, seeds, {
           sources: all,
           variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
+          slices: rows.length > 0,
         });
+        return found.map((g, i) => g && (rows.includes(i) ? asRows(g) : dense(g)));
       })
     );
     const mapOfUnseen = (): NdArray =>
@@ -207,20 +233,17 @@ function runGradient(call: HostCall): HostResults {
           return g === null ? [] : [[r, body.result(g)] as const];
         })),
       );
-    const results = wanted.map((i) => {
-      if (isUnseen(inputs[i])) return mapOfUnseen();
+    const parts = wanted.flatMap((i): (Tensor | null)[] => {
       const g = grads[i];
-      if (g !== null) return body.result(g);
+      if (g instanceof IndexedSlices) return [g.values, g.indices];
+      if (g !== null || isUnseen(inputs[i])) return [g];
       if (strict && i < tape.sources.length) throw cutTape(call.node, i);
-      return body.result(body.within(() => zerosFor(inputs[i], body)));
+      const zeros = body.within(() => zerosFor(inputs[i], body, rows.includes(i)));
+      return zeros instanceof IndexedSlices ? [zeros.values, zeros.indices] : [zeros];
     });
+    const results = parts.map((g) => (g === null ? mapOfUnseen() : body.result(g)));
     if (!body.recorder) return [...results, null];
-    const next = new RunTape(
-      body.recorder,
-      [...ids, ...dys.map((d) => d.id)],
-      wanted.map((i) => grads[i]),
-      tape,
-    );
+    const next = new RunTape(body.recorder, [...ids, ...dys.map((d) => d.id)], parts, tape);
     return [...results, tapeValue(next)];
   } catch (e) {
     body.recorder?.release();
@@ -230,9 +253,25 @@ function runGradient(call: HostCall): HostResults {
   }
 }
 
-function zerosFor(x: OpInput, body: BodyCall): Tensor {
+/** A zero gradient of an input; as rows it has none. */
+function zerosFor(x: OpInput, body: BodyCall, isRows: boolean): Tensor {
   const resource = x instanceof Tensor ? resourceOf(x) : undefined;
+  if (isRows) {
+    const { shape, dtype } = resource ? variableSpec(x as Tensor)! : x;
+    return new IndexedSlices(
+      fill([0, ...shape!.slice(1) as number[]], 0, dtype),
+      fill([0], 0, "int32"),
+    );
+  }
   return resource ? zerosOfVariable(resource) : zerosOfTensor(onDevice(x, body.device));
+}
+
+/** A gradient as rows and `int32` indices: all of them where it is whole. */
+function asRows(g: Tensor): IndexedSlices {
+  const { values, indices } = g instanceof IndexedSlices
+    ? g
+    : { values: g, indices: range(0, g.shape[0], 1, "int32") };
+  return new IndexedSlices(values, cast(indices, "int32"));
 }
 
 /** A tape of higher order follows everything the first one followed. */
