@@ -347,6 +347,7 @@ import "./runtime/branches/cond.ts";
 import "./graph/assert.ts";
 import "./graph/scopes.ts";
 import "./runtime/branches/case.ts";
+import "./runtime/loops/host_rows.ts";
 import "./runtime/loops/boundary.ts";
 import "./runtime/loops/late_feeds.ts";
 import "./runtime/loops/rows.ts";

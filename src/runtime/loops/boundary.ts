@@ -4,7 +4,9 @@
  */
 import type { BufferRead, Device } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import { type EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import type { RunContext } from "../session/run_context.ts";
+import { uploadTogether } from "./host_rows.ts";
 
 /** A run that waits. */
 export interface Waiting {
@@ -20,31 +22,84 @@ export interface Waiting {
   fail(error: unknown): void;
 }
 
+/** A run whose kernels wait for host arrays. */
+export interface Uploading {
+  /** The arrays. */
+  readonly arrays: readonly NdArray[];
+  /** Where they are wanted. */
+  readonly device: Device;
+  /** Goes on, with them there. */
+  go(tensors: readonly EagerTensor[]): void;
+  /** Ends it: they cannot be brought there. */
+  fail(error: unknown): void;
+}
+
+/**
+ * Which runs let their host arrays be uploaded with those of others: each by itself; all that wait at a boundary; or those that have
+ * nothing left for the host to do, when {@linkcode Boundary.upload} is called.
+ */
+export type Uploads = "alone" | "together" | "last";
+
+/** How runs wait. */
+export interface BoundaryOptions {
+  /** True: runs wait before whatever is more than a kernel; else only where they must read. */
+  readonly isClosed?: boolean;
+  /** Which arrays are uploaded together. Default `"alone"`. */
+  readonly uploads?: Uploads;
+}
+
 /** Where runs wait to read together. */
 export class Boundary {
   /** True: nothing goes beyond it that others could notice, until it is passed. */
   isClosed: boolean;
   /** True: a run failed before it was known to be wanted. */
   hasFailed = false;
+  /** Which arrays are uploaded together. */
+  readonly uploads: Uploads;
   readonly #context: RunContext;
   #waiting: Waiting[] = [];
+  #uploading: Uploading[] = [];
+  #next: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null;
   #isUnattended = false;
   #isDue = false;
 
-  /** A boundary in this run. `isClosed`: runs wait before whatever is more than a kernel; else only where they must read. */
-  constructor(context: RunContext, isClosed = false) {
+  /** A boundary in this run. */
+  constructor(context: RunContext, { isClosed = false, uploads = "alone" }: BoundaryOptions = {}) {
     this.#context = context;
     this.isClosed = isClosed;
+    this.uploads = uploads;
   }
 
-  /** How many runs wait. */
+  /** How many runs wait to be passed. */
   get count(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + (this.uploads === "last" ? 0 : this.#uploading.length);
+  }
+
+  /** How many runs wait for arrays. */
+  get uploading(): number {
+    return this.#uploading.length;
   }
 
   /** Lets a run wait. */
   add(waiting: Waiting): void {
     this.#waiting.push(waiting);
+    this.#passSoon();
+  }
+
+  /** Lets a run wait until its arrays have been uploaded. */
+  addUpload(uploading: Uploading): void {
+    this.#uploading.push(uploading);
+    this.#next?.resolve();
+    this.#next = null;
+    if (this.uploads === "together") this.#passSoon();
+  }
+
+  /** When the next run waits for arrays. */
+  nextUpload(): Promise<void> {
+    return (this.#next ??= Promise.withResolvers<void>()).promise;
+  }
+
+  #passSoon(): void {
     if (!this.#isUnattended || this.#isDue) return;
     this.#isDue = true;
     queueMicrotask(() => {
@@ -58,6 +113,25 @@ export class Boundary {
     this.#isUnattended = true;
   }
 
+  /** Uploads what runs wait for together, and lets them go on. */
+  upload(): void {
+    const uploading = this.#uploading;
+    if (uploading.length === 0) return;
+    this.#uploading = [];
+    const { counter } = this.#context, [{ device }] = uploading;
+    const upload = (): EagerTensor[] =>
+      outsideScopes(() => uploadTogether(uploading.flatMap((u) => u.arrays), device));
+    let tensors: EagerTensor[];
+    try {
+      tensors = counter === null ? upload() : counter.within(upload);
+    } catch (error) {
+      for (const u of uploading) u.fail(error);
+      return;
+    }
+    let at = 0;
+    for (const { arrays, go } of uploading) go(tensors.slice(at, at += arrays.length));
+  }
+
   /**
    * Reads what runs wait for, in one copy together with `also`, and lets them go on, unless `decide` says from the latter that they
    * are not wanted.
@@ -69,6 +143,7 @@ export class Boundary {
     const waiting = this.#waiting;
     const go = (goes: readonly (() => void)[]): void => {
       for (const go of goes) go();
+      if (this.uploads === "together") this.upload();
     };
     const goes = this.read(also, (arrays) => {
       const isWanted = decide(arrays);

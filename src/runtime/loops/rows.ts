@@ -8,6 +8,7 @@ import type { Branch } from "../branches/branch.ts";
 import type { ControlCall } from "../functions/control_call.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
+import { arraySlots } from "../plan/slots.ts";
 import { Boundary } from "./boundary.ts";
 import { LateFeeds, readsBeside } from "./late_feeds.ts";
 import type { Later } from "./later.ts";
@@ -32,14 +33,15 @@ type Row = OpInput[] | Promise<OpInput[]> | Later<OpInput[]>;
 export function runRows(control: ControlCall, rows: Rows): Results {
   const { body, host } = rows;
   if (!body.f.graph.ordered) return runTogether(control, rows);
-  return control.call.device.type === "GPU" && waitsBeforeEffects(control.planOf(body, host))
-    ? runInTurn(control, rows)
-    : runAlone(control, rows);
+  if (control.call.device.type === "CPU") return runAlone(control, rows);
+  const plan = control.planOf(body, host);
+  const isTogether = hasEffectsOfHost(plan) && (reads(plan) || arraySlots(plan).length > 0);
+  return isTogether ? runInTurn(control, rows) : runAlone(control, rows);
 }
 
 /** Calls that wait for nobody. */
 function runTogether(control: ControlCall, { body, args, host }: Rows): Results {
-  const boundary = new Boundary(control.call.context);
+  const boundary = new Boundary(control.call.context, { uploads: "together" });
   const isRead = control.call.device.type === "GPU";
   const begun: Row[] = [];
   const begin = (): Results => {
@@ -53,11 +55,7 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
       begun.push(isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, host));
     }
     const passed = boundary.passAll();
-    return passed ? passed.then(collect) : collect();
-  };
-  const collect = (): Results => {
-    const outs = begun.map(taken);
-    return outs.some((o) => o instanceof Promise) ? Promise.all(outs) : outs as OpInput[][];
+    return passed ? passed.then(() => collect(begun)) : collect(begun);
   };
   return begin();
 }
@@ -67,23 +65,51 @@ function runAlone(control: ControlCall, { body, args, host }: Rows): Results {
   return inTurn(args, (a) => control.run(body, a, host));
 }
 
-/** Calls of which each goes on, beyond what all of them compute and read together first, when the one before has ended. */
+/**
+ * Calls of which each goes on, beyond what all of them compute and read together first, when the host has nothing more to do for the one
+ * before. What kernels are left to do then, they all do when their arrays are uploaded together.
+ */
 function runInTurn(control: ControlCall, rows: Rows): Results {
   const { body, args, host } = rows;
   const results = inTurn(windowsOf(args), (window): Results => {
-    const boundary = new Boundary(control.call.context, true);
+    const boundary = new Boundary(control.call.context, { isClosed: true, uploads: "last" });
     const begun = window.map((a) => ({ a, ...begin(control, boundary, rows, a) }));
-    const goOn = (goes: readonly (() => void)[]): Results =>
-      inTurn(begun, ({ row, a, place }): OpInput[] | Promise<OpInput[]> => {
-        if (row === null) return control.run(body, a, host);
+    const goOn = (goes: readonly (() => void)[]): Results => {
+      const gone = inTurn(begun, ({ row, a, place }): Gone | Promise<Gone> => {
+        if (row === null) return whenDone(control.run(body, a, host));
+        const before = boundary.uploading;
         if (place >= 0) goes[place]();
         const passed = boundary.passAll();
-        return passed ? passed.then(() => taken(row)) : taken(row);
+        const hostDone = () =>
+          boundary.uploading > before ? { row } : whenDone(taken(row), boundary);
+        return passed ? passed.then(hostDone) : hostDone();
       });
+      const finish = (gone: readonly Gone[]): Results => {
+        boundary.upload();
+        return collect(gone.map(({ row }) => row));
+      };
+      return gone instanceof Promise ? gone.then(finish) : finish(gone);
+    };
     const read = boundary.read();
     return read instanceof Promise ? read.then(goOn) : goOn(read);
   });
   return results instanceof Promise ? results.then((r) => r.flat()) : results.flat();
+}
+
+/** A call for which the host has nothing more to do. */
+interface Gone {
+  readonly row: Row;
+}
+
+/** When a call has ended, or waits at the boundary for an upload. */
+function whenDone(row: OpInput[] | Promise<OpInput[]>, boundary?: Boundary): Gone | Promise<Gone> {
+  if (!(row instanceof Promise)) return { row };
+  return Promise.race([row, boundary?.nextUpload() ?? row]).then(() => ({ row }));
+}
+
+function collect(rows: readonly Row[]): Results {
+  const outs = rows.map(taken);
+  return outs.some((o) => o instanceof Promise) ? Promise.all(outs) : outs as OpInput[][];
 }
 
 /** What a loop hands on from row to row. */
@@ -111,7 +137,7 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
   const plan = control.planOf(body, host);
   if (!waitsBeforeEffects(plan) || !readsBeside(plan, late())) return all(inTurn(args, call));
   return all(inTurn(windowsOf(args), (window) => {
-    const boundary = new Boundary(control.call.context, true);
+    const boundary = new Boundary(control.call.context, { isClosed: true });
     // The state that the first one gets is there: it is read with what the others read.
     const begun = window.map((a) =>
       a === args[0]
@@ -199,12 +225,19 @@ async function restInTurn<T, R>(
 }
 
 /** True for a body that computes something for the host to read, and has no effect but what the host does then. */
-export function waitsBeforeEffects({ steps }: Plan): boolean {
-  // Variables are read and assigned among kernels, while other ops of the host wait at a boundary.
-  return steps.some((s) => s.mayRead) &&
-    steps.every(({ node: { def } }) =>
-      def.host === true
-        ? def !== ReadVariableOp && def !== AssignVariableOp
-        : def.effects === "none" && !def.stateful
-    );
+export function waitsBeforeEffects(plan: Plan): boolean {
+  return reads(plan) && hasEffectsOfHost(plan);
+}
+
+function reads({ steps }: Plan): boolean {
+  return steps.some((s) => s.mayRead);
+}
+
+/** True where all effects are the host's, at a boundary: variables are read and assigned among kernels. */
+function hasEffectsOfHost({ steps }: Plan): boolean {
+  return steps.every(({ node: { def } }) =>
+    def.host === true
+      ? def !== ReadVariableOp && def !== AssignVariableOp
+      : def.effects === "none" && !def.stateful
+  );
 }

@@ -3,7 +3,6 @@
  * each once: a loop that carries a TensorArray would copy it at every step.
  */
 import { apply, type OpInput } from "../../core/apply.ts";
-import { DTYPES, type HostData, makeData } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import {
@@ -12,7 +11,6 @@ import {
   relaxShapes,
   sameShape,
   shapeText,
-  sizeOf,
 } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
@@ -24,6 +22,7 @@ import { type Branch, CaptureList, tapeGrad, type Traced } from "../branches/bra
 import { effectAttrs } from "../../graph/func_graph.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { cpuDevice } from "../devices.ts";
+import { rowsOnHost, stackOnHost } from "./host_rows.ts";
 import { hostStateOfScan } from "./host_state.ts";
 import { runFold, runRows } from "./rows.ts";
 import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
@@ -188,30 +187,6 @@ function rowsOf(x: OpInput, node: string, onHost: boolean): OpInput[] {
   }
   if (shape?.[0] === 0) return [];
   return onHost && x instanceof NdArray ? rowsOnHost(x) : unstack(x);
-}
-
-function rowsOnHost({ dtype, shape: [n, ...row], data }: NdArray): NdArray[] {
-  const size = sizeOf(row) * DTYPES[dtype].slots;
-  return Array.from(
-    { length: n },
-    (_, k) => new NdArray(dtype, row, data.slice(k * size, (k + 1) * size) as HostData),
-  );
-}
-
-/** Host arrays of one shape as rows of one; null for anything else. */
-function stackOnHost(values: readonly OpInput[]): NdArray | null {
-  const first = values[0];
-  if (!(first instanceof NdArray) || DTYPES[first.dtype].kind === "handle") return null;
-  const { dtype, shape } = first;
-  const data = makeData(dtype, values.length * sizeOf(shape));
-  const size = data.length / values.length;
-  for (let k = 0; k < values.length; k++) {
-    const v = values[k];
-    if (!(v instanceof NdArray) || !sameShape(v.shape, shape)) return null;
-    if (Array.isArray(data)) data.splice(k * size, size, ...v.data as Uint8Array[]);
-    else (data as Float32Array).set(v.data as Float32Array, k * size);
-  }
-  return new NdArray(dtype, [values.length, ...shape], data);
 }
 
 function checkStates(next: readonly OpInput[], before: readonly OpInput[], node: string): void {

@@ -299,7 +299,7 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   const runBody = (): Next | Promise<Next> => control.run(body, vars, host.body);
   /** Runs the body up to what it reads, which is read together with the condition. */
   const runAhead = (p: EagerTensor): Next | Promise<Next> => {
-    const boundary = new Boundary(call.context, true);
+    const boundary = new Boundary(call.context, { isClosed: true });
     let ahead: OpInput[] | Later<OpInput[]> | null = null;
     try {
       ahead = control.runTo(boundary, body, vars, host.body);

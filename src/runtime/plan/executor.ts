@@ -171,7 +171,7 @@ class Execution {
       // Where nothing is pending, kernels run in one go as far as they can.
       const state = this.#states[i], isWaiting = state === WAITING || state === QUEUED;
       const isNext = isWaiting && isClear && this.#late === null &&
-        this.#left === steps.length - i;
+        this.#left === steps.length - i && !this.#mustUpload(steps[i]);
       const ran = isNext ? this.#runSegment(segments, i) : 0;
       i += ran;
       if (ran > 0) continue;
@@ -204,7 +204,24 @@ class Execution {
         drop: () => this.#drop(),
         fail: (error) => this.#fail(locatedAt(error, steps[0].node)),
       });
-    }
+    } else if (this.#boundary !== null && !this.#states.includes(STARTED)) this.#letUpload();
+  }
+
+  /** Waits until what kernels need has been uploaded. */
+  #letUpload(): void {
+    const device = gpuDevice()!, slots = this.#slots.arraysFor(device);
+    this.#boundary!.addUpload({
+      arrays: slots.map((slot) => this.#slots.values[slot] as NdArray),
+      device,
+      go: (tensors) => {
+        if (this.#failed) { for (const t of tensors) t.dispose(); }
+        else {
+          tensors.forEach((t, i) => this.#slots.brought(slots[i], t));
+          this.#goOn([]);
+        }
+      },
+      fail: (error) => this.#fail(error),
+    });
   }
 
   /** Lets all that is there now be read before the late feeds come. */
@@ -275,8 +292,24 @@ class Execution {
     return this.#late === null || !inputs.some((slot) => this.#late!.has(slot));
   }
 
+  /** True for a kernel that waits until arrays have been uploaded together with those of other runs. */
+  #mustUpload({ node, device }: PlanStep): boolean {
+    const uploads = this.#boundary?.uploads ?? "alone";
+    if (uploads === "alone" || node.def.host === true || device.type !== "GPU") return false;
+    return this.#slots.arraysFor(device).length > 0 &&
+      (uploads === "together" || !this.#hasHostLeft());
+  }
+
+  #hasHostLeft(): boolean {
+    return this.#plan.steps.some((s) => s.node.def.host === true && this.#states[s.index] !== DONE);
+  }
+
   /** Begins a step, unless the boundary is before it. */
   #start(step: PlanStep): void {
+    if (this.#mustUpload(step)) {
+      this.#states[step.index] = WAITING;
+      return;
+    }
     if (this.#boundary === null || !this.#waitsThere(step, this.#boundary)) {
       return this.#begin(step);
     }

@@ -31,6 +31,23 @@ export function memoryOf(plan: Plan): PlanMemory {
   return memory;
 }
 
+const givenToKernels = new WeakMap<Plan, readonly number[]>();
+
+/** Slots of what the host gives to kernels of a GPU. */
+export function arraySlots(plan: Plan): readonly number[] {
+  let slots = givenToKernels.get(plan);
+  if (!slots) {
+    const made = new Set(plan.steps.flatMap((s) => (s.node.def.host === true ? s.outputs : [])));
+    const read = plan.steps.flatMap((s) =>
+      s.device.type === "GPU" && s.node.def.host !== true
+        ? s.inputs.filter((slot, i) => !s.onHost[i] && made.has(slot))
+        : []
+    );
+    givenToKernels.set(plan, slots = [...new Set(read)]);
+  }
+  return slots;
+}
+
 /** Frees what a plan holds between runs. */
 export function releasePlan(plan: Plan): void {
   const memory = memoryOf(plan);
@@ -204,6 +221,20 @@ export class Slots {
     // A script's result: uploaded once, however many steps read it; the host array stays for scripts.
     this.#hosts[slot] = v;
     return this.values[slot] = constantTensor(v, device);
+  }
+
+  /** Slots of host arrays that are still to be brought to kernels. */
+  arraysFor(device: Device): number[] {
+    return arraySlots(this.#plan).filter((slot) => {
+      const v = this.values[slot];
+      return v instanceof NdArray && device.supports(v.dtype);
+    });
+  }
+
+  /** A host array has been brought to a device. */
+  brought(slot: number, tensor: EagerTensor): void {
+    this.#hosts[slot] = this.values[slot] as NdArray;
+    this.values[slot] = tensor;
   }
 
   #constant(slot: number, value: NdArray, device: Device): OpInput {
