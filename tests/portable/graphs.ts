@@ -9,9 +9,13 @@ import { FAMILIES } from "../op_samples/mod.ts";
 /** A graph to be written, what it is fed and what is read. */
 export interface Case {
   readonly name: string;
+  /** The op that it is about, or the program. */
+  readonly op: string;
   readonly graph: tf.Graph;
   readonly feeds: Readonly<Record<string, tf.NdArray>>;
   readonly fetches: readonly string[];
+  /** The operation to be run first, where there are variables. */
+  readonly init?: string;
 }
 
 const samples = Object.assign({}, ...Object.values(FAMILIES)) as Record<
@@ -51,7 +55,7 @@ function caseOf(
     });
     return apply(def, xs, sample.attrs ?? {}).map((t) => t.name);
   });
-  return { name, graph, feeds, fetches };
+  return { name, op: def.name, graph, feeds, fetches };
 }
 
 type Build = (x: tf.Tensor, y: tf.Tensor) => tf.Tensor | readonly tf.Tensor[];
@@ -98,7 +102,96 @@ const PROGRAMS: Readonly<Record<string, Build>> = {
       x,
       y,
     ]) as readonly tf.Tensor[],
+  "a variable that is assigned and read in turn": (x) => {
+    const v = tf.variable([1, 2, 3], true, "v");
+    const added = v.assignAdd(tf.sum(x, 0)) as unknown as tf.Tensor;
+    return [added, tf.controlDependencies([added.op as tf.Operation], () => tf.mul(v, 2))];
+  },
+  "a step of Adam": (x, y) =>
+    trained(() => {
+      const w = tf.variable([1, 2, 3], true, "w");
+      const loss = tf.sum(tf.square(tf.sub(tf.mul(w, tf.sum(x, 0)), y)));
+      return { w, step: new tf.compat.v1.train.AdamOptimizer(0.1).minimize(loss) };
+    }),
+  "steps of version 1: momentum, and Adagrad on rows": (x) => {
+    const v1 = tf.compat.v1;
+    const table = v1.getVariable("table", { initializer: [[1, 2, 3], [4, 5, 6]] });
+    const loss = tf.sum(tf.square(tf.mul(tf.gather(table, [1, 1]), x)));
+    const dense = v1.getVariable("dense", { initializer: [1, 2, 3] });
+    return [
+      trained(() => ({
+        w: table,
+        step: new v1.train.AdagradOptimizer(0.5).minimize(loss, { varList: [table] }),
+      })),
+      trained(() => ({
+        w: dense,
+        step: new v1.train.MomentumOptimizer(0.5, 0.9).minimize(tf.sum(tf.pow(dense, 3)), {
+          varList: [dense],
+        }),
+      })),
+    ];
+  },
+  "functions of functions, and their gradients": (x, y) => {
+    const inner = tf.function((t: tf.Tensor) => tf.softmax(tf.mul(t, y)));
+    const outer = tf.function((t: tf.Tensor) => tf.sum(tf.square(inner(t) as tf.Tensor)));
+    const loss = outer(x) as tf.Tensor;
+    return [loss, ...tf.gradients(loss, [x, y]) as tf.Tensor[]];
+  },
+  "one of several branches": (x, y) =>
+    tf.switchCase(tf.cast(tf.reshape(tf.slice(y, [2], [1]), []), "int32"), [
+      () => tf.sum(x),
+      () => tf.mean(x),
+      () => tf.logSumExp(tf.mul(x, y)),
+    ]),
+  "a loop that writes an array": (x) =>
+    tf.whileLoop((i) => tf.less(i, 4), (i, rows) => [
+      tf.add(i, 1),
+      rows.write(i, tf.mul(tf.sum(x, 0), tf.cast(i, "float32"))),
+    ], [
+      tf.scalar(0, "int32"),
+      new tf.TensorArray("float32", 4, { elementShape: [3] }),
+    ] as [tf.Tensor, tf.TensorArray])[1].stack(),
+  "a small convolutional network and its gradients": (x) => {
+    const image = tf.reshape(tf.tile(x, [4, 2]), [2, 4, 6, 1]);
+    const filter = tf.reshape(tf.sin(tf.range(0, 18)), [3, 3, 1, 2]);
+    const found = tf.maxPool(tf.relu(tf.conv2d(image, filter, 1, "same")), 2, 2, "valid");
+    return [found, ...tf.gradients(tf.sum(tf.square(found)), [filter, image]) as tf.Tensor[]];
+  },
+  "attention and a layer norm": (x) => {
+    const q = tf.reshape(tf.concat([x, tf.neg(x)]), [1, 1, -1, 3]);
+    const seen = tf.layerNorm(tf.scaledDotProductAttention(q, q, q) as tf.Tensor, [1, 2, 3], [
+      0,
+      1,
+      0,
+    ]);
+    return [seen, tf.gradients(tf.sum(tf.pow(seen, 3)), x)[0]!];
+  },
+  "slices, products and a clip, and second derivatives": (x, y) => {
+    const part = tf.stridedSlice(x, [0, 2], [2, -4], [1, -2]);
+    const loss = tf.sum(tf.tensordot(tf.square(part), tf.einsum("i,j->ij", y, y), 0));
+    const [clipped] = tf.clipByGlobalNorm(tf.gradients(loss, [x, y]), 2);
+    return [...clipped as tf.Tensor[], tf.hessians(loss, y)[0]];
+  },
+  "spectra": (x, y) => {
+    const loss = tf.sum(tf.square(tf.real(tf.mul(tf.rfft(tf.mul(x, y)), tf.complex(0.5, 2)))));
+    return [loss, tf.gradients(loss, x)[0]!];
+  },
+  "ragged rows": (x) => {
+    const rows = tf.RaggedTensor.fromRowLengths(tf.reshape(x, [-1]), [1, 0, 3, 2]);
+    return [tf.ragged.sum(rows, 1) as tf.Tensor, rows.toTensor({ defaultValue: 7 })];
+  },
+  "a check that holds": (x) =>
+    tf.controlDependencies(
+      [tf.Assert(tf.less(tf.sum(x), 100), ["too large", x])!],
+      () => tf.neg(x),
+    ),
 };
+
+/** A model's training: what `step` gives when it has run. */
+function trained(make: () => { readonly w: tf.Tensor; readonly step: tf.Operation }) {
+  const { w, step } = make();
+  return tf.controlDependencies([step], () => tf.mul(w, 1));
+}
 
 /** A list that another file fills: rows `x[0]`, `y`, then one more is added. */
 function imported(x: tf.Tensor, y: tf.Tensor): readonly tf.Tensor[] {
@@ -147,12 +240,29 @@ export const PROGRAM_NAMES: readonly string[] = Object.keys(PROGRAMS);
 /** A program as a graph. */
 export function program(name: string): Case {
   const graph = new tf.Graph();
-  const fetches = graph.asDefault(() => {
+  const rest = graph.asDefault(() => {
     const x = tf.placeholder("float32", [null, 3], "x"), y = tf.placeholder("float32", [3], "y");
     const made = PROGRAMS[name](x, y);
-    return (Array.isArray(made) ? made : [made]).map((t: tf.Tensor) => t.name);
+    const { globalVariables, globalVariablesInitializer } = tf.compat.v1;
+    const init = globalVariables().length > 0 ? globalVariablesInitializer().name : undefined;
+    const fetches = (Array.isArray(made) ? made : [made]).map((t: tf.Tensor) => t.name);
+    return { fetches, ...(init === undefined ? {} : { init }) };
   });
-  return { name, graph, feeds: { "x:0": X, "y:0": Y }, fetches };
+  return { name, op: name, graph, feeds: { "x:0": X, "y:0": Y }, ...rest };
+}
+
+/** What a graph computes, in a session of its own. */
+export async function run(
+  graph: tf.Graph,
+  fetches: readonly tf.Tensor[],
+  { feeds, init }: Case,
+): Promise<tf.NdArray[]> {
+  await using session = new tf.Session({ graph });
+  if (init !== undefined) await session.run(graph.getOperationByName(init));
+  const values = await session.run([...fetches], { feeds });
+  return (values as unknown[]).map((v, k) =>
+    v instanceof tf.NdArray ? v : tf.constant(v as number, fetches[k].dtype).ndarraySync()
+  );
 }
 
 /** Programs and ops, all of them. */

@@ -1,10 +1,14 @@
-/** Portable GraphDefs: only ops of TensorFlow, and the same numbers. TensorFlow 2.21 was asked about every graph of `graphs.ts`. */
+/**
+ * Portable GraphDefs: only ops of TensorFlow, and the same numbers. TensorFlow 2.21 was asked about every graph of `graphs.ts`:
+ * `ask_tensorflow.py` wrote what it said to `tensorflow.json`.
+ */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { registeredOps } from "../../src/core/op.ts";
+import { type OpDef, registeredOps } from "../../src/core/op.ts";
 import { difference } from "../../src/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
-import { type Case, casesOf, opsInParts, program, PROGRAM_NAMES } from "./graphs.ts";
+import { allCases, type Case, casesOf, opsInParts, program, PROGRAM_NAMES, run } from "./graphs.ts";
+import asked from "./tensorflow.json" with { type: "json" };
 import known from "./tensorflow_ops.json" with { type: "json" };
 
 const TENSORFLOW = new Set<string>(known);
@@ -16,14 +20,6 @@ const IN_PROGRAMS = new Set(
 
 function opsIn({ node, library }: tf.GraphDefJson): string[] {
   return [...node, ...(library?.function ?? []).flatMap((f) => f.nodeDef)].map((n) => n.op);
-}
-
-async function run(graph: tf.Graph, fetches: readonly tf.Tensor[], { feeds }: Case) {
-  await using session = new tf.Session({ graph });
-  const values = await session.run([...fetches], { feeds });
-  return (values as unknown[]).map((v, k) =>
-    v instanceof tf.NdArray ? v : tf.constant(v as number, fetches[k].dtype).ndarraySync()
-  );
 }
 
 async function check(c: Case): Promise<void> {
@@ -64,6 +60,18 @@ testOnDevices(
   },
 );
 
+Deno.test("TensorFlow ran every graph that is written, and computed the same to 3e-6", () => {
+  const graphs: Record<string, number> = {};
+  for (const { op } of allCases()) graphs[op] = (graphs[op] ?? 0) + 1;
+  const found = Object.entries(asked as Record<string, { graphs: number; distance: number }>);
+  assertEquals(
+    Object.fromEntries(found.map(([op, { graphs }]) => [op, graphs])),
+    graphs,
+    "what is in tensorflow.json: run ask_tensorflow.py",
+  );
+  assertEquals(found.filter(([, { distance }]) => !(distance <= 3e-6)), []);
+});
+
 Deno.test("every op is TensorFlow's, has parts or a reason why not", () => {
   const own = registeredOps().filter((d) =>
     (d.portable === undefined || typeof d.portable === "object" && "without" in d.portable) &&
@@ -97,6 +105,52 @@ Deno.test("toGraphDef() and portability() list the nodes that TensorFlow cannot 
   }
   assertEquals(opsIn(g.toGraphDef({ portable: false })).includes("RotateWithOffset"), true);
 });
+
+/** Programs with ops that TensorFlow has no counterpart of. */
+const WITHOUT: Readonly<Record<string, (x: tf.Tensor) => unknown>> = {
+  "a gradient through a branch": (x) =>
+    tf.gradients(tf.cond(tf.greater(tf.sum(x), 0), () => tf.sum(x), () => tf.sum(tf.neg(x))), x),
+  "gradients of variables that scripts read": (x) => {
+    const v = tf.variable([1, 2, 3], true, "v");
+    const read = (y: tf.Tensor) => tf.pyFunction((y: tf.Tensor) => tf.mul(y, v), [y], "float32");
+    const loss = tf.add(tf.sum(read(x)), tf.sum(read(tf.neg(x))));
+    tf.train.sgd(0.1).minimize(() => loss);
+    return tf.variableGrads(() => loss as tf.Scalar);
+  },
+};
+
+Deno.test("portability() names the nodes of every op of our own that a graph may hold and TensorFlow not", () => {
+  const graphs = registeredOps().flatMap((def) => unportable(def) ? casesOf(def) : []).map((c) =>
+    c.graph
+  );
+  for (const [name, build] of Object.entries(WITHOUT)) {
+    const graph = new tf.Graph();
+    graph.asDefault(() => build(tf.placeholder("float32", [3], "x")));
+    assertThrows(
+      () => graph.toGraphDef({ allowAnonymousScripts: true }),
+      tf.ValueError,
+      "no counterpart",
+      name,
+    );
+    graphs.push(graph);
+  }
+  const named = new Set<string>();
+  for (const graph of graphs) {
+    for (const { node, op } of tf.portability(graph)) {
+      assertEquals(graph.getOperationByName(node).type, op);
+      named.add(op);
+    }
+  }
+  assertEquals(
+    registeredOps().filter((d) => unportable(d) && !named.has(d.name)).map((d) => d.name),
+    ["_FusedPointwise", "_GroupedUpdate", "_GroupedColumnSum", "_OntoRows"],
+    "ops that plans alone make",
+  );
+});
+
+function unportable({ portable }: OpDef): boolean {
+  return typeof portable === "object" && "never" in portable;
+}
 
 Deno.test("toGraphDef({ portable: false }) writes ops as they are", () => {
   const g = new tf.Graph();
@@ -141,6 +195,7 @@ testOnDevices("toGraphDef() keeps scripts in the bodies of loops over rows", asy
   assertEquals(library!.function.map((f) => f.signature.isStateful ?? false), [true, false, true]);
   await check({
     name: "scripts",
+    op: "scripts",
     graph,
     feeds: { "x:0": new tf.NdArray("float32", [2, 3], Float32Array.of(1, 2, 3, 4, 5, 6)) },
     fetches: [y.name],

@@ -1,7 +1,7 @@
 /**
  * Order: topk, sort, argsort, and search in sorted sequences.
  */
-import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
+import { apply, apply1, compose, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
@@ -11,7 +11,7 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { pickCpu, placeCpu, searchSortedCpu, topkCpu } from "../../kernels/host/topk.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { transpose } from "../array/move.ts";
-import { hostInts, shape } from "../array/view.ts";
+import { hostInts, reshape, shape } from "../array/view.ts";
 import { lastExtent } from "../array/host_shape.ts";
 import {
   asTensor,
@@ -267,8 +267,22 @@ export function searchSorted(
       "sortedSequence",
       "values",
     ]);
-    return apply1(side === "left" ? LowerBound : UpperBound, inputs);
+    const op = side === "left" ? LowerBound : UpperBound;
+    const shapes = inputs.map(rowsShape), [a, b] = inputs.map((x) => shapeOfInput(x)?.length);
+    if (!currentInterpreter().symbolic || a !== b || a === 2 || shapes.includes(null)) {
+      return apply1(op, inputs);
+    }
+    // In a graph it is TensorFlow's op, which has rows to search.
+    const rows = inputs.map((x, i) => reshape(x, shapes[i]!));
+    return reshape(apply1(op, rows), shape(inputs[1]));
   });
+}
+
+/** The shape of all rows along the last axis, one below the other; null where it is not known how long they are. */
+function rowsShape(x: OpInput): number[] | null {
+  const dims = shapeOfInput(x), last = dims?.at(-1);
+  if (dims?.length === 1) return [1, -1];
+  return last == null ? null : [-1, last];
 }
 
 /**

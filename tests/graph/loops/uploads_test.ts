@@ -69,7 +69,7 @@ const CASES: Readonly<Record<string, Case>> = {
         (v: tf.NdArray) => [plusOne(v), Math.round(Number(v.at(0)))],
         [tf.mul(r, 1)],
         [tf.TensorSpec([2], "float32"), tf.TensorSpec([], "int32")],
-      ) as tf.Tensor[];
+      );
       return tf.add(tf.mul(a, 2), tf.cast(b, "float32"));
     },
     want: (v) => 2 * (v + 1) + 2 * Math.floor(v / 2),
