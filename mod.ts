@@ -60,8 +60,10 @@ export { tfFunction as function } from "./src/runtime/functions/function.ts";
 export { importGraphDef } from "./src/runtime/graph_defs/import_graph_def.ts";
 export {
   type Feeds,
+  type FeedValue,
   type Fetch,
   type Fetched,
+  type FetchedOf,
   type RunOptions,
   Session,
   type SessionOptions,

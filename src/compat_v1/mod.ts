@@ -26,6 +26,9 @@ export {
   type VarianceScalingOptions,
   zerosInitializer,
 } from "./initializers.ts";
+export { sparsePlaceholder } from "./placeholders.ts";
+/** Ragged tensors, and such to be fed. */
+export * as ragged from "./ragged.ts";
 export { getRandomSeed } from "./random_seed.ts";
 export {
   type Callable,

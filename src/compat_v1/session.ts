@@ -3,25 +3,28 @@
  */
 import { UnimplementedError } from "../core/errors.ts";
 import type { Nest } from "../core/nest.ts";
-import type { Tensor, TensorLike } from "../core/tensor.ts";
+import type { CompositeTensor } from "../core/composite.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import {
   defaultSession,
   enterDefaultSession,
   type Feeds,
+  type FeedValue,
   type Fetch,
   type Fetched,
+  type FetchedOf,
   type RunOptions,
   Session as BaseSession,
   type SessionOptions,
 } from "../runtime/session/session.ts";
 
 /** What a run is fed: a map from tensors, variables or names to values. */
-export type FeedDict = ReadonlyMap<Tensor | string, TensorLike>;
+export type FeedDict = ReadonlyMap<Tensor | CompositeTensor | string, FeedValue>;
 /** What a run is given besides its fetches: a feed dict, or the options of `tf.Session.run` with `feedDict` for `feeds`. */
 export type RunArguments = FeedDict | (RunOptions & { readonly feedDict?: Feeds | undefined });
 /** Runs the same fetches each time, fed in the order that was agreed on. */
-export type Callable = (...values: TensorLike[]) => Promise<Nest<Fetched>>;
+export type Callable<F = Nest<Fetch>> = (...values: FeedValue[]) => Promise<FetchedOf<F>>;
 
 function optionsOf(given: RunArguments | undefined): RunOptions | undefined {
   if (given instanceof Map) return { feeds: given };
@@ -52,10 +55,13 @@ export class Session extends BaseSession {
   /** Runs an operation for its effect. */
   override run(fetches: Operation, feeds?: RunArguments): Promise<null>;
   /** Runs a list of fetches. */
-  override run(fetches: readonly Fetch[], feeds?: RunArguments): Promise<Fetched[]>;
+  override run(
+    fetches: readonly (Tensor | Operation | string)[],
+    feeds?: RunArguments,
+  ): Promise<Fetched[]>;
   /** Runs any nest of fetches. */
-  override run(fetches: Nest<Fetch>, feeds?: RunArguments): Promise<Nest<Fetched>>;
-  override run(fetches: Nest<Fetch>, feeds?: RunArguments): Promise<Nest<Fetched>> {
+  override run<F extends Nest<Fetch>>(fetches: F, feeds?: RunArguments): Promise<FetchedOf<F>>;
+  override run(fetches: Nest<Fetch>, feeds?: RunArguments): Promise<unknown> {
     return super.run(fetches, optionsOf(feeds));
   }
 
@@ -78,7 +84,10 @@ export class Session extends BaseSession {
   }
 
   /** A function that runs the same fetches, fed in the order of `feedList`. Follows TensorFlow `tf.compat.v1.Session.make_callable`. */
-  makeCallable(fetches: Nest<Fetch>, feedList: readonly (Tensor | string)[] = []): Callable {
+  makeCallable<F extends Nest<Fetch>>(
+    fetches: F,
+    feedList: readonly (Tensor | CompositeTensor | string)[] = [],
+  ): Callable<F> {
     return (...values) => {
       if (values.length !== feedList.length) {
         return Promise.reject(

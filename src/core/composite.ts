@@ -12,6 +12,12 @@ export abstract class CompositeSpec {
   abstract isCompatibleWith(other: CompositeSpec): boolean;
   /** The value of these tensors, or of host arrays. */
   abstract pack(components: readonly unknown[]): unknown;
+  /** What `pack` takes, of a value of this kind, made of tensors or of host arrays; null for any other. */
+  componentsOf(value: unknown): readonly unknown[] | null {
+    const isOne = value instanceof CompositeTensor && value.spec.constructor === this.constructor &&
+      value.components.length === this.components.length;
+    return isOne ? value.components : null;
+  }
 }
 
 /** A value made of several tensors. */

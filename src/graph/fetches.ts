@@ -1,6 +1,7 @@
 /**
  * What a session is asked for and fed, as operations and tensors of its graph: tensors, variables, operations and names.
  */
+import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { LookupError, ValueError } from "../core/errors.ts";
 import { handleOf, resourceOf } from "../core/graph_node.ts";
@@ -58,6 +59,20 @@ function valueIn(graph: Graph, t: Tensor, argument: string): Tensor {
       `Argument \`${argument}\` = ${t} cannot be interpreted as a Tensor. (${e.message})`,
     );
   }
+}
+
+/** What the components of a composite tensor are fed. Throws `TypeError` for a value of another kind. */
+export function fedParts(
+  key: CompositeTensor,
+  value: unknown,
+): readonly (readonly [unknown, unknown])[] {
+  const values = key.spec.componentsOf(value);
+  if (values !== null) return key.components.map((part, i) => [part, values[i]]);
+  throw new TypeError(
+    `Type of feed value ${
+      value instanceof CompositeTensor ? value : describe(value)
+    } is not compatible with ${key}: wanted a value of ${key.spec}`,
+  );
 }
 
 /** The tensors that a key of a feed means: of a variable all of its reads. Throws `TypeError` for what is none of the graph's. */

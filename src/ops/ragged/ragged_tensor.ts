@@ -87,6 +87,13 @@ export class RaggedTensorSpec extends CompositeSpec {
     return RaggedTensor.fromNestedRowSplits(values as Tensor, splits as Tensor[]);
   }
 
+  /** The innermost values, then the splits. */
+  override componentsOf(value: unknown): readonly unknown[] | null {
+    if (!(value instanceof RaggedArray)) return super.componentsOf(value);
+    const { flatValues, nestedRowSplits } = value;
+    return nestedRowSplits.length === this.raggedRank ? [flatValues, ...nestedRowSplits] : null;
+  }
+
   /** True where a ragged tensor of the other spec fits. */
   isCompatibleWith(other: RaggedTensorSpec): boolean {
     return other.dtype === this.dtype && other.raggedRank === this.raggedRank &&

@@ -4,6 +4,7 @@
 import { CompositeSpec, CompositeTensor } from "../../core/composite.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import { isPlainObject } from "../../core/nest.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -49,6 +50,14 @@ export class SparseTensorSpec extends CompositeSpec {
       return { indices, values: values as NdArray, denseShape: denseShape as NdArray };
     }
     return new SparseTensor(indices as Tensor, values as Tensor, denseShape as Tensor);
+  }
+
+  /** Indices, values and dense shape. */
+  override componentsOf(value: unknown): readonly unknown[] | null {
+    if (!isPlainObject(value)) return super.componentsOf(value);
+    const { indices, values, denseShape } = value;
+    const parts = [indices, values, denseShape];
+    return parts.includes(undefined) ? null : parts;
   }
 
   /** True where a sparse tensor of the other spec fits. */

@@ -1,19 +1,22 @@
 /**
  * Session: runs parts of a graph. Plans are made once per set of fetches and feeds.
  */
+import { CompositeTensor, packComponents } from "../../core/composite.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { flatten, isNested, type Nest, packAs } from "../../core/nest.ts";
+import { flatten, isNested, mapNest, type Nest, packAs } from "../../core/nest.ts";
 import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { evaluator, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { CancelledError, NotFoundError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
+import type { RaggedArray } from "../../ops/ragged/ragged_tensor.ts";
+import type { SparseArray } from "../../ops/ragged/sparse_tensor.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import type { GraphLike } from "../../core/graph_node.ts";
 import { currentGraph, type Graph } from "../../graph/graph.ts";
 import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
-import { feedsIn, fetchIn } from "../../graph/fetches.ts";
+import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrGraph } from "../../graph/ir.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { defaultDevice, deviceGeneration } from "../devices.ts";
@@ -28,12 +31,26 @@ import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "../plan/slots.ts";
 import { RunCounter, type RunMetadata } from "./metadata.ts";
 
-/** Something to fetch: a tensor or a variable gives its value, an operation null, a name either. */
-export type Fetch = Tensor | Operation | string;
+/** Something to fetch: a tensor or a variable gives its value, an operation null, a name either, a ragged or sparse tensor what it is on the host. */
+export type Fetch = Tensor | Operation | string | CompositeTensor;
 /** A fetched value: an array, a scalar for rank 0, null for an operation. */
 export type Fetched = NdArray | ElementValue | null;
+/** What a nest of fetches gives. */
+export type FetchedOf<F> = [Nest<Fetch>] extends [F] ? Nest<Fetched>
+  : F extends CompositeTensor ? Exclude<ReturnType<F["spec"]["pack"]>, CompositeTensor>
+  : F extends Operation ? null
+  : F extends Tensor | string ? Fetched
+  : { -readonly [K in keyof F]: FetchedOf<F[K]> };
+/** A value to feed: for a ragged or sparse tensor such a one, or what it is on the host. */
+export type FeedValue =
+  | TensorLike
+  | CompositeTensor
+  | RaggedArray
+  | { readonly [K in keyof SparseArray]: TensorLike };
 /** Values to feed, by tensor, by variable (for all of its reads) or by name. */
-export type Feeds = ReadonlyMap<Tensor | string, TensorLike> | Readonly<Record<string, TensorLike>>;
+export type Feeds =
+  | ReadonlyMap<Tensor | CompositeTensor | string, FeedValue>
+  | Readonly<Record<string, TensorLike>>;
 
 /** Options of {@linkcode Session.run}. */
 export interface RunOptions {
@@ -155,10 +172,10 @@ export class Session {
   /** Runs an operation for its effect. */
   run(fetches: Operation, options?: RunOptions): Promise<null>;
   /** Runs a list of fetches. */
-  run(fetches: readonly Fetch[], options?: RunOptions): Promise<Fetched[]>;
+  run(fetches: readonly (Tensor | Operation | string)[], options?: RunOptions): Promise<Fetched[]>;
   /** Runs any nest of fetches. */
-  run(fetches: Nest<Fetch>, options?: RunOptions): Promise<Nest<Fetched>>;
-  async run(fetches: Nest<Fetch>, options: RunOptions = {}): Promise<Nest<Fetched>> {
+  run<F extends Nest<Fetch>>(fetches: F, options?: RunOptions): Promise<FetchedOf<F>>;
+  async run(fetches: Nest<Fetch>, options: RunOptions = {}): Promise<unknown> {
     checkRunOptions(options);
     if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
     if (this.graph.version === 0) {
@@ -174,7 +191,11 @@ export class Session {
     }
     const nested = isNested(fetches);
     const leaves = nested ? flatten(fetches as Nest<Fetch>) : [fetches as Fetch];
-    const resolved = leaves.map((f) => fetchIn(this.graph, f));
+    const isComposite = leaves.some((f) => f instanceof CompositeTensor);
+    const parts = isComposite
+      ? leaves.flatMap((f): readonly unknown[] => f instanceof CompositeTensor ? f.components : [f])
+      : leaves;
+    const resolved = parts.map((f) => fetchIn(this.graph, f));
     const fed = this.#feeds(options.feeds);
     const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
     // A body may write into what was fed: who fetches it gets it as it was.
@@ -203,6 +224,12 @@ export class Session {
     const feeds = kept.length > 0 ? await toHost(kept) : [];
     if (metadata) Object.assign(metadata, context.counter?.total, { hostCalls: context.hostCalls });
     const out = places.map((p) => p && unwrap((p.isFed ? feeds : arrays)[p.from]));
+    if (isComposite) {
+      return packComponents(
+        mapNest((f) => f instanceof CompositeTensor ? f.spec : null, fetches),
+        out,
+      );
+    }
     return nested ? packAs<Fetched>(fetches, out) : out[0];
   }
 
@@ -309,15 +336,21 @@ export class Session {
   #feeds(feeds: Feeds | undefined): Fed {
     const fed = new Fed();
     if (feeds === undefined) return fed;
-    const entries: Iterable<[Tensor | string, TensorLike]> = feeds instanceof Map
+    const add = (key: unknown, value: TensorLike): void => {
+      for (const t of feedsIn(this.graph, key)) {
+        if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
+        if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
+        fed.add(t, value);
+      }
+    };
+    const entries: Iterable<[unknown, FeedValue]> = feeds instanceof Map
       ? feeds
       : Object.entries(feeds);
     try {
       for (const [key, value] of entries) {
-        for (const t of feedsIn(this.graph, key)) {
-          if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
-          if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
-          fed.add(t, value);
+        if (!(key instanceof CompositeTensor)) add(key, value as TensorLike);
+        else {
+          for (const [part, v] of fedParts(key, value)) add(part, v as TensorLike);
         }
       }
     } catch (e) {
