@@ -458,6 +458,7 @@ import "./io/zip.ts";
 import "./io/npz.ts";
 import "./io/safetensors.ts";
 import "./io/variables.ts";
+import "./io/examples.ts";
 import "./io/inflate.ts";
 import "./io/png.ts";
 import "./io/codecs.ts";

@@ -2,7 +2,7 @@
  * Ragged and sparse values to be fed.
  */
 import type { DType } from "../core/dtype.ts";
-import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { ValueError } from "../core/errors.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { placeholder } from "../ops/graph_ops.ts";
 import { RaggedTensor } from "../ops/ragged/ragged_tensor.ts";

@@ -17,6 +17,20 @@ export {
   type VariableFormat,
   type Variables,
 } from "./variables.ts";
+export {
+  encodeExample,
+  type ExampleDType,
+  type ExampleFeatures,
+  type ExampleValue,
+  FixedLenFeature,
+  FixedLenSequenceFeature,
+  type ParsedExample,
+  parseExample,
+  type ParseExampleOptions,
+  parseSingleExample,
+  RaggedFeature,
+  VarLenFeature,
+} from "./examples.ts";
 export { type ImageCodec, type ImageFormat, type Pixels, registerImageCodec } from "./codecs.ts";
 export {
   type Contents,

@@ -59,7 +59,7 @@ testOnDevices("run() fetches ragged and sparse tensors at any depth of a nest", 
     [words, rows],
     [weights, SPARSE],
   ]);
-  const nothing = graph.asDefault(() => tf.noOp());
+  const nothing = graph.asDefault(() => tf.noOp()) as tf.Operation;
   const fetches = { z: twice, a: [weights, { dense }], op: nothing } as const;
   const out = await sess.run(fetches, { feeds });
   assertEquals(Object.keys(out), ["z", "a", "op"]);

@@ -76,13 +76,16 @@ Deno.test("dense features that do not fit are refused", () => {
     [() => dense([record({ a: [1] })], "float32", null), "Feature a has no shape"],
     [
       () => dense([record({ b: [1] })], "float32", [1]),
-      "Feature: a (data type: float32) is required but could not be found",
+      "Name: <unknown>, Feature: a (data type: float) is required but could not be found.",
     ],
     [
       () => dense([record({ a: [1, 2, 3] })], "float32", [2]),
-      "Key: a, Index: 0. Number of float32 values != expected. Values size: 3 but output shape: [2]",
+      "Name: <unknown>, Key: a, Index: 0.  Number of float values != expected.  Values size: 3 but output shape: [2]",
     ],
-    [() => dense([record({ a: [1, 2, 3] })], "float32", [null, 2]), "Values size: 3"],
+    [
+      () => dense([record({ a: [1, 2, 3] })], "float32", [null, 2]),
+      "Number of float values is not a multiple of stride length. Saw 3 values but output shape is: [?,2]",
+    ],
   ];
   for (const [call, says] of cases) assertThrows(call, tf.errors.InvalidArgumentError, says);
 });

@@ -1,127 +1,221 @@
 /**
- * tf.train.Example as records hold it: features by name, read from the protocol buffer's own format.
+ * tf.train.Example as records hold it: features by name, read from and written in the protocol buffer's own format.
  */
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { decodeString } from "../../core/text.ts";
+import { decodeString, encodeString } from "../../core/text.ts";
 
 /** Values of one feature. */
 export type Feature =
   | { readonly kind: "string"; readonly values: readonly Uint8Array[] }
-  | { readonly kind: "float32"; readonly values: readonly number[] }
-  | { readonly kind: "int64"; readonly values: readonly bigint[] };
+  | { readonly kind: "float32"; readonly values: Float32Array }
+  | { readonly kind: "int64"; readonly values: BigInt64Array };
 
-interface Field {
-  readonly number: number;
-  /** Varints as they are, fixed32 as their bits, what has a length as its bytes. */
-  readonly value: bigint | Uint8Array;
-}
+const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 
+/** A message, field by field. */
 class Reader {
-  readonly #bytes: Uint8Array;
-  #at = 0;
+  /** Number of the field that was read last. */
+  number = 0;
+  /** How it is written. */
+  wire = VARINT;
+  /** Its two halves, where it is a number; of a fixed one only the place is kept. */
+  low = 0;
+  high = 0;
+  /** Where what it holds begins and ends. */
+  from: number;
+  to: number;
+  readonly bytes: Uint8Array;
+  #at: number;
+  readonly #end: number;
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+  constructor(bytes: Uint8Array, from = 0, to = bytes.length) {
+    this.bytes = bytes;
+    this.#at = this.from = from;
+    this.#end = this.to = to;
   }
 
-  get isAtEnd(): boolean {
-    return this.#at >= this.#bytes.length;
+  /** The message that the last field is. */
+  inner(): Reader {
+    if (this.wire !== BYTES) this.refuse();
+    return new Reader(this.bytes, this.from, this.to);
   }
 
-  varint(): bigint {
-    let value = 0n;
-    for (let shift = 0n; shift < 70n; shift += 7n) {
-      const byte = this.#bytes[this.#at++];
-      if (byte === undefined) break;
-      value |= BigInt(byte & 127) << shift;
-      if (byte < 128) return value;
+  /** What the last field holds, not copied. */
+  contents(): Uint8Array {
+    if (this.wire !== BYTES) this.refuse();
+    return this.bytes.subarray(this.from, this.to);
+  }
+
+  /** True where there was another field. */
+  next(): boolean {
+    if (this.#at >= this.#end) return false;
+    this.varint();
+    this.number = this.high * 2 ** 29 + (this.low >>> 3);
+    this.wire = this.low & 7;
+    if (this.wire === VARINT) this.varint();
+    else if (this.wire === BYTES) {
+      this.varint();
+      this.#skip(this.high * 2 ** 32 + (this.low >>> 0));
+    } else if (this.wire === FIXED32 || this.wire === FIXED64) {
+      this.#skip(this.wire === FIXED32 ? 4 : 8);
+    } else this.refuse();
+    return true;
+  }
+
+  /** Reads one of the numbers that follow each other in a packed list; false at the end. */
+  nextVarint(): boolean {
+    if (this.#at >= this.#end) return false;
+    this.varint();
+    return true;
+  }
+
+  /** Reads a number of up to 64 bits. */
+  varint(): void {
+    let low = 0, high = 0;
+    for (let shift = 0; shift < 70 && this.#at < this.#end; shift += 7) {
+      const byte = this.bytes[this.#at++], part = byte & 127;
+      if (shift < 32) low |= part << shift;
+      if (shift === 28) high = part >>> 4;
+      else if (shift > 28) high |= part << (shift - 32);
+      if (byte < 128) {
+        this.low = low;
+        this.high = high;
+        return;
+      }
     }
-    throw damaged();
+    this.refuse();
   }
 
-  bytes(length: number): Uint8Array {
-    if (length > this.#bytes.length - this.#at) throw damaged();
-    return this.#bytes.subarray(this.#at, this.#at += length);
+  #skip(length: number): void {
+    this.from = this.#at;
+    this.to = this.#at += length;
+    if (!(this.#at <= this.#end)) this.refuse();
   }
 
-  field(): Field {
-    const tag = this.varint();
-    const number = Number(tag >> 3n);
-    switch (Number(tag & 7n)) {
-      case 0:
-        return { number, value: this.varint() };
-      case 1:
-        return { number, value: this.bytes(8) };
-      case 2:
-        return { number, value: this.bytes(Number(this.varint())) };
-      case 5:
-        return { number, value: this.bytes(4) };
-      default:
-        throw damaged();
-    }
+  /** Throws `InvalidArgumentError`: the bytes are no Example. */
+  refuse(): never {
+    const shown = JSON.stringify(decodeString(this.bytes.subarray(0, 100))).slice(1, -1);
+    throw new InvalidArgumentError(`Could not parse example input, value: '${shown}'`, {
+      op: "ParseExampleV2",
+    });
   }
 }
 
-function damaged(): InvalidArgumentError {
-  return new InvalidArgumentError("Could not parse example input", { op: "ParseExample" });
-}
-
-function* fieldsOf(bytes: Uint8Array): Generator<Field> {
-  const reader = new Reader(bytes);
-  while (!reader.isAtEnd) yield reader.field();
-}
-
-/** The bytes of all fields of a number. */
-function* messages(bytes: Uint8Array, number: number): Generator<Uint8Array> {
-  for (const field of fieldsOf(bytes)) {
-    if (field.number !== number) continue;
-    if (!(field.value instanceof Uint8Array)) throw damaged();
-    yield field.value;
-  }
+/** Texts of a list. */
+function texts(list: Reader): Uint8Array[] {
+  const out: Uint8Array[] = [];
+  while (list.next()) if (list.number === 1) out.push(list.contents());
+  return out;
 }
 
 /** Floats of a list, packed or one by one. */
-function floats(list: Uint8Array): number[] {
-  return [...messages(list, 1)].flatMap((bytes) => {
-    if (bytes.length % 4 !== 0) throw damaged();
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    return Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
-  });
-}
-
-function integers(list: Uint8Array): bigint[] {
-  const out: bigint[] = [];
-  for (const { number, value } of fieldsOf(list)) {
-    if (number !== 1) continue;
-    if (value instanceof Uint8Array) {
-      const packed = new Reader(value);
-      while (!packed.isAtEnd) out.push(BigInt.asIntN(64, packed.varint()));
-    } else out.push(BigInt.asIntN(64, value));
+function floats(list: Reader): Float32Array {
+  const parts: Uint8Array[] = [];
+  while (list.next()) {
+    if (list.number !== 1) continue;
+    if (list.wire !== FIXED32 && list.wire !== BYTES) list.refuse();
+    const part = list.bytes.subarray(list.from, list.to);
+    if (part.length % 4 !== 0) list.refuse();
+    parts.push(part);
+  }
+  const length = parts.reduce((n, part) => n + part.length, 0);
+  const out = new Float32Array(length / 4), bytes = new Uint8Array(out.buffer);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
   }
   return out;
 }
 
-function featureOf(bytes: Uint8Array): Feature | null {
-  let feature: Feature | null = null;
-  for (const { number, value } of fieldsOf(bytes)) {
-    if (!(value instanceof Uint8Array)) throw damaged();
-    if (number === 1) feature = { kind: "string", values: [...messages(value, 1)] };
-    if (number === 2) feature = { kind: "float32", values: floats(value) };
-    if (number === 3) feature = { kind: "int64", values: integers(value) };
+/** Whole numbers of a list, packed or one by one. */
+function integers(list: Reader): BigInt64Array {
+  const halves: number[] = [];
+  while (list.next()) {
+    if (list.number !== 1) continue;
+    if (list.wire === VARINT) halves.push(list.low, list.high);
+    else {
+      const packed = list.inner();
+      while (packed.nextVarint()) halves.push(packed.low, packed.high);
+    }
   }
-  return feature;
+  return new BigInt64Array(Int32Array.from(halves).buffer);
+}
+
+function featureOf(feature: Reader): Feature | null {
+  let out: Feature | null = null;
+  while (feature.next()) {
+    const list = feature.inner();
+    if (feature.number === 1) out = { kind: "string", values: texts(list) };
+    else if (feature.number === 2) out = { kind: "float32", values: floats(list) };
+    else if (feature.number === 3) out = { kind: "int64", values: integers(list) };
+  }
+  return out;
 }
 
 /** The features of an Example by name. Throws `InvalidArgumentError` for bytes that are none. */
 export function readExample(bytes: Uint8Array): Map<string, Feature> {
-  const out = new Map<string, Feature>();
-  for (const features of messages(bytes, 1)) {
-    for (const entry of messages(features, 1)) {
-      const [key] = messages(entry, 1);
-      const [value] = messages(entry, 2);
-      const feature = value === undefined ? null : featureOf(value);
-      if (feature !== null) out.set(key === undefined ? "" : decodeString(key), feature);
+  const out = new Map<string, Feature>(), example = new Reader(bytes);
+  while (example.next()) {
+    if (example.number !== 1) continue;
+    const features = example.inner();
+    while (features.next()) {
+      if (features.number !== 1) continue;
+      const entry = features.inner();
+      let key = "", feature: Feature | null = null;
+      while (entry.next()) {
+        if (entry.number === 1) key = decodeString(entry.contents());
+        else if (entry.number === 2) feature = featureOf(entry.inner());
+      }
+      if (feature !== null) out.set(key, feature);
     }
   }
   return out;
+}
+
+/** A field that holds these pieces. */
+function field(number: number, pieces: readonly Uint8Array[]): Uint8Array {
+  const length = pieces.reduce((n, piece) => n + piece.length, 0);
+  const head = [number << 3 | BYTES, ...varint(BigInt(length))];
+  const out = new Uint8Array(head.length + length);
+  out.set(head);
+  let at = head.length;
+  for (const piece of pieces) {
+    out.set(piece, at);
+    at += piece.length;
+  }
+  return out;
+}
+
+function varint(value: bigint): number[] {
+  const out: number[] = [];
+  for (let rest = BigInt.asUintN(64, value);; rest >>= 7n) {
+    if (rest < 128n) return [...out, Number(rest)];
+    out.push(Number(rest & 127n) | 128);
+  }
+}
+
+const KINDS = { string: 1, float32: 2, int64: 3 } as const;
+
+function writeFeature({ kind, values }: Feature): Uint8Array {
+  // An empty list is one all the same; of numbers it has no field.
+  const list = kind === "string"
+    ? values.map((text) => field(1, [text]))
+    : values.length === 0
+    ? []
+    : kind === "float32"
+    ? [field(1, [new Uint8Array(values.slice().buffer)])]
+    : [field(1, [Uint8Array.from(Array.from(values, varint).flat())])];
+  return field(KINDS[kind], list);
+}
+
+/** An Example of these features, in the order of their names; null for one without a list. */
+export function writeExample(features: ReadonlyMap<string, Feature | null>): Uint8Array {
+  const entries = [...features].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, feature]) =>
+    field(1, [
+      field(1, [encodeString(key)]),
+      field(2, feature === null ? [] : [writeFeature(feature)]),
+    ])
+  );
+  return field(1, entries);
 }

@@ -1,12 +1,11 @@
 /**
  * ParseExampleV2 and DecodeRaw: records as tensors. They run on the host.
  */
-import type { DType, HostData } from "../../core/dtype.ts";
-import { DTYPES } from "../../core/dtype.ts";
+import { type DType, DTYPES, type HostData, makeData } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { isConcrete, type PartialShape, sizeOf } from "../../core/shape.ts";
+import { isConcrete, type PartialShape, sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { decodeString } from "../../core/text.ts";
 import { type Feature, readExample } from "../../kernels/host/example_message.ts";
 
@@ -14,96 +13,159 @@ type Values = Feature["values"];
 
 const OP = { op: "ParseExampleV2" };
 
-/** The values of a feature in an example; none where it is absent. */
+/** One feature of all records, as it is asked for. */
+interface Column {
+  readonly key: string;
+  readonly dtype: DType;
+  /** What each record has of it; null where it has none. */
+  readonly rows: readonly (Values | null)[];
+  /** Dimensions before the feature's own: how many records there are, none for a single one. */
+  readonly batch: readonly number[];
+  /** What the records are called. */
+  readonly names: readonly string[];
+}
+
+/** Says in TensorFlow's words which record is meant. A single one has no name. */
+function nameText({ batch, names }: Pick<Column, "batch" | "names">, row: number): string {
+  return batch.length === 0 ? "" : `Name: ${names[row] ?? "<unknown>"}, `;
+}
+function placeText(column: Pick<Column, "batch" | "names" | "key">, row: number): string {
+  const index = column.batch.length === 0 ? "" : `, Index: ${row}`;
+  return `${nameText(column, row)}Key: ${column.key}${index}.`;
+}
+
+const isSingle = ({ batch }: Column): boolean => batch.length === 0;
+const lengths = ({ rows }: Column): number[] => rows.map((row) => row?.length ?? 0);
+
+/** Writes values into a host array from a place on. */
+function put(to: HostData, from: Values, offset: number): void {
+  if (ArrayBuffer.isView(to)) (to as Float32Array).set(from as Float32Array, offset);
+  else for (let i = 0; i < from.length; i++) to[offset + i] = from[i];
+}
+
+/** The values of a feature in a record; null where it is absent. */
 function valuesOf(
-  example: ReadonlyMap<string, Feature>,
-  { key, dtype, row }: { readonly key: string; readonly dtype: DType; readonly row: string },
+  feature: Feature | undefined,
+  column: Omit<Column, "rows"> & { readonly r: number; readonly isDense: boolean },
 ): Values | null {
-  const feature = example.get(key);
   if (feature === undefined) return null;
-  if (feature.kind === dtype) return feature.values;
+  if (feature.kind === column.dtype) return feature.values;
+  const wanted = DTYPES[column.dtype].tfName, given = DTYPES[feature.kind].tfName;
   throw new InvalidArgumentError(
-    `Name: ${row}, Feature: ${key}. Data types don't match. Expected type: ${dtype} but received ${feature.kind}`,
+    `${placeText(column, column.r)}  Data types don't match. ${
+      column.isDense
+        ? `Data type: ${given} but expected type: ${wanted}`
+        : `Expected type: ${wanted}, Actual type: ${given}`
+    }`,
     OP,
   );
 }
 
-function arrayOf(dtype: DType, shape: readonly number[], values: readonly unknown[]): NdArray {
-  if (dtype === "string") return new NdArray(dtype, shape, values as Uint8Array[]);
-  const out = NdArray.zeros(dtype, shape);
-  values.forEach((v, i) => (out.data as unknown[])[i] = v);
-  return out;
+/** All values of a feature, one row after another. */
+function joined(column: Column): NdArray {
+  const ends = lengths(column), size = ends.reduce((a, b) => a + b, 0);
+  const out = makeData(column.dtype, size);
+  let at = 0;
+  column.rows.forEach((row, r) => {
+    if (row !== null) put(out, row, at);
+    at += ends[r];
+  });
+  return new NdArray(column.dtype, [size], out);
 }
 
 const indexArray = (shape: readonly number[], values: readonly number[]): NdArray =>
   new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
 
 /** Coordinates, values and shape of a sparse feature. */
-function sparseFeature(
-  dtype: DType,
-  rows: readonly (Values | null)[],
-  isSingle: boolean,
-): NdArray[] {
-  const at = rows.flatMap((row, r) => (row ?? []).flatMap((_, k) => (isSingle ? [k] : [r, k])));
-  const values = rows.flatMap((row) => [...row ?? []] as unknown[]);
-  const most = rows.reduce((n, row) => Math.max(n, row?.length ?? 0), 0);
+function sparseFeature(column: Column): NdArray[] {
+  const counts = lengths(column), most = Math.max(0, ...counts), at: number[] = [];
+  counts.forEach((count, r) => {
+    for (let k = 0; k < count; k++) isSingle(column) ? at.push(k) : at.push(r, k);
+  });
+  const values = joined(column), { batch } = column;
   return [
-    indexArray([values.length, isSingle ? 1 : 2], at),
-    arrayOf(dtype, [values.length], values),
-    isSingle ? indexArray([1], [most]) : indexArray([2], [rows.length, most]),
+    indexArray([values.size, batch.length + 1], at),
+    values,
+    indexArray([batch.length + 1], [...batch, most]),
   ];
 }
 
-/** Rows of a dense feature, those of variable length filled up. */
-function denseFeature(
-  { key, dtype, shape, fallback, batch, names }: {
-    readonly key: string;
-    readonly dtype: DType;
-    readonly shape: PartialShape;
-    readonly fallback: NdArray;
-    /** Dimensions before the feature's own. */
-    readonly batch: readonly number[];
-    readonly names: (row: number) => string;
-  },
-  rows: readonly (Values | null)[],
-): NdArray {
-  if (shape === null) throw new InvalidArgumentError(`Feature ${key} has no shape`, OP);
-  const isVariable = !isConcrete(shape);
-  const inner = sizeOf(shape.slice(1) as number[]);
-  const pad = fallback.size > 0
-    ? fallback.data[0]
-    : dtype === "string"
-    ? new Uint8Array()
-    : undefined;
-  const most = rows.reduce((n, row) => Math.max(n, row?.length ?? 0), 0);
-  const size = isVariable ? Math.ceil(most / inner) * inner : sizeOf(shape as number[]);
-  const out = rows.flatMap((row, r): unknown[] => {
-    if (row === null && !isVariable) {
-      if (fallback.size === size) return [...fallback.data as Iterable<unknown>];
-      throw new InvalidArgumentError(
-        `Name: ${
-          names(r)
-        }, Feature: ${key} (data type: ${dtype}) is required but could not be found`,
-        OP,
-      );
-    }
-    const given = [...row ?? []] as unknown[];
-    if (isVariable ? given.length % inner !== 0 : given.length !== size) {
-      throw new InvalidArgumentError(
-        `Name: ${
-          names(r)
-        }, Key: ${key}, Index: ${r}. Number of ${dtype} values != expected. Values size: ${given.length} but output shape: [${shape}]`,
-        OP,
-      );
-    }
-    const zero = DTYPES[dtype].array === BigInt64Array ? 0n : 0;
-    return [...given, ...new Array<unknown>(size - given.length).fill(pad ?? zero)];
-  });
-  const dims = isVariable ? [size / inner, ...shape.slice(1) as number[]] : shape as number[];
-  return arrayOf(dtype, [...batch, ...dims], out);
+/** Values and splits of a ragged feature; a single record has none. */
+function raggedFeature(column: Column, splitsDtype: DType): NdArray[] {
+  let end = 0;
+  const splits = isSingle(column) ? [] : [0, ...lengths(column).map((n) => end += n)];
+  return [
+    joined(column),
+    splitsDtype === "int64"
+      ? indexArray([splits.length], splits)
+      : new NdArray("int32", [splits.length], Int32Array.from(splits)),
+  ];
 }
 
-defineOp({
+/** A dense feature whose shape is known. Records without it have `fallback`. */
+function fixedFeature(column: Column, shape: readonly number[], fallback: NdArray): NdArray {
+  const { key, dtype, rows, batch } = column, size = sizeOf(shape);
+  const out = makeData(dtype, rows.length * size);
+  rows.forEach((row, r) => {
+    if (row === null && fallback.size !== size) {
+      throw new InvalidArgumentError(
+        `${nameText(column, r)}Feature: ${key} (data type: ${
+          DTYPES[dtype].tfName
+        }) is required but could not be found.`,
+        OP,
+      );
+    }
+    if (row !== null && row.length !== size) {
+      throw wrongCount(
+        column,
+        r,
+        `!= expected.  Values size: ${row.length} but output shape: ${shapeText(shape)}`,
+      );
+    }
+    put(out, row ?? fallback.data as Values, r * size);
+  });
+  return new NdArray(dtype, [...batch, ...shape], out);
+}
+
+/** A dense feature of any number of equal parts, filled up to the longest by `fallback`. */
+function sequenceFeature(column: Column, part: readonly number[], fallback: NdArray): NdArray {
+  const { dtype, rows, batch } = column, stride = sizeOf(part), counts = lengths(column);
+  const wrong = counts.findIndex((count) => count % stride !== 0);
+  if (wrong >= 0) {
+    const shown = shapeText([null, ...part]);
+    throw wrongCount(
+      column,
+      wrong,
+      `is not a multiple of stride length. Saw ${
+        counts[wrong]
+      } values but output shape is: ${shown}`,
+    );
+  }
+  const size = Math.max(0, ...counts);
+  const out = makeData(dtype, rows.length * size);
+  if (fallback.size > 0) (out as unknown[]).fill(fallback.data[0]);
+  rows.forEach((row, r) => {
+    if (row !== null) put(out, row, r * size);
+  });
+  return new NdArray(dtype, [...batch, size / stride, ...part], out);
+}
+
+function wrongCount(column: Column, row: number, how: string): Error {
+  const { tfName } = DTYPES[column.dtype], what = tfName === "string" ? "bytes" : tfName;
+  return new InvalidArgumentError(`${placeText(column, row)}  Number of ${what} values ${how}`, OP);
+}
+
+function denseFeature(column: Column, shape: PartialShape, fallback: NdArray): NdArray {
+  if (shape === null) {
+    throw new InvalidArgumentError(`Feature ${column.key} has no shape`, OP);
+  }
+  return isConcrete(shape)
+    ? fixedFeature(column, shape, fallback)
+    : sequenceFeature(column, shape.slice(1) as number[], fallback);
+}
+
+/** TensorFlow op `ParseExampleV2`: features of records, sparse, dense and ragged ones. */
+export const ParseExampleV2: OpDef = defineOp({
   name: "ParseExampleV2",
   inputs: [
     "serialized: string",
@@ -152,43 +214,35 @@ defineOp({
         OP,
       );
     }
-    const texts = (a: NdArray): string[] => (a.data as Uint8Array[]).map(decodeString);
-    const records = serialized.data as Uint8Array[], rowNames = texts(names);
-    const nameOf = (row: number): string => rowNames[row] ?? "<unknown>";
-    const examples = records.map(readExample);
-    const column = (key: string, dtype: DType): (Values | null)[] =>
-      examples.map((example, row) => valuesOf(example, { key, dtype, row: nameOf(row) }));
-    const isSingle = serialized.rank === 0;
-    const sparseTypes = attrs.sparse_types as readonly DType[];
-    const sparse = texts(sparseKeys).map((key, k) =>
-      sparseFeature(sparseTypes[k], column(key, sparseTypes[k]), isSingle)
+    const batch = serialized.shape,
+      texts = (a: NdArray) => (a.data as Uint8Array[]).map(decodeString);
+    const labels = texts(names);
+    if (labels.length > 0 && !sameShape(names.shape, batch)) {
+      throw new InvalidArgumentError(
+        `Expected names have the same shape as serialized: name.shape=${
+          shapeText(names.shape)
+        }, serialized.shape=${shapeText(batch)}`,
+        OP,
+      );
+    }
+    const examples = (serialized.data as Uint8Array[]).map(readExample);
+    const columns = (keys: NdArray, dtypes: readonly DType[], isDense = false): Column[] =>
+      texts(keys).map((key, k) => {
+        const column = { key, dtype: dtypes[k], batch, names: labels };
+        return {
+          ...column,
+          rows: examples.map((e, r) => valuesOf(e.get(key), { ...column, r, isDense })),
+        };
+      });
+    const sparse = columns(sparseKeys, attrs.sparse_types as readonly DType[]).map(sparseFeature);
+    const dense = columns(denseKeys, attrs.Tdense as readonly DType[], true).map((column, k) =>
+      denseFeature(column, (attrs.dense_shapes as readonly PartialShape[])[k], defaults[k])
     );
-    const types = attrs.Tdense as readonly DType[];
-    const dense = texts(denseKeys).map((key, k) =>
-      denseFeature({
-        key,
-        dtype: types[k],
-        shape: (attrs.dense_shapes as readonly PartialShape[])[k],
-        fallback: defaults[k],
-        batch: serialized.shape,
-        names: nameOf,
-      }, column(key, types[k]))
-    );
-    const raggedTypes = attrs.ragged_value_types as readonly DType[];
-    const ragged = texts(raggedKeys).map((key, k) => {
-      const rows = column(key, raggedTypes[k]).map((row) => [...row ?? []] as unknown[]);
-      const values = rows.flat();
-      let end = 0;
-      const ends = rows.map((row) => end += row.length);
-      const splits = isSingle ? [] : [0, ...ends];
-      const dtype = (attrs.ragged_split_types as readonly DType[])[k];
-      return [
-        arrayOf(raggedTypes[k], [values.length], values),
-        dtype === "int64"
-          ? indexArray([splits.length], splits)
-          : new NdArray("int32", [splits.length], Int32Array.from(splits)),
-      ];
-    });
+    const splits = attrs.ragged_split_types as readonly DType[];
+    const ragged = columns(raggedKeys, attrs.ragged_value_types as readonly DType[]).map((
+      column,
+      k,
+    ) => raggedFeature(column, splits[k]));
     return [
       ...sparse.map(([indices]) => indices),
       ...sparse.map(([, values]) => values),
