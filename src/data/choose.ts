@@ -142,8 +142,13 @@ export function sampleSource(
       `Cannot sample from ${inputs.length} datasets by weights [${weights}]: wanted a number from 0 for each, and one above`,
     );
   }
+  commonType(inputs, "sample from");
+  const drawn = inputs.filter((_, i) => weights[i] > 0);
+  // Those of weight 0 are never asked; one that is left stands for itself, its size too.
+  if (drawn.length === 1) return drawn[0];
+  const chances = weights.filter((w) => w > 0);
   let base = String(eagerKey(seed)), passes = 0;
-  return chosenSource("Sample", inputs, {
+  return chosenSource("Sample", drawn, {
     stopOnEmpty,
     others: [],
     choose(_, from) {
@@ -153,9 +158,8 @@ export function sampleSource(
       if (state) random.state = state.random;
       return {
         next(ended) {
-          const open = weights.map((w, i) => (ended[i] ? 0 : w));
+          const open = chances.map((w, i) => (ended[i] ? 0 : w));
           const total = open.reduce((a, b) => a + b, 0);
-          // Those of weight 0 are never drawn, also where only they are left.
           if (total === 0) return Promise.resolve(null);
           let rest = random.fraction() * total;
           const i = open.findIndex((w) => (rest -= w) < 0);

@@ -19,7 +19,12 @@ import {
 } from "./element.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type BucketOptions, bucketSource } from "./bucket.ts";
-import { flatMapSource, type InterleaveOptions, interleaveSource } from "./flat_map.ts";
+import {
+  type FlatMapOptions,
+  flatMapSource,
+  type InterleaveOptions,
+  interleaveSource,
+} from "./flat_map.ts";
 import { filterSource, type MapOptions, mapSource, takeWhileSource } from "./map.ts";
 import { reducedSource, scanSource } from "./reduce.ts";
 import { diskCacheSource, type SnapshotOptions, writeSnapshot } from "./snapshot.ts";
@@ -190,8 +195,8 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
 
   /**
    * The elements of the dataset that `fn` makes of each element, one dataset after another. `fn` is called once while the pipeline is
-   * built, with tensors of no value, to learn what those datasets hold, and then for each element, with tensors on the CPU.
-   * Throws `TypeError` where it returns no dataset. TensorFlow `tf.data.Dataset.flat_map`.
+   * built, with tensors of no value, to learn what those datasets hold, and then for each element, with tensors on the CPU. One that reads
+   * its element, to choose between datasets, takes `{ outputSignature }`. Throws `TypeError` where it returns no dataset. TensorFlow `tf.data.Dataset.flat_map`.
    *
    * @example
    * ```ts
@@ -202,11 +207,14 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * assertEquals(await Array.fromAsync(values, (x) => x.item()), [1, 2, 3, 4]);
    * ```
    */
-  flatMap<R>(fn: (...components: Components<E>) => Dataset<R>): Dataset<R>;
+  flatMap<R>(
+    fn: (...components: Components<E>) => Dataset<R>,
+    options?: FlatMapOptions,
+  ): Dataset<R>;
   /** `fn` of the whole element. */
-  flatMap<R>(fn: (element: E) => Dataset<R>): Dataset<R>;
-  flatMap(fn: ElementFunction): Dataset {
-    return new Dataset(flatMapSource(this.#source, fn));
+  flatMap<R>(fn: (element: E) => Dataset<R>, options?: FlatMapOptions): Dataset<R>;
+  flatMap(fn: ElementFunction, options: FlatMapOptions = {}): Dataset {
+    return new Dataset(flatMapSource(this.#source, fn, options));
   }
 
   /**

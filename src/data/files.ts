@@ -5,6 +5,7 @@ import { decodeString, encodeString } from "../core/text.ts";
 import { describe } from "../core/convert.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
+import { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import {
   type ByteSource,
@@ -17,6 +18,7 @@ import { RecordReader } from "../io/tf_record.ts";
 import type { Dataset } from "./dataset.ts";
 import type { Element, ElementType } from "./element.ts";
 import { cycleSource } from "./flat_map.ts";
+import { slicesSource, tensorsSource } from "./sources.ts";
 import {
   checkCount,
   counted,
@@ -30,8 +32,8 @@ import {
   type State,
 } from "./source.ts";
 
-/** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a dataset of paths. */
-export type Files = ByteSource | readonly ByteSource[] | Pick<Dataset, "source">;
+/** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a tensor or dataset of paths. */
+export type Files = ByteSource | readonly ByteSource[] | Tensor | Pick<Dataset, "source">;
 
 /** Options of what reads files. */
 export interface FileOptions {
@@ -75,11 +77,16 @@ interface Names {
 function namesOf(files: Files): Names {
   const found = new Map<string, ByteSource>();
   const find = (name: string): ByteSource => found.get(name) ?? name;
-  if (isDataset(files)) {
-    const { source } = files;
-    if (source.specs.length !== 1 || source.specs[0].dtype !== "string") {
+  if (files instanceof Tensor || isDataset(files)) {
+    const source = isDataset(files)
+      ? files.source
+      : files.staticShape?.length === 1
+      ? slicesSource(files)
+      : tensorsSource(files);
+    const [{ dtype, shape }] = source.specs;
+    if (source.specs.length !== 1 || dtype !== "string" || (shape?.length ?? 0) !== 0) {
       throw new TypeError(
-        `Cannot read files named by elements ${source.specs.join(", ")}: wanted strings`,
+        `Cannot read files named by elements ${source.specs.join(", ")}: wanted scalar strings`,
       );
     }
     return { source, find };
@@ -91,7 +98,7 @@ function namesOf(files: Files): Names {
       throw new TypeError(
         `Cannot read ${
           describe(file)
-        }: wanted a path, a URL, a Blob, a Uint8Array, or a dataset of paths`,
+        }: wanted a path, a URL, a Blob, a Uint8Array, or a tensor or dataset of paths`,
       );
     }
     if (file instanceof URL) {

@@ -3,7 +3,7 @@
  */
 import { packComponents } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
-import { ValueError } from "../core/errors.ts";
+import { OperatorNotAllowedInGraphError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Nest } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
@@ -15,7 +15,9 @@ import { constantTensor } from "../runtime/eager/eager.ts";
 import { type EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { defaultDevice } from "../runtime/devices.ts";
-import type { Element, ElementType } from "./element.ts";
+import { TensorSpec } from "../core/tensor_spec.ts";
+import { parseTout, type Tout } from "../script/tout.ts";
+import { checkElement, commonType, type Element, type ElementType } from "./element.ts";
 import { callCount, type MapOptions } from "./map.ts";
 import { Ahead } from "./prefetch.ts";
 import {
@@ -30,15 +32,26 @@ import {
 } from "./source.ts";
 import { argumentsOf, type ElementFunction, functionError } from "./trace.ts";
 
+/** Options of {@linkcode Dataset.flatMap}. */
+export interface FlatMapOptions {
+  /**
+   * What the datasets hold: a spec or dtype, or a list or object of them. With it the function is called for elements alone, and may
+   * read what is in them. Default: learned from a call with tensors of no value.
+   */
+  readonly outputSignature?: Tout;
+}
+
 /** Options of {@linkcode Dataset.interleave}. */
-export interface InterleaveOptions extends MapOptions {
+export interface InterleaveOptions extends MapOptions, FlatMapOptions {
   /** How many datasets are gone through in turn. Default 4. */
   readonly cycleLength?: number;
   /** How many elements of one come before the next one's turn. Default 1. */
   readonly blockLength?: number;
 }
 
+const checkFlatMap = optionCheck<FlatMapOptions>("flatMap", { outputSignature: true });
 const checkOptions = optionCheck<InterleaveOptions>("interleave", {
+  outputSignature: true,
   cycleLength: true,
   blockLength: true,
   numParallelCalls: true,
@@ -46,8 +59,14 @@ const checkOptions = optionCheck<InterleaveOptions>("interleave", {
 });
 
 /** The elements of the dataset of each element, one dataset after another. */
-export function flatMapSource(input: Source, fn: ElementFunction): Source {
-  const source: Source = cycleSource(input, probe(input, fn, "flatMap"), {
+export function flatMapSource(
+  input: Source,
+  fn: ElementFunction,
+  options: FlatMapOptions,
+): Source {
+  checkFlatMap(options);
+  const type = innerType(input, fn, { ...options, method: "flatMap" });
+  const source: Source = cycleSource(input, type, {
     ...{ kind: "FlatMap", length: 1, block: 1, ahead: 0 },
     open: (element, place) => openInner({ fn, element, input, source }, place),
   });
@@ -65,7 +84,8 @@ export function interleaveSource(
   const length = checkCount(cycleLength, "cycleLength", 1);
   const block = checkCount(blockLength, "blockLength", 1);
   const calls = callCount(numParallelCalls);
-  const source: Source = cycleSource(input, probe(input, fn, "interleave"), {
+  const type = innerType(input, fn, { ...options, method: "interleave" });
+  const source: Source = cycleSource(input, type, {
     ...{ kind: calls > 1 ? "ParallelInterleave" : "Interleave", length, block },
     ahead: calls > 1 ? Math.min(calls, length) : 0,
     ...deterministic === undefined ? {} : { deterministic },
@@ -278,6 +298,7 @@ function openInner(
   let inner: Source;
   try {
     inner = withOwner(owned, () => onCpu(() => callFor(fn, element, input, source.kind)));
+    commonType([source, inner], source.kind);
   } catch (error) {
     free();
     throw functionError(error, source.name, place);
@@ -285,7 +306,11 @@ function openInner(
   return (state) => {
     const elements = inner.open(place, state);
     return {
-      next: () => elements.next(),
+      async next() {
+        const item = await elements.next();
+        if (item !== null && !(item instanceof Failure)) checkElement(item, source.specs);
+        return item;
+      },
       save: () => elements.save(),
       async close() {
         await elements.close();
@@ -322,10 +347,18 @@ function sourceOf(made: unknown, method: string): Source {
   );
 }
 
-/** What the datasets of a function hold: it is called once with tensors of a graph that nobody runs. */
-function probe(input: Source, fn: ElementFunction, method: string): ElementType {
+/** What the datasets of a function hold: what was said, else what a call with tensors of a graph that nobody runs tells. */
+function innerType(
+  input: Source,
+  fn: ElementFunction,
+  { outputSignature, method }: FlatMapOptions & { readonly method: string },
+): ElementType {
   if (typeof fn !== "function") {
     throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
+  }
+  if (outputSignature !== undefined) {
+    const { specs, structure } = parseTout(outputSignature);
+    return { specs: specs.map(({ shape, dtype }) => TensorSpec(shape, dtype)), structure };
   }
   let type: ElementType | undefined;
   const isWindow = input.specs.every(({ dtype }) => dtype === "variant");
@@ -338,7 +371,15 @@ function probe(input: Source, fn: ElementFunction, method: string): ElementType 
       type = sourceOf(fn(...argumentsOf(fn, element)), method);
       return leaves.length > 0 ? identity(leaves[0]) : scalar(0);
     };
-    onCpu(() => tfFunction(body).getConcreteFunction(...input.specs));
+    try {
+      onCpu(() => tfFunction(body).getConcreteFunction(...input.specs));
+    } catch (error) {
+      if (error instanceof OperatorNotAllowedInGraphError) {
+        error.message +=
+          `. To learn what its datasets hold, ${method}() calls the function without values: pass { outputSignature } to say it, and the function is called with values alone`;
+      }
+      throw error;
+    }
   }
   const { specs, structure } = type!;
   return { specs, structure };

@@ -37,7 +37,7 @@ export { DatasetIterator } from "./iterator.ts";
 export type { BucketOptions } from "./bucket.ts";
 export type { CsvColumn, CsvOptions, JsonlOptions } from "./csv.ts";
 export type { FileOptions, Files, FromFilesOptions } from "./files.ts";
-export type { InterleaveOptions } from "./flat_map.ts";
+export type { FlatMapOptions, InterleaveOptions } from "./flat_map.ts";
 export type { DatasetOptions } from "./order.ts";
 export type { SnapshotOptions } from "./snapshot.ts";
 export { DatasetSpec, type WindowOptions } from "./window.ts";

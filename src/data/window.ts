@@ -152,7 +152,13 @@ export function unbatchSource(input: Source): Source {
       throw new ValueError("Cannot unbatch an input with scalar components");
     }
   }
-  const leading = input.specs.map(({ shape }) => shape?.[0] ?? null).find((d) => d !== null);
+  const known = input.specs.flatMap(({ shape }) => shape?.[0] ?? []);
+  const [leading] = known, other = known.find((d) => d !== leading);
+  if (other !== undefined) {
+    throw new ValueError(
+      `Cannot unbatch elements whose components have different leading dimensions, ${leading} and ${other}`,
+    );
+  }
   return makeSource({
     kind: "Unbatch",
     specs: input.specs.map(({ shape, dtype }) => TensorSpec(shape && shape.slice(1), dtype)),

@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { testOnDevices } from "../devices.ts";
 import { collect, specText } from "./collect.ts";
 
 const { data } = tf;
@@ -95,13 +96,36 @@ Deno.test("fromFiles() gives names and contents, of compressed files too", () =>
       TypeError,
       "wanted a path, a URL, a Blob",
     );
-    assertThrows(() => data.fromFiles(data.range(3)), TypeError, "wanted strings");
+    assertThrows(() => data.fromFiles(data.range(3)), TypeError, "wanted scalar strings");
     assertThrows(
       () => data.fromFiles(path, { compression: "BZIP" as "GZIP" }),
       tf.ValueError,
       "BZIP",
     );
   }));
+
+testOnDevices(
+  "files are named by tensors too, as interleave() hands them to its function",
+  () =>
+    inFolder(async (folder) => {
+      for (const name of ["a", "b", "c"]) {
+        await Deno.writeTextFile(`${folder}/${name}`, `${name}1\n${name}2`);
+      }
+      const files = data.listFiles(`${folder}/*`, { shuffle: false });
+      const before = tf.memory().numTensors;
+      const lines = files.interleave((path) => data.textLines(path), { cycleLength: 2 });
+      assertEquals(await texts(lines), ["a1", "b1", "a2", "b2", "c1", "c2"]);
+      const rows = files.flatMap((path) => data.csv(path, { columns: ["string"] }));
+      assertEquals((await collect(rows)).length, 6);
+      assertEquals(tf.memory().numTensors, before);
+      const paths = tf.tensor(["c", "a"].map((name) => `${folder}/${name}`));
+      assertEquals(await texts(data.textLines(paths)), ["c1", "c2", "a1", "a2"]);
+      assertEquals(data.fromFiles(paths).size, 2);
+      for (const wrong of [tf.tensor([1]), tf.tensor([["a"]])]) {
+        assertThrows(() => data.textLines(wrong), TypeError, "wanted scalar strings");
+      }
+    }),
+);
 
 Deno.test("textLines() reads lines of any length and end, from paths, URLs, blobs and bytes", () =>
   inFolder(async (folder) => {

@@ -44,6 +44,45 @@ Deno.test("flatMap() goes through datasets of unequal and of no length", async (
 });
 
 testOnDevices(
+  "flatMap() and interleave() call functions that read their element with values alone",
+  async () => {
+    const outputSignature = tf.TensorSpec([], "int32"), seen: unknown[] = [];
+    const few = (n: tf.Tensor) => {
+      const first = Number(n.item());
+      seen.push(first);
+      return data.range(10 * first, 10 * first + first % 3);
+    };
+    const before = tf.memory().numTensors;
+    const ds = data.range(1, 5).flatMap(few, { outputSignature });
+    assertEquals([specText(ds.elementSpec), ds.size, seen], ["int32[]", null, []]);
+    assertEquals(await collect(ds), [10, 20, 21, 40]);
+    assertEquals(seen, [1, 2, 3, 4]);
+    const turns = data.range(1, 6).interleave(few, { outputSignature, cycleLength: 2 });
+    assertEquals(await collect(turns), [10, 20, 21, 40, 50, 51]);
+    assertEquals(tf.memory().numTensors, before);
+    // Without it the error says what to do, and what the datasets hold must be what was said.
+    const error = assertThrows(() => data.range(3).flatMap(few), TypeError);
+    assert(/Cannot call item\(\).*pass \{ outputSignature \}/s.test(error.message), error.message);
+    await assertRejects(
+      () => collect(data.range(3).flatMap(few, { outputSignature: "float32" })),
+      TypeError,
+      "float32<unknown> and int32[] have no common element type",
+    );
+    await assertRejects(
+      () =>
+        collect(data.range(1, 3).flatMap(few, { outputSignature: tf.TensorSpec([2], "int32") })),
+      tf.errors.InvalidArgumentError,
+      "Incompatible shapes at component 0: expected [2] but got []",
+    );
+    assertThrows(
+      () => data.range(3).flatMap(few, { outputSignatures: "int32" } as never),
+      TypeError,
+      "outputSignatures",
+    );
+  },
+);
+
+testOnDevices(
   "flatMap() gives records and lists their components, and frees what its function makes",
   async () => {
     const pairs = data.fromTensorSlices({

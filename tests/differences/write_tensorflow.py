@@ -316,6 +316,12 @@ EXAMPLES = {
     "random-numbers": lambda: tf.random.stateless_uniform([1], [1, 2]),
     "eager-seed": lambda: bool(tf.reduce_all(
         tf.random.uniform([2], seed=3) == tf.random.uniform([2], seed=3))),
+    "counts": lambda: failing(lambda: tf.data.Dataset.range(3).batch(0)),
+    "cycle": lambda: tf.stack(list(tf.data.Dataset.range(4).interleave(
+        lambda i: tf.data.Dataset.from_tensor_slices(tf.stack([i, i]))))),
+    "windows": lambda: isinstance(tf.data.Dataset.from_tensor_slices({"a": [1.0], "b": [2.0]}).window(1).element_spec,
+                                  tf.data.DatasetSpec),
+    "indices": lambda: tf.SparseTensor([[0]], [1.0], [1]).indices.dtype.name,
     "iteration": asked_again,
     "slices": fetched_slices,
     "adam": lambda: stepped(keras.optimizers.Adam(0.1, epsilon=1.0)),
