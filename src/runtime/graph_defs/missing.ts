@@ -51,12 +51,12 @@ export function checkMissing(
   const parts = [
     ops.size === 0
       ? []
-      : `${ops.size} ops are not registered: ${
+      : `${counted(ops.size, "op")} not registered: ${
         [...ops].map(([op, node]) => `'${op}' at node "${node}"`).join(", ")
       }`,
     functions.length === 0
       ? []
-      : `${functions.length} script functions are not registered: ${functions.join("; ")}`,
+      : `${counted(functions.length, "script function")} not registered: ${functions.join("; ")}`,
   ].flat();
   if (parts.length === 0) return;
   if (ops.size === 1 && functions.length === 0) {
@@ -112,4 +112,8 @@ function tokenOf(n: NodeDefJson): string | null {
     "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string.",
     { op: n.op, node: n.name },
   );
+}
+
+function counted(n: number, what: string): string {
+  return n === 1 ? `1 ${what} is` : `${n} ${what}s are`;
 }
