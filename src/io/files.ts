@@ -1,7 +1,12 @@
 /**
  * Reading and writing whole files, in Deno and in Node.
  */
-import { NotFoundError, PermissionDeniedError, UnimplementedError } from "../core/errors.ts";
+import {
+  FailedPreconditionError,
+  NotFoundError,
+  PermissionDeniedError,
+  UnimplementedError,
+} from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";
 
 /** What we use of Node's `fs/promises`. */
@@ -35,36 +40,40 @@ async function fileSystem(): Promise<FilePromises> {
   }
 }
 
-/** The bytes of a file. Rejects with `NotFoundError` where there is none, `UnimplementedError` in browsers. */
+/**
+ * The bytes of a file. Rejects with `NotFoundError` where there is none, `PermissionDeniedError` where it may not be read,
+ * `FailedPreconditionError` where it is none (a folder), `UnimplementedError` in browsers.
+ */
 export async function readBytes(path: string | URL): Promise<Uint8Array> {
   const fs = await fileSystem();
   try {
     return await fs.readFile(path);
   } catch (e) {
-    const { code, name } = e as { code?: string; name?: string };
-    if (code === "ENOENT" || name === "NotFound") {
-      throw new NotFoundError(`Cannot read ${path}: there is no such file`, { cause: e });
-    }
-    throw e;
+    throw fileError(e, `read ${path}`, "file");
   }
 }
 
 /**
  * Writes a file, replacing what was there. Rejects with `NotFoundError` where its folder is not there, `PermissionDeniedError` where it may
- * not be written, `UnimplementedError` in browsers.
+ * not be written, `FailedPreconditionError` where a folder stands there, `UnimplementedError` in browsers.
  */
 export async function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
   const fs = await fileSystem();
   try {
     await fs.writeFile(path, bytes);
   } catch (e) {
-    const { code, name } = e as { code?: string; name?: string };
-    if (code === "ENOENT" || name === "NotFound") {
-      throw new NotFoundError(`Cannot write ${path}: there is no such folder`, { cause: e });
-    }
-    if (code === "EACCES" || name === "PermissionDenied" || name === "NotCapable") {
-      throw new PermissionDeniedError(`Cannot write ${path}: permission was denied`, { cause: e });
-    }
-    throw e;
+    throw fileError(e, `write ${path}`, "folder");
   }
+}
+
+/** An error of a file system as one of ours: those of Node have a code, those of Deno a name, some of them both. */
+export function fileError(cause: unknown, what: string, missing: string): Error {
+  const { code, name, message } = cause as { code?: string; name: string; message: string };
+  if (code === "ENOENT" || code === "ENOTDIR" || name === "NotFound" || name === "NotADirectory") {
+    return new NotFoundError(`Cannot ${what}: there is no such ${missing}`, { cause });
+  }
+  if (code === "EACCES" || name === "PermissionDenied" || name === "NotCapable") {
+    return new PermissionDeniedError(`Cannot ${what}: permission was denied`, { cause });
+  }
+  return new FailedPreconditionError(`Cannot ${what}: ${message}`, { cause });
 }

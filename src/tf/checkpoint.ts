@@ -8,6 +8,7 @@ import { asDType, DTYPES } from "../core/dtype.ts";
 import { DataLossError, NotFoundError, UnimplementedError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { setCheckpointFormat } from "../io/checkpoint_format.ts";
+import { naming, namingAsync } from "../io/naming.ts";
 import { sizeOf } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { decodeElements, encodeElements } from "./bundle_elements.ts";
@@ -85,7 +86,20 @@ export async function readCheckpoint(prefix: string | URL): Promise<Checkpoint> 
   const entries = new Map(
     rest.map(({ key, value }) => [keyText(key), decode(BundleEntryProtoSchema, value, name)]),
   );
+  checkPlaces([...entries.values()], name);
   return new Bundle(path, header.numShards, entries);
+}
+
+/** Throws `DataLossError` where tensors share bytes: a small file could say that very many tensors lie in it. */
+function checkPlaces(entries: readonly BundleEntryProto[], name: string): void {
+  const stored = entries.filter((e) => e.size > 0n).sort((a, b) =>
+    a.shardId - b.shardId || (a.offset < b.offset ? -1 : 1)
+  );
+  stored.forEach(({ shardId, offset, size }, i) => {
+    const next = stored[i + 1];
+    if (next === undefined || next.shardId !== shardId || offset + size <= next.offset) return;
+    throw new DataLossError(`Cannot read ${name}: two of its tensors overlap`);
+  });
 }
 
 /** A key as a text in which every byte is a character, so that the keys of slices are texts too. */
@@ -121,13 +135,16 @@ class Bundle implements Checkpoint {
   }
 
   spec(key: string): CheckpointSpec {
-    return this.#spec(this.#entry(keyText(encoder.encode(key)), key), key);
+    const entry = this.#entry(keyText(encoder.encode(key)), key);
+    return naming(this.#prefix, () => this.#spec(entry, key));
   }
 
   async read(key: string): Promise<NdArray> {
     const entry = this.#entry(keyText(encoder.encode(key)), key);
-    if (entry.slices.length === 0) return await this.#read(entry, key);
-    return await this.#readSlices(entry, key);
+    return await namingAsync(
+      this.#prefix,
+      () => entry.slices.length === 0 ? this.#read(entry, key) : this.#readSlices(entry, key),
+    );
   }
 
   async close(): Promise<void> {
@@ -186,11 +203,22 @@ class Bundle implements Checkpoint {
 
   async #readSlices(entry: BundleEntryProto, key: string): Promise<NdArray> {
     const { dtype, shape } = this.#spec(entry, key);
-    const out = NdArray.zeros(dtype, shape);
-    for (const slice of entry.slices) {
+    const slices = entry.slices.map((slice) => {
       const extents = extentsOf(slice, shape, key);
-      const stored = keyText(sliceKey(key, extents));
-      const part = await this.#read(this.#entry(stored, `${key} (slice)`), key);
+      return { extents, entry: this.#entry(keyText(sliceKey(key, extents)), `${key} (slice)`) };
+    });
+    // Asked before memory is: slices are apart and make up the whole.
+    const size = slices.reduce((n, s) => n + sizeOf(this.#spec(s.entry, key).shape), 0);
+    if (size !== sizeOf(shape) || new Set(slices.map((s) => s.entry)).size < slices.length) {
+      throw new DataLossError(
+        `Cannot read "${key}" of ${this.#prefix}: its slices have ${size} elements, it has ${
+          sizeOf(shape)
+        }`,
+      );
+    }
+    const out = NdArray.zeros(dtype, shape);
+    for (const { extents, entry } of slices) {
+      const part = await this.#read(entry, key);
       const starts = extents.map((e) => e.start);
       if (part.dtype !== dtype || part.shape.some((d, i) => starts[i] + d > shape[i])) {
         throw new DataLossError(`Cannot read "${key}" of ${this.#prefix}: a slice does not fit`);

@@ -1,7 +1,8 @@
 /**
  * Files read in parts, and written so that a crash leaves the old or the new one.
  */
-import { DataLossError, NotFoundError, UnimplementedError } from "../core/errors.ts";
+import { DataLossError, UnimplementedError } from "../core/errors.ts";
+import { fileError } from "../io/files.ts";
 import { readSource } from "./source.ts";
 
 /** A file that is read in parts. */
@@ -80,9 +81,7 @@ async function open(path: string): Promise<Handle> {
   try {
     return await (await fileSystem()).open(path, "r");
   } catch (cause) {
-    const { code, name } = cause as { code?: string; name?: string };
-    if (code !== "ENOENT" && name !== "NotFound") throw cause;
-    throw new NotFoundError(`Cannot read ${path}: there is no such file`, { cause });
+    throw fileError(cause, `read ${path}`, "file");
   }
 }
 

@@ -6,7 +6,6 @@ import { encodeString } from "../core/text.ts";
 import { UnimplementedError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
-import { sizeOf } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { asDType } from "../core/dtype.ts";
@@ -15,18 +14,18 @@ import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
 import { shapeFromJson, text } from "../graph/graph_def/values.ts";
 import { raiseVersion1 } from "../graph/graph_def/version_1.ts";
 import { Operation } from "../graph/operation.ts";
-import { tfFunction, type TracedFunction } from "../runtime/functions/function.ts";
+import { type TracedFunction, tracedFunction } from "../runtime/functions/function.ts";
 import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
 import type { LookupTable } from "../runtime/graph_defs/lookup_table.ts";
 import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
-import { type Variable, variable, variableByName } from "../runtime/variables/variable.ts";
+import { uninitializedVariable, type Variable } from "../runtime/variables/variable.ts";
 import { naming, namingAsync } from "../io/naming.ts";
 import { pathOf } from "./checkpoint.ts";
 import "./checkpoint_ops.ts";
 import { decode } from "./decode.ts";
 import { graphDefOf } from "./from_message.ts";
 import { inputsOf, outputsOf, prune, readMetaGraph, type SignatureTensor } from "./meta_graph.ts";
-import { type MetaGraphDef, VariableDefSchema } from "./proto/saved_model_pb.ts";
+import { type MetaGraphDef, type SignatureDef, VariableDefSchema } from "./proto/saved_model_pb.ts";
 
 /** Options of {@linkcode loadSavedModel}. */
 export interface LoadOptions {
@@ -79,7 +78,7 @@ export async function loadSavedModel(
   const meta = await readMetaGraph(path, options.tags ?? ["serve"]);
   const model = naming(path, () => new Model(path, meta, options.scripts));
   try {
-    await namingAsync(path, () => model.restore());
+    await namingAsync(path, () => model.open());
   } catch (e) {
     model.dispose();
     throw e;
@@ -107,22 +106,15 @@ class Model implements LoadedModel {
     this.#def = raiseVersion1(graphDefOf(meta.graphDef));
     this.#byNode = makeVariables(this.#def, meta);
     this.variables = [...this.#byNode.values()];
-    for (const [name, signature] of Object.entries(meta.signatureDef)) {
-      if (INTERNAL.includes(name)) continue;
-      this.signatures[name] = this.#signature(
-        name,
-        inputsOf(signature, name),
-        outputsOf(signature, name),
-      );
-    }
   }
 
   get graph(): Graph {
     if (this.#graph === null) {
       const graph = new Graph();
-      const wanted = Object.entries(this.#meta.signatureDef).filter(([name]) =>
-        !INTERNAL.includes(name)
-      ).flatMap(([name, s]) => [...inputsOf(s, name), ...outputsOf(s, name)]);
+      const wanted = this.#signatureDefs().flatMap(([name, s]) => [
+        ...inputsOf(s, name),
+        ...outputsOf(s, name),
+      ]);
       graph.asDefault(() => this.#import(wanted.map((t) => t.tensor), {}));
       this.#graph = graph;
     }
@@ -134,11 +126,15 @@ class Model implements LoadedModel {
   }
 
   /** Runs the model's restore function, then what it wants run before anything else. */
-  async restore(): Promise<void> {
+  async open(): Promise<void> {
+    for (const [name, signature] of this.#signatureDefs()) {
+      const inputs = inputsOf(signature, name), outputs = outputsOf(signature, name);
+      this.signatures[name] = this.#signature(name, inputs, outputs);
+    }
     const { saverDef } = this.#meta;
     if (saverDef !== undefined && this.variables.length > 0) {
       const { filenameTensorName: prefix, restoreOpName: restore } = saverDef;
-      const run = tfFunction(
+      const run = tracedFunction(
         (file: TensorLike) => this.#runs([restore], { [prefix]: file as Tensor }),
         { inputSignature: [TensorSpec([], "string")] },
       );
@@ -146,7 +142,11 @@ class Model implements LoadedModel {
       await run.async(new NdArray("string", [], [file]));
     }
     const init = this.#initOp();
-    if (init !== null) await tfFunction(() => this.#runs([init], {})).async();
+    if (init !== null) await tracedFunction(() => this.#runs([init], {}), {}).async();
+  }
+
+  #signatureDefs(): [string, SignatureDef][] {
+    return Object.entries(this.#meta.signatureDef).filter(([name]) => !INTERNAL.includes(name));
   }
 
   #initOp(): string | null {
@@ -171,14 +171,15 @@ class Model implements LoadedModel {
       [...this.#byNode].map(([node, v]) => [`${node}:0`, v.handle]),
     );
     const inputMap = { ...handles, ...feeds };
-    return importNodes(prune(this.#def, targets, Object.keys(inputMap)), {
-      prefix: "",
-      inputMap,
-      returnElements: targets,
-      inlineCalls: true,
-      tables: this.#tables,
-      ...(this.#scripts && { scripts: this.#scripts }),
-    });
+    return naming(this.#path, () =>
+      importNodes(prune(this.#def, targets, Object.keys(inputMap)), {
+        prefix: "",
+        inputMap,
+        returnElements: targets,
+        inlineCalls: true,
+        tables: this.#tables,
+        ...(this.#scripts && { scripts: this.#scripts }),
+      }));
   }
 
   #signature(
@@ -194,7 +195,7 @@ class Model implements LoadedModel {
       );
     };
     const f = (): TracedFunction<Tensor[], Tensor[]> =>
-      traced ??= tfFunction(body, {
+      traced ??= tracedFunction(body, {
         name,
         inputSignature: inputs.map((t) => TensorSpec(t.shape, t.dtype, t.key)),
       });
@@ -248,32 +249,27 @@ function argumentsOf(
   return wanted.map((n) => given[n] as Tensor);
 }
 
-/** A variable for each handle of the graph, zero until it is restored. */
+/** A variable for each handle of the graph, without a value until it is restored: the file may tell any shape. */
 function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string, Variable> {
   const frozen = frozenNames(meta);
-  const out = new Map<string, Variable>();
-  for (const node of def.node) {
-    if (node.op !== "VarHandleOp") continue;
-    const shape = shapeFromJson(node.attr?.shape?.shape ?? {});
-    if (shape === null || shape.includes(null)) {
-      throw new UnimplementedError(
-        `Cannot load variable "${node.name}": its shape [${shape ?? "?"}] is not known`,
-      );
-    }
-    const dtype = asDType(node.attr?.dtype?.type);
-    const name = text(node.attr?.shared_name?.s ?? "") || node.name;
-    out.set(
-      node.name,
-      variable(zeros(dtype, shape as number[]), !frozen.has(name), freeName(name)),
-    );
-  }
-  return out;
-}
-
-function zeros(dtype: NdArray["dtype"], shape: number[]): NdArray {
-  return dtype === "string"
-    ? new NdArray("string", shape, Array.from({ length: sizeOf(shape) }, () => new Uint8Array()))
-    : NdArray.zeros(dtype, shape);
+  const specs = new Map(
+    def.node.filter((node) => node.op === "VarHandleOp").map((node) => {
+      const shape = shapeFromJson(node.attr?.shape?.shape ?? {});
+      if (shape === null || shape.includes(null)) {
+        throw new UnimplementedError(
+          `Cannot load variable "${node.name}": its shape [${shape ?? "?"}] is not known`,
+        );
+      }
+      const name = text(node.attr?.shared_name?.s ?? "") || node.name;
+      return [node.name, {
+        dtype: asDType(node.attr?.dtype?.type),
+        shape: shape as number[],
+        name,
+        trainable: !frozen.has(name),
+      }];
+    }),
+  );
+  return new Map([...specs].map(([node, spec]) => [node, uninitializedVariable(spec)]));
 }
 
 /** Names of variables that the model says are not trained. */
@@ -298,11 +294,4 @@ function namesOf(meta: MetaGraphDef, collection: string): Set<string> | null {
       decode(VariableDefSchema, v, `collection "${collection}"`).variableName.replace(/:0$/, "")
     ),
   );
-}
-
-/** The name, or one like it that no variable has. */
-function freeName(name: string): string {
-  let free = name;
-  for (let n = 1; variableByName(free) !== undefined; n++) free = `${name}_${n}`;
-  return free;
 }

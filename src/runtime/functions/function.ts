@@ -128,7 +128,18 @@ export function tfFunction<A extends any[], R>(
       `input_signature missing type constraint for argument ${inputSignature.length}: the function has ${fn.length}`,
     );
   }
-  const tracer = new Tracer(fn as (...args: unknown[]) => unknown, options);
+  const retracing = new Retracing(options.name ?? (fn.name || "function"), fn, tfFunction);
+  return tracedFunction(fn, options, retracing);
+}
+
+/** {@linkcode tfFunction} for functions out of files, which nobody can make less often: their traces are counted only where `retracing` does. */
+// deno-lint-ignore no-explicit-any
+export function tracedFunction<A extends any[], R>(
+  fn: (...args: A) => R,
+  options: FunctionOptions,
+  retracing: Retracing | null = null,
+): TracedFunction<A, R> {
+  const tracer = new Tracer(fn as (...args: unknown[]) => unknown, options, retracing);
   const call = (...args: A): R => {
     const { trace, inputs } = tracer.bind(args);
     return packResult(trace, callFunction(trace.concrete, inputs)) as R;
@@ -180,17 +191,21 @@ class Tracer {
     (traces) => traces.forEach(({ concrete }) => concrete.release()),
   );
   readonly #lastSpecs = new RecentMap<string, Spec[]>(MOST_TRACES);
-  readonly #retracing: Retracing;
+  readonly #retracing: Retracing | null;
   /** Of the last call: the next one is often like it. */
   #latest: { pattern: Pattern; trace: Trace } | null = null;
   #madeVariables = false;
   count = 0;
 
-  constructor(fn: (...args: unknown[]) => unknown, options: FunctionOptions) {
+  constructor(
+    fn: (...args: unknown[]) => unknown,
+    options: FunctionOptions,
+    retracing: Retracing | null,
+  ) {
     this.#fn = fn;
     this.#options = options;
     this.#name = options.name ?? `__inference_${fn.name || "function"}_${functionCount++}`;
-    this.#retracing = new Retracing(options.name ?? (fn.name || this.#name), fn, tfFunction);
+    this.#retracing = retracing;
   }
 
   /** What `console.log` shows. */
@@ -200,7 +215,7 @@ class Tracer {
 
   /** The trace for these arguments, and what to call it with. */
   bind(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
-    this.#retracing.called();
+    this.#retracing?.called();
     const latest = this.#latest, known = latest && matchPattern(latest.pattern, args);
     if (known && isCurrent(latest.trace)) return { trace: latest.trace, inputs: known };
     // Under a signature primitives are inputs too.
@@ -232,7 +247,7 @@ class Tracer {
     if (!trace) {
       trace = this.#trace(key, specs, binding.rebuild);
       const isRelaxed = this.#options.reduceRetracing === true;
-      this.#retracing.traced({ structure: binding.structure, specs, isRelaxed });
+      this.#retracing?.traced({ structure: binding.structure, specs, isRelaxed });
     }
     return { trace, inputs: binding.inputs };
   }

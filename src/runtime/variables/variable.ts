@@ -293,6 +293,27 @@ export function variable<R extends Rank = Rank>(
   return made;
 }
 
+/**
+ * A variable of eager code that has no value, and takes no memory, before it is assigned; its name is made unlike those of others.
+ * Reading it before throws `FailedPreconditionError`.
+ */
+export function uninitializedVariable(
+  { dtype, shape, name, trainable }: {
+    readonly dtype: DType;
+    readonly shape: readonly number[];
+    readonly name: string;
+    readonly trainable: boolean;
+  },
+): Variable {
+  let sharedName = name;
+  for (let n = 1; named.has(sharedName); n++) sharedName = `${name}_${n}`;
+  const made = new Variable(
+    new VariableState(null, { id: newTensorId(), dtype, shape, sharedName, trainable }),
+  );
+  named.set(sharedName, made);
+  return made;
+}
+
 /** Options of {@linkcode graphVariable}. */
 export interface GraphVariableOptions {
   /** True, the default: tapes and optimizers consider it. */
