@@ -6,6 +6,7 @@ import type { IrGraph } from "../ir.ts";
 import { fuseAttention } from "./attention.ts";
 import { cse } from "./cse.ts";
 import { fuseEpilogues } from "./epilogue.ts";
+import { foldIntoFilters } from "./filters.ts";
 import { fuse } from "./fuse.ts";
 import { groupAlike } from "./group.ts";
 import { mergePointwise } from "./merge.ts";
@@ -17,6 +18,7 @@ import { verify } from "./verify.ts";
 /** Passes by name. */
 export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget) => IrGraph>> = {
   cse: cse,
+  filters: foldIntoFilters,
   rewrite: rewrite,
   attention: fuseAttention,
   fuse: fuse,
@@ -28,6 +30,7 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget)
 /** Name of a pass. */
 export type PassName =
   | "cse"
+  | "filters"
   | "rewrite"
   | "attention"
   | "fuse"
@@ -47,8 +50,18 @@ export const pipelineOptions: {
 } = {
   passes: {
     // The others pay where a dispatch has a price, or where only the GPU has a kernel.
-    CPU: ["cse", "rewrite", "fuse", "epilogue", "reductions", "merge"],
-    GPU: ["cse", "rewrite", "attention", "fuse", "epilogue", "reductions", "merge", "group"],
+    CPU: ["cse", "filters", "rewrite", "fuse", "epilogue", "reductions", "merge"],
+    GPU: [
+      "cse",
+      "filters",
+      "rewrite",
+      "attention",
+      "fuse",
+      "epilogue",
+      "reductions",
+      "merge",
+      "group",
+    ],
   },
   verify: false,
   trace: null,

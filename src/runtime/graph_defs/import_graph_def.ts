@@ -11,6 +11,7 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { currentGraph, type Graph } from "../../graph/graph.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
+import { noteFromFile } from "../../graph/from_file.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import type {
   FunctionDefJson,
@@ -370,6 +371,7 @@ class Reader {
         if (!isListOutput(def, i)) made.outputs[i]?.setShape(s);
       });
     });
+    noteFromFile(made);
     this.#operations.set(def.name, made);
     if (this.#options.narrowIntegers) this.#narrow(def.name, made);
   }

@@ -5,6 +5,7 @@ import { withInterpreter, withRecorders } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
+import { isFromFile } from "../../graph/from_file.ts";
 import type { IrGraph, IrNode } from "../../graph/ir.ts";
 import type { Operation } from "../../graph/operation.ts";
 import { runsScript } from "../../graph/passes/cse.ts";
@@ -17,8 +18,11 @@ import { hostOp, RunContext } from "../session/run_context.ts";
 import { locatedAt } from "../session/run_errors.ts";
 import { type EagerTensor, outsideScopes } from "../eager/tensor.ts";
 
-/** Results of ordinary ops beyond this many elements are computed at each run instead. */
+/** Results of ordinary ops beyond this many elements are computed at each run instead, unless a file's weights become others by them. */
 const LIMIT = 1 << 14;
+
+/** What operations of functions gave that depend on constants alone, no scripts among them: the same in all plans. */
+const computed = new WeakMap<Operation, Results>();
 
 type Results = readonly NdArray[] | null;
 
@@ -99,20 +103,25 @@ export function foldOrdinary(ir: IrGraph): IrGraph {
   if (outputWatch() !== null) return ir;
   const folded = fold(
     ir,
-    (node, inputs) => runsScript(node.def) ? null : compute(node, inputs),
+    (node, inputs) => {
+      if (runsScript(node.def)) return null;
+      let results = computed.get(node.source);
+      if (results === undefined) computed.set(node.source, results = compute(node, inputs));
+      return results;
+    },
   ) as IrGraph;
   return checked(folded, "fold", ir);
 }
 
 /** An ordinary op on the CPU; null where it is big, or fails: then it fails at run time, where it belongs. */
 function compute(node: IrNode, inputs: readonly NdArray[]): Results {
-  let elements = 0;
+  let made = 0, read = 0;
   for (const { shape, dtype } of node.outputs) {
     if (!isConcrete(shape) || DTYPES[dtype].kind === "handle") return null;
-    elements += sizeOf(shape);
+    made += sizeOf(shape);
   }
-  for (const x of inputs) elements += x.size;
-  if (elements > LIMIT) return null;
+  for (const x of inputs) read += x.size;
+  if (made + read > LIMIT && !(made <= read && isFromFile(node.source))) return null;
   return outsideScopes(() =>
     withInterpreter(null, () =>
       withRecorders([], () => {

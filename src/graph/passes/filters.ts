@@ -1,0 +1,231 @@
+/**
+ * Filters: constants that scale and shift the channels of a convolution or product, as batch normalization does at inference, become
+ * part of its filter and one bias. Only in graphs that were read from files, as results change by rounding. Follows TensorFlow's
+ * Grappler (`MulConvPushDown`, `FusedBatchNorm` folding).
+ */
+import { NdArray } from "../../core/nd_array.ts";
+import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
+import { isFromFile } from "../from_file.ts";
+import { addedNode, addedValue, constantNode } from "./added.ts";
+import { type Joined, joinNodes } from "./clusters.ts";
+import { isPure } from "./cse.ts";
+import { heldNodes, readersOf, withoutUnused } from "./pointwise_nodes.ts";
+
+/** A float32 with all its digits is at least this large. */
+const LEAST = 2 ** -126;
+
+/** How the channels of a product lie in its filter and in its result. */
+interface Channels {
+  readonly filter: NdArray;
+  /** Number of channels. */
+  readonly count: number;
+  /** Elements of the filter from one channel to the next. */
+  readonly step: number;
+  /** The axis of the result. */
+  readonly axis: number;
+  readonly rank: number;
+}
+
+/** `y = scale * x + offset` for each channel. */
+interface Affine {
+  readonly scale: Float64Array;
+  readonly offset: Float64Array;
+}
+
+/** The graph with constant scales and offsets of channels taken into the filters before them. */
+export function foldIntoFilters(given: IrGraph): IrGraph {
+  const ir = withPlainNorms(given);
+  const readers = readersOf(ir), held = heldNodes(ir);
+  const joins: Joined[] = [];
+  for (const product of ir.nodes) {
+    const channels = isFromFile(product.source) ? channelsOf(product) : null;
+    if (channels === null) continue;
+    const members = [product];
+    let all: Affine | null = null, scales = false;
+    for (let last = product;;) {
+      const [next, ...more] = readers.get(last)!;
+      if (next === undefined || more.length > 0 || held.has(last)) break;
+      const step = affineOf(next, last.outputs[0], channels);
+      if (step === null) break;
+      scales ||= step.scale.some((v) => v !== 1);
+      all = all === null ? step : after(all, step);
+      members.push(last = next);
+    }
+    const root = members.at(-1)!;
+    const node = all !== null && scales ? folded(product, root, channels, all) : null;
+    if (node !== null) joins.push({ members, node, outputs: root.outputs });
+  }
+  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+}
+
+/** Channels of a product with a constant filter; null for other nodes. */
+function channelsOf(node: IrNode): Channels | null {
+  const { def, attrs, inputs, outputs } = node;
+  if (!isPlain(node) || outputs[0].dtype !== "float32") return null;
+  const rank = outputs[0].shape?.length;
+  const filter = inputs.length > 1 ? arrayOf(inputs[1]) : null;
+  if (filter === null || rank === undefined) return null;
+  const axis = String(attrs.data_format ?? "").startsWith("NC") ? 1 : rank - 1;
+  const { shape } = filter, last = shape.length - 1;
+  switch (def.name) {
+    case "Conv2D":
+    case "Conv3D":
+      return { filter, count: shape[last], step: 1, axis, rank };
+    case "DepthwiseConv2dNative":
+      return { filter, count: shape[last - 1] * shape[last], step: 1, axis, rank };
+    case "Conv2DBackpropInput":
+      return { filter, count: shape[last - 1], step: shape[last], axis, rank };
+    case "MatMul":
+      return attrs.transpose_b
+        ? { filter, count: shape[0], step: shape[last], axis, rank }
+        : { filter, count: shape[last], step: 1, axis, rank };
+    default:
+      return null;
+  }
+}
+
+/** True for a node that computes one value of its inputs and nothing else. */
+function isPlain(node: IrNode): boolean {
+  return isPure(node) && node.controls.length === 0 && node.outputs.length === 1 &&
+    !node.outputs[0].promised;
+}
+
+function arrayOf({ node, dtype }: IrValue): NdArray | null {
+  return isConstant(node) && dtype === "float32" ? node.attrs.value as NdArray : null;
+}
+
+/** What a node does to the channels of `x`; null where it does something else. */
+function affineOf(node: IrNode, x: IrValue, channels: Channels): Affine | null {
+  if (!isPlain(node) || node.device !== x.node.device) return null;
+  const [a, b] = node.inputs;
+  const vector = (v: IrValue): Float64Array | null => alongChannels(v, channels);
+  const plain = (fill: number): Float64Array => new Float64Array(channels.count).fill(fill);
+  const scaled = (scale: Float64Array | null) => scale && { scale, offset: plain(0) };
+  const shifted = (offset: Float64Array | null, by = 1) => offset && { scale: plain(by), offset };
+  const other = a === x ? b : a;
+  switch (node.def.name) {
+    case "Identity":
+      return scaled(plain(1));
+    case "Mul":
+      return a === b ? null : scaled(vector(other));
+    case "AddV2":
+    case "Add":
+      return a === b ? null : shifted(vector(other));
+    case "Sub":
+      if (a === b) return null;
+      return a === x ? shifted(vector(b)?.map((v) => -v) ?? null) : shifted(vector(a), -1);
+    case "RealDiv":
+    case "Div":
+      return a === x && b !== x ? scaled(vector(b)?.map((v) => 1 / v) ?? null) : null;
+    case "_BatchNorm": {
+      if (a !== x) return null;
+      const [mean, variance, offset, gamma] = node.inputs.slice(1).map(vector);
+      if (!mean || !variance || !offset || !gamma) return null;
+      const { epsilon } = node.attrs;
+      const scale = gamma.map((g, i) => g / Math.sqrt(variance[i] + Number(epsilon)));
+      return { scale, offset: offset.map((o, i) => o - mean[i] * scale[i]) };
+    }
+    default:
+      return null;
+  }
+}
+
+/** A constant's number for each channel; null for a value that is none, or that varies along another axis. */
+function alongChannels(v: IrValue, { count, axis, rank }: Channels): Float64Array | null {
+  const array = arrayOf(v);
+  if (array === null || array.shape.length > rank) return null;
+  const from = rank - array.shape.length;
+  if (!array.shape.every((d, i) => d === 1 || d === count && from + i === axis)) return null;
+  const data = array.data as Float32Array;
+  return Float64Array.from({ length: count }, (_, i) => data[data.length === 1 ? 0 : i]);
+}
+
+function after(first: Affine, then: Affine): Affine {
+  return {
+    scale: first.scale.map((s, i) => s * then.scale[i]),
+    offset: first.offset.map((o, i) => o * then.scale[i] + then.offset[i]),
+  };
+}
+
+/** The product with its filter scaled, and a bias after it where there is one; null where float32 does not hold them. */
+function folded(
+  product: IrNode,
+  root: IrNode,
+  channels: Channels,
+  { scale, offset }: Affine,
+): IrNode | null {
+  const bias = Float32Array.from(offset);
+  const filter = bias.every(Number.isFinite) ? scaledFilter(channels, scale) : null;
+  if (filter === null) return null;
+  const inputs = product.inputs.map((v, i) => (i === 1 ? constantNode(product, filter) : v));
+  const like = { ...root, source: product.source };
+  if (bias.every((v) => v === 0)) return addedNode(like, product.def.name, inputs, product.attrs);
+  const { axis, rank, count } = channels;
+  const shape = axis === rank - 1 ? [count] : [count, ...new Array<number>(rank - 2).fill(1)];
+  const y = addedValue(product, product.def.name, inputs, product.attrs);
+  const shift = constantNode(root, new NdArray("float32", shape, bias));
+  return addedNode(like, "AddV2", [y, shift], { T: "float32" });
+}
+
+/** Filters that were scaled, by what they were made of: several plans need the same. */
+const made = new WeakMap<NdArray, { readonly scale: Float64Array; readonly filter: NdArray }[]>();
+
+/** The filter with each channel scaled; null where numbers get lost: none is finite, or all of a channel are too small for float32. */
+function scaledFilter(channels: Channels, scale: Float64Array): NdArray | null {
+  const { filter, count, step } = channels;
+  const known = made.get(filter)?.find((m) => m.scale.every((v, i) => v === scale[i]));
+  if (known) return known.filter;
+  const from = filter.data as Float32Array, to = new Float32Array(from.length);
+  const most = new Float64Array(count);
+  const isUsed = new Uint8Array(count);
+  for (let at = 0, channel = 0; at < to.length; channel = channel + 1 === count ? 0 : channel + 1) {
+    for (const end = at + step; at < end; at++) {
+      to[at] = from[at] * scale[channel];
+      const size = Math.abs(to[at]);
+      if (!(size < Infinity)) return null;
+      if (size > most[channel]) most[channel] = size;
+      if (from[at] !== 0) isUsed[channel] = 1;
+    }
+  }
+  const isLost = most.some((m, i) => m < LEAST && isUsed[i] === 1 && scale[i] !== 0);
+  if (isLost) return null;
+  const result = new NdArray("float32", filter.shape, to);
+  const list = made.get(filter) ?? [];
+  made.set(filter, [...list, { scale, filter: result }]);
+  return result;
+}
+
+/** Batch normalization by given statistics as a pointwise op, which others can join, where nobody reads its further outputs. */
+function withPlainNorms(ir: IrGraph): IrGraph {
+  const norms = ir.nodes.filter(({ def, attrs, outputs }) =>
+    def.name === "FusedBatchNormV3" && attrs.is_training === false && attrs.T === "float32" &&
+    outputs[0].shape !== null
+  );
+  if (norms.length === 0) return ir;
+  const read = new Set([...ir.fetches, ...ir.nodes.flatMap((n) => n.inputs)]);
+  const joins = norms.filter((n) => !n.outputs.slice(1).some((v) => read.has(v))).map((node) => {
+    const [x, scale, offset, mean, variance] = node.inputs;
+    const isLast = !String(node.attrs.data_format).startsWith("NC");
+    const axes = x.shape!.length - 1;
+    const operands = [mean, variance, offset, scale].map((v) =>
+      isLast ? v : beforeAxes(node, v, axes - 1)
+    );
+    const { epsilon } = node.attrs;
+    return {
+      members: [node],
+      node: addedNode(node, "_BatchNorm", [x, ...operands], { T: "float32", epsilon }),
+      outputs: node.outputs.slice(0, 1),
+    };
+  });
+  return joinNodes(ir, joins);
+}
+
+/** A vector with further axes behind it. */
+function beforeAxes(like: IrNode, v: IrValue, axes: number): IrValue {
+  const ones = new Array<number>(axes).fill(1), array = arrayOf(v);
+  if (array !== null) {
+    return constantNode(like, new NdArray("float32", [array.size, ...ones], array.data));
+  }
+  const shape = new NdArray("int32", [axes + 1], Int32Array.from([-1, ...ones]));
+  return addedValue(like, "Reshape", [v, constantNode(like, shape)]);
+}
