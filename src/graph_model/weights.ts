@@ -136,10 +136,9 @@ function dequantize(
     throw new ValueError(`Cannot read weight ${name}: ${dtype} is not stored quantized`);
   }
   const size = sizeOf(shape);
-  const out = NdArray.zeros(dtype, shape);
-  const target = out.data as Float32Array | Int32Array;
   if (quantization.dtype === "float16") {
     const raw = bytes.take(2 * size, name);
+    const out = NdArray.zeros(dtype, shape), target = out.data as Float32Array | Int32Array;
     const bits = new Uint16Array(raw.buffer, raw.byteOffset, size);
     const numbers = halves ??= Float32Array.from({ length: 1 << 16 }, (_, b) => halfToNumber(b));
     for (let i = 0; i < size; i++) target[i] = numbers[bits[i]];
@@ -157,6 +156,7 @@ function dequantize(
   const width = quantization.dtype === "uint8" ? 1 : 2;
   const raw = bytes.take(width * size, name);
   const q = width === 1 ? raw : new Uint16Array(raw.buffer, raw.byteOffset, size);
+  const out = NdArray.zeros(dtype, shape), target = out.data as Float32Array | Int32Array;
   if (dtype === "int32") {
     for (let i = 0; i < size; i++) {
       target[i] = Math.round(q[i] * scale + min);

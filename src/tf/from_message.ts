@@ -19,6 +19,9 @@ import type {
   NameAttrList,
   NodeDef,
 } from "./proto/graph_pb.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { Budget } from "../graph/graph_def/check.ts";
+import { attrFromJson } from "../graph/graph_def/values.ts";
 import { DataType, type TensorProto, type TensorShapeProto } from "./proto/tensor_pb.ts";
 
 /** A GraphDef. */
@@ -159,4 +162,10 @@ export function tensorOf(m: TensorProto): TensorJson {
   if (m.scomplexVal.length > 0) def.scomplexVal = m.scomplexVal;
   if (m.dcomplexVal.length > 0) def.dcomplexVal = m.dcomplexVal;
   return def;
+}
+
+/** The tensor that a message holds. Throws `ValueError` for one that repeats a value very often. */
+export function arrayOf(m: TensorProto): NdArray {
+  const json = { tensor: tensorOf(m) };
+  return attrFromJson({ name: "value", type: "tensor" }, json, new Budget(0)) as NdArray;
 }

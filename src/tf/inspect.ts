@@ -13,6 +13,7 @@ import { raiseVersion1 } from "../graph/graph_def/version_1.ts";
 import { missingOps } from "../runtime/graph_defs/missing.ts";
 import { canImport } from "../runtime/graph_defs/import_graph_def.ts";
 import "./checkpoint_ops.ts";
+import "./table_file_ops.ts";
 import { graphDefOf } from "./from_message.ts";
 import { readGraphDef } from "./graph_def.ts";
 import { inputsOf, outputsOf, readMetaGraph } from "./meta_graph.ts";
@@ -49,8 +50,8 @@ export async function readModel(path: string): Promise<ModelFile> {
   const signatures = Object.entries(meta.signatureDef).filter(([name]) => !name.startsWith("__"))
     .flatMap(([name, s]) => [
       `signature ${name}`,
-      ...inputsOf(s, name).map((t) => `  input ${t.key}: ${t.dtype}${shapeText(t.shape)}`),
-      ...outputsOf(s, name).map((t) => `  output ${t.key}: ${t.dtype}${shapeText(t.shape)}`),
+      ...inputsOf(s).map((t) => `  input ${t.key}: ${t.dtype}${shapeText(t.shape)}`),
+      ...outputsOf(s).map((t) => `  output ${t.key}: ${t.dtype}${shapeText(t.shape)}`),
     ]);
   const def = meta.graphDef === undefined ? { node: [] } : graphDefOf(meta.graphDef);
   return { kind: "SavedModel", def: def as GraphDefJson, signatures };

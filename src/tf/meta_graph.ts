@@ -3,17 +3,19 @@
  */
 import { asDType, type DType } from "../core/dtype.ts";
 import { NotFoundError, UnimplementedError, ValueError } from "../core/errors.ts";
+import type { NdArray } from "../core/nd_array.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
 import { shapeFromJson } from "../graph/graph_def/values.ts";
 import { decode } from "./decode.ts";
-import { shapeOf, typeOf } from "./from_message.ts";
+import { arrayOf, shapeOf, typeOf } from "./from_message.ts";
 import {
   type MetaGraphDef,
   SavedModelSchema,
   type SignatureDef,
   type TensorInfo,
 } from "./proto/saved_model_pb.ts";
+import { DataType, type TensorShapeProto } from "./proto/tensor_pb.ts";
 import { openParts } from "./random_access.ts";
 import { readSource } from "./source.ts";
 
@@ -63,32 +65,57 @@ export interface SignatureTensor {
   readonly dtype: DType;
   /** Shape. */
   readonly shape: PartialShape;
+  /** What an argument is where it is not given. */
+  readonly value?: NdArray;
 }
 
 /** Arguments of a signature, sorted by name. */
-export function inputsOf(signature: SignatureDef, name: string): SignatureTensor[] {
-  return tensorsOf(signature.inputs, name);
+export function inputsOf(signature: SignatureDef): SignatureTensor[] {
+  return tensorsOf(signature.inputs).map((t) => {
+    const value = signature.defaults[t.key];
+    return value === undefined ? t : { ...t, value: arrayOf(value) };
+  });
 }
 
 /** Results of a signature, sorted by name. */
-export function outputsOf(signature: SignatureDef, name: string): SignatureTensor[] {
-  return tensorsOf(signature.outputs, name);
+export function outputsOf(signature: SignatureDef): SignatureTensor[] {
+  return tensorsOf(signature.outputs);
 }
 
-function tensorsOf(infos: Readonly<Record<string, TensorInfo>>, signature: string) {
-  return Object.entries(infos).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, info]) => {
-    if (info.encoding.case !== "name") {
-      throw new UnimplementedError(
-        `Cannot load signature "${signature}": "${key}" is a sparse or composite tensor`,
-      );
+/** Tensors by name; those of a sparse or ragged value are called `x`, `x_1` and so on, as TensorFlow calls them where they are inputs. */
+function tensorsOf(infos: Readonly<Record<string, TensorInfo>>): SignatureTensor[] {
+  const sorted = Object.entries(infos).sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.flatMap(([key, info]) =>
+    partsOf(info).map(({ name, dtype, shape }, i) => ({
+      key: i === 0 ? key : `${key}_${i}`,
+      tensor: name,
+      dtype: asDType(typeOf(dtype)),
+      shape: shape === undefined ? null : shapeFromJson(shapeOf(shape)),
+    }))
+  );
+}
+
+interface Part {
+  readonly name: string;
+  readonly dtype: DataType;
+  readonly shape: TensorShapeProto | undefined;
+}
+
+function partsOf({ encoding, dtype, tensorShape }: TensorInfo): Part[] {
+  switch (encoding.case) {
+    case "compositeTensor":
+      return encoding.value.components.flatMap(partsOf);
+    case "cooSparse": {
+      const { indicesTensorName, valuesTensorName, denseShapeTensorName } = encoding.value;
+      return [
+        { name: indicesTensorName, dtype: DataType.DT_INT64, shape: undefined },
+        { name: valuesTensorName, dtype, shape: undefined },
+        { name: denseShapeTensorName, dtype: DataType.DT_INT64, shape: undefined },
+      ];
     }
-    return {
-      key,
-      tensor: info.encoding.value,
-      dtype: asDType(typeOf(info.dtype)),
-      shape: info.tensorShape === undefined ? null : shapeFromJson(shapeOf(info.tensorShape)),
-    };
-  });
+    default:
+      return [{ name: encoding.value ?? "", dtype, shape: tensorShape }];
+  }
 }
 
 /** The name of the operation that a tensor or a control input comes from. */

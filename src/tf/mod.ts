@@ -26,12 +26,9 @@ export {
 } from "./checkpoint.ts";
 export { createFileWriter, EventFileWriter, type FileWriterOptions } from "./event_writer.ts";
 export type { FileSource } from "./source.ts";
-export {
-  type LoadedModel,
-  type LoadOptions,
-  loadSavedModel,
-  type Signature,
-} from "./saved_model.ts";
+export type { LoadedMethod, LoadedObject } from "./loaded_object.ts";
+export { type LoadedModel, type LoadOptions, loadSavedModel } from "./saved_model.ts";
+export type { Signature } from "./signature.ts";
 export { saveModel, type SaveOptions, type SignatureFunction } from "./save_model.ts";
 
 // Run as a program it is the command.

@@ -1,31 +1,43 @@
 /**
  * loadSavedModel: signatures of a SavedModel as functions, its variables restored.
  */
-import { describe } from "../core/convert.ts";
-import { encodeString } from "../core/text.ts";
-import { UnimplementedError, ValueError } from "../core/errors.ts";
+import { create } from "@bufbuild/protobuf";
+import { asDType, type DType } from "../core/dtype.ts";
+import { NotFoundError, UnimplementedError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import { asDType } from "../core/dtype.ts";
-import { Graph } from "../graph/graph.ts";
-import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
-import { shapeFromJson, text } from "../graph/graph_def/values.ts";
+import { encodeString } from "../core/text.ts";
+import { currentGraph, Graph } from "../graph/graph.ts";
+import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
+import { text } from "../graph/graph_def/values.ts";
 import { raiseVersion1 } from "../graph/graph_def/version_1.ts";
 import { Operation } from "../graph/operation.ts";
+import { naming, namingAsync } from "../io/naming.ts";
+import { cast } from "../ops/array/cast.ts";
 import { type TracedFunction, tracedFunction } from "../runtime/functions/function.ts";
 import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
 import type { LookupTable } from "../runtime/graph_defs/lookup_table.ts";
 import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
-import { uninitializedVariable, type Variable } from "../runtime/variables/variable.ts";
-import { naming, namingAsync } from "../io/naming.ts";
+import type { Variable } from "../runtime/variables/variable.ts";
 import { pathOf } from "./checkpoint.ts";
 import "./checkpoint_ops.ts";
-import { decode } from "./decode.ts";
+import "./table_file_ops.ts";
 import { graphDefOf } from "./from_message.ts";
+import { type LoadedMethod, type LoadedObject, loadedObject } from "./loaded_object.ts";
 import { inputsOf, outputsOf, prune, readMetaGraph, type SignatureTensor } from "./meta_graph.ts";
-import { type MetaGraphDef, type SignatureDef, VariableDefSchema } from "./proto/saved_model_pb.ts";
+import {
+  type MetaGraphDef,
+  type SavedObject,
+  type SavedObjectGraph,
+  SavedObjectGraphSchema,
+  type SaverDef,
+  type SignatureDef,
+  type TensorInfo,
+} from "./proto/saved_model_pb.ts";
+import { makeVariables, objectKeys, restoredKeys } from "./saved_variables.ts";
+import { argumentsOf, type Signature, specsOf } from "./signature.ts";
 
 /** Options of {@linkcode loadSavedModel}. */
 export interface LoadOptions {
@@ -37,22 +49,16 @@ export interface LoadOptions {
 
 const checkOptions = optionCheck<LoadOptions>("loadSavedModel", { tags: true, scripts: true });
 
-/** A signature: named tensors (or what can be made into one) in, named tensors out. */
-export interface Signature {
-  /** Calls it. Rejects with `ValueError` for inputs that are missing or unknown. */
-  (inputs?: Readonly<Record<string, TensorLike>>): Promise<Record<string, Tensor>>;
-  /** Specs of its inputs, by name. */
-  readonly inputs: Readonly<Record<string, TensorSpec>>;
-  /** Specs of its outputs, by name. */
-  readonly outputs: Readonly<Record<string, TensorSpec>>;
-}
-
 /** A SavedModel that was loaded. */
 export interface LoadedModel {
   /** What it computes, by name. */
   readonly signatures: Readonly<Record<string, Signature>>;
   /** Its variables, which the signatures read, in the graph's order. */
   readonly variables: readonly Variable[];
+  /** The functions of the object that was saved, `tf.function`s of a module, by name; none in a model of version 1. */
+  readonly methods: Readonly<Record<string, LoadedMethod>>;
+  /** The object that was saved, with the objects in it; empty in a model of version 1. */
+  readonly root: LoadedObject;
   /** The graph of all signatures, with TensorFlow's names. */
   readonly graph: Graph;
   /** Frees the variables. */
@@ -96,6 +102,9 @@ class Model implements LoadedModel {
   /** By the name of the node that makes the handle. */
   readonly #byNode: ReadonlyMap<string, Variable>;
   readonly #tables = new Map<string, LookupTable>();
+  readonly root: LoadedObject;
+  /** Variables by the numbers of their objects. */
+  readonly #byObject = new Map<number, Variable>();
   #graph: Graph | null = null;
 
   constructor(path: string, meta: MetaGraphDef, scripts: ScriptFunctions | undefined) {
@@ -106,15 +115,23 @@ class Model implements LoadedModel {
     this.#def = raiseVersion1(graphDefOf(meta.graphDef));
     this.#byNode = makeVariables(this.#def, meta);
     this.variables = [...this.#byNode.values()];
+    const objects = meta.objectGraphDef ?? create(SavedObjectGraphSchema);
+    this.root = loadedObject({
+      graph: objects,
+      variable: (id) => this.#byObject.get(id),
+      naming: (work) => naming(path, work),
+      call: (name, args, bound) => this.#call(name, args, bound.map((id) => this.#nodeOf(id))),
+    });
+  }
+
+  get methods(): Readonly<Record<string, LoadedMethod>> {
+    return this.root.methods;
   }
 
   get graph(): Graph {
     if (this.#graph === null) {
       const graph = new Graph();
-      const wanted = this.#signatureDefs().flatMap(([name, s]) => [
-        ...inputsOf(s, name),
-        ...outputsOf(s, name),
-      ]);
+      const wanted = this.#signatureDefs().flatMap(([, s]) => [...inputsOf(s), ...outputsOf(s)]);
       graph.asDefault(() => this.#import(wanted.map((t) => t.tensor), {}));
       this.#graph = graph;
     }
@@ -128,21 +145,29 @@ class Model implements LoadedModel {
   /** Runs the model's restore function, then what it wants run before anything else. */
   async open(): Promise<void> {
     for (const [name, signature] of this.#signatureDefs()) {
-      const inputs = inputsOf(signature, name), outputs = outputsOf(signature, name);
+      const inputs = inputsOf(signature), outputs = outputsOf(signature);
       this.signatures[name] = this.#signature(name, inputs, outputs);
     }
-    const { saverDef } = this.#meta;
-    if (saverDef !== undefined && this.variables.length > 0) {
-      const { filenameTensorName: prefix, restoreOpName: restore } = saverDef;
-      const run = tracedFunction(
-        (file: TensorLike) => this.#runs([restore], { [prefix]: file as Tensor }),
-        { inputSignature: [TensorSpec([], "string")] },
-      );
-      const file = encodeString(`${this.#path}/variables/variables`);
-      await run.async(new NdArray("string", [], [file]));
+    if (this.#meta.saverDef !== undefined && this.variables.length > 0) {
+      await this.#restore(this.#meta.saverDef);
     }
     const init = this.#initOp();
     if (init !== null) await tracedFunction(() => this.#runs([init], {}), {}).async();
+  }
+
+  async #restore({ filenameTensorName: prefix, restoreOpName: restore }: SaverDef): Promise<void> {
+    const run = tracedFunction(
+      (file: TensorLike) => this.#runs([restore], { [prefix]: file as Tensor }),
+      { inputSignature: [TensorSpec([], "string")] },
+    );
+    const file = `${this.#path}/variables/variables`;
+    await run.async(new NdArray("string", [], [encodeString(file)]));
+    if (this.#meta.objectGraphDef === undefined) return;
+    const restored = restoredKeys(run.getConcreteFunction().graph);
+    for (const [id, key] of await objectKeys(file)) {
+      const variable = restored.get(key);
+      if (variable !== undefined) this.#byObject.set(id, variable);
+    }
   }
 
   #signatureDefs(): [string, SignatureDef][] {
@@ -162,17 +187,19 @@ class Model implements LoadedModel {
     return [];
   }
 
-  /** Adds what `targets` need to the graph being built, with `feeds` for the tensors they name. */
+  /** Adds what `targets` need to the graph being built, `more` among it, with `feeds` for the tensors they name. */
   #import(
     targets: readonly string[],
     feeds: Readonly<Record<string, Tensor>>,
+    more: readonly NodeDefJson[] = [],
   ): (Tensor | Operation)[] {
     const handles = Object.fromEntries(
       [...this.#byNode].map(([node, v]) => [`${node}:0`, v.handle]),
     );
-    const inputMap = { ...handles, ...feeds };
+    const inputMap = { ...handles, ...this.#assets(), ...feeds };
+    const def = { ...this.#def, node: [...this.#def.node, ...more] };
     return naming(this.#path, () =>
-      importNodes(prune(this.#def, targets, Object.keys(inputMap)), {
+      importNodes(prune(def, targets, Object.keys(inputMap)), {
         prefix: "",
         inputMap,
         returnElements: targets,
@@ -180,6 +207,75 @@ class Model implements LoadedModel {
         tables: this.#tables,
         ...(this.#scripts && { scripts: this.#scripts }),
       }));
+  }
+
+  /** Where the files are that belong to the model, by the tensors that tell it. */
+  #assets(): Record<string, Tensor> {
+    const graph = currentGraph()!;
+    return Object.fromEntries(this.#meta.assetFileDef.map(({ tensorInfo, filename }) => {
+      const file = encodeString(`${this.#path}/assets/${filename}`);
+      return [assetTensor(tensorInfo), graph.constant(new NdArray("string", [], [file]))];
+    }));
+  }
+
+  /** Adds a call of a function of the file, the last arguments of which are tensors of its graph. */
+  #call(name: string, args: readonly Tensor[], bound: readonly string[]): Tensor[] {
+    const f = this.#def.library?.function.find((f) => f.signature.name === name);
+    if (f === undefined) throw new NotFoundError(`Function ${name} is not in ${this.#path}`);
+    const { inputArg, outputArg } = f.signature;
+    const feeds = Object.fromEntries(
+      args.map((x, i) => [`${CALL}/${i}:0`, castTo(x, asDType(inputArg[i]?.type))]),
+    );
+    const node: NodeDefJson = {
+      name: CALL,
+      op: "StatefulPartitionedCall",
+      input: [...Object.keys(feeds), ...bound],
+      attr: { f: { func: { name } } },
+    };
+    const targets = outputArg.length === 0 ? [CALL] : outputArg.map((_, i) => `${CALL}:${i}`);
+    const results = this.#import(targets, feeds, [node]);
+    return outputArg.length === 0 ? [] : results as Tensor[];
+  }
+
+  /** The tensor of the graph that stands for an object that a function captured. */
+  #nodeOf(id: number): string {
+    const { nodes, concreteFunctions } = this.#meta.objectGraphDef!;
+    const object = nodes[id], kind = object?.kind;
+    switch (kind?.case) {
+      case "variable": {
+        const found = [...this.#byNode].find(([, v]) => v === this.#byObject.get(id));
+        if (found !== undefined) return found[0];
+        break;
+      }
+      case "constant":
+        return kind.value.operation;
+      case "asset": {
+        const asset = this.#meta.assetFileDef[kind.value.assetFileDefIndex];
+        if (asset !== undefined) return assetTensor(asset.tensorInfo);
+        break;
+      }
+      case "resource": {
+        const table = this.#tableOf(object, concreteFunctions);
+        if (table !== undefined) return table;
+      }
+    }
+    throw new UnimplementedError(
+      `Cannot call the function: it captures object ${id}, a ${
+        kind?.case ?? "thing"
+      } that is not read`,
+    );
+  }
+
+  /** The node of a table, which has the name in it that the function has that made the table. */
+  #tableOf(object: SavedObject, functions: SavedObjectGraph["concreteFunctions"]) {
+    const { nodes } = this.#meta.objectGraphDef!;
+    const creator = object.children.find((c) => c.localName === "_create_resource");
+    const made = nodes[creator?.nodeId ?? -1]?.kind;
+    const name = made?.case === "function" ? made.value.concreteFunctions[0] : undefined;
+    const body = this.#def.library?.function.find((f) => f.signature.name === name);
+    if (body === undefined || functions[name!] === undefined) return undefined;
+    const shared = body.nodeDef.map(sharedName).find((n) => n !== "");
+    return this.#def.node.find((n) => n.op !== "VarHandleOp" && sharedName(n) === shared)?.name;
   }
 
   #signature(
@@ -211,87 +307,26 @@ class Model implements LoadedModel {
   }
 }
 
+/** The name of the node that calls a function. */
+const CALL = "called_function";
+
+function sharedName({ attr }: NodeDefJson): string {
+  return text(attr?.shared_name?.s ?? "");
+}
+
+/** The tensor that tells where an asset is. */
+function assetTensor(info: TensorInfo | undefined): string {
+  return info?.encoding.case === "name" ? info.encoding.value : "";
+}
+
+function castTo(x: Tensor, dtype: DType): Tensor {
+  return x.dtype === dtype ? x : cast(x, dtype);
+}
+
 /** What signatures do, which adds their nodes to the graph being built. */
 const BODIES = new WeakMap<Signature, (...xs: Tensor[]) => Tensor[]>();
 
 /** Adds a signature's nodes to the graph being built: its outputs, in their order, of tensors for its inputs in theirs. */
 export function buildSignature(signature: Signature, inputs: readonly Tensor[]): Tensor[] {
   return BODIES.get(signature)!(...inputs);
-}
-
-function specsOf(tensors: readonly SignatureTensor[]): Record<string, TensorSpec> {
-  return Object.fromEntries(tensors.map((t) => [t.key, TensorSpec(t.shape, t.dtype, t.key)]));
-}
-
-function argumentsOf(
-  signature: string,
-  inputs: readonly SignatureTensor[],
-  given: Readonly<Record<string, TensorLike>>,
-): Tensor[] {
-  const wanted = inputs.map((i) => i.key);
-  const list = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
-  if (typeof given !== "object" || given === null) {
-    throw new ValueError(
-      `Cannot call signature "${signature}": wanted an object with ${list(wanted)}, received ${
-        describe(given)
-      }`,
-    );
-  }
-  const missing = wanted.filter((n) => given[n] === undefined);
-  const unknown = Object.keys(given).filter((n) => !wanted.includes(n));
-  if (missing.length > 0 || unknown.length > 0) {
-    throw new ValueError(
-      `Cannot call signature "${signature}": it takes ${list(wanted) || "nothing"}${
-        missing.length > 0 ? `, ${list(missing)} is missing` : ""
-      }${unknown.length > 0 ? `, ${list(unknown)} is unknown` : ""}`,
-    );
-  }
-  return wanted.map((n) => given[n] as Tensor);
-}
-
-/** A variable for each handle of the graph, without a value until it is restored: the file may tell any shape. */
-function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string, Variable> {
-  const frozen = frozenNames(meta);
-  const specs = new Map(
-    def.node.filter((node) => node.op === "VarHandleOp").map((node) => {
-      const shape = shapeFromJson(node.attr?.shape?.shape ?? {});
-      if (shape === null || shape.includes(null)) {
-        throw new UnimplementedError(
-          `Cannot load variable "${node.name}": its shape [${shape ?? "?"}] is not known`,
-        );
-      }
-      const name = text(node.attr?.shared_name?.s ?? "") || node.name;
-      return [node.name, {
-        dtype: asDType(node.attr?.dtype?.type),
-        shape: shape as number[],
-        name,
-        trainable: !frozen.has(name),
-      }];
-    }),
-  );
-  return new Map([...specs].map(([node, spec]) => [node, uninitializedVariable(spec)]));
-}
-
-/** Names of variables that the model says are not trained. */
-function frozenNames(meta: MetaGraphDef): Set<string> {
-  const out = new Set<string>();
-  for (const { kind } of meta.objectGraphDef?.nodes ?? []) {
-    if (kind.case === "variable" && !kind.value.trainable) out.add(kind.value.name);
-  }
-  const trained = namesOf(meta, "trainable_variables");
-  if (trained !== null) {
-    for (const name of namesOf(meta, "variables") ?? []) if (!trained.has(name)) out.add(name);
-  }
-  return out;
-}
-
-/** Names of the variables in a collection of version 1; null where there is none. */
-function namesOf(meta: MetaGraphDef, collection: string): Set<string> | null {
-  const kind = meta.collectionDef[collection]?.kind;
-  if (kind?.case !== "bytesList") return null;
-  return new Set(
-    kind.value.value.map((v) =>
-      decode(VariableDefSchema, v, `collection "${collection}"`).variableName.replace(/:0$/, "")
-    ),
-  );
 }

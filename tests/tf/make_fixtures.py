@@ -150,6 +150,66 @@ def builder():
     expect(folder, [("serving_default", {"x": waves(3, 2)})])
 
 
+class Scale(tf.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.w = tf.Variable(factor, name="w")
+        self.unused = tf.Variable(tf.zeros([2]) + factor, name="w")
+
+    @tf.function
+    def __call__(self, x, training=False, *, power=1):
+        y = (x * self.w) ** power
+        return -y if training else y
+
+
+class Objects(tf.Module):
+    """Methods that were traced several times, nested modules, a vocabulary in a file, ragged values."""
+
+    def __init__(self, vocabulary):
+        super().__init__()
+        self.scales = [Scale(2.0), Scale(3.0)]
+        self.named = {"other": Scale(5.0)}
+        self.count = tf.Variable(0, name="count")
+        self.shift = tf.constant([10.0, 20.0])
+        file = tf.lookup.TextFileInitializer(
+            vocabulary, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
+        self.words = tf.lookup.StaticHashTable(file, -1)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    def predict(self, x):
+        self.count.assign_add(1)
+        return {"y": self.scales[1](x) + self.shift, "count": self.count.read_value()}
+
+    @tf.function
+    def power(self, x, n=2):
+        return {"power": x ** n, "nest": [x, (x, None)]}
+
+    @tf.function
+    def ids(self, words):
+        return self.words.lookup(words)
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)])
+    def rows(self, x):
+        return x * 2.0, tf.reduce_sum(x, 1)
+
+
+def objects():
+    folder = HERE / "objects"
+    vocabulary = HERE / "vocabulary.txt"
+    vocabulary.write_text("the\nquick\nfox\n")
+    m = Objects(str(vocabulary))
+    m.power(tf.constant(2.0))
+    m.power(tf.constant([1.0, 2.0]))
+    m.power(tf.constant([1, 2]), 3)
+    m.ids(tf.constant(["a"]))
+    m.scales[0](tf.constant(1.0))
+    m.scales[0](tf.constant(1.0), training=True, power=2)
+    m.named["other"](tf.constant([1.0]), power=3)
+    tf.saved_model.save(m, str(folder), signatures={"predict": m.predict, "rows": m.rows})
+    vocabulary.unlink()
+    (folder / "fingerprint.pb").unlink()
+
+
 def checkpoints():
     folder = HERE / "checkpoints"
     folder.mkdir()
@@ -173,6 +233,7 @@ def main():
     module()
     layers()
     builder()
+    objects()
     checkpoints()
 
 

@@ -116,7 +116,8 @@ function handleOf(table: LookupTable): TableHandle {
   return handle;
 }
 
-function tableOf(x: unknown): LookupTable {
+/** The table behind a handle. Throws `InvalidArgumentError` for other values. */
+export function tableOf(x: unknown): LookupTable {
   if (x instanceof TableHandle) return x.table;
   throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
 }

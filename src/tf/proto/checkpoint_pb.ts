@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 ce93653c051d1560bd9a595daf5e2f47678784dd6c2eca3fffc87f10918f2d16.
+// Written by `deno task protos` from .proto files of SHA-256 dc113b540b2b71b35661d062cfc7a9514507f0402f77746ad4ff3cff6cc061f1.
 // Checkpoints: the index of a tensor bundle and the graph of objects that were saved.
 // Field numbers are TensorFlow 2.21's; what Weft does not read is left out and kept as unknown fields.
 

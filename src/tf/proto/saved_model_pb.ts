@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 ce93653c051d1560bd9a595daf5e2f47678784dd6c2eca3fffc87f10918f2d16.
+// Written by `deno task protos` from .proto files of SHA-256 dc113b540b2b71b35661d062cfc7a9514507f0402f77746ad4ff3cff6cc061f1.
 // SavedModels: meta graphs, signatures and the graph of saved objects.
 // Field numbers are TensorFlow 2.21's; what Weft does not read is left out and kept as unknown fields.
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file saved_model.proto.
  */
 export const file_saved_model: GenFile = /*@__PURE__*/
-  fileDesc("ChFzYXZlZF9tb2RlbC5wcm90bxIKdGVuc29yZmxvdyJfCgpTYXZlZE1vZGVsEiIKGnNhdmVkX21vZGVsX3NjaGVtYV92ZXJzaW9uGAEgASgDEi0KC21ldGFfZ3JhcGhzGAIgAygLMhgudGVuc29yZmxvdy5NZXRhR3JhcGhEZWYigAcKDE1ldGFHcmFwaERlZhI7Cg1tZXRhX2luZm9fZGVmGAEgASgLMiQudGVuc29yZmxvdy5NZXRhR3JhcGhEZWYuTWV0YUluZm9EZWYSJwoJZ3JhcGhfZGVmGAIgASgLMhQudGVuc29yZmxvdy5HcmFwaERlZhInCglzYXZlcl9kZWYYAyABKAsyFC50ZW5zb3JmbG93LlNhdmVyRGVmEkMKDmNvbGxlY3Rpb25fZGVmGAQgAygLMisudGVuc29yZmxvdy5NZXRhR3JhcGhEZWYuQ29sbGVjdGlvbkRlZkVudHJ5EkEKDXNpZ25hdHVyZV9kZWYYBSADKAsyKi50ZW5zb3JmbG93Lk1ldGFHcmFwaERlZi5TaWduYXR1cmVEZWZFbnRyeRIwCg5hc3NldF9maWxlX2RlZhgGIAMoCzIYLnRlbnNvcmZsb3cuQXNzZXRGaWxlRGVmEjYKEG9iamVjdF9ncmFwaF9kZWYYByABKAsyHC50ZW5zb3JmbG93LlNhdmVkT2JqZWN0R3JhcGgazgIKC01ldGFJbmZvRGVmEhoKEm1ldGFfZ3JhcGhfdmVyc2lvbhgBIAEoCRIsChBzdHJpcHBlZF9vcF9saXN0GAIgASgLMhIudGVuc29yZmxvdy5PcExpc3QSDAoEdGFncxgEIAMoCRIaChJ0ZW5zb3JmbG93X3ZlcnNpb24YBSABKAkSHgoWdGVuc29yZmxvd19naXRfdmVyc2lvbhgGIAEoCRIeChZzdHJpcHBlZF9kZWZhdWx0X2F0dHJzGAcgASgIElMKEGZ1bmN0aW9uX2FsaWFzZXMYCCADKAsyOS50ZW5zb3JmbG93Lk1ldGFHcmFwaERlZi5NZXRhSW5mb0RlZi5GdW5jdGlvbkFsaWFzZXNFbnRyeRo2ChRGdW5jdGlvbkFsaWFzZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGk8KEkNvbGxlY3Rpb25EZWZFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS50ZW5zb3JmbG93LkNvbGxlY3Rpb25EZWY6AjgBGk0KEVNpZ25hdHVyZURlZkVudHJ5EgsKA2tleRgBIAEoCRInCgV2YWx1ZRgCIAEoCzIYLnRlbnNvcmZsb3cuU2lnbmF0dXJlRGVmOgI4ASKgAgoKVGVuc29ySW5mbxIOCgRuYW1lGAEgASgJSAASNgoKY29vX3NwYXJzZRgEIAEoCzIgLnRlbnNvcmZsb3cuVGVuc29ySW5mby5Db29TcGFyc2VIABIjCgVkdHlwZRgCIAEoDjIULnRlbnNvcmZsb3cuRGF0YVR5cGUSMgoMdGVuc29yX3NoYXBlGAMgASgLMhwudGVuc29yZmxvdy5UZW5zb3JTaGFwZVByb3RvGmUKCUNvb1NwYXJzZRIaChJ2YWx1ZXNfdGVuc29yX25hbWUYASABKAkSGwoTaW5kaWNlc190ZW5zb3JfbmFtZRgCIAEoCRIfChdkZW5zZV9zaGFwZV90ZW5zb3JfbmFtZRgDIAEoCUIKCghlbmNvZGluZyKkAwoMU2lnbmF0dXJlRGVmEjQKBmlucHV0cxgBIAMoCzIkLnRlbnNvcmZsb3cuU2lnbmF0dXJlRGVmLklucHV0c0VudHJ5EjYKB291dHB1dHMYAiADKAsyJS50ZW5zb3JmbG93LlNpZ25hdHVyZURlZi5PdXRwdXRzRW50cnkSEwoLbWV0aG9kX25hbWUYAyABKAkSOAoIZGVmYXVsdHMYBCADKAsyJi50ZW5zb3JmbG93LlNpZ25hdHVyZURlZi5EZWZhdWx0c0VudHJ5GkUKC0lucHV0c0VudHJ5EgsKA2tleRgBIAEoCRIlCgV2YWx1ZRgCIAEoCzIWLnRlbnNvcmZsb3cuVGVuc29ySW5mbzoCOAEaRgoMT3V0cHV0c0VudHJ5EgsKA2tleRgBIAEoCRIlCgV2YWx1ZRgCIAEoCzIWLnRlbnNvcmZsb3cuVGVuc29ySW5mbzoCOAEaSAoNRGVmYXVsdHNFbnRyeRILCgNrZXkYASABKAkSJgoFdmFsdWUYAiABKAsyFy50ZW5zb3JmbG93LlRlbnNvclByb3RvOgI4ASKeAgoIU2F2ZXJEZWYSHAoUZmlsZW5hbWVfdGVuc29yX25hbWUYASABKAkSGAoQc2F2ZV90ZW5zb3JfbmFtZRgCIAEoCRIXCg9yZXN0b3JlX29wX25hbWUYAyABKAkSEwoLbWF4X3RvX2tlZXAYBCABKAUSDwoHc2hhcmRlZBgFIAEoCBIlCh1rZWVwX2NoZWNrcG9pbnRfZXZlcnlfbl9ob3VycxgGIAEoAhI9Cgd2ZXJzaW9uGAcgASgOMiwudGVuc29yZmxvdy5TYXZlckRlZi5DaGVja3BvaW50Rm9ybWF0VmVyc2lvbiI1ChdDaGVja3BvaW50Rm9ybWF0VmVyc2lvbhIKCgZMRUdBQ1kQABIGCgJWMRABEgYKAlYyEAIi8AIKDUNvbGxlY3Rpb25EZWYSNwoJbm9kZV9saXN0GAEgASgLMiIudGVuc29yZmxvdy5Db2xsZWN0aW9uRGVmLk5vZGVMaXN0SAASOQoKYnl0ZXNfbGlzdBgCIAEoCzIjLnRlbnNvcmZsb3cuQ29sbGVjdGlvbkRlZi5CeXRlc0xpc3RIABI5CgppbnQ2NF9saXN0GAMgASgLMiMudGVuc29yZmxvdy5Db2xsZWN0aW9uRGVmLkludDY0TGlzdEgAEjkKCmZsb2F0X2xpc3QYBCABKAsyIy50ZW5zb3JmbG93LkNvbGxlY3Rpb25EZWYuRmxvYXRMaXN0SAAaGQoITm9kZUxpc3QSDQoFdmFsdWUYASADKAkaGgoJQnl0ZXNMaXN0Eg0KBXZhbHVlGAEgAygMGhoKCUludDY0TGlzdBINCgV2YWx1ZRgBIAMoAxoaCglGbG9hdExpc3QSDQoFdmFsdWUYASADKAJCBgoEa2luZCJNCgxBc3NldEZpbGVEZWYSKwoLdGVuc29yX2luZm8YASABKAsyFi50ZW5zb3JmbG93LlRlbnNvckluZm8SEAoIZmlsZW5hbWUYAiABKAkixwEKC1ZhcmlhYmxlRGVmEhUKDXZhcmlhYmxlX25hbWUYASABKAkSGAoQaW5pdGlhbGl6ZXJfbmFtZRgCIAEoCRIVCg1zbmFwc2hvdF9uYW1lGAMgASgJEhMKC2lzX3Jlc291cmNlGAUgASgIEhoKEmluaXRpYWxfdmFsdWVfbmFtZRgGIAEoCRIRCgl0cmFpbmFibGUYByABKAgSFwoPc3luY2hyb25pemF0aW9uGAggASgFEhMKC2FnZ3JlZ2F0aW9uGAkgASgFIjYKD09iamVjdFJlZmVyZW5jZRIPCgdub2RlX2lkGAEgASgFEhIKCmxvY2FsX25hbWUYAiABKAki6AEKEFNhdmVkT2JqZWN0R3JhcGgSJgoFbm9kZXMYASADKAsyFy50ZW5zb3JmbG93LlNhdmVkT2JqZWN0Ek8KEmNvbmNyZXRlX2Z1bmN0aW9ucxgCIAMoCzIzLnRlbnNvcmZsb3cuU2F2ZWRPYmplY3RHcmFwaC5Db25jcmV0ZUZ1bmN0aW9uc0VudHJ5GlsKFkNvbmNyZXRlRnVuY3Rpb25zRW50cnkSCwoDa2V5GAEgASgJEjAKBXZhbHVlGAIgASgLMiEudGVuc29yZmxvdy5TYXZlZENvbmNyZXRlRnVuY3Rpb246AjgBIvYDCgtTYXZlZE9iamVjdBItCghjaGlsZHJlbhgBIAMoCzIbLnRlbnNvcmZsb3cuT2JqZWN0UmVmZXJlbmNlEjIKC3VzZXJfb2JqZWN0GAQgASgLMhsudGVuc29yZmxvdy5TYXZlZFVzZXJPYmplY3RIABInCgVhc3NldBgFIAEoCzIWLnRlbnNvcmZsb3cuU2F2ZWRBc3NldEgAEi0KCGZ1bmN0aW9uGAYgASgLMhkudGVuc29yZmxvdy5TYXZlZEZ1bmN0aW9uSAASLQoIdmFyaWFibGUYByABKAsyGS50ZW5zb3JmbG93LlNhdmVkVmFyaWFibGVIABJHChZiYXJlX2NvbmNyZXRlX2Z1bmN0aW9uGAggASgLMiUudGVuc29yZmxvdy5TYXZlZEJhcmVDb25jcmV0ZUZ1bmN0aW9uSAASLQoIY29uc3RhbnQYCSABKAsyGS50ZW5zb3JmbG93LlNhdmVkQ29uc3RhbnRIABItCghyZXNvdXJjZRgKIAEoCzIZLnRlbnNvcmZsb3cuU2F2ZWRSZXNvdXJjZUgAEjUKD2NhcHR1cmVkX3RlbnNvchgMIAEoCzIaLnRlbnNvcmZsb3cuQ2FwdHVyZWRUZW5zb3JIABIXCg9yZWdpc3RlcmVkX25hbWUYDSABKAlCBgoEa2luZCI3Cg9TYXZlZFVzZXJPYmplY3QSEgoKaWRlbnRpZmllchgBIAEoCRIQCghtZXRhZGF0YRgDIAEoCSIqCgpTYXZlZEFzc2V0EhwKFGFzc2V0X2ZpbGVfZGVmX2luZGV4GAEgASgFIisKDVNhdmVkRnVuY3Rpb24SGgoSY29uY3JldGVfZnVuY3Rpb25zGAEgAygJIsABCg1TYXZlZFZhcmlhYmxlEiMKBWR0eXBlGAEgASgOMhQudGVuc29yZmxvdy5EYXRhVHlwZRIrCgVzaGFwZRgCIAEoCzIcLnRlbnNvcmZsb3cuVGVuc29yU2hhcGVQcm90bxIRCgl0cmFpbmFibGUYAyABKAgSFwoPc3luY2hyb25pemF0aW9uGAQgASgFEhMKC2FnZ3JlZ2F0aW9uGAUgASgFEgwKBG5hbWUYBiABKAkSDgoGZGV2aWNlGAcgASgJInwKGVNhdmVkQmFyZUNvbmNyZXRlRnVuY3Rpb24SHgoWY29uY3JldGVfZnVuY3Rpb25fbmFtZRgBIAEoCRIZChFhcmd1bWVudF9rZXl3b3JkcxgCIAMoCRIkChxhbGxvd2VkX3Bvc2l0aW9uYWxfYXJndW1lbnRzGAMgASgDIiIKDVNhdmVkQ29uc3RhbnQSEQoJb3BlcmF0aW9uGAEgASgJIh8KDVNhdmVkUmVzb3VyY2USDgoGZGV2aWNlGAEgASgJIjkKDkNhcHR1cmVkVGVuc29yEgwKBG5hbWUYASABKAkSGQoRY29uY3JldGVfZnVuY3Rpb24YAiABKAkiLQoVU2F2ZWRDb25jcmV0ZUZ1bmN0aW9uEhQKDGJvdW5kX2lucHV0cxgCIAMoBWIGcHJvdG8z", [file_tensor, file_graph]);
+  fileDesc("ChFzYXZlZF9tb2RlbC5wcm90bxIKdGVuc29yZmxvdyJfCgpTYXZlZE1vZGVsEiIKGnNhdmVkX21vZGVsX3NjaGVtYV92ZXJzaW9uGAEgASgDEi0KC21ldGFfZ3JhcGhzGAIgAygLMhgudGVuc29yZmxvdy5NZXRhR3JhcGhEZWYigAcKDE1ldGFHcmFwaERlZhI7Cg1tZXRhX2luZm9fZGVmGAEgASgLMiQudGVuc29yZmxvdy5NZXRhR3JhcGhEZWYuTWV0YUluZm9EZWYSJwoJZ3JhcGhfZGVmGAIgASgLMhQudGVuc29yZmxvdy5HcmFwaERlZhInCglzYXZlcl9kZWYYAyABKAsyFC50ZW5zb3JmbG93LlNhdmVyRGVmEkMKDmNvbGxlY3Rpb25fZGVmGAQgAygLMisudGVuc29yZmxvdy5NZXRhR3JhcGhEZWYuQ29sbGVjdGlvbkRlZkVudHJ5EkEKDXNpZ25hdHVyZV9kZWYYBSADKAsyKi50ZW5zb3JmbG93Lk1ldGFHcmFwaERlZi5TaWduYXR1cmVEZWZFbnRyeRIwCg5hc3NldF9maWxlX2RlZhgGIAMoCzIYLnRlbnNvcmZsb3cuQXNzZXRGaWxlRGVmEjYKEG9iamVjdF9ncmFwaF9kZWYYByABKAsyHC50ZW5zb3JmbG93LlNhdmVkT2JqZWN0R3JhcGgazgIKC01ldGFJbmZvRGVmEhoKEm1ldGFfZ3JhcGhfdmVyc2lvbhgBIAEoCRIsChBzdHJpcHBlZF9vcF9saXN0GAIgASgLMhIudGVuc29yZmxvdy5PcExpc3QSDAoEdGFncxgEIAMoCRIaChJ0ZW5zb3JmbG93X3ZlcnNpb24YBSABKAkSHgoWdGVuc29yZmxvd19naXRfdmVyc2lvbhgGIAEoCRIeChZzdHJpcHBlZF9kZWZhdWx0X2F0dHJzGAcgASgIElMKEGZ1bmN0aW9uX2FsaWFzZXMYCCADKAsyOS50ZW5zb3JmbG93Lk1ldGFHcmFwaERlZi5NZXRhSW5mb0RlZi5GdW5jdGlvbkFsaWFzZXNFbnRyeRo2ChRGdW5jdGlvbkFsaWFzZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGk8KEkNvbGxlY3Rpb25EZWZFbnRyeRILCgNrZXkYASABKAkSKAoFdmFsdWUYAiABKAsyGS50ZW5zb3JmbG93LkNvbGxlY3Rpb25EZWY6AjgBGk0KEVNpZ25hdHVyZURlZkVudHJ5EgsKA2tleRgBIAEoCRInCgV2YWx1ZRgCIAEoCzIYLnRlbnNvcmZsb3cuU2lnbmF0dXJlRGVmOgI4ASLRAwoKVGVuc29ySW5mbxIOCgRuYW1lGAEgASgJSAASNgoKY29vX3NwYXJzZRgEIAEoCzIgLnRlbnNvcmZsb3cuVGVuc29ySW5mby5Db29TcGFyc2VIABJCChBjb21wb3NpdGVfdGVuc29yGAUgASgLMiYudGVuc29yZmxvdy5UZW5zb3JJbmZvLkNvbXBvc2l0ZVRlbnNvckgAEiMKBWR0eXBlGAIgASgOMhQudGVuc29yZmxvdy5EYXRhVHlwZRIyCgx0ZW5zb3Jfc2hhcGUYAyABKAsyHC50ZW5zb3JmbG93LlRlbnNvclNoYXBlUHJvdG8aZQoJQ29vU3BhcnNlEhoKEnZhbHVlc190ZW5zb3JfbmFtZRgBIAEoCRIbChNpbmRpY2VzX3RlbnNvcl9uYW1lGAIgASgJEh8KF2RlbnNlX3NoYXBlX3RlbnNvcl9uYW1lGAMgASgJGmsKD0NvbXBvc2l0ZVRlbnNvchIsCgl0eXBlX3NwZWMYASABKAsyGS50ZW5zb3JmbG93LlR5cGVTcGVjUHJvdG8SKgoKY29tcG9uZW50cxgCIAMoCzIWLnRlbnNvcmZsb3cuVGVuc29ySW5mb0IKCghlbmNvZGluZyKkAwoMU2lnbmF0dXJlRGVmEjQKBmlucHV0cxgBIAMoCzIkLnRlbnNvcmZsb3cuU2lnbmF0dXJlRGVmLklucHV0c0VudHJ5EjYKB291dHB1dHMYAiADKAsyJS50ZW5zb3JmbG93LlNpZ25hdHVyZURlZi5PdXRwdXRzRW50cnkSEwoLbWV0aG9kX25hbWUYAyABKAkSOAoIZGVmYXVsdHMYBCADKAsyJi50ZW5zb3JmbG93LlNpZ25hdHVyZURlZi5EZWZhdWx0c0VudHJ5GkUKC0lucHV0c0VudHJ5EgsKA2tleRgBIAEoCRIlCgV2YWx1ZRgCIAEoCzIWLnRlbnNvcmZsb3cuVGVuc29ySW5mbzoCOAEaRgoMT3V0cHV0c0VudHJ5EgsKA2tleRgBIAEoCRIlCgV2YWx1ZRgCIAEoCzIWLnRlbnNvcmZsb3cuVGVuc29ySW5mbzoCOAEaSAoNRGVmYXVsdHNFbnRyeRILCgNrZXkYASABKAkSJgoFdmFsdWUYAiABKAsyFy50ZW5zb3JmbG93LlRlbnNvclByb3RvOgI4ASKeAgoIU2F2ZXJEZWYSHAoUZmlsZW5hbWVfdGVuc29yX25hbWUYASABKAkSGAoQc2F2ZV90ZW5zb3JfbmFtZRgCIAEoCRIXCg9yZXN0b3JlX29wX25hbWUYAyABKAkSEwoLbWF4X3RvX2tlZXAYBCABKAUSDwoHc2hhcmRlZBgFIAEoCBIlCh1rZWVwX2NoZWNrcG9pbnRfZXZlcnlfbl9ob3VycxgGIAEoAhI9Cgd2ZXJzaW9uGAcgASgOMiwudGVuc29yZmxvdy5TYXZlckRlZi5DaGVja3BvaW50Rm9ybWF0VmVyc2lvbiI1ChdDaGVja3BvaW50Rm9ybWF0VmVyc2lvbhIKCgZMRUdBQ1kQABIGCgJWMRABEgYKAlYyEAIi8AIKDUNvbGxlY3Rpb25EZWYSNwoJbm9kZV9saXN0GAEgASgLMiIudGVuc29yZmxvdy5Db2xsZWN0aW9uRGVmLk5vZGVMaXN0SAASOQoKYnl0ZXNfbGlzdBgCIAEoCzIjLnRlbnNvcmZsb3cuQ29sbGVjdGlvbkRlZi5CeXRlc0xpc3RIABI5CgppbnQ2NF9saXN0GAMgASgLMiMudGVuc29yZmxvdy5Db2xsZWN0aW9uRGVmLkludDY0TGlzdEgAEjkKCmZsb2F0X2xpc3QYBCABKAsyIy50ZW5zb3JmbG93LkNvbGxlY3Rpb25EZWYuRmxvYXRMaXN0SAAaGQoITm9kZUxpc3QSDQoFdmFsdWUYASADKAkaGgoJQnl0ZXNMaXN0Eg0KBXZhbHVlGAEgAygMGhoKCUludDY0TGlzdBINCgV2YWx1ZRgBIAMoAxoaCglGbG9hdExpc3QSDQoFdmFsdWUYASADKAJCBgoEa2luZCJNCgxBc3NldEZpbGVEZWYSKwoLdGVuc29yX2luZm8YASABKAsyFi50ZW5zb3JmbG93LlRlbnNvckluZm8SEAoIZmlsZW5hbWUYAiABKAkixwEKC1ZhcmlhYmxlRGVmEhUKDXZhcmlhYmxlX25hbWUYASABKAkSGAoQaW5pdGlhbGl6ZXJfbmFtZRgCIAEoCRIVCg1zbmFwc2hvdF9uYW1lGAMgASgJEhMKC2lzX3Jlc291cmNlGAUgASgIEhoKEmluaXRpYWxfdmFsdWVfbmFtZRgGIAEoCRIRCgl0cmFpbmFibGUYByABKAgSFwoPc3luY2hyb25pemF0aW9uGAggASgFEhMKC2FnZ3JlZ2F0aW9uGAkgASgFIjYKD09iamVjdFJlZmVyZW5jZRIPCgdub2RlX2lkGAEgASgFEhIKCmxvY2FsX25hbWUYAiABKAki6AEKEFNhdmVkT2JqZWN0R3JhcGgSJgoFbm9kZXMYASADKAsyFy50ZW5zb3JmbG93LlNhdmVkT2JqZWN0Ek8KEmNvbmNyZXRlX2Z1bmN0aW9ucxgCIAMoCzIzLnRlbnNvcmZsb3cuU2F2ZWRPYmplY3RHcmFwaC5Db25jcmV0ZUZ1bmN0aW9uc0VudHJ5GlsKFkNvbmNyZXRlRnVuY3Rpb25zRW50cnkSCwoDa2V5GAEgASgJEjAKBXZhbHVlGAIgASgLMiEudGVuc29yZmxvdy5TYXZlZENvbmNyZXRlRnVuY3Rpb246AjgBIvYDCgtTYXZlZE9iamVjdBItCghjaGlsZHJlbhgBIAMoCzIbLnRlbnNvcmZsb3cuT2JqZWN0UmVmZXJlbmNlEjIKC3VzZXJfb2JqZWN0GAQgASgLMhsudGVuc29yZmxvdy5TYXZlZFVzZXJPYmplY3RIABInCgVhc3NldBgFIAEoCzIWLnRlbnNvcmZsb3cuU2F2ZWRBc3NldEgAEi0KCGZ1bmN0aW9uGAYgASgLMhkudGVuc29yZmxvdy5TYXZlZEZ1bmN0aW9uSAASLQoIdmFyaWFibGUYByABKAsyGS50ZW5zb3JmbG93LlNhdmVkVmFyaWFibGVIABJHChZiYXJlX2NvbmNyZXRlX2Z1bmN0aW9uGAggASgLMiUudGVuc29yZmxvdy5TYXZlZEJhcmVDb25jcmV0ZUZ1bmN0aW9uSAASLQoIY29uc3RhbnQYCSABKAsyGS50ZW5zb3JmbG93LlNhdmVkQ29uc3RhbnRIABItCghyZXNvdXJjZRgKIAEoCzIZLnRlbnNvcmZsb3cuU2F2ZWRSZXNvdXJjZUgAEjUKD2NhcHR1cmVkX3RlbnNvchgMIAEoCzIaLnRlbnNvcmZsb3cuQ2FwdHVyZWRUZW5zb3JIABIXCg9yZWdpc3RlcmVkX25hbWUYDSABKAlCBgoEa2luZCI3Cg9TYXZlZFVzZXJPYmplY3QSEgoKaWRlbnRpZmllchgBIAEoCRIQCghtZXRhZGF0YRgDIAEoCSIqCgpTYXZlZEFzc2V0EhwKFGFzc2V0X2ZpbGVfZGVmX2luZGV4GAEgASgFIlwKDVNhdmVkRnVuY3Rpb24SGgoSY29uY3JldGVfZnVuY3Rpb25zGAEgAygJEi8KDWZ1bmN0aW9uX3NwZWMYAiABKAsyGC50ZW5zb3JmbG93LkZ1bmN0aW9uU3BlYyKJAQoMRnVuY3Rpb25TcGVjEjAKC2Z1bGxhcmdzcGVjGAEgASgLMhsudGVuc29yZmxvdy5TdHJ1Y3R1cmVkVmFsdWUSEQoJaXNfbWV0aG9kGAIgASgIEjQKD2lucHV0X3NpZ25hdHVyZRgFIAEoCzIbLnRlbnNvcmZsb3cuU3RydWN0dXJlZFZhbHVlIsABCg1TYXZlZFZhcmlhYmxlEiMKBWR0eXBlGAEgASgOMhQudGVuc29yZmxvdy5EYXRhVHlwZRIrCgVzaGFwZRgCIAEoCzIcLnRlbnNvcmZsb3cuVGVuc29yU2hhcGVQcm90bxIRCgl0cmFpbmFibGUYAyABKAgSFwoPc3luY2hyb25pemF0aW9uGAQgASgFEhMKC2FnZ3JlZ2F0aW9uGAUgASgFEgwKBG5hbWUYBiABKAkSDgoGZGV2aWNlGAcgASgJInwKGVNhdmVkQmFyZUNvbmNyZXRlRnVuY3Rpb24SHgoWY29uY3JldGVfZnVuY3Rpb25fbmFtZRgBIAEoCRIZChFhcmd1bWVudF9rZXl3b3JkcxgCIAMoCRIkChxhbGxvd2VkX3Bvc2l0aW9uYWxfYXJndW1lbnRzGAMgASgDIiIKDVNhdmVkQ29uc3RhbnQSEQoJb3BlcmF0aW9uGAEgASgJIh8KDVNhdmVkUmVzb3VyY2USDgoGZGV2aWNlGAEgASgJIjkKDkNhcHR1cmVkVGVuc29yEgwKBG5hbWUYASABKAkSGQoRY29uY3JldGVfZnVuY3Rpb24YAiABKAkiqAEKFVNhdmVkQ29uY3JldGVGdW5jdGlvbhIUCgxib3VuZF9pbnB1dHMYAiADKAUSQgodY2Fub25pY2FsaXplZF9pbnB1dF9zaWduYXR1cmUYAyABKAsyGy50ZW5zb3JmbG93LlN0cnVjdHVyZWRWYWx1ZRI1ChBvdXRwdXRfc2lnbmF0dXJlGAQgASgLMhsudGVuc29yZmxvdy5TdHJ1Y3R1cmVkVmFsdWUi8QUKD1N0cnVjdHVyZWRWYWx1ZRIrCgpub25lX3ZhbHVlGAEgASgLMhUudGVuc29yZmxvdy5Ob25lVmFsdWVIABIXCg1mbG9hdDY0X3ZhbHVlGAsgASgBSAASFQoLaW50NjRfdmFsdWUYDCABKBJIABIWCgxzdHJpbmdfdmFsdWUYDSABKAlIABIUCgpib29sX3ZhbHVlGA4gASgISAASOgoSdGVuc29yX3NoYXBlX3ZhbHVlGB8gASgLMhwudGVuc29yZmxvdy5UZW5zb3JTaGFwZVByb3RvSAASMgoSdGVuc29yX2R0eXBlX3ZhbHVlGCAgASgOMhQudGVuc29yZmxvdy5EYXRhVHlwZUgAEjgKEXRlbnNvcl9zcGVjX3ZhbHVlGCEgASgLMhsudGVuc29yZmxvdy5UZW5zb3JTcGVjUHJvdG9IABI0Cg90eXBlX3NwZWNfdmFsdWUYIiABKAsyGS50ZW5zb3JmbG93LlR5cGVTcGVjUHJvdG9IABJHChlib3VuZGVkX3RlbnNvcl9zcGVjX3ZhbHVlGCMgASgLMiIudGVuc29yZmxvdy5Cb3VuZGVkVGVuc29yU3BlY1Byb3RvSAASKwoKbGlzdF92YWx1ZRgzIAEoCzIVLnRlbnNvcmZsb3cuTGlzdFZhbHVlSAASLQoLdHVwbGVfdmFsdWUYNCABKAsyFi50ZW5zb3JmbG93LlR1cGxlVmFsdWVIABIrCgpkaWN0X3ZhbHVlGDUgASgLMhUudGVuc29yZmxvdy5EaWN0VmFsdWVIABI4ChFuYW1lZF90dXBsZV92YWx1ZRg2IAEoCzIbLnRlbnNvcmZsb3cuTmFtZWRUdXBsZVZhbHVlSAASLwoMdGVuc29yX3ZhbHVlGDcgASgLMhcudGVuc29yZmxvdy5UZW5zb3JQcm90b0gAEi4KC251bXB5X3ZhbHVlGDggASgLMhcudGVuc29yZmxvdy5UZW5zb3JQcm90b0gAQgYKBGtpbmQiCwoJTm9uZVZhbHVlIjgKCUxpc3RWYWx1ZRIrCgZ2YWx1ZXMYASADKAsyGy50ZW5zb3JmbG93LlN0cnVjdHVyZWRWYWx1ZSI5CgpUdXBsZVZhbHVlEisKBnZhbHVlcxgBIAMoCzIbLnRlbnNvcmZsb3cuU3RydWN0dXJlZFZhbHVlIooBCglEaWN0VmFsdWUSMQoGZmllbGRzGAEgAygLMiEudGVuc29yZmxvdy5EaWN0VmFsdWUuRmllbGRzRW50cnkaSgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEioKBXZhbHVlGAIgASgLMhsudGVuc29yZmxvdy5TdHJ1Y3R1cmVkVmFsdWU6AjgBIkQKCVBhaXJWYWx1ZRILCgNrZXkYASABKAkSKgoFdmFsdWUYAiABKAsyGy50ZW5zb3JmbG93LlN0cnVjdHVyZWRWYWx1ZSJGCg9OYW1lZFR1cGxlVmFsdWUSDAoEbmFtZRgBIAEoCRIlCgZ2YWx1ZXMYAiADKAsyFS50ZW5zb3JmbG93LlBhaXJWYWx1ZSJxCg9UZW5zb3JTcGVjUHJvdG8SDAoEbmFtZRgBIAEoCRIrCgVzaGFwZRgCIAEoCzIcLnRlbnNvcmZsb3cuVGVuc29yU2hhcGVQcm90bxIjCgVkdHlwZRgDIAEoDjIULnRlbnNvcmZsb3cuRGF0YVR5cGUieAoWQm91bmRlZFRlbnNvclNwZWNQcm90bxIMCgRuYW1lGAEgASgJEisKBXNoYXBlGAIgASgLMhwudGVuc29yZmxvdy5UZW5zb3JTaGFwZVByb3RvEiMKBWR0eXBlGAMgASgOMhQudGVuc29yZmxvdy5EYXRhVHlwZSLyAwoNVHlwZVNwZWNQcm90bxJACg90eXBlX3NwZWNfY2xhc3MYASABKA4yJy50ZW5zb3JmbG93LlR5cGVTcGVjUHJvdG8uVHlwZVNwZWNDbGFzcxIvCgp0eXBlX3N0YXRlGAIgASgLMhsudGVuc29yZmxvdy5TdHJ1Y3R1cmVkVmFsdWUSHAoUdHlwZV9zcGVjX2NsYXNzX25hbWUYAyABKAkSGwoTbnVtX2ZsYXRfY29tcG9uZW50cxgEIAEoBSKyAgoNVHlwZVNwZWNDbGFzcxILCgdVTktOT1dOEAASFgoSU1BBUlNFX1RFTlNPUl9TUEVDEAESFwoTSU5ERVhFRF9TTElDRVNfU1BFQxACEhYKElJBR0dFRF9URU5TT1JfU1BFQxADEhUKEVRFTlNPUl9BUlJBWV9TUEVDEAQSFQoRREFUQV9EQVRBU0VUX1NQRUMQBRIWChJEQVRBX0lURVJBVE9SX1NQRUMQBhIRCg1PUFRJT05BTF9TUEVDEAcSFAoQUEVSX1JFUExJQ0FfU1BFQxAIEhEKDVZBUklBQkxFX1NQRUMQCRIWChJST1dfUEFSVElUSU9OX1NQRUMQChIYChRSRUdJU1RFUkVEX1RZUEVfU1BFQxAMEhcKE0VYVEVOU0lPTl9UWVBFX1NQRUMQDWIGcHJvdG8z", [file_tensor, file_graph]);
 
 /**
  * @generated from message tensorflow.SavedModel
@@ -155,6 +155,12 @@ export type TensorInfo = Message<"tensorflow.TensorInfo"> & {
      */
     value: TensorInfo_CooSparse;
     case: "cooSparse";
+  } | {
+    /**
+     * @generated from field: tensorflow.TensorInfo.CompositeTensor composite_tensor = 5;
+     */
+    value: TensorInfo_CompositeTensor;
+    case: "compositeTensor";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -201,6 +207,28 @@ export type TensorInfo_CooSparse = Message<"tensorflow.TensorInfo.CooSparse"> & 
  */
 export const TensorInfo_CooSparseSchema: GenMessage<TensorInfo_CooSparse> = /*@__PURE__*/
   messageDesc(file_saved_model, 2, 0);
+
+/**
+ * @generated from message tensorflow.TensorInfo.CompositeTensor
+ */
+export type TensorInfo_CompositeTensor = Message<"tensorflow.TensorInfo.CompositeTensor"> & {
+  /**
+   * @generated from field: tensorflow.TypeSpecProto type_spec = 1;
+   */
+  typeSpec?: TypeSpecProto | undefined;
+
+  /**
+   * @generated from field: repeated tensorflow.TensorInfo components = 2;
+   */
+  components: TensorInfo[];
+};
+
+/**
+ * Describes the message tensorflow.TensorInfo.CompositeTensor.
+ * Use `create(TensorInfo_CompositeTensorSchema)` to create a new message.
+ */
+export const TensorInfo_CompositeTensorSchema: GenMessage<TensorInfo_CompositeTensor> = /*@__PURE__*/
+  messageDesc(file_saved_model, 2, 1);
 
 /**
  * @generated from message tensorflow.SignatureDef
@@ -656,6 +684,11 @@ export type SavedFunction = Message<"tensorflow.SavedFunction"> & {
    * @generated from field: repeated string concrete_functions = 1;
    */
   concreteFunctions: string[];
+
+  /**
+   * @generated from field: tensorflow.FunctionSpec function_spec = 2;
+   */
+  functionSpec?: FunctionSpec | undefined;
 };
 
 /**
@@ -664,6 +697,33 @@ export type SavedFunction = Message<"tensorflow.SavedFunction"> & {
  */
 export const SavedFunctionSchema: GenMessage<SavedFunction> = /*@__PURE__*/
   messageDesc(file_saved_model, 13);
+
+/**
+ * @generated from message tensorflow.FunctionSpec
+ */
+export type FunctionSpec = Message<"tensorflow.FunctionSpec"> & {
+  /**
+   * @generated from field: tensorflow.StructuredValue fullargspec = 1;
+   */
+  fullargspec?: StructuredValue | undefined;
+
+  /**
+   * @generated from field: bool is_method = 2;
+   */
+  isMethod: boolean;
+
+  /**
+   * @generated from field: tensorflow.StructuredValue input_signature = 5;
+   */
+  inputSignature?: StructuredValue | undefined;
+};
+
+/**
+ * Describes the message tensorflow.FunctionSpec.
+ * Use `create(FunctionSpecSchema)` to create a new message.
+ */
+export const FunctionSpecSchema: GenMessage<FunctionSpec> = /*@__PURE__*/
+  messageDesc(file_saved_model, 14);
 
 /**
  * @generated from message tensorflow.SavedVariable
@@ -710,7 +770,7 @@ export type SavedVariable = Message<"tensorflow.SavedVariable"> & {
  * Use `create(SavedVariableSchema)` to create a new message.
  */
 export const SavedVariableSchema: GenMessage<SavedVariable> = /*@__PURE__*/
-  messageDesc(file_saved_model, 14);
+  messageDesc(file_saved_model, 15);
 
 /**
  * @generated from message tensorflow.SavedBareConcreteFunction
@@ -737,7 +797,7 @@ export type SavedBareConcreteFunction = Message<"tensorflow.SavedBareConcreteFun
  * Use `create(SavedBareConcreteFunctionSchema)` to create a new message.
  */
 export const SavedBareConcreteFunctionSchema: GenMessage<SavedBareConcreteFunction> = /*@__PURE__*/
-  messageDesc(file_saved_model, 15);
+  messageDesc(file_saved_model, 16);
 
 /**
  * @generated from message tensorflow.SavedConstant
@@ -754,7 +814,7 @@ export type SavedConstant = Message<"tensorflow.SavedConstant"> & {
  * Use `create(SavedConstantSchema)` to create a new message.
  */
 export const SavedConstantSchema: GenMessage<SavedConstant> = /*@__PURE__*/
-  messageDesc(file_saved_model, 16);
+  messageDesc(file_saved_model, 17);
 
 /**
  * @generated from message tensorflow.SavedResource
@@ -771,7 +831,7 @@ export type SavedResource = Message<"tensorflow.SavedResource"> & {
  * Use `create(SavedResourceSchema)` to create a new message.
  */
 export const SavedResourceSchema: GenMessage<SavedResource> = /*@__PURE__*/
-  messageDesc(file_saved_model, 17);
+  messageDesc(file_saved_model, 18);
 
 /**
  * @generated from message tensorflow.CapturedTensor
@@ -793,7 +853,7 @@ export type CapturedTensor = Message<"tensorflow.CapturedTensor"> & {
  * Use `create(CapturedTensorSchema)` to create a new message.
  */
 export const CapturedTensorSchema: GenMessage<CapturedTensor> = /*@__PURE__*/
-  messageDesc(file_saved_model, 18);
+  messageDesc(file_saved_model, 19);
 
 /**
  * @generated from message tensorflow.SavedConcreteFunction
@@ -803,6 +863,16 @@ export type SavedConcreteFunction = Message<"tensorflow.SavedConcreteFunction"> 
    * @generated from field: repeated int32 bound_inputs = 2;
    */
   boundInputs: number[];
+
+  /**
+   * @generated from field: tensorflow.StructuredValue canonicalized_input_signature = 3;
+   */
+  canonicalizedInputSignature?: StructuredValue | undefined;
+
+  /**
+   * @generated from field: tensorflow.StructuredValue output_signature = 4;
+   */
+  outputSignature?: StructuredValue | undefined;
 };
 
 /**
@@ -810,5 +880,390 @@ export type SavedConcreteFunction = Message<"tensorflow.SavedConcreteFunction"> 
  * Use `create(SavedConcreteFunctionSchema)` to create a new message.
  */
 export const SavedConcreteFunctionSchema: GenMessage<SavedConcreteFunction> = /*@__PURE__*/
-  messageDesc(file_saved_model, 19);
+  messageDesc(file_saved_model, 20);
+
+/**
+ * Nests of Python values, in which specs stand for tensors.
+ *
+ * @generated from message tensorflow.StructuredValue
+ */
+export type StructuredValue = Message<"tensorflow.StructuredValue"> & {
+  /**
+   * @generated from oneof tensorflow.StructuredValue.kind
+   */
+  kind: {
+    /**
+     * @generated from field: tensorflow.NoneValue none_value = 1;
+     */
+    value: NoneValue;
+    case: "noneValue";
+  } | {
+    /**
+     * @generated from field: double float64_value = 11;
+     */
+    value: number;
+    case: "float64Value";
+  } | {
+    /**
+     * @generated from field: sint64 int64_value = 12;
+     */
+    value: bigint;
+    case: "int64Value";
+  } | {
+    /**
+     * @generated from field: string string_value = 13;
+     */
+    value: string;
+    case: "stringValue";
+  } | {
+    /**
+     * @generated from field: bool bool_value = 14;
+     */
+    value: boolean;
+    case: "boolValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.TensorShapeProto tensor_shape_value = 31;
+     */
+    value: TensorShapeProto;
+    case: "tensorShapeValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.DataType tensor_dtype_value = 32;
+     */
+    value: DataType;
+    case: "tensorDtypeValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.TensorSpecProto tensor_spec_value = 33;
+     */
+    value: TensorSpecProto;
+    case: "tensorSpecValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.TypeSpecProto type_spec_value = 34;
+     */
+    value: TypeSpecProto;
+    case: "typeSpecValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.BoundedTensorSpecProto bounded_tensor_spec_value = 35;
+     */
+    value: BoundedTensorSpecProto;
+    case: "boundedTensorSpecValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.ListValue list_value = 51;
+     */
+    value: ListValue;
+    case: "listValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.TupleValue tuple_value = 52;
+     */
+    value: TupleValue;
+    case: "tupleValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.DictValue dict_value = 53;
+     */
+    value: DictValue;
+    case: "dictValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.NamedTupleValue named_tuple_value = 54;
+     */
+    value: NamedTupleValue;
+    case: "namedTupleValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.TensorProto tensor_value = 55;
+     */
+    value: TensorProto;
+    case: "tensorValue";
+  } | {
+    /**
+     * @generated from field: tensorflow.TensorProto numpy_value = 56;
+     */
+    value: TensorProto;
+    case: "numpyValue";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message tensorflow.StructuredValue.
+ * Use `create(StructuredValueSchema)` to create a new message.
+ */
+export const StructuredValueSchema: GenMessage<StructuredValue> = /*@__PURE__*/
+  messageDesc(file_saved_model, 21);
+
+/**
+ * @generated from message tensorflow.NoneValue
+ */
+export type NoneValue = Message<"tensorflow.NoneValue"> & {
+};
+
+/**
+ * Describes the message tensorflow.NoneValue.
+ * Use `create(NoneValueSchema)` to create a new message.
+ */
+export const NoneValueSchema: GenMessage<NoneValue> = /*@__PURE__*/
+  messageDesc(file_saved_model, 22);
+
+/**
+ * @generated from message tensorflow.ListValue
+ */
+export type ListValue = Message<"tensorflow.ListValue"> & {
+  /**
+   * @generated from field: repeated tensorflow.StructuredValue values = 1;
+   */
+  values: StructuredValue[];
+};
+
+/**
+ * Describes the message tensorflow.ListValue.
+ * Use `create(ListValueSchema)` to create a new message.
+ */
+export const ListValueSchema: GenMessage<ListValue> = /*@__PURE__*/
+  messageDesc(file_saved_model, 23);
+
+/**
+ * @generated from message tensorflow.TupleValue
+ */
+export type TupleValue = Message<"tensorflow.TupleValue"> & {
+  /**
+   * @generated from field: repeated tensorflow.StructuredValue values = 1;
+   */
+  values: StructuredValue[];
+};
+
+/**
+ * Describes the message tensorflow.TupleValue.
+ * Use `create(TupleValueSchema)` to create a new message.
+ */
+export const TupleValueSchema: GenMessage<TupleValue> = /*@__PURE__*/
+  messageDesc(file_saved_model, 24);
+
+/**
+ * @generated from message tensorflow.DictValue
+ */
+export type DictValue = Message<"tensorflow.DictValue"> & {
+  /**
+   * @generated from field: map<string, tensorflow.StructuredValue> fields = 1;
+   */
+  fields: { [key: string]: StructuredValue };
+};
+
+/**
+ * Describes the message tensorflow.DictValue.
+ * Use `create(DictValueSchema)` to create a new message.
+ */
+export const DictValueSchema: GenMessage<DictValue> = /*@__PURE__*/
+  messageDesc(file_saved_model, 25);
+
+/**
+ * @generated from message tensorflow.PairValue
+ */
+export type PairValue = Message<"tensorflow.PairValue"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: tensorflow.StructuredValue value = 2;
+   */
+  value?: StructuredValue | undefined;
+};
+
+/**
+ * Describes the message tensorflow.PairValue.
+ * Use `create(PairValueSchema)` to create a new message.
+ */
+export const PairValueSchema: GenMessage<PairValue> = /*@__PURE__*/
+  messageDesc(file_saved_model, 26);
+
+/**
+ * @generated from message tensorflow.NamedTupleValue
+ */
+export type NamedTupleValue = Message<"tensorflow.NamedTupleValue"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: repeated tensorflow.PairValue values = 2;
+   */
+  values: PairValue[];
+};
+
+/**
+ * Describes the message tensorflow.NamedTupleValue.
+ * Use `create(NamedTupleValueSchema)` to create a new message.
+ */
+export const NamedTupleValueSchema: GenMessage<NamedTupleValue> = /*@__PURE__*/
+  messageDesc(file_saved_model, 27);
+
+/**
+ * @generated from message tensorflow.TensorSpecProto
+ */
+export type TensorSpecProto = Message<"tensorflow.TensorSpecProto"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: tensorflow.TensorShapeProto shape = 2;
+   */
+  shape?: TensorShapeProto | undefined;
+
+  /**
+   * @generated from field: tensorflow.DataType dtype = 3;
+   */
+  dtype: DataType;
+};
+
+/**
+ * Describes the message tensorflow.TensorSpecProto.
+ * Use `create(TensorSpecProtoSchema)` to create a new message.
+ */
+export const TensorSpecProtoSchema: GenMessage<TensorSpecProto> = /*@__PURE__*/
+  messageDesc(file_saved_model, 28);
+
+/**
+ * @generated from message tensorflow.BoundedTensorSpecProto
+ */
+export type BoundedTensorSpecProto = Message<"tensorflow.BoundedTensorSpecProto"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: tensorflow.TensorShapeProto shape = 2;
+   */
+  shape?: TensorShapeProto | undefined;
+
+  /**
+   * @generated from field: tensorflow.DataType dtype = 3;
+   */
+  dtype: DataType;
+};
+
+/**
+ * Describes the message tensorflow.BoundedTensorSpecProto.
+ * Use `create(BoundedTensorSpecProtoSchema)` to create a new message.
+ */
+export const BoundedTensorSpecProtoSchema: GenMessage<BoundedTensorSpecProto> = /*@__PURE__*/
+  messageDesc(file_saved_model, 29);
+
+/**
+ * @generated from message tensorflow.TypeSpecProto
+ */
+export type TypeSpecProto = Message<"tensorflow.TypeSpecProto"> & {
+  /**
+   * @generated from field: tensorflow.TypeSpecProto.TypeSpecClass type_spec_class = 1;
+   */
+  typeSpecClass: TypeSpecProto_TypeSpecClass;
+
+  /**
+   * @generated from field: tensorflow.StructuredValue type_state = 2;
+   */
+  typeState?: StructuredValue | undefined;
+
+  /**
+   * @generated from field: string type_spec_class_name = 3;
+   */
+  typeSpecClassName: string;
+
+  /**
+   * @generated from field: int32 num_flat_components = 4;
+   */
+  numFlatComponents: number;
+};
+
+/**
+ * Describes the message tensorflow.TypeSpecProto.
+ * Use `create(TypeSpecProtoSchema)` to create a new message.
+ */
+export const TypeSpecProtoSchema: GenMessage<TypeSpecProto> = /*@__PURE__*/
+  messageDesc(file_saved_model, 30);
+
+/**
+ * @generated from enum tensorflow.TypeSpecProto.TypeSpecClass
+ */
+export enum TypeSpecProto_TypeSpecClass {
+  /**
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN = 0,
+
+  /**
+   * @generated from enum value: SPARSE_TENSOR_SPEC = 1;
+   */
+  SPARSE_TENSOR_SPEC = 1,
+
+  /**
+   * @generated from enum value: INDEXED_SLICES_SPEC = 2;
+   */
+  INDEXED_SLICES_SPEC = 2,
+
+  /**
+   * @generated from enum value: RAGGED_TENSOR_SPEC = 3;
+   */
+  RAGGED_TENSOR_SPEC = 3,
+
+  /**
+   * @generated from enum value: TENSOR_ARRAY_SPEC = 4;
+   */
+  TENSOR_ARRAY_SPEC = 4,
+
+  /**
+   * @generated from enum value: DATA_DATASET_SPEC = 5;
+   */
+  DATA_DATASET_SPEC = 5,
+
+  /**
+   * @generated from enum value: DATA_ITERATOR_SPEC = 6;
+   */
+  DATA_ITERATOR_SPEC = 6,
+
+  /**
+   * @generated from enum value: OPTIONAL_SPEC = 7;
+   */
+  OPTIONAL_SPEC = 7,
+
+  /**
+   * @generated from enum value: PER_REPLICA_SPEC = 8;
+   */
+  PER_REPLICA_SPEC = 8,
+
+  /**
+   * @generated from enum value: VARIABLE_SPEC = 9;
+   */
+  VARIABLE_SPEC = 9,
+
+  /**
+   * @generated from enum value: ROW_PARTITION_SPEC = 10;
+   */
+  ROW_PARTITION_SPEC = 10,
+
+  /**
+   * @generated from enum value: REGISTERED_TYPE_SPEC = 12;
+   */
+  REGISTERED_TYPE_SPEC = 12,
+
+  /**
+   * @generated from enum value: EXTENSION_TYPE_SPEC = 13;
+   */
+  EXTENSION_TYPE_SPEC = 13,
+}
+
+/**
+ * Describes the enum tensorflow.TypeSpecProto.TypeSpecClass.
+ */
+export const TypeSpecProto_TypeSpecClassSchema: GenEnum<TypeSpecProto_TypeSpecClass> = /*@__PURE__*/
+  enumDesc(file_saved_model, 30, 0);
 

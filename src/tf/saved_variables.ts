@@ -1,0 +1,104 @@
+/**
+ * Variables of a SavedModel: made for the handles of its graph, and known by their places among the objects that were saved.
+ */
+import { asDType } from "../core/dtype.ts";
+import { UnimplementedError } from "../core/errors.ts";
+import { resourceOf } from "../core/graph_node.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { Tensor } from "../core/tensor.ts";
+import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
+import { shapeFromJson, text } from "../graph/graph_def/values.ts";
+import type { Graph } from "../graph/graph.ts";
+import { decodeString } from "../core/text.ts";
+import { uninitializedVariable, type Variable } from "../runtime/variables/variable.ts";
+import type { VariableState } from "../runtime/variables/variable_state.ts";
+import { readCheckpoint } from "./checkpoint.ts";
+import { decode } from "./decode.ts";
+import { TrackableObjectGraphSchema } from "./proto/checkpoint_pb.ts";
+import { type MetaGraphDef, VariableDefSchema } from "./proto/saved_model_pb.ts";
+
+/** A variable for each handle of the graph, without a value until it is restored: the file may tell any shape. */
+export function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string, Variable> {
+  const frozen = frozenNames(meta);
+  const specs = new Map(
+    def.node.filter((node) => node.op === "VarHandleOp").map((node) => {
+      const shape = shapeFromJson(node.attr?.shape?.shape ?? {});
+      if (shape === null || shape.includes(null)) {
+        throw new UnimplementedError(
+          `Cannot load variable "${node.name}": its shape [${shape ?? "?"}] is not known`,
+        );
+      }
+      const name = text(node.attr?.shared_name?.s ?? "") || node.name;
+      return [node.name, {
+        dtype: asDType(node.attr?.dtype?.type),
+        shape: shape as number[],
+        name,
+        trainable: !frozen.has(name),
+      }];
+    }),
+  );
+  return new Map([...specs].map(([node, spec]) => [node, uninitializedVariable(spec)]));
+}
+
+/** Names of variables that the model says are not trained. */
+function frozenNames(meta: MetaGraphDef): Set<string> {
+  const out = new Set<string>();
+  for (const { kind } of meta.objectGraphDef?.nodes ?? []) {
+    if (kind.case === "variable" && !kind.value.trainable) out.add(kind.value.name);
+  }
+  const trained = namesOf(meta, "trainable_variables");
+  if (trained !== null) {
+    for (const name of namesOf(meta, "variables") ?? []) if (!trained.has(name)) out.add(name);
+  }
+  return out;
+}
+
+/** Names of the variables in a collection of version 1; null where there is none. */
+function namesOf(meta: MetaGraphDef, collection: string): Set<string> | null {
+  const kind = meta.collectionDef[collection]?.kind;
+  if (kind?.case !== "bytesList") return null;
+  return new Set(
+    kind.value.value.map((v) =>
+      decode(VariableDefSchema, v, `collection "${collection}"`).variableName.replace(/:0$/, "")
+    ),
+  );
+}
+
+/** Under which key of a checkpoint each variable is that a graph restores. */
+export function restoredKeys(graph: Graph): Map<string, Variable> {
+  const out = new Map<string, Variable>();
+  for (const { type, inputs } of graph.operations) {
+    if (type !== "AssignVariableOp") continue;
+    const { variable } = resourceOf(inputs[0]) as VariableState;
+    let value: Tensor = inputs[1];
+    while (value.op.type === "Identity") value = value.op.inputs[0];
+    const names = value.op.type === "RestoreV2" ? value.op.inputs[1].op.attrs.value : undefined;
+    if (names === undefined || variable === null) continue;
+    const key = ((names as NdArray).data as Uint8Array[])[value.op.outputs.indexOf(value)];
+    out.set(decodeString(key), variable as Variable);
+  }
+  return out;
+}
+
+/** The keys of a checkpoint that was saved of objects, by the number of the object. */
+export async function objectKeys(prefix: string): Promise<Map<number, string>> {
+  const checkpoint = await readCheckpoint(prefix);
+  try {
+    const out = new Map<number, string>();
+    if (!checkpoint.has(OBJECT_GRAPH)) return out;
+    const { data: [bytes] } = await checkpoint.read(OBJECT_GRAPH);
+    const { nodes } = decode(TrackableObjectGraphSchema, bytes as Uint8Array, prefix);
+    nodes.forEach(({ attributes }, id) => {
+      const value = attributes.find(({ name }) => name === VARIABLE_VALUE);
+      if (value !== undefined) out.set(id, value.checkpointKey);
+    });
+    return out;
+  } finally {
+    await checkpoint.close();
+  }
+}
+
+/** Where checkpoints of objects say which objects there were. */
+export const OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH";
+/** What the value of a variable is called among its attributes. */
+export const VARIABLE_VALUE = "VARIABLE_VALUE";
