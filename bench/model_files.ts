@@ -15,6 +15,8 @@ export interface ModelFile {
   readonly backend?: "cpu";
   /** True where TensorFlow.js frees tensors it still needs, unless it is told to keep all. */
   readonly keep?: true;
+  /** True for a model of layers, which packages load over `tfjs-core`. */
+  readonly layers?: true;
   /** What strings are, in a model that takes some. */
   readonly text?: string;
 }
@@ -101,9 +103,10 @@ async function moduleValue(path: string): Promise<unknown> {
 }
 
 /** A model of nsfwjs, whose files are scripts: the weights in base64. */
-function fromScripts(name: string, folder: string): ModelFile {
+function fromScripts(name: string, folder: string, more: Partial<ModelFile> = {}): ModelFile {
   return {
     name,
+    ...more,
     async artifacts() {
       const json = await moduleValue(join(folder, "model.min.js")) as ModelJson;
       return await artifactsOf(json, async (p) => {
@@ -135,8 +138,10 @@ export async function modelFiles(modules: string | undefined): Promise<ModelFile
       const name = n.replace(/\.json$/, "");
       return fromJson(name, join(human, n), SPECIAL[name] ?? {});
     }),
-    // Its two others are layers models.
     fromScripts("nsfw-mobilenet_v2_mid", join(nsfw, "mobilenet_v2_mid")),
+    ...["mobilenet_v2", "inception_v3"].map((name) =>
+      fromScripts(`nsfw-${name}, layers`, join(nsfw, name), { layers: true })
+    ),
     fromJson("basic-pitch", join(await folder(PACKAGES.pitch), "model", "model.json")),
     fromJson(
       "languagedetection",

@@ -11,6 +11,7 @@ import * as tf from "@weft/weft";
 import type * as Tfjs from "@tensorflow/tfjs-core";
 import { type ModelFile, modelFiles } from "./model_files.ts";
 import { createTfjsPeer } from "./peers/tfjs.ts";
+import { tfjsPackages } from "../tools/tfjs_packages.ts";
 import { uniform } from "./random.ts";
 import { writeSection } from "./results.ts";
 import { limitThreads } from "./threads.ts";
@@ -30,6 +31,17 @@ interface TfjsModel {
     inputs: Record<string, Tfjs.Tensor>,
     outputs: string[],
   ): Promise<Tfjs.Tensor | Tfjs.Tensor[]>;
+  dispose(): void;
+}
+
+/** What is used of TensorFlow.js's layers. */
+interface Layers {
+  loadLayersModel(handler: { load(): Promise<unknown> }): Promise<LayersModel>;
+}
+
+interface LayersModel {
+  readonly inputs: readonly { readonly shape: readonly (number | null)[] }[];
+  predict(input: Tfjs.Tensor): Tfjs.Tensor;
   dispose(): void;
 }
 
@@ -148,6 +160,70 @@ async function ours(
       },
     },
   };
+}
+
+/** A model of layers in one of the systems: over Weft they are the unmodified package. */
+async function layersRunner(
+  file: ModelFile,
+  { tf, layers }: { readonly tf: typeof Tfjs; readonly layers: Layers },
+): Promise<Runner> {
+  const artifacts = await file.artifacts();
+  const started = performance.now();
+  const model = await layers.loadLayersModel({ load: () => Promise.resolve(artifacts) });
+  const loadMs = performance.now() - started, random = uniform(7);
+  const shape = model.inputs[0]!.shape.map((d) => d ?? 1);
+  const values = Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, random);
+  const input = tf.tensor(values, shape);
+  return {
+    loadMs,
+    async run() {
+      const result = model.predict(input);
+      await result.data();
+      result.dispose();
+    },
+    async values() {
+      const result = model.predict(input), values = await valuesOf([result]);
+      result.dispose();
+      return values;
+    },
+    dispose() {
+      model.dispose();
+      input.dispose();
+    },
+  };
+}
+
+/** A line for a model of layers. */
+async function layersLine(
+  file: ModelFile,
+  { tfjs, device, check }: {
+    readonly tfjs: typeof Tfjs;
+    readonly device: string;
+    readonly check: boolean;
+  },
+): Promise<Line> {
+  const weft = await import("@weft/weft/tfjs-core") as unknown as typeof Tfjs;
+  await weft.setBackend(device);
+  await tfjs.setBackend("wasm");
+  const { tfl } = await tfjsPackages();
+  const mine = await layersRunner(file, { tf: weft, layers: tfl });
+  const other = await layersRunner(file, { tf: tfjs, layers: tfjs as unknown as Layers });
+  try {
+    const found = compare(await mine.values(), await other.values(), ["output"]);
+    const [ms, theirMs] = check ? [] : await time([mine, other]);
+    return {
+      name: file.name,
+      backend: "wasm",
+      loadMs: mine.loadMs,
+      theirLoadMs: other.loadMs,
+      ...(ms === undefined ? {} : { ms }),
+      ...(theirMs === undefined ? {} : { theirMs }),
+      ...found,
+    };
+  } finally {
+    mine.dispose();
+    other.dispose();
+  }
 }
 
 async function theirs(
@@ -374,7 +450,9 @@ export async function main(args: readonly string[]): Promise<number> {
   const lines: Line[] = [];
   for (const file of await modelFiles(values.modules)) {
     if (values.only.length > 0 && !values.only.some((o) => file.name.includes(o))) continue;
-    const l = await line(file, { tfjs, converter, check: values.check });
+    const l = file.layers
+      ? await layersLine(file, { tfjs, device, check: values.check })
+      : await line(file, { tfjs, converter, check: values.check });
     lines.push(l);
     console.log([...cells(l), ...notes(l)].join("  "));
   }
