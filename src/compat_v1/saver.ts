@@ -6,7 +6,13 @@ import type { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { checkpointFormat } from "../io/checkpoint_format.ts";
-import { readBytes, writeBytes } from "../io/files.ts";
+import {
+  folderOf,
+  KeptCheckpoints,
+  readCheckpointState,
+  writeCheckpointState,
+} from "../io/checkpoint_state.ts";
+import { readBytes } from "../io/files.ts";
 import type { Session } from "../runtime/session/session.ts";
 import { Variable } from "../runtime/variables/variable.ts";
 import { globalVariables } from "./variables.ts";
@@ -16,8 +22,12 @@ export type VarList = readonly Variable[] | Readonly<Record<string, Variable>>;
 
 /** Options of {@linkcode Saver}. */
 export interface SaverOptions {
-  /** How many checkpoints the state file lists; 0 for all. Default 5. Files of older ones stay. */
+  /** How many checkpoints are kept: files of older ones are deleted. 0 for all. Default 5. */
   readonly maxToKeep?: number;
+  /** Hours after which one of those that would be deleted is kept for good. Default 10,000. */
+  readonly keepCheckpointEveryNHours?: number;
+  /** True: the state file names checkpoints as seen from its folder, so that this may be moved. Default false. */
+  readonly saveRelativePaths?: boolean;
 }
 
 /** Options of {@linkcode Saver.save}. */
@@ -30,7 +40,11 @@ export interface SaveOptions {
   readonly latestFilename?: string;
 }
 
-const checkSaver = optionCheck<SaverOptions>("Saver", { maxToKeep: true });
+const checkSaver = optionCheck<SaverOptions>("Saver", {
+  maxToKeep: true,
+  keepCheckpointEveryNHours: true,
+  saveRelativePaths: true,
+});
 const checkSave = optionCheck<SaveOptions>("Saver.save", {
   globalStep: true,
   writeState: true,
@@ -44,19 +58,28 @@ const checkSave = optionCheck<SaveOptions>("Saver.save", {
  */
 export class Saver {
   readonly #variables: ReadonlyMap<string, Variable>;
-  readonly #maxToKeep: number;
-  readonly #saved: string[] = [];
+  readonly #keepsAll: boolean;
+  readonly #relative: boolean;
+  readonly #kept: KeptCheckpoints;
 
   /** Chooses the variables. */
   constructor(varList?: VarList | null, options: SaverOptions = {}) {
     checkSaver(options);
-    this.#maxToKeep = options.maxToKeep ?? 5;
+    const { maxToKeep = 5, keepCheckpointEveryNHours: everyNHours = 10_000 } = options;
+    this.#keepsAll = maxToKeep === 0;
+    this.#relative = options.saveRelativePaths ?? false;
+    this.#kept = new KeptCheckpoints({ most: maxToKeep, everyNHours });
     this.#variables = byName(varList ?? globalVariables());
   }
 
-  /** Checkpoints that it wrote and the state file lists, oldest first. */
+  /** Checkpoints that it has not deleted yet, oldest first; none where it keeps all. */
   get lastCheckpoints(): string[] {
-    return [...this.#saved];
+    return this.#keepsAll ? [] : this.#kept.paths;
+  }
+
+  /** Takes over checkpoints that another wrote, oldest first, to be deleted in their turn; those that are not there are left out. */
+  async recoverLastCheckpoints(checkpointPaths: readonly string[]): Promise<void> {
+    await this.#kept.recover(checkpointPaths);
   }
 
   /**
@@ -80,16 +103,12 @@ export class Saver {
   }
 
   async #writeState(path: string, file: string): Promise<void> {
-    const at = this.#saved.indexOf(path);
-    if (at >= 0) this.#saved.splice(at, 1);
-    this.#saved.push(path);
-    if (this.#maxToKeep > 0) this.#saved.splice(0, this.#saved.length - this.#maxToKeep);
-    const folder = folderOf(path);
-    const line = (key: string, p: string): string =>
-      `${key}: ${JSON.stringify(folderOf(p) === folder ? p.slice(folder.length) : p)}\n`;
-    const text = line("model_checkpoint_path", path) +
-      this.#saved.map((p) => line("all_model_checkpoint_paths", p)).join("");
-    await writeBytes(folder + file, new TextEncoder().encode(text));
+    const old = this.#kept.add(path);
+    const all = this.#keepsAll ? [path] : this.#kept.paths;
+    const state = { latest: path, all, times: [] };
+    await writeCheckpointState(folderOf(path) + file, state, { relative: this.#relative });
+    const format = checkpointFormat("delete a checkpoint");
+    for (const prefix of old) await format.remove(prefix);
   }
 
   /**
@@ -137,28 +156,21 @@ function byName(list: VarList): Map<string, Variable> {
   return out;
 }
 
-function folderOf(path: string): string {
-  return path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
-}
-
 /**
- * The prefix that a folder's state file names last, or null where there is none. Follows TensorFlow `tf.train.latest_checkpoint`.
- * Rejects with `UnimplementedError` in browsers.
+ * The prefix that a folder's state file names last, or null where there is none or no such checkpoint. Follows TensorFlow
+ * `tf.train.latest_checkpoint`. Rejects with `UnimplementedError` in browsers.
  */
 export async function latestCheckpoint(
   folder: string,
   latestFilename = "checkpoint",
 ): Promise<string | null> {
-  const base = /[\\/]$/.test(folder) ? folder : `${folder}/`;
-  let text: string;
+  const state = await readCheckpointState(folder, latestFilename);
+  if (state === null) return null;
   try {
-    text = new TextDecoder().decode(await readBytes(base + latestFilename));
+    await readBytes(`${state.latest}.index`);
+    return state.latest;
   } catch (e) {
     if (e instanceof NotFoundError) return null;
     throw e;
   }
-  const quoted = /^model_checkpoint_path:\s*("(?:[^"\\]|\\.)*")/m.exec(text)?.[1];
-  if (quoted === undefined) return null;
-  const path = JSON.parse(quoted) as string;
-  return /^([\\/]|[A-Za-z]:)/.test(path) ? path : base + path;
 }

@@ -23,6 +23,12 @@ export interface CheckpointFormat {
   readonly read: (prefix: string) => Promise<OpenCheckpoint>;
   /** Writes a checkpoint. */
   readonly write: (prefix: string, values: Readonly<Record<string, TensorLike>>) => Promise<void>;
+  /** Deletes the files of a checkpoint; nothing where there is none. */
+  readonly remove: (prefix: string) => Promise<void>;
+  /** When a checkpoint was written, in seconds since 1970; null where there is none. */
+  readonly modified: (prefix: string) => Promise<number | null>;
+  /** Writes a file in one step: a crash leaves the old or the new one. */
+  readonly replace: (path: string, bytes: Uint8Array) => Promise<void>;
 }
 
 let known: CheckpointFormat | null = null;

@@ -337,4 +337,28 @@ export function pathOf(source: string | URL): string {
   return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
 
-setCheckpointFormat({ read: readCheckpoint, write: writeCheckpoint });
+/** Deletes the files of a checkpoint, those that TensorFlow writes beside it included; nothing where there is none. */
+async function removeCheckpoint(prefix: string): Promise<void> {
+  const shards = await shardsOf(prefix), fs = await fileSystem();
+  const data = Array.from({ length: shards }, (_, id) => dataFile(prefix, id, shards));
+  // The index last: until then it is known which files there are.
+  for (const path of [...data, `${prefix}.meta`, `${prefix}.index`]) {
+    await fs.rm(path, { force: true });
+  }
+}
+
+async function modified(prefix: string): Promise<number | null> {
+  try {
+    return (await (await fileSystem()).stat(`${prefix}.index`)).mtimeMs / 1000;
+  } catch {
+    return null;
+  }
+}
+
+setCheckpointFormat({
+  read: readCheckpoint,
+  write: writeCheckpoint,
+  remove: removeCheckpoint,
+  modified,
+  replace: replaceFile,
+});

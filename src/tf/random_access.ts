@@ -32,7 +32,7 @@ interface FileSystem {
   rename(from: string, to: string): Promise<void>;
   rm(path: string, options: { force: boolean }): Promise<void>;
   mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
-  readdir(path: string): Promise<string[]>;
+  stat(path: string): Promise<{ mtimeMs: number }>;
 }
 
 /** The file system of this runtime. Rejects with `UnimplementedError` in browsers. */
