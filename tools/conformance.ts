@@ -7,6 +7,8 @@
 // names the others miss. --propose prints entries for tools/conformance/expected_failures.json to be given a reason.
 // --subject tfjs runs the suite against TensorFlow.js itself, which checks this harness.
 //
+// A whole run of Weft compares the snippets of doc comments as well (see tfjs_snippets.ts).
+//
 // What differs by design: an error must be thrown on purpose but may have another text (see jasmine_util.ts), and
 // numbers must be closer than TensorFlow.js asks (see test_util.ts). Exit status 0 means that the outcome is exactly
 // what tools/conformance/expected_failures.json says.
@@ -24,6 +26,7 @@ import {
   type SpecResult,
 } from "./conformance/protocol.ts";
 import { loadSubject, SUBJECTS } from "./conformance/subject.ts";
+import { compareSnippets } from "./tfjs_snippets.ts";
 
 const EXPECTATIONS = new URL("./conformance/expected_failures.json", import.meta.url);
 const CHILD = new URL("./conformance/run.ts", import.meta.url);
@@ -217,6 +220,7 @@ async function main(args: readonly string[]): Promise<number> {
     `${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped, ` +
       `${total.known} known failures`,
   );
+  if (isWeft && options.file === "" && options.grep === "") good = await compareSnippets() && good;
   return good ? 0 : 1;
 }
 

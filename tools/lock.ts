@@ -26,7 +26,7 @@ export function frozenArgs(): readonly string[] {
 function packages(): string[] {
   const texts = ["tests", "tools", "bench", "examples"].flatMap((folder) => list(folder, ".ts"))
     .map(read);
-  const full = texts.flatMap((text) => [...text.matchAll(/"(npm:(?:@\w+\/)?[\w-]+@[\w.-]+)/g)])
+  const full = texts.flatMap((text) => [...text.matchAll(/"(npm:(?:@[\w-]+\/)?[\w-]+@[\w.-]+)/g)])
     .map(([, name]) => name);
   return [...new Set([...Object.values(readConfig().imports), ...full])]
     .filter((name) => name.startsWith("npm:") && !name.startsWith("npm:/"));

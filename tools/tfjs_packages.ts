@@ -19,8 +19,15 @@ const PACKAGES = {
   converter: "@tensorflow/tfjs-converter",
 } as const;
 
+/** All of TensorFlow.js as one object: esbuild cannot hand on the names of modules that it leaves outside. */
+export const UNION = `import * as tf from "@tensorflow/tfjs"; export { tf };`;
+
+/** What modules begin with that call `require`. */
+export const REQUIRE =
+  `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
+
 /** Where a package of TensorFlow.js begins as modules. */
-async function entryOf(name: string): Promise<string> {
+export async function entryOf(name: string): Promise<string> {
   const folder = await npmFolder(name);
   const { default: manifest } = await import(new URL("package.json", folder).href, {
     with: { type: "json" },
@@ -28,7 +35,65 @@ async function entryOf(name: string): Promise<string> {
   return fromFileUrl(new URL(manifest.module ?? manifest.main, folder));
 }
 
-/** Bundles packages into a module, and loads it. */
+/** Where an import of `@tensorflow/tfjs-core` or a subpath of it leads. */
+export type CoreFor = (specifier: string) => { path: string; external?: boolean };
+
+/** Weft, as modules of this repository. */
+const OURS: CoreFor = (specifier) => ({
+  path: new URL(moduleFor(specifier), ROOT).href,
+  external: true,
+});
+
+/** TensorFlow.js's own core, for comparison. */
+export async function theirCore(): Promise<CoreFor> {
+  const [folder, entry] = [await npmFolder(TFJS_CORE), await entryOf(TFJS_CORE)];
+  return (specifier) => {
+    const subpath = specifier.slice(TFJS_CORE.length + 1).replace(/\.js$/, "");
+    return { path: subpath === "" ? entry : fromFileUrl(new URL(`${subpath}.js`, folder)) };
+  };
+}
+
+/** Writes a module that holds what `contents` imports from packages of TensorFlow.js. */
+export async function bundlePackages(
+  contents: string,
+  outfile: string,
+  core: CoreFor = OURS,
+): Promise<void> {
+  await build({
+    stdin: { contents, resolveDir: fromFileUrl(new URL(".", ROOT)) },
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    outfile,
+    logLevel: "error",
+    // Sources that call `require` do so in Node.
+    banner: { js: REQUIRE },
+    plugins: [{
+      name: "packages",
+      setup({ onResolve }) {
+        onResolve({ filter: /^@tensorflow\/tfjs-core/ }, ({ path }) => core(path));
+        onResolve({ filter: /^[^./]/ }, async ({ path, importer, kind }) => {
+          if (kind === "entry-point") return undefined;
+          if (path.startsWith("node:")) return { path, external: true };
+          if (/^@tensorflow\/[\w-]+$/.test(path)) return { path: await entryOf(path) };
+          const found = resolved(path, importer);
+          return found?.includes("/") ? { path: found } : { path, external: true };
+        });
+      },
+    }],
+  });
+}
+
+/** Where Node finds a package. Those that a package asks for in vain, and does without, stay outside of the bundle. */
+function resolved(name: string, importer: string): string | undefined {
+  try {
+    return createRequire(importer || import.meta.url).resolve(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bundles packages into a module over Weft, and loads it. */
 export async function loadPackages<K extends string>(
   packages: Readonly<Record<K, string>>,
 ): Promise<Record<K, Any>> {
@@ -38,37 +103,7 @@ export async function loadPackages<K extends string>(
     const lines = Object.entries(packages).map(([key, name]) =>
       `export * as ${key} from "${name}";`
     );
-    await build({
-      stdin: { contents: lines.join("\n"), resolveDir: folder },
-      bundle: true,
-      format: "esm",
-      platform: "node",
-      outfile: path,
-      logLevel: "error",
-      // What their sources call with `require` in Node.
-      banner: {
-        js:
-          `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`,
-      },
-      plugins: [{
-        name: "packages",
-        setup({ onResolve }) {
-          onResolve({ filter: /^@tensorflow\/tfjs-core/ }, ({ path }) => ({
-            path: new URL(moduleFor(path), ROOT).href,
-            external: true,
-          }));
-          onResolve({ filter: /^[^./]/ }, async ({ path, importer, kind }) => {
-            if (kind === "entry-point") return undefined;
-            if (path.startsWith("node:")) return { path, external: true };
-            if (path.startsWith(`@tensorflow/`) && path !== TFJS_CORE) {
-              return { path: await entryOf(path) };
-            }
-            const found = createRequire(importer || import.meta.url).resolve(path);
-            return found.includes("/") ? { path: found } : { path: found, external: true };
-          });
-        },
-      }],
-    });
+    await bundlePackages(lines.join("\n"), path);
     return await import(toFileUrl(path).href);
   } finally {
     await stop();

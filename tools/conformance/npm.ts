@@ -4,8 +4,11 @@
 // their types. The versions are those of import_map.json; what serves development tools alone is named here.
 
 const OWN_VERSIONS: Readonly<Record<string, string>> = {
+  "@tensorflow-models/mobilenet": "npm:@tensorflow-models/mobilenet@2.1.1",
   "@tensorflow/tfjs": "npm:@tensorflow/tfjs@4.22.0",
+  "@tensorflow/tfjs-backend-webgl": "npm:@tensorflow/tfjs-backend-webgl@4.22.0",
   "acorn": "npm:acorn@8.15.0",
+  "linkedom": "npm:linkedom@0.18.12",
 };
 
 function specifierOf(name: string, path: string): string {

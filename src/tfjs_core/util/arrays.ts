@@ -24,7 +24,8 @@ export function shuffleCombo(array: Shuffled, array2: Shuffled): void {
 }
 
 function shuffleTogether(arrays: readonly Shuffled[]): void {
-  for (let last = arrays[0].length - 1; last > 0; last--) {
+  // The first element stays where it is, but is drawn for: programs that seed Math.random() get TensorFlow.js's next numbers too.
+  for (let last = arrays[0].length - 1; last >= 0; last--) {
     const other = Math.floor(Math.random() * (last + 1));
     for (const array of arrays) swap(array as unknown[], last, other);
   }
