@@ -13,6 +13,7 @@ import { AdoptedStorage } from "../runtime/eager/gpu_memory.ts";
 import { asEager, EagerTensor } from "../runtime/eager/tensor.ts";
 import { sharedBackend } from "./share_device.ts";
 import type { SharedBackend, TfjsTensor } from "./shared_backend.ts";
+import { weftBackend } from "./weft_backend.ts";
 
 /** The dtypes of TensorFlow.js. */
 const TFJS_DTYPES: readonly DType[] = ["float32", "int32", "bool", "string", "complex64"];
@@ -95,6 +96,8 @@ function readable(t: Tensor): EagerTensor {
 
 /** The same memory, where TensorFlow.js can see it. */
 function lend(x: EagerTensor): TfjsTensor | null {
+  const weft = weftBackend();
+  if (weft !== null) return weft.lend(x);
   const backend = sharedBackend();
   const { storage, dtype, staticShape } = x;
   if (backend === null || tfjs.backend() !== backend || x.size === 0) return null;
@@ -182,6 +185,8 @@ function checkAlive(t: TfjsTensor): void {
 
 /** The same memory, where it is on our device. */
 function adopt(t: TfjsTensor): EagerTensor | null {
+  const ours = weftBackend()?.tensorOn(t.dataId);
+  if (ours) return new EagerTensor(ours.dtype, [...t.shape], ours.storage.retain());
   const backend = sharedBackend();
   if (backend === null || t.size === 0) return null;
   const lent = backend.lentStorage(t.dataId);

@@ -19,7 +19,12 @@
 import "../runtime/install.ts";
 import "../script/install.ts";
 
+import { registerWeftBackend } from "./weft_backend.ts";
+
 export { fromTfjs, fromTfjsAsync, toTfjs, toTfjsAsync } from "./exchange.ts";
 export { shareDevice } from "./share_device.ts";
 export type { TfjsTensor, WebGpuBackendClass } from "./shared_backend.ts";
 export { tfjsFunction } from "./tfjs_function.ts";
+export { registerWeftBackend } from "./weft_backend.ts";
+
+registerWeftBackend();

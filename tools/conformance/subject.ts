@@ -20,7 +20,7 @@ export interface Subject {
 }
 
 /** Names of the subjects that can be asked for. */
-export const SUBJECTS = ["weft", "tfjs"] as const;
+export const SUBJECTS = ["weft", "backend", "tfjs"] as const;
 
 /** What a module exports. */
 export type Namespace = Record<string, unknown>;
@@ -65,6 +65,7 @@ async function selectDevice(api: Namespace, device: string): Promise<void> {
   await (api.ready as () => Promise<void>)();
 }
 
+/** TensorFlow.js itself, on its own backends. */
 async function loadTfjs(): Promise<Subject> {
   // The union package: the core alone registers neither gradients nor chained methods.
   const api = namespaceOf(await importNpm<Namespace>("@tensorflow/tfjs"));
@@ -74,6 +75,8 @@ async function loadTfjs(): Promise<Subject> {
   return {
     name: "TensorFlow.js",
     api,
+    // What its package keeps to itself: tests of it are not about kernels.
+    modules: await loadModules(),
     comparesMessages: true,
     isDataSync: (device) => device === "cpu",
     async useDevice(device) {
@@ -87,6 +90,26 @@ async function loadTfjs(): Promise<Subject> {
         engine().endScope();
         (api.disposeVariables as () => void)();
       };
+    },
+  };
+}
+
+/** TensorFlow.js itself, on the backend that Weft registers with it. */
+async function loadBackend(): Promise<Subject> {
+  const tfjs = await loadTfjs();
+  const weft = namespaceOf(await import("@weft/weft" as string));
+  const entry = await import("@weft/weft/tfjs" as string);
+  return {
+    ...tfjs,
+    name: "TensorFlow.js on Weft's backend",
+    comparesMessages: false,
+    isDataSync: () => true,
+    async useDevice(device) {
+      (tfjs.api.engine as () => { reset(): void })().reset();
+      (tfjs.api.env as () => { set(flag: string, value: boolean): void })().set("IS_TEST", true);
+      entry.registerWeftBackend();
+      await selectDevice(weft, device);
+      await selectDevice(tfjs.api, "weft");
     },
   };
 }
@@ -160,5 +183,6 @@ async function loadModules(): Promise<Readonly<Record<string, Namespace>>> {
 
 /** Loads a subject by name. */
 export async function loadSubject(name: string): Promise<Subject> {
+  if (name === "backend") return await loadBackend();
   return name === "tfjs" ? await loadTfjs() : await loadWeft();
 }

@@ -112,6 +112,7 @@ export const IMAGES: Drivers = {
       "util.js": [["this.indexToOneHot", "indexToOneHot"]],
     },
     isSeeded: true,
+    inBrowser: true,
     async run(stage) {
       const { tf, load, serve } = stage;
       const { layers } = tf;
@@ -130,7 +131,7 @@ export const IMAGES: Drivers = {
       await serveLayers(stage, "model.json", model);
       for (const [name, count] of [["train", 60], ["test", 20]] as const) {
         const { xs } = images(tf, count, { classes: 5 });
-        const rows = tf.mul(tf.squeeze(xs, [3]), 255).arraySync();
+        const rows = await tf.mul(tf.squeeze(xs, [3]), 255).array();
         serve(
           `gte5.${name}.json`,
           JSON.stringify(rows.map((x: Any, i: number) => ({ x, y: i % 5 }))),

@@ -83,7 +83,6 @@ export const PRETRAINED: Drivers = {
   "chrome-extension": {
     exposes: { "src/service_worker.js": ["imageClassifier"] },
     isSeeded: true,
-    inBrowser: true,
     async run(stage) {
       await serveImageGraph(stage);
       const { promise, resolve } = Promise.withResolvers<Any>();
@@ -119,7 +118,6 @@ export const PRETRAINED: Drivers = {
   "interactive-visualizers": {
     files: ["src/app/app.component.ts"],
     isSeeded: true,
-    inBrowser: true,
     async run(stage) {
       await serveImageGraph(stage);
       const { AppComponent } = await stage.load("src/app/app.component.ts");
@@ -162,7 +160,6 @@ export const PRETRAINED: Drivers = {
   "react-native": {
     files: ["image-classification/expo/App.tsx"],
     isSeeded: true,
-    inBrowser: true,
     async run(stage) {
       await serveImageGraph(stage);
       const { promise, resolve } = Promise.withResolvers<string>();
@@ -226,7 +223,7 @@ export const PRETRAINED: Drivers = {
       }
       const { document } = globalThis as Any;
       document.getElementById("epochs").value = "10";
-      document.getElementById("batchSizeFraction").value = "0.5";
+      document.getElementById("batchSizeFraction").value = "1";
       await index.train();
     },
   },

@@ -32,6 +32,7 @@ function weather(count: number): string {
 export const TABLES: Drivers = {
   "abalone-node": {
     isSeeded: true,
+    inBrowser: true,
     async run({ tf, load, serve }) {
       const columns = ["sex", "length", "diameter", "height", "rings"];
       const sexes = ["F", "M", "I"];
@@ -47,6 +48,7 @@ export const TABLES: Drivers = {
   },
   "baseball-node": {
     isSeeded: false,
+    inBrowser: true,
     async run({ load, serve }) {
       const columns = ["vx0", "vy0", "vz0", "ax", "ay", "az", "start_speed", "left_handed_pitcher"];
       const table = csv([...columns, "pitch_code"], 140, (row) => Math.floor(7 * row[7]));
