@@ -518,5 +518,7 @@ import "./data/files.ts";
 import "./data/list_files.ts";
 import "./data/choose.ts";
 import "./data/csv.ts";
+import "./data/items.ts";
+import "./data/capture.ts";
 import "./data/mod.ts";
 import "./ops/rows/attention.ts";

@@ -28,6 +28,9 @@ const FLAGS = [
   "--no-first-run",
 ];
 
+/** A camera that shows a clock and a microphone that beeps, without a question to the user. */
+const MEDIA_FLAGS = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+
 /** A page goes quiet while a large kernel is compiled, on a slow machine for minutes, but not for so long. */
 const SILENCE_MS = 480_000;
 
@@ -48,6 +51,8 @@ export interface Page {
   readonly files: ReadonlyMap<string, PageFile>;
   /** Whether it is cross-origin isolated, and so may share memory between threads. */
   readonly isolated: boolean;
+  /** Whether it has a camera and a microphone, made ones, and leave to use them. */
+  readonly hasMedia?: boolean;
   /** Its content security policy. Default: none. */
   readonly policy?: string | undefined;
 }
@@ -101,7 +106,12 @@ export async function runPage(
   const profile = await Deno.makeTempDir({ prefix: "weft-chromium-" });
   const child = new Deno.Command(chromium, {
     // Only "localhost" and "127.0.0.1" are secure contexts without a certificate.
-    args: [...FLAGS, `--user-data-dir=${profile}`, `http://127.0.0.1:${server.addr.port}/`],
+    args: [
+      ...FLAGS,
+      ...(page.hasMedia ? MEDIA_FLAGS : []),
+      `--user-data-dir=${profile}`,
+      `http://127.0.0.1:${server.addr.port}/`,
+    ],
     stdin: "null",
     stdout: "null",
     stderr: "null",

@@ -25,6 +25,17 @@ import { shuffleSource } from "./shuffle.ts";
 import { loadSource, type SnapshotOptions } from "./snapshot.ts";
 import { rangeSource, slicesSource, tensorsSource, zipSource } from "./sources.ts";
 
+export { array, generator } from "./items.ts";
+export {
+  Microphone,
+  microphone,
+  type MicrophoneOptions,
+  type Sound,
+  type VideoLike,
+  Webcam,
+  webcam,
+  type WebcamOptions,
+} from "./capture.ts";
 export { type Components, Dataset } from "./dataset.ts";
 export type { Bytes } from "../io/bytes.ts";
 export type { ByteSource, Compression } from "../io/byte_stream.ts";
