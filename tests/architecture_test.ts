@@ -54,7 +54,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   custom_ops: BELOW,
   serve: [...BELOW, "tf", "mod"],
   tf: [...BELOW, "mod"],
-  tfjs: [...BELOW, "mod"],
+  tfjs: [...BELOW, "mod", "tfjs_core"],
   tfjs_core: [...BELOW, "mod"],
   numpy: [...BELOW, "mod"],
   image: ["core", "io"],

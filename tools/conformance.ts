@@ -8,7 +8,7 @@
 // --subject backend runs the suite against TensorFlow.js on the backend "weft", which checks its kernels one by one, and --subject tfjs
 // against TensorFlow.js itself, which checks this harness.
 //
-// A whole run of Weft compares the snippets of doc comments as well (see tfjs_snippets.ts).
+// A whole run of Weft compares the snippets of doc comments as well (see tfjs_snippets/main.ts).
 //
 // What differs by design: an error must be thrown on purpose but may have another text (see jasmine_util.ts), and
 // numbers must be closer than TensorFlow.js asks (see test_util.ts). Exit status 0 means that the outcome is exactly
@@ -27,7 +27,7 @@ import {
   type SpecResult,
 } from "./conformance/protocol.ts";
 import { loadSubject, SUBJECTS } from "./conformance/subject.ts";
-import { compareSnippets } from "./tfjs_snippets.ts";
+import { compareSnippets } from "./tfjs_snippets/main.ts";
 
 const EXPECTATIONS = new URL("./conformance/expected_failures.json", import.meta.url);
 const CHILD = new URL("./conformance/run.ts", import.meta.url);

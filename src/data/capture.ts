@@ -11,7 +11,8 @@ import { expandDims, squeeze } from "../ops/array/view.ts";
 import { tidy } from "../runtime/eager/tensor.ts";
 
 /** A stream of a device, as browsers have them. */
-interface MediaStreamLike {
+export interface MediaStreamLike {
+  /** What it is made of. */
   getTracks(): { stop(): void }[];
 }
 /** A video element, as far as it is used here. */
@@ -27,18 +28,28 @@ export interface VideoLike {
   /** Starts it. */
   play(): unknown;
 }
-/** Turns sound into what an analyser measures. */
-interface AnalyserLike {
+/** What measures sound. */
+export interface AnalyserLike {
+  /** Twice the number of frequencies. */
   fftSize: number;
+  /** How much stays of what was before. */
   smoothingTimeConstant: number;
+  /** Decibels by frequency. */
   getFloatFrequencyData(data: Float32Array): void;
+  /** Samples. */
   getFloatTimeDomainData(data: Float32Array): void;
+  /** Stops measuring. */
   disconnect(): void;
 }
-interface AudioContextLike {
+/** What sound is heard in. */
+export interface AudioContextLike {
+  /** Samples in a second. */
   readonly sampleRate: number;
+  /** A source of sound. */
   createMediaStreamSource(stream: unknown): { connect(to: unknown): void };
+  /** What measures it. */
   createAnalyser(): AnalyserLike;
+  /** Ends it. */
   close(): unknown;
 }
 /** What of a page is used here. */
@@ -62,10 +73,11 @@ function askFor(kind: string, wanted: object): Promise<MediaStreamLike> {
 }
 
 /** What a device gives, one after the other, until it is stopped. */
-abstract class Capture<E> implements AsyncIterable<E>, AsyncDisposable {
+export abstract class Capture<E> implements AsyncIterable<E>, AsyncDisposable {
   #stopped = false;
   readonly #stream: MediaStreamLike;
 
+  /** Of a stream. */
   constructor(stream: MediaStreamLike) {
     this.#stream = stream;
   }
@@ -121,6 +133,7 @@ export class Webcam extends Capture<Tensor> {
     this.#video = video;
     this.#options = options;
   }
+  /** The picture of now. */
   // deno-lint-ignore require-await
   override async capture(): Promise<Tensor> {
     const { resizeWidth, resizeHeight, centerCrop = false } = this.#options;
@@ -222,6 +235,7 @@ export class Microphone extends Capture<Sound> {
   sampleRate(): number {
     return this.#context.sampleRate;
   }
+  /** What is heard from now on, for one element. */
   override async capture(): Promise<Sound> {
     const { fftSize = 1024, numFramesPerSpectrogram: frames = 43 } = this.#options;
     const { columnTruncateLength: kept = fftSize } = this.#options;
@@ -240,6 +254,7 @@ export class Microphone extends Capture<Sound> {
       ...(includeWaveform ? { waveform: tensor(samples, [frames * fftSize, 1]) } : {}),
     };
   }
+  /** The microphone is free again, and iterations end. */
   override stop(): void {
     super.stop();
     this.#analyser.disconnect();

@@ -25,31 +25,21 @@ import { shuffleSource } from "./shuffle.ts";
 import { loadSource, type SnapshotOptions } from "./snapshot.ts";
 import { rangeSource, slicesSource, tensorsSource, zipSource } from "./sources.ts";
 
-export { array, generator } from "./items.ts";
-export {
-  Microphone,
-  microphone,
-  type MicrophoneOptions,
-  type Sound,
-  type VideoLike,
-  Webcam,
-  webcam,
-  type WebcamOptions,
-} from "./capture.ts";
+export * from "./capture.ts";
+export * from "./items.ts";
 export { type Components, Dataset } from "./dataset.ts";
 export type { Bytes } from "../io/bytes.ts";
 export type { ByteSource, Compression } from "../io/byte_stream.ts";
 export { AUTOTUNE, type MapOptions } from "./map.ts";
 export type { WorkerMapOptions } from "./worker_map.ts";
 export type { BatchOptions, PaddedBatchOptions } from "./batch.ts";
-export type { IgnoreErrorsOptions } from "./order.ts";
+export type { DatasetOptions, IgnoreErrorsOptions } from "./order.ts";
 export type { ShuffleOptions } from "./shuffle.ts";
 export { DatasetIterator } from "./iterator.ts";
 export type { BucketOptions } from "./bucket.ts";
 export type { CsvColumn, CsvOptions, JsonlOptions } from "./csv.ts";
 export type { FileOptions, Files, FromFilesOptions } from "./files.ts";
 export type { FlatMapOptions, InterleaveOptions } from "./flat_map.ts";
-export type { DatasetOptions } from "./order.ts";
 export type { SnapshotOptions } from "./snapshot.ts";
 export { DatasetSpec, type WindowOptions } from "./window.ts";
 export type {

@@ -1,5 +1,5 @@
 /**
- * Child process of tools/tfjs_examples.ts: runs a bundled example in a page made of its HTML, and prints what it told.
+ * Child process of tools/tfjs_examples/main.ts: runs a bundled example in a page made of its HTML, and prints what it told.
  */
 import { toFileUrl } from "../conformance/paths.ts";
 import { exists } from "../files.ts";

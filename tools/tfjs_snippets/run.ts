@@ -1,5 +1,5 @@
 /**
- * Child process of tools/tfjs_snippets.ts: runs snippets one after another on one library, and prints what each wrote.
+ * Child process of tools/tfjs_snippets/main.ts: runs snippets one after another on one library, and prints what each wrote.
  */
 import { toFileUrl } from "../conformance/paths.ts";
 import type { Any } from "../tfjs_examples/types.ts";

@@ -1,19 +1,19 @@
 // Runs the snippets in the doc comments of TensorFlow.js's packages on Weft and on TensorFlow.js, and compares what they write.
 //
-//   deno run -A tools/run.ts tools/tfjs_snippets.ts [--grep PART] [--verbose]
+//   deno run -A tools/run.ts tools/tfjs_snippets/main.ts [--grep PART] [--verbose]
 //
 // Where TensorFlow.js itself writes other numbers for another seed of Math.random(), any numbers do. Exit status 0 means that all
 // others wrote the same, but for those in tools/tfjs_snippets/expected.json, each with its reason.
 
 import { parseArgs } from "node:util";
 import { stop } from "esbuild";
-import { capture } from "./command.ts";
-import { npmFolder } from "./conformance/npm.ts";
-import { bundlePackages, theirCore, UNION } from "./tfjs_packages.ts";
-import { type Snippet, WRITTEN, type Written } from "./tfjs_snippets/run.ts";
+import { capture } from "../command.ts";
+import { npmFolder } from "../conformance/npm.ts";
+import { bundlePackages, theirCore, UNION } from "../tfjs_packages.ts";
+import { type Snippet, WRITTEN, type Written } from "./run.ts";
 
-const CHILD = new URL("./tfjs_snippets/run.ts", import.meta.url).pathname;
-const EXPECTED = new URL("./tfjs_snippets/expected.json", import.meta.url);
+const CHILD = new URL("./run.ts", import.meta.url).pathname;
+const EXPECTED = new URL("./expected.json", import.meta.url);
 const PACKAGES = ["core", "layers", "data", "converter"];
 /** Numbers may differ by what float32 rounds, and by what a text shows of it. */
 const TOLERANCE = 1e-4;

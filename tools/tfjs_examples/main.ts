@@ -1,6 +1,6 @@
 // Runs the programs of tensorflow/tfjs-examples on Weft and on TensorFlow.js, and compares their first steps.
 //
-//   deno run -A tools/run.ts tools/tfjs_examples.ts --from DIR [--only a,b] [--where cpu|webgpu|browser]
+//   deno run -A tools/run.ts tools/tfjs_examples/main.ts --from DIR [--only a,b] [--where cpu|webgpu|browser]
 //
 // --from is a checkout of the repository; without it, it is cloned into the system's cache folder. Nothing of it is kept here: its
 // files are bundled as they are (drivers may ask for fewer steps), with Weft in the place of @tensorflow/tfjs-core. Data are made.
@@ -9,18 +9,18 @@
 
 import { parseArgs } from "node:util";
 import { stop } from "esbuild";
-import { capture } from "./command.ts";
-import { exists } from "./files.ts";
-import { findChromium } from "./browser.ts";
-import { bundlePackages, type CoreFor, theirCore, UNION } from "./tfjs_packages.ts";
-import { bundleExample } from "./tfjs_examples/bundle.ts";
-import { DRIVERS, NOT_RUN } from "./tfjs_examples/drivers/mod.ts";
-import { libraryFiles, runInBrowser } from "./tfjs_examples/in_browser.ts";
-import { TOLD } from "./tfjs_examples/run.ts";
-import type { Told } from "./tfjs_examples/stage.ts";
-import type { Driver } from "./tfjs_examples/types.ts";
+import { capture } from "../command.ts";
+import { exists } from "../files.ts";
+import { findChromium } from "../browser.ts";
+import { bundlePackages, type CoreFor, theirCore, UNION } from "../tfjs_packages.ts";
+import { bundleExample } from "./bundle.ts";
+import { DRIVERS, NOT_RUN } from "./drivers/mod.ts";
+import { libraryFiles, runInBrowser } from "./in_browser.ts";
+import { TOLD } from "./run.ts";
+import type { Told } from "./stage.ts";
+import type { Driver } from "./types.ts";
 
-const CHILD = new URL("./tfjs_examples/run.ts", import.meta.url).pathname;
+const CHILD = new URL("./run.ts", import.meta.url).pathname;
 const REPOSITORY = "https://github.com/tensorflow/tfjs-examples";
 /** What float32 sums in another order may differ by in a few steps. */
 const TOLERANCE = 2e-4;
