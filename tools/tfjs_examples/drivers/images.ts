@@ -64,7 +64,7 @@ export const IMAGES: Drivers = {
     isSeeded: false,
     async run({ tf, load }) {
       const gan = await load("gan.js");
-      const compiled = () => tf.train.adam(0.0002, 0.5);
+      const compiled = () => tf.train.adam(0.001, 0.5);
       const discriminator = gan.buildDiscriminator();
       discriminator.compile({
         optimizer: compiled(),
@@ -74,7 +74,7 @@ export const IMAGES: Drivers = {
       const combined = gan.buildCombinedModel(8, generator, discriminator, compiled());
       const { xs, labels } = images(tf, 8);
       const y = tf.expandDims(tf.argMax(labels, -1), -1), losses = [];
-      for (let i = 0; i < 3; i++) {
+      for (let i = 0; i < 8; i++) {
         const both = [generator, discriminator];
         const [loss] = await gan.trainDiscriminatorOneStep(xs, y, 0, 4, 8, ...both);
         losses.push(loss);
@@ -101,7 +101,7 @@ export const IMAGES: Drivers = {
     async run({ tf, load }) {
       const model = await load("model.js");
       const { xs, labels } = images(tf, 32);
-      await model.fit(xs, labels, { batchSize: 16, epochs: 3, verbose: 0 });
+      await model.fit(xs, labels, { batchSize: 16, epochs: 8, verbose: 0 });
     },
   },
   "mnist-transfer-cnn": {
