@@ -81,3 +81,16 @@ Deno.test("numbers of arrays that TensorFlow.js does not know are float32, bytes
   assertEquals(tf.tensor2d(new Uint8Array([1, 2]), [1, 2]).dtype, "int32");
   assertEquals(tf.tensor(new Float64Array([1]), [1], "int32").dtype, "int32");
 });
+
+Deno.test("util.shuffle() takes as many random numbers as TensorFlow.js, in its order", () => {
+  const { random } = Math;
+  const drawn = [0.9, 0.1, 0.7, 0.5], list = ["a", "b", "c", "d"];
+  try {
+    Math.random = () => drawn.shift()!;
+    tf.util.shuffle(list);
+  } finally {
+    Math.random = random;
+  }
+  // What TensorFlow.js 4.22 makes of them.
+  assertEquals([list, drawn], [["c", "b", "a", "d"], []]);
+});
