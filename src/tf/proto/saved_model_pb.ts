@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 dc113b540b2b71b35661d062cfc7a9514507f0402f77746ad4ff3cff6cc061f1.
+// Written by `deno task protos` from .proto files of SHA-256 b8e3dac49b5ea803a2ab65813e13f469b21bda00249373c06290ee21c76b8435.
 // SavedModels: meta graphs, signatures and the graph of saved objects.
 // Field numbers are TensorFlow 2.21's; what Weft does not read is left out and kept as unknown fields.
 
