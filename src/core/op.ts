@@ -119,6 +119,8 @@ export interface OpInit {
   readonly shapeOnly?: boolean;
   /** Never folded, merged or cached: random ops, script ops that are stateful. */
   readonly stateful?: boolean;
+  /** What it reaches outside of the process: graphs that come over a network may have it only where it is allowed by name. */
+  readonly outside?: "files" | "network" | "environment" | "output";
 }
 
 /** One parsed argument of a signature. */
@@ -208,7 +210,7 @@ export interface OpDef extends OpInit {
 const OPAQUE: Meaning = { kind: "opaque" };
 /** All that an op may have. Each has what it lacks as well, so that engines read it from one place whichever op it is. */
 const FIELDS =
-  "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly stateful id signature";
+  "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly stateful outside id signature";
 const UNSET: Partial<OpInit> = Object.fromEntries(FIELDS.split(" ").map((key) => [key, undefined]));
 
 const registry = new Map<string, OpDef>();

@@ -78,6 +78,7 @@ const PrintV2: OpDef = defineOp({
   effects: "ordered",
   stateful: true,
   host: true,
+  outside: "output",
 });
 
 setHostOp("PrintV2", ({ inputs, attrs: { output_stream, end } }) => {

@@ -17,6 +17,7 @@ import { tfFunction } from "../runtime/functions/function.ts";
 import { canImport, importNodes } from "../runtime/graph_defs/import_graph_def.ts";
 import { checkMissing, type ScriptFunctions } from "../runtime/graph_defs/missing.ts";
 import { uncompressed } from "./compressed_functions.ts";
+import { isOutside } from "./outside_ops.ts";
 import { STAGES } from "./stage_rules.ts";
 
 /** Elements of a dataset, a nest of lists: its tensors in order. */
@@ -79,10 +80,6 @@ export interface StageNode {
   cut(): void;
 }
 
-/** Ops that read or write what lies outside of the process. */
-const OUTSIDE =
-  /^(ReadFile|WriteFile|MatchingFiles|SaveV2|RestoreV2|Save|SaveSlices|Restore|RestoreSlice|MergeV2Checkpoints|ShardedFilename|InitializeTableFromTextFile\w*|WholeFileReader\w*|PrintV2|Print|Rpc\w*|Getenv)$/;
-
 /** Builds the pipeline of a GraphDef whose last node is `_Retval`. Rejects with `NotFoundError` that names all ops and scripts which are not here. */
 export async function buildDataset(
   given: GraphDefJson,
@@ -92,7 +89,7 @@ export async function buildDataset(
   checkMissing(def, {
     isKnown: (op) =>
       STAGES.has(op) || PLAIN.test(op) ||
-      canImport(op) && (!OUTSIDE.test(op) || options.allowOps?.includes(op) === true),
+      canImport(op) && (!isOutside(op) || options.allowOps?.includes(op) === true),
     scripts: options.scripts,
   });
   const builder = new Builder(def, options);

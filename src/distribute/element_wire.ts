@@ -24,8 +24,13 @@ function lengthOf(parts: Parts): number {
   return parts.reduce((n, p) => n + p.length, 0);
 }
 
+/** A field that is a number. */
+export function varint(no: number, value: number): Uint8Array[] {
+  return [new BinaryWriter().tag(no, WireType.Varint).int64(value).finish()];
+}
+
 /** A field of a message that is made of parts. */
-function field(no: number, parts: Parts): Uint8Array[] {
+export function field(no: number, parts: Parts): Uint8Array[] {
   const head = new BinaryWriter().tag(no, WireType.LengthDelimited).uint32(lengthOf(parts))
     .finish();
   return [head, ...parts];
@@ -56,9 +61,9 @@ export function elementParts(
   element: Element,
   { index, compressed }: { readonly index: number; readonly compressed: boolean },
 ): Uint8Array[] {
-  const end = new BinaryWriter().tag(6, WireType.Varint).int64(index).finish();
-  if (compressed) return [...field(3, compressedParts(element)), end];
-  return [...field(5, element.flatMap((x) => field(1, tensorParts(x)))), end];
+  const end = varint(6, index);
+  if (compressed) return [...field(3, compressedParts(element)), ...end];
+  return [...field(5, element.flatMap((x) => field(1, tensorParts(x)))), ...end];
 }
 
 /** An element as a `CompressedElement`: its bytes one after the other in one Snappy block, and what they are. */

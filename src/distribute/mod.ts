@@ -37,6 +37,9 @@ export {
   type ProcessingMode,
   type ServiceOptions,
 } from "./from_service.ts";
+export { Server, type ServerOptions } from "./server/server.ts";
+export type { ClusterSpec } from "./server/cluster_spec.ts";
+export { scriptHash } from "./script_hashes.ts";
 export { grpcTransport } from "./grpc_transport.ts";
 export { MemoryTransport } from "./memory_transport.ts";
 export type {

@@ -5,7 +5,7 @@
 import { apply, apply1, type OpInput } from "../core/apply.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { type Attrs, defineOp, type OpDef } from "../core/op.ts";
+import { type Attrs, defineOp, type OpDef, type OpInit } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
@@ -28,7 +28,7 @@ const bodies = new Map<string, Body>();
 /** An op of the host that may have to be awaited. */
 function hostOp(
   name: string,
-  { inputs, outputs, attrs = [], infer, stateful = false, run }: {
+  { inputs, outputs, attrs = [], infer, stateful = false, outside, run }: {
     readonly inputs: readonly string[];
     readonly outputs: readonly string[];
     readonly attrs?: readonly string[];
@@ -37,6 +37,7 @@ function hostOp(
       attrs: Attrs,
     ) => PartialShape[];
     readonly stateful?: boolean;
+    readonly outside?: OpInit["outside"];
     readonly run: Body;
   },
 ): OpDef {
@@ -45,6 +46,7 @@ function hostOp(
     hostInputs: inputs.map((input) => input.split(":")[0]),
     grad: null,
     host: true,
+    ...(outside && { outside }),
   });
   bodies.set(name, run);
   setHostOp(name, ({ inputs, attrs }) => run(inputs as NdArray[], attrs));
@@ -147,6 +149,7 @@ const ReadFile = hostOp("ReadFile", {
   infer: () => [[]],
   // A file may change: it is read at each run.
   stateful: true,
+  outside: "files",
   run: async1((name) => scalar(readBytes(decodeString(bytesOf(name, "ReadFile"))))),
 });
 

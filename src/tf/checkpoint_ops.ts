@@ -20,6 +20,7 @@ defineOp({
   grad: null,
   stateful: true,
   host: true,
+  outside: "files",
 });
 
 setHostOp("RestoreV2", async ({ inputs, attrs, node }) => {
@@ -103,6 +104,7 @@ defineOp({
   effects: "ordered",
   stateful: true,
   host: true,
+  outside: "files",
 });
 
 setHostOp("SaveV2", async ({ inputs, node }) => {
@@ -147,6 +149,7 @@ defineOp({
   effects: "ordered",
   stateful: true,
   host: true,
+  outside: "files",
 });
 
 setHostOp("MergeV2Checkpoints", async ({ inputs }) => {

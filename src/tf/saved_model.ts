@@ -18,7 +18,7 @@ import { naming, namingAsync } from "../io/naming.ts";
 import { cast } from "../ops/array/cast.ts";
 import { type TracedFunction, tracedFunction } from "../runtime/functions/function.ts";
 import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
-import type { LookupTable } from "../runtime/graph_defs/lookup_table.ts";
+import { GraphResources } from "../runtime/graph_defs/resources.ts";
 import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
 import type { Variable } from "../runtime/variables/variable.ts";
 import { pathOf } from "./checkpoint.ts";
@@ -101,7 +101,7 @@ class Model implements LoadedModel {
   readonly #scripts: ScriptFunctions | undefined;
   /** By the name of the node that makes the handle. */
   readonly #byNode: ReadonlyMap<string, Variable>;
-  readonly #tables = new Map<string, LookupTable>();
+  readonly #resources = new GraphResources();
   readonly root: LoadedObject;
   /** Variables by the numbers of their objects. */
   readonly #byObject = new Map<number, Variable>();
@@ -204,7 +204,7 @@ class Model implements LoadedModel {
         inputMap,
         returnElements: targets,
         inlineCalls: true,
-        tables: this.#tables,
+        resources: this.#resources,
         ...(this.#scripts && { scripts: this.#scripts }),
       }));
   }

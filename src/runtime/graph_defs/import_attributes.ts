@@ -25,6 +25,7 @@ import { ConcreteFunction } from "../functions/concrete_function.ts";
 import { VariableState } from "../variables/variable_state.ts";
 import { LookupTable } from "./lookup_table.ts";
 import { isScriptOp, scriptCheck, type ScriptFunctions } from "./missing.ts";
+import { GraphResources, type ResourceName } from "./resources.ts";
 
 /** What a node's attributes may name. */
 export interface AttributeContext {
@@ -38,7 +39,7 @@ export interface AttributeContext {
   readonly options: {
     readonly narrowIntegers?: boolean;
     readonly scripts?: ScriptFunctions;
-    readonly tables?: Map<string, LookupTable>;
+    readonly resources?: GraphResources;
   };
 }
 
@@ -48,6 +49,7 @@ export function nodeAttributes(
   def: NodeDefJson,
   { inputs, library, options }: AttributeContext,
 ): Record<string, unknown> {
+  const { resources = new GraphResources() } = options;
   const given = isLoop(op) ? whileAttrs(def, inputs) : def.attr;
   const out: Record<string, unknown> = {};
   for (const a of op.signature.attrDefs) {
@@ -104,30 +106,45 @@ export function nodeAttributes(
   if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, options.scripts ?? {});
   if (op.name === "VarHandleOp") {
     const { resource } = UNSEEN;
-    out._resource = out.dtype === resource.dtype ? resource : VariableState.uninitialized(
-      out.dtype as DType,
-      out.shape as PartialShape,
-      (out.shared_name as string) || def.name,
-    );
+    out._resource = out.dtype === resource.dtype ? resource : variableOf(def, out, resources);
   }
-  if (/^HashTable(V2)?$/.test(op.name)) out._table = tableOf(def, out, options.tables);
+  if (/^HashTable(V2)?$/.test(op.name)) out._table = tableOf(def, out, resources);
   if (op.name === "ReadVariableOp" && out._shape === undefined) {
     out._shape = inputs[0]?.operation.attrs.shape ?? null;
   }
   return out;
 }
 
+function sharedName(
+  kind: string,
+  def: NodeDefJson,
+  { container, shared_name }: Readonly<Record<string, unknown>>,
+): ResourceName {
+  return { kind, container: container as string ?? "", name: shared_name as string || def.name };
+}
+
+function variableOf(
+  def: NodeDefJson,
+  attrs: Readonly<Record<string, unknown>>,
+  resources: GraphResources,
+): VariableState {
+  const name = sharedName("variable", def, attrs);
+  const dtype = attrs.dtype as DType, shape = attrs.shape as PartialShape;
+  const state = resources.get(name, () => VariableState.uninitialized(dtype, shape, name.name));
+  if (state.dtype === dtype) return state;
+  throw new ValueError(
+    `the variable '${name.name}' is ${state.dtype}, attribute "dtype" is ${dtype}`,
+  );
+}
+
 function tableOf(
   def: NodeDefJson,
   attrs: Readonly<Record<string, unknown>>,
-  tables: Map<string, LookupTable> | undefined,
+  resources: GraphResources,
 ): LookupTable {
-  const known = tables?.get(def.name);
-  if (known !== undefined) return known;
-  const name = (attrs.shared_name as string) || def.name;
-  const made = new LookupTable(name, [attrs.key_dtype as DType, attrs.value_dtype as DType]);
-  tables?.set(def.name, made);
-  return made;
+  const name = sharedName("table", def, attrs);
+  const dtypes = [attrs.key_dtype as DType, attrs.value_dtype as DType] as const;
+  return resources.get(name, () => new LookupTable(name.name, dtypes));
 }
 
 /** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */

@@ -33,8 +33,8 @@ import {
   OUTPUT_ARGUMENTS,
 } from "./import_rules.ts";
 import { nodeAttributes } from "./import_attributes.ts";
-import type { LookupTable } from "./lookup_table.ts";
 import { checkMissing, type ScriptFunctions } from "./missing.ts";
+import type { GraphResources } from "./resources.ts";
 import { adoptVariables } from "../variables/imported.ts";
 
 /** Options of {@linkcode importGraphDef}. */
@@ -62,8 +62,8 @@ export interface InlineOptions extends ImportOptions {
   readonly inlineCalls?: boolean;
   /** True: 64-bit integers that ops give become int32, and are made wide again where an op takes nothing else. */
   readonly narrowIntegers?: boolean;
-  /** Tables by the name of the node that makes their handle, shared by all graphs that are given them. */
-  readonly tables?: Map<string, LookupTable>;
+  /** Variables and tables that are shared by all graphs which are given them. Default: each node has its own. */
+  readonly resources?: GraphResources;
 }
 
 /**

@@ -1,0 +1,142 @@
+/**
+ * A part of a graph that arrived, ready to run again and again: imported, planned when it first runs, fed and fetched by name.
+ */
+import { asDType, type DType } from "../../core/dtype.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import type { GraphDefJson } from "../../graph/graph_def/graph_def.ts";
+import { Graph } from "../../graph/graph.ts";
+import { buildIr, type IrGraph } from "../../graph/ir.ts";
+import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
+import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
+import { placeholder } from "../../ops/graph_ops.ts";
+import { DrawCounts } from "../../ops/random/state.ts";
+import { defaultDevice, deviceGeneration } from "../../runtime/devices.ts";
+import { importNodes } from "../../runtime/graph_defs/import_graph_def.ts";
+import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
+import { execute, executeAlone } from "../../runtime/plan/executor.ts";
+import { Folder } from "../../runtime/plan/folder.ts";
+import { checkPlacement, makePlan, type Plan } from "../../runtime/plan/plan.ts";
+import { releasePlan } from "../../runtime/plan/slots.ts";
+import type { RunContext } from "../../runtime/session/run_context.ts";
+import type { RunValue } from "../../runtime/session/run_value.ts";
+import type { GraphResources } from "../../runtime/graph_defs/resources.ts";
+
+/** A value that a program is given. */
+export interface ProgramInput {
+  /** Name of the tensor it stands for, as `node:0`. */
+  readonly name: string;
+  /** Its dtype, as files spell it. */
+  readonly dtype: string;
+}
+
+/** What a program does. */
+export interface ProgramParts {
+  /** Its nodes, with the functions they call. */
+  readonly def: GraphDefJson;
+  /** What is given at each run. */
+  readonly inputs: readonly ProgramInput[];
+  /** Names of tensors it gives. */
+  readonly fetches: readonly string[];
+  /** Names of nodes that run for their effect. */
+  readonly targets: readonly string[];
+  /** Variables and other state behind the nodes, by their names. */
+  readonly resources: GraphResources;
+  /** Functions for scripts by their tokens, beside what is registered. */
+  readonly scripts?: ScriptFunctions | undefined;
+  /** Throws for an op that cannot run on the device it asks for. */
+  readonly strict?: boolean;
+}
+
+/** Draws of random ops, which go on where the same node is part of several programs. */
+export class DrawsByName extends DrawCounts {
+  /** How often the op of this name has drawn before. */
+  override next(op: object | string): number {
+    return super.next(op instanceof Operation ? op.name : op);
+  }
+}
+
+/** A program. */
+export class Program {
+  readonly #feeds: readonly SymbolicTensor[];
+  readonly #fetches: readonly SymbolicTensor[];
+  readonly #targets: readonly Operation[];
+  readonly #folder = new Folder();
+  readonly #strict: boolean;
+  #plan: Plan | Promise<Plan> | null = null;
+  #device = "";
+  #generation = 0;
+
+  /** Imports the nodes. Throws `NotFoundError` that names ops and scripts which are not here, `ValueError` for a broken graph. */
+  constructor({ def, inputs, fetches, targets, resources, scripts, strict = false }: ProgramParts) {
+    const graph = new Graph();
+    this.#strict = strict;
+    this.#feeds = graph.asDefault(() =>
+      inputs.map(({ name, dtype }) =>
+        placeholder(asDType(dtype), null, `fed/${name.replace(":", "_")}`) as SymbolicTensor
+      )
+    );
+    const elements = graph.asDefault(() =>
+      importNodes(def, {
+        prefix: "",
+        inputMap: Object.fromEntries(inputs.map(({ name }, i) => [name, this.#feeds[i]])),
+        returnElements: [...fetches, ...targets],
+        resources,
+        ...(scripts && { scripts }),
+      })
+    );
+    this.#fetches = elements.slice(0, fetches.length) as SymbolicTensor[];
+    this.#targets = elements.slice(fetches.length) as Operation[];
+  }
+
+  /** Dtypes of what it gives. */
+  get dtypes(): DType[] {
+    return this.#fetches.map((t) => t.dtype);
+  }
+
+  /** Runs it. Values that are given stay the caller's; those it gives are the caller's too. */
+  run(
+    values: readonly RunValue[],
+    context: RunContext,
+    draws: DrawCounts,
+  ): RunValue[] | Promise<RunValue[]> {
+    this.#feeds.forEach(({ dtype }, i) => {
+      if (values[i].dtype === dtype) return;
+      throw new InvalidArgumentError(
+        `Cannot feed "${this.#feeds[i].name}": wanted ${dtype}, received ${values[i].dtype}`,
+      );
+    });
+    const go = (plan: Plan): RunValue[] | Promise<RunValue[]> => {
+      const alone = context.counter === null ? executeAlone(plan, values) : null;
+      return alone !== null
+        ? alone.arrays()
+        : execute(plan, values, context, { toHost: true, draws });
+    };
+    const plan = this.#planned(context);
+    return plan instanceof Promise ? plan.then(go) : go(plan);
+  }
+
+  /** Frees what it keeps between runs. */
+  release(): void {
+    if (this.#plan !== null && !(this.#plan instanceof Promise)) releasePlan(this.#plan);
+    this.#plan = null;
+  }
+
+  #planned(context: RunContext): Plan | Promise<Plan> {
+    const device = defaultDevice();
+    if (this.#generation !== deviceGeneration() || this.#device !== device.name) this.release();
+    if (this.#plan !== null) return this.#plan;
+    this.#generation = deviceGeneration();
+    this.#device = device.name;
+    const built = mergeEqual(
+      buildIr({ fetches: this.#fetches, targets: this.#targets, feeds: this.#feeds }),
+    );
+    checkPlacement(built, !this.#strict);
+    const make = (ir: IrGraph): Plan => this.#plan = makePlan(runPasses(ir, device.type));
+    const ir = this.#folder.fold(built, context);
+    if (!(ir instanceof Promise)) return make(ir);
+    const plan = ir.then(make);
+    this.#plan = plan;
+    plan.catch(() => this.#plan = null);
+    return plan;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * What the services of a task share: who it is, what it has, and its ways to other tasks.
+ */
+import { UnavailableError } from "../../core/errors.ts";
+import { GraphResources } from "../../runtime/graph_defs/resources.ts";
+import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
+import { WorkerService } from "../../tf/proto/worker_pb.ts";
+import { arrayOf } from "../element_wire.ts";
+import { call } from "../rpc.ts";
+import type { Channel, Transport, TransportOptions } from "../transport.ts";
+import { addressOf, type ClusterSpec, type TaskName, taskText } from "./cluster_spec.ts";
+import { TaskDevices } from "./devices.ts";
+import type { Sent } from "./rendezvous.ts";
+
+/** What a task is made of. */
+export interface TaskHostInit {
+  readonly task: TaskName;
+  readonly cluster: ClusterSpec;
+  readonly transport: Transport;
+  readonly network: TransportOptions;
+  readonly scripts?: ScriptFunctions | undefined;
+  readonly allowOps?: readonly string[] | undefined;
+  /** What runs what masters place on the task's processor; empty: the default device. */
+  readonly device: string;
+}
+
+/** A tensor that another task has. */
+export interface RemoteTensor {
+  readonly key: string;
+  readonly stepId: bigint;
+  readonly signal: AbortSignal;
+  /** The cluster of the session; null for the task's own. */
+  readonly cluster: ClusterSpec | null;
+}
+
+/** A task. */
+export class TaskHost {
+  readonly task: TaskName;
+  readonly cluster: ClusterSpec;
+  readonly devices: TaskDevices;
+  readonly resources: GraphResources = new GraphResources();
+  readonly scripts: ScriptFunctions | undefined;
+  readonly allowOps: readonly string[] | undefined;
+  readonly #init: TaskHostInit;
+  readonly #channels = new Map<string, Channel>();
+
+  /** Connects to nobody yet. */
+  constructor(init: TaskHostInit) {
+    this.#init = init;
+    this.task = init.task;
+    this.cluster = init.cluster;
+    this.devices = new TaskDevices(init.task);
+    this.scripts = init.scripts;
+    this.allowOps = init.allowOps;
+  }
+
+  /** The device that runs what was placed on one of this task's, which `local` names. */
+  deviceFor(local: string): string {
+    return local === "" || local === "/device:CPU:0" ? this.#init.device : local;
+  }
+
+  /** A way to an address. */
+  channel(address: string): Channel {
+    let channel = this.#channels.get(address);
+    if (channel === undefined) {
+      const { transport, network } = this.#init;
+      this.#channels.set(address, channel = transport.connect(address, network));
+    }
+    return channel;
+  }
+
+  /** Asks another task for a tensor. */
+  async receive(from: TaskName, { key, stepId, signal, cluster }: RemoteTensor): Promise<Sent> {
+    const address = addressOf(cluster ?? this.cluster, from);
+    const { tensor, isDead } = await call(
+      this.channel(address),
+      WorkerService.method.recvTensor,
+      // Tasks of TensorFlow tell calls that are tried again by their numbers.
+      { stepId, rendezvousKey: key, requestId: crypto.getRandomValues(new BigInt64Array(1))[0] },
+      { signal },
+    );
+    if (isDead) return null;
+    if (tensor !== undefined) return arrayOf(tensor);
+    throw new UnavailableError(`${taskText(from)} answered without a tensor for "${key}"`);
+  }
+
+  /** Ends all ways to others. */
+  close(): void {
+    for (const channel of this.#channels.values()) channel.close();
+    this.#channels.clear();
+  }
+}
