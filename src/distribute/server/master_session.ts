@@ -149,6 +149,8 @@ export class MasterSession {
     const called = withCalled(def);
     checkOutside(called, this.#host.allowOps);
     await checkScriptHashes(called, this.#host.scripts);
+    const other = this.#programs.get(keyOf(names));
+    if (other !== undefined) return other;
     const program = new Program({
       def,
       inputs: feeds.map((name, i) => ({ name: full(name), dtype: values[i].dtype })),

@@ -1,6 +1,7 @@
 /**
  * A task as masters and other tasks use it: partitions of graphs are registered and run, and tensors are handed over.
  */
+import { toBinary } from "@bufbuild/protobuf";
 import {
   AbortedError,
   CancelledError,
@@ -13,6 +14,7 @@ import { GraphResources } from "../../runtime/graph_defs/resources.ts";
 import { newRunContext } from "../../runtime/session/run_context.ts";
 import { graphDefOf } from "../../tf/from_message.ts";
 import type { NamedTensorProto } from "../../tf/proto/cluster_pb.ts";
+import { type GraphDef, GraphDefSchema } from "../../tf/proto/graph_pb.ts";
 import {
   type RecvTensorRequest,
   type RegisterGraphRequest,
@@ -37,6 +39,8 @@ interface WorkerSession {
 }
 
 interface Registered {
+  /** As it came, for masters that ask for it. */
+  readonly def: GraphDef;
   readonly cut: CutPartition;
   readonly draws: DrawsByName;
   readonly session: WorkerSession;
@@ -146,7 +150,7 @@ export class Worker {
     }
     const cut = cutPartition(def, { resources: session.resources, scripts: this.#host.scripts });
     const handle = `${(this.#count++).toString(16).padStart(16, "0")}`;
-    this.#graphs.set(handle, { cut, draws: new DrawsByName(), session });
+    this.#graphs.set(handle, { def: graphDef, cut, draws: new DrawsByName(), session });
     return handle;
   }
 
@@ -181,7 +185,7 @@ export class Worker {
   }
 
   async #runGraph(request: RunGraphRequest, signal: AbortSignal): Promise<Parts> {
-    const { graphHandle, stepId, send, recvKey } = request;
+    const { graphHandle, stepId, send, recvKey, execOpts } = request;
     const graph = this.#graphs.get(graphHandle);
     if (graph === undefined) {
       throw new AbortedError(
@@ -212,6 +216,9 @@ export class Worker {
           throw new InvalidArgumentError(`The tensor returned for ${key} was not valid.`);
         }
         parts.push(...field(1, namedTensorParts(key, value)));
+      }
+      if (execOpts?.recordPartitionGraphs) {
+        parts.push(...field(4, [toBinary(GraphDefSchema, graph.def)]));
       }
       return parts;
     } catch (error) {
