@@ -103,6 +103,11 @@ export class MasterSession {
   /** Runs a step. Rejects with the first error, `CancelledError` and `DeadlineExceededError` included. */
   async run(names: StepNames, values: readonly NdArray[], limit: StepLimit): Promise<NdArray[]> {
     if (this.#isClosed) throw new AbortedError("The session is closed");
+    if (values.length !== names.feeds.length) {
+      throw new InvalidArgumentError(
+        `Cannot feed ${names.feeds}: wanted ${names.feeds.length} values, received ${values.length}`,
+      );
+    }
     const program = this.#programs.get(keyOf(names)) ?? await this.#make(names, values);
     const timeoutMs = limit.timeoutMs || this.#config.timeoutMs || undefined;
     const context = new RunContext(null, RunLimit.of({ timeoutMs }));
