@@ -7,60 +7,9 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DataServiceWorker, fromService, grpcTransport } from "@weft/weft/distribute";
 import { graph, square } from "./graphs.ts";
+import { PYTHON, Python } from "./python.ts";
 
-const PYTHON = Deno.env.get("WEFT_TENSORFLOW_PYTHON");
-const PROGRAM = new URL("tensorflow_service.py", import.meta.url).pathname;
-
-/** TensorFlow in a process of its own, which does one thing for each line it is sent. */
-class Python implements AsyncDisposable {
-  readonly #process: Deno.ChildProcess;
-  readonly #lines: ReadableStreamDefaultReader<string>;
-  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  #rest = "";
-
-  constructor(...args: string[]) {
-    this.#process = new Deno.Command(PYTHON!, {
-      args: [PROGRAM, ...args],
-      env: { CUDA_VISIBLE_DEVICES: "", TF_CPP_MIN_LOG_LEVEL: "3" },
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-    this.#lines = this.#process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    this.#writer = this.#process.stdin.getWriter();
-  }
-
-  // deno-lint-ignore no-explicit-any
-  async read(): Promise<any> {
-    while (!this.#rest.includes("\n")) {
-      const { done, value } = await this.#lines.read();
-      if (done) throw new Error("Python has ended");
-      this.#rest += value;
-    }
-    const end = this.#rest.indexOf("\n");
-    const line = this.#rest.slice(0, end);
-    this.#rest = this.#rest.slice(end + 1);
-    return JSON.parse(line);
-  }
-
-  /** What a pipeline of the program gives. */
-  // deno-lint-ignore no-explicit-any
-  async ask(...words: string[]): Promise<any> {
-    await this.#writer.write(new TextEncoder().encode(`${words.join(" ")}\n`));
-    return await this.read();
-  }
-
-  /** Resolves when it has ended. */
-  get ended(): Promise<unknown> {
-    return this.#process.status;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#writer.close().catch(() => {});
-    await this.#lines.cancel();
-    await this.#process.status;
-  }
-}
+const PROGRAM = "tensorflow_service.py";
 
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 const rising = (a: number, b: number): number => a - b;
@@ -77,7 +26,7 @@ Deno.test({
   name: "TensorFlow's client reads what workers of ours compute",
   ignore: PYTHON === undefined,
   async fn(t) {
-    await using python = new Python("dispatcher");
+    await using python = new Python(PROGRAM, "dispatcher");
     const { target } = await python.read();
     const workers = [1, 2].map(() =>
       new DataServiceWorker({ dispatcher: target, scripts, heartbeatMs: 200 })
@@ -136,7 +85,7 @@ Deno.test({
   name: "a client of ours reads what TensorFlow's workers compute",
   ignore: PYTHON === undefined,
   async fn() {
-    await using python = new Python("workers");
+    await using python = new Python(PROGRAM, "workers");
     const { target } = await python.read();
     const dataset = fromService({
       service: target,

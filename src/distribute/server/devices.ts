@@ -1,6 +1,7 @@
 /**
  * The devices of a task, as masters see them.
  */
+import type { GraphDefJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
 import { listDevices } from "../../runtime/devices.ts";
 import { type TaskName, taskText } from "./cluster_spec.ts";
 
@@ -50,4 +51,18 @@ export class TaskDevices {
     }
     return known;
   }
+}
+
+/** The graph, functions included, with other devices where nodes name some. */
+export function onDevices(
+  def: GraphDefJson,
+  deviceOf: (device: string, node: NodeDefJson) => string,
+): GraphDefJson {
+  const placed = (node: NodeDefJson): NodeDefJson =>
+    node.device ? { ...node, device: deviceOf(node.device, node) } : node;
+  const functions = (def.library?.function ?? []).map((f) => ({
+    ...f,
+    nodeDef: f.nodeDef.map(placed),
+  }));
+  return { ...def, node: def.node.map(placed), library: { function: functions } };
 }

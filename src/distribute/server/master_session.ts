@@ -22,6 +22,7 @@ import { RunLimit } from "../../runtime/session/run_limit.ts";
 import { toHost } from "../../runtime/session/run_value.ts";
 import { operationOf } from "../../tf/meta_graph.ts";
 import { taskOf, taskText, withinTask } from "./cluster_spec.ts";
+import { onDevices } from "./devices.ts";
 import { checkOutside } from "../outside_ops.ts";
 import { checkScriptHashes } from "../script_hashes.ts";
 import { DrawsByName, Program } from "./program.ts";
@@ -146,14 +147,13 @@ export class MasterSession {
       throw new NotFoundError(`FeedInputs: unable to find feed output ${name}`);
     }
     const node = this.#pruned([...fetches, ...targets], new Set(feeds.map(full)));
-    const def: GraphDefJson = {
-      node: node.map((n) => this.#placed(n)),
+    const def = this.#placed(withCalled({
+      node,
       library: { function: [...this.#functions.values()] },
       versions: this.#versions,
-    };
-    const called = withCalled(def);
-    checkOutside(called, this.#host.allowOps);
-    await checkScriptHashes(called, this.#host.scripts);
+    }));
+    checkOutside(def, this.#host.allowOps);
+    await checkScriptHashes(def, this.#host.scripts);
     const other = this.#programs.get(keyOf(names));
     if (other !== undefined) return other;
     const program = new Program({
@@ -200,18 +200,20 @@ export class MasterSession {
     }));
   }
 
-  /** A node with the device that it names here. Throws `UnimplementedError` for one of another task. */
-  #placed(node: NodeDefJson): NodeDefJson {
-    if (node.device === undefined || node.device === "") return node;
-    const { task } = this.#host, on = taskOf(node.device, task);
-    const isHere = on.job === task.job && on.task === task.task || on.job === "localhost";
-    if (isHere) return { ...node, device: withinTask(node.device) };
-    throw new UnimplementedError(
-      `Cannot run node "${node.name}" on ${
-        taskText(on)
-      }: a master of Weft runs graphs in its own task, ${taskText(task)}`,
-      { op: node.op, node: node.name },
-    );
+  /** The graph with devices as they are named here. Throws `UnimplementedError` for one of another task. */
+  #placed(def: GraphDefJson): GraphDefJson {
+    const { task } = this.#host;
+    return onDevices(def, (device, node) => {
+      const on = taskOf(device, task);
+      const isHere = on.job === task.job && on.task === task.task || on.job === "localhost";
+      if (isHere) return withinTask(device);
+      throw new UnimplementedError(
+        `Cannot run node "${node.name}" on ${
+          taskText(on)
+        }: a master of Weft runs graphs in its own task, ${taskText(task)}`,
+        { op: node.op, node: node.name },
+      );
+    });
   }
 }
 

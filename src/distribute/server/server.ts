@@ -56,6 +56,9 @@ const checkOptions = optionCheck<ServerOptions>("Server", {
   transport: true,
 });
 
+/** Time that those who are told the end of what they waited for have to hear it. */
+const GRACE_MS = 1000;
+
 /** The task that options name, or `TF_CONFIG`. */
 function taskConfig({ cluster, job, task }: ServerOptions): TaskConfig {
   if (cluster === undefined) {
@@ -171,7 +174,7 @@ export class Server implements AsyncDisposable {
     if (running === null) return;
     this.#running = null;
     running.stop();
-    await running.listener.close();
+    await running.listener.close({ graceMs: GRACE_MS });
     running.host.close();
     running.host.resources.clear();
   }

@@ -11,7 +11,7 @@ import {
 import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { GraphResources } from "../../runtime/graph_defs/resources.ts";
-import { newRunContext } from "../../runtime/session/run_context.ts";
+import { newRunContext, type RunContext } from "../../runtime/session/run_context.ts";
 import { graphDefOf } from "../../tf/from_message.ts";
 import type { NamedTensorProto } from "../../tf/proto/cluster_pb.ts";
 import { type GraphDef, GraphDefSchema } from "../../tf/proto/graph_pb.ts";
@@ -27,6 +27,7 @@ import { checkScriptHashes } from "../script_hashes.ts";
 import { type Handler, type Parts, statusOf } from "../transport.ts";
 import { type ClusterSpec, taskOf, taskText, withinTask } from "./cluster_spec.ts";
 import { checkOutside } from "../outside_ops.ts";
+import { onDevices } from "./devices.ts";
 import { PartitionRun } from "./partition_run.ts";
 import { type CutPartition, cutPartition } from "./pieces.ts";
 import { DrawsByName } from "./program.ts";
@@ -46,6 +47,12 @@ interface Registered {
   readonly session: WorkerSession;
 }
 
+/** What runs of one step, and where its tensors meet. */
+interface Step {
+  readonly rendezvous: Rendezvous;
+  readonly running: Set<RunContext>;
+}
+
 /** Steps that were cleaned up and may still be asked for: as many are remembered. */
 const MOST_ENDED = 1000;
 
@@ -56,7 +63,7 @@ export class Worker {
   readonly #host: TaskHost;
   readonly #sessions = new Map<string, WorkerSession>();
   readonly #graphs = new Map<string, Registered>();
-  readonly #steps = new Map<bigint, Rendezvous>();
+  readonly #steps = new Map<bigint, Step>();
   readonly #ended = new Set<bigint>();
   #count = 0;
 
@@ -144,11 +151,9 @@ export class Worker {
     const def = graphDefOf(graphDef);
     checkOutside(def, this.#host.allowOps);
     await checkScriptHashes(def, this.#host.scripts);
-    for (const node of def.node) {
-      // Masters of TensorFlow place nothing on a WEBGPU: what they place on the processor may be meant for it.
-      if (node.device !== undefined) node.device = this.#host.deviceFor(withinTask(node.device));
-    }
-    const cut = cutPartition(def, { resources: session.resources, scripts: this.#host.scripts });
+    // Masters of TensorFlow place nothing on a WEBGPU: what they place on the processor may be meant for it.
+    const placed = onDevices(def, (device) => this.#host.deviceFor(withinTask(device)));
+    const cut = cutPartition(placed, { resources: session.resources, scripts: this.#host.scripts });
     const handle = `${(this.#count++).toString(16).padStart(16, "0")}`;
     this.#graphs.set(handle, { def: graphDef, cut, draws: new DrawsByName(), session });
     return handle;
@@ -159,17 +164,21 @@ export class Worker {
     this.#graphs.delete(handle);
   }
 
-  /** Where the tensors of a step meet. Whoever needs it first makes it: another task may ask before the master does. */
-  #step(id: bigint): Rendezvous {
+  /** A step. Whoever needs it first makes it: another task may ask for a tensor before the master runs anything. */
+  #step(id: bigint): Step {
     if (this.#ended.has(id)) throw new AbortedError(`Step ${id} was cleaned up`);
     let step = this.#steps.get(id);
-    if (step === undefined) this.#steps.set(id, step = new Rendezvous());
+    if (step === undefined) {
+      this.#steps.set(id, step = { rendezvous: new Rendezvous(), running: new Set() });
+    }
     return step;
   }
 
   #cleanUp(id: bigint): void {
-    this.#steps.get(id)?.abort(new AbortedError(`Step ${id} was cleaned up`));
+    const step = this.#steps.get(id), error = new AbortedError(`Step ${id} was cleaned up`);
     this.#steps.delete(id);
+    for (const context of step?.running ?? []) context.abort(error);
+    step?.rendezvous.abort(error);
     this.#ended.add(id);
     if (this.#ended.size > MOST_ENDED) this.#ended.delete(this.#ended.values().next().value!);
   }
@@ -195,11 +204,12 @@ export class Worker {
     if (request.isPartial) {
       throw new UnimplementedError("Cannot run a part of a step: partial runs are not supported");
     }
-    const rendezvous = this.#step(stepId);
+    const { rendezvous, running } = this.#step(stepId);
     const context = newRunContext();
     const cancel = (): void =>
       context.abort(new CancelledError(`Step ${stepId} was cancelled by its master`));
     signal.addEventListener("abort", cancel, { once: true });
+    running.add(context);
     try {
       if (signal.aborted) cancel();
       for (const { name, tensor } of send) rendezvous.send(name, tensorOf(name, tensor));
@@ -225,6 +235,7 @@ export class Worker {
       rendezvous.abort(error);
       throw error;
     } finally {
+      running.delete(context);
       signal.removeEventListener("abort", cancel);
       // A master that is gone does not come back to clean up.
       if (signal.aborted) this.#cleanUp(stepId);
@@ -257,8 +268,8 @@ export class Worker {
         }") was probably restarted. Check your worker job for the reason why it was restarted.`,
       );
     }
-    const step = this.#step(request.stepId);
-    const value = await step.receive(request.rendezvousKey, signal);
+    const { rendezvous } = this.#step(request.stepId);
+    const value = await rendezvous.receive(request.rendezvousKey, signal);
     if (value === null) return [...field(1, tensorParts(NOTHING)), ...varint(2, 1)];
     return field(1, sendableParts(request.rendezvousKey, value));
   }
