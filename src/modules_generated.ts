@@ -378,6 +378,7 @@ import "./runtime/graph_defs/import_rules.ts";
 import "./graph/graph_def/calls.ts";
 import "./ops/host/lookup.ts";
 import "./runtime/graph_defs/lookup_table.ts";
+import "./runtime/graph_defs/resources.ts";
 import "./runtime/graph_defs/import_attributes.ts";
 import "./runtime/variables/imported.ts";
 import "./runtime/graph_defs/import_graph_def.ts";

@@ -32,6 +32,7 @@ for (const name of ["InitializeTableFromTextFile", "InitializeTableFromTextFileV
     effects: "ordered",
     stateful: true,
     host: true,
+    outside: "files",
   });
   setHostOp(name, async ({ inputs: [handle, filename], attrs }) => {
     const table = tableOf(handle);

@@ -94,11 +94,13 @@ Deno.test("a local cluster needs no network", async () => {
 
 /** Calls that reach files, a network, the environment or a stream of the process. */
 const REACHES =
-  /\b(readBytes|readText|readCheckpoint|writeCheckpoint|writeBytes)\(|(?<!\.)\bfetch\(|\bDeno\.|node:fs|\bconsole\.|\benvironment\(/;
+  /\b(readBytes|readText|readSource|readCheckpoint|writeCheckpoint|writeBytes)\(|(?<!\.)\bfetch\(|\bDeno\.|node:fs|\bconsole\.|\benvironment\(/;
 
 Deno.test("every module that defines ops and reaches outside of the process says so of them", async () => {
   const outside = new Set(registeredOps().filter((op) => op.outside).map((op) => op.name));
   assertEquals([...outside].sort(), [
+    "InitializeTableFromTextFile",
+    "InitializeTableFromTextFileV2",
     "MergeV2Checkpoints",
     "PrintV2",
     "ReadFile",

@@ -88,10 +88,14 @@ onTransports(
     // The body hears of it as well; over a network a moment later.
     if (!signal!.aborted) await new Promise((done) => signal!.addEventListener("abort", done));
     // What waits for a tensor of a step that is over hears so, and so does who asks later.
-    const waiting = cluster.runOne("worker", 8n, { x: 1 });
+    const waiting = assertRejects(
+      () => cluster.runOne("worker", 8n, { x: 1 }),
+      errors.AbortedError,
+      "Step 8 was cleaned up",
+    );
     await call(cluster.channel("worker"), method.cleanupGraph, { stepId: 8n });
     await call(cluster.channel("script"), method.cleanupGraph, { stepId: 8n });
-    await assertRejects(() => waiting, errors.AbortedError, "Step 8 was cleaned up");
+    await waiting;
     await assertRejects(() => cluster.runOne("script", 8n, {}), errors.AbortedError, "cleaned up");
   },
 );
