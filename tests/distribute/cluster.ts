@@ -171,13 +171,13 @@ export class Cluster implements AsyncDisposable {
   static async start(
     name: string,
     transport: Transport,
-    scripts: ServerOptions["scripts"] = {},
+    options: ServerOptions = {},
   ): Promise<Cluster> {
     const jobs = ["worker", "script"], cluster: Record<string, string[]> = {};
     for (const job of jobs) cluster[job] = [`127.0.0.1:${await freePort(transport)}`];
     const tasks = new Map<string, TestTask>();
     for (const job of jobs) {
-      tasks.set(job, await TestTask.start({ cluster, job, transport, scripts }));
+      tasks.set(job, await TestTask.start({ cluster, job, transport, ...options }));
     }
     const made = new Cluster(tasks);
     const incarnations = new Map<string, bigint>();

@@ -2,6 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { MemoryTransport } from "@weft/weft/distribute";
+import { HAS_WEBGPU } from "../devices.ts";
 import { Cluster, onTransports, TestTask } from "./cluster.ts";
 import { arrayOf } from "../../src/distribute/element_wire.ts";
 import { call } from "../../src/distribute/rpc.ts";
@@ -25,7 +27,9 @@ for (const [name, { values, calls }] of Object.entries(CASES)) {
   onTransports(`two tasks run the partitions of "${name}"`, async (transport) => {
     let called = 0;
     const script = (x: tf.NdArray): tf.NdArray => (called++, twice(x));
-    await using cluster = await Cluster.start(name, transport, { "test.twice@1": script });
+    await using cluster = await Cluster.start(name, transport, {
+      scripts: { "test.twice@1": script },
+    });
     // Again and again: nothing is left of the step before.
     for (const k of [0, 1, 0, 0, 1]) {
       called = 0;
@@ -34,6 +38,26 @@ for (const [name, { values, calls }] of Object.entries(CASES)) {
       ]);
       assertEquals(called, calls[k], `calls where x is ${[2, -3][k]}`);
     }
+    const before = tf.memory().numTensors;
+    await cluster.run({ x: 2 });
+    assertEquals(tf.memory().numTensors, before);
+  });
+}
+
+for (const [name, { values }] of Object.entries(CASES)) {
+  Deno.test({
+    name: `two tasks run the partitions of "${name}" on the GPU [webgpu]`,
+    ignore: !HAS_WEBGPU,
+    async fn() {
+      await using cluster = await Cluster.start(name, new MemoryTransport(), {
+        scripts: { "test.twice@1": twice },
+        device: "/device:GPU:0",
+      });
+      assertEquals([...await cluster.run({ x: 2 }), ...await cluster.run({ x: -3 })], values);
+      const before = tf.memory().numTensors;
+      await cluster.run({ x: 2 });
+      assertEquals(tf.memory().numTensors, before);
+    },
   });
 }
 
@@ -43,7 +67,7 @@ onTransports("a body's error ends the step at both tasks, with its text", async 
       throw new RangeError("never — ever");
     },
   };
-  await using cluster = await Cluster.start("plain", transport, scripts);
+  await using cluster = await Cluster.start("plain", transport, { scripts });
   const stop = new AbortController();
   const waiting = cluster.runOne("worker", 7n, { x: 1 }, { signal: stop.signal });
   const error = await assertRejects(
@@ -76,7 +100,7 @@ onTransports(
         return new Promise<tf.NdArray>(() => {});
       },
     };
-    await using cluster = await Cluster.start("plain", transport, scripts);
+    await using cluster = await Cluster.start("plain", transport, { scripts });
     const stop = new AbortController();
     const running = ["worker", "script"].map((job) =>
       cluster.runOne(job, 7n, { x: 1 }, { signal: stop.signal })
@@ -104,7 +128,7 @@ onTransports("a task that is gone ends the steps that wait for it", async (trans
   let resolve = (): void => {};
   const called = new Promise<void>((done) => resolve = done);
   const scripts = { "test.twice@1": () => (resolve(), new Promise<tf.NdArray>(() => {})) };
-  await using cluster = await Cluster.start("plain", transport, scripts);
+  await using cluster = await Cluster.start("plain", transport, { scripts });
   const waiting = cluster.runOne("worker", 7n, { x: 1 });
   const lost = cluster.runOne("script", 7n, {}).catch((e) => e);
   await called;
@@ -165,7 +189,9 @@ onTransports("a task hands over tensors of all dtypes and sizes", async (transpo
 onTransports(
   "a task answers for its devices and sessions, and says what it does not do",
   async (transport) => {
-    await using cluster = await Cluster.start("plain", transport, { "test.twice@1": twice });
+    await using cluster = await Cluster.start("plain", transport, {
+      scripts: { "test.twice@1": twice },
+    });
     const { deviceAttributes } = await call(cluster.channel("script"), method.getStatus, {});
     assertEquals(deviceAttributes[0].name, "/job:script/replica:0/task:0/device:CPU:0");
     assertEquals(deviceAttributes[0].deviceType, "CPU");
@@ -206,7 +232,9 @@ onTransports(
 );
 
 onTransports("a task gives its partitions where a master wants to see them", async (transport) => {
-  await using cluster = await Cluster.start("plain", transport, { "test.twice@1": twice });
+  await using cluster = await Cluster.start("plain", transport, {
+    scripts: { "test.twice@1": twice },
+  });
   const [, { response }] = await Promise.all([
     cluster.runOne("worker", 1n, { x: 1 }),
     cluster.runOne("script", 1n, {}, { record: true }),

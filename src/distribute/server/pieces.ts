@@ -85,10 +85,7 @@ const KINDS: ReadonlyMap<string, ItemKind> = new Map<string, ItemKind>([
 ]);
 
 /** Nodes that any piece may have for itself: they take nothing and give the same each time. */
-const ANYWHERE = /^(Const|VarHandleOp|HashTable(V2)?)$/;
-
-/** Nodes that matter only to those who read them. */
-const QUIET = /^(Const|ReadVariableOp|VarHandleOp|HashTable(V2)?)$/;
+const ANYWHERE = /^(Const|VarHandleOp|HashTable(V2)?|(Resource)?ConditionalAccumulator)$/;
 
 /** Nodes that may wait for other tasks: what stands beside them must not wait as well. */
 const WAITS =
@@ -238,7 +235,10 @@ class Cutter {
       def: { ...this.#def, node: [...extra.values(), ...nodes] },
       inputs: [...outside].map(([name, dtype]) => ({ name, dtype })),
       fetches: group.fetches,
-      targets: group.nodes.filter((n) => !QUIET.test(n.op)).map((n) => n.name),
+      // A variable's value matters only to those who read it.
+      targets: group.nodes.filter((n) => !ANYWHERE.test(n.op) && n.op !== "ReadVariableOp").map((
+        n,
+      ) => n.name),
       ...this.#options,
     });
     const item = group.item = newItem("piece", group.nodes[0].name, { program });
