@@ -95,9 +95,12 @@ export function errorOf(code: number, message: string): OpError {
   return new (CLASSES[code - 1] ?? UnknownError)(message);
 }
 
+/** Where a node was made: here by whatever read it from a message, which tells the caller nothing. */
+const MADE_AT = /\n\nOriginal stack trace for '[^'\n]*':(\n\s+at .*)*/;
+
 /** Status code and text of what a handler threw. */
 export function statusOf(error: unknown): { code: number; message: string } {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = (error instanceof Error ? error.message : String(error)).replace(MADE_AT, "");
   if (error instanceof OpError) return { code: error.code, message };
   // What a caller got wrong is no fault of the server.
   return { code: error instanceof TypeError || error instanceof RangeError ? 3 : 2, message };

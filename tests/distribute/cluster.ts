@@ -137,13 +137,17 @@ export class TestSession {
   }
 }
 
-/** A partition of fixtures/, for devices with other numbers than those it was cut for. */
+/** A partition of fixtures/. */
+export function fixture(name: string): Promise<GraphDef> {
+  return readGraphDef(new URL(`fixtures/partitions/${name}.pb`, import.meta.url).pathname);
+}
+
+/** The same, for devices with other numbers than those it was cut for. */
 async function partition(
   name: string,
   incarnations: ReadonlyMap<string, bigint>,
 ): Promise<GraphDef> {
-  const path = new URL(`fixtures/partitions/${name}.pb`, import.meta.url).pathname;
-  const def = await readGraphDef(path);
+  const def = await fixture(name);
   for (const { attr = {} } of def.node) {
     if (attr.send_device === undefined) continue;
     const device = textOf(attr.send_device.s);

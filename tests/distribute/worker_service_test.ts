@@ -4,7 +4,8 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { MemoryTransport } from "@weft/weft/distribute";
 import { HAS_WEBGPU } from "../devices.ts";
-import { Cluster, onTransports, TestTask } from "./cluster.ts";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Cluster, fixture, onTransports, TestTask } from "./cluster.ts";
 import { arrayOf } from "../../src/distribute/element_wire.ts";
 import { call } from "../../src/distribute/rpc.ts";
 import { tensorToJson } from "../../src/graph/graph_def/values.ts";
@@ -76,6 +77,7 @@ onTransports("a body's error ends the step at both tasks, with its text", async 
     "never — ever",
   );
   assertStringIncludes(error.message, "[[{{node PyFunc}}]]");
+  assert(!error.message.includes("Original stack trace"), error.message);
   // The other task asked for the result, and hears of the error as well.
   await assertRejects(() => waiting, errors.InvalidArgumentError, "never — ever");
   await cluster.cleanUp(7n);
@@ -230,6 +232,63 @@ onTransports(
     );
   },
 );
+
+onTransports("sessions of a master end where it was started anew", async (transport) => {
+  await using task = await TestTask.start({ transport });
+  const open = (sessionHandle: string, masterTask: string, masterIncarnation: bigint) =>
+    call(task.channel, method.createWorkerSession, {
+      sessionHandle,
+      masterTask,
+      masterIncarnation,
+    });
+  const graphDef = graphDefMessage({ node: [], versions: { producer: 2000 } });
+  const isOpen = (sessionHandle: string): Promise<boolean> =>
+    call(task.channel, method.registerGraph, {
+      sessionHandle,
+      createWorkerSessionCalled: true,
+      graphDef,
+    }).then(() => true, () => false);
+  await open("a", "/job:chief", 1n);
+  await open("b", "/job:other", 1n);
+  await open("c", "/job:chief", 1n);
+  assertEquals(await Promise.all(["a", "b", "c"].map(isOpen)), [true, true, true]);
+  await open("d", "/job:chief", 2n);
+  assertEquals(await Promise.all(["a", "b", "c", "d"].map(isOpen)), [false, true, false, true]);
+});
+
+onTransports("requests that are broken are refused, and the task goes on", async (transport) => {
+  await using task = await TestTask.start({ transport });
+  const good = toBinary(
+    method.registerGraph.input,
+    create(method.registerGraph.input, {
+      graphDef: graphDefMessage(await fixture("nested.script")),
+    }),
+  );
+  const random = mulberry(7);
+  let refused = 0;
+  for (let i = 0; i < 200; i++) {
+    const bytes = good.slice(0, i % 3 === 0 ? Math.floor(random() * good.length) : good.length);
+    for (let k = 0; k < 5; k++) {
+      bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256);
+    }
+    await task.channel.call("/tensorflow.WorkerService/RegisterGraph", bytes).catch((e) => {
+      assert(e instanceof errors.OpError && !(e instanceof errors.InternalError), `${e}`);
+      refused++;
+    });
+  }
+  assert(refused > 100, `${refused}`);
+  assertEquals((await call(task.channel, method.getStatus, {})).deviceAttributes.length > 0, true);
+});
+
+/** Numbers that are the same each time (mulberry32). */
+function mulberry(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
 
 onTransports("a task gives its partitions where a master wants to see them", async (transport) => {
   await using cluster = await Cluster.start("plain", transport, {

@@ -16,6 +16,7 @@ import { graphDefOf } from "../../tf/from_message.ts";
 import type { NamedTensorProto } from "../../tf/proto/cluster_pb.ts";
 import { type GraphDef, GraphDefSchema } from "../../tf/proto/graph_pb.ts";
 import {
+  type CreateWorkerSessionRequest,
   type RecvTensorRequest,
   type RegisterGraphRequest,
   type RunGraphRequest,
@@ -37,6 +38,8 @@ import type { TaskHost } from "./task_host.ts";
 interface WorkerSession {
   readonly cluster: ClusterSpec | null;
   readonly resources: GraphResources;
+  /** Who opened it; null for what needs no session. */
+  readonly master: { readonly task: string; readonly incarnation: bigint } | null;
 }
 
 interface Registered {
@@ -72,15 +75,8 @@ export class Worker {
     this.#host = host;
     this.handler = serviceOf(WorkerService, {
       getStatus: () => ({ deviceAttributes: host.devices.list() }),
-      createWorkerSession: ({ sessionHandle, serverDef, isolateSessionState }) => {
-        if (this.#sessions.has(sessionHandle)) return {};
-        const jobs = serverDef?.cluster?.job ?? [];
-        this.#sessions.set(sessionHandle, {
-          cluster: jobs.length === 0
-            ? null
-            : Object.fromEntries(jobs.map(({ name, tasks }) => [name, tasks])),
-          resources: isolateSessionState ? new GraphResources() : host.resources,
-        });
+      createWorkerSession: (request) => {
+        this.#open(request);
         return {};
       },
       deleteWorkerSession: ({ sessionHandle }) => {
@@ -122,8 +118,27 @@ export class Worker {
     for (const handle of [...this.#graphs.keys()]) this.#drop(handle);
   }
 
+  #open(request: CreateWorkerSessionRequest): void {
+    const { sessionHandle, serverDef, isolateSessionState, masterTask, masterIncarnation } =
+      request;
+    if (this.#sessions.has(sessionHandle)) return;
+    // A master that was started anew does not come back for the sessions of the one before.
+    for (const [handle, { master }] of this.#sessions) {
+      const isSame = masterTask !== "" && master?.task === masterTask;
+      if (isSame && master?.incarnation !== masterIncarnation) this.#forget(handle);
+    }
+    const jobs = serverDef?.cluster?.job ?? [];
+    this.#sessions.set(sessionHandle, {
+      cluster: jobs.length === 0
+        ? null
+        : Object.fromEntries(jobs.map(({ name, tasks }) => [name, tasks])),
+      resources: isolateSessionState ? new GraphResources() : this.#host.resources,
+      master: { task: masterTask, incarnation: masterIncarnation },
+    });
+  }
+
   #session(handle: string): WorkerSession {
-    if (handle === "") return { cluster: null, resources: this.#host.resources };
+    if (handle === "") return { cluster: null, resources: this.#host.resources, master: null };
     const session = this.#sessions.get(handle);
     if (session !== undefined) return session;
     throw new AbortedError(
