@@ -40,10 +40,17 @@ onTransports("a session's graph runs in the task, and may grow", async (transpor
   assertEquals((await session.run(["z:0"], { feeds: { "x:0": [3] } })).values, [[-6]]);
   // A fed tensor cuts the graph.
   assertEquals((await session.run(["z:0"], { feeds: { "y:0": [3] } })).values, [[-3]]);
+  const shape = { shape: { dim: [{ size: "2" }] } };
+  const vector = await TestSession.open(
+    task,
+    nodes({ name: "x", op: "Placeholder", attr: { dtype: T, shape } }),
+  );
+  assertEquals((await vector.run(["x:0"], { feeds: { "x:0": [1, 2] } })).values, [[1, 2]]);
   const wrong: [() => Promise<unknown>, new (message: string) => Error, string][] = [
     [() => session.run(["nope:0"]), errors.NotFoundError, "FetchOutputs node nope:0: not found"],
     [() => session.run(["y:0"], { feeds: { "nope:0": 1 } }), errors.NotFoundError, "nope:0"],
     [() => session.run(["y:0"]), errors.InvalidArgumentError, "You must feed a value"],
+    [() => vector.run(["x:0"], { feeds: { "x:0": 1 } }), errors.InvalidArgumentError, "float32[2]"],
     [() => session.extend(nodes({ name: "z", op: "NoOp" })), errors.InvalidArgumentError, '"z"'],
   ];
   for (const [f, Class, text] of wrong) await assertRejects(f, Class, text);

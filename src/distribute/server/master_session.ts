@@ -20,7 +20,9 @@ import { GraphResources } from "../../runtime/graph_defs/resources.ts";
 import { RunContext } from "../../runtime/session/run_context.ts";
 import { RunLimit } from "../../runtime/session/run_limit.ts";
 import { toHost } from "../../runtime/session/run_value.ts";
-import { operationOf } from "../../tf/meta_graph.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import { shapeFromJson } from "../../graph/graph_def/values.ts";
+import { fullName, isControl, operationOf } from "./node_names.ts";
 import { taskOf, taskText, withinTask } from "./cluster_spec.ts";
 import { onDevices } from "./devices.ts";
 import { checkOutside } from "../outside_ops.ts";
@@ -146,7 +148,7 @@ export class MasterSession {
       if (this.#nodes.has(operationOf(name))) continue;
       throw new NotFoundError(`FeedInputs: unable to find feed output ${name}`);
     }
-    const node = this.#pruned([...fetches, ...targets], new Set(feeds.map(full)));
+    const node = this.#pruned([...fetches, ...targets], new Set(feeds.map(fullName)));
     const def = this.#placed(withCalled({
       node,
       library: { function: [...this.#functions.values()] },
@@ -158,8 +160,12 @@ export class MasterSession {
     if (other !== undefined) return other;
     const program = new Program({
       def,
-      inputs: feeds.map((name, i) => ({ name: full(name), dtype: values[i].dtype })),
-      fetches: fetches.map(full),
+      inputs: feeds.map((name, i) => ({
+        name: fullName(name),
+        dtype: values[i].dtype,
+        shape: this.#shapeOf(name),
+      })),
+      fetches: fetches.map(fullName),
       targets,
       resources: this.#resources,
       scripts: this.#host.scripts,
@@ -177,9 +183,15 @@ export class MasterSession {
     return program;
   }
 
+  /** What a placeholder says of its shape. */
+  #shapeOf(name: string): PartialShape {
+    const { op, attr } = this.#nodes.get(operationOf(name))!;
+    return op === "Placeholder" && attr?.shape?.shape ? shapeFromJson(attr.shape.shape) : null;
+  }
+
   /** The nodes behind some names, as far as the tensors that are fed. */
   #pruned(names: readonly string[], fed: ReadonlySet<string>): NodeDefJson[] {
-    const kept = new Set<NodeDefJson>(), open = names.filter((name) => !fed.has(full(name)));
+    const kept = new Set<NodeDefJson>(), open = names.filter((name) => !fed.has(fullName(name)));
     while (open.length > 0) {
       const name = open.pop()!, node = this.#nodes.get(operationOf(name));
       if (node === undefined) throw new InvalidArgumentError(`The graph has no node "${name}"`);
@@ -187,16 +199,14 @@ export class MasterSession {
       kept.add(node);
       for (const input of node.input ?? []) {
         // A fed placeholder has nothing left to do that others could wait for.
-        const isFed = fed.has(full(input.replace(/^\^/, "")));
+        const isFed = fed.has(fullName(input.replace(/^\^/, "")));
         if (!isFed) open.push(input);
       }
     }
     const list = [...this.#nodes.values()].filter((n) => kept.has(n));
     return list.map((n) => ({
       ...n,
-      input: (n.input ?? []).filter((i) =>
-        !i.startsWith("^") || kept.has(this.#nodes.get(i.slice(1))!)
-      ),
+      input: (n.input ?? []).filter((i) => !isControl(i) || kept.has(this.#nodes.get(i.slice(1))!)),
     }));
   }
 
@@ -219,11 +229,6 @@ export class MasterSession {
 
 function keyOf({ feeds, fetches, targets }: StepNames): string {
   return `${feeds.join()};${fetches.join()};${targets.join()}`;
-}
-
-/** A reference with its output's number. */
-function full(name: string): string {
-  return name.includes(":") ? name : `${name}:0`;
 }
 
 /** The graph with those functions alone that its nodes call, directly or not. */

@@ -9,6 +9,7 @@ import { hasRefVariables, raiseRefVariables } from "../../graph/graph_def/ref_va
 import { text } from "../../graph/graph_def/values.ts";
 import { isScriptOp, type ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import type { GraphResources } from "../../runtime/graph_defs/resources.ts";
+import { fullName, isControl, operationOf } from "./node_names.ts";
 import { Program } from "./program.ts";
 import { SourceSets } from "./source_sets.ts";
 
@@ -170,7 +171,7 @@ class Cutter {
     while (stack.length > 0) {
       const [node, isReady] = stack.pop()!;
       if (this.#sourcesOf.has(node.name)) continue;
-      const before = (node.input ?? []).map((i) => this.#node(nameOf(i), node.name));
+      const before = (node.input ?? []).map((i) => this.#node(operationOf(i), node.name));
       if (!isReady) {
         if (open.has(node.name)) {
           throw new UnimplementedError(`Node "${node.name}" of the partition is part of a cycle`);
@@ -198,12 +199,12 @@ class Cutter {
     for (const node of this.#def.node) {
       const own = KINDS.has(node.op) ? null : this.#group(node);
       for (const input of node.input ?? []) {
-        const from = this.#node(nameOf(input), node.name);
+        const from = this.#node(operationOf(input), node.name);
         if (isControl(input) || KINDS.has(from.op)) continue;
         const group = this.#group(from);
         if (group === own || (own !== null && ANYWHERE.test(from.op))) continue;
         if (!fetched.has(group)) fetched.set(group, new Set());
-        fetched.get(group)!.add(full(input));
+        fetched.get(group)!.add(fullName(input));
       }
     }
     for (const [group, names] of fetched) group.fetches = [...names];
@@ -218,15 +219,15 @@ class Cutter {
     const nodes = group.nodes.map((node) => {
       const input: string[] = [];
       for (const i of node.input ?? []) {
-        const from = this.#node(nameOf(i), node.name);
+        const from = this.#node(operationOf(i), node.name);
         if (own.has(from.name)) input.push(i);
         else if (isControl(i)) continue;
         else if (ANYWHERE.test(from.op)) {
           extra.set(from.name, { ...from, input: [] });
           input.push(i);
         } else {
-          outside.set(full(i), this.#dtypeOf(full(i)));
-          input.push(full(i));
+          outside.set(fullName(i), this.#dtypeOf(fullName(i)));
+          input.push(fullName(i));
         }
       }
       return { ...node, input };
@@ -262,7 +263,7 @@ class Cutter {
   #connect(
     item: Item,
     nodes: readonly NodeDefJson[],
-    tensors: readonly string[] = nodes.flatMap((n) => dataInputs(n).map(full)),
+    tensors: readonly string[] = nodes.flatMap((n) => dataInputs(n).map(fullName)),
   ): void {
     for (const tensor of tensors) {
       const [name, index] = tensor.split(":"), { from, output } = this.#output(name, Number(index));
@@ -270,7 +271,7 @@ class Cutter {
     }
     const seen = new Set<string>(), before = new Set<Item>();
     const wait = (input: string): void => {
-      const node = this.#nodes.get(nameOf(input))!;
+      const node = this.#nodes.get(operationOf(input))!;
       if (KINDS.has(node.op)) return void before.add(this.#items.get(node.name)!);
       const group = this.#group(node);
       if (group.item === item) return;
@@ -286,7 +287,7 @@ class Cutter {
     for (const node of nodes) {
       follow(node);
       for (const i of dataInputs(node)) {
-        const from = this.#nodes.get(nameOf(i))!;
+        const from = this.#nodes.get(operationOf(i))!;
         if (item.kind === "piece" && ANYWHERE.test(from.op)) follow(from);
       }
     }
@@ -313,21 +314,8 @@ function newItem(
   return { kind, name, ...counts, outputs: [], before: [], attr, program };
 }
 
-function nameOf(input: string): string {
-  return input.replace(/^\^/, "").split(":")[0];
-}
-
-function isControl(input: string): boolean {
-  return input.startsWith("^");
-}
-
 function dataInputs({ input = [] }: NodeDefJson): string[] {
   return input.filter((i) => !isControl(i));
-}
-
-/** A reference with its output's number. */
-function full(input: string): string {
-  return input.includes(":") ? input : `${input}:0`;
 }
 
 function isAlone({ op }: NodeDefJson): boolean {
@@ -341,7 +329,7 @@ function isSource(node: NodeDefJson): boolean {
 /** Outputs of a switch live apart; those of all others together. */
 function sourceName({ name, op }: NodeDefJson, input: string): string {
   if (KINDS.get(op) !== "switch") return name;
-  return isControl(input) ? `${name}^` : full(input);
+  return isControl(input) ? `${name}^` : fullName(input);
 }
 
 /** Says of each item in which frame it runs, and counts. */

@@ -3,6 +3,8 @@
  */
 import { asDType, type DType } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { GraphDefJson } from "../../graph/graph_def/graph_def.ts";
 import { Graph } from "../../graph/graph.ts";
 import { buildIr, type IrGraph } from "../../graph/ir.ts";
@@ -27,6 +29,8 @@ export interface ProgramInput {
   readonly name: string;
   /** Its dtype, as files spell it. */
   readonly dtype: string;
+  /** What is known of its shape. Default nothing. */
+  readonly shape?: PartialShape;
 }
 
 /** What a program does. */
@@ -71,8 +75,8 @@ export class Program {
     const graph = new Graph();
     this.#strict = strict;
     this.#feeds = graph.asDefault(() =>
-      inputs.map(({ name, dtype }) =>
-        placeholder(asDType(dtype), null, `fed/${name.replace(":", "_")}`) as SymbolicTensor
+      inputs.map(({ name, dtype, shape = null }) =>
+        placeholder(asDType(dtype), shape, `fed/${name.replace(":", "_")}`) as SymbolicTensor
       )
     );
     const elements = graph.asDefault(() =>
@@ -99,12 +103,7 @@ export class Program {
     context: RunContext,
     draws: DrawCounts,
   ): RunValue[] | Promise<RunValue[]> {
-    this.#feeds.forEach(({ dtype }, i) => {
-      if (values[i].dtype === dtype) return;
-      throw new InvalidArgumentError(
-        `Cannot feed "${this.#feeds[i].name}": wanted ${dtype}, received ${values[i].dtype}`,
-      );
-    });
+    for (let i = 0; i < values.length; i++) checkFed(this.#feeds[i], values[i]);
     const go = (plan: Plan): RunValue[] | Promise<RunValue[]> => {
       const alone = context.counter === null ? executeAlone(plan, values) : null;
       return alone !== null
@@ -139,4 +138,15 @@ export class Program {
     plan.catch(() => this.#plan = null);
     return plan;
   }
+}
+
+/** Throws `InvalidArgumentError` for a value of another dtype or shape than was said. */
+function checkFed({ name, dtype, staticShape }: SymbolicTensor, value: RunValue): void {
+  const shape = value instanceof NdArray ? value.shape : value.staticShape;
+  if (value.dtype === dtype && compatible(staticShape, shape)) return;
+  throw new InvalidArgumentError(
+    `Cannot feed "${name}": wanted ${dtype}${shapeText(staticShape)}, received ${value.dtype}${
+      shapeText(shape)
+    }`,
+  );
 }
