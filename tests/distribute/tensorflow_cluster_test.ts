@@ -88,6 +88,15 @@ Deno.test({
         (value as string[][]).some(([n]) => n === "/job:script/replica:0/task:0/device:CPU:0"),
       );
     });
+    for (const [name, { values }] of Object.entries(GRAPHS)) {
+      await t.step(
+        `TensorFlow's task runs its part of "${name}" for a master of ours`,
+        async () => {
+          const answer = await python.ask("run", server.target, name, "2", "-3");
+          assertEquals(answer, { value: values });
+        },
+      );
+    }
     await t.step("the error of a body has its class and text in Python", async () => {
       const { error, text } = await python.ask("run", target, "boom", "1");
       assertEquals(error, "InvalidArgumentError");

@@ -5,13 +5,14 @@ import { create } from "@bufbuild/protobuf";
 import { AbortedError, InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { graphDefOf } from "../../tf/from_message.ts";
-import type { ConfigProto } from "../../tf/proto/cluster_pb.ts";
+import type { ConfigProto, DeviceAttributes } from "../../tf/proto/cluster_pb.ts";
 import { GraphDefSchema } from "../../tf/proto/graph_pb.ts";
 import { MasterService, type RunStepRequest } from "../../tf/proto/master_pb.ts";
 import type { TensorProto } from "../../tf/proto/tensor_pb.ts";
+import { WorkerService } from "../../tf/proto/worker_pb.ts";
 import { arrayOf, field, tensorParts, varint } from "../element_wire.ts";
-import { serviceOf } from "../rpc.ts";
-import { type Handler, type Parts, statusOf } from "../transport.ts";
+import { call, serviceOf } from "../rpc.ts";
+import { type Channel, type Handler, type Parts, statusOf } from "../transport.ts";
 import { MasterSession, type SessionConfig, type StepNames } from "./master_session.ts";
 import type { TaskHost } from "./task_host.ts";
 import { namedTensorParts } from "./worker_service.ts";
@@ -50,9 +51,10 @@ export class Master {
         this.#sessions.delete(sessionHandle);
         return {};
       },
-      listDevices: ({ sessionHandle }) => {
+      listDevices: async ({ sessionHandle }) => {
         session(sessionHandle);
-        return { localDevice: host.devices.list() };
+        const others = await Promise.all(host.others().map(devicesOf));
+        return { localDevice: host.devices.list(), remoteDevice: others.flat() };
       },
       reset: ({ container }) => {
         this.stop();
@@ -113,6 +115,19 @@ export class Master {
     }
   }
 }
+
+/** Devices of another task; none where it does not answer. */
+async function devicesOf(channel: Channel): Promise<DeviceAttributes[]> {
+  try {
+    const { method } = WorkerService, timeoutMs = LISTING_MS;
+    return (await call(channel, method.getStatus, {}, { timeoutMs })).deviceAttributes;
+  } catch {
+    return [];
+  }
+}
+
+/** Time that other tasks have to say what devices they have. */
+const LISTING_MS = 1000;
 
 function callableOf(session: MasterSession, handle: bigint): StepNames {
   const names = session.callables.get(handle);

@@ -23,7 +23,8 @@ import { toHost } from "../../runtime/session/run_value.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import { shapeFromJson } from "../../graph/graph_def/values.ts";
 import { fullName, isControl, operationOf } from "./node_names.ts";
-import { taskOf, taskText, withinTask } from "./cluster_spec.ts";
+import { ClusterProgram, type ClusterProgramParts } from "./cluster_program.ts";
+import { taskOf, withinTask } from "./cluster_spec.ts";
 import { onDevices } from "./devices.ts";
 import { checkOutside } from "../outside_ops.ts";
 import { checkScriptHashes } from "../script_hashes.ts";
@@ -67,7 +68,10 @@ export class MasterSession {
   readonly #functions = new Map<string, FunctionDefJson>();
   readonly #resources: GraphResources;
   readonly #draws = new DrawsByName();
-  readonly #programs = new RecentMap<string, Program>(MOST_PROGRAMS, (p) => p.release());
+  readonly #programs = new RecentMap<string, Program | ClusterProgram>(
+    MOST_PROGRAMS,
+    (p) => p.release(),
+  );
   readonly #running = new Set<RunContext>();
   #versions: GraphDefJson["versions"];
   #isClosed = false;
@@ -111,7 +115,7 @@ export class MasterSession {
         `Cannot feed ${names.feeds}: wanted ${names.feeds.length} values, received ${values.length}`,
       );
     }
-    const program = this.#programs.get(keyOf(names)) ?? await this.#make(names, values);
+    const program = this.#known(names) ?? await this.#make(names, values);
     const timeoutMs = limit.timeoutMs || this.#config.timeoutMs || undefined;
     const context = new RunContext(null, RunLimit.of({ timeoutMs }));
     const cancel = (): void => context.abort(new CancelledError("The step was cancelled"));
@@ -138,7 +142,15 @@ export class MasterSession {
     if (this.#resources !== this.#host.resources) this.#resources.clear();
   }
 
-  async #make(names: StepNames, values: readonly NdArray[]): Promise<Program> {
+  #known(names: StepNames): Program | ClusterProgram | undefined {
+    const known = this.#programs.get(keyOf(names));
+    return known?.isLost ? undefined : known;
+  }
+
+  async #make(
+    names: StepNames,
+    values: readonly NdArray[],
+  ): Promise<Program | ClusterProgram> {
     const { feeds, fetches, targets } = names;
     for (const name of [...fetches, ...targets]) {
       if (this.#nodes.has(operationOf(name))) continue;
@@ -149,16 +161,14 @@ export class MasterSession {
       throw new NotFoundError(`FeedInputs: unable to find feed output ${name}`);
     }
     const node = this.#pruned([...fetches, ...targets], new Set(feeds.map(fullName)));
-    const def = this.#placed(withCalled({
+    const def = withCalled({
       node,
       library: { function: [...this.#functions.values()] },
       versions: this.#versions,
-    }));
+    });
     checkOutside(def, this.#host.allowOps);
     await checkScriptHashes(def, this.#host.scripts);
-    const other = this.#programs.get(keyOf(names));
-    if (other !== undefined) return other;
-    const program = new Program({
+    const parts = {
       def,
       inputs: feeds.map((name, i) => ({
         name: fullName(name),
@@ -166,11 +176,22 @@ export class MasterSession {
         shape: this.#shapeOf(name),
       })),
       fetches: fetches.map(fullName),
-      targets,
-      resources: this.#resources,
-      scripts: this.#host.scripts,
-      strict: !this.#config.softPlacement,
-    });
+    };
+    const program = this.#isHere(def)
+      ? new Program({
+        ...parts,
+        def: onDevices(def, withinTask),
+        targets,
+        resources: this.#resources,
+        scripts: this.#host.scripts,
+        strict: !this.#config.softPlacement,
+      })
+      : await this.#forCluster(parts);
+    const other = this.#known(names);
+    if (other !== undefined) {
+      program.release();
+      return other;
+    }
     const handle = fetches.findIndex((_, i) => DTYPES[program.dtypes[i]].kind === "handle");
     if (handle >= 0) {
       throw new UnimplementedError(
@@ -210,20 +231,23 @@ export class MasterSession {
     }));
   }
 
-  /** The graph with devices as they are named here. Throws `UnimplementedError` for one of another task. */
-  #placed(def: GraphDefJson): GraphDefJson {
+  /** True where no node names a device of another task. */
+  #isHere(def: GraphDefJson): boolean {
     const { task } = this.#host;
-    return onDevices(def, (device, node) => {
+    let isHere = true;
+    onDevices(def, (device) => {
       const on = taskOf(device, task);
-      const isHere = on.job === task.job && on.task === task.task || on.job === "localhost";
-      if (isHere) return withinTask(device);
-      throw new UnimplementedError(
-        `Cannot run node "${node.name}" on ${
-          taskText(on)
-        }: a master of Weft runs graphs in its own task, ${taskText(task)}`,
-        { op: node.op, node: node.name },
-      );
+      isHere &&= on.job === task.job && on.task === task.task || on.job === "localhost";
+      return device;
     });
+    return isHere;
+  }
+
+  #forCluster(parts: ClusterProgramParts): Promise<ClusterProgram> {
+    if (!this.#config.isolated) return ClusterProgram.make(this.#host, parts);
+    throw new UnimplementedError(
+      "Cannot isolate the state of a session that runs on several tasks",
+    );
   }
 }
 

@@ -61,6 +61,8 @@ export class DrawsByName extends DrawCounts {
 
 /** A program. */
 export class Program {
+  /** True where it can be run no more. */
+  readonly isLost: boolean = false;
   readonly #feeds: readonly SymbolicTensor[];
   readonly #fetches: readonly SymbolicTensor[];
   readonly #targets: readonly Operation[];

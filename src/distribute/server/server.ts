@@ -153,6 +153,7 @@ export class Server implements AsyncDisposable {
       device,
     });
     const worker = new Worker(host), master = new Master(host);
+    host.answerWith(worker.handler);
     const listener = await this.transport.listen(
       { host: at, port: hostAndPort(addressOf(cluster, { job, task })).port },
       byService({

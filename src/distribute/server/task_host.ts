@@ -7,8 +7,8 @@ import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import { WorkerService } from "../../tf/proto/worker_pb.ts";
 import { arrayOf } from "../element_wire.ts";
 import { call } from "../rpc.ts";
-import type { Channel, Transport, TransportOptions } from "../transport.ts";
-import { addressOf, type ClusterSpec, type TaskName, taskText } from "./cluster_spec.ts";
+import type { Channel, Handler, Transport, TransportOptions } from "../transport.ts";
+import { addressOf, type ClusterSpec, type TaskName, taskOf, taskText } from "./cluster_spec.ts";
 import { TaskDevices } from "./devices.ts";
 import type { Sent } from "./rendezvous.ts";
 
@@ -42,6 +42,7 @@ export class TaskHost {
   readonly scripts: ScriptFunctions | undefined;
   readonly allowOps: readonly string[] | undefined;
   readonly #init: TaskHostInit;
+  #answer: Handler | null = null;
   readonly #channels = new Map<string, Channel>();
 
   /** Connects to nobody yet. */
@@ -57,6 +58,33 @@ export class TaskHost {
   /** The device that runs what was placed on one of this task's, which `local` names. */
   deviceFor(local: string): string {
     return local === "" || local === "/device:CPU:0" ? this.#init.device : local;
+  }
+
+  /** A way to a task, to this one too. */
+  taskChannel(task: string): Channel {
+    if (task !== taskText(this.task)) {
+      return this.channel(addressOf(this.cluster, taskOf(task, this.task)));
+    }
+    return {
+      call: async (path, request, { signal = new AbortController().signal } = {}) => {
+        const parts = await this.#answer!(path, request, { signal });
+        return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+      },
+      close: () => {},
+    };
+  }
+
+  /** Ways to all other tasks. */
+  others(): Channel[] {
+    const all = Object.entries(this.cluster).flatMap(([job, tasks]) =>
+      Object.keys(tasks).map((task) => taskText({ job, task: Number(task) }))
+    );
+    return all.filter((task) => task !== taskText(this.task)).map((task) => this.taskChannel(task));
+  }
+
+  /** Says who answers calls of this task to itself. */
+  answerWith(handler: Handler): void {
+    this.#answer = handler;
   }
 
   /** A way to an address. */
