@@ -7,6 +7,7 @@ import {
   errorOf,
   type Handler,
   type Listener,
+  type Parts,
   sameSecret,
   statusOf,
   targetOf,
@@ -82,7 +83,8 @@ export class MemoryTransport implements Transport {
   }
 }
 
-function joinParts(parts: readonly Uint8Array[]): Uint8Array {
+/** The bytes of all parts in one piece. */
+export function joinParts(parts: Parts): Uint8Array {
   const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
   let at = 0;
   for (const part of parts) {

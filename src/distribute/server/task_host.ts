@@ -6,6 +6,7 @@ import { GraphResources } from "../../runtime/graph_defs/resources.ts";
 import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import { WorkerService } from "../../tf/proto/worker_pb.ts";
 import { arrayOf } from "../element_wire.ts";
+import { joinParts } from "../memory_transport.ts";
 import { call } from "../rpc.ts";
 import type { Channel, Handler, Transport, TransportOptions } from "../transport.ts";
 import { addressOf, type ClusterSpec, type TaskName, taskOf, taskText } from "./cluster_spec.ts";
@@ -66,10 +67,8 @@ export class TaskHost {
       return this.channel(addressOf(this.cluster, taskOf(task, this.task)));
     }
     return {
-      call: async (path, request, { signal = new AbortController().signal } = {}) => {
-        const parts = await this.#answer!(path, request, { signal });
-        return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
-      },
+      call: async (path, request, { signal = new AbortController().signal } = {}) =>
+        joinParts(await this.#answer!(path, request, { signal })),
       close: () => {},
     };
   }
