@@ -210,8 +210,111 @@ const PROGRAMS: Record<string, () => readonly Run[]> = {
       ],
     ];
   },
+  "nests of fetches": () => {
+    const a = tf.constant(1, "float32", [], "a"), b = tf.constant([2, 3], "float32", [2], "b");
+    const nest = [a, [b, [a, b]]];
+    return [[nest], ["a:0"], [["b:0", a]], [[]], [a.op]];
+  },
+  "branches that assign": () => {
+    const v = v1.variable(1), x = v1.placeholder("float32", []);
+    const y = tf.cond(tf.greater(x, 0), () => v1.assignAdd(v, x)!, () => v1.assign(v, 0)!);
+    return [[init()], [y, feed([x, 2])], [v], [y, feed([x, -1])], [v]];
+  },
+  "a loop that assigns": () => {
+    const v = v1.variable(0);
+    const turns = tf.whileLoop(
+      (i) => tf.less(i, 5),
+      (i) => tf.controlDependencies([v.assignAdd(tf.cast(i, "float32"))!], () => [tf.add(i, 1)]),
+      [tf.scalar(0, "int32")],
+    );
+    return [[init()], [turns[0]], [v], [turns[0]], [v]];
+  },
+  "a loop whose rows double": () => {
+    const loop = tf.whileLoop((i) => tf.less(i, 100), (i, x) => [tf.add(i, 1), tf.concat([x, x])], [
+      tf.scalar(0, "int32"),
+      tf.ones([1, 2]),
+    ], { shapeInvariants: [[], [null, 2]], maximumIterations: 3, parallelIterations: 1 });
+    return [[loop]];
+  },
+  "what scopes hand on": () => {
+    const [v, w, u] = variableScope("a", { initializer: constant(3), dtype: "float64" }, () => [
+      getVariable("v", { shape: [2] }),
+      ...variableScope("b", { initializer: v1.onesInitializer() }, () => [
+        getVariable("w", { shape: [1] }),
+        getVariable("u", { shape: [1], initializer: v1.zerosInitializer(), dtype: "float32" }),
+      ]),
+    ]);
+    return [[init()], [[v, w, u]], [tf.tensor([v, w, u].map((x) => x.dtype).join())]];
+  },
+  "a scope that is entered again": () => {
+    const names = [0, 1].flatMap(() =>
+      variableScope("s", { reuse: v1.AUTO_REUSE }, () => [
+        getVariable("v", { shape: [1] }).name,
+        v1.variable(1, { name: "w" }).name,
+        tf.nameScope("t", () => getVariable("e", { shape: [1] }).name),
+        tf.nameScope("t", () => v1.variable(1, { name: "f" }).name),
+        tf.constant(1, "float32", [], "c").name,
+      ])
+    );
+    return [[tf.tensor(names.join())]];
+  },
+  "gradients that are given, stopped and missing": () => {
+    const x = v1.placeholder("float32", [2]), z = v1.placeholder("float32", [2]);
+    const y = tf.mul(tf.mul(x, x), 3), w = tf.mul(x, 2), q = tf.mul(w, x);
+    const found = [
+      ...tf.gradients(y, [x], { gradYs: [[1, 10]] }),
+      ...tf.gradients(y, [z], { unconnectedGradients: "zero" }),
+      ...tf.gradients(q, [x, w], { stopGradients: [w] }),
+      ...tf.gradients([y, q], [x, x]),
+    ] as tf.Tensor[];
+    return [[found, feed([x, [1, 2]], [z, [5, 6]])]];
+  },
+  "a gradient for a script of version 1": () => {
+    const x = v1.placeholder("float32", [2]);
+    const z = tf.gradientOverrideMap({ PyFunc: "weft_test/Thrice" }, () =>
+      v1.pyFunc(
+        (a: tf.NdArray, b: tf.NdArray) => a.map((e) => Number(e) * Number(b)),
+        [x, 2],
+        "float32",
+      ));
+    z.setShape([2]);
+    return [[[z, ...grads(tf.sum(z), [x])], feed([x, [1, 2]])]];
+  },
+  "some variables are trained": () => {
+    const v = getVariable("a/v", { initializer: 1 }), w = getVariable("b/w", { initializer: 2 });
+    const loss = tf.mul(tf.mul(v, v), w), optimizer = new v1.train.GradientDescentOptimizer(0.1);
+    const train = optimizer.minimize(loss, { varList: v1.trainableVariables("b") });
+    const found = optimizer.computeGradients(loss, { varList: [v, w] });
+    return [[init()], [train], [[v, w]], [found.map(([g]) => g)]];
+  },
+  "what an optimizer keeps": () => {
+    const v = getVariable("v", { initializer: [1, -2] });
+    const kept = [
+      new v1.train.AdamOptimizer(0.1),
+      new v1.train.RMSPropOptimizer(0.1, 0.9, 0.5),
+      new v1.train.GradientDescentOptimizer(0.1),
+    ].map((o) => {
+      o.minimize(tf.sum(tf.square(v)));
+      return o.variables().map((s) => s.name).join(" ");
+    });
+    return [[tf.tensor(kept.join("; "))]];
+  },
+  "a graph that is imported around a tensor": () => {
+    const graph = new tf.Graph();
+    graph.asDefault(() => {
+      const x = v1.placeholder("float32", [2], "x");
+      return v1.variable(() => tf.mul(x, 2), { name: "unused" }) && tf.add(x, x);
+    });
+    const def = graph.toGraphDef(), a = tf.constant([5, 6]);
+    const named = (options: tf.ImportOptions): tf.Tensor =>
+      tf.importGraphDef(def, { ...options, returnElements: ["AddV2:0"] })[0] as tf.Tensor;
+    const y = named({ inputMap: { "x:0": a }, prefix: "m" });
+    const z = named({ inputMap: { x: tf.add(a, 1) } });
+    return [[[y, z]], [tf.tensor([y.name, z.name].join())]];
+  },
 };
 
+tf.registerGradient("weft_test/Thrice", (op, dy) => [tf.mul(tf.mul(dy, op.inputs[0]), 3), null]);
 tf.registerGradient("weft_test/Half", (_op, dy) => tf.mul(dy, 0.5));
 
 const goldens: Record<string, unknown[]> = JSON.parse(

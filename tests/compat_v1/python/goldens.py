@@ -193,6 +193,110 @@ def initial():
             (tf.constant(names),)]
 
 
+def fetches():
+    a, b = tf.constant(1.0, name="a"), tf.constant([2.0, 3.0], name="b")
+    return [([a, [b, (a, b)]],), ("a:0",), (["b:0", a],), ([],), (a.op,)]
+
+
+def branches():
+    v, x = v1.Variable(1.0), v1.placeholder(tf.float32, [])
+    y = v1.cond(x > 0, lambda: v1.assign_add(v, x), lambda: v1.assign(v, 0.0))
+    return [(init(),), (y, {x: 2}), (v,), (y, {x: -1}), (v,)]
+
+
+def assigning_loop():
+    v = v1.Variable(0.0)
+
+    def body(i):
+        with tf.control_dependencies([v.assign_add(tf.cast(i, tf.float32))]):
+            return [i + 1]
+
+    turns = v1.while_loop(lambda i: i < 5, body, [tf.constant(0)])
+    return [(init(),), (turns,), (v,), (turns,), (v,)]
+
+
+def doubling():
+    loop = v1.while_loop(
+        lambda i, x: i < 100, lambda i, x: (i + 1, tf.concat([x, x], 0)), [tf.constant(0), tf.ones([1, 2])],
+        shape_invariants=[tf.TensorShape([]), tf.TensorShape([None, 2])], maximum_iterations=3, parallel_iterations=1)
+    return [(loop,)]
+
+
+def handed_on():
+    with v1.variable_scope("a", initializer=constant(3.0), dtype=tf.float64):
+        v = v1.get_variable("v", [2])
+        with v1.variable_scope("b", initializer=v1.ones_initializer()):
+            w = v1.get_variable("w", [1])
+            u = v1.get_variable("u", [1], initializer=v1.zeros_initializer(), dtype=tf.float32)
+    return [(init(),), ([v, w, u],), (tf.constant(",".join(x.dtype.base_dtype.name for x in (v, w, u))),)]
+
+
+def entered_again():
+    names = []
+    for _ in range(2):
+        with v1.variable_scope("s", reuse=v1.AUTO_REUSE):
+            names += [v1.get_variable("v", [1]).op.name, v1.Variable(1.0, name="w").op.name]
+            with tf.name_scope("t"):
+                names.append(v1.get_variable("e", [1]).op.name)
+            with tf.name_scope("t"):
+                names.append(v1.Variable(1.0, name="f").op.name)
+            names.append(tf.constant(1.0, name="c").name)
+    return [(tf.constant(",".join(names)),)]
+
+
+def asked_gradients():
+    x, z = v1.placeholder(tf.float32, [2]), v1.placeholder(tf.float32, [2])
+    y, w = x * x * 3, x * 2
+    q = w * x
+    found = (tf.gradients(y, [x], grad_ys=[tf.constant([1.0, 10.0])])
+             + tf.gradients(y, [z], unconnected_gradients="zero")
+             + tf.gradients(q, [x, w], stop_gradients=[w])
+             + tf.gradients([y, q], [x, x]))
+    return [(found, {x: [1, 2], z: [5, 6]})]
+
+
+@tf.RegisterGradient("Thrice")
+def _thrice(op, dy):
+    return dy * op.inputs[0] * 3, None
+
+
+def script_gradient():
+    x = v1.placeholder(tf.float32, [2])
+    with v1.get_default_graph().gradient_override_map({"PyFunc": "Thrice"}):
+        z = v1.py_func(lambda a, b: (a * b).astype(f), [x, tf.constant(2.0)], tf.float32)
+    z.set_shape([2])
+    return [([z] + tf.gradients(z, x), {x: [1, 2]})]
+
+
+def some_trained():
+    v, w = v1.get_variable("a/v", initializer=1.0), v1.get_variable("b/w", initializer=2.0)
+    loss, opt = v * v * w, v1.train.GradientDescentOptimizer(0.1)
+    train = opt.minimize(loss, var_list=v1.trainable_variables("b"))
+    return [(init(),), (train,), ([v, w],), ([g for g, _ in opt.compute_gradients(loss, [v, w])],)]
+
+
+def kept():
+    v = v1.get_variable("v", initializer=[1.0, -2.0])
+    names = []
+    for opt in (v1.train.AdamOptimizer(0.1), v1.train.RMSPropOptimizer(0.1, momentum=0.5),
+                v1.train.GradientDescentOptimizer(0.1)):
+        opt.minimize(tf.reduce_sum(tf.square(v)))
+        names.append(" ".join(s.op.name for s in opt.variables()))
+    return [(tf.constant("; ".join(names)),)]
+
+
+def imported():
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        v1.Variable(lambda: x * 2, name="unused")
+        tf.raw_ops.AddV2(x=x, y=x)
+    a, graph_def = tf.constant([5.0, 6.0]), graph.as_graph_def()
+    named = lambda inputs, **options: tf.import_graph_def(
+        graph_def, input_map=inputs, return_elements=["AddV2:0"], **options)[0]
+    y, z = named({"x:0": a}, name="m"), named({"x": a + 1})
+    return [([y, z],), (tf.constant(",".join([y.name, z.name])),)]
+
+
 train = v1.train
 programs = {
     "a counter": counter,
@@ -220,6 +324,17 @@ programs = {
     "a gradient of one's own": own_gradient,
     "values that may be fed": defaults,
     "initial values that depend on others": initial,
+    "nests of fetches": fetches,
+    "branches that assign": branches,
+    "a loop that assigns": assigning_loop,
+    "a loop whose rows double": doubling,
+    "what scopes hand on": handed_on,
+    "a scope that is entered again": entered_again,
+    "gradients that are given, stopped and missing": asked_gradients,
+    "a gradient for a script of version 1": script_gradient,
+    "some variables are trained": some_trained,
+    "what an optimizer keeps": kept,
+    "a graph that is imported around a tensor": imported,
 }
 
 
