@@ -103,6 +103,12 @@ export function savedByName(step: Step): Record<string, Tensor> {
   return out;
 }
 
+/** A step that keeps handles of its own. */
+export function holdStep(step: Step, hold: (t: Tensor) => Tensor): Step {
+  const own = (t: OpInput): OpInput => (t instanceof Tensor ? hold(t) : t);
+  return { ...step, kept: new Map([...step.kept].map(([key, t]) => [key, own(t)])) };
+}
+
 /** Makes a step; `keep` says how a tensor is kept alive. */
 export function makeStep(application: Application, keep: (t: Tensor) => Tensor): Step {
   const { def, inputs, outputs, attrs } = application, rule = def.grad;

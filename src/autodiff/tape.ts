@@ -18,7 +18,7 @@ import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, isDifferentiable, type Seed } from "./backprop.ts";
 import { cutOf } from "./cuts.ts";
-import { makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
+import { holdStep, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 import { stack as stackOf } from "../ops/array/join.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
 import { reshape } from "../ops/array/view.ts";
@@ -140,10 +140,7 @@ export class StepRecorder implements Recorder {
     for (const step of steps) {
       if (!step.inputs.some(({ id }) => this.#watched.has(id) || this.variables.has(id))) continue;
       for (const o of step.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
-      const kept = new Map(
-        [...step.kept].map(([key, t]) => [key, t instanceof Tensor ? memory.hold(t) : t]),
-      );
-      this.steps.push({ ...step, kept });
+      this.steps.push(holdStep(step, (t) => memory.hold(t)));
     }
   }
 

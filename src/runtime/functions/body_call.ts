@@ -15,12 +15,13 @@ import type { Device } from "../../core/device.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
-import { StepRecorder } from "../../autodiff/tape.ts";
+import { holdStep } from "../../autodiff/steps.ts";
+import { StepRecorder, tapeMemory } from "../../autodiff/tape.ts";
 import { constantTensor, onDevice } from "../eager/eager.ts";
 import { EagerTensor, outsideScopes, withOwner } from "../eager/tensor.ts";
 import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
 import { type ReadAhead, withReads } from "../eager/read_ahead.ts";
-import { beginWaiting, endWaiting, holdStep, readsBehind } from "../variables/variable_reads.ts";
+import { beginWaiting, endWaiting, readsBehind } from "../variables/variable_reads.ts";
 
 /** How a call is made where eager code makes it, rather than a plan. */
 export interface InPlace {
@@ -106,7 +107,7 @@ export class BodyCall implements TensorContext {
         this.recorder.watch(o.id);
         if (o.id > this.first) this.adopt(o);
       }
-      this.recorder.steps.push(holdStep(step));
+      this.recorder.steps.push(holdStep(step, (t) => tapeMemory().hold(t)));
     }
   }
 

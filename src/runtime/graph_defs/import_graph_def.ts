@@ -33,7 +33,7 @@ import {
   OUTPUT_ARGUMENTS,
 } from "./import_rules.ts";
 import { nodeAttributes } from "./import_attributes.ts";
-import { checkMissing, type ScriptFunctions } from "./missing.ts";
+import { checkInputMap, checkMissing, type ScriptFunctions } from "./missing.ts";
 import type { GraphResources } from "./resources.ts";
 import { adoptVariables } from "../variables/imported.ts";
 
@@ -91,20 +91,6 @@ export function importGraphDef(
   const made = importNodes(def, options);
   checkInputMap(def, Object.keys(options.inputMap ?? {}));
   return made;
-}
-
-/** Throws `ValueError` for names that a GraphDef neither has nor reads. */
-function checkInputMap({ node }: GraphDefJson, keys: readonly string[]): void {
-  if (keys.length === 0) return;
-  const nodeOf = (name: string): string => name.split(":")[0];
-  const known = new Set(node.flatMap((n) => [n.name, ...(n.input ?? []).map(nodeOf)]));
-  const unknown = keys.filter((key) => !known.has(nodeOf(key)));
-  if (unknown.length === 0) return;
-  throw new ValueError(
-    `Cannot import: attempted to map inputs that were not found in graph_def: [${
-      unknown.join(", ")
-    }]`,
-  );
 }
 
 /** {@linkcode importGraphDef}, for readers of files too. */

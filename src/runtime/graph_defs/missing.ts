@@ -1,7 +1,7 @@
 /**
- * What a GraphDef needs and this process lacks: ops, and functions of scripts.
+ * What is missing: ops and functions of scripts that a GraphDef needs, and what it is asked for and has not.
  */
-import { InternalError, NotFoundError } from "../../core/errors.ts";
+import { InternalError, NotFoundError, ValueError } from "../../core/errors.ts";
 import type { Attrs } from "../../core/op.ts";
 import type {
   FunctionDefJson,
@@ -116,4 +116,18 @@ function tokenOf(n: NodeDefJson): string | null {
 
 function counted(n: number, what: string): string {
   return n === 1 ? `1 ${what} is` : `${n} ${what}s are`;
+}
+
+/** Throws `ValueError` for names that a GraphDef neither has nor reads. */
+export function checkInputMap({ node }: GraphDefJson, keys: readonly string[]): void {
+  if (keys.length === 0) return;
+  const nodeOf = (name: string): string => name.split(":")[0];
+  const known = new Set(node.flatMap((n) => [n.name, ...(n.input ?? []).map(nodeOf)]));
+  const unknown = keys.filter((key) => !known.has(nodeOf(key)));
+  if (unknown.length === 0) return;
+  throw new ValueError(
+    `Cannot import: attempted to map inputs that were not found in graph_def: [${
+      unknown.join(", ")
+    }]`,
+  );
 }

@@ -106,12 +106,6 @@ export function readsBehind(id: number): ReadStep[] {
   return stream?.stepsTo(id) ?? [];
 }
 
-/** A copy of a step with holds of its own. */
-export function holdStep(step: Step): Step {
-  const hold = (t: OpInput): OpInput => (t instanceof Tensor ? tapeMemory().hold(t) : t);
-  return { ...step, kept: new Map([...step.kept].map(([k, t]) => [k, hold(t)])) };
-}
-
 /** Lets go of what a step keeps. */
 function releaseStep(step: Step): void {
   for (const t of step.kept.values()) if (t instanceof Tensor) t.dispose();
