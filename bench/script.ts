@@ -161,17 +161,25 @@ const LOOPS: readonly Row[] = [
   ),
 ];
 
-/** A step of an optimizer of TensorFlow 1 on the rows of a table that a batch names. */
-function embeddings(name: "GradientDescent" | "Adagrad", rows: number): Row {
+/** A step of an optimizer of TensorFlow 1 on the rows of a table that a batch names, or that a branch picks. */
+function embeddings(
+  name: "GradientDescent" | "Adagrad",
+  rows: number,
+  isBranch = false,
+): Row {
   const { train } = tf.compat.v1;
   return {
-    what: `${name} on 32 rows of ${rows.toLocaleString("en-US")} × 64`,
+    what: `${name} on 32 rows of ${rows.toLocaleString("en-US")} × 64${
+      isBranch ? ", in a branch" : ""
+    }`,
     make() {
       const graph = new tf.Graph();
       const { init, fetches } = graph.asDefault(() => {
         const table = tf.variable(tf.fill([rows, 64], 0.5), true, "table");
         const at = tf.placeholder("int32", [32], "at");
-        const loss = tf.sum(tf.square(tf.gather(table, at)));
+        const picked = (): tf.Tensor => tf.sum(tf.square(tf.gather(table, at)));
+        const isFirst = tf.less(tf.gather(at, 0), 1);
+        const loss = isBranch ? tf.cond(isFirst, picked, () => tf.scalar(0)) : picked();
         const optimizer = name === "Adagrad"
           ? new train.AdagradOptimizer(0.1)
           : new train.GradientDescentOptimizer(0.1);
@@ -194,6 +202,8 @@ function embeddings(name: "GradientDescent" | "Adagrad", rows: number): Row {
 const EMBEDDINGS: readonly Row[] = [
   embeddings("GradientDescent", 2000),
   embeddings("GradientDescent", 200_000),
+  embeddings("GradientDescent", 2000, true),
+  embeddings("GradientDescent", 200_000, true),
   embeddings("Adagrad", 2000),
   embeddings("Adagrad", 200_000),
 ];
