@@ -12,7 +12,7 @@ import { isTrainable } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
-import { sizeOf } from "../core/shape.ts";
+import { compatible, isConcrete, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
@@ -24,6 +24,7 @@ import { dense } from "../ops/array/indexed_slices.ts";
 import { reshape } from "../ops/array/view.ts";
 import { onesOfTensor, zeros as zerosOfShape, zerosOfTensor } from "../ops/array/creation.ts";
 import { asTensor } from "../ops/input.ts";
+import { mul } from "../ops/pointwise/arithmetic.ts";
 
 /** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */
 export interface TapeMemory {
@@ -318,29 +319,39 @@ export class GradientTape implements Disposable {
 
   /**
    * {@linkcode GradientTape.jacobian} row by row of a batch, where no row of `target` depends on another row of `source`: shape
-   * `[batch, ...target row, ...source row]`. Throws `ValueError` where the first dimensions differ.
+   * `[batch, ...target row, ...source row]`. Throws `ValueError` where the first dimensions differ, or others are
+   * not known.
    */
   batchJacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
     checkGradientOptions(options);
-    const [batch, ...own] = target.shape, [other, ...of] = source.shape;
-    if (batch === undefined || batch !== other) {
+    const shapes = [target, source].map((t) => t.staticShape ?? t.shape);
+    const [[batch, ...own], [other, ...of]] = shapes;
+    if (batch === undefined || !compatible([batch], [other])) {
       throw new ValueError(
-        `Need first dimension of target shape [${target.shape}] and source shape [${source.shape}] to match.`,
+        `Need first dimension of target shape ${shapeText(shapes[0])} and source shape ${
+          shapeText(shapes[1])
+        } to match.`,
+      );
+    }
+    if (!isConcrete(own) || !isConcrete(of)) {
+      throw new ValueError(
+        `Cannot take batchJacobian() of ${target} and ${source}: only their first dimension may be unknown`,
       );
     }
     const width = sizeOf(own);
     const [found] = this.#use((differentiate) => {
+      const ones = onesOfTensor(target);
       const rows = Array.from({ length: width }, (_, k) => {
-        const seed = NdArray.zeros(target.dtype, target.shape);
-        for (let b = 0; b < batch; b++) setElement(seed, b * width + k, 1);
-        return differentiate([{ id: target.id, grad: asTensor(seed) }], [source])[0];
+        const hot = NdArray.zeros(target.dtype, own);
+        setElement(hot, k, 1);
+        return differentiate([{ id: target.id, grad: mul(ones, asTensor(hot)) }], [source])[0];
       });
       if (rows.every((g) => g === null) && options.unconnectedGradients !== "zero") return [null];
       const filled = rows.map((g) => g ?? zerosOfTensor(source));
       return [
         width === 0
-          ? zerosOfShape([batch, ...own, ...of], source.dtype)
-          : reshape(stackOf(filled, 1), [batch, ...own, ...of]),
+          ? zerosOfShape([batch ?? 0, ...own, ...of], source.dtype)
+          : reshape(stackOf(filled, 1), [batch ?? -1, ...own, ...of]),
       ];
     });
     return found;

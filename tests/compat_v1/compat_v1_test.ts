@@ -269,6 +269,28 @@ testOnDevices("batchJacobian() is the diagonal of jacobian()", () => {
   assertThrows(() => tape.batchJacobian(y, tf.ones([2, 1])), tf.ValueError, "first dimension");
 });
 
+testOnDevices("batchJacobian() in a graph takes any number of rows", async () => {
+  const graph = new tf.Graph();
+  const jacobianOf = (x: tf.Tensor): tf.Tensor => {
+    const tape = new tf.GradientTape();
+    tape.watch(x);
+    return tape.batchJacobian(tf.stack([tf.prod(x, 1), tf.sum(tf.square(x), 1)], 1), x)!;
+  };
+  const rows = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [null, 2], "x");
+    const tape = new tf.GradientTape();
+    const open = tf.placeholder("float32", [null, null]);
+    assertThrows(() => tape.batchJacobian(open, open), tf.ValueError, "only their first dimension");
+    return jacobianOf(x);
+  });
+  assertEquals(rows.staticShape, [null, 2, 2]);
+  await using session = new tf.Session({ graph });
+  for (const x of [[[1, 2], [3, 4], [5, 6]], [[7, 8]]]) {
+    const found = await session.run(rows, { feeds: { "x:0": x } }) as tf.NdArray;
+    assertEquals(found.toArray(), jacobianOf(tf.tensor(x)).arraySync());
+  }
+});
+
 Deno.test("a gradient's name is asked for where it is used", () => {
   inGraph(() => {
     const x = tf.placeholder("float32", []);
