@@ -40,6 +40,8 @@ const checkOptions = optionCheck<GradientsOptions>("gradients", {
 /** A graph that can be differentiated: it can prefix names. */
 interface ScopedGraph {
   nameScope<R>(name: string | null, fn: (scope: string) => R): R;
+  /** In a function's body what stands for tensors from outside. */
+  readonly captures?: readonly { readonly outer: Tensor; readonly inner: Tensor }[];
 }
 
 /**
@@ -113,10 +115,12 @@ function build(
   });
   // Bodies of scripts may read variables that are no inputs of theirs.
   const steps = stepsTo(ys, xs.flatMap((x) => handleOf(x) ?? []));
-  const sourceIds = xs.map((x) => (isTrainable(x.dtype) ? x.id : -1));
+  const { captures = [] } = ys[0].graph as unknown as ScopedGraph;
+  const idOf = (x: Tensor): number => (captures.find((c) => c.outer.id === x.id)?.inner ?? x).id;
+  const sourceIds = xs.map((x) => (isTrainable(x.dtype) ? idOf(x) : -1));
   const found = backprop(steps.map((s) => s.step), seeds, {
     sources: sourceIds,
-    stops: new Set(stopGradients.map((t) => t.id)),
+    stops: new Set(stopGradients.map(idOf)),
     slices: true,
     around: (step, run) => {
       const node = nodeOf.get(step);

@@ -46,6 +46,21 @@ testOnDevices("gradients() goes through no tensor of stopGradients", async () =>
   );
 });
 
+testOnDevices("gradients() in functions and branches reach tensors from outside", () => {
+  const x = tf.tensor([1, 2]);
+  const ofEager = tf.function(() => tf.gradients(tf.sum(tf.mul(x, x)), x)[0]!);
+  assertEquals((ofEager() as tf.Tensor).arraySync(), [2, 4]);
+  const inBranch = tf.function((z: tf.Tensor) => {
+    const w = tf.mul(z, 2);
+    const slope = (stopGradients: tf.Tensor[]): tf.Tensor => {
+      const y = tf.mul(w, w);
+      return tf.gradients(tf.sum(tf.mul(y, w)), w, { stopGradients: [...stopGradients, y] })[0]!;
+    };
+    return tf.cond(tf.greater(tf.sum(w), 0), () => tf.add(slope([]), slope([w])), () => w);
+  });
+  assertEquals((inBranch(x) as tf.Tensor).arraySync(), [8, 32]);
+});
+
 testOnDevices("gradients() of what is not connected are null, or zeros where asked", async () => {
   assertEquals(
     await valuesOf((x, y) => {
