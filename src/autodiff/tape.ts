@@ -196,7 +196,8 @@ export class StepRecorder implements Recorder {
  * ```
  */
 export class GradientTape implements Disposable {
-  readonly #recorder: StepRecorder;
+  #recorder: StepRecorder;
+  readonly #follow: FollowedVariables;
   readonly #persistent: boolean;
   #recording = false;
   #used = false;
@@ -207,7 +208,8 @@ export class GradientTape implements Disposable {
     checkOptions(options);
     const { persistent = false, watchAccessedVariables = true } = options;
     this.#persistent = persistent;
-    this.#recorder = new StepRecorder(watchAccessedVariables ? "trainable" : "none");
+    this.#follow = watchAccessedVariables ? "trainable" : "none";
+    this.#recorder = new StepRecorder(this.#follow);
     tapeCount.live++;
     this.#start();
   }
@@ -232,6 +234,16 @@ export class GradientTape implements Disposable {
   /** The variables that were read and are followed, in the order they were first read. */
   watchedVariables(): Resource[] {
     return [...this.#recorder.variables.values()];
+  }
+
+  /** Forgets what was recorded and watched. Follows TensorFlow `tf.GradientTape.reset`. Throws `RuntimeError` where it has ended. */
+  reset(): void {
+    if (this.#disposed) throw new RuntimeError("Cannot reset a GradientTape that has ended");
+    const was = this.#recording;
+    this.#stop();
+    this.#recorder.release();
+    this.#recorder = new StepRecorder(this.#follow);
+    if (was) this.#start();
   }
 
   /** Runs `fn` without recording. */

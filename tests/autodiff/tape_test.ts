@@ -47,6 +47,28 @@ testOnDevices("jacobian() takes nests of sources and keeps the dtype of the targ
   assertThrows(() => tape.jacobian(x, x), tf.RuntimeError, "can only be used to compute one set");
 });
 
+testOnDevices("reset() forgets what a tape recorded and watched", () => {
+  using x = tf.tensor([1, 2]);
+  using v = tf.variable([3, 4]);
+  const before = tf.memory().numTensors;
+  const tape = new tf.GradientTape({ persistent: true });
+  tape.watch(x);
+  tf.tidy(() => void tf.mul(tf.exp(x), v));
+  tape.reset();
+  assertEquals([tf.memory().numTensors, tape.watchedVariables().length], [before, 0]);
+  tf.tidy(() => {
+    const y = tf.mul(x, v);
+    assertEquals(tape.gradient(y, x), null);
+    assertEquals((tape.gradient(y, v) as tf.Tensor).arraySync(), [1, 2]);
+  });
+  tape.stopRecording(() => tape.reset());
+  tape.watch(x);
+  tf.tidy(() => assertEquals((tape.gradient(tf.square(x), x) as tf.Tensor).arraySync(), [2, 4]));
+  tape.dispose();
+  assertEquals(tf.memory().numTensors, before);
+  assertThrows(() => tape.reset(), tf.RuntimeError, "has ended");
+});
+
 testOnDevices("a persistent tape goes on recording after a jacobian", () => {
   using v = tf.variable([1, 2]);
   using tape = new tf.GradientTape({ persistent: true });

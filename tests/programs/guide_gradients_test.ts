@@ -138,6 +138,25 @@ testPrograms([
     },
   },
   {
+    name: "guide: a tape that begins anew, and elements of an array of tensors",
+    inputs: { x: AROUND_2 },
+    without: ONLY_STEP,
+    build: () => ({ x }) => {
+      const tape = new tf.GradientTape();
+      tape.watch(x);
+      const lost = tf.mul(x, x);
+      tape.reset();
+      tape.watch(x);
+      const powers = new tf.TensorArray("float32", 3, { clearAfterRead: false })
+        .write(0, x).write(1, tf.square(x)).write(2, tf.pow(x, 3));
+      const y = tf.add(
+        tf.sum(powers.gather([0, 2])),
+        tf.sum(tf.mul(powers.read(1), powers.read(2))),
+      );
+      return { dx: tape.gradient([y, lost], x) as T };
+    },
+  },
+  {
     name: "guide: two tapes at once, of different things",
     inputs: { x0: [], x1: { shape: [], offset: 1 } },
     without: ONLY_STEP,

@@ -36,11 +36,14 @@ export interface TensorArrayOptions {
   readonly elementShape?: PartialShape;
   /** True: writing past the end makes the list longer. Default false. */
   readonly dynamicSize?: boolean;
+  /** Whether TensorFlow forgets an element that was read; nothing here, each may be read again. */
+  readonly clearAfterRead?: boolean;
 }
 
 const checkOptions = optionCheck<TensorArrayOptions>("TensorArray", {
   elementShape: true,
   dynamicSize: true,
+  clearAfterRead: true,
 });
 
 /**

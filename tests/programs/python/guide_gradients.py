@@ -140,6 +140,23 @@ def state(v):
     return step
 
 
+@program("guide: a tape that begins anew, and elements of an array of tensors", {}, {"x": AROUND_2})
+def anew(v):
+    def step(xs):
+        x = xs["x"]
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            lost = x * x
+            tape.reset()
+            tape.watch(x)
+            powers = tf.TensorArray(tf.float32, 3, clear_after_read=False)
+            powers = powers.write(0, x).write(1, x**2).write(2, x**3)
+            y = tf.reduce_sum(powers.gather([0, 2])) + tf.reduce_sum(powers.read(1) * powers.read(2))
+        return {"dx": tape.gradient([y, lost], x)}
+
+    return step
+
+
 @program("guide: two tapes at once, of different things", {}, {"x0": [], "x1": {"shape": [], "offset": 1}})
 def two(v):
     def step(xs):
