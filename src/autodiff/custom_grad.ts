@@ -7,7 +7,7 @@ import { ValueError } from "../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
 import { Tensor } from "../core/tensor.ts";
 import { refusePromise } from "../core/nest.ts";
-import { StepRecorder, tapeMemory } from "./tape.ts";
+import { StepRecorder, tapeMemory } from "./step_recorder.ts";
 
 /** Gives tensors to the gradient function, which gets them as its second argument. */
 export type SaveFunction = (tensors: readonly Tensor[]) => void;

@@ -14,7 +14,8 @@ import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
 import { cutNote, forgetCuts } from "./cuts.ts";
-import { GradientTape, tapeMemory } from "./tape.ts";
+import { tapeMemory } from "./step_recorder.ts";
+import { GradientTape } from "./tape.ts";
 import { UNSEEN, UnseenGradient } from "./unseen.ts";
 
 /** A value and the gradient of one input. */

@@ -1,7 +1,7 @@
 /**
  * Connects the parts when the library is loaded: eager execution, tape memory, host ops.
  */
-import { setTapeMemory } from "../autodiff/tape.ts";
+import { setTapeMemory } from "../autodiff/step_recorder.ts";
 import { installChainedOps } from "../ops/chained.ts";
 import { installDebug } from "./debug.ts";
 import { installEager } from "./eager/eager.ts";

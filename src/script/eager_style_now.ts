@@ -9,7 +9,7 @@ import { NdArray } from "../core/nd_array.ts";
 import type { Tensor, TensorContext } from "../core/tensor.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
 import { isDifferentiable } from "../autodiff/backprop.ts";
-import type { StepRecorder } from "../autodiff/tape.ts";
+import type { StepRecorder } from "../autodiff/step_recorder.ts";
 import { identity } from "../ops/array/view.ts";
 import { asTensor } from "../ops/input.ts";
 import { nextEagerCall } from "../ops/random/state.ts";

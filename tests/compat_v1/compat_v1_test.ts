@@ -254,43 +254,6 @@ testOnDevices("a check in tf.function fails the call", () => {
   assertThrows(() => root(tf.scalar(-1)), tf.errors.InvalidArgumentError, "[negative:] [-1]");
 });
 
-testOnDevices("batchJacobian() is the diagonal of jacobian()", () => {
-  const x = tf.tensor([[1, 2], [3, 4], [5, 6]]);
-  using tape = new tf.GradientTape({ persistent: true });
-  tape.watch(x);
-  const y = tf.stack([tf.prod(x, 1), tf.square(tf.gather(x, 0, 1)), tf.sum(x, 1)], 1);
-  const rows = tape.batchJacobian(y, x)!;
-  assertEquals(rows.shape, [3, 3, 2]);
-  const all = tape.jacobian(y, x)!.arraySync() as number[][][][];
-  assertEquals(rows.arraySync(), all.map((r, b) => r.map((e) => e[b])));
-  assertEquals(tape.batchJacobian(y, tf.ones([3, 1])), null);
-  const zeros = tape.batchJacobian(y, tf.ones([3, 1]), { unconnectedGradients: "zero" })!;
-  assertEquals(zeros.shape, [3, 3, 1]);
-  assertThrows(() => tape.batchJacobian(y, tf.ones([2, 1])), tf.ValueError, "first dimension");
-});
-
-testOnDevices("batchJacobian() in a graph takes any number of rows", async () => {
-  const graph = new tf.Graph();
-  const jacobianOf = (x: tf.Tensor): tf.Tensor => {
-    const tape = new tf.GradientTape();
-    tape.watch(x);
-    return tape.batchJacobian(tf.stack([tf.prod(x, 1), tf.sum(tf.square(x), 1)], 1), x)!;
-  };
-  const rows = graph.asDefault(() => {
-    const x = tf.placeholder("float32", [null, 2], "x");
-    const tape = new tf.GradientTape();
-    const open = tf.placeholder("float32", [null, null]);
-    assertThrows(() => tape.batchJacobian(open, open), tf.ValueError, "only their first dimension");
-    return jacobianOf(x);
-  });
-  assertEquals(rows.staticShape, [null, 2, 2]);
-  await using session = new tf.Session({ graph });
-  for (const x of [[[1, 2], [3, 4], [5, 6]], [[7, 8]]]) {
-    const found = await session.run(rows, { feeds: { "x:0": x } }) as tf.NdArray;
-    assertEquals(found.toArray(), jacobianOf(tf.tensor(x)).arraySync());
-  }
-});
-
 Deno.test("a gradient's name is asked for where it is used", () => {
   inGraph(() => {
     const x = tf.placeholder("float32", []);

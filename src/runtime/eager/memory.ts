@@ -1,7 +1,7 @@
 /**
  * Live totals: tensors, bytes, pools, registries.
  */
-import { tapeCount } from "../../autodiff/tape.ts";
+import { tapeCount } from "../../autodiff/step_recorder.ts";
 import { gpuDevice } from "../devices.ts";
 import { totals } from "./storage.ts";
 

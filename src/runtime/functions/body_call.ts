@@ -16,7 +16,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
 import { holdStep } from "../../autodiff/steps.ts";
-import { StepRecorder, tapeMemory } from "../../autodiff/tape.ts";
+import { StepRecorder, tapeMemory } from "../../autodiff/step_recorder.ts";
 import { constantTensor, onDevice } from "../eager/eager.ts";
 import { EagerTensor, outsideScopes, withOwner } from "../eager/tensor.ts";
 import { beginOwning, endOwning, runOwned } from "./async_owner.ts";

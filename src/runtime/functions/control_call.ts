@@ -6,7 +6,7 @@ import type { Device } from "../../core/device.ts";
 import { isTrainable } from "../../core/dtype.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { StepRecorder } from "../../autodiff/tape.ts";
+import { StepRecorder } from "../../autodiff/step_recorder.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
 import type { Branch } from "../branches/branch.ts";
 import { callAttrs, type ConcreteFunction, run, runTo } from "./concrete_function.ts";

@@ -12,7 +12,7 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { backprop, type Seed } from "../../autodiff/backprop.ts";
 import { type Step, stepValue } from "../../autodiff/steps.ts";
-import { type StepRecorder, tapeCount } from "../../autodiff/tape.ts";
+import { type StepRecorder, tapeCount } from "../../autodiff/step_recorder.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { fill, zerosOfTensor } from "../../ops/array/creation.ts";
 import { dense, IndexedSlices } from "../../ops/array/indexed_slices.ts";

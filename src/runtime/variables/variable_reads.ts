@@ -12,7 +12,7 @@ import type { Attrs, OpDef } from "../../core/op.ts";
 import { type Resource, resourceOf } from "../../core/graph_node.ts";
 import { Tensor, type TensorContext } from "../../core/tensor.ts";
 import { makeStep, type Step } from "../../autodiff/steps.ts";
-import { tapeMemory } from "../../autodiff/tape.ts";
+import { tapeMemory } from "../../autodiff/step_recorder.ts";
 
 /** A step of the stream, and what it made. */
 export interface ReadStep {

@@ -1,0 +1,137 @@
+/**
+ * StepRecorder: what a tape keeps of applications, and how it keeps their values alive.
+ */
+import type { Application, Recorder } from "../core/apply.ts";
+import { isTrainable } from "../core/dtype.ts";
+import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
+import { Tensor } from "../core/tensor.ts";
+import { isDifferentiable } from "./backprop.ts";
+import { cutOf } from "./cuts.ts";
+import { holdStep, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
+
+/** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */
+export interface TapeMemory {
+  /** A handle of the same id that stays valid. */
+  hold(t: Tensor): Tensor;
+  /** Runs and disposes what was made, but for what is returned. */
+  tidy<T>(fn: () => T): T;
+  /** The variables read by the call whose tape this value is. */
+  variablesRead(tape: Tensor): Iterable<Resource>;
+  /** The variables that are trainable now and have gradients. */
+  trainable(): Iterable<Resource>;
+}
+let memory: TapeMemory = {
+  hold: (t) => t,
+  tidy: (fn) => fn(),
+  variablesRead: () => [],
+  trainable: () => [],
+};
+/** Live tapes, for `memory().liveTapes`. */
+export const tapeCount = { live: 0 };
+
+/** Says how tapes keep values alive. */
+export function setTapeMemory(m: TapeMemory): void {
+  memory = m;
+}
+/** How tapes keep values alive. */
+export function tapeMemory(): TapeMemory {
+  return memory;
+}
+
+/** Which variables a recorder follows by itself. */
+export type FollowedVariables = "none" | "trainable" | "all";
+
+/** A recorder that keeps steps which depend on watched tensors. */
+export class StepRecorder implements Recorder {
+  /** Steps so far. */
+  readonly steps: Step[] = [];
+  /** Variables that were read and are trainable or watched, by id. */
+  readonly variables: Map<number, Resource> = new Map();
+  readonly #watched = new Set<number>();
+  /** What was computed from the results of steps that cut the gradient, and from nothing else that is followed. */
+  readonly #cut = new Set<number>();
+  readonly #follow: FollowedVariables;
+
+  /** `follow`: what depends on these variables is recorded although nobody watches them. */
+  constructor(follow: FollowedVariables = "trainable") {
+    this.#follow = follow;
+  }
+
+  /** Follows what is computed from this tensor. */
+  watch(id: number): void {
+    this.#watched.add(id);
+  }
+
+  record(a: Application): void {
+    let follows = false;
+    for (const x of a.inputs) {
+      if (!(x instanceof Tensor)) continue;
+      if (this.#watched.has(x.id) && isTrainable(x.dtype)) follows = true;
+      else if (x.dtype === "resource" && this.read(resourceOf(x))) follows = true;
+    }
+    if (this.#follow !== "none" && mayCapture(a)) {
+      follows = true;
+      for (const o of a.outputs) {
+        if (o.dtype !== "variant") continue;
+        for (const r of memory.variablesRead(o)) this.read(r);
+      }
+    }
+    if (!isDifferentiable(a)) {
+      // Who differentiates learns what is in the way.
+      if (follows && cutOf(a) !== null) this.#noteCut(a);
+      return;
+    }
+    if (!follows) {
+      if (this.#cut.size > 0 && a.inputs.some((x) => this.#cut.has(stepValue(x).id))) {
+        this.#noteCut(a);
+      }
+      return;
+    }
+    for (const o of a.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
+    this.steps.push(makeStep(a, (t) => memory.hold(t)));
+  }
+
+  /** Takes steps that another recorder keeps, as far as they depend on what is followed here. */
+  adopt(steps: readonly Step[]): void {
+    for (const step of steps) {
+      if (!step.inputs.some(({ id }) => this.#watched.has(id) || this.variables.has(id))) continue;
+      for (const o of step.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
+      this.steps.push(holdStep(step, (t) => memory.hold(t)));
+    }
+  }
+
+  /** Keeps a step that has no gradient, or comes after one, for its name alone. */
+  #noteCut({ def, attrs, inputs, outputs }: Application): void {
+    for (const o of outputs) this.#cut.add(o.id);
+    const kept = new Map<string, never>();
+    const values = { inputs: inputs.map(stepValue), outputs: outputs.map(stepValue) };
+    this.steps.push({ def, attrs, ...values, kept });
+  }
+
+  /** Notes that a variable was read. True where what depends on it is followed. */
+  read(resource: Resource | undefined): boolean {
+    if (!resource || !isTrainable(resource.dtype)) return false;
+    const wanted = this.#wants(resource);
+    if (wanted) this.variables.set(resource.id, resource);
+    return wanted || this.#follow === "all";
+  }
+
+  /** True for what is watched or computed from it, and for variables that are watched by themselves. */
+  follows(t: Tensor): boolean {
+    if (this.#watched.has(t.id) || this.variables.has(t.id)) return true;
+    const handle = handleOf(t), resource = handle && resourceOf(handle);
+    return resource !== undefined && this.#wants(resource);
+  }
+
+  #wants(resource: Resource): boolean {
+    return this.#watched.has(resource.id) || (this.#follow !== "none" && resource.trainable);
+  }
+
+  /** Lets go of what the steps keep. */
+  release(): void {
+    for (const step of this.steps) {
+      for (const t of step.kept.values()) if (t instanceof Tensor) t.dispose();
+    }
+    this.steps.length = 0;
+  }
+}
