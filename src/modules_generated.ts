@@ -2,11 +2,11 @@
 // May import every folder that mod.ts may.
 
 import "./core/errors.ts";
+import "./core/dtype.ts";
+import "./core/graph_node.ts";
 import "./core/shape.ts";
 import "./core/tensor.ts";
 import "./core/apply.ts";
-import "./core/dtype.ts";
-import "./core/graph_node.ts";
 import "./core/scalar/expr.ts";
 import "./core/fusion.ts";
 import "./core/op.ts";
