@@ -42,7 +42,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   autodiff: ["core", "ops"],
   script: ["core", "ops", "autodiff", "graph", "runtime"],
   runtime: ["core", "kernels", "ops", "graph", "autodiff", "devices"],
-  display: ["core", "ops", "graph", "runtime", "data"],
+  display: ["core", "ops", "graph", "runtime", "data", "io"],
   data: ["core", "ops", "autodiff", "runtime", "script", "io"],
   train: ["core", "ops", "autodiff", "runtime", "script"],
   io: ["core", "ops", "autodiff", "runtime", "script"],

@@ -1,6 +1,6 @@
 /** The package that `deno task build` makes, used as those use it who install it: in Deno, in Node, in a bundle, from TypeScript. */
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { build, stop } from "esbuild";
 import ts from "typescript";
 import { buildPackage } from "../tools/build.ts";
@@ -199,6 +199,21 @@ Deno.test("the package loads the GPU's code only when a GPU is asked for", async
   assertEquals(holders.map((file) => loaded.has(file)), [false]);
 });
 
+Deno.test("the package has maps to its sources", () => {
+  const found = new Set<string>();
+  for (const { name } of Deno.readDirSync(`${home}/package`)) {
+    if (!name.endsWith(".js.map")) continue;
+    const code = read(`${home}/package/${name.slice(0, -".map".length)}`);
+    assertStringIncludes(code, `//# sourceMappingURL=${name}\n`);
+    const { sources, sourcesContent } = JSON.parse(read(`${home}/package/${name}`));
+    assertEquals(sourcesContent.length, sources.length);
+    for (const source of sources) found.add(source.replace(/^.*\/src\//, ""));
+  }
+  for (const source of ["core/tensor.ts", "devices/webgpu/webgpu_device.ts"]) {
+    assert(found.has(source), source);
+  }
+});
+
 Deno.test("the package refers to no file that a bundler would have to find", () => {
   const found = [...Deno.readDirSync(`${home}/package`)].map(({ name }) => name)
     .filter((name) => name.endsWith(".js"))
@@ -290,8 +305,20 @@ Deno.test("the package declares what its sources declare", () => {
       return declarations ? symbol.name : `${symbol.name}, which leads nowhere`;
     }).sort();
   }
+  /** Names that documentation would list nowhere. */
+  function withoutCategory(path: string): string[] {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(path)!)!;
+    return checker.getExportsOfModule(module).filter((symbol) => {
+      const isAlias = symbol.flags & ts.SymbolFlags.Alias;
+      const named = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
+      // A namespace is a list of its own.
+      if (named.flags & ts.SymbolFlags.ValueModule) return false;
+      return !named.getJsDocTags(checker).some(({ name }) => name === "category");
+    }).map(({ name }) => name);
+  }
   for (const [source, built] of pairs) {
     assert(names(source).length > 0, source);
     assertEquals(names(built), names(source), built);
+    assertEquals(withoutCategory(built), [], built);
   }
 });

@@ -10,7 +10,7 @@
  */
 
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
-import { run } from "./command.ts";
+import { capture, run } from "./command.ts";
 import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
 import { SUBPATHS } from "./tfjs_core.ts";
 
@@ -37,6 +37,12 @@ const PEERS = [
 
 /** Files that go into the package as they are. */
 const COPIED = ["README.md", "LICENSE"];
+
+/** What people look for. */
+const KEYWORDS = [
+  ...["tensorflow", "tensor", "webgpu", "wasm", "machine-learning", "deep-learning", "autodiff"],
+  ...["graph", "py_function", "numpy", "deno", "tfjs", "gpu"],
+];
 
 /** An entry of the package. */
 interface Entry {
@@ -72,7 +78,10 @@ export async function buildPackage(
   for (const [name, text] of await subpathFiles(subpaths)) files.set(name, text);
   if (types) await addTypes(entries, files);
   files.set("deno.json", json(denoConfig(config, named)));
-  files.set("package.json", json(npmManifest(config, entries)));
+  files.set(
+    "package.json",
+    json(npmManifest(config, { entries, repository: await repositoryFields() })),
+  );
   await write(folder, files);
 }
 
@@ -176,6 +185,9 @@ async function code(entries: readonly Entry[]): Promise<[string, string][]> {
       // src/core/user_stack.ts knows the library's own files by their names.
       chunkNames: "weft-[name]-[hash]",
       plugins: [WORKER],
+      // Debuggers show the sources; who imports the package loads none of it.
+      sourcemap: "linked",
+      sourcesContent: true,
     });
     return outputFiles.map(({ path, text }) => [path.replace(/^.*[/\\]/, ""), text]);
   } finally {
@@ -243,12 +255,33 @@ function denoConfig({ name, version, license, imports }: Config, entries: readon
   };
 }
 
-function npmManifest({ name, version, license, imports }: Config, entries: readonly Entry[]) {
+/** Where the sources are, as git knows it; nothing where no server has them. */
+async function repositoryFields(): Promise<Readonly<Record<string, unknown>>> {
+  const { code, stdout } = await capture("git", ["remote", "get-url", "origin"]);
+  const [, host, path] = /^(?:https:\/\/|git@)([\w.-]+)[/:](.+?)(?:\.git)?\s*$/.exec(stdout) ?? [];
+  if (code !== 0 || path === undefined) return {};
+  const home = `https://${host}/${path}`;
+  return {
+    homepage: `${home}#readme`,
+    repository: { type: "git", url: `git+${home}.git` },
+    bugs: { url: `${home}/issues` },
+  };
+}
+
+function npmManifest(
+  { name, version, license, imports }: Config,
+  { entries, repository }: {
+    entries: readonly Entry[];
+    repository: Readonly<Record<string, unknown>>;
+  },
+) {
   return {
     name,
     version,
     description: firstSentence(read(entries[0]!.source)),
     license,
+    keywords: KEYWORDS,
+    ...repository,
     type: "module",
     exports: Object.fromEntries(
       entries.map((

@@ -8,6 +8,7 @@
  */
 
 import ts from "typescript";
+import { categoryOf } from "./categories.ts";
 import { ROOT } from "./files.ts";
 
 /** Why the line is there: Deno wants the file's own name, TypeScript would rather have that of the code it stands for. */
@@ -33,7 +34,7 @@ export function declarations(entries: readonly string[]): Map<string, string> {
   const wanted = new Set(entries.map(declarationPath));
   for (const path of wanted) {
     const { text, imports } = rewriteImports(path, all.get(path)!);
-    made.set(path, text);
+    made.set(path, path.startsWith("src/") ? withCategories(path, text) : text);
     for (const path of imports) wanted.add(path);
   }
   return made;
@@ -94,4 +95,25 @@ function rewriteImports(path: string, source: string): { text: string; imports: 
     text = text.slice(0, edit.start) + edit.text + text.slice(edit.end);
   }
   return { text, imports };
+}
+
+/** Says of each exported declaration in which category documentation lists it. */
+function withCategories(path: string, source: string): string {
+  const parsed = ts.createSourceFile(path, source, ts.ScriptTarget.ESNext);
+  const line = `@category ${categoryOf(path)}`;
+  let text = source;
+  for (const node of [...parsed.statements].reverse()) {
+    if (!ts.canHaveModifiers(node)) continue;
+    if (!ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) continue;
+    const comment = ts.getLeadingCommentRanges(source, node.pos)
+      ?.findLast(({ pos }) => source.startsWith("/**", pos));
+    if (comment === undefined) {
+      const start = node.getStart(parsed);
+      text = `${text.slice(0, start)}/** ${line} */\n${text.slice(start)}`;
+    } else {
+      const end = comment.end - "*/".length;
+      text = `${text.slice(0, end).trimEnd()}\n * ${line}\n ${text.slice(end)}`;
+    }
+  }
+  return text;
 }

@@ -10,29 +10,25 @@
 import { build, stop } from "esbuild";
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
-import { gzipSync } from "node:zlib";
-import { type Digits, loadMnist } from "../examples/mnist/files.ts";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
+import { packedDigits } from "./site/digits.ts";
+import { copyFaceModel, copyWasm, PACKAGES } from "./site/packages.ts";
+import { pages, SOURCE } from "./site/pages.ts";
 
-/** Where the pages are made of, and where `deno task site` puts them. */
-const SOURCE = "examples/site", FOLDER = "dist-site";
+/** Where `deno task site` puts the pages. */
+const FOLDER = "dist-site";
 
 /** Modules that pages and workers begin with. */
-const ENTRIES = ["playground", "program_worker", "train", "train_worker", "inside", "weft"];
+const ENTRIES = [
+  ...["playground", "program_worker", "train", "train_worker", "camera", "camera_worker"],
+  ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft", "weft_ops"],
+];
 
 /** Browsers that have WebGPU or `light-dark()`. */
 const TARGET = "es2022";
 
 /** What is copied as it is. */
-const COPIED = [".html", ".css", ".svg", ".js"];
-
-/** How many images go into the file: some 900 kB. */
-const TRAINED = 8000, TESTED = 1000;
-
-const PIXELS = 28 * 28;
-
-/** Grey values that are kept: a stroke's edge needs no more, and the file is smaller by a third. */
-const GREYS = 0xf0;
+const COPIED = [".css", ".svg", ".js"];
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -40,6 +36,8 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
   ".bin": "application/octet-stream",
+  ".json": "application/json",
+  ".wasm": "application/wasm",
 };
 
 /**
@@ -69,7 +67,8 @@ export async function buildSite(folder: string): Promise<void> {
       target: TARGET,
       minify: true,
       legalComments: "none",
-      alias: { "@weft/weft": root + imports["@weft/weft"] },
+      plugins: [PACKAGES],
+      alias: entryAliases(root, imports),
       logLevel: "warning",
     });
   } finally {
@@ -81,26 +80,16 @@ export async function buildSite(folder: string): Promise<void> {
       await Deno.copyFile(new URL(file, ROOT), `${folder}${file.slice(SOURCE.length)}`);
     }
   }
+  for (const [file, text] of pages()) await Deno.writeTextFile(`${folder}/${file}`, text);
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());
+  await copyFaceModel(folder);
+  await copyWasm(folder);
 }
 
-/** Some of MNIST, as examples/site/digits.ts reads it. */
-async function packedDigits(): Promise<Uint8Array> {
-  const { train, test } = await loadMnist();
-  const counts = new Uint8Array(8), view = new DataView(counts.buffer);
-  view.setUint32(0, TRAINED, true);
-  view.setUint32(4, TESTED, true);
-  const part = ({ images, labels }: Digits, count: number): Uint8Array[] => {
-    // Evenly from the whole: writers differ from one half of the test set to the other.
-    const chosen = Array.from({ length: count }, (_, i) => Math.floor(i * labels.size / count));
-    const image = (i: number) => (images.data as Uint8Array).subarray(i * PIXELS, (i + 1) * PIXELS);
-    return [
-      ...chosen.map((i) => image(i).map((v) => v & GREYS)),
-      Uint8Array.from(chosen, (i) => Number(labels.get(i))),
-    ];
-  };
-  const bytes = new Blob([counts, ...part(train, TRAINED), ...part(test, TESTED)] as BlobPart[]);
-  return gzipSync(await bytes.bytes(), { level: 9 });
+/** Where the entries of the library lie, by their names. */
+function entryAliases(root: string, imports: Readonly<Record<string, string>>) {
+  const entries = Object.entries(imports).filter(([name]) => name.startsWith("@weft/"));
+  return Object.fromEntries(entries.map(([name, path]) => [name, root + path]));
 }
 
 /** Serves a folder of pages on this machine alone. */

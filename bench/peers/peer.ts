@@ -1,5 +1,6 @@
 // What the runner needs of a system: its name for the table and a way to wait for its device.
 
+import { packageFolder } from "../../tools/npm_folder.ts";
 import type { Device, Output } from "../row.ts";
 
 /** A library set up on one device. */
@@ -13,19 +14,6 @@ export interface Peer {
   finish(last: Output): Promise<void>;
   /** Resolves when its threads sleep; only where they look for more work for a while after the last call. */
   settle?(): Promise<void>;
-}
-
-/** The folder an npm package is installed in. */
-export async function packageFolder(name: string): Promise<URL> {
-  // Deno resolves a package to a file only after it was imported by that name.
-  await import(name);
-  // Not every package exports its package.json, so it is looked for above the entry point.
-  for (let folder = new URL(".", import.meta.resolve(name)); folder.pathname !== "/";) {
-    const found = await Deno.stat(new URL("package.json", folder)).catch(() => null);
-    if (found?.isFile) return folder;
-    folder = new URL("../", folder);
-  }
-  throw new Error(`Cannot find the folder of package "${name}"`);
 }
 
 /** The version of an npm package. */

@@ -1,9 +1,10 @@
 // TensorFlow.js as a peer: its WebGPU backend, and its WASM backend where the table is about the CPU.
 
 import type * as Tfjs from "@tensorflow/tfjs-core";
+import { packageFolder } from "../../tools/npm_folder.ts";
 import { queueWaiter } from "../gpu_wait.ts";
 import type { Device, Output } from "../row.ts";
-import { packageFolder, type Peer, versionOf } from "./peer.ts";
+import { type Peer, versionOf } from "./peer.ts";
 
 /** The union package: the core alone registers no gradients. Computed, so that type-checking does not fetch it. */
 const UNION_PACKAGE = "npm:@tensorflow/tfjs@4.22.0";

@@ -5,10 +5,10 @@ import { errorText } from "./shown.ts";
 
 type Body = (images: NdArray) => unknown;
 
-/** What the graph wants: as many bytes as came in, in the same shape. */
+/** What the graph wants: as many numbers as came in, in the same shape. */
 export interface Images {
   readonly shape: readonly number[];
-  readonly data: Uint8Array<ArrayBuffer>;
+  readonly data: Uint8Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 }
 
 const asTheyAre: Body = (images) => images;
@@ -70,11 +70,12 @@ export class EditableBody {
 }
 
 /** What a body returned, as the graph wants it. Throws `TypeError` for what is no list of as many numbers. */
-function checked(result: unknown, { shape, size }: NdArray): Images {
+function checked(result: unknown, { shape, size, dtype }: NdArray): Images {
   const data = (result as { readonly data?: unknown } | null)?.data ?? result;
   if (!ArrayBuffer.isView(data) || (data as Uint8Array).length !== size) {
     throw new TypeError(`Wanted { shape: images.shape, data } with ${size} numbers in data`);
   }
   // A copy: the array that came in is the runtime's.
-  return { shape, data: Uint8Array.from(data as Uint8Array) };
+  const numbers = data as Uint8Array;
+  return { shape, data: dtype === "uint8" ? Uint8Array.from(numbers) : Float32Array.from(numbers) };
 }

@@ -6,19 +6,21 @@ import type { ProgramMessage } from "./messages.ts";
 import { addLine, summaryOf } from "./output.ts";
 import { byId, chooseDevice, chosenDevice, ProgramRunner, showPictures } from "./page.ts";
 import { packed, unpacked } from "./share.ts";
+import { TimelineView } from "./timeline.ts";
 
 const lesson = byId<HTMLSelectElement>("lesson"), plans = byId<HTMLSelectElement>("plans");
 const output = byId("output"), picture = byId("picture"), text = byId("text");
 const status = byId("status"), stopButton = byId<HTMLButtonElement>("stop");
-const shown = { list: plans, picture, text };
+const shown = { list: plans, picture, text, fold: byId<HTMLInputElement>("fold") };
 
 /** The program of the page's own, and one that came with a link. */
 const FIRST = "numpy_function", OWN = "own";
 
 /** Lessons that run no graph have no plan to show. */
-const EAGER = ["tensors", "ops", "gradients"];
+const EAGER = ["tensors", "ops", "shapes", "memory", "gradients", "custom_gradients", "images"];
 
 let code = "";
+const timeline = new TimelineView(byId("timeline"));
 const runner = new ProgramRunner(tell);
 
 function tell(message: ProgramMessage): void {
@@ -28,6 +30,7 @@ function tell(message: ProgramMessage): void {
     const end = summaryOf(message);
     status.textContent = message.plans.length > 0 ? end : `${end}. It runs no graph`;
     showPictures(message.plans, shown);
+    timeline.show(message.timeline);
   }
 }
 

@@ -1,5 +1,7 @@
 /** What the pages and their workers say to each other. */
 
+import type { Face } from "./faces.ts";
+
 /** A device by the name that `tf.setBackend` takes. */
 export type Backend = "webgpu" | "cpu";
 
@@ -17,6 +19,8 @@ export interface Picture {
   readonly title: string;
   /** The picture. */
   readonly svg: string;
+  /** The same with a box for each scope of names; the picture itself where there are no scopes. */
+  readonly folded: string;
   /** The same as text. */
   readonly text: string;
 }
@@ -26,6 +30,33 @@ export interface Counts {
   readonly dispatches: number;
   readonly readbacks: number;
   readonly hostCalls: number;
+}
+
+/** Something that took time. */
+export interface ShownSpan {
+  readonly name: string;
+  /** `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload` or `script`. */
+  readonly category: string;
+  readonly track: "gpu" | "host" | "awaited";
+  /** Milliseconds since the program began. */
+  readonly start: number;
+  readonly end: number;
+  /** Number of the span that it is a part of; -1 for none. */
+  readonly parent: number;
+  /** The op of a step. */
+  readonly op: string | undefined;
+  /** Bytes of its results, or that it moved. */
+  readonly bytes: number | undefined;
+}
+
+/** What ran when. */
+export interface Timeline {
+  /** In the order in which they ended. */
+  readonly spans: readonly ShownSpan[];
+  /** True where there were more than are noted. */
+  readonly isCut: boolean;
+  /** The programs of the GPU, in WGSL; several may share a name. */
+  readonly kernels: readonly { readonly name: string; readonly codes: readonly string[] }[];
 }
 
 /** What the program worker tells. */
@@ -39,6 +70,7 @@ export type ProgramMessage =
     readonly counts: Counts | null;
     readonly graphs: readonly Picture[];
     readonly plans: readonly Picture[];
+    readonly timeline: Timeline;
   };
 
 /** Asks the training worker for something. */
@@ -66,12 +98,75 @@ export type TrainMessage =
   /** Whether the last text is in use, or what was wrong with it. */
   | { readonly kind: "body"; readonly error: string | null }
   | { readonly kind: "paused" }
+  /** A GPU was lost, and training goes on from where it was saved. */
+  | { readonly kind: "resumed"; readonly backend: Backend; readonly images: number }
   | { readonly kind: "example"; readonly pixels: Uint8Array<ArrayBuffer> }
   | {
     readonly kind: "digit";
     readonly probabilities: readonly number[];
     readonly seen: Uint8Array<ArrayBuffer>;
   }
+  | { readonly kind: "lost"; readonly error: string };
+
+/** Asks the camera worker for something. */
+export type CameraRequest =
+  | {
+    readonly kind: "start";
+    readonly backend: Backend;
+    readonly body: string;
+    /** Height and width of frames. */
+    readonly size: readonly [number, number];
+  }
+  | { readonly kind: "body"; readonly body: string }
+  | {
+    readonly kind: "frame";
+    /** Red, green, blue and opacity of each pixel. */
+    readonly pixels: Uint8Array<ArrayBuffer>;
+    readonly size: readonly [number, number];
+  };
+
+/** What the camera worker tells. */
+export type CameraMessage =
+  | { readonly kind: "started"; readonly backend: Backend; readonly svg: string }
+  | {
+    readonly kind: "picture";
+    readonly pixels: Uint8ClampedArray<ArrayBuffer>;
+    /** Milliseconds of the graph, and of the body in it. */
+    readonly frameTime: number;
+    readonly bodyTime: number;
+  }
+  /** What was found in the picture that was sent last, and the milliseconds of looking. */
+  | { readonly kind: "faces"; readonly faces: readonly Face[]; readonly faceTime: number }
+  | { readonly kind: "body"; readonly error: string | null }
+  | { readonly kind: "lost"; readonly error: string };
+
+/** A system that is timed. */
+export type SpeedSystem = "weft" | "tfjs" | "jax";
+
+/** Asks the timing worker to time all rows. */
+export interface SpeedRequest {
+  readonly backend: Backend;
+  /** Which are timed, in the order of the columns. */
+  readonly systems: readonly SpeedSystem[];
+}
+
+/** What the timing worker tells. */
+export type SpeedMessage =
+  | {
+    /** A system is loaded, or was not for an error. */
+    readonly kind: "system";
+    readonly name: SpeedSystem;
+    readonly engine: string | null;
+    readonly error?: string;
+  }
+  | {
+    readonly kind: "row";
+    readonly row: number;
+    readonly times: readonly { readonly name: SpeedSystem; readonly milliseconds: number }[];
+    /** Whether all systems gave the same numbers. */
+    readonly agrees: boolean;
+  }
+  | { readonly kind: "done" }
   | { readonly kind: "lost"; readonly error: string };
 
 /** The little of a worker's global scope that ours use. The types of pages and of workers cannot be had together. */

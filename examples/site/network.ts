@@ -16,6 +16,10 @@ export interface Network {
   readonly loss: tf.Tensor;
   readonly hits: tf.Tensor;
   readonly step: tf.Operation;
+  /** All variables, the optimizer's too; what they are given back from is fed to places of theirs. */
+  readonly variables: readonly tf.Tensor[];
+  readonly places: readonly tf.Tensor[];
+  readonly giveBack: tf.Operation;
   /** The picture of what leads to the loss. */
   readonly svg: string;
 }
@@ -57,7 +61,11 @@ export function buildNetwork(
       variables.map(({ name }, i) => ({ name, tensor: gradients[i]! })),
     ) as tf.Operation;
     const initializer = tf.compat.v1.globalVariablesInitializer();
+    const all = tf.compat.v1.globalVariables();
+    const places = all.map(({ dtype, shape }) => tf.placeholder(dtype, shape));
+    const giveBack = tf.group(...all.map((v, i) => v.assign(places[i]!))) as tf.Operation;
+    const kept = { variables: all, places, giveBack };
     const ends = { loss, hits, probabilities, step };
-    return { graph, initializer, images, labels, prepared, svg, ...ends };
+    return { graph, initializer, images, labels, prepared, svg, ...ends, ...kept };
   });
 }

@@ -1,31 +1,57 @@
 /** What all pages share: finding elements, the choice of a device, a program that can be stopped. */
 /// <reference lib="dom" />
 
-import type { Backend, ProgramMessage, ProgramRequest } from "./messages.ts";
+import type { Backend, Picture, ProgramMessage, ProgramRequest } from "./messages.ts";
 
 /** The element with an id, which the page has. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
 
-/** A row of a device list, as `navigator.gpu` tells it; not all type libraries have it. */
+/** An element of a picture. */
+export function svgElement(
+  name: string,
+  attributes: Readonly<Record<string, string | number>>,
+): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}
+
+/** What an adapter says of itself. */
+export interface AdapterInfo {
+  readonly vendor?: string;
+  readonly architecture?: string;
+  readonly device?: string;
+  readonly description?: string;
+  /** True where the processor computes for it. */
+  readonly isFallbackAdapter?: boolean;
+}
+
+/** `navigator.gpu`, which not all type libraries have. */
 interface Gpu {
-  requestAdapter(): Promise<{ readonly info?: { readonly isFallbackAdapter?: boolean } } | null>;
+  requestAdapter(): Promise<{ readonly info?: AdapterInfo } | null>;
+}
+
+/** What the adapter says of itself; null where there is no WebGPU. */
+export async function adapterInfo(): Promise<AdapterInfo | null> {
+  const { gpu } = navigator as { readonly gpu?: Gpu };
+  const adapter = await gpu?.requestAdapter().catch(() => null) ?? null;
+  return adapter && (adapter.info ?? {});
 }
 
 /** Prepares the list `#device` and tells in `#note` where there is no WebGPU. `?device=cpu` or `?device=webgpu` in the address chooses. */
 export async function chooseDevice(): Promise<HTMLSelectElement> {
   const list = byId<HTMLSelectElement>("device");
-  const { gpu } = navigator as { readonly gpu?: Gpu };
-  const adapter = await gpu?.requestAdapter().catch(() => null) ?? null;
-  const isSoftware = adapter?.info?.isFallbackAdapter === true;
+  const info = await adapterInfo();
+  const isSoftware = info?.isFallbackAdapter === true;
   const wanted = new URLSearchParams(location.search).get("device");
-  const isGpu = adapter !== null && (wanted === null ? !isSoftware : wanted === "webgpu");
+  const isGpu = info !== null && (wanted === null ? !isSoftware : wanted === "webgpu");
   list.value = isGpu ? "webgpu" : "cpu";
   for (const option of list.options) {
-    if (option.value === "webgpu") option.disabled = adapter === null;
+    if (option.value === "webgpu") option.disabled = info === null;
   }
-  byId("note").textContent = adapter === null
+  byId("note").textContent = info === null
     ? "This browser has no WebGPU: everything runs on the CPU, in WebAssembly."
     : isSoftware
     ? "WebGPU here is computed by the processor, so the CPU is chosen at first."
@@ -71,19 +97,31 @@ export class ProgramRunner {
   }
 }
 
+/** Where pictures are shown. */
+export interface PicturePlace {
+  readonly list: HTMLSelectElement;
+  readonly picture: HTMLElement;
+  /** For the same as text. */
+  readonly text?: HTMLElement;
+  /** Whether scopes are boxes. */
+  readonly fold?: HTMLInputElement;
+}
+
 /** Fills a list with titles and shows the chosen picture; hides both where there is none. */
 export function showPictures(
-  pictures: readonly { readonly title: string; readonly svg: string; readonly text: string }[],
-  { list, picture, text }: { list: HTMLSelectElement; picture: HTMLElement; text?: HTMLElement },
+  pictures: readonly Picture[],
+  { list, picture, text, fold }: PicturePlace,
 ): void {
   list.replaceChildren(...pictures.map(({ title }, i) => new Option(title, String(i))));
   list.hidden = pictures.length === 0;
   const show = (): void => {
     const chosen = pictures[Number(list.value)];
-    picture.innerHTML = chosen?.svg ?? "";
+    picture.innerHTML = (fold?.checked ? chosen?.folded : chosen?.svg) ?? "";
     if (text) text.textContent = chosen?.text ?? "";
+    fold?.parentElement?.toggleAttribute("hidden", !chosen || chosen.folded === chosen.svg);
   };
   list.onchange = show;
+  if (fold) fold.onchange = show;
   if (pictures.length > 0) list.value = String(pictures.length - 1);
   show();
 }

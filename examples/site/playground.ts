@@ -7,6 +7,7 @@ import type { ProgramMessage } from "./messages.ts";
 import { addLine, summaryOf } from "./output.ts";
 import { byId, chooseDevice, chosenDevice, ProgramRunner, showPictures } from "./page.ts";
 import { packed, unpacked } from "./share.ts";
+import { TimelineView } from "./timeline.ts";
 
 const code = byId<HTMLTextAreaElement>("code");
 const lesson = byId<HTMLSelectElement>("lesson");
@@ -14,6 +15,7 @@ const graphs = byId<HTMLSelectElement>("graphs");
 const output = byId("output"), picture = byId("picture"), status = byId("status");
 const runButton = byId<HTMLButtonElement>("run"), stopButton = byId<HTMLButtonElement>("stop");
 
+const timeline = new TimelineView(byId("timeline"));
 const runner = new ProgramRunner(tell);
 
 function tell(message: ProgramMessage): void {
@@ -23,6 +25,7 @@ function tell(message: ProgramMessage): void {
     status.textContent = summaryOf(message);
     byId("no-graph").hidden = message.graphs.length > 0;
     showPictures(message.graphs, { list: graphs, picture });
+    timeline.show(message.timeline);
   }
 }
 

@@ -4,6 +4,7 @@ import * as tf from "@weft/weft";
 import type { Backend, Counts, ProgramMessage, ProgramRequest, WorkerScope } from "./messages.ts";
 import { PlanWatch } from "./plans.ts";
 import { errorText, shownLine } from "./shown.ts";
+import { TimelineWatch } from "./timeline_watch.ts";
 
 const scope = globalThis as unknown as WorkerScope<ProgramRequest, ProgramMessage>;
 
@@ -25,12 +26,20 @@ function log(level: "log" | "warn" | "error", text: string): void {
   });
 }
 
-/** The program with the library's address in place of its name: workers have no import maps. */
+/** Entries that programs may import, and where they lie. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  "@weft/weft": "./weft.js",
+  "@weft/weft/ops": "./weft_ops.js",
+};
+
+/** The program with the entries' addresses in place of their names: workers have no import maps. */
 function linked(code: string): string {
-  const library = JSON.stringify(new URL("./weft.js", import.meta.url).href);
   return code.replaceAll(
-    /(\bfrom\s*|\bimport\s*\(?\s*)(["'])@weft\/weft\2/g,
-    (_, before) => before + library,
+    /(\bfrom\s*|\bimport\s*\(?\s*)(["'])(@weft\/weft(?:\/\w+)?)\2/g,
+    (whole, before, _, name) => {
+      const entry = ENTRIES[name];
+      return entry ? before + JSON.stringify(new URL(entry, import.meta.url).href) : whole;
+    },
   );
 }
 
@@ -50,7 +59,7 @@ async function chooseBackend(wanted: Backend): Promise<Backend> {
 
 async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
   const backend = await chooseBackend(wanted);
-  const watch = new PlanWatch();
+  const watch = new PlanWatch(), time = new TimelineWatch();
   const url = URL.createObjectURL(new Blob([linked(code)], { type: "text/javascript" }));
   const fail = (error: unknown): void => log("error", errorText(error) + placeOf(error, url));
   addEventListener("unhandledrejection", (event) => {
@@ -61,6 +70,7 @@ async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
     console[level] = (...values: unknown[]) => log(level, shownLine(values));
   }
   console.info = console.debug = console.log;
+  time.start();
   const start = performance.now();
   let counts: Counts | null = null;
   try {
@@ -71,14 +81,16 @@ async function run({ code, backend: wanted }: ProgramRequest): Promise<void> {
   } catch (error) {
     fail(error);
   }
+  const milliseconds = performance.now() - start;
   scope.postMessage({
     kind: "done",
     ok: counts !== null,
-    milliseconds: performance.now() - start,
+    milliseconds,
     backend,
     counts,
     graphs: watch.graphs(),
     plans: watch.plans(),
+    timeline: await time.timeline(),
   });
 }
 

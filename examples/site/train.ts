@@ -71,6 +71,12 @@ function hear(message: TrainMessage): void {
       setPaused(true);
       status.textContent = `Trained on ${where}; it rests`;
       break;
+    case "resumed":
+      where = message.backend === "webgpu" ? "WebGPU" : "the CPU";
+      status.textContent =
+        `The GPU was lost. Training on ${where} from image ${message.images.toLocaleString()} on`;
+      byId("images").textContent = message.images.toLocaleString();
+      break;
     case "lost":
       status.textContent = `Training ended: ${message.error}. It can be started anew`;
   }

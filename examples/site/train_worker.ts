@@ -59,6 +59,7 @@ function* batches(digits: Digits): Generator<{ images: tf.NdArray; labels: tf.Nd
 /** Trains for as long as the page is there. */
 class Training {
   readonly #session: tf.Session;
+  readonly #backend: Backend;
   readonly #network: Network;
   readonly #optimizer: tf.Optimizer;
   readonly #test: Digits;
@@ -69,10 +70,17 @@ class Training {
   #accuracy: number | null = null;
   #sample: Uint8Array<ArrayBuffer> | null = null;
   #told = performance.now();
+  /** Values of all variables when they were last measured: what a lost GPU goes on from. */
+  #saved: { readonly values: readonly tf.NdArray[]; readonly images: number } | null = null;
   /** Of the steps alone: images, and milliseconds. */
   #pace = { images: 0, time: 0 };
 
-  constructor(network: Network, optimizer: tf.Optimizer, data: { train: Digits; test: Digits }) {
+  constructor(
+    network: Network,
+    optimizer: tf.Optimizer,
+    { data, backend }: { data: { train: Digits; test: Digits }; backend: Backend },
+  ) {
+    this.#backend = backend;
     this.#network = network;
     this.#optimizer = optimizer;
     this.#session = new tf.Session({ graph: network.graph });
@@ -82,12 +90,41 @@ class Training {
 
   async run(): Promise<never> {
     await this.#session.run(this.#network.initializer);
+    await this.#save();
     for (;;) {
-      if (wishes.drawing !== null) await this.#classify();
-      else if (wishes.paused) await new Promise<void>((resolve) => wishes.wake = resolve);
-      else await this.#step();
+      try {
+        if (wishes.drawing !== null) await this.#classify();
+        else if (wishes.paused) await new Promise<void>((resolve) => wishes.wake = resolve);
+        else await this.#step();
+      } catch (error) {
+        if (!(error instanceof tf.errors.UnavailableError)) throw error;
+        await this.#resume();
+      }
       await turn();
     }
+  }
+
+  async #save(): Promise<void> {
+    const values = await this.#session.run([...this.#network.variables]);
+    // A number is fetched as one.
+    const arrays = (values as (tf.NdArray | number)[]).map((v, i) =>
+      v instanceof tf.NdArray ? v : new tf.NdArray(
+        this.#network.variables[i]!.dtype,
+        [],
+        [Number(v)],
+      )
+    );
+    this.#saved = { values: arrays, images: this.#images };
+  }
+
+  /** Goes on with a GPU's successor, or on the CPU, from what was saved last. */
+  async #resume(): Promise<void> {
+    const backend = await tf.setBackend(this.#backend) ? this.#backend : "cpu";
+    await tf.setBackend(backend);
+    const { values, images } = this.#saved!, { places, giveBack } = this.#network;
+    await this.#session.run(giveBack, { feeds: new Map(places.map((p, i) => [p, values[i]!])) });
+    this.#images = images;
+    scope.postMessage({ kind: "resumed", backend, images });
   }
 
   async #step(): Promise<void> {
@@ -122,6 +159,7 @@ class Training {
     const batch = pick(this.#test, Array.from({ length: TESTED }, (_, i) => i));
     const feeds = new Map([[images, batch.images], [labels, batch.labels]]);
     this.#accuracy = Number(await this.#session.run(hits, { feeds })) / TESTED;
+    await this.#save();
   }
 
   #report(): void {
@@ -165,7 +203,7 @@ async function start(wanted: Backend, text: string): Promise<void> {
   const optimizer = tf.train.adam(RATES[0]);
   const network = buildNetwork(body.call, optimizer);
   scope.postMessage({ kind: "started", backend, svg: network.svg });
-  await new Training(network, optimizer, data).run();
+  await new Training(network, optimizer, { data, backend }).run();
 }
 
 scope.onmessage = ({ data }) => {

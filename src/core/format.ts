@@ -69,7 +69,8 @@ function shown(n: number): number[] {
   return [0, 1, 2, -1, n - ENDS, n - 2, n - 1];
 }
 
-function elementText(value: ElementValue): string {
+/** An element as short as it can be told. */
+export function elementText(value: ElementValue): string {
   if (typeof value === "number") return numberText(value);
   if (value instanceof Uint8Array) return `'${decodeString(value)}'`;
   if (Array.isArray(value)) return `${numberText(value[0])} + ${numberText(value[1])}j`;

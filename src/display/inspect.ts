@@ -14,7 +14,6 @@ import { IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { Session } from "../runtime/session/session.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 import { Variable } from "../runtime/variables/variable.ts";
-import { toSvg } from "./draw.ts";
 import { graphLine } from "./summary.ts";
 
 /** How Deno and Node ask an object for its text. */
@@ -99,14 +98,16 @@ showAs(Operation, operationText);
 showAs(Graph, graphLine);
 showAs(Session, ({ graph }) => `<tf.Session of ${graphLine(graph)}>`);
 showAs(Dataset as { prototype: Dataset<unknown> }, (d) => d.toString());
-/** Notebooks show a graph as its picture. */
-Object.defineProperty(Graph.prototype, Symbol.for("Jupyter.display"), {
-  value(this: Graph): Record<string, string> {
-    return { "text/plain": graphLine(this), "image/svg+xml": toSvg(this) };
-  },
-  configurable: true,
-  writable: true,
-});
+for (const shown of [Graph, Session]) {
+  // What template literals write.
+  Object.defineProperty(shown.prototype, "toString", {
+    value(this: Record<symbol, () => string>): string {
+      return this[ASKED[0]]();
+    },
+    configurable: true,
+    writable: true,
+  });
+}
 addJson(NdArray);
 addJson(EagerTensor);
 addJson(IndexedSlices);

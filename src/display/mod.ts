@@ -2,6 +2,7 @@
  * Display: what is shown of tensors and graphs.
  */
 import "./inspect.ts";
+import "./jupyter.ts";
 
 export { toDot, toSvg } from "./draw.ts";
 export type { DrawOptions } from "./placed.ts";

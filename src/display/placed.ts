@@ -1,6 +1,7 @@
 /**
  * A graph as pictures need it: its nodes with their devices, and the edges along which values are read back to the host.
  */
+import { ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { buildIr } from "../graph/ir.ts";
@@ -8,12 +9,19 @@ import type { Operation, SymbolicTensor } from "../graph/operation.ts";
 import { cpuDevice, defaultDevice, gpuDevice } from "../runtime/devices.ts";
 import { type DeviceType, place } from "../runtime/plan/place.ts";
 import { requiredDevice } from "../runtime/plan/plan.ts";
+import type { Session } from "../runtime/session/session.ts";
+import { runDrawing } from "./plan_drawing.ts";
 import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";
 
 /** How to draw a graph. */
 export interface DrawOptions {
   /** Tensors that are fed, by name or as they are: their producers are drawn as inputs of the host. Default: the placeholders. */
   readonly feeds?: readonly (Tensor | string)[];
+  /**
+   * A session of the graph: then the picture is of the plan by which it would get everything that nobody reads, with what is joined
+   * into one kernel. Default: the graph as it was written.
+   */
+  readonly session?: Session;
 }
 
 /** A node of a picture. */
@@ -43,9 +51,12 @@ export interface Drawing {
   readonly edges: readonly DrawnEdge[];
 }
 
-/** Places the whole graph as a run of it would be. Throws `TypeError` for what is no graph and unknown options. */
+/**
+ * Places the whole graph as a run of it would be. Throws `TypeError` for what is no graph and unknown options,
+ * `ValueError` for a session of another graph.
+ */
 export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing {
-  optionCheck<DrawOptions>(fn, { feeds: true })(options);
+  optionCheck<DrawOptions>(fn, { feeds: true, session: true })(options);
   const graph = graphOf(x, fn);
   const { operations } = graph;
   const feeds = (options.feeds ?? []).map((f) =>
@@ -53,6 +64,11 @@ export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing 
       ? graph.getTensorByName(f.includes(":") ? f : `${f}:0`)
       : f as SymbolicTensor
   );
+  const { session } = options;
+  if (session !== undefined) {
+    if (session.graph === graph) return runDrawing(graph, feeds);
+    throw new ValueError(`Cannot show this with ${fn}: the session is of another graph`);
+  }
   const ir = buildIr({ fetches: [], targets: operations, feeds: [] });
   const types = place(ir, {
     preferred: defaultDevice().type,

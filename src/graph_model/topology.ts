@@ -27,7 +27,7 @@ export function withWeights(
   weights: ReadonlyMap<string, NdArray>,
 ): GraphDefJson {
   const nodes = (defs: readonly NodeDefJson[]): NodeDefJson[] =>
-    defs.map((n) => (n.op === "Const" ? constant(n, weights) : narrowed(n)));
+    defs.map((n) => withoutDevice(n.op === "Const" ? constant(n, weights) : narrowed(n)));
   return {
     node: nodes(topology.node),
     versions: topology.versions ?? { producer: 0 },
@@ -45,6 +45,11 @@ export function withWeights(
       },
     }),
   };
+}
+
+/** TensorFlow rewrites graphs as for its CPU and leaves that device's name in them; TensorFlow.js reads none either. */
+function withoutDevice({ device: _, ...node }: NodeDefJson): NodeDefJson {
+  return node;
 }
 
 function narrowArg<T extends { readonly type: string }>(arg: T): T {

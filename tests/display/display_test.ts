@@ -1,6 +1,8 @@
 /** What `console.log`, `JSON.stringify` and pictures show. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { build, stop } from "esbuild";
+import { fromFileUrl } from "../../tools/conformance/paths.ts";
 import { testOnDevices, testOnGpu } from "../devices.ts";
 
 const SYMBOLS = [Symbol.for("Deno.customInspect"), Symbol.for("nodejs.util.inspect.custom")];
@@ -137,12 +139,121 @@ Deno.test("toSvg() writes names as text, of functions too, and boxes that do not
   assertThrows(() => tf.toDot(g, { feed: [] } as never), TypeError);
 });
 
-Deno.test("notebooks show a graph as its picture", () => {
-  const g = graph();
-  const shown = (g as unknown as Record<symbol, () => Record<string, string>>)[
-    Symbol.for("Jupyter.display")
-  ]();
-  assertEquals(shown, { "text/plain": Deno.inspect(g), "image/svg+xml": tf.toSvg(g) });
+type Shown = Readonly<Record<string, string>>;
+
+/** What a notebook shows of something. */
+async function inNotebook(x: unknown): Promise<Shown> {
+  return await (x as Record<symbol, () => Shown>)[Symbol.for("Jupyter.display")]();
+}
+
+Deno.test("notebooks show graphs and sessions as pictures", async () => {
+  const g = graph(), session = new tf.Session({ graph: g });
+  const picture = { "image/svg+xml": tf.toSvg(g) };
+  assertEquals(await inNotebook(g), { "text/plain": Deno.inspect(g), ...picture });
+  assertEquals(await inNotebook(session), { "text/plain": Deno.inspect(session), ...picture });
+});
+
+testOnDevices(
+  "notebooks show matrices as tables, what is shaped like an image as one",
+  async () => {
+    const { "text/plain": text, "text/html": html } = await inNotebook(
+      tf.tensor([[1, 2], [3, 4.5]]),
+    );
+    assertEquals(text, "NdArray(float32[2,2]) [[1, 2  ],\n [3, 4.5]]");
+    assertEquals(html.replace(/<caption>.*<\/caption>/, "").replace(/<[^>]+>/g, " ").split(/ +/), [
+      ...["", "1", "2", "3", "4.5", ""],
+    ]);
+    const long = (await inNotebook(tf.range(0, 100)))["text/html"];
+    assertEquals([...long.matchAll(/<td>/g)].length, 13);
+    assertStringIncludes(long, "<td>…</td><td>94</td>");
+    const name = await inNotebook(tf.tensor(["<b>"]).ndarraySync());
+    assertStringIncludes(name["text/html"], "&lt;b&gt;");
+    assertEquals(Object.keys(await inNotebook(tf.scalar(1))), ["text/plain"]);
+    assertEquals(Object.keys(await inNotebook(tf.zeros([0, 3]))), ["text/plain"]);
+    assertEquals(Object.keys(await inNotebook(tf.zeros([4, 4, 3]))), ["text/plain"]);
+    const image = tf.reshape(tf.linspace(0, 1, 8 * 9 * 3), [8, 9, 3]);
+    const png = Uint8Array.from(
+      atob((await inNotebook(image))["image/png"]),
+      (c) => c.charCodeAt(0),
+    );
+    const back = tf.io.decodePng(png);
+    assertEquals(back.shape, [8, 9, 3]);
+    assertEquals(await back.array(), await tf.round(tf.mul(image, 255)).array());
+    const v = tf.variable([1, 2]);
+    assertStringIncludes((await inNotebook(v))["text/html"], "<td>2</td>");
+    v.dispose();
+  },
+);
+
+testOnDevices("pictures of sessions show what is joined, and what is read back", (device) => {
+  const g = new tf.Graph();
+  const session = new tf.Session({ graph: g });
+  g.asDefault(() => {
+    const x = tf.placeholder("float32", [64, 64], "x");
+    const y = tf.device(
+      device === "webgpu" ? "/GPU:0" : "/CPU:0",
+      () => tf.tanh(tf.add(tf.matMul(x, x), 1)),
+    );
+    tf.numpyFunction(
+      function sharpen(a: tf.NdArray) {
+        return a;
+      },
+      [y],
+      tf.TensorSpec([64, 64], "float32"),
+    );
+  });
+  const svg = tf.toSvg(g, { session });
+  assertStringIncludes(svg, "joined MatMul·");
+  assertStringIncludes(svg, "sharpen()");
+  assertEquals(svg.includes('class="readback"'), device === "webgpu");
+  // What is fed takes the place of what leads to it.
+  const fed = tf.toSvg(g, {
+    session,
+    feeds: [g.operations.find((op) => op.type === "Tanh")!.outputs[0]],
+  });
+  assertEquals(fed.includes("MatMul"), false);
+  assertStringIncludes(fed, "sharpen()");
+  assertThrows(() => tf.toSvg(new tf.Graph(), { session }), tf.ValueError, "another graph");
+});
+
+Deno.test("template literals write graphs and sessions as the console does", () => {
+  const g = graph(), session = new tf.Session({ graph: g });
+  assertEquals([`${g}`, `${session}`], [Deno.inspect(g), Deno.inspect(session)]);
+});
+
+Deno.test("minified builds show the same", async () => {
+  const program = `import * as tf from "@weft/weft";
+const show = (x) => x[Symbol.for("nodejs.util.inspect.custom")]();
+const g = new tf.Graph();
+const op = g.asDefault(() => tf.neg(tf.placeholder("float32", [2], "x"))).operation;
+export const texts = [tf.tensor([1, 2]), tf.variable([3], true, "v"), new tf.NdArray("int32", [1], [7]), op, g,
+  new tf.Session({ graph: g }), tf.data.range(0, 3), tf.function((x) => x, { name: "f" }),
+].map(show).concat(JSON.stringify(tf.tensor([[1], [2]])));`;
+  const root = new URL("../../", import.meta.url);
+  const texts = async (minify: boolean): Promise<string[]> => {
+    const { outputFiles } = await build({
+      stdin: { contents: program, resolveDir: fromFileUrl(root) },
+      alias: { "@weft/weft": fromFileUrl(new URL("mod.ts", root)) },
+      bundle: true,
+      format: "esm",
+      write: false,
+      minify,
+    });
+    const url = URL.createObjectURL(
+      new Blob([outputFiles[0].text], { type: "text/javascript" }),
+    );
+    const { texts } = await import(url);
+    URL.revokeObjectURL(url);
+    return texts;
+  };
+  try {
+    const plain = await texts(false);
+    assertEquals(plain.length, 9);
+    assert(plain.every((text) => !text.includes("[object")), plain.join("\n"));
+    assertEquals(await texts(true), plain);
+  } finally {
+    await stop();
+  }
 });
 
 Deno.test("console.log() of a dataset is its text", () => {

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testOnGpu } from "../devices.ts";
 import { affine, model, node, placeholder, type, weight } from "./models.ts";
 
 const rows = (t: unknown): Promise<unknown> => (t as tf.Tensor).array() as Promise<unknown>;
@@ -213,5 +213,18 @@ testOnDevices("int64 becomes int32, and is wide where an op takes nothing else",
   ]) as tf.Tensor[];
   assertEquals([where.dtype, count.dtype], ["int32", "int32"]);
   assertEquals([await rows(where), await rows(count)], [[[0], [2]], 2]);
+  m.dispose();
+});
+
+testOnGpu("a model's nodes run on the GPU, whatever device TensorFlow left in them", async () => {
+  const at = (n: ReturnType<typeof node>) => ({ ...n, device: "/device:CPU:0" });
+  const m = await tf.loadGraphModel(model(
+    [placeholder("x", [-1, -1]), at(node("MatMul", "product", ["x", "x"]))],
+    {},
+  ));
+  const x = tf.ones([64, 64]);
+  const { result, readbacks } = await tf.profile(() => m.execute(x) as tf.Tensor);
+  assertEquals(readbacks, 0);
+  assert(result.device.endsWith("GPU:0"), result.device);
   m.dispose();
 });

@@ -5,7 +5,9 @@
 import type { Device, DeviceBuffer, PreparedKernel, Sequence } from "../../core/device.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { AssignVariableOp } from "../../ops/state/variable.ts";
-import { sameShape } from "../../core/shape.ts";
+import { bytesOf } from "../../core/dtype.ts";
+import { sameShape, sizeOf } from "../../core/shape.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { ofOp } from "../eager/launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
@@ -159,8 +161,10 @@ function runTraced(
   { node }: PlanStep,
   kernel: PreparedKernel,
   args: readonly (DeviceBuffer | undefined)[],
+  results: readonly ConcreteSpec[],
 ): DeviceBuffer[] {
-  const details = { op: node.def.name, kernel: kernel.name };
+  const bytes = results.reduce((sum, { dtype, shape }) => sum + bytesOf(dtype, sizeOf(shape)), 0);
+  const details = { op: node.def.name, kernel: kernel.name, bytes };
   return traced({ name: node.name, category: "step", details }, () => kernel.run(args));
 }
 
@@ -272,7 +276,7 @@ class Prepared {
       for (; done < work.length; done++) {
         const { step, kernel, from, args, to, frees, drops } = work[done];
         for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
-        const made = tracer === null ? kernel.run(args) : runTraced(step, kernel, args);
+        const made = tracer === null ? kernel.run(args) : runTraced(step, kernel, args, to.map((r) => specs[r]));
         for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
         for (let i = 0; i < frees.length; i++) device.free(buffers[frees[i]], specs[frees[i]]);
         if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }

@@ -1,0 +1,3 @@
+/** jax-js, for the page that times it. */
+
+export * from "@jax-js/jax";
