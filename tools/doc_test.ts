@@ -16,7 +16,7 @@ const EXAMPLE = /^[ *]*```(ts|typescript|tsx|js|javascript|jsx)\b(?!.*\bignore\b
 async function main(args: readonly string[]): Promise<number> {
   enterRoot();
   prepareWebGpu();
-  const modules = ["mod.ts", ...list("src", ".ts"), "README.md"];
+  const modules = ["mod.ts", ...list("src", ".ts"), "README.md", ...list("docs", ".md")];
   // Files without examples would only cost time.
   const files = args.length > 0 ? args : modules.filter((file) => {
     return exists(file) && EXAMPLE.test(Deno.readTextFileSync(file));

@@ -16,10 +16,7 @@ export interface Network {
   readonly loss: tf.Tensor;
   readonly hits: tf.Tensor;
   readonly step: tf.Operation;
-  /** All variables, the optimizer's too; what they are given back from is fed to places of theirs. */
-  readonly variables: readonly tf.Tensor[];
-  readonly places: readonly tf.Tensor[];
-  readonly giveBack: tf.Operation;
+  readonly variables: readonly tf.Variable[];
   /** The picture of what leads to the loss. */
   readonly svg: string;
 }
@@ -36,8 +33,9 @@ export function buildNetwork(
 ): Network {
   const filter1 = weights([3, 3, 1, 8], 9), bias1 = tf.variable(tf.zeros([8]));
   const filter2 = weights([3, 3, 8, 16], 72), bias2 = tf.variable(tf.zeros([16]));
-  const matrix = weights([784, 10], 784), bias3 = tf.variable(tf.zeros([10]));
-  const variables = [filter1, bias1, filter2, bias2, matrix, bias3];
+  const matrix1 = weights([784, 64], 784), bias3 = tf.variable(tf.zeros([64]));
+  const matrix2 = weights([64, 10], 64), bias4 = tf.variable(tf.zeros([10]));
+  const variables = [filter1, bias1, filter2, bias2, matrix1, bias3, matrix2, bias4];
   const graph = new tf.Graph();
   return graph.asDefault(() => {
     const images = tf.placeholder("uint8", [null, 28, 28], "images");
@@ -50,7 +48,9 @@ export function buildNetwork(
       tf.maxPool(tf.relu(tf.add(tf.conv2d(x, filter, 1, "same"), bias)), 2, 2, "same");
     const pixels = tf.expandDims(tf.div(tf.cast(prepared, "float32"), 255), -1);
     const features = layer(layer(pixels, filter1, bias1), filter2, bias2);
-    const logits = tf.add(tf.matMul(tf.reshape(features, [-1, 784]), matrix), bias3);
+    const flat = tf.reshape(features, [-1, 784]);
+    const hidden = tf.relu(tf.add(tf.matMul(flat, matrix1), bias3));
+    const logits = tf.add(tf.matMul(hidden, matrix2), bias4);
     const digits = tf.cast(labels, "int32");
     const loss = tf.mean(tf.sparseSoftmaxCrossEntropyWithLogits({ labels: digits, logits }));
     const hits = tf.sum(tf.cast(tf.equal(tf.argMax(logits, -1), digits), "int32"));
@@ -61,11 +61,7 @@ export function buildNetwork(
       variables.map(({ name }, i) => ({ name, tensor: gradients[i]! })),
     ) as tf.Operation;
     const initializer = tf.compat.v1.globalVariablesInitializer();
-    const all = tf.compat.v1.globalVariables();
-    const places = all.map(({ dtype, shape }) => tf.placeholder(dtype, shape));
-    const giveBack = tf.group(...all.map((v, i) => v.assign(places[i]!))) as tf.Operation;
-    const kept = { variables: all, places, giveBack };
     const ends = { loss, hits, probabilities, step };
-    return { graph, initializer, images, labels, prepared, svg, ...ends, ...kept };
+    return { graph, initializer, images, labels, prepared, svg, variables, ...ends };
   });
 }
