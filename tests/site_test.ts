@@ -10,7 +10,7 @@ import { LESSONS } from "../examples/site/lessons.ts";
 import { PAGES as SITE_PAGES } from "../examples/site/pages.ts";
 import { findChromium } from "../tools/browser.ts";
 import { exists, read } from "../tools/files.ts";
-import { buildSite, serveSite } from "../tools/site.ts";
+import { buildSite, HEADERS, serveSite } from "../tools/site.ts";
 
 const found = await findChromium();
 const ignore = found === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";
@@ -428,6 +428,31 @@ await new tf.Session({ graph }).run(y, { feeds: new Map([[graph.getTensorByName(
   assertMatch((await page.textContent("#picture"))!, /\d in layer/);
   await page.uncheck("#fold");
   assertEquals(await page.locator("#picture g[class^=cpu]").count(), open);
+});
+
+test("pages run under a policy that allows no text to be compiled", async (page) => {
+  const response = (await page.goto(`${home}/playground.html?device=cpu#own_ops`))!;
+  assertMatch((await response.headerValue("content-security-policy"))!, /^default-src 'self'; /);
+  await textOf(page, "status", / ms on the CPU/);
+  // The policy is in force, and worker threads share memory.
+  await runProgram(page, 'console.log(crossOriginIsolated);\nnew Function("return 1")();');
+  await textOf(page, "status", /^failed/);
+  assertMatch((await page.textContent("#output"))!, /^true.*EvalError/s);
+});
+
+test("pages run where they are not isolated, and memory is not shared", async (page) => {
+  const policy = "content-security-policy";
+  const server = serveSite(folder, { headers: { [policy]: HEADERS[policy]! } });
+  try {
+    await page.goto(`http://127.0.0.1:${server.addr.port}/playground.html?device=cpu#training`);
+    await textOf(page, "status", / ms on the CPU/);
+    assertMatch((await page.textContent("#output"))!, /told apart: \d+/);
+    await runProgram(page, "console.log(crossOriginIsolated);");
+    await textOf(page, "output", /^false$/);
+  } finally {
+    await page.goto("about:blank");
+    await server.shutdown();
+  }
 });
 
 test("a page tells where there is no WebGPU", async (page) => {

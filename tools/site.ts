@@ -44,7 +44,7 @@ const TYPES: Readonly<Record<string, string>> = {
  * What pages are served with: their own files alone, modules made of programs (`blob:`), and no evaluated text. Isolation lets the CPU
  * device share memory between threads.
  */
-const HEADERS: Readonly<Record<string, string>> = {
+export const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-cache",
   "content-security-policy":
     "default-src 'self'; script-src 'self' blob: 'wasm-unsafe-eval'; worker-src 'self' blob:",
@@ -92,8 +92,19 @@ function entryAliases(root: string, imports: Readonly<Record<string, string>>) {
   return Object.fromEntries(entries.map(([name, path]) => [name, root + path]));
 }
 
+/** How {@linkcode serveSite} serves. */
+export interface SiteOptions {
+  /** Where to listen. Default: where there is room. */
+  readonly port?: number;
+  /** What is said of each file beside its type. Default: {@linkcode HEADERS}. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** Serves a folder of pages on this machine alone. */
-export function serveSite(folder: string, port = 0): Deno.HttpServer<Deno.NetAddr> {
+export function serveSite(
+  folder: string,
+  { port = 0, headers = HEADERS }: SiteOptions = {},
+): Deno.HttpServer<Deno.NetAddr> {
   return Deno.serve({ hostname: "127.0.0.1", port, onListen: () => {} }, async (request) => {
     const { pathname } = new URL(request.url);
     const path = pathname.endsWith("/") ? `${pathname}index.html` : pathname;
@@ -102,7 +113,7 @@ export function serveSite(folder: string, port = 0): Deno.HttpServer<Deno.NetAdd
     try {
       const body = await Deno.readFile(folder + path);
       return new Response(body, {
-        headers: { ...HEADERS, "content-type": TYPES[extname(path)] ?? "text/plain" },
+        headers: { ...headers, "content-type": TYPES[extname(path)] ?? "text/plain" },
       });
     } catch {
       return new Response("Not found", { status: 404 });
@@ -121,7 +132,7 @@ if (import.meta.main) {
   await buildSite(`${Deno.cwd()}/${FOLDER}`);
   console.log(`${FOLDER}: written`);
   if (values.serve) {
-    const { addr } = serveSite(FOLDER, Number(values.port));
+    const { addr } = serveSite(FOLDER, { port: Number(values.port) });
     console.log(`http://localhost:${addr.port}/`);
   }
 }
