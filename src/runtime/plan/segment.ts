@@ -276,7 +276,9 @@ class Prepared {
       for (; done < work.length; done++) {
         const { step, kernel, from, args, to, frees, drops } = work[done];
         for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
-        const made = tracer === null ? kernel.run(args) : runTraced(step, kernel, args, to.map((r) => specs[r]));
+        const made = tracer === null
+          ? kernel.run(args)
+          : runTraced(step, kernel, args, to.map((r) => specs[r]));
         for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
         for (let i = 0; i < frees.length; i++) device.free(buffers[frees[i]], specs[frees[i]]);
         if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }
