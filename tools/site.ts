@@ -80,6 +80,7 @@ export async function buildSite(folder: string): Promise<void> {
       await Deno.copyFile(new URL(file, ROOT), `${folder}${file.slice(SOURCE.length)}`);
     }
   }
+  await Deno.copyFile(new URL("docs/plan.svg", ROOT), `${folder}/plan.svg`);
   for (const [file, text] of pages()) await Deno.writeTextFile(`${folder}/${file}`, text);
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());
   await copyFaceModel(folder);
