@@ -1,6 +1,45 @@
 /**
  * Weft: TensorFlow's graph runtime and script ops on WebGPU, in TypeScript.
  *
+ * Ops have TensorFlow.js's names and run at once, on the GPU where there is one, else in WebAssembly. {@linkcode function} compiles what
+ * they do into a graph; {@linkcode Graph} and {@linkcode Session} build and run graphs by hand; {@linkcode grad}, {@linkcode GradientTape}
+ * and {@linkcode gradients} differentiate all of them.
+ *
+ * A function of yours is an op too. {@linkcode numpyFunction} gives it arrays of the host, read back in one copy;
+ * {@linkcode pyFunction} gives it tensors and differentiates what it does.
+ *
+ * Reading is asynchronous, as a GPU's memory must be in browsers: `await t.data()`, `await t.array()`. Tensors are freed by
+ * {@linkcode tidy}, by `using _scope = tf.scope()`, or one by one.
+ *
+ * @example Tensors, a script in a compiled function, a gradient
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const x = tf.tensor([[3, 1], [2, 4]]);
+ * assertEquals(await tf.matMul(x, x).array(), [[11, 7], [14, 18]]);
+ *
+ * const sorted = (x: tf.Tensor) =>
+ *   tf.numpyFunction((a: tf.NdArray) => Float32Array.from(a.data as Float32Array).sort(), [x], "float32", {
+ *     shapeFn: (spec) => spec,
+ *   });
+ * const f = tf.function((x: tf.Tensor) => tf.sum(tf.mul(sorted(tf.square(x)), [1, 10, 100])));
+ * assertEquals(await (await f.async(tf.tensor([3, -1, 2]))).data(), Float32Array.of(941));
+ *
+ * assertEquals(await tf.grad((x) => tf.pow(x, 3))(tf.scalar(2)).array(), 12);
+ * ```
+ *
+ * @example A training loop
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ *
+ * const w = tf.variable([0]), optimizer = tf.train.sgd(0.1);
+ * const step = tf.function(() => optimizer.minimize(() => tf.sum(tf.square(tf.sub(w, 5))), true));
+ * for (let i = 0; i < 50; i++) (await step.async() as tf.Tensor).dispose();
+ * assert(Math.abs((await w.data())[0] as number - 5) < 1e-3);
+ * ```
+ *
  * @module
  */
 import "./src/modules_generated.ts";
