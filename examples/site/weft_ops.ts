@@ -1,3 +1,0 @@
-/** Ops of one's own, as programs of the playground import them. */
-
-export * from "@weft/weft/ops";
