@@ -1,5 +1,5 @@
-// Programs that people write with script ops, for bench/script.ts: augmentation, a tokeniser, a simulator. script_tensorflow.py has
-// the same ones.
+// Programs that people write with script ops, for bench/script.ts: augmentation, a tokeniser, look-ups, records, a simulator.
+// script_tensorflow.py has the same ones.
 
 import * as tf from "@weft/weft";
 
@@ -11,7 +11,7 @@ export interface ProgramRow {
   make(): { call(): unknown; free?(): unknown };
 }
 
-const IMAGES = 16, LINES = 1000, STEPS = 200;
+const IMAGES = 16, LINES = 1000, STEPS = 200, KEYS = 64, RECORDS = 1000;
 
 /**
  * A turn, a zoom and a change of colours, from a number of the call's own; each pixel is interpolated. It is sent to workers, so all
@@ -81,6 +81,53 @@ function tokenizer(
     },
   };
 }
+
+/** Keys that are looked up where an answer takes 2 ms, 16 at once. */
+const LOOK_UPS: ProgramRow = {
+  what: `tf.data, ${KEYS} look-ups of 2 ms, 16 at once`,
+  make() {
+    const lookUp = async (key: tf.NdArray): Promise<tf.NdArray> => {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      return key;
+    };
+    const dataset = tf.data.range(KEYS).map(
+      (key) => tf.numpyFunction(lookUp, [key], tf.TensorSpec([], "int32"), PURE),
+      { numParallelCalls: 16 },
+    );
+    return { call: () => drain(dataset) };
+  },
+};
+
+/** Records of a few features, as they are read from TFRecord files. */
+const EXAMPLES: ProgramRow = {
+  what: `tf.io.parseExample, ${RECORDS} records`,
+  make() {
+    const records = tf.tensor(
+      Array.from({ length: RECORDS }, (_, i) =>
+        tf.io.encodeExample({
+          x: Float32Array.from({ length: 16 }, (_, k) => i + k),
+          label: BigInt(i),
+          ids: Array.from({ length: i % 20 + 1 }, (_, k) => BigInt(k * i)),
+          name: `row${i}`,
+        })),
+      [RECORDS],
+      "string",
+    );
+    const features = {
+      x: tf.io.FixedLenFeature([16], "float32"),
+      label: tf.io.FixedLenFeature([], "int64"),
+      ids: tf.io.RaggedFeature("int64"),
+      name: tf.io.FixedLenFeature([], "string"),
+    };
+    return {
+      call() {
+        const { x, label, ids, name } = tf.io.parseExample(records, features);
+        for (const t of [x, label, ids, name]) t.dispose();
+      },
+      free: () => records.dispose(),
+    };
+  },
+};
 
 const VOCABULARY = new Map(WORDS.map((word, i) => [word, i + 2]));
 const idsOf = (line: string): number[] => line.split(" ").map((word) => VOCABULARY.get(word) ?? 1);
@@ -162,5 +209,7 @@ export const PROGRAMS: readonly ProgramRow[] = [
         PURE,
       )
     )),
+  LOOK_UPS,
+  EXAMPLES,
   ...SIMULATIONS,
 ];

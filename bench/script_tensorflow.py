@@ -148,7 +148,7 @@ for name, optimizer in (
 
 # The programs of bench/script_programs.ts.
 
-IMAGES, LINES, STEPS = 16, 1000, 200
+IMAGES, LINES, STEPS, KEYS, RECORDS = 16, 1000, 200, 64, 1000
 image = (np.arange(256 * 256 * 3) * 7 & 255).astype(np.uint8).reshape(256, 256, 3)
 images = np.stack([image] * IMAGES)
 generator = np.random.default_rng(1)
@@ -215,6 +215,37 @@ def in_batches(batch):
 name = f"tf.data, tokeniser, {LINES} lines "
 times[name + "one by one"] = microseconds(drain(slices(lines).map(one_by_one).padded_batch(100)))
 times[name + "in batches"] = microseconds(drain(slices(lines).batch(100).map(in_batches)))
+
+
+def look_up(key):
+    time.sleep(0.002)
+    return key
+
+
+def looked_up(key):
+    return tf.numpy_function(look_up, [key], tf.int32)
+
+
+keys = slices(np.arange(KEYS, dtype=np.int32))
+times[f"tf.data, {KEYS} look-ups of 2 ms, 16 at once"] = microseconds(drain(keys.map(looked_up, 16)))
+
+train = tf.train
+records = tf.constant([
+    train.Example(features=train.Features(feature={
+        "x": train.Feature(float_list=train.FloatList(value=[i + k for k in range(16)])),
+        "label": train.Feature(int64_list=train.Int64List(value=[i])),
+        "ids": train.Feature(int64_list=train.Int64List(value=[k * i for k in range(i % 20 + 1)])),
+        "name": train.Feature(bytes_list=train.BytesList(value=[b"row%d" % i])),
+    })).SerializeToString()
+    for i in range(RECORDS)
+])
+features = {
+    "x": tf.io.FixedLenFeature([16], tf.float32),
+    "label": tf.io.FixedLenFeature([], tf.int64),
+    "ids": tf.io.RaggedFeature(tf.int64),
+    "name": tf.io.FixedLenFeature([], tf.string),
+}
+times[f"tf.io.parseExample, {RECORDS} records"] = microseconds(lambda: tf.io.parse_example(records, features))
 
 
 def cart_pole():
