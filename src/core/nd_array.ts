@@ -154,7 +154,13 @@ export class NdArray {
    * ```
    */
   text(): string {
-    return decodeString(this.#bytes("text").item() as Uint8Array);
+    const { data, shape } = this.#bytes("text");
+    if (data.length === 1) return decodeString(data[0] as Uint8Array);
+    throw new ValueError(
+      `Cannot take text() of an array of shape ${
+        shapeText(shape)
+      }: it must hold exactly one string, take strings()`,
+    );
   }
 
   /**

@@ -2,6 +2,7 @@
  * print: values on the console, now or at each run of a graph. TensorFlow ops `StringFormat` and `PrintV2`.
  */
 import { apply1, type OpInput } from "../core/apply.ts";
+import type { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -12,13 +13,15 @@ import { decodeString, encodeString } from "../core/text.ts";
 import { currentGraph } from "../graph/graph.ts";
 import type { Operation } from "../graph/operation.ts";
 import { toInput } from "../ops/input.ts";
+import { RaggedTensor } from "../ops/ragged/ragged_tensor.ts";
+import { SparseTensor } from "../ops/ragged/sparse_tensor.ts";
 import { laterOr, print as printNow, symbolicPrint } from "../ops/host/print.ts";
 import { setHostOp } from "../runtime/session/run_context.ts";
 import { addToGraph } from "./in_graph.ts";
 import { summaryText } from "./summary.ts";
 
-/** Something to print: tensors and values, in any nest. */
-export type Printable = TensorLike | null | undefined | readonly Printable[] | {
+/** Something to print: tensors, ragged and sparse ones too, and values, in any nest. */
+export type Printable = TensorLike | CompositeTensor | null | undefined | readonly Printable[] | {
   readonly [key: string]: Printable;
 };
 
@@ -205,6 +208,15 @@ function templateOf(v: unknown, inputs: OpInput[], nested: boolean): (string | n
   if (isPlainObject(v) && !("shape" in v && "data" in v)) {
     const entries = Object.entries(v).map(([k, e]) => [`'${k}': `, ...templateOf(e, inputs, true)]);
     return ["{", ...listed(entries), "}"];
+  }
+  if (v instanceof SparseTensor) {
+    inputs.push(...v.components as OpInput[]);
+    return ["SparseTensor(indices=", null, ", values=", null, ", shape=", null, ")"];
+  }
+  if (v instanceof RaggedTensor) {
+    inputs.push(...v.components as OpInput[]);
+    const splits = v.nestedRowSplits.flatMap(() => [", rowSplits=", null]);
+    return ["RaggedTensor(values=", null, ...splits, ")"];
   }
   if (typeof v === "function" || typeof v === "symbol") {
     throw new TypeError(`Cannot print ${describe(v)}: wanted tensors, values, lists and objects`);

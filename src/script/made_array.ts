@@ -1,21 +1,27 @@
 /**
  * `ctx.array`: results that bodies make, here and in workers.
  */
-import { toNdArray } from "../core/convert.ts";
-import { type DType, dtypeOfArray } from "../core/dtype.ts";
+import { describe, toNdArray } from "../core/convert.ts";
+import { asDType, type DType, dtypeOfArray } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { shapeText, sizeOf } from "../core/shape.ts";
 
 /**
  * Elements in row-major order as an array of this shape; typed arrays are not copied. `declared` is the dtype of plain numbers, null
- * for float32. Throws `ValueError` where the size is not that of the shape.
+ * for float32. Throws `ValueError` where the size is not that of the shape, `TypeError` for what holds no elements.
  */
 export function madeArray(
   shape: readonly number[],
   data: ArrayLike<unknown>,
   declared: DType | null,
 ): NdArray {
+  if (data === null || typeof data !== "object" || typeof data.length !== "number") {
+    throw new TypeError(
+      `Cannot make an array of ${describe(data)}: wanted its elements, in a list or a typed array`,
+    );
+  }
+  if (declared !== null) declared = asDType(declared);
   const isTyped = data instanceof NdArray || dtypeOfArray(data) !== undefined;
   const takesOwn = isTyped && declared !== "bool";
   const isNumbers = typeof data[0] === "number" || typeof data[0] === "bigint";

@@ -39,6 +39,12 @@ function isShaped(v: unknown): v is Shaped {
     v.dtype === undefined;
 }
 
+/** True for several typed arrays where one value of at least two dimensions is declared: they are its rows. */
+function isRows(list: readonly unknown[], declared: PartialShape): boolean {
+  return list.length > 1 && (declared?.length ?? 0) > 1 &&
+    list.every((row) => ArrayBuffer.isView(row) && dtypeOfArray(row) !== undefined);
+}
+
 /** A body's result as one value per declared output. Throws `InvalidArgumentError` with TensorFlow's count message. */
 export function splitResult(script: Script, result: unknown): readonly unknown[] {
   const { specs, structure, single } = script.outputs;
@@ -64,6 +70,7 @@ export function splitResult(script: Script, result: unknown): readonly unknown[]
         isTyped(v) && !(v instanceof Uint8Array && specs[0].dtype === "string")
       )
     ) {
+      if (isRows(result, specs[0].shape)) return leafValues(script, structure, result);
       if (result.length !== 1) throw count(result.length);
       return leafValues(script, structure, result[0]);
     }
@@ -143,11 +150,18 @@ function leafValues(script: Script, declared: unknown, value: unknown): readonly
 
 function typeName(v: unknown): string {
   if (v === null || typeof v !== "object") return v === null ? "null" : typeof v;
-  return (v as { constructor?: { name?: string } }).constructor?.name ?? "object";
+  // Generators have a constructor without a name.
+  return (v as { constructor?: { name?: string } }).constructor?.name ||
+    Object.prototype.toString.call(v).slice(8, -1);
 }
 
 function unsupported(v: unknown): InternalError {
-  return new InternalError(`Unsupported object type ${typeName(v)}`);
+  const isIterable = typeof (v as Partial<Iterable<unknown>>)?.[Symbol.iterator] === "function";
+  return new InternalError(
+    `Unsupported object type ${typeName(v)}${
+      isIterable ? ": return a list of what it iterates over, [...values]" : ""
+    }`,
+  );
 }
 
 /** Static shapes that the results of one call must keep to: declared ones, and what `shapeFn` makes of the actual inputs. */

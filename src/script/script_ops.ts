@@ -1,9 +1,10 @@
 /**
  * The script ops themselves: PyFunc, PyFuncStateless, EagerPyFunc. Their kernel is the user's function.
  */
+import { describe } from "../core/convert.ts";
 import { type DType, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef } from "../core/op.ts";
-import type { PartialShape } from "../core/shape.ts";
+import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
@@ -48,13 +49,32 @@ const vjpRule: GradRule = {
       { inputs: list("input", ctx.inputs.length), outputs: list("output", ctx.outputs.length) },
       ...dys,
     );
-    const grads = given === null || given instanceof Tensor ? [given] : [...given];
-    if (grads.length !== ctx.inputs.length) {
-      throw new ValueError(
-        `vjp of ${script.token} returned ${grads.length} gradients, wanted one for each of ${ctx.inputs.length} inputs`,
+    const name = script.func.name || script.token;
+    const grads = given === null || given instanceof Tensor ? [given] : given;
+    if (!Array.isArray(grads)) {
+      throw new TypeError(
+        `vjp of ${name} returned ${
+          describe(grads)
+        }, wanted a tensor or null for each of ${ctx.inputs.length} inputs`,
       );
     }
-    return grads.map((g, i) => (isTrainable(ctx.inputs[i].dtype) ? g : null));
+    if (grads.length !== ctx.inputs.length) {
+      throw new ValueError(
+        `vjp of ${name} returned ${grads.length} gradients, wanted one for each of ${ctx.inputs.length} inputs`,
+      );
+    }
+    return grads.map((g: unknown, i) => {
+      const { dtype, shape } = ctx.inputs[i];
+      if (!isTrainable(dtype) || g === null || g === undefined) return null;
+      if (!(g instanceof Tensor) || g.dtype !== dtype || !compatible(shape, g.staticShape)) {
+        throw new ValueError(
+          `vjp of ${name} returned ${
+            g instanceof Tensor ? `${g.dtype}${shapeText(g.staticShape)}` : describe(g)
+          } as the gradient of input ${i}, which is ${dtype}${shapeText(shape)}`,
+        );
+      }
+      return g;
+    });
   },
 };
 

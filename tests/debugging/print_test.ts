@@ -173,6 +173,19 @@ const TAPS: Readonly<Record<string, (look: tf.TapFunction) => Any>> = {
   },
 };
 
+testOnDevices("print() writes ragged and sparse tensors, eagerly and at each run", async () => {
+  const show = (n: Any) => {
+    const rows = tf.RaggedTensor.fromRowSplits(tf.stack([n, 2, 3]), [0, 1, 3]);
+    tf.print({ rows }, new tf.SparseTensor([[0, 1]], tf.stack([n]), [2, 2]));
+    return n;
+  };
+  const text = (n: number) =>
+    `{'rows': RaggedTensor(values=[${n} 2 3], rowSplits=[0 1 3])} SparseTensor(indices=[[0 1]], values=[${n}], shape=[2 2])`;
+  const f = tf.function(show);
+  assertEquals(await printed(() => show(f32(1))), [text(1)]);
+  assertEquals(await printed(() => (f(f32(4)), f(f32(5)))), [text(4), text(5)]);
+});
+
 testOnDevices("tap() calls its function at each run, and gives the value on", async () => {
   for (const [place, run] of Object.entries(TAPS)) {
     const seen: unknown[] = [];

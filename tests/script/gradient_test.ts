@@ -295,6 +295,36 @@ testOnDevices("vjp must return one gradient per input", async () => {
   );
 });
 
+testOnDevices("vjp must return tensors of the inputs' shapes and dtypes, or null", async () => {
+  const score = (a: N) => a;
+  const slope = (vjp: Any) =>
+    errorOf(() =>
+      evaluate(() => {
+        const x = tf.constant([1, 2]);
+        return tf.gradients(tf.numpyFunction(score, [x], tf.TensorSpec([2]), { vjp }), [x]);
+      })
+    );
+  const cases: [(dy: T) => unknown, RegExp][] = [
+    [
+      () => 5,
+      /vjp of score returned 5 of type number, wanted a tensor or null for each of 1 inputs/,
+    ],
+    [() => undefined, /vjp of score returned undefined, wanted a tensor or null/],
+    [
+      () => [5],
+      /vjp of score returned 5 of type number as the gradient of input 0, which is float32\[2\]/,
+    ],
+    [
+      (dy) => [tf.sum(dy)],
+      /returned float32\[\] as the gradient of input 0, which is float32\[2\]/,
+    ],
+    [(dy) => [tf.cast(dy, "int32")], /returned int32\[2\] as the gradient of input 0/],
+  ];
+  for (const [vjp, message] of cases) {
+    assertMatch((await slope((_: unknown, dy: T) => vjp(dy))).message, message);
+  }
+});
+
 testOnDevices("strictGradients makes an input without a gradient an error", async () => {
   const cut = (x: T) => tf.mul(tf.stopGradient(x), 2);
   const error = await errorOf(() =>

@@ -35,6 +35,8 @@ const spec = tf.TensorSpec;
 
 /** What a body returns, what it declares, and what that is. */
 const FORMS: readonly (readonly [string, (ctx: tf.ScriptContext) => unknown, Any, unknown])[] = [
+  ["rows as typed arrays", () => [F(1, 2), F(3, 4)], spec([2, 2], "float32"), [[1, 2], [3, 4]]],
+  ["rows as typed arrays of any number", () => [I(1), I(2)], spec([null, 1], "int32"), [[1], [2]]],
   ["{ shape, data } of a typed array", () => ({ shape: [2, 1], data: F(1, 2) }), "float32", [
     [1],
     [2],
@@ -111,6 +113,21 @@ testOnDevices("pyFunction() takes results in any honest form", async () => {
   }
 });
 
+testOnDevices("results that are no arrays are refused by name", async () => {
+  const cases: [() => unknown, RegExp][] = [
+    [function* () {
+      yield 1;
+    }, /Unsupported object type Generator: return a list of what it iterates over/],
+    [() => new Set([1]), /Unsupported object type Set: return a list/],
+    [() => new Date(0), /Unsupported object type Date$/m],
+  ];
+  for (const [body, message] of cases) {
+    const e = await errorOfBoth(() => tf.numpyFunction(body, [1], "float32"));
+    assert(e instanceof tf.errors.InternalError, `${e}`);
+    assertMatch(e.message, message);
+  }
+});
+
 const REFUSED: readonly (readonly [(ctx: tf.ScriptContext) => unknown, Any, RegExp])[] = [
   [() => ({ shape: [3], data: F(1) }), "float32", /has shape \[3\] and 1 elements: its shape must/],
   [() => ({ shape: [-1], data: F(1) }), "float32", /has shape \[-1\] and 1 elements/],
@@ -128,6 +145,12 @@ const REFUSED: readonly (readonly [(ctx: tf.ScriptContext) => unknown, Any, RegE
   [() => [1, 2, 3, 4], spec([2, 2], "float32"), /has shape \[4\]/],
   [() => [], spec([2], "float32"), /has shape \[0\]/],
   [(ctx) => ctx.array([3], [1]), "float32", /Cannot make an array of shape \[3\]/],
+  [(ctx) => ctx.array([3], undefined as Any), "float32", /Cannot make an array of undefined/],
+  [(ctx) => ctx.array([3], 5 as Any), "float32", /array of 5 of type number: wanted its elements/],
+  [(ctx) => ctx.array([1], [1], "f32" as Any), "float32", /"f32" to a TensorFlow DType/],
+  [() => [F(1, 2), F(3)], spec([2, 2], "float32"), /ragged nested array/],
+  [() => [F(1), F(2)], spec([2], "float32"), /returns 2 values/],
+  [() => [F(1), F(2)], "float32", /returns 2 values/],
   [(ctx) => ctx.array([0.5], []), "float32", /wanted non-negative integers/],
 ];
 
@@ -174,7 +197,11 @@ testOnDevices("text() and strings() read string arrays, and strings go back as U
 Deno.test("text() and strings() say what they cannot read", () => {
   const two = new tf.NdArray("string", [2], [Uint8Array.of(0xff), new Uint8Array()]);
   assertEquals(two.strings(), ["\ufffd", ""]);
-  assertThrows(() => two.text(), tf.ValueError, "exactly one element");
+  assertThrows(
+    () => two.text(),
+    tf.ValueError,
+    "Cannot take text() of an array of shape [2]: it must hold exactly one string, take strings()",
+  );
   assertThrows(
     () => tf.NdArray.zeros("uint8", []).text(),
     TypeError,
