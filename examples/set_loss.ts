@@ -19,6 +19,7 @@ export function assign(
   cost: (row: number, column: number) => number,
   [rows, columns]: readonly [number, number],
 ): Int32Array {
+  if (rows > columns) throw new RangeError(`Cannot assign ${rows} rows to ${columns} columns`);
   const u = new Float64Array(rows + 1), v = new Float64Array(columns + 1);
   const rowOf = new Int32Array(columns + 1);
   for (let row = 1; row <= rows; row++) {

@@ -316,7 +316,12 @@ const RANGE: Partial<Record<DType, readonly [number | bigint, number | bigint]>>
 function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
   const kind = DTYPES[dtype].kind;
   const fail = (leaf: unknown): never => {
-    throw new TypeError(`Cannot convert ${describe(leaf)} to ${dtype}`);
+    const isArray = typeof (leaf as { item?: unknown } | null | undefined)?.item === "function";
+    throw new TypeError(
+      `Cannot convert ${describe(leaf)} to ${dtype}${
+        isArray ? ": of arrays in a list take item(), or join them by tf.stack()" : ""
+      }`,
+    );
   };
   if (kind === "handle") return (leaf) => leaf;
   if (kind === "string") {

@@ -2,7 +2,7 @@
  * Stages that put consecutive elements under a new leading axis.
  */
 import { CompositeSpec, leafSpecs } from "../core/composite.ts";
-import { packAs } from "../core/nest.ts";
+import { packAs, structureText } from "../core/nest.ts";
 import { encodeString } from "../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";
 import { DataLossError, InvalidArgumentError, ValueError } from "../core/errors.ts";
@@ -183,7 +183,11 @@ function openDims(wanted: NonNullable<PartialShape>, given: PartialShape): Parti
 function componentsOf(nest: unknown, structure: unknown, what: string): unknown[] {
   const leaves = leavesIn(structure, nest);
   if (leaves === null) {
-    throw new TypeError(`Cannot use ${what}: it must have the structure of the elements`);
+    throw new TypeError(
+      `Cannot use ${what}: it must have the structure of the elements, ${
+        structureText(structure)
+      }, received ${structureText(nest)}`,
+    );
   }
   return leaves;
 }

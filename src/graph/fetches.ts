@@ -16,7 +16,7 @@ export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operatio
     throw new TypeError(
       `Argument \`fetch\` = ${given} has invalid type "${
         given === null ? "null" : "undefined"
-      }". Cannot be null`,
+      }". Cannot be null: of what no gradient reaches, gradients() gives null`,
     );
   }
   const f = given instanceof Tensor ? valueIn(graph, given, "fetch") : given;

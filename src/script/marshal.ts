@@ -177,6 +177,18 @@ export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readon
   );
 }
 
+/** Which declared value is meant; in a record by its key too. */
+function nthValue({ token, outputs: { structure } }: Script, i: number): string {
+  const paths = (s: unknown, at: string): string[] => {
+    if (s instanceof CompositeSpec) return s.components.map(() => at);
+    if (Array.isArray(s)) return s.flatMap((e, k) => paths(e, at && `${at}[${k}]`));
+    if (!isPlainObject(s)) return [at];
+    return Object.keys(s).sort().flatMap((key) => paths(s[key], at ? `${at}.${key}` : key));
+  };
+  const path = paths(structure, "")[i];
+  return `${i}-th value returned by ${token}${path ? ` (${path})` : ""}`;
+}
+
 /** How a numpy-style result is taken. */
 export interface ResultOptions {
   /** The static shape it must keep to. */
@@ -237,7 +249,7 @@ function shapedResult(script: Script, i: number, { shape, data }: Shaped): NdArr
     return flat.reshape([...shape]);
   }
   throw new InvalidArgumentError(
-    `ValueError: ${i}-th value returned by ${script.token} has shape ${
+    `ValueError: ${nthValue(script, i)} has shape ${
       shapeText(shape)
     } and ${flat.size} elements: its shape must be non-negative integers whose product is that number`,
   );
@@ -275,9 +287,7 @@ function plainResult(script: Script, i: number, value: unknown, dtype: DType): N
   } catch (e) {
     if (!(e instanceof TypeError || e instanceof RangeError)) throw e;
     throw new InvalidArgumentError(
-      `${e.name}: ${e.message}: ${i}-th value returned by ${script.token} must fit ${
-        DTYPES[dtype].tfName
-      }`,
+      `${e.name}: ${e.message}: ${nthValue(script, i)} must fit ${DTYPES[dtype].tfName}`,
       { cause: e },
     );
   }
@@ -339,9 +349,7 @@ function* leavesOf(v: unknown): Generator<unknown> {
 function checkDType(script: Script, i: number, actual: DType, wanted: DType): void {
   if (actual === wanted) return;
   throw new InvalidArgumentError(
-    `${i}-th value returned by ${script.token} is ${DTYPES[actual].tfName}, but expects ${
-      DTYPES[wanted].tfName
-    }`,
+    `${nthValue(script, i)} is ${DTYPES[actual].tfName}, but expects ${DTYPES[wanted].tfName}`,
   );
 }
 
@@ -354,7 +362,7 @@ function checkShape(
 ): void {
   if (compatible(declared, actual)) return;
   throw new InvalidArgumentError(
-    `${i}-th value returned by ${script.token} has shape ${
+    `${nthValue(script, i)} has shape ${
       shapeText(actual)
     }, which is not compatible with the declared shape ${shapeText(declared)}`,
   );
@@ -375,7 +383,7 @@ export function eagerResult(
     throw new InvalidArgumentError(
       `ValueError: Attempt to convert a value (${describe(value)}) with an unsupported type (${
         typeName(value)
-      }) to a Tensor: ${i}-th value returned by ${script.token}`,
+      }) to a Tensor: ${nthValue(script, i)}`,
     );
   }
 }
@@ -394,14 +402,14 @@ function tensorResult(script: Script, i: number, value: Tensor, shape: PartialSh
   }
   if (value.isDisposed) {
     throw new InvalidArgumentError(
-      `ValueError: ${i}-th value returned by ${script.token} is a disposed tensor: ${value}`,
+      `ValueError: ${nthValue(script, i)} is a disposed tensor: ${value}`,
     );
   }
   if (value.dtype !== dtype) {
     throw new InvalidArgumentError(
-      `ValueError: Tensor conversion requested dtype ${dtype} for Tensor with dtype ${value.dtype}: ${i}-th value returned by ${script.token} is ${
-        DTYPES[value.dtype].tfName
-      }, but expects ${DTYPES[dtype].tfName}`,
+      `ValueError: Tensor conversion requested dtype ${dtype} for Tensor with dtype ${value.dtype}: ${
+        nthValue(script, i)
+      } is ${DTYPES[value.dtype].tfName}, but expects ${DTYPES[dtype].tfName}`,
     );
   }
   checkShape(script, i, value.shape, shape);

@@ -101,7 +101,8 @@ Deno.test("paddedBatch() refuses shapes that do not hold the elements", async ()
       [{ paddingValues: { w: 1, m: 2 } }, "paddingValues"],
     ] as const
   ) {
-    const error = `Cannot use ${what}: it must have the structure of the elements`;
+    const error =
+      `Cannot use ${what}: it must have the structure of the elements, {n:.,w:.}, received`;
     assertThrows(() => named.paddedBatch(2, options), TypeError, error);
   }
   assertThrows(

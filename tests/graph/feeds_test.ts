@@ -108,6 +108,29 @@ Deno.test({
   },
 });
 
+testOnDevices("an empty list feeds no rows, whatever the axes below are", async () => {
+  const graph = new tf.Graph();
+  const xs = graph.asDefault(() =>
+    ([[null, 7], [null], [0, 2], [null, null], null, [3], []] as const).map((shape) =>
+      tf.placeholder("float32", shape)
+    )
+  );
+  await using sess = new tf.Session({ graph });
+  const shapes = [[0, 7], [0], [0, 2], [0, 0], [0]];
+  for (const [i, shape] of shapes.entries()) {
+    const y = graph.asDefault(() => tf.add(xs[i], 1));
+    const out = await sess.run(y, { feeds: new Map([[xs[i], []]]) }) as tf.NdArray;
+    assertEquals(out.shape, shape);
+  }
+  for (const x of xs.slice(shapes.length)) {
+    await assertRejects(
+      () => sess.run(x, { feeds: new Map([[x, []]]) }),
+      tf.ValueError,
+      "Cannot feed value of shape (0,)",
+    );
+  }
+});
+
 Deno.test("feeds of another dtype are widened where nothing is lost, and refused elsewhere", async () => {
   const good: [from: tf.DType, to: tf.DType][] = [
     ["int32", "float32"],

@@ -113,6 +113,29 @@ testOnDevices("pyFunction() takes results in any honest form", async () => {
   }
 });
 
+testOnDevices(
+  "of several results the one that does not fit is named by its place and key",
+  async () => {
+    const Tout = { boxes: spec([null, 4]), more: [{ label: "int32" }, "float32"] } as const;
+    const good = { boxes: [], more: [{ label: 1 }, 2] };
+    const cases: [unknown, RegExp][] = [
+      [{ ...good, boxes: F(1, 2) }, /^0-th value returned by pyfunc_\d+ \(boxes\) has shape \[2\]/],
+      [
+        { ...good, more: [{ label: F(1) }, 2] },
+        /^1-th value returned by pyfunc_\d+ \(more\[0\]\.label\) is float/,
+      ],
+      [
+        { ...good, more: [{ label: 1 }, I(1)] },
+        /^2-th value returned by pyfunc_\d+ \(more\[1\]\) is int32/,
+      ],
+    ];
+    for (const [result, message] of cases) {
+      const e = await errorOfBoth(() => tf.numpyFunction(() => result, [], Tout).more[1]);
+      assertMatch(e.message, message);
+    }
+  },
+);
+
 testOnDevices("results that are no arrays are refused by name", async () => {
   const cases: [() => unknown, RegExp][] = [
     [function* () {

@@ -103,8 +103,15 @@ function arrayFor(t: SymbolicTensor, value: TensorLike): NdArray {
     }
     throw e;
   }
+  if (Array.isArray(value) && value.length === 0) array = emptyFor(t, array);
   checkShape(t, array.shape);
   return array;
+}
+
+/** An empty list says nothing of the axes below the first. */
+function emptyFor({ staticShape }: SymbolicTensor, array: NdArray): NdArray {
+  const shape = staticShape?.map((d) => d ?? 0) ?? [0];
+  return staticShape?.[0] === null || shape[0] === 0 ? array.reshape(shape) : array;
 }
 
 function checkShape(t: SymbolicTensor, shape: readonly number[]): void {
