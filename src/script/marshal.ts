@@ -14,6 +14,7 @@ import { Tensor } from "../core/tensor.ts";
 import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
 import { copyArray } from "../runtime/session/run_value.ts";
 import { outputShapes, type Script } from "./script.ts";
+import { nthValue, typeName, unsupported } from "./script_errors.ts";
 
 /** The arguments of a call: `inp`'s nest with values in it. */
 export function packArguments(script: Script, values: readonly unknown[]): readonly unknown[] {
@@ -148,22 +149,6 @@ function leafValues(script: Script, declared: unknown, value: unknown): readonly
   );
 }
 
-function typeName(v: unknown): string {
-  if (v === null || typeof v !== "object") return v === null ? "null" : typeof v;
-  // Generators have a constructor without a name.
-  return (v as { constructor?: { name?: string } }).constructor?.name ||
-    Object.prototype.toString.call(v).slice(8, -1);
-}
-
-function unsupported(v: unknown): InternalError {
-  const isIterable = typeof (v as Partial<Iterable<unknown>>)?.[Symbol.iterator] === "function";
-  return new InternalError(
-    `Unsupported object type ${typeName(v)}${
-      isIterable ? ": return a list of what it iterates over, [...values]" : ""
-    }`,
-  );
-}
-
 /** Static shapes that the results of one call must keep to: declared ones, and what `shapeFn` makes of the actual inputs. */
 export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readonly PartialShape[] {
   if (!script.shapeFn) return script.outputs.shapes;
@@ -175,18 +160,6 @@ export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readon
         : { dtype: x.dtype, shape: x.shape, value: x }
     ),
   );
-}
-
-/** Which declared value is meant; in a record by its key too. */
-function nthValue({ token, outputs: { structure } }: Script, i: number): string {
-  const paths = (s: unknown, at: string): string[] => {
-    if (s instanceof CompositeSpec) return s.components.map(() => at);
-    if (Array.isArray(s)) return s.flatMap((e, k) => paths(e, at && `${at}[${k}]`));
-    if (!isPlainObject(s)) return [at];
-    return Object.keys(s).sort().flatMap((key) => paths(s[key], at ? `${at}.${key}` : key));
-  };
-  const path = paths(structure, "")[i];
-  return `${i}-th value returned by ${token}${path ? ` (${path})` : ""}`;
 }
 
 /** How a numpy-style result is taken. */

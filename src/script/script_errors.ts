@@ -1,10 +1,13 @@
 /**
  * From what a body throws, and from results that do not fit, to TensorFlow's error classes.
  */
+import { CompositeSpec } from "../core/composite.ts";
 import * as errors from "../core/errors.ts";
 import { OpError } from "../core/errors.ts";
+import { isPlainObject } from "../core/nest.ts";
 import { trimStack, userFrames } from "../core/user_stack.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
+import type { Script } from "./script.ts";
 
 /** Where a body was called. */
 export interface ScriptPlace {
@@ -107,4 +110,34 @@ function textOf(thrown: unknown): string {
   } catch {
     return Object.prototype.toString.call(thrown);
   }
+}
+
+/** Which declared value is meant; in a record by its key too. */
+export function nthValue({ token, outputs: { structure } }: Script, i: number): string {
+  const paths = (s: unknown, at: string): string[] => {
+    if (s instanceof CompositeSpec) return s.components.map(() => at);
+    if (Array.isArray(s)) return s.flatMap((e, k) => paths(e, at && `${at}[${k}]`));
+    if (!isPlainObject(s)) return [at];
+    return Object.keys(s).sort().flatMap((key) => paths(s[key], at ? `${at}.${key}` : key));
+  };
+  const path = paths(structure, "")[i];
+  return `${i}-th value returned by ${token}${path ? ` (${path})` : ""}`;
+}
+
+/** What a value is called. */
+export function typeName(v: unknown): string {
+  if (v === null || typeof v !== "object") return v === null ? "null" : typeof v;
+  // Generators have a constructor without a name.
+  return (v as { constructor?: { name?: string } }).constructor?.name ||
+    Object.prototype.toString.call(v).slice(8, -1);
+}
+
+/** The error of a result that no array can be made of. */
+export function unsupported(v: unknown): errors.InternalError {
+  const isIterable = typeof (v as Partial<Iterable<unknown>>)?.[Symbol.iterator] === "function";
+  return new errors.InternalError(
+    `Unsupported object type ${typeName(v)}${
+      isIterable ? ": return a list of what it iterates over, [...values]" : ""
+    }`,
+  );
 }
