@@ -11,10 +11,8 @@ import { isPlainObject } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { isConcrete, type PartialShape, type Shape, shapeText, sizeOf } from "../core/shape.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { writeExample } from "../kernels/host/example_message.ts";
-import type { Feature as ListOfValues } from "../kernels/host/example_message.ts";
 import { cast } from "../ops/array/cast.ts";
-import { ParseExampleV2 } from "../ops/imported/examples.ts";
+import { type Feature, ParseExampleV2, writeExample } from "../ops/imported/examples.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { type RaggedTensor, RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
 import { type SparseTensor, SparseTensorSpec } from "../ops/ragged/sparse_tensor.ts";
@@ -356,7 +354,7 @@ export function encodeExample(features: Readonly<Record<string, ExampleValue>>):
   return writeExample(new Map(lists)) as Bytes;
 }
 
-function listOf(key: string, value: ExampleValue): ListOfValues | null {
+function listOf(key: string, value: ExampleValue): Feature | null {
   if (value instanceof Uint8Array) return { kind: "string", values: [value] };
   if (Array.isArray(value) && value.length === 0) return null;
   if (Array.isArray(value) && value.every((v) => v instanceof Uint8Array)) {

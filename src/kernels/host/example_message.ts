@@ -96,7 +96,7 @@ class Reader {
   refuse(): never {
     const shown = JSON.stringify(decodeString(this.bytes.subarray(0, 100))).slice(1, -1);
     throw new InvalidArgumentError(`Could not parse example input, value: '${shown}'`, {
-      op: "ParseExampleV2",
+      op: "ParseExample",
     });
   }
 }

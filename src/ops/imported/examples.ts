@@ -9,6 +9,8 @@ import { isConcrete, type PartialShape, sameShape, shapeText, sizeOf } from "../
 import { decodeString } from "../../core/text.ts";
 import { type Feature, readExample } from "../../kernels/host/example_message.ts";
 
+export { type Feature, writeExample } from "../../kernels/host/example_message.ts";
+
 type Values = Feature["values"];
 
 const OP = { op: "ParseExampleV2" };
