@@ -6,6 +6,7 @@ import { execute, executeAlone } from "../../src/runtime/plan/executor.ts";
 import { newRunContext } from "../../src/runtime/session/run_context.ts";
 import type { EagerTensor } from "../../src/runtime/eager/tensor.ts";
 import { testOnDevices } from "../devices.ts";
+import { assertFlat, testAwaited } from "../script/helpers.ts";
 
 testOnDevices("a compiled call leaves nothing behind but its results", () => {
   const x = tf.tensor([1, 2, 3, 4], [2, 2]);
@@ -157,4 +158,27 @@ testOnDevices("kernels alone run without slots once they are prepared, scripts d
       x.dispose();
     }
   }
+});
+
+testAwaited("a step that waits for the GPU is no part of the segment around it", async () => {
+  const graph = new tf.Graph();
+  const [x, out] = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [2, 2]);
+    const onGpu = [tf.matMul(x, x), tf.softmax(x)];
+    // Both are read at once, and what follows on the first could run together with the second.
+    const [a, b] = tf.device(
+      "/CPU:0",
+      () =>
+        onGpu.map((y, i) => tf.softmax(tf.matMul(tf.softmax(tf.matMul(y, [[1, i], [i, 1]])), y))),
+    );
+    return [x, [a, b, ...onGpu]];
+  });
+  await using session = new tf.Session({ graph });
+  const feeds = new Map([[x, [[1, 2], [3, 4]]]]);
+  const run = async () =>
+    (await session.run(out, { feeds }) as tf.NdArray[]).map((y) => y.toArray());
+  const first = await run();
+  await assertFlat(async () => {
+    for (let i = 0; i < 3; i++) assertEquals(await run(), first);
+  });
 });

@@ -97,6 +97,8 @@ class Execution {
   /** Steps that wait at the boundary. */
   #held: PlanStep[] = [];
   #left: number;
+  /** How many steps have been started and are not done. */
+  #started = 0;
   #failed = false;
   #error: unknown;
   #forget: (() => void) | null = null;
@@ -170,7 +172,7 @@ class Execution {
     for (let i = from; i < steps.length;) {
       // Where nothing is pending, kernels run in one go as far as they can.
       const state = this.#states[i], isWaiting = state === WAITING || state === QUEUED;
-      const isNext = isWaiting && isClear && this.#late === null &&
+      const isNext = isWaiting && isClear && this.#started === 0 && this.#late === null &&
         this.#left === steps.length - i && !this.#mustUpload(steps[i]);
       const ran = isNext ? this.#runSegment(segments, i) : 0;
       i += ran;
@@ -313,7 +315,7 @@ class Execution {
     if (this.#boundary === null || !this.#waitsThere(step, this.#boundary)) {
       return this.#begin(step);
     }
-    this.#states[step.index] = STARTED;
+    this.#markStarted(step);
     this.#held.push(step);
   }
 
@@ -324,7 +326,7 @@ class Execution {
   /** Begins a step: at once, or after what it reads from the GPU has come. */
   #begin(step: PlanStep): void {
     this.#context.tick();
-    this.#states[step.index] = STARTED;
+    this.#markStarted(step);
     const reading = step.mayRead ? this.#slots.read(step) : undefined;
     if (reading) {
       reading.then(
@@ -332,6 +334,12 @@ class Execution {
         (e) => this.#fail(locatedAt(e, step.node)),
       );
     } else this.#perform(step);
+  }
+
+  /** Those that wait at the boundary have been started already when they begin. */
+  #markStarted({ index }: PlanStep): void {
+    if (this.#states[index] !== STARTED) this.#started++;
+    this.#states[index] = STARTED;
   }
 
   #perform(step: PlanStep): void {
@@ -435,6 +443,7 @@ class Execution {
     }
     for (let i = 0; i < step.inputs.length; i++) this.#slots.used(step.inputs[i]);
     this.#states[step.index] = DONE;
+    this.#started--;
     this.#left--;
     if (this.#isSweeping) return;
     for (const next of step.before) {
