@@ -482,6 +482,8 @@ import "./train/step_graph.ts";
 import "./train/unseen_updates.ts";
 import "./train/optimizer.ts";
 import "./train/optimizers.ts";
+import "./io/checkpoint.ts";
+import "./io/checkpoint_manager.ts";
 import "./train/mod.ts";
 import "./debugging/in_graph.ts";
 import "./debugging/assert.ts";

@@ -44,7 +44,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   runtime: ["core", "kernels", "ops", "graph", "autodiff", "devices"],
   display: ["core", "ops", "graph", "runtime", "data", "io"],
   data: ["core", "ops", "autodiff", "runtime", "script", "io"],
-  train: ["core", "ops", "autodiff", "runtime", "script"],
+  train: ["core", "ops", "autodiff", "runtime", "script", "io"],
   io: ["core", "ops", "autodiff", "runtime", "script"],
   debugging: ["core", "ops", "graph", "runtime", "script"],
   graph_model: ["core", "ops", "graph", "runtime", "io"],

@@ -6,13 +6,7 @@ import type { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { checkpointFormat } from "../io/checkpoint_format.ts";
-import {
-  folderOf,
-  KeptCheckpoints,
-  readCheckpointState,
-  writeCheckpointState,
-} from "../io/checkpoint_state.ts";
-import { readBytes } from "../io/files.ts";
+import { folderOf, KeptCheckpoints, writeCheckpointState } from "../io/checkpoint_state.ts";
 import type { Session } from "../runtime/session/session.ts";
 import { Variable } from "../runtime/variables/variable.ts";
 import { globalVariables } from "./variables.ts";
@@ -154,23 +148,4 @@ function byName(list: VarList): Map<string, Variable> {
   }
   if (out.size === 0) throw new ValueError("No variables to save");
   return out;
-}
-
-/**
- * The prefix that a folder's state file names last, or null where there is none or no such checkpoint. Follows TensorFlow
- * `tf.train.latest_checkpoint`. Rejects with `UnimplementedError` in browsers.
- */
-export async function latestCheckpoint(
-  folder: string,
-  latestFilename = "checkpoint",
-): Promise<string | null> {
-  const state = await readCheckpointState(folder, latestFilename);
-  if (state === null) return null;
-  try {
-    await readBytes(`${state.latest}.index`);
-    return state.latest;
-  } catch (e) {
-    if (e instanceof NotFoundError) return null;
-    throw e;
-  }
 }

@@ -22,10 +22,5 @@ export {
   type Rate,
   RMSPropOptimizer,
 } from "./optimizers.ts";
-export {
-  latestCheckpoint,
-  type SaveOptions,
-  Saver,
-  type SaverOptions,
-  type VarList,
-} from "./saver.ts";
+export { latestCheckpoint } from "../io/checkpoint_state.ts";
+export { type SaveOptions, Saver, type SaverOptions, type VarList } from "./saver.ts";

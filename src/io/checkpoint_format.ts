@@ -17,12 +17,33 @@ export interface OpenCheckpoint {
   close(): Promise<void>;
 }
 
+/** An object that was saved. Others are known by their places in the list. */
+export interface SavedObjectNode {
+  /** Where its value is; null for an object that has none. */
+  readonly key: string | null;
+  /** Objects that its attributes lead to. */
+  readonly children: readonly { readonly name: string; readonly id: number }[];
+  /** What an optimizer keeps for other objects. */
+  readonly slots: readonly { readonly of: number; readonly name: string; readonly id: number }[];
+}
+
 /** How checkpoints are written and read. */
 export interface CheckpointFormat {
   /** Opens the checkpoint of this prefix. */
   readonly read: (prefix: string) => Promise<OpenCheckpoint>;
   /** Writes a checkpoint. */
   readonly write: (prefix: string, values: Readonly<Record<string, TensorLike>>) => Promise<void>;
+  /** Writes a checkpoint of objects, the first of which leads to all others. */
+  readonly writeObjects: (
+    prefix: string,
+    values: Readonly<Record<string, TensorLike>>,
+    nodes: readonly SavedObjectNode[],
+  ) => Promise<void>;
+  /** The objects that were saved; null in a checkpoint of something else. */
+  readonly objects: (
+    prefix: string,
+    checkpoint: OpenCheckpoint,
+  ) => Promise<readonly SavedObjectNode[] | null>;
   /** Deletes the files of a checkpoint; nothing where there is none. */
   readonly remove: (prefix: string) => Promise<void>;
   /** When a checkpoint was written, in seconds since 1970; null where there is none. */

@@ -65,6 +65,25 @@ export async function readCheckpointState(
   };
 }
 
+/**
+ * The prefix that a folder's state file names last, or null where there is none or no such checkpoint. Follows TensorFlow
+ * `tf.train.latest_checkpoint`. Rejects with `UnimplementedError` in browsers.
+ */
+export async function latestCheckpoint(
+  folder: string,
+  latestFilename = "checkpoint",
+): Promise<string | null> {
+  const state = await readCheckpointState(folder, latestFilename);
+  if (state === null) return null;
+  try {
+    await readBytes(`${state.latest}.index`);
+    return state.latest;
+  } catch (e) {
+    if (e instanceof NotFoundError) return null;
+    throw e;
+  }
+}
+
 /** Writes a state file. Paths stand in it as they are, or as seen from its folder where `relative`. */
 export async function writeCheckpointState(
   path: string,

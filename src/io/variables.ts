@@ -46,7 +46,8 @@ interface Contents {
   readonly optimizers: Map<string, Stateful>;
 }
 
-function isStateful(value: unknown): value is Stateful {
+/** True for what has a state of named tensors. */
+export function isStateful(value: unknown): value is Stateful {
   return typeof value === "object" && value !== null &&
     typeof (value as Partial<Stateful>).getWeights === "function";
 }
@@ -109,7 +110,7 @@ export async function serializeVariables(
   format: VariableFormat = "safetensors",
 ): Promise<Bytes> {
   const { variables: found, optimizers } = contentsOf(variables);
-  const named = new Map<string, Tensor>(found);
+  const named = new Map<string, Tensor>(found), counts: Tensor[] = [];
   const inFile = new Map([...found].map(([name, v]) => [v.name, name]));
   for (const [prefix, optimizer] of optimizers) {
     for (const { name, tensor } of await optimizer.getWeights()) {
@@ -118,10 +119,16 @@ export async function serializeVariables(
         throw new ValueError(`Cannot save variables: two of them are called "${full}"`);
       }
       named.set(full, tensor);
+      // Slots are the optimizer's own, the count was made for us.
+      if (!name.includes("/")) counts.push(tensor);
     }
   }
   const tensors = Object.fromEntries(named);
-  return format === "npz" ? await writeNpz(tensors) : await writeSafetensors(tensors);
+  try {
+    return format === "npz" ? await writeNpz(tensors) : await writeSafetensors(tensors);
+  } finally {
+    for (const t of counts) t.dispose();
+  }
 }
 
 /**

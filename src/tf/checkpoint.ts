@@ -15,6 +15,7 @@ import { decodeElements, encodeElements } from "./bundle_elements.ts";
 import { ByteWriter } from "./byte_writer.ts";
 import { decode } from "./decode.ts";
 import { shapeOf, typeOf } from "./from_message.ts";
+import { objectsEntry, readObjects } from "./object_graph.ts";
 import {
   type BundleEntryProto,
   BundleEntryProtoSchema,
@@ -358,6 +359,9 @@ async function modified(prefix: string): Promise<number | null> {
 setCheckpointFormat({
   read: readCheckpoint,
   write: writeCheckpoint,
+  writeObjects: (prefix, values, nodes) =>
+    writeCheckpoint(prefix, { ...values, ...objectsEntry(nodes) }),
+  objects: readObjects,
   remove: removeCheckpoint,
   modified,
   replace: replaceFile,

@@ -21,12 +21,13 @@ import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
 import { GraphResources } from "../runtime/graph_defs/resources.ts";
 import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
 import type { Variable } from "../runtime/variables/variable.ts";
-import { pathOf } from "./checkpoint.ts";
+import { pathOf, readCheckpoint } from "./checkpoint.ts";
 import "./checkpoint_ops.ts";
 import "./table_file_ops.ts";
 import { graphDefOf } from "./from_message.ts";
 import { type LoadedMethod, type LoadedObject, loadedObject } from "./loaded_object.ts";
 import { inputsOf, outputsOf, prune, readMetaGraph, type SignatureTensor } from "./meta_graph.ts";
+import { readObjects } from "./object_graph.ts";
 import {
   type MetaGraphDef,
   type SavedObject,
@@ -36,7 +37,7 @@ import {
   type SignatureDef,
   type TensorInfo,
 } from "./proto/saved_model_pb.ts";
-import { makeVariables, objectKeys, restoredKeys } from "./saved_variables.ts";
+import { makeVariables, restoredKeys } from "./saved_variables.ts";
 import { argumentsOf, type Signature, specsOf } from "./signature.ts";
 
 /** Options of {@linkcode loadSavedModel}. */
@@ -164,9 +165,14 @@ class Model implements LoadedModel {
     await run.async(new NdArray("string", [], [encodeString(file)]));
     if (this.#meta.objectGraphDef === undefined) return;
     const restored = restoredKeys(run.getConcreteFunction().graph);
-    for (const [id, key] of await objectKeys(file)) {
-      const variable = restored.get(key);
-      if (variable !== undefined) this.#byObject.set(id, variable);
+    const checkpoint = await readCheckpoint(file);
+    try {
+      (await readObjects(file, checkpoint))?.forEach(({ key }, id) => {
+        const variable = restored.get(key ?? "");
+        if (variable !== undefined) this.#byObject.set(id, variable);
+      });
+    } finally {
+      await checkpoint.close();
     }
   }
 

@@ -12,9 +12,7 @@ import type { Graph } from "../graph/graph.ts";
 import { decodeString } from "../core/text.ts";
 import { uninitializedVariable, type Variable } from "../runtime/variables/variable.ts";
 import type { VariableState } from "../runtime/variables/variable_state.ts";
-import { readCheckpoint } from "./checkpoint.ts";
 import { decode } from "./decode.ts";
-import { TrackableObjectGraphSchema } from "./proto/checkpoint_pb.ts";
 import { type MetaGraphDef, VariableDefSchema } from "./proto/saved_model_pb.ts";
 
 /** A variable for each handle of the graph, without a value until it is restored: the file may tell any shape. */
@@ -79,26 +77,3 @@ export function restoredKeys(graph: Graph): Map<string, Variable> {
   }
   return out;
 }
-
-/** The keys of a checkpoint that was saved of objects, by the number of the object. */
-export async function objectKeys(prefix: string): Promise<Map<number, string>> {
-  const checkpoint = await readCheckpoint(prefix);
-  try {
-    const out = new Map<number, string>();
-    if (!checkpoint.has(OBJECT_GRAPH)) return out;
-    const { data: [bytes] } = await checkpoint.read(OBJECT_GRAPH);
-    const { nodes } = decode(TrackableObjectGraphSchema, bytes as Uint8Array, prefix);
-    nodes.forEach(({ attributes }, id) => {
-      const value = attributes.find(({ name }) => name === VARIABLE_VALUE);
-      if (value !== undefined) out.set(id, value.checkpointKey);
-    });
-    return out;
-  } finally {
-    await checkpoint.close();
-  }
-}
-
-/** Where checkpoints of objects say which objects there were. */
-export const OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH";
-/** What the value of a variable is called among its attributes. */
-export const VARIABLE_VALUE = "VARIABLE_VALUE";

@@ -191,3 +191,7 @@ export {
   RMSPropOptimizer,
   SGDOptimizer,
 };
+
+export { Checkpoint, type RestoreStatus } from "../io/checkpoint.ts";
+export { CheckpointManager, type CheckpointManagerOptions } from "../io/checkpoint_manager.ts";
+export { latestCheckpoint } from "../io/checkpoint_state.ts";
