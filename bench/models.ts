@@ -463,9 +463,9 @@ export async function main(args: readonly string[]): Promise<number> {
   if (values.write) {
     await writeSection(new URL("./RESULTS.md", import.meta.url), {
       title: `TensorFlow.js's models, ${device === "cpu" ? "CPU, 1 thread" : "WebGPU"}`,
-      text: `${
-        new Date().toISOString().slice(0, 10)
-      }, milliseconds, medians of interleaved runs.\n\n${markdown(lines)}`,
+      text: `${new Date().toISOString().slice(0, 10)}, ${
+        values.check ? "outputs compared" : "milliseconds, medians of interleaved runs"
+      }, at a load of ${Deno.loadavg()[0]!.toFixed(1)}.\n\n${markdown(lines)}`,
     });
   }
   return bad.length > 0 ? 1 : 0;
