@@ -149,7 +149,10 @@ class Model implements LoadedModel {
       const inputs = inputsOf(signature), outputs = outputsOf(signature);
       this.signatures[name] = this.#signature(name, inputs, outputs);
     }
-    if (this.#meta.saverDef !== undefined && this.variables.length > 0) {
+    // What has no variables may have no files of them, unless it has tables that were saved with them.
+    const isSaved = this.variables.length > 0 ||
+      this.#def.node.some(({ op }) => op.startsWith("MutableHashTable"));
+    if (this.#meta.saverDef !== undefined && isSaved) {
       await this.#restore(this.#meta.saverDef);
     }
     const init = this.#initOp();

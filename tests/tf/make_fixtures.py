@@ -174,6 +174,8 @@ class Objects(tf.Module):
         file = tf.lookup.TextFileInitializer(
             vocabulary, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
         self.words = tf.lookup.StaticHashTable(file, -1)
+        self.seen = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, 0)
+        self.seen.insert(tf.constant(["a", "b"]), tf.constant([1, 2], tf.int64))
 
     @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
     def predict(self, x):
@@ -187,6 +189,18 @@ class Objects(tf.Module):
     @tf.function
     def ids(self, words):
         return self.words.lookup(words)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def see(self, words):
+        self.seen.insert(words, self.seen.lookup(words) + 1)
+        return self.seen.lookup(tf.constant(["a", "b", "c"])), self.seen.size()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def squares(self, x):
+        out = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+        for i in tf.range(tf.size(x)):
+            out = out.write(i, x[i] * x[i])
+        return out.stack()
 
     @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)])
     def rows(self, x):

@@ -50,6 +50,16 @@ const CALLS: readonly (readonly [string, (model: LoadedModel) => Promise<unknown
     [2],
   ],
   [
+    "a table that was saved with its keys, and takes others",
+    async ({ methods }) => {
+      await methods.see!(["a", "c"]);
+      const [counts, size] = await methods.see!(["c"]) as tf.Tensor[];
+      return [tf.cast(counts!, "int32"), tf.cast(size!, "int32")];
+    },
+    [[2, 2, 2], 3],
+  ],
+  ["a list that grows", ({ methods }) => methods.squares!([1, 2, 3]), [1, 4, 9]],
+  [
     "ragged values in and out",
     ({ methods }) => methods.rows!(tf.ragged.constant([[1, 2], [], [3]])),
     [[[2, 4], [], [6]], [3, 0, 3]],

@@ -69,15 +69,38 @@ function sizeOp(name: string): OpDef {
   });
 }
 
-/** Handles of tables that are filled once: TensorFlow ops `HashTable`, `HashTableV2`. */
-export const TABLES: readonly OpDef[] = ["HashTable", "HashTableV2"].map(tableOp);
-/** Filling a table: `InitializeTable`, `LookupTableImport` and their second versions. */
+/** Handles of tables: TensorFlow ops `HashTable` and `MutableHashTable`, and their second versions. */
+export const TABLES: readonly OpDef[] = [
+  "HashTable",
+  "HashTableV2",
+  "MutableHashTable",
+  "MutableHashTableV2",
+].map(tableOp);
+
+/** True for an op that makes the handle of a table. */
+export function makesTable(op: string): boolean {
+  return TABLES.some(({ name }) => name === op);
+}
+/** Filling a table: `InitializeTable`, `LookupTableImport` and their second versions; `LookupTableInsertV2` adds to it. */
 export const IMPORTS: readonly OpDef[] = [
   "InitializeTable",
   "InitializeTableV2",
   "LookupTableImport",
   "LookupTableImportV2",
+  "LookupTableInsertV2",
 ].map(importOp);
+/** What is in a table: `LookupTableExportV2`. */
+export const EXPORT: OpDef = defineOp({
+  name: "LookupTableExportV2",
+  inputs: ["table_handle: resource"],
+  outputs: ["keys: Tkeys", "values: Tvalues"],
+  attrs: ["Tkeys: type", "Tvalues: type"],
+  infer: () => [[null], [null]],
+  grad: null,
+  effects: "ordered",
+  stateful: true,
+  host: true,
+});
 /** Looking keys up: `LookupTableFind`, `LookupTableFindV2`. */
 export const FINDS: readonly OpDef[] = ["LookupTableFind", "LookupTableFindV2"].map(findOp);
 /** How many keys there are: `LookupTableSize`, `LookupTableSizeV2`. */

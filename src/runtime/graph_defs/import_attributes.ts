@@ -23,6 +23,7 @@ import type { SymbolicTensor } from "../../graph/operation.ts";
 import type { Branch } from "../branches/branch.ts";
 import { ConcreteFunction } from "../functions/concrete_function.ts";
 import { VariableState } from "../variables/variable_state.ts";
+import { makesTable } from "../../ops/host/lookup.ts";
 import { LookupTable } from "./lookup_table.ts";
 import { isScriptOp, scriptCheck, type ScriptFunctions } from "./missing.ts";
 import { GraphResources, type ResourceName } from "./resources.ts";
@@ -108,7 +109,7 @@ export function nodeAttributes(
     const { resource } = UNSEEN;
     out._resource = out.dtype === resource.dtype ? resource : variableOf(def, out, resources);
   }
-  if (/^HashTable(V2)?$/.test(op.name)) out._table = tableOf(def, out, resources);
+  if (makesTable(op.name)) out._table = tableOf(def, out, resources);
   if (op.name === "ReadVariableOp" && out._shape === undefined) {
     out._shape = inputs[0]?.operation.attrs.shape ?? null;
   }
@@ -144,7 +145,8 @@ function tableOf(
 ): LookupTable {
   const name = sharedName("table", def, attrs);
   const dtypes = [attrs.key_dtype as DType, attrs.value_dtype as DType] as const;
-  return resources.get(name, () => new LookupTable(name.name, dtypes));
+  const isMutable = def.op.startsWith("Mutable");
+  return resources.get(name, () => new LookupTable(name.name, dtypes, isMutable));
 }
 
 /** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */

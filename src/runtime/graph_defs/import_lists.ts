@@ -18,7 +18,7 @@ import { slice } from "../../ops/array/slice.ts";
 import { stridedSlice } from "../../ops/array/strided_slice.ts";
 import { identity, reshape, shape } from "../../ops/array/view.ts";
 import { gather } from "../../ops/array/gather.ts";
-import { intScalar, intVector } from "../../ops/input.ts";
+import { asTensor, intScalar, intVector, toInput } from "../../ops/input.ts";
 import { appendRow, emptyRows, writeRow, writeRows } from "../../ops/array/list_rows.ts";
 import type { ImportedNode, ImportRule } from "./import_rules.ts";
 
@@ -58,15 +58,21 @@ function resized(rows: Tensor, n: Tensor): Tensor {
   const dims = shape(rows);
   const rest = slice(dims, [1], [-1]);
   const missing = maximum(sub(n, count(rows)), 0);
-  const more = apply1(lookupOp("Fill")!, [
-    concat([reshape(missing, [1]), rest]),
-    cast(0, rows.dtype),
-  ]);
+  const zero = rows.dtype === "string"
+    ? asTensor(toInput("", "zero", "resize"))
+    : cast(0, rows.dtype);
+  const more = apply1(lookupOp("Fill")!, [concat([reshape(missing, [1]), rest]), zero]);
   return apply1(lookupOp("Slice")!, [
     concat([rows, more]),
     zerosLike(dims),
     concat([reshape(n, [1]), rest]),
   ]);
+}
+
+/** Rows with one replaced; where the list may grow, those before it are made if they are missing. */
+function setItem({ inputs: [rows, i, row], attr }: ImportedNode): Tensor {
+  const mayGrow = attr.resize_if_index_out_of_bounds?.b === true;
+  return writeRow(mayGrow ? resized(rows, maximum(count(rows), add(i, 1))) : rows, i, row);
 }
 
 /** Rows one after the other along their first axis. */
@@ -101,7 +107,7 @@ export const LIST_RULES: readonly (readonly [string, ImportRule])[] = [
   ["TensorListFromTensor", ({ inputs: [x] }) => [identity(x)]],
   ["TensorListStack", ({ inputs: [rows] }) => [identity(rows)]],
   ["TensorListGetItem", ({ inputs: [rows, i] }) => [gather(rows, i)]],
-  ["TensorListSetItem", ({ inputs: [rows, i, row] }) => [writeRow(rows, i, row)]],
+  ["TensorListSetItem", (node) => [setItem(node)]],
   ["TensorListGather", ({ inputs: [rows, at] }) => [gather(rows, at)]],
   ["TensorListScatter", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],
   ["TensorListScatterV2", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],

@@ -5,25 +5,29 @@ import type { DType } from "../../core/dtype.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { FINDS, IMPORTS, SIZES, TABLES } from "../../ops/host/lookup.ts";
+import { EXPORT, FINDS, IMPORTS, SIZES, TABLES } from "../../ops/host/lookup.ts";
 import { setConstantOp, setHostOp } from "../session/run_context.ts";
 
 /** What keys are told apart by: numbers and bigints by value, strings by their bytes. */
 type Key = string | number | bigint;
 
-/** A table that is filled once. Follows TensorFlow `HashTable`. */
+/** A table that is filled once, or a mutable one, which is empty at first. Follows TensorFlow `HashTable` and `MutableHashTable`. */
 export class LookupTable {
   /** Name in messages. */
   readonly name: string;
   /** Dtypes of keys and values. */
   readonly dtypes: readonly [DType, DType];
+  readonly #isMutable: boolean;
   #places: ReadonlyMap<Key, number> | null = null;
+  #keys: ArrayLike<unknown> = [];
   #values: ArrayLike<unknown> = [];
 
   /** An empty table. */
-  constructor(name: string, dtypes: readonly [DType, DType]) {
+  constructor(name: string, dtypes: readonly [DType, DType], isMutable = false) {
     this.name = name;
     this.dtypes = dtypes;
+    this.#isMutable = isMutable;
+    if (isMutable) this.#places = new Map();
   }
 
   /** How many keys it has. */
@@ -43,7 +47,7 @@ export class LookupTable {
     const data = values.data as ArrayLike<unknown>;
     keysOf(keys).forEach((key, i) => {
       const before = places.get(key);
-      if (before !== undefined && !sameValue(data[before], data[i])) {
+      if (before !== undefined && !this.#isMutable && !sameValue(data[before], data[i])) {
         throw new InvalidArgumentError(
           `HashTable has different value for same key. Key ${String(key)} of table "${this.name}"`,
         );
@@ -51,7 +55,22 @@ export class LookupTable {
       places.set(key, i);
     });
     this.#places = places;
-    this.#values = Array.isArray(data) ? [...data] : (values.data as Float32Array).slice();
+    this.#keys = copied(keys);
+    this.#values = copied(values);
+  }
+
+  /** Adds keys, or gives those that are there other values. */
+  insert(keys: NdArray, values: NdArray): void {
+    const now = this.entries();
+    this.fill(joined(now.keys, keys), joined(now.values, values));
+  }
+
+  /** All keys with their values. */
+  entries(): { keys: NdArray; values: NdArray } {
+    const places = [...this.#places?.values() ?? []];
+    const pick = (from: ArrayLike<unknown>, dtype: DType): NdArray =>
+      arrayOf(dtype, [places.length], places.map((place) => from[place]));
+    return { keys: pick(this.#keys, this.dtypes[0]), values: pick(this.#values, this.dtypes[1]) };
   }
 
   /** The values of keys, `missing` for those that are not there. Throws `FailedPreconditionError` before it was filled. */
@@ -66,12 +85,7 @@ export class LookupTable {
       const place = places.get(key);
       return place === undefined ? otherwise : this.#values[place];
     });
-    const dtype = this.dtypes[1];
-    if (dtype === "string") return new NdArray(dtype, keys.shape, found as Uint8Array[]);
-    const out = NdArray.zeros(dtype, keys.shape);
-    const target = out.data as { [i: number]: unknown };
-    found.forEach((v, i) => target[i] = v);
-    return out;
+    return arrayOf(this.dtypes[1], keys.shape, found);
   }
 
   #check(key: DType, value: DType): void {
@@ -80,6 +94,22 @@ export class LookupTable {
       `Cannot use table "${this.name}" of ${this.dtypes.join(" → ")} with ${key} → ${value}`,
     );
   }
+}
+
+function copied({ data }: NdArray): ArrayLike<unknown> {
+  return Array.isArray(data) ? [...data] : (data as Float32Array).slice();
+}
+
+function arrayOf(dtype: DType, shape: readonly number[], values: readonly unknown[]): NdArray {
+  if (dtype === "string") return new NdArray(dtype, shape, values as Uint8Array[]);
+  const out = NdArray.zeros(dtype, shape), target = out.data as { [i: number]: unknown };
+  values.forEach((v, i) => target[i] = v);
+  return out;
+}
+
+function joined(a: NdArray, b: NdArray): NdArray {
+  const all = [a, b].flatMap(({ data }) => Array.from(data as ArrayLike<unknown>));
+  return arrayOf(a.dtype, [all.length], all);
 }
 
 function keysOf(keys: NdArray): Key[] {
@@ -128,10 +158,16 @@ for (const { name } of TABLES) {
 }
 for (const { name } of IMPORTS) {
   setHostOp(name, ({ inputs: [handle, keys, values] }) => {
-    tableOf(handle).fill(keys as NdArray, values as NdArray);
+    const table = tableOf(handle);
+    if (name === "LookupTableInsertV2") table.insert(keys as NdArray, values as NdArray);
+    else table.fill(keys as NdArray, values as NdArray);
     return [];
   });
 }
+setHostOp(EXPORT.name, ({ inputs: [handle] }) => {
+  const { keys, values } = tableOf(handle).entries();
+  return [keys, values];
+});
 for (const { name } of FINDS) {
   setHostOp(name, ({ inputs: [handle, keys, missing] }) => [
     tableOf(handle).find(keys as NdArray, missing as NdArray),
