@@ -10,63 +10,23 @@ import { parseArgs } from "node:util";
 import * as tf from "@weft/weft";
 import type * as Tfjs from "@tensorflow/tfjs-core";
 import { type ModelFile, modelFiles } from "./model_files.ts";
+import {
+  type Converter,
+  type Input,
+  type Layers,
+  layersRunner,
+  ours,
+  type Runner,
+  theirs,
+  type Value,
+} from "./model_runners.ts";
 import { createTfjsPeer } from "./peers/tfjs.ts";
 import { tfjsPackages } from "../tools/tfjs_packages.ts";
-import { uniform } from "./random.ts";
 import { writeSection } from "./results.ts";
 import { limitThreads } from "./threads.ts";
 
 const CONVERTER = "npm:@tensorflow/tfjs-converter@4.22.0";
 const CPU_BACKEND = "@tensorflow/tfjs-backend-cpu";
-
-/** What is used of TensorFlow.js's converter. */
-interface Converter {
-  loadGraphModel(handler: { load(): Promise<unknown> }): Promise<TfjsModel>;
-}
-
-interface TfjsModel {
-  readonly outputs: readonly { readonly name: string }[];
-  execute(inputs: Record<string, Tfjs.Tensor>, outputs: string[]): Tfjs.Tensor | Tfjs.Tensor[];
-  executeAsync(
-    inputs: Record<string, Tfjs.Tensor>,
-    outputs: string[],
-  ): Promise<Tfjs.Tensor | Tfjs.Tensor[]>;
-  dispose(): void;
-}
-
-/** What is used of TensorFlow.js's layers. */
-interface Layers {
-  loadLayersModel(handler: { load(): Promise<unknown> }): Promise<LayersModel>;
-}
-
-interface LayersModel {
-  readonly inputs: readonly { readonly shape: readonly (number | null)[] }[];
-  predict(input: Tfjs.Tensor): Tfjs.Tensor;
-  dispose(): void;
-}
-
-/** An input as both systems are given it. */
-interface Input {
-  readonly name: string;
-  readonly shape: number[];
-  readonly dtype: "float32" | "int32" | "string";
-  readonly values: Float32Array | Int32Array | string[];
-}
-
-/** A result on the host. */
-interface Value {
-  readonly shape: readonly number[];
-  readonly data: ArrayLike<number>;
-}
-
-/** A model set up in one system. */
-interface Runner {
-  readonly loadMs: number;
-  /** Runs it; nothing is kept. */
-  run(): Promise<void>;
-  values(): Promise<Value[]>;
-  dispose(): void;
-}
 
 /** A line of the table. */
 interface Line {
@@ -84,114 +44,6 @@ interface Line {
 
 /** Largest difference allowed, relative to the largest magnitude of an output. */
 const TOLERANCE = 2e-4;
-
-function inputsOf(file: ModelFile, model: tf.GraphModel): Input[] {
-  const random = uniform(7);
-  return model.inputs.map(({ name, dtype, shape }): Input => {
-    const known = file.shapes?.[name];
-    const dims = known ??
-      (shape ?? [null]).map((d, i, all) => d ?? (i === 0 ? 1 : i === all.length - 1 ? 3 : 192));
-    const size = dims.reduce((a, b) => a * b, 1);
-    const own = file.values?.[name];
-    if (dtype === "string") {
-      return { name, shape: [...dims], dtype, values: new Array(size).fill(file.text ?? "") };
-    }
-    const noise = Array.from({ length: size }, random);
-    if (dtype === "float32") {
-      return { name, shape: [...dims], dtype, values: Float32Array.from(own ?? noise) };
-    }
-    const bytes = noise.map((v) => Math.floor(255 * v));
-    return { name, shape: [...dims], dtype: "int32", values: Int32Array.from(own ?? bytes) };
-  });
-}
-
-/** A number, or the bytes of a string. */
-function numbersOf(value: number | string | Uint8Array): number | number[] {
-  if (typeof value === "string") return [...new TextEncoder().encode(value)];
-  return value instanceof Uint8Array ? [...value] : Number(value);
-}
-
-async function valuesOf(tensors: readonly (tf.Tensor | Tfjs.Tensor)[]): Promise<Value[]> {
-  const out: Value[] = [];
-  for (const t of tensors) {
-    const data = await (t as { data(): Promise<unknown> }).data() as ArrayLike<
-      number | string | Uint8Array
-    >;
-    out.push({ shape: t.shape as readonly number[], data: Array.from(data, numbersOf).flat() });
-  }
-  return out;
-}
-
-async function ours(
-  file: ModelFile,
-): Promise<{ readonly runner: Runner; readonly inputs: Input[]; readonly outputs: string[] }> {
-  const artifacts = await file.artifacts();
-  const started = performance.now();
-  const model = await tf.loadGraphModel(artifacts as unknown as tf.ModelArtifacts);
-  const loadMs = performance.now() - started;
-  const inputs = inputsOf(file, model);
-  const outputs = model.outputs.map((o) => o.name);
-  const given = Object.fromEntries(
-    inputs.map((i): [string, tf.Tensor] => {
-      const { dtype } = model.inputs.find(({ name }) => name === i.name)!;
-      return [i.name, tf.tensor(i.values as tf.TensorLike, i.shape, dtype)];
-    }),
-  );
-  const call = async () => [await model.executeAsync(given, outputs)].flat();
-  return {
-    inputs,
-    outputs,
-    runner: {
-      loadMs,
-      async run() {
-        const results = await call();
-        for (const t of results) await t.data();
-        tf.dispose(results);
-      },
-      async values() {
-        const results = await call();
-        const values = await valuesOf(results);
-        tf.dispose(results);
-        return values;
-      },
-      dispose() {
-        model.dispose();
-        tf.dispose(given);
-      },
-    },
-  };
-}
-
-/** A model of layers in one of the systems: over Weft they are the unmodified package. */
-async function layersRunner(
-  file: ModelFile,
-  { tf, layers }: { readonly tf: typeof Tfjs; readonly layers: Layers },
-): Promise<Runner> {
-  const artifacts = await file.artifacts();
-  const started = performance.now();
-  const model = await layers.loadLayersModel({ load: () => Promise.resolve(artifacts) });
-  const loadMs = performance.now() - started, random = uniform(7);
-  const shape = model.inputs[0]!.shape.map((d) => d ?? 1);
-  const values = Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, random);
-  const input = tf.tensor(values, shape);
-  return {
-    loadMs,
-    async run() {
-      const result = model.predict(input);
-      await result.data();
-      result.dispose();
-    },
-    async values() {
-      const result = model.predict(input), values = await valuesOf([result]);
-      result.dispose();
-      return values;
-    },
-    dispose() {
-      model.dispose();
-      input.dispose();
-    },
-  };
-}
 
 /** A line for a model of layers. */
 async function layersLine(
@@ -224,46 +76,6 @@ async function layersLine(
     mine.dispose();
     other.dispose();
   }
-}
-
-async function theirs(
-  file: ModelFile,
-  { converter, tfjs, inputs, outputs }: {
-    readonly converter: Converter;
-    readonly tfjs: typeof Tfjs;
-    readonly inputs: readonly Input[];
-    readonly outputs: string[];
-  },
-): Promise<Runner> {
-  const artifacts = await file.artifacts();
-  const started = performance.now();
-  const model = await converter.loadGraphModel({ load: () => Promise.resolve(artifacts) });
-  const loadMs = performance.now() - started;
-  const given = Object.fromEntries(
-    inputs.map((i): [string, Tfjs.Tensor] => [i.name, tfjs.tensor(i.values, i.shape, i.dtype)]),
-  );
-  let isAsync = false;
-  const call = async (): Promise<Tfjs.Tensor[]> =>
-    [isAsync ? await model.executeAsync(given, outputs) : model.execute(given, outputs)].flat();
-  try {
-    (await call()).forEach((t) => t.dispose());
-  } catch {
-    // Models with loops, and with shapes that depend on values.
-    isAsync = true;
-  }
-  return {
-    loadMs,
-    async run() {
-      const results = await call();
-      for (const t of results) await t.data();
-      results.forEach((t) => t.dispose());
-    },
-    values: async () => await valuesOf(await call()),
-    dispose() {
-      model.dispose();
-      Object.values(given).forEach((t) => t.dispose());
-    },
-  };
 }
 
 /** The largest difference relative to the scale of its output; a note where shapes differ. */

@@ -1,4 +1,7 @@
-/** Keras models frozen by TensorFlow 2.21 compute what they did there (make_frozen_fixtures.py). */
+/**
+ * Keras models frozen by TensorFlow 2.21 compute what they did there (make_frozen_fixtures.py). `WEFT_FROZEN_MODELS=FOLDER/` takes those of a
+ * folder instead, such as the large ones that the script writes.
+ */
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
@@ -6,7 +9,7 @@ import { readGraphDef } from "@weft/weft/tf";
 import { assertClose } from "./close.ts";
 import { testOnDevices } from "../devices.ts";
 
-const FOLDER = new URL("./fixtures/frozen/", import.meta.url);
+const FOLDER = new URL(Deno.env.get("WEFT_FROZEN_MODELS") ?? "./fixtures/frozen/", import.meta.url);
 
 interface Expected {
   readonly output: string;
