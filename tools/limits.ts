@@ -31,7 +31,7 @@ export const LIMITS: Readonly<Record<keyof Sizes, number>> = { lines: 400, files
 
 /** Who may name many ops: patterns that passes look for, what TensorFlow calls ops in its files, and TensorFlow.js's kernels. */
 const TABLES =
-  /^src\/(graph\/passes\/(attention|rewrite)|graph\/graph_def\/\w+|runtime\/graph_defs\/\w+|tf\/saver_nodes|tfjs_core\/kernel(s\/\w+|_names))\.ts$/;
+  /^src\/(graph\/passes\/(attention|filters|rewrite)|graph\/graph_def\/\w+|runtime\/graph_defs\/\w+|tf\/save(r_nodes|d_variables)|tfjs_core\/kernel(s\/\w+|_names))\.ts$/;
 
 /** Folders that are measured. */
 const FOLDERS = ["src", "tests", "tools", "bench", "examples"];

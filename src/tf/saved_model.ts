@@ -16,6 +16,7 @@ import { raiseVersion1 } from "../graph/graph_def/version_1.ts";
 import { Operation } from "../graph/operation.ts";
 import { naming, namingAsync } from "../io/naming.ts";
 import { cast } from "../ops/array/cast.ts";
+import { makesTable } from "../ops/host/lookup.ts";
 import { type TracedFunction, tracedFunction } from "../runtime/functions/function.ts";
 import { importNodes } from "../runtime/graph_defs/import_graph_def.ts";
 import { GraphResources } from "../runtime/graph_defs/resources.ts";
@@ -284,7 +285,7 @@ class Model implements LoadedModel {
     const body = this.#def.library?.function.find((f) => f.signature.name === name);
     if (body === undefined || functions[name!] === undefined) return undefined;
     const shared = body.nodeDef.map(sharedName).find((n) => n !== "");
-    return this.#def.node.find((n) => n.op !== "VarHandleOp" && sharedName(n) === shared)?.name;
+    return this.#def.node.find((n) => makesTable(n.op) && sharedName(n) === shared)?.name;
   }
 
   #signature(
