@@ -35,11 +35,14 @@ interface Affine {
 /** The graph with constant scales and offsets of channels taken into the filters before them. */
 export function foldIntoFilters(given: IrGraph): IrGraph {
   const ir = withPlainNorms(given);
+  const products = ir.nodes.flatMap((product) => {
+    const channels = isFromFile(product.source) ? channelsOf(product) : null;
+    return channels === null ? [] : [{ product, channels }];
+  });
+  if (products.length === 0) return ir;
   const readers = readersOf(ir), held = heldNodes(ir);
   const joins: Joined[] = [];
-  for (const product of ir.nodes) {
-    const channels = isFromFile(product.source) ? channelsOf(product) : null;
-    if (channels === null) continue;
+  for (const { product, channels } of products) {
     const members = [product];
     let all: Affine | null = null, scales = false;
     for (let last = product;;) {
