@@ -370,6 +370,7 @@ import "./ops/imported/examples.ts";
 import "./ops/imported/shapes.ts";
 import "./kernels/host/regex.ts";
 import "./ops/imported/text.ts";
+import "./ops/imported/text_parts.ts";
 import "./runtime/graph_defs/spellings.ts";
 import "./ops/array/list_rows.ts";
 import "./runtime/graph_defs/import_lists.ts";

@@ -2,7 +2,6 @@
  * Variables of a SavedModel: made for the handles of its graph, and known by their places among the objects that were saved.
  */
 import { asDType } from "../core/dtype.ts";
-import { UnimplementedError } from "../core/errors.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -20,16 +19,10 @@ export function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string
   const frozen = frozenNames(meta);
   const specs = new Map(
     def.node.filter((node) => node.op === "VarHandleOp").map((node) => {
-      const shape = shapeFromJson(node.attr?.shape?.shape ?? {});
-      if (shape === null || shape.includes(null)) {
-        throw new UnimplementedError(
-          `Cannot load variable "${node.name}": its shape [${shape ?? "?"}] is not known`,
-        );
-      }
       const name = text(node.attr?.shared_name?.s ?? "") || node.name;
       return [node.name, {
         dtype: asDType(node.attr?.dtype?.type),
-        shape: shape as number[],
+        shape: shapeFromJson(node.attr?.shape?.shape ?? {}),
         name,
         trainable: !frozen.has(name),
       }];

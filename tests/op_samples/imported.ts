@@ -5,6 +5,9 @@ import { NdArray } from "@weft/weft";
 
 const texts = (...values: string[]): NdArray =>
   new NdArray("string", [values.length], values.map((v) => new TextEncoder().encode(v)));
+const ints = (...values: number[]): NdArray =>
+  new NdArray("int32", [values.length], Int32Array.from(values));
+const int = (value: number): NdArray => ints(value).reshape([]);
 const words = texts("Hello World", "  aé ", "", "x1");
 
 export const IMPORTED: SampleTable = {
@@ -15,6 +18,16 @@ export const IMPORTED: SampleTable = {
   StringJoin: [
     sample([words, texts("-").reshape([]), words], { separator: "/" }),
     sample([texts("a").reshape([]), texts("b").reshape([])]),
+  ],
+  Substr: [
+    sample([texts("Hello World", "  aé ", "héy"), int(1), int(2)]),
+    sample([texts("Hello World", "  aé ", "héy"), int(-2), int(9)], { unit: "UTF8_CHAR" }),
+    sample([texts("abc").reshape([]), ints(0, 1, 3), ints(1, -1, 2)]),
+  ],
+  ReduceJoin: [
+    sample([texts("a", "b", "c", "d", "e", "f").reshape([2, 3]), ints(1)], { separator: "-" }),
+    sample([texts("a", "b", "c", "d", "e", "f").reshape([2, 3]), ints(-1, 0)], { keep_dims: true }),
+    sample([texts("a", "b").reshape([2]), ints()]),
   ],
   StringLength: [sample([words]), sample([words], { unit: "UTF8_CHAR" })],
   StringToNumber: [

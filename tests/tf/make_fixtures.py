@@ -170,6 +170,7 @@ class Objects(tf.Module):
         self.scales = [Scale(2.0), Scale(3.0)]
         self.named = {"other": Scale(5.0)}
         self.count = tf.Variable(0, name="count")
+        self.longer = tf.Variable([1.0, 2.0], shape=tf.TensorShape([None]), name="longer")
         self.shift = tf.constant([10.0, 20.0])
         file = tf.lookup.TextFileInitializer(
             vocabulary, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
@@ -194,6 +195,16 @@ class Objects(tf.Module):
     def see(self, words):
         self.seen.insert(words, self.seen.lookup(words) + 1)
         return self.seen.lookup(tf.constant(["a", "b", "c"])), self.seen.size()
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
+    def choose(self, i):
+        w = self.scales[0].w
+        return tf.switch_case(i, [lambda: w + 1.0, lambda: w * 10.0, lambda: tf.constant(0.0)])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def lengthen(self, x):
+        self.longer.assign(tf.concat([self.longer, x], 0))
+        return self.longer.read_value()
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
     def squares(self, x):

@@ -60,6 +60,20 @@ const CALLS: readonly (readonly [string, (model: LoadedModel) => Promise<unknown
   ],
   ["a list that grows", ({ methods }) => methods.squares!([1, 2, 3]), [1, 4, 9]],
   [
+    "branches that read a variable",
+    ({ methods }) => Promise.all([0, 1, 2].map((i) => methods.choose!(i))),
+    [3, 20, 0],
+  ],
+  [
+    "a variable whose shape varies",
+    async ({ methods, root }) => {
+      const before = root.variables.longer!.shape;
+      const value = await methods.lengthen!([5]);
+      return { before, value, after: root.variables.longer!.shape };
+    },
+    { before: [2], value: [1, 2, 5], after: [3] },
+  ],
+  [
     "ragged values in and out",
     ({ methods }) => methods.rows!(tf.ragged.constant([[1, 2], [], [3]])),
     [[[2, 4], [], [6]], [3, 0, 3]],
@@ -108,7 +122,7 @@ Deno.test("loadSavedModel() gives variables by the attributes that they had", as
   // All six are called "w" in Python; what is saved under which key tells them apart.
   assertEquals(values.map(([w, , ...unused]) => [w, ...unused]), [[2, 2, 2], [3, 3, 3], [5, 5, 5]]);
   assertEquals(new Set(values.map(([, name]) => name)).size, 3);
-  assertEquals(Object.keys(model.root.variables), ["count"]);
+  assertEquals(Object.keys(model.root.variables), ["count", "longer"]);
   await model.methods.predict!([[1, 2]]);
   assertEquals(model.root.variables.count!.item(), 1);
   scales!.children["1"]!.variables.w!.assign(0);

@@ -111,7 +111,9 @@ export function nodeAttributes(
   }
   if (makesTable(op.name)) out._table = tableOf(def, out, resources);
   if (op.name === "ReadVariableOp" && out._shape === undefined) {
-    out._shape = inputs[0]?.operation.attrs.shape ?? null;
+    const handle = inputs[0]?.operation;
+    // The shape of an argument is that of the handle.
+    out._shape = handle?.type === "VarHandleOp" ? handle.attrs.shape ?? null : null;
   }
   return out;
 }

@@ -23,6 +23,7 @@ import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.t
 import "../../ops/imported/examples.ts";
 import "../../ops/imported/shapes.ts";
 import "../../ops/imported/text.ts";
+import "../../ops/imported/text_parts.ts";
 import type { ImportedNode, ImportRule } from "./import_rules.ts";
 
 /** The same inputs for an op of ours. */

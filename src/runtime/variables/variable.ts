@@ -7,7 +7,7 @@ import { currentScope } from "../../core/scope_context.ts";
 import { asDType, type DType, isTrainable } from "../../core/dtype.ts";
 import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "../../core/ranks.ts";
-import { type PartialShape, shapeTuple } from "../../core/shape.ts";
+import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import { newTensorId, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -53,6 +53,8 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   /** The state, shared with graphs. */
   readonly resource: VariableState;
   readonly #sharedRead: Attrs;
+  /** The shape of all values; null where some of its extents vary. */
+  readonly #shape: readonly number[] | null;
 
   /** Its place in the graph that it belongs to; null for a variable of eager code. */
   readonly #node: VariableNode | null;
@@ -65,6 +67,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     this.resource = state;
     this.#node = node;
     state.variable = this;
+    this.#shape = isConcrete(state.shape) ? state.shape : null;
     this.#sharedRead = { dtype: state.dtype, _shape: state.shape, _shared: true };
   }
 
@@ -104,7 +107,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   }
   /** Shape of the value. */
   override get staticShape(): readonly number[] {
-    return this.resource.shape as readonly number[];
+    return this.#shape ?? this.resource.valueShape;
   }
   /** Device the value lives on. */
   override get device(): string {
@@ -160,12 +163,13 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     });
     const inputs: OpInput[] = [this.resource.handle, input];
     const attrs = { dtype: this.dtype, _shape: this.resource.shape };
-    if (input.dtype !== this.dtype || !sameOrUnknown(input, this.staticShape)) {
+    const { staticShape: shape } = input instanceof Tensor ? input : { staticShape: input.shape };
+    if (input.dtype !== this.dtype || !compatible(shape, this.resource.shape)) {
       throw new ValueError(
         `Cannot assign value to variable '${this.name}': Shape mismatch. The variable shape ${
           shapeTuple(this.resource.shape)
         } and dtype ${this.dtype}, and the assigned value shape ${
-          shapeTuple(input instanceof Tensor ? input.staticShape : input.shape)
+          shapeTuple(shape)
         } and dtype ${input.dtype} are incompatible`,
       );
     }
@@ -232,12 +236,6 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   }
 }
 
-function sameOrUnknown(x: OpInput, shape: readonly number[]): boolean {
-  const s = x instanceof Tensor ? x.staticShape : x.shape;
-  return s === null ||
-    (s.length === shape.length && s.every((d, i) => d === null || d === shape[i]));
-}
-
 /**
  * Makes a variable. `initialValue` is copied; the value lives on the device that `tf.device()` names, else on the default one. No scope disposes it.
  * While a graph is built (`graph.asDefault`) the variable belongs to that graph: its name is made unique there, and it has its value once
@@ -300,7 +298,7 @@ export function variable<R extends Rank = Rank>(
 export function uninitializedVariable(
   { dtype, shape, name, trainable }: {
     readonly dtype: DType;
-    readonly shape: readonly number[];
+    readonly shape: PartialShape;
     readonly name: string;
     readonly trainable: boolean;
   },
