@@ -16,7 +16,9 @@ import "./checkpoint_ops.ts";
 import "./table_file_ops.ts";
 import { graphDefOf } from "./from_message.ts";
 import { readGraphDef } from "./graph_def.ts";
+import { loadedObject } from "./loaded_object.ts";
 import { inputsOf, outputsOf, readMetaGraph } from "./meta_graph.ts";
+import type { MetaGraphDef } from "./proto/saved_model_pb.ts";
 
 /** A model's file as this command shows it. */
 export interface ModelFile {
@@ -54,7 +56,25 @@ export async function readModel(path: string): Promise<ModelFile> {
       ...outputsOf(s).map((t) => `  output ${t.key}: ${t.dtype}${shapeText(t.shape)}`),
     ]);
   const def = meta.graphDef === undefined ? { node: [] } : graphDefOf(meta.graphDef);
-  return { kind: "SavedModel", def: def as GraphDefJson, signatures };
+  return {
+    kind: "SavedModel",
+    def: def as GraphDefJson,
+    signatures: [...signatures, ...methodsOf(meta)],
+  };
+}
+
+/** What the functions of the saved object take. */
+function methodsOf({ objectGraphDef: graph }: MetaGraphDef): string[] {
+  if (graph === undefined) return [];
+  const { methods } = loadedObject({
+    graph,
+    variable: () => undefined,
+    naming: (work) => work(),
+    call: () => [],
+  });
+  return Object.entries(methods).flatMap(([name, { traces }]) =>
+    traces.map((trace) => `method ${name}${trace}`)
+  );
 }
 
 function placeholders({ node }: GraphDefJson): string[] {

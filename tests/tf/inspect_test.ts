@@ -13,6 +13,13 @@ Deno.test("inspect tells signatures, ops and that nothing is missing", async () 
   assertEquals(lines.at(-1), "nothing is missing");
 });
 
+Deno.test("inspect tells what methods were traced for", async () => {
+  const lines = describeModel(await readModel(`${folder}objects`));
+  for (const line of ["power(int32[2], 3)", "rows(ragged float32[?,?])"]) {
+    assert(lines.includes(`method ${line}`), lines.join("\n"));
+  }
+});
+
 Deno.test("inspect tells missing ops with their nodes", () => {
   const lines = describeModel({
     kind: "GraphDef",
