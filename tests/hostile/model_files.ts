@@ -274,10 +274,15 @@ export class MutatedFiles implements AsyncDisposable {
       await Deno.writeFile(at, bytes);
     }
     const made = new MutatedFiles(KINDS[kind]!, files, folder);
-    for (const path of Object.keys(files)) {
-      const before = memory();
-      await made.#kind.read(folder, path);
-      made.#usual = Math.max(made.#usual, memory() - before);
+    try {
+      for (const path of Object.keys(files)) {
+        const before = memory();
+        await made.#kind.read(folder, path);
+        made.#usual = Math.max(made.#usual, memory() - before);
+      }
+    } catch (e) {
+      await made[Symbol.asyncDispose]();
+      throw e;
     }
     return made;
   }
