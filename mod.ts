@@ -105,7 +105,9 @@ export {
   type FetchedOf,
   type RunOptions,
   Session,
+  type SessionDevice,
   type SessionOptions,
+  type SessionTarget,
 } from "./src/runtime/session/session.ts";
 export { disposeVariables, Variable, variable } from "./src/runtime/variables/variable.ts";
 

@@ -1,5 +1,6 @@
 /**
- * Several machines: workers and clients of TensorFlow's `tf.data` service.
+ * Several machines: workers and clients of TensorFlow's `tf.data` service, and sessions on clusters of TensorFlow's servers, which this
+ * module reaches for `new tf.Session({ target: "grpc://host:port" })`.
  *
  * @example
  * ```ts
@@ -41,6 +42,7 @@ export { Server, type ServerOptions } from "./server/server.ts";
 export type { ClusterSpec } from "./server/cluster_spec.ts";
 export { scriptHash } from "./script_hashes.ts";
 export { grpcTransport } from "./grpc_transport.ts";
+export { remoteTarget, type RemoteTargetOptions } from "./remote_target.ts";
 export { MemoryTransport } from "./memory_transport.ts";
 export type {
   CallOptions,

@@ -79,7 +79,7 @@ export const PRODUCER = 2474;
 /** Writes a graph. Throws `ValueError` for scripts that have no registered name and for nodes that TensorFlow cannot have, listing them. */
 export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDefJson {
   checkOptions(options);
-  const writer = new Writer(options);
+  const writer = new GraphDefWriter(options);
   const node = writer.graph(graph);
   writer.checkAnonymous();
   if (writer.unportable.length > 0) throw unportableError(writer.unportable);
@@ -102,23 +102,28 @@ export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDe
  * ```
  */
 export function portability(graph: Graph): UnportableNode[] {
-  const writer = new Writer({ allowAnonymousScripts: true });
+  const writer = new GraphDefWriter({ allowAnonymousScripts: true });
   writer.graph(graph);
   return writer.unportable;
 }
 
-class Writer {
-  readonly functions = new Map<string, FunctionDefJson>();
+/** Writes graphs, whole or as they grow. */
+export class GraphDefWriter {
+  /** The functions that what was written calls. */
+  readonly functions: Map<string, FunctionDefJson> = new Map();
+  /** What could not be written. */
   readonly unportable: UnportableNode[] = [];
   readonly #options: GraphDefOptions;
   readonly #anonymous: string[] = [];
   /** Ops that are written as others. */
   readonly #replaced = new Map<Operation, Replacement>();
 
+  /** Says how to write. */
   constructor(options: GraphDefOptions) {
     this.#options = options;
   }
 
+  /** Throws `ValueError` for scripts that have no registered name, where they may not be written. */
   checkAnonymous(): void {
     if (this.#anonymous.length === 0) return;
     throw new ValueError(
@@ -130,8 +135,13 @@ class Writer {
 
   /** The nodes of a graph that is no function. */
   graph(graph: Graph): NodeDefJson[] {
-    const place = new Place(graph, { reference: (op, i) => this.#reference(op, i) });
+    const place = this.place(graph);
     return graph.operations.flatMap((op) => this.nodes(op, place));
+  }
+
+  /** Where the nodes of a graph that is no function are written. */
+  place(graph: Graph): Place {
+    return new Place(graph, { reference: (op, i) => this.#reference(op, i) });
   }
 
   /** The node of an op, or those that mean the same to TensorFlow; the last of these has its name and its outputs. */

@@ -8,7 +8,7 @@ import { flatten, isNested, mapNest, type Nest, packAs } from "../../core/nest.t
 import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { evaluator, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { CancelledError, NotFoundError, RuntimeError, ValueError } from "../../core/errors.ts";
+import { CancelledError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import type { RaggedArray } from "../../ops/ragged/ragged_tensor.ts";
 import type { SparseArray } from "../../ops/ragged/sparse_tensor.ts";
@@ -19,7 +19,7 @@ import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrGraph } from "../../graph/ir.ts";
 import { RecentMap } from "../../core/recent_map.ts";
-import { defaultDevice, deviceGeneration } from "../devices.ts";
+import { defaultDevice, deviceGeneration, listDevices } from "../devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
 import { Folder } from "../plan/folder.ts";
@@ -27,6 +27,7 @@ import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
 import { execute, executeAlone } from "../plan/executor.ts";
 import { currentRun, RunContext } from "./run_context.ts";
 import { RunLimit } from "./run_limit.ts";
+import { openTarget, type RemoteRuns, type SessionDevice, type SessionTarget } from "./targets.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "../plan/slots.ts";
 import { RunCounter, type RunMetadata } from "./metadata.ts";
@@ -70,8 +71,8 @@ export interface SessionOptions {
   readonly graph?: Graph | GraphLike | undefined;
   /** False: an op that cannot run on the device asked for is an error. Default true. */
   readonly allowSoftPlacement?: boolean;
-  /** Who runs the graph; empty, the default, for this process. */
-  readonly target?: string;
+  /** Who runs the graph, as `"grpc://host:port"`; empty, the default, for this process. */
+  readonly target?: string | SessionTarget;
 }
 
 const checkOptions = optionCheck<SessionOptions>("Session", {
@@ -136,6 +137,8 @@ export class Session {
   /** The graph that is run. */
   readonly graph: Graph;
   readonly #soft: boolean;
+  /** Who runs what need not run here; null where all does. */
+  readonly #remote: RemoteRuns | null;
   readonly #plans = new RecentMap<string, Planned>(PLAN_LIMIT, ({ plan }) => {
     releasePlan(plan);
     if (this.#last?.planned.plan === plan) this.#last = null;
@@ -152,19 +155,23 @@ export class Session {
   constructor(options: SessionOptions = {}) {
     checkOptions(options);
     const { graph, allowSoftPlacement = true, target = "" } = options;
-    if (target !== "") {
-      throw new NotFoundError(
-        `No session factory registered for the given session options: {target: ${
-          JSON.stringify(target)
-        }}: only this process runs graphs, leave target out`,
-      );
-    }
     const g = (graph ?? currentGraph()) as Graph | undefined;
     if (!g) {
       throw new RuntimeError("Cannot open a Session: pass { graph }, there is no default graph");
     }
     this.graph = g;
     this.#soft = allowSoftPlacement;
+    this.#remote = target === "" ? null : openTarget(target, g, { allowSoftPlacement });
+  }
+
+  /** The devices that run the graph: those of the target, or of this process. Follows TensorFlow `tf.compat.v1.Session.list_devices`. */
+  async listDevices(): Promise<SessionDevice[]> {
+    if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
+    if (this.#remote !== null) return await this.#remote.listDevices();
+    return listDevices().map(({ name, type }) => ({
+      name: `/job:localhost/replica:0/task:0${name}`,
+      type,
+    }));
   }
 
   /** Runs what the fetches need and returns their values in the same nest. Rejects with the first error of a node. */
@@ -289,7 +296,7 @@ export class Session {
   }
 
   #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
-    const { wanted, targets, fed: { tensors: feeds } } = request, { promises } = this.graph;
+    const { wanted, targets, fed: { tensors: feeds } } = request, promises = this.#promises;
     if (this.#generation !== deviceGeneration()) this.#releasePlans();
     const device = defaultDevice(), last = this.#last;
     if (
@@ -310,15 +317,21 @@ export class Session {
     );
   }
 
+  /** What plans rely on: another number where they must be made anew. */
+  get #promises(): number {
+    return this.graph.promises + (this.#remote?.generation ?? 0);
+  }
+
   #makePlan(
     key: string,
     { wanted: fetches, targets, fed }: Request,
     context: RunContext,
   ): Plan | Promise<Plan> {
-    const { promises } = this.graph, feeds = fed.tensors;
+    const promises = this.#promises, feeds = fed.tensors;
     // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
     fed.own();
-    const built = mergeEqual(buildIr({ fetches, targets, feeds }));
+    const asked = { fetches, targets, feeds };
+    const built = this.#remote?.cut(asked) ?? mergeEqual(buildIr(asked));
     checkPlacement(built, this.#soft);
     const ir = this.#folder.fold(built, context);
     const make = (folded: IrGraph): Plan => {
@@ -368,7 +381,7 @@ export class Session {
     this.#folder.close(error);
     for (const context of [...this.#running]) context.abort(error);
     this.#releasePlans();
-    return Promise.resolve();
+    return this.#remote?.close() ?? Promise.resolve();
   }
 
   #releasePlans(): void {
@@ -449,3 +462,4 @@ function unwrap(a: NdArray): Fetched {
 }
 
 export { toHost };
+export type { SessionDevice, SessionTarget };

@@ -27,7 +27,7 @@ import type { Operation } from "../../graph/operation.ts";
 import { evaluateNow } from "../eager/evaluate.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { constantTensor } from "../eager/eager.ts";
-import { scopeDevice } from "../devices.ts";
+import { isThisProcess, parseDevice, scopeDevice } from "../devices.ts";
 import { currentReads } from "../eager/read_ahead.ts";
 import { VariableState } from "./variable_state.ts";
 import "./run_variable_ops.ts";
@@ -348,7 +348,9 @@ export function graphVariable(
     state: ({ dtype, shape }, sharedName) =>
       new VariableState(null, { id: newTensorId(), dtype, shape, sharedName, trainable }),
   });
-  if (currentScope().device) resource.home = scopeDevice();
+  const { device } = currentScope();
+  // What another process is to keep has no home here.
+  if (device && isThisProcess(parseDevice(device))) resource.home = scopeDevice();
   return ownVariable(resource, node, collections);
 }
 
