@@ -29,6 +29,10 @@ export {
 export { sparsePlaceholder } from "./placeholders.ts";
 /** Ragged tensors, and such to be fed. */
 export * as ragged from "./ragged.ts";
+export {
+  ConditionalAccumulator,
+  type ConditionalAccumulatorOptions,
+} from "./conditional_accumulator.ts";
 export { getRandomSeed } from "./random_seed.ts";
 export {
   type Callable,

@@ -82,6 +82,16 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   ),
   LookupTableInsertV2: "state: tests/tf",
   LookupTableExportV2: "state: tests/tf",
+  ...Object.fromEntries(
+    ["", "Resource"].flatMap((prefix) =>
+      [
+        "ConditionalAccumulator",
+        ...["ApplyGradient", "TakeGradient", "SetGlobalStep", "NumAccumulated"].map((op) =>
+          `Accumulator${op}`
+        ),
+      ].map((name) => [`${prefix}${name}`, "state, and waits for others: tests/compat_v1"])
+    ),
+  ),
   AsString: "writes numbers as their dtype has them: tests/tf",
   ParseExampleV2: "has lists of outputs: tests/tf",
   CheckNumerics: "fails or passes its input on: tests/debugging",

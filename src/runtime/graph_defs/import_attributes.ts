@@ -22,6 +22,8 @@ import { attrFromJson } from "../../graph/graph_def/values.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import type { Branch } from "../branches/branch.ts";
 import { ConcreteFunction } from "../functions/concrete_function.ts";
+import { ACCUMULATOR, ACCUMULATOR_V1 } from "../../ops/host/accumulators.ts";
+import { GradientAccumulator } from "../variables/gradient_accumulator.ts";
 import { VariableState } from "../variables/variable_state.ts";
 import { makesTable } from "../../ops/host/lookup.ts";
 import { LookupTable } from "./lookup_table.ts";
@@ -110,6 +112,9 @@ export function nodeAttributes(
     out._resource = out.dtype === resource.dtype ? resource : variableOf(def, out, resources);
   }
   if (makesTable(op.name)) out._table = tableOf(def, out, resources);
+  if (op === ACCUMULATOR.handle || op === ACCUMULATOR_V1.handle) {
+    out._accumulator = accumulatorOf(def, out, resources);
+  }
   if (op.name === "ReadVariableOp" && out._shape === undefined) {
     const handle = inputs[0]?.operation;
     // The shape of an argument is that of the handle.
@@ -149,6 +154,20 @@ function tableOf(
   const dtypes = [attrs.key_dtype as DType, attrs.value_dtype as DType] as const;
   const isMutable = def.op.startsWith("Mutable");
   return resources.get(name, () => new LookupTable(name.name, dtypes, isMutable));
+}
+
+function accumulatorOf(
+  def: NodeDefJson,
+  attrs: Readonly<Record<string, unknown>>,
+  resources: GraphResources,
+): GradientAccumulator {
+  const name = sharedName("accumulator", def, attrs);
+  return resources.get(name, () =>
+    new GradientAccumulator(name.name, {
+      dtype: attrs.dtype as DType,
+      shape: attrs.shape as PartialShape,
+      reduction: attrs.reduction_type as "MEAN",
+    }));
 }
 
 /** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */
