@@ -4,7 +4,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import "@weft/weft/distribute";
+import { grpcTransport } from "@weft/weft/distribute";
+import { near as nearAll, together } from "./replica.ts";
 import { PYTHON, Python } from "./python.ts";
 
 const { errors } = tf, v1 = tf.compat.v1;
@@ -131,6 +132,30 @@ Deno.test({
       const wanted = await losses(here);
       (await losses(there)).forEach((l, i) => near(l, wanted[i]));
     });
+
+    await t.step(
+      "four replicas train on a task of it as one with four times the batch",
+      async () => {
+        const options = {
+          device: "/job:worker/task:1",
+          optimizer: new v1.train.AdamOptimizer(0.01),
+        };
+        const where = { target, transport: grpcTransport };
+        const one = await together(where, 10, { ...options, replicas: 1, name: "one" });
+        const four = await together(where, 10, { ...options, replicas: 4, name: "four" });
+        nearAll(four.losses, one.losses);
+        const loose = await together(where, 10, {
+          ...options,
+          replicas: 3,
+          mode: "async",
+          name: "loose",
+        });
+        const [p] = loose.parameters;
+        assert(
+          p.every(Number.isFinite) && p.some((v, i) => Math.abs(v - one.parameters[0][i]) < 0.2),
+        );
+      },
+    );
 
     await t.step("scripts run at home, with gradients and in two waves", async () => {
       const g = new tf.Graph();
