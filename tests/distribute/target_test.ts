@@ -2,26 +2,25 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { remoteTarget } from "@weft/weft/distribute";
+import { grpcTransport, MemoryTransport, remoteTarget, Server } from "@weft/weft/distribute";
 import { testOnDevices } from "../devices.ts";
-import { SmallMaster } from "./small_master.ts";
+import { WatchedServer } from "./watched_server.ts";
 
 const v1 = tf.compat.v1, { errors } = tf;
 
 async function on(
   graph: tf.Graph,
-  fn: (session: tf.Session, master: SmallMaster) => Promise<void>,
+  fn: (session: tf.Session, server: WatchedServer) => Promise<void>,
 ): Promise<void> {
-  const master = await new SmallMaster().start();
-  const target = remoteTarget(master.target, { transport: master.transport });
+  await using server = await WatchedServer.start();
+  const target = remoteTarget(server.target, { transport: server.transport });
   {
     await using session = new tf.Session({ graph, target });
-    await fn(session, master);
+    await fn(session, server);
   }
-  assertEquals(master.open, 0);
+  const asked = server.calls.some((c) => c === "RunStep" || c === "ListDevices");
+  assertEquals(server.calls.includes("CloseSession"), asked, `${server.calls}`);
 }
-
-const steps = (master: SmallMaster): number => master.calls.filter((c) => c === "RunStep").length;
 
 Deno.test("a session with a target computes there what it computes here", async () => {
   const g = new tf.Graph();
@@ -40,12 +39,11 @@ Deno.test("a session with a target computes there what it computes here", async 
   });
   const feeds = new Map([[x, [[1, 2]]]]);
   const here = await new tf.Session({ graph: g }).run(ys as never, { feeds });
-  await on(g, async (session, master) => {
+  await on(g, async (session, server) => {
     assertEquals(await session.run(ys as never, { feeds }), here);
-    assertEquals(master.calls, ["CreateSession", "RunStep"]);
-    assertEquals(await session.listDevices(), [
-      { name: "/job:small/replica:0/task:0/device:CPU:0", type: "CPU" },
-    ]);
+    assertEquals(server.calls, ["CreateSession", "RunStep"]);
+    const [device] = await session.listDevices();
+    assertEquals(device, { name: "/job:localhost/replica:0/task:0/device:CPU:0", type: "CPU" });
   });
 });
 
@@ -53,14 +51,14 @@ Deno.test("what the graph gets later is sent when it is first needed", async () 
   const g = new tf.Graph();
   const x = g.asDefault(() => tf.placeholder("float32", [], "x"));
   const y = g.asDefault(() => tf.mul(x, 2));
-  await on(g, async (session, master) => {
+  await on(g, async (session, server) => {
     const feeds = { "x:0": 3 };
     assertEquals(await session.run(y, { feeds }), 6);
     const z = g.asDefault(() => tf.add(y, 1));
     assertEquals(await session.run(z, { feeds }), 7);
     assertEquals(await session.run([y, z], { feeds }), [6, 7]);
-    assertEquals(master.calls, ["CreateSession", "RunStep", "ExtendSession", "RunStep", "RunStep"]);
-    assertEquals(master.graphs[1].node.map((n) => n.op).sort(), ["AddV2", "Const"]);
+    assertEquals(server.calls, ["CreateSession", "RunStep", "ExtendSession", "RunStep", "RunStep"]);
+    assertEquals(server.graphs[1].node.map((n) => n.op).sort(), ["AddV2", "Const"]);
   });
 });
 
@@ -106,11 +104,11 @@ testOnDevices("scripts run at home, one step for each wave of them", async () =>
   const feeds = new Map([[x, [1, 2]]]);
   const here = await new tf.Session({ graph: g }).run(out, { feeds });
   seen.length = 0;
-  await on(g, async (session, master) => {
+  await on(g, async (session, server) => {
     assertEquals(await session.run(out, { feeds }), here);
-    assertEquals(steps(master), 3);
+    assertEquals(server.steps, 3);
     assertEquals(seen.sort(), ["a", "b", "c", "first"]);
-    assertEquals(master.graphs[0].node.filter((n) => n.op.includes("PyFunc")), []);
+    assertEquals(server.graphs[0].node.filter((n) => n.op.includes("PyFunc")), []);
   });
 });
 
@@ -127,12 +125,12 @@ Deno.test("what had effects in an earlier wave has them once", async () => {
     const out = tf.controlDependencies([more], () => tf.add(tf.mul(s, 10), first));
     return { v, out, init: v1.globalVariablesInitializer() };
   });
-  await on(g, async (session, master) => {
+  await on(g, async (session, server) => {
     await session.run(init as tf.Operation);
     assertEquals(await session.run(out), 11);
     assertEquals(await session.run(out), 22);
     assertEquals(await session.run(v), 2);
-    assertEquals(steps(master), 6);
+    assertEquals(server.steps, 6);
   });
 });
 
@@ -153,11 +151,11 @@ testOnDevices("gradients through scripts at home run their tapes there", async (
     const loss = tf.sum(tf.mul(y, 2));
     return { x, out: [loss, ...tf.gradients(loss, [x])] as tf.Tensor[] };
   });
-  await on(g, async (session, master) => {
+  await on(g, async (session, server) => {
     const [loss, dx] = await session.run(out, { feeds: new Map([[x, [1, 2]]]) });
     assertEquals(loss, 2 + 2 * 64);
     assertEquals((dx as tf.NdArray).toArray(), [12, 12 * 32]);
-    assertEquals([calls, steps(master)], [1, 2]);
+    assertEquals([calls, server.steps], [1, 2]);
   });
 });
 
@@ -219,13 +217,13 @@ Deno.test("errors of nodes have their class, their text and where the node was m
 Deno.test("a run that is cancelled, takes too long or outlives its session ends, there too", async () => {
   const g = new tf.Graph();
   const y = g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1));
-  const master = await new SmallMaster().start();
-  const target = remoteTarget(master.target, { transport: master.transport });
+  await using server = await WatchedServer.start();
+  const target = remoteTarget(server.target, { transport: server.transport });
   const session = new tf.Session({ graph: g, target }), feeds = { "x:0": 1 };
   assertEquals(await session.run(y, { feeds }), 2);
   let arrived = (): void => {};
   const waiting = (): Promise<void> => new Promise((resolve) => arrived = resolve);
-  master.before = (name) => {
+  server.before = (name) => {
     arrived();
     return name === "RunStep" ? new Promise(() => {}) : undefined;
   };
@@ -243,37 +241,35 @@ Deno.test("a run that is cancelled, takes too long or outlives its session ends,
   await again;
   await session.close();
   await closed;
-  assertEquals(master.open, 0);
+  assertEquals(server.calls.at(-1), "CloseSession");
 });
 
 for (const call of ["CreateSession", "ExtendSession", "RunStep"]) {
   Deno.test(`a server that is gone at ${call} is told of, and asked again`, async () => {
     const g = new tf.Graph();
     const y = g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1));
-    await on(g, async (session, master) => {
+    await on(g, async (session, server) => {
       const feeds = { "x:0": 1 };
       if (call === "ExtendSession") await session.run(y, { feeds });
       const z = g.asDefault(() => tf.add(y, 1));
-      master.before = (name) => {
+      server.before = (name) => {
         if (name === call) throw new errors.UnavailableError("gone");
       };
       await assertRejects(() => session.run(z, { feeds }), errors.UnavailableError, "gone");
-      master.before = () => {};
+      server.before = () => {};
       assertEquals(await session.run(z, { feeds }), 3);
-      // Sessions that nobody closed are the restarted server's to forget.
-      master.forget();
     });
   });
 }
 
-Deno.test("a master that restarted has a new session at the next run", async () => {
+Deno.test("a server that restarted has a new session at the next run", async () => {
   const g = new tf.Graph();
   const y = g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1));
-  await on(g, async (session, master) => {
+  await on(g, async (session, server) => {
     const feeds = { "x:0": 1 };
     assertEquals(await session.run(y, { feeds }), 2);
-    master.forget();
-    await assertRejects(() => session.run(y, { feeds }), errors.AbortedError, "not found");
+    await server.restart();
+    await assertRejects(() => session.run(y, { feeds }), errors.AbortedError, "s");
     assertEquals(await session.run(y, { feeds }), 2);
   });
 });
@@ -281,8 +277,8 @@ Deno.test("a master that restarted has a new session at the next run", async () 
 Deno.test("an op that the server does not know is its error", async () => {
   const g = new tf.Graph();
   const y = g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1));
-  await on(g, async (session, master) => {
-    master.before = () => {
+  await on(g, async (session, server) => {
+    server.before = () => {
       throw new errors.NotFoundError("Op type not registered 'AddV2' in binary");
     };
     await assertRejects(
@@ -296,19 +292,19 @@ Deno.test("an op that the server does not know is its error", async () => {
 Deno.test("targets without a server, without the secret, and with answers that lack something", async () => {
   const g = new tf.Graph();
   const y = g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), 1)), feeds = { "x:0": 1 };
-  const master = await new SmallMaster().start("right");
+  await using server = await WatchedServer.start({ secret: "right" });
   const run = async (address: string, secret?: string): Promise<unknown> => {
     const target = remoteTarget(address, {
-      transport: master.transport,
+      transport: server.transport,
       ...(secret && { secret }),
     });
     await using session = new tf.Session({ graph: g, target });
     return await session.run(y, { feeds });
   };
   await assertRejects(() => run("nobody:1"), errors.UnavailableError, "Cannot reach nobody:1");
-  await assertRejects(() => run(master.target), errors.UnauthenticatedError, "secret");
-  await assertRejects(() => run(master.target, "wrong"), errors.UnauthenticatedError, "secret");
-  assertEquals(await run(master.target, "right"), 2);
+  await assertRejects(() => run(server.target), errors.UnauthenticatedError, "secret");
+  await assertRejects(() => run(server.target, "wrong"), errors.UnauthenticatedError, "secret");
+  assertEquals(await run(server.target, "right"), 2);
   const gone = new tf.Session({ graph: g, target: "grpc://127.0.0.1:1" });
   await assertRejects(() => gone.run(y, { feeds }), errors.UnavailableError, "127.0.0.1:1");
   await gone.close();
@@ -329,40 +325,85 @@ Deno.test("a handle of something there cannot be given to a script", async () =>
   });
 });
 
-Deno.test("a script that a task is to run has a name, and is sent", async () => {
-  const g = new tf.Graph();
-  const body = tf.registerScript(
-    "test.target_twice@1",
-    (a: tf.NdArray) => a.map((e) => 2 * Number(e)),
-  );
-  try {
-    const there = g.asDefault(() =>
+Deno.test("a script that a task is to run has a name, and runs there", async () => {
+  const onTask = (body: tf.ScriptFunction): tf.Tensor =>
+    new tf.Graph().asDefault(() =>
       tf.device("/job:script/task:0", () => tf.numpyFunction(body, [[1, 2]], "float32"))
     ) as tf.Tensor;
-    await on(g, async (session, master) => {
-      await assertRejects(
-        () => session.run(there),
-        errors.InvalidArgumentError,
-        "/job:script/task:0",
-      );
-      const node = master.graphs[0].node.find((n) => n.op === "PyFunc");
-      assertEquals(node?.device, "/job:script/task:0");
-    });
-    const h = new tf.Graph();
-    const nameless = h.asDefault(() =>
-      tf.device(
-        "/job:script/task:0",
-        () => tf.numpyFunction((a: tf.NdArray) => a, [[1]], "float32"),
-      )
-    ) as tf.Tensor;
-    const target = remoteTarget("nobody:1");
-    await using session = new tf.Session({ graph: h, target });
+  const here = tf.registerScript("test.target@1", (a: tf.NdArray) => a);
+  await using server = await WatchedServer.start({
+    job: "script",
+    scripts: { "test.target@1": (a: tf.NdArray) => a.map((e) => 2 * Number(e)) },
+  });
+  const target = remoteTarget(server.target, { transport: server.transport });
+  try {
+    const y = onTask(here);
+    await using session = new tf.Session({ graph: y.graph, target });
+    assertEquals((await session.run(y) as tf.NdArray).toArray(), [2, 4]);
+    const nameless = onTask((a: tf.NdArray) => a);
+    await using other = new tf.Session({ graph: nameless.graph, target });
     await assertRejects(
-      () => session.run(nameless),
+      () => other.run(nameless),
       errors.FailedPreconditionError,
       "tf.registerScript",
     );
   } finally {
-    tf.unregisterScript("test.target_twice@1");
+    tf.unregisterScript("test.target@1");
   }
+});
+
+for (const transport of [new MemoryTransport(), grpcTransport]) {
+  const name = transport === grpcTransport ? "gRPC" : "memory";
+  Deno.test(`a step that is cancelled or takes too long ends at the server too, over ${name}`, async () => {
+    await using server = new Server({
+      cluster: { w: ["localhost:0"] },
+      host: "localhost",
+      transport,
+    });
+    await server.start();
+    const graph = new tf.Graph();
+    const { add, take, count } = graph.asDefault(() => {
+      const acc = new v1.ConditionalAccumulator("float32", { shape: [] });
+      return { add: acc.applyGrad(1)!, take: acc.takeGrad(1), count: acc.numAccumulated() };
+    });
+    await using session = new tf.Session({
+      graph,
+      target: remoteTarget(server.target, { transport }),
+    });
+    assertEquals(await session.run(count), 0);
+    const stop = new AbortController();
+    const cancelled = assertRejects(
+      () => session.run(take, { signal: stop.signal }),
+      errors.CancelledError,
+    );
+    await session.run(count);
+    stop.abort();
+    await cancelled;
+    await assertRejects(() => session.run(take, { timeoutMs: 5 }), errors.DeadlineExceededError);
+    // Whoever comes after gets what comes: nobody waits there any more.
+    await session.run(add);
+    assertEquals(await session.run(take), 1);
+  });
+}
+
+Deno.test("messages that are too large are refused on either side", async () => {
+  await using server = new Server({
+    cluster: { w: ["localhost:0"] },
+    host: "localhost",
+    maxMessageBytes: 100_000,
+  });
+  await server.start();
+  const graph = new tf.Graph();
+  const { x, long } = graph.asDefault(() => ({
+    x: tf.placeholder("float32", [null], "x"),
+    long: tf.fill([50_000], 1),
+  }));
+  const y = graph.asDefault(() => tf.neg(x));
+  const target = remoteTarget(server.target, { maxMessageBytes: 100_000 });
+  await using session = new tf.Session({ graph, target });
+  const run = (n: number) => session.run(y, { feeds: new Map([[x, new Float32Array(n)]]) });
+  assertEquals((await run(1000) as tf.NdArray).size, 1000);
+  await assertRejects(() => run(50_000), errors.ResourceExhaustedError, "at most 100000");
+  await assertRejects(() => session.run(long), errors.ResourceExhaustedError);
+  assertEquals((await run(1000) as tf.NdArray).size, 1000);
 });
