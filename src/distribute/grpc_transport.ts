@@ -39,6 +39,8 @@ const HEAD = 5;
 const WINDOW = 8 << 20;
 /** What a server that goes is left to end the calls on their way. */
 const GOING_MS = 500;
+/** How often calls that wait look whether their connection is still there. */
+const LOOK_MS = 500;
 /** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
 const MAX_STATUS_TEXT = 2000;
 
@@ -257,6 +259,11 @@ function decodeStatus(text: string): string {
   }
 }
 
+/** True while calls on a connection can be answered, and while it is being made. */
+function isConnected({ destroyed, socket }: ClientHttp2Session): boolean {
+  return !destroyed && !socket?.destroyed;
+}
+
 class Http2Channel implements Channel {
   readonly #target: string;
   readonly #options: TransportOptions;
@@ -291,8 +298,20 @@ class Http2Channel implements Channel {
     stream.on("trailers", (trailers) => {
       status = trailers;
     });
-    const leave = (): void => void stream.destroy();
+    let leave = (): void => {};
+    const left = new Promise<Error>((resolve) => {
+      leave = (): void => {
+        stream.destroy();
+        resolve(new UnavailableError("The call was left"));
+      };
+    });
     options.signal?.addEventListener("abort", leave, { once: true });
+    // Neither a session nor its streams hear of it where the connection breaks while a stream is asked for.
+    const look = setInterval(() => {
+      if (isConnected(session)) return;
+      session.destroy();
+      leave();
+    }, LOOK_MS);
     let late = false;
     const timer = options.timeoutMs === undefined ? undefined : setTimeout(() => {
       late = true;
@@ -306,13 +325,11 @@ class Http2Channel implements Channel {
     try {
       stream.write(headOf([request]));
       stream.end(request);
-      const [message] = await Promise.all([
-        readMessage(stream, maxMessageBytes).catch((e) => {
-          stream.destroy();
-          return e as Error;
-        }),
-        done,
-      ]);
+      const read = readMessage(stream, maxMessageBytes).catch((e) => {
+        stream.destroy();
+        return e as Error;
+      });
+      const message = await Promise.race([Promise.all([read, done]).then(([m]) => m), left]);
       options.signal?.throwIfAborted();
       if (late) {
         throw new DeadlineExceededError(
@@ -331,12 +348,13 @@ class Http2Channel implements Channel {
     } finally {
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", leave);
+      clearInterval(look);
     }
   }
 
   #connected(): ClientHttp2Session {
     const known = this.#session;
-    if (known !== null && !known.closed && !known.destroyed) return known;
+    if (known !== null && !known.closed && isConnected(known)) return known;
     const session = connect(`http://${this.#target}`, { settings: { initialWindowSize: WINDOW } });
     // The window of the connection itself is no setting.
     session.on("connect", () => session.setLocalWindowSize?.(WINDOW));
