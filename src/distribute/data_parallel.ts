@@ -15,7 +15,6 @@ import { optionCheck } from "../core/options.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { gradientsOfVariables } from "../autodiff/grad_functions.ts";
-import type { Optimizer } from "../compat_v1/optimizers.ts";
 import { tensor, zeros } from "../ops/array/creation.ts";
 import { concat } from "../ops/array/join.ts";
 import { slice } from "../ops/array/slice.ts";
@@ -25,7 +24,12 @@ import { type Fetch, type Fetched, Session } from "../runtime/session/session.ts
 import type { SessionTarget } from "../runtime/session/targets.ts";
 import type { Variable } from "../runtime/variables/variable.ts";
 import { readCheckpoint, writeCheckpoint } from "../tf/checkpoint.ts";
-import { type OptimizerOfStep, type ParameterGraph, parameterGraph } from "./parameter_graph.ts";
+import {
+  type OptimizerOfStep,
+  type ParameterGraph,
+  parameterGraph,
+  type ParameterOptimizer,
+} from "./parameter_graph.ts";
 
 /** Options of {@linkcode DataParallel}. */
 export interface DataParallelOptions {
@@ -34,7 +38,7 @@ export interface DataParallelOptions {
   /** This process's variables, float32, in the same order in each. They get the parameters before each step. */
   readonly variables: readonly Variable[];
   /** Changes the parameters there; a function gets the step, for rates that depend on it. */
-  readonly optimizer: Optimizer | OptimizerOfStep;
+  readonly optimizer: ParameterOptimizer | OptimizerOfStep;
   /** Number of this replica, from 0. */
   readonly replica: number;
   /** How many replicas there are. */
@@ -313,7 +317,9 @@ export class DataParallel {
     let result: unknown;
     await this.#waitUntil(signal, async () => {
       try {
-        result = await this.#session.run(fetches as Fetch, { feeds, signal });
+        // Only an update waits for others.
+        const timeoutMs = fetches === this.#there.update ? undefined : this.#patienceMs;
+        result = await this.#session.run(fetches as Fetch, { feeds, signal, timeoutMs });
         return true;
       } catch (e) {
         if (!(e instanceof FailedPreconditionError)) throw e;

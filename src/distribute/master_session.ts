@@ -55,6 +55,7 @@ export class MasterSession {
   readonly #channel: Channel;
   readonly #options: MasterSessionOptions;
   readonly #ended = new AbortController();
+  readonly #heads = new WeakMap<RemoteStep, { sessionHandle: string; bytes: Uint8Array }>();
   #opened: Promise<Opened> | null = null;
   /** Nodes of the graph that it has when it is opened. */
   #nodes = 0;
@@ -69,15 +70,7 @@ export class MasterSession {
   async run(step: RemoteStep, values: readonly NdArray[], signal: AbortSignal): Promise<NdArray[]> {
     const opened = this.#ready(), { handle } = await opened;
     signal.throwIfAborted();
-    const head = toBinary(
-      RunStepRequestSchema,
-      create(RunStepRequestSchema, {
-        sessionHandle: handle,
-        fetch: [...step.fetches],
-        target: [...step.targets],
-        storeErrorsInResponseBody: true,
-      }),
-    );
+    const head = this.#headOf(step, handle);
     const feeds = step.feeds.flatMap((name, i) =>
       field(2, [
         new BinaryWriter().tag(1, WireType.LengthDelimited).string(name).finish(),
@@ -124,6 +117,23 @@ export class MasterSession {
     const request = { sessionHandle: opened.handle };
     await call(this.#channel, MasterService.method.closeSession, request, { timeoutMs: CLOSE_MS })
       .catch(() => {});
+  }
+
+  /** What requests of a step begin with: the same each time. */
+  #headOf(step: RemoteStep, sessionHandle: string): Uint8Array {
+    const known = this.#heads.get(step);
+    if (known?.sessionHandle === sessionHandle) return known.bytes;
+    const bytes = toBinary(
+      RunStepRequestSchema,
+      create(RunStepRequestSchema, {
+        sessionHandle,
+        fetch: [...step.fetches],
+        target: [...step.targets],
+        storeErrorsInResponseBody: true,
+      }),
+    );
+    this.#heads.set(step, { sessionHandle, bytes });
+    return bytes;
   }
 
   /** The session, which has the whole graph. Everybody waits for one and the same, so no run that ends can cancel it. */

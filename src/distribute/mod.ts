@@ -43,7 +43,7 @@ export type { ClusterSpec } from "./server/cluster_spec.ts";
 export { scriptHash } from "./script_hashes.ts";
 export { grpcTransport } from "./grpc_transport.ts";
 export { DataParallel, type DataParallelOptions, type TrainOptions } from "./data_parallel.ts";
-export type { OptimizerOfStep } from "./parameter_graph.ts";
+export type { OptimizerOfStep, ParameterOptimizer } from "./parameter_graph.ts";
 export { remoteTarget, type RemoteTargetOptions } from "./remote_target.ts";
 export { MemoryTransport } from "./memory_transport.ts";
 export type {

@@ -3,7 +3,6 @@
  */
 import type { Tensor } from "../core/tensor.ts";
 import { ConditionalAccumulator } from "../compat_v1/conditional_accumulator.ts";
-import type { Optimizer } from "../compat_v1/optimizers.ts";
 import {
   globalVariables,
   isVariableInitialized,
@@ -18,8 +17,17 @@ import { device as onDevice } from "../runtime/devices.ts";
 import { identity } from "../ops/array/view.ts";
 import type { Variable } from "../runtime/variables/variable.ts";
 
+/** Who changes parameters: any optimizer of `tf.compat.v1.train`. */
+export interface ParameterOptimizer {
+  /** Adds the updates of a step to the graph. */
+  applyGradients(
+    gradsAndVars: readonly (readonly [Tensor | null, Variable])[],
+    options?: { readonly globalStep?: Variable },
+  ): Operation;
+}
+
 /** Makes the optimizer of a step count. */
-export type OptimizerOfStep = (step: Tensor) => Optimizer;
+export type OptimizerOfStep = (step: Tensor) => ParameterOptimizer;
 
 /** What is kept. */
 export interface ParameterOptions {
@@ -28,7 +36,7 @@ export interface ParameterOptions {
   /** Number of parameters. */
   readonly size: number;
   /** Who changes them. */
-  readonly optimizer: Optimizer | OptimizerOfStep;
+  readonly optimizer: ParameterOptimizer | OptimizerOfStep;
   /** Gradients that make a step; null where each is one by itself. */
   readonly required: number | null;
   /** Where it is kept. */
