@@ -6,11 +6,7 @@
 
 import { parseArgs } from "node:util";
 import * as tf from "@weft/weft";
-import { type Channel, grpcTransport, Server } from "@weft/weft/distribute";
-import { graphDefMessage, tensorMessage } from "../src/tf/to_message.ts";
-import { call } from "../src/distribute/rpc.ts";
-import { MasterService } from "../src/tf/proto/master_pb.ts";
-import { tensorToJson } from "../src/graph/graph_def/values.ts";
+import { grpcTransport, remoteTarget, Server } from "@weft/weft/distribute";
 import { PYTHON, Python } from "../tests/distribute/python.ts";
 import { writeSection } from "./results.ts";
 
@@ -40,18 +36,11 @@ async function timed(steps: number, step: () => unknown): Promise<number> {
   return median(times);
 }
 
-/** A step of our messages over a channel. */
-async function stepOver(channel: Channel): Promise<() => Promise<unknown>> {
-  const { graph, y } = program(), { method } = MasterService;
-  const { sessionHandle } = await call(channel, method.createSession, {
-    graphDef: graphDefMessage(JSON.parse(JSON.stringify(graph.toGraphDef()))),
-  });
-  const feed = [{
-    name: "x:0",
-    tensor: tensorMessage(tensorToJson(new tf.NdArray("float32", [2], Float32Array.of(1, 1)))),
-  }];
-  const fetch = [(y as tf.Tensor & { name: string }).name];
-  return () => call(channel, method.runStep, { sessionHandle, feed, fetch });
+/** A session of ours on a server, and its step. */
+function sessionOn(target: string | tf.SessionTarget): [tf.Session, () => Promise<unknown>] {
+  const { graph, x, y } = program(), session = new tf.Session({ graph, target });
+  const feeds = new Map([[x, Float32Array.of(1, 1)]]);
+  return [session, () => session.run(y, { feeds })];
 }
 
 /** Answers in a process of its own until it is killed. */
@@ -103,30 +92,29 @@ export async function main(args: readonly string[]): Promise<number> {
   const rows = new Map<string, { step: () => Promise<number>; times: number[] }>();
   const add = (name: string, step: () => Promise<number>) => rows.set(name, { step, times: [] });
 
-  const { graph, x, y } = program();
-  const session = new tf.Session({ graph });
-  const feeds = new Map([[x, Float32Array.of(1, 1)]]);
-  add("session.run in this process", () => timed(steps, () => session.run(y, { feeds })));
-
+  const closing: (() => unknown)[] = [];
+  const addSession = (name: string, target: string | tf.SessionTarget) => {
+    const [session, step] = sessionOn(target);
+    add(name, () => timed(steps, step));
+    closing.push(() => session.close());
+  };
+  addSession("session.run in this process", "");
   await using local = await Server.createLocal();
-  const memory = await stepOver(local.transport.connect(local.target));
-  add("our client, our server, in memory", () => timed(steps, memory));
+  const { target, transport } = local;
+  addSession("our client, our server, in memory", remoteTarget(target, { transport }));
 
   const [child, ours] = await startOurs();
-  const toOurs = grpcTransport.connect(ours), stepOurs = await stepOver(toOurs);
-  add("our client, our server", () => timed(steps, stepOurs));
-  const closing: (() => unknown)[] = [() => toOurs.close(), () => child.kill("SIGKILL")];
-
+  addSession("our client, our server", ours);
   if (PYTHON !== undefined) {
     const { python: server, target } = await startTheirs(), client = new Python(PROGRAM);
     const ask = (to: string) => async () =>
       (await client.ask("seconds", to, String(steps))).value as number;
-    const toTheirs = grpcTransport.connect(target), stepTheirs = await stepOver(toTheirs);
-    add("our client, TensorFlow's server", () => timed(steps, stepTheirs));
+    addSession("our client, TensorFlow's server", target);
     add("TensorFlow's client, our server", ask(ours));
     add("TensorFlow's client and server", ask(target));
-    closing.push(() => toTheirs.close(), () => client.kill(), () => server.kill());
+    closing.push(() => client.kill(), () => server.kill());
   }
+  closing.push(() => child.kill("SIGKILL"));
   try {
     for (let round = 0; round < rounds; round++) {
       for (const { step, times } of rows.values()) times.push(await step());
