@@ -87,7 +87,7 @@ export interface TrainOptions<B> {
 
 /** Milliseconds between two looks at the step: at first, and at most. */
 const LOOK_MS = [0.5, 20] as const;
-/** Gradients that were there and are taken without a step for so long are lost: who took them is gone. */
+/** Gradients that are taken or dropped, with no step made for so long, are lost: who took them is gone. */
 const LOST_MS = 2000;
 
 /**
@@ -181,10 +181,10 @@ export class DataParallel {
         const part = await batch?.(step) as B;
         const made = await gradientOf(() => loss(step, part), this.#options.variables);
         limit.throwIfAborted();
-        await this.#push(made.gradient, step, limit);
+        const isTaken = await this.#push(made.gradient, step, limit);
         given++;
         onStep?.(step, made.loss);
-        if (this.#isSync) await this.#nextStep(step, epoch, limit);
+        if (this.#isSync) await this.#nextStep({ step, epoch, isTaken }, limit);
         else if (this.#isChief) await this.#saveIfDue(step, step + 1, limit);
       }
     } catch (e) {
@@ -256,21 +256,26 @@ export class DataParallel {
     return { step: Number(now), epoch: epoch as bigint };
   }
 
-  /** Adds a gradient of a step. */
-  async #push(gradient: NdArray, step: number, signal: AbortSignal): Promise<void> {
+  /** Adds a gradient of a step. False where it was dropped. */
+  async #push(gradient: NdArray, step: number, signal: AbortSignal): Promise<boolean> {
     const feeds = this.#isSync ? { gradient, local_step: BigInt(step) } : { gradient };
-    await this.#run(this.#there.push, feeds, signal);
+    const [before, now] = await this.#run(this.#there.push, feeds, signal) as Fetched[];
+    return before === null || Number(now) > Number(before);
   }
 
   /** Waits until the step is over, or its gradients are lost. */
-  async #nextStep(step: number, epoch: bigint, signal: AbortSignal): Promise<void> {
-    let empty = 0;
+  async #nextStep(
+    { step, epoch, isTaken }: { step: number; epoch: bigint; isTaken: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    let since = 0;
     await this.#waitUntil(signal, async () => {
       const [now, lost, waiting] = await this.#run(this.#there.look, {}, signal) as Fetched[];
       if (Number(now) !== step || lost !== epoch) return true;
-      if (waiting !== 0) empty = 0;
-      else if (empty === 0) empty = performance.now();
-      else if (performance.now() - empty > LOST_MS) {
+      // What was given should wait to be taken, unless the step is just being made.
+      if (isTaken && waiting !== 0) since = 0;
+      else if (since === 0) since = performance.now();
+      else if (performance.now() - since > LOST_MS) {
         await this.#run(this.#there.repair, {}, signal);
         return true;
       }

@@ -50,8 +50,11 @@ export interface ParameterGraph {
   readonly pull: readonly [Tensor, Tensor];
   /** True once there are parameters. */
   readonly ready: Tensor;
-  /** Adds the gradient `gradient:0` of the step `local_step:0`; where each is a step by itself, takes it. */
-  readonly push: Operation;
+  /**
+   * Adds the gradient `gradient:0` of the step `local_step:0`, and gives how many there were before and are now: as many where it was
+   * dropped. Where each is a step by itself, takes it.
+   */
+  readonly push: readonly (Operation | Tensor)[];
   /** The step, how often gradients were lost, how many wait to be taken. */
   readonly look: readonly [Tensor, Tensor, Tensor];
   /** Waits for gradients and takes a step; gives its number. */
@@ -109,12 +112,16 @@ function build(
   const given = state.map((v, i) =>
     v.assign(placeholder(v.dtype, v.staticShape, `restore_${i}`))!.operation
   );
+  const counted = (add: () => Operation): Tensor[] => {
+    const before = accumulator.numAccumulated();
+    return [before, after([after([before], add)], () => accumulator.numAccumulated())];
+  };
   const now = step.readValue();
   return {
     graph,
     ready: isVariableInitialized(step),
     pull: [now, after([now], () => identity(parameters.readValue()))],
-    push: required === null ? update : accumulator.applyGrad(gradient, localStep)!,
+    push: required === null ? [update] : counted(() => accumulator.applyGrad(gradient, localStep)!),
     look: [step.readValue(), lost.readValue(), accumulator.numAccumulated()],
     update: after([update], () => identity(step.readValue())),
     repair: group(accumulator.setGlobalStep(step)!, lost.assignAdd(1n)!.operation) as Operation,

@@ -19,7 +19,7 @@ if (role === "server") {
     checkpoint,
     checkpointEvery: 10,
     // Busy machines start processes slowly.
-    patienceMs: 300_000,
+    patienceMs: 60_000,
   });
   await replica.train(Number(steps), {
     onStep: (step, loss) => console.log(JSON.stringify([step, loss])),
