@@ -12,6 +12,7 @@ import { type PartialShape, sameShape, shapeText, sizeOf, stridesOf } from "../c
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
 import { type Element, type ElementType, leavesIn, putAt, stackRows } from "./element.ts";
+import type { Settings } from "./settings.ts";
 import {
   checkCount,
   Failure,
@@ -62,12 +63,16 @@ function joined(
   specs: readonly TensorSpec[],
   batchSize: number,
   options: BatchOptions,
-  join: Join,
+  { join, settings }: {
+    readonly join: Join;
+    readonly settings: (batchSize: number, dropRemainder: boolean) => Settings;
+  },
 ): Source {
-  const n = checkCount(batchSize, "batchSize", 1);
+  const n = checkCount(batchSize, "batchSize", 1), { dropRemainder = false } = options;
   return makeSource({
     ...batched(input, kind, n, options, (rows) => joinRows(rows, specs.length, join)),
-    specs: withLeading(specs, options.dropRemainder ? n : null),
+    specs: withLeading(specs, dropRemainder ? n : null),
+    settings: settings(n, dropRemainder),
   });
 }
 
@@ -118,21 +123,41 @@ function batched(
 /** `n` elements of equal shapes to one. */
 export function batchSource(input: Source, n: number, options: BatchOptions): Source {
   checkBatchOptions(options);
-  return joined(input, "Batch", input.specs, n, options, stackRows);
+  return joined(input, "Batch", input.specs, n, options, {
+    join: stackRows,
+    settings: (batchSize, dropRemainder) => ({ stage: "Batch", batchSize, dropRemainder }),
+  });
 }
 
 /** `n` elements to one, each padded at the ends of its axes. */
 export function paddedBatchSource(input: Source, n: number, options: PaddedBatchOptions): Source {
   checkPaddedBatchOptions(options);
-  const { specs, join } = padding(input, options);
-  return joined(input, "PaddedBatch", specs, n, options, join);
+  const { specs, join, shapes, values } = padding(input, options);
+  return joined(input, "PaddedBatch", specs, n, options, {
+    join,
+    settings: (batchSize, dropRemainder) => ({
+      stage: "PaddedBatch",
+      ...{ batchSize, dropRemainder, shapes, values },
+    }),
+  });
+}
+
+/** How elements of a type are padded. */
+export interface Padding {
+  /** The specs that they have in a batch. */
+  readonly specs: readonly TensorSpec[];
+  /** What joins them. */
+  readonly join: Join;
+  /** The shape and the value that each component is padded to and with. */
+  readonly shapes: readonly (readonly (number | null)[])[];
+  readonly values: readonly NdArray[];
 }
 
 /** How elements of a type are padded: the specs that they have in a batch, and what joins them. Throws `ValueError` for shapes that hold none. */
 export function padding(
   { specs, structure }: ElementType,
   options: PaddedBatchOptions,
-): { readonly specs: readonly TensorSpec[]; readonly join: Join } {
+): Padding {
   const shapes = options.paddedShapes === undefined
     ? specs.map(({ shape }) => shape)
     : componentsOf(options.paddedShapes, structure, "paddedShapes") as PartialShape[];
@@ -172,6 +197,12 @@ export function padding(
   );
   return {
     specs: known,
+    shapes: padded.map(({ shape }) => shape!),
+    values: padded.map(({ dtype }, i) => {
+      const value = NdArray.zeros(dtype, []);
+      setElement(value, 0, values[i]);
+      return value;
+    }),
     join: (rows, c) => padRows(rows, padded[c].shape!, values[c], c),
   };
 }

@@ -26,6 +26,7 @@ export function cacheSource(input: Source): Source {
     kind: "Cache",
     ...sameType(input),
     size: input.size,
+    settings: { stage: "Cache" },
     open(place: Place, state?: CacheState): Elements {
       if (state?.kept) kept = state.kept;
       if (kept) return reading(kept, state?.at ?? 0);

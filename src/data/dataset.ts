@@ -19,6 +19,7 @@ import {
 } from "./element.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type BucketOptions, bucketSource } from "./bucket.ts";
+import { dataService, type ServiceOptions } from "./distributed.ts";
 import {
   type FlatMapOptions,
   flatMapSource,
@@ -515,6 +516,32 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    */
   withOptions(options: DatasetOptions): Dataset<E> {
     return new Dataset(optionsSource(this.#source, options));
+  }
+
+  /**
+   * The same elements, computed by the workers of a `tf.data` service, TensorFlow's or ours, in no particular order. What comes after is
+   * computed here. Scripts in functions of elements must have been registered, in the workers too. Needs
+   * `import "@weft/weft/distribute"`. Throws `ValueError` for a stage that workers cannot be told of, such as a generator; an iteration
+   * rejects with the error of a worker's function, and with `UnavailableError` where there is no dispatcher. Follows TensorFlow
+   * `tf.data.experimental.service.distribute`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { DataServiceDispatcher, DataServiceWorker, MemoryTransport } from "@weft/weft/distribute";
+   * import { assertEquals } from "@std/assert";
+   * const transport = new MemoryTransport(); // without it: gRPC, between processes and machines
+   * await using dispatcher = new DataServiceDispatcher({ transport });
+   * await dispatcher.start();
+   * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
+   * await worker.start();
+   * const squares = tf.data.range(4).map((x) => tf.square(x))
+   *   .distribute({ service: dispatcher.target, transport, processingMode: "distributed_epoch" });
+   * assertEquals(await Array.fromAsync(squares.asNumpyIterator(), (x) => x.item()), [0, 1, 4, 9]);
+   * ```
+   */
+  distribute(options: ServiceOptions): Dataset<E> {
+    return new Dataset(dataService.read(this.#source, options));
   }
 
   /** Starts a pass. Its elements belong to the caller, or to the scope in force. */

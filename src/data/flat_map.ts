@@ -13,6 +13,7 @@ import { identity } from "../ops/array/view.ts";
 import { scalar } from "../ops/array/creation.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";
 import { type EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
+import { ConcreteFunction } from "../runtime/functions/concrete_function.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { defaultDevice } from "../runtime/devices.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
@@ -20,6 +21,7 @@ import { parseTout, type Tout } from "../script/tout.ts";
 import { checkElement, commonType, type Element, type ElementType } from "./element.ts";
 import { callCount, type MapOptions } from "./map.ts";
 import { Ahead } from "./prefetch.ts";
+import type { Settings } from "./settings.ts";
 import {
   checkCount,
   type Elements,
@@ -68,6 +70,11 @@ export function flatMapSource(
   const type = innerType(input, fn, { ...options, method: "flatMap" });
   const source: Source = cycleSource(input, type, {
     ...{ kind: "FlatMap", length: 1, block: 1, ahead: 0 },
+    settings: {
+      stage: "FlatMap",
+      trace: (needs) => traceInner({ fn, input, method: "flatMap" }, needs),
+      ...{ cycleLength: 1, blockLength: 1, calls: { calls: 1 } },
+    },
     open: (element, place) => openInner({ fn, element, input, source }, place),
   });
   return source;
@@ -89,6 +96,15 @@ export function interleaveSource(
     ...{ kind: calls > 1 ? "ParallelInterleave" : "Interleave", length, block },
     ahead: calls > 1 ? Math.min(calls, length) : 0,
     ...deterministic === undefined ? {} : { deterministic },
+    settings: {
+      stage: "Interleave",
+      trace: (needs) => traceInner({ fn, input, method: "interleave" }, needs),
+      ...{
+        cycleLength: length,
+        blockLength: block,
+        calls: { calls: numParallelCalls, deterministic },
+      },
+    },
     open: (element, place) => openInner({ fn, element, input, source }, place),
   });
   return source;
@@ -108,6 +124,7 @@ export interface CycleOptions {
   /** False: elements of those read ahead come as they are ready. Default: as the whole pipeline has it. */
   readonly deterministic?: boolean;
   readonly open: OpenInner;
+  readonly settings?: Settings;
 }
 
 /** The elements of the datasets that `open` makes of elements. */
@@ -116,6 +133,7 @@ export function cycleSource(input: Source, type: ElementType, options: CycleOpti
     kind: options.kind,
     ...type,
     size: null,
+    ...options.settings && { settings: options.settings },
     inputs: [input],
     open: (place, state?: CycleState) => new Cycle(input, place, options, state),
   });
@@ -347,6 +365,25 @@ function sourceOf(made: unknown, method: string): Source {
   );
 }
 
+/** A function that makes datasets, traced; it returns the tensors that `needs` asks for. */
+function traceInner(
+  { fn, input, method }: {
+    readonly fn: ElementFunction;
+    readonly input: Source;
+    readonly method: string;
+  },
+  needs: (made: Source) => readonly Tensor[],
+): ConcreteFunction {
+  const body = (...leaves: Tensor[]): Tensor[] => {
+    const element = packComponents<Tensor>(input.structure, leaves);
+    const needed = needs(sourceOf(fn(...argumentsOf(fn, element)), method));
+    return needed.length > 0 ? needed.map((t) => identity(t)) : [scalar(0)];
+  };
+  const name = `Dataset_${method}_${fn.name || "fn"}`;
+  const { graph } = onCpu(() => tfFunction(body, { name }).getConcreteFunction(...input.specs));
+  return new ConcreteFunction(graph);
+}
+
 /** What the datasets of a function hold: what was said, else what a call with tensors of a graph that nobody runs tells. */
 function innerType(
   input: Source,
@@ -366,13 +403,11 @@ function innerType(
     const empty = input.specs.map(() => new NdArray("variant", [], [[]]));
     type = onCpu(() => callFor(fn, empty, input, method));
   } else {
-    const body = (...leaves: Tensor[]): Tensor => {
-      const element = packComponents<Tensor>(input.structure, leaves);
-      type = sourceOf(fn(...argumentsOf(fn, element)), method);
-      return leaves.length > 0 ? identity(leaves[0]) : scalar(0);
-    };
     try {
-      onCpu(() => tfFunction(body).getConcreteFunction(...input.specs));
+      traceInner({ fn, input, method }, (made) => {
+        type = made;
+        return [];
+      });
     } catch (error) {
       if (error instanceof OperatorNotAllowedInGraphError) {
         error.message +=

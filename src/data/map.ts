@@ -65,6 +65,11 @@ export function mapSource(
     structure: traced.structure,
     size: input.size,
     inputs: [input],
+    settings: {
+      stage: "Map",
+      f: traced.concrete,
+      calls: { calls: numParallelCalls, deterministic },
+    },
     open(place: Place, state?: CallsState) {
       const caller = new Caller(traced, source, place, state?.number);
       const elements = input.open(place, state?.input);
@@ -212,7 +217,7 @@ function predicateSource(
   input: Source,
   predicate: ElementFunction,
   { kind, method, use }: {
-    readonly kind: string;
+    readonly kind: "Filter" | "TakeWhile";
     readonly method: string;
     readonly use: (answer: boolean) => "pass" | "drop" | "end";
   },
@@ -233,6 +238,7 @@ function predicateSource(
     kind,
     ...sameType(input),
     size: null,
+    settings: { stage: kind, f: traced.concrete },
     open(place: Place, state?: CallsState & { readonly ended: boolean }) {
       const caller = new Caller(traced, source, place, state?.number);
       const elements = input.open(place, state?.input);

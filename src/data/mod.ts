@@ -37,6 +37,7 @@ export type { DatasetOptions, IgnoreErrorsOptions } from "./order.ts";
 export type { ShuffleOptions } from "./shuffle.ts";
 export { DatasetIterator } from "./iterator.ts";
 export type { BucketOptions } from "./bucket.ts";
+export type { ProcessingMode, ServiceOptions } from "./distributed.ts";
 export type { CsvColumn, CsvOptions, JsonlOptions } from "./csv.ts";
 export type { FileOptions, Files, FromFilesOptions } from "./files.ts";
 export type { FlatMapOptions, InterleaveOptions } from "./flat_map.ts";

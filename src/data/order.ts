@@ -45,6 +45,7 @@ export function repeatSource(input: Source, count: number): Source {
     kind: "Repeat",
     ...sameType(input),
     size,
+    settings: { stage: "Repeat", count },
     open(place, state?: { readonly pass: number; readonly empty: boolean; readonly input: State }) {
       let pass = state?.pass ?? 0, empty = state?.empty ?? true;
       let elements: Elements | null = state ? input.open(place, state.input) : null;
@@ -84,6 +85,7 @@ export function takeSource(input: Source, count: number): Source {
     kind: "Take",
     ...sameType(input),
     size: n === 0 ? 0 : input.size === null ? null : Math.min(n, input.size),
+    settings: { stage: "Take", count },
     open(place, state?: Counted) {
       const elements = input.open(place, state?.input);
       return counting(elements, state?.n ?? 0, async (taken) => {
@@ -104,6 +106,7 @@ export function skipSource(input: Source, count: number): Source {
     kind: "Skip",
     ...sameType(input),
     size: n === Infinity ? 0 : input.size === null ? null : Math.max(0, input.size - n),
+    settings: { stage: "Skip", count },
     open(place, state?: Counted) {
       const elements = input.open(place, state?.input);
       return counting(elements, state?.n ?? 0, async (skipped) => {
@@ -135,6 +138,7 @@ export function shardSource(input: Source, numShards: number, index: number): So
     kind: "Shard",
     ...sameType(input),
     size: input.size === null ? null : Math.max(0, Math.ceil((input.size - first) / n)),
+    settings: { stage: "Shard", numShards, index },
     open(place, state?: Counted) {
       const elements = input.open(place, state?.input);
       return counting(elements, state?.n ?? 0, async (seen) => {
@@ -157,6 +161,7 @@ export function concatenateSource(first: Source, second: Source): Source {
     ...commonType(inputs, "concatenate"),
     size: sizes.includes(Infinity) ? Infinity : sizes.includes(null) ? null : sizes[0]! + sizes[1]!,
     inputs,
+    settings: { stage: "Concatenate" },
     open(place, state?: { readonly at: number; readonly input: State }) {
       const begin = (from?: State): Elements =>
         inputs[at].open({ ...place, path: `${place.path}[${at}]` }, from);
@@ -193,6 +198,7 @@ export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions):
     kind: "IgnoreErrors",
     ...sameType(input),
     size: null,
+    settings: { stage: "IgnoreErrors", logWarning },
     open(place, state?: State) {
       const elements = input.open(place, state);
       return {
@@ -233,6 +239,7 @@ export function optionsSource(input: Source, options: DatasetOptions): Source {
     kind: "Options",
     ...sameType(input),
     size: input.size,
+    settings: { stage: "Options", deterministic },
     open: (place, state?: State) =>
       // As in TensorFlow, options that are set later count.
       input.open({ ...place, deterministic: place.deterministic ?? deterministic }, state),

@@ -64,6 +64,7 @@ export function prefetchSource(input: Source, bufferSize: number): Source {
     kind: "Prefetch",
     ...sameType(input),
     size: input.size,
+    settings: { stage: "Prefetch", count: bufferSize },
     open: (place, state?: PrefetchState) =>
       new Ahead(n, (inner) => input.open(place, inner), state),
   });

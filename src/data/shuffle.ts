@@ -2,7 +2,7 @@
  * shuffle: elements drawn at random from a buffer.
  */
 import { optionCheck } from "../core/options.ts";
-import { eagerKey } from "../ops/random/state.ts";
+import { eagerKey, seedsOf } from "../ops/random/state.ts";
 import type { Element } from "./element.ts";
 import { Random } from "./random.ts";
 import {
@@ -47,12 +47,14 @@ export function shuffleSource(
   checkShuffle(options);
   const { seed, reshuffleEachIteration = true } = options;
   const size = checkCount(bufferSize, "bufferSize", 1);
+  const seeds = seedsOf(seed);
   let base = String(eagerKey(seed));
   let passes = 0;
   return makeSource({
     kind: "Shuffle",
     ...sameType(input),
     size: input.size,
+    settings: { stage: "Shuffle", bufferSize, seeds, reshuffleEachIteration },
     open(place: Place, state?: ShuffleState) {
       if (state) ({ base, passes } = state);
       const pass = state ? passes : passes++;

@@ -7,6 +7,7 @@ import type { PartialShape } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import type { DrawCounts } from "../ops/random/state.ts";
 import type { Element, ElementType } from "./element.ts";
+import type { Settings } from "./settings.ts";
 
 /** Where in an iteration a stage stands. */
 export interface Place {
@@ -66,12 +67,15 @@ export interface SourceInit<S extends State = State> extends ElementType {
   readonly size: number | null;
   /** The stages it reads from. Default none. */
   readonly inputs?: readonly Source[];
+  /** What it was told; absent for stages that other programs have no word for. */
+  readonly settings?: Settings;
   /** Starts a pass, or goes on with one. `place` is this stage's own. */
   readonly open: (place: Place, state?: S) => Elements;
 }
 
 /** One stage of a pipeline. */
-export interface Source extends Required<SourceInit> {
+export interface Source extends Required<Omit<SourceInit, "settings">> {
+  readonly settings?: Settings;
   /** `MapDataset:5`, for messages. */
   readonly name: string;
   /** The kinds of its stages, e.g. `Map(Range)`: saved passes are of one kind of pipeline. */

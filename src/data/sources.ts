@@ -23,6 +23,7 @@ export function rangeSource(start: number, stop: number, step: number, dtype: DT
     specs: [TensorSpec([], dtype)],
     structure: 0,
     size,
+    settings: { stage: "Range", start, stop, step },
     open: (_, from?: number) => counted(size, from, (i) => [scalarOf(start + i * step, dtype)]),
   });
 }
@@ -37,6 +38,7 @@ function scalarOf(value: number, dtype: DType): NdArray {
 export interface Values {
   readonly specs: readonly TensorSpec[];
   readonly structure: unknown;
+  readonly leaves: readonly (Tensor | NdArray)[];
   /** Tensors on devices that are read asynchronously arrive later. */
   readonly arrays: Promise<Element>;
 }
@@ -46,12 +48,12 @@ export function keepValues(nest: unknown): Values {
   const kept = leaves.map((leaf) => (leaf instanceof Tensor ? leaf : hostArray(leaf)));
   const specs = kept.map((x) => TensorSpec(x.shape, x.dtype));
   const arrays = Promise.all(kept.map((x) => (x instanceof Tensor ? x.ndarray() : x)));
-  return { specs, structure, arrays: looked(arrays) };
+  return { specs, structure, leaves: kept, arrays: looked(arrays) };
 }
 
 /** One element per row of the tensors. */
 export function slicesSource(nest: unknown): Source {
-  const { specs, structure, arrays } = keepValues(nest);
+  const { specs, structure, leaves, arrays } = keepValues(nest);
   if (specs.length === 0) {
     throw new ValueError("Cannot slice an empty structure: wanted at least one tensor");
   }
@@ -74,6 +76,7 @@ export function slicesSource(nest: unknown): Source {
     specs: specs.map(({ shape, dtype }) => TensorSpec(shape!.slice(1), dtype)),
     structure,
     size,
+    settings: { stage: "TensorSlice", leaves, arrays },
     open: (_, from?: number) =>
       counted(size ?? 0, from, async (i) => (await arrays).map((array) => rowOf(array, i))),
   });
@@ -81,12 +84,13 @@ export function slicesSource(nest: unknown): Source {
 
 /** One element: the tensors themselves. */
 export function tensorsSource(nest: unknown): Source {
-  const { specs, structure, arrays } = keepValues(nest);
+  const { specs, structure, leaves, arrays } = keepValues(nest);
   return makeSource({
     kind: "Tensor",
     specs,
     structure,
     size: 1,
+    settings: { stage: "Tensor", leaves, arrays },
     open: (_, from?: number) => counted(1, from, () => arrays),
   });
 }
@@ -111,6 +115,7 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
     structure: build(nest),
     size: sizes.includes(null) ? null : Math.min(...sizes as number[]),
     inputs,
+    settings: { stage: "Zip", order },
     open(place, states?: readonly State[]) {
       const parts = inputs.map((input, i) =>
         input.open({ ...place, path: `${place.path}[${i}]` }, states?.[i])

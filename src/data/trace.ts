@@ -24,6 +24,7 @@ export type ElementFunction = (...args: any[]) => unknown;
 
 /** A traced function of elements. */
 export interface Traced extends ElementType {
+  readonly concrete: ConcreteFunction;
   /** Computes element `number`. Rejects with the body's error. */
   run(element: Element, place: Place, number: number): Promise<Element>;
 }
@@ -95,6 +96,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   return {
     specs,
     structure,
+    concrete,
     async run(element, { path, signal, draws }, number) {
       const values = await run(
         concrete,

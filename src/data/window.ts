@@ -165,6 +165,7 @@ export function unbatchSource(input: Source): Source {
     structure: input.structure,
     size: input.size === null || leading === undefined ? null : input.size * leading,
     inputs: [input],
+    settings: { stage: "Unbatch" },
     open(place: Place, state?: UnbatchState): Elements {
       const elements = input.open(place, state?.input);
       let element = state?.element ?? null, at = state?.at ?? 0;

@@ -1,108 +1,128 @@
 /**
- * A dispatcher in this process: knows datasets, workers and clients, and hands out tasks and splits. It keeps nothing on disk.
+ * A dispatcher of the tf.data service: knows datasets, workers and clients, and hands out tasks and splits.
  */
-import { NotFoundError } from "../core/errors.ts";
+import { toBinary } from "@bufbuild/protobuf";
+import {
+  FailedPreconditionError,
+  InvalidArgumentError,
+  NotFoundError,
+  UnimplementedError,
+} from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import { constantToJson } from "../graph/graph_def/values.ts";
-import { graphDefOf } from "../tf/from_message.ts";
 import {
-  type DatasetDef,
+  DatasetDefSchema,
   DispatcherService,
+  type GetOrCreateJobRequest,
+  type GetOrRegisterDatasetRequest,
+  type GetSplitRequest,
   ProcessingModeDef_ShardingPolicy as Policy,
   type WorkerHeartbeatRequest,
 } from "../tf/proto/data_service_pb.ts";
 import { tensorMessage } from "../tf/to_message.ts";
+import {
+  DispatcherState,
+  type Entry,
+  isFinished,
+  type Iteration,
+  type Shard,
+} from "./dispatcher_state.ts";
 import { grpcTransport } from "./grpc_transport.ts";
+import { Journal } from "./journal.ts";
+import { field } from "./element_wire.ts";
 import { serviceOf } from "./rpc.ts";
-import { type SplitSource, splitSources } from "./split_sources.ts";
-import type { Handler, Listener, Transport } from "./transport.ts";
+import type { Handler, Listener, Transport, TransportOptions } from "./transport.ts";
 
-/** Options of {@linkcode LocalDispatcher.start}. */
-export interface LocalDispatcherOptions {
-  /** Default 127.0.0.1. */
+/** Options of {@linkcode DataServiceDispatcher}. */
+export interface DataServiceDispatcherOptions extends TransportOptions {
+  /** Default 127.0.0.1: nobody else on the network reaches it. */
   readonly host?: string;
-  /** Default 0, any that is free. */
+  /** Default 0, any that is free; one that is to be started anew needs a fixed one. */
   readonly port?: number;
+  /** Folder for what it must know when it is started anew. Default: it is kept in memory only. */
+  readonly workDir?: string;
   /** A worker that was not heard of for so long is taken for gone, and its tasks with it. Default 60 000, as TensorFlow's. */
   readonly workerTimeoutMs?: number;
-  /** Text that workers and clients must know. */
-  readonly secret?: string;
+  /** A client that was not heard of for so long is taken for gone. Default 120 000, as TensorFlow's. */
+  readonly clientTimeoutMs?: number;
   /** The network. Default gRPC. */
   readonly transport?: Transport;
 }
 
-const checkOptions = optionCheck<LocalDispatcherOptions>("LocalDispatcher.start", {
+const checkOptions = optionCheck<DataServiceDispatcherOptions>("DataServiceDispatcher", {
   host: true,
   port: true,
+  workDir: true,
   workerTimeoutMs: true,
+  clientTimeoutMs: true,
+  maxMessageBytes: true,
   secret: true,
+  tls: true,
   transport: true,
 });
 
 /** Version of the protocol, as TensorFlow 2.21 says it. */
 const VERSION = 9n;
+/** Entries after which a journal is written anew, with what still matters. */
+const LONG_JOURNAL = 100_000;
 
 interface Worker {
-  readonly address: string;
   uid: bigint;
   seen: number;
 }
 
-interface Job {
-  readonly id: bigint;
-  readonly datasetId: string;
-  readonly policy: Policy;
-  readonly iterations: Map<bigint, Iteration>;
-}
-
-interface TaskState {
-  readonly id: bigint;
-  readonly worker: Worker;
-  done: boolean;
-}
-
-/** One pass of a job over its dataset. */
-interface Iteration {
-  readonly id: bigint;
-  readonly job: Job;
-  readonly tasks: TaskState[];
-  readonly sources: readonly { readonly split: SplitSource; repetition: number; next: number }[];
-}
-
 /**
- * A dispatcher of the `tf.data` service for tests, and for programs whose workers and clients are all Weft's: state is kept in memory only.
- * Tasks of a worker that is not heard of for `workerTimeoutMs` are dropped, so that an epoch ends without it; what such a worker was
- * given and had not sent is lost.
+ * A dispatcher of the `tf.data` service: workers join it, clients read what they compute. It speaks TensorFlow's protocol, so that both may
+ * be TensorFlow's or ours. Tasks of a worker that is not heard of for `workerTimeoutMs` are dropped, and an epoch ends without it; what
+ * such a worker was given and had not sent is lost. With a `workDir` a dispatcher that is started anew on its port goes on where it
+ * was: no split is given out twice. Follows TensorFlow `tf.data.experimental.service.DispatchServer`.
  *
  * @example
  * ```ts
- * import { LocalDispatcher, MemoryTransport } from "@weft/weft/distribute";
+ * import { DataServiceDispatcher, MemoryTransport } from "@weft/weft/distribute";
  * import { assertEquals } from "@std/assert";
- * await using dispatcher = await LocalDispatcher.start({ transport: new MemoryTransport() });
+ * await using dispatcher = new DataServiceDispatcher({ transport: new MemoryTransport() });
+ * await dispatcher.start();
  * assertEquals(dispatcher.target, "grpc://127.0.0.1:1");
  * ```
  */
-export class LocalDispatcher implements AsyncDisposable {
-  readonly #datasets = new Map<string, DatasetDef>();
-  readonly #jobs = new Map<string, Job>();
-  readonly #iterations = new Map<bigint, Iteration>();
-  readonly #clients = new Map<bigint, Iteration>();
+export class DataServiceDispatcher implements AsyncDisposable {
+  readonly #options: DataServiceDispatcherOptions;
+  readonly #state = new DispatcherState();
+  /** Who was heard of, and when. */
   readonly #workers = new Map<string, Worker>();
-  readonly #workerTimeoutMs: number;
+  readonly #clients = new Map<number, number>();
+  #journal: Journal<Entry> | null = null;
   #listener: Listener | null = null;
-  #ids = 0n;
 
-  private constructor({ workerTimeoutMs = 60_000 }: LocalDispatcherOptions) {
-    this.#workerTimeoutMs = workerTimeoutMs;
+  /** Does nothing yet. Throws `TypeError` for options it does not know. */
+  constructor(options: DataServiceDispatcherOptions = {}) {
+    checkOptions(options);
+    this.#options = options;
   }
 
-  /** Answers workers and clients. Rejects with `UnavailableError` where the port is taken. */
-  static async start(options: LocalDispatcherOptions = {}): Promise<LocalDispatcher> {
-    checkOptions(options);
-    const { host = "127.0.0.1", port = 0, transport = grpcTransport } = options;
-    const dispatcher = new LocalDispatcher(options);
-    dispatcher.#listener = await transport.listen({ host, port }, dispatcher.#service(), options);
-    return dispatcher;
+  /**
+   * Answers workers and clients. Rejects with `UnavailableError` where the port is taken, `DataLossError` where the journal in `workDir`
+   * cannot be read.
+   */
+  async start(): Promise<void> {
+    const { host = "127.0.0.1", port = 0, workDir, transport = grpcTransport } = this.#options;
+    this.#listener = await transport.listen({ host, port }, this.#service(), this.#options);
+    if (workDir === undefined) return;
+    try {
+      this.#journal = new Journal(workDir);
+      for (const entry of this.#journal.read()) this.#state.take(entry);
+      this.#journal.rewrite([...this.#state.entries()]);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    // Those it knew have as long as ever to be heard of.
+    const seen = Date.now();
+    for (const { worker, ended } of this.#state.tasks()) {
+      if (ended === null) this.#workers.set(worker, { uid: 0n, seen });
+    }
+    for (const id of this.#state.clients.keys()) this.#clients.set(id, seen);
   }
 
   /** Where it answers: `grpc://host:port`. */
@@ -113,172 +133,218 @@ export class LocalDispatcher implements AsyncDisposable {
   /** Ends it. */
   async stop(): Promise<void> {
     await this.#listener?.close();
+    this.#journal?.close();
+    this.#journal = null;
   }
-  /** {@linkcode LocalDispatcher.stop}. */
+  /** {@linkcode DataServiceDispatcher.stop}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 
+  /** What happens is written down before anybody hears of it. */
+  #happened(entry: Entry): void {
+    this.#journal?.append(entry);
+    this.#state.take(entry);
+    if (this.#journal !== null && this.#journal.written >= LONG_JOURNAL) {
+      this.#journal.rewrite([...this.#state.entries()]);
+    }
+  }
+
   #service(): Handler {
+    const state = this.#state;
     return serviceOf(DispatcherService, {
       getVersion: () => ({ version: VERSION }),
       workerHeartbeat: (request) => this.#heartbeat(request),
       workerUpdate: ({ updates }) => {
-        const done = new Set(updates.filter((u) => u.completed).map((u) => u.taskId));
-        for (const { tasks } of this.#iterations.values()) {
-          for (const task of tasks) if (done.has(task.id)) task.done = true;
+        const open = new Set(state.tasks().filter((t) => t.ended !== "done").map((t) => t.id));
+        for (const { taskId, completed } of updates) {
+          const task = Number(taskId);
+          if (completed && open.has(task)) this.#happened({ is: "ended", task, how: "done" });
         }
         return {};
       },
-      getDatasetDef: ({ datasetId }) => ({ datasetDef: this.#dataset(datasetId) }),
-      getSplit: ({ iterationId, repetition, splitProviderIndex }) => {
-        const source = this.#iteration(iterationId).sources[Number(splitProviderIndex)];
-        const wanted = Number(repetition);
-        if (source === undefined) {
-          throw new NotFoundError(`There is no source ${splitProviderIndex}`);
-        }
-        if (wanted > source.repetition) Object.assign(source, { repetition: wanted, next: 0 });
-        const split = wanted < source.repetition ? null : source.split(source.next);
-        if (split === null) return { endOfSplits: true };
-        source.next++;
-        return { split: tensorMessage(constantToJson(split)) };
-      },
-      getOrRegisterDataset: ({ dataset, datasetId }) => {
-        const id = datasetId || String(++this.#ids);
-        if (dataset !== undefined && !this.#datasets.has(id)) this.#datasets.set(id, dataset);
-        return { datasetId: id };
-      },
+      getDatasetDef: ({ datasetId }) => field(1, [state.dataset(datasetId)]),
+      getSplit: (request) => this.#split(request),
+      getOrRegisterDataset: (request) => this.#register(request),
       getDataServiceMetadata: ({ datasetId }) => {
-        this.#dataset(datasetId);
+        state.dataset(datasetId);
         return { metadata: {} };
       },
-      getOrCreateJob: ({ datasetId, processingModeDef, jobName }) => {
-        this.#dataset(datasetId);
-        const id = ++this.#ids, name = jobName || `job ${id}`;
-        const policy = processingModeDef?.shardingPolicy ?? Policy.OFF;
-        const job = this.#jobs.get(name) ?? { id, datasetId, policy, iterations: new Map() };
-        this.#jobs.set(name, job);
-        return { jobId: job.id };
-      },
+      getOrCreateJob: (request) => ({ jobId: BigInt(this.#job(request)) }),
       getOrCreateIteration: ({ jobId, repetition }) => {
-        const client = ++this.#ids;
-        this.#clients.set(client, this.#open(jobId, repetition));
-        return { iterationClientId: client };
+        const iteration = this.#open(Number(jobId), Number(repetition));
+        const id = state.newId;
+        this.#happened({ is: "client", id, iteration });
+        this.#clients.set(id, Date.now());
+        return { iterationClientId: BigInt(id) };
       },
       releaseIterationClient: ({ iterationClientId }) => {
-        const iteration = this.#clients.get(iterationClientId);
-        this.#clients.delete(iterationClientId);
-        // Without a client nobody wants the rest: workers hear of that by their next heartbeat.
-        if (iteration && ![...this.#clients.values()].includes(iteration)) this.#forget(iteration);
+        this.#left(Number(iterationClientId));
         return {};
       },
       clientHeartbeat: ({ iterationClientId }) => {
-        this.#dropLost();
-        const iteration = this.#clients.get(iterationClientId);
-        if (iteration === undefined) {
-          throw new NotFoundError(`There is no client ${iterationClientId}`);
-        }
-        const open = iteration.tasks.filter((t) => !t.done);
+        const client = Number(iterationClientId), iteration = state.read(client);
+        this.#clients.set(client, Date.now());
+        this.#sweep();
         return {
-          iterationFinished: iteration.tasks.length > 0 && open.length === 0,
-          taskInfo: open.map(({ id, worker }) => ({
-            taskId: id,
-            iterationId: iteration.id,
-            workerAddress: worker.address,
-            workerUid: worker.uid,
-            transferServers: [{ protocol: "grpc", address: worker.address }],
+          iterationFinished: isFinished(iteration),
+          taskInfo: iteration.tasks.filter((t) => t.ended === null).map(({ id, worker }) => ({
+            taskId: BigInt(id),
+            iterationId: BigInt(iteration.id),
+            workerAddress: worker,
+            workerUid: this.#workers.get(worker)?.uid ?? 0n,
+            transferServers: [{ protocol: "grpc", address: worker }],
           })),
         };
       },
     });
   }
 
-  #dataset(id: string): DatasetDef {
-    const found = this.#datasets.get(id);
-    if (found !== undefined) return found;
-    throw new NotFoundError(`Dataset id ${id} not found. It may not have been registered`);
-  }
-  #iteration(id: bigint): Iteration {
-    const found = this.#iterations.get(id);
-    if (found !== undefined) return found;
-    throw new NotFoundError(`There is no iteration ${id}`);
-  }
-
-  #open(jobId: bigint, repetition: bigint): Iteration {
-    const job = [...this.#jobs.values()].find((j) => j.id === jobId);
-    if (job === undefined) throw new NotFoundError(`There is no job ${jobId}`);
-    const known = job.iterations.get(repetition);
-    if (known !== undefined) return known;
-    const { graph } = this.#dataset(job.datasetId);
-    const isDynamic = job.policy === Policy.DYNAMIC && graph !== undefined;
-    const sources = isDynamic ? splitSources(graphDefOf(graph)) : [];
-    const iteration: Iteration = {
-      id: ++this.#ids,
-      job,
-      tasks: [],
-      sources: sources.map((split) => ({ split, repetition: 0, next: 0 })),
-    };
-    job.iterations.set(repetition, iteration);
-    this.#iterations.set(iteration.id, iteration);
-    for (const worker of this.#workers.values()) this.#task(iteration, worker);
-    return iteration;
-  }
-
-  #task(iteration: Iteration, worker: Worker): void {
-    iteration.tasks.push({ id: ++this.#ids, worker, done: false });
-  }
-
-  #heartbeat({ workerAddress, workerUid, currentTasks }: WorkerHeartbeatRequest) {
-    this.#dropLost();
-    let worker = this.#workers.get(workerAddress);
-    if (worker === undefined) {
-      worker = { address: workerAddress, uid: workerUid, seen: 0 };
-      this.#workers.set(workerAddress, worker);
-      for (const iteration of this.#iterations.values()) {
-        // One that has ended begins no more.
-        if (iteration.tasks.every((t) => t.done) && iteration.tasks.length > 0) continue;
-        this.#task(iteration, worker);
-      }
+  async #register({ dataset, datasetId }: GetOrRegisterDatasetRequest) {
+    if (dataset === undefined) {
+      if (datasetId !== "") this.#state.dataset(datasetId);
+      return { datasetId };
     }
-    Object.assign(worker, { uid: workerUid, seen: Date.now() });
-    const own = [...this.#iterations.values()].flatMap((iteration) =>
-      iteration.tasks.filter((t) => t.worker === worker && !t.done).map((task) => ({
-        task,
-        iteration,
-      }))
-    );
-    const current = new Set(currentTasks), wanted = new Set(own.map(({ task }) => task.id));
-    const all = [...this.#workers.keys()];
+    const def = toBinary(DatasetDefSchema, dataset);
+    // The same graph has the same name, however often it is registered.
+    const id = datasetId || hex(new Uint8Array(await crypto.subtle.digest("SHA-256", def)));
+    if (!this.#state.datasets.has(id)) this.#happened({ is: "dataset", id, def });
+    return { datasetId: id };
+  }
+
+  #job(
+    { datasetId, processingModeDef, jobName: name, numConsumers }: GetOrCreateJobRequest,
+  ): number {
+    this.#state.dataset(datasetId);
+    if (numConsumers > 0n) {
+      throw new UnimplementedError(
+        `Cannot do coordinated reads (num_consumers=${numConsumers}): elements go to who asks first`,
+      );
+    }
+    const policy = processingModeDef?.shardingPolicy ?? Policy.OFF;
+    const known = [...this.#state.jobs.values()].find((j) => name !== "" && j.name === name);
+    if (known !== undefined) {
+      if (known.policy === policy) return known.id;
+      throw new InvalidArgumentError(
+        `Tried to create job with name ${name}, but found an existing job with different parameters: its processing mode is ${
+          Policy[known.policy]
+        }, not ${Policy[policy]}`,
+      );
+    }
+    const id = this.#state.newId;
+    this.#happened({ is: "job", id, name, datasetId, policy });
+    return id;
+  }
+
+  #open(job: number, repetition: number): number {
+    const { policy } = this.#state.job(job);
+    for (const iteration of this.#state.iterations.values()) {
+      if (iteration.job.id === job && iteration.repetition === repetition) return iteration.id;
+    }
+    const workers = [...this.#workers.keys()], count = workers.length;
+    if (isCut(policy) && count === 0) {
+      throw new FailedPreconditionError(
+        "Cannot cut a dataset into shards: no worker has joined, so that nobody knows how many",
+      );
+    }
+    const id = this.#state.newId;
+    this.#happened({ is: "iteration", id, job, repetition });
+    workers.forEach((worker, index) => this.#task(id, worker, { index, count }));
+    return id;
+  }
+
+  #task(iteration: number, worker: string, shard: Shard): void {
+    this.#happened({ is: "task", id: this.#state.newId, iteration, worker, shard });
+  }
+
+  #split({ iterationId, repetition, splitProviderIndex }: GetSplitRequest) {
+    const { id, sources } = this.#state.iteration(Number(iterationId));
+    const at = Number(splitProviderIndex), source = sources[at], wanted = Number(repetition);
+    if (source === undefined) throw new NotFoundError(`There is no source ${at}`);
+    if (wanted < source.repetition) return { endOfSplits: true };
+    const given = wanted > source.repetition ? 0 : source.given;
+    const split = source.split(given);
+    if (split === null) return { endOfSplits: true };
+    this.#happened({
+      is: "splits",
+      iteration: id,
+      source: at,
+      repetition: wanted,
+      given: given + 1,
+    });
+    return { split: tensorMessage(constantToJson(split)) };
+  }
+
+  #heartbeat({ workerAddress: address, workerUid, currentTasks }: WorkerHeartbeatRequest) {
+    this.#workers.set(address, { uid: workerUid, seen: Date.now() });
+    this.#sweep();
+    const own = [...this.#state.iterations.values()].flatMap((iteration) => {
+      if (isFinished(iteration)) return [];
+      const mine = (): Iteration["tasks"] =>
+        iteration.tasks.filter((t) => t.worker === address && t.ended !== "lost");
+      if (mine().length === 0) this.#join(iteration, address);
+      return mine().filter((t) => t.ended === null).map((task) => ({ task, iteration }));
+    });
+    const current = new Set(currentTasks.map(Number)), wanted = new Set(own.map((o) => o.task.id));
     return {
-      tasksToDelete: currentTasks.filter((id) => !wanted.has(id)),
+      tasksToDelete: currentTasks.filter((id) => !wanted.has(Number(id))),
       newTasks: own.filter(({ task }) => !current.has(task.id)).map(({ task, iteration }) => ({
-        taskId: task.id,
+        taskId: BigInt(task.id),
         datasetId: iteration.job.datasetId,
-        iterationId: iteration.id,
-        workerAddress,
+        iterationId: BigInt(iteration.id),
+        workerAddress: address,
         processingModeDef: { shardingPolicy: iteration.job.policy },
         numSplitProviders: BigInt(iteration.sources.length),
-        numWorkers: BigInt(all.length),
-        workerIndex: BigInt(all.indexOf(workerAddress)),
+        numWorkers: BigInt(task.shard.count),
+        workerIndex: BigInt(task.shard.index),
       })),
     };
   }
 
-  #forget(iteration: Iteration): void {
-    this.#iterations.delete(iteration.id);
-    for (const [repetition, known] of iteration.job.iterations) {
-      if (known === iteration) iteration.job.iterations.delete(repetition);
-    }
+  /** Gives a worker a task of an iteration that began without it. */
+  #join({ id, job, tasks }: Iteration, worker: string): void {
+    if (!isCut(job.policy)) return this.#task(id, worker, { index: 0, count: 1 });
+    // Shards are fixed: only one whose worker is gone is free.
+    const held = new Set(tasks.filter((t) => t.ended !== "lost").map((t) => t.shard.index));
+    const free = tasks.find((t) => !held.has(t.shard.index));
+    if (free !== undefined) this.#task(id, worker, free.shard);
   }
 
-  #dropLost(): void {
-    const oldest = Date.now() - this.#workerTimeoutMs;
-    for (const worker of this.#workers.values()) {
-      if (worker.seen >= oldest) continue;
-      this.#workers.delete(worker.address);
-      for (const { tasks } of this.#iterations.values()) {
-        for (const task of tasks) if (task.worker === worker) task.done = true;
+  #left(client: number): void {
+    const iteration = this.#state.clients.get(client);
+    if (iteration === undefined) return;
+    this.#clients.delete(client);
+    this.#happened({ is: "left", client });
+    if ([...this.#state.clients.values()].includes(iteration)) return;
+    // Nobody wants the rest: workers hear of that by their next heartbeat. What is finished stays so for who comes late.
+    const isOver = isFinished(iteration) && iteration.job.name !== "";
+    if (!isOver) this.#happened({ is: "forgotten", iteration: iteration.id });
+  }
+
+  /** Gives up who was not heard of for too long. */
+  #sweep(): void {
+    const { workerTimeoutMs = 60_000, clientTimeoutMs = 120_000 } = this.#options;
+    const now = Date.now();
+    for (const [address, { seen }] of this.#workers) {
+      if (seen >= now - workerTimeoutMs) continue;
+      this.#workers.delete(address);
+      for (const { id, worker, ended } of this.#state.tasks()) {
+        if (worker === address && ended === null) {
+          this.#happened({ is: "ended", task: id, how: "lost" });
+        }
       }
     }
+    for (const [client, seen] of this.#clients) {
+      if (seen < now - clientTimeoutMs) this.#left(client);
+    }
   }
+}
+
+/** True where a dataset is cut into as many shards as there are workers. */
+function isCut(policy: Policy): boolean {
+  return policy !== Policy.OFF && policy !== Policy.DYNAMIC;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 }

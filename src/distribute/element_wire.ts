@@ -29,7 +29,7 @@ export function varint(no: number, value: number): Uint8Array[] {
   return [new BinaryWriter().tag(no, WireType.Varint).int64(value).finish()];
 }
 
-/** A field of a message that is made of parts. */
+/** A field of a message, made of parts. */
 export function field(no: number, parts: Parts): Uint8Array[] {
   const head = new BinaryWriter().tag(no, WireType.LengthDelimited).uint32(lengthOf(parts))
     .finish();

@@ -1,10 +1,11 @@
 /**
- * gRPC's unary calls over HTTP/2 without encryption, on Node's own module: what TensorFlow's services speak.
+ * gRPC's unary calls over HTTP/2, on Node's own module: what TensorFlow's services speak.
  */
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
   connect,
+  createSecureServer,
   createServer,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
@@ -16,6 +17,7 @@ import {
   ResourceExhaustedError,
   UnauthenticatedError,
   UnavailableError,
+  ValueError,
 } from "../core/errors.ts";
 import {
   type CallOptions,
@@ -29,6 +31,7 @@ import {
   SECRET_HEADER,
   statusOf,
   targetOf,
+  type TlsOptions,
   type Transport,
   type TransportOptions,
 } from "./transport.ts";
@@ -39,8 +42,6 @@ const HEAD = 5;
 const WINDOW = 8 << 20;
 /** What a server that goes is left to end the calls on their way. */
 const GOING_MS = 500;
-/** How often calls that wait look whether their connection is still there. */
-const LOOK_MS = 500;
 /** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
 const MAX_STATUS_TEXT = 2000;
 
@@ -53,9 +54,15 @@ export const grpcTransport: Transport = {
 function listen(
   { host, port }: { readonly host: string; readonly port: number },
   handler: Handler,
-  { maxMessageBytes = MAX_MESSAGE_BYTES, secret }: TransportOptions = {},
+  { maxMessageBytes = MAX_MESSAGE_BYTES, secret, tls }: TransportOptions = {},
 ): Promise<Listener> {
-  const server = createServer({ settings: { initialWindowSize: WINDOW } });
+  const settings = { initialWindowSize: WINDOW };
+  const server = tls === undefined ? createServer({ settings }) : createSecureServer({
+    settings,
+    ...checkCertificate(tls),
+    // Whoever is asked for a certificate must have one.
+    requestCert: tls.ca !== undefined,
+  });
   const sessions = new Set<ServerHttp2Session>();
   let open = 0, drained = (): void => {};
   server.on("session", (session) => {
@@ -94,6 +101,14 @@ function listen(
       resolve({ address: `${host}:${bound}`, close });
     });
   });
+}
+
+/** Throws `ValueError` where a server does not have what it must show. */
+function checkCertificate(tls: TlsOptions): TlsOptions {
+  if (tls.cert !== undefined && tls.key !== undefined) return tls;
+  throw new ValueError(
+    "Cannot listen with tls: a server needs cert and key, as texts of PEM files",
+  );
 }
 
 async function answer(
@@ -259,11 +274,6 @@ function decodeStatus(text: string): string {
   }
 }
 
-/** True while calls on a connection can be answered, and while it is being made. */
-function isConnected({ destroyed, socket }: ClientHttp2Session): boolean {
-  return !destroyed && !socket?.destroyed;
-}
-
 class Http2Channel implements Channel {
   readonly #target: string;
   readonly #options: TransportOptions;
@@ -298,20 +308,8 @@ class Http2Channel implements Channel {
     stream.on("trailers", (trailers) => {
       status = trailers;
     });
-    let leave = (): void => {};
-    const left = new Promise<Error>((resolve) => {
-      leave = (): void => {
-        stream.destroy();
-        resolve(new UnavailableError("The call was left"));
-      };
-    });
+    const leave = (): void => void stream.destroy();
     options.signal?.addEventListener("abort", leave, { once: true });
-    // Neither a session nor its streams hear of it where the connection breaks while a stream is asked for.
-    const look = setInterval(() => {
-      if (isConnected(session)) return;
-      session.destroy();
-      leave();
-    }, LOOK_MS);
     let late = false;
     const timer = options.timeoutMs === undefined ? undefined : setTimeout(() => {
       late = true;
@@ -325,11 +323,13 @@ class Http2Channel implements Channel {
     try {
       stream.write(headOf([request]));
       stream.end(request);
-      const read = readMessage(stream, maxMessageBytes).catch((e) => {
-        stream.destroy();
-        return e as Error;
-      });
-      const message = await Promise.race([Promise.all([read, done]).then(([m]) => m), left]);
+      const [message] = await Promise.all([
+        readMessage(stream, maxMessageBytes).catch((e) => {
+          stream.destroy();
+          return e as Error;
+        }),
+        done,
+      ]);
       options.signal?.throwIfAborted();
       if (late) {
         throw new DeadlineExceededError(
@@ -348,14 +348,16 @@ class Http2Channel implements Channel {
     } finally {
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", leave);
-      clearInterval(look);
     }
   }
 
   #connected(): ClientHttp2Session {
     const known = this.#session;
-    if (known !== null && !known.closed && isConnected(known)) return known;
-    const session = connect(`http://${this.#target}`, { settings: { initialWindowSize: WINDOW } });
+    if (known !== null && !known.closed && !known.destroyed) return known;
+    const { tls } = this.#options, settings = { initialWindowSize: WINDOW };
+    const session = tls === undefined
+      ? connect(`http://${this.#target}`, { settings })
+      : connect(`https://${this.#target}`, { settings, ...tls });
     // The window of the connection itself is no setting.
     session.on("connect", () => session.setLocalWindowSize?.(WINDOW));
     const forget = (): void => {

@@ -5,7 +5,7 @@
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * import { DataServiceWorker, fromService, LocalDispatcher, MemoryTransport } from "@weft/weft/distribute";
+ * import { DataServiceDispatcher, DataServiceWorker, fromService, MemoryTransport } from "@weft/weft/distribute";
  * import { assertEquals } from "@std/assert";
  * // Python writes such graphs: `tf.data.Dataset.range(3)`.
  * const int64 = (v: number) => ({ dtype: "DT_INT64", tensorShape: {}, int64Val: [`${v}`] });
@@ -18,7 +18,8 @@
  *   ],
  * };
  * const transport = new MemoryTransport();
- * await using dispatcher = await LocalDispatcher.start({ transport });
+ * await using dispatcher = new DataServiceDispatcher({ transport });
+ * await dispatcher.start();
  * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
  * await worker.start();
  * const seen = fromService({ service: dispatcher.target, transport, dataset, elementSpec: "int64" });
@@ -31,13 +32,8 @@
 import "../../mod.ts";
 
 export { DataServiceWorker, type DataServiceWorkerOptions } from "./worker.ts";
-export { LocalDispatcher, type LocalDispatcherOptions } from "./dispatcher.ts";
-export {
-  fromService,
-  type FromServiceOptions,
-  type ProcessingMode,
-  type ServiceOptions,
-} from "./from_service.ts";
+export { DataServiceDispatcher, type DataServiceDispatcherOptions } from "./dispatcher.ts";
+export { fromService, type FromServiceOptions } from "./from_service.ts";
 export { Server, type ServerOptions } from "./server/server.ts";
 export type { ClusterSpec } from "./server/cluster_spec.ts";
 export { scriptHash } from "./script_hashes.ts";
@@ -52,6 +48,7 @@ export type {
   Handler,
   Listener,
   Parts,
+  TlsOptions,
   Transport,
   TransportOptions,
 } from "./transport.ts";

@@ -1,15 +1,17 @@
 /**
  * What each of TensorFlow's dataset ops is as a stage of `tf.data`.
  */
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { toNdArray } from "../core/convert.ts";
 import { UnimplementedError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { rowOf } from "../data/element.ts";
-import { fromGenerator, fromTensors, fromTensorSlices, range, zip } from "../data/mod.ts";
-import { text } from "../graph/graph_def/values.ts";
+import { type Element, rowOf } from "../data/element.ts";
+import { fromTensors, fromTensorSlices, range, zip } from "../data/mod.ts";
+import { bytes, text } from "../graph/graph_def/values.ts";
 import type { AnyDataset, StageNode } from "./dataset_graph.ts";
 import { flat, packed } from "./nests.ts";
-import { interleaved, rebatched } from "./stages.ts";
+import { generated, interleaved, rebatched } from "./stages.ts";
 
 type Rule = (node: StageNode) => Promise<AnyDataset>;
 
@@ -24,16 +26,35 @@ async function map(node: StageNode): Promise<AnyDataset> {
   const input = await node.input(), f = await node.fn("f");
   const isParallel = node.def.op.startsWith("Parallel");
   const calls = isParallel ? await node.number(1 + node.captured) : 1;
-  const { deterministic } = node.def.attr ?? {};
+  const { s = "default" } = node.def.attr?.deterministic ?? {};
   return input.map((element: unknown) => f(flat<Tensor>(element)), {
     numParallelCalls: calls,
-    deterministic: deterministic?.s === undefined || text(deterministic.s) !== "false",
+    ...isDeterministic(text(s)),
   });
 }
 
+/** Whether a stage keeps the order, where it does not leave that to the options of the pipeline. */
+function isDeterministic(text: string): { deterministic?: boolean } {
+  return text === "true" || text === "false" ? { deterministic: text === "true" } : {};
+}
+
 async function filter(node: StageNode): Promise<AnyDataset> {
-  const f = await node.fn("predicate");
-  return (await node.input()).filter((element: unknown) => f(flat<Tensor>(element))[0]);
+  const f = await node.fn("predicate"), input = await node.input();
+  const predicate = (element: unknown): Tensor => f(flat<Tensor>(element))[0];
+  return node.def.op === "TakeWhileDataset" ? input.takeWhile(predicate) : input.filter(predicate);
+}
+
+/** Of TensorFlow's `Options` only field 1 changes elements here: whether the order must be that of the inputs. */
+async function options(node: StageNode): Promise<AnyDataset> {
+  const { s = "" } = node.def.attr?.serialized_options ?? {};
+  const reader = new BinaryReader(bytes(s)), input = await node.input();
+  let deterministic: boolean | undefined;
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === 1 && type === WireType.Varint) deterministic = reader.bool();
+    else reader.skip(type);
+  }
+  return deterministic === undefined ? input : input.withOptions({ deterministic });
 }
 
 async function batch(node: StageNode): Promise<AnyDataset> {
@@ -81,12 +102,14 @@ async function cache(node: StageNode): Promise<AnyDataset> {
 
 async function interleave(node: StageNode): Promise<AnyDataset> {
   const open = await node.datasets("f"), at = 1 + node.captured;
-  const isFlat = node.def.op === "FlatMapDataset";
+  const { op, attr = {} } = node.def, isFlat = op === "FlatMapDataset";
   const cycle = isFlat ? 1 : await node.number(at), block = isFlat ? 1 : await node.number(at + 1);
+  const length = cycle === AUTOTUNE ? 4 : cycle,
+    calls = op.startsWith("Parallel") ? await node.number(-1) : 1;
   return interleaved(await node.input(), open, {
-    specs: node.specs,
-    cycleLength: cycle === AUTOTUNE ? 4 : cycle,
-    blockLength: block,
+    ...{ kind: op, specs: node.specs, length, block },
+    ahead: calls === 1 ? 0 : calls === AUTOTUNE ? length : Math.min(calls, length),
+    ...isDeterministic(text(attr.deterministic?.s ?? "")),
   });
 }
 
@@ -111,18 +134,22 @@ function source(all: (node: StageNode) => Promise<AnyDataset>, row: SplitReader)
     if (splits === undefined || provider === null || replicate?.b) return await all(node);
     const read = await row(node);
     let repetitions = 0;
-    return fromGenerator(async function* () {
+    return generated({ kind: "Splits", specs: node.specs }, async function* () {
       const repetition = repetitions++;
-      for (;;) {
-        const split = await splits.next(provider, repetition);
-        if (split === null) return;
+      for (let split; (split = await splits.next(provider, repetition)) !== null;) {
         yield read(split);
       }
-    }, { outputSignature: [...node.specs] });
+    });
   };
 }
 
-type SplitReader = (node: StageNode) => Promise<(split: NdArray) => readonly NdArray[]>;
+type SplitReader = (node: StageNode) => Promise<(split: NdArray) => Element>;
+
+/** A split of a range is the number itself, in TensorFlow's dtype for it. */
+const numbers: SplitReader = ({ specs: [{ dtype }] }) =>
+  Promise.resolve((
+    split,
+  ) => [split.dtype === dtype ? split : toNdArray(Number(split.at(0)), { dtype })]);
 
 async function rangeOf(node: StageNode): Promise<AnyDataset> {
   const [start, stop, step] = await Promise.all([0, 1, 2].map((i) => node.number(i)));
@@ -152,7 +179,7 @@ async function concatenate(node: StageNode): Promise<AnyDataset> {
 }
 
 const RULES: readonly (readonly [string, Rule])[] = [
-  ["RangeDataset", source(rangeOf, () => Promise.resolve((split) => [split]))],
+  ["RangeDataset", source(rangeOf, numbers)],
   ["TensorSliceDataset", source(async (node) => fromTensorSlices(await components(node)), rows)],
   [
     "TensorDataset",
@@ -179,6 +206,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
       dropRemainder: await node.number(2) !== 0,
     })],
   ["ShardDataset", shard],
+  ["OptionsDataset", options],
   // Here a graph says itself how it is cut: by data, as there are no files.
   [
     "AutoShardDataset",
@@ -186,7 +214,9 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ],
   ...["CacheDataset", "CacheDatasetV2"].map((op) => [op, cache] as const),
   ...["MapDataset", "ParallelMapDataset", "ParallelMapDatasetV2"].map((op) => [op, map] as const),
-  ...["FilterDataset", "ParallelFilterDataset"].map((op) => [op, filter] as const),
+  ...["FilterDataset", "ParallelFilterDataset", "TakeWhileDataset"].map((op) =>
+    [op, filter] as const
+  ),
   ...["BatchDataset", "BatchDatasetV2", "ParallelBatchDataset"].map((op) => [op, batch] as const),
   ...["PaddedBatchDataset", "PaddedBatchDatasetV2"].map((op) => [op, paddedBatch] as const),
   ...[
@@ -199,7 +229,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ].map((op) => [op, interleave] as const),
   // What only says how to run it, or was checked where it was made.
   ...[
-    ...["OptionsDataset", "ModelDataset", "AssertCardinalityDataset", "OptimizeDatasetV2"],
+    ...["ModelDataset", "AssertCardinalityDataset", "OptimizeDatasetV2"],
     ...["MaxIntraOpParallelismDataset", "PrivateThreadPoolDataset", "FinalizeDataset"],
   ].map((op) => [op, pass] as const),
 ];

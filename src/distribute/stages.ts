@@ -1,86 +1,111 @@
 /**
- * Stages that TensorFlow's graphs have, made of generators over other datasets.
+ * Stages that TensorFlow's graphs have, and what comes from the dispatcher, as stages of tf.data.
  */
-import { InvalidArgumentError } from "../core/errors.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { InvalidArgumentError, UnimplementedError } from "../core/errors.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
-import { rowOf, stackRows } from "../data/element.ts";
-import { fromGenerator } from "../data/mod.ts";
+import { Dataset } from "../data/dataset.ts";
+import { type Element, type ElementType, rowOf, stackRows } from "../data/element.ts";
+import { type CycleOptions, cycleSource } from "../data/flat_map.ts";
+import { type Elements, Failure, makeSource, type Place, type Source } from "../data/source.ts";
 import type { AnyDataset } from "./dataset_graph.ts";
-import { flat } from "./nests.ts";
 
 type Specs = readonly TensorSpec[];
-type Components = readonly NdArray[];
 
-/** Components of the elements of one pass. */
-async function* passOver(dataset: AnyDataset): AsyncGenerator<Components> {
-  for await (const element of dataset.asNumpyIterator()) yield flat<NdArray>(element);
+function listOf(specs: Specs): ElementType {
+  return { specs, structure: specs.map(() => 0) };
 }
 
-function generated(specs: Specs, elements: () => AsyncGenerator<Components>): AnyDataset {
-  return fromGenerator(elements, { outputSignature: [...specs] });
+function notSaved(): never {
+  throw new UnimplementedError("Cannot save a pass of a worker's task");
+}
+
+/** The elements that a generator yields: nobody writes to them, so that none is copied. */
+export function generated(
+  { kind, specs, inputs = [] }: {
+    readonly kind: string;
+    readonly specs: Specs;
+    readonly inputs?: readonly Source[];
+  },
+  elements: (place: Place) => AsyncGenerator<Element>,
+): AnyDataset {
+  return new Dataset(makeSource({
+    ...listOf(specs),
+    ...{ kind, inputs, size: null },
+    open(place): Elements {
+      const pass = elements(place);
+      return {
+        async next() {
+          try {
+            const { done, value } = await pass.next();
+            return done ? null : value;
+          } catch (error) {
+            return new Failure(error);
+          }
+        },
+        save: notSaved,
+        close: async () => void await pass.return(undefined),
+      };
+    },
+  }));
 }
 
 /** The elements of datasets that are opened one for each element, of several in turn. */
 export function interleaved(
-  dataset: AnyDataset,
-  open: (element: Components) => Promise<AnyDataset>,
-  { specs, cycleLength, blockLength }: {
-    readonly specs: Specs;
-    readonly cycleLength: number;
-    readonly blockLength: number;
-  },
+  { source }: AnyDataset,
+  open: (element: Element) => Promise<AnyDataset>,
+  { specs, ...options }: Omit<CycleOptions, "open" | "settings"> & { readonly specs: Specs },
 ): AnyDataset {
-  return generated(specs, async function* () {
-    const outer = passOver(dataset);
-    const cycle: (AsyncGenerator<Components> | null)[] = new Array(cycleLength).fill(null);
-    let ended = false;
-    try {
-      for (let at = 0; !ended || cycle.some((c) => c !== null); at = (at + 1) % cycleLength) {
-        if (cycle[at] === null && !ended) {
-          const { done, value } = await outer.next();
-          if (done) ended = true;
-          else cycle[at] = passOver(await open(value));
-        }
-        for (let taken = 0; taken < blockLength && cycle[at] !== null; taken++) {
-          const { done, value } = await cycle[at]!.next();
-          if (done) cycle[at] = null;
-          else yield value;
-        }
-      }
-    } finally {
-      await outer.return(undefined);
-      for (const inner of cycle) await inner?.return(undefined);
-    }
-  });
+  return new Dataset(cycleSource(source, listOf(specs), {
+    ...options,
+    open: (element, place) => () => {
+      const inner = open(element).then((dataset) => dataset.source.open(place));
+      return {
+        async next() {
+          try {
+            return await (await inner).next();
+          } catch (error) {
+            return new Failure(error);
+          }
+        },
+        save: notSaved,
+        close: async () => await (await inner.catch(() => null))?.close(),
+      };
+    },
+  }));
 }
 
 /** Batches cut anew, of the given sizes in turn. */
 export function rebatched(
-  dataset: AnyDataset,
+  { source }: AnyDataset,
   { specs, sizes, dropRemainder }: {
     readonly specs: Specs;
     readonly sizes: readonly number[];
     readonly dropRemainder: boolean;
   },
 ): AnyDataset {
-  return generated(specs, async function* () {
-    let rows: Components[] = [], turn = 0;
-    for await (const element of passOver(dataset)) {
-      const n = rowsOf(element);
-      for (let i = 0; i < n; i++) {
-        rows.push(element.map((x) => rowOf(x, i)));
-        if (rows.length < sizes[turn % sizes.length]) continue;
-        yield stacked(rows);
-        rows = [];
-        turn++;
+  return generated({ kind: "Rebatch", specs, inputs: [source] }, async function* (place) {
+    const input = source.open(place);
+    try {
+      let rows: Element[] = [], turn = 0;
+      for (let item; (item = await input.next()) !== null;) {
+        if (item instanceof Failure) throw item.error;
+        const n = rowsOf(item);
+        for (let i = 0; i < n; i++) {
+          rows.push(item.map((x) => rowOf(x, i)));
+          if (rows.length < sizes[turn % sizes.length]) continue;
+          yield stacked(rows);
+          rows = [];
+          turn++;
+        }
       }
+      if (rows.length > 0 && !dropRemainder) yield stacked(rows);
+    } finally {
+      await input.close();
     }
-    if (rows.length > 0 && !dropRemainder) yield stacked(rows);
   });
 }
 
-function rowsOf(element: Components): number {
+function rowsOf(element: Element): number {
   const n = element[0]?.shape[0];
   if (n !== undefined && element.every((x) => x.shape[0] === n)) return n;
   throw new InvalidArgumentError(
@@ -91,6 +116,6 @@ function rowsOf(element: Components): number {
   );
 }
 
-function stacked(rows: readonly Components[]): NdArray[] {
+function stacked(rows: readonly Element[]): Element {
   return rows[0].map((_, c) => stackRows(rows.map((row) => row[c]), c));
 }

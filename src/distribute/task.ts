@@ -5,6 +5,8 @@ import { FailedPreconditionError, NotFoundError, UnimplementedError } from "../c
 import type { NdArray } from "../core/nd_array.ts";
 import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
 import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
+import { wholePass } from "../data/iterator.ts";
+import { type Elements, Failure } from "../data/source.ts";
 import { graphDefOf } from "../tf/from_message.ts";
 import {
   type DatasetDef,
@@ -13,7 +15,6 @@ import {
 } from "../tf/proto/data_service_pb.ts";
 import { type AnyDataset, buildDataset, type BuiltDataset, type Splits } from "./dataset_graph.ts";
 import { elementParts } from "./element_wire.ts";
-import { flat } from "./nests.ts";
 import type { Parts } from "./transport.ts";
 
 /** Elements that are ready before they are asked for: the next is computed while one is sent. */
@@ -40,12 +41,12 @@ export class Task {
   readonly def: TaskDef;
   readonly #host: TaskHost;
   readonly #built: Promise<BuiltDataset>;
-  #elements: AsyncIterator<unknown> | null = null;
+  readonly #stop = new AbortController();
+  #elements: Elements | null = null;
   /** Those who ask are answered one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #served = 0;
   #done = false;
-  #stopped = false;
 
   /** Begins to build its pipeline at once. */
   constructor(def: TaskDef, host: TaskHost) {
@@ -71,21 +72,22 @@ export class Task {
 
   /** Ends the pass. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stop.abort(new FailedPreconditionError(`Task ${this.id} was deleted`));
     this.#done = true;
-    await this.#elements?.return?.();
+    await this.#elements?.close();
   }
 
   async #next(): Promise<Answer> {
     if (this.#done) return null;
     try {
       const { dataset, compressed } = await this.#built;
-      this.#elements ??= dataset.prefetch(AHEAD).asNumpyIterator();
-      const { done, value } = await this.#elements!.next();
-      if (this.#stopped) throw new FailedPreconditionError(`Task ${this.id} was deleted`);
-      if (!done) {
-        return elementParts(flat<NdArray>(value), { index: this.#served++, compressed });
-      }
+      const { signal } = this.#stop;
+      // Elements are sent as they are: nobody writes to them.
+      this.#elements ??= dataset.prefetch(AHEAD).source.open(wholePass(signal));
+      const item = await this.#elements.next();
+      signal.throwIfAborted();
+      if (item instanceof Failure) throw item.error;
+      if (item !== null) return elementParts(item, { index: this.#served++, compressed });
       this.#end();
       return null;
     } catch (error) {

@@ -10,10 +10,10 @@ import { arrayOf } from "./element_wire.ts";
 import { grpcTransport } from "./grpc_transport.ts";
 import { call, serviceOf } from "./rpc.ts";
 import { Task, type TaskHost } from "./task.ts";
-import type { Channel, Handler, Listener, Transport } from "./transport.ts";
+import type { Channel, Handler, Listener, Transport, TransportOptions } from "./transport.ts";
 
 /** Options of {@linkcode DataServiceWorker}. */
-export interface DataServiceWorkerOptions {
+export interface DataServiceWorkerOptions extends TransportOptions {
   /** Where the dispatcher is: `grpc://host:port`. */
   readonly dispatcher: string;
   /** Where to answer, and what clients call it. Default 127.0.0.1: nobody else on the network reaches it. */
@@ -26,10 +26,6 @@ export interface DataServiceWorkerOptions {
   readonly allowOps?: readonly string[];
   /** Time between two heartbeats. Default 1000. */
   readonly heartbeatMs?: number;
-  /** Most bytes of one message. Default 1 GiB. */
-  readonly maxMessageBytes?: number;
-  /** Text that callers must know and that the dispatcher is told: where all of them are ours, as TensorFlow's know none. */
-  readonly secret?: string;
   /** The network. Default gRPC. */
   readonly transport?: Transport;
 }
@@ -43,6 +39,7 @@ const checkOptions = optionCheck<DataServiceWorkerOptions>("DataServiceWorker", 
   heartbeatMs: true,
   maxMessageBytes: true,
   secret: true,
+  tls: true,
   transport: true,
 });
 
@@ -61,10 +58,11 @@ const FIRST_PAUSE_MS = 50, LAST_PAUSE_MS = 2000;
  *
  * @example
  * ```ts
- * import { DataServiceWorker, LocalDispatcher, MemoryTransport } from "@weft/weft/distribute";
+ * import { DataServiceDispatcher, DataServiceWorker, MemoryTransport } from "@weft/weft/distribute";
  * import { assertEquals } from "@std/assert";
  * const transport = new MemoryTransport();
- * await using dispatcher = await LocalDispatcher.start({ transport });
+ * await using dispatcher = new DataServiceDispatcher({ transport });
+ * await dispatcher.start();
  * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
  * await worker.start();
  * assertEquals(worker.address.split(":")[0], "127.0.0.1");

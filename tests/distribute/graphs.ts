@@ -2,10 +2,10 @@
 
 import * as tf from "@weft/weft";
 import {
+  DataServiceDispatcher,
   DataServiceWorker,
   type DataServiceWorkerOptions,
   type Listener,
-  LocalDispatcher,
   MemoryTransport,
   type Transport,
 } from "@weft/weft/distribute";
@@ -23,11 +23,11 @@ export const square = (x: tf.NdArray): bigint => (x.item() as bigint) ** 2n;
 
 /** A dispatcher with workers, all in this process. */
 export class Service implements AsyncDisposable {
-  readonly dispatcher: LocalDispatcher;
+  readonly dispatcher: DataServiceDispatcher;
   readonly transport: Transport;
   readonly workers: DataServiceWorker[] = [];
 
-  constructor(dispatcher: LocalDispatcher, transport: Transport) {
+  constructor(dispatcher: DataServiceDispatcher, transport: Transport) {
     this.dispatcher = dispatcher;
     this.transport = transport;
   }
@@ -43,9 +43,10 @@ export class Service implements AsyncDisposable {
       & Partial<DataServiceWorkerOptions> = {},
   ): Promise<Service> {
     const service = new Service(
-      await LocalDispatcher.start({ transport, workerTimeoutMs }),
+      new DataServiceDispatcher({ transport, workerTimeoutMs }),
       transport,
     );
+    await service.dispatcher.start();
     for (let i = 0; i < workers; i++) await service.join(options);
     return service;
   }

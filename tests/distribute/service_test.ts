@@ -3,11 +3,11 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import {
+  DataServiceDispatcher,
   DataServiceWorker,
   fromService,
   type FromServiceOptions,
   grpcTransport,
-  LocalDispatcher,
   MemoryTransport,
 } from "@weft/weft/distribute";
 import { CutTransport, graph, Service, square } from "./graphs.ts";
@@ -106,29 +106,11 @@ Deno.test("clients of one job divide its elements", async () => {
   await using service = await Service.start();
   const options = { processingMode: "distributed_epoch", jobName: "shared" } as const;
   const parts = await Promise.all([
-    read(service, "squares", { ...options, dataset: await registered(service) }),
-    read(service, "squares", { ...options, dataset: await registered(service) }),
+    read(service, "squares", options),
+    read(service, "squares", options),
   ]);
   assertEquals(parts.flat().sort(rising), numbers(1000).map((i) => i * i));
 });
-
-/** The id under which a graph is known, which two clients then name. */
-let known: { service: Service; id: Promise<string> } | undefined;
-function registered(service: Service): Promise<string> {
-  if (known?.service !== service) known = { service, id: register(service) };
-  return known.id;
-}
-async function register(service: Service): Promise<string> {
-  // A first client registers it and leaves.
-  for await (
-    const _ of fromService({
-      ...service.options,
-      dataset: await graph("squares"),
-      elementSpec: tf.TensorSpec(null, "int64"),
-    }).take(1).asNumpyIterator()
-  );
-  return "1";
-}
 
 Deno.test("compressed elements are read, strings among them", async () => {
   await using service = await Service.start({ workers: 1 });
@@ -240,7 +222,8 @@ Deno.test("a worker that joins later takes part", async () => {
 
 Deno.test("a worker joins a dispatcher that was started anew", async () => {
   const transport = new MemoryTransport(), at = { transport, port: 5050 };
-  const first = await LocalDispatcher.start(at);
+  const first = new DataServiceDispatcher(at);
+  await first.start();
   const worker = new DataServiceWorker({
     dispatcher: first.target,
     transport,
@@ -249,7 +232,8 @@ Deno.test("a worker joins a dispatcher that was started anew", async () => {
   });
   await worker.start();
   await first.stop();
-  const second = new Service(await LocalDispatcher.start(at), transport);
+  const second = new Service(new DataServiceDispatcher(at), transport);
+  await second.dispatcher.start();
   const seen = await read(second, "squares", { processingMode: "distributed_epoch" });
   assertEquals(seen, numbers(1000).map((i) => i * i));
   await worker.stop();

@@ -54,7 +54,7 @@ const checkOptions = optionCheck<GraphDefOptions>("toGraphDef", {
 });
 
 /** A function as attributes hold it: a body, and perhaps which of the op's inputs go to its captures. */
-interface FunctionAttr {
+export interface FunctionAttr {
   readonly f?: FunctionAttr;
   readonly from?: readonly number[];
   readonly graph?: FuncGraph;
@@ -113,8 +113,9 @@ export class GraphDefWriter {
   readonly functions: Map<string, FunctionDefJson> = new Map();
   /** What could not be written. */
   readonly unportable: UnportableNode[] = [];
+  /** Scripts that have no registered name, where they may not be written. */
+  readonly anonymous: string[] = [];
   readonly #options: GraphDefOptions;
-  readonly #anonymous: string[] = [];
   /** Ops that are written as others. */
   readonly #replaced = new Map<Operation, Replacement>();
 
@@ -123,12 +124,17 @@ export class GraphDefWriter {
     this.#options = options;
   }
 
+  /** Writes a function that no node calls, if it is not written yet. Returns its name. */
+  function(f: FunctionAttr): string {
+    return this.#functionName(f);
+  }
+
   /** Throws `ValueError` for scripts that have no registered name, where they may not be written. */
   checkAnonymous(): void {
-    if (this.#anonymous.length === 0) return;
+    if (this.anonymous.length === 0) return;
     throw new ValueError(
       `Cannot write a GraphDef with anonymous script functions: ${
-        this.#anonymous.join(", ")
+        this.anonymous.join(", ")
       }. Name them with tf.registerScript("ns.name@1", func), or pass { allowAnonymousScripts: true }`,
     );
   }
@@ -225,7 +231,7 @@ export class GraphDefWriter {
   #scriptAttrs(op: Operation, script: ScriptAttr, out: Record<string, AttrValueJson>): void {
     if (!script.registered) {
       if (!this.#options.allowAnonymousScripts) {
-        this.#anonymous.push(`"${op.name}" (token ${script.token})`);
+        this.anonymous.push(`"${op.name}" (token ${script.token})`);
       } else scriptWriter.anonymous(script);
     }
     if (op.attrs._unordered) out._unordered = { b: true };
@@ -233,7 +239,7 @@ export class GraphDefWriter {
     out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };
   }
 
-  #functionName(value: unknown, op: Operation): string {
+  #functionName(value: unknown, op?: Operation): string {
     const attr = value as FunctionAttr;
     const concrete = (attr.f ?? attr) as Required<Pick<FunctionAttr, "graph" | "outputs" | "name">>;
     let name = concrete.name;
@@ -254,7 +260,7 @@ export class GraphDefWriter {
     graph: FuncGraph,
     outputs: readonly SymbolicTensor[],
     attr: FunctionAttr,
-    op: Operation,
+    op: Operation | undefined,
   ): void {
     const def: FunctionDefJson = {
       signature: { name, inputArg: [], outputArg: [] },
@@ -300,11 +306,11 @@ export class GraphDefWriter {
 function functionInputs(
   graph: FuncGraph,
   attr: FunctionAttr,
-  op: Operation,
+  op: Operation | undefined,
 ): { dtype: DType; inner: SymbolicTensor[] }[] {
   const handles = graph.operations.filter((o) => o.type === "VarHandleOp").map((o) => o.outputs[0]);
   const captured = [...graph.captures.map((c) => c.inner), ...handles];
-  if (!attr.from) {
+  if (!attr.from || op === undefined) {
     return [...graph.inputs, ...captured].map((t) => ({ dtype: t.dtype, inner: [t] }));
   }
   const opInputs = /If$/.test(op.type) ? op.inputs.slice(1) : op.inputs;
@@ -330,8 +336,13 @@ function isLoop(op: Operation): boolean {
 }
 
 /** TensorFlow's While bodies hand on what they only read. */
-function passedOn(attr: FunctionAttr, op: Operation, args: number, outputs: number): string[] {
-  if (!isLoop(op) || op.attrs.body !== attr) return [];
+function passedOn(
+  attr: FunctionAttr,
+  op: Operation | undefined,
+  args: number,
+  outputs: number,
+): string[] {
+  if (op === undefined || !isLoop(op) || op.attrs.body !== attr) return [];
   return Array.from({ length: args - outputs }, (_, k) => `arg${outputs + k}`);
 }
 

@@ -1,0 +1,44 @@
+/**
+ * distribute: elements that a tf.data service computes. The entry `./distribute` has the service.
+ */
+import { FailedPreconditionError } from "../core/errors.ts";
+import type { Transport, TransportOptions } from "../core/network.ts";
+import type { Source } from "./source.ts";
+
+/** How a service divides the elements among its workers: TensorFlow's names. */
+export type ProcessingMode =
+  | "parallel_epochs"
+  | "distributed_epoch"
+  | "off"
+  | "dynamic"
+  | "file"
+  | "data"
+  | "file_or_data"
+  | "hint";
+
+/** Where a `tf.data` service is and how it is asked. */
+export interface ServiceOptions extends TransportOptions {
+  /** Its dispatcher: `grpc://host:port`. */
+  readonly service: string;
+  /** Default `"parallel_epochs"`: each worker passes over the whole dataset. `"distributed_epoch"`: each element comes from one of them. */
+  readonly processingMode?: ProcessingMode;
+  /** Clients that name the same job share its elements. Default: a job of its own. */
+  readonly jobName?: string;
+  /** Elements that are asked for or wait here at most. Default two for each worker. */
+  readonly maxOutstandingRequests?: number;
+  /** Time after which a worker that cannot be reached is given up; what it was to send is lost, as TensorFlow allows. Default 60 000. */
+  readonly workerTimeoutMs?: number;
+  /** Time between two heartbeats. Default 1000. */
+  readonly heartbeatMs?: number;
+  /** The network. Default gRPC. */
+  readonly transport?: Transport;
+}
+
+/** Who has datasets computed elsewhere; the entry `./distribute` says it. */
+export const dataService: { read: (source: Source, options: ServiceOptions) => Source } = {
+  read: ({ name }) => {
+    throw new FailedPreconditionError(
+      `Cannot distribute ${name}: the service is not loaded, import "@weft/weft/distribute" first`,
+    );
+  },
+};

@@ -1,0 +1,302 @@
+/**
+ * One pass over the elements that a tf.data service computes: a client of its dispatcher and of all its workers.
+ */
+import {
+  InvalidArgumentError,
+  UnavailableError,
+  UnimplementedError,
+  ValueError,
+} from "../core/errors.ts";
+import type { TensorSpec } from "../core/tensor_spec.ts";
+import type { ProcessingMode, ServiceOptions } from "../data/distributed.ts";
+import { checkElement, type Element } from "../data/element.ts";
+import { type Elements, Failure, type Item } from "../data/source.ts";
+import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
+import {
+  DataServiceMetadata_Compression as Compression,
+  DispatcherService,
+  ProcessingModeDef_ShardingPolicy as Policy,
+  type TaskInfo,
+  WorkerService,
+} from "../tf/proto/data_service_pb.ts";
+import { graphDefMessage } from "../tf/to_message.ts";
+import { elementOf } from "./element_wire.ts";
+import { grpcTransport } from "./grpc_transport.ts";
+import { call } from "./rpc.ts";
+import type { Channel, Transport } from "./transport.ts";
+
+const POLICIES: Readonly<Record<ProcessingMode, Policy>> = {
+  parallel_epochs: Policy.OFF,
+  distributed_epoch: Policy.DYNAMIC,
+  off: Policy.OFF,
+  dynamic: Policy.DYNAMIC,
+  file: Policy.FILE,
+  data: Policy.DATA,
+  file_or_data: Policy.FILE_OR_DATA,
+  hint: Policy.HINT,
+};
+
+/** The policy of a mode. Throws `ValueError` for one that is none. */
+export function policyOf(mode: ProcessingMode = "parallel_epochs"): Policy {
+  if (Object.hasOwn(POLICIES, mode)) return POLICIES[mode];
+  throw new ValueError(
+    `Cannot read in mode "${mode}": wanted one of ${Object.keys(POLICIES).join(", ")}`,
+  );
+}
+
+/** What is read. */
+export interface Reading {
+  readonly options: ServiceOptions;
+  /** The dataset: what it was registered as, or its graph. */
+  readonly dataset: () => string | GraphDefJson | Promise<GraphDefJson>;
+  readonly specs: readonly TensorSpec[];
+  /** Which pass it is: clients of one job share those of the same number. */
+  readonly repetition: number;
+  /** Aborts when the pass is left. */
+  readonly signal: AbortSignal;
+}
+
+/** Pauses before a worker is asked again. */
+const FIRST_PAUSE_MS = 20, LAST_PAUSE_MS = 1000;
+/** Time between two heartbeats while there is nothing to read: news is worth more than quiet then. */
+const EMPTY_PAUSE_MS = 100;
+
+/** A task as a client sees it. */
+interface ClientTask {
+  readonly id: bigint;
+  readonly channel: Channel;
+  busy: boolean;
+  ended: boolean;
+  /** When it could first not be reached, and since then not at all. */
+  failing: number | null;
+  pause: number;
+  notBefore: number;
+  timer?: ReturnType<typeof setTimeout>;
+}
+
+/** One pass of one client. */
+export class ServicePass implements Elements {
+  readonly #reading: Reading;
+  readonly #options: ServiceOptions;
+  readonly #transport: Transport;
+  readonly #dispatcher: Channel;
+  readonly #tasks = new Map<bigint, ClientTask>();
+  readonly #channels = new Map<string, Channel>();
+  readonly #ready: Element[] = [];
+  readonly #failures: Failure[] = [];
+  readonly #left = new AbortController();
+  #client: bigint | null = null;
+  /** When the dispatcher is to be asked for news. */
+  #due = 0;
+  #finished = false;
+  #wake = (): void => {};
+
+  /** Asks nobody yet. */
+  constructor(reading: Reading) {
+    this.#reading = reading;
+    this.#options = reading.options;
+    this.#transport = reading.options.transport ?? grpcTransport;
+    this.#dispatcher = this.#transport.connect(reading.options.service, reading.options);
+    reading.signal.addEventListener("abort", this.#leave, { once: true });
+  }
+
+  /** The next element of any worker. Fails with the error of a worker's function, after which those of others come. */
+  async next(): Promise<Item> {
+    if (this.#left.signal.aborted) return null;
+    try {
+      const item = await this.#next();
+      if (item === null) await this.close();
+      return item;
+    } catch (error) {
+      await this.close();
+      return new Failure(error);
+    }
+  }
+
+  /** Rejects with `UnimplementedError`: what workers have given is nowhere written down. */
+  save(): Promise<never> {
+    return Promise.reject(
+      new UnimplementedError("Cannot save a pass over a service: its workers do not go back"),
+    );
+  }
+
+  /** Leaves. */
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    this.#leave();
+    if (client !== null) {
+      const request = { iterationClientId: client };
+      await call(this.#dispatcher, DispatcherService.method.releaseIterationClient, request)
+        .catch(() => {});
+    }
+    this.#dispatcher.close();
+    for (const channel of this.#channels.values()) channel.close();
+  }
+
+  readonly #leave = (): void => {
+    this.#reading.signal.removeEventListener("abort", this.#leave);
+    this.#left.abort();
+    for (const { timer } of this.#tasks.values()) clearTimeout(timer);
+    this.#wake();
+  };
+
+  async #next(): Promise<Item> {
+    const { heartbeatMs = 1000 } = this.#options, { signal } = this.#left;
+    this.#client ??= await this.#join();
+    while (!signal.aborted) {
+      const failure = this.#failures.shift();
+      if (failure !== undefined) return failure;
+      const element = this.#ready.shift();
+      if (element !== undefined) {
+        this.#ask();
+        return element;
+      }
+      const isEmpty = [...this.#tasks.values()].every((t) => t.ended);
+      if (this.#finished && isEmpty) return null;
+      const now = Date.now();
+      if (now < this.#due) {
+        await this.#sleep(this.#due - now);
+        continue;
+      }
+      await this.#heartbeat(this.#client);
+      this.#due = Date.now() + (isEmpty ? Math.min(heartbeatMs, EMPTY_PAUSE_MS) : heartbeatMs);
+      this.#ask();
+    }
+    return null;
+  }
+
+  async #join(): Promise<bigint> {
+    const { processingMode, jobName = "" } = this.#options, { method } = DispatcherService;
+    const dataset = await this.#reading.dataset();
+    const datasetId = typeof dataset === "string"
+      ? dataset
+      : (await call(this.#dispatcher, method.getOrRegisterDataset, {
+        dataset: { graph: graphDefMessage(dataset) },
+        metadata: { compression: Compression.OFF, cardinality: -2n },
+      })).datasetId;
+    const { jobId } = await call(this.#dispatcher, method.getOrCreateJob, {
+      datasetId,
+      processingModeDef: { shardingPolicy: policyOf(processingMode) },
+      jobName,
+      targetWorkers: 1,
+    });
+    const request = { jobId, repetition: BigInt(this.#reading.repetition) };
+    return (await call(this.#dispatcher, method.getOrCreateIteration, request)).iterationClientId;
+  }
+
+  async #heartbeat(iterationClientId: bigint): Promise<void> {
+    let answer;
+    try {
+      answer = await call(this.#dispatcher, DispatcherService.method.clientHeartbeat, {
+        iterationClientId,
+      }, { signal: this.#left.signal });
+    } catch (error) {
+      // A dispatcher that is being started anew: workers go on meanwhile.
+      if (error instanceof UnavailableError || this.#left.signal.aborted) return;
+      throw error;
+    }
+    const listed = new Set(answer.taskInfo.map((t) => t.taskId));
+    for (const info of answer.taskInfo) this.#add(info);
+    for (const task of this.#tasks.values()) {
+      // What the dispatcher has given up may still have something to say, unless it cannot be reached.
+      if (!listed.has(task.id) && task.failing !== null) task.ended = true;
+    }
+    this.#finished = answer.iterationFinished;
+  }
+
+  #add({ taskId, workerAddress, transferServers }: TaskInfo): void {
+    if (this.#tasks.has(taskId)) return;
+    const address = transferServers.find((t) => t.protocol === "grpc")?.address ?? workerAddress;
+    const channel = this.#channels.get(address) ?? this.#transport.connect(address, this.#options);
+    this.#channels.set(address, channel);
+    this.#tasks.set(taskId, {
+      id: taskId,
+      channel,
+      busy: false,
+      ended: false,
+      failing: null,
+      pause: FIRST_PAUSE_MS,
+      notBefore: 0,
+    });
+  }
+
+  /** Asks tasks that nobody asks now, as long as there is room for what they send. */
+  #ask(): void {
+    if (this.#left.signal.aborted) return;
+    const open = [...this.#tasks.values()].filter((t) => !t.ended);
+    const most = this.#options.maxOutstandingRequests ?? 2 * open.length;
+    let room = most - this.#ready.length - open.filter((t) => t.busy).length;
+    for (const task of open) {
+      if (room <= 0) return;
+      if (task.busy || Date.now() < task.notBefore) continue;
+      room--;
+      task.busy = true;
+      void this.#askOne(task).finally(() => {
+        task.busy = false;
+        // The next is asked for before this one is looked at.
+        this.#ask();
+        this.#wake();
+      });
+      // In turn: it is asked last the next time.
+      this.#tasks.delete(task.id);
+      this.#tasks.set(task.id, task);
+    }
+  }
+
+  async #askOne(task: ClientTask): Promise<void> {
+    const { signal } = this.#left;
+    try {
+      const { getElement } = WorkerService.method;
+      const answer = await call(task.channel, getElement, { taskId: task.id }, { signal });
+      Object.assign(task, { failing: null, pause: FIRST_PAUSE_MS });
+      if (answer.endOfSequence) {
+        task.ended = true;
+        return;
+      }
+      const element = elementOf(answer);
+      this.#check(element);
+      this.#ready.push(element);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof UnavailableError) this.#later(task);
+      else this.#failures.push(new Failure(error));
+    }
+  }
+
+  /** Throws `InvalidArgumentError` for an element that is not of the type it should have. */
+  #check(element: Element): void {
+    const { specs } = this.#reading;
+    if (element.length === specs.length && element.every((x, i) => x.dtype === specs[i].dtype)) {
+      return checkElement(element, specs);
+    }
+    throw new InvalidArgumentError(
+      `Cannot read an element of ${element.map((x) => x.dtype).join(", ")}: wanted ${
+        specs.map((s) => s.dtype).join(", ")
+      }`,
+    );
+  }
+
+  #later(task: ClientTask): void {
+    const { workerTimeoutMs = 60_000 } = this.#options, now = Date.now();
+    task.failing ??= now;
+    if (now - task.failing >= workerTimeoutMs) task.ended = true;
+    task.notBefore = now + task.pause;
+    task.timer = setTimeout(() => {
+      this.#ask();
+      this.#wake();
+    }, task.pause);
+    task.pause = Math.min(2 * task.pause, LAST_PAUSE_MS);
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#ready.length + this.#failures.length > 0 || this.#left.signal.aborted) this.#wake();
+    });
+  }
+}
