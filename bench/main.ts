@@ -6,6 +6,7 @@
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench models [cpu|webgpu]   (models of TensorFlow.js that npm packages bring; see models.ts)
 //   deno task bench layers        (training of TensorFlow.js's layers; see layers.ts)
+//   deno task bench soak faults   (the data service while its processes are killed; see soak.ts)
 //   deno task bench serve         (a server of models at its limit; see serve.ts)
 //   deno task bench cluster       (steps of sessions on servers, beside TensorFlow's; see cluster.ts)
 //   deno task bench against ENTRY   (another state of the library in the same process; see against.ts)
@@ -176,6 +177,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "layers") return await (await import("./layers.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));
   if (args[0] === "cluster") return await (await import("./cluster.ts")).main(args.slice(1));
+  if (args[0] === "soak") return await (await import("./soak.ts")).main();
   if (args[0] === "serve") return await (await import("./serve.ts")).main(args.slice(1));
   if (args[0] === "against") return await (await import("./against.ts")).main(args.slice(1));
   if (args[0] === "gemm") return await (await import("./gemm.ts")).main();

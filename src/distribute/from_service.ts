@@ -70,13 +70,14 @@ function serviceSource(
   { options, dataset }: Pick<Reading, "options" | "dataset">,
 ): Source {
   policyOf(options.processingMode);
+  const dispatcher = { reached: false };
   let passes = 0;
   return makeSource({
     kind: "DataService",
     ...{ specs, structure },
     size: null,
     open: ({ signal }) =>
-      new ServicePass({ options, dataset, specs, repetition: passes++, signal }),
+      new ServicePass({ options, dataset, specs, dispatcher, repetition: passes++, signal }),
   });
 }
 

@@ -69,6 +69,10 @@ function listen(
     sessions.add(session);
     // What goes wrong with a connection is told to the calls on it.
     session.on("error", () => {});
+    whenCut(session.socket, () => {
+      sessions.delete(session);
+      session.destroy();
+    });
     session.on("close", () => sessions.delete(session));
   });
   server.on("stream", (stream, headers) => {
@@ -274,6 +278,12 @@ function decodeStatus(text: string): string {
   }
 }
 
+/** Deno does not tell a session that its connection is gone: calls on it would wait forever. */
+function whenCut(socket: { on(event: "close", then: () => void): void }, then: () => void): void {
+  // Not at once: a session may be in the middle of reading what came last.
+  socket.on("close", () => void setTimeout(then));
+}
+
 class Http2Channel implements Channel {
   readonly #target: string;
   readonly #options: TransportOptions;
@@ -321,8 +331,8 @@ class Http2Channel implements Channel {
     });
     const done = new Promise<void>((resolve) => stream.on("close", () => resolve()));
     try {
-      stream.write(headOf([request]));
-      stream.end(request);
+      for (const part of withoutSmall([headOf([request]), request])) stream.write(part);
+      stream.end();
       const [message] = await Promise.all([
         readMessage(stream, maxMessageBytes).catch((e) => {
           stream.destroy();
@@ -359,7 +369,13 @@ class Http2Channel implements Channel {
       ? connect(`http://${this.#target}`, { settings })
       : connect(`https://${this.#target}`, { settings, ...tls });
     // The window of the connection itself is no setting.
-    session.on("connect", () => session.setLocalWindowSize?.(WINDOW));
+    session.on("connect", (_, socket) => {
+      session.setLocalWindowSize?.(WINDOW);
+      whenCut(socket, () => {
+        forget();
+        session.destroy();
+      });
+    });
     const forget = (): void => {
       if (this.#session === session) this.#session = null;
     };

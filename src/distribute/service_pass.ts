@@ -52,12 +52,14 @@ export interface Reading {
   readonly specs: readonly TensorSpec[];
   /** Which pass it is: clients of one job share those of the same number. */
   readonly repetition: number;
+  /** Whether it ever answered, for all passes. */
+  readonly dispatcher: { reached: boolean };
   /** Aborts when the pass is left. */
   readonly signal: AbortSignal;
 }
 
 /** Pauses before a worker is asked again. */
-const FIRST_PAUSE_MS = 20, LAST_PAUSE_MS = 1000;
+const FIRST_PAUSE_MS = 20, LAST_PAUSE_MS = 300;
 /** Time between two heartbeats while there is nothing to read: news is worth more than quiet then. */
 const EMPTY_PAUSE_MS = 100;
 
@@ -85,6 +87,8 @@ export class ServicePass implements Elements {
   readonly #ready: Element[] = [];
   readonly #failures: Failure[] = [];
   readonly #left = new AbortController();
+  /** Since when the dispatcher cannot be reached. */
+  #silent: number | null = null;
   #client: bigint | null = null;
   /** When the dispatcher is to be asked for news. */
   #due = 0;
@@ -143,7 +147,7 @@ export class ServicePass implements Elements {
 
   async #next(): Promise<Item> {
     const { heartbeatMs = 1000 } = this.#options, { signal } = this.#left;
-    this.#client ??= await this.#join();
+    this.#client ??= await this.#joined();
     while (!signal.aborted) {
       const failure = this.#failures.shift();
       if (failure !== undefined) return failure;
@@ -164,6 +168,23 @@ export class ServicePass implements Elements {
       this.#ask();
     }
     return null;
+  }
+
+  async #joined(): Promise<bigint> {
+    const { dispatcher } = this.#reading;
+    for (;;) {
+      try {
+        const client = await this.#join();
+        this.#silent = null;
+        dispatcher.reached = true;
+        return client;
+      } catch (error) {
+        // One that never answered is not waited for: its address may be wrong.
+        if (!dispatcher.reached || this.#left.signal.aborted) throw error;
+        this.#checkSilence(error);
+        await this.#sleep(EMPTY_PAUSE_MS);
+      }
+    }
   }
 
   async #join(): Promise<bigint> {
@@ -192,10 +213,11 @@ export class ServicePass implements Elements {
         iterationClientId,
       }, { signal: this.#left.signal });
     } catch (error) {
-      // A dispatcher that is being started anew: workers go on meanwhile.
-      if (error instanceof UnavailableError || this.#left.signal.aborted) return;
-      throw error;
+      if (this.#left.signal.aborted) return;
+      this.#checkSilence(error);
+      return;
     }
+    this.#silent = null;
     const listed = new Set(answer.taskInfo.map((t) => t.taskId));
     for (const info of answer.taskInfo) this.#add(info);
     for (const task of this.#tasks.values()) {
@@ -203,6 +225,13 @@ export class ServicePass implements Elements {
       if (!listed.has(task.id) && task.failing !== null) task.ended = true;
     }
     this.#finished = answer.iterationFinished;
+  }
+
+  /** A dispatcher that is being started anew is waited for: workers go on meanwhile. Throws where it takes too long, and for other errors. */
+  #checkSilence(error: unknown): void {
+    const { workerTimeoutMs = 60_000 } = this.#options, now = Date.now();
+    this.#silent ??= now;
+    if (!(error instanceof UnavailableError) || now - this.#silent >= workerTimeoutMs) throw error;
   }
 
   #add({ taskId, workerAddress, transferServers }: TaskInfo): void {

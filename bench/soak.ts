@@ -1,0 +1,333 @@
+// Runs the data service for a long time while its processes are killed, and says what was lost.
+//
+//   deno task bench soak faults [--runs 20] [--elements 100000] [--batch 20] [--workers 3] [--kill-ms 1000] [--tensorflow]
+//   deno task bench soak training [--minutes 30] [--workers 2] [--kill-ms 5000]
+//
+// `faults` reads an epoch whose elements each come from one worker, kills a worker with SIGKILL every --kill-ms and starts it anew: the
+// epoch must end, and no element may come twice. `training` trains a network from such a service, whose workers and dispatcher are
+// killed in turn: its memory must stay flat. The dispatcher is ours, with a journal; with --tensorflow it is TensorFlow's, of the
+// Python that WEFT_TENSORFLOW_PYTHON names. It takes long and is no part of continuous integration.
+
+import { parseArgs } from "node:util";
+import * as tf from "@weft/weft";
+import { DataServiceDispatcher, DataServiceWorker } from "@weft/weft/distribute";
+
+const SCRIPT = "weft.soak.square@1";
+/** Batches that a worker may hold when it dies: those that are ready, one being filled, one being sent. */
+const HELD = 6;
+
+const { values: options, positionals: [command = ""] } = parseArgs({
+  args: Deno.args.filter((arg) => arg !== "soak"),
+  allowPositionals: true,
+  options: {
+    runs: { type: "string", default: "20" },
+    elements: { type: "string", default: "100000" },
+    batch: { type: "string", default: "20" },
+    minutes: { type: "string", default: "30" },
+    workers: { type: "string" },
+    "kill-ms": { type: "string" },
+    tensorflow: { type: "boolean", default: false },
+    // What the processes are told that this one starts.
+    dispatcher: { type: "string", default: "" },
+    port: { type: "string", default: "0" },
+    "work-dir": { type: "string", default: "" },
+  },
+});
+
+/** A process that is killed and started anew, at the same port. */
+class Killable {
+  readonly #command: Deno.Command;
+  #child: Deno.ChildProcess;
+
+  constructor(command: string, args: readonly string[]) {
+    this.#command = new Deno.Command(command, {
+      args: [...args],
+      env: { CUDA_VISIBLE_DEVICES: "", TF_CPP_MIN_LOG_LEVEL: "3" },
+      stdout: "piped",
+      stderr: "inherit",
+    });
+    this.#child = this.#command.spawn();
+  }
+
+  /** A process of this program. */
+  static role(...args: string[]): Killable {
+    const config = new URL("../tests/npm_only/import_map.json", import.meta.url).pathname;
+    const flags = [
+      "run",
+      "-A",
+      "--quiet",
+      "--no-check",
+      `--import-map=${config}`,
+      import.meta.filename!,
+    ];
+    return new Killable(Deno.execPath(), [...flags, ...args]);
+  }
+
+  /** Resolves when it says that it is there. */
+  async ready(): Promise<void> {
+    const reader = this.#child.stdout.getReader();
+    const { done } = await reader.read();
+    reader.releaseLock();
+    if (done) throw new Error("A process ended before it was ready");
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.status;
+    await this.#child.stdout.cancel().catch(() => {});
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    this.#child = this.#command.spawn();
+  }
+}
+
+/** A port that nobody has now. */
+function freePort(): string {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  return String(port);
+}
+
+/** A dispatcher and workers in processes of their own. */
+class Service implements AsyncDisposable {
+  readonly target: string;
+  readonly dispatcher: Killable;
+  readonly workers: Killable[];
+  readonly #folder: string;
+
+  constructor(count: number) {
+    const port = freePort();
+    this.target = `grpc://127.0.0.1:${port}`;
+    this.#folder = Deno.makeTempDirSync({ prefix: "weft_soak_" });
+    this.dispatcher = options.tensorflow
+      ? new Killable(Deno.env.get("WEFT_TENSORFLOW_PYTHON")!, [
+        "-c",
+        PYTHON_DISPATCHER,
+        port,
+        this.#folder,
+      ])
+      : Killable.role("dispatcher", `--port=${port}`, `--work-dir=${this.#folder}`);
+    this.workers = Array.from(
+      { length: count },
+      () => Killable.role("worker", `--dispatcher=${this.target}`, `--port=${freePort()}`),
+    );
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all([this.dispatcher, ...this.workers].map((p) => p.ready()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.dispatcher, ...this.workers].map((p) => p.kill()));
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+}
+
+const PYTHON_DISPATCHER = `
+import sys, tensorflow as tf
+service = tf.data.experimental.service
+dispatcher = service.DispatchServer(service.DispatcherConfig(
+    port=int(sys.argv[1]), protocol="grpc", work_dir=sys.argv[2], fault_tolerant_mode=True,
+    worker_timeout_ms=10000))
+print("ready", flush=True)
+dispatcher.join()
+`;
+
+const square = tf.registerScript(SCRIPT, (x: tf.NdArray) => x.map((v) => (v as bigint) ** 2n));
+
+async function worker(): Promise<void> {
+  const { dispatcher, port } = options;
+  // The dispatcher may be starting too.
+  for (;;) {
+    const worker = new DataServiceWorker({ dispatcher, port: Number(port), heartbeatMs: 200 });
+    try {
+      await worker.start();
+      break;
+    } catch (error) {
+      if (!(error instanceof tf.errors.UnavailableError)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  console.log("ready");
+}
+
+async function dispatcher(): Promise<void> {
+  const dispatcher = new DataServiceDispatcher({
+    port: Number(options.port),
+    workDir: options["work-dir"],
+    workerTimeoutMs: 10_000,
+  });
+  await dispatcher.start();
+  console.log("ready");
+}
+
+/** Kills one after the other, until it is stopped. Returns how many. */
+function killing(processes: readonly Killable[], everyMs: number): () => Promise<number> {
+  let kills = 0, last: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    const victim = processes[kills++ % processes.length]!;
+    last = last.then(() => victim.restart());
+  }, everyMs);
+  return async () => {
+    clearInterval(timer);
+    await last;
+    return kills;
+  };
+}
+
+async function faults(): Promise<number> {
+  const runs = Number(options.runs), elements = Number(options.elements);
+  const batch = Number(options.batch);
+  let wrong = 0;
+  for (let run = 1; run <= runs; run++) {
+    await using service = new Service(Number(options.workers ?? 3));
+    await service.ready();
+    const started = performance.now(), seen = new Uint8Array(elements);
+    const stop = killing(service.workers, Number(options["kill-ms"] ?? 1000));
+    const squares = tf.data.range(elements, { dtype: "int64" })
+      .map((x) => [x, tf.numpyFunction(square, [x], tf.TensorSpec([], "int64"))])
+      .batch(batch)
+      .distribute({
+        service: service.target,
+        processingMode: "distributed_epoch",
+        workerTimeoutMs: 30_000,
+        heartbeatMs: 200,
+      })
+      .unbatch();
+    let twice = 0, bad = 0;
+    for await (const [x, y] of squares.asNumpyIterator()) {
+      const i = Number(x!.item());
+      if (BigInt(i) ** 2n !== y!.item()) bad++;
+      if (seen[i]!++ > 0) twice++;
+    }
+    const kills = await stop(), lost = seen.filter((n) => n === 0).length;
+    const isRight = twice === 0 && bad === 0 && lost <= HELD * batch * kills;
+    if (!isRight) wrong++;
+    console.log(
+      `run ${run}: ${
+        elements - lost
+      } of ${elements} elements, ${lost} lost at ${kills} kills, ${twice} twice, ${bad} wrong, ${
+        ((performance.now() - started) / 1000).toFixed(1)
+      } s${isRight ? "" : " WRONG"}`,
+    );
+  }
+  console.log(wrong === 0 ? `${runs} runs are right` : `${wrong} of ${runs} runs are wrong`);
+  return wrong === 0 ? 0 : 1;
+}
+
+const FEATURES = 784, CLASSES = 10, BATCH = 64;
+
+/** An image whose brightest stripe says its class. */
+const image = tf.registerScript("weft.soak.image@1", (i: tf.NdArray) => {
+  const label = Number(i.item()) % CLASSES;
+  const pixels = Float32Array.from(
+    { length: FEATURES },
+    (_, k) => (Math.floor(k / 79) === label ? 1 : 0) + 0.3 * Math.sin(k * (1 + Number(i.item()))),
+  );
+  return new tf.NdArray("float32", [FEATURES], pixels);
+});
+
+interface Sample {
+  readonly mib: number;
+  readonly tensors: number;
+  readonly loss: number;
+}
+
+async function training(): Promise<number> {
+  await tf.setBackend("cpu");
+  await using service = new Service(Number(options.workers ?? 2));
+  await service.ready();
+  const batches = tf.data.range(20_000, { dtype: "int64" })
+    .map((i) => ({
+      x: tf.numpyFunction(image, [i], tf.TensorSpec([FEATURES], "float32")),
+      y: tf.cast(tf.mod(i, CLASSES), "int32"),
+    }))
+    .batch(BATCH, { dropRemainder: true })
+    .distribute({
+      service: service.target,
+      processingMode: "distributed_epoch",
+      workerTimeoutMs: 30_000,
+      heartbeatMs: 200,
+    });
+  const w1 = tf.variable(tf.randomNormal([FEATURES, 64], 0, 0.05, "float32", 1));
+  const w2 = tf.variable(tf.randomNormal([64, CLASSES], 0, 0.1, "float32", 2));
+  const optimizer = tf.train.adam(0.001);
+  const step = tf.function((x: tf.Tensor, y: tf.Tensor) =>
+    optimizer.minimize(() => {
+      const logits = tf.matMul(tf.relu(tf.matMul(x, w1)), w2);
+      return tf.mean(tf.neg(tf.sum(tf.mul(tf.oneHot(y, CLASSES), tf.logSoftmax(logits)), -1)));
+    }, true)
+  );
+  const stop = killing(
+    [...service.workers, service.dispatcher],
+    Number(options["kill-ms"] ?? 5000),
+  );
+  const end = performance.now() + 60_000 * Number(options.minutes), samples: Sample[] = [];
+  let steps = 0, epochs = 0, shown = 0;
+  while (performance.now() < end) {
+    for await (using batch of batches) {
+      using loss = step(batch.x, batch.y) as tf.Tensor;
+      steps++;
+      if (performance.now() > end) break;
+      if (performance.now() < shown) continue;
+      shown = performance.now() + 15_000;
+      samples.push({
+        mib: Deno.memoryUsage().rss / 2 ** 20,
+        tensors: tf.memory().numTensors,
+        loss: loss.item() as number,
+      });
+      const { mib, tensors, loss: l } = samples.at(-1)!;
+      console.log(
+        `${epochs} epochs, ${steps} steps, loss ${l.toFixed(4)}, ${
+          mib.toFixed(0)
+        } MiB, ${tensors} tensors`,
+      );
+    }
+    epochs++;
+  }
+  const kills = await stop();
+  const quarter = Math.floor(samples.length / 4);
+  const most = (from: readonly Sample[]): Sample => ({
+    mib: Math.max(...from.map((s) => s.mib)),
+    tensors: Math.max(...from.map((s) => s.tensors)),
+    loss: from.at(-1)!.loss,
+  });
+  const early = most(samples.slice(quarter, 2 * quarter)), late = most(samples.slice(3 * quarter));
+  const isFlat = late.tensors <= early.tensors && late.mib <= 1.1 * early.mib;
+  console.log(
+    `${steps} steps of ${epochs} epochs at ${kills} kills; most memory in the second quarter ${
+      early.mib.toFixed(0)
+    } MiB and ${early.tensors} tensors, in the last ${
+      late.mib.toFixed(0)
+    } MiB and ${late.tensors}; ${isFlat ? "flat" : "NOT flat"}; loss ${
+      samples[0]!.loss.toFixed(3)
+    } to ${late.loss.toFixed(3)}`,
+  );
+  return isFlat && late.loss < samples[0]!.loss ? 0 : 1;
+}
+
+const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
+  faults,
+  training,
+  worker,
+  dispatcher,
+};
+
+/** Runs what the arguments say. */
+export async function main(): Promise<number> {
+  const run = COMMANDS[command];
+  if (run === undefined) {
+    console.error("Cannot soak: wanted faults or training");
+    return 2;
+  }
+  return await run() ?? 0;
+}
+
+// The processes that are killed are this program.
+if (import.meta.main) {
+  const code = await main();
+  if (command === "faults" || command === "training") Deno.exit(code);
+}
