@@ -1,24 +1,18 @@
 /**
- * gRPC's unary calls over HTTP/2, on Node's own module: what TensorFlow's services speak.
+ * gRPC's unary calls over HTTP/2: what TensorFlow's services speak.
  */
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  createSecureServer,
-  createServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import {
   DeadlineExceededError,
   ResourceExhaustedError,
   UnauthenticatedError,
   UnavailableError,
+  UnimplementedError,
   ValueError,
 } from "../core/errors.ts";
+import type { Headers } from "./hpack.ts";
+import { Http2Connection, type Http2Stream, type StreamEvents } from "./http2.ts";
 import {
   type CallOptions,
   type Channel,
@@ -38,61 +32,41 @@ import {
 
 /** A message's head: whether it is compressed, and its length. */
 const HEAD = 5;
-/** Bytes that may be on their way before the reader says that it has read: a batch of images should not wait for that. */
-const WINDOW = 8 << 20;
-/** What a server that goes is left to end the calls on their way. */
-const GOING_MS = 500;
 /** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
 const MAX_STATUS_TEXT = 2000;
+/** Reason of a stream that is ended because all is said. */
+const NO_ERROR = 0;
+/** The protocol by its name in TLS. */
+const ALPN = ["h2"];
 
 /** gRPC. */
 export const grpcTransport: Transport = {
   listen,
-  connect: (target, o) => new Http2Channel(target, o),
+  connect: (target, o) => new GrpcChannel(target, o),
 };
 
 function listen(
   { host, port }: { readonly host: string; readonly port: number },
   handler: Handler,
-  { maxMessageBytes = MAX_MESSAGE_BYTES, secret, tls }: TransportOptions = {},
+  options: TransportOptions = {},
 ): Promise<Listener> {
-  const settings = { initialWindowSize: WINDOW };
-  const server = tls === undefined ? createServer({ settings }) : createSecureServer({
-    settings,
-    ...checkCertificate(tls),
-    // Whoever is asked for a certificate must have one.
-    requestCert: tls.ca !== undefined,
-  });
-  const sessions = new Set<ServerHttp2Session>();
-  let open = 0, drained = (): void => {};
-  server.on("session", (session) => {
-    sessions.add(session);
-    // What goes wrong with a connection is told to the calls on it.
-    session.on("error", () => {});
-    whenCut(session.socket, () => {
-      sessions.delete(session);
-      session.destroy();
+  const connections = new Set<Http2Connection>();
+  const accept = (stream: Http2Stream): StreamEvents => new Answering(stream, handler, options);
+  const server = serverOf(options.tls, (socket) => {
+    const connection: Http2Connection = new Http2Connection(socket, {
+      accept,
+      gone: (_, isLost) => isLost && connections.delete(connection),
     });
-    session.on("close", () => sessions.delete(session));
-  });
-  server.on("stream", (stream, headers) => {
-    open++;
-    const work = answer(stream, headers, { handler, maxMessageBytes, secret });
-    void work.catch(() => {}).finally(() => {
-      if (--open === 0) drained();
-    });
+    connections.add(connection);
   });
   const close = async ({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    if (open > 0 && graceMs > 0) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      await new Promise<void>((resolve) => {
-        drained = resolve;
-        timer = setTimeout(resolve, graceMs);
-      });
-      clearTimeout(timer);
+    for (const connection of connections) connection.goAway();
+    const end = Date.now() + graceMs;
+    while ([...connections].some((c) => c.open > 0) && Date.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, GRACE_STEP_MS));
     }
-    for (const session of sessions) session.destroy();
+    for (const connection of connections) connection.destroy();
     await closed;
   };
   return new Promise((resolve, reject) => {
@@ -101,61 +75,27 @@ function listen(
       (e) => reject(new UnavailableError(`Cannot listen on ${host}:${port}: ${e.message}`)),
     );
     server.listen(port, host, () => {
+      // What goes wrong with one connection is no matter of the others.
+      server.on("error", () => {});
       const bound = (server.address() as AddressInfo).port;
       resolve({ address: `${host}:${bound}`, close });
     });
   });
 }
 
-/** Throws `ValueError` where a server does not have what it must show. */
-function checkCertificate(tls: TlsOptions): TlsOptions {
-  if (tls.cert !== undefined && tls.key !== undefined) return tls;
-  throw new ValueError(
-    "Cannot listen with tls: a server needs cert and key, as texts of PEM files",
-  );
-}
+/** How often a server that goes looks whether all calls have ended. */
+const GRACE_STEP_MS = 20;
 
-async function answer(
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-  { handler, maxMessageBytes, secret }: {
-    readonly handler: Handler;
-    readonly maxMessageBytes: number;
-    readonly secret: string | undefined;
-  },
-): Promise<void> {
-  const gone = new AbortController();
-  stream.on("error", () => gone.abort());
-  stream.on("close", () => gone.abort());
-  let parts: Parts | null = null, status = { code: 0, message: "" };
-  try {
-    if (secret !== undefined && !sameSecret(secret, String(headers[SECRET_HEADER] ?? ""))) {
-      throw new UnauthenticatedError("Cannot answer: the call does not have the shared secret");
-    }
-    const request = await readMessage(stream, maxMessageBytes);
-    parts = await handler(String(headers[":path"]), request, { signal: gone.signal });
-  } catch (error) {
-    status = statusOf(error);
+/** Throws `ValueError` where it does not have what it must show. */
+function serverOf(tls: TlsOptions | undefined, use: (socket: Socket) => void): Server {
+  if (tls === undefined) return createServer(use);
+  if (tls.cert === undefined || tls.key === undefined) {
+    throw new ValueError(
+      "Cannot listen with tls: a server needs cert and key, as texts of PEM files",
+    );
   }
-  if (gone.signal.aborted || stream.destroyed) return;
-  const trailers = {
-    "grpc-status": String(status.code),
-    "grpc-message": encodeStatus(status.message),
-  };
-  stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
-  stream.on("wantTrailers", () => stream.sendTrailers(trailers));
-  if (parts !== null) {
-    for (const part of withoutSmall([headOf(parts), ...parts])) {
-      for (let at = 0; at < part.length; at += CHUNK) {
-        await write(stream, part.subarray(at, at + CHUNK));
-      }
-    }
-  }
-  if (stream.destroyed) return;
-  await new Promise<void>((resolve) => {
-    stream.once("close", resolve);
-    stream.end();
-  });
+  // Whoever is asked for a certificate must have one.
+  return createTlsServer({ ...tls, ALPNProtocols: ALPN, requestCert: tls.ca !== undefined }, use);
 }
 
 function headOf(parts: Parts): Uint8Array {
@@ -164,96 +104,118 @@ function headOf(parts: Parts): Uint8Array {
   return head;
 }
 
-/**
- * Bytes of one write. Messages of 5 MB to gRPC's own client took 145 ms of processor time for 100 MB written whole, and 95 ms in
- * pieces of this size.
- */
-const CHUNK = 1 << 18;
-
-/** Writes, and waits while the other end does not read. */
-function write(stream: ServerHttp2Stream, part: Uint8Array): Promise<void> | void {
-  if (stream.destroyed || stream.write(part)) return;
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stream.off("drain", done);
-      stream.off("close", done);
-      resolve();
-    };
-    stream.on("drain", done);
-    stream.on("close", done);
-  });
-}
-
-/** Parts that are cheaper to copy than to write by themselves. */
-const SMALL = 4096;
-
-/** The same bytes with small parts joined to their neighbours. */
-function* withoutSmall(parts: Parts): Generator<Uint8Array> {
-  let waiting: Uint8Array[] = [], length = 0;
-  const joined = (): Uint8Array => {
-    const out = new Uint8Array(length);
-    let at = 0;
-    for (const part of waiting) {
-      out.set(part, at);
-      at += part.length;
-    }
-    waiting = [];
-    length = 0;
-    return out;
-  };
-  for (const part of parts) {
-    if (part.length < SMALL) {
-      waiting.push(part);
-      length += part.length;
-      if (length < 16 * SMALL) continue;
-    }
-    if (length > 0) yield joined();
-    if (part.length >= SMALL) yield part;
-  }
-  if (length > 0) yield joined();
-}
-
 /** The one message of a stream. Nothing is kept of one that is too long. */
-function readMessage(
-  stream: ServerHttp2Stream | ClientHttp2Stream,
-  maxMessageBytes: number,
-): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const head = new Uint8Array(HEAD);
-    let seen = 0, body: Uint8Array | null = null;
-    stream.on("data", (chunk: Uint8Array) => {
-      let at = 0;
-      while (seen < HEAD && at < chunk.length) head[seen++] = chunk[at++];
-      if (seen < HEAD) return;
-      if (body === null) {
-        const length = new DataView(head.buffer).getUint32(1);
-        if (length > maxMessageBytes || head[0] !== 0) {
-          reject(
-            new ResourceExhaustedError(
-              head[0] !== 0
-                ? "Cannot read a message: it is compressed, wanted a plain one"
-                : `Cannot read a message of ${length} bytes: at most ${maxMessageBytes} are taken`,
-            ),
-          );
-          stream.resume();
-          stream.removeAllListeners("data");
-          return;
-        }
-        body = new Uint8Array(length);
-      }
-      const rest = chunk.subarray(at, at + body.length - (seen - HEAD));
-      body.set(rest, seen - HEAD);
-      seen += rest.length;
-    });
-    const end = (): void => {
-      if (body !== null && seen - HEAD === body.length) resolve(body);
-      else reject(new UnavailableError("The connection ended within a message"));
-    };
-    stream.on("end", end);
-    stream.on("error", end);
-    stream.on("close", end);
-  });
+class Message {
+  readonly #most: number;
+  readonly #head = new Uint8Array(HEAD);
+  #seen = 0;
+  #body: Uint8Array | null = null;
+
+  constructor({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions) {
+    this.#most = maxMessageBytes;
+  }
+
+  /** Throws `ResourceExhaustedError` for a message that is too long, `UnimplementedError` for one that is compressed. */
+  add(chunk: Uint8Array): void {
+    let at = 0;
+    while (this.#seen < HEAD && at < chunk.length) this.#head[this.#seen++] = chunk[at++];
+    if (this.#seen < HEAD) return;
+    this.#body ??= this.#begin();
+    const from = this.#seen - HEAD, rest = chunk.subarray(at, at + this.#body.length - from);
+    this.#body.set(rest, from);
+    this.#seen += rest.length;
+  }
+
+  #begin(): Uint8Array {
+    const length = new DataView(this.#head.buffer).getUint32(1);
+    if (this.#head[0] !== 0) {
+      throw new UnimplementedError("Cannot read a message: it is compressed, wanted a plain one");
+    }
+    if (length <= this.#most) return new Uint8Array(length);
+    throw new ResourceExhaustedError(
+      `Cannot read a message of ${length} bytes: at most ${this.#most} are taken`,
+    );
+  }
+
+  /** The message, or null where it is not whole. */
+  get whole(): Uint8Array | null {
+    return this.#body !== null && this.#seen - HEAD === this.#body.length ? this.#body : null;
+  }
 }
+
+/** A call that is answered. */
+class Answering implements StreamEvents {
+  readonly #stream: Http2Stream;
+  readonly #handler: Handler;
+  readonly #options: TransportOptions;
+  readonly #gone = new AbortController();
+  readonly #message: Message;
+  #path = "";
+
+  constructor(stream: Http2Stream, handler: Handler, options: TransportOptions) {
+    this.#stream = stream;
+    this.#handler = handler;
+    this.#options = options;
+    this.#message = new Message(options);
+  }
+
+  headers(headers: ReadonlyMap<string, string>): void {
+    if (this.#path !== "") return;
+    this.#path = headers.get(":path") ?? "/";
+    const { secret } = this.#options;
+    const given = decodeURIComponent(headers.get(SECRET_HEADER) ?? "");
+    if (secret === undefined || sameSecret(secret, given)) return;
+    this.#refuse(
+      new UnauthenticatedError("Cannot answer: the call does not have the shared secret"),
+    );
+  }
+
+  data(chunk: Uint8Array): void {
+    try {
+      this.#message.add(chunk);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  end(): void {
+    const { whole } = this.#message;
+    if (whole === null) this.#refuse(new UnavailableError("The call ended within its message"));
+    else void this.#answer(whole);
+  }
+
+  lost(): void {
+    this.#gone.abort();
+  }
+
+  /** Answers before all is read: the rest is not. */
+  #refuse(error: unknown): void {
+    this.#status(error);
+    this.#stream.reset(NO_ERROR);
+  }
+
+  async #answer(request: Uint8Array): Promise<void> {
+    try {
+      const parts = await this.#handler(this.#path, request, { signal: this.#gone.signal });
+      this.#stream.sendHeaders(ANSWER);
+      await this.#stream.send([headOf(parts), ...parts]);
+      this.#stream.sendHeaders([["grpc-status", "0"]], true);
+    } catch (error) {
+      this.#status(error);
+    }
+  }
+
+  #status(error: unknown): void {
+    const { code, message } = statusOf(error);
+    const status: Headers = [["grpc-status", String(code)], [
+      "grpc-message",
+      encodeStatus(message),
+    ]];
+    this.#stream.sendHeaders([...ANSWER, ...status], true);
+  }
+}
+
+const ANSWER: Headers = [[":status", "200"], ["content-type", "application/grpc"]];
 
 /** Text as `grpc-message` has it: percent-encoded, and shortened to what clients take. */
 function encodeStatus(message: string): string {
@@ -278,19 +240,65 @@ function decodeStatus(text: string): string {
   }
 }
 
-/** Deno does not tell a session that its connection is gone: calls on it would wait forever. */
-function whenCut(socket: { on(event: "close", then: () => void): void }, then: () => void): void {
-  // Not at once: a session may be in the middle of reading what came last.
-  socket.on("close", () => void setTimeout(then));
+/** A call that is made. */
+class Asking implements StreamEvents {
+  readonly answer: Promise<Uint8Array>;
+  readonly #message: Message;
+  readonly #settle: { resolve(message: Uint8Array): void; reject(error: unknown): void };
+  #status: ReadonlyMap<string, string> = new Map();
+  #failed: unknown;
+
+  constructor(options: TransportOptions) {
+    this.#message = new Message(options);
+    const { promise, ...settle } = Promise.withResolvers<Uint8Array>();
+    this.answer = promise;
+    this.#settle = settle;
+  }
+
+  headers(headers: ReadonlyMap<string, string>): void {
+    if (headers.has("grpc-status") || headers.get(":status") !== "200") this.#status = headers;
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.#failed !== undefined) return;
+    try {
+      this.#message.add(chunk);
+    } catch (error) {
+      this.fail(this.#failed = error);
+    }
+  }
+
+  end(): void {
+    const code = Number(this.#status.get("grpc-status") ?? -1), { whole } = this.#message;
+    if (code > 0) this.fail(errorOf(code, decodeStatus(this.#status.get("grpc-message") ?? "")));
+    else if (code === 0 && whole !== null) this.#settle.resolve(whole);
+    else {
+      const status = this.#status.get(":status");
+      this.lost(
+        new UnavailableError(
+          status === undefined ? "the call ended within its message" : `it says HTTP ${status}`,
+        ),
+      );
+    }
+  }
+
+  lost(why: Error): void {
+    this.#settle.reject(new Lost(why.message));
+  }
+
+  fail(error: unknown): void {
+    this.#settle.reject(error);
+  }
 }
 
-class Http2Channel implements Channel {
+/** Why a call could not be made; where to, the channel says. */
+class Lost extends Error {}
+
+class GrpcChannel implements Channel {
   readonly #target: string;
   readonly #options: TransportOptions;
-  #session: ClientHttp2Session | null = null;
+  #connection: Http2Connection | null = null;
   #closed = false;
-  /** Why the last connection ended, or could not be made. */
-  #lost = "";
 
   constructor(target: string, options: TransportOptions = {}) {
     this.#target = targetOf(target);
@@ -299,106 +307,74 @@ class Http2Channel implements Channel {
 
   async call(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
     if (this.#closed) throw new UnavailableError(`The channel to ${this.#target} is closed`);
-    const { secret, maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options;
-    const session = this.#connected();
-    let status: IncomingHttpHeaders | null = null;
-    const stream = session.request({
-      ":method": "POST",
-      ":path": path,
-      "content-type": "application/grpc",
-      te: "trailers",
-      ...(options.timeoutMs === undefined
-        ? {}
-        : { "grpc-timeout": `${Math.ceil(options.timeoutMs)}m` }),
-      ...(secret === undefined ? {} : { [SECRET_HEADER]: secret }),
-    });
-    stream.on("response", (headers) => {
-      if (headers["grpc-status"] !== undefined) status = headers;
-    });
-    stream.on("trailers", (trailers) => {
-      status = trailers;
-    });
-    const leave = (): void => void stream.destroy();
-    options.signal?.addEventListener("abort", leave, { once: true });
-    let late = false;
-    const timer = options.timeoutMs === undefined ? undefined : setTimeout(() => {
-      late = true;
-      leave();
-    }, options.timeoutMs);
-    let failed = "";
-    stream.on("error", (e) => {
-      failed = e.message;
-    });
-    const done = new Promise<void>((resolve) => stream.on("close", () => resolve()));
+    const { signal, timeoutMs } = options;
+    signal?.throwIfAborted();
+    const call = new Asking(this.#options);
+    const stream = this.#connected().request(this.#headers(path, timeoutMs), call);
+    const leave = (): void => call.fail(signal!.reason);
+    signal?.addEventListener("abort", leave, { once: true });
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => {
+      const text = `${path} at ${this.#target} took more than ${timeoutMs} ms`;
+      call.fail(new DeadlineExceededError(text));
+    }, timeoutMs);
     try {
-      for (const part of withoutSmall([headOf([request]), request])) stream.write(part);
-      stream.end();
-      const [message] = await Promise.all([
-        readMessage(stream, maxMessageBytes).catch((e) => {
-          stream.destroy();
-          return e as Error;
-        }),
-        done,
-      ]);
-      options.signal?.throwIfAborted();
-      if (late) {
-        throw new DeadlineExceededError(
-          `${path} at ${this.#target} took more than ${options.timeoutMs} ms`,
-        );
-      }
-      const code = status === null ? -1 : Number(status["grpc-status"]);
-      if (code === 0 && !(message instanceof Error)) return message;
-      if (code > 0) throw errorOf(code, decodeStatus(String(status!["grpc-message"] ?? "")));
-      if (message instanceof ResourceExhaustedError) throw message;
-      throw new UnavailableError(
-        `Cannot reach ${this.#target} for ${path}: ${
-          this.#lost || failed || "the connection was lost"
-        }`,
-      );
+      void stream.send([headOf([request]), request], true);
+      return await call.answer;
+    } catch (error) {
+      if (!(error instanceof Lost)) throw error;
+      throw new UnavailableError(`Cannot reach ${this.#target} for ${path}: ${error.message}`);
     } finally {
       clearTimeout(timer);
-      options.signal?.removeEventListener("abort", leave);
+      signal?.removeEventListener("abort", leave);
+      // Does nothing where all is said.
+      stream.reset();
     }
   }
 
-  #connected(): ClientHttp2Session {
-    const known = this.#session;
-    if (known !== null && !known.closed && !known.destroyed) return known;
-    const { tls } = this.#options, settings = { initialWindowSize: WINDOW };
-    const session = tls === undefined
-      ? connect(`http://${this.#target}`, { settings })
-      : connect(`https://${this.#target}`, { settings, ...tls });
-    // The window of the connection itself is no setting.
-    session.on("connect", (_, socket) => {
-      session.setLocalWindowSize?.(WINDOW);
-      whenCut(socket, () => {
-        forget();
-        session.destroy();
-      });
+  #headers(path: string, timeoutMs: number | undefined): Headers {
+    const { secret, tls } = this.#options;
+    return [
+      [":method", "POST"],
+      [":scheme", tls === undefined ? "http" : "https"],
+      [":path", path],
+      [":authority", this.#target],
+      ["content-type", "application/grpc"],
+      ["te", "trailers"],
+      ...(timeoutMs === undefined ? [] : [["grpc-timeout", `${Math.ceil(timeoutMs)}m`] as const]),
+      ...(secret === undefined ? [] : [[SECRET_HEADER, encodeURIComponent(secret)] as const]),
+    ];
+  }
+
+  #connected(): Http2Connection {
+    if (this.#connection !== null) return this.#connection;
+    const connection: Http2Connection = new Http2Connection(this.#socket(), {
+      gone: (_, isLost) => {
+        if (this.#connection === connection) this.#connection = null;
+        if (isLost) this.#going.delete(connection);
+        else this.#going.add(connection);
+      },
     });
-    const forget = (): void => {
-      if (this.#session === session) this.#session = null;
-    };
-    session.on("error", (e) => {
-      this.#lost = e.message;
-      forget();
-    });
-    session.on("close", forget);
-    // Deno ends the process where a session closes itself while it learns that the server goes and calls are on their way:
-    // nghttp2 is called while it calls. So it is closed here, when that is over.
-    session.close = () => {};
-    session.on("goaway", () => {
-      forget();
-      setTimeout(() => session.destroy(), GOING_MS);
-    });
-    this.#session = session;
-    this.#lost = "";
-    return session;
+    return this.#connection = connection;
+  }
+  /** Connections whose server takes no new calls: those on their way go on. */
+  readonly #going = new Set<Http2Connection>();
+
+  #socket(): Socket {
+    const { host, port } = placeOf(this.#target), { tls } = this.#options;
+    if (tls === undefined) return connect({ host, port });
+    return connectTls({ ...tls, host, port, servername: host, ALPNProtocols: ALPN });
   }
 
   close(): void {
     this.#closed = true;
-    this.#session?.destroy();
-    this.#session = null;
+    for (const connection of this.#going) connection.destroy();
+    this.#connection?.destroy();
+    this.#connection = null;
   }
+}
+
+/** Host and port of `host:port`, or of `[address]:port`. */
+function placeOf(target: string): { host: string; port: number } {
+  const at = target.lastIndexOf(":");
+  return { host: target.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(target.slice(at + 1)) };
 }
