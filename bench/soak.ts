@@ -13,7 +13,7 @@ import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker } from "@weft/weft/distribute";
 
 const SCRIPT = "weft.soak.square@1";
-/** Batches that a worker may hold when it dies: those that are ready, one being filled, one being sent. */
+/** Rows that a worker may hold when it dies: those that are ready, one being computed, one being sent, one split on its way. */
 const HELD = 6;
 
 const { values: options, positionals: [command = ""] } = parseArgs({
@@ -181,15 +181,17 @@ function killing(processes: readonly Killable[], everyMs: number): () => Promise
 async function faults(): Promise<number> {
   const runs = Number(options.runs), elements = Number(options.elements);
   const batch = Number(options.batch);
+  const numbers = tf.tensor(Array.from({ length: batch }, (_, i) => BigInt(i)), [batch], "int64");
   let wrong = 0;
   for (let run = 1; run <= runs; run++) {
     await using service = new Service(Number(options.workers ?? 3));
     await service.ready();
     const started = performance.now(), seen = new Uint8Array(elements);
     const stop = killing(service.workers, Number(options["kill-ms"] ?? 1000));
-    const squares = tf.data.range(elements, { dtype: "int64" })
-      .map((x) => [x, tf.numpyFunction(square, [x], tf.TensorSpec([], "int64"))])
-      .batch(batch)
+    // Numbers travel in rows: a row is what a worker is given, and what is lost with it.
+    const squares = tf.data.range(elements / batch, { dtype: "int64" })
+      .map((i) => tf.add(tf.mul(i, tf.tensor([BigInt(batch)], [1], "int64")), numbers))
+      .map((x) => [x, tf.numpyFunction(square, [x], tf.TensorSpec([batch], "int64"))])
       .distribute({
         service: service.target,
         processingMode: "distributed_epoch",

@@ -1,7 +1,7 @@
 /**
  * gRPC's unary calls over HTTP/2: what TensorFlow's services speak.
  */
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, isIP, type Server, type Socket } from "node:net";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import {
   DeadlineExceededError,
@@ -362,7 +362,9 @@ class GrpcChannel implements Channel {
   #socket(): Socket {
     const { host, port } = placeOf(this.#target), { tls } = this.#options;
     if (tls === undefined) return connect({ host, port });
-    return connectTls({ ...tls, host, port, servername: host, ALPNProtocols: ALPN });
+    // Addresses are no names of servers; certificates are compared with them all the same.
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    return connectTls({ ...tls, ...name, host, port, ALPNProtocols: ALPN });
   }
 
   close(): void {

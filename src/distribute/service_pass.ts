@@ -2,6 +2,7 @@
  * One pass over the elements that a tf.data service computes: a client of its dispatcher and of all its workers.
  */
 import {
+  DeadlineExceededError,
   InvalidArgumentError,
   UnavailableError,
   UnimplementedError,
@@ -58,6 +59,8 @@ export interface Reading {
   readonly signal: AbortSignal;
 }
 
+/** As TensorFlow's dispatcher has it. */
+const WORKER_TIMEOUT_MS = 60_000;
 /** Pauses before a worker is asked again. */
 const FIRST_PAUSE_MS = 20, LAST_PAUSE_MS = 300;
 /** Time between two heartbeats while there is nothing to read: news is worth more than quiet then. */
@@ -67,13 +70,33 @@ const EMPTY_PAUSE_MS = 100;
 interface ClientTask {
   readonly id: bigint;
   readonly channel: Channel;
-  busy: boolean;
+  /** Since when it is asked; null while nobody asks it. */
+  asked: number | null;
+  /** Ends what it is asked. */
+  readonly stop: AbortController;
   ended: boolean;
   /** When it could first not be reached, and since then not at all. */
   failing: number | null;
   pause: number;
   notBefore: number;
   timer?: ReturnType<typeof setTimeout>;
+}
+
+/** Lets one wait for what others do. */
+class Bell {
+  /** Ends the wait. */
+  ring = (): void => {};
+
+  /** Resolves when it rings, or after a time. */
+  wait(ms?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
+      this.ring = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
 }
 
 /** One pass of one client. */
@@ -90,10 +113,12 @@ export class ServicePass implements Elements {
   /** Since when the dispatcher cannot be reached. */
   #silent: number | null = null;
   #client: bigint | null = null;
-  /** When the dispatcher is to be asked for news. */
-  #due = 0;
   #finished = false;
-  #wake = (): void => {};
+  /** Why there is no dispatcher any more. */
+  #lost: { readonly error: unknown } | null = null;
+  /** Rung when there is something to read, and when the dispatcher should be asked. */
+  readonly #news = new Bell();
+  readonly #beat = new Bell();
 
   /** Asks nobody yet. */
   constructor(reading: Reading) {
@@ -142,32 +167,47 @@ export class ServicePass implements Elements {
     this.#reading.signal.removeEventListener("abort", this.#leave);
     this.#left.abort();
     for (const { timer } of this.#tasks.values()) clearTimeout(timer);
-    this.#wake();
+    this.#news.ring();
+    this.#beat.ring();
   };
 
   async #next(): Promise<Item> {
-    const { heartbeatMs = 1000 } = this.#options, { signal } = this.#left;
-    this.#client ??= await this.#joined();
+    const { signal } = this.#left;
+    if (this.#client === null) {
+      this.#client = await this.#joined();
+      void this.#beats(this.#client);
+    }
     while (!signal.aborted) {
-      const failure = this.#failures.shift();
-      if (failure !== undefined) return failure;
-      const element = this.#ready.shift();
-      if (element !== undefined) {
+      const item = this.#failures.shift() ?? this.#ready.shift();
+      if (item !== undefined) {
         this.#ask();
-        return element;
+        return item;
       }
-      const isEmpty = [...this.#tasks.values()].every((t) => t.ended);
-      if (this.#finished && isEmpty) return null;
-      const now = Date.now();
-      if (now < this.#due) {
-        await this.#sleep(this.#due - now);
-        continue;
-      }
-      await this.#heartbeat(this.#client);
-      this.#due = Date.now() + (isEmpty ? Math.min(heartbeatMs, EMPTY_PAUSE_MS) : heartbeatMs);
-      this.#ask();
+      if (this.#lost !== null) throw this.#lost.error;
+      if (this.#finished && this.#isEmpty) return null;
+      await this.#news.wait();
     }
     return null;
+  }
+
+  get #isEmpty(): boolean {
+    return [...this.#tasks.values()].every((t) => t.ended);
+  }
+
+  /** Asks the dispatcher for news, whether or not somebody reads: else it would take this client for gone. */
+  async #beats(client: bigint): Promise<void> {
+    const { heartbeatMs = 1000 } = this.#options, { signal } = this.#left;
+    while (!signal.aborted && !(this.#finished && this.#isEmpty)) {
+      try {
+        await this.#heartbeat(client);
+      } catch (error) {
+        this.#lost = { error };
+      }
+      this.#ask();
+      this.#news.ring();
+      if (this.#lost !== null || signal.aborted) return;
+      await this.#beat.wait(this.#isEmpty ? Math.min(heartbeatMs, EMPTY_PAUSE_MS) : heartbeatMs);
+    }
   }
 
   async #joined(): Promise<bigint> {
@@ -182,7 +222,7 @@ export class ServicePass implements Elements {
         // One that never answered is not waited for: its address may be wrong.
         if (!dispatcher.reached || this.#left.signal.aborted) throw error;
         this.#checkSilence(error);
-        await this.#sleep(EMPTY_PAUSE_MS);
+        await this.#beat.wait(EMPTY_PAUSE_MS);
       }
     }
   }
@@ -207,11 +247,12 @@ export class ServicePass implements Elements {
   }
 
   async #heartbeat(iterationClientId: bigint): Promise<void> {
+    const { workerTimeoutMs = WORKER_TIMEOUT_MS } = this.#options;
     let answer;
     try {
       answer = await call(this.#dispatcher, DispatcherService.method.clientHeartbeat, {
         iterationClientId,
-      }, { signal: this.#left.signal });
+      }, { signal: this.#left.signal, timeoutMs: workerTimeoutMs });
     } catch (error) {
       if (this.#left.signal.aborted) return;
       this.#checkSilence(error);
@@ -221,17 +262,22 @@ export class ServicePass implements Elements {
     const listed = new Set(answer.taskInfo.map((t) => t.taskId));
     for (const info of answer.taskInfo) this.#add(info);
     for (const task of this.#tasks.values()) {
-      // What the dispatcher has given up may still have something to say, unless it cannot be reached.
-      if (!listed.has(task.id) && task.failing !== null) task.ended = true;
+      if (listed.has(task.id) || task.ended) continue;
+      // What the dispatcher has given up may still have something to say, unless it cannot be reached or says nothing.
+      const isSilent = task.asked !== null && Date.now() - task.asked >= workerTimeoutMs;
+      if (task.failing === null && !isSilent) continue;
+      task.ended = true;
+      task.stop.abort(new UnavailableError("The worker was given up"));
     }
     this.#finished = answer.iterationFinished;
   }
 
   /** A dispatcher that is being started anew is waited for: workers go on meanwhile. Throws where it takes too long, and for other errors. */
   #checkSilence(error: unknown): void {
-    const { workerTimeoutMs = 60_000 } = this.#options, now = Date.now();
+    const { workerTimeoutMs = WORKER_TIMEOUT_MS } = this.#options, now = Date.now();
     this.#silent ??= now;
-    if (!(error instanceof UnavailableError) || now - this.#silent >= workerTimeoutMs) throw error;
+    const isGone = error instanceof UnavailableError || error instanceof DeadlineExceededError;
+    if (!isGone || now - this.#silent >= workerTimeoutMs) throw error;
   }
 
   #add({ taskId, workerAddress, transferServers }: TaskInfo): void {
@@ -242,7 +288,8 @@ export class ServicePass implements Elements {
     this.#tasks.set(taskId, {
       id: taskId,
       channel,
-      busy: false,
+      asked: null,
+      stop: new AbortController(),
       ended: false,
       failing: null,
       pause: FIRST_PAUSE_MS,
@@ -255,17 +302,18 @@ export class ServicePass implements Elements {
     if (this.#left.signal.aborted) return;
     const open = [...this.#tasks.values()].filter((t) => !t.ended);
     const most = this.#options.maxOutstandingRequests ?? 2 * open.length;
-    let room = most - this.#ready.length - open.filter((t) => t.busy).length;
+    let room = most - this.#ready.length - open.filter((t) => t.asked !== null).length;
     for (const task of open) {
       if (room <= 0) return;
-      if (task.busy || Date.now() < task.notBefore) continue;
+      if (task.asked !== null || Date.now() < task.notBefore) continue;
       room--;
-      task.busy = true;
+      task.asked = Date.now();
       void this.#askOne(task).finally(() => {
-        task.busy = false;
+        task.asked = null;
         // The next is asked for before this one is looked at.
         this.#ask();
-        this.#wake();
+        this.#news.ring();
+        if (this.#isEmpty) this.#beat.ring();
       });
       // In turn: it is asked last the next time.
       this.#tasks.delete(task.id);
@@ -274,7 +322,7 @@ export class ServicePass implements Elements {
   }
 
   async #askOne(task: ClientTask): Promise<void> {
-    const { signal } = this.#left;
+    const signal = AbortSignal.any([this.#left.signal, task.stop.signal]);
     try {
       const { getElement } = WorkerService.method;
       const answer = await call(task.channel, getElement, { taskId: task.id }, { signal });
@@ -307,25 +355,11 @@ export class ServicePass implements Elements {
   }
 
   #later(task: ClientTask): void {
-    const { workerTimeoutMs = 60_000 } = this.#options, now = Date.now();
+    const { workerTimeoutMs = WORKER_TIMEOUT_MS } = this.#options, now = Date.now();
     task.failing ??= now;
     if (now - task.failing >= workerTimeoutMs) task.ended = true;
     task.notBefore = now + task.pause;
-    task.timer = setTimeout(() => {
-      this.#ask();
-      this.#wake();
-    }, task.pause);
+    task.timer = setTimeout(() => this.#ask(), task.pause);
     task.pause = Math.min(2 * task.pause, LAST_PAUSE_MS);
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (this.#ready.length + this.#failures.length > 0 || this.#left.signal.aborted) this.#wake();
-    });
   }
 }

@@ -1,7 +1,7 @@
 /**
  * A worker of TensorFlow's tf.data service, which runs its pipelines in Weft.
  */
-import { OpError, UnavailableError } from "../core/errors.ts";
+import { DeadlineExceededError, OpError, UnavailableError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import type { ScriptFunctions } from "../runtime/graph_defs/missing.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -45,6 +45,8 @@ const checkOptions = optionCheck<DataServiceWorkerOptions>("DataServiceWorker", 
 
 /** Tasks that were deleted and may still be asked for: as many are remembered. */
 const MOST_DELETED = 10_000;
+/** Time after which a dispatcher that says nothing is asked anew: the network may have stopped. */
+const SILENCE_MS = 30_000;
 /** Pauses of what is tried again: they double up to the last. */
 const FIRST_PAUSE_MS = 50, LAST_PAUSE_MS = 2000;
 
@@ -189,7 +191,7 @@ export class DataServiceWorker implements AsyncDisposable {
         iterationId: task.iterationId,
         repetition: BigInt(repetition),
         splitProviderIndex: BigInt(provider),
-      }, { signal: this.#stop.signal })
+      }, { signal: this.#stop.signal, timeoutMs: SILENCE_MS })
     );
     return endOfSplits || split === undefined ? null : arrayOf(split);
   }
@@ -200,7 +202,8 @@ export class DataServiceWorker implements AsyncDisposable {
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof UnavailableError) || this.#stop.signal.aborted) throw error;
+        const isGone = error instanceof UnavailableError || error instanceof DeadlineExceededError;
+        if (!isGone || this.#stop.signal.aborted) throw error;
         await this.#pause(pause);
       }
     }
@@ -233,7 +236,7 @@ export class DataServiceWorker implements AsyncDisposable {
           taskId: t.id,
         })),
       },
-      { signal: this.#stop.signal },
+      { signal: this.#stop.signal, timeoutMs: SILENCE_MS },
     );
     for (const task of newTasks) this.#add(task);
     await Promise.all(tasksToDelete.map((id) => this.#delete(id)));
