@@ -59,6 +59,12 @@ function listen(
     });
     connections.add(connection);
   });
+  // Those that never came to an agreement about TLS are ended too.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   const close = async ({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const connection of connections) connection.goAway();
@@ -67,6 +73,7 @@ function listen(
       await new Promise((resolve) => setTimeout(resolve, GRACE_STEP_MS));
     }
     for (const connection of connections) connection.destroy();
+    for (const socket of sockets) socket.destroy();
     await closed;
   };
   return new Promise((resolve, reject) => {
