@@ -26,7 +26,10 @@ export interface ServiceOptions extends TransportOptions {
   readonly jobName?: string;
   /** Elements that are asked for or wait here at most. Default two for each worker. */
   readonly maxOutstandingRequests?: number;
-  /** Time after which a worker that cannot be reached is given up; what it was to send is lost, as TensorFlow allows. Default 60 000. */
+  /**
+   * Time after which a dispatcher that cannot be reached is given up, and a worker that says nothing and that the dispatcher has given up. Default
+   * 60 000.
+   */
   readonly workerTimeoutMs?: number;
   /** Time between two heartbeats. Default 1000. */
   readonly heartbeatMs?: number;

@@ -75,8 +75,8 @@ interface ClientTask {
   /** Ends what it is asked. */
   readonly stop: AbortController;
   ended: boolean;
-  /** When it could first not be reached, and since then not at all. */
-  failing: number | null;
+  /** True while it cannot be reached. */
+  failing: boolean;
   pause: number;
   notBefore: number;
   timer?: ReturnType<typeof setTimeout>;
@@ -265,7 +265,7 @@ export class ServicePass implements Elements {
       if (listed.has(task.id) || task.ended) continue;
       // What the dispatcher has given up may still have something to say, unless it cannot be reached or says nothing.
       const isSilent = task.asked !== null && Date.now() - task.asked >= workerTimeoutMs;
-      if (task.failing === null && !isSilent) continue;
+      if (!task.failing && !isSilent) continue;
       task.ended = true;
       task.stop.abort(new UnavailableError("The worker was given up"));
     }
@@ -291,7 +291,7 @@ export class ServicePass implements Elements {
       asked: null,
       stop: new AbortController(),
       ended: false,
-      failing: null,
+      failing: false,
       pause: FIRST_PAUSE_MS,
       notBefore: 0,
     });
@@ -326,7 +326,7 @@ export class ServicePass implements Elements {
     try {
       const { getElement } = WorkerService.method;
       const answer = await call(task.channel, getElement, { taskId: task.id }, { signal });
-      Object.assign(task, { failing: null, pause: FIRST_PAUSE_MS });
+      Object.assign(task, { failing: false, pause: FIRST_PAUSE_MS });
       if (answer.endOfSequence) {
         task.ended = true;
         return;
@@ -355,10 +355,9 @@ export class ServicePass implements Elements {
   }
 
   #later(task: ClientTask): void {
-    const { workerTimeoutMs = WORKER_TIMEOUT_MS } = this.#options, now = Date.now();
-    task.failing ??= now;
-    if (now - task.failing >= workerTimeoutMs) task.ended = true;
-    task.notBefore = now + task.pause;
+    // It is tried for as long as the dispatcher hears of its worker: it may be started anew again and again.
+    task.failing = true;
+    task.notBefore = Date.now() + task.pause;
     task.timer = setTimeout(() => this.#ask(), task.pause);
     task.pause = Math.min(2 * task.pause, LAST_PAUSE_MS);
   }
