@@ -1,0 +1,186 @@
+/** The dispatcher of ours: what it remembers when it is started anew, whom it gives up, what it refuses. */
+
+import * as tf from "@weft/weft";
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  type Channel,
+  DataServiceDispatcher,
+  DataServiceWorker,
+  MemoryTransport,
+  type ServiceOptions,
+} from "@weft/weft/distribute";
+import { Service } from "./graphs.ts";
+
+const { errors } = tf;
+const EACH_ONCE = { processingMode: "distributed_epoch" } as const;
+const rising = (a: number, b: number): number => a - b;
+const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+function numbers(n: number, options: ServiceOptions): AsyncIterable<tf.NdArray> {
+  return tf.data.range(n).distribute(options).asNumpyIterator();
+}
+
+async function values(elements: AsyncIterable<tf.NdArray>): Promise<number[]> {
+  return (await Array.fromAsync(elements, (x) => Number(x.item()))).sort(rising);
+}
+
+async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("an epoch goes on with a dispatcher that is started anew, again and again", () =>
+  inFolder(async (workDir) => {
+    const transport = new MemoryTransport(), at = { transport, port: 5050, workDir };
+    let dispatcher = new DataServiceDispatcher(at);
+    await dispatcher.start();
+    const workers = [1, 2].map(() =>
+      new DataServiceWorker({ dispatcher: "127.0.0.1:5050", transport, heartbeatMs: 5 })
+    );
+    for (const worker of workers) await worker.start();
+    const seen: number[] = [];
+    const options = { service: dispatcher.target, transport, heartbeatMs: 5, ...EACH_ONCE };
+    for await (const x of numbers(300, options)) {
+      if (seen.push(Number(x.item())) % 60 !== 0) continue;
+      await dispatcher.stop();
+      dispatcher = new DataServiceDispatcher(at);
+      await dispatcher.start();
+    }
+    // What was being given out when it stopped may be lost, and nothing comes twice.
+    assertEquals(new Set(seen).size, seen.length);
+    assertEquals(seen.length > 300 - 5 * workers.length, true);
+    // The next pass, and the one of another reader, are epochs of their own.
+    assertEquals(await values(numbers(10, options)), upTo(10));
+    for (const worker of workers) await worker.stop();
+    await dispatcher.stop();
+  }));
+
+Deno.test("without a work folder a dispatcher that is started anew knows no readers", async () => {
+  const transport = new MemoryTransport(), at = { transport, port: 5050 };
+  const first = new DataServiceDispatcher(at);
+  await first.start();
+  const options = { service: first.target, transport, heartbeatMs: 5, ...EACH_ONCE };
+  const pass = tf.data.range(3).distribute(options).asNumpyIterator();
+  const next = pass.next();
+  const worker = new DataServiceWorker({ dispatcher: first.target, transport, heartbeatMs: 5 });
+  await worker.start();
+  await next;
+  await first.stop();
+  const second = new DataServiceDispatcher(at);
+  await second.start();
+  await assertRejects(async () => {
+    while (!(await pass.next()).done);
+  }, errors.NotFoundError);
+  await worker.stop();
+  await second.stop();
+});
+
+Deno.test("a journal whose last line is cut off is read up to there, another damage is told", () =>
+  inFolder(async (workDir) => {
+    const transport = new MemoryTransport();
+    const start = async (): Promise<DataServiceDispatcher> => {
+      const dispatcher = new DataServiceDispatcher({ transport, workDir });
+      await dispatcher.start();
+      return dispatcher;
+    };
+    const first = await start();
+    const pass = tf.data.range(3).distribute({ service: first.target, transport })
+      .asNumpyIterator();
+    const next = pass.next();
+    const worker = new DataServiceWorker({ dispatcher: first.target, transport });
+    await worker.start();
+    await next;
+    await pass.return();
+    await worker.stop();
+    await first.stop();
+    const path = `${workDir}/journal.jsonl`, text = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, `${text}{"is":"da`);
+    await (await start()).stop();
+    await Deno.writeTextFile(path, text.replace('"is"', '"is'));
+    await assertRejects(start, errors.DataLossError, "line 2");
+    await Deno.writeTextFile(path, '{"another":1}\n');
+    await assertRejects(start, errors.DataLossError, "no journal");
+  }));
+
+Deno.test("readers of one job must agree on its mode", async () => {
+  await using service = await Service.start();
+  const shared = { ...service.options, jobName: "shared" };
+  assertEquals(await values(numbers(4, { ...shared, ...EACH_ONCE })), upTo(4));
+  await assertRejects(
+    () => values(numbers(4, { ...shared, processingMode: "parallel_epochs" })),
+    errors.InvalidArgumentError,
+    "shared",
+  );
+});
+
+Deno.test("who joins a job that has ended gets nothing of that pass", async () => {
+  await using service = await Service.start();
+  const options = { ...service.options, ...EACH_ONCE, jobName: "once" };
+  assertEquals(await values(numbers(6, options)), upTo(6));
+  assertEquals(await values(numbers(6, options)), []);
+});
+
+Deno.test("shards need workers to be counted, and stay as they were cut", async () => {
+  await using service = await Service.start({ workers: 0 });
+  const options = { ...service.options, processingMode: "data" } as const;
+  await assertRejects(() => values(numbers(8, options)), errors.FailedPreconditionError);
+  await service.join();
+  await service.join();
+  const pass = numbers(8, options)[Symbol.asyncIterator]();
+  const first = await pass.next();
+  // It comes too late for this pass.
+  await service.join();
+  const rest: number[] = [Number(first.value.item())];
+  for (let next; !(next = await pass.next()).done;) rest.push(Number(next.value.item()));
+  assertEquals(rest.sort(rising), upTo(8));
+});
+
+Deno.test("a reader that is not heard of is given up, and its job's tasks with it", async () => {
+  const transport = new MemoryTransport();
+  const dispatcher = new DataServiceDispatcher({ transport, clientTimeoutMs: 100 });
+  await dispatcher.start();
+  const worker = new DataServiceWorker({
+    dispatcher: dispatcher.target,
+    transport,
+    heartbeatMs: 5,
+  });
+  await worker.start();
+  const options = { service: dispatcher.target, transport, heartbeatMs: 60_000 };
+  const pass = tf.data.range(1000).distribute(options).asNumpyIterator();
+  await pass.next();
+  while (worker.activeTasks > 0) await new Promise((resolve) => setTimeout(resolve));
+  await pass.return();
+  await worker.stop();
+  await dispatcher.stop();
+});
+
+/** A network in which the first calls of elements reach nobody. */
+class LateTransport extends MemoryTransport {
+  missing: number;
+
+  constructor(missing: number) {
+    super();
+    this.missing = missing;
+  }
+
+  override connect(...args: Parameters<MemoryTransport["connect"]>): Channel {
+    const channel = super.connect(...args);
+    return {
+      close: () => channel.close(),
+      call: (path, ...rest) =>
+        path.endsWith("/GetElement") && this.missing-- > 0
+          ? Promise.reject(new errors.UnavailableError("Nobody is there"))
+          : channel.call(path, ...rest),
+    };
+  }
+}
+
+Deno.test("a worker that the dispatcher hears of is tried until it answers", async () => {
+  await using service = await Service.start({ workers: 1, transport: new LateTransport(4) });
+  // Much less than it takes.
+  assertEquals(await values(numbers(5, { ...service.options, workerTimeoutMs: 1 })), upTo(5));
+});
