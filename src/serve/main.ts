@@ -2,12 +2,12 @@
  * The command: serves the models in folders over HTTP.
  *
  *   deno run -A main.ts MODEL_DIR... [--name NAME] [--host 127.0.0.1] [--port 8501] [--device cpu|webgpu] [--batch ROWS]
- *                       [--batch-delay MS] [--timeout MS] [--token-env NAME]
+ *                       [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE]
  *
  * MODEL_DIR is the folder of a SavedModel or of a TensorFlow.js model (`model.json`), or holds a folder of them for each version, named
  * by its number: the highest is served. A model is called like its folder, or `NAME=MODEL_DIR`. It listens on loopback unless
- * told otherwise. The token that clients must bring is read from the environment, where other processes cannot see it. SIGTERM and
- * SIGINT end it when all requests are answered.
+ * told otherwise. The token that clients must bring is read from the environment, where other processes cannot see it. With a
+ * certificate and its private key, PEM files both, it answers by HTTPS. SIGTERM and SIGINT end it when all requests are answered.
  *
  * @module
  */
@@ -25,12 +25,15 @@ interface DenoRuntime {
   readonly env: { get(name: string): string | undefined };
   exit(code: number): never;
   stat(path: string): Promise<unknown>;
+  readTextFile(path: string): Promise<string>;
   readDir(path: string): AsyncIterable<{ readonly name: string; readonly isDirectory: boolean }>;
   addSignalListener(signal: "SIGINT" | "SIGTERM", handler: () => void): void;
   serve(
     options: {
       readonly hostname: string;
       readonly port: number;
+      readonly cert?: string;
+      readonly key?: string;
       readonly onListen: (address: { readonly hostname: string; readonly port: number }) => void;
     },
     handler: (request: Request) => Promise<Response>,
@@ -41,7 +44,7 @@ const deno = (globalThis as unknown as { readonly Deno: DenoRuntime }).Deno;
 
 const USAGE =
   "usage: serve [NAME=]MODEL_DIR... [--host HOST] [--port PORT] [--device cpu|webgpu] " +
-  "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME]";
+  "[--batch ROWS] [--batch-delay MS] [--timeout MS] [--token-env NAME] [--cert FILE --key FILE]";
 
 async function exists(path: string): Promise<boolean> {
   return await deno.stat(path).then(() => true, () => false);
@@ -87,6 +90,17 @@ function numberOf(flag: string, text: string): number {
   throw new ValueError(`Cannot use --${flag} "${text}": wanted a number`);
 }
 
+/** What the server shows who it is with. Throws `ValueError` where only one of the files is named. */
+async function certificate(
+  { cert, key }: { readonly cert?: string | undefined; readonly key?: string | undefined },
+): Promise<{ readonly cert?: string; readonly key?: string }> {
+  if (cert === undefined && key === undefined) return {};
+  if (cert === undefined || key === undefined) {
+    throw new ValueError("Cannot serve by HTTPS: --cert and --key are wanted together");
+  }
+  return { cert: await deno.readTextFile(cert), key: await deno.readTextFile(key) };
+}
+
 async function main(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -99,6 +113,8 @@ async function main(args: readonly string[]): Promise<void> {
       "batch-delay": { type: "string", default: "1" },
       timeout: { type: "string", default: "30000" },
       "token-env": { type: "string" },
+      cert: { type: "string" },
+      key: { type: "string" },
     },
   });
   if (positionals.length === 0) throw new ValueError(USAGE);
@@ -107,6 +123,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (variable !== undefined && !token) {
     throw new ValueError(`Cannot read the token: the environment has no ${variable}`);
   }
+  const tls = await certificate(values);
   const { device } = values;
   if (device !== undefined && device !== "cpu" && device !== "webgpu") {
     throw new ValueError(`Cannot use --device "${device}": wanted cpu or webgpu`);
@@ -131,10 +148,15 @@ async function main(args: readonly string[]): Promise<void> {
     }),
   });
   const server = deno.serve({
+    ...tls,
     hostname: values.host,
     port: numberOf("port", values.port),
     onListen: ({ hostname, port }) =>
-      console.log(`Serving ${Object.keys(models).join(", ")} at http://${hostname}:${port}`),
+      console.log(
+        `Serving ${Object.keys(models).join(", ")} at ${
+          tls.cert === undefined ? "http" : "https"
+        }://${hostname}:${port}`,
+      ),
   }, handler.fetch);
   const stop = async (): Promise<void> => {
     await handler.drain();

@@ -8,6 +8,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { DataServiceWorker, fromService, grpcTransport } from "@weft/weft/distribute";
 import { graph, square } from "./graphs.ts";
 import { PYTHON, Python } from "./python.ts";
+import { PIPELINES, plain } from "./pipelines.ts";
 
 const PROGRAM = "tensorflow_service.py";
 
@@ -97,5 +98,27 @@ Deno.test({
     for await (const x of dataset.asNumpyIterator()) seen.push(Number(x.item()));
     assertEquals(seen.sort(rising), numbers(10).flatMap((i) => [i, i, i]));
     assert(target.startsWith("grpc://"));
+  },
+});
+
+Deno.test({
+  name: "TensorFlow's workers compute datasets of ours",
+  ignore: PYTHON === undefined,
+  async fn(t) {
+    await using python = new Python(PROGRAM, "workers");
+    const { target } = await python.read();
+    for (const [name, make] of Object.entries(PIPELINES)) {
+      await t.step(name, async () => {
+        const dataset = make(),
+          sorted = (all: unknown[]) => all.map((e) => JSON.stringify(e)).sort();
+        const here = await Array.fromAsync(dataset.asNumpyIterator(), plain);
+        const remote = dataset.distribute({ service: target });
+        // Each of two workers computes all of it.
+        assertEquals(
+          sorted(await Array.fromAsync(remote.asNumpyIterator(), plain)),
+          sorted([...here, ...here]),
+        );
+      });
+    }
   },
 });

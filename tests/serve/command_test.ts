@@ -1,7 +1,7 @@
 /** The command that serves folders, as a process of its own, over a real socket. */
 import * as tf from "@weft/weft";
 import { saveModel } from "@weft/weft/tf";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -35,12 +35,7 @@ Deno.test("the command serves the highest version of a SavedModel until it is to
   const child = serve(`${folder}/adder/`, "--port=0", "--token-env=WEFT_TEST_TOKEN", "--batch=8");
   try {
     const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    let said = "";
-    while (!said.includes("\n")) {
-      const { value, done } = await lines.read();
-      if (done) throw new Error(new TextDecoder().decode((await child.output()).stderr));
-      said += value;
-    }
+    const said = await firstLine(child, lines);
     const url = /^Serving adder at (http:\/\/127\.0\.0\.1:\d+)$/m.exec(said)?.[1];
     assert(url !== undefined, said);
     const refused = await fetch(`${url}/v1/models/adder`);
@@ -60,6 +55,61 @@ Deno.test("the command serves the highest version of a SavedModel until it is to
   }
 });
 
+/** What the command says first. */
+async function firstLine(
+  child: Deno.ChildProcess,
+  lines: ReadableStreamDefaultReader<string>,
+): Promise<string> {
+  let said = "";
+  while (!said.includes("\n")) {
+    const { value, done } = await lines.read();
+    if (done) throw new Error(new TextDecoder().decode((await child.output()).stderr));
+    said += value;
+  }
+  return said;
+}
+
+Deno.test("the command answers by HTTPS with a certificate, to those who trust it", async () => {
+  const folder = await savedVersions(),
+    tls = new URL("../distribute/fixtures/tls/", import.meta.url);
+  const pem = (name: string): string => new URL(name, tls).pathname;
+  const children: Deno.ChildProcess[] = [];
+  const start = async (cert: string): Promise<string> => {
+    const child = serve(
+      ...[`${folder}/adder/`, "--port=0", "--token-env=WEFT_TEST_TOKEN"],
+      ...[`--cert=${pem(cert)}`, `--key=${pem("server.key")}`],
+    );
+    children.push(child);
+    const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    const said = await firstLine(child, lines);
+    await lines.cancel();
+    return /https:\S+/.exec(said)?.[0] ?? said;
+  };
+  using trusting = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(pem("ca.pem"))] });
+  using other = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(pem("other_ca.pem"))] });
+  try {
+    const url = await start("server.pem");
+    const predict = (client: Deno.HttpClient, token: string): Promise<Response> =>
+      fetch(`${url}/v1/models/adder:predict`, {
+        ...{ client, method: "POST", body: `{"instances": [1]}` },
+        headers: { authorization: `Bearer ${token}` },
+      });
+    assertEquals(await (await predict(trusting, "secret")).json(), { predictions: [11] });
+    assertEquals((await (await predict(trusting, "wrong")).json()).error !== undefined, true);
+    await assertRejects(() => predict(other, "secret"), TypeError);
+    await assertRejects(() => fetch(url.replace("https", "http")), TypeError);
+    const lateUrl = await start("expired.pem");
+    await assertRejects(() => fetch(`${lateUrl}/v2/health/live`, { client: trusting }), TypeError);
+  } finally {
+    for (const child of children) {
+      child.kill("SIGTERM");
+      await child.status;
+      await child.stderr.cancel();
+    }
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("the command tells what it cannot serve", async (t) => {
   const empty = await Deno.makeTempDir();
   for (
@@ -68,6 +118,7 @@ Deno.test("the command tells what it cannot serve", async (t) => {
       [["/no/such/folder"], "Cannot serve /no/such/folder: there is no such folder"],
       [[empty], "it has no saved_model.pb, no model.json and no numbered folder with one"],
       [[empty, "--port=x"], "Cannot serve"],
+      [[empty, "--cert=a.pem"], "--cert and --key are wanted together"],
       [[empty, "--device=tpu"], 'Cannot use --device "tpu"'],
       [[empty, "--token-env=NOT_SET_ANYWHERE"], "the environment has no NOT_SET_ANYWHERE"],
     ] as const
