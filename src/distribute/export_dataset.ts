@@ -3,7 +3,7 @@
  */
 import { CompositeSpec, leafSpecs } from "../core/composite.ts";
 import { DTYPES } from "../core/dtype.ts";
-import { ValueError } from "../core/errors.ts";
+import { OperatorNotAllowedInGraphError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { TraceInner } from "../data/settings.ts";
@@ -156,10 +156,11 @@ class Scope {
   #inner(trace: TraceInner, source: Source, scope: StageScope): WrittenFunction {
     const body = new Scope(this.#written, true);
     let made = "";
-    const f = trace((inner) => {
-      made = body.dataset(inner);
-      return body.needed;
-    });
+    const f = traced(source, () =>
+      trace((inner) => {
+        made = body.dataset(inner);
+        return body.needed;
+      }));
     const written = this.#function(f, source, scope);
     addStages(this.#written.functions.functions.get(written.name)!, body, made);
     return written;
@@ -177,6 +178,16 @@ function addStages(def: FunctionDefJson, { nodes }: Scope, made: string): void {
   }
   def.signature.outputArg = [{ name: "dataset", type: DTYPES.variant.tfEnum }];
   def.ret = { dataset: made };
+}
+
+function traced(source: Source, trace: () => ConcreteFunction): ConcreteFunction {
+  try {
+    return trace();
+  } catch (error) {
+    // One that reads values makes its datasets here, but cannot be written down.
+    if (!(error instanceof OperatorNotAllowedInGraphError)) throw error;
+    return refuse(source, `its function reads values of its elements: ${error.message}`);
+  }
 }
 
 function refuse({ name }: Source, why: string): never {
