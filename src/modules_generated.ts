@@ -400,6 +400,7 @@ import "./data/source.ts";
 import "./data/batch.ts";
 import "./data/trace.ts";
 import "./data/bucket.ts";
+import "./data/distributed.ts";
 import "./data/map.ts";
 import "./data/prefetch.ts";
 import "./data/flat_map.ts";
