@@ -31,6 +31,13 @@ const FLAGS = [
 /** A camera that shows a clock and a microphone that beeps, without a question to the user. */
 const MEDIA_FLAGS = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
 
+/** Canvases that an emulated GPU can draw on: the compositor must use it too. */
+const CANVAS_FLAGS = [
+  "--enable-features=Vulkan",
+  "--use-vulkan=swiftshader",
+  "--use-angle=swiftshader",
+];
+
 /** A page goes quiet while a large kernel is compiled, on a slow machine for minutes, but not for so long. */
 const SILENCE_MS = 480_000;
 
@@ -53,6 +60,8 @@ export interface Page {
   readonly isolated: boolean;
   /** Whether it has a camera and a microphone, made ones, and leave to use them. */
   readonly hasMedia?: boolean;
+  /** Whether WebGPU can draw on its canvases, though the GPU is an emulated one. */
+  readonly hasCanvas?: boolean | undefined;
   /** Its content security policy. Default: none. */
   readonly policy?: string | undefined;
 }
@@ -109,6 +118,7 @@ export async function runPage(
     args: [
       ...FLAGS,
       ...(page.hasMedia ? MEDIA_FLAGS : []),
+      ...(page.hasCanvas ? CANVAS_FLAGS : []),
       `--user-data-dir=${profile}`,
       `http://127.0.0.1:${server.addr.port}/`,
     ],

@@ -86,6 +86,8 @@ export interface Device {
   upload(array: NdArray, dtype?: DType): DeviceBuffer;
   /** True where buffers can be read at once. */
   readonly canReadSync: boolean;
+  /** True {@linkcode urgently}, where buffers can then be read at once though it costs much. Absent where that is never so. */
+  readonly canReadUrgently?: boolean;
   /** Reads buffers at once, or null where the device cannot. */
   readSync(reads: readonly BufferRead[]): NdArray[] | null;
   /** Reads one buffer's elements at once. Absent where that gains nothing over {@linkcode readSync}. */
@@ -106,6 +108,24 @@ export interface Device {
   settleTrace?(): Promise<void>;
   /** Frees everything. */
   destroy(): void;
+}
+
+let urgent = false;
+
+/** Runs code whose caller cannot wait: devices then read at once also where that costs much more than waiting. */
+export function urgently<R>(fn: () => R): R {
+  if (urgent) return fn();
+  urgent = true;
+  try {
+    return fn();
+  } finally {
+    urgent = false;
+  }
+}
+
+/** True inside of {@linkcode urgently}. */
+export function isUrgent(): boolean {
+  return urgent;
 }
 
 /** One buffer to read. */

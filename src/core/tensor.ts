@@ -183,7 +183,10 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
     return Promise.reject(this.#noValue("data()"));
   }
-  /** Reads the elements at once: on the CPU everywhere, on the GPU in Deno. Throws `FailedPreconditionError` elsewhere. */
+  /**
+   * Reads the elements at once: on the CPU everywhere, on the GPU in Deno and, slower than `data()`, in browsers, through a canvas.
+   * Throws `FailedPreconditionError` elsewhere.
+   */
   dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
     throw this.#noValue("dataSync()");
   }

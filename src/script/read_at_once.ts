@@ -1,6 +1,7 @@
 /**
- * Bodies that read at once, as `x.item()` does, where the GPU can only be awaited, as in browsers. A body whose source says so runs
- * on the host with copies of its inputs; one that does so unforeseen is called again, if it has had no effect yet.
+ * Bodies that read at once, as `x.item()` does, where the GPU is better awaited, as in browsers. A body whose source says so runs on
+ * the host with copies of its inputs. One that does so unforeseen reads at the cost that has, and the next time runs on the host;
+ * where there is no such way it is called again, if it has had no effect yet.
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
@@ -49,7 +50,8 @@ export function callReading<R>(
   attempt: (device: Device, reads: ReadAhead | null) => R | Promise<R>,
 ): R | Promise<R> {
   const { script, inputs, device, canWait } = call;
-  if (gpuDevice()?.canReadSync ?? true) return attempt(device, null);
+  const gpu = gpuDevice();
+  if (gpu === null || gpu.canReadSync || gpu.canReadUrgently) return attempt(device, null);
   const reads = new ReadAhead();
   const onHost = async (before: unknown): Promise<R> => {
     // What a call on the GPU made, one on the host makes there.
@@ -79,9 +81,13 @@ export function callReading<R>(
     if (reads.effect !== null) throw mustBeAsync(call, e, reads.effect);
     return onHost(e);
   };
+  const learn = <T>(out: T): T => {
+    if (reads.wasLate) known.set(script.func, true);
+    return out;
+  };
   try {
     const out = attempt(device, reads);
-    return out instanceof Promise ? out.catch(failed) : out;
+    return out instanceof Promise ? out.then(learn, failed) : learn(out);
   } catch (e) {
     return failed(e);
   }

@@ -2,7 +2,7 @@
  * Numpy-style scripts: how PyFunc runs in a plan and in eager mode.
  */
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
-import type { Device } from "../core/device.ts";
+import { type Device, urgently } from "../core/device.ts";
 import type { Attrs } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { PartialShape } from "../core/shape.ts";
@@ -143,6 +143,13 @@ export function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
   return read && withRead(inputs, read);
 }
 
+/** {@linkcode readInputsSync} for who cannot wait. */
+function readInputsLate(inputs: readonly OpInput[]): NdArray[] | null {
+  const values = urgently(() => readInputsSync(inputs));
+  if (values !== null) currentReads()?.readLate(remoteInputs(inputs));
+  return values;
+}
+
 /** What the body around this call may read of a device that can only be awaited; null where anything is lacking. */
 function readAhead(tensors: readonly EagerTensor[]): NdArray[] | null {
   const reads = currentReads();
@@ -192,7 +199,7 @@ function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => T
   return (inputs, attrs) => {
     const script = scriptOf(attrs);
     if (script.worker) throw mustAwait(op, script, "its body runs in a worker");
-    const values = readInputsSync(inputs);
+    const values = readInputsSync(inputs) ?? readInputsLate(inputs);
     if (values === null) {
       throw mustAwait(
         op,

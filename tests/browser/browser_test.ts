@@ -8,7 +8,7 @@
  * tells of every test, and `WEFT_CHROMIUM=none` skips it all.
  */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { findChromium, type Page, runPage } from "../../tools/browser.ts";
 import { NOT_IN_PAGES } from "./excluded.ts";
 import {
@@ -20,6 +20,7 @@ import {
 } from "./bundle.ts";
 import type { HostOptions, TestReport } from "./host.ts";
 import { sampleWork, type WorkResults } from "./sample_work.ts";
+import type { SyncReads } from "./sync_reads.ts";
 
 /** What a page tells of itself. */
 interface Facts {
@@ -29,6 +30,8 @@ interface Facts {
   readonly cpu: string;
   readonly work: Readonly<Record<string, WorkResults>>;
   readonly readme: Readonly<Record<string, unknown>>;
+  /** Only where canvases can be drawn on. */
+  readonly reads?: Readonly<Record<"page" | "worker", SyncReads | string>>;
 }
 /** What came of a page. */
 interface Outcome {
@@ -75,6 +78,7 @@ const STRICT = ["tests/browser/page_cases.ts", "tests/ops/reduce_derived_test.ts
 type PageName = "gpu" | "cpu" | "strict";
 interface PageOptions {
   readonly isolated: boolean;
+  readonly hasCanvas?: boolean | undefined;
   readonly policy?: string;
   readonly host: HostOptions;
 }
@@ -82,6 +86,7 @@ interface PageOptions {
 const PAGES: Readonly<Record<PageName, PageOptions>> = {
   gpu: {
     isolated: true,
+    hasCanvas: true,
     host: {
       env: { ...EFFORT, WEFT_TEST_WEBGPU: "1" },
       // Only here is there memory for threads to share.
@@ -128,15 +133,16 @@ async function run(
   readme: Promise<string>,
 ): Promise<Outcome> {
   if (chromium === null) throw new Error("Cannot find Chromium: WEFT_REQUIRE_WEBGPU wants it");
-  const { isolated, policy, host } = PAGES[name];
+  const { isolated, hasCanvas, policy, host } = PAGES[name];
   const reports: TestReport[] = [];
   let facts: Facts | undefined;
   const page = {
     isolated,
+    hasCanvas,
     policy,
     files: pageFiles(await bundle, await readme, {
-      ...host,
-      alone: lonelyTests(files),
+      host: { ...host, alone: lonelyTests(files) },
+      hasCanvas,
     }),
   };
   await runPage(chromium, page, (message) => {
@@ -156,7 +162,11 @@ async function run(
   return { facts, reports };
 }
 
-function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page["files"] {
+function pageFiles(
+  bundle: TestBundle,
+  readme: string,
+  { host, hasCanvas = false }: Pick<PageOptions, "host" | "hasCanvas">,
+): Page["files"] {
   const script = `
     const send = (message) => fetch("/message", { method: "POST", body: JSON.stringify(message) });
     addEventListener("error", (e) => send({ kind: "error", error: e.message }));
@@ -166,6 +176,20 @@ function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page[
       } catch {
         return false;
       }
+    }
+    async function syncReadsHere() {
+      const { syncReads } = await import("/work.js");
+      return await syncReads().catch((e) => String(e?.stack ?? e));
+    }
+    function syncReadsInWorker() {
+      return new Promise((resolve) => {
+        const worker = new Worker("/sync_worker.js", { type: "module" });
+        worker.onerror = (e) => resolve("The worker failed: " + e.message);
+        worker.onmessage = ({ data }) => {
+          worker.terminate();
+          resolve(data);
+        };
+      });
     }
     async function facts() {
       const { sampleWork, describeCpu } = await import("/work.js");
@@ -184,6 +208,9 @@ function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page[
         cpu: describeCpu(),
         work,
         readme,
+        ...(${hasCanvas} && adapter && {
+          reads: { page: await syncReadsHere(), worker: await syncReadsInWorker() },
+        }),
       };
     }
     async function main() {
@@ -204,6 +231,8 @@ function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page[
       await send({ kind: "error", error: String(e?.stack ?? e) });
       await send(null);
     });`;
+  const worker = `import { syncReads } from "/work.js";
+    postMessage(await syncReads().catch((e) => String(e?.stack ?? e)));`;
   const js = (body: string) => ({ type: "text/javascript; charset=utf-8", body });
   const html = `<!doctype html><meta charset="utf-8"><title>Weft</title>
     <link rel="icon" href="data:,"><script type="module" src="/main.js"></script>`;
@@ -212,6 +241,7 @@ function pageFiles(bundle: TestBundle, readme: string, host: HostOptions): Page[
     ["/main.js", js(script)],
     ["/host.js", js(bundle.host)],
     ["/work.js", js(bundle.work)],
+    ["/sync_worker.js", js(worker)],
     ["/readme.js", js(readme)],
     ["/tests.js", js(bundle.tests)],
     ["/worker_main.ts", js(bundle.worker)],
@@ -246,6 +276,48 @@ Deno.test({
     const { facts } = await outcomeOf("gpu");
     assert(facts.adapter !== null, "Chromium has no adapter");
     near(facts.work.webgpu, await sampleWork("cpu"), 1e-5);
+  },
+});
+
+Deno.test({
+  name: "Chromium reads GPU memory at once, every bit, in pages and in workers [chromium]",
+  ignore,
+  async fn() {
+    const { reads } = (await outcomeOf("gpu")).facts;
+    const wanted = {
+      "1 words": "equal",
+      "3 words": "equal",
+      "1024 words": "equal",
+      "1025 words": "equal",
+      "1000001 words": "equal",
+      "4194309 words": "equal",
+      floats: "equal",
+      view: "equal",
+      float32: [-1, -0.5, 0, 0.5, 1],
+      int32: [2, 1, 0, -1, -2],
+      bool: [false, false, false, true, true],
+      float16: [-0.5, -0.25, 0, 0.25, 0.5],
+      complex64: [-2, 2, -1, 1, 0, 0, 1, -1, 2, -2],
+      string: ["a", "bc"],
+      empty: [],
+      item: 10,
+      known: 0,
+      awaited: 1,
+      numpy: [4, 2, 0, 2, 4],
+      function: [128, 64, 0, 64, 128],
+      body: [1, 0, 1, 4, 9],
+      calls: 1,
+      readbacks: 1,
+      callsAgain: 2,
+      lost: "UnavailableError",
+    };
+    for (const where of ["page", "worker"] as const) {
+      const read = reads?.[where];
+      if (typeof read !== "object") throw new Error(`Nothing was read in the ${where}: ${read}`);
+      assertEquals(read.values, wanted, where);
+      assertEquals(read.hints.length, 1, where);
+      assertMatch(read.hints[0], /await data\(\)/);
+    }
   },
 });
 

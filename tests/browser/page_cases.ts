@@ -106,7 +106,8 @@ testOnDevices("memory stays flat over repeated work", async (device) => {
 });
 
 Deno.test({
-  name: "In a browser a GPU tensor cannot be read at once, and the error says what to do [webgpu]",
+  name:
+    "In a browser an emulated GPU cannot be read at once, and the error says what to do [webgpu]",
   ignore: Deno.env.get("WEFT_TEST_WEBGPU") !== "1",
   async fn() {
     assert(await tf.setBackend("webgpu"));

@@ -5,6 +5,8 @@
 
 import * as tf from "@weft/weft";
 
+export { syncReads } from "./sync_reads.ts";
+
 /** Results by name. */
 export type WorkResults = Readonly<Record<string, readonly number[]>>;
 

@@ -1,8 +1,10 @@
 /**
- * Device-to-host copies: all buffers of one request in one staging copy, synchronously where the runtime allows.
+ * Device-to-host copies: all buffers of one request in one staging copy, synchronously where the runtime allows, else through canvases
+ * for who cannot wait.
  */
 import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError, UnavailableError } from "../../core/errors.ts";
+import { CanvasReadback } from "./canvas_readback.ts";
 
 /** A range to read. */
 export interface ReadRange {
@@ -24,6 +26,8 @@ export class Readback {
   readonly #submit: (record: (encoder: GPUCommandEncoder) => void) => void;
   readonly #free: Staging[] = [];
   #sync: boolean;
+  /** Undefined until somebody cannot wait. */
+  #canvas: CanvasReadback | null | undefined;
   #latencyMs = 1;
 
   /** `submit` records copies behind all work so far and submits. */
@@ -43,14 +47,20 @@ export class Readback {
     return this.#sync ? SYNC_MS : this.#latencyMs;
   }
 
-  /** True where {@linkcode Readback.readSync} works. */
+  /** True where {@linkcode Readback.readSync} maps memory. */
   get canSync(): boolean {
     return this.#sync;
   }
 
+  /** True where {@linkcode Readback.readSync} works through canvases, which costs much more than waiting. */
+  get canDraw(): boolean {
+    if (this.#canvas === undefined) this.#canvas = CanvasReadback.of(this.#device);
+    return this.#canvas !== null;
+  }
+
   /** Reads at once, or null where the runtime cannot. */
   readSync(ranges: readonly ReadRange[]): ArrayBuffer[] | null {
-    if (!this.#sync) return null;
+    if (!this.#sync) return this.canDraw ? this.#draw(this.#canvas!, ranges) : null;
     const { staging, offsets, total } = this.#copy(ranges);
     staging.buffer.mapAsync(GPUMapMode.READ, 0, total).catch(() => {});
     let bytes: ArrayBuffer;
@@ -62,6 +72,13 @@ export class Readback {
       return null;
     }
     return this.#finish(staging, bytes, ranges, offsets);
+  }
+
+  #draw(canvas: CanvasReadback, ranges: readonly ReadRange[]): ArrayBuffer[] {
+    hintOnce();
+    this.#submit(() => {});
+    this.#count(ranges);
+    return ranges.map(({ buffer, bytes }) => canvas.read(buffer, bytes));
   }
 
   /** Reads, awaiting the map. */
@@ -87,9 +104,13 @@ export class Readback {
         }
       });
     });
+    this.#count(ranges);
+    return { staging, offsets, total };
+  }
+
+  #count(ranges: readonly ReadRange[]): void {
     this.#counters.readbacks++;
     this.#counters.bytesToHost += ranges.reduce((n, r) => n + r.bytes, 0);
-    return { staging, offsets, total };
   }
 
   #finish(
@@ -140,6 +161,16 @@ const CAN_TRANSFER = ((): boolean => {
   const [major, minor, patch] = version.split(/[.+-]/).map(Number);
   return major > 2 || (major === 2 && (minor > 9 || (minor === 9 && patch >= 5)));
 })();
+
+let isHinted = false;
+
+function hintOnce(): void {
+  if (isHinted) return;
+  isHinted = true;
+  console.warn(
+    "GPU memory is read synchronously, which stops the page and draws on a canvas: await data() is faster",
+  );
+}
 
 /** Milliseconds of a readback that nothing must await. */
 const SYNC_MS = 0.1;

@@ -21,6 +21,12 @@ export class ReadAhead {
   readonly #copies: Copy[] = [];
   readonly #missing = new Set<EagerTensor>();
   #effect: string | null = null;
+  #wasLate = false;
+
+  /** True where the code read urgently what would better have been read before. */
+  get wasLate(): boolean {
+    return this.#wasLate;
+  }
 
   /** What the code has done that must not be done twice; null where it may be called again. */
   get effect(): string | null {
@@ -41,6 +47,12 @@ export class ReadAhead {
     }
     this.#missing.add(t);
     return null;
+  }
+
+  /** Notes that the code has read after all what it lacked. */
+  readLate(tensors: readonly EagerTensor[]): void {
+    for (const t of tensors) this.#missing.delete(t);
+    this.#wasLate = true;
   }
 
   /** Views share memory, in whatever shape. */

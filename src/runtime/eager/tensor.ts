@@ -1,7 +1,7 @@
 /**
  * EagerTensor: a tensor with memory, and the scopes (`tidy`, `scope`) that own tensors.
  */
-import type { HostElements } from "../../core/device.ts";
+import { type HostElements, urgently } from "../../core/device.ts";
 import type { DType, HostData } from "../../core/dtype.ts";
 import {
   isConcrete,
@@ -134,10 +134,16 @@ export class EagerTensor extends Tensor {
     device.check();
     const spec = { dtype: this.dtype, shape: this.staticShape };
     if (device.readData !== undefined) return device.readData(buffer, spec);
-    const out = device.readSync([{ buffer, spec }]);
+    const reads = [{ buffer, spec }], ahead = currentReads();
+    const out = device.readSync(reads);
     if (out !== null) return out[0].data;
-    const copy = currentReads()?.read(this);
+    const copy = ahead?.read(this);
     if (copy) return copy;
+    const late = urgently(() => device.readSync(reads));
+    if (late !== null) {
+      ahead?.readLate([this]);
+      return late[0].data;
+    }
     throw new FailedPreconditionError(
       `Cannot read ${this} synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
     );

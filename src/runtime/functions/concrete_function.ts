@@ -9,6 +9,7 @@ import {
   type OpInput,
   withInterpreter,
 } from "../../core/apply.ts";
+import { urgently } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { RecentMap } from "../../core/recent_map.ts";
@@ -384,7 +385,7 @@ function extendNode(
 for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   setHostRunner(def, (inputs, attrs) => {
     const f = attrs.f as ConcreteFunction, context = newRunContext();
-    const out = withInterpreter(null, () => start(f, inputs, context, {}, execute));
+    const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
     if (out instanceof Results) return out.tensors();
     if (out instanceof Promise) {
       out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
