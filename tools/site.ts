@@ -28,7 +28,7 @@ const ENTRIES = [
 const TARGET = "es2022";
 
 /** What is copied as it is. */
-const COPIED = [".css", ".svg", ".js"];
+const COPIED = [".css", ".svg"];
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -81,10 +81,18 @@ export async function buildSite(folder: string): Promise<void> {
     }
   }
   await Deno.copyFile(new URL("docs/plan.svg", ROOT), `${folder}/plan.svg`);
+  await Deno.writeTextFile(`${folder}/weft_ops.js`, await ownOpsText());
   for (const [file, text] of pages()) await Deno.writeTextFile(`${folder}/${file}`, text);
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());
   await copyFaceModel(folder);
   await copyWasm(folder);
+}
+
+/** Ops of one's own, as programs of the playground import them: out of the library's one file, which compresses better. */
+async function ownOpsText(): Promise<string> {
+  // Computed, so that this tool type-checks apart from the library.
+  const names = Object.keys(await import(new URL("src/custom_ops/mod.ts", ROOT).href));
+  return `import { ownOps } from "./weft.js";\nexport const { ${names.join(", ")} } = ownOps;\n`;
 }
 
 /** Where the entries of the library lie, by their names. */
