@@ -137,7 +137,7 @@ function variableOf(
   resources: GraphResources,
 ): VariableState {
   const name = sharedName("variable", def, attrs);
-  const dtype = attrs.dtype as DType, shape = attrs.shape as PartialShape;
+  const dtype = attrs.dtype as DType, shape = (attrs.shape ?? null) as PartialShape;
   const state = resources.get(name, () => VariableState.uninitialized(dtype, shape, name.name));
   if (state.dtype === dtype) return state;
   throw new ValueError(
