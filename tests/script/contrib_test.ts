@@ -90,7 +90,7 @@ testOnDevices("M5 M7 results of another nest, or another dtype inside it, are er
     // Keys are sorted: a is output 0, the elements of b are 1 and 2.
     [
       { a: true, b: [new Float64Array([1]), 2] },
-      /1-th value returned by pyfunc_\d+ is double, but expects float/,
+      /1-th value returned by pyfunc_\d+ \(b\[0\]\) is double, but expects float/,
     ],
   ];
   for (const [result, text] of rows) {
