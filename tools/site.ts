@@ -28,7 +28,7 @@ const ENTRIES = [
 const TARGET = "es2022";
 
 /** What is copied as it is. */
-const COPIED = [".css", ".svg"];
+const COPIED = [".css", ".svg", ".js"];
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -71,6 +71,7 @@ export async function buildSite(folder: string): Promise<void> {
       alias: entryAliases(root, imports),
       logLevel: "warning",
     });
+    await Deno.writeTextFile(`${folder}/weft_ops.js`, await ownOpsText(root));
   } finally {
     await stop();
   }
@@ -81,7 +82,6 @@ export async function buildSite(folder: string): Promise<void> {
     }
   }
   await Deno.copyFile(new URL("docs/plan.svg", ROOT), `${folder}/plan.svg`);
-  await Deno.writeTextFile(`${folder}/weft_ops.js`, await ownOpsText());
   for (const [file, text] of pages()) await Deno.writeTextFile(`${folder}/${file}`, text);
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());
   await copyFaceModel(folder);
@@ -89,10 +89,17 @@ export async function buildSite(folder: string): Promise<void> {
 }
 
 /** Ops of one's own, as programs of the playground import them: out of the library's one file, which compresses better. */
-async function ownOpsText(): Promise<string> {
-  // Computed, so that this tool type-checks apart from the library.
-  const names = Object.keys(await import(new URL("src/custom_ops/mod.ts", ROOT).href));
-  return `import { ownOps } from "./weft.js";\nexport const { ${names.join(", ")} } = ownOps;\n`;
+async function ownOpsText(root: string): Promise<string> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ["src/custom_ops/mod.ts"],
+    bundle: true,
+    format: "esm",
+    write: false,
+    metafile: true,
+  });
+  const [{ exports }] = Object.values(metafile.outputs);
+  return `import { ownOps } from "./weft.js";\nexport const { ${exports.join(", ")} } = ownOps;\n`;
 }
 
 /** Where the entries of the library lie, by their names. */
