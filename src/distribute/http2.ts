@@ -4,8 +4,31 @@
  */
 import type { Socket } from "node:net";
 import { DataLossError, UnavailableError } from "../core/errors.ts";
-import { concatBytes } from "../io/bytes.ts";
 import { HeaderReader, type Headers, writeHeaders } from "./hpack.ts";
+import {
+  ACK,
+  CONCURRENT_STREAMS,
+  CONTINUATION,
+  type ControlFrame,
+  DATA,
+  ENABLE_PUSH,
+  END_HEADERS,
+  END_STREAM,
+  frameHead,
+  FrameReader,
+  GOAWAY,
+  HEADERS,
+  INITIAL_WINDOW,
+  joined,
+  MAX_FRAME,
+  MAX_FRAME_TAKEN,
+  PING,
+  PREFACE,
+  PUSH,
+  RESET,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from "./http2_frames.ts";
 
 /** What a stream tells. */
 export interface StreamEvents {
@@ -27,30 +50,17 @@ export interface ConnectionOptions {
   readonly gone: (why: Error, isLost: boolean) => void;
 }
 
-const PREFACE = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-const FRAME_HEAD = 9;
-/** Kinds of frames. */
-const DATA = 0, HEADERS = 1, RESET = 3, SETTINGS = 4, PING = 6, GOAWAY = 7, WINDOW_UPDATE = 8;
-const PUSH = 5, CONTINUATION = 9;
-/** Flags of frames. */
-const END_STREAM = 1, ACK = 1, END_HEADERS = 4, PADDED = 8, PRIORITY = 32;
-/** Settings. */
-const ENABLE_PUSH = 2, INITIAL_WINDOW = 4, MAX_FRAME = 5;
 /** Reasons. */
-const NO_ERROR = 0, PROTOCOL_ERROR = 1, CANCEL = 8;
+const NO_ERROR = 0, PROTOCOL_ERROR = 1, REFUSED = 7, CANCEL = 8;
 
 /** What both ends begin with. */
 const FIRST_WINDOW = 65_535, FIRST_MAX_FRAME = 16_384;
 /** Bytes that may be on their way before the reader says that it has read: a batch of images should not wait for that. */
 const WINDOW = 16 << 20;
-/** The largest frame of bytes that is taken: the fewer, the less work. */
-const MAX_FRAME_TAKEN = 1 << 20;
-/** Bytes of frames that are no data, and of headers: they are kept until they are whole. */
-const MAX_CONTROL = 1 << 16;
+/** Calls of one client at a time: RFC 9113 wants at least 100, and a step of a cluster asks for many tensors at once. */
+const MOST_STREAMS = 1024;
 /** Bytes of one write: more take longer to be copied than to be sent. */
 const CHUNK = 1 << 18;
-/** Frames whose bytes are copied into one write with others, rather than written by themselves. */
-const SMALL = 1 << 16;
 /** Bytes that may wait to be sent: data is sent only while there is room, what answers frames is small. */
 const MOST_UNSENT = 16 << 20;
 /** Silence after which a connection is probed. */
@@ -103,16 +113,8 @@ export class Http2Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #streams = new Map<number, Http2Stream>();
+  readonly #frames: FrameReader;
   readonly #reader = new HeaderReader();
-  readonly #head = new Uint8Array(FRAME_HEAD);
-  readonly #preface: Uint8Array | null;
-  #prefaceAt = 0;
-  #headAt = 0;
-  /** The frame that is being read: bytes that are still to come, and those of a control frame that came. */
-  #left = 0;
-  #body: Uint8Array | null = null;
-  /** A header block that goes on in the next frame. */
-  #block: { readonly stream: number; readonly flags: number; parts: Uint8Array[] } | null = null;
   #lastAccepted = 0;
   #nextId = 1;
   #window = FIRST_WINDOW;
@@ -132,7 +134,13 @@ export class Http2Connection {
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#preface = options.accept === undefined ? null : PREFACE;
+    const isServer = options.accept !== undefined;
+    this.#frames = new FrameReader(isServer, {
+      data: (id, bytes, size) => this.#data(id, bytes, size),
+      dataEnd: (id) => this.#dataEnd(id),
+      headers: (id, block, isEnd) => this.#headers(id, block, isEnd),
+      control: (frame) => this.#control(frame),
+    });
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.on("data", (chunk: Uint8Array) => this.#read(chunk));
@@ -142,15 +150,19 @@ export class Http2Connection {
     });
     socket.on("error", (error: Error) => this.#lose(error.message));
     socket.on("close", () => this.#lose("the connection was lost"));
-    if (this.#preface === null) this.#write([PREFACE]);
-    const settings = new DataView(new ArrayBuffer(18));
-    [[ENABLE_PUSH, 0], [INITIAL_WINDOW, WINDOW], [MAX_FRAME, MAX_FRAME_TAKEN]].forEach(
-      ([id, value], i) => {
-        settings.setUint16(6 * i, id);
-        settings.setUint32(6 * i + 2, value);
-      },
-    );
-    this.#frame(SETTINGS, 0, 0, [new Uint8Array(settings.buffer)]);
+    if (!isServer) this.#write([PREFACE]);
+    const settings = [
+      [ENABLE_PUSH, 0],
+      [CONCURRENT_STREAMS, MOST_STREAMS],
+      [INITIAL_WINDOW, WINDOW],
+      [MAX_FRAME, MAX_FRAME_TAKEN],
+    ];
+    const body = new DataView(new ArrayBuffer(6 * settings.length));
+    settings.forEach(([id, value], i) => {
+      body.setUint16(6 * i, id);
+      body.setUint32(6 * i + 2, value);
+    });
+    this.#frame(SETTINGS, 0, 0, [new Uint8Array(body.buffer)]);
     this.#grant(0, WINDOW - FIRST_WINDOW);
   }
 
@@ -236,10 +248,14 @@ export class Http2Connection {
   /** @internal */
   reset(stream: Http2Stream, code: number): void {
     if (stream.events === null) return;
+    this.#sendReset(stream.id, code);
+    this.#forget(stream);
+  }
+
+  #sendReset(id: number, code: number): void {
     const body = new DataView(new ArrayBuffer(4));
     body.setUint32(0, code);
-    this.#frame(RESET, 0, stream.id, [new Uint8Array(body.buffer)]);
-    this.#forget(stream);
+    this.#frame(RESET, 0, id, [new Uint8Array(body.buffer)]);
   }
 
   #add(id: number, events: StreamEvents | null): Http2Stream {
@@ -297,14 +313,8 @@ export class Http2Connection {
   // Writing: frames of one turn of the event loop are one write.
 
   #frame(kind: number, flags: number, stream: number, parts: readonly Uint8Array[]): void {
-    const head = new Uint8Array(FRAME_HEAD), length = parts.reduce((n, p) => n + p.length, 0);
-    head[0] = length >> 16;
-    head[1] = length >> 8;
-    head[2] = length;
-    head[3] = kind;
-    head[4] = flags;
-    new DataView(head.buffer).setUint32(5, stream);
-    this.#write([head, ...parts]);
+    const length = parts.reduce((n, p) => n + p.length, 0);
+    this.#write([frameHead({ kind, flags, id: stream }, length), ...parts]);
   }
 
   #write(parts: readonly Uint8Array[]): void {
@@ -338,68 +348,23 @@ export class Http2Connection {
     this.#frame(WINDOW_UPDATE, 0, stream, [new Uint8Array(body.buffer)]);
   }
 
-  // Reading: bytes of DATA frames go on as they come, other frames when they are whole.
-
   #read(chunk: Uint8Array): void {
-    let at = 0;
     try {
-      while (at < chunk.length && !this.#lost) {
-        if (this.#preface !== null && this.#prefaceAt < PREFACE.length) {
-          if (chunk[at++] !== PREFACE[this.#prefaceAt++]) {
-            throw new DataLossError("it is no HTTP/2");
-          }
-          continue;
-        }
-        if (this.#headAt < FRAME_HEAD) {
-          this.#head[this.#headAt++] = chunk[at++];
-          if (this.#headAt === FRAME_HEAD) this.#begin();
-          continue;
-        }
-        const part = chunk.subarray(at, at + this.#left);
-        at += part.length;
-        this.#left -= part.length;
-        if (this.#body === null) this.#data(part);
-        else this.#body.set(part, this.#body.length - this.#left - part.length);
-        if (this.#left === 0) this.#end();
-      }
+      this.#frames.read(chunk, () => this.#lost);
     } catch (error) {
       this.#fail((error as Error).message);
     }
   }
 
-  get #kind(): number {
-    return this.#head[3];
-  }
-  get #flags(): number {
-    return this.#head[4];
-  }
-  get #id(): number {
-    return new DataView(this.#head.buffer).getUint32(5) & 0x7fffffff;
-  }
-
-  #begin(): void {
-    const [a, b, c] = this.#head, length = a << 16 | b << 8 | c;
-    const isPlain = this.#kind === DATA && (this.#flags & PADDED) === 0;
-    if (length > (this.#kind === DATA ? MAX_FRAME_TAKEN : MAX_CONTROL)) {
-      throw new DataLossError(`A frame of ${length} bytes is too long`);
-    }
-    if (this.#block !== null && this.#kind !== CONTINUATION) {
-      throw new DataLossError("Headers are cut off");
-    }
-    this.#left = length;
-    this.#body = isPlain ? null : new Uint8Array(length);
-    if (length === 0) this.#end();
-  }
-
-  #data(bytes: Uint8Array): void {
-    const stream = this.#streams.get(this.#id);
-    this.#received += bytes.length;
+  #data(id: number, bytes: Uint8Array, size: number): void {
+    const stream = this.#streams.get(id);
+    this.#received += size;
     if (this.#received >= WINDOW / 2) {
       this.#grant(0, this.#received);
       this.#received = 0;
     }
     if (stream === undefined) return;
-    stream.received += bytes.length;
+    stream.received += size;
     if (stream.received >= WINDOW / 2) {
       this.#grant(stream.id, stream.received);
       stream.received = 0;
@@ -407,39 +372,14 @@ export class Http2Connection {
     stream.events?.data(bytes);
   }
 
-  #end(): void {
-    const body = this.#body, kind = this.#kind, flags = this.#flags, id = this.#id;
-    this.#headAt = 0;
-    this.#body = null;
-    if (kind === DATA) {
-      if (body !== null) this.#data(body.subarray(1, Math.max(1, body.length - body[0])));
-      const stream = this.#streams.get(id);
-      if (flags & END_STREAM && stream !== undefined) this.#gotEnd(stream);
-      return;
-    }
-    this.#control(kind, flags, id, body!);
+  #dataEnd(id: number): void {
+    const stream = this.#streams.get(id);
+    if (stream !== undefined) this.#gotEnd(stream);
   }
 
-  #control(kind: number, flags: number, id: number, body: Uint8Array): void {
+  #control({ kind, flags, id, body }: ControlFrame): void {
     const view = new DataView(body.buffer);
     switch (kind) {
-      case HEADERS: {
-        const from = (flags & PADDED ? 1 : 0) + (flags & PRIORITY ? 5 : 0);
-        const part = body.subarray(from, body.length - (flags & PADDED ? body[0] : 0));
-        this.#block = { stream: id, flags, parts: [part] };
-        if (flags & END_HEADERS) this.#headers();
-        return;
-      }
-      case CONTINUATION: {
-        const block = this.#block;
-        if (block?.stream !== id) throw new DataLossError("Headers are out of order");
-        block.parts.push(body);
-        if (block.parts.reduce((n, p) => n + p.length, 0) > MAX_CONTROL) {
-          throw new DataLossError("Headers are too long");
-        }
-        if (flags & END_HEADERS) this.#headers();
-        return;
-      }
       case RESET:
         return this.#lostStream(id, `the call was ended by the other end (${view.getUint32(0)})`);
       case SETTINGS:
@@ -490,35 +430,19 @@ export class Http2Connection {
     this.#wake();
   }
 
-  #headers(): void {
-    const { stream: id, flags, parts } = this.#block!, isEnd = (flags & END_STREAM) !== 0;
-    this.#block = null;
+  #headers(id: number, block: Uint8Array, isEnd: boolean): void {
     // Blocks of streams that are gone are read too: later ones build on them.
-    const headers = this.#reader.read(parts.length === 1 ? parts[0] : concatBytes(parts));
+    const headers = this.#reader.read(block);
     let stream = this.#streams.get(id);
     const { accept } = this.#options;
     if (stream === undefined && accept !== undefined && id > this.#lastAccepted) {
       this.#lastAccepted = id;
+      if (this.#streams.size >= MOST_STREAMS) return this.#sendReset(id, REFUSED);
       stream = this.#add(id, null);
       stream.events = accept(stream);
     }
     if (stream === undefined) return;
     stream.events?.headers(headers, isEnd);
     if (isEnd) this.#gotEnd(stream);
-  }
-}
-
-/** The same bytes, small parts in one piece with their neighbours. */
-function* joined(parts: readonly Uint8Array[]): Generator<Uint8Array> {
-  for (let i = 0; i < parts.length;) {
-    let end = i, length = 0;
-    while (end < parts.length && parts[end].length < SMALL) length += parts[end++].length;
-    if (end === i) {
-      yield parts[i++];
-      continue;
-    }
-    const out = new Uint8Array(length);
-    for (let at = 0; i < end; at += parts[i++].length) out.set(parts[i], at);
-    yield out;
   }
 }

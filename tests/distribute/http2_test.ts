@@ -114,6 +114,11 @@ const NOT_HTTP2: Readonly<Record<string, readonly Uint8Array[]>> = {
     ...Array.from({ length: 40 }, () => [frame("004000", "090000000001"), new Uint8Array(0x4000)])
       .flat(),
   ],
+  "headers of frames without bytes, without an end": [
+    PREFACE,
+    frame("000001", "01000000000182"),
+    ...Array(10_000).fill(frame("000000", "090000000001")),
+  ],
   "headers that cannot be read": [PREFACE, frame("000002", "010500000001ff80")],
   "a promise": [PREFACE, frame("000004", "05040000000100000002")],
   "windows without end": [PREFACE, ...Array(3).fill(frame("000004", "0800000000007fffffff"))],
@@ -194,6 +199,29 @@ Deno.test("calls of a connection that is cut are unavailable, and the next one c
   }
   answers = true;
   assertEquals((await channel.call("/a", new Uint8Array(7))).length, 7);
+  channel.close();
+  await listener.close();
+});
+
+Deno.test("a client has 1024 calls at a time, and more are refused", async () => {
+  const gate = Promise.withResolvers<void>();
+  const listener = await grpcTransport.listen(HOST, async (_, request) => {
+    await gate.promise;
+    return [request];
+  });
+  const channel = grpcTransport.connect(listener.address);
+  let refused = 0;
+  const calls = Array.from(
+    { length: 1030 },
+    () =>
+      channel.call("/a", new Uint8Array(1)).catch((error) => {
+        assert(error instanceof errors.UnavailableError, String(error));
+        if (++refused === 6) gate.resolve();
+        return null;
+      }),
+  );
+  const answers = await Promise.all(calls);
+  assertEquals(answers.filter((a) => a?.length === 1).length, 1024);
   channel.close();
   await listener.close();
 });
