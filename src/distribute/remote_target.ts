@@ -11,7 +11,7 @@ import {
   type SessionTarget,
 } from "../runtime/session/targets.ts";
 import { grpcTransport } from "./grpc_transport.ts";
-import { MasterSession } from "./master_session.ts";
+import { MasterClient } from "./master_client.ts";
 import { cut } from "./remote_cut.ts";
 import { RemoteGraph } from "./remote_graph.ts";
 import type { Channel, Transport, TransportOptions } from "./transport.ts";
@@ -65,7 +65,7 @@ class RemoteSession implements RemoteRuns {
   #generation = 0;
   #sent: RemoteGraph;
   /** Sessions of the master, the one of the graph as it is now last; plans that are running may be of those before. */
-  readonly #sessions: MasterSession[] = [];
+  readonly #sessions: MasterClient[] = [];
 
   constructor(graph: Graph, options: RemoteSessionOptions) {
     this.#graph = graph;
@@ -99,7 +99,7 @@ class RemoteSession implements RemoteRuns {
   #begin(): RemoteGraph {
     const { channel, allowSoftPlacement } = this.#options;
     const graph = this.#graph, sent = new RemoteGraph(graph);
-    this.#sessions.push(new MasterSession(channel, { graph, sent, allowSoftPlacement }));
+    this.#sessions.push(new MasterClient(channel, { graph, sent, allowSoftPlacement }));
     return sent;
   }
 }

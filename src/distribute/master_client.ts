@@ -51,7 +51,7 @@ interface Opened {
 }
 
 /** A session there. Opened when it is first needed, and anew where the master has lost it. */
-export class MasterSession {
+export class MasterClient {
   readonly #channel: Channel;
   readonly #options: MasterSessionOptions;
   readonly #ended = new AbortController();
