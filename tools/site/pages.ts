@@ -27,6 +27,8 @@ function filled(layout: string, page: SitePage): string {
     links: PAGES.map((other) => link(other, other === page)).join("\n"),
     main: read(`${SOURCE}/${name}.html`).trimEnd(),
     cards: PAGES.slice(1).map(card).join("\n"),
+    device: read(`${SOURCE}/parts/device.html`).trimEnd(),
+    key: read(`${SOURCE}/parts/key.html`).trimEnd(),
   };
   // Twice: what stands in the middle has parts of its own.
   return fill(fill(layout, parts), parts);
