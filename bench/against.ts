@@ -10,7 +10,7 @@
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { OP_ROWS } from "./op_rows/mod.ts";
-import { createWeftPeer, type Weft, type WeftPeer } from "./peers/weft.ts";
+import { createWeftPeer, type Weft, weftOutput, type WeftPeer } from "./peers/weft.ts";
 import type { Case, Device, Output, Row } from "./row.ts";
 import { ROWS } from "./rows/mod.ts";
 import { EFFORT, runRow } from "./runner.ts";
@@ -26,18 +26,18 @@ const REST_MS = 5;
 
 const nothing: Output = { data: () => Promise.resolve([]), dispose() {} };
 
-const kept = (t: Both): Output => ({ data: () => t.data(), dispose: () => t.dispose() });
+const kept = (tf: Both, t: Both): Output => weftOutput(tf, t);
 
 /** What a program calls around its ops. */
 const CALLS: Readonly<Record<string, Make>> = {
   function_one_op: (tf) => {
     const f = tf.function((x: Both) => tf.add(x, 1)), x = tf.ones([4]);
-    return () => kept(f(x));
+    return () => kept(tf, f(x));
   },
   function_nested: (tf) => {
     const g = tf.function((x: Both) => tf.mul(tf.sin(x), 2)), x = tf.ones([4]);
     const f = tf.function((x: Both) => tf.add(g(x), g(tf.neg(x))));
-    return () => kept(f(x));
+    return () => kept(tf, f(x));
   },
   function_variable: (tf) => {
     const v = tf.variable(tf.ones([4])), x = tf.ones([4]);
@@ -45,7 +45,7 @@ const CALLS: Readonly<Record<string, Make>> = {
       v.assign(tf.add(v, x));
       return tf.sum(v);
     });
-    return () => kept(f(x));
+    return () => kept(tf, f(x));
   },
   while_loop_100: (tf) => {
     const f = tf.function((x: Both) =>
@@ -55,24 +55,30 @@ const CALLS: Readonly<Record<string, Make>> = {
       ], [tf.scalar(0, "int32"), x])[1]
     );
     const x = tf.ones([16]);
-    return () => kept(f(x));
+    return () => kept(tf, f(x));
   },
   while_loop_eager_100: (tf) => {
     const x = tf.ones([16]);
     return () =>
-      kept(tf.tidy(() => {
-        let y = x;
-        for (let i = 0; i < 100; i++) y = tf.mul(y, 0.99);
-        return y;
-      }));
+      kept(
+        tf,
+        tf.tidy(() => {
+          let y = x;
+          for (let i = 0; i < 100; i++) y = tf.mul(y, 0.99);
+          return y;
+        }),
+      );
   },
   tape: (tf) => {
     const w = tf.variable(tf.ones([8, 8])), x = tf.ones([4, 8]);
     return () =>
-      kept(tf.tidy(() => {
-        const { grads } = tf.variableGrads(() => tf.sum(tf.square(tf.matMul(x, w))), [w]);
-        return Object.values(grads)[0];
-      }));
+      kept(
+        tf,
+        tf.tidy(() => {
+          const { grads } = tf.variableGrads(() => tf.sum(tf.square(tf.matMul(x, w))), [w]);
+          return Object.values(grads)[0];
+        }),
+      );
   },
   minimize: (tf) => {
     const w = tf.variable(tf.ones([8, 8])), x = tf.ones([4, 8]), sgd = tf.train.sgd(1e-6);
@@ -83,11 +89,11 @@ const CALLS: Readonly<Record<string, Make>> = {
   },
   numpy_function: (tf) => {
     const x = tf.ones([16]), body = (a: Both) => a;
-    return () => kept(tf.numpyFunction(body, [x], "float32"));
+    return () => kept(tf, tf.numpyFunction(body, [x], "float32"));
   },
   py_function: (tf) => {
     const x = tf.ones([16]), body = (a: Both) => tf.mul(a, 2);
-    return () => kept(tf.pyFunction(body, [x], "float32"));
+    return () => kept(tf, tf.pyFunction(body, [x], "float32"));
   },
   session: (tf) => {
     const graph = new tf.Graph();

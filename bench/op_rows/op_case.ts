@@ -2,6 +2,7 @@
 
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { Tf } from "../peers/tfjs.ts";
+import { readFirstElement } from "../peers/weft.ts";
 import { normals, sizeOf } from "../random.ts";
 import type { Case, Output, Row } from "../row.ts";
 
@@ -25,7 +26,7 @@ function isTensors(given: Given): given is readonly Tensor[] {
   return Array.isArray(given) && typeof given[0] === "object";
 }
 
-function outputOf(given: Given): Output {
+function outputOf(tf: Tf, given: Given): Output {
   if (!isTensors(given) && Array.isArray(given)) {
     return { data: () => Promise.resolve(given as readonly number[]), dispose() {} };
   }
@@ -33,13 +34,14 @@ function outputOf(given: Given): Output {
   return {
     data: async () => await tensors[0]!.data(),
     dispose: () => tensors.forEach((t) => t.dispose()),
+    firstElement: () => readFirstElement(tf, tensors[0]!),
   };
 }
 
 function caseOf(tf: Tf, make: Make): Case {
   // What the set-up makes on the way is freed; the inputs live as long as the process.
   const call = make(tf);
-  return { call: () => outputOf(call()) };
+  return { call: () => outputOf(tf, call()) };
 }
 
 /** A row for both systems. */

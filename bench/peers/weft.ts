@@ -53,11 +53,13 @@ export function weftOutput(tf: Weft, tensor: Tensor): Output {
   return {
     data: () => tensor.data(),
     dispose: () => tensor.dispose(),
-    async firstElement(): Promise<void> {
-      // One element, so that the wait is not a download.
-      const first = tf.tidy(() => tf.slice(tf.reshape(tensor, [-1]), [0], [1]));
-      await first.data();
-      first.dispose();
-    },
+    firstElement: () => readFirstElement(tf, tensor),
   };
+}
+
+/** Waits for a tensor's value by one of its elements, so that the wait is not a download. */
+export async function readFirstElement(tf: Tf, tensor: Tensor): Promise<void> {
+  const first = tf.tidy(() => tf.slice(tf.reshape(tensor, [-1]), [0], [1]));
+  await first.data();
+  first.dispose();
 }
