@@ -5,7 +5,7 @@
 // ENTRY is the other state's mod.ts, in a checkout of its own. The ratio is the other's time by this one's: below 1 is slower
 // than it was. Rows are those of the tables (op by op and as a function) and the calls of functions, loops, sessions,
 // tapes and scripts below. The state that is loaded first is often the slower one, by some per cent: `--other-first` turns that
-// round, so that a row is slower only where both orders say so.
+// round, so that a row is slower only where both orders say so. Times are those of the processor, all threads together.
 
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -20,6 +20,10 @@ type Both = any;
 
 /** A call that is timed, set up in either state. */
 type Make = (tf: Both) => () => Output | Promise<Output>;
+
+/** A wait for a GPU is long beside short samples. */
+const GPU_TURNS = { sampleMs: 30, maxRounds: 15 };
+const QUICK_TURNS = { maxRounds: 5, rowMs: 1000 };
 
 /** How long threads without work are given to come to rest, in milliseconds. */
 const REST_MS = 5;
@@ -164,7 +168,11 @@ export async function main(args: readonly string[]): Promise<number> {
       const { cells } = await runRow(
         pair,
         { weft: now, tfjs: other as never },
-        values.quick ? EFFORT.quick : EFFORT.normal,
+        {
+          ...EFFORT.turns,
+          ...(device === "webgpu" && GPU_TURNS),
+          ...(values.quick && QUICK_TURNS),
+        },
       );
       const [mine, its] = [cells.weft, cells.tfjs];
       const name = `${row.id}${system === "weft" ? "" : " (function)"}`.padEnd(40);

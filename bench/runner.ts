@@ -6,6 +6,7 @@
 // the rounds is what the table shows. A system that takes seconds for a call is timed by one call after the checked one,
 // before the rounds of the others.
 
+import process from "node:process";
 import type { Peer } from "./peers/peer.ts";
 import type { Case, Check, Output, Row, Sample, System } from "./row.ts";
 import { SYSTEMS } from "./row.ts";
@@ -23,12 +24,30 @@ export interface Effort {
   readonly rowMs: number;
   /** A system whose call takes longer is called no more. */
   readonly slowMs: number;
+  /** What passes: time, or the processor time of all threads, which other work on the machine does not add to. Default "wall". */
+  readonly clock?: "wall" | "processor";
 }
 
-/** Effort of an ordinary run and of a quick look. */
-export const EFFORT: Readonly<Record<"normal" | "quick", Effort>> = {
+const CLOCKS: Readonly<Record<"wall" | "processor", () => number>> = {
+  wall: () => performance.now(),
+  processor(): number {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  },
+};
+
+/** Effort of an ordinary run, of a quick look, and of two states in short turns on a machine that need not be quiet. */
+export const EFFORT: Readonly<Record<"normal" | "quick" | "turns", Effort>> = {
   normal: { minRounds: 3, maxRounds: 9, sampleMs: 40, rowMs: 4000, slowMs: 8000 },
   quick: { minRounds: 2, maxRounds: 3, sampleMs: 10, rowMs: 1000, slowMs: 3000 },
+  turns: {
+    minRounds: 5,
+    maxRounds: 60,
+    sampleMs: 20,
+    rowMs: 6000,
+    slowMs: 8000,
+    clock: "processor",
+  },
 };
 
 /** Calls in a sample, at most: what is queued on a device fills its memory, what is read back does not. */
@@ -105,8 +124,12 @@ async function call(case_: Case): Promise<Output> {
   return output instanceof Promise ? await output : output;
 }
 
-async function sample(runner: Runner, row: Row): Promise<number> {
-  const started = performance.now();
+async function sample(
+  runner: Runner,
+  row: Row,
+  { clock = "wall" }: Effort,
+): Promise<number> {
+  const now = CLOCKS[clock], started = now();
   let last: Output | null = null;
   for (let i = 0; i < runner.calls; i++) {
     const output = runner.case.call();
@@ -115,7 +138,7 @@ async function sample(runner: Runner, row: Row): Promise<number> {
     last = next;
   }
   if (!row.readsBack) await runner.peer.finish(last!);
-  const elapsed = performance.now() - started;
+  const elapsed = now() - started;
   last!.dispose();
   await runner.peer.settle?.();
   return elapsed / runner.calls;
@@ -133,7 +156,7 @@ async function resultOf(case_: Case): Promise<ArrayLike<number>> {
 async function setUp(
   row: Row,
   [system, peer]: readonly [System, Peer],
-  { slowMs }: Effort,
+  effort: Effort,
 ): Promise<Runner | Measurement | null> {
   // The type of each builder's peer is the one the table stores under the same name.
   const build = row[system] as ((peer: Peer) => Case | Promise<Case>) | undefined;
@@ -142,8 +165,8 @@ async function setUp(
     const case_ = await build.call(row, peer);
     const result = await resultOf(case_);
     const runner: Runner = { system, peer, case: case_, result, calls: 1, samples: [] };
-    const first = await sample(runner, row);
-    if (first > slowMs) runner.samples.push(first);
+    const first = await sample(runner, row, effort);
+    if (first > effort.slowMs) runner.samples.push(first);
     return runner;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -151,16 +174,16 @@ async function setUp(
   }
 }
 
-async function calibrate(runner: Runner, row: Row, sampleMs: number): Promise<void> {
+/** Finds how many calls a sample takes: first calls compile what they run, so each estimate is made again with more. */
+async function calibrate(runner: Runner, row: Row, effort: Effort): Promise<void> {
   const most = row.readsBack ? MOST_CALLS.read : MOST_CALLS.queued;
-  const first = await sample(runner, row);
-  runner.calls = Math.max(1, Math.min(most, Math.round(sampleMs / first)));
-  // A first estimate counts the wait in full; once more with many calls gives the true number.
-  if (runner.calls > 1) {
-    const second = await sample(runner, row);
-    runner.calls = Math.max(1, Math.min(most, Math.round(sampleMs / second)));
+  for (let estimate = 0; estimate < MOST_ESTIMATES; estimate++) {
+    const perCall = await sample(runner, row, effort), before = runner.calls;
+    runner.calls = Math.max(1, Math.min(most, Math.round(effort.sampleMs / perCall)));
+    if (runner.calls <= 2 * before && estimate > 0) return;
   }
 }
+const MOST_ESTIMATES = 8;
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -181,14 +204,14 @@ export async function runRow(row: Row, peers: Peers, effort: Effort): Promise<Ro
   }
   const runners = row.check ? checkResults(candidates, row.check, cells) : candidates;
   const timed = runners.filter(({ samples }) => samples.length === 0);
-  for (const runner of timed) await calibrate(runner, row, effort.sampleMs);
+  for (const runner of timed) await calibrate(runner, row, effort);
   const started = performance.now();
   for (let round = 0; round < effort.maxRounds; round++) {
     if (round >= effort.minRounds && performance.now() - started > effort.rowMs) break;
     // Each round starts with another system, so that none always follows the same one.
     for (const i of timed.keys()) {
       const runner = timed[(i + round) % timed.length]!;
-      runner.samples.push(await sample(runner, row));
+      runner.samples.push(await sample(runner, row, effort));
     }
   }
   for (const { system, samples, case: case_ } of runners) {

@@ -38,6 +38,10 @@ export function readArguments(inp: unknown, op: string): Arguments {
       `inp of ${op} must be a list of tensors: ${describe(inp)} is not iterable as one`,
     );
   }
+  if (areTensors(inp)) {
+    const inputs = inp.map((t) => convert(t, op));
+    return { args: inputs.map(() => 0), inputs };
+  }
   const inputs: OpInput[] = [], walk = new NestWalk(), known = new Map<unknown, boolean>();
   const visit = (v: unknown, depth: number): unknown => {
     if (Array.isArray(v) && (depth === 0 || isStructure(v, depth, known))) {
@@ -58,6 +62,12 @@ export function readArguments(inp: unknown, op: string): Arguments {
     return 0;
   };
   return { args: visit(inp, 0), inputs };
+}
+
+/** True for a list of tensors without a nest, as most are; holes are none. */
+function areTensors(list: readonly unknown[]): boolean {
+  for (let i = 0; i < list.length; i++) if (!(list[i] instanceof Tensor)) return false;
+  return true;
 }
 
 /** A nested list is a structure where a tensor or typed array is in it; plain numbers are one tensor. */

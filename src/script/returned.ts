@@ -3,6 +3,7 @@
  */
 import { CompositeTensor } from "../core/composite.ts";
 import { isPlainObject } from "../core/nest.ts";
+import { NdArray } from "../core/nd_array.ts";
 import { Tensor } from "../core/tensor.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 
@@ -11,7 +12,9 @@ import { EagerTensor } from "../runtime/eager/tensor.ts";
  * makes after an await belongs to no scope, so this is who frees it.
  */
 export function freeReturned(result: unknown, first: number): void {
-  if (result === null || typeof result !== "object" || ArrayBuffer.isView(result)) return;
+  const isLeaf = result === null || typeof result !== "object" || ArrayBuffer.isView(result) ||
+    result instanceof NdArray;
+  if (isLeaf) return;
   const seen = new Set<unknown>();
   // It may be nested deeper than the stack is.
   const open: unknown[] = [result];

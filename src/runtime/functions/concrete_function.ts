@@ -293,30 +293,27 @@ function start<P>(
   f: ConcreteFunction,
   inputs: readonly OpInput[],
   context: RunContext,
-  { draws = f.draws, host }: CallOptions,
+  options: CallOptions,
   go: Go<P>,
   isComplete = true,
 ): Results | RunValue[] | P {
-  const n = f.graph.inputs.length + f.graph.captures.length;
-  const feeds = inputs.slice(0, n) as RunValue[];
-  if (tracer !== null) {
-    return traced(
-      { name: f.name, category: "run" },
-      () => startNow(f, feeds, context, { draws, host }, go, isComplete),
-    );
-  }
-  return startNow(f, feeds, context, { draws, host }, go, isComplete);
+  if (tracer === null) return startNow(f, inputs, context, options, go, isComplete);
+  return traced(
+    { name: f.name, category: "run" },
+    () => startNow(f, inputs, context, options, go, isComplete),
+  );
 }
 
 function startNow<P>(
   f: ConcreteFunction,
-  feeds: readonly RunValue[],
+  inputs: readonly OpInput[],
   context: RunContext,
-  { draws, host }: CallOptions & { readonly draws: DrawCounts },
+  { draws = f.draws, host }: CallOptions,
   go: Go<P>,
   isComplete: boolean,
 ): Results | RunValue[] | P {
-  const plan = f.plan(host);
+  const n = f.graph.inputs.length + f.graph.captures.length;
+  const feeds = inputs.slice(0, n) as RunValue[], plan = f.plan(host);
   const results = context.counter === null && isComplete ? executeAlone(plan, feeds) : null;
   return results ?? go(plan, feeds, context, { draws });
 }

@@ -29,6 +29,8 @@ export class RunContext {
   readonly #outer: AbortSignal | null;
   #controller: AbortController | null = null;
   #listeners: Set<(reason: unknown) => void> | null = null;
+  /** Listens to `outer` while somebody listens to this. */
+  #follow: (() => void) | null = null;
   #aborted = false;
   #reason: unknown;
 
@@ -71,7 +73,7 @@ export class RunContext {
     this.#reason = reason;
     const listeners = this.#listeners;
     this.#listeners = null;
-    this.#outer?.removeEventListener("abort", this.#follow);
+    this.#unfollow();
     for (const tell of listeners ?? []) tell(reason);
     this.#controller?.abort(reason);
   }
@@ -84,18 +86,24 @@ export class RunContext {
     }
     if (!this.#listeners) {
       this.#listeners = new Set();
-      this.#outer?.addEventListener("abort", this.#follow);
+      if (this.#outer !== null) {
+        this.#follow = () => this.abort(this.#outer!.reason);
+        this.#outer.addEventListener("abort", this.#follow);
+      }
     }
     this.#listeners.add(tell);
     return () => {
       this.#listeners?.delete(tell);
       if (this.#listeners?.size !== 0) return;
       this.#listeners = null;
-      this.#outer?.removeEventListener("abort", this.#follow);
+      this.#unfollow();
     };
   }
 
-  readonly #follow = (): void => this.abort(this.#outer!.reason);
+  #unfollow(): void {
+    if (this.#follow !== null) this.#outer?.removeEventListener("abort", this.#follow);
+    this.#follow = null;
+  }
 }
 
 /** One call of a host op by the executor. */
