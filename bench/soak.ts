@@ -1,10 +1,11 @@
 // Runs the data service for a long time while its processes are killed, and says what was lost.
 //
-//   deno task bench soak faults [--runs 20] [--elements 100000] [--batch 20] [--workers 3] [--kill-ms 1000] [--tensorflow]
+//   deno task bench soak faults [--runs 20] [--elements 100000] [--batch 20] [--workers 3] [--kill-ms 1000] [--tensorflow] [--log FOLDER]
 //   deno task bench soak training [--minutes 30] [--workers 2] [--kill-ms 5000]
 //
 // `faults` reads an epoch whose elements each come from one worker, kills a worker with SIGKILL every --kill-ms and starts it anew: the
-// epoch must end, and no element may come twice. `training` trains a network from such a service, whose workers and dispatcher are
+// epoch must end, and no element may come twice. With --log each run leaves a file of what was killed and read, and each worker one of
+// what it computed, in milliseconds of the clock: rows that are nowhere were lost on the way from the dispatcher. `training` trains a network from such a service, whose workers and dispatcher are
 // killed in turn: its memory must stay flat. The dispatcher is ours, with a journal; with --tensorflow it is TensorFlow's, of the
 // Python that WEFT_TENSORFLOW_PYTHON names. It takes long and is no part of continuous integration.
 
@@ -27,12 +28,20 @@ const { values: options, positionals: [command = ""] } = parseArgs({
     workers: { type: "string" },
     "kill-ms": { type: "string" },
     tensorflow: { type: "boolean", default: false },
+    log: { type: "string", default: "" },
     // What the processes are told that this one starts.
     dispatcher: { type: "string", default: "" },
     port: { type: "string", default: "0" },
     "work-dir": { type: "string", default: "" },
   },
 });
+
+/** Writes a line of the log, where there is one. */
+function log(file: string, ...words: readonly unknown[]): void {
+  if (options.log === "") return;
+  const line = `${Date.now()} ${words.join(" ")}\n`;
+  Deno.writeTextFileSync(`${options.log}/${file}.log`, line, { append: true });
+}
 
 /** A process that is killed and started anew, at the same port. */
 class Killable {
@@ -112,7 +121,13 @@ class Service implements AsyncDisposable {
       : Killable.role("dispatcher", `--port=${port}`, `--work-dir=${this.#folder}`);
     this.workers = Array.from(
       { length: count },
-      () => Killable.role("worker", `--dispatcher=${this.target}`, `--port=${freePort()}`),
+      () =>
+        Killable.role(
+          "worker",
+          `--dispatcher=${this.target}`,
+          `--port=${freePort()}`,
+          `--log=${options.log}`,
+        ),
     );
   }
 
@@ -136,7 +151,10 @@ print("ready", flush=True)
 dispatcher.join()
 `;
 
-const square = tf.registerScript(SCRIPT, (x: tf.NdArray) => x.map((v) => (v as bigint) ** 2n));
+const square = tf.registerScript(SCRIPT, (x: tf.NdArray) => {
+  log(`worker_${options.port}`, "computed", x.data[0]);
+  return x.map((v) => (v as bigint) ** 2n);
+});
 
 async function worker(): Promise<void> {
   const { dispatcher, port } = options;
@@ -168,7 +186,8 @@ async function dispatcher(): Promise<void> {
 function killing(processes: readonly Killable[], everyMs: number): () => Promise<number> {
   let kills = 0, last: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
-    const victim = processes[kills++ % processes.length]!;
+    const index = kills++ % processes.length, victim = processes[index]!;
+    log("run", "kill", index);
     last = last.then(() => victim.restart());
   }, everyMs);
   return async () => {
@@ -186,6 +205,7 @@ async function faults(): Promise<number> {
   for (let run = 1; run <= runs; run++) {
     await using service = new Service(Number(options.workers ?? 3));
     await service.ready();
+    log("run", "run", run, service.target);
     const started = performance.now(), seen = new Uint8Array(elements);
     const stop = killing(service.workers, Number(options["kill-ms"] ?? 1000));
     // Numbers travel in rows: a row is what a worker is given, and what is lost with it.
@@ -204,10 +224,12 @@ async function faults(): Promise<number> {
       const i = Number(x!.item());
       if (BigInt(i) ** 2n !== y!.item()) bad++;
       if (seen[i]!++ > 0) twice++;
+      if (i % batch === 0) log("run", "read", i);
     }
     const kills = await stop(), lost = seen.filter((n) => n === 0).length;
     const isRight = twice === 0 && bad === 0 && lost <= HELD * batch * kills;
     if (!isRight) wrong++;
+    log("run", "lost", ...[...seen].flatMap((n, i) => n === 0 && i % batch === 0 ? [i] : []));
     console.log(
       `run ${run}: ${
         elements - lost

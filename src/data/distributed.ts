@@ -18,7 +18,7 @@ export type ProcessingMode =
 
 /** Where a `tf.data` service is and how it is asked. */
 export interface ServiceOptions extends TransportOptions {
-  /** Its dispatcher: `grpc://host:port`. */
+  /** Its dispatcher: `grpc://host:port`, or `grpcs://host:port` with TLS. */
   readonly service: string;
   /** Default `"parallel_epochs"`: each worker passes over the whole dataset. `"distributed_epoch"`: each element comes from one of them. */
   readonly processingMode?: ProcessingMode;

@@ -31,7 +31,13 @@ import { grpcTransport } from "./grpc_transport.ts";
 import { Journal } from "./journal.ts";
 import { field } from "./element_wire.ts";
 import { serviceOf } from "./rpc.ts";
-import type { Handler, Listener, Transport, TransportOptions } from "./transport.ts";
+import {
+  type Handler,
+  type Listener,
+  targetAt,
+  type Transport,
+  type TransportOptions,
+} from "./transport.ts";
 
 /** Options of {@linkcode DataServiceDispatcher}. */
 export interface DataServiceDispatcherOptions extends TransportOptions {
@@ -125,9 +131,9 @@ export class DataServiceDispatcher implements AsyncDisposable {
     for (const id of this.#state.clients.keys()) this.#clients.set(id, seen);
   }
 
-  /** Where it answers: `grpc://host:port`. */
+  /** Where it answers: `grpc://host:port`, or `grpcs://host:port` with TLS. */
   get target(): string {
-    return `grpc://${this.#listener?.address ?? ""}`;
+    return targetAt(this.#listener?.address ?? "", this.#options);
   }
 
   /** Ends it. */

@@ -5,22 +5,21 @@ import { type AddressInfo, connect, createServer, isIP, type Server, type Socket
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import {
   DeadlineExceededError,
-  ResourceExhaustedError,
   UnauthenticatedError,
   UnavailableError,
-  UnimplementedError,
   ValueError,
 } from "../core/errors.ts";
 import type { Headers } from "./hpack.ts";
-import { Http2Connection, type Http2Stream, type StreamEvents } from "./http2.ts";
+import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
+import { Http2Connection, LOST } from "./http2.ts";
+import type { Http2Stream, StreamEvents } from "./http2_stream.ts";
 import {
   type CallOptions,
   type Channel,
   errorOf,
   type Handler,
   type Listener,
-  MAX_MESSAGE_BYTES,
-  type Parts,
+  networkOf,
   sameSecret,
   SECRET_HEADER,
   statusOf,
@@ -30,10 +29,6 @@ import {
   type TransportOptions,
 } from "./transport.ts";
 
-/** A message's head: whether it is compressed, and its length. */
-const HEAD = 5;
-/** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
-const MAX_STATUS_TEXT = 2000;
 /** Reason of a stream that is ended because all is said. */
 const NO_ERROR = 0;
 /** The protocol by its name in TLS. */
@@ -103,51 +98,6 @@ function serverOf(tls: TlsOptions | undefined, use: (socket: Socket) => void): S
   }
   // Whoever is asked for a certificate must have one.
   return createTlsServer({ ...tls, ALPNProtocols: ALPN, requestCert: tls.ca !== undefined }, use);
-}
-
-function headOf(parts: Parts): Uint8Array {
-  const head = new Uint8Array(HEAD);
-  new DataView(head.buffer).setUint32(1, parts.reduce((n, p) => n + p.length, 0));
-  return head;
-}
-
-/** The one message of a stream. Nothing is kept of one that is too long. */
-class Message {
-  readonly #most: number;
-  readonly #head = new Uint8Array(HEAD);
-  #seen = 0;
-  #body: Uint8Array | null = null;
-
-  constructor({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions) {
-    this.#most = maxMessageBytes;
-  }
-
-  /** Throws `ResourceExhaustedError` for a message that is too long, `UnimplementedError` for one that is compressed. */
-  add(chunk: Uint8Array): void {
-    let at = 0;
-    while (this.#seen < HEAD && at < chunk.length) this.#head[this.#seen++] = chunk[at++];
-    if (this.#seen < HEAD) return;
-    this.#body ??= this.#begin();
-    const from = this.#seen - HEAD, rest = chunk.subarray(at, at + this.#body.length - from);
-    this.#body.set(rest, from);
-    this.#seen += rest.length;
-  }
-
-  #begin(): Uint8Array {
-    const length = new DataView(this.#head.buffer).getUint32(1);
-    if (this.#head[0] !== 0) {
-      throw new UnimplementedError("Cannot read a message: it is compressed, wanted a plain one");
-    }
-    if (length <= this.#most) return new Uint8Array(length);
-    throw new ResourceExhaustedError(
-      `Cannot read a message of ${length} bytes: at most ${this.#most} are taken`,
-    );
-  }
-
-  /** The message, or null where it is not whole. */
-  get whole(): Uint8Array | null {
-    return this.#body !== null && this.#seen - HEAD === this.#body.length ? this.#body : null;
-  }
 }
 
 /** A call that is answered. */
@@ -224,29 +174,6 @@ class Answering implements StreamEvents {
 
 const ANSWER: Headers = [[":status", "200"], ["content-type", "application/grpc"]];
 
-/** Text as `grpc-message` has it: percent-encoded, and shortened to what clients take. */
-function encodeStatus(message: string): string {
-  const short = message.length > MAX_STATUS_TEXT
-    ? `${message.slice(0, MAX_STATUS_TEXT)}…`
-    : message;
-  const text = new TextEncoder().encode(short);
-  return Array.from(
-    text,
-    (b) =>
-      b >= 0x20 && b <= 0x7e && b !== 0x25
-        ? String.fromCharCode(b)
-        : `%${b.toString(16).toUpperCase().padStart(2, "0")}`,
-  ).join("");
-}
-
-function decodeStatus(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 /** A call that is made. */
 class Asking implements StreamEvents {
   readonly answer: Promise<Uint8Array>;
@@ -298,6 +225,11 @@ class Asking implements StreamEvents {
   }
 }
 
+/** What is said of a connection that was made and then lost. */
+const NO_ANSWER = new RegExp(`^${LOST}$|ECONNRESET`);
+/** What is said where the other end answers in no TLS. */
+const NO_TLS = /before secure TLS|corrupt message|wrong version|ECONNRESET/i;
+
 /** Why a call could not be made; where to, the channel says. */
 class Lost extends Error {}
 
@@ -309,15 +241,15 @@ class GrpcChannel implements Channel {
 
   constructor(target: string, options: TransportOptions = {}) {
     this.#target = targetOf(target);
-    this.#options = options;
+    this.#options = networkOf(target, options);
   }
 
   async call(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
     if (this.#closed) throw new UnavailableError(`The channel to ${this.#target} is closed`);
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
-    const call = new Asking(this.#options);
-    const stream = this.#connected().request(this.#headers(path, timeoutMs), call);
+    const call = new Asking(this.#options), connection = this.#connected();
+    const stream = connection.request(this.#headers(path, timeoutMs), call);
     const leave = (): void => call.fail(signal!.reason);
     signal?.addEventListener("abort", leave, { once: true });
     const timer = timeoutMs === undefined ? undefined : setTimeout(() => {
@@ -329,13 +261,27 @@ class GrpcChannel implements Channel {
       return await call.answer;
     } catch (error) {
       if (!(error instanceof Lost)) throw error;
-      throw new UnavailableError(`Cannot reach ${this.#target} for ${path}: ${error.message}`);
+      const why = connection.begun ? "" : this.#disagreement(error.message);
+      throw new UnavailableError(
+        `Cannot reach ${this.#target} for ${path}: ${error.message}${why}`,
+      );
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", leave);
       // Does nothing where all is said.
       stream.reset();
     }
+  }
+
+  /** What to think of a connection that ended before the server said anything in HTTP/2. */
+  #disagreement(message: string): string {
+    if (this.#options.tls === undefined) {
+      return NO_ANSWER.test(message)
+        ? ", as by a server that wants TLS: this call has no option tls, and its target no grpcs://"
+        : "";
+    }
+    if (NO_TLS.test(message)) return ", as by a server without TLS: this call wants it";
+    return message === LOST ? ", as by a server that wants another certificate of its callers" : "";
   }
 
   #headers(path: string, timeoutMs: number | undefined): Headers {

@@ -14,12 +14,10 @@ import {
   ENABLE_PUSH,
   END_HEADERS,
   END_STREAM,
-  frameHead,
   FrameReader,
   GOAWAY,
   HEADERS,
   INITIAL_WINDOW,
-  joined,
   MAX_FRAME,
   MAX_FRAME_TAKEN,
   PING,
@@ -27,20 +25,12 @@ import {
   PUSH,
   RESET,
   SETTINGS,
+  settingsBody,
   WINDOW_UPDATE,
+  words,
 } from "./http2_frames.ts";
-
-/** What a stream tells. */
-export interface StreamEvents {
-  /** Headers, or trailers where `isEnd`. */
-  headers(headers: ReadonlyMap<string, string>, isEnd: boolean): void;
-  /** Bytes, which are overwritten by nobody. */
-  data(bytes: Uint8Array): void;
-  /** The other end sends no more. */
-  end(): void;
-  /** The stream is lost: nothing comes any more, and nothing can be sent. */
-  lost(why: Error): void;
-}
+import { Http2Stream, type StreamEvents, type StreamOwner } from "./http2_stream.ts";
+import { CHUNK, FrameWriter } from "./http2_writer.ts";
 
 /** How a connection is run. */
 export interface ConnectionOptions {
@@ -51,7 +41,7 @@ export interface ConnectionOptions {
 }
 
 /** Reasons. */
-const NO_ERROR = 0, PROTOCOL_ERROR = 1, REFUSED = 7, CANCEL = 8;
+const NO_ERROR = 0, PROTOCOL_ERROR = 1, REFUSED = 7;
 
 /** What both ends begin with. */
 const FIRST_WINDOW = 65_535, FIRST_MAX_FRAME = 16_384;
@@ -59,57 +49,16 @@ const FIRST_WINDOW = 65_535, FIRST_MAX_FRAME = 16_384;
 const WINDOW = 16 << 20;
 /** Calls of one client at a time: RFC 9113 wants at least 100, and a step of a cluster asks for many tensors at once. */
 const MOST_STREAMS = 1024;
-/** Bytes of one write: more take longer to be copied than to be sent. */
-const CHUNK = 1 << 18;
-/** Bytes that may wait to be sent: data is sent only while there is room, what answers frames is small. */
-const MOST_UNSENT = 16 << 20;
 /** Silence after which a connection is probed. */
 const KEEP_ALIVE_MS = 30_000;
 /** Largest window that a stream may have. */
 const MOST_WINDOW = 2 ** 31 - 1;
 
-/** One stream: a call. */
-export class Http2Stream {
-  readonly id: number;
-  readonly #connection: Http2Connection;
-  events: StreamEvents | null = null;
-  /** Bytes that may be sent, and those received since the other end was last told. */
-  window: number;
-  received = 0;
-  /** Each end has sent all, or the stream is lost. */
-  sentEnd = false;
-  gotEnd = false;
-
-  /** @internal */
-  constructor(connection: Http2Connection, id: number, window: number) {
-    this.#connection = connection;
-    this.id = id;
-    this.window = window;
-  }
-
-  /** Sends headers, or trailers where `isEnd`. */
-  sendHeaders(headers: Headers, isEnd = false): void {
-    this.#connection.sendHeaders(this, headers, isEnd);
-  }
-
-  /** Sends bytes as the other end takes them. They must not change. Resolves early where the stream is lost. */
-  send(parts: readonly Uint8Array[], isEnd = false): Promise<void> {
-    return this.#connection.sendData(this, parts, isEnd);
-  }
-
-  /** Ends the call at both ends. */
-  reset(code: number = CANCEL): void {
-    this.#connection.reset(this, code);
-  }
-
-  /** True where nothing more can be sent. */
-  get isOver(): boolean {
-    return this.sentEnd || this.events === null;
-  }
-}
+/** Why calls end whose connection is gone, where nobody says more. */
+export const LOST = "the connection was lost";
 
 /** A connection. */
-export class Http2Connection {
+export class Http2Connection implements StreamOwner {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #streams = new Map<number, Http2Stream>();
@@ -121,14 +70,12 @@ export class Http2Connection {
   #firstWindow = FIRST_WINDOW;
   #maxFrame = FIRST_MAX_FRAME;
   #received = 0;
-  #out: Uint8Array[] = [];
-  #outBytes = 0;
-  #flushing = false;
-  #isFull = false;
+  readonly #writer: FrameWriter;
   #waiting: (() => void)[] = [];
   /** Why no new calls are taken, and why nothing can be sent. */
   #going: Error | null = null;
   #lost = false;
+  #begun = false;
 
   /** Over a socket that is connected or will be. */
   constructor(socket: Socket, options: ConnectionOptions) {
@@ -141,31 +88,27 @@ export class Http2Connection {
       headers: (id, block, isEnd) => this.#headers(id, block, isEnd),
       control: (frame) => this.#control(frame),
     });
+    this.#writer = new FrameWriter(socket, () => this.#wake());
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.on("data", (chunk: Uint8Array) => this.#read(chunk));
-    socket.on("drain", () => {
-      this.#isFull = false;
-      this.#wake();
-    });
     socket.on("error", (error: Error) => this.#lose(error.message));
-    socket.on("close", () => this.#lose("the connection was lost"));
-    if (!isServer) this.#write([PREFACE]);
-    const settings = [
+    socket.on("close", () => this.#lose(LOST));
+    if (!isServer) this.#writer.write([PREFACE]);
+    const settings = settingsBody([
       [ENABLE_PUSH, 0],
       [CONCURRENT_STREAMS, MOST_STREAMS],
       [INITIAL_WINDOW, WINDOW],
       [MAX_FRAME, MAX_FRAME_TAKEN],
-    ];
-    const body = new DataView(new ArrayBuffer(6 * settings.length));
-    settings.forEach(([id, value], i) => {
-      body.setUint16(6 * i, id);
-      body.setUint32(6 * i + 2, value);
-    });
-    this.#frame(SETTINGS, 0, 0, [new Uint8Array(body.buffer)]);
+    ]);
+    this.#frame(SETTINGS, 0, 0, [settings]);
     this.#grant(0, WINDOW - FIRST_WINDOW);
   }
 
+  /** True once the other end has shown that it speaks HTTP/2. */
+  get begun(): boolean {
+    return this.#begun;
+  }
   /** Number of calls on their way. */
   get open(): number {
     return this.#streams.size;
@@ -182,15 +125,12 @@ export class Http2Connection {
 
   /** Says that no new calls are taken; those on their way go on. */
   goAway(code: number = NO_ERROR): void {
-    const body = new DataView(new ArrayBuffer(8));
-    body.setUint32(0, this.#lastAccepted);
-    body.setUint32(4, code);
-    this.#frame(GOAWAY, 0, 0, [new Uint8Array(body.buffer)]);
+    this.#frame(GOAWAY, 0, 0, [words(this.#lastAccepted, code)]);
   }
 
   /** Ends it, and the calls on their way. */
   destroy(): void {
-    this.#flush();
+    this.#writer.flush();
     this.#lose("the connection was closed");
     this.#socket.destroy();
   }
@@ -218,7 +158,7 @@ export class Http2Connection {
     let left = parts.reduce((n, p) => n + p.length, 0), i = 0, at = 0;
     while (left > 0 && !stream.isOver) {
       const room = Math.min(this.#maxFrame, CHUNK, this.#window, stream.window);
-      if (room <= 0 || this.#isFull) {
+      if (room <= 0 || this.#writer.isFull) {
         await new Promise<void>((resolve) => this.#waiting.push(resolve));
         continue;
       }
@@ -238,7 +178,6 @@ export class Http2Connection {
       stream.window -= n;
       left -= n;
       this.#frame(DATA, isEnd && left === 0 ? END_STREAM : 0, stream.id, bytes);
-      if (this.#outBytes >= CHUNK) this.#flush();
     }
     if (!isEnd || stream.isOver) return;
     if (parts.every((p) => p.length === 0)) this.#frame(DATA, END_STREAM, stream.id, []);
@@ -253,9 +192,7 @@ export class Http2Connection {
   }
 
   #sendReset(id: number, code: number): void {
-    const body = new DataView(new ArrayBuffer(4));
-    body.setUint32(0, code);
-    this.#frame(RESET, 0, id, [new Uint8Array(body.buffer)]);
+    this.#frame(RESET, 0, id, [words(code)]);
   }
 
   #add(id: number, events: StreamEvents | null): Http2Stream {
@@ -305,47 +242,18 @@ export class Http2Connection {
   #fail(why: string): void {
     if (this.#lost) return;
     this.goAway(PROTOCOL_ERROR);
-    this.#flush();
+    this.#writer.flush();
     this.#lose(why);
     this.#socket.destroy();
   }
 
-  // Writing: frames of one turn of the event loop are one write.
-
-  #frame(kind: number, flags: number, stream: number, parts: readonly Uint8Array[]): void {
-    const length = parts.reduce((n, p) => n + p.length, 0);
-    this.#write([frameHead({ kind, flags, id: stream }, length), ...parts]);
-  }
-
-  #write(parts: readonly Uint8Array[]): void {
-    for (const part of parts) {
-      this.#out.push(part);
-      this.#outBytes += part.length;
-    }
-    if (this.#flushing) return;
-    this.#flushing = true;
-    queueMicrotask(() => {
-      this.#flushing = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    const parts = this.#out;
-    if (parts.length === 0) return;
-    this.#out = [];
-    this.#outBytes = 0;
-    if (this.#socket.destroyed) return;
-    for (const part of joined(parts)) if (!this.#socket.write(part)) this.#isFull = true;
-    // Who asks without end and never reads is left.
-    if (this.#socket.writableLength > MOST_UNSENT) this.#socket.destroy();
+  #frame(kind: number, flags: number, id: number, parts: readonly Uint8Array[]): void {
+    this.#writer.frame({ kind, flags, id }, parts);
   }
 
   /** Lets the other end send more. */
   #grant(stream: number, bytes: number): void {
-    const body = new DataView(new ArrayBuffer(4));
-    body.setUint32(0, bytes);
-    this.#frame(WINDOW_UPDATE, 0, stream, [new Uint8Array(body.buffer)]);
+    this.#frame(WINDOW_UPDATE, 0, stream, [words(bytes)]);
   }
 
   #read(chunk: Uint8Array): void {
@@ -383,6 +291,7 @@ export class Http2Connection {
       case RESET:
         return this.#lostStream(id, `the call was ended by the other end (${view.getUint32(0)})`);
       case SETTINGS:
+        this.#begun = true;
         if (flags & ACK) return;
         for (let at = 0; at + 6 <= body.length; at += 6) {
           this.#setting(view.getUint16(at), view.getUint32(at + 2));

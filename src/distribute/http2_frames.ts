@@ -63,6 +63,23 @@ export function frameHead({ kind, flags, id }: FrameHead, length: number): Uint8
   return head;
 }
 
+/** Numbers of 32 bits as the body of a frame. */
+export function words(...values: readonly number[]): Uint8Array {
+  const body = new DataView(new ArrayBuffer(4 * values.length));
+  values.forEach((value, i) => body.setUint32(4 * i, value));
+  return new Uint8Array(body.buffer);
+}
+
+/** The body of a frame of settings. */
+export function settingsBody(settings: readonly (readonly [number, number])[]): Uint8Array {
+  const body = new DataView(new ArrayBuffer(6 * settings.length));
+  settings.forEach(([id, value], i) => {
+    body.setUint16(6 * i, id);
+    body.setUint32(6 * i + 2, value);
+  });
+  return new Uint8Array(body.buffer);
+}
+
 /** Takes the bytes of a connection apart: those of DATA frames go on as they come, other frames when they are whole. */
 export class FrameReader {
   readonly #sink: FrameSink;

@@ -24,7 +24,8 @@ export interface RemoteTargetOptions extends TransportOptions {
 
 /**
  * A place where sessions run: a task of a cluster of TensorFlow's servers or ours, for `new tf.Session({ graph, target })`. A text
- * `"grpc://host:port"` there means the same without options.
+ * `"grpc://host:port"` there means the same without options, and `"grpcs://host:port"` TLS with a server whose certificate an authority of
+ * the platform signed.
  *
  * What TensorFlow has ops for runs there, variables included; functions of this program run here, between steps: what they read comes
  * home in one step, what they return goes there with the next. A script whose node asks for a task (`tf.device("/job:script/task:0", …)`)
@@ -52,7 +53,7 @@ export function remoteTarget(
     }));
 }
 
-registerTarget("grpc", (address) => remoteTarget(address));
+for (const scheme of ["grpc", "grpcs"]) registerTarget(scheme, (address) => remoteTarget(address));
 
 interface RemoteSessionOptions {
   readonly channel: Channel;

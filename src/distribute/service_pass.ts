@@ -24,7 +24,7 @@ import { graphDefMessage } from "../tf/to_message.ts";
 import { elementOf } from "./element_wire.ts";
 import { grpcTransport } from "./grpc_transport.ts";
 import { call } from "./rpc.ts";
-import type { Channel, Transport } from "./transport.ts";
+import { type Channel, networkOf, type Transport } from "./transport.ts";
 
 const POLICIES: Readonly<Record<ProcessingMode, Policy>> = {
   parallel_epochs: Policy.OFF,
@@ -123,9 +123,10 @@ export class ServicePass implements Elements {
   /** Asks nobody yet. */
   constructor(reading: Reading) {
     this.#reading = reading;
-    this.#options = reading.options;
+    const { service } = reading.options;
+    this.#options = networkOf(service, reading.options);
     this.#transport = reading.options.transport ?? grpcTransport;
-    this.#dispatcher = this.#transport.connect(reading.options.service, reading.options);
+    this.#dispatcher = this.#transport.connect(service, this.#options);
     reading.signal.addEventListener("abort", this.#leave, { once: true });
   }
 

@@ -21,6 +21,8 @@ import {
   UnknownError,
 } from "../core/errors.ts";
 
+import type { TransportOptions } from "../core/network.ts";
+
 export type {
   CallOptions,
   Channel,
@@ -71,7 +73,18 @@ export function sameSecret(wanted: string, given: string): boolean {
   return different === 0;
 }
 
-/** `host:port` of a target, which may begin with `grpc://`. */
+/** `host:port` of a target, which may begin with `grpc://` or `grpcs://`. */
 export function targetOf(target: string): string {
-  return target.replace(/^grpc:\/\//, "").replace(/\/+$/, "");
+  return target.replace(/^grpcs?:\/\//, "").replace(/\/+$/, "");
+}
+
+/** The target of who listens at an address. */
+export function targetAt(address: string, { tls }: TransportOptions): string {
+  return `${tls === undefined ? "grpc" : "grpcs"}://${address}`;
+}
+
+/** How a target is reached: `grpcs://` asks for TLS. */
+export function networkOf<T extends TransportOptions>(target: string, options: T): T {
+  const asks = options.tls === undefined && target.startsWith("grpcs://");
+  return asks ? { ...options, tls: {} } : options;
 }

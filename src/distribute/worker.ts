@@ -10,11 +10,18 @@ import { arrayOf } from "./element_wire.ts";
 import { grpcTransport } from "./grpc_transport.ts";
 import { call, serviceOf } from "./rpc.ts";
 import { Task, type TaskHost } from "./task.ts";
-import type { Channel, Handler, Listener, Transport, TransportOptions } from "./transport.ts";
+import {
+  type Channel,
+  type Handler,
+  type Listener,
+  networkOf,
+  type Transport,
+  type TransportOptions,
+} from "./transport.ts";
 
 /** Options of {@linkcode DataServiceWorker}. */
 export interface DataServiceWorkerOptions extends TransportOptions {
-  /** Where the dispatcher is: `grpc://host:port`. */
+  /** Where the dispatcher is: `grpc://host:port`, or `grpcs://host:port` with TLS. */
   readonly dispatcher: string;
   /** Where to answer, and what clients call it. Default 127.0.0.1: nobody else on the network reaches it. */
   readonly host?: string;
@@ -101,8 +108,9 @@ export class DataServiceWorker implements AsyncDisposable {
   /** Answers, and joins the dispatcher. Rejects with `UnavailableError` where the port is taken or there is no dispatcher. */
   async start(): Promise<void> {
     const { host = "127.0.0.1", port = 0, dispatcher, transport = grpcTransport } = this.#options;
-    this.#listener = await transport.listen({ host, port }, this.#service(), this.#options);
-    this.#dispatcher = transport.connect(dispatcher, this.#options);
+    const network = networkOf(dispatcher, this.#options);
+    this.#listener = await transport.listen({ host, port }, this.#service(), network);
+    this.#dispatcher = transport.connect(dispatcher, network);
     try {
       await this.#heartbeat();
     } catch (error) {

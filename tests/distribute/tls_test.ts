@@ -6,8 +6,11 @@ import {
   DataServiceDispatcher,
   DataServiceWorker,
   grpcTransport,
+  remoteTarget,
+  Server,
   type TlsOptions,
 } from "@weft/weft/distribute";
+import { freePort } from "./cluster.ts";
 
 const { errors } = tf;
 const HOST = { host: "127.0.0.1", port: 0 };
@@ -58,14 +61,10 @@ const REFUSED: Readonly<
   "another authority": [SERVER, { ca: pem("other_ca.pem") }, "certificate"],
   "a certificate that has expired": [{ cert: pem("expired.pem"), key }, TRUSTS, "expired"],
   "a certificate of another host": [{ cert: pem("elsewhere.pem"), key }, TRUSTS, "altnames"],
-  "a server without TLS": [undefined, TRUSTS, "Cannot reach"],
-  "a caller without TLS": [SERVER, undefined, "Cannot reach"],
-  "a caller without a certificate": [ASKS, TRUSTS, "Cannot reach"],
-  "a caller of another authority": [
-    ASKS,
-    { ca, cert: pem("other_client.pem"), key },
-    "Cannot reach",
-  ],
+  "a server without TLS": [undefined, TRUSTS, "as by a server without TLS"],
+  "a caller without TLS": [SERVER, undefined, "as by a server that wants TLS"],
+  "a caller without a certificate": [ASKS, TRUSTS, "ertificate"],
+  "a caller of another authority": [ASKS, { ca, cert: pem("other_client.pem"), key }, "ertificate"],
 };
 for (const [name, [server, caller, text]] of Object.entries(REFUSED)) {
   Deno.test(`a call over TLS is refused by ${name}`, async () => {
@@ -102,8 +101,64 @@ Deno.test("a whole data service runs over TLS with a secret, and nobody joins it
       "shared secret",
     );
   }
+  const { secret } = guarded, plain = { dispatcher: dispatcher.target.replace("grpcs", "grpc") };
+  const start = (more: object) => new DataServiceWorker({ ...options, secret, ...more }).start();
+  await assertRejects(() => start({}), errors.ValueError, "cert and key");
+  await assertRejects(() => start(plain), errors.UnavailableError, "wants TLS");
+});
+
+Deno.test("tasks of a cluster reach each other over TLS, and so do sessions", async () => {
+  const guarded = { tls: ASKS, secret: "open sesame" },
+    ports = [await freePort(grpcTransport), await freePort(grpcTransport)];
+  const cluster = { worker: [`127.0.0.1:${ports[0]}`], ps: [`127.0.0.1:${ports[1]}`] };
+  await using worker = new Server({ cluster, job: "worker", ...guarded });
+  await using ps = new Server({ cluster, job: "ps", ...guarded });
+  await worker.start();
+  await ps.start();
+  assertEquals(worker.target, `grpcs://${cluster.worker[0]}`);
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() => {
+    const x = tf.device("/job:ps/task:0", () => tf.add(tf.placeholder("float32", [], "x"), 1));
+    return tf.device("/job:worker/task:0", () => tf.mul(x, 2));
+  });
+  const run = async (target: string | tf.SessionTarget): Promise<unknown> => {
+    await using session = new tf.Session({ graph, target });
+    return await session.run(y, { feeds: { "x:0": 3 } });
+  };
+  assertEquals(await run(remoteTarget(worker.target, guarded)), 8);
+  const refused: readonly (readonly [string | tf.SessionTarget, string])[] = [
+    // The platform does not know who signed.
+    [worker.target, "certificate"],
+    [worker.target.replace("grpcs", "grpc"), "wants TLS"],
+    [remoteTarget(worker.target, { ...guarded, tls: TRUSTS }), "ertificate"],
+  ];
+  for (const [target, text] of refused) {
+    await assertRejects(() => run(target), errors.UnavailableError, text);
+  }
+  const { tls } = guarded;
   await assertRejects(
-    () => new DataServiceWorker({ ...options, secret: guarded.secret }).start(),
-    errors.UnavailableError,
+    () => run(remoteTarget(worker.target, { tls })),
+    errors.UnauthenticatedError,
+    "shared secret",
   );
+});
+
+Deno.test("grpcs:// trusts the authorities of the platform", async () => {
+  await using server = new Server({ cluster: { worker: ["127.0.0.1:0"] }, tls: SERVER });
+  await server.start();
+  const ca = new URL("fixtures/tls/ca.pem", import.meta.url).pathname;
+  const program = `
+    import * as tf from "@weft/weft";
+    import "@weft/weft/distribute";
+    const graph = new tf.Graph(), y = graph.asDefault(() => tf.add(tf.constant(1), 2));
+    await using session = new tf.Session({ graph, target: "${server.target}" });
+    console.log(await session.run(y));`;
+  const map = new URL("../npm_only/import_map.json", import.meta.url).href;
+  const flags = ["--no-lock", "--no-check", "--import-map", map, `--cert=${ca}`, "--ext=ts"];
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", ...flags, program],
+    env: { WEFT_DEVICE: "cpu" },
+  }).output();
+  const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+  assertEquals(text(stdout).trim(), "3", text(stderr));
 });

@@ -7,7 +7,13 @@ import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import { ready } from "../../runtime/devices.ts";
 import { grpcTransport } from "../grpc_transport.ts";
 import { MemoryTransport } from "../memory_transport.ts";
-import type { Handler, Listener, Transport } from "../transport.ts";
+import {
+  type Handler,
+  type Listener,
+  targetAt,
+  type TlsOptions,
+  type Transport,
+} from "../transport.ts";
 import {
   addressOf,
   type ClusterSpec,
@@ -39,6 +45,8 @@ export interface ServerOptions {
   readonly maxMessageBytes?: number;
   /** Text that callers must know: where all of them are ours, as TensorFlow's know none. */
   readonly secret?: string;
+  /** Encrypts what goes between tasks and clients of ours: TensorFlow's tasks know no TLS. Tasks show each other this certificate. */
+  readonly tls?: TlsOptions;
   /** The network. Default gRPC. */
   readonly transport?: Transport;
 }
@@ -53,6 +61,7 @@ const checkOptions = optionCheck<ServerOptions>("Server", {
   device: true,
   maxMessageBytes: true,
   secret: true,
+  tls: true,
   transport: true,
 });
 
@@ -127,9 +136,9 @@ export class Server implements AsyncDisposable {
     return server;
   }
 
-  /** `grpc://host:port`, for sessions; empty while it does not run. */
+  /** `grpc://host:port`, or `grpcs://host:port` with TLS, for sessions; empty while it does not run. */
   get target(): string {
-    return this.#running === null ? "" : `grpc://${this.#running.listener.address}`;
+    return this.#running === null ? "" : targetAt(this.#running.listener.address, this.#options);
   }
 
   /** The network that reaches it. */

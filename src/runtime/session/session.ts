@@ -71,7 +71,7 @@ export interface SessionOptions {
   readonly graph?: Graph | GraphLike | undefined;
   /** False: an op that cannot run on the device asked for is an error. Default true. */
   readonly allowSoftPlacement?: boolean;
-  /** Who runs the graph, as `"grpc://host:port"`; empty, the default, for this process. */
+  /** Who runs the graph, as `"grpc://host:port"`, or `"grpcs://host:port"` with TLS; empty, the default, for this process. */
   readonly target?: string | SessionTarget;
 }
 

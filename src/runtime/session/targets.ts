@@ -69,6 +69,6 @@ export function openTarget(
   throw new NotFoundError(
     `No session factory registered for the given session options: {target: ${
       JSON.stringify(target)
-    }}: import "@weft/weft/distribute" for targets that begin with grpc://, or leave target out to run in this process`,
+    }}: import "@weft/weft/distribute" for targets that begin with grpc:// or grpcs://, or leave target out to run in this process`,
   );
 }
