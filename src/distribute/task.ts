@@ -10,11 +10,13 @@ import { type Elements, Failure } from "../data/source.ts";
 import { graphDefOf } from "../tf/from_message.ts";
 import {
   type DatasetDef,
+  type GetElementRequest,
   ProcessingModeDef_ShardingPolicy as Policy,
   type TaskDef,
 } from "../tf/proto/data_service_pb.ts";
 import { type AnyDataset, buildDataset, type BuiltDataset, type Splits } from "./dataset_graph.ts";
 import { elementParts } from "./element_wire.ts";
+import { Rounds } from "./rounds.ts";
 import type { Parts } from "./transport.ts";
 
 /** Elements that are ready before they are asked for: the next is computed while one is sent. */
@@ -32,8 +34,8 @@ export interface TaskHost {
   readonly allowOps: readonly string[] | undefined;
 }
 
-/** What there is to send: an element, or null at the end. */
-export type Answer = Parts | null;
+/** What there is to send: an element, or why there is none now or ever. */
+export type Answer = Parts | { readonly endOfSequence: true } | { readonly skipTask: true };
 
 /** One task. */
 export class Task {
@@ -42,6 +44,8 @@ export class Task {
   readonly #host: TaskHost;
   readonly #built: Promise<BuiltDataset>;
   readonly #stop = new AbortController();
+  /** Where consumers read together. */
+  readonly #rounds: Rounds<Parts> | null;
   #elements: Elements | null = null;
   /** Those who ask are answered one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -54,6 +58,8 @@ export class Task {
     this.def = def;
     this.#host = host;
     this.#built = this.#build();
+    const consumers = Number(def.numConsumers);
+    this.#rounds = consumers === 0 ? null : new Rounds(consumers, () => this.#next());
     // Why it cannot run is told to whoever asks for an element.
     this.#built.catch(() => {});
   }
@@ -63,27 +69,38 @@ export class Task {
     return this.#done;
   }
 
-  /** The next element. Rejects once with the error of what could not be computed, which ends the task. */
-  next(): Promise<Answer> {
+  /** The next element. Rejects once with the error of what could not be computed, which ends the task; where consumers read together, always. */
+  async next(request: GetElementRequest): Promise<Answer> {
+    if (this.#rounds !== null) {
+      return await this.#rounds.next({
+        consumer: Number(request.consumerIndex),
+        round: Number(request.roundIndex),
+        skippedPreviousRound: request.skippedPreviousRound,
+        allowSkip: request.allowSkip,
+      }) ?? { skipTask: true };
+    }
     const answer = this.#turn.then(() => this.#next());
     this.#turn = answer.catch(() => {});
-    return answer;
+    return await answer ?? { endOfSequence: true };
   }
 
   /** Ends the pass. */
   async stop(): Promise<void> {
-    this.#stop.abort(new FailedPreconditionError(`Task ${this.id} was deleted`));
+    const why = new FailedPreconditionError(`Task ${this.id} was deleted`);
+    this.#stop.abort(why);
+    this.#rounds?.end(why);
     this.#done = true;
     await this.#elements?.close();
   }
 
-  async #next(): Promise<Answer> {
+  async #next(): Promise<Parts | null> {
     if (this.#done) return null;
     try {
       const { dataset, compressed } = await this.#built;
       const { signal } = this.#stop;
       // Elements are sent as they are: nobody writes to them.
-      this.#elements ??= dataset.prefetch(AHEAD).source.open(wholePass(signal));
+      const ahead = Math.max(AHEAD, Number(this.def.numConsumers));
+      this.#elements ??= dataset.prefetch(ahead).source.open(wholePass(signal));
       const item = await this.#elements.next();
       signal.throwIfAborted();
       if (item instanceof Failure) throw item.error;
@@ -150,11 +167,6 @@ function cut(
 
 /** Says by name what tasks cannot ask of this worker. */
 function refuse(def: TaskDef): void {
-  if (def.numConsumers > 0n) {
-    throw new UnimplementedError(
-      `Cannot do coordinated reads (num_consumers=${def.numConsumers}): this worker serves who asks first`,
-    );
-  }
   if (def.useCrossTrainerCache) {
     throw new UnimplementedError("Cannot share elements between trainers (cross_trainer_cache)");
   }

@@ -143,11 +143,8 @@ export class DataServiceWorker implements AsyncDisposable {
         if (task !== undefined) this.#add(task);
         return {};
       },
-      getElement: async ({ taskId }) => {
-        const task = this.#tasks.get(taskId);
-        if (task === undefined) return this.#without(taskId);
-        return await task.next() ?? { endOfSequence: true };
-      },
+      getElement: (request) =>
+        this.#tasks.get(request.taskId)?.next(request) ?? this.#without(request.taskId),
       getWorkerTasks: () => ({
         tasks: [...this.#tasks.values()].map(({ def }) => ({
           workerAddress: this.address,

@@ -1,10 +1,12 @@
 """TensorFlow's side of tensorflow_test.ts: a dispatcher, and a client that reads the pipelines it is told to.
 
-A line of standard input is a pipeline, a processing mode and a compression; the answer is a line of JSON.
+A line of standard input is a pipeline, a processing mode and a compression, or a pipeline, "together", a number of consumers and
+how many elements each reads; the answer is a line of JSON.
 """
 
 import json
 import sys
+import threading
 
 import tensorflow as tf
 
@@ -25,6 +27,8 @@ PIPELINES = {
     "large": lambda: RANGE(4).map(lambda i: tf.fill([25_000_000], tf.cast(i, tf.float32))),
     "leave": lambda: RANGE(100_000).map(script("test.square@1", tf.int64)),
     "boom": lambda: RANGE(10).map(script("test.boom@1", tf.int64)),
+    "pairs": lambda: RANGE(40).map(script("test.same@1", tf.int64)).repeat(),
+    "ends": lambda: RANGE(3),
     "nobody": lambda: RANGE(10).map(script("test.nobody@1", tf.int64)),
 }
 
@@ -54,6 +58,26 @@ def read(name, mode, compression, target):
         return {"error": type(e).__name__, "text": str(e)}
 
 
+def together(name, consumers, count, target):
+    """What each of several consumers reads, all at once, of a job in which they read together."""
+    read, errors = [[] for _ in range(consumers)], []
+
+    def consume(index):
+        dataset = PIPELINES[name]().apply(service.distribute(
+            "parallel_epochs", target, job_name=f"together_{name}", consumer_index=index, num_consumers=consumers))
+        try:
+            read[index] = [plain(name, x) for x in dataset.take(count).as_numpy_iterator()]
+        except tf.errors.OpError as e:
+            errors.append([type(e).__name__, str(e)])
+
+    threads = [threading.Thread(target=consume, args=[i]) for i in range(consumers)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return {"read": read, "errors": errors}
+
+
 def main():
     dispatcher = service.DispatchServer(service.DispatcherConfig(port=0, protocol="grpc"))
     address = dispatcher.target.split("://")[1]
@@ -63,8 +87,11 @@ def main():
     ]
     say({"target": dispatcher.target})
     for line in sys.stdin:
-        name, mode, compression = line.split()
-        say(read(name, mode, compression, dispatcher.target))
+        name, mode, *more = line.split()
+        if mode == "together":
+            say(together(name, *map(int, more), dispatcher.target))
+        else:
+            say(read(name, mode, *more, dispatcher.target))
     del workers
 
 

@@ -16,6 +16,7 @@ const numbers = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 const rising = (a: number, b: number): number => a - b;
 const scripts = {
   "test.square@1": square,
+  "test.same@1": (x: tf.NdArray) => x,
   "test.angle@1": (x: tf.NdArray) => `<${x.text()}>`,
   "test.boom@1": (x: tf.NdArray) => {
     if (x.item() === 5n) throw new RangeError("no fives — ever");
@@ -58,6 +59,24 @@ Deno.test({
     await t.step("large tensors, as many bytes as were made", async () => {
       const { elements } = await python.ask("large", "distributed_epoch", "none");
       assertEquals(elements.sort(rising), [0, 1, 2, 3].map((i) => i * 25_000_000));
+    });
+    await t.step("consumers that read together have the elements of each round", async () => {
+      const { read, errors } = await python.ask("pairs", "together", "2", "60");
+      assertEquals(errors, []);
+      const [first, second] = read as number[][];
+      assertEquals(first.length, 60);
+      assertEquals(second, first.map((x) => x + 1));
+      assertEquals(first.filter((x) => x % 2 !== 0), []);
+      // Both workers give all elements, over and over.
+      assertEquals(new Set(first).size, 20);
+    });
+    await t.step("consumers that read together hear of an end", async () => {
+      const { errors } = await python.ask("ends", "together", "2", "5");
+      assertEquals(errors.map(([name]: string[]) => name), [
+        "FailedPreconditionError",
+        "FailedPreconditionError",
+      ]);
+      assertStringIncludes(errors[0][1], "the dataset must be infinite");
     });
     await t.step("the error of a body has its class and text in Python", async () => {
       const { error, text } = await python.ask("boom", "distributed_epoch", "auto");
