@@ -47,6 +47,9 @@ function log(file: string, ...words: readonly unknown[]): void {
 class Killable {
   readonly #command: Deno.Command;
   #child: Deno.ChildProcess;
+  #ready: Promise<boolean>;
+  /** True from when it says so. */
+  isReady = false;
 
   constructor(command: string, args: readonly string[]) {
     this.#command = new Deno.Command(command, {
@@ -56,6 +59,15 @@ class Killable {
       stderr: "inherit",
     });
     this.#child = this.#command.spawn();
+    this.#ready = this.#hear();
+  }
+
+  async #hear(): Promise<boolean> {
+    const child = this.#child, reader = child.stdout.getReader();
+    const { done } = await reader.read();
+    reader.releaseLock();
+    if (child === this.#child) this.isReady = !done;
+    return !done;
   }
 
   /** A process of this program. */
@@ -74,21 +86,21 @@ class Killable {
 
   /** Resolves when it says that it is there. */
   async ready(): Promise<void> {
-    const reader = this.#child.stdout.getReader();
-    const { done } = await reader.read();
-    reader.releaseLock();
-    if (done) throw new Error("A process ended before it was ready");
+    if (!await this.#ready) throw new Error("A process ended before it was ready");
   }
 
   async kill(): Promise<void> {
+    this.isReady = false;
     this.#child.kill("SIGKILL");
     await this.#child.status;
-    await this.#child.stdout.cancel().catch(() => {});
+    await this.#ready;
+    await this.#child.stdout.cancel();
   }
 
   async restart(): Promise<void> {
     await this.kill();
     this.#child = this.#command.spawn();
+    this.#ready = this.#hear();
   }
 }
 
@@ -182,13 +194,19 @@ async function dispatcher(): Promise<void> {
   console.log("ready");
 }
 
-/** Kills one after the other, until it is stopped. Returns how many. */
+/**
+ * Kills one after the other, until it is stopped. Returns how many. One that is not back yet has its turn when it is: on a busy machine
+ * processes start more slowly than they would be killed, and nothing would ever be computed.
+ */
 function killing(processes: readonly Killable[], everyMs: number): () => Promise<number> {
-  let kills = 0, last: Promise<unknown> = Promise.resolve();
+  let kills = 0, next = 0, last: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
-    const index = kills++ % processes.length, victim = processes[index]!;
+    const index = next % processes.length, victim = processes[index]!;
+    if (!victim.isReady) return log("run", "waits", index);
     log("run", "kill", index);
-    last = last.then(() => victim.restart());
+    kills++;
+    next++;
+    last = Promise.all([last, victim.restart()]);
   }, everyMs);
   return async () => {
     clearInterval(timer);

@@ -140,6 +140,25 @@ def variables(target, device):
             return plain([*first, *s.run([v, w, loss])])
 
 
+def isolated(target, device):
+    """A variable in two sessions that share no state: the first reads 5 before and after the second, which has none and then its own."""
+    config = v1.ConfigProto(isolate_session_state=True, share_cluster_devices_in_session=True)
+    with tf.Graph().as_default():
+        with tf.device(device):
+            v = v1.get_variable("alone", initializer=1.0, use_resource=True)
+        with v1.Session(target, config=config) as a, v1.Session(target, config=config) as b:
+            a.run(v.initializer)
+            a.run(v.assign(5.0))
+            first = a.run(v.read_value())
+            try:
+                b.run(v.read_value())
+                unset = "set"
+            except tf.errors.FailedPreconditionError:
+                unset = "unset"
+            b.run(v.initializer)
+            return plain([first, b.run(v.read_value()), a.run(v.read_value())]) + [unset]
+
+
 def grown(target):
     with tf.Graph().as_default(), session(target) as s:
         x = v1.placeholder(tf.float32, [])
@@ -179,7 +198,7 @@ def seconds(target, steps):
         return 1000 * float(np.median(times))
 
 
-CASES = {f.__name__: f for f in (run, dtypes, large, fed, late, devices, variables, grown, partial, unfed, read, seconds)}
+CASES = {f.__name__: f for f in (run, dtypes, large, fed, late, devices, variables, isolated, grown, partial, unfed, read, seconds)}
 
 
 def main():

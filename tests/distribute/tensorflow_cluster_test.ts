@@ -82,6 +82,15 @@ Deno.test({
       const { value } = await python.ask("variables", target, "/job:script/task:0");
       close(value, [...TRAINED, ...TRAINED]);
     });
+    await t.step("sessions that want it have variables of their own here", async () => {
+      const { value } = await python.ask("isolated", target, "/job:script/task:0");
+      assertEquals(value, [5, 1, 5, "unset"]);
+    });
+    await t.step("sessions on several tasks of a master of ours cannot want that", async () => {
+      const answer = await python.ask("isolated", server.target, "/job:worker/task:0");
+      assertEquals(answer.error, "UnimplementedError");
+      assertStringIncludes(answer.text, "isolate the state");
+    });
     await t.step("our devices are listed", async () => {
       const { value } = await python.ask("devices", target);
       assert(
@@ -204,6 +213,10 @@ Deno.test({
     await t.step("variables of both kinds are trained, and outlive their session", async () => {
       const { value } = await python.ask("variables", target, "/job:worker/task:0");
       close(value, [...TRAINED, ...TRAINED]);
+    });
+    await t.step("sessions that want it have variables of their own", async () => {
+      const { value } = await python.ask("isolated", target, "/job:worker/task:0");
+      assertEquals(value, [5, 1, 5, "unset"]);
     });
     await t.step("graphs grow, and callables run", async () => {
       assertEquals(await python.ask("grown", target), { value: [2, 5, 4, 36] });
