@@ -2,16 +2,20 @@
 //
 //   deno task bench soak faults [--runs 20] [--elements 100000] [--batch 20] [--workers 3] [--kill-ms 1000] [--tensorflow] [--log FOLDER]
 //   deno task bench soak training [--minutes 30] [--workers 2] [--kill-ms 5000]
+//   deno task bench soak parallel [--steps 400] [--rounds 1]
 //
 // `faults` reads an epoch whose elements each come from one worker, kills a worker with SIGKILL every --kill-ms and starts it anew: the
 // epoch must end, and no element may come twice. With --log each run leaves a file of what was killed and read, and each worker one of
-// what it computed, in milliseconds of the clock: rows that are nowhere were lost on the way from the dispatcher. `training` trains a network from such a service, whose workers and dispatcher are
-// killed in turn: its memory must stay flat. The dispatcher is ours, with a journal; with --tensorflow it is TensorFlow's, of the
-// Python that WEFT_TENSORFLOW_PYTHON names. It takes long and is no part of continuous integration.
+// what it computed, in milliseconds of the clock: rows that are nowhere were lost on the way from the dispatcher. `training` trains a
+// network from such a service, whose workers and dispatcher are killed in turn: its memory must stay flat. The dispatcher is ours, with
+// a journal; with --tensorflow it is TensorFlow's, of the Python that WEFT_TENSORFLOW_PYTHON names. `parallel` trains by several
+// processes, see soak_parallel.ts. It takes long and is no part of continuous integration.
 
 import { parseArgs } from "node:util";
 import * as tf from "@weft/weft";
 import { DataServiceDispatcher, DataServiceWorker } from "@weft/weft/distribute";
+import { freePort, Killable, killing } from "./killable.ts";
+import { parallel } from "./soak_parallel.ts";
 
 const SCRIPT = "weft.soak.square@1";
 /** Rows that a worker may hold when it dies: those that are ready, one being computed, one being sent, one split on its way. */
@@ -25,6 +29,8 @@ const { values: options, positionals: [command = ""] } = parseArgs({
     elements: { type: "string", default: "100000" },
     batch: { type: "string", default: "20" },
     minutes: { type: "string", default: "30" },
+    steps: { type: "string", default: "400" },
+    rounds: { type: "string", default: "1" },
     workers: { type: "string" },
     "kill-ms": { type: "string" },
     tensorflow: { type: "boolean", default: false },
@@ -43,74 +49,8 @@ function log(file: string, ...words: readonly unknown[]): void {
   Deno.writeTextFileSync(`${options.log}/${file}.log`, line, { append: true });
 }
 
-/** A process that is killed and started anew, at the same port. */
-class Killable {
-  readonly #command: Deno.Command;
-  #child: Deno.ChildProcess;
-  #ready: Promise<boolean>;
-  /** True from when it says so. */
-  isReady = false;
-
-  constructor(command: string, args: readonly string[]) {
-    this.#command = new Deno.Command(command, {
-      args: [...args],
-      env: { CUDA_VISIBLE_DEVICES: "", TF_CPP_MIN_LOG_LEVEL: "3" },
-      stdout: "piped",
-      stderr: "inherit",
-    });
-    this.#child = this.#command.spawn();
-    this.#ready = this.#hear();
-  }
-
-  async #hear(): Promise<boolean> {
-    const child = this.#child, reader = child.stdout.getReader();
-    const { done } = await reader.read();
-    reader.releaseLock();
-    if (child === this.#child) this.isReady = !done;
-    return !done;
-  }
-
-  /** A process of this program. */
-  static role(...args: string[]): Killable {
-    const config = new URL("../tests/npm_only/import_map.json", import.meta.url).pathname;
-    const flags = [
-      "run",
-      "-A",
-      "--quiet",
-      "--no-check",
-      `--import-map=${config}`,
-      import.meta.filename!,
-    ];
-    return new Killable(Deno.execPath(), [...flags, ...args]);
-  }
-
-  /** Resolves when it says that it is there. */
-  async ready(): Promise<void> {
-    if (!await this.#ready) throw new Error("A process ended before it was ready");
-  }
-
-  async kill(): Promise<void> {
-    this.isReady = false;
-    this.#child.kill("SIGKILL");
-    await this.#child.status;
-    await this.#ready;
-    await this.#child.stdout.cancel();
-  }
-
-  async restart(): Promise<void> {
-    await this.kill();
-    this.#child = this.#command.spawn();
-    this.#ready = this.#hear();
-  }
-}
-
-/** A port that nobody has now. */
-function freePort(): string {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return String(port);
-}
+/** A process of this program. */
+const role = (...args: string[]): Killable => Killable.program(import.meta.filename!, ...args);
 
 /** A dispatcher and workers in processes of their own. */
 class Service implements AsyncDisposable {
@@ -130,11 +70,11 @@ class Service implements AsyncDisposable {
         port,
         this.#folder,
       ])
-      : Killable.role("dispatcher", `--port=${port}`, `--work-dir=${this.#folder}`);
+      : role("dispatcher", `--port=${port}`, `--work-dir=${this.#folder}`);
     this.workers = Array.from(
       { length: count },
       () =>
-        Killable.role(
+        role(
           "worker",
           `--dispatcher=${this.target}`,
           `--port=${freePort()}`,
@@ -194,27 +134,6 @@ async function dispatcher(): Promise<void> {
   console.log("ready");
 }
 
-/**
- * Kills one after the other, until it is stopped. Returns how many. One that is not back yet has its turn when it is: on a busy machine
- * processes start more slowly than they would be killed, and nothing would ever be computed.
- */
-function killing(processes: readonly Killable[], everyMs: number): () => Promise<number> {
-  let kills = 0, next = 0, last: Promise<unknown> = Promise.resolve();
-  const timer = setInterval(() => {
-    const index = next % processes.length, victim = processes[index]!;
-    if (!victim.isReady) return log("run", "waits", index);
-    log("run", "kill", index);
-    kills++;
-    next++;
-    last = Promise.all([last, victim.restart()]);
-  }, everyMs);
-  return async () => {
-    clearInterval(timer);
-    await last;
-    return kills;
-  };
-}
-
 async function faults(): Promise<number> {
   const runs = Number(options.runs), elements = Number(options.elements);
   const batch = Number(options.batch);
@@ -225,7 +144,10 @@ async function faults(): Promise<number> {
     await service.ready();
     log("run", "run", run, service.target);
     const started = performance.now(), seen = new Uint8Array(elements);
-    const stop = killing(service.workers, Number(options["kill-ms"] ?? 1000));
+    const stop = killing(service.workers, {
+      everyMs: Number(options["kill-ms"] ?? 1000),
+      log: (...what) => log("run", ...what),
+    });
     // Numbers travel in rows: a row is what a worker is given, and what is lost with it.
     const squares = tf.data.range(elements / batch, { dtype: "int64" })
       .map((i) => tf.add(tf.mul(i, tf.tensor([BigInt(batch)], [1], "int64")), numbers))
@@ -305,7 +227,7 @@ async function training(): Promise<number> {
   );
   const stop = killing(
     [...service.workers, service.dispatcher],
-    Number(options["kill-ms"] ?? 5000),
+    { everyMs: Number(options["kill-ms"] ?? 5000) },
   );
   const end = performance.now() + 60_000 * Number(options.minutes), samples: Sample[] = [];
   let steps = 0, epochs = 0, shown = 0;
@@ -354,6 +276,7 @@ async function training(): Promise<number> {
 const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
   faults,
   training,
+  parallel: () => parallel({ steps: Number(options.steps), rounds: Number(options.rounds) }),
   worker,
   dispatcher,
 };
@@ -362,7 +285,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<number | void>>> = {
 export async function main(): Promise<number> {
   const run = COMMANDS[command];
   if (run === undefined) {
-    console.error("Cannot soak: wanted faults or training");
+    console.error("Cannot soak: wanted faults, training or parallel");
     return 2;
   }
   return await run() ?? 0;
@@ -371,5 +294,5 @@ export async function main(): Promise<number> {
 // The processes that are killed are this program.
 if (import.meta.main) {
   const code = await main();
-  if (command === "faults" || command === "training") Deno.exit(code);
+  if (command !== "worker" && command !== "dispatcher") Deno.exit(code);
 }

@@ -1,7 +1,8 @@
 /**
  * Trains a network on MNIST with four processes: each computes the gradients of its quarter of every batch, a server of TensorFlow's
  * kind keeps the parameters. `deno run -A examples/mnist_parallel.ts` runs it; `--steps 500`, `--replicas 2` and `--target grpc://…`,
- * which may be TensorFlow's own `tf.distribute.Server`, change what it does. `--kill 0` kills that process in the middle.
+ * which may be TensorFlow's own `tf.distribute.Server`, change what it does. `--kill 0` kills that process in the middle, `--each` shows
+ * each loss of each, and with `--checkpoint PREFIX` a task that is lost and comes back goes on as well.
  *
  * @module
  */
@@ -21,6 +22,8 @@ const { values: options } = parseArgs({
     replicas: { type: "string", default: "4" },
     target: { type: "string", default: "" },
     kill: { type: "string", default: "" },
+    each: { type: "boolean", default: false },
+    checkpoint: { type: "string", default: "" },
     // Set for the processes that this one starts.
     replica: { type: "string" },
     life: { type: "string", default: "1" },
@@ -43,8 +46,8 @@ async function train(replica: number): Promise<void> {
   await tf.ready();
   const { train, test } = await loadMnist();
   // What these begin with does not matter but for replica 0, whose parameters all get.
-  const weights = tf.variable(tf.truncatedNormal([784, 64], 0, 0.05));
-  const readout = tf.variable(tf.truncatedNormal([64, 10], 0, 0.1));
+  const weights = tf.variable(tf.truncatedNormal([784, 64], 0, 0.05, "float32", 1));
+  const readout = tf.variable(tf.truncatedNormal([64, 10], 0, 0.1, "float32", 2));
   const bias = tf.variable(tf.zeros([64]));
   const logits = (x: tf.Tensor): tf.Tensor =>
     tf.matMul(tf.relu(tf.add(tf.matMul(x, weights), bias)), readout);
@@ -55,6 +58,7 @@ async function train(replica: number): Promise<void> {
     optimizer: new tf.compat.v1.train.AdamOptimizer(2e-3),
     replica,
     replicas,
+    ...(options.checkpoint && { checkpoint: options.checkpoint, checkpointEvery: 20 }),
   });
   const part = BATCH / replicas, batches = Math.floor(train.labels.size / BATCH);
   await training.train(steps, (step) => {
@@ -62,7 +66,10 @@ async function train(replica: number): Promise<void> {
     return tf.mean(tf.sparseSoftmaxCrossEntropyWithLogits({ labels: digits, logits: logits(x) }));
   }, {
     onStep: (step, loss) => {
-      if (replica === 0 && step % 50 === 0) console.log(`Step ${step}: loss ${loss.toFixed(2)}`);
+      if (options.each) console.log(`Step ${step} of replica ${replica}: loss ${loss}`);
+      else if (replica === 0 && step % 50 === 0) {
+        console.log(`Step ${step}: loss ${loss.toFixed(2)}`);
+      }
       const isHalf = step === Math.floor(steps / 2) && options.life === "1";
       if (options.kill === `${replica}` && isHalf) Deno.kill(Deno.pid, "SIGKILL");
     },
@@ -77,8 +84,10 @@ async function train(replica: number): Promise<void> {
 /** A process of its own for a replica, and another one where that is killed. */
 async function keepAlive(replica: number, target: string): Promise<void> {
   for (let life = 1;; life++) {
-    const given = { ...options, target, replica: `${replica}`, life: `${life}` };
+    const { each, ...texts } = options;
+    const given = { ...texts, target, replica: `${replica}`, life: `${life}` };
     const args = Object.entries(given).map(([name, value]) => `--${name}=${value}`);
+    if (each) args.push("--each");
     const { code, signal } = await new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--no-check", Deno.mainModule, ...args],
       stdin: "null",

@@ -1,0 +1,70 @@
+// Trains examples/mnist_parallel.ts in four processes, and again while one of them or their task is killed at some moment; says how
+// long that took and how well they learned.
+//
+//   deno task bench soak parallel [--steps 400] [--rounds 1]
+//
+// A round kills each of the five once. Training must end within 1.5 times the time that it takes undisturbed, and as well.
+
+import { freePort, Killable } from "./killable.ts";
+
+const REPLICAS = 4, MOST_TIMES = 1.5, MOST_WORSE = 1;
+const program = (path: string): string => new URL(path, import.meta.url).pathname;
+
+/** Who is killed, and after how many seconds. */
+interface Kill {
+  readonly victim: number;
+  readonly after: number;
+}
+
+/** Seconds of a training, and the share of the test images that it recognises, in percent. */
+async function train(steps: number, kill?: Kill): Promise<{ seconds: number; percent: number }> {
+  const port = freePort(), folder = await Deno.makeTempDir({ prefix: "weft_soak_" });
+  const task = Killable.program(program("../tests/distribute/replica_process.ts"), "server", port);
+  const all = [task];
+  try {
+    await task.ready();
+    const start = performance.now();
+    const options = [`--steps=${steps}`, `--target=grpc://127.0.0.1:${port}`];
+    for (let replica = 0; replica < REPLICAS; replica++) {
+      const own = [`--replica=${replica}`, `--replicas=${REPLICAS}`, `--checkpoint=${folder}/c`];
+      all.push(
+        Killable.program(program("../examples/mnist_parallel.ts"), "--each", ...own, ...options),
+      );
+    }
+    const timer = kill && setTimeout(() => void all[kill.victim]!.restart(), 1000 * kill.after);
+    const codes = await Promise.all(all.slice(1).map((p) => p.ended));
+    clearTimeout(timer);
+    if (codes.some((code) => code !== 0)) throw new Error(`Replicas ended with ${codes}`);
+    const percent = Number(/([\d.]+) % of the test/.exec(all[1]!.said)?.[1]);
+    return { seconds: (performance.now() - start) / 1000, percent };
+  } finally {
+    await Promise.all(all.map((p) => p.kill()));
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Trains with and without kills, in turns. */
+export async function parallel(
+  { steps, rounds }: { readonly steps: number; readonly rounds: number },
+): Promise<number> {
+  let wrong = 0;
+  for (let round = 0; round < rounds; round++) {
+    for (let victim = 0; victim <= REPLICAS; victim++) {
+      const whole = await train(steps);
+      const after = whole.seconds * (0.2 + 0.6 * Math.random());
+      const hurt = await train(steps, { victim, after });
+      const times = hurt.seconds / whole.seconds;
+      const isRight = times <= MOST_TIMES && hurt.percent >= whole.percent - MOST_WORSE;
+      if (!isRight) wrong++;
+      const who = victim === 0 ? "the task" : `replica ${victim - 1}`;
+      console.log(
+        `${who} killed after ${after.toFixed(1)} s: ${
+          hurt.seconds.toFixed(1)
+        } s and ${hurt.percent} %, undisturbed ${
+          whole.seconds.toFixed(1)
+        } s and ${whole.percent} %: ${times.toFixed(2)} times as long${isRight ? "" : " WRONG"}`,
+      );
+    }
+  }
+  return wrong === 0 ? 0 : 1;
+}
