@@ -29,7 +29,7 @@ import {
 } from "./dispatcher_state.ts";
 import { grpcTransport } from "./grpc_transport.ts";
 import { Journal } from "./journal.ts";
-import { field } from "./element_wire.ts";
+import { field } from "./wire.ts";
 import { serviceOf } from "./rpc.ts";
 import {
   type Handler,

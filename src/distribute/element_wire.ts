@@ -2,7 +2,6 @@
  * Elements as messages: a tensor's bytes are sent and read where they lie.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { DataLossError } from "../core/errors.ts";
 import { DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -13,47 +12,42 @@ import {
   CompressedComponentMetadataSchema,
   type GetElementResponse,
 } from "../tf/proto/data_service_pb.ts";
-import { type TensorProto, TensorShapeProtoSchema } from "../tf/proto/tensor_pb.ts";
+import type { TensorProto } from "../tf/proto/tensor_pb.ts";
 import { dtype, shapeMessage } from "../tf/to_message.ts";
 import { snappyPlain, unsnappy } from "./snappy.ts";
-import type { Parts } from "./transport.ts";
+import { field, pushHead, pushNumberField, varint } from "./wire.ts";
 
 type Element = readonly NdArray[];
-
-function lengthOf(parts: Parts): number {
-  return parts.reduce((n, p) => n + p.length, 0);
-}
-
-/** A field that is a number. */
-export function varint(no: number, value: number): Uint8Array[] {
-  return [new BinaryWriter().tag(no, WireType.Varint).int64(value).finish()];
-}
-
-/** A field of a message, made of parts. */
-export function field(no: number, parts: Parts): Uint8Array[] {
-  const head = new BinaryWriter().tag(no, WireType.LengthDelimited).uint32(lengthOf(parts))
-    .finish();
-  return [head, ...parts];
-}
 
 function bytesOf({ data }: NdArray): Uint8Array {
   const { buffer, byteOffset, byteLength } = data as Float32Array;
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-function shapeBytes({ shape }: NdArray): Uint8Array {
-  return toBinary(TensorShapeProtoSchema, shapeMessage(shapeToJson(shape)));
+/** Adds a `TensorShapeProto`. */
+function pushShape(out: number[], { shape }: NdArray): void {
+  for (const size of shape) {
+    const dim: number[] = [];
+    pushNumberField(dim, 1, size);
+    pushHead(out, 2, dim.length);
+    out.push(...dim);
+  }
 }
 
 /** A tensor as a `TensorProto`. */
 export function tensorParts(x: NdArray): Uint8Array[] {
-  const writer = new BinaryWriter().tag(1, WireType.Varint).int32(dtype(DTYPES[x.dtype].tfEnum));
-  writer.tag(2, WireType.LengthDelimited).bytes(shapeBytes(x));
-  const head = writer.finish();
+  const head: number[] = [], shape: number[] = [];
+  pushNumberField(head, 1, dtype(DTYPES[x.dtype].tfEnum));
+  pushShape(shape, x);
+  pushHead(head, 2, shape.length);
+  head.push(...shape);
   if (x.dtype === "string") {
-    return [head, ...(x.data as readonly Uint8Array[]).flatMap((s) => field(8, [s]))];
+    const strings = x.data as readonly Uint8Array[];
+    return [new Uint8Array(head), ...strings.flatMap((s) => field(8, [s]))];
   }
-  return [head, ...field(4, [bytesOf(x)])];
+  const bytes = bytesOf(x);
+  pushHead(head, 4, bytes.length);
+  return [new Uint8Array(head), bytes];
 }
 
 /** An element as a `GetElementResponse`. */

@@ -2,7 +2,6 @@
  * A session of a master, TensorFlow's or ours: the graph there grows as the one here does.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
   AbortedError,
   CancelledError,
@@ -22,12 +21,13 @@ import {
   RunStepResponseSchema,
 } from "../tf/proto/master_pb.ts";
 import { graphDefMessage } from "../tf/to_message.ts";
-import { arrayOf, field, tensorParts } from "./element_wire.ts";
+import { arrayOf, tensorParts } from "./element_wire.ts";
+import { field } from "./wire.ts";
 import type { RemoteStep } from "./remote_cut.ts";
 import type { RemoteGraph } from "./remote_graph.ts";
 import { call } from "./rpc.ts";
-import { joinParts } from "./memory_transport.ts";
-import { type Channel, errorOf } from "./transport.ts";
+import { joinParts } from "./wire.ts";
+import { type Channel, errorOf, type Parts } from "./transport.ts";
 
 const RUN_STEP = "/tensorflow.MasterService/RunStep";
 /** What a master is left to answer that a session is over: nobody waits for more than that it hears of it. */
@@ -50,12 +50,19 @@ interface Opened {
   readonly functions: Set<string>;
 }
 
+/** What requests of a step have each time: their beginning, and the fields of the names of what is fed. */
+interface StepHead {
+  readonly sessionHandle: string;
+  readonly bytes: Uint8Array;
+  readonly names: readonly Parts[];
+}
+
 /** A session there. Opened when it is first needed, and anew where the master has lost it. */
 export class MasterClient {
   readonly #channel: Channel;
   readonly #options: MasterSessionOptions;
   readonly #ended = new AbortController();
-  readonly #heads = new WeakMap<RemoteStep, { sessionHandle: string; bytes: Uint8Array }>();
+  readonly #heads = new WeakMap<RemoteStep, StepHead>();
   #opened: Promise<Opened> | null = null;
   /** Nodes of the graph that it has when it is opened. */
   #nodes = 0;
@@ -70,12 +77,9 @@ export class MasterClient {
   async run(step: RemoteStep, values: readonly NdArray[], signal: AbortSignal): Promise<NdArray[]> {
     const opened = this.#ready(), { handle } = await opened;
     signal.throwIfAborted();
-    const head = this.#headOf(step, handle);
-    const feeds = step.feeds.flatMap((name, i) =>
-      field(2, [
-        new BinaryWriter().tag(1, WireType.LengthDelimited).string(name).finish(),
-        ...field(2, tensorParts(values[i])),
-      ])
+    const { bytes: head, names } = this.#headOf(step, handle);
+    const feeds = names.flatMap((name, i) =>
+      field(2, [...name, ...field(2, tensorParts(values[i]))])
     );
     try {
       const bytes = await this.#channel.call(RUN_STEP, joinParts([head, ...feeds]), { signal });
@@ -120,9 +124,9 @@ export class MasterClient {
   }
 
   /** What requests of a step begin with: the same each time. */
-  #headOf(step: RemoteStep, sessionHandle: string): Uint8Array {
+  #headOf(step: RemoteStep, sessionHandle: string): StepHead {
     const known = this.#heads.get(step);
-    if (known?.sessionHandle === sessionHandle) return known.bytes;
+    if (known?.sessionHandle === sessionHandle) return known;
     const bytes = toBinary(
       RunStepRequestSchema,
       create(RunStepRequestSchema, {
@@ -132,8 +136,10 @@ export class MasterClient {
         storeErrorsInResponseBody: true,
       }),
     );
-    this.#heads.set(step, { sessionHandle, bytes });
-    return bytes;
+    const names = step.feeds.map((name) => field(1, [new TextEncoder().encode(name)]));
+    const head = { sessionHandle, bytes, names };
+    this.#heads.set(step, head);
+    return head;
   }
 
   /** The session, which has the whole graph. Everybody waits for one and the same, so no run that ends can cancel it. */

@@ -14,11 +14,13 @@ import {
   type Transport,
   type TransportOptions,
 } from "./transport.ts";
+import { joinParts } from "./wire.ts";
 
 interface Place {
   readonly handler: Handler;
   readonly secret: string | undefined;
-  readonly gone: AbortController;
+  /** Ends the calls on their way. */
+  readonly calls: Set<() => void>;
 }
 
 /** A network that only those who hold it can see. */
@@ -36,11 +38,11 @@ export class MemoryTransport implements Transport {
     if (this.#places.has(address)) {
       return Promise.reject(new UnavailableError(`Cannot listen on ${address}: it is taken`));
     }
-    const gone = new AbortController();
-    this.#places.set(address, { handler, secret, gone });
+    const calls = new Set<() => void>();
+    this.#places.set(address, { handler, secret, calls });
     const close = (): Promise<void> => {
       this.#places.delete(address);
-      gone.abort();
+      for (const lose of [...calls]) lose();
       return Promise.resolve();
     };
     return Promise.resolve({ address, close });
@@ -49,47 +51,47 @@ export class MemoryTransport implements Transport {
   /** A way to `host:port`. */
   connect(target: string, { secret = "" }: TransportOptions = {}): Channel {
     const address = targetOf(target);
-    const closed = new AbortController();
+    const open = new Set<() => void>();
+    let isClosed = false;
     const call: Channel["call"] = async (path, request, { signal: ended } = {}) => {
       const place = this.#places.get(address);
       if (place === undefined) throw new UnavailableError(`Cannot reach ${address} for ${path}`);
       if (place.secret !== undefined && !sameSecret(place.secret, secret)) {
         throw new UnauthenticatedError("Cannot answer: the call does not have the shared secret");
       }
-      const signal = AbortSignal.any([
-        place.gone.signal,
-        closed.signal,
-        ...(ended === undefined ? [] : [ended]),
-      ]);
-      const lost = new Promise<never>((_, reject) => {
-        const fail = (): void =>
-          reject(
-            ended?.aborted
-              ? ended.reason
-              : new UnavailableError(`The connection to ${address} was lost`),
-          );
-        if (signal.aborted) fail();
-        else signal.addEventListener("abort", fail, { once: true });
-      });
-      const answered = place.handler(path, request.slice(), { signal }).catch((error) => {
-        const { code, message } = statusOf(error);
-        throw errorOf(code, message);
-      });
-      const parts = await Promise.race([answered, lost]);
-      // Both ends own what they have, as over a network.
-      return joinParts(parts);
+      if (isClosed) throw new UnavailableError(`The connection to ${address} was lost`);
+      ended?.throwIfAborted();
+      const gone = new AbortController();
+      const answer = Promise.withResolvers<Parts>();
+      const end = (why: unknown): void => {
+        answer.reject(why);
+        gone.abort();
+      };
+      const lose = (): void => end(new UnavailableError(`The connection to ${address} was lost`));
+      const leave = (): void => end(ended!.reason);
+      place.calls.add(lose);
+      open.add(lose);
+      ended?.addEventListener("abort", leave, { once: true });
+      try {
+        place.handler(path, request.slice(), { signal: gone.signal }).then(
+          answer.resolve,
+          (error) => {
+            const { code, message } = statusOf(error);
+            answer.reject(errorOf(code, message));
+          },
+        );
+        // Both ends own what they have, as over a network.
+        return joinParts(await answer.promise);
+      } finally {
+        place.calls.delete(lose);
+        open.delete(lose);
+        ended?.removeEventListener("abort", leave);
+      }
     };
-    return { call, close: () => closed.abort() };
+    const close = (): void => {
+      isClosed = true;
+      for (const lose of [...open]) lose();
+    };
+    return { call, close };
   }
-}
-
-/** The bytes of all parts in one piece. */
-export function joinParts(parts: Parts): Uint8Array {
-  const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }

@@ -6,7 +6,7 @@ import { GraphResources } from "../../runtime/graph_defs/resources.ts";
 import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import { WorkerService } from "../../tf/proto/worker_pb.ts";
 import { arrayOf } from "../element_wire.ts";
-import { joinParts } from "../memory_transport.ts";
+import { joinParts } from "../wire.ts";
 import { call } from "../rpc.ts";
 import type { Channel, Handler, Transport, TransportOptions } from "../transport.ts";
 import { addressOf, type ClusterSpec, type TaskName, taskOf, taskText } from "./cluster_spec.ts";

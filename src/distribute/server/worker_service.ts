@@ -22,7 +22,8 @@ import {
   type RunGraphRequest,
   WorkerService,
 } from "../../tf/proto/worker_pb.ts";
-import { arrayOf, field, tensorParts, varint } from "../element_wire.ts";
+import { arrayOf, tensorParts } from "../element_wire.ts";
+import { field, varint } from "../wire.ts";
 import { serviceOf } from "../rpc.ts";
 import { checkScriptHashes } from "../script_hashes.ts";
 import { type Handler, type Parts, statusOf } from "../transport.ts";
