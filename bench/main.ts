@@ -10,6 +10,7 @@
 //   deno task bench soak parallel (training by several processes while one is killed; see soak_parallel.ts)
 //   deno task bench serve         (a server of models at its limit; see serve.ts)
 //   deno task bench cluster       (steps of sessions on servers, beside TensorFlow's; see cluster.ts)
+//   deno task bench data          (batches of a data service; see data_service.ts)
 //   deno task bench against ENTRY   (another state of the library in the same process; see against.ts)
 //   deno task bench gemm          (products beside the processor's rate; see gemm.ts)
 //
@@ -178,6 +179,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "layers") return await (await import("./layers.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));
   if (args[0] === "cluster") return await (await import("./cluster.ts")).main(args.slice(1));
+  if (args[0] === "data") return await (await import("./data_service.ts")).main(args.slice(1));
   if (args[0] === "soak") return await (await import("./soak.ts")).main();
   if (args[0] === "serve") return await (await import("./serve.ts")).main(args.slice(1));
   if (args[0] === "against") return await (await import("./against.ts")).main(args.slice(1));

@@ -575,7 +575,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   asNumpyIterator(state?: Uint8Array): DatasetIterator<HostOf<E>> {
     return new DatasetIterator(
       this.#source,
-      (element, structure) => handOutHost(element, structure) as HostOf<E>,
+      (element, structure) => handOutHost(element, structure, this.#source.isFresh) as HostOf<E>,
       state,
     );
   }

@@ -270,9 +270,14 @@ export function handOut(element: Element, structure: unknown): TensorNest {
   return withDispose(packComponents<unknown>(structure, components) as TensorNest);
 }
 
-/** The element as host arrays that are shared with nobody. */
-export function handOutHost(element: Element, structure: unknown): Nest<NdArray> {
-  return packComponents(structure, element.map((a) => (a.dtype === "variant" ? a : a.copy())));
+/** The element as host arrays that are shared with nobody: copies, unless they are that already. */
+export function handOutHost(
+  element: Element,
+  structure: unknown,
+  isFresh = false,
+): Nest<NdArray> {
+  const own = isFresh ? element : element.map((a) => (a.dtype === "variant" ? a : a.copy()));
+  return packComponents(structure, own);
 }
 
 /** Lets `using` dispose a list or object of tensors. */

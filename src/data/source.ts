@@ -67,6 +67,8 @@ export interface SourceInit<S extends State = State> extends ElementType {
   readonly size: number | null;
   /** The stages it reads from. Default none. */
   readonly inputs?: readonly Source[];
+  /** True where nobody else holds its elements: they are handed out as they are. */
+  readonly isFresh?: boolean;
   /** What it was told; absent for stages that other programs have no word for. */
   readonly settings?: Settings;
   /** Starts a pass, or goes on with one. `place` is this stage's own. */
@@ -74,7 +76,8 @@ export interface SourceInit<S extends State = State> extends ElementType {
 }
 
 /** One stage of a pipeline. */
-export interface Source extends Required<Omit<SourceInit, "settings">> {
+export interface Source extends Required<Omit<SourceInit, "settings" | "isFresh">> {
+  readonly isFresh?: boolean;
   readonly settings?: Settings;
   /** `MapDataset:5`, for messages. */
   readonly name: string;

@@ -76,6 +76,7 @@ function serviceSource(
     kind: "DataService",
     ...{ specs, structure },
     size: null,
+    isFresh: true,
     open: ({ signal }) =>
       new ServicePass({ options, dataset, specs, dispatcher, repetition: passes++, signal }),
   });

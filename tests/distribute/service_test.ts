@@ -159,6 +159,32 @@ Deno.test("a dataset that nobody registered is not found", async () => {
   );
 });
 
+Deno.test("arrays of a service are handed out without a copy", async () => {
+  await using service = await Service.start({ workers: 1 });
+  const dataset = fromService({
+    ...service.options,
+    dataset: await graph("slices"),
+    elementSpec: "int32",
+  });
+  const { copy } = tf.NdArray.prototype;
+  let copies = 0;
+  tf.NdArray.prototype.copy = function () {
+    copies++;
+    return copy.call(this);
+  };
+  const copiesOf = async (read: tf.data.Dataset<tf.Tensor>): Promise<number> => {
+    copies = 0;
+    assertEquals((await Array.fromAsync(read.asNumpyIterator())).length, 5);
+    return copies;
+  };
+  try {
+    // What others hold is copied; the worker has copies of its own.
+    assertEquals(await copiesOf(dataset.cache()) - await copiesOf(dataset), 5);
+  } finally {
+    tf.NdArray.prototype.copy = copy;
+  }
+});
+
 Deno.test("a client that leaves ends the work of its job", async () => {
   await using service = await Service.start({ workers: 1 });
   const dataset = fromService({
