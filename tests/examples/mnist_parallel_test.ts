@@ -13,7 +13,7 @@ async function run(...options: readonly string[]): Promise<string> {
     env: { NO_COLOR: "1", WEFT_DEVICE: "cpu" },
   }).output();
   const [out, errors] = [stdout, stderr].map((text) => new TextDecoder().decode(text));
-  assertEquals([code, errors], [0, ""]);
+  assertEquals(code, 0, errors);
   return out!;
 }
 
