@@ -178,7 +178,7 @@ export function setEnvironmentGlobal(environment: Environment): void {
   ENV = environment;
 }
 
-/** The flags of TensorFlow.js's core. */
+/** The flags of TensorFlow.js's core, and ours. */
 export function registerCoreFlags(environment: Environment): void {
   const agent = () => (globalThis.navigator as Navigator | undefined)?.userAgent ?? "";
   const off = () => false;
@@ -195,6 +195,7 @@ export function registerCoreFlags(environment: Environment): void {
     CHECK_COMPUTATION_FOR_ERRORS: () => environment.getBool("DEBUG"),
     WRAP_TO_IMAGEBITMAP: off,
     USE_SETTIMEOUTCUSTOM: off,
+    WEFT_COMPILE_LAYERS: () => true,
   };
   for (const [name, evaluate] of Object.entries(flags)) {
     environment.registerFlag(name, evaluate, name === "DEBUG" ? warnOfDebugging : undefined);

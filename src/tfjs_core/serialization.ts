@@ -1,6 +1,8 @@
 /**
  * `tf.serialization`: classes that can be written as JSON and made again by their names.
  */
+import { compileSteps } from "./layers/compiled.ts";
+import { noteClass } from "./layers/purity.ts";
 import { assert } from "./util/checks.ts";
 
 /** A value that JSON holds. */
@@ -100,6 +102,8 @@ export function registerClass<T extends Serializable>(
     "Cannot register a class: its className is empty",
   );
   registeredNames.set(cls, `${pkg}>${name ?? className}`);
+  noteClass(cls);
+  compileSteps(cls as unknown as { readonly prototype: object });
   SerializationMap.register(cls);
   return cls;
 }

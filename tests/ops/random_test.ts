@@ -210,6 +210,22 @@ Deno.test("rand() asks a function for each number, in the dtype it is told", () 
   assertThrows(() => tf.rand([-1], count), tf.ValueError, "non-negative integers");
 });
 
+testOnDevices("random functions leave nothing but their result behind", () => {
+  const draws: Readonly<Record<string, () => tf.Tensor>> = {
+    randomUniform: () => tf.randomUniform([2, 3], -1, 2),
+    "randomUniform of bool": () => tf.randomUniform([4], 0, 2, "bool"),
+    randomNormal: () => tf.randomNormal([2, 3], 1, 2),
+    "randomNormal of int32": () => tf.randomNormal([4], 1, 2, "int32"),
+    truncatedNormal: () => tf.truncatedNormal([2, 3], 1, 2),
+    randomGamma: () => tf.randomGamma([4], 2, 3, "int32"),
+  };
+  for (const [name, draw] of Object.entries(draws)) {
+    const before = tf.memory().numTensors;
+    using _ = draw();
+    assertEquals(tf.memory().numTensors, before + 1, name);
+  }
+});
+
 testOnDevices("stateless draws are stretched and moved as asked", () => {
   const { statelessUniform, statelessNormal, statelessTruncatedNormal } = tf.random;
   const shape = [64], seed = [3, 4];

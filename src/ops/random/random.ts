@@ -55,9 +55,11 @@ export function randomUniform(
   seed?: Seed | null,
 ): Tensor {
   const t = asDType(dtype ?? "float32");
-  const x = drawScaled("uniform", shape, maxval - minval, minval, t, seed);
-  // A boolean is what a byte would hold: the whole part.
-  return isFloating(t) ? x : cast(t === "bool" ? cast(x, "int32") : x, t);
+  return compose(() => {
+    const x = drawScaled("uniform", shape, maxval - minval, minval, t, seed);
+    // A boolean is what a byte would hold: the whole part.
+    return isFloating(t) ? x : cast(t === "bool" ? cast(x, "int32") : x, t);
+  });
 }
 
 function randomBell(
@@ -73,8 +75,10 @@ function randomBell(
   if (t === "bool" || DTYPES[t].slots !== 1) {
     throw new TypeError(`Unsupported data type ${t} in ${fn}`);
   }
-  const x = drawScaled(distribution, shape, stdDev, mean, t, seed);
-  return isFloating(t) ? x : cast(apply1(lookupOp("Round")!, [x]), t);
+  return compose(() => {
+    const x = drawScaled(distribution, shape, stdDev, mean, t, seed);
+    return isFloating(t) ? x : cast(apply1(lookupOp("Round")!, [x]), t);
+  });
 }
 
 /**
@@ -189,9 +193,11 @@ export function randomGamma(
   }
   const dims = dimsInput(shape, "randomGamma");
   const a = toInput(alpha, "alpha", "randomGamma", { dtype: t === "int32" ? "float32" : t });
-  const x = drawGamma(seedSource(seed), dims, a);
-  const scaled = (beta ?? 1) === 1 ? x : mul(x, 1 / beta!);
-  return t === "int32" ? cast(apply1(lookupOp("Round")!, [scaled]), t) : scaled;
+  return compose(() => {
+    const x = drawGamma(seedSource(seed), dims, a);
+    const scaled = (beta ?? 1) === 1 ? x : mul(x, 1 / beta!);
+    return t === "int32" ? cast(apply1(lookupOp("Round")!, [scaled]), t) : scaled;
+  });
 }
 
 /**
