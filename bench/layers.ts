@@ -1,6 +1,6 @@
-// Times `model.fit` and `model.predict` of TensorFlow.js's layers: over Weft, and over TensorFlow.js's own backends.
+// Times `model.fit` and `model.predict` of TensorFlow.js's layers: over Weft, compiled and op by op, and over TensorFlow.js's own backends.
 //
-//   deno task bench layers [--only NAME] [--rounds N] [--write]
+//   deno task bench layers [cpu|webgpu] [--only NAME] [--rounds N] [--write]
 //
 // One process: each round trains every model once on each system, which take turns; the median of the rounds is given. Weights begin
 // alike and batches come in order, so losses after training are compared before times are believed. A backend that cannot train a
@@ -20,9 +20,17 @@ const ROWS = 256, BATCH = 32;
 /** A system that took longer for a model is not asked again. */
 const PATIENCE_MS = 20_000;
 
+/** Rounds before the first that counts: Weft compiles a step when it has run sixteen times. */
+const WARM_ROUNDS = { fit: 3, predict: 18 };
+
+/** Backends of TensorFlow.js, by the device they are compared on. */
+const THEIRS = { cpu: ["wasm", "cpu"], webgpu: ["webgpu"] } as const;
+type Device = keyof typeof THEIRS;
+
 /** One way to run layers. */
 interface System {
   readonly name: string;
+  readonly isOurs: boolean;
   readonly tf: typeof Tfjs;
   readonly tfl: typeof Layers;
   /** Makes it the one in use. */
@@ -82,30 +90,38 @@ const MODELS: readonly Model[] = [
   },
 ];
 
-async function systems(): Promise<System[]> {
+async function systems(device: Device): Promise<System[]> {
   // First: whichever is loaded first is the engine that bundled copies of TensorFlow.js find.
   const tf: typeof Tfjs = await import("@tensorflow/tfjs-core");
   await import("@tensorflow/tfjs-backend-cpu");
-  const wasm = await import("@tensorflow/tfjs-backend-wasm");
-  const folder = new URL("dist/", await packageFolder("@tensorflow/tfjs-backend-wasm"));
-  wasm.setWasmPaths(decodeURIComponent(folder.pathname));
   const tfl = await import("@tensorflow/tfjs-layers");
+  if (device === "webgpu") await import("@tensorflow/tfjs-backend-webgpu");
+  else {
+    const wasm = await import("@tensorflow/tfjs-backend-wasm");
+    const folder = new URL("dist/", await packageFolder("@tensorflow/tfjs-backend-wasm"));
+    wasm.setWasmPaths(decodeURIComponent(folder.pathname));
+  }
   tf.enableProdMode();
   const weft = await import("@weft/weft/tfjs-core") as unknown as typeof Tfjs;
   const { tfl: weftLayers } = await tfjsPackages();
-  const made: System[] = [];
-  for (const device of ["cpu", "webgpu"]) {
-    if (!await weft.setBackend(device)) continue;
-    const use = async () => void await weft.setBackend(device);
-    made.push({ name: `Weft, ${device}`, tf: weft, tfl: weftLayers, use });
-  }
-  for (const name of ["wasm", "cpu"]) {
-    const use = async () => {
+  if (!await weft.setBackend(device)) throw new Error(`There is no ${device} here`);
+  const ours = (name: string, isCompiled: boolean): System => ({
+    name,
+    isOurs: true,
+    tf: weft,
+    tfl: weftLayers,
+    use: () => Promise.resolve(weft.env().set("WEFT_COMPILE_LAYERS", isCompiled)),
+  });
+  const theirs = (name: string): System => ({
+    name: `TensorFlow.js, ${name}`,
+    isOurs: false,
+    tf,
+    tfl,
+    async use() {
       if (!await tf.setBackend(name)) throw new Error(`Cannot start the backend ${name}`);
-    };
-    made.push({ name: `TensorFlow.js, ${name}`, tf, tfl, use });
-  }
-  return made;
+    },
+  });
+  return [ours("Weft", true), ours("Weft, op by op", false), ...THEIRS[device].map(theirs)];
 }
 
 interface Times {
@@ -161,12 +177,13 @@ async function measure(
   );
   const running = new Map<string, Awaited<ReturnType<typeof prepare>>>();
   for (const system of all) running.set(system.name, await prepare(system, model));
-  // The round before the first prepares kernels.
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, { fit, predict }] of running) {
-      const found = times.get(name)!;
+  for (let round = -WARM_ROUNDS.predict; round < rounds; round++) {
+    for (const { name, isOurs } of all) {
+      const found = times.get(name)!, { fit, predict } = running.get(name)!;
       const work = { fit: async () => void found.losses.push(await fit()), predict };
       for (const what of ["fit", "predict"] as const) {
+        // The others prepare their kernels in one round.
+        if (round < -(isOurs ? WARM_ROUNDS[what] : 1)) continue;
         if (found.failures[what] !== undefined) continue;
         try {
           const began = performance.now();
@@ -199,48 +216,54 @@ function checkLosses(model: string, times: ReadonlyMap<string, Times>): void {
   }
 }
 
+/** A table of a device's systems. */
+async function table(
+  device: Device,
+  { only, rounds }: { readonly only: string; readonly rounds: number },
+): Promise<string> {
+  const all = await systems(device);
+  const lines = [
+    `| model | ms of | ${all.map(({ name }) => name).join(" | ")} | ours × |`,
+    `| --- | --- | ${all.map(() => "---:").join(" | ")} | ---: |`,
+  ];
+  for (const model of MODELS.filter(({ name }) => name.includes(only))) {
+    const times = await measure(model, all, rounds);
+    checkLosses(model.name, times);
+    for (const what of ["fit", "predict"] as const) {
+      const medians = all.map(({ name }) => median(times.get(name)![what]));
+      const best = Math.min(...medians.filter((m, i) => m !== undefined && !all[i].isOurs));
+      const cells = medians.map((m, i) =>
+        m?.toFixed(1) ?? times.get(all[i].name)!.failures[what] ?? ""
+      );
+      const ratio = Number.isFinite(best) ? (best / medians[0]).toFixed(2) : "–";
+      lines.push(`| ${model.name}: ${model.what} | ${what} | ${cells.join(" | ")} | ${ratio} |`);
+      console.log(lines.at(-1));
+    }
+  }
+  return lines.join("\n");
+}
+
 /** Runs the bench; gives the exit status. */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       only: { type: "string", default: "" },
       rounds: { type: "string", default: "5" },
       write: { type: "boolean", default: false },
     },
   });
-  const all = await systems();
-  const lines = [
-    `| model | ms of | ${all.map(({ name }) => name).join(" | ")} | ours × |`,
-    `| --- | --- | ${all.map(() => "---:").join(" | ")} | ---: |`,
-  ];
-  for (const model of MODELS.filter(({ name }) => name.includes(values.only))) {
-    const times = await measure(model, all, Number(values.rounds));
-    checkLosses(model.name, times);
-    for (const what of ["fit", "predict"] as const) {
-      const medians = all.map(({ name }) => median(times.get(name)![what]));
-      const of = (mine: boolean) =>
-        Math.min(
-          ...medians.filter((m, i) => m !== undefined && all[i].name.startsWith("Weft") === mine),
-        );
-      const cells = medians.map((m, i) =>
-        m?.toFixed(1) ?? times.get(all[i].name)!.failures[what] ?? ""
-      );
-      lines.push(
-        `| ${model.name}: ${model.what} | ${what} | ${cells.join(" | ")} | ${
-          (of(false) / of(true)).toFixed(2)
-        } |`,
-      );
-      console.log(lines.at(-1));
+  const devices = positionals.length > 0 ? positionals : Object.keys(THEIRS);
+  for (const device of devices as Device[]) {
+    const made = await table(device, { only: values.only, rounds: Number(values.rounds) });
+    const text =
+      `An epoch of \`model.fit\` (${ROWS} rows in batches of ${BATCH}, Adam) and a \`model.predict\` of all rows, when Weft has compiled them; medians of ${values.rounds} interleaved rounds in one process, losses compared. "ours ×" is the best of TensorFlow.js's backends divided by Weft.\n\n${made}`;
+    console.log(`\n${text}\n`);
+    if (values.write) {
+      const title = `Layers of TensorFlow.js, ${device === "cpu" ? "CPU" : "WebGPU"}`;
+      await writeSection(RESULTS, { title, text });
     }
-  }
-  const text =
-    `An epoch of \`model.fit\` (${ROWS} rows in batches of ${BATCH}, Adam) and a \`model.predict\` of all rows; medians of ${values.rounds} interleaved rounds in one process, losses compared.\n\n${
-      lines.join("\n")
-    }`;
-  console.log(`\n${text}`);
-  if (values.write) {
-    await writeSection(RESULTS, { title: "Layers of TensorFlow.js", text });
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 //   deno task bench script        (script ops; see script.ts)
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench models [cpu|webgpu]   (models of TensorFlow.js that npm packages bring; see models.ts)
-//   deno task bench layers        (training of TensorFlow.js's layers; see layers.ts)
+//   deno task bench layers [cpu|webgpu]   (training of TensorFlow.js's layers; see layers.ts)
 //   deno task bench soak faults   (the data service while its processes are killed; see soak.ts)
 //   deno task bench soak parallel (training by several processes while one is killed; see soak_parallel.ts)
 //   deno task bench serve         (a server of models at its limit; see serve.ts)

@@ -2,7 +2,7 @@
  * Packages of TensorFlow.js from npm, bundled unmodified with Weft in the place of `@tensorflow/tfjs-core`: what a bundler's alias does.
  */
 import { build, stop } from "esbuild";
-import { createRequire } from "node:module";
+import { createRequire, isBuiltin } from "node:module";
 import { fromFileUrl, toFileUrl } from "./conformance/paths.ts";
 import { npmFolder } from "./conformance/npm.ts";
 import { ROOT } from "./files.ts";
@@ -70,12 +70,23 @@ export async function bundlePackages(
     banner: { js: REQUIRE },
     plugins: [{
       name: "packages",
-      setup({ onResolve }) {
-        onResolve({ filter: /^@tensorflow\/tfjs-core/ }, ({ path }) => core(path));
+      setup({ onLoad, onResolve }) {
+        onResolve({ filter: /^@tensorflow\/tfjs-core/ }, ({ path, kind }) => {
+          const found = core(path);
+          // What stays outside is imported, by CommonJS too.
+          const isRequired = found.external && kind === "require-call";
+          return isRequired ? { path: found.path, namespace: "required" } : found;
+        });
+        onLoad({ filter: /./, namespace: "required" }, ({ path }) => ({
+          contents: `export * from ${JSON.stringify(path)};`,
+        }));
         onResolve({ filter: /^[^./]/ }, async ({ path, importer, kind }) => {
           if (kind === "entry-point") return undefined;
           if (path.startsWith("node:")) return { path, external: true };
-          if (/^@tensorflow\/[\w-]+$/.test(path)) return { path: await entryOf(path) };
+          // Both names of a package's beginning lead to one copy of it.
+          const [, name] = /^(@tensorflow\/[\w-]+)(?:\/dist\/index\.js)?$/.exec(path) ?? [];
+          if (name) return { path: await entryOf(name) };
+          if (isBuiltin(path)) return { path: `node:${path}`, external: true };
           const found = resolved(path, importer);
           return found?.includes("/") ? { path: found } : { path, external: true };
         });

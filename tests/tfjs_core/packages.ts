@@ -1,0 +1,263 @@
+/**
+ * Packages that are built on TensorFlow.js, and something to ask of each. As a worker it asks them over TensorFlow.js itself, whose
+ * engine is a global: it is told where a bundle is and names of packages, and answers with what they tell.
+ */
+
+import { assertEquals } from "@std/assert";
+import type { Any } from "../script/helpers.ts";
+import { uniform } from "../../bench/random.ts";
+import { fromFileUrl } from "../../tools/conformance/paths.ts";
+
+/** A package, and something to ask of it. */
+interface Case {
+  /** A file of it that says where the rest lies, and which loads nothing else: one must not load TensorFlow.js's engine here. */
+  readonly found: string;
+  /** The file that a bundler would begin with, from there. */
+  readonly entry: string;
+  /** What it tells, as numbers. */
+  tell(pkg: Any, tf: Any, folder: URL): Promise<ArrayLike<number>>;
+}
+
+const noise = (n: number, seed = 1): Float32Array => {
+  const next = uniform(seed);
+  return Float32Array.from({ length: n }, next);
+};
+
+/** An image with whole numbers from 0 to 255. */
+const image = (tf: Any, size: number): Any =>
+  tf.tensor3d(noise(size * size * 3).map((v) => Math.floor(256 * v)), [size, size, 3], "int32");
+
+const read = (folder: URL, path: string) => Deno.readFile(new URL(path, folder));
+const json = async (folder: URL, path: string) =>
+  JSON.parse(new TextDecoder().decode(await read(folder, path)));
+
+/** Nets of face-api: what they tell of an image of their size. */
+const FACES: Readonly<
+  Record<string, { readonly file: string; readonly tell: (net: Any, x: Any) => Any }>
+> = {
+  ageGenderNet: {
+    file: "age_gender_model",
+    tell: async (net, x) => {
+      const { age, genderProbability } = await net.predictAgeAndGender(x);
+      return [age, genderProbability];
+    },
+  },
+  faceExpressionNet: {
+    file: "face_expression_model",
+    tell: async (net, x) => Object.values(await net.predictExpressions(x)),
+  },
+  faceLandmark68Net: {
+    file: "face_landmark_68_model",
+    tell: async (net, x) => (await net.detectLandmarks(x)).positions,
+  },
+  faceLandmark68TinyNet: {
+    file: "face_landmark_68_tiny_model",
+    tell: async (net, x) => (await net.detectLandmarks(x)).positions,
+  },
+  faceRecognitionNet: {
+    file: "face_recognition_model",
+    tell: (net, x) => net.computeFaceDescriptor(x),
+  },
+  ssdMobilenetv1: {
+    file: "ssd_mobilenetv1_model",
+    tell: (net, x) => net.locateFaces(x, { minConfidence: 0.01, maxResults: 5 }),
+  },
+  tinyFaceDetector: {
+    file: "tiny_face_detector_model",
+    tell: async (net, x) => await (await net.forward(x, 128)).data(),
+  },
+};
+
+/** All numbers in a value, in order. */
+function numbers(value: unknown): number[] {
+  if (typeof value === "number") return [value];
+  if (ArrayBuffer.isView(value)) return [...value as Float32Array];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(numbers);
+}
+
+const FLOAT = { dtype: { type: "DT_FLOAT" } };
+const constant = (name: string, type = "DT_FLOAT") => ({
+  name,
+  op: "Const",
+  attr: { dtype: { type } },
+});
+
+/** A graph with the inputs and outputs of those that coco-ssd is made for: scores of 20 boxes, by the mean colour. */
+const DETECTOR = {
+  node: [
+    {
+      name: "image",
+      op: "Placeholder",
+      attr: {
+        dtype: { type: "DT_INT32" },
+        shape: { shape: { dim: [1, -1, -1, 3].map((size) => ({ size: `${size}` })) } },
+      },
+    },
+    constant("axes", "DT_INT32"),
+    constant("weights"),
+    constant("shape", "DT_INT32"),
+    constant("boxes"),
+    {
+      name: "floats",
+      op: "Cast",
+      input: ["image"],
+      attr: { SrcT: { type: "DT_INT32" }, DstT: FLOAT.dtype },
+    },
+    { name: "mean", op: "Mean", input: ["floats", "axes"], attr: { keep_dims: { b: false } } },
+    { name: "product", op: "MatMul", input: ["mean", "weights"], attr: { T: FLOAT.dtype } },
+    { name: "odds", op: "Sigmoid", input: ["product"] },
+    { name: "scores", op: "Reshape", input: ["odds", "shape"] },
+    { name: "places", op: "Identity", input: ["boxes"] },
+  ],
+  library: {},
+  versions: {},
+};
+
+export const PACKAGES: Readonly<Record<string, Case>> = {
+  "knn-classifier": {
+    found: "npm:@tensorflow-models/knn-classifier@1.2.6/package.json",
+    entry: "dist/knn-classifier.esm.js",
+    async tell(knn, tf) {
+      const classifier = knn.create();
+      const rows = noise(12 * 5).map((v) => v - 0.5);
+      for (let i = 0; i < 12; i++) {
+        classifier.addExample(tf.tensor1d(rows.slice(5 * i, 5 * i + 5)), ["a", "b", "c"][i % 3]);
+      }
+      const told: number[] = [];
+      const tell = async (k: number) => {
+        const x = tf.tensor1d(noise(5, 3).map((v) => v - 0.5));
+        const { classIndex, confidences } = await classifier.predictClass(x, k);
+        told.push(classIndex, ...Object.values(confidences) as number[]);
+      };
+      for (const k of [1, 3, 7]) await tell(k);
+      told.push(...Object.values(classifier.getClassExampleCount()) as number[]);
+      const dataset = classifier.getClassifierDataset();
+      for (const t of Object.values(dataset) as Any[]) told.push(...await t.data());
+      classifier.clearClass("b");
+      classifier.setClassifierDataset(dataset);
+      await tell(4);
+      classifier.dispose();
+      return told;
+    },
+  },
+  "coco-ssd": {
+    found: "npm:@tensorflow-models/coco-ssd@2.2.3/package.json",
+    entry: "dist/index.js",
+    async tell(coco, tf) {
+      const corners = noise(20 * 4, 5).map((v, i) => v * 0.5 + (i % 4 > 1 ? 0.5 : 0));
+      const weights = {
+        axes: tf.tensor1d([1, 2], "int32"),
+        weights: tf.tensor2d(noise(3 * 1800, 4).map((v) => (v - 0.5) / 50), [3, 1800]),
+        shape: tf.tensor1d([1, 20, 90], "int32"),
+        boxes: tf.tensor4d(corners, [1, 20, 1, 4]),
+      };
+      const { data: weightData, specs: weightSpecs } = await tf.io.encodeWeights(weights);
+      const artifacts = {
+        modelTopology: DETECTOR,
+        weightSpecs,
+        weightData,
+        signature: { outputs: { a: { name: "scores" }, b: { name: "places" } } },
+      };
+      const model = await coco.load({ modelUrl: tf.io.fromMemory(artifacts) });
+      const found = await model.detect(image(tf, 40), 10, 0.3);
+      return [found.length, ...numbers(found)];
+    },
+  },
+  nsfwjs: {
+    found: "npm:nsfwjs@4.3.0/models/mobilenet_v2",
+    entry: "../core.js",
+    async tell(nsfw, tf, folder) {
+      const { MobileNetV2Model } = await import(
+        new URL("mobilenet_v2.js", folder).href
+      );
+      const model = await nsfw.load("MobileNetV2", { modelDefinitions: [MobileNetV2Model] });
+      const found = await model.classify(image(tf, 64), 5);
+      return found.map(({ probability }: Any) => probability);
+    },
+  },
+  "basic-pitch": {
+    found: "npm:@spotify/basic-pitch@1.0.1/package.json",
+    entry: "esm/index.js",
+    async tell(pitch, tf, folder) {
+      const { weightsManifest, ...rest } = await json(folder, "model/model.json");
+      const weightData = (await read(folder, "model/group1-shard1of1.bin")).buffer;
+      const model = tf.loadGraphModel(
+        tf.io.fromMemory({ ...rest, weightSpecs: weightsManifest[0].weights, weightData }),
+      );
+      // Noise and, a little later, a tone of 440 Hz.
+      const audio = noise(11025).map((v, i) =>
+        (v - 0.5) / 5 + (i < 3000 ? 0 : Math.sin(2 * Math.PI * 440 * i / 22050))
+      );
+      const frames: number[][] = [], onsets: number[][] = [], contours: number[][] = [];
+      await new pitch.BasicPitch(model).evaluateModel(
+        audio,
+        (f: number[][], o: number[][], c: number[][]) => {
+          frames.push(...f);
+          onsets.push(...o);
+          contours.push(...c);
+        },
+        () => {},
+      );
+      const notes = pitch.noteFramesToTime(
+        pitch.addPitchBendsToNoteEvents(
+          contours,
+          pitch.outputToNotesPoly(frames, onsets, 0.5, 0.3, 5),
+        ),
+      );
+      assertEquals(notes.map((n: Any) => n.pitchMidi), [69]);
+      return [...numbers(notes), ...numbers(frames), ...numbers(onsets)];
+    },
+  },
+  ...Object.fromEntries(
+    Object.entries(FACES).map(([name, { file, tell }]): [string, Case] => [`face-api's ${name}`, {
+      found: "npm:@vladmandic/face-api@1.7.15/package.json",
+      entry: "dist/face-api.esm-nobundle.js",
+      async tell(faces, tf, folder) {
+        const [{ weights }] = await json(folder, `model/${file}-weights_manifest.json`);
+        const bytes = await read(folder, `model/${file}.bin`);
+        const net = faces.nets[name];
+        net.loadFromWeightMap(tf.io.decodeWeights(bytes.buffer, weights));
+        return numbers(await tell(net, image(tf, 150)));
+      },
+    }]),
+  ),
+};
+
+async function folderOf({ found }: Case): Promise<URL> {
+  // Deno resolves what it has imported to a file.
+  await import(found, found.endsWith(".json") ? { with: { type: "json" } } : {});
+  return new URL(".", import.meta.resolve(found));
+}
+
+/** What imports all packages, and TensorFlow.js as they see it. */
+export async function importing(): Promise<string> {
+  const lines = [`export * as tf from "@tensorflow/tfjs";`];
+  for (const [i, made] of Object.values(PACKAGES).entries()) {
+    const path = fromFileUrl(new URL(made.entry, await folderOf(made)));
+    lines.push(`export * as p${i} from ${JSON.stringify(path)};`);
+  }
+  return lines.join("\n");
+}
+
+/** Asks a package of a bundle. */
+export async function ask(bundle: Any, name: string): Promise<ArrayLike<number>> {
+  const made = PACKAGES[name], at = Object.keys(PACKAGES).indexOf(name);
+  return await made.tell(bundle[`p${at}`], bundle.tf, await folderOf(made));
+}
+
+/** What the worker is told. */
+interface Asked {
+  readonly bundle: string;
+  readonly name: string;
+}
+
+const scope = globalThis as Any;
+if (scope.WorkerGlobalScope !== undefined && scope instanceof scope.WorkerGlobalScope) {
+  scope.onmessage = async ({ data: { bundle, name } }: { data: Asked }) => {
+    const loaded = await import(bundle);
+    loaded.tf.enableProdMode();
+    await loaded.tf.setBackend("cpu");
+    scope.postMessage([...await ask(loaded, name) as number[]]);
+  };
+}

@@ -1,0 +1,48 @@
+/** Packages that are built on TensorFlow.js, unmodified over Weft: they tell what they tell over TensorFlow.js. */
+
+import { assert } from "@std/assert";
+import { stop } from "esbuild";
+import { testOnDevices } from "../devices.ts";
+import type { Any } from "../script/helpers.ts";
+import { toFileUrl } from "../../tools/conformance/paths.ts";
+import { bundlePackages, theirCore } from "../../tools/tfjs_packages.ts";
+import { ask, importing, PACKAGES } from "./packages.ts";
+
+const home = await Deno.makeTempDir({ prefix: "weft-packages-" });
+const bundles = { ours: `${home}/ours.mjs`, theirs: `${home}/theirs.mjs` };
+const worker = new Worker(new URL("./packages.ts", import.meta.url), { type: "module" });
+let ours: Any;
+
+Deno.test.beforeAll(async () => {
+  const contents = await importing();
+  await bundlePackages(contents, bundles.ours);
+  await bundlePackages(contents, bundles.theirs, await theirCore());
+  ours = await import(toFileUrl(bundles.ours).href);
+});
+
+Deno.test.afterAll(async () => {
+  worker.terminate();
+  await stop();
+  await Deno.remove(home, { recursive: true });
+});
+
+/** What a package tells over TensorFlow.js. */
+function askTheirs(name: string): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => resolve(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      reject(new Error(event.message));
+    };
+    worker.postMessage({ bundle: toFileUrl(bundles.theirs).href, name });
+  });
+}
+
+for (const name of Object.keys(PACKAGES)) {
+  let wanted: Promise<number[]> | undefined;
+  testOnDevices(`${name} tells over Weft what it tells over TensorFlow.js`, async () => {
+    const expected = await (wanted ??= askTheirs(name)), found = await ask(ours, name);
+    assert(expected.length > 0 && expected.every(Number.isFinite), `${expected}`);
+    ours.tf.test_util.expectArraysClose(found, expected, 1e-3);
+  });
+}
