@@ -53,21 +53,29 @@ export async function theirCore(): Promise<CoreFor> {
   };
 }
 
+/** How packages are bundled. */
+export interface BundleOptions {
+  /** Where imports of the core lead. Default: to Weft, as modules of this repository. */
+  readonly core?: CoreFor;
+  /** Where the module runs. Default: in Deno. */
+  readonly platform?: "node" | "browser";
+}
+
 /** Writes a module that holds what `contents` imports from packages of TensorFlow.js. */
 export async function bundlePackages(
   contents: string,
   outfile: string,
-  core: CoreFor = OURS,
+  { core = OURS, platform = "node" }: BundleOptions = {},
 ): Promise<void> {
   await build({
     stdin: { contents, resolveDir: fromFileUrl(new URL(".", ROOT)) },
     bundle: true,
     format: "esm",
-    platform: "node",
+    platform,
     outfile,
     logLevel: "error",
     // Sources that call `require` do so in Node.
-    banner: { js: REQUIRE },
+    ...(platform === "node" ? { banner: { js: REQUIRE } } : {}),
     plugins: [{
       name: "packages",
       setup({ onLoad, onResolve }) {
@@ -77,6 +85,7 @@ export async function bundlePackages(
           const isRequired = found.external && kind === "require-call";
           return isRequired ? { path: found.path, namespace: "required" } : found;
         });
+        onResolve({ filter: /./, namespace: "required" }, ({ path }) => ({ path, external: true }));
         onLoad({ filter: /./, namespace: "required" }, ({ path }) => ({
           contents: `export * from ${JSON.stringify(path)};`,
         }));
@@ -87,7 +96,7 @@ export async function bundlePackages(
           const [, name] = /^(@tensorflow\/[\w-]+)(?:\/dist\/index\.js)?$/.exec(path) ?? [];
           if (name) return { path: await entryOf(name) };
           if (isBuiltin(path)) return { path: `node:${path}`, external: true };
-          const found = resolved(path, importer);
+          const found = resolved(path, importer, platform);
           return found?.includes("/") ? { path: found } : { path, external: true };
         });
       },
@@ -95,10 +104,14 @@ export async function bundlePackages(
   });
 }
 
-/** Where Node finds a package. Those that a package asks for in vain, and does without, stay outside of the bundle. */
-function resolved(name: string, importer: string): string | undefined {
+/**
+ * Where Node finds a package. Those that a package asks for in vain, and does without, stay outside of the bundle. Vega has a file for
+ * Node and another for pages.
+ */
+function resolved(name: string, importer: string, platform: string): string | undefined {
   try {
-    return createRequire(importer || import.meta.url).resolve(name);
+    const file = createRequire(importer || import.meta.url).resolve(name);
+    return platform === "browser" ? file.replace(/\/vega-node\.js$/, "/vega.min.js") : file;
   } catch {
     return undefined;
   }

@@ -16,7 +16,7 @@ let ours: Any;
 Deno.test.beforeAll(async () => {
   const contents = await importing();
   await bundlePackages(contents, bundles.ours);
-  await bundlePackages(contents, bundles.theirs, await theirCore());
+  await bundlePackages(contents, bundles.theirs, { core: await theirCore() });
   ours = await import(toFileUrl(bundles.ours).href);
 });
 

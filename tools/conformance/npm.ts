@@ -7,6 +7,7 @@ const OWN_VERSIONS: Readonly<Record<string, string>> = {
   "@tensorflow-models/mobilenet": "npm:@tensorflow-models/mobilenet@2.1.1",
   "@tensorflow/tfjs": "npm:@tensorflow/tfjs@4.22.0",
   "@tensorflow/tfjs-backend-wasm": "npm:@tensorflow/tfjs-backend-wasm@4.22.0",
+  "@tensorflow/tfjs-vis": "npm:@tensorflow/tfjs-vis@1.5.1",
   "@tensorflow/tfjs-backend-webgl": "npm:@tensorflow/tfjs-backend-webgl@4.22.0",
   "acorn": "npm:acorn@8.15.0",
   "linkedom": "npm:linkedom@0.18.12",

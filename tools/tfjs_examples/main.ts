@@ -111,7 +111,7 @@ async function inDeno(
   { core, device }: { core?: CoreFor; device: string },
 ): Promise<Runner> {
   const union = `${places.folder}/${core === undefined ? "weft" : "theirs"}.mjs`;
-  await bundlePackages(UNION, union, core);
+  await bundlePackages(UNION, union, core === undefined ? {} : { core });
   return async (name) => {
     const bundle = await bundled(places, name, "node");
     return runInDeno(union, bundle, `${places.examples}/${name}/index.html`, device);

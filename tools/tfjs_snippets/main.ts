@@ -105,7 +105,7 @@ export async function compareSnippets(
       .map((name) => `${folder}/${name}`);
     await Deno.writeTextFile(list, JSON.stringify(snippets));
     await bundlePackages(UNION, ours);
-    await bundlePackages(UNION, others, await theirCore());
+    await bundlePackages(UNION, others, { core: await theirCore() });
     const [seed, other] = [1234567, 4242424];
     const weft = await runAll(ours, list, seed), theirs = await runAll(others, list, seed);
     const again = await runAll(others, list, other);
