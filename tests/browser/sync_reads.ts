@@ -56,7 +56,8 @@ export async function syncReads(): Promise<SyncReads> {
   CanvasReadback.trustsSoftware = true;
   using _ = tf.scope();
   try {
-    for (const n of [1, 3, 1024, 1025, 1e6 + 1, 2 ** 22 + 5]) {
+    // Pixels of less than a row, of many, of one canvas and a little of the next, and of five.
+    for (const n of [1, 3, 1024, 1025, 1e6 + 1, 2 ** 22 + 5, 2 ** 24 + 7]) {
       const wanted = words(n), more = words(Math.max(n, 100));
       const x = tf.slice(tf.tensor(more, [more.length], "uint32"), [0], [n]);
       values[`${n} words`] = compare(x.dataSync() as unknown as Uint32Array, wanted);
@@ -70,6 +71,9 @@ export async function syncReads(): Promise<SyncReads> {
     values.float32 = tf.mul(x, 0.5).arraySync();
     values.int32 = tf.neg(tf.cast(x, "int32")).arraySync();
     values.bool = tf.greater(x, 0).arraySync();
+    const many = tf.range(0, 100003, 1, "int32");
+    const found = tf.equal(tf.mod(many, 3), 1).dataSync() as Uint8Array;
+    values.bools = found.length === 100003 && found.every((v, i) => v === Number(i % 3 === 1));
     values.float16 = Array.from(
       tf.cast(tf.mul(x, 0.25), "float16").ndarraySync().toArray() as number[],
     );
