@@ -3,7 +3,7 @@
 import * as tf from "@weft/weft/tfjs-core";
 import { trace } from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices, testOnGpu } from "../devices.ts";
 import type { Any } from "../script/helpers.ts";
 import { tfjsPackages } from "../../tools/tfjs_packages.ts";
 
@@ -299,6 +299,23 @@ testOnDevices("compiled steps draw anew what they drop, and keep no mask", async
   assertEquals(new Set(losses.slice(17)).size, 7);
   assertEquals([lstm.cell.dropoutMask, lstm.cell.recurrentDropoutMask], [null, null]);
   tf.test_util.expectArraysClose([...await model.predict(x).data()], wanted, 1e-6);
+});
+
+testOnGpu("a compiled model goes on where setBackend() says", async () => {
+  using _ = ownScope();
+  const model = sequential(dense(4, { inputShape: [6], activation: "tanh" }), dense(3));
+  setWeights(model);
+  model.compile({ optimizer: "adam", loss: "meanSquaredError" });
+  const x = values([ROWS, 6], 1), y = values([ROWS, 3], 2);
+  const losses: number[] = [];
+  for (const device of ["webgpu", "cpu", "webgpu"]) {
+    await tf.setBackend(device);
+    const { history } = await model.fit(x, y, { epochs: EPOCHS, batchSize: BATCH, verbose: 0 });
+    losses.push(...history.loss);
+    const [wanted, found] = [model.apply(x), model.predict(x)].map((t) => (t as tf.Tensor).data());
+    tf.test_util.expectArraysClose(await found, await wanted, 1e-5);
+  }
+  assertEquals(losses, losses.toSorted((a, b) => b - a));
 });
 
 testOnDevices("compiled steps leave no tensor behind, and go with the model", async () => {
