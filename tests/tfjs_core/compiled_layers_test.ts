@@ -183,10 +183,10 @@ for (const [name, made] of Object.entries(PURE)) {
 class Own extends (tfl.layers.Layer as Any) {
   static className = "Own";
   calls = 0;
-  override computeOutputShape(shape: Any): Any {
+  computeOutputShape(shape: Any): Any {
     return shape;
   }
-  override call(inputs: Any): Any {
+  call(inputs: Any): Any {
     return this.compute([inputs].flat()[0]);
   }
   compute(x: tf.Tensor): tf.Tensor {
