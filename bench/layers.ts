@@ -257,8 +257,10 @@ export async function main(args: readonly string[]): Promise<number> {
   const devices = positionals.length > 0 ? positionals : Object.keys(THEIRS);
   for (const device of devices as Device[]) {
     const made = await table(device, { only: values.only, rounds: Number(values.rounds) });
-    const text =
-      `An epoch of \`model.fit\` (${ROWS} rows in batches of ${BATCH}, Adam) and a \`model.predict\` of all rows, when Weft has compiled them; medians of ${values.rounds} interleaved rounds in one process, losses compared. "ours ×" is the best of TensorFlow.js's backends divided by Weft.\n\n${made}`;
+    const date = new Date().toISOString().slice(0, 10), [load] = Deno.loadavg();
+    const text = `${date}, at a load of ${
+      load.toFixed(1)
+    }. An epoch of \`model.fit\` (${ROWS} rows in batches of ${BATCH}, Adam) and a \`model.predict\` of all rows, when Weft has compiled them; medians of ${values.rounds} interleaved rounds in one process, losses compared. "ours ×" is the best of TensorFlow.js's backends divided by Weft.\n\n${made}`;
     console.log(`\n${text}\n`);
     if (values.write) {
       const title = `Layers of TensorFlow.js, ${device === "cpu" ? "CPU" : "WebGPU"}`;

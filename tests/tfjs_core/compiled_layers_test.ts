@@ -209,6 +209,7 @@ class Counting extends Pure {
     return tf.mul(x, 1 + 1 / ++(this as Any).calls);
   }
 }
+class OwnOptimizer extends tf.SGDOptimizer {}
 for (const cls of [Own, Pure, Reading, Counting]) tf.serialization.registerClass(cls as Any);
 
 const after = (layer: Any) => sequential(dense(3, { inputShape: [6] }), layer);
@@ -246,6 +247,11 @@ const IMPURE: Readonly<Record<string, Case & { readonly reason: RegExp | null }>
         }),
       ),
     reason: /^layer 'memory' of class SimpleRNN is stateful$/,
+  },
+  "an optimizer of the program's own": {
+    make: () => sequential(dense(3, { inputShape: [6] })),
+    compile: () => ({ optimizer: new OwnOptimizer(0.1) }),
+    reason: /^the optimizer is the program's own$/,
   },
   "a loss of the program's own": {
     make: () => sequential(dense(3, { inputShape: [6] })),

@@ -146,8 +146,10 @@ export function compileSteps(cls: { readonly prototype: object }): void {
     return tidy(() => {
       const batches: Tensor[][] = [];
       for (let begin = 0; begin < rows; begin += batchSize) {
-        const part = list.map((t) => slice(t, begin, Math.min(batchSize, rows - begin)));
-        batches.push([this.predictLoop(isList ? part : part[0], batchSize)].flat());
+        batches.push(tidy(() => {
+          const part = list.map((t) => slice(t, begin, Math.min(batchSize, rows - begin)));
+          return [this.predictLoop(isList ? part : part[0], batchSize)].flat();
+        }));
       }
       const outs = batches[0].map((_, i) => concat(batches.map((outputs) => outputs[i]), 0));
       return outs.length === 1 ? outs[0] : outs;

@@ -133,7 +133,7 @@ export function purityOf(model: LayersModel): Purity {
   }
   const { optimizer_ } = model;
   if (optimizer_ && !OPTIMIZERS.has(optimizer_.constructor)) {
-    refuse("the optimizer is the program's");
+    refuse("the optimizer is the program's own");
   }
   return { fields, masked, reason };
 }
