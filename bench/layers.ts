@@ -263,7 +263,7 @@ export async function main(args: readonly string[]): Promise<number> {
     }. An epoch of \`model.fit\` (${ROWS} rows in batches of ${BATCH}, Adam) and a \`model.predict\` of all rows, when Weft has compiled them; medians of ${values.rounds} interleaved rounds in one process, losses compared. "ours ×" is the best of TensorFlow.js's backends divided by Weft.\n\n${made}`;
     console.log(`\n${text}\n`);
     if (values.write) {
-      const title = `Layers of TensorFlow.js, ${device === "cpu" ? "CPU" : "WebGPU"}`;
+      const title = `Layers of TensorFlow.js${device === "cpu" ? "" : ", WebGPU"}`;
       await writeSection(RESULTS, { title, text });
     }
   }
