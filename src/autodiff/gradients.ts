@@ -11,11 +11,10 @@ import { RuntimeError, ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import { backprop, type Seed } from "./backprop.ts";
 import { registeredGradient } from "./gradient_registry.ts";
+import { jacobians } from "./jacobians.ts";
 import { type Step, stepValue, withVariables } from "./steps.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
 import { IndexedSlices } from "../ops/array/indexed_slices.ts";
-import { stack, unstack } from "../ops/array/join.ts";
-import { reshape } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 
 /** Options of {@linkcode gradients}. */
@@ -200,7 +199,7 @@ function overridden(node: GraphNode): OpDef {
 
 /**
  * The matrix of second derivatives of the sum of `ys` with respect to each of `xs`: shape `[...x, ...x]`. Follows TensorFlow `tf.hessians`.
- * Throws as {@linkcode gradients} does, and `ValueError` for an x of unknown shape.
+ * Throws as {@linkcode gradients} does.
  *
  * @example
  * ```ts
@@ -222,12 +221,11 @@ export function hessians(
 ): Tensor[] {
   const sources = listOf(xs);
   const first = gradients(ys, xs, { ...options, unconnectedGradients: "zero" }) as Tensor[];
-  return first.map((g, i) => {
-    const x = sources[i], { shape } = x, size = x.size;
-    return g.graph.asDefault(() => {
-      const flat = unstack(reshape(g, [size]));
-      const rows = flat.map((d) => gradients(d, x, { unconnectedGradients: "zero" })[0]!);
-      return reshape(stack(rows), [...shape, ...shape]);
-    });
-  });
+  return first.map((g, i) =>
+    g.graph.asDefault(() => {
+      const derive = (seed: Tensor) =>
+        build([g], [sources[i]], { gradYs: [seed], unconnectedGradients: "zero" });
+      return jacobians(sources[i], [sources[i]], derive, true)[0]!;
+    })
+  );
 }

@@ -3,21 +3,18 @@
  */
 import { currentRecorders, setRecorders, withRecorders } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
-import { NdArray, setElement } from "../core/nd_array.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
-import { compatible, isConcrete, shapeText, sizeOf } from "../core/shape.ts";
+import { compatible, shapeText } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, type Seed } from "./backprop.ts";
+import { jacobians, rowJacobian } from "./jacobians.ts";
 import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
-import { stack as stackOf } from "../ops/array/join.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
-import { reshape } from "../ops/array/view.ts";
-import { onesOfTensor, zeros as zerosOfShape, zerosOfTensor } from "../ops/array/creation.ts";
+import { onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
 import { asTensor } from "../ops/input.ts";
-import { mul } from "../ops/pointwise/arithmetic.ts";
 
 /** Options of {@linkcode GradientTape}. */
 export interface GradientTapeOptions {
@@ -178,59 +175,32 @@ export class GradientTape implements Disposable {
   ): Nest<Tensor | null> {
     checkGradientOptions(options);
     const leaves = flatten(sources);
-    const found = this.#use((differentiate) => {
-      const rows = Array.from({ length: target.size }, (_, i) => {
-        const seed = NdArray.zeros(target.dtype, target.shape);
-        setElement(seed, i, 1);
-        return differentiate([{ id: target.id, grad: asTensor(seed) }], leaves);
-      });
-      return leaves.map((leaf, k) => {
-        const column = rows.map((row) => row[k]);
-        const isConnected = column.some((g) => g !== null);
-        return isConnected || options.unconnectedGradients === "zero"
-          ? stackRows(column, target, leaf)
-          : null;
-      });
-    });
+    const zero = options.unconnectedGradients === "zero";
+    const found = this.#use((differentiate) =>
+      jacobians(target, leaves, (grad) => differentiate([{ id: target.id, grad }], leaves), zero)
+    );
     return packAs(sources, found);
   }
 
   /**
    * {@linkcode GradientTape.jacobian} row by row of a batch, where no row of `target` depends on another row of `source`: shape
-   * `[batch, ...target row, ...source row]`. Throws `ValueError` where the first dimensions differ, or others are
-   * not known.
+   * `[batch, ...target row, ...source row]`. Throws `ValueError` where the first dimensions differ.
    */
   batchJacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
     checkGradientOptions(options);
-    const shapes = [target, source].map((t) => t.staticShape ?? t.shape);
-    const [[batch, ...own], [other, ...of]] = shapes;
-    if (batch === undefined || !compatible([batch], [other])) {
+    const shapes = [target, source].map((t) => t.isSymbolic ? t.staticShape : t.shape);
+    const [batch, other] = shapes.map((s) => s && s.slice(0, 1));
+    if (batch?.length === 0 || !compatible(batch, other)) {
       throw new ValueError(
         `Need first dimension of target shape ${shapeText(shapes[0])} and source shape ${
           shapeText(shapes[1])
         } to match.`,
       );
     }
-    if (!isConcrete(own) || !isConcrete(of)) {
-      throw new ValueError(
-        `Cannot take batchJacobian() of ${target} and ${source}: only their first dimension may be unknown`,
-      );
-    }
-    const width = sizeOf(own);
+    const zero = options.unconnectedGradients === "zero";
     const [found] = this.#use((differentiate) => {
-      const ones = onesOfTensor(target);
-      const rows = Array.from({ length: width }, (_, k) => {
-        const hot = NdArray.zeros(target.dtype, own);
-        setElement(hot, k, 1);
-        return differentiate([{ id: target.id, grad: mul(ones, asTensor(hot)) }], [source])[0];
-      });
-      if (rows.every((g) => g === null) && options.unconnectedGradients !== "zero") return [null];
-      const filled = rows.map((g) => g ?? zerosOfTensor(source));
-      return [
-        width === 0
-          ? zerosOfShape([batch ?? 0, ...own, ...of], source.dtype)
-          : reshape(stackOf(filled, 1), [batch ?? -1, ...own, ...of]),
-      ];
+      const derive = (grad: Tensor) => differentiate([{ id: target.id, grad }], [source]);
+      return [rowJacobian(target, source, derive, zero)];
     });
     return found;
   }
@@ -288,8 +258,3 @@ type Differentiate = (
   sources: readonly Tensor[],
   slices?: boolean,
 ) => (Tensor | null)[];
-
-function stackRows(rows: readonly (Tensor | null)[], target: Tensor, source: Tensor): Tensor {
-  const filled = rows.map((r) => r ?? zerosOfTensor(source));
-  return reshape(stackOf(filled), [...target.shape, ...source.shape]);
-}

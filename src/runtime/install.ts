@@ -1,10 +1,12 @@
 /**
  * Connects the parts when the library is loaded: eager execution, tape memory, host ops.
  */
+import { setRowMapper } from "../autodiff/jacobians.ts";
 import { setTapeMemory } from "../autodiff/step_recorder.ts";
 import { installChainedOps } from "../ops/chained.ts";
 import { installDebug } from "./debug.ts";
 import { installEager } from "./eager/eager.ts";
+import { mapFn } from "./loops/functional_ops.ts";
 import { unfedPlaceholder } from "./session/feeds.ts";
 import { setHostOp } from "./session/run_context.ts";
 import { variablesRead } from "./functions/run_tape.ts";
@@ -22,6 +24,7 @@ setTapeMemory({
   variablesRead,
   trainable: trainableResources,
 });
+setRowMapper((fn, rows) => mapFn(fn, rows));
 setHostOp("Placeholder", ({ node, attrs }) => {
   throw unfedPlaceholder(node, attrs.dtype, attrs.shape);
 });

@@ -16,7 +16,7 @@ import { EagerTensor, outsideScopes, withOwner } from "../runtime/eager/tensor.t
 import { type HostCall, type HostResults, setHostOp } from "../runtime/session/run_context.ts";
 import { hostCallTotal } from "../runtime/session/metadata.ts";
 import { scopeDevice } from "../runtime/devices.ts";
-import { copyArray, releaseValue, type RunValue } from "../runtime/session/run_value.ts";
+import { copyArray, isLarge, releaseValue, type RunValue } from "../runtime/session/run_value.ts";
 import { callBody, type CallSite } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
@@ -47,14 +47,6 @@ interface NumpyStyleCall {
   readonly site: CallSite;
 }
 
-/** Arrays of fewer bytes are copied faster than tensors are made of them. */
-const LARGE = 1 << 14;
-
-function bytesOf(value: unknown): number {
-  const data = value instanceof NdArray ? value.data : value;
-  return ArrayBuffer.isView(data) ? data.byteLength : 0;
-}
-
 /** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
 function callNumpyStyle(
   script: Script,
@@ -67,7 +59,7 @@ function callNumpyStyle(
     try {
       const parts = splitResult(script, result);
       for (let i = 0; i < parts.length; i++) {
-        const v = parts[i], sink = bytesOf(v) < LARGE ? null : sinks?.[i] ?? null;
+        const v = parts[i], sink = isLarge(v) ? sinks?.[i] ?? null : null;
         const isRead = wanted?.[i] !== false;
         const options = { shape: shapes[i], shared: shared || sink !== null || !isRead };
         const array = hostResult(script, i, v, options);

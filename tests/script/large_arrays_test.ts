@@ -31,6 +31,8 @@ const CASES: readonly {
   readonly what: string;
   readonly build: (x: tf.Tensor, script: (x: tf.Tensor) => tf.Tensor) => tf.Tensor | tf.Operation;
   readonly copies: number;
+  /** True: an array is fed, which is not the run's. */
+  readonly isArray?: true;
 }[] = [
   {
     what: "a feed that becomes a result nobody reads",
@@ -43,10 +45,16 @@ const CASES: readonly {
     build: (x, script) => tf.sum(script(tf.cumsum(x))),
     copies: 0,
   },
+  {
+    what: "an array for kernels alone",
+    build: (x, script) => tf.sum(script(tf.cumsum(x))),
+    copies: 0,
+    isArray: true,
+  },
   { what: "a result that is fetched", build: (x, script) => script(tf.cumsum(x)), copies: 1 },
 ];
 
-for (const { what, build, copies } of CASES) {
+for (const { what, build, copies, isArray } of CASES) {
   testOnDevices(`large arrays: ${what} is copied ${copies} times`, async () => {
     for (const body of [fresh, same, later]) {
       const graph = new tf.Graph();
@@ -60,7 +68,7 @@ for (const { what, build, copies } of CASES) {
       // A tensor is the run's own where it is read to the host.
       const data = new Float32Array(SIZE);
       using tensor = tf.tensor(data);
-      const feed = copies > 0 && what.includes("feed") ? data : tensor;
+      const feed = isArray || copies > 0 && what.includes("feed") ? data : tensor;
       await sess.run(y as tf.Tensor, { feeds: { "x:0": feed } });
       const before = tf.memory();
       const count = await copiesOf(() => sess.run(y as tf.Tensor, { feeds: { "x:0": feed } }));
@@ -107,4 +115,21 @@ testOnDevices("a result that does not fit frees those that came before it", asyn
   assertEquals(message.includes("not compatible with the declared shape"), true);
   assertEquals(tf.memory().numTensors, before.numTensors);
   assertEquals(tf.memory().numBytes, before.numBytes);
+});
+
+testOnDevices("an array that is fed may be changed as soon as the run waits", async () => {
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [SIZE], "x"),
+      start = tf.placeholder("float32", [], "start");
+    const waited = tf.numpyFunction((v: tf.NdArray) => Promise.resolve(v), [start], "float32");
+    return tf.add(tf.max(x), tf.reshape(waited, []));
+  });
+  await using sess = new tf.Session({ graph });
+  const x = new Float32Array(SIZE);
+  for (const value of [3, 4, 5]) {
+    const running = sess.run(y, { feeds: { "x:0": x.fill(value), "start:0": 10 } });
+    x.fill(-1);
+    assertEquals(await running, 10 + value);
+  }
 });

@@ -4,6 +4,7 @@
 import { type OpInput, withInterpreter, withRecorders } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import { isTrainable } from "../../core/dtype.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { StepRecorder } from "../../autodiff/step_recorder.ts";
@@ -20,7 +21,7 @@ import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { HostCall, HostResults } from "../session/run_context.ts";
 import { RunTape, tapeValue } from "./run_tape.ts";
-import { asTensors, releaseValue, type RunValue } from "../session/run_value.ts";
+import { asTensors, copyArray, releaseValue, type RunValue } from "../session/run_value.ts";
 import { EagerTensor, withOwner } from "../eager/tensor.ts";
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
@@ -55,7 +56,9 @@ export class ControlCall {
   #source(x: OpInput, device: Device): OpInput {
     if (x instanceof Tensor && x.dtype === "resource") return x;
     return withOwner(this.#owned, () => {
-      const t = onDevice(x, device);
+      // Handles, such as the tape of what ran before, are on no device.
+      if (x.dtype === "variant" && x instanceof NdArray) return asTensors([copyArray(x)])[0];
+      const t = x.dtype === "variant" ? x as EagerTensor : onDevice(x, device);
       const own = t === x ? new EagerTensor(t.dtype, t.staticShape, t.storage.retain()) : t;
       if (isTrainable(own.dtype)) this.recorder!.watch(own.id);
       return own;

@@ -65,6 +65,8 @@ export interface Plan {
   readonly constants: readonly { readonly slot: number; readonly value: NdArray | Tensor }[];
   /** Slot per feed. */
   readonly feeds: readonly number[];
+  /** The device whose kernels alone read each feed; null where others read it. */
+  readonly feedSinks: readonly (Device | null)[];
   /** What each slot holds: 0 a result, or a feed that is the run's own, 1 a constant, 2 a feed. */
   readonly kinds: Uint8Array;
   /** Slot per fetch. */
@@ -100,13 +102,13 @@ export function makePlan(ir: IrGraph, { host, ownsFeeds = false }: PlanOptions =
   const slotOf = new Map<IrValue, number>();
   let slots = 0;
   const constants: { slot: number; value: NdArray | Tensor }[] = [];
-  const feeds: number[] = [];
+  const feeds: number[] = [], fed: IrValue[] = [];
   const stepOf = new Map<IrNode, number>();
   const planned: IrNode[] = [];
   for (const node of inOrder(ir, runsOnGpu, depth)) {
     for (const v of node.outputs) slotOf.set(v, slots++);
     if (node.feed >= 0) {
-      feeds[node.feed] = slotOf.get(node.outputs[0])!;
+      feeds[node.feed] = slotOf.get(fed[node.feed] = node.outputs[0])!;
       continue;
     }
     const value = valueOf(node);
@@ -154,6 +156,7 @@ export function makePlan(ir: IrGraph, { host, ownsFeeds = false }: PlanOptions =
     slots,
     constants,
     feeds,
+    feedSinks: fed.map((v) => sinks.get(v) ?? null),
     kinds,
     fetches: ir.fetches.map((v) => slotOf.get(v)!),
     uses,

@@ -2,13 +2,15 @@
  * Feeds: what a run is given, checked and made its own.
  */
 import { describe, toNdArray } from "../../core/convert.ts";
+import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { compatible, isConcrete, shapeText, shapeTuple } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
-import { copyArray, releaseValue, type RunValue } from "./run_value.ts";
+import { copyArray, isLarge, releaseValue, type RunValue } from "./run_value.ts";
+import { constantTensor } from "../eager/eager.ts";
 import { asEager, EagerTensor } from "../eager/tensor.ts";
 
 /** What a run is fed, in order. */
@@ -51,8 +53,17 @@ export class Fed {
     return this.#values;
   }
 
-  /** {@linkcode Fed.own}, and hands the values over: {@linkcode Fed.release} frees them no more. */
-  take(): readonly RunValue[] {
+  /**
+   * {@linkcode Fed.own}, and hands the values over: {@linkcode Fed.release} frees them no more. A large array that only kernels of
+   * one device read, which `sinks` says, goes straight there.
+   */
+  take(sinks: readonly (Device | null)[]): readonly RunValue[] {
+    for (let i = 0; i < this.#values.length; i++) {
+      const v = this.#values[i], sink = sinks[i];
+      if (!sink || !(v instanceof NdArray) || !isLarge(v)) continue;
+      this.#values[i] = constantTensor(v, sink);
+      this.#isOwn[i] = true;
+    }
     this.own();
     this.#isOwn.fill(false);
     return this.#values;

@@ -13,6 +13,15 @@ import { EagerTensor } from "../eager/tensor.ts";
 /** A value of a run: a tensor, or an array that never left the host. */
 export type RunValue = EagerTensor | NdArray;
 
+/** Arrays of fewer bytes are copied faster than tensors are made of them. */
+const LARGE = 1 << 14;
+
+/** True for an array of numbers so large that it should go to where it is read, and not be copied before. */
+export function isLarge(value: unknown): boolean {
+  const data = value instanceof NdArray ? value.data : value;
+  return ArrayBuffer.isView(data) && data.byteLength >= LARGE;
+}
+
 /** A copy that shares nothing. Handles get one more holder. */
 export function copyArray(a: NdArray): NdArray {
   if (DTYPES[a.dtype].kind !== "handle") return a.copy();

@@ -446,7 +446,7 @@ function runPlan(
   }
   const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
     counted(() => toHost(v, context));
-  const out = execute(plan, fed.take(), context, { toHost: true, draws });
+  const out = execute(plan, fed.take(plan.feedSinks), context, { toHost: true, draws });
   return out instanceof Promise ? out.then(fetch) : fetch(out);
 }
 

@@ -1,0 +1,141 @@
+/**
+ * Jacobians: a derivative for each element of a target. Where a graph does not know their number before it runs, it loops over them.
+ */
+import type { DType } from "../core/dtype.ts";
+import { NdArray, setElement } from "../core/nd_array.ts";
+import { isConcrete, type PartialShape, type Shape, sizeOf } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { cast } from "../ops/array/cast.ts";
+import { fill, onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
+import { concat, stack } from "../ops/array/join.ts";
+import { transpose } from "../ops/array/move.ts";
+import { range } from "../ops/array/numbering.ts";
+import { slice } from "../ops/array/slice.ts";
+import { rank, reshape, shape } from "../ops/array/view.ts";
+import { asTensor, intVector } from "../ops/input.ts";
+import { mul } from "../ops/pointwise/arithmetic.ts";
+import { equal } from "../ops/pointwise/compare.ts";
+import { prod } from "../ops/reduce/reduce.ts";
+
+/** Calls a function with each row of a tensor, and stacks what it returns. */
+export type RowMapper = (fn: (row: Tensor) => Tensor[], rows: Tensor) => Tensor[];
+let mapRows: RowMapper;
+
+/** Says how a graph loops over rows. */
+export function setRowMapper(mapper: RowMapper): void {
+  mapRows = mapper;
+}
+
+/** The derivatives of a target with respect to some sources, where `seed` flows into it; null where not connected. */
+export type Derive = (seed: Tensor) => readonly (Tensor | null)[];
+
+/** Some dimensions of a tensor: as far as they are known, and as a graph computes them. */
+interface Dims {
+  readonly known: PartialShape;
+  readonly computed: () => Tensor;
+}
+
+function dimsOf(t: Tensor): Dims {
+  return { known: t.isSymbolic ? t.staticShape : t.shape, computed: () => shape(t) };
+}
+/** Those of the rows of a batch. */
+function rowDimsOf(t: Tensor): Dims {
+  const { known } = dimsOf(t);
+  return { known: known && known.slice(1), computed: () => slice(shape(t), [1]) };
+}
+
+/**
+ * Derivative of each element of `target` with respect to each source: shape `[...target, ...source]`. Where not connected it is null,
+ * or zeros where `zero` says so.
+ */
+export function jacobians(
+  target: Tensor,
+  sources: readonly Tensor[],
+  derive: Derive,
+  zero: boolean,
+): (Tensor | null)[] {
+  const own = dimsOf(target);
+  return perElement(own, target.dtype, sources, derive).map((rows, k) => {
+    const parts = [own, dimsOf(sources[k])];
+    return rows ? inShape(rows, parts) : zero ? zerosOf(parts, sources[k].dtype) : null;
+  });
+}
+
+/** {@linkcode jacobians} of each row of a batch by the same row of a source: shape `[batch, ...target row, ...source row]`. */
+export function rowJacobian(
+  target: Tensor,
+  source: Tensor,
+  derive: Derive,
+  zero: boolean,
+): Tensor | null {
+  const { known } = dimsOf(source);
+  const batch = {
+    known: known && known.slice(0, 1),
+    computed: () => slice(shape(source), [0], [1]),
+  };
+  const own = rowDimsOf(target), parts = [batch, own, rowDimsOf(source)];
+  const ones = onesOfTensor(target);
+  const byRow: Derive = (hot) => derive(mul(ones, hot));
+  const [rows] = perElement(own, target.dtype, [source], byRow);
+  if (rows === null) return zero ? zerosOf(parts, source.dtype) : null;
+  const order = known
+    ? [1, 0, ...known.slice(1).map((_, i) => i + 2)]
+    : concat([asTensor(intVector([1, 0])), range(2, rank(rows), 1, "int32")]);
+  return inShape(transpose(rows, order), parts);
+}
+
+/** The derivatives by the sources where one element after the other is 1 in a seed, all others 0, stacked; null where not connected. */
+function perElement(
+  { known, computed }: Dims,
+  dtype: DType,
+  sources: readonly Tensor[],
+  derive: Derive,
+): (Tensor | null)[] {
+  if (!isConcrete(known)) return perElementOf(computed(), dtype, derive);
+  const rows = Array.from({ length: sizeOf(known) }, (_, i) => derive(hotAt(i, dtype, known)));
+  return sources.map((source, k) => {
+    const column = rows.map((row) => row[k]);
+    const isConnected = column.some((g) => g !== null);
+    return isConnected ? stack(column.map((g) => g ?? zerosOfTensor(source))) : null;
+  });
+}
+
+function hotAt(i: number, dtype: DType, shape: Shape): Tensor {
+  const seed = NdArray.zeros(dtype, shape);
+  setElement(seed, i, 1);
+  return asTensor(seed);
+}
+
+/** {@linkcode perElement} for dimensions that are known when the graph runs. */
+function perElementOf(dims: Tensor, dtype: DType, derive: Derive): (Tensor | null)[] {
+  const numbers = range(0, prod(dims), 1, "int32");
+  let isConnected: boolean[] = [];
+  const stacked = mapRows((i) => {
+    const found = derive(reshape(cast(equal(numbers, i), dtype), dims));
+    isConnected = found.map((g) => g !== null);
+    // A loop must have results.
+    return [i, ...found.filter((g) => g !== null)];
+  }, numbers);
+  let at = 1;
+  return isConnected.map((is) => is ? stacked[at++] : null);
+}
+
+function zerosOf(parts: readonly Dims[], dtype: DType): Tensor {
+  return withShape(fill(joined(parts), 0, dtype), parts);
+}
+function inShape(t: Tensor, parts: readonly Dims[]): Tensor {
+  return withShape(reshape(t, joined(parts)), parts);
+}
+function withShape(t: Tensor, parts: readonly Dims[]): Tensor {
+  if (t.isSymbolic) t.setShape(knownOf(parts));
+  return t;
+}
+
+/** All dimensions, computed where they are not known. */
+function joined(parts: readonly Dims[]): Shape | Tensor {
+  const known = knownOf(parts);
+  return isConcrete(known) ? known : concat(parts.map((p) => p.computed()));
+}
+function knownOf(parts: readonly Dims[]): PartialShape {
+  return parts.some((p) => p.known === null) ? null : parts.flatMap((p) => p.known!);
+}
