@@ -545,7 +545,13 @@ export type { Paddings } from "./src/ops/array/pad.ts";
 export type { Padding, PerAxis, RoundingMode } from "./src/ops/conv/conv_arguments.ts";
 export type { PooledWithArgmax } from "./src/ops/conv/pool_functions.ts";
 export type { Pairs } from "./src/ops/array/space_batch.ts";
-export type { LoopVariable, LoopVariables, WhileOptions } from "./src/runtime/loops/while_loop.ts";
+export type {
+  LoopVariable,
+  LoopVariableOf,
+  LoopVariables,
+  ShapeInvariant,
+} from "./src/runtime/loops/loop_variables.ts";
+export type { WhileOptions } from "./src/runtime/loops/while_loop.ts";
 export type {
   FoldOptions,
   LiteralElems,

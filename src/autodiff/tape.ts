@@ -14,7 +14,6 @@ import { jacobians, rowJacobian } from "./jacobians.ts";
 import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
-import { asTensor } from "../ops/input.ts";
 
 /** Options of {@linkcode GradientTape}. */
 export interface GradientTapeOptions {

@@ -18,6 +18,8 @@ export const GraphKeys: {
   readonly LOCAL_VARIABLES: string;
   /** Variables that optimizers train. */
   readonly TRAINABLE_VARIABLES: string;
+  /** Variables of which moving averages are kept. */
+  readonly MOVING_AVERAGE_VARIABLES: string;
   /** What regularizers gave. */
   readonly REGULARIZATION_LOSSES: string;
   /** Losses. */
@@ -32,6 +34,7 @@ export const GraphKeys: {
   GLOBAL_VARIABLES,
   LOCAL_VARIABLES,
   TRAINABLE_VARIABLES,
+  MOVING_AVERAGE_VARIABLES: "moving_average_variables",
   REGULARIZATION_LOSSES: "regularization_losses",
   LOSSES: "losses",
   UPDATE_OPS: "update_ops",

@@ -1,13 +1,7 @@
 /**
- * The step count of a graph, and learning rates that follow it.
+ * The step count of a graph.
  */
-import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { cast } from "../ops/array/cast.ts";
-import { asTensor, toInput } from "../ops/input.ts";
-import { div, mul } from "../ops/pointwise/arithmetic.ts";
-import { pow } from "../ops/pointwise/power.ts";
-import { floor } from "../ops/pointwise/rounding.ts";
 import type { Variable } from "../runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 import { variable } from "./variables.ts";
@@ -42,20 +36,4 @@ export function createGlobalStep(): Variable {
  */
 export function getOrCreateGlobalStep(): Variable {
   return getGlobalStep() ?? createGlobalStep();
-}
-
-/**
- * `learningRate · decayRate ^ (globalStep / decaySteps)`, in whole powers where `staircase`. Follows TensorFlow
- * `tf.compat.v1.train.exponential_decay`.
- */
-export function exponentialDecay(
-  learningRate: TensorLike,
-  globalStep: TensorLike,
-  decaySteps: number,
-  decayRate: TensorLike,
-  staircase = false,
-): Tensor {
-  const rate = asTensor(toInput(learningRate, "learningRate", "exponentialDecay"));
-  const turns = div(cast(globalStep, rate.dtype), cast(decaySteps, rate.dtype));
-  return mul(rate, pow(cast(decayRate, rate.dtype), staircase ? floor(turns) : turns));
 }

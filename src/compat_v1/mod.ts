@@ -55,6 +55,7 @@ export {
   isVariableInitialized,
   localVariables,
   localVariablesInitializer,
+  movingAverageVariables,
   reportUninitializedVariables,
   tablesInitializer,
   trainableVariables,

@@ -2,11 +2,17 @@
  * Namespace `tf.compat.v1.train`.
  */
 export {
-  createGlobalStep,
+  cosineDecay,
+  cosineDecayRestarts,
   exponentialDecay,
-  getGlobalStep,
-  getOrCreateGlobalStep,
-} from "./global_step.ts";
+  inverseTimeDecay,
+  linearCosineDecay,
+  naturalExpDecay,
+  piecewiseConstant,
+  polynomialDecay,
+} from "./decays.ts";
+export { createGlobalStep, getGlobalStep, getOrCreateGlobalStep } from "./global_step.ts";
+export { ExponentialMovingAverage, type MovingAverageOptions } from "./moving_average.ts";
 export { FtrlOptimizer, type FtrlOptions } from "./ftrl_optimizer.ts";
 export {
   AdadeltaOptimizer,

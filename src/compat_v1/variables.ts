@@ -81,6 +81,10 @@ export function localVariables(scope?: string): Variable[] {
 export function trainableVariables(scope?: string): Variable[] {
   return listed(GraphKeys.TRAINABLE_VARIABLES, scope).filter((v) => v.trainable);
 }
+/** Variables of the graph of which moving averages are kept. Follows TensorFlow `tf.compat.v1.moving_average_variables`. */
+export function movingAverageVariables(scope?: string): Variable[] {
+  return listed(GraphKeys.MOVING_AVERAGE_VARIABLES, scope);
+}
 
 /**
  * An operation that gives variables their initial values. Follows TensorFlow `tf.compat.v1.variables_initializer`.

@@ -12,28 +12,25 @@ import { specText } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { stopGradient } from "../../ops/array/view.ts";
-import { asTensor, intScalar, toInput } from "../../ops/input.ts";
+import { asTensor, intScalar } from "../../ops/input.ts";
 import { add } from "../../ops/pointwise/arithmetic.ts";
 import { less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
-import {
-  type Branch,
-  CaptureList,
-  flowOf,
-  resultTensor,
-  tapeGrad,
-  trace,
-  unflow,
-} from "../branches/branch.ts";
+import { type Branch, CaptureList, resultTensor, tapeGrad, trace } from "../branches/branch.ts";
 import { effectAttrs } from "../../graph/func_graph.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { Boundary } from "./boundary.ts";
 import { hostStateOfWhile } from "./host_state.ts";
 import type { Later } from "./later.ts";
+import {
+  LoopNest,
+  type LoopVariable,
+  type LoopVariables,
+  type ShapeInvariant,
+} from "./loop_variables.ts";
 import { waitsBeforeEffects } from "./rows.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
 import type { EagerTensor } from "../eager/tensor.ts";
-import { TensorArray } from "./tensor_array.ts";
 
 function loopOp(name: string): OpDef {
   return defineOp({
@@ -62,8 +59,8 @@ export const StatelessWhile: OpDef = loopOp("StatelessWhile");
 export interface WhileOptions {
   /** Stops after so many iterations. */
   readonly maximumIterations?: number;
-  /** Shapes that hold in every iteration, in the order of the variables; null dimensions may vary. */
-  readonly shapeInvariants?: readonly (PartialShape | undefined)[];
+  /** Shapes that hold in every iteration, in the nest of the variables; null dimensions may vary. */
+  readonly shapeInvariants?: readonly ShapeInvariant[];
   /** False: no gradient flows through the loop. Default true. */
   readonly backProp?: boolean;
   /** Name of the operation. */
@@ -83,16 +80,11 @@ const checkOptions = optionCheck<WhileOptions>("whileLoop", {
   swapMemory: true,
 });
 
-/** What a loop may carry. */
-export type LoopVariable = TensorLike | TensorArray;
-/** What a loop's functions get and must return for its variables. */
-export type LoopVariables<V extends readonly LoopVariable[]> = {
-  -readonly [K in keyof V]: V[K] extends TensorArray ? TensorArray : Tensor;
-};
-
 /**
- * Repeats `body` on the loop variables while `condition` is true. In eager mode a plain loop. TensorFlow op `While`.
- * Throws `ValueError` where a variable's dtype or shape changes from one iteration to the next without a shape invariant.
+ * Repeats `body` on the loop variables while `condition` is true. Each is a tensor, a `TensorArray`, or a nest of them, which the
+ * functions get and `body` returns. In eager mode a plain loop. TensorFlow op `While`.
+ * Throws `ValueError` where a variable's nest, or its shape without a shape invariant, changes from one iteration to the next, and
+ * `TypeError` where its dtype does.
  *
  * @example
  * ```ts
@@ -104,7 +96,7 @@ export type LoopVariables<V extends readonly LoopVariable[]> = {
  * assertEquals(power(tf.scalar(2)).item(), 8);
  * ```
  */
-export function whileLoop<const V extends readonly LoopVariable[]>(
+export function whileLoop<const V extends readonly unknown[]>(
   condition: (...vars: LoopVariables<V>) => TensorLike,
   body: (...vars: LoopVariables<V>) => readonly LoopVariable[] | LoopVariable,
   vars: V,
@@ -114,34 +106,20 @@ export function whileLoop<const V extends readonly LoopVariable[]>(
     if (typeof fn !== "function") throw new TypeError(`'${name}' must be callable`);
   }
   checkOptions(options);
-  const { shapeInvariants } = options;
   if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
-  if (shapeInvariants && shapeInvariants.length !== vars.length) {
-    throw new ValueError(
-      `The two structures don't have the same nested structure: received ${shapeInvariants.length} shape invariants for ${vars.length} loop variables`,
-    );
-  }
-  const start = vars.map((v, i) => asTensor(toInput(flowOf(v), `vars[${i}]`, "whileLoop")));
-  const wrap = (ts: readonly Tensor[]): LoopVariables<V> =>
-    ts.map((t, i) => unflow(vars[i], t)) as LoopVariables<V>;
-  const test = (...ts: Tensor[]): Tensor => predicate(condition(...wrap(ts)));
-  const next = (...ts: Tensor[]): Tensor[] =>
-    asList(body(...wrap(ts))).map((r, i) => resultTensor(r, `body[${i}]`, "whileLoop"));
+  const nest = new LoopNest(vars);
   const loop: Loop = {
-    test,
-    next,
-    start,
-    shapes: start.map((t, i) => {
-      const given = shapeInvariants?.[i];
-      return given === undefined ? invariantOf(vars[i], t) : given;
-    }),
+    test: (...ts) => predicate(condition(...nest.pack(ts))),
+    next: (...ts) => nest.tensorsOf(body(...nest.pack(ts))),
+    start: nest.start,
+    shapes: nest.shapes(options.shapeInvariants),
     limit: options.maximumIterations ?? -1,
   };
   const results = !currentInterpreter().symbolic ? loopEagerly(loop) : withScope(
     { opName: options.name ?? null },
     () => loop.limit < 0 ? addLoop(loop) : addLoop(counted(loop)).slice(1),
   );
-  return wrap(options.backProp === false ? results.map((t) => stopGradient(t)) : results);
+  return nest.pack(options.backProp === false ? results.map((t) => stopGradient(t)) : results);
 }
 
 /** A loop over plain tensors. */
@@ -152,12 +130,6 @@ interface Loop {
   readonly shapes: readonly PartialShape[];
   /** Most iterations, or -1. */
   readonly limit: number;
-}
-
-/** A list that grows has no known length in a loop. */
-function invariantOf(v: LoopVariable, { staticShape }: Tensor): PartialShape {
-  const grows = v instanceof TensorArray && v.dynamicSize;
-  return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
 }
 
 /** The loop with a counter as its first variable: how TensorFlow limits the number of iterations. */
@@ -200,10 +172,6 @@ function addLoop({ test, next, start, shapes }: Loop): Tensor[] {
   }).slice(0, n);
 }
 
-function asList(r: readonly LoopVariable[] | LoopVariable): readonly LoopVariable[] {
-  return Array.isArray(r) ? r as readonly LoopVariable[] : [r as LoopVariable];
-}
-
 function predicate(value: TensorLike): Tensor {
   const t = resultTensor(value, "condition", "whileLoop");
   if (t.staticShape !== null && t.staticShape.length !== 0) {
@@ -219,17 +187,9 @@ function loopEagerly({ test, next, start, limit }: Loop): Tensor[] {
   const run = currentRun();
   for (let i = 0; i !== limit && test(...vars).scalar(); i++) {
     run?.tick();
-    const results = next(...vars);
-    if (results.length !== vars.length) throw wrongCount(results.length, vars.length);
-    vars = results;
+    vars = next(...vars);
   }
   return vars;
-}
-
-function wrongCount(got: number, want: number): ValueError {
-  return new ValueError(
-    `The number of inputs and outputs of the loop body differ: received ${got} from body for ${want} loop variables`,
-  );
 }
 
 function checkLoop(
@@ -237,7 +197,6 @@ function checkLoop(
   start: readonly Tensor[],
   shapes: readonly PartialShape[],
 ): void {
-  if (results.length !== start.length) throw wrongCount(results.length, start.length);
   results.forEach((r, i) => {
     if (r.dtype !== start[i].dtype) {
       throw new TypeError(

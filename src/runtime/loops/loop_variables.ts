@@ -1,0 +1,120 @@
+/**
+ * The variables of a loop: tensors, lists of tensors that are written, and nests of them, as its functions see them and as its op
+ * carries them.
+ */
+import { flatten, isNested, isPlainObject, type Nest, packAs } from "../../core/nest.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { ValueError } from "../../core/errors.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { flowOf, resultTensor, unflow } from "../branches/branch.ts";
+import type { LiteralElems } from "./functional_ops.ts";
+import { TensorArray } from "./tensor_array.ts";
+
+/** What a loop may carry: a tensor, a list of tensors, or a nest of them. An array of nothing but literals is one tensor. */
+export type LoopVariable = TensorLike | TensorArray | readonly LoopVariable[] | {
+  readonly [key: string]: LoopVariable;
+};
+/** What a loop's functions get and must return for a variable. */
+export type LoopVariableOf<V> = V extends TensorArray ? TensorArray
+  : V extends LiteralElems | ArrayBufferView | { readonly shape: unknown; readonly dtype: unknown }
+    ? Tensor
+  : V extends readonly unknown[] | { readonly [key: string]: unknown }
+    ? { -readonly [K in keyof V]: LoopVariableOf<V[K]> }
+  : Tensor;
+/** What a loop's functions get and must return for its variables. */
+export type LoopVariables<V extends readonly unknown[]> = {
+  -readonly [K in keyof V]: LoopVariableOf<V[K]>;
+};
+/** The shape that a variable has in every iteration, undefined for the one it enters with; for a nest a nest of them. */
+export type ShapeInvariant = PartialShape | undefined | readonly ShapeInvariant[] | {
+  readonly [key: string]: ShapeInvariant;
+};
+
+/** The nest of a loop's variables. */
+export class LoopNest<V extends readonly unknown[]> {
+  /** The tensors the loop begins with. */
+  readonly start: readonly Tensor[];
+  readonly #leaves: readonly unknown[];
+  /** For each variable its nest; null for one that is a leaf, which may be an array of literals. */
+  readonly #nests: readonly unknown[];
+
+  constructor(vars: V) {
+    this.#nests = vars.map((v) => {
+      const isNest = isNested(v) && flatten(v as Nest<unknown>).some((x) => typeof x === "object");
+      return isNest ? v : null;
+    });
+    const leaves = this.#leaves = this.#split(vars, "loop_vars");
+    this.start = leaves.map((v, i) =>
+      asTensor(toInput(flowOf(v as TensorLike | TensorArray), `vars[${i}]`, "whileLoop"))
+    );
+  }
+
+  /** The variables that tensors stand for. */
+  pack(ts: readonly Tensor[]): LoopVariables<V> {
+    return packAs(this.#nests, ts.map((t, i) => unflow(this.#leaves[i], t))) as LoopVariables<V>;
+  }
+
+  /** What a body returned, as tensors. Throws `ValueError` where it is another nest. */
+  tensorsOf(result: readonly LoopVariable[] | LoopVariable): Tensor[] {
+    const list = Array.isArray(result) ? result as readonly unknown[] : [result];
+    const { length } = this.#nests;
+    if (list.length !== length) {
+      throw new ValueError(
+        `The number of inputs and outputs of the loop body differ: received ${list.length} from body for ${length} loop variables`,
+      );
+    }
+    return this.#split(list, "body").map((r, i) => resultTensor(r, `body[${i}]`, "whileLoop"));
+  }
+
+  /** The shape that each tensor keeps. Throws `ValueError` where the invariants are another nest. */
+  shapes(invariants: readonly ShapeInvariant[] | undefined): PartialShape[] {
+    if (invariants && invariants.length !== this.#nests.length) {
+      throw new ValueError(
+        `The two structures don't have the same nested structure: received ${invariants.length} shape invariants for ${this.#nests.length} loop variables`,
+      );
+    }
+    const given = invariants && this.#split(invariants, "shapeInvariants");
+    return this.start.map((t, i) => {
+      const shape = given?.[i] as PartialShape | undefined;
+      return shape === undefined ? invariantOf(this.#leaves[i], t) : shape;
+    });
+  }
+
+  /** What stands at the places of the leaves, in their order. */
+  #split(values: readonly unknown[], what: string): unknown[] {
+    return this.#nests.flatMap((nest, i) => partsAt(nest, values[i], what));
+  }
+}
+
+/** What stands in `value` where `nest` has its leaves. Throws `ValueError` where it has other lists or keys. */
+function partsAt(nest: unknown, value: unknown, what: string): unknown[] {
+  if (!isNested(nest)) return [value];
+  if (Array.isArray(nest)) {
+    if (Array.isArray(value) && value.length === nest.length) {
+      return nest.flatMap((n, i) => partsAt(n, value[i], what));
+    }
+  } else if (isPlainObject(value)) {
+    const keys = Object.keys(nest).sort();
+    if (keys.join() === Object.keys(value).sort().join()) {
+      return keys.flatMap((k) => partsAt((nest as Record<string, unknown>)[k], value[k], what));
+    }
+  }
+  const text = (v: unknown): string =>
+    Array.isArray(v)
+      ? `a list of ${v.length}`
+      : isPlainObject(v)
+      ? `an object of keys [${Object.keys(v).sort()}]`
+      : "one value";
+  throw new ValueError(
+    `The two structures don't have the same nested structure: a loop variable is ${
+      text(nest)
+    }, ${what} has ${text(value)} there`,
+  );
+}
+
+/** A list that grows has no known length in a loop. */
+function invariantOf(v: unknown, { staticShape }: Tensor): PartialShape {
+  const grows = v instanceof TensorArray && v.dynamicSize;
+  return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
+}

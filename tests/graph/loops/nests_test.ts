@@ -1,0 +1,143 @@
+/** Nests of tensors and of lists as variables of a loop, eager, in functions and in graphs. Numbers are TensorFlow's. */
+import * as tf from "@weft/weft";
+import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { testOnDevices } from "../../devices.ts";
+
+const X = [0.5, -1], W = [[0.3, 0.7], [-0.2, 1.1]];
+
+/** Three steps of a cell whose state is an object, with a list of what it saw. */
+function cell(x: tf.Tensor, w: tf.Tensor): tf.Tensor[] {
+  const log = new tf.TensorArray("float32", 3, { elementShape: [] });
+  const [, state] = tf.whileLoop(
+    (i) => tf.less(i, 3),
+    (i, { h: [last, sum], log }) => [
+      tf.add(i, 1),
+      {
+        log: log.write(i, tf.sum(last)),
+        h: [tf.tanh(tf.reshape(tf.matMul(w, tf.reshape(last, [2, 1])), [2])), tf.add(sum, last)],
+      },
+    ],
+    [tf.scalar(0, "int32"), { h: [x, tf.zeros([2])], log }],
+  );
+  return [state.h[0], state.h[1], state.log.stack()];
+}
+
+const lossOf = ([a, b, log]: tf.Tensor[]): tf.Tensor =>
+  tf.add(tf.sum(tf.mul(a, b)), tf.sum(tf.square(log)));
+
+/** The cell's results and the gradients of their loss by x and w. */
+function trained(x: tf.Tensor, w: tf.Tensor): tf.Tensor[] {
+  using tape = new tf.GradientTape();
+  tape.watch(x);
+  tape.watch(w);
+  const out = cell(x, w);
+  return [...out, ...tape.gradient(lossOf(out), [x, w]) as tf.Tensor[]];
+}
+
+const TRAINED = [
+  [-0.577678382396698, -0.5480992197990417],
+  [-0.625852644443512, -2.507042646408081],
+  [-0.5, -1.3341748714447021, -1.298720359802246],
+  [-1.8270355463027954, -5.809586524963379],
+  [-0.03875923156738281, 4.175119400024414, 1.3905233144760132, 5.975022315979004],
+];
+
+function assertClose(found: readonly unknown[]): void {
+  found.forEach((values, i) =>
+    (values as number[]).flat().forEach((v, k) => assertAlmostEquals(v, TRAINED[i][k], 2e-5))
+  );
+}
+
+testOnDevices("whileLoop() carries a nest of tensors and lists, and its gradients", async () => {
+  using x = tf.tensor(X), w = tf.tensor(W);
+  const f = tf.function(trained);
+  for (const fn of [trained, f]) {
+    tf.tidy(() => assertClose((fn(x, w) as tf.Tensor[]).map((t) => t.arraySync())));
+  }
+  const graph = new tf.Graph();
+  const fetches = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [2], "x"), w = tf.placeholder("float32", [2, 2], "w");
+    const out = cell(x, w);
+    return [...out, ...tf.gradients(lossOf(out), [x, w]) as tf.Tensor[]];
+  });
+  await using sess = new tf.Session({ graph });
+  const found = await sess.run(fetches, { feeds: { "x:0": X, "w:0": W } }) as tf.NdArray[];
+  assertClose(found.map((a) => a.toArray()));
+});
+
+testOnDevices("whileLoop() takes shape invariants in the nest of its variables", () => {
+  const grow = (x: tf.Tensor): tf.Tensor[] => {
+    const [, [list, last]] = tf.whileLoop(
+      (i) => tf.less(i, 3),
+      (i, [list, last]) => [tf.add(i, 1), [tf.concat([list, x]), tf.mul(last, 2)]],
+      [tf.scalar(0, "int32"), [x, tf.scalar(1)]],
+      { shapeInvariants: [[], [[null], undefined]] },
+    );
+    return [list, last];
+  };
+  for (const f of [grow, tf.function(grow)]) {
+    tf.tidy(() => {
+      const [list, last] = f(tf.tensor(X)) as tf.Tensor[];
+      assertEquals(list.arraySync(), [0.5, -1, 0.5, -1, 0.5, -1, 0.5, -1]);
+      assertEquals(last.item(), 8);
+    });
+  }
+});
+
+testOnDevices("whileLoop() carries one object alone, with a limit of turns", () => {
+  const run = (start: tf.Tensor): tf.Tensor => {
+    const [{ i, v }] = tf.whileLoop(
+      ({ i }) => tf.less(i, 9),
+      ({ i, v }) => ({ v: tf.mul(v, 3), i: tf.add(i, 1) }),
+      [{ i: tf.scalar(0, "int32"), v: start }],
+      { maximumIterations: 4 },
+    );
+    return tf.add(v, tf.cast(i, "float32"));
+  };
+  tf.tidy(() => {
+    for (const f of [run, tf.function(run)]) assertEquals(f(tf.scalar(1)).item(), 85);
+  });
+});
+
+testOnDevices("a loop variable of literals is one tensor, also in a nest", () => {
+  const run = (x: tf.Tensor): tf.Tensor => {
+    const [a, [b, { c }]] = tf.whileLoop(
+      (a) => tf.less(tf.sum(a), 6),
+      (a, [b, { c }]) => [tf.add(a, 1), [tf.add(b, x), { c: tf.mul(c, 2) }]],
+      [[0, 0], [x, { c: 1 }]],
+    );
+    return tf.concat([a, tf.stack([b, c])]);
+  };
+  tf.tidy(() => {
+    for (const f of [run, tf.function(run)]) {
+      assertEquals(f(tf.scalar(5)).arraySync(), [3, 3, 20, 8]);
+    }
+  });
+});
+
+testOnDevices("whileLoop() refuses a body or invariants of another nest", () => {
+  const two = "The two structures don't have the same nested structure";
+  const start = (): { a: tf.Tensor; b: tf.Tensor[] } => ({ a: tf.scalar(1), b: [tf.scalar(2)] });
+  const bodies: readonly ((s: { a: tf.Tensor; b: tf.Tensor[] }) => unknown)[] = [
+    ({ a }) => ({ a }),
+    ({ a, b }) => ({ a, b: [...b, a] }),
+    ({ a, b }) => ({ a, b: { 0: b[0] } }),
+    ({ a }) => a,
+    ({ a, b }) => ({ a, c: b }),
+  ];
+  for (const body of bodies) {
+    const run = (): unknown =>
+      tf.whileLoop(({ a }) => tf.less(a, 3), body as never, [start()] as const);
+    for (const f of [run, tf.function(run as () => tf.Tensor)]) {
+      assertThrows(() => tf.tidy(() => void f()), tf.ValueError, two);
+    }
+  }
+  assertThrows(
+    () =>
+      tf.tidy(() =>
+        void tf.whileLoop(() => false, (s) => [s], [start()], { shapeInvariants: [{ a: [] }] })
+      ),
+    tf.ValueError,
+    two,
+  );
+});
