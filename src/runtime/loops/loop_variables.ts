@@ -31,10 +31,13 @@ export type ShapeInvariant = PartialShape | undefined | readonly ShapeInvariant[
   readonly [key: string]: ShapeInvariant;
 };
 
+/** A variable without a nest: a tensor, which stands for a list too, or a list of elements whose shape nobody knows yet. */
+export type LoopLeaf = Tensor | TensorArray;
+
 /** The nest of a loop's variables. */
 export class LoopNest<V extends readonly unknown[]> {
-  /** The tensors the loop begins with. */
-  readonly start: readonly Tensor[];
+  /** What the loop begins with. */
+  readonly start: readonly LoopLeaf[];
   readonly #leaves: readonly unknown[];
   /** For each variable its nest; null for one that is a leaf, which may be an array of literals. */
   readonly #nests: readonly unknown[];
@@ -46,17 +49,20 @@ export class LoopNest<V extends readonly unknown[]> {
     });
     const leaves = this.#leaves = this.#split(vars, "loop_vars");
     this.start = leaves.map((v, i) =>
-      asTensor(toInput(flowOf(v as TensorLike | TensorArray), `vars[${i}]`, "whileLoop"))
+      isOpen(v)
+        ? v
+        : asTensor(toInput(flowOf(v as TensorLike | TensorArray), `vars[${i}]`, "whileLoop"))
     );
   }
 
-  /** The variables that tensors stand for. */
-  pack(ts: readonly Tensor[]): LoopVariables<V> {
-    return packAs(this.#nests, ts.map((t, i) => unflow(this.#leaves[i], t))) as LoopVariables<V>;
+  /** The variables that leaves stand for. */
+  pack(leaves: readonly LoopLeaf[]): LoopVariables<V> {
+    const values = leaves.map((t, i) => t instanceof TensorArray ? t : unflow(this.#leaves[i], t));
+    return packAs(this.#nests, values) as LoopVariables<V>;
   }
 
-  /** What a body returned, as tensors. Throws `ValueError` where it is another nest. */
-  tensorsOf(result: readonly LoopVariable[] | LoopVariable): Tensor[] {
+  /** What a body returned, without its nest. Throws `ValueError` where that is another one. */
+  leavesOf(result: readonly LoopVariable[] | LoopVariable): LoopLeaf[] {
     const list = Array.isArray(result) ? result as readonly unknown[] : [result];
     const { length } = this.#nests;
     if (list.length !== length) {
@@ -64,27 +70,38 @@ export class LoopNest<V extends readonly unknown[]> {
         `The number of inputs and outputs of the loop body differ: received ${list.length} from body for ${length} loop variables`,
       );
     }
-    return this.#split(list, "body").map((r, i) => resultTensor(r, `body[${i}]`, "whileLoop"));
+    return this.#split(list, "body").map((r, i) =>
+      isOpen(r) ? r : resultTensor(r, `body[${i}]`, "whileLoop")
+    );
   }
 
-  /** The shape that each tensor keeps. Throws `ValueError` where the invariants are another nest. */
-  shapes(invariants: readonly ShapeInvariant[] | undefined): PartialShape[] {
-    if (invariants && invariants.length !== this.#nests.length) {
+  /** The shape invariant of each leaf, where one is given. Throws `ValueError` where they are another nest. */
+  invariants(given: readonly ShapeInvariant[] | undefined): (PartialShape | undefined)[] {
+    if (given && given.length !== this.#nests.length) {
       throw new ValueError(
-        `The two structures don't have the same nested structure: received ${invariants.length} shape invariants for ${this.#nests.length} loop variables`,
+        `The two structures don't have the same nested structure: received ${given.length} shape invariants for ${this.#nests.length} loop variables`,
       );
     }
-    const given = invariants && this.#split(invariants, "shapeInvariants");
-    return this.start.map((t, i) => {
-      const shape = given?.[i] as PartialShape | undefined;
-      return shape === undefined ? invariantOf(this.#leaves[i], t) : shape;
-    });
+    return given
+      ? this.#split(given, "shapeInvariants") as (PartialShape | undefined)[]
+      : this.#leaves.map(() => undefined);
+  }
+
+  /** The shape that a leaf keeps for which no invariant is given. A list that grows has no known length. */
+  shapeOf(i: number, { staticShape }: Tensor): PartialShape {
+    const v = this.#leaves[i], grows = v instanceof TensorArray && v.dynamicSize;
+    return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
   }
 
   /** What stands at the places of the leaves, in their order. */
   #split(values: readonly unknown[], what: string): unknown[] {
     return this.#nests.flatMap((nest, i) => partsAt(nest, values[i], what));
   }
+}
+
+/** True for a list of elements whose shape nobody knows yet. */
+function isOpen(v: unknown): v is TensorArray {
+  return v instanceof TensorArray && !v.hasFlow;
 }
 
 /** What stands in `value` where `nest` has its leaves. Throws `ValueError` where it has other lists or keys. */
@@ -111,10 +128,4 @@ function partsAt(nest: unknown, value: unknown, what: string): unknown[] {
       text(nest)
     }, ${what} has ${text(value)} there`,
   );
-}
-
-/** A list that grows has no known length in a loop. */
-function invariantOf(v: unknown, { staticShape }: Tensor): PartialShape {
-  const grows = v instanceof TensorArray && v.dynamicSize;
-  return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
 }

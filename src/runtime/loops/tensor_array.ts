@@ -102,6 +102,16 @@ export class TensorArray {
     return list;
   }
 
+  /** The list of nothing but zeros whose elements have this shape. */
+  ofZeros(elementShape: readonly number[]): TensorArray {
+    const { dynamicSize } = this;
+    return TensorArray.fromFlow(this.#zeros(this.#size, elementShape), { dynamicSize });
+  }
+
+  /** True where the elements may be carried as one tensor: their shape is known, or something was written. */
+  get hasFlow(): boolean {
+    return this.#flow !== null;
+  }
   /** What is known of the shape of the elements. */
   get elementShape(): PartialShape {
     return this.#flow?.staticShape?.slice(1) ?? this.#elementShape;

@@ -6,7 +6,7 @@ import type { BufferRead } from "../../core/device.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
-import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
+import { compatible, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { specText } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
@@ -23,6 +23,7 @@ import { Boundary } from "./boundary.ts";
 import { hostStateOfWhile } from "./host_state.ts";
 import type { Later } from "./later.ts";
 import {
+  type LoopLeaf,
   LoopNest,
   type LoopVariable,
   type LoopVariables,
@@ -107,19 +108,47 @@ export function whileLoop<const V extends readonly unknown[]>(
   }
   checkOptions(options);
   if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
-  const nest = new LoopNest(vars);
-  const loop: Loop = {
-    test: (...ts) => predicate(condition(...nest.pack(ts))),
-    next: (...ts) => nest.tensorsOf(body(...nest.pack(ts))),
-    start: nest.start,
-    shapes: nest.shapes(options.shapeInvariants),
-    limit: options.maximumIterations ?? -1,
+  const nest = new LoopNest(vars), { maximumIterations: limit = -1 } = options;
+  const invariants = nest.invariants(options.shapeInvariants);
+  const test = (...leaves: LoopLeaf[]): Tensor => predicate(condition(...nest.pack(leaves)));
+  const next = (...leaves: LoopLeaf[]): LoopLeaf[] => nest.leavesOf(body(...nest.pack(leaves)));
+  const build = (): Tensor[] => {
+    const start = firstTensors(nest.start, next);
+    const loop: Loop = {
+      test,
+      next: (...ts) => next(...ts).map((leaf) => resultTensor(leaf, "body", "whileLoop")),
+      start,
+      shapes: invariants.map((shape, i) => shape === undefined ? nest.shapeOf(i, start[i]) : shape),
+    };
+    return limit < 0 ? addLoop(loop) : addLoop(counted(loop, limit)).slice(1);
   };
-  const results = !currentInterpreter().symbolic ? loopEagerly(loop) : withScope(
-    { opName: options.name ?? null },
-    () => loop.limit < 0 ? addLoop(loop) : addLoop(counted(loop)).slice(1),
+  const results = !currentInterpreter().symbolic
+    ? loopEagerly(test, next, nest.start, limit)
+    : withScope({ opName: options.name ?? null }, build);
+  const isCut = options.backProp === false;
+  return nest.pack(isCut ? results.map((t) => t instanceof Tensor ? stopGradient(t) : t) : results);
+}
+
+/** The tensors a loop begins with. What elements a list has of which nothing was written, its body tells. */
+function firstTensors(
+  start: readonly LoopLeaf[],
+  next: (...leaves: LoopLeaf[]) => LoopLeaf[],
+): Tensor[] {
+  if (start.every((leaf) => leaf instanceof Tensor)) return [...start];
+  const specs = start.map((leaf) => ({
+    dtype: leaf.dtype,
+    shape: leaf instanceof Tensor ? leaf.staticShape : null,
+  }));
+  const { f } = trace(
+    (...args) => next(...start.map((leaf, i) => leaf instanceof Tensor ? args[i] : leaf)),
+    specs,
+    "while_body",
   );
-  return nest.pack(options.backProp === false ? results.map((t) => stopGradient(t)) : results);
+  return start.map((leaf, i) => {
+    if (leaf instanceof Tensor) return leaf;
+    const shape = f.outputs[i].staticShape?.slice(1) ?? null;
+    return isConcrete(shape) ? leaf.ofZeros(shape).flow : leaf.flow;
+  });
 }
 
 /** A loop over plain tensors. */
@@ -128,18 +157,15 @@ interface Loop {
   readonly next: (...vars: Tensor[]) => Tensor[];
   readonly start: readonly Tensor[];
   readonly shapes: readonly PartialShape[];
-  /** Most iterations, or -1. */
-  readonly limit: number;
 }
 
 /** The loop with a counter as its first variable: how TensorFlow limits the number of iterations. */
-function counted({ test, next, start, shapes, limit }: Loop): Loop {
+function counted({ test, next, start, shapes }: Loop, limit: number): Loop {
   return {
     test: (count, ...vars) => logicalAnd(less(count, limit), test(...vars)),
     next: (count, ...vars) => [add(count, 1), ...next(...vars)],
     start: [asTensor(intScalar(0)), ...start],
     shapes: [[], ...shapes],
-    limit: -1,
   };
 }
 
@@ -182,7 +208,12 @@ function predicate(value: TensorLike): Tensor {
   return t;
 }
 
-function loopEagerly({ test, next, start, limit }: Loop): Tensor[] {
+function loopEagerly(
+  test: (...leaves: LoopLeaf[]) => Tensor,
+  next: (...leaves: LoopLeaf[]) => LoopLeaf[],
+  start: readonly LoopLeaf[],
+  limit: number,
+): LoopLeaf[] {
   let vars = [...start];
   const run = currentRun();
   for (let i = 0; i !== limit && test(...vars).scalar(); i++) {

@@ -141,3 +141,55 @@ testOnDevices("whileLoop() refuses a body or invariants of another nest", () => 
     two,
   );
 });
+
+/** Runs in eager mode, in a function and in a graph, and compares. */
+async function everywhere(build: () => tf.Tensor, want: unknown): Promise<void> {
+  tf.tidy(() => {
+    for (const f of [build, tf.function(build)]) assertEquals(f().arraySync(), want);
+  });
+  const graph = new tf.Graph(), y = graph.asDefault(build);
+  await using sess = new tf.Session({ graph });
+  assertEquals((await sess.run(y) as tf.NdArray).toArray(), want);
+}
+
+testOnDevices("a loop finds out what its lists hold", async () => {
+  const squares = (dynamicSize: boolean) => (): tf.Tensor => {
+    const log = new tf.TensorArray("float32", dynamicSize ? 0 : 3, { dynamicSize });
+    const [, { lists: [rows] }] = tf.whileLoop(
+      (i) => tf.less(i, 3),
+      (i, { lists: [rows] }) => {
+        const v = tf.cast(i, "float32");
+        return [tf.add(i, 1), { lists: [rows.write(i, tf.stack([v, tf.square(v)]))] }];
+      },
+      [tf.scalar(0, "int32"), { lists: [log] }],
+    );
+    return rows.stack();
+  };
+  for (const grows of [false, true]) await everywhere(squares(grows), [[0, 0], [1, 1], [2, 4]]);
+  const nested = (): tf.Tensor => {
+    const [, sums] = tf.whileLoop((i) => tf.less(i, 2), (i, sums) => {
+      const [, inner] = tf.whileLoop(
+        (k) => tf.less(k, 3),
+        (k, inner) => [tf.add(k, 1), inner.write(k, tf.add(i, k))],
+        [tf.scalar(0, "int32"), new tf.TensorArray("int32", 3)],
+        { maximumIterations: 2 },
+      );
+      return [tf.add(i, 1), sums.write(i, tf.add(inner.stack(), 10))];
+    }, [tf.scalar(0, "int32"), new tf.TensorArray("int32", 2)]);
+    return sums.stack();
+  };
+  await everywhere(nested, [[10, 11, 10], [11, 12, 10]]);
+});
+
+testOnDevices("a list that a loop never writes must say what it holds", () => {
+  const run = (): tf.Tensor => {
+    const [, list] = tf.whileLoop((i) => tf.less(i, 3), (i, list) => [tf.add(i, 1), list], [
+      tf.scalar(0, "int32"),
+      new tf.TensorArray("float32", 3),
+    ]);
+    return list.stack();
+  };
+  for (const f of [run, tf.function(run)]) {
+    assertThrows(() => tf.tidy(() => void f()), tf.ValueError, "pass { elementShape }");
+  }
+});
