@@ -44,7 +44,7 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
 });
 
 /**
- * Records ops for differentiation. Recording starts at once and ends at the first `gradient()` or at `stop()`.
+ * Records ops for differentiation. Recording starts at once and ends at the first `gradient()`.
  *
  * @example
  * ```ts

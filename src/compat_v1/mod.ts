@@ -44,6 +44,8 @@ export {
 } from "./session.ts";
 /** Graphs made ready to be used elsewhere. */
 export * as graphUtil from "./graph_util.ts";
+/** Losses, listed in the graph. */
+export * as losses from "./losses.ts";
 /** Optimizers, savers and step counts. */
 export * as train from "./train.ts";
 export {

@@ -19,7 +19,9 @@ const Where = defineOp({
   name: "Where",
   inputs: ["input: T"],
   outputs: ["index: int64"],
-  attrs: ["T: type = bool"],
+  attrs: [
+    "T: {float, double, int32, uint8, int16, int8, complex64, int64, uint16, complex128, half, bfloat16, uint32, uint64, bool} = bool",
+  ],
   infer: ([x]) => [[null, x.shape?.length ?? null]],
   grad: null,
   cpu: ([x]) => {

@@ -11,7 +11,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { reshape } from "../array/view.ts";
 import { binaryGrad, definePointwise } from "./define_pointwise.ts";
-import { applyConverted, shapeOfInput, toMatchingInputs } from "../input.ts";
+import { applyConverted, shapeOfInput, toInput, toMatchingInputs } from "../input.ts";
 import { toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { greater, greaterEqual, less, lessEqual } from "./compare.ts";
 import { logicalAnd, toBoolInput } from "./logical.ts";
@@ -103,7 +103,7 @@ const ClipByValue = definePointwise(
 
 /**
  * Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast. TensorFlow op `SelectV2`.
- * Throws `TypeError` for a condition that is not bool, `ValueError` for shapes that do not broadcast.
+ * Throws `TypeError` for a condition that is not bool, `ValueError` for shapes that do not broadcast and for one of `a` and `b` alone.
  *
  * @example
  * ```ts
@@ -112,7 +112,30 @@ const ClipByValue = definePointwise(
  * assertEquals(tf.where([true, false, true], [1, 2, 3], 0).arraySync(), [1, 0, 3]);
  * ```
  */
-export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor {
+export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor;
+/**
+ * Where the condition holds: the indices of the elements that are true or not 0, one row each, int64. How many there are is known
+ * when it runs; where a GPU can only be awaited, eager code takes {@linkcode whereAsync}. TensorFlow op `Where`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.where([[true, false], [false, true]]).arraySync(), [[0n, 0n], [1n, 1n]]);
+ * ```
+ */
+export function where(condition: TensorLike): Tensor;
+export function where(condition: TensorLike, a?: TensorLike, b?: TensorLike): Tensor {
+  if (a === undefined && b === undefined) {
+    return apply1(lookupOp("Where")!, [toInput(condition, "condition", "where")]);
+  }
+  if (a === undefined || b === undefined) {
+    throw new ValueError(
+      `x and y must both be non-None or both be None: where received ${
+        a === undefined ? "b" : "a"
+      } alone`,
+    );
+  }
   const test = toBoolInput(condition, "condition", "where");
   return applyConverted(SelectV2, [test, ...toMatchingInputs(a, b, "where")], [condition, a, b]);
 }

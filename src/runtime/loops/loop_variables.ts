@@ -88,9 +88,9 @@ export class LoopNest<V extends readonly unknown[]> {
   }
 
   /** The shape that a leaf keeps for which no invariant is given. A list that grows has no known length. */
-  shapeOf(i: number, { staticShape }: Tensor): PartialShape {
+  shapeOf(i: number, first: PartialShape): PartialShape {
     const v = this.#leaves[i], grows = v instanceof TensorArray && v.dynamicSize;
-    return grows && staticShape ? [null, ...staticShape.slice(1)] : staticShape;
+    return grows && first ? [null, ...first.slice(1)] : first;
   }
 
   /** What stands at the places of the leaves, in their order. */

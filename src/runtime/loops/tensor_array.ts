@@ -11,7 +11,13 @@ import { NdArray } from "../../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { OutOfRangeError, ValueError } from "../../core/errors.ts";
 import { concat } from "../../ops/array/join.ts";
-import { expandDims, identity, reshape, shape as shapeOp } from "../../ops/array/view.ts";
+import {
+  expandDims,
+  identity,
+  reshape,
+  shape as shapeOp,
+  size as sizeOp,
+} from "../../ops/array/view.ts";
 import { stridedSlice } from "../../ops/array/strided_slice.ts";
 import { gather } from "../../ops/array/gather.ts";
 import {
@@ -24,7 +30,7 @@ import {
 } from "../../ops/input.ts";
 import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
-import { max } from "../../ops/reduce/reduce.ts";
+import { max, prod } from "../../ops/reduce/reduce.ts";
 import { tensorScatterUpdate } from "../../ops/array/scatter.ts";
 import { tidy } from "../eager/tensor.ts";
 
@@ -102,10 +108,10 @@ export class TensorArray {
     return list;
   }
 
-  /** The list of nothing but zeros whose elements have this shape. */
-  ofZeros(elementShape: readonly number[]): TensorArray {
-    const { dynamicSize } = this;
-    return TensorArray.fromFlow(this.#zeros(this.#size, elementShape), { dynamicSize });
+  /** The list of nothing but zeros whose elements have this shape; where that is not known, they are empty until one is written. */
+  ofZeros(elementShape: readonly (number | null)[]): TensorArray {
+    const { dynamicSize } = this, flow = this.#zeros(this.#size, elementShape.map((d) => d ?? 0));
+    return TensorArray.fromFlow(flow, { dynamicSize });
   }
 
   /** True where the elements may be carried as one tensor: their shape is known, or something was written. */
@@ -161,7 +167,8 @@ export class TensorArray {
     return this.#with(() => {
       const row = this.#value(value, this.elementShape);
       const at = reshape(this.#index(index), [1, 1]);
-      return tensorScatterUpdate(this.#room(add(reshape(at, []), 1), row), at, expandDims(row, 0));
+      const flow = this.#room(add(reshape(at, []), 1), row);
+      return ofRows(tensorScatterUpdate(flow, at, expandDims(row, 0)), row);
     });
   }
   /** A list with the rows of `values` as the elements at `indices`. Throws as {@linkcode TensorArray.write}. */
@@ -170,7 +177,8 @@ export class TensorArray {
       const rows = this.#value(values, this.#rowsShape());
       const at = this.#index(indices);
       const row = gather(rows, 0);
-      return tensorScatterUpdate(this.#room(add(max(at), 1), row), expandDims(at, -1), rows);
+      const flow = this.#room(add(max(at), 1), row);
+      return ofRows(tensorScatterUpdate(flow, expandDims(at, -1), rows), row);
     });
   }
   /** A list whose elements are the rows of `values`. Throws as {@linkcode TensorArray.write}. */
@@ -214,7 +222,7 @@ export class TensorArray {
 
   /** The elements, at least `size` of them where the list may grow. */
   #room(size: Tensor, row: Tensor): Tensor {
-    const flow = this.#flow ?? this.#zeros(this.#size, row);
+    const flow = this.#flow ? filled(this.#flow, row) : this.#zeros(this.#size, row);
     if (!this.dynamicSize) return flow;
     const missing = maximum(sub(size, gather(shapeOp(flow), 0)), 0);
     return concat([flow, this.#zeros(missing, row)]);
@@ -251,4 +259,19 @@ export class TensorArray {
       } is: ${size}`,
     );
   }
+}
+
+/** Elements with what is known of the shape of one. */
+function ofRows(flow: Tensor, { staticShape }: Tensor): Tensor {
+  if (flow.isSymbolic && staticShape) flow.setShape([null, ...staticShape]);
+  return flow;
+}
+
+/** Elements of a shape that a graph may not know: as long as they are empty, they become zeros in the shape of `row`. */
+function filled(flow: Tensor, row: Tensor): Tensor {
+  if (!flow.isSymbolic || isConcrete(flow.staticShape?.slice(1) ?? null)) return flow;
+  const shape = concat([stridedSlice(shapeOp(flow), [0], [1]), shapeOp(row)]);
+  const missing = sub(prod(shape), sizeOp(flow));
+  const zeros = apply1(lookupOp("Fill")!, [reshape(missing, [1]), NdArray.zeros(flow.dtype, [])]);
+  return reshape(concat([reshape(flow, [-1]), zeros]), shape);
 }

@@ -113,12 +113,14 @@ export function whileLoop<const V extends readonly unknown[]>(
   const test = (...leaves: LoopLeaf[]): Tensor => predicate(condition(...nest.pack(leaves)));
   const next = (...leaves: LoopLeaf[]): LoopLeaf[] => nest.leavesOf(body(...nest.pack(leaves)));
   const build = (): Tensor[] => {
-    const start = firstTensors(nest.start, next);
+    const first = firstTensors(nest.start, next), start = first.map((v) => v.tensor);
     const loop: Loop = {
       test,
       next: (...ts) => next(...ts).map((leaf) => resultTensor(leaf, "body", "whileLoop")),
       start,
-      shapes: invariants.map((shape, i) => shape === undefined ? nest.shapeOf(i, start[i]) : shape),
+      shapes: invariants.map((given, i) =>
+        given === undefined ? nest.shapeOf(i, first[i].shape) : given
+      ),
     };
     return limit < 0 ? addLoop(loop) : addLoop(counted(loop, limit)).slice(1);
   };
@@ -129,12 +131,19 @@ export function whileLoop<const V extends readonly unknown[]>(
   return nest.pack(isCut ? results.map((t) => t instanceof Tensor ? stopGradient(t) : t) : results);
 }
 
-/** The tensors a loop begins with. What elements a list has of which nothing was written, its body tells. */
+/** A tensor that a loop begins with, and what is known of its shape in all iterations. */
+interface First {
+  readonly tensor: Tensor;
+  readonly shape: PartialShape;
+}
+
+/** What a loop begins with. Of what shape the elements of a list are of which nothing was written, its body tells. */
 function firstTensors(
   start: readonly LoopLeaf[],
   next: (...leaves: LoopLeaf[]) => LoopLeaf[],
-): Tensor[] {
-  if (start.every((leaf) => leaf instanceof Tensor)) return [...start];
+): First[] {
+  const given = (tensor: Tensor): First => ({ tensor, shape: tensor.staticShape });
+  if (start.every((leaf) => leaf instanceof Tensor)) return start.map(given);
   const specs = start.map((leaf) => ({
     dtype: leaf.dtype,
     shape: leaf instanceof Tensor ? leaf.staticShape : null,
@@ -145,9 +154,10 @@ function firstTensors(
     "while_body",
   );
   return start.map((leaf, i) => {
-    if (leaf instanceof Tensor) return leaf;
-    const shape = f.outputs[i].staticShape?.slice(1) ?? null;
-    return isConcrete(shape) ? leaf.ofZeros(shape).flow : leaf.flow;
+    if (leaf instanceof Tensor) return given(leaf);
+    const shape = f.outputs[i].staticShape?.slice(1);
+    const tensor = shape ? leaf.ofZeros(shape).flow : leaf.flow;
+    return { tensor, shape: tensor.staticShape && [tensor.staticShape[0], ...shape ?? []] };
   });
 }
 

@@ -193,3 +193,46 @@ testOnDevices("a list that a loop never writes must say what it holds", () => {
     assertThrows(() => tf.tidy(() => void f()), tf.ValueError, "pass { elementShape }");
   }
 });
+
+testOnDevices("a loop writes elements of a shape that the graph does not know", async () => {
+  const graph = new tf.Graph();
+  const fetches = graph.asDefault(() => {
+    const x = tf.placeholder("float32", [null, null, 2], "x");
+    const w = tf.constant([[0.5, -0.2], [0.1, 0.7]]), n = tf.gather(tf.shape(x), 0);
+    const rows = new tf.TensorArray("float32", n).unstack(x);
+    const zeros = tf.zerosLike(tf.gather(x, 0));
+    const [, last, states, sums] = tf.whileLoop(
+      (t) => tf.less(t, n),
+      (t, h, states, sums) => [
+        tf.add(t, 1),
+        tf.tanh(tf.add(tf.matMul(h, w), rows.read(t))),
+        states.write(t, h),
+        sums.write(t, tf.sum(h, 1)),
+      ],
+      [
+        tf.scalar(0, "int32"),
+        zeros,
+        new tf.TensorArray("float32", n),
+        new tf.TensorArray("float32", 0, { dynamicSize: true }),
+      ],
+    );
+    const all = states.stack();
+    const [dx] = tf.gradients(tf.add(tf.sum(tf.mul(all, all)), tf.sum(last)), x);
+    return [last, all, sums.stack(), dx!];
+  });
+  await using sess = new tf.Session({ graph });
+  const x = [[[1, 2], [0, 1], [1, 1]], [[3, 0], [-1, 1], [0, 0]]];
+  const found = await sess.run(fetches, { feeds: { "x:0": x } }) as tf.NdArray[];
+  const want = [
+    [0.9980929, 0.4796276, -0.7277092, 0.9109564, 0.4276004, 0.3633995],
+    [0, 0, 0, 0, 0, 0, 0.7615942, 0.9640276, 0, 0.7615942, 0.7615942, 0.7615942],
+    [0, 0, 0, 1.7256217, 0.7615942, 1.5231884],
+    // deno-fmt-ignore
+    [
+      0.5758277, 0.1743243, 0.2011879, 0.7094808, 0.7383901, 0.9291775,
+      0.0038106, 0.7699574, 0.4704393, 0.1701584, 0.8171579, 0.8679407,
+    ],
+  ];
+  assertEquals(found.map((a) => a.shape), [[3, 2], [2, 3, 2], [2, 3], [2, 3, 2]]);
+  found.forEach((a, k) => want[k].forEach((v, i) => assertAlmostEquals(Number(a.at(i)), v, 1e-5)));
+});
