@@ -6,7 +6,7 @@ import type { BufferRead } from "../../core/device.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
-import { compatible, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
+import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { specText } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
