@@ -95,10 +95,30 @@ function identity(size: number, tensorflow: number, target?: number): Row {
   };
 }
 
-/** A large array on its way from a kernel through a body to another kernel. */
-function between(size: number): Row {
+/** A run that is fed many values, of which a body that reads and writes them makes what is fetched. */
+function fedAndFetched(size: number): Row {
   return {
-    what: `mul, numpyFunction, mul, ${size.toExponential(0)} float32`,
+    what: `feed, numpyFunction in place, fetch, ${size.toExponential(0)} float32`,
+    make() {
+      const graph = new tf.Graph();
+      const body = (v: tf.NdArray): tf.NdArray => {
+        (v.data as Float32Array)[0]++;
+        return v;
+      };
+      const y = graph.asDefault(() =>
+        tf.numpyFunction(body, [tf.placeholder("float32", [size], "x")], "float32")
+      );
+      const sess = new tf.Session({ graph });
+      const feeds = { "x:0": new Float32Array(size) };
+      return { call: () => sess.run(y, { feeds }), free: () => sess.close() };
+    },
+  };
+}
+
+/** A large array on its way from a kernel through a body to another kernel; `isFed`: from an array of the host. */
+function between(size: number, isFed = false): Row {
+  return {
+    what: `${isFed ? "feed, " : ""}mul, numpyFunction, mul, ${size.toExponential(0)} float32`,
     make() {
       const graph = new tf.Graph();
       const y = graph.asDefault(() => {
@@ -109,7 +129,7 @@ function between(size: number): Row {
         ).op;
       });
       const sess = new tf.Session({ graph });
-      const x = tf.zeros([size]), feeds = { "x:0": x };
+      const x = tf.zeros([size]), feeds = { "x:0": isFed ? new Float32Array(size) : x };
       return {
         call: () => sess.run(y as tf.Operation, { feeds }),
         free: () => (x.dispose(), sess.close()),
@@ -259,6 +279,10 @@ const CPU_ROWS: readonly Row[] = [
   identity(1e7, 21_000, 8000),
   between(1e6),
   between(1e7),
+  between(1e6, true),
+  between(1e7, true),
+  fedAndFetched(1e6),
+  fedAndFetched(1e7),
   ...LOOPS,
   ...EMBEDDINGS,
   ...PROGRAMS,
