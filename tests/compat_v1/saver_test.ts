@@ -116,3 +116,22 @@ Deno.test("a Saver's state file may name checkpoints as seen from its folder, in
     );
   });
 });
+
+Deno.test("a Saver restores moving averages into the variables they are of", async () => {
+  await withSession(async ({ folder }) => {
+    const graph = new tf.Graph();
+    const { w, init, update, saver, restorer } = graph.asDefault(() => {
+      const w = v1.getVariable("w", { initializer: tf.constant([1, 2]) });
+      const ema = new v1.train.ExponentialMovingAverage(0.5), next = w.assign([5, 6])!;
+      const update = graph.controlDependencies([next.operation], () => ema.apply([w]));
+      const init = v1.globalVariablesInitializer(), saver = new v1.train.Saver();
+      return { w, init, update, saver, restorer: new v1.train.Saver(ema.variablesToRestore()) };
+    });
+    await using session = new v1.Session({ graph });
+    await session.run(init);
+    await session.run(update);
+    const path = await saver.save(session, `${folder}/averages`);
+    await restorer.restore(session, path);
+    assertEquals((await session.run(w) as tf.NdArray).toArray(), [3, 4]);
+  });
+});
