@@ -5,7 +5,8 @@ import { lookupOp } from "../../src/core/op.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { gpuDevice } from "../../src/runtime/devices.ts";
 import { problemOf, profilesOf } from "../../src/testing/run_op.ts";
-import { noise, testOnGpu } from "../ops/force_variant.ts";
+import { testOnGpu } from "../ops/force_variant.ts";
+import { noise } from "../ops/values.ts";
 
 type Unary = (x: tf.Tensor) => tf.Tensor;
 

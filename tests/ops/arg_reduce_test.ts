@@ -1,7 +1,8 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { compareVariants, filled, noise, number, random, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, noise, number, random } from "./values.ts";
 
 testOnDevices("argMax() and argMin() take the first of equals along any axis", () => {
   const x = tf.tensor([[3, 1, 3], [1, 1, 5], [0, 9, 5]]);

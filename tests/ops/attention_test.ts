@@ -2,7 +2,8 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
-import { compareVariants, noise } from "./force_variant.ts";
+import { compareVariants } from "./force_variant.ts";
+import { noise } from "./values.ts";
 
 /** `[batch, time, heads, depth]` attention in float64. */
 function reference(q: tf.NdArray, k: tf.NdArray, v: tf.NdArray, causal: boolean): number[] {

@@ -6,15 +6,13 @@
 
 import { assertEquals } from "@std/assert";
 import { setBackend } from "@weft/weft";
-import type { Candidates, Profile, Program } from "../../src/core/dispatch.ts";
-import type { OpDef, Problem } from "../../src/core/op.ts";
+import type { Program } from "../../src/core/dispatch.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { SHARED_TILES } from "../../src/kernels/matmul/tiles.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
 import { difference } from "../../src/testing/compare.ts";
 import {
   disposeInputs,
-  type ForcedPlan,
   inputsOn,
   problemOf,
   runEagerly,
@@ -22,6 +20,7 @@ import {
 } from "../../src/testing/run_op.ts";
 import { effort } from "../effort.ts";
 import { opOfCase } from "../fusions.ts";
+import { type Candidate, CANDIDATE_WORK, candidatesOf } from "./candidate_plans.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { Draw, RANDOM_PROBLEMS } from "./random_problems.ts";
 import { MORE_RANDOM_PROBLEMS } from "./random_problems_more.ts";
@@ -37,72 +36,6 @@ const DRAWS = effort(32, 8);
 const MOST_PROGRAMS = ASKED === undefined ? 1 : 6;
 const NEAR = { ulps: 64, ulpsOfLargest: 64 };
 const DRAW = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS };
-
-/** Work by the kernels that do it. */
-const WORK: readonly {
-  /** What keys of candidates begin with. */
-  readonly kinds: readonly string[];
-  /** Ops that ask for it. */
-  readonly ops: readonly string[];
-  /** Ops whose programs take longest to compile: met where many problems are asked for. */
-  readonly longest?: readonly string[];
-  /** Adapters of which some candidate cuts sums into parts, among many problems. */
-  readonly parts: readonly Profile["family"][];
-}[] = [
-  {
-    kinds: ["matmul"],
-    ops: ["MatMul", "BatchMatMulV2"],
-    longest: ["MatMul with an epilogue"],
-    parts: ["software", "gpu"],
-  },
-  {
-    kinds: ["conv", "conv_input"],
-    ops: ["Conv2D", "Conv2DBackpropInput"],
-    longest: ["Conv2D with an epilogue", "Conv3D"],
-    parts: ["gpu"],
-  },
-  { kinds: ["conv_filter"], ops: ["Conv2DBackpropFilter"], parts: ["software"] },
-];
-
-/** One candidate's work. */
-interface Candidate extends ForcedPlan {
-  /** Its kernel and tile. */
-  readonly tile: string;
-  /** Parts that sums are cut into. */
-  readonly parts: number;
-}
-
-/** The plans of all candidates for a problem; none where a device has nothing to choose. */
-function candidatesOf(
-  def: OpDef,
-  problem: Problem,
-  { own, kinds }: { own: Profile; kinds: readonly string[] },
-): Candidate[] {
-  let names: readonly string[] = [], index = 0;
-  const choose = (met: Candidates): number => {
-    if (!kinds.includes(met.key.split(" ")[0])) return 0;
-    names = met.names;
-    return index;
-  };
-  const profile = { ...own, chooser: { active: true, choose } };
-  const variant = def.gpu!.find(({ fits }) => fits?.(problem, profile) ?? true);
-  if (variant === undefined) return [];
-  const list: Candidate[] = [];
-  do {
-    const plan = variant.plan(problem, profile);
-    if (names.length === 0) return [];
-    const [tile, parts] = names[index].split(" /");
-    list.push({
-      variant: variant.name,
-      profile: names[index],
-      maxGrid: profile.maxGrid,
-      plan,
-      tile,
-      parts: Number(parts),
-    });
-  } while (++index < names.length);
-  return list;
-}
 
 /** What became of a candidate. */
 interface Tally {
@@ -120,7 +53,7 @@ function given(candidates: readonly Candidate[], tallies: ReadonlyMap<string, Ta
   return candidates.filter((c) => c === next || known(c));
 }
 
-for (const { kinds, ops: usual, longest = [], parts } of WORK) {
+for (const { kinds, ops: usual, longest = [], parts } of CANDIDATE_WORK) {
   const ops = ASKED === undefined ? usual : [...usual, ...longest];
   for (const family of ["software", "gpu"] as const) {
     testOnGpu(`every ${family} candidate for ${kinds.join(" and ")} is right`, async () => {

@@ -1,5 +1,6 @@
 import type { DType, NdArray } from "@weft/weft";
-import { compareVariants, noise, testOnGpu, vector } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { noise, vector } from "./values.ts";
 
 interface Case {
   readonly x: readonly number[];

@@ -1,7 +1,7 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { noise } from "./force_variant.ts";
+import { noise } from "./values.ts";
 
 type Numbers = Float32Array;
 const random = (shape: number[], seed: number): tf.Tensor =>

@@ -1,7 +1,8 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { compareVariants, filled, noise, number, random, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, noise, number, random } from "./values.ts";
 
 const ints = (values: number[], shape?: number[]) =>
   tf.tensor(values, shape ?? [values.length], "int32");

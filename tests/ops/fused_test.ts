@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
 import { type FusedReduction, fusedReduction, withEpilogue } from "../fusions.ts";
-import { compareVariants, noise, testOnGpu, vector } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { noise, vector } from "./values.ts";
 
 const arg = (n: number): Expr[] => Array.from({ length: n }, (_, i) => argument(i));
 const float = (n: number): string[] => new Array<string>(n).fill("float32");

@@ -10,7 +10,8 @@ import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { difference } from "../../src/testing/compare.ts";
 import { problemOf, runPlan } from "../../src/testing/run_op.ts";
 import { Turns } from "../effort.ts";
-import { noise, testOnGpu } from "./force_variant.ts";
+import { testOnGpu } from "./force_variant.ts";
+import { noise } from "./values.ts";
 
 interface Case {
   readonly batchA?: readonly number[];

@@ -1,7 +1,7 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { noise } from "./force_variant.ts";
+import { noise } from "./values.ts";
 
 testOnDevices("matMul() multiplies matrices stored either way", () => {
   const a = tf.tensor([[1, 2, 3], [4, 5, 6]]), b = tf.tensor([[1, 0], [0, 1], [2, 2]]);

@@ -4,7 +4,8 @@ import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { apply } from "../../src/core/apply.ts";
 import { lookupOp } from "../../src/core/op.ts";
 import { testOnDevices } from "../devices.ts";
-import { compareVariants, filled, noise, random, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, noise, random } from "./values.ts";
 
 /** Standardizes a row, then scales and offsets it. */
 function layerNormOf(row: number[], scale: number[], offset: number[], epsilon: number): number[] {

@@ -5,7 +5,8 @@ import type { NdArray } from "@weft/weft";
 import type { Profile } from "../../src/core/dispatch.ts";
 import { argument, scalar as s } from "../../src/core/scalar/expr.ts";
 import { pointwiseGpu } from "../../src/kernels/pointwise/variants.ts";
-import { compareVariants, filled, noise, special, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, noise, special } from "./values.ts";
 
 const EXACT = { ulps: 0, ulpsOfLargest: 0 };
 

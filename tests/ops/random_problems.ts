@@ -3,7 +3,7 @@
  */
 
 import type { DType, NdArray } from "@weft/weft";
-import { filled, noise, number, random, vector } from "./force_variant.ts";
+import { filled, noise, number, random, vector } from "./values.ts";
 
 /** One application of an op. */
 export interface RandomProblem {

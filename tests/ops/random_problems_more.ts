@@ -7,7 +7,7 @@ import { lookupOp } from "../../src/core/op.ts";
 import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
 import { withEpilogue } from "../fusions.ts";
-import { filled, number, vector } from "./force_variant.ts";
+import { filled, number, vector } from "./values.ts";
 import {
   broadcastOf,
   type Draw,

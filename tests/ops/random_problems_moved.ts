@@ -7,7 +7,7 @@ import { lookupOp } from "../../src/core/op.ts";
 import { argument, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
 import { fusedReduction } from "../fusions.ts";
-import { filled, number, vector } from "./force_variant.ts";
+import { filled, number, vector } from "./values.ts";
 import { type Draw, NUMBERS, RANDOM_PROBLEMS, type RandomProblem } from "./random_problems.ts";
 
 /** A shape without empty sides. */

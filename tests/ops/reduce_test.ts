@@ -4,7 +4,8 @@ import { lookupOp } from "../../src/core/op.ts";
 // Brings the kernels, whether there is an adapter or not.
 import "../../src/devices/webgpu/webgpu_device.ts";
 import { testOnDevices } from "../devices.ts";
-import { compareVariants, noise, testOnGpu, vector } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { noise, vector } from "./values.ts";
 
 type Reducer = (x: tf.Tensor, axis?: number | number[] | null, keep?: boolean) => tf.Tensor;
 

@@ -1,7 +1,8 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { compareVariants, noise, number, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { noise, number } from "./values.ts";
 
 /** Accumulates along an axis in float64. */
 function reference(

@@ -1,7 +1,8 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { compareVariants, filled, noise, random, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, noise, random } from "./values.ts";
 
 function softmaxOf(row: number[]): number[] {
   const m = Math.max(...row), e = row.map((v) => Math.exp(v - m));

@@ -4,7 +4,8 @@
  */
 
 import type { NdArray } from "@weft/weft";
-import { compareVariants, filled, number, special, testOnGpu, vector } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, number, special, vector } from "./values.ts";
 
 /** Ops that compute, with inputs that hold special values among others. */
 const COMPUTE: readonly [op: string, inputs: NdArray[], attrs?: Record<string, unknown>][] = [

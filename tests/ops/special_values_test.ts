@@ -8,13 +8,8 @@ import * as tf from "@weft/weft";
 import type { DType, NdArray } from "@weft/weft";
 import { sameBits } from "../../src/testing/run_op.ts";
 import { testOnDevices } from "../devices.ts";
-import {
-  compareVariants,
-  filled,
-  SPECIAL_FLOATS,
-  SPECIAL_INTS,
-  testOnGpu,
-} from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, SPECIAL_FLOATS, SPECIAL_INTS } from "./values.ts";
 
 const FLOAT_PAIRS: readonly string[] = [
   ...["AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "FloorDiv", "SquaredDifference"],

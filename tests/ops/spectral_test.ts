@@ -2,7 +2,7 @@ import * as tf from "@weft/weft";
 import { gradCheck } from "@weft/weft/testing";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { random } from "./force_variant.ts";
+import { random } from "./values.ts";
 
 /** The transform by its definition; pairs in, pairs out. */
 function transform(x: ArrayLike<number>, inverse: boolean): number[] {

@@ -2,7 +2,8 @@ import * as tf from "@weft/weft";
 import { gradCheck } from "@weft/weft/testing";
 import { assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
-import { compareVariants, filled, noise, number, random, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { filled, noise, number, random } from "./values.ts";
 
 testOnDevices("topk() takes the first of equals, and NaN last", () => {
   const { values, indices } = tf.topk([[1, 3, 3, NaN], [-Infinity, NaN, NaN, 5]], 4);

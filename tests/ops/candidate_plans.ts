@@ -1,0 +1,73 @@
+/**
+ * The kernels that a device may choose among for products and convolutions, each as a plan that can be run by force.
+ */
+
+import type { Candidates, Profile } from "../../src/core/dispatch.ts";
+import type { OpDef, Problem } from "../../src/core/op.ts";
+import type { ForcedPlan } from "../../src/testing/run_op.ts";
+
+/** Work by the kernels that do it. */
+export const CANDIDATE_WORK: readonly {
+  /** What keys of candidates begin with. */
+  readonly kinds: readonly string[];
+  /** Ops that ask for it. */
+  readonly ops: readonly string[];
+  /** Ops whose programs take longest to compile: met where many problems are asked for. */
+  readonly longest?: readonly string[];
+  /** Adapters of which some candidate cuts sums into parts, among many problems. */
+  readonly parts: readonly Profile["family"][];
+}[] = [
+  {
+    kinds: ["matmul"],
+    ops: ["MatMul", "BatchMatMulV2"],
+    longest: ["MatMul with an epilogue"],
+    parts: ["software", "gpu"],
+  },
+  {
+    kinds: ["conv", "conv_input"],
+    ops: ["Conv2D", "Conv2DBackpropInput"],
+    longest: ["Conv2D with an epilogue", "Conv3D"],
+    parts: ["gpu"],
+  },
+  { kinds: ["conv_filter"], ops: ["Conv2DBackpropFilter"], parts: ["software"] },
+];
+
+/** One candidate's work. */
+export interface Candidate extends ForcedPlan {
+  /** Its kernel and tile. */
+  readonly tile: string;
+  /** Parts that sums are cut into. */
+  readonly parts: number;
+}
+
+/** The plans of all candidates for a problem; none where a device has nothing to choose. */
+export function candidatesOf(
+  def: OpDef,
+  problem: Problem,
+  { own, kinds }: { own: Profile; kinds: readonly string[] },
+): Candidate[] {
+  let names: readonly string[] = [], index = 0;
+  const choose = (met: Candidates): number => {
+    if (!kinds.includes(met.key.split(" ")[0])) return 0;
+    names = met.names;
+    return index;
+  };
+  const profile = { ...own, chooser: { active: true, choose } };
+  const variant = def.gpu!.find(({ fits }) => fits?.(problem, profile) ?? true);
+  if (variant === undefined) return [];
+  const list: Candidate[] = [];
+  do {
+    const plan = variant.plan(problem, profile);
+    if (names.length === 0) return [];
+    const [tile, parts] = names[index].split(" /");
+    list.push({
+      variant: variant.name,
+      profile: names[index],
+      maxGrid: profile.maxGrid,
+      plan,
+      tile,
+      parts: Number(parts),
+    });
+  } while (++index < names.length);
+  return list;
+}
