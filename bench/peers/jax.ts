@@ -34,7 +34,7 @@ function jaxOutput(array: JaxArray): Output {
 /** Sets jax-js up on a device. */
 export async function createJaxPeer(device: Device): Promise<JaxPeer> {
   const jax: Jax = await import("@jax-js/jax");
-  const version = await versionOf("@jax-js/jax");
+  const version = versionOf("@jax-js/jax");
   const backend = device === "cpu" ? "wasm" : "webgpu";
   if (!(await jax.init(backend)).includes(backend)) throw new Error(`Cannot start ${backend}`);
   jax.defaultDevice(backend);

@@ -32,10 +32,13 @@ async function loadWasm(): Promise<string> {
   return "wasm";
 }
 
-/** Sets TensorFlow.js up on a device. */
-export async function createTfjsPeer(device: Device): Promise<TfjsPeer> {
-  const tf: Tf = await import(UNION_PACKAGE);
-  const version = await versionOf("@tensorflow/tfjs-core");
+/** Sets TensorFlow.js up on a device; `load` gives the union package to programs that have it bundled. */
+export async function createTfjsPeer(
+  device: Device,
+  load: () => Promise<Tf> = () => import(UNION_PACKAGE),
+): Promise<TfjsPeer> {
+  const tf = await load();
+  const version = versionOf("@tensorflow/tfjs-core");
   // Without it every op looks for NaN and Node gets advice on the console.
   tf.enableProdMode();
   if (device === "cpu") {

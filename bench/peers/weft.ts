@@ -1,6 +1,7 @@
 // Weft itself, set up like its peers.
 
 import type { Tensor } from "@tensorflow/tfjs-core";
+import manifest from "../../deno.json" with { type: "json" };
 import type { Device, Output } from "../row.ts";
 import { threadsText } from "../threads.ts";
 import type { Peer } from "./peer.ts";
@@ -29,15 +30,17 @@ export interface WeftPeer extends Peer {
 /** The library's sources. */
 const ENTRY = new URL("../../mod.ts", import.meta.url).href;
 
-/** Sets Weft up on a device, from its sources or from a package made of them. */
-export async function createWeftPeer(device: Device, entry: string = ENTRY): Promise<WeftPeer> {
-  const tf: Weft = await import(entry);
+/** Sets Weft up on a device, from its sources, from a package made of them, or as it is loaded already. */
+export async function createWeftPeer(
+  device: Device,
+  entry: string | Weft = ENTRY,
+): Promise<WeftPeer> {
+  const tf: Weft = typeof entry === "string" ? await import(entry) : entry;
   // Like its peers it is told which device to use; `ready()` would look for an adapter first.
   if (!await tf.setBackend(device)) throw new Error(`Cannot start Weft on ${device}`);
-  const manifest = await import("../../deno.json", { with: { type: "json" } });
   return {
     name: "Weft",
-    version: manifest.default.version,
+    version: manifest.version,
     device,
     engine: device === "cpu" ? `cpu, ${threadsText(navigator.hardwareConcurrency)}` : device,
     tf,

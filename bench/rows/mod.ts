@@ -1,33 +1,8 @@
-// All rows, in the order of the tables. To add rows, write a file beside this one and list it here.
+// All rows, in the order of the tables.
 
 import type { Row } from "../row.ts";
-import { ATTENTION_ROWS } from "./attention.ts";
-import { CNN_ROWS } from "./cnn.ts";
 import { COLD_ROWS } from "./cold.ts";
-import { CONV_ROWS } from "./conv.ts";
-import { GPT_ROWS } from "./gpt.ts";
-import { LATENCY_ROWS } from "./latency.ts";
-import { MATMUL_ROWS } from "./matmul.ts";
-import { MLP_ROWS } from "./mlp.ts";
-import { MOBILENET_ROWS } from "./mobilenet.ts";
-import { PEAK_ROWS } from "./peak.ts";
-import { POINTWISE_ROWS } from "./pointwise.ts";
-import { REDUCE_ROWS } from "./reduce.ts";
-import { TRANSFER_ROWS } from "./transfer.ts";
+import { PROCESS_ROWS } from "./one_process.ts";
 
 /** Every row there is. */
-export const ROWS: readonly Row[] = [
-  ...PEAK_ROWS,
-  ...MATMUL_ROWS,
-  ...POINTWISE_ROWS,
-  ...REDUCE_ROWS,
-  ...ATTENTION_ROWS,
-  ...CONV_ROWS,
-  ...MOBILENET_ROWS,
-  ...MLP_ROWS,
-  ...CNN_ROWS,
-  ...GPT_ROWS,
-  ...LATENCY_ROWS,
-  ...TRANSFER_ROWS,
-  ...COLD_ROWS,
-];
+export const ROWS: readonly Row[] = [...PROCESS_ROWS, ...COLD_ROWS];

@@ -6,13 +6,16 @@ import { RecentMap } from "./recent_map.ts";
 
 /** What a kernel may know of the adapter. */
 export interface Profile {
-  /** `software` adapters want no barriers and no workgroup memory. */
-  readonly family: "gpu" | "software";
+  /**
+   * True where barriers and workgroup memory cost little and thousands of invocations run at once. False where a processor's
+   * threads take one workgroup after another: kernels then keep all in registers and have as many invocations as it has work for.
+   */
+  readonly barriers: boolean;
   /** Subgroup width; 0 where subgroup operations cannot be used. */
   readonly subgroup: number;
   /** True where WGSL must say `enable subgroups;`. */
   readonly subgroupDirective: boolean;
-  /** Width of the hardware vectors a software adapter runs on. */
+  /** Invocations that run as one where there are no cheap barriers: elements of a processor's vectors. */
   readonly lanes: number;
   /** True where `enable f16;` works. */
   readonly f16: boolean;
@@ -208,7 +211,7 @@ const MANY = 4096;
 
 /** Workgroup of a 1-D program: a software adapter takes few invocations together while there are few, as starting a workgroup costs. */
 export function workgroupFor(threads: number, profile: Profile): number {
-  return profile.family === "gpu" || threads >= MANY ? 64 : profile.lanes;
+  return profile.barriers || threads >= MANY ? 64 : profile.lanes;
 }
 
 /** Grid for `threads` invocations of a 1-D program, folded to two axes above the limit. Index with {@linkcode flatId}. */

@@ -109,12 +109,12 @@ export interface ForcedPlan {
   readonly plan: GpuPlan;
 }
 
-/** The profiles that variants are planned for: the device's own, the other kernel family, no subgroups, no 64-bit words. */
+/** The profiles that variants are planned for: the device's own, one whose barriers cost what its own do not, no subgroups, no 64-bit words. */
 export function profilesOf(own: Profile): Map<string, Profile> {
-  const family = own.family === "gpu" ? "software" : "gpu";
+  const name = (barriers: boolean): string => (barriers ? "barriers" : "no barriers");
   return new Map<string, Profile>([
-    [own.family, own],
-    [family, { ...own, family }],
+    [name(own.barriers), own],
+    [name(!own.barriers), { ...own, barriers: !own.barriers }],
     ...(own.subgroup > 0 ? [["no subgroups", { ...own, subgroup: 0 }] as const] : []),
     ...(own.words64 ? [["no 64-bit words", { ...own, words64: false }] as const] : []),
   ]);
@@ -167,7 +167,7 @@ export function forcedPlans(
     for (const variant of runnable) {
       const plan = add(variant, name, profile);
       if (plan === null) continue;
-      // In the device's own family alone: pieces have programs of their own, and many.
+      // For the device's own profile alone: pieces have programs of their own, and many.
       if (profile === own && maxBinding < profile.maxBinding) {
         add(variant, `${name}, small bindings`, { ...profile, maxBinding });
       }

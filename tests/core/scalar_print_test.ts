@@ -77,7 +77,7 @@ Deno.test("printers look at each part of an expression a few times, however long
 
 Deno.test("pointwiseGpu() fits its words, their count and a zero into the uniform block, or bakes them in", () => {
   const profile: Profile = {
-    family: "gpu",
+    barriers: true,
     subgroup: 0,
     subgroupDirective: false,
     lanes: 8,

@@ -266,7 +266,7 @@ Deno.test("exprKey() and substitute() keep shared nodes shared", () => {
 
 Deno.test("pointwiseGpu() fits its parameters into the uniform block", () => {
   const profile: Profile = {
-    family: "gpu",
+    barriers: true,
     subgroup: 0,
     subgroupDirective: false,
     lanes: 8,

@@ -14,22 +14,22 @@ export const CANDIDATE_WORK: readonly {
   readonly ops: readonly string[];
   /** Ops whose programs take longest to compile: met where many problems are asked for. */
   readonly longest?: readonly string[];
-  /** Adapters of which some candidate cuts sums into parts, among many problems. */
-  readonly parts: readonly Profile["family"][];
+  /** With and without barriers: where some candidate cuts sums into parts, among many problems. */
+  readonly parts: readonly boolean[];
 }[] = [
   {
     kinds: ["matmul"],
     ops: ["MatMul", "BatchMatMulV2"],
     longest: ["MatMul with an epilogue"],
-    parts: ["software", "gpu"],
+    parts: [false, true],
   },
   {
     kinds: ["conv", "conv_input"],
     ops: ["Conv2D", "Conv2DBackpropInput"],
     longest: ["Conv2D with an epilogue", "Conv3D"],
-    parts: ["gpu"],
+    parts: [true],
   },
-  { kinds: ["conv_filter"], ops: ["Conv2DBackpropFilter"], parts: ["software"] },
+  { kinds: ["conv_filter"], ops: ["Conv2DBackpropFilter"], parts: [false] },
 ];
 
 /** One candidate's work. */

@@ -55,8 +55,9 @@ function given(candidates: readonly Candidate[], tallies: ReadonlyMap<string, Ta
 
 for (const { kinds, ops: usual, longest = [], parts } of CANDIDATE_WORK) {
   const ops = ASKED === undefined ? usual : [...usual, ...longest];
-  for (const family of ["software", "gpu"] as const) {
-    testOnGpu(`every ${family} candidate for ${kinds.join(" and ")} is right`, async () => {
+  for (const barriers of [false, true]) {
+    const adapter = barriers ? "hardware" : "software";
+    testOnGpu(`every ${adapter} candidate for ${kinds.join(" and ")} is right`, async () => {
       await setBackend("webgpu");
       const gpu = gpuDevice() as WebGpuDevice, started = performance.now();
       const tiles = new Set<string>(), tallies = new Map<string, Tally>(), wrong: string[] = [];
@@ -65,7 +66,7 @@ for (const { kinds, ops: usual, longest = [], parts } of CANDIDATE_WORK) {
         const op = ops[seed % ops.length], def = opOfCase(op);
         const { inputs, attrs = {}, absolute = 1e-6 } = DRAW[op](new Draw(seed));
         const problem = problemOf(def, inputs, attrs);
-        const all = candidatesOf(def, problem, { own: { ...gpu.profile, family }, kinds });
+        const all = candidatesOf(def, problem, { own: { ...gpu.profile, barriers }, kinds });
         for (const { tile } of all) tiles.add(tile);
         const tried = new Set([...tiles].filter((_, i) => i % EVERY === 0));
         const candidates = all.filter(({ tile }) => tried.has(tile));
@@ -99,10 +100,12 @@ for (const { kinds, ops: usual, longest = [], parts } of CANDIDATE_WORK) {
       assertEquals(problems, PROBLEMS);
       assertEquals([...tallies].filter(([, { runs }]) => runs === 0), [], "Never forced");
       const { maxInvocations, maxWorkgroupBytes } = gpu.profile;
-      if (family === "gpu" && maxInvocations >= 256 && maxWorkgroupBytes >= 16384) {
+      if (barriers && maxInvocations >= 256 && maxWorkgroupBytes >= 16384) {
         assertEquals(tiles.size, SHARED_TILES.length);
       }
-      if (ASKED !== undefined && parts.includes(family)) assertEquals(cut, true, "No sum was cut");
+      if (ASKED !== undefined && parts.includes(barriers)) {
+        assertEquals(cut, true, "No sum was cut");
+      }
     });
   }
 }

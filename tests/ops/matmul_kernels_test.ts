@@ -203,40 +203,39 @@ testOnGpu("matMul broadcasts batches", async () => {
     { batchA: [2, 3, 2], batchB: [2, 1, 2] },
     { batchA: [20], batchB: [20] },
   ];
-  const families = ["software", "gpu"] as const;
   for (const batches of cases) {
     for (const layout of layouts()) {
-      for (const family of families) {
+      for (const barriers of [false, true]) {
         await check({ m: 5, n: 12, k: 8, ...batches, ...layout }, () => [null], {
-          family,
+          barriers,
           maxGrid: 8,
         });
-        await check({ m: 1, n: 9, k: 16, ...batches, ...layout }, () => [null], { family });
+        await check({ m: 1, n: 9, k: 16, ...batches, ...layout }, () => [null], { barriers });
       }
     }
   }
 });
 
 testOnGpu("matMul is exact for int32", async () => {
-  for (const family of ["software", "gpu"] as const) {
+  for (const barriers of [false, true]) {
     for (const layout of layouts()) {
-      await check({ m: 9, n: 20, k: 33, dtype: "int32", ...layout }, () => [null], { family });
-      await check({ m: 1, n: 20, k: 64, dtype: "int32", ...layout }, () => [null], { family });
+      await check({ m: 9, n: 20, k: 33, dtype: "int32", ...layout }, () => [null], { barriers });
+      await check({ m: 1, n: 20, k: 64, dtype: "int32", ...layout }, () => [null], { barriers });
     }
   }
 });
 
 testOnGpu("matMul cuts what exceeds a binding", async () => {
   const maxBinding = 4096;
-  for (const family of ["software", "gpu"] as const) {
+  for (const barriers of [false, true]) {
     for (const layout of layouts()) {
       for (
         const [m, n, k] of [[1, 64, 200], [200, 4, 64], [60, 60, 60], [1, 201, 40], [3, 5, 201]]
       ) {
-        await check({ m, n, k, ...layout }, () => [null], { family, maxBinding });
+        await check({ m, n, k, ...layout }, () => [null], { barriers, maxBinding });
       }
       await check({ m: 40, n: 36, k: 32, batchA: [3], batchB: [1], ...layout }, () => [null], {
-        family,
+        barriers,
         maxBinding,
       });
     }

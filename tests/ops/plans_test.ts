@@ -19,7 +19,7 @@ import { FAMILIES, WITHOUT_SAMPLES } from "../op_samples/mod.ts";
 
 /** What every adapter can do. */
 const LEAST: Profile = {
-  family: "gpu",
+  barriers: true,
   subgroup: 0,
   subgroupDirective: false,
   lanes: 8,
@@ -39,13 +39,13 @@ const MORE: Profile = {
 };
 
 const FORMS: Readonly<Record<string, Partial<Profile>>> = {
-  gpu: { family: "gpu" },
-  "gpu without f16": { family: "gpu", f16: false },
-  "gpu, subgroups of 32": { family: "gpu", subgroup: 32, subgroupDirective: true },
-  "software, 8 lanes": { family: "software" },
-  "software, 4 lanes": { family: "software", lanes: 4 },
-  "software, subgroups of 8": { family: "software", subgroup: 8 },
-  "software, 64-bit words": { family: "software", subgroup: 8, words64: true },
+  gpu: { barriers: true },
+  "gpu without f16": { barriers: true, f16: false },
+  "gpu, subgroups of 32": { barriers: true, subgroup: 32, subgroupDirective: true },
+  "no barriers, 8 lanes": { barriers: false },
+  "no barriers, 4 lanes": { barriers: false, lanes: 4 },
+  "no barriers, subgroups of 8": { barriers: false, subgroup: 8 },
+  "no barriers, 64-bit words": { barriers: false, subgroup: 8, words64: true },
 };
 const LIMITS: Readonly<Record<string, Profile>> = {
   "the least limits": LEAST,

@@ -35,7 +35,7 @@ testOnGpu("pointwise kernels of many elements agree with the CPU in every layout
 
 Deno.test("pointwiseGpu() goes by eights where the adapter has 64-bit words and elements are many", () => {
   const profile: Profile = {
-    family: "software",
+    barriers: false,
     subgroup: 8,
     subgroupDirective: false,
     lanes: 8,

@@ -204,7 +204,7 @@ testOnGpu("Sum, Max, Prod, Any: every variant equals the CPU", async () => {
 
 Deno.test("reductions plan no loop that a software adapter leaves early", () => {
   const profile = {
-    family: "software",
+    barriers: false,
     subgroup: 0,
     subgroupDirective: false,
     lanes: 8,

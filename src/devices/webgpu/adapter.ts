@@ -38,20 +38,16 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   const description = [info?.vendor, info?.architecture, info?.device, info?.description].filter((
     t,
   ) => t).join(" ");
-  const fallback = (info as { isFallbackAdapter?: boolean }).isFallbackAdapter ?? false;
-  const software = fallback || /llvmpipe|swiftshader/i.test(description);
-  const device = await requestFeatures(adapter, requiredLimits, description);
+  // What a program on the processor calls itself says nothing: browsers' fallback and Mesa's are both of this kind.
+  const software = isFallback(info) || isFallback(adapter);
+  const device = await requestFeatures(adapter, requiredLimits, software);
   const limits = device.limits;
   const subgroups = await probeSubgroups(device, info);
   const profile: Profile = {
-    family: software ? "software" : "gpu",
+    barriers: !software,
     subgroup: subgroups.size,
     subgroupDirective: subgroups.directive,
-    lanes: software && subgroups.size > 0
-      ? subgroups.size
-      : /swiftshader/i.test(description)
-      ? 4
-      : 8,
+    lanes: software ? lanesOf(info) : HARDWARE_LANES,
     f16: device.features.has("shader-f16") && await compiles(device, HALF_PROBE),
     words64: device.features.has(WORDS64),
     maxBinding: limits.maxStorageBufferBindingSize,
@@ -63,25 +59,47 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   return { device, profile, description, software };
 }
 
+/** Standard since 2025 on what is known of the adapter, before that on the adapter. */
+function isFallback(of: object): boolean {
+  return (of as { isFallbackAdapter?: boolean }).isFallbackAdapter ?? false;
+}
+
+/** The widths that subgroups may have; all are in the standard's bounds where nothing is said. */
+interface SubgroupWidths {
+  readonly subgroupMinSize?: number;
+  readonly subgroupMaxSize?: number;
+}
+
+/** Elements of vectors of 128 bits, which every processor has; wider ones show as the one width of subgroups. */
+const LEAST_LANES = 4;
+/** Where kernels for processors are forced on a GPU: a part of any subgroup. */
+const HARDWARE_LANES = 8;
+
+function lanesOf(
+  { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 }: SubgroupWidths,
+): number {
+  return least === most && least > 0 ? least : LEAST_LANES;
+}
+
 const SUBGROUPS = "subgroups" as GPUFeatureName;
 /** Deno's name of 64-bit integers in WGSL. */
 const WORDS64 = "wgpu-shader-int64" as GPUFeatureName;
 
 /**
  * A device with the optional features we use. Deno has subgroups and 64-bit integers without listing them; the latter are for
- * llvmpipe, which loads lane by lane, 64 bits as fast as 32.
+ * processors, which load lane by lane, 64 bits as fast as 32.
  */
 async function requestFeatures(
   adapter: GPUAdapter,
   requiredLimits: Record<string, number>,
-  description: string,
+  software: boolean,
 ): Promise<GPUDevice> {
   const listed = (["shader-f16", "timestamp-query", SUBGROUPS] as GPUFeatureName[])
     .filter((f) => adapter.features.has(f));
   const sets = [listed];
   if ("Deno" in globalThis) {
     sets.unshift([...new Set([...listed, SUBGROUPS])]);
-    if (/llvmpipe/i.test(description)) sets.unshift([...sets[0], WORDS64]);
+    if (software) sets.unshift([...sets[0], WORDS64]);
   }
   for (const requiredFeatures of sets.slice(0, -1)) {
     try {
@@ -114,10 +132,7 @@ fn main(@builtin(subgroup_invocation_id) lane: u32) {
 /** The width of all subgroups, and whether WGSL must ask for them; width 0 where they vary or do not compile. */
 async function probeSubgroups(
   device: GPUDevice,
-  { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 }: {
-    subgroupMinSize?: number;
-    subgroupMaxSize?: number;
-  },
+  { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 }: SubgroupWidths,
 ): Promise<{ size: number; directive: boolean }> {
   if (least === most && least > 0 && device.features.has("subgroups" as GPUFeatureName)) {
     for (const directive of [true, false]) {

@@ -45,7 +45,7 @@ export function gatherCandidates(
   [m, n, k, phases]: readonly [number, number, number, number],
   profile: Profile,
 ): ConvChoice[] {
-  if (profile.family === "gpu") {
+  if (profile.barriers) {
     return rankSharedTiles(m, n, k, phases, profile).map(({ tile, splits }) => ({
       kind: "shared",
       tile,
@@ -97,7 +97,7 @@ export function filterCandidates(
   { wideA, wideB }: { wideA: boolean; wideB: boolean },
   profile: Profile,
 ): ConvChoice[] {
-  if (profile.family === "gpu") {
+  if (profile.barriers) {
     return rankSharedTiles(m, n, k, 1, profile).map((tiled) => ({ kind: "shared", ...tiled }));
   }
   const loads = { wideA, wideB, transB: false, quads: wideA, splits: lines >= 32 };

@@ -74,7 +74,7 @@ function buffersOf({ a, b, c, epilogue }: ConvTask): BufferRef[] {
 function rows(task: ConvTask, profile: Profile, backward: boolean): GpuPlan {
   const { geometry: g, dtype, out, epilogue } = task;
   const [, h, w] = g.axes;
-  const results = profile.family === "software" && h.dilation === 1
+  const results = !profile.barriers && h.dilation === 1
     ? tileResults({
       taps: [h.filter, w.filter],
       stride: [h.stride, w.stride],
@@ -204,7 +204,7 @@ export function planDepthwiseFilter(task: ConvTask, profile: Profile): GpuPlan {
   const taps = w.filter <= MAX_TAPS ? w.filter : 1;
   const total = size / taps / width;
   const workgroup = workgroupFor(total, profile);
-  const wanted = profile.family === "gpu" ? 16384 : 64;
+  const wanted = profile.barriers ? 16384 : 64;
   const room = Math.floor(profile.maxBinding / (4 * size));
   const splits = Math.max(
     1,

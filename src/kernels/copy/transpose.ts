@@ -50,7 +50,7 @@ function asTranspose(map: CopyMap): Transpose | null {
 export function transposeFits(map: CopyMap, profile: Profile): boolean {
   const t = asTranspose(map);
   if (t === null) return false;
-  if (profile.family === "gpu") return t.batch > 0;
+  if (profile.barriers) return t.batch > 0;
   return [t.rows, t.columns, t.base, t.batchStride, t.stride].every((n) => n % 4 === 0);
 }
 
@@ -58,9 +58,7 @@ export function transposeFits(map: CopyMap, profile: Profile): boolean {
 export function transposeGpu(map: CopyMap, from: number, dtype: DType, profile: Profile): GpuPlan {
   const t = asTranspose(map)!;
   if (t.batch * t.rows * t.columns === 0) return { dispatches: [] };
-  return profile.family === "gpu"
-    ? tiles(t, from, dtype, profile)
-    : blocks(t, from, dtype, profile);
+  return profile.barriers ? tiles(t, from, dtype, profile) : blocks(t, from, dtype, profile);
 }
 
 function tiles(t: Transpose, from: number, dtype: DType, profile: Profile): GpuPlan {

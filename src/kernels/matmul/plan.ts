@@ -67,7 +67,7 @@ export function chooseKernel(task: MatMulTask, profile: Profile): KernelChoice {
 /** Kernels for a product on this adapter, the likely best first. */
 function kernelCandidates(task: MatMulTask, profile: Profile): readonly KernelChoice[] {
   const { m, n, k, transA, transB, batch } = task.shape;
-  const gpu = profile.family === "gpu";
+  const gpu = profile.barriers;
   const alongB = transB || n === 1, alongA = !transA || m === 1;
   if (alongA && alongB && Math.min(m, n) <= 4 && k >= 8) {
     const matrixIsB = m <= n;

@@ -26,7 +26,7 @@ function sourceOf(g: WindowGeometry, dtype: PoolSource["dtype"], profile: Profil
     dtype,
     deep: isDeep(forwardGather(g)),
     wide: g.channels % 4 === 0,
-    workgroup: profile.family === "software" ? profile.lanes : 64,
+    workgroup: !profile.barriers ? profile.lanes : 64,
   };
 }
 

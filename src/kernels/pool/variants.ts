@@ -62,7 +62,7 @@ function sourceOf(
   const plain = (kind === "max" || kind === "avg") && dtype !== "float16";
   const eights = plain && profile.words64 && wide && g.channels % 8 === 0 && count >= MANY;
   const axes = g.axes.slice(deep ? 0 : 1);
-  const isSoftware = profile.family === "software", few = isSoftware && tapsOf(g) <= MAX_TAPS;
+  const isSoftware = !profile.barriers, few = isSoftware && tapsOf(g) <= MAX_TAPS;
   const inside = axes.every((a) =>
     a.before === 0 && (a.out - 1) * a.stride + (a.filter - 1) * a.dilation < a.in
   );

@@ -33,7 +33,7 @@ export function argReduceVariants(op: ArgOp): GpuVariant[] {
     {
       name: "rows",
       fits: (problem, profile) => {
-        if (profile.family !== "gpu" || !fits(problem, profile)) return false;
+        if (!profile.barriers || !fits(problem, profile)) return false;
         const { inner, length } = lineIn(problem);
         return inner === 1 && length >= 128;
       },
@@ -51,7 +51,7 @@ function plan(op: ArgOp, problem: Problem, line: Line, profile: Profile, rows: b
   const { outer, length, inner } = line;
   const results = outer * inner;
   if (sizeOf(problem.outputs[0].shape) === 0) return { dispatches: [] };
-  const wanted = rows ? 256 : profile.family === "gpu" ? 4096 : 64;
+  const wanted = rows ? 256 : profile.barriers ? 4096 : 64;
   const most = Math.floor(length / (rows ? 4096 : 64));
   const parts = Math.max(
     1,
@@ -92,7 +92,7 @@ function dispatch(
   rows: boolean,
 ): Dispatch {
   const results = outer * parts * inner;
-  const workgroup = rows ? WORKGROUP : profile.family === "gpu" ? 64 : profile.lanes;
+  const workgroup = rows ? WORKGROUP : profile.barriers ? 64 : profile.lanes;
   const second = stage === "second";
   const program = shaderProgram(REDUCE_ARG, {
     in: second ? "u32" : wgslType(dtype),

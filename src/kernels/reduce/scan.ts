@@ -54,7 +54,7 @@ export function scanVariants(op: ScanOp): GpuVariant[] {
     {
       name: "workgroup",
       fits: (problem, profile) => {
-        if (profile.family !== "gpu" || !fits(problem, profile)) return false;
+        if (!profile.barriers || !fits(problem, profile)) return false;
         const { line } = describe(problem);
         return line.inner === 1 && line.length >= 128;
       },
@@ -76,7 +76,7 @@ export function scanVariants(op: ScanOp): GpuVariant[] {
 }
 
 function chunksOf({ outer, length, inner }: Line, profile: Profile): number {
-  const lines = outer * inner, wanted = profile.family === "gpu" ? 4096 : 64;
+  const lines = outer * inner, wanted = profile.barriers ? 4096 : 64;
   const needed = Math.ceil(length / LOOP_LIMIT);
   if (lines * 4 > wanted || length < 256) return needed;
   return Math.max(needed, Math.min(Math.ceil(wanted / lines), Math.floor(length / 32)));
@@ -163,7 +163,7 @@ function lineDispatch(
   profile: Profile,
 ): Dispatch {
   const threads = line.outer * chunks * line.inner;
-  const workgroup = profile.family === "gpu" ? 64 : profile.lanes;
+  const workgroup = profile.barriers ? 64 : profile.lanes;
   const buffers = step.init ? [source, step.init, target] : [source, target];
   const { op, type, reverse } = scan;
   return {

@@ -19,7 +19,7 @@ export const linearScanVariants: readonly GpuVariant[] = [{
     const [a] = inputs;
     if (sizeOf(outputs[0].shape) === 0) return { dispatches: [] };
     const { outer, length, inner } = lineOf(a.shape, axesOf(hosts[2]!, a.shape.length)[0]);
-    const threads = outer * inner, workgroup = profile.family === "gpu" ? 64 : profile.lanes;
+    const threads = outer * inner, workgroup = profile.barriers ? 64 : profile.lanes;
     const program = shaderProgram(SCAN_LINEAR, {
       element: wgslType(a.dtype),
       reverse: attrs.reverse === true,

@@ -93,7 +93,7 @@ export function reduceVariants(op: ReduceOp): GpuVariant[] {
   return [
     {
       name: "rows",
-      fits: (problem, profile) => profile.family === "gpu" && fits(problem, profile),
+      fits: (problem, profile) => profile.barriers && fits(problem, profile),
       plan: (problem, profile) => planReduction(taskOf(problem)!, profile, true),
     },
     {
@@ -183,23 +183,23 @@ function partsOf(
   workgroups: boolean,
 ): number {
   const results = outer * inner;
-  if (profile.family === "gpu" && workgroups && inner === 1) {
+  if (profile.barriers && workgroups && inner === 1) {
     if (results >= 64 || length < 8192) return 1;
     return Math.min(Math.ceil(length / 4096), Math.ceil(512 / results));
   }
-  const software = profile.family === "software";
-  const wanted = software ? 64 : 16384, atLeast = software ? 64 : 16;
+  const { barriers } = profile;
+  const wanted = barriers ? 16384 : 64, atLeast = barriers ? 16 : 64;
   // The loop takes four elements at a time.
   const needed = Math.max(1, Math.ceil(length / (4 * LOOP_LIMIT)));
   let parts = needed;
   // One invocation gets through this much faster than a second dispatch begins.
-  if (length <= (software ? 1024 : 256)) return needed;
+  if (length <= (barriers ? 256 : 1024)) return needed;
   if (results < wanted && length >= 2 * atLeast) {
     parts = Math.max(
       needed,
       Math.min(Math.floor(length / atLeast), Math.ceil(2 * wanted / results)),
     );
-  } else if (software && inner > 1 && length * inner >= FAR) {
+  } else if (!barriers && inner > 1 && length * inner >= FAR) {
     // Rows that are read soon after each other stay in the cache.
     parts = Math.max(needed, Math.ceil(length / NEAR_ROWS));
   }
@@ -208,10 +208,10 @@ function partsOf(
 }
 
 /** Parts that lie interleaved, so that neighbouring invocations read neighbouring elements. */
-function stripeOf(pass: Extents, { family, lanes, words64 }: Profile): number {
+function stripeOf(pass: Extents, { barriers, lanes, words64 }: Profile): number {
   const { axis, width } = wideOf(pass, words64);
   const columns = axis === "inner" ? pass.inner / width : pass.inner;
-  return Math.min(pass.parts, Math.ceil((family === "software" ? lanes : 64) / columns));
+  return Math.min(pass.parts, Math.ceil((barriers ? 64 : lanes) / columns));
 }
 
 /** Which elements an invocation takes together. */
@@ -325,9 +325,7 @@ function stridedDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
   const rows = axis === "length" ? length / width : length;
   const threads = outer * parts * columns;
   const chunk = Math.ceil(rows / Math.ceil(parts / stripe));
-  const workgroup = profile.family === "gpu" && threads >= 65536
-    ? 256
-    : workgroupFor(threads, profile);
+  const workgroup = profile.barriers && threads >= 65536 ? 256 : workgroupFor(threads, profile);
   return dispatchOf(work, width, {
     key: `s,${axis},${width},${workgroup}`,
     make: () => stridedProgram(printStep(work, width, axis === "inner" ? 4 : 1), wide, workgroup),

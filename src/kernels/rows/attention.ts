@@ -42,17 +42,17 @@ function extents({ inputs: [q, k] }: Problem): Extents {
 export const ATTENTION_VARIANTS: readonly GpuVariant[] = [
   throughFloat32({
     name: "streaming",
-    fits: (q, p) => p.family === "gpu" && fits(q),
+    fits: (q, p) => p.barriers && fits(q),
     plan: planStreaming,
   }),
   throughFloat32({
     name: "shared tiles",
-    fits: (q, p) => p.family === "software" && p.subgroup > 0 && fits(q),
+    fits: (q, p) => !p.barriers && p.subgroup > 0 && fits(q),
     plan: (problem, profile) => planTiles(problem, profile, true),
   }),
   throughFloat32({
     name: "tiles",
-    fits: (q, p) => p.family === "software" && fits(q),
+    fits: (q, p) => !p.barriers && fits(q),
     plan: (problem, profile) => planTiles(problem, profile, false),
   }),
 ];

@@ -117,7 +117,7 @@ function planLayerNormGrad(
   const dispatches: Dispatch[] = rows === 0 ? [] : [rowDispatch(kernel, run, profile, form)];
   // The columns: sums over rows, split where there are few columns.
   const threads = columns % 4 === 0 ? columns / 4 : columns;
-  const wanted = profile.family === "gpu" ? 16384 : 64;
+  const wanted = profile.barriers ? 16384 : 64;
   const parts = Math.max(
     1,
     Math.ceil(rows / LOOP_LIMIT),

@@ -136,7 +136,7 @@ export function rowVariants(
 
 /** True where rows of this many columns can be run in this form. */
 export function rowFormFits(form: RowForm, columns: number, profile: Profile): boolean {
-  if (form === "workgroup") return profile.family === "gpu" && columns >= 64;
+  if (form === "workgroup") return profile.barriers && columns >= 64;
   // At most four passes and the writing, four elements or vectors an iteration.
   return 5 * Math.ceil(columns / (columns % 4 === 0 ? 16 : 4)) <= LOOP_LIMIT;
 }
@@ -155,7 +155,7 @@ export function rowDispatch(
     types.every((t) => gpuBytes(t) === 4);
   const width = eights ? 8 : columns % 4 === 0 ? 4 : 1;
   const cols = columns / width;
-  const workgroup = groups ? (cols > 64 ? 256 : 64) : profile.family === "gpu" ? 64 : profile.lanes;
+  const workgroup = groups ? (cols > 64 ? 256 : 64) : profile.barriers ? 64 : profile.lanes;
   const registers = groups && cols <= workgroup * REGISTERS ? Math.ceil(cols / workgroup) : 0;
   // Sixteen elements an iteration, where an invocation takes a whole row.
   const steps = groups || rows * columns < MANY ? 1 : width === 8 ? 2 : 4;

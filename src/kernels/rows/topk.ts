@@ -51,7 +51,7 @@ export const topkVariants: readonly GpuVariant[] = [
   ),
   variant(
     "workgroup",
-    (t, profile) => profile.family === "gpu" && (t.columns <= PIECE || t.k <= PIECE / 2),
+    (t, profile) => profile.barriers && (t.columns <= PIECE || t.k <= PIECE / 2),
     planWorkgroup,
   ),
   variant("bitonic", (t) => t.columns <= LONGEST, planBitonic),
@@ -79,7 +79,7 @@ function elements(dtype: DType): { element: string; half: boolean; key: string }
 }
 
 function planThread({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPlan {
-  const workgroup = profile.family === "gpu" ? 64 : profile.lanes;
+  const workgroup = profile.barriers ? 64 : profile.lanes;
   const program = shaderProgram(TOPK_THREAD, { ...elements(dtype), workgroup });
   return {
     dispatches: [{
@@ -120,7 +120,7 @@ function planWorkgroup({ dtype, rows, columns, k }: TopK, profile: Profile): Gpu
 function planBitonic({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPlan {
   const length = 2 ** Math.ceil(Math.log2(columns));
   const all = rows * length;
-  const workgroup = profile.family === "gpu" ? 256 : 64;
+  const workgroup = profile.barriers ? 256 : 64;
   const keys: BufferRef = { temp: 0 }, at: BufferRef = { temp: 1 };
   const own = { ...elements(dtype), workgroup };
   const fill = shaderProgram(TOPK_KEYS, own);
