@@ -12,6 +12,8 @@ export interface Table {
   readonly ops: boolean;
   readonly peers: Peers;
   readonly results: readonly RowResult[];
+  /** What the device gives at most, in 1e9 operations and bytes a second; where it was measured, rows are held against it. */
+  readonly limits?: { readonly gflops?: number; readonly gbs?: number };
 }
 
 /** Whose better column counts on either side of the ratio. */
@@ -53,13 +55,35 @@ export function advantage({ cells }: RowResult): number | null {
   return ours === null || theirs === null ? null : theirs / ours;
 }
 
+/** 1e9 of something a second, in words. */
+export function perSecond(giga: number, unit: string): string {
+  return giga >= 1000
+    ? `${(giga / 1000).toPrecision(3)} T${unit}`
+    : `${giga.toPrecision(3)} G${unit}`;
+}
+
 /** The rate of the fastest column, in the unit that limits the row. */
 function rateText({ row, cells }: RowResult): string {
   const best = bestMs(cells, SYSTEMS);
   if (best === null) return "";
-  if (row.flop !== undefined) return `${(row.flop / best / 1e6).toPrecision(3)} GFLOP/s`;
-  if (row.bytes !== undefined) return `${(row.bytes / best / 1e6).toPrecision(3)} GB/s`;
+  if (row.flop !== undefined) return perSecond(row.flop / best / 1e6, "FLOP/s");
+  if (row.bytes !== undefined) return perSecond(row.bytes / best / 1e6, "B/s");
   return "";
+}
+
+/** Weft's better column as a share of what the device gives at most. */
+function shareText(
+  { row, cells }: RowResult,
+  { gflops, gbs }: NonNullable<Table["limits"]>,
+): string {
+  const best = bestMs(cells, OURS);
+  if (best === null) return "";
+  const share = row.flop !== undefined && gflops !== undefined
+    ? row.flop / best / 1e6 / gflops
+    : row.bytes !== undefined && gbs !== undefined
+    ? row.bytes / best / 1e6 / gbs
+    : null;
+  return share === null ? "" : `${(100 * share).toPrecision(2)} %`;
 }
 
 function shownSystems({ peers }: Table): System[] {
@@ -68,7 +92,14 @@ function shownSystems({ peers }: Table): System[] {
 
 function cellsOf(table: Table): string[][] {
   const systems = shownSystems(table);
-  const head = ["id", "what", ...systems.map((system) => TITLES[system]), "ours ×", "best rate"];
+  const head = [
+    "id",
+    "what",
+    ...systems.map((system) => TITLES[system]),
+    "ours ×",
+    "best rate",
+    ...(table.limits ? ["of the limit"] : []),
+  ];
   const body = table.results.map((result) => {
     const ratio = advantage(result);
     return [
@@ -77,6 +108,7 @@ function cellsOf(table: Table): string[][] {
       ...systems.map((system) => cellText(result.cells[system])),
       ratio === null ? "" : ratio.toPrecision(2),
       rateText(result),
+      ...(table.limits ? [shareText(result, table.limits)] : []),
     ];
   });
   return [head, ...body];

@@ -8,7 +8,7 @@ import { assertEquals } from "@std/assert";
 import { setBackend } from "@weft/weft";
 import type { Program } from "../../src/core/dispatch.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { SHARED_TILES } from "../../src/kernels/matmul/tiles.ts";
+import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
 import { difference } from "../../src/testing/compare.ts";
 import {
@@ -101,7 +101,7 @@ for (const { kinds, ops: usual, longest = [], parts } of CANDIDATE_WORK) {
       assertEquals([...tallies].filter(([, { runs }]) => runs === 0), [], "Never forced");
       const { maxInvocations, maxWorkgroupBytes } = gpu.profile;
       if (barriers && maxInvocations >= 256 && maxWorkgroupBytes >= 16384) {
-        assertEquals(tiles.size, SHARED_TILES.length);
+        assertEquals(tiles.size, SHARED_RANKING.tiles.length);
       }
       if (ASKED !== undefined && parts.includes(barriers)) {
         assertEquals(cut, true, "No sum was cut");

@@ -3,7 +3,7 @@ import { type DType, NdArray, setBackend } from "@weft/weft";
 import type { Profile } from "../../src/core/dispatch.ts";
 import { lookupOp } from "../../src/core/op.ts";
 import { chooseKernel, type KernelChoice, planMatMul } from "../../src/kernels/matmul/plan.ts";
-import { SHARED_TILES } from "../../src/kernels/matmul/tiles.ts";
+import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
 import { matMulTask } from "../../src/kernels/matmul/variants.ts";
 import { gpuDevice } from "../../src/runtime/devices.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
@@ -146,7 +146,7 @@ testOnGpu("matMul register tiles of one and two rows are right", async () => {
 });
 
 testOnGpu("matMul shared tiles are right for every layout and edge", async () => {
-  const tile = SHARED_TILES.find((t) => t.bm * t.bn <= 1024)!;
+  const tile = SHARED_RANKING.tiles.find((t) => t.bm * t.bn <= 1024)!;
   const small: KernelChoice[] = [{ kind: "shared", tile, splits: 1 }];
   for (const [m, n, k] of SIZES) {
     for (const layout of layouts()) {
@@ -162,7 +162,7 @@ testOnGpu("matMul adds up the parts of long sums", async () => {
     for (const k of [1000, 1003]) {
       await check({ m: 6, n: 12, k, batchA: [2], batchB: [2], ...layout }, () => [
         { kind: "register", tile: { rows: 4, vecs: 2 }, lanes: 8, splits: 3 },
-        { kind: "shared", tile: SHARED_TILES[4], splits: 5 },
+        { kind: "shared", tile: SHARED_RANKING.tiles[4], splits: 5 },
       ]);
     }
   }

@@ -2,6 +2,7 @@
  * Which tile a product of `m` rows and `n` columns gets, and the grid that covers it.
  */
 import type { Profile } from "../../core/dispatch.ts";
+import { SHARED_RANKING, type SharedRanking } from "./shared_ranking.ts";
 import { sharedBytes, sharedThreads, type SharedTile } from "./tiled.ts";
 
 /** Rows and vectors of columns that one invocation sums. */
@@ -14,20 +15,24 @@ export interface RegisterTile {
   readonly across?: number;
 }
 
-/** Tiles of the shared kernel, largest first. */
-export const SHARED_TILES: readonly SharedTile[] = [
-  { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
-  { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8 },
-  { bm: 64, bn: 64, bk: 16, tm: 8, tn: 8 },
-  { bm: 32, bn: 64, bk: 16, tm: 4, tn: 8 },
-  { bm: 32, bn: 32, bk: 32, tm: 4, tn: 4 },
-  { bm: 16, bn: 64, bk: 32, tm: 4, tn: 4 },
-];
-
-/** Invocations that keep a GPU busy. */
-const WANTED_INVOCATIONS = 8192;
 /** Processor threads to give work to on a software adapter. */
 const WANTED_THREADS = 4;
+
+/** What a tile of the tiled kernels is taken to cost, in no unit. */
+export function sharedCost(
+  { bm, bn, tm, tn }: SharedTile,
+  groups: number,
+  { invocations, registers, loads }: Omit<SharedRanking, "source" | "tiles">,
+): number {
+  // Work of an invocation, times how often the GPU is filled; more where less of what is loaded is used again.
+  const fills = Math.max(1, groups * (bm / tm) * (bn / tn) / invocations);
+  return fills * tm * tn * (1 + registers * (1 / tm + 1 / tn) + loads * (1 / bm + 1 / bn));
+}
+
+/** Workgroups of a tile. */
+export function sharedGroups({ bm, bn }: SharedTile, m: number, n: number, batch: number): number {
+  return Math.ceil(m / bm) * Math.ceil(n / bn) * batch;
+}
 
 /** Shared tiles, the one that takes least time first, and into how many parts to cut sums of `terms`. */
 export function rankSharedTiles(
@@ -37,17 +42,13 @@ export function rankSharedTiles(
   batch: number,
   profile: Profile,
 ): { tile: SharedTile; splits: number }[] {
-  const fitting = SHARED_TILES.filter((t) =>
+  const fitting = SHARED_RANKING.tiles.filter((t) =>
     sharedThreads(t) <= profile.maxInvocations && sharedBytes(t) <= profile.maxWorkgroupBytes
   );
-  const groups = (t: SharedTile): number => Math.ceil(m / t.bm) * Math.ceil(n / t.bn) * batch;
-  const cost = (t: SharedTile): number => {
-    // Work of an invocation, times how often the GPU is filled; more where less of what is loaded is used again.
-    const fills = Math.max(1, groups(t) * sharedThreads(t) / WANTED_INVOCATIONS);
-    return fills * t.tm * t.tn * (1 + 1 / t.tm + 1 / t.tn + 8 / t.bm + 8 / t.bn);
-  };
+  const groups = (t: SharedTile): number => sharedGroups(t, m, n, batch);
+  const cost = (t: SharedTile): number => sharedCost(t, groups(t), SHARED_RANKING);
   return fitting.sort((a, b) => cost(a) - cost(b)).map((tile) => {
-    const wanted = Math.ceil(WANTED_INVOCATIONS / sharedThreads(tile));
+    const wanted = Math.ceil(SHARED_RANKING.invocations / sharedThreads(tile));
     return { tile, splits: splitsFor(groups(tile), terms, 256, wanted) };
   });
 }

@@ -1,0 +1,220 @@
+// Rows that fill a GPU: what is held against its limits. Work on memory is above 64 MB, where caches do not help.
+
+import type { Tensor } from "@tensorflow/tfjs-core";
+import { type OpRow, opRow } from "../op_row.ts";
+import type { Weft } from "../peers/weft.ts";
+import { spread, uniform } from "../random.ts";
+import type { Row, Sample } from "../row.ts";
+
+/** Rows and columns of the large matrices: 128 MiB of float32, the most that adapters of the default limits bind. */
+const ROWS = 8192, COLUMNS = 4096;
+const BYTES = 4 * ROWS * COLUMNS;
+
+/** Uniform numbers of mean 0, made once and cut to size: drawing a hundred million takes too long. */
+const drawn: Float32Array = (() => {
+  const next = uniform(1);
+  return Float32Array.from({ length: 1_000_003 }, () => 2 * next() - 1);
+})();
+
+function valuesOf(shape: readonly number[], seed: number): Float32Array<ArrayBuffer> {
+  const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
+  for (let at = -seed * 1009; at < values.length; at += drawn.length) {
+    const from = Math.max(0, -at);
+    values.set(drawn.subarray(from, Math.min(drawn.length, values.length - at)), at + from);
+  }
+  return values;
+}
+
+function largeRow(row: Omit<OpRow, "makeInputs">): Row {
+  return opRow({ ...row, makeInputs: () => row.inputs.map((shape, i) => valuesOf(shape, i)) });
+}
+
+interface ProductOptions {
+  readonly transA?: boolean;
+  readonly transB?: boolean;
+  readonly batch?: number;
+  /** Operands and result of two bytes an element; TensorFlow.js has no such dtype. */
+  readonly half?: boolean;
+}
+
+/** A product, checked at a few places. */
+function product(
+  id: string,
+  [m, k, n]: readonly [number, number, number],
+  { transA = false, transB = false, batch, half = false }: ProductOptions = {},
+): Row[] {
+  const lead = batch === undefined ? [] : [batch];
+  const a = [...lead, ...(transA ? [k, m] : [m, k])], b = [...lead, ...(transB ? [n, k] : [k, n])];
+  const apply = (tf: Weft, x: Tensor, y: Tensor): Tensor => tf.matMul(x, y, transA, transB);
+  const row = (suffix: string, more: Partial<OpRow>): OpRow => ({
+    id: id + suffix,
+    what: `matmul${suffix} [${a}]${transA ? "ᵀ" : ""} × [${b}]${transB ? "ᵀ" : ""}`,
+    flop: 2 * (batch ?? 1) * m * k * n,
+    inputs: [a, b],
+    tf: (tf, x, y) => tf.matMul(x!, y!, transA, transB),
+    expected: ([x, y]) =>
+      spread((batch ?? 1) * m * n, 16).map((index): Sample => {
+        const z = Math.floor(index / (m * n)), i = Math.floor(index / n) % m, j = index % n;
+        let sum = 0;
+        for (let t = 0; t < k; t++) {
+          sum += x![z * m * k + (transA ? t * m + i : i * k + t)]! *
+            y![z * k * n + (transB ? j * k + t : t * n + j)]!;
+        }
+        return { index, value: sum };
+      }),
+    ...more,
+  });
+  const swap = [...lead.map((_, i) => i), lead.length + 1, lead.length];
+  const full = largeRow({
+    ...row("", {}),
+    jax: ({ numpy }, x, y) =>
+      numpy.matmul(
+        transA ? numpy.transpose(x!, swap) : x!,
+        transB ? numpy.transpose(y!, swap) : y!,
+      ),
+  });
+  return half ? [full, halfRow(row("_f16", { tolerance: 2e-2 }), apply)] : [full];
+}
+
+/** The same with operands that are float16 before the clock starts; only Weft has that dtype. */
+function halfRow(row: OpRow, apply: (tf: Weft, ...inputs: Tensor[]) => Tensor): Row {
+  const { id, what, flop, check } = largeRow(row);
+  return {
+    id,
+    what,
+    flop: flop!,
+    check: check!,
+    weft({ tf }) {
+      const inputs = row.inputs.map((shape, i) =>
+        tf.tidy(() => tf.cast(tf.tensor(valuesOf(shape, i), [...shape]), "float16" as "float32"))
+      );
+      const call = () => {
+        const y = apply(tf, ...inputs);
+        return {
+          data: async () => {
+            const wide = tf.cast(y, "float32");
+            const values = await wide.data();
+            wide.dispose();
+            return values;
+          },
+          dispose: () => y.dispose(),
+          async firstElement() {
+            const first = tf.tidy(() => tf.slice(tf.reshape(y, [-1]), [0], [1]));
+            await first.data();
+            first.dispose();
+          },
+        };
+      };
+      return { call, dispose: () => tf.dispose(inputs) };
+    },
+  };
+}
+
+function rowValues(x: Float32Array, index: number): Float32Array {
+  const start = Math.floor(index / COLUMNS) * COLUMNS;
+  return x.subarray(start, start + COLUMNS);
+}
+
+const SHAPE = [ROWS, COLUMNS];
+const somewhere = (value: (index: number) => number): Sample[] =>
+  spread(ROWS * COLUMNS, 16).map((index) => ({ index, value: value(index) }));
+
+/** Work on memory. */
+const MEMORY: readonly OpRow[] = [
+  {
+    id: "neg_128mb",
+    what: "-x",
+    bytes: 2 * BYTES,
+    inputs: [SHAPE],
+    tf: (tf, x) => tf.neg(x!),
+    jax: (_, x) => x!.neg(),
+    expected: ([x]) => somewhere((i) => -x![i]!),
+  },
+  {
+    id: "add_128mb",
+    what: "a + b",
+    bytes: 3 * BYTES,
+    inputs: [SHAPE, SHAPE],
+    tf: (tf, a, b) => tf.add(a!, b!),
+    jax: (_, a, b) => a!.add(b!),
+    expected: ([a, b]) => somewhere((i) => a![i]! + b![i]!),
+  },
+  {
+    id: "transpose_128mb",
+    what: "transpose",
+    bytes: 2 * BYTES,
+    inputs: [SHAPE],
+    tf: (tf, x) => tf.transpose(x!),
+    expected: ([x]) => somewhere((i) => x![i % ROWS * COLUMNS + Math.floor(i / ROWS)]!),
+  },
+  {
+    id: "softmax_128mb",
+    what: "softmax of rows",
+    bytes: 2 * BYTES,
+    inputs: [SHAPE],
+    tf: (tf, x) => tf.softmax(x!),
+    jax: ({ nn }, x) => nn.softmax(x!),
+    expected: ([x]) =>
+      somewhere((i) =>
+        Math.exp(x![i]!) / rowValues(x!, i).reduce((sum, v) => sum + Math.exp(v), 0)
+      ),
+  },
+  {
+    id: "layer_norm_128mb",
+    what: "mean 0, variance 1 of rows",
+    bytes: 2 * BYTES,
+    inputs: [SHAPE],
+    tf(tf, x) {
+      const centred = tf.sub(x!, tf.mean(x!, -1, true));
+      return tf.mul(
+        centred,
+        tf.rsqrt(tf.add(tf.mean(tf.square(centred), -1, true), 1e-5)),
+      );
+    },
+    expected: ([x]) =>
+      somewhere((i) => {
+        const row = rowValues(x!, i), mean = row.reduce((s, v) => s + v, 0) / COLUMNS;
+        const variance = row.reduce((s, v) => s + (v - mean) ** 2, 0) / COLUMNS;
+        return (x![i]! - mean) / Math.sqrt(variance + 1e-5);
+      }),
+  },
+  {
+    id: "sum_rows_128mb",
+    what: "sums of rows",
+    bytes: BYTES,
+    inputs: [SHAPE],
+    tf: (tf, x) => tf.sum(x!, -1),
+    jax: (_, x) => x!.sum(1),
+    expected: ([x]) =>
+      spread(ROWS, 16).map((index) => ({
+        index,
+        value: rowValues(x!, index * COLUMNS).reduce((s, v) => s + v, 0),
+      })),
+  },
+  {
+    id: "max_columns_128mb",
+    what: "maxima of columns",
+    bytes: BYTES,
+    inputs: [SHAPE],
+    tf: (tf, x) => tf.max(x!, 0),
+    jax: ({ numpy }, x) => numpy.max(x!, 0),
+    expected: ([x]) =>
+      spread(COLUMNS, 16).map((index) => {
+        let value = -Infinity;
+        for (let i = index; i < x!.length; i += COLUMNS) value = Math.max(value, x![i]!);
+        return { index, value };
+      }),
+  },
+];
+
+/** Rows of this file. */
+export const LARGE_ROWS: readonly Row[] = [
+  ...product("large_4096", [4096, 4096, 4096], { half: true }),
+  ...product("large_4096_tb", [4096, 4096, 4096], { transB: true }),
+  ...product("large_4096_ta", [4096, 4096, 4096], { transA: true }),
+  ...product("large_4095", [4095, 4097, 4093]),
+  ...product("large_batch", [1024, 1024, 1024], { batch: 16 }),
+  ...MEMORY.map((row) =>
+    largeRow({ ...row, what: `${row.what}, ${ROWS}×${COLUMNS} of float32 (128 MiB)` })
+  ),
+];

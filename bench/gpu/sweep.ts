@@ -1,0 +1,288 @@
+// Times the kernels that could do the same work: tiles of products and convolutions, far more than the device chooses among,
+// and all variants of attention and of ops on memory. Each tile is first held against float64 on small problems.
+
+import { NdArray } from "@weft/weft";
+import { castArray } from "../../src/core/convert.ts";
+import type { GpuPlan } from "../../src/core/dispatch.ts";
+import { type Attrs, lookupOp, type OpDef, type Problem } from "../../src/core/op.ts";
+import { planConv, planConvFilter, planConvInput } from "../../src/kernels/conv/plan.ts";
+import {
+  convTask,
+  filterGeometry,
+  forwardGeometry,
+  inputGeometry,
+} from "../../src/kernels/conv/variants.ts";
+import { planMatMul } from "../../src/kernels/matmul/plan.ts";
+import { sharedBytes, sharedThreads, type SharedTile } from "../../src/kernels/matmul/tiled.ts";
+import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
+import { rankSharedTiles } from "../../src/kernels/matmul/tiles.ts";
+import { matMulTask } from "../../src/kernels/matmul/variants.ts";
+import { cpuDevice } from "../../src/runtime/devices.ts";
+import { difference } from "../../src/testing/compare.ts";
+import {
+  disposeInputs,
+  forcedPlans,
+  inputsOn,
+  isHostInput,
+  problemOf,
+  runEagerly,
+} from "../../src/testing/run_op.ts";
+import { gpuDevice, hasGpu, numbers, PlanRunner } from "./device.ts";
+import type { Setting } from "./measure.ts";
+import type { Recorder } from "./record.ts";
+import { PROOFS, shrink, TILED, VARIED, type Work } from "./sweep_work.ts";
+
+/** What an item of the sweep is written as: names of kernels with their times, or why they have none. */
+export interface SweepEntry {
+  readonly op: string;
+  readonly dtype: string;
+  readonly shapes: readonly (readonly number[])[];
+  readonly attrs: Attrs;
+  /** Rows, columns and terms of the product that it is, and how many there are. */
+  readonly extents?: readonly [number, number, number, number];
+  readonly flop: number;
+  /** Milliseconds, least first. */
+  readonly times: readonly {
+    readonly name: string;
+    readonly tile?: SharedTile;
+    readonly splits?: number;
+    readonly best: number;
+    readonly first: number;
+  }[];
+  /** True where time was up before all had been tried. */
+  readonly cut: boolean;
+  /** What the device would choose without timing. */
+  readonly chosen: string;
+  readonly failed: Readonly<Record<string, string>>;
+}
+
+/** A tile as kernels of products and convolutions take it. */
+type SharedChoice = { readonly kind: "shared"; readonly tile: SharedTile; readonly splits: number };
+
+/** Sides of tiles, depths and registers that are tried: the shader takes all multiples of four. */
+const SIDES = [32, 64, 128, 256], DEPTHS = [8, 16, 32];
+const REGISTERS = [[4, 4], [4, 8], [8, 4], [8, 8], [8, 16]] as const;
+
+/** Every tile that an adapter can run and that is worth trying. */
+export function sweepTiles(most: { invocations: number; bytes: number }): SharedTile[] {
+  const tiles = [...SHARED_RANKING.tiles];
+  for (const bm of SIDES) {
+    for (const bn of SIDES) {
+      for (const bk of DEPTHS) {
+        for (const [tm, tn] of REGISTERS) {
+          const tile = { bm, bn, bk, tm, tn };
+          if (tiles.some((t) => nameOf(t) === nameOf(tile))) continue;
+          if (sharedThreads(tile) >= 64 && sharedThreads(tile) <= 256) tiles.push(tile);
+        }
+      }
+    }
+  }
+  return tiles.filter((t) => sharedThreads(t) <= most.invocations && sharedBytes(t) <= most.bytes);
+}
+
+function nameOf({ bm, bn, bk, tm, tn }: SharedTile): string {
+  return `${bm}x${bn}x${bk}/${tm}x${tn}`;
+}
+
+/** Inputs of some work; those that the host reads have the values that it says. */
+function inputsOf({ shapes, hosts = {} }: Work, half: boolean): NdArray[] {
+  return shapes.map((shape, i) => {
+    const host = hosts[i];
+    if (host !== undefined) return new NdArray("int32", [...shape], Int32Array.from(host));
+    return half ? castArray(numbers(shape), "float16") : numbers(shape);
+  });
+}
+
+/** A plan of the work by a tile. */
+function planBy(problem: Problem, op: string, choice: SharedChoice): GpuPlan {
+  const { profile } = gpuDevice();
+  const own = { ...profile, barriers: true };
+  const [a, b, c] = [{ input: 0 }, { input: 1 }, { output: 0 }];
+  switch (op) {
+    case "Conv2D":
+      return planConv(convTask(problem, forwardGeometry(problem), a, b, c), own, choice);
+    case "Conv2DBackpropInput": {
+      const task = convTask(problem, inputGeometry(problem), { input: 2 }, { input: 1 }, c);
+      return planConvInput(task, own, choice);
+    }
+    case "Conv2DBackpropFilter": {
+      const task = convTask(problem, filterGeometry(problem), { input: 0 }, { input: 2 }, c);
+      return planConvFilter(task, own, choice);
+    }
+  }
+  return planMatMul(matMulTask(problem), own, choice);
+}
+
+/** Rows, columns and terms of the product that the work is, and how many there are. */
+function extentsOf(problem: Problem, op: string): readonly [number, number, number, number] {
+  if (op === "Conv2D") {
+    const g = forwardGeometry(problem), [z, h, w] = g.axes;
+    const taps = h.filter * w.filter;
+    return [g.batch * z.out * h.out * w.out, g.outChannels, taps * g.channels, 1];
+  }
+  if (op === "Conv2DBackpropInput") {
+    const g = inputGeometry(problem), [z, h, w] = g.axes;
+    const taps = h.filter * w.filter;
+    return [g.batch * z.in * h.in * w.in, g.channels, taps * g.outChannels, 1];
+  }
+  if (op === "Conv2DBackpropFilter") {
+    const g = filterGeometry(problem), [z, h, w] = g.axes;
+    const taps = h.filter * w.filter;
+    return [taps * g.channels, g.outChannels, g.batch * z.out * h.out * w.out, 1];
+  }
+  const { m, n, k, batch } = matMulTask(problem).shape;
+  return [m, n, k, batch];
+}
+
+/** Whether the plans of a tile are right on a small problem: null, or what is wrong. */
+async function proofOf(
+  op: string,
+  half: boolean,
+): Promise<(choice: SharedChoice) => string | null> {
+  const work = PROOFS[op]!, def = lookupOp(op)! as OpDef, inputs = inputsOf(work, half);
+  const problem = problemOf(def, inputs, work.attrs ?? {});
+  const wide = inputs.map((a) => (a.dtype === "int32" ? a : castArray(a, "float64")));
+  const given = inputsOn(def, wide, cpuDevice());
+  const [wanted] = await runEagerly(def, given, work.attrs ?? {}, cpuDevice());
+  disposeInputs(given);
+  const runner = runnerOf(def, inputs, problem);
+  return (choice) => {
+    const [output] = runner.read(planBy(problem, op, choice));
+    const near = half ? { ulps: 2, ulpsOfLargest: 2 } : { ulps: 64, ulpsOfLargest: 64 };
+    return difference(output!, wanted!, output!.dtype, near);
+  };
+}
+
+function runnerOf(def: OpDef, inputs: readonly NdArray[], problem: Problem): PlanRunner {
+  const given = inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? undefined : a));
+  return new PlanRunner(given, problem.outputs);
+}
+
+/** A tile that takes so many times the least so far is timed no further. */
+const HOPELESS = 3;
+/** After so many kinds of work only tiles go on that came so near to the best of one of them. */
+const TRIALS = 3, NEAR_BEST = 1.35;
+
+/** Times every tile on some work. */
+async function sweepWork(
+  work: Work,
+  { half, tiles, record }: {
+    readonly half: boolean;
+    readonly tiles: readonly SharedTile[];
+    readonly record: Recorder;
+  },
+): Promise<SweepEntry> {
+  const { op, shapes, attrs = {} } = work;
+  const def = lookupOp(op)! as OpDef, inputs = inputsOf(work, half);
+  const problem = problemOf(def, inputs, attrs);
+  const [m, n, k, batch] = extentsOf(problem, op), { profile } = gpuDevice();
+  const ranked = rankSharedTiles(m, n, k, batch, profile);
+  const isRight = await proofOf(op, half);
+  const runner = runnerOf(def, inputs, problem);
+  const times: SweepEntry["times"][number][] = [], failed: Record<string, string> = {};
+  let least = Infinity;
+  for (const tile of tiles) {
+    if (record.isLate) break;
+    const auto = ranked.find((r) => nameOf(r.tile) === nameOf(tile))?.splits ??
+      Math.max(1, Math.min(16, Math.floor(k / 512)));
+    const few = Math.ceil(m / tile.bm) * Math.ceil(n / tile.bn) * batch < 256;
+    for (const splits of auto > 1 && few ? [1, auto] : [1]) {
+      const name = `${nameOf(tile)} /${splits}`;
+      try {
+        const choice: SharedChoice = { kind: "shared", tile, splits };
+        const wrong = isRight(choice);
+        if (wrong !== null) throw new Error(wrong);
+        const plan = planBy(problem, op, choice);
+        const quick = runner.time(plan, { sampleMs: 1, rounds: 1 });
+        const isHopeless = quick.best > HOPELESS * least;
+        const { best } = isHopeless ? quick : runner.time(plan, { sampleMs: 10, rounds: 3 });
+        least = Math.min(least, best);
+        times.push({ name, tile, splits, best, first: quick.first });
+      } catch (error) {
+        failed[name] = String(error).split("\n")[0]!.slice(0, 200);
+      }
+    }
+  }
+  runner.free();
+  times.sort((a, b) => a.best - b.best);
+  const [{ tile, splits }] = ranked as [typeof ranked[number]];
+  return {
+    op,
+    dtype: half ? "float16" : "float32",
+    shapes,
+    attrs,
+    extents: [m, n, k, batch],
+    flop: 2 * batch * m * n * k,
+    times,
+    cut: record.isLate,
+    chosen: `${nameOf(tile)} /${splits}`,
+    failed,
+  };
+}
+
+/** Times every variant that fits, of any kind of adapter. */
+function timeVariants(work: Work, half: boolean): SweepEntry {
+  const { op, shapes, attrs = {} } = work;
+  const def = lookupOp(op)! as OpDef, inputs = inputsOf(work, half);
+  const problem = problemOf(def, inputs, attrs), { profile } = gpuDevice();
+  const runner = runnerOf(def, inputs, problem);
+  const times: SweepEntry["times"][number][] = [], failed: Record<string, string> = {};
+  let chosen = "";
+  for (const { variant, profile: how, plan } of forcedPlans(def.gpu ?? [], problem, profile)) {
+    if (how.includes("small")) continue;
+    const name = `${variant} (${how})`;
+    chosen ||= name;
+    try {
+      const quick = runner.time(plan, { sampleMs: 1, rounds: 1 });
+      const { best } = runner.time(plan, { sampleMs: 10, rounds: quick.best > 100 ? 1 : 3 });
+      times.push({ name, best, first: quick.first });
+    } catch (error) {
+      failed[name] = String(error).split("\n")[0]!.slice(0, 200);
+    }
+  }
+  runner.free();
+  const [, length, heads, depth] = shapes[0]!;
+  const flop = op === "_Attention" ? 4 * 4 * heads! * length! * length! * depth! : 0;
+  const dtype = half ? "float16" : "float32";
+  return { op, dtype, shapes, attrs, flop, times, cut: false, chosen, failed };
+}
+
+/** Sweeps over all work: float32 and then float16 of each, as both are asked for first of the first. */
+export async function sweepPart(record: Recorder, { small }: Setting): Promise<void> {
+  await hasGpu();
+  const { maxInvocations: invocations, maxWorkgroupBytes: bytes } = gpuDevice().profile;
+  const all = sweepTiles({ invocations, bytes });
+  let tiles = small ? all.slice(0, 3) : all;
+  // Those that the device chooses among are timed on all work.
+  const good = new Set(SHARED_RANKING.tiles.map(nameOf));
+  const id = (work: Work, half: boolean): string =>
+    `${work.op} ${half ? "float16" : "float32"} ${JSON.stringify([work.shapes, work.attrs])}`;
+  for (const [i, work] of TILED.entries()) {
+    if (small && i % 4 !== 3) continue;
+    for (const half of [false, true]) {
+      const own = small ? shrink(work) : work;
+      const entry = await record.attempt(
+        id(own, half),
+        () => sweepWork(own, { half, tiles, record }),
+      );
+      for (const { tile, best } of entry?.times ?? []) {
+        if (best < NEAR_BEST * entry!.times[0]!.best) good.add(nameOf(tile!));
+      }
+      if (i === TRIALS - 1 && half) tiles = tiles.filter((tile) => good.has(nameOf(tile)));
+      if (i === 3 && half) await sweepVariants(record, small, id);
+    }
+  }
+}
+
+async function sweepVariants(
+  record: Recorder,
+  small: boolean,
+  id: (work: Work, half: boolean) => string,
+): Promise<void> {
+  for (const work of VARIED) {
+    const own = small ? shrink(work) : work;
+    for (const half of own.op === "_Attention" ? [false, true] : [false]) {
+      await record.attempt(id(own, half), () => timeVariants(own, half));
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Which tiles the tiled kernels have, and what decides among them: as data, written by `deno task gpu write` from the times of
+ * all tiles on an adapter.
+ */
+import type { SharedTile } from "./tiled.ts";
+
+/** Tiles and the weights of their ranking. */
+export interface SharedRanking {
+  /** Adapter, date, and what the fit was to. */
+  readonly source: string;
+  /** Invocations that keep the GPU busy. */
+  readonly invocations: number;
+  /** Weight of what an invocation loads from workgroup memory, by its products. */
+  readonly registers: number;
+  /** Weight of what a workgroup loads from memory, by its products. */
+  readonly loads: number;
+  /** Tiles to choose among. */
+  readonly tiles: readonly SharedTile[];
+}
+
+/** The ranking in force. */
+export const SHARED_RANKING: SharedRanking = {
+  source: "no GPU was measured yet: by hand, after the tiles of other WebGPU libraries",
+  invocations: 8192,
+  registers: 1,
+  loads: 8,
+  tiles: [
+    { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
+    { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8 },
+    { bm: 64, bn: 64, bk: 16, tm: 8, tn: 8 },
+    { bm: 32, bn: 64, bk: 16, tm: 4, tn: 8 },
+    { bm: 32, bn: 32, bk: 32, tm: 4, tn: 4 },
+    { bm: 16, bn: 64, bk: 32, tm: 4, tn: 4 },
+  ],
+};
