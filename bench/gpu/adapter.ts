@@ -61,7 +61,7 @@ async function compiles(device: GPUDevice, code: string): Promise<true | string>
   const compute = { module, entryPoint: "main" };
   device.createComputePipeline({ layout: "auto", compute });
   const error = await device.popErrorScope();
-  return error === null ? true : error.message.split("\n")[0]!.slice(0, 200);
+  return error === null ? true : error.message.replaceAll(/\s+/g, " ").slice(0, 300);
 }
 
 async function probe([feature, code]: readonly [string | null, string]): Promise<unknown> {

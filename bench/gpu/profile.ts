@@ -179,6 +179,9 @@ function stepRows(small: boolean): Row[] {
   return PROCESS_ROWS.filter(({ id }) => (small ? ["mlp_adam"] : STEPS).includes(id));
 }
 
+/** Where spans by the GPU's own clock stand in a trace. */
+const GPU_TRACK = 2;
+
 type Column = "weft" | "weftFunction";
 
 /** Calls a step and gives up what the one before left. */
@@ -234,7 +237,7 @@ async function stepOf(row: Row, column: Column, peer: WeftPeer, small: boolean):
     await peer.finish(output!);
     const wall = (performance.now() - started) / times;
     const { trace } = await tf.trace(() => wait());
-    const spans = trace.traceEvents.filter((e) => e.cat === "dispatch" && e.ph === "X");
+    const spans = trace.traceEvents.filter((e) => e.cat === "dispatch" && e.tid === GPU_TRACK);
     const kernels = Object.entries(Object.groupBy(spans, ({ name }) => name))
       .map(([name, of]) => ({
         name,
