@@ -20,13 +20,11 @@ import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
 import { prepareBands } from "./conv_bands.ts";
-import { FEW_COLUMNS, prepareDirect } from "./conv_direct.ts";
+import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
-
-/** Products of fewer rows read B in order. */
-const FEW_ROWS = 4;
+import { THRESHOLDS } from "../thresholds.ts";
 
 type Three<T> = readonly [T, T, T];
 
@@ -59,7 +57,9 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
       const spec = (...shape: number[]): ConcreteSpec => ({ dtype: "float32", shape });
       return prepareOuter(engine, [spec(m, 1), spec(1, oc), spec(m, oc)]);
     }
-    const narrow = m > FEW_ROWS && oc <= FEW_COLUMNS ? prepareDirect(engine, g, epilogue) : null;
+    const narrow = m > THRESHOLDS.convFewRows && oc <= THRESHOLDS.convFewColumns
+      ? prepareDirect(engine, g, epilogue)
+      : null;
     if (narrow) return narrow;
     const product = prepareProduct(
       engine,

@@ -24,25 +24,10 @@ import type { Pointer } from "../heap.ts";
 import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
 import { thinRun } from "./conv_thin.ts";
 import { forwardAxes } from "./padded_images.ts";
+import { THRESHOLDS } from "../thresholds.ts";
 
-/** Filters of up to this many bytes are read whole for every few places. */
-const NEAR_BYTES = 1 << 14;
-/** Larger ones are read by so few places at most, or if they have few columns. */
-const FEW_PLACES = 18, FAR_BYTES = 1 << 19;
-/** Few columns. */
-export const FEW_COLUMNS = 16;
-/** So few places read a filter once, whatever its size. */
-const ONCE_PLACES = 6;
-/** Filters of so many columns at most are cut into those for tiles and a rest for sums by lanes. */
-const MOST_CUT = 32;
-/** So many places are worth packing a filter. */
-const PACKED_PLACES = 64;
-/** So many places for each output are worth turning it for sums by lanes. */
-const DOTS_PLACES = 6;
 /** Rows whose pointers are in memory at once, and bytes of sides. */
 const GROUP_ROWS = 16384, GROUP_BYTES = 1 << 21;
-/** Fewer columns are not worth a kernel that goes along them. */
-const THIN_COLUMNS = 16;
 
 /** How some columns of the filter are read, and by which kernel. */
 interface FilterForm {
@@ -74,7 +59,10 @@ export function prepareDirect(
   if (k === 0 || !fits(m, n, k)) return null;
   const parts = convParts(engine, batch, forwardAxes(g), channels, n);
   const { length } = parts;
-  if (m <= ONCE_PLACES && n >= THIN_COLUMNS && !epilogue && parts.parts.length === 1) {
+  if (
+    m <= THRESHOLDS.convOncePlaces && n >= THRESHOLDS.convThinColumns && !epilogue &&
+    parts.parts.length === 1
+  ) {
     return thinRun(engine, g, parts);
   }
   const forms = filterForms(engine, { m, n, k, length }, epilogue);
@@ -83,8 +71,10 @@ export function prepareDirect(
 
 function fits(m: number, n: number, k: number): boolean {
   const bytes = 4 * k * Math.max(n, PANEL_COLUMNS);
-  if (m <= ONCE_PLACES) return true;
-  return bytes <= NEAR_BYTES || (bytes <= FAR_BYTES && (m <= FEW_PLACES || n <= FEW_COLUMNS));
+  if (m <= THRESHOLDS.convOncePlaces) return true;
+  return bytes <= THRESHOLDS.convNearBytes ||
+    (bytes <= THRESHOLDS.convFarBytes &&
+      (m <= THRESHOLDS.convFewPlaces || n <= THRESHOLDS.convFewColumns));
 }
 
 /** A product `[m, k] · [k, n]` whose sums have segments of this length. */
@@ -105,10 +95,15 @@ function filterForms(
     dotsForm(engine, shape, { from, size: columns }, epilogue);
   const tile = (columns: number): FilterForm => tileForm(engine, shape, columns, epilogue);
   if (length > 2) {
-    if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= DOTS_PLACES * n)) return [dots(0, n)];
+    if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= THRESHOLDS.convDotsPlaces * n)) {
+      return [dots(0, n)];
+    }
     // A last panel that is half empty.
     const rest = n % PANEL_COLUMNS;
-    if (m >= PACKED_PLACES && n > rest && n <= MOST_CUT && rest > 0 && rest <= DOT_COLUMNS) {
+    if (
+      m >= THRESHOLDS.convPackedPlaces && n > rest && n <= THRESHOLDS.convCutColumns && rest > 0 &&
+      rest <= DOT_COLUMNS
+    ) {
       return [tile(n - rest), dots(n - rest, rest)];
     }
   }
@@ -143,7 +138,7 @@ function tileForm(
   epilogue: Epilogue | undefined,
 ): FilterForm {
   const shared = { from: 0, columns, most: panelRows(engine) };
-  if (n !== PANEL_COLUMNS && m >= PACKED_PLACES) {
+  if (n !== PANEL_COLUMNS && m >= THRESHOLDS.convPackedPlaces) {
     const { rows } = packing(engine), step = panelStep(k);
     return {
       ...shared,

@@ -17,19 +17,14 @@ import { packing } from "./gemm_pack.ts";
 import { RowTable } from "./gemm_rows.ts";
 import { isSmall, prepareSmall, type Product } from "./gemm_small.ts";
 import { operandsFrom, type PackB, type RowsHere, Sums, type SumsItem } from "./gemm_sums.ts";
-import { prepareThin, THIN_ROWS } from "./gemm_thin.ts";
+import { prepareThin } from "./gemm_thin.ts";
 import { BLOCK_DEPTH, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
+import { THRESHOLDS } from "../thresholds.ts";
 
 /** Rows whose pointers are in memory at once. */
 const BLOCK_ROWS = 6144;
-/** Products of fewer multiplications are not worth sharing among threads. */
-const MOST_SMALL = 1 << 20;
 /** Rows that are turned at once where A is stored transposed. */
 const BLOCK_TURNED = 192;
-/** B is used as it lies where few rows would use a packed copy and B is small. */
-const DIRECT_ROWS = 18, DIRECT_BYTES = 1 << 19;
-/** B of up to this size is used as it lies by any number of rows. */
-const NEAR_BYTES = 1 << 14;
 
 /** Matrices of a batch that are computed together, in bytes. */
 const BATCH_BYTES = 1 << 20;
@@ -47,7 +42,7 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
   const { m, n, k, transA } = product;
   if (m === 0 || n === 0) return () => {};
   if (!epilogue && k > 0) {
-    if (m <= THIN_ROWS && (m === 1 || !transA)) {
+    if (m <= THRESHOLDS.thinRows && (m === 1 || !transA)) {
       // A single column lies in memory as a single row does.
       return prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
     }
@@ -57,7 +52,7 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
       return (c, a, b) => turned(c, b, a);
     }
   }
-  if (isDirect(product) && k <= BLOCK_DEPTH && m * n * k <= MOST_SMALL) {
+  if (isDirect(product) && k <= BLOCK_DEPTH && m * n * k <= THRESHOLDS.sharedProduct) {
     return prepareDirect(engine, product, epilogue);
   }
   const blocks = prepareBlocks(engine, product, epilogue, 1);
@@ -67,7 +62,9 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
 /** True where B need not be packed. */
 function isDirect({ m, n, k, transB }: Product): boolean {
   const bytes = 4 * k * n;
-  return !transB && (bytes <= NEAR_BYTES || (m <= DIRECT_ROWS && bytes <= DIRECT_BYTES));
+  return !transB &&
+    (bytes <= THRESHOLDS.nearBytes ||
+      (m <= THRESHOLDS.directRows && bytes <= THRESHOLDS.directBytes));
 }
 
 /** Small products: one block, nothing is packed or shared, so there is little to prepare. */
@@ -226,7 +223,7 @@ export function prepareMatMul(
   if (shape.k === 1 && !epilogue) return prepareOuter(engine, [a, b, out]);
   if (shape.batch > 1) {
     // Few rows, or one column, are faster by themselves than with an epilogue.
-    if (epilogue && (shape.m <= THIN_ROWS || shape.n === 1)) return null;
+    if (epilogue && (shape.m <= THRESHOLDS.thinRows || shape.n === 1)) return null;
     return prepareBatches(engine, shape, epilogue);
   }
   const product = prepareProduct(engine, shape, epilogue);
@@ -267,7 +264,7 @@ function prepareBatches(
     epilogue ? operands.map((p, i) => (epilogue.operands[i] === "element" ? p + c : p)) : NONE;
   // Matrices that are packed together stay in the second cache together.
   const together = Math.max(1, Math.min(64, Math.floor(BATCH_BYTES / (4 * (k * n + m * k)))));
-  if (together === 1 || m <= THIN_ROWS || n === 1) {
+  if (together === 1 || m <= THRESHOLDS.thinRows || n === 1) {
     const product = prepareProduct(engine, shape, epilogue);
     return ([c], [a, b, ...operands]) =>
       pairs.forEach((p) => product(c + p.c, a + p.a, b + p.b, beside(operands, p.c)));

@@ -9,11 +9,9 @@ import { f32x4, i32 } from "../wasm/instructions.ts";
 import { type F4, Simd } from "../wasm/simd.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
+import { THRESHOLDS } from "../thresholds.ts";
 
-/** Most multiplications of a product for which this kernel is the faster one. */
-const MOST = 1 << 14;
-/** Elements of B of which this is true for few rows: of one that is turned first, of one that is not. */
-const MOST_TURNED = 1 << 8, MOST_READ = 1 << 10;
+/** Rows of which products are small by the elements of B alone. */
 const FEW_ROWS = 3;
 
 type I = Local<"i32">;
@@ -41,10 +39,10 @@ export interface SmallProducts extends Product {
 /** True where a batch of such products is best computed here. */
 export function isSmall({ m, n, k, transA, transB }: Product): boolean {
   if (k === 0) return false;
-  if (n > 1 && m > FEW_ROWS) return m * n * k <= MOST;
+  if (n > 1 && m > FEW_ROWS) return m * n * k <= THRESHOLDS.smallProduct;
   // B, or with one column A, is read once or little more: rows of it are better multiplied as they lie than turned.
   const turns = n > 1 ? transB : !transA;
-  return k * (n > 1 ? n : m) <= (turns ? MOST_TURNED : MOST_READ);
+  return k * (n > 1 ? n : m) <= (turns ? THRESHOLDS.smallTurned : THRESHOLDS.smallRead);
 }
 
 /** Computes C from A and B. */

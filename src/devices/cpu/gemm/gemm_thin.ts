@@ -8,8 +8,6 @@ import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "../wasm/instructions.ts";
 import { type F4, Simd } from "../wasm/simd.ts";
 
-/** Most rows for which these kernels are the faster ones. */
-export const THIN_ROWS = 3;
 /** Columns of C that are summed at once: they stay in the nearest cache. */
 const BLOCK = 2048;
 /** Sums of one row that grow side by side. */
@@ -17,7 +15,7 @@ const SUMS = 4;
 
 type I = Local<"i32">;
 
-/** `C[m,n] = A[m,k] · B[k,n]` for up to {@linkcode THIN_ROWS} rows; `transB`: B is stored `[n, k]`. */
+/** `C[m,n] = A[m,k] · B[k,n]` for few rows; `transB`: B is stored `[n, k]`. */
 export function prepareThin(
   engine: Engine,
   { m, n, k, transB }: { m: number; n: number; k: number; transB: boolean },

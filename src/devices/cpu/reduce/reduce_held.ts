@@ -7,15 +7,13 @@ import { f32x4, f64, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { D2, F4 } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { highHalf, type Lane4, lowHalf, type Reducer } from "./reducer.ts";
+import { THRESHOLDS } from "../thresholds.ts";
 
 type I = Local<"i32">;
 
-/** Rows that are taken whatever their length, and elements of a block that is taken whatever its rows. */
-const FEW_ROWS = 8, SMALL_BLOCK = 4096;
-
 /** True where `m` rows of `n` columns are best reduced so. */
 export function isHeld(m: number, n: number): boolean {
-  return m > 0 && n >= 4 && (m <= FEW_ROWS || m * n <= SMALL_BLOCK);
+  return m > 0 && n >= 4 && (m <= THRESHOLDS.heldRows || m * n <= THRESHOLDS.heldElements);
 }
 
 /** Rows of a block, one after another. */

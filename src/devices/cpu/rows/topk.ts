@@ -13,7 +13,8 @@ import { f32x4, f64, i32, i32x4 } from "../wasm/instructions.ts";
 import { type I4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { isRanked, writeRank } from "./topk_rank.ts";
-import { LEAST_SORTED, sortBytes, writeSort } from "./topk_sort.ts";
+import { sortBytes, writeSort } from "./topk_sort.ts";
+import { THRESHOLDS } from "../thresholds.ts";
 
 type I = Local<"i32">;
 
@@ -33,7 +34,7 @@ export const prepareTopK: FastPrepare = (
   const isFloat = dtype === "float32", m = sizeOf(shape) / n;
   const [run, spareBytes] = isRanked(n, k)
     ? [rowsRun(engine, "rank", isFloat), roundUp(4 * n)]
-    : n >= LEAST_SORTED && isSortedWhole(n, k)
+    : n >= THRESHOLDS.sortedRow && isSortedWhole(n, k)
     ? [rowsRun(engine, "sort", isFloat), sortBytes(n)]
     : [topKRun(engine, isFloat), roundUp(4 * TURN + 8 * k)];
   return ([values, places], [x]) => {

@@ -5,17 +5,18 @@ import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
 import { type I4, laneNumbers } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
+import { THRESHOLDS } from "../thresholds.ts";
 
 type I = Local<"i32">;
 
-/** Rows up to this long are ranked, and longer ones of which at least one element in so many is wanted. */
-const SHORT = 16, LONGER = 128, ONE_IN = 4;
+/** Longer rows are ranked where at least one element in so many is wanted. */
+const ONE_IN = 4;
 /** No key is lower. */
 const LOWEST = -2147483648;
 
 /** True where ranking is the fastest way to the first `k` of `n`. */
 export function isRanked(n: number, k: number): boolean {
-  return n <= SHORT || (n <= LONGER && k * ONE_IN >= n);
+  return n <= THRESHOLDS.rankedRow || (n <= THRESHOLDS.rankedLongRow && k * ONE_IN >= n);
 }
 
 /** Parameters: from, rows, their length, of it wanted, values, places, room for the keys of a row in whole vectors. */

@@ -9,9 +9,6 @@ import type { Value } from "../wasm/value.ts";
 
 type I = Local<"i32">;
 
-/** Shorter rows are not worth counting bytes for. */
-export const LEAST_SORTED = 100;
-
 const DIGITS = [0, 8, 16, 24];
 /** Counters of the values of one byte, in bytes. */
 const COUNTER_BYTES = 4 * 256;
