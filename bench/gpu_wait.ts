@@ -35,12 +35,13 @@ export function queueWaiter(device: GPUDevice): () => Promise<void> {
   };
 }
 
-/** What the adapter calls itself. */
+/** What the adapter calls itself; said so where it is no GPU. */
 export async function adapterName(): Promise<string> {
   const adapter = await navigator.gpu?.requestAdapter();
   if (!adapter) return "no adapter";
-  const { description, vendor, architecture } = adapter.info;
-  return description || `${vendor} ${architecture}`.trim() || "unnamed adapter";
+  const { description, vendor, architecture, isFallbackAdapter } = adapter.info;
+  const name = description || `${vendor} ${architecture}`.trim() || "unnamed adapter";
+  return isFallbackAdapter ? `${name}, no GPU` : name;
 }
 
 /** Whether the adapter is a program on the CPU, so that heavy rows would take minutes. */

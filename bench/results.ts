@@ -10,6 +10,9 @@ is faster. "Weft" is op by op, "Weft function" is the same code inside \`tf.func
 beforehand; it is fed from JavaScript's memory and answers there, so its times hold these copies. Filters and weights of
 layers are part of its models. A system that takes seconds for a call is timed by one call. Made by \`deno task bench --write\`.
 Tables of many ops, made by \`deno task bench ops --write\`, are checked by comparing the two systems.
+
+Where a title says "no GPU", the adapter is a program on the processor. It has kernels of its own, without barriers and memory of a
+workgroup; a GPU runs others, about which such a table says nothing. \`deno task gpu\` makes the tables of a GPU.
 `;
 
 /** What is said about the machine. */

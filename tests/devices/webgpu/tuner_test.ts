@@ -7,6 +7,9 @@ import { gpuDevice } from "../../../src/runtime/devices.ts";
 import type { WebGpuDevice } from "../../../src/devices/webgpu/webgpu_device.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
 
+/** Readbacks of timing: four candidates are run four times each, and every run is waited for. */
+const TIMED = 16;
+
 /** Candidates that take these milliseconds, one list a run; the last goes on. */
 function candidates(key: string, times: readonly (readonly number[])[]): {
   work: Candidates;
@@ -125,13 +128,22 @@ Deno.test({
       assertEquals(kinds.sort(), ["conv", "matmul"]);
       const product = await tf.matMul(tf.ones([208, 208]), tf.ones([208, 208])).data();
       assertEquals([...new Set(product)], [208]);
-      // What was saved makes the same choices, and times nothing.
-      tf.tuneKernels(JSON.parse(JSON.stringify(tuned)));
-      const { readbacks } = counters;
-      work();
-      assertEquals([tf.tunedKernels(), counters.readbacks], [tuned, readbacks]);
-      tf.tuneKernels({ ...tuned, adapter: "another" });
-      assertEquals(tf.tunedKernels().choices, {});
+      // What was saved makes the same choices for new work of the same kinds, and times nothing.
+      const dispatchesOf = (n: number, choices: tf.TunedKernels | boolean): number => {
+        tf.tuneKernels(choices);
+        const { dispatches, readbacks } = counters;
+        tf.tidy(() => tf.matMul(tf.ones([n, n]), tf.ones([n, n])));
+        assertEquals(counters.readbacks, readbacks + (choices === true ? TIMED : 0));
+        return counters.dispatches - dispatches;
+      };
+      const saved: tf.TunedKernels = JSON.parse(JSON.stringify(tuned));
+      const byRule = dispatchesOf(212, false);
+      assertEquals(dispatchesOf(216, saved), byRule);
+      assertEquals(tf.tunedKernels(), tuned);
+      // Another adapter's choices are ignored: by rule, and nothing is timed either.
+      assertEquals(dispatchesOf(220, { ...saved, adapter: "another" }), byRule);
+      assertEquals(tf.tunedKernels(), { ...tuned, choices: {} });
+      assert(dispatchesOf(224, true) > byRule, "Without choices it would have been timed");
     } finally {
       tf.tuneKernels(false);
     }
