@@ -174,6 +174,7 @@ import "./devices/cpu/gemm/gemm_kernel.ts";
 import "./devices/cpu/wasm/turned_rows.ts";
 import "./devices/cpu/gemm/gemm_pack.ts";
 import "./devices/cpu/gemm/gemm_rows.ts";
+import "./devices/cpu/thresholds.ts";
 import "./devices/cpu/gemm/gemm_small.ts";
 import "./devices/cpu/gemm/gemm_sums.ts";
 import "./devices/cpu/gemm/gemm_thin.ts";

@@ -6,10 +6,6 @@ import type { Weft } from "../peers/weft.ts";
 import { spread, uniform } from "../random.ts";
 import type { Row, Sample } from "../row.ts";
 
-/** Rows and columns of the large matrices: 128 MiB of float32, the most that adapters of the default limits bind. */
-const ROWS = 8192, COLUMNS = 4096;
-const BYTES = 4 * ROWS * COLUMNS;
-
 /** Uniform numbers of mean 0, made once and cut to size: drawing a hundred million takes too long. */
 const drawn: Float32Array = (() => {
   const next = uniform(1);
@@ -110,111 +106,117 @@ function halfRow(row: OpRow, apply: (tf: Weft, ...inputs: Tensor[]) => Tensor): 
   };
 }
 
-function rowValues(x: Float32Array, index: number): Float32Array {
-  const start = Math.floor(index / COLUMNS) * COLUMNS;
-  return x.subarray(start, start + COLUMNS);
+/** Work on matrices of this shape that takes as long as reading and writing them. */
+function memoryRows(rows: number, columns: number): readonly OpRow[] {
+  const shape = [rows, columns], bytes = 4 * rows * columns;
+  const rowValues = (x: Float32Array, index: number): Float32Array => {
+    const start = Math.floor(index / columns) * columns;
+    return x.subarray(start, start + columns);
+  };
+  const somewhere = (value: (index: number) => number): Sample[] =>
+    spread(rows * columns, 16).map((index) => ({ index, value: value(index) }));
+  return [
+    {
+      id: "neg_128mb",
+      what: "-x",
+      bytes: 2 * bytes,
+      inputs: [shape],
+      tf: (tf, x) => tf.neg(x!),
+      jax: (_, x) => x!.neg(),
+      expected: ([x]) => somewhere((i) => -x![i]!),
+    },
+    {
+      id: "add_128mb",
+      what: "a + b",
+      bytes: 3 * bytes,
+      inputs: [shape, shape],
+      tf: (tf, a, b) => tf.add(a!, b!),
+      jax: (_, a, b) => a!.add(b!),
+      expected: ([a, b]) => somewhere((i) => a![i]! + b![i]!),
+    },
+    {
+      id: "transpose_128mb",
+      what: "transpose",
+      bytes: 2 * bytes,
+      inputs: [shape],
+      tf: (tf, x) => tf.transpose(x!),
+      expected: ([x]) => somewhere((i) => x![i % rows * columns + Math.floor(i / rows)]!),
+    },
+    {
+      id: "softmax_128mb",
+      what: "softmax of rows",
+      bytes: 2 * bytes,
+      inputs: [shape],
+      tf: (tf, x) => tf.softmax(x!),
+      jax: ({ nn }, x) => nn.softmax(x!),
+      expected: ([x]) =>
+        somewhere((i) =>
+          Math.exp(x![i]!) / rowValues(x!, i).reduce((sum, v) => sum + Math.exp(v), 0)
+        ),
+    },
+    {
+      id: "layer_norm_128mb",
+      what: "mean 0, variance 1 of rows",
+      bytes: 2 * bytes,
+      inputs: [shape],
+      tf(tf, x) {
+        const centred = tf.sub(x!, tf.mean(x!, -1, true));
+        return tf.mul(
+          centred,
+          tf.rsqrt(tf.add(tf.mean(tf.square(centred), -1, true), 1e-5)),
+        );
+      },
+      expected: ([x]) =>
+        somewhere((i) => {
+          const row = rowValues(x!, i), mean = row.reduce((s, v) => s + v, 0) / columns;
+          const variance = row.reduce((s, v) => s + (v - mean) ** 2, 0) / columns;
+          return (x![i]! - mean) / Math.sqrt(variance + 1e-5);
+        }),
+    },
+    {
+      id: "sum_rows_128mb",
+      what: "sums of rows",
+      bytes,
+      inputs: [shape],
+      tf: (tf, x) => tf.sum(x!, -1),
+      jax: (_, x) => x!.sum(1),
+      expected: ([x]) =>
+        spread(rows, 16).map((index) => ({
+          index,
+          value: rowValues(x!, index * columns).reduce((s, v) => s + v, 0),
+        })),
+    },
+    {
+      id: "max_columns_128mb",
+      what: "maxima of columns",
+      bytes,
+      inputs: [shape],
+      tf: (tf, x) => tf.max(x!, 0),
+      jax: ({ numpy }, x) => numpy.max(x!, 0),
+      expected: ([x]) =>
+        spread(columns, 16).map((index) => {
+          let value = -Infinity;
+          for (let i = index; i < x!.length; i += columns) value = Math.max(value, x![i]!);
+          return { index, value };
+        }),
+    },
+  ];
 }
 
-const SHAPE = [ROWS, COLUMNS];
-const somewhere = (value: (index: number) => number): Sample[] =>
-  spread(ROWS * COLUMNS, 16).map((index) => ({ index, value: value(index) }));
+/** Rows and columns of the large matrices: 128 MiB of float32, the most that adapters of the default limits bind. */
+const LARGE = [8192, 4096] as const;
 
-/** Work on memory. */
-const MEMORY: readonly OpRow[] = [
-  {
-    id: "neg_128mb",
-    what: "-x",
-    bytes: 2 * BYTES,
-    inputs: [SHAPE],
-    tf: (tf, x) => tf.neg(x!),
-    jax: (_, x) => x!.neg(),
-    expected: ([x]) => somewhere((i) => -x![i]!),
-  },
-  {
-    id: "add_128mb",
-    what: "a + b",
-    bytes: 3 * BYTES,
-    inputs: [SHAPE, SHAPE],
-    tf: (tf, a, b) => tf.add(a!, b!),
-    jax: (_, a, b) => a!.add(b!),
-    expected: ([a, b]) => somewhere((i) => a![i]! + b![i]!),
-  },
-  {
-    id: "transpose_128mb",
-    what: "transpose",
-    bytes: 2 * BYTES,
-    inputs: [SHAPE],
-    tf: (tf, x) => tf.transpose(x!),
-    expected: ([x]) => somewhere((i) => x![i % ROWS * COLUMNS + Math.floor(i / ROWS)]!),
-  },
-  {
-    id: "softmax_128mb",
-    what: "softmax of rows",
-    bytes: 2 * BYTES,
-    inputs: [SHAPE],
-    tf: (tf, x) => tf.softmax(x!),
-    jax: ({ nn }, x) => nn.softmax(x!),
-    expected: ([x]) =>
-      somewhere((i) =>
-        Math.exp(x![i]!) / rowValues(x!, i).reduce((sum, v) => sum + Math.exp(v), 0)
-      ),
-  },
-  {
-    id: "layer_norm_128mb",
-    what: "mean 0, variance 1 of rows",
-    bytes: 2 * BYTES,
-    inputs: [SHAPE],
-    tf(tf, x) {
-      const centred = tf.sub(x!, tf.mean(x!, -1, true));
-      return tf.mul(
-        centred,
-        tf.rsqrt(tf.add(tf.mean(tf.square(centred), -1, true), 1e-5)),
-      );
-    },
-    expected: ([x]) =>
-      somewhere((i) => {
-        const row = rowValues(x!, i), mean = row.reduce((s, v) => s + v, 0) / COLUMNS;
-        const variance = row.reduce((s, v) => s + (v - mean) ** 2, 0) / COLUMNS;
-        return (x![i]! - mean) / Math.sqrt(variance + 1e-5);
-      }),
-  },
-  {
-    id: "sum_rows_128mb",
-    what: "sums of rows",
-    bytes: BYTES,
-    inputs: [SHAPE],
-    tf: (tf, x) => tf.sum(x!, -1),
-    jax: (_, x) => x!.sum(1),
-    expected: ([x]) =>
-      spread(ROWS, 16).map((index) => ({
-        index,
-        value: rowValues(x!, index * COLUMNS).reduce((s, v) => s + v, 0),
-      })),
-  },
-  {
-    id: "max_columns_128mb",
-    what: "maxima of columns",
-    bytes: BYTES,
-    inputs: [SHAPE],
-    tf: (tf, x) => tf.max(x!, 0),
-    jax: ({ numpy }, x) => numpy.max(x!, 0),
-    expected: ([x]) =>
-      spread(COLUMNS, 16).map((index) => {
-        let value = -Infinity;
-        for (let i = index; i < x!.length; i += COLUMNS) value = Math.max(value, x![i]!);
-        return { index, value };
-      }),
-  },
-];
-
-/** Rows of this file. */
-export const LARGE_ROWS: readonly Row[] = [
-  ...product("large_4096", [4096, 4096, 4096], { half: true }),
-  ...product("large_4096_tb", [4096, 4096, 4096], { transB: true }),
-  ...product("large_4096_ta", [4096, 4096, 4096], { transA: true }),
-  ...product("large_4095", [4095, 4097, 4093]),
-  ...product("large_batch", [1024, 1024, 1024], { batch: 16 }),
-  ...MEMORY.map((row) =>
-    largeRow({ ...row, what: `${row.what}, ${ROWS}×${COLUMNS} of float32 (128 MiB)` })
-  ),
-];
+/** Rows of this file; with `small` they only show that all of them run. */
+export function largeRows(small: boolean): readonly Row[] {
+  const n = small ? 128 : 4096, [rows, columns] = small ? [256, 128] as const : LARGE;
+  return [
+    ...product("large_4096", [n, n, n], { half: true }),
+    ...product("large_4096_tb", [n, n, n], { transB: true }),
+    ...product("large_4096_ta", [n, n, n], { transA: true }),
+    ...product("large_4095", [n - 1, n + 1, n - 3]),
+    ...product("large_batch", [n / 4, n / 4, n / 4], { batch: 16 }),
+    ...memoryRows(rows, columns).map((row) =>
+      largeRow({ ...row, what: `${row.what}, ${rows}×${columns} of float32` })
+    ),
+  ];
+}

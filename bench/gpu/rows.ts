@@ -8,7 +8,7 @@ import { createWeftPeer, type Weft } from "../peers/weft.ts";
 import type { Row, System } from "../row.ts";
 import { PROCESS_ROWS } from "../rows/one_process.ts";
 import { type Effort, type Measurement, type Peers, runRow } from "../runner.ts";
-import { LARGE_ROWS } from "./large_rows.ts";
+import { largeRows } from "./large_rows.ts";
 import type { Setting } from "./measure.ts";
 import type { Recorder } from "./record.ts";
 
@@ -60,9 +60,11 @@ async function runRows(
 /** The table of rows that aims are set for, and the larger ones. */
 export async function rowsPart(record: Recorder, setting: Setting): Promise<void> {
   const peers = await peersOf(record, setting, true);
-  const rows = setting.small
-    ? PROCESS_ROWS.filter(({ id }) => ["mm256", "add_1m", "mlp_adam"].includes(id))
-    : [...LARGE_ROWS, ...PROCESS_ROWS];
+  const { small } = setting, few = ["mm256", "add_1m", "mlp_adam"];
+  const rows = [
+    ...largeRows(small),
+    ...PROCESS_ROWS.filter(({ id }) => !small || few.includes(id)),
+  ];
   await runRows(record, rows, { peers, effort: ROW_EFFORT });
 }
 

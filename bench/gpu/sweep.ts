@@ -241,48 +241,42 @@ function timeVariants(work: Work, half: boolean): SweepEntry {
     }
   }
   runner.free();
-  const [, length, heads, depth] = shapes[0]!;
-  const flop = op === "_Attention" ? 4 * 4 * heads! * length! * length! * depth! : 0;
+  const [batch, length, heads, depth] = shapes[0]!;
+  const flop = op === "_Attention" ? 4 * batch! * heads! * length! * length! * depth! : 0;
   const dtype = half ? "float16" : "float32";
   return { op, dtype, shapes, attrs, flop, times, cut: false, chosen, failed };
 }
 
-/** Sweeps over all work: float32 and then float16 of each, as both are asked for first of the first. */
+/** After so much work the variants have their turn. */
+const TILED_FIRST = 4;
+
+/** Sweeps over all work: float32 and then float16 of each. */
 export async function sweepPart(record: Recorder, { small }: Setting): Promise<void> {
   await hasGpu();
   const { maxInvocations: invocations, maxWorkgroupBytes: bytes } = gpuDevice().profile;
   const all = sweepTiles({ invocations, bytes });
-  let tiles = small ? all.slice(0, 3) : all;
+  let tiles = small ? all.slice(2, 4) : all;
   // Those that the device chooses among are timed on all work.
   const good = new Set(SHARED_RANKING.tiles.map(nameOf));
   const id = (work: Work, half: boolean): string =>
     `${work.op} ${half ? "float16" : "float32"} ${JSON.stringify([work.shapes, work.attrs])}`;
-  for (const [i, work] of TILED.entries()) {
-    if (small && i % 4 !== 3) continue;
+  const works = small
+    ? TILED.filter((work, i) => TILED.findIndex(({ op }) => op === work.op) === i).map(shrink)
+    : TILED;
+  for (const [i, work] of works.entries()) {
     for (const half of [false, true]) {
-      const own = small ? shrink(work) : work;
-      const entry = await record.attempt(
-        id(own, half),
-        () => sweepWork(own, { half, tiles, record }),
-      );
+      const sweep = () => sweepWork(work, { half, tiles, record });
+      const entry = await record.attempt(id(work, half), sweep);
       for (const { tile, best } of entry?.times ?? []) {
         if (best < NEAR_BEST * entry!.times[0]!.best) good.add(nameOf(tile!));
       }
-      if (i === TRIALS - 1 && half) tiles = tiles.filter((tile) => good.has(nameOf(tile)));
-      if (i === 3 && half) await sweepVariants(record, small, id);
     }
-  }
-}
-
-async function sweepVariants(
-  record: Recorder,
-  small: boolean,
-  id: (work: Work, half: boolean) => string,
-): Promise<void> {
-  for (const work of VARIED) {
-    const own = small ? shrink(work) : work;
-    for (const half of own.op === "_Attention" ? [false, true] : [false]) {
-      await record.attempt(id(own, half), () => timeVariants(own, half));
+    if (i === TRIALS - 1 && !small) tiles = tiles.filter((tile) => good.has(nameOf(tile)));
+    if (i !== TILED_FIRST - 1) continue;
+    for (const varied of small ? VARIED.map(shrink) : VARIED) {
+      for (const half of varied.op === "_Attention" ? [false, true] : [false]) {
+        await record.attempt(id(varied, half), () => timeVariants(varied, half));
+      }
     }
   }
 }

@@ -18,6 +18,7 @@ import { convFits, convTask, planImages } from "./variants.ts";
 import { filterProgram, oneInputProgram, oneProgram, rowsProgram } from "./depthwise_programs.ts";
 import { type DepthwiseTile, tileProgram, tileResults } from "./depthwise_tile.ts";
 import { planSplitSum } from "../matmul/split.ts";
+import { thresholdsOf } from "../thresholds.ts";
 
 /** Longest row of taps that a program spells out. */
 const MAX_TAPS = 7;
@@ -204,7 +205,7 @@ export function planDepthwiseFilter(task: ConvTask, profile: Profile): GpuPlan {
   const taps = w.filter <= MAX_TAPS ? w.filter : 1;
   const total = size / taps / width;
   const workgroup = workgroupFor(total, profile);
-  const wanted = profile.barriers ? 16384 : 64;
+  const { invocations: wanted } = thresholdsOf(profile);
   const room = Math.floor(profile.maxBinding / (4 * size));
   const splits = Math.max(
     1,

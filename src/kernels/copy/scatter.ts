@@ -15,10 +15,7 @@ import {
 } from "../../shaders_generated.ts";
 import { piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
-
-/** Up to so many rows, or results per row, searching beats atomic additions. */
-const SEARCH_ROWS = 32;
-const SEARCH_PLACES = 16;
+import { SEARCH_PLACES, SEARCH_ROWS } from "../thresholds.ts";
 
 function extentOf({ dims }: RowLayout): number {
   return dims.reduce((a, b) => a * b, 1);

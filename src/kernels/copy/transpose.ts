@@ -10,11 +10,10 @@ import { shaderProgram } from "../../core/shader.ts";
 import { COPY_TRANSPOSE_BLOCKS, COPY_TRANSPOSE_TILES } from "../../shaders_generated.ts";
 import { mergeAxes } from "./map.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
+import { TRANSPOSE_SIDE } from "../thresholds.ts";
 
 /** Side of a workgroup's tile, as in shaders/copy/transpose_tiles.wgsl. */
 const TILE = 32;
-/** Below this many rows or columns a plain copy is as good. */
-const MIN_SIDE = 8;
 
 /** A copy of the form `out[b][r][c] = in[base + b * batchStride + r + c * stride]`. */
 interface Transpose {
@@ -34,7 +33,8 @@ function asTranspose(map: CopyMap): Transpose | null {
     return null;
   }
   if (
-    rows!.stride !== 1 || columns!.stride <= 1 || rows!.dim < MIN_SIDE || columns!.dim < MIN_SIDE
+    rows!.stride !== 1 || columns!.stride <= 1 || rows!.dim < TRANSPOSE_SIDE ||
+    columns!.dim < TRANSPOSE_SIDE
   ) return null;
   return {
     batch: batch?.dim ?? 1,

@@ -20,6 +20,7 @@ import { type MatMulShape, matrixPairs } from "./shape.ts";
 import type { MatMulSource, MatMulTask } from "./source.ts";
 import { planSplitSum } from "./split.ts";
 import { columnsProgram, dotProgram } from "./vector.ts";
+import { COLUMNS_LEAST, COLUMNS_ROWS, COLUMNS_TERMS, DOT_TERMS } from "../thresholds.ts";
 
 /** A kernel and its extents. */
 export type KernelChoice =
@@ -72,13 +73,13 @@ function kernelCandidates(task: MatMulTask, profile: Profile): readonly KernelCh
   if (alongA && alongB && Math.min(m, n) <= 4 && k >= 8) {
     const matrixIsB = m <= n;
     if (!gpu) return [{ kind: "dot", matrixIsB, rows: 4, lanes: 1, threads: profile.lanes }];
-    const lanes = k >= 256 ? 32 : 8;
+    const lanes = k >= DOT_TERMS ? 32 : 8;
     return [{ kind: "dot", matrixIsB, rows: 1, lanes, threads: 64 }];
   }
-  if (gpu && !transB && m <= 8 && n >= 32) {
+  if (gpu && !transB && m <= COLUMNS_ROWS && n >= COLUMNS_LEAST) {
     const rows = m <= 1 ? 1 : m <= 2 ? 2 : m <= 4 ? 4 : 8;
     const columns = 16;
-    const slices = k >= 64 ? 16 : 4;
+    const slices = k >= COLUMNS_TERMS ? 16 : 4;
     return [{ kind: "columns", rows, columns, slices: Math.min(slices, rows === 8 ? 8 : 16) }];
   }
   return gpu

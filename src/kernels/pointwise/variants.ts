@@ -21,12 +21,11 @@ import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_FRAME, SCALAR_WGSL } from "../../shaders_generated.ts";
 import { indexNames, indexWords, type Layout, layOut, layoutKey, printElements } from "./layout.ts";
+import { WIDE_ELEMENTS } from "../thresholds.ts";
 
 const WORKGROUP = 256;
 /** Words that fit the uniform block, beside the number of elements and a zero. */
 const MAX_WORDS = 62;
-/** Elements from which going by eights is worth programs of its own. */
-const MANY = 16384;
 /** Alignment of the parts of buffers that are bound, in bytes. */
 const ALIGN = 256;
 const programs = new Programs();
@@ -87,7 +86,7 @@ function most(
   { words64 }: Profile,
 ): 4 | 8 {
   const words = [...ins.map((i) => i.dtype), ...outs].every((t) => gpuBytes(t) === 4);
-  return words64 && words && sizeOf(shape) >= MANY ? 8 : 4;
+  return words64 && words && sizeOf(shape) >= WIDE_ELEMENTS ? 8 : 4;
 }
 
 /** Neighbouring elements of the results, and the part of each buffer that they take. */

@@ -30,6 +30,7 @@ import {
   type PoolSource,
   poolTileGradProgram,
 } from "./programs.ts";
+import { POOL_RESULTS } from "../thresholds.ts";
 
 /** The geometry of a pooling over an image of this shape. */
 function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
@@ -40,9 +41,6 @@ function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
 
 /** Taps that a program for software adapters spells out at most: their loops cost more than what is in them. */
 const MAX_TAPS = 16;
-
-/** Results from which there are enough invocations that make eight. */
-const MANY = 2048;
 
 /** Taps of a window. */
 function tapsOf(g: WindowGeometry): number {
@@ -60,7 +58,7 @@ function sourceOf(
   const deep = isDeep(forwardGather(g));
   const wide = g.channels % 4 === 0 && inCount(g) > 0 && outCount(g) > 0;
   const plain = (kind === "max" || kind === "avg") && dtype !== "float16";
-  const eights = plain && profile.words64 && wide && g.channels % 8 === 0 && count >= MANY;
+  const eights = plain && profile.words64 && wide && g.channels % 8 === 0 && count >= POOL_RESULTS;
   const axes = g.axes.slice(deep ? 0 : 1);
   const isSoftware = !profile.barriers, few = isSoftware && tapsOf(g) <= MAX_TAPS;
   const inside = axes.every((a) =>

@@ -20,6 +20,7 @@ import type { ArgOp } from "../../core/meaning.ts";
 import { keyFunction } from "../rows/order.ts";
 import { axesOf, type Line, lineOf } from "./layout.ts";
 import { fitsGpu, LOOP_LIMIT } from "./wgsl.ts";
+import { thresholdsOf } from "../thresholds.ts";
 
 const WORKGROUP = 256;
 
@@ -51,7 +52,7 @@ function plan(op: ArgOp, problem: Problem, line: Line, profile: Profile, rows: b
   const { outer, length, inner } = line;
   const results = outer * inner;
   if (sizeOf(problem.outputs[0].shape) === 0) return { dispatches: [] };
-  const wanted = rows ? 256 : profile.barriers ? 4096 : 64;
+  const wanted = rows ? 256 : thresholdsOf(profile).lines;
   const most = Math.floor(length / (rows ? 4096 : 64));
   const parts = Math.max(
     1,

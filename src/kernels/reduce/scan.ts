@@ -18,6 +18,7 @@ import type { DType } from "../../core/dtype.ts";
 import type { ScanOp } from "../../core/meaning.ts";
 import { axesOf, type Line, lineOf } from "./layout.ts";
 import { fitsGpu, LOOP_LIMIT } from "./wgsl.ts";
+import { thresholdsOf } from "../thresholds.ts";
 
 /** As in shaders/scan/tiles.wgsl. */
 const WORKGROUP = 256;
@@ -76,7 +77,7 @@ export function scanVariants(op: ScanOp): GpuVariant[] {
 }
 
 function chunksOf({ outer, length, inner }: Line, profile: Profile): number {
-  const lines = outer * inner, wanted = profile.barriers ? 4096 : 64;
+  const lines = outer * inner, { lines: wanted } = thresholdsOf(profile);
   const needed = Math.ceil(length / LOOP_LIMIT);
   if (lines * 4 > wanted || length < 256) return needed;
   return Math.max(needed, Math.min(Math.ceil(wanted / lines), Math.floor(length / 32)));

@@ -29,6 +29,7 @@ import { type Element, rowsProgram, type Step, stridedProgram, type Wide } from 
 import { printSource, sourceKey, sourceLayout, sourceWords } from "./source.ts";
 import { type Prologue, type ReduceTask, reduceTask } from "./task.ts";
 import { type Combine, fitsGpu, identityText, LOOP_LIMIT } from "./wgsl.ts";
+import { COLUMN_RESULTS, FAR_ELEMENTS, REDUCE_ELEMENTS, thresholdsOf } from "../thresholds.ts";
 
 const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
   sum: "sum",
@@ -40,13 +41,8 @@ const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
   all: "min",
 };
 
-/** Elements of a column reduction on a software adapter from which its rows are taken in runs, and the length of a run. */
-const FAR = 2 ** 18;
+/** Length of the runs in which the rows of a large column reduction are taken. */
 const NEAR_ROWS = 32;
-/** Results of a column reduction from which an invocation makes eight. */
-const MANY_RESULTS = 256;
-/** Elements from which rows are worth programs that take eight at once. */
-const MANY_ELEMENTS = 16384;
 
 /** Words of the uniform block that walks of operands may take. */
 const MAX_WORDS = 48;
@@ -188,18 +184,18 @@ function partsOf(
     return Math.min(Math.ceil(length / 4096), Math.ceil(512 / results));
   }
   const { barriers } = profile;
-  const wanted = barriers ? 16384 : 64, atLeast = barriers ? 16 : 64;
+  const { invocations: wanted, partTerms: atLeast, oneDispatchTerms } = thresholdsOf(profile);
   // The loop takes four elements at a time.
   const needed = Math.max(1, Math.ceil(length / (4 * LOOP_LIMIT)));
   let parts = needed;
   // One invocation gets through this much faster than a second dispatch begins.
-  if (length <= (barriers ? 256 : 1024)) return needed;
+  if (length <= oneDispatchTerms) return needed;
   if (results < wanted && length >= 2 * atLeast) {
     parts = Math.max(
       needed,
       Math.min(Math.floor(length / atLeast), Math.ceil(2 * wanted / results)),
     );
-  } else if (!barriers && inner > 1 && length * inner >= FAR) {
+  } else if (!barriers && inner > 1 && length * inner >= FAR_ELEMENTS) {
     // Rows that are read soon after each other stay in the cache.
     parts = Math.max(needed, Math.ceil(length / NEAR_ROWS));
   }
@@ -217,13 +213,13 @@ function stripeOf(pass: Extents, { barriers, lanes, words64 }: Profile): number 
 /** Which elements an invocation takes together. */
 function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide {
   if (inner % 4 === 0) {
-    const eight = eights && inner % 8 === 0 && outer * inner >= MANY_RESULTS;
+    const eight = eights && inner % 8 === 0 && outer * inner >= COLUMN_RESULTS;
     return { axis: "inner", width: eight ? 8 : 4 };
   }
   if (inner > 1 || length % 4 !== 0 || length < 8 * parts) return SINGLE;
   // Of few it gains nothing, and every other batch size would ask for another program.
   const eight = eights && length % 8 === 0 && length >= 16 * parts &&
-    outer * length >= MANY_ELEMENTS;
+    outer * length >= REDUCE_ELEMENTS;
   return { axis: "length", width: eight ? 8 : 4 };
 }
 

@@ -29,6 +29,7 @@ import {
   rowsOf,
   rowVariants,
 } from "./row.ts";
+import { thresholdsOf } from "../thresholds.ts";
 
 function fits({ inputs, outputs }: Problem, profile: Profile): boolean {
   return fitsGpu([...inputs, ...outputs], profile);
@@ -117,7 +118,7 @@ function planLayerNormGrad(
   const dispatches: Dispatch[] = rows === 0 ? [] : [rowDispatch(kernel, run, profile, form)];
   // The columns: sums over rows, split where there are few columns.
   const threads = columns % 4 === 0 ? columns / 4 : columns;
-  const wanted = profile.barriers ? 16384 : 64;
+  const { invocations: wanted } = thresholdsOf(profile);
   const parts = Math.max(
     1,
     Math.ceil(rows / LOOP_LIMIT),

@@ -30,6 +30,7 @@ import { shaderProgram } from "../../core/shader.ts";
 import { ROWS_PROGRAM } from "../../shaders_generated.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { type Combine, INFINITY, LOOP_LIMIT } from "../reduce/wgsl.ts";
+import { ROW_ELEMENTS } from "../thresholds.ts";
 
 /** An input of a row kernel. */
 export interface RowInput {
@@ -98,8 +99,6 @@ export type RowForm = "workgroup" | "thread";
 
 /** Vectors of a row that an invocation of a workgroup keeps in registers. */
 const REGISTERS = 4;
-/** Elements from which on several loads an iteration save more time than their text takes to compile. */
-const MANY = 8192;
 const cache = new Programs();
 
 /** A tensor as rows of its last axis. */
@@ -158,7 +157,7 @@ export function rowDispatch(
   const workgroup = groups ? (cols > 64 ? 256 : 64) : profile.barriers ? 64 : profile.lanes;
   const registers = groups && cols <= workgroup * REGISTERS ? Math.ceil(cols / workgroup) : 0;
   // Sixteen elements an iteration, where an invocation takes a whole row.
-  const steps = groups || rows * columns < MANY ? 1 : width === 8 ? 2 : 4;
+  const steps = groups || rows * columns < ROW_ELEMENTS ? 1 : width === 8 ? 2 : 4;
   const key = `${kernel.name},${types},${form},${width},${workgroup},${registers},${steps}`;
   let program = cache.get(key);
   if (!program) {
