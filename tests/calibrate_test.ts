@@ -4,7 +4,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CpuDevice } from "../src/devices/cpu/cpu_device.ts";
 import { THRESHOLDS } from "../src/devices/cpu/thresholds.ts";
 import { difference } from "../src/testing/compare.ts";
-import { prepareWhere } from "../tools/calibrate.ts";
+import { prepareWhere } from "../tools/calibrate/main.ts";
 import { fitThreshold, lossOf, type Point, withThreshold } from "../tools/calibrate/fit.ts";
 import { QUESTIONS } from "../tools/calibrate/questions.ts";
 

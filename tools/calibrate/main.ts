@@ -9,18 +9,18 @@
 
 import { parseArgs } from "node:util";
 // Registers the ops.
-import "../mod.ts";
-import type { DeviceBuffer, PreparedKernel } from "../src/core/device.ts";
-import { NdArray } from "../src/core/nd_array.ts";
-import { lookupOp } from "../src/core/op.ts";
-import type { ConcreteSpec } from "../src/core/tensor_spec.ts";
-import { CpuDevice } from "../src/devices/cpu/cpu_device.ts";
-import { THRESHOLDS } from "../src/devices/cpu/thresholds.ts";
-import { isHostInput, problemOf } from "../src/testing/run_op.ts";
-import { fitThreshold, lossOf, type Point, withThreshold } from "./calibrate/fit.ts";
-import { type Name, type Question, QUESTIONS, type Work } from "./calibrate/questions.ts";
+import "../../mod.ts";
+import type { DeviceBuffer, PreparedKernel } from "../../src/core/device.ts";
+import { NdArray } from "../../src/core/nd_array.ts";
+import { lookupOp } from "../../src/core/op.ts";
+import type { ConcreteSpec } from "../../src/core/tensor_spec.ts";
+import { CpuDevice } from "../../src/devices/cpu/cpu_device.ts";
+import { THRESHOLDS } from "../../src/devices/cpu/thresholds.ts";
+import { isHostInput, problemOf } from "../../src/testing/run_op.ts";
+import { fitThreshold, lossOf, type Point, withThreshold } from "./fit.ts";
+import { type Name, type Question, QUESTIONS, type Work } from "./questions.ts";
 
-const FILE = new URL("../src/devices/cpu/thresholds.ts", import.meta.url);
+const FILE = new URL("../../src/devices/cpu/thresholds.ts", import.meta.url);
 /** Milliseconds of a sample, and how many there are of each kernel. */
 const SAMPLE_MS = 2, ROUNDS = 15;
 
