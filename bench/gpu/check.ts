@@ -82,11 +82,25 @@ interface Posed {
   readonly wanted: readonly (readonly NdArray[])[];
 }
 
+/** The inputs with float16 in place of float32. */
+function halved({ inputs }: RandomProblem): NdArray[] {
+  return inputs.map((a) => (a.dtype === "float32" ? castArray(a, "float16") : a));
+}
+
+/** Whether an op can be asked the same of float16. */
+function takesHalf(def: OpDef, drawn: RandomProblem): boolean {
+  if (!drawn.inputs.some(({ dtype }) => dtype === "float32")) return false;
+  try {
+    problemOf(def, halved(drawn), drawn.attrs ?? {});
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function pose(def: OpDef, drawn: RandomProblem, half = false): Promise<Posed | null> {
   const attrs = drawn.attrs ?? {};
-  const inputs = half
-    ? drawn.inputs.map((a) => (a.dtype === "float32" ? castArray(a, "float16") : a))
-    : drawn.inputs;
+  const inputs = half ? halved(drawn) : drawn.inputs;
   const problem = problemOf(def, inputs, attrs);
   if (!isStatic(problem)) return null;
   const wide = await onHost(def, inputs, attrs, "float64");
@@ -134,7 +148,7 @@ async function checkVariants(
     const wanting = def.gpu!.filter((v) => counts.get(v.name)! < PROBLEMS.variants);
     if (wanting.length === 0 || outcome.wrong.length >= 4) break;
     const drawn = ALL[name]!(new Draw(seed));
-    if (half && !drawn.inputs.some(({ dtype }) => dtype === "float32")) continue;
+    if (half && !takesHalf(def, drawn)) continue;
     // What a variant has for this problem is asked for before anything is computed.
     const plans = plansOf(def, drawn, { profile, wanting, family, half });
     if (plans.length === 0) continue;
@@ -151,7 +165,7 @@ async function checkVariants(
 
 function plansOf(
   def: OpDef,
-  { inputs, attrs = {} }: RandomProblem,
+  drawn: RandomProblem,
   { profile, wanting, family, half }: {
     profile: Profile;
     wanting: NonNullable<OpDef["gpu"]>;
@@ -159,10 +173,8 @@ function plansOf(
     half: boolean;
   },
 ): ForcedPlan[] {
-  const own = half
-    ? inputs.map((a) => (a.dtype === "float32" ? castArray(a, "float16") : a))
-    : inputs;
-  const problem = problemOf(def, own, attrs);
+  const inputs = half ? halved(drawn) : drawn.inputs;
+  const problem = problemOf(def, inputs, drawn.attrs ?? {});
   if (!isStatic(problem)) return [];
   return forcedPlans(wanting, problem, profile)
     .filter((plan) => plan.profile.split(",")[0] === family);

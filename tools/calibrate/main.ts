@@ -2,7 +2,7 @@
  * `deno task calibrate [--write] [--only NAME]…`: measures the constants of src/devices/cpu/thresholds.ts that choose between
  * kernels, each by timing both of its kernels on work of several sizes, in turns and in one thread. Says what each is, what it would
  * be, and what both lose to the better kernel; `--write` puts those that are worth changing into the file, with their source.
- * About two minutes on a quiet machine; on a busy one times mean little. GPUs have `deno task gpu` for this.
+ * Half a minute; on a busy machine times mean little. GPUs have `deno task gpu` for this.
  *
  * @module
  */
