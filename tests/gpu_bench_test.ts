@@ -89,7 +89,7 @@ Deno.test("rankingText() gives a module with the tiles and where they are from",
 
 Deno.test("readRun() and sectionOf() hold rows against limits and peers", async () => {
   await withFile(async (path) => {
-    await assertRejects(() => readRun(path), Error, "names no adapter");
+    await assertRejects(() => readRun(path), Error, "no line names an adapter");
     const time = (medianMs: number) => ({ kind: "time", medianMs, bestMs: medianMs });
     const [tile] = SHARED_RANKING.tiles;
     const entry = { op: "MatMul", dtype: "float32", shapes: [[8, 8]], attrs: {}, flop: 2e9 };

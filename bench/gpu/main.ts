@@ -2,7 +2,7 @@
 //
 //   deno task gpu [--profile] [--minutes N] [--parts A,B] [--out FILE] [--small]
 //   deno task gpu bundle FILE.js      (the same program in one file, for a machine without a network)
-//   deno task gpu write FILE.jsonl    (its results as a table of bench/RESULTS.md and the ranking of tiles)
+//   deno task gpu write FILE.jsonl…   (its results as a table of bench/RESULTS.md and the ranking of tiles)
 //
 // The first writes a line of JSON to FILE (gpu.jsonl) for each thing that it measured; begun again with the same file it goes on
 // where it ended. Parts are adapter, limits, check, rows, sweep and ops; with --profile adapter, limits, dispatch, readback, steps
@@ -19,7 +19,7 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
       console.error(`Cannot ${command}: name the file`);
       return 2;
     }
-    return await (command === "bundle" ? bundle : writeTables)(path);
+    return command === "bundle" ? await bundle(path) : await writeTables(args);
   }
   // What it starts for each part is its own file, without what is above.
   const measure = new URL("./measure.ts", import.meta.url).pathname;

@@ -36,13 +36,13 @@ function partOf({ entries }: Run, part: string): Entry[] {
   return entries.filter((e) => e.part === part);
 }
 
-/** Reads a run. Throws where its file does not say which adapter it is about. */
-export async function readRun(path: string): Promise<Run> {
-  const entries = await readEntries(path);
+/** Reads a run and its profile. Throws where their files do not say which adapter they are about. */
+export async function readRun(...paths: readonly string[]): Promise<Run> {
+  const entries = (await Promise.all(paths.map(readEntries))).flat();
   const machine = entries.find((e) => e.part === "adapter" && e.item === "machine")?.result as
     | { adapter: string; date: string }
     | undefined;
-  if (machine === undefined) throw new Error(`Cannot read ${path}: it names no adapter`);
+  if (machine === undefined) throw new Error(`Cannot read ${paths}: no line names an adapter`);
   return { adapter: machine.adapter, date: machine.date, entries };
 }
 
@@ -209,8 +209,8 @@ ${lines.join("")}  ],
 }
 
 /** Writes the section of a run, and the ranking where its tiles were timed on a GPU. Resolves to 0. */
-export async function writeTables(path: string): Promise<number> {
-  const run = await readRun(path);
+export async function writeTables(paths: readonly string[]): Promise<number> {
+  const run = await readRun(...paths);
   await writeSection(RESULTS, { title: `GPU: ${run.adapter}`, text: sectionOf(run) });
   const work = sweptOf(run), profile = resultOf<{ barriers: boolean }>(run, "adapter", "profile");
   if (work.length === 0 || profile?.barriers !== true) {
