@@ -109,7 +109,8 @@ export {
   type SessionOptions,
   type SessionTarget,
 } from "./src/runtime/session/session.ts";
-export { disposeVariables, Variable, variable } from "./src/runtime/variables/variable.ts";
+export { disposeVariables } from "./src/runtime/variables/known_variables.ts";
+export { Variable, variable } from "./src/runtime/variables/variable.ts";
 
 // graph
 export { Graph } from "./src/graph/graph.ts";
@@ -207,258 +208,15 @@ export { print, type Printable, type PrintOptions } from "./src/debugging/print.
 export { tap, type TapFunction, type TapOptions } from "./src/debugging/tap.ts";
 
 // ops
-/** Losses. */
-export * as losses from "./src/ops/rows/losses.ts";
-export { Reduction } from "./src/ops/rows/losses.ts";
-export { elu, leakyRelu, prelu, relu, relu6, selu } from "./src/ops/pointwise/activation.ts";
-export {
-  add,
-  addN,
-  div,
-  divNoNan,
-  floorDiv,
-  mod,
-  mul,
-  neg,
-  sub,
-} from "./src/ops/pointwise/arithmetic.ts";
-export {
-  equal,
-  greater,
-  greaterEqual,
-  isFinite,
-  isInf,
-  isNaN,
-  less,
-  lessEqual,
-  notEqual,
-} from "./src/ops/pointwise/compare.ts";
-export { complex, conj, imag, real } from "./src/ops/pointwise/complex.ts";
-export { erf, exp, expm1, log, log1p, xdivy, xlogy } from "./src/ops/pointwise/exponential.ts";
-export {
-  bitwiseAnd,
-  bitwiseInvert,
-  bitwiseOr,
-  bitwiseXor,
-  leftShift,
-  logicalAnd,
-  logicalNot,
-  logicalOr,
-  logicalXor,
-  rightShift,
-} from "./src/ops/pointwise/logical.ts";
-export {
-  pow,
-  reciprocal,
-  rsqrt,
-  sqrt,
-  square,
-  squaredDifference,
-} from "./src/ops/pointwise/power.ts";
-export { abs, ceil, floor, round, sign, step } from "./src/ops/pointwise/rounding.ts";
-export { clipByValue, maximum, minimum, where } from "./src/ops/pointwise/select.ts";
-export { gelu, logSigmoid, sigmoid, softplus, softsign } from "./src/ops/pointwise/sigmoid.ts";
-export {
-  acos,
-  acosh,
-  asin,
-  asinh,
-  atan,
-  atan2,
-  atanh,
-  cos,
-  cosh,
-  sin,
-  sinh,
-  tan,
-  tanh,
-} from "./src/ops/pointwise/trigonometric.ts";
-export { cast } from "./src/ops/array/cast.ts";
-export {
-  expandDims,
-  identity,
-  identity as clone,
-  rank,
-  reshape,
-  shape,
-  size,
-  squeeze,
-  stopGradient,
-} from "./src/ops/array/view.ts";
-export { all, any, type Axes, max, mean, min, prod, sum } from "./src/ops/reduce/reduce.ts";
-export * from "./src/ops/reduce/reduce_derived.ts";
-export { argMax, argMin } from "./src/ops/reduce/arg_reduce.ts";
-export { dropout } from "./src/ops/rows/dropout.ts";
-/** Windows and short-time transforms. */
-export * as signal from "./src/ops/signal/signal.ts";
-export { inTopKAsync } from "./src/ops/reduce/in_top_k.ts";
-export { fft, ifft, irfft, rfft } from "./src/ops/signal/spectral.ts";
-/** Fourier transforms. */
-export * as spectral from "./src/ops/signal/spectral.ts";
-export { bincount, denseBincount } from "./src/ops/array/count.ts";
-/** Functions that TensorFlow.js keeps in `tf.math`. */
-export * as math from "./src/ops/math.ts";
-export {
-  argsort,
-  lowerBound,
-  searchSorted,
-  sort,
-  type SortDirection,
-  topk,
-  type TopKResult,
-  upperBound,
-} from "./src/ops/reduce/topk.ts";
-export {
-  batchNorm,
-  batchNorm2d,
-  batchNorm3d,
-  batchNorm4d,
-  layerNorm,
-  movingAverage,
-} from "./src/ops/rows/normalize.ts";
-export { localResponseNormalization } from "./src/ops/rows/local_response_norm.ts";
+export * from "./src/ops/functions.ts";
 import "./src/ops/rows/fused_batch_norm.ts";
-export {
-  type CrossEntropyArgs,
-  logSoftmax,
-  softmax,
-  softmaxCrossEntropyWithLogits,
-  type SparseCrossEntropyArgs,
-  sparseSoftmaxCrossEntropyWithLogits,
-} from "./src/ops/rows/softmax.ts";
-export { cumprod, cumsum } from "./src/ops/reduce/scan.ts";
-export {
-  constant,
-  fill,
-  ones,
-  onesLike,
-  scalar,
-  tensor,
-  tensor1d,
-  tensor2d,
-  tensor3d,
-  tensor4d,
-  tensor5d,
-  tensor6d,
-  zeros,
-  zerosLike,
-} from "./src/ops/array/creation.ts";
-export {
-  concat,
-  concat1d,
-  concat2d,
-  concat3d,
-  concat4d,
-  split,
-  stack,
-  unstack,
-} from "./src/ops/array/join.ts";
-export * from "./src/ops/array/move.ts";
-export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./src/ops/array/pad.ts";
-export { broadcastArgs, broadcastTo, tile } from "./src/ops/array/repeat.ts";
-export { slice, slice1d, slice2d, slice3d, slice4d } from "./src/ops/array/slice.ts";
-export { stridedSlice } from "./src/ops/array/strided_slice.ts";
-export {
-  diag,
-  diagPart,
-  eye,
-  linspace,
-  meshgrid,
-  oneHot,
-  range,
-} from "./src/ops/array/numbering.ts";
-export {
-  buffer,
-  type BufferElement,
-  type BufferValues,
-  TensorBuffer,
-} from "./src/ops/array/tensor_buffer.ts";
-export { gather, gatherND } from "./src/ops/array/gather.ts";
-export { IndexedSlices } from "./src/ops/array/indexed_slices.ts";
-export {
-  scatterND,
-  sparseToDense,
-  tensorScatterAdd,
-  tensorScatterUpdate,
-} from "./src/ops/array/scatter.ts";
-export { segmentSum, unsortedSegmentSum } from "./src/ops/array/segment.ts";
-export {
-  multinomial,
-  rand,
-  randomGamma,
-  randomNormal,
-  randomStandardNormal,
-  randomUniform,
-  randomUniformInt,
-  truncatedNormal,
-} from "./src/ops/random/random.ts";
-export { type Seed, setRandomSeed } from "./src/ops/random/state.ts";
-/** Random seeds and numbers. */
-export * as random from "./src/ops/random/namespace.ts";
 export { nextFrame } from "./src/runtime/environment.ts";
-/** Images of pages as tensors, and back. */
-export * as browser from "./src/ops/image/browser_namespace.ts";
-/** Images: resizing, crops, transforms, suppression. */
-export * as image from "./src/ops/image/namespace.ts";
-/** Sparse tensors as their indices, values and shape. */
-export * as sparse from "./src/ops/host/sparse.ts";
-/** Strings. */
-export * as string from "./src/ops/host/string.ts";
-export * from "./src/ops/host/ragged.ts";
-/** Ragged tensors: rows of different lengths. */
-export * as ragged from "./src/ops/ragged/namespace.ts";
-export {
-  RaggedArray,
-  RaggedTensor,
-  RaggedTensorSpec,
-  type RaggedValues,
-} from "./src/ops/ragged/ragged_tensor.ts";
-export {
-  type SparseArray,
-  SparseTensor,
-  SparseTensorSpec,
-} from "./src/ops/ragged/sparse_tensor.ts";
 export type { CompositeSpec, CompositeTensor } from "./src/core/composite.ts";
 export type { RowPartition } from "./src/kernels/host/ragged.ts";
-export {
-  booleanMaskAsync,
-  setdiff1dAsync,
-  unique,
-  type UniqueResult,
-  whereAsync,
-} from "./src/ops/array/set_ops.ts";
-export {
-  batchToSpaceND,
-  depthToSpace,
-  spaceToBatchND,
-  spaceToDepth,
-} from "./src/ops/array/space_batch.ts";
-export { basicLSTMCell, type LSTMCellFunc, multiRNNCell } from "./src/ops/rows/rnn_cell.ts";
-export { dot, matMul, outerProduct } from "./src/ops/linalg/matmul.ts";
-export { conv1d, conv2d, conv2dTranspose } from "./src/ops/conv/conv.ts";
-export { conv3d, conv3dTranspose } from "./src/ops/conv/conv_3d.ts";
-export { depthwiseConv2d, separableConv2d } from "./src/ops/conv/conv_depthwise.ts";
-export { dilation2d } from "./src/ops/conv/dilation.ts";
-export { einsum } from "./src/ops/linalg/einsum.ts";
-/** Products and convolutions with bias and activation in one op. */
-export * as fused from "./src/ops/fused/namespace.ts";
-export { tensordot } from "./src/ops/linalg/linalg.ts";
-/** Linear algebra. */
-export * as linalg from "./src/ops/linalg/linalg.ts";
-export {
-  avgPool,
-  avgPool3d,
-  maxPool,
-  maxPool3d,
-  maxPoolWithArgmax,
-  pool,
-} from "./src/ops/conv/pool_functions.ts";
 
 // data
 /** Input pipelines. */
 export * as data from "./src/data/mod.ts";
-
-export { type AttentionOptions, scaledDotProductAttention } from "./src/ops/rows/attention.ts";
 
 // types that signatures mention
 export type {
@@ -531,7 +289,7 @@ export type { PartialShape, Shape } from "./src/core/shape.ts";
 export type { TensorContext, VariableLike } from "./src/core/tensor.ts";
 export type { ConcreteSpec, Spec, TensorSpecMaker } from "./src/core/tensor_spec.ts";
 export type { Capture, FuncGraph } from "./src/graph/func_graph.ts";
-export type { GraphInterpreter } from "./src/graph/graph.ts";
+export type { GraphInterpreter } from "./src/graph/current_graph.ts";
 export type {
   ArgDefJson,
   AttrValueJson,
@@ -541,10 +299,6 @@ export type {
   TensorJson,
 } from "./src/graph/graph_def/graph_def.ts";
 export type { SymbolicTensor } from "./src/graph/operation.ts";
-export type { Paddings } from "./src/ops/array/pad.ts";
-export type { Padding, PerAxis, RoundingMode } from "./src/ops/conv/conv_arguments.ts";
-export type { PooledWithArgmax } from "./src/ops/conv/pool_functions.ts";
-export type { Pairs } from "./src/ops/array/space_batch.ts";
 export type {
   LoopVariable,
   LoopVariableOf,

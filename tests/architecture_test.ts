@@ -54,6 +54,7 @@ const LAW: Readonly<Record<string, readonly string[]>> = {
   custom_ops: BELOW,
   serve: [...BELOW, "tf", "mod"],
   tf: [...BELOW, "mod"],
+  eager: BELOW,
   tfjs: [...BELOW, "mod", "tfjs_core"],
   tfjs_core: [...BELOW, "mod"],
   numpy: [...BELOW, "mod"],

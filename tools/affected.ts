@@ -8,7 +8,10 @@
 import type { ModuleGraph } from "./module_graph.ts";
 
 /** Files that import everything, so that a way through them says nothing. */
-const HUBS = ["mod.ts", "src/modules_generated.ts", "src/kernels/gpu.ts"];
+const HUBS = [
+  ...["mod.ts", "src/modules_generated.ts", "src/kernels/gpu.ts"],
+  ...["src/ops/functions.ts", "src/eager/mod.ts"],
+];
 
 /** Words in the names of files that say nothing of their subjects. */
 const GENERIC = /^(test|gpu|cpu|wgsl|kernel|kernels|ops|op|mod|random|plan|plans|run|graph)$/;
@@ -43,7 +46,7 @@ export function namesUsed(text: string): string[] {
 export interface Sources {
   /** The imports of the library and its tests. */
   readonly graph: ModuleGraph;
-  /** The text of `mod.ts`. */
+  /** The text of `mod.ts`, and what it exports by the file. */
   readonly entry: string;
   /** Reads a test. */
   readonly read: (file: string) => string;

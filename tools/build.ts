@@ -12,6 +12,7 @@
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { capture, run } from "./command.ts";
 import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
+import { moduleTree, placeOf, TREE, withSideEffects } from "./module_tree.ts";
 import { SUBPATHS } from "./tfjs_core.ts";
 
 /** Where `deno task build` puts the package. */
@@ -74,13 +75,20 @@ export async function buildPackage(
   const subpaths = subpathEntries(named);
   const entries = [...named, ...subpaths];
   const files = new Map(COPIED.map((file) => [file, read(file)]));
-  for (const [name, text] of await code([...named, MODULES])) files.set(name, text);
+  const made = await code([...named, MODULES]);
+  for (const [name, text] of made.files) files.set(name, text);
   for (const [name, text] of await subpathFiles(subpaths)) files.set(name, text);
   if (types) await addTypes(entries, files);
   files.set("deno.json", json(denoConfig(config, named)));
   files.set(
     "package.json",
-    json(npmManifest(config, { entries, repository: await repositoryFields() })),
+    json(
+      npmManifest(config, {
+        entries,
+        sideEffects: withSideEffects(made.modules, entries.map(({ source }) => source)),
+        repository: await repositoryFields(),
+      }),
+    ),
   );
   await write(folder, files);
 }
@@ -173,10 +181,15 @@ async function write(folder: string, files: ReadonlyMap<string, string>): Promis
   }
 }
 
-/** The files of JavaScript: one for each entry, those they share, and what is loaded only when it is asked for. */
-async function code(entries: readonly Entry[]): Promise<[string, string][]> {
+/**
+ * The files of JavaScript: one for each entry, those they share, and what is loaded only when it is asked for; then one for each of
+ * the modules that they are made of.
+ */
+async function code(
+  entries: readonly Entry[],
+): Promise<{ files: [string, string][]; modules: string[] }> {
   try {
-    const { outputFiles } = await build({
+    const { outputFiles, metafile } = await build({
       ...COMMON,
       entryPoints: Object.fromEntries(entries.map(({ file, source }) => [file, source])),
       outdir: "/",
@@ -188,8 +201,17 @@ async function code(entries: readonly Entry[]): Promise<[string, string][]> {
       // Debuggers show the sources; who imports the package loads none of it.
       sourcemap: "linked",
       sourcesContent: true,
+      metafile: true,
     });
-    return outputFiles.map(({ path, text }) => [path.replace(/^.*[/\\]/, ""), text]);
+    const modules = Object.keys(metafile.inputs);
+    const files = outputFiles.map(({ path, text }): [string, string] => [
+      path.replace(/^.*[/\\]/, ""),
+      text,
+    ]);
+    return {
+      files: [...files, ...await moduleTree(modules, { ...COMMON, plugins: [WORKER] })],
+      modules,
+    };
   } finally {
     await stop();
   }
@@ -251,7 +273,7 @@ function denoConfig({ name, version, license, imports }: Config, entries: readon
     // A package.json beside it would have packages looked for in a node_modules folder.
     nodeModulesDir: "none",
     // The folder is ignored by git, and would be by `deno publish`.
-    publish: { exclude: ["!**/*"] },
+    publish: { exclude: ["!**/*", TREE] },
   };
 }
 
@@ -270,8 +292,9 @@ async function repositoryFields(): Promise<Readonly<Record<string, unknown>>> {
 
 function npmManifest(
   { name, version, license, imports }: Config,
-  { entries, repository }: {
+  { entries, sideEffects, repository }: {
     entries: readonly Entry[];
+    sideEffects: readonly string[];
     repository: Readonly<Record<string, unknown>>;
   },
 ) {
@@ -284,12 +307,14 @@ function npmManifest(
     ...repository,
     type: "module",
     exports: Object.fromEntries(
-      entries.map((
-        entry,
-      ) => [entry.name, { types: typesOf(entry), default: `./${entry.file}.js` }]),
+      entries.map((entry) => [entry.name, {
+        types: typesOf(entry),
+        // Bundlers know this condition; Deno, Node and pages do not, and load few files.
+        module: `./${placeOf(entry.source)}`,
+        default: `./${entry.file}.js`,
+      }]),
     ),
-    // Ops make themselves known where their modules run.
-    sideEffects: true,
+    sideEffects,
     engines: { node: ">=20" },
     peerDependencies: Object.fromEntries(
       PEERS.map((name) => [name, `^${imports[name]!.split("@").at(-1)}`]),

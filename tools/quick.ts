@@ -19,6 +19,9 @@ import { nativeCheck } from "./native_check.ts";
 /** Tests of every op over its samples. */
 const OP_CHECK = "tests/op_check_test.ts";
 
+/** The ops, which `mod.ts` exports by their file alone. */
+const FUNCTIONS = "src/ops/functions.ts";
+
 /** Tests of the sources themselves. */
 const ARCHITECTURE = ["tests/architecture_test.ts", "tests/limits_test.ts"];
 
@@ -54,7 +57,8 @@ async function tests(changed: readonly string[], most: number): Promise<number> 
   const imports = await chooseImports();
   const sources = [...list("src", ".ts"), ...list("tests", ".ts")];
   const graph = await readModuleGraph([...entryPoints(), ...sources], imports.args);
-  const all = affected(changed, { graph, entry: read("mod.ts"), read })
+  const entry = read("mod.ts") + read(FUNCTIONS).replaceAll('"./', '"./src/ops/');
+  const all = affected(changed, { graph, entry, read })
     .filter((file) => !/^tests\/(browser|node)\//.test(file) && file !== OP_CHECK);
   const chosen = [...new Set([...ARCHITECTURE, ...all.slice(0, most)])];
   console.log(`Of ${all.length} files of tests that the change concerns the nearest:`);

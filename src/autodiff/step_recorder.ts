@@ -29,9 +29,9 @@ let memory: TapeMemory = {
 /** Live tapes, for `memory().liveTapes`. */
 export const tapeCount = { live: 0 };
 
-/** Says how tapes keep values alive. */
-export function setTapeMemory(m: TapeMemory): void {
-  memory = m;
+/** Says how tapes keep values alive, or a part of it. */
+export function setTapeMemory(part: Partial<TapeMemory>): void {
+  memory = { ...memory, ...part };
 }
 /** How tapes keep values alive. */
 export function tapeMemory(): TapeMemory {

@@ -3,12 +3,13 @@
  */
 import { RuntimeError } from "../core/errors.ts";
 import { FuncGraph } from "../graph/func_graph.ts";
-import { currentGraph, type Graph } from "../graph/graph.ts";
+import { currentGraph } from "../graph/current_graph.ts";
+import type { Graph } from "../graph/graph.ts";
 import {
   GLOBAL_VARIABLES,
   LOCAL_VARIABLES,
   TRAINABLE_VARIABLES,
-} from "../runtime/variables/variable.ts";
+} from "../runtime/variables/known_variables.ts";
 
 /** Names of TensorFlow's collections. Follows `tf.compat.v1.GraphKeys`. */
 export const GraphKeys: {

@@ -57,12 +57,15 @@ export type EvalFeeds =
   | ReadonlyMap<Tensor | string, TensorLike>
   | Readonly<Record<string, TensorLike>>;
 
-/** Runs a fetch in a session or in the default one; set by the runtime. */
+/** Computes what stands in a graph; set by the runtime. */
 export const evaluator: {
+  /** Runs a fetch in a session or in the default one. */
   run:
     | ((fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike) => Promise<unknown>)
     | null;
-} = { run: null };
+  /** The value while the graph is being built. Throws `ValueError` where it cannot be had, saying what it was for. */
+  now: ((t: Tensor, what: string) => Tensor | NdArray) | null;
+} = { run: null, now: null };
 
 let nextId = 1;
 

@@ -7,7 +7,7 @@ import { lookupOp } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { specText } from "../core/tensor_spec.ts";
-import { currentGraph } from "../graph/graph.ts";
+import { currentGraph } from "../graph/current_graph.ts";
 import type { Operation } from "../graph/operation.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { add, mul, sub } from "../ops/pointwise/arithmetic.ts";

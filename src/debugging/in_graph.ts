@@ -3,7 +3,7 @@
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
-import { currentGraph } from "../graph/graph.ts";
+import { currentGraph } from "../graph/current_graph.ts";
 import type { Operation } from "../graph/operation.ts";
 
 /** Adds an operation to the graph that is being built; undefined where none is. */

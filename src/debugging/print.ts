@@ -10,7 +10,7 @@ import { isPlainObject } from "../core/nest.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { decodeString, encodeString } from "../core/text.ts";
-import { currentGraph } from "../graph/graph.ts";
+import { currentGraph } from "../graph/current_graph.ts";
 import type { Operation } from "../graph/operation.ts";
 import { toInput } from "../ops/input.ts";
 import { RaggedTensor } from "../ops/ragged/ragged_tensor.ts";

@@ -5,7 +5,7 @@ import { apply } from "../core/apply.ts";
 import { toNdArray } from "../core/convert.ts";
 import { lookupOp } from "../core/op.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { currentGraph } from "./graph.ts";
+import { currentGraph } from "./current_graph.ts";
 import type { Operation } from "./operation.ts";
 
 /**

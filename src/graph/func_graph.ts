@@ -8,7 +8,8 @@ import { ValueError } from "../core/errors.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { EffectOrder, effectsOf, isRead } from "./effect_order.ts";
-import { currentGraph, Graph } from "./graph.ts";
+import { currentGraph } from "./current_graph.ts";
+import { Graph } from "./graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
 /** A value from outside and the placeholder that stands for it. */

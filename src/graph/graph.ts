@@ -1,12 +1,7 @@
 /**
  * Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it turns `apply` into nodes.
  */
-import {
-  currentInterpreter,
-  type Interpreter,
-  type OpInput,
-  withInterpreter,
-} from "../core/apply.ts";
+import { type OpInput, withInterpreter } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
 import { castArray } from "../core/convert.ts";
 import { DTYPES } from "../core/dtype.ts";
@@ -17,6 +12,7 @@ import { currentScope, withScope } from "../core/scope_context.ts";
 import { LookupError, OpError, RuntimeError, ValueError } from "../core/errors.ts";
 import { type Resource, resourceOf } from "../core/graph_node.ts";
 import { Collections } from "./collections.ts";
+import type { GraphInterpreter } from "./current_graph.ts";
 import { GraphVariables } from "./graph_variables.ts";
 import { type GraphDefJson, type GraphDefOptions, toGraphDef } from "./graph_def/graph_def.ts";
 import { captureSite, constantValue, Operation, SymbolicTensor } from "./operation.ts";
@@ -387,16 +383,4 @@ export class Graph {
     if (!e.message.includes(where)) e.message += where;
     return e;
   }
-}
-
-/** The graph that ops go into now, or null in eager mode. */
-export function currentGraph(): Graph | null {
-  const i = currentInterpreter() as Partial<GraphInterpreter>;
-  return i.graph ?? null;
-}
-
-/** A graph as an interpreter of ops. */
-export interface GraphInterpreter extends Interpreter {
-  /** The graph. */
-  readonly graph: Graph;
 }

@@ -5,7 +5,7 @@ import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { currentGraph } from "./graph.ts";
+import { currentGraph } from "./current_graph.ts";
 import type { Operation } from "./operation.ts";
 
 /** What a group waits for; null is left out. */

@@ -2,7 +2,7 @@
  * Scope functions users call: names, control dependencies, colocation. In eager mode they just run the function.
  */
 import type { Tensor } from "../core/tensor.ts";
-import { currentGraph } from "./graph.ts";
+import { currentGraph } from "./current_graph.ts";
 import type { Operation } from "./operation.ts";
 
 /**

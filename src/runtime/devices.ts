@@ -2,7 +2,9 @@
  * The devices of this process: finding, naming, choosing.
  */
 import type { Device } from "../core/device.ts";
+import { registeredOps } from "../core/op.ts";
 import { CpuDevice } from "../devices/cpu/cpu_device.ts";
+import { loadFamilies } from "../devices/cpu/families.ts";
 import { openWebGpuDevice } from "../devices/webgpu/open.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
@@ -45,8 +47,8 @@ export function forgetPlans(): void {
   generation++;
 }
 
-/** Registers what forgets kernels of a lost device when the next one takes its place. */
-export function onDeviceReplaced(forget: () => void): void {
+/** Registers what forgets kernels that are of no use any more: those of a lost device, or loops where better ones have come. */
+export function onKernelsReplaced(forget: () => void): void {
   forgetters.push(forget);
 }
 
@@ -72,10 +74,19 @@ function adopt(found: WebGpuDevice | null): Device | null {
     found.tuner.timing = before.tuner.timing;
     found.tuner.remember(before.tuner.choices);
     if (chosen === before) chosen = found;
-    generation++;
-    for (const forget of forgetters) forget();
+    forgetKernels();
   }
   return found;
+}
+
+function forgetKernels(): void {
+  generation++;
+  for (const forget of forgetters) forget();
+}
+
+/** Brings the kernels of the CPU that the loaded ops need. */
+async function loadKernels(): Promise<void> {
+  if (await loadFamilies(registeredOps().map(({ meaning }) => meaning))) forgetKernels();
 }
 
 /**
@@ -91,7 +102,7 @@ function adopt(found: WebGpuDevice | null): Device | null {
  * ```
  */
 export async function ready(): Promise<void> {
-  const found = await probe();
+  const [found] = await Promise.all([probe(), loadKernels()]);
   if (chosen) return;
   const wish = environment("WEFT_DEVICE");
   if (wish !== undefined && wish !== "cpu" && wish !== "webgpu") {
@@ -107,13 +118,14 @@ export async function ready(): Promise<void> {
 /** Makes `"webgpu"` or `"cpu"` the default device. False where it cannot be had. Rejects with `ValueError` for another name. */
 export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   if (name === "cpu") {
+    await loadKernels();
     chosen = cpu;
     return true;
   }
   if (name !== "webgpu") {
     throw new ValueError(`Cannot use the backend "${name}": there are "webgpu" and "cpu"`);
   }
-  const found = await probe();
+  const [found] = await Promise.all([probe(), loadKernels()]);
   if (!found) return false;
   chosen = found;
   return true;

@@ -14,7 +14,7 @@ import { Tensor } from "../core/tensor.ts";
 import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
 import { scriptSeeds } from "../ops/random/state.ts";
-import { currentGraph } from "../graph/graph.ts";
+import { currentGraph } from "../graph/current_graph.ts";
 import type { Script } from "./script.ts";
 import { packOutputs } from "./tout.ts";
 

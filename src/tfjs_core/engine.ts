@@ -7,12 +7,8 @@ import { newTensorId, Tensor, type TensorLike } from "../core/tensor.ts";
 import { customGrad } from "../autodiff/custom_grad.ts";
 import { valueAndGrads } from "../autodiff/grad_functions.ts";
 import { memory, type MemoryInfo } from "../runtime/eager/memory.ts";
-import {
-  disposeVariables,
-  eagerVariables,
-  type Variable,
-  variable,
-} from "../runtime/variables/variable.ts";
+import { disposeVariables, eagerVariables } from "../runtime/variables/known_variables.ts";
+import { type Variable, variable } from "../runtime/variables/variable.ts";
 import type { KernelBackend } from "./backend.ts";
 import * as backends from "./backends.ts";
 import { tensor } from "./creation.ts";

@@ -14,7 +14,8 @@ import { cast } from "../ops/array/cast.ts";
 import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { device } from "../runtime/devices.ts";
 import { dispose, tidy } from "../runtime/eager/tensor.ts";
-import { Variable, variable, variableByName } from "../runtime/variables/variable.ts";
+import { variableByName } from "../runtime/variables/known_variables.ts";
+import { Variable, variable } from "../runtime/variables/variable.ts";
 import type { VariableState } from "../runtime/variables/variable_state.ts";
 import {
   type Arithmetic,

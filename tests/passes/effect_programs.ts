@@ -4,7 +4,7 @@
  */
 import * as tf from "@weft/weft";
 import { lookupOp } from "../../src/core/op.ts";
-import { currentGraph } from "../../src/graph/graph.ts";
+import { currentGraph } from "../../src/graph/current_graph.ts";
 
 /** A program. */
 export interface Program {

@@ -4,29 +4,19 @@
 import type { MeaningOf, RowProgram } from "../../core/meaning.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
 import { argument, type Expr } from "../../core/scalar/expr.ts";
-import { prepareConv, prepareInputGradient } from "./conv/conv.ts";
-import { prepareFilterGradient } from "./conv/conv_filter.ts";
 import { prepareCopy } from "./copy/copy.ts";
 import { prepareCount } from "./copy/count.ts";
 import { prepareFill } from "./copy/fill.ts";
 import { prepareGather, prepareScatter } from "./copy/indexed_rows.ts";
 import { prepareExchange } from "./copy/join.ts";
 import { prepareOneHot } from "./copy/one_hot.ts";
-import {
-  prepareDepthwise,
-  prepareDepthwiseFilterGradient,
-  prepareDepthwiseInputGradient,
-} from "./depthwise/depthwise.ts";
 import type { Engine } from "./engine.ts";
+import { families } from "./families.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
-import { epilogueFor, type SumsPrepare } from "./gemm/epilogue.ts";
+import { epilogueFor } from "./gemm/epilogue.ts";
 import { prepareMatMul } from "./gemm/gemm.ts";
-import { prepareCrop } from "./image/crop.ts";
-import { prepareBilinear, prepareNearest } from "./image/resize.ts";
-import { prepareRotation, prepareTransform } from "./image/warp.ts";
 import { preparePointwise } from "./pointwise/pointwise.ts";
 import { prepareMembers, prepareSum } from "./pointwise/pointwise_groups.ts";
-import { preparePool } from "./pool/pool.ts";
 import { prepareMultinomial } from "./random/multinomial.ts";
 import { prepareArgReduction } from "./reduce/arg_reduce.ts";
 import { prepareReduction } from "./reduce/reduce.ts";
@@ -56,29 +46,6 @@ const ROWS: Readonly<Record<RowProgram, FastPrepare>> = {
   windowResponse: prepareResponse,
   topK: prepareTopK,
   multinomial: prepareMultinomial,
-};
-
-const SAMPLES: Readonly<Record<MeaningOf<"sample">["how"], FastPrepare>> = {
-  bilinear: prepareBilinear,
-  nearest: prepareNearest,
-  crop: prepareCrop,
-  transform: prepareTransform,
-  rotation: prepareRotation,
-};
-
-type Product = MeaningOf<"product">;
-const PRODUCTS: Readonly<Record<Product["of"], Partial<Record<Product["gives"], SumsPrepare>>>> = {
-  matrices: { result: prepareMatMul },
-  windows: {
-    "result": prepareConv,
-    "input gradient": prepareInputGradient,
-    "filter gradient": prepareFilterGradient,
-  },
-  channels: {
-    "result": prepareDepthwise,
-    "input gradient": prepareDepthwiseInputGradient,
-    "filter gradient": prepareDepthwiseFilterGradient,
-  },
 };
 
 /** The vector kernel for a problem, or null. */
@@ -111,7 +78,7 @@ export function prepareFast(engine: Engine, { meaning }: OpDef, problem: Problem
     case "mark":
       return prepareOneHot(engine, problem);
     case "sample":
-      return SAMPLES[meaning.how](engine, problem);
+      return families.images?.[meaning.how](engine, problem) ?? null;
     case "reduce":
       return prepareReduction(engine, problem, meaning.op);
     case "arg reduce":
@@ -121,7 +88,7 @@ export function prepareFast(engine: Engine, { meaning }: OpDef, problem: Problem
     case "rows":
       return ROWS[meaning.program](engine, problem);
     case "window":
-      return preparePool(engine, problem, meaning);
+      return families.windows?.pool(engine, problem, meaning) ?? null;
     case "product":
       return prepareProduct(engine, problem, meaning);
     default:
@@ -132,10 +99,11 @@ export function prepareFast(engine: Engine, { meaning }: OpDef, problem: Problem
 function prepareProduct(
   engine: Engine,
   problem: Problem,
-  { of, gives, asFused }: Product,
+  { of, gives, asFused }: MeaningOf<"product">,
 ): FastRun | null {
   const own = asFused ? asFused(problem) : problem;
   const epilogue = own && epilogueFor(own);
   if (own === null || epilogue === null) return null;
-  return PRODUCTS[of][gives]?.(engine, own, epilogue) ?? null;
+  if (of === "matrices") return gives === "result" ? prepareMatMul(engine, own, epilogue) : null;
+  return families.windows?.[of][gives](engine, own, epilogue) ?? null;
 }

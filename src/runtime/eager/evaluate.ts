@@ -1,7 +1,7 @@
 /**
  * Computes a symbolic tensor while its graph is being built: initial values of variables.
  */
-import type { Tensor } from "../../core/tensor.ts";
+import { evaluator, type Tensor } from "../../core/tensor.ts";
 import { OpError, ValueError } from "../../core/errors.ts";
 import { buildIr } from "../../graph/ir.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
@@ -12,7 +12,7 @@ import { RunContext } from "../session/run_context.ts";
 import { EagerTensor } from "./tensor.ts";
 
 /** The value of `t` now. Throws `ValueError` where it depends on a placeholder or on something that must be awaited. */
-export function evaluateNow(t: Tensor, what: string): RunValue {
+function evaluateNow(t: Tensor, what: string): RunValue {
   const fail = (why: string): ValueError => new ValueError(`Cannot ${what} with ${t}: ${why}`);
   const plan = makePlan(buildIr({ fetches: [t as SymbolicTensor], targets: [], feeds: [] }));
   let out: RunValue[] | Promise<RunValue[]>;
@@ -28,3 +28,5 @@ export function evaluateNow(t: Tensor, what: string): RunValue {
   }
   return out[0];
 }
+
+evaluator.now = evaluateNow;

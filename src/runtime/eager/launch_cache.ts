@@ -10,7 +10,7 @@ import type { DType } from "../../core/dtype.ts";
 import { isConcrete, type Shape } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import { onDeviceReplaced } from "../devices.ts";
+import { onKernelsReplaced } from "../devices.ts";
 import { type Launch, prepareLaunch } from "./launch.ts";
 import { specId } from "./spec_id.ts";
 import { EagerTensor } from "./tensor.ts";
@@ -42,7 +42,7 @@ const launches = new Map<string, Launch>();
 export const lookups = { byText: 0 };
 const MOST_LAUNCHES = 8192;
 
-onDeviceReplaced(() => {
+onKernelsReplaced(() => {
   recent.length = 0;
   launches.clear();
 });

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from "../../core/errors.ts";
 import { lookupOp, type OpDef } from "../../core/op.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
-import { currentGraph } from "../../graph/graph.ts";
+import { currentGraph } from "../../graph/current_graph.ts";
 import type { Operation } from "../../graph/operation.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { IndexedSlices } from "../../ops/array/indexed_slices.ts";

@@ -4,12 +4,18 @@
 import { apply, apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import type { Attrs } from "../../core/op.ts";
 import { currentScope } from "../../core/scope_context.ts";
-import { asDType, type DType, isTrainable } from "../../core/dtype.ts";
+import { asDType, type DType } from "../../core/dtype.ts";
 import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "../../core/ranks.ts";
 import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
-import { newTensorId, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
+import {
+  evaluator,
+  newTensorId,
+  Tensor,
+  type TensorLike,
+  variableMaker,
+} from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import {
   AssignAddVariableOp,
@@ -20,29 +26,20 @@ import {
 import type { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { castInput, toInput } from "../../ops/input.ts";
 import { AssignedVariable } from "../../graph/assigned_variable.ts";
-import { FuncGraph } from "../../graph/func_graph.ts";
-import { currentGraph, type Graph } from "../../graph/graph.ts";
+import { currentGraph, isFuncGraph } from "../../graph/current_graph.ts";
+import type { Graph } from "../../graph/graph.ts";
 import type { VariableNode } from "../../graph/graph_variables.ts";
 import type { Operation } from "../../graph/operation.ts";
-import { evaluateNow } from "../eager/evaluate.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { constantTensor } from "../eager/eager.ts";
 import { isThisProcess, parseDevice, scopeDevice } from "../devices.ts";
 import { currentReads } from "../eager/read_ahead.ts";
 import { VariableState } from "./variable_state.ts";
+import { GLOBAL_VARIABLES, named, TRAINABLE_VARIABLES } from "./known_variables.ts";
 import "./run_variable_ops.ts";
 import { scatter } from "./scatter_rows.ts";
 
-/** The collection of a graph's variables. Names of collections are TensorFlow's. */
-export const GLOBAL_VARIABLES = "variables";
-/** The collection of those that optimizers train. */
-export const TRAINABLE_VARIABLES = "trainable_variables";
-/** The collection of those that are not saved. */
-export const LOCAL_VARIABLES = "local_variables";
-
 let variableCount = 0;
-/** Variables not disposed, by name. */
-const named = new Map<string, Variable>();
 
 /**
  * A tensor that can be assigned. Make one with `tf.variable`.
@@ -181,7 +178,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     const graph = currentGraph()!;
     const assigned = new AssignedVariable(graph.addOp(def, inputs, attrs));
     // Who fetches it from a finalized graph wants it to be there; a function's results are reads at its end.
-    if (!(graph instanceof FuncGraph)) assigned.readValue();
+    if (!isFuncGraph(graph)) assigned.readValue();
     return assigned;
   }
 
@@ -258,7 +255,7 @@ export function variable<R extends Rank = Rank>(
   dtype?: DType,
 ): Variable<R> {
   const graph = currentGraph();
-  if (graph !== null && !(graph instanceof FuncGraph)) {
+  if (graph !== null && !isFuncGraph(graph)) {
     return graphVariable(graph, initialValue, { trainable, name, dtype });
   }
   const wanted = dtype === undefined ? undefined : asDType(dtype);
@@ -275,8 +272,10 @@ export function variable<R extends Rank = Rank>(
     if (cast instanceof EagerTensor) {
       return new EagerTensor(cast.dtype, cast.staticShape, cast.storage.retain());
     }
-    const literal = cast instanceof Tensor ? evaluateNow(cast, "initialise a variable") : cast;
-    return literal instanceof EagerTensor ? literal : constantTensor(literal, scopeDevice());
+    const literal = cast instanceof Tensor ? evaluator.now!(cast, "initialise a variable") : cast;
+    return literal instanceof NdArray
+      ? constantTensor(literal, scopeDevice())
+      : literal as EagerTensor;
   });
   const made = new Variable(
     new VariableState(value, {
@@ -374,45 +373,4 @@ function defaultName(): string {
     variableCount++;
     if (!named.has(name)) return name;
   }
-}
-
-/** The variables that belong to the graph being built, functions in it included. */
-function ownVariables(): Variable[] {
-  let graph = currentGraph();
-  while (graph instanceof FuncGraph) graph = graph.outer;
-  if (graph === null) return [];
-  const lists = [GLOBAL_VARIABLES, LOCAL_VARIABLES].map((c) => graph.getCollection(c));
-  return [...new Set(lists.flat())] as Variable[];
-}
-
-/** The variable of this name in the graph being built, else the eager one that was not disposed, or undefined. */
-export function variableByName(name: string): Variable | undefined {
-  return ownVariables().find((v) => v.name === name) ?? named.get(name);
-}
-
-/** The variables of eager code that were not disposed. */
-export function eagerVariables(): Variable[] {
-  return [...named.values()];
-}
-
-/** The resources of the variables that can be trained. */
-export function trainableResources(): VariableState[] {
-  return [...named.values(), ...ownVariables()]
-    .filter((v) => v.trainable && isTrainable(v.dtype)).map((v) => v.resource);
-}
-
-/**
- * Disposes every variable. Follows TensorFlow.js `disposeVariables`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assert } from "@std/assert";
- * const v = tf.variable(1);
- * tf.disposeVariables();
- * assert(v.isDisposed);
- * ```
- */
-export function disposeVariables(): void {
-  for (const v of [...named.values()]) v.dispose();
 }

@@ -1,0 +1,8 @@
+/**
+ * Has all families of kernels from the start.
+ */
+import { bringFamilies } from "./families.ts";
+import { IMAGES } from "./images.ts";
+import { WINDOWS } from "./windows.ts";
+
+bringFamilies({ images: IMAGES, windows: WINDOWS });

@@ -1,0 +1,17 @@
+/**
+ * The kernels that sample images.
+ */
+import type { MeaningOf } from "../../core/meaning.ts";
+import type { FastPrepare } from "./fast.ts";
+import { prepareCrop } from "./image/crop.ts";
+import { prepareBilinear, prepareNearest } from "./image/resize.ts";
+import { prepareRotation, prepareTransform } from "./image/warp.ts";
+
+/** By how images are sampled. */
+export const IMAGES: Readonly<Record<MeaningOf<"sample">["how"], FastPrepare>> = {
+  bilinear: prepareBilinear,
+  nearest: prepareNearest,
+  crop: prepareCrop,
+  transform: prepareTransform,
+  rotation: prepareRotation,
+};

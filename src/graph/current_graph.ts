@@ -1,0 +1,22 @@
+/**
+ * The graph being built, if any. Eager code asks for it and loads no graph.
+ */
+import { currentInterpreter, type Interpreter } from "../core/apply.ts";
+import type { FuncGraph } from "./func_graph.ts";
+import type { Graph } from "./graph.ts";
+
+/** A graph as an interpreter of ops. */
+export interface GraphInterpreter extends Interpreter {
+  /** The graph. */
+  readonly graph: Graph;
+}
+
+/** The graph that ops go into now, or null in eager mode. */
+export function currentGraph(): Graph | null {
+  return (currentInterpreter() as Partial<GraphInterpreter>).graph ?? null;
+}
+
+/** True for the body of a function. */
+export function isFuncGraph(graph: Graph): graph is FuncGraph {
+  return (graph as Partial<FuncGraph>).captures !== undefined;
+}

@@ -1,0 +1,14 @@
+/**
+ * Connects the parts that eager code needs: what runs ops, and the memory of tapes.
+ */
+import { setTapeMemory } from "../autodiff/step_recorder.ts";
+import { installEager } from "./eager/eager.ts";
+import { EagerTensor, tidy } from "./eager/tensor.ts";
+import { trainableResources } from "./variables/known_variables.ts";
+
+installEager();
+setTapeMemory({
+  hold: (t) => (t instanceof EagerTensor ? t.hold() : t),
+  tidy,
+  trainable: trainableResources,
+});

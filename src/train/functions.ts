@@ -1,0 +1,192 @@
+/**
+ * Functions that make optimizers.
+ */
+import {
+  AdadeltaOptimizer,
+  AdagradOptimizer,
+  AdamaxOptimizer,
+  AdamOptimizer,
+  AdamWOptimizer,
+  MomentumOptimizer,
+  RMSPropOptimizer,
+  SGDOptimizer,
+} from "./optimizers.ts";
+
+/**
+ * Plain gradient descent; of a table of which rows were gathered only those rows are touched. TensorFlow op `ResourceApplyGradientDescent`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using w = tf.variable([1, 2]);
+ * tf.train.sgd(0.5).minimize(() => tf.sum(tf.mul(w, w)));
+ * assertEquals(w.arraySync(), [0, 0]);
+ * ```
+ */
+export function sgd(learningRate: number): SGDOptimizer {
+  return new SGDOptimizer(learningRate);
+}
+
+/**
+ * Gradient descent with momentum, plain or Nesterov's. TensorFlow op `ResourceApplyMomentum`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using w = tf.variable(4);
+ * using optimizer = tf.train.momentum(0.25, 0.5);
+ * optimizer.minimize(() => tf.mul(w, w));
+ * optimizer.minimize(() => tf.mul(w, w));
+ * assertEquals(w.item(), 0);
+ * ```
+ */
+export function momentum(
+  learningRate: number,
+  momentum: number,
+  useNesterov = false,
+): MomentumOptimizer {
+  return new MomentumOptimizer(learningRate, momentum, useNesterov);
+}
+
+/**
+ * RMSProp. `epsilon` is 1e-7 where it is null; `centered` uses the variance. TensorFlow ops `ResourceApplyRMSProp` and
+ * `ResourceApplyCenteredRMSProp`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.rmsprop(0.1);
+ * optimizer.minimize(() => tf.mul(w, w));
+ * assert(Math.abs(w.item() - (1 - 0.1 / Math.sqrt(0.1))) < 1e-6);
+ * ```
+ */
+export function rmsprop(
+  learningRate: number,
+  decay = 0.9,
+  momentum = 0,
+  epsilon: number | null = null,
+  centered = false,
+): RMSPropOptimizer {
+  return new RMSPropOptimizer(learningRate, decay, momentum, epsilon, centered);
+}
+
+/**
+ * Adagrad; of a table of which rows were gathered only those rows and their sums are touched. TensorFlow op `ResourceApplyAdagrad`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.adagrad(0.1, 0);
+ * optimizer.minimize(() => tf.mul(w, w));
+ * assert(Math.abs(w.item() - 0.9) < 1e-6);
+ * ```
+ */
+export function adagrad(learningRate: number, initialAccumulatorValue = 0.1): AdagradOptimizer {
+  return new AdagradOptimizer(learningRate, initialAccumulatorValue);
+}
+
+/**
+ * Adadelta. `epsilon` is 1e-7 where it is null. TensorFlow op `ResourceApplyAdadelta`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.adadelta(1);
+ * optimizer.minimize(() => tf.mul(w, w));
+ * assert(w.item() < 1);
+ * ```
+ */
+export function adadelta(
+  learningRate = 0.001,
+  rho = 0.95,
+  epsilon: number | null = null,
+): AdadeltaOptimizer {
+  return new AdadeltaOptimizer(learningRate, rho, epsilon);
+}
+
+/**
+ * Adam. `epsilon` is 1e-7 where it is null. TensorFlow op `ResourceApplyAdam`, with the epsilon after the correction.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.adam(0.1);
+ * optimizer.minimize(() => tf.mul(w, w));
+ * assert(Math.abs(w.item() - 0.9) < 1e-6);
+ * ```
+ */
+export function adam(
+  learningRate = 0.001,
+  beta1 = 0.9,
+  beta2 = 0.999,
+  epsilon: number | null = null,
+): AdamOptimizer {
+  return new AdamOptimizer(learningRate, beta1, beta2, epsilon);
+}
+
+/**
+ * AdaMax. `epsilon` is 1e-7 where it is null. TensorFlow op `ResourceApplyAdaMax`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.adamax(0.1);
+ * optimizer.minimize(() => tf.mul(w, w));
+ * assert(Math.abs(w.item() - 0.9) < 1e-6);
+ * ```
+ */
+export function adamax(
+  learningRate = 0.002,
+  beta1 = 0.9,
+  beta2 = 0.999,
+  epsilon: number | null = null,
+  decay = 0,
+): AdamaxOptimizer {
+  return new AdamaxOptimizer(learningRate, beta1, beta2, epsilon, decay);
+}
+
+/**
+ * AdamW: Adam with decoupled weight decay, as Keras's `AdamW`. `epsilon` is 1e-7 where it is null.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * using optimizer = tf.train.adamw(0.1, 0.5);
+ * optimizer.minimize(() => tf.mul(w, w));
+ * assert(Math.abs(w.item() - (0.95 - 0.1)) < 1e-5);
+ * ```
+ */
+export function adamw(
+  learningRate = 0.001,
+  weightDecay = 0.004,
+  beta1 = 0.9,
+  beta2 = 0.999,
+  epsilon: number | null = null,
+): AdamWOptimizer {
+  return new AdamWOptimizer(learningRate, weightDecay, beta1, beta2, epsilon);
+}
+
+export {
+  AdadeltaOptimizer,
+  AdagradOptimizer,
+  AdamaxOptimizer,
+  AdamOptimizer,
+  AdamWOptimizer,
+  MomentumOptimizer,
+  RMSPropOptimizer,
+  SGDOptimizer,
+};
