@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { capture } from "../tools/command.ts";
-import { installPackage, PAGES, weigh, type Weight } from "../tools/weigh.ts";
+import { installPackage, PAGES, weigh, type Weight } from "../tools/package/weigh.ts";
 import { HAS_WEBGPU } from "./devices.ts";
 
 /** KiB, compressed, that a page may begin with, and that a page on a GPU may load in all. */

@@ -12,7 +12,7 @@
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { capture, run } from "./command.ts";
 import { type Config, enterRoot, read, readConfig, ROOT } from "./files.ts";
-import { moduleTree, placeOf, TREE, withSideEffects } from "./module_tree.ts";
+import { moduleTree, placeOf, TREE, withSideEffects } from "./package/module_tree.ts";
 import { SUBPATHS } from "./tfjs_core.ts";
 
 /** Where `deno task build` puts the package. */

@@ -26,6 +26,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "devices/": "Devices",
   "display/": "Looking in",
   "distribute/": "Data",
+  "eager/": "Ops",
   "graph/": "Graphs",
   "graph_model/": "Models and files",
   "image/": "Models and files",

@@ -3,7 +3,8 @@
     deno run -A tests/portable/write_cases.ts > cases.jsonl && python tests/portable/ask_tensorflow.py cases.jsonl
 
 Writes tensorflow.json: for each op in parts and each program how many graphs there are, and how far from Weft's the numbers are at
-most, relative to one plus the largest of a result. Fails where that is more than 3e-6.
+most, relative to one plus the largest of a result. Fails where that is more than 3e-6. Writes the names of all ops of TensorFlow to
+tensorflow_ops.json.
 """
 
 import json
@@ -18,9 +19,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from google.protobuf import json_format  # noqa: E402
+from tensorflow.core.framework import op_def_pb2  # noqa: E402
+from tensorflow.python.client import pywrap_tf_session as c_api  # noqa: E402
 
 NEAR = 3e-6
 TABLE = pathlib.Path(__file__).parent / "tensorflow.json"
+NAMES = TABLE.with_name("tensorflow_ops.json")
 
 
 def array(a):
@@ -58,7 +62,13 @@ def ask(case):
     return max(distance(np.asarray(f), array(w)) for f, w in zip(found, case["values"]))
 
 
+def op_names():
+    ops = op_def_pb2.OpList.FromString(c_api.TF_GetBuffer(c_api.TF_GetAllOpList()))
+    return sorted(o.name for o in ops.op if not o.name.startswith("_"))
+
+
 def main(path):
+    NAMES.write_text(json.dumps(op_names(), indent=2) + "\n")
     table, wrong = {}, []
     for line in open(path):
         case = json.loads(line)

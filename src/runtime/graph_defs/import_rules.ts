@@ -156,10 +156,10 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
   ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
 ]);
 
-/** How a node is written in ours; undefined where it stands as it is. */
+/** How a node is written in ours; undefined where it stands as it is, as it does once the op is one of ours. */
 export function importRule(op: string, node: ImportedNode): ImportRule | undefined {
   if (op === "Conv2D" && groupsOf(node) > 1) return groupedConv;
-  return IMPORT_RULES.get(op);
+  return lookupOp(op) === undefined ? IMPORT_RULES.get(op) : undefined;
 }
 
 /** Names of the outputs of ops that have several and rules, as bodies of functions tell them. */

@@ -2,14 +2,14 @@
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
-import { kernelTrace } from "../../../src/core/device.ts";
-import { lookupOp } from "../../../src/core/op.ts";
+import { kernelTrace } from "../../src/core/device.ts";
+import { lookupOp } from "../../src/core/op.ts";
 import {
   bringFamilies,
   type Families,
   families,
   loadFamilies,
-} from "../../../src/devices/cpu/families.ts";
+} from "../../src/devices/cpu/families.ts";
 
 /** Runs `fn` as where no family has been loaded. */
 async function withoutFamilies(fn: () => Promise<void>): Promise<void> {

@@ -8,8 +8,8 @@
 import { build, stop } from "esbuild";
 import { parseArgs } from "node:util";
 import { brotliCompressSync } from "node:zlib";
-import { buildPackage } from "./build.ts";
-import { enterRoot } from "./files.ts";
+import { buildPackage } from "../build.ts";
+import { enterRoot } from "../files.ts";
 
 const TRAIN = (device: string) => `
   await tf.setBackend("${device}");

@@ -7,8 +7,8 @@
 
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { dirname, join } from "node:path/posix";
-import { read } from "./files.ts";
-import { TARGET as ALL_MODULES } from "./modules.ts";
+import { read } from "../files.ts";
+import { TARGET as ALL_MODULES } from "../modules.ts";
 
 /** The folder of the modules in the package. */
 export const TREE = "modules";
