@@ -25,8 +25,8 @@ import { conjugate, div, mul } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { othersProduct } from "./scan.ts";
 
-/** Axes a reduction takes: one, several, or all where none is given. A tensor of axes works too. */
-export type Axes = number | readonly number[] | null | undefined | Tensor;
+/** Axes a reduction takes: one, several, or all where none is given. A tensor or an array of axes works too. */
+export type Axes = number | readonly number[] | null | undefined | Tensor | NdArray;
 
 /** Shape after reducing; unknown where the axes are not known. */
 export function reducedShape(
@@ -42,7 +42,7 @@ export function reducedShape(
 
 /** The host input for the axes of a reduction of `x`. Throws `ValueError` for an axis out of range. */
 export function axesInput(x: OpInput, axis: Axes): OpInput {
-  if (axis instanceof Tensor) return axis;
+  if (axis instanceof Tensor || axis instanceof NdArray) return axis;
   const known = shapeOfInput(x);
   if (known !== null) {
     if (axis === null || axis === undefined) return allAxes(known.length);
