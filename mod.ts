@@ -237,13 +237,13 @@ export type { Quantization } from "./src/graph_model/mod.ts";
 export type { GradientsOptions } from "./src/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/autodiff/tape.ts";
 export type { Application, Interpreter, OpInput } from "./src/core/apply.ts";
+export type { ChainedBuffer, ChainedOps } from "./src/core/chained/chained_ops.ts";
 export type {
-  ChainedBuffer,
-  ChainedOps,
   ChainedPadding,
   ChainedPerAxis,
   ChainedRounding,
-} from "./src/core/chained_ops.ts";
+  ChainedWindows,
+} from "./src/core/chained/chained_windows.ts";
 export type { ArrayLikeObject, ArrayLikeValue } from "./src/core/convert.ts";
 export type {
   BufferRead,

@@ -3,13 +3,12 @@ import { assertEquals, assertThrows } from "@std/assert";
 import {
   ATTENTION_STREAMING,
   COPY_MAP,
-  DEPTHWISE_TILE,
-  type DepthwiseTile,
   MATMUL_REGISTER,
   MATMUL_TILED,
   type Shader,
   type ShaderText,
 } from "../src/shaders_generated.ts";
+import { DEPTHWISE_TILE, type DepthwiseTile } from "../src/kernels/window_shaders_generated.ts";
 import { makeProgram } from "../src/core/dispatch.ts";
 import { generate } from "../tools/shaders.ts";
 

@@ -9,7 +9,7 @@ import type { ModuleGraph } from "./module_graph.ts";
 
 /** Files that import everything, so that a way through them says nothing. */
 const HUBS = [
-  ...["mod.ts", "src/modules_generated.ts", "src/kernels/gpu.ts"],
+  ...["mod.ts", "src/modules_generated.ts", "src/kernels/gpu.ts", "src/kernels/gpu_windows.ts"],
   ...["src/ops/functions.ts", "src/eager/mod.ts"],
 ];
 

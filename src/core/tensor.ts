@@ -10,7 +10,7 @@ import type { Spec } from "./tensor_spec.ts";
 import type { TensorGpuData } from "./gpu_data.ts";
 import type { GraphNode } from "./graph_node.ts";
 import type { Application } from "./apply.ts";
-import type { ChainedOps } from "./chained_ops.ts";
+import type { ChainedOps } from "./chained/chained_ops.ts";
 import { OperatorNotAllowedInGraphError, RuntimeError, ValueError } from "./errors.ts";
 
 /** A tensor, or anything that can become one. */

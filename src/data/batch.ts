@@ -2,16 +2,15 @@
  * Stages that put consecutive elements under a new leading axis.
  */
 import { CompositeSpec, leafSpecs } from "../core/composite.ts";
-import { packAs, structureText } from "../core/nest.ts";
-import { encodeString } from "../core/text.ts";
-import { type DType, DTYPES, type HostData, isBigInt } from "../core/dtype.ts";
-import { DataLossError, InvalidArgumentError, ValueError } from "../core/errors.ts";
-import { type ElementValue, NdArray, setElement } from "../core/nd_array.ts";
+import { packAs } from "../core/nest.ts";
+import { ValueError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
-import { type PartialShape, sameShape, shapeText, sizeOf, stridesOf } from "../core/shape.ts";
-import { TensorSpec } from "../core/tensor_spec.ts";
+import { sizeOf } from "../core/shape.ts";
+import type { TensorSpec } from "../core/tensor_spec.ts";
 import { RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
-import { type Element, type ElementType, leavesIn, putAt, stackRows } from "./element.ts";
+import { type Element, putAt, stackRows } from "./element.ts";
+import { padding } from "./parts/padding.ts";
 import type { Settings } from "./settings.ts";
 import {
   checkCount,
@@ -46,7 +45,8 @@ const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>("paddedBatch", {
   paddingValues: true,
 });
 
-type Join = (rows: readonly NdArray[], component: number) => NdArray;
+/** What joins rows of a component. */
+export type Join = (rows: readonly NdArray[], component: number) => NdArray;
 
 /** The elements of a batch joined, component by component, or why they cannot be. */
 export function joinRows(rows: readonly Element[], components: number, join: Join): Outcome {
@@ -140,179 +140,6 @@ export function paddedBatchSource(input: Source, n: number, options: PaddedBatch
       ...{ batchSize, dropRemainder, shapes, values },
     }),
   });
-}
-
-/** How elements of a type are padded. */
-export interface Padding {
-  /** The specs that they have in a batch. */
-  readonly specs: readonly TensorSpec[];
-  /** What joins them. */
-  readonly join: Join;
-  /** The shape and the value that each component is padded to and with. */
-  readonly shapes: readonly (readonly (number | null)[])[];
-  readonly values: readonly NdArray[];
-}
-
-/** How elements of a type are padded: the specs that they have in a batch, and what joins them. Throws `ValueError` for shapes that hold none. */
-export function padding(
-  { specs, structure }: ElementType,
-  options: PaddedBatchOptions,
-): Padding {
-  const shapes = options.paddedShapes === undefined
-    ? specs.map(({ shape }) => shape)
-    : componentsOf(options.paddedShapes, structure, "paddedShapes") as PartialShape[];
-  const padded = specs.map((spec, i): TensorSpec => {
-    const shape = shapes[i];
-    if (shape === null) {
-      throw new ValueError(
-        `Cannot pad component ${i} of unknown rank: pass paddedShapes, or declare the shape in the stage before`,
-      );
-    }
-    const rank = spec.shape?.length ?? shape.length;
-    if (rank !== shape.length) {
-      throw new ValueError(
-        `The padded shape ${
-          shapeText(shape)
-        } is not compatible with the corresponding input component shape ${shapeText(spec.shape)}.`,
-      );
-    }
-    const dims = shape.map((d) => (d === null || d < 0 ? null : d));
-    spec.shape?.forEach((d, k) => {
-      if (d !== null && dims[k] !== null && d > dims[k]) {
-        throw new ValueError(
-          `The padded shape ${
-            shapeText(dims)
-          } is not compatible with the corresponding input component shape ${
-            shapeText(spec.shape)
-          }.`,
-        );
-      }
-    });
-    return TensorSpec(dims, spec.dtype);
-  });
-  const values = paddingValues(options.paddingValues, padded, structure);
-  // A dimension that is left open and known to be equal in all elements stays known.
-  const known = padded.map((spec, i) =>
-    TensorSpec(openDims(spec.shape!, specs[i].shape), spec.dtype)
-  );
-  return {
-    specs: known,
-    shapes: padded.map(({ shape }) => shape!),
-    values: padded.map(({ dtype }, i) => {
-      const value = NdArray.zeros(dtype, []);
-      setElement(value, 0, values[i]);
-      return value;
-    }),
-    join: (rows, c) => padRows(rows, padded[c].shape!, values[c], c),
-  };
-}
-
-function openDims(wanted: NonNullable<PartialShape>, given: PartialShape): PartialShape {
-  return given === null ? wanted : wanted.map((d, k) => d ?? given[k]);
-}
-
-function componentsOf(nest: unknown, structure: unknown, what: string): unknown[] {
-  const leaves = leavesIn(structure, nest);
-  if (leaves === null) {
-    throw new TypeError(
-      `Cannot use ${what}: it must have the structure of the elements, ${
-        structureText(structure)
-      }, received ${structureText(nest)}`,
-    );
-  }
-  return leaves;
-}
-
-function paddingValues(
-  given: unknown,
-  specs: readonly TensorSpec[],
-  structure: unknown,
-): ElementValue[] {
-  const single = ["number", "bigint", "boolean", "string", "undefined"].includes(typeof given);
-  const leaves = single ? specs.map(() => given) : componentsOf(given, structure, "paddingValues");
-  return specs.map(({ dtype }, i) => paddingValue(leaves[i], dtype));
-}
-
-function paddingValue(value: unknown, dtype: DType): ElementValue {
-  const { kind } = DTYPES[dtype];
-  if (value === undefined || value === null) {
-    return kind === "string"
-      ? new Uint8Array()
-      : kind === "complex"
-      ? [0, 0]
-      : kind === "bool"
-      ? false
-      : isBigInt(dtype)
-      ? 0n
-      : 0;
-  }
-  const isText = typeof value === "string" || value instanceof Uint8Array;
-  if (isText !== (kind === "string")) {
-    throw new TypeError(
-      `Mismatched type between padding value ${
-        String(value)
-      } and input dataset's component of ${dtype}`,
-    );
-  }
-  if (isText) return encodeString(value);
-  return isBigInt(dtype) ? BigInt(value as number) : value as ElementValue;
-}
-
-function padRows(
-  rows: readonly NdArray[],
-  wanted: NonNullable<PartialShape>,
-  value: ElementValue,
-  component: number,
-): NdArray {
-  for (const row of rows) checkRow(row, wanted, component);
-  const shape = wanted.map((d, k) => d ?? Math.max(...rows.map((row) => row.shape[k])));
-  if (rows.every((row) => sameShape(row.shape, shape))) return stackRows(rows, component);
-  const out = NdArray.zeros(rows[0].dtype, [rows.length, ...shape]);
-  if (!isZero(value)) {
-    for (let i = 0; i < out.size; i++) setElement(out, i, value);
-  }
-  const strides = stridesOf(out.shape).map((s) => s * DTYPES[out.dtype].slots);
-  rows.forEach((row, i) => copyCorner(row, out.data, i * strides[0], strides.slice(1)));
-  return out;
-}
-
-function isZero(value: ElementValue): boolean {
-  return Array.isArray(value)
-    ? value.every((v) => v === 0)
-    : Object.is(value, 0) || value === 0n || value === false;
-}
-
-function checkRow({ shape }: NdArray, wanted: NonNullable<PartialShape>, component: number): void {
-  if (shape.length !== wanted.length) {
-    throw new InvalidArgumentError(
-      `All elements in a batch must have the same rank as the padded shape for component${component}: expected rank ${wanted.length} but got element with rank ${shape.length}`,
-      { op: "PaddedBatchDataset" },
-    );
-  }
-  if (wanted.every((d, k) => d === null || shape[k] <= d)) return;
-  throw new DataLossError(
-    `Attempted to pad to a smaller size than the input element: component ${component} has shape ${
-      shapeText(shape)
-    }, wanted at most ${shapeText(wanted)}`,
-    { op: "PaddedBatchDataset" },
-  );
-}
-
-/** Copies an array to the corner of a larger one that starts at `offset`. */
-function copyCorner(from: NdArray, to: HostData, offset: number, strides: readonly number[]): void {
-  const last = from.shape.length - 1;
-  const slots = DTYPES[from.dtype].slots;
-  const source = from.data as unknown[], target = to as unknown[];
-  let read = 0;
-  const visit = (axis: number, at: number): void => {
-    if (axis >= last) {
-      const run = (last < 0 ? 1 : from.shape[last]) * slots;
-      for (let i = 0; i < run; i++) target[at + i] = source[read++];
-      return;
-    }
-    for (let i = 0; i < from.shape[axis]; i++) visit(axis + 1, at + i * strides[axis]);
-  };
-  if (from.size > 0) visit(0, offset);
 }
 
 /** How a component is batched: its rows under a new axis, or as rows of a ragged tensor. */

@@ -5,7 +5,8 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { packComponents } from "../core/composite.ts";
-import { joinRows, type PaddedBatchOptions, padding } from "./batch.ts";
+import { joinRows, type PaddedBatchOptions } from "./batch.ts";
+import { padding } from "./parts/padding.ts";
 import { type Element, stackRows } from "./element.ts";
 import {
   checkCount,

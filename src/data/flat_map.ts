@@ -1,24 +1,10 @@
 /**
  * Stages whose functions make a dataset of each element: flatMap, and interleave, which goes through several of them in turn.
  */
-import { packComponents } from "../core/composite.ts";
-import { describe } from "../core/convert.ts";
-import { OperatorNotAllowedInGraphError, ValueError } from "../core/errors.ts";
-import { NdArray } from "../core/nd_array.ts";
-import type { Nest } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
-import { withScope } from "../core/scope_context.ts";
-import type { Tensor } from "../core/tensor.ts";
-import { identity } from "../ops/array/view.ts";
-import { scalar } from "../ops/array/creation.ts";
-import { constantTensor } from "../runtime/eager/eager.ts";
-import { type EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
-import { ConcreteFunction } from "../runtime/functions/concrete_function.ts";
-import { tfFunction } from "../runtime/functions/function.ts";
-import { defaultDevice } from "../runtime/devices.ts";
-import { TensorSpec } from "../core/tensor_spec.ts";
-import { parseTout, type Tout } from "../script/tout.ts";
-import { checkElement, commonType, type Element, type ElementType } from "./element.ts";
+import type { Tout } from "../script/tout.ts";
+import type { Element, ElementType } from "./element.ts";
+import { innerType, openInner, traceInner } from "./parts/inner_dataset.ts";
 import { callCount, type MapOptions } from "./map.ts";
 import { Ahead } from "./prefetch.ts";
 import type { Settings } from "./settings.ts";
@@ -32,7 +18,7 @@ import {
   type Source,
   type State,
 } from "./source.ts";
-import { argumentsOf, type ElementFunction, functionError } from "./trace.ts";
+import type { ElementFunction } from "./trace.ts";
 
 /** Options of {@linkcode Dataset.flatMap}. */
 export interface FlatMapOptions {
@@ -294,128 +280,4 @@ class Cycle implements Elements {
       : open(state);
     return { element, number, elements };
   }
-}
-
-interface InnerCall {
-  readonly fn: ElementFunction;
-  readonly element: Element;
-  /** Where the element is from, and the stage that asks. */
-  readonly input: ElementType;
-  readonly source: Source;
-}
-
-/** Calls a function for the dataset of an element. The tensors that it makes are freed when the pass over that dataset is closed. */
-function openInner(
-  { fn, element, input, source }: InnerCall,
-  place: Place,
-): (state?: State) => Elements {
-  const owned: EagerTensor[] = [];
-  const free = (): void => {
-    for (const t of owned) if (!t.kept) t.dispose();
-  };
-  let inner: Source;
-  try {
-    inner = withOwner(owned, () => onCpu(() => callFor(fn, element, input, source.kind)));
-    commonType([source, inner], source.kind);
-  } catch (error) {
-    free();
-    throw functionError(error, source.name, place);
-  }
-  return (state) => {
-    const elements = inner.open(place, state);
-    return {
-      async next() {
-        const item = await elements.next();
-        if (item !== null && !(item instanceof Failure)) checkElement(item, source.specs);
-        return item;
-      },
-      save: () => elements.save(),
-      async close() {
-        await elements.close();
-        free();
-      },
-    };
-  };
-}
-
-function onCpu<R>(fn: () => R): R {
-  return withScope({ device: "/device:CPU:0" }, fn);
-}
-
-function callFor(
-  fn: ElementFunction,
-  element: Element,
-  { structure }: ElementType,
-  method: string,
-): Source {
-  const device = defaultDevice();
-  const components = element.map((a) => (a.dtype === "variant" ? a : constantTensor(a, device)));
-  return sourceOf(
-    fn(...argumentsOf(fn, packComponents<unknown>(structure, components) as Nest<Tensor>)),
-    method,
-  );
-}
-
-/** The stage behind what a function returned. Throws `TypeError` for what is no dataset. */
-function sourceOf(made: unknown, method: string): Source {
-  const source = (made as { readonly source?: Partial<Source> } | null | undefined)?.source;
-  if (typeof source?.open === "function") return source as Source;
-  throw new TypeError(
-    `\`mapFunc\` of ${method} must return a Dataset object. Got ${describe(made)}`,
-  );
-}
-
-/** A function that makes datasets, traced; it returns the tensors that `needs` asks for. */
-function traceInner(
-  { fn, input, method }: {
-    readonly fn: ElementFunction;
-    readonly input: Source;
-    readonly method: string;
-  },
-  needs: (made: Source) => readonly Tensor[],
-): ConcreteFunction {
-  const body = (...leaves: Tensor[]): Tensor[] => {
-    const element = packComponents<Tensor>(input.structure, leaves);
-    const needed = needs(sourceOf(fn(...argumentsOf(fn, element)), method));
-    return needed.length > 0 ? needed.map((t) => identity(t)) : [scalar(0)];
-  };
-  const name = `Dataset_${method}_${fn.name || "fn"}`;
-  const { graph } = onCpu(() => tfFunction(body, { name }).getConcreteFunction(...input.specs));
-  return new ConcreteFunction(graph);
-}
-
-/** What the datasets of a function hold: what was said, else what a call with tensors of a graph that nobody runs tells. */
-function innerType(
-  input: Source,
-  fn: ElementFunction,
-  { outputSignature, method }: FlatMapOptions & { readonly method: string },
-): ElementType {
-  if (typeof fn !== "function") {
-    throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
-  }
-  if (outputSignature !== undefined) {
-    const { specs, structure } = parseTout(outputSignature);
-    return { specs: specs.map(({ shape, dtype }) => TensorSpec(shape, dtype)), structure };
-  }
-  let type: ElementType | undefined;
-  const isWindow = input.specs.every(({ dtype }) => dtype === "variant");
-  if (isWindow) {
-    const empty = input.specs.map(() => new NdArray("variant", [], [[]]));
-    type = onCpu(() => callFor(fn, empty, input, method));
-  } else {
-    try {
-      traceInner({ fn, input, method }, (made) => {
-        type = made;
-        return [];
-      });
-    } catch (error) {
-      if (error instanceof OperatorNotAllowedInGraphError) {
-        error.message +=
-          `. To learn what its datasets hold, ${method}() calls the function without values: pass { outputSignature } to say it, and the function is called with values alone`;
-      }
-      throw error;
-    }
-  }
-  const { specs, structure } = type!;
-  return { specs, structure };
 }

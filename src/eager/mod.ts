@@ -3,7 +3,7 @@
  * `@weft/weft` has for them and over the same tensors. Bundlers take from it what is imported by name, and nothing else.
  *
  * What `@weft/weft` sets up for everybody is not here: graphs, functions and sessions, scripts, files, and the methods of tensors
- * (`add(x, y)` for `x.add(y)`), although TypeScript knows those. Kernels for convolutions, pools and images come with
+ * (`add(x, y)` for `x.add(y)`), although TypeScript knows those. Kernels for convolutions, pools, images and top-k come with
  * `await ready()` or `setBackend()`; before these such ops run in plain loops.
  *
  * @example

@@ -1,25 +1,19 @@
 /**
- * The kernels that GPU devices run, for {@linkcode onGpu}: only such a device loads this file.
+ * The kernels that GPU devices run, for {@linkcode onGpu}: only such a device loads this file. Those of windows and images stand in
+ * `gpu_windows.ts`.
  */
 export * from "./reduce/arg_reduce.ts";
 export * from "./rows/attention.ts";
-export * from "./conv/depthwise.ts";
-export * from "./conv/variants.ts";
-export * from "./conv/plan.ts";
 export * from "./copy/variants.ts";
 export * from "./reduce/count.ts";
-export * from "./pool/dilation.ts";
 export * from "./copy/gather.ts";
 export * from "./reduce/grouped_update.ts";
 export * from "./pointwise/half.ts";
-export * from "./image/crop.ts";
-export * from "./image/resize.ts";
 export * from "./pointwise/linalg.ts";
 export * from "./matmul/variants.ts";
 export * from "./matmul/plan.ts";
 export * from "./rows/norm.ts";
 export * from "./pointwise/variants.ts";
-export * from "./pool/variants.ts";
 export * from "./pointwise/random.ts";
 export * from "./reduce/variants.ts";
 export * from "./reduce/scan.ts";

@@ -2,26 +2,45 @@
  * What ops say of kernels that are loaded only with a GPU device: how variants are made of them.
  */
 import type { GpuVariant } from "../core/dispatch.ts";
-import type * as kernels from "./gpu.ts";
+import type * as common from "./gpu.ts";
+import type * as windows from "./gpu_windows.ts";
 
-/** The kernels of GPU devices. */
-export type GpuKernels = typeof kernels;
+/** The kernels of GPU devices that every one has. */
+export type GpuKernels = typeof common;
 
-let loaded: GpuKernels | null = null;
-const waiting: ((kernels: GpuKernels) => void)[] = [];
+/** All kernels, by when they are loaded: with a device, or where an op has use for them. */
+interface Families {
+  readonly common: GpuKernels;
+  readonly windows: typeof windows;
+}
+
+const loaded: Partial<Families> = {};
+const waiting: { readonly [K in keyof Families]: ((kernels: Families[K]) => void)[] } = {
+  common: [],
+  windows: [],
+};
 
 /** The variants that `make` makes of the kernels. The list is empty until a device brings them. */
-export function onGpu(
-  make: (kernels: GpuKernels) => readonly GpuVariant[],
+export function onGpu<K extends keyof Families = "common">(
+  make: (kernels: Families[K]) => readonly GpuVariant[],
+  family: K = "common" as K,
 ): readonly GpuVariant[] {
-  if (loaded !== null) return make(loaded);
+  const kernels = loaded[family];
+  if (kernels !== undefined) return make(kernels);
   const variants: GpuVariant[] = [];
-  waiting.push((kernels) => variants.push(...make(kernels)));
+  waiting[family].push((kernels) => variants.push(...make(kernels)));
   return variants;
 }
 
-/** Hands the kernels to all ops. */
-export function bringGpuKernels(kernels: GpuKernels): void {
-  loaded = kernels;
-  for (const hand of waiting.splice(0)) hand(kernels);
+/** Hands kernels to the ops that want them. */
+export function bringGpuKernels<K extends keyof Families>(family: K, kernels: Families[K]): void {
+  Object.assign(loaded, { [family]: kernels });
+  for (const hand of waiting[family].splice(0)) hand(kernels);
+}
+
+/** Loads the kernels of windows if an op waits for them. True where there is something new. */
+export async function loadGpuWindows(): Promise<boolean> {
+  if (waiting.windows.length === 0) return false;
+  bringGpuKernels("windows", await import("./gpu_windows.ts"));
+  return true;
 }

@@ -1,7 +1,7 @@
 /**
  * Puts the op methods on tensors: one table, which must hold every method of {@linkcode ChainedOps}.
  */
-import type { ChainedOps } from "../core/chained_ops.ts";
+import type { ChainedOps } from "../core/chained/chained_ops.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { argMax, argMin } from "./reduce/arg_reduce.ts";
 import { concat, split, stack, unstack } from "./array/join.ts";

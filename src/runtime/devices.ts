@@ -5,6 +5,7 @@ import type { Device } from "../core/device.ts";
 import { registeredOps } from "../core/op.ts";
 import { CpuDevice } from "../devices/cpu/cpu_device.ts";
 import { loadFamilies } from "../devices/cpu/families.ts";
+import { loadGpuWindows } from "../kernels/gpu_kernels.ts";
 import { openWebGpuDevice } from "../devices/webgpu/open.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
@@ -84,9 +85,13 @@ function forgetKernels(): void {
   for (const forget of forgetters) forget();
 }
 
-/** Brings the kernels of the CPU that the loaded ops need. */
+/** Brings the kernels that the ops loaded so far need: those of a GPU that is there, as one that is opened brings them itself. */
 async function loadKernels(): Promise<void> {
-  if (await loadFamilies(registeredOps().map(({ meaning }) => meaning))) forgetKernels();
+  const [onCpu, onGpu] = await Promise.all([
+    loadFamilies(registeredOps().map(({ meaning }) => meaning)),
+    gpu !== null && loadGpuWindows(),
+  ]);
+  if (onCpu || onGpu) forgetKernels();
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 /** Runs `fn` as where no family has been loaded. */
 async function withoutFamilies(fn: () => Promise<void>): Promise<void> {
   const all = { ...families } as Families;
-  for (const name of ["images", "windows"] as const) {
+  for (const name of ["images", "selections", "windows"] as const) {
     delete (families as { -readonly [K in keyof Families]?: Families[K] })[name];
   }
   try {
@@ -46,6 +46,8 @@ Deno.test("loadFamilies() loads the families of meanings, each once", () =>
     assertEquals(await loadFamilies(meanings("DepthwiseConv2dNative")), false);
     assertEquals(await loadFamilies(meanings("ResizeBilinear", "MaxPool")), true);
     assertEquals(Object.keys(families).sort(), ["images", "windows"]);
+    assertEquals(await loadFamilies(meanings("ArgMax", "Cumsum", "TopKV2")), true);
+    assertEquals(Object.keys(families).sort(), ["images", "selections", "windows"]);
   }));
 
 Deno.test("an op runs in loops before its family is there, and by its kernel once a device was awaited", () =>

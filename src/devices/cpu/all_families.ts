@@ -3,6 +3,7 @@
  */
 import { bringFamilies } from "./families.ts";
 import { IMAGES } from "./images.ts";
+import { SELECTIONS } from "./selections.ts";
 import { WINDOWS } from "./windows.ts";
 
-bringFamilies({ images: IMAGES, windows: WINDOWS });
+bringFamilies({ images: IMAGES, selections: SELECTIONS, windows: WINDOWS });

@@ -18,7 +18,6 @@ import { prepareMatMul } from "./gemm/gemm.ts";
 import { preparePointwise } from "./pointwise/pointwise.ts";
 import { prepareMembers, prepareSum } from "./pointwise/pointwise_groups.ts";
 import { prepareMultinomial } from "./random/multinomial.ts";
-import { prepareArgReduction } from "./reduce/arg_reduce.ts";
 import { prepareReduction } from "./reduce/reduce.ts";
 import { prepareScan } from "./reduce/scan.ts";
 import {
@@ -30,10 +29,10 @@ import {
   prepareSoftmaxGrad,
   prepareSparseCrossEntropy,
 } from "./rows/rows.ts";
-import { prepareTopK } from "./rows/topk.ts";
-import { prepareResponse, prepareWindowSum } from "./rows/window_sum.ts";
 
-const ROWS: Readonly<Record<RowProgram, FastPrepare>> = {
+const ROWS: Readonly<
+  Record<Exclude<RowProgram, "topK" | "windowSum" | "windowResponse">, FastPrepare>
+> = {
   softmax: prepareSoftmax(false),
   logSoftmax: prepareSoftmax(true),
   softmaxGrad: prepareSoftmaxGrad,
@@ -42,11 +41,20 @@ const ROWS: Readonly<Record<RowProgram, FastPrepare>> = {
   sparseCrossEntropy: prepareSparseCrossEntropy,
   layerNorm: prepareLayerNorm,
   layerNormGrad: prepareLayerNormGrad,
-  windowSum: prepareWindowSum,
-  windowResponse: prepareResponse,
-  topK: prepareTopK,
   multinomial: prepareMultinomial,
 };
+
+function rowsOf(program: RowProgram): FastPrepare | undefined {
+  switch (program) {
+    case "topK":
+      return families.selections?.topK;
+    case "windowSum":
+    case "windowResponse":
+      return families.windows?.[program];
+    default:
+      return ROWS[program];
+  }
+}
 
 /** The vector kernel for a problem, or null. */
 export function prepareFast(engine: Engine, { meaning }: OpDef, problem: Problem): FastRun | null {
@@ -82,11 +90,11 @@ export function prepareFast(engine: Engine, { meaning }: OpDef, problem: Problem
     case "reduce":
       return prepareReduction(engine, problem, meaning.op);
     case "arg reduce":
-      return prepareArgReduction(engine, problem, meaning.op);
+      return families.selections?.argReduce(engine, problem, meaning.op) ?? null;
     case "scan":
       return prepareScan(engine, problem, meaning.op);
     case "rows":
-      return ROWS[meaning.program](engine, problem);
+      return rowsOf(meaning.program)?.(engine, problem) ?? null;
     case "window":
       return families.windows?.pool(engine, problem, meaning) ?? null;
     case "product":

@@ -2,6 +2,7 @@
  * Opens the WebGPU device. Its code and its kernels are loaded here, once there is an adapter: a process that stays on the CPU
  * never waits for them.
  */
+import { loadGpuWindows } from "../../kernels/gpu_kernels.ts";
 import { requestDevice } from "./adapter.ts";
 import type { WebGpuDevice } from "./webgpu_device.ts";
 
@@ -9,6 +10,6 @@ import type { WebGpuDevice } from "./webgpu_device.ts";
 export async function openWebGpuDevice(): Promise<WebGpuDevice | null> {
   const found = await requestDevice();
   if (found === null) return null;
-  const { WebGpuDevice } = await import("./webgpu_device.ts");
+  const [{ WebGpuDevice }] = await Promise.all([import("./webgpu_device.ts"), loadGpuWindows()]);
   return new WebGpuDevice(found);
 }

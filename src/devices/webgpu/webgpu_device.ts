@@ -42,7 +42,7 @@ const BYTES_PER_MS = 5e6;
 /** Of uploads of at most as many bytes, the least a buffer has, the host keeps a copy: reading them asks no GPU. */
 const KEPT_BYTES = 256;
 
-bringGpuKernels(kernels);
+bringGpuKernels("common", kernels);
 
 /** Records kernels on a GPUDevice. */
 export class WebGpuDevice implements Device {

@@ -12,7 +12,7 @@ import {
   DEPTHWISE_ONE,
   DEPTHWISE_ROWS,
   type DepthwiseOne,
-} from "../../shaders_generated.ts";
+} from "../window_shaders_generated.ts";
 import { type Epilogue, type PrintedEpilogue, printEpilogue } from "../matmul/epilogue.ts";
 import { elementType } from "../matmul/text.ts";
 

@@ -6,7 +6,7 @@ import type { DType } from "../../core/dtype.ts";
 import type { Program } from "../../core/dispatch.ts";
 import { accType, isHalf } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
-import { DEPTHWISE_TILE } from "../../shaders_generated.ts";
+import { DEPTHWISE_TILE } from "../window_shaders_generated.ts";
 import { type Epilogue, printEpilogue } from "../matmul/epilogue.ts";
 import { elementType } from "../matmul/text.ts";
 

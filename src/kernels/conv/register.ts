@@ -6,7 +6,7 @@ import type { DType } from "../../core/dtype.ts";
 import type { Program } from "../../core/dispatch.ts";
 import { accType, isHalf } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
-import { CONV_FILTER_REGISTER, CONV_REGISTER } from "../../shaders_generated.ts";
+import { CONV_FILTER_REGISTER, CONV_REGISTER } from "../window_shaders_generated.ts";
 import { laneDirectives, type LaneProfile } from "../matmul/lanes.ts";
 import { type Epilogue, printEpilogue } from "../matmul/epilogue.ts";
 import { elementType } from "../matmul/text.ts";

@@ -4,7 +4,7 @@
 import type { Program } from "../../core/dispatch.ts";
 import { accType, isHalf } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
-import { CONV_FILTER_TILED, CONV_TILED } from "../../shaders_generated.ts";
+import { CONV_FILTER_TILED, CONV_TILED } from "../window_shaders_generated.ts";
 import { printEpilogue } from "../matmul/epilogue.ts";
 import { elementType } from "../matmul/text.ts";
 import type { SharedTile } from "../matmul/tiled.ts";

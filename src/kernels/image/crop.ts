@@ -8,7 +8,7 @@ import type { Attrs } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { IMAGE_CROP, IMAGE_CROP_GRAD } from "../../shaders_generated.ts";
+import { IMAGE_CROP, IMAGE_CROP_GRAD } from "../window_shaders_generated.ts";
 import { fillGpu, STREAM_WORKGROUP } from "../copy/fill.ts";
 import { imageDims } from "./geometry.ts";
 

@@ -4,7 +4,7 @@
 import { f32Bits, type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
 import { accType, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
-import { IMAGE_BILINEAR, IMAGE_NEAREST, IMAGE_RESIZE_GRAD } from "../../shaders_generated.ts";
+import { IMAGE_BILINEAR, IMAGE_NEAREST, IMAGE_RESIZE_GRAD } from "../window_shaders_generated.ts";
 import type { Attrs } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";

@@ -12,7 +12,7 @@ import {
   POOL_TILE_GRAD,
   POOL_WINDOW,
   type PoolTileGrad,
-} from "../../shaders_generated.ts";
+} from "../window_shaders_generated.ts";
 import { elementType } from "../matmul/text.ts";
 
 /** What a pooling kernel makes. */

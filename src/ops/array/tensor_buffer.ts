@@ -1,7 +1,7 @@
 /**
  * TensorBuffer: elements to be set one by one before a tensor is made of them.
  */
-import type { ChainedBuffer } from "../../core/chained_ops.ts";
+import type { ChainedBuffer } from "../../core/chained/chained_ops.ts";
 import { decodeString } from "../../core/text.ts";
 import {
   asDType,

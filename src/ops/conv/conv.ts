@@ -38,20 +38,24 @@ const FAMILY = defineConvFamily({
   fn: "conv2d",
   rank: 4,
   attrs: CONV_2D_ATTRS,
-  forward: { name: "Conv2D", cpu: convForward, gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS) },
+  forward: {
+    name: "Conv2D",
+    cpu: convForward,
+    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS, "windows"),
+  },
   inputGradient: {
     name: "Conv2DBackpropInput",
     sizes: "Tsizes",
     portable: { without: { Tsizes: (v) => v === "int32" } },
     cpu: convBackwardInput,
-    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS),
+    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS, "windows"),
   },
   filterGradient: {
     name: "Conv2DBackpropFilter",
     sizes: "Tsizes",
     portable: { without: { Tsizes: (v) => v === "int32" } },
     cpu: convBackwardFilter,
-    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS),
+    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS, "windows"),
   },
 });
 

@@ -37,20 +37,20 @@ const FAMILY = defineConvFamily({
     name: "Conv3D",
     portable,
     cpu: convForward,
-    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS),
+    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS, "windows"),
   },
   inputGradient: {
     name: "Conv3DBackpropInputV2",
     sizes: "Tshape",
     portable,
     cpu: convBackwardInput,
-    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS),
+    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS, "windows"),
   },
   filterGradient: {
     name: "Conv3DBackpropFilterV2",
     portable,
     cpu: convBackwardFilter,
-    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS),
+    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS, "windows"),
   },
 });
 

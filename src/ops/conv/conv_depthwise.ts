@@ -44,17 +44,17 @@ export const DepthwiseConv2dNative: OpDef = defineConvFamily({
   forward: {
     name: "DepthwiseConv2dNative",
     cpu: depthwiseForward,
-    gpu: onGpu(({ DEPTHWISE_VARIANTS }) => DEPTHWISE_VARIANTS),
+    gpu: onGpu(({ DEPTHWISE_VARIANTS }) => DEPTHWISE_VARIANTS, "windows"),
   },
   inputGradient: {
     name: "DepthwiseConv2dNativeBackpropInput",
     cpu: depthwiseBackwardInput,
-    gpu: onGpu(({ DEPTHWISE_INPUT_VARIANTS }) => DEPTHWISE_INPUT_VARIANTS),
+    gpu: onGpu(({ DEPTHWISE_INPUT_VARIANTS }) => DEPTHWISE_INPUT_VARIANTS, "windows"),
   },
   filterGradient: {
     name: "DepthwiseConv2dNativeBackpropFilter",
     cpu: depthwiseBackwardFilter,
-    gpu: onGpu(({ DEPTHWISE_FILTER_VARIANTS }) => DEPTHWISE_FILTER_VARIANTS),
+    gpu: onGpu(({ DEPTHWISE_FILTER_VARIANTS }) => DEPTHWISE_FILTER_VARIANTS, "windows"),
   },
 }).forward;
 

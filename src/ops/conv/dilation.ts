@@ -60,7 +60,7 @@ const BackpropInput = defineOp({
   grad: NO_GRADIENT,
   cpu: ([x, filter, dy], [dx], { attrs }) =>
     dilationInputCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, dx),
-  gpu: onGpu(({ DILATION_INPUT_VARIANTS }) => DILATION_INPUT_VARIANTS),
+  gpu: onGpu(({ DILATION_INPUT_VARIANTS }) => DILATION_INPUT_VARIANTS, "windows"),
 });
 
 const BackpropFilter = defineOp({
@@ -72,7 +72,7 @@ const BackpropFilter = defineOp({
   grad: NO_GRADIENT,
   cpu: ([x, filter, dy], [df], { attrs }) =>
     dilationFilterCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, df),
-  gpu: onGpu(({ DILATION_FILTER_VARIANTS }) => DILATION_FILTER_VARIANTS),
+  gpu: onGpu(({ DILATION_FILTER_VARIANTS }) => DILATION_FILTER_VARIANTS, "windows"),
 });
 
 const Dilation2D = defineOp({
@@ -90,7 +90,7 @@ const Dilation2D = defineOp({
   },
   cpu: ([x, filter], [out], { attrs }) =>
     dilationCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, out),
-  gpu: onGpu(({ DILATION_VARIANTS }) => DILATION_VARIANTS),
+  gpu: onGpu(({ DILATION_VARIANTS }) => DILATION_VARIANTS, "windows"),
 });
 
 /**

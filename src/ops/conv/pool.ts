@@ -116,7 +116,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     cpu: ([x, , dd], [out], { attrs: a }) =>
       maxPoolGradGradCpu(geometry(name.max, x.shape, a), x, dd, out),
-    gpu: onGpu(({ MAX_POOL_GRAD_GRAD_VARIANTS }) => MAX_POOL_GRAD_GRAD_VARIANTS),
+    gpu: onGpu(({ MAX_POOL_GRAD_GRAD_VARIANTS }) => MAX_POOL_GRAD_GRAD_VARIANTS, "windows"),
   });
 
   const maxGrad: OpDef = defineOp({
@@ -143,7 +143,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     meaning: { kind: "window", takes: "max", gives: "gradient" },
     cpu: ([x, , dy], [out], { attrs: a }) =>
       maxPoolGradCpu(geometry(name.max, x.shape, a), x, dy, out),
-    gpu: onGpu(({ MAX_POOL_GRAD_VARIANTS }) => MAX_POOL_GRAD_VARIANTS),
+    gpu: onGpu(({ MAX_POOL_GRAD_VARIANTS }) => MAX_POOL_GRAD_VARIANTS, "windows"),
   });
 
   const max = defineOp({
@@ -163,7 +163,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     meaning: { kind: "window", takes: "max", gives: "result" },
     cpu: ([x], [out], { attrs: a }) => maxPoolCpu(geometry(name.max, x.shape, a), x, out),
-    gpu: onGpu(({ MAX_POOL_VARIANTS }) => MAX_POOL_VARIANTS),
+    gpu: onGpu(({ MAX_POOL_VARIANTS }) => MAX_POOL_VARIANTS, "windows"),
   });
 
   const avgGrad: OpDef = defineOp({
@@ -181,7 +181,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     grad: { saves: [], vjp: (_, [g], ctx) => [null, apply1(avg, [g], shared(ctx.attrs))] },
     meaning: { kind: "window", takes: "mean", gives: "gradient" },
     cpu: ([, dy], [out], { attrs: a }) => avgPoolGradCpu(geometry(name.avg, out.shape, a), dy, out),
-    gpu: onGpu(({ AVG_POOL_GRAD_VARIANTS }) => AVG_POOL_GRAD_VARIANTS),
+    gpu: onGpu(({ AVG_POOL_GRAD_VARIANTS }) => AVG_POOL_GRAD_VARIANTS, "windows"),
   });
 
   const avg: OpDef = defineOp({
@@ -199,7 +199,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     meaning: { kind: "window", takes: "mean", gives: "result" },
     cpu: ([x], [out], { attrs: a }) => avgPoolCpu(geometry(name.avg, x.shape, a), x, out),
-    gpu: onGpu(({ AVG_POOL_VARIANTS }) => AVG_POOL_VARIANTS),
+    gpu: onGpu(({ AVG_POOL_VARIANTS }) => AVG_POOL_VARIANTS, "windows"),
   });
   return { max, avg, maxGrad };
 }
@@ -242,7 +242,7 @@ const MaxPoolWithArgmax = defineOp({
       argmax,
       attrs.include_batch_in_index,
     ),
-  gpu: onGpu(({ ARG_MAX_POOL_VARIANTS }) => ARG_MAX_POOL_VARIANTS),
+  gpu: onGpu(({ ARG_MAX_POOL_VARIANTS }) => ARG_MAX_POOL_VARIANTS, "windows"),
 });
 
 /** Applies a pooling op of two or three axes. */

@@ -68,8 +68,7 @@ const CropAndResize = defineOp({
       name: "crop",
       plan: ({ inputs: [image], outputs: [out], attrs }, profile) =>
         cropGpu(image, out, attrs, profile),
-    }])
-  ),
+    }]), "windows"),
 });
 
 const CropAndResizeGradImage = defineOp({
@@ -98,8 +97,7 @@ const CropAndResizeGradImage = defineOp({
       fits: ({ outputs }) => outputs[0].dtype === "float32",
       plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
         cropImageGradGpu(dy, dx, attrs, profile),
-    }])
-  ),
+    }]), "windows"),
 });
 
 function cropSize(shape: TensorLike): ReturnType<typeof intVector> | Tensor {

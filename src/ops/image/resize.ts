@@ -75,8 +75,7 @@ const ResizeBilinear = defineOp({
       name: "bilinear",
       plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
         resizeBilinearGpu(x, out, attrs, profile),
-    }])
-  ),
+    }]), "windows"),
 });
 
 /** Gradient of ResizeBilinear; takes the size of the images where TensorFlow's op takes the images. */
@@ -101,8 +100,7 @@ const ResizeBilinearBack = defineOp({
       name: "gather",
       plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
         resizeGradGpu("bilinear", dy, dx, attrs, profile),
-    }])
-  ),
+    }]), "windows"),
 });
 
 defineOp({
@@ -148,8 +146,7 @@ const ResizeNearestNeighbor = defineOp({
       name: "nearest",
       plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
         resizeNearestGpu(x, out, attrs, profile),
-    }])
-  ),
+    }]), "windows"),
 });
 
 const ResizeNearestNeighborGrad = defineOp({
@@ -172,8 +169,7 @@ const ResizeNearestNeighborGrad = defineOp({
       name: "gather",
       plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
         resizeGradGpu("nearest", dy, dx, attrs, profile),
-    }])
-  ),
+    }]), "windows"),
 });
 
 type Resize = (images: OpInput, size: OpInput, attrs: Attrs) => Tensor;

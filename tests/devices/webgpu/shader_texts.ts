@@ -1,7 +1,8 @@
 /** All WGSL that compilers must take: the files of shaders/ as they are, and kernels at the parameters that stand in them. */
 import { makeProgram } from "../../../src/core/dispatch.ts";
 import type { Shader } from "../../../src/shaders_generated.ts";
-import * as generated from "../../../src/shaders_generated.ts";
+import * as common from "../../../src/shaders_generated.ts";
+import * as windows from "../../../src/kernels/window_shaders_generated.ts";
 import { list, read } from "../../../tools/files.ts";
 import { isKernel } from "../../../tools/shaders/lines.ts";
 import { compileShader } from "../../../tools/shaders/template.ts";
@@ -41,7 +42,7 @@ function atDefaults(path: string): string {
     ]),
   );
   const name = path.slice("shaders/".length, -".wgsl".length).replaceAll("/", "_");
-  const shaders = generated as unknown as Record<string, Shader<object>>;
+  const shaders = { ...common, ...windows } as unknown as Record<string, Shader<object>>;
   const shader = shaders[name.toUpperCase()];
   return makeProgram({ name: shader.name, ...shader.of(given)[1]() }).source;
 }

@@ -4,7 +4,8 @@
 import { type DType, DTYPES } from "../../../core/dtype.ts";
 import type { Expr } from "../../../core/scalar/expr.ts";
 import { simdWeight } from "../pointwise/lane_functions.ts";
-import { LIGHT, loadGroup, loadSplat } from "../pointwise/pointwise.ts";
+import { loadGroup, loadSplat } from "../pointwise/lane_memory.ts";
+import { LIGHT } from "../pointwise/pointwise.ts";
 import { type Lanes, printSimdGroup } from "../pointwise/print_simd.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";

@@ -1,16 +1,10 @@
 /**
  * The op methods of tensors, as types: `x.add(y)` is `tf.add(x, y)`. `ops/chained.ts` puts them on the prototype.
  */
-import type { DType } from "./dtype.ts";
-import type { Rank } from "./ranks.ts";
-import type { Tensor, TensorLike } from "./tensor.ts";
-
-/** Zeros around a window's input: TensorFlow's rules, a number for all sides, or both sides of each axis. */
-export type ChainedPadding = "valid" | "same" | number | readonly (readonly [number, number])[];
-/** How output extents are rounded where padding is a number. */
-export type ChainedRounding = "floor" | "round" | "ceil";
-/** One number for all spatial axes, or one per axis. */
-export type ChainedPerAxis = number | readonly number[];
+import type { ChainedWindows } from "./chained_windows.ts";
+import type { DType } from "../dtype.ts";
+import type { Rank } from "../ranks.ts";
+import type { Tensor, TensorLike } from "../tensor.ts";
 
 /** The elements of a tensor in a buffer, to be read and set one by one; `tf.TensorBuffer`. */
 export interface ChainedBuffer {
@@ -29,7 +23,7 @@ export interface ChainedBuffer {
 }
 
 /** Methods every tensor has, named as the functions of the same name. */
-export interface ChainedOps {
+export interface ChainedOps extends ChainedWindows {
   /** Magnitude. See `tf.abs`. */
   abs<T extends Tensor = Tensor>(): T;
   /** Angle whose cosine this is. See `tf.acos`. */
@@ -76,13 +70,6 @@ export interface ChainedOps {
   atan2<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Inverse hyperbolic tangent. See `tf.atanh`. */
   atanh<T extends Tensor = Tensor>(): T;
-  /** Means of windows. See `tf.avgPool`. */
-  avgPool<T extends Tensor = Tensor>(
-    filterSize: ChainedPerAxis,
-    strides: ChainedPerAxis,
-    pad: ChainedPadding,
-    dimRoundingMode?: ChainedRounding,
-  ): T;
   /** Normalised by mean and variance. See `tf.batchNorm`. */
   batchNorm<T extends Tensor = Tensor>(
     mean: TensorLike,
@@ -90,11 +77,6 @@ export interface ChainedOps {
     offset?: TensorLike | null,
     scale?: TensorLike | null,
     varianceEpsilon?: number,
-  ): T;
-  /** Blocks of the batch as space. See `tf.batchToSpaceND`. */
-  batchToSpaceND<T extends Tensor = Tensor>(
-    blockShape: readonly number[],
-    crops: readonly (readonly [number, number])[],
   ): T;
   /** Repeated to a shape. See `tf.broadcastTo`. */
   broadcastTo<T extends Tensor = Tensor>(shape: TensorLike): T;
@@ -114,32 +96,6 @@ export interface ChainedOps {
   clone<T extends Tensor = Tensor>(): T;
   /** Joined with other tensors along an axis. See `tf.concat`. */
   concat<T extends Tensor = Tensor>(tensors: TensorLike | readonly TensorLike[], axis?: number): T;
-  /** Convolution along one axis. See `tf.conv1d`. */
-  conv1d<T extends Tensor = Tensor>(
-    filter: TensorLike,
-    stride: number,
-    pad: ChainedPadding,
-    dataFormat?: "NWC" | "NCW",
-    dilation?: number,
-    dimRoundingMode?: ChainedRounding,
-  ): T;
-  /** Convolution of images. See `tf.conv2d`. */
-  conv2d<T extends Tensor = Tensor>(
-    filter: TensorLike,
-    strides: ChainedPerAxis,
-    pad: ChainedPadding,
-    dataFormat?: "NHWC" | "NCHW",
-    dilations?: ChainedPerAxis,
-    dimRoundingMode?: ChainedRounding,
-  ): T;
-  /** Transposed convolution of images. See `tf.conv2dTranspose`. */
-  conv2dTranspose<T extends Tensor = Tensor>(
-    filter: TensorLike,
-    outputShape: readonly number[] | Tensor,
-    strides: ChainedPerAxis,
-    pad: ChainedPadding,
-    dimRoundingMode?: ChainedRounding,
-  ): T;
   /** Cosine. See `tf.cos`. */
   cos<T extends Tensor = Tensor>(): T;
   /** Hyperbolic cosine. See `tf.cosh`. */
@@ -148,25 +104,6 @@ export interface ChainedOps {
   cumprod<T extends Tensor = Tensor>(axis?: number, exclusive?: boolean, reverse?: boolean): T;
   /** Running sums along an axis. See `tf.cumsum`. */
   cumsum<T extends Tensor = Tensor>(axis?: number, exclusive?: boolean, reverse?: boolean): T;
-  /** Channels as space. See `tf.depthToSpace`. */
-  depthToSpace<T extends Tensor = Tensor>(blockSize: number, dataFormat?: "NHWC" | "NCHW"): T;
-  /** Convolution of each channel by itself. See `tf.depthwiseConv2d`. */
-  depthwiseConv2d<T extends Tensor = Tensor>(
-    filter: TensorLike,
-    strides: ChainedPerAxis,
-    pad: ChainedPadding,
-    dataFormat?: "NHWC" | "NCHW",
-    dilations?: ChainedPerAxis,
-    dimRoundingMode?: ChainedRounding,
-  ): T;
-  /** Greatest sum of an element and the filter's tap over it. See `tf.dilation2d`. */
-  dilation2d<T extends Tensor = Tensor>(
-    filter: TensorLike,
-    strides: ChainedPerAxis,
-    pad: ChainedPadding,
-    dilations?: ChainedPerAxis,
-    dataFormat?: "NHWC",
-  ): T;
   /** `this / b`. See `tf.div`. */
   div<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `this / b`, 0 where divided by 0. See `tf.divNoNan`. */
@@ -220,13 +157,6 @@ export interface ChainedOps {
   less<T extends Tensor = Tensor>(b: TensorLike): T;
   /** `this <= b`. See `tf.lessEqual`. */
   lessEqual<T extends Tensor = Tensor>(b: TensorLike): T;
-  /** Normalised by neighbouring channels. See `tf.localResponseNormalization`. */
-  localResponseNormalization<T extends Tensor = Tensor>(
-    depthRadius?: number,
-    bias?: number,
-    alpha?: number,
-    beta?: number,
-  ): T;
   /** Natural logarithm. See `tf.log`. */
   log<T extends Tensor = Tensor>(): T;
   /** `log(1 + x)`. See `tf.log1p`. */
@@ -254,13 +184,6 @@ export interface ChainedOps {
   max<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** The larger of `this` and `b`. See `tf.maximum`. */
   maximum<T extends Tensor = Tensor>(b: TensorLike): T;
-  /** Maxima of windows. See `tf.maxPool`. */
-  maxPool<T extends Tensor = Tensor>(
-    filterSize: ChainedPerAxis,
-    strides: ChainedPerAxis,
-    pad: ChainedPadding,
-    dimRoundingMode?: ChainedRounding,
-  ): T;
   /** Mean along axes. See `tf.mean`. */
   mean<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
   /** Smallest element along axes. See `tf.min`. */
@@ -295,15 +218,6 @@ export interface ChainedOps {
     paddings: readonly (readonly [number, number])[] | TensorLike,
     constantValue?: number,
   ): T;
-  /** Maxima or means of windows. See `tf.pool`. */
-  pool<T extends Tensor = Tensor>(
-    windowShape: ChainedPerAxis,
-    poolingType: "avg" | "max",
-    pad: ChainedPadding,
-    dilations?: ChainedPerAxis,
-    strides?: ChainedPerAxis,
-    dimRoundingMode?: ChainedRounding,
-  ): T;
   /** `this ** exp`. See `tf.pow`. */
   pow<T extends Tensor = Tensor>(exp: TensorLike): T;
   /** This where not negative, else `alpha * this`. See `tf.prelu`. */
@@ -322,18 +236,6 @@ export interface ChainedOps {
   reshape<R extends Rank>(shape: TensorLike): Tensor<R>;
   /** In the shape of another tensor. See `tf.reshape`. */
   reshapeAs<T extends Tensor = Tensor>(x: Tensor): T;
-  /** Images resized with interpolation. See `tf.resizeBilinear`. */
-  resizeBilinear<T extends Tensor = Tensor>(
-    newShape2D: readonly [number, number],
-    alignCorners?: boolean,
-    halfPixelCenters?: boolean,
-  ): T;
-  /** Images resized without interpolation. See `tf.resizeNearestNeighbor`. */
-  resizeNearestNeighbor<T extends Tensor = Tensor>(
-    newShape2D: readonly [number, number],
-    alignCorners?: boolean,
-    halfPixelCenters?: boolean,
-  ): T;
   /** Turned round along axes. See `tf.reverse`. */
   reverse<T extends Tensor = Tensor>(axis?: number | readonly number[] | null): T;
   /** Discrete Fourier transform of a real tensor. See `tf.rfft`. */
@@ -344,15 +246,6 @@ export interface ChainedOps {
   rsqrt<T extends Tensor = Tensor>(): T;
   /** Scaled exponential linear unit. See `tf.selu`. */
   selu<T extends Tensor = Tensor>(): T;
-  /** Depthwise convolution, then one over channels. See `tf.separableConv2d`. */
-  separableConv2d<T extends Tensor = Tensor>(
-    depthwiseFilter: TensorLike,
-    pointwiseFilter: TensorLike,
-    strides: ChainedPerAxis,
-    pad: "valid" | "same",
-    dilation?: ChainedPerAxis,
-    dataFormat?: "NHWC" | "NCHW",
-  ): T;
   /** `1 / (1 + e ** -x)`. See `tf.sigmoid`. */
   sigmoid<T extends Tensor = Tensor>(): T;
   /** -1, 0 or 1. See `tf.sign`. */
@@ -367,11 +260,6 @@ export interface ChainedOps {
   softmax<T extends Tensor = Tensor>(dim?: number): T;
   /** `log(1 + e ** x)`. See `tf.softplus`. */
   softplus<T extends Tensor = Tensor>(): T;
-  /** Blocks of space as the batch. See `tf.spaceToBatchND`. */
-  spaceToBatchND<T extends Tensor = Tensor>(
-    blockShape: readonly number[],
-    paddings: readonly (readonly [number, number])[],
-  ): T;
   /** Cut into pieces along an axis. See `tf.split`. */
   split<T extends Tensor = Tensor>(numOrSizeSplits: number | readonly number[], axis?: number): T[];
   /** Square root. See `tf.sqrt`. */

@@ -1,0 +1,81 @@
+/**
+ * Elements between memory and lanes: numbers by fours, booleans as bytes.
+ */
+import type { DType } from "../../../core/dtype.ts";
+import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
+import type { Value } from "../wasm/value.ts";
+import type { Lanes } from "./print_simd.ts";
+
+/** One element in all lanes. */
+export function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {
+  if (dtype === "float32") return f.let(f32x4.loadSplat(p));
+  if (dtype !== "bool") return f.let(i32x4.loadSplat(p));
+  return f.let(i32x4.ne(i32x4.splat(i32.load8u(p)), 0));
+}
+
+/** `unroll` vectors from `p` on. Sixteen booleans are one load. */
+export function loadGroup(
+  f: FunctionBuilder,
+  dtype: DType,
+  p: Value<"i32">,
+  unroll: number,
+): Lanes[] {
+  const each = Array.from({ length: unroll }, (_, u) => u);
+  if (dtype === "float32") return each.map((u) => f.let(f32x4.load(p, 16 * u)));
+  if (dtype !== "bool") return each.map((u) => f.let(i32x4.load(p, 16 * u)));
+  const zero = f.constant("i32x4", 0);
+  if (unroll === 4) {
+    const bytes = f.let(i8x16.load(p));
+    return [i16x8.ofLowU8(bytes), i16x8.ofHighU8(bytes)].map((half) => f.let(half)).flatMap((
+      half,
+    ) => [
+      f.let(i32x4.ne(i32x4.ofLowU16(half), zero)),
+      f.let(i32x4.ne(i32x4.ofHighU16(half), zero)),
+    ]);
+  }
+  return each.map((u) =>
+    f.let(i32x4.ne(i32x4.ofLowU16(i16x8.ofLowU8(i8x16.loadFour(p, 4 * u))), zero))
+  );
+}
+
+/** Masks as bytes of 0 and 1. */
+function maskBytes(f: FunctionBuilder, masks: readonly Lanes[]): Value<"i8x16"> {
+  const [a, b, c, d] = [0, 1, 2, 3].map((i) => i32x4.ofBits(masks[i % masks.length]));
+  return i8x16.and(i8x16.narrow(i16x8.narrow(a, b), i16x8.narrow(c, d)), f.constant("i8x16", 1));
+}
+
+/** Stores vectors from `p` on. */
+export function storeGroup(
+  f: FunctionBuilder,
+  dtype: DType,
+  p: Value<"i32">,
+  values: readonly Lanes[],
+): void {
+  if (dtype !== "bool") values.forEach((v, u) => f.store(p, v, 16 * u));
+  else if (values.length === 4) f.store(p, maskBytes(f, values));
+  else values.forEach((v, u) => f.storeLane(p, maskBytes(f, [v]), 4, 0, 4 * u));
+}
+
+/** Stores the first one to three lanes and moves `p` past them. */
+export function storePart(
+  f: FunctionBuilder,
+  dtype: DType,
+  p: Local<"i32">,
+  value: Lanes,
+  count: Value<"i32">,
+): void {
+  if (dtype === "bool") {
+    const bytes = f.let(maskBytes(f, [value]));
+    f.storeLane(p, bytes, 1, 0);
+    f.if(i32.gt(count, 1), () => f.storeLane(p, bytes, 1, 1, 1));
+    f.if(i32.gt(count, 2), () => f.storeLane(p, bytes, 1, 2, 2));
+    f.advance(p, count);
+    return;
+  }
+  f.if(i32.gt(count, 1), () => {
+    f.storeLane(p, value, 8, 0);
+    f.if(i32.gt(count, 2), () => f.storeLane(p, value, 4, 2, 8));
+  }, () => f.storeLane(p, value, 4, 0));
+  f.advance(p, i32.shl(count, 2));
+}
