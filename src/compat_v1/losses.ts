@@ -3,7 +3,7 @@
  */
 import type { Tensor } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
-import { currentGraph } from "../graph/graph.ts";
+import { currentGraph } from "../graph/current_graph.ts";
 import { addN } from "../ops/pointwise/arithmetic.ts";
 import * as losses from "../ops/rows/losses.ts";
 import { zeros } from "../ops/array/creation.ts";
