@@ -251,6 +251,7 @@ export type {
   DeviceBuffer,
   DeviceCounters,
   HostElements,
+  KernelForm,
   PreparedKernel,
   Sequence,
   TransferCost,

@@ -40,8 +40,24 @@ export interface PreparedKernel {
     inputs: readonly (DeviceBuffer | undefined)[],
     outputs: readonly DeviceBuffer[],
   ) => void;
+  /** An input that it copies before it reads it. Absent where it reads all as they are. */
+  readonly form?: KernelForm;
   /** For outputs whose shape depends on values: takes buffers or host arrays, returns host arrays (CPU only). */
   readonly dynamic?: (inputs: readonly (DeviceBuffer | NdArray | undefined)[]) => NdArray[];
+}
+
+/** How a kernel wants one of its inputs to lie: one that stays as it is can be made so once. */
+export interface KernelForm {
+  /** Which input. */
+  readonly input: number;
+  /** The same for all kernels that want it alike. */
+  readonly key: string;
+  /** What it is then. */
+  readonly spec: ConcreteSpec;
+  /** Makes it, in memory that is the caller's. */
+  make(buffer: DeviceBuffer): DeviceBuffer;
+  /** {@linkcode PreparedKernel.run} with this in the input's place. */
+  readonly run: PreparedKernel["run"];
 }
 
 /** A row of prepared kernels that runs again and again: the device remembers what they did, where that gains anything. */

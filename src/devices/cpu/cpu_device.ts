@@ -95,7 +95,7 @@ export class CpuDevice implements Device {
     if (!problem.outputs.every(isConcreteSpec)) return cpu ? this.#dynamic(cpu, problem) : null;
     const { engine } = this;
     const fast = engine && fastKernel(engine, def, problem);
-    if (fast) return { name: "simd", run: runFast(engine.heap, fast, problem) };
+    if (fast) return fastPrepared(engine.heap, fast, problem);
     if (!cpu) return null;
     return {
       name: "loops",
@@ -263,6 +263,20 @@ function fastKernel(engine: Engine, def: OpDef, problem: Problem): FastRun | nul
     if (e instanceof CompileRefused) return null;
     throw e;
   }
+}
+
+/** A vector kernel, and the same for an input that is packed. */
+function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKernel {
+  const name = "simd", run = runFast(heap, fast, problem), { form } = fast;
+  if (form === undefined) return { name, run };
+  const { input, key, bytes } = form;
+  const make = (buffer: DeviceBuffer): Pointer => {
+    const packed = heap.alloc(bytes);
+    form.pack(packed, buffer as Pointer);
+    return packed;
+  };
+  const spec: ConcreteSpec = { dtype: "float32", shape: [bytes / 4] };
+  return { name, run, form: { input, key, spec, make, run: runFast(heap, form.run, problem) } };
 }
 
 /** The kernel between allocation and return; written out for the common case of one output. */

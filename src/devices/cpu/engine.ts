@@ -41,6 +41,8 @@ export class Engine {
   readonly heap: Heap;
   /** Gets the keys of modules that kernels ask for; null where nobody wants to know. */
   asked: string[] | null = null;
+  /** How often a matrix was packed. */
+  packings = 0;
   readonly #compiled = new Map<string, WasmExports>();
   #scratch = { pointer: 0, bytes: 0 };
   /** Threads over the heap. */

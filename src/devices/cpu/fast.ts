@@ -6,7 +6,29 @@ import type { Engine } from "./engine.ts";
 import type { Pointer } from "./heap.ts";
 
 /** Fills the outputs from the inputs, all of them blocks of the heap; host inputs are undefined. */
-export type FastRun = (outs: readonly Pointer[], ins: readonly Pointer[]) => void;
+export interface FastRun {
+  (outs: readonly Pointer[], ins: readonly Pointer[]): void;
+  /** An input that it copies before it reads it. */
+  readonly form?: FastForm | undefined;
+}
+
+/** How a kernel packs one of its inputs, so that one that stays as it is can be packed once. */
+export interface FastForm extends PackedForm {
+  /** Which input. */
+  readonly input: number;
+  /** The kernel that finds it packed in its place. */
+  readonly run: FastRun;
+}
+
+/** A matrix in panels. */
+export interface PackedForm {
+  /** The same for those that are packed alike. */
+  readonly key: string;
+  /** What it takes. */
+  readonly bytes: number;
+  /** Packs it. */
+  readonly pack: (to: Pointer, from: Pointer) => void;
+}
 
 /** Makes the kernel for a problem whose tensors all live in the heap, or null where it has none. */
 export type FastPrepare = (engine: Engine, problem: Problem) => FastRun | null;

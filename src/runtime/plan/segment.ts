@@ -14,14 +14,8 @@ import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "../session/run_errors.ts";
 import { Results } from "./results.ts";
 import type { RunValue } from "../session/run_value.ts";
-import {
-  isLoaded,
-  type Layout,
-  layOut,
-  type Output,
-  type Owner,
-  variableOf,
-} from "./segment_layout.ts";
+import type { Layout, Output, Owner } from "./layout.ts";
+import { isLoaded, layOut, variableOf } from "./segment_layout.ts";
 import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
 import { Storage } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";

@@ -1,7 +1,8 @@
 /**
  * Lays out a segment for concrete specs: which kernels run, on which registers, and who is freed when.
  */
-import type { Device, DeviceBuffer, PreparedKernel } from "../../core/device.ts";
+import type { Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
+import { ResourceExhaustedError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
 import { compatible, sameShape } from "../../core/shape.ts";
@@ -16,108 +17,9 @@ import {
 import { type Launch, type LaunchRequest, prepareLaunch } from "../eager/launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { CONSTANT, type Slots } from "./slots.ts";
+import type { Layout, Load, Output, Owner, Store, Value, Work } from "./layout.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
-
-/** One kernel of a prepared segment. Registers are numbered as slots; those of views are their sources'. */
-export interface Work {
-  /** The step. */
-  readonly step: PlanStep;
-  /** Its kernel. */
-  readonly kernel: PreparedKernel;
-  /** Registers of the arguments; -1 for what is read on the host. */
-  readonly from: readonly number[];
-  /** Filled and handed to the kernel at each run. */
-  readonly args: (DeviceBuffer | undefined)[];
-  /** Registers of the results. */
-  readonly to: readonly number[];
-  /** Registers that nobody reads after this. */
-  readonly frees: number[];
-  /** Slots of the run that nobody reads after this. */
-  readonly drops: number[];
-}
-
-/** Whose memory a value has that outlives the segment: an input's, that of a variable that was read, or memory of its own. */
-export interface Owner {
-  /** Which of these. */
-  readonly kind: "input" | "load" | "made";
-  /** Number among them. */
-  readonly index: number;
-}
-
-/** A value that is read after the segment. */
-export interface Output {
-  /** Its slot. */
-  readonly slot: number;
-  /** What it is. */
-  readonly spec: ConcreteSpec;
-  /** Readers inside the segment. */
-  readonly uses: number;
-  /** Its memory. */
-  readonly owner: Owner;
-}
-
-/** A value in a register; several may be views of one. */
-export interface Value {
-  /** Where it is. */
-  readonly register: number;
-  /** What it is. */
-  readonly spec: ConcreteSpec;
-}
-
-/** A variable that is read before it is assigned, and what its value was when the segment was laid out. */
-export interface Load extends Value {
-  /** The variable. */
-  readonly state: VariableState;
-}
-
-/** A variable that has another value after the segment. */
-export interface Store {
-  /** The variable. */
-  readonly state: VariableState;
-  /** Shape of the value. */
-  readonly shape: readonly number[];
-  /** Its memory. */
-  readonly owner: Owner;
-}
-
-/** An input, and the spec the segment was prepared for. */
-export interface Input {
-  /** Its slot. */
-  readonly slot: number;
-  /** What it was then. */
-  readonly spec: ConcreteSpec;
-  /** True: a host array, which is uploaded for the segment alone. */
-  readonly isArray: boolean;
-  /** False where nothing but views that nobody reads is made of it. */
-  readonly isRead: boolean;
-}
-
-/** A segment for one set of specs. */
-export interface Layout {
-  /** Where it runs. */
-  readonly device: Device;
-  /** How many steps it covers. */
-  readonly length: number;
-  /** Inputs, in the order given. */
-  readonly inputs: readonly Input[];
-  /** Variables that are read. */
-  readonly loads: readonly Load[];
-  /** Kernels in order. */
-  readonly work: readonly Work[];
-  /** Registers made here that outlive the segment. */
-  readonly made: readonly number[];
-  /** What is read later. */
-  readonly outputs: readonly Output[];
-  /** Variables that are assigned. */
-  readonly stores: readonly Store[];
-  /** Slots of the run that are read here and later, and how often here. */
-  readonly used: readonly (readonly [slot: number, uses: number])[];
-  /** Specs by register. */
-  readonly specs: readonly ConcreteSpec[];
-  /** Registers; constants hold their places. */
-  readonly buffers: DeviceBuffer[];
-}
 
 /** A value that comes into a segment. */
 export interface Given {
@@ -222,16 +124,32 @@ class Registers {
   ): boolean {
     if (kernel === null || kernel.dynamic) return false;
     if (!from.every((slot, i) => hosts[i] !== undefined || this.#placeConstant(slot))) return false;
+    const { form } = kernel;
+    const made = form && this.#constantIn(from[form.input], form);
     this.#work.push({
       step,
-      kernel,
-      from: from.map((slot, i) => hosts[i] ? -1 : this.#register(slot)),
-      args: new Array(from.length).fill(undefined),
+      kernel: made === undefined ? kernel : { name: kernel.name, run: form!.run },
+      from: from.map((slot, i) => {
+        return hosts[i] || (made !== undefined && i === form!.input) ? -1 : this.#register(slot);
+      }),
+      args: from.map((_, i) => (i === form?.input ? made : undefined)),
       to,
       frees: [],
       drops: [],
     });
     return true;
+  }
+
+  /** A constant as a kernel wants it; undefined for what is none, or where there is no memory for it. */
+  #constantIn(slot: number, form: KernelForm): DeviceBuffer | undefined {
+    if (!this.#isConstant(slot)) return undefined;
+    const { slots, device } = this.#context;
+    try {
+      return slots.form(slot, slots.tensor(slot, device, true) as EagerTensor, form);
+    } catch (e) {
+      if (e instanceof ResourceExhaustedError) return undefined;
+      throw e;
+    }
   }
 
   #addVariable(step: PlanStep, state: VariableState): boolean {

@@ -2,13 +2,13 @@
  * Slots: the values of one run of a plan, where they are, and how often they are still read.
  */
 import type { OpInput } from "../../core/apply.ts";
-import type { BufferRead, Device } from "../../core/device.ts";
+import type { BufferRead, Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { copyArray, releaseValue, type RunValue } from "../session/run_value.ts";
-import { totals } from "../eager/storage.ts";
+import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 
 /** What a slot holds, as {@linkcode Plan.kinds} says it. */
@@ -16,8 +16,8 @@ export const RESULT = 0, CONSTANT = 1, FEED = 2;
 
 /** What a plan keeps between runs. */
 export interface PlanMemory {
-  /** Constants on the devices that use them, by slot. */
-  readonly constants: Map<Device, Map<number, EagerTensor>>;
+  /** Constants on the devices that use them: as they are by slot, as kernels want them by slot and form. */
+  readonly constants: Map<Device, Map<number | string, EagerTensor>>;
   /** True: the plan was given up, and must keep nothing any more. */
   released: boolean;
 }
@@ -63,7 +63,10 @@ export function releasePlan(plan: Plan): void {
 
 /** A constant of a plan, which lives and ends with it: no tensor of the user's. */
 function planConstant(value: NdArray, device: Device): EagerTensor {
-  const t = constantTensor(value, device);
+  return uncounted(constantTensor(value, device));
+}
+
+function uncounted(t: EagerTensor): EagerTensor {
   t.storage.uncount();
   totals.tensors--;
   return t;
@@ -238,12 +241,25 @@ export class Slots {
   }
 
   #constant(slot: number, value: NdArray, device: Device): OpInput {
-    const { constants, released } = this.#memory;
-    if (released) return value;
+    if (this.#memory.released) return value;
+    return this.#kept(slot, device, () => planConstant(value, device));
+  }
+
+  /** A constant as a kernel wants it, made once; `t` is the constant on its device. */
+  form(slot: number, t: EagerTensor, { key, spec, make }: KernelForm): DeviceBuffer {
+    const { device, buffer } = t.storage;
+    return this.#kept(`${slot} ${key}`, device, () => {
+      const storage = new Storage(device, make(buffer), spec);
+      return uncounted(new EagerTensor(spec.dtype, spec.shape, storage));
+    }).storage.buffer;
+  }
+
+  #kept(key: number | string, device: Device, make: () => EagerTensor): EagerTensor {
+    const { constants } = this.#memory;
     let tensors = constants.get(device);
     if (!tensors) constants.set(device, tensors = new Map());
-    let t = tensors.get(slot);
-    if (!t || t.isDisposed) tensors.set(slot, t = planConstant(value, device));
+    let t = tensors.get(key);
+    if (!t || t.isDisposed) tensors.set(key, t = make());
     return t;
   }
 

@@ -15,7 +15,7 @@ import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Epilogue } from "../gemm/epilogue.ts";
-import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
+import { prepareOuter, prepareProduct, productKernel, type ProductRun } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
@@ -61,18 +61,13 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
       ? prepareDirect(engine, g, epilogue)
       : null;
     if (narrow) return narrow;
-    const product = prepareProduct(
-      engine,
-      { m, n: oc, k: c, transA: false, transB: false },
-      epilogue,
-    );
-    return ([y], [p, f, ...operands]) => product(y, p, f, operands);
+    const product = { m, n: oc, k: c, transA: false, transB: false };
+    return productKernel(prepareProduct(engine, product, epilogue));
   }
   const direct = prepareDirect(engine, g, epilogue);
   if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
-  const run = runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, epilogue);
-  return ([y], [p, f, ...operands]) => run(y, p, f, operands);
+  return productKernel(runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, epilogue));
 }
 
 /** Conv2DBackpropInput and Conv3DBackpropInputV2: one product for each phase of the strides. */
@@ -174,8 +169,7 @@ function runConv(
   padded: Padded,
   columns: number,
   epilogue?: Epilogue,
-): (c: Pointer, a: Pointer, b: Pointer, operands: readonly Pointer[]) => void {
-  const many = padded.groups.length > 1;
+): ProductRun {
   const sums = parts.map(({ rows, pack }) => {
     const spec = {
       columns,
@@ -185,46 +179,66 @@ function runConv(
       pack,
       epilogue,
     };
-    // Packed once for all groups where that is not much memory.
-    return new Sums(engine, spec, many && rows.segments.length * rows.length * columns < 1 << 20);
+    return new Sums(engine, spec);
   });
-  const work = sums.reduce((n, s) => n + s.bytes(1), 0);
+  const forms = sums.map((s) => s.packed!);
+  const packedBytes = forms.reduce((n, f) => n + f.bytes, 0);
+  const packAll = (to: Pointer, b: Pointer): void => {
+    for (const { pack, bytes } of forms) {
+      pack(to, b);
+      to += bytes;
+    }
+  };
+  // Packed once for all groups where that is not much memory.
+  const keeps = padded.groups.length > 1 &&
+    parts.every(({ rows }) => rows.segments.length * rows.length * columns < 1 << 20);
   const tables = parts.reduce(
     (n, { rows }) => n + rows.tables.reduce((m, t) => m + roundUp(t.bytes), 0),
     0,
   );
-  const bytes = work + tables + padded.bytes;
-  return (c, a, b, operands) => {
-    const base = engine.scratch(bytes);
-    let at = base + work;
-    const tablesAt = parts.map(({ rows }) =>
-      rows.tables.map((t) => {
-        t.put(engine.heap, at);
-        const here = at;
-        at += roundUp(t.bytes);
-        return here;
-      })
-    );
-    let own = base;
-    sums.forEach((s) => {
-      s.packAll(own, b);
-      own += s.bytes(1);
-    });
-    padded.clear(engine, at);
-    for (const group of padded.groups) {
-      const image = padded.fill(engine, at, a, group);
-      own = base;
-      parts.forEach(({ rows }, k) => {
-        const kind = group.images === padded.groups[0].images ? 0 : 1;
-        const here = {
-          table: rows.tables[kind],
-          at: tablesAt[k][kind],
-          a: () => image,
-          c: c + group.first * rows.imageBytes,
-        };
-        sums[k].run(own, [{ b, rows: [here] }], operandsFrom(epilogue, operands, c));
-        own += sums[k].bytes(1);
-      });
-    }
+  const prepare = (given: boolean): ProductRun => {
+    const isPacked = given || keeps;
+    const work = sums.map((s) => s.bytes(isPacked ? 0 : 1));
+    const workBytes = work.reduce((n, bytes) => n + bytes, given || !keeps ? 0 : packedBytes);
+    return (c, a, b, operands = []) => {
+      const base = engine.scratch(workBytes + tables + padded.bytes);
+      let at = base + workBytes;
+      const tablesAt = parts.map(({ rows }) =>
+        rows.tables.map((t) => {
+          t.put(engine.heap, at);
+          const here = at;
+          at += roundUp(t.bytes);
+          return here;
+        })
+      );
+      let first = base;
+      if (keeps && !given) {
+        packAll(base, b);
+        b = base;
+        first += packedBytes;
+      }
+      padded.clear(engine, at);
+      for (const group of padded.groups) {
+        const image = padded.fill(engine, at, a, group);
+        let own = first, filter = b;
+        parts.forEach(({ rows }, k) => {
+          const kind = group.images === padded.groups[0].images ? 0 : 1;
+          const here = {
+            table: rows.tables[kind],
+            at: tablesAt[k][kind],
+            a: () => image,
+            c: c + group.first * rows.imageBytes,
+          };
+          const items = [{ b: filter, rows: [here] }];
+          sums[k].run(own, items, operandsFrom(epilogue, operands, c), { isPacked });
+          own += work[k];
+          if (isPacked) filter += forms[k].bytes;
+        });
+      }
+    };
   };
+  const key = forms.map((f) => f.key).join();
+  return Object.assign(prepare(false), {
+    packed: { key, bytes: packedBytes, pack: packAll, run: prepare(true) },
+  });
 }

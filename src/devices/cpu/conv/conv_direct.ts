@@ -66,7 +66,7 @@ export function prepareDirect(
     return thinRun(engine, g, parts);
   }
   const forms = filterForms(engine, { m, n, k, length }, epilogue);
-  return new DirectConv(engine, g, parts, forms, epilogue).run;
+  return new DirectConv(engine, g, parts, forms, epilogue).kernel;
 }
 
 function fits(m: number, n: number, k: number): boolean {
@@ -201,6 +201,7 @@ class DirectConv {
   readonly #resultBytes: number;
   /** Where the forms are in memory, and then the sides. */
   readonly #formsAt: readonly number[];
+  readonly #formsBytes: number;
   readonly #edgesAt: number;
   readonly #bytes: number;
   readonly #images: number;
@@ -227,7 +228,9 @@ class DirectConv {
     const sizes = new Set([this.#images, batch % this.#images || this.#images]);
     this.#plans = [...sizes].map((images) => this.#plan(images));
     let at = roundUp(this.#plans[0].numbers.byteLength);
-    this.#formsAt = forms.map(({ bytes }) => (at += bytes) - bytes);
+    const first = at;
+    this.#formsAt = forms.map(({ bytes }) => (at += bytes) - bytes - first);
+    this.#formsBytes = at - first;
     this.#edgesAt = at;
     this.#bytes = at + (edges ? edges.bytes(this.#images) : 0);
   }
@@ -299,11 +302,34 @@ class DirectConv {
     };
   }
 
-  readonly run: FastRun = ([y], [x, filter, ...more]) => {
+  /** The kernel, with the form of the filter where it is packed. */
+  get kernel(): FastRun {
+    const run: FastRun = (outs, ins) => this.#run(outs, ins, false);
+    if (this.#forms.some(({ bytes }) => bytes === 0)) return run;
+    const shape = [this.#g.channels, tapCount(this.#g), this.#parts.length];
+    const forms = this.#forms.map(({ from, columns, step }) => `${from} ${columns} ${step}`);
+    const form = {
+      input: 1,
+      key: `direct ${shape}: ${forms}`,
+      bytes: this.#formsBytes,
+      pack: (to: Pointer, filter: Pointer) => this.#pack(to, filter),
+      run: ((outs, ins) => this.#run(outs, ins, true)) satisfies FastRun,
+    };
+    return Object.assign(run, { form });
+  }
+
+  #pack(to: Pointer, filter: Pointer): void {
+    this.#engine.packings++;
+    this.#forms.forEach(({ pack, from }, i) => pack(to + this.#formsAt[i], filter + 4 * from));
+  }
+
+  #run([y]: readonly Pointer[], [x, filter, ...more]: readonly Pointer[], isPacked: boolean): void {
     const engine = this.#engine, { edges } = this.#parts, forms = this.#forms;
     const base = engine.scratch(this.#bytes), sides = base + this.#edgesAt;
-    for (let i = 0; i < forms.length; i++) {
-      if (forms[i].bytes > 0) forms[i].pack(base + this.#formsAt[i], filter + 4 * forms[i].from);
+    let packed = filter;
+    if (!isPacked && this.#formsBytes > 0) {
+      packed = sides - this.#formsBytes;
+      this.#pack(packed, filter);
     }
     const operands = operandsFrom(this.#epilogue, more, y);
     let held: Plan | undefined;
@@ -320,7 +346,7 @@ class DirectConv {
         args[PANELS] = base + panels;
         args[SEGMENTS] = base + segments;
         args[A] = padded ? sides : image;
-        args[B] = (bytes > 0 ? base + this.#formsAt[form] : filter) + rows;
+        args[B] = (bytes > 0 ? packed + this.#formsAt[form] : filter) + rows;
         args[C] = result + 4 * from;
         for (let k = 0; k < operands.length; k++) {
           const perColumn = this.#epilogue!.operands[k] === "column";
@@ -329,7 +355,7 @@ class DirectConv {
       }
       this.#runCalls(plan, engine.parts(this.#work * images));
     }
-  };
+  }
 
   #runCalls({ calls, panels }: Plan, parts: number): void {
     if (parts === 1) {

@@ -94,7 +94,7 @@ export const prepareFilterGradient: FastPrepare = (
         };
       });
       const gradient = dy + 4 * group.first * places * oc;
-      sums[kind].run(base, [{ b: gradient, rows: here }], [], group.first > 0);
+      sums[kind].run(base, [{ b: gradient, rows: here }], [], { add: group.first > 0 });
     }
   };
 };

@@ -7,7 +7,7 @@ import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul/shape.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { FastRun } from "../fast.ts";
+import type { FastRun, PackedForm } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import type { Epilogue } from "./epilogue.ts";
@@ -30,23 +30,26 @@ const BLOCK_TURNED = 192;
 const BATCH_BYTES = 1 << 20;
 
 /** Computes C from A and B; operands of the epilogue follow. */
-export type ProductRun = (
-  c: Pointer,
-  a: Pointer,
-  b: Pointer,
-  operands?: readonly Pointer[],
-) => void;
+export interface ProductRun {
+  (c: Pointer, a: Pointer, b: Pointer, operands?: readonly Pointer[]): void;
+  /** How it packs B, and the product that finds it packed. */
+  readonly packed?: PackedForm & { readonly run: ProductRun };
+}
 
 /** The kernel of a product. `epilogue` is applied to each sum. */
 export function prepareProduct(engine: Engine, product: Product, epilogue?: Epilogue): ProductRun {
   const { m, n, k, transA } = product;
   if (m === 0 || n === 0) return () => {};
-  if (!epilogue && k > 0) {
+  if (k > 0 && (!epilogue || !isDirect(product))) {
     if (m <= THRESHOLDS.thinRows && (m === 1 || !transA)) {
       // A single column lies in memory as a single row does.
-      return prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
+      const thin = prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
+      const whole = epilogue ? finished(engine, thin, { m, n, epilogue }) : thin;
+      // B is not worth packing for so few rows, but faster to read where it is packed.
+      const isPackable = !product.transB && n > 1 && !isDirect(product);
+      return isPackable ? withPacked(whole, prepareBlocks(engine, product, epilogue, 1)) : whole;
     }
-    if (n === 1) {
+    if (n === 1 && !epilogue) {
       // A matrix times a vector is that vector times the matrix turned.
       const turned = prepareThin(engine, { m: 1, n: m, k, transB: !transA });
       return (c, a, b) => turned(c, b, a);
@@ -56,7 +59,39 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
     return prepareDirect(engine, product, epilogue);
   }
   const blocks = prepareBlocks(engine, product, epilogue, 1);
-  return (c, a, b, operands = []) => blocks([{ a, b, c }], operands);
+  return withPacked((c, a, b, operands = []) => blocks.run([{ a, b, c }], operands), blocks);
+}
+
+/** A product, and the blocks that compute it where B is packed. */
+function withPacked(product: ProductRun, { run, packed }: Blocks): ProductRun {
+  if (packed === null) return product;
+  const other: ProductRun = (c, a, b, operands = []) => run([{ a, b, c }], operands, true);
+  return Object.assign(product, { packed: { ...packed, run: other } });
+}
+
+/** A product as the kernel of an op whose first two inputs are A and B. */
+export function productKernel(product: ProductRun): FastRun {
+  const { packed } = product;
+  const run = (product: ProductRun): FastRun => ([c], [a, b, ...operands]) =>
+    product(c, a, b, operands);
+  if (packed === undefined) return run(product);
+  return Object.assign(run(product), { form: { ...packed, input: 1, run: run(packed.run) } });
+}
+
+/** A product, then its epilogue where the sums are. */
+function finished(
+  engine: Engine,
+  product: ProductRun,
+  { m, n, epilogue }: { readonly m: number; readonly n: number; readonly epilogue: Epilogue },
+): ProductRun {
+  const shapes = { all: [], column: [n], element: [m, n] };
+  const specs = [[m, n], ...epilogue.operands.map((per) => shapes[per])]
+    .map((shape): ConcreteSpec => ({ dtype: "float32", shape }));
+  const finish = preparePointwise(engine, [epilogue.expr], specs, [m, n])!;
+  return (c, a, b, operands = []) => {
+    product(c, a, b);
+    finish([c], [c, ...operands]);
+  };
 }
 
 /** True where B need not be packed. */
@@ -123,13 +158,23 @@ interface Matrices {
   readonly c: Pointer;
 }
 
+/** Products of the same shape, and how each packs its B. */
+interface Blocks {
+  readonly run: (
+    products: readonly Matrices[],
+    operands: readonly Pointer[],
+    isPacked?: boolean,
+  ) => void;
+  readonly packed: PackedForm | null;
+}
+
 /** Computes up to `most` products of the same shape at once. */
 function prepareBlocks(
   engine: Engine,
   { m, n, k, transA, transB }: Product,
   epilogue: Epilogue | undefined,
   most: number,
-): (products: readonly Matrices[], operands: readonly Pointer[]) => void {
+): Blocks {
   const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const blocks = evenBlocks(m, turn ? BLOCK_TURNED : BLOCK_ROWS, panelRows(engine));
@@ -151,11 +196,11 @@ function prepareBlocks(
     epilogue,
   });
   const tableBytes = [...tables.values()].reduce((s, t) => s + roundUp(t.bytes), 0);
-  const bytes = sums.bytes(most) + tableBytes + (turn ? turn.listBytes + most * turn.rowsBytes : 0);
-  return (products, operands) => {
-    const work = engine.scratch(bytes);
+  const more = tableBytes + (turn ? turn.listBytes + most * turn.rowsBytes : 0);
+  const run: Blocks["run"] = (products, operands, isPacked = false) => {
+    const own = sums.bytes(isPacked ? 0 : most), work = engine.scratch(own + more);
     const places = new Map<number, Pointer>();
-    let at = work + sums.bytes(most);
+    let at = work + own;
     for (const [size, table] of tables) {
       table.put(heap, at);
       places.set(size, at);
@@ -178,8 +223,9 @@ function prepareBlocks(
         };
       }),
     }));
-    sums.run(work, items, operandsFrom(epilogue, operands, products[0].c));
+    sums.run(work, items, operandsFrom(epilogue, operands, products[0].c), { isPacked });
   };
+  return { run, packed: sums.packed };
 }
 
 /** Turns blocks of an A that is stored `[k, m]` into rows of their own. */
@@ -226,8 +272,7 @@ export function prepareMatMul(
     if (epilogue && (shape.m <= THRESHOLDS.thinRows || shape.n === 1)) return null;
     return prepareBatches(engine, shape, epilogue);
   }
-  const product = prepareProduct(engine, shape, epilogue);
-  return ([c], [a, b, ...operands]) => product(c, a, b, operands);
+  return productKernel(prepareProduct(engine, shape, epilogue));
 }
 
 /** Sums of one product each: columns times rows, broadcast. */
@@ -274,7 +319,7 @@ function prepareBatches(
     for (let first = 0; first < pairs.length; first += together) {
       const some = pairs.slice(first, first + together);
       const matrices = some.map((p) => ({ a: a + p.a, b: b + p.b, c: c + p.c }));
-      blocks(matrices, beside(operands, some[0].c));
+      blocks.run(matrices, beside(operands, some[0].c));
     }
   };
 }

@@ -3,6 +3,7 @@
  */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { PackedForm } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { Epilogue } from "./epilogue.ts";
 import { panelArguments } from "./gemm_call.ts";
@@ -135,10 +136,8 @@ export class Sums {
   readonly #kernels: ReadonlyMap<number, WasmFunction>;
   readonly #segments: Int32Array;
   readonly #blockBytes: number;
-  readonly #kept: boolean;
 
-  /** `keep` packs all of B before the first rows, for runs over many rows of one item. */
-  constructor(engine: Engine, spec: SumsSpec, keep = false) {
+  constructor(engine: Engine, spec: SumsSpec) {
     this.#engine = engine;
     this.#spec = spec;
     this.#depths = depthBlocks(spec.segments.length, spec.length);
@@ -155,33 +154,34 @@ export class Sums {
     this.#segments = Int32Array.from(spec.segments);
     const depth = Math.max(...this.#depths.map((d) => d.size));
     this.#blockBytes = this.#pack ? Math.ceil(width / PANEL_COLUMNS) * panelStep(depth) : 0;
-    this.#kept = keep && this.#pack !== null;
   }
 
-  /** Bytes of memory it works in for this many items at once; from there on it is the caller's. */
+  /** Bytes of memory it works in for this many items at once, none of which is {@linkcode packed}: from there on it is the caller's. */
   bytes(items: number): number {
-    const blocks = this.#kept ? this.#columns.length * this.#depths.length : items;
-    return roundUp(this.#segments.byteLength) + roundUp(this.#blockBytes * blocks);
+    return roundUp(this.#segments.byteLength) + roundUp(this.#blockBytes * items);
   }
 
-  /** Packs all of B, once for many runs. */
-  packAll(work: Pointer, b: Pointer): void {
-    if (!this.#kept) return;
-    this.#eachBlock(work, (depth, columns, at) => {
-      this.#engine.callAll(this.#packing(at, b, depth, columns, 1));
-    });
+  /** All of B packed, for who reads it more than once; null where it is read as it lies. */
+  get packed(): PackedForm | null {
+    const { pack, columns, segments: { length } } = this.#spec;
+    if (this.#pack === null) return null;
+    return {
+      key: `${pack === "rows" ? "rows" : "columns"} ${columns} ${length} ${this.#spec.length}`,
+      bytes: roundUp(this.#blockBytes * this.#columns.length * this.#depths.length),
+      pack: (to, b) => {
+        this.#engine.packings++;
+        this.#eachBlock((depth, columns, block) => {
+          const at = to + block * this.#blockBytes;
+          this.#engine.callAll(this.#packing(at, b, depth, columns, 1));
+        });
+      },
+    };
   }
 
-  #eachBlock(
-    work: Pointer,
-    visit: (depth: DepthBlock, columns: ColumnBlock, at: Pointer) => void,
-  ): void {
-    let at = work + roundUp(this.#segments.byteLength);
+  #eachBlock(visit: (depth: DepthBlock, columns: ColumnBlock, block: number) => void): void {
+    let block = 0;
     for (const columns of this.#columns) {
-      for (const depth of this.#depths) {
-        visit(depth, columns, at);
-        if (this.#kept) at += this.#blockBytes;
-      }
+      for (const depth of this.#depths) visit(depth, columns, block++);
     }
   }
 
@@ -201,33 +201,38 @@ export class Sums {
   }
 
   /**
-   * Computes the items; with `add` onto what their C hold. `operands` are from {@linkcode operandsFrom}. `work` is as much memory
-   * as {@linkcode bytes} says.
+   * Computes the items. `operands` are from {@linkcode operandsFrom}, `work` is as much memory as {@linkcode bytes} says. With `add`
+   * onto what their C hold; with `isPacked` their B are {@linkcode packed}, and `work` is that of no items.
    */
-  run(work: Pointer, items: readonly SumsItem[], operands: readonly Pointer[], add = false): void {
+  run(
+    work: Pointer,
+    items: readonly SumsItem[],
+    operands: readonly Pointer[],
+    { add = false, isPacked = false }: { readonly add?: boolean; readonly isPacked?: boolean } = {},
+  ): void {
     const engine = this.#engine;
     engine.heap.i32.set(this.#segments, work >>> 2);
     const rows = items.reduce((n, item) => item.rows.reduce((m, r) => m + r.table.rows, n), 0);
-    const packs = this.#pack !== null;
-    this.#eachBlock(work, (depth, columns, at) => {
+    const packs = this.#pack !== null, room = work + roundUp(this.#segments.byteLength);
+    if (packs && !isPacked) engine.packings++;
+    this.#eachBlock((depth, columns, number) => {
+      const packedAt = (item: number): Pointer =>
+        isPacked ? items[item].b + number * this.#blockBytes : room + item * this.#blockBytes;
       const parts = engine.parts(2 * rows * columns.size * depth.size);
       const each = Math.ceil(parts / items.length);
-      if (packs && !this.#kept) {
+      if (packs && !isPacked) {
         engine.callAll(
-          items.flatMap(({ b }, i) =>
-            this.#packing(at + i * this.#blockBytes, b, depth, columns, each)
-          ),
+          items.flatMap(({ b }, i) => this.#packing(packedAt(i), b, depth, columns, each)),
         );
       }
       for (let block = 0; block < items[0].rows.length; block++) {
         const turns = items.flatMap((item) => [...item.rows[block].turn?.(depth) ?? []]);
         if (turns.length > 0) engine.callAll(turns);
         engine.callAll(items.flatMap(({ b, rows }, i) => {
-          const packed = packs ? at + (this.#kept ? 0 : i * this.#blockBytes) : null;
           return this.#panels(
             work,
             b,
-            packed,
+            packs ? packedAt(i) : null,
             rows[block],
             { depth, columns },
             operands,

@@ -1,0 +1,107 @@
+/**
+ * A segment laid out for concrete specs, as data.
+ */
+import type { Device, DeviceBuffer, PreparedKernel } from "../../core/device.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import type { VariableState } from "../variables/variable_state.ts";
+import type { PlanStep } from "./plan.ts";
+
+/** One kernel of a prepared segment. Registers are numbered as slots; those of views are their sources'. */
+export interface Work {
+  /** The step. */
+  readonly step: PlanStep;
+  /** Its kernel. */
+  readonly kernel: PreparedKernel;
+  /** Registers of the arguments; -1 for what is read on the host, or lies as the kernel wants it. */
+  readonly from: readonly number[];
+  /** Filled and handed to the kernel at each run. */
+  readonly args: (DeviceBuffer | undefined)[];
+  /** Registers of the results. */
+  readonly to: readonly number[];
+  /** Registers that nobody reads after this. */
+  readonly frees: number[];
+  /** Slots of the run that nobody reads after this. */
+  readonly drops: number[];
+}
+
+/** Whose memory a value has that outlives the segment: an input's, that of a variable that was read, or memory of its own. */
+export interface Owner {
+  /** Which of these. */
+  readonly kind: "input" | "load" | "made";
+  /** Number among them. */
+  readonly index: number;
+}
+
+/** A value that is read after the segment. */
+export interface Output {
+  /** Its slot. */
+  readonly slot: number;
+  /** What it is. */
+  readonly spec: ConcreteSpec;
+  /** Readers inside the segment. */
+  readonly uses: number;
+  /** Its memory. */
+  readonly owner: Owner;
+}
+
+/** A value in a register; several may be views of one. */
+export interface Value {
+  /** Where it is. */
+  readonly register: number;
+  /** What it is. */
+  readonly spec: ConcreteSpec;
+}
+
+/** A variable that is read before it is assigned, and what its value was when the segment was laid out. */
+export interface Load extends Value {
+  /** The variable. */
+  readonly state: VariableState;
+}
+
+/** A variable that has another value after the segment. */
+export interface Store {
+  /** The variable. */
+  readonly state: VariableState;
+  /** Shape of the value. */
+  readonly shape: readonly number[];
+  /** Its memory. */
+  readonly owner: Owner;
+}
+
+/** An input, and the spec the segment was prepared for. */
+export interface Input {
+  /** Its slot. */
+  readonly slot: number;
+  /** What it was then. */
+  readonly spec: ConcreteSpec;
+  /** True: a host array, which is uploaded for the segment alone. */
+  readonly isArray: boolean;
+  /** False where nothing but views that nobody reads is made of it. */
+  readonly isRead: boolean;
+}
+
+/** A segment for one set of specs. */
+export interface Layout {
+  /** Where it runs. */
+  readonly device: Device;
+  /** How many steps it covers. */
+  readonly length: number;
+  /** Inputs, in the order given. */
+  readonly inputs: readonly Input[];
+  /** Variables that are read. */
+  readonly loads: readonly Load[];
+  /** Kernels in order. */
+  readonly work: readonly Work[];
+  /** Registers made here that outlive the segment. */
+  readonly made: readonly number[];
+  /** What is read later. */
+  readonly outputs: readonly Output[];
+  /** Variables that are assigned. */
+  readonly stores: readonly Store[];
+  /** Slots of the run that are read here and later, and how often here. */
+  readonly used: readonly (readonly [slot: number, uses: number])[];
+  /** Specs by register. */
+  readonly specs: readonly ConcreteSpec[];
+  /** Registers; constants hold their places. */
+  readonly buffers: DeviceBuffer[];
+}
