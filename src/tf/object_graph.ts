@@ -12,6 +12,11 @@ const OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH";
 /** What the value of a variable is called among its attributes. */
 const VARIABLE_VALUE = "VARIABLE_VALUE";
 
+/** Where TensorFlow looks for the value of a variable of this path. */
+export function valueKey(path: string): string {
+  return `${path}/.ATTRIBUTES/${VARIABLE_VALUE}`;
+}
+
 /** The objects of a checkpoint; null where it was saved of something else. Rejects with `DataLossError` for damaged ones. */
 export async function readObjects(
   prefix: string,

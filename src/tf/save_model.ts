@@ -28,7 +28,9 @@ import {
   TensorInfoSchema,
   VariableDefSchema,
 } from "./proto/saved_model_pb.ts";
+import { objectsEntry, valueKey } from "./object_graph.ts";
 import { replaceFile } from "./random_access.ts";
+import { savedObjects, type SavedParts } from "./saved_objects.ts";
 import { SAVER, saverNodes } from "./saver_nodes.ts";
 import { dtype, graphDefMessage, shapeMessage } from "./to_message.ts";
 
@@ -46,7 +48,9 @@ export interface SaveOptions {
 
 /**
  * Writes a SavedModel: `saved_model.pb`, the variables that the functions use, and which scripts they call
- * (`assets.extra/script_ops.json`). `tf.saved_model.load` in TensorFlow and {@linkcode loadSavedModel} read it.
+ * (`assets.extra/script_ops.json`). `tf.saved_model.load` in TensorFlow and {@linkcode loadSavedModel} read it, as an object with a
+ * method for each signature, `variables` and `trainable_variables`; where two outputs of a signature are one tensor, as a model of
+ * version 1, which has signatures alone.
  * Rejects with `ValueError` for a function without named inputs or whose result is no record, or for scripts without a registered name.
  */
 export async function saveModel(folder: string | URL, options: SaveOptions): Promise<void> {
@@ -61,11 +65,18 @@ export async function saveModel(folder: string | URL, options: SaveOptions): Pro
     defs[name] = graph.asDefault(() => addSignature(name, f));
   }
   const variables = variablesOf(graph);
-  const def = withSaver(toGraphDef(graph), variables);
-  await writeCheckpoint(
-    `${path}/variables/variables`,
-    Object.fromEntries(variables.map((v) => [v.name, v])),
-  );
+  const named = withNames(toGraphDef(graph), variables);
+  const objects = savedObjects({ ...named, signatures: defs });
+  const saved = [...named.variables].map(([handle, v]) => ({
+    v,
+    handle,
+    key: objects === null ? v.name : valueKey(v.name),
+  }));
+  const def = withSaver(named.def, saved);
+  await writeCheckpoint(`${path}/variables/variables`, {
+    ...Object.fromEntries(saved.map(({ v, key }) => [key, v])),
+    ...(objects && objectsEntry(objects.nodes)),
+  });
   const scripts = scriptsOf(def);
   if (scripts.length > 0) {
     const text = JSON.stringify({ scripts }, null, 2);
@@ -77,6 +88,7 @@ export async function saveModel(folder: string | URL, options: SaveOptions): Pro
       metaInfoDef: { tags: [...options.tags ?? ["serve"]], tensorflowVersion: "2.21.0" },
       graphDef: graphDefMessage(def),
       signatureDef: defs,
+      ...(objects && { objectGraphDef: objects.graph }),
       ...(variables.length > 0 && {
         collectionDef: {
           variables: collection(variables),
@@ -143,22 +155,35 @@ function variablesOf(graph: Graph): Variable[] {
   return out;
 }
 
-function withSaver(def: GraphDefJson, variables: readonly Variable[]): GraphDefJson {
-  if (variables.length === 0) return def;
-  const handles = new Map<string, string>();
+/** The graph with handles that know the names of variables, and these by the nodes of their handles. */
+function withNames(def: GraphDefJson, all: readonly Variable[]): Omit<SavedParts, "signatures"> {
+  const variables = new Map<string, Variable>();
   const node = def.node.map((n): NodeDefJson => {
     if (n.op !== "VarHandleOp") return n;
-    const name = variables[handles.size].name;
-    handles.set(name, n.name);
-    return { ...n, attr: { ...n.attr, shared_name: { s: base64Text(name) } } };
+    const variable = all[variables.size];
+    variables.set(n.name, variable);
+    return { ...n, attr: { ...n.attr, shared_name: { s: base64Text(variable.name) } } };
   });
-  const specs = variables.map((v) => ({
+  return { def: { ...def, node }, variables };
+}
+
+/** A variable in the checkpoint. */
+interface Saved {
+  readonly v: Variable;
+  readonly handle: string;
+  readonly key: string;
+}
+
+function withSaver(def: GraphDefJson, saved: readonly Saved[]): GraphDefJson {
+  if (saved.length === 0) return def;
+  const specs = saved.map(({ v, handle, key }) => ({
     name: v.name,
-    handle: handles.get(v.name)!,
+    key,
+    handle,
     type: DTYPES[v.dtype].tfEnum,
     shape: shapeToJson(v.staticShape),
   }));
-  return { ...def, node: [...node, ...saverNodes(specs)] };
+  return { ...def, node: [...def.node, ...saverNodes(specs)] };
 }
 
 function collection(variables: readonly Variable[]) {

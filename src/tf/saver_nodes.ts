@@ -12,8 +12,10 @@ export const SAVER = {
 
 /** A variable of the graph. */
 export interface SavedVariableSpec {
-  /** Its name, and its key in the checkpoint. */
+  /** Its name. */
   readonly name: string;
+  /** Its key in the checkpoint. */
+  readonly key: string;
   /** The node of its handle. */
   readonly handle: string;
   /** Dtype enum. */
@@ -38,7 +40,7 @@ function constant(name: string, tensor: TensorJson): NodeDefJson {
 
 /** The nodes for these variables. */
 export function saverNodes(variables: readonly SavedVariableSpec[]): NodeDefJson[] {
-  const names = variables.map((v) => v.name);
+  const keys = variables.map((v) => v.key);
   const dtypes = { list: { type: variables.map((v) => v.type) } };
   const reads = variables.map((v): NodeDefJson => ({
     name: `${v.name}/Read/ReadVariableOp`,
@@ -46,7 +48,7 @@ export function saverNodes(variables: readonly SavedVariableSpec[]): NodeDefJson
     input: [v.handle],
     attr: { dtype: { type: v.type } },
   }));
-  const whole = names.map(() => "");
+  const whole = keys.map(() => "");
   return [
     ...variables.flatMap(initializer),
     ...reads,
@@ -55,7 +57,7 @@ export function saverNodes(variables: readonly SavedVariableSpec[]): NodeDefJson
       tensorShape: {},
       stringVal: [encoder.encode("model")],
     }),
-    strings("save/SaveV2/tensor_names", names),
+    strings("save/SaveV2/tensor_names", keys),
     strings("save/SaveV2/shape_and_slices", whole),
     {
       name: "save/SaveV2",
@@ -74,7 +76,7 @@ export function saverNodes(variables: readonly SavedVariableSpec[]): NodeDefJson
       input: ["save/Const", "^save/SaveV2"],
       attr: { T: { type: "DT_STRING" } },
     },
-    strings("save/RestoreV2/tensor_names", names),
+    strings("save/RestoreV2/tensor_names", keys),
     strings("save/RestoreV2/shape_and_slices", whole),
     {
       name: "save/RestoreV2",

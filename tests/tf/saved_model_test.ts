@@ -121,8 +121,30 @@ testOnDevices("saveModel() writes what loadSavedModel() reads", async () => {
   const model = await loadSavedModel(folder);
   const { y } = await model.signatures.serving_default({ x: [[1, 1], [-1, -2]] });
   assertClose(await y.array(), [[4.5, 6.25], [0, 0]], 1e-6, "y");
+  // As an object has them that TensorFlow saves: a method for each signature, and variables.
+  const { methods, children } = model.root;
+  assertEquals(methods.serving_default.traces, ["(float32[?,2])"]);
+  const called = await methods.serving_default([[1, 1]]) as { y: tf.Tensor };
+  assertClose(await called.y.array(), [[4.5, 6.25]], 1e-6, "y of the method");
+  assertEquals(Object.values(children.variables.variables), model.variables);
+  assertEquals(Object.values(children.trainable_variables.variables).length, 1);
   assertEquals(await (await model.signatures.double({ s: 3 })).y.array(), 96);
   assertEquals(model.variables.map((v) => v.trainable), [true, false]);
+  model.dispose();
+});
+
+Deno.test("saveModel() writes a model of version 1 where two outputs are one", async () => {
+  using w = tf.variable([2], true, "save/v1");
+  const twice = tf.function((x: tf.Tensor) => {
+    const y = tf.mul(x, w);
+    return { y, z: y };
+  }, { inputSignature: [tf.TensorSpec([1], "float32", "x")] });
+  const folder = await Deno.makeTempDir();
+  await saveModel(folder, { signatures: { twice } });
+  const model = await loadSavedModel(folder);
+  assertEquals(Object.keys(model.methods), []);
+  const { y, z } = await model.signatures.twice({ x: [3] });
+  assertEquals([await y.array(), await z.array()], [[6], [6]]);
   model.dispose();
 });
 

@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 b8e3dac49b5ea803a2ab65813e13f469b21bda00249373c06290ee21c76b8435.
+// Written by `deno task protos` from .proto files of SHA-256 622a844105061610a0ead12861a7e3a0ab3a55cb9c4aad84a890b9f9ff613520.
 // Tensors as TensorFlow's files hold them: dtypes, shapes, values and handles.
 // Field numbers are TensorFlow 2.21's; what Weft does not read is left out and kept as unknown fields.
 
