@@ -1,6 +1,6 @@
 /** Samples of ops that only files have. */
 
-import { sample, type SampleTable } from "./inputs.ts";
+import { any, distinct, sample, type SampleTable, solid } from "./inputs.ts";
 import { NdArray } from "@weft/weft";
 
 const texts = (...values: string[]): NdArray =>
@@ -9,6 +9,10 @@ const ints = (...values: number[]): NdArray =>
   new NdArray("int32", [values.length], Int32Array.from(values));
 const int = (value: number): NdArray => ints(value).reshape([]);
 const words = texts("Hello World", "  aé ", "", "x1");
+
+const wide = (shape: readonly number[], values: readonly number[]): NdArray =>
+  new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
+const entries = wide([3, 2], [0, 1, 2, 0, 2, 1]), extents = wide([2], [3, 2]);
 
 export const IMPORTED: SampleTable = {
   StringLower: [sample([words]), sample([words], { encoding: "utf-8" })],
@@ -43,6 +47,34 @@ export const IMPORTED: SampleTable = {
     sample([words, texts("l").reshape([])], { maxsplit: 1 }),
   ],
   DecodeRaw: [sample([texts("abcd", "efgh")], { out_type: "int16" })],
+  UnicodeDecode: [
+    sample([words], { input_encoding: "UTF-8" }),
+    sample([texts("a\n").reshape([1, 1])], { input_encoding: "UTF-8", Tsplits: "int32" }),
+  ],
+  UnicodeDecodeWithOffsets: [sample([words], { input_encoding: "UTF-8" })],
+  MatrixSolve: [
+    sample([solid, any(3, 2)]),
+    sample([solid, any(3, 1)], { adjoint: true }),
+  ],
+  Betainc: [
+    sample(
+      [{ shape: [], values: [2.5] }, { shape: [], values: [1.5] }, {
+        shape: [3],
+        values: [0.2, 0.5, 0.75],
+      }],
+      {},
+      { wrt: [2] },
+    ),
+  ],
+  SparseReduceSum: [
+    sample([entries, any(3), extents, ints(1)]),
+    sample([entries, any(3), extents, ints(-2, 1)], { keep_dims: true }),
+  ],
+  SparseReduceMax: [sample([entries, distinct(3), extents, ints(0)])],
+  CTCGreedyDecoder: [
+    sample([distinct(4, 2, 3), ints(4, 2)]),
+    sample([distinct(4, 2, 3), ints(4, 2)], { merge_repeated: true, blank_index: 0 }),
+  ],
   BroadcastGradientArgs: [
     sample([{ shape: [3], values: [2, 1, 3] }, { shape: [2], values: [4, 3] }], {}, {
       dtypes: ["int32"],

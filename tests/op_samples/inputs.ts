@@ -42,6 +42,12 @@ export const number = (value: number): NdArray => new NdArray("int32", [], Int32
 export const floats = (shape: number[], ...values: number[]): NdArray =>
   new NdArray("float32", shape, Float32Array.from(values));
 
+/** A well-conditioned matrix. */
+export const solid: SampleValues = {
+  shape: [3, 3],
+  values: [3, 0.5, -0.25, 1, 2.5, 0.75, -0.5, 0.25, 2],
+};
+
 /** One sample. */
 export function sample(
   inputs: readonly SampleInput[],

@@ -1,7 +1,7 @@
 /** Samples of fused products and convolutions, of dilation and of linear algebra. */
 
 import type { OpSample, SampleValues } from "@weft/weft/testing";
-import { any, distinct, number, sample, type SampleTable } from "./inputs.ts";
+import { any, distinct, number, sample, type SampleTable, solid } from "./inputs.ts";
 
 const FUSED = [[], ["BiasAdd"], ["BiasAdd", "Relu"], ["Elu"], ["BiasAdd", "Relu6"], ["LeakyRelu"], [
   "BiasAdd",
@@ -24,11 +24,6 @@ function fused(
   });
 }
 
-/** A well-conditioned matrix. */
-const solid: SampleValues = {
-  shape: [3, 3],
-  values: [3, 0.5, -0.25, 1, 2.5, 0.75, -0.5, 0.25, 2],
-};
 const NO_GRADIENT = {
   "gradient on the gpu": "not implemented for wide matrices, as in TensorFlow",
 };

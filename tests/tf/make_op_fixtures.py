@@ -208,6 +208,50 @@ def convolutions():
     return {"depthwise": one, "groups": two}
 
 
+def numerics():
+    # Made after the others: their noise stays as it was.
+    well = noise(2, 3, 3) + 3 * np.eye(3, dtype=np.float32)
+    rhs = noise(2, 3, 2)
+    a, b = tf.constant([0.5, 2.0, 3.0, 40.0, 1e-3]), tf.constant([0.5, 3.0, 100.0, 30.0, 2.0])
+    x = tf.constant([0.3, 0.5, 0.01, 0.6, 0.2])
+    logits, indices = noise(6, 2, 4), tf.constant([[0, 1], [1, 0], [1, 2], [1, 2]], tf.int64)
+    out = {
+        "beta": raw.Betainc(a=a, b=b, x=x),
+        "beta_scalar": raw.Betainc(a=2.0, b=3.0, x=[0.25, 1.0, 0.0]),
+        "solve": raw.MatrixSolve(matrix=well, rhs=rhs),
+        "solve_adjoint": raw.MatrixSolve(matrix=well, rhs=rhs, adjoint=True),
+    }
+    sparse = dict(input_indices=indices, input_values=noise(4), input_shape=tf.constant([3, 4], tf.int64))
+    for k, axes in enumerate(([0], [1], [-1, 0], [])):
+        for op in (raw.SparseReduceSum, raw.SparseReduceMax):
+            out[f"{op.__name__}_{k}"] = op(**sparse, reduction_axes=tf.constant(axes, tf.int32), keep_dims=k == 1)
+    for name, more in (("all", {}), ("merged", dict(merge_repeated=True)), ("first", dict(blank_index=0))):
+        best = raw.CTCGreedyDecoder(inputs=logits, sequence_length=[6, 3], **more)
+        for field in best._fields:
+            out[f"ctc_{name}_{field}"] = getattr(best, field)
+    return out
+
+
+def unicodes():
+    utf8 = texts(b"h\xc3\xa9\xf0\x9f\x98\x80", b"", b"a\xffb\x80\xe2\x82", b"\xed\xa0\x80x\xc0\x80y\xf8\x88\x80z\xf4\x90\x80", b"\r\x7f\xc2\x85\xe2\x82x")
+    cases = {
+        "utf8": dict(input=utf8, input_encoding="UTF-8"),
+        "ignore": dict(input=utf8, input_encoding="UTF-8", errors="ignore", replace_control_characters=True),
+        "mark": dict(input=utf8, input_encoding="UTF-8", replacement_char=63, replace_control_characters=True),
+        "utf16": dict(input=texts(b"\0a\xd8\x3d\xde\0\0b", b"\0a\xd8", b"\xd8\0\0x", b"\xdc\0\0y"), input_encoding="UTF-16-BE"),
+        "utf32": dict(input=texts(b"\0\0\0a\0\x11\0\0\0\x01\xf6\0", b"\0\0\xd8\0\0\0"), input_encoding="UTF-32-BE"),
+        "latin": dict(input=texts(b"a\xe9\x80"), input_encoding="ISO-8859-1"),
+        "ascii": dict(input=texts(b"a\xe9"), input_encoding="US-ASCII"),
+    }
+    out = {}
+    for name, case in cases.items():
+        found = raw.UnicodeDecodeWithOffsets(**case)
+        for field in found._fields:
+            out[f"{name}_{field}"] = getattr(found, field)
+    out["plain"] = raw.UnicodeDecode(input=[["a", "b"], ["c", ""]], input_encoding="UTF-8").row_splits
+    return out
+
+
 def values(x):
     if x.dtype == object:
         return [v.decode("utf-8") for v in x.ravel()]
@@ -218,7 +262,7 @@ def main():
     graph = tf.Graph()
     with graph.as_default():
         made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
-                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed) for key, t in f().items()}
+                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes) for key, t in f().items()}
         with tf.compat.v1.Session(graph=graph) as session:
             results = session.run(made)
     with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:

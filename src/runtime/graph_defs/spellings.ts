@@ -21,9 +21,12 @@ import { rsqrt, square } from "../../ops/pointwise/power.ts";
 import { mean, sum } from "../../ops/reduce/reduce.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
 import "../../ops/imported/examples.ts";
+import "../../ops/imported/numeric.ts";
 import "../../ops/imported/shapes.ts";
+import "../../ops/imported/sparse_reduce.ts";
 import "../../ops/imported/text.ts";
 import "../../ops/imported/text_parts.ts";
+import "../../ops/imported/unicode.ts";
 import type { ImportedNode, ImportRule } from "./import_rules.ts";
 
 /** The same inputs for an op of ours. */

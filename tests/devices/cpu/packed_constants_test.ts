@@ -1,8 +1,8 @@
 /** Constants that kernels copy before they read them: once for a plan, and given back with it. */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import type { CpuDevice } from "../../src/devices/cpu/cpu_device.ts";
-import { cpuDevice } from "../../src/runtime/devices.ts";
+import type { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
+import { cpuDevice } from "../../../src/runtime/devices.ts";
 
 const { engine } = cpuDevice() as CpuDevice;
 

@@ -1,0 +1,170 @@
+/**
+ * Ops of numerics that only files have: linear systems, the incomplete beta function, the best path of a CTC network (Graves et al.,
+ * "Connectionist temporal classification", 2006). On the host.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { FailedPreconditionError, InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { solveCpu } from "../../kernels/host/linalg.ts";
+import { incompleteBeta } from "../../kernels/host/beta.ts";
+import { matMul } from "../linalg/matmul.ts";
+import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
+import { exp, log, log1p, xlogy } from "../pointwise/exponential.ts";
+
+const MatrixSolve = defineOp({
+  name: "MatrixSolve",
+  inputs: ["matrix: T", "rhs: T"],
+  outputs: ["output: T"],
+  attrs: ["adjoint: bool = false", "T: {float64, float32, float16}"],
+  infer: ([a, b]) => {
+    if (a.shape === null || b.shape === null) return [b.shape];
+    const n = a.shape.length;
+    if (n < 2 || b.shape.length !== n) {
+      throw new ValueError(
+        `Cannot solve a system of matrices of rank ${n} and right-hand sides of rank ${b.shape.length}: wanted equal ranks of 2 or more`,
+      );
+    }
+    const square = mergeShapes([a.shape[n - 2]], [a.shape[n - 1]]);
+    const rows = mergeShapes(square, [b.shape[n - 2]])!;
+    const batch = mergeShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))!;
+    return [[...batch, ...rows, b.shape[n - 1]]];
+  },
+  grad: {
+    saves: ["matrix", "output"],
+    vjp: ({ matrix, output }, [dy], { attrs, needs }) => {
+      const { adjoint } = attrs;
+      const db = apply1(MatrixSolve, [matrix, dy], { adjoint: !adjoint });
+      const product = () =>
+        adjoint ? matMul(output, db, false, true) : matMul(db, output, false, true);
+      return [needs[0] ? neg(product()) : null, db];
+    },
+  },
+  cpu: ([a, b], [out], { attrs }) => solveCpu(a, b, out, attrs.adjoint),
+});
+
+defineOp({
+  name: "Betainc",
+  inputs: ["a: T", "b: T", "x: T"],
+  outputs: ["z: T"],
+  attrs: ["T: {float32, float64}"],
+  infer: (specs) => {
+    const whole = specs.map((s) => s.shape).filter((s) => s === null || s.length > 0);
+    return [whole.length === 0 ? [] : whole.reduce((all: PartialShape, s) => mergeShapes(all, s))];
+  },
+  grad: {
+    saves: ["a", "b", "x"],
+    // As in TensorFlow there is none with respect to a and b.
+    vjp: ({ a, b, x }, [dy], { needs, sumLike }) => {
+      if (!needs[2]) return [null, null, null];
+      const logBeta = sub(add(logGamma(a), logGamma(b)), logGamma(add(a, b)));
+      const powers = add(mul(sub(b, 1), log1p(neg(x))), xlogy(sub(a, 1), x));
+      return [null, null, sumLike(mul(dy, exp(sub(powers, logBeta))), 2)];
+    },
+  },
+  cpu: ([a, b, x], [out]) => {
+    const to = out.data as Float64Array;
+    const at = (v: NdArray, i: number): number => Number(v.at(v.data.length === 1 ? 0 : i));
+    for (let i = 0; i < to.length; i++) to[i] = incompleteBeta(at(a, i), at(b, i), at(x, i));
+  },
+});
+
+/** C. Lanczos, "A precision approximation of the gamma function" (1964), with g = 7. */
+const LANCZOS = [
+  676.5203681218851,
+  -1259.1392167224028,
+  771.32342877765313,
+  -176.61502916214059,
+  12.507343278686905,
+  -0.13857109526572012,
+  9.9843695780195716e-6,
+  1.5056327351493116e-7,
+];
+
+/** The logarithm of the gamma function of positive numbers. */
+function logGamma(x: Tensor): Tensor {
+  let sum: Tensor = add(div(0, x), 0.99999999999980993);
+  LANCZOS.forEach((c, i) => sum = add(sum, div(c, add(x, i + 1))));
+  // As of x + 1, divided by x.
+  const t = add(x, 7.5);
+  const rest = sub(log(mul(sum, Math.sqrt(2 * Math.PI))), log(x));
+  return add(sub(mul(add(x, 0.5), log(t)), t), rest);
+}
+
+defineOp({
+  name: "CTCGreedyDecoder",
+  inputs: ["inputs: T", "sequence_length: int32"],
+  outputs: [
+    "decoded_indices: int64",
+    "decoded_values: int64",
+    "decoded_shape: int64",
+    "log_probability: T",
+  ],
+  attrs: [
+    "merge_repeated: bool = false",
+    "blank_index: int = -1",
+    "T: {float32, float64} = float32",
+  ],
+  infer: ([x, lengths]) => {
+    const [, batch] = mergeShapes(x.shape, [null, null, null])!;
+    const rows = mergeShapes([batch], lengths.shape)!;
+    return [[null, 2], [null], [2], [...rows, 1]];
+  },
+  grad: null,
+  cpu: ([x, lengths], _, { attrs }) => {
+    const [steps, batch, classes] = x.shape, sizes = Array.from(lengths.data as Int32Array);
+    const longest = sizes.findIndex((n) => n > steps);
+    if (longest >= 0) {
+      throw new FailedPreconditionError(
+        `sequence_length(${longest}) <= ${steps} does not hold: it is ${sizes[longest]}`,
+        { op: "CTCGreedyDecoder" },
+      );
+    }
+    const blank = attrs.blank_index < 0 ? classes + attrs.blank_index : attrs.blank_index;
+    if (blank < 0 || blank >= classes) {
+      throw new InvalidArgumentError(
+        `blank_index expected to be between ${-classes} and ${
+          classes - 1
+        }, received ${attrs.blank_index}`,
+        { op: "CTCGreedyDecoder" },
+      );
+    }
+    const paths = sizes.map((size, item) =>
+      bestPath(x, { item, size, blank, merges: attrs.merge_repeated })
+    );
+    const values = paths.flatMap((p) => p.labels);
+    const at = paths.flatMap((p, item) => p.labels.flatMap((_, i) => [item, i]));
+    const shape = [batch, Math.max(0, ...paths.map((p) => p.labels.length))];
+    const wide = (list: readonly number[], shape: readonly number[]): NdArray =>
+      new NdArray("int64", shape, BigInt64Array.from(list, BigInt));
+    const scores = NdArray.zeros(attrs.T, [batch, 1]);
+    paths.forEach(({ score }, i) => (scores.data as Float32Array)[i] = score);
+    return [wide(at, [values.length, 2]), wide(values, [values.length]), wide(shape, [2]), scores];
+  },
+});
+
+/** The likeliest label at each step, without blanks; `x` is `[steps, batch, classes]`. The score is the negated sum of logits. */
+function bestPath(
+  x: NdArray,
+  { item, size, blank, merges }: {
+    readonly item: number;
+    readonly size: number;
+    readonly blank: number;
+    readonly merges: boolean;
+  },
+): { readonly labels: number[]; readonly score: number } {
+  const [, batch, classes] = x.shape, logits = x.data as Float32Array;
+  const labels: number[] = [];
+  let score = 0, before = -1;
+  for (let step = 0; step < size; step++) {
+    const row = (step * batch + item) * classes;
+    let best = 0;
+    for (let c = 1; c < classes; c++) if (logits[row + c] > logits[row + best]) best = c;
+    score -= logits[row + best];
+    if (best !== blank && !(merges && best === before)) labels.push(best);
+    before = best;
+  }
+  return { labels, score };
+}

@@ -1,0 +1,93 @@
+/**
+ * Sums and maxima of sparse tensors over axes, as dense tensors, which only files have. On the host.
+ */
+import { apply1 } from "../../core/apply.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { defineOp, type GradRule, lookupOp } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
+import { normalizeAxes, type PartialShape, sizeOf, stridesOf } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
+import { gatherND } from "../array/gather.ts";
+import { hostInts, reshape, shape as shapeOf } from "../array/view.ts";
+import { intScalar } from "../input.ts";
+import { add, mod, mul, sub } from "../pointwise/arithmetic.ts";
+import { equal } from "../pointwise/compare.ts";
+import { any } from "../reduce/reduce.ts";
+
+/** Which axes remain, and the shape with ones for those that do not. */
+function reduced(shape: readonly number[], axes: NdArray): { kept: number[]; ones: number[] } {
+  const gone = normalizeAxes(hostInts(axes), shape.length);
+  const kept = shape.map((_, i) => i).filter((i) => !gone.includes(i));
+  return { kept, ones: shape.map((d, i) => (gone.includes(i) ? 1 : d)) };
+}
+
+function defineSparseReduce(
+  name: string,
+  combine: (a: number, b: number) => number,
+  grad: GradRule | null,
+): void {
+  defineOp({
+    name,
+    inputs: [
+      "input_indices: int64",
+      "input_values: T",
+      "input_shape: int64",
+      "reduction_axes: int32",
+    ],
+    outputs: ["output: T"],
+    attrs: ["keep_dims: bool = false", "T: {float32, float64, float16, int32, int64}"],
+    hostInputs: ["input_shape", "reduction_axes"],
+    infer: ([, , { value: dims }, { value: axes }], { keep_dims }): PartialShape[] => {
+      if (dims === undefined || axes === undefined) return [null];
+      const shape = hostInts(dims), { kept, ones } = reduced(shape, axes);
+      return [keep_dims ? ones : kept.map((i) => shape[i])];
+    },
+    grad,
+    cpu: ([indices, values, dims, axes], _, { attrs }) => {
+      const shape = hostInts(dims), { kept, ones } = reduced(shape, axes);
+      const rank = shape.length, at = hostInts(indices), strides = stridesOf(ones);
+      const out = NdArray.zeros(values.dtype, attrs.keep_dims ? ones : kept.map((i) => shape[i]));
+      const seen = new Uint8Array(sizeOf(ones));
+      for (let i = 0; i < indices.shape[0]; i++) {
+        const index = at.slice(i * rank, (i + 1) * rank);
+        const wrong = index.findIndex((v, d) => v < 0 || v >= shape[d]);
+        if (wrong >= 0) {
+          throw new InvalidArgumentError(
+            `Index ${
+              index[wrong]
+            } of axis ${wrong} at row ${i} is out of range of shape [${shape}]`,
+            { op: name },
+          );
+        }
+        const place = kept.reduce((sum, d) => sum + index[d] * strides[d], 0);
+        const value = values.at(i), before = out.at(place);
+        // Both are numbers, or both are of 64 bits.
+        setElement(out, place, seen[place] ? combine(before as number, value as number) : value);
+        seen[place] = 1;
+      }
+      return [out];
+    },
+  });
+}
+
+/** Each value has the gradient of the sum that it is in. */
+function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): Tensor {
+  const extents = cast(dims, "int32"), rank = reshape(shapeOf(extents), []);
+  const all = apply1(lookupOp("Range")!, [intScalar(0), rank, intScalar(1)]);
+  const places = reshape(mod(add(axes, rank), rank), [-1, 1]);
+  const isGone = cast(any(equal(places, all), 0), "int32"), stays = sub(1, isGone);
+  const ones = add(mul(extents, stays), isGone);
+  return gatherND(reshape(dy, ones), mul(cast(indices, "int32"), stays));
+}
+
+defineSparseReduce("SparseReduceSum", (a, b) => a + b, {
+  saves: ["input_indices", "input_shape", "reduction_axes"],
+  vjp: ({ input_indices, input_shape, reduction_axes }, [dy]) => [
+    null,
+    sumGradient(dy, input_indices, input_shape, reduction_axes),
+    null,
+    null,
+  ],
+});
+defineSparseReduce("SparseReduceMax", (a, b) => (b > a ? b : a), null);
