@@ -1,5 +1,6 @@
 // TensorFlow.js models that npm packages bring, as files to load and inputs that fit them.
 
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** A model of a package. */
@@ -117,13 +118,26 @@ function fromScripts(name: string, folder: string, more: Partial<ModelFile> = {}
   };
 }
 
-/** The folder of a package: in `modules` where that is a `node_modules`, else as Deno fetches it. */
+/** The folder of a package: in `modules` where that is a `node_modules`, else in Deno's cache, where it is fetched to. */
 async function packageFolder(spec: string, modules: string | undefined): Promise<string> {
-  const name = spec.slice(0, spec.lastIndexOf("@"));
+  const at = spec.lastIndexOf("@"), name = spec.slice(0, at), version = spec.slice(at + 1);
   if (modules !== undefined) return join(modules, name);
-  const file = `npm:${spec}/package.json`;
-  await import(file, { with: { type: "json" } });
-  return dirname(new URL(import.meta.resolve(file)).pathname);
+  await deno("cache", `npm:${spec}`);
+  const { npmCache } = JSON.parse(await deno("info", "--json")) as { npmCache: string };
+  for (const registry of Deno.readDirSync(npmCache)) {
+    const folder = join(npmCache, registry.name, name, version);
+    if (existsSync(folder)) return folder;
+  }
+  throw new Error(`Cannot find ${spec} in ${npmCache}`);
+}
+
+/** What a command of Deno writes. */
+async function deno(...args: readonly string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args: [...args] })
+    .output();
+  const text = new TextDecoder();
+  if (success) return text.decode(stdout);
+  throw new Error(`deno ${args.join(" ")}: ${text.decode(stderr)}`);
 }
 
 /** All models, in the order of the table. */
