@@ -10,6 +10,7 @@
 import { build, stop } from "esbuild";
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
+import { minify } from "oxc-minify";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
 import { packedDigits } from "./site/digits.ts";
 import { copyFaceModel, copyWasm, PACKAGES } from "./site/packages.ts";
@@ -75,6 +76,7 @@ export async function buildSite(folder: string): Promise<void> {
   } finally {
     await stop();
   }
+  await shortenNames(folder);
   await Deno.mkdir(`${folder}/lessons`, { recursive: true });
   for (const ending of COPIED) {
     for (const file of list(SOURCE, ending)) {
@@ -86,6 +88,21 @@ export async function buildSite(folder: string): Promise<void> {
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());
   await copyFaceModel(folder);
   await copyWasm(folder);
+}
+
+/** Gives local names anew, by how often they are used where they are: esbuild gives one set to a file, which brotli packs 4 % worse. */
+async function shortenNames(folder: string): Promise<void> {
+  for (const { name } of Deno.readDirSync(folder)) {
+    if (!name.endsWith(".js")) continue;
+    const path = `${folder}/${name}`;
+    const { code, errors } = await minify(name, await Deno.readTextFile(path), {
+      module: true,
+      compress: false,
+      mangle: { toplevel: true },
+    });
+    if (errors.length > 0) throw new Error(`Cannot minify ${name}: ${errors[0]!.message}`);
+    await Deno.writeTextFile(path, code);
+  }
 }
 
 /** Ops of one's own, as programs of the playground import them: out of the library's one file, which compresses better. */
