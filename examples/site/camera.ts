@@ -5,7 +5,7 @@ import { makeEditor } from "./editor.ts";
 import type { Face } from "./faces.ts";
 import { FILTERS } from "./filters.ts";
 import type { CameraMessage, CameraRequest } from "./messages.ts";
-import { byId, chooseDevice, chosenDevice, svgElement } from "./page.ts";
+import { byId, chooseDevice, chosenDevice, showPicture, svgElement } from "./page.ts";
 
 const view = byId<HTMLCanvasElement>("view"), video = byId<HTMLVideoElement>("video");
 const body = byId<HTMLTextAreaElement>("body"), preset = byId<HTMLSelectElement>("preset");
@@ -71,7 +71,7 @@ function hear(message: CameraMessage): void {
   switch (message.kind) {
     case "started":
       where = message.backend === "webgpu" ? "WebGPU" : "the CPU";
-      byId("picture").innerHTML = message.svg;
+      showPicture(byId("picture"), message.svg);
       tellState();
       break;
     case "picture":

@@ -9,24 +9,35 @@ export class LossChart {
   readonly #canvas: HTMLCanvasElement;
   #losses: number[] = [];
   #images = 0;
+  #isDue = false;
 
   constructor(canvas: HTMLCanvasElement) {
     this.#canvas = canvas;
-    new ResizeObserver(() => this.#draw()).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
+    new ResizeObserver(() => this.#drawSoon()).observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#drawSoon());
+  }
+
+  /** Once for a frame that is shown, however many losses came for it. */
+  #drawSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#draw();
+    });
   }
 
   /** Adds losses; `images` have been seen now. */
   add(losses: readonly number[], images: number): void {
     this.#losses.push(...losses);
     this.#images = images;
-    this.#draw();
+    this.#drawSoon();
   }
 
   /** Forgets all. */
   clear(): void {
     this.#losses = [];
-    this.#draw();
+    this.#drawSoon();
   }
 
   #draw(): void {

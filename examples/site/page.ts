@@ -97,6 +97,16 @@ export class ProgramRunner {
   }
 }
 
+/** How small the text of a picture may become where there is little room; wider ones are scrolled. */
+const SMALLEST = 0.6;
+
+/** Shows a picture, narrower where the place is. */
+export function showPicture(place: HTMLElement, svg: string): void {
+  place.innerHTML = svg;
+  const picture = place.querySelector("svg");
+  if (picture) picture.style.minWidth = `${SMALLEST * picture.width.baseVal.value}px`;
+}
+
 /** Where pictures are shown. */
 export interface PicturePlace {
   readonly list: HTMLSelectElement;
@@ -116,7 +126,7 @@ export function showPictures(
   list.hidden = pictures.length === 0;
   const show = (): void => {
     const chosen = pictures[Number(list.value)];
-    picture.innerHTML = (fold?.checked ? chosen?.folded : chosen?.svg) ?? "";
+    showPicture(picture, (fold?.checked ? chosen?.folded : chosen?.svg) ?? "");
     if (text) text.textContent = chosen?.text ?? "";
     fold?.parentElement?.toggleAttribute("hidden", !chosen || chosen.folded === chosen.svg);
   };

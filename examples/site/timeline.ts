@@ -54,6 +54,16 @@ function bytesText(bytes: number): string {
     : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
+/** Bars of a lane that can be told apart: of those that begin on one pixel, the longest of each kind. */
+function apart(bars: readonly ShownSpan[], perMs: number): ShownSpan[] {
+  const seen = new Map<string, ShownSpan>();
+  for (const span of bars) {
+    const key = `${span.category} ${Math.floor(span.start * perMs)}`, other = seen.get(key);
+    if (!other || span.end - span.start > other.end - other.start) seen.set(key, span);
+  }
+  return [...seen.values()];
+}
+
 /** A step of an axis that leaves some 100 pixels between marks. */
 function markStep(pixelsPerMs: number): number {
   const wanted = 100 / pixelsPerMs, power = 10 ** Math.floor(Math.log10(wanted));
@@ -76,7 +86,10 @@ export class TimelineView {
   readonly #about = element("p", { className: "quiet", textContent: "" });
   readonly #code = element("pre", { className: "output code", hidden: true, tabIndex: 0 });
   readonly #table = element("div", { className: "scroll" });
+  readonly #folded: HTMLDetailsElement | null;
   #timeline: Timeline = { spans: [], isCut: false, kernels: [] };
+  /** Whether what is shown is of this timeline. */
+  #drawn = true;
   #scale = 1;
 
   constructor(host: HTMLElement) {
@@ -84,8 +97,8 @@ export class TimelineView {
     this.#scroll.setAttribute("aria-label", "Timeline");
     const zoom = (label: string, by: number) =>
       element("button", { textContent: label, onclick: () => this.#zoom(this.#scale * by) });
-    // Where it is folded away at first, there is no width to draw in.
-    host.closest("details")?.addEventListener("toggle", () => this.#draw());
+    this.#folded = host.closest("details");
+    this.#folded?.addEventListener("toggle", () => this.#drawn || this.#draw());
     host.append(
       element("div", { className: "bar" }, zoom("Closer", 4), zoom("Farther", 1 / 4), this.#about),
       this.#scroll,
@@ -105,12 +118,12 @@ export class TimelineView {
       : timeline.isCut
       ? `The first ${length.toLocaleString()} spans; choose one`
       : `${length.toLocaleString()} spans; choose one`;
+    this.#drawn = false;
     this.#draw();
-    this.#showTable();
   }
 
   get #end(): number {
-    return Math.max(1e-3, ...this.#timeline.spans.map(({ end }) => end));
+    return this.#timeline.spans.reduce((most, { end }) => Math.max(most, end), 1e-3);
   }
 
   /** Width of the whole, in pixels. */
@@ -128,6 +141,10 @@ export class TimelineView {
   }
 
   #draw(): void {
+    // Where it is folded away there is no width to draw in, and nobody looks.
+    if (this.#folded?.open === false) return;
+    if (!this.#drawn) this.#showTable();
+    this.#drawn = true;
     const lanes = lanesOf(this.#timeline.spans), perMs = this.#width / this.#end;
     const width = LABEL + this.#width + 8, height = AXIS + lanes.length * ROW;
     const svg = svgElement("svg", { width, height, class: "timeline" });
@@ -143,7 +160,7 @@ export class TimelineView {
       const y = AXIS + i * ROW;
       const name = svgElement("text", { x: 2, y: y + 14 });
       name.textContent = label;
-      svg.append(name, ...bars.map((span) => this.#bar(span, y, perMs)));
+      svg.append(name, ...apart(bars, perMs).map((span) => this.#bar(span, y, perMs)));
     });
     this.#scroll.replaceChildren(...(lanes.length > 0 ? [svg] : []));
   }
@@ -151,15 +168,18 @@ export class TimelineView {
   #bar(span: ShownSpan, y: number, perMs: number): SVGElement {
     const x = LABEL + span.start * perMs, width = Math.max(1, (span.end - span.start) * perMs);
     const bar = svgElement("g", { class: span.track === "gpu" ? "gpu" : span.category });
-    const title = svgElement("title", {});
-    title.textContent = this.#aboutOf(span);
-    bar.append(title, svgElement("rect", { x, y: y + 1, width, height: ROW - 2, rx: 2 }));
+    bar.append(svgElement("rect", { x, y: y + 1, width, height: ROW - 2 }));
     if (width > 40) {
       const text = svgElement("text", { x: x + 3, y: y + 14 });
       text.textContent = span.name.slice(0, Math.floor((width - 6) / 6.5));
       bar.append(text);
     }
     bar.addEventListener("click", () => this.#choose(span));
+    bar.addEventListener("pointerenter", () => {
+      const title = svgElement("title", {});
+      title.textContent = this.#aboutOf(span);
+      bar.append(title);
+    }, { once: true });
     return bar;
   }
 

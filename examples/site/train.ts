@@ -6,7 +6,7 @@ import { LossChart } from "./chart.ts";
 import { makeEditor } from "./editor.ts";
 import type { TrainMessage, TrainRequest } from "./messages.ts";
 import { DrawingPad, paint } from "./pad.ts";
-import { byId, chooseDevice, chosenDevice } from "./page.ts";
+import { byId, chooseDevice, chosenDevice, showPicture } from "./page.ts";
 
 const status = byId("status"), state = byId("body-state");
 const body = byId<HTMLTextAreaElement>("body"), preset = byId<HTMLSelectElement>("preset");
@@ -49,7 +49,7 @@ function hear(message: TrainMessage): void {
     case "started":
       where = message.backend === "webgpu" ? "WebGPU" : "the CPU";
       status.textContent = `Training on ${where}`;
-      byId("picture").innerHTML = message.svg;
+      showPicture(byId("picture"), message.svg);
       break;
     case "progress":
       progress(message);

@@ -13,6 +13,11 @@ import type { Application } from "./apply.ts";
 import type { ChainedOps } from "./chained/chained_ops.ts";
 import { OperatorNotAllowedInGraphError, RuntimeError, ValueError } from "./errors.ts";
 
+/** What messages call a tensor: without its elements, which may be many or on a GPU. */
+export function shortText(x: Tensor): string {
+  return x.isSymbolic ? `${x}` : `Tensor(${x.dtype}${shapeText(x.staticShape)})`;
+}
+
 /** A tensor, or anything that can become one. */
 export type TensorLike = Tensor | ArrayLikeValue;
 
@@ -159,7 +164,7 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   }
   /** Throws `RuntimeError` once `dispose()` has been called. Follows TensorFlow.js. */
   throwIfDisposed(): void {
-    if (this.isDisposed) throw new RuntimeError(`Cannot use ${this}: it is disposed`);
+    if (this.isDisposed) throw new RuntimeError(`Cannot use ${shortText(this)}: it is disposed`);
   }
   /** What names the memory to kernels of TensorFlow.js's programs: the tensor itself. */
   get dataId(): object {
@@ -253,7 +258,10 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   [Symbol.dispose](): void {
     this.dispose();
   }
-  /** Text: of an eager tensor its elements as `print` writes them, with `verbose` also dtype, rank and shape. */
+  /**
+   * Text: of an eager tensor its elements as `print` writes them, with `verbose` also dtype, rank and shape. Template literals write what
+   * `console.log` shows.
+   */
   toString(_verbose?: boolean): string {
     return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;
   }
@@ -261,7 +269,9 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return this.toString();
     throw new OperatorNotAllowedInGraphError(
-      `Using ${this} as a JavaScript number is not allowed: use tf ops, or item() where a value can be read`,
+      `Using ${
+        shortText(this)
+      } as a JavaScript number is not allowed: use tf ops, or item() where a value can be read`,
     );
   }
   /** Refuses iteration, as TensorFlow does for symbolic tensors. */

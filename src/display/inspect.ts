@@ -1,6 +1,6 @@
 /**
  * What `console.log` shows of tensors, arrays, variables, operations, graphs, sessions, datasets and functions, in Deno and Node, and
- * what `JSON.stringify` writes of values.
+ * what template literals and `JSON.stringify` write of them.
  */
 import { NdArray } from "../core/nd_array.ts";
 import { shapeText } from "../core/shape.ts";
@@ -19,17 +19,40 @@ import { graphLine } from "./summary.ts";
 /** How Deno and Node ask an object for its text. */
 const ASKED = [Symbol.for("Deno.customInspect"), Symbol.for("nodejs.util.inspect.custom")];
 
+function define<T>(
+  { prototype }: { readonly prototype: T },
+  key: PropertyKey,
+  value: (this: T, hint: string) => unknown,
+): void {
+  Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
+}
+
 /** Lets a class say what `console.log` shows. Subclasses may say something else. */
-function showAs<T>({ prototype }: { readonly prototype: T }, text: (x: T) => string): void {
+function showAs<T>(shown: { readonly prototype: T }, text: (x: T) => string): void {
   for (const symbol of ASKED) {
-    Object.defineProperty(prototype, symbol, {
-      value(this: T): string {
-        return text(this);
-      },
-      configurable: true,
-      writable: true,
+    define(shown, symbol, function () {
+      return text(this);
     });
   }
+}
+
+/** Template literals write what the console shows. Conversion to a number stays what it was. */
+function writeAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
+  showAs(shown, text);
+  const { [Symbol.toPrimitive]: other } = shown.prototype as {
+    [Symbol.toPrimitive]?(hint: string): unknown;
+  };
+  define(shown, Symbol.toPrimitive, function (hint) {
+    return hint === "string" || !other ? text(this) : other.call(this, hint);
+  });
+}
+
+/** As {@linkcode writeAs}, and so does `JSON.stringify`: what has no values would be an error about circles there. */
+function nameAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
+  writeAs(shown, text);
+  define(shown, "toJSON", function () {
+    return text(this);
+  });
 }
 
 function arrayText(x: NdArray): string {
@@ -79,33 +102,25 @@ function valuesOnHost(x: NdArray | Tensor): unknown {
   return x instanceof NdArray ? x.toArray() : x.ndarraySync().toArray();
 }
 
-function addJson<T extends NdArray | Tensor>({ prototype }: { readonly prototype: T }): void {
-  Object.defineProperty(prototype, "toJSON", {
-    value(this: T): unknown {
-      return jsonOf(valuesOnHost(this));
-    },
-    configurable: true,
-    writable: true,
+function addJson<T extends NdArray | Tensor>(shown: { readonly prototype: T }): void {
+  define(shown, "toJSON", function () {
+    return jsonOf(valuesOnHost(this));
   });
 }
 
+// As NumPy's str() does, template literals write the elements of an array alone.
 showAs(NdArray, arrayText);
-showAs(EagerTensor, tensorText);
-showAs(IndexedSlices, slicesText);
-showAs(SymbolicTensor, (x) => x.toString());
-showAs(Variable, variableText);
-showAs(Operation, operationText);
-showAs(Graph, graphLine);
-showAs(Session, ({ graph }) => `<tf.Session of ${graphLine(graph)}>`);
-showAs(Dataset as { prototype: Dataset<unknown> }, (d) => d.toString());
+writeAs(EagerTensor, tensorText);
+writeAs(IndexedSlices, slicesText);
+writeAs(Variable, variableText);
+nameAs(SymbolicTensor, (x) => x.toString());
+nameAs(Operation, operationText);
+nameAs(Graph, graphLine);
+nameAs(Session, ({ graph }) => `<tf.Session of ${graphLine(graph)}>`);
+nameAs(Dataset as { prototype: Dataset<unknown> }, (d) => d.toString());
 for (const shown of [Graph, Session]) {
-  // What template literals write.
-  Object.defineProperty(shown.prototype, "toString", {
-    value(this: Record<symbol, () => string>): string {
-      return this[ASKED[0]]();
-    },
-    configurable: true,
-    writable: true,
+  define<object>(shown, "toString", function () {
+    return `${this}`;
   });
 }
 addJson(NdArray);

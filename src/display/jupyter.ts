@@ -3,7 +3,7 @@
  * is shaped like an image, graphs as drawings.
  */
 import { shapeText } from "../core/shape.ts";
-import { elementText } from "../core/format.ts";
+import { elementsText, elementText } from "../core/format.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Graph } from "../graph/graph.ts";
@@ -89,7 +89,9 @@ function showAs<T>({ prototype }: { readonly prototype: T }, show: (x: T) => unk
 async function shownTensor(x: Tensor): Promise<Shown> {
   if (x.isDisposed) return { "text/plain": consoleText(x) };
   const values = await x.ndarray();
-  return shownArray(values, consoleText(x instanceof EagerTensor ? values : x));
+  const { dtype, shape } = values;
+  const text = `Tensor(${dtype}${shapeText(shape)}) ${elementsText(values)}`;
+  return shownArray(values, x instanceof EagerTensor ? text : consoleText(x));
 }
 
 /** What the console shows. */

@@ -10,7 +10,7 @@ import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/forei
 import { firstLeaf, isNested, isPlainObject, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { compatible, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
-import { Tensor } from "../core/tensor.ts";
+import { shortText, Tensor } from "../core/tensor.ts";
 import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
 import { copyArray } from "../runtime/session/run_value.ts";
 import { outputShapes, type Script } from "./script.ts";
@@ -375,7 +375,7 @@ function tensorResult(script: Script, i: number, value: Tensor, shape: PartialSh
   }
   if (value.isDisposed) {
     throw new InvalidArgumentError(
-      `ValueError: ${nthValue(script, i)} is a disposed tensor: ${value}`,
+      `ValueError: ${nthValue(script, i)} is a disposed tensor: ${shortText(value)}`,
     );
   }
   if (value.dtype !== dtype) {

@@ -159,7 +159,7 @@ testOnDevices(
     const { "text/plain": text, "text/html": html } = await inNotebook(
       tf.tensor([[1, 2], [3, 4.5]]),
     );
-    assertEquals(text, "NdArray(float32[2,2]) [[1, 2  ],\n [3, 4.5]]");
+    assertEquals(text, "Tensor(float32[2,2]) [[1, 2  ],\n [3, 4.5]]");
     assertEquals(html.replace(/<caption>.*<\/caption>/, "").replace(/<[^>]+>/g, " ").split(/ +/), [
       ...["", "1", "2", "3", "4.5", ""],
     ]);
@@ -216,9 +216,34 @@ testOnDevices("pictures of sessions show what is joined, and what is read back",
   assertThrows(() => tf.toSvg(new tf.Graph(), { session }), tf.ValueError, "another graph");
 });
 
-Deno.test("template literals write graphs and sessions as the console does", () => {
-  const g = graph(), session = new tf.Session({ graph: g });
-  assertEquals([`${g}`, `${session}`], [Deno.inspect(g), Deno.inspect(session)]);
+testOnDevices("template literals write what the console shows, and read nothing", async () => {
+  const g = graph(), t = tf.tensor([[1, 2], [3, 4]]);
+  using v = tf.variable([1, 2]);
+  const disposed = tf.zeros([2]);
+  disposed.dispose();
+  const things = [
+    ...[t, tf.zeros([100, 100]), tf.scalar(3), tf.tensor(["a"]), disposed, v],
+    ...[g, new tf.Session({ graph: g }), g.getOperationByName("MatMul"), g.getTensorByName("x:0")],
+    ...[tf.data.range(3).batch(2), tf.gather(t, [0])],
+  ];
+  const counts = await tf.profile(() =>
+    things.forEach((x) => assertEquals(`${x}`, Deno.inspect(x)))
+  );
+  assertEquals(counts.readbacks, 0);
+  assertThrows(() => +(t as unknown as number), tf.errors.OperatorNotAllowedInGraphError);
+});
+
+Deno.test("JSON.stringify() of what has no values is its text", () => {
+  const g = graph();
+  for (
+    const x of [
+      g,
+      new tf.Session({ graph: g }),
+      g.getOperationByName("Neg"),
+      g.getTensorByName("x:0"),
+      tf.data.range(3),
+    ]
+  ) assertEquals(JSON.parse(JSON.stringify({ x })), { x: `${x}` });
 });
 
 Deno.test("minified builds show the same", async () => {

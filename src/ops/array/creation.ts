@@ -13,6 +13,7 @@ import { isConcrete, type Shape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Rank } from "../../core/ranks.ts";
 import {
   type Scalar,
+  shortText,
   Tensor,
   type Tensor1D,
   type Tensor2D,
@@ -57,7 +58,7 @@ interface Converted {
 
 function converted(values: TensorLike, dtype: DType | null | undefined): Converted {
   if (values instanceof Tensor) {
-    throw new TypeError(`Cannot make a tensor of ${values}: it is one already`);
+    throw new TypeError(`Cannot make a tensor of ${shortText(values)}: it is one already`);
   }
   const own = dtypeOfArray(values);
   const wanted = dtype === undefined || dtype === null ? typedDType(values) : asDType(dtype);

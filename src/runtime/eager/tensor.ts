@@ -7,7 +7,6 @@ import {
   isConcrete,
   mergeShapes,
   type PartialShape,
-  shapeText,
   shapeTuple,
   sizeOf,
 } from "../../core/shape.ts";
@@ -22,7 +21,7 @@ import {
   type Nested,
   nestElements,
 } from "../../core/nd_array.ts";
-import { Tensor } from "../../core/tensor.ts";
+import { shortText, Tensor } from "../../core/tensor.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { currentReads } from "./read_ahead.ts";
@@ -145,7 +144,9 @@ export class EagerTensor extends Tensor {
       return late[0].data;
     }
     throw new FailedPreconditionError(
-      `Cannot read ${this} synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
+      `Cannot read ${
+        shortText(this)
+      } synchronously: this runtime reads GPU memory only asynchronously, await data() instead`,
     );
   }
   /** Reads the elements as nested arrays. */
@@ -166,7 +167,9 @@ export class EagerTensor extends Tensor {
   /** Reads the only element at once, in the form its dtype has in JavaScript. */
   override scalar(): ElementValue {
     if (this.size !== 1) {
-      throw new ValueError(`Cannot take item() of ${this}: it must hold exactly one element`);
+      throw new ValueError(
+        `Cannot take item() of ${shortText(this)}: it must hold exactly one element`,
+      );
     }
     const known = this.#hostElements();
     if (known === null) return this.ndarraySync().at(0);
@@ -184,7 +187,9 @@ export class EagerTensor extends Tensor {
     device.check();
     if (device.lend === undefined) {
       throw new FailedPreconditionError(
-        `Cannot give the GPU memory of ${this}: it is on ${device.name}, compute it on the GPU first`,
+        `Cannot give the GPU memory of ${
+          shortText(this)
+        }: it is on ${device.name}, compute it on the GPU first`,
       );
     }
     const tensorRef = new EagerTensor(this.dtype, this.staticShape, this.storage.retain());
@@ -218,18 +223,13 @@ export class EagerTensor extends Tensor {
   }
   /** The elements as `print` writes them, with `verbose` also dtype, rank and shape; short where they cannot be read now. */
   override toString(verbose = false): string {
-    if (this.#disposed) return `${this}`;
+    if (this.#disposed) return shortText(this);
     try {
       return tensorText(this.ndarraySync(), verbose);
     } catch (error) {
-      if (error instanceof FailedPreconditionError) return `${this}`;
+      if (error instanceof FailedPreconditionError) return shortText(this);
       throw error;
     }
-  }
-  /** Short text in template literals, which messages are made of: it reads nothing. */
-  override [Symbol.toPrimitive](hint: string): string {
-    if (hint !== "string") return super[Symbol.toPrimitive](hint);
-    return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;
   }
 
   /** The elements where they lie; null for strings, which are decoded, and where the host cannot get at them. */
@@ -242,7 +242,7 @@ export class EagerTensor extends Tensor {
   }
 
   #checkAlive(): void {
-    if (this.#disposed) throw new RuntimeError(`Cannot use ${this}: it is disposed`);
+    if (this.#disposed) throw new RuntimeError(`Cannot use ${shortText(this)}: it is disposed`);
   }
 }
 
@@ -268,7 +268,7 @@ export function asEager(t: Tensor): EagerTensor {
       `${t} is out of scope and cannot be used here: it belongs to a graph, and this code runs eagerly`,
     );
   }
-  if (t.isDisposed) throw new RuntimeError(`Cannot use ${t}: it is disposed`);
+  if (t.isDisposed) throw new RuntimeError(`Cannot use ${shortText(t)}: it is disposed`);
   return t;
 }
 
