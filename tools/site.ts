@@ -72,11 +72,11 @@ export async function buildSite(folder: string): Promise<void> {
       alias: entryAliases(root, imports),
       logLevel: "warning",
     });
+    await shortenNames(folder);
     await Deno.writeTextFile(`${folder}/weft_ops.js`, await ownOpsText(root));
   } finally {
     await stop();
   }
-  await shortenNames(folder);
   await Deno.mkdir(`${folder}/lessons`, { recursive: true });
   for (const ending of COPIED) {
     for (const file of list(SOURCE, ending)) {
@@ -90,7 +90,7 @@ export async function buildSite(folder: string): Promise<void> {
   await copyWasm(folder);
 }
 
-/** Gives local names anew, by how often they are used where they are: esbuild gives one set to a file, which brotli packs 4 % worse. */
+/** Gives the local names of esbuild's files anew, by how often they are used where they are: esbuild gives one set to a file, which brotli packs 4 % worse. Only those: names that are exported in a pattern would be lost. */
 async function shortenNames(folder: string): Promise<void> {
   for (const { name } of Deno.readDirSync(folder)) {
     if (!name.endsWith(".js")) continue;

@@ -13,6 +13,7 @@ import { TFRecordWriter } from "../io/tf_record.ts";
 import { ByteWriter } from "./byte_writer.ts";
 import { pathOf } from "./checkpoint.ts";
 import { encodeGraphDef } from "./graph_def.ts";
+import { fileSystem } from "./random_access.ts";
 
 /** A message that is being written, field by field. */
 class Message {
@@ -165,9 +166,11 @@ export class EventFileWriter implements AsyncDisposable {
     );
   }
 
-  /** Adds a graph, with ops that TensorFlow knows where it can be written so. */
+  /** Adds a graph, to be looked at: scripts in it need no names. */
   async graph(graph: Graph | GraphDefJson): Promise<void> {
-    const def = graph instanceof Graph ? toGraphDef(graph, { portable: false }) : graph;
+    const def = graph instanceof Graph
+      ? toGraphDef(graph, { portable: false, allowAnonymousScripts: true })
+      : graph;
     await this.#event(new Message().bytesField(4, encodeGraphDef(def)));
   }
 
@@ -219,8 +222,8 @@ function bucketsOf(values: readonly number[], count: number): { ends: number[]; 
 let made = 0;
 
 /**
- * Makes a file of events in a folder that `tensorboard --logdir` watches. Rejects with `NotFoundError` where the folder does not exist,
- * `TypeError` for what is no path. Follows TensorFlow `tf.summary.create_file_writer`.
+ * Makes a file of events in a folder that `tensorboard --logdir` watches, and the folder where there is none. Throws `TypeError` for
+ * what is no path. Follows TensorFlow `tf.summary.create_file_writer`.
  *
  * @example
  * ```ts
@@ -243,7 +246,9 @@ export async function createFileWriter(
   }
   const seconds = `${Math.floor(Date.now() / 1000)}`.padStart(10, "0");
   const name = `events.out.tfevents.${seconds}.localhost.${made++}${filenameSuffix}`;
-  const writer = new EventFileWriter(`${pathOf(folder).replace(/\/$/, "")}/${name}`);
+  const path = pathOf(folder).replace(/\/$/, "");
+  await (await fileSystem()).mkdir(path, { recursive: true });
+  const writer = new EventFileWriter(`${path}/${name}`);
   await writer.begin();
   await writer.flush();
   return writer;

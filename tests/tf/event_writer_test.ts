@@ -9,10 +9,12 @@ testOnDevices(
   async () => {
     const folder = await Deno.makeTempDir({ prefix: "weft_events_" });
     const graph = new tf.Graph();
-    graph.asDefault(() => tf.mul(tf.placeholder("float32", [2], "x"), 2));
+    graph.asDefault(() =>
+      tf.numpyFunction((a) => a, [tf.placeholder("float32", [2], "x")], "float32")
+    );
     let path: string;
     {
-      await using events = await createFileWriter(folder);
+      await using events = await createFileWriter(`${folder}/runs/1`);
       path = events.path;
       using loss = tf.scalar(0.25);
       await events.scalar("loss", loss, 3);
@@ -48,11 +50,6 @@ testOnDevices(
 );
 
 Deno.test("createFileWriter() refuses what TensorBoard could not show", async () => {
-  await assertRejects(
-    () => createFileWriter("/nonexistent/logs"),
-    tf.errors.NotFoundError,
-    "/nonexistent/logs",
-  );
   await assertRejects(() => createFileWriter(3 as never), TypeError, "wanted a path");
   const folder = await Deno.makeTempDir({ prefix: "weft_events_" });
   await using events = await createFileWriter(folder);
