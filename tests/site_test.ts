@@ -10,7 +10,7 @@ import { PAGES as SITE_PAGES } from "../examples/site/pages.ts";
 import { findChromium } from "../tools/browser.ts";
 import { read } from "../tools/files.ts";
 import { buildSite, HEADERS, serveSite } from "../tools/site.ts";
-import { mainThreadTasks, pathOf } from "./browser/chromium.ts";
+import { pathOf } from "./browser/chromium.ts";
 
 const found = await findChromium();
 const ignore = found === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";
@@ -275,17 +275,10 @@ test("training goes on where the GPU is lost [webgpu]", async (page) => {
   assertEquals(await page.locator("#body-state.error").count(), 0);
 });
 
-test("97 % of the test images are recognised after some passes, and no task keeps the page from drawing", async (page) => {
-  const tasks = await mainThreadTasks(browser, page, async () => {
-    await page.goto(`${home}/train.html?device=cpu`);
-    await textOf(page, "accuracy", /^(9[789]|100)/);
-  });
-  // What a long task is to browsers: 50 ms, here of computing.
-  assert(
-    tasks.length > 100 && Math.max(...tasks) < 50,
-    `${tasks.length}: ${Math.max(...tasks)} ms`,
-  );
-  // It rests after a dozen passes: on the CPU of a small machine less than a minute.
+test("97 % of the test images are recognised after some passes", async (page) => {
+  await page.goto(`${home}/train.html?device=cpu`);
+  await textOf(page, "accuracy", /^(9[789]|100)/);
+  // It rests after a dozen passes.
   assert(await number(page, "images") <= 100_064);
 });
 
