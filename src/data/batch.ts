@@ -71,6 +71,8 @@ function joined(
   const n = checkCount(batchSize, "batchSize", 1), { dropRemainder = false } = options;
   return makeSource({
     ...batched(input, kind, n, options, (rows) => joinRows(rows, specs.length, join)),
+    // The bytes of strings are those that came in.
+    isFresh: input.isFresh || specs.every(({ dtype }) => dtype !== "string"),
     specs: withLeading(specs, dropRemainder ? n : null),
     settings: settings(n, dropRemainder),
   });

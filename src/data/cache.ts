@@ -25,6 +25,7 @@ export function cacheSource(input: Source): Source {
   return makeSource({
     kind: "Cache",
     ...sameType(input),
+    isFresh: false,
     size: input.size,
     settings: { stage: "Cache" },
     open(place: Place, state?: CacheState): Elements {

@@ -63,6 +63,7 @@ export function mapSource(
     kind: calls > 1 ? "ParallelMap" : "Map",
     specs: traced.specs,
     structure: traced.structure,
+    isFresh: traced.isFresh,
     size: input.size,
     inputs: [input],
     settings: {

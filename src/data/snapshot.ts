@@ -180,6 +180,7 @@ export function diskCacheSource(input: Source, path: string): Source {
   return makeSource({
     kind: "Cache",
     ...sameType(input),
+    isFresh: false,
     size: input.size,
     open: (place: Place, state?: DiskState) => new DiskCache(input, path, place, state),
   });

@@ -67,7 +67,7 @@ export interface SourceInit<S extends State = State> extends ElementType {
   readonly size: number | null;
   /** The stages it reads from. Default none. */
   readonly inputs?: readonly Source[];
-  /** True where nobody else holds its elements: they are handed out as they are. */
+  /** True where nobody else holds its elements: they are handed out as they are. Default false. */
   readonly isFresh?: boolean;
   /** What it was told; absent for stages that other programs have no word for. */
   readonly settings?: Settings;
@@ -76,8 +76,7 @@ export interface SourceInit<S extends State = State> extends ElementType {
 }
 
 /** One stage of a pipeline. */
-export interface Source extends Required<Omit<SourceInit, "settings" | "isFresh">> {
-  readonly isFresh?: boolean;
+export interface Source extends Required<Omit<SourceInit, "settings">> {
   readonly settings?: Settings;
   /** `MapDataset:5`, for messages. */
   readonly name: string;
@@ -89,10 +88,11 @@ let sources = 0;
 
 /** Names a stage and lets its passes know where they stand. */
 export function makeSource<S extends State>(init: SourceInit<S>): Source {
-  const { open, inputs = [] } = init;
+  const { open, inputs = [], isFresh = false } = init;
   return {
     ...init,
     inputs,
+    isFresh,
     kinds: inputs.length === 0
       ? init.kind
       : `${init.kind}(${inputs.map((input) => input.kinds).join(", ")})`,
@@ -104,9 +104,9 @@ export function makeSource<S extends State>(init: SourceInit<S>): Source {
 /** A stage that passes elements on: what they are, and where they come from. */
 export function sameType(
   input: Source,
-): ElementType & { readonly inputs: readonly Source[] } {
-  const { specs, structure } = input;
-  return { specs, structure, inputs: [input] };
+): ElementType & Required<Pick<SourceInit, "inputs" | "isFresh">> {
+  const { specs, structure, isFresh } = input;
+  return { specs, structure, isFresh, inputs: [input] };
 }
 
 /** The specs with another leading axis each. */

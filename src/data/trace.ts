@@ -25,6 +25,8 @@ export type ElementFunction = (...args: any[]) => unknown;
 /** A traced function of elements. */
 export interface Traced extends ElementType {
   readonly concrete: ConcreteFunction;
+  /** True: each result is a script's, which a run makes for itself. Others may be constants, or what came in. */
+  readonly isFresh: boolean;
   /** Computes element `number`. Rejects with the body's error. */
   run(element: Element, place: Place, number: number): Promise<Element>;
 }
@@ -97,6 +99,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     specs,
     structure,
     concrete,
+    isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
     async run(element, { path, signal, draws }, number) {
       const values = await run(
         concrete,

@@ -10,6 +10,7 @@ import { openWebGpuDevice } from "../devices/webgpu/open.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { RecentMap } from "../core/recent_map.ts";
 import { environment } from "./environment.ts";
 
 const cpu: Device = new CpuDevice();
@@ -177,11 +178,16 @@ export interface DeviceSpec {
   readonly index?: number;
 }
 
+/** Names read lately: every eager op in a scope asks again. */
+const specs = new RecentMap<string, DeviceSpec>(64);
+
 /** Reads `/job:J/replica:R/task:T/device:TYPE:N` or any part of it. Throws `ValueError` with TensorFlow's phrase. */
 export function parseDevice(text: string): DeviceSpec {
   if (typeof text !== "string") {
     throw new TypeError(`Cannot read a device's name: wanted a string, received ${typeof text}`);
   }
+  const known = specs.get(text);
+  if (known !== undefined) return known;
   const spec: { -readonly [K in keyof DeviceSpec]: DeviceSpec[K] } = {};
   for (const part of text.split("/").filter((s) => s !== "")) {
     const [key, a, b] = part.split(":");
@@ -196,6 +202,7 @@ export function parseDevice(text: string): DeviceSpec {
       );
     }
   }
+  specs.set(text, spec);
   return spec;
 }
 

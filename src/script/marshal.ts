@@ -211,11 +211,12 @@ function inDeclaredShape(value: unknown, array: NdArray, shape: PartialShape): N
   return isFlat && isConcrete(shape) && sizeOf(shape) === array.size ? array.reshape(shape) : array;
 }
 
-/** The array of a `{ shape, data }`, sharing nothing with the body. Throws `InvalidArgumentError` where they do not fit. */
+/** The array of a `{ shape, data }`, sharing nothing with the body: a worker's is sent already. Throws `InvalidArgumentError` where they do not fit. */
 function shapedResult(script: Script, i: number, { shape, data }: Shaped): NdArray {
   const { dtype } = script.outputs.specs[i];
+  const read = (): NdArray => toNdArray(data, dtype === "bool" ? { dtype } : {});
   const flat = ArrayBuffer.isView(data) || data instanceof NdArray
-    ? copyArray(toNdArray(data, dtype === "bool" ? { dtype } : {}))
+    ? (script.worker ? read() : copyArray(read()))
     : plainResult(script, i, data, dtype);
   checkDType(script, i, flat.dtype, dtype);
   if (shape.every((d) => Number.isInteger(d) && d >= 0) && sizeOf(shape) === flat.size) {

@@ -3,7 +3,7 @@
  */
 import type { CompositeSpec, CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
-import { isPlainObject } from "../core/nest.ts";
+import { isPlainObject, type Nest } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
@@ -65,8 +65,9 @@ const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
   strictGradients: true,
 });
 
-/** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. */
-export type ScriptResult<T> = T extends string ? Tensor
+/** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. Any nest where `Tout` is any. */
+export type ScriptResult<T> = [Tout] extends [T] ? Nest<Tensor>
+  : T extends string ? Tensor
   : T extends readonly [] ? Operation
   : T extends TensorSpec ? Tensor
   : T extends CompositeSpec ? Extract<ReturnType<T["pack"]>, CompositeTensor>

@@ -47,6 +47,13 @@ interface NumpyStyleCall {
   readonly site: CallSite;
 }
 
+function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
+  const { data } = array;
+  return ArrayBuffer.isView(data) && others.some((other) =>
+    other instanceof NdArray && ArrayBuffer.isView(other.data) && other.data.buffer === data.buffer
+  );
+}
+
 /** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
 function callNumpyStyle(
   script: Script,
@@ -62,7 +69,9 @@ function callNumpyStyle(
         const v = parts[i], sink = isLarge(v) ? sinks?.[i] ?? null : null;
         const isRead = wanted?.[i] !== false;
         const options = { shape: shapes[i], shared: shared || sink !== null || !isRead };
-        const array = hostResult(script, i, v, options);
+        const own = hostResult(script, i, v, options);
+        // A worker sends memory that its body returned twice once.
+        const array = script.worker && sharesMemory(own, taken) ? copyArray(own) : own;
         taken.push(sink === null ? array : outsideScopes(() => constantTensor(array, sink)));
       }
       return taken;

@@ -312,3 +312,76 @@ Deno.test("raggedBatch() makes ragged tensors of what varies, and keeps the rest
     "{x: ragged int32[2,?], m: ragged float32[2,?,2], id: int32[2]}",
   );
 });
+
+Deno.test("asNumpyIterator() hands out arrays that its user may write to", async () => {
+  const kept = Float32Array.of(1, 2);
+  const spec = tf.TensorSpec([2]);
+  const script = (body: () => unknown, Tout: tf.Tout = spec) =>
+    tf.data.range(2).map(() => tf.numpyFunction(body, [], Tout) as tf.Tensor);
+  const pair = [spec, spec];
+  const pipelines: Record<string, tf.data.Dataset<tf.Tensor>> = {
+    "values of a list": tf.data.fromTensorSlices([[1, 2], [1, 2]]),
+    "a constant": tf.data.range(2).map(() => tf.constant([1, 2])),
+    "an argument": tf.data.fromTensorSlices(tf.tensor([[1, 2], [1, 2]])).map((x) => x),
+    "what a script made": script(() => Float32Array.of(1, 2)),
+    "what a script keeps": script(() => kept),
+    "what a script that is pure made": tf.data.range(2).map(() =>
+      tf.numpyFunction(() => kept, [], spec, { stateful: false })
+    ),
+    "a script beside a constant": tf.data.range(2).map(() => [
+      tf.numpyFunction(() => kept, [], spec),
+      tf.constant([1, 2]),
+    ]) as unknown as tf.data.Dataset<tf.Tensor>,
+    "one array twice": script(() => [kept, kept], pair),
+    "one array twice, of a worker": tf.data.range(2).map(
+      () => {
+        const data = new Float32Array(2048).fill(1);
+        return [data, data];
+      },
+      { workers: true, Tout: [tf.TensorSpec([2048]), tf.TensorSpec([2048])] },
+    ) as unknown as tf.data.Dataset<tf.Tensor>,
+    "a cache of scripts": script(() => kept).cache(),
+    "behind a cache": script(() => kept).cache().prefetch(1),
+    "a batch": tf.data.fromTensorSlices([[1, 2], [1, 2]]).batch(2),
+    "a batch of one": script(() => kept).batch(1),
+    "passed on": script(() => kept).shuffle(2).repeat(2).take(3).prefetch(1),
+  };
+  for (const [what, dataset] of Object.entries(pipelines)) {
+    const seen: string[] = [];
+    for (let pass = 0; pass < 2; pass++) {
+      for await (const element of dataset.asNumpyIterator()) {
+        for (const array of [element].flat() as tf.NdArray[]) {
+          const { data } = array.reshape([array.size]);
+          seen.push(String(data.slice(0, 2)));
+          (data as Float32Array).fill(9);
+        }
+      }
+    }
+    assertEquals(seen.filter((values) => values.includes("9")), [], what);
+    assertEquals(Array.from(kept), [1, 2], what);
+  }
+});
+
+Deno.test("asNumpyIterator() copies nothing that is made for it", async () => {
+  const { copy } = tf.NdArray.prototype;
+  let copies = 0;
+  tf.NdArray.prototype.copy = function () {
+    copies++;
+    return copy.call(this);
+  };
+  try {
+    const count = async (dataset: tf.data.Dataset<tf.Tensor>): Promise<number> => {
+      copies = 0;
+      for await (const _ of dataset.asNumpyIterator());
+      return copies;
+    };
+    const rows = tf.data.fromTensorSlices([[1, 2], [3, 4], [5, 6]]);
+    const script = rows.map(() => tf.numpyFunction(() => [1, 2], [], tf.TensorSpec([2])));
+    assertEquals(await count(rows.batch(1).prefetch(1)), 0);
+    assertEquals(await count(script), 0);
+    assertEquals(await count(script.cache()), 3);
+    assertEquals(await count(rows), 3);
+  } finally {
+    tf.NdArray.prototype.copy = copy;
+  }
+});
