@@ -69,10 +69,10 @@ export function setLoss(boxes: tf.Tensor, logits: tf.Tensor, targets: tf.Tensor)
   const query = tf.numpyFunction(
     matchAll,
     [tf.stopGradient(costs)],
-    tf.TensorSpec([IMAGES, TARGETS], "int32"),
+    tf.TensorSpec(targets.shape.slice(0, 2), "int32"),
     { stateful: false },
   );
-  const isChosen = tf.oneHot(query, QUERIES);
+  const isChosen = tf.oneHot(query, logits.shape[1]!);
   const boxLoss = tf.sum(tf.mul(distance, isChosen));
   const labels = tf.sum(isChosen, 1);
   return tf.add(boxLoss, tf.losses.sigmoidCrossEntropy(labels, logits));

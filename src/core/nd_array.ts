@@ -78,9 +78,16 @@ export class NdArray {
     return stridesOf(this.shape);
   }
 
-  /** The element at a flat index. */
+  /** The element at a flat index; negative ones count from the end. Throws `ValueError` out of bounds. */
   at(flat: number): ElementValue {
-    return elementAt(this, flat);
+    const i = flat < 0 ? flat + this.size : flat;
+    const end = this.data.length / DTYPES[this.dtype].slots;
+    if (!(Number.isInteger(i) && i >= 0 && i < end)) {
+      throw new ValueError(
+        `Cannot get element: index ${flat} is out of bounds for an array of ${this.size} elements`,
+      );
+    }
+    return elementAt(this, i);
   }
 
   /** The only element. Throws `ValueError` where there is not exactly one. */

@@ -59,8 +59,8 @@ function also(hint: string): string {
 }
 
 /**
- * The name most like this one, letters counting alike in either case: one that holds it or that it holds, else the one of fewest edits;
- * null where they have nothing in common.
+ * The name most like this one, letters counting alike in either case: one that holds it or that it holds, one that it abbreviates, else
+ * the one of fewest edits; null where more than half of the letters differ.
  */
 function nearest(key: string, names: Iterable<string>): string | null {
   const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, "");
@@ -69,12 +69,24 @@ function nearest(key: string, names: Iterable<string>): string | null {
   for (const name of names) {
     const other = plain(name);
     const [short, long] = wanted.length < other.length ? [wanted, other] : [other, wanted];
-    const edits = short.length > 2 && long.includes(short) ? 0 : distance(wanted, other);
-    if (edits >= Math.max(wanted.length, other.length) || edits >= least) continue;
+    const isLong = short.length > 2;
+    const edits = isLong && long.includes(short)
+      ? 0
+      : isLong && abbreviates(short, long)
+      ? 0.5
+      : distance(wanted, other);
+    if (edits > long.length / 2 || edits >= least) continue;
     found = name;
     least = edits;
   }
   return found;
+}
+
+/** Whether the letters of one text stand in another in their order, as those of `msg` do in `message`. */
+function abbreviates(short: string, long: string): boolean {
+  let at = 0;
+  for (const letter of long) if (letter === short[at]) at++;
+  return at === short.length && short[0] === long[0];
 }
 
 /** Insertions, deletions and substitutions between two texts (Levenshtein). */

@@ -91,6 +91,13 @@ export function csvSource(files: Files, options: CsvOptions): Source {
     );
   }
   const isList = Array.isArray(given);
+  if (!isList && !isPlainObject(given)) {
+    throw new TypeError(
+      `Cannot read csv: columns must say what is read, as in { label: "int32", text: "string" }, received ${
+        describe(given)
+      }`,
+    );
+  }
   const columns = isList
     ? given.map((column: CsvColumn, i) => columnOf(column, selectCols?.[i] ?? i))
     : Object.keys(given).sort().map((name) =>

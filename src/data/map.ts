@@ -37,9 +37,11 @@ export interface MapOptions {
   readonly deterministic?: boolean;
 }
 
-const checkOptions = optionCheck<MapOptions>("map", {
+const checkOptions = optionCheck<MapOptions & { workers?: unknown; Tout?: unknown }>("map", {
   numParallelCalls: true,
   deterministic: true,
+  workers: true,
+  Tout: true,
 });
 
 /** A number of calls at once. Throws `ValueError` for what is none. */

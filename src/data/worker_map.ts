@@ -24,13 +24,20 @@ const AHEAD = 2;
 
 /**
  * What `map` is to be called with: with `workers` a function of tensors that calls `fn` there. Throws `ValueError`
- * without `Tout`.
+ * for one of `workers` and `Tout` without the other.
  */
 export function mapArguments(
   fn: ElementFunction,
   options: MapOptions | WorkerMapOptions,
 ): [fn: ElementFunction, options: MapOptions] {
-  if (!("workers" in options)) return [fn, options];
+  if (!("workers" in options)) {
+    if ("Tout" in options) {
+      throw new ValueError(
+        "Cannot map: Tout is for functions of arrays that run in workers, pass workers: true beside it",
+      );
+    }
+    return [fn, options];
+  }
   const { workers, Tout, ...rest } = options;
   if (Tout === undefined) {
     throw new ValueError(

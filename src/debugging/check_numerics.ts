@@ -138,6 +138,11 @@ function findIn(a: NdArray): Found {
  * ```
  */
 export function checkNumerics(x: TensorLike, message: string): Tensor {
+  if (typeof message !== "string") {
+    throw new TypeError(
+      "Missing required argument: 'message' of checkNumerics, the text that its error begins with",
+    );
+  }
   const input = toInput(x, "x", "checkNumerics");
   if (DTYPES[input.dtype].kind !== "float") {
     throw new TypeError(

@@ -4,8 +4,10 @@
 import { CompositeSpec } from "../core/composite.ts";
 import * as errors from "../core/errors.ts";
 import { OpError } from "../core/errors.ts";
+import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { trimStack, userFrames } from "../core/user_stack.ts";
+import { EagerTensor } from "../runtime/eager/tensor.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
 import type { Script } from "./script.ts";
 
@@ -50,7 +52,8 @@ const CLASSES: readonly OpErrorClass[] = [
  */
 export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
   const Class = classFor(thrown);
-  const error = new Class(bodyText(thrown) + placeText(place.node, place.source?.definitionSite), {
+  const text = bodyText(thrown, arrayHint(thrown, place));
+  const error = new Class(text + placeText(place.node, place.source?.definitionSite), {
     op: place.op,
     node: place.node ?? (thrown instanceof OpError ? thrown.node : undefined),
     cause: thrown,
@@ -96,10 +99,21 @@ function isOutOfMemory(thrown: unknown): boolean {
     (thrown instanceof RangeError && /allocation failed|out of memory/i.test(thrown.message));
 }
 
+/** What a body of arrays is told that took one of them for a tensor or for a text. */
+function arrayHint(thrown: unknown, { op }: ScriptPlace): string {
+  if (!(thrown instanceof TypeError) || op === "EagerPyFunc") return "";
+  const method = /\.(\w+) is not a function/.exec(thrown.message)?.[1];
+  const isOthers = method !== undefined && !(method in NdArray.prototype) &&
+    (method in EagerTensor.prototype || method in String.prototype);
+  return isOthers
+    ? ": bodies of numpyFunction get NdArrays, with numbers in data, item() and toArray() and text in text() and strings(); those of pyFunction get tensors"
+    : "";
+}
+
 /** Name, text, stack, and once more name and text: what Python's traceback gives TensorFlow. */
-function bodyText(thrown: unknown): string {
+function bodyText(thrown: unknown, hint: string): string {
   if (!(thrown instanceof Error)) return `Error: ${textOf(thrown)}`;
-  const head = `${thrown.name}: ${thrown.message}`;
+  const head = `${thrown.name}: ${thrown.message}${hint}`;
   const frames = userFrames(thrown.stack);
   return frames === "" ? head : `${head}\n${frames}\n\n${head}`;
 }

@@ -66,3 +66,21 @@ Deno.test("NdArray has a text", () => {
     assertEquals([String(array), `${array}`, array.toString()], [text, text, text]);
   }
 });
+
+Deno.test("at() counts negative indices from the end and refuses what is out of bounds", () => {
+  const arrays: [NdArray, unknown, unknown][] = [
+    [toNdArray([1, 2, 3]), 1, 3],
+    [toNdArray([true, false]), true, false],
+    [toNdArray(["a", "b"]), Uint8Array.of(97), Uint8Array.of(98)],
+    [new NdArray("complex64", [2], Float32Array.of(1, 2, 3, 4)), [1, 2], [3, 4]],
+    [toNdArray([1n, 2n], { dtype: "int64" }), 1n, 2n],
+  ];
+  for (const [array, first, last] of arrays) {
+    const { size } = array;
+    assertEquals([array.at(0), array.at(-size)], [first, first], array.dtype);
+    assertEquals([array.at(size - 1), array.at(-1)], [last, last], array.dtype);
+    for (const i of [size, -size - 1, 0.5, NaN]) {
+      assertThrows(() => array.at(i), RangeError, `index ${i} is out of bounds for an array of`);
+    }
+  }
+});

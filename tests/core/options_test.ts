@@ -25,14 +25,17 @@ Deno.test("optionCheck() names the nearest option, and all there are", () => {
     ["timeout_ms", "timeoutMs"],
     ["timeoutMS", "timeoutMs"],
     ["Signals", "signal"],
+    ["sgl", "signal"],
   ];
   const takes = "It takes feeds, timeoutMs, signal; feeds go into feeds";
   for (const [key, meant] of cases) {
     const wanted = `Unknown option "${key}" of run: did you mean "${meant}"? ${takes}`;
     assertEquals(assertThrows(() => check({ [key]: 1 }), TypeError).message, wanted);
   }
-  const strange = assertThrows(() => check({ zzz: 1 }), TypeError);
-  assertEquals(strange.message, `Unknown option "zzz" of run: ${takes}`);
+  for (const key of ["zzz", "elapsed"]) {
+    const strange = assertThrows(() => check({ [key]: 1 }), TypeError);
+    assertEquals(strange.message, `Unknown option "${key}" of run: ${takes}`);
+  }
   for (const name of ["toString", "constructor", "__defineGetter__", "hasOwnProperty"]) {
     assertThrows(() => check({ [name]: 1 }), TypeError, `Unknown option "${name}"`);
   }

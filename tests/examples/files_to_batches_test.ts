@@ -3,11 +3,13 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { effort } from "../effort.ts";
 import { sceneBatches } from "../../examples/files_to_batches.ts";
 import { cellsOf } from "../../examples/files_to_batches/network.ts";
 import { makeScenes, SIDE } from "../../examples/files_to_batches/scenes.ts";
 
-const COUNT = 384;
+/** Files, and the batches after which the run is killed. */
+const COUNT = effort(384, 10_000), KILLS = [COUNT / 96, COUNT / 48, Infinity];
 const EXAMPLE = new URL("../../examples/files_to_batches.ts", import.meta.url).pathname;
 const IMPORTS = new URL("../npm_only/import_map.json", import.meta.url).pathname;
 
@@ -46,7 +48,7 @@ Deno.test("a run that is killed twice and started again sees each file once", as
     await makeScenes(folder, COUNT);
     /** What was seen up to the last place that was saved: what came after it comes again. */
     let kept: number[] = [];
-    for (const killAfter of [5, 10, Infinity]) {
+    for (const killAfter of KILLS) {
       const { process, lines } = start(folder);
       const seen = [...kept];
       let isKilled = false;
