@@ -8,7 +8,7 @@ import { DTYPES } from "../core/dtype.ts";
 import { LookupError, UnimplementedError } from "../core/errors.ts";
 import { flatten, mapNest, type Nest, packAs } from "../core/nest.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { Tensor } from "../core/tensor.ts";
 import { asTensor } from "../ops/input.ts";
 import type { ScriptInput, ScriptResult } from "../script/numpy_function.ts";
 import { pyFunction, type PyFunctionOptions } from "../script/py_function.ts";
@@ -164,7 +164,10 @@ function bodyOf(func: ScriptFunction): ScriptFunction {
   };
 }
 
-/** The tensors in a result. Throws `TypeError` for a promise: a tape of TensorFlow.js does not wait. */
+/**
+ * The tensors in a result. Throws `TypeError` for a promise, as a tape of TensorFlow.js does not wait, and for a tensor of ours, which
+ * looks like one of TensorFlow.js and is on no tape of its own.
+ */
 function tensorsIn(result: unknown): TfjsTensor[] {
   if (result instanceof Promise) {
     throw new TypeError(
@@ -173,5 +176,12 @@ function tensorsIn(result: unknown): TfjsTensor[] {
       }: it must return tensors at once`,
     );
   }
-  return flatten(result).filter((v) => v instanceof tfjs.Tensor);
+  const leaves = flatten(result);
+  const ours = leaves.find((v) => v instanceof Tensor);
+  if (ours !== undefined) {
+    throw new TypeError(
+      `Cannot run a function of TensorFlow.js that returns ${ours}: it must return tensors of TensorFlow.js; what ops of Weft compute belongs into tf.pyFunction`,
+    );
+  }
+  return leaves.filter((v) => v instanceof tfjs.Tensor);
 }

@@ -163,6 +163,8 @@ testWithTfjs("what a function may not return is refused", async () => {
   );
   assert(later instanceof InvalidArgumentError);
   assertMatch(later.message, /must return tensors at once/);
+  const ours = await errorOfBoth(() => tfjsFunction(() => tf.scalar(1), [x()], "float32"));
+  assertMatch(ours.message, /returns .*float32.*must return tensors of TensorFlow\.js/);
   const dtype = await errorOfBoth(() =>
     tfjsFunction((x: T) => tfjs.cast(x, "int32"), [x()], "float32")
   );
