@@ -173,6 +173,14 @@ const LOOPS: readonly Row[] = [
     "mapFn, 64 rows with numpyFunction",
     (x) => tf.mapFn((r) => tf.mul(sameShape(tf.exp(r)), 2), x),
   ),
+  looped(
+    "whileLoop, ten turns with checkNumerics",
+    (x) => tenTurns(x, (y) => tf.debugging.checkNumerics(tf.mul(y, 2), "y")),
+  ),
+  looped(
+    "whileLoop, ten turns with tap",
+    (x) => tenTurns(x, (y) => tf.tap(tf.mul(y, 2), () => {})),
+  ),
   looped("scan, 64 rows", (x) => tf.scan((a, r) => tf.add(a, r), x)),
   looped(
     "foldl, 64 rows with numpyFunction",
@@ -229,18 +237,33 @@ const EMBEDDINGS: readonly Row[] = [
 ];
 
 /** The gradient of a script in a graph. */
-const GRADIENT: Row = {
-  what: "Session.run, gradient of pyFunction",
-  make() {
-    const graph = new tf.Graph();
-    const dx = graph.asDefault(() => {
-      const x = tf.placeholder("float32", [], "x");
-      return tf.gradients(tf.pyFunction((x: tf.Tensor) => tf.square(x), [x], "float32"), [x])[0]!;
-    });
-    const sess = new tf.Session({ graph });
-    return { call: () => sess.run(dx, { feeds: { "x:0": 3 } }), free: () => sess.close() };
-  },
-};
+function gradient(what: string, square: (x: tf.Tensor) => tf.Tensor): Row {
+  return {
+    what: `Session.run, gradient of ${what}`,
+    make() {
+      const graph = new tf.Graph();
+      const dx = graph.asDefault(() => {
+        const x = tf.placeholder("float32", [], "x");
+        return tf.gradients(square(x), [x])[0]!;
+      });
+      const sess = new tf.Session({ graph });
+      return { call: () => sess.run(dx, { feeds: { "x:0": 3 } }), free: () => sess.close() };
+    },
+  };
+}
+const GRADIENTS: readonly Row[] = [
+  gradient(
+    "pyFunction",
+    (x) => tf.pyFunction((x: tf.Tensor) => tf.square(x), [x], "float32"),
+  ),
+  gradient(
+    "numpyFunction with vjp",
+    (x) =>
+      tf.numpyFunction((x: tf.NdArray) => Number(x) ** 2, [x], tf.TensorSpec([]), {
+        vjp: ({ inputs: [x] }, dy) => tf.mul(tf.mul(dy, x), 2),
+      }),
+  ),
+];
 
 /** A script between two ops of the GPU: one readback, one upload. */
 const BOUNDARY: Row = {
@@ -268,7 +291,7 @@ const CPU_ROWS: readonly Row[] = [
   chain("pyFunction", eager, 1, 214),
   chain("pyFunction", eager, 10, 508),
   chain("pyFunction", eager, 100, 3350),
-  GRADIENT,
+  ...GRADIENTS,
   eagerly("numpyFunction", numpy, 20, 5),
   eagerly("pyFunction", eager, undefined, 15),
   traced("numpyFunction", numpy, 296),
@@ -370,7 +393,7 @@ export async function main(args: readonly string[] = Deno.args): Promise<number>
       [
         BOUNDARY,
         chain("numpyFunction", numpy, 10, NaN),
-        GRADIENT,
+        ...GRADIENTS,
         ...LOOPS,
         ...EMBEDDINGS,
         ...SIMULATIONS,

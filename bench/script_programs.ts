@@ -2,6 +2,7 @@
 // script_tensorflow.py has the same ones.
 
 import * as tf from "@weft/weft";
+import { encodePng } from "@weft/weft/image";
 
 /** What bench/script.ts times: rows whose work goes through something whole. */
 export interface ProgramRow {
@@ -11,7 +12,8 @@ export interface ProgramRow {
   make(): { call(): unknown; free?(): unknown };
 }
 
-const IMAGES = 16, LINES = 1000, STEPS = 200, KEYS = 64, RECORDS = 1000;
+const IMAGES = 16, LINES = 1000, STEPS = 200, KEYS = 64, RECORDS = 1000, FILE_COUNT = 64;
+const PIXELS = new Uint8Array(256 * 256 * 3).map((_, i) => i * 7 & 255);
 
 /**
  * A turn, a zoom and a change of colours, from a number of the call's own; each pixel is interpolated. It is sent to workers, so all
@@ -44,7 +46,7 @@ function augment(image: tf.NdArray, ctx: tf.ScriptContext): tf.NdArray {
 
 const AUGMENTED = tf.TensorSpec([224, 224, 3], "float32");
 
-async function drain(dataset: tf.data.Dataset<tf.Tensor>): Promise<void> {
+async function drain(dataset: tf.data.Dataset<tf.Tensor | tf.RaggedTensor>): Promise<void> {
   for await (const _ of dataset.asNumpyIterator());
 }
 
@@ -55,8 +57,7 @@ function augmentation(
   return {
     what: `tf.data, augmentation of ${IMAGES} images${what}`,
     make() {
-      const pixels = new Uint8Array(256 * 256 * 3).map((_, i) => i * 7 & 255);
-      const image = new tf.NdArray("uint8", [256, 256, 3], pixels);
+      const image = new tf.NdArray("uint8", [256, 256, 3], PIXELS);
       const dataset = map(tf.data.fromTensorSlices(tf.stack(Array(IMAGES).fill(image))));
       return { call: () => drain(dataset) };
     },
@@ -67,7 +68,7 @@ const WORDS = "the a cat dog bird sees hears reads small large".split(" ");
 
 function tokenizer(
   what: string,
-  map: (lines: tf.data.Dataset<tf.Tensor>) => tf.data.Dataset<tf.Tensor>,
+  map: (lines: tf.data.Dataset<tf.Tensor>) => tf.data.Dataset<tf.Tensor | tf.RaggedTensor>,
 ): ProgramRow {
   return {
     what: `tf.data, tokeniser, ${LINES} lines ${what}`,
@@ -82,14 +83,49 @@ function tokenizer(
   };
 }
 
+/** Is asked for keys, and takes 2 ms to answer. */
+async function lookUp(key: tf.NdArray): Promise<tf.NdArray> {
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  return key;
+}
+
+/** Keys that are looked up one beside another within a graph. */
+const LOOK_UPS_IN_MAP: ProgramRow = {
+  what: "mapFn, 8 look-ups of 2 ms, not in order",
+  make() {
+    const spec = tf.TensorSpec([], "int32"), options = { ordered: false };
+    const run = tf.function((keys: tf.Tensor) =>
+      tf.mapFn((key) => tf.numpyFunction(lookUp, [key], spec, options), keys)
+    );
+    const keys = tf.range(0, 8, 1, "int32");
+    return {
+      call: async () => tf.dispose(await run.async(keys)),
+      free: () => keys.dispose(),
+    };
+  },
+};
+
+/** Files that are read, decoded and batched. */
+const FILES: ProgramRow = {
+  what: `tf.data, ${FILE_COUNT} PNG files read, decoded and batched`,
+  make() {
+    const folder = Deno.makeTempDirSync();
+    const png = encodePng(new tf.NdArray("uint8", [64, 64, 3], PIXELS.slice(0, 64 * 64 * 3)));
+    for (let i = 0; i < FILE_COUNT; i++) Deno.writeFileSync(`${folder}/${i}.png`, png);
+    const dataset = tf.data.listFiles(`${folder}/*.png`, { shuffle: false })
+      .map((file) => tf.ensureShape(tf.io.decodePng(tf.io.readFile(file)), [64, 64, 3]))
+      .batch(16);
+    return {
+      call: () => drain(dataset),
+      free: () => Deno.removeSync(folder, { recursive: true }),
+    };
+  },
+};
+
 /** Keys that are looked up where an answer takes 2 ms, 16 at once. */
 const LOOK_UPS: ProgramRow = {
   what: `tf.data, ${KEYS} look-ups of 2 ms, 16 at once`,
   make() {
-    const lookUp = async (key: tf.NdArray): Promise<tf.NdArray> => {
-      await new Promise((resolve) => setTimeout(resolve, 2));
-      return key;
-    };
     const dataset = tf.data.range(KEYS).map(
       (key) => tf.numpyFunction(lookUp, [key], tf.TensorSpec([], "int32"), PURE),
       { numParallelCalls: 16 },
@@ -132,6 +168,13 @@ const EXAMPLES: ProgramRow = {
 const VOCABULARY = new Map(WORDS.map((word, i) => [word, i + 2]));
 const idsOf = (line: string): number[] => line.split(" ").map((word) => VOCABULARY.get(word) ?? 1);
 const PURE = { stateful: false };
+const idsOfLine = (line: tf.Tensor): tf.Tensor =>
+  tf.numpyFunction(
+    (x: tf.NdArray) => Int32Array.from(idsOf(x.text())),
+    [line],
+    tf.TensorSpec([null], "int32"),
+    PURE,
+  );
 
 /** Gym's CartPole-v1; it begins anew where the pole has fallen. */
 function cartPole(): (action: number) => number[] {
@@ -188,15 +231,8 @@ export const SIMULATIONS: readonly ProgramRow[] = [
 export const PROGRAMS: readonly ProgramRow[] = [
   augmentation("", (images) => images.map((x) => tf.numpyFunction(augment, [x], AUGMENTED))),
   augmentation(" at once", (images) => images.map(augment, { workers: true, Tout: AUGMENTED })),
-  tokenizer("one by one", (lines) =>
-    lines.map((line) =>
-      tf.numpyFunction(
-        (x: tf.NdArray) => Int32Array.from(idsOf(x.text())),
-        [line],
-        tf.TensorSpec([null], "int32"),
-        PURE,
-      )
-    ).paddedBatch(100)),
+  tokenizer("one by one", (lines) => lines.map(idsOfLine).paddedBatch(100)),
+  tokenizer("in ragged batches", (lines) => lines.map(idsOfLine).raggedBatch(100)),
   tokenizer("in batches", (lines) =>
     lines.batch(100).map((batch) =>
       tf.numpyFunction(
@@ -210,6 +246,8 @@ export const PROGRAMS: readonly ProgramRow[] = [
       )
     )),
   LOOK_UPS,
+  LOOK_UPS_IN_MAP,
+  FILES,
   EXAMPLES,
   ...SIMULATIONS,
 ];

@@ -7,6 +7,8 @@
 import json
 import math
 import os
+import shutil
+import tempfile
 import time
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -130,6 +132,8 @@ for size, name in ((10**5, "1e+5"), (10**6, "1e+6"), (10**7, "1e+7")):
 LOOPS = {
     "whileLoop, ten turns": lambda x: ten_turns(x, lambda y: y * 2),
     "whileLoop, ten turns with numpyFunction": lambda x: ten_turns(x, lambda y: same_shape(y * 2)),
+    "whileLoop, ten turns with checkNumerics": lambda x: ten_turns(
+        x, lambda y: tf.debugging.check_numerics(y * 2, "y")),
     "mapFn, 64 rows with numpyFunction": lambda x: tf.map_fn(
         lambda r: same_shape(tf.exp(r)) * 2, x),
     "scan, 64 rows": lambda x: tf.scan(lambda a, r: a + r, x),
@@ -214,6 +218,7 @@ def in_batches(batch):
 
 name = f"tf.data, tokeniser, {LINES} lines "
 times[name + "one by one"] = microseconds(drain(slices(lines).map(one_by_one).padded_batch(100)))
+times[name + "in ragged batches"] = microseconds(drain(slices(lines).map(one_by_one).ragged_batch(100)))
 times[name + "in batches"] = microseconds(drain(slices(lines).batch(100).map(in_batches)))
 
 
@@ -228,6 +233,15 @@ def looked_up(key):
 
 keys = slices(np.arange(KEYS, dtype=np.int32))
 times[f"tf.data, {KEYS} look-ups of 2 ms, 16 at once"] = microseconds(drain(keys.map(looked_up, 16)))
+
+folder = tempfile.mkdtemp()
+FILES = 64
+for i in range(FILES):
+    tf.io.write_file(f"{folder}/{i}.png", tf.io.encode_png(image.reshape(-1)[: 64 * 64 * 3].reshape(64, 64, 3)))
+files = tf.data.Dataset.list_files(f"{folder}/*.png", shuffle=False)
+decoded = files.map(lambda f: tf.ensure_shape(tf.io.decode_png(tf.io.read_file(f)), [64, 64, 3])).batch(16)
+times[f"tf.data, {FILES} PNG files read, decoded and batched"] = microseconds(drain(decoded))
+shutil.rmtree(folder)
 
 train = tf.train
 records = tf.constant([
