@@ -49,9 +49,11 @@ interface NumpyStyleCall {
 
 function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
   const { data } = array;
-  return ArrayBuffer.isView(data) && others.some((other) =>
-    other instanceof NdArray && ArrayBuffer.isView(other.data) && other.data.buffer === data.buffer
-  );
+  return ArrayBuffer.isView(data) &&
+    others.some((other) =>
+      other instanceof NdArray && ArrayBuffer.isView(other.data) &&
+      other.data.buffer === data.buffer
+    );
 }
 
 /** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
