@@ -8,7 +8,7 @@
 
 import * as tf from "@weft/weft";
 import { writeSection } from "./results.ts";
-import { PROGRAMS, SIMULATIONS } from "./script_programs.ts";
+import { GRADIENTS, PROGRAMS, SIMULATIONS } from "./script_programs.ts";
 
 /** One line of the table; times in microseconds. */
 interface Row {
@@ -234,35 +234,6 @@ const EMBEDDINGS: readonly Row[] = [
   embeddings("GradientDescent", 200_000, true),
   embeddings("Adagrad", 2000),
   embeddings("Adagrad", 200_000),
-];
-
-/** The gradient of a script in a graph. */
-function gradient(what: string, square: (x: tf.Tensor) => tf.Tensor): Row {
-  return {
-    what: `Session.run, gradient of ${what}`,
-    make() {
-      const graph = new tf.Graph();
-      const dx = graph.asDefault(() => {
-        const x = tf.placeholder("float32", [], "x");
-        return tf.gradients(square(x), [x])[0]!;
-      });
-      const sess = new tf.Session({ graph });
-      return { call: () => sess.run(dx, { feeds: { "x:0": 3 } }), free: () => sess.close() };
-    },
-  };
-}
-const GRADIENTS: readonly Row[] = [
-  gradient(
-    "pyFunction",
-    (x) => tf.pyFunction((x: tf.Tensor) => tf.square(x), [x], "float32"),
-  ),
-  gradient(
-    "numpyFunction with vjp",
-    (x) =>
-      tf.numpyFunction((x: tf.NdArray) => Number(x) ** 2, [x], tf.TensorSpec([]), {
-        vjp: ({ inputs: [x] }, dy) => tf.mul(tf.mul(dy, x), 2),
-      }),
-  ),
 ];
 
 /** A script between two ops of the GPU: one readback, one upload. */

@@ -213,6 +213,37 @@ function simulation(what: string, script: (action: tf.Tensor) => tf.Tensor): Pro
   };
 }
 
+/** The gradient of a script in a graph. */
+function gradient(what: string, square: (x: tf.Tensor) => tf.Tensor): ProgramRow {
+  return {
+    what: `Session.run, gradient of ${what}`,
+    make() {
+      const graph = new tf.Graph();
+      const dx = graph.asDefault(() => {
+        const x = tf.placeholder("float32", [], "x");
+        return tf.gradients(square(x), [x])[0]!;
+      });
+      const sess = new tf.Session({ graph });
+      return { call: () => sess.run(dx, { feeds: { "x:0": 3 } }), free: () => sess.close() };
+    },
+  };
+}
+
+/** Gradients of scripts, for either device. */
+export const GRADIENTS: readonly ProgramRow[] = [
+  gradient(
+    "pyFunction",
+    (x) => tf.pyFunction((x: tf.Tensor) => tf.square(x), [x], "float32"),
+  ),
+  gradient(
+    "numpyFunction with vjp",
+    (x) =>
+      tf.numpyFunction((x: tf.NdArray) => Number(x) ** 2, [x], tf.TensorSpec([]), {
+        vjp: ({ inputs: [x] }, dy) => tf.mul(tf.mul(dy, x), 2),
+      }),
+  ),
+];
+
 const STATE = tf.TensorSpec([4], "float32");
 
 /** Simulators in loops, for either device. */
