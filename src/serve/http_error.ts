@@ -41,9 +41,20 @@ export function statusOf(error: unknown): number {
   return error instanceof ValueError ? 400 : 500;
 }
 
+/** The message without stacks: where code lies is nothing to tell who asks over a network. */
+function withoutStacks(message: string): string {
+  const kept: string[] = [];
+  for (const line of message.split("\n")) {
+    const isStack = /^\s+at .*:\d+:\d+\)?$/.test(line) || /^Original stack trace for /.test(line);
+    // A body's error stands above its stack and below.
+    if (!isStack && line.trim() !== "" && line !== kept.at(-1)) kept.push(line);
+  }
+  return kept.join("\n");
+}
+
 /** The answer to a request that failed. */
 export function errorResponse(error: unknown): Response {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = withoutStacks(error instanceof Error ? error.message : String(error));
   const headers = error instanceof HttpError ? error.headers : {};
   return Response.json({ error: message }, { status: statusOf(error), headers });
 }

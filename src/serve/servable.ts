@@ -51,7 +51,7 @@ export interface GraphModelLike {
   executeAsync(inputs: Readonly<Record<string, TensorLike>>): Promise<Tensor | Tensor[]>;
 }
 
-/** A `tf.function` whose `inputSignature` has names and whose result is a record of tensors. */
+/** A `tf.function` whose `inputSignature` has names and whose result is a record of tensors, or one tensor: `output_0`. */
 // deno-lint-ignore no-explicit-any
 export type ServableFunction = TracedFunction<any[], unknown>;
 
@@ -147,19 +147,24 @@ function functionServable(f: ServableFunction, name: string): Servable {
     outputs: outputsOf(f, named.map(([, spec]) => spec), name),
     async call(given) {
       const results = await f.async(...named.map(([key]) => given[key]));
-      return await readAll(results as Record<string, Tensor>);
+      return await readAll(recordOf(results) as Record<string, Tensor>);
     },
   };
+}
+
+/** One tensor has the name that TensorFlow gives it in a signature. */
+function recordOf(results: unknown): unknown {
+  return results instanceof Tensor ? { output_0: results } : results;
 }
 
 /** What a function gives, found by calling it in a graph. */
 function outputsOf(f: ServableFunction, inputs: readonly Spec[], name: string): Specs {
   return new Graph().asDefault(() => {
     const results = f(...inputs.map((spec) => placeholder(spec.dtype, spec.shape)));
-    const entries = isPlainObject(results) ? Object.entries(results) : [];
+    const record = recordOf(results), entries = isPlainObject(record) ? Object.entries(record) : [];
     if (entries.length === 0 || !entries.every(([, t]) => t instanceof Tensor)) {
       throw new ValueError(
-        `Cannot serve "${name}": its function must return a record of tensors, as in { y }`,
+        `Cannot serve "${name}": its function must return a tensor or a record of tensors, as in { y }`,
       );
     }
     return Object.fromEntries((entries as [string, Tensor][]).map(([key, t]) => [

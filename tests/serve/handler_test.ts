@@ -1,7 +1,7 @@
 /** Both protocols of createHandler: what they answer, and what they refuse. */
 import * as tf from "@weft/weft";
 import { createHandler } from "@weft/weft/serve";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotMatch, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import { ask, several, square } from "./models.ts";
 
@@ -40,6 +40,26 @@ Deno.test("predict keeps 64-bit integers and numbers that JSON has not", async (
     `{"signature_name": "serving_default", "instances": [[NaN, -Infinity], [1e30, 2]]}`,
   );
   assertEquals(await special.text(), `{"predictions":[[NaN,Infinity],[Infinity,4]]}`);
+});
+
+testOnDevices("what a body throws is answered with its text, without a stack", async () => {
+  const failing = tf.function((x: tf.Tensor) =>
+    tf.numpyFunction(
+      (_: tf.NdArray): tf.NdArray => {
+        throw new TypeError("These rows are\nno pictures");
+      },
+      [x],
+      "float32",
+    ), { inputSignature: [tf.TensorSpec([null, 2], "float32", "x")] });
+  const { fetch } = createHandler({ models: { failing } });
+  const metadata = await (await ask(fetch, "/v2/models/failing")).json();
+  assertEquals(metadata.outputs.map(({ name }: { name: string }) => name), ["output_0"]);
+  const answer = await ask(fetch, "/v1/models/failing:predict", { instances: [[1, 2]] });
+  const { error } = await answer.json();
+  assertEquals(answer.status, 400);
+  assertMatch(error, /^TypeError: These rows are\nno pictures\n/);
+  assertMatch(error, /\[\[\{\{node PyFunc\}\}\]\]/);
+  assertNotMatch(error, /handler_test|https?:|file:/);
 });
 
 testOnDevices("infer answers in JSON and in bytes", async () => {
@@ -276,11 +296,11 @@ Deno.test("createHandler() refuses what cannot be served", () => {
       }, "input 0 of its function has no name"],
       [{
         models: {
-          a: tf.function((x: tf.Tensor) => x, {
+          a: tf.function((x: tf.Tensor) => [x], {
             inputSignature: [tf.TensorSpec([], "int32", "x")],
           }),
         },
-      }, "must return a record of tensors"],
+      }, "must return a tensor or a record of tensors"],
     ] as const
   ) assertThrows(() => createHandler(options as never), Error, message);
 });
