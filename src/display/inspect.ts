@@ -71,8 +71,9 @@ function tensorText(x: Tensor): string {
 }
 
 function slicesText(g: IndexedSlices): string {
-  if (g.isSymbolic || g.isDisposed) return `${g}${g.isDisposed ? " disposed" : ""}`;
-  return `${g} at ${valueText(g.indices)}: ${valueText(g.values)}`;
+  const head = g.toString();
+  if (g.isSymbolic || g.isDisposed) return `${head}${g.isDisposed ? " disposed" : ""}`;
+  return `${head} at ${valueText(g.indices)}: ${valueText(g.values)}`;
 }
 
 function variableText(v: Variable): string {
