@@ -11,7 +11,7 @@ import { runnableVariants } from "../../src/kernels/pointwise/half.ts";
 import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/core/op.ts";
 import { sizeOf } from "../../src/core/shape.ts";
 // Brings the kernels, whether there is an adapter or not.
-import "../../src/devices/webgpu/webgpu_device.ts";
+import "./gpu_kernels.ts";
 import { dtypesOf } from "../../src/testing/op_case.ts";
 import { drawInputs } from "../../src/testing/op_sample.ts";
 import { isStatic, problemOf } from "../../src/testing/run_op.ts";

@@ -12,7 +12,7 @@ import { setBackend } from "@weft/weft";
 import type { Program } from "../../src/core/dispatch.ts";
 import { type OpDef, registeredOps } from "../../src/core/op.ts";
 // Ops have their GPU kernels from this module.
-import "../../src/devices/webgpu/webgpu_device.ts";
+import "./gpu_kernels.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
 import { difference } from "../../src/testing/compare.ts";

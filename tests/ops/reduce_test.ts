@@ -2,7 +2,7 @@ import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { lookupOp } from "../../src/core/op.ts";
 // Brings the kernels, whether there is an adapter or not.
-import "../../src/devices/webgpu/webgpu_device.ts";
+import "./gpu_kernels.ts";
 import { testOnDevices } from "../devices.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { noise, vector } from "./values.ts";
