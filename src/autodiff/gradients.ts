@@ -4,7 +4,7 @@
 import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { type GraphNode, handleOf } from "../core/graph_node.ts";
-import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { shortText, Tensor, type TensorLike } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import type { OpDef } from "../core/op.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
@@ -102,7 +102,7 @@ function build(
     if (!isTrainable(y.dtype)) return [];
     if (given == null && (y.dtype === "complex64" || y.dtype === "complex128")) {
       throw new TypeError(
-        `Gradients of complex tensors (${y}) must set grad_ys (y.dtype = ${y.dtype})`,
+        `Gradients of complex tensors (${shortText(y)}) must set grad_ys (y.dtype = ${y.dtype})`,
       );
     }
     const grad = given == null

@@ -6,7 +6,7 @@ import { toNdArray } from "../core/convert.ts";
 import { type DType, isDType } from "../core/dtype.ts";
 import { FailedPreconditionError, RuntimeError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { shortText, type Tensor } from "../core/tensor.ts";
 import { scopeDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";
 import { AdoptedStorage } from "../runtime/eager/gpu_memory.ts";
@@ -86,7 +86,7 @@ function readable(t: Tensor): EagerTensor {
   const x = asEager(t.asOpInput());
   if (!TFJS_DTYPES.includes(x.dtype)) {
     throw new TypeError(
-      `Cannot give ${x} to TensorFlow.js: it has the dtypes ${
+      `Cannot give ${shortText(x)} to TensorFlow.js: it has the dtypes ${
         TFJS_DTYPES.join(", ")
       }, cast the tensor first`,
     );

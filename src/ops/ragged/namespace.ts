@@ -6,7 +6,7 @@ import { toNdArray } from "../../core/convert.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { optionCheck } from "../../core/options.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { shortText, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { concat } from "../array/join.ts";
 import { constant as denseConstant, onesLike } from "../array/creation.ts";
 import { unsortedSegmentSum } from "../array/segment.ts";
@@ -114,7 +114,7 @@ function rowsOf(x: RaggedTensor | TensorLike, fn: string): RaggedTensor {
   const t = asTensor(toInput(x, "values", fn));
   const rank = t.staticShape?.length;
   if (rank === undefined || rank === 0) {
-    throw new ValueError(`Cannot call ${fn} with ${t}: wanted rank 1 at least`);
+    throw new ValueError(`Cannot call ${fn} with ${shortText(t)}: wanted rank 1 at least`);
   }
   if (rank === 1) return RaggedTensor.fromTensor(expandDims(t, 0));
   return RaggedTensor.fromRowLengths(

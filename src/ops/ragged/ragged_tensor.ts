@@ -7,7 +7,7 @@ import { asDType, type DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray, type Nested } from "../../core/nd_array.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { shortText, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { TensorSpec } from "../../core/tensor_spec.ts";
 import { gather } from "../array/gather.ts";
 import { range } from "../array/numbering.ts";
@@ -181,10 +181,12 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
     const x = tensorOf(tensor, "tensor", "RaggedTensor.fromTensor");
     const dims = x.staticShape;
     if (dims === null || dims.length < 2) {
-      throw new ValueError(`Cannot make a ragged tensor of ${x}: wanted rank 2 at least`);
+      throw new ValueError(
+        `Cannot make a ragged tensor of ${shortText(x)}: wanted rank 2 at least`,
+      );
     }
     if (padding !== undefined && dims.length > 2) {
-      throw new ValueError(`Cannot leave padding out of ${x}: wanted rank 2`);
+      throw new ValueError(`Cannot leave padding out of ${shortText(x)}: wanted rank 2`);
     }
     return composed(() => {
       const shape = shapeOf(x);
