@@ -21,7 +21,7 @@ const TIMEOUT_MS = 120_000;
 const PAGES = SITE_PAGES.map(({ name }) => name);
 const PHONE = { viewport: { width: 360, height: 740 } };
 /** 400 KB: bytes of a page, compressed by brotli, without its data. */
-const WEIGHT = 400_000;
+const WEIGHT = 400 * 1024;
 /** Data: digits, a trained network, texts of lessons. */
 const DATA = /\.bin$|\/models\/|\/lessons\//;
 
