@@ -83,6 +83,9 @@ const NO_SCOPE = { device: null, opName: null };
 
 const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
 
+/** Most runs hold no step back. */
+const NONE: readonly PlanStep[] = [];
+
 class Execution {
   readonly #plan: Plan;
   readonly #context: RunContext;
@@ -93,9 +96,10 @@ class Execution {
   readonly #boundary: Boundary | null;
   /** Slots of feeds that are still to come. */
   #late: ReadonlySet<number> | null = null;
-  readonly #queue: number[] = [];
+  /** Steps that became ready, in order. */
+  #queue: number[] | null = null;
   /** Steps that wait at the boundary. */
-  #held: PlanStep[] = [];
+  #held: readonly PlanStep[] = NONE;
   #left: number;
   /** How many steps have been started and are not done. */
   #started = 0;
@@ -167,7 +171,7 @@ class Execution {
     const { steps } = this.#plan;
     const segments = segmentsOf(this.#plan);
     this.#isSweeping = true;
-    this.#queue.length = 0;
+    this.#queue = null;
     let isClear = true;
     for (let i = from; i < steps.length;) {
       // Where nothing is pending, kernels run in one go as far as they can.
@@ -194,7 +198,7 @@ class Execution {
     } else if (this.#late !== null) this.#readAhead();
     else if (this.#held.length > 0) {
       const steps = this.#held;
-      this.#held = [];
+      this.#held = NONE;
       const { reads, keep } = this.#slots.readsOf(steps);
       this.#boundary!.add({
         reads,
@@ -246,7 +250,7 @@ class Execution {
     this.#late = null;
     numbers.forEach((n, i) => this.#slots.values[this.#plan.feeds[n]] = values[i] as RunValue);
     const held = this.#held;
-    this.#held = [];
+    this.#held = NONE;
     this.#goOn(held);
   }
 
@@ -316,7 +320,7 @@ class Execution {
       return this.#begin(step);
     }
     this.#markStarted(step);
-    this.#held.push(step);
+    this.#held = [...this.#held, step];
   }
 
   #waitsThere(step: PlanStep, { isClosed }: Boundary): boolean {
@@ -414,7 +418,7 @@ class Execution {
       shielded(this.#context, () => {
         fn();
         const { steps } = this.#plan;
-        while (this.#queue.length > 0 && !this.#failed) {
+        while (this.#queue !== null && this.#queue.length > 0 && !this.#failed) {
           const next = this.#queue.shift()!;
           if (this.#left === steps.length - next) this.#sweep(next);
           else this.#start(steps[next]);
@@ -449,9 +453,10 @@ class Execution {
     for (const next of step.before) {
       if (this.#states[next] !== WAITING || !this.#isReady(this.#plan.steps[next])) continue;
       this.#states[next] = QUEUED;
-      let at = this.#queue.length;
-      while (at > 0 && this.#queue[at - 1] > next) at--;
-      this.#queue.splice(at, 0, next);
+      const queue = this.#queue ??= [];
+      let at = queue.length;
+      while (at > 0 && queue[at - 1] > next) at--;
+      queue.splice(at, 0, next);
     }
   }
 
