@@ -8,6 +8,7 @@ export class DrawingPad {
   readonly #canvas: HTMLCanvasElement;
   readonly #pen: CanvasRenderingContext2D;
   readonly #changed: () => void;
+  #isEmpty = true;
 
   constructor(canvas: HTMLCanvasElement, changed: () => void) {
     this.#canvas = canvas;
@@ -32,12 +33,19 @@ export class DrawingPad {
     const y = (event.clientY - top) / height * this.#canvas.height;
     this.#pen.lineTo(x, y);
     this.#pen.stroke();
+    this.#isEmpty = false;
     this.#changed();
   }
 
   /** Wipes it. */
   clear(): void {
     this.#pen.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+    this.#isEmpty = true;
+  }
+
+  /** True until something is drawn. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
   }
 
   /** Shows an image of 28 × 28 bytes. */
@@ -46,6 +54,7 @@ export class DrawingPad {
     const small = new OffscreenCanvas(SIZE, SIZE);
     paint(small.getContext("2d")!, pixels);
     this.#pen.drawImage(small, 0, 0, this.#canvas.width, this.#canvas.height);
+    this.#isEmpty = false;
     this.#changed();
   }
 

@@ -64,6 +64,8 @@ function hear(message: TrainMessage): void {
       pad.show(message.pixels);
       break;
     case "digit":
+      // The answer to what was wiped meanwhile.
+      if (pad.isEmpty) break;
       digits(message.probabilities);
       paintOn("seen", message.seen);
       break;
