@@ -39,8 +39,13 @@ interface Line {
   readonly error?: number;
   /** How much TensorFlow.js's outputs change where inputs change in their last place; asked where the error is large. */
   readonly sensitivity?: number;
+  /** How much the outputs of TensorFlow.js's cpu backend differ from those of its wasm backend; asked with it. */
+  readonly between?: number;
   readonly note?: string;
 }
+
+/** What a comparison tells. */
+type Found = Pick<Line, "error" | "note" | "sensitivity" | "between">;
 
 /** Largest difference allowed, relative to the largest magnitude of an output. */
 const TOLERANCE = 2e-4;
@@ -83,7 +88,7 @@ function compare(
   a: readonly Value[],
   b: readonly Value[],
   names: readonly string[],
-): Pick<Line, "error" | "note" | "sensitivity"> {
+): Found {
   let error = 0;
   for (const [k, value] of a.entries()) {
     const other = b[k]!;
@@ -171,18 +176,21 @@ async function line(
       };
     }
     const expected = await other.values();
-    let found: Pick<Line, "error" | "note" | "sensitivity"> = compare(values, expected, outputs);
+    let found: Found = compare(values, expected, outputs);
     if (found.error !== undefined && found.error > TOLERANCE) {
       // Some nets make much of noise in the last place, whoever computes them.
-      const moved = await theirs(file, {
-        converter,
-        tfjs,
-        outputs,
-        inputs: inputs.map((i) => ({ ...i, values: inLastPlace(i.values) })),
-      });
-      const own = compare(await moved.values(), expected, outputs).error ?? 0;
-      moved.dispose();
-      found = { ...found, sensitivity: own };
+      const distance = async (changed: readonly Input[]): Promise<number> => {
+        const runner = await theirs(file, { converter, tfjs, outputs, inputs: changed });
+        const { error = 0 } = compare(await runner.values(), expected, outputs);
+        runner.dispose();
+        return error;
+      };
+      const sensitivity = await distance(
+        inputs.map((i) => ({ ...i, values: inLastPlace(i.values) })),
+      );
+      await tfjs.setBackend("cpu");
+      found = { ...found, sensitivity, between: await distance(inputs) };
+      await tfjs.setBackend(backend);
     }
     // What it does to keep tensors takes longer than the model.
     const timed = file.keep ? [runner] : [runner, other];
@@ -216,13 +224,15 @@ function cells({ name, loadMs, theirLoadMs, ms, theirMs, backend, error }: Line)
   ];
 }
 
-function notes({ name, note, sensitivity }: Line): string[] {
+function notes({ name, note, sensitivity, between }: Line): string[] {
   return [
     ...(note === undefined ? [] : [`- ${name}: ${note}`]),
     ...(sensitivity === undefined ? [] : [
       `- ${name}: TensorFlow.js's own outputs change by ${
         sensitivity.toExponential(1)
-      } where inputs change in their last place`,
+      } where inputs change in their last place, and by ${
+        between?.toExponential(1)
+      } between its wasm and cpu backends`,
     ]),
   ];
 }
