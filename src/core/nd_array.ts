@@ -12,6 +12,9 @@ export type ElementValue = number | bigint | boolean | Uint8Array | readonly [nu
 /** Elements in nested arrays; tensors give strings as text. */
 export type Nested = ElementValue | string | readonly Nested[];
 
+let readElements: (array: NdArray) => HostData;
+let copyLater: (array: NdArray, source: HostData) => NdArray;
+
 /**
  * A row-major host array. 64-bit integers are `bigint`, strings are bytes, complex numbers are interleaved pairs.
  *
@@ -31,6 +34,24 @@ export class NdArray {
   readonly shape: readonly number[];
   /** Elements in row-major order, not copied. */
   readonly data: HostData;
+  /** What `data` will be copied from when somebody asks for it; null where the array has its own. */
+  #source: HostData | null = null;
+
+  static {
+    readElements = (array) => array.#source ?? array.data;
+    copyLater = ({ dtype, shape }, source) => {
+      const copy = new NdArray(dtype, [...shape], source);
+      copy.#source = source;
+      const own = { enumerable: true, configurable: true };
+      const get = (): HostData => {
+        const value = copyOf(source);
+        Object.defineProperty(copy, "data", { ...own, value, writable: true });
+        copy.#source = null;
+        return value;
+      };
+      return Object.defineProperty(copy, "data", { ...own, get });
+    };
+  }
 
   /** Wraps `data` without a copy. Throws `ValueError` for a shape that is none, and where the data's length does not fit it. */
   constructor(dtype: DType, shape: Shape, data: HostData) {
@@ -80,14 +101,14 @@ export class NdArray {
 
   /** The element at a flat index; negative ones count from the end. Throws `ValueError` out of bounds. */
   at(flat: number): ElementValue {
-    const i = flat < 0 ? flat + this.size : flat;
-    const end = this.data.length / DTYPES[this.dtype].slots;
+    const i = flat < 0 ? flat + this.size : flat, data = elementsOf(this);
+    const end = data.length / DTYPES[this.dtype].slots;
     if (!(Number.isInteger(i) && i >= 0 && i < end)) {
       throw new ValueError(
         `Cannot get element: index ${flat} is out of bounds for an array of ${this.size} elements`,
       );
     }
-    return elementAt(this, i);
+    return elementAt({ dtype: this.dtype, data }, i);
   }
 
   /** The only element. Throws `ValueError` where there is not exactly one. */
@@ -131,6 +152,7 @@ export class NdArray {
 
   /** A copy that shares nothing. */
   copy(): NdArray {
+    if (this.#source !== null) return copiedLater(this);
     const { data, dtype } = this;
     const own = dtype === "string"
       ? (data as Uint8Array[]).map((bytes) => bytes.slice())
@@ -145,7 +167,7 @@ export class NdArray {
 
   /** Nested JavaScript arrays; a plain element for rank 0. */
   toArray(): Nested {
-    return nestElements(this);
+    return nestElements({ dtype: this.dtype, shape: this.shape, data: elementsOf(this) });
   }
 
   /**
@@ -222,6 +244,16 @@ export function primitiveOf(
       shapeText(shape)
     } as a number: compute element by element with its .map(), or with np.multiply and the like of @weft/weft/numpy`,
   );
+}
+
+/** The elements of an array, for who neither writes nor keeps them: what is to be copied later is not copied for that. */
+export function elementsOf(array: NdArray): HostData {
+  return readElements(array);
+}
+
+/** A copy that is made when somebody asks for its `data`. The elements of `array` must be numbers that never change. */
+export function copiedLater(array: NdArray): NdArray {
+  return copyLater(array, elementsOf(array));
 }
 
 /** A copy of elements. That of a large typed array, unlike a slice, is not cleared before it is filled. */

@@ -16,7 +16,13 @@ import { EagerTensor, outsideScopes, withOwner } from "../runtime/eager/tensor.t
 import { type HostCall, type HostResults, setHostOp } from "../runtime/session/run_context.ts";
 import { hostCallTotal } from "../runtime/session/metadata.ts";
 import { scopeDevice } from "../runtime/devices.ts";
-import { copyArray, isLarge, releaseValue, type RunValue } from "../runtime/session/run_value.ts";
+import {
+  copyArray,
+  copyConstant,
+  isLarge,
+  releaseValue,
+  type RunValue,
+} from "../runtime/session/run_value.ts";
 import { callBody, type CallSite } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
@@ -109,10 +115,11 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
   hostCallTotal.count++;
   const shapes = shapesOfCall(script, call.inputs);
   // What a body writes is its own: it gets what nobody else reads, or a copy. Bytes of strings may be shared by tensors.
-  const values = call.inputs.map((
-    x,
-    i,
-  ) => (call.given[i] && x.dtype !== "string" ? x : copyArray(x as NdArray)));
+  const values = call.inputs.map((x, i) => {
+    const owner = call.owners[i];
+    if (owner === "constant") return copyConstant(x as NdArray);
+    return owner === "callee" && x.dtype !== "string" ? x : copyArray(x as NdArray);
+  });
   return callNumpyStyle(script, {
     values,
     shapes,

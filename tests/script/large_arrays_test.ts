@@ -133,3 +133,73 @@ testOnDevices("an array that is fed may be changed as soon as the run waits", as
     assertEquals(await running, 10 + value);
   }
 });
+
+/** Runs a body on a large constant, and on its own result again; gives what each of two runs returned. */
+async function onConstant(body: Body): Promise<unknown[]> {
+  const graph = new tf.Graph();
+  const script = (x: tf.Tensor): tf.Tensor =>
+    tf.numpyFunction(body as () => tf.NdArray, [x], tf.TensorSpec(null, "float32"));
+  const y = graph.asDefault(() => script(script(tf.constant(new Float32Array(SIZE).fill(3)))));
+  await using sess = new tf.Session({ graph });
+  return [await sess.run(y), await sess.run(y)];
+}
+
+/** True where nobody has asked for the elements yet, which is what copies them. */
+const isUncopied = (v: tf.NdArray): boolean =>
+  Object.getOwnPropertyDescriptor(v, "data")!.get !== undefined;
+
+testOnDevices(
+  "large arrays: a constant is copied where a body asks for its data, and once",
+  async () => {
+    const seen: tf.NdArray[] = [], uncopied: boolean[] = [];
+    const results = await onConstant((v) => {
+      seen.push(v);
+      assertEquals([v.get(1), v.at(-1), v.shape], [3, 3, [SIZE]]);
+      v.toString();
+      uncopied.push(isUncopied(v));
+      return v;
+    }) as tf.NdArray[];
+    assertEquals(uncopied, [true, true, true, true]);
+    const [first] = seen, { data } = first;
+    assertEquals([first.data === data, isUncopied(first), first.get(0)], [true, false, 3]);
+    (data as Float32Array)[0] = 5;
+    // What is kept, what goes on and what is fetched are three arrays.
+    assertEquals([first.get(0), ...seen.slice(1).map((v) => v.get(0))], [5, 3, 3, 3]);
+    (results[0].data as Float32Array)[0] = 7;
+    assertEquals(results.map((v) => v.get(0)), [7, 3]);
+  },
+);
+
+testOnDevices("large arrays: what a body writes into a constant is its own", async () => {
+  const results = await onConstant((v) => {
+    (v.data as Float32Array)[0]++;
+    return v;
+  }) as tf.NdArray[];
+  assertEquals(results.map((v) => v.get(0)), [5, 5]);
+});
+
+testOnDevices("large arrays: one that is copied later is an array like any other", async () => {
+  const plain = new tf.NdArray("float32", [SIZE], new Float32Array(SIZE).fill(3));
+  const sum = tf.sum(plain).arraySync();
+  await onConstant((v) => {
+    assertEquals(v, plain);
+    return v;
+  });
+  const tries: ((v: tf.NdArray) => unknown)[] = [
+    (v) => v.map((x) => x).get(2),
+    (v) => v.copy().get(2),
+    (v) => v.reshape([2, SIZE / 2]).get(1, 2),
+    (v) => structuredClone(v).data[2],
+    (v) => tf.sum(v).arraySync() as number - (sum as number) + 3,
+    (v) => (v.toArray() as number[])[2],
+    (v) => ({ ...v }).data[2],
+  ];
+  for (const body of tries) {
+    let value: unknown;
+    await onConstant((v) => {
+      value = body(v);
+      return v;
+    });
+    assertEquals(value, 3, String(body));
+  }
+});

@@ -14,7 +14,13 @@ import type { Boundary } from "../loops/boundary.ts";
 import type { LateFeeds } from "../loops/late_feeds.ts";
 import { Later } from "../loops/later.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { hostOp, type HostResults, isLocal, type RunContext } from "../session/run_context.ts";
+import {
+  hostOp,
+  type HostResults,
+  isLocal,
+  type Owner,
+  type RunContext,
+} from "../session/run_context.ts";
 import { brokenPromise, locatedAt } from "../session/run_errors.ts";
 import type { Results } from "./results.ts";
 import { releaseValue, type RunValue } from "../session/run_value.ts";
@@ -380,14 +386,14 @@ class Execution {
   #callHost(step: PlanStep): HostResults | Promise<HostResults> {
     const { node } = step;
     const slots = this.#slots;
-    const given: boolean[] = [];
+    const owners: Owner[] = [];
     const inputs = step.inputs.map((slot, i): OpInput => {
       if (!step.onHost[i]) {
-        given.push(false);
+        owners.push("run");
         return slots.tensor(slot, step.device, isLocal(node.def));
       }
       const array = slots.host(slot);
-      given.push(slots.giveHost(slot));
+      owners.push(slots.giveHost(slot));
       return array;
     });
     return hostOp(node.def)({
@@ -395,7 +401,7 @@ class Execution {
       def: node.def,
       attrs: node.attrs,
       inputs,
-      given,
+      owners,
       device: step.device,
       wanted: step.wanted,
       sinks: step.sinks,

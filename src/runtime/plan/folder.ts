@@ -82,7 +82,7 @@ export class Folder {
               def: node.def,
               attrs: node.attrs,
               inputs,
-              given: inputs.map(() => false),
+              owners: inputs.map(() => "run"),
               device: cpuDevice(),
               wanted: node.outputs.map(() => true),
               sinks: node.outputs.map(() => null),

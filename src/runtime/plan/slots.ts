@@ -7,6 +7,7 @@ import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { Plan, PlanStep } from "./plan.ts";
+import type { Owner } from "../session/run_context.ts";
 import { copyArray, releaseValue, type RunValue } from "../session/run_value.ts";
 import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";
@@ -192,13 +193,15 @@ export class Slots {
     return v instanceof NdArray ? v : this.#hosts[slot] = v.ndarraySync();
   }
 
-  /** True where the last reader of a result asks: it may have the host array, which is then nobody else's. */
-  giveHost(slot: number): boolean {
-    const array = this.#hosts[slot] ?? this.values[slot];
-    const give = this.uses[slot] === 1 &&
-      (this.#kinds[slot] === RESULT || this.values[slot] !== array);
-    if (give) this.#hosts[slot] = undefined;
-    return give;
+  /** Whose the host array is for who asks now: the last reader of a result may have it. */
+  giveHost(slot: number): Owner {
+    const array = this.#hosts[slot] ?? this.values[slot], kind = this.#kinds[slot];
+    const isCopy = this.values[slot] !== array;
+    if (this.uses[slot] === 1 && (kind === RESULT || isCopy)) {
+      this.#hosts[slot] = undefined;
+      return "callee";
+    }
+    return kind === CONSTANT && !isCopy ? "constant" : "run";
   }
 
   /** The value as an input of a kernel on `device`; `local` where it must be brought there. */

@@ -106,6 +106,9 @@ export class RunContext {
   }
 }
 
+/** Whose an input of a host op is: its own, as nobody else reads it any more, the run's, or a constant's, which never changes. */
+export type Owner = "callee" | "run" | "constant";
+
 /** One call of a host op by the executor. */
 export interface HostCall {
   /** Node name. */
@@ -114,10 +117,10 @@ export interface HostCall {
   readonly def: OpDef;
   /** Attributes. */
   readonly attrs: Attrs;
-  /** Inputs; host arrays where the op asked for them. The executor's, but for those in `given`. */
+  /** Inputs; host arrays where the op asked for them. */
   readonly inputs: readonly OpInput[];
-  /** Which inputs are host arrays that nobody else reads any more: the op may have them without a copy. */
-  readonly given: readonly boolean[];
+  /** Whose each input is. */
+  readonly owners: readonly Owner[];
   /** Where the node was placed. */
   readonly device: Device;
   /** Which outputs somebody reads. */

@@ -3,7 +3,7 @@
  */
 import type { OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import { copiedLater, elementsOf, NdArray } from "../../core/nd_array.ts";
 import { cpuDevice, defaultDevice } from "../devices.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { RunContext } from "./run_context.ts";
@@ -18,7 +18,7 @@ const LARGE = 1 << 14;
 
 /** True for an array of numbers so large that it should go to where it is read, and not be copied before. */
 export function isLarge(value: unknown): boolean {
-  const data = value instanceof NdArray ? value.data : value;
+  const data = value instanceof NdArray ? elementsOf(value) : value;
   return ArrayBuffer.isView(data) && data.byteLength >= LARGE;
 }
 
@@ -27,6 +27,11 @@ export function copyArray(a: NdArray): NdArray {
   if (DTYPES[a.dtype].kind !== "handle") return a.copy();
   for (const h of a.data as unknown[]) (h as { retain?: () => void } | null)?.retain?.();
   return a;
+}
+
+/** A copy of what never changes, made no sooner than somebody asks for its elements if it is large. */
+export function copyConstant(a: NdArray): NdArray {
+  return isLarge(a) ? copiedLater(a) : copyArray(a);
 }
 
 /** Frees a value, and what handles in it hold. */
