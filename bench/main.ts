@@ -9,6 +9,7 @@
 //   deno task bench soak faults   (the data service while its processes are killed; see soak.ts)
 //   deno task bench soak parallel (training by several processes while one is killed; see soak_parallel.ts)
 //   deno task bench epoch         (batches from 10,000 files, for steps that run elsewhere; see epoch.ts)
+//   deno task bench pages         (how soon the site's pages can be used; see pages.ts)
 //   deno task bench serve         (a server of models at its limit; see serve.ts)
 //   deno task bench cluster       (steps of sessions on servers, beside TensorFlow's; see cluster.ts)
 //   deno task bench data          (batches of a data service; see data_service.ts)
@@ -182,6 +183,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "cluster") return await (await import("./cluster.ts")).main(args.slice(1));
   if (args[0] === "data") return await (await import("./data_service.ts")).main(args.slice(1));
   if (args[0] === "soak") return await (await import("./soak.ts")).main();
+  if (args[0] === "pages") return await (await import("./pages.ts")).main(args.slice(1));
   if (args[0] === "epoch") return await (await import("./epoch.ts")).main(args.slice(1));
   if (args[0] === "serve") return await (await import("./serve.ts")).main(args.slice(1));
   if (args[0] === "against") return await (await import("./against.ts")).main(args.slice(1));

@@ -7,10 +7,9 @@ import { brotliCompressSync } from "node:zlib";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { LESSONS } from "../examples/site/lessons.ts";
 import { PAGES as SITE_PAGES } from "../examples/site/pages.ts";
-import { findChromium } from "../tools/browser.ts";
+import { findChromium, pathOf } from "../tools/browser.ts";
 import { read } from "../tools/files.ts";
 import { buildSite, HEADERS, serveSite } from "../tools/site.ts";
-import { pathOf } from "./browser/chromium.ts";
 
 const found = await findChromium();
 const ignore = found === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";

@@ -7,7 +7,9 @@
  * @module
  */
 
+import { delimiter } from "node:path";
 import { capture } from "./command.ts";
+import { exists } from "./files.ts";
 
 /** Programs that are Chromium, by how systems call them. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -74,6 +76,15 @@ export async function findChromium(): Promise<string | null> {
     if (code === 0) return name;
   }
   return null;
+}
+
+/** Where a program is, given its name or its path. */
+export function pathOf(name: string): string {
+  const folders = (Deno.env.get("PATH") ?? "").split(delimiter);
+  const paths = name.includes("/") ? [name] : folders.map((folder) => `${folder}/${name}`);
+  const path = paths.find((path) => exists(path, "isFile"));
+  if (path === undefined) throw new Error(`Cannot find ${name}`);
+  return path;
 }
 
 /**
