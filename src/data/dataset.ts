@@ -1,5 +1,5 @@
 /**
- * Dataset: a pipeline of elements, and iteration over it.
+ * Dataset: a pipeline of elements. Here are the stages that make other elements of them.
  */
 import {
   type BatchOptions,
@@ -8,18 +8,9 @@ import {
   paddedBatchSource,
   raggedBatchSource,
 } from "./batch.ts";
-import {
-  handOut,
-  handOutHost,
-  type HostOf,
-  specsNest,
-  type SpecsOf,
-  type TensorNest,
-  type TensorsOf,
-} from "./element.ts";
+import type { TensorNest, TensorsOf } from "./element.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type BucketOptions, bucketSource } from "./bucket.ts";
-import { dataService, type ServiceOptions } from "./distributed.ts";
 import {
   type FlatMapOptions,
   flatMapSource,
@@ -28,24 +19,9 @@ import {
 } from "./flat_map.ts";
 import { filterSource, type MapOptions, mapSource, takeWhileSource } from "./map.ts";
 import { reducedSource, scanSource } from "./reduce.ts";
-import { diskCacheSource, type SnapshotOptions, writeSnapshot } from "./snapshot.ts";
 import { rangeSource, zipSource } from "./sources.ts";
 import { unbatchSource, type WindowOptions, windowSource } from "./window.ts";
-import {
-  concatenateSource,
-  type DatasetOptions,
-  type IgnoreErrorsOptions,
-  ignoreErrorsSource,
-  optionsSource,
-  repeatSource,
-  shardSource,
-  skipSource,
-  takeSource,
-} from "./order.ts";
-import { prefetchSource } from "./prefetch.ts";
-import { type ShuffleOptions, shuffleSource } from "./shuffle.ts";
-import { cacheSource } from "./cache.ts";
-import { DatasetIterator, wholePass } from "./iterator.ts";
+import { Sequence } from "./sequence.ts";
 import type { Source } from "./source.ts";
 import type { ElementFunction } from "./trace.ts";
 import { mapArguments, type WorkerMapOptions } from "./worker_map.ts";
@@ -82,38 +58,10 @@ const LAST_NUMBER = 2 ** 31 - 1;
  * assertEquals(seen, [[0, 1], [4, 9], [16]]);
  * ```
  */
-export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
-  readonly #source: Source;
-
-  /** Made by `tf.data.range` and its siblings. */
-  constructor(source: Source) {
-    this.#source = source;
-  }
-
-  /**
-   * The last stage, for datasets that are made of this one.
-   * @internal
-   */
-  get source(): Source {
-    return this.#source;
-  }
-  /**
-   * What is known of every element: a spec per tensor, in the element's nest, which `String` writes.
-   *
-   * @example
-   * ```ts
-   * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
-   * const ds = tf.data.fromTensorSlices({ x: tf.zeros([4, 2]), label: tf.zeros([4], "int32") });
-   * assertEquals(String(ds.elementSpec), "{x: float32[2], label: int32[]}");
-   * ```
-   */
-  get elementSpec(): SpecsOf<E> {
-    return specsNest(this.#source) as SpecsOf<E>;
-  }
-  /** Number of elements: `Infinity` for endless datasets, null where it shows only in iterating. */
-  get size(): number | null {
-    return this.#source.size;
+export class Dataset<E = TensorNest> extends Sequence<E> {
+  /** @internal */
+  protected override stage(source: Source): this {
+    return new Dataset<E>(source) as this;
   }
 
   /**
@@ -155,7 +103,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
     options: WorkerMapOptions<T>,
   ): Dataset<ScriptResult<T>>;
   map(fn: ElementFunction, options: MapOptions | WorkerMapOptions = {}): unknown {
-    return new Dataset(mapSource(this.#source, ...mapArguments(fn, options)));
+    return new Dataset(mapSource(this.source, ...mapArguments(fn, options)));
   }
 
   /**
@@ -173,7 +121,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   /** `predicate` of the whole element. */
   filter(predicate: (element: E) => unknown): Dataset<E>;
   filter(predicate: ElementFunction): Dataset<E> {
-    return new Dataset(filterSource(this.#source, predicate));
+    return new Dataset(filterSource(this.source, predicate));
   }
 
   /**
@@ -191,7 +139,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   /** `predicate` of the whole element. */
   takeWhile(predicate: (element: E) => unknown): Dataset<E>;
   takeWhile(predicate: ElementFunction): Dataset<E> {
-    return new Dataset(takeWhileSource(this.#source, predicate));
+    return new Dataset(takeWhileSource(this.source, predicate));
   }
 
   /**
@@ -215,7 +163,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   /** `fn` of the whole element. */
   flatMap<R>(fn: (element: E) => Dataset<R>, options?: FlatMapOptions): Dataset<R>;
   flatMap(fn: ElementFunction, options: FlatMapOptions = {}): Dataset {
-    return new Dataset(flatMapSource(this.#source, fn, options));
+    return new Dataset(flatMapSource(this.source, fn, options));
   }
 
   /**
@@ -239,7 +187,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
   /** `fn` of the whole element. */
   interleave<R>(fn: (element: E) => Dataset<R>, options?: InterleaveOptions): Dataset<R>;
   interleave(fn: ElementFunction, options: InterleaveOptions = {}): Dataset {
-    return new Dataset(interleaveSource(this.#source, fn, options));
+    return new Dataset(interleaveSource(this.source, fn, options));
   }
 
   /**
@@ -254,7 +202,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * ```
    */
   unbatch(): Dataset<E> {
-    return new Dataset(unbatchSource(this.#source));
+    return new Dataset(unbatchSource(this.source));
   }
 
   /**
@@ -273,7 +221,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    */
   window(size: number, options: WindowOptions = {}): Dataset<Dataset<E>> {
     return new Dataset<Dataset<E>>(
-      windowSource(this.#source, size, options, (source) => new Dataset<E>(source)),
+      windowSource(this.source, size, options, (source) => new Dataset<E>(source)),
     );
   }
 
@@ -301,7 +249,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
     options: BucketOptions,
   ): Dataset<E>;
   bucketBySequenceLength(elementLengthFunc: ElementFunction, options: BucketOptions): Dataset<E> {
-    return new Dataset(bucketSource(this.#source, elementLengthFunc, options));
+    return new Dataset(bucketSource(this.source, elementLengthFunc, options));
   }
 
   /**
@@ -321,7 +269,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
     fn: (state: TensorsOf<S>, element: E) => readonly [unknown, R],
   ): Dataset<TensorsOf<R>> {
     return new Dataset<TensorsOf<R>>(
-      scanSource(this.#source, initialState, fn as ElementFunction),
+      scanSource(this.source, initialState, fn as ElementFunction),
     );
   }
 
@@ -342,7 +290,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
     fn: (state: TensorsOf<S>, element: E) => unknown,
   ): Promise<TensorsOf<S>> {
     const reduced = new Dataset<TensorsOf<S>>(
-      reducedSource(this.#source, initialState, fn as ElementFunction),
+      reducedSource(this.source, initialState, fn as ElementFunction),
     );
     const [state] = await reduced.toArray();
     return state;
@@ -361,7 +309,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * ```
    */
   batch(batchSize: number, options: BatchOptions = {}): Dataset<E> {
-    return new Dataset(batchSource(this.#source, batchSize, options));
+    return new Dataset(batchSource(this.source, batchSize, options));
   }
 
   /**
@@ -377,7 +325,7 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * ```
    */
   paddedBatch(batchSize: number, options: PaddedBatchOptions = {}): Dataset<E> {
-    return new Dataset(paddedBatchSource(this.#source, batchSize, options));
+    return new Dataset(paddedBatchSource(this.source, batchSize, options));
   }
 
   /**
@@ -395,43 +343,9 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    * ```
    */
   raggedBatch<R = unknown>(batchSize: number, options: BatchOptions = {}): Dataset<R> {
-    return new Dataset<R>(raggedBatchSource(this.#source, batchSize, options));
+    return new Dataset<R>(raggedBatchSource(this.source, batchSize, options));
   }
 
-  /**
-   * Draws each element at random from the next `bufferSize`. The same `seed`, or without one the same `tf.setRandomSeed()` before the
-   * dataset is made, gives the same orders; every pass has another order unless `reshuffleEachIteration` is false.
-   *
-   * @example
-   * ```ts
-   * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
-   * const order = (seed: number) => Array.fromAsync(tf.data.range(9).shuffle(9, seed), (x) => x.item());
-   * assertEquals(await order(1), await order(1));
-   * ```
-   */
-  shuffle(
-    bufferSize: number,
-    seed?: number | string | ShuffleOptions,
-    reshuffleEachIteration = true,
-  ): Dataset<E> {
-    const options = typeof seed === "object"
-      ? seed
-      : { reshuffleEachIteration, ...(seed === undefined ? {} : { seed }) };
-    return new Dataset(shuffleSource(this.#source, bufferSize, options));
-  }
-
-  /**
-   * The elements whose number is `index` modulo `numShards`: each of several workers takes another index. Throws `ValueError` for an index
-   * that is not below `numShards`. TensorFlow `tf.data.Dataset.shard`.
-   */
-  shard(numShards: number, index: number): Dataset<E> {
-    return new Dataset(shardSource(this.#source, numShards, index));
-  }
-  /** These elements, then those of another dataset. Throws `TypeError` where dtypes or structures differ. */
-  concatenate(dataset: Dataset<E>): Dataset<E> {
-    return new Dataset(concatenateSource(this.#source, dataset.source));
-  }
   /**
    * Pairs of a number, counted from `start`, and an element. Numbers are `int32`. TensorFlow `tf.data.Dataset.enumerate`.
    *
@@ -445,156 +359,6 @@ export class Dataset<E = TensorNest> implements AsyncIterable<E & Disposable> {
    */
   enumerate(start = 0): Dataset<readonly [Tensor, E]> {
     const numbers = rangeSource(start, LAST_NUMBER, 1, "int32");
-    return new Dataset<readonly [Tensor, E]>(zipSource([numbers, this.#source], [0, 1]));
-  }
-  /** Passes over the elements `count` times; without end where it is absent or -1. */
-  repeat(count = -1): Dataset<E> {
-    return new Dataset(repeatSource(this.#source, count));
-  }
-  /** The first `count` elements; later ones are not computed. -1 takes all. */
-  take(count: number): Dataset<E> {
-    return new Dataset(takeSource(this.#source, count));
-  }
-  /** All but the first `count` elements, which are computed and dropped. -1 skips all. */
-  skip(count: number): Dataset<E> {
-    return new Dataset(skipSource(this.#source, count));
-  }
-  /**
-   * The elements without those that could not be computed: where a body, a generator or a batch threw. Without it an iteration ends at
-   * the first such error. Their number is not known beforehand. TensorFlow `tf.data.Dataset.ignore_errors`.
-   *
-   * @example
-   * ```ts
-   * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
-   * const ratio = (x: tf.NdArray) => {
-   *   if (x.item() === 0) throw new RangeError("no ratio");
-   *   return 6 / Number(x.item());
-   * };
-   * const ratios = tf.data.range(4).map((x) => tf.numpyFunction(ratio, [x], "float32")).ignoreErrors();
-   * assertEquals(await Array.fromAsync(ratios.asNumpyIterator(), (x) => x.item()), [6, 3, 2]);
-   * ```
-   */
-  ignoreErrors(options: IgnoreErrorsOptions = {}): Dataset<E> {
-    return new Dataset(ignoreErrorsSource(this.#source, options));
-  }
-  /** Computes up to `bufferSize` elements ahead while the consumer awaits; -1 chooses a number. */
-  prefetch(bufferSize: number): Dataset<E> {
-    return new Dataset(prefetchSource(this.#source, bufferSize));
-  }
-  /**
-   * Keeps the elements of the first complete pass: later passes do not compute the stages before. They are kept in memory, or in the file
-   * of this path, which passes of other processes read too; delete it where what it was made of has changed.
-   */
-  cache(path?: string): Dataset<E> {
-    return new Dataset(
-      path === undefined ? cacheSource(this.#source) : diskCacheSource(this.#source, path),
-    );
-  }
-  /**
-   * Writes all elements to a file, for {@linkcode load}. Rejects with the error of the first that cannot be computed; then there is no file.
-   * TensorFlow `tf.data.Dataset.save`, which makes a folder.
-   *
-   * @example
-   * ```ts
-   * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
-   * const path = await Deno.makeTempFile();
-   * await tf.data.range(3).map((x) => ({ x, y: tf.square(x) })).save(path);
-   * const loaded = await tf.data.load<{ x: tf.Tensor; y: tf.Tensor }>(path);
-   * assertEquals(await Array.fromAsync(loaded, ({ y }) => y.item()), [0, 1, 4]);
-   * await Deno.remove(path);
-   * ```
-   */
-  async save(path: string, options: SnapshotOptions = {}): Promise<void> {
-    const elements = this.#source.open(wholePass());
-    await writeSnapshot(this.#source, elements, path, options);
-  }
-  /**
-   * The same elements with options for all stages before, where these were not told themselves. `deterministic: false` lets elements of
-   * parallel calls come as they are ready. TensorFlow `tf.data.Dataset.with_options`.
-   */
-  withOptions(options: DatasetOptions): Dataset<E> {
-    return new Dataset(optionsSource(this.#source, options));
-  }
-
-  /**
-   * The same elements, computed by the workers of a `tf.data` service, TensorFlow's or ours, in no particular order. What comes after is
-   * computed here. Scripts in functions of elements must have been registered, in the workers too. Needs
-   * `import "@weft/weft/distribute"`. Throws `ValueError` for a stage that workers cannot be told of, such as a generator; an iteration
-   * rejects with the error of a worker's function, and with `UnavailableError` where there is no dispatcher. Follows TensorFlow
-   * `tf.data.experimental.service.distribute`.
-   *
-   * @example
-   * ```ts
-   * import * as tf from "@weft/weft";
-   * import { DataServiceDispatcher, DataServiceWorker, MemoryTransport } from "@weft/weft/distribute";
-   * import { assertEquals } from "@std/assert";
-   * const transport = new MemoryTransport(); // without it: gRPC, between processes and machines
-   * await using dispatcher = new DataServiceDispatcher({ transport });
-   * await dispatcher.start();
-   * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
-   * await worker.start();
-   * const squares = tf.data.range(4).map((x) => tf.square(x))
-   *   .distribute({ service: dispatcher.target, transport, processingMode: "distributed_epoch" });
-   * assertEquals(await Array.fromAsync(squares.asNumpyIterator(), (x) => x.item()), [0, 1, 4, 9]);
-   * ```
-   */
-  distribute(options: ServiceOptions): Dataset<E> {
-    return new Dataset(dataService.read(this.#source, options));
-  }
-
-  /** Starts a pass. Its elements belong to the caller, or to the scope in force. */
-  [Symbol.asyncIterator](): DatasetIterator<E & Disposable> {
-    return this.iterator();
-  }
-
-  /**
-   * Starts a pass, or goes on with one from the bytes that its `save()` gave: each element comes once. The pipeline must be built as it
-   * was then. Throws `DataLossError` for bytes that are no such state, `ValueError` for one of another pipeline.
-   */
-  iterator(state?: Uint8Array): DatasetIterator<E & Disposable> {
-    return new DatasetIterator(
-      this.#source,
-      (element, structure) => handOut(element, structure) as E & Disposable,
-      state,
-    );
-  }
-
-  /**
-   * A pass that gives `NdArray`s in place of tensors. Nothing needs to be freed.
-   * TensorFlow `Dataset.as_numpy_iterator`.
-   *
-   * @example
-   * ```ts
-   * import * as tf from "@weft/weft";
-   * import { assertEquals } from "@std/assert";
-   * assertEquals(await Array.fromAsync(tf.data.range(3).asNumpyIterator(), (x) => x.item()), [0, 1, 2]);
-   * ```
-   */
-  asNumpyIterator(state?: Uint8Array): DatasetIterator<HostOf<E>> {
-    return new DatasetIterator(
-      this.#source,
-      (element, structure) => handOutHost(element, structure, this.#source.isFresh) as HostOf<E>,
-      state,
-    );
-  }
-
-  /** Every element at once; the caller owns them. */
-  async toArray(): Promise<(E & Disposable)[]> {
-    const elements: (E & Disposable)[] = [];
-    // Node 20 has no Array.fromAsync.
-    for await (const element of this) elements.push(element);
-    return elements;
-  }
-
-  /** Calls `fn` with each element and frees it when `fn` is done, awaited where it returns a promise. */
-  async forEachAsync(fn: (element: E) => unknown): Promise<void> {
-    for await (using element of this) await fn(element);
-  }
-
-  /** `<MapDataset:5 elementSpec=…>`. */
-  toString(): string {
-    return `<${this.#source.name} elementSpec=[${this.#source.specs.join(", ")}]>`;
+    return new Dataset<readonly [Tensor, E]>(zipSource([numbers, this.source], [0, 1]));
   }
 }

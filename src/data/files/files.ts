@@ -1,24 +1,24 @@
 /**
  * Datasets of files: their names, their contents, their lines and records, read piece by piece.
  */
-import { decodeString, encodeString } from "../core/text.ts";
-import { describe } from "../core/convert.ts";
-import { NdArray } from "../core/nd_array.ts";
-import { optionCheck } from "../core/options.ts";
-import { Tensor } from "../core/tensor.ts";
-import { TensorSpec } from "../core/tensor_spec.ts";
+import { decodeString, encodeString } from "../../core/text.ts";
+import { describe } from "../../core/convert.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { optionCheck } from "../../core/options.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { TensorSpec } from "../../core/tensor_spec.ts";
 import {
   type ByteSource,
   ByteStream,
   type Compression,
   compressionFormat,
   sourceName,
-} from "../io/byte_stream.ts";
-import { RecordReader } from "../io/tf_record.ts";
-import type { Dataset } from "./dataset.ts";
-import type { Element, ElementType } from "./element.ts";
-import { cycleSource } from "./flat_map.ts";
-import { slicesSource, tensorsSource } from "./sources.ts";
+} from "../../io/byte_stream.ts";
+import { RecordReader } from "../../io/tf_record.ts";
+import type { Dataset } from "../dataset.ts";
+import type { Element, ElementType } from "../element.ts";
+import { cycleSource } from "../flat_map.ts";
+import { slicesSource, tensorsSource } from "../sources.ts";
 import {
   checkCount,
   counted,
@@ -30,7 +30,7 @@ import {
   type Place,
   type Source,
   type State,
-} from "./source.ts";
+} from "../source.ts";
 
 /** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a tensor or dataset of paths. */
 export type Files = ByteSource | readonly ByteSource[] | Tensor | Pick<Dataset, "source">;

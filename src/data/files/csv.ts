@@ -1,17 +1,17 @@
 /**
  * csv and jsonl: rows of text as elements.
  */
-import { decodeString } from "../core/text.ts";
-import { describe } from "../core/convert.ts";
-import { asDType, type DType, DTYPES, isBigInt, isDType, isFloating } from "../core/dtype.ts";
-import { InvalidArgumentError, ValueError } from "../core/errors.ts";
-import type { NdArray } from "../core/nd_array.ts";
-import { isPlainObject } from "../core/nest.ts";
-import { optionCheck } from "../core/options.ts";
-import { TensorSpec } from "../core/tensor_spec.ts";
-import { parseTout, type Tout } from "../script/tout.ts";
-import type { ByteSource } from "../io/byte_stream.ts";
-import { type ElementType, hostArray } from "./element.ts";
+import { decodeString } from "../../core/text.ts";
+import { describe } from "../../core/convert.ts";
+import { asDType, type DType, DTYPES, isBigInt, isDType, isFloating } from "../../core/dtype.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { isPlainObject } from "../../core/nest.ts";
+import { optionCheck } from "../../core/options.ts";
+import { TensorSpec } from "../../core/tensor_spec.ts";
+import { parseTout, type Tout } from "../../script/tout.ts";
+import type { ByteSource } from "../../io/byte_stream.ts";
+import { type ElementType, hostArray } from "../element.ts";
 import {
   type FileKind,
   type FileOptions,
@@ -21,8 +21,8 @@ import {
   LineReader,
   scalarString,
 } from "./files.ts";
-import { declaredElement } from "./generator.ts";
-import { Failure, type Outcome, type Source, type State } from "./source.ts";
+import { declaredElement } from "../generator.ts";
+import { Failure, type Outcome, type Source, type State } from "../source.ts";
 
 /** What a column holds: a dtype where every row must have a value, or the value of rows that have none, or both. */
 export type CsvColumn = DType | number | {

@@ -1,10 +1,10 @@
 /**
  * listFiles: the paths that fit patterns.
  */
-import { NotFoundError } from "../core/errors.ts";
-import { matchFiles } from "../io/file_system.ts";
+import { NotFoundError } from "../../core/errors.ts";
+import { matchFiles } from "../../io/file_system.ts";
 import { scalarString, STRINGS } from "./files.ts";
-import { type Elements, Failure, type Item, makeSource, type Source } from "./source.ts";
+import { type Elements, Failure, type Item, makeSource, type Source } from "../source.ts";
 
 type ListState = { readonly last: string | null };
 

@@ -1,0 +1,256 @@
+/**
+ * Sequence: what elements are asked for by, and the stages that give the same ones: others of them, in another order, kept or computed elsewhere.
+ */
+import { cacheSource } from "./cache.ts";
+import { dataService, type ServiceOptions } from "./distributed.ts";
+import { handOut, handOutHost, type HostOf, specsNest, type SpecsOf } from "./element.ts";
+import { DatasetIterator, wholePass } from "./iterator.ts";
+import {
+  concatenateSource,
+  type DatasetOptions,
+  type IgnoreErrorsOptions,
+  ignoreErrorsSource,
+  optionsSource,
+  repeatSource,
+  shardSource,
+  skipSource,
+  takeSource,
+} from "./order.ts";
+import { prefetchSource } from "./prefetch.ts";
+import { type ShuffleOptions, shuffleSource } from "./shuffle.ts";
+import { diskCacheSource, type SnapshotOptions, writeSnapshot } from "./snapshot.ts";
+import type { Source } from "./source.ts";
+
+/** What a {@linkcode Dataset} has whatever its elements are: passes over them, and stages that keep them as they are. */
+export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
+  /**
+   * The last stage, for datasets that are made of this one.
+   * @internal
+   */
+  readonly source: Source;
+
+  /** Made by `tf.data.range` and its siblings. */
+  constructor(source: Source) {
+    this.source = source;
+  }
+
+  /**
+   * The same kind of dataset, of another last stage.
+   * @internal
+   */
+  protected abstract stage(source: Source): this;
+
+  /**
+   * What is known of every element: a spec per tensor, in the element's nest, which `String` writes.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const ds = tf.data.fromTensorSlices({ x: tf.zeros([4, 2]), label: tf.zeros([4], "int32") });
+   * assertEquals(String(ds.elementSpec), "{x: float32[2], label: int32[]}");
+   * ```
+   */
+  get elementSpec(): SpecsOf<E> {
+    return specsNest(this.source) as SpecsOf<E>;
+  }
+
+  /** Number of elements: `Infinity` for endless datasets, null where it shows only in iterating. */
+  get size(): number | null {
+    return this.source.size;
+  }
+
+  /**
+   * Draws each element at random from the next `bufferSize`. The same `seed`, or without one the same `tf.setRandomSeed()` before the
+   * dataset is made, gives the same orders; every pass has another order unless `reshuffleEachIteration` is false.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const order = (seed: number) => Array.fromAsync(tf.data.range(9).shuffle(9, seed), (x) => x.item());
+   * assertEquals(await order(1), await order(1));
+   * ```
+   */
+  shuffle(
+    bufferSize: number,
+    seed?: number | string | ShuffleOptions,
+    reshuffleEachIteration = true,
+  ): this {
+    const options = typeof seed === "object"
+      ? seed
+      : { reshuffleEachIteration, ...(seed === undefined ? {} : { seed }) };
+    return this.stage(shuffleSource(this.source, bufferSize, options));
+  }
+
+  /**
+   * The elements whose number is `index` modulo `numShards`: each of several workers takes another index. Throws `ValueError` for an index
+   * that is not below `numShards`. TensorFlow `tf.data.Dataset.shard`.
+   */
+  shard(numShards: number, index: number): this {
+    return this.stage(shardSource(this.source, numShards, index));
+  }
+
+  /** These elements, then those of another dataset. Throws `TypeError` where dtypes or structures differ. */
+  concatenate(dataset: Sequence<E>): this {
+    return this.stage(concatenateSource(this.source, dataset.source));
+  }
+
+  /** Passes over the elements `count` times; without end where it is absent or -1. */
+  repeat(count = -1): this {
+    return this.stage(repeatSource(this.source, count));
+  }
+
+  /** The first `count` elements; later ones are not computed. -1 takes all. */
+  take(count: number): this {
+    return this.stage(takeSource(this.source, count));
+  }
+
+  /** All but the first `count` elements, which are computed and dropped. -1 skips all. */
+  skip(count: number): this {
+    return this.stage(skipSource(this.source, count));
+  }
+
+  /**
+   * The elements without those that could not be computed: where a body, a generator or a batch threw. Without it an iteration ends at
+   * the first such error. Their number is not known beforehand. TensorFlow `tf.data.Dataset.ignore_errors`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const ratio = (x: tf.NdArray) => {
+   *   if (x.item() === 0) throw new RangeError("no ratio");
+   *   return 6 / Number(x.item());
+   * };
+   * const ratios = tf.data.range(4).map((x) => tf.numpyFunction(ratio, [x], "float32")).ignoreErrors();
+   * assertEquals(await Array.fromAsync(ratios.asNumpyIterator(), (x) => x.item()), [6, 3, 2]);
+   * ```
+   */
+  ignoreErrors(options: IgnoreErrorsOptions = {}): this {
+    return this.stage(ignoreErrorsSource(this.source, options));
+  }
+
+  /** Computes up to `bufferSize` elements ahead while the consumer awaits; -1 chooses a number. */
+  prefetch(bufferSize: number): this {
+    return this.stage(prefetchSource(this.source, bufferSize));
+  }
+
+  /**
+   * Keeps the elements of the first complete pass: later passes do not compute the stages before. They are kept in memory, or in the file
+   * of this path, which passes of other processes read too; delete it where what it was made of has changed.
+   */
+  cache(path?: string): this {
+    return this.stage(
+      path === undefined ? cacheSource(this.source) : diskCacheSource(this.source, path),
+    );
+  }
+
+  /**
+   * Writes all elements to a file, for {@linkcode load}. Rejects with the error of the first that cannot be computed; then there is no file.
+   * TensorFlow `tf.data.Dataset.save`, which makes a folder.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * const path = await Deno.makeTempFile();
+   * await tf.data.range(3).map((x) => ({ x, y: tf.square(x) })).save(path);
+   * const loaded = await tf.data.load<{ x: tf.Tensor; y: tf.Tensor }>(path);
+   * assertEquals(await Array.fromAsync(loaded, ({ y }) => y.item()), [0, 1, 4]);
+   * await Deno.remove(path);
+   * ```
+   */
+  async save(path: string, options: SnapshotOptions = {}): Promise<void> {
+    const elements = this.source.open(wholePass());
+    await writeSnapshot(this.source, elements, path, options);
+  }
+
+  /**
+   * The same elements with options for all stages before, where these were not told themselves. `deterministic: false` lets elements of
+   * parallel calls come as they are ready. TensorFlow `tf.data.Dataset.with_options`.
+   */
+  withOptions(options: DatasetOptions): this {
+    return this.stage(optionsSource(this.source, options));
+  }
+
+  /**
+   * The same elements, computed by the workers of a `tf.data` service, TensorFlow's or ours, in no particular order. What comes after is
+   * computed here. Scripts in functions of elements must have been registered, in the workers too. Needs
+   * `import "@weft/weft/distribute"`. Throws `ValueError` for a stage that workers cannot be told of, such as a generator; an iteration
+   * rejects with the error of a worker's function, and with `UnavailableError` where there is no dispatcher. Follows TensorFlow
+   * `tf.data.experimental.service.distribute`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { DataServiceDispatcher, DataServiceWorker, MemoryTransport } from "@weft/weft/distribute";
+   * import { assertEquals } from "@std/assert";
+   * const transport = new MemoryTransport(); // without it: gRPC, between processes and machines
+   * await using dispatcher = new DataServiceDispatcher({ transport });
+   * await dispatcher.start();
+   * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
+   * await worker.start();
+   * const squares = tf.data.range(4).map((x) => tf.square(x))
+   *   .distribute({ service: dispatcher.target, transport, processingMode: "distributed_epoch" });
+   * assertEquals(await Array.fromAsync(squares.asNumpyIterator(), (x) => x.item()), [0, 1, 4, 9]);
+   * ```
+   */
+  distribute(options: ServiceOptions): this {
+    return this.stage(dataService.read(this.source, options));
+  }
+
+  /** Starts a pass. Its elements belong to the caller, or to the scope in force. */
+  [Symbol.asyncIterator](): DatasetIterator<E & Disposable> {
+    return this.iterator();
+  }
+
+  /**
+   * Starts a pass, or goes on with one from the bytes that its `save()` gave: each element comes once. The pipeline must be built as it
+   * was then. Throws `DataLossError` for bytes that are no such state, `ValueError` for one of another pipeline.
+   */
+  iterator(state?: Uint8Array): DatasetIterator<E & Disposable> {
+    return new DatasetIterator(
+      this.source,
+      (element, structure) => handOut(element, structure) as E & Disposable,
+      state,
+    );
+  }
+
+  /**
+   * A pass that gives `NdArray`s in place of tensors. Nothing needs to be freed.
+   * TensorFlow `Dataset.as_numpy_iterator`.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { assertEquals } from "@std/assert";
+   * assertEquals(await Array.fromAsync(tf.data.range(3).asNumpyIterator(), (x) => x.item()), [0, 1, 2]);
+   * ```
+   */
+  asNumpyIterator(state?: Uint8Array): DatasetIterator<HostOf<E>> {
+    return new DatasetIterator(
+      this.source,
+      (element, structure) => handOutHost(element, structure, this.source.isFresh) as HostOf<E>,
+      state,
+    );
+  }
+
+  /** Every element at once; the caller owns them. */
+  async toArray(): Promise<(E & Disposable)[]> {
+    const elements: (E & Disposable)[] = [];
+    // Node 20 has no Array.fromAsync.
+    for await (const element of this) elements.push(element);
+    return elements;
+  }
+
+  /** Calls `fn` with each element and frees it when `fn` is done, awaited where it returns a promise. */
+  async forEachAsync(fn: (element: E) => unknown): Promise<void> {
+    for await (using element of this) await fn(element);
+  }
+
+  /** `<MapDataset:5 elementSpec=…>`. */
+  toString(): string {
+    return `<${this.source.name} elementSpec=[${this.source.specs.join(", ")}]>`;
+  }
+}
