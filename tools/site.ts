@@ -7,7 +7,7 @@
  * @module
  */
 
-import { build, type Plugin, stop } from "esbuild";
+import { build, stop } from "esbuild";
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
 import { minify } from "oxc-minify";
@@ -27,20 +27,6 @@ const ENTRIES = [
 
 /** Browsers that have WebGPU or `light-dark()`. */
 const TARGET = "es2022";
-
-/** Pages have all kernels of the CPU from the start: asking for families apart would do nothing but cut the library into more files. */
-const WHOLE: Plugin = {
-  name: "whole",
-  setup({ onResolve }) {
-    onResolve(
-      { filter: /^\.\/(images|selections|windows)\.ts$/ },
-      ({ kind, importer, path }) =>
-        kind === "dynamic-import" && importer.endsWith("cpu/families.ts")
-          ? { path, external: true }
-          : undefined,
-    );
-  },
-};
 
 /** What is copied as it is. */
 const COPIED = [".css", ".svg", ".js"];
@@ -82,7 +68,7 @@ export async function buildSite(folder: string): Promise<void> {
       target: TARGET,
       minify: true,
       legalComments: "none",
-      plugins: [PACKAGES, WHOLE],
+      plugins: [PACKAGES],
       alias: entryAliases(root, imports),
       logLevel: "warning",
     });

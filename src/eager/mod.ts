@@ -3,8 +3,8 @@
  * `@weft/weft` has for them and over the same tensors. Bundlers take from it what is imported by name, and nothing else.
  *
  * What `@weft/weft` sets up for everybody is not here: graphs, functions and sessions, scripts, files, and the methods of tensors
- * (`add(x, y)` for `x.add(y)`), although TypeScript knows those. Kernels for convolutions, pools, images and top-k come with
- * `await ready()` or `setBackend()`; before these such ops run in plain loops.
+ * (`add(x, y)` for `x.add(y)`), although TypeScript knows those. Kernels come with `await ready()` or `setBackend()`, those of the CPU
+ * also soon after its first op; before that, ops run there in plain loops.
  *
  * @example
  * ```ts
@@ -18,6 +18,7 @@
  *
  * @module
  */
+import "../devices/cpu/lazy_families.ts";
 import "../runtime/install_eager.ts";
 
 /** Error classes of TensorFlow. */

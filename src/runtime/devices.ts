@@ -13,7 +13,7 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { RecentMap } from "../core/recent_map.ts";
 import { environment } from "./environment.ts";
 
-const cpu: Device = new CpuDevice();
+const cpu = new CpuDevice();
 let gpu: WebGpuDevice | null = null;
 let chosen: Device | null = null;
 let probing: Promise<Device | null> | null = null;
@@ -86,13 +86,24 @@ function forgetKernels(): void {
   for (const forget of forgetters) forget();
 }
 
-/** Brings the kernels that the ops loaded so far need: those of a GPU that is there, as one that is opened brings them itself. */
-async function loadKernels(): Promise<void> {
-  const [onCpu, onGpu] = await Promise.all([
-    loadFamilies(registeredOps().map(({ meaning }) => meaning)),
-    gpu !== null && loadGpuWindows(),
-  ]);
-  if (onCpu || onGpu) forgetKernels();
+/** Brings the kernels of the CPU that the ops loaded so far need. */
+async function loadCpuKernels(): Promise<void> {
+  if (await loadFamilies(registeredOps().map(({ meaning }) => meaning))) forgetKernels();
+}
+
+let missed = false;
+/** For ops that nobody awaited a device for. What fails here is told by the next `ready()`. */
+cpu.onMissing = () => {
+  if (missed) return;
+  missed = true;
+  loadCpuKernels().catch(() => {}).finally(() => missed = false);
+};
+
+/** The GPU, with the kernels that the ops loaded so far need: one that is opened brings them itself. */
+async function findGpu(): Promise<Device | null> {
+  const [found, more] = await Promise.all([probe(), gpu !== null && loadGpuWindows()]);
+  if (more) forgetKernels();
+  return found;
 }
 
 /**
@@ -108,7 +119,12 @@ async function loadKernels(): Promise<void> {
  * ```
  */
 export async function ready(): Promise<void> {
-  const [found] = await Promise.all([probe(), loadKernels()]);
+  const found = await findGpu();
+  choose(found);
+  if (chosen === cpu) await loadCpuKernels();
+}
+
+function choose(found: Device | null): void {
   if (chosen) return;
   const wish = environment("WEFT_DEVICE");
   if (wish !== undefined && wish !== "cpu" && wish !== "webgpu") {
@@ -124,14 +140,14 @@ export async function ready(): Promise<void> {
 /** Makes `"webgpu"` or `"cpu"` the default device. False where it cannot be had. Rejects with `ValueError` for another name. */
 export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   if (name === "cpu") {
-    await loadKernels();
+    await loadCpuKernels();
     chosen = cpu;
     return true;
   }
   if (name !== "webgpu") {
     throw new ValueError(`Cannot use the backend "${name}": there are "webgpu" and "cpu"`);
   }
-  const [found] = await Promise.all([probe(), loadKernels()]);
+  const found = await findGpu();
   if (!found) return false;
   chosen = found;
   return true;

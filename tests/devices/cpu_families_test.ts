@@ -10,11 +10,13 @@ import {
   families,
   loadFamilies,
 } from "../../src/devices/cpu/families.ts";
+import "../../src/devices/cpu/lazy_families.ts";
+import { HAS_WEBGPU } from "../devices.ts";
 
 /** Runs `fn` as where no family has been loaded. */
 async function withoutFamilies(fn: () => Promise<void>): Promise<void> {
   const all = { ...families } as Families;
-  for (const name of ["images", "selections", "windows"] as const) {
+  for (const name of ["images", "selections", "vectors", "windows"] as const) {
     delete (families as { -readonly [K in keyof Families]?: Families[K] })[name];
   }
   try {
@@ -39,15 +41,16 @@ function prepared(fn: () => void): string[] {
 Deno.test("loadFamilies() loads the families of meanings, each once", () =>
   withoutFamilies(async () => {
     const meanings = (...ops: string[]) => ops.map((name) => lookupOp(name)!.meaning);
-    assertEquals(await loadFamilies(meanings("MatMul", "AddV2", "Softmax")), false);
-    assertEquals(Object.keys(families), []);
+    assertEquals(await loadFamilies(meanings("MatMul", "AddV2", "Softmax")), true);
+    assertEquals(Object.keys(families), ["vectors"]);
+    assertEquals(await loadFamilies(meanings("AddV2")), false);
     assertEquals(await loadFamilies(meanings("MaxPool", "Conv2D", "AddV2")), true);
-    assertEquals(Object.keys(families), ["windows"]);
+    assertEquals(Object.keys(families).sort(), ["vectors", "windows"]);
     assertEquals(await loadFamilies(meanings("DepthwiseConv2dNative")), false);
     assertEquals(await loadFamilies(meanings("ResizeBilinear", "MaxPool")), true);
-    assertEquals(Object.keys(families).sort(), ["images", "windows"]);
+    assertEquals(Object.keys(families).sort(), ["images", "vectors", "windows"]);
     assertEquals(await loadFamilies(meanings("ArgMax", "Cumsum", "TopKV2")), true);
-    assertEquals(Object.keys(families).sort(), ["images", "selections", "windows"]);
+    assertEquals(Object.keys(families).sort(), ["images", "selections", "vectors", "windows"]);
   }));
 
 Deno.test("an op runs in loops before its family is there, and by its kernel once a device was awaited", () =>
@@ -64,3 +67,27 @@ Deno.test("an op runs in loops before its family is there, and by its kernel onc
     assertEquals(prepared(() => vectors = compute()).includes("MaxPool simd"), true);
     assertEquals(vectors, loops);
   }));
+
+Deno.test("an op that nobody awaited a device for brings the kernels of the CPU", () =>
+  withoutFamilies(async () => {
+    const compute = (n: number) => prepared(() => tf.tidy(() => void tf.add(tf.range(0, n), 1)));
+    assertEquals(compute(83).includes("AddV2 loops"), true);
+    while (!families.vectors) await tf.nextFrame();
+    assertEquals(compute(83).includes("AddV2 simd"), true);
+  }));
+
+Deno.test({
+  name: "a GPU that is awaited brings no kernels of the CPU [webgpu]",
+  ignore: !HAS_WEBGPU,
+  fn: () =>
+    withoutFamilies(async () => {
+      await tf.setBackend("webgpu");
+      try {
+        using sum = tf.tidy(() => tf.add(tf.ones([89]), 1));
+        assertEquals((await sum.data())[0], 2);
+        assertEquals(Object.keys(families), []);
+      } finally {
+        await tf.setBackend("cpu");
+      }
+    }),
+});

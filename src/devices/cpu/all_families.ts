@@ -4,6 +4,7 @@
 import { bringFamilies } from "./families.ts";
 import { IMAGES } from "./images.ts";
 import { SELECTIONS } from "./selections.ts";
+import { prepareFast } from "./vectors.ts";
 import { WINDOWS } from "./windows.ts";
 
-bringFamilies({ images: IMAGES, selections: SELECTIONS, windows: WINDOWS });
+bringFamilies({ images: IMAGES, selections: SELECTIONS, vectors: prepareFast, windows: WINDOWS });

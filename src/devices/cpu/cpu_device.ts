@@ -28,9 +28,9 @@ import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec, problemText } from "../../core/tensor_spec.ts";
 import { CompileRefused, Engine } from "./engine.ts";
+import { families, lacksKernels } from "./families.ts";
 import type { FastRun } from "./fast.ts";
 import type { Heap, Pointer } from "./heap.ts";
-import { prepareFast } from "./kernels.ts";
 
 /** Dtypes whose tensors are blocks of the heap. */
 const IN_HEAP: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
@@ -47,6 +47,8 @@ export class CpuDevice implements Device {
   readonly canReadSync = true;
   readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
   readonly counters: DeviceCounters = newCounters();
+  /** Called where an op has to run in loops as its kernels have not been loaded. */
+  onMissing: () => void = () => {};
   #engine: Engine | null | undefined;
 
   /** Makes its own engine at first use, unless one is given; `null` keeps everything in JavaScript. */
@@ -94,7 +96,7 @@ export class CpuDevice implements Device {
     const cpu = fusionOf(problem.attrs) ? undefined : def.cpu;
     if (!problem.outputs.every(isConcreteSpec)) return cpu ? this.#dynamic(cpu, problem) : null;
     const { engine } = this;
-    const fast = engine && fastKernel(engine, def, problem);
+    const fast = engine && this.#fast(engine, def, problem);
     if (fast) return fastPrepared(engine.heap, fast, problem);
     if (!cpu) return null;
     return {
@@ -102,6 +104,21 @@ export class CpuDevice implements Device {
       run: (inputs) => this.#runLoops(cpu, problem, inputs),
       runInto: (inputs, outputs) => this.#fill(cpu, problem, inputs, outputs),
     };
+  }
+
+  /** The vector kernel, or null where there is none or its module may not be compiled. */
+  #fast(engine: Engine, def: OpDef, problem: Problem): FastRun | null {
+    const { inputs, outputs, hosts } = problem;
+    if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
+      return null;
+    }
+    if (lacksKernels(def.meaning)) this.onMissing();
+    try {
+      return families.vectors?.(engine, def, problem) ?? null;
+    } catch (e) {
+      if (e instanceof CompileRefused) return null;
+      throw e;
+    }
   }
 
   #runLoops(
@@ -248,20 +265,6 @@ function makeEngine(): Engine | null {
     return new Engine();
   } catch {
     return null;
-  }
-}
-
-/** The vector kernel, or null where there is none or its module may not be compiled. */
-function fastKernel(engine: Engine, def: OpDef, problem: Problem): FastRun | null {
-  const { inputs, outputs, hosts } = problem;
-  if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
-    return null;
-  }
-  try {
-    return prepareFast(engine, def, problem);
-  } catch (e) {
-    if (e instanceof CompileRefused) return null;
-    throw e;
   }
 }
 

@@ -1,10 +1,12 @@
 /**
- * Kernels that stand apart, as most programs need none of them. `mod.ts` loads them with the rest; who imports `./eager` has them when
- * a device has been awaited, where an op that needs them was loaded.
+ * Kernels that stand apart, as pages on a GPU need none of them and most others only a few. `mod.ts` loads all from the start; who
+ * imports `./eager` has them when the CPU has been awaited as a device, or soon after its first op, where an op that needs them was
+ * loaded.
  */
 import type { Meaning, RowProgram } from "../../core/meaning.ts";
 import type { IMAGES } from "./images.ts";
 import type { SELECTIONS } from "./selections.ts";
+import type { prepareFast } from "./vectors.ts";
 import type { WINDOWS } from "./windows.ts";
 
 /** The kernels of each family. */
@@ -13,15 +15,21 @@ export interface Families {
   readonly images: typeof IMAGES;
   /** What finds the greatest elements of rows. */
   readonly selections: typeof SELECTIONS;
+  /** All that is in no other family, and what finds the kernel of an op. */
+  readonly vectors: typeof prepareFast;
   /** Convolutions, pools, and sums over windows of channels. */
   readonly windows: typeof WINDOWS;
 }
 
-const LOADERS: { readonly [K in keyof Families]: () => Promise<Pick<Families, K>> } = {
-  images: async () => ({ images: (await import("./images.ts")).IMAGES }),
-  selections: async () => ({ selections: (await import("./selections.ts")).SELECTIONS }),
-  windows: async () => ({ windows: (await import("./windows.ts")).WINDOWS }),
-};
+/** How each is loaded. */
+export type FamilyLoaders = { readonly [K in keyof Families]: () => Promise<Pick<Families, K>> };
+
+let loaders: FamilyLoaders | null = null;
+
+/** Says how to load families; without, what is there from the start is all. */
+export function setFamilyLoaders(given: FamilyLoaders): void {
+  loaders = given;
+}
 
 /** The families that are there. */
 export const families: Partial<Families> = {};
@@ -38,30 +46,36 @@ const ROWS: Readonly<Partial<Record<RowProgram, keyof Families>>> = {
   windowResponse: "windows",
 };
 
-/** The family in which a meaning has its kernels; null for those that are always there. */
-function familyOf(meaning: Meaning): keyof Families | null {
+/** The family in which a meaning has its kernels. */
+function familyOf(meaning: Meaning): keyof Families {
   switch (meaning.kind) {
     case "sample":
       return "images";
     case "window":
       return "windows";
     case "product":
-      return meaning.of === "matrices" ? null : "windows";
+      return meaning.of === "matrices" ? "vectors" : "windows";
     case "arg reduce":
       return "selections";
     case "rows":
-      return ROWS[meaning.program] ?? null;
+      return ROWS[meaning.program] ?? "vectors";
     default:
-      return null;
+      return "vectors";
   }
+}
+
+/** True where an op of this meaning runs in loops only because its kernels have not been loaded. */
+export function lacksKernels(meaning: Meaning): boolean {
+  return !families.vectors || !families[familyOf(meaning)];
 }
 
 /** Loads the families of these meanings. True where there is something new. */
 export async function loadFamilies(meanings: readonly Meaning[]): Promise<boolean> {
-  const wanted = new Set(meanings.map(familyOf));
-  const missing = [...wanted].filter((family) => family !== null && !families[family]);
-  for (const kernels of await Promise.all(missing.map((family) => LOADERS[family!]()))) {
+  const wanted = new Set<keyof Families>(["vectors", ...meanings.map(familyOf)]);
+  const missing = [...wanted].filter((family) => !families[family]);
+  if (loaders === null || missing.length === 0) return false;
+  for (const kernels of await Promise.all(missing.map((family) => loaders![family]()))) {
     bringFamilies(kernels);
   }
-  return missing.length > 0;
+  return true;
 }

@@ -8,7 +8,7 @@ import { sizeOf } from "../../../src/core/shape.ts";
 import type { ConcreteSpec } from "../../../src/core/tensor_spec.ts";
 import { Engine } from "../../../src/devices/cpu/engine.ts";
 import type { Pointer } from "../../../src/devices/cpu/heap.ts";
-import { prepareFast } from "../../../src/devices/cpu/kernels.ts";
+import { prepareFast } from "../../../src/devices/cpu/vectors.ts";
 import { DTYPES } from "../../../src/core/dtype.ts";
 import { problemOf } from "../../../src/testing/run_op.ts";
 import { put, take } from "./engines.ts";

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { NdArray } from "../../../src/core/nd_array.ts";
 import { Engine, type WasmFunction } from "../../../src/devices/cpu/engine.ts";
-import { prepareFast } from "../../../src/devices/cpu/kernels.ts";
+import { prepareFast } from "../../../src/devices/cpu/vectors.ts";
 import { i32 } from "../../../src/devices/cpu/wasm/instructions.ts";
 import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
 import { randomSource, threadedEngine } from "./engines.ts";
