@@ -6,9 +6,8 @@ import type { Nest } from "../core/nest.ts";
 import type { CompositeTensor } from "../core/composite.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
+import { defaultSession, enterDefaultSession } from "../runtime/session/default_session.ts";
 import {
-  defaultSession,
-  enterDefaultSession,
   type Feeds,
   type FeedValue,
   type Fetch,

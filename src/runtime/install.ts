@@ -12,6 +12,7 @@ import { variablesRead } from "./functions/run_tape.ts";
 import "../devices/cpu/all_families.ts";
 import "./eager/evaluate.ts";
 import "./install_eager.ts";
+import "./session/default_session.ts";
 import "../ops/fused/fused.ts";
 import "../ops/graph_ops.ts";
 

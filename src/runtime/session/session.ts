@@ -5,15 +5,11 @@ import { CompositeTensor, packComponents } from "../../core/composite.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { flatten, isNested, mapNest, type Nest, packAs } from "../../core/nest.ts";
-import { type ElementValue, NdArray } from "../../core/nd_array.ts";
-import { optionCheck } from "../../core/options.ts";
-import { evaluator, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { CancelledError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
-import type { RaggedArray } from "../../ops/ragged/ragged_tensor.ts";
-import type { SparseArray } from "../../ops/ragged/sparse_tensor.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
-import type { GraphLike } from "../../core/graph_node.ts";
 import { currentGraph } from "../../graph/current_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
@@ -23,6 +19,17 @@ import { RecentMap } from "../../core/recent_map.ts";
 import { defaultDevice, deviceGeneration, listDevices } from "../devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
+import {
+  checkRunOptions,
+  checkSessionOptions,
+  type Feeds,
+  type FeedValue,
+  type Fetch,
+  type Fetched,
+  type FetchedOf,
+  type RunOptions,
+  type SessionOptions,
+} from "./requests.ts";
 import { Folder } from "../plan/folder.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
 import { execute, executeAlone } from "../plan/executor.ts";
@@ -31,61 +38,7 @@ import { RunLimit } from "./run_limit.ts";
 import { openTarget, type RemoteRuns, type SessionDevice, type SessionTarget } from "./targets.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "../plan/slots.ts";
-import { RunCounter, type RunMetadata } from "./metadata.ts";
-
-/** Something to fetch: a tensor or a variable gives its value, an operation null, a name either, a ragged or sparse tensor what it is on the host. */
-export type Fetch = Tensor | Operation | string | CompositeTensor;
-/** A fetched value: an array, a scalar for rank 0, null for an operation. */
-export type Fetched = NdArray | ElementValue | null;
-/** What a nest of fetches gives. */
-export type FetchedOf<F> = [Nest<Fetch>] extends [F] ? Nest<Fetched>
-  : F extends CompositeTensor ? Exclude<ReturnType<F["spec"]["pack"]>, CompositeTensor>
-  : F extends Operation ? null
-  : F extends Tensor | string ? Fetched
-  : { -readonly [K in keyof F]: FetchedOf<F[K]> };
-/** A value to feed: for a ragged or sparse tensor such a one, or what it is on the host. */
-export type FeedValue =
-  | TensorLike
-  | CompositeTensor
-  | RaggedArray
-  | { readonly [K in keyof SparseArray]: TensorLike };
-/** Values to feed, by tensor, by variable (for all of its reads) or by name. */
-export type Feeds =
-  | ReadonlyMap<Tensor | CompositeTensor | string, FeedValue>
-  | Readonly<Record<string, TensorLike>>;
-
-/** Options of {@linkcode Session.run}. */
-export interface RunOptions {
-  /** Values for placeholders, or for any other tensor. */
-  readonly feeds?: Feeds | undefined;
-  /** Milliseconds after which the run rejects with `DeadlineExceededError`. */
-  readonly timeoutMs?: number | undefined;
-  /** Cancels the run. */
-  readonly signal?: AbortSignal | undefined;
-  /** Filled with what the run did. */
-  readonly metadata?: Partial<RunMetadata> | undefined;
-}
-
-/** Options of {@linkcode Session}. */
-export interface SessionOptions {
-  /** The graph; default the one being built. */
-  readonly graph?: Graph | GraphLike | undefined;
-  /** False: an op that cannot run on the device asked for is an error. Default true. */
-  readonly allowSoftPlacement?: boolean;
-  /** Who runs the graph, as `"grpc://host:port"`, or `"grpcs://host:port"` with TLS; empty, the default, for this process. */
-  readonly target?: string | SessionTarget;
-}
-
-const checkOptions = optionCheck<SessionOptions>("Session", {
-  graph: true,
-  allowSoftPlacement: true,
-  target: true,
-});
-const checkRunOptions = optionCheck<RunOptions>(
-  "Session.run",
-  { feeds: true, timeoutMs: true, signal: true, metadata: true },
-  'values are fed as run(fetches, { feeds: new Map([[x, value]]) }) or { feeds: { "x:0": value } }',
-);
+import { RunCounter } from "./metadata.ts";
 
 const PLAN_LIMIT = 256;
 
@@ -154,7 +107,7 @@ export class Session {
 
   /** Opens a session. Throws `RuntimeError` where there is no graph, `NotFoundError` for a target that nothing serves. */
   constructor(options: SessionOptions = {}) {
-    checkOptions(options);
+    checkSessionOptions(options);
     const { graph, allowSoftPlacement = true, target = "" } = options;
     const g = (graph ?? currentGraph()) as Graph | undefined;
     if (!g) {
@@ -396,41 +349,6 @@ export class Session {
   }
 }
 
-/** Sessions that are the default, innermost last. */
-const defaults: Session[] = [];
-
-/** Makes a session the default of `t.eval()` and `op.run()`; what it returns ends that. */
-export function enterDefaultSession(session: Session): () => void {
-  defaults.push(session);
-  return () => {
-    const i = defaults.lastIndexOf(session);
-    if (i >= 0) defaults.splice(i, 1);
-  };
-}
-
-/** The default session, or null. */
-export function defaultSession(): Session | null {
-  return defaults.at(-1) ?? null;
-}
-
-evaluator.run = (fetch, feeds, given) => {
-  const session = (given ?? defaultSession()) as Session | null;
-  const { graph } = fetch;
-  if (session === null) {
-    throw new ValueError(
-      `Cannot evaluate ${fetch}: No default session is registered. Use \`session.asDefault()\` or pass an explicit session`,
-    );
-  }
-  if (session.graph !== graph) {
-    throw new ValueError(
-      `Cannot use the ${
-        given ? "given" : "default"
-      } session to evaluate ${fetch}: its graph is different from the session's graph`,
-    );
-  }
-  return session.run(fetch as Tensor, feeds === undefined ? {} : { feeds });
-};
-
 /** Runs a plan. Where it calls nobody, the feeds need not be its own. */
 function runPlan(
   plan: Plan,
@@ -464,3 +382,12 @@ function unwrap(a: NdArray): Fetched {
 
 export { toHost };
 export type { SessionDevice, SessionTarget };
+export type {
+  Feeds,
+  FeedValue,
+  Fetch,
+  Fetched,
+  FetchedOf,
+  RunOptions,
+  SessionOptions,
+} from "./requests.ts";
