@@ -14,25 +14,32 @@ import {
   type TransferCost,
 } from "../../core/device.ts";
 import { castArray } from "../../core/convert.ts";
-import { type DType, DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
+import type { DType } from "../../core/dtype.ts";
 import type { Candidates, GpuPlan, Profile } from "../../core/dispatch.ts";
-import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
+import { GPU_DTYPES } from "../../core/gpu_storage.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
 import { type ConcreteSpec, problemText } from "../../core/tensor_spec.ts";
-import { sizeOf } from "../../core/shape.ts";
 import { UnavailableError } from "../../core/errors.ts";
-import { type Span, traced, tracer } from "../../core/trace.ts";
+import { traced, tracer } from "../../core/trace.ts";
 import * as kernels from "../../kernels/gpu.ts";
 import { bringGpuKernels } from "../../kernels/gpu_kernels.ts";
 import { runnableVariants } from "../../kernels/pointwise/half.ts";
 import type { AdapterResult } from "./adapter.ts";
 import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { CanvasReadback } from "./canvas_readback.ts";
+import {
+  arraysOf,
+  knownOf,
+  rangesOf,
+  readbackSpan,
+  storageBytes,
+  toDeviceBytes,
+} from "./device_bytes.ts";
 import { deviceError, lossError } from "./device_errors.ts";
 import { Launch } from "./launch.ts";
 import { Pipelines } from "./pipelines.ts";
-import { Readback, type ReadRange } from "./readback.ts";
+import { Readback } from "./readback.ts";
 import { type Take, Takes } from "./sequence.ts";
 import { Stream } from "./stream.ts";
 import { type Trial, Tuner } from "./tuner.ts";
@@ -350,60 +357,4 @@ export class WebGpuDevice implements Device {
   destroy(): void {
     this.gpu.destroy();
   }
-}
-
-/** What buffers hold, as far as the host has written it; null where the GPU must be asked. */
-function knownOf(reads: readonly BufferRead[]): (ArrayBuffer | null)[] {
-  return reads.map(({ buffer }) => (buffer as PooledBuffer).given?.slice().buffer ?? null);
-}
-
-/** What must be asked for. */
-function rangesOf(
-  reads: readonly BufferRead[],
-  known: readonly (ArrayBuffer | null)[],
-): ReadRange[] {
-  const unknown = reads.filter((_, i) => known[i] === null);
-  return unknown.map(({ buffer, spec }) => ({
-    buffer: (buffer as PooledBuffer).gpu,
-    bytes: storageBytes(spec),
-  }));
-}
-
-function arraysOf(
-  reads: readonly BufferRead[],
-  known: readonly (ArrayBuffer | null)[],
-  raw: readonly ArrayBuffer[],
-): NdArray[] {
-  let at = 0;
-  return reads.map(({ spec }, i) => fromDeviceBytes(known[i] ?? raw[at++], spec));
-}
-
-function readbackSpan(ranges: readonly ReadRange[]): Pick<Span, "name" | "category" | "details"> {
-  const bytes = ranges.reduce((n, r) => n + r.bytes, 0);
-  return { name: "readback", category: "readback", details: { buffers: ranges.length, bytes } };
-}
-
-/** Bytes a buffer of this spec takes on the GPU: at least one word, whole words. */
-function storageBytes(spec: ConcreteSpec): number {
-  return Math.max(4, Math.ceil(sizeOf(spec.shape) * gpuBytes(spec.dtype) / 4) * 4);
-}
-
-function toDeviceBytes(array: NdArray): Uint8Array<ArrayBuffer> {
-  const data = array.dtype === "bool"
-    ? Uint32Array.from(array.data as Uint8Array)
-    : array.data as TypedArray;
-  const view = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
-  if (view.byteLength % 4 === 0) return view;
-  const padded = new Uint8Array(Math.ceil(view.byteLength / 4) * 4);
-  padded.set(view);
-  return padded;
-}
-
-function fromDeviceBytes(bytes: ArrayBuffer, spec: ConcreteSpec): NdArray {
-  const size = sizeOf(spec.shape);
-  const shape = [...spec.shape];
-  if (spec.dtype === "bool") {
-    return new NdArray("bool", shape, Uint8Array.from(new Uint32Array(bytes, 0, size)));
-  }
-  return new NdArray(spec.dtype, shape, new DTYPES[spec.dtype].array!(bytes, 0, size) as HostData);
 }

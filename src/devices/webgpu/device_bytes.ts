@@ -1,0 +1,73 @@
+/**
+ * What buffers of a GPU hold of arrays, and which of them must be read.
+ */
+import type { BufferRead } from "../../core/device.ts";
+import { DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
+import { gpuBytes } from "../../core/gpu_storage.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import type { Span } from "../../core/trace.ts";
+import type { PooledBuffer } from "./buffer_pool.ts";
+import type { ReadRange } from "./readback.ts";
+
+/** What buffers hold, as far as the host has written it; null where the GPU must be asked. */
+export function knownOf(reads: readonly BufferRead[]): (ArrayBuffer | null)[] {
+  return reads.map(({ buffer }) => (buffer as PooledBuffer).given?.slice().buffer ?? null);
+}
+
+/** What must be asked for. */
+export function rangesOf(
+  reads: readonly BufferRead[],
+  known: readonly (ArrayBuffer | null)[],
+): ReadRange[] {
+  const unknown = reads.filter((_, i) => known[i] === null);
+  return unknown.map(({ buffer, spec }) => ({
+    buffer: (buffer as PooledBuffer).gpu,
+    bytes: storageBytes(spec),
+  }));
+}
+
+/** The arrays of what was known and what was read. */
+export function arraysOf(
+  reads: readonly BufferRead[],
+  known: readonly (ArrayBuffer | null)[],
+  raw: readonly ArrayBuffer[],
+): NdArray[] {
+  let at = 0;
+  return reads.map(({ spec }, i) => fromDeviceBytes(known[i] ?? raw[at++], spec));
+}
+
+/** How a read is named in a trace. */
+export function readbackSpan(
+  ranges: readonly ReadRange[],
+): Pick<Span, "name" | "category" | "details"> {
+  const bytes = ranges.reduce((n, r) => n + r.bytes, 0);
+  return { name: "readback", category: "readback", details: { buffers: ranges.length, bytes } };
+}
+
+/** Bytes a buffer of this spec takes on the GPU: at least one word, whole words. */
+export function storageBytes(spec: ConcreteSpec): number {
+  return Math.max(4, Math.ceil(sizeOf(spec.shape) * gpuBytes(spec.dtype) / 4) * 4);
+}
+
+/** The bytes of an array as buffers hold them, whole words. */
+export function toDeviceBytes(array: NdArray): Uint8Array<ArrayBuffer> {
+  const data = array.dtype === "bool"
+    ? Uint32Array.from(array.data as Uint8Array)
+    : array.data as TypedArray;
+  const view = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  if (view.byteLength % 4 === 0) return view;
+  const padded = new Uint8Array(Math.ceil(view.byteLength / 4) * 4);
+  padded.set(view);
+  return padded;
+}
+
+function fromDeviceBytes(bytes: ArrayBuffer, spec: ConcreteSpec): NdArray {
+  const size = sizeOf(spec.shape);
+  const shape = [...spec.shape];
+  if (spec.dtype === "bool") {
+    return new NdArray("bool", shape, Uint8Array.from(new Uint32Array(bytes, 0, size)));
+  }
+  return new NdArray(spec.dtype, shape, new DTYPES[spec.dtype].array!(bytes, 0, size) as HostData);
+}
