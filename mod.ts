@@ -272,8 +272,6 @@ export type { GraphLike, GraphNode, Resource } from "./src/core/graph_node.ts";
 export type { ElementValue, Nested } from "./src/core/nd_array.ts";
 export type { Nest } from "./src/core/nest.ts";
 export type {
-  ArgDef,
-  AttrDef,
   Attrs,
   CpuKernel,
   GradContext,
@@ -282,9 +280,9 @@ export type {
   OpEffects,
   OpInit,
   Problem,
-  Signature,
 } from "./src/core/op.ts";
 export type * from "./src/core/meaning.ts";
+export type { ArgDef, AttrDef, Signature } from "./src/core/signature.ts";
 export type { Expr, PointwiseExpr, ScalarOp } from "./src/core/scalar/expr.ts";
 export type { PartialShape, Shape } from "./src/core/shape.ts";
 export type { TensorContext, VariableLike } from "./src/core/tensor.ts";

@@ -10,7 +10,8 @@ import {
 } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { apply1, currentRecorders, keepingAll } from "../core/apply.ts";
-import { bindSignature, type GradContext, lookupOp } from "../core/op.ts";
+import { type GradContext, lookupOp } from "../core/op.ts";
+import { bindSignature } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";

@@ -2,7 +2,8 @@
  * Steps: applications of ops in the form that backprop reads, the same for tapes and graphs.
  */
 import type { Application, OpInput } from "../core/apply.ts";
-import type { ArgDef, Attrs, OpDef } from "../core/op.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
+import type { ArgDef } from "../core/signature.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { NdArray } from "../core/nd_array.ts";

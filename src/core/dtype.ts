@@ -340,3 +340,10 @@ export function dtypeOfArray(value: unknown): DType | undefined {
   }
   return undefined;
 }
+
+/** True where the array of the dtype holds the elements as JavaScript numbers, and rounds, truncates or wraps what it is given. */
+export function isPlain(dtype: DType): boolean {
+  const { kind } = DTYPES[dtype];
+  return (kind === "float" || kind === "int" || kind === "uint" || kind === "bool") &&
+    dtype !== "bfloat16" && !isBigInt(dtype);
+}

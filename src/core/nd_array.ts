@@ -3,7 +3,7 @@
  */
 import { type DType, DTYPES, type HostData, makeData, MOST_OBJECTS } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
-import { elementsText } from "./format.ts";
+import { elementsText } from "./arrays/format.ts";
 import { ResourceExhaustedError, ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
 

@@ -5,7 +5,7 @@
 import { NdArray } from "../core/nd_array.ts";
 import { shapeText } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { elementsText } from "../core/format.ts";
+import { elementsText } from "../core/arrays/format.ts";
 import { decodeString } from "../core/text.ts";
 import { Dataset } from "../data/dataset.ts";
 import { Graph } from "../graph/graph.ts";

@@ -3,7 +3,7 @@
  * is shaped like an image, graphs as drawings.
  */
 import { shapeText } from "../core/shape.ts";
-import { elementsText, elementText } from "../core/format.ts";
+import { elementsText, elementText } from "../core/arrays/format.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { Graph } from "../graph/graph.ts";

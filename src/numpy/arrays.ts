@@ -4,7 +4,7 @@
 import * as numpy from "numpy-ts";
 import { toNdArray } from "../core/convert.ts";
 import type { DType, HostData } from "../core/dtype.ts";
-import { isForeignArray } from "../core/foreign_array.ts";
+import { isForeignArray } from "../core/arrays/foreign_array.ts";
 import { type NdArray, primitiveOf } from "../core/nd_array.ts";
 import { stridesOf } from "../core/shape.ts";
 

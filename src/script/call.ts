@@ -4,7 +4,7 @@
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
-import { isForeignArray } from "../core/foreign_array.ts";
+import { isForeignArray } from "../core/arrays/foreign_array.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
 import { checkDepth, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";

@@ -6,7 +6,7 @@ import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../co
 import { describe, toNdArray } from "../core/convert.ts";
 import { encodeString } from "../core/text.ts";
 import { type DType, dtypeOfArray, DTYPES } from "../core/dtype.ts";
-import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/foreign_array.ts";
+import { dtypeOfForeign, type ForeignArray, isForeignArray } from "../core/arrays/foreign_array.ts";
 import { firstLeaf, isNested, isPlainObject, structureText } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { compatible, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";

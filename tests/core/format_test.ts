@@ -3,7 +3,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import { toNdArray } from "../../src/core/convert.ts";
-import { tensorText } from "../../src/core/format.ts";
+import { tensorText } from "../../src/core/arrays/format.ts";
 
 Deno.test("tensorText() aligns columns and cuts long axes", () => {
   const cases: [unknown, string][] = [

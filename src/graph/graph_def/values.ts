@@ -3,7 +3,7 @@
  */
 import { describe } from "../../core/convert.ts";
 import { asDType, type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
-import type { AttrDef } from "../../core/op.ts";
+import type { AttrDef } from "../../core/signature.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { checkRank, isConcrete, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { ValueError } from "../../core/errors.ts";

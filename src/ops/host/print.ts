@@ -2,7 +2,7 @@
  * print: the elements of a tensor on the console, as TensorFlow.js writes them.
  */
 import { currentInterpreter, type OpInput } from "../../core/apply.ts";
-import { tensorText } from "../../core/format.ts";
+import { tensorText } from "../../core/arrays/format.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { FailedPreconditionError } from "../../core/errors.ts";

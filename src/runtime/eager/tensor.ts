@@ -11,7 +11,7 @@ import {
   sizeOf,
 } from "../../core/shape.ts";
 import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts";
-import { tensorText } from "../../core/format.ts";
+import { tensorText } from "../../core/arrays/format.ts";
 import { decodeString, stringReads } from "../../core/text.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import {

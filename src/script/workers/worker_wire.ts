@@ -5,7 +5,7 @@
 import { toNdArray } from "../../core/convert.ts";
 import { asDType, type DType, type HostData } from "../../core/dtype.ts";
 import * as errors from "../../core/errors.ts";
-import { isForeignArray } from "../../core/foreign_array.ts";
+import { isForeignArray } from "../../core/arrays/foreign_array.ts";
 import { isPlainObject } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
 

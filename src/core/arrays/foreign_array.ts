@@ -1,9 +1,9 @@
 /**
  * Arrays of other libraries: anything with `shape`, `dtype` and `data`, as numpy-ts has it.
  */
-import { type DType, dtypeOfArray, DTYPES, isDType } from "./dtype.ts";
-import { NdArray } from "./nd_array.ts";
-import { sizeOf, stridesOf } from "./shape.ts";
+import { type DType, dtypeOfArray, DTYPES, isDType } from "../dtype.ts";
+import { NdArray } from "../nd_array.ts";
+import { sizeOf, stridesOf } from "../shape.ts";
 
 /** What such an array has. */
 export interface ForeignArray {

@@ -1,8 +1,8 @@
 /**
  * Host arrays as text, laid out as TensorFlow.js prints tensors: columns aligned, long axes cut in the middle.
  */
-import type { ElementValue, NdArray } from "./nd_array.ts";
-import { decodeString } from "./text.ts";
+import type { ElementValue, NdArray } from "../nd_array.ts";
+import { decodeString } from "../text.ts";
 
 /** Axes longer than this are cut. */
 const LONG = 20;

@@ -1,0 +1,216 @@
+/**
+ * Signatures of ops: arguments and attributes as their texts say them, and what applications make of them.
+ */
+import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
+import { ValueError } from "./errors.ts";
+import type { Attrs, OpDef, OpInit } from "./op.ts";
+import type { Spec } from "./tensor_spec.ts";
+
+/** One parsed argument of a signature. */
+export interface ArgDef {
+  /** Its name. */
+  readonly name: string;
+  /** Fixed dtype, where it has one. */
+  readonly dtype?: DType;
+  /** Attribute that gives the dtype. */
+  readonly typeAttr?: string;
+  /** Attribute that gives the list of dtypes. */
+  readonly typeListAttr?: string;
+  /** Attribute that gives how many there are. */
+  readonly numberAttr?: string;
+}
+
+/** One parsed attribute of a signature. */
+export interface AttrDef {
+  /** Its name. */
+  readonly name: string;
+  /** `type`, `bool`, `int`, `float`, `string`, `shape`, `func`, `tensor`, or `list(…)` of these. */
+  readonly type: string;
+  /** Allowed dtypes. */
+  readonly allowed?: readonly DType[];
+  /** The least an integer may be: files are held to it. */
+  readonly least?: number;
+  /** Default, where there is one. */
+  readonly default?: unknown;
+}
+
+/** Arguments and attributes of an op, read from their texts when they are first asked for: most ops never are. */
+export class Signature {
+  readonly #init: OpInit;
+  #attrDefs: readonly AttrDef[] | null = null;
+  #inputArgs: readonly ArgDef[] | null = null;
+  #outputArgs: readonly ArgDef[] | null = null;
+  #isHostInput: readonly boolean[] | null = null;
+
+  /** Of these texts. */
+  constructor(init: OpInit) {
+    this.#init = init;
+  }
+
+  /** Attributes. Throws `ValueError`, as the others do, where a text cannot be read. */
+  get attrDefs(): readonly AttrDef[] {
+    const { name, attrs } = this.#init;
+    return this.#attrDefs ??= (attrs ?? []).map((text) => {
+      let parsed = knownAttrs.get(text);
+      if (parsed === undefined) knownAttrs.set(text, parsed = parseAttr(name, text));
+      return parsed;
+    });
+  }
+
+  /** Inputs. */
+  get inputArgs(): readonly ArgDef[] {
+    return this.#inputArgs ??= this.#args(this.#init.inputs);
+  }
+
+  /** Outputs. */
+  get outputArgs(): readonly ArgDef[] {
+    return this.#outputArgs ??= this.#args(this.#init.outputs);
+  }
+
+  /** Whether each input, by position of its argument, is a host input. */
+  get isHostInput(): readonly boolean[] {
+    const { hostInputs } = this.#init;
+    return this.#isHostInput ??= this.inputArgs.map((a) => hostInputs?.includes(a.name) ?? false);
+  }
+
+  #args(texts: readonly string[]): ArgDef[] {
+    return texts.map((text) => parseArg(this.#init.name, text, this.attrDefs));
+  }
+}
+
+/** Attributes by their text: most ops share theirs with others. */
+const knownAttrs = new Map<string, AttrDef>();
+
+function parseArg(op: string, text: string, attrs: readonly AttrDef[]): ArgDef {
+  const m = /^(\w+): (?:(\w+) \* )?(\w+)$/.exec(text);
+  if (!m) {
+    throw new ValueError(
+      `Cannot read argument "${text}" of op "${op}": wanted "name: T" or "name: N * T"`,
+    );
+  }
+  const [, name, numberAttr, type] = m;
+  const attr = attrs.find((a) => a.name === type);
+  const base = numberAttr ? { name, numberAttr } : { name };
+  if (attr?.type === "list(type)") return { ...base, typeListAttr: type };
+  if (attr?.type === "type") return { ...base, typeAttr: type };
+  return { ...base, dtype: asDType(type) };
+}
+
+function parseAttr(op: string, text: string): AttrDef {
+  const m = /^(\w+): ([^=]+?)(?: >= (\d+))?(?: = (.*))?$/.exec(text);
+  if (!m) {
+    throw new ValueError(
+      `Cannot read attribute "${text}" of op "${op}": wanted "name: type = default"`,
+    );
+  }
+  const [, name, spec, least, dflt] = m;
+  const set = /^\{(.*)\}$/.exec(spec);
+  const group = DTYPE_GROUPS[spec];
+  let def: AttrDef;
+  if (set) def = { name, type: "type", allowed: set[1].split(",").map((t) => asDType(t.trim())) };
+  else if (group) def = { name, type: "type", allowed: group };
+  else def = { name, type: spec, ...(least === undefined ? {} : { least: Number(least) }) };
+  if (dflt === undefined) return def;
+  return { ...def, default: def.type === "type" ? asDType(dflt) : JSON.parse(dflt) };
+}
+
+/** Attributes with defaults and inferred dtypes filled in, and the dtype of each output. */
+export interface Bound {
+  /** Complete attributes. */
+  readonly attrs: Attrs;
+  /** Output dtypes. */
+  readonly outputs: readonly DType[];
+}
+
+/** Checks inputs against the signature. Throws `TypeError` with TensorFlow's phrases for dtypes that do not fit. */
+export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs): Bound {
+  const { inputArgs, outputArgs, attrDefs } = def.signature;
+  const full: Record<string, unknown> = {};
+  for (const a of attrDefs) if (a.default !== undefined) full[a.name] = a.default;
+  for (const k of Object.keys(attrs)) if (attrs[k] !== undefined) full[k] = attrs[k];
+  const boundBy: Record<string, string> = {};
+  let i = 0;
+  for (let a = 0; a < inputArgs.length; a++) {
+    const arg = inputArgs[a];
+    const last = a === inputArgs.length - 1;
+    let count = 1;
+    if (arg.typeListAttr) {
+      const list = full[arg.typeListAttr] as DType[] | undefined;
+      count = list ? list.length : last ? inputs.length - i : 0;
+      if (!list) full[arg.typeListAttr] = inputs.slice(i, i + count).map((s) => s.dtype);
+    } else if (arg.numberAttr) {
+      count = (full[arg.numberAttr] as number | undefined) ??
+        inputs.length - i - (inputArgs.length - 1 - a);
+      full[arg.numberAttr] = count;
+    }
+    for (let k = 0; k < count; k++, i++) {
+      const spec = inputs[i];
+      if (spec === undefined) {
+        throw new TypeError(
+          `Missing input '${arg.name}' of '${def.name}' Op: received ${inputs.length} inputs`,
+        );
+      }
+      const want = arg.typeListAttr ? (full[arg.typeListAttr] as DType[])[k] : arg.dtype;
+      if (want !== undefined) {
+        if (want !== spec.dtype) {
+          throw new TypeError(
+            `Input '${arg.name}' of '${def.name}' Op has type ${spec.dtype} that does not match expected type of ${want}`,
+          );
+        }
+      } else if (arg.typeAttr) bindType(def, arg, arg.typeAttr, spec.dtype, full, boundBy);
+    }
+  }
+  if (i < inputs.length) {
+    throw new TypeError(
+      `Too many inputs for '${def.name}' Op: received ${inputs.length}, wanted ${i}`,
+    );
+  }
+  for (const a of attrDefs) {
+    if (full[a.name] === undefined) {
+      throw new ValueError(`Missing attr '${a.name}' of '${def.name}' Op`);
+    }
+    if (a.type === "type" && a.allowed && !a.allowed.includes(full[a.name] as DType)) {
+      throw new TypeError(
+        `Value passed to parameter '${
+          boundBy[a.name] ?? a.name
+        }' of '${def.name}' Op has DataType ${full[a.name]} not in list of allowed values: ${
+          a.allowed.join(", ")
+        }`,
+      );
+    }
+  }
+  const outputs: DType[] = [];
+  for (const arg of outputArgs) {
+    if (arg.typeListAttr) outputs.push(...(full[arg.typeListAttr] as DType[]));
+    else {
+      const n = arg.numberAttr ? full[arg.numberAttr] as number : 1;
+      const t = arg.dtype ?? full[arg.typeAttr!] as DType;
+      for (let k = 0; k < n; k++) outputs.push(t);
+    }
+  }
+  return { attrs: full, outputs };
+}
+
+function bindType(
+  def: OpDef,
+  arg: ArgDef,
+  attr: string,
+  dtype: DType,
+  full: Record<string, unknown>,
+  boundBy: Record<string, string>,
+): void {
+  const known = full[attr] as DType | undefined;
+  if (
+    known === undefined ||
+    (!(attr in boundBy) && def.signature.attrDefs.find((a) => a.name === attr)?.default === known)
+  ) {
+    full[attr] = dtype;
+  } else if (known !== dtype) {
+    throw new TypeError(
+      `Input '${arg.name}' of '${def.name}' Op has type ${dtype} that does not match type ${known} of argument '${
+        boundBy[attr] ?? attr
+      }'`,
+    );
+  }
+  boundBy[attr] ??= arg.name;
+}
