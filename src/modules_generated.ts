@@ -185,6 +185,7 @@ import "./graph/passes/fold.ts";
 import "./ops/fused/fused.ts";
 import "./ops/state/variable.ts";
 import "./runtime/eager/read_ahead.ts";
+import "./runtime/eager/scopes.ts";
 import "./runtime/eager/spec_id.ts";
 import "./runtime/eager/storage.ts";
 import "./runtime/eager/tensor.ts";

@@ -1,5 +1,5 @@
 /**
- * EagerTensor: a tensor with memory, and the scopes (`tidy`, `scope`) that own tensors.
+ * EagerTensor: a tensor with memory. The scopes that own such tensors are in scopes.ts.
  */
 import { type HostElements, urgently } from "../../core/device.ts";
 import type { DType, HostData } from "../../core/dtype.ts";
@@ -22,11 +22,24 @@ import {
   nestElements,
 } from "../../core/nd_array.ts";
 import { shortText, Tensor } from "../../core/tensor.ts";
-import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { currentReads } from "./read_ahead.ts";
+import { offerToOwner, outsideScopes, scopes } from "./scopes.ts";
 import { specId } from "./spec_id.ts";
 import { type Storage, totals } from "./storage.ts";
+
+export {
+  type AmbientOwner,
+  dispose,
+  enterScope,
+  keep,
+  outsideScopes,
+  type Scope,
+  scope,
+  setAmbientOwner,
+  tidy,
+  withOwner,
+} from "./scopes.ts";
 
 const lost = new FinalizationRegistry<Storage>((storage) => storage.reclaim());
 /** Small tensors made lately: most are disposed soon, and registering costs more than a small op does. */
@@ -59,7 +72,7 @@ export class EagerTensor extends Tensor {
 
   #goWithoutScope(): void {
     this.guard();
-    if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(this);
+    offerToOwner(this);
   }
 
   /** Number of dtype and shape: equal for equal ones. */
@@ -275,169 +288,4 @@ export function asEager(t: Tensor): EagerTensor {
 /** Number of elements a concrete shape holds, or undefined where it is not concrete. */
 export function knownSize(shape: PartialShape): number | undefined {
   return isConcrete(shape) ? sizeOf(shape) : undefined;
-}
-
-let scopes: EagerTensor[][] = [];
-const OUTSIDE: EagerTensor[][] = [];
-
-/** Owns what code makes outside scopes: a body that went on after an await. */
-export interface AmbientOwner {
-  /** Takes a tensor over. */
-  adopt(t: EagerTensor): void;
-}
-let ambientOwner: (() => AmbientOwner | undefined) | null = null;
-
-/** Says how to find who owns what is made outside scopes; null where nobody can. */
-export function setAmbientOwner(find: (() => AmbientOwner | undefined) | null): void {
-  ambientOwner = find;
-}
-
-/** Runs `fn` with no scope in force: what it makes is owned by its maker. */
-export function outsideScopes<R>(fn: () => R): R {
-  const before = scopes;
-  scopes = OUTSIDE;
-  try {
-    return fn();
-  } finally {
-    scopes = before;
-  }
-}
-
-/** Runs `fn`; what it makes belongs to `owned`, and is not disposed here. */
-export function withOwner<R>(owned: EagerTensor[], fn: () => R): R {
-  const before = scopes;
-  scopes = [owned];
-  try {
-    return fn();
-  } finally {
-    scopes = before;
-  }
-}
-
-/** Puts a tensor that was made outside scopes under those in force. */
-export function enterScope(t: EagerTensor): void {
-  if (scopes.length > 0) scopes[scopes.length - 1].push(t);
-  else if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(t);
-}
-
-function endScope(owned: EagerTensor[], survivors: ReadonlySet<unknown>): void {
-  const outer = scopes[scopes.length - 1];
-  for (const t of owned) {
-    if (t.isDisposed) continue;
-    if (t.kept) t.guard();
-    else if (!survivors.has(t)) t.dispose();
-    else if (outer) outer.push(t);
-    else {
-      t.guard();
-      if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(t);
-    }
-  }
-}
-
-/**
- * Runs `fn` and disposes the tensors made inside, but for those it returns (in any nest) and those kept.
- * Throws `TypeError` where `fn` returns a promise: use `scope()` with `using` around awaits.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * const before = tf.memory().numTensors;
- * const y = tf.tidy(() => tf.add(tf.square(3), 1));
- * assertEquals(y.item(), 10);
- * assertEquals(tf.memory().numTensors, before + 1);
- * y.dispose();
- * ```
- */
-export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
-  const body = typeof nameOrFn === "function" && fn === undefined ? nameOrFn : fn;
-  if (fn !== undefined && typeof nameOrFn !== "string") {
-    throw new TypeError(`Cannot tidy: wanted a string as the name, received ${typeof nameOrFn}`);
-  }
-  if (typeof body !== "function") {
-    throw new TypeError(`Cannot tidy: wanted a function, received ${typeof body}`);
-  }
-  const owned: EagerTensor[] = [];
-  const before = scopes;
-  scopes = [...scopes, owned];
-  let result: T | undefined;
-  try {
-    result = body();
-    refusePromise(
-      result,
-      () => "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits",
-    );
-    return result;
-  } finally {
-    scopes = before;
-    endScope(owned, new Set(result === undefined ? [] : tensorsIn(result)));
-  }
-}
-
-/** The tensors in a nest, whatever else is in it; of composite ones their parts. */
-function tensorsIn(value: unknown): Tensor[] {
-  if (value instanceof Tensor) return value.components?.slice() ?? [value];
-  const found: Tensor[] = [];
-  // It may be nested deeper than the stack is, and hold itself, or the same lists very often.
-  const open: unknown[] = [value], seen = new Set<unknown>();
-  while (open.length > 0) {
-    const v = open.pop();
-    if (seen.has(v)) continue;
-    const parts = Array.isArray(v) ? v : isPlainObject(v) ? Object.values(v) : [];
-    const before = open.length;
-    for (const part of parts) {
-      if (part instanceof Tensor) found.push(...part.components ?? [part]);
-      else if (typeof part === "object" && part !== null) open.push(part);
-    }
-    if (open.length > before) seen.add(v);
-  }
-  return found;
-}
-
-/** Owns the tensors made while it is open. */
-export interface Scope extends Disposable {
-  /** Hands a tensor (or a nest of them) to the surrounding scope. */
-  keep<T>(value: T): T;
-}
-
-/**
- * Opens a scope that owns every tensor made until the end of the `using` block, awaits included.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * const before = tf.memory().numTensors;
- * {
- *   using _s = tf.scope();
- *   tf.add(1, 2);
- * }
- * assertEquals(tf.memory().numTensors, before);
- * ```
- */
-export function scope(): Scope {
-  const owned: EagerTensor[] = [];
-  const survivors = new Set<unknown>();
-  const before = scopes;
-  scopes = [...scopes, owned];
-  return {
-    keep<T>(value: T): T {
-      for (const t of tensorsIn(value)) survivors.add(t);
-      return value;
-    },
-    [Symbol.dispose]() {
-      scopes = before;
-      endScope(owned, survivors);
-    },
-  };
-}
-
-/** Keeps a tensor alive past the scopes in force; dispose it yourself. */
-export function keep<T extends Tensor>(tensor: T): T {
-  return tensor.keep();
-}
-
-/** Disposes every tensor in a nest. */
-export function dispose(container: unknown): void {
-  for (const t of tensorsIn(container)) t.dispose();
 }

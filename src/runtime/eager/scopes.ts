@@ -1,0 +1,177 @@
+/**
+ * Scopes (`tidy`, `scope`): who owns the tensors that eager code makes.
+ */
+import { isPlainObject, refusePromise } from "../../core/nest.ts";
+import { Tensor } from "../../core/tensor.ts";
+import type { EagerTensor } from "./tensor.ts";
+
+/** Lists of the tensors that the scopes in force own, innermost last. */
+export let scopes: EagerTensor[][] = [];
+const OUTSIDE: EagerTensor[][] = [];
+
+/** Owns what code makes outside scopes: a body that went on after an await. */
+export interface AmbientOwner {
+  /** Takes a tensor over. */
+  adopt(t: EagerTensor): void;
+}
+let ambientOwner: (() => AmbientOwner | undefined) | null = null;
+
+/** Says how to find who owns what is made outside scopes; null where nobody can. */
+export function setAmbientOwner(find: (() => AmbientOwner | undefined) | null): void {
+  ambientOwner = find;
+}
+
+/** Runs `fn` with no scope in force: what it makes is owned by its maker. */
+export function outsideScopes<R>(fn: () => R): R {
+  const before = scopes;
+  scopes = OUTSIDE;
+  try {
+    return fn();
+  } finally {
+    scopes = before;
+  }
+}
+
+/** Runs `fn`; what it makes belongs to `owned`, and is not disposed here. */
+export function withOwner<R>(owned: EagerTensor[], fn: () => R): R {
+  const before = scopes;
+  scopes = [owned];
+  try {
+    return fn();
+  } finally {
+    scopes = before;
+  }
+}
+
+/** Gives a tensor that no scope owns to the ambient owner, where there is one. */
+export function offerToOwner(t: EagerTensor): void {
+  if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(t);
+}
+
+/** Puts a tensor that was made outside scopes under those in force. */
+export function enterScope(t: EagerTensor): void {
+  if (scopes.length > 0) scopes[scopes.length - 1].push(t);
+  else offerToOwner(t);
+}
+
+function endScope(owned: EagerTensor[], survivors: ReadonlySet<unknown>): void {
+  const outer = scopes[scopes.length - 1];
+  for (const t of owned) {
+    if (t.isDisposed) continue;
+    if (t.kept) t.guard();
+    else if (!survivors.has(t)) t.dispose();
+    else if (outer) outer.push(t);
+    else {
+      t.guard();
+      offerToOwner(t);
+    }
+  }
+}
+
+/**
+ * Runs `fn` and disposes the tensors made inside, but for those it returns (in any nest) and those kept.
+ * Throws `TypeError` where `fn` returns a promise: use `scope()` with `using` around awaits.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const before = tf.memory().numTensors;
+ * const y = tf.tidy(() => tf.add(tf.square(3), 1));
+ * assertEquals(y.item(), 10);
+ * assertEquals(tf.memory().numTensors, before + 1);
+ * y.dispose();
+ * ```
+ */
+export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
+  const body = typeof nameOrFn === "function" && fn === undefined ? nameOrFn : fn;
+  if (fn !== undefined && typeof nameOrFn !== "string") {
+    throw new TypeError(`Cannot tidy: wanted a string as the name, received ${typeof nameOrFn}`);
+  }
+  if (typeof body !== "function") {
+    throw new TypeError(`Cannot tidy: wanted a function, received ${typeof body}`);
+  }
+  const owned: EagerTensor[] = [];
+  const before = scopes;
+  scopes = [...scopes, owned];
+  let result: T | undefined;
+  try {
+    result = body();
+    refusePromise(
+      result,
+      () => "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits",
+    );
+    return result;
+  } finally {
+    scopes = before;
+    endScope(owned, new Set(result === undefined ? [] : tensorsIn(result)));
+  }
+}
+
+/** The tensors in a nest, whatever else is in it; of composite ones their parts. */
+function tensorsIn(value: unknown): Tensor[] {
+  if (value instanceof Tensor) return value.components?.slice() ?? [value];
+  const found: Tensor[] = [];
+  // It may be nested deeper than the stack is, and hold itself, or the same lists very often.
+  const open: unknown[] = [value], seen = new Set<unknown>();
+  while (open.length > 0) {
+    const v = open.pop();
+    if (seen.has(v)) continue;
+    const parts = Array.isArray(v) ? v : isPlainObject(v) ? Object.values(v) : [];
+    const before = open.length;
+    for (const part of parts) {
+      if (part instanceof Tensor) found.push(...part.components ?? [part]);
+      else if (typeof part === "object" && part !== null) open.push(part);
+    }
+    if (open.length > before) seen.add(v);
+  }
+  return found;
+}
+
+/** Owns the tensors made while it is open. */
+export interface Scope extends Disposable {
+  /** Hands a tensor (or a nest of them) to the surrounding scope. */
+  keep<T>(value: T): T;
+}
+
+/**
+ * Opens a scope that owns every tensor made until the end of the `using` block, awaits included.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const before = tf.memory().numTensors;
+ * {
+ *   using _s = tf.scope();
+ *   tf.add(1, 2);
+ * }
+ * assertEquals(tf.memory().numTensors, before);
+ * ```
+ */
+export function scope(): Scope {
+  const owned: EagerTensor[] = [];
+  const survivors = new Set<unknown>();
+  const before = scopes;
+  scopes = [...scopes, owned];
+  return {
+    keep<T>(value: T): T {
+      for (const t of tensorsIn(value)) survivors.add(t);
+      return value;
+    },
+    [Symbol.dispose]() {
+      scopes = before;
+      endScope(owned, survivors);
+    },
+  };
+}
+
+/** Keeps a tensor alive past the scopes in force; dispose it yourself. */
+export function keep<T extends Tensor>(tensor: T): T {
+  return tensor.keep();
+}
+
+/** Disposes every tensor in a nest. */
+export function dispose(container: unknown): void {
+  for (const t of tensorsIn(container)) t.dispose();
+}
