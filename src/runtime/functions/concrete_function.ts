@@ -13,7 +13,6 @@ import { urgently } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { RecentMap } from "../../core/recent_map.ts";
-import { traced, tracer } from "../../core/trace.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
@@ -27,17 +26,15 @@ import type { IrGraph } from "../../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { FunctionPlans } from "./plans.ts";
+import { run, start } from "./run_body.ts";
 import { type ResultPlace, traceBackward, type TracedBackward } from "./trace_backward.ts";
-import { begin, execute, executeAlone, type ExecuteOptions } from "../plan/executor.ts";
-import type { Boundary } from "../loops/boundary.ts";
-import type { LateFeeds } from "../loops/late_feeds.ts";
-import type { Later } from "../loops/later.ts";
+import { execute } from "../plan/executor.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import { setHostRunner } from "../eager/eager.ts";
 import { Results } from "../plan/results.ts";
-import { asTensors, type RunValue } from "../session/run_value.ts";
-import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
-import { newRunContext, type RunContext, setHostOp } from "../session/run_context.ts";
+import { asTensors } from "../session/run_value.ts";
+import { EagerTensor } from "../eager/tensor.ts";
+import { newRunContext, setHostOp } from "../session/run_context.ts";
 
 const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
 
@@ -248,83 +245,6 @@ export async function callFunctionAsync(
   announce({ def: f.op, inputs, outputs, attrs }, recorders);
   return ownOutputs(f, outputs);
 }
-
-/** How to run a body. */
-export interface CallOptions {
-  /** Counts for its random ops. Default: those of its eager calls. */
-  readonly draws?: DrawCounts | undefined;
-  /** What is on the host, or is wanted there. */
-  readonly host?: HostPlacing | undefined;
-}
-
-/** Runs the body now: values of arguments and captures in, values of outputs out. */
-export function run(
-  f: ConcreteFunction,
-  inputs: readonly OpInput[],
-  context: RunContext,
-  options: CallOptions = {},
-): RunValue[] | Promise<RunValue[]> {
-  const out = start(f, inputs, context, options, execute);
-  return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
-}
-
-/** {@linkcode run} as far as a boundary, where it waits. */
-export function runTo(
-  boundary: Boundary,
-  f: ConcreteFunction,
-  inputs: readonly OpInput[],
-  { context, late, ...options }: CallOptions & {
-    readonly context: RunContext;
-    readonly late?: LateFeeds | undefined;
-  },
-): RunValue[] | Later<RunValue[]> {
-  const out = start(
-    f,
-    inputs,
-    context,
-    options,
-    (plan, feeds, context, o) => begin(plan, feeds, context, { ...o, boundary, late }),
-    late === undefined,
-  );
-  return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
-}
-
-function start<P>(
-  f: ConcreteFunction,
-  inputs: readonly OpInput[],
-  context: RunContext,
-  options: CallOptions,
-  go: Go<P>,
-  isComplete = true,
-): Results | RunValue[] | P {
-  if (tracer === null) return startNow(f, inputs, context, options, go, isComplete);
-  return traced(
-    { name: f.name, category: "run" },
-    () => startNow(f, inputs, context, options, go, isComplete),
-  );
-}
-
-function startNow<P>(
-  f: ConcreteFunction,
-  inputs: readonly OpInput[],
-  context: RunContext,
-  { draws = f.draws, host }: CallOptions,
-  go: Go<P>,
-  isComplete: boolean,
-): Results | RunValue[] | P {
-  const n = f.graph.inputs.length + f.graph.captures.length;
-  const feeds = inputs.slice(0, n) as RunValue[], plan = f.plan(host);
-  const results = context.counter === null && isComplete ? executeAlone(plan, feeds) : null;
-  return results ?? go(plan, feeds, context, { draws });
-}
-
-/** How a plan is run that is more than kernels. */
-type Go<P> = (
-  plan: Plan,
-  feeds: readonly RunValue[],
-  context: RunContext,
-  options: ExecuteOptions,
-) => RunValue[] | P;
 
 function callGradient(
   saved: Readonly<Record<string, Tensor>>,
