@@ -11,8 +11,8 @@ interface Life {
 export class Killable {
   /** What it has said, in all of its lives. */
   said = "";
-  /** True from when it has said something until it is killed. */
-  isReady = false;
+  /** Since when it is there, by `performance.now()`: from what it says first until it is killed; else null. */
+  readySince: number | null = null;
   readonly #command: Deno.Command;
   readonly #ended = Promise.withResolvers<number>();
   #life: Life;
@@ -32,10 +32,10 @@ export class Killable {
     const hear = async (): Promise<void> => {
       for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
         this.said += text;
-        this.isReady = true;
+        this.readySince ??= performance.now();
         ready.resolve(true);
       }
-      this.isReady = false;
+      this.readySince = null;
       ready.resolve(false);
       const { code, signal } = await child.status;
       if (signal === null) this.#ended.resolve(code);
@@ -61,7 +61,7 @@ export class Killable {
   }
 
   async kill(): Promise<void> {
-    this.isReady = false;
+    this.readySince = null;
     try {
       this.#life.child.kill("SIGKILL");
     } catch (error) {
@@ -94,8 +94,8 @@ export interface KillingOptions {
 }
 
 /**
- * Kills one after the other, until it is stopped. Returns how many. One that is not back yet has its turn when it is: on a busy machine
- * processes start more slowly than they would be killed, and nothing would ever be computed.
+ * Kills one after the other, until it is stopped. Returns how many. Each lives for the time between two kills at least: on a busy machine
+ * processes start more slowly than they would be killed, each would be as soon as it is back, and nothing would ever be computed.
  */
 export function killing(
   processes: readonly Killable[],
@@ -104,7 +104,8 @@ export function killing(
   let kills = 0, next = 0, last: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
     const index = next % processes.length, victim = processes[index]!;
-    if (!victim.isReady) return log("waits", index);
+    const lived = performance.now() - (victim.readySince ?? Infinity);
+    if (lived < everyMs) return log("waits", index);
     log("kill", index);
     kills++;
     next++;
