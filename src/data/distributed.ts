@@ -24,6 +24,15 @@ export interface ServiceOptions extends TransportOptions {
   readonly processingMode?: ProcessingMode;
   /** Clients that name the same job share its elements. Default: a job of its own. */
   readonly jobName?: string;
+  /**
+   * With {@linkcode ServiceOptions.numConsumers}: which of the consumers this is, counted from 0.
+   */
+  readonly consumerIndex?: number;
+  /**
+   * How many clients of a named job read it together: in each round, each of them gets one of as many consecutive elements of one worker, so
+   * that batches of similar size come at the same time. The dataset must be endless.
+   */
+  readonly numConsumers?: number;
   /** Elements that are asked for or wait here at most. Default two for each worker. */
   readonly maxOutstandingRequests?: number;
   /**

@@ -1,17 +1,15 @@
 /**
  * A dispatcher of the tf.data service: knows datasets, workers and clients, and hands out tasks and splits.
  */
-import { toBinary } from "@bufbuild/protobuf";
-import {
-  FailedPreconditionError,
-  InvalidArgumentError,
-  NotFoundError,
-  UnimplementedError,
-} from "../core/errors.ts";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FailedPreconditionError, InvalidArgumentError, NotFoundError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import { constantToJson } from "../graph/graph_def/values.ts";
 import {
+  type ClientHeartbeatRequest,
+  DataServiceMetadataSchema,
   DatasetDefSchema,
+  DeploymentMode,
   DispatcherService,
   type GetOrCreateJobRequest,
   type GetOrRegisterDatasetRequest,
@@ -20,12 +18,15 @@ import {
   type WorkerHeartbeatRequest,
 } from "../tf/proto/data_service_pb.ts";
 import { tensorMessage } from "../tf/to_message.ts";
+import { pendingTask, progressed, Removals } from "./coordination.ts";
 import {
   DispatcherState,
   type Entry,
+  freeShard,
+  isCut,
   isFinished,
   type Iteration,
-  type Shard,
+  type TaskState,
 } from "./dispatcher_state.ts";
 import { grpcTransport } from "./grpc_transport.ts";
 import { Journal } from "./journal.ts";
@@ -77,6 +78,12 @@ interface Worker {
   seen: number;
 }
 
+interface Client {
+  seen: number;
+  /** Of coordinated reads. */
+  round: number;
+}
+
 /**
  * A dispatcher of the `tf.data` service: workers join it, clients read what they compute. It speaks TensorFlow's protocol, so that both may
  * be TensorFlow's or ours. Tasks of a worker that is not heard of for `workerTimeoutMs` are dropped, and an epoch ends without it; what
@@ -97,7 +104,8 @@ export class DataServiceDispatcher implements AsyncDisposable {
   readonly #state = new DispatcherState();
   /** Who was heard of, and when. */
   readonly #workers = new Map<string, Worker>();
-  readonly #clients = new Map<number, number>();
+  readonly #clients = new Map<number, Client>();
+  readonly #removals = new Removals();
   #journal: Journal<Entry> | null = null;
   #listener: Listener | null = null;
 
@@ -128,7 +136,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
     for (const { worker, ended } of this.#state.tasks()) {
       if (ended === null) this.#workers.set(worker, { uid: 0n, seen });
     }
-    for (const id of this.#state.clients.keys()) this.#clients.set(id, seen);
+    for (const id of this.#state.clients.keys()) this.#clients.set(id, { seen, round: 0 });
   }
 
   /** Where it answers: `grpc://host:port`, or `grpcs://host:port` with TLS. */
@@ -169,44 +177,66 @@ export class DataServiceDispatcher implements AsyncDisposable {
         }
         return {};
       },
-      getDatasetDef: ({ datasetId }) => field(1, [state.dataset(datasetId)]),
+      getDatasetDef: ({ datasetId }) => field(1, [state.dataset(datasetId).def]),
       getSplit: (request) => this.#split(request),
       getOrRegisterDataset: (request) => this.#register(request),
-      getDataServiceMetadata: ({ datasetId }) => {
-        state.dataset(datasetId);
-        return { metadata: {} };
-      },
+      getDataServiceMetadata: ({ datasetId }) => field(1, [state.dataset(datasetId).metadata]),
+      getDataServiceConfig: () => ({ config: { deploymentMode: DeploymentMode.REMOTE } }),
+      // Whether elements are compressed is written in their dataset.
+      disableCompressionAtRuntime: () => ({ noCompressionToDisable: true }),
       getOrCreateJob: (request) => ({ jobId: BigInt(this.#job(request)) }),
       getOrCreateIteration: ({ jobId, repetition }) => {
         const iteration = this.#open(Number(jobId), Number(repetition));
         const id = state.newId;
         this.#happened({ is: "client", id, iteration });
-        this.#clients.set(id, Date.now());
+        this.#clients.set(id, { seen: Date.now(), round: 0 });
         return { iterationClientId: BigInt(id) };
       },
       releaseIterationClient: ({ iterationClientId }) => {
         this.#left(Number(iterationClientId));
         return {};
       },
-      clientHeartbeat: ({ iterationClientId }) => {
-        const client = Number(iterationClientId), iteration = state.read(client);
-        this.#clients.set(client, Date.now());
-        this.#sweep();
-        return {
-          iterationFinished: isFinished(iteration),
-          taskInfo: iteration.tasks.filter((t) => t.ended === null).map(({ id, worker }) => ({
-            taskId: BigInt(id),
-            iterationId: BigInt(iteration.id),
-            workerAddress: worker,
-            workerUid: this.#workers.get(worker)?.uid ?? 0n,
-            transferServers: [{ protocol: "grpc", address: worker }],
-          })),
-        };
+      maybeRemoveTask: async ({ taskId, consumerIndex }, { signal }) => {
+        const task = Number(taskId), consumers = state.consumers(task);
+        if (consumers === 0) return { removed: true };
+        const call = { consumers, signal };
+        const removed = await this.#removals.agreed(task, Number(consumerIndex), call);
+        if (removed && state.consumers(task) > 0) {
+          this.#happened({ is: "ended", task, how: "lost" });
+        }
+        return { removed };
       },
+      clientHeartbeat: (request) => this.#clientHeartbeat(request),
     });
   }
 
-  async #register({ dataset, datasetId }: GetOrRegisterDatasetRequest) {
+  #clientHeartbeat({ iterationClientId, currentRound, blockedRound }: ClientHeartbeatRequest) {
+    const client = Number(iterationClientId), iteration = this.#state.read(client);
+    const round = Number(currentRound ?? 0n);
+    const blocked = blockedRound === undefined ? undefined : Number(blockedRound);
+    this.#clients.set(client, { seen: Date.now(), round });
+    this.#sweep();
+    const pending = pendingTask(iteration);
+    const news = pending && progressed(pending, { client, round, blocked });
+    if (news) this.#happened(news);
+    const next = pendingTask(iteration);
+    return {
+      iterationFinished: isFinished(iteration),
+      ...(next && { blockRound: BigInt(next.round) }),
+      taskInfo: iteration.tasks.filter((t) => t.ended === null && t.ready === null).map((
+        { id, worker, round },
+      ) => ({
+        taskId: BigInt(id),
+        iterationId: BigInt(iteration.id),
+        workerAddress: worker,
+        workerUid: this.#workers.get(worker)?.uid ?? 0n,
+        startingRound: BigInt(round),
+        transferServers: [{ protocol: "grpc", address: worker }],
+      })),
+    };
+  }
+
+  async #register({ dataset, metadata, datasetId }: GetOrRegisterDatasetRequest) {
     if (dataset === undefined) {
       if (datasetId !== "") this.#state.dataset(datasetId);
       return { datasetId };
@@ -214,7 +244,13 @@ export class DataServiceDispatcher implements AsyncDisposable {
     const def = toBinary(DatasetDefSchema, dataset);
     // The same graph has the same name, however often it is registered.
     const id = datasetId || hex(new Uint8Array(await crypto.subtle.digest("SHA-256", def)));
-    if (!this.#state.datasets.has(id)) this.#happened({ is: "dataset", id, def });
+    if (!this.#state.datasets.has(id)) {
+      const told = toBinary(
+        DataServiceMetadataSchema,
+        metadata ?? create(DataServiceMetadataSchema),
+      );
+      this.#happened({ is: "dataset", id, def, metadata: told });
+    }
     return { datasetId: id };
   }
 
@@ -222,23 +258,20 @@ export class DataServiceDispatcher implements AsyncDisposable {
     { datasetId, processingModeDef, jobName: name, numConsumers }: GetOrCreateJobRequest,
   ): number {
     this.#state.dataset(datasetId);
-    if (numConsumers > 0n) {
-      throw new UnimplementedError(
-        `Cannot do coordinated reads (num_consumers=${numConsumers}): elements go to who asks first`,
-      );
-    }
     const policy = processingModeDef?.shardingPolicy ?? Policy.OFF;
+    // Clients of TensorFlow that do not read together say -1.
+    const consumers = Math.max(0, Number(numConsumers));
     const known = [...this.#state.jobs.values()].find((j) => name !== "" && j.name === name);
     if (known !== undefined) {
-      if (known.policy === policy) return known.id;
+      if (known.policy === policy && known.consumers === consumers) return known.id;
       throw new InvalidArgumentError(
         `Tried to create job with name ${name}, but found an existing job with different parameters: its processing mode is ${
           Policy[known.policy]
-        }, not ${Policy[policy]}`,
+        } for ${known.consumers} consumers, not ${Policy[policy]} for ${consumers}`,
       );
     }
     const id = this.#state.newId;
-    this.#happened({ is: "job", id, name, datasetId, policy });
+    this.#happened({ is: "job", id, name, datasetId, policy, consumers });
     return id;
   }
 
@@ -255,12 +288,17 @@ export class DataServiceDispatcher implements AsyncDisposable {
     }
     const id = this.#state.newId;
     this.#happened({ is: "iteration", id, job, repetition });
-    workers.forEach((worker, index) => this.#task(id, worker, { index, count }));
+    workers.forEach((worker, index) => this.#task(id, worker, { shard: { index, count } }));
     return id;
   }
 
-  #task(iteration: number, worker: string, shard: Shard): void {
-    this.#happened({ is: "task", id: this.#state.newId, iteration, worker, shard });
+  #task(
+    iteration: number,
+    worker: string,
+    how: Pick<TaskState, "shard"> & { readonly round?: number; readonly isPending?: boolean },
+  ): void {
+    const id = this.#state.newId;
+    this.#happened({ is: "task", id, iteration, worker, round: 0, isPending: false, ...how });
   }
 
   #split({ iterationId, repetition, splitProviderIndex }: GetSplitRequest) {
@@ -297,10 +335,13 @@ export class DataServiceDispatcher implements AsyncDisposable {
       newTasks: own.filter(({ task }) => !current.has(task.id)).map(({ task, iteration }) => ({
         taskId: BigInt(task.id),
         datasetId: iteration.job.datasetId,
+        // Workers of TensorFlow do not ask for one that is not there.
+        datasetDef: fromBinary(DatasetDefSchema, this.#state.dataset(iteration.job.datasetId).def),
         iterationId: BigInt(iteration.id),
         workerAddress: address,
         processingModeDef: { shardingPolicy: iteration.job.policy },
         numSplitProviders: BigInt(iteration.sources.length),
+        numConsumers: BigInt(iteration.job.consumers),
         numWorkers: BigInt(task.shard.count),
         workerIndex: BigInt(task.shard.index),
       })),
@@ -308,12 +349,15 @@ export class DataServiceDispatcher implements AsyncDisposable {
   }
 
   /** Gives a worker a task of an iteration that began without it. */
-  #join({ id, job, tasks }: Iteration, worker: string): void {
-    if (!isCut(job.policy)) return this.#task(id, worker, { index: 0, count: 1 });
-    // Shards are fixed: only one whose worker is gone is free.
-    const held = new Set(tasks.filter((t) => t.ended !== "lost").map((t) => t.shard.index));
-    const free = tasks.find((t) => !held.has(t.shard.index));
-    if (free !== undefined) this.#task(id, worker, free.shard);
+  #join(iteration: Iteration, worker: string): void {
+    const shard = freeShard(iteration), { id, job } = iteration;
+    if (shard === undefined) return;
+    if (job.consumers === 0) return this.#task(id, worker, { shard });
+    // Those that read together must begin with it in the same round.
+    const rounds = [...this.#clients].filter(([client]) =>
+      this.#state.clients.get(client) === iteration
+    ).map(([, { round }]) => round);
+    this.#task(id, worker, { shard, round: Math.max(0, ...rounds) + 1, isPending: true });
   }
 
   #left(client: number): void {
@@ -340,15 +384,10 @@ export class DataServiceDispatcher implements AsyncDisposable {
         }
       }
     }
-    for (const [client, seen] of this.#clients) {
+    for (const [client, { seen }] of this.#clients) {
       if (seen < now - clientTimeoutMs) this.#left(client);
     }
   }
-}
-
-/** True where a dataset is cut into as many shards as there are workers. */
-function isCut(policy: Policy): boolean {
-  return policy !== Policy.OFF && policy !== Policy.DYNAMIC;
 }
 
 function hex(bytes: Uint8Array): string {

@@ -16,15 +16,22 @@ export interface Shard {
   readonly count: number;
 }
 
+/** A dataset as a client registered it: its graph, and what it says of the elements. */
+export interface StoredDataset {
+  readonly def: Uint8Array;
+  readonly metadata: Uint8Array;
+}
+
 /** Something that happened. */
 export type Entry =
-  | { readonly is: "dataset"; readonly id: string; readonly def: Uint8Array }
+  | ({ readonly is: "dataset"; readonly id: string } & StoredDataset)
   | {
     readonly is: "job";
     readonly id: number;
     readonly name: string;
     readonly datasetId: string;
     readonly policy: Policy;
+    readonly consumers: number;
   }
   | {
     readonly is: "iteration";
@@ -38,7 +45,14 @@ export type Entry =
     readonly iteration: number;
     readonly worker: string;
     readonly shard: Shard;
+    readonly round: number;
+    /** True where all consumers must agree before it is read. */
+    readonly isPending: boolean;
   }
+  /** A consumer begins with a task in its round. */
+  | { readonly is: "agreed"; readonly task: number; readonly client: number }
+  /** A consumer is past the round of a task: all begin with it later. */
+  | { readonly is: "deferred"; readonly task: number; readonly round: number }
   /** A task gave all it had, or its worker is gone. */
   | { readonly is: "ended"; readonly task: number; readonly how: "done" | "lost" }
   | {
@@ -60,6 +74,8 @@ export interface Job {
   readonly name: string;
   readonly datasetId: string;
   readonly policy: Policy;
+  /** How many read it together, round by round; 0 where elements go to who asks first. */
+  readonly consumers: number;
 }
 
 /** What a worker does of an iteration. */
@@ -67,6 +83,12 @@ export interface TaskState {
   readonly id: number;
   readonly worker: string;
   readonly shard: Shard;
+  /** The first round of coordinated reads in which it is read. */
+  round: number;
+  /** Consumers that begin with it in that round; null when all do. */
+  ready: Set<number> | null;
+  /** How often that round was deferred. */
+  failures: number;
   ended: "done" | "lost" | null;
 }
 
@@ -88,7 +110,7 @@ export interface Iteration {
 
 /** The state. Those who read it change nothing in it. */
 export class DispatcherState {
-  readonly datasets: Map<string, Uint8Array> = new Map();
+  readonly datasets: Map<string, StoredDataset> = new Map();
   readonly jobs: Map<number, Job> = new Map();
   readonly iterations: Map<number, Iteration> = new Map();
   readonly clients: Map<number, Iteration> = new Map();
@@ -104,18 +126,37 @@ export class DispatcherState {
     if ("id" in entry && typeof entry.id === "number") this.#last = Math.max(this.#last, entry.id);
     switch (entry.is) {
       case "dataset":
-        return void this.datasets.set(entry.id, entry.def);
+        return void this.datasets.set(entry.id, entry);
       case "job":
         return void this.jobs.set(entry.id, entry);
       case "iteration":
         return this.#iteration(entry);
       case "task": {
-        const { id, worker, shard } = entry;
-        this.iteration(entry.iteration).tasks.push({ id, worker, shard, ended: null });
+        const { id, worker, shard, round } = entry;
+        const ready = entry.isPending ? new Set<number>() : null;
+        this.iteration(entry.iteration).tasks.push({
+          ...{ id, worker, shard, round, ready },
+          failures: 0,
+          ended: null,
+        });
+        return;
+      }
+      case "agreed": {
+        const { job } = this.read(entry.client), task = this.#task(entry.task);
+        task?.ready?.add(entry.client);
+        if (task?.ready?.size === job.consumers) task.ready = null;
+        return;
+      }
+      case "deferred": {
+        const task = this.#task(entry.task);
+        task?.ready?.clear();
+        if (task !== undefined) {
+          Object.assign(task, { round: entry.round, failures: task.failures + 1 });
+        }
         return;
       }
       case "ended": {
-        const task = this.tasks().find((t) => t.id === entry.task);
+        const task = this.#task(entry.task);
         if (task !== undefined) task.ended = entry.how;
         return;
       }
@@ -139,13 +180,14 @@ export class DispatcherState {
 
   /** Entries that give this state. */
   *entries(): Generator<Entry> {
-    for (const [id, def] of this.datasets) yield { is: "dataset", id, def };
+    for (const [id, dataset] of this.datasets) yield { ...dataset, is: "dataset", id };
     for (const job of this.jobs.values()) yield { ...job, is: "job" };
     for (const { id, job, repetition, tasks, sources } of this.iterations.values()) {
       yield { is: "iteration", id, job: job.id, repetition };
-      for (const { ended, ...task } of tasks) {
-        yield { is: "task", ...task, iteration: id };
-        if (ended !== null) yield { is: "ended", task: task.id, how: ended };
+      for (const { id: task, worker, shard, round, ready, ended } of tasks) {
+        const isPending = ready !== null;
+        yield { is: "task", id: task, iteration: id, worker, shard, round, isPending };
+        if (ended !== null) yield { is: "ended", task, how: ended };
       }
       for (const [source, { repetition, given }] of sources.entries()) {
         yield { is: "splits", iteration: id, source, repetition, given };
@@ -157,7 +199,7 @@ export class DispatcherState {
   }
 
   /** Throws `NotFoundError` for one that is not known. */
-  dataset(id: string): Uint8Array {
+  dataset(id: string): StoredDataset {
     return this.#found(this.datasets.get(id), `Dataset id ${id}`);
   }
   /** Throws `NotFoundError` for one that is not known. */
@@ -173,9 +215,19 @@ export class DispatcherState {
     return this.#found(this.clients.get(client), `Client ${client}`);
   }
 
+  /** How many consumers read a task together; 0 where it has ended. */
+  consumers(task: number): number {
+    const open = (t: TaskState): boolean => t.id === task && t.ended === null;
+    return [...this.iterations.values()].find((i) => i.tasks.some(open))?.job.consumers ?? 0;
+  }
+
   /** All tasks of all iterations. */
   tasks(): TaskState[] {
     return [...this.iterations.values()].flatMap(({ tasks }) => tasks);
+  }
+
+  #task(id: number): TaskState | undefined {
+    return this.tasks().find((t) => t.id === id);
   }
 
   #found<T>(value: T | undefined, what: string): T {
@@ -187,7 +239,7 @@ export class DispatcherState {
 
   #iteration({ id, job: jobId, repetition }: Entry & { is: "iteration" }): void {
     const job = this.job(jobId);
-    const { graph } = fromBinary(DatasetDefSchema, this.dataset(job.datasetId));
+    const { graph } = fromBinary(DatasetDefSchema, this.dataset(job.datasetId).def);
     const isDynamic = job.policy === Policy.DYNAMIC && graph !== undefined;
     const sources = isDynamic ? splitSources(graphDefOf(graph)) : [];
     this.iterations.set(id, {
@@ -201,4 +253,17 @@ export class DispatcherState {
 /** True where all was served that ever will be. */
 export function isFinished({ tasks }: Iteration): boolean {
   return tasks.some((t) => t.ended === "done") && tasks.every((t) => t.ended !== null);
+}
+
+/** True where a dataset is cut into as many shards as there are workers. */
+export function isCut(policy: Policy): boolean {
+  return policy !== Policy.OFF && policy !== Policy.DYNAMIC;
+}
+
+/** What is left for a worker that joins later. */
+export function freeShard({ job, tasks }: Iteration): Shard | undefined {
+  if (!isCut(job.policy)) return { index: 0, count: 1 };
+  // Shards are fixed: only one whose worker is gone is free.
+  const held = new Set(tasks.filter((t) => t.ended !== "lost").map((t) => t.shard.index));
+  return tasks.find((t) => !held.has(t.shard.index))?.shard;
 }

@@ -11,7 +11,8 @@ import { makeSource, type Source } from "../data/source.ts";
 import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
 import { parseTout, type Tout } from "../script/tout.ts";
 import { exportDataset } from "./export_dataset.ts";
-import { policyOf, type Reading, ServicePass } from "./service_pass.ts";
+import { checkConsumers, policyOf, type Reading } from "./reading.ts";
+import { ServicePass } from "./service_pass.ts";
 
 /** Options of {@linkcode fromService}. */
 export interface FromServiceOptions<T extends Tout = Tout> extends ServiceOptions {
@@ -25,6 +26,8 @@ const SERVICE_OPTIONS = {
   service: true,
   processingMode: true,
   jobName: true,
+  consumerIndex: true,
+  numConsumers: true,
   maxOutstandingRequests: true,
   workerTimeoutMs: true,
   heartbeatMs: true,
@@ -67,9 +70,12 @@ export function fromService<const T extends Tout>(
 /** Elements of a type that a service computes. */
 function serviceSource(
   { specs, structure }: ElementType,
-  { options, dataset }: Pick<Reading, "options" | "dataset">,
+  { options, dataset, length = null }: Pick<Reading, "options" | "dataset"> & {
+    readonly length?: number | null;
+  },
 ): Source {
   policyOf(options.processingMode);
+  checkConsumers(options, length);
   const dispatcher = { reached: false };
   let passes = 0;
   return makeSource({
@@ -84,5 +90,5 @@ function serviceSource(
 
 dataService.read = (source, options) => {
   checkServiceOptions(options);
-  return serviceSource(source, { options, dataset: exportDataset(source) });
+  return serviceSource(source, { options, dataset: exportDataset(source), length: source.size });
 };

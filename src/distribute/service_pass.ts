@@ -6,81 +6,38 @@ import {
   InvalidArgumentError,
   UnavailableError,
   UnimplementedError,
-  ValueError,
 } from "../core/errors.ts";
-import type { TensorSpec } from "../core/tensor_spec.ts";
-import type { ProcessingMode, ServiceOptions } from "../data/distributed.ts";
+import type { ServiceOptions } from "../data/distributed.ts";
 import { checkElement, type Element } from "../data/element.ts";
 import { type Elements, Failure, type Item } from "../data/source.ts";
-import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
 import {
   DataServiceMetadata_Compression as Compression,
   DispatcherService,
-  ProcessingModeDef_ShardingPolicy as Policy,
   type TaskInfo,
   WorkerService,
 } from "../tf/proto/data_service_pb.ts";
 import { graphDefMessage } from "../tf/to_message.ts";
+import {
+  type ClientTask,
+  clientTask,
+  free,
+  longer,
+  type Place,
+  reached,
+  type Turn,
+} from "./client_task.ts";
 import { elementOf } from "./element_wire.ts";
 import { grpcTransport } from "./grpc_transport.ts";
+import { pause } from "./pause.ts";
+import { policyOf, type Reading } from "./reading.ts";
 import { call } from "./rpc.ts";
 import { type Channel, networkOf, type Transport } from "./transport.ts";
-
-const POLICIES: Readonly<Record<ProcessingMode, Policy>> = {
-  parallel_epochs: Policy.OFF,
-  distributed_epoch: Policy.DYNAMIC,
-  off: Policy.OFF,
-  dynamic: Policy.DYNAMIC,
-  file: Policy.FILE,
-  data: Policy.DATA,
-  file_or_data: Policy.FILE_OR_DATA,
-  hint: Policy.HINT,
-};
-
-/** The policy of a mode. Throws `ValueError` for one that is none. */
-export function policyOf(mode: ProcessingMode = "parallel_epochs"): Policy {
-  if (Object.hasOwn(POLICIES, mode)) return POLICIES[mode];
-  throw new ValueError(
-    `Cannot read in mode "${mode}": wanted one of ${Object.keys(POLICIES).join(", ")}`,
-  );
-}
-
-/** What is read. */
-export interface Reading {
-  readonly options: ServiceOptions;
-  /** The dataset: what it was registered as, or its graph. */
-  readonly dataset: () => string | GraphDefJson | Promise<GraphDefJson>;
-  readonly specs: readonly TensorSpec[];
-  /** Which pass it is: clients of one job share those of the same number. */
-  readonly repetition: number;
-  /** Whether it ever answered, for all passes. */
-  readonly dispatcher: { reached: boolean };
-  /** Aborts when the pass is left. */
-  readonly signal: AbortSignal;
-}
+import { Turns } from "./turns.ts";
 
 /** As TensorFlow's dispatcher has it. */
 const WORKER_TIMEOUT_MS = 60_000;
-/** Pauses before a worker is asked again. */
-const FIRST_PAUSE_MS = 20, LAST_PAUSE_MS = 300;
 /** Time between two heartbeats while there is nothing to read: news is worth more than quiet then. */
 const EMPTY_PAUSE_MS = 100;
-
-/** A task as a client sees it. */
-interface ClientTask {
-  readonly id: bigint;
-  readonly channel: Channel;
-  /** Since when it is asked; null while nobody asks it. */
-  asked: number | null;
-  /** Ends what it is asked. */
-  readonly stop: AbortController;
-  ended: boolean;
-  /** True while it cannot be reached. */
-  failing: boolean;
-  pause: number;
-  notBefore: number;
-  timer?: ReturnType<typeof setTimeout>;
-}
 
 /** Lets one wait for what others do. */
 class Bell {
@@ -107,8 +64,10 @@ export class ServicePass implements Elements {
   readonly #dispatcher: Channel;
   readonly #tasks = new Map<bigint, ClientTask>();
   readonly #channels = new Map<string, Channel>();
-  readonly #ready: Element[] = [];
-  readonly #failures: Failure[] = [];
+  /** Elements that came, in the order in which they did; where consumers read together, in the order in which they were asked for. */
+  readonly #places: Place[] = [];
+  /** Where consumers read together. */
+  readonly #turns: Turns | null;
   readonly #left = new AbortController();
   /** Since when the dispatcher cannot be reached. */
   #silent: number | null = null;
@@ -125,6 +84,7 @@ export class ServicePass implements Elements {
     this.#reading = reading;
     const { service } = reading.options;
     this.#options = networkOf(service, reading.options);
+    this.#turns = reading.options.numConsumers === undefined ? null : new Turns();
     this.#transport = reading.options.transport ?? grpcTransport;
     this.#dispatcher = this.#transport.connect(service, this.#options);
     reading.signal.addEventListener("abort", this.#leave, { once: true });
@@ -179,8 +139,10 @@ export class ServicePass implements Elements {
       void this.#beats(this.#client);
     }
     while (!signal.aborted) {
-      const item = this.#failures.shift() ?? this.#ready.shift();
-      if (item !== undefined) {
+      while (this.#places[0]?.item === null) this.#places.shift();
+      const item = this.#places[0]?.item;
+      if (item) {
+        this.#places.shift();
         this.#ask();
         return item;
       }
@@ -207,7 +169,8 @@ export class ServicePass implements Elements {
       this.#ask();
       this.#news.ring();
       if (this.#lost !== null || signal.aborted) return;
-      await this.#beat.wait(this.#isEmpty ? Math.min(heartbeatMs, EMPTY_PAUSE_MS) : heartbeatMs);
+      const isUrgent = this.#isEmpty || this.#turns?.isHeld === true;
+      await this.#beat.wait(isUrgent ? Math.min(heartbeatMs, EMPTY_PAUSE_MS) : heartbeatMs);
     }
   }
 
@@ -229,7 +192,8 @@ export class ServicePass implements Elements {
   }
 
   async #join(): Promise<bigint> {
-    const { processingMode, jobName = "" } = this.#options, { method } = DispatcherService;
+    const { processingMode, jobName = "", numConsumers = 0 } = this.#options;
+    const { method } = DispatcherService;
     const dataset = await this.#reading.dataset();
     const datasetId = typeof dataset === "string"
       ? dataset
@@ -241,6 +205,7 @@ export class ServicePass implements Elements {
       datasetId,
       processingModeDef: { shardingPolicy: policyOf(processingMode) },
       jobName,
+      numConsumers: BigInt(numConsumers),
       targetWorkers: 1,
     });
     const request = { jobId, repetition: BigInt(this.#reading.repetition) };
@@ -253,6 +218,7 @@ export class ServicePass implements Elements {
     try {
       answer = await call(this.#dispatcher, DispatcherService.method.clientHeartbeat, {
         iterationClientId,
+        ...this.#turns?.progress,
       }, { signal: this.#left.signal, timeoutMs: workerTimeoutMs });
     } catch (error) {
       if (this.#left.signal.aborted) return;
@@ -271,6 +237,7 @@ export class ServicePass implements Elements {
       task.stop.abort(new UnavailableError("The worker was given up"));
     }
     this.#finished = answer.iterationFinished;
+    this.#turns?.hold(answer.blockRound);
   }
 
   /** A dispatcher that is being started anew is waited for: workers go on meanwhile. Throws where it takes too long, and for other errors. */
@@ -281,21 +248,13 @@ export class ServicePass implements Elements {
     if (!isGone || now - this.#silent >= workerTimeoutMs) throw error;
   }
 
-  #add({ taskId, workerAddress, transferServers }: TaskInfo): void {
+  #add(info: TaskInfo): void {
+    const { taskId, workerAddress, transferServers } = info;
     if (this.#tasks.has(taskId)) return;
     const address = transferServers.find((t) => t.protocol === "grpc")?.address ?? workerAddress;
     const channel = this.#channels.get(address) ?? this.#transport.connect(address, this.#options);
     this.#channels.set(address, channel);
-    this.#tasks.set(taskId, {
-      id: taskId,
-      channel,
-      asked: null,
-      stop: new AbortController(),
-      ended: false,
-      failing: false,
-      pause: FIRST_PAUSE_MS,
-      notBefore: 0,
-    });
+    this.#tasks.set(taskId, clientTask(info, channel));
   }
 
   /** Asks tasks that nobody asks now, as long as there is room for what they send. */
@@ -303,13 +262,15 @@ export class ServicePass implements Elements {
     if (this.#left.signal.aborted) return;
     const open = [...this.#tasks.values()].filter((t) => !t.ended);
     const most = this.#options.maxOutstandingRequests ?? 2 * open.length;
-    let room = most - this.#ready.length - open.filter((t) => t.asked !== null).length;
-    for (const task of open) {
-      if (room <= 0) return;
-      if (task.asked !== null || Date.now() < task.notBefore) continue;
-      room--;
+    const isHere = (p: Place): boolean => p.item !== undefined;
+    let room = most - this.#places.filter(isHere).length -
+      open.filter((t) => t.asked !== null).length;
+    for (; room > 0; room--) {
+      const task = this.#turns === null ? free(open) : this.#turns.next(open);
+      if (task === null) return;
       task.asked = Date.now();
-      void this.#askOne(task).finally(() => {
+      const asking = this.#turns === null ? this.#askOne(task) : this.#askInTurn(task, this.#turns);
+      void asking.finally(() => {
         task.asked = null;
         // The next is asked for before this one is looked at.
         this.#ask();
@@ -325,20 +286,69 @@ export class ServicePass implements Elements {
   async #askOne(task: ClientTask): Promise<void> {
     const signal = AbortSignal.any([this.#left.signal, task.stop.signal]);
     try {
-      const { getElement } = WorkerService.method;
-      const answer = await call(task.channel, getElement, { taskId: task.id }, { signal });
-      Object.assign(task, { failing: false, pause: FIRST_PAUSE_MS });
-      if (answer.endOfSequence) {
-        task.ended = true;
-        return;
-      }
-      const element = elementOf(answer);
-      this.#check(element);
-      this.#ready.push(element);
+      const item = await this.#element(task, { signal });
+      if (item !== null) this.#places.push({ item });
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof UnavailableError) this.#later(task);
-      else this.#failures.push(new Failure(error));
+      else this.#places.push({ item: new Failure(error) });
+    }
+  }
+
+  /** Asks for the element of a round until it is there, or all consumers give its worker up. */
+  async #askInTurn(task: ClientTask, turns: Turns): Promise<void> {
+    const signal = AbortSignal.any([this.#left.signal, task.stop.signal]);
+    const place: Place = {};
+    this.#places.push(place);
+    const request = {
+      consumerIndex: BigInt(this.#options.consumerIndex!),
+      roundIndex: BigInt(turns.round),
+      skippedPreviousRound: task.skipped,
+      allowSkip: true,
+    };
+    while (place.item === undefined) {
+      try {
+        place.item = await this.#element(task, { request, signal });
+        task.skipped = place.item === null;
+      } catch (error) {
+        if (signal.aborted) place.item = null;
+        else if (!(error instanceof UnavailableError)) place.item = new Failure(error);
+        else if (task.failing && await this.#isRemoved(task, request, signal)) task.ended = true;
+        else await pause(longer(task), signal);
+        task.failing = true;
+        if (task.ended) place.item = null;
+      }
+    }
+  }
+
+  /** What a task answers: its next element, or null where there is none now or ever. */
+  async #element(
+    task: ClientTask,
+    { request, signal }: { readonly request?: Turn; readonly signal: AbortSignal },
+  ): Promise<Element | null> {
+    const { getElement } = WorkerService.method;
+    const answer = await call(task.channel, getElement, { ...request, taskId: task.id }, {
+      signal,
+    });
+    reached(task);
+    if (answer.endOfSequence) task.ended = true;
+    if (answer.endOfSequence || answer.skipTask) return null;
+    const element = elementOf(answer);
+    this.#check(element);
+    return element;
+  }
+
+  /** Tells the dispatcher that a worker cannot be reached. True when no consumer reaches it, who all leave its task then. */
+  async #isRemoved({ id: taskId }: ClientTask, turn: Turn, signal: AbortSignal): Promise<boolean> {
+    const { consumerIndex, roundIndex: round } = turn;
+    try {
+      const request = { taskId, consumerIndex, round };
+      const { maybeRemoveTask } = DispatcherService.method;
+      return (await call(this.#dispatcher, maybeRemoveTask, request, { signal })).removed;
+    } catch (error) {
+      // The dispatcher may be being started anew.
+      if (error instanceof UnavailableError) return false;
+      throw error;
     }
   }
 
@@ -358,8 +368,8 @@ export class ServicePass implements Elements {
   #later(task: ClientTask): void {
     // It is tried for as long as the dispatcher hears of its worker: it may be started anew again and again.
     task.failing = true;
-    task.notBefore = Date.now() + task.pause;
-    task.timer = setTimeout(() => this.#ask(), task.pause);
-    task.pause = Math.min(2 * task.pause, LAST_PAUSE_MS);
+    const ms = longer(task);
+    task.notBefore = Date.now() + ms;
+    task.timer = setTimeout(() => this.#ask(), ms);
   }
 }

@@ -8,6 +8,7 @@ import type { NdArray } from "../core/nd_array.ts";
 import { DispatcherService, type TaskDef, WorkerService } from "../tf/proto/data_service_pb.ts";
 import { arrayOf } from "./element_wire.ts";
 import { grpcTransport } from "./grpc_transport.ts";
+import { pause } from "./pause.ts";
 import { call, serviceOf } from "./rpc.ts";
 import { Task, type TaskHost } from "./task.ts";
 import {
@@ -203,28 +204,15 @@ export class DataServiceWorker implements AsyncDisposable {
 
   /** Does something until the dispatcher can be reached. */
   async #again<T>(work: () => Promise<T>): Promise<T> {
-    for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, LAST_PAUSE_MS)) {
+    for (let ms = FIRST_PAUSE_MS;; ms = Math.min(2 * ms, LAST_PAUSE_MS)) {
       try {
         return await work();
       } catch (error) {
         const isGone = error instanceof UnavailableError || error instanceof DeadlineExceededError;
         if (!isGone || this.#stop.signal.aborted) throw error;
-        await this.#pause(pause);
+        await pause(ms, this.#stop.signal);
       }
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#stop.signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.#stop.signal.addEventListener("abort", done, { once: true });
-      if (this.#stop.signal.aborted) done();
-    });
   }
 
   /** Tells the dispatcher that this worker is here. One that was started anew learns all of it again by that. */
@@ -276,7 +264,7 @@ export class DataServiceWorker implements AsyncDisposable {
         if (this.#stop.signal.aborted) return;
         // A dispatcher that is gone for now is asked again; it knows this worker by the next heartbeat.
         if (!(error instanceof OpError)) throw error;
-        await this.#pause(Math.min(heartbeatMs, LAST_PAUSE_MS));
+        await pause(Math.min(heartbeatMs, LAST_PAUSE_MS), this.#stop.signal);
       }
     }
   }

@@ -1,5 +1,6 @@
 """TensorFlow's side of tensorflow_test.ts: a dispatcher, and a client that reads the pipelines it is told to.
 
+The arguments are "dispatcher" or "workers", which starts two workers too, or "client"; and the target of a dispatcher, else there is one here.
 A line of standard input is a pipeline, a processing mode and a compression, or a pipeline, "together", a number of consumers and
 how many elements each reads; the answer is a line of JSON.
 """
@@ -28,6 +29,7 @@ PIPELINES = {
     "leave": lambda: RANGE(100_000).map(script("test.square@1", tf.int64)),
     "boom": lambda: RANGE(10).map(script("test.boom@1", tf.int64)),
     "pairs": lambda: RANGE(40).map(script("test.same@1", tf.int64)).repeat(),
+    "endless": lambda: RANGE(40).repeat(),
     "ends": lambda: RANGE(3),
     "nobody": lambda: RANGE(10).map(script("test.nobody@1", tf.int64)),
 }
@@ -79,19 +81,21 @@ def together(name, consumers, count, target):
 
 
 def main():
-    dispatcher = service.DispatchServer(service.DispatcherConfig(port=0, protocol="grpc"))
-    address = dispatcher.target.split("://")[1]
-    workers = [] if sys.argv[1] == "dispatcher" else [
+    role, *elsewhere = sys.argv[1:]
+    dispatcher = None if elsewhere else service.DispatchServer(service.DispatcherConfig(port=0, protocol="grpc"))
+    target = elsewhere[0] if elsewhere else dispatcher.target
+    address = target.split("://")[1]
+    workers = [] if role != "workers" else [
         service.WorkerServer(service.WorkerConfig(dispatcher_address=address, heartbeat_interval_ms=200))
         for _ in range(2)
     ]
-    say({"target": dispatcher.target})
+    say({"target": target})
     for line in sys.stdin:
         name, mode, *more = line.split()
         if mode == "together":
-            say(together(name, *map(int, more), dispatcher.target))
+            say(together(name, *map(int, more), target))
         else:
-            say(read(name, mode, *more, dispatcher.target))
+            say(read(name, mode, *more, target))
     del workers
 
 

@@ -5,7 +5,12 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { DataServiceWorker, fromService, grpcTransport } from "@weft/weft/distribute";
+import {
+  DataServiceDispatcher,
+  DataServiceWorker,
+  fromService,
+  grpcTransport,
+} from "@weft/weft/distribute";
 import { graph, square } from "./graphs.ts";
 import { PYTHON, Python } from "./python.ts";
 import { PIPELINES, plain } from "./pipelines.ts";
@@ -23,6 +28,25 @@ const scripts = {
     return x;
   },
 };
+
+/** What each of two consumers of ours reads of a job that counts up to 40 over and over. */
+function together(service: string, count: number): Promise<number[][]> {
+  return Promise.all([0, 1].map(async (consumerIndex) => {
+    const dataset = tf.data.range(40).repeat()
+      .distribute({ service, jobName: "ours", consumerIndex, numConsumers: 2, heartbeatMs: 100 });
+    const seen: number[] = [];
+    for await (const x of dataset.take(count).asNumpyIterator()) seen.push(Number(x.item()));
+    return seen;
+  }));
+}
+
+/** Checks that two consumers have consecutive elements in each round, all of them. */
+function assertTogether([first, second]: readonly number[][], count: number): void {
+  assertEquals(first.length, count);
+  assertEquals(second, first.map((x) => x + 1));
+  assertEquals(first.filter((x) => x % 2 !== 0), []);
+  assertEquals(new Set(first).size, 20);
+}
 
 Deno.test({
   name: "TensorFlow's client reads what workers of ours compute",
@@ -63,12 +87,7 @@ Deno.test({
     await t.step("consumers that read together have the elements of each round", async () => {
       const { read, errors } = await python.ask("pairs", "together", "2", "60");
       assertEquals(errors, []);
-      const [first, second] = read as number[][];
-      assertEquals(first.length, 60);
-      assertEquals(second, first.map((x) => x + 1));
-      assertEquals(first.filter((x) => x % 2 !== 0), []);
-      // Both workers give all elements, over and over.
-      assertEquals(new Set(first).size, 20);
+      assertTogether(read, 60);
     });
     await t.step("consumers that read together hear of an end", async () => {
       const { errors } = await python.ask("ends", "together", "2", "5");
@@ -117,8 +136,51 @@ Deno.test({
     for await (const x of dataset.asNumpyIterator()) seen.push(Number(x.item()));
     assertEquals(seen.sort(rising), numbers(10).flatMap((i) => [i, i, i]));
     assert(target.startsWith("grpc://"));
+    assertTogether(await together(target, 60), 60);
   },
 });
+
+for (const role of ["client", "workers"]) {
+  Deno.test({
+    name: `TensorFlow's ${
+      role === "client" ? role : "client and workers"
+    } meet at a dispatcher of ours`,
+    ignore: PYTHON === undefined,
+    async fn(t) {
+      await using dispatcher = new DataServiceDispatcher();
+      await dispatcher.start();
+      const { target } = dispatcher, isOurs = role === "client";
+      const workers = isOurs
+        ? [1, 2].map(() => new DataServiceWorker({ dispatcher: target, scripts, heartbeatMs: 200 }))
+        : [];
+      for (const worker of workers) await worker.start();
+      await using python = new Python(PROGRAM, role, target);
+      await python.read();
+      await t.step("distributed_epoch gives each element once", async () => {
+        for (const compression of ["none", "auto"]) {
+          const { elements } = await python.ask("repeated", "distributed_epoch", compression);
+          assertEquals(elements.sort(rising), numbers(20).flatMap((i) => [i, i, i]));
+        }
+      });
+      await t.step("consumers that read together have the elements of each round", async () => {
+        const { read, errors } = await python.ask("endless", "together", "2", "60");
+        assertEquals(errors, []);
+        assertTogether(read, 60);
+        assertTogether(await together(target, 60), 60);
+      });
+      await t.step("a worker of ours that joins in the middle disturbs no round", async () => {
+        const asked = python.ask("endless", "together", "2", "3000");
+        const late = new DataServiceWorker({ dispatcher: target, heartbeatMs: 100 });
+        await late.start();
+        const { read, errors } = await asked;
+        assertEquals(errors, []);
+        assertTogether(read, 3000);
+        await late.stop();
+      });
+      for (const worker of workers) await worker.stop();
+    },
+  });
+}
 
 Deno.test({
   name: "TensorFlow's workers compute datasets of ours",

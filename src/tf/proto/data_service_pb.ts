@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 622a844105061610a0ead12861a7e3a0ab3a55cb9c4aad84a890b9f9ff613520.
+// Written by `deno task protos` from .proto files of SHA-256 73c6d70307c3a385455790735b5d2edc828428366ddb2fbe07edd76f17789f68.
 // The tf.data service: what dispatchers, workers and clients of TensorFlow 2.21 send each other.
 // Field numbers are TensorFlow's; what Weft does not read is left out and kept as unknown fields.
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file data_service.proto.
  */
 export const file_data_service: GenFile = /*@__PURE__*/
-  fileDesc("ChJkYXRhX3NlcnZpY2UucHJvdG8SD3RlbnNvcmZsb3cuZGF0YSKSAQobQ29tcHJlc3NlZENvbXBvbmVudE1ldGFkYXRhEiMKBWR0eXBlGAEgASgOMhQudGVuc29yZmxvdy5EYXRhVHlwZRIyCgx0ZW5zb3Jfc2hhcGUYAiABKAsyHC50ZW5zb3JmbG93LlRlbnNvclNoYXBlUHJvdG8SGgoSdW5jb21wcmVzc2VkX2J5dGVzGAQgAygEInwKEUNvbXByZXNzZWRFbGVtZW50EgwKBGRhdGEYASABKAwSSAoSY29tcG9uZW50X21ldGFkYXRhGAIgAygLMiwudGVuc29yZmxvdy5kYXRhLkNvbXByZXNzZWRDb21wb25lbnRNZXRhZGF0YRIPCgd2ZXJzaW9uGAMgASgFIkIKE1VuY29tcHJlc3NlZEVsZW1lbnQSKwoKY29tcG9uZW50cxgBIAMoCzIXLnRlbnNvcmZsb3cuVGVuc29yUHJvdG8iMQoKRGF0YXNldERlZhIjCgVncmFwaBgBIAEoCzIULnRlbnNvcmZsb3cuR3JhcGhEZWYitwEKEVByb2Nlc3NpbmdNb2RlRGVmEkoKD3NoYXJkaW5nX3BvbGljeRgBIAEoDjIxLnRlbnNvcmZsb3cuZGF0YS5Qcm9jZXNzaW5nTW9kZURlZi5TaGFyZGluZ1BvbGljeSJWCg5TaGFyZGluZ1BvbGljeRIHCgNPRkYQABILCgdEWU5BTUlDEAESCAoERklMRRACEggKBERBVEEQAxIQCgxGSUxFX09SX0RBVEEQBBIICgRISU5UEAUi/wEKE0RhdGFTZXJ2aWNlTWV0YWRhdGESFAoMZWxlbWVudF9zcGVjGAEgASgMEkUKC2NvbXByZXNzaW9uGAIgASgOMjAudGVuc29yZmxvdy5kYXRhLkRhdGFTZXJ2aWNlTWV0YWRhdGEuQ29tcHJlc3Npb24SEwoLY2FyZGluYWxpdHkYAyABKAMidgoLQ29tcHJlc3Npb24SGwoXQ09NUFJFU1NJT05fVU5TUEVDSUZJRUQQABITCg9DT01QUkVTU0lPTl9PRkYQARIWChJDT01QUkVTU0lPTl9TTkFQUFkQAhIdChlDT01QUkVTU0lPTl9GT1JDRURfU05BUFBZEAMiOwoWRGF0YVRyYW5zZmVyU2VydmVySW5mbxIQCghwcm90b2NvbBgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIt0CCgdUYXNrRGVmEjAKC2RhdGFzZXRfZGVmGAEgASgLMhsudGVuc29yZmxvdy5kYXRhLkRhdGFzZXREZWYSDAoEcGF0aBgCIAEoCRISCgpkYXRhc2V0X2lkGAMgASgJEg8KB3Rhc2tfaWQYBCABKAMSFAoMaXRlcmF0aW9uX2lkGAUgASgDEhUKDW51bV9jb25zdW1lcnMYByABKAMSFgoOd29ya2VyX2FkZHJlc3MYCCABKAkSGwoTbnVtX3NwbGl0X3Byb3ZpZGVycxgJIAEoAxI/ChNwcm9jZXNzaW5nX21vZGVfZGVmGAogASgLMiIudGVuc29yZmxvdy5kYXRhLlByb2Nlc3NpbmdNb2RlRGVmEhMKC251bV93b3JrZXJzGAsgASgDEhQKDHdvcmtlcl9pbmRleBgMIAEoAxIfChd1c2VfY3Jvc3NfdHJhaW5lcl9jYWNoZRgNIAEoCCK4AQoIVGFza0luZm8SFgoOd29ya2VyX2FkZHJlc3MYASABKAkSDwoHdGFza19pZBgCIAEoAxIUCgxpdGVyYXRpb25faWQYAyABKAMSFgoOc3RhcnRpbmdfcm91bmQYBSABKAMSEgoKd29ya2VyX3VpZBgHIAEoAxJBChB0cmFuc2Zlcl9zZXJ2ZXJzGAggAygLMicudGVuc29yZmxvdy5kYXRhLkRhdGFUcmFuc2ZlclNlcnZlckluZm8iMgoMVGFza1Byb2dyZXNzEg8KB3Rhc2tfaWQYASABKAMSEQoJY29tcGxldGVkGAIgASgIIjsKCkFjdGl2ZVRhc2sSDwoHdGFza19pZBgBIAEoAxIcChRwcm9jZXNzaW5nX3RpbWVfbnNlYxgCIAEoASI8ChJQcm9jZXNzVGFza1JlcXVlc3QSJgoEdGFzaxgBIAEoCzIYLnRlbnNvcmZsb3cuZGF0YS5UYXNrRGVmIhUKE1Byb2Nlc3NUYXNrUmVzcG9uc2UimQEKEUdldEVsZW1lbnRSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAMSFgoOY29uc3VtZXJfaW5kZXgYAiABKAMSEwoLcm91bmRfaW5kZXgYAyABKAMSHgoWc2tpcHBlZF9wcmV2aW91c19yb3VuZBgEIAEoCBISCgphbGxvd19za2lwGAUgASgIEhIKCnRyYWluZXJfaWQYBiABKAkiywEKEkdldEVsZW1lbnRSZXNwb25zZRIXCg9lbmRfb2Zfc2VxdWVuY2UYAiABKAgSNgoKY29tcHJlc3NlZBgDIAEoCzIiLnRlbnNvcmZsb3cuZGF0YS5Db21wcmVzc2VkRWxlbWVudBIRCglza2lwX3Rhc2sYBCABKAgSOgoMdW5jb21wcmVzc2VkGAUgASgLMiQudGVuc29yZmxvdy5kYXRhLlVuY29tcHJlc3NlZEVsZW1lbnQSFQoNZWxlbWVudF9pbmRleBgGIAEoAyIXChVHZXRXb3JrZXJUYXNrc1JlcXVlc3QiQgoWR2V0V29ya2VyVGFza3NSZXNwb25zZRIoCgV0YXNrcxgBIAMoCzIZLnRlbnNvcmZsb3cuZGF0YS5UYXNrSW5mbyLRAQoWV29ya2VySGVhcnRiZWF0UmVxdWVzdBIWCg53b3JrZXJfYWRkcmVzcxgBIAEoCRIVCg1jdXJyZW50X3Rhc2tzGAIgAygDEhIKCndvcmtlcl91aWQYBSABKAMSQQoQdHJhbnNmZXJfc2VydmVycxgHIAMoCzInLnRlbnNvcmZsb3cuZGF0YS5EYXRhVHJhbnNmZXJTZXJ2ZXJJbmZvEjEKDGFjdGl2ZV90YXNrcxgIIAMoCzIbLnRlbnNvcmZsb3cuZGF0YS5BY3RpdmVUYXNrIiQKD1NuYXBzaG90VGFza0RlZhIRCgliYXNlX3BhdGgYASABKAkimQEKF1dvcmtlckhlYXJ0YmVhdFJlc3BvbnNlEisKCW5ld190YXNrcxgBIAMoCzIYLnRlbnNvcmZsb3cuZGF0YS5UYXNrRGVmEhcKD3Rhc2tzX3RvX2RlbGV0ZRgCIAMoAxI4Cg5zbmFwc2hvdF90YXNrcxgDIAMoCzIgLnRlbnNvcmZsb3cuZGF0YS5TbmFwc2hvdFRhc2tEZWYiXQoTV29ya2VyVXBkYXRlUmVxdWVzdBIWCg53b3JrZXJfYWRkcmVzcxgBIAEoCRIuCgd1cGRhdGVzGAIgAygLMh0udGVuc29yZmxvdy5kYXRhLlRhc2tQcm9ncmVzcyIWChRXb3JrZXJVcGRhdGVSZXNwb25zZSIqChRHZXREYXRhc2V0RGVmUmVxdWVzdBISCgpkYXRhc2V0X2lkGAEgASgJIkkKFUdldERhdGFzZXREZWZSZXNwb25zZRIwCgtkYXRhc2V0X2RlZhgBIAEoCzIbLnRlbnNvcmZsb3cuZGF0YS5EYXRhc2V0RGVmIlkKD0dldFNwbGl0UmVxdWVzdBIUCgxpdGVyYXRpb25faWQYASABKAMSEgoKcmVwZXRpdGlvbhgCIAEoAxIcChRzcGxpdF9wcm92aWRlcl9pbmRleBgDIAEoAyJRChBHZXRTcGxpdFJlc3BvbnNlEiYKBXNwbGl0GAEgASgLMhcudGVuc29yZmxvdy5UZW5zb3JQcm90bxIVCg1lbmRfb2Zfc3BsaXRzGAIgASgIIhMKEUdldFZlcnNpb25SZXF1ZXN0IiUKEkdldFZlcnNpb25SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgDIpcBChtHZXRPclJlZ2lzdGVyRGF0YXNldFJlcXVlc3QSLAoHZGF0YXNldBgBIAEoCzIbLnRlbnNvcmZsb3cuZGF0YS5EYXRhc2V0RGVmEjYKCG1ldGFkYXRhGAMgASgLMiQudGVuc29yZmxvdy5kYXRhLkRhdGFTZXJ2aWNlTWV0YWRhdGESEgoKZGF0YXNldF9pZBgEIAEoCSIyChxHZXRPclJlZ2lzdGVyRGF0YXNldFJlc3BvbnNlEhIKCmRhdGFzZXRfaWQYASABKAkiMwodR2V0RGF0YVNlcnZpY2VNZXRhZGF0YVJlcXVlc3QSEgoKZGF0YXNldF9pZBgBIAEoCSJYCh5HZXREYXRhU2VydmljZU1ldGFkYXRhUmVzcG9uc2USNgoIbWV0YWRhdGEYASABKAsyJC50ZW5zb3JmbG93LmRhdGEuRGF0YVNlcnZpY2VNZXRhZGF0YSLOAQoVR2V0T3JDcmVhdGVKb2JSZXF1ZXN0EhIKCmRhdGFzZXRfaWQYASABKAkSPwoTcHJvY2Vzc2luZ19tb2RlX2RlZhgCIAEoCzIiLnRlbnNvcmZsb3cuZGF0YS5Qcm9jZXNzaW5nTW9kZURlZhIQCghqb2JfbmFtZRgDIAEoCRIVCg1udW1fY29uc3VtZXJzGAQgASgDEh8KF3VzZV9jcm9zc190cmFpbmVyX2NhY2hlGAUgASgIEhYKDnRhcmdldF93b3JrZXJzGAYgASgFIigKFkdldE9yQ3JlYXRlSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgDIkEKG0dldE9yQ3JlYXRlSXRlcmF0aW9uUmVxdWVzdBIOCgZqb2JfaWQYASABKAMSEgoKcmVwZXRpdGlvbhgCIAEoAyI7ChxHZXRPckNyZWF0ZUl0ZXJhdGlvblJlc3BvbnNlEhsKE2l0ZXJhdGlvbl9jbGllbnRfaWQYASABKAMiPAodUmVsZWFzZUl0ZXJhdGlvbkNsaWVudFJlcXVlc3QSGwoTaXRlcmF0aW9uX2NsaWVudF9pZBgBIAEoAyIgCh5SZWxlYXNlSXRlcmF0aW9uQ2xpZW50UmVzcG9uc2UiWgoWQ2xpZW50SGVhcnRiZWF0UmVxdWVzdBIbChNpdGVyYXRpb25fY2xpZW50X2lkGAEgASgDEiMKG3RhcmdldF9wcm9jZXNzaW5nX3RpbWVfbnNlYxgFIAEoASJjChdDbGllbnRIZWFydGJlYXRSZXNwb25zZRIsCgl0YXNrX2luZm8YASADKAsyGS50ZW5zb3JmbG93LmRhdGEuVGFza0luZm8SGgoSaXRlcmF0aW9uX2ZpbmlzaGVkGAIgASgIIiIKIEdldFNuYXBzaG90VGFza1Byb2dyZXNzZXNSZXF1ZXN0IiMKIUdldFNuYXBzaG90VGFza1Byb2dyZXNzZXNSZXNwb25zZTKoAwoNV29ya2VyU2VydmljZRJYCgtQcm9jZXNzVGFzaxIjLnRlbnNvcmZsb3cuZGF0YS5Qcm9jZXNzVGFza1JlcXVlc3QaJC50ZW5zb3JmbG93LmRhdGEuUHJvY2Vzc1Rhc2tSZXNwb25zZRJVCgpHZXRFbGVtZW50EiIudGVuc29yZmxvdy5kYXRhLkdldEVsZW1lbnRSZXF1ZXN0GiMudGVuc29yZmxvdy5kYXRhLkdldEVsZW1lbnRSZXNwb25zZRJhCg5HZXRXb3JrZXJUYXNrcxImLnRlbnNvcmZsb3cuZGF0YS5HZXRXb3JrZXJUYXNrc1JlcXVlc3QaJy50ZW5zb3JmbG93LmRhdGEuR2V0V29ya2VyVGFza3NSZXNwb25zZRKCAQoZR2V0U25hcHNob3RUYXNrUHJvZ3Jlc3NlcxIxLnRlbnNvcmZsb3cuZGF0YS5HZXRTbmFwc2hvdFRhc2tQcm9ncmVzc2VzUmVxdWVzdBoyLnRlbnNvcmZsb3cuZGF0YS5HZXRTbmFwc2hvdFRhc2tQcm9ncmVzc2VzUmVzcG9uc2UyhwkKEURpc3BhdGNoZXJTZXJ2aWNlEmQKD1dvcmtlckhlYXJ0YmVhdBInLnRlbnNvcmZsb3cuZGF0YS5Xb3JrZXJIZWFydGJlYXRSZXF1ZXN0GigudGVuc29yZmxvdy5kYXRhLldvcmtlckhlYXJ0YmVhdFJlc3BvbnNlElsKDFdvcmtlclVwZGF0ZRIkLnRlbnNvcmZsb3cuZGF0YS5Xb3JrZXJVcGRhdGVSZXF1ZXN0GiUudGVuc29yZmxvdy5kYXRhLldvcmtlclVwZGF0ZVJlc3BvbnNlEl4KDUdldERhdGFzZXREZWYSJS50ZW5zb3JmbG93LmRhdGEuR2V0RGF0YXNldERlZlJlcXVlc3QaJi50ZW5zb3JmbG93LmRhdGEuR2V0RGF0YXNldERlZlJlc3BvbnNlEk8KCEdldFNwbGl0EiAudGVuc29yZmxvdy5kYXRhLkdldFNwbGl0UmVxdWVzdBohLnRlbnNvcmZsb3cuZGF0YS5HZXRTcGxpdFJlc3BvbnNlElUKCkdldFZlcnNpb24SIi50ZW5zb3JmbG93LmRhdGEuR2V0VmVyc2lvblJlcXVlc3QaIy50ZW5zb3JmbG93LmRhdGEuR2V0VmVyc2lvblJlc3BvbnNlEnMKFEdldE9yUmVnaXN0ZXJEYXRhc2V0EiwudGVuc29yZmxvdy5kYXRhLkdldE9yUmVnaXN0ZXJEYXRhc2V0UmVxdWVzdBotLnRlbnNvcmZsb3cuZGF0YS5HZXRPclJlZ2lzdGVyRGF0YXNldFJlc3BvbnNlEnkKFkdldERhdGFTZXJ2aWNlTWV0YWRhdGESLi50ZW5zb3JmbG93LmRhdGEuR2V0RGF0YVNlcnZpY2VNZXRhZGF0YVJlcXVlc3QaLy50ZW5zb3JmbG93LmRhdGEuR2V0RGF0YVNlcnZpY2VNZXRhZGF0YVJlc3BvbnNlEmEKDkdldE9yQ3JlYXRlSm9iEiYudGVuc29yZmxvdy5kYXRhLkdldE9yQ3JlYXRlSm9iUmVxdWVzdBonLnRlbnNvcmZsb3cuZGF0YS5HZXRPckNyZWF0ZUpvYlJlc3BvbnNlEnMKFEdldE9yQ3JlYXRlSXRlcmF0aW9uEiwudGVuc29yZmxvdy5kYXRhLkdldE9yQ3JlYXRlSXRlcmF0aW9uUmVxdWVzdBotLnRlbnNvcmZsb3cuZGF0YS5HZXRPckNyZWF0ZUl0ZXJhdGlvblJlc3BvbnNlEnkKFlJlbGVhc2VJdGVyYXRpb25DbGllbnQSLi50ZW5zb3JmbG93LmRhdGEuUmVsZWFzZUl0ZXJhdGlvbkNsaWVudFJlcXVlc3QaLy50ZW5zb3JmbG93LmRhdGEuUmVsZWFzZUl0ZXJhdGlvbkNsaWVudFJlc3BvbnNlEmQKD0NsaWVudEhlYXJ0YmVhdBInLnRlbnNvcmZsb3cuZGF0YS5DbGllbnRIZWFydGJlYXRSZXF1ZXN0GigudGVuc29yZmxvdy5kYXRhLkNsaWVudEhlYXJ0YmVhdFJlc3BvbnNlYgZwcm90bzM", [file_graph, file_tensor]);
+  fileDesc("ChJkYXRhX3NlcnZpY2UucHJvdG8SD3RlbnNvcmZsb3cuZGF0YSKSAQobQ29tcHJlc3NlZENvbXBvbmVudE1ldGFkYXRhEiMKBWR0eXBlGAEgASgOMhQudGVuc29yZmxvdy5EYXRhVHlwZRIyCgx0ZW5zb3Jfc2hhcGUYAiABKAsyHC50ZW5zb3JmbG93LlRlbnNvclNoYXBlUHJvdG8SGgoSdW5jb21wcmVzc2VkX2J5dGVzGAQgAygEInwKEUNvbXByZXNzZWRFbGVtZW50EgwKBGRhdGEYASABKAwSSAoSY29tcG9uZW50X21ldGFkYXRhGAIgAygLMiwudGVuc29yZmxvdy5kYXRhLkNvbXByZXNzZWRDb21wb25lbnRNZXRhZGF0YRIPCgd2ZXJzaW9uGAMgASgFIkIKE1VuY29tcHJlc3NlZEVsZW1lbnQSKwoKY29tcG9uZW50cxgBIAMoCzIXLnRlbnNvcmZsb3cuVGVuc29yUHJvdG8iMQoKRGF0YXNldERlZhIjCgVncmFwaBgBIAEoCzIULnRlbnNvcmZsb3cuR3JhcGhEZWYitwEKEVByb2Nlc3NpbmdNb2RlRGVmEkoKD3NoYXJkaW5nX3BvbGljeRgBIAEoDjIxLnRlbnNvcmZsb3cuZGF0YS5Qcm9jZXNzaW5nTW9kZURlZi5TaGFyZGluZ1BvbGljeSJWCg5TaGFyZGluZ1BvbGljeRIHCgNPRkYQABILCgdEWU5BTUlDEAESCAoERklMRRACEggKBERBVEEQAxIQCgxGSUxFX09SX0RBVEEQBBIICgRISU5UEAUi/wEKE0RhdGFTZXJ2aWNlTWV0YWRhdGESFAoMZWxlbWVudF9zcGVjGAEgASgMEkUKC2NvbXByZXNzaW9uGAIgASgOMjAudGVuc29yZmxvdy5kYXRhLkRhdGFTZXJ2aWNlTWV0YWRhdGEuQ29tcHJlc3Npb24SEwoLY2FyZGluYWxpdHkYAyABKAMidgoLQ29tcHJlc3Npb24SGwoXQ09NUFJFU1NJT05fVU5TUEVDSUZJRUQQABITCg9DT01QUkVTU0lPTl9PRkYQARIWChJDT01QUkVTU0lPTl9TTkFQUFkQAhIdChlDT01QUkVTU0lPTl9GT1JDRURfU05BUFBZEAMiOwoWRGF0YVRyYW5zZmVyU2VydmVySW5mbxIQCghwcm90b2NvbBgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIt0CCgdUYXNrRGVmEjAKC2RhdGFzZXRfZGVmGAEgASgLMhsudGVuc29yZmxvdy5kYXRhLkRhdGFzZXREZWYSDAoEcGF0aBgCIAEoCRISCgpkYXRhc2V0X2lkGAMgASgJEg8KB3Rhc2tfaWQYBCABKAMSFAoMaXRlcmF0aW9uX2lkGAUgASgDEhUKDW51bV9jb25zdW1lcnMYByABKAMSFgoOd29ya2VyX2FkZHJlc3MYCCABKAkSGwoTbnVtX3NwbGl0X3Byb3ZpZGVycxgJIAEoAxI/ChNwcm9jZXNzaW5nX21vZGVfZGVmGAogASgLMiIudGVuc29yZmxvdy5kYXRhLlByb2Nlc3NpbmdNb2RlRGVmEhMKC251bV93b3JrZXJzGAsgASgDEhQKDHdvcmtlcl9pbmRleBgMIAEoAxIfChd1c2VfY3Jvc3NfdHJhaW5lcl9jYWNoZRgNIAEoCCK4AQoIVGFza0luZm8SFgoOd29ya2VyX2FkZHJlc3MYASABKAkSDwoHdGFza19pZBgCIAEoAxIUCgxpdGVyYXRpb25faWQYAyABKAMSFgoOc3RhcnRpbmdfcm91bmQYBSABKAMSEgoKd29ya2VyX3VpZBgHIAEoAxJBChB0cmFuc2Zlcl9zZXJ2ZXJzGAggAygLMicudGVuc29yZmxvdy5kYXRhLkRhdGFUcmFuc2ZlclNlcnZlckluZm8iMgoMVGFza1Byb2dyZXNzEg8KB3Rhc2tfaWQYASABKAMSEQoJY29tcGxldGVkGAIgASgIIjsKCkFjdGl2ZVRhc2sSDwoHdGFza19pZBgBIAEoAxIcChRwcm9jZXNzaW5nX3RpbWVfbnNlYxgCIAEoASI8ChJQcm9jZXNzVGFza1JlcXVlc3QSJgoEdGFzaxgBIAEoCzIYLnRlbnNvcmZsb3cuZGF0YS5UYXNrRGVmIhUKE1Byb2Nlc3NUYXNrUmVzcG9uc2UimQEKEUdldEVsZW1lbnRSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAMSFgoOY29uc3VtZXJfaW5kZXgYAiABKAMSEwoLcm91bmRfaW5kZXgYAyABKAMSHgoWc2tpcHBlZF9wcmV2aW91c19yb3VuZBgEIAEoCBISCgphbGxvd19za2lwGAUgASgIEhIKCnRyYWluZXJfaWQYBiABKAkiywEKEkdldEVsZW1lbnRSZXNwb25zZRIXCg9lbmRfb2Zfc2VxdWVuY2UYAiABKAgSNgoKY29tcHJlc3NlZBgDIAEoCzIiLnRlbnNvcmZsb3cuZGF0YS5Db21wcmVzc2VkRWxlbWVudBIRCglza2lwX3Rhc2sYBCABKAgSOgoMdW5jb21wcmVzc2VkGAUgASgLMiQudGVuc29yZmxvdy5kYXRhLlVuY29tcHJlc3NlZEVsZW1lbnQSFQoNZWxlbWVudF9pbmRleBgGIAEoAyIXChVHZXRXb3JrZXJUYXNrc1JlcXVlc3QiQgoWR2V0V29ya2VyVGFza3NSZXNwb25zZRIoCgV0YXNrcxgBIAMoCzIZLnRlbnNvcmZsb3cuZGF0YS5UYXNrSW5mbyLRAQoWV29ya2VySGVhcnRiZWF0UmVxdWVzdBIWCg53b3JrZXJfYWRkcmVzcxgBIAEoCRIVCg1jdXJyZW50X3Rhc2tzGAIgAygDEhIKCndvcmtlcl91aWQYBSABKAMSQQoQdHJhbnNmZXJfc2VydmVycxgHIAMoCzInLnRlbnNvcmZsb3cuZGF0YS5EYXRhVHJhbnNmZXJTZXJ2ZXJJbmZvEjEKDGFjdGl2ZV90YXNrcxgIIAMoCzIbLnRlbnNvcmZsb3cuZGF0YS5BY3RpdmVUYXNrIiQKD1NuYXBzaG90VGFza0RlZhIRCgliYXNlX3BhdGgYASABKAkimQEKF1dvcmtlckhlYXJ0YmVhdFJlc3BvbnNlEisKCW5ld190YXNrcxgBIAMoCzIYLnRlbnNvcmZsb3cuZGF0YS5UYXNrRGVmEhcKD3Rhc2tzX3RvX2RlbGV0ZRgCIAMoAxI4Cg5zbmFwc2hvdF90YXNrcxgDIAMoCzIgLnRlbnNvcmZsb3cuZGF0YS5TbmFwc2hvdFRhc2tEZWYiXQoTV29ya2VyVXBkYXRlUmVxdWVzdBIWCg53b3JrZXJfYWRkcmVzcxgBIAEoCRIuCgd1cGRhdGVzGAIgAygLMh0udGVuc29yZmxvdy5kYXRhLlRhc2tQcm9ncmVzcyIWChRXb3JrZXJVcGRhdGVSZXNwb25zZSIqChRHZXREYXRhc2V0RGVmUmVxdWVzdBISCgpkYXRhc2V0X2lkGAEgASgJIkkKFUdldERhdGFzZXREZWZSZXNwb25zZRIwCgtkYXRhc2V0X2RlZhgBIAEoCzIbLnRlbnNvcmZsb3cuZGF0YS5EYXRhc2V0RGVmIlkKD0dldFNwbGl0UmVxdWVzdBIUCgxpdGVyYXRpb25faWQYASABKAMSEgoKcmVwZXRpdGlvbhgCIAEoAxIcChRzcGxpdF9wcm92aWRlcl9pbmRleBgDIAEoAyJRChBHZXRTcGxpdFJlc3BvbnNlEiYKBXNwbGl0GAEgASgLMhcudGVuc29yZmxvdy5UZW5zb3JQcm90bxIVCg1lbmRfb2Zfc3BsaXRzGAIgASgIIhMKEUdldFZlcnNpb25SZXF1ZXN0IiUKEkdldFZlcnNpb25SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgDIpcBChtHZXRPclJlZ2lzdGVyRGF0YXNldFJlcXVlc3QSLAoHZGF0YXNldBgBIAEoCzIbLnRlbnNvcmZsb3cuZGF0YS5EYXRhc2V0RGVmEjYKCG1ldGFkYXRhGAMgASgLMiQudGVuc29yZmxvdy5kYXRhLkRhdGFTZXJ2aWNlTWV0YWRhdGESEgoKZGF0YXNldF9pZBgEIAEoCSIyChxHZXRPclJlZ2lzdGVyRGF0YXNldFJlc3BvbnNlEhIKCmRhdGFzZXRfaWQYASABKAkiMwodR2V0RGF0YVNlcnZpY2VNZXRhZGF0YVJlcXVlc3QSEgoKZGF0YXNldF9pZBgBIAEoCSJYCh5HZXREYXRhU2VydmljZU1ldGFkYXRhUmVzcG9uc2USNgoIbWV0YWRhdGEYASABKAsyJC50ZW5zb3JmbG93LmRhdGEuRGF0YVNlcnZpY2VNZXRhZGF0YSJNChFEYXRhU2VydmljZUNvbmZpZxI4Cg9kZXBsb3ltZW50X21vZGUYASABKA4yHy50ZW5zb3JmbG93LmRhdGEuRGVwbG95bWVudE1vZGUiHQobR2V0RGF0YVNlcnZpY2VDb25maWdSZXF1ZXN0IlIKHEdldERhdGFTZXJ2aWNlQ29uZmlnUmVzcG9uc2USMgoGY29uZmlnGAEgASgLMiIudGVuc29yZmxvdy5kYXRhLkRhdGFTZXJ2aWNlQ29uZmlnImAKIkRpc2FibGVDb21wcmVzc2lvbkF0UnVudGltZVJlcXVlc3QSEgoKZGF0YXNldF9pZBgBIAEoCRImCh5kaXNhYmxlX2NvbXByZXNzaW9uX2F0X3J1bnRpbWUYBCABKAgicQojRGlzYWJsZUNvbXByZXNzaW9uQXRSdW50aW1lUmVzcG9uc2USJwofY29tcHJlc3Npb25fZGlzYWJsZWRfYXRfcnVudGltZRgBIAEoCBIhChlub19jb21wcmVzc2lvbl90b19kaXNhYmxlGAMgASgIIs4BChVHZXRPckNyZWF0ZUpvYlJlcXVlc3QSEgoKZGF0YXNldF9pZBgBIAEoCRI/ChNwcm9jZXNzaW5nX21vZGVfZGVmGAIgASgLMiIudGVuc29yZmxvdy5kYXRhLlByb2Nlc3NpbmdNb2RlRGVmEhAKCGpvYl9uYW1lGAMgASgJEhUKDW51bV9jb25zdW1lcnMYBCABKAMSHwoXdXNlX2Nyb3NzX3RyYWluZXJfY2FjaGUYBSABKAgSFgoOdGFyZ2V0X3dvcmtlcnMYBiABKAUiKAoWR2V0T3JDcmVhdGVKb2JSZXNwb25zZRIOCgZqb2JfaWQYASABKAMiQQobR2V0T3JDcmVhdGVJdGVyYXRpb25SZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoAxISCgpyZXBldGl0aW9uGAIgASgDIjsKHEdldE9yQ3JlYXRlSXRlcmF0aW9uUmVzcG9uc2USGwoTaXRlcmF0aW9uX2NsaWVudF9pZBgBIAEoAyJQChZNYXliZVJlbW92ZVRhc2tSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAMSFgoOY29uc3VtZXJfaW5kZXgYAiABKAMSDQoFcm91bmQYAyABKAMiKgoXTWF5YmVSZW1vdmVUYXNrUmVzcG9uc2USDwoHcmVtb3ZlZBgBIAEoCCI8Ch1SZWxlYXNlSXRlcmF0aW9uQ2xpZW50UmVxdWVzdBIbChNpdGVyYXRpb25fY2xpZW50X2lkGAEgASgDIiAKHlJlbGVhc2VJdGVyYXRpb25DbGllbnRSZXNwb25zZSK2AQoWQ2xpZW50SGVhcnRiZWF0UmVxdWVzdBIbChNpdGVyYXRpb25fY2xpZW50X2lkGAEgASgDEhoKDWN1cnJlbnRfcm91bmQYAiABKANIAIgBARIaCg1ibG9ja2VkX3JvdW5kGAQgASgDSAGIAQESIwobdGFyZ2V0X3Byb2Nlc3NpbmdfdGltZV9uc2VjGAUgASgBQhAKDl9jdXJyZW50X3JvdW5kQhAKDl9ibG9ja2VkX3JvdW5kIo0BChdDbGllbnRIZWFydGJlYXRSZXNwb25zZRIsCgl0YXNrX2luZm8YASADKAsyGS50ZW5zb3JmbG93LmRhdGEuVGFza0luZm8SGgoSaXRlcmF0aW9uX2ZpbmlzaGVkGAIgASgIEhgKC2Jsb2NrX3JvdW5kGAMgASgDSACIAQFCDgoMX2Jsb2NrX3JvdW5kIiIKIEdldFNuYXBzaG90VGFza1Byb2dyZXNzZXNSZXF1ZXN0IiMKIUdldFNuYXBzaG90VGFza1Byb2dyZXNzZXNSZXNwb25zZSqIAQoORGVwbG95bWVudE1vZGUSHwobREVQTE9ZTUVOVF9NT0RFX1VOU1BFQ0lGSUVEEAASHQoZREVQTE9ZTUVOVF9NT0RFX0NPTE9DQVRFRBABEhoKFkRFUExPWU1FTlRfTU9ERV9SRU1PVEUQAhIaChZERVBMT1lNRU5UX01PREVfSFlCUklEEAMyqAMKDVdvcmtlclNlcnZpY2USWAoLUHJvY2Vzc1Rhc2sSIy50ZW5zb3JmbG93LmRhdGEuUHJvY2Vzc1Rhc2tSZXF1ZXN0GiQudGVuc29yZmxvdy5kYXRhLlByb2Nlc3NUYXNrUmVzcG9uc2USVQoKR2V0RWxlbWVudBIiLnRlbnNvcmZsb3cuZGF0YS5HZXRFbGVtZW50UmVxdWVzdBojLnRlbnNvcmZsb3cuZGF0YS5HZXRFbGVtZW50UmVzcG9uc2USYQoOR2V0V29ya2VyVGFza3MSJi50ZW5zb3JmbG93LmRhdGEuR2V0V29ya2VyVGFza3NSZXF1ZXN0GicudGVuc29yZmxvdy5kYXRhLkdldFdvcmtlclRhc2tzUmVzcG9uc2USggEKGUdldFNuYXBzaG90VGFza1Byb2dyZXNzZXMSMS50ZW5zb3JmbG93LmRhdGEuR2V0U25hcHNob3RUYXNrUHJvZ3Jlc3Nlc1JlcXVlc3QaMi50ZW5zb3JmbG93LmRhdGEuR2V0U25hcHNob3RUYXNrUHJvZ3Jlc3Nlc1Jlc3BvbnNlMu0LChFEaXNwYXRjaGVyU2VydmljZRJkCg9Xb3JrZXJIZWFydGJlYXQSJy50ZW5zb3JmbG93LmRhdGEuV29ya2VySGVhcnRiZWF0UmVxdWVzdBooLnRlbnNvcmZsb3cuZGF0YS5Xb3JrZXJIZWFydGJlYXRSZXNwb25zZRJbCgxXb3JrZXJVcGRhdGUSJC50ZW5zb3JmbG93LmRhdGEuV29ya2VyVXBkYXRlUmVxdWVzdBolLnRlbnNvcmZsb3cuZGF0YS5Xb3JrZXJVcGRhdGVSZXNwb25zZRJeCg1HZXREYXRhc2V0RGVmEiUudGVuc29yZmxvdy5kYXRhLkdldERhdGFzZXREZWZSZXF1ZXN0GiYudGVuc29yZmxvdy5kYXRhLkdldERhdGFzZXREZWZSZXNwb25zZRJPCghHZXRTcGxpdBIgLnRlbnNvcmZsb3cuZGF0YS5HZXRTcGxpdFJlcXVlc3QaIS50ZW5zb3JmbG93LmRhdGEuR2V0U3BsaXRSZXNwb25zZRJVCgpHZXRWZXJzaW9uEiIudGVuc29yZmxvdy5kYXRhLkdldFZlcnNpb25SZXF1ZXN0GiMudGVuc29yZmxvdy5kYXRhLkdldFZlcnNpb25SZXNwb25zZRJzChRHZXRPclJlZ2lzdGVyRGF0YXNldBIsLnRlbnNvcmZsb3cuZGF0YS5HZXRPclJlZ2lzdGVyRGF0YXNldFJlcXVlc3QaLS50ZW5zb3JmbG93LmRhdGEuR2V0T3JSZWdpc3RlckRhdGFzZXRSZXNwb25zZRJ5ChZHZXREYXRhU2VydmljZU1ldGFkYXRhEi4udGVuc29yZmxvdy5kYXRhLkdldERhdGFTZXJ2aWNlTWV0YWRhdGFSZXF1ZXN0Gi8udGVuc29yZmxvdy5kYXRhLkdldERhdGFTZXJ2aWNlTWV0YWRhdGFSZXNwb25zZRJzChRHZXREYXRhU2VydmljZUNvbmZpZxIsLnRlbnNvcmZsb3cuZGF0YS5HZXREYXRhU2VydmljZUNvbmZpZ1JlcXVlc3QaLS50ZW5zb3JmbG93LmRhdGEuR2V0RGF0YVNlcnZpY2VDb25maWdSZXNwb25zZRKIAQobRGlzYWJsZUNvbXByZXNzaW9uQXRSdW50aW1lEjMudGVuc29yZmxvdy5kYXRhLkRpc2FibGVDb21wcmVzc2lvbkF0UnVudGltZVJlcXVlc3QaNC50ZW5zb3JmbG93LmRhdGEuRGlzYWJsZUNvbXByZXNzaW9uQXRSdW50aW1lUmVzcG9uc2USYQoOR2V0T3JDcmVhdGVKb2ISJi50ZW5zb3JmbG93LmRhdGEuR2V0T3JDcmVhdGVKb2JSZXF1ZXN0GicudGVuc29yZmxvdy5kYXRhLkdldE9yQ3JlYXRlSm9iUmVzcG9uc2UScwoUR2V0T3JDcmVhdGVJdGVyYXRpb24SLC50ZW5zb3JmbG93LmRhdGEuR2V0T3JDcmVhdGVJdGVyYXRpb25SZXF1ZXN0Gi0udGVuc29yZmxvdy5kYXRhLkdldE9yQ3JlYXRlSXRlcmF0aW9uUmVzcG9uc2USZAoPTWF5YmVSZW1vdmVUYXNrEicudGVuc29yZmxvdy5kYXRhLk1heWJlUmVtb3ZlVGFza1JlcXVlc3QaKC50ZW5zb3JmbG93LmRhdGEuTWF5YmVSZW1vdmVUYXNrUmVzcG9uc2USeQoWUmVsZWFzZUl0ZXJhdGlvbkNsaWVudBIuLnRlbnNvcmZsb3cuZGF0YS5SZWxlYXNlSXRlcmF0aW9uQ2xpZW50UmVxdWVzdBovLnRlbnNvcmZsb3cuZGF0YS5SZWxlYXNlSXRlcmF0aW9uQ2xpZW50UmVzcG9uc2USZAoPQ2xpZW50SGVhcnRiZWF0EicudGVuc29yZmxvdy5kYXRhLkNsaWVudEhlYXJ0YmVhdFJlcXVlc3QaKC50ZW5zb3JmbG93LmRhdGEuQ2xpZW50SGVhcnRiZWF0UmVzcG9uc2ViBnByb3RvMw", [file_graph, file_tensor]);
 
 /**
  * @generated from message tensorflow.data.CompressedComponentMetadata
@@ -851,6 +851,97 @@ export const GetDataServiceMetadataResponseSchema: GenMessage<GetDataServiceMeta
   messageDesc(file_data_service, 31);
 
 /**
+ * @generated from message tensorflow.data.DataServiceConfig
+ */
+export type DataServiceConfig = Message<"tensorflow.data.DataServiceConfig"> & {
+  /**
+   * @generated from field: tensorflow.data.DeploymentMode deployment_mode = 1;
+   */
+  deploymentMode: DeploymentMode;
+};
+
+/**
+ * Describes the message tensorflow.data.DataServiceConfig.
+ * Use `create(DataServiceConfigSchema)` to create a new message.
+ */
+export const DataServiceConfigSchema: GenMessage<DataServiceConfig> = /*@__PURE__*/
+  messageDesc(file_data_service, 32);
+
+/**
+ * @generated from message tensorflow.data.GetDataServiceConfigRequest
+ */
+export type GetDataServiceConfigRequest = Message<"tensorflow.data.GetDataServiceConfigRequest"> & {
+};
+
+/**
+ * Describes the message tensorflow.data.GetDataServiceConfigRequest.
+ * Use `create(GetDataServiceConfigRequestSchema)` to create a new message.
+ */
+export const GetDataServiceConfigRequestSchema: GenMessage<GetDataServiceConfigRequest> = /*@__PURE__*/
+  messageDesc(file_data_service, 33);
+
+/**
+ * @generated from message tensorflow.data.GetDataServiceConfigResponse
+ */
+export type GetDataServiceConfigResponse = Message<"tensorflow.data.GetDataServiceConfigResponse"> & {
+  /**
+   * @generated from field: tensorflow.data.DataServiceConfig config = 1;
+   */
+  config?: DataServiceConfig | undefined;
+};
+
+/**
+ * Describes the message tensorflow.data.GetDataServiceConfigResponse.
+ * Use `create(GetDataServiceConfigResponseSchema)` to create a new message.
+ */
+export const GetDataServiceConfigResponseSchema: GenMessage<GetDataServiceConfigResponse> = /*@__PURE__*/
+  messageDesc(file_data_service, 34);
+
+/**
+ * @generated from message tensorflow.data.DisableCompressionAtRuntimeRequest
+ */
+export type DisableCompressionAtRuntimeRequest = Message<"tensorflow.data.DisableCompressionAtRuntimeRequest"> & {
+  /**
+   * @generated from field: string dataset_id = 1;
+   */
+  datasetId: string;
+
+  /**
+   * @generated from field: bool disable_compression_at_runtime = 4;
+   */
+  disableCompressionAtRuntime: boolean;
+};
+
+/**
+ * Describes the message tensorflow.data.DisableCompressionAtRuntimeRequest.
+ * Use `create(DisableCompressionAtRuntimeRequestSchema)` to create a new message.
+ */
+export const DisableCompressionAtRuntimeRequestSchema: GenMessage<DisableCompressionAtRuntimeRequest> = /*@__PURE__*/
+  messageDesc(file_data_service, 35);
+
+/**
+ * @generated from message tensorflow.data.DisableCompressionAtRuntimeResponse
+ */
+export type DisableCompressionAtRuntimeResponse = Message<"tensorflow.data.DisableCompressionAtRuntimeResponse"> & {
+  /**
+   * @generated from field: bool compression_disabled_at_runtime = 1;
+   */
+  compressionDisabledAtRuntime: boolean;
+
+  /**
+   * @generated from field: bool no_compression_to_disable = 3;
+   */
+  noCompressionToDisable: boolean;
+};
+
+/**
+ * Describes the message tensorflow.data.DisableCompressionAtRuntimeResponse.
+ * Use `create(DisableCompressionAtRuntimeResponseSchema)` to create a new message.
+ */
+export const DisableCompressionAtRuntimeResponseSchema: GenMessage<DisableCompressionAtRuntimeResponse> = /*@__PURE__*/
+  messageDesc(file_data_service, 36);
+
+/**
  * @generated from message tensorflow.data.GetOrCreateJobRequest
  */
 export type GetOrCreateJobRequest = Message<"tensorflow.data.GetOrCreateJobRequest"> & {
@@ -890,7 +981,7 @@ export type GetOrCreateJobRequest = Message<"tensorflow.data.GetOrCreateJobReque
  * Use `create(GetOrCreateJobRequestSchema)` to create a new message.
  */
 export const GetOrCreateJobRequestSchema: GenMessage<GetOrCreateJobRequest> = /*@__PURE__*/
-  messageDesc(file_data_service, 32);
+  messageDesc(file_data_service, 37);
 
 /**
  * @generated from message tensorflow.data.GetOrCreateJobResponse
@@ -907,7 +998,7 @@ export type GetOrCreateJobResponse = Message<"tensorflow.data.GetOrCreateJobResp
  * Use `create(GetOrCreateJobResponseSchema)` to create a new message.
  */
 export const GetOrCreateJobResponseSchema: GenMessage<GetOrCreateJobResponse> = /*@__PURE__*/
-  messageDesc(file_data_service, 33);
+  messageDesc(file_data_service, 38);
 
 /**
  * @generated from message tensorflow.data.GetOrCreateIterationRequest
@@ -929,7 +1020,7 @@ export type GetOrCreateIterationRequest = Message<"tensorflow.data.GetOrCreateIt
  * Use `create(GetOrCreateIterationRequestSchema)` to create a new message.
  */
 export const GetOrCreateIterationRequestSchema: GenMessage<GetOrCreateIterationRequest> = /*@__PURE__*/
-  messageDesc(file_data_service, 34);
+  messageDesc(file_data_service, 39);
 
 /**
  * @generated from message tensorflow.data.GetOrCreateIterationResponse
@@ -946,7 +1037,51 @@ export type GetOrCreateIterationResponse = Message<"tensorflow.data.GetOrCreateI
  * Use `create(GetOrCreateIterationResponseSchema)` to create a new message.
  */
 export const GetOrCreateIterationResponseSchema: GenMessage<GetOrCreateIterationResponse> = /*@__PURE__*/
-  messageDesc(file_data_service, 35);
+  messageDesc(file_data_service, 40);
+
+/**
+ * @generated from message tensorflow.data.MaybeRemoveTaskRequest
+ */
+export type MaybeRemoveTaskRequest = Message<"tensorflow.data.MaybeRemoveTaskRequest"> & {
+  /**
+   * @generated from field: int64 task_id = 1;
+   */
+  taskId: bigint;
+
+  /**
+   * @generated from field: int64 consumer_index = 2;
+   */
+  consumerIndex: bigint;
+
+  /**
+   * @generated from field: int64 round = 3;
+   */
+  round: bigint;
+};
+
+/**
+ * Describes the message tensorflow.data.MaybeRemoveTaskRequest.
+ * Use `create(MaybeRemoveTaskRequestSchema)` to create a new message.
+ */
+export const MaybeRemoveTaskRequestSchema: GenMessage<MaybeRemoveTaskRequest> = /*@__PURE__*/
+  messageDesc(file_data_service, 41);
+
+/**
+ * @generated from message tensorflow.data.MaybeRemoveTaskResponse
+ */
+export type MaybeRemoveTaskResponse = Message<"tensorflow.data.MaybeRemoveTaskResponse"> & {
+  /**
+   * @generated from field: bool removed = 1;
+   */
+  removed: boolean;
+};
+
+/**
+ * Describes the message tensorflow.data.MaybeRemoveTaskResponse.
+ * Use `create(MaybeRemoveTaskResponseSchema)` to create a new message.
+ */
+export const MaybeRemoveTaskResponseSchema: GenMessage<MaybeRemoveTaskResponse> = /*@__PURE__*/
+  messageDesc(file_data_service, 42);
 
 /**
  * @generated from message tensorflow.data.ReleaseIterationClientRequest
@@ -963,7 +1098,7 @@ export type ReleaseIterationClientRequest = Message<"tensorflow.data.ReleaseIter
  * Use `create(ReleaseIterationClientRequestSchema)` to create a new message.
  */
 export const ReleaseIterationClientRequestSchema: GenMessage<ReleaseIterationClientRequest> = /*@__PURE__*/
-  messageDesc(file_data_service, 36);
+  messageDesc(file_data_service, 43);
 
 /**
  * @generated from message tensorflow.data.ReleaseIterationClientResponse
@@ -976,7 +1111,7 @@ export type ReleaseIterationClientResponse = Message<"tensorflow.data.ReleaseIte
  * Use `create(ReleaseIterationClientResponseSchema)` to create a new message.
  */
 export const ReleaseIterationClientResponseSchema: GenMessage<ReleaseIterationClientResponse> = /*@__PURE__*/
-  messageDesc(file_data_service, 37);
+  messageDesc(file_data_service, 44);
 
 /**
  * @generated from message tensorflow.data.ClientHeartbeatRequest
@@ -986,6 +1121,16 @@ export type ClientHeartbeatRequest = Message<"tensorflow.data.ClientHeartbeatReq
    * @generated from field: int64 iteration_client_id = 1;
    */
   iterationClientId: bigint;
+
+  /**
+   * @generated from field: optional int64 current_round = 2;
+   */
+  currentRound?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 blocked_round = 4;
+   */
+  blockedRound?: bigint | undefined;
 
   /**
    * @generated from field: double target_processing_time_nsec = 5;
@@ -998,7 +1143,7 @@ export type ClientHeartbeatRequest = Message<"tensorflow.data.ClientHeartbeatReq
  * Use `create(ClientHeartbeatRequestSchema)` to create a new message.
  */
 export const ClientHeartbeatRequestSchema: GenMessage<ClientHeartbeatRequest> = /*@__PURE__*/
-  messageDesc(file_data_service, 38);
+  messageDesc(file_data_service, 45);
 
 /**
  * @generated from message tensorflow.data.ClientHeartbeatResponse
@@ -1013,6 +1158,11 @@ export type ClientHeartbeatResponse = Message<"tensorflow.data.ClientHeartbeatRe
    * @generated from field: bool iteration_finished = 2;
    */
   iterationFinished: boolean;
+
+  /**
+   * @generated from field: optional int64 block_round = 3;
+   */
+  blockRound?: bigint | undefined;
 };
 
 /**
@@ -1020,7 +1170,7 @@ export type ClientHeartbeatResponse = Message<"tensorflow.data.ClientHeartbeatRe
  * Use `create(ClientHeartbeatResponseSchema)` to create a new message.
  */
 export const ClientHeartbeatResponseSchema: GenMessage<ClientHeartbeatResponse> = /*@__PURE__*/
-  messageDesc(file_data_service, 39);
+  messageDesc(file_data_service, 46);
 
 /**
  * @generated from message tensorflow.data.GetSnapshotTaskProgressesRequest
@@ -1033,7 +1183,7 @@ export type GetSnapshotTaskProgressesRequest = Message<"tensorflow.data.GetSnaps
  * Use `create(GetSnapshotTaskProgressesRequestSchema)` to create a new message.
  */
 export const GetSnapshotTaskProgressesRequestSchema: GenMessage<GetSnapshotTaskProgressesRequest> = /*@__PURE__*/
-  messageDesc(file_data_service, 40);
+  messageDesc(file_data_service, 47);
 
 /**
  * @generated from message tensorflow.data.GetSnapshotTaskProgressesResponse
@@ -1046,7 +1196,38 @@ export type GetSnapshotTaskProgressesResponse = Message<"tensorflow.data.GetSnap
  * Use `create(GetSnapshotTaskProgressesResponseSchema)` to create a new message.
  */
 export const GetSnapshotTaskProgressesResponseSchema: GenMessage<GetSnapshotTaskProgressesResponse> = /*@__PURE__*/
-  messageDesc(file_data_service, 41);
+  messageDesc(file_data_service, 48);
+
+/**
+ * @generated from enum tensorflow.data.DeploymentMode
+ */
+export enum DeploymentMode {
+  /**
+   * @generated from enum value: DEPLOYMENT_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: DEPLOYMENT_MODE_COLOCATED = 1;
+   */
+  COLOCATED = 1,
+
+  /**
+   * @generated from enum value: DEPLOYMENT_MODE_REMOTE = 2;
+   */
+  REMOTE = 2,
+
+  /**
+   * @generated from enum value: DEPLOYMENT_MODE_HYBRID = 3;
+   */
+  HYBRID = 3,
+}
+
+/**
+ * Describes the enum tensorflow.data.DeploymentMode.
+ */
+export const DeploymentModeSchema: GenEnum<DeploymentMode> = /*@__PURE__*/
+  enumDesc(file_data_service, 0);
 
 /**
  * @generated from service tensorflow.data.WorkerService
@@ -1148,6 +1329,22 @@ export const DispatcherService: GenService<{
     output: typeof GetDataServiceMetadataResponseSchema;
   },
   /**
+   * @generated from rpc tensorflow.data.DispatcherService.GetDataServiceConfig
+   */
+  getDataServiceConfig: {
+    methodKind: "unary";
+    input: typeof GetDataServiceConfigRequestSchema;
+    output: typeof GetDataServiceConfigResponseSchema;
+  },
+  /**
+   * @generated from rpc tensorflow.data.DispatcherService.DisableCompressionAtRuntime
+   */
+  disableCompressionAtRuntime: {
+    methodKind: "unary";
+    input: typeof DisableCompressionAtRuntimeRequestSchema;
+    output: typeof DisableCompressionAtRuntimeResponseSchema;
+  },
+  /**
    * @generated from rpc tensorflow.data.DispatcherService.GetOrCreateJob
    */
   getOrCreateJob: {
@@ -1162,6 +1359,14 @@ export const DispatcherService: GenService<{
     methodKind: "unary";
     input: typeof GetOrCreateIterationRequestSchema;
     output: typeof GetOrCreateIterationResponseSchema;
+  },
+  /**
+   * @generated from rpc tensorflow.data.DispatcherService.MaybeRemoveTask
+   */
+  maybeRemoveTask: {
+    methodKind: "unary";
+    input: typeof MaybeRemoveTaskRequestSchema;
+    output: typeof MaybeRemoveTaskResponseSchema;
   },
   /**
    * @generated from rpc tensorflow.data.DispatcherService.ReleaseIterationClient

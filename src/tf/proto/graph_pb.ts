@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 622a844105061610a0ead12861a7e3a0ab3a55cb9c4aad84a890b9f9ff613520.
+// Written by `deno task protos` from .proto files of SHA-256 73c6d70307c3a385455790735b5d2edc828428366ddb2fbe07edd76f17789f68.
 // Graphs as TensorFlow's files hold them: nodes, attributes and functions.
 // Field numbers are TensorFlow 2.21's; what Weft does not read is left out and kept as unknown fields.
 

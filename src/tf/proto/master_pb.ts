@@ -1,4 +1,4 @@
-// Written by `deno task protos` from .proto files of SHA-256 622a844105061610a0ead12861a7e3a0ab3a55cb9c4aad84a890b9f9ff613520.
+// Written by `deno task protos` from .proto files of SHA-256 73c6d70307c3a385455790735b5d2edc828428366ddb2fbe07edd76f17789f68.
 // The master of a session: what a client of a cluster of TensorFlow 2.21 asks, and the answers.
 // Field numbers are TensorFlow's; what Weft does not read is left out and kept as unknown fields.
 // Status codes are those of gRPC, as numbers.
