@@ -19,7 +19,11 @@ interface Kill {
 /** Seconds of a training, and the share of the test images that it recognises, in percent. */
 async function train(steps: number, kill?: Kill): Promise<{ seconds: number; percent: number }> {
   const port = freePort(), folder = await Deno.makeTempDir({ prefix: "weft_soak_" });
-  const task = Killable.program(program("../tests/distribute/replica_process.ts"), "server", port);
+  const task = Killable.program(
+    program("../tests/distribute/session/replica_process.ts"),
+    "server",
+    port,
+  );
   const all = [task];
   try {
     await task.ready();

@@ -98,6 +98,31 @@ Deno.test("src/ keeps the import law", async () => {
   report("These imports break the law", violations);
 });
 
+/** What each folder of src/distribute/ may import of the others: each is built on the wire alone. */
+const DISTRIBUTE: Readonly<Record<string, readonly string[]>> = {
+  wire: [],
+  data_service: ["wire"],
+  server: ["wire"],
+  session: ["wire"],
+};
+
+Deno.test("the folders of src/distribute/ keep their own law", async () => {
+  const folderOf = (file: string) => /^src\/distribute\/(\w+)\//.exec(file)?.[1];
+  const violations: string[] = [], seen = new Set<string>();
+  for (const [file, edges] of (await moduleGraph()).imports) {
+    const folder = folderOf(file);
+    if (folder === undefined) continue;
+    seen.add(folder);
+    for (const { target } of edges) {
+      const other = folderOf(target);
+      if (other === undefined || other === folder || DISTRIBUTE[folder]?.includes(other)) continue;
+      violations.push(`${file} imports ${target}`);
+    }
+  }
+  report("These imports break the law", violations);
+  assertEquals([...seen].sort(), Object.keys(DISTRIBUTE).sort());
+});
+
 Deno.test("src/ has no import cycles", async () => {
   // Two files may know each other's types: nothing runs too early by that.
   const cycles = findCycles(await moduleGraph(), (edge) => !edge.typeOnly);

@@ -31,17 +31,24 @@
 // Graphs that arrive may have any op.
 import "../../mod.ts";
 
-export { DataServiceWorker, type DataServiceWorkerOptions } from "./worker.ts";
-export { DataServiceDispatcher, type DataServiceDispatcherOptions } from "./dispatcher.ts";
-export { fromService, type FromServiceOptions } from "./from_service.ts";
+export { DataServiceWorker, type DataServiceWorkerOptions } from "./data_service/worker.ts";
+export {
+  DataServiceDispatcher,
+  type DataServiceDispatcherOptions,
+} from "./data_service/dispatcher.ts";
+export { fromService, type FromServiceOptions } from "./data_service/from_service.ts";
 export { Server, type ServerOptions } from "./server/server.ts";
 export type { ClusterSpec } from "./server/cluster_spec.ts";
 export { scriptHash } from "./script_hashes.ts";
-export { grpcTransport } from "./grpc_transport.ts";
-export { DataParallel, type DataParallelOptions, type TrainOptions } from "./data_parallel.ts";
-export type { OptimizerOfStep, ParameterOptimizer } from "./parameter_graph.ts";
-export { remoteTarget, type RemoteTargetOptions } from "./remote_target.ts";
-export { MemoryTransport } from "./memory_transport.ts";
+export { grpcTransport } from "./wire/grpc_transport.ts";
+export {
+  DataParallel,
+  type DataParallelOptions,
+  type TrainOptions,
+} from "./session/data_parallel.ts";
+export type { OptimizerOfStep, ParameterOptimizer } from "./session/parameter_graph.ts";
+export { remoteTarget, type RemoteTargetOptions } from "./session/remote_target.ts";
+export { MemoryTransport } from "./wire/memory_transport.ts";
 export type {
   CallOptions,
   Channel,
@@ -51,5 +58,5 @@ export type {
   TlsOptions,
   Transport,
   TransportOptions,
-} from "./transport.ts";
+} from "./wire/transport.ts";
 export type * from "../data/mod.ts";

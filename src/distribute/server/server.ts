@@ -5,15 +5,15 @@ import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { optionCheck } from "../../core/options.ts";
 import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import { ready } from "../../runtime/devices.ts";
-import { grpcTransport } from "../grpc_transport.ts";
-import { MemoryTransport } from "../memory_transport.ts";
+import { grpcTransport } from "../wire/grpc_transport.ts";
+import { MemoryTransport } from "../wire/memory_transport.ts";
 import {
   type Handler,
   type Listener,
   targetAt,
   type TlsOptions,
   type Transport,
-} from "../transport.ts";
+} from "../wire/transport.ts";
 import {
   addressOf,
   type ClusterSpec,

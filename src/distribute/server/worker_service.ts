@@ -22,11 +22,11 @@ import {
   type RunGraphRequest,
   WorkerService,
 } from "../../tf/proto/worker_pb.ts";
-import { arrayOf, tensorParts } from "../element_wire.ts";
-import { field, varint } from "../wire.ts";
-import { serviceOf } from "../rpc.ts";
+import { arrayOf, tensorParts } from "../wire/element_wire.ts";
+import { field, varint } from "../wire/fields.ts";
+import { serviceOf } from "../wire/rpc.ts";
 import { checkScriptHashes } from "../script_hashes.ts";
-import { type Handler, type Parts, statusOf } from "../transport.ts";
+import { type Handler, type Parts, statusOf } from "../wire/transport.ts";
 import { type ClusterSpec, taskOf, taskText, withinTask } from "./cluster_spec.ts";
 import { checkOutside } from "../outside_ops.ts";
 import { onDevices } from "./devices.ts";
