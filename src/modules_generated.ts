@@ -63,6 +63,7 @@ import "./ops/pointwise/compare.ts";
 import "./kernels/host/numbers.ts";
 import "./kernels/reduce/layout.ts";
 import "./kernels/host/reduce.ts";
+import "./ops/reduce/define_reduction.ts";
 import "./kernels/host/scan.ts";
 import "./ops/reduce/scan.ts";
 import "./ops/reduce/reduce.ts";

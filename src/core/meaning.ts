@@ -68,7 +68,7 @@ export type Meaning =
     readonly how: "bilinear" | "nearest" | "crop" | "transform" | "rotation";
   }
   /** Reduces input 0 over the axes in input 1; a plan may give it a prologue and an epilogue. */
-  | { readonly kind: "reduce"; readonly op: ReduceOp }
+  | { readonly kind: "reduce" } & ReduceMeaning
   /** The first place of the greatest or least element along the axis in input 1. */
   | { readonly kind: "arg reduce"; readonly op: ArgOp }
   /** Running sums or products along the axis in input 1. */
@@ -98,7 +98,16 @@ export type Meaning =
 /** The meanings of one kind. */
 export type MeaningOf<K extends Meaning["kind"]> = Extract<Meaning, { readonly kind: K }>;
 
-/** What a reduction does with elements. */
+/** A reduction: what is made of each element, how these terms are put together, and what is made of each result. */
+export interface ReduceMeaning {
+  /** How terms are put together. */
+  readonly op: ReduceOp;
+  /** The term of an element, which is argument 0. Absent: the element itself. */
+  readonly term?: Expr;
+  /** The result, of what came of the terms, which is argument 0. Absent: that itself. */
+  readonly finish?: Expr;
+}
+/** What a reduction does with terms. */
 export type ReduceOp = "sum" | "mean" | "prod" | "max" | "min" | "any" | "all";
 /** Which element is looked for. */
 export type ArgOp = "max" | "min";

@@ -108,6 +108,7 @@ export const REDUCE: SampleTable = {
     ...reductions(distinct, { secondOrder: false }),
     sample([floats([2, 3], 1, NaN, 2, Infinity, -0, 0), vector(1)], {}, { gradient: false }),
   ],
+  EuclideanNorm: reductions(positive, {}, false),
   Any: reductions(bools),
   All: reductions(bools),
   ArgMax: [

@@ -88,7 +88,7 @@ export function prepareFast(engine: Engine, { meaning }: OpDef, problem: Problem
     case "sample":
       return families.images?.[meaning.how](engine, problem) ?? null;
     case "reduce":
-      return prepareReduction(engine, problem, meaning.op);
+      return prepareReduction(engine, problem, meaning);
     case "arg reduce":
       return families.selections?.argReduce(engine, problem, meaning.op) ?? null;
     case "scan":

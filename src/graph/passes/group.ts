@@ -65,8 +65,8 @@ export function isColumnSum(node: IrNode): boolean {
 
 /** Whether elements are added up or their mean is taken; null for everything else. */
 function sumOf(node: IrNode): "sum" | "mean" | null {
-  const { op } = node.def.meaning as MeaningOf<"reduce">;
-  return isReduction(node) && (op === "sum" || op === "mean") ? op : null;
+  const { op, term, finish } = node.def.meaning as MeaningOf<"reduce">;
+  return isReduction(node) && !term && !finish && (op === "sum" || op === "mean") ? op : null;
 }
 
 function columnSumNode(members: readonly IrNode[]): IrNode {

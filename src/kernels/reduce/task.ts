@@ -6,10 +6,10 @@ import { commonShape, type Epilogue, epilogueOf, fusionOf } from "../../core/fus
 import type { DType } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Problem } from "../../core/op.ts";
-import { type Expr, exprType } from "../../core/scalar/expr.ts";
+import { argument, type Expr, exprType, substitute } from "../../core/scalar/expr.ts";
 import type { Shape } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import type { ReduceOp } from "../../core/meaning.ts";
+import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
 
 /** Elements that are computed on the way: an expression over operands that are broadcast. */
 export interface Prologue {
@@ -42,19 +42,32 @@ export interface ReduceTask {
 }
 
 /** The task of a reduction over the axes in its second input, with what is fused to it; null where no kernel knows it. */
-export function reduceTask(op: ReduceOp): (problem: Problem) => ReduceTask | null {
+export function reduceTask(
+  { op, term, finish }: ReduceMeaning,
+): (problem: Problem) => ReduceTask | null {
   return (problem) => {
     const { inputs, hosts: [, axes], outputs: [out], attrs } = problem;
-    const epilogue = epilogueOf(problem), fused = fusionOf(attrs)?.prologue;
-    if (axes === undefined || epilogue === undefined) return null;
-    if (!fused) {
+    const fusedEpilogue = epilogueOf(problem), fused = fusionOf(attrs)?.prologue;
+    if (axes === undefined || fusedEpilogue === undefined) return null;
+    const epilogue = finish ? finished(finish, fusedEpilogue) : fusedEpilogue;
+    if (!fused && !term) {
       const [{ shape, dtype }] = inputs;
       return { op, shape, dtype, axes, out, prologue: null, epilogue };
     }
-    const { expr } = fused, operands = fused.inputs.map((i) => inputs[i]);
+    const { expr: element, inputs: from } = fused ?? { expr: argument(0), inputs: [0] };
+    const expr = term ? substitute(term, [element]) : element;
+    const operands = from.map((i) => inputs[i]);
     const shape = commonShape(operands.map((o) => o.shape)) as Shape;
     const dtype = exprType(expr, operands.map((o) => o.dtype));
-    const buffers = fused.inputs.map((input) => ({ input }));
+    const buffers = from.map((input) => ({ input }));
     return { op, shape, dtype, axes, out, prologue: { expr, operands, buffers, shape }, epilogue };
   };
+}
+
+/** The epilogue after an op's own end. */
+function finished(finish: Expr, epilogue: Epilogue | null): Epilogue {
+  if (epilogue === null) return { expr: finish, operands: [] };
+  const { expr, operands } = epilogue;
+  const args = [finish, ...operands.map((_, i) => argument(i + 1))];
+  return { expr: substitute(expr, args), operands };
 }

@@ -23,7 +23,7 @@ import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { printEpilogue } from "../matmul/epilogue.ts";
 import type { Epilogue } from "../../core/fusion.ts";
-import type { ReduceOp } from "../../core/meaning.ts";
+import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
 import { axesOf, reduceLayout } from "./layout.ts";
 import { type Element, rowsProgram, type Step, stridedProgram, type Wide } from "./programs.ts";
 import { printSource, sourceKey, sourceLayout, sourceWords } from "./source.ts";
@@ -76,8 +76,8 @@ const SINGLE: Wide = { axis: "none", width: 1 };
 const cache = new Programs();
 
 /** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
-export function reduceVariants(op: ReduceOp): GpuVariant[] {
-  const taskOf = reduceTask(op);
+export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
+  const { op } = reduction, taskOf = reduceTask(reduction);
   const fits = (problem: Problem, profile: Profile): boolean => {
     const task = taskOf(problem);
     if (task === null || !fitsGpu(bound(problem), profile)) return false;

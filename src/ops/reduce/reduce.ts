@@ -1,44 +1,23 @@
 /**
  * Reductions along axes: sum, mean, prod, max, min, any, all.
  */
-import type { ReduceOp } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import {
-  type CpuKernel,
-  defineOp,
-  type GradContext,
-  type GradRule,
-  lookupOp,
-  type OpDef,
-} from "../../core/op.ts";
+import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, normalizeAxes, type PartialShape, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { reduceCpu } from "../../kernels/host/reduce.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { expandDims, hostInts, reshape, shape } from "../array/view.ts";
+import { shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
-import { asTensor, castInput, intScalar, intVector, shapeOfInput, toInput } from "../input.ts";
-import { broadcastTo } from "../array/repeat.ts";
+import { castInput, intScalar, intVector, shapeOfInput, toInput } from "../input.ts";
 import { conjugate, div, mul } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
+import type { Saved } from "../pointwise/define_pointwise.ts";
+import { broadcastLikeInput, defineReduction, keepAxes, knownAxes } from "./define_reduction.ts";
 import { othersProduct } from "./scan.ts";
 
 /** Axes a reduction takes: one, several, or all where none is given. A tensor or an array of axes works too. */
 export type Axes = number | readonly number[] | null | undefined | Tensor | NdArray;
-
-/** Shape after reducing; unknown where the axes are not known. */
-export function reducedShape(
-  x: PartialShape,
-  axes: NdArray | undefined,
-  keepDims: boolean,
-): PartialShape {
-  if (x === null) return null;
-  if (axes === undefined) return keepDims ? x.map(() => null) : null;
-  const set = new Set(normalizeAxes(hostInts(axes), x.length));
-  return keepDims ? x.map((d, i) => (set.has(i) ? 1 : d)) : x.filter((_, i) => !set.has(i));
-}
 
 /** The host input for the axes of a reduction of `x`. Throws `ValueError` for an axis out of range. */
 export function axesInput(x: OpInput, axis: Axes): OpInput {
@@ -60,67 +39,6 @@ const everyAxis: NdArray[] = [];
 /** All axes of a rank: made once, since most reductions are over all. */
 function allAxes(rank: number): NdArray {
   return everyAxis[rank] ??= intVector(normalizeAxes(null, rank));
-}
-
-function defineReduction(name: string, op: ReduceOp, types: string, grad: GradRule | null): OpDef {
-  const typed = types !== "bool";
-  const cpu: CpuKernel = (ins, outs) => reduceCpu(op, ins, outs);
-  return defineOp({
-    name,
-    inputs: [typed ? "input: T" : "input: bool", "reduction_indices: Tidx"],
-    outputs: [typed ? "output: T" : "output: bool"],
-    attrs: ["keep_dims: bool = false", ...(typed ? [`T: ${types}`] : []), "Tidx: index = int32"],
-    hostInputs: ["reduction_indices"],
-    meaning: { kind: "reduce", op },
-    infer: ([x, axes], { keep_dims }) => [reducedShape(x.shape, axes.value, keep_dims)],
-    grad,
-    cpu,
-    gpu: onGpu(({ reduceVariants }) => reduceVariants(op)),
-  });
-}
-
-const KeptShape = defineOp({
-  name: "_KeptShape",
-  portable: "parts",
-  inputs: ["shape: int32", "reduction_indices: Tidx"],
-  outputs: ["kept: int32"],
-  attrs: ["Tidx: index = int32"],
-  infer: ([s]) => [s.shape],
-  grad: null,
-  cpu: ([s, axes], [out]) => {
-    const kept = out.data as Int32Array;
-    kept.set(s.data as Int32Array);
-    for (const a of normalizeAxes(hostInts(axes), kept.length)) kept[a] = 1;
-  },
-});
-
-type Saved = Readonly<Record<string, Tensor>>;
-
-/** Axes of a reduction where they are known. */
-function knownAxes(saved: Saved, ctx: GradContext): readonly number[] | null {
-  const axes = saved.reduction_indices as Tensor | NdArray;
-  const value = ctx.inputs[1].value ?? (axes instanceof NdArray ? axes : undefined);
-  return value === undefined ? null : hostInts(value);
-}
-
-/** A result (or its gradient) with the reduced axes back as 1, so that it broadcasts against the input. */
-function keepAxes(y: Tensor, saved: Saved, ctx: GradContext): Tensor {
-  if (ctx.attrs.keep_dims) return y;
-  const x = ctx.inputs[0].shape, axes = knownAxes(saved, ctx);
-  if (axes !== null && x !== null) {
-    const list = normalizeAxes(axes, x.length);
-    const kept = x.map((d, i) => (list.includes(i) ? 1 : d));
-    if (isConcrete(kept)) return reshape(y, kept);
-    return list.reduce((t, a) => expandDims(t, a), y);
-  }
-  return reshape(
-    y,
-    apply1(KeptShape, [asTensor(ctx.shapeOf(0) as OpInput), saved.reduction_indices]),
-  );
-}
-
-function broadcastLikeInput(y: Tensor, ctx: GradContext): Tensor {
-  return broadcastTo(y, ctx.shapeOf(0));
 }
 
 /** How many elements went into one result, as a tensor or number in the dtype of `dy`. */
@@ -180,19 +98,19 @@ const prodGrad: GradRule = {
 };
 
 /** TensorFlow op `Sum`. */
-export const Sum: OpDef = defineReduction("Sum", "sum", "numeric", sumGrad);
+export const Sum: OpDef = defineReduction("Sum", { op: "sum", grad: sumGrad });
 /** TensorFlow op `Mean`. */
-export const Mean: OpDef = defineReduction("Mean", "mean", "numeric", meanGrad);
+export const Mean: OpDef = defineReduction("Mean", { op: "mean", grad: meanGrad });
 /** TensorFlow op `Prod`. */
-export const Prod: OpDef = defineReduction("Prod", "prod", "numeric", prodGrad);
+export const Prod: OpDef = defineReduction("Prod", { op: "prod", grad: prodGrad });
 /** TensorFlow op `Max`. */
-export const Max: OpDef = defineReduction("Max", "max", "real", extremeGrad);
+export const Max: OpDef = defineReduction("Max", { op: "max", types: "real", grad: extremeGrad });
 /** TensorFlow op `Min`. */
-export const Min: OpDef = defineReduction("Min", "min", "real", extremeGrad);
+export const Min: OpDef = defineReduction("Min", { op: "min", types: "real", grad: extremeGrad });
 /** TensorFlow op `Any`. */
-export const Any: OpDef = defineReduction("Any", "any", "bool", null);
+export const Any: OpDef = defineReduction("Any", { op: "any", types: "bool", grad: null });
 /** TensorFlow op `All`. */
-export const All: OpDef = defineReduction("All", "all", "bool", null);
+export const All: OpDef = defineReduction("All", { op: "all", types: "bool", grad: null });
 
 /** Booleans count as int32, as in TensorFlow.js. */
 function countable(x: TensorLike, fn: string): OpInput {

@@ -1,20 +1,41 @@
 /**
  * Reductions made of others: logSumExp, moments, norms.
  */
-import { compose } from "../../core/apply.ts";
+import { apply1, compose } from "../../core/apply.ts";
+import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
+import { scalar } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
 import { squeeze, stopGradient } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
 import { onesOfTensor } from "../array/creation.ts";
 import { IndexedSlices } from "../array/indexed_slices.ts";
 import { add, addN, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { real } from "../pointwise/complex.ts";
 import { greater, isFinite } from "../pointwise/compare.ts";
 import { exp, log } from "../pointwise/exponential.ts";
 import { sqrt, square } from "../pointwise/power.ts";
 import { abs } from "../pointwise/rounding.ts";
 import { maximum, minimum, where } from "../pointwise/select.ts";
-import { type Axes, max, mean, min, sum } from "./reduce.ts";
+import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
+import { defineReduction, keepAxes } from "./define_reduction.ts";
+import { type Axes, axesInput, max, mean, min, sum } from "./reduce.ts";
+
+const EuclideanNorm = defineReduction("EuclideanNorm", {
+  op: "sum",
+  term: (x) => scalar.mul(x, scalar.conj(x)),
+  finish: (total) => scalar.sqrt(total),
+  types: FLOAT_OR_COMPLEX,
+  grad: {
+    saves: ["input", "reduction_indices", "output"],
+    vjp: (saved, [dy], ctx) => {
+      // A norm is real, whatever the elements are.
+      const own = DTYPES[dy.dtype].kind === "complex" ? cast(real(dy), dy.dtype) : dy;
+      return [mul(saved.input, keepAxes(div(own, saved.output), saved, ctx)), null];
+    },
+  },
+});
 
 /**
  * `log(sum(exp(x)))` over axes, without overflow; over all where none is given. Integers become float32.
@@ -109,7 +130,7 @@ export function norm(
       case 2:
       case "euclidean":
         if (shapeOfInput(input)?.length === 0) return abs(input);
-        return sqrt(sum(square(input), axes, keepDims));
+        return apply1(EuclideanNorm, [input, axesInput(input, axes)], { keep_dims: keepDims });
     }
     throw new ValueError(
       `Cannot take the norm of a vector: received ord ${ord}, wanted 1, 2, ±Infinity or "euclidean"`,
@@ -134,7 +155,7 @@ function matrixNorm(
       return finish(min(sum(abs(x), columns, true), rows, true));
     case "fro":
     case "euclidean":
-      return sqrt(sum(square(x), [rows, columns], keepDims));
+      return apply1(EuclideanNorm, [x, axesInput(x, [rows, columns])], { keep_dims: keepDims });
   }
   throw new ValueError(
     `Cannot take the norm of a matrix: received ord ${ord}, wanted 1, ±Infinity, "euclidean" or "fro"`,
@@ -142,7 +163,7 @@ function matrixNorm(
 }
 
 /**
- * Euclidean norm over all elements, or over axes. TensorFlow.js `euclideanNorm`.
+ * Euclidean norm over all elements, or over axes. TensorFlow.js `euclideanNorm`, TensorFlow op `EuclideanNorm`.
  *
  * @example
  * ```ts

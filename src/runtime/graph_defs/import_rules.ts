@@ -11,7 +11,6 @@ import { cast } from "../../ops/array/cast.ts";
 import { gather } from "../../ops/array/gather.ts";
 import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { erf } from "../../ops/pointwise/exponential.ts";
-import { sqrt, square } from "../../ops/pointwise/power.ts";
 import { sum } from "../../ops/reduce/reduce.ts";
 import { groupedConv, groupsOf } from "./grouped_conv.ts";
 import { SPELLING_RULES } from "./spellings.ts";
@@ -75,7 +74,6 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   BiasAddV1: 2,
   FusedBatchNorm: 5,
   FusedBatchNormV2: 5,
-  EuclideanNorm: 2,
   Concat: 2,
   Gather: 2,
   IdentityN: 0,
@@ -144,9 +142,6 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
     const wide = attr.out_type?.type === "DT_INT64";
     return inputs.map((x) => (wide ? cast(shape(x), "int64") : shape(x)));
   }],
-  ["EuclideanNorm", ({ inputs: [x, axes], attr }) => [
-    sqrt(apply1(lookupOp("Sum")!, [square(x), axes], { keep_dims: attr.keep_dims?.b ?? false })),
-  ]],
   ["Concat", ({ inputs: [axis, ...values] }) => [
     apply1(lookupOp("ConcatV2")!, [...values, axis]),
   ]],

@@ -166,7 +166,7 @@ export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
     hosts: [undefined, new NdArray("int32", [1], Int32Array.of(1))],
     outputs: [{ dtype: "float32", shape: shape.slice(0, 1) }],
     attrs: {},
-  }, "sum");
+  }, { op: "sum" });
   return sum && (([to], ins) =>
     engine.heap.lend(bytes, (gradients) => {
       run([gradients], ins);

@@ -7,7 +7,7 @@ import type { Problem } from "../../../core/op.ts";
 import { argument, mayFail } from "../../../core/scalar/expr.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import type { ReduceOp } from "../../../core/meaning.ts";
+import type { ReduceMeaning } from "../../../core/meaning.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "../../../kernels/reduce/layout.ts";
 import { type ReduceTask, reduceTask } from "../../../kernels/reduce/task.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
@@ -27,10 +27,14 @@ import { type Reducer, REDUCERS } from "./reducer.ts";
 const WORTH_CALL = 64;
 
 /** A reduction with what is fused to it; null for what it does not know. */
-export function prepareReduction(engine: Engine, problem: Problem, op: ReduceOp): FastRun | null {
-  const task = reduceTask(op)(problem);
+export function prepareReduction(
+  engine: Engine,
+  problem: Problem,
+  reduction: ReduceMeaning,
+): FastRun | null {
+  const task = reduceTask(reduction)(problem);
   if (task === null) return null;
-  const { prologue, epilogue, dtype, out } = task;
+  const { op, prologue, epilogue, dtype, out } = task;
   if (op === "any" || op === "all") {
     return prologue || epilogue ? null : prepareBoolReduction(engine, problem, op);
   }

@@ -1,0 +1,114 @@
+/**
+ * defineReduction: an op from what is made of each element, how that is put together, and what is made of each result; kernels for
+ * both devices follow.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import type { ReduceMeaning } from "../../core/meaning.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { defineOp, type GradContext, type GradRule, type OpDef, type OpInit } from "../../core/op.ts";
+import { argument, type Expr } from "../../core/scalar/expr.ts";
+import { isConcrete, normalizeAxes, type PartialShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { reduceCpu } from "../../kernels/host/reduce.ts";
+import { broadcastTo } from "../array/repeat.ts";
+import { expandDims, hostInts, reshape } from "../array/view.ts";
+import { asTensor } from "../input.ts";
+import type { Saved } from "../pointwise/define_pointwise.ts";
+
+/** What a reduction is made of. */
+export interface ReductionInit {
+  /** How terms are put together. */
+  readonly op: ReduceMeaning["op"];
+  /** The term of an element; default the element itself. */
+  readonly term?: (element: Expr) => Expr;
+  /** The result, of what came of the terms; default that itself. */
+  readonly finish?: (total: Expr) => Expr;
+  /** Dtypes that input and output may have; default `numeric`. `bool`: nothing else. */
+  readonly types?: string;
+  /** Gradient, which may read `input`, `reduction_indices` and `output`; null for none. Absent: through `expand`. */
+  readonly grad?: GradRule | null;
+  /** The meaning in TensorFlow's ops, for an op that TensorFlow lacks. */
+  readonly expand?: NonNullable<OpInit["expand"]>;
+}
+
+/** Defines a reduction of `input` over the axes in `reduction_indices`, which go or, with `keep_dims`, stay as 1. */
+export function defineReduction(
+  name: string,
+  { op, term, finish, types = "numeric", grad, expand }: ReductionInit,
+): OpDef {
+  const x = argument(0), typed = types !== "bool";
+  const reduction: ReduceMeaning = {
+    op,
+    ...(term && { term: term(x) }),
+    ...(finish && { finish: finish(x) }),
+  };
+  return defineOp({
+    name,
+    inputs: [typed ? "input: T" : "input: bool", "reduction_indices: Tidx"],
+    outputs: [typed ? "output: T" : "output: bool"],
+    attrs: ["keep_dims: bool = false", ...(typed ? [`T: ${types}`] : []), "Tidx: index = int32"],
+    hostInputs: ["reduction_indices"],
+    meaning: { kind: "reduce", ...reduction },
+    infer: ([x, axes], { keep_dims }) => [reducedShape(x.shape, axes.value, keep_dims)],
+    ...(grad !== undefined && { grad }),
+    ...(expand && { expand, portable: "parts" as const }),
+    cpu: (ins, outs) => reduceCpu(reduction, ins, outs),
+    gpu: onGpu(({ reduceVariants }) => reduceVariants(reduction)),
+  });
+}
+
+/** Shape after reducing; unknown where the axes are not known. */
+function reducedShape(
+  x: PartialShape,
+  axes: NdArray | undefined,
+  keepDims: boolean,
+): PartialShape {
+  if (x === null) return null;
+  if (axes === undefined) return keepDims ? x.map(() => null) : null;
+  const set = new Set(normalizeAxes(hostInts(axes), x.length));
+  return keepDims ? x.map((d, i) => (set.has(i) ? 1 : d)) : x.filter((_, i) => !set.has(i));
+}
+
+const KeptShape = defineOp({
+  name: "_KeptShape",
+  portable: "parts",
+  inputs: ["shape: int32", "reduction_indices: Tidx"],
+  outputs: ["kept: int32"],
+  attrs: ["Tidx: index = int32"],
+  infer: ([s]) => [s.shape],
+  grad: null,
+  cpu: ([s, axes], [out]) => {
+    const kept = out.data as Int32Array;
+    kept.set(s.data as Int32Array);
+    for (const a of normalizeAxes(hostInts(axes), kept.length)) kept[a] = 1;
+  },
+});
+
+/** Axes of a reduction where they are known. */
+export function knownAxes(saved: Saved, ctx: GradContext): readonly number[] | null {
+  const axes = saved.reduction_indices as Tensor | NdArray;
+  const value = ctx.inputs[1].value ?? (axes instanceof NdArray ? axes : undefined);
+  return value === undefined ? null : hostInts(value);
+}
+
+/** A result (or its gradient) with the reduced axes back as 1, so that it broadcasts against the input. */
+export function keepAxes(y: Tensor, saved: Saved, ctx: GradContext): Tensor {
+  if (ctx.attrs.keep_dims) return y;
+  const x = ctx.inputs[0].shape, axes = knownAxes(saved, ctx);
+  if (axes !== null && x !== null) {
+    const list = normalizeAxes(axes, x.length);
+    const kept = x.map((d, i) => (list.includes(i) ? 1 : d));
+    if (isConcrete(kept)) return reshape(y, kept);
+    return list.reduce((t, a) => expandDims(t, a), y);
+  }
+  return reshape(
+    y,
+    apply1(KeptShape, [asTensor(ctx.shapeOf(0) as OpInput), saved.reduction_indices]),
+  );
+}
+
+/** What {@linkcode keepAxes} gives, with an element for each of the input. */
+export function broadcastLikeInput(y: Tensor, ctx: GradContext): Tensor {
+  return broadcastTo(y, ctx.shapeOf(0));
+}
