@@ -75,6 +75,12 @@ export type Meaning =
   | { readonly kind: "scan"; readonly op: ScanOp }
   /** Reads each row a few times, reducing it to a few numbers each time. */
   | { readonly kind: "rows"; readonly program: RowProgram }
+  /** The same, told step by step. The inputs in `columns` have an element for each column, the others are rows. */
+  | {
+    readonly kind: "row steps";
+    readonly steps: (attrs: Attrs) => RowSteps;
+    readonly columns: readonly number[];
+  }
   /** The greatest element or the mean of each window, or the gradient of that. */
   | {
     readonly kind: "window";
@@ -115,12 +121,24 @@ export type ArgOp = "max" | "min";
 export type ScanOp = "sum" | "prod";
 /** Random numbers of floating point. */
 export type Distribution = "uniform" | "normal" | "truncated";
+/** A row kernel: what is found of each row, and what is made of its elements. */
+export interface RowSteps {
+  /** Numbers that are found one after another. */
+  readonly found: readonly RowNumber[];
+  /** The outputs. Arguments are the inputs, then all numbers. */
+  readonly results: readonly Expr[];
+}
+/** A number that is found of a row. */
+export interface RowNumber {
+  /** How the terms of its elements are put together. NaN may be passed over by `max` and `min`. Null: it follows from other numbers. */
+  readonly fold: "sum" | "mean" | "max" | "min" | null;
+  /** The term of an element, or the number. Arguments are the inputs, then the numbers before it. */
+  readonly of: Expr;
+}
 /** What happens to each row. */
 export type RowProgram =
   | "softmax"
   | "logSoftmax"
-  | "softmaxGrad"
-  | "logSoftmaxGrad"
   | "crossEntropy"
   | "sparseCrossEntropy"
   | "layerNorm"

@@ -20,6 +20,7 @@ export * from "./reduce/scan.ts";
 export * from "./reduce/scan_linear.ts";
 export * from "./copy/scatter.ts";
 export * from "./rows/softmax.ts";
+export * from "./rows/steps.ts";
 export * from "./rows/topk.ts";
 export * from "./rows/topk_search.ts";
 export * from "./copy/transpose.ts";

@@ -61,6 +61,11 @@ const FUSED: readonly [what: string, ops: string[], Build][] = [
     ({ a }) => tf.sqrt(tf.add(tf.sum(tf.square(a), 2), 1e-3)),
   ],
   [
+    "a norm that has a prologue and an epilogue of its own",
+    ["EuclideanNorm after prologue with epilogue"],
+    ({ a, b }) => tf.sub(1, tf.euclideanNorm(tf.sub(a, b), 2)),
+  ],
+  [
     "a reader alone",
     ["Mean with epilogue"],
     ({ a, scalar }) => tf.mul(tf.mean(a, [1, 2]), scalar),

@@ -307,6 +307,19 @@ export function exprKey(...exprs: readonly Expr[]): string {
   return exprs.map(visit).join(";");
 }
 
+/** The arguments that an expression reads, in order. */
+export function argumentsOf(e: Expr): readonly number[] {
+  const seen = new Set<Expr>(), found = new Set<number>();
+  const visit = (e: Expr): void => {
+    if (seen.has(e)) return;
+    seen.add(e);
+    if (e.op === "arg") found.add(e.value!);
+    e.args.forEach(visit);
+  };
+  visit(e);
+  return [...found].sort((a, b) => a - b);
+}
+
 /** Other replacements for arguments where some primitives take them. */
 export interface ReplacedAt {
   /** These primitives. */

@@ -24,19 +24,16 @@ import {
   prepareCrossEntropy,
   prepareLayerNorm,
   prepareLayerNormGrad,
-  prepareLogSoftmaxGrad,
   prepareSoftmax,
-  prepareSoftmaxGrad,
   prepareSparseCrossEntropy,
 } from "./rows/rows.ts";
+import { prepareRowSteps } from "./rows/steps.ts";
 
 const ROWS: Readonly<
   Record<Exclude<RowProgram, "topK" | "windowSum" | "windowResponse">, FastPrepare>
 > = {
   softmax: prepareSoftmax(false),
   logSoftmax: prepareSoftmax(true),
-  softmaxGrad: prepareSoftmaxGrad,
-  logSoftmaxGrad: prepareLogSoftmaxGrad,
   crossEntropy: prepareCrossEntropy,
   sparseCrossEntropy: prepareSparseCrossEntropy,
   layerNorm: prepareLayerNorm,
@@ -95,6 +92,8 @@ export function prepareFast(engine: Engine, { meaning }: OpDef, problem: Problem
       return prepareScan(engine, problem, meaning.op);
     case "rows":
       return rowsOf(meaning.program)?.(engine, problem) ?? null;
+    case "row steps":
+      return prepareRowSteps(engine, problem, meaning);
     case "window":
       return families.windows?.pool(engine, problem, meaning) ?? null;
     case "product":

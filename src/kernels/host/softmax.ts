@@ -45,34 +45,6 @@ export function logSoftmaxCpu(input: NdArray, out: NdArray): void {
   settle(y, out);
 }
 
-/** `y * (dy - sum(y * dy))`. */
-export function softmaxGradCpu(result: NdArray, gradient: NdArray, out: NdArray): void {
-  const y = numbersOf(result),
-    dy = numbersOf(gradient),
-    dx = scratchFor(out),
-    n = columnsOf(result);
-  for (let p = 0; p < y.length; p += n) {
-    let s = 0;
-    for (let i = p; i < p + n; i++) s += y[i] * dy[i];
-    for (let i = p; i < p + n; i++) dx[i] = y[i] * (dy[i] - s);
-  }
-  settle(dx, out);
-}
-
-/** `dy - exp(y) * sum(dy)`. */
-export function logSoftmaxGradCpu(result: NdArray, gradient: NdArray, out: NdArray): void {
-  const y = numbersOf(result),
-    dy = numbersOf(gradient),
-    dx = scratchFor(out),
-    n = columnsOf(result);
-  for (let p = 0; p < y.length; p += n) {
-    let s = 0;
-    for (let i = p; i < p + n; i++) s += dy[i];
-    for (let i = p; i < p + n; i++) dx[i] = dy[i] - Math.exp(y[i]) * s;
-  }
-  settle(dx, out);
-}
-
 /** Cross entropy of each row, and `softmax(x) - labels`. */
 export function crossEntropyCpu(
   [features, labels]: readonly NdArray[],

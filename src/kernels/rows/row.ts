@@ -64,8 +64,10 @@ export interface RowPass {
 
 /** A row kernel. Its texts hold for single elements and for four at once. */
 export interface RowKernel {
-  /** Name for profiles; kernels of one name differ in dtypes only. */
+  /** Name for profiles; kernels of one name and key differ in dtypes only. */
   readonly name: string;
+  /** See `name`. */
+  readonly key?: string;
   /** Inputs in binding order. */
   readonly inputs: readonly RowInput[];
   /** Passes before rows are written. */
@@ -76,8 +78,8 @@ export interface RowKernel {
   readonly rows: readonly (readonly [DType, string])[];
   /** Outputs `[rows]`, bound after those. */
   readonly scalars?: readonly (readonly [DType, string])[];
-  /** Helper functions. */
-  readonly prelude?: string;
+  /** Helper functions; where they depend on whether fours are seen, all of them, `inf_` too. */
+  readonly prelude?: string | ((wide: boolean) => string);
   /** Parameters besides `rows`, `cols` (vectors) and `columns` (elements, f32). */
   readonly params?: readonly string[];
 }
@@ -97,6 +99,8 @@ export interface RowRun {
 /** Which form a kernel takes. */
 export type RowForm = "workgroup" | "thread";
 
+/** Passes that a kernel may have. */
+export const MOST_PASSES = 4;
 /** Vectors of a row that an invocation of a workgroup keeps in registers. */
 const REGISTERS = 4;
 const cache = new Programs();
@@ -136,8 +140,8 @@ export function rowVariants(
 /** True where rows of this many columns can be run in this form. */
 export function rowFormFits(form: RowForm, columns: number, profile: Profile): boolean {
   if (form === "workgroup") return profile.barriers && columns >= 64;
-  // At most four passes and the writing, four elements or vectors an iteration.
-  return 5 * Math.ceil(columns / (columns % 4 === 0 ? 16 : 4)) <= LOOP_LIMIT;
+  // The passes and the writing, four elements or vectors an iteration.
+  return (MOST_PASSES + 1) * Math.ceil(columns / (columns % 4 === 0 ? 16 : 4)) <= LOOP_LIMIT;
 }
 
 /** One dispatch of a row kernel. */
@@ -158,7 +162,8 @@ export function rowDispatch(
   const registers = groups && cols <= workgroup * REGISTERS ? Math.ceil(cols / workgroup) : 0;
   // Sixteen elements an iteration, where an invocation takes a whole row.
   const steps = groups || rows * columns < ROW_ELEMENTS ? 1 : width === 8 ? 2 : 4;
-  const key = `${kernel.name},${types},${form},${width},${workgroup},${registers},${steps}`;
+  const key =
+    `${kernel.name},${kernel.key},${types},${form},${width},${workgroup},${registers},${steps}`;
   let program = cache.get(key);
   if (!program) {
     program = makeRowProgram(kernel, { width, workgroup, registers, groups, steps });
@@ -184,7 +189,7 @@ interface Form {
 
 function makeRowProgram(kernel: RowKernel, form: Form): Program {
   const { width, workgroup, groups } = form;
-  const scalars = kernel.scalars ?? [];
+  const { scalars = [], prelude = "" } = kernel;
   const most = Math.max(0, ...kernel.passes.map((p) => p.accumulators.length));
   const results = scalars.map(([t, text], k) =>
     `out${kernel.rows.length + k}[row] = ${storeText(t, `(${text})`)};`
@@ -195,7 +200,7 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
     groups,
     shared: groups ? most : 0,
     workgroup,
-    helpers: lines([INFINITY, kernel.prelude ?? ""]),
+    helpers: typeof prelude === "function" ? prelude(width > 1) : lines([INFINITY, prelude]),
     scalars: lines(
       kernel.inputs.map((i, k) =>
         i.kind === "scalar" ? `let x${k} = ${loadText(i.dtype, `in${k}[row]`)};` : ""

@@ -50,32 +50,6 @@ export const logSoftmaxVariants: readonly GpuVariant[] = unary(
   "x0 - m - l",
 );
 
-function gradient(name: string, value: string, text: string): GpuVariant[] {
-  return rowVariants(fits, ({ inputs: [y, dy] }): [RowKernel, RowRun] => [
-    {
-      name,
-      inputs: [{ kind: "row", dtype: y.dtype }, { kind: "row", dtype: dy.dtype }],
-      passes: [{ accumulators: [{ name: "s", combine: "sum", start: "0.0", value }] }],
-      rows: [[y.dtype, text]],
-    },
-    { ...rowsOf(y.shape), buffers: [{ input: 0 }, { input: 1 }, { output: 0 }] },
-  ]);
-}
-
-/** Variants of the gradient of Softmax: inputs are its result and the incoming gradient. */
-export const softmaxGradVariants: readonly GpuVariant[] = gradient(
-  "softmax_grad",
-  "x0 * x1",
-  "x0 * (x1 - s)",
-);
-
-/** Variants of the gradient of LogSoftmax, likewise. */
-export const logSoftmaxGradVariants: readonly GpuVariant[] = gradient(
-  "log_softmax_grad",
-  "x1",
-  "x1 - exp(x0) * s",
-);
-
 /** Variants of SoftmaxCrossEntropyWithLogits: outputs are the loss of each row and its gradient. */
 export const crossEntropyVariants: readonly GpuVariant[] = rowVariants(
   fits,

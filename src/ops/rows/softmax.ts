@@ -2,6 +2,7 @@
  * Softmax, its logarithm, and cross entropies of logits.
  */
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
+import { scalar as s } from "../../core/scalar/expr.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type GradContext } from "../../core/op.ts";
 import {
@@ -15,9 +16,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import {
   crossEntropyCpu,
   logSoftmaxCpu,
-  logSoftmaxGradCpu,
   softmaxCpu,
-  softmaxGradCpu,
   sparseCrossEntropyCpu,
 } from "../../kernels/host/softmax.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
@@ -29,6 +28,7 @@ import { asTensor, castInput, intVector, shapeOfInput, toInput } from "../input.
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { exp, log } from "../pointwise/exponential.ts";
 import { max, sum } from "../reduce/reduce.ts";
+import { defineRows } from "./define_rows.ts";
 
 function atLeastVector(x: PartialShape, op: string): PartialShape {
   if (x !== null && x.length === 0) {
@@ -37,33 +37,27 @@ function atLeastVector(x: PartialShape, op: string): PartialShape {
   return x;
 }
 
-/** `y * (dy - sum(y * dy))`, along the last axis: the gradient of softmax from its result. */
-const SoftmaxGrad = defineOp({
-  name: "_SoftmaxGrad",
-  portable: "parts",
-  inputs: ["softmax: T", "gradients: T"],
-  outputs: ["backprops: T"],
-  attrs: ["T: floating"],
-  infer: ([y, dy]) => [mergeShapes(y.shape, dy.shape)],
-  expand: ([y, dy]) => [mul(y, sub(dy, sum(mul(y, dy), -1, true)))],
-  meaning: { kind: "rows", program: "softmaxGrad" },
-  cpu: ([y, dy], [out]) => softmaxGradCpu(y, dy, out),
-  gpu: onGpu(({ softmaxGradVariants }) => softmaxGradVariants),
-});
+/** `y * (dy - sum(y * dy))`: the gradient of softmax from its result. */
+const SoftmaxGrad = defineRows(
+  "_SoftmaxGrad",
+  ([y, dy], row) => s.mul(y, s.sub(dy, row.sum(s.mul(y, dy)))),
+  {
+    inputs: ["softmax", "gradients"],
+    output: "backprops",
+    expand: ([y, dy]) => [mul(y, sub(dy, sum(mul(y, dy), -1, true)))],
+  },
+);
 
-/** `dy - exp(y) * sum(dy)`, along the last axis: the gradient of log-softmax from its result. */
-const LogSoftmaxGrad = defineOp({
-  name: "_LogSoftmaxGrad",
-  portable: "parts",
-  inputs: ["logsoftmax: T", "gradients: T"],
-  outputs: ["backprops: T"],
-  attrs: ["T: floating"],
-  infer: ([y, dy]) => [mergeShapes(y.shape, dy.shape)],
-  expand: ([y, dy]) => [sub(dy, mul(exp(y), sum(dy, -1, true)))],
-  meaning: { kind: "rows", program: "logSoftmaxGrad" },
-  cpu: ([y, dy], [out]) => logSoftmaxGradCpu(y, dy, out),
-  gpu: onGpu(({ logSoftmaxGradVariants }) => logSoftmaxGradVariants),
-});
+/** `dy - exp(y) * sum(dy)`: the gradient of log-softmax from its result. */
+const LogSoftmaxGrad = defineRows(
+  "_LogSoftmaxGrad",
+  ([y, dy], row) => s.sub(dy, s.mul(s.exp(y), row.sum(dy))),
+  {
+    inputs: ["logsoftmax", "gradients"],
+    output: "backprops",
+    expand: ([y, dy]) => [sub(dy, mul(exp(y), sum(dy, -1, true)))],
+  },
+);
 
 const Softmax = defineOp({
   name: "Softmax",

@@ -9,6 +9,7 @@ import { RowWriter } from "../rows/row_writer.ts";
 import { exponentials } from "../rows/rows.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f64, i32 } from "../wasm/instructions.ts";
+import { Simd } from "../wasm/simd.ts";
 import { uniformRun } from "./random.ts";
 
 type I = Local<"i32">;
@@ -34,7 +35,7 @@ export const prepareMultinomial: FastPrepare = (engine, { inputs, outputs: [out]
 function multinomialModule(engine: Engine): WasmExports {
   return engine.compile("multinomial", (m) => {
     m.function("weigh", ["i32", "i32", "i32", "i32"], null, (f, y, x, rows, n) => {
-      const w = new RowWriter(f, engine.features.relaxed, [y, x], rows, n);
+      const w = new RowWriter(f, new Simd(f, engine.features.relaxed), [y, x], rows, n);
       w.each(() => void exponentials(w, 1, w.greatest(1), (e, { put }) => put(0, e)));
     });
     m.function("draw", new Array<"i32">(8).fill("i32"), null, (f, ...p) => {

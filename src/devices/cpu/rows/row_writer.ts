@@ -3,7 +3,7 @@
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
-import { type D2, type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
+import { type D2, type F4, type HostImports, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 
 /** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */
@@ -14,14 +14,21 @@ export interface Place {
   readonly put: (pointer: number, v: F4) => void;
   /** Adds a vector to float64 sums, one per column; past the end of the row it must hold 0. */
   readonly addTo: (pointer: number, v: F4) => void;
-  /** The vector with 0 past the end of the row. */
-  readonly clear: (v: F4) => F4;
+  /** The vector with 0, or what is given, past the end of the row. */
+  readonly clear: (v: F4, fill?: number) => F4;
 }
 
 /** A sum along a row. */
 export interface RowSum {
   readonly parts: readonly Local<"f32x4">[];
   readonly total: Local<"f64x2">;
+}
+
+/** The greatest or least element of a row. */
+export interface RowExtreme {
+  readonly parts: readonly Local<"f32x4">[];
+  /** The better of two in each lane: the first where one is NaN. */
+  readonly best: "pmax" | "pmin";
 }
 
 /** Length of the runs that are summed in float32. */
@@ -46,13 +53,13 @@ export class RowWriter {
   /** Writes into `f`, whose parameters are given. */
   constructor(
     f: FunctionBuilder,
-    relaxed: boolean,
+    s: Simd,
     pointers: readonly Local<"i32">[],
     rows: Local<"i32">,
     n: Local<"i32">,
   ) {
     this.f = f;
-    this.s = new Simd(f, relaxed);
+    this.s = s;
     this.#pointers = pointers;
     this.#rows = rows;
     this.#n = n;
@@ -138,12 +145,11 @@ export class RowWriter {
   /** The body for the last one to three elements. */
   #part(pointers: readonly number[], body: (v: F4[], place: Place) => void, fill: number): void {
     const { f } = this;
-    const clear = (v: F4): F4 => f32x4.and(v, f32x4.ofBits(this.#mask));
-    const load = (p: number): F4 => {
-      const v = f32x4.load(this.#address(p));
-      return fill === 0 ? clear(v) : f32x4.select(v, this.s.k(fill), this.#mask);
-    };
-    body(pointers.map((p) => f.let(load(p))), {
+    const clear = (v: F4, fill = 0): F4 =>
+      fill === 0
+        ? f32x4.and(v, f32x4.ofBits(this.#mask))
+        : f32x4.select(v, this.s.k(fill), this.#mask);
+    body(pointers.map((p) => f.let(clear(f32x4.load(this.#address(p)), fill))), {
       address: (p) => this.#address(p),
       put: (p, v) => this.#putPart(this.#address(p), v),
       addTo: (p, v) => this.#addTo(p, v, 0),
@@ -202,18 +208,29 @@ export class RowWriter {
     const low = f.let(f32x4.ofF64(x));
     return f.let(f32x4.shuffle(low, low, [0, 0, 0, 0]));
   }
+  /** An extreme, begun. */
+  extreme(best: RowExtreme["best"]): RowExtreme {
+    const none = this.s.k(best === "pmax" ? -Infinity : Infinity);
+    // One for each copy of the body: else each comparison would wait for the one before.
+    return { parts: [0, 1].map(() => this.f.variable("f32x4", none)), best };
+  }
+  /** Takes all lanes of a vector; NaN is passed over. */
+  take({ parts, best }: RowExtreme, v: F4): void {
+    const part = parts[this.#copy];
+    this.f.set(part, f32x4[best](part, v));
+  }
+  /** The extreme, in all lanes. */
+  found({ parts: [a, b], best }: RowExtreme): F4 {
+    const { f } = this;
+    const one = f.let(f32x4[best](a, b));
+    const two = f.let(f32x4[best](one, f32x4.shuffle(one, one, [2, 3, 0, 1])));
+    return f.let(f32x4[best](two, f32x4.shuffle(two, two, [1, 0, 3, 2])));
+  }
   /** The largest element of the row, in all lanes; NaN is passed over. */
   greatest(p: number): F4 {
-    const { f } = this;
-    // One for each copy of the body: else each comparison would wait for the one before.
-    const tops = [0, 1].map(() => f.variable("f32x4", this.s.k(-Infinity)));
-    this.vectors([p], ([v]) => {
-      const top = tops[this.#copy];
-      f.set(top, f32x4.pmax(top, v));
-    }, { fill: -Infinity, unroll: 2 });
-    const top = f.let(f32x4.pmax(tops[0], tops[1]));
-    const two = f.let(f32x4.pmax(top, f32x4.shuffle(top, top, [2, 3, 0, 1])));
-    return f.let(f32x4.pmax(two, f32x4.shuffle(two, two, [1, 0, 3, 2])));
+    const top = this.extreme("pmax");
+    this.vectors([p], ([v]) => this.take(top, v), { fill: -Infinity, unroll: 2 });
+    return this.found(top);
   }
 }
 

@@ -3,16 +3,17 @@
  * Float32; sums are float64.
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
-import { argument, constant, scalar } from "../../../core/scalar/expr.ts";
+import { argument, constant, type Expr, scalar } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
+import { importHosts } from "../pointwise/print_simd.ts";
 import { settleSums } from "../reduce/settle.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
 import * as lane from "../wasm/lane_math.ts";
-import type { D2, F4 } from "../wasm/simd.ts";
+import { type D2, type F4, Simd } from "../wasm/simd.ts";
 import * as wide from "../wasm/wide_math.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
 import { isNarrow, NARROW_BYTES, narrowSoftmax } from "./softmax_narrow.ts";
@@ -24,32 +25,28 @@ export function rowsOf(shape: Shape): { m: number; n: number } {
   return { m: n === 0 ? 0 : sizeOf(shape) / n, n };
 }
 
-type Body = (w: RowWriter) => void;
+/** Writes a kernel. */
+export type Body = (w: RowWriter) => void;
 
-/** A kernel of `pointers` addresses, the number of rows and their length. */
+/** A kernel of `pointers` addresses, the number of rows and their length; `exprs` are what it prints. */
 export function rowKernel(
   engine: Engine,
   name: string,
   pointers: number,
-  body: (w: RowWriter) => void,
+  body: Body,
+  exprs: readonly Expr[] = [],
 ): WasmFunction {
   return engine.compile(`rows ${name}`, (m) => {
+    const hosts = importHosts(m, exprs);
     m.function("run", new Array<"i32">(pointers + 2).fill("i32"), null, (f, ...p) => {
-      body(
-        new RowWriter(
-          f,
-          engine.features.relaxed,
-          p.slice(0, pointers),
-          p[pointers],
-          p[pointers + 1],
-        ),
-      );
+      const s = new Simd(f, engine.features.relaxed, hosts);
+      body(new RowWriter(f, s, p.slice(0, pointers), p[pointers], p[pointers + 1]));
     });
   }).run;
 }
 
 /** Runs a kernel over rows, in parts where that pays. `steps` are the bytes that each pointer moves from row to row. */
-function overRows(
+export function overRows(
   engine: Engine,
   run: WasmFunction,
   pointers: readonly number[],
@@ -122,29 +119,6 @@ const logSoftmax: Body = (w) => {
     const m = w.greatest(x);
     const l = w.narrow(wide.log(w.s, exponentials(w, x, m, () => {})));
     w.vectors([x], ([v], { put }) => put(y, f32x4.sub(f32x4.sub(v, m), l)));
-  });
-};
-
-const softmaxGrad: Body = (w) => {
-  const [dx, y, dy] = [0, 1, 2];
-  w.each(() => {
-    const sum = w.sum();
-    w.vectors([y, dy], ([a, b]) => w.add(sum, w.f.let(f32x4.mul(a, b))));
-    const total = w.narrow(w.total(sum));
-    w.vectors([y, dy], ([a, b], { put }) => put(dx, f32x4.mul(a, f32x4.sub(b, total))));
-  });
-};
-
-const logSoftmaxGrad: Body = (w) => {
-  const [dx, y, dy] = [0, 1, 2];
-  w.each(() => {
-    const sum = w.sum();
-    w.vectors([dy], ([b]) => w.add(sum, b));
-    const total = w.narrow(w.total(sum));
-    w.vectors(
-      [y, dy],
-      ([a, b], { put }) => put(dx, f32x4.sub(b, f32x4.mul(lane.exp(w.s, a), total))),
-    );
   });
 };
 
@@ -341,16 +315,6 @@ export const prepareSparseCrossEntropy: FastPrepare = (
   };
 };
 
-/** The gradient of softmax. */
-export const prepareSoftmaxGrad: FastPrepare = plain("softmaxGrad", 1, 2, LIGHT, softmaxGrad);
-/** The gradient of its logarithm. */
-export const prepareLogSoftmaxGrad: FastPrepare = plain(
-  "logSoftmaxGrad",
-  1,
-  2,
-  HEAVY,
-  logSoftmaxGrad,
-);
 /** Cross entropy of logits with labels that are probabilities. */
 export const prepareCrossEntropy: FastPrepare = plain("crossEntropy", 2, 2, HEAVY, crossEntropy, [
   0,

@@ -1,0 +1,95 @@
+/**
+ * defineRows: an op over rows of the last axis, from what is to be found of a row and what is made of its elements; kernels for both
+ * devices follow.
+ */
+import { ValueError } from "../../core/errors.ts";
+import type { RowNumber, RowSteps } from "../../core/meaning.ts";
+import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../../core/op.ts";
+import { argument, argumentsOf, type Expr } from "../../core/scalar/expr.ts";
+import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { rowStepsCpu } from "../../kernels/host/row_steps.ts";
+
+/** Finds numbers of a row, each from a term of its elements. Terms may hold numbers that were found before. */
+export type Row = Readonly<Record<"sum" | "mean" | "max" | "min", (term: Expr) => Expr>>;
+
+/** What a row op is made of. */
+export interface RowsInit {
+  /** Names of the inputs that are rows; default `["x"]`. */
+  readonly inputs?: readonly string[];
+  /** Names of further inputs, which have an element for each column and are the same for all rows. */
+  readonly columns?: readonly string[];
+  /** Name of the output; default `y`. */
+  readonly output?: string;
+  /** Further attributes. */
+  readonly attrs?: readonly string[];
+  /** The meaning in TensorFlow's ops. */
+  readonly expand: NonNullable<OpInit["expand"]>;
+  /** Gradient; null for none. Absent: through `expand`. */
+  readonly grad?: GradRule | null;
+}
+
+/** Defines an op of TensorFlow's or ours; `element` gives the result for an element from one expression per input. */
+export function defineRows(
+  name: string,
+  element: (args: readonly Expr[], row: Row, attrs: Attrs) => Expr,
+  { inputs = ["x"], columns = [], output = "y", attrs = [], expand, grad }: RowsInit,
+): OpDef {
+  const names = [...inputs, ...columns], known = new WeakMap<Attrs, RowSteps>();
+  const steps = (attrs: Attrs): RowSteps => {
+    let own = known.get(attrs);
+    if (!own) known.set(attrs, own = stepsOf(names.length, (...a) => element(...a, attrs)));
+    return own;
+  };
+  const meaning = { steps, columns: columns.map((_, i) => inputs.length + i) };
+  return defineOp({
+    name,
+    portable: "parts",
+    inputs: names.map((n) => `${n}: T`),
+    outputs: [`${output}: T`],
+    attrs: [...attrs, "T: floating"],
+    infer: (specs) => [
+      rowsShape(specs.map((s) => s.shape), inputs.length, name),
+    ],
+    expand,
+    ...(grad !== undefined && { grad }),
+    meaning: { kind: "row steps", ...meaning },
+    cpu: (ins, outs, { attrs }) => rowStepsCpu(steps(attrs), ins, outs),
+    gpu: onGpu(({ rowStepVariants }) => rowStepVariants(name, meaning)),
+  });
+}
+
+/** The steps that a definition takes. */
+function stepsOf(
+  inputs: number,
+  element: (args: readonly Expr[], row: Row) => Expr,
+): RowSteps {
+  const found: RowNumber[] = [], memo = new Map<Expr, Expr>();
+  const add = (number: RowNumber): Expr => argument(inputs + found.push(number) - 1);
+  /** What follows from numbers alone is computed once a row. */
+  const apart = (e: Expr): Expr => {
+    if (e.args.length === 0) return e;
+    let own = memo.get(e);
+    if (own === undefined) {
+      const args = argumentsOf(e), follows = args.length > 0 && args.every((a) => a >= inputs);
+      own = follows ? add({ fold: null, of: e }) : { ...e, args: e.args.map(apart) };
+      memo.set(e, own);
+    }
+    return own;
+  };
+  const put = (fold: RowNumber["fold"]) => (term: Expr): Expr => add({ fold, of: apart(term) });
+  const row: Row = { sum: put("sum"), mean: put("mean"), max: put("max"), min: put("min") };
+  const result = element(Array.from({ length: inputs }, (_, i) => argument(i)), row);
+  return { results: [apart(result)], found };
+}
+
+/** Shape of the result; each row has as many elements as there are columns. */
+function rowsShape(shapes: readonly PartialShape[], rows: number, op: string): PartialShape {
+  const x = shapes.slice(0, rows).reduce(mergeShapes);
+  if (x === null) return x;
+  if (x.length === 0) {
+    throw new ValueError(`Shape must be at least rank 1 but is rank 0 for '${op}'`);
+  }
+  const [columns] = shapes.slice(rows).reduce(mergeShapes, [x[x.length - 1]])!;
+  return [...x.slice(0, -1), columns];
+}
