@@ -10,7 +10,7 @@ import { printWgsl } from "../../core/scalar/wgsl.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { SCALAR_WGSL } from "../../shaders_generated.ts";
 import { fitsGpu } from "../reduce/wgsl.ts";
-import { numberPasses } from "./passes.ts";
+import { numberPasses } from "./pass_layout.ts";
 import {
   type Accumulator,
   MOST_PASSES,

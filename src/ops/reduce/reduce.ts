@@ -5,7 +5,7 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { isConcrete, normalizeAxes, type PartialShape, sizeOf } from "../../core/shape.ts";
+import { isConcrete, normalizeAxes, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";

@@ -54,7 +54,7 @@ export function defineRows(
     expand,
     ...(grad !== undefined && { grad }),
     meaning: { kind: "row steps", ...meaning },
-    cpu: (ins, outs, { attrs }) => rowStepsCpu(steps(attrs), ins, outs),
+    cpu: (ins, outs, { attrs }) => rowStepsCpu(steps(attrs), meaning.columns, ins, outs),
     gpu: onGpu(({ rowStepVariants }) => rowStepVariants(name, meaning)),
   });
 }

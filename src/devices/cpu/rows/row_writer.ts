@@ -3,7 +3,7 @@
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
-import { type D2, type F4, type HostImports, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
+import { type D2, type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 
 /** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */

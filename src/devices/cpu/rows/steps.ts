@@ -5,7 +5,7 @@ import type { DType } from "../../../core/dtype.ts";
 import type { MeaningOf, RowSteps } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
 import { argumentsOf, type Expr, exprKey } from "../../../core/scalar/expr.ts";
-import { numberPasses } from "../../../kernels/rows/passes.ts";
+import { numberPasses } from "../../../kernels/rows/pass_layout.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { LIGHT, workOf } from "../pointwise/pointwise.ts";

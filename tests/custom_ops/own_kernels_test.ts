@@ -7,6 +7,7 @@ import { apply1 } from "../../src/core/apply.ts";
 import type { MeaningOf } from "../../src/core/meaning.ts";
 import type { OpDef } from "../../src/core/op.ts";
 import { castTo, scalar } from "../../src/core/scalar/expr.ts";
+import { runSteps } from "../../src/kernels/host/row_steps.ts";
 import { defineReduction } from "../../src/ops/reduce/define_reduction.ts";
 import { defineRows } from "../../src/ops/rows/define_rows.ts";
 import { difference } from "../../src/testing/compare.ts";
@@ -14,7 +15,7 @@ import { ENGINES } from "../devices/cpu/engines.ts";
 import { op, runFast, runLoops } from "../devices/cpu/kernel_runs.ts";
 import { testOnDevices } from "../devices.ts";
 import { any, distinct, positive, sample, vector } from "../op_samples/inputs.ts";
-import { compareVariants, testOnGpu } from "./force_variant.ts";
+import { compareVariants, testOnGpu } from "../ops/force_variant.ts";
 
 /** The root of the mean of squares. */
 const RootMeanSquare = defineReduction("TestRootMeanSquare", {
@@ -127,6 +128,15 @@ Deno.test("ops of one definition have vector code that agrees with their loops",
       const wrong = difference(got, wanted, "float32", { ulps: 16, ulpsOfLargest: 16 });
       assertEquals(wrong, null, `${name} of [${inputs[0].shape}]`);
     }
+  }
+});
+
+Deno.test("row ops compute the same where no code may be compiled", () => {
+  for (const [name, inputs, attrs] of CASES.slice(2)) {
+    const { steps } = op(name).meaning as MeaningOf<"row steps">, [{ shape }] = inputs;
+    const got = tf.NdArray.zeros("float32", shape), [m, n] = shape;
+    runSteps(steps(attrs), inputs, [got], [m * Math.sign(n), n]);
+    assertEquals(got, runLoops(op(name), inputs, attrs)[0], name);
   }
 });
 
