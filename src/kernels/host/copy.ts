@@ -1,12 +1,10 @@
 /**
- * The copy kernel of the host: a contiguous output gathered from an input as a CopyMap says, any dtype; and the way back through mirrors.
+ * The copy kernel of the host: a contiguous output gathered from an input as a CopyMap says, any dtype.
  */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { stridesOf } from "../../core/shape.ts";
 import { inWords, mergeAxes, stepOf } from "../copy/map.ts";
 import { wordsOf } from "../copy/fill.ts";
-import { Accumulator, addable } from "./scatter_accumulate.ts";
 
 /** Side of the square blocks in which transposes run. */
 const BLOCK = 16;
@@ -87,30 +85,4 @@ function transposeBlocks(
       }
     }
   }
-}
-
-/** The gradient of padding with mirrors: adds each element of `dy` to its origin in `dx`. `border` is 1 where padding repeats the border. */
-export function mirrorPadGradCpu(
-  dy: NdArray,
-  paddings: readonly (readonly [number, number])[],
-  border: 0 | 1,
-  dx: NdArray,
-): void {
-  const to = new Accumulator(dx), values = addable(dy);
-  const strides = stridesOf(dx.shape);
-  const axes = dy.shape.map((dim, i): AxisMap => ({
-    dim,
-    stride: strides[i],
-    rule: "mirror",
-    begin: paddings[i][0],
-    extent: dx.shape[i],
-    step: border,
-  }));
-  let at = 0;
-  const walk = (d: number, place: number): void => {
-    if (d === axes.length) return to.add(place, values, at++);
-    for (let c = 0; c < axes[d].dim; c++) walk(d + 1, place + stepOf(axes[d], c) * axes[d].stride);
-  };
-  walk(0, 0);
-  to.finish();
 }

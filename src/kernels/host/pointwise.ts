@@ -17,8 +17,7 @@ type Loop = (ins: readonly unknown[], outs: readonly unknown[], walk: Walk) => v
 export type BoundLoop = (ins: readonly unknown[], outs: readonly unknown[]) => void;
 
 const loops = new RecentMap<string, Loop>(1024);
-/** What printed loops call as `H`. */
-export const HELPERS: Readonly<Record<string, unknown>> = { ...JS_HELPERS, bfloat16ToNumber, numberToBfloat16 };
+const HELPERS = { ...JS_HELPERS, bfloat16ToNumber, numberToBfloat16 };
 
 /** Computes `exprs[i]` of the inputs into output i, broadcasting. */
 export function pointwiseCpu(
@@ -179,8 +178,7 @@ function loopText(
   return lines.join("\n");
 }
 
-/** Texts of an element, two of a complex one. */
-export function loadText(dtype: DType, array: string, index: string): string[] {
+function loadText(dtype: DType, array: string, index: string): string[] {
   switch (DTYPES[dtype].kind) {
     case "bool":
       return [`(${array}[${index}] !== 0)`];
@@ -190,8 +188,7 @@ export function loadText(dtype: DType, array: string, index: string): string[] {
   return [dtype === "bfloat16" ? `H.bfloat16ToNumber(${array}[${index}])` : `${array}[${index}]`];
 }
 
-/** Statements that store an element. */
-export function storeText(dtype: DType, array: string, index: string, r: readonly string[]): string[] {
+function storeText(dtype: DType, array: string, index: string, r: readonly string[]): string[] {
   switch (DTYPES[dtype].kind) {
     case "bool":
       return [`${array}[${index}] = ${r[0]} ? 1 : 0;`];

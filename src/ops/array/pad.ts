@@ -9,7 +9,7 @@ import { type PartialShape, shapeText, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
-import { mirrorPadGradCpu } from "../../kernels/host/copy.ts";
+import { mirrorPadGradCpu } from "../../kernels/host/copy_mirror.ts";
 import { hostInts, knownInts, literalInts, reshape } from "./view.ts";
 import { reverse } from "./move.ts";
 import { slice } from "./slice.ts";

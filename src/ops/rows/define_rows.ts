@@ -8,7 +8,6 @@ import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "..
 import { argument, argumentsOf, type Expr } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { rowStepsCpu } from "../../kernels/host/row_steps.ts";
 
 /** Finds numbers of a row, each from a term of its elements. Terms may hold numbers that were found before. */
 export type Row = Readonly<Record<"sum" | "mean" | "max" | "min", (term: Expr) => Expr>>;
@@ -23,7 +22,7 @@ export interface RowsInit {
   readonly output?: string;
   /** Further attributes. */
   readonly attrs?: readonly string[];
-  /** The meaning in TensorFlow's ops. */
+  /** The meaning in TensorFlow's ops. It runs where no device has a kernel, as for float64. */
   readonly expand: NonNullable<OpInit["expand"]>;
   /** Gradient; null for none. Absent: through `expand`. */
   readonly grad?: GradRule | null;
@@ -54,7 +53,6 @@ export function defineRows(
     expand,
     ...(grad !== undefined && { grad }),
     meaning: { kind: "row steps", ...meaning },
-    cpu: (ins, outs, { attrs }) => rowStepsCpu(steps(attrs), meaning.columns, ins, outs),
     gpu: onGpu(({ rowStepVariants }) => rowStepVariants(name, meaning)),
   });
 }

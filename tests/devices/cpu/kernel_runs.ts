@@ -1,6 +1,6 @@
 /** Runs the vector kernel of a registered op, and the op's own loops, on the same arrays. */
 
-import "@weft/weft";
+import { tidy } from "@weft/weft";
 import { assert } from "@std/assert";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../../../src/core/op.ts";
 import { NdArray } from "../../../src/core/nd_array.ts";
@@ -77,8 +77,11 @@ function resultsOf(
   });
 }
 
-/** What the op's own loops compute. */
+/** What the op's own loops compute, or where it has none, its parts. */
 export function runLoops(def: OpDef, inputs: readonly NdArray[], attrs: Attrs = {}): NdArray[] {
+  if (!def.cpu) {
+    return tidy(() => def.expand!(inputs, attrs).map((t) => t.ndarraySync()));
+  }
   const problem = problemOf(def, inputs, attrs);
   const outs = problem.outputs.map((spec) => NdArray.zeros(spec.dtype, spec.shape));
   def.cpu!(inputs, outs, problem);
