@@ -253,6 +253,20 @@ const IMPURE: Readonly<Record<string, Case & { readonly reason: RegExp | null }>
     compile: () => ({ optimizer: new OwnOptimizer(0.1) }),
     reason: /^the optimizer is the program's own$/,
   },
+  "an optimizer whose gradients the program clips": {
+    make: () => sequential(dense(3, { inputShape: [6] })),
+    compile() {
+      const optimizer = tf.train.adam(0.01), apply = optimizer.applyGradients.bind(optimizer);
+      optimizer.applyGradients = (gradients) => {
+        const clipped = Object.entries(gradients as tf.NamedTensorMap).map(([name, t]) =>
+          [name, tf.clipByValue(t, -0.01, 0.01)] as const
+        );
+        return apply(Object.fromEntries(clipped));
+      };
+      return { optimizer };
+    },
+    reason: /^the optimizer has its own applyGradients$/,
+  },
   "a loss of the program's own": {
     make: () => sequential(dense(3, { inputShape: [6] })),
     compile: () => ({
@@ -291,6 +305,26 @@ testOnDevices(
     assertEquals(found, [...Array(20).fill(-3), ...Array(20).fill(-1.5)]);
   },
 );
+
+testOnDevices("a compiled step follows what the program changes of its optimizer", async () => {
+  using _ = ownScope();
+  const ends: number[][] = [];
+  for (const isOn of [true, false]) {
+    tf.env().set("WEFT_COMPILE_LAYERS", isOn);
+    const model = sequential(dense(3, { inputShape: [6] })), x = values([ROWS, 6], 1);
+    setWeights(model);
+    const optimizer = tf.train.momentum(0.05, 0.9);
+    model.compile({ optimizer, loss: "meanSquaredError" });
+    for (let i = 0; i < 30; i++) {
+      if (i === 20) optimizer.setMomentum(0.1);
+      if (i === 25) optimizer.setLearningRate(0.2);
+      await model.trainOnBatch(x, values([ROWS, 3], 2));
+    }
+    ends.push([...await model.getWeights()[0].data()] as number[]);
+  }
+  tf.env().set("WEFT_COMPILE_LAYERS", true);
+  tf.test_util.expectArraysClose(ends[0], ends[1], 1e-5);
+});
 
 testOnDevices("compiled steps draw anew what they drop, and keep no mask", async () => {
   using _ = ownScope();

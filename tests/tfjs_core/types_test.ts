@@ -14,7 +14,8 @@ const COMPILERS = {
   "5.4": "npm:typescript@5.4.5/tsc",
   "5.9": "npm:typescript@5.9.3/tsc",
   "6.0": "npm:typescript@6.0.3/tsc",
-  "7.0": "npm:@typescript/native-preview@7.0.0-dev.20260707.2/tsgo",
+  "7.0": "npm:typescript@7.0.2/tsc",
+  "7.0, its preview": "npm:@typescript/native-preview@7.0.0-dev.20260707.2/tsgo",
 } as const;
 
 let home = "";

@@ -70,9 +70,14 @@ function fixRandomNumbers(tf: Any): void {
   }
 }
 
-/** Keeps the cost of each `minimize()`, and counts how often gradients are applied. */
+/**
+ * Keeps the loss of each step of `fit()` and the cost of each `minimize()` outside of one, and counts how often gradients are applied.
+ * A step may be compiled: what it calls is then called once, in a trace, and only what it returns are values.
+ */
 function listen(tf: Any): { readonly costs: Any[]; steps: number } {
   const heard = { costs: [] as Any[], steps: 0 };
+  let inStep = false;
+  const keep = (cost: Any) => void heard.costs.push(tf.keep(tf.clone(cost)));
   const replaced = new Set<Any>();
   const replace = (start: Any, name: string, by: (original: Any) => Any) => {
     let owner = start;
@@ -81,6 +86,20 @@ function listen(tf: Any): { readonly costs: Any[]; steps: number } {
     if (replaced.has(original)) return;
     replaced.add(owner[name] = by(original));
   };
+  replace(tf.LayersModel.prototype, "makeTrainFunction", (original) =>
+    function (this: Any) {
+      const step = original.call(this);
+      return (data: Any) => {
+        inStep = true;
+        try {
+          const outputs = step(data);
+          keep([outputs].flat()[0]);
+          return outputs;
+        } finally {
+          inStep = false;
+        }
+      };
+    });
   for (const kind of ["sgd", "momentum", "rmsprop", "adam", "adadelta", "adamax", "adagrad"]) {
     const optimizer = tf.train[kind](0.1, 0.9);
     replace(
@@ -88,8 +107,9 @@ function listen(tf: Any): { readonly costs: Any[]; steps: number } {
       "minimize",
       (original) =>
         function (this: Any, f: () => Any, returnCost?: boolean, variables?: Any) {
+          if (inStep) return original.call(this, f, returnCost, variables);
           const cost = original.call(this, f, true, variables);
-          heard.costs.push(tf.keep(tf.clone(cost)));
+          keep(cost);
           if (returnCost) return cost;
           cost.dispose();
           return null;
@@ -97,7 +117,7 @@ function listen(tf: Any): { readonly costs: Any[]; steps: number } {
     );
     replace(optimizer, "applyGradients", (original) =>
       function (this: Any, gradients: Any) {
-        heard.steps++;
+        if (!inStep) heard.steps++;
         return original.call(this, gradients);
       });
   }

@@ -64,6 +64,9 @@ const OF_MODELS = [
   "collectedTrainableWeights",
 ];
 
+/** What a step calls of an optimizer. */
+const OF_OPTIMIZERS = ["minimize", "computeGradients", "applyGradients"];
+
 /** A field that calls depend on, and what it was. */
 export interface Watched {
   readonly holder: object;
@@ -131,9 +134,17 @@ export function purityOf(model: LayersModel): Purity {
     if (typeof fn === "string" || LOSSES.has(fn) || (fn as Known | null)?.isPure === true) continue;
     refuse(`the loss or metric '${(fn as { name?: string }).name}' is the program's own`);
   }
-  const { optimizer_ } = model;
-  if (optimizer_ && !OPTIMIZERS.has(optimizer_.constructor)) {
-    refuse("the optimizer is the program's own");
+  const optimizer = model.optimizer_ as Record<string, unknown> | undefined;
+  if (optimizer) {
+    if (!OPTIMIZERS.has(optimizer.constructor)) refuse("the optimizer is the program's own");
+    // Programs clip gradients by an `applyGradients` of their own.
+    for (const key of [...Object.keys(optimizer), ...OF_OPTIMIZERS]) {
+      const value = optimizer[key];
+      watch(optimizer, key, value);
+      if (typeof value === "function" && Object.hasOwn(optimizer, key)) {
+        refuse(`the optimizer has its own ${key}`);
+      }
+    }
   }
   return { fields, masked, reason };
 }
