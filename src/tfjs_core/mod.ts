@@ -15,6 +15,7 @@
  * @module
  */
 import { stringReads } from "../core/text.ts";
+import { installArithmetic } from "./arithmetic.ts";
 
 export {
   abs,
@@ -24,7 +25,6 @@ export {
   AdagradOptimizer,
   AdamaxOptimizer,
   AdamOptimizer,
-  add,
   addN,
   all,
   any,
@@ -75,7 +75,6 @@ export {
   diag,
   dilation2d,
   disposeVariables,
-  div,
   divNoNan,
   dot,
   dropout,
@@ -123,20 +122,16 @@ export {
   lowerBound,
   matMul,
   max,
-  maximum,
   maxPool,
   maxPool3d,
   maxPoolWithArgmax,
   mean,
   meshgrid,
   min,
-  minimum,
   mirrorPad,
-  mod,
   moments,
   MomentumOptimizer,
   movingAverage,
-  mul,
   multinomial,
   multiRNNCell,
   neg,
@@ -153,7 +148,6 @@ export {
   pad3d,
   pad4d,
   pool,
-  pow,
   prelu,
   print,
   prod,
@@ -205,12 +199,10 @@ export {
   split,
   sqrt,
   square,
-  squaredDifference,
   squeeze,
   stack,
   step,
   stridedSlice,
-  sub,
   sum,
   tan,
   tanh,
@@ -227,7 +219,6 @@ export {
   valueAndGrads,
   variable,
   variableGrads,
-  where,
   whereAsync,
   zeros,
   zerosLike,
@@ -248,6 +239,18 @@ export type {
 } from "./serialization.ts";
 export * from "./types.ts";
 export * from "./creation.ts";
+export {
+  add,
+  div,
+  maximum,
+  minimum,
+  mod,
+  mul,
+  pow,
+  squaredDifference,
+  sub,
+  where,
+} from "./arithmetic.ts";
 export * from "./globals.ts";
 export { dispose, keep, tidy } from "./scopes.ts";
 export { type KernelInfo, profile, type ProfileInfo, time, type TimingInfo } from "./timing.ts";
@@ -323,3 +326,4 @@ export * as test_util from "./test_util.ts";
 export * as util from "./util/mod.ts";
 
 stringReads.asText = true;
+installArithmetic();

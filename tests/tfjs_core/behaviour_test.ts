@@ -82,6 +82,39 @@ Deno.test("numbers of arrays that TensorFlow.js does not know are float32, bytes
   assertEquals(tf.tensor(new Float64Array([1]), [1], "int32").dtype, "int32");
 });
 
+testOnDevices("a number beside integers is float32, as a function and as a method", () => {
+  const pixels = tf.tensor1d([100, 255], "int32");
+  const wanted: Readonly<Record<string, readonly [number[], number[]]>> = {
+    add: [[355, 510], [355, 510]],
+    div: [[100 / 255, 1], [2.55, 1]],
+    maximum: [[255, 255], [255, 255]],
+    minimum: [[100, 255], [100, 255]],
+    mod: [[100, 0], [55, 0]],
+    mul: [[25500, 65025], [25500, 65025]],
+    squaredDifference: [[24025, 0], [24025, 0]],
+    sub: [[-155, 0], [155, 0]],
+  };
+  const ops = tf as unknown as Record<string, (a: tf.TensorLike, b: tf.TensorLike) => tf.Tensor>;
+  const methods = pixels as unknown as Record<string, (b: tf.TensorLike) => tf.Tensor>;
+  const close = (found: tf.Tensor, values: number[]) => {
+    assertEquals(found.dtype, "float32");
+    tf.test_util.expectArraysClose(found.dataSync(), values, 1e-5);
+  };
+  for (const [name, [right, left]] of Object.entries(wanted)) {
+    close(ops[name](pixels, 255), right);
+    close(ops[name](255, pixels), left);
+    close(methods[name](255), right);
+    // Two tensors of integers stay so.
+    assertEquals(ops[name](pixels, pixels).dtype, "int32");
+  }
+  close(pixels.pow(-1), [0.01, 1 / 255]);
+  close(tf.pow(2, tf.tensor1d([3, -1], "int32")), [8, 0.5]);
+  const isBright = tf.greater(pixels, 150);
+  close(tf.where(isBright, pixels, 0), [0, 255]);
+  close(pixels.where(isBright, 1), [1, 255]);
+  close(tf.where(isBright, 1, pixels), [100, 1]);
+});
+
 Deno.test("util.shuffle() takes as many random numbers as TensorFlow.js, in its order", () => {
   const { random } = Math;
   const drawn = [0.9, 0.1, 0.7, 0.5], list = ["a", "b", "c", "d"];
