@@ -3,8 +3,10 @@
  */
 import { apply1, currentRecorders, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
+import { type DType, isFloating } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
+import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { refusePromise } from "../core/nest.ts";
 import { StepRecorder, tapeMemory } from "./step_recorder.ts";
@@ -52,7 +54,8 @@ const CustomGradient: OpDef = defineOp({
  * A function with its own gradient. `f` gets the inputs and `save`, and returns `{ value, gradFunc }`; `gradFunc(dy, saved)`
  * gives one gradient per input. Tensors that `gradFunc` needs must be saved. Works under tapes, in graphs, and for higher
  * orders. Follows TensorFlow.js `customGrad`.
- * Throws `TypeError` for inputs that are no tensors and for results of another form.
+ * Throws `TypeError` for inputs that are no tensors and for results of another form, and `ValueError` for gradients of another number,
+ * shape or dtype than the inputs.
  *
  * @example
  * ```ts
@@ -86,7 +89,7 @@ export function customGrad(
       const attrs = {
         Tinputs: xs.map((x) => x.dtype),
         Tsaved: saved.map((x) => x.dtype),
-        _gradient: vectorJacobian(gradFunc, xs.length),
+        _gradient: vectorJacobian(gradFunc, xs),
       };
       return apply1(CustomGradient, [value, ...xs, ...saved], attrs);
     });
@@ -144,7 +147,13 @@ function checkResult(result: CustomGradResult): CustomGradResult {
 }
 
 /** The user's gradient function, checked. */
-function vectorJacobian(gradFunc: CustomGradResult["gradFunc"], inputs: number): VectorJacobian {
+function vectorJacobian(
+  gradFunc: CustomGradResult["gradFunc"],
+  xs: readonly Tensor[],
+): VectorJacobian {
+  // What is kept with the gradient keeps no tensor alive.
+  const specs = xs.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
+  const inputs = xs.length;
   return (dy, saved) => {
     const found = gradFunc(dy, saved);
     const dxs = found instanceof Tensor ? [found] : found;
@@ -160,6 +169,19 @@ function vectorJacobian(gradFunc: CustomGradResult["gradFunc"], inputs: number):
         "The function f passed in customGrad(f) must return an object where `obj.gradFunc` is a function that returns a list of only tensors",
       );
     }
+    dxs.forEach((dx: Tensor, i) => checkGradient(dx, { ...specs[i], input: i }));
     return dxs;
   };
+}
+
+function checkGradient(
+  dx: Tensor,
+  { dtype, shape, input }: { dtype: DType; shape: PartialShape; input: number },
+): void {
+  if (compatible(dx.staticShape, shape) && (dx.dtype === dtype || !isFloating(dtype))) return;
+  throw new ValueError(
+    `Cannot use the gradient of input ${input} that \`obj.gradFunc\` of customGrad(f) returned: received ${dx.dtype}${
+      shapeText(dx.staticShape)
+    }, wanted ${dtype}${shapeText(shape)}`,
+  );
 }

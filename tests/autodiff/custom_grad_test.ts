@@ -145,3 +145,24 @@ Deno.test("customGrad() refuses what is no tensor and results of another form", 
     "list of only tensors",
   );
 });
+
+testOnDevices("customGrad() refuses gradients of another shape or dtype than the input", () => {
+  const gradient = (dx: () => tf.Tensor) => {
+    const op = tf.customGrad((x) => ({ value: tf.square(x), gradFunc: dx }));
+    return tf.grad((x) => op(x))([1, 2]);
+  };
+  assertEquals(gradient(() => tf.ones([2])).arraySync(), [1, 1]);
+  for (
+    const [dx, received] of [
+      [() => tf.ones([3]), "float32[3]"],
+      [() => tf.ones([]), "float32[]"],
+      [() => tf.ones([2], "int32"), "int32[2]"],
+    ] as const
+  ) {
+    assertThrows(
+      () => gradient(dx),
+      tf.ValueError,
+      `gradient of input 0 that \`obj.gradFunc\` of customGrad(f) returned: received ${received}, wanted float32[2]`,
+    );
+  }
+});
