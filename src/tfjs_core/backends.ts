@@ -120,6 +120,26 @@ export function findBackendFactory(name: string): BackendFactory | null {
   return registered.get(name)?.factory ?? (name in STAND_FOR ? () => weft : null);
 }
 
+/** What makes each backend, by its name, and which are preferred. */
+export function backendFactories(): Record<string, { factory: BackendFactory; priority: number }> {
+  // The priorities of TensorFlow.js's backends of these names.
+  const own = Object.entries({ webgpu: 3, cpu: 1 }).map(([name, priority]) =>
+    [name, { factory: () => weft, priority }] as const
+  );
+  const others = [...registered].map(([name, { factory, priority }]) =>
+    [name, { factory, priority }] as const
+  );
+  return Object.fromEntries([...own, ...others]);
+}
+
+/** The backends that have started, by their names. */
+export function startedBackends(): Record<string, KernelBackend> {
+  const others = [...registered].flatMap(([name, { instance }]) =>
+    instance === null ? [] : [[name, instance] as const]
+  );
+  return Object.fromEntries([[ownBackend(), weft], ...others]);
+}
+
 /** Adds a backend. It is used when `setBackend` names it, whatever its priority. False where the name is taken. */
 export function registerBackend(name: string, factory: BackendFactory, priority = 1): boolean {
   if (registered.has(name)) {

@@ -88,6 +88,14 @@ export class Engine {
   ready(): Promise<void> {
     return backends.ready();
   }
+  /** The backends that have started, by their names. */
+  get registry(): Record<string, KernelBackend> {
+    return backends.startedBackends();
+  }
+  /** What makes each backend, by its name. */
+  get registryFactory(): Record<string, { factory: backends.BackendFactory; priority: number }> {
+    return backends.backendFactories();
+  }
   /** Names of all backends. */
   backendNames(): string[] {
     return backends.backendNames();

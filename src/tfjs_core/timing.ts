@@ -19,7 +19,7 @@ export interface TimingInfo {
 
 /** One kernel that ran. */
 export interface KernelInfo {
-  /** Name of the op. */
+  /** Name of the kernel, or of TensorFlow's op where TensorFlow.js has no such kernel. */
   name: string;
   /** Bytes that its results added. */
   bytesAdded: number;
@@ -74,6 +74,26 @@ export async function time(f: () => void): Promise<TimingInfo> {
   return { wallMs, kernelMs: getBackend() === "cpu" ? onHost : wallMs };
 }
 
+/** TensorFlow.js's names of kernels where ours are TensorFlow's ops of other names. */
+const NAMES: Readonly<Record<string, string>> = {
+  _BatchNorm: "FusedBatchNorm",
+  _FusedConv2D: "FusedConv2D",
+  AddV2: "Add",
+  ConcatV2: "Concat",
+  FillNumber: "Fill",
+  FloorMod: "Mod",
+  ImageProjectiveTransformV3: "Transform",
+  MatMul: "BatchMatMul",
+  Mul: "Multiply",
+  Pad: "PadV2",
+  ReverseV2: "Reverse",
+  SelectV2: "Select",
+  Split: "SplitV",
+  StatelessMultinomial: "Multinomial",
+  TopKV2: "TopK",
+  UniqueV2: "Unique",
+};
+
 /** Notes each op that is applied. */
 class KernelRecorder implements Recorder {
   readonly kernels: KernelInfo[] = [];
@@ -85,7 +105,7 @@ class KernelRecorder implements Recorder {
     this.peakBytes = Math.max(this.peakBytes, now.numBytes);
     const added = outputs.filter((out) => !inputs.includes(out));
     this.kernels.push({
-      name: def.name,
+      name: NAMES[def.name] ?? def.name,
       bytesAdded: added.reduce((n, out) => n + bytesOf(out, inputs), 0),
       totalBytesSnapshot: now.numBytes,
       tensorsAdded: added.length,

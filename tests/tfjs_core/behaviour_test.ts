@@ -49,7 +49,7 @@ testOnDevices("time() and profile() have TensorFlow.js's fields", async () => {
     tf.square(x).dispose();
     return tf.add(x, x);
   });
-  assertEquals(found.kernelNames, ["Square", "AddV2"]);
+  assertEquals(found.kernelNames, [tf.Square, tf.Add]);
   assertEquals([found.newTensors, found.newBytes], [1, 16]);
   assertEquals(
     found.kernels.map(({ bytesAdded, inputShapes, outputShapes }) => ({
@@ -63,6 +63,38 @@ testOnDevices("time() and profile() have TensorFlow.js's fields", async () => {
     ],
   );
   (found.result as tf.Tensor).dispose();
+});
+
+Deno.test("profile() names kernels as TensorFlow.js does", async () => {
+  const x = tf.ones([2, 2]);
+  const { kernelNames } = await tf.profile(() => {
+    tf.mul(tf.matMul(x, x), 2);
+    tf.where(tf.greater(tf.concat([x, x]), 1), 1, tf.reverse(tf.pad(x, [[1, 1], [0, 0]])));
+    tf.topk(tf.mod(x, 2));
+  });
+  assertEquals(kernelNames, [
+    ...[tf.BatchMatMul, tf.Multiply, tf.Concat, tf.Greater, tf.PadV2, tf.Reverse, tf.Select],
+    ...[tf.Mod, tf.TopK],
+  ]);
+});
+
+Deno.test("engine() lists backends as TensorFlow.js's engine does", async () => {
+  await tf.setBackend("cpu");
+  const { registry, registryFactory } = tf.engine();
+  assertEquals(registry.cpu, tf.backend());
+  assertEquals(Object.keys(registryFactory), ["webgpu", "cpu"]);
+  class Mine extends tf.KernelBackend {
+    override dispose(): void {}
+  }
+  tf.registerBackend("mine", () => new Mine());
+  try {
+    assertEquals(tf.engine().registryFactory.mine.priority, 1);
+    assertEquals(Object.keys(tf.engine().registry), ["cpu"]);
+    tf.findBackend("mine");
+    assertEquals(Object.keys(tf.engine().registry), ["cpu", "mine"]);
+  } finally {
+    tf.removeBackend("mine");
+  }
 });
 
 Deno.test("setBackend() knows TensorFlow.js's names, and names those it knows for any other", async () => {
