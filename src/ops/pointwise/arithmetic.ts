@@ -215,7 +215,8 @@ export function mul(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Quotient of two tensors, broadcasting. Integers give integers, rounded down, as in TensorFlow.js.
+ * Quotient of two tensors, broadcasting. Integers give integers, rounded down, and a whole number beside them is one of them: bring
+ * pixels to float32 before they are divided by 255.
  * TensorFlow op `RealDiv`, `FloorDiv` for integers. Throws `ValueError` for shapes that do not broadcast, and on the CPU
  * `InvalidArgumentError` for integers divided by zero, which WebGPU makes 0.
  *
