@@ -7,7 +7,7 @@ import { npmFolder } from "../../tools/conformance/npm.ts";
 import { fromFileUrl } from "../../tools/conformance/paths.ts";
 import { read } from "../../tools/files.ts";
 
-const PROGRAMS = ["data", "gradients", "layers", "regression"] as const;
+const PROGRAMS = ["data", "gradients", "layers", "regression", "transfer"] as const;
 
 /** The oldest that is still used, the last of each line, and the native one. */
 const COMPILERS = {
