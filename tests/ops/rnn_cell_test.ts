@@ -33,6 +33,17 @@ testOnDevices("multiRNNCell() feeds each cell with the output of the one before"
   assertEquals([...c, ...h].map((t) => t.item()), [2, 3, 2, 6]);
 });
 
+testOnDevices("cells leave no tensor behind but what they return", () => {
+  const given = [tf.zeros([3, 8]), tf.zeros([8]), tf.ones([1, 1])], zero = tf.zeros([1, 2]);
+  const [kernel, bias, x] = given;
+  const before = tf.memory().numTensors;
+  const step: tf.LSTMCellFunc = (x, c, h) => tf.basicLSTMCell(1, kernel, bias, x, c, h);
+  const made = [step(x, zero, zero), tf.multiRNNCell([step], x, [zero], [zero])];
+  assertEquals(tf.memory().numTensors, before + 4);
+  tf.dispose(made);
+  assertEquals(tf.memory().numTensors, before);
+});
+
 Deno.test("the cells refuse what does not fit", () => {
   const cell: tf.LSTMCellFunc = (_, c, h) => [c, h];
   assertThrows(

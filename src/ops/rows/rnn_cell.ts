@@ -1,6 +1,7 @@
 /**
  * Cells of recurrent networks: one step of an LSTM, and a stack of cells.
  */
+import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -37,22 +38,24 @@ export function basicLSTMCell(
   h: TensorLike,
 ): [Tensor, Tensor] {
   const given = { forgetBias, lstmKernel, lstmBias, data, c, h };
-  const [forget, kernel, bias, x, state, output] = Object.entries(given).map(([name, value]) =>
-    asTensor(toInput(value, name, "basicLSTMCell"))
-  );
-  const gates = add(matMul(concat([x, output], 1), kernel), bias);
-  const width = gates.staticShape?.[1];
-  if (width == null || width % 4 !== 0) {
-    throw new ValueError(
-      `Cannot run basicLSTMCell: the bias must have 4 · units elements, received gates of shape ${
-        shapeText(gates.staticShape)
-      }`,
+  return compose(() => {
+    const [forget, kernel, bias, x, state, output] = Object.entries(given).map(([name, value]) =>
+      asTensor(toInput(value, name, "basicLSTMCell"))
     );
-  }
-  const units = width / 4;
-  const [i, j, f, o] = [0, 1, 2, 3].map((k) => slice(gates, [0, k * units], [-1, units]));
-  const next = add(mul(sigmoid(i), tanh(j)), mul(state, sigmoid(add(forget, f))));
-  return [next, mul(tanh(next), sigmoid(o))];
+    const gates = add(matMul(concat([x, output], 1), kernel), bias);
+    const width = gates.staticShape?.[1];
+    if (width == null || width % 4 !== 0) {
+      throw new ValueError(
+        `Cannot run basicLSTMCell: the bias must have 4 · units elements, received gates of shape ${
+          shapeText(gates.staticShape)
+        }`,
+      );
+    }
+    const units = width / 4;
+    const [i, j, f, o] = [0, 1, 2, 3].map((k) => slice(gates, [0, k * units], [-1, units]));
+    const next = add(mul(sigmoid(i), tanh(j)), mul(state, sigmoid(add(forget, f))));
+    return [next, mul(tanh(next), sigmoid(o))];
+  });
 }
 
 /**
@@ -75,20 +78,22 @@ export function multiRNNCell(
   c: readonly TensorLike[],
   h: readonly TensorLike[],
 ): [Tensor[], Tensor[]] {
-  const list = (xs: readonly TensorLike[], name: string): Tensor[] =>
-    xs.map((x, i) => asTensor(toInput(x, `${name}[${i}]`, "multiRNNCell")));
-  let x = asTensor(toInput(data, "data", "multiRNNCell"));
-  const cs = list(c, "c"), hs = list(h, "h");
-  if (cs.length !== lstmCells.length || hs.length !== lstmCells.length) {
+  if (c.length !== lstmCells.length || h.length !== lstmCells.length) {
     throw new ValueError(
-      `Cannot run multiRNNCell: ${lstmCells.length} cells need as many states and outputs, received ${cs.length} and ${hs.length}`,
+      `Cannot run multiRNNCell: ${lstmCells.length} cells need as many states and outputs, received ${c.length} and ${h.length}`,
     );
   }
-  const states: Tensor[] = [], outputs: Tensor[] = [];
-  lstmCells.forEach((cell, i) => {
-    const [state, output] = cell(x, cs[i], hs[i]);
-    states.push(state);
-    outputs.push(x = output);
+  return compose(() => {
+    const list = (xs: readonly TensorLike[], name: string): Tensor[] =>
+      xs.map((x, i) => asTensor(toInput(x, `${name}[${i}]`, "multiRNNCell")));
+    let x = asTensor(toInput(data, "data", "multiRNNCell"));
+    const cs = list(c, "c"), hs = list(h, "h");
+    const states: Tensor[] = [], outputs: Tensor[] = [];
+    lstmCells.forEach((cell, i) => {
+      const [state, output] = cell(x, cs[i], hs[i]);
+      states.push(state);
+      outputs.push(x = output);
+    });
+    return [states, outputs];
   });
-  return [states, outputs];
 }
