@@ -42,23 +42,20 @@ function isBareObject(x: unknown): boolean {
     !(Array.isArray((x as { shape?: unknown }).shape));
 }
 
-/** Converts a list of arguments. */
-export function toInputs(
-  xs: readonly TensorLike[],
-  arg: string,
-  fn: string,
-  options: InputOptions = {},
-): OpInput[] {
+/** Converts a list of arguments. JavaScript numbers, and lists of them, take the dtype of the first tensor where that holds them. */
+export function toInputs(xs: readonly TensorLike[], arg: string, fn: string): OpInput[] {
   if (!Array.isArray(xs)) {
     throw new TypeError(
       `Argument '${arg}' passed to '${fn}' must be a list of tensors, but got ${describe(xs)}`,
     );
   }
-  const inputs: OpInput[] = [];
+  const inputs: OpInput[] = [], typed = xs.find(isTyped);
   // Not `map`, which passes over holes.
   for (let i = 0; i < xs.length; i++) {
     const x = xs[i];
-    inputs.push(x instanceof Tensor ? x.asOpInput() : toInput(x, `${arg}[${i}]`, fn, options));
+    inputs.push(
+      x instanceof Tensor ? x.asOpInput() : toOperand(x, typed, { arg: `${arg}[${i}]`, fn }),
+    );
   }
   return inputs;
 }
@@ -111,7 +108,7 @@ export function toFloatInput(x: TensorLike, arg: string, fn: string): OpInput {
 
 /**
  * Converts two arguments and brings them to one dtype: the wider of bool < int < float < complex.
- * A JavaScript number takes the other's dtype where that holds it.
+ * JavaScript numbers, and lists of them, take the other's dtype where that holds them.
  */
 export function toMatchingInputs(
   a: TensorLike,
@@ -126,18 +123,41 @@ export function toMatchingInputs(
   return [castInput(x, t), castInput(y, t)];
 }
 
-function toOperand(
+function isTyped(x: TensorLike | undefined): x is Tensor | NdArray {
+  return x instanceof Tensor || x instanceof NdArray;
+}
+
+/** Converts one argument; JavaScript numbers, and lists of them, take the dtype of another argument where that holds them. */
+export function toOperand(
   x: TensorLike,
-  other: TensorLike,
+  other: TensorLike | undefined,
   { arg, fn }: { arg: string; fn: string },
 ): OpInput {
-  if (typeof x !== "number" || !(other instanceof Tensor || other instanceof NdArray)) {
-    return toInput(x, arg, fn);
-  }
-  const { dtype } = other, { kind } = DTYPES[dtype];
+  if (!isTyped(other)) return toInput(x, arg, fn);
+  const { dtype } = other;
+  if (Array.isArray(x)) return listBeside(dtype, x, toInput(x, arg, fn) as NdArray);
+  if (typeof x !== "number") return toInput(x, arg, fn);
+  const { kind } = DTYPES[dtype];
   if (dtype === "float32") return floatScalar(x);
   const takes = kind === "float" || kind === "complex" || (isInteger(dtype) && Number.isInteger(x));
   return toInput(x, arg, fn, takes ? { dtype } : {});
+}
+
+/** A list, which is `plain` where it stands alone, in the dtype of what is beside it where that holds all of its numbers. */
+function listBeside(dtype: DType, list: readonly unknown[], plain: NdArray): NdArray {
+  if (dtype === "float32" || plain.dtype !== "float32" || isOfArrays(list)) return plain;
+  if (DTYPES[dtype].kind === "float") return toNdArray(list, { dtype });
+  if (!isInteger(dtype)) return plain;
+  const made = toNdArray(list, { dtype }), exact = toNdArray(list, { dtype: "float64" });
+  const values = exact.data as Float64Array;
+  return values.every((v, i) => Number(made.at(i)) === v) ? made : plain;
+}
+
+/** True where typed arrays, which have a dtype of their own, are in the list. */
+function isOfArrays(list: readonly unknown[]): boolean {
+  let first: unknown = list;
+  while (Array.isArray(first)) first = first[0];
+  return typeof first === "object";
 }
 
 /** A host input: axes, shapes, paddings. Numbers become an int32 literal. Throws `ValueError` for those that int32 does not hold. */

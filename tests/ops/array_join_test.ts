@@ -54,3 +54,45 @@ testOnDevices("split() cuts into equal or given parts", () => {
   assertThrows(() => tf.split(x, [1, 2], 1), tf.ValueError, "sum of sizes");
   assertThrows(() => tf.split(x, [-1, -1], 1), tf.ValueError, "only one negative");
 });
+
+testOnDevices(
+  "lists of numbers take the dtype of the tensor beside them where that holds them",
+  () => {
+    const ints = tf.tensor([3, 4], [2], "int32"), bytes = tf.tensor([3, 4], [2], "uint8");
+    const halves = tf.tensor([3, 4], [2], "float16"), doubles = tf.tensor([3, 4], [2], "float64");
+    const take: Readonly<Record<string, (list: number[], x: tf.Tensor) => tf.Tensor>> = {
+      concat: (list, x) => tf.concat([list, x]),
+      stack: (list, x) => tf.stack([x, list]),
+      addN: (list, x) => tf.addN([list, x]),
+      add: (list, x) => tf.add(x, list),
+      where: (list, x) => tf.where([true, false], list, x),
+      clipByValue: (list, x) => tf.clipByValue(x, list, 9),
+      einsum: (list, x) => tf.einsum("i,i->i", x, list),
+      tensordot: (list, x) => tf.tensordot(x, list, 1),
+      tensorScatterUpdate: (list, x) => tf.tensorScatterUpdate(x, [[0], [1]], list),
+      tensorScatterAdd: (list, x) => tf.tensorScatterAdd(x, [[0], [1]], list),
+    };
+    for (const [name, fn] of Object.entries(take)) {
+      for (const x of [ints, bytes, halves, doubles]) {
+        if (name === "einsum" && x === bytes) continue;
+        assertEquals(fn([1, 0], x).dtype, x.dtype, `${name} beside ${x.dtype}`);
+      }
+    }
+    assertEquals(tf.concat([[1, 0], ints]).arraySync(), [1, 0, 3, 4]);
+    assertEquals(tf.concat([[2 ** 53], tf.tensor([1n])]).arraySync(), [2n ** 53n, 1n]);
+    assertEquals(tf.stack([1, tf.scalar(2, "int32")]).dtype, "int32");
+    assertEquals(tf.add(doubles, [0.1, 0.2]).arraySync(), [3.1, 4.2]);
+    // What it does not hold widens, and so does what has a dtype of its own.
+    for (const list of [[1.5, 0], [300, 0], [-1, 0], [NaN, 0]]) {
+      assertEquals(tf.concat([list, bytes]).dtype, "float32", String(list));
+    }
+    assertEquals(tf.concat([new Float32Array([1]), ints]).dtype, "float32");
+    assertEquals(
+      tf.concat([[new Float32Array([1])], tf.fill([1, 1], 1, "int32")]).dtype,
+      "float32",
+    );
+    assertEquals(tf.concat([[true], ints]).dtype, "int32");
+    assertThrows(() => tf.stack([[1.5, 0], ints]), TypeError, "int32");
+    assertThrows(() => tf.addN([[1.5, 0], ints]), tf.ValueError, "same dtype");
+  },
+);

@@ -19,7 +19,7 @@ import { scatterAddKernels, scatterKernel } from "./define_scatter.ts";
 import { filledWith, shapeFromHost } from "./fill_ops.ts";
 import { zerosLike } from "./creation.ts";
 import { gatherND, indexInput } from "./gather.ts";
-import { castInput, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { castInput, shapeOfInput, toIndexInput, toInput, toOperand } from "../input.ts";
 import { sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 
@@ -210,7 +210,7 @@ function indexVectors(indices: OpInput, depth: number | undefined): OpInput {
  * ```
  */
 export function scatterND(indices: TensorLike, updates: TensorLike, shape: TensorLike): Tensor {
-  const [at, rows] = scatterInputs(indices, updates, "scatterND");
+  const [at, rows] = scatterInputs(indices, updates, { fn: "scatterND" });
   const dims = toIndexInput(shape, "shape", "scatterND");
   const known = literalInts(dims);
   if (known?.length === 0) {
@@ -221,8 +221,13 @@ export function scatterND(indices: TensorLike, updates: TensorLike, shape: Tenso
   return apply1(ScatterNd, [at, rows, castInput(dims, at.dtype)]);
 }
 
-function scatterInputs(indices: TensorLike, updates: TensorLike, fn: string): [OpInput, OpInput] {
-  const at = indexInput(indices, fn), rows = toInput(updates, "updates", fn);
+/** `into`: what numbers take their dtype from. */
+function scatterInputs(
+  indices: TensorLike,
+  updates: TensorLike,
+  { fn, into }: { readonly fn: string; readonly into?: TensorLike },
+): [OpInput, OpInput] {
+  const at = indexInput(indices, fn), rows = toOperand(updates, into, { arg: "updates", fn });
   const rank = shapeOfInput(at)?.length;
   if (rank === 0) throw new ValueError(`Cannot apply ${fn}: indices must be at least a vector`);
   if (shapeOfInput(rows)?.length === 0) {
@@ -249,7 +254,7 @@ export function tensorScatterUpdate(
   indices: TensorLike,
   updates: TensorLike,
 ): Tensor {
-  const [at, rows] = scatterInputs(indices, updates, "tensorScatterUpdate");
+  const [at, rows] = scatterInputs(indices, updates, { fn: "tensorScatterUpdate", into: x });
   return apply1(TensorScatterUpdate, [toInput(x, "x", "tensorScatterUpdate"), at, rows]);
 }
 
@@ -266,7 +271,7 @@ export function tensorScatterUpdate(
  * ```
  */
 export function tensorScatterAdd(x: TensorLike, indices: TensorLike, updates: TensorLike): Tensor {
-  const [at, rows] = scatterInputs(indices, updates, "tensorScatterAdd");
+  const [at, rows] = scatterInputs(indices, updates, { fn: "tensorScatterAdd", into: x });
   return apply1(TensorScatterAdd, [toInput(x, "x", "tensorScatterAdd"), at, rows]);
 }
 

@@ -1,7 +1,7 @@
 /**
  * Einsum: sums of products written with index letters, by way of matrix products.
  */
-import { apply1, type OpInput } from "../../core/apply.ts";
+import { apply1 } from "../../core/apply.ts";
 import { promote } from "../../core/dtype.ts";
 import { defineOp, type GradContext, lookupOp } from "../../core/op.ts";
 import { isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
@@ -13,7 +13,7 @@ import { slice } from "../array/slice.ts";
 import { stridedSlice } from "../array/strided_slice.ts";
 import { expandDims, reshape, shape as shapeOf } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
-import { asTensor, castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { asTensor, castInput, intScalar, shapeOfInput, toInputs } from "../input.ts";
 import {
   DOTS,
   type EinsumEquation,
@@ -360,7 +360,7 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
  * ```
  */
 export function einsum(equation: string, ...tensors: TensorLike[]): Tensor {
-  const inputs = tensors.map((t, i): OpInput => toInput(t, `tensors[${i}]`, "einsum"));
+  const inputs = toInputs(tensors, "tensors", "einsum");
   const dtype = inputs.map((x) => x.dtype).reduce(promote);
   const parsed = parseEinsum(equation);
   return apply1(Einsum, inputs.map((x) => castInput(x, dtype)), { equation: parsed.text });

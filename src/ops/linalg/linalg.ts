@@ -20,6 +20,7 @@ import {
   toFloatInput,
   toIndexInput,
   toInput,
+  toInputs,
   toMatchingInputs,
 } from "../input.ts";
 import { matMul } from "./matmul.ts";
@@ -303,7 +304,7 @@ export function tensordot(
   b: TensorLike,
   axes: number | readonly [number | readonly number[], number | readonly number[]],
 ): Tensor {
-  const x = asTensor(toInput(a, "a", "tensordot")), y = asTensor(toInput(b, "b", "tensordot"));
+  const [x, y] = toInputs([a, b], "tensors", "tensordot").map(asTensor);
   const count = (n: number, from: number): number[] =>
     Array.from({ length: n }, (_, i) => from + i);
   const [left, right] = typeof axes === "number"
