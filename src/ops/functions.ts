@@ -200,7 +200,7 @@ export { einsum } from "./linalg/einsum.ts";
 export * as fused from "./fused/namespace.ts";
 export { tensordot } from "./linalg/linalg.ts";
 /** Linear algebra. */
-export * as linalg from "./linalg/linalg.ts";
+export * as linalg from "./linalg/namespace.ts";
 export {
   avgPool,
   avgPool3d,

@@ -299,7 +299,7 @@ export * as string from "../ops/host/string.ts";
 /** Products and convolutions with bias and activation in one op. */
 export * as fused from "../ops/fused/namespace.ts";
 /** Linear algebra. */
-export * as linalg from "../ops/linalg/linalg.ts";
+export * as linalg from "../ops/linalg/namespace.ts";
 /** What backends compute with. */
 export * as backend_util from "./backend_util/mod.ts";
 /** Shapes that broadcast. */

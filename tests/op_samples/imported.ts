@@ -1,6 +1,6 @@
 /** Samples of ops that only files have. */
 
-import { any, distinct, sample, type SampleTable, solid } from "./inputs.ts";
+import { any, distinct, sample, type SampleTable } from "./inputs.ts";
 import { NdArray } from "@weft/weft";
 
 const texts = (...values: string[]): NdArray =>
@@ -52,10 +52,6 @@ export const IMPORTED: SampleTable = {
     sample([texts("a\n").reshape([1, 1])], { input_encoding: "UTF-8", Tsplits: "int32" }),
   ],
   UnicodeDecodeWithOffsets: [sample([words], { input_encoding: "UTF-8" })],
-  MatrixSolve: [
-    sample([solid, any(3, 2)]),
-    sample([solid, any(3, 1)], { adjoint: true }),
-  ],
   Betainc: [
     sample(
       [{ shape: [], values: [2.5] }, { shape: [], values: [1.5] }, {

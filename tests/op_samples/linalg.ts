@@ -1,5 +1,6 @@
 /** Samples of fused products and convolutions, of dilation and of linear algebra. */
 
+import { NdArray } from "@weft/weft";
 import type { OpSample, SampleValues } from "@weft/weft/testing";
 import { any, distinct, number, sample, type SampleTable, solid } from "./inputs.ts";
 
@@ -44,6 +45,20 @@ const NEVER = {
     "gradient with literal inputs": "has none, as in TensorFlow",
   },
 };
+
+const pairOfSolid: SampleValues = {
+  shape: [2, 2, 2],
+  values: [3, 0.5, 1, 2, -1, 2, 0.5, 1.5],
+};
+const tall: SampleValues = { shape: [4, 2], values: [2, 0.5, -1, 1.5, 0.5, 1, 1, -2] };
+const wide: SampleValues = { shape: [2, 4], values: [2, -1, 0.5, 1, 0.5, 1.5, 1, -2] };
+const L2 = new NdArray("float64", [], Float64Array.of(0.5));
+const SIZED = {
+  skip: {
+    "graph gradient = tape gradient": "needs to know whether there are more rows than columns",
+  },
+};
+const NONE = new NdArray("float64", [], Float64Array.of(0));
 
 /** By TensorFlow op name. */
 export const LINALG: SampleTable = {
@@ -104,6 +119,25 @@ export const LINALG: SampleTable = {
     sample([solid, any(3, 1)], { lower: false }),
     sample([solid, any(3, 4)], { adjoint: true }),
     sample([solid, any(3, 4)], { lower: false, adjoint: true }),
+  ],
+  MatrixInverse: [sample([solid]), sample([solid], { adjoint: true }), sample([pairOfSolid])],
+  MatrixDeterminant: [sample([solid]), sample([pairOfSolid]), sample([any(2, 0, 0)])],
+  LogMatrixDeterminant: [sample([solid]), sample([pairOfSolid])],
+  Cholesky: [
+    sample([{ shape: [3, 3], values: [4, 9, 9, 2, 5, 9, -1, 0.5, 3] }], {}, {
+      gradient: false,
+      skip: { "gradient on the gpu": "of symmetric matrices: tests/ops/solve_test.ts" },
+    }),
+  ],
+  MatrixSolve: [
+    sample([solid, any(3, 2)]),
+    sample([solid, any(3, 1)], { adjoint: true }),
+  ],
+  MatrixSolveLs: [
+    sample([tall, any(4, 2), L2], {}, SIZED),
+    sample([tall, any(4, 1), L2], { fast: false }, SIZED),
+    sample([wide, any(2, 2), L2], {}, SIZED),
+    sample([wide, any(2, 2), NONE], { fast: false }, SIZED),
   ],
   Qr: [
     sample([solid]),

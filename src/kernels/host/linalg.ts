@@ -1,8 +1,7 @@
 /**
- * Dense linear algebra on the host: QR, linear and triangular systems, bands of matrices. Sums in float64.
+ * Dense linear algebra on the host: QR, triangular systems, bands of matrices. Sums in float64.
  */
 import { DTYPES } from "../../core/dtype.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 
@@ -103,47 +102,6 @@ export function triangularSolveCpu(
       }
       const d = a[at + i * n + i];
       for (let c = 0; c < k; c++) x[to + i * k + c] = row[c] / d;
-    }
-  }
-}
-
-/**
- * Solves `A · X = B`, or `Aᵀ · X = B`, by elimination with the largest pivot of each column: `[..., n, n]` and `[..., n, k]`. Throws
- * `InvalidArgumentError` for a matrix that has no inverse.
- */
-export function solveCpu(matrix: NdArray, rhs: NdArray, out: NdArray, adjoint: boolean): void {
-  const { rows: n, count } = matrices(matrix);
-  const k = rhs.shape[rhs.shape.length - 1], from = matrix.data as Numbers;
-  const b = rhs.data as Numbers, x = out.data as Numbers;
-  for (let z = 0; z < count; z++) {
-    // Rows of A and B beside each other.
-    const rows = Array.from(
-      { length: n },
-      (_, i) =>
-        Float64Array.from({ length: n + k }, (_, j) => {
-          if (j >= n) return b[(z * n + i) * k + j - n];
-          return from[z * n * n + (adjoint ? j * n + i : i * n + j)];
-        }),
-    );
-    for (let c = 0; c < n; c++) {
-      let pivot = c;
-      for (let i = c + 1; i < n; i++) {
-        if (Math.abs(rows[i][c]) > Math.abs(rows[pivot][c])) pivot = i;
-      }
-      [rows[c], rows[pivot]] = [rows[pivot], rows[c]];
-      if (rows[c][c] === 0) {
-        throw new InvalidArgumentError("Input matrix is not invertible");
-      }
-      for (let i = c + 1; i < n; i++) {
-        const factor = rows[i][c] / rows[c][c];
-        for (let j = c; j < n + k; j++) rows[i][j] -= factor * rows[c][j];
-      }
-    }
-    for (let i = n - 1; i >= 0; i--) {
-      for (let j = n; j < n + k; j++) {
-        for (let c = i + 1; c < n; c++) rows[i][j] -= rows[i][c] * rows[c][j];
-        x[(z * n + i) * k + j - n] = rows[i][j] /= rows[i][i];
-      }
     }
   }
 }

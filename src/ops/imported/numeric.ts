@@ -1,49 +1,15 @@
 /**
- * Ops of numerics that only files have: linear systems, the incomplete beta function, the best path of a CTC network (Graves et al.,
+ * Ops of numerics that only files have: the incomplete beta function, the best path of a CTC network (Graves et al.,
  * "Connectionist temporal classification", 2006). On the host.
  */
-import { apply1 } from "../../core/apply.ts";
-import { FailedPreconditionError, InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { solveCpu } from "../../kernels/host/linalg.ts";
 import { incompleteBeta } from "../../kernels/host/beta.ts";
-import { matMul } from "../linalg/matmul.ts";
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { exp, log, log1p, xlogy } from "../pointwise/exponential.ts";
-
-const MatrixSolve = defineOp({
-  name: "MatrixSolve",
-  inputs: ["matrix: T", "rhs: T"],
-  outputs: ["output: T"],
-  attrs: ["adjoint: bool = false", "T: {float64, float32, float16}"],
-  infer: ([a, b]) => {
-    if (a.shape === null || b.shape === null) return [b.shape];
-    const n = a.shape.length;
-    if (n < 2 || b.shape.length !== n) {
-      throw new ValueError(
-        `Cannot solve a system of matrices of rank ${n} and right-hand sides of rank ${b.shape.length}: wanted equal ranks of 2 or more`,
-      );
-    }
-    const square = mergeShapes([a.shape[n - 2]], [a.shape[n - 1]]);
-    const rows = mergeShapes(square, [b.shape[n - 2]])!;
-    const batch = mergeShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))!;
-    return [[...batch, ...rows, b.shape[n - 1]]];
-  },
-  grad: {
-    saves: ["matrix", "output"],
-    vjp: ({ matrix, output }, [dy], { attrs, needs }) => {
-      const { adjoint } = attrs;
-      const db = apply1(MatrixSolve, [matrix, dy], { adjoint: !adjoint });
-      const product = () =>
-        adjoint ? matMul(output, db, false, true) : matMul(db, output, false, true);
-      return [needs[0] ? neg(product()) : null, db];
-    },
-  },
-  cpu: ([a, b], [out], { attrs }) => solveCpu(a, b, out, attrs.adjoint),
-});
 
 defineOp({
   name: "Betainc",

@@ -153,7 +153,7 @@ const Qr = defineOp({
 });
 
 /** Swaps the last two axes. */
-function flip(x: Tensor): Tensor {
+export function flip(x: Tensor): Tensor {
   if (x.staticShape !== null) {
     const n = x.staticShape.length;
     return transpose(x, Array.from({ length: n }, (_, i) => (i < n - 2 ? i : 2 * n - 3 - i)));

@@ -1,0 +1,5 @@
+/**
+ * The namespace `tf.linalg`.
+ */
+export { bandPart, gramSchmidt, qr, tensordot, triangularSolve } from "./linalg.ts";
+export { cholesky, choleskySolve, det, inv, lstsq, slogdet, solve } from "./solve.ts";

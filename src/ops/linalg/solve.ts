@@ -1,0 +1,296 @@
+/**
+ * Inverses, determinants and linear systems, part of the namespace `tf.linalg`: cholesky, choleskySolve, det, inv, lstsq, slogdet, solve.
+ * Eliminations run on the host, with sums in float64.
+ */
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { UnimplementedError, ValueError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { choleskyCpu, determinantCpu, inverseCpu, solveCpu } from "../../kernels/host/solve.ts";
+import { cast } from "../array/cast.ts";
+import { eye } from "../array/numbering.ts";
+import { expandDims } from "../array/view.ts";
+import { asTensor, shapeOfInput, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
+import { add, mul, neg, sub } from "../pointwise/arithmetic.ts";
+import { bandPart, flip, qr, triangularSolve } from "./linalg.ts";
+import { matMul } from "./matmul.ts";
+
+const FLOATS = "T: {float64, float32, float16}";
+
+/** Shape of a batch of square matrices. */
+function square(shape: PartialShape, op: string): PartialShape {
+  if (shape === null) return null;
+  const [rows, columns] = shape.slice(-2);
+  if (shape.length < 2 || (rows !== null && columns !== null && rows !== columns)) {
+    throw new ValueError(
+      `Input matrix must be square: ${op} received an input of shape ${shapeText(shape)}`,
+    );
+  }
+  return [...shape.slice(0, -2), rows ?? columns, columns ?? rows];
+}
+
+const MatrixInverse = defineOp({
+  name: "MatrixInverse",
+  inputs: ["input: T"],
+  outputs: ["output: T"],
+  attrs: ["adjoint: bool = false", FLOATS],
+  infer: ([x]) => [square(x.shape, "MatrixInverse")],
+  grad: {
+    saves: ["output"],
+    vjp: ({ output }, [dy], { attrs: { adjoint } }) => [
+      neg(matMul(output, matMul(dy, output, adjoint, !adjoint), !adjoint)),
+    ],
+  },
+  cpu: ([x], [out], { attrs }) => inverseCpu(x, out, attrs.adjoint),
+});
+
+/** Matrices times a number each. */
+function scaled(matrix: Tensor, by: Tensor): Tensor {
+  return mul(matrix, expandDims(expandDims(by, -1), -1));
+}
+
+const MatrixDeterminant = defineOp({
+  name: "MatrixDeterminant",
+  inputs: ["input: T"],
+  outputs: ["output: T"],
+  attrs: [FLOATS],
+  infer: ([x]) => [square(x.shape, "MatrixDeterminant")?.slice(0, -2) ?? null],
+  grad: {
+    saves: ["input", "output"],
+    vjp: ({ input, output }, [dy]) => [scaled(inv(input, true), mul(dy, output))],
+  },
+  cpu: ([x], [out]) => determinantCpu(x, out, null),
+});
+
+const LogMatrixDeterminant = defineOp({
+  name: "LogMatrixDeterminant",
+  inputs: ["input: T"],
+  outputs: ["sign: T", "log_abs_determinant: T"],
+  attrs: [FLOATS],
+  infer: ([x]) => {
+    const batch = square(x.shape, "LogMatrixDeterminant")?.slice(0, -2) ?? null;
+    return [batch, batch];
+  },
+  grad: {
+    saves: ["input"],
+    vjp: ({ input }, [, dlog]) => [scaled(inv(input, true), dlog)],
+  },
+  cpu: ([x], [sign, log]) => determinantCpu(x, sign, log),
+});
+
+const Cholesky = defineOp({
+  name: "Cholesky",
+  inputs: ["input: T"],
+  outputs: ["output: T"],
+  attrs: [FLOATS],
+  infer: ([x]) => [square(x.shape, "Cholesky")],
+  grad: {
+    saves: ["output"],
+    // I. Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10.
+    vjp: ({ output: l }, [dy]) => {
+      const product = matMul(l, dy, true);
+      const lower = sub(bandPart(product, -1, 0), mul(bandPart(product, 0, 0), 0.5));
+      const left = triangularSolve(l, lower, true, true);
+      const both = triangularSolve(l, flip(left), true, true);
+      return [mul(add(both, flip(both)), 0.5)];
+    },
+  },
+  cpu: ([x], [out]) => choleskyCpu(x, out),
+});
+
+const MatrixSolve = defineOp({
+  name: "MatrixSolve",
+  inputs: ["matrix: T", "rhs: T"],
+  outputs: ["output: T"],
+  attrs: ["adjoint: bool = false", FLOATS],
+  infer: ([a, b]) => {
+    if (a.shape === null || b.shape === null) return [b.shape];
+    const n = a.shape.length;
+    if (n < 2 || b.shape.length !== n) {
+      throw new ValueError(
+        `Cannot solve a system of matrices of rank ${n} and right-hand sides of rank ${b.shape.length}: wanted equal ranks of 2 or more`,
+      );
+    }
+    const square = mergeShapes([a.shape[n - 2]], [a.shape[n - 1]]);
+    const rows = mergeShapes(square, [b.shape[n - 2]])!;
+    const batch = mergeShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))!;
+    return [[...batch, ...rows, b.shape[n - 1]]];
+  },
+  grad: {
+    saves: ["matrix", "output"],
+    vjp: ({ matrix, output }, [dy], { attrs, needs }) => {
+      const { adjoint } = attrs;
+      const db = apply1(MatrixSolve, [matrix, dy], { adjoint: !adjoint });
+      const product = () =>
+        adjoint ? matMul(output, db, false, true) : matMul(db, output, false, true);
+      return [needs[0] ? neg(product()) : null, db];
+    },
+  },
+  cpu: ([a, b], [out], { attrs }) => solveCpu(a, b, out, attrs.adjoint),
+});
+
+/** Least squares by the normal equations, as TensorFlow's fast path has it. */
+function byNormalEquations(a: Tensor, b: Tensor, l2: OpInput, wide: boolean): Tensor {
+  const gram = wide ? matMul(a, a, false, true) : matMul(a, a, true);
+  const n = gram.staticShape![gram.rank - 1]!;
+  const regular = add(gram, mul(eye(n, n, null, a.dtype), cast(asTensor(l2), a.dtype)));
+  const factor = cholesky(regular);
+  return wide
+    ? matMul(a, choleskySolve(factor, b), true)
+    : choleskySolve(factor, matMul(a, b, true));
+}
+
+/** Least squares by an orthogonal basis, which loses fewer digits. */
+function byQr(a: Tensor, b: Tensor, wide: boolean): Tensor {
+  const [q, r] = qr(wide ? flip(a) : a);
+  return wide
+    ? matMul(q, triangularSolve(r, b, false, true))
+    : triangularSolve(r, matMul(q, b, true), false);
+}
+
+const MatrixSolveLs = defineOp({
+  name: "MatrixSolveLs",
+  inputs: ["matrix: T", "rhs: T", "l2_regularizer: double"],
+  outputs: ["output: T"],
+  attrs: [FLOATS, "fast: bool = true"],
+  infer: ([a, b]) => {
+    if (a.shape === null || b.shape === null) return [null];
+    const n = a.shape.length;
+    if (n < 2 || b.shape.length !== n) {
+      throw new ValueError(
+        `Cannot solve least squares of matrices of rank ${n} and right-hand sides of rank ${b.shape.length}: wanted equal ranks of 2 or more`,
+      );
+    }
+    mergeShapes([a.shape[n - 2]], [b.shape[n - 2]]);
+    const batch = mergeShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))!;
+    return [[...batch, a.shape[n - 1], b.shape[n - 1]]];
+  },
+  expand: ([matrix, rhs, l2], { fast }) => {
+    const [rows, columns] = shapeOfInput(matrix)?.slice(-2) ?? [null, null];
+    if (rows === null || columns === null) {
+      throw new UnimplementedError(
+        "Cannot expand MatrixSolveLs: it is implemented for matrices whose rows and columns are known",
+      );
+    }
+    const a = asTensor(matrix), b = asTensor(rhs), wide = rows < columns;
+    return [fast ? byNormalEquations(a, b, l2, wide) : byQr(a, b, wide)];
+  },
+});
+
+/**
+ * The inverse of each matrix, or of its transpose. TensorFlow op `MatrixInverse`. Throws `ValueError` for matrices that are not square,
+ * `InvalidArgumentError` for one that has no inverse.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.linalg.inv([[2, 1], [0, 4]]).arraySync(), [[0.5, -0.125], [0, 0.25]]);
+ * ```
+ */
+export function inv(input: TensorLike, adjoint = false): Tensor {
+  return apply1(MatrixInverse, [toFloatInput(input, "input", "inv")], { adjoint });
+}
+
+/**
+ * The determinant of each matrix. TensorFlow op `MatrixDeterminant`. Throws `ValueError` for matrices that are not square.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.linalg.det([[[1, 2], [3, 4]], [[2, 0], [0, 5]]]).arraySync(), [-2, 10]);
+ * ```
+ */
+export function det(input: TensorLike): Tensor {
+  return apply1(MatrixDeterminant, [toFloatInput(input, "input", "det")]);
+}
+
+/**
+ * The sign of each matrix's determinant and the logarithm of its absolute value: 0 and `-Infinity` where there is no inverse.
+ * TensorFlow op `LogMatrixDeterminant`. Throws `ValueError` for matrices that are not square.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const [sign, logAbsDeterminant] = tf.linalg.slogdet([[0, 1], [1, 0]]);
+ * assertEquals([sign.item(), logAbsDeterminant.item()], [-1, 0]);
+ * ```
+ */
+export function slogdet(input: TensorLike): [sign: Tensor, logAbsDeterminant: Tensor] {
+  const [sign, log] = apply(LogMatrixDeterminant, [toFloatInput(input, "input", "slogdet")]);
+  return [sign, log];
+}
+
+/**
+ * The lower triangle L of `L · Lᵀ` for each symmetric matrix; only the lower triangle is read. NaN where a matrix is not positive
+ * definite. TensorFlow op `Cholesky`. Throws `ValueError` for matrices that are not square.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.linalg.cholesky([[4, 2], [2, 5]]).arraySync(), [[2, 0], [1, 2]]);
+ * ```
+ */
+export function cholesky(input: TensorLike): Tensor {
+  return apply1(Cholesky, [toFloatInput(input, "input", "cholesky")]);
+}
+
+/**
+ * Solves `A · X = rhs` given the triangle of {@linkcode cholesky} of A. Follows TensorFlow `tf.linalg.cholesky_solve`. Throws
+ * `ValueError` for shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const chol = tf.linalg.cholesky([[4, 2], [2, 5]]);
+ * assertEquals(tf.linalg.choleskySolve(chol, [[8], [12]]).arraySync(), [[1], [2]]);
+ * ```
+ */
+export function choleskySolve(chol: TensorLike, rhs: TensorLike): Tensor {
+  return triangularSolve(chol, triangularSolve(chol, rhs), true, true);
+}
+
+/**
+ * Solves `matrix · X = rhs`, or of the transposed matrices. TensorFlow op `MatrixSolve`. Throws `ValueError` for shapes that do not
+ * fit, `InvalidArgumentError` for a matrix that has no inverse.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.linalg.solve([[0, 2], [1, 1]], [[4], [3]]).arraySync(), [[1], [2]]);
+ * ```
+ */
+export function solve(matrix: TensorLike, rhs: TensorLike, adjoint = false): Tensor {
+  const inputs = toMatchingInputs(matrix, rhs, "solve", ["matrix", "rhs"]);
+  return apply1(MatrixSolve, inputs, { adjoint });
+}
+
+/**
+ * Least squares: the X for which `matrix · X - rhs` is smallest, with `l2Regularizer` times the square of X added; of several, the
+ * smallest X. `fast` solves the normal equations; else, without a regularizer, by QR, which loses fewer digits. Matrices must have full
+ * rank. TensorFlow op `MatrixSolveLs`. Throws `ValueError` for shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertAlmostEquals } from "@std/assert";
+ * const x = tf.linalg.lstsq([[1, 0], [1, 1], [1, 2]], [[1], [3], [5]]);
+ * assertAlmostEquals(x.arraySync()[1][0], 2, 1e-4);
+ * ```
+ */
+export function lstsq(
+  matrix: TensorLike,
+  rhs: TensorLike,
+  l2Regularizer: number | Tensor = 0,
+  fast = true,
+): Tensor {
+  const l2 = toInput(l2Regularizer, "l2Regularizer", "lstsq", { dtype: "float64" });
+  const inputs = toMatchingInputs(matrix, rhs, "lstsq", ["matrix", "rhs"]);
+  return apply1(MatrixSolveLs, [...inputs, l2], { fast });
+}
