@@ -49,6 +49,9 @@ const nonzero = (...shape: number[]) => ({
   high: 2,
   values: [0.5, -1.25, 2, -0.75, 1.5],
 });
+/** Between 0 and 1. */
+const share = (...shape: number[]) => ({ shape, low: 0.05, high: 0.95 });
+const WRT_SECOND = { wrt: [1], dtypes: ["float32", "float64"] } as const;
 const wholes = (...shape: number[]) => ({ shape, low: -9, high: 9, whole: true });
 /** Whole numbers for integers, others for floats: remainders jump at whole ones. */
 const broken = (...shape: number[]) => ({ shape, low: -9, high: 9 });
@@ -137,6 +140,50 @@ export const POINTWISE: SampleTable = {
   Log1p: [...unary(positive), sample([floats([3], 1e-6, -1e-7, 1e-3)]), ...one],
   Erf: [...unary(), sample([floats([5], 0, 1e-5, 3, -4, 6)], {}, { gpuUlps: 1024 }), ...one],
   ErfGrad: [sample([any(2, 3), any(2, 3)])],
+  Lgamma: [
+    ...unary(positive, { gpuAbsolute: 2e-6 }),
+    sample([floats([6], -3.5, -1.5, -0.3, 7.3, 50, 1e4)], {}, { gpuUlps: 1024, gradient: false }),
+    ...one,
+  ],
+  Digamma: [
+    ...unary(positive, { gpuAbsolute: 4e-6 }),
+    sample([floats([6], -3.5, -1.5, -0.3, 7.3, 50, 1e4)], {}, {
+      gpuUlps: 1024,
+      gpuAbsolute: 1e-5,
+      gradient: false,
+    }),
+    ...one,
+  ],
+  Erfinv: [
+    ...unary(inside, { gpuUlps: 256 }),
+    sample([floats([8], -1, 1, 0, 1.5, -1.5, 0.999999, 1e-20, NaN)], {}, {
+      ...SPECIAL,
+      gpuUlps: 256,
+    }),
+  ],
+  Ndtri: [
+    ...unary(share, { gpuUlps: 256, gpuAbsolute: 1e-6 }),
+    sample([floats([8], 0, 1, 0.5, 1.5, -0.5, 1e-30, 0.999999, NaN)], {}, {
+      ...SPECIAL,
+      gpuUlps: 256,
+    }),
+  ],
+  Polygamma: [
+    sample([{ shape: [3, 1], values: [0, 1, 2] }, positive(4)], {}, WRT_SECOND),
+    sample([floats([5], 1, -1, 1.5, 0, 1), floats([5], -0.5, 1, 1, -1, 0)], {}, SPECIAL),
+  ],
+  Zeta: [
+    sample([above1(3, 1), positive(4)], {}, WRT_SECOND),
+    sample(
+      [floats([6], 1, 0.5, 2, 2, 2.5, 30), floats([6], 2, 1, -1, -0.5, -0.5, 0.1)],
+      {},
+      SPECIAL,
+    ),
+  ],
+  Xlog1py: [
+    ...binary(positive),
+    sample([floats([4], 0, 0, 1, 2), floats([4], -1, 2, 3, -1)], {}, SPECIAL),
+  ],
   Xlogy: [...binary(positive), sample([floats([3], 0, 0, 1), floats([3], 0, 2, 3)], {}, SPECIAL)],
   Xdivy: [...binary(nonzero), sample([floats([3], 0, 0, 1), floats([3], 0, 2, 3)], {}, SPECIAL)],
   Sin: [

@@ -6,10 +6,10 @@ import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors
 import { defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
-import type { Tensor } from "../../core/tensor.ts";
 import { incompleteBeta } from "../../kernels/host/beta.ts";
-import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
-import { exp, log, log1p, xlogy } from "../pointwise/exponential.ts";
+import { add, mul, neg, sub } from "../pointwise/arithmetic.ts";
+import { exp, log1p, xlogy } from "../pointwise/exponential.ts";
+import { lgamma } from "../pointwise/special.ts";
 
 defineOp({
   name: "Betainc",
@@ -25,7 +25,7 @@ defineOp({
     // As in TensorFlow there is none with respect to a and b.
     vjp: ({ a, b, x }, [dy], { needs, sumLike }) => {
       if (!needs[2]) return [null, null, null];
-      const logBeta = sub(add(logGamma(a), logGamma(b)), logGamma(add(a, b)));
+      const logBeta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)));
       const powers = add(mul(sub(b, 1), log1p(neg(x))), xlogy(sub(a, 1), x));
       return [null, null, sumLike(mul(dy, exp(sub(powers, logBeta))), 2)];
     },
@@ -36,28 +36,6 @@ defineOp({
     for (let i = 0; i < to.length; i++) to[i] = incompleteBeta(at(a, i), at(b, i), at(x, i));
   },
 });
-
-/** C. Lanczos, "A precision approximation of the gamma function" (1964), with g = 7. */
-const LANCZOS = [
-  676.5203681218851,
-  -1259.1392167224028,
-  771.32342877765313,
-  -176.61502916214059,
-  12.507343278686905,
-  -0.13857109526572012,
-  9.9843695780195716e-6,
-  1.5056327351493116e-7,
-];
-
-/** The logarithm of the gamma function of positive numbers. */
-function logGamma(x: Tensor): Tensor {
-  let sum: Tensor = add(div(0, x), 0.99999999999980993);
-  LANCZOS.forEach((c, i) => sum = add(sum, div(c, add(x, i + 1))));
-  // As of x + 1, divided by x.
-  const t = add(x, 7.5);
-  const rest = sub(log(mul(sum, Math.sqrt(2 * Math.PI))), log(x));
-  return add(sub(mul(add(x, 0.5), log(t)), t), rest);
-}
 
 defineOp({
   name: "CTCGreedyDecoder",

@@ -17,12 +17,9 @@ import { expandDims, reshape, shape } from "../../ops/array/view.ts";
 import { transpose } from "../../ops/array/move.ts";
 import { intVector } from "../../ops/input.ts";
 import { add, mul, sub } from "../../ops/pointwise/arithmetic.ts";
-import { equal, greater, less } from "../../ops/pointwise/compare.ts";
-import { log } from "../../ops/pointwise/exponential.ts";
+import { greater, less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
-import { sqrt } from "../../ops/pointwise/power.ts";
 import { abs } from "../../ops/pointwise/rounding.ts";
-import { where } from "../../ops/pointwise/select.ts";
 import { max, sum } from "../../ops/reduce/reduce.ts";
 import type { ImportedNode, ImportRule } from "./import_rules.ts";
 
@@ -42,45 +39,6 @@ function dynamicStitch({ inputs }: ImportedNode): Tensor[] {
   const values = concat(rows);
   const dims = concat([reshape(add(max(at), 1), [1]), shape(values).slice([1])]);
   return [tensorScatterUpdate(fill(dims, 0, values.dtype), expandDims(at, -1), values)];
-}
-
-/** Coefficients of M. Giles, "Approximating the erfinv function" (2010): near zero, and in the tails. */
-const ERFINV = {
-  centre: [
-    2.81022636e-08,
-    3.43273939e-07,
-    -3.5233877e-06,
-    -4.39150654e-06,
-    0.00021858087,
-    -0.00125372503,
-    -0.00417768164,
-    0.246640727,
-    1.50140941,
-  ],
-  tail: [
-    -0.000200214257,
-    0.000100950558,
-    0.00134934322,
-    -0.00367342844,
-    0.00573950773,
-    -0.0076224613,
-    0.00943887047,
-    1.00167406,
-    2.83297682,
-  ],
-};
-
-function erfinv(x: Tensor): Tensor {
-  const polynomial = (coefficients: readonly number[], w: Tensor): Tensor =>
-    coefficients.slice(1).reduce(
-      (p: Tensor, c) => add(mul(p, w), c),
-      mul(w, 0).add(coefficients[0]),
-    );
-  const w = log(mul(sub(1, x), add(1, x))).neg();
-  const centre = polynomial(ERFINV.centre, sub(w, 2.5));
-  const tail = polynomial(ERFINV.tail, sub(sqrt(w), 3));
-  const inside = mul(x, where(less(w, 5), centre, tail));
-  return where(equal(abs(x), 1), mul(x, Infinity), inside);
 }
 
 /** A sparse matrix of two dimensions times a dense one. */
@@ -174,8 +132,6 @@ function parseSingleExample(node: ImportedNode): readonly Tensor[] {
 export const MORE_RULES: readonly (readonly [string, ImportRule])[] = [
   ["DynamicStitch", dynamicStitch],
   ["ParallelDynamicStitch", dynamicStitch],
-  ["Erfinv", ({ inputs: [x] }) => [erfinv(x)]],
-  ["Ndtri", ({ inputs: [x] }) => [mul(erfinv(sub(mul(x, 2), 1)), Math.SQRT2)]],
   ["ApproximateEqual", ({ inputs: [x, y], attr }) => [
     less(abs(sub(x, y)), Number(attr.tolerance?.f ?? 1e-5)),
   ]],
