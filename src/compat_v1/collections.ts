@@ -17,6 +17,8 @@ export const GraphKeys: {
   readonly GLOBAL_VARIABLES: string;
   /** Variables that are not saved. */
   readonly LOCAL_VARIABLES: string;
+  /** Local variables in which metrics count. */
+  readonly METRIC_VARIABLES: string;
   /** Variables that optimizers train. */
   readonly TRAINABLE_VARIABLES: string;
   /** Variables of which moving averages are kept. */
@@ -34,6 +36,7 @@ export const GraphKeys: {
 } = {
   GLOBAL_VARIABLES,
   LOCAL_VARIABLES,
+  METRIC_VARIABLES: "metric_variables",
   TRAINABLE_VARIABLES,
   MOVING_AVERAGE_VARIABLES: "moving_average_variables",
   REGULARIZATION_LOSSES: "regularization_losses",

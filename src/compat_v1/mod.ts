@@ -46,6 +46,8 @@ export {
 export * as graphUtil from "./graph_util.ts";
 /** Losses, listed in the graph. */
 export * as losses from "./losses.ts";
+/** Metrics over several batches. */
+export * as metrics from "./metrics.ts";
 /** Optimizers, savers and step counts. */
 export * as train from "./train.ts";
 export {
