@@ -67,7 +67,7 @@ export function gradients(
   checkOptions(options);
   if (!currentInterpreter().symbolic && !(firstOf(ys)?.isSymbolic)) {
     throw new RuntimeError(
-      "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.",
+      "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead, or call it inside graph.asDefault(), before the first await",
     );
   }
   const targets = listOf(ys).map((y) => y.readValue()), sources = listOf(xs);

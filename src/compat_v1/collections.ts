@@ -52,7 +52,7 @@ export function graphFor(what: string): Graph {
   while (graph instanceof FuncGraph) graph = graph.outer;
   if (graph !== null) return graph;
   throw new RuntimeError(
-    `${what} is not supported when eager execution is enabled: call it inside graph.asDefault()`,
+    `${what} is not supported when eager execution is enabled: call it inside graph.asDefault(), before the first await`,
   );
 }
 

@@ -91,7 +91,7 @@ export class Graph {
     return this.#scope;
   }
 
-  /** Runs `fn` with this graph as the place where ops go. */
+  /** Runs `fn` with this graph as the place where ops go: of an async function until its first await, as all scopes. */
   asDefault<R>(fn: () => R): R {
     return withInterpreter(this.interpreter, fn);
   }

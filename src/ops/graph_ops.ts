@@ -96,7 +96,7 @@ const EnsureShape = defineOp({
 export function placeholder(dtype: DType, shape: PartialShape = null, name?: string): Tensor {
   if (!currentInterpreter().symbolic) {
     throw new RuntimeError(
-      "tf.placeholder() is not compatible with eager execution: call it inside graph.asDefault()",
+      "tf.placeholder() is not compatible with eager execution: call it inside graph.asDefault(), before the first await",
     );
   }
   return withScope(

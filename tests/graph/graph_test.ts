@@ -183,3 +183,23 @@ Deno.test("setShape() refines, and refuses what conflicts", () => {
     );
   });
 });
+
+Deno.test("asDefault() builds until the first await, and errors after it say so", async () => {
+  const graph = new tf.Graph();
+  await graph.asDefault(async () => {
+    const x = tf.placeholder("float32", [], "x");
+    const y = tf.neg(x);
+    await Promise.resolve();
+    const after: readonly (() => unknown)[] = [
+      () => tf.placeholder("float32", []),
+      () => tf.add(x, y),
+      () => tf.gradients(tf.scalar(1), tf.scalar(1)),
+      () => tf.importGraphDef({ node: [] }),
+      () => tf.compat.v1.variable(1),
+      () => tf.compat.v1.getVariable("v", { shape: [] }),
+    ];
+    for (const f of after) assertThrows(f, Error, "first await", f.toString());
+    assertEquals(graph.asDefault(() => tf.add(x, y)).graph, graph);
+  });
+  assertEquals(graph.operations.map((o) => o.name), ["x", "Neg", "AddV2"]);
+});

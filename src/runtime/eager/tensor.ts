@@ -278,7 +278,7 @@ function plainStrings(a: NdArray): Nested {
 export function asEager(t: Tensor): EagerTensor {
   if (!(t instanceof EagerTensor)) {
     throw new TypeError(
-      `${t} is out of scope and cannot be used here: it belongs to a graph, and this code runs eagerly`,
+      `${t} is out of scope and cannot be used here: it belongs to a graph, and this code runs eagerly. What graph.asDefault() calls builds until its first await: build before it, or call asDefault() again`,
     );
   }
   if (t.isDisposed) throw new RuntimeError(`Cannot use ${shortText(t)}: it is disposed`);

@@ -88,7 +88,7 @@ function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
   const graph = currentGraph();
   if (!graph) {
     throw new RuntimeError(
-      "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault()",
+      "Cannot import a GraphDef in eager mode: call importGraphDef() inside graph.asDefault(), before the first await",
     );
   }
   const def = raiseVersion1(checkGraphDef(withJsonNames(given)));
