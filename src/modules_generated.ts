@@ -548,6 +548,8 @@ import "./ops/signal/cosine_window.ts";
 import "./ops/signal/signal.ts";
 import "./ops/reduce/in_top_k.ts";
 import "./ops/array/count.ts";
+import "./kernels/host/segment.ts";
+import "./ops/array/segment_folds.ts";
 import "./ops/math.ts";
 import "./ops/random/namespace.ts";
 import "./ops/image/browser_namespace.ts";

@@ -10,6 +10,13 @@ const half = (value: number): NdArray => new NdArray("float32", [], Float32Array
 /** More rows than a search goes through. */
 const MANY = 70;
 
+/** Products of whole numbers wrap, means of them are rounded. */
+const MULTIPLIED = { integersFollowFloats: false } as const;
+/** No two are equal, none is zero: there, as in TensorFlow, products have first derivatives only. */
+const factors = (...shape: number[]) => ({ shape, low: 0.3, high: 3, distinct: true });
+const zeros = { shape: [5], values: [0, 2, 0, 0, 3] };
+const AT_ZERO = { ...MULTIPLIED, secondOrder: false } as const;
+
 /** Samples by TensorFlow op name. */
 export const ARRAY_INDEX_SAMPLES: SampleTable = {
   GatherV2: [
@@ -59,6 +66,21 @@ export const ARRAY_INDEX_SAMPLES: SampleTable = {
     sample([any(MANY, 2), ints(-1, 29, MANY), number(30)]),
     sample([any(MANY, 4), ints(0, 2, MANY), number(3)]),
   ],
+  ...Object.fromEntries(
+    ["Max", "Min", "Prod"].map((how) => [`UnsortedSegment${how}`, [
+      sample([factors(4, 3), vector(1, 0, 1, -1), number(3)], {}, MULTIPLIED),
+      sample([factors(2, 3), matrix(2, 0, 1, 0, 2, 2, 2), number(4)], {}, MULTIPLIED),
+      sample([any(0, 2), vector(), number(2)], {}, MULTIPLIED),
+      ...(how === "Prod" ? [sample([zeros, vector(1, 0, 1, 1, 0), number(2)], {}, AT_ZERO)] : []),
+    ]]),
+  ),
+  ...Object.fromEntries(
+    ["Mean", "Max", "Min", "Prod"].map((how) => [`Segment${how}`, [
+      sample([factors(4, 2), vector(0, 0, 2, 2)], {}, MULTIPLIED),
+      sample([factors(3), vector(0, 1, 1)], {}, MULTIPLIED),
+      ...(how === "Prod" ? [sample([zeros, vector(0, 0, 1, 1, 1)], {}, AT_ZERO)] : []),
+    ]]),
+  ),
   PickSegments: [
     sample([any(3, 2), vector(2, -1, 0, 2)]),
     sample([any(3), matrix(2, 2, -1, 0, 1)]),

@@ -14,7 +14,11 @@ import { scatterAddKernels } from "./define_scatter.ts";
 import { gather, indexInput } from "./gather.ts";
 import { castInput, intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
-function segmentShape(data: PartialShape, ids: PartialShape, num: number | null): PartialShape {
+export function segmentShape(
+  data: PartialShape,
+  ids: PartialShape,
+  num: number | null,
+): PartialShape {
   if (data === null || ids === null) return null;
   if (ids.length > data.length) {
     throw new ValueError(
@@ -84,7 +88,7 @@ const PickSegments = defineOp({
   },
 });
 
-function pickSegments(segments: Tensor, ids: Tensor): Tensor {
+export function pickSegments(segments: Tensor, ids: Tensor): Tensor {
   return apply1(PickSegments, [segments, ids]);
 }
 

@@ -1,0 +1,77 @@
+/**
+ * Extremes, products and means of segments on the host, in any real dtype.
+ */
+import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { type NdArray, setElement } from "../../core/nd_array.ts";
+
+/** What becomes of the elements of a segment. */
+export type SegmentFold = "max" | "min" | "prod" | "mean";
+
+const HIGHEST: Readonly<Partial<Record<DType, number>>> = {
+  float16: 65504,
+  bfloat16: 3.3895313892515355e38,
+  float32: 3.4028234663852886e38,
+  float64: Number.MAX_VALUE,
+};
+
+/** The lowest or highest number of a dtype. */
+function extreme(dtype: DType, lowest: boolean): number | bigint {
+  const float = HIGHEST[dtype];
+  if (float !== undefined) return lowest ? -float : float;
+  const isSigned = DTYPES[dtype].kind === "int", bits = BigInt(8 * DTYPES[dtype].bytes);
+  const low = isSigned ? -(2n ** (bits - 1n)) : 0n;
+  const value = lowest ? low : low + 2n ** bits - 1n;
+  return isBigInt(dtype) ? value : Number(value);
+}
+
+/** What a segment without elements holds; of sorted segments it is 0, or 1 for products. */
+function nothing(dtype: DType, how: SegmentFold, sorted: boolean): number | bigint {
+  const n = how === "prod" ? 1 : 0;
+  if (how === "prod" || how === "mean" || sorted) return isBigInt(dtype) ? BigInt(n) : n;
+  return extreme(dtype, how === "max");
+}
+
+type Fold = (a: number, b: number) => number;
+const FOLDS: Readonly<Record<SegmentFold, Fold>> = {
+  max: (a, b) => (b > a ? b : a),
+  min: (a, b) => (b < a ? b : a),
+  prod: (a, b) => a * b,
+  mean: (a, b) => a + b,
+};
+
+/**
+ * Folds the slices of `data` that `ids` put into the same segment, `inner` elements each, into `out`. Slices of negative ids are left out;
+ * no id may be larger than there are segments.
+ */
+export function segmentCpu(
+  data: NdArray,
+  ids: readonly number[],
+  out: NdArray,
+  { how, inner, sorted }: {
+    readonly how: SegmentFold;
+    readonly inner: number;
+    readonly sorted: boolean;
+  },
+): void {
+  const { dtype } = out, counts = new Map<number, number>();
+  // Products of int32 wrap, which those of floats do not.
+  const fold = how === "prod" && dtype === "int32" ? Math.imul : FOLDS[how];
+  const isWhole = DTYPES[dtype].kind === "int" || DTYPES[dtype].kind === "uint";
+  const sums = new Array<number>(out.size).fill(nothing(dtype, how, sorted) as number);
+  ids.forEach((id, i) => {
+    if (id < 0) return;
+    const count = counts.get(id) ?? 0;
+    counts.set(id, count + 1);
+    for (let k = 0; k < inner; k++) {
+      const value = data.at(i * inner + k) as number, at = id * inner + k;
+      sums[at] = count === 0 ? value : fold(sums[at], value);
+    }
+  });
+  sums.forEach((v, at) => setElement(out, at, how === "mean" ? mean(v, at) : v));
+
+  function mean(sum: number, at: number): number {
+    const n = counts.get(Math.floor(at / inner)) ?? 1;
+    if (typeof sum === "bigint") return sum / BigInt(n) as unknown as number;
+    return isWhole ? Math.trunc(sum / n) : sum / n;
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * Means, products and extremes of segments of the leading axes, in the namespace `tf.math`. On the host.
+ */
+import { apply1, type OpInput } from "../../core/apply.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { defineOp, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { mergeShapes, sizeOf } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { segmentCpu, type SegmentFold } from "../../kernels/host/segment.ts";
+import { castInput, intScalar, toInput } from "../input.ts";
+import { div, mul } from "../pointwise/arithmetic.ts";
+import { equal, greater, notEqual } from "../pointwise/compare.ts";
+import { sqrt } from "../pointwise/power.ts";
+import { maximum, where } from "../pointwise/select.ts";
+import { cast } from "./cast.ts";
+import { onesLike, zerosLike } from "./creation.ts";
+import { gather, indexInput } from "./gather.ts";
+import { pickSegments, segmentShape, segmentSum, unsortedSegmentSum } from "./segment.ts";
+import { hostInts, knownInts } from "./view.ts";
+
+/** Sums, and elements' own of what is there for each segment. */
+interface Segments {
+  readonly sum: (x: Tensor) => Tensor;
+  readonly own: (x: Tensor) => Tensor;
+}
+
+/** Where elements are the extreme of their segment they share its gradient. */
+function ofExtremes(data: Tensor, out: Tensor, dy: Tensor, { sum, own }: Segments): Tensor {
+  const selected = equal(data, own(out));
+  const shared = div(dy, sum(cast(selected, dy.dtype)));
+  return where(selected, own(shared), zerosLike(data));
+}
+
+/** A product without one of its factors, which may be zero. */
+function ofProducts(
+  data: Tensor,
+  dy: Tensor,
+  { sum, own }: Segments,
+  product: (x: Tensor) => Tensor,
+): Tensor {
+  const isZero = equal(data, 0), others = where(isZero, onesLike(data), data);
+  const zeros = own(sum(cast(isZero, dy.dtype)));
+  const rest = own(product(others));
+  const without = where(isZero, rest, where(greater(zeros, 0), zerosLike(data), div(rest, others)));
+  return mul(where(greater(zeros, 1), zerosLike(data), without), own(dy));
+}
+
+function increasing(ids: readonly number[]): number {
+  ids.forEach((id, i) => {
+    if (id < (i === 0 ? 0 : ids[i - 1])) {
+      throw new InvalidArgumentError(`segment ids are not increasing: segment_ids[${i}] = ${id}`);
+    }
+  });
+  return ids.length === 0 ? 0 : ids[ids.length - 1] + 1;
+}
+
+function defineSorted(name: string, how: SegmentFold): OpDef {
+  const vjp: GradRule["vjp"] = ({ data, segment_ids: ids, output }, [dy]) => {
+    const segments = {
+      sum: (x: Tensor) => segmentSum(x, ids),
+      own: (x: Tensor) => gather(x, ids),
+    };
+    if (how === "mean") {
+      const counts = maximum(segments.sum(onesLike(data)), 1);
+      return [segments.own(div(dy, counts)), null];
+    }
+    if (how !== "prod") return [ofExtremes(data, output, dy, segments), null];
+    return [ofProducts(data, dy, segments, (x) => apply1(def, [x, ids])), null];
+  };
+  const def = defineOp({
+    name,
+    inputs: ["data: T", "segment_ids: Tindices"],
+    outputs: ["output: T"],
+    attrs: ["T: real", "Tindices: index"],
+    infer: ([data, ids]) => {
+      mergeShapes(ids.shape, [null]);
+      return [segmentShape(data.shape, ids.shape, null)];
+    },
+    grad: { saves: ["data", "segment_ids", "output"], vjp },
+    cpu: ([data, ids]) => {
+      const list = hostInts(ids);
+      const out = NdArray.zeros(data.dtype, [increasing(list), ...data.shape.slice(1)]);
+      segmentCpu(data, list, out, { how, inner: sizeOf(data.shape.slice(1)), sorted: true });
+      return [out];
+    },
+  });
+  return def;
+}
+
+function defineUnsorted(name: string, how: SegmentFold): OpDef {
+  const vjp: GradRule["vjp"] = ({ data, segment_ids: ids, num_segments: num, output }, [dy]) => {
+    const segments = {
+      sum: (x: Tensor) => apply1(lookupOp("UnsortedSegmentSum")!, [x, ids, num]),
+      own: (x: Tensor) => pickSegments(x, ids),
+    };
+    // Elements of no segment see zeros, which are no extremes of theirs.
+    const there = () => notEqual(segments.own(segments.sum(onesLike(data))), 0);
+    const dx = how === "prod"
+      ? ofProducts(data, dy, segments, (x) => apply1(def, [x, ids, num]))
+      : where(there(), ofExtremes(data, output, dy, segments), zerosLike(data));
+    return [dx, null, null];
+  };
+  const def = defineOp({
+    name,
+    inputs: ["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
+    outputs: ["output: T"],
+    attrs: ["T: real", "Tindices: index", "Tnumsegments: index = int32"],
+    hostInputs: ["num_segments"],
+    infer: ([data, ids, num]) => [segmentShape(data.shape, ids.shape, knownInts(num)?.[0] ?? null)],
+    grad: { saves: ["data", "segment_ids", "num_segments", "output"], vjp },
+    cpu: ([data, ids], [out]) => {
+      const list = hostInts(ids), num = out.shape[0];
+      const wrong = list.findIndex((id) => id >= num);
+      if (wrong >= 0) {
+        throw new InvalidArgumentError(
+          `segment_ids[${wrong}] = ${list[wrong]} is out of range [0, ${num})`,
+        );
+      }
+      segmentCpu(data, list, out, { how, inner: sizeOf(out.shape.slice(1)), sorted: false });
+    },
+  });
+  return def;
+}
+
+const SegmentMean = defineSorted("SegmentMean", "mean");
+const SegmentMax = defineSorted("SegmentMax", "max");
+const SegmentMin = defineSorted("SegmentMin", "min");
+const SegmentProd = defineSorted("SegmentProd", "prod");
+const UnsortedSegmentMax = defineUnsorted("UnsortedSegmentMax", "max");
+const UnsortedSegmentMin = defineUnsorted("UnsortedSegmentMin", "min");
+const UnsortedSegmentProd = defineUnsorted("UnsortedSegmentProd", "prod");
+
+/** A function of slices and of their segments' ids, which do not decrease. */
+export type SortedSegments = (x: TensorLike, segmentIds: TensorLike) => Tensor;
+/** A function of slices, of their segments' ids and of how many segments there are. */
+export type UnsortedSegments = (
+  x: TensorLike,
+  segmentIds: TensorLike,
+  numSegments: number | Tensor,
+) => Tensor;
+
+function segmentIdsOf(ids: TensorLike, fn: string): OpInput {
+  const at = indexInput(ids, fn);
+  return castInput(at, at.dtype === "int64" ? "int64" : "int32");
+}
+
+function sorted(def: OpDef, fn: string): SortedSegments {
+  return (x, ids) => apply1(def, [toInput(x, "x", fn), segmentIdsOf(ids, fn)]);
+}
+
+function unsorted(def: OpDef, fn: string): UnsortedSegments {
+  return (x, ids, num) =>
+    apply1(def, [
+      toInput(x, "x", fn),
+      segmentIdsOf(ids, fn),
+      typeof num === "number" ? intScalar(num) : toInput(num, "numSegments", fn),
+    ]);
+}
+
+/**
+ * Means of the slices of `x` that have the same id, 0 where there are none; ids must not decrease. Of whole numbers they are rounded towards
+ * zero. TensorFlow op `SegmentMean`. Throws `InvalidArgumentError` for ids that decrease, `ValueError` for shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const ids = tf.tensor1d([0, 0, 2], "int32");
+ * assertEquals(tf.math.segmentMean([1, 2, 3], ids).arraySync(), [1.5, 0, 3]);
+ * assertEquals(tf.math.segmentMax([1, 2, 3], ids).arraySync(), [2, 0, 3]);
+ * ```
+ */
+export const segmentMean: SortedSegments = sorted(SegmentMean, "segmentMean");
+/** The largest of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMax`. */
+export const segmentMax: SortedSegments = sorted(SegmentMax, "segmentMax");
+/** The smallest of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMin`. */
+export const segmentMin: SortedSegments = sorted(SegmentMin, "segmentMin");
+/** Products of segments, 1 where there is nothing, as {@linkcode segmentMean}. TensorFlow op `SegmentProd`. */
+export const segmentProd: SortedSegments = sorted(SegmentProd, "segmentProd");
+/**
+ * The largest of the slices of `x` that have the same id, the lowest number of the dtype where there are none. Negative ids are left out.
+ * TensorFlow op `UnsortedSegmentMax`. Throws `InvalidArgumentError` for ids that are too large, `ValueError` for shapes that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const ids = tf.tensor1d([1, 0, 1], "int32");
+ * assertEquals(tf.math.unsortedSegmentMax([1, 2, 3], ids, 2).arraySync(), [2, 3]);
+ * assertEquals(tf.math.unsortedSegmentMean([1, 2, 4], ids, 2).arraySync(), [2, 2.5]);
+ * ```
+ */
+export const unsortedSegmentMax: UnsortedSegments = unsorted(
+  UnsortedSegmentMax,
+  "unsortedSegmentMax",
+);
+/** The smallest of each segment, the highest number where there is none, as {@linkcode unsortedSegmentMax}. TensorFlow op `UnsortedSegmentMin`. */
+export const unsortedSegmentMin: UnsortedSegments = unsorted(
+  UnsortedSegmentMin,
+  "unsortedSegmentMin",
+);
+/** Products of segments, 1 where there is nothing, as {@linkcode unsortedSegmentMax}. TensorFlow op `UnsortedSegmentProd`. */
+export const unsortedSegmentProd: UnsortedSegments = unsorted(
+  UnsortedSegmentProd,
+  "unsortedSegmentProd",
+);
+
+/** Means of segments, 0 where there is nothing. Follows TensorFlow `tf.math.unsorted_segment_mean`. */
+export const unsortedSegmentMean: UnsortedSegments = (x, ids, num) => {
+  const [sums, counts] = sumsAndCounts(x, ids, num);
+  return div(sums, counts);
+};
+/** Sums of segments over the root of how many there are. Follows TensorFlow `tf.math.unsorted_segment_sqrt_n`. */
+export const unsortedSegmentSqrtN: UnsortedSegments = (x, ids, num) => {
+  const [sums, counts] = sumsAndCounts(x, ids, num);
+  return div(sums, sqrt(counts));
+};
+
+function sumsAndCounts(x: TensorLike, ids: TensorLike, num: number | Tensor): [Tensor, Tensor] {
+  return [
+    unsortedSegmentSum(x, ids, num),
+    maximum(unsortedSegmentSum(onesLike(x), ids, num), 1),
+  ];
+}
