@@ -1,8 +1,9 @@
 /** Records of tf.train.Example, beside what TensorFlow writes and reads (make_example_fixtures.py). */
 
 import * as tf from "@weft/weft";
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { mutateBytes, Random } from "../hostile/mutate.ts";
 import fixtures from "./fixtures/examples.json" with { type: "json" };
 
 const { io } = tf;
@@ -259,4 +260,44 @@ Deno.test("damaged records among many end a pass, or are left out", async () => 
   const left: unknown[] = [];
   for await (const { n } of parsed.ignoreErrors().asNumpyIterator()) left.push(n.values.toArray());
   assertEquals(left, [[3n], [4n, -5n]]);
+});
+
+Deno.test("parseExample() of damaged bytes gives values, or says that they are no example", () => {
+  const random = new Random(17), whole = Object.values(RECORDS);
+  const features = {
+    n: io.RaggedFeature("int64"),
+    x: io.FixedLenSequenceFeature([], "float32"),
+    s: io.VarLenFeature("string"),
+  };
+  let refused = 0;
+  for (let i = 0; i < 400; i++) {
+    const damaged = mutateBytes(random.of(whole), random, whole);
+    try {
+      tf.dispose(Object.values(io.parseExample([RECORDS.a, damaged], features)) as tf.Tensor[]);
+    } catch (error) {
+      if (!(error instanceof tf.errors.InvalidArgumentError)) throw error;
+      assertMatch(error.message, /Could not parse example input|Data types don't match/);
+      refused++;
+    }
+  }
+  assert(refused > 100 && refused < 400, `${refused} of 400 were refused`);
+});
+
+Deno.test("parseExample() reads keys as texts once, however many records have them", () => {
+  const { decode } = TextDecoder.prototype;
+  const decoded = (n: number): number => {
+    const records = Array.from({ length: n }, (_, i) => io.encodeExample({ a: i, b: [i], c: "x" }));
+    let calls = 0;
+    TextDecoder.prototype.decode = function (...args) {
+      calls++;
+      return decode.apply(this, args);
+    };
+    try {
+      io.parseExample(records, { b: io.FixedLenFeature([1], "float32") }).b.dispose();
+    } finally {
+      TextDecoder.prototype.decode = decode;
+    }
+    return calls;
+  };
+  assertEquals(decoded(1000), decoded(10));
 });

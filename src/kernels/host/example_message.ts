@@ -2,6 +2,7 @@
  * tf.train.Example as records hold it: features by name, read from and written in the protocol buffer's own format.
  */
 import { InvalidArgumentError } from "../../core/errors.ts";
+import type { HostData } from "../../core/dtype.ts";
 import { decodeString, encodeString } from "../../core/text.ts";
 
 /** Values of one feature. */
@@ -12,68 +13,51 @@ export type Feature =
 
 const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 
-/** A message, field by field. */
+/** Kinds of lists by their field's number in a Feature. */
+const KIND_OF = [null, "string", "float32", "int64"] as const;
+/** Fields of messages, one after another; who reads a field that is a message goes on in it, `at` its begin and up to its end. */
 class Reader {
+  bytes: Uint8Array = new Uint8Array();
+  /** Where the next field begins. */
+  at = 0;
   /** Number of the field that was read last. */
   number = 0;
   /** How it is written. */
   wire = VARINT;
-  /** Its two halves, where it is a number; of a fixed one only the place is kept. */
+  /** The two halves of the number that was read last. */
   low = 0;
   high = 0;
-  /** Where what it holds begins and ends. */
-  from: number;
-  to: number;
-  readonly bytes: Uint8Array;
-  #at: number;
-  readonly #end: number;
+  /** Where what the last field holds begins and ends; a varint has no such place. */
+  from = 0;
+  to = 0;
 
-  constructor(bytes: Uint8Array, from = 0, to = bytes.length) {
-    this.bytes = bytes;
-    this.#at = this.from = from;
-    this.#end = this.to = to;
-  }
-
-  /** The message that the last field is. */
-  inner(): Reader {
-    if (this.wire !== BYTES) this.refuse();
-    return new Reader(this.bytes, this.from, this.to);
-  }
-
-  /** What the last field holds, not copied. */
-  contents(): Uint8Array {
-    if (this.wire !== BYTES) this.refuse();
-    return this.bytes.subarray(this.from, this.to);
-  }
-
-  /** True where there was another field. */
-  next(): boolean {
-    if (this.#at >= this.#end) return false;
-    this.varint();
+  /** Reads a field of the message that ends at `end`; false where there is none. */
+  next(end: number): boolean {
+    if (this.at >= end) return false;
+    this.varint(end);
     this.number = this.high * 2 ** 29 + (this.low >>> 3);
     this.wire = this.low & 7;
-    if (this.wire === VARINT) this.varint();
+    if (this.wire === VARINT) this.varint(end);
     else if (this.wire === BYTES) {
-      this.varint();
-      this.#skip(this.high * 2 ** 32 + (this.low >>> 0));
+      this.varint(end);
+      this.#skip(this.high * 2 ** 32 + (this.low >>> 0), end);
     } else if (this.wire === FIXED32 || this.wire === FIXED64) {
-      this.#skip(this.wire === FIXED32 ? 4 : 8);
+      this.#skip(this.wire === FIXED32 ? 4 : 8, end);
     } else this.refuse();
     return true;
   }
 
-  /** Reads one of the numbers that follow each other in a packed list; false at the end. */
-  nextVarint(): boolean {
-    if (this.#at >= this.#end) return false;
-    this.varint();
-    return true;
-  }
-
   /** Reads a number of up to 64 bits. */
-  varint(): void {
+  varint(end: number): void {
+    const { bytes } = this;
+    if (this.at < end && bytes[this.at] < 128) {
+      this.low = bytes[this.at++];
+      this.high = 0;
+      return;
+    }
     let low = 0, high = 0;
-    for (let shift = 0; shift < 70 && this.#at < this.#end; shift += 7) {
-      const byte = this.bytes[this.#at++], part = byte & 127;
+    for (let shift = 0; shift < 70 && this.at < end; shift += 7) {
+      const byte = bytes[this.at++], part = byte & 127;
       if (shift < 32) low |= part << shift;
       if (shift === 28) high = part >>> 4;
       else if (shift > 28) high |= part << (shift - 32);
@@ -86,10 +70,17 @@ class Reader {
     this.refuse();
   }
 
-  #skip(length: number): void {
-    this.from = this.#at;
-    this.to = this.#at += length;
-    if (!(this.#at <= this.#end)) this.refuse();
+  /** Goes into the last field, which must be a message or bytes; gives where it ends. */
+  enter(): number {
+    if (this.wire !== BYTES) this.refuse();
+    this.at = this.from;
+    return this.to;
+  }
+
+  #skip(length: number, end: number): void {
+    this.from = this.at;
+    this.to = this.at += length;
+    if (!(this.at <= end)) this.refuse();
   }
 
   /** Throws `InvalidArgumentError`: the bytes are no Example. */
@@ -101,76 +92,211 @@ class Reader {
   }
 }
 
-/** Texts of a list. */
-function texts(list: Reader): Uint8Array[] {
-  const out: Uint8Array[] = [];
-  while (list.next()) if (list.number === 1) out.push(list.contents());
-  return out;
+/** How many values a list of a kind has; goes to its end. */
+function countValues(reader: Reader, kind: number, end: number): number {
+  let count = 0;
+  while (reader.next(end)) {
+    if (reader.number !== 1) continue;
+    const { wire, from, to } = reader;
+    if (kind === 2) {
+      if (wire !== FIXED32 && wire !== BYTES || (to - from) % 4 !== 0) reader.refuse();
+      count += (to - from) / 4;
+    } else if (kind === 3 && wire === VARINT) count++;
+    else if (wire !== BYTES) reader.refuse();
+    else if (kind === 1) count++;
+    else count += countVarints(reader, from, to);
+  }
+  return count;
 }
 
-/** Floats of a list, packed or one by one. */
-function floats(list: Reader): Float32Array {
-  const parts: Uint8Array[] = [];
-  while (list.next()) {
-    if (list.number !== 1) continue;
-    if (list.wire !== FIXED32 && list.wire !== BYTES) list.refuse();
-    const part = list.bytes.subarray(list.from, list.to);
-    if (part.length % 4 !== 0) list.refuse();
-    parts.push(part);
+function countVarints(reader: Reader, from: number, to: number): number {
+  const { bytes } = reader;
+  let count = 0, length = 0;
+  for (let i = from; i < to; i++) {
+    length++;
+    if (bytes[i] < 128) {
+      count++;
+      length = 0;
+    } else if (length === 10) reader.refuse();
   }
-  const length = parts.reduce((n, part) => n + part.length, 0);
-  const out = new Float32Array(length / 4), bytes = new Uint8Array(out.buffer);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return out;
+  if (length > 0) reader.refuse();
+  return count;
 }
 
-/** Whole numbers of a list, packed or one by one. */
-function integers(list: Reader): BigInt64Array {
-  const halves: number[] = [];
-  while (list.next()) {
-    if (list.number !== 1) continue;
-    if (list.wire === VARINT) halves.push(list.low, list.high);
-    else {
-      const packed = list.inner();
-      while (packed.nextVarint()) halves.push(packed.low, packed.high);
+/** One feature of many records: where its values lie in each. They are read when they are asked for. */
+export class FeatureColumn {
+  /** How many values each record has of it. */
+  readonly counts: Uint32Array;
+  readonly #records: readonly Uint8Array[];
+  /** The number of the list's field; 0 where a record has none. */
+  readonly #kinds: Uint8Array;
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
+
+  constructor(records: readonly Uint8Array[]) {
+    const { length } = this.#records = records;
+    this.counts = new Uint32Array(length);
+    this.#kinds = new Uint8Array(length);
+    this.#starts = new Float64Array(length);
+    this.#ends = new Float64Array(length);
+  }
+
+  /** Notes where a record has it. Of several the last counts, as in any protocol buffer. */
+  note(row: number, kind: number, place: { start: number; end: number; count: number }): void {
+    this.#kinds[row] = kind;
+    this.#starts[row] = place.start;
+    this.#ends[row] = place.end;
+    this.counts[row] = place.count;
+  }
+
+  /** The kind of a record's values; null where it has none. */
+  kindOf(row: number): Feature["kind"] | null {
+    return KIND_OF[this.#kinds[row]];
+  }
+
+  /** Writes the values of all records, whose kind is that of `to`: row after row, or each `stride` after the one before. */
+  copyTo(to: HostData, stride?: number): void {
+    const reader = new Reader();
+    const put = to instanceof Float32Array
+      ? putFloats(reader, new Uint8Array(to.buffer))
+      : to instanceof BigInt64Array
+      ? putIntegers(reader, new Int32Array(to.buffer))
+      : putTexts(reader, to as Uint8Array[]);
+    let next = 0;
+    for (let row = 0; row < this.counts.length; row++) {
+      if (this.counts[row] === 0) continue;
+      reader.bytes = this.#records[row];
+      reader.at = this.#starts[row];
+      put(this.#ends[row], stride === undefined ? next : row * stride);
+      next += this.counts[row];
     }
   }
-  return new BigInt64Array(Int32Array.from(halves).buffer);
 }
 
-function featureOf(feature: Reader): Feature | null {
-  let out: Feature | null = null;
-  while (feature.next()) {
-    const list = feature.inner();
-    if (feature.number === 1) out = { kind: "string", values: texts(list) };
-    else if (feature.number === 2) out = { kind: "float32", values: floats(list) };
-    else if (feature.number === 3) out = { kind: "int64", values: integers(list) };
-  }
-  return out;
+/** Writes the list before `end` from a place on. */
+type Put = (end: number, offset: number) => void;
+
+function putTexts(reader: Reader, to: Uint8Array[]): Put {
+  return (end, offset) => {
+    while (reader.next(end)) {
+      if (reader.number === 1) to[offset++] = reader.bytes.subarray(reader.from, reader.to);
+    }
+  };
 }
 
-/** The features of an Example by name. Throws `InvalidArgumentError` for bytes that are none. */
-export function readExample(bytes: Uint8Array): Map<string, Feature> {
-  const out = new Map<string, Feature>(), example = new Reader(bytes);
-  while (example.next()) {
-    if (example.number !== 1) continue;
-    const features = example.inner();
-    while (features.next()) {
-      if (features.number !== 1) continue;
-      const entry = features.inner();
-      let key = "", feature: Feature | null = null;
-      while (entry.next()) {
-        if (entry.number === 1) key = decodeString(entry.contents());
-        else if (entry.number === 2) feature = featureOf(entry.inner());
+function putFloats(reader: Reader, to: Uint8Array): Put {
+  return (end, offset) => {
+    let at = 4 * offset;
+    while (reader.next(end)) {
+      if (reader.number !== 1) continue;
+      to.set(reader.bytes.subarray(reader.from, reader.to), at);
+      at += reader.to - reader.from;
+    }
+  };
+}
+
+function putIntegers(reader: Reader, to: Int32Array): Put {
+  return (end, offset) => {
+    let k = 2 * offset;
+    const put = (): void => {
+      to[k++] = reader.low;
+      to[k++] = reader.high;
+    };
+    while (reader.next(end)) {
+      if (reader.number !== 1) continue;
+      if (reader.wire === VARINT) put();
+      else {
+        const last = reader.enter();
+        while (reader.at < last) {
+          reader.varint(last);
+          put();
+        }
       }
-      if (feature !== null) out.set(key, feature);
+    }
+  };
+}
+
+/** How many keys are known by their bytes: among more the texts are looked up sooner. */
+const MOST_KNOWN = 64;
+
+/** Columns by the bytes of their keys. Records of one writer have their keys in one order, so the next is tried first. */
+class Keys {
+  readonly #columns: ReadonlyMap<string, FeatureColumn>;
+  readonly #known: { readonly key: Uint8Array; readonly column: FeatureColumn | null }[] = [];
+  #next = 0;
+
+  constructor(columns: ReadonlyMap<string, FeatureColumn>) {
+    this.#columns = columns;
+  }
+
+  /** The column of a key; null where nobody asks for it. */
+  find(bytes: Uint8Array, from: number, to: number): FeatureColumn | null {
+    const known = this.#known, { length } = known;
+    for (let n = 0, k = this.#next; n < length; n++, k++) {
+      if (k >= length) k -= length;
+      if (!sameBytes(known[k].key, bytes, from, to)) continue;
+      this.#next = k + 1;
+      return known[k].column;
+    }
+    const key = bytes.slice(from, to), column = this.#columns.get(decodeString(key)) ?? null;
+    if (length < MOST_KNOWN) this.#next = known.push({ key, column });
+    return column;
+  }
+}
+
+function sameBytes(key: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (key.length !== to - from) return false;
+  for (let i = 0; i < key.length; i++) if (key[i] !== bytes[from + i]) return false;
+  return true;
+}
+
+/** Features of many Examples by name. Throws `InvalidArgumentError` for bytes that are none, whether they are asked for or not. */
+export function scanExamples(
+  records: readonly Uint8Array[],
+  names: readonly string[],
+): Map<string, FeatureColumn> {
+  const columns = new Map(names.map((name) => [name, new FeatureColumn(records)]));
+  const keys = new Keys(columns), reader = new Reader();
+  records.forEach((bytes, row) => {
+    reader.bytes = bytes;
+    reader.at = 0;
+    while (reader.next(bytes.length)) {
+      if (reader.number !== 1) continue;
+      const features = reader.enter();
+      while (reader.next(features)) {
+        if (reader.number === 1) scanEntry(reader, keys, row);
+      }
+    }
+  });
+  return columns;
+}
+
+/** An entry of the map of features. */
+function scanEntry(reader: Reader, keys: Keys, row: number): void {
+  const end = reader.enter();
+  let from = 0, to = 0, kind = 0;
+  const place = { start: 0, end: 0, count: 0 };
+  while (reader.next(end)) {
+    if (reader.number === 1) {
+      to = reader.enter();
+      from = reader.at;
+      reader.at = to;
+    } else if (reader.number === 2) {
+      const feature = reader.enter();
+      kind = 0;
+      while (reader.next(feature)) {
+        const { number } = reader, list = reader.enter();
+        if (number < 1 || number > 3) {
+          reader.at = list;
+          continue;
+        }
+        kind = number;
+        place.start = reader.at;
+        place.count = countValues(reader, kind, place.end = list);
+      }
     }
   }
-  return out;
+  if (kind > 0) keys.find(reader.bytes, from, to)?.note(row, kind, place);
 }
 
 /** A field that holds these pieces. */

@@ -7,11 +7,9 @@ import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { decodeString } from "../../core/text.ts";
-import { type Feature, readExample } from "../../kernels/host/example_message.ts";
+import { type FeatureColumn, scanExamples } from "../../kernels/host/example_message.ts";
 
 export { type Feature, writeExample } from "../../kernels/host/example_message.ts";
-
-type Values = Feature["values"];
 
 const OP = { op: "ParseExampleV2" };
 
@@ -19,8 +17,8 @@ const OP = { op: "ParseExampleV2" };
 interface Column {
   readonly key: string;
   readonly dtype: DType;
-  /** What each record has of it; null where it has none. */
-  readonly rows: readonly (Values | null)[];
+  /** What the records have of it. */
+  readonly found: FeatureColumn;
   /** Dimensions before the feature's own: how many records there are, none for a single one. */
   readonly batch: readonly number[];
   /** What the records are called. */
@@ -37,79 +35,74 @@ function placeText(column: Pick<Column, "batch" | "names" | "key">, row: number)
 }
 
 const isSingle = ({ batch }: Column): boolean => batch.length === 0;
-const lengths = ({ rows }: Column): number[] => rows.map((row) => row?.length ?? 0);
+const rowCount = ({ found }: Column): number => found.counts.length;
+const most = ({ found }: Column): number => found.counts.reduce((a, b) => Math.max(a, b), 0);
 
-/** Writes values into a host array from a place on. */
-function put(to: HostData, from: Values, offset: number): void {
-  if (ArrayBuffer.isView(to)) (to as Float32Array).set(from as Float32Array, offset);
-  else for (let i = 0; i < from.length; i++) to[offset + i] = from[i];
-}
-
-/** The values of a feature in a record; null where it is absent. */
-function valuesOf(
-  feature: Feature | undefined,
-  column: Omit<Column, "rows"> & { readonly r: number; readonly isDense: boolean },
-): Values | null {
-  if (feature === undefined) return null;
-  if (feature.kind === column.dtype) return feature.values;
-  const wanted = DTYPES[column.dtype].tfName, given = DTYPES[feature.kind].tfName;
-  throw new InvalidArgumentError(
-    `${placeText(column, column.r)}  Data types don't match. ${
-      column.isDense
-        ? `Data type: ${given} but expected type: ${wanted}`
-        : `Expected type: ${wanted}, Actual type: ${given}`
-    }`,
-    OP,
-  );
+/** Throws `InvalidArgumentError` where a record has a feature with another dtype. */
+function checkDType(column: Column, isDense: boolean): void {
+  const { dtype, found } = column;
+  for (let r = 0; r < rowCount(column); r++) {
+    const kind = found.kindOf(r);
+    if (kind === null || kind === dtype) continue;
+    const wanted = DTYPES[dtype].tfName, given = DTYPES[kind].tfName;
+    throw new InvalidArgumentError(
+      `${placeText(column, r)}  Data types don't match. ${
+        isDense
+          ? `Data type: ${given} but expected type: ${wanted}`
+          : `Expected type: ${wanted}, Actual type: ${given}`
+      }`,
+      OP,
+    );
+  }
 }
 
 /** All values of a feature, one row after another. */
-function joined(column: Column): NdArray {
-  const ends = lengths(column), size = ends.reduce((a, b) => a + b, 0);
-  const out = makeData(column.dtype, size);
-  let at = 0;
-  column.rows.forEach((row, r) => {
-    if (row !== null) put(out, row, at);
-    at += ends[r];
-  });
-  return new NdArray(column.dtype, [size], out);
+function joined({ dtype, found }: Column): NdArray {
+  const size = found.counts.reduce((a, b) => a + b, 0), out = makeData(dtype, size);
+  found.copyTo(out);
+  return new NdArray(dtype, [size], out);
 }
 
-const indexArray = (shape: readonly number[], values: readonly number[]): NdArray =>
-  new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
+const indexArray = (shape: readonly number[], values: ArrayLike<number>): NdArray =>
+  new NdArray(
+    "int64",
+    shape,
+    BigInt64Array.from({ length: values.length }, (_, i) => BigInt(values[i])),
+  );
 
 /** Coordinates, values and shape of a sparse feature. */
 function sparseFeature(column: Column): NdArray[] {
-  const counts = lengths(column), most = Math.max(0, ...counts), at: number[] = [];
-  counts.forEach((count, r) => {
+  const at: number[] = [];
+  column.found.counts.forEach((count, r) => {
     for (let k = 0; k < count; k++) isSingle(column) ? at.push(k) : at.push(r, k);
   });
   const values = joined(column), { batch } = column;
   return [
     indexArray([values.size, batch.length + 1], at),
     values,
-    indexArray([batch.length + 1], [...batch, most]),
+    indexArray([batch.length + 1], [...batch, most(column)]),
   ];
 }
 
 /** Values and splits of a ragged feature; a single record has none. */
 function raggedFeature(column: Column, splitsDtype: DType): NdArray[] {
-  let end = 0;
-  const splits = isSingle(column) ? [] : [0, ...lengths(column).map((n) => end += n)];
+  const splits = new Int32Array(isSingle(column) ? 0 : rowCount(column) + 1);
+  for (let r = 1; r < splits.length; r++) splits[r] = splits[r - 1] + column.found.counts[r - 1];
   return [
     joined(column),
     splitsDtype === "int64"
       ? indexArray([splits.length], splits)
-      : new NdArray("int32", [splits.length], Int32Array.from(splits)),
+      : new NdArray("int32", [splits.length], splits),
   ];
 }
 
 /** A dense feature whose shape is known. Records without it have `fallback`. */
 function fixedFeature(column: Column, shape: readonly number[], fallback: NdArray): NdArray {
-  const { key, dtype, rows, batch } = column, size = sizeOf(shape);
-  const out = makeData(dtype, rows.length * size);
-  rows.forEach((row, r) => {
-    if (row === null && fallback.size !== size) {
+  const { key, dtype, found, batch } = column, size = sizeOf(shape), n = rowCount(column);
+  const out = makeData(dtype, n * size);
+  for (let r = 0; r < n; r++) {
+    const isAbsent = found.kindOf(r) === null;
+    if (isAbsent && fallback.size !== size) {
       throw new InvalidArgumentError(
         `${nameText(column, r)}Feature: ${key} (data type: ${
           DTYPES[dtype].tfName
@@ -117,21 +110,22 @@ function fixedFeature(column: Column, shape: readonly number[], fallback: NdArra
         OP,
       );
     }
-    if (row !== null && row.length !== size) {
+    if (isAbsent) { for (let i = 0; i < size; i++) out[r * size + i] = fallback.data[i]; }
+    else if (found.counts[r] !== size) {
       throw wrongCount(
         column,
         r,
-        `!= expected.  Values size: ${row.length} but output shape: ${shapeText(shape)}`,
+        `!= expected.  Values size: ${found.counts[r]} but output shape: ${shapeText(shape)}`,
       );
     }
-    put(out, row ?? fallback.data as Values, r * size);
-  });
+  }
+  found.copyTo(out, size);
   return new NdArray(dtype, [...batch, ...shape], out);
 }
 
 /** A dense feature of any number of equal parts, filled up to the longest by `fallback`. */
 function sequenceFeature(column: Column, part: readonly number[], fallback: NdArray): NdArray {
-  const { dtype, rows, batch } = column, stride = sizeOf(part), counts = lengths(column);
+  const { dtype, batch, found: { counts } } = column, stride = sizeOf(part);
   const wrong = counts.findIndex((count) => count % stride !== 0);
   if (wrong >= 0) {
     const shown = shapeText([null, ...part]);
@@ -143,12 +137,9 @@ function sequenceFeature(column: Column, part: readonly number[], fallback: NdAr
       } values but output shape is: ${shown}`,
     );
   }
-  const size = Math.max(0, ...counts);
-  const out = makeData(dtype, rows.length * size);
+  const size = most(column), out = makeData(dtype, counts.length * size);
   if (fallback.size > 0) (out as unknown[]).fill(fallback.data[0]);
-  rows.forEach((row, r) => {
-    if (row !== null) put(out, row, r * size);
-  });
+  column.found.copyTo(out, size);
   return new NdArray(dtype, [...batch, size / stride, ...part], out);
 }
 
@@ -227,21 +218,22 @@ export const ParseExampleV2: OpDef = defineOp({
         OP,
       );
     }
-    const examples = (serialized.data as Uint8Array[]).map(readExample);
-    const columns = (keys: NdArray, dtypes: readonly DType[], isDense = false): Column[] =>
-      texts(keys).map((key, k) => {
-        const column = { key, dtype: dtypes[k], batch, names: labels };
-        return {
-          ...column,
-          rows: examples.map((e, r) => valuesOf(e.get(key), { ...column, r, isDense })),
-        };
-      });
-    const sparse = columns(sparseKeys, attrs.sparse_types as readonly DType[]).map(sparseFeature);
-    const dense = columns(denseKeys, attrs.Tdense as readonly DType[], true).map((column, k) =>
+    const keys = [sparseKeys, denseKeys, raggedKeys].map(texts);
+    const found = scanExamples(serialized.data as Uint8Array[], keys.flat());
+    const columns = (k: number, dtypes: readonly DType[]): Column[] => {
+      const list = keys[k].map((key, i) => ({
+        ...{ key, dtype: dtypes[i], found: found.get(key)! },
+        ...{ batch, names: labels },
+      }));
+      for (const column of list) checkDType(column, k === 1);
+      return list;
+    };
+    const sparse = columns(0, attrs.sparse_types as readonly DType[]).map(sparseFeature);
+    const dense = columns(1, attrs.Tdense as readonly DType[]).map((column, k) =>
       denseFeature(column, (attrs.dense_shapes as readonly PartialShape[])[k], defaults[k])
     );
     const splits = attrs.ragged_split_types as readonly DType[];
-    const ragged = columns(raggedKeys, attrs.ragged_value_types as readonly DType[]).map((
+    const ragged = columns(2, attrs.ragged_value_types as readonly DType[]).map((
       column,
       k,
     ) => raggedFeature(column, splits[k]));
