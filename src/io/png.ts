@@ -125,7 +125,7 @@ function unpack(
   const step = Math.max(1, n * depth >> 3);
   let at = 0;
   for (const { x, y, dx, dy, w, h, stride } of passes) {
-    let before: Uint8Array | null = null;
+    let before: Uint8Array = new Uint8Array(stride);
     for (let row = 0; row < h; row++) {
       const line = data.subarray(at + 1, at + 1 + stride);
       unfilter(data[at], line, before, step);
@@ -150,9 +150,9 @@ function sampleAt(line: Uint8Array, i: number, depth: number): number {
   return line[bit >> 3] >> 8 - depth - (bit & 7) & (1 << depth) - 1;
 }
 
-/** Takes a filter back, in place. */
-function unfilter(filter: number, line: Uint8Array, before: Uint8Array | null, step: number): void {
-  const n = line.length;
+/** Takes a filter back, in place. Above the first row is zero, and so it is left of the first pixel, which is `step` bytes. */
+function unfilter(filter: number, line: Uint8Array, before: Uint8Array, step: number): void {
+  const n = line.length, first = Math.min(step, n);
   switch (filter) {
     case 0:
       return;
@@ -160,17 +160,16 @@ function unfilter(filter: number, line: Uint8Array, before: Uint8Array | null, s
       for (let i = step; i < n; i++) line[i] += line[i - step];
       return;
     case 2:
-      if (before) { for (let i = 0; i < n; i++) line[i] += before[i]; }
+      for (let i = 0; i < n; i++) line[i] += before[i];
       return;
     case 3:
-      for (let i = 0; i < n; i++) {
-        line[i] += (i >= step ? line[i - step] : 0) + (before ? before[i] : 0) >> 1;
-      }
+      for (let i = 0; i < first; i++) line[i] += before[i] >> 1;
+      for (let i = step; i < n; i++) line[i] += line[i - step] + before[i] >> 1;
       return;
     case 4:
-      for (let i = 0; i < n; i++) {
-        const a = i >= step ? line[i - step] : 0, b = before ? before[i] : 0;
-        const c = i >= step && before ? before[i - step] : 0;
+      for (let i = 0; i < first; i++) line[i] += before[i];
+      for (let i = step; i < n; i++) {
+        const a = line[i - step], b = before[i], c = before[i - step];
         const pa = Math.abs(b - c), pb = Math.abs(a - c), pc = Math.abs(a + b - 2 * c);
         line[i] += pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
       }
@@ -199,13 +198,10 @@ function toChannels(
   const channels = asked === 0 ? (isGray ? 1 : 3) + (hasAlpha ? 1 : 0) : asked;
   const wide = dtype === "uint16", top = wide ? 65535 : 255;
   const pixels = width * height, n = SAMPLES[kind];
-  const out = wide ? new Uint16Array(pixels * channels) : new Uint8Array(pixels * channels);
-  const result = (): NdArray => new NdArray(dtype, [height, width, channels], out);
+  const shape = [height, width, channels];
   const isPlain = depth === 8 && !wide && kind !== 3;
-  if (isPlain && n === channels) {
-    out.set(samples);
-    return result();
-  }
+  if (isPlain && n === channels) return new NdArray(dtype, shape, samples);
+  const out = wide ? new Uint16Array(pixels * channels) : new Uint8Array(pixels * channels);
   // As libpng does: 16 bits lose their lower half, fewer are repeated.
   const unit = kind === 3 || depth > 8 ? 1 : 255 / ((1 << depth) - 1);
   const scale = (v: number): number => depth === 16 ? (wide ? v : v >> 8) : wide ? v * 257 : v;
@@ -238,7 +234,7 @@ function toChannels(
       if (channels === 4) out[to + 3] = a;
     }
   }
-  return result();
+  return new NdArray(dtype, shape, out);
 }
 
 function isKey(

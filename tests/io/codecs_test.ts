@@ -4,6 +4,8 @@ import * as tf from "@weft/weft";
 import { decodeImage as decodeNow, encodeJpeg as encodeNow } from "@weft/weft/image";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
+import { crc32 } from "../hostile/files.ts";
+import { Random } from "../hostile/mutate.ts";
 import codecs from "./fixtures/codecs.json" with { type: "json" };
 
 const { InvalidArgumentError } = tf.errors;
@@ -193,3 +195,51 @@ Deno.test("decodeWav() refuses what is no sound of 16 bits", () => {
     assertThrows(() => tf.io.decodeWav(bytes), InvalidArgumentError, text);
   }
 });
+
+Deno.test("decodePng() gives the same with the platform's inflate and without, of sound files and damaged ones", () => {
+  const random = new Random(4),
+    noise = Uint8Array.from({ length: 60 * 60 * 3 }, () => random.below(200));
+  const image = new tf.NdArray("uint8", [60, 60, 3], noise);
+  const good = tf.io.encodePng(image).ndarraySync().data[0] as Uint8Array;
+  const files = [good, ...Array.from({ length: 60 }, () => mutateData(good, random))];
+  const said = (): unknown[] =>
+    files.map((file) => {
+      try {
+        using pixels = tf.io.decodePng(file);
+        return pixels.dataSync();
+      } catch (error) {
+        return String(error);
+      }
+    });
+  const { process } = globalThis as unknown as {
+    process: { getBuiltinModule(name: string): unknown };
+  };
+  const own = process.getBuiltinModule;
+  let asked = 0;
+  const withBuiltins = (find: typeof own): unknown[] => {
+    process.getBuiltinModule = (name) =>
+      name === "node:zlib" ? find(name) : own.call(process, name);
+    try {
+      return said();
+    } finally {
+      process.getBuiltinModule = own;
+    }
+  };
+  const byPlatform = withBuiltins((name) => (asked++, own.call(process, name)));
+  assertEquals(asked, files.length);
+  const byUs = withBuiltins(() => undefined);
+  assertEquals(byPlatform, byUs);
+  assertEquals(byUs[0], noise);
+  assert(new Set(byUs.map(String)).size > 3);
+});
+
+/** A file with some of its packed pixels changed, and a checksum that says nothing is wrong. */
+function mutateData(png: Uint8Array, random: Random): Uint8Array {
+  const out = png.slice(),
+    view = new DataView(out.buffer),
+    start = 33,
+    length = view.getUint32(start);
+  for (let n = 0; n < 3; n++) out[start + 8 + random.below(length)] ^= 1 << random.below(8);
+  view.setUint32(start + 8 + length, crc32(out.subarray(start + 4, start + 8 + length)));
+  return out;
+}
