@@ -63,4 +63,6 @@ export interface GraphNode {
   readonly device: string;
   /** The graph. */
   readonly graph: GraphLike;
+  /** Stack text of the place that made it. */
+  readonly definitionSite: string;
 }

@@ -8,9 +8,11 @@ export interface ScopeContext {
   readonly device: string | null;
   /** Name asked for the next op that a graph adds; null where it takes its type's name. */
   readonly opName: string | null;
+  /** What the code is part of, which errors say of the ops that it adds to a graph: `the vjp of 'score'`; null for nothing. */
+  readonly within: string | null;
 }
 
-let context: ScopeContext = { device: null, opName: null };
+let context: ScopeContext = { device: null, opName: null, within: null };
 
 /** The scopes in force. */
 export function currentScope(): ScopeContext {
@@ -19,8 +21,9 @@ export function currentScope(): ScopeContext {
 
 /** Runs `fn` inside changed scopes. */
 export function withScope<R>(change: Partial<ScopeContext>, fn: () => R): R {
-  const before = context, { device = before.device, opName = before.opName } = change;
-  context = { device, opName };
+  const before = context;
+  const { device = before.device, opName = before.opName, within = before.within } = change;
+  context = { device, opName, within };
   try {
     return fn();
   } finally {

@@ -19,6 +19,19 @@ export function userFrames(stack: string | undefined): string {
   return (theirs.length > 0 ? theirs : frames).join("\n");
 }
 
+/** Runs `fn`, whose errors have frames enough to reach the user's line from below the library's. */
+export function withLongStacks<R>(fn: () => R): R {
+  // V8 has this limit, other engines do not mind.
+  const limits = Error as { stackTraceLimit?: number };
+  const before = limits.stackTraceLimit;
+  limits.stackTraceLimit = 40;
+  try {
+    return fn();
+  } finally {
+    if (before !== undefined) limits.stackTraceLimit = before;
+  }
+}
+
 /** Gives an error a stack that begins at the user's line. */
 export function trimStack(error: Error): void {
   error.stack = [`${error.name}: ${error.message}`, ...framesOf(error.stack).filter(isUsers)].join(

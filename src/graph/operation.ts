@@ -7,6 +7,8 @@ import { compatible, mergeShapes, type PartialShape, sameShape } from "../core/s
 import { NdArray } from "../core/nd_array.ts";
 import { type EvalFeeds, evaluator, type SessionLike, Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
+import { currentScope } from "../core/scope_context.ts";
+import { withLongStacks } from "../core/user_stack.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
@@ -33,13 +35,7 @@ export interface OperationInit {
 
 /** An error with enough frames to reach from an op that a gradient rule makes to the user's line. */
 export function captureSite(): Error {
-  // V8 has this limit, other engines do not mind.
-  const limits = Error as { stackTraceLimit?: number };
-  const before = limits.stackTraceLimit;
-  limits.stackTraceLimit = 40;
-  const site = new Error();
-  if (before !== undefined) limits.stackTraceLimit = before;
-  return site;
+  return withLongStacks(() => new Error(currentScope().within ?? ""));
 }
 
 /** A node of a graph. Made by ops, not by users. */
@@ -77,9 +73,10 @@ export class Operation implements GraphNode {
     this.outputs = init.outputs.map((spec, i) => new SymbolicTensor(this, i, spec));
   }
 
-  /** Stack text of the place that made it: written out only when it is asked for. */
+  /** Stack text of the place that made it, below what that is part of: written out only when it is asked for. */
   get definitionSite(): string {
-    return this.#site.stack ?? "";
+    const { message, stack = "" } = this.#site;
+    return message === "" ? stack : `In ${message}\n${stack}`;
   }
   /** TensorFlow op type. */
   get type(): string {

@@ -62,6 +62,38 @@ export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
   return error;
 }
 
+/**
+ * The `OpError` that stands for what the vjp of a function threw, which is its cause: it names the function, the op and its node, and has
+ * the user's lines.
+ */
+export function mapVjpError(
+  thrown: unknown,
+  name: string,
+  place: Omit<ScriptPlace, "token">,
+): OpError {
+  const Class = classFor(thrown);
+  const text = thrown instanceof OpError
+    ? thrown.message
+    : thrown instanceof Error
+    ? `${thrown.name}: ${thrown.message}`
+    : `Error: ${textOf(thrown)}`;
+  const lines = thrown instanceof Error ? userFrames(framesBelow(thrown)) : "";
+  const error = new Class(
+    `In the vjp of '${name}': ${text}${lines && `\n${lines}`}${
+      placeText(place.node, place.source?.definitionSite)
+    }`,
+    { op: place.op, node: place.node, cause: thrown },
+  );
+  trimStack(error);
+  return error;
+}
+
+/** The stack of an error without its text, which may have lines of a stack in it. */
+function framesBelow({ message, stack = "" }: Error): string {
+  const at = stack.indexOf(message);
+  return at < 0 ? stack : stack.slice(at + message.length);
+}
+
 /** The error of a result that does not fit what was declared, with the node it arose in. Other errors are a body's. */
 export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
   if (!(thrown instanceof OpError) || thrown.node !== undefined) {

@@ -8,9 +8,12 @@ import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
+import { withScope } from "../core/scope_context.ts";
+import { withLongStacks } from "../core/user_stack.ts";
 import { asTensor } from "../ops/input.ts";
 import { tapeGradient } from "../runtime/functions/run_tape.ts";
 import { findScriptOf } from "./imported.ts";
+import { mapVjpError } from "./script_errors.ts";
 import { outputShapes, type Script } from "./script.ts";
 
 const ATTRS = [
@@ -28,7 +31,7 @@ function inferShapes(inputs: readonly Spec[], attrs: Attrs): PartialShape[] {
   return (attrs._output_shapes as PartialShape[] | null) ?? (attrs.Tout as DType[]).map(() => null);
 }
 
-const vjpRule: GradRule = {
+const vjpRule = (op: string): GradRule => ({
   saves: ["input", "output"],
   applies: (attrs) => findScriptOf(attrs)?.vjp !== undefined,
   cut: (attrs) => {
@@ -45,11 +48,20 @@ const vjpRule: GradRule = {
     const script = findScriptOf(ctx.attrs)!;
     const list = (name: string, n: number): Tensor[] =>
       Array.from({ length: n }, (_, k) => asTensor(saved[`${name}:${k}`]));
-    const given = script.vjp!(
-      { inputs: list("input", ctx.inputs.length), outputs: list("output", ctx.outputs.length) },
-      ...dys,
-    );
     const name = script.func.name || script.token;
+    const call = {
+      inputs: list("input", ctx.inputs.length),
+      outputs: list("output", ctx.outputs.length),
+    };
+    let given: ReturnType<NonNullable<Script["vjp"]>>;
+    try {
+      given = withLongStacks(() =>
+        withScope({ within: `the vjp of '${name}'` }, () => script.vjp!(call, ...dys))
+      );
+    } catch (error) {
+      const source = call.outputs[0]?.isSymbolic ? call.outputs[0].op : undefined;
+      throw mapVjpError(error, name, { op, node: source?.name, source });
+    }
     const grads = given === null || given instanceof Tensor ? [given] : given;
     if (!Array.isArray(grads)) {
       throw new TypeError(
@@ -76,7 +88,7 @@ const vjpRule: GradRule = {
       return g;
     });
   },
-};
+});
 
 /** Numpy-style body with effects. */
 export const PyFunc: OpDef = defineOp({
@@ -86,7 +98,7 @@ export const PyFunc: OpDef = defineOp({
   attrs: ATTRS,
   hostInputs: ["input"],
   infer: inferShapes,
-  grad: vjpRule,
+  grad: vjpRule("PyFunc"),
   effects: "ordered",
   stateful: true,
   host: true,
@@ -100,7 +112,7 @@ export const PyFuncStateless: OpDef = defineOp({
   attrs: ATTRS,
   hostInputs: ["input"],
   infer: inferShapes,
-  grad: vjpRule,
+  grad: vjpRule("PyFuncStateless"),
   host: true,
 });
 

@@ -25,8 +25,11 @@ export interface ErrorPlace {
 export function placeText(node: string | undefined, definitionSite: string | undefined): string {
   if (node === undefined) return "";
   const site = userFrames(definitionSite);
+  const within = /^In (.+)\n/.exec(definitionSite ?? "")?.[1];
   return `\n\t [[{{node ${node}}}]]${
-    site === "" ? "" : `\n\nOriginal stack trace for '${node}':\n${site}`
+    site === ""
+      ? ""
+      : `\n\nOriginal stack trace for '${node}'${within ? `, in ${within}` : ""}:\n${site}`
   }`;
 }
 
