@@ -95,10 +95,15 @@ function identity(size: number, tensorflow: number, target?: number): Row {
   };
 }
 
-/** A run that is fed many values, of which a body that reads and writes them makes what is fetched. */
-function fedAndFetched(size: number): Row {
+/** A run that is fed many values, of which a body that reads and writes them makes what is fetched; `worker`: in another thread. */
+function fedAndFetched(size: number, { worker = false, target }: {
+  readonly worker?: boolean;
+  readonly target?: number;
+} = {}): Row {
+  const where = worker ? "in a worker" : "in place";
   return {
-    what: `feed, numpyFunction in place, fetch, ${size.toExponential(0)} float32`,
+    what: `feed, numpyFunction ${where}, fetch, ${size.toExponential()} float32`,
+    ...(target === undefined ? {} : { target }),
     make() {
       const graph = new tf.Graph();
       const body = (v: tf.NdArray): tf.NdArray => {
@@ -106,7 +111,7 @@ function fedAndFetched(size: number): Row {
         return v;
       };
       const y = graph.asDefault(() =>
-        tf.numpyFunction(body, [tf.placeholder("float32", [size], "x")], "float32")
+        tf.numpyFunction(body, [tf.placeholder("float32", [size], "x")], "float32", { worker })
       );
       const sess = new tf.Session({ graph });
       const feeds = { "x:0": new Float32Array(size) };
@@ -277,6 +282,8 @@ const CPU_ROWS: readonly Row[] = [
   between(1e7, true),
   fedAndFetched(1e6),
   fedAndFetched(1e7),
+  // 6 MB each way.
+  fedAndFetched(1.5e6, { worker: true, target: 6000 }),
   ...LOOPS,
   ...EMBEDDINGS,
   ...PROGRAMS,
