@@ -52,6 +52,18 @@ class BodyContext implements ScriptContext {
     return this.#signal ??= this.#makeSignal();
   }
 
+  /** As an abort of the signal, of which none need be made. */
+  onAbort(tell: (reason: unknown) => void): () => void {
+    const signal = this.#limit?.signal, forget = this.#site.context?.onAbort(tell);
+    if (signal === undefined) return forget ?? (() => {});
+    const late = (): void => tell(signal.reason);
+    signal.addEventListener("abort", late);
+    return () => {
+      forget?.();
+      signal.removeEventListener("abort", late);
+    };
+  }
+
   #makeSignal(): AbortSignal {
     const run = this.#site.context?.signal;
     const limit = this.#limit?.signal;
@@ -121,13 +133,10 @@ function runBody<R>(
 
 function callFunction(script: Script, values: readonly unknown[], context: BodyContext): unknown {
   if (script.worker) {
-    const { node, run, seed, signal } = context, dtype = commonDType(script);
+    const { node, run, seed } = context, dtype = commonDType(script);
     return callWorker(script.worker, packArguments(script, values), {
-      node,
-      run,
-      seed,
-      signal,
-      dtype,
+      ...{ node, run, seed, dtype },
+      onAbort: (tell) => context.onAbort(tell),
     });
   }
   if (script.flat && values.length === 1) return script.func(values[0], context);

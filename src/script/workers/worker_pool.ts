@@ -15,7 +15,8 @@ import {
 
 /** What a body's context is made of in a worker, and what ends its call. */
 export type WorkerContext = Pick<WorkerCall, "node" | "run" | "seed" | "dtype"> & {
-  readonly signal: AbortSignal;
+  /** Calls `tell` when the call is not wanted any more, at once where it is not already. Returns how to take that back. */
+  onAbort(tell: (reason: unknown) => void): () => void;
 };
 
 /** Milliseconds that a body which listens to its signal has, after an abort, to end by itself. */
@@ -61,7 +62,7 @@ export function endIdleWorkers(): void {
 
 /**
  * Runs a body in a worker. The arguments' memory is handed over. Rejects with what the body throws, and where its worker breaks. An
- * abort of the context's signal ends the worker, but for a body that listens to its signal and ends soon.
+ * abort ends the worker, but for a body that listens to its signal and ends soon.
  */
 export function callWorker(
   body: WorkerBody,
@@ -70,28 +71,23 @@ export function callWorker(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const transfer: ArrayBuffer[] = [];
-    const { node, run, seed, dtype, signal } = context;
+    const { node, run, seed, dtype } = context;
     const job: Job = {
       call: { body, args: pack(args, transfer) as unknown[], node, run, seed, dtype },
       transfer,
       slot: null,
-      resolve: (r) => settle(() => resolve(r)),
-      reject: (e) => settle(() => reject(e)),
+      resolve: (r) => (forget(), resolve(r)),
+      reject: (e) => (forget(), reject(e)),
     };
-    const abort = (): void => {
+    waiting.push(job);
+    let forget = (): void => {};
+    forget = context.onAbort((reason) => {
       const at = waiting.indexOf(job);
       if (at >= 0) waiting.splice(at, 1);
       const { slot } = job;
-      job.reject(signal.reason);
-      if (slot) leave(slot, signal.reason);
-    };
-    const settle = (then: () => void): void => {
-      signal.removeEventListener("abort", abort);
-      then();
-    };
-    if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener("abort", abort);
-    waiting.push(job);
+      job.reject(reason);
+      if (slot) leave(slot, reason);
+    });
     dispatch();
   });
 }
