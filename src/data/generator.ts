@@ -10,7 +10,7 @@ import { compatible, shapeTuple } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
-import { mapScriptError } from "../script/script_errors.ts";
+import { leafPaths, mapScriptError } from "../script/script_errors.ts";
 import { parseTout, type Tout } from "../script/tout.ts";
 import { type Element, type ElementType, hostArray, leavesIn, valueText } from "./element.ts";
 import { type Elements, Failure, type Item, makeSource, type Source } from "./source.ts";
@@ -189,18 +189,24 @@ async function readElement(
     const wanted = signatureText(packAs(structure, leafSpecs(structure, specs)));
     throw refused(
       `${giver} an element that did not match the expected structure. The expected structure was ${wanted}, but the yielded element was ${
-        valueText(value)
+        isPlainObject(value)
+          ? `{${Object.keys(value).sort().map((key) => `'${key}'`).join(", ")}}`
+          : valueText(value)
       }.`,
     );
   }
   const arrays: NdArray[] = [];
   for (let i = 0; i < leaves.length; i++) {
-    const array = await readLeaf(leaves[i], specs[i], giver);
+    const path = (): string => {
+      const at = leafPaths(structure)[i];
+      return at && ` It is the element's ${at}`;
+    };
+    const array = await readLeaf(leaves[i], specs[i], { giver, path });
     if (!compatible(specs[i].shape, array.shape)) {
       throw refused(
         `${giver} an element of shape ${shapeTuple(array.shape)} where an element of shape ${
           shapeTuple(specs[i].shape)
-        } was expected.`,
+        } was expected.${path()}`,
       );
     }
     arrays.push(array);
@@ -212,13 +218,13 @@ async function readElement(
 async function readLeaf(
   leaf: unknown,
   { dtype, shape }: TensorSpec,
-  giver: string,
+  { giver, path }: Pick<Reading, "giver"> & { readonly path: () => string },
 ): Promise<NdArray> {
   const fail = (cause?: unknown): never => {
     throw refused(
       `${giver} an element that could not be converted to the expected type. The expected type was ${dtype}, but the yielded element was ${
         valueText(leaf)
-      }.`,
+      }.${typeof leaf === "string" ? " It is a string." : ""}${path()}`,
       cause,
     );
   };

@@ -83,7 +83,11 @@ export function splitResult(script: Script, result: unknown): readonly unknown[]
         if (structure.length === 1) return matchStructure(script, structure, [result]);
         throw count(1);
       }
-      throw unsupported(result);
+      const keys = Object.keys(result).join(", ") || "none";
+      throw unsupported(
+        result,
+        `its keys are ${keys}, where Tout wants a list of ${structure.length}`,
+      );
     }
     if (result.length !== structure.length) throw count(result.length);
   }

@@ -160,14 +160,20 @@ function textOf(thrown: unknown): string {
 
 /** Which declared value is meant; in a record by its key too. */
 export function nthValue({ token, outputs: { structure } }: Script, i: number): string {
-  const paths = (s: unknown, at: string): string[] => {
-    if (s instanceof CompositeSpec) return s.components.map(() => at);
-    if (Array.isArray(s)) return s.flatMap((e, k) => paths(e, at && `${at}[${k}]`));
-    if (!isPlainObject(s)) return [at];
-    return Object.keys(s).sort().flatMap((key) => paths(s[key], at ? `${at}.${key}` : key));
-  };
-  const path = paths(structure, "")[i];
+  const path = leafPaths(structure)[i];
   return `${i}-th value returned by ${token}${path ? ` (${path})` : ""}`;
+}
+
+/** The keys that lead to each leaf of a structure, `boxes.first[0]`; none where it is no record. */
+export function leafPaths(structure: unknown, at = ""): string[] {
+  if (structure instanceof CompositeSpec) return structure.components.map(() => at);
+  if (Array.isArray(structure)) {
+    return structure.flatMap((e, k) => leafPaths(e, at && `${at}[${k}]`));
+  }
+  if (!isPlainObject(structure)) return [at];
+  return Object.keys(structure).sort().flatMap((key) =>
+    leafPaths(structure[key], at ? `${at}.${key}` : key)
+  );
 }
 
 /** What a value is called. */
@@ -179,11 +185,8 @@ export function typeName(v: unknown): string {
 }
 
 /** The error of a result that no array can be made of. */
-export function unsupported(v: unknown): errors.InternalError {
+export function unsupported(v: unknown, why?: string): errors.InternalError {
   const isIterable = typeof (v as Partial<Iterable<unknown>>)?.[Symbol.iterator] === "function";
-  return new errors.InternalError(
-    `Unsupported object type ${typeName(v)}${
-      isIterable ? ": return a list of what it iterates over, [...values]" : ""
-    }`,
-  );
+  const hint = why ?? (isIterable ? "return a list of what it iterates over, [...values]" : "");
+  return new errors.InternalError(`Unsupported object type ${typeName(v)}${hint && `: ${hint}`}`);
 }

@@ -291,11 +291,11 @@ Deno.test("jsonl() takes the declared keys of each line and names the line that 
     ["{", "a.jsonl, line 2: "],
     [
       '{"text": "x"}',
-      "a.jsonl, line 2: the line holds an element that did not match the expected structure",
+      "'text': tf.string}, but the yielded element was {'text'}",
     ],
     [
       '{"text": "x", "boxes": [[1, 2]]}',
-      "a.jsonl, line 2: the line holds an element of shape (1, 2) where an element of shape (None, 4)",
+      "shape (1, 2) where an element of shape (None, 4) was expected. It is the element's boxes",
     ],
     [
       '{"text": 3, "boxes": [[0, 0, 1, 1]]}',

@@ -105,11 +105,13 @@ Deno.test("paddedBatch() refuses shapes that do not hold the elements", async ()
       `Cannot use ${what}: it must have the structure of the elements, {n:.,w:.}, received`;
     assertThrows(() => named.paddedBatch(2, options), TypeError, error);
   }
-  assertThrows(
-    () => words.paddedBatch(2, { paddingValues: "-" }),
-    TypeError,
-    "Mismatched type between padding value - and input dataset's component of int32",
-  );
+  for (const paddingValues of ["-", 0.5, NaN, 2 ** 31]) {
+    assertThrows(
+      () => words.paddedBatch(2, { paddingValues }),
+      TypeError,
+      `Mismatched type between padding value ${paddingValues} and input dataset's component of int32`,
+    );
+  }
   const unknown = tf.data.fromGenerator(() => [[1]], "float32");
   assertThrows(() => unknown.paddedBatch(2), tf.ValueError, "unknown rank");
   assertEquals(await collect(unknown.paddedBatch(2, { paddedShapes: [2] })), [[[1, 0]]]);

@@ -1,5 +1,5 @@
 import * as tf from "@weft/weft";
-import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 
 /** Flat values, rounded so that devices agree. */
@@ -84,6 +84,29 @@ testOnDevices("cropAndResize() cuts boxes, flips them, and fills what lies outsi
     "Error in cropAndResize: boxes must be have size [n,4] but had shape",
   );
 });
+
+testOnDevices(
+  "cropAndResize() in a graph refuses as many owners as there are no boxes",
+  async () => {
+    const graph = new tf.Graph();
+    await using session = new tf.Session({ graph });
+    const crops = graph.asDefault(() => {
+      const boxes = tf.placeholder("float32", [null, 4], "boxes");
+      const owners = tf.placeholder("int32", [null], "owners");
+      return tf.image.cropAndResize(tf.ones([1, 4, 4, 1]), boxes, owners, [1, 1]);
+    });
+    const run = (boxes: number[][], owners: number[]) =>
+      session.run(crops, { feeds: { "boxes:0": boxes, "owners:0": owners } });
+    assertEquals((await run([[0, 0, 1, 1]], [0]) as tf.NdArray).toArray(), [[[[1]]]]);
+    for (const owners of [[], [0, 0]]) {
+      await assertRejects(
+        () => run([[0, 0, 1, 1]], owners),
+        tf.errors.InvalidArgumentError,
+        `boxInd must be have size [1] but had shape [${owners.length}]`,
+      );
+    }
+  },
+);
 
 testOnDevices("transform() moves, mirrors and wraps", () => {
   const x = tf.tensor4d([1, 2, 3, 4], [1, 1, 4, 1]);

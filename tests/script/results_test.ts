@@ -143,9 +143,14 @@ testOnDevices("results that are no arrays are refused by name", async () => {
     }, /Unsupported object type Generator: return a list of what it iterates over/],
     [() => new Set([1]), /Unsupported object type Set: return a list/],
     [() => new Date(0), /Unsupported object type Date$/m],
+    [
+      () => ({ boxes: 1, scores: 2 }),
+      /Unsupported object type Object: its keys are boxes, scores, where Tout wants a list of 2/,
+    ],
   ];
-  for (const [body, message] of cases) {
-    const e = await errorOfBoth(() => tf.numpyFunction(body, [1], "float32"));
+  for (const [i, [body, message]] of cases.entries()) {
+    const Tout = i < 3 ? "float32" : ["float32", "float32"];
+    const e = await errorOfBoth(() => [tf.numpyFunction(body, [1], Tout as "float32")].flat()[0]);
     assert(e instanceof tf.errors.InternalError, `${e}`);
     assertMatch(e.message, message);
   }

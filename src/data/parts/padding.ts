@@ -116,7 +116,7 @@ function paddingValue(value: unknown, dtype: DType): ElementValue {
       : 0;
   }
   const isText = typeof value === "string" || value instanceof Uint8Array;
-  if (isText !== (kind === "string")) {
+  if (isText !== (kind === "string") || !isText && !fits(value, dtype)) {
     throw new TypeError(
       `Mismatched type between padding value ${
         String(value)
@@ -125,6 +125,15 @@ function paddingValue(value: unknown, dtype: DType): ElementValue {
   }
   if (isText) return encodeString(value);
   return isBigInt(dtype) ? BigInt(value as number) : value as ElementValue;
+}
+
+/** False for a number that an integer dtype would change. */
+function fits(value: unknown, dtype: DType): boolean {
+  if (typeof value !== "number" || !["int", "uint"].includes(DTYPES[dtype].kind)) return true;
+  const changed = NdArray.zeros(dtype, []);
+  return Number.isInteger(value) &&
+    (setElement(changed, 0, isBigInt(dtype) ? BigInt(value) : value),
+      Number(changed.data[0]) === value);
 }
 
 function padRows(

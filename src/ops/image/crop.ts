@@ -36,6 +36,7 @@ const CropAndResize = defineOp({
   ],
   hostInputs: ["crop_size"],
   infer: ([image, boxes, owners, size]) => {
+    checkShapes(image.shape, boxes.shape, owners.shape);
     const wanted = knownInts(size);
     const count = boxes.shape?.[0] ?? owners.shape?.[0] ?? null;
     return [[count, wanted?.[0] ?? null, wanted?.[1] ?? null, image.shape?.[3] ?? null]];
