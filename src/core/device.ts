@@ -58,6 +58,8 @@ export interface KernelForm {
   make(buffer: DeviceBuffer): DeviceBuffer;
   /** {@linkcode PreparedKernel.run} with this in the input's place. */
   readonly run: PreparedKernel["run"];
+  /** True where that adds in another order, so that last bits may differ: then one of both has to do all runs. */
+  readonly differs?: boolean | undefined;
 }
 
 /** A row of prepared kernels that runs again and again: the device remembers what they did, where that gains anything. */

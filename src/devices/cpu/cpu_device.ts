@@ -272,14 +272,15 @@ function makeEngine(): Engine | null {
 function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKernel {
   const name = "simd", run = runFast(heap, fast, problem), { form } = fast;
   if (form === undefined) return { name, run };
-  const { input, key, bytes } = form;
+  const { input, key, bytes, differs } = form;
   const make = (buffer: DeviceBuffer): Pointer => {
     const packed = heap.alloc(bytes);
     form.pack(packed, buffer as Pointer);
     return packed;
   };
   const spec: ConcreteSpec = { dtype: "float32", shape: [bytes / 4] };
-  return { name, run, form: { input, key, spec, make, run: runFast(heap, form.run, problem) } };
+  const packedRun = runFast(heap, form.run, problem);
+  return { name, run, form: { input, key, spec, make, run: packedRun, differs } };
 }
 
 /** The kernel between allocation and return; written out for the common case of one output. */

@@ -18,6 +18,8 @@ export interface FastForm extends PackedForm {
   readonly input: number;
   /** The kernel that finds it packed in its place. */
   readonly run: FastRun;
+  /** True where that adds in another order. */
+  readonly differs?: boolean | undefined;
 }
 
 /** A matrix in panels. */

@@ -73,9 +73,14 @@ export class Storage {
     this.device.free(this.buffer, this.spec, this.bytes);
   }
 
-  /** Drops a holder that was lost, not disposed. The totals keep counting it: they must not depend on when garbage is collected. */
+  /** Drops a tensor that was lost, not disposed. The totals keep counting it: they must not depend on when garbage is collected. */
   reclaim(): void {
     totals.lostTensors++;
+    this.lose();
+  }
+
+  /** {@linkcode Storage.reclaim} for a holder that is no tensor. */
+  lose(): void {
     if (--this.#refs !== 0) return;
     totals.lostBytes += this.bytes;
     this.free();

@@ -1,7 +1,7 @@
 /**
  * A segment laid out for concrete specs, as data.
  */
-import type { Device, DeviceBuffer, PreparedKernel } from "../../core/device.ts";
+import type { Device, DeviceBuffer, KernelForm, PreparedKernel } from "../../core/device.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { VariableState } from "../variables/variable_state.ts";
 import type { PlanStep } from "./plan.ts";
@@ -16,12 +16,24 @@ export interface Work {
   readonly from: readonly number[];
   /** Filled and handed to the kernel at each run. */
   readonly args: (DeviceBuffer | undefined)[];
+  /** How it wants the variable that it reads; null where it reads none that it would copy. */
+  readonly form: VariableForm | null;
   /** Registers of the results. */
   readonly to: readonly number[];
   /** Registers that nobody reads after this. */
   readonly frees: number[];
   /** Slots of the run that nobody reads after this. */
   readonly drops: number[];
+}
+
+/** A variable's value as a kernel wants it: kept with the variable once a run found the value that the run before had read. */
+export interface VariableForm {
+  /** The variable. */
+  readonly state: VariableState;
+  /** What the kernel wants. */
+  readonly form: KernelForm;
+  /** Version of the value that the last run read. */
+  version: number;
 }
 
 /** Whose memory a value has that outlives the segment: an input's, that of a variable that was read, or memory of its own. */

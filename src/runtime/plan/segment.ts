@@ -14,7 +14,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "../session/run_errors.ts";
 import { Results } from "./results.ts";
 import type { RunValue } from "../session/run_value.ts";
-import type { Layout, Output, Owner } from "./layout.ts";
+import type { Layout, Output, Owner, VariableForm } from "./layout.ts";
 import { isLoaded, layOut, variableOf } from "./segment_layout.ts";
 import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
 import { Storage } from "../eager/storage.ts";
@@ -151,9 +151,16 @@ function readsOf(steps: readonly PlanStep[], slots: readonly number[]): number[]
   return slots.map((slot) => counts.get(slot) ?? 0);
 }
 
+/** A variable's value as a kernel wants it, where the value is still what it was at the last run. */
+function keptForm(wanted: VariableForm): DeviceBuffer | undefined {
+  const { state, form, version } = wanted;
+  if (version === state.version) return state.form(form);
+  wanted.version = state.version;
+}
+
 function runTraced(
   { node }: PlanStep,
-  kernel: PreparedKernel,
+  kernel: Pick<PreparedKernel, "name" | "run">,
   args: readonly (DeviceBuffer | undefined)[],
   results: readonly ConcreteSpec[],
 ): DeviceBuffer[] {
@@ -268,11 +275,14 @@ class Prepared {
         if (isArray && isRead) buffers[slot] = device.upload(inputs[i] as NdArray);
       }
       for (; done < work.length; done++) {
-        const { step, kernel, from, args, to, frees, drops } = work[done];
+        const { step, kernel, from, args, form, to, frees, drops } = work[done];
         for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
+        const kept = form === null ? undefined : keptForm(form);
+        if (kept !== undefined) args[form!.form.input] = kept;
+        const by = kept === undefined ? kernel : form!.form;
         const made = tracer === null
-          ? kernel.run(args)
-          : runTraced(step, kernel, args, to.map((r) => specs[r]));
+          ? by.run(args)
+          : runTraced(step, { name: kernel.name, run: by.run }, args, to.map((r) => specs[r]));
         for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
         for (let i = 0; i < frees.length; i++) device.free(buffers[frees[i]], specs[frees[i]]);
         if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }

@@ -17,7 +17,7 @@ import {
 import { type Launch, type LaunchRequest, prepareLaunch } from "../eager/launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { CONSTANT, type Slots } from "./slots.ts";
-import type { Layout, Load, Output, Owner, Store, Value, Work } from "./layout.ts";
+import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } from "./layout.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
 
@@ -133,6 +133,7 @@ class Registers {
         return hosts[i] || (made !== undefined && i === form!.input) ? -1 : this.#register(slot);
       }),
       args: from.map((_, i) => (i === form?.input ? made : undefined)),
+      form: form && made === undefined ? this.#variableForm(from[form.input], form) : null,
       to,
       frees: [],
       drops: [],
@@ -150,6 +151,14 @@ class Registers {
       if (e instanceof ResourceExhaustedError) return undefined;
       throw e;
     }
+  }
+
+  /** How a kernel wants a variable that is read before it is assigned; null for everything else. */
+  #variableForm(slot: number, form: KernelForm): VariableForm | null {
+    if (form.differs) return null;
+    const register = this.#register(slot);
+    const load = this.#loads.find((l) => l.register === register);
+    return load === undefined ? null : { state: load.state, form, version: -1 };
   }
 
   #addVariable(step: PlanStep, state: VariableState): boolean {

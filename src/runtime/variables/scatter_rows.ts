@@ -69,6 +69,7 @@ function changeNow(state: VariableState, how: "add" | "write", inputs: EagerTens
     const attrs = { shape: state.valueShape, how };
     const { device, kernel } = findLaunch(OntoRows, storage.device, inputs, attrs);
     if (device === storage.device && kernel?.runInto !== undefined) {
+      state.change();
       return kernel.runInto(inputs.map((t) => t.storage.buffer), [storage.buffer]);
     }
   }

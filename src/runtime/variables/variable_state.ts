@@ -1,13 +1,13 @@
 /**
  * The state behind a variable, which eager code, graphs and functions share.
  */
-import type { Device } from "../../core/device.ts";
+import type { Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
-import { FailedPreconditionError, ValueError } from "../../core/errors.ts";
+import { FailedPreconditionError, ResourceExhaustedError, ValueError } from "../../core/errors.ts";
 import type { Resource } from "../../core/graph_node.ts";
 import { compatible, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { newTensorId, Tensor } from "../../core/tensor.ts";
-import { type Storage, totals } from "../eager/storage.ts";
+import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 
 /** The value of a variable. Ops read it as it is; only the variable frees it. */
@@ -33,8 +33,13 @@ class VariableValue extends EagerTensor {
 /** Where the memory of a state is, for when the state is lost. */
 interface Place {
   storage: Storage | null;
+  /** The value as kernels want it, by the keys of their forms. */
+  readonly forms: Map<string, Storage>;
 }
-const lost = new FinalizationRegistry<Place>(({ storage }) => storage?.reclaim());
+const lost = new FinalizationRegistry<Place>(({ storage, forms }) => {
+  storage?.reclaim();
+  for (const form of forms.values()) form.lose();
+});
 
 /** The state behind a variable: what graphs refer to. */
 export class VariableState implements Resource {
@@ -54,9 +59,10 @@ export class VariableState implements Resource {
   home: Device | null = null;
   /** What ops that read or assign take as input. */
   readonly handle: VariableHandle;
-  readonly #place: Place = { storage: null };
+  readonly #place: Place = { storage: null, forms: new Map() };
   #trainable: boolean;
   #valueShape: readonly number[] = [];
+  #version = 0;
   /** The value as a tensor: made when somebody asks, since compiled steps replace values that nobody looks at. */
   #value: VariableValue | null = null;
 
@@ -102,6 +108,10 @@ export class VariableState implements Resource {
   get valueShape(): readonly number[] {
     return this.#valueShape;
   }
+  /** Another number after each change of the value. */
+  get version(): number {
+    return this.#version;
+  }
   /** The value now. Throws `FailedPreconditionError` after `dispose()`. */
   get value(): EagerTensor {
     if (this.#value !== null) return this.#value;
@@ -117,6 +127,29 @@ export class VariableState implements Resource {
   /** A handle on the value now: later assignments do not change it. */
   read(): EagerTensor {
     return new EagerTensor(this.dtype, this.#valueShape, this.#held().retain());
+  }
+
+  /** The value as a kernel wants it, made once and kept until it changes; undefined where there is no memory for it. */
+  form({ key, spec, make }: KernelForm): DeviceBuffer | undefined {
+    const { forms } = this.#place, known = forms.get(key);
+    if (known !== undefined) return known.buffer;
+    const { device, buffer } = this.#held();
+    try {
+      const made = new Storage(device, make(buffer), spec);
+      forms.set(key, made);
+      return made.buffer;
+    } catch (e) {
+      if (e instanceof ResourceExhaustedError) return undefined;
+      throw e;
+    }
+  }
+  /** The value changes where it is: what was made of it is out of date. */
+  change(): void {
+    this.#version++;
+    const { forms } = this.#place;
+    if (forms.size === 0) return;
+    for (const form of forms.values()) form.release();
+    forms.clear();
   }
 
   #held(): Storage {
@@ -155,6 +188,7 @@ export class VariableState implements Resource {
   dispose(): void {
     const { storage } = this.#place;
     if (storage === null) return;
+    this.change();
     this.#place.storage = null;
     if (this.#value !== null) {
       this.#value.release();

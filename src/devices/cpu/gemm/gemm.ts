@@ -33,7 +33,7 @@ const BATCH_BYTES = 1 << 20;
 export interface ProductRun {
   (c: Pointer, a: Pointer, b: Pointer, operands?: readonly Pointer[]): void;
   /** How it packs B, and the product that finds it packed. */
-  readonly packed?: PackedForm & { readonly run: ProductRun };
+  readonly packed?: PackedForm & { readonly run: ProductRun; readonly differs?: boolean };
 }
 
 /** The kernel of a product. `epilogue` is applied to each sum. */
@@ -47,7 +47,9 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
       const whole = epilogue ? finished(engine, thin, { m, n, epilogue }) : thin;
       // B is not worth packing for so few rows, but faster to read where it is packed.
       const isPackable = !product.transB && n > 1 && !isDirect(product);
-      return isPackable ? withPacked(whole, prepareBlocks(engine, product, epilogue, 1)) : whole;
+      return isPackable
+        ? withPacked(whole, prepareBlocks(engine, product, epilogue, 1), true)
+        : whole;
     }
     if (n === 1 && !epilogue) {
       // A matrix times a vector is that vector times the matrix turned.
@@ -62,11 +64,11 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
   return withPacked((c, a, b, operands = []) => blocks.run([{ a, b, c }], operands), blocks);
 }
 
-/** A product, and the blocks that compute it where B is packed. */
-function withPacked(product: ProductRun, { run, packed }: Blocks): ProductRun {
+/** A product, and the blocks that compute it where B is packed. `differs`: they add in another order. */
+function withPacked(product: ProductRun, { run, packed }: Blocks, differs = false): ProductRun {
   if (packed === null) return product;
   const other: ProductRun = (c, a, b, operands = []) => run([{ a, b, c }], operands, true);
-  return Object.assign(product, { packed: { ...packed, run: other } });
+  return Object.assign(product, { packed: { ...packed, run: other, differs } });
 }
 
 /** A product as the kernel of an op whose first two inputs are A and B. */
