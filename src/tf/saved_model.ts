@@ -170,11 +170,16 @@ class Model implements LoadedModel {
     await run.async(new NdArray("string", [], [encodeString(file)]));
     if (this.#meta.objectGraphDef === undefined) return;
     const restored = restoredKeys(run.getConcreteFunction().graph);
+    const { nodes } = this.#meta.objectGraphDef;
     const checkpoint = await readCheckpoint(file);
     try {
       (await readObjects(file, checkpoint))?.forEach(({ key }, id) => {
         const variable = restored.get(key ?? "");
-        if (variable !== undefined) this.#byObject.set(id, variable);
+        if (variable === undefined) return;
+        this.#byObject.set(id, variable);
+        // Objects and nodes have different names where the file has two of a name.
+        const kind = nodes[id]?.kind;
+        if (kind?.case === "variable") variable.trainable = kind.value.trainable;
       });
     } finally {
       await checkpoint.close();

@@ -5,7 +5,7 @@ import { asDType } from "../core/dtype.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
-import type { GraphDefJson } from "../graph/graph_def/graph_def.ts";
+import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
 import { shapeFromJson, text } from "../graph/graph_def/values.ts";
 import type { Graph } from "../graph/graph.ts";
 import { decodeString } from "../core/text.ts";
@@ -17,8 +17,9 @@ import { type MetaGraphDef, VariableDefSchema } from "./proto/saved_model_pb.ts"
 /** A variable for each handle of the graph, without a value until it is restored: the file may tell any shape. */
 export function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string, Variable> {
   const frozen = frozenNames(meta);
+  const used = usedNodes(def, meta);
   const specs = new Map(
-    def.node.filter((node) => node.op === "VarHandleOp").map((node) => {
+    def.node.filter((node) => node.op === "VarHandleOp" && used.has(node.name)).map((node) => {
       const name = text(node.attr?.shared_name?.s ?? "") || node.name;
       return [node.name, {
         dtype: asDType(node.attr?.dtype?.type),
@@ -29,6 +30,17 @@ export function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string
     }),
   );
   return new Map([...specs].map(([node, spec]) => [node, uninitializedVariable(spec)]));
+}
+
+/** Nodes that something is made of: Keras writes variables that only a read without a reader knows. */
+function usedNodes({ node }: GraphDefJson, { signatureDef }: MetaGraphDef): Set<string> {
+  const nameOf = (input: string): string => input.replace(/^\^|:\d+$/g, "");
+  const wanted = Object.values(signatureDef).flatMap(({ outputs }) =>
+    Object.values(outputs).map(({ encoding: e }) => (e.case === "name" ? nameOf(e.value) : ""))
+  );
+  const read = new Set([...wanted, ...node.flatMap((n) => (n.input ?? []).map(nameOf))]);
+  const isIdle = (n: NodeDefJson): boolean => n.op === "ReadVariableOp" && !read.has(n.name);
+  return new Set(node.flatMap((n) => (isIdle(n) ? [] : (n.input ?? []).map(nameOf))));
 }
 
 /** Names of variables that the model says are not trained. */

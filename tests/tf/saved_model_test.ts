@@ -60,6 +60,17 @@ Deno.test("loadSavedModel() gives variables as the model names and trains them",
   old.dispose();
 });
 
+Deno.test("loadSavedModel() gives variables of Keras' exports that have a use, and trains no statistics", async () => {
+  const model = await loadSavedModel(new URL("cnn", FIXTURES));
+  assert(model.variables.every((v) => !v.isDisposed));
+  const ofNorm = model.variables.filter((v) => v.name.includes("batch_normalization"));
+  assertEquals(
+    ofNorm.map((v) => [v.name.replace(/.*\//, ""), v.trainable]).sort(),
+    [["beta_1", true], ["gamma_1", true], ["moving_mean_1", false], ["moving_variance_1", false]],
+  );
+  model.dispose();
+});
+
 testOnDevices("a loaded model can be trained", async () => {
   const model = await loadSavedModel(new URL("version_1", FIXTURES));
   const w = model.variables.find((v) => v.name.startsWith("w"))!;
