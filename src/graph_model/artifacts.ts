@@ -162,7 +162,7 @@ function checked(
 const REMOTE = /^(https?|data|blob):/i;
 
 async function readFile(path: string): Promise<Uint8Array> {
-  if (!REMOTE.test(path)) return await readBytes(/^file:/i.test(path) ? new URL(path) : path);
+  if (!REMOTE.test(path)) return await readBytes(path);
   const response = await fetch(path);
   if (!response.ok) {
     await response.body?.cancel();

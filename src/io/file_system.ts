@@ -3,6 +3,7 @@
  */
 import { NotFoundError, UnimplementedError } from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";
+import { fileOf } from "./files.ts";
 
 /** What we use of an open file. */
 interface FileHandle {
@@ -67,7 +68,7 @@ export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator
   const fs = await fileSystem();
   let file: FileHandle;
   try {
-    file = await fs.open(path, "r");
+    file = await fs.open(fileOf(path), "r");
   } catch (error) {
     throw fileError(error, path);
   }
@@ -97,7 +98,7 @@ export async function openWriter(path: string | URL): Promise<FileWriter> {
   const fs = await fileSystem();
   let file: FileHandle;
   try {
-    file = await fs.open(path, "w");
+    file = await fs.open(fileOf(path), "w");
   } catch (error) {
     throw fileError(error, path);
   }

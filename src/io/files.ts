@@ -47,7 +47,7 @@ async function fileSystem(): Promise<FilePromises> {
 export async function readBytes(path: string | URL): Promise<Uint8Array> {
   const fs = await fileSystem();
   try {
-    return await fs.readFile(path);
+    return await fs.readFile(fileOf(path));
   } catch (e) {
     throw fileError(e, `read ${path}`, "file");
   }
@@ -60,10 +60,17 @@ export async function readBytes(path: string | URL): Promise<Uint8Array> {
 export async function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
   const fs = await fileSystem();
   try {
-    await fs.writeFile(path, bytes);
+    await fs.writeFile(fileOf(path), bytes);
   } catch (e) {
     throw fileError(e, `write ${path}`, "folder");
   }
+}
+
+/** A path as file systems take it: a text that is a URL of a file, as `import.meta.resolve` gives one, names that file. */
+export function fileOf(path: string | URL): string | URL {
+  return typeof path === "string" && /^file:\//i.test(path) && URL.canParse(path)
+    ? new URL(path)
+    : path;
 }
 
 /** An error of a file system as one of ours: those of Node have a code, those of Deno a name, some of them both. */

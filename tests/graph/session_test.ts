@@ -100,6 +100,12 @@ Deno.test("Session.run() names what is wrong with fetches and feeds", async () =
       "Cannot feed value of shape (3,) for Tensor p:0, which has shape (None, 2)",
     ],
     [
+      "p:0",
+      { "p:0": [[1, 2], [3]] },
+      tf.ValueError as ErrorConstructor,
+      "Cannot feed Tensor p:0: Cannot convert a ragged nested array",
+    ],
+    [
       "q:0",
       { "q:0": 1.5 },
       TypeError as ErrorConstructor,

@@ -112,6 +112,7 @@ function arrayFor(t: SymbolicTensor, value: TensorLike): NdArray {
         } is not compatible with Tensor type ${t.dtype} of ${t.name}: ${e.message}`,
       );
     }
+    if (e instanceof ValueError) throw new ValueError(`Cannot feed Tensor ${t.name}: ${e.message}`);
     throw e;
   }
   if (Array.isArray(value) && value.length === 0) array = emptyFor(t, array);
