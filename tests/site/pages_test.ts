@@ -1,21 +1,13 @@
-/** The pages that `deno task site` builds, driven in Chromium as people use them. `WEFT_CHROMIUM=none` skips them. */
+/** The pages of the site, driven in Chromium as people use them: training, the camera, times, and what holds for all of them. */
 // Functions that run in pages see what pages have.
 /// <reference lib="dom" />
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { brotliCompressSync } from "node:zlib";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { LESSONS } from "../examples/site/lessons.ts";
-import { PAGES as SITE_PAGES } from "../examples/site/pages.ts";
-import { findChromium, pathOf } from "../tools/browser.ts";
-import { read } from "../tools/files.ts";
-import { buildSite, HEADERS, serveSite } from "../tools/site.ts";
-
-const found = await findChromium();
-const ignore = found === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";
-
-/** The machine may be busy: what takes so long hangs. */
-const TIMEOUT_MS = 120_000;
+import type { Page } from "playwright-core";
+import { PAGES as SITE_PAGES } from "../../examples/site/pages.ts";
+import { HEADERS, serveSite } from "../../tools/site.ts";
+import { folder, home, runProgram, test, textOf } from "./served.ts";
 
 const PAGES = SITE_PAGES.map(({ name }) => name);
 const PHONE = { viewport: { width: 360, height: 740 } };
@@ -23,71 +15,6 @@ const PHONE = { viewport: { width: 360, height: 740 } };
 const WEIGHT = 400 * 1024;
 /** Data: digits, a trained network, texts of lessons. */
 const DATA = /\.bin$|\/models\/|\/lessons\//;
-
-let folder = "", home = "";
-let server: Deno.HttpServer<Deno.NetAddr>;
-let browser: Browser;
-
-if (!ignore) {
-  Deno.test.beforeAll(async () => {
-    if (found === null) throw new Error("Cannot find Chromium: WEFT_REQUIRE_WEBGPU wants it");
-    folder = await Deno.makeTempDir({ prefix: "weft-site-" });
-    await buildSite(folder);
-    server = serveSite(folder);
-    home = `http://127.0.0.1:${server.addr.port}`;
-    browser = await chromium.launch({
-      executablePath: pathOf(found),
-      args: [
-        "--no-sandbox",
-        "--enable-unsafe-webgpu",
-        "--disable-dev-shm-usage",
-        "--use-fake-device-for-media-stream",
-      ],
-    });
-  });
-
-  Deno.test.afterAll(async () => {
-    await browser.close();
-    await server.shutdown();
-    await Deno.remove(folder, { recursive: true });
-  });
-}
-
-/** Tests a page; it must write no error to its console. The browser is a process that all tests share. */
-function test(
-  name: string,
-  fn: (page: Page) => Promise<unknown>,
-  options: BrowserContextOptions = {},
-): void {
-  const run = async (): Promise<void> => {
-    const context = await browser.newContext(options);
-    context.setDefaultTimeout(TIMEOUT_MS);
-    const page = await context.newPage();
-    const errors: string[] = [];
-    page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
-    page.on("pageerror", (error) => errors.push(String(error)));
-    page.on("response", (r) => r.ok() || errors.push(`${r.status()} ${r.url()}`));
-    try {
-      await fn(page);
-      assertEquals(errors, []);
-    } finally {
-      await context.close();
-    }
-  };
-  Deno.test({ name, fn: run, ignore, sanitizeOps: false, sanitizeResources: false });
-}
-
-/** Waits until an element's text matches; gives the text. */
-async function textOf(page: Page, id: string, wanted: RegExp): Promise<string> {
-  const handle = await page.waitForFunction(
-    ([id, source]) => {
-      const text = document.getElementById(id!)!.textContent!;
-      return new RegExp(source!).test(text) && text;
-    },
-    [id, wanted.source],
-  );
-  return String(await handle.jsonValue());
-}
 
 const number = async (page: Page, id: string): Promise<number> =>
   Number((await page.textContent(`#${id}`))!.replaceAll(",", ""));
@@ -99,105 +26,6 @@ async function begun(page: Page, name: string): Promise<void> {
   else if (name === "playground" || name === "inside") await textOf(page, "status", / ms on /);
   else if (name === "speed") await textOf(page, "machine", /threads$/);
 }
-
-/** Runs what is in the playground's editor. */
-async function runProgram(page: Page, program: string): Promise<void> {
-  await page.fill("#code", program);
-  await page.click("#run");
-}
-
-for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as const) {
-  const tag = device === "webgpu" ? " [webgpu]" : "";
-  test(`the playground runs every lesson on ${where}${tag}`, async (page) => {
-    assertEquals(LESSONS.length, 20);
-    await page.goto(`${home}/playground.html?device=${device}`);
-    for (const { name } of LESSONS) {
-      await page.evaluate((name) => location.hash = name, name);
-      const text = read(`examples/site/lessons/${name}.js`);
-      await page.waitForFunction(
-        (text) => document.querySelector("textarea")!.value === text,
-        text,
-      );
-      assertMatch(await textOf(page, "status", / ms on /), new RegExp(` ms on ${where}`), name);
-      assertMatch((await page.textContent("#output"))!, /\d/, name);
-      assertEquals(await page.locator("#output .error").count(), 0, name);
-      const hasGraph = /tf\.(function|Graph)\(|numpyFunction/.test(text);
-      assertEquals(await page.locator("#picture svg").count(), hasGraph ? 1 : 0, name);
-    }
-  });
-}
-
-test("the playground shows what is read back from the GPU [webgpu]", async (page) => {
-  await page.goto(`${home}/playground.html?device=webgpu#numpy_function`);
-  assertMatch(await textOf(page, "status", / ms on /), /on WebGPU, .*readbacks: 2/);
-  assertEquals(await page.locator("#picture path.readback").count(), 1);
-  assertEquals(
-    await page.locator("#picture g.script").textContent(),
-    "PyFunc on CPUsortRows()PyFunc",
-  );
-});
-
-test("Stop ends a program that never would, and the next one runs", async (page) => {
-  await page.goto(`${home}/playground.html?device=cpu#tensors`);
-  await textOf(page, "status", / ms on /);
-  await runProgram(page, 'console.log("begun"); while (true);');
-  await textOf(page, "output", /begun/);
-  await page.click("#stop");
-  await textOf(page, "status", /^stopped$/);
-  await runProgram(page, 'let n = 0; setInterval(() => console.log("tick", n++), 1);');
-  await textOf(page, "output", /tick 9/);
-  await page.click("#stop");
-  const ticks = await page.textContent("#output");
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
-  assertEquals(await page.textContent("#output"), ticks);
-  await runProgram(page, 'import { scalar } from "@weft/weft"; console.log(scalar(3));');
-  await textOf(page, "output", /^Tensor\(float32\[\]\) 3$/);
-});
-
-test("the playground names the line of an error, and cuts endless output", async (page) => {
-  await page.goto(`${home}/playground.html?device=cpu#tensors`);
-  await textOf(page, "status", / ms on /);
-  const bad = 'import * as tf from "@weft/weft";\n\ntf.add(tf.zeros([2]), tf.zeros([3]));';
-  await runProgram(page, bad);
-  await textOf(page, "status", /^failed/);
-  assertMatch(await page.textContent("#output") ?? "", /\[2\].*\[3\].* \(line 3\)$/s);
-  await runProgram(page, "for (let i = 0; i < 9999; i++) console.log(i);");
-  await textOf(page, "status", / ms on /);
-  assertEquals(await page.locator("#output div").count(), 2001);
-});
-
-test("a link holds a program, which waits to be read before it runs", async (page) => {
-  const program = 'console.log("żółw", 1 + 1);\n';
-  await page.goto(`${home}/playground.html?device=cpu#tensors`);
-  await textOf(page, "status", / ms on /);
-  await page.fill("#code", program);
-  await page.click("#share");
-  await page.waitForFunction(() => location.hash.startsWith("#code="));
-  const link = page.url();
-  await page.goto("about:blank");
-  await page.goto(link);
-  await textOf(page, "status", /came with the link/);
-  assertEquals(await page.inputValue("#code"), program);
-  assertEquals(await page.textContent("#output"), "");
-  await page.click("#run");
-  await textOf(page, "output", /^żółw 2$/);
-});
-
-test("the editor indents with Tab, and the keyboard gets out of it", async (page) => {
-  await page.goto(`${home}/playground.html?device=cpu#tensors`);
-  await textOf(page, "status", / ms on /);
-  await page.fill("#code", "");
-  await page.focus("#code");
-  for (const key of ["Tab", "a", "Enter", "b", "Shift+Tab"]) await page.keyboard.press(key);
-  assertEquals(await page.inputValue("#code"), "  a\nb");
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("Tab");
-  assertEquals(await page.evaluate(() => document.activeElement?.id), "output");
-  await page.fill("#code", 'console.log("by key")');
-  await page.focus("#code");
-  await page.keyboard.press("Control+Enter");
-  await textOf(page, "output", /^by key$/);
-});
 
 test("a network learns on the page, survives bad functions, and reads what is drawn", async (page) => {
   await page.goto(`${home}/train.html?device=cpu`);
@@ -281,27 +109,6 @@ test("97 % of the test images are recognised after some passes", async (page) =>
   assert(await number(page, "images") <= 100_064);
 });
 
-const joined = (page: Page) => page.locator("#picture g.joined").count();
-
-test("Inside shows a plan's joined ops and scripts on the CPU", async (page) => {
-  await page.goto(`${home}/inside.html?device=cpu`);
-  await textOf(page, "status", / ms on the CPU/);
-  assertMatch((await page.textContent("#plans"))!, /^Plan 1: \d+ steps, all on the CPU, 1 script$/);
-  assert(await joined(page) > 0);
-  assertEquals(await page.locator("#picture g.script").count(), 1);
-  assertMatch((await page.textContent("#text"))!, /PyFunc/);
-});
-
-test("Inside shows what runs on the GPU and what is read back [webgpu]", async (page) => {
-  await page.goto(`${home}/inside.html?device=webgpu`);
-  await textOf(page, "status", / ms on WebGPU/);
-  const [gpu, reads] = /(\d+) on the GPU, 1 script, (\d+) values read back/
-    .exec((await page.textContent("#plans"))!)!.slice(1);
-  assertEquals(await page.locator("#picture g.gpu").count(), Number(gpu));
-  assertEquals(await page.locator("#picture path.readback").count(), Number(reads));
-  assert(await joined(page) > 0);
-});
-
 for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as const) {
   const tag = device === "webgpu" ? " [webgpu]" : "";
   test(`a still picture goes through the graph on ${where}, and a face is found in it${tag}`, async (page) => {
@@ -374,50 +181,6 @@ test("the timing of systems can be stopped", async (page) => {
   await page.click("#stop");
   assertEquals(await page.textContent("#status"), "Stopped");
   assertEquals(await page.isEnabled("#run"), true);
-});
-
-for (const [device, where] of [["cpu", "the CPU"], ["webgpu", "WebGPU"]] as const) {
-  const tag = device === "webgpu" ? " [webgpu]" : "";
-  test(`the timeline of a run on ${where} has spans, times and bytes of nodes${tag}`, async (page) => {
-    await page.goto(`${home}/inside.html?device=${device}#training`);
-    await textOf(page, "status", / ms on /);
-    for (const kind of ["run", "plan", "step", ...(tag ? ["dispatch", "readback", "gpu"] : [])]) {
-      assert(await page.locator(`.timeline g.${kind}`).count() > 0, kind);
-    }
-    const row = page.locator("#timeline tbody tr", {
-      has: page.getByRole("button", { name: "MatMul", exact: true }),
-    });
-    const cells = await row.first().locator("td").allTextContents();
-    assertEquals([cells[0], cells[3]], ["101", "12.8 kB"]);
-    assertMatch(cells[1]!, /^[\d.]+ (µs|ms|s)$/);
-    assertMatch(cells[2]!, tag ? /^[\d.]+ (µs|ms|s)$/ : /^–$/);
-    await row.first().locator("button").click();
-    const code = page.locator("#timeline pre");
-    if (tag) assertStringIncludes((await code.textContent())!, "@compute @workgroup_size");
-    else assertEquals(await code.isVisible(), false);
-  });
-}
-
-test("a plan's scopes become boxes, and open again", async (page) => {
-  const program = `import * as tf from "@weft/weft";
-const graph = new tf.Graph();
-const y = graph.asDefault(() => tf.nameScope("layer", () => {
-  const x = tf.placeholder("float32", [2], "x");
-  return tf.sort(tf.cumsum(tf.mul(x, 2)));
-}));
-await new tf.Session({ graph }).run(y, { feeds: new Map([[graph.getTensorByName("layer/x:0"), [1, 2]]]) });`;
-  await page.goto(`${home}/playground.html?device=cpu#tensors`);
-  await textOf(page, "status", / ms on /);
-  await page.fill("#code", program);
-  await page.click("#inside");
-  await textOf(page, "status", / ms on /);
-  const open = await page.locator("#picture g[class^=cpu]").count();
-  await page.check("#fold");
-  const shut = await page.locator("#picture g[class^=cpu]").count();
-  assert(shut < open, `${shut} boxes instead of ${open}`);
-  assertMatch((await page.textContent("#picture"))!, /\d in layer/);
-  await page.uncheck("#fold");
-  assertEquals(await page.locator("#picture g[class^=cpu]").count(), open);
 });
 
 test("pages run under a policy that allows no text to be compiled", async (page) => {
