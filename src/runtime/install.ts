@@ -1,10 +1,12 @@
 /**
  * Connects the parts when the library is loaded: eager execution, methods of tensors, what graphs need.
  */
+import { expandFusion } from "../ops/fused/fused.ts";
 import { setRowMapper } from "../autodiff/jacobians.ts";
 import { setTapeMemory } from "../autodiff/step_recorder.ts";
 import { installChainedOps } from "../ops/chained.ts";
 import { installDebug } from "./debug.ts";
+import { setFusionExpansion } from "./eager/eager.ts";
 import { mapFn } from "./loops/functional_ops.ts";
 import { unfedPlaceholder } from "./session/feeds.ts";
 import { setHostOp } from "./session/run_context.ts";
@@ -13,11 +15,11 @@ import "../devices/cpu/all_families.ts";
 import "./eager/evaluate.ts";
 import "./install_eager.ts";
 import "./session/default_session.ts";
-import "../ops/fused/fused.ts";
 import "../ops/graph_ops.ts";
 
 installDebug();
 installChainedOps();
+setFusionExpansion(expandFusion);
 setTapeMemory({ variablesRead });
 setRowMapper((fn, rows) => mapFn(fn, rows));
 setHostOp("Placeholder", ({ node, attrs }) => {

@@ -11,7 +11,6 @@ import {
 } from "../../core/apply.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
-import { expandFusion } from "../../ops/fused/fused.ts";
 import type { Device } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -207,8 +206,17 @@ function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTenso
   return view;
 }
 
+/** What a node with a fusion means in ops. */
+type FusionExpansion = (def: OpDef, inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
+let expandFusion: FusionExpansion | null = null;
+
+/** Says what fusions mean: those have them who make plans. */
+export function setFusionExpansion(expand: FusionExpansion): void {
+  expandFusion = expand;
+}
+
 function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
-  const expansion = fusionOf(launch.attrs) ? expandFusion.bind(null, def) : def.expand!;
+  const expansion = fusionOf(launch.attrs) ? expandFusion!.bind(null, def) : def.expand!;
   const results = tidy(() =>
     withInterpreter(
       null,
