@@ -14,7 +14,10 @@ function beside(x: TensorLike, other: TensorLike): TensorLike {
   return isOdd ? floatScalar(x) : x;
 }
 
-const withFloats = (fn: Binary): Binary => (a, b) => fn(beside(a, b), beside(b, a));
+const withFloats = (fn: Binary): Binary => (a, b) => {
+  if (typeof b === "number") return fn(a, beside(b, a));
+  return typeof a === "number" ? fn(beside(a, b), b) : fn(a, b);
+};
 
 /** Sum. See `tf.add`. */
 export const add: typeof weft.add = withFloats(weft.add);
