@@ -1,8 +1,9 @@
 /**
- * Arithmetic as TensorFlow.js has it: a number beside a tensor of integers is float32, so that `pixels.div(255)` gives fractions. Weft's
- * own functions, as TensorFlow's, give a number the tensor's element type.
+ * Arithmetic as TensorFlow.js has it: numbers beside a tensor of integers are float32, so that `pixels.div(255)` gives fractions. Weft's
+ * own functions, as TensorFlow's, give numbers the tensor's element type.
  */
 import * as weft from "../../mod.ts";
+import { toNdArray } from "../core/convert.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { floatScalar } from "../ops/input.ts";
 
@@ -10,13 +11,14 @@ type Binary = (a: TensorLike, b: TensorLike) => Tensor;
 
 /** `x`, as TensorFlow.js takes it beside `other`. */
 function beside(x: TensorLike, other: TensorLike): TensorLike {
-  const isOdd = typeof x === "number" && other instanceof Tensor && other.dtype === "int32";
-  return isOdd ? floatScalar(x) : x;
+  if (!(other instanceof Tensor) || other.dtype !== "int32") return x;
+  if (typeof x === "number") return floatScalar(x);
+  return Array.isArray(x) ? toNdArray(x) : x;
 }
 
 const withFloats = (fn: Binary): Binary => (a, b) => {
-  if (typeof b === "number") return fn(a, beside(b, a));
-  return typeof a === "number" ? fn(beside(a, b), b) : fn(a, b);
+  if (!(b instanceof Tensor)) return fn(a, beside(b, a));
+  return a instanceof Tensor ? fn(a, b) : fn(beside(a, b), b);
 };
 
 /** Sum. See `tf.add`. */

@@ -8,6 +8,7 @@ import { zeros } from "../ops/array/creation.ts";
 import { memory } from "../runtime/eager/memory.ts";
 import { getBackend } from "../runtime/devices.ts";
 import { EagerTensor, tidy } from "../runtime/eager/tensor.ts";
+import { kernelName } from "./kernels/names.ts";
 
 /** How long something took. */
 export interface TimingInfo {
@@ -74,26 +75,6 @@ export async function time(f: () => void): Promise<TimingInfo> {
   return { wallMs, kernelMs: getBackend() === "cpu" ? onHost : wallMs };
 }
 
-/** TensorFlow.js's names of kernels where ours are TensorFlow's ops of other names. */
-const NAMES: Readonly<Record<string, string>> = {
-  _BatchNorm: "FusedBatchNorm",
-  _FusedConv2D: "FusedConv2D",
-  AddV2: "Add",
-  ConcatV2: "Concat",
-  FillNumber: "Fill",
-  FloorMod: "Mod",
-  ImageProjectiveTransformV3: "Transform",
-  MatMul: "BatchMatMul",
-  Mul: "Multiply",
-  Pad: "PadV2",
-  ReverseV2: "Reverse",
-  SelectV2: "Select",
-  Split: "SplitV",
-  StatelessMultinomial: "Multinomial",
-  TopKV2: "TopK",
-  UniqueV2: "Unique",
-};
-
 /** Notes each op that is applied. */
 class KernelRecorder implements Recorder {
   readonly kernels: KernelInfo[] = [];
@@ -105,7 +86,7 @@ class KernelRecorder implements Recorder {
     this.peakBytes = Math.max(this.peakBytes, now.numBytes);
     const added = outputs.filter((out) => !inputs.includes(out));
     this.kernels.push({
-      name: NAMES[def.name] ?? def.name,
+      name: kernelName(def.name),
       bytesAdded: added.reduce((n, out) => n + bytesOf(out, inputs), 0),
       totalBytesSnapshot: now.numBytes,
       tensorsAdded: added.length,

@@ -114,7 +114,7 @@ Deno.test("numbers of arrays that TensorFlow.js does not know are float32, bytes
   assertEquals(tf.tensor(new Float64Array([1]), [1], "int32").dtype, "int32");
 });
 
-testOnDevices("a number beside integers is float32, as a function and as a method", () => {
+testOnDevices("numbers beside integers are float32, in functions and in methods", () => {
   const pixels = tf.tensor1d([100, 255], "int32");
   const wanted: Readonly<Record<string, readonly [number[], number[]]>> = {
     add: [[355, 510], [355, 510]],
@@ -136,6 +136,8 @@ testOnDevices("a number beside integers is float32, as a function and as a metho
     close(ops[name](pixels, 255), right);
     close(ops[name](255, pixels), left);
     close(methods[name](255), right);
+    close(methods[name]([255, 255]), right);
+    close(ops[name]([255, 255], pixels), left);
     // Two tensors of integers stay so.
     assertEquals(ops[name](pixels, pixels).dtype, "int32");
   }
@@ -144,7 +146,7 @@ testOnDevices("a number beside integers is float32, as a function and as a metho
   const isBright = tf.greater(pixels, 150);
   close(tf.where(isBright, pixels, 0), [0, 255]);
   close(pixels.where(isBright, 1), [1, 255]);
-  close(tf.where(isBright, 1, pixels), [100, 1]);
+  close(tf.where(isBright, [1, 2], pixels), [100, 2]);
 });
 
 Deno.test("util.shuffle() takes as many random numbers as TensorFlow.js, in its order", () => {
