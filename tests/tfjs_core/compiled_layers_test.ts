@@ -33,6 +33,12 @@ function values(shape: readonly number[], seed: number): tf.Tensor {
   ]);
 }
 
+/** A class for each row, one after another. */
+function classes(count: number): tf.Tensor {
+  const indices = Int32Array.from({ length: ROWS }, (_, i) => i % count);
+  return tf.cast(tf.oneHot(indices, count), "float32");
+}
+
 /** Gives all weights the same values each time. */
 function setWeights(model: Any): void {
   model.setWeights(
@@ -113,7 +119,7 @@ const PURE: Readonly<Record<string, Case>> = {
         dense(3, { activation: "softmax" }),
       ),
     compile: () => ({ loss: "categoricalCrossentropy", metrics: ["accuracy", "mse"] }),
-    targets: () => tf.cast(tf.oneHot(tf.range(0, ROWS, 1, "int32").mod(3), 3), "float32"),
+    targets: () => classes(3),
   },
   "convolutions and a merge": {
     input: [6, 6, 1],
@@ -149,7 +155,7 @@ const PURE: Readonly<Record<string, Case>> = {
     },
     compile: () => ({ loss: { a: "categoricalCrossentropy", b: "meanSquaredError" } }),
     targets: () => [
-      tf.cast(tf.oneHot(tf.range(0, ROWS, 1, "int32").mod(3), 3), "float32"),
+      classes(3),
       values([ROWS, 1], 4),
     ],
     fit: () => ({ classWeight: [{ 0: 1, 1: 2, 2: 0.5 }, null], validationData: undefined }),
