@@ -117,6 +117,51 @@ Deno.test("imported ops take TensorFlow's defaults for attributes that are left 
     ["Ones", [ints(2, 1)], { dtype: float }, [[[1], [1]]]],
     ["Gather", [square, ints(1, 0)], { Tparams: float, Tindices: int }, [[[3, 4], [1, 2]]]],
     ["Unique", [ints(5, 6, 5)], { T: int }, [[5, 6], [0, 1, 0]]],
+    ["MatrixDiag", [t([1, 2])], { T: float }, [[[1, 0], [0, 2]]]],
+    [
+      "MatrixDiagV2",
+      [t([[1, 2], [3, 0]]), ints(0, 1), tf.scalar(2, "int32"), tf.scalar(2, "int32"), tf.scalar(9)],
+      { T: float },
+      [[[3, 1], [9, 0]]],
+    ],
+    ["MatrixDiagPart", [square], { T: float }, [[1, 4]]],
+    [
+      "MatrixDiagPartV2",
+      [t([[1, 2, 3], [4, 5, 6]]), ints(-1, 1), tf.scalar(0)],
+      { T: float },
+      [[[2, 6], [1, 5], [4, 0]]],
+    ],
+    ["MatrixSetDiag", [square, t([8, 9])], { T: float }, [[[8, 2], [3, 9]]]],
+    [
+      "MatrixSetDiagV2",
+      [square, t([8]), tf.scalar(1, "int32")],
+      { T: float },
+      [[[1, 8], [3, 4]]],
+    ],
+    ["TensorScatterSub", [t([5, 5]), tf.tensor([[1]], [1, 1], "int32"), t([2])], { T: float }, [
+      [5, 3],
+    ]],
+    ["ScatterNdNonAliasingAdd", [t([5, 5]), tf.tensor([[1]], [1, 1], "int32"), t([2])], {
+      T: float,
+    }, [[5, 7]]],
+    ["Bucketize", [t([[-5, 10000], [150, 10], [5, 100]])], {
+      T: float,
+      boundaries: { list: { f: [0, 10, 100] } },
+    }, [[[0, 3], [3, 2], [1, 3]]]],
+    ["HistogramFixedWidth", [t([-1, 0, 1.5, 2, 5, 15]), t([0, 5]), tf.scalar(5, "int32")], {
+      T: float,
+    }, [[2, 1, 1, 0, 2]]],
+    ["NthElement", [t([[3, 1, 2], [9, 7, 8]]), tf.scalar(1, "int32")], { T: float }, [[2, 8]]],
+    ["NthElement", [t([[3, 1, 2], [9, 7, 8]]), tf.scalar(0, "int32")], {
+      T: float,
+      reverse: { b: true },
+    }, [[3, 9]]],
+    ["InTopK", [t([[0.1, 0.9, 0.9], [0.3, 0.2, 0.1]]), ints(2, 1)], { T: int, k: { i: "1" } }, [
+      [true, false],
+    ]],
+    ["UniqueWithCountsV2", [tf.tensor([[1, 1], [1, 1], [3, 2]], [3, 2], "int32"), ints(0)], {
+      T: int,
+    }, [[[1, 1], [3, 2]], [0, 0, 1], [2, 1]]],
     ["UniqueWithCounts", [ints(5, 6, 5)], { T: int }, [[5, 6], [0, 1, 0], [2, 1]]],
   ];
   for (const [op, inputs, attr, wanted] of cases) {

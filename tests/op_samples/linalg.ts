@@ -2,7 +2,7 @@
 
 import { NdArray } from "@weft/weft";
 import type { OpSample, SampleValues } from "@weft/weft/testing";
-import { any, distinct, number, sample, type SampleTable, solid } from "./inputs.ts";
+import { any, distinct, number, sample, type SampleTable, solid, vector } from "./inputs.ts";
 
 const FUSED = [[], ["BiasAdd"], ["BiasAdd", "Relu"], ["Elu"], ["BiasAdd", "Relu6"], ["LeakyRelu"], [
   "BiasAdd",
@@ -119,6 +119,23 @@ export const LINALG: SampleTable = {
     sample([solid, any(3, 1)], { lower: false }),
     sample([solid, any(3, 4)], { adjoint: true }),
     sample([solid, any(3, 4)], { lower: false, adjoint: true }),
+  ],
+  Cross: [sample([any(3), any(3)]), sample([any(2, 4, 3), any(2, 4, 3)])],
+  MatrixDiagPartV3: [
+    sample([any(2, 3, 4), number(0), any()], {}, { wrt: [0] }),
+    sample([any(3, 4), vector(-1, 2), any()], {}, { wrt: [0] }),
+    sample([any(4, 2), vector(-3, 0), any()], { align: "LEFT_RIGHT" }, { wrt: [0] }),
+    sample([any(3, 3), vector(1, 2), any()], { align: "LEFT_LEFT" }, { wrt: [0] }),
+    sample([any(3, 3), vector(-2, -1), any()], { align: "RIGHT_RIGHT" }, { wrt: [0] }),
+  ],
+  MatrixDiagV3: [
+    sample([any(2, 3), number(0), number(-1), number(-1), any()], {}, { wrt: [0] }),
+    sample([any(3), number(-1), number(4), number(5), any()], {}, { wrt: [0] }),
+    sample([any(4, 3), vector(-1, 2), number(3), number(4), any()], {}, { wrt: [0] }),
+  ],
+  MatrixSetDiagV3: [
+    sample([any(2, 3, 4), any(2, 3), number(0)]),
+    sample([any(3, 4), any(4, 3), vector(-1, 2)], { align: "LEFT_RIGHT" }),
   ],
   MatrixInverse: [sample([solid]), sample([solid], { adjoint: true }), sample([pairOfSolid])],
   MatrixDeterminant: [sample([solid]), sample([pairOfSolid]), sample([any(2, 0, 0)])],

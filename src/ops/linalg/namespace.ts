@@ -3,3 +3,13 @@
  */
 export { bandPart, gramSchmidt, qr, tensordot, triangularSolve } from "./linalg.ts";
 export { cholesky, choleskySolve, det, inv, lstsq, slogdet, solve } from "./solve.ts";
+export {
+  cross,
+  diag,
+  type DiagonalOptions,
+  type DiagOptions,
+  diagPart,
+  type DiagPartOptions,
+  setDiag,
+  trace,
+} from "./diagonals.ts";

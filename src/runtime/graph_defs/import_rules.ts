@@ -16,6 +16,7 @@ import { groupedConv, groupsOf } from "./grouped_conv.ts";
 import { SPELLING_RULES } from "./spellings.ts";
 import { LIST_RULES } from "./import_lists.ts";
 import { MORE_RULES } from "./more_rules.ts";
+import { NUMERIC_RULES } from "./numeric_rules.ts";
 
 /** A node of a file, as rules see it. */
 export interface ImportedNode {
@@ -112,7 +113,17 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   ParallelDynamicStitch: 2,
   ApproximateEqual: 2,
   SparseTensorDenseMatMul: 4,
+  InTopK: 2,
   InTopKV2: 3,
+  MatrixDiagV2: 5,
+  MatrixDiagPartV2: 3,
+  MatrixSetDiag: 2,
+  MatrixSetDiagV2: 3,
+  TensorScatterSub: 3,
+  ScatterNdNonAliasingAdd: 3,
+  HistogramFixedWidth: 3,
+  NthElement: 2,
+  UniqueWithCountsV2: 2,
   ParseExample: 2,
   ResourceGather: 2,
   ResourceGatherNd: 2,
@@ -148,6 +159,7 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
   ...LIST_RULES,
   ...SPELLING_RULES,
   ...MORE_RULES,
+  ...NUMERIC_RULES,
   ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
 ]);
 

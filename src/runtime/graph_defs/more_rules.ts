@@ -53,7 +53,8 @@ function sparseMatMul({ inputs: [indices, values, dims, b], attr }: ImportedNode
 }
 
 /** Whether the score of the right class is among the k best. */
-function inTopK({ inputs: [scores, targets, k] }: ImportedNode): Tensor[] {
+function inTopK({ inputs: [scores, targets, given], attr }: ImportedNode): Tensor[] {
+  const k = given ?? cast(Number(attr.k?.i ?? 0), "int32");
   const own = gather(scores, expandDims(targets, -1), 1, 1);
   const better = sum(cast(greater(scores, own), "int32"), 1);
   const isNumber = less(reshape(abs(own), [-1]), Infinity);
@@ -136,6 +137,7 @@ export const MORE_RULES: readonly (readonly [string, ImportRule])[] = [
     less(abs(sub(x, y)), Number(attr.tolerance?.f ?? 1e-5)),
   ]],
   ["SparseTensorDenseMatMul", sparseMatMul],
+  ["InTopK", inTopK],
   ["InTopKV2", inTopK],
   ["ParseExample", parseExample],
   ["ParseSingleExample", parseSingleExample],
