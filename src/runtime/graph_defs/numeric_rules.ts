@@ -26,7 +26,6 @@ function diagonals(name: string, missing: (x: Tensor) => readonly unknown[]): Im
   ];
 }
 
-const main = intScalar(0), fitting = intScalar(-1);
 const zero = (x: Tensor): Tensor => cast(0, x.dtype);
 
 /** How many of the boundaries, which increase, are not above an element. */
@@ -70,11 +69,14 @@ function uniqueWithCounts({ inputs: [x, axis], attr }: ImportedNode): Tensor[] {
 
 /** Rules by op. */
 export const NUMERIC_RULES: readonly (readonly [string, ImportRule])[] = [
-  ["MatrixDiag", diagonals("MatrixDiagV3", (x) => [main, fitting, fitting, zero(x)])],
+  [
+    "MatrixDiag",
+    diagonals("MatrixDiagV3", (x) => [intScalar(0), intScalar(-1), intScalar(-1), zero(x)]),
+  ],
   ["MatrixDiagV2", diagonals("MatrixDiagV3", () => [])],
-  ["MatrixDiagPart", diagonals("MatrixDiagPartV3", (x) => [main, zero(x)])],
+  ["MatrixDiagPart", diagonals("MatrixDiagPartV3", (x) => [intScalar(0), zero(x)])],
   ["MatrixDiagPartV2", diagonals("MatrixDiagPartV3", () => [])],
-  ["MatrixSetDiag", diagonals("MatrixSetDiagV3", () => [main])],
+  ["MatrixSetDiag", diagonals("MatrixSetDiagV3", () => [intScalar(0)])],
   ["MatrixSetDiagV2", diagonals("MatrixSetDiagV3", () => [])],
   ["TensorScatterSub", ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, neg(updates))]],
   ["ScatterNdNonAliasingAdd", ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, updates)]],
