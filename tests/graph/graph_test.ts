@@ -194,7 +194,7 @@ Deno.test("asDefault() builds until the first await, and errors after it say so"
       () => tf.placeholder("float32", []),
       () => tf.add(x, y),
       () => tf.gradients(tf.scalar(1), tf.scalar(1)),
-      () => tf.importGraphDef({ node: [] }),
+      () => tf.importGraphDef({ node: [], versions: { producer: 1 } }),
       () => tf.compat.v1.variable(1),
       () => tf.compat.v1.getVariable("v", { shape: [] }),
     ];
