@@ -19,6 +19,7 @@ import { identity } from "../ops/array/view.ts";
 import { placeholder } from "../ops/graph_ops.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { importNodes, importTensors } from "../runtime/graph_defs/import_graph_def.ts";
+import { withTables } from "../runtime/graph_defs/with_tables.ts";
 import { Session } from "../runtime/session/session.ts";
 import { encodeGraphDef, readGraphDef } from "./graph_def.ts";
 import { replaceFile } from "./random_access.ts";
@@ -165,7 +166,7 @@ async function frozenSavedModel(
     });
     const def = await convertVariablesToConstants(
       new Session({ graph }),
-      graph.toGraphDef(),
+      withTables(graph.toGraphDef(), graph),
       [...xs, ...ys].map((t) => t.operation.name),
     );
     const named = (

@@ -1,6 +1,6 @@
 /** convertModel: each form of a model into each other computes the same. */
 import * as tf from "@weft/weft";
-import { loadSavedModel, saveModel } from "@weft/weft/tf";
+import { loadSavedModel, readGraphDef, saveModel } from "@weft/weft/tf";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { convertModel, freezeModel } from "../../src/tf/convert.ts";
 import { assertClose } from "./close.ts";
@@ -75,6 +75,29 @@ for (const name of ["cnn", "rnn", "module", "version_1"]) {
     await Deno.remove(folder, { recursive: true });
   });
 }
+
+Deno.test("convertModel() keeps what lookup tables hold", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "weft_tables_" });
+  try {
+    for (const to of ["frozen.pb", "saved"]) {
+      await convertModel(`${FIXTURES}module`, `${folder}/${to}`, { signature: "look" });
+    }
+    const model = await loadSavedModel(`${folder}/saved`);
+    for (let run = 0; run < 2; run++) {
+      const { v } = await model.signatures.serving_default({ k: ["b", "zz", "a"] });
+      assertEquals(v.arraySync(), [2n, -1n, 1n] as never);
+    }
+    model.dispose();
+    const def = await readGraphDef(`${folder}/frozen.pb`), graph = new tf.Graph();
+    const y = def.node.at(-1)!.name;
+    graph.asDefault(() => tf.importGraphDef(def, { prefix: "" }));
+    await using session = new tf.Session({ graph });
+    const found = await session.run(`${y}:0`, { feeds: { "k:0": ["b", "zz", "a"] } }) as tf.NdArray;
+    assertEquals(found.toArray(), [2n, -1n, 1n] as never);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
 
 Deno.test("convertModel() refuses what it cannot name or find", async () => {
   const from = `${FIXTURES}module`;

@@ -3,12 +3,14 @@
 usage: python tests/tf/load_in_tensorflow.py FOLDER OUTPUT
 """
 import glob
+import json
 import os
 import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops import script_ops
 
 folder = sys.argv[1]
 x = tf.constant([[1.0, 1.0], [-1.0, -2.0]])
@@ -48,8 +50,37 @@ with tf.compat.v1.Session(graph=tf.Graph()) as session:
     close(session.run(signature.outputs["y"].name, feeds), wanted)
 print("a session of version 1")
 
-close(tf.train.load_variable(f"{folder}/plain", "w"), [[1, 2], [3, 4]])
-assert list(tf.train.load_variable(f"{folder}/plain", "scope/names")) == [b"a", "é".encode()]
+look = tf.saved_model.load(f"{folder}/table").signatures["serving_default"]
+for _ in range(2):
+    assert list(look(tf.constant(["b", "zz", "a"]))["v"].numpy()) == [2, -1, 1]
+print("a table")
+loop = tf.saved_model.load(f"{folder}/branch").signatures["serving_default"]
+close(loop(tf.constant(0.0))["y"], 30.0)
+close(loop(tf.constant(-1.0))["y"], -1.0)
+choice = tf.saved_model.load(f"{folder}/choice").signatures["serving_default"]
+close(choice(tf.constant([[1.0, 1.0]]))["y"], [[4, 6]])
+close(choice(tf.constant([[-1.0, -2.0]]))["y"], [[1, 2]])
+print("branches")
+(script,) = json.load(open(f"{folder}/script/assets.extra/script_ops.json"))["scripts"]
+assert script["token"] == "tensorflow_loads.double@1", script
+double = lambda x: 2 * x  # The registry holds it weakly.
+script_ops._py_funcs._funcs[script["token"]] = double
+scripted = tf.saved_model.load(f"{folder}/script").signatures["serving_default"]
+close(scripted(tf.constant([1.0, -4.0]))["y"], [3, -7])
+print("a script, bound by the manifest's token")
+
+for prefix, files in (("plain", 1), ("sharded", 2)):
+    assert glob.glob(f"{folder}/{prefix}.data-*-of-0000{files}"), prefix
+    read = lambda name: tf.train.load_variable(f"{folder}/{prefix}", name)
+    close(read("w"), [[1, 2], [3, 4]])
+    assert list(read("scope/names")) == [b"a", "é".encode()]
+    assert read("long").dtype == np.int64 and list(read("long")) == [1, -2**40]
+    assert read("brief").dtype == tf.bfloat16.as_numpy_dtype
+    assert list(read("brief")) == list(tf.cast([1.5, -256, 3e38], tf.bfloat16).numpy())
+    assert read("half").dtype == np.float16 and list(read("half")) == list(np.float16([1.5, -0.1]))
+    assert read("wide").dtype == np.float64 and list(read("wide")) == [1.5, -3]
+    assert list(read("flags")) == [True, False] and read("none").shape == (0, 3)
+    assert read("bytes").dtype == np.uint8 and list(read("bytes")) == [0, 255]
 objects = tf.train.Checkpoint(kernel=tf.Variable(tf.zeros([2, 2])), count=tf.Variable(7))
 prefix = glob.glob(f"{folder}/objects*.index")[0][: -len(".index")]
 objects.restore(prefix).assert_existing_objects_matched()

@@ -1,5 +1,5 @@
 /**
- * Has real TensorFlow load and run what we write: a SavedModel, checkpoints, a GraphDef. Not a test, as it needs Python:
+ * Has real TensorFlow load and run what we write: SavedModels, with a table, branches and a script; checkpoints; a GraphDef. Not a test, as it needs Python:
  *
  *     deno run -A tests/tf/tensorflow_loads.ts PYTHON
  *
@@ -7,6 +7,7 @@
  */
 import * as tf from "@weft/weft";
 import { encodeGraphDef, saveModel, writeCheckpoint } from "@weft/weft/tf";
+import { convertModel } from "../../src/tf/convert.ts";
 
 const folder = await Deno.makeTempDir();
 try {
@@ -31,8 +32,39 @@ try {
     return { y };
   }, { inputSignature: [tf.TensorSpec([], "float32", "class")] });
   await saveModel(`${folder}/model`, { signatures: { serving_default: layer, power } });
-  const names = tf.tensor(["a", "é"], [2], "string");
-  await writeCheckpoint(`${folder}/plain`, { w: kernel, "scope/names": names });
+  // A table that is filled by the model itself, and a branch.
+  const fixture = new URL("fixtures/module", import.meta.url).pathname;
+  await convertModel(fixture, `${folder}/table`, { signature: "look" });
+  await convertModel(fixture, `${folder}/branch`, { signature: "loop" });
+  const choice = tf.function((x: tf.Tensor) => {
+    const y = tf.cond(tf.greater(tf.sum(x), 0), () => tf.matMul(x, kernel), () => tf.neg(x));
+    return { y: y as tf.Tensor };
+  }, { inputSignature: [tf.TensorSpec([null, 2], "float32", "x")] });
+  await saveModel(`${folder}/choice`, { signatures: { serving_default: choice } });
+  const double = tf.registerScript(
+    "tensorflow_loads.double@1",
+    (x: tf.NdArray) => x.map((v) => 2 * Number(v)),
+  );
+  const script = tf.function((x: tf.Tensor) => ({
+    y: tf.add(tf.numpyFunction(double, [x], "float32") as tf.Tensor, 1),
+  }), { inputSignature: [tf.TensorSpec([2], "float32", "x")] });
+  await saveModel(`${folder}/script`, { signatures: { serving_default: script } });
+  const values = {
+    w: kernel,
+    "scope/names": tf.tensor(["a", "é"], [2], "string"),
+    long: tf.tensor([1n, -(2n ** 40n)], [2], "int64"),
+    brief: tf.cast(tf.tensor([1.5, -256, 3e38]), "bfloat16"),
+    half: tf.cast(tf.tensor([1.5, -0.1]), "float16"),
+    wide: tf.cast(tf.tensor([1.5, -3]), "float64"),
+    flags: tf.tensor([true, false]),
+    bytes: tf.cast(tf.tensor([0, 255]), "uint8"),
+    none: tf.zeros([0, 3]),
+  };
+  await writeCheckpoint(`${folder}/plain`, values);
+  // What takes the place of another stands in as many files as that did not.
+  for (const w of [tf.zeros([2, 2]), kernel]) {
+    await writeCheckpoint(`${folder}/sharded`, { ...values, w });
+  }
   await new tf.train.Checkpoint({ kernel, count }).save(`${folder}/objects`);
   const graph = new tf.Graph();
   const y = graph.asDefault(() => {
@@ -40,8 +72,8 @@ try {
     return tf.softmax(tf.matMul(x, tf.constant([[1, 2], [3, 4]]))) as tf.SymbolicTensor;
   });
   await Deno.writeFile(`${folder}/graph.pb`, encodeGraphDef(graph.toGraphDef()));
-  const script = new URL("load_in_tensorflow.py", import.meta.url).pathname;
-  const { code } = await new Deno.Command(Deno.args[0]!, { args: [script, folder, y.name] })
+  const program = new URL("load_in_tensorflow.py", import.meta.url).pathname;
+  const { code } = await new Deno.Command(Deno.args[0]!, { args: [program, folder, y.name] })
     .output()
     .then(({ code, stdout, stderr }) => {
       const text = new TextDecoder();
