@@ -403,6 +403,7 @@ import "./ops/imported/text.ts";
 import "./ops/imported/text_parts.ts";
 import "./ops/imported/unicode.ts";
 import "./runtime/graph_defs/spellings.ts";
+import "./runtime/graph_defs/image_rules.ts";
 import "./ops/array/list_rows.ts";
 import "./runtime/graph_defs/import_lists.ts";
 import "./runtime/graph_defs/more_rules.ts";

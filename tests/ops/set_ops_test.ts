@@ -157,6 +157,9 @@ testOnDevices("string ops split, join, replace and hash", () => {
   assertEquals(grams.nGramsSplits.arraySync(), [0, 6, 10]);
   assertEquals(tf.string.staticRegexReplace(["x1y2"], "(\\d)", "<\\1>").arraySync(), ["x<1>y<2>"]);
   assertEquals(tf.string.staticRegexReplace(["x1y2"], "\\d", "", false).arraySync(), ["xy2"]);
+  // As in RE2, nothing empty is found where a match ends.
+  assertEquals(tf.string.staticRegexReplace(["ab", ""], ".*", "-").arraySync(), ["-", "-"]);
+  assertEquals(tf.string.staticRegexReplace(["baac"], "a*", "-").arraySync(), ["-b-c-"]);
   const long = "weft ".repeat(30);
   const hashed = tf.string.stringToHashBucketFast(["a", "b", "c", "d", long, long], 10)
     .arraySync() as number[];

@@ -232,6 +232,32 @@ def numerics():
     return out
 
 
+def colours():
+    x = tf.sigmoid(noise(2, 3, 2, 3))
+    grey = tf.concat([x[:, :, :1, :1]] * 3, -1)
+    black = tf.zeros([1, 1, 3])
+    wide = 2 * noise(4, 5)
+    hsv = raw.RGBToHSV(images=x)
+    return {
+        "hsv": hsv,
+        "hsv_grey": raw.RGBToHSV(images=grey),
+        "hsv_black": raw.RGBToHSV(images=black),
+        "rgb": raw.HSVToRGB(images=hsv),
+        "rgb_any": raw.HSVToRGB(images=tf.sigmoid(noise(2, 3, 2, 3))),
+        "hue": raw.AdjustHue(images=x, delta=0.3),
+        "hue_back": raw.AdjustHue(images=x, delta=-0.7),
+        "hue_grey": raw.AdjustHue(images=grey, delta=0.3),
+        "more": raw.AdjustSaturation(images=x, scale=3.0),
+        "less": raw.AdjustSaturation(images=x, scale=0.4),
+        "black": raw.AdjustSaturation(images=black, scale=0.4),
+        "contrast": raw.AdjustContrastv2(images=noise(2, 3, 2, 3), contrast_factor=1.7),
+        "quant": raw.FakeQuantWithMinMaxArgs(inputs=wide, min=-1.1, max=2.3, num_bits=5),
+        "quant_default": raw.FakeQuantWithMinMaxArgs(inputs=3 * wide),
+        "quant_channels": raw.FakeQuantWithMinMaxVarsPerChannel(
+            inputs=wide, min=[-1.0, -0.5, 0.0, -2.0, -0.1], max=[0.5, 1.0, 1.5, 2.0, 0.1], narrow_range=True),
+    }
+
+
 def unicodes():
     utf8 = texts(b"h\xc3\xa9\xf0\x9f\x98\x80", b"", b"a\xffb\x80\xe2\x82", b"\xed\xa0\x80x\xc0\x80y\xf8\x88\x80z\xf4\x90\x80", b"\r\x7f\xc2\x85\xe2\x82x")
     cases = {
@@ -262,7 +288,7 @@ def main():
     graph = tf.Graph()
     with graph.as_default():
         made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
-                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes) for key, t in f().items()}
+                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours) for key, t in f().items()}
         with tf.compat.v1.Session(graph=graph) as session:
             results = session.run(made)
     with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:

@@ -23,9 +23,14 @@ export function replaceRegex(
   },
 ): Uint8Array {
   const regex = regexOf(pattern, all ? "g" : "");
+  let end = -1;
   const replaced = decodeString(text).replace(regex, (...found) => {
     // After the match and its groups come the place and the whole text.
-    const groups = found.slice(0, found.findIndex((f) => typeof f === "number"));
+    const count = found.findIndex((f) => typeof f === "number"), groups = found.slice(0, count);
+    const place = found[count] as number, follows = place === end;
+    end = place + found[0].length;
+    // RE2 finds nothing empty where a match ends.
+    if (follows && found[0] === "") return "";
     return rewrite.replace(/\\(\d|\\)/g, (_, c) => c === "\\" ? "\\" : groups[Number(c)] ?? "");
   });
   return encodeString(replaced);

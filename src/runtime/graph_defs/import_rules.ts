@@ -14,6 +14,7 @@ import { erf } from "../../ops/pointwise/exponential.ts";
 import { sum } from "../../ops/reduce/reduce.ts";
 import { groupedConv, groupsOf } from "./grouped_conv.ts";
 import { SPELLING_RULES } from "./spellings.ts";
+import { IMAGE_RULES } from "./image_rules.ts";
 import { LIST_RULES } from "./import_lists.ts";
 import { MORE_RULES } from "./more_rules.ts";
 import { NUMERIC_RULES } from "./numeric_rules.ts";
@@ -106,6 +107,10 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   SpaceToBatch: 2,
   BatchToSpace: 2,
   FakeQuantWithMinMaxVars: 3,
+  FakeQuantWithMinMaxVarsPerChannel: 3,
+  AdjustHue: 2,
+  AdjustSaturation: 2,
+  AdjustContrastv2: 2,
   FusedBatchNormGrad: 5,
   FusedBatchNormGradV2: 5,
   FusedBatchNormGradV3: 5,
@@ -158,6 +163,7 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
   ]],
   ...LIST_RULES,
   ...SPELLING_RULES,
+  ...IMAGE_RULES,
   ...MORE_RULES,
   ...NUMERIC_RULES,
   ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],

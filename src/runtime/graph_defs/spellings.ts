@@ -15,8 +15,7 @@ import { identity, reshape, shape } from "../../ops/array/view.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { intScalar, intVector } from "../../ops/input.ts";
 import { add, div, mod, mul, sub } from "../../ops/pointwise/arithmetic.ts";
-import { abs, round, sign } from "../../ops/pointwise/rounding.ts";
-import { clipByValue, where } from "../../ops/pointwise/select.ts";
+import { abs, sign } from "../../ops/pointwise/rounding.ts";
 import { rsqrt, square } from "../../ops/pointwise/power.ts";
 import { mean, sum } from "../../ops/reduce/reduce.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
@@ -75,17 +74,6 @@ function batchNormGrad({ inputs, attr }: ImportedNode): Tensor[] {
     : dy;
   const none = sum(reshape(dOffset, [-1]).mul(0));
   return [mul(slope, moved), dScale, dOffset, none, none];
-}
-
-/** Rounds to the steps that a number of bits has between two ends, zero among them. */
-function fakeQuant({ inputs: [x, low, high], attr }: ImportedNode): Tensor[] {
-  const least = attr.narrow_range?.b ? 1 : 0;
-  const most = 2 ** integer(attr.num_bits, 8) - 1;
-  const step = div(sub(high, low), most - least);
-  const place = clipByValue(round(sub(least, div(low, step))), least, most);
-  const from = mul(sub(least, place), step), to = mul(sub(most, place), step);
-  const inside = where(x.less(from), from, where(x.greater(to), to, x));
-  return [add(mul(round(div(sub(inside, from), step)), step), from)];
 }
 
 /** Unique elements of a vector, where each element is among them, and how often each is there. */
@@ -150,7 +138,6 @@ export const SPELLING_RULES: readonly (readonly [string, ImportRule])[] = [
     ]);
     return [y, at, cast(counts, at.dtype)];
   }],
-  ["FakeQuantWithMinMaxVars", fakeQuant],
   ["FusedBatchNormGrad", batchNormGrad],
   ["FusedBatchNormGradV2", batchNormGrad],
   ["FusedBatchNormGradV3", batchNormGrad],

@@ -19,7 +19,7 @@ export function withTables(def: GraphDefJson, graph: Graph): GraphDefJson {
   if (fills.size === 0) return def;
   const node = def.node.flatMap((n) => {
     const waits = (n.input ?? []).flatMap((i) =>
-      fills.get(i.replace(/:0$/, ""))?.at(-1)!.name ?? []
+      fills.get(i.replace(/:0$/, ""))?.at(-1)?.name ?? []
     );
     const input = [...n.input ?? [], ...waits.map((name) => `^${name}`)];
     return [waits.length === 0 ? n : { ...n, input }, ...fills.get(n.name) ?? []];

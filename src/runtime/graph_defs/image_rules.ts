@@ -1,0 +1,89 @@
+/**
+ * Rules for ops on colours and for rounding to few levels, written in several of ours.
+ */
+import type { Tensor } from "../../core/tensor.ts";
+import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
+import { cast } from "../../ops/array/cast.ts";
+import { gather } from "../../ops/array/gather.ts";
+import { concat } from "../../ops/array/join.ts";
+import { intVector } from "../../ops/input.ts";
+import { add, div, mod, mul, sub } from "../../ops/pointwise/arithmetic.ts";
+import { equal, greater } from "../../ops/pointwise/compare.ts";
+import { abs, round } from "../../ops/pointwise/rounding.ts";
+import { clipByValue, maximum, minimum, where } from "../../ops/pointwise/select.ts";
+import { mean } from "../../ops/reduce/reduce.ts";
+import type { ImportedNode, ImportRule } from "./import_rules.ts";
+
+const channels = (x: Tensor): Tensor[] => [0, 1, 2].map((i) => gather(x, intVector([i]), -1));
+
+/** Hue between 0 and 1, the greatest of the three, and how far they are apart. Follows TensorFlow `RGBToHSV`. */
+function hueOf(x: Tensor): { hue: Tensor; value: Tensor; range: Tensor } {
+  const [r, g, b] = channels(x);
+  const value = maximum(maximum(r, g), b), range = sub(value, minimum(minimum(r, g), b));
+  const isColour = greater(range, 0);
+  const sixth = div(1 / 6, where(isColour, range, 1));
+  const turned = where(
+    equal(r, value),
+    mul(sixth, sub(g, b)),
+    where(equal(g, value), add(mul(sixth, sub(b, r)), 2 / 6), add(mul(sixth, sub(r, g)), 4 / 6)),
+  );
+  return { hue: where(isColour, mod(turned, 1), mul(range, 0)), value, range };
+}
+
+/** Colours of a hue whose greatest part is `value` and whose least is that less `range`. */
+function colours(hue: Tensor, value: Tensor, range: Tensor): Tensor {
+  const h = mul(hue, 6), low = sub(value, range);
+  const parts = [sub(abs(sub(h, 3)), 1), sub(2, abs(sub(h, 2))), sub(2, abs(sub(h, 4)))];
+  return concat(parts.map((part) => add(low, mul(range, clipByValue(part, 0, 1)))), -1);
+}
+
+const saturation = (value: Tensor, range: Tensor): Tensor => {
+  const isLit = greater(value, 0);
+  return where(isLit, div(range, where(isLit, value, 1)), mul(value, 0));
+};
+
+/** Rounds to the steps that a number of bits has between two ends, zero among them. */
+function fakeQuant({ inputs: [x, low, high], attr }: ImportedNode): Tensor[] {
+  const least = attr.narrow_range?.b ? 1 : 0;
+  const most = 2 ** Number(attr.num_bits?.i ?? 8) - 1;
+  const step = div(sub(high, low), most - least);
+  const place = clipByValue(round(sub(least, div(low, step))), least, most);
+  const from = mul(sub(least, place), step), to = mul(sub(most, place), step);
+  const inside = where(x.less(from), from, where(x.greater(to), to, x));
+  return [add(mul(round(div(sub(inside, from), step)), step), from)];
+}
+
+const float = (value: AttrValueJson | undefined, otherwise: number): Tensor =>
+  cast(Number(value?.f ?? otherwise), "float32");
+
+/** Rules by op. */
+export const IMAGE_RULES: readonly (readonly [string, ImportRule])[] = [
+  ["FakeQuantWithMinMaxVars", fakeQuant],
+  ["FakeQuantWithMinMaxVarsPerChannel", fakeQuant],
+  [
+    "FakeQuantWithMinMaxArgs",
+    ({ inputs: [x], attr }) =>
+      fakeQuant({ inputs: [x, float(attr.min, -6), float(attr.max, 6)], attr }),
+  ],
+  ["RGBToHSV", ({ inputs: [x] }) => {
+    const { hue, value, range } = hueOf(x);
+    return [concat([hue, saturation(value, range), value], -1)];
+  }],
+  ["HSVToRGB", ({ inputs: [x] }) => {
+    const [hue, s, value] = channels(x);
+    return [colours(hue, value, mul(s, value))];
+  }],
+  ["AdjustHue", ({ inputs: [x, delta] }) => {
+    const { hue, value, range } = hueOf(x);
+    return [colours(mod(add(hue, delta), 1), value, range)];
+  }],
+  ["AdjustSaturation", ({ inputs: [x, scale] }) => {
+    const { hue, value, range } = hueOf(x);
+    const s = clipByValue(mul(saturation(value, range), scale), 0, 1);
+    return [colours(hue, value, mul(s, value))];
+  }],
+  ["AdjustContrastv2", ({ inputs: [x, factor] }) => {
+    const average = mean(x, [-3, -2], true);
+    return [add(mul(sub(x, average), factor), average)];
+  }],
+];
