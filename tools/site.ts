@@ -7,8 +7,8 @@
  * @module
  */
 
-import { build, stop } from "esbuild";
-import { extname } from "node:path";
+import { build, type Plugin, stop } from "esbuild";
+import { dirname, extname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { minify } from "oxc-minify";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
@@ -27,6 +27,20 @@ const ENTRIES = [
 
 /** Browsers that have WebGPU or `light-dark()`. */
 const TARGET = "es2022";
+
+/** Pages await a device before anything else, so they load the kernels of the CPU where they take it. The list of modules would have all. */
+const LAZY: Plugin = {
+  name: "lazy",
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /\/src\/modules_generated\.ts$/ }, () => ({ contents: "" }));
+    onResolve(
+      { filter: /\/devices\/cpu\/all_families\.ts$/ },
+      ({ path, importer }) => ({
+        path: join(dirname(importer), path.replace("all_families", "lazy_families")),
+      }),
+    );
+  },
+};
 
 /** What is copied as it is. */
 const COPIED = [".css", ".svg", ".js"];
@@ -68,7 +82,7 @@ export async function buildSite(folder: string): Promise<void> {
       target: TARGET,
       minify: true,
       legalComments: "none",
-      plugins: [PACKAGES],
+      plugins: [PACKAGES, LAZY],
       alias: entryAliases(root, imports),
       logLevel: "warning",
     });
