@@ -2,6 +2,7 @@
  * The devices of this process: finding, naming, choosing.
  */
 import type { Device } from "../core/device.ts";
+import type { Meaning } from "../core/meaning.ts";
 import { registeredOps } from "../core/op.ts";
 import { CpuDevice } from "../devices/cpu/cpu_device.ts";
 import { loadFamilies } from "../devices/cpu/families.ts";
@@ -86,17 +87,19 @@ function forgetKernels(): void {
   for (const forget of forgetters) forget();
 }
 
-/** Brings the kernels of the CPU that the ops loaded so far need. */
-async function loadCpuKernels(): Promise<void> {
-  if (await loadFamilies(registeredOps().map(({ meaning }) => meaning))) forgetKernels();
+/** Brings the kernels of the CPU that ops of these meanings need; default, the ops loaded so far. */
+async function loadCpuKernels(
+  meanings: readonly Meaning[] = registeredOps().map(({ meaning }) => meaning),
+): Promise<void> {
+  if (await loadFamilies(meanings)) forgetKernels();
 }
 
 let missed = false;
 /** For ops that nobody awaited a device for. What fails here is told by the next `ready()`. */
-cpu.onMissing = () => {
+cpu.onMissing = (meaning) => {
   if (missed) return;
   missed = true;
-  loadCpuKernels().catch(() => {}).finally(() => missed = false);
+  loadCpuKernels([meaning]).catch(() => {}).finally(() => missed = false);
 };
 
 /** The GPU, with the kernels that the ops loaded so far need: one that is opened brings them itself. */

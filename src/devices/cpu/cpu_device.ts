@@ -24,6 +24,7 @@ import {
 } from "../../core/dtype.ts";
 import { copyElements, NdArray } from "../../core/nd_array.ts";
 import { fusionOf } from "../../core/fusion.ts";
+import type { Meaning } from "../../core/meaning.ts";
 import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec, problemText } from "../../core/tensor_spec.ts";
@@ -48,7 +49,7 @@ export class CpuDevice implements Device {
   readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
   readonly counters: DeviceCounters = newCounters();
   /** Called where an op has to run in loops as its kernels have not been loaded. */
-  onMissing: () => void = () => {};
+  onMissing: (meaning: Meaning) => void = () => {};
   #engine: Engine | null | undefined;
 
   /** Makes its own engine at first use, unless one is given; `null` keeps everything in JavaScript. */
@@ -112,7 +113,7 @@ export class CpuDevice implements Device {
     if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
       return null;
     }
-    if (lacksKernels(def.meaning)) this.onMissing();
+    if (lacksKernels(def.meaning)) this.onMissing(def.meaning);
     try {
       return families.vectors?.(engine, def, problem) ?? null;
     } catch (e) {
