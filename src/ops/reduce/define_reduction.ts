@@ -5,7 +5,13 @@
 import { apply1, type OpInput } from "../../core/apply.ts";
 import type { ReduceMeaning } from "../../core/meaning.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { defineOp, type GradContext, type GradRule, type OpDef, type OpInit } from "../../core/op.ts";
+import {
+  defineOp,
+  type GradContext,
+  type GradRule,
+  type OpDef,
+  type OpInit,
+} from "../../core/op.ts";
 import { argument, type Expr } from "../../core/scalar/expr.ts";
 import { isConcrete, normalizeAxes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
