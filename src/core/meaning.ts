@@ -141,7 +141,6 @@ export type RowProgram =
   | "logSoftmax"
   | "crossEntropy"
   | "sparseCrossEntropy"
-  | "layerNorm"
   | "layerNormGrad"
   | "windowSum"
   | "windowResponse"

@@ -22,7 +22,6 @@ import { prepareReduction } from "./reduce/reduce.ts";
 import { prepareScan } from "./reduce/scan.ts";
 import {
   prepareCrossEntropy,
-  prepareLayerNorm,
   prepareLayerNormGrad,
   prepareSoftmax,
   prepareSparseCrossEntropy,
@@ -36,7 +35,6 @@ const ROWS: Readonly<
   logSoftmax: prepareSoftmax(true),
   crossEntropy: prepareCrossEntropy,
   sparseCrossEntropy: prepareSparseCrossEntropy,
-  layerNorm: prepareLayerNorm,
   layerNormGrad: prepareLayerNormGrad,
   multinomial: prepareMultinomial,
 };

@@ -3,9 +3,8 @@
  */
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
-import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
-import { bfloat16ToNumber, NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
-import { exprType } from "../../core/scalar/expr.ts";
+import type { ReduceOp } from "../../core/meaning.ts";
+import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 import {
   type Arithmetic,
@@ -15,7 +14,6 @@ import {
   type Num,
   readerOf,
 } from "./numbers.ts";
-import { pointwiseCpu } from "./pointwise.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "../reduce/layout.ts";
 
 /** `acc[o + m] = combine(acc[o + m], x[p + m * n ..])`, or columns: `acc[o + i] = combine(acc[o + i], x[p + m * n + i])`. */
@@ -29,22 +27,8 @@ export interface Loops {
 const made = new Map<string, Loops>();
 
 /** Reduces the first input over the axes in the second. */
-export function reduceCpu(
-  { op, term, finish }: ReduceMeaning,
-  [x, axes]: readonly NdArray[],
-  [out]: readonly NdArray[],
-): void {
-  let terms = x;
-  if (term) {
-    terms = NdArray.zeros(exprType(term, [x.dtype]), x.shape);
-    pointwiseCpu([term], [x], [terms]);
-  }
-  const total = finish ? NdArray.zeros(terms.dtype, out.shape) : out;
-  foldCpu(op, terms, axes, total);
-  if (finish) pointwiseCpu([finish], [total], [out]);
-}
-
-function foldCpu(op: ReduceOp, x: NdArray, axes: NdArray, out: NdArray): void {
+export function reduceCpu(op: ReduceOp, ins: readonly NdArray[], [out]: readonly NdArray[]): void {
+  const [x, axes] = ins;
   const rank = x.shape.length;
   const list = axesOf(axes, rank);
   if (DTYPES[x.dtype].kind === "complex") {

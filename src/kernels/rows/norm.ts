@@ -27,7 +27,6 @@ import {
   type RowPass,
   type RowRun,
   rowsOf,
-  rowVariants,
 } from "./row.ts";
 import { thresholdsOf } from "../thresholds.ts";
 
@@ -49,29 +48,6 @@ function standardize(x: string): RowPass[] {
     },
   ];
 }
-
-/** Variants of layer normalization: one dispatch. */
-export const layerNormVariants: readonly GpuVariant[] = rowVariants(
-  fits,
-  ({ inputs: [x, scale, offset], attrs }): [RowKernel, RowRun] => [
-    {
-      name: "layer_norm",
-      params: ["epsilon:f32"],
-      inputs: [
-        { kind: "row", dtype: x.dtype },
-        { kind: "column", dtype: scale.dtype },
-        { kind: "column", dtype: offset.dtype },
-      ],
-      passes: standardize("x0"),
-      rows: [[x.dtype, "(x0 - mean) * r * x1 + x2"]],
-    },
-    {
-      ...rowsOf(x.shape),
-      buffers: [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }],
-      params: [f32Bits(attrs.epsilon)],
-    },
-  ],
-);
 
 /** Gradient of layer normalization: rows for `x`, which leave mean and deviation; then columns for scale and offset. */
 export const layerNormGradVariants: readonly GpuVariant[] = (["workgroup", "thread"] as const).map((

@@ -34,14 +34,16 @@ export interface ReductionInit {
   readonly types?: string;
   /** Gradient, which may read `input`, `reduction_indices` and `output`; null for none. Absent: through `expand`. */
   readonly grad?: GradRule | null;
-  /** The meaning in TensorFlow's ops, for an op that TensorFlow lacks. */
+  /** The meaning in other ops of TensorFlow's: with terms or an end of its own. It runs where no device has a kernel, as for float64. */
   readonly expand?: NonNullable<OpInit["expand"]>;
+  /** True where TensorFlow has this very op. */
+  readonly known?: boolean;
 }
 
 /** Defines a reduction of `input` over the axes in `reduction_indices`, which go or, with `keep_dims`, stay as 1. */
 export function defineReduction(
   name: string,
-  { op, term, finish, types = "numeric", grad, expand }: ReductionInit,
+  { op, term, finish, types = "numeric", grad, expand, known }: ReductionInit,
 ): OpDef {
   const x = argument(0), typed = types !== "bool";
   const reduction: ReduceMeaning = {
@@ -58,8 +60,9 @@ export function defineReduction(
     meaning: { kind: "reduce", ...reduction },
     infer: ([x, axes], { keep_dims }) => [reducedShape(x.shape, axes.value, keep_dims)],
     ...(grad !== undefined && { grad }),
-    ...(expand && { expand, portable: "parts" as const }),
-    cpu: (ins, outs) => reduceCpu(reduction, ins, outs),
+    ...(expand && { expand }),
+    ...(expand && !known && { portable: "parts" as const }),
+    ...(!term && !finish && { cpu: (ins, outs) => reduceCpu(op, ins, outs) }),
     gpu: onGpu(({ reduceVariants }) => reduceVariants(reduction)),
   });
 }

@@ -11,7 +11,7 @@ import { squeeze, stopGradient } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
 import { onesOfTensor } from "../array/creation.ts";
 import { IndexedSlices } from "../array/indexed_slices.ts";
-import { add, addN, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { add, addN, conjugate, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { real } from "../pointwise/complex.ts";
 import { greater, isFinite } from "../pointwise/compare.ts";
 import { exp, log } from "../pointwise/exponential.ts";
@@ -20,13 +20,17 @@ import { abs } from "../pointwise/rounding.ts";
 import { maximum, minimum, where } from "../pointwise/select.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
 import { defineReduction, keepAxes } from "./define_reduction.ts";
-import { type Axes, axesInput, max, mean, min, sum } from "./reduce.ts";
+import { type Axes, axesInput, max, mean, min, Sum, sum } from "./reduce.ts";
 
 const EuclideanNorm = defineReduction("EuclideanNorm", {
   op: "sum",
   term: (x) => scalar.mul(x, scalar.conj(x)),
   finish: (total) => scalar.sqrt(total),
   types: FLOAT_OR_COMPLEX,
+  known: true,
+  expand: ([x, axes], { keep_dims }) => [
+    sqrt(apply1(Sum, [mul(x, conjugate(asTensor(x))), axes], { keep_dims })),
+  ],
   grad: {
     saves: ["input", "reduction_indices", "output"],
     vjp: (saved, [dy], ctx) => {

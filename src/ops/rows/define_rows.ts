@@ -81,13 +81,22 @@ function stepsOf(
   return { results: [apart(result)], found };
 }
 
-/** Shape of the result; each row has as many elements as there are columns. */
-function rowsShape(shapes: readonly PartialShape[], rows: number, op: string): PartialShape {
+/** Shape of so many inputs that are rows, and of the others, which have an element for each column. */
+export function rowsShape(
+  shapes: readonly PartialShape[],
+  rows: number,
+  op: string,
+): PartialShape {
   const x = shapes.slice(0, rows).reduce(mergeShapes);
   if (x === null) return x;
-  if (x.length === 0) {
+  const vector = [...shapes.slice(rows), atLeastVector(x, op)!.slice(-1)].reduce(mergeShapes)!;
+  return [...x.slice(0, -1), vector[0]];
+}
+
+/** The shape, which has a last axis. */
+export function atLeastVector(x: PartialShape, op: string): PartialShape {
+  if (x !== null && x.length === 0) {
     throw new ValueError(`Shape must be at least rank 1 but is rank 0 for '${op}'`);
   }
-  const [columns] = shapes.slice(rows).reduce(mergeShapes, [x[x.length - 1]])!;
-  return [...x.slice(0, -1), columns];
+  return x;
 }

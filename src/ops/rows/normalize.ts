@@ -9,14 +9,12 @@ import {
   broadcastShapes,
   isConcrete,
   mergeShapes,
-  type PartialShape,
   sameShape,
   shapeText,
   sizeOf,
 } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { toNdArray } from "../../core/convert.ts";
-import { layerNormCpu, layerNormGradCpu } from "../../kernels/host/norm.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { concat } from "../array/join.ts";
 import { broadcastTo } from "../array/repeat.ts";
@@ -27,6 +25,7 @@ import { asTensor, castInput, intVector, shapeOfInput, toFloatInput, toInput } f
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { pow, rsqrt, square } from "../pointwise/power.ts";
 import { mean as meanOf, sum } from "../reduce/reduce.ts";
+import { defineRows, rowsShape } from "./define_rows.ts";
 
 /** Normalization by given statistics: every operand broadcasts. */
 const BatchNorm = definePointwise(
@@ -57,20 +56,6 @@ const BatchNorm = definePointwise(
   },
 );
 
-function layerShapes(
-  x: PartialShape,
-  scale: PartialShape,
-  offset: PartialShape,
-): readonly [PartialShape, PartialShape] {
-  const vector = mergeShapes(mergeShapes(scale, offset), [
-    x === null || x.length === 0 ? null : x[x.length - 1],
-  ]);
-  if (x !== null && x.length === 0) {
-    throw new ValueError("Shape must be at least rank 1 but is rank 0 for '_LayerNorm'");
-  }
-  return [x === null ? null : [...x.slice(0, -1), vector![0]], vector];
-}
-
 function standardized(x: OpInput, epsilon: number): { h: Tensor; r: Tensor } {
   const d = sub(x, meanOf(x, -1, true));
   const r = rsqrt(add(meanOf(square(d), -1, true), epsilon));
@@ -87,26 +72,30 @@ function sumOverRows(x: Tensor, like: OpInput): Tensor {
 }
 
 /** Normalization over the last axis, then scale and offset of that axis. */
-const LayerNorm = defineOp({
-  name: "_LayerNorm",
-  portable: "parts",
-  inputs: ["x: T", "scale: T", "offset: T"],
-  outputs: ["y: T"],
-  attrs: ["epsilon: float", "T: floating"],
-  infer: ([x, scale, offset]) => [layerShapes(x.shape, scale.shape, offset.shape)[0]],
-  expand: (
-    [x, scale, offset],
-    { epsilon },
-  ) => [add(mul(standardized(x, epsilon).h, scale), offset)],
-  grad: {
-    saves: ["x", "scale"],
-    vjp: ({ x, scale }, [dy], { attrs }) =>
-      apply(LayerNormGrad, [dy, x, scale], { epsilon: attrs.epsilon }),
+const LayerNorm = defineRows(
+  "_LayerNorm",
+  ([x, scale, offset], row, { epsilon }) => {
+    const d = s.sub(x, row.mean(x));
+    // What rounding the mean left over.
+    const rest = row.mean(d);
+    const variance = s.sub(row.mean(s.mul(d, d)), s.mul(rest, rest));
+    const r = s.rsqrt(s.add(s.max(variance, 0), epsilon));
+    return s.add(s.mul(s.mul(s.sub(d, rest), r), scale), offset);
   },
-  meaning: { kind: "rows", program: "layerNorm" },
-  cpu: (ins, [out], { attrs }) => layerNormCpu(ins, attrs.epsilon, out),
-  gpu: onGpu(({ layerNormVariants }) => layerNormVariants),
-});
+  {
+    columns: ["scale", "offset"],
+    attrs: ["epsilon: float"],
+    expand: (
+      [x, scale, offset],
+      { epsilon },
+    ) => [add(mul(standardized(x, epsilon).h, scale), offset)],
+    grad: {
+      saves: ["x", "scale"],
+      vjp: ({ x, scale }, [dy], { attrs }) =>
+        apply(LayerNormGrad, [dy, x, scale], { epsilon: attrs.epsilon }),
+    },
+  },
+);
 
 const LayerNormGrad = defineOp({
   name: "_LayerNormGrad",
@@ -115,8 +104,9 @@ const LayerNormGrad = defineOp({
   outputs: ["dx: T", "dscale: T", "doffset: T"],
   attrs: ["epsilon: float", "T: floating"],
   infer: ([dy, x, scale]) => {
-    const [full, vector] = layerShapes(mergeShapes(dy.shape, x.shape), scale.shape, null);
-    return [full, vector, vector];
+    const dx = rowsShape([dy.shape, x.shape, scale.shape], 2, "_LayerNormGrad");
+    const vector = dx === null ? scale.shape : dx.slice(-1);
+    return [dx, vector, vector];
   },
   expand: ([dy, x, scale], { epsilon }) => {
     const { h, r } = standardized(x, epsilon);
@@ -125,7 +115,6 @@ const LayerNormGrad = defineOp({
     return [dx, sumOverRows(mul(dy, h), scale), sumOverRows(asTensor(dy), scale)];
   },
   meaning: { kind: "rows", program: "layerNormGrad" },
-  cpu: (ins, outs, { attrs }) => layerNormGradCpu(ins, attrs.epsilon, outs),
   gpu: onGpu(({ layerNormGradVariants }) => layerNormGradVariants),
 });
 

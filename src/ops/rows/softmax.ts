@@ -28,14 +28,7 @@ import { asTensor, castInput, intVector, shapeOfInput, toInput } from "../input.
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { exp, log } from "../pointwise/exponential.ts";
 import { max, sum } from "../reduce/reduce.ts";
-import { defineRows } from "./define_rows.ts";
-
-function atLeastVector(x: PartialShape, op: string): PartialShape {
-  if (x !== null && x.length === 0) {
-    throw new ValueError(`Shape must be at least rank 1 but is rank 0 for '${op}'`);
-  }
-  return x;
-}
+import { atLeastVector, defineRows } from "./define_rows.ts";
 
 /** `y * (dy - sum(y * dy))`: the gradient of softmax from its result. */
 const SoftmaxGrad = defineRows(

@@ -77,10 +77,13 @@ function resultsOf(
   });
 }
 
-/** What the op's own loops compute, or where it has none, its parts. */
+/** What the op's own loops compute, or where it has none, its parts in float64. */
 export function runLoops(def: OpDef, inputs: readonly NdArray[], attrs: Attrs = {}): NdArray[] {
   if (!def.cpu) {
-    return tidy(() => def.expand!(inputs, attrs).map((t) => t.ndarraySync()));
+    const to = (x: NdArray, dtype: "float32" | "float64"): NdArray =>
+      new NdArray(dtype, x.shape, new DTYPES[dtype].array!(x.data as Float32Array));
+    const wide = inputs.map((x) => (x.dtype === "float32" ? to(x, "float64") : x));
+    return tidy(() => def.expand!(wide, attrs).map((t) => to(t.ndarraySync(), "float32")));
   }
   const problem = problemOf(def, inputs, attrs);
   const outs = problem.outputs.map((spec) => NdArray.zeros(spec.dtype, spec.shape));

@@ -64,8 +64,8 @@ export function overRows(
   );
 }
 
-/** Work of one element, in floating point operations. */
-const HEAVY = 50, LIGHT = 20;
+/** Work of an element, in floating point operations: most of it an exponential. */
+const HEAVY = 50;
 
 /** A kernel that takes outputs, inputs, and nothing else. Pointers in `single` move by one element a row. */
 function plain(
@@ -179,23 +179,6 @@ function moments(w: RowWriter, x: number, epsilon: D2): { mean: F4; rest: F4; sc
   };
 }
 
-/** Pointers: y, x, scale, offset, epsilon as a float64. */
-const layerNorm: Body = (w) => {
-  const [y, x, scale, offset, epsilon] = [0, 1, 2, 3, 4];
-  const eps = w.f.let(f64x2.load(w.pointer(epsilon)));
-  w.each(
-    () => {
-      const { mean, rest, scale: r } = moments(w, x, eps);
-      w.vectors([x, scale, offset], ([v, a, b], { put }) => {
-        const h = f32x4.mul(f32x4.sub(f32x4.sub(v, mean), rest), r);
-        put(y, w.s.madd(h, a, b));
-      });
-    },
-    [],
-    [scale, offset, epsilon],
-  );
-};
-
 /** Pointers: dx, float64 sums for scale and offset, dy, x, scale, epsilon as a float64. */
 const layerNormGrad: Body = (w) => {
   const [dx, dscale, doffset, dy, x, scale, epsilon] = [0, 1, 2, 3, 4, 5, 6];
@@ -223,17 +206,6 @@ const layerNormGrad: Body = (w) => {
     [],
     [dscale, doffset, scale, epsilon],
   );
-};
-
-export const prepareLayerNorm: FastPrepare = (engine, { inputs, outputs, attrs }) => {
-  if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
-  const { m, n } = rowsOf(inputs[0].shape);
-  const run = rowKernel(engine, "layerNorm", 5, layerNorm);
-  const steps = [4 * n, 4 * n, 0, 0, 0];
-  return ([y], [x, scale, offset]) => {
-    const epsilon = putFloat64(engine, 0, attrs.epsilon);
-    overRows(engine, run, [y, x, scale, offset, epsilon], steps, { m, n }, LIGHT);
-  };
 };
 
 export const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) => {
