@@ -1,5 +1,5 @@
 /**
- * Layer normalization, sums over windows and local response normalization on the GPU.
+ * The gradient of layer normalization, sums over windows and local response normalization on the GPU.
  */
 import type { DType } from "../../core/dtype.ts";
 import {

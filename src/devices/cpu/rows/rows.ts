@@ -1,5 +1,5 @@
 /**
- * Kernels over rows of the last axis: softmax, its logarithm, cross entropy, layer normalization, and their gradients.
+ * Kernels over rows of the last axis: softmax, its logarithm, cross entropy, and the gradient of layer normalization.
  * Float32; sums are float64.
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
