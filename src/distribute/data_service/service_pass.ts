@@ -340,16 +340,11 @@ export class ServicePass implements Elements {
 
   /** Tells the dispatcher that a worker cannot be reached. True when no consumer reaches it, who all leave its task then. */
   async #isRemoved({ id: taskId }: ClientTask, turn: Turn, signal: AbortSignal): Promise<boolean> {
-    const { consumerIndex, roundIndex: round } = turn;
-    try {
-      const request = { taskId, consumerIndex, round };
-      const { maybeRemoveTask } = DispatcherService.method;
-      return (await call(this.#dispatcher, maybeRemoveTask, request, { signal })).removed;
-    } catch (error) {
-      // The dispatcher may be being started anew.
-      if (error instanceof UnavailableError) return false;
-      throw error;
-    }
+    const request = { taskId, consumerIndex: turn.consumerIndex, round: turn.roundIndex };
+    const { maybeRemoveTask } = DispatcherService.method;
+    // Where the dispatcher does not answer either, the worker is asked again; heartbeats say what has become of it.
+    const answer = call(this.#dispatcher, maybeRemoveTask, request, { signal }).catch(() => null);
+    return (await answer)?.removed === true;
   }
 
   /** Throws `InvalidArgumentError` for an element that is not of the type it should have. */

@@ -9,6 +9,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import {
+  type Channel,
   DataServiceDispatcher,
   DataServiceWorker,
   grpcTransport,
@@ -117,6 +118,35 @@ Deno.test("consumers leave a worker that none of them can reach, and go on with 
   await rounds(passes, 60);
   await leave(passes);
   await doomed.stop();
+});
+
+/** A network that says when a consumer gives up a worker. */
+class WatchedTransport extends CutTransport {
+  readonly removal = Promise.withResolvers<void>();
+
+  override connect(...args: Parameters<CutTransport["connect"]>): Channel {
+    const channel = super.connect(...args);
+    return {
+      close: () => channel.close(),
+      call: (path, ...rest) => {
+        if (path.endsWith("/MaybeRemoveTask")) this.removal.resolve();
+        return channel.call(path, ...rest);
+      },
+    };
+  }
+}
+
+Deno.test("a consumer that waits for others to give up a worker may leave", async () => {
+  const transport = new WatchedTransport();
+  await using service = await Service.start({ workers: 1, transport });
+  const passes = consumers(2, service.options);
+  await rounds(passes, 3);
+  await passes[1].return?.();
+  // What both have asked for is here; for more the first waits alone.
+  await passes[0].next();
+  await transport.cut(service.workers[0].address);
+  await transport.removal.promise;
+  await passes[0].return?.();
 });
 
 Deno.test("consumers go on with a dispatcher that is started anew", async () => {
