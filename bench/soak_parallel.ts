@@ -11,10 +11,15 @@ import { freePort, Killable } from "./killable.ts";
 const REPLICAS = 4, MOST_TIMES = 1.5, MOST_WORSE = 1;
 const program = (path: string): string => new URL(path, import.meta.url).pathname;
 
-/** Who is killed, and after how many seconds. */
+/** Who is killed, and at which step. */
 interface Kill {
   readonly victim: number;
-  readonly after: number;
+  readonly step: number;
+}
+
+/** The step that a replica has said last. */
+function stepOf({ said }: Killable): number {
+  return Number(/.*^Step (\d+) /ms.exec(said)?.[1] ?? -1);
 }
 
 /** Seconds of a training, and the share of the test images that it recognises, in percent. */
@@ -26,6 +31,7 @@ async function train(steps: number, kill?: Kill): Promise<{ seconds: number; per
     port,
   );
   const all = [task];
+  let timer: ReturnType<typeof setInterval> | undefined;
   try {
     await task.ready();
     const start = performance.now();
@@ -37,17 +43,18 @@ async function train(steps: number, kill?: Kill): Promise<{ seconds: number; per
       );
     }
     let isKilled = false;
-    const timer = kill && setTimeout(() => {
+    timer = kill && setInterval(() => {
+      if (isKilled || stepOf(all[1]!) < kill.step) return;
       isKilled = true;
       void all[kill.victim]!.restart();
-    }, 1000 * kill.after);
+    }, 50);
     const codes = await Promise.all(all.slice(1).map((p) => p.ended));
-    clearTimeout(timer);
     if (codes.some((code) => code !== 0)) throw new Error(`Replicas ended with ${codes}`);
     if (kill !== undefined && !isKilled) throw new Error("Training had ended before the kill");
     const percent = Number(/([\d.]+) % of the test/.exec(all[1]!.said)?.[1]);
     return { seconds: (performance.now() - start) / 1000, percent };
   } finally {
+    clearInterval(timer);
     await Promise.all(all.map((p) => p.kill()));
     await Deno.remove(folder, { recursive: true });
   }
@@ -61,15 +68,15 @@ export async function parallel(
   for (let round = 0; round < rounds; round++) {
     let before = await train(steps);
     for (let victim = 0; victim <= REPLICAS; victim++) {
-      const after = before.seconds * (0.2 + 0.6 * Math.random());
-      const hurt = await train(steps, { victim, after }), next = await train(steps);
+      const step = Math.floor(steps * (0.2 + 0.6 * Math.random()));
+      const hurt = await train(steps, { victim, step }), next = await train(steps);
       const seconds = (before.seconds + next.seconds) / 2, times = hurt.seconds / seconds;
       const percent = Math.min(before.percent, next.percent);
       const isRight = times <= MOST_TIMES && hurt.percent >= percent - MOST_WORSE;
       if (!isRight) wrong++;
       const who = victim === 0 ? "the task" : `replica ${victim - 1}`;
       console.log(
-        `${who} killed after ${after.toFixed(1)} s: ${
+        `${who} killed at step ${step}: ${
           hurt.seconds.toFixed(1)
         } s and ${hurt.percent} %, undisturbed ${before.seconds.toFixed(1)} and ${
           next.seconds.toFixed(1)
