@@ -9,6 +9,8 @@ import {
   MemoryTransport,
   type ServiceOptions,
 } from "@weft/weft/distribute";
+import { call } from "../../../src/distribute/wire/rpc.ts";
+import { DeploymentMode, DispatcherService } from "../../../src/tf/proto/data_service_pb.ts";
 import { Service } from "./graphs.ts";
 
 const { errors } = tf;
@@ -183,4 +185,27 @@ Deno.test("a worker that the dispatcher hears of is tried until it answers", asy
   await using service = await Service.start({ workers: 1, transport: new LateTransport(4) });
   // Much less than it takes.
   assertEquals(await values(numbers(5, { ...service.options, workerTimeoutMs: 1 })), upTo(5));
+});
+
+Deno.test("clients are told what was said of a dataset, workers get it with their task", async () => {
+  const transport = new MemoryTransport();
+  await using dispatcher = new DataServiceDispatcher({ transport });
+  await dispatcher.start();
+  const channel = transport.connect(dispatcher.target), { method } = DispatcherService;
+  const metadata = { elementSpec: new Uint8Array([1, 2]), cardinality: -1n };
+  const dataset = { graph: { node: [{ name: "sink", op: "_Retval" }] } };
+  const { datasetId } = await call(channel, method.getOrRegisterDataset, { dataset, metadata });
+  const told = await call(channel, method.getDataServiceMetadata, { datasetId });
+  assertEquals(told.metadata?.elementSpec, metadata.elementSpec);
+  assertEquals(told.metadata?.cardinality, -1n);
+  const { config } = await call(channel, method.getDataServiceConfig, {});
+  assertEquals(config?.deploymentMode, DeploymentMode.REMOTE);
+  const compression = { datasetId, disableCompressionAtRuntime: true };
+  const answer = await call(channel, method.disableCompressionAtRuntime, compression);
+  assertEquals(answer.noCompressionToDisable, true);
+  const { jobId } = await call(channel, method.getOrCreateJob, { datasetId });
+  await call(channel, method.getOrCreateIteration, { jobId });
+  const { newTasks } = await call(channel, method.workerHeartbeat, { workerAddress: "w:1" });
+  assertEquals(newTasks.map((t) => t.datasetDef?.graph?.node[0].op), ["_Retval"]);
+  channel.close();
 });
