@@ -281,7 +281,7 @@ export function solve(matrix: TensorLike, rhs: TensorLike, adjoint = false): Ten
  * import * as tf from "@weft/weft";
  * import { assertAlmostEquals } from "@std/assert";
  * const x = tf.linalg.lstsq([[1, 0], [1, 1], [1, 2]], [[1], [3], [5]]);
- * assertAlmostEquals(x.arraySync()[1][0], 2, 1e-4);
+ * assertAlmostEquals(x.dataSync()[1], 2, 1e-4);
  * ```
  */
 export function lstsq(
