@@ -2,7 +2,7 @@
  * `tf.kernel_impls`: kernels that are computed on the host, on plain arrays.
  */
 import type { Tensor } from "../core/tensor.ts";
-import { suppress, type SuppressOptions } from "../kernels/host/image_boxes.ts";
+import { overlapOf, suppress, type SuppressOptions } from "../kernels/host/image_boxes.ts";
 import { tensor2d } from "../ops/array/creation.ts";
 import type { NumericArray } from "./types.ts";
 import { indexToLoc } from "./util/arrays.ts";
@@ -23,7 +23,11 @@ function keep(
   scores: NumericArray,
   { most, ...options }: SuppressOptions,
 ): { indices: number[]; scores: number[] } {
-  const kept = suppress(boxes, scores, { ...options, most: Math.min(most, scores.length) });
+  const kept = suppress(overlapOf(boxes), scores, {
+    ...options,
+    most: Math.min(most, scores.length),
+    tfjs: true,
+  });
   return { indices: kept.indices, scores: kept.scores };
 }
 

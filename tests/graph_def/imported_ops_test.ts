@@ -236,6 +236,26 @@ Deno.test("imported suppression fills its results up where that is asked for", a
   }
 });
 
+Deno.test("boxes are softened as in TensorFlow.js by tf.image, and as in TensorFlow in graphs of files", async () => {
+  const boxes = tf.tensor([[0, 0, 1, 1], [0, 0, 1, 0.75]]), scores = tf.tensor([0.9, 0.8]);
+  const graph = new tf.Graph();
+  const { selectedIndices } = graph.asDefault(() =>
+    tf.image.nonMaxSuppressionWithScore(boxes, scores, 2, 0.5, 0, 0.5)
+  );
+  const { name } = selectedIndices as tf.SymbolicTensor;
+  const kept = async (portable: boolean): Promise<unknown> => {
+    const other = new tf.Graph();
+    const [y] = other.asDefault(() =>
+      tf.importGraphDef(graph.toGraphDef({ portable }), { prefix: "", returnElements: [name] })
+    ) as tf.Tensor[];
+    await using session = new tf.Session({ graph: other });
+    return (await session.run(y) as tf.NdArray).toArray();
+  };
+  await using session = new tf.Session({ graph });
+  assertEquals((await session.run(selectedIndices) as tf.NdArray).toArray(), [0]);
+  assertEquals([await kept(false), await kept(true)], [[0], [0, 1]]);
+});
+
 Deno.test("Erfinv is right to the ends of its range", async () => {
   const points = [0, 0.5, -0.875, 1 - 2 ** -9, 1 - 2 ** -10, -(1 - 2 ** -16), 1, -1];
   const inverse = [

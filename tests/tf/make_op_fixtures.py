@@ -258,6 +258,27 @@ def colours():
     }
 
 
+def kept():
+    # Few places, so that boxes overlap by a half, or wholly.
+    boxes = random.randint(0, 5, (12, 4)).astype(np.float32) / 4
+    scores = random.permutation(12).astype(np.float32) / 12
+    out = {}
+    for k, (most, limit, sigma) in enumerate(((12, 0.5, 0.0), (20, 0.5, 0.5), (12, 0.0, 0.2), (5, 1.0, 1.0), (20, 0.25, 0.0))):
+        for pads in (False, True):
+            four = raw.NonMaxSuppressionV4(
+                boxes=boxes, scores=scores, max_output_size=most, iou_threshold=limit, score_threshold=0.05,
+                pad_to_max_output_size=pads)
+            five = raw.NonMaxSuppressionV5(
+                boxes=boxes, scores=scores, max_output_size=most, iou_threshold=limit, score_threshold=0.05,
+                soft_nms_sigma=sigma, pad_to_max_output_size=pads)
+            for found, name in ((four, "four"), (five, "five")):
+                for field in found._fields:
+                    out[f"{name}_{k}_{pads}_{field}"] = getattr(found, field)
+        out[f"three_{k}"] = raw.NonMaxSuppressionV3(
+            boxes=boxes, scores=scores, max_output_size=most, iou_threshold=limit, score_threshold=0.05)
+    return out
+
+
 def unicodes():
     utf8 = texts(b"h\xc3\xa9\xf0\x9f\x98\x80", b"", b"a\xffb\x80\xe2\x82", b"\xed\xa0\x80x\xc0\x80y\xf8\x88\x80z\xf4\x90\x80", b"\r\x7f\xc2\x85\xe2\x82x")
     cases = {
@@ -281,6 +302,8 @@ def unicodes():
 def values(x):
     if x.dtype == object:
         return [v.decode("utf-8") for v in x.ravel()]
+    if x.dtype == np.float32 and np.isfinite(x).all():
+        return [float(f"{v:.7g}") for v in x.ravel()]
     return x.ravel().tolist()
 
 
@@ -288,7 +311,7 @@ def main():
     graph = tf.Graph()
     with graph.as_default():
         made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
-                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours) for key, t in f().items()}
+                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours, kept) for key, t in f().items()}
         with tf.compat.v1.Session(graph=graph) as session:
             results = session.run(made)
     with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:

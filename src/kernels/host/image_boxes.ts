@@ -6,12 +6,14 @@
 export interface SuppressOptions {
   /** At most so many boxes. */
   readonly most: number;
-  /** Boxes that overlap a kept one by as much are dropped. */
+  /** Boxes that overlap a kept one by more are dropped, but for those whose scores are lowered. */
   readonly iouThreshold: number;
   /** Boxes of no more than this score are dropped. */
   readonly scoreThreshold: number;
   /** Above 0, overlap also lowers scores, as a Gaussian of this deviation squared. */
   readonly softSigma: number;
+  /** True: as TensorFlow.js, which drops boxes that overlap by the threshold itself, also where it lowers scores. */
+  readonly tfjs?: boolean;
 }
 
 /** Kept boxes, best first. */
@@ -91,37 +93,46 @@ interface Frame {
   readonly area: number;
 }
 
-/** Chooses boxes `[y1, x1, y2, x2]` by score. */
+/** How much two of the boxes overlap, by their numbers. */
+export type Overlap = (box: number, kept: number) => number;
+
+/** The overlap of boxes `[y1, x1, y2, x2]`: their intersection over their union. */
+export function overlapOf(boxes: ArrayLike<number>): Overlap {
+  const frames = new Array<Frame | undefined>(boxes.length >> 2);
+  return (a, b) => overlap(frames[a] ??= frameOf(boxes, a), frames[b] ??= frameOf(boxes, b));
+}
+
+/** Chooses boxes by score. */
 export function suppress(
-  boxes: ArrayLike<number>,
+  overlap: Overlap,
   scores: ArrayLike<number>,
   options: SuppressOptions,
 ): Kept {
-  const { most, iouThreshold, scoreThreshold, softSigma } = options;
+  const { most, iouThreshold, scoreThreshold, softSigma, tfjs = false } = options;
   const exponent = softSigma > 0 ? -0.5 / softSigma : 0;
+  const limit = exponent !== 0 && !tfjs ? Infinity : iouThreshold;
   const queue = new Queue(scores, scoreThreshold), marks = queue.scores;
   // Of a box that comes again: the kept ones before this have had their say.
   const checked: (number | undefined)[] = [];
-  const indices: number[] = [], frames: Frame[] = [];
+  const indices: number[] = [];
   while (indices.length < most && queue.size > 0) {
-    const box = queue.take(), frame = frameOf(boxes, box);
+    const box = queue.take();
     const before = marks[box];
     if (before < scoreThreshold) break;
     let score = before, dropped = false;
     for (let j = indices.length - 1; j >= (checked[box] ?? 0); j--) {
-      const iou = overlap(frame, frames[j]);
-      if (iou >= iouThreshold) {
+      const shared = overlap(box, indices[j]), iou = tfjs ? shared : Math.fround(shared);
+      if (tfjs ? iou >= limit : iou > limit) {
         dropped = true;
         break;
       }
-      if (!(iou <= iouThreshold)) score *= 0;
+      if (!(iou <= limit)) score *= 0;
       else if (exponent !== 0) score *= Math.exp(exponent * iou * iou);
       if (score <= scoreThreshold) break;
     }
     if (dropped) continue;
     if (score === before) {
       indices.push(box);
-      frames.push(frame);
     } else if (score > scoreThreshold) {
       checked[box] = indices.length;
       marks[box] = score;

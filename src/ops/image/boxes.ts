@@ -2,35 +2,41 @@
  * Non-maximum suppression of boxes; computed on the host.
  */
 import { apply, type OpInput } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { type Attrs, defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type Kept, suppress } from "../../kernels/host/image_boxes.ts";
+import { type Kept, overlapOf, suppress } from "../../kernels/host/image_boxes.ts";
 import { floatScalar, intScalar, shapeOfInput, toInput } from "../input.ts";
 
-function keep(ins: readonly NdArray[]): Kept {
+function keep(ins: readonly NdArray[], { tfjs }: Attrs): Kept {
   const [boxes, scores, most, iou, score, sigma] = ins;
-  return suppress(boxes.data as Float32Array, scores.data as Float32Array, {
-    most: Math.min(Number(most.item()), scores.size),
+  return suppress(overlapOf(boxes.data as Float32Array), scores.data as Float32Array, {
+    most: Number(most.item()),
     iouThreshold: Number(iou.item()),
     scoreThreshold: Number(score.item()),
     softSigma: sigma ? Number(sigma.item()) : 0,
+    tfjs,
   });
-}
-
-function ints(values: readonly number[]): NdArray {
-  return new NdArray("int32", [values.length], new Int32Array(values));
 }
 
 function intItem(value: number): NdArray {
   return new NdArray("int32", [], Int32Array.of(value));
 }
 
-/** Indices filled up with zeros to `most`. */
-function padded(values: readonly number[], most: number): number[] {
-  return [...values, ...new Array<number>(Math.max(0, most - values.length)).fill(0)];
+/** A list, filled up with zeros where that is asked for. */
+function listed(
+  dtype: DType,
+  values: readonly number[],
+  { ins, attrs }: { readonly ins: readonly NdArray[]; readonly attrs: Attrs },
+): NdArray {
+  const most = Number(ins[2].item()), padding = attrs.tfjs ? Math.min(most, ins[1].size) : most;
+  const size = attrs.pad_to_max_output_size ? Math.max(values.length, padding) : values.length;
+  const out = NdArray.zeros(dtype, [size]);
+  (out.data as Float32Array).set(values);
+  return out;
 }
 
 const INPUTS = [
@@ -40,37 +46,43 @@ const INPUTS = [
   "iou_threshold: T_threshold",
   "score_threshold: T_threshold",
 ];
-const TYPES = ["T: {float16, float32}", "T_threshold: {float16, float32}"];
+/**
+ * True: as TensorFlow.js has it, which drops boxes that overlap by the threshold itself, also where scores are softened, and fills up
+ * to no more than there are boxes.
+ */
+const TFJS = "tfjs: bool = false";
+/** TensorFlow's op stands for both. */
+const portable = { without: { tfjs: () => true } };
+const TYPES = ["T: {float16, float32}", "T_threshold: {float16, float32}", TFJS];
 
 const NonMaxSuppressionV3 = defineOp({
   name: "NonMaxSuppressionV3",
+  portable,
   inputs: INPUTS,
   outputs: ["selected_indices: int32"],
   attrs: TYPES,
   infer: () => [[null]],
   grad: null,
-  cpu: (ins) => [ints(keep(ins).indices)],
+  cpu: (ins, _, { attrs }) => [listed("int32", keep(ins, attrs).indices, { ins, attrs })],
 });
 
 const NonMaxSuppressionV4 = defineOp({
   name: "NonMaxSuppressionV4",
+  portable,
   inputs: INPUTS,
   outputs: ["selected_indices: int32", "valid_outputs: int32"],
   attrs: [...TYPES, "pad_to_max_output_size: bool = false"],
   infer: () => [[null], []],
   grad: null,
   cpu: (ins, _, { attrs }) => {
-    const { indices } = keep(ins);
-    const most = Math.min(Number(ins[2].item()), ins[1].size);
-    return [
-      ints(attrs.pad_to_max_output_size ? padded(indices, most) : indices),
-      intItem(indices.length),
-    ];
+    const { indices } = keep(ins, attrs);
+    return [listed("int32", indices, { ins, attrs }), intItem(indices.length)];
   },
 });
 
 const NonMaxSuppressionV5 = defineOp({
   name: "NonMaxSuppressionV5",
+  portable,
   inputs: [
     "boxes: T",
     "scores: T",
@@ -80,17 +92,16 @@ const NonMaxSuppressionV5 = defineOp({
     "soft_nms_sigma: T",
   ],
   outputs: ["selected_indices: int32", "selected_scores: T", "valid_outputs: int32"],
-  attrs: ["T: {float16, float32}", "pad_to_max_output_size: bool = false"],
+  attrs: ["T: {float16, float32}", "pad_to_max_output_size: bool = false", TFJS],
   infer: () => [[null], [null], []],
   grad: null,
   cpu: (ins, _, { attrs }) => {
-    const { indices, scores } = keep(ins);
-    const most = Math.min(Number(ins[2].item()), ins[1].size);
-    const pads = attrs.pad_to_max_output_size;
-    const list = pads ? padded(scores, most) : scores;
-    const out = NdArray.zeros(ins[1].dtype, [list.length]);
-    (out.data as Float32Array).set(list);
-    return [ints(pads ? padded(indices, most) : indices), out, intItem(indices.length)];
+    const { indices, scores } = keep(ins, attrs);
+    return [
+      listed("int32", indices, { ins, attrs }),
+      listed(ins[1].dtype, scores, { ins, attrs }),
+      intItem(indices.length),
+    ];
   },
 });
 
@@ -165,7 +176,7 @@ export function nonMaxSuppression(
     iouThreshold,
     scoreThreshold,
   );
-  return apply(NonMaxSuppressionV3, inputs, {})[0];
+  return apply(NonMaxSuppressionV3, inputs, { tfjs: true })[0];
 }
 
 /**
@@ -206,6 +217,7 @@ export interface ScoredBoxes {
 
 /**
  * {@linkcode nonMaxSuppression} that gives scores too and, with `softNmsSigma` above 0, lowers scores by overlap.
+ * As in TensorFlow.js, boxes are dropped by `iouThreshold` all the same; graphs out of files keep them then, as TensorFlow does.
  * TensorFlow op `NonMaxSuppressionV5`.
  *
  * @example
@@ -233,7 +245,7 @@ export function nonMaxSuppressionWithScore(
   const [selectedIndices, selectedScores, count] = apply(
     NonMaxSuppressionV5,
     [...inputs, floatScalar(sigma)],
-    {},
+    { tfjs: true },
   );
   if (!count.isSymbolic) count.dispose();
   return { selectedIndices, selectedScores };
@@ -303,6 +315,7 @@ export function nonMaxSuppressionPadded(
   const inputs = boxInputs(fn, boxes, scores, maxOutputSize, iouThreshold, scoreThreshold);
   const [selectedIndices, validOutputs] = apply(NonMaxSuppressionV4, inputs, {
     pad_to_max_output_size: padToMaxOutputSize,
+    tfjs: true,
   });
   return { selectedIndices, validOutputs };
 }
