@@ -100,3 +100,41 @@ Deno.test("CTCGreedyDecoder refuses sequences that are longer than there are ste
     "Dimension 0 in both shapes",
   );
 });
+
+Deno.test("images refuse conventions, kernels and scales that there are not", () => {
+  const image = tf.ones([1, 2, 2, 1]), size = ints(3, 3);
+  const both = { align_corners: true, half_pixel_centers: true };
+  assertThrows(() => run("ResizeBicubic", [image, size], both), tf.ValueError, "align_corners");
+  assertThrows(() => run("ResizeArea", [image, ints(0, 3)]), tf.ValueError, "must be positive");
+  assertThrows(() => run("ResizeArea", [tf.ones([2, 2]), size]), tf.ValueError, "4-dimensional");
+  const move = (scale: number[], attrs: Attrs = {}) =>
+    run("ScaleAndTranslate", [image, size, tf.tensor(scale), tf.zeros([2])], attrs);
+  assertThrows(() => move([1, 1], { kernel_type: "sinc" }), InvalidArgumentError, "sinc");
+  assertThrows(() => move([1, 0]), InvalidArgumentError, "greater than zero");
+  assertThrows(() => move([1]), InvalidArgumentError, "two elements");
+});
+
+Deno.test("boxes refuse shapes and limits that do not fit", () => {
+  const combined = (boxes: tf.Tensor, { most = 1, all = 4, iou = 0.5 } = {}) =>
+    run("CombinedNonMaxSuppression", [
+      ...[boxes, tf.ones([1, 2, 3])],
+      ...[tf.scalar(most, "int32"), tf.scalar(all, "int32"), tf.scalar(iou), tf.scalar(0)],
+    ]);
+  assertThrows(() => combined(tf.ones([1, 2, 2, 4])), InvalidArgumentError, "Dimension 0");
+  assertThrows(() => combined(tf.ones([1, 3, 1, 4])), InvalidArgumentError, "Dimension 1");
+  assertThrows(() => combined(tf.ones([1, 2, 1, 4]), { most: 0 }), InvalidArgumentError, "> 0");
+  assertThrows(() => combined(tf.ones([1, 2, 1, 4]), { all: -1 }), InvalidArgumentError, "> 0");
+  assertThrows(() => combined(tf.ones([1, 2, 1, 4]), { iou: 2 }), InvalidArgumentError, "[0, 1]");
+  const overlaps = (shape: [number, number]) =>
+    run("NonMaxSuppressionWithOverlaps", [
+      ...[tf.ones(shape), tf.ones([2]), tf.scalar(1, "int32"), tf.scalar(0.5), tf.scalar(0)],
+    ]);
+  assertThrows(() => overlaps([2, 3]), InvalidArgumentError, "Dimension 0");
+  assertThrows(() => overlaps([3, 3]), InvalidArgumentError, "Dimension 0");
+  const draw = (depth: number) =>
+    run("DrawBoundingBoxesV2", [
+      ...[tf.ones([1, 2, 2, depth]), tf.ones([1, 1, 4]), tf.ones([1, 2])],
+    ]);
+  assertThrows(() => draw(2), InvalidArgumentError, "Channel depth");
+  assertThrows(() => draw(3), InvalidArgumentError, "channels than the image");
+});

@@ -1,6 +1,6 @@
 /** Samples of ops that only files have. */
 
-import { any, distinct, sample, type SampleTable } from "./inputs.ts";
+import { any, distinct, floats, sample, type SampleTable, typed } from "./inputs.ts";
 import { NdArray } from "@weft/weft";
 
 const texts = (...values: string[]): NdArray =>
@@ -12,6 +12,14 @@ const words = texts("Hello World", "  aé ", "", "x1");
 
 const wide = (shape: readonly number[], values: readonly number[]): NdArray =>
   new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
+/** Rounding of positions decides what is read: float64 may decide otherwise. */
+const ANY_PIXEL = { dtypes: ["float32", "int32", "uint8"], integersFollowFloats: true } as const;
+/** As in TensorFlow there is no gradient of the gradient, nor of the places. */
+const IMAGES_ONLY = { wrt: [0], secondOrder: false } as const;
+const half = { half_pixel_centers: true }, corners = { align_corners: true };
+const [some, single] = [typed("float32", 2, 4, 5, 2), typed("float32", 1, 3, 4, 1)];
+const triangle = { kernel_type: "triangle" };
+const twos = (a: number, b: number): NdArray => floats([2], a, b);
 const entries = wide([3, 2], [0, 1, 2, 0, 2, 1]), extents = wide([2], [3, 2]);
 
 export const IMPORTED: SampleTable = {
@@ -75,5 +83,54 @@ export const IMPORTED: SampleTable = {
     sample([{ shape: [3], values: [2, 1, 3] }, { shape: [2], values: [4, 3] }], {}, {
       dtypes: ["int32"],
     }),
+  ],
+  ResizeBicubic: [
+    sample([any(1, 3, 4, 2), ints(5, 7)], {}, { ...ANY_PIXEL, ...IMAGES_ONLY }),
+    sample([any(2, 5, 4, 1), ints(3, 6)], half, { ...ANY_PIXEL, ...IMAGES_ONLY }),
+    sample([any(1, 4, 4, 3), ints(2, 3)], corners, { ...ANY_PIXEL, ...IMAGES_ONLY }),
+  ],
+  ResizeBicubicGrad: [
+    sample([typed("float32", 2, 3, 6, 2), some], half),
+    sample([typed("float32", 2, 7, 2, 2), some], corners),
+  ],
+  ResizeArea: [
+    sample([any(1, 5, 4, 2), ints(2, 3)], {}, ANY_PIXEL),
+    sample([any(1, 2, 3, 1), ints(4, 5)], corners, ANY_PIXEL),
+  ],
+  ScaleAndTranslate: [
+    sample([any(1, 4, 5, 2), ints(3, 6), twos(0.75, 1.25), twos(0.5, -1)], {}, {
+      ...ANY_PIXEL,
+      ...IMAGES_ONLY,
+    }),
+    sample([any(2, 4, 3, 1), ints(2, 2), twos(0.5, 0.5), twos(0, 0)], triangle, {
+      ...ANY_PIXEL,
+      ...IMAGES_ONLY,
+    }),
+  ],
+  ScaleAndTranslateGrad: [
+    sample([typed("float32", 1, 2, 3, 1), single, twos(0.75, 0.75), twos(0, 0.25)], triangle),
+  ],
+  NonMaxSuppressionWithOverlaps: [
+    sample([
+      floats([3, 3], 1, 0.75, 0, 0.75, 1, 0.25, 0, 0.25, 1),
+      floats([3], 0.5, 0.75, 0.25),
+      int(3),
+      floats([], 0.5),
+      floats([], 0),
+    ]),
+  ],
+  CombinedNonMaxSuppression: [
+    sample([
+      floats([1, 3, 1, 4], 0, 0, 1, 1, 0, 0.125, 1, 1.125, 0, 2, 1, 3),
+      floats([1, 3, 2], 0.5, 0.125, 0.75, 0.25, 0.875, 0.375),
+      int(2),
+      int(3),
+      floats([], 0.5),
+      floats([], 0.25),
+    ]),
+  ],
+  DrawBoundingBoxes: [sample([single, floats([1, 1, 4], 0, 0.25, 0.75, 1)])],
+  DrawBoundingBoxesV2: [
+    sample([single, floats([1, 2, 4], 0, 0.25, 0.75, 1, -1, 0.5, 2, 2), floats([2, 1], 0.5, -1)]),
   ],
 };

@@ -258,6 +258,62 @@ def colours():
     }
 
 
+def resized():
+    # Made after the others, as numerics are.
+    x, small = noise(1, 4, 6, 3), noise(2, 1, 2, 1)
+    whole = tf.constant(random.randint(0, 255, (2, 4, 5, 1)), tf.uint8)
+    out = {}
+    for size in ((3, 4), (7, 9), (4, 6), (1, 11)):
+        key = f"{size[0]}x{size[1]}"
+        for name, more in (("", {}), ("_corners", dict(align_corners=True)), ("_half", dict(half_pixel_centers=True))):
+            cubic = raw.ResizeBicubic(images=x, size=size, **more)
+            out[f"cubic_{key}{name}"] = cubic
+            out[f"cubic_{key}{name}_grad"] = raw.ResizeBicubicGrad(grads=cubic, original_image=x, **more)
+            out[f"cubic_small_{key}{name}"] = raw.ResizeBicubic(images=small, size=size, **more)
+        out[f"cubic_whole_{key}"] = raw.ResizeBicubic(images=whole, size=size, half_pixel_centers=True)
+        out[f"area_{key}"] = raw.ResizeArea(images=x, size=size)
+        out[f"area_whole_{key}"] = raw.ResizeArea(images=whole, size=size)
+        out[f"area_corners_{key}"] = raw.ResizeArea(images=x, size=size, align_corners=True)
+        out[f"area_small_{key}"] = raw.ResizeArea(images=small, size=size, align_corners=True)
+    kernels = "lanczos1 lanczos3 lanczos5 gaussian box triangle keyscubic mitchellcubic".split()
+    for kernel in kernels:
+        for k, (size, scale, move) in enumerate((
+                ((2, 3), [0.6, 0.55], [0.0, 0.0]), ((6, 7), [2.1, 1.7], [-0.6, 0.3]), ((3, 5), [0.4, 1.3], [1.2, -3.5]))):
+            for antialias in (True, False):
+                more = dict(scale=scale, translation=move, kernel_type=kernel, antialias=antialias)
+                y = raw.ScaleAndTranslate(images=x, size=size, **more)
+                key = f"{kernel}_{k}_{'smooth' if antialias else 'rough'}"
+                out[key] = y
+                if kernel in ("triangle", "lanczos3"):
+                    out[f"{key}_grad"] = raw.ScaleAndTranslateGrad(grads=y, original_image=x, **more)
+    out["whole"] = raw.ScaleAndTranslate(images=whole, size=[3, 3], scale=[0.75, 0.5], translation=[0.0, 0.0])
+    return out
+
+
+def framed():
+    corners = random.uniform(-0.2, 1.2, (2, 9, 1, 4)).astype(np.float32)
+    of_classes = random.uniform(0, 1, (2, 9, 3, 4)).astype(np.float32)
+    scores = random.permutation(54).reshape(2, 9, 3).astype(np.float32) / 54
+    overlaps = random.uniform(0, 1, (9, 9)).astype(np.float32)
+    out = {}
+    for name, boxes in (("shared", corners), ("own", of_classes)):
+        for k, more in enumerate((
+                {}, dict(pad_per_class=True), dict(clip_boxes=False), dict(max_total_size=4), dict(score_threshold=0.7, pad_per_class=True))):
+            limits = dict(max_output_size_per_class=3, max_total_size=12, iou_threshold=0.2, score_threshold=0.1)
+            found = raw.CombinedNonMaxSuppression(boxes=boxes, scores=scores, **{**limits, **more})
+            for field in found._fields:
+                out[f"{name}_{k}_{field}"] = getattr(found, field)
+    for k, (most, limit, least) in enumerate(((9, 0.5, 0.0), (3, 0.3, 0.1), (9, 0.1, 0.4))):
+        out[f"overlaps_{k}"] = raw.NonMaxSuppressionWithOverlaps(
+            overlaps=overlaps, scores=scores[0, :, 0], max_output_size=most, overlap_threshold=limit, score_threshold=least)
+    for depth in (1, 3, 4):
+        images = noise(1, 7, 8, depth)
+        out[f"drawn_{depth}"] = raw.DrawBoundingBoxes(images=images, boxes=corners[:1, :, 0])
+        out[f"coloured_{depth}"] = raw.DrawBoundingBoxesV2(images=images, boxes=corners[:1, :, 0], colors=noise(3, 4))
+        out[f"uncoloured_{depth}"] = raw.DrawBoundingBoxesV2(images=images, boxes=corners[:1, :, 0], colors=tf.zeros([0, 4]))
+    return out
+
+
 def kept():
     # Few places, so that boxes overlap by a half, or wholly.
     boxes = random.randint(0, 5, (12, 4)).astype(np.float32) / 4
@@ -311,7 +367,7 @@ def main():
     graph = tf.Graph()
     with graph.as_default():
         made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
-                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours, kept) for key, t in f().items()}
+                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours, kept, resized, framed) for key, t in f().items()}
         with tf.compat.v1.Session(graph=graph) as session:
             results = session.run(made)
     with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:

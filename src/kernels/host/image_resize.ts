@@ -1,10 +1,11 @@
 /**
  * Resizing on the host, and what carries gradients back.
  */
-import type { NdArray } from "../../core/nd_array.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
 import { Accumulator, addable } from "./scatter_accumulate.ts";
 import { axisScale, between, imageDims, nearestOf, sourceOf } from "../image/geometry.ts";
+import type { Sampling, Taps } from "../image/taps.ts";
 import { wordsOf } from "../copy/fill.ts";
 
 /** Elements as float64, whatever they are. */
@@ -113,4 +114,49 @@ export function resizeNearestGradCpu(dy: NdArray, dx: NdArray, attrs: Attrs): vo
   const sums = new Accumulator(dx), values = addable(dy), depth = dx.shape[3];
   eachNearest(dx.shape, dy.shape, attrs, (s, t) => sums.add(s * depth, values, t * depth, depth));
   sums.finish();
+}
+
+/** Calls back for each pair of lines of an axis that have to do with each other. */
+function lines(
+  taps: readonly Taps[],
+  { outer, size, inner }: { outer: number; size: number; inner: number },
+  line: (source: number, result: number, weight: number) => void,
+): void {
+  for (let o = 0; o < outer; o++) {
+    taps.forEach(({ at, weights }, i) => {
+      const result = (o * taps.length + i) * inner;
+      at.forEach((place, k) => line((o * size + place) * inner, result, weights[k]));
+    });
+  }
+}
+
+const doubles = (shape: readonly number[]) => NdArray.zeros("float64", shape).data as Float64Array;
+
+/** Samples the images `x` into `out`. */
+export function resample(x: NdArray, out: NdArray, { rows, columns }: Sampling): void {
+  const { batch, height, width, depth } = imageDims(x.shape), row = width * depth;
+  const from = floatsOf(x), between = doubles([batch, rows.length, row]), to = doubles(out.shape);
+  const add =
+    (a: Float64Array, b: Float64Array, n: number) => (s: number, r: number, w: number) => {
+      for (let j = 0; j < n; j++) b[r + j] += a[s + j] * w;
+    };
+  lines(rows, { outer: batch, size: height, inner: row }, add(from, between, row));
+  const all = batch * rows.length;
+  lines(columns, { outer: all, size: width, inner: depth }, add(between, to, depth));
+  (out.data as Float32Array).set(to);
+}
+
+/** Gives what reached each place of the result back to what it was made of. */
+export function resampleBack(dy: NdArray, dx: NdArray, { rows, columns }: Sampling): void {
+  const { batch, height, width, depth } = imageDims(dx.shape), row = width * depth;
+  const from = addable(dy) as unknown as Float64Array;
+  const between = doubles([batch, rows.length, row]), to = doubles(dx.shape);
+  const add =
+    (a: Float64Array, b: Float64Array, n: number) => (s: number, r: number, w: number) => {
+      for (let j = 0; j < n; j++) a[s + j] += b[r + j] * w;
+    };
+  const all = batch * rows.length;
+  lines(columns, { outer: all, size: width, inner: depth }, add(between, from, depth));
+  lines(rows, { outer: batch, size: height, inner: row }, add(to, between, row));
+  (dx.data as Float32Array).set(to);
 }
