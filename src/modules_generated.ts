@@ -398,6 +398,7 @@ import "./kernels/host/zeta.ts";
 import "./kernels/host/broadcast_pairs.ts";
 import "./ops/pointwise/special.ts";
 import "./ops/imported/numeric.ts";
+import "./ops/imported/quantize.ts";
 import "./kernels/image/taps.ts";
 import "./ops/imported/resample.ts";
 import "./ops/imported/shapes.ts";

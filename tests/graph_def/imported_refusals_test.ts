@@ -138,3 +138,27 @@ Deno.test("boxes refuse shapes and limits that do not fit", () => {
   assertThrows(() => draw(2), InvalidArgumentError, "Channel depth");
   assertThrows(() => draw(3), InvalidArgumentError, "channels than the image");
 });
+
+Deno.test("levels refuse ranges, axes and numbers of bits that there are not", () => {
+  const x = tf.tensor([[-2, 0.25], [0.5, 3]]);
+  const quantize = (attrs: Attrs, low: tf.TensorLike = -1, high: tf.TensorLike = 1) =>
+    run("QuantizeAndDequantizeV2", [x, tf.tensor(low), tf.tensor(high)], attrs);
+  const given = { range_given: true };
+  assertThrows(() => quantize(given, [0, 0]), InvalidArgumentError, "rank");
+  assertThrows(() => quantize({ ...given, axis: 1 }, [0, 0, 0]), InvalidArgumentError, "Dimension");
+  assertThrows(() => quantize({ num_bits: 62 }), InvalidArgumentError, "num_bits is out of range");
+  assertThrows(() => quantize({ axis: 2 }), tf.ValueError, "at least rank 3");
+  assertThrows(() => quantize({ axis: -2 }), InvalidArgumentError, "Found -2");
+  assertThrows(() => quantize({ round_mode: "UP" }), InvalidArgumentError, "'UP'");
+});
+
+Deno.test("gradients pass through levels as if nothing was rounded, in version 4 where the range holds", () => {
+  const x = tf.tensor([-2, 0.25, 0.5, 3]), ends = [tf.scalar(-1), tf.scalar(1)];
+  const gradient = (name: string, more: tf.Tensor[] = []) =>
+    tf.grad((x: tf.Tensor) =>
+      tf.sum(run(name, [x, ...ends, ...more], { range_given: true })[0]!.mul([1, 2, 3, 4]))
+    )(x).arraySync();
+  assertEquals(gradient("QuantizeAndDequantizeV2"), [1, 2, 3, 4]);
+  assertEquals(gradient("QuantizeAndDequantizeV3", [tf.scalar(4, "int32")]), [1, 2, 3, 4]);
+  assertEquals(gradient("QuantizeAndDequantizeV4"), [0, 2, 3, 0]);
+});

@@ -19,6 +19,8 @@ const IMAGES_ONLY = { wrt: [0], secondOrder: false } as const;
 const half = { half_pixel_centers: true }, corners = { align_corners: true };
 const [some, single] = [typed("float32", 2, 4, 5, 2), typed("float32", 1, 3, 4, 1)];
 const triangle = { kernel_type: "triangle" };
+const float = (value: number): NdArray => floats([], value);
+const ROUNDED = { dtypes: ["float32"], gradient: false } as const;
 const twos = (a: number, b: number): NdArray => floats([2], a, b);
 const entries = wide([3, 2], [0, 1, 2, 0, 2, 1]), extents = wide([2], [3, 2]);
 
@@ -132,5 +134,24 @@ export const IMPORTED: SampleTable = {
   DrawBoundingBoxes: [sample([single, floats([1, 1, 4], 0, 0.25, 0.75, 1)])],
   DrawBoundingBoxesV2: [
     sample([single, floats([1, 2, 4], 0, 0.25, 0.75, 1, -1, 0.5, 2, 2), floats([2, 1], 0.5, -1)]),
+  ],
+  // Gradients are those of the identity, as in TensorFlow; what is rounded has no other.
+  QuantizeAndDequantizeV2: [
+    sample([any(3, 4), float(0), float(0)], {}, ROUNDED),
+    sample([any(3, 4), float(-0.9), float(1.1)], { range_given: true, num_bits: 4 }, ROUNDED),
+  ],
+  QuantizeAndDequantizeV3: [
+    sample([any(3, 4), float(-0.9), float(1.1), int(5)], { signed_input: false }, ROUNDED),
+    sample([any(3, 4), float(0), float(0), int(4)], { range_given: false, axis: 1 }, ROUNDED),
+  ],
+  QuantizeAndDequantizeV4: [
+    sample([any(2, 3), float(0), float(0)], { num_bits: 3, narrow_range: true }, ROUNDED),
+    sample([any(5), float(-0.9), float(1.1)], { range_given: true, num_bits: 3 }, ROUNDED),
+  ],
+  QuantizeAndDequantizeV4Grad: [
+    sample([any(2, 3), any(2, 3), float(-0.9), float(1.1)], {}, { dtypes: ["float32"] }),
+    sample([any(2, 2), any(2, 2), floats([2], -0.9, 0), floats([2], 1.1, 0.5)], { axis: 1 }, {
+      dtypes: ["float32"],
+    }),
   ],
 };

@@ -335,6 +335,34 @@ def kept():
     return out
 
 
+def levels():
+    x = 3 * noise(4, 5)
+    low, high = [-1.0, -0.5, 0.0, -2.0, -0.1], [0.5, 1.0, 1.5, 2.0, 0.1]
+    out = {}
+    cases = [
+        dict(), dict(num_bits=4), dict(num_bits=4, narrow_range=True), dict(num_bits=5, signed_input=False),
+        dict(num_bits=3, round_mode="HALF_UP"), dict(num_bits=6, axis=0), dict(num_bits=4, axis=1, signed_input=False)]
+    for k, more in enumerate(cases):
+        ends = dict(input_min=-1.1, input_max=2.3) if "axis" not in more else dict(
+            input_min=tf.zeros([x.shape[more["axis"]]]), input_max=tf.zeros([x.shape[more["axis"]]]))
+        bits, old = more.get("num_bits", 8), {key: v for key, v in more.items() if key not in ("num_bits", "round_mode")}
+        for given in (False, True) if "axis" not in more else (False,):
+            for op in (raw.QuantizeAndDequantizeV2, raw.QuantizeAndDequantizeV4):
+                out[f"{op.__name__}_{k}_{given}"] = op(input=x, **ends, range_given=given, **more)
+            out[f"V3_{k}_{given}"] = raw.QuantizeAndDequantizeV3(input=x, **ends, num_bits=bits, range_given=given, **old)
+    for k, (a, b) in enumerate(((0.0, 0.0), (-3.0, 0.0), (0.0, 3.0), (-9.0, 0.5), (0.5, 1.0))):
+        out[f"ends_{k}"] = raw.QuantizeAndDequantizeV2(input=x, input_min=a, input_max=b, num_bits=4, range_given=True)
+    for narrow in (False, True):
+        # TensorFlow's other versions take no ranges of channels.
+        out[f"channels_{narrow}"] = raw.QuantizeAndDequantizeV3(
+            input=x, input_min=low, input_max=high, num_bits=4, axis=1, narrow_range=narrow)
+    backprops = raw.QuantizeAndDequantizeV4Grad(gradients=noise(4, 5), input=x, input_min=-2.0, input_max=1.5)
+    by_channel = raw.QuantizeAndDequantizeV4Grad(gradients=noise(4, 5), input=x, input_min=low, input_max=high, axis=1)
+    for field in backprops._fields:
+        out[field], out[f"channels_{field}"] = getattr(backprops, field), getattr(by_channel, field)
+    return out
+
+
 def unicodes():
     utf8 = texts(b"h\xc3\xa9\xf0\x9f\x98\x80", b"", b"a\xffb\x80\xe2\x82", b"\xed\xa0\x80x\xc0\x80y\xf8\x88\x80z\xf4\x90\x80", b"\r\x7f\xc2\x85\xe2\x82x")
     cases = {
@@ -367,7 +395,7 @@ def main():
     graph = tf.Graph()
     with graph.as_default():
         made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
-                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours, kept, resized, framed) for key, t in f().items()}
+                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours, kept, resized, framed, levels) for key, t in f().items()}
         with tf.compat.v1.Session(graph=graph) as session:
             results = session.run(made)
     with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:

@@ -22,6 +22,7 @@ import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.t
 import "../../ops/imported/boxes.ts";
 import "../../ops/imported/examples.ts";
 import "../../ops/imported/numeric.ts";
+import "../../ops/imported/quantize.ts";
 import "../../ops/imported/resample.ts";
 import "../../ops/imported/shapes.ts";
 import "../../ops/imported/sparse_reduce.ts";

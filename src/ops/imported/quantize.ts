@@ -1,0 +1,142 @@
+/**
+ * Rounding to the levels that a number of bits has between two ends, zero among them, which only files have.
+ */
+import { apply, type OpInput } from "../../core/apply.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { type Attrs, defineOp } from "../../core/op.ts";
+import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { zerosLike } from "../array/creation.ts";
+import { knownInts, literalInts, reshape } from "../array/view.ts";
+import { add, div, mul } from "../pointwise/arithmetic.ts";
+import { greater, greaterEqual, less, lessEqual } from "../pointwise/compare.ts";
+import { logicalAnd } from "../pointwise/logical.ts";
+import { floor, round } from "../pointwise/rounding.ts";
+import { maximum, minimum, where } from "../pointwise/select.ts";
+import { max, min } from "../reduce/reduce.ts";
+
+const TYPES = "T: {float16, bfloat16, float32, float64}";
+const RANGED = ["input: T", "input_min: T", "input_max: T"];
+
+/** Ends of a range, one for all elements or one for each place along an axis, as they are compared with the elements. */
+function along(end: OpInput, x: OpInput, axis: number): OpInput {
+  if (axis < 0) return end;
+  return reshape(end, x.shape.map((_, i) => (i === axis ? -1 : 1)));
+}
+
+/** Rounds as TensorFlow's `QuantizeAndDequantize` ops do. */
+function quantized([x, first, last]: readonly OpInput[], bits: number, attrs: Attrs): Tensor[] {
+  const { signed_input: isSigned, range_given: isGiven, narrow_range, axis, round_mode } = attrs;
+  const most = 2 ** (isSigned ? bits - 1 : bits) - 1;
+  const least = isSigned ? (narrow_range ? 1 : 0) - 2 ** (bits - 1) : 0;
+  const others = axis < 0 ? undefined : x.shape.map((_, i) => i).filter((i) => i !== axis);
+  const low = isGiven ? along(first, x, axis) : min(x, others, true);
+  const high = isGiven ? along(last, x, axis) : max(x, others, true);
+  // The side that asks for the coarser steps says what they are, and where the other side ends.
+  const finest = x.dtype === "float16" ? 65504 : 2 ** 127;
+  const above = where(greater(mul(high, most), 0), div(most, high), finest);
+  const below = least === 0 ? above : where(greater(mul(low, least), 0), div(least, low), finest);
+  const isBelow = less(below, above), scale = minimum(below, above);
+  const step = where(isBelow, least === 0 ? low : div(low, least), div(high, most));
+  const from = where(isBelow, low, mul(step, least)), to = where(isBelow, mul(step, most), high);
+  const levels = mul(isGiven ? maximum(minimum(x, to), from) : x, scale);
+  return [mul(round_mode === "HALF_UP" ? floor(add(levels, 0.5)) : round(levels), step)];
+}
+
+/** What TensorFlow says of numbers that do not fit. */
+function check([x, low, high]: readonly Spec[], bits: number | undefined, attrs: Attrs): void {
+  const { signed_input: isSigned, range_given: isGiven, axis, round_mode } = attrs;
+  if (axis < -1) throw new InvalidArgumentError(`Axis must be at least -1. Found ${axis}`);
+  if (x.shape !== null && axis >= x.shape.length) {
+    throw new ValueError(
+      `Shape must be at least rank ${axis + 1} but is rank ${x.shape.length}`,
+    );
+  }
+  if (bits !== undefined && !(bits > 0 && bits < (isSigned ? 62 : 63))) {
+    throw new InvalidArgumentError(
+      `num_bits is out of range: ${bits} with signed_input_ ${isSigned ? 1 : 0}`,
+    );
+  }
+  if (round_mode !== undefined && round_mode !== "HALF_TO_EVEN" && round_mode !== "HALF_UP") {
+    throw new InvalidArgumentError(
+      `Round mode string must be 'HALF_TO_EVEN' or 'HALF_UP', is '${round_mode}'`,
+    );
+  }
+  if (!isGiven) return;
+  for (const { shape } of [low, high]) {
+    mergeShapes(shape, axis < 0 ? [] : [x.shape?.[axis] ?? null]);
+  }
+}
+
+for (const name of ["QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"]) {
+  defineOp({
+    name,
+    inputs: RANGED,
+    outputs: ["output: T"],
+    attrs: [
+      TYPES,
+      "signed_input: bool = true",
+      "num_bits: int = 8",
+      "range_given: bool = false",
+      'round_mode: string = "HALF_TO_EVEN"',
+      "narrow_range: bool = false",
+      "axis: int = -1",
+    ],
+    infer: (specs, attrs) => {
+      check(specs, attrs.num_bits, attrs);
+      return [specs[0].shape];
+    },
+    expand: (inputs, attrs) => quantized(inputs, attrs.num_bits, attrs),
+    grad: name === "QuantizeAndDequantizeV2"
+      // As if nothing had been rounded.
+      ? { saves: [], vjp: (_, [dy]) => [dy, null, null] }
+      : {
+        saves: ["input", "input_min", "input_max"],
+        vjp: ({ input, input_min, input_max }, [dy], { attrs: { axis } }) =>
+          apply(QuantizeAndDequantizeV4Grad, [dy, input, input_min, input_max], { axis }),
+      },
+  });
+}
+
+defineOp({
+  name: "QuantizeAndDequantizeV3",
+  inputs: [...RANGED, "num_bits: int32"],
+  outputs: ["output: T"],
+  attrs: [
+    TYPES,
+    "signed_input: bool = true",
+    "range_given: bool = true",
+    "narrow_range: bool = false",
+    "axis: int = -1",
+  ],
+  hostInputs: ["num_bits"],
+  infer: (specs, attrs) => {
+    check(specs, knownInts(specs[3])?.[0], attrs);
+    return [specs[0].shape];
+  },
+  expand: (inputs, attrs) => quantized(inputs, literalInts(inputs[3])![0], attrs),
+  grad: { saves: [], vjp: (_, [dy]) => [dy, null, null, null] },
+});
+
+const QuantizeAndDequantizeV4Grad = defineOp({
+  name: "QuantizeAndDequantizeV4Grad",
+  inputs: ["gradients: T", ...RANGED],
+  outputs: ["input_backprop: T", "input_min_backprop: T", "input_max_backprop: T"],
+  attrs: [TYPES, "axis: int = -1"],
+  infer: ([dy, x, low, high]): PartialShape[] => [
+    mergeShapes(dy.shape, x.shape),
+    low.shape,
+    high.shape,
+  ],
+  grad: null,
+  expand: ([dy, x, low, high], { axis }) => [
+    where(
+      logicalAnd(greaterEqual(x, along(low, x, axis)), lessEqual(x, along(high, x, axis))),
+      dy,
+      zerosLike(dy),
+    ),
+    zerosLike(low),
+    zerosLike(high),
+  ],
+});
