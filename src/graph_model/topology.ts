@@ -1,9 +1,10 @@
 /**
  * The graph of a TensorFlow.js model as `importGraphDef` takes it: weights put into their constants, 64-bit types made those that
- * TensorFlow.js computes with.
+ * TensorFlow.js computes with, and ops told to do as it does where it differs.
  */
 import type { NdArray } from "../core/nd_array.ts";
 import { ValueError } from "../core/errors.ts";
+import { lookupOp } from "../core/op.ts";
 import type {
   AttrValueJson,
   FunctionDefJson,
@@ -27,7 +28,7 @@ export function withWeights(
   weights: ReadonlyMap<string, NdArray>,
 ): GraphDefJson {
   const nodes = (defs: readonly NodeDefJson[]): NodeDefJson[] =>
-    defs.map((n) => withoutDevice(n.op === "Const" ? constant(n, weights) : narrowed(n)));
+    defs.map((n) => withoutDevice(n.op === "Const" ? constant(n, weights) : likeTfjs(narrowed(n))));
   return {
     node: nodes(topology.node),
     versions: topology.versions ?? { producer: 0 },
@@ -50,6 +51,12 @@ export function withWeights(
 /** TensorFlow rewrites graphs as for its CPU and leaves that device's name in them; TensorFlow.js reads none either. */
 function withoutDevice({ device: _, ...node }: NodeDefJson): NodeDefJson {
   return node;
+}
+
+/** Ops that know how TensorFlow.js differs from TensorFlow have an attribute for it. */
+function likeTfjs(node: NodeDefJson): NodeDefJson {
+  const differs = lookupOp(node.op)?.signature.attrDefs.some(({ name }) => name === "tfjs");
+  return differs ? { ...node, attr: { ...node.attr, tfjs: { b: true } } } : node;
 }
 
 function narrowArg<T extends { readonly type: string }>(arg: T): T {

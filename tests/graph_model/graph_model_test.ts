@@ -228,3 +228,22 @@ testOnGpu("a model's nodes run on the GPU, whatever device TensorFlow left in th
   assert(result.device.endsWith("GPU:0"), result.device);
   m.dispose();
 });
+
+testOnDevices(
+  "boxes are suppressed as TensorFlow.js does: an overlap as large as the threshold goes",
+  async () => {
+    const m = await tf.loadGraphModel(model(
+      [
+        placeholder("boxes", [2, 4]),
+        placeholder("scores", [2]),
+        ...["most", "limit", "least"].map((n) => weight(n, n === "most" ? "INT32" : "FLOAT")),
+        node("NonMaxSuppressionV3", "kept", ["boxes", "scores", "most", "limit", "least"]),
+      ],
+      { most: Int32Array.of(2), limit: Float32Array.of(0.5), least: Float32Array.of(0) },
+    ));
+    // One box is a half of the other.
+    const inputs = { boxes: [[0, 0, 2, 2], [0, 0, 2, 1]], scores: [0.9, 0.8] };
+    assertEquals(await rows(await m.executeAsync(inputs)), [0]);
+    m.dispose();
+  },
+);
