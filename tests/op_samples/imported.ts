@@ -24,7 +24,34 @@ const ROUNDED = { dtypes: ["float32"], gradient: false } as const;
 const twos = (a: number, b: number): NdArray => floats([2], a, b);
 const entries = wide([3, 2], [0, 1, 2, 0, 2, 1]), extents = wide([2], [3, 2]);
 
+const key = new NdArray("uint64", [1], BigUint64Array.of(7n));
+const counter = new NdArray("uint64", [2], BigUint64Array.of(1n, 2n));
+const scalar = (value: number): NdArray => new NdArray("float32", [], Float32Array.of(value));
+
 export const IMPORTED: SampleTable = {
+  EncodeBase64: [sample([words]), sample([words], { pad: true })],
+  DecodeBase64: [sample([texts("-_8=", "YWJj", "")])],
+  UnicodeEncode: [
+    sample([ints(104, 233, -1), wide([3], [0, 2, 3])], { output_encoding: "UTF-8" }),
+    sample([ints(104, 0x1f600), ints(0, 0, 2)], { output_encoding: "UTF-16-BE", Tsplits: "int32" }),
+  ],
+  StringToHashBucket: [sample([words], { num_buckets: 1000 })],
+  StringToHashBucketStrong: [sample([words], { num_buckets: 1000, key: [1, 2] })],
+  SerializeTensor: [sample([ints(1, 2)]), sample([words])],
+  StatelessRandomUniformV2: [sample([ints(2, 3), key, counter, int(1)])],
+  StatelessRandomNormalV2: [sample([ints(2, 3), key, counter, int(3)])],
+  StatelessTruncatedNormalV2: [sample([ints(2, 3), key, counter, int(1)])],
+  StatelessRandomUniformIntV2: [
+    sample([ints(2, 3), key, counter, int(1), int(-5), int(9)], { dtype: "int32" }),
+  ],
+  StatelessRandomUniformFullIntV2: [sample([ints(2, 3), key, counter, int(1)])],
+  StatelessRandomGetKeyCounter: [sample([wide([2], [1, 2])])],
+  StatelessRandomGetKeyCounterAlg: [sample([ints(1, 2)], { Tseed: "int32" })],
+  SparseReorder: [sample([wide([3, 2], [2, 1, 0, 1, 2, 0]), any(3), extents])],
+  SparseSlice: [sample([entries, any(3), extents, wide([2], [1, 0]), wide([2], [5, 1])])],
+  SparseAdd: [
+    sample([...[entries, any(3), extents], ...[entries, any(3), extents], scalar(0)]),
+  ],
   StringLower: [sample([words]), sample([words], { encoding: "utf-8" })],
   StringUpper: [sample([words]), sample([words], { encoding: "utf-8" })],
   StringStrip: [sample([words])],

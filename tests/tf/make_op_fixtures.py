@@ -383,8 +383,168 @@ def unicodes():
     return out
 
 
+def formats():
+    x = tf.constant([3.25, -2.5, 0.125, 1e22, -1e-7, 0.0, -0.0, float("inf"), float("-inf"), float("nan"), 99.5, 1234567.0], tf.float64)
+    out = {}
+    for k, more in enumerate((
+            {}, dict(precision=0), dict(precision=1), dict(precision=2), dict(scientific=True, precision=0),
+            dict(scientific=True), dict(shortest=True), dict(shortest=True, precision=0), dict(shortest=True, precision=17),
+            dict(width=12, fill="+", precision=1), dict(width=12, fill="-", precision=0), dict(width=12, fill="0"),
+            dict(width=12, fill=" ", shortest=True), dict(width=12, fill="#", precision=0), dict(fill="#", shortest=True),
+            dict(fill="#", scientific=True, precision=0), dict(width=12), dict(fill="+"), dict(precision=30))):
+        out[f"real_{k}"] = raw.AsString(input=x, **more)
+        out[f"single_{k}"] = raw.AsString(input=tf.cast(x, tf.float32), **more)
+        out[f"complex_{k}"] = raw.AsString(input=tf.constant([1.5 - 2.5j, 3.25 + 0.5j], tf.complex64), **more)
+    for k, more in enumerate((dict(width=5, fill="0"), dict(width=5, fill="+"), dict(width=5, fill="-"), dict(width=4), {})):
+        out[f"whole_{k}"] = raw.AsString(input=[5, -17], **more)
+        out[f"wide_{k}"] = raw.AsString(input=tf.constant([2 ** 62 + 1, -3], tf.int64), **more)
+        out[f"bytes_{k}"] = raw.AsString(input=tf.constant([5, 200], tf.uint8), **more)
+        out[f"text_{k}"] = raw.AsString(input=["a", "bcdefg"], **more)
+        out[f"bool_{k}"] = raw.AsString(input=[True, False], **more)
+    for dtype in (tf.float16, tf.bfloat16):
+        out[dtype.name] = raw.AsString(input=tf.constant([1.3, 2.5], dtype), precision=4)
+    return out
+
+
+def codes():
+    data = texts(b"\xfb\xff", b"", b"abc", b"a", bytes(range(40)), b"12345678", b"hello world")
+    plain, padded_ = raw.EncodeBase64(input=data), raw.EncodeBase64(input=data, pad=True)
+    split = dict(input_values=[104, 233, 0x1F600, 0xD800, -1, 0xFFFE, 0x110000, 66], input_splits=tf.constant([0, 3, 3, 6, 8], tf.int64))
+    out = {"plain": plain, "padded": padded_}
+    for name, text in (("plain", plain), ("padded", padded_)):
+        out[f"{name}_same"] = raw.EncodeBase64(input=raw.DecodeBase64(input=text))
+    for buckets in (7, 1000003, 2 ** 53 - 1):
+        number = lambda t: raw.AsString(input=t)
+        out[f"legacy_{buckets}"] = number(raw.StringToHashBucket(string_tensor=data, num_buckets=buckets))
+        for k, key in enumerate(([1, 2], [-1, 2 ** 50 + 3])):
+            out[f"strong_{buckets}_{k}"] = number(raw.StringToHashBucketStrong(input=data, num_buckets=buckets, key=key))
+    for encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+        for errors in ("replace", "ignore"):
+            # In base64: the fixture holds texts.
+            out[f"{encoding}_{errors}".replace("-", "_")] = raw.EncodeBase64(
+                input=raw.UnicodeEncode(**split, output_encoding=encoding, errors=errors))
+    out["mark"] = raw.UnicodeEncode(
+        input_values=[0xD800, 65], input_splits=[0, 1, 2], output_encoding="UTF-8", replacement_char=63)
+    for k, x in enumerate((noise(2, 3), tf.constant([[1, -2]], tf.int64), texts("a", "bc" * 80), tf.constant([True, False]),
+                           tf.constant([1.5], tf.float16), tf.constant([1.5], tf.bfloat16), tf.constant(5, tf.uint8),
+                           tf.zeros([0, 3]), tf.constant([1 + 2j], tf.complex64), tf.constant([2 ** 63 + 1], tf.uint64),
+                           tf.zeros([300]))):
+        serialized = raw.SerializeTensor(tensor=x)
+        out[f"bytes_{k}"] = raw.EncodeBase64(input=serialized)
+        if x.dtype != tf.complex64 and x.dtype != tf.uint64:
+            parsed = raw.ParseTensor(serialized=serialized, out_type=x.dtype)
+            out[f"parsed_{k}"] = tf.cast(parsed, tf.float32) if x.dtype.is_floating else parsed
+    for name, dtype, proto in lists_of_values():
+        out[f"list_{name}"] = raw.ParseTensor(serialized=tf.constant(proto), out_type=dtype)
+    return out
+
+
+def lists_of_values():
+    """Tensors whose values stand in lists, the last of which is repeated."""
+    from tensorflow.core.framework import tensor_pb2
+    for name, dtype, field in (
+            ("float", tf.float32, dict(float_val=[1.5, 2])), ("double", tf.float64, dict(double_val=[0.1])),
+            ("int", tf.int32, dict(int_val=[-5, 7])), ("small", tf.int8, dict(int_val=[-5])),
+            ("long", tf.int64, dict(int64_val=[-2 ** 40, 3])), ("bool", tf.bool, dict(bool_val=[True])),
+            ("half", tf.float16, dict(half_val=[15872])), ("text", tf.string, dict(string_val=[b"x", b"yz"])),
+            ("unsigned", tf.uint32, dict(uint32_val=[2 ** 32 - 1])), ("more", tf.int32, dict(int_val=[1, 2, 3, 4, 5])),
+            ("none", tf.float32, {})):
+        proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum, **field)
+        for size in (1, 3):
+            proto.tensor_shape.dim.add().size = size
+        yield name, dtype, proto.SerializeToString()
+
+
+def csv():
+    cases = [
+        (["1,2.5,a", '-3,,"b,""c"""', " +7 ,1e3,"], [[0], [9.0], ["z"]], {}),
+        (["NA,1", "2,NA"], [[7], tf.constant([8], tf.int64)], dict(na_value="NA")),
+        ([["a;b"], ["c;"]], [[""], ["-"]], dict(field_delim=";")),
+        (["a,b,c", "d,e,"], [["-"], ["-"]], dict(select_cols=[0, 2])),
+        (["\r\na,b", "\n,"], [["-"], ["-"]], {}),
+        (['a"b,c'], [[""], [""]], dict(use_quote_delim=False)),
+        (["inf,-inf,.5,1e400"], [[1.0]] * 4, {}),
+        (["9223372036854775807,2147483647,0.1"], [tf.constant([1], tf.int64), [1], tf.constant([1.0], tf.float64)], {}),
+    ]
+    out = {}
+    for k, (records_, defaults, more) in enumerate(cases):
+        for i, t in enumerate(raw.DecodeCSV(records=records_, record_defaults=defaults, **more)):
+            out[f"{k}_{i}"] = t if t.dtype == tf.string else raw.AsString(input=t)
+    return out
+
+
+def philox():
+    out = {"alg": raw.StatelessRandomGetAlg()}
+    number = lambda t: raw.AsString(input=t)
+    for k, seed in enumerate(([1, 2], [-7, 2 ** 40], [0, 0])):
+        key, counter = raw.StatelessRandomGetKeyCounter(seed=tf.constant(seed, tf.int64))
+        all_ = raw.StatelessRandomGetKeyCounterAlg(seed=tf.constant(seed, tf.int64))
+        out[f"key_{k}"], out[f"counter_{k}"], out[f"both_{k}"] = number(key), number(counter), number(all_.counter)
+        state = dict(key=key, counter=counter, alg=(1, 3, 1)[k])
+        for shape in ([], [5], [3, 7], [0, 2], [1001]) if k == 0 else ([3, 7],):
+            name = f"{k}_{'x'.join(map(str, shape))}"
+            for dtype in (tf.float32, tf.float64, tf.float16, tf.bfloat16):
+                for op in (raw.StatelessRandomUniformV2, raw.StatelessRandomNormalV2, raw.StatelessTruncatedNormalV2):
+                    if shape != [1001] or dtype == tf.float32:
+                        t = op(shape=tf.constant(shape, tf.int32), dtype=dtype, **state)
+                        out[f"{op.__name__}_{dtype.name}_{name}"] = tf.cast(t, tf.float64)
+            for dtype in (tf.int32, tf.int64, tf.uint32, tf.uint64):
+                if shape != [1001]:
+                    dims = tf.constant(shape, tf.int64)
+                    out[f"full_{dtype.name}_{name}"] = number(raw.StatelessRandomUniformFullIntV2(shape=dims, dtype=dtype, **state))
+                    if dtype in (tf.int32, tf.int64):
+                        out[f"ints_{dtype.name}_{name}"] = number(raw.StatelessRandomUniformIntV2(
+                            shape=dims, minval=tf.constant(-5, dtype), maxval=tf.constant(2 ** 31 - 1, dtype), **state))
+    # A counter that carries into its upper half.
+    far = dict(key=tf.constant([5], tf.uint64), counter=tf.constant([2 ** 64 - 2, 9], tf.uint64), alg=1)
+    out["carry"] = raw.StatelessRandomUniformV2(shape=[20], **far)
+    out["carry_cut"] = raw.StatelessTruncatedNormalV2(shape=[20], **far)
+    return out
+
+
+def sparses():
+    wide = lambda x: tf.constant(x, tf.int64)
+    a = (wide([[0, 1], [1, 0], [1, 2], [2, 1]]), noise(4), wide([3, 4]))
+    b = (wide([[0, 1], [1, 2], [2, 3]]), noise(3), wide([3, 4]))
+    mixed = (wide([[2, 1], [0, 1], [1, 2], [1, 0], [0, 0]]), noise(5), wide([3, 4]))
+    out = {}
+    def put(name, found):
+        for field in found._fields:
+            out[f"{name}_{field}"] = getattr(found, field)
+    for k, thresh in enumerate((0.0, 0.5, 3.0)):
+        put(f"add_{k}", raw.SparseAdd(
+            a_indices=a[0], a_values=a[1], a_shape=a[2], b_indices=b[0], b_values=b[1], b_shape=b[2], thresh=thresh))
+    put("add_cancels", raw.SparseAdd(
+        a_indices=a[0], a_values=a[1], a_shape=a[2], b_indices=a[0], b_values=-a[1], b_shape=a[2], thresh=1e-3))
+    for axis in (0, 1, -1):
+        many = [a, b, a]
+        put(f"concat_{axis}".replace("-", "minus"), raw.SparseConcat(
+            indices=[t[0] for t in many], values=[t[1] for t in many], shapes=[t[2] for t in many], concat_dim=axis))
+    put("concat_texts", raw.SparseConcat(
+        indices=[a[0], b[0]], values=[texts("p", "q", "r", "s"), texts("x", "y", "z")], shapes=[a[2], wide([5, 4])], concat_dim=0))
+    for k, (start, size) in enumerate((([0, 0], [3, 4]), ([1, 1], [2, 2]), ([1, 0], [9, 9]), ([2, 3], [1, 1]), ([0, 5], [2, 2]), ([0, 0], [0, 2]))):
+        put(f"slice_{k}", raw.SparseSlice(indices=a[0], values=a[1], shape=a[2], start=wide(start), size=wide(size)))
+    put("sorted", raw.SparseReorder(input_indices=mixed[0], input_values=mixed[1], input_shape=mixed[2]))
+    put("sorted_texts", raw.SparseReorder(
+        input_indices=mixed[0], input_values=texts("a", "b", "c", "d", "e"), input_shape=mixed[2]))
+    for k, dense in enumerate((noise(3, 4), noise(4), noise(3, 1), noise(1, 4), tf.constant(2.0), noise(1))):
+        for op in (raw.SparseDenseCwiseMul, raw.SparseDenseCwiseAdd, raw.SparseDenseCwiseDiv):
+            out[f"{op.__name__}_{k}"] = op(sp_indices=a[0], sp_values=a[1], sp_shape=a[2], dense=dense)
+    out["dense"] = raw.SparseTensorDenseAdd(a_indices=a[0], a_values=a[1], a_shape=a[2], b=noise(3, 4))
+    put("filled", raw.SparseFillEmptyRows(indices=b[0], values=b[1], dense_shape=wide([5, 4]), default_value=-1.0))
+    put("reshaped", raw.SparseReshape(input_indices=a[0], input_shape=a[2], new_shape=wide([2, -1])))
+    out["to_dense"] = raw.SparseToDense(sparse_indices=a[0], output_shape=a[2], sparse_values=a[1], default_value=7.0)
+    for name, data in (("rows", noise(5, 3)), ("list", noise(6)), ("cube", noise(5, 2, 2))):
+        at, ids = [0, 4, 4, 2, 1], [0, 0, 2, 2, 2]
+        for op in (raw.SparseSegmentSum, raw.SparseSegmentMean, raw.SparseSegmentSqrtN):
+            out[f"{op.__name__}_{name}"] = op(data=data, indices=at, segment_ids=ids)
+        for op in (raw.SparseSegmentSumWithNumSegments, raw.SparseSegmentMeanWithNumSegments, raw.SparseSegmentSqrtNWithNumSegments):
+            out[f"{op.__name__}_{name}"] = op(data=data, indices=wide(at), segment_ids=ids, num_segments=5)
+    return out
+
+
 def values(x):
-    if x.dtype == object:
+    if x.dtype.kind in "OS":
         return [v.decode("utf-8") for v in x.ravel()]
     if x.dtype == np.float32 and np.isfinite(x).all():
         return [float(f"{v:.7g}") for v in x.ravel()]
@@ -395,7 +555,7 @@ def main():
     graph = tf.Graph()
     with graph.as_default():
         made = {f"{f.__name__}/{key}": tf.identity(t, name=f"{f.__name__}_{key}")
-                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours, kept, resized, framed, levels) for key, t in f().items()}
+                for f in (lists, arrays, norms, strings, spellings, convolutions, records, texts2, indexed, numerics, unicodes, colours, kept, resized, framed, levels, formats, codes, csv, philox, sparses) for key, t in f().items()}
         with tf.compat.v1.Session(graph=graph) as session:
             results = session.run(made)
     with open(os.path.join(FOLDER, "ops.pb"), "wb") as f:

@@ -7,9 +7,9 @@ import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { decodeString } from "../../core/text.ts";
-import { type FeatureColumn, scanExamples } from "../../kernels/host/example_message.ts";
+import { type FeatureColumn, scanExamples } from "../../kernels/host/text/example_message.ts";
 
-export { type Feature, writeExample } from "../../kernels/host/example_message.ts";
+export { type Feature, writeExample } from "../../kernels/host/text/example_message.ts";
 
 const OP = { op: "ParseExampleV2" };
 

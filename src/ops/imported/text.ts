@@ -2,12 +2,19 @@
  * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
  */
 import { decodeString, encodeString } from "../../core/text.ts";
-import { DTYPES } from "../../core/dtype.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { type Attrs, defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes } from "../../core/shape.ts";
-import { regexOf, replaceRegex } from "../../kernels/host/regex.ts";
+import {
+  type NumberFormat,
+  padded,
+  parseNumber,
+  realText,
+  wholeText,
+} from "../../kernels/host/text/number_text.ts";
+import { regexOf, replaceRegex } from "../../kernels/host/text/regex.ts";
 
 const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
 
@@ -137,21 +144,15 @@ defineOp({
   grad: null,
   cpu: ([x], [out], { attrs }) => {
     const to = out.data as { [i: number]: number | bigint };
-    const isWhole = attrs.out_type === "int32" || attrs.out_type === "int64";
     textsOf(x).forEach((s, i) => {
-      const text = decodeString(s).trim();
-      const isNumber = isWhole
-        ? /^[-+]?\d+$/.test(text)
-        : /^[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|inf(inity)?|nan)$/i.test(text);
-      if (!isNumber) {
+      const text = decodeString(s), value = parseNumber(text, attrs.out_type);
+      if (value === null) {
         throw new InvalidArgumentError(
           `StringToNumberOp could not correctly convert string: ${text}`,
           { op: "StringToNumber" },
         );
       }
-      to[i] = attrs.out_type === "int64"
-        ? BigInt(text)
-        : Number(text.replace(/^([-+]?)inf.*$/i, "$1Infinity"));
+      to[i] = value;
     });
   },
 });
@@ -174,33 +175,33 @@ defineOp({
   },
 });
 
-/** A number as TensorFlow's `AsString` writes it. */
-function numberText(value: unknown, attrs: Readonly<Record<string, unknown>>): string {
-  const precision = attrs.precision as number, width = attrs.width as number;
-  if (typeof value === "boolean") return String(value);
-  let text: string;
-  if (typeof value === "bigint" || attrs.whole === true) text = String(value);
-  else if (Number.isFinite(value)) {
-    const x = value as number;
-    if (attrs.scientific) text = x.toExponential(precision < 0 ? 6 : precision);
-    else if (attrs.shortest) text = shortest(x, precision < 0 ? 6 : precision);
-    else text = x.toFixed(precision < 0 ? 6 : precision);
-    text = text.replace(/e([-+])(\d)$/, "e$10$2");
-  } else text = Number.isNaN(value) ? "nan" : (value as number) > 0 ? "inf" : "-inf";
-  const fill = (attrs.fill as string) || " ";
-  // Zeros stand after the sign.
-  const sign = fill === "0" && text.startsWith("-") ? "-" : "";
-  return sign + text.slice(sign.length).padStart(Math.max(width, 0) - sign.length, fill);
+/** Refuses what `AsString` cannot write. */
+function checkFormat(dtype: DType, attrs: Attrs): void {
+  const { precision, scientific, shortest, fill } = attrs, { kind, tfName } = DTYPES[dtype];
+  const isCounted = kind === "int" || kind === "uint" || kind === "bool";
+  const refuse = (why: string): never => {
+    throw new InvalidArgumentError(why, { op: "AsString" });
+  };
+  if (fill.length > 1) refuse("Fill string must be one or fewer characters");
+  if (!" +-0#".includes(fill)) refuse(`Fill argument not supported: "${fill}"`);
+  if (scientific && shortest) refuse("Cannot select both scientific and shortest notation");
+  if (isCounted && (scientific || shortest)) {
+    refuse(`scientific and shortest format not supported for datatype ${tfName}`);
+  }
+  if (isCounted && precision >= 0) refuse(`precision not supported for datatype ${tfName}`);
 }
 
-/** The shorter of a plain and an exponential text, as `%g` of C chooses. */
-function shortest(x: number, precision: number): string {
-  const digits = Math.max(precision, 1);
-  const exponent = x === 0 ? 0 : Number(x.toExponential(digits - 1).split("e")[1]);
-  const trimmed = (text: string): string => text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-  if (exponent >= -4 && exponent < digits) return trimmed(x.toFixed(digits - 1 - exponent));
-  const [mantissa, power] = x.toExponential(digits - 1).split("e");
-  return `${trimmed(mantissa)}e${power}`;
+/** An element of any dtype as `AsString` writes it. */
+function elementText(x: NdArray, i: number, format: NumberFormat): string {
+  const value = x.at(i), { kind } = DTYPES[x.dtype];
+  if (kind === "bool") return String(value);
+  if (kind === "string") return padded(decodeString(value as Uint8Array), format);
+  if (kind === "complex") {
+    return `(${(value as [number, number]).map((v) => realText(v, format)).join()})`;
+  }
+  return kind === "float"
+    ? realText(value as number, format)
+    : wholeText(value as number, format, kind === "int");
 }
 
 defineOp({
@@ -218,12 +219,14 @@ defineOp({
   infer: ([x]) => [x.shape],
   grad: null,
   cpu: ([x], [out], { attrs }) => {
-    const to = out.data as Uint8Array[];
-    const whole = DTYPES[x.dtype].kind === "int" || DTYPES[x.dtype].kind === "uint";
+    checkFormat(x.dtype, attrs);
+    const { precision, width, fill: flag, scientific, shortest } = attrs;
+    const style = scientific ? "e" : shortest ? "g" : "f";
+    const format: NumberFormat = { precision, width, flag, style };
+    const to = out.data as Uint8Array[], isBare = x.dtype === "string" && attrs.width <= 0;
+    // Strings may hold bytes that are no text.
     for (let i = 0; i < to.length; i++) {
-      to[i] = x.dtype === "string"
-        ? textsOf(x)[i]
-        : encodeString(numberText(x.at(i), { ...attrs, whole }));
+      to[i] = isBare ? textsOf(x)[i] : encodeString(elementText(x, i, format));
     }
   },
 });

@@ -1,10 +1,11 @@
 /**
- * Characters of strings as code points, as only files ask for them. Invalid bytes are taken apart as ICU does. On the host.
+ * Characters of strings as code points and back, as only files ask for them. Invalid bytes are taken apart as ICU does. On the host.
  */
 import { InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { encodeString } from "../../core/text.ts";
 
 /** Told of each character: its code point, -1 where the bytes are none, and its first byte. */
 type Visit = (code: number, start: number) => void;
@@ -138,3 +139,76 @@ function defineDecode(name: string, hasOffsets: boolean): OpDef {
 
 defineDecode("UnicodeDecode", false);
 defineDecode("UnicodeDecodeWithOffsets", true);
+
+type Encode = (code: number) => readonly number[];
+
+const ENCODERS: Readonly<Record<string, Encode>> = {
+  "UTF-8": (code) => [...encodeString(String.fromCodePoint(code))],
+  "UTF-16-BE": (code) => {
+    const text = String.fromCodePoint(code);
+    return Array.from(
+      { length: text.length * 2 },
+      (_, i) => text.charCodeAt(i >> 1) >> (i & 1 ? 0 : 8) & 0xff,
+    );
+  },
+  "UTF-32-BE": (code) => [0, code >> 16, code >> 8 & 0xff, code & 0xff],
+};
+
+/** Throws `InvalidArgumentError` for splits that do not part `count` values. */
+function checkSplits(splits: readonly number[], count: number): void {
+  const refuse = (why: string): never => {
+    throw new InvalidArgumentError(why, { op: "UnicodeEncode" });
+  };
+  if (splits.length === 0) {
+    refuse(`Input_splits should contain elements, but given input_values has ${count} elements`);
+  }
+  if (splits[0] !== 0) refuse("First value in input_splits must be zero");
+  if (splits.some((v, i) => v < splits[i - 1])) {
+    refuse("Values in input_splits must be equal or in ascending order");
+  }
+  if (splits.at(-1) !== count) {
+    refuse("Last value in input_splits must be equal to length of input_tensor");
+  }
+}
+
+defineOp({
+  name: "UnicodeEncode",
+  inputs: ["input_values: int32", "input_splits: Tsplits"],
+  outputs: ["output: string"],
+  attrs: [
+    'errors: string = "replace"',
+    "output_encoding: string",
+    "replacement_char: int = 65533",
+    "Tsplits: index = int64",
+  ],
+  infer: ([, { shape }]) => [[shape?.[0] ? shape[0] - 1 : null]],
+  grad: null,
+  cpu: ([values, rows], _, { attrs }) => {
+    const encode = ENCODERS[attrs.output_encoding],
+      splits = Array.from(rows.data as Int32Array, Number);
+    if (encode === undefined) {
+      throw new InvalidArgumentError(
+        `Cannot encode strings in "${attrs.output_encoding}": it is none of ${
+          Object.keys(ENCODERS)
+        }`,
+        { op: "UnicodeEncode" },
+      );
+    }
+    checkSplits(splits, values.size);
+    const codes = values.data as Int32Array;
+    const bytesOf = (code: number): readonly number[] => {
+      if (code >= 0 && code <= 0x10ffff && !isSurrogate(code)) return encode(code);
+      if (attrs.errors === "strict") {
+        throw new InvalidArgumentError(
+          `Code point is out of range for Unicode, or is a surrogate: ${code}`,
+          { op: "UnicodeEncode" },
+        );
+      }
+      return attrs.errors === "ignore" ? [] : encode(attrs.replacement_char);
+    };
+    const texts = splits.slice(1).map((end, r) =>
+      Uint8Array.from(Array.from(codes.subarray(splits[r], end)).flatMap(bytesOf))
+    );
+    return [new NdArray("string", [texts.length], texts)];
+  },
+});

@@ -18,6 +18,7 @@ import { IMAGE_RULES } from "./image_rules.ts";
 import { LIST_RULES } from "./import_lists.ts";
 import { MORE_RULES } from "./more_rules.ts";
 import { NUMERIC_RULES } from "./numeric_rules.ts";
+import { SPARSE_RULES } from "./sparse_rules.ts";
 
 /** A node of a file, as rules see it. */
 export interface ImportedNode {
@@ -118,6 +119,15 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   ParallelDynamicStitch: 2,
   ApproximateEqual: 2,
   SparseTensorDenseMatMul: 4,
+  SparseConcat: 3,
+  SparseDenseCwiseAdd: 4,
+  SparseDenseCwiseDiv: 4,
+  SparseDenseCwiseMul: 4,
+  SparseSegmentSqrtN: 3,
+  SparseSegmentMeanWithNumSegments: 4,
+  SparseSegmentSqrtNWithNumSegments: 4,
+  SparseSegmentSumWithNumSegments: 4,
+  SparseTensorDenseAdd: 4,
   InTopK: 2,
   InTopKV2: 3,
   MatrixDiagV2: 5,
@@ -166,6 +176,7 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
   ...IMAGE_RULES,
   ...MORE_RULES,
   ...NUMERIC_RULES,
+  ...SPARSE_RULES,
   ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
 ]);
 

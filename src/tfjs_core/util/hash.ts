@@ -1,7 +1,7 @@
 /**
  * `tf.util`: FarmHash's 64-bit fingerprint. Numbers of 64 bits are `bigint`s here, where TensorFlow.js has the package `long`.
  */
-import { fingerprint64 } from "../../kernels/host/string_hash.ts";
+import { fingerprint64 } from "../../kernels/host/text/string_hash.ts";
 
 /** The number that a hexadecimal text spells. */
 export function hexToLong(hex: string): bigint {

@@ -1,8 +1,8 @@
 /**
  * Patterns and replacements of RE2, which TensorFlow's ops on strings take, by JavaScript's regular expressions.
  */
-import { InvalidArgumentError } from "../../core/errors.ts";
-import { decodeString, encodeString } from "../../core/text.ts";
+import { InvalidArgumentError } from "../../../core/errors.ts";
+import { decodeString, encodeString } from "../../../core/text.ts";
 
 /** A pattern of RE2 as one of JavaScript's. Throws `InvalidArgumentError` for what is none. */
 export function regexOf(pattern: string, flags: string): RegExp {

@@ -1,9 +1,9 @@
 /**
  * tf.train.Example as records hold it: features by name, read from and written in the protocol buffer's own format.
  */
-import { InvalidArgumentError } from "../../core/errors.ts";
-import type { HostData } from "../../core/dtype.ts";
-import { decodeString, encodeString } from "../../core/text.ts";
+import { InvalidArgumentError } from "../../../core/errors.ts";
+import type { HostData } from "../../../core/dtype.ts";
+import { decodeString, encodeString } from "../../../core/text.ts";
 
 /** Values of one feature. */
 export type Feature =
@@ -16,14 +16,14 @@ const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 /** Kinds of lists by their field's number in a Feature. */
 const KIND_OF = [null, "string", "float32", "int64"] as const;
 /** Fields of messages, one after another; who reads a field that is a message goes on in it, `at` its begin and up to its end. */
-class Reader {
+export class Reader {
   bytes: Uint8Array = new Uint8Array();
   /** Where the next field begins. */
   at = 0;
   /** Number of the field that was read last. */
-  number = 0;
+  number: number = 0;
   /** How it is written. */
-  wire = VARINT;
+  wire: number = VARINT;
   /** The two halves of the number that was read last. */
   low = 0;
   high = 0;
@@ -83,7 +83,7 @@ class Reader {
     if (!(this.at <= end)) this.refuse();
   }
 
-  /** Throws `InvalidArgumentError`: the bytes are no Example. */
+  /** Throws `InvalidArgumentError`: the bytes are no such message, here no Example. */
   refuse(): never {
     const shown = JSON.stringify(decodeString(this.bytes.subarray(0, 100))).slice(1, -1);
     throw new InvalidArgumentError(`Could not parse example input, value: '${shown}'`, {

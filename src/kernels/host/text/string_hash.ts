@@ -1,6 +1,6 @@
 /**
- * FarmHash's 64-bit fingerprint, which TensorFlow's fast string hashing is made of.
- * After the published algorithm (Geoff Pike, FarmHash, variant "na").
+ * Hashes of strings as TensorFlow has them. Its fast one is FarmHash's 64-bit fingerprint
+ * (after the published algorithm, Geoff Pike, FarmHash, variant "na").
  */
 
 const MASK = (1n << 64n) - 1n;
@@ -116,4 +116,54 @@ function long(f64: Fetch, n: number): bigint {
     wrap(join(v[1], w[1], k) + x),
     k,
   );
+}
+
+/** TensorFlow's first hash of strings, after MurmurHash64A (Austin Appleby). */
+export function hash64(bytes: Uint8Array): bigint {
+  const m = 0xc6a4a7935bd1e995n, view = viewOf(bytes);
+  let h = 0xdecafcaffen ^ mul(BigInt(bytes.length), m), at = 0;
+  for (; at + 8 <= bytes.length; at += 8) {
+    const k = shiftMix(mul(view.getBigUint64(at, true), m));
+    h = mul(h ^ mul(k, m), m);
+  }
+  if (at < bytes.length) h = mul(h ^ tailOf(bytes, at), m);
+  return shiftMix(mul(shiftMix(h), m));
+}
+
+/** SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012). */
+export function sipHash(bytes: Uint8Array, [k0, k1]: readonly [bigint, bigint]): bigint {
+  const view = viewOf(bytes);
+  let a = k0 ^ 0x736f6d6570736575n, b = k1 ^ 0x646f72616e646f6dn;
+  let c = k0 ^ 0x6c7967656e657261n, d = k1 ^ 0x7465646279746573n;
+  const left = (x: bigint, by: bigint): bigint => rotate(x, 64n - by);
+  const rounds = (count: number): void => {
+    for (; count > 0; count--) {
+      a = wrap(a + b), c = wrap(c + d);
+      b = left(b, 13n) ^ a, d = left(d, 16n) ^ c;
+      a = wrap(left(a, 32n) + d), c = wrap(c + b);
+      b = left(b, 17n) ^ c, d = left(d, 21n) ^ a;
+      c = left(c, 32n);
+    }
+  };
+  const take = (word: bigint): void => {
+    d ^= word;
+    rounds(2);
+    a ^= word;
+  };
+  let at = 0;
+  for (; at + 8 <= bytes.length; at += 8) take(view.getBigUint64(at, true));
+  take(tailOf(bytes, at) | BigInt(bytes.length & 0xff) << 56n);
+  c ^= 0xffn;
+  rounds(4);
+  return a ^ b ^ c ^ d;
+}
+
+const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, length);
+
+/** The bytes from a place on as one number, the first of them its lowest. */
+function tailOf(bytes: Uint8Array, at: number): bigint {
+  let word = 0n;
+  for (let i = bytes.length - 1; i >= at; i--) word = word << 8n | BigInt(bytes[i]);
+  return word;
 }

@@ -1,0 +1,90 @@
+/**
+ * Rules for ops on sparse tensors that are written in several of ours, which tell their gradients.
+ */
+import { apply, apply1 } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
+import { lookupOp } from "../../core/op.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { cast } from "../../ops/array/cast.ts";
+import { onesLike } from "../../ops/array/creation.ts";
+import { gather, gatherND } from "../../ops/array/gather.ts";
+import { concat } from "../../ops/array/join.ts";
+import { tensorScatterAdd } from "../../ops/array/scatter.ts";
+import { reshape, shape } from "../../ops/array/view.ts";
+import { intScalar } from "../../ops/input.ts";
+import { add, div, mul } from "../../ops/pointwise/arithmetic.ts";
+import { notEqual } from "../../ops/pointwise/compare.ts";
+import { sqrt } from "../../ops/pointwise/power.ts";
+import { maximum } from "../../ops/pointwise/select.ts";
+import type { ImportedNode, ImportRule } from "./import_rules.ts";
+
+function rankOf(op: string, rank: number | null | undefined): number {
+  if (rank != null) return rank;
+  throw new ValueError(`Cannot import: ${op} of unknown rank`);
+}
+
+/** Sparse tensors behind one another along an axis, in the order of their places. */
+function sparseConcat({ inputs, attr }: ImportedNode): Tensor[] {
+  const n = inputs.length / 3, extents = inputs.slice(2 * n);
+  const rank = rankOf("SparseConcat", extents[0].staticShape?.[0] ?? inputs[0].staticShape?.[1]);
+  const given = Number(attr.concat_dim?.i ?? 0), axis = given < 0 ? given + rank : given;
+  if (!(axis >= 0 && axis < rank)) {
+    throw new ValueError(`Cannot import: SparseConcat along axis ${given} of ${rank}`);
+  }
+  const along = cast(Array.from({ length: rank }, (_, d) => d === axis ? 1 : 0), "int64");
+  let end = gather(extents[0], intScalar(axis));
+  const places = [inputs[0]];
+  for (let k = 1; k < n; k++) {
+    places.push(add(inputs[k], mul(end, along)));
+    end = add(end, gather(extents[k], intScalar(axis)));
+  }
+  const others = mul(extents[0], cast(along.mul(-1).add(1), "int64"));
+  const dims = add(others, mul(end, along));
+  const [at, values] = [places, inputs.slice(n, 2 * n)].map((parts) => concat(parts));
+  const sorted = lookupOp("SparseReorder")!;
+  return [...apply(sorted, [at, values, dims]), dims];
+}
+
+/** Combines the values with those that a dense tensor, whose axes are the last ones, has at their places. */
+function withDense(op: string, combine: (a: Tensor, b: Tensor) => Tensor): ImportRule {
+  return ({ inputs: [indices, values, dims, dense] }) => {
+    const rank = rankOf(op, dims.staticShape?.[0] ?? indices.staticShape?.[1]);
+    const own = rankOf(op, dense.staticShape?.length);
+    if (own > rank) {
+      throw new ValueError(`Cannot import: ${op} of rank ${rank} with a dense tensor of ${own}`);
+    }
+    if (own === 0) return [combine(values, dense)];
+    const last = cast(indices, "int32").slice([0, rank - own]);
+    return [combine(values, gatherND(dense, mul(last, cast(notEqual(shape(dense), 1), "int32"))))];
+  };
+}
+
+/** Sums of the rows of segments, over what `divisor` makes of how many each has. */
+function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
+  return ({ inputs: [data, indices, ids, count] }) => {
+    const total = (rows: Tensor): Tensor =>
+      count === undefined
+        ? apply1(lookupOp("SegmentSum")!, [rows, ids])
+        : apply1(lookupOp("UnsortedSegmentSum")!, [rows, ids, cast(count, "int32")]);
+    const sums = total(gather(data, indices));
+    if (divisor === null) return [sums];
+    const rank = rankOf("SparseSegment", data.staticShape?.length);
+    const by = divisor(maximum(total(onesLike(cast(ids, data.dtype))), 1));
+    return [div(sums, reshape(by, [-1, ...new Array<number>(rank - 1).fill(1)]))];
+  };
+}
+
+/** Rules by op. */
+export const SPARSE_RULES: readonly (readonly [string, ImportRule])[] = [
+  ["SparseConcat", sparseConcat],
+  ["SparseDenseCwiseAdd", withDense("SparseDenseCwiseAdd", add)],
+  ["SparseDenseCwiseDiv", withDense("SparseDenseCwiseDiv", div)],
+  ["SparseDenseCwiseMul", withDense("SparseDenseCwiseMul", mul)],
+  ["SparseTensorDenseAdd", ({ inputs: [indices, values, , dense] }) => [
+    tensorScatterAdd(dense, indices, values),
+  ]],
+  ["SparseSegmentSqrtN", segments(sqrt)],
+  ["SparseSegmentSumWithNumSegments", segments(null)],
+  ["SparseSegmentMeanWithNumSegments", segments((count) => count)],
+  ["SparseSegmentSqrtNWithNumSegments", segments(sqrt)],
+];
