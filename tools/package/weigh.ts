@@ -13,7 +13,7 @@ import { enterRoot } from "../files.ts";
 
 const TRAIN = (device: string) => `
   await tf.setBackend("${device}");
-  const w = tf.variable(tf.randomNormal([4, 8])), v = tf.variable(tf.zeros([8, 3]));
+  const w = tf.variable(tf.randomNormal([4, 8], 0, 1, "float32", 3)), v = tf.variable(tf.zeros([8, 3]));
   const x = tf.tensor2d([[1, 2, 3, 4], [4, 3, 2, 1]]), labels = tf.oneHot([0, 2], 3);
   const loss = () => tf.tidy(() =>
     tf.losses.softmaxCrossEntropy(labels, tf.matMul(tf.relu(tf.matMul(x, w)), v)));
