@@ -158,6 +158,7 @@ import "./devices/cpu/threads/thread_gain.ts";
 import "./devices/cpu/threads/threads.ts";
 import "./devices/cpu/wasm/bytes.ts";
 import "./devices/cpu/wasm/value.ts";
+import "./devices/cpu/wasm/instruction_kinds.ts";
 import "./devices/cpu/wasm/instructions.ts";
 import "./devices/cpu/wasm/function_builder.ts";
 import "./devices/cpu/wasm/module_builder.ts";

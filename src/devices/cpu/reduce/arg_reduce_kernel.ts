@@ -6,7 +6,7 @@ import type { DType } from "../../../core/dtype.ts";
 import type { ArgOp } from "../../../core/meaning.ts";
 import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
-import type { Bits, Comparisons, Loads } from "../wasm/instruction_types.ts";
+import type { Bits, Comparisons, Loads } from "../wasm/instruction_kinds.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, type I4, laneNumbers } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";

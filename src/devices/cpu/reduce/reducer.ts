@@ -3,7 +3,7 @@
  * are added up in float64; products are in float64 throughout.
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
-import type { Basic, Bits, Loads } from "../wasm/instruction_types.ts";
+import type { Bits, Loads } from "../wasm/instruction_kinds.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { D2, F4 } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
@@ -28,7 +28,7 @@ export interface Reducer<T extends Lane4 = Lane4, S extends Lane4 | "f64x2" = La
   /** Of two vectors of accumulators in float64; null where these are of the elements' own type. */
   readonly wide: ((a: D2, b: D2) => D2) | null;
   /** Instructions on four elements. */
-  readonly table: Loads<T> & Bits<T> & Basic<T>;
+  readonly table: Loads<T> & Bits<T>;
   /** Of two vectors. */
   readonly quick: (a: Value<T>, b: Value<T>) => Value<T>;
   /** All lanes of a vector into a register. */
@@ -99,7 +99,7 @@ export function highHalf(v: F4): D2 {
 /** Accumulators of the elements' own type. */
 function ownReducer<T extends Lane4>(
   type: T,
-  table: Loads<T> & Bits<T> & Basic<T>,
+  table: Loads<T> & Bits<T>,
   identity: number,
   combine: (a: Value<T>, b: Value<T>) => Value<T>,
   quick?: (a: Value<T>, b: Value<T>) => Value<T>,

@@ -1,0 +1,232 @@
+/**
+ * What instructions of several types have in common, and the functions that tables of their operands and opcodes become.
+ */
+import { unsigned } from "./bytes.ts";
+import {
+  type Code,
+  constant,
+  lift,
+  type Operand,
+  type ScalarType,
+  Value,
+  type ValueType,
+  type VectorType,
+} from "./value.ts";
+
+/** Opcodes of the vector page have three digits behind its number. */
+const SIMD = 0xfd000;
+/** Chooses bytes of two vectors. */
+export const SHUFFLE: Code = opcode(0xfd00d);
+
+function opcode(op: number): Code {
+  return op >= SIMD ? [0xfd, unsigned(op - SIMD)] : [op];
+}
+
+/** The types of the operands of an instruction, `"own"` for that of its table, and its opcode. */
+type Entry = readonly [...(ValueType | "own")[], number];
+type Entries = Readonly<Record<string, Entry>>;
+/** Instructions whose operands and opcodes stand in a table; their results are of its own type. */
+export type Instructions<T extends ValueType, Table> = {
+  readonly [N in keyof Table]: Table[N] extends readonly [...infer A, number]
+    ? (...operands: { [I in keyof A]: Operand<TypeOf<A[I], T>> }) => Value<T>
+    : never;
+};
+type TypeOf<A, T extends ValueType> = A extends ValueType ? A : T;
+
+/** The functions of a table, for the type that it calls its own. Opcodes count from `at`. */
+function instructions<T extends ValueType, Table extends Entries>(
+  own: T,
+  table: Table,
+  at = 0,
+): Instructions<T, Table> {
+  const make = (entry: Entry): unknown => {
+    const op = at + (entry.at(-1) as number);
+    const [a, b] = entry.slice(0, -1).map((type) => (type === "own" ? own : type) as ValueType);
+    return b === undefined ? unary(a, op, own) : binary([a, b], op, own);
+  };
+  const made = Object.entries(table).map(([name, entry]) => [name, make(entry)] as const);
+  return Object.fromEntries(made) as Instructions<T, Table>;
+}
+function unary<T extends ValueType>(type: ValueType, op: number, result: T) {
+  const code = opcode(op);
+  return (a: Operand<ValueType>): Value<T> => new Value(result, [lift(type, a).code, code]);
+}
+function binary<T extends ValueType>([a, b]: readonly ValueType[], op: number, result: T) {
+  const code = opcode(op);
+  return (x: Operand<ValueType>, y: Operand<ValueType>): Value<T> =>
+    new Value(result, [lift(a, x).code, lift(b, y).code, code]);
+}
+
+/** A load from `address + offset`. */
+export type Load<T extends ValueType> = (address: Operand<"i32">, offset?: number) => Value<T>;
+/** `align` is the exponent of the natural alignment, which engines take as a hint only. */
+export function load<T extends ValueType>(type: T, op: number, align: number): Load<T> {
+  const code = opcode(op);
+  return (address, offset = 0) =>
+    new Value(type, [lift("i32", address).code, code, align, unsigned(offset)]);
+}
+
+/** Comparisons; `M` is 0 or 1 for numbers, all ones or all zeros in each lane for vectors. */
+export type Comparisons<T extends ValueType, M extends ValueType> = Readonly<
+  Record<"eq" | "ne" | "lt" | "gt" | "le" | "ge", (a: Operand<T>, b: Operand<T>) => Value<M>>
+>;
+/** From their opcodes. */
+export function comparisons<T extends ValueType, M extends ValueType>(
+  type: T,
+  mask: M,
+  [eq, ne, lt, gt, le, ge]: readonly number[],
+): Comparisons<T, M> {
+  const of = (op: number) => binary([type, type], op, mask);
+  return { eq: of(eq), ne: of(ne), lt: of(lt), gt: of(gt), le: of(le), ge: of(ge) };
+}
+
+/** Instructions on numbers, those of a table among them. */
+export interface Numbers<T extends ScalarType> extends Comparisons<T, "i32"> {
+  readonly const: (value: number) => Value<T>;
+  readonly load: Load<T>;
+}
+/** From the opcodes of comparisons, and opcode and alignment of the load. */
+export function numbers<T extends ScalarType, Table extends Entries>(
+  type: T,
+  table: Table,
+  at: { readonly compare: readonly number[]; readonly load: readonly [number, number] },
+): Numbers<T> & Instructions<T, Table> {
+  const shared: Numbers<T> = {
+    const: (value) => constant(type, value),
+    load: load(type, ...at.load),
+    ...comparisons(type, "i32", at.compare),
+  };
+  return { ...shared, ...instructions(type, table) };
+}
+
+const BITS = {
+  and: ["own", "own", 0xfd04e],
+  /** `a & ~b`. */
+  andNot: ["own", "own", 0xfd04f],
+  or: ["own", "own", 0xfd050],
+  xor: ["own", "own", 0xfd051],
+} as const;
+/** Operations on bits; the same for every vector type. */
+export interface Bits<T extends VectorType> extends Instructions<T, typeof BITS> {
+  /** The number in all lanes. */
+  readonly const: (value: number) => Value<T>;
+  /** `mask ? yes : no`, bit by bit. */
+  readonly select: (yes: Operand<T>, no: Operand<T>, mask: Value<VectorType>) => Value<T>;
+  /** The same bits seen as this type: no instruction. */
+  readonly ofBits: (a: Value<VectorType>) => Value<T>;
+}
+/** Operations on bits, and those of a table. */
+export function vectors<T extends VectorType, Table extends Entries>(
+  type: T,
+  table: Table,
+): Bits<T> & Instructions<T, Table> {
+  const shared: Bits<T> = {
+    ...instructions(type, BITS),
+    const: (value) => constant(type, value),
+    select: (yes, no, mask) =>
+      new Value(type, [lift(type, yes).code, lift(type, no).code, mask.code, opcode(0xfd052)]),
+    ofBits: (a) => new Value(type, a.code),
+  };
+  return { ...shared, ...instructions(type, table) };
+}
+
+/** Reading and writing single lanes. */
+export interface Lanes<T extends VectorType, S extends ScalarType> {
+  /** The number in all lanes. */
+  readonly splat: (x: Operand<S>) => Value<T>;
+  readonly lane: (a: Value<T>, lane: number) => Value<S>;
+  readonly withLane: (a: Value<T>, lane: number, x: Operand<S>) => Value<T>;
+}
+/** From the opcodes of splat, extract_lane and replace_lane. */
+export function lanes<T extends VectorType, S extends ScalarType>(
+  type: T,
+  scalar: S,
+  ops: readonly number[],
+): Lanes<T, S> {
+  const [splat, extract, replace] = ops.map(opcode);
+  return {
+    splat: (x) => new Value(type, [lift(scalar, x).code, splat]),
+    lane: (a, lane) => new Value(scalar, [a.code, extract, lane]),
+    withLane: (a, lane, x) => new Value(type, [a.code, lift(scalar, x).code, replace, lane]),
+  };
+}
+
+/** Loads of vectors of 32-bit lanes. */
+export interface Loads<T extends VectorType> {
+  readonly load: Load<T>;
+  /** One lane of memory in all lanes. */
+  readonly loadSplat: Load<T>;
+  /** One lane of memory in lane 0, zeros in the others. */
+  readonly loadFirst: Load<T>;
+  /** Two lanes of memory in lanes 0 and 1, zeros in the others. */
+  readonly loadPair: Load<T>;
+  /** Lanes of two vectors, 0–3 from `a` and 4–7 from `b`. */
+  readonly shuffle: (
+    a: Value<T>,
+    b: Value<T>,
+    lanes: readonly [number, number, number, number],
+  ) => Value<T>;
+}
+export function loads<T extends VectorType>(type: T): Loads<T> {
+  return {
+    load: load(type, 0xfd000, 2),
+    loadSplat: load(type, 0xfd009, 2),
+    loadFirst: load(type, 0xfd05c, 2),
+    loadPair: load(type, 0xfd05d, 2),
+    shuffle: (a, b, order) => {
+      const bytes = order.flatMap((l) => [4 * l, 4 * l + 1, 4 * l + 2, 4 * l + 3]);
+      return new Value(type, [a.code, b.code, SHUFFLE, bytes]);
+    },
+  };
+}
+
+/** Both float vectors have these in the same order, at different places. */
+const FLOATS = {
+  abs: ["own", 0],
+  neg: ["own", 1],
+  sqrt: ["own", 3],
+  add: ["own", "own", 4],
+  sub: ["own", "own", 5],
+  mul: ["own", "own", 6],
+  div: ["own", "own", 7],
+  /** NaN where either is NaN. */
+  min: ["own", "own", 8],
+  /** NaN where either is NaN. */
+  max: ["own", "own", 9],
+  /** `b < a ? b : a`: one machine instruction where `min` is several. */
+  pmin: ["own", "own", 10],
+  /** `a < b ? b : a`. */
+  pmax: ["own", "own", 11],
+} as const;
+
+/** Floating point in lanes. */
+export interface FloatVector<T extends VectorType, S extends ScalarType, M extends VectorType>
+  extends Bits<T>, Comparisons<T, M>, Lanes<T, S>, Instructions<T, typeof FLOATS> {
+  /** `a * b + c`, fused or not as the machine likes. Needs relaxed SIMD. */
+  readonly relaxedMadd: (a: Operand<T>, b: Operand<T>, c: Operand<T>) => Value<T>;
+}
+/** With those of a table; from the opcodes of the first comparison, of `abs`, of lane access and of the multiply-add. */
+export function floats<
+  T extends VectorType,
+  S extends ScalarType,
+  M extends VectorType,
+  Table extends Entries,
+>(
+  [type, scalar, mask]: readonly [T, S, M],
+  table: Table,
+  at: {
+    readonly compare: number;
+    readonly abs: number;
+    readonly lanes: readonly number[];
+    readonly madd: number;
+  },
+): FloatVector<T, S, M> & Instructions<T, Table> {
+  const code = (x: Operand<T>): Code => lift(type, x).code, madd = opcode(at.madd);
+  return {
+    ...vectors(type, table),
+    ...comparisons(type, mask, [0, 1, 2, 3, 4, 5].map((i) => at.compare + i)),
+    ...lanes(type, scalar, at.lanes),
+    ...instructions(type, FLOATS, at.abs),
+    relaxedMadd: (a, b, c) => new Value(type, [code(a), code(b), code(c), madd]),
+  };
+}
