@@ -20,13 +20,12 @@ import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
 import { prepareBands } from "./conv_bands.ts";
+import type { Three } from "./conv_edges.ts";
 import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
 import { THRESHOLDS } from "../thresholds.ts";
-
-type Three<T> = readonly [T, T, T];
 
 function geometryOf(input: Shape, filter: Shape, attrs: Attrs): WindowGeometry | null {
   const g = windowGeometry(input, filter, filter[filter.length - 1], attrs);
@@ -217,9 +216,8 @@ function runConv(
         b = base;
         first += packedBytes;
       }
-      padded.clear(engine, at);
       for (const group of padded.groups) {
-        const image = padded.fill(engine, at, a, group);
+        const image = padded.fill(at, a, group);
         let own = first, filter = b;
         parts.forEach(({ rows }, k) => {
           const kind = group.images === padded.groups[0].images ? 0 : 1;

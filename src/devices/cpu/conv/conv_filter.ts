@@ -74,13 +74,12 @@ export const prepareFilterGradient: FastPrepare = (
       at += roundUp(t.bytes);
       return here;
     });
-    padded.clear(engine, images);
     let held = -1;
     for (const group of padded.groups) {
       const kind = kinds.indexOf(group.images);
       if (held !== kind) engine.heap.i32.set(lists[kind], list >>> 2);
       held = kind;
-      const image = padded.fill(engine, images, p, group);
+      const image = padded.fill(images, p, group);
       const turn = turner(engine, rows, turned, list, image);
       const here = blocks.map(({ from, size }): RowsHere => {
         const k = tables.findIndex((t) => t.rows === size);

@@ -4,14 +4,13 @@
  */
 import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
-import { PANEL_BYTES, PANEL_COLUMNS } from "../gemm/gemm_tile.ts";
-import { placesArguments, type PlacesCall, placesKernel } from "./conv_filter_kernel.ts";
+import { ADD, LAST, PANEL_BYTES, PANEL_COLUMNS } from "../gemm/gemm_tile.ts";
+import { placesKernel } from "./conv_filter_kernel.ts";
 import type { ConvRows } from "./conv_rows.ts";
-import type { ImageGroup } from "./padded_images.ts";
 
 /** Places whose products are summed before they are added to the others: what they read stays near. */
 const TOGETHER = 256;
@@ -41,132 +40,96 @@ export function preparePlaces(
   const isTurned = turned < straight;
   if (FACTOR * Math.min(straight, turned) > copied) return null;
   if (!isTurned && channels * axes[2].stride > MOST_STEP) return null;
-  return new FilterPlaces(engine, g, rows, isTurned).run;
+  return placesRun(engine, g, rows, isTurned);
 }
 
-/** Sums of some rows of the filter's gradient, or of the turned one. */
-interface Part {
-  /** Where its columns begin in the gradient of the result, or in the image, in bytes. */
-  readonly b: number;
-  /** Where its C begins. */
-  readonly c: number;
-}
-
-class FilterPlaces {
-  readonly #engine: Engine;
-  readonly #g: WindowGeometry;
-  readonly #rows: ConvRows;
-  readonly #isTurned: boolean;
-  readonly #parts: readonly Part[];
-  readonly #table: RowTable;
-  /** Of each group of panels. */
-  readonly #kernels: readonly WasmFunction[];
-  readonly #columns: number;
-  /** Lines of places of each size of group. */
-  readonly #lines: ReadonlyMap<number, Int32Array>;
-  readonly #bytes: Readonly<Record<"table" | "lines" | "list" | "turned", number>>;
-
-  constructor(engine: Engine, g: WindowGeometry, rows: ConvRows, isTurned: boolean) {
-    const { outChannels: oc } = g, { segments, length, padded } = rows;
-    const k = segments.length * length;
-    this.#engine = engine;
-    this.#g = g;
-    this.#rows = rows;
-    this.#isTurned = isTurned;
-    this.#parts = isTurned ? segments.map((b, i) => ({ b, c: 4 * length * i })) : [{ b: 0, c: 0 }];
-    this.#columns = isTurned ? length : oc;
-    this.#table = isTurned
-      ? new RowTable(engine, oc, (i) => 4 * i, (i) => 4 * k * i)
-      : new RowTable(
-        engine,
-        k,
-        (i) => segments[Math.floor(i / length)] + 4 * (i % length),
-        (i) => 4 * oc * i,
-      );
-    const aStep = 4 * (isTurned ? oc : g.channels * g.axes[2].stride);
-    this.#kernels = this.#table.groups.map((group) => placesKernel(engine, group.rows, aStep));
-    this.#lines = new Map(
-      padded.groups.map(({ images }) => [images, this.#linesOf(images)] as const),
-    );
-    this.#bytes = {
-      table: roundUp(this.#table.bytes),
-      lines: roundUp(Math.max(...[...this.#lines.values()].map((l) => l.byteLength))),
-      list: isTurned ? roundUp(4 * oc) : 0,
-      turned: isTurned ? roundUp(4 * k * oc) : 0,
-    };
-  }
-
-  #linesOf(images: number): Int32Array {
-    const { outChannels: oc, axes: [, , x] } = this.#g, list = this.#rows.list(images);
-    const lines = new Int32Array(2 * list.length / x.out);
-    for (let i = 0; i < list.length; i += x.out) {
-      const pair = [list[i], 4 * oc * i];
-      lines.set(this.#isTurned ? pair.reverse() : pair, 2 * i / x.out);
-    }
-    return lines;
-  }
-
-  readonly run: FastRun = ([df], [x, , dy]) => {
-    const engine = this.#engine, { heap } = engine, { padded, segments, length } = this.#rows;
-    const { outChannels: oc } = this.#g, places = outPlaces(this.#g), bytes = this.#bytes;
-    const table = engine.scratch(
-      bytes.table + bytes.lines + bytes.list + bytes.turned + padded.bytes + PANEL_BYTES,
-    );
-    const lines = table + bytes.table, list = lines + bytes.lines, turned = list + bytes.list;
-    const images = turned + bytes.turned;
-    this.#table.put(heap, table);
-    padded.clear(engine, images);
-    let held = -1;
-    for (const group of padded.groups) {
-      if (held !== group.images) heap.i32.set(this.#lines.get(group.images)!, lines >>> 2);
-      held = group.images;
-      const image = padded.fill(engine, images, x, group);
-      const gradient = dy + 4 * group.first * places * oc;
-      const bases = this.#isTurned
-        ? { cBase: turned, aBase: gradient, b: image }
-        : { cBase: df, aBase: image, b: gradient };
-      engine.callAll(this.#calls(group, { ...bases, panels: table, lines }));
-    }
-    if (this.#isTurned) {
-      const { ramp, turn } = packing(engine), k = segments.length * length;
-      ramp(list, oc, 0, 4 * k);
-      turn(df, 4 * oc, list, turned, oc, k);
-    }
+function placesRun(
+  engine: Engine,
+  g: WindowGeometry,
+  { segments, length, padded, list }: ConvRows,
+  isTurned: boolean,
+): FastRun {
+  const { channels, outChannels: oc, axes: [, , x] } = g, places = outPlaces(g), { heap } = engine;
+  const k = segments.length * length, columns = isTurned ? length : oc;
+  // Where columns begin in the gradient of the result, or in the image, and where their C does.
+  const parts = isTurned ? segments.map((b, i) => ({ b, c: 4 * length * i })) : [{ b: 0, c: 0 }];
+  const table = isTurned ? new RowTable(engine, oc, (i) => 4 * i, (i) => 4 * k * i) : new RowTable(
+    engine,
+    k,
+    (i) => segments[Math.floor(i / length)] + 4 * (i % length),
+    (i) => 4 * oc * i,
+  );
+  const steps = [4 * channels * x.stride, 4 * oc],
+    [aStep, bStep] = isTurned ? steps.reverse() : steps;
+  const kernels = table.groups.map((group) => placesKernel(engine, group.rows, aStep));
+  /** Lines of places of so many images. */
+  const linesOf = (images: number): Int32Array => {
+    const starts = list(images).filter((_, i) => i % x.out === 0);
+    return Int32Array.from([...starts].flatMap((at, i) => {
+      const result = 4 * oc * x.out * i;
+      return isTurned ? [result, at] : [at, result];
+    }));
   };
+  const lines = new Map(padded.groups.map(({ images }) => [images, linesOf(images)]));
+  const lineBytes = Math.max(...[...lines.values()].map((l) => l.byteLength));
+  const together = Math.max(1, Math.floor(TOGETHER / x.out));
 
   /** What threads share: panels of rows, and columns where these are few. */
-  #calls(
-    { first, images }: ImageGroup,
-    { cBase, b, ...at }: Pick<PlacesCall, "panels" | "cBase" | "aBase" | "b" | "lines">,
-  ): WasmCall[] {
-    const engine = this.#engine, { channels, outChannels: oc, axes: [, , x] } = this.#g;
-    const table = this.#table, count = this.#lines.get(images)!.length / 2;
-    const work = 2 * count * x.out * table.rows * this.#columns * this.#parts.length;
-    const cuts = Math.ceil(engine.parts(work) / this.#parts.length);
+  const callsOf = (
+    lineCount: number,
+    { tableAt, linesAt, cBase, aBase, b, mode }: Readonly<Record<Place, number>>,
+  ): WasmCall[] => {
+    const work = 2 * lineCount * x.out * table.rows * columns * parts.length;
+    const cuts = Math.ceil(engine.parts(work) / parts.length);
     const most = Math.ceil(table.panels / cuts);
-    const wide = Math.max(PANEL_COLUMNS, Math.ceil(this.#columns * table.panels / cuts));
-    const bStep = 4 * (this.#isTurned ? channels * x.stride : oc);
-    return this.#parts.flatMap((part) =>
+    const wide = Math.max(PANEL_COLUMNS, Math.ceil(columns * table.panels / cuts));
+    return parts.flatMap((part) =>
       table.groups.flatMap((group, i) =>
         evenBlocks(group.count, most, 1).flatMap((panels) =>
-          evenBlocks(this.#columns, wide, PANEL_COLUMNS).map(({ from, size }): WasmCall => [
-            this.#kernels[i],
-            placesArguments({
-              ...at,
-              panels: at.panels + group.at + 8 * group.rows * panels.from,
-              count: panels.size,
-              columns: size,
-              cBase: cBase + part.c + 4 * from,
-              b: b + part.b + 4 * from,
-              lineCount: count,
-              together: Math.max(1, Math.floor(TOGETHER / x.out)),
-              places: x.out,
-              bStep,
-              add: first > 0,
-            }),
-          ])
+          evenBlocks(columns, wide, PANEL_COLUMNS).map(({ from, size }): WasmCall => [kernels[i], [
+            tableAt + group.at + 8 * group.rows * panels.from,
+            panels.size,
+            size,
+            cBase + part.c + 4 * from,
+            aBase,
+            b + part.b + 4 * from,
+            linesAt,
+            lineCount,
+            together,
+            x.out,
+            bStep,
+            mode,
+          ]])
         )
       )
     );
-  }
+  };
+  const bytes = [table.bytes, lineBytes, isTurned ? 4 * oc : 0, isTurned ? 4 * k * oc : 0];
+  const sizes = bytes.map(roundUp), all = sizes.reduce((n, size) => n + size, 0);
+  return ([df], [x, , dy]) => {
+    const tableAt = engine.scratch(all + padded.bytes + PANEL_BYTES), linesAt = tableAt + sizes[0];
+    const pointers = linesAt + sizes[1], turned = pointers + sizes[2], images = tableAt + all;
+    table.put(heap, tableAt);
+    let held = -1;
+    for (const group of padded.groups) {
+      const own = lines.get(group.images)!;
+      if (held !== group.images) heap.i32.set(own, linesAt >>> 2);
+      held = group.images;
+      const image = padded.fill(images, x, group);
+      const gradient = dy + 4 * group.first * places * oc;
+      const bases = isTurned
+        ? { cBase: turned, aBase: gradient, b: image }
+        : { cBase: df, aBase: image, b: gradient };
+      const mode = group.first > 0 ? ADD | LAST : LAST;
+      engine.callAll(callsOf(own.length / 2, { ...bases, tableAt, linesAt, mode }));
+    }
+    if (isTurned) {
+      const { ramp, turn } = packing(engine);
+      ramp(pointers, oc, 0, 4 * k);
+      turn(df, 4 * oc, pointers, turned, oc, k);
+    }
+  };
 }
+
+/** Where tables lie, what pointers are relative to, and the mode of the tile. */
+type Place = "tableAt" | "linesAt" | "cBase" | "aBase" | "b" | "mode";

@@ -4,9 +4,9 @@
  */
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import { prepareProduct, type ProductRun } from "../gemm/gemm.ts";
+import { prepareProduct } from "../gemm/gemm.ts";
 import { PANEL_COLUMNS } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
 import { cutRows } from "../pool/pool_parts.ts";
@@ -50,7 +50,7 @@ export function prepareFold(engine: Engine, g: WindowGeometry): FastRun | null {
   };
   if (!isFlat || x.dilation > 1 || code.lines > MOST_LINES || !canFold(code)) return null;
   if (y.out * x.out === 0 || g.outChannels === 0 || !isWorth(g)) return null;
-  return new Fold(engine, g, code).run;
+  return foldRun(engine, g, code);
 }
 
 function gcd(a: number, b: number): number {
@@ -73,123 +73,103 @@ function gatheredTaps({ in: extent, filter, stride }: WindowAxis): number {
   return Math.ceil(extent / stride) * filter;
 }
 
-class Fold {
-  readonly #engine: Engine;
-  readonly #g: WindowGeometry;
-  readonly #code: FoldCode;
-  readonly #kernel: WasmFunction;
-  /** Whole images, or bands of one. */
-  readonly #groups: readonly { from: number; size: number }[];
-  readonly #bands: readonly Band[];
-  readonly #products: ReadonlyMap<number, ProductRun>;
-  readonly #lineBytes: number;
-  /** Bytes of lines that are kept from band to band. */
-  readonly #keptBytes: number;
-  readonly #stageBytes: number;
+function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
+  const { channels, outChannels, axes: [, y, x] } = g, { lines: most, window, step } = code;
+  const run = foldKernel(engine, code), { heap } = engine;
+  const columns = y.filter * window,
+    lineBytes = 4 * columns * x.out,
+    rowBytes = 4 * channels * x.in;
+  const images = Math.max(1, Math.floor(BLOCK_BYTES / (lineBytes * y.out)));
+  // Whole images, or bands of one.
+  const groups = evenBlocks(g.batch, images, 1);
+  const reach = Math.ceil((y.filter - 1) * y.dilation / y.stride);
+  const together = Math.max(reach, Math.floor(BLOCK_BYTES / lineBytes), 1);
+  const rows = evenBlocks(y.out, images > 1 ? y.out : together, 1);
+  // Lines that are kept from band to band.
+  const kept = rows.length > 1 ? reach : 0, keptBytes = kept * lineBytes;
+  const bands = rows.map(({ from, size }) =>
+    bandOf(y, { from, to: from + size, kept, lineBytes, code })
+  );
+  const places = groups.flatMap((group) => rows.map((r) => group.size * r.size * x.out));
+  const products = new Map([...new Set(places)].map((m) => [
+    m,
+    prepareProduct(engine, { m, n: columns, k: outChannels, transA: false, transB: true }),
+  ]));
+  const stageBytes = roundUp(
+    4 * Math.max(channels * (x.before + x.in), x.out * step + window),
+  );
 
-  constructor(engine: Engine, g: WindowGeometry, code: FoldCode) {
-    this.#engine = engine;
-    this.#g = g;
-    this.#code = code;
-    this.#kernel = foldKernel(engine, code);
-    const [, y, x] = g.axes, { channels, outChannels } = g, columns = y.filter * code.window;
-    this.#lineBytes = 4 * columns * x.out;
-    const images = Math.max(1, Math.floor(BLOCK_BYTES / (this.#lineBytes * y.out)));
-    this.#groups = evenBlocks(g.batch, images, 1);
-    const reach = Math.ceil((y.filter - 1) * y.dilation / y.stride);
-    const most = Math.max(reach, Math.floor(BLOCK_BYTES / this.#lineBytes), 1);
-    const rows = evenBlocks(y.out, images > 1 ? y.out : most, 1);
-    this.#keptBytes = rows.length > 1 ? reach * this.#lineBytes : 0;
-    this.#bands = rows.map(({ from, size }) => this.#band(from, from + size));
-    const places = this.#groups.flatMap((group) => rows.map((r) => group.size * r.size * x.out));
-    this.#products = new Map([...new Set(places)].map((m) => [
-      m,
-      prepareProduct(engine, { m, n: columns, k: outChannels, transA: false, transB: true }),
-    ]));
-    const row = channels * (x.before + x.in), summed = x.out * code.step + code.window;
-    this.#stageBytes = roundUp(4 * Math.max(row, summed));
-  }
-
-  #band(from: number, to: number): Band {
-    const [, y] = this.#g.axes, { lines: most, window } = this.#code, lineBytes = this.#lineBytes;
-    const kept = this.#keptBytes / lineBytes, start = Math.max(0, from - kept);
-    const rowOf = (place: number): number =>
-      Math.min(y.in, Math.max(0, place * y.stride - y.before));
-    const first = from === 0 ? 0 : rowOf(from), rows = (to === y.out ? y.in : rowOf(to)) - first;
-    const lines = new Int32Array(most * rows).fill(OUTSIDE);
-    for (let row = 0; row < rows; row++) {
-      let at = most * row;
-      for (let tap = 0; tap < y.filter; tap++) {
-        const reach = first + row + y.before - tap * y.dilation, place = reach / y.stride;
-        if (reach % y.stride !== 0 || place < start || place >= to) continue;
-        lines[at++] = (place - from + kept) * lineBytes + 4 * tap * window;
-      }
-    }
-    return { from, to, first, rows, lines };
-  }
-
-  readonly run: FastRun = ([dx], [, filter, dy]) => {
-    const engine = this.#engine, { heap } = engine, { outChannels, axes: [, y, x] } = this.#g;
-    const lineBytes = this.#lineBytes, keptBytes = this.#keptBytes;
-    const most = this.#groups[0].size * (this.#bands[0].to - this.#bands[0].from);
-    // A line of zeros, those kept, those of the band; vectors are read past the end.
-    const bytes = roundUp(lineBytes + keptBytes + most * lineBytes + 16);
-    heap.lend(bytes, (zeros) => {
-      const kept = zeros + lineBytes, lines = kept + keptBytes;
-      engine.zero(zeros, lineBytes);
-      for (const { from: image, size } of this.#groups) {
-        for (const band of this.#bands) {
-          const { from, to } = band, m = size * (to - from) * x.out;
-          const gradient = dy + 4 * outChannels * x.out * (image * y.out + from);
-          this.#products.get(m)!(lines, gradient, filter);
-          this.#fold(dx, band, { image, images: size, zeros, base: kept });
-          if (to < y.out) {
-            const end = lines + (to - from) * lineBytes;
-            heap.u8.copyWithin(kept, end - keptBytes, end);
-          }
-        }
-      }
-    });
-  };
-
-  /** Sums the rows of the image that belong to a band. */
-  #fold(
-    dx: Pointer,
-    { from, to, first, rows, lines }: Band,
-    { image, images, zeros, base }: {
-      readonly image: number;
-      readonly images: number;
-      readonly zeros: Pointer;
-      readonly base: Pointer;
-    },
-  ): void {
-    const engine = this.#engine, { channels, axes: [, y, x] } = this.#g;
-    const { lines: most, window, step } = this.#code, rowBytes = 4 * channels * x.in;
-    const parts = cutRows(engine, {
-      images,
+  /** Sums the rows of images that belong to a band. */
+  const fold = (
+    to: Pointer,
+    band: Band,
+    { images, zeros, base }: Readonly<Record<"images" | "zeros" | "base", number>>,
+  ): void => {
+    const work = WORK * images * band.rows * x.out * most * window;
+    const parts = cutRows(engine, { images, rows: band.rows, work });
+    const tableBytes = roundUp(band.lines.byteLength), ownBytes = stageBytes + STAGE_SLACK;
+    const at = engine.scratch(tableBytes + parts.length * ownBytes);
+    heap.i32.set(band.lines, at >>> 2);
+    const imageBytes = (band.to - band.from) * lineBytes;
+    engine.callAll(parts.map(({ image, images, row, rows }, k): WasmCall => [run, [
+      to + (image * y.in + band.first + row) * rowBytes,
       rows,
-      work: WORK * images * rows * x.out * most * window,
-    });
-    const stageBytes = this.#stageBytes + STAGE_SLACK, tableBytes = roundUp(lines.byteLength);
-    const at = engine.scratch(tableBytes + parts.length * stageBytes);
-    engine.heap.i32.set(lines, at >>> 2);
-    const imageBytes = (to - from) * this.#lineBytes;
-    engine.callAll(parts.map((part, k): WasmCall => [this.#kernel, [
-      dx + ((image + part.image) * y.in + first + part.row) * rowBytes,
-      part.rows,
-      at + 4 * most * part.row,
-      base + part.image * imageBytes,
+      at + 4 * most * row,
+      base + image * imageBytes,
       zeros,
-      at + tableBytes + k * stageBytes,
+      at + tableBytes + k * ownBytes,
       x.out,
-      4 * y.filter * window,
+      4 * columns,
       4 * channels * x.before,
       rowBytes,
-      this.#stageBytes,
-      part.images,
+      stageBytes,
+      images,
       imageBytes,
       4 * window,
       4 * step,
     ]]));
+  };
+  // A line of zeros, those kept, those of the band; vectors are read past the end.
+  const bandBytes = groups[0].size * rows[0].size * lineBytes;
+  const bytes = roundUp(lineBytes + keptBytes + bandBytes + 16);
+  return ([dx], [, filter, dy]) =>
+    heap.lend(bytes, (zeros) => {
+      const base = zeros + lineBytes, lines = base + keptBytes;
+      engine.zero(zeros, lineBytes);
+      for (const { from: image, size: images } of groups) {
+        for (const band of bands) {
+          const count = band.to - band.from;
+          const gradient = dy + 4 * outChannels * x.out * (image * y.out + band.from);
+          products.get(images * count * x.out)!(lines, gradient, filter);
+          fold(dx + image * y.in * rowBytes, band, { images, zeros, base });
+          const end = lines + count * lineBytes;
+          if (band.to < y.out) heap.u8.copyWithin(base, end - keptBytes, end);
+        }
+      }
+    });
+}
+
+function bandOf(
+  y: WindowAxis,
+  { from, to, kept, lineBytes, code: { lines: most, window } }: {
+    readonly from: number;
+    readonly to: number;
+    readonly kept: number;
+    readonly lineBytes: number;
+    readonly code: FoldCode;
+  },
+): Band {
+  const rowOf = (place: number): number => Math.min(y.in, Math.max(0, place * y.stride - y.before));
+  const start = Math.max(0, from - kept), first = from === 0 ? 0 : rowOf(from);
+  const rows = (to === y.out ? y.in : rowOf(to)) - first;
+  const lines = new Int32Array(most * rows).fill(OUTSIDE);
+  for (let row = 0; row < rows; row++) {
+    let at = most * row;
+    for (let tap = 0; tap < y.filter; tap++) {
+      const reach = first + row + y.before - tap * y.dilation, place = reach / y.stride;
+      if (reach % y.stride !== 0 || place < start || place >= to) continue;
+      lines[at++] = (place - from + kept) * lineBytes + 4 * tap * window;
+    }
   }
+  return { from, to, first, rows, lines };
 }

@@ -4,6 +4,7 @@
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { F4 } from "../wasm/simd.ts";
 
 type I = Local<"i32">;
@@ -37,42 +38,39 @@ export function canFold({ window, step }: FoldCode): boolean {
 export function foldKernel(engine: Engine, code: FoldCode): WasmFunction {
   const inVariables = Math.max(code.window, code.step) <= 4 * MOST_VECTORS;
   const key = inVariables ? `${code.lines} ${code.window} ${code.step}` : `${code.lines}`;
-  return engine.compile(`conv fold ${key}`, (m) => {
-    m.function("run", new Array<"i32">(15).fill("i32"), null, (f, ...p) => {
-      const [to, rows, table, base, zeros, stage, places, placeBytes, ...more] = p as I[];
-      const [skip, rowBytes, stageBytes, images, imageBytes, windowBytes, stepBytes] = more;
-      const lines = Array.from({ length: code.lines }, () => f.local("i32"));
-      const at = f.local("i32"), entry = f.local("i32");
-      f.times(images, () => {
-        f.set(entry, table);
-        f.times(rows, () => {
-          lines.forEach((line, k) => {
-            f.set(line, i32.load(entry, 4 * k));
-            f.if(
-              i32.lt(line, 0),
-              () => f.set(line, zeros),
-              () => f.set(line, i32.add(line, base)),
-            );
-          });
-          f.advance(entry, 4 * code.lines);
-          f.set(at, stage);
-          if (inVariables) {
-            inRegisters(f, code, { lines, at, places, placeBytes });
-            f.if(
-              i32.ltU(at, i32.add(stage, stageBytes)),
-              () => f.fill(at, 0, i32.sub(i32.add(stage, stageBytes), at)),
-            );
-          } else {
-            f.fill(stage, 0, stageBytes);
-            inMemory(f, { lines, at, places, placeBytes, windowBytes, stepBytes });
-          }
-          f.copy(to, i32.add(stage, skip), rowBytes);
-          f.advance(to, rowBytes);
+  return kernel(engine, `conv fold ${key}`, 15, ({ f }, p) => {
+    const [to, rows, table, base, zeros, stage, places, placeBytes, ...more] = p;
+    const [skip, rowBytes, stageBytes, images, imageBytes, windowBytes, stepBytes] = more;
+    const lines = f.locals("i32", code.lines), [at, entry] = f.locals("i32", 2);
+    f.times(images, () => {
+      f.set(entry, table);
+      f.times(rows, () => {
+        lines.forEach((line, k) => {
+          f.set(line, i32.load(entry, 4 * k));
+          f.if(
+            i32.lt(line, 0),
+            () => f.set(line, zeros),
+            () => f.set(line, i32.add(line, base)),
+          );
         });
-        f.advance(base, imageBytes);
+        f.advance(entry, 4 * code.lines);
+        f.set(at, stage);
+        if (inVariables) {
+          inRegisters(f, code, { lines, at, places, placeBytes });
+          f.if(
+            i32.ltU(at, i32.add(stage, stageBytes)),
+            () => f.fill(at, 0, i32.sub(i32.add(stage, stageBytes), at)),
+          );
+        } else {
+          f.fill(stage, 0, stageBytes);
+          inMemory(f, { lines, at, places, placeBytes, windowBytes, stepBytes });
+        }
+        f.copy(to, i32.add(stage, skip), rowBytes);
+        f.advance(to, rowBytes);
       });
+      f.advance(base, imageBytes);
     });
-  }).run;
+  });
 }
 
 /** Addresses and numbers of a row. */
@@ -90,7 +88,7 @@ function inRegisters(
   { lines, at, places, placeBytes }: FoldRow,
 ): void {
   const given = Math.ceil(window / 4), count = Math.max(given, Math.ceil(step / 4));
-  const sums = Array.from({ length: count }, () => f.local("f32x4")), rest = window % 4;
+  const sums = f.locals("f32x4", count), rest = window % 4;
   const none: F4 = f.constant("f32x4", 0);
   for (const sum of sums) f.set(sum, none);
   const store = (vectors: number): void =>

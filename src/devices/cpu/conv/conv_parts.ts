@@ -3,9 +3,9 @@
  * lie, and of the filter the rows that are inside along the axis before; the others read the padded sides.
  */
 import type { Engine } from "../engine.ts";
-import { ConvEdges } from "./conv_edges.ts";
+import { type ConvEdges, convEdges, type Three } from "./conv_edges.ts";
 import { segmentsOf } from "./conv_rows.ts";
-import { type ConvAxis, paddingOf, type Three } from "./padded_images.ts";
+import { type ConvAxis, imageSteps, isInside, reachOf } from "./padded_images.ts";
 
 /** Images of up to this many bytes, all together, are padded whole: calls cost more than copies. */
 const WHOLE_BYTES = 1 << 15;
@@ -50,8 +50,9 @@ export function convParts(
   const [z, y, x] = axes;
   const inside = insideOf(batch, axes, channels);
   const hasEdges = inside.from > 0 || inside.to < x.out;
+  const left = reachOf(x, 0, inside.from), right = reachOf(x, inside.to);
   const edges = hasEdges
-    ? new ConvEdges(engine, axes, channels, { left: inside.from, right: inside.to })
+    ? convEdges(engine, [reachOf(z), reachOf(y), left, right], channels)
     : null;
   const result = (k: number, j: number, i: number): number =>
     4 * outChannels * ((k * y.out + j) * x.out + i);
@@ -65,7 +66,7 @@ export function convParts(
       ...range(0, inside.from).map((i) => ({ i, column: i * x.stride })),
       ...range(inside.to, x.out).map((i) => ({
         i,
-        column: edges.rightColumn + (i - inside.to) * x.stride,
+        column: left.end - left.start + (i - inside.to) * x.stride,
       })),
     ];
     const own = segmentsOf([taps[0], taps[1], taps[2]], steps, channels);
@@ -88,7 +89,7 @@ export function convParts(
   }
   const width = inside.to - inside.from;
   if (width > 0) {
-    const steps = [4 * channels * y.in * x.in, 4 * channels * x.in, 4 * channels];
+    const { steps } = imageSteps(axes, channels);
     for (const { places, taps } of runsOf(y)) {
       const offsets = y.offsets.slice(taps.from, taps.to);
       const own = segmentsOf([z, { offsets }, x], steps, channels);
@@ -119,10 +120,9 @@ function insideOf(
   axes: Three<ConvAxis>,
   channels: number,
 ): Range {
-  const [z, , x] = axes;
-  const pads = axes.map((a) => paddingOf([a]));
-  if (pads.every((p) => p.before === 0 && p.after === 0)) return { from: 0, to: x.out };
-  const extents = axes.map((a, i) => a.in + pads[i].before + pads[i].after);
+  const [z, , x] = axes, reaches = axes.map((a) => reachOf(a));
+  if (reaches.every(isInside)) return { from: 0, to: x.out };
+  const extents = reaches.map((r) => Math.max(r.in, r.end) - Math.min(0, r.start));
   const bytes = 4 * channels * batch * extents[0] * extents[1] * extents[2];
   const whole = { from: x.out, to: x.out };
   if (bytes <= WHOLE_BYTES || z.in > 1 || z.out > 1 || z.offsets.length > 1) return whole;

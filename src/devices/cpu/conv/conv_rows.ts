@@ -3,7 +3,8 @@
  */
 import type { Engine } from "../engine.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
-import { type ConvAxis, type Padded, padImages, type Three } from "./padded_images.ts";
+import type { Three } from "./conv_edges.ts";
+import { type ConvAxis, imageSteps, type Padded, padImages } from "./padded_images.ts";
 
 /** Rows of a convolution. */
 export interface ConvRows {
@@ -40,14 +41,11 @@ export function convRows(
   const rowsPerImage = places[0] * places[1] * places[2];
   // Of all phases alike, so that they share their groups.
   const rowsOfAll = axes[0].outAll * axes[1].outAll * axes[2].outAll;
-  const padded = padImages(axes, batch, channels, reach, GROUP_ROWS / Math.max(1, rowsOfAll));
+  const most = GROUP_ROWS / Math.max(1, rowsOfAll);
+  const padded = padImages(engine, axes, { batch, channels, reach, most });
   const { groups, before, steps, imageBytes } = padded;
-  const outStep = [
-    4 * outChannels * axes[1].outAll * axes[2].outAll,
-    4 * outChannels * axes[2].outAll,
-    4 * outChannels,
-  ];
-  const outImage = outStep[0] * axes[0].outAll;
+  const result = axes.map((a) => ({ in: a.outAll }));
+  const { steps: outStep, imageBytes: outImage } = imageSteps(result, outChannels);
   const at = (row: number, one: (axis: number, place: number) => number, image: number): number => {
     const x = row % places[2], y = Math.floor(row / places[2]) % places[1];
     const z = Math.floor(row / (places[2] * places[1])) % places[0];

@@ -6,8 +6,8 @@ import { roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { prepareThin } from "../gemm/gemm_thin.ts";
-import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { ConvParts } from "./conv_parts.ts";
 
 /** The convolution; its image has one part. */
@@ -42,33 +42,28 @@ export function thinRun(
 
 /** `run(to, step, pointers, base, rows, pieces, count)`: from each pointer the pieces (offset and bytes), side by side. */
 function patchKernel(engine: Engine): WasmFunction {
-  return engine.compile("conv patches", (m) => {
-    m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
-      const [to, step, pointers, base, rows, pieces, count] = p as Local<"i32">[];
-      const target = f.local("i32"), end = f.local("i32"), from = f.local("i32");
-      const row = f.local("i32"), piece = f.local("i32"), left = f.local("i32");
-      f.while(i32.gt(rows, 0), () => {
-        f.set(target, to);
-        f.set(row, i32.add(i32.load(pointers), base));
-        f.set(piece, pieces);
-        f.set(left, count);
-        f.while(i32.gt(left, 0), () => {
-          f.set(from, i32.add(row, i32.load(piece)));
-          f.set(end, i32.add(target, i32.load(piece, 4)));
-          // Whole vectors: what they write too far is written next.
-          f.while(i32.ltU(target, end), () => {
-            f.store(target, f32x4.load(from));
-            f.advance(target, 16);
-            f.advance(from, 16);
-          });
-          f.set(target, end);
-          f.advance(piece, 8);
-          f.advance(left, -1);
+  return kernel(engine, "conv patches", 7, ({ f }, p) => {
+    const [to, step, pointers, base, rows, pieces, count] = p;
+    const [target, end, from, row, piece, left] = f.locals("i32", 6);
+    f.countDown(rows, 1, () => {
+      f.set(target, to);
+      f.set(row, i32.add(i32.load(pointers), base));
+      f.set(piece, pieces);
+      f.set(left, count);
+      f.countDown(left, 1, () => {
+        f.set(from, i32.add(row, i32.load(piece)));
+        f.set(end, i32.add(target, i32.load(piece, 4)));
+        // Whole vectors: what they write too far is written next.
+        f.while(i32.ltU(target, end), () => {
+          f.store(target, f32x4.load(from));
+          f.advance(target, 16);
+          f.advance(from, 16);
         });
-        f.advance(to, step);
-        f.advance(pointers, 4);
-        f.advance(rows, -1);
+        f.set(target, end);
+        f.advance(piece, 8);
       });
+      f.advance(to, step);
+      f.advance(pointers, 4);
     });
-  }).run;
+  });
 }

@@ -4,7 +4,7 @@
 import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import { i32 } from "../wasm/instructions.ts";
+import { convEdges, type Reach, type Three } from "./conv_edges.ts";
 
 /** One axis: the result at place `outFirst + outStep q` reads the image at `stride q + offset` for each offset. */
 export interface ConvAxis {
@@ -39,17 +39,12 @@ export interface Padded {
   /** Bytes from image to image, once padded. */
   readonly imageBytes: number;
   /** Bytes from element to element along the axes, once padded. */
-  readonly steps: readonly number[];
+  readonly steps: Three<number>;
   /** Bytes of memory needed; 0 where nothing is padded. */
   readonly bytes: number;
-  /** Zeroes the memory, once for all groups. */
-  clear(engine: Engine, at: Pointer): void;
   /** Copies a group; returns where its first image is. */
-  fill(engine: Engine, at: Pointer, images: Pointer, group: ImageGroup): Pointer;
+  fill(at: Pointer, images: Pointer, group: ImageGroup): Pointer;
 }
-
-/** Depth, height, width. */
-export type Three<T> = readonly [T, T, T];
 
 /** Images whose padded copies stay in the second or third cache together. */
 const GROUP_BYTES = 1 << 21;
@@ -67,84 +62,64 @@ export function forwardAxes({ axes }: WindowGeometry): Three<ConvAxis> {
   })) as unknown as Three<ConvAxis>;
 }
 
-/** Zeros before and after, so that everything read lies inside. */
-export function paddingOf(axes: readonly ConvAxis[]): { before: number; after: number } {
-  let before = 0, after = 0;
-  for (const { in: extent, out, stride, offsets } of axes) {
-    if (out === 0) continue;
-    for (const o of offsets) {
-      before = Math.max(before, -o);
-      after = Math.max(after, (out - 1) * stride + o - (extent - 1));
-    }
-  }
-  return { before, after };
+/** What the windows of the places `[from, to)` read along an axis. */
+export function reachOf(axis: ConvAxis, from: number = 0, to: number = axis.out): Reach {
+  const { in: extent, stride, offsets } = axis;
+  if (from >= to || offsets.length === 0) return { in: extent, start: 0, end: 0 };
+  const end = (to - 1) * stride + offsets[offsets.length - 1] + 1;
+  return { in: extent, start: from * stride + offsets[0], end };
+}
+
+/** True where windows read nothing outside. */
+export function isInside({ in: extent, start, end }: Reach): boolean {
+  return start >= 0 && end <= extent;
+}
+
+/** Bytes from element to element along the axes of an image, and from image to image. */
+export function imageSteps(
+  [z, y, x]: readonly { readonly in: number }[],
+  channels: number,
+): Pick<Padded, "steps" | "imageBytes"> {
+  const steps: Three<number> = [4 * channels * x.in * y.in, 4 * channels * x.in, 4 * channels];
+  return { steps, imageBytes: steps[0] * z.in };
 }
 
 /**
  * Images of `channels` channels, padded for these axes and those of `reach`. A group holds at most `most` images.
  */
 export function padImages(
+  engine: Engine,
   axes: Three<ConvAxis>,
-  batch: number,
-  channels: number,
-  reach: Three<readonly ConvAxis[]> = [[], [], []],
-  most: number = Infinity,
+  { batch, channels, reach = [[], [], []], most = Infinity }: {
+    readonly batch: number;
+    readonly channels: number;
+    readonly reach?: Three<readonly ConvAxis[]>;
+    readonly most?: number;
+  },
 ): Padded {
-  const pads = axes.map((a, i) => paddingOf([a, ...reach[i]]));
-  const extents = axes.map((a, i) => a.in + pads[i].before + pads[i].after);
-  const steps = [4 * channels * extents[1] * extents[2], 4 * channels * extents[2], 4 * channels];
-  const imageBytes = steps[0] * extents[0];
+  const whole = imageSteps(axes, channels);
+  const reaches = axes.map((a, i): Reach => {
+    const all = [a, ...reach[i]].map((axis) => reachOf(axis));
+    const start = Math.min(0, ...all.map((r) => r.start));
+    return { in: a.in, start, end: Math.max(a.in, ...all.map((r) => r.end)) };
+  }) as unknown as Three<Reach>;
+  const edges = reaches.every(isInside) ? null : convEdges(engine, reaches, channels);
+  const { steps, imageBytes } = edges ?? whole;
   const images = Math.max(1, Math.floor(Math.min(GROUP_BYTES / imageBytes, most, batch)));
   const groups: ImageGroup[] = [];
   for (let first = 0; first < batch; first += images) {
     groups.push({ first, images: Math.min(images, batch - first) });
   }
-  const from = 4 * channels * axes[0].in * axes[1].in * axes[2].in;
-  const shared = { groups, before: pads.map((p) => p.before), imageBytes, steps };
-  if (pads.every((p) => p.before === 0 && p.after === 0)) {
-    return {
-      ...shared,
-      bytes: 0,
-      clear: () => {},
-      fill: (_e, _at, p, group) => p + group.first * from,
-    };
-  }
-  const bytes = imageBytes * images;
-  const row = 4 * channels * axes[2].in;
   return {
-    ...shared,
-    bytes,
-    clear: (engine, at) => engine.zero(at, bytes),
-    fill: (engine, at, p, group) => {
-      const { copy } = copier(engine);
-      const source = p + group.first * from;
-      const corner = at + pads.reduce((n, { before }, i) => n + before * steps[i], 0);
-      for (let image = 0; image < group.images; image++) {
-        for (let z = 0; z < axes[0].in; z++) {
-          const to = corner + image * imageBytes + z * steps[0];
-          copy(to, source + image * from + z * row * axes[1].in, axes[1].in, row, steps[1]);
-        }
-      }
-      return at;
+    groups,
+    before: reaches.map(({ start }) => -start),
+    imageBytes,
+    steps,
+    bytes: edges?.bytes(images) ?? 0,
+    fill: (at, p, { first, images }) => {
+      const from = p + first * whole.imageBytes;
+      edges?.fill(at, from, images);
+      return edges ? at : from;
     },
   };
-}
-
-/** `copy(to, from, rows, bytes, step)`: rows that follow each other to rows `step` apart. */
-function copier(engine: Engine) {
-  return engine.compile("conv copy", (m) => {
-    m.function(
-      "copy",
-      ["i32", "i32", "i32", "i32", "i32"],
-      null,
-      (f, to, from, rows, bytes, step) => {
-        f.while(i32.gt(rows, 0), () => {
-          f.copy(to, from, bytes);
-          f.advance(to, step);
-          f.advance(from, bytes);
-          f.advance(rows, -1);
-        });
-      },
-    );
-  });
 }

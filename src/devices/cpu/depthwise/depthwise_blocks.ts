@@ -5,7 +5,8 @@ import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { i32 } from "../wasm/instructions.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
-import { type HostImports, Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
+import type { HostImports, Simd } from "../wasm/simd.ts";
 import { BLOCK_WORDS, OUTSIDE, PLAN_PARAMS, type RowWindow } from "./depthwise_plan.ts";
 
 type I = Local<"i32">;
@@ -51,14 +52,10 @@ export function blockKernel(
   write: (code: BlockCode, pointers: readonly I[]) => void,
 ): WasmFunction {
   const { height, width, stride, dilation } = window;
-  return engine.compile(`depthwise ${name} ${height} ${width} ${stride} ${dilation}`, (m) => {
-    const hosts = imports?.(m);
-    const params = new Array<"i32">(PLAN_PARAMS + pointers).fill("i32");
-    m.function("run", params, null, (f, ...p) => {
-      const s = new Simd(f, engine.features.relaxed, hosts);
-      writeBlocks(s, p as unknown as I[], height, (c) => write(c, p.slice(PLAN_PARAMS)));
-    });
-  }).run;
+  const key = `depthwise ${name} ${height} ${width} ${stride} ${dilation}`;
+  return kernel(engine, key, PLAN_PARAMS + pointers, (s, p) => {
+    writeBlocks(s, p, height, (c) => write(c, p.slice(PLAN_PARAMS)));
+  }, imports);
 }
 
 function writeBlocks(

@@ -8,6 +8,7 @@ import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { settleSums } from "../reduce/settle.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type RowPart, RowPlan, rowWindow } from "./depthwise_plan.ts";
 import { depthwiseFilterRows } from "./depthwise_rows.ts";
 
@@ -68,16 +69,14 @@ function partsOf(g: WindowGeometry, work: number): RowPart[] {
 
 /** `fold(sums, part, count)` adds float32 to float64, whole vectors. */
 function foldKernel(engine: Engine): WasmFunction {
-  return engine.compile("depthwise sums", (m) => {
-    m.function("fold", ["i32", "i32", "i32"], null, (f, sums, part, count) => {
-      f.while(i32.gt(count, 0), () => {
-        const v = f.let(f32x4.load(part)), high = f32x4.shuffle(v, v, [2, 3, 2, 3]);
-        f.store(sums, f64x2.add(f64x2.load(sums), f64x2.ofF32(v)));
-        f.store(sums, f64x2.add(f64x2.load(sums, 16), f64x2.ofF32(high)), 16);
-        f.advance(sums, 32);
-        f.advance(part, 16);
-        f.advance(count, -4);
-      });
+  return kernel(engine, "depthwise sums", 3, ({ f }, [sums, part, count]) => {
+    f.while(i32.gt(count, 0), () => {
+      const v = f.let(f32x4.load(part)), high = f32x4.shuffle(v, v, [2, 3, 2, 3]);
+      f.store(sums, f64x2.add(f64x2.load(sums), f64x2.ofF32(v)));
+      f.store(sums, f64x2.add(f64x2.load(sums, 16), f64x2.ofF32(high)), 16);
+      f.advance(sums, 32);
+      f.advance(part, 16);
+      f.advance(count, -4);
     });
-  }).fold;
+  });
 }

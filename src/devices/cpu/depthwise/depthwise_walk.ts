@@ -147,9 +147,8 @@ function writeWalk(
     f.times(block.left, side);
     f.set(rest, block.inside);
     for (const count of TOGETHER) {
-      f.while(i32.ge(rest, count), () => {
+      f.countDown(rest, count, () => {
         inside(count);
-        f.advance(rest, -count);
       });
     }
     f.times(block.right, side);

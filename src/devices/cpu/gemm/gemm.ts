@@ -18,7 +18,7 @@ import { RowTable } from "./gemm_rows.ts";
 import { isSmall, prepareSmall, type Product } from "./gemm_small.ts";
 import { operandsFrom, type PackB, type RowsHere, Sums, type SumsItem } from "./gemm_sums.ts";
 import { prepareThin } from "./gemm_thin.ts";
-import { BLOCK_DEPTH, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
+import { BLOCK_DEPTH, LAST, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Rows whose pointers are in memory at once. */
@@ -143,8 +143,7 @@ function prepareDirect(
         bPanelStep: PANEL_BYTES,
         cBase: c,
         columns: n,
-        add: false,
-        last: true,
+        mode: LAST,
         operands: operandsFrom(epilogue, operands, c),
       });
       run(...args);

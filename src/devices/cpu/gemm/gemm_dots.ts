@@ -5,16 +5,14 @@
  * Rows are given by pointers and sums run over segments, as in gemm_kernel.ts, whose parameters these kernels take. B is laid out
  * as {@linkcode dotsPacking} does it.
  */
-import type { DType } from "../../../core/dtype.ts";
-import { exprKey } from "../../../core/scalar/expr.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import { importHosts, printSimd } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
-import type { Value } from "../wasm/value.ts";
-import type { Epilogue } from "./epilogue.ts";
-import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_call.ts";
+import { kernel } from "../wasm/kernel.ts";
+import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
+import { storePart } from "../wasm/store_part.ts";
+import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
+import { PANEL_PARAMS, type PanelCall, paramsOf } from "./gemm_call.ts";
 
 /** Most columns. */
 export const DOT_COLUMNS = 4;
@@ -35,15 +33,10 @@ export function dotsKernel(
   columns: number,
   epilogue: Epilogue | undefined,
 ): WasmFunction {
-  const key = epilogue ? `${exprKey(epilogue.expr)} ${epilogue.operands}` : "";
-  return engine.compile(`gemm dots ${rows} ${columns} ${key}`, (m) => {
-    const hosts = importHosts(m, epilogue ? [epilogue.expr] : []);
-    const extra = new Array<"i32">(epilogue?.operands.length ?? 0).fill("i32");
-    m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
-      const s = new Simd(f, engine.features.relaxed, hosts);
-      writeDots(s, rows, columns, paramsOf(p as I[]), epilogue);
-    });
-  }).run;
+  const params = PANEL_PARAMS + (epilogue?.operands.length ?? 0);
+  return kernel(engine, `gemm dots ${rows} ${columns} ${epilogueKey(epilogue)}`, params, (s, p) => {
+    writeDots(s, rows, columns, paramsOf(p), epilogue);
+  }, importEpilogue(epilogue));
 }
 
 /** Lanes below the number of floats left over after whole vectors. */
@@ -56,19 +49,15 @@ function writeDots(
   s: Simd,
   rows: number,
   columns: number,
-  p: PanelParams,
+  p: PanelCall<I>,
   epilogue: Epilogue | undefined,
 ): void {
   const { f } = s;
-  const each = <T>(count: number, make: (i: number) => T): T[] =>
-    Array.from({ length: count }, (_, i) => make(i));
   const mask = restMask(f, p.segmentBytes);
-  const sums = each(rows, () => each(columns, () => f.local("f32x4")));
-  const a = each(rows, () => f.local("i32"));
-  const b = f.local("i32"), segment = f.local("i32"), left = f.local("i32");
-  const base = f.local("i32"), end = f.local("i32");
+  const a = f.locals("i32", rows), sums = a.map(() => f.locals("f32x4", columns));
+  const [b, segment, left, base, end] = f.locals("i32", 5);
   const step = (vector: number, read: (x: F4) => F4): void => {
-    const row = each(columns, (j) => f.let(f32x4.load(b, 16 * (columns * vector + j))));
+    const row = sums[0].map((_, j) => f.let(f32x4.load(b, 16 * (columns * vector + j))));
     a.forEach((pointer, i) => {
       const x = f.let(read(f32x4.load(pointer, 16 * vector)));
       row.forEach((y, j) => f.set(sums[i][j], s.madd(x, y, sums[i][j])));
@@ -79,14 +68,14 @@ function writeDots(
     a.forEach((x) => f.advance(x, 16 * count));
     f.advance(b, 16 * columns * count);
   };
-  f.while(i32.gt(p.count, 0), () => {
+  f.countDown(p.count, 1, () => {
     sums.flat().forEach((x) => f.set(x, s.k(0)));
     f.set(b, p.b);
     f.set(segment, p.segments);
     f.set(left, p.segmentCount);
-    f.while(i32.gt(left, 0), () => {
+    f.countDown(left, 1, () => {
       f.set(base, i32.add(p.aBase, i32.load(segment)));
-      a.forEach((x, i) => f.set(x, i32.add(i32.load(p.panel, 4 * (rows + i)), base)));
+      a.forEach((x, i) => f.set(x, i32.add(i32.load(p.panels, 4 * (rows + i)), base)));
       f.set(end, i32.add(a[0], i32.and(p.segmentBytes, -16 * UNROLLED)));
       f.while(i32.ltU(a[0], end), () => steps(UNROLLED));
       f.set(end, i32.add(a[0], i32.and(p.segmentBytes, 16 * UNROLLED - 16)));
@@ -96,14 +85,19 @@ function writeDots(
         f.advance(b, 16 * columns);
       });
       f.advance(segment, 4);
-      f.advance(left, -1);
     });
-    const c = each(rows, (i) => f.let(i32.add(i32.load(p.panel, 4 * i), p.cBase)));
+    const c = a.map((_, i) => f.let(i32.add(i32.load(p.panels, 4 * i), p.cBase)));
     sums.forEach((row, i) => {
-      storeRow(f, columns, c[i], withEpilogue(s, epilogue, lanesOf(f, row), c[i], p.operands));
+      const sum = lanesOf(f, row);
+      const operand = (per: string, k: number): F4 => {
+        if (per === "all") return f.let(f32x4.loadSplat(p.operands[k]));
+        return f.let(f32x4.load(per === "column" ? p.operands[k] : i32.add(c[i], p.operands[k])));
+      };
+      const result = epilogue ? f.let(applyEpilogue(s, epilogue, sum, operand)) : sum;
+      if (columns === 4) f.store(c[i], result);
+      else storePart(f, c[i], result, columns);
     });
-    f.advance(p.panel, 8 * rows);
-    f.advance(p.count, -1);
+    f.advance(p.panels, 8 * rows);
   });
 }
 
@@ -115,29 +109,6 @@ function lanesOf(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4 {
   return f.let(
     f32x4.add(f32x4.shuffle(low, high, [0, 1, 4, 5]), f32x4.shuffle(low, high, [2, 3, 6, 7])),
   );
-}
-
-function withEpilogue(
-  s: Simd,
-  epilogue: Epilogue | undefined,
-  sum: F4,
-  c: Value<"i32">,
-  pointers: readonly I[],
-): F4 {
-  if (epilogue === undefined) return sum;
-  const { f } = s;
-  const args = epilogue.operands.map((per, i) => {
-    if (per === "all") return f.let(f32x4.loadSplat(pointers[i]));
-    return f.let(f32x4.load(per === "column" ? pointers[i] : i32.add(c, pointers[i])));
-  });
-  const dtypes: DType[] = ["float32", ...args.map((): DType => "float32")];
-  return f.let(printSimd(s, [epilogue.expr], dtypes, [sum, ...args])[0] as F4);
-}
-
-function storeRow(f: FunctionBuilder, columns: number, c: Value<"i32">, x: F4): void {
-  if (columns === 4) return f.store(c, x);
-  if (columns > 1) f.storeLane(c, x, 8, 0);
-  if (columns !== 2) f.storeLane(c, x, 4, columns - 1, 4 * (columns - 1));
 }
 
 /** Bytes of a segment of this many rows of B. */
@@ -155,35 +126,31 @@ export function dotsLie(length: number, columns: number): boolean {
  * these one column after the other, zeros after the last.
  */
 export function dotsPacking(engine: Engine, columns: number): WasmFunction {
-  return engine.compile(`gemm dots pack ${columns}`, (m) => {
-    const types = ["i32", "i32", "i32", "i32", "i32"] as const;
-    m.function("run", types, null, (f, to, from, segments, length, step) => {
-      const bytes = f.variable("i32", i32.shl(length, 2)), left = f.local("i32");
-      const mask = restMask(f, bytes);
-      const lanes = [0, 1, 2, 3].map(() => f.local("i32"));
-      const column = (j: number): F4 =>
-        [1, 2, 3].reduce<F4>(
-          (v, lane) => f32x4.withLane(v, lane, f32.load(lanes[lane], 4 * j)),
-          f32x4.loadFirst(lanes[0], 4 * j),
-        );
-      const four = (write: (x: F4) => F4): void => {
-        lanes.forEach((l, i) => f.set(l, i === 0 ? from : i32.add(lanes[i - 1], step)));
-        for (let j = 0; j < columns; j++) f.store(to, write(column(j)), 16 * j);
-        f.advance(to, 16 * columns);
-      };
-      f.while(i32.gt(segments, 0), () => {
-        f.set(left, length);
-        f.while(i32.ge(left, 4), () => {
-          four((x) => x);
-          f.advance(from, i32.shl(step, 2));
-          f.advance(left, -4);
-        });
-        f.if(i32.gt(left, 0), () => {
-          four((x) => f32x4.and(x, f32x4.ofBits(mask)));
-          f.advance(from, i32.mul(left, step));
-        });
-        f.advance(segments, -1);
+  return kernel(engine, `gemm dots pack ${columns}`, 5, ({ f }, p) => {
+    const [to, from, segments, length, step] = p;
+    const bytes = f.variable("i32", i32.shl(length, 2)), left = f.local("i32");
+    const mask = restMask(f, bytes);
+    const lanes = f.locals("i32", 4);
+    const column = (j: number): F4 =>
+      [1, 2, 3].reduce<F4>(
+        (v, lane) => f32x4.withLane(v, lane, f32.load(lanes[lane], 4 * j)),
+        f32x4.loadFirst(lanes[0], 4 * j),
+      );
+    const four = (write: (x: F4) => F4): void => {
+      lanes.forEach((l, i) => f.set(l, i === 0 ? from : i32.add(lanes[i - 1], step)));
+      for (let j = 0; j < columns; j++) f.store(to, write(column(j)), 16 * j);
+      f.advance(to, 16 * columns);
+    };
+    f.countDown(segments, 1, () => {
+      f.set(left, length);
+      f.countDown(left, 4, () => {
+        four((x) => x);
+        f.advance(from, i32.shl(step, 2));
+      });
+      f.if(i32.gt(left, 0), () => {
+        four((x) => f32x4.and(x, f32x4.ofBits(mask)));
+        f.advance(from, i32.mul(left, step));
       });
     });
-  }).run;
+  });
 }

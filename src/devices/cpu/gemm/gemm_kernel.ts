@@ -5,15 +5,15 @@
  * the row of A, at offsets that are the same for all rows: a plain product has one, a convolution one per row of its filter. So
  * patches of an image are never copied.
  */
-import { exprKey } from "../../../core/scalar/expr.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import { importHosts } from "../pointwise/print_simd.ts";
-import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
+import type { FunctionRef, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
-import type { Epilogue } from "./epilogue.ts";
-import { type PanelParams, paramsOf, RUN_PARAMS } from "./gemm_call.ts";
+import { type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
+import { PANEL_PARAMS, paramsOf } from "./gemm_call.ts";
 import { PANEL_BYTES, PANEL_COLUMNS, Tile } from "./gemm_tile.ts";
+
+type I = Local<"i32">;
 
 /** How panels are read: rows of B that follow each other as eight floats, or rows of B where they lie. */
 export type PanelSource = "packed" | "direct";
@@ -25,73 +25,59 @@ export function panelKernel(
   source: PanelSource,
   epilogue: Epilogue | undefined,
 ): WasmFunction {
-  const key = epilogue ? `${exprKey(epilogue.expr)} ${epilogue.operands}` : "";
-  return engine.compile(`gemm ${rows} ${source} ${key}`, (m) => {
-    const hosts = importHosts(m, epilogue ? [epilogue.expr] : []);
-    const relaxed = engine.features.relaxed;
-    const extra = new Array<"i32">(epilogue?.operands.length ?? 0).fill("i32");
-    const micro = m.function(null, [...MICRO_PARAMS, ...extra], null, (f, ...p) => {
-      // Sums of few rows would wait for each other: several grow side by side.
-      const tiles = Array.from(
-        { length: SIDE_BY_SIDE[rows] ?? 1 },
-        () => new Tile(new Simd(f, relaxed, hosts), rows, epilogue),
-      );
-      writeTile(f, tiles, source === "packed", p as Local<"i32">[]);
+  const operands = epilogue?.operands ?? [];
+  const types = (count: number) => new Array<"i32">(count + operands.length).fill("i32");
+  return engine.compile(`gemm ${rows} ${source} ${epilogueKey(epilogue)}`, (m) => {
+    const hosts = importEpilogue(epilogue)(m);
+    const micro = m.function(null, types(MICRO_PARAMS), null, (f, ...p) => {
+      const s = new Simd(f, engine.features.relaxed, hosts);
+      writeTile(s, tilesOf(s, rows, epilogue), source === "packed", p);
     });
-    m.function("run", [...RUN_PARAMS, ...extra], null, (f, ...p) => {
-      writePanels(f, micro, rows, paramsOf(p as Local<"i32">[]), epilogue);
+    m.function("run", types(PANEL_PARAMS), null, (f, ...p) => {
+      const { panels, segments, segmentCount, segmentBytes, aBase, ...c } = paramsOf(p);
+      const [b, at] = f.locals("i32", 2);
+      const perColumn = operands.map((per) => per === "column");
+      const moving = c.operands.map((o, i) => (perColumn[i] ? f.local("i32") : o));
+      // A panel of rows stays in the nearest cache while all panels of B pass by it.
+      f.countDown(c.count, 1, () => {
+        f.set(b, c.b);
+        f.set(at, c.cBase);
+        moving.forEach((x, i) => perColumn[i] && f.set(x, c.operands[i]));
+        const left = f.variable("i32", c.columns);
+        f.while(i32.gt(left, 0), () => {
+          const row = [panels, segments, segmentCount, segmentBytes, aBase];
+          const args = [...row, b, c.bStep, at, left, c.mode, ...moving];
+          f.run(micro as FunctionRef<readonly "i32"[], null>, ...args);
+          f.advance(b, c.bPanelStep);
+          f.advance(at, PANEL_BYTES);
+          moving.forEach((x, i) => perColumn[i] && f.advance(x, PANEL_BYTES));
+          f.advance(left, -PANEL_COLUMNS);
+        });
+        f.advance(panels, 8 * rows);
+      });
     });
   }).run;
 }
 
-/** Tiles that take turns, by rows. */
+/** Tiles that take turns, by rows: sums of few rows would wait for each other. */
 const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
 
-const MICRO_PARAMS = new Array<"i32">(10).fill("i32");
-
-/** Calls `micro` for each tile: a panel of rows stays in the nearest cache while all panels of B pass by it. */
-function writePanels(
-  f: FunctionBuilder,
-  micro: FunctionRef,
-  rows: number,
-  { bStep, bPanelStep, mode, operands, ...p }: PanelParams,
-  epilogue: Epilogue | undefined,
-): void {
-  const b = f.local("i32"), c = f.local("i32"), left = f.local("i32");
-  const perColumn = operands.map((_, i) => epilogue!.operands[i] === "column");
-  const moving = operands.map((o, i) => (perColumn[i] ? f.local("i32") : o));
-  f.while(i32.gt(p.count, 0), () => {
-    f.set(b, p.b);
-    f.set(c, p.cBase);
-    moving.forEach((x, i) => perColumn[i] && f.set(x, operands[i]));
-    f.set(left, p.columns);
-    f.while(i32.gt(left, 0), () => {
-      f.run(
-        micro as FunctionRef<readonly "i32"[], null>,
-        ...[p.panel, p.segments, p.segmentCount, p.segmentBytes, p.aBase, b, bStep, c, left, mode],
-        ...moving,
-      );
-      f.advance(b, bPanelStep);
-      f.advance(c, PANEL_BYTES);
-      moving.forEach((x, i) => perColumn[i] && f.advance(x, PANEL_BYTES));
-      f.advance(left, -PANEL_COLUMNS);
-    });
-    f.advance(p.panel, 8 * rows);
-    f.advance(p.count, -1);
-  });
+/** The tiles in which sums of so many rows grow side by side. */
+export function tilesOf(s: Simd, rows: number, epilogue?: Epilogue): Tile[] {
+  return Array.from({ length: SIDE_BY_SIDE[rows] ?? 1 }, () => new Tile(s, rows, epilogue));
 }
+
+const MICRO_PARAMS = 10;
 
 /** The kernel of one panel of rows and one of columns. */
 function writeTile(
-  f: FunctionBuilder,
+  { f }: Simd,
   tiles: readonly Tile[],
   packed: boolean,
-  p: Local<"i32">[],
+  [panel, segments, segmentCount, segmentBytes, aBase, b, bStep, ...target]: readonly I[],
 ): void {
-  const [tile, ...others] = tiles;
-  const [panel, segments, segmentCount, segmentBytes, aBase, b, bStep, cBase, columns, mode] = p;
-  const a = tile.rows.map(() => f.local("i32"));
-  const end = f.local("i32"), base = f.local("i32");
+  const [tile, ...others] = tiles, [cBase, columns, mode, ...operands] = target;
+  const a = f.locals("i32", tile.rows.length), [end, base] = f.locals("i32", 2);
   const steps = (count: number): void => {
     for (let k = 0; k < count; k++) {
       const at = packed ? PANEL_BYTES * k : 0;
@@ -102,7 +88,7 @@ function writeTile(
     if (packed) f.advance(b, PANEL_BYTES * count);
     a.forEach((x) => f.advance(x, 4 * count));
   };
-  f.while(i32.gt(segmentCount, 0), () => {
+  f.countDown(segmentCount, 1, () => {
     f.set(base, i32.add(aBase, i32.load(segments)));
     a.forEach((x, i) => f.set(x, i32.add(i32.load(panel, 4 * (a.length + i)), base)));
     // Long steps leave the fewest instructions beside the multiply-adds, where B is read at fixed distances.
@@ -113,8 +99,7 @@ function writeTile(
     f.set(end, i32.add(a[0], i32.and(segmentBytes, 15)));
     f.while(i32.ltU(a[0], end), () => steps(1));
     f.advance(segments, 4);
-    f.advance(segmentCount, -1);
   });
   others.forEach((other) => tile.add(other));
-  tile.store({ panel, cBase, columns, mode, operands: p.slice(MICRO_PARAMS.length) });
+  tile.store({ panel, cBase, columns, mode, operands });
 }

@@ -31,11 +31,10 @@ export function packing(engine: Engine): Packing {
     m.function("columns", I6, null, packColumns);
     m.function("turn", I6, null, turnRows);
     m.function("ramp", ["i32", "i32", "i32", "i32"], null, (f, to, count, from, step) => {
-      f.while(i32.gt(count, 0), () => {
+      f.countDown(count, 1, () => {
         f.store(to, from);
         f.advance(to, 4);
         f.advance(from, step);
-        f.advance(count, -1);
       });
     });
   });

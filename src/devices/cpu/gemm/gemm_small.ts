@@ -6,7 +6,8 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
-import { type F4, Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
+import type { F4, Simd } from "../wasm/simd.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
 import { THRESHOLDS } from "../thresholds.ts";
@@ -65,11 +66,8 @@ export function prepareSmall(
     return (c, a, b) => run(c, b, a);
   }
   const variant = { transA, transB, columns: Math.min(n, LANES) };
-  const { run } = engine.compile(`small products ${Object.values(variant)}`, (module) => {
-    module.function("run", new Array<"i32">(9).fill("i32"), null, (f, ...p) => {
-      writeProducts(new Simd(f, engine.features.relaxed), variant, p);
-    });
-  });
+  const key = `small products ${Object.values(variant)}`;
+  const run = kernel(engine, key, 9, (s, p) => writeProducts(s, variant, p));
   const list = Int32Array.from(pairs.flatMap(({ a, b }) => [4 * m * k * a, 4 * k * n * b]));
   const listBytes = roundUp(list.byteLength);
   const roomBytes = transB ? roundUp(4 * k * Math.ceil(n / LANES) * LANES) : 0;
@@ -113,9 +111,7 @@ function writeProducts(
   };
   /** A block of C: some rows of some vectors. */
   const block = (rows: number, vectors: number, first: Value<"i32">, to: Value<"i32">, at: I) => {
-    const lefts = transA
-      ? [f.variable("i32", first)]
-      : Array.from({ length: rows }, (_, i) => f.variable("i32", i32.add(first, i32.mul(rowA, i))));
+    const lefts = f.ramp(first, rowA, transA ? 1 : rows);
     const right = f.variable("i32", i32.add(b, at));
     const sums = Array.from(
       { length: rows },
@@ -131,10 +127,9 @@ function writeProducts(
     };
     const terms = f.variable("i32", k);
     const turn = (count: number): void => {
-      f.while(i32.ge(terms, count), () => {
+      f.countDown(terms, count, () => {
         for (let u = 0; u < count; u++) term(4 * u);
         lefts.forEach((p) => f.advance(p, transA ? depthA : 4 * count));
-        f.advance(terms, -count);
       });
     };
     if (!transA) turn(4);
@@ -173,11 +168,10 @@ function writeProducts(
     }
     const left = f.variable("i32", m);
     for (const rows of [4, 1]) {
-      f.while(i32.ge(left, rows), () => {
+      f.countDown(left, rows, () => {
         across(rows, a, c);
         f.advance(a, i32.mul(rowA, rows));
         f.advance(c, i32.mul(rowC, rows));
-        f.advance(left, -rows);
       });
     }
   });

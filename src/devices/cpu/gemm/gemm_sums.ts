@@ -10,7 +10,7 @@ import { panelArguments } from "./gemm_call.ts";
 import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
-import { BLOCK_COLUMNS, BLOCK_DEPTH, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
+import { ADD, BLOCK_COLUMNS, BLOCK_DEPTH, LAST, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
 /** Part of the rows of B: some segments whole, or a piece of one. */
 export interface DepthBlock {
@@ -272,8 +272,8 @@ export class Sums {
           bPanelStep: packed === null ? PANEL_BYTES : panelStep(depth.size),
           cBase: c + 4 * columns.from,
           columns: columns.size,
-          add: add || depth !== this.#depths[0],
-          last: depth === this.#depths[this.#depths.length - 1],
+          mode: (add || depth !== this.#depths[0] ? ADD : 0) |
+            (depth === this.#depths.at(-1) ? LAST : 0),
           operands: epilogue ? operandsAt(epilogue, operands, columns.from) : operands,
         });
         calls.push([this.#kernels.get(group.rows)!, args]);

@@ -6,7 +6,8 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "../wasm/instructions.ts";
-import { type F4, Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
+import type { F4, Simd } from "../wasm/simd.ts";
 
 /** Columns of C that are summed at once: they stay in the nearest cache. */
 const BLOCK = 2048;
@@ -20,15 +21,10 @@ export function prepareThin(
   engine: Engine,
   { m, n, k, transB }: { m: number; n: number; k: number; transB: boolean },
 ): (c: Pointer, a: Pointer, b: Pointer) => void {
-  const { relaxed } = engine.features;
   // Reading B takes the time: as long as some four operations.
   const operations = 8 * n * k;
   if (transB) {
-    const { run } = engine.compile(`thin dot ${m}`, (b) => {
-      b.function("run", ["i32", "i32", "i32", "i32", "i32"], null, (f, ...p) => {
-        writeDots(new Simd(f, relaxed), m, p);
-      });
-    });
+    const run = kernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
     return (c, a, b) => {
       const parts = m === 1 ? engine.parts(operations) : 1;
       const calls = evenBlocks(n, Math.ceil(n / parts), 8)
@@ -36,11 +32,7 @@ export function prepareThin(
       engine.callAll(calls);
     };
   }
-  const { run } = engine.compile(`thin sum ${m}`, (b) => {
-    b.function("run", ["i32", "i32", "i32", "i32", "i32", "i32"], null, (f, ...p) => {
-      writeSums(new Simd(f, relaxed), m, p);
-    });
-  });
+  const run = kernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
   return (c, a, b) => {
     const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
     const calls = evenBlocks(n, most, 16)
@@ -52,17 +44,13 @@ export function prepareThin(
 /** Adds multiples of rows of B to the rows of C. Parameters: C, A, B, columns, length of sums, bytes of a row of B. */
 function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): void {
   const { f } = s;
-  const each = <T>(count: number, make: (i: number) => T): T[] =>
-    Array.from({ length: count }, (_, i) => make(i));
   const lengthA = f.let(i32.shl(k, 2));
   for (let i = 0; i < m; i++) f.fill(i32.add(c, i32.mul(step, i)), 0, i32.shl(n, 2));
   const pass = (depth: number): void => {
-    const factors = each(
-      m,
-      (i) => each(depth, (u) => f.let(f32x4.loadSplat(i32.add(a, i32.mul(lengthA, i)), 4 * u))),
+    const factors = f.ramp(a, lengthA, m).map((row) =>
+      Array.from({ length: depth }, (_, u) => f.let(f32x4.loadSplat(row, 4 * u)))
     );
-    const rows = each(depth, (u) => f.variable("i32", i32.add(b, i32.mul(step, u))));
-    const to = each(m, (i) => f.variable("i32", i32.add(c, i32.mul(step, i))));
+    const rows = f.ramp(b, step, depth), to = f.ramp(c, step, m);
     const left = f.variable("i32", n);
     const turn = (
       vectors: number,
@@ -70,7 +58,7 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
       load: (p: I, offset: number) => F4,
       store: (p: I, v: F4, offset: number) => void,
     ): void => {
-      f.while(i32.ge(left, columns), () => {
+      f.countDown(left, columns, () => {
         for (let v = 0; v < vectors; v++) {
           const values = rows.map((r) => f.let(load(r, 16 * v)));
           to.forEach((p, i) => {
@@ -82,7 +70,6 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
           });
         }
         [...rows, ...to].forEach((p) => f.advance(p, 4 * columns));
-        f.advance(left, -columns);
       });
     };
     for (const vectors of [4, 1]) {
@@ -102,14 +89,7 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
   const { f } = s;
   const bytes = f.let(i32.shl(k, 2)), step = f.let(i32.shl(n, 2));
   const pass = (columns: number): void => {
-    const rows = Array.from(
-      { length: columns },
-      (_, j) => f.variable("i32", i32.add(b, i32.mul(bytes, j))),
-    );
-    const left = Array.from(
-      { length: m },
-      (_, i) => f.variable("i32", i32.add(a, i32.mul(bytes, i))),
-    );
+    const rows = f.ramp(b, bytes, columns), left = f.ramp(a, bytes, m);
     // A few sums at once: one addition need not wait for the one before it.
     const depth = Math.max(1, SUMS / columns);
     const sums = left.map(() =>
@@ -117,7 +97,7 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
     );
     const turn = (vectors: number, width: number, load: (p: I, offset: number) => F4): void => {
       const step = vectors * width;
-      f.while(i32.ge(terms, step), () => {
+      f.countDown(terms, step, () => {
         for (let u = 0; u < vectors; u++) {
           const values = left.map((p) => f.let(load(p, 16 * u)));
           rows.forEach((r, j) => {
@@ -126,7 +106,6 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
           });
         }
         [...rows, ...left].forEach((p) => f.advance(p, 4 * step));
-        f.advance(terms, -step);
       });
     };
     const terms = f.variable("i32", k);

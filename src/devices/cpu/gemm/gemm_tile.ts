@@ -1,13 +1,11 @@
 /**
  * The tile of C that an inner kernel keeps in registers: up to six rows by eight columns, from zeros to what is stored.
  */
-import type { DType } from "../../../core/dtype.ts";
 import type { Engine } from "../engine.ts";
-import { printSimd } from "../pointwise/print_simd.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
-import type { Epilogue } from "./epilogue.ts";
+import { applyEpilogue, type Epilogue } from "./epilogue.ts";
 
 /** Most rows of a panel: as many as registers hold. Products that are not fused with sums take one for themselves. */
 export function panelRows({ features }: Engine): number {
@@ -46,14 +44,14 @@ export class Tile {
   readonly rows: readonly number[];
   readonly #s: Simd;
   readonly #epilogue: Epilogue | undefined;
-  readonly #sums: readonly (readonly [Local<"f32x4">, Local<"f32x4">])[];
+  readonly #sums: readonly (readonly Local<"f32x4">[])[];
 
   /** A tile of this many rows. */
   constructor(s: Simd, rows: number, epilogue: Epilogue | undefined) {
     this.#s = s;
     this.#epilogue = epilogue;
     this.rows = Array.from({ length: rows }, (_, i) => i);
-    this.#sums = this.rows.map(() => [s.f.local("f32x4"), s.f.local("f32x4")]);
+    this.#sums = this.rows.map(() => s.f.locals("f32x4", 2));
   }
 
   /** Begins again with zeros. */
@@ -118,23 +116,21 @@ export class Tile {
   }
 
   #applyEpilogue(
-    { expr, operands }: Epilogue,
+    epilogue: Epilogue,
     c: readonly Local<"i32">[],
     pointers: readonly Local<"i32">[],
   ): void {
     const { f } = this.#s;
-    const dtypes: DType[] = ["float32", ...operands.map((): DType => "float32")];
     // Operands per column are the same for all rows; those per element lie as C does, at another base.
-    const shared = operands.map((per, i) => {
+    const shared = epilogue.operands.map((per, i) => {
       if (per === "all") return [0, 1].map(() => f.let(f32x4.loadSplat(pointers[i])));
       return per === "column" ? [0, 1].map((h) => f.let(f32x4.load(pointers[i], 16 * h))) : null;
     });
     this.#sums.forEach((row, i) => {
       row.forEach((s, h) => {
-        const args = operands.map((_, k): F4 => {
-          return shared[k]?.[h] ?? f.let(f32x4.load(i32.add(c[i], pointers[k]), 16 * h));
-        });
-        f.set(s, printSimd(this.#s, [expr], dtypes, [s, ...args])[0] as F4);
+        const operand = (_: string, k: number): F4 =>
+          shared[k]?.[h] ?? f.let(f32x4.load(i32.add(c[i], pointers[k]), 16 * h));
+        f.set(s, applyEpilogue(this.#s, epilogue, s, operand));
       });
     });
   }

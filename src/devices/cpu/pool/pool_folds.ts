@@ -5,13 +5,10 @@
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { Local } from "../wasm/function_builder.ts";
-import { Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type FoldCode, ROW_ENTRY, writeFolds } from "./pool_folds_kernel.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
-
-type I = Local<"i32">;
 
 /** Work of folding one element, in floating point operations. */
 const WORK = 6;
@@ -97,11 +94,8 @@ function prepare(engine: Engine, folds: Folds): PoolRun {
   new Float32Array(table.buffer, weightsAt).set(floats);
   const tableBytes = roundUp(table.byteLength), rowBytes = roundUp(used * pixel + 16);
   const { kind, thin } = code;
-  const { run } = engine.compile(`pool ${kind} ${thin?.channels} ${thin?.taps}`, (m) => {
-    m.function("run", new Array<"i32">(17).fill("i32"), null, (f, ...p) => {
-      writeFolds(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
-    });
-  });
+  const key = `pool ${kind} ${thin?.channels} ${thin?.taps}`;
+  const run = kernel(engine, key, 17, (s, p) => writeFolds(s, p, code));
   const lines = deep.length * down.length, resultRow = pixel * across.length;
   const [most, next] = [deep, down].map((list) => Math.max(0, ...list.map(({ count }) => count)));
   const sideways = across.reduce((n, { count }) => n + count, 0);

@@ -54,11 +54,10 @@ export function writeFolds(
     });
   /** Folds so many vectors, as long as there are as many. */
   const walk = (width: number, once: () => void, step: () => void): void =>
-    f.while(i32.ge(left, 4 * width), () => {
+    f.countDown(left, 4 * width, () => {
       once();
       f.advance(at, 16 * width);
       step();
-      f.advance(left, -4 * width);
     });
 
   const p = f.local("i32"), q = f.local("i32"), n = f.local("i32"), k = f.local("i32");

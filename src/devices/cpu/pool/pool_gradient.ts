@@ -8,7 +8,8 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
+import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import { cutRows } from "./pool_parts.ts";
 import { columnsOf, placesOf } from "./pool_rows.ts";
@@ -62,11 +63,7 @@ export function prepareGradient(
     few: channels < 4 ? channels : 0,
   };
   const key = `${kind} gradient ${code.lines} ${x.filter} ${apart} ${code.few}`;
-  const { run } = engine.compile(`pool ${key}`, (m) => {
-    m.function("run", new Array<"i32">(10).fill("i32"), null, (f, ...p) => {
-      writeGradient(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
-    });
-  });
+  const run = kernel(engine, `pool ${key}`, 10, (s, p) => writeGradient(s, p, code));
   const imageBytes = plane * z.in, resultRow = pixel * x.out, all = z.out * y.out;
   // Threads do not share rows of the image.
   const [zApart, yApart] = [z, y].map((a) => a.stride >= a.filter && a.before === 0);

@@ -5,13 +5,10 @@
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { Local } from "../wasm/function_builder.ts";
-import { Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
 import { MOST_VECTORS, OUTSIDE, writeRows } from "./pool_rows_kernel.ts";
 import { insideOf } from "./windows.ts";
-
-type I = Local<"i32">;
 
 /** Largest window, along either axis, whose columns are kept in variables. */
 const MOST_TAPS = 5;
@@ -52,18 +49,14 @@ export function prepareRows(
   const vectors = Math.ceil(g.channels / 4), few = vectors <= MOST_VECTORS;
   const lanes = few ? `${vectors} ${g.channels % 4 > 0}` : "";
   const key = `pool ${kind} ${y.filter} ${x.filter} ${stride} ${lanes}`;
-  const { run } = engine.compile(key, (m) => {
-    m.function("run", new Array<"i32">(11).fill("i32"), null, (f, ...p) => {
-      const code = {
-        kind,
-        taps: [y.filter, x.filter],
-        stride,
-        vectors: few ? vectors : 0,
-        part: few && g.channels % 4 > 0,
-      } as const;
-      writeRows(new Simd(f, engine.features.relaxed), p as unknown as I[], code);
-    });
-  });
+  const run = kernel(engine, key, 11, (s, p) =>
+    writeRows(s, p, {
+      kind,
+      taps: [y.filter, x.filter],
+      stride,
+      vectors: few ? vectors : 0,
+      part: few && g.channels % 4 > 0,
+    }));
   const imageBytes = row * y.in, resultRow = pixel * x.out;
   const work = WORK * g.batch * g.channels * x.out * y.out * (y.filter * stride + x.filter);
   return (to, from) => {

@@ -85,10 +85,9 @@ function eachVectors(
 ): void {
   if (vectors > 0) return some(vectors, i32.const(0));
   const channel = f.variable("i32", 0), left = f.variable("i32", channels);
-  f.while(i32.ge(left, 4 * MOST_VECTORS), () => {
+  f.countDown(left, 4 * MOST_VECTORS, () => {
     some(MOST_VECTORS, channel);
     f.advance(channel, 16 * MOST_VECTORS);
-    f.advance(left, -4 * MOST_VECTORS);
   });
   for (let rest = MOST_VECTORS; rest > 0; rest--) {
     f.if(i32.gt(left, 4 * (rest - 1)), () => {

@@ -8,8 +8,9 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
-import { type F4, type HostImports, Simd } from "../wasm/simd.ts";
+import type { F4, HostImports, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 
@@ -93,7 +94,7 @@ export function insideOf(
 }
 
 /** Parameters that {@linkcode WindowTable.put} gives. */
-const WINDOW_PARAMS: readonly "i32"[] = new Array<"i32">(13).fill("i32");
+const WINDOW_PARAMS = 13;
 
 /** One window while its code is written. */
 export interface WindowCode {
@@ -145,27 +146,24 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
     f.set(p0, i32.add(image, i32.add(z.start, i32.add(y.start, x.start))));
     f.set(t0, i32.add(i32.mul(i32.add(i32.mul(z.first, yTaps), y.first), xTaps), x.first));
     f.set(n0, z.count);
-    f.while(i32.gt(n0, 0), () => {
+    f.countDown(n0, 1, () => {
       f.set(p1, p0);
       f.set(t1, t0);
       f.set(n1, y.count);
-      f.while(i32.gt(n1, 0), () => {
+      f.countDown(n1, 1, () => {
         f.set(p2, p1);
         f.set(t2, t1);
         f.set(n2, x.count);
-        f.while(i32.gt(n2, 0), () => {
+        f.countDown(n2, 1, () => {
           visitTap(p2, t2);
           f.advance(p2, xStep);
           f.advance(t2, 1);
-          f.advance(n2, -1);
         });
         f.advance(p1, yStep);
         f.advance(t1, xTaps);
-        f.advance(n1, -1);
       });
       f.advance(p0, zStep);
       f.advance(t0, i32.mul(yTaps, xTaps));
-      f.advance(n0, -1);
     });
   };
   const run = (width: number, part: boolean): void => {
@@ -186,10 +184,9 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
     });
   };
   const step = (width: number): void => {
-    f.while(i32.ge(left, 4 * width), () => {
+    f.countDown(left, 4 * width, () => {
       run(width, false);
       f.advance(channel, 16 * width);
-      f.advance(left, -4 * width);
     });
   };
   f.times(batch, () => {
@@ -253,20 +250,11 @@ export function windowKernel(
   name: string,
   pointers: number,
   body: (w: WindowCode, p: readonly I[]) => void,
-  imports: (m: ModuleBuilder) => HostImports = () => new Map(),
+  imports?: (m: ModuleBuilder) => HostImports,
 ): WindowRun {
-  const { run } = engine.compile(`windows ${name}`, (m) => {
-    const hosts = imports(m);
-    m.function(
-      "run",
-      [...new Array<"i32">(pointers).fill("i32"), ...WINDOW_PARAMS],
-      null,
-      (f, ...p) => {
-        const s = new Simd(f, engine.features.relaxed, hosts);
-        writeWindows(s, p.slice(pointers), (w) => body(w, p.slice(0, pointers)));
-      },
-    );
-  });
+  const run = kernel(engine, `windows ${name}`, pointers + WINDOW_PARAMS, (s, p) => {
+    writeWindows(s, p.slice(pointers), (w) => body(w, p.slice(0, pointers)));
+  }, imports);
   return (table, addresses) => {
     const numbers = table.put(engine, engine.scratch(table.bytes));
     const parts = engine.parts(WORK * table.taps);

@@ -87,6 +87,11 @@ export class FunctionBuilder {
     return new Local(type, this.#types.length - 1);
   }
 
+  /** Variables of one type, 0 at first. */
+  locals<T extends ValueType>(type: T, count: number): Local<T>[] {
+    return Array.from({ length: count }, () => this.local(type));
+  }
+
   /** A variable that holds this value: the way to use an expression twice. Locals and constants are returned as they are. */
   let<T extends ValueType>(value: Value<T>): Value<T> {
     if (value instanceof Local || value.constant !== undefined) return value;
@@ -98,6 +103,14 @@ export class FunctionBuilder {
     const x = this.local(type);
     this.set(x, value);
     return x;
+  }
+
+  /** Variables with addresses that are `step` bytes apart. */
+  ramp(first: Operand<"i32">, step: Operand<"i32">, count: number): Local<"i32">[] {
+    return Array.from(
+      { length: count },
+      (_, i) => this.variable("i32", i32.add(first, i32.mul(step, i))),
+    );
   }
 
   /** A constant in a variable that is set once, at the start: a vector constant takes several machine instructions. */
@@ -199,6 +212,14 @@ export class FunctionBuilder {
     this.while(i32.lt(i, end), () => {
       body();
       this.advance(i, step);
+    });
+  }
+
+  /** Takes `step` at a time from `left`, as long as there are so many. */
+  countDown(left: Local<"i32">, step: number, body: () => void): void {
+    this.while(step === 1 ? i32.gt(left, 0) : i32.ge(left, step), () => {
+      body();
+      this.advance(left, -step);
     });
   }
 

@@ -38,10 +38,9 @@ interface Along {
 export function alongRows(f: FunctionBuilder, { rows, n, four, one }: Along): void {
   const left = f.variable("i32", n);
   const columns = (): F4[] => turn4(f, rows.map((p) => f.let(f32x4.load(p))));
-  f.while(i32.ge(left, 4), () => {
+  f.countDown(left, 4, () => {
     four(columns());
     rows.forEach((p) => f.advance(p, 16));
-    f.advance(left, -4);
   });
   f.if(left, () => {
     const [a, b, c] = columns();
