@@ -15,6 +15,7 @@ import {
   dotsPacking,
   dotsSegmentBytes,
 } from "../gemm/gemm_dots.ts";
+import { panelArguments } from "../gemm/gemm_call.ts";
 import { panelKernel } from "../gemm/gemm_kernel.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
@@ -23,7 +24,7 @@ import { LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "../gemm/gemm_tile.t
 import type { Pointer } from "../heap.ts";
 import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
 import { thinRun } from "./conv_thin.ts";
-import { forwardAxes } from "./padded_images.ts";
+import { forwardAxes, imageSteps } from "./padded_images.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Rows whose pointers are in memory at once, and bytes of sides. */
@@ -66,7 +67,7 @@ export function prepareDirect(
     return thinRun(engine, g, parts);
   }
   const forms = filterForms(engine, { m, n, k, length }, epilogue);
-  return new DirectConv(engine, g, parts, forms, epilogue).kernel;
+  return directRun(engine, g, parts, { forms, epilogue });
 }
 
 function fits(m: number, n: number, k: number): boolean {
@@ -166,14 +167,11 @@ function tileForm(
 /** A call of a kernel. Places in memory are relative until it is made. */
 interface DirectCall {
   readonly kernel: WasmFunction;
-  /** Of these, addresses are filled in. */
+  readonly relative: readonly number[];
   readonly args: number[];
   readonly padded: boolean;
-  readonly panels: number;
-  readonly segments: number;
-  readonly form: number;
-  readonly filter: number;
-  /** Bytes of a panel of pointers. */
+  readonly form: FilterForm;
+  /** Bytes of a panel of pointers, and how many panels. */
   readonly panelBytes: number;
   readonly count: number;
 }
@@ -184,186 +182,93 @@ interface Plan {
   /** Offsets of segments, and pointers of rows. */
   readonly numbers: Int32Array;
   readonly calls: readonly DirectCall[];
-  readonly panels: number;
 }
 
-/** Indices of arguments: see `PanelCall`. */
+/** Indices of arguments: see `panelArguments`. */
 const PANELS = 0, SEGMENTS = 1, A = 4, B = 5, C = 7, COUNT = 10, OPERANDS = 12;
 
-class DirectConv {
-  readonly #engine: Engine;
-  readonly #g: WindowGeometry;
-  readonly #parts: ConvParts;
-  readonly #forms: readonly FilterForm[];
-  readonly #epilogue: Epilogue | undefined;
-  readonly #plans: readonly Plan[];
-  readonly #imageBytes: number;
-  readonly #resultBytes: number;
-  /** Where the forms are in memory, and then the sides. */
-  readonly #formsAt: readonly number[];
-  readonly #formsBytes: number;
-  readonly #edgesAt: number;
-  readonly #bytes: number;
-  readonly #images: number;
-  readonly #work: number;
+function directRun(
+  engine: Engine,
+  g: WindowGeometry,
+  { parts, length, edges }: ConvParts,
+  { forms, epilogue }: {
+    readonly forms: readonly FilterForm[];
+    readonly epilogue: Epilogue | undefined;
+  },
+): FastRun {
+  const { batch, channels, outChannels, axes } = g, places = outPlaces(g);
+  const { imageBytes } = imageSteps(axes, channels), resultBytes = 4 * outChannels * places;
+  const imageWork = 2 * channels * tapCount(g) * outChannels * places;
+  const most = Math.min(GROUP_ROWS / places, GROUP_BYTES / (edges?.imageBytes ?? 1), batch);
+  const group = Math.max(1, Math.floor(most));
 
-  constructor(
-    engine: Engine,
-    g: WindowGeometry,
-    parts: ConvParts,
-    forms: readonly FilterForm[],
-    epilogue: Epilogue | undefined,
-  ) {
-    this.#engine = engine;
-    this.#g = g;
-    this.#parts = parts;
-    this.#forms = forms;
-    this.#epilogue = epilogue;
-    const { batch, channels, outChannels, axes } = g, places = outPlaces(g), { edges } = parts;
-    this.#imageBytes = 4 * channels * axes[0].in * axes[1].in * axes[2].in;
-    this.#resultBytes = 4 * outChannels * places;
-    this.#work = 2 * channels * tapCount(g) * outChannels * places;
-    const most = Math.min(GROUP_ROWS / places, GROUP_BYTES / (edges?.imageBytes ?? 1), batch);
-    this.#images = Math.max(1, Math.floor(most));
-    const sizes = new Set([this.#images, batch % this.#images || this.#images]);
-    this.#plans = [...sizes].map((images) => this.#plan(images));
-    let at = roundUp(this.#plans[0].numbers.byteLength);
-    const first = at;
-    this.#formsAt = forms.map(({ bytes }) => (at += bytes) - bytes - first);
-    this.#formsBytes = at - first;
-    this.#edgesAt = at;
-    this.#bytes = at + (edges ? edges.bytes(this.#images) : 0);
-  }
-
-  #plan(images: number): Plan {
-    const { parts, edges } = this.#parts;
-    const numbers: Int32Array[] = [], calls: DirectCall[] = [];
-    let at = 0, panels = 0;
-    const put = (own: Int32Array): number => {
-      numbers.push(own);
-      at += own.length;
-      return 4 * (at - own.length);
-    };
-    for (const part of parts) {
-      const segments = put(Int32Array.from(part.segments));
-      const tables = new Map<number, { table: RowTable; tableAt: number }>();
-      this.#forms.forEach(({ most }, form) => {
-        let here = tables.get(most);
-        if (here === undefined) {
-          const table = this.#table(part, images, edges?.imageBytes ?? 0, most);
-          tables.set(most, here = { table, tableAt: put(table.data) });
-        }
-        const { table, tableAt } = here;
-        for (const group of table.groups) {
-          calls.push(this.#call(part, form, { ...group, at: tableAt + group.at, segments }));
-          panels += group.count;
-        }
-      });
-    }
-    const all = new Int32Array(at);
-    let filled = 0;
-    for (const own of numbers) {
-      all.set(own, filled);
-      filled += own.length;
-    }
-    return { images, numbers: all, calls, panels };
-  }
-
-  #table({ places, at, padded }: ConvPart, images: number, edgeBytes: number, most: number) {
-    const step = padded ? edgeBytes : this.#imageBytes;
+  const tableOf = ({ places, at, padded }: ConvPart, images: number, most: number): RowTable => {
+    const step = padded ? edges!.imageBytes : imageBytes;
     const one = Array.from({ length: places }, (_, place) => at(place));
     return new RowTable(
-      this.#engine,
+      engine,
       images * places,
       (row) => Math.floor(row / places) * step + one[row % places].read,
-      (row) => Math.floor(row / places) * this.#resultBytes + one[row % places].result,
+      (row) => Math.floor(row / places) * resultBytes + one[row % places].result,
       most,
     );
-  }
-
-  #call(
-    { padded, segments: offsets, filterRow }: ConvPart,
-    form: number,
-    group: { rows: number; count: number; at: number; segments: number },
-  ): DirectCall {
-    const { kernel, step, panelStep, rowAt, columns } = this.#forms[form], { rows, count } = group;
-    const segmentBytes = 4 * this.#parts.length;
-    const fixed = [0, 0, offsets.length, segmentBytes, 0, 0, step, 0, columns, LAST];
-    return {
-      kernel: kernel(rows),
-      args: [...fixed, count, panelStep, ...this.#epilogue?.operands.map(() => 0) ?? []],
-      padded,
-      panels: group.at,
-      segments: group.segments,
-      form,
-      filter: rowAt(filterRow),
-      panelBytes: 8 * rows,
-      count,
+  };
+  const planOf = (images: number): Plan => {
+    const tables: Int32Array[] = [], calls: DirectCall[] = [];
+    let words = 0;
+    const put = (own: Int32Array): number => {
+      tables.push(own);
+      words += own.length;
+      return 4 * (words - own.length);
     };
-  }
-
-  /** The kernel, with the form of the filter where it is packed. */
-  get kernel(): FastRun {
-    const run: FastRun = (outs, ins) => this.#run(outs, ins, false);
-    if (this.#forms.some(({ bytes }) => bytes === 0)) return run;
-    const shape = [this.#g.channels, tapCount(this.#g), this.#parts.length];
-    const forms = this.#forms.map(({ from, columns, step }) => `${from} ${columns} ${step}`);
-    const form = {
-      input: 1,
-      key: `direct ${shape}: ${forms}`,
-      bytes: this.#formsBytes,
-      pack: (to: Pointer, filter: Pointer) => this.#pack(to, filter),
-      run: ((outs, ins) => this.#run(outs, ins, true)) satisfies FastRun,
-    };
-    return Object.assign(run, { form });
-  }
-
-  #pack(to: Pointer, filter: Pointer): void {
-    this.#engine.packings++;
-    this.#forms.forEach(({ pack, from }, i) => pack(to + this.#formsAt[i], filter + 4 * from));
-  }
-
-  #run([y]: readonly Pointer[], [x, filter, ...more]: readonly Pointer[], isPacked: boolean): void {
-    const engine = this.#engine, { edges } = this.#parts, forms = this.#forms;
-    const base = engine.scratch(this.#bytes), sides = base + this.#edgesAt;
-    let packed = filter;
-    if (!isPacked && this.#formsBytes > 0) {
-      packed = sides - this.#formsBytes;
-      this.#pack(packed, filter);
-    }
-    const operands = operandsFrom(this.#epilogue, more, y);
-    let held: Plan | undefined;
-    for (let first = 0; first < this.#g.batch; first += this.#images) {
-      const left = this.#g.batch - first;
-      const plan = this.#plans[left < this.#images ? 1 : 0], { images, calls } = plan;
-      if (plan !== held) engine.heap.i32.set(plan.numbers, base >>> 2);
-      held = plan;
-      const image = x + first * this.#imageBytes, result = y + first * this.#resultBytes;
-      edges?.fill(sides, image, images);
-      for (let i = 0; i < calls.length; i++) {
-        const { args, padded, panels, segments, form, filter: rows } = calls[i];
-        const { from, bytes } = forms[form];
-        args[PANELS] = base + panels;
-        args[SEGMENTS] = base + segments;
-        args[A] = padded ? sides : image;
-        args[B] = (bytes > 0 ? packed + this.#formsAt[form] : filter) + rows;
-        args[C] = result + 4 * from;
-        for (let k = 0; k < operands.length; k++) {
-          const perColumn = this.#epilogue!.operands[k] === "column";
-          args[OPERANDS + k] = operands[k] + (perColumn ? 4 * from : 0);
+    for (const part of parts) {
+      const { segments: offsets, padded, filterRow } = part;
+      const segments = put(Int32Array.from(offsets));
+      for (const form of forms) {
+        const { step, panelStep, rowAt, columns, from } = form;
+        const table = tableOf(part, images, form.most), at = put(table.data);
+        for (const { rows, count, at: first } of table.groups) {
+          const relative = panelArguments({
+            panels: at + first,
+            count,
+            segments,
+            segmentCount: offsets.length,
+            segmentBytes: 4 * length,
+            aBase: 0,
+            cBase: 4 * from,
+            b: rowAt(filterRow),
+            bStep: step,
+            bPanelStep: panelStep,
+            columns,
+            mode: LAST,
+            operands: epilogue?.operands.map((per) => (per === "column" ? 4 * from : 0)) ?? [],
+          });
+          const args = [...relative], kernel = form.kernel(rows);
+          calls.push({ kernel, relative, args, padded, form, panelBytes: 8 * rows, count });
         }
       }
-      this.#runCalls(plan, engine.parts(this.#work * images));
     }
-  }
+    const numbers = new Int32Array(words);
+    tables.reduce((at, own) => (numbers.set(own, at), at + own.length), 0);
+    return { images, numbers, calls };
+  };
+  const plans = [...new Set([group, batch % group || group])].map(planOf);
+  const tableBytes = roundUp(plans[0].numbers.byteLength);
+  const formBytes = forms.reduce((n, { bytes }) => n + bytes, 0);
+  const bytes = tableBytes + formBytes + (edges?.bytes(group) ?? 0);
 
-  #runCalls({ calls, panels }: Plan, parts: number): void {
-    if (parts === 1) {
-      for (let i = 0; i < calls.length; i++) calls[i].kernel(...calls[i].args);
-      return;
+  const pack = (to: Pointer, filter: Pointer): void => {
+    engine.packings++;
+    for (const { pack, from, bytes } of forms) {
+      pack(to, filter + 4 * from);
+      to += bytes;
     }
-    const most = Math.ceil(panels / parts);
-    this.#engine.callAll(
+  };
+  const call = ({ calls, images }: Plan): void => {
+    const parts = engine.parts(imageWork * images);
+    if (parts === 1) return calls.forEach(({ kernel, args }) => kernel(...args));
+    const panels = calls.reduce((n, { count }) => n + count, 0), most = Math.ceil(panels / parts);
+    engine.callAll(
       calls.flatMap(({ kernel, args, panelBytes, count }) =>
         evenBlocks(count, most, 1).map(({ from, size }) => {
           const own = args.slice();
@@ -373,5 +278,35 @@ class DirectConv {
         })
       ),
     );
-  }
+  };
+  const run = (isPacked: boolean): FastRun => ([y], [x, filter, ...more]) => {
+    const base = engine.scratch(bytes), packed = isPacked ? filter : base + tableBytes;
+    const sides = base + tableBytes + formBytes;
+    if (!isPacked && formBytes > 0) pack(packed, filter);
+    const operands = operandsFrom(epilogue, more, y);
+    let held: Plan | undefined;
+    for (let first = 0; first < batch; first += group) {
+      const plan = plans[batch - first < group ? 1 : 0];
+      if (plan !== held) engine.heap.i32.set(plan.numbers, base >>> 2);
+      held = plan;
+      const image = x + first * imageBytes, result = y + first * resultBytes;
+      edges?.fill(sides, image, plan.images);
+      for (const { relative, args, padded, form } of plan.calls) {
+        args[PANELS] = relative[PANELS] + base;
+        args[SEGMENTS] = relative[SEGMENTS] + base;
+        args[A] = padded ? sides : image;
+        // A second form, of the last columns, lies behind the first.
+        const own = packed + (form === forms[0] ? 0 : forms[0].bytes);
+        args[B] = relative[B] + (form.bytes > 0 ? own : filter);
+        args[C] = relative[C] + result;
+        operands.forEach((p, k) => args[OPERANDS + k] = relative[OPERANDS + k] + p);
+      }
+      call(plan);
+    }
+  };
+  if (forms.some(({ bytes }) => bytes === 0)) return run(false);
+  const kinds = forms.map(({ from, columns, step }) => `${from} ${columns} ${step}`);
+  const key = `direct ${[channels, tapCount(g), length]}: ${kinds}`;
+  const form = { input: 1, key, bytes: formBytes, pack, run: run(true) };
+  return Object.assign(run(false), { form });
 }
