@@ -5,7 +5,7 @@
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import { argument, constant, type Expr, scalar } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
-import { evenBlocks } from "../blocks.ts";
+import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
@@ -16,8 +16,7 @@ import * as lane from "../wasm/lane_math.ts";
 import { type D2, type F4, Simd } from "../wasm/simd.ts";
 import * as wide from "../wasm/wide_math.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
-import { isNarrow, NARROW_BYTES, narrowSoftmax } from "./softmax_narrow.ts";
-import { LONGEST_ROW, ROWS_AT_ONCE, softmaxRows } from "./softmax_rows.ts";
+import { LONGEST_ROW, ROWS_AT_ONCE, turnedSoftmax } from "./softmax_turned.ts";
 
 /** Rows and their length. */
 export function rowsOf(shape: Shape): { m: number; n: number } {
@@ -234,18 +233,17 @@ export function prepareSoftmax(log: boolean): FastPrepare {
   return (engine, problem) => {
     const { inputs, outputs } = problem, [{ dtype, shape }] = inputs;
     if (dtype !== "float32") return null;
-    const { m, n } = rowsOf(shape), narrow = isNarrow(m, n);
+    const { m, n } = rowsOf(shape);
     if (n > LONGEST_ROW) return oneByOne(engine, problem);
     if (n === 1) return preparePointwise(engine, [one], inputs, outputs[0].shape);
-    const together = narrow ? 4 : ROWS_AT_ONCE, whole = m - m % together;
-    const run = narrow ? narrowSoftmax(engine, log) : softmaxRows(engine, log);
+    const whole = m - m % ROWS_AT_ONCE, spareBytes = 4 * ROWS_AT_ONCE * roundUp(n);
+    const run = turnedSoftmax(engine, log);
     const single = whole < m ? rowKernel(engine, name, 2, body) : null;
-    const spareBytes = narrow ? NARROW_BYTES : 0;
     return ([y], [x]) => {
       const parts = engine.parts(m * n * HEAVY);
       if (parts === 1) run(y, x, whole, n, engine.scratch(spareBytes));
       else {
-        const cut = evenBlocks(whole, Math.ceil(whole / parts), together);
+        const cut = evenBlocks(whole, Math.ceil(whole / parts), ROWS_AT_ONCE);
         const spare = engine.scratch(spareBytes * cut.length);
         engine.callAll(cut.map(({ from, size }, k): WasmCall => {
           const at = 4 * from * n;

@@ -1,5 +1,5 @@
 /**
- * Softmax of short rows, and its logarithm: four rows at a time, one in each lane.
+ * Softmax of rows that are not long, and its logarithm: four rows at a time, one in each lane.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
@@ -13,19 +13,17 @@ import * as wide from "../wasm/wide_math.ts";
 
 type I = Local<"i32">;
 
-/** Rows up to this long are taken so: of longer ones, whole vectors take less time than turning them. */
-const NARROW = 12;
-/** Bytes that the kernel needs for itself. */
-export const NARROW_BYTES: number = 16 * NARROW;
+/** Rows up to this long are taken so, and summed in float32. */
+export const LONGEST_ROW = 256;
+/** Rows that are taken at once. */
+export const ROWS_AT_ONCE = 4;
 
-/** True where rows are best taken so; there are always two elements or more, else more than four would be written. */
-export function isNarrow(m: number, n: number): boolean {
-  return m >= 4 && n <= NARROW;
-}
-
-/** `run(y, x, m, n, spare)` takes `m` rows, a multiple of four, of `n` elements; `log` gives the logarithm. */
-export function narrowSoftmax(engine: Engine, log: boolean): WasmFunction {
-  return engine.compile(`softmax narrow ${log}`, (b) => {
+/**
+ * `run(y, x, m, n, spare)` takes `m` rows, a multiple of four, of `n` elements, two at least: else more than four are written. `log`
+ * gives the logarithm. `spare` has room for four rows.
+ */
+export function turnedSoftmax(engine: Engine, log: boolean): WasmFunction {
+  return engine.compile(`softmax turned ${log}`, (b) => {
     b.function("run", ["i32", "i32", "i32", "i32", "i32"], null, (f, y, x, m, n, spare) => {
       const s = new Simd(f, engine.features.relaxed);
       const bytes = f.let(i32.shl(n, 2)), tail = f.variable("i32", i32.and(n, 3));
@@ -87,7 +85,7 @@ export function narrowSoftmax(engine: Engine, log: boolean): WasmFunction {
           store((to, v) => f.store(to, v));
         });
         [x, y].forEach((p) => f.advance(p, i32.shl(bytes, 2)));
-        f.advance(m, -4);
+        f.advance(m, -ROWS_AT_ONCE);
       });
     });
   }).run;
