@@ -1,12 +1,13 @@
 /**
  * Heap and compiled modules: what kernels of the CPU device are made with.
  */
+import { evenBlocks } from "./blocks.ts";
 import { Heap, type Pointer } from "./heap.ts";
 import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";
 import { workerCount } from "./threads/thread_worker.ts";
 import { type ModuleCode, type ThreadCall, Threads } from "./threads/threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
-import { ModuleBuilder } from "./wasm/module_builder.ts";
+import { type FunctionBuilder, type Local, ModuleBuilder } from "./wasm/module_builder.ts";
 
 /** A compiled function: takes addresses and numbers. */
 export type WasmFunction = (...args: number[]) => number;
@@ -14,6 +15,26 @@ export type WasmFunction = (...args: number[]) => number;
 export type WasmCall = readonly [run: WasmFunction, args: readonly number[]];
 /** What a compiled module exports. */
 export type WasmExports = Readonly<Record<string, WasmFunction>>;
+
+/** Writes a function whose parameters are whole numbers. */
+export type WriteFunction = (f: FunctionBuilder, parameters: Local<"i32">[]) => void;
+
+/** Things that a kernel takes one after another, and that may be taken in parts. */
+export interface Pieces {
+  /** How many. */
+  readonly count: number;
+  /** Floating point operations for all of them. */
+  readonly work: number;
+  /** Parts but the last are of whole multiples of this. */
+  readonly multiple?: number;
+  /** A part is at least so many. */
+  readonly least?: number;
+  /** Bytes of scratch memory that each part has for itself. */
+  readonly room?: number | undefined;
+}
+
+/** Arguments of a kernel for `size` things from number `from` on; `room` is the part's scratch memory. */
+export type PartArguments = (from: number, size: number, room: Pointer) => number[];
 
 /** Arguments that a call shared with threads can have. */
 const MOST_ARGUMENTS = LAYOUT.callWords - 2;
@@ -112,6 +133,24 @@ export class Engine {
     for (const [run, args] of calls) run(...args);
   }
 
+  /**
+   * Calls a kernel once for all there is, or for parts that threads share where that pays. Ops that take less than a microsecond ask
+   * for the call of little work themselves: listing its arguments would be a good part of that.
+   */
+  inParts(
+    run: WasmFunction,
+    { count, work, multiple = 1, least = 1, room = 0 }: Pieces,
+    argumentsOf: PartArguments,
+  ): void {
+    const parts = this.parts(work);
+    if (parts === 1) return void run(...argumentsOf(0, count, room > 0 ? this.scratch(room) : 0));
+    const blocks = evenBlocks(count, Math.max(least, Math.ceil(count / parts)), multiple);
+    const at = this.scratch(room * blocks.length);
+    this.callAll(
+      blocks.map(({ from, size }, k): WasmCall => [run, argumentsOf(from, size, at + k * room)]),
+    );
+  }
+
   /** False where threads cannot have one of the functions. */
   #share(calls: readonly WasmCall[]): boolean {
     const known: ThreadCall[] = [], modules: ModuleCode[] = [];
@@ -145,6 +184,13 @@ export class Engine {
     else this.heap.u8.fill(0, pointer, pointer + bytes);
   }
 
+  /** The only function of a module, with so many whole numbers as parameters. */
+  kernel(key: string, parameters: number, write: WriteFunction): WasmFunction {
+    return this.compile(key, (m) => {
+      m.function("run", words(parameters), null, (f, ...p) => write(f, p));
+    }).run;
+  }
+
   /** The exports of the module that `build` writes; built once for each key, unless many others were asked for since. */
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
     this.asked?.push(key);
@@ -169,6 +215,11 @@ export class Engine {
     }
     return exports;
   }
+}
+
+/** The types of so many whole numbers. */
+export function words(count: number): "i32"[] {
+  return new Array<"i32">(count).fill("i32");
 }
 
 /** Thrown where the environment does not let us compile: a content security policy, or a limit on modules compiled at once. */

@@ -9,7 +9,7 @@ import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { type CopyRun, NOWHERE, prepareTables, type Segment, type Unit } from "./copy_rows.ts";
-import { turnModule } from "./copy_turn.ts";
+import { turnRun } from "./copy_turn.ts";
 
 /** Entries that tables may have: they are kept as long as the kernel. */
 const MOST_ENTRIES = 1 << 16;
@@ -52,7 +52,7 @@ function prepareTurn(
   turned: number,
   unit: Unit,
 ): CopyRun {
-  const { turn } = turnModule(engine, unit);
+  const turn = turnRun(engine, unit);
   const last = axes.length - 1;
   const outSteps = new Array<number>(axes.length);
   for (let d = last, n: number = unit; d >= 0; d--) {

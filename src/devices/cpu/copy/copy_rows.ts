@@ -1,8 +1,7 @@
 /**
  * Copies row by row: tables say where each row is read, segments what its elements are.
  */
-import { evenBlocks } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4, i8x16 } from "../wasm/instructions.ts";
@@ -58,23 +57,16 @@ export function prepareTables(engine: Engine, copied: CopyTables): CopyRun {
     out.push(...rest);
     return out;
   };
-  const rows = tables.length === 0 ? 1 : tables[0].length;
+  const rows = tables.length === 0 ? 1 : tables[0].length, work = WORK * rows * volumes[0] / unit;
   return (to, from, fill) => {
     const at = engine.scratch(data.byteLength);
     engine.heap.i32.set(data, at >>> 2);
     const whole = args(to, from, fill, at);
-    const parts = rows > 1 ? engine.parts(WORK * rows * volumes[0] / unit) : 1;
-    if (parts === 1) return void run(...whole);
-    engine.callAll(
-      evenBlocks(rows, Math.ceil(rows / parts), 1).map((part): WasmCall => [run, [
-        to + part.from * volumes[0],
-        from,
-        fill,
-        at + 4 * part.from,
-        part.size,
-        ...whole.slice(5),
-      ]]),
-    );
+    if (rows === 1) return void run(...whole);
+    engine.inParts(run, { count: rows, work }, (first, size) => {
+      const begin = [to + first * volumes[0], from, fill, at + 4 * first, size];
+      return [...begin, ...whole.slice(5)];
+    });
   };
 }
 
@@ -87,43 +79,41 @@ function rowsModule(engine: Engine, { unit, tables, segments }: CopyTables): Was
   const kinds = segments?.map(({ kind, count }) =>
     kind + (count <= FEW ? count : kind === "run" && count * unit >= OWN_COPY ? " whole" : "")
   );
-  return engine.compile(`copy rows ${unit} ${fills} ${kinds ?? "table"}`, (m) => {
-    const count = 3 + 3 * axes + 2 * (segments?.length ?? 0);
-    m.function("run", new Array<"i32">(count).fill("i32"), null, (f, ...p) => {
-      const [to, from, fill, ...rest] = p as unknown as I[];
-      const writer = new ElementWriter(f, to, unit);
-      const filling = f.let(i32x4.splat(fill));
-      const level = (d: number, place: Value<"i32">): void => {
-        if (d === axes) return segments!.forEach((s, k) => write(s, k, place));
-        const [table, extent, volume] = rest.slice(3 * d);
-        const at = f.variable("i32", table);
-        f.times(extent, () => {
-          const step = f.let(i32.load(at));
-          f.advance(at, 4);
-          const below = (): void => {
-            const here = f.let(i32.add(place, step));
-            if (segments !== null || d < axes - 1) level(d + 1, here);
-            else writer.run(here, unit);
-          };
-          if (!fills[d]) below();
-          else f.if(i32.eq(step, NOWHERE), () => writer.fill(filling, volume), below);
-        });
-      };
-      const write = ({ kind, count }: Segment, k: number, place: Value<"i32">): void => {
-        const [given, offset] = rest.slice(3 * axes + 2 * k);
-        const bytes = count <= FEW ? count * unit : given;
-        const source = f.let(i32.add(place, offset));
-        if (kind === "fill") writer.fill(filling, bytes);
-        else if (kind === "still") writer.fill(f.let(splatOf(unit, source)), bytes);
-        else if (kind === "back") writer.back(source, bytes);
-        else if (count > FEW && count * unit >= OWN_COPY) {
-          f.copy(to, source, given);
-          f.advance(to, given);
-        } else writer.run(source, bytes);
-      };
-      level(0, from);
-    });
-  }).run;
+  const count = 3 + 3 * axes + 2 * (segments?.length ?? 0);
+  return engine.kernel(`copy rows ${unit} ${fills} ${kinds ?? "table"}`, count, (f, p) => {
+    const [to, from, fill, ...rest] = p;
+    const writer = new ElementWriter(f, to, unit);
+    const filling = f.let(i32x4.splat(fill));
+    const level = (d: number, place: Value<"i32">): void => {
+      if (d === axes) return segments!.forEach((s, k) => write(s, k, place));
+      const [table, extent, volume] = rest.slice(3 * d);
+      const at = f.variable("i32", table);
+      f.times(extent, () => {
+        const step = f.let(i32.load(at));
+        f.advance(at, 4);
+        const below = (): void => {
+          const here = f.let(i32.add(place, step));
+          if (segments !== null || d < axes - 1) level(d + 1, here);
+          else writer.run(here, unit);
+        };
+        if (!fills[d]) below();
+        else f.if(i32.eq(step, NOWHERE), () => writer.fill(filling, volume), below);
+      });
+    };
+    const write = ({ kind, count }: Segment, k: number, place: Value<"i32">): void => {
+      const [given, offset] = rest.slice(3 * axes + 2 * k);
+      const bytes = count <= FEW ? count * unit : given;
+      const source = f.let(i32.add(place, offset));
+      if (kind === "fill") writer.fill(filling, bytes);
+      else if (kind === "still") writer.fill(f.let(splatOf(unit, source)), bytes);
+      else if (kind === "back") writer.back(source, bytes);
+      else if (count > FEW && count * unit >= OWN_COPY) {
+        f.copy(to, source, given);
+        f.advance(to, given);
+      } else writer.run(source, bytes);
+    };
+    level(0, from);
+  });
 }
 
 function splatOf(unit: Unit, source: Value<"i32">): Value<"i32x4"> {

@@ -1,7 +1,7 @@
 /**
  * Blocks turned: the loops of transposes.
  */
-import type { Engine, WasmExports } from "../engine.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i8x16 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
@@ -11,13 +11,9 @@ import type { Unit } from "./copy_rows.ts";
 
 type I = Local<"i32">;
 
-/** `turn(to, from, rows, columns, rowStep, columnStep)`: `to[r][c] = from[c][r]`; rows of `from` are `columnStep` bytes apart. */
-export function turnModule(engine: Engine, unit: Unit): WasmExports {
-  return engine.compile(`copy turn ${unit}`, (m) => {
-    m.function("turn", ["i32", "i32", "i32", "i32", "i32", "i32"], null, (f, ...p) => {
-      new TurnWriter(f, unit, p).write();
-    });
-  });
+/** `run(to, from, rows, columns, rowStep, columnStep)`: `to[r][c] = from[c][r]`; rows of `from` are `columnStep` bytes apart. */
+export function turnRun(engine: Engine, unit: Unit): WasmFunction {
+  return engine.kernel(`copy turn ${unit}`, 6, (f, p) => new TurnWriter(f, unit, p).write());
 }
 
 /** Writes the loops: bands of rows, each over all columns. Whole vectors are read, up to 15 bytes past the end. */

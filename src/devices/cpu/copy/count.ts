@@ -4,7 +4,7 @@
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { negativeValue } from "../../../kernels/host/count.ts";
-import type { Engine, WasmFunction } from "../engine.ts";
+import { type Engine, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, i32 } from "../wasm/instructions.ts";
@@ -21,7 +21,9 @@ export function prepareCount(engine: Engine, problem: Problem, flat: boolean): F
   if (x.dtype !== "int32" || !(isFloat || out.dtype === "int32")) return null;
   const weighted = sizeOf(weights.shape) > 0;
   const kind = attrs.binary_output ? "one" : weighted ? "its weight more" : "one more";
-  const run = countRun(engine, isFloat, kind);
+  const { run } = engine.compile(`count ${isFloat} ${kind}`, (m) => {
+    m.function("run", words(6), "i32", (f, ...p) => writeCount(f, isFloat, kind, p));
+  });
   const n = flat || x.shape.length < 2 ? sizeOf(x.shape) : x.shape[1];
   const rows = n === 0 ? 0 : sizeOf(x.shape) / n;
   const size = Number(hosts[1]!.item()), bytes = 4 * sizeOf(out.shape);
@@ -32,15 +34,7 @@ export function prepareCount(engine: Engine, problem: Problem, flat: boolean): F
   };
 }
 
-/** `run(x, rows, n, size, bins, weights)`: a negative value, or 0 where there is none. */
-function countRun(engine: Engine, isFloat: boolean, kind: Kind): WasmFunction {
-  return engine.compile(`count ${isFloat} ${kind}`, (m) => {
-    m.function("run", new Array<"i32">(6).fill("i32"), "i32", (f, ...p) => {
-      writeCount(f, isFloat, kind, p as unknown as I[]);
-    });
-  }).run;
-}
-
+/** The result is a negative value, or 0 where there is none. */
 function writeCount(
   f: FunctionBuilder,
   isFloat: boolean,

@@ -6,8 +6,7 @@ import type { MeaningOf } from "../../../core/meaning.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
-import { evenBlocks } from "../blocks.ts";
-import type { Engine, WasmCall } from "../engine.ts";
+import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
@@ -23,36 +22,26 @@ const COPIED = 16384;
 
 /** Fills this many bytes with a word. */
 function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) => void {
-  const { run } = engine.compile("fill", (m) => {
-    m.function("run", ["i32", "i32", "i32"], null, (f, out, bytes, word) => {
-      const v = f.let(i32x4.splat(word)), first = f.variable("i32", out);
-      const stored = f.variable("i32", bytes);
-      f.if(i32.gtU(bytes, 2 * COPIED), () => f.set(stored, COPIED));
-      const turns = f.variable("i32", i32.shrU(i32.add(stored, TURN - 1), Math.log2(TURN)));
-      f.while(turns, () => {
-        for (let at = 0; at < TURN; at += 16) f.store(out, v, at);
-        f.advance(out, TURN);
-        f.advance(turns, -1);
-      });
-      const left = f.variable("i32", i32.sub(bytes, stored));
-      f.while(i32.gtU(left, COPIED), () => {
-        f.copy(out, first, COPIED);
-        f.advance(out, COPIED);
-        f.advance(left, -COPIED);
-      });
-      f.if(left, () => f.copy(out, first, left));
+  const run = engine.kernel("fill", 3, (f, [out, bytes, word]) => {
+    const v = f.let(i32x4.splat(word)), first = f.variable("i32", out);
+    const stored = f.variable("i32", bytes);
+    f.if(i32.gtU(bytes, 2 * COPIED), () => f.set(stored, COPIED));
+    const turns = f.variable("i32", i32.shrU(i32.add(stored, TURN - 1), Math.log2(TURN)));
+    f.while(turns, () => {
+      for (let at = 0; at < TURN; at += 16) f.store(out, v, at);
+      f.advance(out, TURN);
+      f.advance(turns, -1);
     });
+    const left = f.variable("i32", i32.sub(bytes, stored));
+    f.while(i32.gtU(left, COPIED), () => {
+      f.copy(out, first, COPIED);
+      f.advance(out, COPIED);
+      f.advance(left, -COPIED);
+    });
+    f.if(left, () => f.copy(out, first, left));
   });
-  return (out, word) => {
-    const parts = engine.parts(bytes);
-    if (parts === 1) return void run(out, bytes, word);
-    engine.callAll(
-      evenBlocks(bytes, Math.ceil(bytes / parts), TURN).map(({ from, size }): WasmCall => [
-        run,
-        [out + from, size, word],
-      ]),
-    );
-  };
+  const pieces = { count: bytes, work: bytes, multiple: TURN };
+  return (out, word) => engine.inParts(run, pieces, (from, size) => [out + from, size, word]);
 }
 
 const bits = new DataView(new ArrayBuffer(4));
@@ -115,19 +104,17 @@ function fours(
 }
 
 function intRamp(engine: Engine): RampRun {
-  return engine.compile("ramp i32", (m) => {
-    m.function("run", ["i32", "i32", "i32", "i32"], null, (f, out, left, start, step) => {
-      const by = f.let(i32x4.splat(step));
-      const lanes = laneNumbers(f);
-      const at = f.variable("i32x4", i32x4.add(i32x4.splat(start), i32x4.mul(lanes, by)));
-      const here = f.local("i32x4"), turn = f.let(i32x4.shl(by, 2));
-      fours(f, [out, left], () => {
-        f.set(here, at);
-        f.set(at, i32x4.add(at, turn));
-        return here;
-      });
+  return engine.kernel("ramp i32", 4, (f, [out, left, start, step]) => {
+    const by = f.let(i32x4.splat(step));
+    const lanes = laneNumbers(f);
+    const at = f.variable("i32x4", i32x4.add(i32x4.splat(start), i32x4.mul(lanes, by)));
+    const here = f.local("i32x4"), turn = f.let(i32x4.shl(by, 2));
+    fours(f, [out, left], () => {
+      f.set(here, at);
+      f.set(at, i32x4.add(at, turn));
+      return here;
     });
-  }).run;
+  });
 }
 
 /** Computed in float64, as JavaScript does, and rounded. */

@@ -9,7 +9,7 @@ import { sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { outOfRange } from "../../../kernels/copy/gather_layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import { type Engine, type WasmCall, type WasmFunction, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
@@ -65,9 +65,7 @@ export function prepareScatter(
   const add = out.dtype === "float32" ? "add floats" : "add ints";
   const run = moveRun(engine, how === "write" ? how : add, unit);
   const bytes = unit * sizeOf(out.shape);
-  const { copy } = engine.compile("copy bytes", (m) => {
-    m.function("copy", ["i32", "i32", "i32"], null, (f, to, from, n) => f.copy(to, from, n));
-  });
+  const copy = engine.kernel("copy bytes", 3, (f, [to, from, n]) => f.copy(to, from, n));
   return ([o], ins) => {
     const places = find(ins[inputs.indices]);
     if (inputs.start === undefined) engine.zero(o, bytes);
@@ -97,9 +95,7 @@ function findPlaces(
 ): (indices: Pointer) => Pointer {
   const total = batch * count, dimBytes = roundUp(4 * dims.length);
   const { run } = engine.compile(`places ${skip}`, (m) => {
-    m.function("run", new Array<"i32">(5).fill("i32"), "i32", (f, ...p) => {
-      writePlaces(f, skip === "negative", p as unknown as I[]);
-    });
+    m.function("run", words(5), "i32", (f, ...p) => writePlaces(f, skip === "negative", p));
   });
   return (indices) => {
     const own = engine.scratch(dimBytes + 4 * total), places = own + dimBytes;
@@ -202,11 +198,7 @@ function cut(layout: RowLayout, { table, rows, places }: Batch, parts: number): 
 
 /** Sums have elements of four bytes. */
 function moveRun(engine: Engine, move: Move, unit: Unit): WasmFunction {
-  return engine.compile(`rows ${move} ${unit}`, (m) => {
-    m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
-      writeMove(f, move, unit, p as unknown as I[]);
-    });
-  }).run;
+  return engine.kernel(`rows ${move} ${unit}`, 7, (f, p) => writeMove(f, move, unit, p));
 }
 
 /** See {@linkcode Arguments}. */

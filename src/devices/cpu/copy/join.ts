@@ -96,9 +96,10 @@ function asFewRows({ rows, widths }: RowParts): RowParts {
 /** `run(to, from, bytes, rows, toStep, fromStep)`: copies the same bytes of each row. */
 function mover(engine: Engine, bytes: number): WasmFunction {
   const kind = bytes >= OWN_COPY ? "wide" : bytes === 4 || bytes === 8 ? bytes : "narrow";
-  return engine.compile(`copy columns ${kind}`, (m) => {
-    m.function("run", new Array<"i32">(6).fill("i32"), null, (f, ...p) => {
-      const [to, from, bytes, rows, toStep, fromStep] = p as unknown as Local<"i32">[];
+  return engine.kernel(
+    `copy columns ${kind}`,
+    6,
+    (f, [to, from, bytes, rows, toStep, fromStep]) => {
       f.while(i32.gt(rows, 0), () => {
         if (kind === "wide") f.copy(to, from, bytes);
         else if (kind === 4) f.store(to, i32.load(from));
@@ -108,8 +109,8 @@ function mover(engine: Engine, bytes: number): WasmFunction {
         f.advance(from, fromStep);
         f.advance(rows, -1);
       });
-    });
-  }).run;
+    },
+  );
 }
 
 /** Copies few bytes. */

@@ -4,8 +4,6 @@
 import { DTYPES } from "../../../core/dtype.ts";
 import { normalizeAxis, sizeOf } from "../../../core/shape.ts";
 import { oneHotLayout } from "../../../kernels/copy/number.ts";
-import { evenBlocks } from "../blocks.ts";
-import type { WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
@@ -29,22 +27,16 @@ export const prepareOneHot: FastPrepare = (
   const { outer, depth, inner } = oneHotLayout(x.shape, depths, axis);
   const groupBytes = 4 * depth * inner, bytes = 4 * sizeOf(out.shape);
   if (bytes === 0) return () => {};
-  const { run } = engine.compile("one hot", (m) => {
-    m.function("run", new Array<"i32">(8).fill("i32"), null, (f, ...p) => {
-      writeOneHot(f, p as unknown as I[]);
-    });
-  });
+  const run = engine.kernel("one hot", 8, writeOneHot);
   const most = Math.max(1, Math.floor(AT_ONCE / groupBytes));
   const further = [most, depth, inner, wordOf(out.dtype, on), wordOf(out.dtype, off)];
-  return ([o], [p]) => {
-    const parts = engine.parts(bytes);
-    engine.callAll(
-      evenBlocks(outer, Math.ceil(outer / parts), GROUPS).map(({ from, size }): WasmCall => [
-        run,
-        [o + from * groupBytes, p + 4 * from * inner, size, ...further],
-      ]),
+  const pieces = { count: outer, work: bytes, multiple: GROUPS };
+  return ([o], [p]) =>
+    engine.inParts(
+      run,
+      pieces,
+      (from, size) => [o + from * groupBytes, p + 4 * from * inner, size, ...further],
     );
-  };
 };
 
 /** Parameters: to, indices, groups, of them at once, depth, indices of a group, word where they point, word elsewhere. */

@@ -3,7 +3,7 @@
  */
 import type { DType } from "../../../core/dtype.ts";
 import { roundUp } from "../blocks.ts";
-import type { Engine, WasmFunction } from "../engine.ts";
+import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, Simd } from "../wasm/simd.ts";
@@ -48,15 +48,14 @@ export function interpolation(
   method: "nearest" | "bilinear" | "lines",
   dtype: Dtype,
 ): WasmFunction {
-  return engine.compile(`interpolate ${method} ${dtype}`, (m) => {
-    const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed);
-    const params = new Array<"i32">(method === "lines" ? 9 : 8).fill("i32");
-    if (method !== "lines") {
-      m.function("run", params, null, (f, ...p) => writeDirect(simd(f), p, { method, dtype }));
-      return;
-    }
+  const name = `interpolate ${method} ${dtype}`;
+  const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed);
+  if (method !== "lines") {
+    return engine.kernel(name, 8, (f, p) => writeDirect(simd(f), p, { method, dtype }));
+  }
+  return engine.compile(name, (m) => {
     const line = m.function(null, LINE_PARAMS, null, (f, ...p) => writeLine(simd(f), p, dtype));
-    m.function("run", params, null, (f, ...p) => {
+    m.function("run", words(9), null, (f, ...p) => {
       writeRows(simd(f), p, (...args) => f.run(line, ...args));
     });
   }).run;
@@ -146,11 +145,11 @@ function writeExactly(f: FunctionBuilder, to: I, bytes: Value<"i32">, vector: Ve
 /** Each pixel from the four around it, or from the nearest. */
 function writeDirect(
   s: Simd,
-  p: readonly Local[],
+  p: readonly I[],
   { method, dtype }: { method: "nearest" | "bilinear"; dtype: Dtype },
 ): void {
   const { f } = s, nearest = method === "nearest";
-  const [to, from, row, rows, columns0, columns, depth, gap] = p as readonly I[];
+  const [to, from, row, rows, columns0, columns, depth, gap] = p;
   const bytes = f.variable("i32", i32.shl(depth, 2)), column = f.local("i32");
   // The last vector of a pixel overruns it by up to three elements, which may be as many pixels: the last ones are written exactly.
   const most = i32.sub(i32.sub(columns, 1), i32.shl(i32.eq(depth, 1), 1));
@@ -180,8 +179,8 @@ function writeLine(s: Simd, [to, line, column, columns, bytes]: Line, dtype: Dty
 }
 
 /** Each row from two lines that were brought to the columns. */
-function writeRows(s: Simd, p: readonly Local[], writeLine: (...args: Line) => void): void {
-  const { f } = s, [to, from, row, rows, column, columns, depth, gap, room] = p as readonly I[];
+function writeRows(s: Simd, p: readonly I[], writeLine: (...args: Line) => void): void {
+  const { f } = s, [to, from, row, rows, column, columns, depth, gap, room] = p;
   const bytes = f.variable("i32", i32.shl(depth, 2));
   const rowBytes = f.let(i32.mul(columns, bytes));
   // The lines: where they are now, and which they are.

@@ -39,36 +39,33 @@ interface Images {
  * followed by 16 bytes and then by zeros.
  */
 export function pixelReader(engine: Engine, { interpolation, fillMode }: WarpKind): WasmFunction {
-  return engine.compile(`warp ${interpolation} ${fillMode}`, (m) => {
-    m.function("run", new Array<"i32">(10).fill("i32"), null, (f, ...p) => {
-      const [to, from, numbers, filling, row, end, columns, height, width, depth] =
-        p as unknown as I[];
-      const s = new Simd(f, engine.features.relaxed);
-      const [perColumn, perRow, offset, bendColumn, bendRow, origin] = [0, 1, 2, 3, 4, 5]
-        .map((i) => f.let(f64x2.load(numbers, 16 * i)));
-      const both = (lane: number): D2 => f.let(f64x2.splat(f64x2.lane(origin, lane)));
-      const [top, left] = [both(0), both(1)];
-      const extent = f.let(f64x2.ofI32(i32x4.withLane(i32x4.splat(height), 1, width)));
-      const images = { to, from, filling, extent, depth, width, height };
-      const put = interpolation === "NEAREST" ? nearestPixel(s, images) : mixedPixel(s, images);
-      const place = f.local("f64x2"), column = f.local("f64x2");
-      f.until(row, end, 1, () => {
-        const r = f.let(f64x2.sub(f64x2.splat(f64.ofI32(row)), top));
-        const ofRow = f.let(f64x2.mul(perRow, r)), bend = f.let(f64x2.mul(bendRow, r));
-        f.set(column, s.d(0));
-        f.times(columns, () => {
-          const c = f.let(f64x2.sub(column, left));
-          f.set(place, f64x2.add(f64x2.add(f64x2.mul(perColumn, c), ofRow), offset));
-          const divisor = f.let(f64x2.add(f64x2.add(f64x2.mul(bendColumn, c), bend), s.d(1)));
-          f.if(f64.ne(f64x2.lane(divisor, 0), 1), () => f.set(place, f64x2.div(place, divisor)));
-          foldPlace(s, place, extent, fillMode);
-          // Without a divisor there is no place: somewhere beyond the edge.
-          put(f.let(f64x2.select(place, s.d(-2), f64x2.ne(divisor, s.d(0)))));
-          f.set(column, f64x2.add(column, s.d(1)));
-        });
+  return engine.kernel(`warp ${interpolation} ${fillMode}`, 10, (f, p) => {
+    const [to, from, numbers, filling, row, end, columns, height, width, depth] = p;
+    const s = new Simd(f, engine.features.relaxed);
+    const [perColumn, perRow, offset, bendColumn, bendRow, origin] = [0, 1, 2, 3, 4, 5]
+      .map((i) => f.let(f64x2.load(numbers, 16 * i)));
+    const both = (lane: number): D2 => f.let(f64x2.splat(f64x2.lane(origin, lane)));
+    const [top, left] = [both(0), both(1)];
+    const extent = f.let(f64x2.ofI32(i32x4.withLane(i32x4.splat(height), 1, width)));
+    const images = { to, from, filling, extent, depth, width, height };
+    const put = interpolation === "NEAREST" ? nearestPixel(s, images) : mixedPixel(s, images);
+    const place = f.local("f64x2"), column = f.local("f64x2");
+    f.until(row, end, 1, () => {
+      const r = f.let(f64x2.sub(f64x2.splat(f64.ofI32(row)), top));
+      const ofRow = f.let(f64x2.mul(perRow, r)), bend = f.let(f64x2.mul(bendRow, r));
+      f.set(column, s.d(0));
+      f.times(columns, () => {
+        const c = f.let(f64x2.sub(column, left));
+        f.set(place, f64x2.add(f64x2.add(f64x2.mul(perColumn, c), ofRow), offset));
+        const divisor = f.let(f64x2.add(f64x2.add(f64x2.mul(bendColumn, c), bend), s.d(1)));
+        f.if(f64.ne(f64x2.lane(divisor, 0), 1), () => f.set(place, f64x2.div(place, divisor)));
+        foldPlace(s, place, extent, fillMode);
+        // Without a divisor there is no place: somewhere beyond the edge.
+        put(f.let(f64x2.select(place, s.d(-2), f64x2.ne(divisor, s.d(0)))));
+        f.set(column, f64x2.add(column, s.d(1)));
       });
     });
-  }).run;
+  });
 }
 
 /** Brings a place into the image as the fill mode says. */

@@ -77,17 +77,13 @@ export function fourRowsRun(
     const from = ins.map((p, k) =>
       along[k] === "row" ? repeat(engine.heap, p, at + room * (1 + k), length * bytes[k], 4) : p
     );
-    const parts = engine.parts(work);
-    if (parts === 1) return void run(...outs, ...from, n, length, at);
-    engine.callAll(
-      evenBlocks(n, Math.ceil(n / parts), 64).map(({ from: first, size }): WasmCall => [run, [
-        ...outs.map((p, k) => p + first * length * outBytes[k]),
-        ...from.map((p, k) => p + first * strides[k][0] * bytes[k]),
-        size,
-        length,
-        at,
-      ]]),
-    );
+    engine.inParts(run, { count: n, work, multiple: 64 }, (first, size) => [
+      ...outs.map((p, k) => p + first * length * outBytes[k]),
+      ...from.map((p, k) => p + first * strides[k][0] * bytes[k]),
+      size,
+      length,
+      at,
+    ]);
   };
 }
 

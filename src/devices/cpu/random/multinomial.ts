@@ -3,7 +3,7 @@
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { roundUp } from "../blocks.ts";
-import type { Engine, WasmExports } from "../engine.ts";
+import { type Engine, type WasmExports, words } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { RowWriter } from "../rows/row_writer.ts";
 import { exponentials } from "../rows/rows.ts";
@@ -38,9 +38,7 @@ function multinomialModule(engine: Engine): WasmExports {
       const w = new RowWriter(f, new Simd(f, engine.features.relaxed), [y, x], rows, n);
       w.each(() => void exponentials(w, 1, w.greatest(1), (e, { put }) => put(0, e)));
     });
-    m.function("draw", new Array<"i32">(8).fill("i32"), null, (f, ...p) => {
-      writeDraw(f, p as unknown as I[]);
-    });
+    m.function("draw", words(8), null, (f, ...p) => writeDraw(f, p));
   });
 }
 

@@ -101,11 +101,9 @@ function writeDraw(
 
 /** `run(out, count, k0, k1)`, which may write seven elements more. */
 function drawRun(engine: Engine, name: string, draw: Draw): WasmFunction {
-  return engine.compile(`random ${name}`, (m) => {
-    m.function("run", ["i32", "i32", "i32", "i32"], null, (f, ...p) => {
-      writeDraw(f, new Simd(f, engine.features.relaxed), draw, p);
-    });
-  }).run;
+  return engine.kernel(`random ${name}`, 4, (f, p) => {
+    writeDraw(f, new Simd(f, engine.features.relaxed), draw, p);
+  });
 }
 
 /** Fills with numbers from 0 to below 1: `run(out, count, k0, k1)`, which may write seven more. */

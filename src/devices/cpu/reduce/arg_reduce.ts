@@ -9,6 +9,7 @@ import { type Line, lineOf } from "../../../kernels/reduce/layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
+import { overLines } from "./lines.ts";
 import { argModule, COLUMNS, hasArgModule } from "./arg_reduce_kernel.ts";
 
 /** Work of an element, in floating point operations. */
@@ -34,14 +35,11 @@ export function prepareArgReduction(engine: Engine, problem: Problem, op: ArgOp)
 }
 
 function overRows(engine: Engine, run: WasmFunction, { outer: m, length: n }: Line): FastRun {
+  // Whole vectors of results.
+  const pieces = { count: m, work: WORK * m * n, multiple: 4 };
   return ([o], [p]) => {
-    const parts = engine.parts(WORK * m * n);
-    if (parts === 1) return void run(p, m, n, o);
-    // Whole vectors of results.
-    const cut = evenBlocks(m, Math.ceil(m / parts), 4);
-    engine.callAll(
-      cut.map(({ from, size }): WasmCall => [run, [p + 4 * from * n, size, n, o + 4 * from]]),
-    );
+    if (pieces.work < engine.worthSharing) return void run(p, m, n, o);
+    engine.inParts(run, pieces, (from, size) => [p + 4 * from * n, size, n, o + 4 * from]);
   };
 }
 
@@ -70,23 +68,12 @@ function overOneRow(
   };
 }
 
-function overColumns(
-  engine: Engine,
-  { columns }: WasmExports,
-  { outer, length, inner }: Line,
-): FastRun {
-  const step = 4 * inner, spareBytes = roundUp(4 * Math.min(COLUMNS, inner));
-  return ([o], [p]) => {
-    const parts = engine.parts(WORK * outer * length * inner);
-    const cut = outer > 1
-      ? evenBlocks(outer, Math.ceil(outer / parts), 1)
-      : evenBlocks(inner, Math.max(PART_COLUMNS, Math.ceil(inner / parts)), 16);
-    const spare = engine.scratch(spareBytes * cut.length);
-    engine.callAll(cut.map(({ from, size }, k): WasmCall => {
-      const own = spare + k * spareBytes;
-      return outer > 1
-        ? [columns, [p + from * length * step, size, length, inner, step, o + from * step, own]]
-        : [columns, [p + 4 * from, 1, length, size, step, o + 4 * from, own]];
-    }));
-  };
+function overColumns(engine: Engine, { columns }: WasmExports, line: Line): FastRun {
+  const { length, inner } = line, step = 4 * inner, room = roundUp(4 * Math.min(COLUMNS, inner));
+  const over = overLines(engine, line, { work: WORK, least: PART_COLUMNS, room });
+  return ([o], [p]) =>
+    over(columns, (block, column, blocks, width, room) => {
+      const from = p + block * length * step + 4 * column, to = o + block * step + 4 * column;
+      return [from, blocks, length, width, step, to, room];
+    });
 }

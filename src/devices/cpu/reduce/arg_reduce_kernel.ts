@@ -4,7 +4,7 @@
  */
 import type { DType } from "../../../core/dtype.ts";
 import type { ArgOp } from "../../../core/meaning.ts";
-import type { Engine, WasmExports } from "../engine.ts";
+import { type Engine, type WasmExports, words } from "../engine.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import type { Bits, Comparisons, Loads } from "../wasm/instruction_kinds.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
@@ -60,15 +60,12 @@ export function hasArgModule(op: ArgOp, dtype: DType): boolean {
 export function argModule(engine: Engine, op: ArgOp, dtype: DType): WasmExports {
   const order = ORDERS[`${op} ${dtype}`];
   return engine.compile(`arg ${op} ${dtype}`, (m) => {
-    const four = ["i32", "i32", "i32", "i32"] as const;
     const seek = m.function(null, ["i32", "i32", "i32"], "i32", (f, ...p) => {
       writeSeek(f, order, p);
     });
-    m.function("rows", four, null, (f, ...p) => writeRows(f, order, p));
-    m.function("narrow", four, null, (f, ...p) => writeNarrow(f, order, seek, p));
-    m.function("columns", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
-      writeColumns(f, order, seek, p as unknown as I[]);
-    });
+    m.function("rows", words(4), null, (f, ...p) => writeRows(f, order, p));
+    m.function("narrow", words(4), null, (f, ...p) => writeNarrow(f, order, seek, p));
+    m.function("columns", words(7), null, (f, ...p) => writeColumns(f, order, seek, p));
   });
 }
 

@@ -6,12 +6,13 @@ import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { axesOf, type Line, reduceLayout } from "../../../kernels/reduce/layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmExports } from "../engine.ts";
+import { type Engine, type WasmCall, type WasmExports, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import type { Value } from "../wasm/value.ts";
+import { overLines } from "./lines.ts";
 
 type I = Local<"i32">;
 type Bytes = Value<"i8x16">;
@@ -93,51 +94,38 @@ function reduceRows(
   { outer: m, length: n }: Line,
   [from, to, spare]: readonly [...Places, spare: Pointer],
 ): void {
-  const parts = Math.min(32, engine.parts(WORK * m * n));
-  if (parts === 1 || (m > 1 && m < parts)) return void rows(from, m, n, to);
-  if (m === 1) {
-    const cut = evenBlocks(n, Math.ceil(n / parts), 64);
-    engine.callAll(cut.map((c, k): WasmCall => [rows, [from + c.from, 1, c.size, spare + k]]));
-    return void rows(spare, 1, cut.length, to);
+  const work = WORK * m * n;
+  if (work < engine.worthSharing) return void rows(from, m, n, to);
+  if (m > 1) {
+    const pieces = { count: m, work };
+    return engine.inParts(rows, pieces, (row, size) => [from + row * n, size, n, to + row]);
   }
-  engine.callAll(
-    evenBlocks(m, Math.ceil(m / parts), 1).map((c): WasmCall => [
-      rows,
-      [from + c.from * n, c.size, n, to + c.from],
-    ]),
-  );
+  const parts = Math.min(32, engine.parts(work)), cut = evenBlocks(n, Math.ceil(n / parts), 64);
+  engine.callAll(cut.map((c, k): WasmCall => [rows, [from + c.from, 1, c.size, spare + k]]));
+  rows(spare, 1, cut.length, to);
 }
 
 function reduceColumns(
   engine: Engine,
   { columns }: WasmExports,
-  { outer, length, inner }: Line,
+  line: Line,
   [from, to]: Places,
 ): void {
-  const parts = engine.parts(WORK * outer * length * inner);
-  engine.callAll(
-    outer > 1
-      ? evenBlocks(outer, Math.ceil(outer / parts), 1).map((c): WasmCall => [columns, [
-        from + c.from * length * inner,
-        c.size,
-        length,
-        inner,
-        inner,
-        to + c.from * inner,
-      ]])
-      : evenBlocks(inner, Math.max(PART_COLUMNS, Math.ceil(inner / parts)), 64).map((
-        c,
-      ): WasmCall => [columns, [from + c.from, 1, length, c.size, inner, to + c.from]]),
+  const { length, inner } = line;
+  overLines(engine, line, { work: WORK, least: PART_COLUMNS })(
+    columns,
+    (block, column, blocks, width) => {
+      const at = block * length * inner + column;
+      return [from + at, blocks, length, width, inner, to + block * inner + column];
+    },
   );
 }
 
 /** `rows(x, m, n, out)`, and `columns(x, outer, length, width, step, out)` where `step` is from row to row. */
 function foldModule(engine: Engine, fold: Fold): WasmExports {
   return engine.compile(`bool ${fold.name}`, (m) => {
-    m.function("rows", ["i32", "i32", "i32", "i32"], null, (f, ...p) => writeRows(f, fold, p));
-    m.function("columns", new Array<"i32">(6).fill("i32"), null, (f, ...p) => {
-      writeColumns(f, fold, p as unknown as I[]);
-    });
+    m.function("rows", words(4), null, (f, ...p) => writeRows(f, fold, p));
+    m.function("columns", words(6), null, (f, ...p) => writeColumns(f, fold, p));
   });
 }
 

@@ -10,13 +10,14 @@ import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import type { ReduceMeaning } from "../../../core/meaning.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "../../../kernels/reduce/layout.ts";
 import { type ReduceTask, reduceTask } from "../../../kernels/reduce/task.ts";
-import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall } from "../engine.ts";
+import { roundUp } from "../blocks.ts";
+import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { simdPrints } from "../pointwise/print_simd.ts";
 import { prepareBoolReduction } from "./bool_reduce.ts";
+import { overLines } from "./lines.ts";
 import { heldReduction, isHeld } from "./reduce_held.ts";
 import { reducerModule } from "./reduce_kernel.ts";
 import { ReduceNest } from "./reduce_nest.ts";
@@ -122,23 +123,18 @@ function prepareHeld(
 ): Results | null {
   const last = dims.length - 1;
   if (last < 1 || last > 2 || reduced[last] || !reduced[last - 1]) return null;
-  const [m, n] = dims.slice(-2), outer = last === 2 ? dims[0] : 1;
-  if (!isHeld(m, n)) return null;
-  const run = heldReduction(engine, name, reducer), work = outer * m * n;
+  const [length, inner] = dims.slice(-2), outer = last === 2 ? dims[0] : 1;
+  if (!isHeld(length, inner)) return null;
+  const run = heldReduction(engine, name, reducer), work = outer * length * inner;
+  const over = overLines(engine, { outer, length, inner }, { work: 1, least: PART_COLUMNS });
   return (o, [x]) => {
-    const parts = engine.parts(work);
-    if (parts === 1) run(x, outer, m, 4 * n, n, o, divisor);
+    if (work < engine.worthSharing) run(x, outer, length, 4 * inner, inner, o, divisor);
     else {
-      engine.callAll(
-        outer > 1
-          ? evenBlocks(outer, Math.ceil(outer / parts), 1).map(({ from, size }): WasmCall => [
-            run,
-            [x + 4 * from * m * n, size, m, 4 * n, n, o + 4 * from * n, divisor],
-          ])
-          : evenBlocks(n, Math.max(PART_COLUMNS, Math.ceil(n / parts)), 64).map((
-            { from, size },
-          ): WasmCall => [run, [x + 4 * from, 1, m, 4 * n, size, o + 4 * from, divisor]]),
-      );
+      over(run, (block, column, blocks, width) => {
+        const to = o + 4 * (block * inner + column);
+        const from = x + 4 * (block * length * inner + column);
+        return [from, blocks, length, 4 * inner, width, to, divisor];
+      });
     }
     return o;
   };

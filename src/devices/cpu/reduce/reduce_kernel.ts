@@ -3,7 +3,7 @@
  */
 import { DTYPES } from "../../../core/dtype.ts";
 import { argument, exprKey } from "../../../core/scalar/expr.ts";
-import type { Engine, WasmExports } from "../engine.ts";
+import { type Engine, type WasmExports, words } from "../engine.ts";
 import { importHosts } from "../pointwise/print_simd.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import { i32 } from "../wasm/instructions.ts";
@@ -60,26 +60,25 @@ export function reducerModule(
   return engine.compile(`reduce ${name} ${exprKey(expr)} ${dtypes} ${moves}`, (m) => {
     const hosts = importHosts(m, [expr]);
     const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed, hosts);
-    const params = (count: number): "i32"[] => new Array<"i32">(count).fill("i32");
-    const rows = m.function("rows", params(2 * operands + 4), null, (f, ...p) => {
-      writeRows(simd(f), reducer, source, p as I[]);
+    const rows = m.function("rows", words(2 * operands + 4), null, (f, ...p) => {
+      writeRows(simd(f), reducer, source, p);
     });
-    const columns = m.function("columns", params(2 * operands + 3), null, (f, ...p) => {
-      writeColumns(simd(f), reducer, source, p as I[]);
+    const columns = m.function("columns", words(2 * operands + 3), null, (f, ...p) => {
+      writeColumns(simd(f), reducer, source, p);
     });
     const narrow = isPlain(source)
-      ? m.function(null, params(5), null, (f, ...p) => writeNarrow(simd(f), reducer, p as I[]))
+      ? m.function(null, words(5), null, (f, ...p) => writeNarrow(simd(f), reducer, p))
       : null;
-    const fill = m.function("fill", params(2), null, (f, ...p) => writeFill(f, reducer, p as I[]));
-    const join = m.function("join", params(4), null, (f, ...p) => writeJoin(f, reducer, p as I[]));
+    const fill = m.function("fill", words(2), null, (f, ...p) => writeFill(f, reducer, p));
+    const join = m.function("join", words(4), null, (f, ...p) => writeJoin(f, reducer, p));
     const settle = m.function("settle", ["i32", "i32", "i32", "f64"], null, writeSettle);
     // It calls itself, so its number is needed before it is written.
-    const signature = params(operands + 4);
+    const signature = words(operands + 4);
     const run = { index: settle.index + 1, params: signature, result: null };
     m.function("run", signature, null, (f, ...p) => {
-      writeRun(f, reducer, source, { rows, columns, narrow, fill, join, run }, p as I[]);
+      writeRun(f, reducer, source, { rows, columns, narrow, fill, join, run }, p);
     });
-    const wholeParams = [...params(operands + 3), "f64", ...params(3)] as "i32"[];
+    const wholeParams = [...words(operands + 3), "f64", ...words(3)] as "i32"[];
     m.function("whole", wholeParams, null, (f, ...p) => {
       const x = p.slice(0, operands), [out, acc, size, divisor, ...nest] = p.slice(operands);
       f.run(fill, acc, size);

@@ -3,7 +3,7 @@
  */
 import type { ScanOp } from "../../../core/meaning.ts";
 import type { ScanOptions } from "../../../kernels/host/scan.ts";
-import type { Engine, WasmExports } from "../engine.ts";
+import { type Engine, type WasmExports, words } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { D2, F4, I4 } from "../wasm/simd.ts";
@@ -29,12 +29,8 @@ export function scanModule(engine: Engine, kind: ScanKind): WasmExports {
   return engine.compile(`scan ${op} ${type} ${exclusive} ${reverse}`, (m) => {
     const lanesOf = (f: FunctionBuilder): ScanLanes =>
       type === "float32" ? new FloatLanes(f, kind) : new IntLanes(f, kind);
-    m.function("rows", ["i32", "i32", "i32", "i32"], null, (f, ...p) => {
-      writeRows(f, lanesOf(f), kind, p);
-    });
-    m.function("columns", new Array<"i32">(6).fill("i32"), null, (f, ...p) => {
-      writeColumns(f, lanesOf(f), kind, p as I[]);
-    });
+    m.function("rows", words(4), null, (f, ...p) => writeRows(f, lanesOf(f), kind, p));
+    m.function("columns", words(6), null, (f, ...p) => writeColumns(f, lanesOf(f), kind, p));
   });
 }
 

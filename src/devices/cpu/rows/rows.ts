@@ -5,8 +5,8 @@
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import { argument, constant, type Expr, scalar } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
-import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import { roundUp } from "../blocks.ts";
+import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { importHosts } from "../pointwise/print_simd.ts";
@@ -37,7 +37,7 @@ export function rowKernel(
 ): WasmFunction {
   return engine.compile(`rows ${name}`, (m) => {
     const hosts = importHosts(m, exprs);
-    m.function("run", new Array<"i32">(pointers + 2).fill("i32"), null, (f, ...p) => {
+    m.function("run", words(pointers + 2), null, (f, ...p) => {
       const s = new Simd(f, engine.features.relaxed, hosts);
       body(new RowWriter(f, s, p.slice(0, pointers), p[pointers], p[pointers + 1]));
     });
@@ -53,13 +53,11 @@ export function overRows(
   { m, n }: { m: number; n: number },
   work: number,
 ): void {
-  const parts = engine.parts(m * n * work);
-  if (parts === 1) return void run(...pointers, m, n);
-  engine.callAll(
-    evenBlocks(m, Math.ceil(m / parts), 1).map(({ from, size }): WasmCall => [
-      run,
-      [...pointers.map((p, i) => p + from * steps[i]), size, n],
-    ]),
+  if (m * n * work < engine.worthSharing) return void run(...pointers, m, n);
+  engine.inParts(
+    run,
+    { count: m, work: m * n * work },
+    (from, size) => [...pointers.map((p, i) => p + from * steps[i]), size, n],
   );
 }
 
@@ -236,19 +234,17 @@ export function prepareSoftmax(log: boolean): FastPrepare {
     const { m, n } = rowsOf(shape);
     if (n > LONGEST_ROW) return oneByOne(engine, problem);
     if (n === 1) return preparePointwise(engine, [one], inputs, outputs[0].shape);
-    const whole = m - m % ROWS_AT_ONCE, spareBytes = 4 * ROWS_AT_ONCE * roundUp(n);
+    const whole = m - m % ROWS_AT_ONCE, multiple = ROWS_AT_ONCE;
+    const pieces = { count: whole, work: m * n * HEAVY, multiple, room: 4 * multiple * roundUp(n) };
     const run = turnedSoftmax(engine, log);
     const single = whole < m ? rowKernel(engine, name, 2, body) : null;
     return ([y], [x]) => {
-      const parts = engine.parts(m * n * HEAVY);
-      if (parts === 1) run(y, x, whole, n, engine.scratch(spareBytes));
+      if (pieces.work < engine.worthSharing) run(y, x, whole, n, engine.scratch(pieces.room));
       else {
-        const cut = evenBlocks(whole, Math.ceil(whole / parts), ROWS_AT_ONCE);
-        const spare = engine.scratch(spareBytes * cut.length);
-        engine.callAll(cut.map(({ from, size }, k): WasmCall => {
+        engine.inParts(run, pieces, (from, size, room) => {
           const at = 4 * from * n;
-          return [run, [y + at, x + at, size, n, spare + k * spareBytes]];
-        }));
+          return [y + at, x + at, size, n, room];
+        });
       }
       single?.(y + 4 * whole * n, x + 4 * whole * n, m - whole, n);
     };

@@ -23,70 +23,67 @@ export const ROWS_AT_ONCE = 4;
  * gives the logarithm. `spare` has room for four rows.
  */
 export function turnedSoftmax(engine: Engine, log: boolean): WasmFunction {
-  return engine.compile(`softmax turned ${log}`, (b) => {
-    b.function("run", ["i32", "i32", "i32", "i32", "i32"], null, (f, y, x, m, n, spare) => {
-      const s = new Simd(f, engine.features.relaxed);
-      const bytes = f.let(i32.shl(n, 2)), tail = f.variable("i32", i32.and(n, 3));
-      const end = f.let(i32.add(spare, i32.shl(n, 4)));
-      const rows = [0, 1, 2, 3].map(() => f.local("i32"));
-      const at = f.local("i32"), left = f.local("i32");
-      const top = f.local("f32x4"), sum = f.local("f32x4");
-      const setRows = (first: Value<"i32">): void =>
-        rows.forEach((p, k) => f.set(p, k === 0 ? first : i32.add(rows[k - 1], bytes)));
-      const take = (columns: readonly F4[]): void =>
-        columns.forEach((v) => f.set(top, f32x4.pmax(top, v)));
-      const load = (): F4[] => {
-        const columns = turn4(f, rows.map((p) => f.let(f32x4.load(p))));
-        columns.forEach((v, k) => f.store(at, v, 16 * k));
-        return columns;
-      };
-      f.while(i32.gt(m, 0), () => {
-        setRows(x);
-        f.set(at, spare);
-        f.set(left, n);
-        f.set(top, s.k(-Infinity));
-        f.while(i32.ge(left, 4), () => {
-          take(load());
-          rows.forEach((p) => f.advance(p, 16));
-          f.advance(at, 64);
-          f.advance(left, -4);
-        });
-        f.if(tail, () => {
-          const [p, q, r] = load();
-          take([p]);
-          f.if(i32.gt(tail, 1), () => take([q]));
-          f.if(i32.gt(tail, 2), () => take([r]));
-        });
-        f.set(sum, s.k(0));
-        f.set(at, spare);
-        f.while(i32.ltU(at, end), () => {
-          const e = lane.expNegative(s, f.let(f32x4.sub(f32x4.load(at), top)));
-          if (!log) f.store(at, e);
-          f.set(sum, f32x4.add(sum, e));
-          f.advance(at, 16);
-        });
-        const other = f.let(
-          log ? s.wide([sum], (v) => wide.log(s, v)) : s.wide([sum], (v) => f64x2.div(s.d(1), v)),
-        );
-        const finish = (v: F4): F4 =>
-          log ? f32x4.sub(f32x4.sub(v, top), other) : f32x4.mul(v, other);
-        // From the end of rows to their beginning: what is stored past the end of one is the next one's, and comes later.
-        const store = (last: (to: I, v: F4) => void): void => {
-          const results = turn4(f, [0, 1, 2, 3].map((k) => f.let(finish(f32x4.load(at, 16 * k)))));
-          rows.forEach((p, k) => (k === 3 ? last(p, results[k]) : f.store(p, results[k])));
-        };
-        const whole = f.let(i32.sub(n, tail));
-        setRows(i32.add(y, i32.shl(whole, 2)));
-        f.set(at, i32.add(spare, i32.shl(whole, 4)));
-        f.if(tail, () => store((to, v) => storePart(f, to, v, tail)));
-        f.while(i32.gtU(at, spare), () => {
-          f.advance(at, -64);
-          rows.forEach((p) => f.advance(p, -16));
-          store((to, v) => f.store(to, v));
-        });
-        [x, y].forEach((p) => f.advance(p, i32.shl(bytes, 2)));
-        f.advance(m, -ROWS_AT_ONCE);
+  return engine.kernel(`softmax turned ${log}`, 5, (f, [y, x, m, n, spare]) => {
+    const s = new Simd(f, engine.features.relaxed);
+    const bytes = f.let(i32.shl(n, 2)), tail = f.variable("i32", i32.and(n, 3));
+    const end = f.let(i32.add(spare, i32.shl(n, 4)));
+    const rows = [0, 1, 2, 3].map(() => f.local("i32"));
+    const at = f.local("i32"), left = f.local("i32");
+    const top = f.local("f32x4"), sum = f.local("f32x4");
+    const setRows = (first: Value<"i32">): void =>
+      rows.forEach((p, k) => f.set(p, k === 0 ? first : i32.add(rows[k - 1], bytes)));
+    const take = (columns: readonly F4[]): void =>
+      columns.forEach((v) => f.set(top, f32x4.pmax(top, v)));
+    const load = (): F4[] => {
+      const columns = turn4(f, rows.map((p) => f.let(f32x4.load(p))));
+      columns.forEach((v, k) => f.store(at, v, 16 * k));
+      return columns;
+    };
+    f.while(i32.gt(m, 0), () => {
+      setRows(x);
+      f.set(at, spare);
+      f.set(left, n);
+      f.set(top, s.k(-Infinity));
+      f.while(i32.ge(left, 4), () => {
+        take(load());
+        rows.forEach((p) => f.advance(p, 16));
+        f.advance(at, 64);
+        f.advance(left, -4);
       });
+      f.if(tail, () => {
+        const [p, q, r] = load();
+        take([p]);
+        f.if(i32.gt(tail, 1), () => take([q]));
+        f.if(i32.gt(tail, 2), () => take([r]));
+      });
+      f.set(sum, s.k(0));
+      f.set(at, spare);
+      f.while(i32.ltU(at, end), () => {
+        const e = lane.expNegative(s, f.let(f32x4.sub(f32x4.load(at), top)));
+        if (!log) f.store(at, e);
+        f.set(sum, f32x4.add(sum, e));
+        f.advance(at, 16);
+      });
+      const other = f.let(
+        log ? s.wide([sum], (v) => wide.log(s, v)) : s.wide([sum], (v) => f64x2.div(s.d(1), v)),
+      );
+      const finish = (v: F4): F4 => log ? f32x4.sub(f32x4.sub(v, top), other) : f32x4.mul(v, other);
+      // From the end of rows to their beginning: what is stored past the end of one is the next one's, and comes later.
+      const store = (last: (to: I, v: F4) => void): void => {
+        const results = turn4(f, [0, 1, 2, 3].map((k) => f.let(finish(f32x4.load(at, 16 * k)))));
+        rows.forEach((p, k) => (k === 3 ? last(p, results[k]) : f.store(p, results[k])));
+      };
+      const whole = f.let(i32.sub(n, tail));
+      setRows(i32.add(y, i32.shl(whole, 2)));
+      f.set(at, i32.add(spare, i32.shl(whole, 4)));
+      f.if(tail, () => store((to, v) => storePart(f, to, v, tail)));
+      f.while(i32.gtU(at, spare), () => {
+        f.advance(at, -64);
+        rows.forEach((p) => f.advance(p, -16));
+        store((to, v) => f.store(to, v));
+      });
+      [x, y].forEach((p) => f.advance(p, i32.shl(bytes, 2)));
+      f.advance(m, -ROWS_AT_ONCE);
     });
-  }).run;
+  });
 }

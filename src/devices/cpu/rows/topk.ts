@@ -5,8 +5,8 @@
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { isSortedWhole, PLACES } from "../../../kernels/host/topk.ts";
-import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import { roundUp } from "../blocks.ts";
+import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64, i32, i32x4 } from "../wasm/instructions.ts";
@@ -32,51 +32,36 @@ export const prepareTopK: FastPrepare = (
   if (!known || n > PLACES) return null;
   if (sizeOf(out.shape) === 0) return () => {};
   const isFloat = dtype === "float32", m = sizeOf(shape) / n;
-  const [run, spareBytes] = isRanked(n, k)
+  const [run, room] = isRanked(n, k)
     ? [rowsRun(engine, "rank", isFloat), roundUp(4 * n)]
     : n >= THRESHOLDS.sortedRow && isSortedWhole(n, k)
     ? [rowsRun(engine, "sort", isFloat), sortBytes(n)]
     : [topKRun(engine, isFloat), roundUp(4 * TURN + 8 * k)];
   return ([values, places], [x]) => {
-    const parts = engine.parts(WORK * m * n);
-    const cut = evenBlocks(m, Math.ceil(m / parts), 1);
-    const spare = engine.scratch(spareBytes * cut.length);
-    engine.callAll(cut.map(({ from, size }, part): WasmCall => [run, [
-      x + 4 * n * from,
-      size,
-      n,
-      k,
-      values + 4 * k * from,
-      places + 4 * k * from,
-      spare + spareBytes * part,
-    ]]));
+    engine.inParts(run, { count: m, work: WORK * m * n, room }, (from, size, spare) => {
+      const to = 4 * k * from;
+      return [x + 4 * n * from, size, n, k, values + to, places + to, spare];
+    });
   };
 };
 
 function topKRun(engine: Engine, isFloat: boolean): WasmFunction {
   return engine.compile(`topk ${isFloat}`, (m) => {
     const sink = m.function(null, ["i32", "i32", "i32"], null, (f, ...p) => writeSink(f, p));
-    m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
-      const keys = isFloat ? floatKeys(new Simd(f, false)) : (v: I4): I4 => v;
-      writeTopK(f, keys, sink, p as unknown as I[]);
-    });
+    m.function("run", words(7), null, (f, ...p) => writeTopK(f, keysOf(f, isFloat), sink, p));
   }).run;
 }
 
 /** All of each row in order. */
 function rowsRun(engine: Engine, how: "rank" | "sort", isFloat: boolean): WasmFunction {
   const write = how === "rank" ? writeRank : writeSort;
-  return engine.compile(`topk ${how} ${isFloat}`, (m) => {
-    m.function("run", new Array<"i32">(7).fill("i32"), null, (f, ...p) => {
-      const keys = isFloat ? floatKeys(new Simd(f, false)) : (v: I4): I4 => v;
-      write(f, keys, p as unknown as I[]);
-    });
-  }).run;
+  return engine.kernel(`topk ${how} ${isFloat}`, 7, (f, p) => write(f, keysOf(f, isFloat), p));
 }
 
-/** Whole numbers ordered as floats are: NaN least of all, both zeros alike. */
-function floatKeys(s: Simd): (bits: I4) => I4 {
-  const { f } = s;
+/** Whole numbers ordered as the elements are; of floats NaN is least of all, and both zeros are alike. */
+function keysOf(f: FunctionBuilder, isFloat: boolean): (bits: I4) => I4 {
+  if (!isFloat) return (bits) => bits;
+  const s = new Simd(f, false);
   return (bits) => {
     const v = f.let(f32x4.add(f32x4.ofBits(bits), s.k(0))), own = i32x4.ofBits(v);
     const key = i32x4.xor(own, i32x4.and(i32x4.shr(own, 31), s.i(0x7fffffff)));

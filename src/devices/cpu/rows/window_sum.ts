@@ -2,8 +2,8 @@
  * Sums over windows along rows, and local response normalization, which divides by a power of them. Float32.
  */
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall } from "../engine.ts";
+import { roundUp } from "../blocks.ts";
+import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { pow } from "../wasm/lane_power.ts";
@@ -91,21 +91,14 @@ function windowKernel(
   const reach = Math.min(radius, n - 1);
   const rowBytes = roundUp(4 * (n + 2 * reach + 4));
   const work = m * n * (2 * reach + (name === "response" ? 80 : 30));
+  const room = CONSTANT_BYTES + rowBytes;
   return ([y], [p]) => {
-    const parts = engine.parts(work), blocks = evenBlocks(m, Math.ceil(m / parts), 1);
-    const at = engine.scratch(CONSTANT_BYTES + blocks.length * rowBytes);
-    engine.heap.f32.set([constants.bias, constants.alpha, constants.power], at >>> 2);
-    engine.zero(at + CONSTANT_BYTES, blocks.length * rowBytes);
-    const calls = blocks.map(({ from, size }, k): WasmCall => [run, [
-      y + 4 * from * n,
-      p + 4 * from * n,
-      at + CONSTANT_BYTES + k * rowBytes + 4 * reach,
-      4 * reach,
-      at,
-      size,
-      n,
-    ]]);
-    engine.callAll(calls);
+    engine.inParts(run, { count: m, work, room }, (from, size, at) => {
+      engine.heap.f32.set([constants.bias, constants.alpha, constants.power], at >>> 2);
+      engine.zero(at + CONSTANT_BYTES, rowBytes);
+      const row = at + CONSTANT_BYTES + 4 * reach, start = 4 * from * n;
+      return [y + start, p + start, row, 4 * reach, at, size, n];
+    });
   };
 }
 
