@@ -27,20 +27,12 @@ export interface ScanKind extends ScanOptions {
 export function scanModule(engine: Engine, kind: ScanKind): WasmExports {
   const { op, type, exclusive, reverse } = kind;
   return engine.compile(`scan ${op} ${type} ${exclusive} ${reverse}`, (m) => {
-    const lanesOf = (f: FunctionBuilder): ScanLanes =>
-      type === "float32" ? new FloatLanes(f, kind) : new IntLanes(f, kind);
-    m.function("rows", words(4), null, (f, ...p) => writeRows(f, lanesOf(f), kind, p));
-    m.function("columns", words(6), null, (f, ...p) => writeColumns(f, lanesOf(f), kind, p));
+    m.function("rows", words(4), null, (f, ...p) => writeRows(f, kind, p));
+    m.function("columns", words(6), null, (f, ...p) => writeColumns(f, kind, p));
   });
 }
 
-/** Four elements, and what was accumulated of those before them. */
-interface ScanLanes {
-  /** What is carried in registers; one for each vector. */
-  carry(): Carry;
-}
-
-/** What is carried on. */
+/** What is carried on in registers. */
 interface Carry {
   /** Nothing so far. */
   clear(): void;
@@ -52,104 +44,76 @@ interface Carry {
   pairs(v: F4): F4;
 }
 
-class FloatLanes implements ScanLanes {
-  readonly #f: FunctionBuilder;
-  readonly #join: (a: D2, b: D2) => D2;
-  readonly #one: number;
-  readonly #exclusive: boolean;
-
-  constructor(f: FunctionBuilder, { op, exclusive }: ScanKind) {
-    this.#f = f;
-    this.#exclusive = exclusive;
-    this.#join = op === "sum" ? f64x2.add : f64x2.mul;
-    this.#one = op === "sum" ? 0 : 1;
-  }
-
-  carry(): Carry {
-    const f = this.#f, join = this.#join, exclusive = this.#exclusive;
-    const none = f.constant("f32x4", this.#one);
-    const halves = [0, 1].map(() => f.local("f64x2"));
-    const narrow = ([low, high]: readonly D2[]): F4 => {
-      const first = f32x4.ofF64(low);
-      return f.let(high ? f32x4.shuffle(first, f32x4.ofF64(high), [0, 1, 4, 5]) : first);
-    };
-    const earlierOf = (v: F4): D2[] =>
-      [[0, 4], [0, 6]].map(([a, b]) => f.let(lowHalf(f32x4.shuffle(none, v, [a, b, a, b]))));
-    const pairsOf = (v: F4, earlier: readonly D2[]): D2[] =>
-      [lowHalf(v), highHalf(v)].map((own, h) => f.let(join(own, earlier[h])));
-    const last = (v: D2): D2 => f.let(f64x2.splat(f64x2.lane(v, 1)));
-    return {
-      clear: () => halves.forEach((h) => f.set(h, f.constant("f64x2", this.#one))),
-      down: (v, lanes = 4) => {
-        const used = halves.slice(0, lanes / 2);
-        const before = exclusive ? narrow(used) : null;
-        used.forEach((h, i) => f.set(h, join(h, i === 0 ? lowHalf(v) : highHalf(v))));
-        return before ?? narrow(used);
-      },
-      pairs: (v) => narrow(exclusive ? earlierOf(v) : pairsOf(v, earlierOf(v))),
-      along: (v) => {
-        const [carried] = halves, earlier = earlierOf(v);
-        const [low, high] = pairsOf(v, earlier);
-        const before = last(low), [first, second] = exclusive ? earlier : [low, high];
-        const result = narrow([join(carried, first), join(carried, join(before, second))]);
-        // Only this waits for the vector before.
-        f.set(carried, join(carried, join(before, last(high))));
-        return result;
-      },
-    };
-  }
+function floatCarry(f: FunctionBuilder, { op, exclusive }: ScanKind): Carry {
+  const [join, one] = op === "sum" ? [f64x2.add, 0] : [f64x2.mul, 1];
+  const none = f.constant("f32x4", one);
+  const halves = [0, 1].map(() => f.local("f64x2"));
+  const narrow = ([low, high]: readonly D2[]): F4 => {
+    const first = f32x4.ofF64(low);
+    return f.let(high ? f32x4.shuffle(first, f32x4.ofF64(high), [0, 1, 4, 5]) : first);
+  };
+  const earlierOf = (v: F4): D2[] =>
+    [[0, 4], [0, 6]].map(([a, b]) => f.let(lowHalf(f32x4.shuffle(none, v, [a, b, a, b]))));
+  const pairsOf = (v: F4, earlier: readonly D2[]): D2[] =>
+    [lowHalf(v), highHalf(v)].map((own, h) => f.let(join(own, earlier[h])));
+  const last = (v: D2): D2 => f.let(f64x2.splat(f64x2.lane(v, 1)));
+  return {
+    clear: () => halves.forEach((h) => f.set(h, f.constant("f64x2", one))),
+    down: (v, lanes = 4) => {
+      const used = halves.slice(0, lanes / 2);
+      const before = exclusive ? narrow(used) : null;
+      used.forEach((h, i) => f.set(h, join(h, i === 0 ? lowHalf(v) : highHalf(v))));
+      return before ?? narrow(used);
+    },
+    pairs: (v) => narrow(exclusive ? earlierOf(v) : pairsOf(v, earlierOf(v))),
+    along: (v) => {
+      const [carried] = halves, earlier = earlierOf(v);
+      const [low, high] = pairsOf(v, earlier);
+      const before = last(low), [first, second] = exclusive ? earlier : [low, high];
+      const result = narrow([join(carried, first), join(carried, join(before, second))]);
+      // Only this waits for the vector before.
+      f.set(carried, join(carried, join(before, last(high))));
+      return result;
+    },
+  };
 }
 
-class IntLanes implements ScanLanes {
-  readonly #f: FunctionBuilder;
-  readonly #join: (a: I4, b: I4) => I4;
-  readonly #one: number;
-  readonly #exclusive: boolean;
-
-  constructor(f: FunctionBuilder, { op, exclusive }: ScanKind) {
-    this.#f = f;
-    this.#exclusive = exclusive;
-    this.#join = op === "sum" ? i32x4.add : i32x4.mul;
-    this.#one = op === "sum" ? 0 : 1;
-  }
-
-  carry(): Carry {
-    const f = this.#f, join = this.#join, exclusive = this.#exclusive;
-    const none = f.constant("i32x4", this.#one), carried = f.local("i32x4");
-    const ofInts = (v: I4): F4 => f32x4.ofBits(v);
-    return {
-      clear: () => f.set(carried, none),
-      down: (v) => {
-        const before = exclusive ? f.variable("i32x4", carried) : null;
-        f.set(carried, join(carried, i32x4.ofBits(v)));
-        return ofInts(before ?? carried);
-      },
-      pairs: (v) => {
-        const own = f.let(i32x4.ofBits(v));
-        const earlier = i32x4.shuffle(none, own, [0, 4, 0, 6]);
-        return f.let(ofInts(exclusive ? earlier : join(own, earlier)));
-      },
-      along: (v) => {
-        const own = f.let(i32x4.ofBits(v));
-        const two = f.let(join(own, i32x4.shuffle(none, own, [0, 4, 5, 6])));
-        const four = f.let(join(two, i32x4.shuffle(none, two, [0, 1, 4, 5])));
-        const taken = exclusive ? i32x4.shuffle(none, four, [0, 4, 5, 6]) : four;
-        const result = f.let(join(carried, taken));
-        f.set(carried, join(carried, i32x4.shuffle(four, four, [3, 3, 3, 3])));
-        return ofInts(result);
-      },
-    };
-  }
+function intCarry(f: FunctionBuilder, { op, exclusive }: ScanKind): Carry {
+  const [join, one] = op === "sum" ? [i32x4.add, 0] : [i32x4.mul, 1];
+  const none = f.constant("i32x4", one), carried = f.local("i32x4");
+  const ofInts = (v: I4): F4 => f32x4.ofBits(v);
+  return {
+    clear: () => f.set(carried, none),
+    down: (v) => {
+      const before = exclusive ? f.variable("i32x4", carried) : null;
+      f.set(carried, join(carried, i32x4.ofBits(v)));
+      return ofInts(before ?? carried);
+    },
+    pairs: (v) => {
+      const own = f.let(i32x4.ofBits(v));
+      const earlier = i32x4.shuffle(none, own, [0, 4, 0, 6]);
+      return f.let(ofInts(exclusive ? earlier : join(own, earlier)));
+    },
+    along: (v) => {
+      const own = f.let(i32x4.ofBits(v));
+      const two = f.let(join(own, i32x4.shuffle(none, own, [0, 4, 5, 6])));
+      const four = f.let(join(two, i32x4.shuffle(none, two, [0, 1, 4, 5])));
+      const taken = exclusive ? i32x4.shuffle(none, four, [0, 4, 5, 6]) : four;
+      const result = f.let(join(carried, taken));
+      f.set(carried, join(carried, i32x4.shuffle(four, four, [3, 3, 3, 3])));
+      return ofInts(result);
+    },
+  };
 }
 
-function writeRows(
-  f: FunctionBuilder,
-  lanes: ScanLanes,
-  { reverse }: ScanKind,
-  [x, y, m, n]: readonly I[],
-): void {
+function carryOf(f: FunctionBuilder, kind: ScanKind): Carry {
+  return kind.type === "float32" ? floatCarry(f, kind) : intCarry(f, kind);
+}
+
+function writeRows(f: FunctionBuilder, kind: ScanKind, [x, y, m, n]: readonly I[]): void {
+  const { reverse } = kind;
   const from = f.local("i32"), to = f.local("i32"), left = f.local("i32");
-  const carry = lanes.carry(), bytes = f.let(i32.shl(n, 2));
+  const carry = carryOf(f, kind), bytes = f.let(i32.shl(n, 2));
   const turned = (v: F4): F4 => f.let(reverse ? f32x4.shuffle(v, v, [3, 2, 1, 0]) : v);
   /** Backwards, pointers stand behind what comes next. */
   const step = (elements: number, body: () => void): void => {
@@ -182,14 +146,13 @@ function writeRows(
 
 function writeColumns(
   f: FunctionBuilder,
-  lanes: ScanLanes,
-  { reverse }: ScanKind,
+  kind: ScanKind,
   [x, y, outer, length, step, width]: readonly I[],
 ): void {
   const from = f.local("i32"), to = f.local("i32"), left = f.local("i32");
   const source = f.local("i32"), target = f.local("i32"), row = f.local("i32");
-  const carries = [0, 1, 2, 3].map(() => lanes.carry());
-  const block = f.let(i32.mul(length, step));
+  const carries = [0, 1, 2, 3].map(() => carryOf(f, kind));
+  const { reverse } = kind, block = f.let(i32.mul(length, step));
   const begin = f.let(reverse ? i32.sub(block, step) : i32.const(0));
   const stride = f.let(reverse ? i32.sub(0, step) : step);
   const strip = (vectors: number, down: (carry: Carry, offset: number) => void): void => {
