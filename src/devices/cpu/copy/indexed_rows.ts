@@ -24,8 +24,8 @@ type Move = "pick" | "write" | "add floats" | "add ints";
 /** Work of an element that is picked, in floating point operations. */
 const WORK = 8;
 
-/** Where one batch begins. */
-interface Batch {
+/** Where all of them begin. */
+interface Whole {
   readonly table: Pointer;
   readonly rows: Pointer;
   readonly places: Pointer;
@@ -43,11 +43,8 @@ export function prepareGather(
   const run = moveRun(engine, "pick", unit), size = sizeOf(out.shape);
   if (size === 0) return () => {};
   return ([rows], [table, at]) => {
-    const places = find(at), parts = engine.parts(WORK * size);
-    for (const batch of batches(layout, { table, rows, places })) {
-      if (parts === 1) run(...callOf(layout, batch));
-      else engine.callAll(cut(layout, batch, parts).map((c): WasmCall => [run, c]));
-    }
+    const whole = { table, rows, places: find(at) };
+    moveRows(engine, run, layout, whole, engine.parts(WORK * size));
   };
 }
 
@@ -71,10 +68,8 @@ export function prepareScatter(
     if (inputs.start === undefined) engine.zero(o, bytes);
     else copy(o, ins[inputs.start], bytes);
     if (layout.inner === 0) return;
-    // Not shared: two rows may have one place.
-    for (const batch of batches(layout, { table: o, rows: ins[inputs.rows], places })) {
-      run(...callOf(layout, batch));
-    }
+    // A batch is not shared: two rows may have one place.
+    moveRows(engine, run, layout, { table: o, rows: ins[inputs.rows], places });
   };
 }
 
@@ -143,57 +138,28 @@ function writePlaces(
   f.result(i32.const(-1));
 }
 
-/** Arguments of a {@linkcode moveRun}. */
-type Arguments = [
-  table: Pointer,
-  rows: Pointer,
-  places: Pointer,
-  blocks: number,
-  count: number,
-  width: number,
-  extent: number,
-];
-
-/** Bytes of the table's part that one block of rows is in. */
-function extentOf({ dims, inner }: RowLayout): number {
-  return inner * sizeOf(dims);
-}
-
-function batches(layout: RowLayout, whole: Batch): Batch[] {
-  const { batch, outer, count, inner } = layout, extent = extentOf(layout);
-  if (batch === 1) return [whole];
-  const { table, rows, places } = whole;
-  return Array.from({ length: batch }, (_, b) => ({
-    table: table + b * outer * extent,
-    rows: rows + b * outer * count * inner,
-    places: places + 4 * b * count,
-  }));
-}
-
-function callOf(layout: RowLayout, { table, rows, places }: Batch): Arguments {
-  const { outer, count, inner } = layout;
-  return [table, rows, places, outer, count, inner, extentOf(layout)];
-}
-
-/** The same in parts: of the blocks, or of a single one's rows. */
-function cut(layout: RowLayout, { table, rows, places }: Batch, parts: number): Arguments[] {
-  const { outer, count, inner } = layout, extent = extentOf(layout);
-  if (outer > 1) {
-    return evenBlocks(outer, Math.ceil(outer / parts), 1).map(({ from, size }) =>
-      callOf({ ...layout, outer: size }, {
-        table: table + from * extent,
-        rows: rows + from * count * inner,
-        places,
-      })
-    );
+/** Moves the rows of all batches, each in parts: of its blocks, or of the rows of its only one. */
+function moveRows(
+  engine: Engine,
+  run: WasmFunction,
+  layout: RowLayout,
+  { table, rows, places }: Whole,
+  parts = 1,
+): void {
+  const { batch, outer, count, inner, dims } = layout, extent = inner * sizeOf(dims);
+  if (batch === 1 && parts === 1) {
+    return void run(table, rows, places, outer, count, inner, extent);
   }
-  return evenBlocks(count, Math.ceil(count / parts), 1).map(({ from, size }) =>
-    callOf({ ...layout, count: size }, {
-      table,
-      rows: rows + from * inner,
-      places: places + 4 * from,
-    })
-  );
+  const calls: WasmCall[] = [], ofBlocks = outer > 1, all = ofBlocks ? outer : count;
+  for (let b = 0; b < batch; b++) {
+    for (const { from, size } of evenBlocks(all, Math.ceil(all / parts), 1)) {
+      const block = b * outer + (ofBlocks ? from : 0), row = ofBlocks ? 0 : from;
+      const begin = [table + block * extent, rows + (block * count + row) * inner];
+      const blocks = ofBlocks ? size : outer, own = ofBlocks ? count : size;
+      calls.push([run, [...begin, places + 4 * (b * count + row), blocks, own, inner, extent]]);
+    }
+  }
+  engine.callAll(calls);
 }
 
 /** Sums have elements of four bytes. */
@@ -201,7 +167,7 @@ function moveRun(engine: Engine, move: Move, unit: Unit): WasmFunction {
   return engine.kernel(`rows ${move} ${unit}`, 7, (f, p) => writeMove(f, move, unit, p));
 }
 
-/** See {@linkcode Arguments}. */
+/** Parameters: table, rows, places, blocks, rows of a block, bytes of a row, and of the part of the table that a block is in. */
 function writeMove(
   f: FunctionBuilder,
   move: Move,

@@ -8,8 +8,7 @@ import { dividedByZero } from "../../../core/scalar/math.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { collapseBroadcast, type Walk } from "../../../kernels/pointwise/broadcast.ts";
-import { evenBlocks } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { FAULT } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
@@ -27,8 +26,6 @@ import {
 } from "./pointwise_short.ts";
 import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
 
-/** Loops inside the module, at most: more axes are walked by JavaScript. */
-const MAX_RANK = 4;
 /** Expressions of more instructions than this are not unrolled, but for long chains. */
 export const LIGHT = 12;
 
@@ -69,16 +66,15 @@ function prepareRun(
     const full = walk.strides.map((s) => s[0] !== 0);
     const { run } = engine.compile(`${key}|${full}`, (m) => {
       const hosts = importHosts(m, exprs);
-      const params = new Array<"i32">(exprs.length + ins.length + 1).fill("i32");
-      m.function("run", params, null, (f, ...p) => {
+      m.function("run", words(exprs.length + ins.length + 1), null, (f, ...p) => {
         const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, full);
-        row.flat(p as Local<"i32">[]);
+        row.flat(p);
         row.end();
       });
     });
     return flatRun(engine, run, size, exprs, dtypes, full);
   }
-  return nestedRun(engine, key, exprs, ins.map((i) => i.dtype), walk);
+  return nestedRun(engine, key, exprs, dtypes, walk);
 }
 
 /** Work of one element, in floating point operations: what reading and writing it costs, and its arithmetic. */
@@ -104,17 +100,15 @@ function flatRun(
     : (o, i) => run(...o, ...i, n);
   const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
   const inBytes = dtypes.map((t, k) => (full[k] ? DTYPES[t].bytes : 0));
+  // Parts of whole cache lines: a part may run past its end, but not into another.
+  const pieces = { count: n, work, multiple: 64 };
   return (o, i) => {
-    const parts = engine.parts(work);
-    if (parts === 1) return whole(o, i);
-    // Parts of whole cache lines: a part may run past its end, but not into another.
-    engine.callAll(
-      evenBlocks(n, Math.ceil(n / parts), 64).map(({ from, size }): WasmCall => [run, [
-        ...o.map((p, k) => p + from * outBytes[k]),
-        ...i.map((p, k) => p + from * inBytes[k]),
-        size,
-      ]]),
-    );
+    if (work < engine.worthSharing) return whole(o, i);
+    engine.inParts(run, pieces, (from, size) => [
+      ...o.map((p, k) => p + from * outBytes[k]),
+      ...i.map((p, k) => p + from * inBytes[k]),
+      size,
+    ]);
   };
 }
 
@@ -123,12 +117,9 @@ function nestedRun(
   key: string,
   exprs: readonly Expr[],
   dtypes: readonly DType[],
-  walk: Walk,
+  { dims, strides }: Walk,
 ): FastRun {
-  const rank = Math.min(walk.dims.length, MAX_RANK);
-  const skip = walk.dims.length - rank;
-  const dims = walk.dims.slice(skip);
-  const strides = walk.strides.map((s) => s.slice(skip));
+  const rank = dims.length;
   const pattern = strides.map((s) => s.map((x) => (x === 0 ? 0 : 1)).join(""));
   /** `count`: parameters beside outputs and inputs; `moves`: inputs that do not stand still. */
   const compile = (
@@ -136,10 +127,10 @@ function nestedRun(
     write: (f: FunctionBuilder, row: Row, p: Local<"i32">[]) => void,
   ): WasmFunction =>
     engine.compile(`${key}|${pattern}${kind}`, (m) => {
-      const hosts = importHosts(m, exprs), params = exprs.length + dtypes.length + count;
-      m.function("run", new Array<"i32">(params).fill("i32"), null, (f, ...p) => {
+      const hosts = importHosts(m, exprs);
+      m.function("run", words(exprs.length + dtypes.length + count), null, (f, ...p) => {
         const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, moves);
-        write(f, row, p as Local<"i32">[]);
+        write(f, row, p);
         row.end();
       });
     }).run;
@@ -147,7 +138,7 @@ function nestedRun(
   const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
   const volume = dims.reduce((n, d) => n * d, 1);
   const work = volume * workOf(exprs, exprs.length + dtypes.length);
-  const along = skip === 0 ? alongShortRows(dims, strides) : null;
+  const along = alongShortRows(dims, strides);
   if (along) {
     const moves = along.map((a) => a !== "still");
     const run = compile({ kind: " fours", count: 3, moves }, (_, row, p) => row.fours(p, along));
@@ -158,39 +149,22 @@ function nestedRun(
     { kind: "", count, moves },
     (f, row, p) => writeNest(f, row, p, dtypes.length, exprs.length, strides, rank),
   );
-  if (skip === 0 && isShortRows(dims, strides)) {
+  if (isShortRows(dims, strides)) {
     return shortRowsRun(engine, run, { dims, strides, bytes, outBytes, work });
   }
   const fixed = [
-    ...dims,
+    ...dims.slice(1),
     ...strides.flatMap((s, k) => s.slice(0, rank - 1).map((x) => x * bytes[k])),
   ];
-  if (skip === 0) {
-    const below = volume / dims[0];
-    return (outs, ins) => {
-      const parts = engine.parts(work);
-      if (parts === 1) return void run(...outs, ...ins, ...fixed);
-      engine.callAll(
-        evenBlocks(dims[0], Math.ceil(dims[0] / parts), 1).map(({ from, size }): WasmCall => [run, [
-          ...outs.map((p, k) => p + from * below * outBytes[k]),
-          ...ins.map((p, k) => p + from * strides[k][0] * bytes[k]),
-          size,
-          ...fixed.slice(1),
-        ]]),
-      );
-    };
-  }
-  const turns = walk.dims.slice(0, skip).reduce((n, d) => n * d, 1);
+  const below = volume / dims[0], pieces = { count: dims[0], work };
   return (outs, ins) => {
-    const index = new Array<number>(skip).fill(0);
-    for (let turn = 0; turn < turns; turn++) {
-      const o = outs.map((p, k) => p + turn * volume * outBytes[k]);
-      const i = ins.map((p, k) =>
-        index.reduce((at, x, d) => at + x * walk.strides[k][d] * bytes[k], p)
-      );
-      run(...o, ...i, ...fixed);
-      for (let d = skip - 1; d >= 0 && ++index[d] === walk.dims[d]; d--) index[d] = 0;
-    }
+    if (work < engine.worthSharing) return void run(...outs, ...ins, dims[0], ...fixed);
+    engine.inParts(run, pieces, (from, size) => [
+      ...outs.map((p, k) => p + from * below * outBytes[k]),
+      ...ins.map((p, k) => p + from * strides[k][0] * bytes[k]),
+      size,
+      ...fixed,
+    ]);
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * Pointwise kernels on short rows: several rows are walked as one.
  */
-import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import { roundUp } from "../blocks.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";
 
@@ -77,6 +77,7 @@ export function fourRowsRun(
     const from = ins.map((p, k) =>
       along[k] === "row" ? repeat(engine.heap, p, at + room * (1 + k), length * bytes[k], 4) : p
     );
+    if (work < engine.worthSharing) return void run(...outs, ...from, n, length, at);
     engine.inParts(run, { count: n, work, multiple: 64 }, (first, size) => [
       ...outs.map((p, k) => p + first * length * outBytes[k]),
       ...from.map((p, k) => p + first * strides[k][0] * bytes[k]),
@@ -103,17 +104,15 @@ export function shortRowsRun(
     const from = ins.map((p, k) =>
       isRepeated[k] ? repeat(engine.heap, p, at + room * k, length * bytes[k], times) : p
     );
-    const call = (first: number, size: number, columns: number): WasmCall => [run, [
+    const argumentsOf = (first: number, size: number, columns: number): number[] => [
       ...outs.map((p, k) => p + first * long * outBytes[k]),
       ...from.map((p, k) => p + first * steps[k]),
       size,
       columns,
       ...steps,
-    ]];
-    const calls = evenBlocks(rows, Math.ceil(rows / engine.parts(work)), 1)
-      .map(({ from: first, size }) => call(first, size, long));
-    if (rest > 0) calls.push(call(rows, 1, rest * length));
-    engine.callAll(calls);
+    ];
+    engine.inParts(run, { count: rows, work }, (first, size) => argumentsOf(first, size, long));
+    if (rest > 0) run(...argumentsOf(rows, 1, rest * length));
   };
 }
 
