@@ -6,12 +6,7 @@ import { castArray } from "../../src/core/convert.ts";
 import type { GpuPlan } from "../../src/core/dispatch.ts";
 import { type Attrs, lookupOp, type OpDef, type Problem } from "../../src/core/op.ts";
 import { planConv, planConvFilter, planConvInput } from "../../src/kernels/conv/plan.ts";
-import {
-  convTask,
-  filterGeometry,
-  forwardGeometry,
-  inputGeometry,
-} from "../../src/kernels/conv/variants.ts";
+import { convGeometry, convTask } from "../../src/kernels/conv/variants.ts";
 import { planMatMul } from "../../src/kernels/matmul/plan.ts";
 import { sharedBytes, sharedThreads, type SharedTile } from "../../src/kernels/matmul/tiled.ts";
 import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
@@ -100,13 +95,13 @@ function planBy(problem: Problem, op: string, choice: SharedChoice): GpuPlan {
   const [a, b, c] = [{ input: 0 }, { input: 1 }, { output: 0 }];
   switch (op) {
     case "Conv2D":
-      return planConv(convTask(problem, forwardGeometry(problem), a, b, c), own, choice);
+      return planConv(convTask(problem, convGeometry("forward", problem), [a, b, c]), own, choice);
     case "Conv2DBackpropInput": {
-      const task = convTask(problem, inputGeometry(problem), { input: 2 }, { input: 1 }, c);
+      const task = convTask(problem, convGeometry("input", problem), [{ input: 2 }, b, c]);
       return planConvInput(task, own, choice);
     }
     case "Conv2DBackpropFilter": {
-      const task = convTask(problem, filterGeometry(problem), { input: 0 }, { input: 2 }, c);
+      const task = convTask(problem, convGeometry("filter", problem), [a, { input: 2 }, c]);
       return planConvFilter(task, own, choice);
     }
   }
@@ -116,17 +111,17 @@ function planBy(problem: Problem, op: string, choice: SharedChoice): GpuPlan {
 /** Rows, columns and terms of the product that the work is, and how many there are. */
 function extentsOf(problem: Problem, op: string): readonly [number, number, number, number] {
   if (op === "Conv2D") {
-    const g = forwardGeometry(problem), [z, h, w] = g.axes;
+    const g = convGeometry("forward", problem), [z, h, w] = g.axes;
     const taps = h.filter * w.filter;
     return [g.batch * z.out * h.out * w.out, g.outChannels, taps * g.channels, 1];
   }
   if (op === "Conv2DBackpropInput") {
-    const g = inputGeometry(problem), [z, h, w] = g.axes;
+    const g = convGeometry("input", problem), [z, h, w] = g.axes;
     const taps = h.filter * w.filter;
     return [g.batch * z.in * h.in * w.in, g.channels, taps * g.outChannels, 1];
   }
   if (op === "Conv2DBackpropFilter") {
-    const g = filterGeometry(problem), [z, h, w] = g.axes;
+    const g = convGeometry("filter", problem), [z, h, w] = g.axes;
     const taps = h.filter * w.filter;
     return [taps * g.channels, g.outChannels, g.batch * z.out * h.out * w.out, 1];
   }

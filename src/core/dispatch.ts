@@ -69,6 +69,8 @@ export interface Program {
   readonly bindings: readonly ("read" | "read_write")[];
   /** True where the last binding is the uniform block. */
   readonly hasParams: boolean;
+  /** Names of the fields that dispatches give words for, in order. */
+  readonly params: readonly string[];
 }
 
 /** The part of a buffer that is bound, in bytes; all of it where absent. `offset` is a multiple of 256. */
@@ -195,7 +197,8 @@ export function makeProgram(init: ProgramInit): Program {
   const source = [...enable, text].join("\n");
   let program = programs.get(source);
   if (!program) {
-    program = { name: init.name, source, bindings, hasParams: params.length > 0 };
+    const names = (init.params ?? []).map((f) => f.split(":")[0]);
+    program = { name: init.name, source, bindings, hasParams: params.length > 0, params: names };
     programs.set(source, program);
   }
   return program;

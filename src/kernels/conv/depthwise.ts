@@ -1,318 +1,193 @@
 /**
- * Depthwise convolutions on the GPU: the variants of DepthwiseConv2dNative and its gradients.
+ * Depthwise convolutions on the GPU: the variants of DepthwiseConv2dNative and its gradients. An invocation makes a few
+ * neighbouring results of four channels, or, where channels do not come in fours, one result.
  */
 import {
-  type BufferRef,
   type Dispatch,
   type GpuPlan,
   type GpuVariant,
-  gridFor,
   type Profile,
   workgroupFor,
 } from "../../core/dispatch.ts";
-import { accDType } from "../../core/gpu_storage.ts";
-import type { Problem } from "../../core/op.ts";
-import { type WindowGeometry, windowGeometry } from "./geometry.ts";
-import type { ConvTask } from "./candidates.ts";
-import { convFits, convTask, planImages } from "./variants.ts";
-import { filterProgram, oneInputProgram, oneProgram, rowsProgram } from "./depthwise_programs.ts";
-import { type DepthwiseTile, tileProgram, tileResults } from "./depthwise_tile.ts";
-import { planSplitSum } from "../matmul/split.ts";
+import { vec } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { type Fields, flatDispatch, wordsOf } from "../dispatches.ts";
+import { printProduct } from "../matmul/programs.ts";
+import { buffersOf } from "../matmul/source.ts";
+import { planSplits } from "../matmul/split.ts";
 import { thresholdsOf } from "../thresholds.ts";
+import {
+  DEPTHWISE_FILTER,
+  DEPTHWISE_INPUT_ONE,
+  DEPTHWISE_ONE,
+  DEPTHWISE_ROWS,
+  DEPTHWISE_TILE,
+  type DepthwiseOne,
+  type DepthwiseRows,
+} from "../window_shaders_generated.ts";
+import type { WindowAxis, WindowGeometry } from "./geometry.ts";
+import type { ConvTask } from "./plan.ts";
+import { convVariant } from "./variants.ts";
 
 /** Longest row of taps that a program spells out. */
 const MAX_TAPS = 7;
 
-function multiplier(g: WindowGeometry): number {
-  return g.outChannels / g.channels;
+/** Loads and stores that a program for software adapters spells out at most: each takes the compiler some milliseconds. */
+const MAX_ACCESSES = 64;
+
+/** Channels that are made at once: four only where each has one filter. */
+function widthOf({ channels, outChannels }: WindowGeometry): 1 | 4 {
+  return outChannels === channels && channels % 4 === 0 ? 4 : 1;
 }
 
-function isWide(g: WindowGeometry): boolean {
-  return g.outChannels === g.channels && g.channels % 4 === 0;
+/** What all shaders take, and the types of an epilogue's operands. */
+function printDepthwise(task: ConvTask, width: 1 | 4, workgroup: number): {
+  readonly texts: DepthwiseOne & Pick<DepthwiseRows, "acc">;
+  readonly inputs: readonly string[];
+} {
+  const wide = width === 4;
+  const { texts, inputs } = printProduct({ ...task, wideA: wide, wideB: wide, wideC: wide });
+  const { a: element, c, acc, half, finish } = texts;
+  return { texts: { element, c, acc, sum: vec(acc, width), half, workgroup, finish }, inputs };
 }
 
-/** Plans the convolution. */
-export function planDepthwise(task: ConvTask, profile: Profile): GpuPlan {
-  const { geometry: g, epilogue } = task;
-  const [, h, w] = g.axes;
-  const count = g.batch * h.out * w.out * g.outChannels;
+/** Extents of what is made and of what is read: of the gradient of the image these are the other way round. */
+function rowsAndLimits(axes: readonly WindowAxis[], backward: boolean): [number[], number[]] {
+  const ins = axes.map((a) => a.in), outs = axes.map((a) => a.out);
+  return backward ? [ins, outs] : [outs, ins];
+}
+
+/** Fields of the shaders that take any filter. */
+function windowFields(g: WindowGeometry, backward: boolean): Fields {
+  const [, h, w] = g.axes, [[yrows, xrows], [ylimit, xlimit]] = rowsAndLimits([h, w], backward);
+  return {
+    ...{ yrows, xrows, ylimit, xlimit },
+    channels: g.channels / widthOf(g),
+    filters: g.outChannels / g.channels,
+    ...{ ytaps: h.filter, xtaps: w.filter, ystride: h.stride, xstride: w.stride },
+    ...{ ydilation: h.dilation, xdilation: w.dilation, ybefore: h.before, xbefore: w.before },
+  };
+}
+
+/** Plans the convolution, or backwards the gradient of the image. */
+function planImage(task: ConvTask, profile: Profile, backward: boolean): GpuPlan {
+  const { geometry: g } = task, [, h, w] = g.axes;
+  const [[height, columns]] = rowsAndLimits([h, w], backward);
+  const count = g.batch * height * columns * (backward ? g.channels : g.outChannels);
   if (count === 0) return { dispatches: [] };
-  if (isWide(g) && w.filter <= MAX_TAPS && w.dilation === 1 && w.stride <= 2) {
-    return rows(task, profile, false);
+  const strides = backward ? h.stride === 1 && w.stride === 1 : w.stride <= 2;
+  if (widthOf(g) === 4 && w.filter <= MAX_TAPS && w.dilation === 1 && strides) {
+    const results = profile.barriers ? null : tileResults([h, w], [height, columns]);
+    const dispatch = results
+      ? tiles(task, profile, results, backward)
+      : rows(task, profile, backward);
+    return { dispatches: [dispatch] };
   }
-  const wide = isWide(g),
-    width = wide ? 4 : 1,
-    total = count / width,
-    workgroup = workgroupFor(total, profile);
+  const width = widthOf(g), total = count / width, workgroup = workgroupFor(total, profile);
+  const { texts, inputs } = printDepthwise(task, width, workgroup);
+  const program = shaderProgram(backward ? DEPTHWISE_INPUT_ONE : DEPTHWISE_ONE, texts, { inputs });
+  const params = wordsOf(program, { total, ...windowFields(g, backward) });
   return {
-    dispatches: [{
-      program: oneProgram({ dtype: task.dtype, out: task.out, wide, workgroup, epilogue }),
-      buffers: buffersOf(task),
-      params: [
-        total,
-        g.channels / width,
-        multiplier(g),
-        h.out,
-        w.out,
-        h.in,
-        w.in,
-        ...windowWords(g),
-      ],
-      grid: gridFor(total, workgroup, profile),
-    }],
+    dispatches: [flatDispatch({ program, buffers: buffersOf(task), params, workgroup }, profile)],
   };
 }
 
-function windowWords({ axes: [, h, w] }: WindowGeometry): number[] {
-  return [h.filter, w.filter, h.stride, w.stride, h.dilation, w.dilation, h.before, w.before];
-}
-
-function buffersOf({ a, b, c, epilogue }: ConvTask): BufferRef[] {
-  return [a, b, ...(epilogue?.operands ?? []).map((o) => o.buffer), c];
-}
-
-/** Whole rows of four channels: the convolution, or backwards the gradient of the image where the stride is 1. */
-function rows(task: ConvTask, profile: Profile, backward: boolean): GpuPlan {
-  const { geometry: g, dtype, out, epilogue } = task;
-  const [, h, w] = g.axes;
-  const results = !profile.barriers && h.dilation === 1
-    ? tileResults({
-      taps: [h.filter, w.filter],
-      stride: [h.stride, w.stride],
-      places: backward ? [h.in, w.in] : [h.out, w.out],
-    })
-    : null;
-  if (results) return tiles(task, profile, { results, backward });
-  const pixels = w.stride === 1 ? 4 : 2;
-  const [yrows, xrows, ylimit, xlimit] = backward
-    ? [h.in, w.in, h.out, w.out]
-    : [h.out, w.out, h.in, w.in];
-  const blocks = Math.ceil(xrows / pixels), c4 = g.channels / 4;
-  const total = g.batch * yrows * blocks * c4;
+/** Neighbours along whole rows of four channels: each element of an image row is loaded once for all the taps that meet it. */
+function rows(task: ConvTask, profile: Profile, backward: boolean): Dispatch {
+  const { geometry: g } = task, [, h, w] = g.axes, c4 = g.channels / 4;
+  const pixels = w.stride === 1 ? 4 : 2, sign = backward ? -1 : 1;
+  const [[yrows, xrows], [ylimit, xlimit]] = rowsAndLimits([h, w], backward);
+  const blocks = Math.ceil(xrows / pixels), total = g.batch * yrows * blocks * c4;
   const workgroup = workgroupFor(total, profile);
-  return {
-    dispatches: [{
-      program: rowsProgram({
-        dtype,
-        out,
-        taps: w.filter,
-        stride: w.stride,
-        backward,
-        pixels,
-        workgroup,
-        epilogue,
-      }),
-      buffers: buffersOf(task),
-      params: [
-        total,
-        c4,
-        blocks,
-        yrows,
-        xrows,
-        ylimit,
-        xlimit,
-        h.filter,
-        h.stride,
-        backward ? h.before : -h.before,
-        backward ? -h.dilation : h.dilation,
-        backward ? w.before : -w.before,
-      ],
-      grid: gridFor(total, workgroup, profile),
-    }],
-  };
+  const { texts, inputs } = printDepthwise(task, 4, workgroup);
+  const program = shaderProgram(
+    DEPTHWISE_ROWS,
+    { ...texts, taps: w.filter, stride: w.stride, backward, pixels },
+    { name: `depthwise_rows_${w.filter}`, inputs },
+  );
+  const params = wordsOf(program, {
+    ...{ total, c4, blocks, yrows, xrows, ylimit, xlimit, ytaps: h.filter, ymul: h.stride },
+    ...{ yadd: -sign * h.before, ystep: sign * h.dilation, xadd: -sign * w.before },
+  });
+  return flatDispatch({ program, buffers: buffersOf(task), params, workgroup }, profile);
 }
 
-/** The same in rectangles. */
+/** How many results an invocation makes of so many rows and columns; null where even a few are too much to spell out. */
+function tileResults(
+  axes: readonly [WindowAxis, WindowAxis],
+  places: readonly [number, number],
+): readonly [number, number] | null {
+  if (axes[0].dilation !== 1) return null;
+  for (const results of [[4, 4], [2, 4], [2, 2], [1, 4], [1, 2], [1, 1]] as const) {
+    const [height, width] = axes.map((a, d) => (results[d] - 1) * a.stride + a.filter);
+    const accesses = height * width + axes[0].filter * axes[1].filter + results[0] * results[1];
+    const fits = results.every((n, d) => n < 2 * places[d]);
+    if (fits && accesses <= MAX_ACCESSES) return results;
+  }
+  return null;
+}
+
+/** A rectangle of results, with every tap spelled out: loops and branches cost software adapters more than taps outside. */
 function tiles(
   task: ConvTask,
   profile: Profile,
-  { results, backward }: Pick<DepthwiseTile, "results" | "backward">,
-): GpuPlan {
-  const { geometry: g, dtype, out, epilogue } = task;
-  const [, h, w] = g.axes, axes = [h, w];
-  const rows = axes.map((a) => (backward ? a.in : a.out));
-  const limits = axes.map((a) => (backward ? a.out : a.in));
-  const blocks = rows.map((n, d) => Math.ceil(n / results[d]));
-  const c4 = g.channels / 4;
-  const total = g.batch * blocks[0] * blocks[1] * c4;
-  const workgroup = workgroupFor(total, profile);
-  return {
-    dispatches: [{
-      program: tileProgram({
-        dtype,
-        out,
-        taps: [h.filter, w.filter],
-        stride: [h.stride, w.stride],
-        backward,
-        results,
-        even: rows.every((n, d) => n % results[d] === 0),
-        workgroup,
-        epilogue,
-      }),
-      buffers: buffersOf(task),
-      params: [
-        total,
-        c4,
-        ...blocks,
-        ...rows,
-        ...limits,
-        ...axes.map((a) => (backward ? a.before : -a.before)),
-      ],
-      grid: gridFor(total, workgroup, profile),
-    }],
-  };
+  results: readonly [number, number],
+  backward: boolean,
+): Dispatch {
+  const { geometry: g } = task, [, h, w] = g.axes, c4 = g.channels / 4;
+  const [made, [ylimit, xlimit]] = rowsAndLimits([h, w], backward), [yrows, xrows] = made;
+  const [yblocks, xblocks] = made.map((n, d) => Math.ceil(n / results[d]));
+  const total = g.batch * yblocks * xblocks * c4, workgroup = workgroupFor(total, profile);
+  const { texts, inputs } = printDepthwise(task, 4, workgroup);
+  const program = shaderProgram(DEPTHWISE_TILE, {
+    ...texts,
+    ...{ tapsY: h.filter, tapsX: w.filter, strideY: h.stride, strideX: w.stride, backward },
+    rows: results[0],
+    columns: results[1],
+    even: made.every((n, d) => n % results[d] === 0),
+  }, { name: `depthwise_tile_${h.filter}x${w.filter}`, inputs });
+  const sign = backward ? 1 : -1;
+  const params = wordsOf(program, {
+    ...{ total, c4, yblocks, xblocks, yrows, xrows, ylimit, xlimit },
+    ...{ yadd: sign * h.before, xadd: sign * w.before },
+  });
+  return flatDispatch({ program, buffers: buffersOf(task), params, workgroup }, profile);
 }
 
-/** Plans the gradient of the image. */
-export function planDepthwiseInput(task: ConvTask, profile: Profile): GpuPlan {
-  const { geometry: g } = task;
-  const [, h, w] = g.axes;
-  const count = g.batch * h.in * w.in * g.channels;
-  if (count === 0) return { dispatches: [] };
-  if (isWide(g) && w.filter <= MAX_TAPS && w.dilation === 1 && w.stride === 1 && h.stride === 1) {
-    return rows(task, profile, true);
-  }
-  const wide = isWide(g),
-    width = wide ? 4 : 1,
-    total = count / width,
-    workgroup = workgroupFor(total, profile);
-  return {
-    dispatches: [{
-      program: oneInputProgram({ dtype: task.dtype, out: task.out, wide, workgroup }),
-      buffers: buffersOf(task),
-      params: [
-        total,
-        g.channels / width,
-        multiplier(g),
-        h.in,
-        w.in,
-        h.out,
-        w.out,
-        ...windowWords(g),
-      ],
-      grid: gridFor(total, workgroup, profile),
-    }],
-  };
-}
-
-/** Plans the gradient of the filter. */
-export function planDepthwiseFilter(task: ConvTask, profile: Profile): GpuPlan {
-  const { geometry: g, dtype } = task;
-  const [, h, w] = g.axes;
+/** Plans the gradient of the filter: neighbours along a row of it, summed over some lines of places. `wid.z` counts parts. */
+function planFilter(task: ConvTask, profile: Profile): GpuPlan {
+  const { geometry: g } = task, [, h, w] = g.axes, width = widthOf(g);
   const size = h.filter * w.filter * g.outChannels, lines = g.batch * h.out;
   if (size === 0) return { dispatches: [] };
-  const wide = isWide(g), width = wide ? 4 : 1;
   const taps = w.filter <= MAX_TAPS ? w.filter : 1;
-  const total = size / taps / width;
-  const workgroup = workgroupFor(total, profile);
-  const { invocations: wanted } = thresholdsOf(profile);
+  const total = size / taps / width, workgroup = workgroupFor(total, profile);
+  const wanted = Math.ceil(thresholdsOf(profile).invocations / total);
   const room = Math.floor(profile.maxBinding / (4 * size));
-  const splits = Math.max(
-    1,
-    Math.min(lines, profile.maxGrid, 256, Math.ceil(wanted / total), room),
-  );
-  const sum = accDType(dtype);
-  const out = splits > 1 ? sum : task.out;
-  const dispatches: Dispatch[] = [{
-    program: filterProgram({ dtype, out, wide, workgroup }, taps),
-    buffers: [task.a, task.b, splits > 1 ? { temp: 0 } : task.c],
-    params: [
-      total,
-      g.channels / width,
-      multiplier(g),
-      lines,
-      Math.ceil(lines / splits),
-      h.out,
-      w.out,
-      h.in,
-      w.in,
-      w.filter,
-      h.stride,
-      w.stride,
-      h.dilation,
-      w.dilation,
-      h.before,
-      w.before,
-    ],
-    grid: withDepth(gridFor(total, workgroup, profile), splits),
-  }];
-  if (splits === 1) return { dispatches };
-  dispatches.push(planSplitSum({
-    partial: { temp: 0 },
-    out: task.c,
-    sum,
-    dtype: task.out,
-    batch: 1,
-    size,
-    columns: g.outChannels,
-    splits,
-  }, profile));
-  return { dispatches, temps: [splits * size * 4] };
+  const parts = Math.max(1, Math.min(lines, profile.maxGrid, 256, wanted, room));
+  const extents = { size, columns: g.outChannels, splits: parts };
+  return planSplits(task, extents, profile, (own, splits) => {
+    const { texts } = printDepthwise(own, width, workgroup);
+    const name = `depthwise_filter_${taps}`;
+    const program = shaderProgram(DEPTHWISE_FILTER, { ...texts, taps }, { name });
+    const step = Math.ceil(lines / splits);
+    const params = wordsOf(program, { total, lines, step, ...windowFields(g, false) });
+    const work = { program, buffers: buffersOf(own), params, workgroup };
+    const { grid: [x, y], ...dispatch } = flatDispatch(work, profile);
+    return [{ ...dispatch, grid: [x, y, splits] }];
+  });
 }
 
-function withDepth([x, y]: readonly [number, number, number], z: number): [number, number, number] {
-  return [x, y, z];
-}
-
-/** The geometry of a filter of this shape over an image of that. */
-export function depthwiseGeometry(
-  image: readonly number[],
-  filter: readonly number[],
-  attrs: Problem["attrs"],
-): WindowGeometry {
-  return windowGeometry(image, filter, filter[2] * filter[3], attrs);
-}
-
-/** Ways to run DepthwiseConv2dNative, tried in order. */
-export const DEPTHWISE_VARIANTS: readonly GpuVariant[] = [{
-  name: "depthwise",
-  fits: convFits,
-  plan: (problem, profile) => {
-    const [x, filter] = problem.inputs;
-    const geometry = depthwiseGeometry(x.shape, filter.shape, problem.attrs);
-    return planImages(
-      problem,
-      profile,
-      geometry,
-      [0, 1],
-      [true, false, true],
-      (g, a, b, c) => planDepthwise(convTask(problem, g, a, b, c), profile),
-    );
-  },
-}];
+/** Ways to run DepthwiseConv2dNative. */
+export const DEPTHWISE_VARIANTS: readonly GpuVariant[] = [
+  convVariant("depthwise", "forward", (task, profile) => planImage(task, profile, false), true),
+];
 
 /** Ways to run the gradient of the image. */
-export const DEPTHWISE_INPUT_VARIANTS: readonly GpuVariant[] = [{
-  name: "depthwise_input",
-  fits: convFits,
-  plan: (problem, profile) => {
-    const [, filter] = problem.inputs, [dx] = problem.outputs;
-    const geometry = depthwiseGeometry(dx.shape, filter.shape, problem.attrs);
-    return planImages(
-      problem,
-      profile,
-      geometry,
-      [2, 1],
-      [true, false, true],
-      (g, a, b, c) => planDepthwiseInput(convTask(problem, g, a, b, c), profile),
-    );
-  },
-}];
+export const DEPTHWISE_INPUT_VARIANTS: readonly GpuVariant[] = [
+  convVariant("depthwise_input", "input", (task, profile) => planImage(task, profile, true), true),
+];
 
 /** Ways to run the gradient of the filter. */
-export const DEPTHWISE_FILTER_VARIANTS: readonly GpuVariant[] = [{
-  name: "depthwise_filter",
-  fits: convFits,
-  plan: (problem, profile) => {
-    const [x] = problem.inputs, [df] = problem.outputs;
-    const geometry = depthwiseGeometry(x.shape, df.shape, problem.attrs);
-    return planImages(
-      problem,
-      profile,
-      geometry,
-      [0, 2],
-      [true, true, false],
-      (g, a, b, c) => planDepthwiseFilter(convTask(problem, g, a, b, c), profile),
-    );
-  },
-}];
+export const DEPTHWISE_FILTER_VARIANTS: readonly GpuVariant[] = [
+  convVariant("depthwise_filter", "filter", planFilter, true),
+];

@@ -8,7 +8,7 @@ import { type Shape, sizeOf } from "../../core/shape.ts";
 import { copyGpu } from "../copy/variants.ts";
 import { plainAxis } from "../copy/map.ts";
 
-/** An operand of a plan. */
+/** An operand or a result of a plan. */
 export interface Operand {
   /** Where the op has it. */
   readonly buffer: BufferRef;
@@ -20,64 +20,39 @@ export interface Operand {
   readonly image: boolean;
 }
 
-/** Buffers that stand for the operands while the inner plan is made. */
-const STAND_IN = 1000;
-
-/** Plans `inner` on channels-last copies of the images; `operands` lists inputs, then outputs (`isOutput`). */
+/** Plans `inner` on channels-last copies of the images. */
 export function channelsLast(
-  inputs: readonly Operand[],
-  outputs: readonly Operand[],
+  operands: readonly Operand[],
   profile: Profile,
-  inner: (inputs: readonly BufferRef[], outputs: readonly BufferRef[]) => GpuPlan,
+  inner: (buffers: readonly BufferRef[]) => GpuPlan,
 ): GpuPlan {
-  const temps: number[] = [];
-  const stand = (list: readonly Operand[], of: "input" | "output"): BufferRef[] =>
-    list.map((
-      o,
-      i,
-    ) => (o.image
-      ? (of === "input" ? { input: STAND_IN + i } : { output: STAND_IN + i })
-      : o.buffer)
-    );
-  const plan = inner(stand(inputs, "input"), stand(outputs, "output"));
-  temps.push(...(plan.temps ?? []));
-  const holder = (o: Operand): BufferRef => {
-    temps.push(Math.max(16, Math.ceil(sizeOf(o.shape) * gpuBytes(o.dtype) / 4) * 4));
-    return { temp: temps.length - 1 };
+  const images = operands.filter((o) => o.image);
+  // Negative numbers stand for the copies, which come behind the temporaries of the inner plan.
+  const { dispatches, temps = [] } = inner(
+    operands.map((o) => (o.image ? { temp: -1 - images.indexOf(o) } : o.buffer)),
+  );
+  const real = (ref: BufferRef): BufferRef =>
+    "temp" in ref && ref.temp < 0 ? { ...ref, temp: temps.length - 1 - ref.temp } : ref;
+  const turn = (o: Operand, from: BufferRef, to: BufferRef): readonly Dispatch[] => {
+    const [batch, channels] = o.shape, places = sizeOf(o.shape.slice(2));
+    const [rows, columns] = "output" in to ? [channels, places] : [places, channels];
+    const axes = [plainAxis(batch, rows * columns), plainAxis(rows, 1), plainAxis(columns, rows)];
+    return copyGpu({ axes, base: 0 }, o.dtype, profile, { from, to }).dispatches;
   };
-  const held = [inputs, outputs].map((list) => list.map((o) => (o.image ? holder(o) : o.buffer)));
-  const real = (ref: BufferRef): BufferRef => {
-    const { offset, size } = ref;
-    const range = {
-      ...(offset === undefined ? {} : { offset }),
-      ...(size === undefined ? {} : { size }),
-    };
-    if ("input" in ref && ref.input >= STAND_IN) {
-      return { ...held[0][ref.input - STAND_IN], ...range };
-    }
-    if ("output" in ref && ref.output >= STAND_IN) {
-      return { ...held[1][ref.output - STAND_IN], ...range };
-    }
-    return ref;
+  const copies = images.map((o, i) => {
+    const copy = { temp: temps.length + i };
+    return "input" in o.buffer ? turn(o, o.buffer, copy) : turn(o, copy, o.buffer);
+  });
+  const isInput = images.map(({ buffer }) => "input" in buffer);
+  return {
+    dispatches: [
+      ...copies.filter((_, i) => isInput[i]).flat(),
+      ...dispatches.map((d) => ({ ...d, buffers: d.buffers.map(real) })),
+      ...copies.filter((_, i) => !isInput[i]).flat(),
+    ],
+    temps: [
+      ...temps,
+      ...images.map((o) => Math.max(16, Math.ceil(sizeOf(o.shape) * gpuBytes(o.dtype) / 4) * 4)),
+    ],
   };
-  const turn = (o: Operand, from: BufferRef, to: BufferRef, back: boolean): readonly Dispatch[] => {
-    const [batch, channels] = o.shape;
-    const places = sizeOf(o.shape.slice(2));
-    const [rows, columns] = back ? [channels, places] : [places, channels];
-    return copyGpu(
-      {
-        axes: [plainAxis(batch, rows * columns), plainAxis(rows, 1), plainAxis(columns, rows)],
-        base: 0,
-      },
-      o.dtype,
-      profile,
-      { from, to },
-    ).dispatches;
-  };
-  const dispatches = [
-    ...inputs.flatMap((o, i) => (o.image ? turn(o, o.buffer, held[0][i], false) : [])),
-    ...plan.dispatches.map((d) => ({ ...d, buffers: d.buffers.map(real) })),
-    ...outputs.flatMap((o, i) => (o.image ? turn(o, held[1][i], o.buffer, true) : [])),
-  ];
-  return { dispatches, temps };
 }

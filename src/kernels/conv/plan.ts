@@ -1,35 +1,68 @@
 /**
  * From convolutions and their gradients to dispatches.
  */
-import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../core/dispatch.ts";
-import { accDType } from "../../core/gpu_storage.ts";
+import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import { gpuBytes } from "../../core/gpu_storage.ts";
+import { wordsOf } from "../dispatches.ts";
 import {
-  type ConvChoice,
-  type ConvTask,
-  filterCandidates,
-  gatherCandidates,
-  tunedConv,
-} from "./candidates.ts";
-import { isPointwiseWindow, outPlaces, tapCount } from "./geometry.ts";
+  inPlaces,
+  isPointwiseWindow,
+  outPlaces,
+  tapCount,
+  type WindowGeometry,
+} from "./geometry.ts";
 import {
   backwardGather,
   forwardGather,
   type Gather,
+  gatherFields,
   gatherRows,
-  gatherWords,
   isDeep,
   phaseCount,
 } from "./gather.ts";
-import { convRegisterProgram, type ConvSource, filterRegisterProgram } from "./register.ts";
-import { convSharedProgram, filterSharedProgram } from "./shared.ts";
-import { planSplitSum } from "../matmul/split.ts";
-import { foldGrid, registerGroups } from "../matmul/tiles.ts";
-import { tunedChoice } from "../matmul/tuning.ts";
+import { convProgram, type ConvSource } from "./programs.ts";
 import { planMatMul } from "../matmul/plan.ts";
-import type { MatMulShape } from "../matmul/shape.ts";
+import { flatShape } from "../matmul/shape.ts";
+import { bareTask, buffersOf, type ProductTask } from "../matmul/source.ts";
+import { planSplits } from "../matmul/split.ts";
+import {
+  foldGrid,
+  gridLayers,
+  splitsFor,
+  tileCandidates,
+  type TileChoice,
+  tileFields,
+} from "../matmul/tiles.ts";
+import { tunedChoice } from "../matmul/tuning.ts";
+
+/** A convolution or gradient to plan; images have channels last. `a` is what is gathered, or the image; `b` is multiplied with it. */
+export interface ConvTask extends ProductTask {
+  /** Extents. */
+  readonly geometry: WindowGeometry;
+}
+
+/** Plans a convolution or gradient, where `choice` overrides the chosen kernel. */
+type Planner = (task: ConvTask, profile: Profile, choice?: TileChoice) => GpuPlan;
+
+/** A convolution or gradient as a product of matrices. */
+interface ConvWork {
+  readonly task: ConvTask;
+  readonly profile: Profile;
+  readonly choice: TileChoice | undefined;
+  readonly gather: Gather;
+  readonly source: ConvSource;
+  /** Rows, columns and terms. */
+  readonly extents: readonly [m: number, n: number, k: number];
+  /** Lines of places; they are summed where the gradient of a filter is wanted. */
+  readonly lines: number;
+  /** What the operands and the result are, for a device that times kernels. */
+  readonly name: string;
+  readonly sizes: readonly ("image" | "filter" | "result")[];
+  readonly planner: Planner;
+}
 
 /** Plans the convolution. */
-export function planConv(task: ConvTask, profile: Profile, choice?: ConvChoice): GpuPlan {
+export const planConv: Planner = (task, profile, choice) => {
   const { geometry: g } = task;
   const places = g.batch * outPlaces(g), taps = tapCount(g);
   if (places * g.outChannels === 0) return { dispatches: [] };
@@ -38,270 +71,145 @@ export function planConv(task: ConvTask, profile: Profile, choice?: ConvChoice):
     a.out === 1 && a.before === 0 && a.filter === a.in && a.dilation === 1
   );
   if (choice === undefined && (isPointwiseWindow(g) || whole)) {
-    return planMatMul({
-      shape: flatShape(places, g.outChannels, taps * g.channels, false, false),
-      dtype: task.dtype,
-      out: task.out,
-      a: task.a,
-      b: task.b,
-      c: task.c,
-      epilogue: task.epilogue,
-    }, profile);
+    const shape = flatShape([places, g.outChannels, taps * g.channels], false, false);
+    return planMatMul({ ...task, shape }, profile);
   }
   return planGather(task, forwardGather(g), profile, choice);
-}
-
-function flatShape(m: number, n: number, k: number, transA: boolean, transB: boolean): MatMulShape {
-  return { m, n, k, transA, transB, batch: 1, walk: { dims: [1], strides: [[0], [0]] } };
-}
+};
 
 /** Plans the gradient of the image. The geometry must have phases. */
-export function planConvInput(task: ConvTask, profile: Profile, choice?: ConvChoice): GpuPlan {
+export const planConvInput: Planner = (task, profile, choice) => {
   const { geometry: g } = task;
-  const pixels = g.batch * g.axes[0].in * g.axes[1].in * g.axes[2].in;
+  const pixels = g.batch * inPlaces(g);
   if (pixels * g.channels === 0) return { dispatches: [] };
   if (choice === undefined && isPointwiseWindow(g)) {
-    return planMatMul({
-      shape: flatShape(pixels, g.channels, g.outChannels, false, true),
-      dtype: task.dtype,
-      out: task.out,
-      a: task.a,
-      b: task.b,
-      c: task.c,
-    }, profile);
+    const shape = flatShape([pixels, g.channels, g.outChannels], false, true);
+    return planMatMul({ ...task, shape }, profile);
   }
   return planGather(task, backwardGather(g), profile, choice);
-}
+};
 
 function planGather(
   task: ConvTask,
   gather: Gather,
   profile: Profile,
-  forced?: ConvChoice,
+  choice: TileChoice | undefined,
 ): GpuPlan {
-  const { dtype, out } = task;
-  const m = gatherRows(gather), n = gather.columns, channels = gather.channels;
-  const taps = gather.axes.reduce((p, a) => p * a.taps, 1);
-  const k = taps * channels, phases = phaseCount(gather);
-  const deep = isDeep(gather),
-    phased = gather.axes.some((a) => a.phases > 1 || a.outMul !== 1 || a.outAdd !== 0);
-  const wideA = channels > 0 && channels % 4 === 0, wideC = n % 4 === 0;
-  const source: ConvSource = {
-    dtype,
-    out,
-    deep,
-    transposed: gather.transposed,
-    phased,
-    wideA,
-    wideB: gather.transposed ? wideA : wideC,
-    wideC,
-    epilogue: task.epilogue,
-  };
-  const candidates = gatherCandidates(source, [m, n, k, phases], profile);
-  const choice = forced ?? tunedChoice(candidates, profile, () =>
-    gather.transposed
-      ? tunedConv(
-        task,
-        "conv_input",
-        ["result", "filter", "image"],
-        (bare, choice) => planConvInput(bare, profile, choice),
-      )
-      : tunedConv(
-        task,
-        "conv",
-        ["image", "filter", "result"],
-        (bare, choice) => planConv(bare, profile, choice),
-      ));
-  const words = gatherWords(gather, deep);
-  const ldb = (gather.transposed ? channels : n) / (source.wideB ? 4 : 1),
-    ldc = n / (wideC ? 4 : 1);
-  const operands = (task.epilogue?.operands ?? []).map((o) => o.buffer);
-  if (choice.kind === "register") {
-    const { groups, rowgroups, across } = registerGroups(m, n, choice.tile, profile.lanes);
-    return {
-      dispatches: layers(phases, profile, (zbase, depth) => ({
-        program: convRegisterProgram(source, choice.tile, profile),
-        buffers: [task.a, task.b, ...operands, task.c],
-        params: [
-          m,
-          n,
-          channels,
-          ldb,
-          ldc,
-          0,
-          zbase,
-          groups,
-          rowgroups,
-          across - 1,
-          Math.log2(across),
-          ...words,
-        ],
-        grid: [...foldGrid(groups, profile), depth],
-      })),
-    };
-  }
-  const rowgroups = Math.ceil(m / choice.tile.bm),
-    groups = rowgroups * Math.ceil(n / choice.tile.bn);
-  const splits = phased ? 1 : choice.splits;
-  const kstep = Math.ceil(k / splits / choice.tile.bk) * choice.tile.bk;
-  const params = (zbase: number): number[] => [
-    m,
-    n,
-    k,
-    0,
-    kstep,
-    ldc,
-    0,
-    splits > 1 ? m * ldc : 0,
-    0,
-    zbase,
-    splits,
-    groups,
-    rowgroups,
-    channels,
-    ldb,
-    ...words,
-  ];
-  if (splits === 1) {
-    return {
-      dispatches: layers(phases, profile, (zbase, depth) => ({
-        program: convSharedProgram(source, choice.tile, false),
-        buffers: [task.a, task.b, ...operands, task.c],
-        params: params(zbase),
-        grid: [...foldGrid(groups, profile), depth],
-      })),
-    };
-  }
-  const partial = { ...source, out: accDType(dtype), epilogue: undefined };
-  return {
-    dispatches: [
-      ...layers(splits, profile, (zbase, depth) => ({
-        program: convSharedProgram(partial, choice.tile, true),
-        buffers: [task.a, task.b, { temp: 0 }],
-        params: params(zbase),
-        grid: [...foldGrid(groups, profile), depth],
-      })),
-      planSplitSum({
-        partial: { temp: 0 },
-        out: task.c,
-        sum: accDType(dtype),
-        dtype: out,
-        batch: 1,
-        size: m * n,
-        columns: n,
-        splits,
-        epilogue: task.epilogue,
-      }, profile),
-    ],
-    temps: [splits * m * n * 4],
-  };
+  const { dtype, out, epilogue } = task, { columns, channels, transposed } = gather;
+  const wideA = channels > 0 && channels % 4 === 0, wideC = columns % 4 === 0;
+  return planWork({
+    task,
+    profile,
+    choice,
+    gather,
+    source: {
+      dtype,
+      out,
+      epilogue,
+      ofFilter: false,
+      deep: isDeep(gather),
+      transB: transposed,
+      phased: gather.axes.some((a) => a.phases > 1 || a.omul !== 1 || a.oadd !== 0),
+      wideA,
+      wideB: transposed ? wideA : wideC,
+      wideC,
+    },
+    extents: [gatherRows(gather), columns, tapCount(task.geometry) * channels],
+    lines: 0,
+    ...(transposed
+      ? { name: "conv_input", sizes: ["result", "filter", "image"], planner: planConvInput }
+      : { name: "conv", sizes: ["image", "filter", "result"], planner: planConv }),
+  });
 }
 
 /** Plans the gradient of the filter. */
-export function planConvFilter(task: ConvTask, profile: Profile, forced?: ConvChoice): GpuPlan {
-  const { geometry: g, dtype } = task;
-  const gather = forwardGather(g);
+export const planConvFilter: Planner = (task, profile, choice) => {
+  const { geometry: g, dtype, out } = task, gather = forwardGather(g);
   const m = tapCount(g) * g.channels, n = g.outChannels, k = gatherRows(gather);
   if (m * n === 0) return { dispatches: [] };
-  if (forced === undefined && isPointwiseWindow(g) && k > 0) {
-    return planMatMul({
-      shape: flatShape(m, n, k, true, false),
+  if (choice === undefined && isPointwiseWindow(g) && k > 0) {
+    return planMatMul({ ...task, shape: flatShape([m, n, k], true, false) }, profile);
+  }
+  const wideA = g.channels % 4 === 0, wideB = n % 4 === 0;
+  return planWork({
+    task,
+    profile,
+    choice,
+    gather,
+    source: {
       dtype,
-      out: task.out,
-      a: task.a,
-      b: task.b,
-      c: task.c,
-    }, profile);
-  }
-  const deep = isDeep(gather), wideA = g.channels % 4 === 0, wideB = n % 4 === 0;
-  const lines = k / Math.max(1, gather.axes[2].rows);
-  const candidates = filterCandidates([m, n, k, lines], { wideA, wideB }, profile);
-  const choice = forced ?? tunedChoice(candidates, profile, () =>
-    tunedConv(
-      task,
-      "conv_filter",
-      ["image", "result", "filter"],
-      (bare, choice) => planConvFilter(bare, profile, choice),
-    ));
-  const splits = choice.splits * m * n * 4 > profile.maxBinding ? 1 : choice.splits;
-  const source = { dtype, out: splits > 1 ? accDType(dtype) : task.out, deep, wideA, wideB };
-  const width = wideB ? 4 : 1, words = gatherWords(gather, deep);
-  const buffers: BufferRef[] = [task.a, task.b, splits > 1 ? { temp: 0 } : task.c];
-  let dispatches: Dispatch[];
-  if (choice.kind === "register") {
-    const { groups, rowgroups, across } = registerGroups(m, n, choice.tile, profile.lanes);
-    const step = Math.ceil(lines / splits);
-    dispatches = layers(splits, profile, (zbase, depth) => ({
-      program: filterRegisterProgram(source, choice.tile, profile),
-      buffers,
-      params: [
-        m,
-        n,
-        lines,
-        step,
-        g.channels,
-        n / width,
-        n / width,
-        m * n / width,
-        0,
-        zbase,
-        groups,
-        rowgroups,
-        across - 1,
-        Math.log2(across),
-        ...words,
-      ],
-      grid: [...foldGrid(groups, profile), depth],
+      out,
+      ofFilter: true,
+      deep: isDeep(gather),
+      transB: false,
+      phased: false,
+      wideA,
+      wideB,
+      wideC: wideB,
+    },
+    extents: [m, n, k],
+    lines: k / Math.max(1, gather.axes[2].rows),
+    name: "conv_filter",
+    sizes: ["image", "result", "filter"],
+    planner: planConvFilter,
+  });
+};
+
+function planWork(work: ConvWork): GpuPlan {
+  const { task, profile, gather, source, extents: [m, n, k], lines } = work;
+  const { ofFilter, transB, phased, wideB, wideC } = source;
+  const choice = work.choice ?? tunedKernel(work);
+  const { channels } = gather, ldc = n / (wideC ? 4 : 1);
+  const place = tileFields(choice.tile, m, n, profile);
+  const cut = phased || (choice.kind === "register" && !ofFilter) ? 1 : choice.splits;
+  return planSplits(task, { size: m * n, columns: n, splits: cut }, profile, (own, splits) => {
+    const { out, epilogue } = own;
+    const program = convProgram({ ...source, out, epilogue }, choice, splits > 1, profile);
+    const terms = choice.kind === "shared" ? choice.tile.bk : 1;
+    const fields = {
+      ...{ m, n, k, kfrom: 0, channels, ldc, cbase: 0, col0: 0, splits, lines },
+      kstep: Math.ceil(k / splits / terms) * terms,
+      step: Math.ceil(lines / splits),
+      ldb: (transB ? channels : n) / (wideB ? 4 : 1),
+      cz: ofFilter || splits > 1 ? m * ldc : 0,
+      ...place,
+      ...gatherFields(gather),
+    };
+    return gridLayers(splits * (ofFilter ? 1 : phaseCount(gather)), profile, (zbase, depth) => ({
+      program,
+      buffers: buffersOf(own),
+      params: wordsOf(program, { ...fields, zbase }),
+      grid: [...foldGrid(place.groups, profile), depth],
     }));
-  } else {
-    const rowgroups = Math.ceil(m / choice.tile.bm),
-      groups = rowgroups * Math.ceil(n / choice.tile.bn);
-    const kstep = Math.ceil(k / splits / choice.tile.bk) * choice.tile.bk;
-    dispatches = layers(splits, profile, (zbase, depth) => ({
-      program: filterSharedProgram(source, choice.tile, splits > 1),
-      buffers,
-      params: [
-        m,
-        n,
-        k,
-        0,
-        kstep,
-        n / width,
-        0,
-        m * n / width,
-        0,
-        zbase,
-        splits,
-        groups,
-        rowgroups,
-        g.channels,
-        n / width,
-        ...words,
-      ],
-      grid: [...foldGrid(groups, profile), depth],
-    }));
-  }
-  if (splits === 1) return { dispatches };
-  dispatches.push(planSplitSum({
-    partial: { temp: 0 },
-    out: task.c,
-    sum: accDType(dtype),
-    dtype: task.out,
-    batch: 1,
-    size: m * n,
-    columns: n,
-    splits,
-  }, profile));
-  return { dispatches, temps: [splits * m * n * 4] };
+  });
 }
 
-/** Dispatches for a third axis that may exceed the grid's. */
-function layers(
-  total: number,
-  { maxGrid }: Profile,
-  make: (zbase: number, depth: number) => Dispatch,
-): Dispatch[] {
-  const list: Dispatch[] = [];
-  for (let z = 0; z < total; z += maxGrid) list.push(make(z, Math.min(maxGrid, total - z)));
-  return list;
+/** The kernel for some work: by timing where the device does that. */
+function tunedKernel(work: ConvWork): TileChoice {
+  const { task, profile, gather, source, extents: [m, n, k], lines } = work;
+  const { ofFilter, wideA, wideB, transB } = source;
+  const candidates = tileCandidates(
+    [m, n, k, ofFilter ? 1 : phaseCount(gather)],
+    { wideA, wideB, transB, quads: ofFilter && wideA, splits: ofFilter && lines >= 32 },
+    profile,
+    (groups) => (ofFilter ? splitsFor(groups, lines, 4, 8) : 1),
+  );
+  return tunedChoice(candidates, profile, () => {
+    const { geometry: g, dtype, out } = task;
+    const places = g.batch * outPlaces(g), taps = tapCount(g);
+    const sizes = {
+      image: g.batch * inPlaces(g) * g.channels,
+      filter: taps * g.channels * g.outChannels,
+      result: places * g.outChannels,
+    };
+    const [a, b, c] = work.sizes.map((of) => sizes[of]);
+    return {
+      name: `${work.name} ${dtype} ${g.channels % 4 === 0} ${g.outChannels % 4 === 0}`,
+      extents: [places, taps, g.channels, g.outChannels],
+      flop: 2 * places * sizes.filter,
+      inputs: [a * gpuBytes(dtype), b * gpuBytes(dtype)],
+      output: c * gpuBytes(out),
+      plan: (choice) => work.planner(bareTask(task), profile, choice),
+    };
+  });
 }

@@ -1,68 +1,106 @@
 /**
- * Convolutions on the GPU: the variants of Conv2D, Conv3D and their gradients.
+ * Kernels over images on the GPU, and the variants of Conv2D, Conv3D and their gradients.
  */
 import type { BufferRef, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { epilogueOf, fusionOf } from "../../core/fusion.ts";
-import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { type Shape, sizeOf } from "../../core/shape.ts";
+import { gpuFits } from "../copy/pieces.ts";
 import { hasPhases } from "./gather.ts";
-import { mayEnd } from "../matmul/variants.ts";
 import { isChannelsFirst, type WindowGeometry, windowGeometry } from "./geometry.ts";
-import { channelsLast, type Operand } from "./layout.ts";
-import type { ConvTask } from "./candidates.ts";
-import { planConv, planConvFilter, planConvInput } from "./plan.ts";
+import { channelsLast } from "./layout.ts";
+import { type ConvTask, planConv, planConvFilter, planConvInput } from "./plan.ts";
 
 /** True where the GPU can hold and bind every operand. */
 export function convFits(problem: Problem, profile: Profile): boolean {
-  const { inputs, hosts, outputs, attrs } = problem;
+  const { inputs, outputs, attrs } = problem;
   // An epilogue would meet images that have their channels first.
-  if (fusionOf(attrs) && (isChannelsFirst(attrs) || !mayEnd(problem, profile))) return false;
-  const specs = [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
-  return specs.every(({ dtype, shape }) =>
-    dtype !== "bool" && GPU_DTYPES.includes(dtype) &&
-    sizeOf(shape) * gpuBytes(dtype) <= profile.maxBinding
-  );
+  if (fusionOf(attrs) && (isChannelsFirst(attrs) || epilogueOf(problem) === undefined)) {
+    return false;
+  }
+  return gpuFits(problem, profile) && ![...inputs, ...outputs].some((s) => s.dtype === "bool");
 }
 
-/** Plans a kernel of two operands and one result, whatever the data format. `images` says which of the three are images. */
-export function planImages(
-  problem: Problem,
-  profile: Profile,
-  geometry: WindowGeometry,
-  operands: readonly [number, number],
-  images: readonly [boolean, boolean, boolean],
-  plan: (geometry: WindowGeometry, a: BufferRef, b: BufferRef, c: BufferRef) => GpuPlan,
-): GpuPlan {
-  const [i, j] = operands;
-  if (!geometry.channelsFirst) return plan(geometry, { input: i }, { input: j }, { output: 0 });
-  const operand = (input: number, image: boolean): Operand => ({
-    buffer: { input },
-    shape: problem.inputs[input].shape,
-    dtype: problem.inputs[input].dtype,
-    image,
-  });
-  const out: Operand = {
-    buffer: { output: 0 },
-    shape: problem.outputs[0].shape,
-    dtype: problem.outputs[0].dtype,
-    image: images[2],
+/** A kernel over images, planned as if all had their channels last. */
+export interface ImageKernel {
+  readonly name: string;
+  /** Inputs that are its operands. */
+  readonly operands: readonly number[];
+  /** Which operands and results are images, not filters. Default all. */
+  readonly images?: readonly boolean[];
+  readonly geometry: (problem: Problem) => WindowGeometry;
+  /** The work; `buffers` are those of operands and results. */
+  readonly plan: (
+    geometry: WindowGeometry,
+    buffers: readonly BufferRef[],
+    problem: Problem,
+    profile: Profile,
+  ) => GpuPlan;
+}
+
+/** The variant of a kernel over images, whatever the data format. */
+export function imageVariant({ name, operands, images, geometry, plan }: ImageKernel): GpuVariant {
+  return {
+    name,
+    fits: convFits,
+    plan: (problem, profile) => {
+      const { inputs, outputs } = problem, g = geometry(problem);
+      if (outputs.some((o) => sizeOf(o.shape) === 0)) return { dispatches: [] };
+      const bound = [
+        ...operands.map((input) => ({ buffer: { input }, ...inputs[input] })),
+        ...outputs.map((out, output) => ({ buffer: { output }, ...out })),
+      ];
+      if (!g.channelsFirst) return plan(g, bound.map((o) => o.buffer), problem, profile);
+      return channelsLast(
+        bound.map((o, i) => ({ ...o, image: images?.[i] ?? true })),
+        profile,
+        (buffers) => plan({ ...g, channelsFirst: false }, buffers, problem, profile),
+      );
+    },
   };
-  return channelsLast(
-    [operand(i, images[0]), operand(j, images[1])],
-    [out],
-    profile,
-    ([a, b], [c]) => plan({ ...geometry, channelsFirst: false }, a, b, c),
-  );
+}
+
+/** A convolution, or which of its gradients. */
+export type ConvRole = "forward" | "input" | "filter";
+
+/** Which inputs of each are operands, what is an image, and where the shapes of image and filter stand. */
+const ROLES: Readonly<
+  Record<
+    ConvRole,
+    Required<Pick<ImageKernel, "operands" | "images">> & {
+      readonly shapes: (problem: Problem) => readonly [image: Shape, filter: Shape];
+    }
+  >
+> = {
+  forward: {
+    operands: [0, 1],
+    images: [true, false, true],
+    shapes: ({ inputs: [x, filter] }) => [x.shape, filter.shape],
+  },
+  input: {
+    operands: [2, 1],
+    images: [true, false, true],
+    shapes: ({ inputs: [, filter], outputs: [dx] }) => [dx.shape, filter.shape],
+  },
+  filter: {
+    operands: [0, 2],
+    images: [true, true, false],
+    shapes: ({ inputs: [x], outputs: [df] }) => [x.shape, df.shape],
+  },
+};
+
+/** The geometry of a convolution or gradient; of a depthwise one each channel has filters of its own. */
+export function convGeometry(role: ConvRole, problem: Problem, depthwise = false): WindowGeometry {
+  const [image, filter] = ROLES[role].shapes(problem);
+  const [channels, filters] = filter.slice(-2);
+  return windowGeometry(image, filter, depthwise ? channels * filters : filters, problem.attrs);
 }
 
 /** The work of a problem whose operands and result lie here. */
 export function convTask(
   problem: Problem,
   geometry: WindowGeometry,
-  a: BufferRef,
-  b: BufferRef,
-  c: BufferRef,
+  [a, b, c]: readonly BufferRef[],
 ): ConvTask {
   const { inputs, hosts, outputs } = problem;
   // Sizes are read on the host.
@@ -78,64 +116,32 @@ export function convTask(
   };
 }
 
-const last = <T>(list: readonly T[]): T => list[list.length - 1];
-
-/** The geometry of a convolution: image and filter are inputs. */
-export function forwardGeometry({ inputs: [x, filter], attrs }: Problem): WindowGeometry {
-  return windowGeometry(x.shape, filter.shape, last(filter.shape), attrs);
-}
-/** The geometry of the gradient of the image: sizes, filter and gradient are inputs. */
-export function inputGeometry(
-  { inputs: [, filter], outputs: [dx], attrs }: Problem,
-): WindowGeometry {
-  return windowGeometry(dx.shape, filter.shape, last(filter.shape), attrs);
-}
-/** The geometry of the gradient of the filter: image, sizes and gradient are inputs. */
-export function filterGeometry({ inputs: [x], outputs: [df], attrs }: Problem): WindowGeometry {
-  return windowGeometry(x.shape, df.shape, last(df.shape), attrs);
+/** The variant of a convolution or gradient. */
+export function convVariant(
+  name: string,
+  role: ConvRole,
+  plan: (task: ConvTask, profile: Profile) => GpuPlan,
+  depthwise = false,
+): GpuVariant {
+  return imageVariant({
+    name,
+    ...ROLES[role],
+    geometry: (problem) => convGeometry(role, problem, depthwise),
+    plan: (g, buffers, problem, profile) => plan(convTask(problem, g, buffers), profile),
+  });
 }
 
-/** Ways to run Conv2D and Conv3D, tried in order. */
-export const CONV_VARIANTS: readonly GpuVariant[] = [{
-  name: "conv",
-  fits: convFits,
-  plan: (problem, profile) =>
-    planImages(
-      problem,
-      profile,
-      forwardGeometry(problem),
-      [0, 1],
-      [true, false, true],
-      (g, a, b, c) => planConv(convTask(problem, g, a, b, c), profile),
-    ),
-}];
+/** Ways to run Conv2D and Conv3D. */
+export const CONV_VARIANTS: readonly GpuVariant[] = [convVariant("conv", "forward", planConv)];
 
 /** Ways to run the gradient of the image. */
 export const CONV_INPUT_VARIANTS: readonly GpuVariant[] = [{
-  name: "conv_input",
-  fits: (problem, profile) => convFits(problem, profile) && hasPhases(inputGeometry(problem)),
-  plan: (problem, profile) =>
-    planImages(
-      problem,
-      profile,
-      inputGeometry(problem),
-      [2, 1],
-      [true, false, true],
-      (g, a, b, c) => planConvInput(convTask(problem, g, a, b, c), profile),
-    ),
+  ...convVariant("conv_input", "input", planConvInput),
+  fits: (problem, profile) =>
+    convFits(problem, profile) && hasPhases(convGeometry("input", problem)),
 }];
 
 /** Ways to run the gradient of the filter. */
-export const CONV_FILTER_VARIANTS: readonly GpuVariant[] = [{
-  name: "conv_filter",
-  fits: convFits,
-  plan: (problem, profile) =>
-    planImages(
-      problem,
-      profile,
-      filterGeometry(problem),
-      [0, 2],
-      [true, true, false],
-      (g, a, b, c) => planConvFilter(convTask(problem, g, a, b, c), profile),
-    ),
-}];
+export const CONV_FILTER_VARIANTS: readonly GpuVariant[] = [
+  convVariant("conv_filter", "filter", planConvFilter),
+];

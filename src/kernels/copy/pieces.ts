@@ -2,7 +2,7 @@
  * Buffers larger than one binding: results are made in pieces, sources are bound several times, side by side.
  */
 import type { BufferRange, BufferRef, GpuVariant, Profile } from "../../core/dispatch.ts";
-import { gpuBytes } from "../../core/gpu_storage.ts";
+import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -91,10 +91,21 @@ export function bindableInPieces(spec: ConcreteSpec, others: number, profile: Pr
   return pieces + others <= profile.maxBuffers;
 }
 
+/** What a problem binds: all but what is read on the host. */
+function boundSpecs({ inputs, hosts, outputs }: Problem): ConcreteSpec[] {
+  return [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
+}
+
 /** True where every buffer of a problem can be bound whole. */
-export function bindsWhole({ inputs, hosts, outputs }: Problem, profile: Profile): boolean {
-  return inputs.every((s, i) => hosts[i] !== undefined || bindable(s, profile)) &&
-    outputs.every((s) => bindable(s, profile));
+export function bindsWhole(problem: Problem, profile: Profile): boolean {
+  return boundSpecs(problem).every((s) => bindable(s, profile));
+}
+
+/** True where the GPU can hold every buffer of a problem, and bind them whole at once. */
+export function gpuFits(problem: Problem, profile: Profile): boolean {
+  const specs = boundSpecs(problem);
+  return specs.length <= profile.maxBuffers &&
+    specs.every((s) => GPU_DTYPES.includes(s.dtype) && bindable(s, profile));
 }
 
 /** The variants, where every buffer can be bound whole; else the op runs elsewhere. */

@@ -3,7 +3,7 @@
  */
 import type { BufferRef } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
-import { matrixPairs } from "./shape.ts";
+import { matrixCounts, matrixPairs } from "./shape.ts";
 import type { MatMulTask } from "./source.ts";
 
 /** A buffer, or the part of it that is bound, and where the matrix begins in it (in elements). */
@@ -14,38 +14,24 @@ export interface Bound {
   readonly base: number;
 }
 
-/** Part of a product that one dispatch computes. */
-export interface Piece {
-  /** Products in it. */
-  readonly batch: number;
-  /** Rows. */
-  readonly m0: number;
-  /** End of the rows. */
-  readonly m1: number;
-  /** Columns. */
-  readonly n0: number;
-  /** End of the columns. */
-  readonly n1: number;
-  /** Terms of the sums. */
-  readonly k0: number;
-  /** End of the terms. */
-  readonly k1: number;
-  /** Nothing was stored before. */
-  readonly first: boolean;
-  /** The sums are complete after it. */
-  readonly last: boolean;
-  /** A. */
-  readonly a: Bound;
-  /** B. */
-  readonly b: Bound;
-  /** C. */
-  readonly c: Bound;
-}
-
+/** Rows, columns and terms of the sums: where they begin, and where they end. */
 interface Area {
   readonly m: readonly [number, number];
   readonly n: readonly [number, number];
   readonly k: readonly [number, number];
+}
+
+/** Part of a product that one dispatch computes. */
+export interface Piece extends Area {
+  /** Products in it. */
+  readonly batch: number;
+  /** Nothing was stored before. */
+  readonly first: boolean;
+  /** The sums are complete after it. */
+  readonly last: boolean;
+  readonly a: Bound;
+  readonly b: Bound;
+  readonly c: Bound;
 }
 
 /** Alignment of offsets in bytes. */
@@ -59,37 +45,20 @@ export function pieces(task: MatMulTask, maxBinding: number): Piece[] | null {
   const { shape, dtype, out } = task;
   const { m, n, k, batch } = shape;
   const whole = { m: [0, m], n: [0, n], k: [0, k] } as const;
-  const pairs = matrixPairs(shape);
-  const largest = (of: "a" | "b"): number => 1 + pairs.reduce((x, p) => Math.max(x, p[of]), 0);
-  const fits = Math.max(
-    largest("a") * m * k * gpuBytes(dtype),
-    largest("b") * k * n * gpuBytes(dtype),
-    batch * m * n * gpuBytes(out),
-  ) <= maxBinding;
-  const all = (ref: BufferRef): Bound => ({ ref, base: 0 });
-  if (fits) {
-    return [{
-      batch,
-      ...area(whole),
-      first: true,
-      last: true,
-      a: all(task.a),
-      b: all(task.b),
-      c: all(task.c),
-    }];
+  const matrices = matrixCounts(shape);
+  const largest = Math.max(matrices.a * m * k, matrices.b * k * n) * gpuBytes(dtype);
+  if (Math.max(largest, batch * m * n * gpuBytes(out)) <= maxBinding) {
+    const [a, b, c] = [task.a, task.b, task.c].map((ref): Bound => ({ ref, base: 0 }));
+    return [{ batch, ...whole, first: true, last: true, a, b, c }];
   }
   const list: Piece[] = [];
-  for (const [i, pair] of pairs.entries()) {
+  for (const [i, pair] of matrixPairs(shape).entries()) {
     const starts = { a: pair.a * m * k, b: pair.b * k * n, c: i * m * n };
     const cuts = cut(task, whole, starts, maxBinding, true, true);
     if (cuts === null) return null;
     list.push(...cuts);
   }
   return list;
-}
-
-function area({ m, n, k }: Area): Pick<Piece, "m0" | "m1" | "n0" | "n1" | "k0" | "k1"> {
-  return { m0: m[0], m1: m[1], n0: n[0], n1: n[1], k0: k[0], k1: k[1] };
 }
 
 function cut(
@@ -128,7 +97,7 @@ function cut(
         spans[name],
         gpuBytes(name === "c" ? out : dtype),
       );
-    return [{ batch: 1, ...area(part), first, last, a: bind("a"), b: bind("b"), c: bind("c") }];
+    return [{ batch: 1, ...part, first, last, a: bind("a"), b: bind("b"), c: bind("c") }];
   }
   // The axis along which the operand's rows run is the only one that makes its span smaller.
   const axis = over[0] === "c" ? "m" : over[0] === "a" ? (transA ? "k" : "m") : transB ? "n" : "k";

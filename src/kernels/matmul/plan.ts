@@ -1,55 +1,49 @@
 /**
  * From a matrix product to dispatches: which kernel, which tile, and how what exceeds a binding is cut.
  */
-import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../core/dispatch.ts";
-import { accDType, gpuBytes } from "../../core/gpu_storage.ts";
-import type { SharedTile } from "./tiled.ts";
+import type {
+  BufferRange,
+  BufferRef,
+  Dispatch,
+  GpuPlan,
+  Profile,
+  Program,
+} from "../../core/dispatch.ts";
+import { gpuBytes } from "../../core/gpu_storage.ts";
+import { wordsOf } from "../dispatches.ts";
 import { type Piece, pieces } from "./pieces.ts";
 import {
   foldGrid,
-  rankRegisterTiles,
-  rankSharedTiles,
-  registerGroups,
-  type RegisterTile,
+  gridLayers,
   splitsFor,
+  tileCandidates,
+  type TileChoice,
+  tileFields,
 } from "./tiles.ts";
-import { registerProgram } from "./register.ts";
-import { matMulSharedProgram } from "./shared.ts";
+import {
+  columnsProgram,
+  type ColumnsTile,
+  dotProgram,
+  type DotTile,
+  registerProgram,
+  sharedProgram,
+} from "./programs.ts";
 import { tunedChoice } from "./tuning.ts";
-import { type MatMulShape, matrixPairs } from "./shape.ts";
-import type { MatMulSource, MatMulTask } from "./source.ts";
-import { planSplitSum } from "./split.ts";
-import { columnsProgram, dotProgram } from "./vector.ts";
+import { type MatMulShape, matrixCounts } from "./shape.ts";
+import { bareTask, type MatMulSource, type MatMulTask } from "./source.ts";
+import { planSplits } from "./split.ts";
 import { COLUMNS_LEAST, COLUMNS_ROWS, COLUMNS_TERMS, DOT_TERMS } from "../thresholds.ts";
 
 /** A kernel and its extents. */
 export type KernelChoice =
-  | {
-    readonly kind: "register";
-    readonly tile: RegisterTile;
-    readonly lanes: number;
-    readonly splits: number;
-  }
-  | { readonly kind: "shared"; readonly tile: SharedTile; readonly splits: number }
-  | {
-    readonly kind: "dot";
-    readonly matrixIsB: boolean;
-    readonly rows: number;
-    readonly lanes: number;
-    readonly threads: number;
-  }
-  | {
-    readonly kind: "columns";
-    readonly rows: number;
-    readonly columns: number;
-    readonly slices: number;
-  };
+  | TileChoice
+  | ({ readonly kind: "dot" } & Omit<DotTile, "vectors">)
+  | ({ readonly kind: "columns" } & ColumnsTile);
 
 /** Which accesses can be four wide. */
-export function wideAccess(
-  shape: MatMulShape,
+function wideAccess(
+  { m, n, k, transA, transB }: MatMulShape,
 ): Pick<MatMulSource, "wideA" | "wideB" | "wideC" | "skewB"> {
-  const { m, n, k, transA, transB } = shape;
   const filled = m > 0 && n > 0 && k > 0;
   return {
     wideA: filled && (transA ? m : k) % 4 === 0,
@@ -60,14 +54,35 @@ export function wideAccess(
   };
 }
 
+/** The accesses of a kernel: not each can have all that are possible. */
+function accessOf(
+  kind: KernelChoice["kind"],
+  shape: MatMulShape,
+): Pick<MatMulSource, "wideA" | "wideB" | "wideC" | "skewB"> {
+  const wide = wideAccess(shape);
+  switch (kind) {
+    case "register":
+      return wide;
+    case "shared":
+      return { ...wide, skewB: 0 };
+    case "columns":
+      return { ...wide, wideA: false, skewB: 0 };
+    case "dot": {
+      // Dots read both operands alike.
+      const fours = shape.k > 0 && shape.k % 4 === 0;
+      return { wideA: fours, wideB: fours, wideC: false, skewB: 0 };
+    }
+  }
+}
+
 /** The kernel for a product on this adapter, before any timing. */
 export function chooseKernel(task: MatMulTask, profile: Profile): KernelChoice {
   return kernelCandidates(task, profile)[0];
 }
 
 /** Kernels for a product on this adapter, the likely best first. */
-function kernelCandidates(task: MatMulTask, profile: Profile): readonly KernelChoice[] {
-  const { m, n, k, transA, transB, batch } = task.shape;
+function kernelCandidates({ shape }: MatMulTask, profile: Profile): readonly KernelChoice[] {
+  const { m, n, k, transA, transB, batch } = shape;
   const gpu = profile.barriers;
   const alongB = transB || n === 1, alongA = !transA || m === 1;
   if (alongA && alongB && Math.min(m, n) <= 4 && k >= 8) {
@@ -78,54 +93,33 @@ function kernelCandidates(task: MatMulTask, profile: Profile): readonly KernelCh
   }
   if (gpu && !transB && m <= COLUMNS_ROWS && n >= COLUMNS_LEAST) {
     const rows = m <= 1 ? 1 : m <= 2 ? 2 : m <= 4 ? 4 : 8;
-    const columns = 16;
     const slices = k >= COLUMNS_TERMS ? 16 : 4;
-    return [{ kind: "columns", rows, columns, slices: Math.min(slices, rows === 8 ? 8 : 16) }];
+    return [{ kind: "columns", rows, columns: 16, slices: Math.min(slices, rows === 8 ? 8 : 16) }];
   }
-  return gpu
-    ? rankSharedTiles(m, n, k, batch, profile).map((tiled) => ({ kind: "shared", ...tiled }))
-    : registerCandidates(task, profile);
-}
-
-function registerCandidates({ shape }: MatMulTask, profile: Profile): KernelChoice[] {
-  const { m, n, k, transA, transB, batch } = shape;
   const { wideA, wideB, skewB } = wideAccess(shape);
-  const skewed = skewB > 0, quads = transA && wideA;
-  const loads = { wideA, wideB, skewed, transB, quads, splits: k >= 1024 };
-  return rankRegisterTiles([m, n, k, batch], loads, profile).map(({ tile, groups }) => ({
-    kind: "register",
-    tile,
-    lanes: profile.lanes,
-    splits: groups >= 4 ? 1 : splitsFor(groups, k, 256, 8),
-  }));
+  const loads = { wideA, wideB, skewed: skewB > 0, transB, quads: transA && wideA };
+  return tileCandidates(
+    [m, n, k, batch],
+    { ...loads, splits: k >= 1024 },
+    profile,
+    (groups) => groups >= 4 ? 1 : splitsFor(groups, k, 256, 8),
+  );
 }
 
 /** The kernel for a product on this adapter, by timing where the device does that. */
 function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
-  const { shape, dtype, out } = task;
-  const { m, n, k, batch, transA, transB } = shape;
   return tunedChoice(kernelCandidates(task, profile), profile, () => {
+    const { shape, dtype, out } = task;
+    const { m, n, k, batch, transA, transB } = shape;
     const { wideA, wideB, skewB } = wideAccess(shape);
-    const matrices = (of: "a" | "b"): number =>
-      1 + matrixPairs(shape).reduce((most, pair) => Math.max(most, pair[of]), 0);
-    const bare: MatMulTask = {
-      shape,
-      dtype,
-      out,
-      a: { input: 0 },
-      b: { input: 1 },
-      c: { output: 0 },
-    };
+    const matrices = matrixCounts(shape), bytes = gpuBytes(dtype);
     return {
       name: ["matmul", dtype, ...[transA, transB, wideA, wideB, skewB].map(Number)].join(" "),
       extents: [batch, m, n, k],
       flop: 2 * batch * m * n * k,
-      inputs: [
-        matrices("a") * m * k * gpuBytes(dtype),
-        matrices("b") * k * n * gpuBytes(dtype),
-      ],
+      inputs: [matrices.a * m * k * bytes, matrices.b * k * n * bytes],
       output: batch * m * n * gpuBytes(out),
-      plan: (choice) => planMatMul(bare, profile, choice),
+      plan: (choice) => planMatMul(bareTask(task), profile, choice),
     };
   });
 }
@@ -136,246 +130,128 @@ export function planMatMul(
   profile: Profile,
   choice: KernelChoice = tunedKernel(task, profile),
 ): GpuPlan {
-  const { shape } = task;
-  if (shape.m * shape.n * shape.batch === 0) return { dispatches: [] };
+  const { m, n, batch } = task.shape;
+  if (m * n * batch === 0) return { dispatches: [] };
   const list = pieces(task, profile.maxBinding)!;
-  const splits = "splits" in choice && list.length === 1 ? choice.splits : 1;
-  if (splits > 1) {
-    const bytes = splits * shape.batch * shape.m * shape.n * 4;
-    if (bytes <= profile.maxBinding) {
-      const part = { ...task, c: { temp: 0 }, epilogue: undefined, out: accDType(task.dtype) };
-      const dispatches = [
-        ...dispatchPiece(
-          part,
-          { ...list[0], c: { ref: part.c, base: 0 } },
-          profile,
-          choice,
-          splits,
-        ),
-        planSplitSum({
-          partial: { temp: 0 },
-          out: task.c,
-          sum: accDType(task.dtype),
-          dtype: task.out,
-          batch: shape.batch,
-          size: shape.m * shape.n,
-          columns: shape.n,
-          splits,
-          epilogue: task.epilogue,
-        }, profile),
-      ];
-      return { dispatches, temps: [bytes] };
-    }
-  }
-  return { dispatches: list.flatMap((piece) => dispatchPiece(task, piece, profile, choice, 1)) };
+  const wanted = "splits" in choice && list.length === 1 ? choice.splits : 1;
+  const extents = { batch, size: m * n, columns: n, splits: wanted };
+  return planSplits(task, extents, profile, (own, splits) =>
+    list.flatMap((piece) => {
+      const stored = splits > 1 ? { ...piece, c: { ref: own.c, base: 0 } } : piece;
+      return dispatchPiece(own, stored, { profile, choice, splits });
+    }));
+}
+
+/** How a piece is dispatched. */
+interface Way {
+  readonly profile: Profile;
+  readonly choice: KernelChoice;
+  readonly splits: number;
 }
 
 /** Batches beyond the grid's third axis take further dispatches. */
-function dispatchPiece(
-  task: MatMulTask,
-  piece: Piece,
-  profile: Profile,
-  choice: KernelChoice,
-  splits: number,
-): Dispatch[] {
-  const total = piece.batch * splits;
-  const out: Dispatch[] = [];
-  for (let zbase = 0; zbase < total; zbase += profile.maxGrid) {
-    out.push(
-      dispatchBatches(
-        task,
-        piece,
-        profile,
-        choice,
-        splits,
-        zbase,
-        Math.min(profile.maxGrid, total - zbase),
-      ),
-    );
-  }
-  return out;
-}
-
-function dispatchBatches(
-  task: MatMulTask,
-  piece: Piece,
-  profile: Profile,
-  choice: KernelChoice,
-  splits: number,
-  zbase: number,
-  depth: number,
-): Dispatch {
-  const { shape, dtype } = task;
+function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
+  const { shape } = task, { choice, profile, splits } = way;
   const { transA, transB, walk } = shape;
-  const batched = piece.batch > 1;
-  const wide = wideAccess(shape);
-  // Dots read both operands alike.
-  const ofVectors = choice.kind === "dot"
-    ? { wideA: dotWide(shape), wideB: dotWide(shape), wideC: false }
-    : choice.kind === "columns"
-    ? { ...wide, wideA: false }
-    : wide;
-  const { wideA, wideB, wideC } = ofVectors;
-  const skewB = choice.kind === "register" ? wide.skewB : 0;
-  const a4 = wideA ? 4 : 1, b4 = wideB || skewB > 0 ? 4 : 1, c4 = wideC ? 4 : 1;
+  const [m, n, k] = [piece.m, piece.n, piece.k].map(([from, to]) => to - from);
+  const batchRank = piece.batch > 1 ? walk.dims.length : 0;
   const source: MatMulSource = {
-    dtype,
+    dtype: task.dtype,
     out: task.out,
     transA,
     transB,
-    ...ofVectors,
-    skewB,
-    tail: (piece.k1 - piece.k0) % 4 !== 0,
-    batchRank: batched ? walk.dims.length : 0,
+    ...accessOf(choice.kind, shape),
+    tail: k % 4 !== 0,
+    batchRank,
     accumulate: !piece.first,
     split: splits > 1,
     epilogue: piece.last ? task.epilogue : undefined,
   };
-  const m = piece.m1 - piece.m0, n = piece.n1 - piece.n0, k = piece.k1 - piece.k0;
-  const lda = (transA ? shape.m : shape.k) / a4,
-    ldb = skewB > 0 ? shape.n : (transB ? shape.k : shape.n) / b4,
-    ldc = shape.n / c4;
-  const abase = piece.a.base / a4, bbase = piece.b.base / b4, cbase = piece.c.base / c4;
-  const cz = shape.m * shape.n / c4;
-  const batchWords = batched
-    ? walk.dims.flatMap((d, i) => [
-      d,
-      walk.strides[0][i] * shape.m * shape.k / a4,
-      walk.strides[1][i] * shape.k * shape.n / b4,
-    ])
-    : [];
-  const col0 = piece.n0 / c4;
-  const operands = (source.epilogue?.operands ?? []).map((o) =>
+  const { wideA, wideB, wideC, skewB } = source;
+  const a4 = wideA ? 4 : 1, b4 = wideB || skewB > 0 ? 4 : 1, c4 = wideC ? 4 : 1;
+  const lda = (transA ? shape.m : shape.k) / a4, ldc = shape.n / c4;
+  const ldb = skewB > 0 ? shape.n : (transB ? shape.k : shape.n) / b4;
+  const { program, groups, fields } = kernelOf(source, { m, n, k, lda, ldb, ldc }, shape, way);
+  const words = {
+    ...{ m, n, k, kfrom: 0, lda, ldb, ldc, splits },
+    kstep: splits > 1 ? Math.ceil(k / splits / 4) * 4 : k,
+    abase: piece.a.base / a4,
+    bbase: piece.b.base / b4,
+    cbase: piece.c.base / c4,
+    cz: shape.m * shape.n / c4,
+    col0: piece.n[0] / c4,
+    accumulate: piece.first ? 0 : 1,
+    ...fields,
+  };
+  for (let i = 0; i < batchRank; i++) {
+    Object.assign(words, {
+      [`bd_${i}`]: walk.dims[i],
+      [`ba_${i}`]: walk.strides[0][i] * shape.m * shape.k / a4,
+      [`bb_${i}`]: walk.strides[1][i] * shape.k * shape.n / b4,
+    });
+  }
+  const operands = (source.epilogue?.operands ?? []).map((o): BufferRef =>
     o.per === "element" ? { ...o.buffer, ...rangeOf(piece.c.ref) } : o.buffer
   );
-  const buffers: BufferRef[] = [piece.a.ref, piece.b.ref, ...operands, piece.c.ref];
-  const kstep = splits > 1 ? Math.ceil(k / splits / 4) * 4 : k;
+  const buffers = [piece.a.ref, piece.b.ref, ...operands, piece.c.ref];
+  return gridLayers(piece.batch * splits, profile, (zbase, depth) => ({
+    program,
+    buffers,
+    params: wordsOf(program, { ...words, zbase }),
+    grid: [...foldGrid(groups, profile), depth],
+  }));
+}
+
+/** Extents of a piece, and the steps from row to row. */
+interface Extents {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly lda: number;
+  readonly ldb: number;
+  readonly ldc: number;
+}
+
+/** The program of a kernel, its workgroups, and the fields that it alone has. */
+function kernelOf(
+  source: MatMulSource,
+  { m, n, k, lda, ldb, ldc }: Extents,
+  shape: MatMulShape,
+  { choice, profile }: Way,
+): { program: Program; groups: number; fields: Readonly<Record<string, number>> } {
   switch (choice.kind) {
-    case "register": {
-      const { groups, rowgroups, across } = registerGroups(m, n, choice.tile, choice.lanes);
-      const [x, y] = foldGrid(groups, profile);
-      return {
-        program: registerProgram(source, choice.tile, { ...profile, lanes: choice.lanes }),
-        buffers,
-        params: [
-          m,
-          n,
-          k,
-          0,
-          kstep,
-          lda,
-          ldb,
-          ldc,
-          abase,
-          bbase,
-          cbase,
-          cz,
-          col0,
-          zbase,
-          splits,
-          groups,
-          rowgroups,
-          across - 1,
-          Math.log2(across),
-          ...batchWords,
-        ],
-        grid: [x, y, depth],
-      };
-    }
+    case "register":
     case "shared": {
-      const rowgroups = Math.ceil(m / choice.tile.bm),
-        groups = rowgroups * Math.ceil(n / choice.tile.bn);
-      const [x, y] = foldGrid(groups, profile);
-      return {
-        program: matMulSharedProgram(source, choice.tile),
-        buffers,
-        params: [
-          m,
-          n,
-          k,
-          0,
-          kstep,
-          ldc,
-          cbase,
-          cz,
-          col0,
-          zbase,
-          splits,
-          groups,
-          rowgroups,
-          lda,
-          ldb,
-          abase,
-          bbase,
-          ...batchWords,
-        ],
-        grid: [x, y, depth],
-      };
+      const fields = tileFields(choice.tile, m, n, profile);
+      const program = choice.kind === "register"
+        ? registerProgram(source, choice.tile, profile)
+        : sharedProgram(source, choice.tile);
+      return { program, groups: fields.groups, fields };
     }
     case "dot": {
       const { matrixIsB, rows, lanes, threads } = choice;
       const count = matrixIsB ? n : m, vectors = matrixIsB ? m : n;
-      const [x, y] = foldGrid(Math.ceil(count / (threads / lanes * rows)), profile);
       // A matrix of one column (or row) is contiguous along `k` however it is stored.
       const stepA = shape.m === 1 ? 0 : lda, stepB = shape.n === 1 ? 0 : ldb;
+      const [ldx, ldv] = matrixIsB ? [stepB, stepA] : [stepA, stepB];
+      const [rstep, vstep] = matrixIsB ? [1, ldc] : [ldc, 1];
       return {
-        program: dotProgram(source, { matrixIsB, vectors, rows, lanes, threads }),
-        buffers,
-        params: [
-          count,
-          k / a4,
-          matrixIsB ? stepB : stepA,
-          matrixIsB ? stepA : stepB,
-          abase,
-          bbase,
-          cbase,
-          cz,
-          matrixIsB ? 1 : ldc,
-          matrixIsB ? ldc : 1,
-          col0,
-          zbase,
-          piece.first ? 0 : 1,
-          ...batchWords,
-        ],
-        grid: [x, y, depth],
+        program: dotProgram(source, { ...choice, vectors }),
+        groups: Math.ceil(count / (threads / lanes * rows)),
+        fields: { rows: count, k: k / (source.wideA ? 4 : 1), ldx, ldv, rstep, vstep },
       };
     }
     case "columns": {
-      const { rows, columns, slices } = choice;
-      const [x, y] = foldGrid(Math.ceil(n / 4 / columns), profile);
+      const [amstep, akstep] = source.transA ? [1, lda] : [lda, 1];
       return {
-        program: columnsProgram(source, { rows, columns, slices }),
-        buffers,
-        params: [
-          m,
-          n,
-          k,
-          transA ? 1 : lda,
-          transA ? lda : 1,
-          ldb,
-          ldc,
-          abase,
-          bbase,
-          cbase,
-          cz,
-          col0,
-          zbase,
-          piece.first ? 0 : 1,
-          ...batchWords,
-        ],
-        grid: [x, y, depth],
+        program: columnsProgram(source, choice),
+        groups: Math.ceil(n / 4 / choice.columns),
+        fields: { amstep, akstep },
       };
     }
   }
 }
 
-function dotWide({ k }: MatMulShape): boolean {
-  return k > 0 && k % 4 === 0;
-}
-
-function rangeOf(ref: BufferRef): { offset?: number; size?: number } {
-  return {
-    ...(ref.offset === undefined ? {} : { offset: ref.offset }),
-    ...(ref.size === undefined ? {} : { size: ref.size }),
-  };
+function rangeOf({ offset, size }: BufferRef): BufferRange {
+  return { ...(offset === undefined ? {} : { offset }), ...(size === undefined ? {} : { size }) };
 }

@@ -39,17 +39,18 @@ export function matMulShape(
   const batches = out.slice(0, -2), batch = sizeOf(batches);
   const ofA = a.slice(0, -2), ofB = b.slice(0, -2);
   if (batch > 1 && !transA && sizeOf(ofB) === 1 && sizeOf(ofA) === batch) {
-    return {
-      m: m * batch,
-      n,
-      k,
-      transA,
-      transB,
-      batch: 1,
-      walk: { dims: [1], strides: [[0], [0]] },
-    };
+    return flatShape([m * batch, n, k], transA, transB);
   }
   return { m, n, k, transA, transB, batch, walk: collapseBroadcast(batches, [ofA, ofB]) };
+}
+
+/** One product of matrices. */
+export function flatShape(
+  [m, n, k]: readonly [number, number, number],
+  transA: boolean,
+  transB: boolean,
+): MatMulShape {
+  return { m, n, k, transA, transB, batch: 1, walk: { dims: [1], strides: [[0], [0]] } };
 }
 
 /** Numbers of the matrices of A and B that meet in each product. */
@@ -65,4 +66,11 @@ export function matrixPairs({ batch, walk }: MatMulShape): { a: number; b: numbe
     }
     return { a, b };
   });
+}
+
+/** How many matrices of A and of B there are. */
+export function matrixCounts(shape: MatMulShape): { a: number; b: number } {
+  const pairs = matrixPairs(shape);
+  const largest = (of: "a" | "b"): number => pairs.reduce((most, p) => Math.max(most, p[of]), 0);
+  return { a: 1 + largest("a"), b: 1 + largest("b") };
 }

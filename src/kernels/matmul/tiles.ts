@@ -1,7 +1,7 @@
 /**
  * Which tile a product of `m` rows and `n` columns gets, and the grid that covers it.
  */
-import type { Profile } from "../../core/dispatch.ts";
+import type { Dispatch, Profile } from "../../core/dispatch.ts";
 import { SHARED_RANKING, type SharedRanking } from "./shared_ranking.ts";
 import { sharedBytes, sharedThreads, type SharedTile } from "./tiled.ts";
 
@@ -54,7 +54,7 @@ export function rankSharedTiles(
 }
 
 /** What decides how many loads a register tile takes. */
-export interface TileLoads {
+interface TileLoads {
   /** Rows are read four at a time. */
   readonly wideA: boolean;
   /** Columns are read four at a time. */
@@ -93,7 +93,7 @@ function tileCost(
 }
 
 /** Register tiles for sums of `k` terms, the one that takes least time first, and the workgroups each takes. */
-export function rankRegisterTiles(
+function rankRegisterTiles(
   [m, n, k, batch]: readonly [number, number, number, number],
   loads: TileLoads,
   { lanes, subgroup }: Pick<Profile, "lanes" | "subgroup">,
@@ -121,13 +121,50 @@ export function rankRegisterTiles(
   }).sort((a, b) => a.cost - b.cost);
 }
 
+/** A kernel with a tile, and the parts that sums are cut into. */
+export type TileChoice =
+  | { readonly kind: "register"; readonly tile: RegisterTile; readonly splits: number }
+  | { readonly kind: "shared"; readonly tile: SharedTile; readonly splits: number };
+
+/** Kernels for sums on this adapter, the likely best first; `splits` says how register tiles in so many workgroups cut them. */
+export function tileCandidates(
+  extents: readonly [number, number, number, number],
+  loads: TileLoads,
+  profile: Profile,
+  splits: (groups: number) => number,
+): TileChoice[] {
+  if (profile.barriers) {
+    return rankSharedTiles(...extents, profile).map((tiled) => ({ kind: "shared", ...tiled }));
+  }
+  return rankRegisterTiles(extents, loads, profile).map(({ tile, groups }) => ({
+    kind: "register",
+    tile,
+    splits: splits(groups),
+  }));
+}
+
+/** Uniform fields that say how the workgroups of a tile cover rows and columns. */
+export function tileFields(
+  tile: RegisterTile | SharedTile,
+  m: number,
+  n: number,
+  { lanes }: Profile,
+): Readonly<Record<"groups" | "rowgroups" | "lanemask" | "laneshift", number>> {
+  if ("bm" in tile) {
+    const rowgroups = Math.ceil(m / tile.bm);
+    return { groups: rowgroups * Math.ceil(n / tile.bn), rowgroups, lanemask: 0, laneshift: 0 };
+  }
+  const { groups, rowgroups, across } = registerGroups(m, n, tile, lanes);
+  return { groups, rowgroups, lanemask: across - 1, laneshift: Math.log2(across) };
+}
+
 /** The least power of two that is not below a number. */
 export function nextPower(n: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, n)));
 }
 
 /** How a workgroup's lanes are laid over rows and columns, and how many workgroups that takes. */
-export function registerGroups(
+function registerGroups(
   m: number,
   n: number,
   { rows, vecs, across: fixed }: RegisterTile,
@@ -153,4 +190,15 @@ export function foldGrid(groups: number, { maxGrid }: Profile): [number, number]
   if (groups <= maxGrid) return [Math.max(1, groups), 1];
   const y = Math.ceil(groups / maxGrid);
   return [Math.ceil(groups / y), y];
+}
+
+/** Dispatches for a third axis that may exceed the grid's. */
+export function gridLayers(
+  total: number,
+  { maxGrid }: Profile,
+  make: (zbase: number, depth: number) => Dispatch,
+): Dispatch[] {
+  const list: Dispatch[] = [];
+  for (let z = 0; z < total; z += maxGrid) list.push(make(z, Math.min(maxGrid, total - z)));
+  return list;
 }

@@ -2,18 +2,7 @@
  * Candidates for products and convolutions, for a device that times kernels.
  */
 import type { GpuPlan, Profile } from "../../core/dispatch.ts";
-import { nextPower, type RegisterTile } from "./tiles.ts";
-import type { SharedTile } from "./tiled.ts";
-
-/** A kernel with a tile and parts of sums. */
-export interface TiledChoice {
-  /** The kernel. */
-  readonly kind: string;
-  /** Its tile. */
-  readonly tile: RegisterTile | SharedTile;
-  /** Parts that sums are cut into. */
-  readonly splits: number;
-}
+import { nextPower, type TileChoice } from "./tiles.ts";
 
 /** Work that several kernels can do. */
 export interface TunedWork {
@@ -33,9 +22,9 @@ export interface TunedWork {
 export function tunedChoice<C>(
   candidates: readonly C[],
   { chooser }: Profile,
-  work: () => TunedWork & { readonly plan: (choice: C & TiledChoice) => GpuPlan },
+  work: () => TunedWork & { readonly plan: (choice: C & TileChoice) => GpuPlan },
 ): C {
-  const tiled = candidates.filter((c): c is C & TiledChoice => "tile" in (c as object));
+  const tiled = candidates.filter((c): c is C & TileChoice => "tile" in (c as object));
   if (!chooser?.active || tiled.length < 2) return candidates[0];
   const { name, extents, flop, inputs, output, plan } = work();
   return tiled[

@@ -1,17 +1,9 @@
 /**
  * Morphological dilation on the GPU: pooling with a filter added.
  */
-import {
-  type BufferRef,
-  type Dispatch,
-  f32Bits,
-  type GpuVariant,
-  gridFor,
-  type Profile,
-  type Program,
-} from "../../core/dispatch.ts";
+import type { BufferRef, GpuPlan, GpuVariant, Profile, Program } from "../../core/dispatch.ts";
 import type { Problem } from "../../core/op.ts";
-import { forwardGather, gatherWords, isDeep } from "../conv/gather.ts";
+import { forwardGather, isDeep } from "../conv/gather.ts";
 import { dilationGeometry, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 import { convFits } from "../conv/variants.ts";
 import {
@@ -20,113 +12,63 @@ import {
   poolProgram,
   type PoolSource,
 } from "./programs.ts";
+import { inCount, outCount, poolDispatch } from "./variants.ts";
 
-function sourceOf(g: WindowGeometry, dtype: PoolSource["dtype"], profile: Profile): PoolSource {
-  return {
-    dtype,
-    deep: isDeep(forwardGather(g)),
-    wide: g.channels % 4 === 0,
-    workgroup: !profile.barriers ? profile.lanes : 64,
-  };
-}
-
-function outCount({ batch, axes: [, h, w], channels }: WindowGeometry): number {
-  return batch * h.out * w.out * channels;
-}
-
-function dispatch(
-  program: Program,
-  buffers: readonly BufferRef[],
-  g: WindowGeometry,
-  source: PoolSource,
-  count: number,
-  profile: Profile,
-): Dispatch {
-  const width = source.wide ? 4 : 1, total = count / width;
-  return {
-    program,
-    buffers,
-    params: [
-      total,
-      g.channels / width,
-      0,
-      f32Bits(-Infinity),
-      ...gatherWords(forwardGather(g), source.deep),
-    ],
-    grid: gridFor(total, source.workgroup, profile),
-  };
+function geometryOf({ inputs: [x, filter], attrs }: Problem): WindowGeometry {
+  return dilationGeometry(x.shape, filter.shape, attrs);
 }
 
 function fits(problem: Problem, profile: Profile): boolean {
-  const [x, filter] = problem.inputs;
-  return convFits(problem, profile) &&
-    outCount(dilationGeometry(x.shape, filter.shape, problem.attrs)) > 0 &&
-    x.shape.every((d) => d > 0);
+  return convFits(problem, profile) && outCount(geometryOf(problem)) > 0 &&
+    problem.inputs[0].shape.every((d) => d > 0);
 }
 
-/** Ways to run Dilation2D, tried in order. */
-export const DILATION_VARIANTS: readonly GpuVariant[] = [{
-  name: "dilation",
-  fits,
-  plan: ({ inputs: [x, filter], attrs }, profile) => {
-    const g = dilationGeometry(x.shape, filter.shape, attrs);
-    const source = { ...sourceOf(g, x.dtype, profile), filter: true };
-    const buffers: BufferRef[] = [{ input: 0 }, { input: 1 }, { output: 0 }];
-    return {
-      dispatches: [dispatch(poolProgram("max", source), buffers, g, source, outCount(g), profile)],
-    };
-  },
-}];
-
-/** First which tap won in each window, then what becomes of it. */
-function afterTaps(
+/** Windows of the image with the filter added, and what `second` makes of those that are the taps that won. */
+function variant(
   name: string,
-  second: (g: WindowGeometry, source: PoolSource, profile: Profile) => Dispatch,
+  second?: {
+    readonly program: (source: PoolSource) => Program;
+    readonly count: (geometry: WindowGeometry) => number;
+  },
 ): GpuVariant {
-  return {
-    name,
-    fits,
-    plan: ({ inputs: [x, filter], attrs }, profile) => {
-      const g = dilationGeometry(x.shape, filter.shape, attrs);
-      const source = sourceOf(g, x.dtype, profile), filtered = { ...source, filter: true };
-      const taps: BufferRef = { temp: 0 };
-      return {
-        dispatches: [
-          dispatch(
-            poolProgram("tap", filtered),
-            [{ input: 0 }, { input: 1 }, taps],
-            g,
-            filtered,
-            outCount(g),
-            profile,
-          ),
-          second(g, source, profile),
-        ],
-        temps: [Math.max(16, outCount(g) * 4)],
-      };
-    },
+  const plan = (problem: Problem, profile: Profile): GpuPlan => {
+    const geometry = geometryOf(problem);
+    const source: PoolSource = {
+      dtype: problem.inputs[0].dtype,
+      deep: isDeep(forwardGather(geometry)),
+      wide: geometry.channels % 4 === 0,
+      workgroup: profile.barriers ? 64 : profile.lanes,
+    };
+    const filtered = { ...source, filter: true }, count = outCount(geometry);
+    const made: BufferRef = second ? { temp: 0 } : { output: 0 };
+    const first = poolDispatch(
+      poolProgram(second ? "tap" : "max", filtered),
+      [{ input: 0 }, { input: 1 }, made],
+      { geometry, source: filtered, count, profile },
+    );
+    if (!second) return { dispatches: [first] };
+    const gradient = poolDispatch(
+      second.program(source),
+      [{ input: 2 }, made, { output: 0 }],
+      { geometry, source, count: second.count(geometry), profile },
+    );
+    return { dispatches: [first, gradient], temps: [Math.max(16, count * 4)] };
   };
+  return { name, fits, plan };
 }
+
+/** Ways to run Dilation2D. */
+export const DILATION_VARIANTS: readonly GpuVariant[] = [variant("dilation")];
 
 /** Ways to run the gradient of the image. */
 export const DILATION_INPUT_VARIANTS: readonly GpuVariant[] = [
-  afterTaps("dilation_input", (g, source, profile) => {
-    const [, h, w] = g.axes;
-    const count = g.batch * h.in * w.in * g.channels;
-    const buffers: BufferRef[] = [{ input: 2 }, { temp: 0 }, { output: 0 }];
-    return dispatch(poolGradProgram("max", source), buffers, g, source, count, profile);
-  }),
+  variant("dilation_input", { program: (s) => poolGradProgram("max", s), count: inCount }),
 ];
 
 /** Ways to run the gradient of the filter. */
 export const DILATION_FILTER_VARIANTS: readonly GpuVariant[] = [
-  afterTaps("dilation_filter", (g, source, profile) => {
-    const width = source.wide ? 4 : 1, total = tapCount(g) * g.channels / width;
-    return {
-      program: dilationFilterProgram(source),
-      buffers: [{ input: 2 }, { temp: 0 }, { output: 0 }],
-      params: [total, g.channels / width, outCount(g) / g.channels],
-      grid: gridFor(total, source.workgroup, profile),
-    };
+  variant("dilation_filter", {
+    program: dilationFilterProgram,
+    count: (g) => tapCount(g) * g.channels,
   }),
 ];

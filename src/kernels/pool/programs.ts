@@ -13,7 +13,7 @@ import {
   POOL_WINDOW,
   type PoolTileGrad,
 } from "../window_shaders_generated.ts";
-import { elementType } from "../matmul/text.ts";
+import { elementType } from "../matmul/programs.ts";
 
 /** What a pooling kernel makes. */
 export type PoolKind =

@@ -5,24 +5,25 @@ import {
   type BufferRef,
   type Dispatch,
   f32Bits,
-  type GpuPlan,
   type GpuVariant,
-  gridFor,
   type Profile,
   type Program,
   workgroupFor,
 } from "../../core/dispatch.ts";
 import type { Problem } from "../../core/op.ts";
-import { type Shape, sizeOf } from "../../core/shape.ts";
-import { forwardGather, gatherWords, isDeep } from "../conv/gather.ts";
+import type { Shape } from "../../core/shape.ts";
+import { forwardGather, gatherFields, isDeep } from "../conv/gather.ts";
 import {
+  inPlaces,
   isChannelsFirst,
+  outPlaces,
   spatialAxes,
+  tapCount,
   type WindowGeometry,
   windowGeometry,
 } from "../conv/geometry.ts";
-import { convFits } from "../conv/variants.ts";
-import { channelsLast, type Operand } from "../conv/layout.ts";
+import { type ImageKernel, imageVariant } from "../conv/variants.ts";
+import { flatDispatch, wordsOf } from "../dispatches.ts";
 import {
   poolGradProgram,
   type PoolKind,
@@ -42,11 +43,6 @@ function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
 /** Taps that a program for software adapters spells out at most: their loops cost more than what is in them. */
 const MAX_TAPS = 16;
 
-/** Taps of a window. */
-function tapsOf(g: WindowGeometry): number {
-  return g.axes.reduce((n, a) => n * a.filter, 1);
-}
-
 /** What shapes a kernel of `count` results; one of two fours where `kind` can take them. */
 function sourceOf(
   g: WindowGeometry,
@@ -60,7 +56,7 @@ function sourceOf(
   const plain = (kind === "max" || kind === "avg") && dtype !== "float16";
   const eights = plain && profile.words64 && wide && g.channels % 8 === 0 && count >= POOL_RESULTS;
   const axes = g.axes.slice(deep ? 0 : 1);
-  const isSoftware = !profile.barriers, few = isSoftware && tapsOf(g) <= MAX_TAPS;
+  const isSoftware = !profile.barriers, few = isSoftware && tapCount(g) <= MAX_TAPS;
   const inside = axes.every((a) =>
     a.before === 0 && (a.out - 1) * a.stride + (a.filter - 1) * a.dilation < a.in
   );
@@ -82,100 +78,60 @@ function widthOf({ wide, eights }: Pick<PoolSource, "wide" | "eights">): number 
   return eights ? 8 : wide ? 4 : 1;
 }
 
-function dispatch(
+/** A dispatch of a program with the fields of shaders/pool/. */
+export function poolDispatch(
   program: Program,
   buffers: readonly BufferRef[],
-  g: WindowGeometry,
-  source: PoolSource,
-  count: number,
-  batched: boolean,
-  profile: Profile,
+  { geometry: g, source, count, profile, batched = false }: {
+    readonly geometry: WindowGeometry;
+    readonly source: PoolSource;
+    readonly count: number;
+    readonly profile: Profile;
+    readonly batched?: boolean;
+  },
 ): Dispatch {
-  const width = widthOf(source), total = count / width;
-  return {
-    program,
-    buffers,
-    params: [
-      total,
-      g.channels / width,
-      batched ? 1 : 0,
-      f32Bits(-Infinity),
-      ...gatherWords(forwardGather(g), source.deep),
-    ],
-    grid: gridFor(total, source.workgroup, profile),
-  };
+  const width = widthOf(source);
+  const params = wordsOf(program, {
+    total: count / width,
+    channels: g.channels / width,
+    batched: batched ? 1 : 0,
+    lowest: f32Bits(-Infinity),
+    places: outCount(g) / g.channels,
+    ...gatherFields(forwardGather(g)),
+  });
+  return flatDispatch({ program, buffers, params, workgroup: source.workgroup }, profile);
 }
 
-function outCount(g: WindowGeometry): number {
-  return g.batch * g.axes[0].out * g.axes[1].out * g.axes[2].out * g.channels;
+/** Elements of the result of a pooling. */
+export function outCount(g: WindowGeometry): number {
+  return g.batch * outPlaces(g) * g.channels;
 }
-function inCount(g: WindowGeometry): number {
-  return g.batch * g.axes[0].in * g.axes[1].in * g.axes[2].in * g.channels;
+/** Elements of its image. */
+export function inCount(g: WindowGeometry): number {
+  return g.batch * inPlaces(g) * g.channels;
 }
 
-/** A kernel of one plan over images: `inputs` are positions of the op's inputs, `image` the one whose shape decides. */
+/** A kernel of one plan over images: `operands` are positions of the op's inputs, `image` is the shape that decides. */
 function variant(
   name: string,
-  inputs: readonly number[],
-  shapeOf: (problem: Problem) => Shape,
-  plan: (
-    geometry: WindowGeometry,
-    ins: readonly BufferRef[],
-    outs: readonly BufferRef[],
-    problem: Problem,
-    profile: Profile,
-  ) => GpuPlan,
+  operands: readonly number[],
+  plan: ImageKernel["plan"],
+  image: (problem: Problem) => Shape = ({ inputs: [x] }) => x.shape,
 ): GpuVariant {
-  return {
-    name,
-    fits: (problem, profile) => convFits(problem, profile),
-    plan: (problem, profile) => {
-      const geometry = poolGeometry(shapeOf(problem), problem.attrs);
-      if (problem.outputs.some((o) => sizeOf(o.shape) === 0)) return { dispatches: [] };
-      const outs = problem.outputs.map((_, output): BufferRef => ({ output }));
-      if (!geometry.channelsFirst) {
-        return plan(geometry, inputs.map((input) => ({ input })), outs, problem, profile);
-      }
-      const operand = (
-        buffer: BufferRef,
-        spec: { dtype: Operand["dtype"]; shape: Shape },
-      ): Operand => ({
-        buffer,
-        shape: spec.shape,
-        dtype: spec.dtype,
-        image: true,
-      });
-      return channelsLast(
-        inputs.map((input) => operand({ input }, problem.inputs[input])),
-        problem.outputs.map((o, output) => operand({ output }, o)),
-        profile,
-        (a, c) => plan({ ...geometry, channelsFirst: false }, a, c, problem, profile),
-      );
-    },
-  };
+  const geometry = (problem: Problem): WindowGeometry =>
+    poolGeometry(image(problem), problem.attrs);
+  return imageVariant({ name, operands, geometry, plan });
 }
 
-const last = (problem: Problem): PoolSource["dtype"] =>
-  problem.inputs[problem.inputs.length - 1].dtype;
-const ofInput = (problem: Problem): Shape => problem.inputs[0].shape;
+const last = (problem: Problem): PoolSource["dtype"] => problem.inputs.at(-1)!.dtype;
 
-function windows(kind: PoolKind, name: string, inputs: readonly number[]): GpuVariant {
-  return variant(name, inputs, ofInput, (g, ins, outs, problem, profile) => {
-    const source = sourceOf(g, last(problem), outCount(g), profile, kind);
+function windows(kind: PoolKind, name: string, operands: readonly number[]): GpuVariant {
+  return variant(name, operands, (geometry, buffers, problem, profile) => {
+    const count = outCount(geometry);
+    const source = sourceOf(geometry, last(problem), count, profile, kind);
     const batched = Boolean(problem.attrs.include_batch_in_index);
-    return {
-      dispatches: [
-        dispatch(
-          poolProgram(kind, source),
-          [...ins, ...outs],
-          g,
-          source,
-          outCount(g),
-          batched,
-          profile,
-        ),
-      ],
-    };
+    const work = { geometry, source, count, profile, batched };
+    return { dispatches: [poolDispatch(poolProgram(kind, source), buffers, work)] };
   });
 }
 
@@ -197,7 +153,7 @@ export const ARG_MAX_POOL_VARIANTS: readonly GpuVariant[] = [
 
 /** True where each element lies in just one window, and windows are small enough to be spelled out. */
 function tilesImage(g: WindowGeometry): boolean {
-  return tapsOf(g) <= MAX_TAPS &&
+  return tapCount(g) <= MAX_TAPS &&
     g.axes.every((a) =>
       a.before === 0 && a.dilation === 1 && a.stride === a.filter && a.out * a.stride === a.in
     );
@@ -208,50 +164,37 @@ function tilesImage(g: WindowGeometry): boolean {
  * where they do not, both at once.
  */
 export const MAX_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
-  variant("max_pool_grad", [0, 2], ofInput, (g, [x, dy], [dx], problem, profile) => {
-    if (tilesImage(g)) {
-      const source = sourceOf(g, last(problem), outCount(g), profile);
-      const axes = g.axes.slice(source.deep ? 0 : 1);
-      const tiles = { ...source, taps: axes.map((a) => a.filter), inside: true };
-      const program = poolTileGradProgram(tiles);
-      return {
-        dispatches: [dispatch(program, [x, dy, dx], g, tiles, outCount(g), false, profile)],
-      };
+  variant("max_pool_grad", [0, 2], (geometry, [x, dy, dx], problem, profile) => {
+    const outs = outCount(geometry), ins = inCount(geometry);
+    if (tilesImage(geometry)) {
+      const own = sourceOf(geometry, last(problem), outs, profile);
+      const axes = geometry.axes.slice(own.deep ? 0 : 1);
+      const source = { ...own, taps: axes.map((a) => a.filter), inside: true };
+      const work = { geometry, source, count: outs, profile };
+      return { dispatches: [poolDispatch(poolTileGradProgram(source), [x, dy, dx], work)] };
     }
-    const source = sourceOf(g, last(problem), inCount(g), profile);
-    const images = sourceOf(g, problem.inputs[0].dtype, outCount(g), profile);
+    const source = sourceOf(geometry, last(problem), ins, profile);
+    const images = sourceOf(geometry, problem.inputs[0].dtype, outs, profile);
     const taps: BufferRef = { temp: 0 };
+    const [first, second] = [
+      { geometry, source: images, count: outs, profile },
+      { geometry, source, count: ins, profile },
+    ];
     return {
       dispatches: [
-        dispatch(poolProgram("tap", images), [x, taps], g, images, outCount(g), false, profile),
-        dispatch(
-          poolGradProgram("max", source),
-          [dy, taps, dx],
-          g,
-          source,
-          inCount(g),
-          false,
-          profile,
-        ),
+        poolDispatch(poolProgram("tap", images), [x, taps], first),
+        poolDispatch(poolGradProgram("max", source), [dy, taps, dx], second),
       ],
-      temps: [Math.max(16, outCount(g) * 4)],
+      temps: [Math.max(16, outs * 4)],
     };
   }),
 ];
 
 /** Gradient of the mean. */
 export const AVG_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
-  variant(
-    "avg_pool_grad",
-    [1],
-    ({ outputs: [dx] }) => dx.shape,
-    (g, [dy], [dx], problem, profile) => {
-      const source = sourceOf(g, last(problem), inCount(g), profile);
-      return {
-        dispatches: [
-          dispatch(poolGradProgram("avg", source), [dy, dx], g, source, inCount(g), false, profile),
-        ],
-      };
-    },
-  ),
+  variant("avg_pool_grad", [1], (geometry, buffers, problem, profile) => {
+    const count = inCount(geometry), source = sourceOf(geometry, last(problem), count, profile);
+    const work = { geometry, source, count, profile };
+    return { dispatches: [poolDispatch(poolGradProgram("avg", source), buffers, work)] };
+  }, ({ outputs: [dx] }) => dx.shape),
 ];

@@ -1,0 +1,52 @@
+/**
+ * How kernels become dispatches: grids that cover what they make, and the words of their uniform fields.
+ */
+import {
+  type BufferRef,
+  type Dispatch,
+  type GpuPlan,
+  gridFor,
+  type Profile,
+  type Program,
+} from "../core/dispatch.ts";
+import { InternalError } from "../core/errors.ts";
+
+/** A program and what it runs on. */
+export interface FlatWork {
+  readonly program: Program;
+  readonly buffers: readonly BufferRef[];
+  /** Words of the uniform fields: first the number of invocations, or of workgroups where `workgroup` is 1. */
+  readonly params: readonly number[];
+  /** Invocations of a workgroup; 1 where the fields count workgroups. */
+  readonly workgroup: number;
+}
+
+/** A dispatch of as many invocations as its first parameter says. */
+export function flatDispatch(
+  { program, buffers, params, workgroup }: FlatWork,
+  profile: Profile,
+): Dispatch {
+  return { program, buffers, params, grid: gridFor(params[0], workgroup, profile) };
+}
+
+/** One such dispatch, or none where nothing is to be made. */
+export function flatPlan(work: FlatWork, profile: Profile): GpuPlan {
+  return { dispatches: work.params[0] === 0 ? [] : [flatDispatch(work, profile)] };
+}
+
+/** Values of uniform fields by their names. */
+export type Fields = Readonly<Record<string, number>>;
+
+/** The words of a program's fields, from a table that may have more. Throws `InternalError` where one is missing. */
+export function wordsOf(
+  { name, params }: Program,
+  fields: Fields,
+): number[] {
+  return params.map((field) => {
+    const word = fields[field];
+    if (word === undefined) {
+      throw new InternalError(`Cannot run ${name}: its field ${field} has no value`);
+    }
+    return word;
+  });
+}
