@@ -2,12 +2,12 @@
  * What `tf.random` holds: TensorFlow's names for the random functions, and the stateless ones.
  */
 import { asDType, type DType } from "../../core/dtype.ts";
-import type { OpInput } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Distribution } from "../../core/meaning.ts";
 import { intScalar, toIndexInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
-import { drawBits, drawInts, drawReal } from "./ops.ts";
+import { draw, INTEGERS, REAL, StatelessBits } from "./ops.ts";
 
 export {
   multinomial as categorical,
@@ -27,9 +27,8 @@ function stateless(
   shift: number,
   dtype: DType,
 ): Tensor {
-  let x = drawReal({ key: keyInput(seed) }, distribution, toIndexInput(shape, "shape", "random"), {
-    dtype: asDType(dtype),
-  });
+  const source = { key: keyInput(seed) }, attrs = { dtype: asDType(dtype) };
+  let x = draw(REAL[distribution], source, [toIndexInput(shape, "shape", "random")], attrs);
   if (scale !== 1) x = mul(x, scale);
   return shift === 0 ? x : add(x, shift);
 }
@@ -122,7 +121,7 @@ export function statelessUniformInt(
   maxval: number,
 ): Tensor {
   const dims = toIndexInput(shape, "shape", "random");
-  return drawInts({ key: keyInput(seed) }, dims, intScalar(minval), intScalar(maxval));
+  return draw(INTEGERS, { key: keyInput(seed) }, [dims, intScalar(minval), intScalar(maxval)]);
 }
 
 /**
@@ -141,7 +140,6 @@ export function statelessBits(
   seed: TensorLike,
   dtype: DType = "uint32",
 ): Tensor {
-  return drawBits(keyInput(seed), toIndexInput(shape, "shape", "random"), {
-    dtype: asDType(dtype),
-  });
+  const inputs = [toIndexInput(shape, "shape", "random"), keyInput(seed)];
+  return apply1(StatelessBits, inputs, { dtype: asDType(dtype) });
 }

@@ -14,7 +14,7 @@ import { dimsInput } from "../array/fill_ops.ts";
 import { cast } from "../array/cast.ts";
 import { asTensor, intScalar, shapeOfInput, toFloatInput, toInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
-import { drawGamma, drawIndices, drawInts, drawReal } from "./ops.ts";
+import { draw, GAMMA, INDICES, INTEGERS, REAL } from "./ops.ts";
 import { type Seed, seedSource } from "./state.ts";
 
 /** Draws in float32 (or the floating dtype asked for), shifts and scales. */
@@ -27,7 +27,7 @@ function drawScaled(
   seed: Seed | null | undefined,
 ): Tensor {
   const attrs = { dtype: isFloating(dtype) ? dtype : "float32" };
-  let x = drawReal(seedSource(seed), distribution, dimsInput(shape, "random"), attrs);
+  let x = draw(REAL[distribution], seedSource(seed), [dimsInput(shape, "random")], attrs);
   if (scale !== 1) x = mul(x, scale);
   if (shift !== 0) x = add(x, shift);
   return x;
@@ -161,12 +161,8 @@ export function randomUniformInt(
   maxval: number,
   seed?: Seed | null,
 ): Tensor {
-  return drawInts(
-    seedSource(seed),
-    dimsInput(shape, "randomUniformInt"),
-    intScalar(minval),
-    intScalar(maxval),
-  );
+  const dims = dimsInput(shape, "randomUniformInt");
+  return draw(INTEGERS, seedSource(seed), [dims, intScalar(minval), intScalar(maxval)]);
 }
 
 /**
@@ -194,7 +190,7 @@ export function randomGamma(
   const dims = dimsInput(shape, "randomGamma");
   const a = toInput(alpha, "alpha", "randomGamma", { dtype: t === "int32" ? "float32" : t });
   return compose(() => {
-    const x = drawGamma(seedSource(seed), dims, a);
+    const x = draw(GAMMA, seedSource(seed), [dims, a]);
     const scaled = (beta ?? 1) === 1 ? x : mul(x, 1 / beta!);
     return t === "int32" ? cast(apply1(lookupOp("Round")!, [scaled]), t) : scaled;
   });
@@ -232,14 +228,8 @@ export function multinomial(
     }
     if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
     const vector = shape?.length === 1;
-    const drawn = drawIndices(
-      seedSource(seed),
-      vector ? expandDims(rows, 0) : rows,
-      intScalar(numSamples),
-      {
-        output_dtype: "int32",
-      },
-    );
+    const inputs = [vector ? expandDims(rows, 0) : rows, intScalar(numSamples)];
+    const drawn = draw(INDICES, seedSource(seed), inputs, { output_dtype: "int32" });
     return vector ? reshape(drawn, [numSamples]) : drawn;
   });
 }

@@ -14,7 +14,7 @@ import { asTensor, intVector, shapeOfInput, toInput } from "../input.ts";
 import { mul } from "../pointwise/arithmetic.ts";
 import { greaterEqual } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
-import { drawReal } from "../random/ops.ts";
+import { draw, REAL } from "../random/ops.ts";
 import { type Seed, seedSource, sequenceSource } from "../random/state.ts";
 
 /**
@@ -51,7 +51,7 @@ export function dropout(
     if (rate === 0) return identity(t);
     const source = seed === null || seed === undefined ? seedSource(seed) : sequenceSource(seed);
     const dims = dimsInput(shapeOfNoise(t, noiseShape), "dropout");
-    const noise = drawReal(source, "uniform", dims, { dtype: "float32" });
+    const noise = draw(REAL.uniform, source, [dims], { dtype: "float32" });
     return where(greaterEqual(noise, rate), mul(t, 1 / (1 - rate)), 0);
   });
 }
