@@ -6,7 +6,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
 import { imageDims } from "../image/geometry.ts";
 import { floatsOf } from "./image_resize.ts";
-import { Accumulator } from "./scatter_accumulate.ts";
+import { settle } from "./numbers.ts";
 
 /** Place in the image for step `at` of `steps` from `begin` to `end` (as parts of the image). */
 export function cropPlace(
@@ -142,9 +142,7 @@ export function cropImageGradCpu(
       give(y[1], x[1], y[2] * x[2]);
     }
   });
-  const out = new Accumulator(dx);
-  out.add(0, sums as unknown as Float32Array, 0, dx.size);
-  out.finish();
+  settle(sums, dx);
 }
 
 /** Gradient with respect to the boxes: how the crops change when their edges move. Bilinear only. */

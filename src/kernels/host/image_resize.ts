@@ -1,8 +1,10 @@
 /**
  * Resizing on the host, and what carries gradients back.
  */
-import { NdArray } from "../../core/nd_array.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { settle } from "./numbers.ts";
 import { Accumulator, addable } from "./scatter_accumulate.ts";
 import { axisScale, between, imageDims, nearestOf, sourceOf } from "../image/geometry.ts";
 import type { Sampling, Taps } from "../image/taps.ts";
@@ -75,9 +77,7 @@ export function resizeBilinearGradCpu(dy: NdArray, dx: NdArray, attrs: Attrs): v
       }
     }
   }
-  const out = new Accumulator(dx);
-  out.add(0, sums as unknown as Float32Array, 0, dx.size);
-  out.finish();
+  settle(sums, dx);
 }
 
 /** For each output pixel of each image, the first element of the pixel it takes. */
@@ -130,33 +130,36 @@ function lines(
   }
 }
 
-const doubles = (shape: readonly number[]) => NdArray.zeros("float64", shape).data as Float64Array;
+const doubles = (shape: readonly number[]) => new Float64Array(sizeOf(shape));
+
+/** Adds runs of `n` elements, each times a weight, to others. */
+function adder(from: Float64Array, to: Float64Array, n: number) {
+  return (f: number, t: number, weight: number): void => {
+    for (let j = 0; j < n; j++) to[t + j] += from[f + j] * weight;
+  };
+}
 
 /** Samples the images `x` into `out`. */
 export function resample(x: NdArray, out: NdArray, { rows, columns }: Sampling): void {
   const { batch, height, width, depth } = imageDims(x.shape), row = width * depth;
-  const from = floatsOf(x), between = doubles([batch, rows.length, row]), to = doubles(out.shape);
-  const add =
-    (a: Float64Array, b: Float64Array, n: number) => (s: number, r: number, w: number) => {
-      for (let j = 0; j < n; j++) b[r + j] += a[s + j] * w;
-    };
-  lines(rows, { outer: batch, size: height, inner: row }, add(from, between, row));
+  const between = doubles([batch, rows.length, row]), to = doubles(out.shape);
+  lines(rows, { outer: batch, size: height, inner: row }, adder(floatsOf(x), between, row));
   const all = batch * rows.length;
-  lines(columns, { outer: all, size: width, inner: depth }, add(between, to, depth));
-  (out.data as Float32Array).set(to);
+  lines(columns, { outer: all, size: width, inner: depth }, adder(between, to, depth));
+  settle(to, out);
 }
 
 /** Gives what reached each place of the result back to what it was made of. */
 export function resampleBack(dy: NdArray, dx: NdArray, { rows, columns }: Sampling): void {
   const { batch, height, width, depth } = imageDims(dx.shape), row = width * depth;
-  const from = addable(dy) as unknown as Float64Array;
   const between = doubles([batch, rows.length, row]), to = doubles(dx.shape);
-  const add =
-    (a: Float64Array, b: Float64Array, n: number) => (s: number, r: number, w: number) => {
-      for (let j = 0; j < n; j++) a[s + j] += b[r + j] * w;
-    };
+  const back = (add: ReturnType<typeof adder>): typeof add => (s, r, weight) => add(r, s, weight);
   const all = batch * rows.length;
-  lines(columns, { outer: all, size: width, inner: depth }, add(between, from, depth));
-  lines(rows, { outer: batch, size: height, inner: row }, add(to, between, row));
-  (dx.data as Float32Array).set(to);
+  lines(
+    columns,
+    { outer: all, size: width, inner: depth },
+    back(adder(floatsOf(dy), between, depth)),
+  );
+  lines(rows, { outer: batch, size: height, inner: row }, back(adder(between, to, row)));
+  settle(to, dx);
 }

@@ -24,10 +24,11 @@ export function scratchFor(out: NdArray): Numbers {
   return out.dtype === "bfloat16" ? new Float32Array(out.data.length) : out.data as Float32Array;
 }
 
-/** Moves what was computed in {@linkcode scratchFor} to the output. */
+/** Moves what was computed in {@linkcode scratchFor}, or in an array of wider numbers, to the output. */
 export function settle(scratch: Numbers, out: NdArray): void {
-  if (out.dtype !== "bfloat16") return;
+  if (scratch === out.data) return;
   const d = out.data as Uint16Array;
+  if (out.dtype !== "bfloat16") return d.set(scratch);
   for (let i = 0; i < d.length; i++) d[i] = numberToBfloat16(scratch[i]);
 }
 

@@ -18,6 +18,7 @@ import { sizeOf } from "../../core/shape.ts";
 import { STREAM_WORKGROUP } from "../copy/fill.ts";
 import { imageDims } from "./geometry.ts";
 import { floatsOf } from "../host/image_resize.ts";
+import { settle } from "../host/numbers.ts";
 import { Accumulator } from "../host/scatter_accumulate.ts";
 
 /** What is read beyond the edge: a constant, the image mirrored, the image repeated, the edge. */
@@ -151,9 +152,7 @@ export function warpGradCpu(dy: NdArray, transforms: NdArray, warp: Warp, dx: Nd
     if (source === null || weight === 0) return;
     for (let d = 0; d < depth; d++) sums[source * depth + d] += weight * from[target * depth + d];
   });
-  const out = new Accumulator(dx);
-  out.add(0, sums as unknown as Float32Array, 0, dx.size);
-  out.finish();
+  settle(sums, dx);
 }
 
 const MAP: Readonly<Record<FillMode, string>> = {

@@ -4,23 +4,15 @@
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
-import { NdArray } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
 import { cropBoxesGradCpu, cropCpu, cropImageGradCpu } from "../../kernels/host/image_crop.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { hostInts, knownInts } from "../array/view.ts";
-import { slice } from "../array/slice.ts";
+import { knownInts } from "../array/view.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
-import {
-  castInput,
-  intVector,
-  shapeOfInput,
-  toFloatInput,
-  toIndexInput,
-  toInput,
-} from "../input.ts";
+import { imageSize } from "../array/host_shape.ts";
+import { castInput, shapeOfInput, toFloatInput, toIndexInput, toInput } from "../input.ts";
 
 const METHOD = 'method: string = "bilinear"';
 const FLOATS = "{float32, float16, float64}";
@@ -82,7 +74,7 @@ const CropAndResizeGradImage = defineOp({
   grad: {
     saves: ["grads", "boxes", "box_ind"],
     vjp: ({ grads, boxes, box_ind }, [ddx], ctx) => [
-      apply1(CropAndResize, [ddx, boxes, box_ind, cropSize(ctx.shapeOf(0))], {
+      apply1(CropAndResize, [ddx, boxes, box_ind, imageSize(ctx.shapeOf(0))], {
         method: ctx.attrs.method,
       }),
       // The image's gradient is linear in `grads`, so it moves with the boxes as a crop of `ddx` does.
@@ -100,10 +92,6 @@ const CropAndResizeGradImage = defineOp({
         cropImageGradGpu(dy, dx, attrs, profile),
     }]), "windows"),
 });
-
-function cropSize(shape: TensorLike): ReturnType<typeof intVector> | Tensor {
-  return shape instanceof NdArray ? intVector(hostInts(shape).slice(1, 3)) : slice(shape, [1], [2]);
-}
 
 const CropAndResizeGradBoxes = defineOp({
   name: "CropAndResizeGradBoxes",

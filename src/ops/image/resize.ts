@@ -1,10 +1,10 @@
 /**
  * Resizing images: bilinear, nearest neighbour, and TensorFlow's `resize`.
  */
-import { apply1, compose, type OpInput } from "../../core/apply.ts";
+import { apply1, compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type Attrs, defineOp } from "../../core/op.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../../core/op.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -17,7 +17,9 @@ import {
   resizeNearestGradCpu,
 } from "../../kernels/host/image_resize.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { expandDims, hostInts, knownInts, reshape, shape as shapeOf } from "../array/view.ts";
+import type * as WindowKernels from "../../kernels/gpu_windows.ts";
+import { expandDims, knownInts, reshape, shape as shapeOf } from "../array/view.ts";
+import { imageSize } from "../array/host_shape.ts";
 import { slice } from "../array/slice.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
@@ -38,69 +40,68 @@ export function resizedShape(images: PartialShape, size: Spec): PartialShape {
   return [images?.[0] ?? null, wanted?.[0] ?? null, wanted?.[1] ?? null, images?.[3] ?? null];
 }
 
-/** Height and width out of the shape of an image batch. */
-function spatial(shape: TensorLike): OpInput {
-  if (shape instanceof NdArray) return intVector(hostInts(shape).slice(1, 3));
-  return slice(shape, [1], [2]);
-}
-
-function convention({ align_corners, half_pixel_centers }: Attrs): Attrs {
-  return { align_corners, half_pixel_centers };
-}
-
-const ResizeBilinear = defineOp({
-  name: "ResizeBilinear",
-  inputs: ["images: T", "size: int32"],
-  outputs: ["resized_images: float32"],
-  attrs: [
-    "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16, bool}",
-    ...CONVENTION,
-  ],
-  hostInputs: ["size"],
-  infer: ([images, size]) => [resizedShape(images.shape, size)],
-  grad: {
+/** A gradient that is another op of the first input's size, in the same convention. */
+function resizedBy(other: () => OpDef): GradRule {
+  return {
     saves: [],
-    vjp: (_, [dy], ctx) => [
-      apply1(ResizeBilinearBack, [dy, spatial(ctx.shapeOf(0))], {
-        T: ctx.attrs.T,
-        ...convention(ctx.attrs),
-      }),
+    vjp: (_, [dy], { attrs, shapeOf }) => [
+      apply1(other(), [dy, imageSize(shapeOf(0))], attrs),
       null,
     ],
-  },
+  };
+}
+
+/** What is an op's own among those that bring images to a size. */
+interface ResizeInit extends Pick<OpInit, "name" | "portable" | "meaning"> {
+  readonly input: string;
+  readonly output: string;
+  readonly types: string;
+  /** The op of its gradient. */
+  readonly other: () => OpDef;
+  readonly cpu: (x: NdArray, out: NdArray, attrs: Attrs) => void;
+  readonly gpu: (kernels: typeof WindowKernels) => typeof WindowKernels.resizeNearestGpu;
+}
+
+function defineResize({ input, output, types, other, cpu, gpu, ...init }: ResizeInit): OpDef {
+  return defineOp({
+    ...init,
+    inputs: [input, "size: int32"],
+    outputs: [output],
+    attrs: [types, ...CONVENTION],
+    hostInputs: ["size"],
+    infer: ([images, size]) => [resizedShape(images.shape, size)],
+    grad: resizedBy(other),
+    cpu: ([x], [out], { attrs }) => cpu(x, out, attrs),
+    gpu: onGpu((kernels) =>
+      boundWhole([{
+        name: "resize",
+        plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
+          gpu(kernels)(x, out, attrs, profile),
+      }]), "windows"),
+  });
+}
+
+const ResizeBilinear: OpDef = defineResize({
+  name: "ResizeBilinear",
+  input: "images: T",
+  output: "resized_images: float32",
+  types: "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16, bool}",
   meaning: { kind: "sample", how: "bilinear" },
-  cpu: ([x], [out], { attrs }) => resizeBilinearCpu(x, out, attrs),
-  gpu: onGpu(({ resizeBilinearGpu }) =>
-    boundWhole([{
-      name: "bilinear",
-      plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
-        resizeBilinearGpu(x, out, attrs, profile),
-    }]), "windows"),
+  other: () => ResizeBilinearBack,
+  cpu: resizeBilinearCpu,
+  gpu: ({ resizeBilinearGpu }) => resizeBilinearGpu,
 });
 
 /** Gradient of ResizeBilinear; takes the size of the images where TensorFlow's op takes the images. */
-const ResizeBilinearBack = defineOp({
+const ResizeBilinearBack = defineResize({
   name: "ResizeBilinearBack",
   portable: "parts",
-  inputs: ["grads: float32", "size: int32"],
-  outputs: ["output: T"],
-  attrs: [`T: ${FLOATS}`, ...CONVENTION],
-  hostInputs: ["size"],
-  infer: ([grads, size]) => [resizedShape(grads.shape, size)],
-  grad: {
-    saves: [],
-    vjp: (_, [ddx], ctx) => [
-      apply1(ResizeBilinear, [ddx, spatial(ctx.shapeOf(0))], convention(ctx.attrs)),
-      null,
-    ],
-  },
-  cpu: ([dy], [dx], { attrs }) => resizeBilinearGradCpu(dy, dx, attrs),
-  gpu: onGpu(({ resizeGradGpu }) =>
-    boundWhole([{
-      name: "gather",
-      plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
-        resizeGradGpu("bilinear", dy, dx, attrs, profile),
-    }]), "windows"),
+  input: "grads: float32",
+  output: "output: T",
+  types: `T: ${FLOATS}`,
+  other: () => ResizeBilinear,
+  cpu: resizeBilinearGradCpu,
+  gpu: ({ resizeGradGpu }) => (...problem) => resizeGradGpu("bilinear", ...problem),
 });
 
 defineOp({
@@ -109,86 +110,48 @@ defineOp({
   outputs: ["output: T"],
   attrs: [`T: ${FLOATS}`, ...CONVENTION],
   infer: ([, image]) => [image.shape],
-  grad: {
-    saves: [],
-    vjp: (
-      _,
-      [ddx],
-      ctx,
-    ) => [apply1(ResizeBilinear, [ddx, spatial(ctx.shapeOf(0))], convention(ctx.attrs)), null],
-  },
+  grad: resizedBy(() => ResizeBilinear),
   expand: ([dy, image], attrs) => [
-    apply1(ResizeBilinearBack, [dy, intVector(image.shape.slice(1, 3))], {
-      T: image.dtype,
-      ...convention(attrs),
-    }),
+    apply1(ResizeBilinearBack, [dy, intVector(image.shape.slice(1, 3))], attrs),
   ],
 });
 
-const ResizeNearestNeighbor = defineOp({
+const ResizeNearestNeighbor: OpDef = defineResize({
   name: "ResizeNearestNeighbor",
-  inputs: ["images: T", "size: int32"],
-  outputs: ["resized_images: T"],
-  attrs: ["T: type", ...CONVENTION],
-  hostInputs: ["size"],
-  infer: ([images, size]) => [resizedShape(images.shape, size)],
-  grad: {
-    saves: [],
-    vjp: (_, [dy], ctx) => [
-      apply1(ResizeNearestNeighborGrad, [dy, spatial(ctx.shapeOf(0))], convention(ctx.attrs)),
-      null,
-    ],
-  },
+  input: "images: T",
+  output: "resized_images: T",
+  types: "T: type",
   meaning: { kind: "sample", how: "nearest" },
-  cpu: ([x], [out], { attrs }) => resizeNearestCpu(x, out, attrs),
-  gpu: onGpu(({ resizeNearestGpu }) =>
-    boundWhole([{
-      name: "nearest",
-      plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
-        resizeNearestGpu(x, out, attrs, profile),
-    }]), "windows"),
+  other: () => ResizeNearestNeighborGrad,
+  cpu: resizeNearestCpu,
+  gpu: ({ resizeNearestGpu }) => resizeNearestGpu,
 });
 
-const ResizeNearestNeighborGrad = defineOp({
+const ResizeNearestNeighborGrad = defineResize({
   name: "ResizeNearestNeighborGrad",
-  inputs: ["grads: T", "size: int32"],
-  outputs: ["output: T"],
-  attrs: ["T: numeric", ...CONVENTION],
-  hostInputs: ["size"],
-  infer: ([grads, size]) => [resizedShape(grads.shape, size)],
-  grad: {
-    saves: [],
-    vjp: (_, [ddx], ctx) => [
-      apply1(ResizeNearestNeighbor, [ddx, spatial(ctx.shapeOf(0))], convention(ctx.attrs)),
-      null,
-    ],
-  },
-  cpu: ([dy], [dx], { attrs }) => resizeNearestGradCpu(dy, dx, attrs),
-  gpu: onGpu(({ resizeGradGpu }) =>
-    boundWhole([{
-      name: "gather",
-      plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
-        resizeGradGpu("nearest", dy, dx, attrs, profile),
-    }]), "windows"),
+  input: "grads: T",
+  output: "output: T",
+  types: "T: numeric",
+  other: () => ResizeNearestNeighbor,
+  cpu: resizeNearestGradCpu,
+  gpu: ({ resizeGradGpu }) => (...problem) => resizeGradGpu("nearest", ...problem),
 });
-
-type Resize = (images: OpInput, size: OpInput, attrs: Attrs) => Tensor;
 
 function resizeWith(
+  op: OpDef,
   fn: string,
-  resize: Resize,
   images: TensorLike,
   size: TensorLike,
-  alignCorners: boolean,
-  halfPixelCenters: boolean,
+  convention: readonly [alignCorners: boolean, halfPixelCenters: boolean],
 ): Tensor {
   return compose(() => {
+    const [align_corners, half_pixel_centers] = convention;
     const input = toInput(images, "images", fn);
     const shape = shapeOfInput(input);
     if (shape && shape.length !== 3 && shape.length !== 4) {
       throw new ValueError(`Error in ${fn}: x must be rank 3 or 4, but got rank ${shape.length}`);
     }
-    if (alignCorners && halfPixelCenters) {
+    if (align_corners && half_pixel_centers) {
       throw new ValueError(
         `Error in ${fn}: If halfPixelCenters is true, alignCorners must be false`,
       );
@@ -197,11 +160,8 @@ function resizeWith(
       throw new ValueError(`Error in ${fn}: new shape must 2D, but got shape ${size}`);
     }
     const single = shape?.length === 3;
-    const batch = single ? expandDims(input, 0) : input;
-    const out = resize(batch, toIndexInput(size, "size", fn), {
-      align_corners: alignCorners,
-      half_pixel_centers: halfPixelCenters,
-    });
+    const inputs = [single ? expandDims(input, 0) : input, toIndexInput(size, "size", fn)];
+    const out = apply1(op, inputs, { align_corners, half_pixel_centers });
     return single ? dropBatch(out) : out;
   });
 }
@@ -233,8 +193,10 @@ export function resizeBilinear(
   alignCorners = false,
   halfPixelCenters = false,
 ): Tensor {
-  const run: Resize = (x, to, attrs) => apply1(ResizeBilinear, [x, to], attrs);
-  return resizeWith("resizeBilinear", run, images, size, alignCorners, halfPixelCenters);
+  return resizeWith(ResizeBilinear, "resizeBilinear", images, size, [
+    alignCorners,
+    halfPixelCenters,
+  ]);
 }
 
 /**
@@ -255,8 +217,10 @@ export function resizeNearestNeighbor(
   alignCorners = false,
   halfPixelCenters = false,
 ): Tensor {
-  const run: Resize = (x, to, attrs) => apply1(ResizeNearestNeighbor, [x, to], attrs);
-  return resizeWith("resizeNearestNeighbor", run, images, size, alignCorners, halfPixelCenters);
+  return resizeWith(ResizeNearestNeighbor, "resizeNearestNeighbor", images, size, [
+    alignCorners,
+    halfPixelCenters,
+  ]);
 }
 
 /** Options of {@linkcode resize}. */

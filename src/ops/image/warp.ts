@@ -4,7 +4,6 @@
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
-import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
@@ -19,10 +18,10 @@ import {
   warpGradCpu,
   warpOf,
 } from "../../kernels/image/warp.ts";
-import { hostInts, knownInts, shape as shapeOf } from "../array/view.ts";
-import { slice } from "../array/slice.ts";
+import { knownInts, shape as shapeOf } from "../array/view.ts";
 import { reverse } from "../array/move.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
+import { imageSize } from "../array/host_shape.ts";
 import { floatScalar, intVector, shapeOfInput, toInput } from "../input.ts";
 
 const WARP_ATTRS = ["interpolation: string", 'fill_mode: string = "CONSTANT"'];
@@ -132,10 +131,6 @@ const RotateBack = defineOp({
   },
   cpu: ([dy], [dx], { attrs }) => rotateGradCpu(dy, rotationOf(dy.shape, attrs), dx),
 });
-
-function imageSize(shape: TensorLike): ReturnType<typeof intVector> | Tensor {
-  return shape instanceof NdArray ? intVector(hostInts(shape).slice(1, 3)) : slice(shape, [1], [2]);
-}
 
 function checkRank(shape: PartialShape, fn: string): void {
   if (shape && shape.length !== 4) {
