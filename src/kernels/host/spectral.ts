@@ -2,18 +2,16 @@
  * Discrete Fourier transforms on the host: radix 2 for powers of two, Bluestein's convolution for other lengths; float64 inside.
  */
 import type { NdArray } from "../../core/nd_array.ts";
+import { sizeOf } from "../../core/shape.ts";
 
-/** Transforms vectors of one length in place. */
-export interface Fft {
-  /** Forward transform of real and imaginary parts. */
-  forward(re: Float64Array, im: Float64Array): void;
-}
+/** Transforms the real and imaginary parts of vectors of one length in place. */
+type Fft = (re: Float64Array, im: Float64Array) => void;
 
 const plans = new Map<number, Fft>();
 const PLAN_LIMIT = 64;
 
 /** The transform of vectors of `n` elements. */
-export function fftPlan(n: number): Fft {
+function fftPlan(n: number): Fft {
   let plan = plans.get(n);
   if (!plan) {
     plan = (n & (n - 1)) === 0 ? radix2(n) : bluestein(n);
@@ -35,41 +33,39 @@ function radix2(n: number): Fft {
   }
   const reversed = new Uint32Array(n);
   for (let i = 1; i < n; i++) reversed[i] = (reversed[i >> 1] >> 1) | ((i & 1) * (n >> 1));
-  return {
-    forward(re, im) {
-      for (let i = 0; i < n; i++) {
-        const j = reversed[i];
-        if (j <= i) continue;
-        const a = re[i], b = im[i];
-        re[i] = re[j];
-        im[i] = im[j];
-        re[j] = a;
-        im[j] = b;
-      }
-      // The first stage multiplies by 1 only.
-      for (let a = 0; a + 1 < n; a += 2) {
-        const xr = re[a + 1], xi = im[a + 1];
-        re[a + 1] = re[a] - xr;
-        im[a + 1] = im[a] - xi;
-        re[a] += xr;
-        im[a] += xi;
-      }
-      for (let half = 2; half < n; half *= 2) {
-        const first = half - 1;
-        for (let start = 0; start < n; start += 2 * half) {
-          for (let k = 0; k < half; k++) {
-            const a = start + k, b = a + half;
-            const c = cos[first + k], s = sin[first + k], br = re[b], bi = im[b];
-            const xr = br * c - bi * s, xi = br * s + bi * c;
-            const ar = re[a], ai = im[a];
-            re[b] = ar - xr;
-            im[b] = ai - xi;
-            re[a] = ar + xr;
-            im[a] = ai + xi;
-          }
+  return (re, im) => {
+    for (let i = 0; i < n; i++) {
+      const j = reversed[i];
+      if (j <= i) continue;
+      const a = re[i], b = im[i];
+      re[i] = re[j];
+      im[i] = im[j];
+      re[j] = a;
+      im[j] = b;
+    }
+    // The first stage multiplies by 1 only.
+    for (let a = 0; a + 1 < n; a += 2) {
+      const xr = re[a + 1], xi = im[a + 1];
+      re[a + 1] = re[a] - xr;
+      im[a + 1] = im[a] - xi;
+      re[a] += xr;
+      im[a] += xi;
+    }
+    for (let half = 2; half < n; half *= 2) {
+      const first = half - 1;
+      for (let start = 0; start < n; start += 2 * half) {
+        for (let k = 0; k < half; k++) {
+          const a = start + k, b = a + half;
+          const c = cos[first + k], s = sin[first + k], br = re[b], bi = im[b];
+          const xr = br * c - bi * s, xi = br * s + bi * c;
+          const ar = re[a], ai = im[a];
+          re[b] = ar - xr;
+          im[b] = ai - xi;
+          re[a] = ar + xr;
+          im[a] = ai + xi;
         }
       }
-    },
+    }
   };
 }
 
@@ -92,82 +88,100 @@ function bluestein(n: number): Fft {
       chirpIm[m - i] = sin[i];
     }
   }
-  inner.forward(chirpRe, chirpIm);
+  inner(chirpRe, chirpIm);
   const a = new Float64Array(m), b = new Float64Array(m);
-  return {
-    forward(re, im) {
-      a.fill(0);
-      b.fill(0);
-      for (let i = 0; i < n; i++) {
-        a[i] = re[i] * cos[i] + im[i] * sin[i];
-        b[i] = im[i] * cos[i] - re[i] * sin[i];
-      }
-      inner.forward(a, b);
-      for (let i = 0; i < m; i++) {
-        const r = a[i] * chirpRe[i] - b[i] * chirpIm[i];
-        // Conjugated, so that a second forward transform inverts.
-        b[i] = -(a[i] * chirpIm[i] + b[i] * chirpRe[i]);
-        a[i] = r;
-      }
-      inner.forward(a, b);
-      for (let i = 0; i < n; i++) {
-        const r = a[i] / m, s = -b[i] / m;
-        re[i] = r * cos[i] + s * sin[i];
-        im[i] = s * cos[i] - r * sin[i];
-      }
-    },
+  return (re, im) => {
+    a.fill(0);
+    b.fill(0);
+    for (let i = 0; i < n; i++) {
+      a[i] = re[i] * cos[i] + im[i] * sin[i];
+      b[i] = im[i] * cos[i] - re[i] * sin[i];
+    }
+    inner(a, b);
+    for (let i = 0; i < m; i++) {
+      const r = a[i] * chirpRe[i] - b[i] * chirpIm[i];
+      // Conjugated, so that a second forward transform inverts.
+      b[i] = -(a[i] * chirpIm[i] + b[i] * chirpRe[i]);
+      a[i] = r;
+    }
+    inner(a, b);
+    for (let i = 0; i < n; i++) {
+      const r = a[i] / m, s = -b[i] / m;
+      re[i] = r * cos[i] + s * sin[i];
+      im[i] = s * cos[i] - r * sin[i];
+    }
   };
+}
+
+/** The last dimension. */
+function lastOf({ shape }: NdArray): number {
+  return shape[shape.length - 1];
+}
+
+/** Reads or writes the complex numbers of a row. */
+type Row = (row: number, re: Float64Array, im: Float64Array) => void;
+
+/** Transforms vectors of `length` elements, as many as `rows` has in its last axis: zeros but for what `load` writes, read by `store`. */
+function eachRow(rows: NdArray, length: number, load: Row, store: Row): void {
+  const plan = fftPlan(length), re = new Float64Array(length), im = new Float64Array(length);
+  for (let r = 0, count = sizeOf(rows.shape.slice(0, -1)); r < count; r++) {
+    re.fill(0);
+    im.fill(0);
+    load(r, re, im);
+    plan(re, im);
+    store(r, re, im);
+  }
 }
 
 /** Transforms rows of complex numbers; the inverse divides by their length. */
 export function fftCpu(input: NdArray, inverse: boolean, out: NdArray): void {
-  const n = input.shape[input.shape.length - 1];
-  if (n === 0) return;
-  const x = input.data as Float64Array, y = out.data as Float64Array;
-  const plan = fftPlan(n), re = new Float64Array(n), im = new Float64Array(n);
+  const n = lastOf(input), x = input.data as Float64Array, y = out.data as Float64Array;
   const sign = inverse ? -1 : 1, scale = inverse ? 1 / n : 1;
-  for (let p = 0; p < x.length; p += 2 * n) {
-    for (let i = 0; i < n; i++) {
-      re[i] = x[p + 2 * i];
-      im[i] = sign * x[p + 2 * i + 1];
+  eachRow(input, n, (r, re, im) => {
+    for (let i = 0, p = 2 * r * n; i < n; i++, p += 2) {
+      re[i] = x[p];
+      im[i] = sign * x[p + 1];
     }
-    plan.forward(re, im);
-    for (let i = 0; i < n; i++) {
-      y[p + 2 * i] = re[i] * scale;
-      y[p + 2 * i + 1] = sign * im[i] * scale;
+  }, (r, re, im) => {
+    for (let i = 0, p = 2 * r * n; i < n; i++, p += 2) {
+      y[p] = re[i] * scale;
+      y[p + 1] = sign * im[i] * scale;
     }
-  }
+  });
+}
+
+/** Loads rows of real numbers, cut or padded to the transform's length. */
+function loadReal(from: NdArray): Row {
+  const x = from.data as Float64Array, n = lastOf(from);
+  return (r, re) => {
+    for (let i = 0; i < n && i < re.length; i++) re[i] = x[r * n + i];
+  };
+}
+
+/** Stores real parts over a number, with zeros behind them. */
+function storeReal(to: NdArray, divisor: number): Row {
+  const y = to.data as Float64Array, n = lastOf(to);
+  return (r, re) => {
+    for (let i = 0; i < n; i++) y[r * n + i] = i < re.length ? re[i] / divisor : 0;
+  };
 }
 
 /** Transforms rows of real numbers, cut or padded to `length`; writes the first half of the result and its middle. */
 export function rfftCpu(input: NdArray, length: number, out: NdArray): void {
-  const n = input.shape[input.shape.length - 1], bins = out.shape[out.shape.length - 1];
-  const x = input.data as Float64Array, y = out.data as Float64Array;
-  const plan = fftPlan(length), re = new Float64Array(length), im = new Float64Array(length);
-  const used = Math.min(n, length);
-  const rows = out.data.length / (2 * bins);
-  for (let r = 0; r < rows; r++) {
-    re.fill(0);
-    im.fill(0);
-    for (let i = 0; i < used; i++) re[i] = x[r * n + i];
-    plan.forward(re, im);
-    for (let i = 0, o = 2 * r * bins; i < bins; i++, o += 2) {
-      y[o] = re[i];
-      y[o + 1] = im[i];
+  const bins = lastOf(out), y = out.data as Float64Array;
+  eachRow(out, length, loadReal(input), (r, re, im) => {
+    for (let k = 0, p = 2 * r * bins; k < bins; k++, p += 2) {
+      y[p] = re[k];
+      y[p + 1] = im[k];
     }
-  }
+  });
 }
 
 /** Inverts {@linkcode rfftCpu}: rows of `length` real numbers from the first half of their transform. */
 export function irfftCpu(input: NdArray, length: number, out: NdArray): void {
-  const given = input.shape[input.shape.length - 1];
-  const x = input.data as Float64Array, y = out.data as Float64Array;
-  const plan = fftPlan(length), re = new Float64Array(length), im = new Float64Array(length);
+  const given = lastOf(input), x = input.data as Float64Array;
   const used = Math.min(given, (length >> 1) + 1);
-  const rows = length === 0 ? 0 : out.data.length / length;
-  for (let r = 0; r < rows; r++) {
-    re.fill(0);
-    im.fill(0);
+  eachRow(out, length, (r, re, im) => {
     for (let k = 0, p = 2 * r * given; k < used; k++, p += 2) {
       re[k] = x[p];
       // Conjugated, so that a forward transform inverts.
@@ -179,44 +193,31 @@ export function irfftCpu(input: NdArray, length: number, out: NdArray): void {
         im[length - k] = x[p + 1];
       }
     }
-    plan.forward(re, im);
-    for (let i = 0; i < length; i++) y[r * length + i] = re[i] / length;
-  }
+  }, storeReal(out, length));
 }
 
 /** Adjoint of {@linkcode rfftCpu}: what a gradient of its result says about its input. */
 export function rfftAdjointCpu(gradient: NdArray, length: number, out: NdArray): void {
-  const bins = gradient.shape[gradient.shape.length - 1], n = out.shape[out.shape.length - 1];
-  const g = gradient.data as Float64Array, x = out.data as Float64Array;
-  const plan = fftPlan(length), re = new Float64Array(length), im = new Float64Array(length);
-  for (let r = 0, rows = n === 0 ? 0 : x.length / n; r < rows; r++) {
-    re.fill(0);
-    im.fill(0);
+  const bins = lastOf(gradient), g = gradient.data as Float64Array;
+  eachRow(out, length, (r, re, im) => {
     for (let k = 0, p = 2 * r * bins; k < bins; k++, p += 2) {
       re[k] = g[p];
       im[k] = -g[p + 1];
     }
-    plan.forward(re, im);
-    for (let i = 0; i < n; i++) x[r * n + i] = i < length ? re[i] : 0;
-  }
+  }, storeReal(out, 1));
 }
 
 /** Adjoint of {@linkcode irfftCpu}. */
 export function irfftAdjointCpu(gradient: NdArray, length: number, out: NdArray): void {
-  const bins = out.shape[out.shape.length - 1];
-  const g = gradient.data as Float64Array, y = out.data as Float64Array;
-  const plan = fftPlan(length), re = new Float64Array(length), im = new Float64Array(length);
+  const bins = lastOf(out), y = out.data as Float64Array;
   y.fill(0);
   const used = Math.min(bins, (length >> 1) + 1);
-  for (let r = 0, rows = bins === 0 ? 0 : y.length / (2 * bins); r < rows; r++) {
-    im.fill(0);
-    for (let i = 0; i < length; i++) re[i] = g[r * length + i];
-    plan.forward(re, im);
+  eachRow(out, length, loadReal(gradient), (r, re, im) => {
     for (let k = 0, p = 2 * r * bins; k < used && length > 0; k++, p += 2) {
       // A bin of the inside stands for itself and its conjugate.
       const single = k === 0 || 2 * k === length;
       y[p] = re[k] * (single ? 1 : 2) / length;
       y[p + 1] = single ? 0 : im[k] * 2 / length;
     }
-  }
+  });
 }

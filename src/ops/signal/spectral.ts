@@ -5,6 +5,7 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
@@ -38,107 +39,98 @@ function lastOf(ctx: GradContext, like: Tensor): number | Tensor {
   return cast(slice(all, sub(shape(all), 1), [1]), like.dtype);
 }
 
-const Fft = defineOp({
-  name: "FFT",
-  inputs: ["input: Tcomplex"],
-  outputs: ["output: Tcomplex"],
-  attrs: ["Tcomplex: complex = complex64"],
-  infer: ([x]) => [withLast(x.shape, x.shape?.at(-1) ?? null, "FFT")],
-  grad: { saves: [], vjp: (_, [dy], ctx) => [mul(apply1(Ifft, [dy]), lastOf(ctx, dy))] },
-  cpu: ([x], [out]) => fftCpu(x, false, out),
-});
+/** A transform of complex vectors. Its gradient is the other one's, but for a factor of their length. */
+function defineFft(name: string, inverse: boolean, other: () => OpDef): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: Tcomplex"],
+    outputs: ["output: Tcomplex"],
+    attrs: ["Tcomplex: complex = complex64"],
+    infer: ([x]) => [withLast(x.shape, x.shape?.at(-1) ?? null, name)],
+    grad: {
+      saves: [],
+      vjp: (_, [dy], ctx) => [(inverse ? div : mul)(apply1(other(), [dy]), lastOf(ctx, dy))],
+    },
+    cpu: ([x], [out]) => fftCpu(x, inverse, out),
+  });
+}
 
-const Ifft: OpDef = defineOp({
-  name: "IFFT",
-  inputs: ["input: Tcomplex"],
-  outputs: ["output: Tcomplex"],
-  attrs: ["Tcomplex: complex = complex64"],
-  infer: ([x]) => [withLast(x.shape, x.shape?.at(-1) ?? null, "IFFT")],
-  grad: { saves: [], vjp: (_, [dy], ctx) => [div(apply1(Fft, [dy]), lastOf(ctx, dy))] },
-  cpu: ([x], [out]) => fftCpu(x, true, out),
-});
+const Fft: OpDef = defineFft("FFT", false, () => Ifft);
+const Ifft = defineFft("IFFT", true, () => Fft);
 
 function lengthOf(length: Spec): number | null {
   return length.value === undefined ? null : hostInts(length.value)[0];
 }
 
-const Rfft = defineOp({
-  name: "RFFT",
-  inputs: ["input: Treal", "fft_length: int32"],
-  outputs: ["output: Tcomplex"],
-  attrs: ["Treal: {float, double} = float", "Tcomplex: complex = complex64"],
-  hostInputs: ["fft_length"],
-  infer: ([x, length]) => {
-    const n = lengthOf(length);
-    return [withLast(x.shape, n === null ? null : (n >> 1) + 1, "RFFT")];
-  },
-  grad: {
-    saves: ["fft_length"],
-    vjp: ({ fft_length }, [dy], ctx) => [
-      apply1(RfftAdjoint, [dy, fft_length, lastExtent(ctx.shapeOf(0))], { Treal: ctx.attrs.Treal }),
-      null,
-    ],
-  },
-  cpu: ([x, length], [out]) => rfftCpu(x, hostInts(length)[0], out),
-});
+/** A host kernel: input, length of the transform, result. */
+type HalfKernel = (x: NdArray, length: number, out: NdArray) => void;
 
-const Irfft: OpDef = defineOp({
-  name: "IRFFT",
-  inputs: ["input: Tcomplex", "fft_length: int32"],
-  outputs: ["output: Treal"],
-  attrs: ["Treal: {float, double} = float", "Tcomplex: complex = complex64"],
-  hostInputs: ["fft_length"],
-  infer: ([x, length]) => [withLast(x.shape, lengthOf(length), "IRFFT")],
-  grad: {
-    saves: ["fft_length"],
-    vjp: ({ fft_length }, [dy], ctx) => [
-      apply1(IrfftAdjoint, [dy, fft_length, lastExtent(ctx.shapeOf(0))], {
-        Tcomplex: ctx.attrs.Tcomplex,
-      }),
-      null,
-    ],
-  },
-  cpu: ([x, length], [out]) => irfftCpu(x, hostInts(length)[0], out),
-});
+/** What is the transform's own among those between real numbers and the first half of what they become. */
+interface HalfInit {
+  readonly from: "Treal" | "Tcomplex";
+  readonly to: "Treal" | "Tcomplex";
+  /** The result's last dimension. */
+  readonly last: (length: number) => number;
+  readonly cpu: HalfKernel;
+  readonly adjoint: HalfKernel;
+}
 
-/** What a gradient of RFFT's result says about its input, whose last dimension is `size`. */
-const RfftAdjoint: OpDef = defineOp({
-  name: "_RFFTAdjoint",
-  portable: "parts",
-  inputs: ["gradients: Tcomplex", "fft_length: int32", "size: int32"],
-  outputs: ["output: Treal"],
-  attrs: ["Treal: {float, double} = float", "Tcomplex: complex = complex64"],
-  hostInputs: ["fft_length", "size"],
-  infer: ([g, , size]) => [withLast(g.shape, lengthOf(size), "_RFFTAdjoint")],
-  grad: {
-    saves: ["fft_length"],
-    vjp: ({ fft_length }, [d], { attrs }) => [
-      apply1(Rfft, [d, fft_length], { Tcomplex: attrs.Tcomplex }),
-      null,
-      null,
-    ],
-  },
-  cpu: ([g, length], [out]) => rfftAdjointCpu(g, hostInts(length)[0], out),
-});
+/** A transform, and what a gradient of its result says about its input, whose last dimension is `size`: each the other's gradient. */
+function defineHalf(name: string, { from, to, last, cpu, adjoint }: HalfInit): OpDef {
+  const attrs = ["Treal: {float, double} = float", "Tcomplex: complex = complex64"];
+  const def = defineOp({
+    name,
+    inputs: [`input: ${from}`, "fft_length: int32"],
+    outputs: [`output: ${to}`],
+    attrs,
+    hostInputs: ["fft_length"],
+    infer: ([x, length]) => {
+      const n = lengthOf(length);
+      return [withLast(x.shape, n === null ? null : last(n), name)];
+    },
+    grad: {
+      saves: ["fft_length"],
+      vjp: ({ fft_length }, [dy], { attrs, shapeOf }) => [
+        apply1(back, [dy, fft_length, lastExtent(shapeOf(0))], { [from]: attrs[from] }),
+        null,
+      ],
+    },
+    cpu: ([x, length], [out]) => cpu(x, hostInts(length)[0], out),
+  });
+  const back = defineOp({
+    name: `_${name}Adjoint`,
+    portable: "parts",
+    inputs: [`gradients: ${to}`, "fft_length: int32", "size: int32"],
+    outputs: [`output: ${from}`],
+    attrs,
+    hostInputs: ["fft_length", "size"],
+    infer: ([g, , size]) => [withLast(g.shape, lengthOf(size), `_${name}Adjoint`)],
+    grad: {
+      saves: ["fft_length"],
+      vjp: ({ fft_length }, [d], { attrs }) => [
+        apply1(def, [d, fft_length], { [to]: attrs[to] }),
+        null,
+        null,
+      ],
+    },
+    cpu: ([g, length], [out]) => adjoint(g, hostInts(length)[0], out),
+  });
+  return def;
+}
 
-/** What a gradient of IRFFT's result says about its input, whose last dimension is `size`. */
-const IrfftAdjoint: OpDef = defineOp({
-  name: "_IRFFTAdjoint",
-  portable: "parts",
-  inputs: ["gradients: Treal", "fft_length: int32", "size: int32"],
-  outputs: ["output: Tcomplex"],
-  attrs: ["Treal: {float, double} = float", "Tcomplex: complex = complex64"],
-  hostInputs: ["fft_length", "size"],
-  infer: ([g, , size]) => [withLast(g.shape, lengthOf(size), "_IRFFTAdjoint")],
-  grad: {
-    saves: ["fft_length"],
-    vjp: ({ fft_length }, [d], { attrs }) => [
-      apply1(Irfft, [d, fft_length], { Treal: attrs.Treal }),
-      null,
-      null,
-    ],
-  },
-  cpu: ([g, length], [out]) => irfftAdjointCpu(g, hostInts(length)[0], out),
+const Rfft = defineHalf("RFFT", {
+  from: "Treal",
+  to: "Tcomplex",
+  last: (length) => (length >> 1) + 1,
+  cpu: rfftCpu,
+  adjoint: rfftAdjointCpu,
+});
+const Irfft = defineHalf("IRFFT", {
+  from: "Tcomplex",
+  to: "Treal",
+  last: (length) => length,
+  cpu: irfftCpu,
+  adjoint: irfftAdjointCpu,
 });
 
 function complexInput(input: TensorLike, fn: string): OpInput {
