@@ -1,209 +1,167 @@
 /**
- * Convolutions on the host, of two or three spatial axes: patches of the image, block by block, into the matrix product.
+ * Convolutions on the host, of two or three spatial axes: patches of the images, block by block, into the matrix product.
  */
-import { castArray } from "../../core/convert.ts";
-import type { HostData } from "../../core/dtype.ts";
+import type { DType, HostData } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import {
-  imageStrides,
-  inPlaces,
-  isPointwiseWindow,
-  outPlaces,
-  tapCount,
-  type WindowGeometry,
-} from "../conv/geometry.ts";
+import { isPointwiseWindow, outPlaces, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 import { type Numbers, rowProduct, sameArray, transposeInto } from "./matmul.ts";
+import { eachWindow, plain, withPlain } from "./windows.ts";
 
 /** Entries of a block of patches: small enough to stay in the cache. */
 const BLOCK_ENTRIES = 1 << 15;
 
-/** A kernel over an image, a second operand and a result. */
-export type ConvKernel = (
-  g: WindowGeometry,
-  x: HostData,
-  y: HostData,
-  out: HostData,
-  dtype: NdArray["dtype"],
-) => void;
+/** A kernel over two operands and a result, which holds zeros. */
+export interface ConvKernel {
+  /** Which of the three is the filter; the others are images. */
+  readonly filter: 1 | 2;
+  /** Whether channels may lie first. */
+  readonly anyLayout?: boolean;
+  /** Computes it. */
+  readonly run: (
+    g: WindowGeometry,
+    x: HostData,
+    y: HostData,
+    out: HostData,
+    dtype: DType,
+  ) => void;
+}
 
-/** Runs a kernel; 16-bit floats are computed in float32. */
+/** The images with their channels at the other end. */
+function turned(images: NdArray, channelsFirst: boolean): NdArray {
+  const [batch, ...rest] = images.shape;
+  const shape = channelsFirst
+    ? [batch, ...rest.slice(1), rest[0]]
+    : [batch, rest[rest.length - 1], ...rest.slice(0, -1)];
+  const out = NdArray.zeros(images.dtype, shape), size = images.size / batch;
+  const rows = channelsFirst ? rest[0] : size / rest[rest.length - 1];
+  for (let n = 0; n < batch; n++) {
+    transposeInto(images.data, n * size, rows, size / rows, out.data, n * size, 1);
+  }
+  return out;
+}
+
+/** Runs a kernel on images of any layout; 16-bit floats are computed in float32. */
 export function runConv(
-  kernel: ConvKernel,
+  { filter, run, anyLayout = false }: ConvKernel,
   g: WindowGeometry,
-  x: NdArray,
-  y: NdArray,
-  out: NdArray,
+  ...operands: readonly [x: NdArray, y: NdArray, out: NdArray]
 ): void {
-  if (out.dtype !== "float16" && out.dtype !== "bfloat16") {
-    return kernel(g, x.data, y.data, out.data, out.dtype);
-  }
-  const wide = NdArray.zeros("float32", out.shape);
-  kernel(g, castArray(x, "float32").data, castArray(y, "float32").data, wide.data, "float32");
-  (out.data as Float32Array).set(castArray(wide, out.dtype).data as Float32Array);
+  const isTurned = (operand: 0 | 1 | 2): boolean =>
+    g.channelsFirst && !anyLayout && operand !== filter;
+  const of = (operand: 0 | 1 | 2): NdArray => {
+    const a = plain(operands[operand]);
+    return isTurned(operand) ? turned(a, true) : a;
+  };
+  const layout = anyLayout ? g : { ...g, channelsFirst: false };
+  withPlain(operands[2], (out) => {
+    const made = isTurned(2) ? turned(out, true) : out;
+    run(layout, of(0).data, of(1).data, made.data, made.dtype);
+    if (made !== out) (out.data as Float32Array).set(turned(made, false).data as Float32Array);
+  });
 }
 
-/** Calls `visit(place, base of the tap's channels or -1 outside, tap)` for places `[from, to)` of one image. */
-function forEachTap(
-  g: WindowGeometry,
-  from: number,
-  to: number,
-  visit: (place: number, base: number, tap: number) => void,
-): void {
-  const [d, h, w] = g.axes;
-  const { space } = imageStrides([d.in, h.in, w.in], g.channels, g.channelsFirst);
-  const plane = h.out * w.out;
-  for (let place = from; place < to; place++) {
-    const z0 = Math.floor(place / plane) * d.stride - d.before;
-    const y0 = Math.floor(place % plane / w.out) * h.stride - h.before;
-    const x0 = place % w.out * w.stride - w.before;
-    let tap = 0;
-    for (let i = 0, z = z0; i < d.filter; i++, z += d.dilation) {
-      const inDepth = z >= 0 && z < d.in;
-      for (let j = 0, y = y0; j < h.filter; j++, y += h.dilation) {
-        const inRow = inDepth && y >= 0 && y < h.in;
-        const base = z * space[0] + y * space[1];
-        for (let k = 0, x = x0; k < w.filter; k++, x += w.dilation) {
-          visit(place, inRow && x >= 0 && x < w.in ? base + x * space[2] : -1, tap++);
-        }
-      }
-    }
-  }
-}
-
-/**
- * Copies the patches of places `[from, to)` of the image at `at`: element `(place, tap, channel)` goes to
- * `(place - from) * placeStep + (tap * channels + channel) * entryStep`.
- */
-export function gatherPatches(
+/** Copies the patches of places `[first, end)`, a row each: taps, and channels within them. */
+function gatherPatches(
   g: WindowGeometry,
   image: HostData,
-  at: number,
-  from: number,
-  to: number,
   patches: HostData,
-  placeStep: number,
-  entryStep: number,
+  first: number,
+  end: number,
 ): void {
   const x = image as Numbers, p = patches as Numbers;
-  const c = g.channels;
-  const step = g.channelsFirst ? inPlaces(g) : 1;
+  const c = g.channels, all = tapCount(g), width = all * c;
   const zero = (typeof p[0] === "bigint" ? 0n : 0) as number;
-  forEachTap(g, from, to, (place, base, tap) => {
-    let q = (place - from) * placeStep + tap * c * entryStep;
-    if (base < 0) { for (let i = 0; i < c; i++, q += entryStep) p[q] = zero; }
-    else for (let i = 0, s = at + base; i < c; i++, s += step, q += entryStep) p[q] = x[s];
-  });
-}
-
-/** Adds patches back into the image they were gathered from. */
-export function scatterPatches(
-  g: WindowGeometry,
-  patches: HostData,
-  image: HostData,
-  at: number,
-  from: number,
-  to: number,
-): void {
-  const x = image as Numbers, p = patches as Numbers;
-  const c = g.channels, width = tapCount(g) * c;
-  const step = g.channelsFirst ? inPlaces(g) : 1;
-  forEachTap(g, from, to, (place, base, tap) => {
-    if (base < 0) return;
-    let q = (place - from) * width + tap * c;
-    for (let i = 0, s = at + base; i < c; i++, s += step, q++) x[s] += p[q];
-  });
-}
-
-/** Number of places per block. */
-function blockPlaces(g: WindowGeometry): number {
-  return Math.max(
-    1,
-    Math.min(outPlaces(g), Math.floor(BLOCK_ENTRIES / Math.max(1, tapCount(g) * g.channels))),
+  eachWindow(
+    g,
+    ({ place, count, from, taps }) => {
+      const row = (place - first) * width;
+      if (count < all) (patches as Float32Array).fill(zero, row, row + width);
+      for (let t = 0; t < count; t++) {
+        for (let i = 0, s = from[t], q = row + taps[t] * c; i < c; i++) p[q + i] = x[s + i];
+      }
+    },
+    first,
+    end,
   );
 }
 
-/** Rows of the result, or of its gradient, as `[places, channels]` whatever the data format. */
-function outRows(
+/** Adds patches back into the image they were gathered from. */
+function scatterPatches(
   g: WindowGeometry,
-  data: HostData,
-  image: number,
-  from: number,
-  to: number,
-): { rows: HostData; at: number } {
-  const places = outPlaces(g), oc = g.outChannels;
-  if (!g.channelsFirst) return { rows: data, at: (image * places + from) * oc };
-  const rows = sameArray(data, (to - from) * oc) as Numbers, source = data as Numbers;
-  for (let c = 0; c < oc; c++) {
-    for (let p = from; p < to; p++) {
-      rows[(p - from) * oc + c] = source[(image * oc + c) * places + p];
-    }
+  patches: HostData,
+  image: HostData,
+  first: number,
+  end: number,
+): void {
+  const x = image as Numbers, p = patches as Numbers;
+  const c = g.channels, width = tapCount(g) * c;
+  eachWindow(
+    g,
+    ({ place, count, from, taps }) => {
+      const row = (place - first) * width;
+      for (let t = 0; t < count; t++) {
+        for (let i = 0, s = from[t], q = row + taps[t] * c; i < c; i++) x[s + i] += p[q + i];
+      }
+    },
+    first,
+    end,
+  );
+}
+
+/** Calls `use` for blocks of places, with room for their patches. */
+function inBlocks(
+  g: WindowGeometry,
+  like: HostData,
+  use: (patches: HostData, first: number, end: number) => void,
+): void {
+  const width = tapCount(g) * g.channels, places = g.batch * outPlaces(g);
+  const block = Math.max(1, Math.min(places, Math.floor(BLOCK_ENTRIES / Math.max(1, width))));
+  const patches = sameArray(like, block * width);
+  for (let first = 0; first < places; first += block) {
+    use(patches, first, Math.min(places, first + block));
   }
-  return { rows: rows as unknown as HostData, at: 0 };
 }
 
 /** Convolution: image, filter `[taps, channels, outChannels]`. */
-export const convForward: ConvKernel = (g, x, filter, out, dtype) => {
-  const product = rowProduct(dtype);
-  const places = outPlaces(g), oc = g.outChannels, width = tapCount(g) * g.channels;
-  if (isPointwiseWindow(g) && !g.channelsFirst) {
-    product(g.batch * places, oc, g.channels, x, 0, filter, 0, out, 0, false);
-    return;
-  }
-  const block = blockPlaces(g);
-  const patches = sameArray(x, block * width);
-  const turned = g.channelsFirst ? sameArray(out, block * oc) : null;
-  const imageSize = inPlaces(g) * g.channels;
-  for (let n = 0; n < g.batch; n++) {
-    for (let from = 0; from < places; from += block) {
-      const to = Math.min(places, from + block);
-      gatherPatches(g, x, n * imageSize, from, to, patches, width, 1);
-      if (turned === null) {
-        product(to - from, oc, width, patches, 0, filter, 0, out, (n * places + from) * oc, false);
-        continue;
-      }
-      product(to - from, oc, width, patches, 0, filter, 0, turned, 0, false);
-      const t = turned as Numbers, o = out as Numbers;
-      for (let c = 0; c < oc; c++) {
-        for (let p = from; p < to; p++) o[(n * oc + c) * places + p] = t[(p - from) * oc + c];
-      }
+export const convForward: ConvKernel = {
+  filter: 1,
+  run(g, x, filter, out, dtype) {
+    const product = rowProduct(dtype), oc = g.outChannels, width = tapCount(g) * g.channels;
+    if (isPointwiseWindow(g)) {
+      return product(g.batch * outPlaces(g), oc, width, x, 0, filter, 0, out, 0, false);
     }
-  }
+    inBlocks(g, x, (patches, first, end) => {
+      gatherPatches(g, x, patches, first, end);
+      product(end - first, oc, width, patches, 0, filter, 0, out, first * oc, false);
+    });
+  },
 };
 
 /** Gradient of the image: gradient of the result, filter. */
-export const convBackwardInput: ConvKernel = (g, dy, filter, dx, dtype) => {
-  const product = rowProduct(dtype);
-  const places = outPlaces(g), oc = g.outChannels, width = tapCount(g) * g.channels;
-  const turned = sameArray(filter, width * oc);
-  transposeInto(filter, 0, width, oc, turned, 0, 1);
-  const block = blockPlaces(g);
-  const patches = sameArray(dy, block * width);
-  const imageSize = inPlaces(g) * g.channels;
-  (dx as Float32Array).fill((typeof (dx as Numbers)[0] === "bigint" ? 0n : 0) as number);
-  for (let n = 0; n < g.batch; n++) {
-    for (let from = 0; from < places; from += block) {
-      const to = Math.min(places, from + block);
-      const { rows, at } = outRows(g, dy, n, from, to);
-      product(to - from, width, oc, rows, at, turned, 0, patches, 0, false);
-      scatterPatches(g, patches, dx, n * imageSize, from, to);
-    }
-  }
+export const convBackwardInput: ConvKernel = {
+  filter: 1,
+  run(g, dy, filter, dx, dtype) {
+    const product = rowProduct(dtype), oc = g.outChannels, width = tapCount(g) * g.channels;
+    const weights = sameArray(filter, width * oc);
+    transposeInto(filter, 0, width, oc, weights, 0, 1);
+    inBlocks(g, dy, (patches, first, end) => {
+      product(end - first, width, oc, dy, first * oc, weights, 0, patches, 0, false);
+      scatterPatches(g, patches, dx, first, end);
+    });
+  },
 };
 
 /** Gradient of the filter: image, gradient of the result. */
-export const convBackwardFilter: ConvKernel = (g, x, dy, df, dtype) => {
-  const product = rowProduct(dtype);
-  const places = outPlaces(g), oc = g.outChannels, width = tapCount(g) * g.channels;
-  const block = blockPlaces(g);
-  const patches = sameArray(x, block * width);
-  const imageSize = inPlaces(g) * g.channels;
-  (df as Float32Array).fill((typeof (df as Numbers)[0] === "bigint" ? 0n : 0) as number);
-  for (let n = 0; n < g.batch; n++) {
-    for (let from = 0; from < places; from += block) {
-      const to = Math.min(places, from + block);
-      gatherPatches(g, x, n * imageSize, from, to, patches, 1, to - from);
-      const { rows, at } = outRows(g, dy, n, from, to);
-      product(width, oc, to - from, patches, 0, rows, at, df, 0, true);
-    }
-  }
+export const convBackwardFilter: ConvKernel = {
+  filter: 2,
+  run(g, x, dy, df, dtype) {
+    const product = rowProduct(dtype), oc = g.outChannels, width = tapCount(g) * g.channels;
+    let columns: HostData | null = null;
+    inBlocks(g, x, (patches, first, end) => {
+      columns ??= sameArray(x, (end - first) * width);
+      gatherPatches(g, x, patches, first, end);
+      transposeInto(patches, 0, end - first, width, columns, 0, 1);
+      product(width, oc, end - first, columns, 0, dy, first * oc, df, 0, true);
+    });
+  },
 };

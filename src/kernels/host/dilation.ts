@@ -4,98 +4,50 @@
 import { castArray } from "../../core/convert.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { WindowGeometry } from "../conv/geometry.ts";
+import type { Numbers } from "./matmul.ts";
+import { eachWindow, plain } from "./windows.ts";
 
-type Numbers = { [i: number]: number };
-
-/** Calls `visit(place of the result, place of the winner in the image, its flat tap with channel, the sum)` for each result. */
-function forEachWinner(
+/** Gives each result to `visit`: its place, the winner's places in the image and among the taps with channels (-1 for none), the sum. */
+function withWinners(
   g: WindowGeometry,
-  x: Numbers,
-  filter: Numbers,
-  visit: (out: number, at: number, tap: number, value: number) => void,
+  x: NdArray,
+  filter: NdArray,
+  out: NdArray,
+  visit: (sums: Float64Array, place: number, at: number, tap: number, value: number) => void,
 ): void {
-  const [, h, w] = g.axes, c = g.channels;
-  let out = 0;
-  for (let n = 0; n < g.batch; n++) {
-    for (let oy = 0; oy < h.out; oy++) {
-      for (let ox = 0; ox < w.out; ox++) {
-        for (let k = 0; k < c; k++, out++) {
-          let best = -Infinity, at = -1, tap = -1;
-          for (let i = 0; i < h.filter; i++) {
-            const y = oy * h.stride - h.before + i * h.dilation;
-            if (y < 0 || y >= h.in) continue;
-            for (let j = 0; j < w.filter; j++) {
-              const z = ox * w.stride - w.before + j * w.dilation;
-              if (z < 0 || z >= w.in) continue;
-              const from = ((n * h.in + y) * w.in + z) * c + k, t = (i * w.filter + j) * c + k;
-              const value = Number(x[from]) + Number(filter[t]);
-              if (value > best || at < 0) {
-                best = value;
-                at = from;
-                tap = t;
-              }
-            }
-          }
-          visit(out, at, tap, best);
-        }
+  const a = plain(x).data as Numbers, f = plain(filter).data as Numbers, c = g.channels;
+  // Sums are float64, stored in the result's dtype afterwards.
+  const wide = NdArray.zeros("float64", out.shape), sums = wide.data as Float64Array;
+  eachWindow(g, ({ to, count, from, taps }) => {
+    for (let k = 0; k < c; k++) {
+      let best = -Infinity, at = -1, tap = -1;
+      for (let t = 0; t < count; t++) {
+        const p = from[t] + k, q = taps[t] * c + k, value = Number(a[p]) + Number(f[q]);
+        if (!(value > best || at < 0)) continue;
+        best = value;
+        at = p;
+        tap = q;
       }
+      visit(sums, to + k, at, tap, best);
     }
-  }
-}
-
-function plain(a: NdArray): Numbers {
-  return (a.dtype === "bfloat16" || a.dtype === "float16"
-    ? castArray(a, "float32").data
-    : a.data) as Numbers;
-}
-
-/** Gives a kernel sums in float64, stored in the result's dtype afterwards. */
-function collect(out: NdArray, run: (sums: Float64Array) => void): void {
-  const wide = NdArray.zeros("float64", out.shape);
-  run(wide.data as Float64Array);
-  (out.data as Float32Array).set(
-    (out.dtype === "float64" ? wide : castArray(wide, out.dtype)).data as Float32Array,
-  );
+  });
+  (out.data as Float32Array).set(castArray(wide, out.dtype).data as Float32Array);
 }
 
 /** Dilation. */
 export function dilationCpu(g: WindowGeometry, x: NdArray, filter: NdArray, out: NdArray): void {
-  collect(out, (y) => forEachWinner(g, plain(x), plain(filter), (o, _, __, value) => y[o] = value));
+  withWinners(g, x, filter, out, (y, place, _, __, value) => y[place] = value);
 }
 
-/** Sends each gradient to the element that won. */
-export function dilationInputCpu(
+/** Sends each gradient to the element that won, or to the tap. */
+export function dilationGradCpu(
   g: WindowGeometry,
-  x: NdArray,
-  filter: NdArray,
-  dy: NdArray,
+  [x, filter, dy]: readonly NdArray[],
+  to: "element" | "tap",
   out: NdArray,
 ): void {
-  const grad = plain(dy);
-  collect(
-    out,
-    (dx) =>
-      forEachWinner(g, plain(x), plain(filter), (o, at) => at >= 0 && (dx[at] += Number(grad[o]))),
-  );
-}
-
-/** Sends each gradient to the tap that won. */
-export function dilationFilterCpu(
-  g: WindowGeometry,
-  x: NdArray,
-  filter: NdArray,
-  dy: NdArray,
-  out: NdArray,
-): void {
-  const grad = plain(dy);
-  collect(
-    out,
-    (df) =>
-      forEachWinner(
-        g,
-        plain(x),
-        plain(filter),
-        (o, _, tap) => tap >= 0 && (df[tap] += Number(grad[o])),
-      ),
-  );
+  const grad = plain(dy).data as Numbers;
+  withWinners(g, x, filter, out, (sums, place, at, tap) => {
+    if (at >= 0) sums[to === "tap" ? tap : at] += Number(grad[place]);
+  });
 }

@@ -1,175 +1,111 @@
 /**
  * Pooling on the host, of two or three spatial axes.
  */
-import { castArray } from "../../core/convert.ts";
-import { NdArray } from "../../core/nd_array.ts";
-import { imageStrides, type WindowGeometry } from "../conv/geometry.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { inPlaces, type WindowGeometry } from "../conv/geometry.ts";
 import type { Numbers } from "./matmul.ts";
+import { channelSteps, eachWindow, plain, type Window, withPlain } from "./windows.ts";
 
-/** One window of one channel: flat positions in the image and of the result. */
-interface Window {
-  /** Position of the result. */
-  readonly out: number;
-  /** Positions of the elements inside the image, in row-major order. */
-  readonly members: Int32Array;
-  /** How many of them are valid. */
-  readonly count: number;
+function dataOf(a: NdArray): Numbers {
+  return plain(a).data as Numbers;
 }
 
-/** Calls `visit` for each window; the object is reused. */
-function forEachWindow(g: WindowGeometry, visit: (w: Window) => void): void {
-  const [d, h, w] = g.axes;
-  const of = imageStrides([d.in, h.in, w.in], g.channels, g.channelsFirst);
-  const to = imageStrides([d.out, h.out, w.out], g.channels, g.channelsFirst);
-  const taps = new Int32Array(d.filter * h.filter * w.filter),
-    members = new Int32Array(taps.length);
-  const window = { out: 0, members, count: 0 };
-  for (let n = 0; n < g.batch; n++) {
-    for (let oz = 0; oz < d.out; oz++) {
-      for (let oy = 0; oy < h.out; oy++) {
-        for (let ox = 0; ox < w.out; ox++) {
-          let count = 0;
-          for (let i = 0, z = oz * d.stride - d.before; i < d.filter; i++, z += d.dilation) {
-            if (z < 0 || z >= d.in) continue;
-            for (let j = 0, y = oy * h.stride - h.before; j < h.filter; j++, y += h.dilation) {
-              if (y < 0 || y >= h.in) continue;
-              for (let k = 0, x = ox * w.stride - w.before; k < w.filter; k++, x += w.dilation) {
-                if (x < 0 || x >= w.in) continue;
-                taps[count++] = n * of.batch + z * of.space[0] + y * of.space[1] + x * of.space[2];
-              }
-            }
-          }
-          window.count = count;
-          const out = n * to.batch + oz * to.space[0] + oy * to.space[1] + ox * to.space[2];
-          for (let c = 0; c < g.channels; c++) {
-            window.out = out + c * to.channel;
-            for (let t = 0; t < count; t++) members[t] = taps[t] + c * of.channel;
-            visit(window);
-          }
-        }
-      }
-    }
-  }
+/** A window of one channel: where that is in the result, and in the image behind its first channel. */
+type Visit = (place: number, window: Window, channel: number) => void;
+
+/** Runs what visits each window and channel of one or two arrays, and writes to a result that holds zeros. */
+function runPool(
+  kernel: (x: Numbers, y: Numbers, out: Numbers) => Visit,
+  g: WindowGeometry,
+  [x, y = x]: readonly NdArray[],
+  out: NdArray,
+): void {
+  const [si, so] = channelSteps(g);
+  withPlain(out, (made) => {
+    const visit = kernel(dataOf(x), dataOf(y), made.data as Numbers);
+    eachWindow(g, (w) => {
+      for (let c = 0; c < g.channels; c++) visit(w.to + c * so, w, c * si);
+    });
+  });
 }
 
-/** The array as one whose elements are plain numbers: 16-bit floats become float32. */
-function plain(a: NdArray): Numbers {
-  return (a.dtype === "bfloat16" || a.dtype === "float16"
-    ? castArray(a, "float32").data
-    : a.data) as Numbers;
-}
-
-/** Gives a kernel a float32 result where the real one holds 16-bit floats. */
-function withPlainOut(out: NdArray, run: (data: Numbers) => void): void {
-  if (out.dtype !== "bfloat16" && out.dtype !== "float16") return run(out.data as Numbers);
-  const wide = NdArray.zeros("float32", out.shape);
-  run(wide.data as Numbers);
-  (out.data as Float32Array).set(castArray(wide, out.dtype).data as Float32Array);
-}
-
-function zeroOf(data: Numbers): number {
-  return (typeof data[0] === "bigint" ? 0n : 0) as number;
-}
-
-/** Position in the window's members of the first maximum; -1 where there is no number. */
-function firstMax(x: Numbers, w: Window): number {
+/** Place of the first maximum; -1 where there is no number. */
+function firstMax(x: Numbers, { from, count }: Window, channel: number): number {
   let at = -1;
-  for (let t = 0; t < w.count; t++) {
-    const v = x[w.members[t]];
-    if (at < 0 ? v === v : v > x[w.members[at]]) at = t;
+  for (let t = 0; t < count; t++) {
+    const p = from[t] + channel, v = x[p];
+    if (at < 0 ? v === v : v > x[at]) at = p;
   }
   return at;
 }
 
 /** The same, and the first element of a window in which all are NaN; -1 for a window outside the image. */
-function winner(x: Numbers, w: Window): number {
-  return w.count === 0 ? -1 : Math.max(0, firstMax(x, w));
+function winner(x: Numbers, w: Window, channel: number): number {
+  if (w.count === 0) return -1;
+  const at = firstMax(x, w, channel);
+  return at < 0 ? w.from[0] + channel : at;
 }
 
 /** Greatest element of each window; elements outside the image and NaN do not count. */
 export function maxPoolCpu(g: WindowGeometry, input: NdArray, out: NdArray): void {
-  const x = plain(input);
-  withPlainOut(out, (y) =>
-    forEachWindow(g, (w) => {
-      const at = firstMax(x, w);
-      y[w.out] = at < 0
-        ? (w.count > 0 && typeof x[w.members[0]] === "bigint" ? x[w.members[0]] : -Infinity)
-        : x[w.members[at]];
-    }));
+  const kernel = (x: Numbers, _: Numbers, y: Numbers): Visit => (place, w, c) => {
+    const at = firstMax(x, w, c);
+    y[place] = at < 0 ? -Infinity : x[at];
+  };
+  runPool(kernel, g, [input], out);
 }
 
 /** Mean of the elements of each window that lie inside the image; 0 where none does. */
 export function avgPoolCpu(g: WindowGeometry, input: NdArray, out: NdArray): void {
-  const x = plain(input);
-  withPlainOut(out, (y) =>
-    forEachWindow(g, (w) => {
-      let s = 0;
-      for (let t = 0; t < w.count; t++) s += x[w.members[t]];
-      y[w.out] = w.count === 0 ? 0 : s / w.count;
-    }));
+  const kernel = (x: Numbers, _: Numbers, y: Numbers): Visit => (place, { from, count }, c) => {
+    let s = 0;
+    for (let t = 0; t < count; t++) s += x[from[t] + c];
+    if (count > 0) y[place] = s / count;
+  };
+  runPool(kernel, g, [input], out);
 }
 
 /** Sends each gradient to the first maximum of its window. */
-export function maxPoolGradCpu(
-  g: WindowGeometry,
-  input: NdArray,
-  grad: NdArray,
-  out: NdArray,
-): void {
-  const x = plain(input), dy = plain(grad);
-  withPlainOut(out, (dx) => {
-    (dx as unknown as Float32Array).fill(zeroOf(dx));
-    forEachWindow(g, (w) => {
-      const at = winner(x, w);
-      if (at >= 0) dx[w.members[at]] += dy[w.out];
-    });
-  });
+export function maxPoolGradCpu(g: WindowGeometry, ins: readonly NdArray[], out: NdArray): void {
+  const kernel = (x: Numbers, dy: Numbers, dx: Numbers): Visit => (place, w, c) => {
+    const at = winner(x, w, c);
+    if (at >= 0) dx[at] += dy[place];
+  };
+  runPool(kernel, g, ins, out);
 }
 
-/** Takes from `grad`, shaped as the input, what stands at the first maximum of each window. */
-export function maxPoolGradGradCpu(
-  g: WindowGeometry,
-  input: NdArray,
-  grad: NdArray,
-  out: NdArray,
-): void {
-  const x = plain(input), dd = plain(grad);
-  withPlainOut(out, (y) =>
-    forEachWindow(g, (w) => {
-      const at = winner(x, w);
-      y[w.out] = at < 0 ? zeroOf(dd) : dd[w.members[at]];
-    }));
+/** Takes from the second array, shaped as the first, what stands at the first maximum of each window of that. */
+export function maxPoolGradGradCpu(g: WindowGeometry, ins: readonly NdArray[], out: NdArray): void {
+  const kernel = (x: Numbers, dd: Numbers, y: Numbers): Visit => (place, w, c) => {
+    const at = winner(x, w, c);
+    if (at >= 0) y[place] = dd[at];
+  };
+  runPool(kernel, g, ins, out);
 }
 
 /** Spreads each gradient evenly over its window's elements inside the image. */
 export function avgPoolGradCpu(g: WindowGeometry, grad: NdArray, out: NdArray): void {
-  const dy = plain(grad);
-  withPlainOut(out, (dx) => {
-    (dx as unknown as Float32Array).fill(0);
-    forEachWindow(g, (w) => {
-      const v = dy[w.out] / w.count;
-      for (let t = 0; t < w.count; t++) dx[w.members[t]] += v;
-    });
-  });
+  const kernel = (dy: Numbers, _: Numbers, dx: Numbers): Visit => (place, { from, count }, c) => {
+    const v = dy[place] / count;
+    for (let t = 0; t < count; t++) dx[from[t] + c] += v;
+  };
+  runPool(kernel, g, [grad], out);
 }
 
 /** Flat positions of the first maxima: `(y * width + x) * channels + channel`, plus the image's offset where asked. */
 export function argMaxPoolCpu(
   g: WindowGeometry,
   input: NdArray,
-  out: NdArray,
-  argmax: NdArray,
+  [out, argmax]: readonly NdArray[],
   withBatch: boolean,
 ): void {
-  const x = plain(input);
-  const imageSize = g.axes[0].in * g.axes[1].in * g.axes[2].in * g.channels;
-  const wide = argmax.dtype === "int64";
-  withPlainOut(out, (y) =>
-    forEachWindow(g, (w) => {
-      const at = winner(x, w);
-      y[w.out] = at < 0 ? -Infinity : x[w.members[at]];
-      const flat = at < 0 ? 0 : w.members[at];
-      const place = withBatch ? flat : flat % imageSize;
-      (argmax.data as Numbers)[w.out] = (wide ? BigInt(place) : place) as number;
-    }));
+  const imageSize = inPlaces(g) * g.channels, places = argmax.data as Numbers;
+  const isWide = argmax.dtype === "int64";
+  const kernel = (x: Numbers, _: Numbers, y: Numbers): Visit => (place, w, c) => {
+    const at = winner(x, w, c);
+    y[place] = at < 0 ? -Infinity : x[at];
+    const flat = at < 0 ? 0 : withBatch ? at : at % imageSize;
+    places[place] = (isWide ? BigInt(flat) : flat) as number;
+  };
+  runPool(kernel, g, [input], out);
 }

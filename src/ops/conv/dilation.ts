@@ -13,7 +13,7 @@ import {
   spatialAttrs,
   spatialOutputs,
 } from "../../kernels/conv/geometry.ts";
-import { dilationCpu, dilationFilterCpu, dilationInputCpu } from "../../kernels/host/dilation.ts";
+import { dilationCpu, dilationGradCpu } from "../../kernels/host/dilation.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import {
   checkSame,
@@ -58,8 +58,8 @@ const BackpropInput = defineOp({
   attrs: ATTRS,
   infer: ([x]) => [x.shape],
   grad: NO_GRADIENT,
-  cpu: ([x, filter, dy], [dx], { attrs }) =>
-    dilationInputCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, dx),
+  cpu: (ins, [dx], { attrs }) =>
+    dilationGradCpu(dilationGeometry(ins[0].shape, ins[1].shape, attrs), ins, "element", dx),
   gpu: onGpu(({ DILATION_INPUT_VARIANTS }) => DILATION_INPUT_VARIANTS, "windows"),
 });
 
@@ -70,8 +70,8 @@ const BackpropFilter = defineOp({
   attrs: ATTRS,
   infer: ([, filter]) => [filter.shape],
   grad: NO_GRADIENT,
-  cpu: ([x, filter, dy], [df], { attrs }) =>
-    dilationFilterCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, dy, df),
+  cpu: (ins, [df], { attrs }) =>
+    dilationGradCpu(dilationGeometry(ins[0].shape, ins[1].shape, attrs), ins, "tap", df),
   gpu: onGpu(({ DILATION_FILTER_VARIANTS }) => DILATION_FILTER_VARIANTS, "windows"),
 });
 

@@ -115,7 +115,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
       ],
     },
     cpu: ([x, , dd], [out], { attrs: a }) =>
-      maxPoolGradGradCpu(geometry(name.max, x.shape, a), x, dd, out),
+      maxPoolGradGradCpu(geometry(name.max, x.shape, a), [x, dd], out),
     gpu: onGpu(({ MAX_POOL_GRAD_GRAD_VARIANTS }) => MAX_POOL_GRAD_GRAD_VARIANTS, "windows"),
   });
 
@@ -142,7 +142,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     meaning: { kind: "window", takes: "max", gives: "gradient" },
     cpu: ([x, , dy], [out], { attrs: a }) =>
-      maxPoolGradCpu(geometry(name.max, x.shape, a), x, dy, out),
+      maxPoolGradCpu(geometry(name.max, x.shape, a), [x, dy], out),
     gpu: onGpu(({ MAX_POOL_GRAD_VARIANTS }) => MAX_POOL_GRAD_VARIANTS, "windows"),
   });
 
@@ -234,14 +234,10 @@ const MaxPoolWithArgmax = defineOp({
       ];
     },
   },
-  cpu: ([x], [out, argmax], { attrs }) =>
-    argMaxPoolCpu(
-      geometry("MaxPoolWithArgmax", x.shape, attrs),
-      x,
-      out,
-      argmax,
-      attrs.include_batch_in_index,
-    ),
+  cpu: ([x], outs, { attrs }) => {
+    const window = geometry("MaxPoolWithArgmax", x.shape, attrs);
+    argMaxPoolCpu(window, x, outs, attrs.include_batch_in_index);
+  },
   gpu: onGpu(({ ARG_MAX_POOL_VARIANTS }) => ARG_MAX_POOL_VARIANTS, "windows"),
 });
 

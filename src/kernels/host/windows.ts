@@ -1,0 +1,92 @@
+/**
+ * What windows that slide over images read, on the host.
+ */
+import { castArray } from "../../core/convert.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import {
+  imageStrides,
+  inPlaces,
+  outPlaces,
+  tapCount,
+  type WindowGeometry,
+} from "../conv/geometry.ts";
+
+/** A window at one place: its taps that lie inside of the image, in order. */
+export interface Window {
+  /** Number of the place among those of all images. */
+  readonly place: number;
+  /** Where the first channel of the result is. */
+  readonly to: number;
+  /** How many taps lie inside. */
+  readonly count: number;
+  /** Where the first channel is that each of them reads. */
+  readonly from: Int32Array;
+  /** Their numbers. */
+  readonly taps: Int32Array;
+}
+
+/** Visits the windows at places `[first, end)`, counted through all images; the object is reused. */
+export function eachWindow(
+  g: WindowGeometry,
+  visit: (window: Window) => void,
+  first = 0,
+  end: number = g.batch * outPlaces(g),
+): void {
+  const [d, h, w] = g.axes, plane = h.out * w.out, places = d.out * plane;
+  const { batch, space } = imageStrides([d.in, h.in, w.in], g.channels, g.channelsFirst);
+  const step = g.channelsFirst ? 1 : g.outChannels;
+  const from = new Int32Array(tapCount(g)), taps = new Int32Array(tapCount(g));
+  const window = { place: 0, to: 0, count: 0, from, taps };
+  let n = Math.floor(first / places), at = first - n * places;
+  let oz = Math.floor(at / plane), oy = Math.floor((at - oz * plane) / w.out), ox = at % w.out;
+  for (let place = first; place < end; place++, at++) {
+    const z0 = oz * d.stride - d.before, y0 = oy * h.stride - h.before;
+    const x0 = ox * w.stride - w.before;
+    let count = 0;
+    for (let i = 0, z = z0; i < d.filter; i++, z += d.dilation) {
+      if (z < 0 || z >= d.in) continue;
+      for (let j = 0, y = y0; j < h.filter; j++, y += h.dilation) {
+        if (y < 0 || y >= h.in) continue;
+        const row = n * batch + z * space[0] + y * space[1];
+        const line = (i * h.filter + j) * w.filter;
+        for (let k = 0, x = x0; k < w.filter; k++, x += w.dilation) {
+          if (x < 0 || x >= w.in) continue;
+          from[count] = row + x * space[2];
+          taps[count++] = line + k;
+        }
+      }
+    }
+    window.place = place;
+    window.to = n * places * g.outChannels + at * step;
+    window.count = count;
+    visit(window);
+    if (++ox < w.out) continue;
+    ox = 0;
+    if (++oy < h.out) continue;
+    oy = 0;
+    if (++oz < d.out) continue;
+    oz = 0;
+    n++;
+    at = -1;
+  }
+}
+
+/** Steps between channels of the images and of the result. */
+export function channelSteps(g: WindowGeometry): [number, number] {
+  return g.channelsFirst ? [inPlaces(g), outPlaces(g)] : [1, 1];
+}
+
+const isNarrow = (a: NdArray): boolean => a.dtype === "bfloat16" || a.dtype === "float16";
+
+/** The array as one of plain numbers: 16-bit floats become float32. */
+export function plain(a: NdArray): NdArray {
+  return isNarrow(a) ? castArray(a, "float32") : a;
+}
+
+/** Gives `run` a result of plain numbers, which holds zeros, and stores it as the real one is. */
+export function withPlain(out: NdArray, run: (out: NdArray) => void): void {
+  const made = plain(out), data = made.data as Float32Array;
+  data.fill((typeof data[0] === "bigint" ? 0n : 0) as number);
+  run(made);
+  if (made !== out) (out.data as Float32Array).set(castArray(made, out.dtype).data as Float32Array);
+}
