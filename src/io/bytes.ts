@@ -8,6 +8,8 @@ import { NdArray } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 
+export { concatBytes, viewOf } from "../core/bytes.ts";
+
 /** Bytes over a plain buffer, as files want them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -59,22 +61,6 @@ export function bytesOfArray(array: NdArray): Bytes {
 /** Reverses the bytes of each element of `width` bytes, in place. */
 export function swapBytes(bytes: Uint8Array, width: number): void {
   for (let i = 0; i + width <= bytes.length; i += width) bytes.subarray(i, i + width).reverse();
-}
-
-/** Parts one after the other. */
-export function concatBytes(parts: readonly Uint8Array[]): Bytes {
-  const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const p of parts) {
-    out.set(p, at);
-    at += p.length;
-  }
-  return out;
-}
-
-/** A view for reading numbers. */
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Remainders of a byte, and of one that 1, 2 and 3 zero bytes follow, 256 each: four bytes are looked up at once. */

@@ -2,9 +2,10 @@
  * Matrix products on the host: rows of C are summed in a float64 row, four rows of B at a time.
  */
 import { type DType, DTYPES, type HostData } from "../../core/dtype.ts";
-import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import { type MatMulShape, matrixPairs } from "../matmul/shape.ts";
+import { numbersOf, scratchFor, settle } from "./numbers.ts";
 
 /** Numbers by index: any typed array of numbers. */
 export type Numbers = { [i: number]: number };
@@ -33,7 +34,8 @@ function sumRow(n: number): Float64Array {
   return row;
 }
 
-const float32Product: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, cFrom, add) => {
+/** Sums in float64: exact for integers of up to 16 bits, and for what their typed array then wraps. */
+const numberProduct: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, cFrom, add) => {
   const a = aData as Float32Array, b = bData as Float32Array, c = cData as Float32Array;
   const s = sumRow(n);
   for (let i = 0; i < m; i++) {
@@ -53,35 +55,6 @@ const float32Product: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, 
       for (let j = 0; j < n; j++) s[j] += a0 * b[b0 + j];
     }
     for (let j = 0; j < n; j++) c[ci + j] = s[j];
-  }
-};
-
-/** Sums in float64: exact for integers of up to 16 bits, and for what their typed array then wraps. */
-const numberProduct: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, cFrom, add) => {
-  const a = aData as Numbers, b = bData as Numbers, c = cData as Numbers;
-  const s = sumRow(n);
-  for (let i = 0; i < m; i++) {
-    const ci = cFrom + i * n, ai = aFrom + i * k;
-    for (let j = 0; j < n; j++) s[j] = add ? c[ci + j] : 0;
-    for (let p = 0; p < k; p++) {
-      const x = a[ai + p], bp = bFrom + p * n;
-      for (let j = 0; j < n; j++) s[j] += x * b[bp + j];
-    }
-    for (let j = 0; j < n; j++) c[ci + j] = s[j];
-  }
-};
-
-const bfloat16Product: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, cFrom, add) => {
-  const a = aData as Numbers, b = bData as Numbers, c = cData as Numbers;
-  const s = sumRow(n);
-  for (let i = 0; i < m; i++) {
-    const ci = cFrom + i * n, ai = aFrom + i * k;
-    for (let j = 0; j < n; j++) s[j] = add ? bfloat16ToNumber(c[ci + j]) : 0;
-    for (let p = 0; p < k; p++) {
-      const x = bfloat16ToNumber(a[ai + p]), bp = bFrom + p * n;
-      for (let j = 0; j < n; j++) s[j] += x * bfloat16ToNumber(b[bp + j]);
-    }
-    for (let j = 0; j < n; j++) c[ci + j] = numberToBfloat16(s[j]);
   }
 };
 
@@ -130,13 +103,9 @@ const complexProduct: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, 
   }
 };
 
-/** The product of rows for elements of this dtype. Throws `UnimplementedError` for strings and handles. */
+/** The product of rows for elements of this dtype, but for bfloat16. Throws `UnimplementedError` for strings and handles. */
 export function rowProduct(dtype: DType): RowProduct {
   switch (dtype) {
-    case "float32":
-      return float32Product;
-    case "bfloat16":
-      return bfloat16Product;
     case "int32":
     case "uint32":
       return wordProduct;
@@ -202,6 +171,13 @@ export function matMulCpu(
   conjB = false,
 ): void {
   const { m, n, k, transA, transB } = shape;
+  if (out.dtype === "bfloat16") {
+    const [x, y, wide] = [numbersOf(a), numbersOf(b), scratchFor(out)].map((data) =>
+      new NdArray("float32", [data.length], data as Float32Array)
+    );
+    matMulCpu(shape, x, y, wide);
+    return settle(wide.data as Float32Array, out);
+  }
   const product = rowProduct(out.dtype);
   const slots = DTYPES[out.dtype].slots;
   const ready = (x: HostData, conj: boolean, trans: boolean, rows: number, columns: number) => {

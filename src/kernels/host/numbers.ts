@@ -12,7 +12,11 @@ export interface Numbers extends ArrayLike<number> {
 
 /** The elements as numbers, without a copy where the storage allows (everything but bfloat16 and 64-bit integers). */
 export function numbersOf(a: NdArray): Numbers {
-  if (a.dtype === "bfloat16") return Float32Array.from(a.data as Uint16Array, bfloat16ToNumber);
+  if (a.dtype === "bfloat16") {
+    const from = a.data as Uint16Array, out = new Float32Array(from.length);
+    for (let i = 0; i < out.length; i++) out[i] = bfloat16ToNumber(from[i]);
+    return out;
+  }
   if (a.dtype === "int64" || a.dtype === "uint64") {
     return Float64Array.from(a.data as ArrayLike<bigint>, Number);
   }

@@ -2,12 +2,12 @@
  * Adding runs of elements into a host array, in any numeric dtype.
  */
 import { DTYPES } from "../../core/dtype.ts";
-import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { numbersOf, settle } from "./numbers.ts";
 
 /** Elements as numbers that can be added: bfloat16 becomes float32, all else is as it is. */
 export function addable(x: NdArray): Float32Array {
-  if (x.dtype !== "bfloat16") return x.data as Float32Array;
-  return Float32Array.from(x.data as Uint16Array, bfloat16ToNumber);
+  return (x.dtype === "bfloat16" ? numbersOf(x) : x.data) as Float32Array;
 }
 
 /** Sums into an array that starts as zeros. Sixteen-bit floats are summed in float32. */
@@ -39,8 +39,6 @@ export class Accumulator {
 
   /** Puts the sums where they belong. */
   finish(): void {
-    if (this.#out.dtype === "bfloat16") {
-      (this.#out.data as Uint16Array).set(Uint16Array.from(this.#sums, numberToBfloat16));
-    } else if (this.#out.dtype === "float16") (this.#out.data as Float32Array).set(this.#sums);
+    settle(this.#sums, this.#out);
   }
 }

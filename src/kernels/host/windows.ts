@@ -2,7 +2,7 @@
  * What windows that slide over images read, on the host.
  */
 import { castArray } from "../../core/convert.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import {
   imageStrides,
   inPlaces,

@@ -1,6 +1,7 @@
 /**
  * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
  */
+import { concatBytes } from "../../core/bytes.ts";
 import { decodeString, encodeString } from "../../core/text.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -110,12 +111,7 @@ defineOp({
         const text = textsOf(x)[x.rank === 0 ? 0 : i];
         return k === 0 ? [text] : [separator, text];
       });
-      to[i] = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-      let at = 0;
-      for (const p of parts) {
-        to[i].set(p, at);
-        at += p.length;
-      }
+      to[i] = concatBytes(parts);
     }
   },
 });

@@ -1,11 +1,12 @@
 /**
  * Ops that take parts of strings, and put the strings of axes together, as only files have them. They run on the host.
  */
+import { concatBytes } from "../../core/bytes.ts";
 import { encodeString } from "../../core/text.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { broadcastShapes, normalizeAxes, sizeOf } from "../../core/shape.ts";
+import { broadcastShapes, broadcastStrides, normalizeAxes, sizeOf } from "../../core/shape.ts";
 
 const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
 
@@ -26,7 +27,7 @@ defineOp({
   cpu: ([x, pos, len], [out], { attrs }) => {
     const to = out.data as Uint8Array[];
     const [row, place, length] = [x, pos, len].map((a) => {
-      const strides = broadcastStrides(a, out.shape.length);
+      const strides = broadcastStrides(a.shape, out.shape);
       return (i: number) => offset(i, out.shape, strides);
     });
     for (let i = 0; i < to.length; i++) {
@@ -72,19 +73,13 @@ defineOp({
         if (k > 0) parts.push(separator);
         parts.push(textsOf(x)[base + offset(k, inner, order.map((a) => x.strides[a]))]);
       }
-      to[i] = joinBytes(parts);
+      to[i] = concatBytes(parts);
     }
   },
 });
 
 function axesOf({ data }: NdArray): number[] {
   return Array.from(data as Int32Array);
-}
-
-/** Strides with which an array is read as one of so many axes; along those that it lacks it stays where it is. */
-function broadcastStrides({ shape, strides }: NdArray, rank: number): number[] {
-  const own = shape.map((d, i) => (d === 1 ? 0 : strides[i]));
-  return [...new Array<number>(rank - shape.length).fill(0), ...own];
 }
 
 /** Where element `i` of a part of the axes is. */
@@ -95,14 +90,4 @@ function offset(i: number, extents: readonly number[], strides: readonly number[
     rest = Math.floor(rest / extents[d]);
   }
   return at;
-}
-
-function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }

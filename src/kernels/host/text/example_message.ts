@@ -1,6 +1,7 @@
 /**
  * tf.train.Example as records hold it: features by name, read from and written in the protocol buffer's own format.
  */
+import { concatBytes } from "../../../core/bytes.ts";
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { HostData } from "../../../core/dtype.ts";
 import { decodeString, encodeString } from "../../../core/text.ts";
@@ -299,21 +300,14 @@ function scanEntry(reader: Reader, keys: Keys, row: number): void {
   if (kind > 0) keys.find(reader.bytes, from, to)?.note(row, kind, place);
 }
 
-/** A field that holds these pieces. */
-function field(number: number, pieces: readonly Uint8Array[]): Uint8Array {
+/** A field that holds these pieces: its head and they. */
+export function field(number: number, pieces: readonly Uint8Array[]): Uint8Array[] {
   const length = pieces.reduce((n, piece) => n + piece.length, 0);
-  const head = [number << 3 | BYTES, ...varint(BigInt(length))];
-  const out = new Uint8Array(head.length + length);
-  out.set(head);
-  let at = head.length;
-  for (const piece of pieces) {
-    out.set(piece, at);
-    at += piece.length;
-  }
-  return out;
+  return [Uint8Array.of(number << 3 | BYTES, ...varint(BigInt(length))), ...pieces];
 }
 
-function varint(value: bigint): number[] {
+/** A whole number in as many bytes as it takes, seven bits each. */
+export function varint(value: bigint): number[] {
   const out: number[] = [];
   for (let rest = BigInt.asUintN(64, value);; rest >>= 7n) {
     if (rest < 128n) return [...out, Number(rest)];
@@ -323,25 +317,25 @@ function varint(value: bigint): number[] {
 
 const KINDS = { string: 1, float32: 2, int64: 3 } as const;
 
-function writeFeature({ kind, values }: Feature): Uint8Array {
+function writeFeature({ kind, values }: Feature): Uint8Array[] {
   // An empty list is one all the same; of numbers it has no field.
   const list = kind === "string"
-    ? values.map((text) => field(1, [text]))
+    ? values.flatMap((text) => field(1, [text]))
     : values.length === 0
     ? []
     : kind === "float32"
-    ? [field(1, [new Uint8Array(values.slice().buffer)])]
-    : [field(1, [Uint8Array.from(Array.from(values, varint).flat())])];
+    ? field(1, [new Uint8Array(values.slice().buffer)])
+    : field(1, [Uint8Array.from(Array.from(values, varint).flat())]);
   return field(KINDS[kind], list);
 }
 
 /** An Example of these features, in the order of their names; null for one without a list. */
 export function writeExample(features: ReadonlyMap<string, Feature | null>): Uint8Array {
-  const entries = [...features].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, feature]) =>
+  const entries = [...features].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, feature]) =>
     field(1, [
-      field(1, [encodeString(key)]),
-      field(2, feature === null ? [] : [writeFeature(feature)]),
+      ...field(1, [encodeString(key)]),
+      ...field(2, feature === null ? [] : writeFeature(feature)),
     ])
   );
-  return field(1, entries);
+  return concatBytes(field(1, entries));
 }

@@ -2,6 +2,7 @@
  * Hashes of strings as TensorFlow has them. Its fast one is FarmHash's 64-bit fingerprint
  * (after the published algorithm, Geoff Pike, FarmHash, variant "na").
  */
+import { viewOf } from "../../../core/bytes.ts";
 
 const MASK = (1n << 64n) - 1n;
 const K0 = 0xc3a5c85c97cb3127n;
@@ -18,35 +19,25 @@ const shiftMix = (x: bigint): bigint => x ^ (x >> 47n);
 
 /** The 64-bit fingerprint of these bytes. */
 export function fingerprint64(bytes: Uint8Array): bigint {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   const f64 = (at: number): bigint => view.getBigUint64(at, true);
   const f32 = (at: number): bigint => BigInt(view.getUint32(at, true));
   const n = bytes.length, length = BigInt(n);
   if (n <= 16) return upTo16(bytes, f64, f32, n, length);
   const k = wrap(K2 + length * 2n);
-  if (n <= 32) {
-    const a = mul(f64(0), K1), b = f64(8), c = mul(f64(n - 8), k), d = mul(f64(n - 16), K2);
-    return join(
-      wrap(rotate(wrap(a + b), 43n) + rotate(c, 30n) + d),
-      wrap(a + rotate(wrap(b + K2), 18n) + c),
-      k,
-    );
-  }
-  if (n <= 64) {
-    const a = mul(f64(0), K2), b = f64(8), c = mul(f64(n - 8), k), d = mul(f64(n - 16), K2);
-    const y = wrap(rotate(wrap(a + b), 43n) + rotate(c, 30n) + d);
-    const z = join(y, wrap(a + rotate(wrap(b + K2), 18n) + c), k);
-    const e = mul(f64(16), k),
-      f = f64(24),
-      g = mul(wrap(y + f64(n - 32)), k),
-      h = mul(wrap(z + f64(n - 24)), k);
-    return join(
-      wrap(rotate(wrap(e + f), 43n) + rotate(g, 30n) + h),
-      wrap(e + rotate(wrap(f + a), 18n) + g),
-      k,
-    );
-  }
-  return long(f64, n);
+  if (n > 64) return long(f64, n);
+  const a = mul(f64(0), n <= 32 ? K1 : K2), b = f64(8);
+  const c = mul(f64(n - 8), k), d = mul(f64(n - 16), K2);
+  const y = wrap(rotate(wrap(a + b), 43n) + rotate(c, 30n) + d);
+  const z = wrap(a + rotate(wrap(b + K2), 18n) + c);
+  if (n <= 32) return join(y, z, k);
+  const e = mul(f64(16), k), f = f64(24), g = mul(wrap(y + f64(n - 32)), k);
+  const h = mul(wrap(join(y, z, k) + f64(n - 24)), k);
+  return join(
+    wrap(rotate(wrap(e + f), 43n) + rotate(g, 30n) + h),
+    wrap(e + rotate(wrap(f + a), 18n) + g),
+    k,
+  );
 }
 
 function join(u: bigint, v: bigint, k: bigint): bigint {
@@ -157,9 +148,6 @@ export function sipHash(bytes: Uint8Array, [k0, k1]: readonly [bigint, bigint]):
   rounds(4);
   return a ^ b ^ c ^ d;
 }
-
-const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView =>
-  new DataView(buffer, byteOffset, length);
 
 /** The bytes from a place on as one number, the first of them its lowest. */
 function tailOf(bytes: Uint8Array, at: number): bigint {

@@ -1,11 +1,12 @@
 /**
  * TensorProto: a tensor in TensorFlow's protocol buffer, as `SerializeTensor` writes it and `ParseTensor` reads it.
  */
+import { concatBytes, viewOf } from "../../../core/bytes.ts";
 import { type DType, DTYPES, isBigInt, makeData } from "../../../core/dtype.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../../core/errors.ts";
 import { NdArray } from "../../../core/nd_array.ts";
 import { sizeOf } from "../../../core/shape.ts";
-import { Reader } from "./example_message.ts";
+import { field, Reader, varint } from "./example_message.ts";
 
 /** Numbers of the fields of TensorProto. */
 const DTYPE = 1, SHAPE = 2, CONTENT = 4, STRINGS = 8;
@@ -15,43 +16,23 @@ const LISTS: Partial<Record<DType, number>> = {
   ...{ float16: 13, bfloat16: 13, uint32: 16, uint64: 17 },
 };
 
-function varint(value: number, out: number[]): void {
-  let rest = value;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) out.push(rest % 128 + 128);
-  out.push(rest);
-}
-
 /** A tensor as bytes. Throws `UnimplementedError` for handles. */
 export function writeTensor({ dtype, shape, data }: NdArray): Uint8Array<ArrayBuffer> {
   const { tf, bytes, kind } = DTYPES[dtype];
   if (kind === "handle") {
     throw new UnimplementedError(`Cannot serialize a tensor of dtype ${dtype}`);
   }
-  const dims: number[] = [], head = [DTYPE << 3, tf, SHAPE << 3 | 2];
-  for (const d of shape) {
-    const size: number[] = [];
-    if (d !== 0) size.push(8), varint(d, size);
-    dims.push(SHAPE << 3 | 2, size.length, ...size);
-  }
-  varint(dims.length, head);
-  const parts: ArrayLike<number>[] = [head, dims];
-  const field = (number: number, content: Uint8Array): void => {
-    const key = [number << 3 | 2];
-    varint(content.length, key);
-    parts.push(key, content);
-  };
-  if (bytes === 0) { for (const text of data as Uint8Array[]) field(STRINGS, text); }
-  else if (sizeOf(shape) > 0) {
+  const dims = shape.flatMap((d) =>
+    field(SHAPE, d === 0 ? [] : [Uint8Array.of(8, ...varint(BigInt(d)))])
+  );
+  const parts = [Uint8Array.of(DTYPE << 3, tf), ...field(SHAPE, dims)];
+  if (bytes === 0) {
+    for (const text of data as Uint8Array[]) parts.push(...field(STRINGS, [text]));
+  } else if (sizeOf(shape) > 0) {
     const { buffer, byteOffset, byteLength } = data as Uint8Array;
-    field(CONTENT, new Uint8Array(buffer, byteOffset, byteLength));
+    parts.push(...field(CONTENT, [new Uint8Array(buffer, byteOffset, byteLength)]));
   }
-  const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
+  return concatBytes(parts);
 }
 
 class TensorReader extends Reader {
@@ -79,7 +60,7 @@ function readShape(reader: Reader): number[] {
 function readValues(reader: Reader, isReal: boolean, width: number, values: unknown[]): void {
   const { wire, from, to, bytes } = reader;
   if (isReal) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    const view = viewOf(bytes);
     if (wire === 0 || (to - from) % width !== 0) reader.refuse();
     for (let at = from; at < to; at += width) {
       values.push(width === 4 ? view.getFloat32(at, true) : view.getFloat64(at, true));
