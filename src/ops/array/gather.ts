@@ -15,8 +15,7 @@ import {
   shapeText,
 } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import type { Profile } from "../../core/dispatch.ts";
-import type { ConcreteSpec, Spec } from "../../core/tensor_spec.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
 import { bindable, bindableInPieces } from "../../kernels/copy/pieces.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
@@ -25,7 +24,7 @@ import { pickedRows } from "./indexed_slices.ts";
 import { hostInts, knownInts, literalInts } from "./view.ts";
 import { scatterAddKernels } from "./define_scatter.ts";
 import { shapeFromHost } from "./fill_ops.ts";
-import { intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { castInput, intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
 function layoutOf(table: Shape, indices: Shape, axis: number, batchDims: number): RowLayout {
   return axisLayout(
@@ -64,19 +63,22 @@ function gatheredShape(
   return [...shared, ...table.slice(batch, a), ...indices.slice(batch), ...table.slice(a + 1)];
 }
 
-/** A table may be larger than one binding: it is then bound in pieces. */
-function tableFits([table, indices]: readonly ConcreteSpec[], profile: Profile): boolean {
-  return indices.dtype === "int32" && bindable(indices, profile) &&
-    bindableInPieces(table, 2, profile);
-}
-
-/** What an op is that picks rows of input 0 by input 1, and its host kernel. */
-function gatherKernel(
+/** What an op is that picks rows of input 0 by input 1, and its kernels. A table larger than one binding is bound in pieces. */
+function gatherKernels(
   layout: (problem: Problem) => RowLayout,
-): Required<Pick<OpDef, "meaning" | "cpu">> {
+): Required<Pick<OpDef, "meaning" | "cpu" | "gpu">> {
   return {
     meaning: { kind: "gather", layout },
     cpu: ([table, indices], [out], problem) => gatherCpu(table, indices, layout(problem), out),
+    gpu: onGpu(({ gatherFits, gatherGpu }) => [{
+      name: "gather",
+      fits: (problem, profile) => {
+        const [table, indices] = problem.inputs;
+        return indices.dtype === "int32" && bindable(indices, profile) &&
+          bindableInPieces(table, 2, profile) && gatherFits(layout(problem));
+      },
+      plan: (problem, profile) => gatherGpu(layout(problem), problem.inputs[0].dtype, profile),
+    }]),
   };
 }
 
@@ -96,25 +98,11 @@ const GatherV2 = defineOp({
   ],
   grad: {
     saves: ["indices", "axis"],
-    vjp: ({ indices, axis }, [dy], ctx) => [
-      gatherGrad(dy, { indices, axis }, ctx),
-      null,
-      null,
-    ],
+    vjp: (saved, [dy], ctx) => [gatherGrad(dy, saved, ctx), null, null],
   },
-  ...gatherKernel(({ inputs: [table, indices], hosts, attrs }) =>
+  ...gatherKernels(({ inputs: [table, indices], hosts, attrs }) =>
     layoutOf(table.shape, indices.shape, hostInts(hosts[2]!)[0], attrs.batch_dims)
   ),
-  gpu: onGpu(({ gatherGpu }) => [{
-    name: "gather",
-    fits: ({ inputs }, profile) => tableFits(inputs, profile),
-    plan: ({ inputs: [table, indices], hosts, attrs }, profile) =>
-      gatherGpu(
-        layoutOf(table.shape, indices.shape, hostInts(hosts[2]!)[0], attrs.batch_dims),
-        table.dtype,
-        profile,
-      ),
-  }]),
 });
 
 /** Along the first axis the gradient is rows of the table, as in TensorFlow. */
@@ -187,14 +175,7 @@ const GatherNd = defineOp({
       null,
     ],
   },
-  ...gatherKernel(({ inputs: [table, indices] }) => vectorLayout(table.shape, indices.shape)),
-  gpu: onGpu(({ gatherFits, gatherGpu }) => [{
-    name: "gather",
-    fits: ({ inputs }, profile) =>
-      tableFits(inputs, profile) && gatherFits(vectorLayout(inputs[0].shape, inputs[1].shape)),
-    plan: ({ inputs: [table, indices] }, profile) =>
-      gatherGpu(vectorLayout(table.shape, indices.shape), table.dtype, profile),
-  }]),
+  ...gatherKernels(({ inputs: [table, indices] }) => vectorLayout(table.shape, indices.shape)),
 });
 
 /** A shape in the dtype that the indices have, as ScatterNd wants it. */
@@ -230,6 +211,12 @@ export function indexInput(indices: TensorLike, fn: string): OpInput {
     throw new TypeError(`Cannot apply ${fn} with indices of dtype ${at.dtype}: wanted int32`);
   }
   return at;
+}
+
+/** {@linkcode indexInput} for ops that take int32 and int64 alone. */
+export function wideIndexInput(indices: TensorLike, fn: string): OpInput {
+  const at = indexInput(indices, fn);
+  return castInput(at, at.dtype === "int64" ? "int64" : "int32");
 }
 
 /**

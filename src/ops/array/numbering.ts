@@ -26,7 +26,7 @@ import { zeros } from "./creation.ts";
 import { copyKernels } from "./define_copy.ts";
 import { dimsInput } from "./fill_ops.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
-import { indexInput } from "./gather.ts";
+import { wideIndexInput } from "./gather.ts";
 
 /** How many numbers a range has. Throws `ValueError` for a step of zero or the wrong way. */
 function rangeSize(start: number, limit: number, delta: number): number {
@@ -375,9 +375,8 @@ export function oneHot(
 ): Tensor {
   if (depth < 2) throw new ValueError(`Error in oneHot: depth must be >=2, but it is ${depth}`);
   const t = asDType(dtype);
-  const at = indexInput(indices, "oneHot");
   return apply1(OneHot, [
-    castInput(at, at.dtype === "int64" ? "int64" : "int32"),
+    wideIndexInput(indices, "oneHot"),
     intScalar(depth),
     toInput(onValue, "onValue", "oneHot", { dtype: t }),
     toInput(offValue, "offValue", "oneHot", { dtype: t }),

@@ -3,16 +3,16 @@
  */
 import { apply1 } from "../../core/apply.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp, type Problem } from "../../core/op.ts";
+import { defineOp, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { mergeShapes, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
+import { mergeShapes, type PartialShape, type Shape, shapeText, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { RowLayout } from "../../core/meaning.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
-import { hostInts, knownInts } from "./view.ts";
+import { hostInts, knownInts, reshape } from "./view.ts";
 import { scatterAddKernels } from "./define_scatter.ts";
-import { gather, indexInput } from "./gather.ts";
-import { castInput, intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { gather, indexInput, wideIndexInput } from "./gather.ts";
+import { intScalar, shapeOfInput, toInput } from "../input.ts";
 
 export function segmentShape(
   data: PartialShape,
@@ -29,11 +29,13 @@ export function segmentShape(
   return [num, ...data.slice(ids.length)];
 }
 
-function layoutOf({ inputs: [data, ids], outputs }: Problem): RowLayout {
+type Shaped = { readonly shape: Shape };
+
+function rowsInto(out: Shaped, data: Shaped, ids: Shaped): RowLayout {
   return {
     batch: 1,
     outer: 1,
-    dims: [outputs[0].shape[0]],
+    dims: [out.shape[0]],
     inner: sizeOf(data.shape.slice(ids.shape.length)),
     count: sizeOf(ids.shape),
   };
@@ -50,7 +52,11 @@ const UnsortedSegmentSum = defineOp({
     saves: ["segment_ids"],
     vjp: ({ segment_ids }, [dy]) => [pickSegments(dy, segment_ids), null, null],
   },
-  ...scatterAddKernels(layoutOf, { rows: 0, indices: 1 }, "negative"),
+  ...scatterAddKernels(
+    ({ inputs: [data, ids], outputs: [out] }) => rowsInto(out, data, ids),
+    { rows: 0, indices: 1 },
+    "negative",
+  ),
 });
 
 /** Each element's segment; zeros where the id is negative, which is not part of any. */
@@ -75,14 +81,8 @@ const PickSegments = defineOp({
     const zero = toInput(0, "zero", "segmentSum", { dtype: ids.dtype });
     const inside = apply1(lookupOp("GreaterEqual")!, [ids, zero]);
     const picked = gather(segments, apply1(lookupOp("Maximum")!, [ids, zero]));
-    const wide = apply1(lookupOp("Reshape")!, [
-      inside,
-      toIndexInput(
-        [...ids.shape, ...new Array(segments.shape.length - 1).fill(1)],
-        "shape",
-        "segmentSum",
-      ),
-    ]);
+    const shape = [...ids.shape, ...new Array(segments.shape.length - 1).fill(1)];
+    const wide = reshape(inside, shape);
     const nothing = apply1(lookupOp("ZerosLike")!, [picked]);
     return [apply1(lookupOp("SelectV2")!, [wide, picked, nothing])];
   },
@@ -92,36 +92,50 @@ export function pickSegments(segments: Tensor, ids: Tensor): Tensor {
   return apply1(PickSegments, [segments, ids]);
 }
 
-const SegmentSum = defineOp({
-  name: "SegmentSum",
-  inputs: ["data: T", "segment_ids: Tindices"],
-  outputs: ["output: T"],
-  attrs: ["T: numeric", "Tindices: index"],
-  infer: ([data, ids]) => [segmentShape(data.shape, ids.shape, null)],
-  grad: {
+/** An op of slices and of their segments' ids, which do not decrease; `fold` fills a result of zeros. */
+export function defineSorted(
+  name: string,
+  types: string,
+  grad: GradRule,
+  fold: (data: NdArray, ids: NdArray, out: NdArray) => void,
+): OpDef {
+  return defineOp({
+    name,
+    inputs: ["data: T", "segment_ids: Tindices"],
+    outputs: ["output: T"],
+    attrs: [`T: ${types}`, "Tindices: index"],
+    infer: ([data, ids]) => {
+      mergeShapes(ids.shape, [null]);
+      return [segmentShape(data.shape, ids.shape, null)];
+    },
+    grad,
+    cpu: ([data, ids]) => {
+      const out = NdArray.zeros(data.dtype, [segmentsOf(hostInts(ids)), ...data.shape.slice(1)]);
+      fold(data, ids, out);
+      return [out];
+    },
+  });
+}
+
+/** How many segments there are. Throws `InvalidArgumentError` for ids that decrease. */
+function segmentsOf(ids: readonly number[]): number {
+  ids.forEach((id, i) => {
+    if (id < (i === 0 ? 0 : ids[i - 1])) {
+      throw new InvalidArgumentError(`segment ids are not increasing: segment_ids[${i}] = ${id}`);
+    }
+  });
+  return ids.length === 0 ? 0 : ids[ids.length - 1] + 1;
+}
+
+const SegmentSum = defineSorted(
+  "SegmentSum",
+  "numeric",
+  {
     saves: ["segment_ids"],
     vjp: ({ segment_ids }, [dy]) => [gather(dy, segment_ids), null],
   },
-  cpu: ([data, ids]) => {
-    const list = hostInts(ids);
-    list.forEach((id, i) => {
-      if (id < (i === 0 ? 0 : list[i - 1])) {
-        throw new InvalidArgumentError(`segment ids are not increasing: segment_ids[${i}] = ${id}`);
-      }
-    });
-    const num = list.length === 0 ? 0 : list[list.length - 1] + 1;
-    const out = NdArray.zeros(data.dtype, [num, ...data.shape.slice(1)]);
-    const layout: RowLayout = {
-      batch: 1,
-      outer: 1,
-      dims: [num],
-      inner: sizeOf(data.shape.slice(1)),
-      count: list.length,
-    };
-    scatterCpu(data, ids, layout, out, { how: "add" });
-    return [out];
-  },
-});
+  (data, ids, out) => scatterCpu(data, ids, rowsInto(out, data, ids), out, { how: "add" }),
+);
 
 /**
  * Sums the slices of `x` that have the same id; segment i of the result is the sum for id i. Negative ids are left out.
@@ -164,15 +178,12 @@ export function unsortedSegmentSum(
  * ```
  */
 export function segmentSum(x: TensorLike, segmentIds: TensorLike): Tensor {
-  const ids = indexInput(segmentIds, "segmentSum");
+  const ids = wideIndexInput(segmentIds, "segmentSum");
   const shape = shapeOfInput(ids);
   if (shape && shape.length !== 1) {
     throw new ValueError(
       `Cannot sum segments with ids of shape ${shapeText(shape)}: wanted a vector`,
     );
   }
-  return apply1(SegmentSum, [
-    toInput(x, "x", "segmentSum"),
-    castInput(ids, ids.dtype === "int64" ? "int64" : "int32"),
-  ]);
+  return apply1(SegmentSum, [toInput(x, "x", "segmentSum"), ids]);
 }

@@ -1,22 +1,27 @@
 /**
  * Means, products and extremes of segments of the leading axes, in the namespace `tf.math`. On the host.
  */
-import { apply1, type OpInput } from "../../core/apply.ts";
+import { apply1 } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
-import { NdArray } from "../../core/nd_array.ts";
-import { mergeShapes, sizeOf } from "../../core/shape.ts";
+import { sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { segmentCpu, type SegmentFold } from "../../kernels/host/segment.ts";
-import { castInput, intScalar, toInput } from "../input.ts";
+import { intScalar, toInput } from "../input.ts";
 import { div, mul } from "../pointwise/arithmetic.ts";
 import { equal, greater, notEqual } from "../pointwise/compare.ts";
 import { sqrt } from "../pointwise/power.ts";
 import { maximum, where } from "../pointwise/select.ts";
 import { cast } from "./cast.ts";
 import { onesLike, zerosLike } from "./creation.ts";
-import { gather, indexInput } from "./gather.ts";
-import { pickSegments, segmentShape, segmentSum, unsortedSegmentSum } from "./segment.ts";
+import { gather, wideIndexInput } from "./gather.ts";
+import {
+  defineSorted,
+  pickSegments,
+  segmentShape,
+  segmentSum,
+  unsortedSegmentSum,
+} from "./segment.ts";
 import { hostInts, knownInts } from "./view.ts";
 
 /** Sums, and elements' own of what is there for each segment. */
@@ -46,16 +51,7 @@ function ofProducts(
   return mul(where(greater(zeros, 1), zerosLike(data), without), own(dy));
 }
 
-function increasing(ids: readonly number[]): number {
-  ids.forEach((id, i) => {
-    if (id < (i === 0 ? 0 : ids[i - 1])) {
-      throw new InvalidArgumentError(`segment ids are not increasing: segment_ids[${i}] = ${id}`);
-    }
-  });
-  return ids.length === 0 ? 0 : ids[ids.length - 1] + 1;
-}
-
-function defineSorted(name: string, how: SegmentFold): OpDef {
+function defineSortedFold(name: string, how: SegmentFold): OpDef {
   const vjp: GradRule["vjp"] = ({ data, segment_ids: ids, output }, [dy]) => {
     const segments = {
       sum: (x: Tensor) => segmentSum(x, ids),
@@ -68,23 +64,18 @@ function defineSorted(name: string, how: SegmentFold): OpDef {
     if (how !== "prod") return [ofExtremes(data, output, dy, segments), null];
     return [ofProducts(data, dy, segments, (x) => apply1(def, [x, ids])), null];
   };
-  const def = defineOp({
+  const grad = { saves: ["data", "segment_ids", "output"], vjp };
+  const def = defineSorted(
     name,
-    inputs: ["data: T", "segment_ids: Tindices"],
-    outputs: ["output: T"],
-    attrs: ["T: real", "Tindices: index"],
-    infer: ([data, ids]) => {
-      mergeShapes(ids.shape, [null]);
-      return [segmentShape(data.shape, ids.shape, null)];
-    },
-    grad: { saves: ["data", "segment_ids", "output"], vjp },
-    cpu: ([data, ids]) => {
-      const list = hostInts(ids);
-      const out = NdArray.zeros(data.dtype, [increasing(list), ...data.shape.slice(1)]);
-      segmentCpu(data, list, out, { how, inner: sizeOf(data.shape.slice(1)), sorted: true });
-      return [out];
-    },
-  });
+    "real",
+    grad,
+    (data, ids, out) =>
+      segmentCpu(data, hostInts(ids), out, {
+        how,
+        inner: sizeOf(out.shape.slice(1)),
+        sorted: true,
+      }),
+  );
   return def;
 }
 
@@ -123,10 +114,10 @@ function defineUnsorted(name: string, how: SegmentFold): OpDef {
   return def;
 }
 
-const SegmentMean = defineSorted("SegmentMean", "mean");
-const SegmentMax = defineSorted("SegmentMax", "max");
-const SegmentMin = defineSorted("SegmentMin", "min");
-const SegmentProd = defineSorted("SegmentProd", "prod");
+const SegmentMean = defineSortedFold("SegmentMean", "mean");
+const SegmentMax = defineSortedFold("SegmentMax", "max");
+const SegmentMin = defineSortedFold("SegmentMin", "min");
+const SegmentProd = defineSortedFold("SegmentProd", "prod");
 const UnsortedSegmentMax = defineUnsorted("UnsortedSegmentMax", "max");
 const UnsortedSegmentMin = defineUnsorted("UnsortedSegmentMin", "min");
 const UnsortedSegmentProd = defineUnsorted("UnsortedSegmentProd", "prod");
@@ -140,20 +131,15 @@ export type UnsortedSegments = (
   numSegments: number | Tensor,
 ) => Tensor;
 
-function segmentIdsOf(ids: TensorLike, fn: string): OpInput {
-  const at = indexInput(ids, fn);
-  return castInput(at, at.dtype === "int64" ? "int64" : "int32");
-}
-
 function sorted(def: OpDef, fn: string): SortedSegments {
-  return (x, ids) => apply1(def, [toInput(x, "x", fn), segmentIdsOf(ids, fn)]);
+  return (x, ids) => apply1(def, [toInput(x, "x", fn), wideIndexInput(ids, fn)]);
 }
 
 function unsorted(def: OpDef, fn: string): UnsortedSegments {
   return (x, ids, num) =>
     apply1(def, [
       toInput(x, "x", fn),
-      segmentIdsOf(ids, fn),
+      wideIndexInput(ids, fn),
       typeof num === "number" ? intScalar(num) : toInput(num, "numSegments", fn),
     ]);
 }

@@ -1,23 +1,21 @@
 /**
  * Convolutions over one and two axes.
  */
-import { apply1, compose } from "../../core/apply.ts";
+import { compose } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
+import type { Portable } from "../../core/portable.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { convBackwardFilter, convBackwardInput, convForward } from "../../kernels/host/conv.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { expandDims, squeeze } from "../array/view.ts";
 import {
   checkSame,
-  convArguments,
+  convolve,
+  convolveTransposed,
   extentOf,
-  inBatch,
   type Padding,
   type PerAxis,
   type RoundingMode,
   toFilter,
-  transposedArguments,
   withBatch,
 } from "./conv_arguments.ts";
 import { defineConvFamily } from "./conv_family.ts";
@@ -34,29 +32,19 @@ export const CONV_2D_ATTRS: readonly string[] = [
   "dilations: list(int) = [1, 1, 1, 1]",
 ];
 
+/** TensorFlow's gradients have int32 sizes alone. */
+const SIZED: { sizes: string; portable: Portable } = {
+  sizes: "Tsizes",
+  portable: { without: { Tsizes: (v) => v === "int32" } },
+};
+
 const FAMILY = defineConvFamily({
   fn: "conv2d",
   rank: 4,
   attrs: CONV_2D_ATTRS,
-  forward: {
-    name: "Conv2D",
-    cpu: convForward,
-    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS, "windows"),
-  },
-  inputGradient: {
-    name: "Conv2DBackpropInput",
-    sizes: "Tsizes",
-    portable: { without: { Tsizes: (v) => v === "int32" } },
-    cpu: convBackwardInput,
-    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS, "windows"),
-  },
-  filterGradient: {
-    name: "Conv2DBackpropFilter",
-    sizes: "Tsizes",
-    portable: { without: { Tsizes: (v) => v === "int32" } },
-    cpu: convBackwardFilter,
-    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS, "windows"),
-  },
+  forward: { name: "Conv2D" },
+  inputGradient: { name: "Conv2DBackpropInput", ...SIZED },
+  filterGradient: { name: "Conv2DBackpropFilter", ...SIZED },
 });
 
 /** Convolution over two axes. */
@@ -86,10 +74,7 @@ export function conv2d(
   dimRoundingMode?: RoundingMode,
 ): Tensor {
   const args = { x, filter, strides, pad, dataFormat, dilations, dimRoundingMode };
-  return inBatch(x, 4, () => {
-    const { x: input, filter: kernel, attrs, restore } = convArguments("conv2d", 4, args);
-    return restore(apply1(Conv2D, [input, kernel], attrs));
-  });
+  return convolve(Conv2D, "conv2d", 4, args);
 }
 
 /**
@@ -166,12 +151,5 @@ export function conv2dTranspose(
   dimRoundingMode?: RoundingMode,
 ): Tensor {
   const args = { x, filter, outputShape, strides, pad, dataFormat: "NHWC", dimRoundingMode };
-  return inBatch(x, 4, () => {
-    const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
-      "conv2dTranspose",
-      4,
-      args,
-    );
-    return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
-  });
+  return convolveTransposed(FAMILY.inputGradient, "conv2dTranspose", 4, args);
 }

@@ -1,18 +1,9 @@
 /**
  * Convolutions over three axes.
  */
-import { apply1 } from "../../core/apply.ts";
 import type { Portable } from "../../core/portable.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { convBackwardFilter, convBackwardInput, convForward } from "../../kernels/host/conv.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
-import {
-  convArguments,
-  inBatch,
-  type Padding,
-  type PerAxis,
-  transposedArguments,
-} from "./conv_arguments.ts";
+import { convolve, convolveTransposed, type Padding, type PerAxis } from "./conv_arguments.ts";
 import { defineConvFamily } from "./conv_family.ts";
 
 // `explicit_paddings` is ours: TensorFlow knows only SAME and VALID here.
@@ -33,25 +24,9 @@ const FAMILY = defineConvFamily({
   fn: "conv3d",
   rank: 5,
   attrs: ATTRS,
-  forward: {
-    name: "Conv3D",
-    portable,
-    cpu: convForward,
-    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS, "windows"),
-  },
-  inputGradient: {
-    name: "Conv3DBackpropInputV2",
-    sizes: "Tshape",
-    portable,
-    cpu: convBackwardInput,
-    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS, "windows"),
-  },
-  filterGradient: {
-    name: "Conv3DBackpropFilterV2",
-    portable,
-    cpu: convBackwardFilter,
-    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS, "windows"),
-  },
+  forward: { name: "Conv3D", portable },
+  inputGradient: { name: "Conv3DBackpropInputV2", sizes: "Tshape", portable },
+  filterGradient: { name: "Conv3DBackpropFilterV2", portable },
 });
 
 /**
@@ -76,10 +51,7 @@ export function conv3d(
   dilations: PerAxis = 1,
 ): Tensor {
   const args = { x, filter, strides, pad, dataFormat, dilations };
-  return inBatch(x, 5, () => {
-    const { x: input, filter: kernel, attrs, restore } = convArguments("conv3d", 5, args);
-    return restore(apply1(FAMILY.forward, [input, kernel], attrs));
-  });
+  return convolve(FAMILY.forward, "conv3d", 5, args);
 }
 
 /**
@@ -104,12 +76,5 @@ export function conv3dTranspose(
   pad: Padding,
 ): Tensor {
   const args = { x, filter, outputShape, strides, pad, dataFormat: "NDHWC" };
-  return inBatch(x, 5, () => {
-    const { x: input, filter: kernel, sizes, attrs, restore } = transposedArguments(
-      "conv3dTranspose",
-      5,
-      args,
-    );
-    return restore(apply1(FAMILY.inputGradient, [sizes, kernel, input], attrs));
-  });
+  return convolveTransposed(FAMILY.inputGradient, "conv3dTranspose", 5, args);
 }

@@ -1,13 +1,12 @@
 /**
  * From what users pass to convolutions and pooling to TensorFlow's attributes.
  */
-import { compose, type OpInput } from "../../core/apply.ts";
-import type { Attrs } from "../../core/op.ts";
-import type { PartialShape } from "../../core/shape.ts";
-import { shapeText } from "../../core/shape.ts";
+import { apply1, compose, type OpInput } from "../../core/apply.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
+import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { dilatedExtent } from "../../kernels/conv/geometry.ts";
+import { dilatedExtent, spatialAxes } from "../../kernels/conv/geometry.ts";
 import { concat } from "../array/join.ts";
 import { slice } from "../array/slice.ts";
 import { expandDims, shape, squeeze } from "../array/view.ts";
@@ -20,14 +19,8 @@ export type RoundingMode = "floor" | "round" | "ceil";
 /** One number for all spatial axes, or one per axis. */
 export type PerAxis = number | readonly number[];
 
-/** What {@linkcode windowAttrs} takes. */
-export interface WindowArguments {
-  /** Function for messages. */
-  readonly fn: string;
-  /** Static shape of the input, batch included. */
-  readonly input: PartialShape;
-  /** Extents of the window. */
-  readonly window: readonly (number | null)[];
+/** How a window slides over images. */
+export interface Sliding {
   /** Steps between places. */
   readonly strides: PerAxis;
   /** Padding. */
@@ -36,8 +29,18 @@ export interface WindowArguments {
   readonly dataFormat: string;
   /** Steps between taps. */
   readonly dilations?: PerAxis | undefined;
-  /** Rounding. */
+  /** How extents are rounded. */
   readonly dimRoundingMode?: RoundingMode | undefined;
+}
+
+/** What {@linkcode windowAttrs} takes. */
+export interface WindowArguments extends Sliding {
+  /** Function for messages. */
+  readonly fn: string;
+  /** Static shape of the input, batch included. */
+  readonly input: PartialShape;
+  /** Extents of the window. */
+  readonly window: readonly (number | null)[];
 }
 
 /** TensorFlow's spatial attributes; a type, not an interface, so that it passes for attributes of an op. */
@@ -87,10 +90,7 @@ const MOST_KEYS = 256;
 
 /** What tells windows apart whose attributes do not depend on the input, and are alike along all axes; null for others. */
 export function windowKey(
-  { strides, dilations, pad, dataFormat, dimRoundingMode }: Omit<
-    WindowArguments,
-    "fn" | "input" | "window"
-  >,
+  { strides, dilations, pad, dataFormat, dimRoundingMode }: Sliding,
   axes: number,
 ): string | null {
   const stride = alike(strides, axes), dilation = alike(dilations ?? 1, axes);
@@ -134,15 +134,9 @@ function convert(args: WindowArguments): WindowAttrs {
   }
   const onAxes = (list: readonly number[]): number[] =>
     channelsFirst ? [1, 1, ...list] : [1, ...list, 1];
-  const extents = input === null
-    ? null
-    : input.slice(channelsFirst ? 2 : 1, channelsFirst ? 2 + axes : 1 + axes);
+  const extents = input && spatialAxes(axes + 2, channelsFirst).map((a) => input[a]);
   const padding = resolvePadding(fn, pad, axes, channelsFirst, dimRoundingMode);
-  const out = {
-    strides: onAxes(strides),
-    data_format: dataFormat,
-    dilations: onAxes(dilations),
-  };
+  const out = { strides: onAxes(strides), data_format: dataFormat, dilations: onAxes(dilations) };
   if (typeof padding === "string") return { ...out, padding, explicit_paddings: [] };
   const sides = padding.map(([before, after], i): [number, number] => {
     const size = extents?.[i], filter = window[i];
@@ -210,9 +204,8 @@ function explicitSides(
   axes: number,
   channelsFirst: boolean,
 ): [number, number][] {
-  const full = pad.length === axes + 2;
-  const spatial = full
-    ? pad.slice(channelsFirst ? 2 : 1, channelsFirst ? axes + 2 : axes + 1)
+  const spatial = pad.length === axes + 2
+    ? spatialAxes(axes + 2, channelsFirst).map((a) => pad[a])
     : pad;
   if (spatial.length !== axes || pad.some((p) => p.length !== 2)) {
     throw new ValueError(
@@ -277,117 +270,100 @@ export function toFilter(filter: TensorLike, rank: number, fn: string, arg = "fi
   return input;
 }
 
-/** What {@linkcode convArguments} takes: what users pass to a convolution. */
-export interface ConvArguments {
+/** What users pass to a convolution. */
+export interface ConvArguments extends Sliding {
   /** Input, with or without batch. */
   readonly x: TensorLike;
   /** Filter. */
   readonly filter: TensorLike;
-  /** Steps between places. */
-  readonly strides: PerAxis;
-  /** Padding. */
-  readonly pad: Padding;
-  /** Layout of the input. */
-  readonly dataFormat: string;
-  /** Steps between taps. */
-  readonly dilations?: PerAxis | undefined;
-  /** Rounding. */
-  readonly dimRoundingMode?: RoundingMode | undefined;
 }
 
 /** A convolution ready to be applied. */
-export interface ConvInputs extends Batched {
-  /** The filter. */
+interface ConvInputs extends Batched {
   readonly filter: OpInput;
-  /** Attributes of the op. */
   readonly attrs: WindowAttrs;
 }
 
 /** Inputs and attributes of a convolution on inputs of `rank`. Throws `ValueError` where they do not fit. */
 export function convArguments(fn: string, rank: 4 | 5, args: ConvArguments): ConvInputs {
-  const { strides, pad, dataFormat, dilations, dimRoundingMode } = args;
   const { x, restore } = withBatch(args.x, rank, fn);
   const filter = toFilter(args.filter, rank, fn);
   const attrs = windowAttrs({
+    ...args,
     fn,
     input: shapeOfInput(x),
     window: windowOf(filter, rank),
-    strides,
-    pad,
-    dataFormat,
-    dilations,
-    dimRoundingMode,
   });
   checkSame(
-    extentOf(x, dataFormat[1] === "C" ? 1 : rank - 1),
+    extentOf(x, args.dataFormat[1] === "C" ? 1 : rank - 1),
     extentOf(filter, rank - 2),
     `Error in ${fn}: depth of input must match input depth for filter`,
   );
   return { x, filter, attrs, restore };
 }
 
-/** What {@linkcode transposedArguments} takes: what users pass to a transposed convolution. */
-export interface TransposedArguments {
-  /** Input, with or without batch. */
-  readonly x: TensorLike;
-  /** Filter. */
-  readonly filter: TensorLike;
+/** Applies a convolution on inputs of `rank`. Throws `ValueError` where they do not fit. */
+export function convolve(op: OpDef, fn: string, rank: 4 | 5, args: ConvArguments): Tensor {
+  return inBatch(args.x, rank, () => {
+    const { x, filter, attrs, restore } = convArguments(fn, rank, args);
+    return restore(apply1(op, [x, filter], attrs));
+  });
+}
+
+/** What users pass to a transposed convolution. */
+interface TransposedArguments extends ConvArguments {
   /** Shape of the result, with or without batch. */
   readonly outputShape: readonly number[] | Tensor;
-  /** Steps between places. */
-  readonly strides: PerAxis;
-  /** Padding. */
-  readonly pad: Padding;
-  /** Layout of the result. */
-  readonly dataFormat: string;
-  /** Rounding. */
-  readonly dimRoundingMode?: RoundingMode | undefined;
 }
 
-/** A transposed convolution ready to be applied. */
-export interface TransposedInputs extends ConvInputs {
-  /** Shape of the result. */
-  readonly sizes: OpInput;
-}
-
-/** Inputs and attributes of a transposed convolution to results of `rank`. Throws `ValueError` where they do not fit. */
-export function transposedArguments(
+/** Applies a transposed convolution to results of `rank`. Throws `ValueError` where shapes do not fit. */
+export function convolveTransposed(
+  op: OpDef,
   fn: string,
   rank: 4 | 5,
   args: TransposedArguments,
-): TransposedInputs {
-  const { outputShape, strides, pad, dataFormat, dimRoundingMode } = args;
-  const { x, restore } = withBatch(args.x, rank, fn);
-  const filter = toFilter(args.filter, rank, fn);
-  checkSame(
-    extentOf(x, rank - 1),
-    extentOf(filter, rank - 1),
-    `Error in ${fn}: depth of input must match that of filter`,
-  );
-  const list = Array.isArray(outputShape) ? outputShape as readonly number[] : null;
-  const full = list?.length === rank - 1 ? [extentOf(x, 0), ...list] : list;
-  if (full !== null) {
-    if (full.length !== rank) {
-      throw new ValueError(
-        `Error in ${fn}: outputShape must have ${rank - 1} or ${rank} entries, received ${
-          shapeText(full)
-        }`,
-      );
-    }
+): Tensor {
+  return inBatch(args.x, rank, () => {
+    const { x, restore } = withBatch(args.x, rank, fn);
+    const filter = toFilter(args.filter, rank, fn);
     checkSame(
-      full[rank - 1],
-      extentOf(filter, rank - 2),
-      `Error in ${fn}: depth of outputShape must match that of filter`,
+      extentOf(x, rank - 1),
+      extentOf(filter, rank - 1),
+      `Error in ${fn}: depth of input must match that of filter`,
+    );
+    const full = fullShape(args.outputShape, { fn, rank, x, filter });
+    const attrs = windowAttrs({ ...args, fn, input: full, window: windowOf(filter, rank) });
+    const sizes = full === null
+      ? toIndexInput(args.outputShape, "outputShape", fn)
+      : full[0] === null
+      ? concat([slice(shape(asTensor(x)), [0], [1]), intVector(full.slice(1) as number[])])
+      : intVector(full as number[]);
+    return restore(apply1(op, [sizes, filter, x], attrs));
+  });
+}
+
+/** The shape of a transposed convolution's result with its batch; null where a tensor holds it. */
+function fullShape(
+  given: readonly number[] | Tensor,
+  { fn, rank, x, filter }: { fn: string; rank: number; x: OpInput; filter: OpInput },
+): PartialShape {
+  if (!Array.isArray(given)) return null;
+  const full: readonly (number | null)[] = given.length === rank - 1
+    ? [extentOf(x, 0), ...given]
+    : given;
+  if (full.length !== rank) {
+    throw new ValueError(
+      `Error in ${fn}: outputShape must have ${rank - 1} or ${rank} entries, received ${
+        shapeText(full)
+      }`,
     );
   }
-  const window = windowOf(filter, rank);
-  const attrs = windowAttrs({ fn, input: full, window, strides, pad, dataFormat, dimRoundingMode });
-  const sizes = full === null
-    ? toIndexInput(outputShape, "outputShape", fn)
-    : full[0] === null
-    ? concat([slice(shape(asTensor(x)), [0], [1]), intVector(list!)])
-    : intVector(full as number[]);
-  return { x, filter, sizes, attrs, restore };
+  checkSame(
+    full[rank - 1],
+    extentOf(filter, rank - 2),
+    `Error in ${fn}: depth of outputShape must match that of filter`,
+  );
+  return full;
 }
 
 function windowOf(filter: OpInput, rank: number): (number | null)[] {

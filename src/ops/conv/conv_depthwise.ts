@@ -1,7 +1,7 @@
 /**
  * Depthwise and separable convolutions.
  */
-import { apply1, compose } from "../../core/apply.ts";
+import { compose } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -14,9 +14,8 @@ import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { conv2d } from "./conv.ts";
 import {
   checkSame,
-  convArguments,
+  convolve,
   extentOf,
-  inBatch,
   type Padding,
   type PerAxis,
   type RoundingMode,
@@ -39,22 +38,23 @@ export const DEPTHWISE_ATTRS: readonly string[] = [
 export const DepthwiseConv2dNative: OpDef = defineConvFamily({
   fn: "depthwiseConv2d",
   rank: 4,
-  depthwise: true,
   attrs: DEPTHWISE_ATTRS,
-  forward: {
-    name: "DepthwiseConv2dNative",
-    cpu: depthwiseForward,
-    gpu: onGpu(({ DEPTHWISE_VARIANTS }) => DEPTHWISE_VARIANTS, "windows"),
-  },
-  inputGradient: {
-    name: "DepthwiseConv2dNativeBackpropInput",
-    cpu: depthwiseBackwardInput,
-    gpu: onGpu(({ DEPTHWISE_INPUT_VARIANTS }) => DEPTHWISE_INPUT_VARIANTS, "windows"),
-  },
-  filterGradient: {
-    name: "DepthwiseConv2dNativeBackpropFilter",
-    cpu: depthwiseBackwardFilter,
-    gpu: onGpu(({ DEPTHWISE_FILTER_VARIANTS }) => DEPTHWISE_FILTER_VARIANTS, "windows"),
+  forward: { name: "DepthwiseConv2dNative" },
+  inputGradient: { name: "DepthwiseConv2dNativeBackpropInput" },
+  filterGradient: { name: "DepthwiseConv2dNativeBackpropFilter" },
+  depthwise: {
+    forward: {
+      cpu: depthwiseForward,
+      gpu: onGpu(({ DEPTHWISE_VARIANTS }) => DEPTHWISE_VARIANTS, "windows"),
+    },
+    inputGradient: {
+      cpu: depthwiseBackwardInput,
+      gpu: onGpu(({ DEPTHWISE_INPUT_VARIANTS }) => DEPTHWISE_INPUT_VARIANTS, "windows"),
+    },
+    filterGradient: {
+      cpu: depthwiseBackwardFilter,
+      gpu: onGpu(({ DEPTHWISE_FILTER_VARIANTS }) => DEPTHWISE_FILTER_VARIANTS, "windows"),
+    },
   },
 }).forward;
 
@@ -82,10 +82,7 @@ export function depthwiseConv2d(
   dimRoundingMode?: RoundingMode,
 ): Tensor {
   const args = { x, filter, strides, pad, dataFormat, dilations, dimRoundingMode };
-  return inBatch(x, 4, () => {
-    const { x: input, filter: kernel, attrs, restore } = convArguments("depthwiseConv2d", 4, args);
-    return restore(apply1(DepthwiseConv2dNative, [input, kernel], attrs));
-  });
+  return convolve(DepthwiseConv2dNative, "depthwiseConv2d", 4, args);
 }
 
 /**

@@ -3,14 +3,22 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import type { GpuVariant } from "../../core/dispatch.ts";
-import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { type Attrs, defineOp, type OpDef, type OpInit } from "../../core/op.ts";
 import type { Portable } from "../../core/portable.ts";
-import type { PartialShape, Shape } from "../../core/shape.ts";
-import { shapeText } from "../../core/shape.ts";
+import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type ConvKernel, runConv } from "../../kernels/host/conv.ts";
+import { onGpu } from "../../kernels/gpu_kernels.ts";
+import {
+  convBackwardFilter,
+  convBackwardInput,
+  convForward,
+  type ConvKernel,
+  runConv,
+} from "../../kernels/host/conv.ts";
 import {
   checkRank,
   isChannelsFirst,
@@ -23,47 +31,49 @@ import {
 import { hostInts } from "../array/view.ts";
 import { toIndexInput } from "../input.ts";
 
+/** The ops of a family: the convolution and its gradients with respect to input and filter. */
+type Members<T> = Readonly<Record<"forward" | "inputGradient" | "filterGradient", T>>;
+
 /** One op of a family. */
-export interface ConvMember {
+interface ConvMember {
   /** TensorFlow's name. */
   readonly name: string;
-  /** Host kernel. */
-  readonly cpu: ConvKernel;
-  /** Device kernels, tried in order. */
-  readonly gpu: readonly GpuVariant[];
   /** Gradients: the attribute that types the input of a shape. Without it that is int32. */
   readonly sizes?: string;
   /** What a portable GraphDef has in its place. */
   readonly portable?: Portable;
 }
 
+/** Kernels on the host and on GPUs. */
+type ConvKernels = Members<{ readonly cpu: ConvKernel; readonly gpu: readonly GpuVariant[] }>;
+
 /** What {@linkcode defineConvFamily} takes. */
-export interface ConvFamilyDefinition {
+interface ConvFamilyDefinition extends Members<ConvMember> {
   /** Function of users, for messages. */
   readonly fn: string;
   /** Rank of input and filter. */
   readonly rank: 4 | 5;
-  /** Whether each channel is convolved with filters of its own: the filter then ends in `[channels, multiplier]`. */
-  readonly depthwise?: boolean;
+  /** Kernels where each channel is convolved with filters of its own: the filter then ends in `[channels, multiplier]`. */
+  readonly depthwise?: ConvKernels;
   /** Attributes of all three. */
   readonly attrs: readonly string[];
-  /** The convolution. */
-  readonly forward: ConvMember;
-  /** Its gradient with respect to the input. */
-  readonly inputGradient: ConvMember;
-  /** Its gradient with respect to the filter. */
-  readonly filterGradient: ConvMember;
 }
 
-/** The three ops of a family. */
-export interface ConvFamily {
-  /** The convolution. */
-  readonly forward: OpDef;
-  /** Its gradient with respect to the input. */
-  readonly inputGradient: OpDef;
-  /** Its gradient with respect to the filter. */
-  readonly filterGradient: OpDef;
-}
+/** Kernels of convolutions that mix channels. */
+const MIXING: ConvKernels = {
+  forward: {
+    cpu: convForward,
+    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS, "windows"),
+  },
+  inputGradient: {
+    cpu: convBackwardInput,
+    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS, "windows"),
+  },
+  filterGradient: {
+    cpu: convBackwardFilter,
+    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS, "windows"),
+  },
+};
 
 /** The attributes that a convolution and its gradients share. */
 export function convAttrs(attrs: Attrs): Attrs {
@@ -100,16 +110,12 @@ function convShape(
 
 /** Throws `ValueError` where a gradient has not the shape of the convolution's result. */
 function checkGradient(op: string, want: PartialShape, dy: PartialShape): void {
-  if (want === null || dy === null) return;
-  if (
-    want.length !== dy.length || want.some((d, i) => d !== null && dy[i] !== null && d !== dy[i])
-  ) {
-    throw new ValueError(
-      `Cannot compute ${op}: out_backprop must have shape ${shapeText(want)}, received ${
-        shapeText(dy)
-      }`,
-    );
-  }
+  if (compatible(want, dy)) return;
+  throw new ValueError(
+    `Cannot compute ${op}: out_backprop must have shape ${shapeText(want)}, received ${
+      shapeText(dy)
+    }`,
+  );
 }
 
 /** The shape that `sizes` holds, where the operands that it completes give a result like `dy`. Throws `ValueError` where they do not. */
@@ -131,28 +137,46 @@ function gradientShape(
 }
 
 /** Defines a convolution and its gradients. */
-export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
-  const { fn, rank, depthwise, attrs } = family;
-  const of = depthwise ? "channels" : "windows";
-  const geometry = (x: Shape, filter: Shape, attrs: Attrs) => {
-    const channels = depthwise ? filter[rank - 2] * filter[rank - 1] : filter[rank - 1];
-    return windowGeometry(x, filter, channels, attrs);
+export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
+  const { fn, rank, depthwise } = family, kernels = depthwise ?? MIXING;
+  const sizesOf = (member: ConvMember): string => member.sizes ?? "int32";
+  const define = (
+    member: keyof Members<unknown>,
+    gives: MeaningOf<"product">["gives"],
+    { run, ...init }: Pick<OpInit, "inputs" | "hostInputs" | "infer" | "grad"> & {
+      /** Image, filter and the two operands of the kernel. */
+      readonly run: (inputs: readonly NdArray[], out: NdArray) => readonly NdArray[];
+    },
+  ): OpDef => {
+    const { name, sizes, portable } = family[member], { cpu, gpu } = kernels[member];
+    return defineOp({
+      ...init,
+      name,
+      ...(portable && { portable }),
+      outputs: ["output: T"],
+      attrs: [...family.attrs, ...(sizes === undefined ? [] : [`${sizes}: index = int32`])],
+      meaning: {
+        kind: "product",
+        of: depthwise ? "channels" : "windows",
+        gives,
+        fuses: gives === "result",
+      },
+      cpu: (inputs, [out], { attrs }) => {
+        const [x, { shape: filter }, a, b] = run(inputs, out);
+        const channels = depthwise ? filter[rank - 2] * filter[rank - 1] : filter[rank - 1];
+        runConv(cpu, windowGeometry(x.shape, filter, channels, attrs), a, b, out);
+      },
+      gpu,
+    });
   };
-  const gradientAttrs = ({ sizes }: ConvMember) =>
-    sizes === undefined ? attrs : [...attrs, `${sizes}: index = int32`];
 
   const inputGradientOf = (sizes: TensorLike, filter: OpInput, dy: OpInput, attrs: Attrs): Tensor =>
     apply1(inputGradient, [toIndexInput(sizes, "inputSizes", fn), filter, dy], convAttrs(attrs));
   const filterGradientOf = (x: OpInput, sizes: TensorLike, dy: OpInput, attrs: Attrs): Tensor =>
     apply1(filterGradient, [x, toIndexInput(sizes, "filterSizes", fn), dy], convAttrs(attrs));
 
-  const forward = defineOp({
-    name: family.forward.name,
-    ...(family.forward.portable === undefined ? {} : { portable: family.forward.portable }),
+  const forward = define("forward", "result", {
     inputs: ["input: T", "filter: T"],
-    outputs: ["output: T"],
-    attrs,
-    meaning: { kind: "product", of, gives: "result", fuses: true },
     infer: ([x, filter], attrs) => [convShape(family, family.forward.name, [x, filter], attrs)],
     grad: {
       saves: ["input", "filter"],
@@ -161,25 +185,12 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
         needs[1] ? filterGradientOf(input, shapeOf(1), dy, attrs) : null,
       ],
     },
-    cpu: ([x, filter], [out], { attrs }) =>
-      runConv(family.forward.cpu, geometry(x.shape, filter.shape, attrs), x, filter, out),
-    gpu: family.forward.gpu,
+    run: ([x, filter]) => [x, filter, x, filter],
   });
 
-  const inputGradient = defineOp({
-    name: family.inputGradient.name,
-    ...(family.inputGradient.portable === undefined
-      ? {}
-      : { portable: family.inputGradient.portable }),
-    inputs: [
-      `input_sizes: ${family.inputGradient.sizes ?? "int32"}`,
-      "filter: T",
-      "out_backprop: T",
-    ],
-    outputs: ["output: T"],
-    attrs: gradientAttrs(family.inputGradient),
+  const inputGradient = define("inputGradient", "input gradient", {
+    inputs: [`input_sizes: ${sizesOf(family.inputGradient)}`, "filter: T", "out_backprop: T"],
     hostInputs: ["input_sizes"],
-    meaning: { kind: "product", of, gives: "input gradient" },
     infer: ([sizes, filter, dy], attrs) => {
       const op = family.inputGradient.name;
       checkRank(filter.shape, rank, op, "filter");
@@ -193,25 +204,12 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
         needs[2] ? apply1(forward, [g, filter], convAttrs(attrs)) : null,
       ],
     },
-    cpu: ([, filter, dy], [out], { attrs }) =>
-      runConv(family.inputGradient.cpu, geometry(out.shape, filter.shape, attrs), dy, filter, out),
-    gpu: family.inputGradient.gpu,
+    run: ([, filter, dy], dx) => [dx, filter, dy, filter],
   });
 
-  const filterGradient = defineOp({
-    name: family.filterGradient.name,
-    ...(family.filterGradient.portable === undefined
-      ? {}
-      : { portable: family.filterGradient.portable }),
-    inputs: [
-      "input: T",
-      `filter_sizes: ${family.filterGradient.sizes ?? "int32"}`,
-      "out_backprop: T",
-    ],
-    outputs: ["output: T"],
-    attrs: gradientAttrs(family.filterGradient),
+  const filterGradient = define("filterGradient", "filter gradient", {
+    inputs: ["input: T", `filter_sizes: ${sizesOf(family.filterGradient)}`, "out_backprop: T"],
     hostInputs: ["filter_sizes"],
-    meaning: { kind: "product", of, gives: "filter gradient" },
     infer: ([x, sizes, dy], attrs) => {
       const op = family.filterGradient.name;
       checkRank(x.shape, rank, op, "input");
@@ -225,9 +223,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): ConvFamily {
         needs[2] ? apply1(forward, [input, g], convAttrs(attrs)) : null,
       ],
     },
-    cpu: ([x, , dy], [out], { attrs }) =>
-      runConv(family.filterGradient.cpu, geometry(x.shape, out.shape, attrs), x, dy, out),
-    gpu: family.filterGradient.gpu,
+    run: ([x, , dy], df) => [x, df, x, dy],
   });
   return { forward, inputGradient, filterGradient };
 }
