@@ -76,6 +76,7 @@ import "./autodiff/unseen.ts";
 import "./autodiff/backprop.ts";
 import "./autodiff/step_recorder.ts";
 import "./ops/array/tensor_buffer.ts";
+import "./ops/pointwise/gradient_ops.ts";
 import "./ops/pointwise/exponential.ts";
 import "./ops/pointwise/logical.ts";
 import "./ops/pointwise/select.ts";

@@ -2,14 +2,14 @@
  * Pointwise activation functions that are linear on one side: relu and its kin.
  */
 import { apply1 } from "../../core/apply.ts";
-import type { GradRule, OpDef } from "../../core/op.ts";
-import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { binaryGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { mul, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { greater, less } from "./compare.ts";
 import { toFloatOnly } from "./exponential.ts";
+import { gradientOp } from "./gradient_ops.ts";
 import { lowered, raised, where } from "./select.ts";
 
 const SELU_ALPHA = 1.6732632423543772;
@@ -18,62 +18,32 @@ const SELU_SCALE = 1.0507009873554805;
 /** Inputs and output as TensorFlow names them. */
 const FEATURES = { inputs: ["features"], output: "activations: T" };
 
-/**
- * TensorFlow's gradient op of an activation: `slope(g, f)`, linear in `g`; `f` is the input or the result.
- * `bend` says how the slope changes with `f`, null where it is constant on each side.
- */
-function gradientOp(
-  name: string,
-  second: "features" | "outputs",
-  slope: (g: Expr, f: Expr, attrs: Readonly<Record<string, unknown>>) => Expr,
-  bend: ((g: Tensor, f: Tensor) => Tensor) | null = null,
-  attrs: readonly string[] = [],
-): OpDef {
-  const grad: GradRule = {
-    saves: bend ? ["gradients", second] : [second],
-    vjp: (saved, [d], ctx) => [
-      ctx.needs[0] ? ctx.sumLike(apply1(def, [d, saved[second]], own(ctx.attrs)), 0) : null,
-      ctx.needs[1]
-        ? ctx.sumLike(bend ? mul(d, bend(saved.gradients, saved[second])) : mul(d, 0), 1)
-        : null,
-    ],
-  };
-  const own = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-    attrs.length > 0 ? { alpha: all.alpha } : {};
-  const def: OpDef = definePointwise(name, ([g, f], a) => slope(g, f, a), {
-    inputs: ["gradients", second],
-    output: "backprops: T",
-    types: "real",
-    attrs,
-    grad,
-  });
-  return def;
-}
-
-const ReluGrad = gradientOp("ReluGrad", "features", (g, f) => s.select(s.gt(f, 0), g, 0));
+const ReluGrad = gradientOp("ReluGrad", (g, f) => s.select(s.gt(f, 0), g, 0), { types: "real" });
 const Relu6Grad = gradientOp(
   "Relu6Grad",
-  "features",
   (g, f) => s.select(s.and(s.gt(f, 0), s.lt(f, 6)), g, 0),
+  { types: "real" },
 );
 const LeakyReluGrad = gradientOp(
   "LeakyReluGrad",
-  "features",
-  (g, f, { alpha }) => s.select(s.gt(f, 0), g, s.mul(g, alpha as number)),
-  null,
-  ["alpha: float = 0.2"],
+  (g, f, { alpha }) => s.select(s.gt(f, 0), g, s.mul(g, alpha)),
+  { types: "real", attrs: ["alpha: float = 0.2"] },
 );
+/** The slope is a function of the result where that is below zero, and constant above. */
+const BENT_BELOW = {
+  types: "real",
+  of: "outputs",
+  bend: (g: Tensor, y: Tensor) => where(less(y, 0), g, 0),
+} as const;
 const EluGrad = gradientOp(
   "EluGrad",
-  "outputs",
   (g, y) => s.select(s.lt(y, 0), s.mul(g, s.add(y, 1)), g),
-  (g, y) => where(less(y, 0), g, 0),
+  BENT_BELOW,
 );
 const SeluGrad = gradientOp(
   "SeluGrad",
-  "outputs",
   (g, y) => s.select(s.lt(y, 0), s.mul(g, s.add(y, SELU_SCALE * SELU_ALPHA)), s.mul(g, SELU_SCALE)),
-  (g, y) => where(less(y, 0), g, 0),
+  BENT_BELOW,
 );
 
 const Relu = definePointwise("Relu", ([x]) => raised(x, 0), {
@@ -119,7 +89,7 @@ const Prelu = definePointwise("Prelu", ([x, a]) => s.select(s.lt(x, 0), s.mul(x,
   inputs: ["x", "alpha"],
   types: "real",
   expand: ([x, a]) => [where(less(x, 0), mul(x, a), x)],
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["x", "alpha"],
     ({ x, alpha }, g) => where(greater(x, 0), g, mul(g, alpha)),
     ({ x }, g) => where(greater(x, 0), 0, mul(g, x)),

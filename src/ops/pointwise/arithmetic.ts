@@ -1,8 +1,7 @@
 /**
  * Pointwise arithmetic: sums, products, quotients and remainders.
  */
-import { apply1 } from "../../core/apply.ts";
-import type { OpInput } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES, isInteger } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
@@ -11,7 +10,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { sumCpu, sumOf } from "../../kernels/host/pointwise.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import {
   applyConverted,
   asTensor,
@@ -28,16 +27,16 @@ const BINARY = { inputs: ["x", "y"], types: "numeric" };
 /** Sum, with broadcasting. */
 export const AddV2: OpDef = definePointwise("AddV2", ([x, y]) => s.add(x, y), {
   ...BINARY,
-  grad: binaryGrad([], (_, g) => g, (_, g) => g),
+  grad: broadcastGrad([], (_, g) => g, (_, g) => g),
 });
 /** Difference, with broadcasting. */
 export const Sub: OpDef = definePointwise("Sub", ([x, y]) => s.sub(x, y), {
   ...BINARY,
-  grad: binaryGrad([], (_, g) => g, (_, g) => neg(g)),
+  grad: broadcastGrad([], (_, g) => g, (_, g) => neg(g)),
 });
 const Mul = definePointwise("Mul", ([x, y]) => s.mul(x, y), {
   ...BINARY,
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["x", "y"],
     ({ y }, g) => mul(g, conjugate(y)),
     ({ x }, g) => mul(g, conjugate(x)),
@@ -45,7 +44,7 @@ const Mul = definePointwise("Mul", ([x, y]) => s.mul(x, y), {
 });
 const RealDiv = definePointwise("RealDiv", ([x, y]) => s.div(x, y), {
   ...BINARY,
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["x", "y"],
     ({ y }, g) => div(g, conjugate(y)),
     ({ x, y }, g) => neg(mul(div(g, conjugate(y)), conjugate(div(x, y)))),
@@ -54,7 +53,7 @@ const RealDiv = definePointwise("RealDiv", ([x, y]) => s.div(x, y), {
 const DivNoNan = definePointwise("DivNoNan", ([x, y]) => s.select(s.eq(y, 0), 0, s.div(x, y)), {
   inputs: ["x", "y"],
   types: FLOAT_OR_COMPLEX,
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["x", "y"],
     ({ y }, g) => divNoNan(g, conjugate(y)),
     ({ x, y }, g) => neg(mul(divNoNan(g, conjugate(y)), conjugate(divNoNan(x, y)))),
@@ -68,7 +67,7 @@ const FloorDiv = definePointwise("FloorDiv", ([x, y]) => s.floordiv(x, y), {
 const FloorMod = definePointwise("FloorMod", ([x, y]) => s.floormod(x, y), {
   inputs: ["x", "y"],
   types: "real",
-  grad: binaryGrad(["x", "y"], (_, g) => g, ({ x, y }, g) => neg(mul(g, floorDiv(x, y)))),
+  grad: broadcastGrad(["x", "y"], (_, g) => g, ({ x, y }, g) => neg(mul(g, floorDiv(x, y)))),
 });
 const Neg = definePointwise("Neg", ([x]) => s.neg(x), {
   types: "numeric",
@@ -84,7 +83,7 @@ const Conj: OpDef = definePointwise("Conj", ([input]) => s.conj(input), {
 // TensorFlow's older names of the same meaning, which graphs still hold.
 definePointwise("Add", ([x, y]) => s.add(x, y), {
   ...BINARY,
-  grad: binaryGrad([], (_, g) => g, (_, g) => g),
+  grad: broadcastGrad([], (_, g) => g, (_, g) => g),
 });
 definePointwise("Div", ([x, y]) => s.div(x, y), { ...BINARY, grad: RealDiv.grad! });
 definePointwise("TruncateDiv", ([x, y]) => s.div(x, y), {

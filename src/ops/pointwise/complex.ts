@@ -1,7 +1,7 @@
 /**
  * Pointwise ops between real and complex tensors. Complex tensors live on the CPU.
  */
-import { apply1 } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { lookupOp, type OpDef } from "../../core/op.ts";
 import { mergeShapes } from "../../core/shape.ts";
@@ -9,7 +9,7 @@ import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { zerosOfTensor } from "../array/creation.ts";
-import { definePointwise, unaryGrad } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { asTensor, shapeOfInput, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
 import { conjugate, mul } from "./arithmetic.ts";
 
@@ -24,13 +24,7 @@ const Complex: OpDef = definePointwise("Complex", ([re, im]) => s.complex(re, im
   output: "out: Tout",
   types: "{float32, float64}",
   attrs: ["Tout: {complex64, complex128} = complex64"],
-  grad: {
-    saves: [],
-    vjp: (_, [g], ctx) => [
-      ctx.needs[0] ? ctx.sumLike(real(g), 0) : null,
-      ctx.needs[1] ? ctx.sumLike(imag(g), 1) : null,
-    ],
-  },
+  grad: broadcastGrad([], (_, g) => real(g), (_, g) => imag(g)),
 });
 const Real = definePointwise("Real", ([x]) => s.real(x), {
   ...PART,
@@ -53,12 +47,9 @@ const Imag = definePointwise("Imag", ([x]) => s.imag(x), {
  * ```
  */
 export function complex(real: TensorLike, imag: TensorLike): Tensor {
-  const [re, im] = toMatchingInputs(
-    asLiteral(real, "real"),
-    asLiteral(imag, "imag"),
-    "complex",
-    ["real", "imag"],
-  );
+  // Integers become float32, as in TensorFlow.js.
+  const parts = [toFloatInput(real, "real", "complex"), toFloatInput(imag, "imag", "complex")];
+  const [re, im] = toMatchingInputs(parts[0], parts[1], "complex", ["real", "imag"]);
   try {
     mergeShapes(shapeOfInput(re), shapeOfInput(im));
   } catch (cause) {
@@ -70,15 +61,11 @@ export function complex(real: TensorLike, imag: TensorLike): Tensor {
   return apply1(Complex, [re, im], { Tout: re.dtype === "float64" ? "complex128" : "complex64" });
 }
 
-/** Integers become float32, as in TensorFlow.js. */
-function asLiteral(x: TensorLike, arg: string): TensorLike {
-  return toFloatInput(x, arg, "complex");
+function part(def: OpDef, x: OpInput): Tensor {
+  return apply1(def, [x], { Tout: x.dtype === "complex128" ? "float64" : "float32" });
 }
 
-function part(def: OpDef, x: TensorLike, fn: string): Tensor {
-  const input = toInput(x, "input", fn);
-  return apply1(def, [input], { Tout: input.dtype === "complex128" ? "float64" : "float32" });
-}
+const isComplex = (x: OpInput): boolean => DTYPES[x.dtype].kind === "complex";
 
 /**
  * Real part; a real tensor stays as it is. TensorFlow op `Real`.
@@ -92,9 +79,7 @@ function part(def: OpDef, x: TensorLike, fn: string): Tensor {
  */
 export function real(input: TensorLike): Tensor {
   const x = toInput(input, "input", "real");
-  return DTYPES[x.dtype].kind === "complex"
-    ? part(Real, x, "real")
-    : apply1(lookupOp("Identity")!, [x]);
+  return isComplex(x) ? part(Real, x) : apply1(lookupOp("Identity")!, [x]);
 }
 
 /**
@@ -109,7 +94,7 @@ export function real(input: TensorLike): Tensor {
  */
 export function imag(input: TensorLike): Tensor {
   const x = toInput(input, "input", "imag");
-  return DTYPES[x.dtype].kind === "complex" ? part(Imag, x, "imag") : zerosOfTensor(asTensor(x));
+  return isComplex(x) ? part(Imag, x) : zerosOfTensor(asTensor(x));
 }
 
 /**
@@ -124,7 +109,5 @@ export function imag(input: TensorLike): Tensor {
  */
 export function conj(input: TensorLike): Tensor {
   const x = toInput(input, "input", "conj");
-  return DTYPES[x.dtype].kind === "complex"
-    ? conjugate(asTensor(x))
-    : apply1(lookupOp("Identity")!, [x]);
+  return isComplex(x) ? conjugate(asTensor(x)) : apply1(lookupOp("Identity")!, [x]);
 }

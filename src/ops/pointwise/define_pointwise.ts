@@ -108,17 +108,14 @@ export function unaryGrad(
   return { saves, vjp: (saved, [g], ctx) => [dx(saved, g, ctx)] };
 }
 
-/** A gradient rule of a broadcasting op of two operands; null where none flows. */
-export function binaryGrad(
+/** A gradient rule of a broadcasting op: what flows to each operand; null where nothing does. */
+export function broadcastGrad(
   saves: readonly string[],
-  dx: ((saved: Saved, dz: Tensor, ctx: GradContext) => Tensor) | null,
-  dy: ((saved: Saved, dz: Tensor, ctx: GradContext) => Tensor) | null,
+  ...flows: readonly (((saved: Saved, dy: Tensor, ctx: GradContext) => Tensor) | null)[]
 ): GradRule {
   return {
     saves,
-    vjp: (saved, [g], ctx) => [
-      dx && ctx.needs[0] ? ctx.sumLike(dx(saved, g, ctx), 0) : null,
-      dy && ctx.needs[1] ? ctx.sumLike(dy(saved, g, ctx), 1) : null,
-    ],
+    vjp: (saved, [g], ctx) =>
+      flows.map((flow, i) => flow && ctx.needs[i] ? ctx.sumLike(flow(saved, g, ctx), i) : null),
   };
 }

@@ -3,11 +3,12 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { OpDef } from "../../core/op.ts";
+import { scalar as s } from "../../core/scalar/expr.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import {
-  binaryGrad,
+  broadcastGrad,
   definePointwise,
   FLOAT_OR_COMPLEX,
   type PointwiseInit,
@@ -17,6 +18,7 @@ import {
 import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";
 import { add, conjugate, div, mul, neg } from "./arithmetic.ts";
 import { notEqual } from "./compare.ts";
+import { gradientOp } from "./gradient_ops.ts";
 
 const TWO_OVER_SQRT_PI = 2 / Math.sqrt(Math.PI);
 
@@ -48,20 +50,17 @@ const Log1p = definePointwise("Log1p", ([x]) => s.log1p(x), {
 const Erf = definePointwise("Erf", ([x]) => s.erf(x), {
   grad: unaryGrad(["x"], ({ x }, g) => apply1(ErfGrad, [g, x])),
 });
-const erfSlope = (x: Expr): Expr => s.mul(s.exp(s.neg(s.mul(x, x))), TWO_OVER_SQRT_PI);
-const ErfGrad = definePointwise("ErfGrad", ([g, x]) => s.mul(g, erfSlope(x)), {
-  inputs: ["gradients", "features"],
-  output: "backprops: T",
-  expand: ([g, x]) => [mul(g, mul(exp(neg(mul(x, x))), TWO_OVER_SQRT_PI))],
-  grad: binaryGrad(
-    ["gradients", "features"],
-    ({ features: x }, d) => apply1(ErfGrad, [d, x]),
-    ({ gradients: g, features: x }, d) => mul(apply1(ErfGrad, [mul(d, g), x]), mul(x, -2)),
-  ),
-});
+const ErfGrad: OpDef = gradientOp(
+  "ErfGrad",
+  (g, x) => s.mul(g, s.mul(s.exp(s.neg(s.mul(x, x))), TWO_OVER_SQRT_PI)),
+  {
+    expand: ([g, x]) => [mul(g, mul(exp(neg(mul(x, x))), TWO_OVER_SQRT_PI))],
+    bend: (g, x) => mul(apply1(ErfGrad, [g, x]), mul(x, -2)),
+  },
+);
 const Xlogy = definePointwise("Xlogy", ([x, y]) => s.select(s.eq(x, 0), x, s.mul(x, s.log(y))), {
   inputs: ["x", "y"],
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["x", "y"],
     ({ x, y }, g) => mul(g, xlogy(cast(notEqual(x, 0), y.dtype), y)),
     ({ x, y }, g) => mul(g, xdivy(x, y)),
@@ -69,7 +68,7 @@ const Xlogy = definePointwise("Xlogy", ([x, y]) => s.select(s.eq(x, 0), x, s.mul
 });
 const Xdivy = definePointwise("Xdivy", ([x, y]) => s.select(s.eq(x, 0), x, s.div(x, y)), {
   inputs: ["x", "y"],
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["x", "y"],
     ({ x, y }, g) => mul(g, xdivy(cast(notEqual(x, 0), y.dtype), y)),
     ({ x, y }, g) => mul(g, xdivy(xdivy(neg(x), y), y)),

@@ -6,11 +6,12 @@ import type { OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, conjugate, mul, neg, sub, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { equal, greater } from "./compare.ts";
 import { log, toFloatOnly } from "./exponential.ts";
+import { resultGradientOp } from "./gradient_ops.ts";
 import { where } from "./select.ts";
 
 const isComplex = (x: Tensor): boolean => x.dtype === "complex64" || x.dtype === "complex128";
@@ -35,7 +36,7 @@ function powerLog(x: Tensor): Tensor {
 const Pow = definePointwise("Pow", ([x, y]) => s.pow(x, y), {
   inputs: ["x", "y"],
   types: "numeric",
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["x", "y", "z"],
     ({ x, y }, g) => mul(g, conjugate(powerSlope(x, y))),
     ({ x, z }, g) => mul(g, conjugate(mul(z, powerLog(x)))),
@@ -54,7 +55,7 @@ const SquaredDifference = definePointwise(
   {
     inputs: ["x", "y"],
     types: "numeric",
-    grad: binaryGrad(
+    grad: broadcastGrad(
       ["x", "y"],
       ({ x, y }, g) => twice(mul(g, sub(x, y))),
       ({ x, y }, g) => twice(mul(g, sub(y, x))),
@@ -66,62 +67,36 @@ function twice(x: Tensor): Tensor {
   return add(x, x);
 }
 
-/**
- * Gradient ops of TensorFlow that take the result: `f'` as a function of `y`. Where nothing comes from above nothing goes on, even
- * where the slope is infinite: so `where` keeps a root of 0 out of a gradient.
- */
-function slopeOp(
-  name: string,
-  slope: (y: Expr, dy: Expr) => Expr,
-  dY: (conjugateOfY: Tensor, dy: Tensor) => Tensor,
-): OpDef {
-  const def: OpDef = definePointwise(name, ([y, dy]) => s.select(s.eq(dy, 0), 0, slope(y, dy)), {
-    inputs: ["y", "dy"],
-    types: FLOAT_OR_COMPLEX,
-    // The op is a function of conj(y); dY is its derivative by that.
-    grad: binaryGrad(
-      ["y", "dy"],
-      ({ y, dy }, g) => mul(conjugate(g), dY(conjugate(y), dy)),
-      ({ y }, g) => apply1(def, [conjugate(y), g]),
-    ),
-  });
-  return def;
-}
+/** Where nothing comes from above nothing goes on, even where the slope is infinite: so `where` keeps a root of 0 out of a gradient. */
+const unlessZero = (dy: Expr, e: Expr): Expr => s.select(s.eq(dy, 0), 0, e);
 
-const SqrtGrad = slopeOp(
+const SqrtGrad: OpDef = resultGradientOp(
   "SqrtGrad",
-  (y, dy) => s.div(s.mul(dy, 0.5), s.conj(y)),
+  (c, dy) => unlessZero(dy, s.div(s.mul(dy, 0.5), c)),
   (c, dy) => neg(mul(apply1(SqrtGrad, [conjugate(c), dy]), reciprocal(c))),
 );
-const RsqrtGrad = slopeOp(
+const RsqrtGrad = resultGradientOp(
   "RsqrtGrad",
-  (y, dy) => {
-    const c = s.conj(y);
-    return s.mul(s.mul(dy, -0.5), s.mul(c, s.mul(c, c)));
-  },
+  (c, dy) => unlessZero(dy, s.mul(s.mul(dy, -0.5), s.mul(c, s.mul(c, c)))),
   (c, dy) => mul(mul(dy, -1.5), square(c)),
 );
-const ReciprocalGrad = slopeOp(
+const ReciprocalGrad = resultGradientOp(
   "ReciprocalGrad",
-  (y, dy) => {
-    const c = s.conj(y);
-    return s.neg(s.mul(dy, s.mul(c, c)));
-  },
+  (c, dy) => unlessZero(dy, s.neg(s.mul(dy, s.mul(c, c)))),
   (c, dy) => mul(mul(dy, -2), c),
 );
 // The older name in TensorFlow's graphs.
-definePointwise("InvGrad", ([y, dy]) => s.select(s.eq(dy, 0), 0, s.neg(s.mul(dy, s.mul(y, y)))), {
+definePointwise("InvGrad", ([y, dy]) => unlessZero(dy, s.neg(s.mul(dy, s.mul(y, y)))), {
   inputs: ["y", "dy"],
   grad: ReciprocalGrad.grad!,
 });
 
-const ROOT = { types: FLOAT_OR_COMPLEX };
 const Sqrt = definePointwise("Sqrt", ([x]) => s.sqrt(x), {
-  ...ROOT,
+  types: FLOAT_OR_COMPLEX,
   grad: unaryGrad(["y"], ({ y }, g) => apply1(SqrtGrad, [y, g])),
 });
 const Rsqrt = definePointwise("Rsqrt", ([x]) => s.rsqrt(x), {
-  ...ROOT,
+  types: FLOAT_OR_COMPLEX,
   grad: unaryGrad(["y"], ({ y }, g) => apply1(RsqrtGrad, [y, g])),
 });
 const RECIPROCAL = {

@@ -10,7 +10,7 @@ import { mergeShapes } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { reshape } from "../array/view.ts";
-import { binaryGrad, definePointwise } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise } from "./define_pointwise.ts";
 import { applyConverted, shapeOfInput, toInput, toMatchingInputs } from "../input.ts";
 import { toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { greater, greaterEqual, less, lessEqual } from "./compare.ts";
@@ -20,14 +20,12 @@ const SelectV2 = definePointwise("SelectV2", ([c, t, e]) => s.select(c, t, e), {
   inputs: ["condition: bool", "t", "e"],
   output: "output: T",
   types: "type",
-  grad: {
-    saves: ["condition"],
-    vjp: ({ condition }, [g], ctx) => [
-      null,
-      ctx.needs[1] ? ctx.sumLike(where(condition, g, 0), 1) : null,
-      ctx.needs[2] ? ctx.sumLike(where(condition, 0, g), 2) : null,
-    ],
-  },
+  grad: broadcastGrad(
+    ["condition"],
+    null,
+    ({ condition }, g) => where(condition, g, 0),
+    ({ condition }, g) => where(condition, 0, g),
+  ),
 });
 
 // TensorFlow's first version: no broadcasting, but a vector condition chooses rows.
@@ -53,24 +51,25 @@ const Select: OpDef = defineOp({
   },
 });
 
-const Maximum = definePointwise("Maximum", ([x, y]) => s.max(x, y), {
-  inputs: ["x", "y"],
-  types: "real",
-  grad: binaryGrad(
-    ["x", "y"],
-    ({ x, y }, g) => where(greaterEqual(x, y), g, 0),
-    ({ x, y }, g) => where(greaterEqual(x, y), 0, g),
-  ),
-});
-const Minimum = definePointwise("Minimum", ([x, y]) => s.min(x, y), {
-  inputs: ["x", "y"],
-  types: "real",
-  grad: binaryGrad(
-    ["x", "y"],
-    ({ x, y }, g) => where(lessEqual(x, y), g, 0),
-    ({ x, y }, g) => where(lessEqual(x, y), 0, g),
-  ),
-});
+/** The greater or the lesser of two values; of equals the first has the gradient. */
+function defineChoice(
+  name: string,
+  choose: (x: Expr, y: Expr) => Expr,
+  isFirst: (x: Tensor, y: Tensor) => Tensor,
+): OpDef {
+  return definePointwise(name, ([x, y]) => choose(x, y), {
+    inputs: ["x", "y"],
+    types: "real",
+    grad: broadcastGrad(
+      ["x", "y"],
+      ({ x, y }, g) => where(isFirst(x, y), g, 0),
+      ({ x, y }, g) => where(isFirst(x, y), 0, g),
+    ),
+  });
+}
+
+const Maximum = defineChoice("Maximum", s.max, greaterEqual);
+const Minimum = defineChoice("Minimum", s.min, lessEqual);
 /** The bound where `x` is below it; so NaN stays, and a bound that is NaN bounds nothing. */
 export function raised(x: Expr, low: Expr | number): Expr {
   return s.select(s.lt(x, low), low, x);
@@ -86,18 +85,13 @@ const ClipByValue = definePointwise(
     inputs: ["t", "clip_value_min", "clip_value_max"],
     output: "output: T",
     types: "real",
-    grad: {
-      saves: ["t", "clip_value_min", "clip_value_max"],
-      vjp: ({ t, clip_value_min, clip_value_max }, [g], ctx) => {
-        const within = (): Tensor =>
-          logicalAnd(greaterEqual(t, clip_value_min), lessEqual(t, clip_value_max));
-        return [
-          ctx.needs[0] ? ctx.sumLike(where(within(), g, 0), 0) : null,
-          ctx.needs[1] ? ctx.sumLike(where(less(t, clip_value_min), g, 0), 1) : null,
-          ctx.needs[2] ? ctx.sumLike(where(greater(t, clip_value_max), g, 0), 2) : null,
-        ];
-      },
-    },
+    grad: broadcastGrad(
+      ["t", "clip_value_min", "clip_value_max"],
+      ({ t, clip_value_min: low, clip_value_max: high }, g) =>
+        where(logicalAnd(greaterEqual(t, low), lessEqual(t, high)), g, 0),
+      ({ t, clip_value_min: low }, g) => where(less(t, low), g, 0),
+      ({ t, clip_value_max: high }, g) => where(greater(t, high), g, 0),
+    ),
   },
 );
 

@@ -4,10 +4,11 @@
 import { apply1 } from "../../core/apply.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { binaryGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import { definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
-import { add, conjugate, div, mul, neg, sub } from "./arithmetic.ts";
+import { add, div, mul, neg, sub } from "./arithmetic.ts";
 import { erf, exp, toFloatOnly } from "./exponential.ts";
+import { gradientOp, resultGradientOp } from "./gradient_ops.ts";
 import { pow, square } from "./power.ts";
 import { abs, sign } from "./rounding.ts";
 import { tanh } from "./trigonometric.ts";
@@ -16,35 +17,17 @@ const logistic = (x: Expr): Expr => s.div(1, s.add(1, s.exp(s.neg(x))));
 /** log(1 + e**x) without overflow. */
 const softplusOf = (x: Expr): Expr => s.add(s.max(x, 0), s.log1p(s.exp(s.neg(s.abs(x)))));
 
-const SigmoidGrad = definePointwise(
+const SigmoidGrad = resultGradientOp(
   "SigmoidGrad",
-  ([y, dy]) => {
-    const c = s.conj(y);
-    return s.mul(dy, s.mul(c, s.sub(1, c)));
-  },
-  {
-    inputs: ["y", "dy"],
-    types: FLOAT_OR_COMPLEX,
-    grad: binaryGrad(
-      ["y", "dy"],
-      // A function of conj(y), which is linear in dy.
-      ({ y, dy }, g) => mul(conjugate(g), mul(dy, sub(1, conjugate(add(y, y))))),
-      ({ y }, g) => apply1(SigmoidGrad, [conjugate(y), g]),
-    ),
-  },
+  (c, dy) => s.mul(dy, s.mul(c, s.sub(1, c))),
+  (c, dy) => mul(dy, sub(1, add(c, c))),
 );
 const Sigmoid = definePointwise("Sigmoid", ([x]) => logistic(x), {
   types: FLOAT_OR_COMPLEX,
   grad: unaryGrad(["y"], ({ y }, g) => apply1(SigmoidGrad, [y, g])),
 });
-const SoftplusGrad = definePointwise("SoftplusGrad", ([g, x]) => s.mul(g, logistic(x)), {
-  inputs: ["gradients", "features"],
-  output: "backprops: T",
-  grad: binaryGrad(
-    ["gradients", "features"],
-    ({ features: x }, d) => apply1(SoftplusGrad, [d, x]),
-    ({ gradients: g, features: x }, d) => apply1(SigmoidGrad, [sigmoid(x), mul(d, g)]),
-  ),
+const SoftplusGrad = gradientOp("SoftplusGrad", (g, x) => s.mul(g, logistic(x)), {
+  bend: (g, x) => apply1(SigmoidGrad, [sigmoid(x), g]),
 });
 const Softplus = definePointwise("Softplus", ([x]) => softplusOf(x), {
   inputs: ["features"],
@@ -55,22 +38,13 @@ const LogSigmoid = definePointwise("LogSigmoid", ([x]) => s.neg(softplusOf(s.neg
   expand: ([x]) => [neg(softplus(neg(x)))],
   grad: unaryGrad(["x"], ({ x }, g) => apply1(SoftplusGrad, [g, neg(x)])),
 });
-const SoftsignGrad = definePointwise(
+const SoftsignGrad = gradientOp(
   "SoftsignGrad",
-  ([g, x]) => {
+  (g, x) => {
     const d = s.add(1, s.abs(x));
     return s.div(g, s.mul(d, d));
   },
-  {
-    inputs: ["gradients", "features"],
-    output: "backprops: T",
-    grad: binaryGrad(
-      ["gradients", "features"],
-      ({ features: x }, d) => apply1(SoftsignGrad, [d, x]),
-      ({ gradients: g, features: x }, d) =>
-        mul(mul(d, g), div(mul(sign(x), -2), pow(add(abs(x), 1), 3))),
-    ),
-  },
+  { bend: (g, x) => mul(g, div(mul(sign(x), -2), pow(add(abs(x), 1), 3))) },
 );
 const Softsign = definePointwise("Softsign", ([x]) => s.div(x, s.add(1, s.abs(x))), {
   inputs: ["features"],

@@ -3,7 +3,7 @@
  * distribution.
  */
 import { apply1 } from "../../core/apply.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import { broadcastShapes } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -13,7 +13,7 @@ import { castInput, toFloatInput, toMatchingInputs } from "../input.ts";
 import { add, div, mul, neg } from "./arithmetic.ts";
 import { cast } from "../array/cast.ts";
 import { notEqual } from "./compare.ts";
-import { binaryGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { exp, log1p } from "./exponential.ts";
 import { square } from "./power.ts";
 
@@ -201,7 +201,7 @@ const Xlog1py = definePointwise(
   ([x, y]) => s.select(s.eq(x, 0), x, s.mul(x, s.log1p(y))),
   {
     inputs: ["x", "y"],
-    grad: binaryGrad(
+    grad: broadcastGrad(
       ["x", "y"],
       ({ x, y }, g) => mul(g, mul(cast(notEqual(x, 0), y.dtype), log1p(y))),
       ({ x, y }, g) => mul(g, div(x, add(y, 1))),
@@ -209,25 +209,35 @@ const Xlog1py = definePointwise(
   },
 );
 
-const Zeta = defineOp({
-  name: "Zeta",
-  inputs: ["x: T", "q: T"],
-  outputs: ["z: T"],
-  attrs: ["T: {float32, float64}"],
-  infer: ([x, q]) => [broadcastShapes(x.shape, q.shape)],
-  grad: binaryGrad(["x", "q"], null, ({ x, q }, g) => mul(g, mul(neg(x), zeta(add(x, 1), q)))),
-  cpu: ([x, q], [out]) => broadcastPairs(x, q, out, zetaOf),
-});
+/** A function of two values on the host, by the second of which it has a derivative. */
+function definePairs(
+  name: string,
+  [first, second]: readonly [string, string],
+  of: (a: number, b: number) => number,
+  slope: (a: Tensor, b: Tensor) => Tensor,
+): OpDef {
+  return defineOp({
+    name,
+    inputs: [`${first}: T`, `${second}: T`],
+    outputs: ["z: T"],
+    attrs: ["T: {float32, float64}"],
+    infer: ([a, b]) => [broadcastShapes(a.shape, b.shape)],
+    grad: broadcastGrad(
+      [first, second],
+      null,
+      (saved, g) => mul(g, slope(saved[first], saved[second])),
+    ),
+    cpu: ([a, b], [out]) => broadcastPairs(a, b, out, of),
+  });
+}
 
-const Polygamma = defineOp({
-  name: "Polygamma",
-  inputs: ["a: T", "x: T"],
-  outputs: ["z: T"],
-  attrs: ["T: {float32, float64}"],
-  infer: ([a, x]) => [broadcastShapes(a.shape, x.shape)],
-  grad: binaryGrad(["a", "x"], null, ({ a, x }, g) => mul(g, polygamma(add(a, 1), x))),
-  cpu: ([a, x], [out]) => broadcastPairs(a, x, out, polygammaOf),
-});
+const Zeta = definePairs("Zeta", ["x", "q"], zetaOf, (x, q) => mul(neg(x), zeta(add(x, 1), q)));
+const Polygamma = definePairs(
+  "Polygamma",
+  ["a", "x"],
+  polygammaOf,
+  (a, x) => polygamma(add(a, 1), x),
+);
 
 /**
  * The logarithm of the absolute value of the gamma function; integers become float32. TensorFlow op `Lgamma`.

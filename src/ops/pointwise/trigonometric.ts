@@ -5,16 +5,16 @@ import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import {
-  binaryGrad,
+  broadcastGrad,
   definePointwise,
   FLOAT_OR_COMPLEX,
   type PointwiseInit,
-  type Saved,
   unaryGrad,
 } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, conjugate, div, mul, neg, sub, toFloatInputs } from "./arithmetic.ts";
 import { toFloatOnly } from "./exponential.ts";
+import { resultGradientOp } from "./gradient_ops.ts";
 import { rsqrt, square } from "./power.ts";
 
 /** The derivative is a factor of the gradient. */
@@ -53,22 +53,10 @@ const Acosh = definePointwise("Acosh", ([x]) => s.acosh(x), {
 });
 const Atanh = definePointwise("Atanh", ([x]) => s.atanh(x), inverseSlope((x) => sub(1, square(x))));
 
-const TanhGrad = definePointwise(
+const TanhGrad = resultGradientOp(
   "TanhGrad",
-  ([y, dy]) => {
-    const c = s.conj(y);
-    return s.mul(dy, s.sub(1, s.mul(c, c)));
-  },
-  {
-    inputs: ["y", "dy"],
-    types: FLOAT_OR_COMPLEX,
-    grad: binaryGrad(
-      ["y", "dy"],
-      // A function of conj(y), which is linear in dy.
-      ({ y, dy }: Saved, g) => mul(mul(conjugate(g), mul(dy, conjugate(y))), -2),
-      ({ y }: Saved, g) => apply1(TanhGrad, [conjugate(y), g]),
-    ),
-  },
+  (c, dy) => s.mul(dy, s.sub(1, s.mul(c, c))),
+  (c, dy) => mul(mul(dy, c), -2),
 );
 const Tanh = definePointwise("Tanh", ([x]) => s.tanh(x), {
   types: FLOAT_OR_COMPLEX,
@@ -77,7 +65,7 @@ const Tanh = definePointwise("Tanh", ([x]) => s.tanh(x), {
 const Atan2 = definePointwise("Atan2", ([y, x]) => s.atan2(y, x), {
   inputs: ["y", "x"],
   output: "z: T",
-  grad: binaryGrad(
+  grad: broadcastGrad(
     ["y", "x"],
     ({ y, x }, g) => mul(g, div(x, add(square(x), square(y)))),
     ({ y, x }, g) => neg(mul(g, div(y, add(square(x), square(y))))),

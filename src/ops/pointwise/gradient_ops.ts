@@ -1,0 +1,63 @@
+/**
+ * TensorFlow's gradient ops of functions of one value: a slope at the input or at the result, times what comes from above.
+ */
+import { apply1 } from "../../core/apply.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
+import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { conjugate, mul } from "./arithmetic.ts";
+import {
+  broadcastGrad,
+  definePointwise,
+  FLOAT_OR_COMPLEX,
+  type PointwiseInit,
+} from "./define_pointwise.ts";
+
+/** What a gradient op of features is made of. */
+interface GradientInit extends Pick<PointwiseInit, "types" | "attrs" | "expand"> {
+  /** What the slope is a function of; default the input. */
+  readonly of?: "features" | "outputs";
+  /** The derivative by that of what the op gives. Absent: none, where the slope is constant on each side. */
+  readonly bend?: (g: Tensor, f: Tensor) => Tensor;
+}
+
+/** A gradient op that gives `slope(g, f)`, which is linear in `g`. */
+export function gradientOp(
+  name: string,
+  slope: (g: Expr, f: Expr, attrs: Attrs) => Expr,
+  { of = "features", bend, ...init }: GradientInit = {},
+): OpDef {
+  const own = ({ alpha }: Attrs): Attrs => (init.attrs ? { alpha } : {});
+  const def: OpDef = definePointwise(name, ([g, f], attrs) => slope(g, f, attrs), {
+    ...init,
+    inputs: ["gradients", of],
+    output: "backprops: T",
+    grad: broadcastGrad(
+      bend ? ["gradients", of] : [of],
+      (saved, d, { attrs }) => apply1(def, [d, saved[of]], own(attrs)),
+      (saved, d) => mul(d, bend ? bend(saved.gradients, saved[of]) : 0),
+    ),
+  });
+  return def;
+}
+
+/**
+ * A gradient op whose slope is a function of `c`, the conjugate of the result: `slope(c, dy)` is linear in `dy`, and `bend` is its
+ * derivative by `c`.
+ */
+export function resultGradientOp(
+  name: string,
+  slope: (c: Expr, dy: Expr) => Expr,
+  bend: (c: Tensor, dy: Tensor) => Tensor,
+): OpDef {
+  const def: OpDef = definePointwise(name, ([y, dy]) => slope(s.conj(y), dy), {
+    inputs: ["y", "dy"],
+    types: FLOAT_OR_COMPLEX,
+    grad: broadcastGrad(
+      ["y", "dy"],
+      ({ y, dy }, g) => mul(conjugate(g), bend(conjugate(y), dy)),
+      ({ y }, g) => apply1(def, [conjugate(y), g]),
+    ),
+  });
+  return def;
+}
