@@ -15,7 +15,7 @@ import {
 } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
-import { hostInts, knownInts, literalInts } from "./view.ts";
+import { hostInts, knownInts, literalInts, setInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
 import { intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
@@ -36,10 +36,7 @@ const InvertPermutation = defineOp({
   attrs: ["T: index = int32"],
   infer: ([x]) => [x.shape],
   grad: null,
-  cpu: ([x], [y]) => {
-    const out = y.data as unknown as (number | bigint)[];
-    inverted(hostInts(x)).forEach((v, i) => out[i] = x.dtype === "int64" ? BigInt(v) : v);
-  },
+  cpu: ([x], [y]) => setInts(y, inverted(hostInts(x))),
 });
 
 const Transpose = defineOp({
@@ -57,17 +54,11 @@ const Transpose = defineOp({
       return [apply1(Transpose, [dy, back]), null];
     },
   },
-  ...copyKernels(0, ({ inputs, hosts }) => {
-    const { shape } = inputs[0];
-    const strides = stridesOf(shape);
-    return { base: 0, axes: hostInts(hosts[1]!).map((p) => axisOf(shape, strides, p)) };
+  ...copyKernels(0, ({ inputs: [{ shape }], hosts }) => {
+    const axes = stridesOf(shape).map((stride, i) => plainAxis(shape[i], stride));
+    return { base: 0, axes: hostInts(hosts[1]!).map((p) => axes.at(p)!) };
   }, { transposes: true }),
 });
-
-function axisOf(shape: readonly number[], strides: readonly number[], axis: number): AxisMap {
-  const a = axis < 0 ? axis + shape.length : axis;
-  return plainAxis(shape[a], strides[a]);
-}
 
 function transposedShape(
   shape: PartialShape,
@@ -162,28 +153,19 @@ const Roll = defineOp({
  */
 export function transpose(x: TensorLike, perm?: TensorLike | null, conjugate = false): Tensor {
   const input = toInput(x, "x", "transpose");
-  const moved = permuted(input, perm);
+  const moved = apply1(Transpose, [input, orderOf(input, perm)]);
   return conjugate && DTYPES[moved.dtype].kind === "complex"
     ? apply1(lookupOp("Conj")!, [moved])
     : moved;
 }
 
-function permuted(input: OpInput, perm: TensorLike | null | undefined): Tensor {
-  if (perm !== undefined && perm !== null) {
-    return apply1(Transpose, [input, toIndexInput(perm, "perm", "transpose")]);
-  }
+/** The order of axes; all reversed where none is given. */
+function orderOf(input: OpInput, perm: TensorLike | null | undefined): OpInput {
+  if (perm !== undefined && perm !== null) return toIndexInput(perm, "perm", "transpose");
   const rank = shapeOfInput(input)?.length;
-  if (rank === undefined) {
-    const last = apply1(lookupOp("Sub")!, [apply1(lookupOp("Rank")!, [input]), intScalar(1)]);
-    return apply1(Transpose, [
-      input,
-      apply1(lookupOp("Range")!, [last, intScalar(-1), intScalar(-1)]),
-    ]);
-  }
-  return apply1(Transpose, [
-    input,
-    intVector(Array.from({ length: rank }, (_, i) => rank - 1 - i)),
-  ]);
+  if (rank !== undefined) return intVector(Array.from({ length: rank }, (_, i) => rank - 1 - i));
+  const last = apply1(lookupOp("Sub")!, [apply1(lookupOp("Rank")!, [input]), intScalar(1)]);
+  return apply1(lookupOp("Range")!, [last, intScalar(-1), intScalar(-1)]);
 }
 
 /**

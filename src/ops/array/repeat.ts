@@ -8,6 +8,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import {
   broadcastShapes,
   broadcastStrides,
+  compatible,
   isConcrete,
   type PartialShape,
   shapeText,
@@ -16,7 +17,7 @@ import {
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { stack } from "./join.ts";
-import { hostInts, knownInts, literalInts, reshape } from "./view.ts";
+import { hostInts, knownInts, literalInts, reshape, setInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
 import { shapeFromHost } from "./fill_ops.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
@@ -53,22 +54,13 @@ const Tile = defineOp({
         ? times.flatMap((t, i) => [t, hostInts(shape)[i]])
         : reshape(stack([multiples, shape], 1), [-1]);
       const axes = Array.from({ length: rank }, (_, i) => 2 * i);
-      return [
-        apply1(lookupOp("Sum")!, [reshape(dy, pairs), intVector(axes)], { keep_dims: false }),
-        null,
-      ];
+      return [apply1(lookupOp("Sum")!, [reshape(dy, pairs), intVector(axes)]), null];
     },
   },
-  ...copyKernels(0, ({ inputs, hosts }) => {
-    const strides = stridesOf(inputs[0].shape);
-    const times = hostInts(hosts[1]!);
-    return {
-      base: 0,
-      axes: inputs[0].shape.flatMap((
-        dim,
-        i,
-      ) => [plainAxis(times[i], 0), plainAxis(dim, strides[i])]),
-    };
+  ...copyKernels(0, ({ inputs: [{ shape }], hosts }) => {
+    const strides = stridesOf(shape), times = hostInts(hosts[1]!);
+    const axes = shape.flatMap((dim, i) => [plainAxis(times[i], 0), plainAxis(dim, strides[i])]);
+    return { base: 0, axes };
   }),
 });
 
@@ -82,9 +74,7 @@ const BroadcastTo = defineOp({
     const to = shapeFromHost(shape);
     if (to === null || x.shape === null) return [to];
     const joint: PartialShape = to.length >= x.shape.length ? broadcastShapes(x.shape, to) : null;
-    if (
-      joint === null || (isConcrete(to) && to.some((d, i) => joint[i] !== null && joint[i] !== d))
-    ) {
+    if (joint === null || (isConcrete(to) && !compatible(joint, to))) {
       throw new ValueError(`Cannot broadcast shape ${shapeText(x.shape)} to ${shapeText(to)}`);
     }
     return [to];
@@ -107,9 +97,7 @@ const BroadcastArgs = defineOp({
   },
   grad: null,
   cpu: ([a, b], [out]) => {
-    const joint = broadcastShapes(hostInts(a), hostInts(b)) as number[];
-    const to = out.data as unknown as (number | bigint)[];
-    joint.forEach((d, i) => to[i] = out.dtype === "int64" ? BigInt(d) : d);
+    setInts(out, broadcastShapes(hostInts(a), hostInts(b)) as number[]);
   },
 });
 

@@ -2,12 +2,13 @@
  * Ops that only change how memory is read: reshape, identity, expandDims, squeeze; and shape queries.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import {
   isConcrete,
   normalizeAxis,
   type PartialShape,
+  type Shape as ConcreteShape,
   shapeText,
   sizeOf,
 } from "../../core/shape.ts";
@@ -90,42 +91,33 @@ function reshapeTo(
   return dims.map((d) => (d === -1 ? (rest === 0 ? 0 : size / rest) : d));
 }
 
-const Shape = defineOp({
-  name: "Shape",
-  inputs: ["input: T"],
-  outputs: ["output: out_type"],
-  attrs: ["T: type", "out_type: index = int32"],
-  infer: ([x]) => [[x.shape === null ? null : x.shape.length]],
-  grad: null,
-  shapeOnly: true,
-  cpu: (_, [out], { inputs: [x] }) =>
-    x.shape.forEach((d, i) => setElement(out, i, out.dtype === "int64" ? BigInt(d) : d)),
-});
+/** Writes whole numbers into an int32 or int64 array. */
+export function setInts(out: NdArray, values: readonly number[]): void {
+  values.forEach((v, i) => setElement(out, i, out.dtype === "int64" ? BigInt(v) : v));
+}
 
-const Rank = defineOp({
-  name: "Rank",
-  inputs: ["input: T"],
-  outputs: ["output: int32"],
-  attrs: ["T: type"],
-  infer: () => [[]],
-  grad: null,
-  shapeOnly: true,
-  cpu: (_, [out], { inputs: [x] }) => void ((out.data as Int32Array)[0] = x.shape.length),
-});
+/** An op that asks about the shape of its input; `infer` says the shape of the answer. */
+function defineQuery(
+  name: string,
+  answer: (shape: ConcreteShape) => readonly number[],
+  infer: (x: PartialShape) => PartialShape = () => [],
+): OpDef {
+  const typed = name !== "Rank";
+  return defineOp({
+    name,
+    inputs: ["input: T"],
+    outputs: [typed ? "output: out_type" : "output: int32"],
+    attrs: ["T: type", ...(typed ? ["out_type: index = int32"] : [])],
+    infer: ([x]) => [infer(x.shape)],
+    grad: null,
+    shapeOnly: true,
+    cpu: (_, [out], { inputs: [x] }) => setInts(out, answer(x.shape)),
+  });
+}
 
-const Size = defineOp({
-  name: "Size",
-  inputs: ["input: T"],
-  outputs: ["output: out_type"],
-  attrs: ["T: type", "out_type: index = int32"],
-  infer: () => [[]],
-  grad: null,
-  shapeOnly: true,
-  cpu: (_, [out], { inputs: [x], attrs }) => {
-    const to = out.data as unknown as (number | bigint)[];
-    to[0] = attrs.out_type === "int64" ? BigInt(sizeOf(x.shape)) : sizeOf(x.shape);
-  },
-});
+const Shape = defineQuery("Shape", (shape) => shape, (x) => [x === null ? null : x.length]);
+const Rank = defineQuery("Rank", (shape) => [shape.length]);
+const Size = defineQuery("Size", (shape) => [sizeOf(shape)]);
 
 /**
  * The same tensor under another handle. TensorFlow op `Identity`.

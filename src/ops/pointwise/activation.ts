@@ -9,7 +9,7 @@ import { applyConverted, toFloatInput } from "../input.ts";
 import { mul, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { greater, less } from "./compare.ts";
 import { toFloatOnly } from "./exponential.ts";
-import { gradientOp } from "./gradient_ops.ts";
+import { defineGradient } from "./gradient_ops.ts";
 import { lowered, raised, where } from "./select.ts";
 
 const SELU_ALPHA = 1.6732632423543772;
@@ -18,13 +18,15 @@ const SELU_SCALE = 1.0507009873554805;
 /** Inputs and output as TensorFlow names them. */
 const FEATURES = { inputs: ["features"], output: "activations: T" };
 
-const ReluGrad = gradientOp("ReluGrad", (g, f) => s.select(s.gt(f, 0), g, 0), { types: "real" });
-const Relu6Grad = gradientOp(
+const ReluGrad = defineGradient("ReluGrad", (g, f) => s.select(s.gt(f, 0), g, 0), {
+  types: "real",
+});
+const Relu6Grad = defineGradient(
   "Relu6Grad",
   (g, f) => s.select(s.and(s.gt(f, 0), s.lt(f, 6)), g, 0),
   { types: "real" },
 );
-const LeakyReluGrad = gradientOp(
+const LeakyReluGrad = defineGradient(
   "LeakyReluGrad",
   (g, f, { alpha }) => s.select(s.gt(f, 0), g, s.mul(g, alpha)),
   { types: "real", attrs: ["alpha: float = 0.2"] },
@@ -35,12 +37,12 @@ const BENT_BELOW = {
   of: "outputs",
   bend: (g: Tensor, y: Tensor) => where(less(y, 0), g, 0),
 } as const;
-const EluGrad = gradientOp(
+const EluGrad = defineGradient(
   "EluGrad",
   (g, y) => s.select(s.lt(y, 0), s.mul(g, s.add(y, 1)), g),
   BENT_BELOW,
 );
-const SeluGrad = gradientOp(
+const SeluGrad = defineGradient(
   "SeluGrad",
   (g, y) => s.select(s.lt(y, 0), s.mul(g, s.add(y, SELU_SCALE * SELU_ALPHA)), s.mul(g, SELU_SCALE)),
   BENT_BELOW,

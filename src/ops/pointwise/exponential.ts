@@ -18,7 +18,7 @@ import {
 import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";
 import { add, conjugate, div, mul, neg } from "./arithmetic.ts";
 import { notEqual } from "./compare.ts";
-import { gradientOp } from "./gradient_ops.ts";
+import { defineGradient } from "./gradient_ops.ts";
 
 const TWO_OVER_SQRT_PI = 2 / Math.sqrt(Math.PI);
 
@@ -50,7 +50,7 @@ const Log1p = definePointwise("Log1p", ([x]) => s.log1p(x), {
 const Erf = definePointwise("Erf", ([x]) => s.erf(x), {
   grad: unaryGrad(["x"], ({ x }, g) => apply1(ErfGrad, [g, x])),
 });
-const ErfGrad: OpDef = gradientOp(
+const ErfGrad: OpDef = defineGradient(
   "ErfGrad",
   (g, x) => s.mul(g, s.mul(s.exp(s.neg(s.mul(x, x))), TWO_OVER_SQRT_PI)),
   {

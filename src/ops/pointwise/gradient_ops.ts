@@ -22,7 +22,7 @@ interface GradientInit extends Pick<PointwiseInit, "types" | "attrs" | "expand">
 }
 
 /** A gradient op that gives `slope(g, f)`, which is linear in `g`. */
-export function gradientOp(
+export function defineGradient(
   name: string,
   slope: (g: Expr, f: Expr, attrs: Attrs) => Expr,
   { of = "features", bend, ...init }: GradientInit = {},
@@ -45,7 +45,7 @@ export function gradientOp(
  * A gradient op whose slope is a function of `c`, the conjugate of the result: `slope(c, dy)` is linear in `dy`, and `bend` is its
  * derivative by `c`.
  */
-export function resultGradientOp(
+export function defineResultGradient(
   name: string,
   slope: (c: Expr, dy: Expr) => Expr,
   bend: (c: Tensor, dy: Tensor) => Tensor,

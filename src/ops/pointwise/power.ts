@@ -11,7 +11,7 @@ import { applyConverted, toFloatInput } from "../input.ts";
 import { add, conjugate, mul, neg, sub, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { equal, greater } from "./compare.ts";
 import { log, toFloatOnly } from "./exponential.ts";
-import { resultGradientOp } from "./gradient_ops.ts";
+import { defineResultGradient } from "./gradient_ops.ts";
 import { where } from "./select.ts";
 
 const isComplex = (x: Tensor): boolean => x.dtype === "complex64" || x.dtype === "complex128";
@@ -70,17 +70,17 @@ function twice(x: Tensor): Tensor {
 /** Where nothing comes from above nothing goes on, even where the slope is infinite: so `where` keeps a root of 0 out of a gradient. */
 const unlessZero = (dy: Expr, e: Expr): Expr => s.select(s.eq(dy, 0), 0, e);
 
-const SqrtGrad: OpDef = resultGradientOp(
+const SqrtGrad: OpDef = defineResultGradient(
   "SqrtGrad",
   (c, dy) => unlessZero(dy, s.div(s.mul(dy, 0.5), c)),
   (c, dy) => neg(mul(apply1(SqrtGrad, [conjugate(c), dy]), reciprocal(c))),
 );
-const RsqrtGrad = resultGradientOp(
+const RsqrtGrad = defineResultGradient(
   "RsqrtGrad",
   (c, dy) => unlessZero(dy, s.mul(s.mul(dy, -0.5), s.mul(c, s.mul(c, c)))),
   (c, dy) => mul(mul(dy, -1.5), square(c)),
 );
-const ReciprocalGrad = resultGradientOp(
+const ReciprocalGrad = defineResultGradient(
   "ReciprocalGrad",
   (c, dy) => unlessZero(dy, s.neg(s.mul(dy, s.mul(c, c)))),
   (c, dy) => mul(mul(dy, -2), c),

@@ -8,7 +8,7 @@ import { definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, div, mul, neg, sub } from "./arithmetic.ts";
 import { erf, exp, toFloatOnly } from "./exponential.ts";
-import { gradientOp, resultGradientOp } from "./gradient_ops.ts";
+import { defineGradient, defineResultGradient } from "./gradient_ops.ts";
 import { pow, square } from "./power.ts";
 import { abs, sign } from "./rounding.ts";
 import { tanh } from "./trigonometric.ts";
@@ -17,7 +17,7 @@ const logistic = (x: Expr): Expr => s.div(1, s.add(1, s.exp(s.neg(x))));
 /** log(1 + e**x) without overflow. */
 const softplusOf = (x: Expr): Expr => s.add(s.max(x, 0), s.log1p(s.exp(s.neg(s.abs(x)))));
 
-const SigmoidGrad = resultGradientOp(
+const SigmoidGrad = defineResultGradient(
   "SigmoidGrad",
   (c, dy) => s.mul(dy, s.mul(c, s.sub(1, c))),
   (c, dy) => mul(dy, sub(1, add(c, c))),
@@ -26,7 +26,7 @@ const Sigmoid = definePointwise("Sigmoid", ([x]) => logistic(x), {
   types: FLOAT_OR_COMPLEX,
   grad: unaryGrad(["y"], ({ y }, g) => apply1(SigmoidGrad, [y, g])),
 });
-const SoftplusGrad = gradientOp("SoftplusGrad", (g, x) => s.mul(g, logistic(x)), {
+const SoftplusGrad = defineGradient("SoftplusGrad", (g, x) => s.mul(g, logistic(x)), {
   bend: (g, x) => apply1(SigmoidGrad, [sigmoid(x), g]),
 });
 const Softplus = definePointwise("Softplus", ([x]) => softplusOf(x), {
@@ -38,7 +38,7 @@ const LogSigmoid = definePointwise("LogSigmoid", ([x]) => s.neg(softplusOf(s.neg
   expand: ([x]) => [neg(softplus(neg(x)))],
   grad: unaryGrad(["x"], ({ x }, g) => apply1(SoftplusGrad, [g, neg(x)])),
 });
-const SoftsignGrad = gradientOp(
+const SoftsignGrad = defineGradient(
   "SoftsignGrad",
   (g, x) => {
     const d = s.add(1, s.abs(x));

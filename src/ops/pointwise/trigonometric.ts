@@ -14,7 +14,7 @@ import {
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, conjugate, div, mul, neg, sub, toFloatInputs } from "./arithmetic.ts";
 import { toFloatOnly } from "./exponential.ts";
-import { resultGradientOp } from "./gradient_ops.ts";
+import { defineResultGradient } from "./gradient_ops.ts";
 import { rsqrt, square } from "./power.ts";
 
 /** The derivative is a factor of the gradient. */
@@ -53,7 +53,7 @@ const Acosh = definePointwise("Acosh", ([x]) => s.acosh(x), {
 });
 const Atanh = definePointwise("Atanh", ([x]) => s.atanh(x), inverseSlope((x) => sub(1, square(x))));
 
-const TanhGrad = resultGradientOp(
+const TanhGrad = defineResultGradient(
   "TanhGrad",
   (c, dy) => s.mul(dy, s.sub(1, s.mul(c, c))),
   (c, dy) => mul(mul(dy, c), -2),

@@ -2,15 +2,15 @@
  * Where the greatest and least elements are: argMax, argMin.
  */
 import type { ArgOp } from "../../core/meaning.ts";
-import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { normalizeAxis, shapeText } from "../../core/shape.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { argReduceCpu } from "../../kernels/host/arg_reduce.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
-import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { applyConverted, intScalar, shapeOfInput } from "../input.ts";
+import { toNumberInput } from "../pointwise/arithmetic.ts";
 
 function defineArg(name: string, op: ArgOp): OpDef {
   return defineOp({
@@ -42,15 +42,10 @@ const ArgMax = defineArg("ArgMax", "max");
 const ArgMin = defineArg("ArgMin", "min");
 
 function arg(def: OpDef, x: TensorLike, fn: string, axis: number): Tensor {
-  let input = toInput(x, "x", fn);
-  const bool = input.dtype === "bool";
-  if (bool) input = castInput(input, "int32");
+  const input = toNumberInput(x, fn);
   const rank = shapeOfInput(input)?.length;
   const at = intScalar(rank === undefined ? axis : normalizeAxis(axis, rank));
-  const y = apply1(def, [input, at], { output_type: "int32" });
-  // A cast on the way is nobody else's.
-  if (bool && input instanceof Tensor) input.dispose();
-  return y;
+  return applyConverted(def, [input, at], [x], { output_type: "int32" });
 }
 
 /**

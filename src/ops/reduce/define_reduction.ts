@@ -17,7 +17,6 @@ import { isConcrete, normalizeAxes, type PartialShape } from "../../core/shape.t
 import type { Tensor } from "../../core/tensor.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { reduceCpu } from "../../kernels/host/reduce.ts";
-import { broadcastTo } from "../array/repeat.ts";
 import { expandDims, hostInts, reshape } from "../array/view.ts";
 import { asTensor } from "../input.ts";
 import type { Saved } from "../pointwise/define_pointwise.ts";
@@ -115,9 +114,4 @@ export function keepAxes(y: Tensor, saved: Saved, ctx: GradContext): Tensor {
     y,
     apply1(KeptShape, [asTensor(ctx.shapeOf(0) as OpInput), saved.reduction_indices]),
   );
-}
-
-/** What {@linkcode keepAxes} gives, with an element for each of the input. */
-export function broadcastLikeInput(y: Tensor, ctx: GradContext): Tensor {
-  return broadcastTo(y, ctx.shapeOf(0));
 }

@@ -2,18 +2,25 @@
  * Reductions along axes: sum, mean, prod, max, min, any, all.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import { DTYPES } from "../../core/dtype.ts";
 import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, normalizeAxes, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { broadcastTo } from "../array/repeat.ts";
 import { shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
-import { castInput, intScalar, intVector, shapeOfInput, toInput } from "../input.ts";
-import { conjugate, div, mul } from "../pointwise/arithmetic.ts";
+import {
+  applyConverted,
+  intScalar,
+  intVector,
+  shapeOfInput,
+  toFloatInput,
+  toInput,
+} from "../input.ts";
+import { conjugate, div, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import type { Saved } from "../pointwise/define_pointwise.ts";
-import { broadcastLikeInput, defineReduction, keepAxes, knownAxes } from "./define_reduction.ts";
+import { defineReduction, keepAxes, knownAxes } from "./define_reduction.ts";
 import { othersProduct } from "./scan.ts";
 
 /** Axes a reduction takes: one, several, or all where none is given. A tensor or an array of axes works too. */
@@ -52,16 +59,21 @@ function countOf(dy: Tensor, saved: Saved, ctx: GradContext): Tensor | number {
   return div(size(ctx.shapeOf(0)), size(shape(dy)));
 }
 
+/** A result's gradient for each element of the input. */
+function spread(dy: Tensor, saved: Saved, ctx: GradContext): Tensor {
+  return broadcastTo(keepAxes(dy, saved, ctx), ctx.shapeOf(0));
+}
+
 const sumGrad: GradRule = {
   saves: ["reduction_indices"],
-  vjp: (saved, [dy], ctx) => [broadcastLikeInput(keepAxes(dy, saved, ctx), ctx), null],
+  vjp: (saved, [dy], ctx) => [spread(dy, saved, ctx), null],
 };
 const meanGrad: GradRule = {
   saves: ["reduction_indices"],
   vjp: (saved, [dy], ctx) => {
     const count = countOf(dy, saved, ctx);
     const scaled = typeof count === "number" ? mul(dy, 1 / count) : div(dy, count);
-    return [broadcastLikeInput(keepAxes(scaled, saved, ctx), ctx), null];
+    return [spread(scaled, saved, ctx), null];
   },
 };
 /** The elements that equal the result share the gradient evenly, as in TensorFlow. */
@@ -112,18 +124,8 @@ export const Any: OpDef = defineReduction("Any", { op: "any", types: "bool", gra
 /** TensorFlow op `All`. */
 export const All: OpDef = defineReduction("All", { op: "all", types: "bool", grad: null });
 
-/** Booleans count as int32, as in TensorFlow.js. */
-function countable(x: TensorLike, fn: string): OpInput {
-  const input = toInput(x, "x", fn);
-  return input.dtype === "bool" ? castInput(input, "int32") : input;
-}
-
 /** Integers and booleans are taken as float32. */
-function measurable(x: TensorLike, fn: string): OpInput {
-  const input = toInput(x, "x", fn);
-  const kind = DTYPES[input.dtype].kind;
-  return kind === "int" || kind === "uint" || kind === "bool" ? castInput(input, "float32") : input;
-}
+const measurable = (x: TensorLike, fn: string): OpInput => toFloatInput(x, "x", fn);
 
 /** JavaScript numbers become booleans; tensors must be. */
 function truths(x: TensorLike, fn: string): OpInput {
@@ -139,10 +141,7 @@ function reduce(
   keepDims: boolean,
 ): Tensor {
   const input = convert(x, fn);
-  const y = apply1(def, [input, axesInput(input, axis)], { keep_dims: keepDims });
-  // A cast on the way is nobody else's.
-  if (x instanceof Tensor && input instanceof Tensor && input.dtype !== x.dtype) input.dispose();
-  return y;
+  return applyConverted(def, [input, axesInput(input, axis)], [x], { keep_dims: keepDims });
 }
 
 /**
@@ -157,7 +156,7 @@ function reduce(
  * ```
  */
 export function sum(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Sum, x, countable, "sum", axis, keepDims);
+  return reduce(Sum, x, toNumberInput, "sum", axis, keepDims);
 }
 
 /**
@@ -187,7 +186,7 @@ export function mean(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * ```
  */
 export function prod(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Prod, x, countable, "prod", axis, keepDims);
+  return reduce(Prod, x, toNumberInput, "prod", axis, keepDims);
 }
 
 /**
@@ -202,7 +201,7 @@ export function prod(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * ```
  */
 export function max(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Max, x, countable, "max", axis, keepDims);
+  return reduce(Max, x, toNumberInput, "max", axis, keepDims);
 }
 
 /**
@@ -217,7 +216,7 @@ export function max(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
  * ```
  */
 export function min(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
-  return reduce(Min, x, countable, "min", axis, keepDims);
+  return reduce(Min, x, toNumberInput, "min", axis, keepDims);
 }
 
 /**

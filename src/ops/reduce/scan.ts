@@ -6,14 +6,14 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../core/shape.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { linearScanCpu, scanCpu, shiftCpu } from "../../kernels/host/scan.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
-import { castInput, intScalar, toInput } from "../input.ts";
+import { applyConverted, intScalar } from "../input.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
-import { conjugate, mul } from "../pointwise/arithmetic.ts";
+import { conjugate, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 
 /** Checks the axis where it is known; the result has the input's shape. */
 function alongAxis(x: PartialShape, axis: Spec): readonly PartialShape[] {
@@ -66,10 +66,8 @@ const LinearScan = defineOp({
   grad: {
     saves: ["a", "axis", "s"],
     vjp: ({ a, axis, s }, [dy], { attrs: { reverse, shift }, needs }) => {
-      const back = apply1(LinearScan, [conjugate(a), dy, axis], {
-        reverse: !reverse,
-        shift: !shift,
-      });
+      const opposite = { reverse: !reverse, shift: !shift };
+      const back = apply1(LinearScan, [conjugate(a), dy, axis], opposite);
       const forth = reverse ? -1 : 1;
       const da = !needs[0]
         ? null
@@ -121,14 +119,10 @@ const Cumprod = defineScan("Cumprod", "prod", {
   saves: ["x", "axis"],
   vjp: ({ x, axis }, [dy], { attrs: { exclusive, reverse } }) => {
     const before = apply1(Cumprod, [x, axis], { exclusive: true, reverse });
-    const after = apply1(LinearScan, [conjugate(x), dy, axis], {
-      reverse: !reverse,
-      shift: !exclusive,
-    });
-    return [
-      mul(conjugate(before), exclusive ? shiftBy(after, axis, reverse ? 1 : -1) : after),
-      null,
-    ];
+    const backwards = { reverse: !reverse, shift: !exclusive };
+    const after = apply1(LinearScan, [conjugate(x), dy, axis], backwards);
+    const shifted = exclusive ? shiftBy(after, axis, reverse ? 1 : -1) : after;
+    return [mul(conjugate(before), shifted), null];
   },
 });
 
@@ -149,13 +143,8 @@ function scan(
   exclusive: boolean,
   reverse: boolean,
 ): Tensor {
-  let input = toInput(x, "x", fn);
-  const bool = input.dtype === "bool";
-  if (bool) input = castInput(input, "int32");
-  const y = apply1(def, [input, intScalar(axis)], { exclusive, reverse });
-  // A cast on the way is nobody else's.
-  if (bool && input instanceof Tensor) input.dispose();
-  return y;
+  const inputs = [toNumberInput(x, fn), intScalar(axis)];
+  return applyConverted(def, inputs, [x], { exclusive, reverse });
 }
 
 /**

@@ -5,32 +5,20 @@ import { apply, apply1, compose, currentInterpreter, type OpInput } from "../../
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
-import { normalizeAxis, type PartialShape, shapeText } from "../../core/shape.ts";
+import { compatible, normalizeAxis, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import type { Spec } from "../../core/tensor_spec.ts";
 import { pickCpu, placeCpu, searchSortedCpu, topkCpu } from "../../kernels/host/topk.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { transpose } from "../array/move.ts";
-import { hostInts, reshape, shape } from "../array/view.ts";
+import { knownInts, reshape, shape } from "../array/view.ts";
 import { lastExtent } from "../array/host_shape.ts";
-import {
-  asTensor,
-  castInput,
-  intScalar,
-  shapeOfInput,
-  toInput,
-  toMatchingInputs,
-} from "../input.ts";
-import { neg } from "../pointwise/arithmetic.ts";
+import { asTensor, intScalar, shapeOfInput, toMatchingInputs } from "../input.ts";
+import { neg, toNumberInput } from "../pointwise/arithmetic.ts";
 import { bitwiseInvert } from "../pointwise/logical.ts";
 
 /** The shape with another last axis. */
 function lastAxis(x: PartialShape, extent: number | null): PartialShape {
   return x === null ? null : [...x.slice(0, -1), extent];
-}
-
-function hostSize(n: Spec): number | null {
-  return n.value === undefined ? null : hostInts(n.value)[0];
 }
 
 /** Elements of rows by index; no two indices of a row are alike. */
@@ -57,7 +45,7 @@ const Place = defineOp({
   outputs: ["x: T"],
   attrs: ["T: numeric"],
   hostInputs: ["size"],
-  infer: ([indices, , size]) => [lastAxis(indices.shape, hostSize(size))],
+  infer: ([indices, , size]) => [lastAxis(indices.shape, knownInts(size)?.[0] ?? null)],
   grad: {
     saves: ["indices"],
     vjp: ({ indices }, [dx]) => [null, apply1(Pick, [dx, indices]), null],
@@ -80,7 +68,7 @@ const TopK = defineOp({
     if (x.shape !== null && x.shape.length === 0) {
       throw new ValueError("Shape must be at least rank 1 but is rank 0 for 'TopKV2'");
     }
-    const wanted = hostSize(k), columns = x.shape?.at(-1) ?? null;
+    const wanted = knownInts(k)?.[0] ?? null, columns = x.shape?.at(-1) ?? null;
     if (wanted !== null && wanted < 0) throw new ValueError(`Need k >= 0, got ${wanted}`);
     if (wanted !== null && columns !== null && wanted > columns) {
       throw new ValueError(`input must have at least k columns. Had ${columns}, needed ${wanted}`);
@@ -90,11 +78,10 @@ const TopK = defineOp({
   },
   grad: {
     saves: ["indices"],
-    vjp: (
-      { indices },
-      [dvalues],
-      ctx,
-    ) => [place(indices, dvalues, lastExtent(ctx.shapeOf(0))), null],
+    vjp: ({ indices }, [dvalues], ctx) => [
+      place(indices, dvalues, lastExtent(ctx.shapeOf(0))),
+      null,
+    ],
   },
   meaning: { kind: "rows", program: "topK" },
   cpu: ([x], outs) => topkCpu(x, outs[0].shape[outs[0].shape.length - 1], outs),
@@ -125,12 +112,8 @@ export interface TopKResult {
  */
 export function topk(x: TensorLike, k: number | Tensor = 1, sorted = true): TopKResult {
   return compose(() => {
-    let input = toInput(x, "x", "topk");
-    if (input.dtype === "bool") input = castInput(input, "int32");
-    const [values, indices] = apply(TopK, [
-      input,
-      typeof k === "number" ? intScalar(k) : k.readValue(),
-    ], { sorted });
+    const count = typeof k === "number" ? intScalar(k) : k.readValue();
+    const [values, indices] = apply(TopK, [toNumberInput(x, "topk"), count], { sorted });
     return { values, indices };
   });
 }
@@ -144,8 +127,7 @@ function order(x: TensorLike, fn: string, axis: number, direction: SortDirection
     if (direction !== "ASCENDING" && direction !== "DESCENDING") {
       throw new ValueError(`Cannot sort ${direction}: wanted "ASCENDING" or "DESCENDING"`);
     }
-    let input = toInput(x, "x", fn);
-    if (input.dtype === "bool") input = castInput(input, "int32");
+    const input = toNumberInput(x, fn);
     const rank = shapeOfInput(input)?.length;
     if (rank === 0) throw new ValueError("Cannot sort a scalar: wanted at least rank 1");
     if (rank === undefined && axis !== -1) {
@@ -186,9 +168,7 @@ function swapLast(rank: number, axis: number): number[] {
  * ```
  */
 export function sort(x: TensorLike, axis = -1, direction: SortDirection = "ASCENDING"): Tensor {
-  return compose(() => {
-    return order(x, "sort", axis, direction).values;
-  });
+  return compose(() => order(x, "sort", axis, direction).values);
 }
 
 /**
@@ -203,9 +183,7 @@ export function sort(x: TensorLike, axis = -1, direction: SortDirection = "ASCEN
  * ```
  */
 export function argsort(x: TensorLike, axis = -1, direction: SortDirection = "ASCENDING"): Tensor {
-  return compose(() => {
-    return order(x, "argsort", axis, direction).indices;
-  });
+  return compose(() => order(x, "argsort", axis, direction).indices);
 }
 
 function defineSearch(name: string, upper: boolean): OpDef {
@@ -216,16 +194,12 @@ function defineSearch(name: string, upper: boolean): OpDef {
     attrs: ["T: real", "out_type: index = int32"],
     infer: ([sorted, values]) => {
       const [s, v] = [sorted.shape, values.shape];
-      if (s !== null && v !== null) {
-        if (
-          s.length === 0 || s.length !== v.length || s.slice(0, -1).some((d, i) => differs(d, v[i]))
-        ) {
-          throw new ValueError(
-            `Cannot search values of shape ${shapeText(v)} in sequences of shape ${
-              shapeText(s)
-            }: wanted equal shapes but for the last axis`,
-          );
-        }
+      if (s !== null && v !== null && (s.length === 0 || !compatible(lastAxis(s, null), v))) {
+        throw new ValueError(
+          `Cannot search values of shape ${shapeText(v)} in sequences of shape ${
+            shapeText(s)
+          }: wanted equal shapes but for the last axis`,
+        );
       }
       return [v];
     },
@@ -233,10 +207,6 @@ function defineSearch(name: string, upper: boolean): OpDef {
     cpu: (ins, [out]) => searchSortedCpu(ins, upper, out),
     gpu: onGpu(({ searchVariants }) => searchVariants(upper)),
   });
-}
-
-function differs(a: number | null, b: number | null): boolean {
-  return a !== null && b !== null && a !== b;
 }
 
 const LowerBound = defineSearch("LowerBound", false);
@@ -263,10 +233,8 @@ export function searchSorted(
     if (side !== "left" && side !== "right") {
       throw new ValueError(`Cannot search: side must be "left" or "right", received ${side}`);
     }
-    const inputs = toMatchingInputs(sortedSequence, values, "searchSorted", [
-      "sortedSequence",
-      "values",
-    ]);
+    const names = ["sortedSequence", "values"] as const;
+    const inputs = toMatchingInputs(sortedSequence, values, "searchSorted", names);
     const op = side === "left" ? LowerBound : UpperBound;
     const shapes = inputs.map(rowsShape), [a, b] = inputs.map((x) => shapeOfInput(x)?.length);
     if (!currentInterpreter().symbolic || a !== b || a === 2 || shapes.includes(null)) {

@@ -138,20 +138,19 @@ export function batchNorm(
   scale?: TensorLike | null,
   varianceEpsilon = 0.001,
 ): Tensor {
-  return batchNormOfRank(null, x, mean, variance, offset, scale, varianceEpsilon);
+  return normalizeRank(null, [x, mean, variance, offset, scale, varianceEpsilon]);
 }
 
-function batchNormOfRank(
+function batchNormOfRank(rank: number): typeof batchNorm {
+  return (...args) => normalizeRank(rank, args);
+}
+
+function normalizeRank(
   rank: number | null,
-  x: TensorLike,
-  mean: TensorLike,
-  variance: TensorLike,
-  offset: TensorLike | null | undefined,
-  scale: TensorLike | null | undefined,
-  epsilon: number,
+  [x, mean, variance, offset, scale, epsilon = 0.001]: Parameters<typeof batchNorm>,
 ): Tensor {
   return compose(() => {
-    const input = toFloatInput(x, "x", "batchNorm");
+    const input = toFloatInput(x, "x", "batchNorm"), full = shapeOfInput(input);
     const rankOf = (t: OpInput): number | undefined => shapeOfInput(t)?.length;
     const operand = (t: TensorLike | null | undefined, arg: string, absent: number): OpInput => {
       if (t === undefined || t === null) return toNdArray(absent, { dtype: input.dtype });
@@ -166,7 +165,6 @@ function batchNormOfRank(
     const m = operand(mean, "mean", 0);
     const v = operand(variance, "variance", 1);
     const o = operand(offset, "offset", 0), c = operand(scale, "scale", 1);
-    const full = shapeOfInput(input);
     // Operands may be stretched, x may not.
     for (const t of [m, v, o, c]) {
       if (!sameShape(broadcastShapes(full, shapeOfInput(t)), full)) {
@@ -193,40 +191,13 @@ function requireRank(
 }
 
 /** {@linkcode batchNorm} of a rank-2 tensor, with statistics of rank 1 or 2. Throws `ValueError` for other ranks. */
-export function batchNorm2d(
-  x: TensorLike,
-  mean: TensorLike,
-  variance: TensorLike,
-  offset?: TensorLike | null,
-  scale?: TensorLike | null,
-  varianceEpsilon = 0.001,
-): Tensor {
-  return batchNormOfRank(2, x, mean, variance, offset, scale, varianceEpsilon);
-}
+export const batchNorm2d: typeof batchNorm = batchNormOfRank(2);
 
 /** {@linkcode batchNorm} of a rank-3 tensor, with statistics of rank 1 or 3. Throws `ValueError` for other ranks. */
-export function batchNorm3d(
-  x: TensorLike,
-  mean: TensorLike,
-  variance: TensorLike,
-  offset?: TensorLike | null,
-  scale?: TensorLike | null,
-  varianceEpsilon = 0.001,
-): Tensor {
-  return batchNormOfRank(3, x, mean, variance, offset, scale, varianceEpsilon);
-}
+export const batchNorm3d: typeof batchNorm = batchNormOfRank(3);
 
 /** {@linkcode batchNorm} of a rank-4 tensor, with statistics of rank 1 or 4. Throws `ValueError` for other ranks. */
-export function batchNorm4d(
-  x: TensorLike,
-  mean: TensorLike,
-  variance: TensorLike,
-  offset?: TensorLike | null,
-  scale?: TensorLike | null,
-  varianceEpsilon = 0.001,
-): Tensor {
-  return batchNormOfRank(4, x, mean, variance, offset, scale, varianceEpsilon);
-}
+export const batchNorm4d: typeof batchNorm = batchNormOfRank(4);
 
 /**
  * Normalizes to mean 0 and variance 1 over the last axis (over as many axes as `scale` has), then scales and offsets each of
@@ -264,23 +235,17 @@ export function layerNorm(
         );
       }
       mergeShapes(full.slice(-axes), part);
-      const flat = (
-        t: OpInput | null,
-      ): Tensor | null => (t === null ? null : reshape(asTensor(t), [-1]));
-      const rows = reshape(asTensor(input), [-1, sizeOf(part)]);
-      const y = layerNorm(rows, flat(c), flat(o), epsilon);
-      return reshape(y, isConcrete(full) ? full : shape(asTensor(input)));
+      const flat = (t: OpInput | null): Tensor | null => t && reshape(t, [-1]);
+      const y = layerNorm(reshape(input, [-1, sizeOf(part)]), flat(c), flat(o), epsilon);
+      return reshape(y, isConcrete(full) ? full : shape(input));
     }
     const columns = full?.at(-1) ?? null;
     const like = c ?? o;
     const constant = (value: number): Tensor => {
       const literal = toNdArray(value, { dtype: input.dtype });
       if (columns !== null) return broadcastTo(literal, [columns]);
-      const all = shape(asTensor(input));
-      return broadcastTo(
-        literal,
-        like !== null ? shape(asTensor(like)) : slice(all, sub(shape(all), 1), [1]),
-      );
+      const all = shape(input);
+      return broadcastTo(literal, like ? shape(like) : slice(all, sub(shape(all), 1), [1]));
     };
     return apply1(LayerNorm, [input, c ?? constant(1), o ?? constant(0)], { epsilon });
   });

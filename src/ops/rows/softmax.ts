@@ -24,7 +24,7 @@ import { concat } from "../array/join.ts";
 import { expandDims, reshape, shape, stopGradient } from "../array/view.ts";
 import { slice } from "../array/slice.ts";
 import { transpose } from "../array/move.ts";
-import { asTensor, castInput, intVector, shapeOfInput, toInput } from "../input.ts";
+import { castInput, intVector, shapeOfInput, toInput } from "../input.ts";
 import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { exp, log } from "../pointwise/exponential.ts";
 import { max, sum } from "../reduce/reduce.ts";
@@ -179,7 +179,7 @@ const SparseCrossEntropy = defineOp({
  */
 export function softmax(logits: TensorLike, dim = -1): Tensor {
   const x = toInput(logits, "logits", "softmax");
-  return isLast(x, dim) ? apply1(Softmax, [x]) : compose(() => composed(asTensor(x), dim));
+  return isLast(x, dim) ? apply1(Softmax, [x]) : compose(() => composed(x, dim));
 }
 
 /**
@@ -196,7 +196,7 @@ export function softmax(logits: TensorLike, dim = -1): Tensor {
  */
 export function logSoftmax(logits: TensorLike, axis = -1): Tensor {
   const x = toInput(logits, "logits", "logSoftmax");
-  return isLast(x, axis) ? apply1(LogSoftmax, [x]) : compose(() => composedLog(asTensor(x), axis));
+  return isLast(x, axis) ? apply1(LogSoftmax, [x]) : compose(() => composedLog(x, axis));
 }
 
 function isLast(x: OpInput, axis: number): boolean {
@@ -233,10 +233,8 @@ export function softmaxCrossEntropyWithLogits(
 ): Tensor {
   return compose(() => {
     const x = classesLast(toInput(logits, "logits", "softmaxCrossEntropyWithLogits"), axis);
-    const l = classesLast(
-      castInput(toInput(labels, "labels", "softmaxCrossEntropyWithLogits"), x.dtype),
-      axis,
-    );
+    const given = toInput(labels, "labels", "softmaxCrossEntropyWithLogits");
+    const l = classesLast(castInput(given, x.dtype), axis);
     mergeShapes(shapeOfInput(x), shapeOfInput(l));
     const [loss] = apply(CrossEntropy, [asMatrix(x), asMatrix(l)]);
     return withoutClasses(loss, x);
@@ -272,7 +270,7 @@ export function sparseSoftmaxCrossEntropyWithLogits(
     const l = castInput(toInput(labels, "labels", "sparseSoftmaxCrossEntropyWithLogits"), "int32");
     const known = shapeOfInput(x), given = shapeOfInput(l);
     if (known !== null && given !== null) mergeShapes(known.slice(0, -1), given);
-    const rows = given?.length === 1 ? l : reshape(asTensor(l), [-1]);
+    const rows = given?.length === 1 ? l : reshape(l, [-1]);
     const [loss] = apply(SparseCrossEntropy, [asMatrix(x), rows]);
     return withoutClasses(loss, x);
   });
@@ -286,7 +284,7 @@ function classesLast(x: OpInput, axis: number): OpInput {
   }
   const at = normalizeAxis(axis, rank);
   const perm = Array.from({ length: rank }, (_, i) => i).filter((i) => i !== at);
-  return transpose(asTensor(x), [...perm, at]);
+  return transpose(x, [...perm, at]);
 }
 
 /** `[batch, classes]` of any logits. */
@@ -297,10 +295,10 @@ function asMatrix(x: OpInput): OpInput {
   if (s?.length === 0) {
     throw new ValueError("Cannot take cross entropy of a scalar: logits need an axis of classes");
   }
-  if (classes !== null) return reshape(asTensor(x), [-1, classes]);
-  const all = shape(asTensor(x));
+  if (classes !== null) return reshape(x, [-1, classes]);
+  const all = shape(x);
   const last = sub(shape(all), 1);
-  return reshape(asTensor(x), concat([intVector([-1]), slice(all, last, [1])]));
+  return reshape(x, concat([intVector([-1]), slice(all, last, [1])]));
 }
 
 /** Per-row values in the shape of the logits without their last axis. */
@@ -309,6 +307,6 @@ function withoutClasses(loss: Tensor, x: OpInput): Tensor {
   if (s?.length === 2) return loss;
   const outer = s?.slice(0, -1);
   if (outer && isConcrete(outer)) return reshape(loss, outer);
-  const all = shape(asTensor(x));
+  const all = shape(x);
   return reshape(loss, slice(all, [0], sub(shape(all), 1)));
 }
