@@ -4,18 +4,12 @@
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
-import {
-  compatible,
-  isConcrete,
-  type PartialShape,
-  sameShape,
-  shapeText,
-} from "../../core/shape.ts";
+import { compatible, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { bincountCpu } from "../../kernels/host/count.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { hostInts, reshape } from "./view.ts";
+import { hostInts, knownInts, reshape } from "./view.ts";
 import { asTensor, castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { greaterEqual, less } from "../pointwise/compare.ts";
@@ -33,9 +27,8 @@ function checkWeights(x: PartialShape, weights: PartialShape): void {
 }
 
 function sizeFrom(size: Spec): number | null {
-  if (size.value === undefined) return null;
-  const n = hostInts(size.value)[0];
-  if (n < 0) throw new ValueError(`size must be non-negative, received ${n}`);
+  const n = knownInts(size)?.[0] ?? null;
+  if (n !== null && n < 0) throw new ValueError(`size must be non-negative, received ${n}`);
   return n;
 }
 
@@ -126,13 +119,8 @@ export function denseBincount(
   binaryOutput = false,
 ): Tensor {
   const input = toInput(x, "x", "denseBincount");
-  return apply1(DenseBincount, [
-    input,
-    intScalar(size),
-    toInput(weights, "weights", "denseBincount"),
-  ], {
-    binary_output: binaryOutput,
-  });
+  const terms = toInput(weights, "weights", "denseBincount");
+  return apply1(DenseBincount, [input, intScalar(size), terms], { binary_output: binaryOutput });
 }
 
 /**
@@ -160,13 +148,10 @@ export function confusionMatrix(
     }
     const l = wholeVector(labels, "labels"), p = wholeVector(predictions, "predictions");
     const known = l.staticShape, other = p.staticShape;
-    if (
-      known !== null && other !== null && !sameShape(known, other) && !known.includes(null) &&
-      !other.includes(null)
-    ) {
+    if (!compatible(known, other)) {
       throw new ValueError(
-        `Cannot count: received ${known[0]} labels and ${
-          other[0]
+        `Cannot count: received ${known![0]} labels and ${
+          other![0]
         } predictions, wanted equally many`,
       );
     }

@@ -16,13 +16,8 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
 import { joinCpu, joinGpu, rowParts, splitCpu, splitGpu } from "../../kernels/copy/join.ts";
-import { hostInts, literalInts } from "./view.ts";
+import { hostInts, knownInts, literalInts } from "./view.ts";
 import { intScalar, intVector, toInput } from "../input.ts";
-
-/** The integer in a host input, or undefined where it is not known yet. */
-function knownInt(spec: Spec | undefined): number | undefined {
-  return spec?.value && hostInts(spec.value)[0];
-}
 
 /** What an op that joins its first inputs or splits input `from` is, and its kernels. */
 function exchangeKernels(
@@ -71,7 +66,10 @@ const ConcatV2 = defineOp({
   outputs: ["output: T"],
   attrs: ["N: int >= 2", "T: type", "Tidx: index = int32"],
   hostInputs: ["axis"],
-  infer: (specs, { N }) => [concatShape(specs.slice(0, N).map((s) => s.shape), knownInt(specs[N]))],
+  infer: (
+    specs,
+    { N },
+  ) => [concatShape(specs.slice(0, N).map((s) => s.shape), knownInts(specs[N])?.[0])],
   grad: {
     saves: ["axis"],
     vjp: ({ axis }, [dy], ctx) => [...concatGrad(dy, axis, ctx), null],
@@ -131,9 +129,7 @@ const ConcatParts = defineOp({
   attrs: ["N: int >= 1", "T: type", "Tidx: index = int32"],
   hostInputs: ["shapes", "axis"],
   infer: ([whole, ...rest], { N }) =>
-    rest.slice(0, N).map((
-      s,
-    ) => (s.value ? hostInts(s.value) : whole.shape?.map(() => null) ?? null)),
+    rest.slice(0, N).map((s) => knownInts(s) ?? unknownLike(whole.shape)),
   grad: {
     saves: ["axis"],
     vjp: ({ axis }, dys) => [joined(dys, axis), ...dys.map(() => null), null],
@@ -181,28 +177,38 @@ const Unpack = defineOp({
   ...exchangeKernels("split", ({ inputs: [{ shape }], attrs }) => slicesAlong(shape, attrs.axis)),
 });
 
+function unknownLike(shape: PartialShape): PartialShape {
+  return shape && shape.map(() => null);
+}
+
+/** Shapes of parts along an axis, whose extents `extentsOf` gives. */
+function partShapes(
+  shape: PartialShape,
+  dim: Spec,
+  count: number,
+  extentsOf: (extent: number | null) => (number | null)[],
+): PartialShape[] {
+  const axis = knownInts(dim)?.[0];
+  if (shape === null || axis === undefined) return new Array(count).fill(unknownLike(shape));
+  const a = normalizeAxis(axis, shape.length);
+  return extentsOf(shape[a]).map((e) => shape.map((d, i) => (i === a ? e : d)));
+}
+
 const Split = defineOp({
   name: "Split",
   inputs: ["split_dim: int32", "value: T"],
   outputs: ["output: num_split * T"],
   attrs: ["num_split: int >= 1", "T: type"],
   hostInputs: ["split_dim"],
-  infer: ([dim, { shape }], { num_split }) => {
-    const axis = knownInt(dim);
-    if (shape === null || axis === undefined) {
-      return new Array(num_split).fill(shape?.map(() => null) ?? null);
-    }
-    const a = normalizeAxis(axis, shape.length);
-    const d = shape[a];
-    if (d !== null && d % num_split !== 0) {
-      throw new ValueError(
-        `Number of splits must evenly divide the axis: received ${d} elements and ${num_split} splits`,
-      );
-    }
-    return new Array(num_split).fill(
-      shape.map((e, i) => (i === a ? (d === null ? null : d / num_split) : e)),
-    );
-  },
+  infer: ([dim, { shape }], { num_split }) =>
+    partShapes(shape, dim, num_split, (d) => {
+      if (d !== null && d % num_split !== 0) {
+        throw new ValueError(
+          `Number of splits must evenly divide the axis: received ${d} elements and ${num_split} splits`,
+        );
+      }
+      return new Array(num_split).fill(d && d / num_split);
+    }),
   grad: { saves: ["split_dim"], vjp: ({ split_dim }, dys) => [null, joined(dys, split_dim)] },
   ...exchangeKernels(
     "split",
@@ -217,17 +223,11 @@ const SplitV = defineOp({
   outputs: ["output: num_split * T"],
   attrs: ["num_split: int >= 1", "T: type", "Tlen: index = int32"],
   hostInputs: ["size_splits", "split_dim"],
-  infer: ([{ shape }, sizes, dim], { num_split }) => {
-    const axis = knownInt(dim);
-    if (shape === null || axis === undefined) {
-      return new Array(num_split).fill(shape?.map(() => null) ?? null);
-    }
-    const a = normalizeAxis(axis, shape.length);
-    const extents = sizes.value
-      ? splitExtents(hostInts(sizes.value), shape[a])
-      : new Array(num_split).fill(null);
-    return extents.map((e) => shape.map((d, i) => (i === a ? e : d)));
-  },
+  infer: ([{ shape }, sizes, dim], { num_split }) =>
+    partShapes(shape, dim, num_split, (d) => {
+      const known = knownInts(sizes);
+      return known ? splitExtents(known, d) : new Array(num_split).fill(null);
+    }),
   grad: {
     saves: ["split_dim"],
     vjp: ({ split_dim }, dys) => [joined(dys, split_dim), null, null],
@@ -256,7 +256,7 @@ function splitExtents(sizes: readonly number[], extent: number | null): (number 
 }
 
 /** Joins along an axis; a single part stays as it is. */
-export function joined(parts: readonly Tensor[], axis: OpInput): Tensor {
+function joined(parts: readonly Tensor[], axis: OpInput): Tensor {
   return parts.length === 1 ? parts[0] : apply1(ConcatV2, [...parts, axis]);
 }
 

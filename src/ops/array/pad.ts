@@ -21,7 +21,8 @@ import { sum } from "../reduce/reduce.ts";
 /** `[before, after]` for each axis. */
 export type Paddings = readonly (readonly [number, number])[];
 
-function pairsOf(flat: readonly number[]): [number, number][] {
+/** Numbers by twos. */
+export function pairsOf(flat: readonly number[]): [number, number][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
 }
 
@@ -45,16 +46,21 @@ function paddedShape(x: Spec, paddings: Spec): PartialShape {
   });
 }
 
-function constantMap({ inputs, hosts, outputs }: Problem): CopyMap {
-  const { shape } = inputs[0];
+/** The copy of a padded tensor: `rule` says what stands around. */
+function paddedMap(
+  { inputs: [{ shape }], hosts, outputs: [out] }: Problem,
+  rule: Pick<AxisMap, "rule" | "step">,
+): CopyMap {
   const strides = stridesOf(shape);
   const axes = pairsOf(hostInts(hosts[1]!)).map(([begin, after], i): AxisMap =>
     begin === 0 && after === 0
       ? plainAxis(shape[i], strides[i])
-      : { dim: outputs[0].shape[i], stride: strides[i], rule: "window", begin, extent: shape[i] }
+      : { dim: out.shape[i], stride: strides[i], begin, extent: shape[i], ...rule }
   );
   return { base: 0, axes };
 }
+
+const constantMap = (problem: Problem): CopyMap => paddedMap(problem, { rule: "window" });
 
 /** The part of `dy` that was not padding. */
 function unpadded(dy: Tensor, paddings: Tensor, ctx: GradContext): Tensor {
@@ -128,28 +134,15 @@ const MirrorPad = defineOp({
   },
   grad: {
     saves: ["paddings"],
-    vjp: (
-      { paddings },
-      [dy],
-      { attrs },
-    ) => [apply1(MirrorPadGrad, [dy, paddings], { mode: attrs.mode }), null],
+    vjp: ({ paddings }, [dy], { attrs: { mode } }) => [
+      apply1(MirrorPadGrad, [dy, paddings], { mode }),
+      null,
+    ],
   },
-  ...copyKernels(0, ({ inputs, hosts, outputs, attrs }) => {
-    const { shape } = inputs[0];
-    const strides = stridesOf(shape);
-    const axes = pairsOf(hostInts(hosts[1]!)).map(([begin, after], i): AxisMap => {
-      if (begin === 0 && after === 0) return plainAxis(shape[i], strides[i]);
-      return {
-        dim: outputs[0].shape[i],
-        stride: strides[i],
-        rule: "mirror",
-        begin,
-        extent: shape[i],
-        step: borderOf(attrs),
-      };
-    });
-    return { base: 0, axes };
-  }),
+  ...copyKernels(
+    0,
+    (problem) => paddedMap(problem, { rule: "mirror", step: borderOf(problem.attrs) }),
+  ),
 });
 
 const MirrorPadGrad = defineOp({
@@ -166,11 +159,10 @@ const MirrorPadGrad = defineOp({
   },
   grad: {
     saves: ["paddings"],
-    vjp: (
-      { paddings },
-      [ddx],
-      { attrs },
-    ) => [apply1(MirrorPad, [ddx, paddings], { mode: attrs.mode }), null],
+    vjp: ({ paddings }, [ddx], { attrs: { mode } }) => [
+      apply1(MirrorPad, [ddx, paddings], { mode }),
+      null,
+    ],
   },
   // One axis at a time: the middle, and both margins turned round and laid over it.
   expand: ([dy, paddings], attrs) => {
@@ -234,12 +226,8 @@ export function pad(
   }
   const pairs = toIndexInput(paddings as TensorLike, "paddings", "pad");
   if (constantValue === 0) return apply1(Pad, [input, pairs]);
-  const value = toInput(
-    constantValue,
-    "constantValue",
-    "pad",
-    typeof constantValue === "number" ? { dtype: input.dtype } : {},
-  );
+  const own = typeof constantValue === "number" ? { dtype: input.dtype } : {};
+  const value = toInput(constantValue, "constantValue", "pad", own);
   return apply1(PadV2, [input, pairs, castInput(value, input.dtype)]);
 }
 

@@ -5,8 +5,8 @@
 import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { defineOp, type Problem } from "../../core/op.ts";
-import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
+import { defineOp, type OpInit, type Problem } from "../../core/op.ts";
+import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { bindable } from "../../kernels/copy/pieces.ts";
@@ -40,9 +40,7 @@ function scatteredShape(
     );
   }
   const wanted = [...indices.slice(0, -1), ...into.slice(depth)];
-  try {
-    mergeShapes(updates, wanted);
-  } catch {
+  if (!compatible(updates, wanted)) {
     throw new ValueError(
       `Cannot scatter updates of shape ${shapeText(updates)}: must have updates.shape = ${
         shapeText(wanted)
@@ -62,29 +60,31 @@ const ScatterNd = defineOp({
   outputs: ["output: T"],
   attrs: ["T: numeric", "Tindices: {int16, int32, int64} = int32"],
   hostInputs: ["shape"],
-  infer: (
-    [indices, updates, shape],
-  ) => [scatteredShape(indices.shape, updates.shape, shapeFromHost(shape))],
+  infer: ([indices, updates, shape]) => [
+    scatteredShape(indices.shape, updates.shape, shapeFromHost(shape)),
+  ],
   grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [null, gatherND(dy, indices), null] },
   ...scatterAddKernels((problem) => layoutOf(problem, 0), { rows: 1, indices: 0 }),
 });
 
-const TensorScatterAdd = defineOp({
-  name: "TensorScatterAdd",
+const INTO_TENSOR: Pick<OpInit, "inputs" | "outputs" | "infer"> = {
   inputs: ["tensor: T", "indices: Tindices", "updates: T"],
   outputs: ["output: T"],
-  attrs: ["T: numeric", "Tindices: index = int32"],
   infer: ([x, indices, updates]) => [scatteredShape(indices.shape, updates.shape, x.shape)],
+};
+
+const TensorScatterAdd = defineOp({
+  ...INTO_TENSOR,
+  name: "TensorScatterAdd",
+  attrs: ["T: numeric", "Tindices: index = int32"],
   grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [dy, null, gatherND(dy, indices)] },
   ...scatterAddKernels((problem) => layoutOf(problem, 1), { rows: 2, indices: 1, start: 0 }),
 });
 
 const TensorScatterUpdate = defineOp({
+  ...INTO_TENSOR,
   name: "TensorScatterUpdate",
-  inputs: ["tensor: T", "indices: Tindices", "updates: T"],
-  outputs: ["output: T"],
   attrs: ["T: type", "Tindices: index = int32"],
-  infer: ([x, indices, updates]) => [scatteredShape(indices.shape, updates.shape, x.shape)],
   grad: {
     saves: ["indices"],
     vjp: ({ indices }, [dy]) => {
@@ -297,12 +297,8 @@ export function sparseToDense(
   const at = indexInput(sparseIndices, "sparseToDense");
   const values = toInput(sparseValues, "sparseValues", "sparseToDense");
   const literal = typeof defaultValue === "number" && values.dtype !== "string";
-  const start = toInput(
-    defaultValue,
-    "defaultValue",
-    "sparseToDense",
-    literal ? { dtype: values.dtype } : {},
-  );
+  const own = literal ? { dtype: values.dtype } : {};
+  const start = toInput(defaultValue, "defaultValue", "sparseToDense", own);
   if (start.dtype !== values.dtype) {
     throw new TypeError(
       `Cannot apply sparseToDense: values are ${values.dtype}, the default value is ${start.dtype}`,
@@ -315,14 +311,8 @@ export function sparseToDense(
   }
   const dims = toIndexInput(outputShape, "outputShape", "sparseToDense");
   checkSparse(shapeOfInput(at), shapeOfInput(values), literalInts(dims), shapeOfInput(start));
-  return apply1(SparseToDense, [
-    at,
-    castInput(dims, at.dtype),
-    values,
-    start,
-  ], {
-    validate_indices: false,
-  });
+  const inputs = [at, castInput(dims, at.dtype), values, start];
+  return apply1(SparseToDense, inputs, { validate_indices: false });
 }
 
 function checkSparse(
@@ -348,11 +338,7 @@ function checkSparse(
       `Cannot apply sparseToDense: outputShape has incorrect number of elements: ${dims.length}, should be: ${depth}`,
     );
   }
-  if (
-    values &&
-    !(values.length === 0 ||
-      (values.length === 1 && (values[0] === null || count === null || values[0] === count)))
-  ) {
+  if (values?.length !== 0 && !compatible(values, [count])) {
     throw new ValueError(
       `Cannot apply sparseToDense: sparseValues has incorrect shape ${
         shapeText(values)

@@ -3,34 +3,22 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
-import type { NdArray } from "../../core/nd_array.ts";
-import { type PartialShape, shapeText } from "../../core/shape.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { transpose } from "./move.ts";
-import { pad } from "./pad.ts";
+import { pad, pairsOf } from "./pad.ts";
 import { slice } from "./slice.ts";
 import { knownInts, literalInts, reshape } from "./view.ts";
-import { shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
 /** Two numbers for each axis. */
 export type Pairs = readonly (readonly [number, number])[];
 
-function pairsOf(flat: readonly number[]): [number, number][] {
-  return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
-}
-
-function listed(x: Tensor | NdArray): number[] {
+function listed(x: OpInput): number[] {
   return literalInts(x)!;
 }
-
-const WITH_PAIRS = (
-  pairs: string,
-): string[] => ["input: T", "block_shape: Tblock_shape", `${pairs}: T${pairs}`];
-const TYPES = (
-  pairs: string,
-): string[] => ["T: type", "Tblock_shape: index = int32", `T${pairs}: index = int32`];
 
 function blockedShape(
   x: PartialShape,
@@ -52,7 +40,7 @@ function blockedShape(
   const refuse = (why: string): never => {
     throw new ValueError(`Cannot apply ${fn} to shape ${shapeText(x)}: ${why}`);
   };
-  const product = sizes.reduce((a, b) => a * b, 1);
+  const product = sizeOf(sizes);
   const whole = (n: number, by: number): number =>
     n % by === 0 ? n / by : refuse(`${n} is not divisible by ${by}`);
   return x.map((d, i) => {
@@ -69,75 +57,66 @@ function blockedShape(
   });
 }
 
-const SpaceToBatchND = defineOp({
-  name: "SpaceToBatchND",
-  inputs: WITH_PAIRS("paddings"),
-  outputs: ["output: T"],
-  attrs: TYPES("paddings"),
-  hostInputs: ["block_shape", "paddings"],
-  infer: ([x, block, paddings]) => [blockedShape(x.shape, block, paddings, "split")],
-  grad: {
-    saves: ["block_shape", "paddings"],
-    vjp: (
-      { block_shape, paddings },
-      [dy],
-    ) => [apply1(BatchToSpaceND, [dy, block_shape, paddings]), null, null],
+/** One of the two ops between blocks and the batch, each of which is the other's gradient. */
+function defineBlocks(
+  name: string,
+  { pairs, way, inverse, expand }: {
+    readonly pairs: "paddings" | "crops";
+    readonly way: "split" | "join";
+    readonly inverse: () => OpDef;
+    readonly expand: (x: Tensor, block: readonly number[], pairs: Pairs) => Tensor;
   },
-  expand: ([x, blockInput, paddingInput]) => {
-    const block = listed(blockInput), rank = x.shape.length, m = block.length;
-    const rest: Pairs = Array.from({ length: rank - m - 1 }, () => [0, 0]);
-    const wide = pad(x, [[0, 0], ...pairsOf(listed(paddingInput)), ...rest]);
-    const [batch, ...space] = wide.shape;
-    const cut = reshape(wide, [
-      batch,
-      ...block.flatMap((b, i) => [space[i] / b, b]),
-      ...space.slice(m),
-    ]);
-    const blocks = block.map((_, i) => 2 * i + 2), places = block.map((_, i) => 2 * i + 1);
-    const moved = transpose(cut, [...blocks, 0, ...places, ...rest.map((_, i) => 2 * m + 1 + i)]);
-    const product = block.reduce((a, b) => a * b, 1);
-    return [
-      reshape(moved, [batch * product, ...block.map((b, i) => space[i] / b), ...space.slice(m)]),
-    ];
-  },
-});
-
-const BatchToSpaceND = defineOp({
-  name: "BatchToSpaceND",
-  inputs: WITH_PAIRS("crops"),
-  outputs: ["output: T"],
-  attrs: TYPES("crops"),
-  hostInputs: ["block_shape", "crops"],
-  infer: ([x, block, crops]) => [blockedShape(x.shape, block, crops, "join")],
-  grad: {
-    saves: ["block_shape", "crops"],
-    vjp: (
-      { block_shape, crops },
-      [dy],
-    ) => [apply1(SpaceToBatchND, [dy, block_shape, crops]), null, null],
-  },
-  expand: ([x, blockInput, cropInput]) => {
-    const block = listed(blockInput), m = block.length;
-    const [batch, ...space] = x.shape;
-    const rest = space.slice(m);
-    const product = block.reduce((a, b) => a * b, 1);
-    const cut = reshape(x, [...block, batch / product, ...space]);
-    const order = block.flatMap((_, i) => [m + 1 + i, i]);
-    const moved = transpose(cut, [m, ...order, ...rest.map((_, i) => 2 * m + 1 + i)]);
-    const wide = reshape(moved, [batch / product, ...block.map((b, i) => b * space[i]), ...rest]);
-    const pairs = pairsOf(listed(cropInput));
-    const size = wide.shape.map((
-      d,
-      i,
-    ) => (i === 0 || i > m ? d : d - pairs[i - 1][0] - pairs[i - 1][1]));
-    return [slice(wide, wide.shape.map((_, i) => (i === 0 || i > m ? 0 : pairs[i - 1][0])), size)];
-  },
-});
-
-/** Batch, height, width and depth of an image shape, wherever its channels are. */
-function placesOf(format: string): { height: number; width: number; depth: number } {
-  return format === "NCHW" ? { height: 2, width: 3, depth: 1 } : { height: 1, width: 2, depth: 3 };
+): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: T", "block_shape: Tblock_shape", `${pairs}: T${pairs}`],
+    outputs: ["output: T"],
+    attrs: ["T: type", "Tblock_shape: index = int32", `T${pairs}: index = int32`],
+    hostInputs: ["block_shape", pairs],
+    infer: ([x, block, margins]) => [blockedShape(x.shape, block, margins, way)],
+    grad: {
+      saves: ["block_shape", pairs],
+      vjp: (saved, [dy]) => [apply1(inverse(), [dy, saved.block_shape, saved[pairs]]), null, null],
+    },
+    expand: ([x, block, margins]) => [
+      expand(asTensor(x), listed(block), pairsOf(listed(margins))),
+    ],
+  });
 }
+
+const SpaceToBatchND = defineBlocks("SpaceToBatchND", {
+  pairs: "paddings",
+  way: "split",
+  inverse: () => BatchToSpaceND,
+  expand: (x, block, paddings) => {
+    const rank = x.shape.length, m = block.length;
+    const rest: Pairs = Array.from({ length: rank - m - 1 }, () => [0, 0]);
+    const wide = pad(x, [[0, 0], ...paddings, ...rest]);
+    const [batch, ...space] = wide.shape, places = block.map((b, i) => space[i] / b);
+    const inner = space.slice(m);
+    const cut = reshape(wide, [batch, ...block.flatMap((b, i) => [places[i], b]), ...inner]);
+    const order = [...block.map((_, i) => 2 * i + 2), 0, ...block.map((_, i) => 2 * i + 1)];
+    const moved = transpose(cut, [...order, ...rest.map((_, i) => 2 * m + 1 + i)]);
+    return reshape(moved, [batch * sizeOf(block), ...places, ...inner]);
+  },
+});
+
+const BatchToSpaceND = defineBlocks("BatchToSpaceND", {
+  pairs: "crops",
+  way: "join",
+  inverse: () => SpaceToBatchND,
+  expand: (x, block, crops) => {
+    const m = block.length, [all, ...space] = x.shape;
+    const batch = all / sizeOf(block), rest = space.slice(m);
+    const cut = reshape(x, [...block, batch, ...space]);
+    const order = [m, ...block.flatMap((_, i) => [m + 1 + i, i])];
+    const moved = transpose(cut, [...order, ...rest.map((_, i) => 2 * m + 1 + i)]);
+    const places = block.map((b, i) => b * space[i]);
+    const kept = places.map((n, i) => n - crops[i][0] - crops[i][1]);
+    const begin = [0, ...crops.map(([before]) => before), ...rest.map(() => 0)];
+    return slice(reshape(moved, [batch, ...places, ...rest]), begin, [batch, ...kept, ...rest]);
+  },
+});
 
 function depthShape(
   x: PartialShape,
@@ -149,83 +128,78 @@ function depthShape(
   if (x.length !== 4) {
     throw new ValueError(`Cannot move depth and space of shape ${shapeText(x)}: wanted rank 4`);
   }
-  const { height, width, depth } = placesOf(format);
-  const times = (d: number | null, n: number): number | null => (d === null ? null : d * n);
-  const parts = (d: number | null, n: number): number | null => {
-    if (d !== null && d % n !== 0) {
-      throw new ValueError(
-        `Dimension size must be evenly divisible by ${n} but is ${d} for shape ${shapeText(x)}`,
-      );
-    }
-    return d === null ? null : d / n;
+  const parts = (d: number, n: number): number => {
+    if (d % n === 0) return d / n;
+    throw new ValueError(
+      `Dimension size must be evenly divisible by ${n} but is ${d} for shape ${shapeText(x)}`,
+    );
   };
-  const out = [...x];
-  const space = way === "toSpace" ? times : parts, channels = way === "toSpace" ? parts : times;
-  out[height] = space(x[height], block);
-  out[width] = space(x[width], block);
-  out[depth] = channels(x[depth], block * block);
-  return out;
+  const depth = format === "NCHW" ? 1 : 3;
+  return x.map((d, axis) => {
+    if (d === null || axis === 0) return d;
+    const n = axis === depth ? block * block : block;
+    return (axis === depth) === (way === "toDepth") ? d * n : parts(d, n);
+  });
 }
 
-const DEPTH_ATTRS = ["T: type", "block_size: int >= 2", 'data_format: string = "NHWC"'];
+/** One of the two ops between space and depth, each of which is the other's gradient. */
+function defineDepth(
+  name: string,
+  way: "toSpace" | "toDepth",
+  inverse: () => OpDef,
+  move: (x: OpInput, shape: readonly number[], b: number, channelsFirst: boolean) => Tensor,
+): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: T"],
+    outputs: ["output: T"],
+    attrs: ["T: type", "block_size: int >= 2", 'data_format: string = "NHWC"'],
+    infer: ([x], { block_size, data_format }) => [
+      depthShape(x.shape, block_size, data_format, way),
+    ],
+    grad: {
+      saves: [],
+      vjp: (_, [dy], { attrs: { block_size, data_format } }) => [
+        apply1(inverse(), [dy], { block_size, data_format }),
+      ],
+    },
+    expand: ([x], { block_size, data_format }) => [
+      move(x, x.shape as number[], block_size, data_format === "NCHW"),
+    ],
+  });
+}
 
-const DepthToSpace = defineOp({
-  name: "DepthToSpace",
-  inputs: ["input: T"],
-  outputs: ["output: T"],
-  attrs: DEPTH_ATTRS,
-  infer: (
-    [x],
-    { block_size, data_format },
-  ) => [depthShape(x.shape, block_size, data_format, "toSpace")],
-  grad: {
-    saves: [],
-    vjp: (
-      _,
-      [dy],
-      { attrs: { block_size, data_format } },
-    ) => [apply1(SpaceToDepth, [dy], { block_size, data_format })],
-  },
-  expand: ([x], { block_size: b, data_format }) => {
-    if (data_format === "NCHW") {
-      const [n, c, h, w] = x.shape;
+const DepthToSpace = defineDepth(
+  "DepthToSpace",
+  "toSpace",
+  () => SpaceToDepth,
+  (x, shape, b, channelsFirst) => {
+    if (channelsFirst) {
+      const [n, c, h, w] = shape;
       const moved = transpose(reshape(x, [n, b, b, c / (b * b), h, w]), [0, 3, 4, 1, 5, 2]);
-      return [reshape(moved, [n, c / (b * b), h * b, w * b])];
+      return reshape(moved, [n, c / (b * b), h * b, w * b]);
     }
-    const [n, h, w, c] = x.shape;
+    const [n, h, w, c] = shape;
     const moved = transpose(reshape(x, [n, h, w, b, b, c / (b * b)]), [0, 1, 3, 2, 4, 5]);
-    return [reshape(moved, [n, h * b, w * b, c / (b * b)])];
+    return reshape(moved, [n, h * b, w * b, c / (b * b)]);
   },
-});
+);
 
-const SpaceToDepth = defineOp({
-  name: "SpaceToDepth",
-  inputs: ["input: T"],
-  outputs: ["output: T"],
-  attrs: DEPTH_ATTRS,
-  infer: (
-    [x],
-    { block_size, data_format },
-  ) => [depthShape(x.shape, block_size, data_format, "toDepth")],
-  grad: {
-    saves: [],
-    vjp: (
-      _,
-      [dy],
-      { attrs: { block_size, data_format } },
-    ) => [apply1(DepthToSpace, [dy], { block_size, data_format })],
-  },
-  expand: ([x], { block_size: b, data_format }) => {
-    if (data_format === "NCHW") {
-      const [n, c, h, w] = x.shape;
+const SpaceToDepth = defineDepth(
+  "SpaceToDepth",
+  "toDepth",
+  () => DepthToSpace,
+  (x, shape, b, channelsFirst) => {
+    if (channelsFirst) {
+      const [n, c, h, w] = shape;
       const moved = transpose(reshape(x, [n, c, h / b, b, w / b, b]), [0, 3, 5, 1, 2, 4]);
-      return [reshape(moved, [n, c * b * b, h / b, w / b])];
+      return reshape(moved, [n, c * b * b, h / b, w / b]);
     }
-    const [n, h, w, c] = x.shape;
+    const [n, h, w, c] = shape;
     const moved = transpose(reshape(x, [n, h / b, b, w / b, b, c]), [0, 1, 3, 2, 4, 5]);
-    return [reshape(moved, [n, h / b, w / b, c * b * b])];
+    return reshape(moved, [n, h / b, w / b, c * b * b]);
   },
-});
+);
 
 /**
  * Pads the axes behind the batch, cuts them into blocks, and moves the places within a block into the batch.

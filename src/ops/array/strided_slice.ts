@@ -4,22 +4,24 @@
 import type { AxisMap } from "../../core/meaning.ts";
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type Attrs, defineOp } from "../../core/op.ts";
-import { isConcrete, type PartialShape, shapeText, stridesOf } from "../../core/shape.ts";
+import { type Attrs, defineOp, type Problem } from "../../core/op.ts";
+import {
+  isConcrete,
+  type PartialShape,
+  type Shape,
+  shapeText,
+  stridesOf,
+} from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
+import { shapeFromHost } from "./fill_ops.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
-const MASKS = [
-  "begin_mask: int = 0",
-  "end_mask: int = 0",
-  "ellipsis_mask: int = 0",
-  "new_axis_mask: int = 0",
-  "shrink_axis_mask: int = 0",
-];
+const MASKS = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
+const ATTRS = ["T: type", "Index: index = int32", ...MASKS.map((mask) => `${mask}: int = 0`)];
 
 /** What is taken of one axis of the input. */
 interface Taken {
@@ -148,36 +150,20 @@ const StridedSlice = defineOp({
   name: "StridedSlice",
   inputs: ["input: T", "begin: Index", "end: Index", "strides: Index"],
   outputs: ["output: T"],
-  attrs: ["T: type", "Index: index = int32", ...MASKS],
+  attrs: ATTRS,
   hostInputs: ["begin", "end", "strides"],
   infer: ([x, begin, end, strides], attrs) => [inferCut(x.shape, begin, end, strides, attrs)],
   grad: {
     saves: ["begin", "end", "strides"],
-    vjp: ({ begin, end, strides }, [dy], ctx) => [
-      apply1(StridedSliceGrad, [
-        toInput(ctx.shapeOf(0), "shape", "stridedSlice"),
-        begin,
-        end,
-        strides,
-        dy,
-      ], masksOf(ctx.attrs)),
-      null,
-      null,
-      null,
-    ],
+    vjp: ({ begin, end, strides }, [dy], ctx) => {
+      const shape = toInput(ctx.shapeOf(0), "shape", "stridedSlice");
+      const inputs = [shape, begin, end, strides, dy];
+      return [apply1(StridedSliceGrad, inputs, masksOf(ctx.attrs)), null, null, null];
+    },
   },
-  ...copyKernels(0, ({ inputs, hosts, attrs }) => {
-    const { shape } = inputs[0];
-    const places = stridesOf(shape);
-    const begin = hostInts(hosts[1]!);
-    const { taken } = cut(
-      shape,
-      begin,
-      hostInts(hosts[2]!),
-      hostInts(hosts[3]!),
-      begin.length,
-      attrs,
-    );
+  ...copyKernels(0, (problem) => {
+    const { shape } = problem.inputs[0];
+    const places = stridesOf(shape), taken = takenOf(shape, problem);
     const empty = taken.some((t) => t.count === 0);
     return {
       base: empty ? 0 : taken.reduce((n, t, i) => n + t.begin * places[i], 0),
@@ -187,23 +173,22 @@ const StridedSlice = defineOp({
 });
 
 function masksOf(attrs: Attrs): Attrs {
-  const { begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask } = attrs;
-  return { begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask };
+  return Object.fromEntries(MASKS.map((mask) => [mask, attrs[mask]]));
+}
+
+/** What is taken of a shape, by the numbers behind input 0 or, in the gradient, behind the shape. */
+function takenOf(shape: Shape, { hosts, attrs }: Problem): readonly Taken[] {
+  const [begin, end, strides] = hosts.slice(1, 4).map((host) => hostInts(host!));
+  return cut(shape, begin, end, strides, begin.length, attrs).taken;
 }
 
 const StridedSliceGrad = defineOp({
   name: "StridedSliceGrad",
   inputs: ["shape: Index", "begin: Index", "end: Index", "strides: Index", "dy: T"],
   outputs: ["output: T"],
-  attrs: ["T: type", "Index: index = int32", ...MASKS],
+  attrs: ATTRS,
   hostInputs: ["shape", "begin", "end", "strides"],
-  infer: ([shape]) => [
-    shape.value
-      ? hostInts(shape.value)
-      : shape.shape?.[0] == null
-      ? null
-      : new Array<null>(shape.shape[0]).fill(null),
-  ],
+  infer: ([shape]) => [shapeFromHost(shape)],
   grad: {
     saves: ["begin", "end", "strides"],
     vjp: ({ begin, end, strides }, [ddx], { attrs }) => [
@@ -214,17 +199,8 @@ const StridedSliceGrad = defineOp({
       apply1(StridedSlice, [ddx, begin, end, strides], masksOf(attrs)),
     ],
   },
-  ...copyKernels(4, ({ hosts, outputs, attrs }) => {
-    const { shape } = outputs[0];
-    const begin = hostInts(hosts[1]!);
-    const { taken } = cut(
-      shape,
-      begin,
-      hostInts(hosts[2]!),
-      hostInts(hosts[3]!),
-      begin.length,
-      attrs,
-    );
+  ...copyKernels(4, (problem) => {
+    const { shape } = problem.outputs[0], taken = takenOf(shape, problem);
     const strides = stridesOf(taken.map((t) => t.count!));
     const axes = shape.map((dim, i): AxisMap => {
       const { begin, step, count } = taken[i];
