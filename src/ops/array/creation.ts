@@ -9,7 +9,7 @@ import { InternalError, ValueError } from "../../core/errors.ts";
 import { type GpuData, gpuDataReader, isGpuData } from "../../core/gpu_data.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
-import { isConcrete, type Shape, shapeText, sizeOf } from "../../core/shape.ts";
+import { isConcrete, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Rank } from "../../core/ranks.ts";
 import {
   type Scalar,
@@ -365,7 +365,7 @@ export function onesLike(x: TensorLike): Tensor {
 
 /** Zeros shaped like a spec, for missing gradients. `like` is the tensor itself where its shape is unknown. */
 export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
-  if (isConcrete(spec.shape)) return filledShape(spec.shape, spec.dtype, 0);
+  if (isConcrete(spec.shape)) return filled(intVector(spec.shape), spec.dtype, 0);
   if (like === undefined) {
     throw new InternalError("Cannot make zeros: the shape is unknown and no tensor is at hand");
   }
@@ -374,14 +374,15 @@ export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
 
 /** Ones of a tensor's shape and dtype. */
 export function onesOfTensor(t: Tensor): Tensor {
-  return isConcrete(t.staticShape) ? filledShape(t.staticShape, t.dtype, 1) : filledLike(t, 1);
+  return filledAs(t, 1);
 }
 
 /** Zeros of a tensor's shape and dtype. */
 export function zerosOfTensor(t: Tensor): Tensor {
-  return isConcrete(t.staticShape) ? filledShape(t.staticShape, t.dtype, 0) : filledLike(t, 0);
+  return filledAs(t, 0);
 }
 
-function filledShape(shape: Shape, dtype: DType, value: number): Tensor {
-  return filled(intVector(shape), dtype, value);
+function filledAs(t: Tensor, value: 0 | 1): Tensor {
+  const shape = t.staticShape;
+  return isConcrete(shape) ? filled(intVector(shape), t.dtype, value) : filledLike(t, value);
 }

@@ -6,7 +6,6 @@ import type { MeaningOf } from "../../core/meaning.ts";
 import type { OpDef } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { copyCpu } from "../../kernels/host/copy.ts";
-import type { CopyOptions } from "../../kernels/copy/variants.ts";
 import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
 import { bindableInPieces, bindsWhole } from "../../kernels/copy/pieces.ts";
 
@@ -24,10 +23,6 @@ export function copyKernels(
   map: MeaningOf<"copy">["map"],
   { fill, transposes = false }: CopyKernelOptions = {},
 ): Pick<OpDef, "meaning"> & Required<Pick<OpDef, "cpu" | "gpu">> {
-  const options: CopyOptions = {
-    from: { input: from },
-    ...(fill === undefined ? {} : { fill: { input: fill } }),
-  };
   return {
     meaning: { kind: "copy", from, map, fill },
     cpu: (ins, [out], problem) =>
@@ -38,7 +33,8 @@ export function copyKernels(
         bindableInPieces(problem.inputs[from], 2, profile) && kernels.copyFits(map(problem)),
       plan: (problem, profile) =>
         kernels.copyGpu(map(problem), problem.outputs[0].dtype, profile, {
-          ...options,
+          from: { input: from },
+          ...(fill === undefined ? {} : { fill: { input: fill } }),
           fromCount: sizeOf(problem.inputs[from].shape),
         }),
     }]),

@@ -4,20 +4,20 @@
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { toNdArray } from "../../core/convert.ts";
-import { defineOp, lookupOp } from "../../core/op.ts";
+import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type PartialShape, sameShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { fillCpu, fillGpu, fillNumber } from "../../kernels/copy/fill.ts";
-import { hostInts } from "./view.ts";
+import { knownInts, reshape } from "./view.ts";
 import { asTensor, intVector, toIndexInput, toInput } from "../input.ts";
 
 /** The shape that a host input holds: unknown dimensions where its value is not known. */
 export function shapeFromHost(dims: Spec): PartialShape {
-  if (dims.value) return hostInts(dims.value);
-  return dims.shape?.[0] == null ? null : new Array<null>(dims.shape[0]).fill(null);
+  const rank = dims.shape?.[0] ?? null;
+  return knownInts(dims) ?? (rank === null ? null : new Array<null>(rank).fill(null));
 }
 
 const Fill = defineOp({
@@ -46,18 +46,27 @@ const FillNumber = defineOp({
   hostInputs: ["dims"],
   infer: ([dims]) => [shapeFromHost(dims)],
   grad: null,
-  meaning: { kind: "fill", how: "number", number: ({ value }) => value },
-  cpu: (_, [out], { attrs }) => fillNumber(out, attrs.value),
-  gpu: [{
-    name: "fill",
-    plan: ({ outputs, attrs }, profile) => fillGpu(outputs[0], profile, { value: attrs.value }),
-  }],
+  ...numberKernels(({ value }) => value),
 });
+
+/** What an op is that fills with a number that attributes tell, and its kernels. */
+function numberKernels(
+  number: (attrs: Attrs) => number,
+): Required<Pick<OpDef, "meaning" | "cpu" | "gpu">> {
+  return {
+    meaning: { kind: "fill", how: "number", number },
+    cpu: (_, [out], { attrs }) => fillNumber(out, number(attrs)),
+    gpu: [{
+      name: "fill",
+      plan: ({ outputs, attrs }, profile) => fillGpu(outputs[0], profile, { value: number(attrs) }),
+    }],
+  };
+}
 
 const ZerosLike = defineLike("ZerosLike", 0);
 const OnesLike = defineLike("OnesLike", 1);
 
-function defineLike(name: string, value: number): ReturnType<typeof defineOp> {
+function defineLike(name: string, value: number): OpDef {
   return defineOp({
     name,
     inputs: ["x: T"],
@@ -65,17 +74,12 @@ function defineLike(name: string, value: number): ReturnType<typeof defineOp> {
     attrs: ["T: type"],
     infer: ([x]) => [x.shape],
     grad: null,
-    meaning: { kind: "fill", how: "number", number: () => value },
-    cpu: (_, [out]) => fillNumber(out, value),
-    gpu: [{
-      name: "fill",
-      plan: ({ outputs }, profile) => fillGpu(outputs[0], profile, { value }),
-    }],
+    ...numberKernels(() => value),
   });
 }
 
 /** Sums `dy` down to the shape of `like`: the gradient of broadcasting where shapes are not known. */
-const SumLike = defineOp({
+defineOp({
   name: "SumLike",
   portable: "parts",
   inputs: ["dy: T", "like: T"],
@@ -87,12 +91,8 @@ const SumLike = defineOp({
     if (sameShape(have, want)) return [dy];
     const lead = have.length - want.length;
     const axes = have.flatMap((d, i) => (i < lead || (want[i - lead] === 1 && d !== 1) ? [i] : []));
-    const sum = axes.length === 0
-      ? dy
-      : apply1(lookupOp("Sum")!, [dy, intVector(axes)], { keep_dims: false });
-    return [
-      sameShape(sum.shape, want) ? sum : apply1(lookupOp("Reshape")!, [sum, intVector(want)]),
-    ];
+    const sum = axes.length === 0 ? dy : apply1(lookupOp("Sum")!, [dy, intVector(axes)]);
+    return [sameShape(sum.shape, want) ? sum : reshape(sum, want)];
   },
   grad: {
     saves: [],
@@ -102,7 +102,6 @@ const SumLike = defineOp({
     ],
   },
 });
-void SumLike;
 
 /** A tensor of one repeated number. In a graph a `Fill` node; eagerly nothing is uploaded. */
 export function filled(dims: OpInput, dtype: DType, value: number): Tensor {
@@ -110,11 +109,9 @@ export function filled(dims: OpInput, dtype: DType, value: number): Tensor {
   const direct = dims instanceof NdArray && dims.dtype === "int32" && !Object.is(value, -0) &&
     !currentInterpreter().symbolic;
   if (direct) return apply1(FillNumber, [dims], { T: dtype, value });
-  const kind = DTYPES[dtype].kind;
-  const literal = toNdArray(kind === "string" ? (value === 0 ? "" : String(value)) : value, {
-    dtype,
-  });
-  return apply1(Fill, [dims, literal]);
+  const text = value === 0 ? "" : String(value);
+  const element = DTYPES[dtype].kind === "string" ? text : value;
+  return apply1(Fill, [dims, toNdArray(element, { dtype })]);
 }
 
 /** A tensor of one repeated element. */

@@ -4,16 +4,8 @@
 import type { OpInput } from "../../core/apply.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { slice } from "./slice.ts";
-import { hostInts, reshape, shape } from "./view.ts";
-import { intScalar, intVector, toInput } from "../input.ts";
-import { sub } from "../pointwise/arithmetic.ts";
-
-/** The last dimension of a shape. */
-export function lastExtent(of: TensorLike): OpInput {
-  const dims = toInput(of, "shape", "lastExtent");
-  if (!(dims instanceof Tensor)) return intScalar(hostInts(dims).at(-1)!);
-  return reshape(slice(dims, sub(shape(dims), 1), [1]), []);
-}
+import { hostInts } from "./view.ts";
+import { intVector, toInput } from "../input.ts";
 
 /** Height and width out of the shape of an image batch. */
 export function imageSize(of: TensorLike): OpInput {

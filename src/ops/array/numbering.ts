@@ -4,8 +4,8 @@
 import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
 import { asDType, type DType, isBigInt, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, type Problem } from "../../core/op.ts";
-import { NdArray, setElement } from "../../core/nd_array.ts";
+import { defineOp, type OpDef, type Problem } from "../../core/op.ts";
+import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { normalizeAxis, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -58,17 +58,30 @@ const Range = defineOp({
   ],
   grad: null,
   meaning: { kind: "fill", how: "steps" },
-  cpu: ([start, , delta], [out]) => rampCpu(out, start.item(), delta.item()),
-  gpu: boundWhole([{
-    name: "ramp",
-    plan: ({ hosts, outputs: [out] }, profile) =>
-      rampGpu(out.shape[0], out.dtype, hostNumber(hosts[0]), hostNumber(hosts[2]), profile),
-  }]),
+  ...rampKernels(({ hosts }) => ({ start: hosts[0]!.item(), step: hosts[2]!.item() })),
 });
 
-function spacing({ hosts, outputs }: Problem): { start: number; stop: number; step: number } {
-  const start = hostNumber(hosts[0]), stop = hostNumber(hosts[1]), n = outputs[0].shape[0];
-  return { start, stop, step: n > 1 ? (stop - start) / (n - 1) : 0 };
+/** A number for each place: where they start, by how much they differ and, where that is given, the last one. */
+interface Ramp {
+  readonly start: ElementValue;
+  readonly step: ElementValue;
+  readonly stop?: number;
+}
+
+function rampKernels(of: (problem: Problem) => Ramp): Required<Pick<OpDef, "cpu" | "gpu">> {
+  return {
+    cpu: (_, [out], problem) => {
+      const { start, step, stop } = of(problem);
+      rampCpu(out, start, step, out.size > 1 ? stop : undefined);
+    },
+    gpu: boundWhole([{
+      name: "ramp",
+      plan: (problem, profile) => {
+        const { start, step, stop } = of(problem), { shape, dtype } = problem.outputs[0];
+        return rampGpu(shape[0], dtype, Number(start), Number(step), profile, stop);
+      },
+    }]),
+  };
 }
 
 const LinSpace = defineOp({
@@ -80,18 +93,10 @@ const LinSpace = defineOp({
   infer: ([, , num]) => [[knownInts(num)?.[0] ?? null]],
   grad: null,
   meaning: { kind: "fill", how: "spaced" },
-  cpu: (_, [out], problem) => {
-    const { start, stop, step } = spacing(problem);
-    rampCpu(out, start, step, out.size > 1 ? stop : undefined);
-  },
-  gpu: boundWhole([{
-    name: "ramp",
-    plan: (problem, profile) => {
-      const [out] = problem.outputs;
-      const { start, stop, step } = spacing(problem);
-      return rampGpu(out.shape[0], out.dtype, start, step, profile, stop);
-    },
-  }]),
+  ...rampKernels(({ hosts, outputs }) => {
+    const start = hostNumber(hosts[0]), stop = hostNumber(hosts[1]), n = outputs[0].shape[0];
+    return { start, stop, step: n > 1 ? (stop - start) / (n - 1) : 0 };
+  }),
 });
 
 const Diag = defineOp({
@@ -135,18 +140,14 @@ const DiagPart = defineOp({
   }),
 });
 
-function hotAxis(axis: number, rank: number): number {
-  return normalizeAxis(axis, rank + 1);
-}
-
 function hotLayout({ inputs, hosts, attrs }: Problem): OneHotLayout {
   const { shape } = inputs[0];
-  return oneHotLayout(shape, hostInts(hosts[1]!)[0], hotAxis(attrs.axis, shape.length));
+  return oneHotLayout(shape, hostInts(hosts[1]!)[0], normalizeAxis(attrs.axis, shape.length + 1));
 }
 
 function hotShape(shape: PartialShape, depth: Spec, axis: number): PartialShape {
   if (shape === null) return null;
-  const a = hotAxis(axis, shape.length);
+  const a = normalizeAxis(axis, shape.length + 1);
   return [...shape.slice(0, a), knownInts(depth)?.[0] ?? null, ...shape.slice(a)];
 }
 

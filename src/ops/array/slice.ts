@@ -9,10 +9,10 @@ import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
-import { hostInts, knownInts, literalInts } from "./view.ts";
+import { hostInts, knownInts, literalInts, reshape, shape } from "./view.ts";
 import { stack } from "./join.ts";
 import { copyKernels } from "./define_copy.ts";
-import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { sub } from "../pointwise/arithmetic.ts";
 
 const Slice = defineOp({
@@ -119,6 +119,13 @@ function corner(
   const list = value === null || value === undefined ? [] : [value].flat() as number[];
   if (rank === undefined) return intVector(list);
   return intVector(list.concat(new Array<number>(Math.max(0, rank - list.length)).fill(rest)));
+}
+
+/** The last dimension of a shape, as a host input. */
+export function lastExtent(of: TensorLike): OpInput {
+  const dims = toInput(of, "shape", "lastExtent");
+  if (!(dims instanceof Tensor)) return intScalar(hostInts(dims).at(-1)!);
+  return reshape(slice(dims, sub(shape(dims), 1), [1]), []);
 }
 
 function sliceOfRank(rank: number, x: TensorLike, begin: TensorLike, size: TensorLike): Tensor {

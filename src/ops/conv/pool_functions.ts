@@ -13,6 +13,7 @@ import {
   type PerAxis,
   perAxis,
   type RoundingMode,
+  type Sliding,
   windowAttrs,
   windowKey,
   withBatch,
@@ -20,41 +21,27 @@ import {
 import { shapeOfInput, toInput } from "../input.ts";
 import { applyArgMaxPool, applyPool } from "./pool.ts";
 
-interface PoolArguments {
+interface PoolArguments extends Omit<Sliding, "dataFormat"> {
   readonly fn: string;
   readonly axes: 2 | 3;
   readonly filterSize: PerAxis;
-  readonly strides: PerAxis;
-  readonly pad: Padding;
-  readonly dimRoundingMode?: RoundingMode | undefined;
   readonly dataFormat?: string;
-  readonly dilations?: PerAxis | undefined;
 }
 
 const attrsOfPools = attrsByKey();
 
-function poolAttrs(input: OpInput, args: PoolArguments): Attrs {
-  const { axes, filterSize, strides, pad, dimRoundingMode, dilations } = args;
-  const dataFormat = args.dataFormat ?? (axes === 2 ? "NHWC" : "NDHWC");
-  const size = alike(filterSize, axes);
-  const key = windowKey({ strides, pad, dimRoundingMode, dilations, dataFormat }, axes);
-  const make = () => convert(input, { ...args, dataFormat });
+function poolAttrs(input: OpInput, given: PoolArguments): Attrs {
+  const { axes, filterSize, dataFormat = axes === 2 ? "NHWC" : "NDHWC" } = given;
+  const args = { ...given, dataFormat };
+  const size = alike(filterSize, axes), key = windowKey(args, axes);
+  const make = () => convert(input, args);
   return size === null || key === null ? make() : attrsOfPools(`${size} ${key}`, make);
 }
 
-function convert(input: OpInput, args: PoolArguments & { readonly dataFormat: string }): Attrs {
-  const { fn, axes, filterSize, strides, pad, dimRoundingMode, dilations, dataFormat } = args;
+function convert(input: OpInput, args: PoolArguments & Sliding): Attrs {
+  const { fn, axes, filterSize, dataFormat } = args;
   const window = perAxis(filterSize, axes, fn, "filterSize");
-  const attrs = windowAttrs({
-    fn,
-    input: shapeOfInput(input),
-    window,
-    strides,
-    pad,
-    dataFormat,
-    dilations,
-    dimRoundingMode,
-  });
+  const attrs = windowAttrs({ ...args, input: shapeOfInput(input), window });
   const ksize = dataFormat[1] === "C" ? [1, 1, ...window] : [1, ...window, 1];
   const dilated = attrs.dilations.some((d) => d !== 1);
   return { ...attrs, ksize, dilations: dilated ? attrs.dilations : [] };
@@ -131,15 +118,8 @@ export function maxPool3d(
   dimRoundingMode?: RoundingMode,
   dataFormat: "NDHWC" | "NCDHW" = "NDHWC",
 ): Tensor {
-  return pooled("max", x, {
-    fn: "maxPool3d",
-    axes: 3,
-    filterSize,
-    strides,
-    pad,
-    dimRoundingMode,
-    dataFormat,
-  });
+  const args = { filterSize, strides, pad, dimRoundingMode, dataFormat };
+  return pooled("max", x, { fn: "maxPool3d", axes: 3, ...args });
 }
 
 /**
@@ -162,15 +142,8 @@ export function avgPool3d(
   dimRoundingMode?: RoundingMode,
   dataFormat: "NDHWC" | "NCDHW" = "NDHWC",
 ): Tensor {
-  return pooled("avg", x, {
-    fn: "avgPool3d",
-    axes: 3,
-    filterSize,
-    strides,
-    pad,
-    dimRoundingMode,
-    dataFormat,
-  });
+  const args = { filterSize, strides, pad, dimRoundingMode, dataFormat };
+  return pooled("avg", x, { fn: "avgPool3d", axes: 3, ...args });
 }
 
 /** What {@linkcode maxPoolWithArgmax} returns. */
@@ -206,18 +179,10 @@ export function maxPoolWithArgmax(
   if (rank !== 4) {
     throw new ValueError(`Error in maxPoolWithArgmax: x must be rank 4, received rank ${rank}`);
   }
-  const { ksize, strides: steps, padding, explicit_paddings } = poolAttrs(input, {
-    fn: "maxPoolWithArgmax",
-    axes: 2,
-    filterSize,
-    strides,
-    pad,
-  });
+  const args = { fn: "maxPoolWithArgmax", axes: 2, filterSize, strides, pad } as const;
+  const { data_format: _format, dilations: _dilations, ...attrs } = poolAttrs(input, args);
   const [result, indexes] = applyArgMaxPool(input, {
-    ksize,
-    strides: steps,
-    padding,
-    explicit_paddings,
+    ...attrs,
     include_batch_in_index: includeBatchInIndex,
     Targmax: "int32",
   });
@@ -248,13 +213,6 @@ export function pool(
   if (poolingType !== "avg" && poolingType !== "max") {
     throw new ValueError(`Error in pool: unknown poolingType ${poolingType}, wanted avg or max`);
   }
-  return pooled(poolingType, input, {
-    fn: "pool",
-    axes: 2,
-    filterSize: windowShape,
-    strides,
-    pad,
-    dilations: dilations ?? 1,
-    dimRoundingMode,
-  });
+  const args = { filterSize: windowShape, strides, pad, dilations, dimRoundingMode };
+  return pooled(poolingType, input, { fn: "pool", axes: 2, ...args });
 }

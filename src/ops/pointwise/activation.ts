@@ -9,14 +9,11 @@ import { applyConverted, toFloatInput } from "../input.ts";
 import { mul, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { greater, less } from "./compare.ts";
 import { toFloatOnly } from "./exponential.ts";
-import { defineGradient } from "./gradient_ops.ts";
+import { defineGradient, FEATURES } from "./gradient_ops.ts";
 import { lowered, raised, where } from "./select.ts";
 
 const SELU_ALPHA = 1.6732632423543772;
 const SELU_SCALE = 1.0507009873554805;
-
-/** Inputs and output as TensorFlow names them. */
-const FEATURES = { inputs: ["features"], output: "activations: T" };
 
 const ReluGrad = defineGradient("ReluGrad", (g, f) => s.select(s.gt(f, 0), g, 0), {
   types: "real",

@@ -7,46 +7,18 @@ import type { OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import {
-  broadcastGrad,
-  definePointwise,
-  FLOAT_OR_COMPLEX,
-  type PointwiseInit,
-  type Saved,
-  unaryGrad,
-} from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";
-import { add, conjugate, div, mul, neg } from "./arithmetic.ts";
+import { add, mul, neg } from "./arithmetic.ts";
 import { notEqual } from "./compare.ts";
-import { defineGradient } from "./gradient_ops.ts";
+import { defineGradient, inverseSlope, slope } from "./gradient_ops.ts";
 
 const TWO_OVER_SQRT_PI = 2 / Math.sqrt(Math.PI);
 
-/** A function of floats and complex numbers whose derivative is a factor. */
-function holomorphic(
-  saves: readonly string[],
-  derivative: (saved: Saved) => Tensor,
-): PointwiseInit {
-  return {
-    types: FLOAT_OR_COMPLEX,
-    grad: unaryGrad(saves, (saved, g) => mul(g, conjugate(derivative(saved)))),
-  };
-}
-
-const Exp = definePointwise("Exp", ([x]) => s.exp(x), holomorphic(["y"], ({ y }) => y));
-const Expm1 = definePointwise(
-  "Expm1",
-  ([x]) => s.expm1(x),
-  holomorphic(["y"], ({ y }) => add(y, 1)),
-);
-const Log = definePointwise("Log", ([x]) => s.log(x), {
-  types: FLOAT_OR_COMPLEX,
-  grad: unaryGrad(["x"], ({ x }, g) => div(g, conjugate(x))),
-});
-const Log1p = definePointwise("Log1p", ([x]) => s.log1p(x), {
-  types: FLOAT_OR_COMPLEX,
-  grad: unaryGrad(["x"], ({ x }, g) => div(g, conjugate(add(x, 1)))),
-});
+const Exp = definePointwise("Exp", ([x]) => s.exp(x), slope("y", (y) => y));
+const Expm1 = definePointwise("Expm1", ([x]) => s.expm1(x), slope("y", (y) => add(y, 1)));
+const Log = definePointwise("Log", ([x]) => s.log(x), inverseSlope("x", (x) => x));
+const Log1p = definePointwise("Log1p", ([x]) => s.log1p(x), inverseSlope("x", (x) => add(x, 1)));
 const Erf = definePointwise("Erf", ([x]) => s.erf(x), {
   grad: unaryGrad(["x"], ({ x }, g) => apply1(ErfGrad, [g, x])),
 });

@@ -5,13 +5,33 @@ import { apply1 } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { conjugate, mul } from "./arithmetic.ts";
+import { conjugate, div, mul } from "./arithmetic.ts";
 import {
   broadcastGrad,
   definePointwise,
   FLOAT_OR_COMPLEX,
   type PointwiseInit,
+  unaryGrad,
 } from "./define_pointwise.ts";
+
+/** A function of floats and complex numbers whose derivative, of the input `x` or the result `y`, is a factor of the gradient. */
+export function slope(of: "x" | "y", derivative: (v: Tensor) => Tensor): PointwiseInit {
+  return {
+    types: FLOAT_OR_COMPLEX,
+    grad: unaryGrad([of], (saved, g) => mul(g, conjugate(derivative(saved[of])))),
+  };
+}
+
+/** {@linkcode slope} of one over `denominator`. */
+export function inverseSlope(of: "x" | "y", denominator: (v: Tensor) => Tensor): PointwiseInit {
+  return {
+    types: FLOAT_OR_COMPLEX,
+    grad: unaryGrad([of], (saved, g) => div(g, conjugate(denominator(saved[of])))),
+  };
+}
+
+/** Inputs and output of activations as TensorFlow names them. */
+export const FEATURES: PointwiseInit = { inputs: ["features"], output: "activations: T" };
 
 /** What a gradient op of features is made of. */
 interface GradientInit extends Pick<PointwiseInit, "types" | "attrs" | "expand"> {

@@ -8,7 +8,7 @@ import { definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, div, mul, neg, sub } from "./arithmetic.ts";
 import { erf, exp, toFloatOnly } from "./exponential.ts";
-import { defineGradient, defineResultGradient } from "./gradient_ops.ts";
+import { defineGradient, defineResultGradient, FEATURES } from "./gradient_ops.ts";
 import { pow, square } from "./power.ts";
 import { abs, sign } from "./rounding.ts";
 import { tanh } from "./trigonometric.ts";
@@ -30,8 +30,7 @@ const SoftplusGrad = defineGradient("SoftplusGrad", (g, x) => s.mul(g, logistic(
   bend: (g, x) => apply1(SigmoidGrad, [sigmoid(x), g]),
 });
 const Softplus = definePointwise("Softplus", ([x]) => softplusOf(x), {
-  inputs: ["features"],
-  output: "activations: T",
+  ...FEATURES,
   grad: unaryGrad(["features"], ({ features }, g) => apply1(SoftplusGrad, [g, features])),
 });
 const LogSigmoid = definePointwise("LogSigmoid", ([x]) => s.neg(softplusOf(s.neg(x))), {
@@ -47,8 +46,7 @@ const SoftsignGrad = defineGradient(
   { bend: (g, x) => mul(g, div(mul(sign(x), -2), pow(add(abs(x), 1), 3))) },
 );
 const Softsign = definePointwise("Softsign", ([x]) => s.div(x, s.add(1, s.abs(x))), {
-  inputs: ["features"],
-  output: "activations: T",
+  ...FEATURES,
   grad: unaryGrad(["features"], ({ features }, g) => apply1(SoftsignGrad, [g, features])),
 });
 
@@ -99,8 +97,7 @@ const Gelu = definePointwise(
   "Gelu",
   ([x], { approximate }) => s.mul(x, geluGate(x, approximate as boolean)),
   {
-    inputs: ["features"],
-    output: "activations: T",
+    ...FEATURES,
     ...GELU,
     expand: ([x], { approximate }) => [
       mul(

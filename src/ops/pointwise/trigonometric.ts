@@ -4,54 +4,43 @@
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import {
-  broadcastGrad,
-  definePointwise,
-  FLOAT_OR_COMPLEX,
-  type PointwiseInit,
-  unaryGrad,
-} from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
-import { add, conjugate, div, mul, neg, sub, toFloatInputs } from "./arithmetic.ts";
+import { add, div, mul, neg, sub, toFloatInputs } from "./arithmetic.ts";
 import { toFloatOnly } from "./exponential.ts";
-import { defineResultGradient } from "./gradient_ops.ts";
+import { defineResultGradient, inverseSlope, slope } from "./gradient_ops.ts";
 import { rsqrt, square } from "./power.ts";
 
-/** The derivative is a factor of the gradient. */
-function slope(derivative: (x: Tensor) => Tensor): PointwiseInit {
-  return {
-    types: FLOAT_OR_COMPLEX,
-    grad: unaryGrad(["x"], ({ x }, g) => mul(g, conjugate(derivative(x)))),
-  };
-}
-/** The derivative is one over something. */
-function inverseSlope(denominator: (x: Tensor) => Tensor): PointwiseInit {
-  return {
-    types: FLOAT_OR_COMPLEX,
-    grad: unaryGrad(["x"], ({ x }, g) => div(g, conjugate(denominator(x)))),
-  };
-}
 const onePlusSquare = (x: Tensor): Tensor => add(square(x), 1);
 
-const Sin = definePointwise("Sin", ([x]) => s.sin(x), slope((x) => cos(x)));
-const Cos = definePointwise("Cos", ([x]) => s.cos(x), slope((x) => neg(sin(x))));
-const Tan = definePointwise("Tan", ([x]) => s.tan(x), inverseSlope((x) => square(cos(x))));
-const Asin = definePointwise("Asin", ([x]) => s.asin(x), slope((x) => rsqrt(sub(1, square(x)))));
+const Sin = definePointwise("Sin", ([x]) => s.sin(x), slope("x", (x) => cos(x)));
+const Cos = definePointwise("Cos", ([x]) => s.cos(x), slope("x", (x) => neg(sin(x))));
+const Tan = definePointwise("Tan", ([x]) => s.tan(x), inverseSlope("x", (x) => square(cos(x))));
+const Asin = definePointwise(
+  "Asin",
+  ([x]) => s.asin(x),
+  slope("x", (x) => rsqrt(sub(1, square(x)))),
+);
 const Acos = definePointwise(
   "Acos",
   ([x]) => s.acos(x),
-  slope((x) => neg(rsqrt(sub(1, square(x))))),
+  slope("x", (x) => neg(rsqrt(sub(1, square(x))))),
 );
-const Atan = definePointwise("Atan", ([x]) => s.atan(x), inverseSlope(onePlusSquare));
-const Sinh = definePointwise("Sinh", ([x]) => s.sinh(x), slope((x) => cosh(x)));
-const Cosh = definePointwise("Cosh", ([x]) => s.cosh(x), slope((x) => sinh(x)));
-const Asinh = definePointwise("Asinh", ([x]) => s.asinh(x), slope((x) => rsqrt(onePlusSquare(x))));
-const Acosh = definePointwise("Acosh", ([x]) => s.acosh(x), {
-  types: FLOAT_OR_COMPLEX,
-  // As a function of the result, which does not cancel near 1.
-  grad: unaryGrad(["y"], ({ y }, g) => div(g, conjugate(sinh(y)))),
-});
-const Atanh = definePointwise("Atanh", ([x]) => s.atanh(x), inverseSlope((x) => sub(1, square(x))));
+const Atan = definePointwise("Atan", ([x]) => s.atan(x), inverseSlope("x", onePlusSquare));
+const Sinh = definePointwise("Sinh", ([x]) => s.sinh(x), slope("x", (x) => cosh(x)));
+const Cosh = definePointwise("Cosh", ([x]) => s.cosh(x), slope("x", (x) => sinh(x)));
+const Asinh = definePointwise(
+  "Asinh",
+  ([x]) => s.asinh(x),
+  slope("x", (x) => rsqrt(onePlusSquare(x))),
+);
+// As a function of the result, which does not cancel near 1.
+const Acosh = definePointwise("Acosh", ([x]) => s.acosh(x), inverseSlope("y", (y) => sinh(y)));
+const Atanh = definePointwise(
+  "Atanh",
+  ([x]) => s.atanh(x),
+  inverseSlope("x", (x) => sub(1, square(x))),
+);
 
 const TanhGrad = defineResultGradient(
   "TanhGrad",

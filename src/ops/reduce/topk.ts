@@ -11,7 +11,7 @@ import { pickCpu, placeCpu, searchSortedCpu, topkCpu } from "../../kernels/host/
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { transpose } from "../array/move.ts";
 import { knownInts, reshape, shape } from "../array/view.ts";
-import { lastExtent } from "../array/host_shape.ts";
+import { lastExtent } from "../array/slice.ts";
 import { asTensor, intScalar, shapeOfInput, toMatchingInputs } from "../input.ts";
 import { neg, toNumberInput } from "../pointwise/arithmetic.ts";
 import { bitwiseInvert } from "../pointwise/logical.ts";

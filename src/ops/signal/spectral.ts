@@ -16,10 +16,9 @@ import {
   rfftAdjointCpu,
   rfftCpu,
 } from "../../kernels/host/spectral.ts";
-import { slice } from "../array/slice.ts";
+import { lastExtent, slice } from "../array/slice.ts";
 import { hostInts, shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
-import { lastExtent } from "../array/host_shape.ts";
 import { asTensor, intVector, shapeOfInput, toInput } from "../input.ts";
 import { div, mul, sub } from "../pointwise/arithmetic.ts";
 
